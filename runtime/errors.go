@@ -1,0 +1,63 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The errors of this package. Test for them with errors.Is: what is returned wraps them together with the key, the
+// reason and, where a context ended, the context's own error.
+var (
+	// ErrBusy says that somebody else holds the lock and that the wait, if any, is over. See [BusyError].
+	ErrBusy = errors.New("lock is busy")
+	// ErrLost says that a lease ended before it was released: it ran past its deadline without a renewal, reached
+	// its MaxHold, was broken by an operator, or was forgotten by the store. It is the cause of the lease's context.
+	ErrLost = errors.New("lease is lost")
+	// ErrNotHeld says that a lock is not held by the context or the lease that asks.
+	ErrNotHeld = errors.New("lock is not held")
+	// ErrNested says that a call chain asked for a key that it already holds. Waiting would never end.
+	ErrNested = errors.New("lock is already held by this call chain")
+	// ErrClosed says that the Locker was closed.
+	ErrClosed = errors.New("locker is closed")
+	// ErrKey says that a key is unusable: empty, too long, or built from a nil or empty value.
+	ErrKey = errors.New("unusable lock key")
+	// ErrOptions says that options contradict each other or are out of range.
+	ErrOptions = errors.New("unusable options")
+)
+
+// BusyError is the ErrBusy that names the holder.
+type BusyError struct {
+	// Key is the key that was asked for.
+	Key string
+	// Holder is the node that holds the lock; empty where the lock is kept by MinHold after its holder has gone.
+	Holder string
+	// Remaining is what is left of the holder's lease when the store answered. The holder may renew it.
+	Remaining time.Duration
+}
+
+// Error implements error.
+func (e *BusyError) Error() string {
+	holder := "held by " + e.Holder
+	if e.Holder == "" {
+		holder = "kept by its minimum hold time"
+	}
+	return fmt.Sprintf("lock %q is busy: %s for another %s unless renewed", e.Key, holder, e.Remaining.Round(time.Millisecond))
+}
+
+// Is makes errors.Is(err, ErrBusy) true.
+func (e *BusyError) Is(target error) bool { return target == ErrBusy }
+
+// lostError is the ErrLost of one lease, with the reason.
+type lostError struct {
+	key    string
+	reason error
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("lease on %q is lost: %s", e.key, e.reason)
+}
+
+func (e *lostError) Is(target error) bool { return target == ErrLost }
+
+func (e *lostError) Unwrap() error { return e.reason }

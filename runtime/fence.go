@@ -1,0 +1,19 @@
+package runtime
+
+import "strconv"
+
+// passBits is how many low bits of a fence count the local hand-offs under one epoch of the store.
+const passBits = 10
+
+// Fence is a fencing token. It is below 2^63 and strictly greater for every later acquisition of the same key, across
+// processes and across re-creation of the key. Send it along with every write to the protected resource and let the
+// resource refuse a lower one than the highest it has seen: that is what protects data from a holder that was paused
+// beyond its lease. (M. Kleppmann, "How to do distributed locking", 2016.)
+type Fence uint64
+
+// String returns the decimal digits.
+func (f Fence) String() string { return strconv.FormatUint(uint64(f), 10) }
+
+// fenceOf packs the store's epoch. The shift happens here and not in the store because Redis scripts compute with
+// doubles, which hold an epoch in microseconds exactly but not the shifted value.
+func fenceOf(epoch uint64) Fence { return Fence(epoch << passBits) }

@@ -1,0 +1,71 @@
+package runtime
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// Forever as Options.Wait waits until the context ends.
+const Forever time.Duration = math.MaxInt64
+
+const (
+	minTTL    = 10 * time.Millisecond
+	maxTTL    = 30 * 24 * time.Hour
+	maxKeyLen = 4096
+)
+
+// Options says how one lock is acquired and kept.
+type Options struct {
+	// TTL is the length of the lease: a holder that dies frees the lock after at most this. Required, from 10 ms to
+	// 30 days.
+	TTL time.Duration
+	// Wait is how long to wait for a busy lock: 0 tries once, [Forever] waits until the context ends.
+	Wait time.Duration
+	// MinHold keeps the lock at least this long after it was acquired, also when it is released earlier. It is for
+	// work that must not start again at once elsewhere. Defaults to 0.
+	MinHold time.Duration
+	// MaxHold ends the lease this long after it was acquired however often it could be renewed: its context is
+	// cancelled with ErrLost and renewal stops. Defaults to 0: no limit.
+	MaxHold time.Duration
+	// NoRenew leaves the lease to end after its TTL. By default it is renewed until it is released.
+	NoRenew bool
+	// Reentrant lets a call chain that already holds the key share that lease (same fence, released by the outermost)
+	// instead of failing with ErrNested.
+	Reentrant bool
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.TTL == 0:
+		return fmt.Errorf("%w: TTL is missing; set it to the time after which a dead holder's lock may be taken over, such as 30*time.Second", ErrOptions)
+	case o.TTL < minTTL || o.TTL > maxTTL:
+		return fmt.Errorf("%w: TTL is %s; it must be between %s and %s", ErrOptions, o.TTL, minTTL, maxTTL)
+	case o.Wait < 0:
+		return fmt.Errorf("%w: Wait is %s; use 0 to try once or Forever to wait until the context ends", ErrOptions, o.Wait)
+	case o.MinHold < 0 || o.MaxHold < 0:
+		return fmt.Errorf("%w: MinHold is %s and MaxHold %s; neither may be negative", ErrOptions, o.MinHold, o.MaxHold)
+	case o.MaxHold > 0 && o.MinHold > o.MaxHold:
+		return fmt.Errorf("%w: MinHold %s is longer than MaxHold %s", ErrOptions, o.MinHold, o.MaxHold)
+	}
+	return nil
+}
+
+func checkKey(key string) error {
+	switch {
+	case key == "":
+		return fmt.Errorf("%w: it is empty", ErrKey)
+	case len(key) > maxKeyLen:
+		return fmt.Errorf("%w: it is %d bytes long, more than %d; hash the long part", ErrKey, len(key), maxKeyLen)
+	case strings.IndexByte(key, 0) >= 0:
+		return fmt.Errorf("%w: %q holds a zero byte", ErrKey, key)
+	}
+	return nil
+}
+
+// margin is what a holder gives away at the end of its lease: for the drift of two clocks over the TTL and for the
+// time between the timer's end and the moment the holder's goroutine sees its context cancelled.
+func margin(ttl time.Duration) time.Duration {
+	return min(max(ttl/50, 2*time.Millisecond), 5*time.Second)
+}
