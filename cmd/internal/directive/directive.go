@@ -1,0 +1,122 @@
+package directive
+
+import (
+	"go/token"
+	"go/types"
+	"time"
+)
+
+// A Directive is what the //lock: lines of one comment say. Options that were not written are nil.
+type Directive struct {
+	Lines []Line // as written, in order
+	Keys  []*Key // in the order written, at least one unless there are problems
+
+	TTL       *Duration
+	Wait      *Duration // nil means try once; Forever is possible
+	Renew     *Bool     // nil means true
+	MaxHold   *Duration
+	MinHold   *Duration
+	Reentrant *Bool   // nil means false
+	Busy      *String // "error" or "skip"; nil means error
+	Func      *String // name of the wrapper, a valid identifier
+	Locker    *String // a dotted path of identifiers; Bind resolves it
+
+	Cron    *String // non-nil makes the function a scheduled job
+	TZ      *String
+	Job     *String
+	Misfire *String // "skip", "once" or "all"
+	Overlap *String // "skip", "queue", "replace" or "allow"
+	Timeout *Duration
+	Retries *Int
+	Jitter  *Duration
+}
+
+// A Line is the text of one comment after "//lock:".
+type Line struct {
+	Pos  token.Pos // of the first character after "//lock:"
+	Text string
+}
+
+// Pos is the position of the first line's "lock:".
+func (d *Directive) Pos() token.Pos { return d.Lines[0].Pos - token.Pos(len("lock:")) }
+
+// End is the end of the first line: the range from Pos is where problems of the directive as a whole are reported.
+func (d *Directive) End() token.Pos { return d.Lines[0].Pos + token.Pos(len(d.Lines[0].Text)) }
+
+// Renews reports whether the lease is renewed while the function runs.
+func (d *Directive) Renews() bool { return d.Renew == nil || d.Renew.Value }
+
+// SkipsBusy reports whether a wrapper that finds the lock held returns zero values and nil.
+func (d *Directive) SkipsBusy() bool { return d.Busy != nil && d.Busy.Value == "skip" }
+
+// An Arg is one name=value as written.
+type Arg struct {
+	Name               string
+	Pos, End           token.Pos // of the whole argument
+	ValuePos, ValueEnd token.Pos // of the value with its quotes; both End for a bare name
+}
+
+// A Duration is the value of an option such as ttl.
+type Duration struct {
+	Arg
+	Value   time.Duration // written, or the constant's once Bind has resolved it
+	Forever bool          // wait=forever; Value is 0
+	Const   *ConstRef     // written as @Const: emit the reference, not Value
+}
+
+// A String is the value of an option such as cron or busy, unquoted.
+type String struct {
+	Arg
+	Value string    // written, or the constant's once Bind has resolved it
+	Const *ConstRef // written as @Const; only cron, tz and job take one
+}
+
+// A Bool is the value of an option such as reentrant.
+type Bool struct {
+	Arg
+	Value bool
+}
+
+// An Int is the value of retries.
+type Int struct {
+	Arg
+	Value int       // written, or the constant's once Bind has resolved it
+	Const *ConstRef // written as @Const
+}
+
+// A Key is the value of one key=: exactly one of Template and Const is set.
+type Key struct {
+	Arg
+	Template *Template
+	Const    *ConstRef // key=@Const: the text of a lock without parameters
+}
+
+// A ConstRef is a reference @Const or @pkg.Const to a Go constant.
+type ConstRef struct {
+	Pos, End token.Pos // with the @
+	Pkg      string    // the qualifier as written in this file, "" if there is none
+	Name     string
+
+	// Object is the constant, set by Bind when there is type information. Its package says what to import; the
+	// qualifier as written is only valid in the file that holds the directive.
+	Object *types.Const
+}
+
+// String is the reference as written, with the @.
+func (c *ConstRef) String() string {
+	if c.Pkg != "" {
+		return "@" + c.Pkg + "." + c.Name
+	}
+	return "@" + c.Name
+}
+
+// Parse reads the //lock: lines of one comment. The directive is never nil; where problems are returned it holds what
+// was understood. Problems that need the function or its types are Bind's.
+func Parse(lines []Line) (*Directive, []Problem) {
+	return &Directive{Lines: lines}, nil
+}
+
+// String is the canonical form: one line that starts with //lock: and holds the keys in their order, then the other
+// options in the order of the documentation. Parsing it gives an equal directive. It is defined for directives
+// without problems.
+func (d *Directive) String() string { return "//lock:" }
