@@ -1,0 +1,62 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// List returns the held locks of the namespace whose key begins with prefix, sorted by key; "" lists all. It blocks
+// until the store has answered, which on a large Redis takes a walk over its keys.
+func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
+	infos, err := l.session.List(ctx, prefix)
+	if err != nil {
+		return nil, fmt.Errorf("list locks %q: %w", prefix, err)
+	}
+	return infos, nil
+}
+
+// Holder returns who holds the lock on key, since when, and who waits for it. The error wraps ErrNotHeld if nobody
+// holds it.
+func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
+	if err := checkKey(key); err != nil {
+		return LockInfo{}, err
+	}
+	if inspector, ok := l.session.(Inspector); ok {
+		info, err := inspector.Inspect(ctx, key)
+		if err != nil {
+			return LockInfo{}, fmt.Errorf("inspect lock %q: %w", key, err)
+		}
+		return info, nil
+	}
+	infos, err := l.List(ctx, key)
+	if err != nil {
+		return LockInfo{}, err
+	}
+	for _, info := range infos {
+		if info.Key == key {
+			return info, nil
+		}
+	}
+	return LockInfo{}, fmt.Errorf("inspect lock %q: %w", key, ErrNotHeld)
+}
+
+// Break takes the lock on key from its holder and hands it to the first waiter. The holder's process is told at once
+// and cancels the work's context with ErrLost; a later holder's fence is higher, so that what the old one still writes
+// can be refused. reason says why, for that error and for the logs. The error wraps ErrNotHeld if nobody holds the
+// lock, and errors.ErrUnsupported if the store cannot break locks.
+func (l *Locker) Break(ctx context.Context, key, reason string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	breaker, ok := l.session.(Breaker)
+	if !ok {
+		return fmt.Errorf("break lock %q: the store %T: %w", key, l.store, errors.ErrUnsupported)
+	}
+	if err := breaker.Break(ctx, key, reason); err != nil {
+		return fmt.Errorf("break lock %q: %w", key, err)
+	}
+	l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock broken", slog.String("key", key), slog.String("reason", reason))
+	return nil
+}

@@ -1,0 +1,47 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+)
+
+// Do runs fn under the lock on key. fn gets the lease's context, which is cancelled before the lock can be lost, and
+// the lease. The lock is released when fn returns, panics or calls runtime.Goexit.
+//
+// The error is Acquire's if the lock was not acquired, and then fn was not called; else fn's own, unchanged. If the
+// lease was lost while fn ran, the error wraps ErrLost, joined with fn's, also where fn returned nil: what it did may
+// have run at the same time as the next holder. A release that failed after that is logged, not returned: the work is
+// done, and the lock is free after its TTL.
+func (l *Locker) Do(ctx context.Context, key string, o Options, fn func(ctx context.Context, lease *Lease) error) (err error) {
+	lease, err := l.Acquire(ctx, key, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = l.finishWork(ctx, err, lease.Release(ctx)) }()
+	return fn(lease.Context(), lease)
+}
+
+// DoAll is Do under the locks on all keys, see [Locker.AcquireAll].
+func (l *Locker) DoAll(ctx context.Context, keys []string, o Options, fn func(ctx context.Context, leases Leases) error) (err error) {
+	leases, err := l.AcquireAll(ctx, keys, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = l.finishWork(ctx, err, leases.Release(ctx)) }()
+	return fn(leases.Context(), leases)
+}
+
+// finishWork joins the result of the work with that of the release.
+func (l *Locker) finishWork(ctx context.Context, work, release error) error {
+	switch {
+	case release == nil:
+		return work
+	case !errors.Is(release, ErrLost):
+		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock not released after the work, left to its TTL", slog.Any("error", release))
+		return work
+	case errors.Is(work, ErrLost):
+		return work // it returned the cause of its context
+	}
+	return errors.Join(work, release)
+}

@@ -1,0 +1,195 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Lease is the right to work under a lock until it is released or lost. All methods may be called concurrently, and
+// on a nil *Lease, which behaves like a lease that was released.
+type Lease struct {
+	grant  *grant
+	fence  Fence
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	outer  *Lease // the lease of the enclosing call, on whatever key
+	shares bool   // it shares outer's grant or that of one further out (Options.Reentrant)
+	since  time.Time
+	o      Options
+
+	releasing sync.Mutex // held for the whole of Release, so that a second one waits for the first's result
+
+	mu   sync.Mutex // guards what follows
+	over error      // nil while the lease lives
+	done chan struct{}
+}
+
+// newLease ties a lease to ctx and to the grant. It fails with the grant's reason if that has ended already.
+func newLease(ctx context.Context, g *grant, o Options, shares bool) (*Lease, error) {
+	lease := &Lease{grant: g, fence: g.fence, outer: FromContext(ctx), shares: shares, since: time.Now(), o: o}
+	ctx, lease.cancel = context.WithCancelCause(ctx)
+	lease.ctx = context.WithValue(ctx, leaseKey{}, lease)
+	if err := g.join(lease); err != nil {
+		lease.cancel(err)
+		return nil, err
+	}
+	return lease, nil
+}
+
+// finish ends the lease; its context is cancelled with the reason as its cause.
+func (le *Lease) finish(why error) {
+	le.mu.Lock()
+	if le.over == nil {
+		le.over = why
+		if le.done != nil {
+			close(le.done)
+		}
+	}
+	le.mu.Unlock()
+	le.cancel(why)
+}
+
+// Key returns the locked key, without the namespace.
+func (le *Lease) Key() string {
+	if le == nil {
+		return ""
+	}
+	return le.grant.key
+}
+
+// Fence returns the fencing token, 0 for a nil lease. It does not change while the lease lives.
+func (le *Lease) Fence() Fence {
+	if le == nil {
+		return 0
+	}
+	return le.fence
+}
+
+// Deadline returns the moment at which the lease is over if it is not renewed until then. It moves with every renewal.
+func (le *Lease) Deadline() time.Time {
+	if le == nil {
+		return time.Time{}
+	}
+	_, deadline := le.grant.state()
+	return deadline
+}
+
+// Context returns the context for the work under the lock. It carries the lease (see [FromContext]), ends with the
+// context that was given to Acquire, and is cancelled with a cause that wraps ErrLost before anybody else can hold the
+// lock, or with ErrNotHeld at the release.
+func (le *Lease) Context() context.Context {
+	if le == nil {
+		return context.Background()
+	}
+	return le.ctx
+}
+
+var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// Done returns a channel that is closed when the lease is lost or released. Unlike Context().Done() it does not close
+// when the caller's context ends: the lock is held until it is released.
+func (le *Lease) Done() <-chan struct{} {
+	if le == nil {
+		return closedChan
+	}
+	le.mu.Lock()
+	defer le.mu.Unlock()
+	if le.over != nil {
+		return closedChan
+	}
+	if le.done == nil {
+		le.done = make(chan struct{})
+	}
+	return le.done
+}
+
+// Err returns nil while the lease is held, an error that wraps ErrLost when it was lost, and ErrNotHeld after it was
+// released. It does not ask the store; see [Lease.Check].
+func (le *Lease) Err() error {
+	if le == nil {
+		return ErrNotHeld
+	}
+	_ = le.grant.err() // a passed deadline ends the lease now, not when its timer gets to run
+	le.mu.Lock()
+	defer le.mu.Unlock()
+	return le.over
+}
+
+// Check asks the store whether it still knows this lease as the holder. It blocks until the store answers or ctx ends.
+// nil means that the store said yes; an error that wraps ErrLost or ErrNotHeld means no, and every other error that
+// the store could not be asked.
+func (le *Lease) Check(ctx context.Context) error {
+	if err := le.Err(); err != nil {
+		return err
+	}
+	g := le.grant
+	info, err := g.locker.Holder(ctx, g.key)
+	switch {
+	case err != nil && !errors.Is(err, ErrNotHeld):
+		return fmt.Errorf("check lease on %q: %w", g.key, err)
+	case err != nil || info.ID != g.id:
+		g.lose(errNotMine)
+	}
+	return le.Err()
+}
+
+// Extend makes the lease last at least d from now, and makes d the length of all further renewals if it is longer than
+// the TTL; it never shortens a lease. It blocks until the store answers or ctx ends.
+func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
+	if err := le.Err(); err != nil {
+		return err
+	}
+	if d < minTTL || d > maxTTL {
+		return fmt.Errorf("%w: extend lease on %q by %s; it must be between %s and %s", ErrOptions, le.grant.key, d, minTTL, maxTTL)
+	}
+	g := le.grant
+	sent := time.Now()
+	switch err := g.locker.session.Renew(ctx, []Renewal{{Key: g.key, ID: g.id, TTL: d}})[0]; {
+	case errors.Is(err, ErrLost):
+		g.lose(errNotMine)
+	case err != nil:
+		return fmt.Errorf("extend lease on %q by %s: %w", g.key, d, err)
+	default:
+		g.extend(sent, d)
+		g.lengthen(d)
+	}
+	return le.Err()
+}
+
+type leaseKey struct{}
+
+// FromContext returns the innermost lease of the running critical section, nil outside of one.
+func FromContext(ctx context.Context) *Lease {
+	lease, _ := ctx.Value(leaseKey{}).(*Lease)
+	return lease
+}
+
+// Held returns the lease on key in ctx, nil if there is none that is still live.
+func Held(ctx context.Context, key string) *Lease {
+	for lease := FromContext(ctx); lease != nil; lease = lease.outer {
+		if lease.grant.key == key && lease.Err() == nil {
+			return lease
+		}
+	}
+	return nil
+}
+
+// AssertHeld returns nil if ctx belongs to a critical section whose lease on key is still live, and else an error that
+// wraps ErrNotHeld, and ErrLost too if there was one that was lost. It does not ask the store.
+func AssertHeld(ctx context.Context, key string) error {
+	for lease := FromContext(ctx); lease != nil; lease = lease.outer {
+		if lease.grant.key != key {
+			continue
+		}
+		switch err := lease.Err(); {
+		case err == nil:
+			return nil
+		case errors.Is(err, ErrLost):
+			return fmt.Errorf("%w: %w", ErrNotHeld, err)
+		}
+	}
+	return fmt.Errorf("%w: no lease on %q in this context", ErrNotHeld, key)
+}

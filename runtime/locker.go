@@ -1,0 +1,186 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// Locker acquires leases in one store. One per process and store is enough; all methods may be called concurrently.
+type Locker struct {
+	cfg     Config
+	store   Store
+	owned   io.Closer // the store, if this Locker opened it
+	session Session
+	renewer *renewer
+
+	idPrefix string // random: makes lease ids unique over all processes
+	idCount  atomic.Uint64
+
+	closing   context.Context // ends when Close begins: waiting acquires give up
+	stop      context.CancelFunc
+	renewCtx  context.Context // ends when Close has released everything
+	stopRenew context.CancelFunc
+	running   sync.WaitGroup // the renewer
+	closeOnce sync.Once
+	closeErr  error
+
+	mu        sync.Mutex // guards what follows
+	closed    bool
+	acquiring sync.WaitGroup // Add only under mu while not closed
+	grants    map[string]*grant
+}
+
+// New returns a Locker on store. It does not contact the store. The store stays the caller's: Close ends the Locker's
+// session in it and nothing else.
+func New(store Store, cfg Config) (*Locker, error) {
+	if store == nil {
+		return nil, fmt.Errorf("%w: New needs a store, such as memstore.New() or redisstore.New(client, redisstore.Config{})", ErrOptions)
+	}
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	l := &Locker{cfg: cfg, store: store, idPrefix: rand.Text()[:16] + ".", grants: make(map[string]*grant)}
+	l.session, err = store.Open(SessionConfig{Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost})
+	if err != nil {
+		return nil, fmt.Errorf("open lock store: %w", err)
+	}
+	l.closing, l.stop = context.WithCancel(context.Background())
+	l.renewCtx, l.stopRenew = context.WithCancel(context.Background())
+	l.renewer = newRenewer(l.session, cfg.Logger)
+	l.running.Go(func() { l.renewer.run(l.renewCtx) })
+	return l, nil
+}
+
+// Node returns Config.Node, or what it defaulted to.
+func (l *Locker) Node() string { return l.cfg.Node }
+
+// Namespace returns Config.Namespace, or what it defaulted to.
+func (l *Locker) Namespace() string { return l.cfg.Namespace }
+
+// Store returns the store.
+func (l *Locker) Store() Store { return l.store }
+
+func (l *Locker) newID() string { return l.idPrefix + strconv.FormatUint(l.idCount.Add(1), 36) }
+
+// enter lets Close wait for the acquire that calls it; leave ends that.
+func (l *Locker) enter() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	l.acquiring.Add(1)
+	return nil
+}
+
+func (l *Locker) leave() { l.acquiring.Done() }
+
+// remember makes a grant known to Close and to the session's loss signals.
+func (l *Locker) remember(g *grant) {
+	l.mu.Lock()
+	l.grants[g.id] = g
+	l.mu.Unlock()
+}
+
+// forget is called by a grant that has ended.
+func (l *Locker) forget(g *grant) {
+	l.renewer.remove(g)
+	l.mu.Lock()
+	delete(l.grants, g.id)
+	l.mu.Unlock()
+}
+
+// lost is the session's SessionConfig.Lost.
+func (l *Locker) lost(id string, reason error) {
+	l.mu.Lock()
+	g := l.grants[id]
+	l.mu.Unlock()
+	if g != nil {
+		g.lose(errors.Join(errNotMine, reason))
+	}
+}
+
+// leaseLost is called by a grant that was lost, once.
+func (l *Locker) leaseLost(g *grant, reason error) {
+	l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
+		slog.String("key", g.key), slog.Uint64("fence", uint64(g.fence)), slog.Any("reason", reason))
+}
+
+// Close refuses new acquires with ErrClosed, ends waiting ones with it, releases every lease that is still held (its
+// context is cancelled first, with a cause that wraps ErrLost and ErrClosed), and stops every goroutine of the Locker.
+// Work under a lease should therefore have ended before. It blocks for the releases, 5 s at most, or until ctx ends;
+// what could not be released by then is free after its TTL. It is idempotent: later calls wait for the first and return
+// its result.
+func (l *Locker) Close(ctx context.Context) error {
+	l.closeOnce.Do(func() { l.closeErr = l.close(ctx) })
+	return l.closeErr
+}
+
+func (l *Locker) close(ctx context.Context) error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.stop()
+	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
+
+	l.mu.Lock()
+	var held []*Lease
+	for _, g := range l.grants {
+		held = append(held, g.owned())
+	}
+	l.mu.Unlock()
+	errs := []error{releaseAll(ctx, held)}
+
+	l.stopRenew()
+	l.running.Wait()
+	if err := l.session.Close(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("close lock session: %w", err))
+	}
+	if l.owned != nil {
+		if err := l.owned.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close lock store: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// closeReleases is how many releases Close keeps in flight.
+const closeReleases = 32
+
+func releaseAll(ctx context.Context, leases []*Lease) error {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		errs  []error
+		slots = make(chan struct{}, closeReleases)
+	)
+	for _, lease := range leases {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			wg.Wait()
+			return errors.Join(append(errs, fmt.Errorf("leases left to their TTL: %w", ctx.Err()))...)
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			lease.grant.lose(errClosing)
+			if err := lease.Release(ctx); err != nil && !errors.Is(err, errClosing) {
+				mu.Lock()
+				errs = append(errs, err)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+var errClosing = fmt.Errorf("its Locker was closed: %w", ErrClosed)

@@ -1,0 +1,80 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// OpenFunc opens the store that url names. The Locker that asked closes the store with itself if it is an [io.Closer].
+// Errors name the address but never a password.
+type OpenFunc func(ctx context.Context, url string) (Store, error)
+
+var (
+	driversMu sync.Mutex
+	drivers   = map[string]OpenFunc{}
+)
+
+// Register makes a store available to [Open] under a URL scheme. Stores call it from init; it panics when the scheme
+// is taken.
+func Register(scheme string, open OpenFunc) {
+	driversMu.Lock()
+	defer driversMu.Unlock()
+	if _, taken := drivers[scheme]; taken {
+		panic("lockrt: scheme " + scheme + " is registered twice")
+	}
+	drivers[scheme] = open
+}
+
+// driverImports tells a user of Open which import is missing.
+var driverImports = map[string]string{
+	"memory": "github.com/lockgen/lockgen/runtime/memstore",
+	"redis":  "github.com/lockgen/lockgen/runtime/redisstore",
+	"rediss": "github.com/lockgen/lockgen/runtime/redisstore",
+}
+
+// Open returns a Locker on the store that url names, for example "redis://127.0.0.1:6379/0" or "memory:". The store's
+// package must be imported, if only for its side effect:
+//
+//	import _ "github.com/lockgen/lockgen/runtime/redisstore"
+//
+// It blocks until the store has answered once, and fails within 5 s if it does not. Closing the Locker closes the
+// store.
+func Open(ctx context.Context, url string, cfg Config) (*Locker, error) {
+	scheme, _, ok := strings.Cut(url, ":")
+	if !ok {
+		// The text may hold a password: it is not repeated.
+		return nil, fmt.Errorf("%w: the store URL has no scheme; write for example redis://127.0.0.1:6379/0 or memory:", ErrOptions)
+	}
+	driversMu.Lock()
+	open := drivers[scheme]
+	var known []string
+	for name := range drivers {
+		known = append(known, name)
+	}
+	driversMu.Unlock()
+	if open == nil {
+		if path := driverImports[scheme]; path != "" {
+			return nil, fmt.Errorf("%w: no store is registered for %s: URLs; add import _ %q", ErrOptions, scheme, path)
+		}
+		slices.Sort(known)
+		return nil, fmt.Errorf("%w: no store is registered for %q URLs; registered are: %s", ErrOptions, scheme, strings.Join(known, ", "))
+	}
+	store, err := open(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("open lock store: %w", err)
+	}
+	closer, _ := store.(io.Closer)
+	l, err := New(store, cfg)
+	if err != nil {
+		if closer != nil {
+			_ = closer.Close()
+		}
+		return nil, err
+	}
+	l.owned = closer
+	return l, nil
+}

@@ -1,0 +1,82 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Bounds of the time that a release may block for. Past the lease's own deadline the store frees the lock by itself.
+const (
+	minReleaseTime = 200 * time.Millisecond
+	maxReleaseTime = 5 * time.Second
+)
+
+// Release ends the lease and cancels its context, then gives the lock to the next waiter. It blocks until the store
+// answers, whether ctx is cancelled or not, but for 5 s at most.
+//
+// It returns nil when the lock was released now or by an earlier call, and an error that wraps ErrLost when the lease
+// had been lost before; nothing that belongs to a later holder is touched then. After any other error the lock is
+// still free after its TTL at the latest, and Release may be called again to try once more.
+func (le *Lease) Release(ctx context.Context) error {
+	if le == nil {
+		return nil
+	}
+	le.releasing.Lock()
+	defer le.releasing.Unlock()
+	if le.shares {
+		return le.releaseShare()
+	}
+	g := le.grant
+	g.end(ErrNotHeld)
+	over := g.ended()
+	_, deadline := g.state()
+	left := time.Until(deadline)
+	switch {
+	case g.freed:
+		return lostOnly(over)
+	case errors.Is(over, errNotMine) || left <= 0 && errors.Is(over, ErrLost):
+		// The store knows nothing of it any more, or will not in a moment.
+		return over
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(max(left, minReleaseTime), maxReleaseTime))
+	defer cancel()
+	err := g.locker.session.Release(ctx, Release{Key: g.key, ID: g.id, Keep: max(le.o.MinHold-time.Since(le.since), 0)})
+	switch {
+	case err == nil:
+		g.freed = true
+		return lostOnly(over)
+	case errors.Is(err, ErrLost):
+		lost := &lostError{key: g.key, reason: errNotMine}
+		le.foundLost(lost)
+		return lost
+	}
+	return errors.Join(fmt.Errorf("release lock %q: %w", g.key, err), lostOnly(over))
+}
+
+// foundLost corrects the end of a lease whose release the store refused: it was lost before, unnoticed.
+func (le *Lease) foundLost(lost *lostError) {
+	g := le.grant
+	g.mu.Lock()
+	g.over = lost
+	g.mu.Unlock()
+	le.mu.Lock()
+	le.over = lost
+	le.mu.Unlock()
+	g.locker.leaseLost(g, lost.reason)
+}
+
+// releaseShare ends a nested lease; the grant goes on for those further out.
+func (le *Lease) releaseShare() error {
+	le.grant.leave(le)
+	return lostOnly(le.Err())
+}
+
+// lostOnly drops the ErrNotHeld of a lease that was released as it should be.
+func lostOnly(over error) error {
+	if errors.Is(over, ErrLost) {
+		return over
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package runtime
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	// renewBatch is how many leases go into one call of Session.Renew; the session splits it as its store likes.
+	renewBatch = 1000
+	// renewWindow gathers leases that are due within it, so that many leases make few calls.
+	renewWindow = 5 * time.Millisecond
+)
+
+// renewer keeps all leases of a Locker alive from one goroutine. It holds the leases in a heap by the time of their
+// next renewal, a third of the TTL after the last; calls that are in flight run beside it, so that a store that does
+// not answer delays no other batch, and never the leases' own deadline timers.
+type renewer struct {
+	session Session
+	logger  *slog.Logger
+
+	mu     sync.Mutex
+	heap   grantHeap
+	wakeAt time.Time // when run will look again by itself; zero: it waits for wake
+
+	wake  chan struct{}
+	calls sync.WaitGroup
+}
+
+func newRenewer(s Session, logger *slog.Logger) *renewer {
+	return &renewer{session: s, logger: logger, wake: make(chan struct{}, 1)}
+}
+
+// add schedules the next renewal of g, counted from sent.
+func (r *renewer) add(g *grant, sent time.Time) {
+	ttl, _ := g.state()
+	r.schedule(g, sent.Add(jitter(ttl/3)))
+}
+
+func (r *renewer) schedule(g *grant, due time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// A grant sets its end before it is removed from the heap, under the same mutex as here: one sees the other.
+	if g.ended() != nil {
+		return
+	}
+	g.due = due
+	heap.Push(&r.heap, g)
+	// run's timer may be later than this lease only when the heap was empty or this is the new first.
+	if r.wakeAt.IsZero() || due.Before(r.wakeAt) {
+		r.wakeAt = due
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (r *renewer) remove(g *grant) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if g.index >= 0 {
+		heap.Remove(&r.heap, g.index)
+	}
+}
+
+// run renews until ctx ends and then waits for the calls in flight, which ctx cancels too.
+func (r *renewer) run(ctx context.Context) {
+	defer r.calls.Wait()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		batch, sleep := r.takeDue(time.Now())
+		if len(batch) > 0 {
+			r.calls.Go(func() { r.renew(ctx, batch) })
+			continue
+		}
+		if sleep >= 0 {
+			timer.Reset(sleep)
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// takeDue removes up to a batch of due leases, nearest first. Without any it says how long to sleep, negative for
+// "until woken".
+func (r *renewer) takeDue(now time.Time) (batch []*grant, sleep time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.heap) > 0 && len(batch) < renewBatch && !r.heap[0].due.After(now.Add(renewWindow)) {
+		batch = append(batch, heap.Pop(&r.heap).(*grant))
+	}
+	switch {
+	case len(batch) > 0:
+		return batch, 0
+	case len(r.heap) == 0:
+		r.wakeAt = time.Time{}
+		return nil, -1
+	}
+	r.wakeAt = r.heap[0].due
+	return nil, max(r.wakeAt.Sub(now), 0)
+}
+
+// renew asks for one batch and schedules each of its leases again.
+func (r *renewer) renew(ctx context.Context, batch []*grant) {
+	renewals := make([]Renewal, len(batch))
+	shortest := maxTTL
+	for i, g := range batch {
+		ttl, _ := g.state()
+		renewals[i] = Renewal{Key: g.key, ID: g.id, TTL: ttl}
+		shortest = min(shortest, ttl)
+	}
+	// Two thirds of the TTL are left. A call that is stuck on a dead connection must leave time for others.
+	callCtx, cancel := context.WithTimeout(ctx, max(shortest/6, minTTL))
+	defer cancel()
+	sent := time.Now()
+	errs := r.session.Renew(callCtx, renewals)
+	unanswered, first := 0, error(nil)
+	for i, g := range batch {
+		switch err := errs[i]; {
+		case err == nil:
+			g.extend(sent, renewals[i].TTL)
+			r.add(g, sent)
+		case errors.Is(err, ErrLost):
+			g.lose(errNotMine)
+		default:
+			unanswered, first = unanswered+1, err
+			r.schedule(g, time.Now().Add(jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))))
+		}
+	}
+	if unanswered > 0 && ctx.Err() == nil {
+		r.logger.LogAttrs(ctx, slog.LevelWarn, "lock leases not renewed, trying again until their deadlines",
+			slog.Int("leases", unanswered), slog.String("first_key", firstFailed(renewals, errs)), slog.Any("error", first))
+	}
+}
+
+var errNotMine = errors.New("the store no longer knows it: it expired, was broken or forgotten")
+
+func firstFailed(renewals []Renewal, errs []error) string {
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, ErrLost) {
+			return renewals[i].Key
+		}
+	}
+	return ""
+}
+
+// jitter spreads d by a tenth, so that leases which were acquired together are not renewed together for ever.
+func jitter(d time.Duration) time.Duration {
+	return d - time.Duration(rand.Int64N(int64(d)/10+1))
+}
+
+// grantHeap is a heap by due that tells each grant its position.
+type grantHeap []*grant
+
+func (h grantHeap) Len() int           { return len(h) }
+func (h grantHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h grantHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+// Push implements heap.Interface.
+func (h *grantHeap) Push(x any) {
+	g := x.(*grant)
+	g.index = len(*h)
+	*h = append(*h, g)
+}
+
+// Pop implements heap.Interface.
+func (h *grantHeap) Pop() any {
+	old := *h
+	g := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	g.index = -1
+	return g
+}
