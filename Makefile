@@ -1,0 +1,26 @@
+# The commands of this repository. `make help` lists them.
+
+.DEFAULT_GOAL := help
+.PHONY: help test generate lint bench
+
+# Packages to test or measure: make test PKG=./runtime/...
+PKG ?= ./...
+# How often and how long each benchmark runs: make bench COUNT=6
+COUNT ?= 1
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: ## run all tests with the race detector, against a real redis-server (installs it if it is missing and you are root)
+	@.ci/install
+	@.ci/test $(PKG)
+
+generate: ## write lock_gen.go beside every //lock: directive
+	go generate ./...
+
+lint: ## go vet, gofmt, and locklint on ourselves
+	@.ci/lint
+
+bench: ## run the benchmarks beside the code of package runtime
+	@.ci/install
+	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./runtime/...
