@@ -1,0 +1,124 @@
+package cronspec_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // the rows below must not depend on the machine
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/lockgen/lockgen/internal/cronspec"
+)
+
+// TestParse_clockChanges states by hand what must happen on days on which
+// robfig/cron and others skip or double runs.
+func TestParse_clockChanges(t *testing.T) {
+	for _, c := range []struct{ zone, spec, from, to, want string }{
+		{"America/New_York", "30 2 * * *", "2026-03-07T12:00:00-05:00", "2026-03-09T00:00:00-04:00", "2026-03-08T03:00:00-04:00"},
+		{"America/New_York", "30 1 * * *", "2026-10-31T12:00:00-04:00", "2026-11-02T00:00:00-05:00", "2026-11-01T01:30:00-04:00"},
+		{"America/New_York", "*/20 2 * * *", "2026-03-07T12:00:00-05:00", "2026-03-09T00:00:00-04:00", "2026-03-08T03:00:00-04:00"},
+		{"America/New_York", "0 2,3 * * *", "2026-03-07T12:00:00-05:00", "2026-03-09T00:00:00-04:00", "2026-03-08T03:00:00-04:00"},
+		{"America/New_York", "0 * * * *", "2026-11-01T00:30:00-04:00", "2026-11-01T02:30:00-05:00",
+			"2026-11-01T01:00:00-04:00 2026-11-01T01:00:00-05:00 2026-11-01T02:00:00-05:00"},
+		{"America/New_York", "30 * * * *", "2026-03-08T01:00:00-05:00", "2026-03-08T04:00:00-04:00",
+			"2026-03-08T01:30:00-05:00 2026-03-08T03:30:00-04:00"},
+		{"Africa/Cairo", "0 0 * * *", "2026-04-23T12:00:00+02:00", "2026-04-24T12:00:00+03:00", "2026-04-24T01:00:00+03:00"},
+		{"America/Havana", "0 0 * * *", "2026-03-07T12:00:00-05:00", "2026-03-08T12:00:00-04:00", "2026-03-08T01:00:00-04:00"},
+		{"America/Santiago", "0 0 * * *", "2026-09-05T12:00:00-04:00", "2026-09-06T12:00:00-03:00", "2026-09-06T01:00:00-03:00"},
+		{"Asia/Beirut", "0 0 * * *", "2026-03-28T12:00:00+02:00", "2026-03-29T12:00:00+03:00", "2026-03-29T01:00:00+03:00"},
+		{"Australia/Lord_Howe", "0 2 * * *", "2026-10-03T12:00:00+10:30", "2026-10-04T12:00:00+11:00", "2026-10-04T02:30:00+11:00"},
+		{"Australia/Lord_Howe", "0 3 * * *", "2026-10-03T12:00:00+10:30", "2026-10-04T12:00:00+11:00", "2026-10-04T03:00:00+11:00"},
+		{"Australia/Lord_Howe", "0 3 * * *", "2026-04-04T12:00:00+11:00", "2026-04-05T12:00:00+10:30", "2026-04-05T03:00:00+10:30"},
+		{"Australia/Lord_Howe", "45 1 * * *", "2026-04-04T12:00:00+11:00", "2026-04-05T12:00:00+10:30", "2026-04-05T01:45:00+11:00"},
+		{"Pacific/Apia", "0 3 30 12 *", "2011-12-01T00:00:00Z", "2012-01-31T00:00:00Z", "2011-12-31T00:00:00+14:00"}, // a day skipped
+	} {
+		sched, err := cronspec.Parse(c.spec, c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for next := sched.Next(at(t, c.from)); next.Before(at(t, c.to)); next = sched.Next(next) {
+			got = append(got, next.In(zone(t, c.zone)).Format(time.RFC3339))
+		}
+		if want := strings.Fields(c.want); !slices.Equal(got, want) {
+			t.Errorf("%s in %s fired at %v, want %v", c.spec, c.zone, got, want)
+		}
+	}
+}
+
+var oracleZones = []string{"America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "America/Havana", "Asia/Beirut", "Europe/Dublin", "Africa/Casablanca"}
+
+var oracleSpecs = []string{"30 2 * * *", "30 1 * * *", "0 0 * * *", "15 0 * * *", "0 3 * * *", "*/10 0-3 * * *", "0 * * * *", "45 * * * *", "*/30 * * * *", "0 */2 * * *", "30 23 * * sun", "0 0 * * 0,5"}
+
+// TestParse_oracle compares Next with a walk over every minute of two years
+// that asks only what the wall clock shows. The oracle knows no offsets and no
+// transitions: a fixed-time spec fires at the first minute at which the clock
+// has got as far as one of its readings.
+func TestParse_oracle(t *testing.T) {
+	from, to := at(t, "2025-01-01T00:00:00Z"), at(t, "2027-01-01T00:00:00Z")
+	for _, name := range oracleZones {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := walk(zone(t, name), from, to)
+			for _, spec := range oracleSpecs {
+				want := clock.fires(t, spec)
+				sched, err := cronspec.Parse(spec, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				now := from.Add(-time.Second)
+				for _, w := range want {
+					next := sched.Next(now)
+					if !next.Equal(w) {
+						t.Fatalf("%s: after %s comes %s, the oracle says %s", spec, now.In(w.Location()), next.In(w.Location()), w)
+					}
+					now = next
+				}
+				if next := sched.Next(now); next.Before(to) {
+					t.Fatalf("%s: after %s comes %s, the oracle knows no more", spec, now, next)
+				}
+			}
+		})
+	}
+}
+
+// wallClock is what a clock on the wall shows, minute by minute.
+type wallClock struct {
+	instants []time.Time
+	readings []time.Time // the same minutes as shown, written as UTC
+}
+
+func walk(loc *time.Location, from, to time.Time) wallClock {
+	var c wallClock
+	for t := from.In(loc); t.Before(to); t = t.Add(time.Minute) {
+		c.instants = append(c.instants, t)
+		c.readings = append(c.readings, time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC))
+	}
+	return c
+}
+
+func (c wallClock) fires(t *testing.T, spec string) []time.Time {
+	parsed, err := cron.ParseStandard("TZ=UTC " + spec) // in UTC robfig is right
+	if err != nil {
+		t.Fatal(err)
+	}
+	matching := make(map[time.Time]bool)
+	for r, last := parsed.Next(c.readings[0].AddDate(0, 0, -1)), c.readings[len(c.readings)-1]; !r.After(last); r = parsed.Next(r) {
+		matching[r] = true
+	}
+	wildcardHour := strings.Fields(spec)[1] == "*"
+	var fired []time.Time
+	far := c.readings[0].Add(-time.Minute) // the furthest the clock has got
+	for i, reading := range c.readings {
+		hit := wildcardHour && matching[reading]
+		for ; far.Before(reading); far = far.Add(time.Minute) {
+			hit = hit || !wildcardHour && matching[far.Add(time.Minute)]
+		}
+		if hit {
+			fired = append(fired, c.instants[i])
+		}
+	}
+	return fired
+}
