@@ -79,6 +79,15 @@ func TestParse_oracle(t *testing.T) {
 				if next := sched.Next(now); next.Before(to) {
 					t.Fatalf("%s: after %s comes %s, the oracle knows no more", spec, now, next)
 				}
+				for _, probe := range clock.probes() {
+					i, found := slices.BinarySearchFunc(want, probe, time.Time.Compare)
+					if found {
+						i++
+					}
+					if next := sched.Next(probe); i < len(want) && !next.Equal(want[i]) {
+						t.Fatalf("%s: after %s comes %s, the oracle says %s", spec, probe, next.In(probe.Location()), want[i])
+					}
+				}
 			}
 		})
 	}
@@ -97,6 +106,22 @@ func walk(loc *time.Location, from, to time.Time) wallClock {
 		c.readings = append(c.readings, time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC))
 	}
 	return c
+}
+
+// probes returns instants to ask about that are not ticks themselves: all in
+// which the clock shows again what it has shown before, and some others.
+func (c wallClock) probes() []time.Time {
+	var probes []time.Time
+	far := c.readings[0]
+	for i, reading := range c.readings {
+		if reading.Before(far) || i%5003 == 0 {
+			probes = append(probes, c.instants[i].Add(time.Duration(i%2)*time.Second/2))
+		}
+		if reading.After(far) {
+			far = reading
+		}
+	}
+	return probes
 }
 
 func (c wallClock) fires(t *testing.T, spec string) []time.Time {
