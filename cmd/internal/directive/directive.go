@@ -109,14 +109,3 @@ func (c *ConstRef) String() string {
 	}
 	return "@" + c.Name
 }
-
-// Parse reads the //lock: lines of one comment. The directive is never nil; where problems are returned it holds what
-// was understood. Problems that need the function or its types are Bind's.
-func Parse(lines []Line) (*Directive, []Problem) {
-	return &Directive{Lines: lines}, nil
-}
-
-// String is the canonical form: one line that starts with //lock: and holds the keys in their order, then the other
-// options in the order of the documentation. Parsing it gives an equal directive. It is defined for directives
-// without problems.
-func (d *Directive) String() string { return "//lock:" }

@@ -50,15 +50,3 @@ const (
 
 func (t *Text) Span() (pos, end token.Pos)        { return t.Pos, t.End }
 func (p *Placeholder) Span() (pos, end token.Pos) { return p.Pos, p.End }
-
-// Name is how messages and generated code name the value: "user.ID" or "len(items)".
-func (p *Placeholder) Name() string { return "" }
-
-// String is the template as it is written between quotes, before quoting: "{{" for a brace.
-func (t *Template) String() string { return "" }
-
-// ParseTemplate reads a key template from unquoted text. at gives the position of a byte offset of text, for offsets
-// from 0 to len(text).
-func ParseTemplate(text string, at func(offset int) token.Pos) (*Template, []Problem) {
-	return &Template{Pos: at(0), End: at(len(text))}, nil
-}

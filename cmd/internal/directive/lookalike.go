@@ -1,0 +1,135 @@
+package directive
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// A comment is a look-alike, and an error, if it starts with the word lock, locks or lockgen in any case, a colon, and
+// arguments. Comments are prose first, so how much has to look like arguments depends on how much the start looks like
+// a directive:
+//
+//   - Written tight on one side ("// lock:key=…", "//lock: key=…", "//Lock:key=…"), an option's name and = must come
+//     first, whatever follows. In a function's doc comment "// lock:key" and "// lock:ttl" alone are enough.
+//   - Written loose ("// lock: key=…"), as prose writes a label, all of it must be arguments: every word is name=value
+//     or an option that needs none, and the first is an option with its value.
+//   - "//lock key=…", "//lock.key=…" and "//lock=key=…", the colon forgotten, are one too if there is no blank after //.
+//   - A block comment of one line counts like a line; in a function's doc comment every line of a block does that
+//     starts in its first column.
+//
+// More than one blank, or a tab, before the word is an example in a doc comment, and never a look-alike.
+var alikeHead = regexp.MustCompile(`^( ?)(?i:locks?|lockgen)( ?:|[ .=])([ \t]?)`)
+
+var argument = regexp.MustCompile(`^([A-Za-z]+)(=?)`)
+
+// lookAlike reports a comment that was probably meant to be a directive.
+func (f *finder) lookAlike(c *ast.Comment, inDoc bool) bool {
+	if text, ok := strings.CutPrefix(c.Text, "//"); ok {
+		head, ok := alike(text, inDoc)
+		if !ok {
+			return false
+		}
+		p := f.report(c.Pos(), c.End(), c.Text)
+		start := c.Slash + token.Pos(len("//"))
+		p.Fix = &Fix{Pos: start, End: start + token.Pos(head), Text: "lock:", Message: `write "//lock:" with no blank in it`}
+		return true
+	}
+	text := strings.TrimSuffix(strings.TrimPrefix(c.Text, "/*"), "*/")
+	if !strings.Contains(text, "\n") {
+		if _, ok := alike(text, inDoc); ok {
+			f.report(c.Pos(), c.End(), c.Text)
+			return true
+		}
+		return false
+	}
+	found, offset := false, len("/*")
+	for _, line := range strings.SplitAfter(text, "\n") {
+		bare := strings.TrimPrefix(line, "//")
+		if _, ok := alike(bare, inDoc); ok && inDoc && line[0] != ' ' {
+			// In a file with CRLF line ends the parser drops the CRs of a block, so this may be off by a line's
+			// number; it stays inside the comment.
+			at := c.Slash + token.Pos(offset)
+			f.report(at, at+token.Pos(len(strings.TrimRightFunc(line, unicode.IsSpace))), strings.TrimSpace(line))
+			found = true
+		}
+		offset += len(line)
+	}
+	return found
+}
+
+func (f *finder) report(pos, end token.Pos, text string) *Problem {
+	return f.add(pos, end, "look-alike",
+		"%s looks like a lock directive and is an ordinary comment, so nothing is locked: write //lock: in lower case, with no blank before or after it, or reword the comment", shown(text))
+}
+
+// alike reports whether the text behind // looks like a directive, and how long the part before its arguments is.
+func alike(text string, inDoc bool) (head int, ok bool) {
+	m := alikeHead.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	before, sep, after := m[1] != "", m[2], m[3] != ""
+	rest := strings.TrimRightFunc(text[len(m[0]):], unicode.IsSpace)
+	switch {
+	case !strings.HasSuffix(sep, ":"):
+		return len(m[0]), !before && !after && startsKnown(rest)
+	case before && after:
+		return len(m[0]), onlyArguments(rest)
+	case inDoc && (rest == "key" || rest == "ttl"):
+		return len(m[0]), true
+	}
+	return len(m[0]), startsKnown(rest)
+}
+
+// startsKnown reports whether text starts with an option's name, in any case, and =.
+func startsKnown(text string) bool {
+	m := argument.FindStringSubmatch(text)
+	return m != nil && m[2] != "" && optionNamed(strings.ToLower(m[1])) != nil && len(text) > len(m[0]) && text[len(m[0])] != '='
+}
+
+// onlyArguments reports whether text is arguments from end to end, separated by commas or blanks.
+func onlyArguments(text string) bool {
+	if !startsKnown(text) {
+		return false
+	}
+	for rest := text; rest != ""; {
+		word := firstWord(rest)
+		m := argument.FindStringSubmatch(word)
+		if m == nil {
+			return false
+		}
+		if o := optionNamed(strings.ToLower(m[1])); m[2] == "" && (len(m[0]) != len(word) || o == nil || o.kind != kindBool) {
+			return false
+		}
+		if m[2] != "" && len(word) == len(m[0]) {
+			return false
+		}
+		rest = strings.TrimLeft(rest[len(word):], ", \t")
+	}
+	return true
+}
+
+// firstWord cuts at the first comma or blank outside quotes and braces.
+func firstWord(text string) string {
+	depth, quote := 0, rune(0)
+	for i, r := range text {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '"' || r == '`':
+			quote = r
+		case r == '{':
+			depth++
+		case r == '}':
+			depth--
+		case depth <= 0 && (r == ',' || unicode.IsSpace(r)):
+			return text[:i]
+		}
+	}
+	return text
+}

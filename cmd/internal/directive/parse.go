@@ -1,0 +1,161 @@
+package directive
+
+import (
+	"go/token"
+	"slices"
+)
+
+// Parse reads the //lock: lines of one comment. The directive is never nil; where problems are returned it holds what
+// was understood. Problems that need the function or its types are Bind's.
+func Parse(lines []Line) (*Directive, []Problem) {
+	p := &parser{d: &Directive{Lines: lines}, seen: map[string]token.Pos{}}
+	for i, line := range lines {
+		args, found := scan(line)
+		p.problems = append(p.problems, found...)
+		for _, a := range args {
+			p.arg(line, a)
+		}
+		if i == 0 {
+			p.keyFirst = p.hasKey
+		}
+	}
+	if len(lines) > 0 {
+		p.together()
+	}
+	return p.d, p.sorted()
+}
+
+// A parser holds what the lines said so far.
+type parser struct {
+	d        *Directive
+	seen     map[string]token.Pos // where an option was first given, also with a bad value
+	hasKey   bool                 // some key was given, also a bad one
+	keyFirst bool                 // on the first line
+	problems
+}
+
+// arg reads one argument into the directive.
+func (p *parser) arg(line Line, raw rawArg) {
+	at := func(offset int) token.Pos { return line.Pos + token.Pos(offset) }
+	a := Arg{Name: raw.name, Pos: at(raw.start), End: at(raw.end)}
+	a.ValuePos, a.ValueEnd = a.End, a.End
+	if raw.form != formNone {
+		a.ValuePos, a.ValueEnd = at(raw.valueAt), at(raw.valueAt)+token.Pos(len(raw.value))
+	}
+	o := optionNamed(raw.name)
+	if o == nil {
+		o = p.unknown(&a, raw)
+		if o == nil {
+			return
+		}
+	} else if _, ok := p.seen[o.name]; ok && o.kind != kindKey {
+		p.add(a.Pos, a.End, "option-repeat", "%s is given twice, and only keys may be: keep one", o.name)
+		return
+	}
+	if _, ok := p.seen[o.name]; !ok {
+		p.seen[o.name] = a.Pos
+	}
+	p.hasKey = p.hasKey || o.kind == kindKey
+	p.set(o, a, raw)
+}
+
+// unknown reports an argument that is no option and returns the option it was probably meant to be, so that a slip of
+// the pen is one problem and not also a missing option.
+func (p *parser) unknown(a *Arg, raw rawArg) *option {
+	nameEnd := a.Pos + token.Pos(len(raw.name))
+	if raw.name == "fenced" {
+		p.add(a.Pos, a.End, "option-unknown", "fenced is no option of a lock but a mark of its own: write //lock:fenced on a line by itself")
+		return nil
+	}
+	guess := nearest(raw.name, optionNames())
+	o := optionNamed(guess)
+	if o == nil || (o.kind != kindKey && p.seen[guess].IsValid()) {
+		p.add(a.Pos, nameEnd, "option-unknown", "there is no option %s%s (the options are %s)", shown(raw.name), didYouMean(guess), oneOf(optionNames()))
+		return nil
+	}
+	p.add(a.Pos, nameEnd, "option-unknown", "there is no option %s%s", shown(raw.name), didYouMean(guess)).write(guess)
+	return o
+}
+
+// set reads the value and puts it in the option's slot.
+func (p *parser) set(o *option, a Arg, raw rawArg) {
+	switch {
+	case raw.form == formBroken:
+		return
+	case raw.form == formNone && o.kind != kindBool:
+		p.add(a.Pos, a.End, "value-missing", "%s has no value: write %s=%s", o.name, o.name, o.ask)
+		return
+	case raw.form == formConst:
+		p.setConst(o, a, raw)
+		return
+	}
+	v, err := unquote(raw.value, a.ValuePos)
+	if err != nil {
+		p.add(a.ValuePos, a.ValueEnd, "quote", "the value of %s cannot be read, %v", o.name, err)
+		return
+	}
+	p.setValue(o, a, raw.form, v)
+}
+
+func (p *parser) setValue(o *option, a Arg, f form, v value) {
+	if o.kind == kindKey {
+		t, found := parseTemplate(v, a.ValuePos, a.ValueEnd)
+		p.problems = append(p.problems, found...)
+		p.d.Keys = append(p.d.Keys, &Key{Arg: a, Template: t})
+		return
+	}
+	switch slot := o.slot(p.d).(type) {
+	case **Duration:
+		if d, ok := p.duration(o, a, v.text); ok {
+			*slot = d
+		}
+	case **Bool:
+		if b, ok := p.boolean(o, a, f, v.text); ok {
+			*slot = b
+		}
+	case **Int:
+		if n, ok := p.number(o, a, v.text); ok {
+			*slot = n
+		}
+	case **String:
+		if s, ok := p.str(o, a, v); ok {
+			*slot = s
+		}
+	}
+}
+
+// setConst reads a value @Const. What the constant is worth is Bind's to find out.
+func (p *parser) setConst(o *option, a Arg, raw rawArg) {
+	if o.name == "cron" && slices.Contains([]string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly", "@every"}, raw.value) {
+		p.add(a.ValuePos, a.ValueEnd, "cron", "cron=%s would be the Go constant %s: write cron=%q for the descriptor", raw.value, raw.value[1:], raw.value).
+			write(`"` + raw.value + `"`)
+		return
+	}
+	c, ok := constRef(raw.value, a.ValuePos)
+	if !ok {
+		p.add(a.ValuePos, a.ValueEnd, "constant", "%s is no reference to a constant: write @Const or @pkg.Const, or quote text that starts with @", shown(raw.value))
+		return
+	}
+	if o.kind == kindKey {
+		p.d.Keys = append(p.d.Keys, &Key{Arg: a, Const: c})
+		return
+	}
+	switch slot := o.slot(p.d).(type) {
+	case **Duration:
+		*slot = &Duration{Arg: a, Const: c}
+	case **Int:
+		*slot = &Int{Arg: a, Const: c}
+	case **String:
+		if o.kind == kindText {
+			*slot = &String{Arg: a, Const: c}
+			return
+		}
+		p.noConst(o, a)
+	default:
+		p.noConst(o, a)
+	}
+}
+
+func (p *parser) noConst(o *option, a Arg) {
+	p.add(a.ValuePos, a.ValueEnd, "constant", "%s takes no constant, it decides what code is written: write the value itself, such as %s=%s", o.name, o.name, o.ask)
+}

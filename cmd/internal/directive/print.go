@@ -1,0 +1,128 @@
+package directive
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// String is the canonical form: one line that starts with //lock: and holds the keys in their order, then the other
+// options in the order of the documentation. Parsing it gives an equal directive. It is defined for directives
+// without problems.
+func (d *Directive) String() string {
+	var args []string
+	for i := range options {
+		args = append(args, options[i].print(d)...)
+	}
+	return "//lock:" + strings.Join(args, ",")
+}
+
+// print is the option as arguments: none if it was not given, several only for keys.
+func (o *option) print(d *Directive) []string {
+	if o.slot == nil {
+		var args []string
+		for _, k := range d.Keys {
+			args = append(args, o.name+"="+k.print())
+		}
+		return args
+	}
+	if o.written(d) == nil {
+		return nil
+	}
+	switch p := o.slot(d).(type) {
+	case **Duration:
+		return []string{o.name + "=" + (*p).print()}
+	case **Int:
+		if (*p).Const != nil {
+			return []string{o.name + "=" + (*p).Const.String()}
+		}
+		return []string{o.name + "=" + strconv.Itoa((*p).Value)}
+	case **Bool:
+		if (*p).Value {
+			return []string{o.name}
+		}
+		return []string{o.name + "=false"}
+	case **String:
+		if (*p).Const != nil {
+			return []string{o.name + "=" + (*p).Const.String()}
+		}
+		return []string{o.name + "=" + quoteValue((*p).Value)}
+	}
+	return nil
+}
+
+func (k *Key) print() string {
+	if k.Const != nil {
+		return k.Const.String()
+	}
+	return quoteValue(k.Template.String())
+}
+
+func (d *Duration) print() string {
+	switch {
+	case d.Const != nil:
+		return d.Const.String()
+	case d.Forever:
+		return "forever"
+	case d.Value == 0:
+		return "0"
+	}
+	return formatDuration(d.Value)
+}
+
+// quoteValue writes text as a value: bare where it would be read back whole.
+func quoteValue(text string) string {
+	// The comma stands for whatever may follow on the line: an open brace would swallow it.
+	end, _ := bareEnd(text + ",")
+	if end == len(text) && text != "" && text[0] != '@' && plain(text) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// plain reports whether every character may stand in a line as it is.
+func plain(text string) bool {
+	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	}) < 0
+}
+
+// String is the template as it is written between quotes, before quoting: "{{" for a brace.
+func (t *Template) String() string {
+	var b strings.Builder
+	for _, part := range t.Parts {
+		switch part := part.(type) {
+		case *Text:
+			b.WriteString(strings.NewReplacer("{", "{{", "}", "}}").Replace(part.Value))
+		case *Placeholder:
+			b.WriteString(part.String())
+		}
+	}
+	return b.String()
+}
+
+// String is the placeholder in its shortest form, with the braces.
+func (p *Placeholder) String() string {
+	s := "{" + p.Name()
+	if p.Optional {
+		s += "?"
+	}
+	if p.Filter != FilterNone {
+		s += "|" + string(p.Filter)
+	}
+	return s + "}"
+}
+
+// Name is how messages and generated code name the value: "user.ID" or "len(items)".
+func (p *Placeholder) Name() string {
+	names := make([]string, len(p.Path))
+	for i, id := range p.Path {
+		names[i] = id.Name
+	}
+	path := strings.Join(names, ".")
+	if p.Len {
+		return "len(" + path + ")"
+	}
+	return path
+}
