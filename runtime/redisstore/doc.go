@@ -1,0 +1,54 @@
+// Package redisstore keeps locks in Redis 6.2 or later, or Valkey, through go-redis.
+//
+// # Protocol
+//
+// Every step is one Lua script (lua/*.lua, each with its keys, arguments and results in its head), so that it happens
+// entirely or not at all. An acquisition costs two commands, acquire and release, whether somebody else holds the lock
+// or not:
+//
+//	         acquire.lua: free                          release.lua: nobody waits
+//	(free) ─────────────────────────▶ (held by A) ───────────────────────────▶ (free)
+//	                                      │  ▲
+//	acquire.lua: busy → B joins the queue │  │ release.lua: B waits → B owns it, and is told so by a push
+//	                                      ▼  │
+//	                                   (held by A, B queued)
+//
+// Waiters stand in a queue in order of arrival. Whoever releases makes the first live waiter the owner in the same
+// script, with a lease of the waiter's own TTL, and publishes the grant to the waiter's process. There is no moment at
+// which the lock is free while somebody waits, hence no race, no polling and no barging.
+//
+// A push is only a hint. A waiter asks again when the lease that it waits for should be over, and whenever the
+// subscription was renewed; then it finds out that it is the owner, or makes the first live waiter the owner of a lock
+// whose lease ran out, or learns how long to wait further. With all pushes lost everything works, only slower.
+//
+// A process that waits shows itself to the queues it stands in every Config.Liveness/3; whoever is passed over because
+// its process was paused finds itself out of the queue and joins it again.
+//
+// Asking again is acquire.lua once more: it is idempotent by lease id, and "poke" would be the same script without the
+// line that joins the queue, which is just what one that was passed over needs.
+//
+// # Fences
+//
+// Each grant has an epoch, the greater of the last epoch + 1 (the floor, kept for Config.Retention) and the server's
+// clock in µs. So epochs grow as long as the data survives or the server's clock is not behind the last epoch.
+//
+// # What Redis does not guarantee
+//
+// Replication is asynchronous: a failover may forget the last leases. Their holders learn that at their next renewal, a
+// third of the TTL later at most; until then a second holder is possible, and its fence is higher. Enforce the fence
+// where that matters. With appendfsync everysec the same holds for a restart. The eviction policy must be noeviction:
+// a lock is a key with an expiry, the first that other policies evict.
+//
+// # Clocks
+//
+// Nobody's wall clock is compared with another's. A lease is counted on the server from the moment of its grant, and in
+// the process on the monotonic clock from a moment before that. For a pushed grant that moment is derived from the
+// server's clock at two points in time, so a step of the server's clock while somebody waits makes the estimate wrong
+// by as much as the step: forwards, and by less than the TTL, it makes a holder believe in its lease too long.
+//
+// # Keys and permissions
+//
+// A lock uses four keys, all with an expiry, in one slot of a cluster: namespace:{name} and the same with :queue,
+// :waiters and :floor. An ACL needs ~namespace:{* &lockgen:* +@read +@write +@scripting +@pubsub +ping (with +scan for
+// listing).
+package redisstore

@@ -1,0 +1,139 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// keepAlive refreshes this process's liveness in every queue it waits in, three times per Config.Liveness and in one
+// round trip, as long as anybody waits.
+func (s *session) keepAlive() {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.wakeKeeper:
+		}
+		for queues := s.queues(); len(queues) > 0; queues = s.queues() {
+			if !sleep(s.ctx, s.liveness/3) {
+				return
+			}
+			s.showLife(queues)
+		}
+	}
+}
+
+// queues returns the keys that somebody waits for, each once.
+func (s *session) queues() map[string]lockKeys {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	queues := make(map[string]lockKeys)
+	for _, w := range s.waiters {
+		if w.queued {
+			queues[w.keys.lock] = w.keys
+		}
+	}
+	return queues
+}
+
+func (s *session) showLife(queues map[string]lockKeys) {
+	calls := make([]call, 0, len(queues))
+	for _, keys := range queues {
+		calls = append(calls, call{keys: []string{keys.queue, keys.waiters}, args: []any{s.channel, s.liveness.Milliseconds()}})
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.liveness/3)
+	defer cancel()
+	var errs []error
+	for _, cmd := range aliveScript.pipeline(ctx, s.client, calls) {
+		if err := cmd.Err(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 && s.ctx.Err() == nil {
+		s.Logger.Warn("lock queues not refreshed; waiters may lose their places", slog.Int("queues", len(errs)), slog.Any("error", errs[0]))
+	}
+}
+
+// abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background: the server
+// may have granted it, or may still do so. It is tried until the lease would be over anyway. err is why the caller gave
+// up; after a refused connection there is nothing to take back.
+func (s *session) abandon(req lockrt.Request, keys lockKeys, queued bool, err error) {
+	var dial *net.OpError
+	if !queued && errors.As(err, &dial) && dial.Op == "dial" {
+		return
+	}
+	s.mu.Lock()
+	s.abandoned[req.ID] = abandoned{keys: keys, until: time.Now().Add(req.TTL + 2*s.liveness)}
+	s.mu.Unlock()
+	wake(s.wakeJanitor)
+}
+
+// abandoned is a lease to cancel.
+type abandoned struct {
+	keys  lockKeys
+	until time.Time // then the server has forgotten it
+}
+
+// cleanUp cancels abandoned leases. When the session closes, it waits for the last callers and tries what is left once
+// more; then the TTL does it.
+func (s *session) cleanUp() {
+	backoff := time.Duration(0)
+	for {
+		retry := time.NewTimer(backoff)
+		if backoff == 0 {
+			retry.Stop()
+		}
+		select {
+		case <-s.ctx.Done():
+			retry.Stop()
+			s.acquiring.Wait()
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Second)
+			s.cancelAbandoned(ctx)
+			cancel()
+			return
+		case <-s.wakeJanitor:
+		case <-retry.C:
+		}
+		retry.Stop()
+		if s.cancelAbandoned(s.ctx) {
+			backoff = 0
+		} else {
+			backoff = jitter(min(max(2*backoff, 100*time.Millisecond), time.Second))
+		}
+	}
+}
+
+// cancelAbandoned reports whether nothing is left to do.
+func (s *session) cancelAbandoned(ctx context.Context) bool {
+	s.mu.Lock()
+	ids, calls := make([]string, 0, len(s.abandoned)), make([]call, 0, len(s.abandoned))
+	now := time.Now()
+	for id, a := range s.abandoned {
+		if now.After(a.until) {
+			delete(s.abandoned, id)
+			continue
+		}
+		ids = append(ids, id)
+		calls = append(calls, call{keys: a.keys.all(), args: []any{id, s.retention.Milliseconds()}})
+	}
+	s.mu.Unlock()
+	if len(calls) == 0 {
+		return true
+	}
+	done := true
+	for i, cmd := range cancelScript.pipeline(ctx, s.client, calls) {
+		if err := cmd.Err(); err != nil && (retryable(err) || errors.Is(err, context.Canceled)) {
+			done = false
+			continue
+		}
+		s.mu.Lock()
+		delete(s.abandoned, ids[i])
+		s.mu.Unlock()
+	}
+	return done
+}

@@ -1,0 +1,53 @@
+package redisstore
+
+import "strings"
+
+// lockKeys are the four Redis keys of one lock. Their common part stands in braces, so that Redis Cluster puts them
+// into one slot, and is encoded so that a lock's name can neither end those braces early nor be mistaken for another's:
+//
+//	lock:{order:42}  lock:{order:42}:queue  lock:{order:42}:waiters  lock:{order:42}:floor
+type lockKeys struct{ lock, queue, waiters, floor string }
+
+func (k lockKeys) all() []string { return []string{k.lock, k.queue, k.waiters, k.floor} }
+
+// keySpace builds the keys of one namespace. It is the only place that does.
+type keySpace struct{ prefix string }
+
+func newKeySpace(namespace string) keySpace { return keySpace{encode(namespace) + ":{"} }
+
+func (s keySpace) lock(name string) string { return s.prefix + encode(name) + "}" }
+
+func (s keySpace) keys(name string) lockKeys {
+	lock := s.lock(name)
+	return lockKeys{lock: lock, queue: lock + ":queue", waiters: lock + ":waiters", floor: lock + ":floor"}
+}
+
+// name is the inverse of lock. It reports false for keys of other kinds.
+func (s keySpace) name(lock string) (string, bool) {
+	name, ok := strings.CutPrefix(lock, s.prefix)
+	if !ok {
+		return "", false
+	}
+	name, ok = strings.CutSuffix(name, "}")
+	return decoder.Replace(name), ok && !strings.Contains(name, "}")
+}
+
+// pattern matches all lock keys whose name begins with prefix, and perhaps others.
+func (s keySpace) pattern(prefix string) string {
+	return globEscape.Replace(s.prefix+encode(prefix)) + "*}"
+}
+
+var (
+	encoder    = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
+	decoder    = strings.NewReplacer("%25", "%", "%7B", "{", "%7D", "}")
+	globEscape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
+)
+
+// encode keeps braces out of what stands between the braces of a hash tag. An empty tag cannot arise either: names
+// are never empty.
+func encode(s string) string {
+	if strings.ContainsAny(s, "%{}") {
+		return encoder.Replace(s)
+	}
+	return s
+}

@@ -1,0 +1,60 @@
+-- Functions that all scripts share; prepended to each. Nothing here touches a key that is not passed to it.
+--
+-- The lock is a string, expiring with the lease:  "<lease id> <epoch> <since> <ttl> <channel> <node>"
+--   since in µs and ttl in ms of the server's clock; "-" as the id and the channel while MinHold keeps it for nobody.
+-- The queue is a sorted set of lease ids by order of arrival. The waiters hash holds, for each of them,
+--   "<ttl> <channel> <node>", for each process "@<channel>" = until when it counts as live (ms), and "#" = arrivals.
+-- The floor is the highest epoch issued.
+
+local function now()
+  local t = redis.call('TIME')
+  return t[1] * 1000000 + t[2]
+end
+
+-- Lua would print large numbers as 1.7e+15.
+local function int(n)
+  return string.format('%.0f', n)
+end
+
+local function mine(lock, id)
+  return lock and string.sub(lock, 1, #id + 1) == id .. ' '
+end
+
+-- parse returns id, epoch, since, ttl, channel, node.
+local function parse(lock)
+  return string.match(lock, '^(%S+) (%d+) (%d+) (%d+) (%S+) (.*)$')
+end
+
+-- take makes the lease the owner for ttl ms and returns its epoch: greater than every one before, and than those that
+-- a floor was dropped with, as long as the server's clock is not behind them.
+local function take(lockKey, floorKey, retention, t, id, ttl, channel, node)
+  local epoch = math.max((tonumber(redis.call('GET', floorKey)) or 0) + 1, t)
+  local value = table.concat({ id, int(epoch), int(t), ttl, channel, node }, ' ')
+  redis.call('SET', lockKey, value, 'PX', ttl)
+  redis.call('SET', floorKey, int(epoch), 'PX', int(retention + ttl))
+  return epoch
+end
+
+-- handOn makes the first live waiter the owner and pushes the grant to its process. Waiters of processes that have not
+-- shown life are dropped; one that was only paused finds that out at its next poke and queues again.
+local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t)
+  while true do
+    local id = redis.call('ZRANGE', queueKey, 0, 0)[1]
+    if not id then
+      redis.call('DEL', waitersKey)
+      return
+    end
+    local waiter = redis.call('HGET', waitersKey, id)
+    redis.call('ZREM', queueKey, id)
+    redis.call('HDEL', waitersKey, id)
+    if waiter then
+      local ttl, channel, node = string.match(waiter, '^(%d+) (%S+) (.*)$')
+      local live = tonumber(redis.call('HGET', waitersKey, '@' .. channel)) or 0
+      if live * 1000 > t then
+        local epoch = take(lockKey, floorKey, retention, t, id, ttl, channel, node)
+        redis.call('PUBLISH', channel, table.concat({ 'grant', id, int(epoch), int(t) }, ' '))
+        return
+      end
+    end
+  end
+end

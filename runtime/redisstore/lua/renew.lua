@@ -1,0 +1,26 @@
+-- Lets leases last their TTL again. It never shortens one, so that a call which was delayed on a dying connection
+-- cannot undo a later, longer one.
+--
+-- KEYS  lock 1, floor 1, lock 2, floor 2, …
+-- ARGV  1 retention (ms), then for each lock: lease id, ttl (ms)
+-- Returns for each lock: 1 renewed, 0 not the owner
+local retention, t = tonumber(ARGV[1]), now()
+local renewed = {}
+for i = 1, #KEYS / 2 do
+  local lockKey, floorKey, id, ttl = KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], tonumber(ARGV[2 * i + 1])
+  local lock = redis.call('GET', lockKey)
+  if mine(lock, id) then
+    if redis.call('PTTL', lockKey) < ttl then
+      redis.call('PEXPIRE', lockKey, ttl)
+    end
+    -- The floor was set when the lease began; it must outlive a long one.
+    local _, epoch, since = parse(lock)
+    if (t - since) / 1000 > retention / 2 then
+      redis.call('SET', floorKey, epoch, 'PX', int(retention + ttl))
+    end
+    renewed[i] = 1
+  else
+    renewed[i] = 0
+  end
+end
+return renewed

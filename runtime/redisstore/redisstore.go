@@ -1,0 +1,89 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Config configures a [Store]. The zero value is usable.
+type Config struct {
+	// Retention is how long the highest epoch of a key is remembered after its last use, at least half of it after a
+	// long lease. Later the server's clock alone makes epochs grow. Defaults to 1 h.
+	Retention time.Duration
+	// Liveness is how long a waiter of a process that no longer shows itself keeps its place in a queue. Processes
+	// that wait show themselves three times as often. Defaults to 6 s.
+	Liveness time.Duration
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Retention == 0 {
+		c.Retention = time.Hour
+	}
+	if c.Liveness == 0 {
+		c.Liveness = 6 * time.Second
+	}
+	if c.Retention < time.Second || c.Liveness < 100*time.Millisecond {
+		return c, fmt.Errorf("%w: redisstore.Config has Retention %s and Liveness %s; at least 1s and 100ms are needed",
+			lockrt.ErrOptions, c.Retention, c.Liveness)
+	}
+	return c, nil
+}
+
+// Store keeps locks in Redis. It implements lockrt.Store.
+type Store struct {
+	client redis.UniversalClient
+	cfg    Config
+	owned  bool // the client was made by the URL driver
+}
+
+var _ lockrt.Store = (*Store)(nil)
+
+// New returns a store on client, which stays the caller's. It does not contact the server. A Config that makes no
+// sense is reported by lockrt.New.
+//
+// Recommended for the client: ContextTimeoutEnabled, without which go-redis lets a call on a dead connection last for
+// its ReadTimeout whatever the context says. No lease is believed in for longer because of that; callers only wait.
+func New(client redis.UniversalClient, cfg Config) *Store {
+	return &Store{client: client, cfg: cfg}
+}
+
+// Client returns the client, for packages that keep their own data beside the locks.
+func (s *Store) Client() redis.UniversalClient { return s.client }
+
+// Close closes the client if the store was opened by URL.
+func (s *Store) Close() error {
+	if s.owned {
+		return s.client.Close()
+	}
+	return nil
+}
+
+// Open implements lockrt.Store.
+func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
+	if s.client == nil {
+		return nil, fmt.Errorf("%w: redisstore.New was given no client", lockrt.ErrOptions)
+	}
+	storeCfg, err := s.cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	_, clustered := s.client.(*redis.ClusterClient)
+	ctx, stop := context.WithCancel(context.Background())
+	sess := &session{
+		SessionConfig: cfg, client: s.client, clustered: clustered, space: newKeySpace(cfg.Namespace),
+		channel: "lockgen:" + rand.Text(), retention: storeCfg.Retention, liveness: storeCfg.Liveness,
+		ctx: ctx, stop: stop, ended: make(chan struct{}),
+		waiters: make(map[string]*waiter), abandoned: make(map[string]abandoned),
+		wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),
+	}
+	sess.running.Go(sess.listen)
+	sess.running.Go(sess.keepAlive)
+	sess.running.Go(sess.cleanUp)
+	return sess, nil
+}

@@ -1,0 +1,125 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed lua/*.lua
+var luaFiles embed.FS
+
+var (
+	acquireScript = loadScript("acquire")
+	releaseScript = loadScript("release")
+	cancelScript  = loadScript("cancel")
+	renewScript   = loadScript("renew")
+	aliveScript   = loadScript("alive")
+	breakScript   = loadScript("break")
+	inspectScript = loadScript("inspect")
+)
+
+// script is one file of the protocol, with the shared functions in front of it.
+type script struct{ source, sha string }
+
+func loadScript(name string) *script {
+	source := ""
+	for _, file := range []string{"lib", name} {
+		text, err := luaFiles.ReadFile("lua/" + file + ".lua")
+		if err != nil {
+			panic(err) // the files are part of the binary
+		}
+		source += string(text)
+	}
+	sum := sha1.Sum([]byte(source))
+	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+// run executes the script, by its hash, or by its text where the server does not have it yet. The client may repeat
+// the call when the connection breaks: all scripts but release may run twice without harm.
+func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) *redis.Cmd {
+	return s.process(ctx, client, func(cmd *redis.Cmd) redis.Cmder { return cmd }, keys, args)
+}
+
+// runOnce is run, never repeated by the client.
+func (s *script) runOnce(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) *redis.Cmd {
+	return s.process(ctx, client, func(cmd *redis.Cmd) redis.Cmder { return onceCmd{cmd} }, keys, args)
+}
+
+func (s *script) process(ctx context.Context, client redis.UniversalClient, wrap func(*redis.Cmd) redis.Cmder, keys []string, args []any) *redis.Cmd {
+	cmd := s.command(ctx, "evalsha", s.sha, keys, args)
+	if err := client.Process(ctx, wrap(cmd)); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		cmd = s.command(ctx, "eval", s.source, keys, args)
+		_ = client.Process(ctx, wrap(cmd)) // the caller reads cmd's error
+	}
+	return cmd
+}
+
+func (s *script) command(ctx context.Context, verb, text string, keys []string, args []any) *redis.Cmd {
+	words := make([]any, 0, 3+len(keys)+len(args))
+	words = append(words, verb, text, len(keys))
+	for _, key := range keys {
+		words = append(words, key)
+	}
+	cmd := redis.NewCmd(ctx, append(words, args...)...)
+	cmd.SetFirstKeyPos(3)
+	return cmd
+}
+
+// pipeline runs the script for many sets of keys and arguments in one round trip.
+func (s *script) pipeline(ctx context.Context, client redis.UniversalClient, calls []call) []*redis.Cmd {
+	cmds := make([]*redis.Cmd, len(calls))
+	pipe := client.Pipeline()
+	for i, c := range calls {
+		cmds[i] = s.command(ctx, "evalsha", s.sha, c.keys, c.args)
+		_ = pipe.Process(ctx, cmds[i]) // only queues
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for i, c := range calls {
+		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
+			cmds[i] = s.run(ctx, client, c.keys, c.args...)
+		}
+	}
+	return cmds
+}
+
+type call struct {
+	keys []string
+	args []any
+}
+
+// onceCmd is a command that the client does not repeat when the connection breaks.
+type onceCmd struct{ *redis.Cmd }
+
+// NoRetry implements redis.Cmder.
+func (onceCmd) NoRetry() bool { return true }
+
+// ints reads a script's array of numbers.
+func ints(cmd *redis.Cmd, n int) ([]int64, error) {
+	values, err := cmd.Int64Slice()
+	if err == nil && len(values) != n {
+		err = fmt.Errorf("the lock script answered %d values instead of %d", len(values), n)
+	}
+	return values, err
+}
+
+// retryable reports whether a failed call may succeed when it is repeated: the connection broke, or the server says
+// that it is not ready.
+func retryable(err error) bool {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return !errors.Is(err, redis.ErrClosed)
+	}
+	for _, prefix := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY "} {
+		if strings.HasPrefix(reply.Error(), prefix) {
+			return true
+		}
+	}
+	return false
+}

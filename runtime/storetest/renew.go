@@ -1,0 +1,132 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+var renewTests = map[string]func(*testing.T, *env){
+	"each_result_is_its_own_lease's": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		var renewals []lockrt.Renewal
+		for i := range 250 { // more than a store would put into one call
+			key, id := fmt.Sprint("k", i), fmt.Sprint("id", i)
+			if i%3 != 0 {
+				e.take(s, key, id, long)
+			}
+			if i%3 == 1 {
+				id = "somebody else"
+			}
+			renewals = append(renewals, lockrt.Renewal{Key: key, ID: id, TTL: 2 * long})
+		}
+		errs := s.Renew(e.ctx, renewals)
+		if len(errs) != len(renewals) {
+			t.Fatalf("%d results for %d renewals", len(errs), len(renewals))
+		}
+		for i, err := range errs {
+			if i%3 == 2 && err != nil {
+				t.Errorf("renewal of a held lease: %v", err)
+			}
+			if i%3 != 2 && !errors.Is(err, lockrt.ErrLost) {
+				t.Errorf("renewal of a lease that is not the holder: %v, want ErrLost", err)
+			}
+		}
+	},
+
+	"none_is_fine": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		if errs := s.Renew(e.ctx, nil); len(errs) != 0 {
+			t.Errorf("results of no renewal: %v", errs)
+		}
+	},
+
+	"lengthens": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		e.take(s, "k", "1", time.Minute)
+		if err := s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: long}})[0]; err != nil {
+			t.Fatal(err)
+		}
+		if left := e.info(s, "k").Remaining; left <= time.Minute || left > long {
+			t.Errorf("%s are left after a renewal to %s", left, long)
+		}
+	},
+
+	"never_shortens": func(t *testing.T, e *env) {
+		// A renewal that was delayed on a dying connection arrives after a longer one.
+		s, _ := e.session("a")
+		e.take(s, "k", "1", long)
+		if err := s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: short}})[0]; err != nil {
+			t.Fatal(err)
+		}
+		if left := e.info(s, "k").Remaining; left < long/2 {
+			t.Errorf("%s are left of %s after a shorter renewal", left, long)
+		}
+	},
+
+	"keeps_the_epoch": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		g := e.take(s, "k", "1", time.Minute)
+		if err := s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: long}})[0]; err != nil {
+			t.Fatal(err)
+		}
+		if f := e.info(s, "k").Fence; f != lockrt.FenceOf(g.Epoch) {
+			t.Errorf("fence %d after the renewal, want %d", f, lockrt.FenceOf(g.Epoch))
+		}
+	},
+}
+
+var releaseTests = map[string]func(*testing.T, *env){
+	"only_once": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		e.take(s, "k", "1", long)
+		e.release(s, "k", "1")
+		e.take(s, "k", "2", long)
+		if err := s.Release(e.ctx, lockrt.Release{Key: "k", ID: "1"}); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("second release: %v, want ErrLost", err)
+		}
+		if id := e.info(s, "k").ID; id != "2" {
+			t.Errorf("owner is %q, want 2", id)
+		}
+	},
+
+	"keep_holds_the_key_for_nobody": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		g := e.take(s, "k", "1", long)
+		released := time.Now()
+		if err := s.Release(e.ctx, lockrt.Release{Key: "k", ID: "1", Keep: short}); err != nil {
+			t.Fatal(err)
+		}
+		info := e.info(s, "k")
+		if time.Since(released) < short/2 && (info.Key == "" || info.ID != "" || info.Node != "") {
+			t.Errorf("the kept lock is %+v, want one without holder", info)
+		}
+		if err := s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: long}})[0]; !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("renewal of the released lease: %v, want ErrLost", err)
+		}
+		next, err := s.Acquire(e.ctx, lockrt.Request{Key: "k", ID: "2", TTL: long, Wait: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(released) < short {
+			t.Errorf("acquired %s after the release, kept for %s", time.Since(released), short)
+		}
+		if next.Epoch <= g.Epoch {
+			t.Errorf("epoch %d after %d", next.Epoch, g.Epoch)
+		}
+	},
+
+	"keep_does_not_delay_waiters_longer": func(t *testing.T, e *env) {
+		// The waiter expects the lease to end in ten minutes and must learn of the new end.
+		s, _ := e.session("a")
+		e.take(s, "k", "1", long)
+		done := e.wait(e.ctx, s, request("k", 2))
+		if err := s.Release(e.ctx, lockrt.Release{Key: "k", ID: "1", Keep: short}); err != nil {
+			t.Fatal(err)
+		}
+		e.granted("2", done)
+	},
+}

@@ -1,0 +1,208 @@
+// Package storetest is the conformance suite of lock stores: it turns the contract in the comments of lockrt.Store and
+// lockrt.Session into tests. Every store runs it, third-party ones too:
+//
+//	func TestStore_conformance(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T) lockrt.Store { return mystore.New(…) })
+//	}
+//
+// It waits on events and never on the clock alone, so a slow machine makes it slower, not wrong; a whole run takes a few
+// seconds. It wants a store that tells the truth about time to a few milliseconds.
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// OpenFunc returns a store for one test. What it needs is cleaned up with t. Stores of different tests may share their
+// data: the suite uses other keys in each.
+type OpenFunc func(t *testing.T) lockrt.Store
+
+// Run runs the whole suite.
+func Run(t *testing.T, open OpenFunc) {
+	for _, group := range []struct {
+		name  string
+		tests map[string]func(*testing.T, *env)
+	}{
+		{"Acquire", acquireTests},
+		{"Wait", waitTests},
+		{"Renew", renewTests},
+		{"Release", releaseTests},
+		{"List", listTests},
+		{"Locker", lockerTests},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			for name, test := range group.tests {
+				t.Run(name, func(t *testing.T) { test(t, newEnv(t, open(t))) })
+			}
+		})
+	}
+}
+
+const (
+	// long is a TTL that no test outlives.
+	long = 10 * time.Minute
+	// short is a TTL that tests wait for the end of.
+	short = 150 * time.Millisecond
+	// patience is how long an event may take that must come. Only a failure takes this long.
+	patience = 20 * time.Second
+)
+
+// env is one test's store, with a namespace of its own.
+type env struct {
+	t         *testing.T
+	ctx       context.Context
+	store     lockrt.Store
+	namespace string
+}
+
+func newEnv(t *testing.T, store lockrt.Store) *env {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return &env{t: t, ctx: ctx, store: store, namespace: "storetest " + rand.Text()}
+}
+
+// session opens a session whose losses arrive on the returned channel.
+func (e *env) session(node string) (lockrt.Session, <-chan loss) {
+	e.t.Helper()
+	losses := make(chan loss, 100)
+	s, err := e.store.Open(lockrt.SessionConfig{
+		Namespace: e.namespace, Node: node, Logger: slog.New(slog.DiscardHandler),
+		Lost: func(id string, reason error) { losses <- loss{id, reason} },
+	})
+	if err != nil {
+		e.t.Fatalf("open a session: %v", err)
+	}
+	e.t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			e.t.Errorf("close the session: %v", err)
+		}
+	})
+	return s, losses
+}
+
+type loss struct {
+	id     string
+	reason error
+}
+
+// locker opens a Locker, as one process would.
+func (e *env) locker(node string) *lockrt.Locker {
+	e.t.Helper()
+	l, err := lockrt.New(e.store, lockrt.Config{Namespace: e.namespace, Node: node, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		e.t.Fatalf("open a locker: %v", err)
+	}
+	e.t.Cleanup(func() {
+		if err := l.Close(context.Background()); err != nil {
+			e.t.Errorf("close the locker: %v", err)
+		}
+	})
+	return l
+}
+
+// take acquires without waiting and fails the test if that fails.
+func (e *env) take(s lockrt.Session, key, id string, ttl time.Duration) lockrt.Grant {
+	e.t.Helper()
+	g, err := s.Acquire(e.ctx, lockrt.Request{Key: key, ID: id, TTL: ttl})
+	if err != nil {
+		e.t.Fatalf("acquire %q for %q: %v", key, id, err)
+	}
+	return g
+}
+
+func (e *env) release(s lockrt.Session, key, id string) {
+	e.t.Helper()
+	if err := s.Release(e.ctx, lockrt.Release{Key: key, ID: id}); err != nil {
+		e.t.Fatalf("release %q of %q: %v", key, id, err)
+	}
+}
+
+// outcome is the end of a waiting Acquire.
+type outcome struct {
+	grant lockrt.Grant
+	err   error
+}
+
+// wait starts an Acquire that waits, and returns when it is in the queue.
+func (e *env) wait(ctx context.Context, s lockrt.Session, req lockrt.Request) <-chan outcome {
+	e.t.Helper()
+	done := make(chan outcome, 1)
+	go func() {
+		g, err := s.Acquire(ctx, req)
+		done <- outcome{g, err}
+	}()
+	e.eventually("waiter "+req.ID+" is in the queue", func() bool {
+		for _, w := range e.info(s, req.Key).Waiters {
+			if w.ID == req.ID {
+				return true
+			}
+		}
+		return false
+	})
+	return done
+}
+
+// granted waits for a waiter's grant.
+func (e *env) granted(id string, done <-chan outcome) lockrt.Grant {
+	e.t.Helper()
+	o := e.outcome(id, done)
+	if o.err != nil {
+		e.t.Fatalf("waiter %s: %v", id, o.err)
+	}
+	return o.grant
+}
+
+func (e *env) outcome(id string, done <-chan outcome) outcome {
+	e.t.Helper()
+	select {
+	case o := <-done:
+		return o
+	case <-time.After(patience):
+		e.t.Fatalf("waiter %s is still waiting", id)
+		panic("unreachable")
+	}
+}
+
+// info returns what List says of key; the zero value if it is free.
+func (e *env) info(s lockrt.Session, key string) lockrt.LockInfo {
+	e.t.Helper()
+	infos, err := s.List(e.ctx, key)
+	if err != nil {
+		e.t.Fatalf("list %q: %v", key, err)
+	}
+	for _, info := range infos {
+		if info.Key == key {
+			return info
+		}
+	}
+	return lockrt.LockInfo{}
+}
+
+// eventually waits until cond holds.
+func (e *env) eventually(what string, cond func() bool) {
+	e.t.Helper()
+	for end := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			e.t.Fatalf("did not come to be: %s", what)
+		}
+	}
+}
+
+// busy checks that err is the *BusyError of key held by node.
+func (e *env) busy(err error, key, node string) {
+	e.t.Helper()
+	var busy *lockrt.BusyError
+	if !errors.As(err, &busy) || !errors.Is(err, lockrt.ErrBusy) {
+		e.t.Fatalf("the error is %v, want a *BusyError", err)
+	}
+	if busy.Key != key || busy.Holder != node {
+		e.t.Errorf("busy error names key %q and holder %q, want %q and %q", busy.Key, busy.Holder, key, node)
+	}
+}

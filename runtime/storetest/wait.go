@@ -1,0 +1,184 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+var waitTests = map[string]func(*testing.T, *env){
+	"first_come_first_served_over_sessions": func(t *testing.T, e *env) {
+		sessions := make([]lockrt.Session, 3)
+		for i := range sessions {
+			sessions[i], _ = e.session(fmt.Sprint("node", i))
+		}
+		last := e.take(sessions[0], "k", "holder", long)
+		var waiting []<-chan outcome
+		for i := range 12 {
+			waiting = append(waiting, e.wait(e.ctx, sessions[i%3], request("k", i)))
+		}
+		e.release(sessions[0], "k", "holder")
+		for i, done := range waiting {
+			g := e.granted(fmt.Sprint(i), done)
+			if g.Epoch <= last.Epoch {
+				t.Fatalf("epoch %d after %d", g.Epoch, last.Epoch)
+			}
+			last = g
+			if id := e.info(sessions[0], "k").ID; id != fmt.Sprint(i) {
+				t.Fatalf("owner is %q, want the waiter that came as number %d", id, i)
+			}
+			e.release(sessions[i%3], "k", fmt.Sprint(i))
+		}
+		if info := e.info(sessions[0], "k"); info.ID != "" {
+			t.Errorf("held by %q at the end", info.ID)
+		}
+	},
+
+	"no_barging": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		e.take(s, "k", "holder", long)
+		done := e.wait(e.ctx, s, request("k", 1))
+		e.release(s, "k", "holder")
+		_, err := s.Acquire(e.ctx, lockrt.Request{Key: "k", ID: "barger", TTL: long})
+		e.busy(err, "k", "a")
+		e.granted("1", done)
+	},
+
+	"holder_that_never_releases": func(t *testing.T, e *env) {
+		a, _ := e.session("a")
+		b, _ := e.session("b")
+		old := e.take(a, "k", "dead", short)
+		first := e.wait(e.ctx, b, request("k", 1))
+		second := e.wait(e.ctx, a, request("k", 2))
+		g := e.granted("1", first)
+		if time.Now().Before(old.Start.Add(short)) {
+			t.Errorf("granted while the old lease was live")
+		}
+		if g.Epoch <= old.Epoch {
+			t.Errorf("epoch %d after %d", g.Epoch, old.Epoch)
+		}
+		e.release(b, "k", "1")
+		e.granted("2", second)
+	},
+
+	"wait_that_runs_out_is_busy": func(t *testing.T, e *env) {
+		a, _ := e.session("a")
+		b, _ := e.session("b")
+		e.take(a, "k", "holder", long)
+		_, err := b.Acquire(e.ctx, lockrt.Request{Key: "k", ID: "1", TTL: long, Wait: 30 * time.Millisecond})
+		e.busy(err, "k", "a")
+		if errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the error of a wait that ran out is a context's: %v", err)
+		}
+		e.eventually("the waiter has left the queue", func() bool { return len(e.info(a, "k").Waiters) == 0 })
+	},
+
+	"context_that_ends_is_joined_with_the_holder": func(t *testing.T, e *env) {
+		a, _ := e.session("a")
+		b, _ := e.session("b")
+		e.take(a, "k", "holder", long)
+		ctx, cancel := context.WithCancel(e.ctx)
+		gone := e.wait(ctx, b, request("k", 1))
+		next := e.wait(e.ctx, b, request("k", 2))
+		cancel()
+		o := e.outcome("1", gone)
+		if !errors.Is(o.err, context.Canceled) {
+			t.Errorf("the error is %v, want context.Canceled", o.err)
+		}
+		e.busy(o.err, "k", "a")
+		e.release(a, "k", "holder")
+		e.granted("2", next) // the one that gave up does not stand in the way
+	},
+
+	"grant_that_crosses_with_the_end_of_the_wait": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		for i := range 100 {
+			id := fmt.Sprint("h", i)
+			e.take(s, "k", id, long)
+			ctx, cancel := context.WithCancel(e.ctx)
+			done := e.wait(ctx, s, request("k", i))
+			go cancel()
+			e.release(s, "k", id)
+			if o := e.outcome(fmt.Sprint(i), done); o.err == nil {
+				e.release(s, "k", fmt.Sprint(i))
+			}
+			cancel()
+			e.eventually("the lock is free again", func() bool { return e.info(s, "k").ID == "" })
+		}
+	},
+
+	"close_ends_the_wait": func(t *testing.T, e *env) {
+		a, _ := e.session("a")
+		b, _ := e.session("b")
+		e.take(a, "k", "holder", long)
+		done := e.wait(e.ctx, b, request("k", 1))
+		if err := b.Close(e.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if o := e.outcome("1", done); !errors.Is(o.err, lockrt.ErrClosed) {
+			t.Errorf("the error is %v, want ErrClosed", o.err)
+		}
+		next := e.wait(e.ctx, a, request("k", 2))
+		e.release(a, "k", "holder")
+		e.granted("2", next)
+	},
+
+	"random_cancellation": func(t *testing.T, e *env) {
+		sessions := make([]lockrt.Session, 3)
+		for i := range sessions {
+			sessions[i], _ = e.session(fmt.Sprint("node", i))
+		}
+		var (
+			wg     sync.WaitGroup
+			mu     sync.Mutex
+			inside int
+			served int
+		)
+		for i := range 200 {
+			wg.Go(func() {
+				s, id := sessions[i%3], fmt.Sprint(i)
+				ctx, cancel := context.WithTimeout(e.ctx, time.Duration(rand.Int64N(int64(100*time.Millisecond))))
+				defer cancel()
+				if i%10 == 0 {
+					ctx = e.ctx // some wait to the end
+				}
+				if _, err := s.Acquire(ctx, request("k", i)); err != nil {
+					if i%10 == 0 {
+						t.Errorf("patient waiter %d: %v", i, err)
+					}
+					return
+				}
+				mu.Lock()
+				inside++
+				if inside != 1 {
+					t.Errorf("%d hold the lock", inside)
+				}
+				served++
+				mu.Unlock()
+				time.Sleep(time.Duration(rand.Int64N(int64(time.Millisecond))))
+				mu.Lock()
+				inside--
+				mu.Unlock()
+				if err := s.Release(e.ctx, lockrt.Release{Key: "k", ID: id}); err != nil {
+					t.Errorf("release: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if served < 20 {
+			t.Errorf("%d were served, want at least the 20 patient ones", served)
+		}
+		e.eventually("nothing is left", func() bool { return e.info(sessions[0], "k").ID == "" })
+	},
+}
+
+// request is that of a patient waiter, named by its number.
+func request(key string, i int) lockrt.Request {
+	return lockrt.Request{Key: key, ID: fmt.Sprint(i), TTL: long, Wait: lockrt.Forever}
+}
