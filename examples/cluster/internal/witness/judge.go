@@ -1,0 +1,186 @@
+package witness
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// unreported is how long before its node's death a run may have ended without
+// the scheduler having heard of it. Such a run is done again, rightly: nobody
+// but the dead node knew that it had ended.
+const unreported = 250 * time.Millisecond
+
+// Verdict is the result of Judge.
+type Verdict struct {
+	Ticks      int // due ticks in the window
+	Runs       int // bodies started for them, legitimate repetitions included
+	Duplicates int // starts of a tick that had been started, with no reason to repeat it
+	Missed     int // due ticks that nobody started
+	Lost       int // runs that started and never ended, because their node died
+
+	// Problems says in words what Duplicates and Missed count, and what they
+	// cannot count: runs that overlap, fences that fall, runs without a tick.
+	Problems []string
+
+	// Open counts due ticks that are still to run: never started, or lost.
+	Open int
+}
+
+// String is the summary line.
+func (v Verdict) String() string {
+	return fmt.Sprintf("ticks=%d runs=%d duplicates=%d missed=%d lost=%d", v.Ticks, v.Runs, v.Duplicates, v.Missed, v.Lost)
+}
+
+// OK reports whether the scheduler kept its word.
+func (v Verdict) OK() bool { return len(v.Problems) == 0 }
+
+func (v *Verdict) problem(format string, args ...any) {
+	v.Problems = append(v.Problems, fmt.Sprintf(format, args...))
+}
+
+// run is a Start with its End, if there is one.
+type run struct {
+	start Event
+	end   *Event
+}
+
+func (r run) String() string {
+	return fmt.Sprintf("%s %s on %s", r.start.Job, r.start.Tick.UTC().Format(time.TimeOnly), r.start.Node)
+}
+
+// Judge compares the events of all nodes with what the jobs' specs ask for.
+// deaths says when a node died. The error says that a spec is not understood.
+func Judge(jobs []Job, w Window, deaths map[string]time.Time, events []Event) (Verdict, error) {
+	var v Verdict
+	runs := v.pair(events)
+	byJob := map[string][]run{}
+	for _, r := range runs {
+		byJob[r.start.Job] = append(byJob[r.start.Job], r)
+		if _, dead := deaths[r.start.Node]; r.end == nil {
+			v.Lost++
+			if !dead {
+				v.problem("never ended although its node lives: %v", r)
+			}
+		}
+	}
+	for _, job := range jobs {
+		if err := v.job(job, w, deaths, byJob[job.Name]); err != nil {
+			return Verdict{}, err
+		}
+		delete(byJob, job.Name)
+	}
+	for name, runs := range byJob {
+		v.problem("%d runs of %q, which is not a job of this cluster", len(runs), name)
+	}
+	return v, nil
+}
+
+// pair joins starts and ends, in the order of the starts.
+func (v *Verdict) pair(events []Event) []run {
+	ends := map[string]*Event{}
+	for i, e := range events {
+		if e.Kind == End {
+			ends[e.Run] = &events[i]
+		}
+	}
+	var runs []run
+	for _, e := range events {
+		if e.Kind == Start {
+			runs = append(runs, run{e, ends[e.Run]})
+			delete(ends, e.Run)
+		}
+	}
+	for _, e := range ends {
+		v.problem("ended without a start: %v", run{start: *e})
+	}
+	slices.SortStableFunc(runs, func(a, b run) int {
+		return cmp.Or(a.start.At.Compare(b.start.At), cmp.Compare(a.start.Fence, b.start.Fence))
+	})
+	return runs
+}
+
+func (v *Verdict) job(job Job, w Window, deaths map[string]time.Time, runs []run) error {
+	ticks, err := due(job.Spec, w)
+	if err != nil {
+		return err
+	}
+	n, _ := period(job.Spec)
+	byTick := map[int64][]run{}
+	for _, r := range runs {
+		if t := r.start.Tick; t.Nanosecond() != 0 || t.Unix()%n != 0 {
+			v.problem("%q has no such tick: %v", job.Spec, r)
+		}
+		byTick[r.start.Tick.UnixNano()] = append(byTick[r.start.Tick.UnixNano()], r)
+	}
+	v.Ticks += len(ticks)
+	for _, tick := range ticks {
+		v.tick(job, tick, byTick[tick.UnixNano()])
+	}
+	for _, again := range byTick {
+		v.repeats(again, deaths)
+	}
+	v.sequence(runs, deaths)
+	return nil
+}
+
+// tick judges one due tick.
+func (v *Verdict) tick(job Job, tick time.Time, runs []run) {
+	v.Runs += len(runs)
+	if len(runs) == 0 {
+		v.Missed++
+		v.problem("missed: %s %s", job.Name, tick.UTC().Format(time.TimeOnly))
+	}
+	if !slices.ContainsFunc(runs, func(r run) bool { return r.end != nil }) {
+		v.Open++
+	}
+}
+
+// repeats judges the runs of one tick, in order.
+func (v *Verdict) repeats(runs []run, deaths map[string]time.Time) {
+	for i, r := range runs {
+		for _, earlier := range runs[:i] {
+			if !mayRepeat(earlier, r, deaths) {
+				v.Duplicates++
+				v.problem("duplicate: %v, after %v", r, earlier)
+				break
+			}
+		}
+	}
+}
+
+// mayRepeat reports whether the earlier run of a tick allows the later one.
+func mayRepeat(earlier, later run, deaths map[string]time.Time) bool {
+	if earlier.end != nil && earlier.end.Err != "" {
+		return !later.start.At.Before(earlier.end.At)
+	}
+	died, dead := deaths[earlier.start.Node]
+	if !dead || later.start.At.Before(died) {
+		return false
+	}
+	return earlier.end == nil || died.Sub(earlier.end.At) < unreported
+}
+
+// sequence checks what no count shows: runs of one job do not overlap, and each
+// has a higher fence than the one before.
+func (v *Verdict) sequence(runs []run, deaths map[string]time.Time) {
+	for i := 1; i < len(runs); i++ {
+		before, r := runs[i-1], runs[i]
+		if over, known := before.over(deaths); known && r.start.At.Before(over) {
+			v.problem("overlap: %v started before the end of %v", r, before)
+		}
+		if r.start.Fence <= before.start.Fence {
+			v.problem("fence went from %d to %d: %v, after %v", before.start.Fence, r.start.Fence, r, before)
+		}
+	}
+}
+
+// over says when a run could no longer do anything.
+func (r run) over(deaths map[string]time.Time) (time.Time, bool) {
+	if r.end != nil {
+		return r.end.At, true
+	}
+	died, dead := deaths[r.start.Node]
+	return died, dead
+}
