@@ -101,6 +101,8 @@ type Value struct {
 	Deref bool
 	// Addr: the method of KindText and KindStringer belongs to the pointer of the (addressable) value.
 	Addr bool
+
+	kinds kindSet // what the values of a KindBasic may be
 }
 
 // A Step selects a field.
@@ -124,13 +126,3 @@ const (
 	KindTime          // time.Time, filter unix
 	KindLen           // len(path): what len takes
 )
-
-// Bind checks a directive against its function and says what the wrapper looks like. The result is never nil; where
-// problems are returned it holds what was understood. Problems that Parse has returned are not repeated.
-func Bind(d *Directive, t Target) (*Func, []Problem) {
-	return &Func{Directive: d, Decl: t.Decl}, nil
-}
-
-// WrapperName is the name of the wrapper of a function: written if it is not "", else the function's name without
-// the suffix Locked, else with the suffix WithLock.
-func WrapperName(function, written string) string { return written }

@@ -69,10 +69,12 @@ func distance(a, b string) int {
 }
 
 // oneOf lists words for a message: `a, b or c`.
-func oneOf(words []string) string {
+func oneOf(words []string) string { return oneOfWith(words, " or ") }
+
+func oneOfWith(words []string, conjunction string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
 	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(words[:last], ", ") + conjunction + words[last]
 }

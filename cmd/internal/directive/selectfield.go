@@ -1,0 +1,58 @@
+package directive
+
+import "go/types"
+
+// selectField finds a field of a value of type t. The steps write embedded fields out, because a nil pointer may hide in
+// each. The type is nil if there is no such field; obj is then the method of that name, if there is one.
+func (b *binder) selectField(t types.Type, name string) (steps []Step, field types.Type, obj types.Object) {
+	obj, index, _ := types.LookupFieldOrMethod(t, true, b.Pkg, name)
+	if _, ok := obj.(*types.Var); !ok {
+		return nil, nil, obj
+	}
+	for _, i := range index {
+		pointer := false
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			t, pointer = p.Elem(), true
+		}
+		s, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return nil, nil, nil // a field common to a type parameter's types: Go does not select it either
+		}
+		f := s.Field(i)
+		steps = append(steps, Step{Name: f.Name(), Pointer: pointer})
+		t = f.Type()
+	}
+	return steps, t, obj
+}
+
+// fieldNames is the fields that this package can select from a value of type t, those of embedded structs included as
+// far as one level: deeper ones are too far away for a slip of the pen.
+func (b *binder) fieldNames(t types.Type) []string {
+	var names []string
+	for _, f := range b.fields(t) {
+		names = append(names, f.Name())
+		if f.Embedded() {
+			for _, promoted := range b.fields(f.Type()) {
+				names = append(names, promoted.Name())
+			}
+		}
+	}
+	return names
+}
+
+func (b *binder) fields(t types.Type) []*types.Var {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return nil
+	}
+	var fields []*types.Var
+	for f := range s.Fields() {
+		if f.Exported() || f.Pkg() == b.Pkg {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}

@@ -1,0 +1,104 @@
+package directive
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// WrapperName is the name of the wrapper of a function: written (the value of func=) if it is not "", else the
+// function's name without the suffix Locked, else with the suffix WithLock.
+func WrapperName(function, written string) string {
+	if written != "" {
+		return written
+	}
+	if short, ok := strings.CutSuffix(function, "Locked"); ok && short != "" {
+		return short
+	}
+	return function + "WithLock"
+}
+
+// wrapper names the wrapper and checks that the name can be declared.
+func (b *binder) wrapper() {
+	written := ""
+	if b.d.Func != nil {
+		written = b.d.Func.Value
+	}
+	b.f.Name = WrapperName(b.fn(), written)
+	switch {
+	case b.fn() == "_" || b.fn() == "init" && b.Decl.Recv == nil:
+		b.whole("wrapper-name", "function %s cannot be called, so a wrapper cannot call it: move the code to a function with a name", b.fn())
+		return
+	case b.f.Name == b.fn():
+		b.named("wrapper-name", "the wrapper would have the name of %s itself: choose another with func=", b.fn())
+		return
+	case !usableIdent(b.f.Name) || b.Decl.Recv == nil && (b.f.Name == "init" || b.f.Name == "main" && b.File.Name.Name == "main"):
+		b.named("wrapper-name", "the wrapper of %s would be called %s, which Go keeps for itself: choose a name with func=", b.fn(), b.f.Name)
+		return
+	}
+	if at := b.taken(b.f.Name); at.IsValid() && (b.Generated == nil || !b.Generated(at)) {
+		b.named("name-clash", "the wrapper of %s would be called %s, and %s: choose another name with func=", b.fn(), b.f.Name, b.holder())
+	}
+}
+
+// named reports a problem of the wrapper's name where that was written, else on the whole.
+func (b *binder) named(slug, format string, args ...any) {
+	if b.d.Func != nil {
+		b.at(b.d.Func.Arg, slug, format, args...)
+		return
+	}
+	b.whole(slug, format, args...)
+}
+
+func (b *binder) holder() string {
+	if b.f.RecvType != "" {
+		return "type " + b.f.RecvType + " has a field or method of that name"
+	}
+	return "the package declares that name already"
+}
+
+// taken is where the wrapper's name is declared already. Promoted fields and methods do not count: the wrapper hides
+// them as any method would.
+func (b *binder) taken(name string) token.Pos {
+	if b.Decl.Recv == nil {
+		if b.Pkg != nil && b.Info != nil {
+			return posOf(b.Pkg.Scope().Lookup(name))
+		}
+		return b.firstDecl(name)
+	}
+	if named := b.receiverNamed(); named != nil {
+		obj, index, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, b.Pkg, name)
+		if len(index) != 1 {
+			return token.NoPos
+		}
+		return posOf(obj)
+	}
+	for _, decl := range b.File.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if ok && fn.Recv != nil && len(fn.Recv.List) > 0 && fn.Name.Name == name && baseName(fn.Recv.List[0].Type) == b.f.RecvType {
+			return fn.Pos()
+		}
+	}
+	return token.NoPos
+}
+
+func posOf(obj types.Object) token.Pos {
+	if obj == nil {
+		return token.NoPos
+	}
+	return obj.Pos()
+}
+
+// receiverNamed is the receiver's type without pointer, nil if it is not known.
+func (b *binder) receiverNamed() *types.Named {
+	if b.f.Recv == nil || b.f.Recv.Type == nil {
+		return nil
+	}
+	t := types.Unalias(b.f.Recv.Type)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	named, _ := t.(*types.Named)
+	return named
+}
