@@ -1,0 +1,263 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+const ttl = 10 * time.Second
+
+// ttlMargin is what a holder gives away of ttl.
+const ttlMargin = ttl / 50
+
+func TestLease_Context_endsAtItsDeadlineWhateverACallInFlightDoes(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		store.set(func(s *faultStore) { s.renew = blackHole })
+		start := time.Now()
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		<-lease.Context().Done()
+		if held := time.Since(start); held != ttl-ttlMargin {
+			t.Errorf("the context ended after %s, want %s", held, ttl-ttlMargin)
+		}
+		if cause := context.Cause(lease.Context()); !errors.Is(cause, lockrt.ErrLost) {
+			t.Errorf("the context's cause is %v, want ErrLost", cause)
+		}
+		other := newLocker(t, store.Store, lockrt.Config{})
+		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: ttl})
+		if blind := time.Since(start) - ttl; blind != 0 {
+			t.Errorf("acquired by another %s after the TTL", blind)
+		}
+	})
+}
+
+func TestLease_Context_endsCountedFromTheLastAcknowledgedRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		var last time.Time // when the last acknowledged renewal was sent
+		calls := 0
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				if calls++; calls > 3 {
+					return blackHole(ctx, renewals, real)
+				}
+				last = time.Now()
+				errs := real.Renew(ctx, renewals)
+				time.Sleep(ttl / 100) // the answer is slow: the lease counts from before
+				return errs
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		<-lease.Done()
+		if held := time.Since(last); held != ttl-ttlMargin {
+			t.Errorf("the lease ended %s after its last renewal was sent, want %s", held, ttl-ttlMargin)
+		}
+	})
+}
+
+func TestLease_renewal_recoversFromErrors(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		fail := true
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				if fail = !fail; !fail {
+					return failAll(renewals, errors.New("connection reset"))
+				}
+				return real.Renew(ctx, renewals)
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		time.Sleep(20 * ttl)
+		if err := lease.Err(); err != nil {
+			t.Errorf("lost while every second renewal works: %v", err)
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestLease_renewal_stopsAtRelease(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		var calls atomic.Int64
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				calls.Add(1)
+				return real.Renew(ctx, renewals)
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		time.Sleep(ttl)
+		if calls.Load() == 0 {
+			t.Error("not renewed during a TTL")
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		calls.Store(0)
+		time.Sleep(10 * ttl)
+		if calls.Load() != 0 {
+			t.Errorf("%d renewals after the release", calls.Load())
+		}
+	})
+}
+
+func TestLease_renewal_inFlightAtReleaseDoesNotReviveTheLease(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		answer := make(chan struct{})
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				errs := real.Renew(ctx, renewals)
+				<-answer
+				return errs
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		time.Sleep(ttl / 2) // a renewal has begun
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		close(answer)
+		synctest.Wait()
+		if err := lease.Err(); !errors.Is(err, lockrt.ErrNotHeld) {
+			t.Errorf("after the release Err is %v, want ErrNotHeld", err)
+		}
+	})
+}
+
+func TestLease_renewal_notMineIsLostAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		store.set(func(s *faultStore) {
+			s.renew = func(_ context.Context, renewals []lockrt.Renewal, _ lockrt.Session) []error {
+				return failAll(renewals, lockrt.ErrLost)
+			}
+		})
+		start := time.Now()
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		<-lease.Context().Done()
+		if held := time.Since(start); held > ttl/3 {
+			t.Errorf("told after %s, want at the first renewal, %s at most", held, ttl/3)
+		}
+	})
+}
+
+func TestLease_NoRenew_endsAfterItsTTL(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		start := time.Now()
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true})
+		<-lease.Done()
+		if held := time.Since(start); held != ttl-ttlMargin {
+			t.Errorf("ended after %s, want %s", held, ttl-ttlMargin)
+		}
+	})
+}
+
+func TestLease_MaxHold_endsARenewedLeaseAndFreesTheLockAtRelease(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		start := time.Now()
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MaxHold: 5 * ttl})
+		<-lease.Done()
+		if held := time.Since(start); held != 5*ttl {
+			t.Errorf("ended after %s, want %s", held, 5*ttl)
+		}
+		if err := lease.Err(); !errors.Is(err, lockrt.ErrLost) || !strings.Contains(err.Error(), "MaxHold") {
+			t.Errorf("Err is %v, want ErrLost that names MaxHold", err)
+		}
+		if err := lease.Release(t.Context()); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("release is %v, want ErrLost", err)
+		}
+		mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+	})
+}
+
+func TestLease_MinHold_keepsTheLockAfterARelease(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		start := time.Now()
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MinHold: ttl / 2})
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := locks.TryAcquire(t.Context(), "k", lockrt.Options{TTL: ttl})
+		var busy *lockrt.BusyError
+		if !errors.As(err, &busy) || busy.Holder != "" {
+			t.Errorf("acquire during the minimum hold time: %v, want busy without a holder", err)
+		}
+		mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+		if held := time.Since(start); held != ttl/2 {
+			t.Errorf("free after %s, want %s", held, ttl/2)
+		}
+	})
+}
+
+func TestLease_Extend(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		start := time.Now()
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true})
+		if err := lease.Extend(t.Context(), 3*ttl); err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Extend(t.Context(), ttl); err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Extend(t.Context(), -1); !errors.Is(err, lockrt.ErrOptions) {
+			t.Errorf("a negative extension: %v, want ErrOptions", err)
+		}
+		cause := errors.New("connection reset")
+		store.set(func(s *faultStore) {
+			s.renew = func(_ context.Context, r []lockrt.Renewal, _ lockrt.Session) []error { return failAll(r, cause) }
+		})
+		if err := lease.Extend(t.Context(), 100*ttl); !errors.Is(err, cause) {
+			t.Errorf("an extension that failed: %v, want its cause", err)
+		}
+		<-lease.Done()
+		if held, want := time.Since(start), 3*ttl-3*ttlMargin; held != want {
+			t.Errorf("ended after %s, want %s: a shorter or failed extension changes nothing", held, want)
+		}
+		if err := lease.Extend(t.Context(), ttl); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("extension of a lost lease: %v, want ErrLost", err)
+		}
+	})
+}
+
+func TestLocker_Acquire_grantThatArrivesLateIsRenewedBeforeUse(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				g, err := real.Acquire(ctx, req)
+				time.Sleep(ttl / 2)
+				return g, err
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true})
+		if left := time.Until(lease.Deadline()); left != ttl-ttlMargin {
+			t.Errorf("%s are left at the start, want %s", left, ttl-ttlMargin)
+		}
+	})
+}
+
+func TestLocker_Acquire_grantThatArrivesTooLateIsNotUsed(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		slow := func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+			g, err := real.Acquire(ctx, req)
+			time.Sleep(2 * ttl)
+			return g, err
+		}
+		store.set(func(s *faultStore) { s.acquire = slow })
+		if lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl}); err == nil || errors.Is(err, lockrt.ErrBusy) {
+			t.Errorf("acquire gave %v, %v; want an error that is not ErrBusy", lease, err)
+		}
+		// With time to wait it tries again.
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				s.acquire = nil
+				return slow(ctx, req, real)
+			}
+		})
+		mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: 5 * ttl})
+	})
+}

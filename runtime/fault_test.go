@@ -1,0 +1,142 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
+)
+
+// faultStore is the memory store with faults: each hook that is not nil runs instead of the real call, which it can
+// make through its argument.
+type faultStore struct {
+	*memstore.Store
+	mu      sync.Mutex
+	acquire func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error)
+	renew   func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error
+	release func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error
+}
+
+// set changes hooks while calls may be running.
+func (s *faultStore) set(change func(*faultStore)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+func (s *faultStore) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
+	real, err := s.Store.Open(cfg)
+	return &faultSession{Session: real, store: s}, err
+}
+
+// faultSession hides what else the real session can do, so the optional interfaces are seen to be optional too.
+type faultSession struct {
+	lockrt.Session
+	store *faultStore
+}
+
+func (s *faultSession) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+	s.store.mu.Lock()
+	hook := s.store.acquire
+	s.store.mu.Unlock()
+	if hook != nil {
+		return hook(ctx, req, s.Session)
+	}
+	return s.Session.Acquire(ctx, req)
+}
+
+func (s *faultSession) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
+	s.store.mu.Lock()
+	hook := s.store.renew
+	s.store.mu.Unlock()
+	if hook != nil {
+		return hook(ctx, renewals, s.Session)
+	}
+	return s.Session.Renew(ctx, renewals)
+}
+
+func (s *faultSession) Release(ctx context.Context, rel lockrt.Release) error {
+	s.store.mu.Lock()
+	hook := s.store.release
+	s.store.mu.Unlock()
+	if hook != nil {
+		return hook(ctx, rel, s.Session)
+	}
+	return s.Session.Release(ctx, rel)
+}
+
+// blackHole answers no renewal before its context ends.
+func blackHole(ctx context.Context, renewals []lockrt.Renewal, _ lockrt.Session) []error {
+	<-ctx.Done()
+	return failAll(renewals, ctx.Err())
+}
+
+func failAll(renewals []lockrt.Renewal, err error) []error {
+	errs := make([]error, len(renewals))
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+// bubble is a test with a clock of its own: time passes only while everybody waits, so deadlines can be checked to the
+// nanosecond.
+func bubble(t *testing.T, test func(t *testing.T, store *faultStore, locks *lockrt.Locker)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		store := &faultStore{Store: memstore.New()}
+		locks := newLocker(t, store, lockrt.Config{})
+		test(t, store, locks)
+	})
+}
+
+func newLocker(t *testing.T, store lockrt.Store, cfg lockrt.Config) *lockrt.Locker {
+	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	locks, err := lockrt.New(store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := locks.Close(context.Background()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return locks
+}
+
+func mustAcquire(t *testing.T, locks *lockrt.Locker, ctx context.Context, key string, o lockrt.Options) *lockrt.Lease {
+	t.Helper()
+	lease, err := locks.Acquire(ctx, key, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// logBuffer is a logger's output that a test can read.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func (b *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
