@@ -14,7 +14,7 @@ const (
 )
 
 // duration reads the value of a duration option.
-func (p *parser) duration(o *option, a Arg, text string) (*Duration, bool) {
+func (p *reader) duration(o *option, a Arg, text string) (*Duration, bool) {
 	d := &Duration{Arg: a}
 	if o.kind == kindWait {
 		switch text {
@@ -72,7 +72,7 @@ var unitWords = map[string]struct {
 }
 
 // badDuration reports text that is no duration and, where it can tell, says what was meant.
-func (p *parser) badDuration(o *option, a Arg, text string) {
+func (p *reader) badDuration(o *option, a Arg, text string) {
 	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	unit, known := unitWords[text[len(number):]]
 	n, err := strconv.ParseInt(number, 10, 64)

@@ -8,10 +8,11 @@ import (
 // Parse reads the //lock: lines of one comment. The directive is never nil; where problems are returned it holds what
 // was understood. Problems that need the function or its types are Bind's.
 func Parse(lines []Line) (*Directive, []Problem) {
-	p := &parser{d: &Directive{Lines: lines}, seen: map[string]token.Pos{}}
+	p := &reader{d: &Directive{Lines: lines}, seen: map[string]token.Pos{}}
 	for i, line := range lines {
 		args, found := scan(line)
 		p.problems = append(p.problems, found...)
+		p.args += len(args)
 		for _, a := range args {
 			p.arg(line, a)
 		}
@@ -19,23 +20,25 @@ func Parse(lines []Line) (*Directive, []Problem) {
 			p.keyFirst = p.hasKey
 		}
 	}
-	if len(lines) > 0 {
+	// Of a directive without a word nothing more need be said.
+	if p.args > 0 {
 		p.together()
 	}
 	return p.d, p.sorted()
 }
 
-// A parser holds what the lines said so far.
-type parser struct {
+// A reader holds what the lines said so far.
+type reader struct {
 	d        *Directive
 	seen     map[string]token.Pos // where an option was first given, also with a bad value
 	hasKey   bool                 // some key was given, also a bad one
 	keyFirst bool                 // on the first line
+	args     int
 	problems
 }
 
 // arg reads one argument into the directive.
-func (p *parser) arg(line Line, raw rawArg) {
+func (p *reader) arg(line Line, raw rawArg) {
 	at := func(offset int) token.Pos { return line.Pos + token.Pos(offset) }
 	a := Arg{Name: raw.name, Pos: at(raw.start), End: at(raw.end)}
 	a.ValuePos, a.ValueEnd = a.End, a.End
@@ -61,7 +64,7 @@ func (p *parser) arg(line Line, raw rawArg) {
 
 // unknown reports an argument that is no option and returns the option it was probably meant to be, so that a slip of
 // the pen is one problem and not also a missing option.
-func (p *parser) unknown(a *Arg, raw rawArg) *option {
+func (p *reader) unknown(a *Arg, raw rawArg) *option {
 	nameEnd := a.Pos + token.Pos(len(raw.name))
 	if raw.name == "fenced" {
 		p.add(a.Pos, a.End, "option-unknown", "fenced is no option of a lock but a mark of its own: write //lock:fenced on a line by itself")
@@ -78,7 +81,7 @@ func (p *parser) unknown(a *Arg, raw rawArg) *option {
 }
 
 // set reads the value and puts it in the option's slot.
-func (p *parser) set(o *option, a Arg, raw rawArg) {
+func (p *reader) set(o *option, a Arg, raw rawArg) {
 	switch {
 	case raw.form == formBroken:
 		return
@@ -97,7 +100,7 @@ func (p *parser) set(o *option, a Arg, raw rawArg) {
 	p.setValue(o, a, raw.form, v)
 }
 
-func (p *parser) setValue(o *option, a Arg, f form, v value) {
+func (p *reader) setValue(o *option, a Arg, f form, v value) {
 	if o.kind == kindKey {
 		t, found := parseTemplate(v, a.ValuePos, a.ValueEnd)
 		p.problems = append(p.problems, found...)
@@ -125,7 +128,7 @@ func (p *parser) setValue(o *option, a Arg, f form, v value) {
 }
 
 // setConst reads a value @Const. What the constant is worth is Bind's to find out.
-func (p *parser) setConst(o *option, a Arg, raw rawArg) {
+func (p *reader) setConst(o *option, a Arg, raw rawArg) {
 	if o.name == "cron" && slices.Contains([]string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly", "@every"}, raw.value) {
 		p.add(a.ValuePos, a.ValueEnd, "cron", "cron=%s would be the Go constant %s: write cron=%q for the descriptor", raw.value, raw.value[1:], raw.value).
 			write(`"` + raw.value + `"`)
@@ -156,6 +159,6 @@ func (p *parser) setConst(o *option, a Arg, raw rawArg) {
 	}
 }
 
-func (p *parser) noConst(o *option, a Arg) {
+func (p *reader) noConst(o *option, a Arg) {
 	p.add(a.ValuePos, a.ValueEnd, "constant", "%s takes no constant, it decides what code is written: write the value itself, such as %s=%s", o.name, o.name, o.ask)
 }

@@ -35,7 +35,7 @@ func (s *scanner) quoted(a *rawArg, quote byte) {
 			return
 		}
 	}
-	s.at = len(s.text)
+	s.at += nextArg(s.text[s.at:])
 	a.form = formBroken
 	s.report(a.valueAt, s.at, "quote", "the quote of %s is never closed: write %c after the value", a.name, quote)
 }
@@ -49,8 +49,9 @@ func (s *scanner) bare(a *rawArg) {
 	if open >= 0 {
 		if cut := optionIn(rest[open:]); cut > 0 {
 			end = open + cut
-			s.report(s.at+open, s.at+open+1, "brace",
+			p := s.report(s.at+open, s.at+open+1, "brace",
 				`the "{" in %s is never closed, so the options after it would be part of the key: write "}" after the name (a brace that is text belongs in quotes, doubled)`, a.name)
+			s.closeAfter(p, s.at+open+1, s.at+end)
 		}
 	}
 	if next := s.spaced(a, rest, end); next > end {
@@ -65,6 +66,13 @@ func (s *scanner) bare(a *rawArg) {
 	// With white space inside it is text whose quotes were forgotten, such as @every 5m, and reported as that.
 	if a.form == formBare && a.value[0] == '@' && strings.IndexFunc(a.value, unicode.IsSpace) < 0 {
 		a.form = formConst
+	}
+}
+
+// closeAfter offers to close a brace behind the name that starts at from, if nothing but a name is there.
+func (s *scanner) closeAfter(p *Problem, from, to int) {
+	if n := identLen(s.text[from:to]); n > 0 && (from+n == to || s.text[from+n] == '{') {
+		p.replace(s.pos(from+n), s.pos(from+n), "}")
 	}
 }
 
@@ -88,6 +96,7 @@ func (s *scanner) spaced(a *rawArg, rest string, end int) int {
 	value := strings.TrimRightFunc(rest[:meant], unicode.IsSpace)
 	if n := len(value); n > 1 && value[0] == '\'' && value[n-1] == '\'' {
 		value = value[1 : n-1]
+		a.form = formBroken
 	}
 	_, size := utf8.DecodeRuneInString(rest[inside:])
 	p := s.report(s.at+inside, s.at+inside+size, "space", "there is white space in the unquoted value of %s: write %s=%s", a.name, a.name, strconv.Quote(value))
@@ -143,19 +152,17 @@ func nextArg(text string) int {
 	return len(text)
 }
 
-// startsOption reports whether text begins like an argument: the name of an option and =, or one that needs no value.
+// startsOption reports whether text begins like an argument: the name of an option, or nearly, and =, or the name of one
+// that needs no value.
 func startsOption(text string) bool {
 	text = strings.TrimLeftFunc(text, unicode.IsSpace)
-	end := strings.IndexFunc(text, func(r rune) bool { return r < 'a' || r > 'z' })
+	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	if end < 0 {
 		end = len(text)
 	}
 	o := optionNamed(text[:end])
-	if o == nil {
-		return false
-	}
 	if end < len(text) && text[end] == '=' {
-		return true
+		return o != nil || nearest(text[:end], optionNames()) != ""
 	}
-	return o.kind == kindBool && (end == len(text) || text[end] == ',')
+	return o != nil && o.kind == kindBool && (end == len(text) || text[end] == ',')
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // together checks the options against each other.
-func (p *parser) together() {
+func (p *reader) together() {
 	d := p.d
 	if !p.hasKey {
 		p.add(d.Pos(), d.End(), "key-missing", "the directive has no key, so there is nothing to lock: write key=…, such as //lock:key=order:{id},ttl=30s")
@@ -25,12 +25,12 @@ func (p *parser) together() {
 	p.schedule(d, false)
 }
 
-func (p *parser) given(name string) bool {
+func (p *reader) given(name string) bool {
 	_, ok := p.seen[name]
 	return ok
 }
 
-func (p *parser) needCron() {
+func (p *reader) needCron() {
 	for i := range options {
 		o := &options[i]
 		if a := o.written(p.d); o.cron && a != nil {
@@ -40,7 +40,7 @@ func (p *parser) needCron() {
 }
 
 // repeatedKeys reports a key that is given twice: the second adds nothing, so it was meant to be another one.
-func (p *parser) repeatedKeys() {
+func (p *reader) repeatedKeys() {
 	first := map[string]bool{}
 	for _, k := range p.d.Keys {
 		text := k.text()

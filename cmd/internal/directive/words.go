@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-func (p *parser) boolean(o *option, a Arg, f form, text string) (*Bool, bool) {
+func (p *reader) boolean(o *option, a Arg, f form, text string) (*Bool, bool) {
 	b := &Bool{Arg: a, Value: true}
 	switch {
 	case f == formNone || text == "true":
@@ -25,7 +25,7 @@ func (p *parser) boolean(o *option, a Arg, f form, text string) (*Bool, bool) {
 	return nil, false
 }
 
-func (p *parser) number(o *option, a Arg, text string) (*Int, bool) {
+func (p *reader) number(o *option, a Arg, text string) (*Int, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 {
 		p.add(a.ValuePos, a.ValueEnd, "number", "%s is %s: write how often to try again as a whole number, such as %s=%s", o.name, shown(text), o.name, o.ask)
@@ -35,7 +35,7 @@ func (p *parser) number(o *option, a Arg, text string) (*Int, bool) {
 }
 
 // str reads the options whose value is text of some kind.
-func (p *parser) str(o *option, a Arg, v value) (*String, bool) {
+func (p *reader) str(o *option, a Arg, v value) (*String, bool) {
 	ok := false
 	switch o.kind {
 	case kindWord:
@@ -50,7 +50,7 @@ func (p *parser) str(o *option, a Arg, v value) (*String, bool) {
 	return &String{Arg: a, Value: v.text}, ok
 }
 
-func (p *parser) word(o *option, a Arg, text string) bool {
+func (p *reader) word(o *option, a Arg, text string) bool {
 	for _, w := range o.words {
 		if w == text {
 			return true
@@ -64,7 +64,7 @@ func (p *parser) word(o *option, a Arg, text string) bool {
 	return false
 }
 
-func (p *parser) ident(o *option, a Arg, text string) bool {
+func (p *reader) ident(o *option, a Arg, text string) bool {
 	if usableIdent(text) {
 		return true
 	}
@@ -73,7 +73,7 @@ func (p *parser) ident(o *option, a Arg, text string) bool {
 }
 
 // path accepts names joined by dots. Calls and indexes are not: the locker is read on every call, before the lock.
-func (p *parser) path(o *option, a Arg, text string) bool {
+func (p *reader) path(o *option, a Arg, text string) bool {
 	for _, name := range strings.Split(text, ".") {
 		if !usableIdent(name) {
 			p.add(a.ValuePos, a.ValueEnd, "name",
