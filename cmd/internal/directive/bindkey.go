@@ -85,13 +85,13 @@ func (b *binder) classified(v *Value, hole *Placeholder, t types.Type, p *Param)
 	if p.Type != nil {
 		v.Type = t
 	}
-	reason := classify(v, hole, t)
+	slug, reason := classify(v, hole, t)
 	if reason == "" {
 		return v
 	}
-	slug, pos, end := "type", hole.Path[0].Pos, hole.Path[len(hole.Path)-1].End
-	if hole.Filter != FilterNone && reason != noTime {
-		slug, pos, end = "filter", hole.FilterPos, hole.End-1
+	pos, end := hole.Path[0].Pos, hole.Path[len(hole.Path)-1].End
+	if slug == "filter" {
+		pos, end = hole.FilterPos, hole.End-1
 	}
 	written := typeString(b.Pkg, t)
 	if p.Type == nil {

@@ -11,63 +11,72 @@ const (
 	noText = "has no text of its own: pass a string, an integer, a bool, or a type with MarshalText"
 )
 
-// classify sets how a value of type t becomes text, or returns why it cannot.
-func classify(v *Value, hole *Placeholder, t types.Type) string {
+// classify sets how a value of type t becomes text, or returns why it cannot: "type" or "filter" and a reason.
+func classify(v *Value, hole *Placeholder, t types.Type) (slug, reason string) {
 	if hole.Len {
 		return classifyLen(v, hole.Filter, t)
 	}
 	elem, pointer := deref(t)
 	if isNamed(elem, "time", "Time") {
 		if hole.Filter != FilterUnix {
-			return noTime
+			return "type", noTime
 		}
 		v.Kind, v.Deref = KindTime, pointer
-		return ""
+		return "", ""
 	}
 	switch hole.Filter {
 	case FilterUnix:
-		return "|unix takes a time.Time: delete the filter"
+		return "filter", "|unix takes a time.Time: delete the filter"
 	case FilterString:
-		return classifyMethod(v, t, KindStringer, stringer, "|string takes a type with a method String() string: delete the filter, or add the method")
+		if classifyMethod(v, t, KindStringer, stringer) {
+			return "", ""
+		}
+		return "filter", "|string takes a type with a method String() string: delete the filter, or add the method"
 	case FilterText:
-		return classifyMethod(v, t, KindText, textMarshaler, "|text takes a type with a method MarshalText() ([]byte, error): delete the filter, or add the method")
+		if classifyMethod(v, t, KindText, textMarshaler) {
+			return "", ""
+		}
+		return "filter", "|text takes a type with a method MarshalText() ([]byte, error): delete the filter, or add the method"
 	}
 	if kinds := basicKinds(elem); kinds != 0 {
 		v.Kind, v.kinds, v.Deref = kinds.kind(), kinds, pointer
 		if hole.Filter == FilterLower && kinds != setString {
-			return "|lower takes a string: delete the filter"
+			return "filter", "|lower takes a string: delete the filter"
 		}
-		return ""
+		return "", ""
 	}
-	return classifyMethod(v, t, KindText, textMarshaler, whyNot(t))
+	if classifyMethod(v, t, KindText, textMarshaler) {
+		return "", ""
+	}
+	return "type", whyNot(t)
 }
 
 // classifyMethod looks for a method that gives the text, of the value or of its address. A nil pointer or interface is
 // for whoever calls the method to check: the method set of a pointer tells nothing about nil.
-func classifyMethod(v *Value, t types.Type, k Kind, method *types.Interface, reason string) string {
+func classifyMethod(v *Value, t types.Type, k Kind, method *types.Interface) bool {
 	switch {
 	case types.Implements(t, method):
 	case !types.IsInterface(t) && types.Implements(types.NewPointer(t), method):
 		v.Addr = true
 	default:
-		return reason
+		return false
 	}
 	v.Kind = k
-	return ""
+	return true
 }
 
 // classifyLen checks what len takes, and that no filter follows but hash.
-func classifyLen(v *Value, f Filter, t types.Type) string {
+func classifyLen(v *Value, f Filter, t types.Type) (slug, reason string) {
 	if f != FilterNone && f != FilterHash {
-		return "a length is a number, which |" + string(f) + " does not take: delete the filter"
+		return "filter", "a length is a number, which |" + string(f) + " does not take: delete the filter"
 	}
 	v.Kind = KindLen
 	elem, pointer := deref(t)
 	if hasLen(elem) {
 		v.Deref = pointer
-		return ""
+		return "", ""
 	}
-	return "it has no length: write the name without len"
+	return "type", "it has no length: write the name without len"
 }
 
 func hasLen(t types.Type) bool {

@@ -130,7 +130,7 @@ func (b *binder) durationConst(o *option, d *Duration) {
 	}
 	n, exact := constant.Int64Val(constant.ToInt(c.Val()))
 	if !isNamed(c.Type(), "time", "Duration") || !exact {
-		b.constant(d.Const, "its type is %s and %s takes a time.Duration: declare it as such, const %s = 30 * time.Second", c.Type(), o.name, c.Name())
+		b.constant(d.Const, "its type is %s and %s takes a time.Duration: declare it as such, const %s = 30 * time.Second", typeString(b.Pkg, c.Type()), o.name, c.Name())
 		return
 	}
 	d.Value = time.Duration(n)
@@ -155,7 +155,7 @@ func (b *binder) isText(ref *ConstRef, c *types.Const, option string) bool {
 	if c.Val().Kind() == constant.String && types.AssignableTo(c.Type(), types.Typ[types.String]) {
 		return true
 	}
-	b.constant(ref, "its type is %s and %s takes a string: declare it as one", c.Type(), option)
+	b.constant(ref, "its type is %s and %s takes a string: declare it as one", typeString(b.Pkg, c.Type()), option)
 	return false
 }
 
@@ -167,7 +167,7 @@ func (b *binder) intConst(o *option, i *Int) {
 	n, exact := constant.Int64Val(c.Val())
 	ok := c.Val().Kind() == constant.Int && types.AssignableTo(c.Type(), types.Typ[types.Int])
 	if !ok || !exact || n < 0 || n != int64(int32(n)) {
-		b.constant(i.Const, "%s takes a whole number of type int, zero or more, and it is %s of type %s", o.name, c.Val(), c.Type())
+		b.constant(i.Const, "%s takes a whole number of type int, zero or more, and it is %s of type %s", o.name, c.Val(), typeString(b.Pkg, c.Type()))
 		return
 	}
 	i.Value, i.Const.Object = int(n), c

@@ -173,7 +173,7 @@ func (b *binder) unknownLocker(path []string) {
 
 // selectLocker follows the fields from a value of type t, writes embedded ones out, and wants a locker at the end.
 func (b *binder) selectLocker(t types.Type, fields []string) {
-	if t == nil || b.Pkg == nil {
+	if t == nil || b.Pkg == nil && len(fields) > 0 {
 		b.f.NeedsTypes = true
 		return
 	}
