@@ -41,6 +41,8 @@ func TestBuildKey(t *testing.T) {
 		{"-9223372036854775808", []lockrt.KeyPart{lockrt.KeyInt("x", int64(math.MinInt64))}},
 		{"18446744073709551615", []lockrt.KeyPart{lockrt.KeyUint("x", uint64(math.MaxUint64))}},
 		{"true/false", []lockrt.KeyPart{lockrt.KeyBool("a", true), lockrt.KeyText("/"), lockrt.KeyBool("b", false)}},
+		{"A%2Fb/7/9/true", []lockrt.KeyPart{lockrt.KeyBasic("a", name), lockrt.KeyText("/"), lockrt.KeyBasic("b", id), lockrt.KeyText("/"),
+			lockrt.KeyBasic("c", uint8(9)), lockrt.KeyText("/"), lockrt.KeyBasic("d", true)}},
 		{"-1", []lockrt.KeyPart{lockrt.KeyTime("t", time.Unix(-1, 999))}},
 		{"ip:%3A%3A1", []lockrt.KeyPart{lockrt.KeyText("ip:"), lockrt.KeyMarshaler("ip", netip.MustParseAddr("::1"))}},
 		{"v", []lockrt.KeyPart{lockrt.KeyMarshaler("v", &text{s: "v"})}},

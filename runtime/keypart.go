@@ -54,6 +54,22 @@ func KeyBool[T ~bool](name string, value T) KeyPart {
 	return KeyPart{kind: partString, name: name, text: strconv.FormatBool(bool(value))}
 }
 
+// KeyBasic is a placeholder for a value of a type parameter that stands for strings, integers and booleans alike: it is
+// written as the constructor for its kind would write it.
+func KeyBasic[T ~string | ~bool | ~int | ~int8 | ~int16 | ~int32 | ~int64 |
+	~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr](name string, value T) KeyPart {
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.String:
+		return KeyString(name, v.String())
+	case reflect.Bool:
+		return KeyBool(name, v.Bool())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return KeyInt(name, v.Int())
+	default:
+		return KeyUint(name, v.Uint())
+	}
+}
+
 // KeyTime is a placeholder for a time, {t|unix}: whole seconds since 1970, so times within one second share a key.
 func KeyTime(name string, value time.Time) KeyPart {
 	return KeyPart{kind: partInt, name: name, filter: "unix", number: uint64(value.Unix())}

@@ -1,0 +1,124 @@
+package gen
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// owners finds the package that a file belongs to. With tests, a file is in several: a package, and the same package with
+// its test files.
+type owners map[string][]*packages.Package // by path of the file
+
+func ownersOf(roots []*packages.Package) owners {
+	o := owners{}
+	for _, root := range roots {
+		for _, path := range root.GoFiles {
+			o[path] = append(o[path], root)
+		}
+	}
+	return o
+}
+
+// of is the smallest package that holds the file: without test files where there is a choice.
+func (o owners) of(a *annotated) *packages.Package {
+	all := o[filepath.Join(a.folder.dir, a.name)]
+	if len(all) == 0 {
+		return nil
+	}
+	return slices.MinFunc(all, func(x, y *packages.Package) int {
+		return cmp.Or(cmp.Compare(len(x.GoFiles), len(y.GoFiles)), strings.Compare(x.ID, y.ID))
+	})
+}
+
+// notListed reports a file that the go command does not count to any package, with the reason that it gives.
+func (g *generator) notListed(a *annotated, roots []*packages.Package) {
+	reason := "the go command does not list it"
+	for _, root := range roots {
+		for _, e := range root.Errors {
+			if packageDir(root) == a.folder.dir || packageDir(root) == "" {
+				reason = e.Msg
+			}
+		}
+	}
+	g.problems = append(g.problems, problemAt(g.files.fset, a.Directive.Pos(), a.Directive.End(), "load",
+		"the package of this file cannot be loaded: %s", strings.ReplaceAll(reason, "\n", " ")))
+}
+
+// outputs groups the units by the file that their wrappers go to.
+func (g *generator) outputs() []*output {
+	internalTests := map[string]bool{} // folders whose own package has directives in test files
+	for _, u := range g.units {
+		if u.set.test && !u.set.external {
+			internalTests[g.dir(u)] = true
+		}
+	}
+	byPath := map[string][]*unit{}
+	for _, u := range g.units {
+		path := filepath.Join(g.dir(u), u.set.outputName(!internalTests[g.dir(u)]))
+		byPath[path] = append(byPath[path], u)
+	}
+	var all []*output
+	for path, units := range byPath {
+		slices.SortFunc(units, func(a, b *unit) int {
+			x, y := g.position(a), g.position(b)
+			return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
+		})
+		scope := g.scope(g.dir(units[0]), units[0].file.Name.Name)
+		for _, u := range g.units {
+			if u.Recv == nil && u.pkg.Path() == units[0].pkg.Path() {
+				scope.reserve(u.Name)
+			}
+		}
+		scope.reserve(registerName)
+		all = append(all, planOutput(path, units[0].set, scope, units))
+	}
+	return all
+}
+
+func (g *generator) position(u *unit) token.Position {
+	return g.files.fset.PositionFor(u.Decl.Pos(), false)
+}
+
+func (g *generator) dir(u *unit) string { return filepath.Dir(g.position(u).Filename) }
+
+// scope is every name that files of a package declare, under whatever constraint: an import of a generated file may not
+// have one of them.
+func (g *generator) scope(dir, pkg string) names {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	scope := names{}
+	for _, file := range g.files.parseAll(paths) {
+		if file.Name == nil || strings.TrimSuffix(file.Name.Name, "_test") != strings.TrimSuffix(pkg, "_test") {
+			continue
+		}
+		for _, decl := range file.Decls {
+			scope.reserve(declared(decl)...)
+		}
+	}
+	return scope
+}
+
+func declared(decl ast.Decl) []string {
+	var found []string
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		if decl.Recv == nil {
+			found = append(found, decl.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range decl.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				found = append(found, spec.Name.Name)
+			case *ast.ValueSpec:
+				found = append(found, identNames(spec.Names)...)
+			}
+		}
+	}
+	return found
+}

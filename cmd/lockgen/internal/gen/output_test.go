@@ -1,0 +1,112 @@
+package gen
+
+import (
+	"go/build/constraint"
+	"go/parser"
+	"go/token"
+	"testing"
+)
+
+func parseSet(t *testing.T, name, src string) set {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return setOf(name, file)
+}
+
+func TestSet_outputName(t *testing.T) {
+	for _, tt := range []struct{ name, src, output, build string }{
+		{"a.go", "package a", "lock_gen.go", ""},
+		{"linux.go", "package a", "lock_gen.go", ""},
+		{"a_test.go", "package a", "lock_gen_test.go", ""},
+		{"a_test.go", "package a_test", "lock_gen_ext_test.go", ""},
+		{"a_linux.go", "package a", "lock_linux_gen.go", "linux"},
+		{"a_linux.go", "//go:build linux\n\npackage a", "lock_linux_gen.go", "linux"},
+		{"a_linux_arm64_test.go", "package a", "lock_linux_arm64_gen_test.go", "linux && arm64"},
+		{"a_linux_x.go", "package a", "lock_gen.go", ""},
+		{"a.go", "//go:build !windows\n\npackage a", "lock_not_windows_gen.go", "!windows"},
+		{"a.go", "//go:build linux || darwin\n\npackage a", "lock_linux_or_darwin_gen.go", "linux || darwin"},
+		{"a.go", "package a\n\nimport \"C\"\n", "lock_cgo_gen.go", "cgo"},
+		{"a_windows.go", "//go:build big\n\npackage a", "lock_windows_big_gen.go", "windows && big"},
+	} {
+		s := parseSet(t, tt.name, tt.src)
+		if got := s.outputName(false); got != tt.output || s.buildText() != tt.build {
+			t.Errorf("%s %q: %s under %q, want %s under %q", tt.name, tt.src, got, s.buildText(), tt.output, tt.build)
+		}
+		if !outputPattern.MatchString(s.outputName(false)) || !outputPattern.MatchString(s.outputName(true)) {
+			t.Errorf("%s is not recognized as output", s.outputName(false))
+		}
+		if nameConstraint(s.outputName(false)) != nil {
+			t.Errorf("the name %s constrains the file", s.outputName(false))
+		}
+	}
+}
+
+// TestSet_outputName_distinct: different constraints never share a file.
+func TestSet_outputName_distinct(t *testing.T) {
+	seen := map[string]string{}
+	for _, text := range []string{
+		"a && b", "a || b", "a && (b || c)", "a && b || c", "(a || b) && c", "a || b && c", "a_b", "A && b", "go1.21", "go121", "a.b", "ab", "not_a", "!a", "a_or_b",
+	} {
+		expr, err := constraint.Parse("//go:build " + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := set{constraint: expr}.outputName(false)
+		if other, ok := seen[name]; ok {
+			t.Errorf("%q and %q share %s", text, other, name)
+		}
+		seen[name] = text
+	}
+}
+
+func TestPlatformFor(t *testing.T) {
+	home := platform{goos: "linux", goarch: "amd64", cgo: true}
+	for text, want := range map[string]platform{
+		"linux":               home,
+		"linux && cgo":        home,
+		"!cgo":                {goos: "linux", goarch: "amd64"},
+		"windows":             {goos: "windows", goarch: "amd64"},
+		"!unix && !windows":   {goos: "js", goarch: "wasm"},
+		"big":                 {goos: "linux", goarch: "amd64", cgo: true, tags: "big"},
+		"windows && (a || b)": {goos: "windows", goarch: "amd64", tags: "a"},
+		"go1.20":              home,
+		"unix && !linux":      {goos: "darwin", goarch: "arm64"},
+	} {
+		expr, err := constraint.Parse("//go:build " + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := platformFor(expr, home); !ok || got != want {
+			t.Errorf("%s: %+v, %t, want %+v", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"ignore", "linux && windows", "a && !a", "go1.9999"} {
+		expr, _ := constraint.Parse("//go:build " + text)
+		if got, ok := platformFor(expr, home); ok {
+			t.Errorf("%s: built for %+v, want none", text, got)
+		}
+	}
+}
+
+func TestIsOutput(t *testing.T) {
+	for _, tt := range []struct {
+		name, content string
+		want          bool
+	}{
+		{"lock_gen.go", header + "\n\npackage a\n", true},
+		{"lock_gen.go", "", true},
+		{"lock_gen.go", "package a\n", true},
+		{"lock_gen.go", "<<<<<<< HEAD\n" + header + "\n", true},
+		{"lock_gen.go", "package a\n\nfunc broken( {", true},
+		{"lock_gen.go", "package a\n\nfunc mine() {}\n", false},
+		{"shop.go", header + "\n\npackage a\n", false},
+		{"lock_linux_gen_test.go", header + "\r\n", true},
+	} {
+		if got := isOutput(tt.name, []byte(tt.content)); got != tt.want {
+			t.Errorf("isOutput(%s, %q) = %t", tt.name, tt.content, got)
+		}
+	}
+}

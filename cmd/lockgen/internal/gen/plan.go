@@ -1,0 +1,186 @@
+package gen
+
+import (
+	"go/ast"
+	"go/types"
+	"strconv"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+// A unit is one function with a directive, bound.
+type unit struct {
+	*directive.Func
+	file *ast.File
+	pkg  *types.Package
+	info *types.Info
+	set  set
+}
+
+// An output is the plan of one generated file.
+type output struct {
+	path     string
+	pkg      *types.Package
+	set      set
+	scope    names // what the package declares, generated wrappers included
+	imports  *imports
+	wrappers []*wrapper
+	jobs     []*registration
+}
+
+// A wrapper is a unit with the names that its generated code uses.
+type wrapper struct {
+	*unit
+	copier
+	recv       string
+	typeParams []string // of a function, in order
+	params     []string // for each of Params; "" if the wrapper fills it in
+	results    []string // for each result of the body but the error
+	named      bool     // the wrapper's results carry their names
+	ctx        string
+	locks      string // a parameter of the wrapper; "" if the locker comes from elsewhere
+	keys       []string
+	err        string
+	lease      string // or leases
+	ran        string
+	parts      map[*directive.BoundPart]string // locals for values behind pointers
+}
+
+// planOutput chooses all names of a file.
+func planOutput(path string, s set, scope names, units []*unit) *output {
+	out := &output{path: path, pkg: units[0].pkg, set: s, scope: scope, imports: newImports()}
+	out.imports.add(runtimePath, "runtime", "lockrt")
+	out.imports.add("context", "context", "")
+	taken := names{}
+	for name := range scope {
+		taken.reserve(name)
+	}
+	for _, u := range units {
+		u.addImports(out.imports)
+		taken.reserve(typeParamNames(u.Decl)...)
+	}
+	addJobImports(out.imports, units)
+	out.imports.choose(taken)
+	for _, u := range units {
+		out.wrappers = append(out.wrappers, planWrapper(u, out.imports))
+	}
+	out.jobs = planJobs(units, out.imports)
+	return out
+}
+
+// addImports notes every package that the wrapper will mention.
+func (u *unit) addImports(im *imports) {
+	if u.Decl.Recv != nil {
+		im.addUsed(u.Decl.Recv, u.info, u.pkg)
+	}
+	im.addUsed(u.Decl.Type, u.info, u.pkg)
+	d := u.Directive
+	u.addDurations(im, d.TTL, d.Wait, d.MaxHold, d.MinHold)
+	for _, key := range d.Keys {
+		u.addConst(im, key.Const)
+	}
+	if d.SkipsBusy() {
+		im.add("errors", "errors", "")
+	}
+	if u.Locker.Pkg != nil {
+		im.addPackage(u.Locker.Pkg)
+	}
+}
+
+func (u *unit) addDurations(im *imports, durations ...*directive.Duration) {
+	for _, d := range durations {
+		switch {
+		case d == nil:
+		case d.Const != nil:
+			u.addConst(im, d.Const)
+		case d.Value != 0 && !d.Forever:
+			im.add("time", "time", "")
+		}
+	}
+}
+
+func (u *unit) addConst(im *imports, ref *directive.ConstRef) {
+	if ref != nil && ref.Object != nil && ref.Object.Pkg() != u.pkg {
+		im.addPackage(ref.Object.Pkg())
+	}
+}
+
+// planWrapper names everything inside a wrapper. What the user named comes first and keeps its name unless the body needs
+// that name for something else; what lockgen introduces steps aside.
+func planWrapper(u *unit, im *imports) *wrapper {
+	w := &wrapper{unit: u, copier: copier{u.info, u.pkg, nil}, parts: map[*directive.BoundPart]string{}}
+	local := names{}
+	local.reserve(u.bodyNames()...)
+	for _, name := range im.name {
+		local.reserve(name)
+	}
+	w.nameTypeParams(local)
+	w.nameParams(local)
+	w.nameResults(local)
+	w.nameLocals(local)
+	return w
+}
+
+// bodyNames are the names of the package and the universe that the wrapper's body refers to.
+func (u *unit) bodyNames() []string {
+	found := append([]string{}, predeclared...)
+	if u.Recv == nil {
+		found = append(found, u.Decl.Name.Name)
+	} else {
+		found = append(found, plainNames(u.Decl.Recv.List[0].Type, u.info)...)
+	}
+	if results := u.Decl.Type.Results; results != nil {
+		for _, field := range results.List {
+			found = append(found, plainNames(field.Type, u.info)...)
+		}
+	}
+	d := u.Directive
+	for _, duration := range []*directive.Duration{d.TTL, d.Wait, d.MaxHold, d.MinHold} {
+		if duration != nil && duration.Const != nil {
+			found = append(found, duration.Const.Name)
+		}
+	}
+	for _, key := range d.Keys {
+		if key.Const != nil {
+			found = append(found, key.Const.Name)
+		}
+	}
+	if u.Locker.From == directive.FromPackage && u.Locker.Pkg == nil {
+		found = append(found, u.Locker.Var)
+	}
+	return append(found, typeParamNames(u.Decl)...)
+}
+
+func typeParamNames(decl *ast.FuncDecl) []string {
+	var found []string
+	if decl.Type.TypeParams != nil {
+		for _, field := range decl.Type.TypeParams.List {
+			found = append(found, identNames(field.Names)...)
+		}
+	}
+	if decl.Recv != nil && len(decl.Recv.List) == 1 {
+		found = append(found, receiverTypeParams(decl.Recv.List[0].Type)...)
+	}
+	return found
+}
+
+func receiverTypeParams(e ast.Expr) []string {
+	var args []ast.Expr
+	switch e := ast.Unparen(e).(type) {
+	case *ast.StarExpr:
+		return receiverTypeParams(e.X)
+	case *ast.IndexExpr:
+		args = []ast.Expr{e.Index}
+	case *ast.IndexListExpr:
+		args = e.Indices
+	}
+	var found []string
+	for _, arg := range args {
+		if ident, ok := arg.(*ast.Ident); ok {
+			found = append(found, ident.Name)
+		}
+	}
+	return found
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

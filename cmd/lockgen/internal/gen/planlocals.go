@@ -1,0 +1,204 @@
+package gen
+
+import (
+	"go/ast"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+// nameTypeParams names the type parameters of a function. A blank one needs a name: the call of the body mentions it.
+func (w *wrapper) nameTypeParams(local names) {
+	if w.Decl.Type.TypeParams == nil {
+		return
+	}
+	for _, field := range w.Decl.Type.TypeParams.List {
+		for _, ident := range field.Names {
+			name := ident.Name
+			if name == "_" {
+				name = local.claim("T")
+			}
+			w.typeParams = append(w.typeParams, name)
+		}
+	}
+}
+
+// nameParams names the receiver and the parameters: first those with a name, so that the others stay clear of them.
+func (w *wrapper) nameParams(local names) {
+	if w.Recv != nil && w.Recv.Name != "" {
+		w.recv = local.param(w.Recv.Name)
+	}
+	w.params = make([]string, len(w.Params))
+	for i, p := range w.Params {
+		if p.Name != "" && !injected(p) {
+			w.params[i] = local.param(p.Name)
+		}
+	}
+	// Named results share the parameters' scope.
+	if w.named = allNamed(w.Decl.Type.Results); w.named {
+		for _, name := range fieldNames(w.Decl.Type.Results) {
+			w.results = append(w.results, local.param(name))
+		}
+	}
+	if w.Recv != nil && w.recv == "" {
+		first := []rune(lowerFirst(w.RecvType))[:1]
+		w.recv = local.claim(string(first), lowerFirst(w.RecvType), "recv")
+	}
+	for i, p := range w.Params {
+		switch {
+		case p.Name != "" || injected(p):
+		case p.Role == directive.RoleContext:
+			w.params[i] = local.local("ctx")
+		default:
+			w.params[i] = local.claim("arg" + itoa(i+1))
+		}
+	}
+	if len(w.Params) > 0 && w.Params[0].Role == directive.RoleContext {
+		w.ctx = w.params[0]
+	} else {
+		w.ctx = local.local("ctx")
+	}
+	if w.Locker.From == directive.FromNewParam {
+		w.locks = local.local("locks")
+	}
+}
+
+// nameResults names the results other than the error, which is taken off a named list.
+func (w *wrapper) nameResults(local names) {
+	if w.named {
+		if w.AddsError {
+			w.err = local.local("err")
+		} else {
+			last := len(w.results) - 1
+			w.results, w.err = w.results[:last], w.results[last]
+		}
+		return
+	}
+	for _, typ := range w.resultTypes() {
+		w.results = append(w.results, local.claim(resultName(typ), "result"))
+	}
+}
+
+func (w *wrapper) nameLocals(local names) {
+	if w.err == "" {
+		w.err = local.local("err")
+	}
+	for i := range w.Keys {
+		name := "key"
+		if len(w.Keys) > 1 {
+			name += itoa(i + 1)
+		}
+		w.keys = append(w.keys, local.local(name))
+		w.nameParts(local, w.Keys[i])
+	}
+	if w.usesLease() {
+		w.lease = local.local(map[bool]string{false: "lease", true: "leases"}[len(w.Keys) > 1])
+	}
+	if w.Directive.SkipsBusy() {
+		w.ran = local.local("ran")
+	}
+}
+
+// nameParts names locals for values that are read through pointers.
+func (w *wrapper) nameParts(local names, key *directive.BoundKey) {
+	for i := range key.Parts {
+		if part := &key.Parts[i]; part.Hole != nil && behindPointer(part.Value) {
+			last := lowerFirst(part.Hole.Path[len(part.Hole.Path)-1].Name)
+			w.parts[part] = local.claim(last, last+"Part")
+		}
+	}
+}
+
+// injected parameters are filled in by the wrapper and absent from its signature.
+func injected(p *directive.Param) bool {
+	return p.Role == directive.RoleFence || p.Role == directive.RoleLease
+}
+
+// behindPointer tells whether reading a value could go through a nil pointer, so that it has to be guarded.
+func behindPointer(v *directive.Value) bool {
+	if v.Kind == directive.KindLen && v.Deref {
+		return true
+	}
+	for _, step := range v.Steps {
+		if step.Pointer {
+			return true
+		}
+	}
+	return false
+}
+
+// usesLease tells whether the body takes a fence or a lease.
+func (w *wrapper) usesLease() bool {
+	for _, p := range w.Params {
+		if injected(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// usesContext tells whether the body takes a context.
+func (w *wrapper) usesContext() bool {
+	return len(w.Params) > 0 && w.Params[0].Role == directive.RoleContext
+}
+
+// resultTypes are the types of the body's results, one for each, without the error at the end.
+func (w *wrapper) resultTypes() []ast.Expr {
+	var all []ast.Expr
+	if w.Decl.Type.Results == nil {
+		return nil
+	}
+	for _, field := range w.Decl.Type.Results.List {
+		for range max(1, len(field.Names)) {
+			all = append(all, field.Type)
+		}
+	}
+	if !w.AddsError {
+		all = all[:len(all)-1]
+	}
+	return all
+}
+
+// resultName derives a local's name from its type: Order gives order, []*shop.Order gives orders.
+func resultName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		if !isPredeclared(e.Name) && len(e.Name) > 1 {
+			return lowerFirst(e.Name)
+		}
+	case *ast.SelectorExpr:
+		return lowerFirst(e.Sel.Name)
+	case *ast.StarExpr:
+		return resultName(e.X)
+	case *ast.IndexExpr:
+		return resultName(e.X)
+	case *ast.IndexListExpr:
+		return resultName(e.X)
+	case *ast.ArrayType:
+		if name := resultName(e.Elt); name != "result" {
+			return name + "s"
+		}
+		return "results"
+	}
+	return "result"
+}
+
+func allNamed(list *ast.FieldList) bool {
+	if list == nil {
+		return false
+	}
+	found := fieldNames(list)
+	for _, name := range found {
+		if name == "_" {
+			return false
+		}
+	}
+	return len(found) > 0
+}
+
+func fieldNames(list *ast.FieldList) []string {
+	var all []string
+	for _, field := range list.List {
+		all = append(all, identNames(field.Names)...)
+	}
+	return all
+}

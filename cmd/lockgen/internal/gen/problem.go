@@ -1,0 +1,102 @@
+package gen
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+// A Problem keeps everything from being written. Line and Column are 0 where it concerns a whole file, File is "" where
+// it concerns a pattern.
+type Problem struct {
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
+	EndLine   int    `json:"endLine,omitempty"`
+	EndColumn int    `json:"endColumn,omitempty"`
+	Kind      string `json:"kind"` // stable name, such as ttl-missing
+	Message   string `json:"message"`
+	Fix       *Fix   `json:"fix,omitempty"`
+}
+
+// A Fix replaces the text from Line:Column to EndLine:EndColumn.
+type Fix struct {
+	Message   string `json:"message"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	EndLine   int    `json:"endLine"`
+	EndColumn int    `json:"endColumn"`
+	Text      string `json:"text"`
+}
+
+// String is file:line:col: message, with the parts that are known.
+func (p Problem) String() string {
+	switch {
+	case p.File == "":
+		return p.Message
+	case p.Line == 0:
+		return fmt.Sprintf("%s: %s", p.File, p.Message)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
+}
+
+// problemAt makes a problem of a range of source text.
+func problemAt(fset *token.FileSet, pos, end token.Pos, kind, format string, args ...any) Problem {
+	from := fset.PositionFor(pos, false) // what the user edits, whatever a //line comment says
+	p := Problem{File: from.Filename, Line: from.Line, Column: from.Column, Kind: kind, Message: fmt.Sprintf(format, args...)}
+	if end.IsValid() {
+		to := fset.PositionFor(end, false)
+		p.EndLine, p.EndColumn = to.Line, to.Column
+	}
+	return p
+}
+
+func fromDirective(fset *token.FileSet, found []directive.Problem) []Problem {
+	var problems []Problem
+	for _, d := range found {
+		p := problemAt(fset, d.Pos, d.End, d.Slug, "%s", d.Message)
+		if d.Fix != nil {
+			from, to := fset.PositionFor(d.Fix.Pos, false), fset.PositionFor(d.Fix.End, false)
+			p.Fix = &Fix{Message: d.Fix.Message, Text: d.Fix.Text,
+				Line: from.Line, Column: from.Column, EndLine: to.Line, EndColumn: to.Column}
+		}
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+// tidy puts problems into reading order without repetitions and shortens file names to what a terminal user expects.
+func tidy(problems []Problem, dir string) []Problem {
+	for i := range problems {
+		problems[i].File = relative(dir, problems[i].File)
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
+	})
+	return slices.CompactFunc(problems, func(a, b Problem) bool { return a.String() == b.String() })
+}
+
+// relative is path seen from dir, unless it lies outside of it.
+func relative(dir, path string) string {
+	if !filepath.IsAbs(path) {
+		return path
+	}
+	if rel, err := filepath.Rel(dir, path); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(os.PathSeparator)) {
+		return rel
+	}
+	return path
+}
+
+// PrintProblems writes one line for each problem.
+func PrintProblems(w io.Writer, problems []Problem) {
+	for _, p := range problems {
+		fmt.Fprintln(w, p)
+	}
+}

@@ -1,0 +1,66 @@
+package gen
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+)
+
+// render is the text of the file.
+func (o *output) render() ([]byte, error) {
+	file := jen.NewFilePathName(o.pkg.Path(), o.pkg.Name())
+	file.NoFormat = true // done below, once the imports are grouped
+	o.imports.declare(file)
+	file.Comment("// Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.")
+	file.Const().Id("_").Op("=").Qual(runtimePath, "IfUndefinedRunLockgenV1")
+	for _, w := range o.wrappers {
+		file.Line()
+		w.render(file.Group)
+	}
+	for _, r := range o.jobs {
+		file.Line()
+		r.render(file.Group)
+	}
+	var body bytes.Buffer
+	if err := file.Render(&body); err != nil {
+		return nil, fmt.Errorf("lockgen: render %s: %w", o.path, err)
+	}
+	var text bytes.Buffer
+	text.WriteString(header + "\n\n")
+	if build := o.set.buildText(); build != "" {
+		text.WriteString("//go:build " + build + "\n\n")
+	}
+	text.WriteString(groupImports(body.String()))
+	source, err := format.Source(text.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("lockgen: the code generated for %s is not Go, which is a bug in lockgen; please report it with the function's signature: %w", o.path, err)
+	}
+	return source, nil
+}
+
+// groupImports sets the standard library apart from the other imports, as people do. Jennifer writes one sorted block.
+func groupImports(text string) string {
+	before, rest, ok := strings.Cut(text, "import (\n")
+	if !ok {
+		return text
+	}
+	block, after, _ := strings.Cut(rest, "\n)")
+	var std, other []string
+	for line := range strings.Lines(block) {
+		line = strings.TrimSpace(line)
+		path := line[strings.Index(line, `"`)+1:]
+		if first, _, _ := strings.Cut(strings.TrimSuffix(path, `"`), "/"); strings.Contains(first, ".") {
+			other = append(other, line)
+		} else {
+			std = append(std, line)
+		}
+	}
+	groups := []string{strings.Join(std, "\n")}
+	if len(other) > 0 {
+		groups = append(groups, strings.Join(other, "\n"))
+	}
+	return before + "import (\n" + strings.Join(groups, "\n\n") + "\n)" + after
+}

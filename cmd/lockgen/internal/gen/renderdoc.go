@@ -1,0 +1,111 @@
+package gen
+
+import (
+	"strings"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+// docWidth is where the sentences that lockgen adds are wrapped. The author's own lines stay as they are.
+const docWidth = 100
+
+// docLines is the wrapper's doc comment: the function's, without directives and under the wrapper's name, and what the lock
+// adds to it. Each line is a // comment of its own, so nothing in it can end the comment early.
+func (w *wrapper) docLines() []string {
+	text := strings.TrimSuffix(w.Decl.Doc.Text(), "\n")
+	if text == "" {
+		return comment(wrap(w.Name + " calls " + w.Decl.Name.Name + " under a lock. " + w.lockSentences()))
+	}
+	if rest, ok := strings.CutPrefix(text, w.Decl.Name.Name); ok && (rest == "" || strings.ContainsAny(rest[:1], " \n,.:;'")) {
+		text = w.Name + rest
+	}
+	paragraphs := strings.Split(text, "\n\n")
+	at := len(paragraphs)
+	for i, p := range paragraphs {
+		if strings.HasPrefix(p, "Deprecated: ") { // stays last, where tools and readers look for it
+			at = min(at, i)
+		}
+	}
+	before, after := paragraphs[:at:at], paragraphs[at:]
+	return comment(strings.Join(append(append(before, wrap(w.lockSentences())), after...), "\n\n"))
+}
+
+// lockSentences says what callers have to know: what is locked, and what happens while somebody else holds it.
+func (w *wrapper) lockSentences() string {
+	var keys []string
+	for _, key := range w.Directive.Keys {
+		if key.Const != nil {
+			keys = append(keys, key.Const.String()[1:])
+		} else {
+			keys = append(keys, key.Template.String())
+		}
+	}
+	return "It holds the lock " + strings.Join(keys, " and ") + " while it runs" + w.busySentence()
+}
+
+func (w *wrapper) busySentence() string {
+	d := w.Directive
+	taken := "somebody else holds it"
+	if len(d.Keys) > 1 {
+		taken = "somebody else holds one of them"
+	}
+	wait := ""
+	switch {
+	case d.Wait == nil, d.Wait.Const == nil && !d.Wait.Forever && d.Wait.Value == 0:
+	case d.Wait.Forever:
+		return ", and waits for it until the context ends."
+	default:
+		wait = " for longer than " + durationText(d.Wait)
+	}
+	if d.SkipsBusy() {
+		return ". While " + taken + wait + ", it does nothing and returns zero values."
+	}
+	return ". While " + taken + wait + ", it returns [lockrt.ErrBusy]."
+}
+
+func durationText(d *directive.Duration) string {
+	if d.Const != nil {
+		return d.Const.String()[1:]
+	}
+	text := d.Value.String()
+	for _, zero := range []string{"m0s", "h0m"} { // 2m0s reads 2m
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+func wrap(text string) string {
+	var b strings.Builder
+	width := 0
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case width == 0:
+		case width+1+len(word) > docWidth:
+			b.WriteString("\n")
+			width = 0
+		default:
+			b.WriteString(" ")
+			width++
+		}
+		b.WriteString(word)
+		width += len(word)
+	}
+	return b.String()
+}
+
+func comment(text string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case line == "":
+			lines = append(lines, "//")
+		case strings.HasPrefix(line, "\t"):
+			lines = append(lines, "//"+line)
+		default:
+			lines = append(lines, "// "+line)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,228 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+// render writes RegisterJobs: the keys first, so that an unusable one is reported before any job is added.
+func (r *registration) render(g *jen.Group) {
+	for _, line := range r.docLines() {
+		g.Comment(line)
+	}
+	fn := g.Func()
+	if r.receiver != nil {
+		fn.Params(jen.Id(r.receiver.recv).Add(r.receiver.expr(r.receiver.Recv.Expr)))
+	}
+	params := []jen.Code{jen.Id(r.scheduler).Op("*").Qual(jobsPath, "Scheduler")}
+	for _, p := range r.params {
+		params = append(params, jen.Id(p.name).Add(p.of.expr(p.typ)))
+	}
+	fn.Id(registerName).Params(params...).Error().BlockFunc(r.body)
+}
+
+func (r *registration) docLines() []string {
+	owner := "this package"
+	if r.receiver != nil {
+		owner = r.receiver.recv
+	}
+	text := wrap(registerName + " adds the scheduled jobs of " + owner + " to " + r.scheduler + ". Every node registers them; each tick runs on one node, under the locks of the job.")
+	text += "\n"
+	for _, job := range r.jobs {
+		text += "\n  - " + job.jobName() + ": " + job.Directive.Cron.Value
+		if tz := job.Directive.TZ; tz != nil {
+			text += " in " + tz.Value
+		}
+	}
+	return comment(text)
+}
+
+func (r *registration) body(g *jen.Group) {
+	for _, job := range r.jobs {
+		job.buildJobKeys(g)
+	}
+	if len(r.jobs) == 1 {
+		g.Return(r.add(r.jobs[0]))
+		return
+	}
+	var adds []jen.Code
+	for _, job := range r.jobs {
+		adds = append(adds, r.add(job))
+	}
+	g.Return(jen.Qual("errors", "Join").Custom(jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}, adds...))
+}
+
+func (r *registration) add(job *wrapper) *jen.Statement {
+	return jen.Id(r.scheduler).Dot("Add").Call(literal(jen.Qual(jobsPath, "Job"), job.jobFields(r.scheduler), 0))
+}
+
+// buildJobKeys declares the keys. A constant one that is mentioned once stays where it is used.
+func (w *wrapper) buildJobKeys(g *jen.Group) {
+	for i, key := range w.Keys {
+		if w.guardParts(g, key); !w.constantKey(i) {
+			g.List(jen.Id(w.keys[i]), jen.Id(w.err)).Op(":=").Add(w.buildKey(key))
+			g.If(jen.Id(w.err).Op("!=").Nil()).Block(jen.Return(jen.Id(w.err)))
+		} else if w.jobHolds(i) {
+			g.Const().Id(w.keys[i]).Op("=").Add(w.constantText(i))
+		}
+	}
+}
+
+// jobHolds tells whether the function takes the lease or fence of a key.
+func (w *wrapper) jobHolds(key int) bool {
+	for _, p := range w.Params {
+		if injected(p) && p.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *wrapper) jobKeyExpr(i int) *jen.Statement {
+	if w.constantKey(i) && !w.jobHolds(i) {
+		return w.constantText(i)
+	}
+	return jen.Id(w.keys[i])
+}
+
+func (w *wrapper) jobFields(scheduler string) []jen.Code {
+	d := w.Directive
+	var fields []jen.Code
+	field := func(name string, value jen.Code) {
+		fields = append(fields, jen.Id(name).Op(":").Add(value))
+	}
+	if d.Job != nil {
+		field("Name", w.text(d.Job))
+	} else {
+		field("Name", jen.Lit(w.jobName()))
+	}
+	field("Spec", w.text(d.Cron))
+	if d.TZ != nil {
+		field("TZ", w.text(d.TZ))
+	}
+	field("Keys", jen.Index().String().ValuesFunc(func(g *jen.Group) {
+		for i := range w.Keys {
+			g.Add(w.jobKeyExpr(i))
+		}
+	}))
+	field("Lock", w.options())
+	if d.Misfire != nil {
+		field("Misfire", jen.Qual(jobsPath, "Misfire"+upperFirst(d.Misfire.Value)))
+	}
+	if d.Overlap != nil {
+		field("Overlap", jen.Qual(jobsPath, "Overlap"+upperFirst(d.Overlap.Value)))
+	}
+	if d.Timeout != nil {
+		field("Timeout", w.duration(d.Timeout))
+	}
+	if r := d.Retries; r != nil && r.Const != nil {
+		field("Retries", w.constant(r.Const))
+	} else if r != nil && r.Value != 0 {
+		field("Retries", jen.Lit(r.Value))
+	}
+	if d.Jitter != nil {
+		field("Jitter", w.duration(d.Jitter))
+	}
+	ctx := jen.Id(w.ctx)
+	if !w.usesContext() && !w.usesLease() {
+		ctx = jen.Null()
+	}
+	field("Run", jen.Func().Params(ctx.Qual("context", "Context")).Error().BlockFunc(func(g *jen.Group) { w.runJob(g, scheduler) }))
+	return fields
+}
+
+// runJob calls the function itself: the scheduler holds its locks. Results other than the error have nobody to go to.
+func (w *wrapper) runJob(g *jen.Group, scheduler string) {
+	call := w.callee().CallFunc(func(g *jen.Group) {
+		for i, p := range w.Params {
+			held := jen.Qual(runtimePath, "Held").Call(jen.Id(w.ctx), jen.Id(w.keyName(p.Key)))
+			switch {
+			case p.Role == directive.RoleContext:
+				g.Id(w.ctx)
+			case p.Role == directive.RoleFence:
+				g.Add(held).Dot("Fence").Call()
+			case p.Role == directive.RoleLease:
+				g.Add(held)
+			case isLocker(p):
+				g.Id(scheduler).Dot("Locker").Call()
+			case p.Variadic:
+				g.Id(w.params[i]).Op("...")
+			default:
+				g.Id(w.params[i])
+			}
+		}
+	})
+	others := len(w.resultTypes())
+	switch {
+	case w.AddsError:
+		g.Add(call)
+		g.Return(jen.Nil())
+	case others == 0:
+		g.Return(call)
+	default:
+		var left []jen.Code
+		for range others {
+			left = append(left, jen.Id("_"))
+		}
+		g.List(append(left, jen.Id(w.err))...).Op(":=").Add(call)
+		g.Return(jen.Id(w.err))
+	}
+}
+
+func (w *wrapper) keyName(i int) string {
+	if i < len(w.keys) {
+		return w.keys[i]
+	}
+	return ""
+}
+
+// text is an option's text, or the constant that it names.
+func (w *wrapper) text(s *directive.String) *jen.Statement {
+	if s.Const != nil {
+		return w.constant(s.Const)
+	}
+	return jen.Lit(s.Value)
+}
+
+// jobName is job=, else package.function or package.Type.method without the suffix Locked.
+func (w *wrapper) jobName() string {
+	if w.Directive.Job != nil {
+		return w.Directive.Job.Value
+	}
+	parts := []string{w.pkg.Name(), w.shortName()}
+	if w.Recv != nil {
+		parts = []string{w.pkg.Name(), w.RecvType, w.shortName()}
+	}
+	return strings.Join(parts, ".")
+}
+
+// jobProblems finds what keeps the jobs of one owner from being registered together.
+func jobProblems(group []*unit) []string {
+	var found []string
+	seen := map[string]*directive.Param{}
+	from := map[string]*unit{}
+	jobs := map[string]*unit{}
+	for _, u := range group {
+		w := &wrapper{unit: u}
+		if other := jobs[w.jobName()]; other != nil {
+			found = append(found, fmt.Sprintf("%s and %s would both be the job %s: name one with job=", other.Decl.Name.Name, u.Decl.Name.Name, w.jobName()))
+		}
+		jobs[w.jobName()] = u
+		for _, p := range u.Params {
+			if p.Name == "" || !w.passed(p) {
+				continue
+			}
+			if other := seen[p.Name]; other != nil && !sameType(other, p) {
+				found = append(found, fmt.Sprintf("%s takes %s as %s and %s as %s, and %s has one parameter of that name: rename one of them",
+					from[p.Name].Decl.Name.Name, p.Name, typeText(other), u.Decl.Name.Name, typeText(p), registerName))
+				continue
+			}
+			seen[p.Name], from[p.Name] = p, u
+		}
+	}
+	return found
+}

@@ -1,0 +1,257 @@
+package gen
+
+import (
+	"go/ast"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+func (w *wrapper) render(g *jen.Group) {
+	for _, line := range w.docLines() {
+		g.Comment(line)
+	}
+	fn := g.Func()
+	if w.Recv != nil {
+		fn.Params(jen.Id(w.recv).Add(w.expr(w.Decl.Recv.List[0].Type)))
+	}
+	fn.Id(w.Name)
+	if params := w.typeParamList(); len(params) > 0 {
+		fn.Index(jen.List(params...))
+	}
+	fn.Params(w.paramList()...)
+	fn.Add(w.resultList())
+	fn.BlockFunc(w.body)
+}
+
+func (w *wrapper) typeParamList() []jen.Code {
+	var codes []jen.Code
+	if w.Decl.Type.TypeParams == nil {
+		return nil
+	}
+	next := 0
+	for _, field := range w.Decl.Type.TypeParams.List {
+		codes = append(codes, named(w.typeParams[next:next+len(field.Names)], w.expr(field.Type)))
+		next += len(field.Names)
+	}
+	return codes
+}
+
+// paramList is the wrapper's parameters: a context first, then those of the function that callers pass, grouped as in the
+// source.
+func (w *wrapper) paramList() []jen.Code {
+	var codes []jen.Code
+	if !w.usesContext() {
+		codes = append(codes, jen.Id(w.ctx).Qual("context", "Context"))
+		codes = append(codes, w.locksParam()...)
+	}
+	next := 0
+	for _, field := range w.Decl.Type.Params.List {
+		var idents []string
+		for range max(1, len(field.Names)) {
+			if w.params[next] != "" {
+				idents = append(idents, w.params[next])
+			}
+			next++
+		}
+		if len(idents) > 0 {
+			codes = append(codes, named(idents, w.expr(field.Type)))
+		}
+		if next == 1 && w.usesContext() {
+			codes = append(codes, w.locksParam()...)
+		}
+	}
+	return codes
+}
+
+func (w *wrapper) locksParam() []jen.Code {
+	if w.locks == "" {
+		return nil
+	}
+	return []jen.Code{jen.Id(w.locks).Op("*").Qual(runtimePath, "Locker")}
+}
+
+func (w *wrapper) resultList() *jen.Statement {
+	types := w.resultTypes()
+	if len(types) == 0 && !w.named {
+		return jen.Error()
+	}
+	if !w.named {
+		var codes []jen.Code
+		for _, typ := range types {
+			codes = append(codes, w.expr(typ))
+		}
+		return jen.Params(append(codes, jen.Error())...)
+	}
+	var codes []jen.Code
+	for i, typ := range types {
+		codes = append(codes, jen.Id(w.results[i]).Add(w.expr(typ)))
+	}
+	return jen.Params(append(codes, jen.Id(w.err).Error())...)
+}
+
+// body acquires, calls and returns. It is written the way a careful person would: nothing is declared that is not used.
+func (w *wrapper) body(g *jen.Group) {
+	w.declareResults(g)
+	declared := w.buildKeys(g) || w.named
+	skips := w.Directive.SkipsBusy()
+	if skips {
+		g.Id(w.ran).Op(":=").False()
+	}
+	do := w.do()
+	if len(w.results) == 0 && !skips {
+		g.Return(do)
+		return
+	}
+	assign := ":="
+	if declared {
+		assign = "="
+	}
+	g.Id(w.err).Op(assign).Add(do)
+	if skips {
+		// A body that ran may return somebody else's ErrBusy as its own: that one is the caller's to see.
+		g.If(jen.Op("!").Id(w.ran).Op("&&").Qual("errors", "Is").Call(jen.Id(w.err), jen.Qual(runtimePath, "ErrBusy"))).Block(
+			jen.Return(w.returns(jen.Nil())...))
+	}
+	g.Return(w.returns(jen.Id(w.err))...)
+}
+
+// declareResults declares the results that are not named in the signature.
+func (w *wrapper) declareResults(g *jen.Group) {
+	if w.named {
+		return
+	}
+	types := w.resultTypes()
+	if len(types) == 1 {
+		g.Var().Id(w.results[0]).Add(w.expr(types[0]))
+	}
+	if len(types) > 1 {
+		var specs []jen.Code
+		for i, typ := range types {
+			specs = append(specs, jen.Id(w.results[i]).Add(w.expr(typ)))
+		}
+		g.Var().Defs(specs...)
+	}
+}
+
+func (w *wrapper) returns(err jen.Code) []jen.Code {
+	var codes []jen.Code
+	for _, name := range w.results {
+		codes = append(codes, jen.Id(name))
+	}
+	return append(codes, err)
+}
+
+// do is the call of Do or DoAll with the closure that calls the function.
+func (w *wrapper) do() *jen.Statement {
+	method, key := "Do", w.keyExpr(0)
+	leaseType := jen.Op("*").Qual(runtimePath, "Lease")
+	if len(w.Keys) > 1 {
+		method, leaseType = "DoAll", jen.Qual(runtimePath, "Leases")
+		key = jen.Index().String().ValuesFunc(func(g *jen.Group) {
+			for i := range w.Keys {
+				g.Add(w.keyExpr(i))
+			}
+		})
+	}
+	ctx, lease := "_", "_"
+	if w.usesContext() {
+		ctx = w.ctx
+	}
+	if w.lease != "" {
+		lease = w.lease
+	}
+	params := []jen.Code{jen.Id(ctx).Qual("context", "Context"), jen.Id(lease).Add(leaseType)}
+	if ctx == "_" && lease == "_" {
+		params = []jen.Code{jen.Qual("context", "Context"), leaseType}
+	}
+	return w.lockerExpr().Dot(method).Call(jen.Id(w.ctx), key, w.options(),
+		jen.Func().Params(params...).Error().BlockFunc(w.closure))
+}
+
+func (w *wrapper) closure(g *jen.Group) {
+	if w.ran != "" {
+		g.Id(w.ran).Op("=").True()
+	}
+	call := w.call()
+	var left []jen.Code
+	for _, name := range w.results {
+		left = append(left, jen.Id(name))
+	}
+	switch {
+	case w.AddsError && len(left) == 0:
+		g.Add(call)
+		g.Return(jen.Nil())
+	case w.AddsError:
+		g.List(left...).Op("=").Add(call)
+		g.Return(jen.Nil())
+	case len(left) == 0:
+		g.Return(call)
+	default:
+		g.Var().Id(w.err).Error()
+		g.List(append(left, jen.Id(w.err))...).Op("=").Add(call)
+		g.Return(jen.Id(w.err))
+	}
+}
+
+// call is the call of the annotated function.
+func (w *wrapper) call() *jen.Statement {
+	args := func(g *jen.Group) {
+		for i, p := range w.Params {
+			switch {
+			case p.Role == directive.RoleFence:
+				g.Add(w.leaseExpr(p.Key)).Dot("Fence").Call()
+			case p.Role == directive.RoleLease:
+				g.Add(w.leaseExpr(p.Key))
+			case p.Variadic:
+				g.Id(w.params[i]).Op("...")
+			default:
+				g.Id(w.params[i])
+			}
+		}
+	}
+	return w.callee().CallFunc(args)
+}
+
+func (w *wrapper) callee() *jen.Statement {
+	if w.Recv != nil {
+		return jen.Id(w.recv).Dot(w.Decl.Name.Name)
+	}
+	callee := jen.Id(w.Decl.Name.Name)
+	if len(w.typeParams) > 0 {
+		var codes []jen.Code
+		for _, name := range w.typeParams {
+			codes = append(codes, jen.Id(name))
+		}
+		callee.Index(jen.List(codes...))
+	}
+	return callee
+}
+
+func (w *wrapper) leaseExpr(key int) *jen.Statement {
+	if len(w.Keys) == 1 {
+		return jen.Id(w.lease)
+	}
+	return jen.Id(w.lease).Dot("Lease").Call(w.keyExpr(key))
+}
+
+func (w *wrapper) lockerExpr() *jen.Statement {
+	var s *jen.Statement
+	switch l := w.Locker; {
+	case l.From == directive.FromNewParam:
+		s = jen.Id(w.locks)
+	case l.From == directive.FromParam:
+		s = jen.Id(w.params[l.Param])
+	case l.From == directive.FromReceiver:
+		s = jen.Id(w.recv)
+	case l.Pkg != nil:
+		s = jen.Qual(l.Pkg.Path(), l.Var)
+	default:
+		s = w.ident(&ast.Ident{Name: l.Var})
+	}
+	for _, field := range w.Locker.Fields {
+		s.Dot(field)
+	}
+	return s
+}

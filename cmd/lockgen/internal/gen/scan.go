@@ -1,0 +1,215 @@
+package gen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A folder is what the byte scan keeps of a directory: the files that may hold directives, and lockgen's own output.
+type folder struct {
+	dir        string            // absolute
+	goFiles    []string          // names of all .go files that the go command would look at, sorted
+	candidates map[string][]byte // by name
+	outputs    map[string][]byte // by name
+}
+
+// scan reads the folders that patterns name and returns those with candidates or outputs, sorted by path.
+func scan(ctx context.Context, cfg Config) ([]*folder, []Problem, error) {
+	dirs, problems, err := expand(ctx, cfg)
+	if err != nil || len(problems) > 0 {
+		return nil, problems, err
+	}
+	scanned := make([]*folder, len(dirs))
+	errs := make([]error, len(dirs))
+	each(len(dirs), func(i int) { scanned[i], errs[i] = scanDir(dirs[i]) })
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
+	kept := slices.DeleteFunc(scanned, func(f *folder) bool { return len(f.candidates)+len(f.outputs) == 0 })
+	return kept, nil, nil
+}
+
+// each runs work for 0 to n-1 on all processors and waits for it.
+func each(n int, work func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := range next {
+				work(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+func scanDir(dir string) (*folder, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{dir: dir, candidates: map[string][]byte{}, outputs: map[string][]byte{}}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasSuffix(name, ".go") || hidden(name) || entry.IsDir() {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a dangling link, or removed since: the go command will say so if it matters
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.goFiles = append(f.goFiles, name)
+		switch {
+		case isOutput(name, content):
+			f.outputs[name] = append([]byte{}, content...) // not nil, also where it is empty
+		case mentions(content):
+			f.candidates[name] = content
+		}
+	}
+	return f, nil
+}
+
+// mentions tells whether a file may hold what package directive takes for a directive or for a mistaken one: a comment, or
+// a line of a block, that starts with the word lock. It says yes to some other text; parsing decides.
+func mentions(content []byte) bool {
+	for _, tail := range []string{"ock", "OCK"} {
+		for from := 0; ; {
+			i := bytes.Index(content[from:], []byte(tail))
+			if i < 0 {
+				break
+			}
+			i += from
+			from = i + len(tail)
+			if i > 0 && (content[i-1] == 'l' || content[i-1] == 'L') && startsComment(content[:i-1]) && endsWord(content[from:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func startsComment(before []byte) bool {
+	before = bytes.TrimSuffix(before, []byte(" "))
+	return bytes.HasSuffix(before, []byte("//")) || bytes.HasSuffix(before, []byte("/*")) || bytes.HasSuffix(before, []byte("\n"))
+}
+
+func endsWord(after []byte) bool {
+	for _, suffix := range []string{"s", "gen", "S", "GEN"} {
+		after = bytes.TrimPrefix(after, []byte(suffix))
+	}
+	return len(after) > 0 && bytes.IndexByte([]byte(" :.=\t"), after[0]) >= 0
+}
+
+// hidden names are left out by the go command.
+func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
+
+// expand turns patterns into folders. Patterns that are paths are walked here, the way the go command walks them; import
+// paths are its business.
+func expand(ctx context.Context, cfg Config) ([]string, []Problem, error) {
+	var dirs, others []string
+	var problems []Problem
+	for _, pattern := range cfg.Patterns {
+		if !isPath(pattern) {
+			others = append(others, pattern)
+			continue
+		}
+		found, err := expandPath(cfg.Dir, pattern)
+		if err != nil {
+			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v", pattern, err)})
+		}
+		dirs = append(dirs, found...)
+	}
+	if len(others) > 0 {
+		found, bad, err := listDirs(ctx, cfg, others)
+		if err != nil {
+			return nil, nil, err
+		}
+		dirs, problems = append(dirs, found...), append(problems, bad...)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs), problems, nil
+}
+
+// isPath tells a path from an import path, as the go command does.
+func isPath(pattern string) bool {
+	p := filepath.ToSlash(pattern)
+	return p == "." || p == ".." || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../") || filepath.IsAbs(pattern)
+}
+
+func expandPath(base, pattern string) ([]string, error) {
+	path, recursive := strings.CutSuffix(filepath.ToSlash(pattern), "/...")
+	if strings.Contains(path, "...") {
+		return nil, errors.New("... is only understood at the end of a path: name the folder above it, such as ./internal/...")
+	}
+	root := filepath.FromSlash(path)
+	if root == "" {
+		root = string(os.PathSeparator)
+	}
+	if !filepath.IsAbs(root) {
+		root = filepath.Join(base, root)
+	}
+	info, err := os.Stat(root)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("there is no such folder")
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, errors.New("is a file: name its folder, a wrapper is generated for a whole package")
+	case !recursive:
+		if !hasGo(root) {
+			return nil, errors.New("no Go files in this folder")
+		}
+		return []string{root}, nil
+	}
+	return walk(root)
+}
+
+// walk lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
+// testdata, vendor, and other modules.
+func walk(root string) ([]string, error) {
+	var dirs []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() {
+			if dir := filepath.Dir(path); strings.HasSuffix(path, ".go") && (len(dirs) == 0 || dirs[len(dirs)-1] != dir) {
+				dirs = append(dirs, dir)
+			}
+			return nil
+		}
+		if path == root {
+			return nil
+		}
+		if name := entry.Name(); hidden(name) || name == "testdata" || name == "vendor" {
+			return fs.SkipDir
+		}
+		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return dirs, err
+}
+
+func hasGo(dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	return len(files) > 0
+}

@@ -1,0 +1,24 @@
+// Lockgen writes the wrappers of Go functions that carry a //lock: directive.
+//
+//	//lock:key=order:{userID},ttl=30s
+//	func (s *Shop) placeOrderLocked(ctx context.Context, userID int64) (Order, error)
+//
+// gives the package a method PlaceOrder of the same signature that runs placeOrderLocked while it holds the lock. Run
+//
+//	lockgen ./...
+//
+// once for a whole repository, or put //go:generate lockgen into a package. lockgen -h lists the flags.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/gen"
+)
+
+// Exit codes, part of the command's contract.
+const (
+	exitOK     = 0
+	exitStale  = 1 // -check found files that are not what they should be
+	exitFailed = 2 // bad flags, bad directives, packages that cannot be read, files that cannot be written
+)
+
+const usage = `Lockgen writes lock_gen.go beside Go functions that carry a //lock: directive.
+
+Usage:
+
+	lockgen [flags] [packages]
+
+Packages are named as the go command names them: a folder (./shop), a folder and
+all below it (./...), or an import path of the main module. The default is the
+current folder, which is what //go:generate lockgen needs. One run over ./... is
+much faster than one run for each package.
+
+	//lock:key=order:{userID},ttl=30s
+	func (s *Shop) placeOrderLocked(ctx context.Context, userID int64) (Order, error)
+
+Flags:
+
+	-check        write nothing; print what would change as a unified diff and
+	              exit with 1 if any generated file is stale, missing or orphaned
+	-json         print problems and files as JSON to standard output
+	-tags list    build tags, separated by commas; files under other tags and for
+	              other systems are generated as well
+	-v            say what is loaded and written
+	-h            print this text
+
+Lockgen prints all problems at once, as file:line:column: message, and writes
+nothing at all if there is one. It exits with 0 if everything is in order and
+with 2 if not; -check exits with 1 if only the files differ.
+`
+
+// A command is one run, as the flags say.
+type command struct {
+	check, json, verbose bool
+	tags                 string
+	patterns             []string
+	stdout, stderr       io.Writer
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c := &command{stdout: stdout, stderr: stderr}
+	if code, done := c.parse(args); done {
+		return code
+	}
+	code, err := c.generate(ctx)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+	}
+	return code
+}
+
+// parse reads the flags. done says that there is nothing more to do.
+func (c *command) parse(args []string) (code int, done bool) {
+	flags := flag.NewFlagSet("lockgen", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // the messages are ours
+	flags.Usage = func() {}
+	flags.BoolVar(&c.check, "check", false, "")
+	flags.BoolVar(&c.json, "json", false, "")
+	flags.BoolVar(&c.verbose, "v", false, "")
+	flags.StringVar(&c.tags, "tags", "", "")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(c.stdout, usage)
+		return exitOK, true
+	case err != nil:
+		return c.misused(err.Error()), true
+	}
+	c.patterns = flags.Args()
+	for _, pattern := range c.patterns {
+		if strings.HasPrefix(pattern, "-") {
+			return c.misused(fmt.Sprintf("flag %s stands behind the packages: flags come first", pattern)), true
+		}
+	}
+	if len(c.patterns) == 0 {
+		c.patterns = []string{"."}
+	}
+	return 0, false
+}
+
+func (c *command) misused(what string) int {
+	fmt.Fprintf(c.stderr, "lockgen: %s\nRun lockgen -h for the flags.\n", what)
+	return exitFailed
+}
+
+func (c *command) generate(ctx context.Context) (int, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return exitFailed, fmt.Errorf("lockgen: %w", err)
+	}
+	result, err := gen.Generate(ctx, gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(), Logf: c.logf})
+	if err != nil {
+		return exitFailed, err
+	}
+	if len(result.Problems) > 0 {
+		if c.json {
+			return exitFailed, c.report(result.Problems, nil)
+		}
+		gen.PrintProblems(c.stderr, result.Problems)
+		return exitFailed, nil
+	}
+	if c.check {
+		return c.compare(dir, result.Files)
+	}
+	done, err := gen.Commit(result.Files)
+	for _, f := range done {
+		c.logf("%s %s", f.Action(), f.Path)
+	}
+	if err != nil {
+		return exitFailed, err
+	}
+	if c.json {
+		return exitOK, c.report(nil, gen.Summary(dir, result.Files, gen.File.Action))
+	}
+	return exitOK, nil
+}
+
+// compare is what -check does.
+func (c *command) compare(dir string, files []gen.File) (int, error) {
+	diffs := c.stdout
+	if c.json {
+		diffs = io.Discard
+	}
+	stale, err := gen.Check(diffs, dir, files)
+	if c.json {
+		err = errors.Join(err, c.report(nil, gen.Summary(dir, files, gen.File.State)))
+	}
+	switch {
+	case err != nil:
+		return exitFailed, fmt.Errorf("lockgen: print the differences: %w", err)
+	case !stale:
+		return exitOK, nil
+	}
+	fmt.Fprintf(c.stderr, "lockgen: generated files are not up to date: run lockgen %s\n", strings.Join(c.patterns, " "))
+	return exitStale, nil
+}
+
+// report prints the JSON form of everything that a run has to say.
+func (c *command) report(problems []gen.Problem, files []gen.FileState) error {
+	e := json.NewEncoder(c.stdout)
+	e.SetIndent("", "\t")
+	e.SetEscapeHTML(false)
+	if problems == nil {
+		problems = []gen.Problem{}
+	}
+	if files == nil {
+		files = []gen.FileState{}
+	}
+	return e.Encode(struct {
+		Problems []gen.Problem   `json:"problems"`
+		Files    []gen.FileState `json:"files"`
+	}{problems, files})
+}
+
+func (c *command) logf(format string, args ...any) {
+	if c.verbose {
+		fmt.Fprintf(c.stderr, "lockgen: "+format+"\n", args...)
+	}
+}
