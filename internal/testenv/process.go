@@ -13,14 +13,20 @@ type process struct {
 }
 
 // startProcess starts a child with its output in log.
+func startProcess(program string, args []string, log *os.File) (*process, error) {
+	cmd := exec.Command(program, args...)
+	cmd.SysProcAttr = childAttributes()
+	return startCommand(cmd, log)
+}
+
+// startCommand is startProcess for a command with more to it than its arguments.
 //
 // The goroutine that starts it keeps its thread until the child is gone. Linux
 // sends the death signal when the starting thread ends, not when the process
 // does, so a thread the Go scheduler is free to end would take the child along.
-func startProcess(program string, args []string, log *os.File) (*process, error) {
-	p := &process{cmd: exec.Command(program, args...), done: make(chan struct{})}
+func startCommand(cmd *exec.Cmd, log *os.File) (*process, error) {
+	p := &process{cmd: cmd, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.SysProcAttr = childAttributes()
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()

@@ -1,0 +1,238 @@
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	sqlUser = "lockgen"
+	sqlName = "lockgen" // of the database
+
+	// sqlStartTimeout covers the creation of the system tables too.
+	sqlStartTimeout = time.Minute
+	sqlStopTimeout  = 10 * time.Second
+)
+
+// sqlServer is what the SQL servers have in common: a directory of their own, a
+// password that nobody else on the machine knows, and a process that does not
+// run as root.
+type sqlServer struct {
+	name     string // as LOCKGEN_REQUIRE lists it
+	program  string
+	account  *account
+	dir      string
+	port     int
+	password string
+
+	mu   sync.Mutex // guards proc
+	proc *process   // nil when the server is down
+}
+
+// forTest ties a server that was just started, or could not be, to the test.
+func forTest(t testing.TB, name string, s *sqlServer, err error) {
+	t.Helper()
+	switch {
+	case errors.Is(err, ErrNotInstalled):
+		missing(t, name, err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// newSQLServer makes the directory of a server that will run as one of the users.
+func newSQLServer(name, program string, users ...string) (*sqlServer, error) {
+	account, err := serverAccount(users...)
+	if err != nil {
+		return nil, err
+	}
+	parent, err := dirFor(account)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(parent, "lockgen-"+name+"-")
+	if err != nil {
+		return nil, fmt.Errorf("testenv: make a directory for %s: %w", name, err)
+	}
+	s := &sqlServer{name: name, program: program, account: account, dir: dir, password: rand.Text()}
+	if err := account.own(dir); err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("testenv: give %s to the user of %s: %w", dir, name, err)
+	}
+	return s, nil
+}
+
+// dirFor returns the directory for temporary files, or /tmp where the account
+// cannot get into that: a TMPDIR made by mktemp -d is its owner's alone.
+func dirFor(a *account) (string, error) {
+	if a == nil {
+		return os.TempDir(), nil
+	}
+	for _, dir := range []string{os.TempDir(), "/tmp"} {
+		if open, err := openToAll(dir); err == nil && open {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("testenv: a database server does not run as root, and neither %s nor /tmp lets other users in; set TMPDIR to a directory that does",
+		os.TempDir())
+}
+
+// openToAll reports whether every user may pass through dir and all above it.
+func openToAll(dir string) (bool, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return false, err
+	}
+	for {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm()&0o001 == 0 {
+			return false, err
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return true, nil
+		}
+		dir = parent
+	}
+}
+
+func (s *sqlServer) command(program string, args []string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = s.dir // ours, and our TMPDIR, may be closed to the account
+	// The messages are read here and by people: in English.
+	cmd.Env = append(os.Environ(), "TMPDIR="+s.dir, "LC_ALL=C")
+	cmd.SysProcAttr = childAttributes()
+	s.account.run(cmd)
+	return cmd
+}
+
+func (s *sqlServer) logFile() string { return filepath.Join(s.dir, "server.log") }
+
+func (s *sqlServer) launch(program string, args []string) (*process, error) {
+	logFile, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("testenv: open the log of %s: %w", s.name, err)
+	}
+	defer logFile.Close() // the child has its own copy
+	proc, err := startCommand(s.command(program, args), logFile)
+	if err != nil {
+		return nil, fmt.Errorf("testenv: start %s: %w", program, err)
+	}
+	return proc, nil
+}
+
+// setUp runs a program that prepares the directory, to its end.
+func (s *sqlServer) setUp(ctx context.Context, program string, args ...string) error {
+	proc, err := s.launch(program, args)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-proc.done:
+		if proc.cmd.ProcessState.Success() {
+			return nil
+		}
+		err = errors.New(proc.cmd.ProcessState.String())
+	case <-ctx.Done():
+		proc.kill()
+		err = ctx.Err()
+	}
+	return fmt.Errorf("testenv: set up %s with %s: %w\nit said last:\n%s", s.name, program, err, s.logEnd())
+}
+
+// start runs the server until ready reports true for the process started. It
+// tries several ports: another process may take a free one before the server.
+func (s *sqlServer) start(ctx context.Context, args func(port int) []string, ready func(*process) bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for attempt := 1; ; attempt++ {
+		var err error
+		if s.port, err = freePort(); err != nil {
+			return err
+		}
+		proc, err := s.launch(s.program, args(s.port))
+		if err != nil {
+			return err
+		}
+		if err = s.awaitReady(ctx, proc, ready); err == nil {
+			s.proc = proc
+			return nil
+		}
+		proc.kill()
+		if attempt == portAttempts || !errors.Is(err, errPortTaken) {
+			return err
+		}
+	}
+}
+
+func (s *sqlServer) awaitReady(ctx context.Context, proc *process, ready func(*process) bool) error {
+	for !ready(proc) {
+		var err error
+		select {
+		case <-proc.done:
+			err = errors.New("it ended: " + proc.cmd.ProcessState.String())
+			if bytes.Contains(s.logEnd(), []byte("Address already in use")) {
+				err = errors.Join(errPortTaken, err)
+			}
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(pollEvery):
+			continue
+		}
+		return fmt.Errorf("testenv: start %s on %s: %w\nits log ends with:\n%s", s.name, s.Addr(), err, s.logEnd())
+	}
+	return nil
+}
+
+func (s *sqlServer) logEnd() []byte {
+	text, _ := os.ReadFile(s.logFile())
+	return text[max(0, len(text)-logTail):]
+}
+
+// Addr returns the host and port of the server.
+func (s *sqlServer) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// Stop ends the server for good and removes its directory. What it had not
+// written to disk is lost. Further calls do nothing.
+func (s *sqlServer) Stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc != nil {
+		s.proc.quit()
+		s.proc = nil
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("testenv: remove the directory of %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// quit asks the server to end at once, without saving, and kills it if it does
+// not. A killed PostgreSQL leaves shared memory and, for a moment, children.
+func (p *process) quit() {
+	if p.cmd.Process.Signal(syscall.SIGQUIT) == nil {
+		select {
+		case <-p.done:
+			return
+		case <-time.After(sqlStopTimeout):
+		}
+	}
+	p.kill()
+}
