@@ -37,7 +37,7 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 		if !o.Reentrant {
 			return nil, fmt.Errorf("%w (fence %d); set Reentrant to share that lease", ErrNested, outer.fence)
 		}
-		return newLease(ctx, outer.grant, o, true)
+		return outer.share(ctx, o)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -46,21 +46,14 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 		return nil, err
 	}
 	defer l.leave()
-	g, err := l.grant(ctx, Request{Key: key, TTL: o.TTL, Wait: o.Wait})
-	if err != nil {
-		return nil, err
+	if l.cfg.LocalHandoffs < 0 {
+		g, err := l.ask(ctx, key, o)
+		if err != nil {
+			return nil, err
+		}
+		return l.begin(ctx, g, o)
 	}
-	lease, err := newLease(ctx, g, o, false)
-	if err != nil {
-		return nil, err
-	}
-	l.remember(g)
-	g.start(o.MaxHold)
-	if !o.NoRenew {
-		_, deadline := g.state()
-		l.renewer.add(g, deadline.Add(margin(o.TTL)-o.TTL))
-	}
-	return lease, nil
+	return l.acquireInLine(ctx, key, o)
 }
 
 // heldIn returns the live lease of ctx's call chain on key of this Locker.
@@ -73,16 +66,120 @@ func (l *Locker) heldIn(ctx context.Context, key string) *Lease {
 	return nil
 }
 
-// grant asks the store, again if a grant arrived too late to be of use.
-func (l *Locker) grant(ctx context.Context, req Request) (*grant, error) {
-	began, outer, wait := time.Now(), ctx, req.Wait
-	if wait > 0 {
+// acquireInLine lets the callers of this process come one after another.
+func (l *Locker) acquireInLine(ctx context.Context, key string, o Options) (*Lease, error) {
+	until := deadlineOf(o.Wait)
+	for {
+		place, t, held := l.lines.join(key, o.TTL, o.Wait > 0)
+		switch {
+		case place == atWindow && held != nil:
+			return nil, l.busyHere(held)
+		case place == atWindow:
+			// The first in line is asking the store; the store knows who is in its way.
+			g, err := l.ask(ctx, key, o)
+			if err != nil {
+				return nil, err
+			}
+			return l.begin(ctx, g, o)
+		case place == atHead:
+			return l.lead(ctx, key, o)
+		}
+		g, err := l.awaitTurn(ctx, key, t, o, until)
+		if err != nil {
+			return nil, err
+		}
+		if o.Wait = left(until); g == nil {
+			return l.lead(ctx, key, o)
+		}
+		if l.refresh(ctx, g, o.TTL) {
+			if lease, err := l.begin(ctx, g, o); err == nil {
+				return lease, nil
+			}
+		}
+		// The lease that was passed on was lost on the way, or Close has begun.
+		l.giveBack(ctx, g)
+		if err := errors.Join(ctx.Err(), l.closedErr()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lead asks the store for the head of a line.
+func (l *Locker) lead(ctx context.Context, key string, o Options) (*Lease, error) {
+	g, err := l.ask(ctx, key, o)
+	if err != nil {
+		l.lines.vacate(key, nil)
+		return nil, err
+	}
+	g.inLine = true
+	l.lines.hold(g)
+	lease, err := l.begin(ctx, g, o)
+	if err != nil {
+		l.giveBack(ctx, g)
+	}
+	return lease, err
+}
+
+// awaitTurn waits in line. It returns the grant that was passed on, or nil when the caller is the one to ask the store.
+func (l *Locker) awaitTurn(ctx context.Context, key string, t *turn, o Options, until time.Time) (*grant, error) {
+	var budget <-chan time.Time
+	if o.Wait != Forever {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		budget = timer.C
+	}
+	var err error
+	select {
+	case g := <-t.ready:
+		return g, nil
+	case <-budget:
+		err = l.busy(ctx, key)
+	case <-ctx.Done():
+		err = ctx.Err()
+		if held := l.lines.heldBy(key); held != nil {
+			err = errors.Join(err, l.busyHere(held))
+		} else {
+			err = errors.Join(err, &BusyError{Key: key})
+		}
+	case <-l.closing.Done():
+		err = ErrClosed
+	}
+	if !l.lines.leave(key, t) {
+		// The turn came in the same moment: let the next one have it.
+		if g := <-t.ready; g != nil {
+			l.giveBack(ctx, g)
+		} else {
+			l.lines.vacate(key, nil)
+		}
+	}
+	return nil, err
+}
+
+// begin makes a lease of a grant.
+func (l *Locker) begin(ctx context.Context, g *grant, o Options) (*Lease, error) {
+	if err := l.closedErr(); err != nil {
+		return nil, err
+	}
+	return g.begin(ctx, o)
+}
+
+func (l *Locker) closedErr() error {
+	if l.closing.Err() != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// ask gets a grant from the store, again if one arrived too late to be of use.
+func (l *Locker) ask(ctx context.Context, key string, o Options) (*grant, error) {
+	until, outer := deadlineOf(o.Wait), ctx
+	if o.Wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = l.untilClosing(ctx)
 		defer cancel()
 	}
 	for {
-		req.ID = l.newID()
+		req := Request{Key: key, ID: l.newID(), TTL: o.TTL, Wait: o.Wait}
 		granted, err := l.session.Acquire(ctx, req)
 		if err != nil {
 			if outer.Err() == nil && l.closing.Err() != nil {
@@ -91,23 +188,16 @@ func (l *Locker) grant(ctx context.Context, req Request) (*grant, error) {
 			return nil, err
 		}
 		g := newGrant(l, req, granted)
-		if l.closing.Err() != nil {
-			l.discard(ctx, g)
-			return nil, ErrClosed
-		}
-		if l.fresh(ctx, g, granted.Start) {
+		if l.refresh(ctx, g, o.TTL) {
 			return g, nil
 		}
-		l.discard(ctx, g)
-		if wait != Forever {
-			req.Wait = max(wait-time.Since(began), 0)
-		}
+		l.giveBack(ctx, g)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if req.Wait == 0 {
+		if o.Wait = left(until); o.Wait == 0 {
 			return nil, fmt.Errorf("the store's grant arrived %s after it began, too late for a lease of %s; is the store or this process overloaded?",
-				time.Since(granted.Start).Round(time.Millisecond), req.TTL)
+				time.Since(granted.Start).Round(time.Millisecond), o.TTL)
 		}
 	}
 }
@@ -119,26 +209,70 @@ func (l *Locker) untilClosing(ctx context.Context) (context.Context, context.Can
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// fresh reports whether enough of the lease is left to begin with. If a tenth of it has passed (a slow answer, a late
-// push) it is renewed first, so that a critical section does not start with a lease that is about to end.
-func (l *Locker) fresh(ctx context.Context, g *grant, start time.Time) bool {
-	if time.Since(start) <= g.ttl/10 {
+// refresh reports whether enough of the lease is left to begin with. If a tenth has passed (a slow answer, a late push,
+// a pass in a busy line) it is renewed first: no critical section starts with a lease that is about to end.
+func (l *Locker) refresh(ctx context.Context, g *grant, ttl time.Duration) bool {
+	_, deadline := g.state()
+	if time.Until(deadline) >= (ttl-margin(ttl))-ttl/10 {
 		return true
 	}
 	sent := time.Now()
-	if err := l.session.Renew(ctx, []Renewal{{Key: g.key, ID: g.id, TTL: g.ttl}})[0]; err != nil {
+	if err := l.session.Renew(ctx, []Renewal{{Key: g.key, ID: g.id, TTL: ttl}})[0]; err != nil {
 		return false
 	}
-	g.extend(sent, g.ttl)
-	return time.Since(sent) <= g.ttl/2
+	g.extend(sent, ttl)
+	return time.Since(sent) <= ttl/2
 }
 
-// discard gives back a grant that nobody will use.
-func (l *Locker) discard(ctx context.Context, g *grant) {
+// giveBack passes on a grant that nobody here will use, or releases it.
+func (l *Locker) giveBack(ctx context.Context, g *grant) {
+	if g.passOn(nil) {
+		return
+	}
+	g.end(ErrNotHeld)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReleaseTime)
 	defer cancel()
 	if err := l.session.Release(ctx, Release{Key: g.key, ID: g.id}); err != nil && !errors.Is(err, ErrLost) {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released, left to its TTL",
 			slog.String("key", g.key), slog.Any("error", err))
 	}
+	l.lines.vacate(g.key, g)
+}
+
+// busyHere is the BusyError of a lock that a caller of this Locker holds.
+func (l *Locker) busyHere(g *grant) *BusyError {
+	ttl, deadline := g.state()
+	return &BusyError{Key: g.key, Holder: l.cfg.Node, Remaining: time.Until(deadline) + margin(ttl)}
+}
+
+// busy says who holds the lock at the end of a wait in line; if nobody here does, the store knows.
+func (l *Locker) busy(ctx context.Context, key string) error {
+	if held := l.lines.heldBy(key); held != nil {
+		return l.busyHere(held)
+	}
+	busy := &BusyError{Key: key}
+	ctx, cancel := context.WithTimeout(ctx, busyLookup)
+	defer cancel()
+	if info, err := l.Holder(ctx, key); err == nil {
+		busy.Holder, busy.Remaining = info.Node, info.Remaining
+	}
+	return busy
+}
+
+// busyLookup bounds the question who is in the way, at the end of a wait.
+const busyLookup = 200 * time.Millisecond
+
+// deadlineOf is the end of a wait that begins now; the zero time for Forever.
+func deadlineOf(wait time.Duration) time.Time {
+	if wait == Forever {
+		return time.Time{}
+	}
+	return time.Now().Add(wait)
+}
+
+func left(until time.Time) time.Duration {
+	if until.IsZero() {
+		return Forever
+	}
+	return max(time.Until(until), 0)
 }

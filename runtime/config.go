@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 )
 
 // Config configures a [Locker]. The zero value is usable.
@@ -19,6 +20,13 @@ type Config struct {
 	// Logger receives transitions: leases lost, renewals failing, releases that failed. Keys are logged, values and
 	// store addresses are not. Defaults to slog.Default().
 	Logger *slog.Logger
+
+	// LocalHandoffs is how often a lease may pass from one caller of this Locker to the next that waits here, without a
+	// round trip, before the lock goes back through the store's queue to the waiters of other processes. At most 1023.
+	// Defaults to 64; negative means never: strict order of arrival over all processes.
+	LocalHandoffs int
+	// LocalHandoffTime is how long after its grant a lease may still be passed on like that. Defaults to 10 ms.
+	LocalHandoffTime time.Duration
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -37,6 +45,16 @@ func (c Config) withDefaults() (Config, error) {
 			host = "unknown"
 		}
 		c.Node = fmt.Sprintf("%s:%d:%s", host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
+	}
+	if c.LocalHandoffs == 0 {
+		c.LocalHandoffs = 64
+	}
+	if c.LocalHandoffTime == 0 {
+		c.LocalHandoffTime = 10 * time.Millisecond
+	}
+	if c.LocalHandoffs >= 1<<passBits || c.LocalHandoffTime < 0 {
+		return c, fmt.Errorf("%w: Config.LocalHandoffs is %d and LocalHandoffTime %s; at most %d and at least 0 make sense",
+			ErrOptions, c.LocalHandoffs, c.LocalHandoffTime, 1<<passBits-1)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

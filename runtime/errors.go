@@ -30,19 +30,24 @@ var (
 type BusyError struct {
 	// Key is the key that was asked for.
 	Key string
-	// Holder is the node that holds the lock; empty where the lock is kept by MinHold after its holder has gone.
+	// Holder is the node that holds the lock; empty where nobody does any more and the lock is kept by MinHold, and
+	// where it is not known.
 	Holder string
-	// Remaining is what is left of the holder's lease when the store answered. The holder may renew it.
+	// Remaining is what is left of the holder's lease when the store answered, 0 where it is not known. The holder
+	// may renew it.
 	Remaining time.Duration
 }
 
 // Error implements error.
 func (e *BusyError) Error() string {
-	holder := "held by " + e.Holder
-	if e.Holder == "" {
-		holder = "kept by its minimum hold time"
+	remaining := e.Remaining.Round(time.Millisecond)
+	switch {
+	case e.Remaining <= 0:
+		return fmt.Sprintf("lock %q is busy", e.Key)
+	case e.Holder == "":
+		return fmt.Sprintf("lock %q is busy: kept for another %s after its holder has gone (MinHold)", e.Key, remaining)
 	}
-	return fmt.Sprintf("lock %q is busy: %s for another %s unless renewed", e.Key, holder, e.Remaining.Round(time.Millisecond))
+	return fmt.Sprintf("lock %q is busy: held by %s for another %s unless renewed", e.Key, e.Holder, remaining)
 }
 
 // Is makes errors.Is(err, ErrBusy) true.

@@ -1,56 +1,103 @@
 package runtime
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 )
 
-// grant is this process's side of one lock given by the store: until when it is certain, and how it ended.
+// grant is this process's side of one lock given by the store: until when it is certain, who works under it, and how it
+// ended. The leases of several callers may live under it one after another (see lines), each with the next pass.
 //
-// It ends in one of two ways, whichever comes first: release (the caller is done) or lose (deadline, MaxHold, Break,
-// or the store's "not mine"). Results of calls that were in flight are applied only while it has not ended, so a
+// It ends in one of two ways, whichever comes first: release (nobody wants it any more) or lose (deadline, MaxHold,
+// Break, or the store's "not mine"). Results of calls that were in flight are applied only while it has not ended, so a
 // release always wins over a late renewal.
 type grant struct {
 	locker *Locker
 	key    string
 	id     string
-	fence  Fence
+	fence  Fence     // of the first lease under it
+	began  time.Time // when the store gave it, or a little before
+	inLine bool      // it goes back through the local line; set before anybody else sees it
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards what follows; taken before that of a line
 	ttl      time.Duration
 	deadline time.Time // monotonic; margin already taken off
 	timer    *time.Timer
-	maxTimer *time.Timer
 	over     error    // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
-	leases   []*Lease // the leases that end with the grant: the first owns it, others share it (Options.Reentrant)
-	owner    *Lease   // the first of them, also after the end
-
-	freed bool // the store has acknowledged the release; guarded by owner.releasing
+	passes   int      // how often it was passed on
+	owner    *Lease   // whose turn it is; nil between two turns
+	leases   []*Lease // owner, and those that share it (Options.Reentrant)
 
 	// Owned by the renewer and guarded by its mutex.
-	due   time.Time
-	index int // position in the renewer's heap, -1 outside
+	renewing bool
+	due      time.Time
+	index    int // position in the renewer's heap, -1 outside
 }
 
-// newGrant wraps what the store granted. Its clocks start with start.
 func newGrant(l *Locker, req Request, g Grant) *grant {
 	return &grant{
-		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch),
+		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start,
 		ttl: req.TTL, deadline: g.Start.Add(req.TTL - margin(req.TTL)), index: -1,
 	}
 }
 
-// start lets the grant end by itself at its deadline, and after maxHold if that is not 0.
-func (g *grant) start(maxHold time.Duration) {
+// begin starts the turn of a new lease. On a grant that has ended it returns the reason.
+func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
+	lease := newLease(ctx, g, o)
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.timer = time.AfterFunc(time.Until(g.deadline), g.expire)
-	if maxHold > 0 {
-		g.maxTimer = time.AfterFunc(maxHold, func() { g.lose(fmt.Errorf("it was held for MaxHold (%s)", maxHold)) })
+	if g.over != nil {
+		defer g.mu.Unlock()
+		lease.cancel(g.over)
+		return nil, g.over
 	}
+	lease.fence = g.fence + Fence(g.passes)
+	g.owner, g.leases = lease, append(g.leases, lease)
+	isNew := g.timer == nil
+	if isNew {
+		g.timer = time.AfterFunc(time.Until(g.deadline), g.expire)
+	}
+	if o.MaxHold > 0 {
+		lease.maxTimer = time.AfterFunc(o.MaxHold, lease.reachMaxHold)
+	}
+	next := g.deadline.Add(margin(g.ttl) - g.ttl + jitter(g.ttl/3))
+	g.mu.Unlock()
+	if isNew {
+		g.locker.remember(g)
+	}
+	g.locker.renewer.set(g, next, !o.NoRenew)
+	return lease, nil
+}
+
+// passOn gives the grant to the next caller in the local line, unless it has to go back to the store: nobody waits, the
+// bound on local hand-offs is reached, or the lease is not good any more. from is the lease whose turn ends; nil if the
+// grant is between two turns.
+func (g *grant) passOn(from *Lease) bool {
+	l := g.locker
+	g.mu.Lock()
+	now := time.Now()
+	if !g.inLine || g.over != nil || g.owner != from || l.closing.Err() != nil || !now.Before(g.deadline) ||
+		g.passes >= l.cfg.LocalHandoffs || now.Sub(g.began) >= l.cfg.LocalHandoffTime {
+		g.mu.Unlock()
+		return false
+	}
+	next := l.lines.pass(g, g.ttl)
+	if next == nil {
+		g.mu.Unlock()
+		return false
+	}
+	leases := g.leases
+	g.owner, g.leases = nil, nil
+	g.passes++
+	g.mu.Unlock()
+	// The turns do not overlap: the old contexts end before the next caller knows.
+	for _, lease := range leases {
+		lease.finish(ErrNotHeld)
+	}
+	next.ready <- g
+	return true
 }
 
 var errDeadline = errors.New("its deadline passed without a renewal")
@@ -79,10 +126,11 @@ func (g *grant) extend(sent time.Time, ttl time.Duration) {
 	}
 }
 
-// lose ends the grant as lost, unless it has ended already.
+// lose ends the grant as lost, unless it has ended already. The next caller in line has to ask the store.
 func (g *grant) lose(reason error) {
 	if g.end(&lostError{key: g.key, reason: reason}) {
 		g.locker.leaseLost(g, reason)
+		g.locker.lines.vacate(g.key, g)
 	}
 }
 
@@ -97,9 +145,6 @@ func (g *grant) end(why error) bool {
 	if g.timer != nil {
 		g.timer.Stop()
 	}
-	if g.maxTimer != nil {
-		g.maxTimer.Stop()
-	}
 	leases := g.leases
 	g.leases = nil
 	g.mu.Unlock()
@@ -110,21 +155,22 @@ func (g *grant) end(why error) bool {
 	return true
 }
 
-// join adds a lease that ends with the grant. On a grant that has ended it returns the reason.
-func (g *grant) join(lease *Lease) error {
+// share adds a lease that ends with the owner's turn.
+func (g *grant) share(owner, lease *Lease) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.over == nil {
-		g.leases = append(g.leases, lease)
-		if g.owner == nil {
-			g.owner = lease
-		}
+	if g.over != nil {
+		return g.over
 	}
-	return g.over
+	if g.owner != owner {
+		return ErrNotHeld
+	}
+	g.leases = append(g.leases, lease)
+	return nil
 }
 
-// owned returns the lease that releases the grant.
-func (g *grant) owned() *Lease {
+// turn returns the lease whose turn it is.
+func (g *grant) turn() *Lease {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.owner

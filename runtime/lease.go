@@ -11,33 +11,54 @@ import (
 // Lease is the right to work under a lock until it is released or lost. All methods may be called concurrently, and
 // on a nil *Lease, which behaves like a lease that was released.
 type Lease struct {
-	grant  *grant
-	fence  Fence
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	outer  *Lease // the lease of the enclosing call, on whatever key
-	shares bool   // it shares outer's grant or that of one further out (Options.Reentrant)
-	since  time.Time
-	o      Options
+	grant    *grant
+	fence    Fence
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	outer    *Lease // the lease of the enclosing call, on whatever key
+	owner    *Lease // the lease whose grant it shares (Options.Reentrant); nil for one of its own
+	since    time.Time
+	minHold  time.Duration
+	maxTimer *time.Timer // nil without MaxHold
 
 	releasing sync.Mutex // held for the whole of Release, so that a second one waits for the first's result
+	released  bool       // the store or the next caller has it; guarded by releasing
 
 	mu   sync.Mutex // guards what follows
 	over error      // nil while the lease lives
 	done chan struct{}
 }
 
-// newLease ties a lease to ctx and to the grant. It fails with the grant's reason if that has ended already.
-func newLease(ctx context.Context, g *grant, o Options, shares bool) (*Lease, error) {
-	lease := &Lease{grant: g, fence: g.fence, outer: FromContext(ctx), shares: shares, since: time.Now(), o: o}
+// newLease makes the lease and its context. It is live when its grant says so.
+func newLease(ctx context.Context, g *grant, o Options) *Lease {
+	lease := &Lease{grant: g, outer: FromContext(ctx), since: time.Now(), minHold: o.MinHold}
 	ctx, lease.cancel = context.WithCancelCause(ctx)
 	lease.ctx = context.WithValue(ctx, leaseKey{}, lease)
-	if err := g.join(lease); err != nil {
+	return lease
+}
+
+// share makes a lease that lives within le, with the same fence, so that an inner write does not fence out an outer.
+func (le *Lease) share(ctx context.Context, o Options) (*Lease, error) {
+	lease := newLease(ctx, le.grant, o)
+	lease.owner, lease.fence = le, le.fence
+	if le.owner != nil {
+		lease.owner = le.owner
+	}
+	if err := le.grant.share(lease.owner, lease); err != nil {
 		lease.cancel(err)
 		return nil, err
 	}
 	return lease, nil
 }
+
+// reachMaxHold runs when MaxHold has passed.
+func (le *Lease) reachMaxHold() {
+	if le.grant.turn() == le {
+		le.grant.lose(errMaxHold)
+	}
+}
+
+var errMaxHold = errors.New("it was held for its MaxHold")
 
 // finish ends the lease; its context is cancelled with the reason as its cause.
 func (le *Lease) finish(why error) {
@@ -49,6 +70,9 @@ func (le *Lease) finish(why error) {
 		}
 	}
 	le.mu.Unlock()
+	if le.maxTimer != nil {
+		le.maxTimer.Stop()
+	}
 	le.cancel(why)
 }
 

@@ -19,6 +19,7 @@ type Locker struct {
 	owned   io.Closer // the store, if this Locker opened it
 	session Session
 	renewer *renewer
+	lines   *lines
 
 	idPrefix string // random: makes lease ids unique over all processes
 	idCount  atomic.Uint64
@@ -47,7 +48,7 @@ func New(store Store, cfg Config) (*Locker, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Locker{cfg: cfg, store: store, idPrefix: rand.Text()[:16] + ".", grants: make(map[string]*grant)}
+	l := &Locker{cfg: cfg, store: store, idPrefix: rand.Text()[:16] + ".", lines: newLines(), grants: make(map[string]*grant)}
 	l.session, err = store.Open(SessionConfig{Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost})
 	if err != nil {
 		return nil, fmt.Errorf("open lock store: %w", err)
@@ -134,7 +135,7 @@ func (l *Locker) close(ctx context.Context) error {
 	l.mu.Lock()
 	var held []*Lease
 	for _, g := range l.grants {
-		held = append(held, g.owned())
+		held = append(held, g.turn()) // with no acquire under way, every grant is somebody's
 	}
 	l.mu.Unlock()
 	errs := []error{releaseAll(ctx, held)}

@@ -25,29 +25,43 @@ func (le *Lease) Release(ctx context.Context) error {
 	}
 	le.releasing.Lock()
 	defer le.releasing.Unlock()
-	if le.shares {
-		return le.releaseShare()
+	switch {
+	case le.released:
+		return lostOnly(le.Err())
+	case le.owner != nil:
+		le.released = true
+		le.grant.leave(le)
+		return lostOnly(le.Err())
 	}
+	keep := max(le.minHold-time.Since(le.since), 0)
+	if keep == 0 && le.grant.passOn(le) {
+		le.released = true
+		return nil
+	}
+	return le.releaseToStore(ctx, keep)
+}
+
+func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	g := le.grant
 	g.end(ErrNotHeld)
-	over := g.ended()
+	over := le.Err()
 	_, deadline := g.state()
 	left := time.Until(deadline)
-	switch {
-	case g.freed:
-		return lostOnly(over)
-	case errors.Is(over, errNotMine) || left <= 0 && errors.Is(over, ErrLost):
+	if errors.Is(over, errNotMine) || left <= 0 && errors.Is(over, ErrLost) {
 		// The store knows nothing of it any more, or will not in a moment.
+		le.released = true
 		return over
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(max(left, minReleaseTime), maxReleaseTime))
 	defer cancel()
-	err := g.locker.session.Release(ctx, Release{Key: g.key, ID: g.id, Keep: max(le.o.MinHold-time.Since(le.since), 0)})
+	err := g.locker.session.Release(ctx, Release{Key: g.key, ID: g.id, Keep: keep})
+	g.locker.lines.vacate(g.key, g)
 	switch {
 	case err == nil:
-		g.freed = true
+		le.released = true
 		return lostOnly(over)
 	case errors.Is(err, ErrLost):
+		le.released = true
 		lost := &lostError{key: g.key, reason: errNotMine}
 		le.foundLost(lost)
 		return lost
@@ -65,12 +79,6 @@ func (le *Lease) foundLost(lost *lostError) {
 	le.over = lost
 	le.mu.Unlock()
 	g.locker.leaseLost(g, lost.reason)
-}
-
-// releaseShare ends a nested lease; the grant goes on for those further out.
-func (le *Lease) releaseShare() error {
-	le.grant.leave(le)
-	return lostOnly(le.Err())
 }
 
 // lostOnly drops the ErrNotHeld of a lease that was released as it should be.

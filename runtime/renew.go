@@ -36,15 +36,29 @@ func newRenewer(s Session, logger *slog.Logger) *renewer {
 	return &renewer{session: s, logger: logger, wake: make(chan struct{}, 1)}
 }
 
-// add schedules the next renewal of g, counted from sent.
-func (r *renewer) add(g *grant, sent time.Time) {
-	ttl, _ := g.state()
-	r.schedule(g, sent.Add(jitter(ttl/3)))
-}
-
-func (r *renewer) schedule(g *grant, due time.Time) {
+// set schedules the next renewal of g for due, or none.
+func (r *renewer) set(g *grant, due time.Time, renew bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	g.renewing = renew
+	switch {
+	case !renew && g.index >= 0:
+		heap.Remove(&r.heap, g.index)
+	case renew && g.index < 0:
+		r.pushLocked(g, due)
+	}
+}
+
+// again schedules the renewal after one that is done, unless g has come to another lease meanwhile that saw to it.
+func (r *renewer) again(g *grant, due time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if g.index < 0 && g.renewing {
+		r.pushLocked(g, due)
+	}
+}
+
+func (r *renewer) pushLocked(g *grant, due time.Time) {
 	// A grant sets its end before it is removed from the heap, under the same mutex as here: one sees the other.
 	if g.ended() != nil {
 		return
@@ -132,12 +146,12 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 		switch err := errs[i]; {
 		case err == nil:
 			g.extend(sent, renewals[i].TTL)
-			r.add(g, sent)
+			r.again(g, sent.Add(jitter(renewals[i].TTL/3)))
 		case errors.Is(err, ErrLost):
 			g.lose(errNotMine)
 		default:
 			unanswered, first = unanswered+1, err
-			r.schedule(g, time.Now().Add(jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))))
+			r.again(g, time.Now().Add(jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))))
 		}
 	}
 	if unanswered > 0 && ctx.Err() == nil {
