@@ -1,0 +1,130 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens of the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"lockgen": main})
+}
+
+// TestScripts generates real modules, compares what is written, compiles it and runs it.
+func TestScripts(t *testing.T) { testscript.Run(t, params(t, "testdata")) }
+
+// TestErrors runs one bad program for every kind of message. Each must fail, say where, and write nothing.
+func TestErrors(t *testing.T) { testscript.Run(t, params(t, "testdata/errors")) }
+
+// TestErrors_everyKind: a kind of message without a bad program is a message that nobody has read.
+func TestErrors_everyKind(t *testing.T) {
+	own := []string{"syntax", "cgo", "types", "scope", "jobs", "foreign", "unbuilt", "load", "pattern"}
+	for _, kind := range append(own, directive.Slugs()...) {
+		matches, err := filepath.Glob("testdata/errors/" + kind + "*.txtar")
+		if err != nil || len(matches) == 0 {
+			t.Errorf("no testdata/errors/%s.txtar", kind)
+		}
+	}
+}
+
+func params(t *testing.T, dir string) testscript.Params {
+	return testscript.Params{
+		Dir:           dir,
+		UpdateScripts: *update,
+		Setup:         setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"nothing-written": nothingWritten,
+			"snapshot":        snapshot,
+			"untouched":       untouched,
+		},
+	}
+}
+
+// setup makes the script's folder a module that depends on this one, with the versions that this one has, so that it
+// builds without a network.
+func setup(env *testscript.Env) error {
+	repo, err := filepath.Abs("../..")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT", "GOPATH"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			return fmt.Errorf("go env %s: %w", name, err)
+		}
+		env.Setenv(name, strings.TrimSpace(string(value)))
+	}
+	env.Setenv("REPO", repo)
+	env.Setenv("GOFLAGS", "-mod=mod")
+	env.Setenv("GOPROXY", "off")
+	env.Setenv("GOTOOLCHAIN", "local")
+	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
+	if err != nil {
+		return err
+	}
+	_, requires, _ := strings.Cut(string(mod), "\n")
+	text := "module example.com/app\n" + requires + "\ntool github.com/lockgen/lockgen/cmd/lockgen\n" +
+		"\nrequire github.com/lockgen/lockgen v0.0.0\n\nreplace github.com/lockgen/lockgen => " + repo + "\n"
+	if err := os.WriteFile(filepath.Join(env.WorkDir, "go.mod"), []byte(text), 0o644); err != nil {
+		return err
+	}
+	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(env.WorkDir, "go.sum"), sums, 0o644)
+}
+
+// outputs lists the generated files below the script's folder.
+func outputs(ts *testscript.TestScript) []string {
+	var found []string
+	ts.Check(filepath.WalkDir(ts.Getenv("WORK"), func(path string, entry fs.DirEntry, err error) error {
+		name := filepath.Base(path)
+		if strings.HasPrefix(name, "lock_") && strings.Contains(name, "gen") || strings.HasPrefix(name, ".lock_gen") {
+			found = append(found, path)
+		}
+		return err
+	}))
+	return found
+}
+
+// nothingWritten fails if there is a generated file, or the remains of one, anywhere.
+func nothingWritten(ts *testscript.TestScript, neg bool, args []string) {
+	if found := outputs(ts); len(found) > 0 {
+		ts.Fatalf("written: %s", strings.Join(found, " "))
+	}
+}
+
+// snapshot remembers the generated files: text, time and identity.
+func snapshot(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs("snapshot.txt"), []byte(states(ts)), 0o644))
+}
+
+// untouched fails if a generated file was written since the snapshot, even with the same text.
+func untouched(ts *testscript.TestScript, neg bool, args []string) {
+	before := ts.ReadFile("snapshot.txt")
+	if after := states(ts); (after == before) == neg {
+		ts.Fatalf("before:\n%safter:\n%s", before, after)
+	}
+}
+
+func states(ts *testscript.TestScript) string {
+	var b strings.Builder
+	for _, path := range outputs(ts) {
+		info, err := os.Stat(path)
+		ts.Check(err)
+		fmt.Fprintf(&b, "%s %s %d %s %v\n", path, info.Mode(), info.Size(), info.ModTime(), info.Sys())
+	}
+	return b.String()
+}
