@@ -87,7 +87,7 @@ func (s *scanner) arg() {
 	case a.name != "":
 		s.args = append(s.args, a)
 	case a.end > start:
-		s.report(start, a.end, "empty", "%q has no option's name before it: write name=value", s.text[start:a.end])
+		s.report(start, a.end, "empty", "%s has no option's name before it: write name=value", shown(s.text[start:a.end]))
 	case s.at < len(s.text) && s.text[s.at] == ',':
 		s.report(s.at, s.at+1, "empty", "there is no argument before this comma: delete the comma").write("")
 	case start == len(s.text) && start > 0 && s.text[start-1] == ',':
@@ -130,17 +130,17 @@ func (s *scanner) separator(a *rawArg) {
 		}
 	case strings.HasPrefix(s.text[s.at:], "//"):
 		s.report(start, len(s.text), "trailing",
-			"nothing may follow the arguments: put the comment %q on a line of its own", s.text[s.at:]).write("")
+			"nothing may follow the arguments: put the comment %s on a line of its own", shown(s.text[s.at:])).write("")
 		s.at = len(s.text)
 	case s.at > start:
 		s.report(start, s.at, "comma", "there is no comma between %s and %s: arguments are separated by a comma alone",
-			s.text[a.start:a.end], s.word()).write(",")
+			shown(s.text[a.start:a.end]), shown(s.word())).write(",")
 		s.at-- // the caller skips one character for the comma
 	default:
 		from := s.at
 		s.at += nextArg(s.text[s.at:])
-		s.report(from, s.at, "quote", "%q is joined to %s: write name=value, and quote the whole value or none of it",
-			s.text[from:s.at], s.text[a.start:a.end])
+		s.report(from, s.at, "quote", "%s is joined to %s: write name=value, and quote the whole value or none of it",
+			shown(s.text[from:s.at]), shown(s.text[a.start:a.end]))
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *scanner) bare(a *rawArg) {
 		end = next
 	} else if end < len(rest) && (rest[end] == '"' || rest[end] == '`') {
 		next = end + nextArg(rest[end:])
-		s.report(s.at+end, s.at+next, "quote", "%q in the unquoted value of %s: quote the whole value or none of it", rest[end:next], a.name)
+		s.report(s.at+end, s.at+next, "quote", "%s in the unquoted value of %s: quote the whole value or none of it", shown(rest[end:next]), a.name)
 		end, a.form = next, formBroken
 	}
 	s.at += end
