@@ -1,0 +1,76 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// maxWaiting is how many runs of one job a node has in flight at a time, at most: what a job that is slower than its
+// schedule piles up under OverlapQueue or OverlapAllow.
+const maxWaiting = 100
+
+// claim makes the request for a plan.
+func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
+	c := Claim{Job: e.job.Name, Prev: e.mark, Tick: p.tick, Due: p.due, Lease: s.lease, Keep: s.cfg.History}
+	skipped, run := p.skipped, p.run
+	if run && s.liveRuns(e.job.Name) >= max(maxWaiting, e.job.MisfireCap) {
+		run = false
+		if skipped == nil {
+			skipped = &gap{first: p.tick, last: p.tick}
+		}
+		skipped.last, skipped.why = p.tick, "too many runs of the job are in flight on this node"
+	}
+	if run {
+		c.Pending = &Pending{
+			Run:    Run{ID: s.newID(), Job: e.job.Name, Tick: p.tick, Claimed: now, Node: s.cfg.Node, Attempt: 1, Trigger: p.trigger},
+			Locker: s.locks.Node(),
+		}
+	}
+	if skipped != nil {
+		c.Skipped = &Run{
+			ID: s.newID(), Job: e.job.Name, Tick: skipped.last, Claimed: now, Ended: now, Node: s.cfg.Node,
+			Outcome: OutcomeSkipped, Reason: skipped.reason(), Attempt: 1, Trigger: p.trigger,
+		}
+	}
+	return c
+}
+
+// won starts what was claimed.
+func (s *Scheduler) won(h *host, e *entry, c Claim) {
+	if c.Skipped != nil {
+		s.runs.Go(func() { s.report(*c.Skipped) })
+	}
+	if c.Pending != nil {
+		s.launch(h, e, *c.Pending)
+	}
+}
+
+// report tells the log and OnRun of a finished run.
+func (s *Scheduler) report(r Run) {
+	level := slog.LevelInfo
+	switch r.Outcome {
+	case OutcomeError, OutcomePanic, OutcomeTimeout, OutcomeLost:
+		level = slog.LevelWarn
+	case OutcomeOK:
+		level = slog.LevelDebug
+	}
+	attrs := []slog.Attr{
+		slog.String("job", r.Job), slog.Time("tick", r.Tick), slog.String("outcome", string(r.Outcome)), slog.String("trigger", r.Trigger),
+		slog.Int("attempt", r.Attempt), slog.String("run", r.ID), slog.String("node", r.Node), slog.Uint64("fence", uint64(r.Fence)),
+	}
+	if r.Reason != "" {
+		attrs = append(attrs, slog.String("reason", r.Reason))
+	}
+	if r.Error != "" {
+		attrs = append(attrs, slog.String("error", r.Error))
+	}
+	ctx := context.Background()
+	s.cfg.Logger.LogAttrs(ctx, level, "job run finished", attrs...)
+	defer func() {
+		if p := recover(); p != nil {
+			s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "OnRun panicked", slog.String("job", r.Job), slog.Any("panic", p))
+		}
+	}()
+	s.cfg.OnRun(r)
+}

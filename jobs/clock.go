@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"sync"
+	"time"
+)
+
+// clock estimates the store's time from the moments of its answers. Nodes schedule by it, so that it does not matter
+// what their own clocks show; the store refuses what comes too early all the same.
+//
+// Between answers the estimate runs on the local monotonic clock. A step of the wall clock does not move it; time
+// during which the machine slept is missing from it, which stepped notices.
+type clock struct {
+	local func() time.Time
+	deaf  bool // for tests: do not correct the local clock
+
+	mu     sync.Mutex // guards what follows
+	store  time.Time  // the store's time at the moment at; zero before the first answer
+	at     time.Time
+	within time.Duration // how wrong store may be: half the round trip
+}
+
+// driftPart is by how much two clocks may drift apart: 1/driftPart, far more than hardware does.
+const driftPart = 1000
+
+func newClock(local func() time.Time) *clock { return &clock{local: local} }
+
+// now returns the estimate, and before the first answer the local time.
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.storeAt(c.local())
+}
+
+// storeAt needs mu.
+func (c *clock) storeAt(local time.Time) time.Time {
+	if c.store.IsZero() {
+		return local.UTC()
+	}
+	return c.store.Add(local.Sub(c.at))
+}
+
+// observe takes in the store's time from an answer to a question that was asked at sent. An estimate from a faster
+// answer stays, unless it has become too old to be better or the two contradict each other: then the store's clock was
+// set, or another store has taken over.
+func (c *clock) observe(store, sent time.Time) {
+	received := c.local()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	within := received.Sub(sent) / 2
+	middle := sent.Add(within)
+	known := c.within + middle.Sub(c.at)/driftPart
+	apart := store.Sub(c.storeAt(middle)).Abs()
+	if c.deaf || !c.store.IsZero() && within > known && apart <= within+known {
+		return
+	}
+	c.store, c.at, c.within = store, middle, within
+}
+
+// stepped reports whether, since the last answer, wall and monotonic clock have gone apart: the machine slept, or its
+// clock was set, and the store should be asked again.
+func (c *clock) stepped() bool {
+	now := c.local()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wall := now.Round(0).Sub(c.at.Round(0))
+	return (wall - now.Sub(c.at)).Abs() > 500*time.Millisecond
+}

@@ -1,0 +1,89 @@
+package jobs
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Config configures a [Scheduler]. The zero value is usable.
+type Config struct {
+	// Store keeps marks, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
+	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks.
+	Store Store
+	// Node names this process in records. Defaults to the Locker's node.
+	Node string
+	// Location is the zone of specs without TZ. Defaults to UTC. All nodes must use the same.
+	Location *time.Location
+	// Logger receives transitions: runs that begin, end, or are skipped, store lost and found, nodes found dead.
+	// Defaults to slog.Default().
+	Logger *slog.Logger
+	// DrainTimeout is how long runs may go on after the context of Run has ended, before theirs is cancelled.
+	// Defaults to 30 s; negative means not at all.
+	DrainTimeout time.Duration
+	// History is how many records are kept per job. Defaults to 100.
+	History int
+	// OnRun is called after the record of a run is complete, whether it ran or was skipped, by the node that
+	// recorded it: for the run of a dead node, the one that found it. It is called from the goroutines of the
+	// runs, several at a time, and delays the end of a drain.
+	OnRun func(Run)
+}
+
+func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
+	if c.Store == nil {
+		if c.Store = storeFor(locks); c.Store == nil {
+			return c, fmt.Errorf("jobs.New: no job store is known for locks in a %T: set Config.Store, to NewRedisStore or NewMemoryStore for example", locks.Store())
+		}
+	}
+	if c.History < 0 {
+		return c, fmt.Errorf("jobs.New: Config.History is %d: set how many records to keep per job, 0 for 100", c.History)
+	}
+	if c.History == 0 {
+		c.History = 100
+	}
+	if c.Node == "" {
+		c.Node = locks.Node()
+	}
+	if c.Location == nil {
+		c.Location = time.UTC
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	switch {
+	case c.DrainTimeout == 0:
+		c.DrainTimeout = 30 * time.Second
+	case c.DrainTimeout < 0:
+		c.DrainTimeout = 0
+	}
+	if c.OnRun == nil {
+		c.OnRun = func(Run) {}
+	}
+	return c, nil
+}
+
+// valuer and clienter are how the stores of locks say where jobs may be kept beside them.
+type (
+	valuer interface {
+		Value(key any, mk func() any) any
+	}
+	clienter interface {
+		Client() redis.UniversalClient
+	}
+)
+
+// storeFor returns the store that matches where the locks are, nil if there is none.
+func storeFor(locks *lockrt.Locker) Store {
+	type key struct{ namespace string }
+	switch at := locks.Store().(type) {
+	case clienter:
+		return NewRedisStore(at.Client(), locks.Namespace())
+	case valuer:
+		return at.Value(key{locks.Namespace()}, func() any { return NewMemoryStore() }).(Store)
+	}
+	return nil
+}

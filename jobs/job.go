@@ -1,0 +1,146 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/lockgen/lockgen/internal/cronspec"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Job is work that runs at the ticks of a schedule, each tick once in the whole cluster.
+type Job struct {
+	// Name identifies the job in the store: nodes that add a job under the same name share its ticks, whatever
+	// their specs. Required, unique within a scheduler, up to 200 bytes.
+	Name string
+	// Spec is a cron specification: five fields, optionally seconds in front, a descriptor such as @daily, or
+	// "@every 90s", whose ticks are the multiples since the Unix epoch. One of Spec and Schedule is required.
+	Spec string
+	// TZ is the IANA name of the zone of Spec. Defaults to Config.Location.
+	TZ string
+	// Schedule is used in place of Spec. All nodes must get the same ticks from it. It is asked with times in
+	// Config.Location; the zero time means that there are no more ticks.
+	Schedule cron.Schedule
+	// Run is the work. Its context ends when the job's lock is lost, when Timeout is over, and when a drain takes
+	// too long; it carries the leases (lockrt.FromContext, lockrt.Held) and the tick ([TickFromContext]). Required.
+	Run func(ctx context.Context) error
+
+	// Keys are the locks that are held while the job runs. Defaults to "job:" + Name, and to none if Overlap is
+	// OverlapAllow.
+	Keys []string
+	// Lock has the options for Keys. TTL defaults to 30 s. Wait is how long a run waits for a lock that is held
+	// (OverlapQueue waits for ever if it is 0).
+	Lock lockrt.Options
+	// Overlap says what happens when the lock is held, as a rule by an earlier run. Defaults to OverlapSkip.
+	Overlap Overlap
+
+	// Misfire says what happens to ticks that are later than Grace because no node was running or the store was
+	// away. Defaults to MisfireOnce.
+	Misfire Misfire
+	// Grace is how late a tick may begin and still be on time. Defaults to 10 s.
+	Grace time.Duration
+	// MisfireCap is the number of missed ticks that MisfireAll runs, the newest ones. Defaults to 100.
+	MisfireCap int
+	// Jitter delays every tick by a part of this duration that is hashed from name and tick, so that all nodes
+	// agree on it. Defaults to none.
+	Jitter time.Duration
+
+	// Timeout ends the context of a run after this time. Defaults to none.
+	Timeout time.Duration
+	// Retries is how many more times a tick is tried after an error, panic, timeout or lost lease, after 1 s,
+	// 2 s, 4 s … up to a minute, and after the death of its node. Defaults to none.
+	Retries int
+}
+
+// Misfire is a policy for missed ticks.
+type Misfire string
+
+// The policies for missed ticks. Whatever is not run is recorded as skipped.
+const (
+	MisfireSkip Misfire = "skip" // run none of them
+	MisfireOnce Misfire = "once" // run one in place of all: the newest
+	MisfireAll  Misfire = "all"  // run each, oldest first, one after another
+)
+
+// Overlap is a policy for ticks that find the job's lock held.
+type Overlap string
+
+// The policies for ticks that find the job's lock held.
+const (
+	OverlapSkip    Overlap = "skip"    // record the tick as skipped, with the holder
+	OverlapQueue   Overlap = "queue"   // wait, in the order of arrival; more than 100 waiting on a node are skipped
+	OverlapReplace Overlap = "replace" // take the lock away from the holder, whose context is cancelled
+	OverlapAllow   Overlap = "allow"   // take no lock of the job's own
+)
+
+const maxName = 200
+
+// prepare checks j, fills in its defaults and parses its spec. All problems are reported at once.
+func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
+	var errs []error
+	complain := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	complain(j.Name == "", "it has no Name: give it one that all versions of the program share, runs are recorded under it")
+	complain(len(j.Name) > maxName, "its Name has %d bytes: use %d at most", len(j.Name), maxName)
+	complain(strings.IndexByte(j.Name, 0) >= 0, "its Name holds a zero byte: use printable text")
+	complain(j.Run == nil, "it has no Run: set the function to call")
+	complain(j.Grace < 0 || j.Timeout < 0 || j.Jitter < 0 || j.Retries < 0 || j.MisfireCap < 0,
+		"Grace %s, Timeout %s, Jitter %s, Retries %d, MisfireCap %d: none may be negative", j.Grace, j.Timeout, j.Jitter, j.Retries, j.MisfireCap)
+	complain(slices.Contains(j.Keys, ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q", "job:"+j.Name)
+	complain(!slices.Contains([]Misfire{"", MisfireSkip, MisfireOnce, MisfireAll}, j.Misfire),
+		"Misfire is %q: use one of skip, once, all", j.Misfire)
+	complain(!slices.Contains([]Overlap{"", OverlapSkip, OverlapQueue, OverlapReplace, OverlapAllow}, j.Overlap),
+		"Overlap is %q: use one of skip, queue, replace, allow", j.Overlap)
+	j.defaults()
+
+	e := &entry{job: j, schedule: j.Schedule, zone: defaultZone, index: -1}
+	switch {
+	case j.Schedule != nil && j.Spec+j.TZ != "":
+		complain(true, "it has a Schedule and also Spec %q, TZ %q: keep one of them", j.Spec, j.TZ)
+	case j.Schedule == nil:
+		var err error
+		e.schedule, err = cronspec.Parse(j.Spec, j.TZ)
+		complain(err != nil, "%w", err)
+		if loc, err := time.LoadLocation(j.TZ); err == nil && j.TZ != "" {
+			e.zone = loc
+		}
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("add job %q: %w", j.Name, errors.Join(errs...))
+	}
+	return e, nil
+}
+
+func (j *Job) defaults() {
+	if j.Misfire == "" {
+		j.Misfire = MisfireOnce
+	}
+	if j.Overlap == "" {
+		j.Overlap = OverlapSkip
+	}
+	if j.Grace == 0 {
+		j.Grace = 10 * time.Second
+	}
+	if j.MisfireCap == 0 {
+		j.MisfireCap = 100
+	}
+	if j.Lock.TTL == 0 {
+		j.Lock.TTL = 30 * time.Second
+	}
+	if j.Overlap == OverlapQueue && j.Lock.Wait == 0 {
+		j.Lock.Wait = lockrt.Forever
+	}
+	j.Keys = slices.Clone(j.Keys)
+	if len(j.Keys) == 0 && j.Overlap != OverlapAllow {
+		j.Keys = []string{"job:" + j.Name}
+	}
+}

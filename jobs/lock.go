@@ -1,0 +1,94 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// refusal is why a run does not begin. Without an outcome the node is to leave it to others.
+type refusal struct {
+	outcome     Outcome
+	reason, err string
+}
+
+var leave = &refusal{}
+
+// lock takes the job's locks by its overlap policy. The leases' context ends with ctx; waiting ends with the drain too.
+// A store of locks that does not answer is asked again, within the grace if missed ticks are to be skipped.
+func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
+	if len(x.e.job.Keys) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(x.host.waiting, func() { cancel(errDraining) })
+	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		leases, err := x.tryLock(ctx)
+		if err == nil {
+			if !stop() {
+				x.unlock(leases) // the drain began as the lock was granted
+				return nil, leave
+			}
+			return leases, nil
+		}
+		if r := x.refuse(ctx, err); r != nil || !pause(ctx, wait) {
+			stop()
+			cancel(nil)
+			if r == nil {
+				r = leave
+			}
+			return nil, r
+		}
+	}
+}
+
+var errDraining = errors.New("the node is shutting down")
+
+// refuse turns an error of the locks into the end of the attempt; nil means try again.
+func (x *attempt) refuse(ctx context.Context, err error) *refusal {
+	var busy *lockrt.BusyError
+	switch late := x.s.clock.now().Sub(x.p.Run.Tick.Add(x.e.job.Jitter)); {
+	case ctx.Err() != nil:
+		return leave
+	case errors.As(err, &busy) && busy.Holder == "":
+		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is kept by its minimum hold time for another %s", busy.Key, busy.Remaining.Round(time.Millisecond)), ""}
+	case errors.As(err, &busy):
+		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is held by %s", busy.Key, busy.Holder), ""}
+	case errors.Is(err, lockrt.ErrBusy):
+		return &refusal{OutcomeSkipped, "the lock is held", err.Error()}
+	case errors.Is(err, lockrt.ErrClosed), errors.Is(err, lockrt.ErrKey), errors.Is(err, lockrt.ErrOptions), errors.Is(err, lockrt.ErrNested):
+		return &refusal{OutcomeError, "the lock cannot be taken", err.Error()}
+	case x.e.job.Misfire == MisfireSkip && late > x.e.job.Grace:
+		return &refusal{OutcomeSkipped, fmt.Sprintf("store of locks unavailable until %s after the tick, and Misfire is skip", late.Round(time.Second)), err.Error()}
+	}
+	x.s.cfg.Logger.Warn("job lock not taken, store of locks unavailable; trying again", "job", x.e.job.Name, "tick", x.p.Run.Tick, "error", err)
+	return nil
+}
+
+// tryLock asks once.
+func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
+	j, locks := &x.e.job, x.s.locks
+	o := j.Lock
+	if x.p.Run.Trigger == TriggerMisfire && j.Misfire == MisfireAll && j.Overlap == OverlapSkip {
+		o.Wait = lockrt.Forever // missed ticks run one after another
+	}
+	leases, err := locks.AcquireAll(ctx, j.Keys, o)
+	// Only a tick on its schedule replaces: one that comes late must not end a later one's run.
+	replaces := x.p.Run.Trigger == TriggerSchedule || x.p.Run.Trigger == TriggerManual
+	for range len(j.Keys) {
+		var busy *lockrt.BusyError
+		if j.Overlap != OverlapReplace || !replaces || !errors.As(err, &busy) {
+			return leases, err
+		}
+		why := fmt.Sprintf("replaced by the run of tick %s on node %s", x.p.Run.Tick.Format(time.RFC3339), x.s.cfg.Node)
+		if err := locks.Break(ctx, busy.Key, why); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
+			return nil, err
+		}
+		o.Wait = max(o.Wait, time.Second) // others may be in line for what was broken
+		leases, err = locks.AcquireAll(ctx, j.Keys, o)
+	}
+	return leases, err
+}

@@ -1,0 +1,137 @@
+package jobs
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// plan is what to do next about a job whose mark is known.
+type plan struct {
+	due     time.Time // when to do it; zero: the schedule has no more ticks
+	tick    time.Time // the new mark
+	run     bool      // whether to run tick; false: only move the mark
+	trigger string
+	skipped *gap // the ticks passed over, to be recorded
+}
+
+// gap is a stretch of ticks that are not run.
+type gap struct {
+	first, last time.Time
+	why         string
+}
+
+func (g *gap) reason() string {
+	if g.first.Equal(g.last) {
+		return "misfire: " + g.why
+	}
+	return fmt.Sprintf("misfire: all ticks from %s to this one, %s", g.first.UTC().Format(time.RFC3339), g.why)
+}
+
+// next decides what comes after mark, at the time now. It depends on nothing else, so nodes that see the same mark
+// decide alike, and the store's compare-and-set on the mark lets one of them act.
+func (e *entry) next(mark, now time.Time) plan {
+	first := e.after(mark)
+	if first.IsZero() {
+		return plan{}
+	}
+	cutoff := now.Add(-e.job.Grace - e.job.Jitter)
+	if !first.Before(cutoff) {
+		return plan{due: first.Add(e.jitter(first)), tick: first, run: true, trigger: TriggerSchedule}
+	}
+	// first, and all up to last, are later than their grace allows.
+	last := e.lastBefore(first, cutoff)
+	missed := plan{due: last, tick: last, trigger: TriggerMisfire}
+	switch e.job.Misfire {
+	case MisfireSkip:
+		missed.skipped = &gap{first, last, "not run because no node could run them in time and Misfire is skip"}
+		return missed
+	case MisfireAll:
+		oldest := e.oldestKept(first, last)
+		p := plan{due: oldest, tick: oldest, run: true, trigger: TriggerMisfire}
+		if oldest.After(first) {
+			p.skipped = &gap{first, e.lastBefore(first, oldest), fmt.Sprintf("older than the newest %d, which MisfireCap allows to run", e.job.MisfireCap)}
+		}
+		return p
+	}
+	// Once: a tick that is due and in time stands for the missed ones, else the newest of these does.
+	missed.run = true
+	skipTo := last
+	if on := e.after(last); !on.IsZero() && !on.Add(e.jitter(on)).After(now) {
+		missed.tick, missed.trigger = on, TriggerSchedule
+	} else if last.After(first) {
+		skipTo = e.lastBefore(first, last)
+	} else {
+		return missed
+	}
+	missed.due = missed.tick
+	missed.skipped = &gap{first, skipTo, fmt.Sprintf("for all of which %s is run once", missed.tick.UTC().Format(time.RFC3339))}
+	return missed
+}
+
+// after returns the first tick after t, zero if there is none. Ticks are kept to the microsecond, rounded up, so that
+// the tick after a rounded one is a later one.
+func (e *entry) after(t time.Time) time.Time { return tickAfter(e.schedule, e.zone, t) }
+
+func tickAfter(s cron.Schedule, zone *time.Location, t time.Time) time.Time {
+	next := s.Next(t.In(zone))
+	if next.IsZero() || !next.After(t) {
+		return time.Time{} // a schedule that stands still would be run for ever
+	}
+	if cut := next.Truncate(time.Microsecond); !cut.Equal(next) {
+		next = cut.Add(time.Microsecond)
+	}
+	return next.UTC()
+}
+
+// lastBefore returns the last tick before end. first is a tick before end. A schedule only looks forward, so this
+// halves the stretch in question: last is a tick, and there is none from hi to end, hi excluded.
+func (e *entry) lastBefore(first, end time.Time) time.Time {
+	last := first
+	for hi := end.Add(-time.Microsecond); hi.After(last); {
+		middle := last.Add(hi.Sub(last) / 2).Truncate(time.Microsecond)
+		if next := e.after(middle); !next.IsZero() && next.Before(end) {
+			last = next
+		} else {
+			hi = middle
+		}
+	}
+	return last
+}
+
+// oldestKept returns the first of the newest MisfireCap ticks from first to last.
+func (e *entry) oldestKept(first, last time.Time) time.Time {
+	n := 1
+	for t := first; t.Before(last) && n <= e.job.MisfireCap; n++ {
+		t = e.after(t)
+	}
+	if n <= e.job.MisfireCap {
+		return first
+	}
+	oldest := last
+	for range e.job.MisfireCap - 1 {
+		if !oldest.After(first) {
+			return first
+		}
+		oldest = e.lastBefore(first, oldest)
+	}
+	return oldest
+}
+
+// jitter returns the delay of a tick: a hash of name and tick, spread over Job.Jitter.
+func (e *entry) jitter(tick time.Time) time.Duration {
+	if e.job.Jitter == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(e.job.Name))
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(tick.UnixMicro())))
+	x := h.Sum64()
+	x ^= x >> 33 // FNV leaves the last bytes in the low bits; mix them before reducing
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	return time.Duration(x % uint64(e.job.Jitter)).Truncate(time.Microsecond)
+}

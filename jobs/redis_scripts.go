@@ -1,0 +1,73 @@
+package jobs
+
+import (
+	"context"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed lua/*.lua
+var luaFiles embed.FS
+
+var (
+	lookScript   = loadScript("look")
+	claimScript  = loadScript("claim")
+	startScript  = loadScript("start")
+	renewScript  = loadScript("renew")
+	finishScript = loadScript("finish")
+)
+
+// script is one file under lua, with the shared functions in front of it. All scripts may run twice without harm.
+type script struct{ source, sha string }
+
+func loadScript(name string) *script {
+	source := ""
+	for _, file := range []string{"lib", name} {
+		text, err := luaFiles.ReadFile("lua/" + file + ".lua")
+		if err != nil {
+			panic(err) // the files are part of the binary
+		}
+		source += string(text)
+	}
+	sum := sha1.Sum([]byte(source))
+	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+// scriptCall is what one run of a script gets.
+type scriptCall struct {
+	keys []string
+	args []any
+}
+
+// batch is how many calls go into one pipeline: enough that the round trip does not count, few enough that other
+// clients of the server get their turn.
+const batch = 200
+
+// run executes the script for each call, in as few round trips as there are batches. Each command has its own error.
+func (s *script) run(ctx context.Context, client redis.UniversalClient, calls []scriptCall) []*redis.Cmd {
+	cmds := make([]*redis.Cmd, 0, len(calls))
+	for len(calls) > 0 {
+		n := min(len(calls), batch)
+		cmds = append(cmds, s.pipeline(ctx, client, calls[:n])...)
+		calls = calls[n:]
+	}
+	return cmds
+}
+
+func (s *script) pipeline(ctx context.Context, client redis.UniversalClient, calls []scriptCall) []*redis.Cmd {
+	cmds := make([]*redis.Cmd, len(calls))
+	pipe := client.Pipeline()
+	for i, c := range calls {
+		cmds[i] = pipe.EvalSha(ctx, s.sha, c.keys, c.args...)
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for i, c := range calls {
+		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
+			cmds[i] = client.Eval(ctx, s.source, c.keys, c.args...)
+		}
+	}
+	return cmds
+}

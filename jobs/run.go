@@ -1,0 +1,64 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Run is the record of one attempt to run one tick of a job, or of ticks that were not run. Times are on the store's
+// clock.
+type Run struct {
+	ID      string       `json:"id"`
+	Job     string       `json:"job"`
+	Tick    time.Time    `json:"tick"`    // the scheduled time
+	Claimed time.Time    `json:"claimed"` // when a node took the tick on
+	Started time.Time    `json:"started,omitzero"`
+	Ended   time.Time    `json:"ended,omitzero"`
+	Node    string       `json:"node"`
+	Outcome Outcome      `json:"outcome,omitempty"`
+	Reason  string       `json:"reason,omitempty"` // why it was not run, or not to its end
+	Error   string       `json:"error,omitempty"`  // what Job.Run returned, or the panic with its stack
+	Fence   lockrt.Fence `json:"fence,omitempty"`  // of the first key
+	Attempt int          `json:"attempt"`          // from 1
+	Trigger string       `json:"trigger"`
+}
+
+// Outcome is how a run ended.
+type Outcome string
+
+// The outcomes of a run.
+const (
+	OutcomeOK        Outcome = "ok"
+	OutcomeError     Outcome = "error"     // Job.Run returned an error, or called runtime.Goexit
+	OutcomePanic     Outcome = "panic"     // Job.Run panicked
+	OutcomeTimeout   Outcome = "timeout"   // Job.Timeout was over and Job.Run returned an error
+	OutcomeLost      Outcome = "lost"      // the lock was lost meanwhile, or the node died
+	OutcomeSkipped   Outcome = "skipped"   // not run, see Reason
+	OutcomeCancelled Outcome = "cancelled" // ended by a drain that took too long
+)
+
+// The values of Run.Trigger.
+const (
+	TriggerSchedule = "schedule" // the tick was due
+	TriggerMisfire  = "misfire"  // the tick had been missed
+	TriggerRecovery = "recovery" // the node that had claimed the tick died
+	TriggerRetry    = "retry"    // the attempt before failed
+	TriggerManual   = "manual"   // somebody asked for it
+)
+
+type tickKey struct{}
+
+type tickValue struct {
+	job  string
+	tick time.Time
+}
+
+// TickFromContext returns the job that ctx belongs to and the scheduled time that it runs for, in the job's zone; false
+// if ctx comes from no job. Use the tick where the work depends on the date, not the clock: a run may be late, or be
+// tried again the next day.
+func TickFromContext(ctx context.Context) (job string, tick time.Time, ok bool) {
+	v, ok := ctx.Value(tickKey{}).(tickValue)
+	return v.job, v.tick, ok
+}

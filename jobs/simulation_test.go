@@ -1,0 +1,107 @@
+package jobs
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestScheduler_threeNodesApart is gocron's failure: three nodes started 250 ms apart ran a job of 10 ms that was due
+// every second three times a tick, because each found the lock free again.
+func TestScheduler_threeNodesApart(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		from := time.Now()
+		for range 3 {
+			n := c.node(Config{}, 0)
+			n.add(Job{Name: "j", Spec: "* * * * * *", Run: sleepFor(10 * time.Millisecond)})
+			n.start()
+			time.Sleep(250 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		to := time.Now()
+		c.stop()
+		c.expectOnce("j", "* * * * * *", from, to)
+	})
+}
+
+// TestScheduler_clocksApart has nodes with wrong clocks, by little and by much. In the second half they do not even
+// correct them by what the store says, so that it must refuse what comes too early or again.
+func TestScheduler_clocksApart(t *testing.T) {
+	for _, apart := range []time.Duration{200 * time.Millisecond, 30 * time.Second, 3 * time.Minute} {
+		for _, deaf := range []bool{false, true} {
+			t.Run(fmt.Sprint(apart, " deaf ", deaf), func(t *testing.T) {
+				bubble(t, func(t *testing.T, c *cluster) {
+					from := time.Now()
+					for _, skew := range []time.Duration{-apart, 0, apart} {
+						n := c.node(Config{}, skew)
+						if deaf {
+							n.clock.deaf = true
+						}
+						n.add(Job{Name: "j", Spec: "* * * * *", Grace: time.Hour, Run: sleepFor(10 * time.Millisecond)})
+						n.start()
+					}
+					time.Sleep(time.Hour + time.Second)
+					to := time.Now()
+					c.stop()
+					c.expectOnce("j", "* * * * *", from, to)
+				})
+			})
+		}
+	}
+}
+
+// TestScheduler_simulatedDay runs twenty nodes with clocks up to a minute apart over a day, through rolling restarts,
+// with jobs of several kinds.
+func TestScheduler_simulatedDay(t *testing.T) {
+	specs := map[string]string{"minutely": "* * * * *", "odd": "7-59/13 */2 * * *", "nightly": "30 3 * * *", "every": "@every 7m"}
+	bubble(t, func(t *testing.T, c *cluster) {
+		nodes, from := 20, time.Now()
+		if testing.Short() {
+			nodes = 3
+		}
+		var running []*node
+		begin := func(i int) *node {
+			n := c.node(Config{}, time.Duration(i*37%121-60)*time.Second)
+			for name, spec := range specs {
+				n.add(Job{Name: name, Spec: spec, Jitter: 3 * time.Second, Run: sleepFor(time.Second)})
+			}
+			n.start()
+			return n
+		}
+		for i := range nodes {
+			running = append(running, begin(i))
+			time.Sleep(700 * time.Millisecond)
+		}
+		for hour := range 24 {
+			time.Sleep(time.Hour)
+			i := hour % nodes
+			running[i].stop()
+			running[i] = begin(hour)
+		}
+		time.Sleep(30 * time.Second) // let the last tick's jitter pass
+		to := time.Now().Truncate(time.Minute)
+		for _, n := range running {
+			n.stop()
+		}
+		for name, spec := range specs {
+			c.expectOnce(name, spec, from, to)
+		}
+	})
+}
+
+// TestScheduler_twoVersionsOfASpec is a rolling deploy: nodes with the old spec and nodes with the new one. Every tick
+// of either runs, those of both once.
+func TestScheduler_twoVersionsOfASpec(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		from := time.Now()
+		for _, spec := range []string{"*/10 * * * *", "*/15 * * * *", "*/10 * * * *", "*/15 * * * *"} {
+			n := c.node(Config{}, 0)
+			n.add(Job{Name: "j", Spec: spec, Run: sleepFor(time.Second)})
+			n.start()
+		}
+		time.Sleep(3*time.Hour + time.Minute)
+		to := time.Now()
+		c.stop()
+		c.expectOnce("j", "0,10,15,20,30,40,45,50 * * * *", from, to)
+	})
+}
