@@ -1,0 +1,59 @@
+// Package driver runs the checks of package lockcheck: by itself on package patterns, or one package at a time under
+// go vet -vettool.
+//
+// Both ways run the same analyzers and report the same findings. By itself the driver loads the packages and all
+// their dependencies from source, so that it can also look at packages that do not compile; under go vet the go
+// command loads, caches and hands facts from package to package, and x/tools' unitchecker does the rest.
+package driver
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
+)
+
+// The exit codes.
+const (
+	exitClean    = 0
+	exitFindings = 1
+	exitFailed   = 2 // could not run, or not on everything it was asked to look at
+)
+
+// Main runs the command and returns its exit code. Under go vet it ends the process itself.
+func Main(args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage())
+		return exitClean
+	case err != nil:
+		fmt.Fprintf(stderr, "locklint: %v\nRun locklint -h for help.\n", err)
+		return exitFailed
+	case o.version:
+		return vetVersion()
+	case o.describe:
+		return describeFlags(stdout, stderr)
+	case o.explain != "":
+		return explain(o.explain, stdout, stderr)
+	case o.unit != "":
+		return vetUnit(o)
+	case len(o.patterns) == 0:
+		fmt.Fprint(stderr, usage())
+		return exitFailed
+	}
+	return standalone(o, stdout, stderr)
+}
+
+// explain prints what there is to say about a check.
+func explain(id string, stdout, stderr io.Writer) int {
+	c := lockcheck.Lookup(id)
+	if c == nil {
+		fmt.Fprintf(stderr, "locklint: %v\n", unknownCheck(id))
+		return exitFailed
+	}
+	fmt.Fprintf(stdout, "%s\n%s\n", c.Explanation(), c.URL())
+	return exitClean
+}

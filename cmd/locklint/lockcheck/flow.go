@@ -1,0 +1,245 @@
+package lockcheck
+
+import (
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is the analysis behind LL1001: a forward data flow over the SSA form of one function for one lease. A
+// block is visited once for every different state that reaches it, until no new state turns up. States of different
+// paths are kept apart instead of being merged, so that a flag which says whether the lock was taken (wasLocked)
+// leads to the right branch later on. A function with more states than maxStates is given up, silently.
+
+// maxStates bounds the visits of blocks, literals included. Real functions need some dozens.
+const maxStates = 3000
+
+// A leak is a way out of the function with the lease held.
+type leak struct {
+	exit  ssa.Instruction // an *ssa.Return, or the acquire that is reached again in a loop
+	trail *visit          // how it is reached
+}
+
+// A siteFlow is the result of following one lease.
+type siteFlow struct {
+	site     *leaseSite
+	fn       *ssa.Function
+	leaks    []leak
+	returned map[*ssa.Return]int // exits that hand the lease to the caller, with the index of the result
+	released bool                // on some path
+	gaveUp   bool
+}
+
+// A visit is one state at the entry of one block, linked to where it came from.
+type visit struct {
+	block *ssa.BasicBlock
+	state pathState
+	from  *visit
+}
+
+// A follower follows one lease through one function and the function literals that it calls.
+type follower struct {
+	li     *leaseInfo
+	fn     *ssa.Function
+	site   *leaseSite // nil when a parameter is followed
+	flow   *siteFlow
+	exits  []leaseState // of a followed parameter: its state at each return
+	tested map[string]int
+	visits int
+	depth  int // of function literals being called
+}
+
+// followSite follows the lease that a call returns.
+func followSite(li *leaseInfo, fn *ssa.Function, site *leaseSite) *siteFlow {
+	f := &follower{li: li, fn: fn, site: site}
+	f.flow = &siteFlow{site: site, fn: fn, returned: map[*ssa.Return]int{}}
+	f.tested = conditionsOf(fn)
+	f.run(fn, newPathState())
+	return f.flow
+}
+
+// followParam follows a lease that a function is given.
+func followParam(li *leaseInfo, fn *ssa.Function, p *ssa.Parameter) fate {
+	f := &follower{li: li, fn: fn, tested: conditionsOf(fn)}
+	f.flow = &siteFlow{fn: fn, returned: map[*ssa.Return]int{}}
+	s := newPathState()
+	s.lease = held
+	s.set(p, theLease)
+	f.run(fn, s)
+	if f.flow.gaveUp || len(f.exits) == 0 {
+		return fateUnknown
+	}
+	result := fateUnknown
+	for _, st := range f.exits {
+		at := fateUnknown
+		switch st {
+		case released:
+			at = fateReleased
+		case held:
+			at = fateBorrowed
+		case absent:
+			continue // the parameter was nil on this path
+		}
+		if at == fateUnknown || result != fateUnknown && result != at {
+			return fateUnknown
+		}
+		result = at
+	}
+	return result
+}
+
+// run analyses a function from a state and returns the states at its returns.
+func (f *follower) run(fn *ssa.Function, start pathState) []pathState {
+	if len(fn.Blocks) == 0 {
+		f.flow.gaveUp = true
+		return nil
+	}
+	var ends []pathState
+	seen := map[*ssa.BasicBlock]map[string]bool{}
+	queue := []*visit{{block: fn.Blocks[0], state: start.clone()}}
+	for len(queue) > 0 && !f.flow.gaveUp {
+		v := queue[0]
+		queue = queue[1:]
+		key := v.state.key()
+		if seen[v.block] == nil {
+			seen[v.block] = map[string]bool{}
+		}
+		if seen[v.block][key] {
+			continue
+		}
+		seen[v.block][key] = true
+		if f.visits++; f.visits > maxStates {
+			f.flow.gaveUp = true
+			return nil
+		}
+		for _, st := range f.block(v, &ends) {
+			queue = append(queue, f.edges(v, st)...)
+		}
+	}
+	return ends
+}
+
+// block runs the instructions of a block. Calls of function literals can split the state, so there may be several.
+func (f *follower) block(v *visit, ends *[]pathState) []pathState {
+	states := []pathState{v.state.clone()}
+	for _, instr := range v.block.Instrs {
+		if len(states) == 0 {
+			return nil
+		}
+		var next []pathState
+		for _, s := range states {
+			if ret, ok := instr.(*ssa.Return); ok {
+				f.leave(v, ret, s, ends)
+				continue
+			}
+			next = append(next, f.step(v, instr, s)...)
+		}
+		states = next
+	}
+	return states
+}
+
+// leave handles a return of the function or of a literal that it called.
+func (f *follower) leave(v *visit, ret *ssa.Return, s pathState, ends *[]pathState) {
+	if f.depth > 0 {
+		for _, r := range ret.Results {
+			if s.of(r) == theLease {
+				s.lease = escaped
+			}
+		}
+		*ends = append(*ends, s)
+		return
+	}
+	for i, r := range ret.Results {
+		if s.of(r) == theLease && (s.lease == held || s.lease == unchecked) {
+			f.flow.returned[ret] = i
+			s.lease = escaped
+		}
+	}
+	if f.site == nil {
+		f.exits = append(f.exits, s.lease)
+	} else if s.lease == held || s.lease == unchecked && !s.consulted {
+		f.flow.leaks = append(f.flow.leaks, leak{ret, v})
+	}
+}
+
+// edges continues a state at the successors of its block.
+func (f *follower) edges(v *visit, s pathState) []*visit {
+	b := v.block
+	var out []*visit
+	for i, succ := range b.Succs {
+		next := s.clone()
+		if cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
+			if !f.assume(&next, cond.Cond, i == 0) {
+				continue
+			}
+		}
+		if succ.Dominates(b) {
+			clear(next.conds) // another round of a loop
+		}
+		f.enter(&next, b, succ)
+		out = append(out, &visit{block: succ, state: next, from: v})
+	}
+	return out
+}
+
+// enter gives the phis of a block their values, all at once as the SSA form demands.
+func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
+	edge := 0
+	for i, p := range to.Preds {
+		if p == from {
+			edge = i
+		}
+	}
+	values := map[ssa.Value]abstract{}
+	for _, instr := range to.Instrs {
+		phi, ok := instr.(*ssa.Phi)
+		if !ok {
+			break
+		}
+		values[phi] = unknown
+		if interesting(phi) {
+			values[phi] = s.of(phi.Edges[edge])
+		}
+	}
+	for phi, a := range values {
+		s.set(phi, a)
+	}
+}
+
+// interesting reports whether knowing a phi can decide a branch: leases, errors and flags.
+func interesting(v ssa.Value) bool {
+	return isLease(v.Type()) || isError(v.Type()) || isBool(v.Type())
+}
+
+// conditionsOf counts how often a function tests each condition. Only those tested again are worth remembering.
+func conditionsOf(fn *ssa.Function) map[string]int {
+	n := map[string]int{}
+	for _, b := range fn.Blocks {
+		if cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
+			key, _ := condition(cond.Cond)
+			n[key]++
+		}
+	}
+	return n
+}
+
+// condition identifies a condition and says whether it is negated, so that x == nil and x != nil are one.
+func condition(c ssa.Value) (key string, negated bool) {
+	switch c := c.(type) {
+	case *ssa.UnOp:
+		if c.Op == token.NOT {
+			key, negated = condition(c.X)
+			return key, !negated
+		}
+	case *ssa.BinOp:
+		x, y := keyOf(c.X), keyOf(c.Y)
+		if x.known() && y.known() {
+			if c.Op == token.NEQ {
+				return x.String() + "==" + y.String(), true
+			}
+			return x.String() + c.Op.String() + y.String(), false
+		}
+	}
+	return keyOf(c).String(), false
+}

@@ -1,0 +1,111 @@
+package lockcheck
+
+import (
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// assume narrows a state to the branch on which a condition has an outcome. It returns false when the state rules
+// that branch out.
+func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
+	if not, ok := cond.(*ssa.UnOp); ok && not.Op == token.NOT {
+		return f.assume(s, not.X, !outcome)
+	}
+	switch s.of(cond) {
+	case isTrue:
+		return outcome
+	case isFalse:
+		return !outcome
+	case theFlag:
+		return s.learn(outcome)
+	}
+	if b, ok := cond.(*ssa.BinOp); ok && (b.Op == token.EQL || b.Op == token.NEQ) {
+		if x, ok := comparedWithNil(s, b); ok {
+			return f.assumeNil(s, x, outcome == (b.Op == token.EQL))
+		}
+		if (s.of(b.X) == theError || s.of(b.Y) == theError) && outcome == (b.Op == token.EQL) {
+			return s.learn(false) // err == ErrBusy: there is an error
+		}
+		if x, truth, ok := comparedWithBool(b); ok {
+			return f.assume(s, x, outcome == (truth == (b.Op == token.EQL)))
+		}
+	}
+	if call, ok := cond.(*ssa.Call); ok && outcome && isErrorTest(s, call) {
+		return s.learn(false) // errors.Is(err, …), or a function of the program, finds something: there is an error
+	}
+	return f.remember(s, cond, outcome)
+}
+
+// assumeNil narrows by x == nil.
+func (f *follower) assumeNil(s *pathState, x ssa.Value, null bool) bool {
+	switch s.of(x) {
+	case theLease:
+		return s.learn(!null)
+	case theError:
+		return s.learn(null)
+	case isNil:
+		return null
+	}
+	return true
+}
+
+// learn records whether the acquire succeeded.
+func (s *pathState) learn(success bool) bool {
+	switch s.lease {
+	case unchecked:
+		if success {
+			s.lease = held
+		} else {
+			s.lease = absent
+		}
+		return true
+	case absent:
+		return !success
+	case held:
+		return success
+	}
+	return true // released or escaped: either may have happened before anybody looked
+}
+
+// comparedWithNil returns the other side of a comparison with nil.
+func comparedWithNil(s *pathState, b *ssa.BinOp) (ssa.Value, bool) {
+	switch {
+	case isNilConst(b.Y) && !isBool(b.Y.Type()):
+		return b.X, s.of(b.X) != unknown
+	case isNilConst(b.X) && !isBool(b.X.Type()):
+		return b.Y, s.of(b.Y) != unknown
+	}
+	return nil, false
+}
+
+// comparedWithBool returns the other side of a comparison with true or false.
+func comparedWithBool(b *ssa.BinOp) (x ssa.Value, truth, ok bool) {
+	for _, side := range [2][2]ssa.Value{{b.X, b.Y}, {b.Y, b.X}} {
+		if c, isConst := side[1].(*ssa.Const); isConst && c.Value != nil && isBool(c.Type()) {
+			return side[0], c.Value.String() == "true", true
+		}
+	}
+	return nil, false, false
+}
+
+// isErrorTest reports whether a condition is a call that is handed the acquire's error, such as errors.Is, or isBusy:
+// predicates on errors find nothing in a nil error.
+func isErrorTest(s *pathState, call *ssa.Call) bool {
+	return slices.ContainsFunc(call.Call.Args, func(a ssa.Value) bool { return s.of(a) == theError })
+}
+
+// remember keeps the outcome of a condition that is tested again, so that both tests agree.
+func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
+	key, negated := condition(cond)
+	if f.tested[key] < 2 {
+		return true
+	}
+	value := outcome != negated
+	if old, ok := s.conds[key]; ok {
+		return old == value
+	}
+	s.conds[key] = value
+	return true
+}

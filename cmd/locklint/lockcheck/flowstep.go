@@ -1,0 +1,211 @@
+package lockcheck
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// step runs one instruction. What it does not know how to follow makes the lease escape, never leak.
+func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathState {
+	switch instr := instr.(type) {
+	case *ssa.Call:
+		return f.call(v, instr, s)
+	case *ssa.Defer:
+		f.deferred(instr, &s)
+	case *ssa.Go:
+		if slices.ContainsFunc(instr.Call.Args, func(a ssa.Value) bool { return s.of(a) == theLease }) {
+			s.lease = escaped
+		}
+	case *ssa.RunDefers:
+		return f.runDefers(s)
+	case *ssa.Extract:
+		s.set(instr, f.extracted(instr))
+	case *ssa.Store:
+		f.store(instr, &s)
+	case *ssa.UnOp:
+		s.set(instr, f.loaded(instr, &s))
+	case *ssa.ChangeType:
+		s.set(instr, s.of(instr.X))
+	case *ssa.ChangeInterface:
+		s.set(instr, s.of(instr.X))
+	case *ssa.MakeInterface:
+		s.set(instr, s.of(instr.X))
+	case *ssa.Phi, *ssa.BinOp, *ssa.If, *ssa.Jump, *ssa.Panic, *ssa.DebugRef:
+	case *ssa.TypeAssert:
+		f.other(instr, &s)
+		if s.of(instr.X) == theError {
+			s.consulted = true
+		}
+	default:
+		f.other(instr, &s)
+	}
+	return []pathState{s}
+}
+
+// other is any instruction that puts the lease out of sight.
+func (f *follower) other(instr ssa.Instruction, s *pathState) {
+	for _, op := range instr.Operands(nil) {
+		if *op != nil && s.of(*op) == theLease {
+			s.lease = escaped
+		}
+	}
+}
+
+// extracted says what one result of the acquire is.
+func (f *follower) extracted(ex *ssa.Extract) abstract {
+	if f.site == nil || ex.Tuple != ssa.Value(f.site.call) {
+		return unknown
+	}
+	switch ex.Index {
+	case f.site.lease:
+		return theLease
+	case f.site.err:
+		return theError
+	case f.site.ok:
+		return theFlag
+	}
+	return unknown
+}
+
+// loaded says what a unary operation yields: the content of a variable, or a negated flag.
+func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
+	switch op.Op {
+	case token.MUL:
+		return s.known[cellOf(op.X)]
+	case token.NOT:
+		switch s.of(op.X) {
+		case isTrue:
+			return isFalse
+		case isFalse:
+			return isTrue
+		}
+	}
+	return unknown
+}
+
+// store assigns to a variable of the function, or puts the lease somewhere else.
+func (f *follower) store(st *ssa.Store, s *pathState) {
+	what := s.of(st.Val)
+	cell, isVar := cellOf(st.Addr).(*ssa.Alloc)
+	if !isVar || !within(cell.Parent(), f.fn) {
+		if what == theLease {
+			s.lease = escaped
+		}
+		return
+	}
+	if what == theLease && f.leaks(cell) {
+		s.lease = escaped
+	}
+	if interestingCell(cell) {
+		s.set(cell, what)
+	}
+}
+
+// interestingCell is interesting for variables in memory.
+func interestingCell(a *ssa.Alloc) bool {
+	t := elem(a.Type())
+	return isLease(t) || isError(t) || isBool(t)
+}
+
+// within reports whether a function is another or a literal in it.
+func within(fn, outer *ssa.Function) bool {
+	for ; fn != nil; fn = fn.Parent() {
+		if fn == outer {
+			return true
+		}
+	}
+	return false
+}
+
+// leaks reports whether a variable can be reached by code that the analysis does not see: its address is taken, or a
+// literal captures it that is not merely called or deferred here, as those given to t.Cleanup, context.AfterFunc, go
+// or an errgroup are. Literals that only ask the lease something are harmless wherever they go.
+func (f *follower) leaks(addr ssa.Value) bool {
+	for _, instr := range *addr.Referrers() {
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			if instr.Addr != addr {
+				return true
+			}
+		case *ssa.UnOp, *ssa.DebugRef:
+		case *ssa.MakeClosure:
+			lit, ok := instr.Fn.(*ssa.Function)
+			if !ok {
+				return true
+			}
+			for i, b := range instr.Bindings {
+				if b != addr {
+					continue
+				}
+				if transparent(instr) && f.leaks(lit.FreeVars[i]) || !transparent(instr) && !borrows(lit.FreeVars[i]) {
+					return true
+				}
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// transparent reports whether a literal is only called or deferred where it stands.
+func transparent(mc *ssa.MakeClosure) bool {
+	for _, instr := range *mc.Referrers() {
+		switch instr := instr.(type) {
+		case *ssa.Call:
+			if instr.Call.Value != mc || slices.Contains(instr.Call.Args, ssa.Value(mc)) {
+				return false
+			}
+		case *ssa.Defer:
+			if instr.Call.Value != mc || slices.Contains(instr.Call.Args, ssa.Value(mc)) {
+				return false
+			}
+		case *ssa.DebugRef:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// borrows reports whether a literal only calls methods of a captured lease, other than Release, and compares it.
+func borrows(captured *ssa.FreeVar) bool {
+	for _, instr := range *captured.Referrers() {
+		load, ok := instr.(*ssa.UnOp)
+		if !ok {
+			return false
+		}
+		for _, use := range *load.Referrers() {
+			switch use := use.(type) {
+			case *ssa.Call:
+				if name := leaseMethod(use.Common(), load); name == "" || name == "Release" {
+					return false
+				}
+			case *ssa.BinOp, *ssa.DebugRef:
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// leaseMethod names the method that a call calls on a lease, "" if it does something else with it.
+func leaseMethod(c *ssa.CallCommon, lease ssa.Value) string {
+	m, ok := methodOf(c)
+	if !ok || m.recv != lease || clientOfPackage(m.obj.Pkg()) != lockRuntime || slices.Contains(m.args, lease) {
+		return ""
+	}
+	return m.obj.Name()
+}
+
+// elem is the type that a pointer points to.
+func elem(t types.Type) types.Type {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}

@@ -1,0 +1,198 @@
+package lockcheck
+
+import (
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// goRedisCommands recognises the methods of go-redis, and of interfaces that a program declares over them: those
+// return go-redis's own command types, or have a method SetNX, a name that nothing but Redis uses.
+func goRedisCommands(m method) []*command {
+	if m.recv == nil || !isGoRedis(m) {
+		return nil
+	}
+	cmds := goRedisMethod(m)
+	if how := goRedisPipe(m); how != direct {
+		for _, c := range cmds {
+			c.pipe = how
+		}
+	}
+	return cmds
+}
+
+func isGoRedis(m method) bool {
+	if clientOfPackage(m.obj.Pkg()) == goRedis {
+		return true
+	}
+	if res := m.result(); res != nil && strings.HasSuffix(namedIn(res, goRedis), "Cmd") {
+		return m.call.IsInvoke()
+	}
+	return m.call.IsInvoke() && hasSetNX(m.recv.Type())
+}
+
+func goRedisMethod(m method) []*command {
+	key := m.arg(0)
+	if key == nil {
+		return nil
+	}
+	one := func(o op) []*command { return []*command{{op: o, name: m.obj.Name(), key: keyOf(key)}} }
+	switch m.obj.Name() {
+	case "SetNX":
+		c := &command{op: opAcquire, name: "SetNX", key: keyOf(key)}
+		if ttl := m.arg(2); ttl != nil {
+			c.ttl = keyOf(ttl)
+		}
+		if res := m.result(); res != nil && namedIn(res, goRedis) == "BoolCmd" {
+			c.reply = replyBoolCmd
+		}
+		return []*command{c}
+	case "SetArgs":
+		return setArgs(m)
+	case "Del", "Unlink", "Delete":
+		if m.obj.Signature().Variadic() {
+			return deletes("DEL", m.rest(0))
+		}
+		return one(opDelete)
+	case "Expire", "PExpire", "ExpireAt", "PExpireAt":
+		return one(opExpire)
+	case "Get":
+		return one(opRead)
+	case "DelExArgs":
+		return one(opCompareDel)
+	case "Eval", "EvalSha", "EvalRO", "EvalShaRO", "Run", "RunRO":
+		return goRedisScript(m)
+	case "Do":
+		return goRedisDo(m)
+	}
+	return nil
+}
+
+// setArgs recognises SetArgs(ctx, key, value, SetArgs{Mode: "NX"}).
+func setArgs(m method) []*command {
+	args := m.arg(2)
+	if args == nil {
+		return nil
+	}
+	mode, known := literalField(args, "Mode")
+	text, isConst := constString(mode)
+	if !known || !isConst || !strings.EqualFold(text, "NX") {
+		return nil
+	}
+	c := &command{op: opAcquire, name: "SET NX", key: keyOf(m.arg(0)), ttl: noExpiry, reply: replyCmd}
+	for _, field := range []string{"TTL", "ExpireAt"} {
+		if ttl, _ := literalField(args, field); ttl != nil {
+			c.ttl = keyOf(ttl)
+		}
+	}
+	return []*command{c}
+}
+
+// goRedisDo recognises Do(ctx, "SET", key, value, "NX").
+func goRedisDo(m method) []*command {
+	args := m.rest(0)
+	if len(args) == 0 {
+		return nil
+	}
+	name, ok := constString(args[0])
+	if !ok {
+		return nil
+	}
+	cmds := commandByName(name, args[1:])
+	for _, c := range cmds {
+		if c.name == "SET NX" {
+			c.reply = replyCmd
+		}
+	}
+	return cmds
+}
+
+// goRedisPipe says whether the receiver queues commands, and whether between MULTI and EXEC.
+func goRedisPipe(m method) pipe {
+	switch namedIn(m.recv.Type(), goRedis) {
+	case "Pipeliner", "Pipeline":
+	default:
+		if makerOf(m.recv) == "" {
+			return direct
+		}
+	}
+	if strings.HasPrefix(makerOf(m.recv), "Tx") {
+		return inMulti
+	}
+	return pipelined
+}
+
+// makerOf names the method that made a pipeline: the call that returned it, or the call whose function literal
+// receives it.
+func makerOf(v ssa.Value) string {
+	switch v := v.(type) {
+	case *ssa.Call:
+		if m, ok := methodOf(&v.Call); ok && clientOfPackage(m.obj.Pkg()) == goRedis {
+			if strings.HasSuffix(m.obj.Name(), "Pipeline") {
+				return m.obj.Name()
+			}
+		}
+	case *ssa.Parameter:
+		if name := passedTo(v.Parent()); strings.HasSuffix(name, "Pipelined") {
+			return name
+		}
+	case *ssa.UnOp:
+		if a, ok := cellOf(v.X).(*ssa.Alloc); ok {
+			if stored, ok := onlyStore(a); ok {
+				return makerOf(stored)
+			}
+		}
+	case *ssa.FieldAddr:
+		return makerOf(v.X)
+	}
+	return ""
+}
+
+// passedTo names the method to which a function literal is handed directly, "" if there is none.
+func passedTo(lit *ssa.Function) string {
+	if lit.Parent() == nil {
+		return ""
+	}
+	for _, b := range lit.Parent().Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(ssa.CallInstruction)
+			if !ok {
+				continue
+			}
+			for _, a := range call.Common().Args {
+				mc, _ := a.(*ssa.MakeClosure)
+				if a == ssa.Value(lit) || mc != nil && mc.Fn == lit {
+					if m, ok := methodOf(call.Common()); ok {
+						return m.obj.Name()
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// hasSetNX reports whether a type has a method SetNX whose first argument after the context is a string.
+func hasSetNX(t types.Type) bool {
+	iface, ok := t.Underlying().(*types.Interface)
+	if !ok {
+		return false
+	}
+	for m := range iface.Methods() {
+		if m.Name() != "SetNX" {
+			continue
+		}
+		params := m.Signature().Params()
+		i := 0
+		if params.Len() > 0 && isContext(params.At(0).Type()) {
+			i = 1
+		}
+		if params.Len() <= i {
+			return false
+		}
+		b, ok := params.At(i).Type().Underlying().(*types.Basic)
+		return ok && b.Info()&types.IsString != 0
+	}
+	return false
+}

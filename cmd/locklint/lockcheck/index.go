@@ -1,0 +1,181 @@
+package lockcheck
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/ctrlflow"
+	"golang.org/x/tools/go/ssa"
+)
+
+// indexAnalyzer gathers, once for each package, what the checks share: SSA form, the Redis commands of each function,
+// the locks they make up, what happens to leases, and which functions are guarded. It alone owns facts, so that a
+// check is a matter of reading the index and reporting.
+var indexAnalyzer = &analysis.Analyzer{
+	Name:       "lockindex",
+	Doc:        "gather locks, leases and directives for the other analyzers of locklint",
+	URL:        docsURL,
+	Run:        runIndex,
+	Requires:   []*analysis.Analyzer{ctrlflow.Analyzer},
+	ResultType: reflect.TypeFor[*index](),
+	FactTypes:  factTypes,
+}
+
+// An index is what indexAnalyzer found. In a package without any lock everything is empty.
+type index struct {
+	pass  *analysis.Pass
+	pkg   *ssa.Package    // nil if the package does not touch a client
+	funcs []*ssa.Function // declared functions and function literals, in source order
+
+	commands  map[*ssa.Function][]*command // by declared function, those of its literals included
+	summaries map[*ssa.Function][]summaryCommand
+	own       map[*ssa.Function][]*command // cache while commands are collected
+	locks     []*lock
+
+	leases  *leaseInfo
+	guarded map[*types.Func]*guarded
+
+	carrier bool
+
+	callsOnce sync.Once // the checks run in parallel
+	calls     map[token.Pos]*ast.CallExpr
+}
+
+func runIndex(pass *analysis.Pass) (any, error) {
+	ix := &index{
+		pass:      pass,
+		commands:  map[*ssa.Function][]*command{},
+		summaries: map[*ssa.Function][]summaryCommand{},
+		own:       map[*ssa.Function][]*command{},
+	}
+	if clientOf(pass.Pkg.Path()) != notClient {
+		return ix, nil // a client's own code is not for us to judge, and its methods are known by name
+	}
+	ix.findGuarded()
+	if ix.touchesClient() && !ix.analyze() {
+		ix.pkg, ix.funcs, ix.commands, ix.locks, ix.leases = nil, nil, nil, nil, nil
+	}
+	if ix.carrier {
+		pass.ExportPackageFact(new(carrierFact))
+	}
+	return ix, nil
+}
+
+// analyze runs the steps that need SSA form. Code that they cannot digest, most likely code that go/ssa cannot
+// digest, costs its package the findings, not the user the whole run.
+func (ix *index) analyze() (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			onPanic(r)
+			ok = false
+		}
+	}()
+	ix.buildSSA()
+	ix.collectCommands()
+	ix.findLocks()
+	ix.exportSummaries()
+	ix.leases = newLeaseInfo(ix)
+	ix.leases.export()
+	return true
+}
+
+// onPanic is told what analyze recovered from. Tests replace it, so that a bug of ours does not pass for silence.
+var onPanic = func(any) {}
+
+// touchesClient reports whether the package can contain a lock at all: it imports a client, calls a function about
+// which there is a fact, or has an interface of its own for a client. Everything below costs far more than this.
+func (ix *index) touchesClient() bool {
+	carriers := false
+	for _, imp := range ix.pass.Pkg.Imports() {
+		if clientOf(imp.Path()) != notClient {
+			return true
+		}
+	}
+	for _, f := range ix.pass.AllPackageFacts() {
+		if _, ok := f.Fact.(*carrierFact); ok && f.Package != ix.pass.Pkg {
+			carriers = true
+			break
+		}
+	}
+	return carriers && ix.callsCarrier() || declaresSetNX(ix.pass.Pkg)
+}
+
+// callsCarrier reports whether the package mentions a function of another that has a fact.
+func (ix *index) callsCarrier() bool {
+	for _, obj := range ix.pass.TypesInfo.Uses {
+		fn, ok := obj.(*types.Func)
+		if !ok || fn.Pkg() == nil || fn.Pkg() == ix.pass.Pkg {
+			continue
+		}
+		fn = fn.Origin()
+		if ix.pass.ImportObjectFact(fn, new(summaryFact)) || ix.pass.ImportObjectFact(fn, new(leaseFact)) {
+			return true
+		}
+	}
+	return false
+}
+
+// declaresSetNX reports whether the package has an interface over a Redis client: it may not import the client.
+func declaresSetNX(pkg *types.Package) bool {
+	for _, name := range pkg.Scope().Names() {
+		if tn, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok && hasSetNX(tn.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// buildSSA builds the package's SSA form. buildssa.Analyzer would do it for every package, before anybody knows
+// whether it is needed.
+func (ix *index) buildSSA() {
+	pass := ix.pass
+	prog := ssa.NewProgram(pass.Fset, 0)
+	prog.SetNoReturn(pass.ResultOf[ctrlflow.Analyzer].(*ctrlflow.CFGs).NoReturn)
+	for _, p := range pass.Pkg.Imports() {
+		prog.CreatePackage(p, nil, nil, true)
+	}
+	pkg := prog.CreatePackage(pass.Pkg, pass.Files, pass.TypesInfo, false)
+	pkg.Build()
+	for _, file := range pass.Files {
+		for _, decl := range file.Decls {
+			fd, isFunc := decl.(*ast.FuncDecl)
+			if !isFunc {
+				continue
+			}
+			if obj, isObj := pass.TypesInfo.Defs[fd.Name].(*types.Func); isObj {
+				ix.addFunc(prog.FuncValue(obj))
+			}
+		}
+	}
+	ix.pkg = pkg
+}
+
+func (ix *index) addFunc(fn *ssa.Function) {
+	if fn == nil {
+		return
+	}
+	ix.funcs = append(ix.funcs, fn)
+	for _, lit := range fn.AnonFuncs {
+		ix.addFunc(lit)
+	}
+}
+
+// callExpr returns the syntax of a call, nil if there is none.
+func (ix *index) callExpr(call ssa.CallInstruction) *ast.CallExpr {
+	ix.callsOnce.Do(func() {
+		ix.calls = map[token.Pos]*ast.CallExpr{}
+		for _, file := range ix.pass.Files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				if c, ok := n.(*ast.CallExpr); ok {
+					ix.calls[c.Lparen] = c
+				}
+				return true
+			})
+		}
+	})
+	return ix.calls[call.Common().Pos()]
+}

@@ -1,0 +1,149 @@
+package lockcheck
+
+import (
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strconv"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// keyOf describes an SSA value as a key expression. What it cannot follow becomes a local: it still equals itself
+// inside the function, but nothing elsewhere.
+func keyOf(v ssa.Value) keyExpr { return keyAt(v, 0) }
+
+func keyAt(v ssa.Value, depth int) keyExpr {
+	if v == nil || depth > maxKeyDepth {
+		return keyExpr{}
+	}
+	at := func(v ssa.Value) keyExpr { return keyAt(v, depth+1) }
+	switch v := v.(type) {
+	case *ssa.Const:
+		return keyExpr{Op: keyLit, Text: constText(v)}
+	case *ssa.Parameter:
+		return paramKey(v)
+	case *ssa.Convert:
+		return keyAt(v.X, depth)
+	case *ssa.ChangeType:
+		return keyAt(v.X, depth)
+	case *ssa.MakeInterface:
+		return keyAt(v.X, depth)
+	case *ssa.ChangeInterface:
+		return keyAt(v.X, depth)
+	case *ssa.BinOp:
+		if v.Op == token.ADD {
+			return keyExpr{Op: keyConcat, Args: []keyExpr{at(v.X), at(v.Y)}}
+		}
+	case *ssa.Field:
+		return keyExpr{Op: keyField, Text: fieldName(v.X.Type(), v.Field), Args: []keyExpr{at(v.X)}}
+	case *ssa.Extract:
+		if call, ok := v.Tuple.(*ssa.Call); ok {
+			k := callKey(call, depth)
+			k.Text += "#" + strconv.Itoa(v.Index)
+			return k
+		}
+	case *ssa.Call:
+		return callKey(v, depth)
+	case *ssa.UnOp:
+		if v.Op == token.MUL {
+			return loadKey(v, depth)
+		}
+	}
+	return localKey(v)
+}
+
+// loadKey describes what is read from an address.
+func loadKey(load *ssa.UnOp, depth int) keyExpr {
+	addr := cellOf(load.X)
+	switch addr := addr.(type) {
+	case *ssa.Global:
+		return keyExpr{Op: keyGlobal, Text: addr.Pkg.Pkg.Path() + "." + addr.Name()}
+	case *ssa.FieldAddr:
+		base := addr.X
+		if a, ok := cellOf(base).(*ssa.Alloc); ok {
+			if stored, ok := onlyStore(a); ok {
+				return keyExpr{Op: keyField, Text: fieldName(base.Type(), addr.Field), Args: []keyExpr{keyAt(stored, depth+1)}}
+			}
+		}
+		return keyExpr{Op: keyField, Text: fieldName(base.Type(), addr.Field), Args: []keyExpr{keyAt(base, depth+1)}}
+	case *ssa.Alloc:
+		if stored, ok := onlyStore(addr); ok {
+			return keyAt(stored, depth+1)
+		}
+		return localKey(addr)
+	}
+	return localKey(load)
+}
+
+// callKey describes the result of a static call: the same function on the same arguments counts as the same key.
+// Formatting is spelled out because that is how most keys are built.
+func callKey(call *ssa.Call, depth int) keyExpr {
+	fn := call.Call.StaticCallee()
+	if fn == nil {
+		return localKey(call)
+	}
+	args := call.Call.Args
+	if name := calleeName(fn); name == "fmt.Sprintf" || name == "fmt.Sprint" {
+		elems, ok := variadic(args[len(args)-1])
+		if !ok {
+			return localKey(call)
+		}
+		args = append(append([]ssa.Value{}, args[:len(args)-1]...), elems...)
+	}
+	k := keyExpr{Op: keyCall, Text: calleeName(fn)}
+	for _, a := range args {
+		k.Args = append(k.Args, keyAt(a, depth+1))
+	}
+	return k
+}
+
+// calleeName names a function or method across packages.
+func calleeName(fn *ssa.Function) string {
+	if obj, ok := fn.Object().(*types.Func); ok {
+		return obj.FullName()
+	}
+	return fn.String()
+}
+
+func paramKey(p *ssa.Parameter) keyExpr {
+	fn := p.Parent()
+	if fn.Parent() != nil {
+		return localKey(p) // a parameter of a function literal is nobody's argument
+	}
+	for i, q := range fn.Params {
+		if p == q {
+			return keyExpr{Op: keyParam, Text: strconv.Itoa(i)}
+		}
+	}
+	return localKey(p)
+}
+
+func localKey(v ssa.Value) keyExpr {
+	if v.Parent() == nil {
+		return keyExpr{}
+	}
+	return keyExpr{Op: keyLocal, Text: v.Parent().String() + "." + v.Name()}
+}
+
+// fieldName names a field with the type that declares it.
+func fieldName(t types.Type, i int) string {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok || i >= s.NumFields() {
+		return "?"
+	}
+	return types.TypeString(t, nil) + "." + s.Field(i).Name()
+}
+
+func constText(c *ssa.Const) string {
+	if c.Value == nil {
+		return "nil"
+	}
+	if c.Value.Kind() == constant.String {
+		return constant.StringVal(c.Value)
+	}
+	return c.Value.ExactString()
+}

@@ -1,0 +1,181 @@
+package lockcheck
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A leaseSite is a call that hands the caller a lease to release.
+type leaseSite struct {
+	call *ssa.Call
+	name string // of what is called
+
+	// Which results are the lease, the error and the flag that say whether there is one; -1 for none. only is true when
+	// the call has a single result, which then is the lease itself.
+	lease, err, ok int
+	only           bool
+	optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
+}
+
+// leaseInfo knows, for the functions of this package and by facts of others, which hand out leases and what they do
+// with those they get. Answers are computed on demand, because they depend on each other.
+type leaseInfo struct {
+	ix    *index
+	facts map[*ssa.Function]*leaseFact
+	busy  map[*ssa.Function]bool // being computed: recursion is not followed
+	flows []*siteFlow            // of every site in the package
+}
+
+func newLeaseInfo(ix *index) *leaseInfo {
+	li := &leaseInfo{ix: ix, facts: map[*ssa.Function]*leaseFact{}, busy: map[*ssa.Function]bool{}}
+	for _, fn := range ix.funcs {
+		li.factOf(fn)
+	}
+	return li
+}
+
+// export tells importing packages what they need to know.
+func (li *leaseInfo) export() {
+	for fn, f := range li.facts {
+		obj, ok := fn.Object().(*types.Func)
+		if ok && obj.Pkg() == li.ix.pass.Pkg && (f.Returns > 0 || len(f.Params) > 0) {
+			li.ix.pass.ExportObjectFact(obj, f)
+			li.ix.carrier = true
+		}
+	}
+}
+
+// factOf returns what a function does with leases; never nil.
+func (li *leaseInfo) factOf(fn *ssa.Function) *leaseFact {
+	if o := fn.Origin(); o != nil {
+		fn = o
+	}
+	if f := li.facts[fn]; f != nil {
+		return f
+	}
+	f := new(leaseFact)
+	if fn.Pkg != li.ix.pkg {
+		if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil && clientOfPackage(obj.Pkg()) == notClient {
+			li.ix.pass.ImportObjectFact(obj, f)
+		}
+		li.facts[fn] = f
+		return f
+	}
+	if li.busy[fn] {
+		return f
+	}
+	li.busy[fn] = true
+	f.Params = li.paramFates(fn)
+	li.returns(fn, f)
+	delete(li.busy, fn)
+	li.facts[fn] = f
+	return f
+}
+
+// paramFates follows each parameter that is a lease.
+func (li *leaseInfo) paramFates(fn *ssa.Function) map[int]fate {
+	var fates map[int]fate
+	for i, p := range fn.Params {
+		if !isLease(p.Type()) || len(fn.Blocks) == 0 {
+			continue
+		}
+		if fates == nil {
+			fates = map[int]fate{}
+		}
+		fates[i] = followParam(li, fn, p)
+	}
+	return fates
+}
+
+// returns follows the leases that a function acquires, and finds out whether it hands one of them to its caller.
+func (li *leaseInfo) returns(fn *ssa.Function, f *leaseFact) {
+	handed := map[*ssa.Return]int{} // result index plus one
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if !ok {
+				continue
+			}
+			if site := li.siteOf(call); site != nil {
+				flow := followSite(li, fn, site)
+				li.flows = append(li.flows, flow)
+				for ret, i := range flow.returned {
+					handed[ret] = i + 1
+				}
+			}
+		}
+	}
+	if len(handed) == 0 || fn.Parent() != nil {
+		return
+	}
+	index := 0
+	for _, i := range handed {
+		if index != 0 && index != i {
+			return
+		}
+		index = i
+	}
+	for _, b := range fn.Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if ok && handed[ret] == 0 && !isNilConst(ret.Results[index-1]) {
+			return // sometimes a lease from elsewhere, which need not be the caller's to release
+		}
+	}
+	f.Returns = index
+	results := fn.Signature.Results()
+	for i := range results.Len() {
+		switch t := results.At(i).Type(); {
+		case isError(t):
+			f.Err = i + 1
+		case isBool(t):
+			f.OK = i + 1
+		}
+	}
+}
+
+// siteOf recognises a call that returns a lease which the caller has to release.
+func (li *leaseInfo) siteOf(call *ssa.Call) *leaseSite {
+	m, ok := methodOf(&call.Call)
+	if !ok || m.call.IsInvoke() {
+		return nil
+	}
+	if clientOfPackage(m.obj.Pkg()) == lockRuntime {
+		switch m.obj.Name() {
+		case "Acquire", "TryAcquire", "AcquireAll":
+			if m.recv != nil && namedIn(m.recv.Type(), lockRuntime) == "Locker" {
+				return &leaseSite{call: call, name: m.obj.Name(), lease: 0, err: 1, ok: -1, optional: keepsUntilExpiry(m)}
+			}
+		}
+		return nil
+	}
+	fn := call.Call.StaticCallee()
+	if fn.Parent() != nil {
+		return nil
+	}
+	f := li.factOf(fn)
+	if f.Returns == 0 {
+		return nil
+	}
+	return &leaseSite{
+		call: call, name: calleeShort(fn), lease: f.Returns - 1, err: f.Err - 1, ok: f.OK - 1,
+		only: fn.Signature.Results().Len() == 1,
+	}
+}
+
+// keepsUntilExpiry reports whether the options of an acquire may say NoRenew: then the lock is over after its TTL
+// without anybody's help, and leaving it until then is a rate limit.
+func keepsUntilExpiry(m method) bool {
+	if len(m.args) == 0 {
+		return false
+	}
+	set, known := literalField(m.args[len(m.args)-1], "NoRenew")
+	return !known || set != nil
+}
+
+// isLease reports whether a type is *lockrt.Lease or lockrt.Leases.
+func isLease(t types.Type) bool {
+	name := namedIn(t, lockRuntime)
+	_, pointer := types.Unalias(t).(*types.Pointer)
+	return name == "Lease" && pointer || name == "Leases" && !pointer
+}

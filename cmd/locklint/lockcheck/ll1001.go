@@ -1,0 +1,114 @@
+package lockcheck
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+)
+
+var ll1001 = newCheck("LL1001", "lease not released on every path", Error, true, checkLeaks)
+
+// checkLeaks reports each acquire whose lease some path leaves behind.
+func checkLeaks(r *reporter) {
+	if r.index.leases == nil {
+		return
+	}
+	for _, flow := range r.index.leases.flows {
+		if flow.gaveUp || len(flow.leaks) == 0 || flow.site.optional && !flow.released {
+			continue
+		}
+		exits := r.exitsOf(flow)
+		d := analysis.Diagnostic{
+			Pos:     flow.site.call.Pos(),
+			Message: r.leakMessage(flow, exits),
+			Related: exits.related(),
+		}
+		if call := r.index.callExpr(flow.site.call); call != nil {
+			d.Pos, d.End = call.Pos(), call.End()
+			if fix := r.deferRelease(call, flow); fix != nil {
+				d.SuggestedFixes = []analysis.SuggestedFix{*fix}
+			}
+		}
+		r.report(d)
+	}
+}
+
+// An exit is one way out with the lease held, as it is shown to people.
+type exit struct {
+	pos  token.Pos
+	when string // the condition, "" if there is none to name
+	loop bool   // the acquire is reached again
+}
+
+type exits []exit
+
+// exitsOf lists the ways out in source order, each place once.
+func (r *reporter) exitsOf(flow *siteFlow) exits {
+	var list exits
+	seen := map[token.Pos]bool{}
+	for _, l := range flow.leaks {
+		e := exit{pos: l.exit.Pos(), when: r.condition(l, flow)}
+		if _, ok := l.exit.(*ssa.Call); ok {
+			e.loop = true
+		}
+		if !e.pos.IsValid() {
+			e.pos = endOf(l.exit.Parent())
+		}
+		if !seen[e.pos] {
+			seen[e.pos] = true
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b exit) int { return int(a.pos) - int(b.pos) })
+	return list
+}
+
+// endOf is the closing brace of a function, where it returns without a return statement.
+func endOf(fn *ssa.Function) token.Pos {
+	switch n := fn.Syntax().(type) {
+	case *ast.FuncDecl:
+		return n.Body.Rbrace
+	case *ast.FuncLit:
+		return n.Body.Rbrace
+	}
+	return fn.Pos()
+}
+
+func (r *reporter) leakMessage(flow *siteFlow, exits exits) string {
+	first := exits[0]
+	where := fmt.Sprintf("the return at %s", r.place(first.pos, flow.site.call.Pos()))
+	if first.loop {
+		where = "the next iteration, which acquires again"
+	}
+	if first.when != "" {
+		where += fmt.Sprintf(" (when %s)", first.when)
+	}
+	if !flow.released {
+		return fmt.Sprintf("the lease from %s is never released: %s leaves it held until its TTL, or for as long as it is renewed", flow.site.name, where)
+	}
+	more := ""
+	if n := len(exits) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("the lease from %s is not released on every path: %s%s leaves it held", flow.site.name, where, more)
+}
+
+// related lists the exits as positions of their own.
+func (list exits) related() []analysis.RelatedInformation {
+	var out []analysis.RelatedInformation
+	for _, e := range list {
+		msg := "still held here"
+		if e.loop {
+			msg = "acquired again here while still held"
+		}
+		if e.when != "" {
+			msg += " when " + e.when
+		}
+		out = append(out, analysis.RelatedInformation{Pos: e.pos, Message: msg})
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package lockcheck
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+var ll1003 = newCheck("LL1003", "guarded function called directly, past its wrapper", Error, true, checkDirectCalls)
+
+// checkDirectCalls reports calls of functions with a //lock: directive that are not made by somebody who may hold the
+// lock: lockgen's own files, the wrapper (which may be written by hand), functions whose name ends in Locked, which
+// in Go says that the caller holds the lock, and functions with a directive of their own, which hold some lock.
+// Tests may call the body to test it without the lock. A function that is only mentioned, not called, is left alone.
+func checkDirectCalls(r *reporter) {
+	for _, file := range r.pass.Files {
+		name := r.pass.Fset.Position(file.Package).Filename
+		if isLockgenFile(name) || r.index.inTest(file.Package) {
+			continue
+		}
+		for _, decl := range file.Decls {
+			var caller *types.Func
+			if fd, ok := decl.(*ast.FuncDecl); ok {
+				caller, _ = r.pass.TypesInfo.Defs[fd.Name].(*types.Func)
+			}
+			r.directCalls(decl, caller)
+		}
+	}
+}
+
+// directCalls looks at the calls of one declaration; caller is nil for variables.
+func (r *reporter) directCalls(decl ast.Decl, caller *types.Func) {
+	if caller != nil && (r.index.guarded[caller] != nil || strings.HasSuffix(caller.Name(), "Locked")) {
+		return
+	}
+	ast.Inspect(decl, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		fn := typeutil.StaticCallee(r.pass.TypesInfo, call)
+		if fn == nil {
+			return true
+		}
+		wrapper := r.index.wrapperFor(fn)
+		if wrapper == "" || caller != nil && caller.Name() == wrapper {
+			return true
+		}
+		d := analysis.Diagnostic{
+			Pos: call.Pos(), End: call.End(),
+			Message: fmt.Sprintf("%s relies on its lock, which only its wrapper %s takes: call %s", fn.Name(), wrapper, wrapper),
+		}
+		if fix := r.callWrapper(call, fn, wrapper); fix != nil {
+			d.SuggestedFixes = []analysis.SuggestedFix{*fix}
+		}
+		if g := r.index.guarded[fn.Origin()]; g != nil {
+			d.Related = []analysis.RelatedInformation{{Pos: g.decl.Name.Pos(), Message: "the directive stands on this function"}}
+		}
+		r.report(d)
+		return true
+	})
+}
+
+// callWrapper puts the wrapper's name in the call, if the wrapper exists and takes and returns just the same.
+func (r *reporter) callWrapper(call *ast.CallExpr, fn *types.Func, wrapper string) *analysis.SuggestedFix {
+	var name *ast.Ident
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		name = fun
+	case *ast.SelectorExpr:
+		name = fun.Sel
+	default:
+		return nil
+	}
+	var found types.Object
+	if recv := fn.Signature().Recv(); recv != nil {
+		found, _, _ = types.LookupFieldOrMethod(recv.Type(), true, fn.Pkg(), wrapper)
+	} else {
+		found = fn.Pkg().Scope().Lookup(wrapper)
+	}
+	w, ok := found.(*types.Func)
+	if !ok || !sameSignature(w.Signature(), fn.Signature()) {
+		return nil
+	}
+	return &analysis.SuggestedFix{
+		Message:   "call " + wrapper,
+		TextEdits: []analysis.TextEdit{{Pos: name.Pos(), End: name.End(), NewText: []byte(wrapper)}},
+	}
+}
+
+// sameSignature compares two signatures without their receivers.
+func sameSignature(a, b *types.Signature) bool {
+	return a.TypeParams().Len() == 0 && b.TypeParams().Len() == 0 && a.Variadic() == b.Variadic() &&
+		types.Identical(a.Params(), b.Params()) && types.Identical(a.Results(), b.Results())
+}

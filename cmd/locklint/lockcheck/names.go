@@ -1,0 +1,91 @@
+package lockcheck
+
+import (
+	"go/types"
+	"regexp"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// Names are weak evidence, used only where the key alone cannot tell a lock from a cache entry: when the acquire and
+// the release stand in different functions.
+
+// lockWord finds lock, mutex and the like inside an identifier or a key, but neither block nor clock.
+var lockWord = regexp.MustCompile(`(?i)(^|[^bc])lock|mutex|(^|[^a-z])mtx`)
+
+// stateWord marks names that speak of locking something for people, not for processes.
+var stateWord = regexp.MustCompile(`(?i)lockout|locked|user|account|member|wallet|password|login|screen`)
+
+// forceWord marks functions whose purpose is to remove a lock whoever owns it.
+var forceWord = regexp.MustCompile(`(?i)force|break|admin|reset|clear|clean|purge|evict|flush|expireall|deleteall|invalidate`)
+
+// The verbs that pair up. The rest of the two names must agree: LockOrder belongs to UnlockOrder.
+var verbPairs = []struct{ acquire, release *regexp.Regexp }{
+	{regexp.MustCompile(`(?i)^(?:try|get|spin|wait|do)?lock`), regexp.MustCompile(`(?i)^(?:un|release|del|delete|free|remove|do?un|try_?un)_?lock`)},
+	{regexp.MustCompile(`(?i)^(?:try)?(?:acquire|obtain)`), regexp.MustCompile(`(?i)^(?:release|free|unlock)`)},
+}
+
+// namesPair reports whether two functions are the acquire and the release of one lock by their names and by where
+// they are declared: methods of one type, or functions.
+func namesPair(acquire, release *ssa.Function) bool {
+	if receiverName(acquire) != receiverName(release) || isForced(release) {
+		return false
+	}
+	for _, p := range verbPairs {
+		a := p.acquire.FindString(acquire.Name())
+		r := p.release.FindString(release.Name())
+		if a == "" || r == "" {
+			continue
+		}
+		restA, restR := subject(acquire.Name()[len(a):]), subject(release.Name()[len(r):])
+		if restA == restR && !stateWord.MatchString(restA) {
+			return true
+		}
+	}
+	return false
+}
+
+// subject is what is left of a function's name without its verb: the thing locked. Context and Key are variants of
+// the same operation.
+func subject(rest string) string {
+	rest = strings.ToLower(rest)
+	for _, suffix := range []string{"context", "ctx", "withttl", "withtimeout", "withexpire", "key", "redis"} {
+		rest = strings.TrimSuffix(rest, suffix)
+	}
+	return strings.Trim(strings.TrimSuffix(rest, "lock"), "_")
+}
+
+func receiverName(fn *ssa.Function) string {
+	recv := fn.Signature.Recv()
+	if recv == nil {
+		return ""
+	}
+	t := recv.Type()
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	return types.TypeString(t, nil)
+}
+
+// isForced reports whether a function means to remove other people's locks.
+func isForced(fn *ssa.Function) bool { return forceWord.MatchString(fn.Name()) }
+
+// speaksOfLock reports whether the text of a key, or of what it is made of, says that it is a lock. The locked
+// account and the locked-out user are business state.
+func speaksOfLock(k keyExpr) bool {
+	says := false
+	business := k.any(func(k keyExpr) bool {
+		text := k.Text
+		switch k.Op {
+		case keyCall, keyField, keyGlobal:
+			text = text[strings.LastIndexByte(text, '/')+1:]
+		case keyLit:
+		default:
+			return false
+		}
+		says = says || lockWord.MatchString(text)
+		return strings.Contains(strings.ToLower(text), "lockout") || strings.Contains(strings.ToLower(text), "locked")
+	})
+	return says && !business
+}

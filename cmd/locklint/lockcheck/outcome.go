@@ -1,0 +1,168 @@
+package lockcheck
+
+import (
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file finds out what a program does with the answer of an acquire: did it get the lock or not.
+
+// An attention says how much of the answer a program looks at.
+type attention uint8
+
+const (
+	attentive   attention = iota // the outcome is used, or goes where it may be
+	onlyError                    // the error is looked at, the outcome is not
+	inattentive                  // nothing is looked at
+)
+
+// attentionTo says what is done with the outcome of an acquire. It is attentive in case of doubt.
+func attentionTo(c *command) attention {
+	if c.pipe != direct {
+		return attentive // the outcome arrives with Exec
+	}
+	call, ok := c.call.(*ssa.Call)
+	if !ok {
+		if c.reply == replyUnknown {
+			return attentive
+		}
+		return inattentive // go and defer drop every result
+	}
+	switch c.reply {
+	case replyBoolCmd:
+		return attentionToBoolCmd(call)
+	case replyValue:
+		return attentionToResult(call, 0)
+	case replyResult:
+		if call.Call.Signature().Results().Len() == 1 {
+			if unused(call) {
+				return inattentive
+			}
+			return attentive
+		}
+		return attentionToResult(call, c.result)
+	}
+	return attentive
+}
+
+// attentionToResult looks at one of several results.
+func attentionToResult(call *ssa.Call, index int) attention {
+	seen := inattentive
+	for _, instr := range *call.Referrers() {
+		switch ex := instr.(type) {
+		case *ssa.Extract:
+			switch {
+			case unused(ex):
+			case ex.Index == index:
+				return attentive
+			default:
+				seen = onlyError
+			}
+		case *ssa.DebugRef:
+		default:
+			return attentive
+		}
+	}
+	return seen
+}
+
+// attentionToBoolCmd looks at what is asked of go-redis's BoolCmd. Err is nil when the key exists, so asking for it
+// alone is asking nothing.
+func attentionToBoolCmd(call *ssa.Call) attention {
+	seen := inattentive
+	for _, instr := range *call.Referrers() {
+		use, ok := instr.(ssa.CallInstruction)
+		if !ok {
+			if _, debug := instr.(*ssa.DebugRef); debug {
+				continue
+			}
+			return attentive
+		}
+		m, ok := methodOf(use.Common())
+		if !ok || m.recv != call {
+			return attentive
+		}
+		switch m.obj.Name() {
+		case "Err":
+			seen = onlyError
+		case "Result":
+			v := use.Value()
+			if v == nil {
+				continue
+			}
+			switch attentionToResult(v, 0) {
+			case attentive:
+				return attentive
+			case onlyError:
+				seen = onlyError
+			}
+		case "Val":
+			if v := use.Value(); v != nil && !unused(v) {
+				return attentive
+			}
+		default:
+			return attentive
+		}
+	}
+	return seen
+}
+
+// unused reports whether nothing refers to a value.
+func unused(v ssa.Value) bool {
+	for _, instr := range *v.Referrers() {
+		if _, debug := instr.(*ssa.DebugRef); !debug {
+			return false
+		}
+	}
+	return true
+}
+
+// outcomeResult returns which result of a function is the outcome of one of its acquires, as in a method that wraps
+// SetNX; -1 if none certainly is.
+func outcomeResult(fn *ssa.Function, c *command) int {
+	for _, b := range fn.Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok {
+			continue
+		}
+		for i, v := range ret.Results {
+			if isBool(v.Type()) && isOutcome(v, c) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// isOutcome reports whether a value is the outcome of an acquire itself.
+func isOutcome(v ssa.Value, c *command) bool {
+	switch v := v.(type) {
+	case *ssa.Call:
+		if c.reply == replyResult && v == c.call {
+			return true
+		}
+		m, ok := methodOf(&v.Call)
+		return ok && m.recv != nil && m.recv == c.call.Value() && m.obj.Name() == "Val"
+	case *ssa.Extract:
+		call, ok := v.Tuple.(*ssa.Call)
+		if !ok {
+			return false
+		}
+		if c.reply == replyResult && call == c.call {
+			return v.Index == c.result
+		}
+		m, ok := methodOf(&call.Call)
+		return ok && v.Index == 0 && m.recv != nil && m.obj.Name() == "Result" && m.recv == ssa.Value(c.call.Value())
+	case *ssa.UnOp:
+		if v.Op != token.MUL {
+			return false
+		}
+		if a, ok := cellOf(v.X).(*ssa.Alloc); ok {
+			if stored, ok := onlyStore(a); ok {
+				return isOutcome(stored, c)
+			}
+		}
+	}
+	return false
+}

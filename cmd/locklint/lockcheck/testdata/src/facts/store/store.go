@@ -1,0 +1,52 @@
+// Package store wraps the client and the runtime; others use it. // want package:`carrier`
+package store
+
+import (
+	"context"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/redis/go-redis/v9"
+)
+
+type Store struct {
+	rdb   *redis.Client
+	locks *lockrt.Locker
+}
+
+func (s *Store) PutIfAbsent(ctx context.Context, key string, ttl time.Duration) bool { // want PutIfAbsent:`redis\(SetNX \$2\)`
+	return s.rdb.SetNX(ctx, key, 1, ttl).Val()
+}
+
+func (s *Store) Remove(ctx context.Context, key string) { // want Remove:`redis\(DEL \$2\)`
+	s.rdb.Del(ctx, key)
+}
+
+func (s *Store) Prolong(ctx context.Context, key string, ttl time.Duration) { // want Prolong:`redis\(Expire \$2\)`
+	s.rdb.Expire(ctx, key, ttl)
+}
+
+// Lock and Unlock are a lock, reported here; the users of the two hear nothing.
+
+func (s *Store) Lock(ctx context.Context, name string) bool { // want Lock:`redis`
+	return s.rdb.SetNX(ctx, "lock:"+name, 1, time.Minute).Val()
+}
+
+func (s *Store) Unlock(ctx context.Context, name string) { // want Unlock:`redis`
+	s.rdb.Del(ctx, "lock:"+name)
+}
+
+func (s *Store) Lease(ctx context.Context, key string) (*lockrt.Lease, error) { // want Lease:`lease\(returns=1 params=map\[\]\)`
+	return s.locks.Acquire(ctx, key, lockrt.Options{})
+}
+
+func Finish(ctx context.Context, lease *lockrt.Lease) { lease.Release(ctx) } // want Finish:`lease\(returns=0 params=map\[1:1\]\)`
+
+func Look(ctx context.Context, lease *lockrt.Lease) bool { return lease.Check(ctx) == nil } // want Look:`lease\(returns=0 params=map\[1:2\]\)`
+
+func Keep(ctx context.Context, lease *lockrt.Lease) { kept = lease } // want Keep:`lease\(returns=0 params=map\[1:0\]\)`
+
+var kept *lockrt.Lease
+
+// Local keys are nobody's business.
+func private(ctx context.Context, s *Store, f func() string) { s.rdb.Del(ctx, f()) }

@@ -1,0 +1,10 @@
+// Locklint finds misuse of //lock: directives and leases, and hand-rolled Redis locks that fail. Run locklint -h.
+package main
+
+import (
+	"os"
+
+	"github.com/lockgen/lockgen/cmd/locklint/internal/driver"
+)
+
+func main() { os.Exit(driver.Main(os.Args[1:], os.Stdout, os.Stderr)) }
