@@ -16,7 +16,11 @@ import (
 // ended, ErrNested when the call chain of ctx holds the key already, ErrKey and ErrOptions for bad arguments, ErrClosed
 // after Close, and else what the store's client said.
 func (l *Locker) Acquire(ctx context.Context, key string, o Options) (*Lease, error) {
+	end := l.telemetry.startAcquire(ctx, key)
 	lease, err := l.acquire(ctx, key, o)
+	if end != nil {
+		end(lease, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("acquire lock %q: %w", key, err)
 	}

@@ -7,6 +7,9 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Config configures a [Locker]. The zero value is usable.
@@ -20,6 +23,12 @@ type Config struct {
 	// Logger receives transitions: leases lost, renewals failing, releases that failed. Keys are logged, values and
 	// store addresses are not. Defaults to slog.Default().
 	Logger *slog.Logger
+
+	// TracerProvider receives a span for each Acquire. Defaults to none.
+	TracerProvider trace.TracerProvider
+	// MeterProvider receives the metrics lockgen.lock.wait, .hold, .acquisitions, .lost, .renew.errors, .held and
+	// .waiting. Defaults to none.
+	MeterProvider metric.MeterProvider
 
 	// LocalHandoffs is how often a lease may pass from one caller of this Locker to the next that waits here, without a
 	// round trip, before the lock goes back through the store's queue to the waiters of other processes. At most 1023.

@@ -98,7 +98,7 @@ func bubble(t *testing.T, test func(t *testing.T, store *faultStore, locks *lock
 func newLocker(t *testing.T, store lockrt.Store, cfg lockrt.Config) *lockrt.Locker {
 	t.Helper()
 	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
+		cfg.Logger = quiet()
 	}
 	locks, err := lockrt.New(store, cfg)
 	if err != nil {
@@ -140,3 +140,6 @@ func (b *logBuffer) String() string {
 }
 
 func (b *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
+
+// quiet is the logger of tests in which losses are what is wanted.
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

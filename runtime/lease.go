@@ -63,7 +63,8 @@ var errMaxHold = errors.New("it was held for its MaxHold")
 // finish ends the lease; its context is cancelled with the reason as its cause.
 func (le *Lease) finish(why error) {
 	le.mu.Lock()
-	if le.over == nil {
+	first := le.over == nil
+	if first {
 		le.over = why
 		if le.done != nil {
 			close(le.done)
@@ -74,6 +75,9 @@ func (le *Lease) finish(why error) {
 		le.maxTimer.Stop()
 	}
 	le.cancel(why)
+	if first {
+		le.grant.locker.telemetry.ended(le.since)
+	}
 }
 
 // Key returns the locked key, without the namespace.

@@ -21,6 +21,8 @@ type Locker struct {
 	renewer *renewer
 	lines   *lines
 
+	telemetry *telemetry // nil: none
+
 	idPrefix string // random: makes lease ids unique over all processes
 	idCount  atomic.Uint64
 
@@ -48,14 +50,18 @@ func New(store Store, cfg Config) (*Locker, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Locker{cfg: cfg, store: store, idPrefix: rand.Text()[:16] + ".", lines: newLines(), grants: make(map[string]*grant)}
+	telemetry, err := newTelemetry(cfg)
+	if err != nil {
+		return nil, err
+	}
+	l := &Locker{cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".", lines: newLines(), grants: make(map[string]*grant)}
 	l.session, err = store.Open(SessionConfig{Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost})
 	if err != nil {
 		return nil, fmt.Errorf("open lock store: %w", err)
 	}
 	l.closing, l.stop = context.WithCancel(context.Background())
 	l.renewCtx, l.stopRenew = context.WithCancel(context.Background())
-	l.renewer = newRenewer(l.session, cfg.Logger)
+	l.renewer = newRenewer(l.session, cfg.Logger, telemetry)
 	l.running.Go(func() { l.renewer.run(l.renewCtx) })
 	return l, nil
 }
@@ -111,14 +117,15 @@ func (l *Locker) lost(id string, reason error) {
 
 // leaseLost is called by a grant that was lost, once.
 func (l *Locker) leaseLost(g *grant, reason error) {
+	l.telemetry.leaseLost()
 	l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
 		slog.String("key", g.key), slog.Uint64("fence", uint64(g.fence)), slog.Any("reason", reason))
 }
 
 // Close refuses new acquires with ErrClosed, ends waiting ones with it, releases every lease that is still held (its
 // context is cancelled first, with a cause that wraps ErrLost and ErrClosed), and stops every goroutine of the Locker.
-// Work under a lease should therefore have ended before. It blocks for the releases, 5 s at most, or until ctx ends;
-// what could not be released by then is free after its TTL. It is idempotent: later calls wait for the first and return
+// Work under a lease should therefore have ended before. It blocks for the releases, 5 s at most for each of those that
+// are under way when ctx ends; what could not be released by then is free after its TTL. It is idempotent: later calls wait for the first and return
 // its result.
 func (l *Locker) Close(ctx context.Context) error {
 	l.closeOnce.Do(func() { l.closeErr = l.close(ctx) })
@@ -173,7 +180,7 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			lease.grant.lose(errClosing)
-			if err := lease.Release(ctx); err != nil && !errors.Is(err, errClosing) {
+			if err := lease.release(ctx); err != nil {
 				mu.Lock()
 				errs = append(errs, err)
 				mu.Unlock()

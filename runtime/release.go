@@ -23,22 +23,30 @@ func (le *Lease) Release(ctx context.Context) error {
 	if le == nil {
 		return nil
 	}
+	err := le.release(ctx)
+	if lost := le.Err(); errors.Is(lost, ErrLost) {
+		return errors.Join(err, lost)
+	}
+	return err
+}
+
+// release returns only what went wrong at the store.
+func (le *Lease) release(ctx context.Context) error {
 	le.releasing.Lock()
 	defer le.releasing.Unlock()
+	keep := max(le.minHold-time.Since(le.since), 0)
 	switch {
 	case le.released:
-		return lostOnly(le.Err())
 	case le.owner != nil:
-		le.released = true
 		le.grant.leave(le)
-		return lostOnly(le.Err())
+	case keep == 0 && le.grant.passOn(le):
+	default:
+		if err := le.releaseToStore(ctx, keep); err != nil {
+			return err
+		}
 	}
-	keep := max(le.minHold-time.Since(le.since), 0)
-	if keep == 0 && le.grant.passOn(le) {
-		le.released = true
-		return nil
-	}
-	return le.releaseToStore(ctx, keep)
+	le.released = true
+	return nil
 }
 
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
@@ -48,25 +56,20 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	_, deadline := g.state()
 	left := time.Until(deadline)
 	if errors.Is(over, errNotMine) || left <= 0 && errors.Is(over, ErrLost) {
-		// The store knows nothing of it any more, or will not in a moment.
-		le.released = true
-		return over
+		return nil // the store knows nothing of it any more, or will not in a moment
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(max(left, minReleaseTime), maxReleaseTime))
 	defer cancel()
 	err := g.locker.session.Release(ctx, Release{Key: g.key, ID: g.id, Keep: keep})
 	g.locker.lines.vacate(g.key, g)
-	switch {
-	case err == nil:
-		le.released = true
-		return lostOnly(over)
-	case errors.Is(err, ErrLost):
-		le.released = true
-		lost := &lostError{key: g.key, reason: errNotMine}
-		le.foundLost(lost)
-		return lost
+	if errors.Is(err, ErrLost) {
+		le.foundLost(&lostError{key: g.key, reason: errNotMine})
+		return nil
 	}
-	return errors.Join(fmt.Errorf("release lock %q: %w", g.key, err), lostOnly(over))
+	if err != nil {
+		return fmt.Errorf("release lock %q: %w", g.key, err)
+	}
+	return nil
 }
 
 // foundLost corrects the end of a lease whose release the store refused: it was lost before, unnoticed.
@@ -79,12 +82,4 @@ func (le *Lease) foundLost(lost *lostError) {
 	le.over = lost
 	le.mu.Unlock()
 	g.locker.leaseLost(g, lost.reason)
-}
-
-// lostOnly drops the ErrNotHeld of a lease that was released as it should be.
-func lostOnly(over error) error {
-	if errors.Is(over, ErrLost) {
-		return over
-	}
-	return nil
 }

@@ -23,6 +23,7 @@ const (
 type renewer struct {
 	session Session
 	logger  *slog.Logger
+	meter   *telemetry
 
 	mu     sync.Mutex
 	heap   grantHeap
@@ -32,8 +33,8 @@ type renewer struct {
 	calls sync.WaitGroup
 }
 
-func newRenewer(s Session, logger *slog.Logger) *renewer {
-	return &renewer{session: s, logger: logger, wake: make(chan struct{}, 1)}
+func newRenewer(s Session, logger *slog.Logger, meter *telemetry) *renewer {
+	return &renewer{session: s, logger: logger, meter: meter, wake: make(chan struct{}, 1)}
 }
 
 // set schedules the next renewal of g for due, or none.
@@ -155,6 +156,7 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 		}
 	}
 	if unanswered > 0 && ctx.Err() == nil {
+		r.meter.renewalsFailed(unanswered)
 		r.logger.LogAttrs(ctx, slog.LevelWarn, "lock leases not renewed, trying again until their deadlines",
 			slog.Int("leases", unanswered), slog.String("first_key", firstFailed(renewals, errs)), slog.Any("error", first))
 	}

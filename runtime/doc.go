@@ -1,0 +1,50 @@
+// Package runtime acquires and keeps distributed locks. It is what the wrappers that lockgen generates call, and can be
+// used by hand. Because its name is also that of a standard package, import it as lockrt:
+//
+//	import lockrt "github.com/lockgen/lockgen/runtime"
+//
+// A [Locker] gives out leases on keys of one [Store]. A lease ends by itself: a holder that dies frees the lock after
+// Options.TTL at the latest. While its holder lives, the lease is renewed; when it can no longer be certain of the
+// lock, its context is cancelled.
+//
+//	                Acquire                      renewed every TTL/3
+//	(no lease) ───────────────▶ (held) ◀────────────────────────────┐
+//	     ▲                      │ │  └──────────────────────────────┘
+//	     │        Release       │ │
+//	     ├──────────────────────┘ │ deadline, MaxHold, Break, or the store says "not yours":
+//	     │                        ▼ the context is cancelled with ErrLost
+//	     └──────────────────── (lost)
+//	            Release
+//
+// # Guarantees
+//
+//   - At most one live lease per key, as far as the store keeps its own promises. A lease is over at its deadline
+//     whatever the network does.
+//   - No blind time: [Lease.Context] ends no later than TTL minus a margin (2 % of it) after the last acknowledged
+//     acquire or renewal was sent, by a local timer on the monotonic clock that no call in flight can delay.
+//   - [Lease.Release] compares the owner, works after the caller's context has ended, and may be repeated.
+//   - An Acquire whose answer was lost leaves nothing behind: it is repeated under the same lease id, or cancelled.
+//   - A [Fence] is greater than that of every earlier lease on the key, in whatever process.
+//   - Waiting is first come first served over all processes, up to a bound: within one process a lease may pass from
+//     caller to caller Config.LocalHandoffs times or for Config.LocalHandoffTime before it goes back to the store's
+//     queue. A caller that gives up while it waits at the store for others in this process takes their place in that
+//     queue with it; they queue again.
+//   - A waiter that gives up or dies never blocks the queue for longer than one lease.
+//   - Nothing outlives [Locker.Close]. An uncontended Acquire starts no goroutine.
+//   - A store that is down is told from a lock that is held: ErrBusy means the latter, and errors wrap their cause.
+//
+// # What no lock can guarantee
+//
+// A process that is paused (garbage collection, a frozen virtual machine) does not notice that its lease has run out
+// until it goes on; then its context is cancelled, but a write may already be under way. Send the fence along with
+// writes and let the resource refuse a lower one than it has seen: package fence does that for SQL, Redis and HTTP.
+// A store that forgets (FLUSHALL, a Redis failover) may grant a lock twice; the earlier holder learns that at its next
+// renewal, and the fences tell who is the later.
+//
+// # How it works
+//
+// Options say how one lock is kept; grants, in grant.go, are what the store gave and until when it is certain. One
+// goroutine per Locker renews all grants in batches (renew.go); every grant has a timer of its own for its deadline,
+// so a store that does not answer cannot hide the end of a lease. Callers of one process that want the same key stand
+// in a local line (line.go); only the first asks the store.
+package runtime

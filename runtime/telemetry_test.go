@@ -1,0 +1,122 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+func TestConfig_MeterProvider(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		reader := metric.NewManualReader()
+		locks := newLocker(t, store, lockrt.Config{MeterProvider: metric.NewMeterProvider(metric.WithReader(reader))})
+		o := lockrt.Options{TTL: ttl, NoRenew: true}
+
+		released := mustAcquire(t, locks, t.Context(), "a", o)
+		time.Sleep(time.Second)
+		if err := released.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lost := mustAcquire(t, locks, t.Context(), "b", o)
+		<-lost.Done()
+		mustAcquire(t, locks, t.Context(), "c", lockrt.Options{TTL: ttl}) // stays held
+		if _, err := locks.TryAcquire(t.Context(), "c", o); !errors.Is(err, lockrt.ErrBusy) {
+			t.Fatal(err)
+		}
+		store.set(func(s *faultStore) {
+			s.renew = func(_ context.Context, r []lockrt.Renewal, _ lockrt.Session) []error {
+				return failAll(r, errors.New("reset"))
+			}
+			s.acquire = func(context.Context, lockrt.Request, lockrt.Session) (lockrt.Grant, error) {
+				return lockrt.Grant{}, errors.New("refused")
+			}
+		})
+		_, _ = locks.Acquire(t.Context(), "d", o)
+		time.Sleep(ttl / 2)
+
+		got := collect(t, reader)
+		for name, want := range map[string]float64{
+			"lockgen.lock.acquisitions acquired": 3,
+			"lockgen.lock.acquisitions busy":     1,
+			"lockgen.lock.acquisitions error":    1,
+			"lockgen.lock.lost":                  1,
+			"lockgen.lock.held":                  1,
+			"lockgen.lock.waiting":               0,
+			"lockgen.lock.hold sum":              (time.Second + ttl - ttlMargin).Seconds(),
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %v, want %v", name, got[name], want)
+			}
+		}
+		if got["lockgen.lock.renew.errors"] == 0 {
+			t.Error("the failed renewals are not counted")
+		}
+	})
+}
+
+// collect returns the metrics as "name outcome" or "name sum".
+func collect(t *testing.T, reader *metric.ManualReader) map[string]float64 {
+	t.Helper()
+	var data metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &data); err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]float64)
+	for _, scope := range data.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			switch points := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range points.DataPoints {
+					name := m.Name
+					if outcome, ok := p.Attributes.Value("lock.outcome"); ok {
+						name += " " + outcome.AsString()
+					}
+					got[name] += float64(p.Value)
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range points.DataPoints {
+					got[m.Name+" sum"] += p.Sum
+				}
+			default:
+				t.Errorf("metric %s is a %s", m.Name, fmt.Sprintf("%T", points))
+			}
+		}
+	}
+	return got
+}
+
+func TestConfig_TracerProvider(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		spans := tracetest.NewSpanRecorder()
+		locks := newLocker(t, store, lockrt.Config{TracerProvider: trace.NewTracerProvider(trace.WithSpanProcessor(spans))})
+		lease := mustAcquire(t, locks, t.Context(), "order:42", lockrt.Options{TTL: ttl})
+		_, _ = locks.TryAcquire(t.Context(), "order:42", lockrt.Options{TTL: ttl})
+		ended := spans.Ended()
+		if len(ended) != 2 {
+			t.Fatalf("%d spans, want 2", len(ended))
+		}
+		for i, want := range []map[string]string{
+			{"lock.key": "order:42", "lock.outcome": "acquired", "lock.fence": lease.Fence().String()},
+			{"lock.key": "order:42", "lock.outcome": "busy"},
+		} {
+			got := make(map[string]string)
+			for _, a := range ended[i].Attributes() {
+				got[string(a.Key)] = a.Value.Emit()
+			}
+			for name, value := range want {
+				if got[name] != value {
+					t.Errorf("span %d has %s=%q, want %q", i, name, got[name], value)
+				}
+			}
+		}
+	})
+}
