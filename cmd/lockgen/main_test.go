@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,6 +46,7 @@ func params(t *testing.T, dir string) testscript.Params {
 		UpdateScripts: *update,
 		Setup:         setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":           exits,
 			"nothing-written": nothingWritten,
 			"snapshot":        snapshot,
 			"untouched":       untouched,
@@ -84,6 +87,27 @@ func setup(env *testscript.Env) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(env.WorkDir, "go.sum"), sums, 0o644)
+}
+
+// exits runs a command and fails unless it ends with the given exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exits code command [args]")
+	}
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if strings.Contains(ts.ReadFile("stderr"), "goroutine ") { // a crash ends with 2 as well
+		ts.Fatalf("crashed")
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
 }
 
 // outputs lists the generated files below the script's folder.

@@ -68,12 +68,12 @@ func Generate(ctx context.Context, cfg Config) (*Result, error) {
 	if err := g.bindAll(ctx); err != nil {
 		return nil, err
 	}
-	outputs := g.outputs()
-	g.foreign(outputs, folders)
+	groups := g.byOutput()
+	g.foreign(groups, folders)
 	if len(g.problems) > 0 {
 		return &Result{Problems: tidy(g.problems, cfg.Dir)}, nil
 	}
-	files, err := g.render(outputs, folders)
+	files, err := g.render(g.plan(groups), folders)
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +81,12 @@ func Generate(ctx context.Context, cfg Config) (*Result, error) {
 }
 
 // foreign reports files that have the name of an output and were written by somebody else: they are not ours to replace.
-func (g *generator) foreign(outputs []*output, folders []*folder) {
-	for _, out := range outputs {
+func (g *generator) foreign(groups map[string][]*unit, folders []*folder) {
+	for path := range groups {
 		for _, f := range folders {
-			name := filepath.Base(out.path)
-			if f.dir == filepath.Dir(out.path) && f.outputs[name] == nil && slices.Contains(f.goFiles, name) {
-				g.problems = append(g.problems, Problem{File: out.path, Line: 1, Column: 1, Kind: "foreign",
+			name := filepath.Base(path)
+			if f.dir == filepath.Dir(path) && f.outputs[name] == nil && slices.Contains(f.goFiles, name) {
+				g.problems = append(g.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
 					Message: "this file was not written by lockgen, which would write its own here: rename it"})
 			}
 		}

@@ -50,8 +50,8 @@ func (g *generator) notListed(a *annotated, roots []*packages.Package) {
 		"the package of this file cannot be loaded: %s", strings.ReplaceAll(reason, "\n", " ")))
 }
 
-// outputs groups the units by the file that their wrappers go to.
-func (g *generator) outputs() []*output {
+// byOutput groups the units by the file that their wrappers go to.
+func (g *generator) byOutput() map[string][]*unit {
 	internalTests := map[string]bool{} // folders whose own package has directives in test files
 	for _, u := range g.units {
 		if u.set.test && !u.set.external {
@@ -63,8 +63,13 @@ func (g *generator) outputs() []*output {
 		path := filepath.Join(g.dir(u), u.set.outputName(!internalTests[g.dir(u)]))
 		byPath[path] = append(byPath[path], u)
 	}
+	return byPath
+}
+
+// plan chooses the names of all files. There may be no problems: it takes for granted that everything is known.
+func (g *generator) plan(groups map[string][]*unit) []*output {
 	var all []*output
-	for path, units := range byPath {
+	for path, units := range groups {
 		slices.SortFunc(units, func(a, b *unit) int {
 			x, y := g.position(a), g.position(b)
 			return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
