@@ -61,12 +61,17 @@ func (b *binder) value(hole *Placeholder) *Value {
 	v := &Value{From: from, Param: index}
 	t := b.types[p]
 	for i, id := range hole.Path[1:] {
-		if t == nil || b.Pkg == nil {
+		if unknown(t) || b.Pkg == nil {
 			b.f.NeedsTypes = true
 			return nil
 		}
 		steps, next, obj := b.selectField(t, id.Name)
-		if next == nil {
+		switch {
+		case next != nil:
+		case b.mayPromote(t):
+			b.f.NeedsTypes = true
+			return nil
+		default:
 			b.noField(hole, i+1, t, obj)
 			return nil
 		}
@@ -78,7 +83,7 @@ func (b *binder) value(hole *Placeholder) *Value {
 
 // classified finds out how a value of type t becomes text.
 func (b *binder) classified(v *Value, hole *Placeholder, t types.Type, p *Param) *Value {
-	if t == nil || types.Unalias(t) == types.Typ[types.Invalid] {
+	if unknown(t) {
 		b.f.NeedsTypes = true
 		return nil
 	}

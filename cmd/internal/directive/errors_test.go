@@ -34,6 +34,7 @@ var parseErrors = []struct {
 	{`//lock:key=a‹"b"›,ttl=30s`, []want{{"quote", "quote the whole value"}}, ""},
 	{`//lock:key=‹"a\q"›,ttl=30s`, []want{{"quote", `no Go string: "\\q"`}}, ""},
 	{"//lock:‹tll›=30s,key=a", []want{{"option-unknown", `no option "tll"; did you mean "ttl"?`}}, "//lock:ttl=30s,key=a"},
+	{"//lock:‹kye›=a,ttl=30s", []want{{"option-unknown", `did you mean "key"`}}, "//lock:key=a,ttl=30s"},
 	{"//lock:‹Key›=a,ttl=30s", []want{{"option-unknown", `did you mean "key"`}}, "//lock:key=a,ttl=30s"},
 	{"//lock:key=a,ttl=30s,‹re-entrant›", []want{{"option-unknown", `did you mean "reentrant"`}}, "//lock:key=a,ttl=30s,reentrant"},
 	{"//lock:key=a,ttl=30s,‹color›=red", []want{{"option-unknown", `no option "color" (the options are key, ttl`}}, ""},

@@ -60,7 +60,6 @@ type finder struct {
 // group reads one comment: a run of lines.
 func (f *finder) group(group *ast.CommentGroup) {
 	fn, inDoc := f.owner(group).(*ast.FuncDecl)
-	inDoc = inDoc && fn.Doc == group
 	var lines []Line
 	alike := false
 	for _, c := range group.List {

@@ -81,6 +81,13 @@ func (t T) Save(fence uint64) {
 	_ = "//lock:key=a"
 }
 
+/*
+Load is documented in a block, with an example:
+
+ lock:key=a,ttl=30s
+*/
+func (t T) Load() {}
+
 type store interface {
 	//lock:fenced
 	Put(fence uint64)

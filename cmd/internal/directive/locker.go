@@ -21,7 +21,7 @@ func (b *binder) locker() {
 	}
 	var found []int
 	for i, p := range b.f.Params {
-		if !p.Variadic && isLocker(b.types[p]) {
+		if isLocker(b.types[p]) {
 			found = append(found, i)
 		}
 	}
@@ -82,140 +82,15 @@ func (b *binder) lockerFields(t types.Type, path []string, seen map[types.Type]b
 	}
 	seen[t] = true
 	for field := range s.Fields() {
-		if !field.Exported() && field.Pkg() != b.Pkg {
+		if !b.canName(field) {
 			continue
 		}
 		here := append(path[:len(path):len(path)], field.Name())
 		if isLocker(field.Type()) {
 			*found = append(*found, here)
 		} else if field.Embedded() {
+			b.f.NeedsTypes = b.f.NeedsTypes || unknown(field.Type())
 			b.lockerFields(field.Type(), here, seen, found)
 		}
 	}
-}
-
-// writtenLocker resolves the path of locker=. Receiver and parameters hide what the package declares, as in the body.
-func (b *binder) writtenLocker(path []string) {
-	arg := b.d.Locker.Arg
-	from, index, p := b.root(path[0])
-	if p != nil {
-		b.f.Locker = Locker{From: from, Param: index, Fields: path[1:]}
-		if p.Role == RoleFence || p.Role == RoleLease {
-			b.at(arg, "locker", "locker=%s starts at %s, which exists only once the lock is held: name a field of the receiver or a package variable", b.d.Locker.Value, path[0])
-			return
-		}
-		b.selectLocker(b.types[p], path[1:])
-		return
-	}
-	b.f.Locker = Locker{From: FromPackage, Var: path[0], Fields: path[1:]}
-	if imported, pkg := b.imported(path[0]); imported != "" && len(path) > 1 && b.packageVar(path[0]) == nil {
-		b.f.Locker = Locker{From: FromPackage, Pkg: pkg, Var: path[1], Fields: path[2:]}
-		b.importedLocker(pkg, path)
-		return
-	}
-	if b.Pkg == nil {
-		b.f.NeedsTypes = true
-		return
-	}
-	obj := b.packageVar(path[0])
-	if v, ok := obj.(*types.Var); ok {
-		b.selectLocker(v.Type(), path[1:])
-		return
-	}
-	if obj != nil {
-		b.at(arg, "locker", "locker=%s names a %s: name a field of the receiver or a package variable of type %s", b.d.Locker.Value, kindOf(obj), lockerType)
-		return
-	}
-	b.unknownLocker(path)
-}
-
-func (b *binder) packageVar(name string) types.Object {
-	if b.Pkg == nil {
-		return nil
-	}
-	if obj := b.Pkg.Scope().Lookup(name); obj != nil {
-		return obj
-	}
-	return b.dotObject(name)
-}
-
-func (b *binder) importedLocker(pkg *types.Package, path []string) {
-	if pkg == nil {
-		b.f.NeedsTypes = true
-		return
-	}
-	if v, ok := pkg.Scope().Lookup(path[1]).(*types.Var); ok && v.Exported() {
-		b.selectLocker(v.Type(), path[2:])
-		return
-	}
-	b.at(b.d.Locker.Arg, "locker", "locker=%s: package %s has no exported variable %s", b.d.Locker.Value, pkg.Path(), path[1])
-}
-
-// unknownLocker reports a path that starts nowhere, with what it may have meant: the receiver's field without the
-// receiver, or a name that is nearly right.
-func (b *binder) unknownLocker(path []string) {
-	guess := ""
-	if named := b.receiverNamed(); named != nil && b.f.Recv.Name != "" {
-		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, b.Pkg, path[0]); obj != nil {
-			guess = b.f.Recv.Name + "." + b.d.Locker.Value
-		}
-	}
-	if guess == "" {
-		if root := nearest(path[0], append(b.roots(), b.Pkg.Scope().Names()...)); root != "" {
-			guess = strings.Join(append([]string{root}, path[1:]...), ".")
-		}
-	}
-	p := b.at(b.d.Locker.Arg, "locker", "locker=%s: there is no receiver, parameter or package variable %s%s", b.d.Locker.Value, path[0], didYouMean(guess))
-	if guess != "" {
-		p.write(guess)
-	}
-}
-
-// selectLocker follows the fields from a value of type t, writes embedded ones out, and wants a locker at the end.
-func (b *binder) selectLocker(t types.Type, fields []string) {
-	if t == nil || b.Pkg == nil && len(fields) > 0 {
-		b.f.NeedsTypes = true
-		return
-	}
-	var path []string
-	for _, name := range fields {
-		steps, next, _ := b.selectField(t, name)
-		if next == nil {
-			guess := nearest(name, b.fieldNames(t))
-			p := b.at(b.d.Locker.Arg, "locker", "locker=%s: %s has no field %s%s", b.d.Locker.Value, typeString(b.Pkg, t), name, didYouMean(guess))
-			if guess != "" {
-				p.write(replaceLast(b.d.Locker.Value, name, guess))
-			}
-			return
-		}
-		for _, s := range steps {
-			path = append(path, s.Name)
-		}
-		t = next
-	}
-	b.f.Locker.Fields = path
-	if types.Unalias(t) == types.Typ[types.Invalid] {
-		b.f.NeedsTypes = true
-		return
-	}
-	if !isLocker(t) {
-		b.at(b.d.Locker.Arg, "locker", "locker=%s has type %s: it must be a %s", b.d.Locker.Value, typeString(b.Pkg, t), lockerType)
-	}
-}
-
-// replaceLast puts another name in place of the last element of that name in a dotted path.
-func replaceLast(path, name, by string) string {
-	names := strings.Split(path, ".")
-	for i := len(names) - 1; i >= 0; i-- {
-		if names[i] == name {
-			names[i] = by
-			break
-		}
-	}
-	return strings.Join(names, ".")
-}
-
-// typeString is a type as it is written in a package.
-func typeString(pkg *types.Package, t types.Type) string {
-	return types.TypeString(t, types.RelativeTo(pkg))
 }

@@ -25,6 +25,31 @@ func (b *binder) selectField(t types.Type, name string) (steps []Step, field typ
 	return steps, t, obj
 }
 
+// canName reports whether this package can select the field. Packages are compared by path: a generator may have checked
+// the same one twice.
+func (b *binder) canName(f *types.Var) bool {
+	return f.Exported() || b.Pkg != nil && f.Pkg().Path() == b.Pkg.Path()
+}
+
+// unknown reports whether a type, or what it points to, is not there: not checked, or not generated yet.
+func unknown(t types.Type) bool {
+	if t == nil {
+		return true
+	}
+	elem, _ := deref(t)
+	return types.Unalias(elem) == types.Typ[types.Invalid]
+}
+
+// mayPromote reports whether a struct embeds a type that is not there, so that a field not found proves nothing.
+func (b *binder) mayPromote(t types.Type) bool {
+	for _, f := range b.fields(t) {
+		if f.Embedded() && unknown(f.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
 // fieldNames is the fields that this package can select from a value of type t, those of embedded structs included as
 // far as one level: deeper ones are too far away for a slip of the pen.
 func (b *binder) fieldNames(t types.Type) []string {
@@ -50,7 +75,7 @@ func (b *binder) fields(t types.Type) []*types.Var {
 	}
 	var fields []*types.Var
 	for f := range s.Fields() {
-		if f.Exported() || f.Pkg() == b.Pkg {
+		if b.canName(f) {
 			fields = append(fields, f)
 		}
 	}

@@ -3,7 +3,6 @@ package directive
 import (
 	"go/ast"
 	"go/types"
-	"slices"
 )
 
 // signature reads the receiver, the parameters with their roles and the results.
@@ -43,7 +42,7 @@ func (b *binder) signature() {
 
 // know records a type from the type checker. Invalid ones stay unknown: the type may not be generated yet.
 func (b *binder) know(p *Param, t types.Type) {
-	if types.Unalias(t) == types.Typ[types.Invalid] {
+	if unknown(t) {
 		return
 	}
 	p.Type, b.types[p] = t, t
@@ -95,99 +94,6 @@ func baseName(expr ast.Expr) string {
 	}
 }
 
-// roles says what the wrapper does with each parameter. The i-th fence and the i-th lease belong to the i-th key.
-func (b *binder) roles() {
-	fences, leases := 0, 0
-	for i, p := range b.f.Params {
-		t := b.types[p]
-		switch {
-		case p.Variadic:
-			continue
-		case t == nil:
-			b.f.NeedsTypes = b.f.NeedsTypes || b.maybeSpecial(p)
-		case isNamed(t, "context", "Context"):
-			if i > 0 {
-				b.whole("context", "%s takes its context.Context as parameter %d, and the lease's context takes the place of the first: move it to the front", b.fn(), i+1)
-				continue
-			}
-			p.Role = RoleContext
-		case isNamed(t, RuntimePath, "Fence"):
-			p.Role, p.Key = RoleFence, fences
-			fences++
-		case isPointerTo(t, RuntimePath, "Lease"):
-			p.Role, p.Key = RoleLease, leases
-			leases++
-		case isNamed(t, RuntimePath, "Lease"):
-			b.whole("lease", "%s takes a lockrt.Lease by value, and a copy of a lease is none: write *lockrt.Lease", b.fn())
-		case isPointerTo(t, RuntimePath, "Fence"):
-			b.whole("lease", "%s takes a pointer to a lockrt.Fence, which is a number: write lockrt.Fence", b.fn())
-		}
-	}
-	b.count("lockrt.Fence", fences)
-	b.count("*lockrt.Lease", leases)
-}
-
-func (b *binder) count(what string, n int) {
-	if keys := max(len(b.d.Keys), 1); n > keys {
-		b.whole("lease", "%s takes %d parameters of type %s for %d key%s, and each belongs to one key: delete a parameter, or add a key", b.fn(), n, what, keys, plural(keys))
-	}
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
-}
-
-// maybeSpecial reports whether a parameter of unknown type could have a role: a name of this package could be an alias
-// of a context, a fence or a lease. An alias in another package would go unnoticed; asking for types wherever a
-// parameter has a qualified type would make them necessary nearly everywhere.
-func (b *binder) maybeSpecial(p *Param) bool {
-	expr := ast.Unparen(p.Expr)
-	if star, ok := expr.(*ast.StarExpr); ok {
-		expr = ast.Unparen(star.X)
-	}
-	id, ok := expr.(*ast.Ident)
-	return ok && !b.isTypeParam(id.Name)
-}
-
-// isTypeParam reports whether a name is a type parameter of the function or of its receiver.
-func (b *binder) isTypeParam(name string) bool {
-	if b.Decl.Type.TypeParams != nil {
-		for _, field := range b.Decl.Type.TypeParams.List {
-			for _, id := range field.Names {
-				if id.Name == name {
-					return true
-				}
-			}
-		}
-	}
-	if b.Decl.Recv == nil || len(b.Decl.Recv.List) == 0 {
-		return false
-	}
-	return slices.Contains(receiverTypeParams(b.Decl.Recv.List[0].Type), name)
-}
-
-func receiverTypeParams(expr ast.Expr) []string {
-	var args []ast.Expr
-	switch e := ast.Unparen(expr).(type) {
-	case *ast.StarExpr:
-		return receiverTypeParams(e.X)
-	case *ast.IndexExpr:
-		args = []ast.Expr{e.Index}
-	case *ast.IndexListExpr:
-		args = e.Indices
-	}
-	var names []string
-	for _, arg := range args {
-		if id, ok := arg.(*ast.Ident); ok {
-			names = append(names, id.Name)
-		}
-	}
-	return names
-}
-
 // addsError reports whether the body's last result is something else than an error.
 func (b *binder) addsError() bool {
 	results := b.Decl.Type.Results
@@ -196,9 +102,7 @@ func (b *binder) addsError() bool {
 	}
 	if b.sig != nil && b.sig.Results().Len() > 0 {
 		last := b.sig.Results().At(b.sig.Results().Len() - 1).Type()
-		if types.Unalias(last) != types.Typ[types.Invalid] {
-			return !types.Identical(last, types.Universe.Lookup("error").Type())
-		}
+		return !types.Identical(last, types.Universe.Lookup("error").Type())
 	}
 	id, ok := ast.Unparen(results.List[len(results.List)-1].Type).(*ast.Ident)
 	return !ok || id.Name != "error"

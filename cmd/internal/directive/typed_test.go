@@ -119,6 +119,9 @@ type (
 	PtrTxt struct{ x int }
 	Texter interface{ MarshalText() ([]byte, error) }
 	Ctx    = context.Context
+	Inner  interface{ ~string }
+	Keyish interface{ comparable; Inner }
+	Mixed  interface{ Inner | ~bool }
 	Stamp  struct{ time.Time }
 )
 

@@ -94,9 +94,14 @@ var valueTests = []struct {
 	{"f[K ~string](k *K)", "{k}", "0 string deref", false},
 	{"f[K interface{ comparable; ~string | ID }](k K)", "{k}", "0 basic", false},
 	{"f[K interface{ ~string | ~int; ~string }](k K)", "{k}", "0 string", false},
+	{"f[K Keyish](k K)", "{k}", "0 string", false},
+	{"f[K Mixed](k K)", "{k}", "0 basic", false},
+	{"f[K Mixed](k K)", "x:{k?|hash}", "0 basic", false},
 	{"f[K Texter](k K)", "{k}", "0 text", false},
 	{"f[K interface{ String() string }](k K)", "{k|string}", "0 stringer", false},
 	{"f[S ~[]E, E any](s S)", "{len(s)}", "0 len", false},
+	{"f[string ~int64](a string)", "{a}", "0 int", false},
+	{"(g *Gen[string]) f(a int)", "{a}", "0 int", false},
 	{"(g *Gen[K]) f(a string)", "{a}", "0 string", false},
 }
 
