@@ -138,13 +138,14 @@ func makerOf(v ssa.Value) string {
 			return name
 		}
 	case *ssa.UnOp:
-		if a, ok := cellOf(v.X).(*ssa.Alloc); ok {
-			if stored, ok := onlyStore(a); ok {
+		switch addr := cellOf(v.X).(type) {
+		case *ssa.Alloc:
+			if stored, ok := onlyStore(addr); ok {
 				return makerOf(stored)
 			}
+		case *ssa.FieldAddr: // a method of an embedded field
+			return makerOf(addr.X)
 		}
-	case *ssa.FieldAddr:
-		return makerOf(v.X)
 	}
 	return ""
 }

@@ -68,44 +68,48 @@ func attentionToResult(call *ssa.Call, index int) attention {
 }
 
 // attentionToBoolCmd looks at what is asked of go-redis's BoolCmd. Err is nil when the key exists, so asking for it
-// alone is asking nothing.
-func attentionToBoolCmd(call *ssa.Call) attention {
+// alone is asking nothing. Err is a method of an embedded field, hence the second look at what takes a field's address.
+func attentionToBoolCmd(cmd ssa.Value) attention {
 	seen := inattentive
-	for _, instr := range *call.Referrers() {
-		use, ok := instr.(ssa.CallInstruction)
-		if !ok {
-			if _, debug := instr.(*ssa.DebugRef); debug {
-				continue
-			}
+	for _, instr := range *cmd.Referrers() {
+		at := attentive
+		switch instr := instr.(type) {
+		case *ssa.DebugRef:
+			at = inattentive
+		case *ssa.FieldAddr:
+			at = attentionToBoolCmd(instr)
+		case ssa.CallInstruction:
+			at = attentionOfMethod(instr, cmd)
+		}
+		if at == attentive {
 			return attentive
 		}
-		m, ok := methodOf(use.Common())
-		if !ok || m.recv != call {
-			return attentive
-		}
-		switch m.obj.Name() {
-		case "Err":
-			seen = onlyError
-		case "Result":
-			v := use.Value()
-			if v == nil {
-				continue
-			}
-			switch attentionToResult(v, 0) {
-			case attentive:
-				return attentive
-			case onlyError:
-				seen = onlyError
-			}
-		case "Val":
-			if v := use.Value(); v != nil && !unused(v) {
-				return attentive
-			}
-		default:
-			return attentive
-		}
+		seen = min(seen, at)
 	}
 	return seen
+}
+
+// attentionOfMethod looks at one method call on a BoolCmd.
+func attentionOfMethod(call ssa.CallInstruction, cmd ssa.Value) attention {
+	m, ok := methodOf(call.Common())
+	if !ok || m.recv != cmd {
+		return attentive
+	}
+	result := call.Value() // nil for go and defer
+	switch m.obj.Name() {
+	case "Err":
+		return onlyError
+	case "Result":
+		if result == nil {
+			return inattentive
+		}
+		return attentionToResult(result, 0)
+	case "Val":
+		if result == nil || unused(result) {
+			return inattentive
+		}
+	}
+	return attentive
 }
 
 // unused reports whether nothing refers to a value.

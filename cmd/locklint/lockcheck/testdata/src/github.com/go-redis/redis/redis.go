@@ -4,27 +4,24 @@ package redis
 import "time"
 
 type (
-	Cmd       struct{}
-	BoolCmd   struct{}
-	IntCmd    struct{}
-	StringCmd struct{}
-	StatusCmd struct{}
+	baseCmd   struct{ err error }
+	Cmd       struct{ baseCmd }
+	BoolCmd   struct{ baseCmd }
+	IntCmd    struct{ baseCmd }
+	StringCmd struct{ baseCmd }
+	StatusCmd struct{ baseCmd }
 	Cmder     interface{ Err() error }
 )
 
-func (*Cmd) Err() error                    { return nil }
+func (*baseCmd) Err() error                { return nil }
 func (*Cmd) Result() (interface{}, error)  { return nil, nil }
 func (*Cmd) Int64() (int64, error)         { return 0, nil }
-func (*BoolCmd) Err() error                { return nil }
 func (*BoolCmd) Val() bool                 { return false }
 func (*BoolCmd) Result() (bool, error)     { return false, nil }
-func (*IntCmd) Err() error                 { return nil }
 func (*IntCmd) Val() int64                 { return 0 }
 func (*IntCmd) Result() (int64, error)     { return 0, nil }
-func (*StringCmd) Err() error              { return nil }
 func (*StringCmd) Val() string             { return "" }
 func (*StringCmd) Result() (string, error) { return "", nil }
-func (*StatusCmd) Err() error              { return nil }
 func (*StatusCmd) Result() (string, error) { return "", nil }
 
 type SetArgs struct {
