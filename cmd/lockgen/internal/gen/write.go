@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -97,9 +96,11 @@ func target(path string) (string, fs.FileMode, error) {
 // newFileMode is that of the sources beside it, as far as reading and writing goes: who may read them may read what is
 // generated from them.
 func newFileMode(dir string) fs.FileMode {
-	sources, _ := filepath.Glob(filepath.Join(dir, "*.go"))
-	slices.Sort(sources)
+	sources, _ := filepath.Glob(filepath.Join(dir, "*.go")) // sorted
 	for _, path := range sources {
+		if outputPattern.MatchString(filepath.Base(path)) {
+			continue
+		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return info.Mode().Perm()&^0o111 | 0o200
 		}
