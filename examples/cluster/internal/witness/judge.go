@@ -24,7 +24,8 @@ type Verdict struct {
 	// cannot count: runs that overlap, fences that fall, runs without a tick.
 	Problems []string
 
-	// Open counts due ticks that are still to run: never started, or lost.
+	// Open counts due ticks that are still to run: nobody started them, or they
+	// were lost and nobody has run them again.
 	Open int
 }
 
@@ -116,7 +117,7 @@ func (v *Verdict) job(job Job, w Window, deaths map[string]time.Time, runs []run
 	}
 	v.Ticks += len(ticks)
 	for _, tick := range ticks {
-		v.tick(job, tick, byTick[tick.UnixNano()])
+		v.tick(job, tick, byTick[tick.UnixNano()], deaths)
 	}
 	for _, again := range byTick {
 		v.repeats(again, deaths)
@@ -126,13 +127,14 @@ func (v *Verdict) job(job Job, w Window, deaths map[string]time.Time, runs []run
 }
 
 // tick judges one due tick.
-func (v *Verdict) tick(job Job, tick time.Time, runs []run) {
+func (v *Verdict) tick(job Job, tick time.Time, runs []run, deaths map[string]time.Time) {
 	v.Runs += len(runs)
 	if len(runs) == 0 {
 		v.Missed++
 		v.problem("missed: %s %s", job.Name, tick.UTC().Format(time.TimeOnly))
 	}
-	if !slices.ContainsFunc(runs, func(r run) bool { return r.end != nil }) {
+	lost := func(r run) bool { _, dead := deaths[r.start.Node]; return dead && r.end == nil }
+	if !slices.ContainsFunc(runs, func(r run) bool { return !lost(r) }) {
 		v.Open++
 	}
 }

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/redis/go-redis/v9/logging"
+)
+
+// Exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	logging.Disable() // the Redis client's own: what fails is in the errors it returns
+	if len(os.Args) > 1 && os.Args[1] == childArgument {
+		os.Exit(childMain(os.Stdin, os.Stdout, os.Stderr))
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(os.Args[1:], signals, os.Stdout, os.Stderr))
+}
+
+// run is the command; the first signal drains, the second ends the waiting.
+func run(args []string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
+	o, err := parseFlags(args, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	var ok bool
+	if err == nil {
+		ok, err = runCluster(o, signals, stdout, stderr)
+	}
+	switch {
+	case errors.Is(err, errFlags):
+		fmt.Fprintln(stderr, "cluster:", err)
+		return exitUsage
+	case err != nil:
+		fmt.Fprintln(stderr, "cluster:", err)
+		return exitFailed
+	case !ok:
+		return exitFailed
+	}
+	return exitOK
+}
+
+// runCluster starts the nodes and the web page, observes, and stops them. It
+// reports whether the witness found nothing wrong.
+func runCluster(o options, signals <-chan os.Signal, stdout, stderr io.Writer) (ok bool, err error) {
+	b := &board{out: stdout}
+	ln, err := listenPage(o.addr)
+	if err != nil {
+		return false, err
+	}
+	c, err := start(o, b, stderr)
+	if err != nil {
+		return false, errors.Join(err, ln.Close())
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	b.setJobs(c.specs())
+	page := servePage(ln, b)
+	defer page.close()
+	b.printf("%d nodes run %d jobs on %s; web page: %s; stop with Ctrl-C", o.nodes, len(c.specs()), o.storeName(), page.url())
+
+	stop := newStopper(signals)
+	defer stop.close()
+	return (&observer{options: o, cluster: c, board: b, stop: stop}).observe()
+}
+
+func start(o options, b *board, stderr io.Writer) (cluster, error) {
+	if o.inMemory() {
+		logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		return startMemory(o, b, logger)
+	}
+	return startRedis(context.Background(), o, b, stderr)
+}
