@@ -33,7 +33,6 @@ func Register(scheme string, open OpenFunc) {
 var driverImports = map[string]string{
 	"memory": "github.com/lockgen/lockgen/runtime/memstore",
 	"redis":  "github.com/lockgen/lockgen/runtime/redisstore",
-	"rediss": "github.com/lockgen/lockgen/runtime/redisstore",
 }
 
 // Open returns a Locker on the store that url names, for example "redis://127.0.0.1:6379/0" or "memory:". The store's
@@ -57,7 +56,8 @@ func Open(ctx context.Context, url string, cfg Config) (*Locker, error) {
 	}
 	driversMu.Unlock()
 	if open == nil {
-		if path := driverImports[scheme]; path != "" {
+		kind, _, _ := strings.Cut(strings.Replace(scheme, "rediss", "redis", 1), "+")
+		if path := driverImports[kind]; path != "" {
 			return nil, fmt.Errorf("%w: no store is registered for %s: URLs; add import _ %q", ErrOptions, scheme, path)
 		}
 		slices.Sort(known)

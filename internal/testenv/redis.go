@@ -37,6 +37,8 @@ type RedisConfig struct {
 
 	// Args are appended to the command line, for example "--maxmemory", "10mb".
 	Args []string
+
+	sentinelFile string // makes it a sentinel with this configuration
 }
 
 // RedisServer is a running redis-server that belongs to its creator.
@@ -164,6 +166,9 @@ func (s *RedisServer) URL() string {
 func (s *RedisServer) logFile() string { return filepath.Join(s.dir, "server.log") }
 
 func (s *RedisServer) args() []string {
+	if s.cfg.sentinelFile != "" {
+		return []string{s.cfg.sentinelFile, "--sentinel", "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir}
+	}
 	args := []string{
 		"--bind", "127.0.0.1",
 		"--port", strconv.Itoa(s.port),

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,29 +16,182 @@ import (
 )
 
 // openTimeout bounds the first contact of lockrt.Open.
-const openTimeout = 4 * time.Second
+const openTimeout = 3 * time.Second
 
 func init() {
-	lockrt.Register("redis", openURL)
-	lockrt.Register("rediss", openURL)
+	for scheme, kind := range map[string]struct {
+		form string
+		open func(place) (redis.UniversalClient, error)
+	}{
+		"redis":          {"[user:password@]host:port/db", openSingle},
+		"redis+sentinel": {"[user:password@]host:port,host:port,…/master/db", openSentinel},
+		"redis+cluster":  {"[user:password@]host:port,host:port,…", openCluster},
+	} {
+		for _, scheme := range []string{scheme, strings.Replace(scheme, "redis", "rediss", 1)} {
+			lockrt.Register(scheme, func(ctx context.Context, text string) (lockrt.Store, error) {
+				p, client, err := parse(text, kind.open)
+				if err != nil {
+					return nil, fmt.Errorf("redis URL: %w; the form is %s://%s", err, scheme, kind.form)
+				}
+				return connect(ctx, p, client)
+			})
+		}
+	}
 }
 
-// openURL connects to one server, redis://[user:password@]host[:port][/db][?option=…] with the options of
-// redis.ParseURL; rediss is the same over TLS.
-func openURL(ctx context.Context, text string) (lockrt.Store, error) {
-	opts, err := redis.ParseURL(text)
+func parse(text string, open func(place) (redis.UniversalClient, error)) (place, redis.UniversalClient, error) {
+	p, err := parsePlace(text)
 	if err != nil {
-		return nil, fmt.Errorf("redis URL: %w; write redis://[user:password@]host:port/db", scrub(err))
+		return p, nil, err
 	}
-	opts.ContextTimeoutEnabled = true
-	client := redis.NewClient(opts)
+	client, err := open(p)
+	return p, client, scrub(err)
+}
+
+// connect asks for one sign of life.
+func connect(ctx context.Context, p place, client redis.UniversalClient) (lockrt.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if err := client.Ping(ctx).Err(); err != nil {
+	err := dialAny(ctx, p.hosts)
+	if err == nil {
+		err = client.Ping(ctx).Err()
+	}
+	if err != nil {
 		_ = client.Close()
-		return nil, fmt.Errorf("reach redis at %s, database %d: %w; is the server running, and are address and password right?", opts.Addr, opts.DB, err)
+		return nil, fmt.Errorf("reach redis at %s: %w; is it running, and are address and password right?", p, err)
 	}
 	return &Store{client: client, owned: true}, nil
+}
+
+// dialAny finds out whether any host takes connections. The client would too, but in several rounds that hide the cause
+// and log it to standard error.
+func dialAny(ctx context.Context, hosts []string) error {
+	var errs []error
+	for _, host := range hosts {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), "6379")
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+		if err == nil {
+			return conn.Close()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// place is a parsed URL. net/url does not take several hosts, so they are taken apart here.
+type place struct {
+	tls   bool
+	user  *url.Userinfo
+	hosts []string
+	path  []string // master, db
+	query url.Values
+}
+
+// String is without the password.
+func (p place) String() string {
+	return strings.Join(append([]string{strings.Join(p.hosts, ",")}, p.path...), "/")
+}
+
+func parsePlace(text string) (p place, err error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return p, errors.New("// is missing after the scheme")
+	}
+	p.tls = strings.HasPrefix(scheme, "rediss")
+	rest, query, _ := strings.Cut(rest, "?")
+	if p.query, err = url.ParseQuery(query); err != nil {
+		return p, fmt.Errorf("its options: %w", err)
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	for _, part := range strings.Split(path, "/") {
+		if part != "" {
+			p.path = append(p.path, part)
+		}
+	}
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		u, err := url.Parse("redis://" + authority[:at] + "@host")
+		if err != nil {
+			return p, errors.New("user or password hold characters that must be percent-encoded")
+		}
+		p.user, authority = u.User, authority[at+1:]
+	}
+	if authority == "" {
+		return p, errors.New("the host is missing")
+	}
+	p.hosts = strings.Split(authority, ",")
+	return p, nil
+}
+
+// url returns a URL as go-redis takes it: one host, the others as options.
+func (p place) url(path string) string {
+	u := url.URL{Scheme: "redis", User: p.user, Host: p.hosts[0], Path: path}
+	if p.tls {
+		u.Scheme = "rediss"
+	}
+	query := url.Values{}
+	for name, values := range p.query {
+		query[name] = values
+	}
+	for _, host := range p.hosts[1:] {
+		query.Add("addr", host)
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+func openSingle(p place) (redis.UniversalClient, error) {
+	if len(p.hosts) > 1 {
+		return nil, errors.New("it names several hosts; use redis+sentinel:// or redis+cluster://")
+	}
+	opts, err := redis.ParseURL(p.url("/" + strings.Join(p.path, "/")))
+	if err != nil {
+		return nil, err
+	}
+	opts.ContextTimeoutEnabled = true
+	return redis.NewClient(opts), nil
+}
+
+func openSentinel(p place) (redis.UniversalClient, error) {
+	if len(p.path) == 0 || len(p.path) > 2 {
+		return nil, errors.New("the master's name is missing")
+	}
+	user := p.user // of the servers; go-redis would take it for the sentinels'
+	p.user = nil
+	if sentinelPassword := p.query.Get("sentinel_password"); sentinelPassword != "" {
+		p.user = url.UserPassword(p.query.Get("sentinel_username"), sentinelPassword)
+		p.query.Del("sentinel_password")
+		p.query.Del("sentinel_username")
+	}
+	opts, err := redis.ParseFailoverURL(p.url(""))
+	if err != nil {
+		return nil, err
+	}
+	opts.MasterName = p.path[0]
+	if len(p.path) == 2 {
+		if opts.DB, err = strconv.Atoi(p.path[1]); err != nil {
+			return nil, fmt.Errorf("database number %q is not a number", p.path[1])
+		}
+	}
+	if user != nil {
+		opts.Username = user.Username()
+		opts.Password, _ = user.Password()
+	}
+	opts.ContextTimeoutEnabled = true
+	return redis.NewFailoverClient(opts), nil
+}
+
+func openCluster(p place) (redis.UniversalClient, error) {
+	if len(p.path) > 0 {
+		return nil, errors.New("a cluster has no database numbers")
+	}
+	opts, err := redis.ParseClusterURL(p.url(""))
+	if err != nil {
+		return nil, err
+	}
+	opts.ContextTimeoutEnabled = true
+	return redis.NewClusterClient(opts), nil
 }
 
 // scrub drops what net/url repeats of the text: it may hold a password.

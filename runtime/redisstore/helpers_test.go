@@ -1,0 +1,26 @@
+package redisstore_test
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// eventually waits until cond holds; only a failure takes long.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("did not come to be: %s", what)
+		}
+	}
+}
+
+func splitAddr(t testing.TB, addr string) (host, port string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host, port
+}

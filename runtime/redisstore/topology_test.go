@@ -1,0 +1,140 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/internal/testenv"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/redisstore"
+	"github.com/lockgen/lockgen/runtime/storetest"
+)
+
+func TestStore_conformanceOnCluster(t *testing.T) {
+	cluster := testenv.Cluster(t, 3)
+	storetest.Run(t, func(t *testing.T) lockrt.Store {
+		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
+		t.Cleanup(func() { _ = client.Close() })
+		return redisstore.New(client, redisstore.Config{})
+	})
+}
+
+// TestStore_clusterSlotMigration moves the slot of a key to another node while the key is held and waited for.
+func TestStore_clusterSlotMigration(t *testing.T) {
+	cluster := testenv.Cluster(t, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	open := func() *lockrt.Locker {
+		locks, err := lockrt.Open(ctx, cluster.URL(), lockrt.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = locks.Close(context.Background()) })
+		return locks
+	}
+	a, b := open(), open()
+	lease, err := a.Acquire(ctx, "k", lockrt.Options{TTL: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		next, err := b.Acquire(ctx, "k", lockrt.Options{TTL: 3 * time.Second, Wait: lockrt.Forever})
+		if err == nil && next.Fence() <= lease.Fence() {
+			err = fmt.Errorf("fence %d after %d", next.Fence(), lease.Fence())
+		}
+		got <- errors.Join(err, next.Release(ctx))
+	}()
+	eventually(t, "the waiter is in the queue", func() bool {
+		info, err := a.Holder(ctx, "k")
+		return err == nil && len(info.Waiters) == 1
+	})
+	migrate(t, cluster, "lock:{k}")
+	first := lease.Deadline()
+	eventually(t, "the lease is renewed on the new node", func() bool { return lease.Deadline().After(first) || lease.Err() != nil })
+	if err := lease.Release(ctx); err != nil {
+		t.Errorf("release after the migration: %v", err)
+	}
+	if err := <-got; err != nil {
+		t.Errorf("the waiter after the migration: %v", err)
+	}
+}
+
+// migrate moves the slot of key from the node that has it to the other.
+func migrate(t *testing.T, cluster *testenv.RedisCluster, key string) {
+	t.Helper()
+	ctx := t.Context()
+	from, to := newClient(t, cluster.Nodes[0]), newClient(t, cluster.Nodes[1])
+	target := cluster.Nodes[1]
+	slot := from.ClusterKeySlot(ctx, key).Val()
+	if slot >= 16384/2 {
+		from, to, target = to, from, cluster.Nodes[0]
+	}
+	fromID, _ := from.Do(ctx, "CLUSTER", "MYID").Text()
+	toID, _ := to.Do(ctx, "CLUSTER", "MYID").Text()
+	for _, step := range []*redis.Cmd{
+		to.Do(ctx, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID),
+		from.Do(ctx, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID),
+	} {
+		if err := step.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys, err := from.ClusterGetKeysInSlot(ctx, int(slot), 100).Result()
+	if err != nil || len(keys) != 4 {
+		t.Fatalf("the slot holds %q (error %v), want the lock's four keys", keys, err)
+	}
+	host, port := splitAddr(t, target.Addr())
+	args := []any{"MIGRATE", host, port, "", 0, 5000, "KEYS"}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	if err := from.Do(ctx, args...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []*redis.Client{to, from} {
+		if err := node.Do(ctx, "CLUSTER", "SETSLOT", slot, "NODE", toID).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStore_sentinelFailover kills the master. The replica may not have heard of the last leases; whoever acquires
+// after it must have a higher fence, and a holder that was forgotten must be told.
+func TestStore_sentinelFailover(t *testing.T) {
+	sentinel := testenv.Sentinel(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	locks, err := lockrt.Open(ctx, sentinel.URL(), lockrt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = locks.Close(context.Background()) })
+	kept, err := locks.Acquire(ctx, "kept", lockrt.Options{TTL: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica := newClient(t, sentinel.Replica)
+	eventually(t, "the replica has the lease", func() bool { return replica.Exists(ctx, "lock:{kept}").Val() == 1 })
+	sentinel.Master.Kill()
+	var after *lockrt.Lease
+	eventually(t, "the new master gives a lock", func() bool {
+		after, err = locks.Acquire(ctx, "k", lockrt.Options{TTL: 20 * time.Second})
+		return err == nil
+	})
+	if after.Fence() <= kept.Fence() {
+		t.Errorf("fence %d after the failover, %d before", after.Fence(), kept.Fence())
+	}
+	first := kept.Deadline()
+	eventually(t, "the lease is renewed on the new master", func() bool { return kept.Deadline().After(first) || kept.Err() != nil })
+	for _, lease := range []*lockrt.Lease{kept, after} {
+		if err := lease.Release(ctx); err != nil {
+			t.Errorf("release after the failover: %v", err)
+		}
+	}
+}

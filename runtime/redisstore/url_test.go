@@ -1,0 +1,82 @@
+package redisstore_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/testenv"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	_ "github.com/lockgen/lockgen/runtime/redisstore"
+)
+
+func TestOpen_badURL(t *testing.T) {
+	for url, want := range map[string]string{
+		"redis:127.0.0.1:6379":                             "// is missing",
+		"redis://":                                         "the host is missing",
+		"redis://u:secret@127.0.0.1:6379/nought":           "nought",
+		"redis://u:secret@127.0.0.1:6379/0?no_such=1":      "no_such",
+		"redis://u:secret@127.0.0.1:bad/0":                 "port",
+		"redis://u:sec%ret@127.0.0.1:6379/0":               "percent-encoded",
+		"redis://u:secret@127.0.0.1:1,127.0.0.1:2/0":       "redis+sentinel://",
+		"redis+sentinel://u:secret@127.0.0.1:1":            "master's name",
+		"redis+sentinel://u:secret@127.0.0.1:1/mymaster/x": "not a number",
+		"redis+cluster://u:secret@127.0.0.1:1/0":           "no database numbers",
+	} {
+		_, err := lockrt.Open(t.Context(), url, lockrt.Config{})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "the form is redis") {
+			t.Errorf("Open(%q): %v, want an error with %q and the form", url, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "sec") && strings.Contains(err.Error(), "ret@") {
+			t.Errorf("Open(%q) repeats the password: %v", url, err)
+		}
+	}
+}
+
+func TestOpen_unreachable(t *testing.T) {
+	for _, url := range []string{
+		"redis://u:secret@127.0.0.1:1/0", "redis+sentinel://u:secret@127.0.0.1:1/mymaster", "redis+cluster://u:secret@127.0.0.1:1",
+	} {
+		_, err := lockrt.Open(t.Context(), url, lockrt.Config{})
+		if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1: connect: connection refused") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("Open(%q): %v, want an error that names the address and not the password", url, err)
+		}
+	}
+}
+
+// TestOpen_silent has a server that accepts and never answers.
+func TestOpen_silent(t *testing.T) {
+	server := testenv.Redis(t)
+	server.Pause()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := lockrt.Open(ctx, server.URL(), lockrt.Config{}); err == nil || !strings.Contains(err.Error(), server.Addr()) {
+		t.Errorf("Open of a server that does not answer: %v", err)
+	}
+	if ctx.Err() != nil {
+		t.Error("Open has no bound of its own")
+	}
+	server.Resume()
+}
+
+func TestOpen(t *testing.T) {
+	server := testenv.Redis(t, testenv.RedisConfig{Password: "secret"})
+	locks, err := lockrt.Open(t.Context(), server.URL(), lockrt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := locks.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := lockrt.Open(t.Context(), strings.Replace(server.URL(), "secret", "wrong", 1), lockrt.Config{}); err == nil || strings.Contains(err.Error(), "wrong@") {
+		t.Errorf("Open with a wrong password: %v", err)
+	}
+}
