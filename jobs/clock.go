@@ -12,18 +12,23 @@ import (
 // during which the machine slept is missing from it, which stepped notices.
 type clock struct {
 	local func() time.Time
-	deaf  bool // for tests: do not correct the local clock
+	wall  func() time.Time // without monotonic reading
+	deaf  bool             // for tests: do not correct the local clock
 
-	mu     sync.Mutex // guards what follows
-	store  time.Time  // the store's time at the moment at; zero before the first answer
-	at     time.Time
+	mu     sync.Mutex    // guards what follows
+	store  time.Time     // the store's time at the moment at; zero before the first answer
+	at     time.Time     // by local
 	within time.Duration // how wrong store may be: half the round trip
+	heard  time.Time     // the last answer, by local
+	heardW time.Time     // the same moment, by wall
 }
 
 // driftPart is by how much two clocks may drift apart: 1/driftPart, far more than hardware does.
 const driftPart = 1000
 
-func newClock(local func() time.Time) *clock { return &clock{local: local} }
+func newClock(local func() time.Time) *clock {
+	return &clock{local: local, wall: func() time.Time { return local().Round(0) }}
+}
 
 // now returns the estimate, and before the first answer the local time.
 func (c *clock) now() time.Time {
@@ -44,9 +49,10 @@ func (c *clock) storeAt(local time.Time) time.Time {
 // answer stays, unless it has become too old to be better or the two contradict each other: then the store's clock was
 // set, or another store has taken over.
 func (c *clock) observe(store, sent time.Time) {
-	received := c.local()
+	received, wall := c.local(), c.wall()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.heard, c.heardW = received, wall
 	within := received.Sub(sent) / 2
 	middle := sent.Add(within)
 	known := c.within + middle.Sub(c.at)/driftPart
@@ -60,9 +66,8 @@ func (c *clock) observe(store, sent time.Time) {
 // stepped reports whether, since the last answer, wall and monotonic clock have gone apart: the machine slept, or its
 // clock was set, and the store should be asked again.
 func (c *clock) stepped() bool {
-	now := c.local()
+	now, wall := c.local(), c.wall()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wall := now.Round(0).Sub(c.at.Round(0))
-	return (wall - now.Sub(c.at)).Abs() > 500*time.Millisecond
+	return !c.heard.IsZero() && (wall.Sub(c.heardW)-now.Sub(c.heard)).Abs() > 500*time.Millisecond
 }

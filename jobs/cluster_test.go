@@ -31,6 +31,7 @@ type cluster struct {
 // node is one process of the cluster.
 type node struct {
 	*Scheduler
+	wire   *wire // between it and both stores
 	c      *cluster
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -47,12 +48,13 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 func (c *cluster) node(cfg Config, skew time.Duration) *node {
 	c.t.Helper()
 	name := fmt.Sprint("n", len(c.all))
-	locks, err := lockrt.New(c.locks, lockrt.Config{Node: name, Logger: quiet()})
+	w := &wire{}
+	locks, err := lockrt.New(&lockWire{Store: c.locks, wire: w}, lockrt.Config{Node: name, Logger: quiet()})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	if cfg.Store == nil {
-		cfg.Store = c.store
+		cfg.Store = &storeWire{Store: c.store, wire: w}
 	}
 	cfg.Logger = quiet()
 	cfg.OnRun = func(r Run) {
@@ -65,7 +67,7 @@ func (c *cluster) node(cfg Config, skew time.Duration) *node {
 		c.t.Fatal(err)
 	}
 	s.clock = newClock(func() time.Time { return time.Now().Add(skew) })
-	n := &node{Scheduler: s, c: c, ended: make(chan struct{})}
+	n := &node{Scheduler: s, c: c, wire: w, ended: make(chan struct{})}
 	c.all = append(c.all, n)
 	return n
 }

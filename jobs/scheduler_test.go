@@ -1,0 +1,150 @@
+package jobs
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
+	"github.com/lockgen/lockgen/runtime/redisstore"
+)
+
+func TestScheduler_Add_refuses(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		n := c.node(Config{}, 0)
+		run := sleepFor(0)
+		n.add(Job{Name: "taken", Spec: "@daily", Run: run})
+		for want, j := range map[string]Job{
+			"it has no Name":                       {Spec: "@daily", Run: run},
+			"its Name has 201 bytes":               {Name: strings.Repeat("x", 201), Spec: "@daily", Run: run},
+			"a zero byte":                          {Name: "a\x00", Spec: "@daily", Run: run},
+			"it has no Run":                        {Name: "a", Spec: "@daily"},
+			"it is empty: write five fields":       {Name: "a", Run: run},
+			`minute field "61": 61 is above 59`:    {Name: "a", Spec: "61 * * * *", Run: run},
+			`zone "Mars"`:                          {Name: "a", Spec: "@daily", TZ: "Mars", Run: run},
+			"it has a Schedule and also Spec":      {Name: "a", Spec: "@daily", Schedule: once{}, Run: run},
+			`Misfire is "never": use one of skip`:  {Name: "a", Spec: "@daily", Misfire: "never", Run: run},
+			`Overlap is "maybe": use one of skip`:  {Name: "a", Spec: "@daily", Overlap: "maybe", Run: run},
+			"none may be negative":                 {Name: "a", Spec: "@daily", Retries: -1, Run: run},
+			"Keys holds an empty key":              {Name: "a", Spec: "@daily", Keys: []string{""}, Run: run},
+			"the scheduler has a job of that name": {Name: "taken", Spec: "@hourly", Run: run},
+		} {
+			if err := n.Add(j); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "add job") {
+				t.Errorf("Add(%+v) = %v, want an error with %q", j, err, want)
+			}
+		}
+		if err := n.Add(Job{}); err == nil || !strings.Contains(err.Error(), "no Name") || !strings.Contains(err.Error(), "no Run") {
+			t.Errorf("Add of nothing = %v, want all problems at once", err)
+		}
+		if jobs := n.Jobs(); len(jobs) != 1 || jobs[0].Job.Name != "taken" || jobs[0].Job.Keys[0] != "job:taken" || jobs[0].Next.IsZero() {
+			t.Errorf("Jobs = %+v, want the one that was good, with its defaults", jobs)
+		}
+		n.start()
+		c.stop()
+	})
+}
+
+func TestScheduler_Add_duringRun(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		n := c.node(Config{}, 0)
+		n.start()
+		time.Sleep(10 * time.Second)
+		n.add(Job{Name: "j", Spec: "* * * * *", Run: sleepFor(0)})
+		time.Sleep(time.Minute)
+		if err := n.Run(context.Background()); err == nil {
+			t.Error("a second Run succeeded")
+		}
+		c.stop()
+		if got := outcomes(c.runs("j")); got != "ok" {
+			t.Errorf("outcomes %q, want ok", got)
+		}
+	})
+}
+
+// TestScheduler_location checks the zone of specs without TZ.
+func TestScheduler_location(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		tokyo, err := time.LoadLocation("Asia/Tokyo")
+		if err != nil {
+			t.Skip("no zone files: ", err)
+		}
+		n := c.node(Config{Location: tokyo}, 0)
+		n.add(Job{Name: "j", Spec: "0 3 * * *", Run: sleepFor(0)})
+		n.start()
+		time.Sleep(24 * time.Hour)
+		c.stop()
+		if runs := c.runs("j"); outcomes(runs) != "ok" || runs[0].Tick.Format(time.RFC3339) != "2000-01-01T18:00:00Z" {
+			t.Errorf("runs %+v, want one at 03:00 in Tokyo", runs)
+		}
+	})
+}
+
+// TestScheduler_jitter checks that all nodes agree on it, and that it spreads.
+func TestScheduler_jitter(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		from := time.Now()
+		for range 3 {
+			n := c.node(Config{}, 0)
+			n.add(Job{Name: "j", Spec: "* * * * *", Jitter: 30 * time.Second, Grace: time.Second, Run: sleepFor(0)})
+			n.start()
+		}
+		time.Sleep(time.Hour + 40*time.Second)
+		to := time.Now().Add(-30 * time.Second)
+		c.stop()
+		c.expectOnce("j", "* * * * *", from, to)
+		var least, most time.Duration = time.Hour, 0
+		for _, r := range c.runs("j") {
+			delay := r.Started.Sub(r.Tick)
+			least, most = min(least, delay), max(most, delay)
+		}
+		if least > 5*time.Second || most < 25*time.Second || most > 31*time.Second {
+			t.Errorf("60 ticks were delayed by %s to %s, want them spread over 30s", least, most)
+		}
+	})
+}
+
+func TestNew_storeDefaults(t *testing.T) {
+	if _, err := New(nil, Config{}); err == nil {
+		t.Error("New without a Locker succeeded")
+	}
+	open := func(store lockrt.Store, namespace string) *Scheduler {
+		t.Helper()
+		locks, err := lockrt.New(store, lockrt.Config{Namespace: namespace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { locks.Close(context.Background()) })
+		s, err := New(locks, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	mem := memstore.New()
+	a, b, other := open(mem, "x"), open(mem, "x"), open(mem, "y")
+	if a.cfg.Store != b.cfg.Store || a.cfg.Store == other.cfg.Store {
+		t.Error("schedulers must share a store if they share locks and namespace, else not")
+	}
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer client.Close()
+	if s, ok := open(redisstore.New(client, redisstore.Config{}), "x").cfg.Store.(*redisStore); !ok || s.client != client {
+		t.Error("beside locks in Redis, jobs must be kept there too")
+	}
+	locks, err := lockrt.New(unknownStore{mem}, lockrt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locks.Close(context.Background())
+	if _, err := New(locks, Config{}); err == nil || !strings.Contains(err.Error(), "set Config.Store") {
+		t.Errorf("New beside an unknown store = %v, want an error that says what to set", err)
+	}
+	if _, err := New(locks, Config{Store: NewMemoryStore(), History: -1}); err == nil {
+		t.Error("New with a negative History succeeded")
+	}
+}
+
+type unknownStore struct{ lockrt.Store }
