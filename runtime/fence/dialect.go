@@ -1,0 +1,136 @@
+package fence
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Dialect is the SQL that a database speaks.
+type Dialect string
+
+const (
+	// Postgres is PostgreSQL 9.5 or later.
+	Postgres Dialect = "postgres"
+	// MySQL is MySQL 5.7 or later, or MariaDB 10.2 or later, with InnoDB.
+	MySQL Dialect = "mysql"
+	// SQLite is SQLite 3.35 or later.
+	SQLite Dialect = "sqlite"
+)
+
+// Detect asks the server which dialect it speaks. tx may be a *sql.DB too: detect once and keep the answer in
+// [SQL].Dialect. It leaves a transaction as it was.
+func Detect(ctx context.Context, tx Tx) (Dialect, error) {
+	// PostgreSQL and MySQL know version(). It comes first because a failed statement ends a transaction in
+	// PostgreSQL, while SQLite, which does not know it, takes no notice.
+	var version string
+	err := tx.QueryRowContext(ctx, "SELECT version()").Scan(&version)
+	switch {
+	case err == nil && strings.HasPrefix(version, "PostgreSQL "):
+		return Postgres, nil
+	case err == nil && version != "" && version[0] >= '0' && version[0] <= '9':
+		return MySQL, nil // "10.11.6-MariaDB" and "8.0.36" carry no name that both have
+	case err == nil:
+		err = fmt.Errorf("the server calls itself %q", version)
+	case ctx.Err() == nil:
+		sqliteErr := tx.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
+		if sqliteErr == nil {
+			return SQLite, nil
+		}
+		err = errors.Join(err, sqliteErr)
+	}
+	return "", fmt.Errorf("detect the dialect of the database: %w; if it speaks one of postgres, mysql and sqlite, set fence.SQL.Dialect", err)
+}
+
+// statements are what one dialect and table need.
+type statements struct {
+	dialect Dialect
+	table   string // as the caller wrote it
+
+	create string
+	// mark raises the mark of a resource (parameters: resource and fence, the fence twice for MySQL) and locks its row
+	// also where it stays the same.
+	mark string
+	// locked reads the mark, empty where mark returns it.
+	locked string
+	// prune deletes marks by their age in seconds.
+	prune string
+	// isolation is for transactions of our own: it lets a statement that waited see what was committed meanwhile.
+	isolation sql.IsolationLevel
+}
+
+// In MySQL the row must be read with FOR UPDATE: a plain read would come from the transaction's snapshot, and a mark
+// that did not change, which is what the guard of a stale writer finds, counts as not written by this transaction. A
+// text column would take "A" and "a ", by MySQL's default collation, for the same resource as "a".
+var dialects = map[Dialect]statements{
+	Postgres: {
+		create: `CREATE TABLE IF NOT EXISTS {table} (
+	resource text COLLATE "C" PRIMARY KEY,
+	fence bigint NOT NULL,
+	seen_at bigint NOT NULL -- seconds since 1970
+)`,
+		mark: `INSERT INTO {table} AS mark (resource, fence, seen_at)
+VALUES ($1, $2, extract(epoch FROM clock_timestamp())::bigint)
+ON CONFLICT (resource) DO UPDATE SET fence = greatest(mark.fence, excluded.fence), seen_at = excluded.seen_at
+RETURNING fence`,
+		prune:     `DELETE FROM {table} WHERE seen_at < extract(epoch FROM clock_timestamp())::bigint - $1`,
+		isolation: sql.LevelReadCommitted,
+	},
+	MySQL: {
+		create: `CREATE TABLE IF NOT EXISTS {table} (
+	resource varbinary(512) PRIMARY KEY,
+	fence bigint NOT NULL,
+	seen_at bigint NOT NULL -- seconds since 1970
+) ENGINE=InnoDB`,
+		mark: `INSERT INTO {table} (resource, fence, seen_at) VALUES (?, ?, unix_timestamp())
+ON DUPLICATE KEY UPDATE fence = greatest(fence, ?), seen_at = unix_timestamp()`,
+		locked:    `SELECT fence FROM {table} WHERE resource = ? FOR UPDATE`,
+		prune:     `DELETE FROM {table} WHERE seen_at < unix_timestamp() - ?`,
+		isolation: sql.LevelReadCommitted,
+	},
+	SQLite: {
+		create: `CREATE TABLE IF NOT EXISTS {table} (
+	resource text PRIMARY KEY NOT NULL,
+	fence integer NOT NULL,
+	seen_at integer NOT NULL -- seconds since 1970
+)`,
+		mark: `INSERT INTO {table} (resource, fence, seen_at) VALUES (?, ?, CAST(strftime('%s', 'now') AS integer))
+ON CONFLICT (resource) DO UPDATE SET fence = max(fence, excluded.fence), seen_at = excluded.seen_at
+RETURNING fence`,
+		prune: `DELETE FROM {table} WHERE seen_at < CAST(strftime('%s', 'now') AS integer) - ?`,
+	},
+}
+
+// statements resolves the settings, asking the server for its dialect if that is not among them.
+func (s SQL) statements(ctx context.Context, tx Tx) (statements, error) {
+	if s.Dialect == "" {
+		dialect, err := Detect(ctx, tx)
+		if err != nil {
+			return statements{}, err
+		}
+		s.Dialect = dialect
+	}
+	return s.resolve()
+}
+
+// resolve is statements for a dialect that is known.
+func (s SQL) resolve() (statements, error) {
+	st, ok := dialects[s.Dialect]
+	if !ok {
+		return st, fmt.Errorf("%w: dialect %q; use fence.Postgres, fence.MySQL (also for MariaDB) or fence.SQLite", ErrInvalid, s.Dialect)
+	}
+	if s.Table == "" {
+		s.Table = DefaultTable
+	}
+	quoted, err := quoteTable(s.Dialect, s.Table)
+	if err != nil {
+		return st, err
+	}
+	st.dialect, st.table = s.Dialect, s.Table
+	for _, text := range []*string{&st.create, &st.mark, &st.locked, &st.prune} {
+		*text = strings.ReplaceAll(*text, "{table}", quoted)
+	}
+	return st, nil
+}

@@ -1,0 +1,157 @@
+package fence
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Redis runs commands and scripts only if their fence is current. The mark of a resource is a key beside the data.
+//
+// In Redis Cluster the mark and all keys of one call must share a slot. They do where the resource is called like the
+// key it protects, or has that key's {hash tag}: resource "cart:42" goes with the keys "cart:42" and "{cart:42}:items",
+// resource "{user42}" or "cart:{user42}" with all keys that hold {user42}. In a name without a hash tag, %, { and } are
+// percent-encoded first.
+//
+// An ACL needs ~fence:{*, the keys of the data, +get +set +eval +evalsha and the commands of the work.
+//
+// What is true of every Redis with replicas is true of the mark too: a failover may forget the last writes, it and the
+// data together. The eviction policy must not evict it: noeviction, or a volatile one with Expiry 0.
+type Redis struct {
+	// Client is the caller's.
+	Client redis.UniversalClient
+	// Namespace begins the keys of all marks. Defaults to "fence".
+	Namespace string
+	// Expiry is how long the mark is kept after the last write. A fence that comes later is accepted however old it is,
+	// so it must be longer than any holder can be delayed: days rather than minutes. 0 keeps it for ever.
+	Expiry time.Duration
+}
+
+// Script is Lua that runs under a fence. It sees its own KEYS and ARGV, as if nothing stood around it.
+type Script struct{ script *redis.Script }
+
+//go:embed lua/guard.lua
+var guardLua string
+
+// NewScript prepares Lua code. It does not contact a server; errors in the code are returned by Redis.
+func NewScript(lua string) *Script {
+	// The work begins on the first line, so that the line numbers in errors are its own.
+	return &Script{redis.NewScript("local function work(KEYS, ARGV) " + lua + "\nend\n" + guardLua)}
+}
+
+var (
+	commandScript = NewScript("return redis.call(unpack(ARGV))")
+	noScript      = NewScript("return 1")
+)
+
+// Do runs a command, if no higher fence than f was seen for resource. The first word after the command's name must be
+// its key, as in "SET", key, value; for commands with several keys use [Redis.Run]. A refused command's error is a
+// [*StaleError]. The reply is what the command returns through Lua: numbers and text as usual, "OK" as text.
+//
+// As with every command, the client may repeat it when the connection breaks, unless its MaxRetries is negative.
+func (r Redis) Do(ctx context.Context, resource string, f lockrt.Fence, args ...any) *redis.Cmd {
+	if len(args) < 2 {
+		return failed(ctx, fmt.Errorf("fenced command on %q: %w: a command and its key are needed, got %d words", resource, ErrInvalid, len(args)))
+	}
+	key, ok := args[1].([]byte)
+	if !ok {
+		key = fmt.Append(nil, args[1])
+	}
+	return r.Run(ctx, resource, f, commandScript, []string{string(key)}, args...)
+}
+
+// Run runs a script with its keys and arguments, if no higher fence than f was seen for resource. A refused script's
+// error is a [*StaleError].
+func (r Redis) Run(ctx context.Context, resource string, f lockrt.Fence, script *Script, keys []string, args ...any) *redis.Cmd {
+	if err := r.check(resource, f); err != nil {
+		return failed(ctx, fmt.Errorf("fenced script: %w", err))
+	}
+	mark := r.MarkKey(resource)
+	allKeys := append([]string{mark}, keys...)
+	allArgs := append([]any{f.String(), r.Expiry.Milliseconds()}, args...)
+	cmd := script.script.Run(ctx, r.Client, allKeys, allArgs...)
+	if err := cmd.Err(); err != nil {
+		cmd.SetErr(r.explain(err, resource, f, allKeys))
+	}
+	return cmd
+}
+
+// Check records f for resource and fails with a [*StaleError] if a higher fence was seen. It is [State.Check]: it says
+// nothing about what is written after it, by this or another command.
+func (r Redis) Check(ctx context.Context, resource string, f lockrt.Fence) error {
+	return r.Run(ctx, resource, f, noScript, nil).Err()
+}
+
+func (r Redis) check(resource string, f lockrt.Fence) error {
+	switch {
+	case r.Client == nil:
+		return fmt.Errorf("%w: fence.Redis has no Client", ErrInvalid)
+	case r.Expiry < 0 || r.Expiry > 0 && r.Expiry < time.Second:
+		return fmt.Errorf("%w: fence.Redis has Expiry %s; use 0 for none, or at least a second, longer than any holder can be delayed", ErrInvalid, r.Expiry)
+	}
+	return check(resource, f)
+}
+
+func failed(ctx context.Context, err error) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetErr(err)
+	return cmd
+}
+
+// explain turns the guard's refusals into errors of this package. Errors of the work come through as they are.
+func (r Redis) explain(err error, resource string, f lockrt.Fence, keys []string) error {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return err
+	}
+	word, rest, _ := strings.Cut(reply.Error(), " ")
+	switch word {
+	case "STALEFENCE":
+		digits, _, _ := strings.Cut(rest, " ") // Redis 7 appends where the script is
+		highest, parseErr := strconv.ParseUint(digits, 10, 63)
+		if parseErr != nil {
+			return fmt.Errorf("fenced script on %q: the mark %s: %w", resource, r.MarkKey(resource), parseErr)
+		}
+		return &StaleError{Resource: resource, Given: f, Highest: lockrt.Fence(highest)}
+	case "BADFENCEMARK":
+		return fmt.Errorf("fenced script on %q: %w; set fence.Redis.Namespace to one of your own, or remove that key", resource, err)
+	case "CROSSSLOT":
+		return fmt.Errorf("fenced script on %q: %w; give the resource the name or the {hash tag} of the key that it protects: the keys %s must share a slot",
+			resource, err, strings.Join(keys, " "))
+	}
+	return err
+}
+
+// MarkKey returns the key of a resource's mark: fence:{name}, or fence:{tag}:name where the name has a hash tag.
+func (r Redis) MarkKey(resource string) string {
+	namespace := r.Namespace
+	if namespace == "" {
+		namespace = "fence"
+	}
+	prefix := braces.Replace(namespace) + ":{"
+	if tag := hashTag(resource); tag != "" {
+		return prefix + tag + "}:" + resource
+	}
+	return prefix + braces.Replace(resource) + "}"
+}
+
+// hashTag returns what alone Redis Cluster hashes of the key: the text between the first { and the next }. It is empty
+// where the whole key is hashed.
+func hashTag(key string) string {
+	_, rest, _ := strings.Cut(key, "{")
+	tag, _, ok := strings.Cut(rest, "}")
+	if !ok {
+		return ""
+	}
+	return tag
+}
+
+var braces = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")

@@ -1,0 +1,94 @@
+package fence
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// DefaultTable is where the marks are kept if [SQL].Table is empty.
+const DefaultTable = "lockgen_fence"
+
+// Tx is an open transaction: a *sql.Tx, or a *sql.Conn on which the caller has begun one by a statement.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// SQL says how the marks are kept in a database. The zero value works on all dialects with [DefaultTable].
+type SQL struct {
+	// Dialect is the SQL that the database speaks. If it is empty, every Guard asks the server first (see [Detect]),
+	// which costs a round trip, two on SQLite.
+	Dialect Dialect
+	// Table is the table of marks: a name, or a schema and a name with a dot between, of ASCII letters, digits and
+	// underscores. It is quoted, so upper and lower case are different where the database tells them apart. Defaults
+	// to [DefaultTable].
+	Table string
+}
+
+// Guard is [SQL.Guard] of the zero SQL: the dialect is detected and the table is [DefaultTable].
+func Guard(ctx context.Context, tx Tx, resource string, f lockrt.Fence) error {
+	return SQL{}.Guard(ctx, tx, resource, f)
+}
+
+// GuardLease is [Guard] with the fence of the innermost lease in ctx, see [FromContext].
+func GuardLease(ctx context.Context, tx Tx, resource string) error {
+	return SQL{}.GuardLease(ctx, tx, resource)
+}
+
+// GuardLease is Guard with the fence of the innermost lease in ctx, see [FromContext].
+func (s SQL) GuardLease(ctx context.Context, tx Tx, resource string) error {
+	f, err := FromContext(ctx)
+	if err != nil {
+		return fmt.Errorf("guard %q: %w", resource, err)
+	}
+	return s.Guard(ctx, tx, resource, f)
+}
+
+// Guard makes the transaction's writes to the resource conditional on f: it fails with a [*StaleError] if a
+// transaction with a higher fence has committed, and otherwise keeps all others with this resource waiting until this
+// one ends, so that none can commit a higher fence in between. The mark is raised by the commit; a rollback leaves it.
+//
+// Call it first in the transaction, before the reads that the writes rest on: those are then as new as the guard. It
+// blocks while another transaction with the same resource is open. After any error roll back. Errors of the database
+// that ask for another try (serialization failure, deadlock, snapshot too old, busy) come through wrapped; then run
+// the whole transaction again, with the same fence.
+//
+// A transaction that guards several resources should do so in one order everywhere, such as sorted, or two of them may
+// deadlock, which the database resolves by failing one.
+func (s SQL) Guard(ctx context.Context, tx Tx, resource string, f lockrt.Fence) error {
+	if err := check(resource, f); err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool {
+		return fmt.Errorf("guard %q: %w: %T is no transaction, the guard would end with its own statement; pass the *sql.Tx of the writes",
+			resource, ErrInvalid, tx)
+	}
+	st, err := s.statements(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("guard %q: %w", resource, err)
+	}
+	highest, err := st.raise(ctx, tx, resource, int64(f))
+	switch {
+	case err != nil:
+		return fmt.Errorf("guard %q with fence %s: %w", resource, f, st.explain(err))
+	case highest > int64(f):
+		return &StaleError{Resource: resource, Given: f, Highest: lockrt.Fence(highest)}
+	}
+	return nil
+}
+
+// raise sets the mark to the higher of itself and f, locks its row until the transaction ends, and returns it.
+func (st statements) raise(ctx context.Context, tx Tx, resource string, f int64) (highest int64, err error) {
+	if st.locked == "" {
+		err = tx.QueryRowContext(ctx, st.mark, resource, f).Scan(&highest)
+		return highest, err
+	}
+	if _, err := tx.ExecContext(ctx, st.mark, resource, f, f); err != nil {
+		return 0, err
+	}
+	err = tx.QueryRowContext(ctx, st.locked, resource).Scan(&highest)
+	return highest, err
+}
