@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/lockgen/internal/gen"
@@ -104,6 +105,9 @@ func (c *command) misused(what string) int {
 
 func (c *command) generate(ctx context.Context) (int, error) {
 	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir) // the go command and lockgen have to call every file by the same name
+	}
 	if err != nil {
 		return exitFailed, fmt.Errorf("lockgen: %w", err)
 	}

@@ -1,11 +1,7 @@
 package gen
 
 import (
-	"go/ast"
-
 	"github.com/dave/jennifer/jen"
-
-	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 func (w *wrapper) render(g *jen.Group) {
@@ -141,117 +137,4 @@ func (w *wrapper) returns(err jen.Code) []jen.Code {
 		codes = append(codes, jen.Id(name))
 	}
 	return append(codes, err)
-}
-
-// do is the call of Do or DoAll with the closure that calls the function.
-func (w *wrapper) do() *jen.Statement {
-	method, key := "Do", w.keyExpr(0)
-	leaseType := jen.Op("*").Qual(runtimePath, "Lease")
-	if len(w.Keys) > 1 {
-		method, leaseType = "DoAll", jen.Qual(runtimePath, "Leases")
-		key = jen.Index().String().ValuesFunc(func(g *jen.Group) {
-			for i := range w.Keys {
-				g.Add(w.keyExpr(i))
-			}
-		})
-	}
-	ctx, lease := "_", "_"
-	if w.usesContext() {
-		ctx = w.ctx
-	}
-	if w.lease != "" {
-		lease = w.lease
-	}
-	params := []jen.Code{jen.Id(ctx).Qual("context", "Context"), jen.Id(lease).Add(leaseType)}
-	if ctx == "_" && lease == "_" {
-		params = []jen.Code{jen.Qual("context", "Context"), leaseType}
-	}
-	return w.lockerExpr().Dot(method).Call(jen.Id(w.ctx), key, w.options(),
-		jen.Func().Params(params...).Error().BlockFunc(w.closure))
-}
-
-func (w *wrapper) closure(g *jen.Group) {
-	if w.ran != "" {
-		g.Id(w.ran).Op("=").True()
-	}
-	call := w.call()
-	var left []jen.Code
-	for _, name := range w.results {
-		left = append(left, jen.Id(name))
-	}
-	switch {
-	case w.AddsError && len(left) == 0:
-		g.Add(call)
-		g.Return(jen.Nil())
-	case w.AddsError:
-		g.List(left...).Op("=").Add(call)
-		g.Return(jen.Nil())
-	case len(left) == 0:
-		g.Return(call)
-	default:
-		g.Var().Id(w.err).Error()
-		g.List(append(left, jen.Id(w.err))...).Op("=").Add(call)
-		g.Return(jen.Id(w.err))
-	}
-}
-
-// call is the call of the annotated function.
-func (w *wrapper) call() *jen.Statement {
-	args := func(g *jen.Group) {
-		for i, p := range w.Params {
-			switch {
-			case p.Role == directive.RoleFence:
-				g.Add(w.leaseExpr(p.Key)).Dot("Fence").Call()
-			case p.Role == directive.RoleLease:
-				g.Add(w.leaseExpr(p.Key))
-			case p.Variadic:
-				g.Id(w.params[i]).Op("...")
-			default:
-				g.Id(w.params[i])
-			}
-		}
-	}
-	return w.callee().CallFunc(args)
-}
-
-func (w *wrapper) callee() *jen.Statement {
-	if w.Recv != nil {
-		return jen.Id(w.recv).Dot(w.Decl.Name.Name)
-	}
-	callee := jen.Id(w.Decl.Name.Name)
-	if len(w.typeParams) > 0 {
-		var codes []jen.Code
-		for _, name := range w.typeParams {
-			codes = append(codes, jen.Id(name))
-		}
-		callee.Index(jen.List(codes...))
-	}
-	return callee
-}
-
-func (w *wrapper) leaseExpr(key int) *jen.Statement {
-	if len(w.Keys) == 1 {
-		return jen.Id(w.lease)
-	}
-	return jen.Id(w.lease).Dot("Lease").Call(w.keyExpr(key))
-}
-
-func (w *wrapper) lockerExpr() *jen.Statement {
-	var s *jen.Statement
-	switch l := w.Locker; {
-	case l.From == directive.FromNewParam:
-		s = jen.Id(w.locks)
-	case l.From == directive.FromParam:
-		s = jen.Id(w.params[l.Param])
-	case l.From == directive.FromReceiver:
-		s = jen.Id(w.recv)
-	case l.Pkg != nil:
-		s = jen.Qual(l.Pkg.Path(), l.Var)
-	default:
-		s = w.ident(&ast.Ident{Name: l.Var})
-	}
-	for _, field := range w.Locker.Fields {
-		s.Dot(field)
-	}
-	return s
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -118,98 +117,3 @@ func endsWord(after []byte) bool {
 
 // hidden names are left out by the go command.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
-
-// expand turns patterns into folders. Patterns that are paths are walked here, the way the go command walks them; import
-// paths are its business.
-func expand(ctx context.Context, cfg Config) ([]string, []Problem, error) {
-	var dirs, others []string
-	var problems []Problem
-	for _, pattern := range cfg.Patterns {
-		if !isPath(pattern) {
-			others = append(others, pattern)
-			continue
-		}
-		found, err := expandPath(cfg.Dir, pattern)
-		if err != nil {
-			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v", pattern, err)})
-		}
-		dirs = append(dirs, found...)
-	}
-	if len(others) > 0 {
-		found, bad, err := listDirs(ctx, cfg, others)
-		if err != nil {
-			return nil, nil, err
-		}
-		dirs, problems = append(dirs, found...), append(problems, bad...)
-	}
-	slices.Sort(dirs)
-	return slices.Compact(dirs), problems, nil
-}
-
-// isPath tells a path from an import path, as the go command does.
-func isPath(pattern string) bool {
-	p := filepath.ToSlash(pattern)
-	return p == "." || p == ".." || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../") || filepath.IsAbs(pattern)
-}
-
-func expandPath(base, pattern string) ([]string, error) {
-	path, recursive := strings.CutSuffix(filepath.ToSlash(pattern), "/...")
-	if strings.Contains(path, "...") {
-		return nil, errors.New("... is only understood at the end of a path: name the folder above it, such as ./internal/...")
-	}
-	root := filepath.FromSlash(path)
-	if root == "" {
-		root = string(os.PathSeparator)
-	}
-	if !filepath.IsAbs(root) {
-		root = filepath.Join(base, root)
-	}
-	info, err := os.Stat(root)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("there is no such folder")
-	case err != nil:
-		return nil, err
-	case !info.IsDir():
-		return nil, errors.New("is a file: name its folder, a wrapper is generated for a whole package")
-	case !recursive:
-		if !hasGo(root) {
-			return nil, errors.New("no Go files in this folder")
-		}
-		return []string{root}, nil
-	}
-	return walk(root)
-}
-
-// walk lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
-// testdata, vendor, and other modules.
-func walk(root string) ([]string, error) {
-	var dirs []string
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if !entry.IsDir() {
-			if dir := filepath.Dir(path); strings.HasSuffix(path, ".go") && (len(dirs) == 0 || dirs[len(dirs)-1] != dir) {
-				dirs = append(dirs, dir)
-			}
-			return nil
-		}
-		if path == root {
-			return nil
-		}
-		if name := entry.Name(); hidden(name) || name == "testdata" || name == "vendor" {
-			return fs.SkipDir
-		}
-		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	return dirs, err
-}
-
-func hasGo(dir string) bool {
-	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
-	return len(files) > 0
-}

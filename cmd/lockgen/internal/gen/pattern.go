@@ -1,0 +1,151 @@
+package gen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// expand turns patterns into folders. Patterns that are paths are walked here, the way the go command walks them; import
+// paths are its business.
+func expand(ctx context.Context, cfg Config) ([]string, []Problem, error) {
+	var dirs, others []string
+	var problems []Problem
+	for _, pattern := range cfg.Patterns {
+		if !isPath(pattern) {
+			others = append(others, pattern)
+			continue
+		}
+		found, err := expandPath(cfg.Dir, pattern)
+		if err != nil {
+			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v", pattern, err)})
+		}
+		dirs = append(dirs, found...)
+	}
+	if len(others) > 0 {
+		found, bad, err := listDirs(ctx, cfg, others)
+		if err != nil {
+			return nil, nil, err
+		}
+		dirs, problems = append(dirs, found...), append(problems, bad...)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs), problems, nil
+}
+
+// isPath tells a path from an import path, as the go command does.
+func isPath(pattern string) bool {
+	p := filepath.ToSlash(pattern)
+	return p == "." || p == ".." || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../") || filepath.IsAbs(pattern)
+}
+
+func expandPath(base, pattern string) ([]string, error) {
+	path, recursive := strings.CutSuffix(filepath.ToSlash(pattern), "/...")
+	if strings.Contains(path, "...") {
+		return nil, errors.New("... is only understood at the end of a path: name the folder above it, such as ./internal/...")
+	}
+	root := filepath.FromSlash(path)
+	if root == "" {
+		root = string(os.PathSeparator)
+	}
+	if !filepath.IsAbs(root) {
+		root = filepath.Join(base, root)
+	}
+	info, err := os.Stat(root)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("there is no such folder")
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, errors.New("is a file: name its folder, a wrapper is generated for a whole package")
+	case !recursive:
+		if !hasGo(root) {
+			return nil, errors.New("no Go files in this folder")
+		}
+		return []string{root}, nil
+	}
+	return walk(root)
+}
+
+// walk lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
+// testdata, vendor, other modules, and what go.mod ignores.
+func walk(root string) ([]string, error) {
+	var dirs []string
+	ignored := ignoredDirs(root)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() {
+			if dir := filepath.Dir(path); strings.HasSuffix(path, ".go") && (len(dirs) == 0 || dirs[len(dirs)-1] != dir) {
+				dirs = append(dirs, dir)
+			}
+			return nil
+		}
+		if path == root {
+			return nil
+		}
+		if name := entry.Name(); hidden(name) || name == "testdata" || name == "vendor" || ignored(path) {
+			return fs.SkipDir
+		}
+		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return dirs, err
+}
+
+func hasGo(dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	return len(files) > 0
+}
+
+// ignoredDirs reads the ignore directives of the module that root lies in. A go.mod that cannot be read ignores nothing: the
+// go command will say what is wrong with it.
+func ignoredDirs(root string) func(dir string) bool {
+	module := root
+	for {
+		content, err := os.ReadFile(filepath.Join(module, "go.mod"))
+		if err == nil {
+			mod, err := modfile.ParseLax("go.mod", content, nil)
+			if err != nil {
+				return func(string) bool { return false }
+			}
+			return func(dir string) bool { return ignores(mod.Ignore, module, dir) }
+		}
+		parent := filepath.Dir(module)
+		if parent == module {
+			return func(string) bool { return false }
+		}
+		module = parent
+	}
+}
+
+// ignores: a path that starts with ./ is seen from the module's root, another one from every folder.
+func ignores(list []*modfile.Ignore, module, dir string) bool {
+	rel, err := filepath.Rel(module, dir)
+	if err != nil {
+		return false
+	}
+	rel = filepath.ToSlash(rel)
+	for _, ignore := range list {
+		path := strings.TrimSuffix(ignore.Path, "/")
+		if fixed, ok := strings.CutPrefix(path, "./"); ok {
+			if rel == fixed {
+				return true
+			}
+		} else if rel == path || strings.HasSuffix(rel, "/"+path) {
+			return true
+		}
+	}
+	return false
+}
