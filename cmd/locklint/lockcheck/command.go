@@ -43,7 +43,25 @@ type command struct {
 	call   ssa.CallInstruction
 	fn     *ssa.Function // outermost function that contains the call
 	via    string        // name of the function that issues the command, "" if the call itself does
-	judged bool          // the package of via has seen the whole lock and reported what is wrong with it
+	origin *command      // the command of via, if via belongs to this package
+	judged bool          // part of a lock that has been found where it is made up
+}
+
+// root is the command that is issued in the end, as far as this package knows.
+func (c *command) root() *command {
+	for c.origin != nil {
+		c = c.origin
+	}
+	return c
+}
+
+// depth is the number of functions of this package between the call and the command.
+func (c *command) depth() int {
+	n := 0
+	for ; c.origin != nil; c = c.origin {
+		n++
+	}
+	return n
 }
 
 // A reply says where the outcome of an acquire arrives.

@@ -25,6 +25,8 @@ type summaryCommand struct {
 	Pipe    pipe
 	Judged  bool // part of a lock that its own package has reported
 	Outcome int  // for an acquire: which result says whether it succeeded, -1 unknown
+
+	origin *command // within the package; does not travel
 }
 
 // AFact marks the type.

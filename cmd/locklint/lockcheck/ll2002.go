@@ -17,7 +17,7 @@ func checkReleases(r *reporter) {
 	done := map[*command]bool{}
 	for _, l := range r.index.locks {
 		del := l.release
-		if done[del] || del.op != opDelete || r.index.inTest(del.pos()) {
+		if done[del] || l.judged || del.op != opDelete || r.index.inTest(del.pos()) {
 			continue
 		}
 		if !r.index.expires(l.acquire) || r.index.minds(del) {

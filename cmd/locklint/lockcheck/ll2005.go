@@ -8,19 +8,20 @@ import (
 
 var ll2005 = newCheck("LL2005", "SETNX then EXPIRE: a crash between them leaves the lock for ever", Error, true, checkTwoSteps)
 
-// checkTwoSteps reports locks that get their expiry in a second command.
+// checkTwoSteps reports locks that get their expiry in a second command, once for each acquire, where the two steps
+// are closest to the client.
 func checkTwoSteps(r *reporter) {
 	done := map[*command]bool{}
 	for _, l := range r.index.locks {
 		a := l.acquire
-		if done[a] || !a.noTTL() || r.index.inTest(a.pos()) {
+		if done[a.root()] || !a.noTTL() || r.index.inTest(a.pos()) {
 			continue
 		}
-		done[a] = true
 		expiries := r.index.expiriesOf(a)
 		if len(expiries) == 0 {
 			continue
 		}
+		done[a.root()] = true
 		e := expiries[0]
 		pos, end := r.span(a)
 		d := analysis.Diagnostic{

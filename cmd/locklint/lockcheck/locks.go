@@ -1,10 +1,10 @@
 package lockcheck
 
 import (
-	"path/filepath"
-	"strings"
-
 	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -14,6 +14,10 @@ import (
 type lock struct {
 	acquire *command
 	release *command // opDelete or opCompareDel
+
+	// judged: both commands belong to a lock that has been found closer to the client, by this package or another. What
+	// is wrong with them is reported there; what their user does with the outcome is not.
+	judged bool
 }
 
 // findLocks pairs the acquires of the package with its releases.
@@ -33,25 +37,49 @@ func (ix *index) findLocks() {
 	for _, a := range acquires {
 		for _, r := range releases {
 			if ix.isLock(a, r) {
-				ix.locks = append(ix.locks, &lock{a, r})
+				ix.locks = append(ix.locks, &lock{acquire: a, release: r})
 			}
 		}
 	}
+	ix.judge()
 }
+
+// judge finds out which locks are made up of others: a lock that a type makes up is a lock of its users, too. What is
+// closest to the client comes first; locks at the same distance do not hide each other.
+func (ix *index) judge() {
+	slices.SortStableFunc(ix.locks, func(a, b *lock) int { return a.depth() - b.depth() })
+	for from := 0; from < len(ix.locks); {
+		to := from
+		for to < len(ix.locks) && ix.locks[to].depth() == ix.locks[from].depth() {
+			l := ix.locks[to]
+			l.judged = l.acquire.root().judged && l.release.root().judged
+			to++
+		}
+		for _, l := range ix.locks[from:to] {
+			l.acquire.root().judged, l.release.root().judged = true, true
+		}
+		from = to
+	}
+}
+
+func (l *lock) depth() int { return l.acquire.depth() + l.release.depth() }
 
 // isLock is the gate. It decides by the strongest evidence there is:
 //
-//   - in one function: the same key is acquired and, later, deleted other than to undo a failure;
+//   - in one function: the same key is acquired and, later, deleted on the way out, other than to undo a failure;
 //   - in two functions whose names pair up on one type, such as Lock and Unlock: the keys have the same shape, be it
 //     only "the argument";
 //   - in two other functions of the package: the keys have the same, distinctive shape, and the key says that it is
 //     a lock. Without that word it might as well be a cache entry and its invalidation.
 func (ix *index) isLock(a, r *command) bool {
-	if a.call == r.call || a.judged && r.judged {
+	if a.call == r.call {
+		return false
+	}
+	if speaksOfOther(a.fn, a.key) || speaksOfOther(r.fn, r.key) {
 		return false
 	}
 	if a.fn == r.fn {
-		return a.key.String() == r.key.String() && comesAfter(a.call, r.call) && !undoesFailure(r.call)
+		return a.key.String() == r.key.String() && comesAfter(a.call, r.call) && !undoesFailure(r.call) && !skippable(a, r.call)
 	}
 	if a.key.shape() != r.key.shape() || ix.inTest(r.pos()) || isForced(r.fn) {
 		return false
@@ -106,42 +134,4 @@ func indexIn(b *ssa.BasicBlock, instr ssa.Instruction) int {
 		}
 	}
 	return -1
-}
-
-// undoesFailure reports whether a call runs only after some error: then deleting the key lets a failed operation be
-// repeated, which is how idempotency keys are used.
-func undoesFailure(call ssa.CallInstruction) bool {
-	for b := call.Block(); b.Idom() != nil; b = b.Idom() {
-		if len(b.Preds) != 1 || b.Preds[0] != b.Idom() {
-			continue
-		}
-		cond, ok := b.Idom().Instrs[len(b.Idom().Instrs)-1].(*ssa.If)
-		if !ok {
-			continue
-		}
-		if failed, ok := errorBranch(cond.Cond); ok && b.Idom().Succs[failed] == b && b.Idom().Succs[0] != b.Idom().Succs[1] {
-			return true
-		}
-	}
-	return false
-}
-
-// errorBranch returns which successor is taken when the condition finds an error: 0 for err != nil, 1 for err == nil.
-func errorBranch(cond ssa.Value) (int, bool) {
-	b, ok := cond.(*ssa.BinOp)
-	if !ok || !isError(b.X.Type()) || b.Op != token.NEQ && b.Op != token.EQL {
-		return 0, false
-	}
-	if !isNilConst(b.X) && !isNilConst(b.Y) {
-		return 0, false
-	}
-	if b.Op == token.NEQ {
-		return 0, true
-	}
-	return 1, true
-}
-
-func isNilConst(v ssa.Value) bool {
-	c, ok := v.(*ssa.Const)
-	return ok && c.Value == nil
 }

@@ -20,6 +20,9 @@ var stateWord = regexp.MustCompile(`(?i)lockout|locked|user|account|member|walle
 // forceWord marks functions whose purpose is to remove a lock whoever owns it.
 var forceWord = regexp.MustCompile(`(?i)force|break|admin|reset|clear|clean|purge|evict|flush|expireall|deleteall|invalidate`)
 
+// otherWord marks the uses of SETNX that are no locks even where the key is given back.
+var otherWord = regexp.MustCompile(`(?i)idem|dedup|duplicate|throttl|rate_?limit|cooldown|debounce|nonce`)
+
 // The verbs that pair up. The rest of the two names must agree: LockOrder belongs to UnlockOrder.
 var verbPairs = []struct{ acquire, release *regexp.Regexp }{
 	{regexp.MustCompile(`(?i)^(?:try|get|spin|wait|do)?lock`), regexp.MustCompile(`(?i)^(?:un|release|del|delete|free|remove|do?un|try_?un)_?lock`)},
@@ -70,6 +73,20 @@ func receiverName(fn *ssa.Function) string {
 
 // isForced reports whether a function means to remove other people's locks.
 func isForced(fn *ssa.Function) bool { return forceWord.MatchString(fn.Name()) }
+
+// speaksOfOther reports whether a function, its type or a key says that it is about something else than a lock.
+func speaksOfOther(fn *ssa.Function, k keyExpr) bool {
+	if otherWord.MatchString(fn.Name()) {
+		return true
+	}
+	recv := receiverName(fn)
+	if otherWord.MatchString(recv[strings.LastIndexByte(recv, '/')+1:]) {
+		return true
+	}
+	return k.any(func(k keyExpr) bool {
+		return k.Op != keyLocal && k.Op != keyParam && otherWord.MatchString(k.Text[strings.LastIndexByte(k.Text, '/')+1:])
+	})
+}
 
 // speaksOfLock reports whether the text of a key, or of what it is made of, says that it is a lock. The locked
 // account and the locked-out user are business state.

@@ -77,7 +77,7 @@ func (ix *index) calledCommands(fn *ssa.Function) []*command {
 			}
 			cmds = append(cmds, &command{
 				op: s.Op, name: s.Name, key: key, ttl: s.TTL.bind(args), pipe: s.Pipe, judged: s.Judged,
-				reply: replyOf(s), result: s.Outcome, call: call, fn: fn, via: calleeShort(callee),
+				reply: replyOf(s), result: s.Outcome, call: call, fn: fn, via: calleeShort(callee), origin: s.origin,
 			})
 		}
 	})
@@ -107,7 +107,7 @@ func summarise(fn *ssa.Function, cmds []*command) []summaryCommand {
 		if !c.key.portable() {
 			continue
 		}
-		s := summaryCommand{Op: c.op, Name: c.name, Key: c.key, TTL: c.ttl, Pipe: c.pipe, Judged: c.judged, Outcome: -1}
+		s := summaryCommand{Op: c.op, Name: c.name, Key: c.key, TTL: c.ttl, Pipe: c.pipe, Judged: c.judged, Outcome: -1, origin: c}
 		if c.op == opAcquire {
 			s.Outcome = outcomeResult(fn, c)
 		}
@@ -136,17 +136,13 @@ func containsCommand(list []summaryCommand, s summaryCommand) bool {
 // exportSummaries hands the summaries to importing packages. It runs after the locks of this package are known, so
 // that importers do not report them again.
 func (ix *index) exportSummaries() {
-	judged := map[*command]bool{}
-	for _, l := range ix.locks {
-		judged[l.acquire], judged[l.release] = true, true
-	}
 	for fn, cmds := range ix.commands {
 		obj, ok := fn.Object().(*types.Func)
 		if !ok || obj.Pkg() != ix.pass.Pkg {
 			continue
 		}
 		for _, c := range cmds {
-			c.judged = c.judged || judged[c]
+			c.judged = c.root().judged
 		}
 		if s := summarise(fn, cmds); len(s) > 0 {
 			ix.pass.ExportObjectFact(obj, &summaryFact{s})

@@ -92,3 +92,9 @@ func keeps(ctx context.Context, s *store.Store) error {
 	store.Keep(ctx, lease)
 	return nil
 }
+
+// What the user does with the outcome is the user's fault.
+func lockedBlindly(ctx context.Context, s *store.Store) {
+	s.Lock(ctx, "x") // want `LL2001: the outcome of SetNX \(through Store.Lock\) is ignored`
+	defer s.Unlock(ctx, "x")
+}
