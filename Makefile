@@ -11,7 +11,7 @@ COUNT ?= 1
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: ## run all tests with the race detector, against a real redis-server (installs it if it is missing and you are root)
+test: ## run all tests with the race detector, against real servers (root: installs missing ones)
 	@.ci/install
 	@.ci/test $(PKG)
 
@@ -22,5 +22,5 @@ lint: ## go vet, gofmt, and locklint on ourselves
 	@.ci/lint
 
 bench: ## run the benchmarks beside the code of package runtime
-	@.ci/install
+	@LOCKGEN_REQUIRE=redis .ci/install
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./runtime/...

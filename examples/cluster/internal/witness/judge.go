@@ -75,6 +75,7 @@ func Judge(jobs []Job, w Window, deaths map[string]time.Time, events []Event) (V
 	for name, runs := range byJob {
 		v.problem("%d runs of %q, which is not a job of this cluster", len(runs), name)
 	}
+	slices.Sort(v.Problems) // maps were iterated
 	return v, nil
 }
 

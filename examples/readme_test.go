@@ -1,0 +1,138 @@
+package examples
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReadme_snippetsCompile generates the wrappers of every Go snippet in the
+// README, in a module that uses this one as a user's does, and compiles it. A
+// snippet that is a program is run as well.
+func TestReadme_snippetsCompile(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := snippets(string(text))
+	if len(found) == 0 {
+		t.Fatal("the README has no Go at all")
+	}
+	m := newModule(t)
+	for _, s := range found {
+		t.Run(fmt.Sprintf("line %d", s.line), func(t *testing.T) {
+			if out, err := m.check(t, s); err != nil {
+				t.Errorf("README.md:%d: %v\n%s", s.line, err, out)
+			}
+		})
+	}
+}
+
+// A check that passes everything is none.
+func TestReadme_wrongSnippetsFail(t *testing.T) {
+	m := newModule(t)
+	for name, code := range map[string]string{
+		"syntax":        "if {",
+		"no such name":  "lockrt.NoSuchName()\n",
+		"wrong type":    "var n int = locks.Node()\n_ = n\n",
+		"bad directive": "//lock:key=a:{nobody},ttl=30s\nfunc aLocked(ctx context.Context) error { return nil }\n",
+		"no wrapper":    "//lock:key=a,ttl=30s\nfunc aLocked(ctx context.Context) error { return nil }\n\nvar _ = b\n",
+		"panics":        "package main\n\nfunc main() { panic(1) }\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if out, err := m.check(t, snippet{code: code}); err == nil {
+				t.Errorf("passes: %s", out)
+			}
+		})
+	}
+}
+
+func TestSnippets(t *testing.T) {
+	got := snippets("a\n```go\nx := 1\n```\n```sh\nls\n```\n  ```go\n\ty()\n  ```\n")
+	if len(got) != 2 || got[0] != (snippet{3, "x := 1\n"}) || got[1] != (snippet{9, "\ty()\n"}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// module is a user's module beside this one.
+type module struct {
+	dir     string
+	lockgen string // the command, built once
+	count   int
+}
+
+func newModule(t *testing.T) *module {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &module{dir: t.TempDir(), lockgen: filepath.Join(t.TempDir(), "lockgen")}
+	// The requirements and sums of this module are those of its user, so nothing
+	// has to be looked up.
+	gomod := read(t, "../go.mod")
+	gomod = strings.Replace(gomod, "module github.com/lockgen/lockgen", "module example.test/readme", 1)
+	gomod += "\nrequire github.com/lockgen/lockgen v0.0.0\nreplace github.com/lockgen/lockgen => " + root + "\n"
+	write(t, filepath.Join(m.dir, "go.mod"), gomod)
+	write(t, filepath.Join(m.dir, "go.sum"), read(t, "../go.sum"))
+	if out, err := m.run("..", "go", "build", "-o", m.lockgen, "./cmd/lockgen"); err != nil {
+		t.Fatalf("build lockgen: %v\n%s", err, out)
+	}
+	return m
+}
+
+// check puts the snippet into a package of its own.
+func (m *module) check(t *testing.T, s snippet) (output string, err error) {
+	t.Helper()
+	text, err := s.file()
+	if err != nil {
+		return s.code, err
+	}
+	m.count++
+	dir := filepath.Join(m.dir, fmt.Sprintf("snippet%d", m.count))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "snippet.go"), text)
+	if strings.Contains(text, "//lock:") {
+		if out, err := m.run(dir, m.lockgen, "."); err != nil {
+			return out, fmt.Errorf("lockgen: %w", err)
+		}
+	}
+	if out, err := m.run(dir, "go", "vet", "."); err != nil {
+		return out + "\nin:\n" + text, fmt.Errorf("go vet: %w", err)
+	}
+	if strings.HasPrefix(text, "package main\n") {
+		if out, err := m.run(dir, "go", "run", "."); err != nil {
+			return out, fmt.Errorf("go run: %w", err)
+		}
+	}
+	return "", nil
+}
+
+func (m *module) run(dir string, name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -buildvcs=false", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,119 @@
+package examples
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+)
+
+// snippet is one block of Go in a text.
+type snippet struct {
+	line int // of its first line in the text
+	code string
+}
+
+// snippets finds the blocks that a Markdown text marks as Go.
+func snippets(markdown string) []snippet {
+	var found []snippet
+	var open *snippet
+	n := 0
+	for line := range strings.Lines(markdown) {
+		n++
+		switch {
+		case open != nil && strings.TrimSpace(line) == "```":
+			found = append(found, *open)
+			open = nil
+		case open != nil:
+			open.code += line
+		case strings.TrimSpace(line) == "```go":
+			open = &snippet{line: n + 1}
+		}
+	}
+	return found
+}
+
+// known are the imports that a snippet without its own may use, by name.
+var known = map[string]string{
+	"context": "context",
+	"errors":  "errors",
+	"fmt":     "fmt",
+	"http":    "net/http",
+	"log":     "log",
+	"redis":   "github.com/redis/go-redis/v9",
+	"sql":     "database/sql",
+	"time":    "time",
+
+	"jobs":       "github.com/lockgen/lockgen/jobs",
+	"lockrt":     "github.com/lockgen/lockgen/runtime",
+	"memstore":   "github.com/lockgen/lockgen/runtime/memstore",
+	"redisstore": "github.com/lockgen/lockgen/runtime/redisstore",
+}
+
+// around is the function that surrounds statements: what they may refer to, and
+// a result so that they may return an error.
+const around = `
+func snippet(ctx context.Context, locks *lockrt.Locker, s *jobs.Scheduler, client redis.UniversalClient) error {
+	%s
+	return nil
+}
+`
+
+// file completes a snippet: whole files stay as they are, declarations get the
+// imports they use, statements get a function around them as well.
+func (s snippet) file() (string, error) {
+	_, fileErr := parse(s.code)
+	if fileErr == nil {
+		return s.code, nil
+	}
+	if strings.HasPrefix(s.code, "package ") {
+		return "", fileErr
+	}
+	if text := "package snippet\n" + s.code; parses(text) {
+		return withImports(text)
+	}
+	text := "package snippet\n" + fmt.Sprintf(around, s.code)
+	if _, err := parse(text); err != nil {
+		return "", fmt.Errorf("neither a file nor declarations nor statements: %w", err)
+	}
+	return withImports(text)
+}
+
+func parse(text string) (*ast.File, error) {
+	return parser.ParseFile(token.NewFileSet(), "snippet.go", text, parser.ParseComments)
+}
+
+func parses(text string) bool {
+	_, err := parse(text)
+	return err == nil
+}
+
+// withImports adds the known imports that the text uses as a qualifier.
+func withImports(text string) (string, error) {
+	f, err := parse(text)
+	if err != nil {
+		return "", err
+	}
+	var specs []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok && known[x.Name] != "" {
+				specs = append(specs, importSpec(x.Name))
+			}
+		}
+		return true
+	})
+	slices.Sort(specs)
+	imports := "import (\n" + strings.Join(slices.Compact(specs), "") + ")\n"
+	return strings.Replace(text, "package snippet\n", "package snippet\n\n"+imports, 1), nil
+}
+
+func importSpec(name string) string {
+	if path.Base(known[name]) == name {
+		return fmt.Sprintf("\t%q\n", known[name])
+	}
+	return fmt.Sprintf("\t%s %q\n", name, known[name])
+}
