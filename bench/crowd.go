@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// crowd runs n goroutines from one starting signal and returns when all have ended: how long that took from the signal,
+// and the first error. An error ends the context of the others.
+func crowd(ctx context.Context, n int, work func(ctx context.Context, i int) error) (time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		start    = make(chan struct{})
+		standing sync.WaitGroup
+		running  sync.WaitGroup
+		first    sync.Once
+		failed   error
+	)
+	standing.Add(n)
+	for i := range n {
+		running.Go(func() {
+			standing.Done()
+			<-start
+			if err := work(ctx, i); err != nil {
+				first.Do(func() {
+					failed = err
+					cancel(err)
+				})
+			}
+		})
+	}
+	standing.Wait()
+	begun := time.Now()
+	close(start)
+	running.Wait()
+	return time.Since(begun), failed
+}
+
+// warmUp connects, lets the server learn the scripts, and proves that the contender works at all.
+func warmUp(ctx context.Context, l locks, key string) error {
+	unlock, err := l.lock(ctx, key)
+	if err != nil {
+		return err
+	}
+	return unlock(ctx)
+}
