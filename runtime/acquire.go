@@ -176,19 +176,11 @@ func (l *Locker) closedErr() error {
 
 // ask gets a grant from the store, again if one arrived too late to be of use.
 func (l *Locker) ask(ctx context.Context, key string, o Options) (*grant, error) {
-	until, outer := deadlineOf(o.Wait), ctx
-	if o.Wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = l.untilClosing(ctx)
-		defer cancel()
-	}
+	until := deadlineOf(o.Wait)
 	for {
 		req := Request{Key: key, ID: l.newID(), TTL: o.TTL, Wait: o.Wait}
 		granted, err := l.session.Acquire(ctx, req)
 		if err != nil {
-			if outer.Err() == nil && l.closing.Err() != nil {
-				return nil, ErrClosed
-			}
 			return nil, err
 		}
 		g := newGrant(l, req, granted)
@@ -204,13 +196,6 @@ func (l *Locker) ask(ctx context.Context, key string, o Options) (*grant, error)
 				time.Since(granted.Start).Round(time.Millisecond), o.TTL)
 		}
 	}
-}
-
-// untilClosing returns ctx, ended by Close too.
-func (l *Locker) untilClosing(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(l.closing, func() { cancel(ErrClosed) })
-	return ctx, func() { stop(); cancel(nil) }
 }
 
 // refresh reports whether enough of the lease is left to begin with. If a tenth has passed (a slow answer, a late push,

@@ -137,6 +137,10 @@ func (l *Locker) close(ctx context.Context) error {
 	l.closed = true
 	l.mu.Unlock()
 	l.stop()
+	var errs []error
+	if err := l.session.Close(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("close lock session: %w", err))
+	}
 	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
 
 	l.mu.Lock()
@@ -145,13 +149,9 @@ func (l *Locker) close(ctx context.Context) error {
 		held = append(held, g.turn()) // with no acquire under way, every grant is somebody's
 	}
 	l.mu.Unlock()
-	errs := []error{releaseAll(ctx, held)}
-
+	errs = append(errs, releaseAll(ctx, held))
 	l.stopRenew()
 	l.running.Wait()
-	if err := l.session.Close(ctx); err != nil {
-		errs = append(errs, fmt.Errorf("close lock session: %w", err))
-	}
 	if l.owned != nil {
 		if err := l.owned.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close lock store: %w", err))

@@ -55,8 +55,9 @@ type Session interface {
 	// be missing or twice as old.
 	List(ctx context.Context, prefix string) ([]LockInfo, error)
 
-	// Close ends all waiting acquires with ErrClosed and stops every goroutine of the session. It releases nothing:
-	// the Locker did that before. It returns ctx's error if that ends first, and is idempotent.
+	// Close ends all waiting acquires with ErrClosed, refuses new ones with it, and stops every goroutine of the
+	// session. It releases nothing: the other methods still work, for the Locker to release what is held. It returns
+	// ctx's error if that ends first, and is idempotent.
 	Close(ctx context.Context) error
 }
 

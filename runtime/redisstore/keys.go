@@ -19,8 +19,17 @@ func (s keySpace) lock(name string) string { return s.prefix + encode(name) + "}
 
 func (s keySpace) keys(name string) lockKeys {
 	lock := s.lock(name)
-	return lockKeys{lock: lock, queue: lock + ":queue", waiters: lock + ":waiters", floor: lock + ":floor"}
+	all := lock + queueSuffix + lock + waitersSuffix + lock + floorSuffix // one allocation for all
+	queue := len(lock) + len(queueSuffix)
+	waiters := queue + len(lock) + len(waitersSuffix)
+	return lockKeys{lock: lock, queue: all[:queue], waiters: all[queue:waiters], floor: all[waiters:]}
 }
+
+const (
+	queueSuffix   = ":queue"
+	waitersSuffix = ":waiters"
+	floorSuffix   = ":floor"
+)
 
 // name is the inverse of lock. It reports false for keys of other kinds.
 func (s keySpace) name(lock string) (string, bool) {

@@ -75,9 +75,10 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	}
 	_, clustered := s.client.(*redis.ClusterClient)
 	ctx, stop := context.WithCancel(context.Background())
+	channel := "lockgen:" + rand.Text()
 	sess := &session{
 		SessionConfig: cfg, client: s.client, clustered: clustered, space: newKeySpace(cfg.Namespace),
-		channel: "lockgen:" + rand.Text(), retention: storeCfg.Retention, liveness: storeCfg.Liveness,
+		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
 		waiters: make(map[string]*waiter), abandoned: make(map[string]abandoned),
 		wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),

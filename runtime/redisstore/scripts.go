@@ -25,20 +25,29 @@ var (
 	inspectScript = loadScript("inspect")
 )
 
-// script is one file of the protocol, with the shared functions in front of it.
+// script is one file of the protocol together with the functions that all share.
 type script struct{ source, sha string }
 
+// libMark is the line of a script where lib.lua goes. Scripts without it begin with lib.lua.
+const libMark = "-- lib.lua is inserted here\n"
+
 func loadScript(name string) *script {
-	source := ""
-	for _, file := range []string{"lib", name} {
-		text, err := luaFiles.ReadFile("lua/" + file + ".lua")
-		if err != nil {
-			panic(err) // the files are part of the binary
-		}
-		source += string(text)
+	lib, source := luaFile("lib"), luaFile(name)
+	if strings.Contains(source, libMark) {
+		source = strings.Replace(source, libMark, lib, 1)
+	} else {
+		source = lib + source
 	}
 	sum := sha1.Sum([]byte(source))
 	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+func luaFile(name string) string {
+	text, err := luaFiles.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err) // the files are part of the binary
+	}
+	return string(text)
 }
 
 // run executes the script, by its hash, or by its text where the server does not have it yet. The client may repeat

@@ -21,6 +21,7 @@ type session struct {
 	clustered bool
 	space     keySpace
 	channel   string // where pushes for this session arrive
+	waiterID  string // channel and node, as the scripts keep them
 	retention time.Duration
 	liveness  time.Duration
 
@@ -110,31 +111,30 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request) (a
 	if req.Wait > 0 {
 		liveness = s.liveness.Milliseconds()
 	}
-	sent := time.Now()
-	values, err := acquireScript.run(ctx, s.client, keys.all(), req.ID, millis(req.TTL), s.channel, s.Node,
-		liveness, s.retention.Milliseconds()).Slice()
+	sent, ttl := time.Now(), millis(req.TTL)
+	reply, err := acquireScript.run(ctx, s.client, keys.all(), req.ID, ttl, s.waiterID, liveness, ttl+s.retention.Milliseconds()).Result()
 	if err != nil {
 		return answer{}, err
 	}
-	return parseAnswer(values, sent)
+	return parseAnswer(reply, sent)
 }
 
-func parseAnswer(values []any, sent time.Time) (answer, error) {
-	if len(values) == 4 {
+func parseAnswer(reply any, sent time.Time) (answer, error) {
+	if epoch, ok := reply.(int64); ok {
+		return answer{granted: true, epoch: uint64(epoch), since: epoch, clock: clockPair{sent, epoch}}, nil
+	}
+	if values, ok := reply.([]any); ok && len(values) == 4 {
 		first, _ := values[0].(int64)
 		second, ok2 := values[1].(int64)
 		third, ok3 := values[2].(int64)
-		if ok2 && ok3 && first == 0 {
-			holder, ok := values[3].(string)
-			if ok {
-				return answer{remaining: time.Duration(second) * time.Millisecond, holder: holder, clock: clockPair{sent, third}}, nil
-			}
+		if holder, ok := values[3].(string); ok && ok2 && ok3 && first == 0 {
+			return answer{remaining: time.Duration(second) * time.Millisecond, holder: holder, clock: clockPair{sent, third}}, nil
 		}
 		if now, ok := values[3].(int64); ok && ok2 && ok3 && first == 1 {
 			return answer{granted: true, epoch: uint64(second), since: third, clock: clockPair{sent, now}}, nil
 		}
 	}
-	return answer{}, fmt.Errorf("the lock script acquire answered %v; is another program writing to the lock's keys?", values)
+	return answer{}, fmt.Errorf("the lock script acquire answered %v; is another program writing to the lock's keys?", reply)
 }
 
 // millis rounds up: a lease is never shorter on the server than its holder believes.

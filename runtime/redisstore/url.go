@@ -194,11 +194,10 @@ func openCluster(p place) (redis.UniversalClient, error) {
 	return redis.NewClusterClient(opts), nil
 }
 
-// scrub drops what net/url repeats of the text: it may hold a password.
+// scrub drops what net/url repeats of the text, whole or in part: it may hold a password.
 func scrub(err error) error {
-	var parse *url.Error
-	if errors.As(err, &parse) {
-		return parse.Err
+	if parse := new(url.Error); errors.As(err, &parse) {
+		return errors.New("host, port or password are malformed; in a password, percent-encode all but letters and digits")
 	}
 	return err
 }

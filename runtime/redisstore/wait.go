@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -23,24 +24,29 @@ type pushed struct {
 	since int64
 }
 
+// waiterPool saves the channels of waiters that did not have to wait.
+var waiterPool = sync.Pool{New: func() any {
+	return &waiter{grants: make(chan pushed, 1), pokes: make(chan struct{}, 1)}
+}}
+
 // wait queues up and returns with the grant, however it becomes known: by the push of whoever hands on the lock, or by
 // an answer to a poke. A poke is acquire.lua once more, at the end of the lease that stands in the way and after every
 // resubscription; so a lost push costs time and nothing else.
 func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
-	w := &waiter{keys: s.space.keys(req.Key), grants: make(chan pushed, 1), pokes: make(chan struct{}, 1)}
+	w := waiterPool.Get().(*waiter)
+	w.keys = s.space.keys(req.Key)
 	s.enlist(req.ID, w)
+	defer s.delist(req.ID, w)
 	a, err := s.ask(ctx, w.keys, req)
-	if err != nil || a.granted {
-		s.delist(req.ID)
-		if err != nil {
-			s.abandon(req, w.keys, false, err)
-			return lockrt.Grant{}, withContext(ctx, err)
-		}
+	switch {
+	case err != nil:
+		s.abandon(req, w.keys, false, err)
+		return lockrt.Grant{}, withContext(ctx, err)
+	case a.granted:
 		return a.grant(), nil
 	}
 	s.queued(w)
 	grant, err := s.await(ctx, req, w, a)
-	s.delist(req.ID)
 	if err != nil {
 		s.abandon(req, w.keys, true, err)
 	}
@@ -114,10 +120,21 @@ func (s *session) enlist(id string, w *waiter) {
 	s.mu.Unlock()
 }
 
-func (s *session) delist(id string) {
+// delist makes sure that nobody reaches the waiter any more, and keeps it for another one.
+func (s *session) delist(id string, w *waiter) {
 	s.mu.Lock()
 	delete(s.waiters, id)
 	s.mu.Unlock()
+	select {
+	case <-w.grants:
+	default:
+	}
+	select {
+	case <-w.pokes:
+	default:
+	}
+	w.keys, w.queued = lockKeys{}, false
+	waiterPool.Put(w)
 }
 
 // queued lets keepAlive care for the waiter.

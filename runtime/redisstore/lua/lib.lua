@@ -1,4 +1,5 @@
--- Functions that all scripts share; prepended to each. Nothing here touches a key that is not passed to it.
+-- Functions that the scripts share. They are prepended to each, or inserted where it says so: Lua makes the functions
+-- anew at every call, and the scripts that run most seldom need them. Nothing here touches a key that is not passed to it.
 --
 -- The lock is a string, expiring with the lease:  "<lease id> <epoch> <since> <ttl> <channel> <node>"
 --   since in µs and ttl in ms of the server's clock; "-" as the id and the channel while MinHold keeps it for nobody.
@@ -27,9 +28,9 @@ end
 
 -- take makes the lease the owner for ttl ms and returns its epoch: greater than every one before, and than those that
 -- a floor was dropped with, as long as the server's clock is not behind them.
-local function take(lockKey, floorKey, retention, t, id, ttl, channel, node)
+local function take(lockKey, floorKey, retention, t, id, ttl, channelAndNode)
   local epoch = math.max((tonumber(redis.call('GET', floorKey)) or 0) + 1, t)
-  local value = table.concat({ id, int(epoch), int(t), ttl, channel, node }, ' ')
+  local value = table.concat({ id, int(epoch), int(t), ttl, channelAndNode }, ' ')
   redis.call('SET', lockKey, value, 'PX', ttl)
   redis.call('SET', floorKey, int(epoch), 'PX', int(retention + ttl))
   return epoch
@@ -51,7 +52,7 @@ local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t)
       local ttl, channel, node = string.match(waiter, '^(%d+) (%S+) (.*)$')
       local live = tonumber(redis.call('HGET', waitersKey, '@' .. channel)) or 0
       if live * 1000 > t then
-        local epoch = take(lockKey, floorKey, retention, t, id, ttl, channel, node)
+        local epoch = take(lockKey, floorKey, retention, t, id, ttl, channel .. ' ' .. node)
         redis.call('PUBLISH', channel, table.concat({ 'grant', id, int(epoch), int(t) }, ' '))
         return
       end

@@ -3,13 +3,17 @@
 -- KEYS  lock, queue, waiters, floor
 -- ARGV  1 lease id, 2 keep (ms; 0: free at once), 3 retention (ms)
 -- Returns 1 released, 0 not the owner: nothing was changed
-local id, keep, retention = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-
 local lock = redis.call('GET', KEYS[1])
-if not mine(lock, id) then
+if not lock or string.sub(lock, 1, #ARGV[1] + 1) ~= ARGV[1] .. ' ' then
   return 0
 end
-if keep > 0 then
+if ARGV[2] == '0' and redis.call('EXISTS', KEYS[2]) == 0 then
+  redis.call('DEL', KEYS[1])
+  return 1
+end
+-- lib.lua is inserted here
+
+if ARGV[2] ~= '0' then
   local _, epoch, since = parse(lock)
   redis.call('SET', KEYS[1], table.concat({ '-', epoch, since, ARGV[2], '-', '' }, ' '), 'PX', ARGV[2])
   -- The first waiter's timer is set for the end of the lease; let it ask for the new end.
@@ -21,7 +25,5 @@ if keep > 0 then
   return 1
 end
 redis.call('DEL', KEYS[1])
-if redis.call('EXISTS', KEYS[2]) == 1 then
-  handOn(KEYS[1], KEYS[2], KEYS[3], KEYS[4], retention, now())
-end
+handOn(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[3]), now())
 return 1
