@@ -59,6 +59,26 @@ func TestCommit_leavesUnchangedFilesAlone(t *testing.T) {
 	}
 }
 
+// TestCommit_replacesInOneStep: who has the old file open, or under another name, keeps all of the old text. Writing into
+// the file instead of renaming over it would show.
+func TestCommit_replacesInOneStep(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "lock_gen.go"), filepath.Join(dir, "other")
+	write(t, path, "old", 0o644)
+	if err := os.Link(path, other); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Commit([]File{{Path: path, Want: []byte("new"), Have: []byte("old")}}); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := read(t, path); text != "new" {
+		t.Errorf("the file holds %q", text)
+	}
+	if text, _ := read(t, other); text != "old" {
+		t.Errorf("the old file was written into: %q", text)
+	}
+}
+
 func TestCommit_replacesWhatALinkPointsTo(t *testing.T) {
 	dir := t.TempDir()
 	real, link := filepath.Join(dir, "real.go"), filepath.Join(dir, "lock_gen.go")
