@@ -110,13 +110,18 @@ type reporter struct {
 	ignores *ignores
 }
 
-// report hands on a finding unless a comment silences it or the code is generated, where nobody could fix it.
+// report hands on a finding unless a comment silences it or the code is generated, where nobody could fix it. In a file
+// that uses cgo the positions are right but the offsets are those of cgo's rewriting, so there is no fix.
 func (r *reporter) report(d analysis.Diagnostic) {
 	if !d.Pos.IsValid() || r.ignores.silenced(r.pass.Fset, r.check.ID, d.Pos) {
 		return
 	}
-	if r.ignores.generated[r.pass.Fset.Position(d.Pos).Filename] {
+	name := r.pass.Fset.Position(d.Pos).Filename
+	if r.ignores.generated[name] {
 		return
+	}
+	if r.ignores.cgo[name] {
+		d.SuggestedFixes = nil
 	}
 	d.Category = r.check.ID
 	d.URL = r.check.URL()

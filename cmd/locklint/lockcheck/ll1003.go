@@ -13,9 +13,8 @@ import (
 var ll1003 = newCheck("LL1003", "guarded function called directly, past its wrapper", Error, true, checkDirectCalls)
 
 // checkDirectCalls reports calls of functions with a //lock: directive that are not made by somebody who may hold the
-// lock: lockgen's own files, the wrapper (which may be written by hand), functions whose name ends in Locked, which
-// in Go says that the caller holds the lock, and functions with a directive of their own, which hold some lock.
-// Tests may call the body to test it without the lock. A function that is only mentioned, not called, is left alone.
+// lock: lockgen's own files, the wrapper (which may be written by hand), and functions that mayHold says. Tests may
+// call the body to test it without the lock. A function that is only mentioned, not called, is left alone.
 func checkDirectCalls(r *reporter) {
 	for _, file := range r.pass.Files {
 		name := r.pass.Fset.Position(file.Package).Filename
@@ -34,7 +33,7 @@ func checkDirectCalls(r *reporter) {
 
 // directCalls looks at the calls of one declaration; caller is nil for variables.
 func (r *reporter) directCalls(decl ast.Decl, caller *types.Func) {
-	if caller != nil && (r.index.guarded[caller] != nil || strings.HasSuffix(caller.Name(), "Locked")) {
+	if r.mayHold(decl, caller) {
 		return
 	}
 	ast.Inspect(decl, func(n ast.Node) bool {
@@ -63,6 +62,50 @@ func (r *reporter) directCalls(decl ast.Decl, caller *types.Func) {
 		r.report(d)
 		return true
 	})
+}
+
+// mayHold reports whether a declaration may hold the lock when it calls: its name ends in Locked, which in Go says that
+// its caller holds the lock; it has a directive of its own, or is given a lease or a fence; or it takes some lock
+// itself, be it the same. Which key a lock has is only known at run time, so any will do.
+func (r *reporter) mayHold(decl ast.Decl, caller *types.Func) bool {
+	if caller != nil {
+		if r.index.guarded[caller] != nil || strings.HasSuffix(caller.Name(), "Locked") {
+			return true
+		}
+		for p := range caller.Signature().Params().Variables() {
+			if isLease(p.Type()) || namedIn(p.Type(), lockRuntime) == "Fence" {
+				return true
+			}
+		}
+	}
+	holds := false
+	ast.Inspect(decl, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			holds = holds || r.takesLock(n)
+		case *ast.CompositeLit: // a job written by hand: the scheduler holds its keys
+			t, ok := types.Unalias(r.pass.TypesInfo.TypeOf(n)).(*types.Named)
+			holds = holds || ok && t.Obj().Name() == "Job" && t.Obj().Pkg() != nil && withoutVendor(t.Obj().Pkg().Path()) == jobsPath
+		}
+		return !holds
+	})
+	return holds
+}
+
+// jobsPath is the import path of the scheduler.
+const jobsPath = "github.com/lockgen/lockgen/jobs"
+
+// takesLock reports whether a call is one of the runtime's ways to get a lock.
+func (r *reporter) takesLock(call *ast.CallExpr) bool {
+	fn := typeutil.StaticCallee(r.pass.TypesInfo, call)
+	if fn == nil || clientOfPackage(fn.Pkg()) != lockRuntime {
+		return false
+	}
+	switch fn.Name() {
+	case "Acquire", "TryAcquire", "AcquireAll", "Do", "DoAll":
+		return true
+	}
+	return false
 }
 
 // callWrapper puts the wrapper's name in the call, if the wrapper exists and takes and returns just the same.

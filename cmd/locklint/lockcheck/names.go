@@ -32,7 +32,7 @@ var verbPairs = []struct{ acquire, release *regexp.Regexp }{
 // namesPair reports whether two functions are the acquire and the release of one lock by their names and by where
 // they are declared: methods of one type, or functions.
 func namesPair(acquire, release *ssa.Function) bool {
-	if receiverName(acquire) != receiverName(release) || isForced(release) {
+	if receiverName(acquire) != receiverName(release) {
 		return false
 	}
 	for _, p := range verbPairs {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"go/ast"
 	"go/token"
 	"io"
 	"os"
@@ -71,7 +70,7 @@ func findingsOf(graph *checker.Graph) []finding {
 			for _, r := range d.Related {
 				f.Related = append(f.Related, related{r.Message, placeOf(fset, r.Pos, r.End)})
 			}
-			if len(d.SuggestedFixes) > 0 && !inGenerated(act.Package.Syntax, d.Pos) {
+			if len(d.SuggestedFixes) > 0 {
 				f.Fix = &fix{Message: d.SuggestedFixes[0].Message}
 				for _, e := range d.SuggestedFixes[0].TextEdits {
 					file := fset.File(e.Pos)
@@ -91,15 +90,6 @@ func findingsOf(graph *checker.Graph) []finding {
 func placeOf(fset *token.FileSet, pos, end token.Pos) place {
 	p, e := fset.Position(pos), fset.Position(cmp.Or(end, pos))
 	return place{p.Filename, p.Line, p.Column, e.Line, e.Column}
-}
-
-func inGenerated(files []*ast.File, pos token.Pos) bool {
-	for _, f := range files {
-		if f.FileStart <= pos && pos < f.FileEnd {
-			return ast.IsGenerated(f)
-		}
-	}
-	return false
 }
 
 // printFindings prints one line for each finding, with the related places indented, or all of them as one JSON

@@ -3,6 +3,7 @@ package shop
 import (
 	"context"
 
+	"github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -62,4 +63,29 @@ func (s *Shop) mentioned() func(context.Context, int64) error { return s.placeLo
 func (s *Shop) silenced(ctx context.Context) error {
 	//locklint:ignore LL1003 the migration runs alone
 	return s.placeLocked(ctx, 4)
+}
+
+// Callers that may hold the lock, by hand.
+
+func (s *Shop) byHand(ctx context.Context) error {
+	return s.locks.Do(ctx, "order:5", lockrt.Options{}, func(ctx context.Context, _ *lockrt.Lease) error {
+		return s.placeLocked(ctx, 5)
+	})
+}
+
+func (s *Shop) acquired(ctx context.Context) error {
+	lease, err := s.locks.Acquire(ctx, "order:6", lockrt.Options{})
+	if err != nil {
+		return err
+	}
+	defer lease.Release(ctx)
+	return s.placeLocked(ctx, 6)
+}
+
+func (s *Shop) fenced(ctx context.Context, fence lockrt.Fence) error { return s.placeLocked(ctx, 7) }
+
+func (s *Shop) schedule(jobber *jobs.Scheduler) error {
+	return jobber.Add(jobs.Job{Name: "place", Keys: []string{"order:8"}, Run: func(ctx context.Context) error {
+		return s.placeLocked(ctx, 8)
+	}})
 }

@@ -37,3 +37,7 @@ func (Leases) Context() context.Context          { return nil }
 func (Leases) Release(ctx context.Context) error { return nil }
 
 func FromContext(ctx context.Context) *Lease { return nil }
+
+func (*Locker) Do(ctx context.Context, key string, o Options, fn func(context.Context, *Lease) error) error {
+	return nil
+}
