@@ -197,3 +197,24 @@ func TestScheduler_lostReplies(t *testing.T) {
 		}
 	})
 }
+
+// TestScheduler_poison has a run that kills every node that takes it over before it has begun: that comes to an end.
+func TestScheduler_poison(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		n := c.node(Config{}, 0)
+		b := &body{}
+		n.add(Job{Name: "j", Spec: "1 1 * * *", Run: b.on(n)})
+		n.start()
+		time.Sleep(time.Minute)
+		s := &storeTester{t: t, Store: c.store}
+		claim := s.nextClaim("j", "dead")
+		claim.Lease, claim.Keep = 0, 100
+		claim.Pending.Recoveries = maxRecoveries
+		s.claim(claim, ClaimWon)
+		time.Sleep(5 * time.Minute)
+		if runs := c.stored("j"); outcomes(runs) != "lost" || len(b.starts) != 0 || !strings.Contains(runs[0].Reason, "not run again, too many nodes") {
+			t.Errorf("runs %+v, started on %v; want it lost and left alone", runs, b.starts)
+		}
+		c.stop()
+	})
+}

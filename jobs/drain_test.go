@@ -180,3 +180,25 @@ func TestScheduler_storeOfLocksDown(t *testing.T) {
 		}
 	})
 }
+
+// TestScheduler_releaseFails cuts the store of locks off while the work ends: the lock does not stay for its whole TTL.
+func TestScheduler_releaseFails(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		n := c.node(Config{}, 0)
+		n.add(Job{Name: "j", Spec: "1,2 * * * *", Lock: lockrt.Options{TTL: time.Hour}, Run: func(context.Context) error {
+			n.wire.locksCut.Store(true)
+			return nil
+		}})
+		n.start()
+		time.Sleep(80 * time.Second)
+		n.wire.locksCut.Store(false)
+		time.Sleep(50 * time.Second)
+		n.wire.locksCut.Store(false)
+		time.Sleep(10 * time.Second)
+		held, err := n.locks.List(context.Background(), "")
+		if got := outcomes(c.runs("j")); got != "ok ok" || err != nil || len(held) != 0 {
+			t.Errorf("outcomes %q, locks %v, %v; want two runs and no lock", got, held, err)
+		}
+		c.stop()
+	})
+}

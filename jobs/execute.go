@@ -89,17 +89,20 @@ func (x *attempt) start(ctx context.Context) bool {
 	}
 }
 
-// unlock releases the leases and returns the error of a lock that was lost.
+// unlock releases the leases and returns the error of a lock that was lost. A release that the store did not answer is
+// tried again beside what follows: jobs must not wait for the TTL of a lock that nobody holds.
 func (x *attempt) unlock(leases lockrt.Leases) error {
 	err := leases.Release(x.host.work)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, lockrt.ErrLost):
+	if err == nil || errors.Is(err, lockrt.ErrLost) {
 		return err
 	}
-	x.s.cfg.Logger.LogAttrs(x.host.work, slog.LevelWarn, "job lock not released, left to its TTL",
+	x.s.cfg.Logger.LogAttrs(x.host.work, slog.LevelWarn, "job lock not released, trying again until its TTL",
 		slog.String("job", x.e.job.Name), slog.Any("error", err))
+	x.s.runs.Go(func() {
+		for wait := minBackoff; err != nil && !errors.Is(err, lockrt.ErrLost) && pause(x.host.records, wait); wait = min(2*wait, maxBackoff) {
+			err = leases.Release(x.host.work)
+		}
+	})
 	return nil
 }
 

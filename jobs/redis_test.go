@@ -39,7 +39,7 @@ func TestScheduler_redis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Add(Job{Name: "j", Spec: "@every 1s", Grace: time.Hour, Overlap: OverlapQueue, Run: func(ctx context.Context) error {
+		if err := s.Add(Job{Name: "j", Spec: "@every 1s", Grace: time.Hour, Lock: lockrt.Options{TTL: 5 * time.Second}, Overlap: OverlapQueue, Run: func(ctx context.Context) error {
 			return lockrt.AssertHeld(ctx, "job:j")
 		}}); err != nil {
 			t.Fatal(err)

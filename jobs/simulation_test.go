@@ -50,15 +50,17 @@ func TestScheduler_clocksApart(t *testing.T) {
 	}
 }
 
-// TestScheduler_simulatedDay runs twenty nodes with clocks up to a minute apart over a day, through rolling restarts,
-// with jobs of several kinds.
-func TestScheduler_simulatedDay(t *testing.T) {
-	specs := map[string]string{"minutely": "* * * * *", "odd": "7-59/13 */2 * * *", "nightly": "30 3 * * *", "every": "@every 7m"}
+// TestScheduler_simulated runs clusters with clocks up to a minute apart through rolling restarts, with jobs of several
+// kinds: three nodes for a day, and twenty for some hours.
+func TestScheduler_simulated(t *testing.T) {
+	t.Run("3 nodes 24 hours", func(t *testing.T) { simulate(t, 3, 24) })
+	t.Run("20 nodes 5 hours", func(t *testing.T) { simulate(t, 20, 5) })
+}
+
+func simulate(t *testing.T, nodes, hours int) {
+	specs := map[string]string{"minutely": "* * * * *", "odd": "7-59/13 */2 * * *", "nightly": "30 3 * * *", "often": "*/5 * * * *", "every": "@every 7m"}
 	bubble(t, func(t *testing.T, c *cluster) {
-		nodes, from := 20, time.Now()
-		if testing.Short() {
-			nodes = 3
-		}
+		from := time.Now()
 		var running []*node
 		begin := func(i int) *node {
 			n := c.node(Config{}, time.Duration(i*37%121-60)*time.Second)
@@ -72,7 +74,7 @@ func TestScheduler_simulatedDay(t *testing.T) {
 			running = append(running, begin(i))
 			time.Sleep(700 * time.Millisecond)
 		}
-		for hour := range 24 {
+		for hour := range hours {
 			time.Sleep(time.Hour)
 			i := hour % nodes
 			running[i].stop()
