@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -61,12 +63,12 @@ func setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT", "GOPATH"} {
-		value, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			return fmt.Errorf("go env %s: %w", name, err)
-		}
-		env.Setenv(name, strings.TrimSpace(string(value)))
+	values, err := goEnv()
+	if err != nil {
+		return fmt.Errorf("go env: %w", err)
+	}
+	for name, value := range values {
+		env.Setenv(name, value)
 	}
 	env.Setenv("REPO", repo)
 	env.Setenv("GOFLAGS", "-mod=mod")
@@ -88,6 +90,13 @@ func setup(env *testscript.Env) error {
 	}
 	return os.WriteFile(filepath.Join(env.WorkDir, "go.sum"), sums, 0o644)
 }
+
+// goEnv is what scripts need to know of the environment of this test: they have a home of their own.
+var goEnv = sync.OnceValues(func() (map[string]string, error) {
+	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOROOT", "GOPATH").Output()
+	values := map[string]string{}
+	return values, errors.Join(err, json.Unmarshal(out, &values))
+})
 
 // exits runs a command and fails unless it ends with the given exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
