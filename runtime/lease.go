@@ -186,38 +186,3 @@ func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	}
 	return le.Err()
 }
-
-type leaseKey struct{}
-
-// FromContext returns the innermost lease of the running critical section, nil outside of one.
-func FromContext(ctx context.Context) *Lease {
-	lease, _ := ctx.Value(leaseKey{}).(*Lease)
-	return lease
-}
-
-// Held returns the lease on key in ctx, nil if there is none that is still live.
-func Held(ctx context.Context, key string) *Lease {
-	for lease := FromContext(ctx); lease != nil; lease = lease.outer {
-		if lease.grant.key == key && lease.Err() == nil {
-			return lease
-		}
-	}
-	return nil
-}
-
-// AssertHeld returns nil if ctx belongs to a critical section whose lease on key is still live, and else an error that
-// wraps ErrNotHeld, and ErrLost too if there was one that was lost. It does not ask the store.
-func AssertHeld(ctx context.Context, key string) error {
-	for lease := FromContext(ctx); lease != nil; lease = lease.outer {
-		if lease.grant.key != key {
-			continue
-		}
-		switch err := lease.Err(); {
-		case err == nil:
-			return nil
-		case errors.Is(err, ErrLost):
-			return fmt.Errorf("%w: %w", ErrNotHeld, err)
-		}
-	}
-	return fmt.Errorf("%w: no lease on %q in this context", ErrNotHeld, key)
-}
