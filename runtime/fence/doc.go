@@ -53,8 +53,9 @@
 //   - Writes that do not go through the guard are not stopped, nor is a transaction that is committed in spite of the
 //     guard's error, nor one that rolls back to a savepoint from before its guard and goes on.
 //   - HTTP: a request that passed may still be overtaken in the handler; see [Middleware].
-//   - Reads are not ordered by the guard, except that those after it in the same transaction see what was committed
-//     before, in PostgreSQL and MySQL if the guard is the transaction's first statement.
+//   - Reads before the guard may be out of date when it returns. Those after it in the same transaction see all that
+//     transactions guarded before have committed, in MySQL only if nothing was read before the guard: its snapshot
+//     stays as old as the first read.
 //   - A mark that is gone cannot refuse: after [SQL.Prune], after an Expiry or Keep that is too short, after the data of
 //     the resource and its mark were restored from a backup, and after a failover that forgot the last writes.
 //   - Fences are as good as the lock store that issues them; a store that lost its data and whose clock went back

@@ -41,7 +41,8 @@ type Script struct{ script *redis.Script }
 //go:embed lua/guard.lua
 var guardLua string
 
-// NewScript prepares Lua code. It does not contact a server; errors in the code are returned by Redis.
+// NewScript prepares Lua code, without a #! line. It does not contact a server; errors in the code are returned by Redis
+// when it runs.
 func NewScript(lua string) *Script {
 	// The work begins on the first line, so that the line numbers in errors are its own.
 	return &Script{redis.NewScript("local function work(KEYS, ARGV) " + lua + "\nend\n" + guardLua)}

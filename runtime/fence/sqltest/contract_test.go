@@ -1,0 +1,302 @@
+package sqltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/fence"
+	"github.com/lockgen/lockgen/runtime/fence/internal/fencetest"
+	"github.com/lockgen/lockgen/runtime/memstore"
+)
+
+// contract is what holds without concurrency, on every database.
+func (e engine) contract(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"values":           e.values,
+		"names":            e.names,
+		"detection":        e.detection,
+		"tables":           e.tables,
+		"missing table":    e.missingTable,
+		"created at once":  e.createdAtOnce,
+		"no transaction":   e.noTransaction,
+		"connection":       e.connection,
+		"lease":            e.lease,
+		"prune":            e.prune,
+		"state":            e.state,
+		"context that end": e.endedContext,
+	} {
+		t.Run(name, test)
+	}
+}
+
+// unique lets the settings of one server use the same tables.
+func unique(name string) string { return fmt.Sprintf("%s_%d", name, rand.Uint64()) }
+
+func (e engine) values(t *testing.T) {
+	run := unique("run")
+	fencetest.Values(t, func(ctx context.Context, resource string, f lockrt.Fence) error {
+		if resource == "" || len(resource) > 100 {
+			return e.guarded(ctx, fence.SQL{Dialect: e.dialect}, resource, f)
+		}
+		err := e.guarded(ctx, fence.SQL{Dialect: e.dialect}, run+resource, f)
+		var stale *fence.StaleError
+		if errors.As(err, &stale) {
+			stale.Resource = strings.TrimPrefix(stale.Resource, run)
+		}
+		return err
+	})
+}
+
+// names: each is a resource of its own, whatever it means in SQL or in a collation.
+func (e engine) names(t *testing.T) {
+	names := []string{
+		`'; DROP TABLE data; --`, `x', 1, 1); DROP TABLE data; --`, `" OR 1=1 --`, "`", `\`, `\'; DROP TABLE data; --`, `\\'`,
+		"$1", "?", "?1", ":a", "@a", "%s", "{table}", "/* ", "--", "0x41", "NULL", "\n", " ",
+		"a", "A", "a ", " a", "ä", "a\u0308", "e", "é", "ß", "ss", "\u00df ", "日本", "🔒", strings.Repeat("🔒", 128), strings.Repeat("x", 512), strings.Repeat("x", 511),
+	}
+	guard := fence.SQL{Dialect: e.dialect, Table: unique("names")}
+	if err := guard.CreateTable(t.Context(), e.db); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if err := e.guarded(t.Context(), guard, name, lockrt.Fence(1000-i)); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for i, name := range names {
+		var stale *fence.StaleError
+		err := e.guarded(t.Context(), guard, name, lockrt.Fence(999-i))
+		if !errors.As(err, &stale) || stale.Resource != name || stale.Highest != lockrt.Fence(1000-i) {
+			t.Errorf("%q, stale: %v", name, err)
+		}
+	}
+	if n := e.number(t, "SELECT count(*) FROM "+guard.Table); n != int64(len(names)) {
+		t.Errorf("%d marks for %d resources", n, len(names))
+	}
+	e.number(t, "SELECT count(*) FROM data") // still there
+}
+
+func (e engine) detection(t *testing.T) {
+	if got, err := fence.Detect(t.Context(), e.db); err != nil || got != e.dialect {
+		t.Errorf("Detect = %q, %v, want %q", got, err, e.dialect)
+	}
+	resource := unique("detection")
+	tx, err := e.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if err := fence.Guard(t.Context(), tx, resource, 7); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "INSERT INTO other (n) VALUES (1)"); err != nil {
+		t.Errorf("the transaction cannot go on: %v", err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.guarded(t.Context(), fence.SQL{}, resource, 6); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("stale: %v", err)
+	}
+}
+
+func (e engine) tables(t *testing.T) {
+	schema := map[fence.Dialect]string{fence.Postgres: "public", fence.MySQL: "lockgen", fence.SQLite: "main"}[e.dialect]
+	for _, table := range []string{"order", schema + ".group", unique("Mixed")} {
+		s := fence.SQL{Dialect: e.dialect, Table: table}
+		for range 2 { // the second finds it there
+			if err := s.CreateTable(t.Context(), e.db); err != nil {
+				t.Fatalf("%s: %v", table, err)
+			}
+		}
+		resource := unique("r")
+		if err := e.guarded(t.Context(), s, resource, 9); err != nil {
+			t.Errorf("%s: %v", table, err)
+		}
+		if err := e.guarded(t.Context(), s, resource, 8); !errors.Is(err, fence.ErrStale) {
+			t.Errorf("%s, stale: %v", table, err)
+		}
+		if err := e.guarded(t.Context(), fence.SQL{Dialect: e.dialect}, resource, 8); err != nil {
+			t.Errorf("%s is not a table of its own: %v", table, err)
+		}
+	}
+	bad := fence.SQL{Dialect: e.dialect, Table: "x; DROP TABLE data"}
+	if err := e.guarded(t.Context(), bad, "r", 1); !errors.Is(err, fence.ErrInvalid) {
+		t.Errorf("table %q: %v", bad.Table, err)
+	}
+}
+
+// missingTable: what the error tells to run must work.
+func (e engine) missingTable(t *testing.T) {
+	s := fence.SQL{Dialect: e.dialect, Table: unique("absent")}
+	err := e.guarded(t.Context(), s, "r", 1)
+	if err == nil || errors.Is(err, fence.ErrStale) {
+		t.Fatalf("without a table: %v", err)
+	}
+	for _, want := range []string{"CreateTable", s.Table, string(e.dialect)} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	_, ddl, found := strings.Cut(err.Error(), "or run\n")
+	if !found {
+		t.Fatalf("the error names no statement: %v", err)
+	}
+	e.exec(t, ddl)
+	if err := e.guarded(t.Context(), s, "r", 1); err != nil {
+		t.Errorf("after running what the error says: %v", err)
+	}
+	if _, err := (fence.SQL{Dialect: e.dialect, Table: unique("absent")}).Prune(t.Context(), e.db, time.Hour); err == nil || !strings.Contains(err.Error(), "CreateTable") {
+		t.Errorf("Prune: %v", err)
+	}
+}
+
+func (e engine) createdAtOnce(t *testing.T) {
+	for range 10 {
+		s := fence.SQL{Dialect: e.dialect, Table: unique("at_once")}
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				if err := s.CreateTable(t.Context(), e.db); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+func (e engine) noTransaction(t *testing.T) {
+	err := fence.SQL{Dialect: e.dialect}.Guard(t.Context(), e.db, "r", 1)
+	if !errors.Is(err, fence.ErrInvalid) || !strings.Contains(err.Error(), "*sql.Tx") {
+		t.Errorf("Guard on a *sql.DB: %v", err)
+	}
+}
+
+func (e engine) connection(t *testing.T) {
+	conn, err := e.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	resource := unique("conn")
+	for _, end := range []string{"ROLLBACK", "COMMIT"} {
+		if _, err := conn.ExecContext(t.Context(), "BEGIN"); err != nil {
+			t.Fatal(err)
+		}
+		if err := (fence.SQL{Dialect: e.dialect}).Guard(t.Context(), conn, resource, 7); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.ExecContext(t.Context(), end); err != nil {
+			t.Fatal(err)
+		}
+		err := e.guarded(t.Context(), fence.SQL{Dialect: e.dialect}, resource, 6)
+		if stale := errors.Is(err, fence.ErrStale); stale != (end == "COMMIT") {
+			t.Errorf("after %s: %v", end, err)
+		}
+	}
+}
+
+func (e engine) lease(t *testing.T) {
+	locks, err := lockrt.New(memstore.New(), lockrt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locks.Close(context.Background())
+	resource := unique("lease")
+	guard := func(ctx context.Context) error {
+		tx, err := e.db.BeginTx(t.Context(), nil)
+		if err != nil {
+			return err
+		}
+		if err := (fence.SQL{Dialect: e.dialect}).GuardLease(ctx, tx, resource); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+		return tx.Commit()
+	}
+	if err := guard(t.Context()); !errors.Is(err, lockrt.ErrNotHeld) {
+		t.Errorf("without a lease: %v", err)
+	}
+	var late lockrt.Fence
+	for range 2 {
+		if err := locks.Do(t.Context(), "key", lockrt.Options{TTL: time.Minute}, func(ctx context.Context, lease *lockrt.Lease) error {
+			if late == 0 {
+				late = lease.Fence()
+			}
+			return guard(ctx)
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.guarded(t.Context(), fence.SQL{Dialect: e.dialect}, resource, late); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("the first holder, late: %v", err)
+	}
+	lease, err := locks.Acquire(t.Context(), "key", lockrt.Options{TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := locks.Break(t.Context(), "key", "test"); err != nil {
+		t.Fatal(err)
+	}
+	<-lease.Done()
+	if err := guard(lease.Context()); !errors.Is(err, lockrt.ErrLost) {
+		t.Errorf("after the loss: %v", err)
+	}
+}
+
+func (e engine) prune(t *testing.T) {
+	s := fence.SQL{Dialect: e.dialect, Table: unique("prune")}
+	if err := s.CreateTable(t.Context(), e.db); err != nil {
+		t.Fatal(err)
+	}
+	for _, resource := range []string{"old", "young", "used again"} {
+		if err := e.guarded(t.Context(), s, resource, 7); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.exec(t, "UPDATE "+s.Table+" SET seen_at = seen_at - 3700 WHERE resource <> 'young'")
+	if err := e.guarded(t.Context(), s, "used again", 7); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Prune(t.Context(), e.db, time.Hour); err != nil || n != 1 {
+		t.Errorf("Prune = %d, %v, want 1", n, err)
+	}
+	for resource, kept := range map[string]bool{"old": false, "young": true, "used again": true} {
+		if err := e.guarded(t.Context(), s, resource, 6); errors.Is(err, fence.ErrStale) != kept {
+			t.Errorf("%s: %v", resource, err)
+		}
+	}
+	if _, err := s.Prune(t.Context(), e.db, 0); !errors.Is(err, fence.ErrInvalid) {
+		t.Errorf("Prune of everything: %v", err)
+	}
+}
+
+func (e engine) state(t *testing.T) {
+	s := fence.SQL{Dialect: e.dialect, Table: unique("state")}
+	if err := s.CreateTable(t.Context(), e.db); err != nil {
+		t.Fatal(err)
+	}
+	fencetest.State(t, s.State(e.db))
+}
+
+func (e engine) endedContext(t *testing.T) {
+	tx, err := e.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, s := range []fence.SQL{{}, {Dialect: e.dialect}} {
+		if err := s.Guard(ctx, tx, "r", 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
