@@ -1,8 +1,6 @@
 package lockcheck
 
 import (
-	"go/token"
-
 	"golang.org/x/tools/go/ssa"
 )
 
@@ -177,6 +175,9 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 		if succ.Dominates(b) {
 			clear(next.conds) // another round of a loop
 		}
+		if (next.lease == held || next.lease == unchecked) && f.skipsRelease(b, succ) {
+			next.lease = escaped
+		}
 		f.enter(&next, b, succ)
 		out = append(out, &visit{block: succ, state: next, from: v})
 	}
@@ -210,36 +211,4 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 // interesting reports whether knowing a phi can decide a branch: leases, errors and flags.
 func interesting(v ssa.Value) bool {
 	return isLease(v.Type()) || isError(v.Type()) || isBool(v.Type())
-}
-
-// conditionsOf counts how often a function tests each condition. Only those tested again are worth remembering.
-func conditionsOf(fn *ssa.Function) map[string]int {
-	n := map[string]int{}
-	for _, b := range fn.Blocks {
-		if cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
-			key, _ := condition(cond.Cond)
-			n[key]++
-		}
-	}
-	return n
-}
-
-// condition identifies a condition and says whether it is negated, so that x == nil and x != nil are one.
-func condition(c ssa.Value) (key string, negated bool) {
-	switch c := c.(type) {
-	case *ssa.UnOp:
-		if c.Op == token.NOT {
-			key, negated = condition(c.X)
-			return key, !negated
-		}
-	case *ssa.BinOp:
-		x, y := keyOf(c.X), keyOf(c.Y)
-		if x.known() && y.known() {
-			if c.Op == token.NEQ {
-				return x.String() + "==" + y.String(), true
-			}
-			return x.String() + c.Op.String() + y.String(), false
-		}
-	}
-	return keyOf(c).String(), false
 }

@@ -109,3 +109,35 @@ func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
 	s.conds[key] = value
 	return true
 }
+
+// conditionsOf counts how often a function tests each condition. Only those tested again are worth remembering.
+func conditionsOf(fn *ssa.Function) map[string]int {
+	n := map[string]int{}
+	for _, b := range fn.Blocks {
+		if cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
+			key, _ := condition(cond.Cond)
+			n[key]++
+		}
+	}
+	return n
+}
+
+// condition identifies a condition and says whether it is negated, so that x == nil and x != nil are one.
+func condition(c ssa.Value) (key string, negated bool) {
+	switch c := c.(type) {
+	case *ssa.UnOp:
+		if c.Op == token.NOT {
+			key, negated = condition(c.X)
+			return key, !negated
+		}
+	case *ssa.BinOp:
+		x, y := keyOf(c.X), keyOf(c.Y)
+		if x.known() && y.known() {
+			if c.Op == token.NEQ {
+				return x.String() + "==" + y.String(), true
+			}
+			return x.String() + c.Op.String() + y.String(), false
+		}
+	}
+	return keyOf(c).String(), false
+}

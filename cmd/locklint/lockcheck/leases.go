@@ -16,6 +16,7 @@ type leaseSite struct {
 	lease, err, ok int
 	only           bool
 	optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
+	closed         bool // the function closes the locker, and that releases what it holds
 }
 
 // leaseInfo knows, for the functions of this package and by facts of others, which hand out leases and what they do
@@ -122,15 +123,33 @@ func (li *leaseInfo) returns(fn *ssa.Function, f *leaseFact) {
 			return // sometimes a lease from elsewhere, which need not be the caller's to release
 		}
 	}
-	f.Returns = index
-	results := fn.Signature.Results()
+	verdict(f, fn.Signature.Results(), index-1)
+}
+
+// verdict finds the result that says whether there is a lease: an error, else a bool, else a pointer or an interface
+// that is nil on success. With other results, which may say it in ways that nobody can follow, no fact is made.
+func verdict(f *leaseFact, results *types.Tuple, lease int) {
+	nilable := 0
 	for i := range results.Len() {
 		switch t := results.At(i).Type(); {
+		case i == lease:
 		case isError(t):
 			f.Err = i + 1
 		case isBool(t):
 			f.OK = i + 1
+		case types.IsInterface(t):
+			nilable = i + 1
+		default:
+			if _, ok := t.Underlying().(*types.Pointer); ok {
+				nilable = i + 1
+			}
 		}
+	}
+	if f.Err == 0 && f.OK == 0 {
+		f.Err = nilable
+	}
+	if f.Err > 0 || f.OK > 0 || results.Len() == 1 {
+		f.Returns = lease + 1
 	}
 }
 
@@ -144,7 +163,7 @@ func (li *leaseInfo) siteOf(call *ssa.Call) *leaseSite {
 		switch m.obj.Name() {
 		case "Acquire", "TryAcquire", "AcquireAll":
 			if m.recv != nil && namedIn(m.recv.Type(), lockRuntime) == "Locker" {
-				return &leaseSite{call: call, name: m.obj.Name(), lease: 0, err: 1, ok: -1, optional: keepsUntilExpiry(m)}
+				return &leaseSite{call: call, name: m.obj.Name(), lease: 0, err: 1, ok: -1, optional: keepsUntilExpiry(m), closed: closesLocker(call.Parent())}
 			}
 		}
 		return nil
@@ -159,8 +178,18 @@ func (li *leaseInfo) siteOf(call *ssa.Call) *leaseSite {
 	}
 	return &leaseSite{
 		call: call, name: calleeShort(fn), lease: f.Returns - 1, err: f.Err - 1, ok: f.OK - 1,
-		only: fn.Signature.Results().Len() == 1,
+		only: fn.Signature.Results().Len() == 1, closed: closesLocker(call.Parent()),
 	}
+}
+
+// closesLocker reports whether a function, or the one around it, closes a locker.
+func closesLocker(fn *ssa.Function) bool {
+	closes := false
+	eachCall(outermost(fn), func(call ssa.CallInstruction) {
+		m, ok := methodOf(call.Common())
+		closes = closes || ok && m.recv != nil && m.obj.Name() == "Close" && namedIn(m.recv.Type(), lockRuntime) == "Locker"
+	})
+	return closes
 }
 
 // keepsUntilExpiry reports whether the options of an acquire may say NoRenew: then the lock is over after its TTL

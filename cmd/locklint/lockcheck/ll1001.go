@@ -12,13 +12,18 @@ import (
 
 var ll1001 = newCheck("LL1001", "lease not released on every path", Error, true, checkLeaks)
 
-// checkLeaks reports each acquire whose lease some path leaves behind.
+// checkLeaks reports each acquire whose lease some path leaves behind. A lease that is never released at all is left
+// alone where that may be meant: with NoRenew, in a function that closes the locker, and in tests, whose locker ends with
+// them.
 func checkLeaks(r *reporter) {
 	if r.index.leases == nil {
 		return
 	}
 	for _, flow := range r.index.leases.flows {
-		if flow.gaveUp || len(flow.leaks) == 0 || flow.site.optional && !flow.released {
+		if flow.gaveUp || len(flow.leaks) == 0 || flow.site.closed {
+			continue
+		}
+		if !flow.released && (flow.site.optional || r.index.inTest(flow.site.call.Pos())) {
 			continue
 		}
 		exits := r.exitsOf(flow)
@@ -42,6 +47,9 @@ type exit struct {
 	pos  token.Pos
 	when string // the condition, "" if there is none to name
 	loop bool   // the acquire is reached again
+	// inside: the exit stands in the body of the condition. Otherwise the condition only says how the path got by the
+	// releases.
+	inside bool
 }
 
 type exits []exit
@@ -51,7 +59,11 @@ func (r *reporter) exitsOf(flow *siteFlow) exits {
 	var list exits
 	seen := map[token.Pos]bool{}
 	for _, l := range flow.leaks {
-		e := exit{pos: l.exit.Pos(), when: r.condition(l, flow)}
+		e := exit{pos: l.exit.Pos()}
+		e.when, e.inside = r.condition(l, flow)
+		if !e.inside && !flow.released {
+			e.when = ""
+		}
 		if _, ok := l.exit.(*ssa.Call); ok {
 			e.loop = true
 		}

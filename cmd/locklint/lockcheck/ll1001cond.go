@@ -13,10 +13,10 @@ const maxCondition = 60
 
 // condition names what must hold for a leak to happen: the test around the exit, or else the last branch on the way
 // out that could have gone the other way. "" if it cannot be said briefly.
-func (r *reporter) condition(l leak, flow *siteFlow) string {
+func (r *reporter) condition(l leak, flow *siteFlow) (text string, inside bool) {
 	if l.exit.Pos().IsValid() {
 		if text := r.guard(l.exit.Pos(), flow.site.call.Pos()); text != "" {
-			return text
+			return text, true
 		}
 	}
 	for v := l.trail; v != nil && v.from != nil; v = v.from {
@@ -26,16 +26,16 @@ func (r *reporter) condition(l leak, flow *siteFlow) string {
 			continue
 		}
 		if v.from.state.lease == absent && from != flow.site.call.Block() {
-			return "" // before the acquire
+			return "", false // before the acquire
 		}
 		if asksAcquire(cond.Cond, flow.site) {
 			continue // that the acquire succeeded goes without saying
 		}
 		if text := r.branch(cond.Cond, from.Succs[0] == v.block); text != "" {
-			return text
+			return text, false
 		}
 	}
-	return ""
+	return "", false
 }
 
 // asksAcquire reports whether a condition compares a result of the acquire.

@@ -69,6 +69,7 @@ func (l *lock) depth() int { return l.acquire.depth() + l.release.depth() }
 //   - in one function: the same key is acquired and, later, deleted on the way out, other than to undo a failure;
 //   - in two functions whose names pair up on one type, such as Lock and Unlock: the keys have the same shape, be it
 //     only "the argument";
+//   - in a method such as Release of a type that the acquiring function fills with the key: a lock handle;
 //   - in two other functions of the package: the keys have the same, distinctive shape, and the key says that it is
 //     a lock. Without that word it might as well be a cache entry and its invalidation.
 func (ix *index) isLock(a, r *command) bool {
@@ -81,13 +82,39 @@ func (ix *index) isLock(a, r *command) bool {
 	if a.fn == r.fn {
 		return a.key.String() == r.key.String() && comesAfter(a.call, r.call) && !undoesFailure(r.call) && !skippable(a, r.call)
 	}
-	if a.key.shape() != r.key.shape() || ix.inTest(r.pos()) || isForced(r.fn) {
+	if ix.inTest(r.pos()) || isForced(r.fn) {
+		return false
+	}
+	if isRelease(r.fn) && handsOn(a, r.key) {
+		return true
+	}
+	if a.key.shape() != r.key.shape() {
 		return false
 	}
 	if namesPair(a.fn, r.fn) {
 		return true
 	}
 	return a.key.distinctive() && speaksOfLock(a.key) && !undoesFailure(r.call)
+}
+
+// handsOn reports whether the function of an acquire stores the key in the field that a release reads it from.
+func handsOn(a *command, key keyExpr) bool {
+	if key.Op != keyField {
+		return false
+	}
+	for _, b := range a.fn.Blocks {
+		for _, instr := range b.Instrs {
+			st, ok := instr.(*ssa.Store)
+			if !ok {
+				continue
+			}
+			fa, ok := st.Addr.(*ssa.FieldAddr)
+			if ok && fieldName(fa.X.Type(), fa.Field) == key.Text && keyOf(st.Val).String() == a.key.String() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // inTest reports whether a position lies in a _test.go file: tests delete keys to start afresh.

@@ -49,6 +49,16 @@ func namesPair(acquire, release *ssa.Function) bool {
 	return false
 }
 
+// isRelease reports whether a function is a release by its name.
+func isRelease(fn *ssa.Function) bool {
+	for _, p := range verbPairs {
+		if p.release.MatchString(fn.Name()) {
+			return true
+		}
+	}
+	return false
+}
+
 // subject is what is left of a function's name without its verb: the thing locked. Context and Key are variants of
 // the same operation.
 func subject(rest string) string {

@@ -359,3 +359,69 @@ func unknownOptions(ctx context.Context, l *lockrt.Locker) bool {
 	_, err := l.TryAcquire(ctx, "mail", opts)
 	return err == nil
 }
+
+// Closing the locker releases what it holds.
+
+func closes(ctx context.Context, l *lockrt.Locker) error {
+	defer l.Close(ctx)
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return err
+	}
+	return lease.Check(ctx)
+}
+
+// A loop that releases runs at least once.
+
+func triesRelease(ctx context.Context, l *lockrt.Locker) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		if err = lease.Release(ctx); err == nil {
+			break
+		}
+	}
+	return err
+}
+
+// What says no need not be an error.
+
+type refusal struct{ reason string }
+
+func lockOrRefuse(ctx context.Context, l *lockrt.Locker) (*lockrt.Lease, *refusal) {
+	lease, err := l.TryAcquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return nil, &refusal{err.Error()}
+	}
+	return lease, nil
+}
+
+func refused(ctx context.Context, l *lockrt.Locker) string {
+	lease, no := lockOrRefuse(ctx, l)
+	if no != nil {
+		if no.reason == "" {
+			return "busy"
+		}
+		return no.reason
+	}
+	defer lease.Release(ctx)
+	return ""
+}
+
+func lockCode(ctx context.Context, l *lockrt.Locker) (*lockrt.Lease, int) {
+	lease, err := l.TryAcquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return nil, 1
+	}
+	return lease, 0
+}
+
+func coded(ctx context.Context, l *lockrt.Locker) {
+	lease, code := lockCode(ctx, l)
+	if code != 0 {
+		return
+	}
+	lease.Release(ctx)
+}

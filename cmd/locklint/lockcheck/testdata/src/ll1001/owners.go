@@ -206,3 +206,20 @@ func generic[T any](ctx context.Context, l *lockrt.Locker, v T) (T, error) {
 	_ = lease
 	return v, nil
 }
+
+func triesWithoutError(ctx context.Context, l *lockrt.Locker) {
+	lease := mustAcquire(ctx, l)
+	for range 3 {
+		if err := lease.Release(ctx); err != nil {
+			println(err.Error())
+		}
+	}
+}
+
+func mustAcquire(ctx context.Context, l *lockrt.Locker) *lockrt.Lease {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return lease
+}

@@ -28,6 +28,8 @@ func (*Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leases
 	return nil, nil
 }
 
+func (*Locker) Close(ctx context.Context) error { return nil }
+
 func (*Lease) Release(ctx context.Context) error { return nil }
 func (*Lease) Check(ctx context.Context) error   { return nil }
 func (*Lease) Context() context.Context          { return nil }

@@ -1,0 +1,149 @@
+package lockcheck
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file decides what the analysis may assume about code that it does not run through: literals that capture the
+// lease, and loops that release it.
+
+// leaks reports whether a variable can be reached by code that the analysis does not see: its address is taken, or a
+// literal captures it that is not merely called or deferred here, as those given to t.Cleanup, context.AfterFunc, go
+// or an errgroup are. Literals that only ask the lease something are harmless wherever they go.
+func (f *follower) leaks(addr ssa.Value) bool {
+	for _, instr := range *addr.Referrers() {
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			if instr.Addr != addr {
+				return true
+			}
+		case *ssa.UnOp, *ssa.DebugRef:
+		case *ssa.MakeClosure:
+			lit, ok := instr.Fn.(*ssa.Function)
+			if !ok {
+				return true
+			}
+			for i, b := range instr.Bindings {
+				if b != addr {
+					continue
+				}
+				if transparent(instr) && f.leaks(lit.FreeVars[i]) || !transparent(instr) && !borrows(lit.FreeVars[i]) {
+					return true
+				}
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// transparent reports whether a literal is only called or deferred where it stands.
+func transparent(mc *ssa.MakeClosure) bool {
+	for _, instr := range *mc.Referrers() {
+		switch instr := instr.(type) {
+		case *ssa.Call:
+			if instr.Call.Value != mc || slices.Contains(instr.Call.Args, ssa.Value(mc)) {
+				return false
+			}
+		case *ssa.Defer:
+			if instr.Call.Value != mc || slices.Contains(instr.Call.Args, ssa.Value(mc)) {
+				return false
+			}
+		case *ssa.DebugRef:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// borrows reports whether a literal only calls methods of a captured lease, other than Release, and compares it.
+func borrows(captured *ssa.FreeVar) bool {
+	for _, instr := range *captured.Referrers() {
+		load, ok := instr.(*ssa.UnOp)
+		if !ok {
+			return false
+		}
+		for _, use := range *load.Referrers() {
+			switch use := use.(type) {
+			case *ssa.Call:
+				if name := leaseMethod(use.Common(), load); name == "" || name == "Release" {
+					return false
+				}
+			case *ssa.BinOp, *ssa.DebugRef:
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// leaseMethod names the method that a call calls on a lease, "" if it does something else with it.
+func leaseMethod(c *ssa.CallCommon, lease ssa.Value) string {
+	m, ok := methodOf(c)
+	if !ok || m.recv != lease || clientOfPackage(m.obj.Pkg()) != lockRuntime || slices.Contains(m.args, lease) {
+		return ""
+	}
+	return m.obj.Name()
+}
+
+// skipsRelease reports whether an edge leads past a loop that releases a lease which was acquired before: out of its
+// head, or around it. The path then says that the loop ran not even once, which for a loop over the leases themselves,
+// or one that tries the release several times, is not what happens.
+func (f *follower) skipsRelease(from, to *ssa.BasicBlock) bool {
+	for _, head := range append([]*ssa.BasicBlock{from}, from.Succs...) {
+		loop := loopOf(head)
+		if len(loop) == 0 || loop[to] || f.site != nil && loop[f.site.call.Block()] {
+			continue
+		}
+		if releases(loop) {
+			return true
+		}
+	}
+	return false
+}
+
+// releases reports whether some block releases a lease.
+func releases(loop map[*ssa.BasicBlock]bool) bool {
+	for b := range loop {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(ssa.CallInstruction)
+			if !ok {
+				continue
+			}
+			m, ok := methodOf(call.Common())
+			if ok && m.recv != nil && m.obj.Name() == "Release" && clientOfPackage(m.obj.Pkg()) == lockRuntime {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// loopOf returns the blocks of the natural loop with a head, none if the block is not the head of a loop.
+func loopOf(head *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	loop := map[*ssa.BasicBlock]bool{}
+	var add func(b *ssa.BasicBlock)
+	add = func(b *ssa.BasicBlock) {
+		if loop[b] {
+			return
+		}
+		loop[b] = true
+		if b != head {
+			for _, p := range b.Preds {
+				add(p)
+			}
+		}
+	}
+	for _, p := range head.Preds {
+		if head.Dominates(p) {
+			loop[head] = true
+			add(p)
+		}
+	}
+	return loop
+}
