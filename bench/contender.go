@@ -19,7 +19,9 @@ type contender struct {
 	name string
 	// peer is false for this library and for the hand-written floors: "the best peer" is chosen among the peers.
 	peer bool
-	open func(at address) (locks, error)
+	// endsWithContext says that the lock is released when the context ends that it was acquired with.
+	endsWithContext bool
+	open            func(at address) (locks, error)
 }
 
 // locks is what one process has open of a contender.

@@ -12,7 +12,7 @@ import (
 // rueidislock as its README recommends for one server: KeyMajority 1 and NoLoopTracking (Redis 7.0.5 or later). It
 // pipelines the calls of all goroutines over one connection by itself. Everything else is its default, but for the
 // validity, which is the same for all contenders.
-var rueidislockPeer = contender{name: "rueidislock", peer: true, open: func(at address) (locks, error) {
+var rueidislockPeer = contender{name: "rueidislock", peer: true, endsWithContext: true, open: func(at address) (locks, error) {
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		ClientOption: rueidis.ClientOption{
 			InitAddress: []string{at.addr},

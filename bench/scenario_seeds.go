@@ -84,7 +84,7 @@ func (s seeds) batch(ctx, limited context.Context, c contender, l locks, key str
 		mine := &perCaller[i]
 		for range s.each {
 			begun := time.Now()
-			unlock, err := l.lock(limited, key)
+			unlock, err := c.lockWithin(ctx, limited, l, key)
 			mine.all = append(mine.all, time.Since(begun))
 			if err != nil {
 				return unlessOver(limited, err)
@@ -106,14 +106,3 @@ func (s seeds) batch(ctx, limited context.Context, c contender, l locks, key str
 	}
 	return sum, took, err
 }
-
-// unlessOver drops the error of a wait that ended because the time for it was over.
-func unlessOver(limited context.Context, err error) error {
-	if errors.Is(context.Cause(limited), context.DeadlineExceeded) || errors.Is(context.Cause(limited), errWindowOver) {
-		return nil
-	}
-	return err
-}
-
-// errWindowOver ends the contexts of those who still wait when the time that is measured is over.
-var errWindowOver = errors.New("the time to measure is over")

@@ -64,10 +64,10 @@ func runWaiters(ctx context.Context, text []byte, at *signals) (found any, err e
 	if err := at.ready(); err != nil {
 		return nil, err
 	}
-	return o.measure(ctx, l, g, sent, at)
+	return o.measure(ctx, chosen[0], l, g, sent, at)
 }
 
-func (o waitersOrders) measure(ctx context.Context, l locks, g *guard, sent *wireCount, at *signals) (*waitersFound, error) {
+func (o waitersOrders) measure(ctx context.Context, c contender, l locks, g *guard, sent *wireCount, at *signals) (*waitersFound, error) {
 	before, begun := sent.commands.Load(), time.Now()
 	window, parentGone := at.untilStop(ctx)
 	var commands int64
@@ -79,18 +79,18 @@ func (o waitersOrders) measure(ctx context.Context, l locks, g *guard, sent *wir
 	})
 	callers := make([]caller, o.Waiters)
 	_, err := crowd(window, o.Waiters, func(window context.Context, i int) error {
-		return o.call(ctx, window, l, g, o.First+uint64(i), &callers[i])
+		return o.call(ctx, window, c, l, g, o.First+uint64(i), &callers[i])
 	})
 	<-snapshot
 	if err := errors.Join(err, parentGone()); err != nil {
 		return nil, err
 	}
 	found := &waitersFound{Commands: commands, Elapsed: elapsed}
-	for _, c := range callers {
-		found.Acquired += c.acquired
-		found.Held += c.held
-		found.Waits = append(found.Waits, c.waits...)
-		if c.acquired == 0 {
+	for _, saw := range callers {
+		found.Acquired += saw.acquired
+		found.Held += saw.held
+		found.Waits = append(found.Waits, saw.waits...)
+		if saw.acquired == 0 {
 			found.Starved++
 		}
 	}
@@ -98,20 +98,20 @@ func (o waitersOrders) measure(ctx context.Context, l locks, g *guard, sent *wir
 }
 
 // call is one caller: acquire, hold, release, until the window is over.
-func (o waitersOrders) call(ctx, window context.Context, l locks, g *guard, who uint64, c *caller) error {
+func (o waitersOrders) call(ctx, window context.Context, c contender, l locks, g *guard, who uint64, saw *caller) error {
 	for window.Err() == nil {
 		begun := time.Now()
-		unlock, err := l.lock(window, o.Key)
+		unlock, err := c.lockWithin(ctx, window, l, o.Key)
 		got := time.Now()
-		c.waits = append(c.waits, got.Sub(begun))
+		saw.waits = append(saw.waits, got.Sub(begun))
 		if err != nil {
 			return unlessOver(window, err)
 		}
 		entry := g.enter(who)
 		time.Sleep(o.Hold)
 		g.leave(who, entry)
-		c.held += time.Since(got)
-		c.acquired++
+		saw.held += time.Since(got)
+		saw.acquired++
 		if err := unlock(ctx); err != nil {
 			return err
 		}
