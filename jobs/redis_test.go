@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -113,4 +114,33 @@ func TestRedisStore_expiry(t *testing.T) {
 			t.Errorf("%s expires in %s, want about %s after a look", key, ttl, retention)
 		}
 	}
+}
+
+// TestRedisStore_slots checks what Redis Cluster hashes: both keys of a job have the same tag, not an empty one, and no
+// two jobs or namespaces share a key.
+func TestRedisStore_slots(t *testing.T) {
+	seen := make(map[string]string)
+	for _, namespace := range []string{"", "lock", "{", "{x}", "}", "a:jobs"} {
+		s := NewRedisStore(nil, namespace).(*redisStore)
+		for _, job := range []string{"", "a", "{", "}", "{}", "}{", "{a}", "a}", "%", "%7B", "a:runs", ":", "a}:runs"} {
+			keys := s.keys(job)
+			tag := hashTag(keys[0])
+			if tag == "" || hashTag(keys[1]) != tag {
+				t.Errorf("job %q in namespace %q has keys %q with tags %q and %q", job, namespace, keys, tag, hashTag(keys[1]))
+			}
+			for _, key := range keys {
+				if other, taken := seen[key]; taken {
+					t.Errorf("job %q in namespace %q shares key %q with %s", job, namespace, key, other)
+				}
+				seen[key] = fmt.Sprintf("job %q in namespace %q", job, namespace)
+			}
+		}
+	}
+}
+
+// hashTag is the rule of Redis Cluster: what stands between the first { and the next }, if anything does.
+func hashTag(key string) string {
+	_, rest, _ := strings.Cut(key, "{")
+	tag, _, _ := strings.Cut(rest, "}")
+	return tag
 }
