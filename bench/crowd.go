@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -38,11 +39,16 @@ func crowd(ctx context.Context, n int, work func(ctx context.Context, i int) err
 	return time.Since(begun), failed
 }
 
+// warmUpTime bounds the first acquisition of a contender.
+const warmUpTime = 30 * time.Second
+
 // warmUp connects, lets the server learn the scripts, and proves that the contender works at all.
 func warmUp(ctx context.Context, l locks, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, warmUpTime)
+	defer cancel()
 	unlock, err := l.lock(ctx, key)
 	if err != nil {
-		return err
+		return fmt.Errorf("acquire %q, which is free: %w", key, err)
 	}
 	return unlock(ctx)
 }

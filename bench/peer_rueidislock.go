@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
@@ -11,7 +12,8 @@ import (
 
 // rueidislock as its README recommends for one server: KeyMajority 1 and NoLoopTracking (Redis 7.0.5 or later). It
 // pipelines the calls of all goroutines over one connection by itself. Everything else is its default, but for the
-// validity, which is the same for all contenders.
+// validity, which is the same for all contenders, and TryNextAfter: with one key there is no next, and a first answer
+// that takes longer than its 20 ms, on a busy machine, leaves the caller waiting for a notification that never comes.
 var rueidislockPeer = contender{name: "rueidislock", peer: true, endsWithContext: true, open: func(at address) (locks, error) {
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		ClientOption: rueidis.ClientOption{
@@ -23,6 +25,7 @@ var rueidislockPeer = contender{name: "rueidislock", peer: true, endsWithContext
 		KeyMajority:    1,
 		NoLoopTracking: true,
 		KeyValidity:    leaseTime,
+		TryNextAfter:   5 * time.Second,
 	})
 	if err != nil {
 		return nil, err
