@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -122,8 +121,14 @@ func TestLease_renewal_inFlightAtReleaseDoesNotReviveTheLease(t *testing.T) {
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		store.set(func(s *faultStore) {
+			s.renew = func(_ context.Context, renewals []lockrt.Renewal, _ lockrt.Session) []error {
+				t.Error("a released lease is renewed")
+				return failAll(renewals, lockrt.ErrLost)
+			}
+		})
 		close(answer)
-		synctest.Wait()
+		time.Sleep(2 * ttl)
 		if err := lease.Err(); !errors.Is(err, lockrt.ErrNotHeld) {
 			t.Errorf("after the release Err is %v, want ErrNotHeld", err)
 		}
@@ -142,6 +147,35 @@ func TestLease_renewal_notMineIsLostAtOnce(t *testing.T) {
 		<-lease.Context().Done()
 		if held := time.Since(start); held > ttl/3 {
 			t.Errorf("told after %s, want at the first renewal, %s at most", held, ttl/3)
+		}
+		store.set(func(s *faultStore) {
+			s.release = func(context.Context, lockrt.Release, lockrt.Session) error {
+				t.Error("the store is asked to release what it said is not ours")
+				return lockrt.ErrLost
+			}
+		})
+		if err := lease.Release(t.Context()); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("release: %v, want ErrLost", err)
+		}
+	})
+}
+
+func TestLease_renewal_isNotDelayedByACallThatHangs(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				if renewals[0].Key == "hangs" {
+					return blackHole(ctx, renewals, real)
+				}
+				return real.Renew(ctx, renewals)
+			}
+		})
+		mustAcquire(t, locks, t.Context(), "hangs", lockrt.Options{TTL: 100 * ttl})
+		time.Sleep(34 * ttl) // its first renewal is under way, for 100/6 TTLs
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		time.Sleep(10 * ttl)
+		if err := lease.Err(); err != nil {
+			t.Errorf("lost behind a call for another lease: %v", err)
 		}
 	})
 }
@@ -251,7 +285,24 @@ func TestLocker_Acquire_grantThatArrivesTooLateIsNotUsed(t *testing.T) {
 		if lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl}); err == nil || errors.Is(err, lockrt.ErrBusy) {
 			t.Errorf("acquire gave %v, %v; want an error that is not ErrBusy", lease, err)
 		}
+		// Nor is one that a slow renewal does not make better.
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				g, err := real.Acquire(ctx, req)
+				time.Sleep(ttl / 2)
+				return g, err
+			}
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				errs := real.Renew(ctx, renewals)
+				time.Sleep(ttl * 3 / 4)
+				return errs
+			}
+		})
+		if lease, err := locks.Acquire(t.Context(), "slow", lockrt.Options{TTL: ttl}); err == nil {
+			t.Errorf("acquire gave a lease that ends in %s of %s", time.Until(lease.Deadline()), ttl)
+		}
 		// With time to wait it tries again.
+		store.set(func(s *faultStore) { s.renew = nil })
 		store.set(func(s *faultStore) {
 			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
 				s.acquire = nil

@@ -197,11 +197,101 @@ func TestLine_renewalFollowsTheTurn(t *testing.T) {
 					t.Fatal(err)
 				}
 				lease := <-passed
-				time.Sleep(2 * ttl)
+				time.Sleep(ttl)
 				if lost := lease.Err() != nil; lost != second {
-					t.Errorf("lost after two TTLs is %v", lost)
+					t.Errorf("lost after a TTL is %v", lost)
 				}
 			})
+		})
+	}
+}
+
+func TestLine_renewalInFlightDoesNotServeTheNextLease(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Hour})
+		answer := make(chan struct{})
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				errs := real.Renew(ctx, renewals)
+				<-answer
+				return errs
+			}
+		})
+		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		passed := make(chan *lockrt.Lease)
+		go func() {
+			lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever, NoRenew: true})
+			if err != nil {
+				t.Error(err)
+			}
+			passed <- lease
+		}()
+		time.Sleep(ttl * 4 / 10) // the first's renewal is under way
+		store.set(func(s *faultStore) { s.renew = nil })
+		if err := first.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lease := <-passed
+		close(answer)
+		time.Sleep(ttl + ttl/10)
+		if lease.Err() == nil {
+			t.Error("a lease with NoRenew is renewed because the one before it was")
+		}
+	})
+}
+
+func TestLine_minHoldKeepsTheLockFromTheNextHereToo(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		start := time.Now()
+		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MinHold: ttl / 2})
+		wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(int, *lockrt.Lease) {
+			if waited := time.Since(start); waited != ttl/2 {
+				t.Errorf("the next has its turn after %s, want %s", waited, ttl/2)
+			}
+		})
+		if err := first.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+	})
+}
+
+func TestLine_nextBehindALostLeaseAsksTheStore(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true}) // never released
+		wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(_ int, lease *lockrt.Lease) {
+			if first.Err() == nil {
+				t.Error("two leases are live")
+			}
+		})
+		wg.Wait()
+	})
+}
+
+// TestLine_turnThatComesWithTheEndOfTheWait lets a caller's turn and the end of its context come in the same moment:
+// whichever it sees first, the one behind it must get its turn.
+func TestLine_turnThatComesWithTheEndOfTheWait(t *testing.T) {
+	for range 50 { // select chooses at random
+		bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+			other := newLocker(t, store.Store, lockrt.Config{})
+			held := mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl})
+			ctx, cancel := context.WithCancel(t.Context())
+			var impatient sync.WaitGroup
+			for range 3 { // one asks the store, two stand in line behind it
+				impatient.Go(func() {
+					if _, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever}); !errors.Is(err, context.Canceled) {
+						t.Errorf("the error is %v", err)
+					}
+				})
+				synctest.Wait()
+			}
+			wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(int, *lockrt.Lease) {})
+			cancel()
+			impatient.Wait()
+			if err := held.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wg.Wait()
 		})
 	}
 }
