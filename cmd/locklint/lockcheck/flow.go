@@ -1,6 +1,8 @@
 package lockcheck
 
 import (
+	"go/types"
+
 	"golang.org/x/tools/go/ssa"
 )
 
@@ -198,17 +200,18 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 		if !ok {
 			break
 		}
-		values[phi] = unknown
-		if interesting(phi) {
-			values[phi] = s.of(phi.Edges[edge])
-		}
+		values[phi] = worthKnowing(s.of(phi.Edges[edge]), phi.Type())
 	}
 	for phi, a := range values {
 		s.set(phi, a)
 	}
 }
 
-// interesting reports whether knowing a phi can decide a branch: leases, errors and flags.
-func interesting(v ssa.Value) bool {
-	return isLease(v.Type()) || isError(v.Type()) || isBool(v.Type())
+// worthKnowing forgets what cannot decide a branch: only leases, errors and flags do. The lease itself is never lost
+// sight of, whatever the type of the variable that it goes into.
+func worthKnowing(a abstract, t types.Type) abstract {
+	if a == theLease || isLease(t) || isError(t) || isBool(t) {
+		return a
+	}
+	return unknown
 }

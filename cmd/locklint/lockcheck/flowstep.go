@@ -99,15 +99,7 @@ func (f *follower) store(st *ssa.Store, s *pathState) {
 	if what == theLease && f.leaks(cell) {
 		s.lease = escaped
 	}
-	if interestingCell(cell) {
-		s.set(cell, what)
-	}
-}
-
-// interestingCell is interesting for variables in memory.
-func interestingCell(a *ssa.Alloc) bool {
-	t := elem(a.Type())
-	return isLease(t) || isError(t) || isBool(t)
+	s.set(cell, worthKnowing(what, elem(cell.Type())))
 }
 
 // within reports whether a function is another or a literal in it.

@@ -223,3 +223,34 @@ func mustAcquire(ctx context.Context, l *lockrt.Locker) *lockrt.Lease {
 	}
 	return lease
 }
+
+// The lease in a variable of another type.
+
+type releaser interface{ Release(context.Context) error }
+
+func asInterface(ctx context.Context, l *lockrt.Locker, given releaser) error {
+	if given == nil {
+		lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+		if err != nil {
+			return err
+		}
+		given = lease
+	}
+	defer given.Release(ctx)
+	return nil
+}
+
+func asCapturedInterface(ctx context.Context, l *lockrt.Locker) error {
+	var r releaser
+	defer func() {
+		if r != nil {
+			r.Release(ctx)
+		}
+	}()
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return err
+	}
+	r = lease
+	return nil
+}
