@@ -50,6 +50,7 @@
 //     after it count as missed.
 //   - Punctuality. A tick starts late by a round trip or two, by Jitter, by the wait for a lock, and by however long
 //     the store is away.
+//   - One clock in a Redis Cluster: each job goes by the clock of the server that has its slot. Keep them in step.
 //   - Order between ticks of a job, except that claims are made in order.
 //   - A tick whose job is on no running node is not looked after: its claim stays until a node has the job again.
 package jobs

@@ -57,12 +57,16 @@ func (s *Scheduler) renewClaims(ctx context.Context) bool {
 	return answered
 }
 
-// syncClock asks the store for the time.
+// syncClock asks the store for the time, and so finds out whether it answers when there is nothing else to ask.
 func (s *Scheduler) syncClock(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	sent := s.clock.local()
-	if view, err := s.cfg.Store.Look(ctx, nil); err == nil {
+	view, err := s.cfg.Store.Look(callCtx, nil)
+	if ctx.Err() != nil {
+		return // what it said says nothing about the store
+	}
+	if s.heard(err); err == nil {
 		s.clock.observe(view.Now, sent)
 	}
 }

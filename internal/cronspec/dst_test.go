@@ -52,12 +52,12 @@ var oracleZones = []string{"America/New_York", "Australia/Lord_Howe", "Africa/Ca
 
 var oracleSpecs = []string{"30 2 * * *", "30 1 * * *", "0 0 * * *", "15 0 * * *", "0 3 * * *", "*/10 0-3 * * *", "0 * * * *", "45 * * * *", "*/30 * * * *", "0 */2 * * *", "30 23 * * sun", "0 0 * * 0,5"}
 
-// TestParse_oracle compares Next with a walk over every minute of two years
+// TestParse_oracle compares Next with a walk over every minute of a year
 // that asks only what the wall clock shows. The oracle knows no offsets and no
 // transitions: a fixed-time spec fires at the first minute at which the clock
 // has got as far as one of its readings.
 func TestParse_oracle(t *testing.T) {
-	from, to := at(t, "2025-01-01T00:00:00Z"), at(t, "2027-01-01T00:00:00Z")
+	from, to := at(t, "2026-01-01T00:00:00Z"), at(t, "2027-01-01T00:00:00Z")
 	for _, name := range oracleZones {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,33 +93,33 @@ func TestParse_oracle(t *testing.T) {
 	}
 }
 
-// wallClock is what a clock on the wall shows, minute by minute.
+// wallClock is what a clock on the wall shows, minute by minute. A reading is a number of minutes, counted as if the
+// clock were in UTC.
 type wallClock struct {
 	instants []time.Time
-	readings []time.Time // the same minutes as shown, written as UTC
+	readings []int64
 }
 
 func walk(loc *time.Location, from, to time.Time) wallClock {
 	var c wallClock
 	for t := from.In(loc); t.Before(to); t = t.Add(time.Minute) {
+		shown := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC)
 		c.instants = append(c.instants, t)
-		c.readings = append(c.readings, time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC))
+		c.readings = append(c.readings, shown.Unix()/60)
 	}
 	return c
 }
 
-// probes returns instants to ask about that are not ticks themselves: all in
-// which the clock shows again what it has shown before, and some others.
+// probes returns instants to ask about that are not ticks themselves: in the hours in which the clock shows again what
+// it has shown before, and some others.
 func (c wallClock) probes() []time.Time {
 	var probes []time.Time
 	far := c.readings[0]
 	for i, reading := range c.readings {
-		if reading.Before(far) || i%5003 == 0 {
+		if reading < far && i%7 == 0 || i%5003 == 0 {
 			probes = append(probes, c.instants[i].Add(time.Duration(i%2)*time.Second/2))
 		}
-		if reading.After(far) {
-			far = reading
-		}
+		far = max(far, reading)
 	}
 	return probes
 }
@@ -129,17 +129,18 @@ func (c wallClock) fires(t *testing.T, spec string) []time.Time {
 	if err != nil {
 		t.Fatal(err)
 	}
-	matching := make(map[time.Time]bool)
-	for r, last := parsed.Next(c.readings[0].AddDate(0, 0, -1)), c.readings[len(c.readings)-1]; !r.After(last); r = parsed.Next(r) {
-		matching[r] = true
+	first, last := c.readings[0]-24*60, c.readings[len(c.readings)-1]
+	matching := make([]bool, last-first+1)
+	for r := parsed.Next(time.Unix(first*60, 0)); r.Unix()/60 <= last; r = parsed.Next(r) {
+		matching[r.Unix()/60-first] = true
 	}
 	wildcardHour := strings.Fields(spec)[1] == "*"
 	var fired []time.Time
-	far := c.readings[0].Add(-time.Minute) // the furthest the clock has got
+	far := c.readings[0] - 1 // the furthest the clock has got
 	for i, reading := range c.readings {
-		hit := wildcardHour && matching[reading]
-		for ; far.Before(reading); far = far.Add(time.Minute) {
-			hit = hit || !wildcardHour && matching[far.Add(time.Minute)]
+		hit := wildcardHour && matching[reading-first]
+		for ; far < reading; far++ {
+			hit = hit || !wildcardHour && matching[far+1-first]
 		}
 		if hit {
 			fired = append(fired, c.instants[i])
