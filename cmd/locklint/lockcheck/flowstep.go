@@ -23,6 +23,8 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		return f.runDefers(s)
 	case *ssa.Extract:
 		s.set(instr, f.extracted(instr))
+	case *ssa.Alloc:
+		f.assign(instr, zero(elem(instr.Type())), &s)
 	case *ssa.Store:
 		f.store(instr, &s)
 	case *ssa.UnOp:
@@ -99,7 +101,28 @@ func (f *follower) store(st *ssa.Store, s *pathState) {
 	if what == theLease && f.leaks(cell) {
 		s.lease = escaped
 	}
-	s.set(cell, worthKnowing(what, elem(cell.Type())))
+	f.assign(cell, what, s)
+}
+
+// assign records the content of a variable. Of one that unseen code may change, a constant says nothing for long; the
+// acquire's results do, because who checks them does so before anything else.
+func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
+	what = worthKnowing(what, elem(cell.Type()))
+	if what >= isNil && f.leaks(cell) {
+		what = unknown
+	}
+	s.set(cell, what)
+}
+
+// zero is what a variable holds when it is declared.
+func zero(t types.Type) abstract {
+	switch {
+	case isBool(t):
+		return isFalse
+	case isError(t) || isLease(t):
+		return isNil
+	}
+	return unknown
 }
 
 // within reports whether a function is another or a literal in it.

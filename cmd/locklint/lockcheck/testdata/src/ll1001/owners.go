@@ -254,3 +254,38 @@ func asCapturedInterface(ctx context.Context, l *lockrt.Locker) error {
 	r = lease
 	return nil
 }
+
+// Flags that start at their zero value.
+
+func unlessDone(ctx context.Context, l *lockrt.Locker) error {
+	var done bool
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if !done {
+			lease.Release(ctx)
+		}
+	}()
+	if err := work(); err != nil {
+		return err
+	}
+	done = true
+	return lease.Release(ctx)
+}
+
+// A flag that somebody else sets says nothing.
+
+func elsewhere(ctx context.Context, l *lockrt.Locker, run func(func())) error {
+	failed := false
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: the lease from Acquire is not released on every path: the return at line [0-9]+ \(when failed\)`
+	if err != nil {
+		return err
+	}
+	run(func() { failed = true })
+	if failed {
+		return nil
+	}
+	return lease.Release(ctx)
+}
