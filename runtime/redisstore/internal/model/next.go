@@ -1,0 +1,133 @@
+package model
+
+import "fmt"
+
+// What can happen. A call is made, executed and answered in one event, unless it is slow: then others come between.
+const (
+	evTry     uint8 = iota // a lease is asked for, without waiting
+	evAsk                  // a lease is asked for
+	evPoke                 // a waiter asks again
+	evPush                 // a pushed grant arrives; those before it got lost
+	evRenew                // a holder renews
+	evRelease              // a holder releases
+	evRetain               // a holder releases, with MinHold left
+	evLeave                // a caller gives up waiting
+	evExecute              // the server executes a slow call
+	evReply                // the reply to a slow call arrives
+	evRepeat               // a slow call is repeated: it or its reply is late
+	evGiveUp               // nobody waits for a slow call any more: it or its reply is late
+	evLost                 // the push that tells of a Break arrives
+	evLate                 // the server executes a request that its sender has given up
+	evAlive                // a process shows that it lives
+	evCrash                // a process dies
+	evBreak                // somebody breaks the lock
+	evTick                 // time passes
+)
+
+var eventNames = [...]string{"try", "ask", "poke", "push", "renew", "release", "retain", "leave", "execute", "reply", "repeat",
+	"give up", "told of break", "late execute", "alive", "crash", "break", "tick"}
+
+// Event is something that can happen to a lease, a process or the server.
+type Event struct {
+	What, Who, Which uint8
+	Slow             bool // the call that it begins is slow
+}
+
+func (e Event) String() string {
+	text := eventNames[e.What]
+	if e.What < evBreak {
+		text = fmt.Sprint(text, " ", e.Who)
+	}
+	if e.Slow {
+		text += ", slowly"
+	}
+	return text
+}
+
+// Next calls visit with everything that can happen in s. leases is how many there are.
+func (p *Protocol) Next(s *State, leases int, visit func(Event)) {
+	for i := range leases {
+		l, who := &s.Lease[i], uint8(i)
+		if l.Late != NoCall {
+			visit(Event{What: evLate, Who: who})
+		}
+		if l.Call.Kind != NoCall && !l.Call.Done {
+			visit(Event{What: evExecute, Who: who})
+		}
+		if !s.Dead[p.Proc[i]] {
+			p.nextOf(s, l, who, visit)
+		}
+	}
+	for proc := range MaxProcs {
+		p.nextOfProcess(s, leases, uint8(proc), visit)
+	}
+	if s.Faults > 0 && s.Owner != None {
+		visit(Event{What: evBreak})
+	}
+	visit(Event{What: evTick})
+}
+
+func (p *Protocol) nextOf(s *State, l *Lease, who uint8, visit func(Event)) {
+	call := func(what, which uint8) {
+		visit(Event{What: what, Who: who, Which: which})
+		if s.Faults > 0 {
+			visit(Event{What: what, Who: who, Which: which, Slow: true})
+		}
+	}
+	calling := l.Call.Kind != NoCall
+	if calling {
+		if l.Call.Done {
+			call(evReply, 0)
+		}
+		if l.Phase != Refreshing { // which is not tried twice
+			visit(Event{What: evRepeat, Who: who})
+		}
+		visit(Event{What: evGiveUp, Who: who})
+	}
+	if l.Lost {
+		visit(Event{What: evLost, Who: who})
+	}
+	switch l.Phase {
+	case New:
+		call(evTry, 0)
+		call(evAsk, 0)
+	case Waiting:
+		if calling {
+			break // pushes wait until the reply was read
+		}
+		call(evLeave, 0)
+		call(evPoke, 0)
+		for j, g := range l.Pushed {
+			if g.Epoch != 0 {
+				call(evPush, uint8(j))
+			}
+		}
+	case Holding:
+		call(evRelease, 0)
+		call(evRetain, 0)
+		if !calling {
+			call(evRenew, 0)
+		}
+	}
+}
+
+func (p *Protocol) nextOfProcess(s *State, leases int, proc uint8, visit func(Event)) {
+	if s.Dead[proc] {
+		return
+	}
+	waits, busy := false, false
+	for i := range leases {
+		if uint8(p.Proc[i]) == proc {
+			phase := s.Lease[i].Phase
+			waits = waits || phase == Waiting
+			busy = busy || phase != New && phase != Over
+		}
+	}
+	// Showing life again changes nothing while it counts as shown in this tick.
+	if waits && s.Queued > 0 && (s.Live[proc] < Liveness || s.WaitersLeft < 2*Liveness) {
+		visit(Event{What: evAlive, Who: proc})
+	}
+	if busy && s.Faults > 0 {
+		visit(Event{What: evCrash, Who: proc})
+	}
+}

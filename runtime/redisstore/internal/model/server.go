@@ -1,0 +1,221 @@
+package model
+
+// None and Kept are owners that are no lease.
+const (
+	None int8 = -1
+	Kept int8 = -2 // MinHold keeps the lock for nobody
+)
+
+// Server is what Redis knows of one lock. Its methods are the scripts.
+type Server struct {
+	Owner  int8  // a lease, None or Kept
+	Epoch  uint8 // the owner's
+	Left   int8  // ticks until the lock's key expires
+	Age    int8  // ticks since the grant, at most TTL
+	Floor  uint8
+	Queue  [MaxLeases]int8 // in order of arrival; the first Queued count, the others are 0
+	Queued int8
+	// Live is for each process how long it still counts as live.
+	Live [MaxProcs]int8
+	// WaitersLeft is when the queue and the hash of waiters expire; 0: there is no hash, negative: never.
+	WaitersLeft int8
+	// Issued is the highest epoch that was ever given. No script reads it: it is what the floor should remember.
+	Issued uint8
+	// Fell is set when an epoch is given that is not higher than all before.
+	Fell bool
+}
+
+// Answer is what a script replies.
+type Answer struct {
+	OK    bool  // granted, renewed, released, …
+	Epoch uint8 // of a grant
+	Age   int8  // ticks since a grant
+}
+
+// Push is what a script publishes: a grant if Epoch is not 0, else a loss or, with Poke, "ask again".
+type Push struct {
+	To    int8
+	Epoch uint8
+	Poke  bool
+}
+
+// Protocol is the scripts as they are meant, or with a fault that the exploration has to find.
+type Protocol struct {
+	// Fault is what is wrong; nothing if it is empty. See the test of the exploration for the list.
+	Fault string
+	// Proc tells which process each lease belongs to.
+	Proc [MaxLeases]int8
+}
+
+// Acquire is acquire.lua. wait is whether liveness is not 0.
+func (p *Protocol) Acquire(s *Server, id int8, wait bool) (Answer, []Push) {
+	var pushed []Push
+	if s.Owner == None && s.Queued > 0 && p.Fault == "poke does not hand on" {
+		return Answer{}, nil
+	}
+	if s.Owner == None && s.Queued > 0 && p.Fault != "barging" {
+		pushed = p.handOn(s)
+	}
+	if s.Owner == None {
+		p.take(s, id)
+		return Answer{OK: true, Epoch: s.Epoch}, pushed
+	}
+	if s.Owner == id {
+		return Answer{OK: true, Epoch: s.Epoch, Age: s.Age}, pushed
+	}
+	if wait {
+		if s.place(id) < 0 {
+			s.Queue[s.Queued] = id
+			s.Queued++
+		}
+		p.show(s, p.Proc[id])
+	}
+	return Answer{}, pushed
+}
+
+// Release is release.lua.
+func (p *Protocol) Release(s *Server, id int8, keep bool) (Answer, []Push) {
+	if s.Owner != id && (p.Fault != "release without owner" || s.Owner == None) {
+		return Answer{}, nil
+	}
+	if keep {
+		s.Owner, s.Left = Kept, Keep
+		if s.Queued > 0 {
+			return Answer{OK: true}, []Push{{To: s.Queue[0], Poke: true}}
+		}
+		return Answer{OK: true}, nil
+	}
+	p.free(s)
+	if s.Queued > 0 {
+		return Answer{OK: true}, p.handOn(s)
+	}
+	return Answer{OK: true}, nil
+}
+
+// Cancel is cancel.lua.
+func (p *Protocol) Cancel(s *Server, id int8) (Answer, []Push) {
+	if p.Fault != "cancel stays in the queue" {
+		s.leave(id)
+	}
+	if s.Owner != id || p.Fault == "cancel leaves the grant" {
+		return Answer{}, nil
+	}
+	p.free(s)
+	return Answer{OK: true}, p.handOn(s)
+}
+
+// Renew is renew.lua for one lease.
+func (p *Protocol) Renew(s *Server, id int8) Answer {
+	switch {
+	case s.Owner == None && p.Fault == "renewal revives":
+		s.Owner, s.Age = id, 0
+	case s.Owner != id:
+		return Answer{}
+	}
+	s.Left = max(s.Left, TTL)
+	return Answer{OK: true}
+}
+
+// Alive is alive.lua.
+func (p *Protocol) Alive(s *Server, proc int8) Answer {
+	if s.Queued == 0 {
+		return Answer{}
+	}
+	p.show(s, proc)
+	return Answer{OK: true}
+}
+
+// Break is break.lua.
+func (p *Protocol) Break(s *Server) (Answer, []Push) {
+	if s.Owner == None {
+		return Answer{}, nil
+	}
+	var pushed []Push
+	if s.Owner != Kept {
+		pushed = append(pushed, Push{To: s.Owner})
+	}
+	if s.Floor = s.Epoch + 1; p.Fault == "break takes the epoch back" {
+		s.Floor = s.Epoch - 1
+	}
+	p.free(s)
+	return Answer{OK: true}, append(pushed, p.handOn(s)...)
+}
+
+// Tick lets time pass: what expires is gone.
+func (p *Protocol) Tick(s *Server) {
+	if s.Owner != None {
+		s.Age = min(s.Age+1, TTL)
+		if s.Left--; s.Left == 0 {
+			p.free(s)
+		}
+	}
+	for i := range s.Live {
+		s.Live[i] = max(s.Live[i]-1, 0)
+	}
+	if s.WaitersLeft > 0 {
+		if s.WaitersLeft--; s.WaitersLeft == 0 {
+			s.Queue, s.Queued = [MaxLeases]int8{}, 0
+		}
+	}
+}
+
+func (p *Protocol) take(s *Server, id int8) {
+	s.Owner, s.Left, s.Age = id, TTL, 0
+	s.Epoch = s.Floor + 1
+	s.Floor = s.Epoch
+	s.Fell = s.Fell || s.Epoch <= s.Issued
+	s.Issued = max(s.Issued, s.Epoch)
+}
+
+// handOn is the function of lib.lua.
+func (p *Protocol) handOn(s *Server) []Push {
+	for s.Queued > 0 {
+		id := s.Queue[0]
+		live := s.Live[p.Proc[id]] > 0
+		if !live || p.Fault != "granted waiter stays in the queue" {
+			s.leave(id)
+		}
+		if live || p.Fault == "hand on to the dead" {
+			p.take(s, id)
+			return []Push{{To: id, Epoch: s.Epoch}}
+		}
+	}
+	s.WaitersLeft, s.Live = 0, [MaxProcs]int8{}
+	return nil
+}
+
+func (p *Protocol) free(s *Server) {
+	s.Owner, s.Epoch, s.Left, s.Age = None, 0, 0, 0
+	if p.Fault == "floor goes with the lock" {
+		s.Floor = 0
+	}
+}
+
+// show is what acquire.lua and alive.lua do for a process that waits.
+func (p *Protocol) show(s *Server, proc int8) {
+	if p.Fault == "queue without expiry" {
+		s.Live[proc], s.WaitersLeft = Liveness, -1
+		return
+	}
+	s.Live[proc], s.WaitersLeft = Liveness, 2*Liveness
+}
+
+// place returns the lease's place in the queue, negative if it has none.
+func (s *Server) place(id int8) int {
+	for i := range s.Queued {
+		if s.Queue[i] == id {
+			return int(i)
+		}
+	}
+	return -1
+}
+
+func (s *Server) leave(id int8) {
+	at := s.place(id)
+	if at < 0 {
+		return
+	}
+	copy(s.Queue[at:], s.Queue[at+1:])
+	s.Queued--
+	s.Queue[s.Queued] = 0
+}
