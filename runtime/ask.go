@@ -53,7 +53,7 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 		return
 	}
 	g.end(ErrNotHeld)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReleaseTime)
+	ctx, cancel := l.bounds.context(ctx, maxReleaseTime)
 	defer cancel()
 	if err := l.session.Release(ctx, Release{Key: g.key, ID: g.id}); err != nil && !errors.Is(err, ErrLost) {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released, left to its TTL",

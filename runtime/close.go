@@ -37,6 +37,7 @@ func (l *Locker) close(ctx context.Context) error {
 	errs = append(errs, releaseAll(ctx, held))
 	l.stopRenew()
 	l.running.Wait()
+	l.expirer.stop()
 	if l.owned != nil {
 		if err := l.owned.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close lock store: %w", err))

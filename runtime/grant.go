@@ -25,22 +25,24 @@ type grant struct {
 	mu       sync.Mutex // guards what follows; taken before that of a line
 	ttl      time.Duration
 	deadline time.Time // monotonic; margin already taken off
-	timer    *time.Timer
-	over     error    // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
-	passes   int      // how often it was passed on
-	owner    *Lease   // whose turn it is; nil between two turns
-	leases   []*Lease // owner, and those that share it (Options.Reentrant)
+	over     error     // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
+	begun    bool      // the first turn has begun
+	passes   int       // how often it was passed on
+	owner    *Lease    // whose turn it is; nil between two turns
+	leases   []*Lease  // owner, and those that share it (Options.Reentrant)
 
 	// Owned by the renewer and guarded by its mutex.
 	renewing bool
 	due      time.Time
 	index    int // position in the renewer's heap, -1 outside
+
+	expiry expiry // owned by the expirer
 }
 
 func newGrant(l *Locker, req Request, g Grant) *grant {
 	return &grant{
 		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start,
-		ttl: req.TTL, deadline: g.Start.Add(req.TTL - margin(req.TTL)), index: -1,
+		ttl: req.TTL, deadline: g.Start.Add(req.TTL - margin(req.TTL)), index: -1, expiry: expiry{index: -1},
 	}
 }
 
@@ -55,17 +57,16 @@ func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
 	}
 	lease.fence = g.fence + Fence(g.passes)
 	g.owner, g.leases = lease, append(g.leases, lease)
-	isNew := g.timer == nil
-	if isNew {
-		g.timer = time.AfterFunc(time.Until(g.deadline), g.expire)
-	}
+	isNew := !g.begun
+	g.begun = true
 	if o.MaxHold > 0 {
 		lease.maxTimer = time.AfterFunc(o.MaxHold, lease.reachMaxHold)
 	}
-	next := g.deadline.Add(margin(g.ttl) - g.ttl + jitter(g.ttl/3))
+	deadline := g.deadline
+	next := deadline.Add(margin(g.ttl) - g.ttl + jitter(g.ttl/3))
 	g.mu.Unlock()
 	if isNew {
-		g.locker.remember(g)
+		g.locker.remember(g, deadline)
 	}
 	g.locker.renewer.set(g, next, !o.NoRenew)
 	return lease, nil
@@ -102,20 +103,6 @@ func (g *grant) passOn(from *Lease) bool {
 
 var errDeadline = errors.New("its deadline passed without a renewal")
 
-// expire runs when the timer fires. Renewals move the deadline without touching the timer, so that renewing a hundred
-// thousand leases costs no timer operations; the timer catches up here.
-func (g *grant) expire() {
-	g.mu.Lock()
-	left := time.Until(g.deadline)
-	if g.over == nil && left > 0 {
-		g.timer.Reset(left)
-		g.mu.Unlock()
-		return
-	}
-	g.mu.Unlock()
-	g.lose(errDeadline)
-}
-
 // extend moves the deadline after the store acknowledged ttl, counted from sent. It never moves it back: the store
 // does not shorten a lease either.
 func (g *grant) extend(sent time.Time, ttl time.Duration) {
@@ -130,7 +117,6 @@ func (g *grant) extend(sent time.Time, ttl time.Duration) {
 func (g *grant) lose(reason error) {
 	if g.end(&lostError{key: g.key, reason: reason}) {
 		g.locker.leaseLost(g, reason)
-		g.locker.lines.vacate(g.key, g)
 	}
 }
 
@@ -142,9 +128,6 @@ func (g *grant) end(why error) bool {
 		return false
 	}
 	g.over = why
-	if g.timer != nil {
-		g.timer.Stop()
-	}
 	leases := g.leases
 	g.leases = nil
 	g.mu.Unlock()

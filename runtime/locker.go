@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Locker acquires leases in one store. One per process and store is enough; all methods may be called concurrently.
@@ -19,6 +20,8 @@ type Locker struct {
 	owned   io.Closer // the store, if this Locker opened it
 	session Session
 	renewer *renewer
+	expirer expirer
+	bounds  bounds
 	lines   *lines
 
 	telemetry *telemetry // nil: none
@@ -28,7 +31,7 @@ type Locker struct {
 
 	closing   context.Context // ends when Close begins: waiting acquires give up
 	stop      context.CancelFunc
-	renewCtx  context.Context // ends when Close has released everything
+	renewCtx  context.Context // ends when Close has released everything; stops what runs by itself
 	stopRenew context.CancelFunc
 	running   sync.WaitGroup // the renewer
 	closeOnce sync.Once
@@ -61,6 +64,7 @@ func New(store Store, cfg Config) (*Locker, error) {
 	}
 	l.closing, l.stop = context.WithCancel(context.Background())
 	l.renewCtx, l.stopRenew = context.WithCancel(context.Background())
+	l.bounds.base = l.renewCtx
 	l.renewer = newRenewer(l.session, cfg.Logger, telemetry)
 	l.running.Go(func() { l.renewer.run(l.renewCtx) })
 	return l, nil
@@ -90,16 +94,21 @@ func (l *Locker) enter() error {
 
 func (l *Locker) leave() { l.acquiring.Done() }
 
-// remember makes a grant known to Close and to the session's loss signals.
-func (l *Locker) remember(g *grant) {
+// remember makes a grant known to Close and to the session's loss signals, and lets it end at its deadline.
+func (l *Locker) remember(g *grant, deadline time.Time) {
 	l.mu.Lock()
-	l.grants[g.id] = g
+	// Ended already? It is forgotten after it has ended, under the same mutex: one sees the other.
+	if g.ended() == nil {
+		l.grants[g.id] = g
+	}
 	l.mu.Unlock()
+	l.expirer.add(g, deadline)
 }
 
 // forget is called by a grant that has ended.
 func (l *Locker) forget(g *grant) {
 	l.renewer.remove(g)
+	l.expirer.remove(g)
 	l.mu.Lock()
 	delete(l.grants, g.id)
 	l.mu.Unlock()
@@ -115,8 +124,9 @@ func (l *Locker) lost(id string, reason error) {
 	}
 }
 
-// leaseLost is called by a grant that was lost, once.
+// leaseLost is called once for a grant that was lost. The next caller in line has to ask the store.
 func (l *Locker) leaseLost(g *grant, reason error) {
+	l.lines.vacate(g.key, g)
 	l.telemetry.leaseLost()
 	l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
 		slog.String("key", g.key), slog.Uint64("fence", uint64(g.fence)), slog.Any("reason", reason))

@@ -58,7 +58,7 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	if errors.Is(over, errNotMine) || left <= 0 && errors.Is(over, ErrLost) {
 		return nil // the store knows nothing of it any more, or will not in a moment
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(max(left, minReleaseTime), maxReleaseTime))
+	ctx, cancel := g.locker.bounds.context(ctx, max(left, minReleaseTime))
 	defer cancel()
 	err := g.locker.session.Release(ctx, Release{Key: g.key, ID: g.id, Keep: keep})
 	g.locker.lines.vacate(g.key, g)

@@ -120,11 +120,14 @@ func (r *renewer) takeDue(now time.Time) (batch []*grant, sleep time.Duration) {
 	switch {
 	case len(batch) > 0:
 		return batch, 0
-	case len(r.heap) == 0:
+	case len(r.heap) > 0:
+		r.wakeAt = r.heap[0].due
+	case !r.wakeAt.After(now):
 		r.wakeAt = time.Time{}
 		return nil, -1
 	}
-	r.wakeAt = r.heap[0].due
+	// With an empty heap, wakeAt stays: otherwise a lease that comes and goes before its first renewal, as most do, would
+	// wake this goroutine each time.
 	return nil, max(r.wakeAt.Sub(now), 0)
 }
 
