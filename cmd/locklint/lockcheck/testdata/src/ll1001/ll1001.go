@@ -425,3 +425,12 @@ func coded(ctx context.Context, l *lockrt.Locker) {
 	}
 	lease.Release(ctx)
 }
+
+func refusedLeaks(ctx context.Context, l *lockrt.Locker) string {
+	lease, no := lockOrRefuse(ctx, l) // want `LL1001: the lease from lockOrRefuse is never released`
+	if no != nil {
+		return no.reason
+	}
+	lease.Check(ctx)
+	return ""
+}

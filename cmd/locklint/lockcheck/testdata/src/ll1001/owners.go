@@ -289,3 +289,25 @@ func elsewhere(ctx context.Context, l *lockrt.Locker, run func(func())) error {
 	}
 	return lease.Release(ctx)
 }
+
+// What a loop tests changes in the loop, even if it was tested before.
+
+type runner struct{ running bool }
+
+func (r *runner) loop(ctx context.Context, l *lockrt.Locker) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: the lease from Acquire is not released on every path: the return at line [0-9]+ \(when started\)`
+	if err != nil {
+		return err
+	}
+	if r.running {
+		work()
+	}
+	started := false
+	for r.running {
+		started = true
+	}
+	if started {
+		return nil
+	}
+	return lease.Release(ctx)
+}

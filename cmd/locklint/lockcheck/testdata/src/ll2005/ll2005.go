@@ -124,3 +124,24 @@ func (m *Mutex) Lock(ctx context.Context) bool {
 }
 
 func (m *Mutex) Unlock(ctx context.Context) { m.rdb.Del(ctx, m.key) }
+
+// Not moved: work in between, and an expiry that is computed.
+
+func worksFirst(ctx context.Context, rdb *redis.Client, work func()) error {
+	if !rdb.SetNX(ctx, "lock:i", 1, 0).Val() { // want `LL2005: SetNX takes the lock`
+		return errBusy
+	}
+	work()
+	rdb.Expire(ctx, "lock:i", time.Minute)
+	defer rdb.Del(ctx, "lock:i")
+	return nil
+}
+
+func computes(ctx context.Context, rdb *redis.Client, ttl func() time.Duration) error {
+	if !rdb.SetNX(ctx, "lock:j", 1, 0).Val() { // want `LL2005: SetNX takes the lock`
+		return errBusy
+	}
+	rdb.Expire(ctx, "lock:j", ttl())
+	defer rdb.Del(ctx, "lock:j")
+	return nil
+}
