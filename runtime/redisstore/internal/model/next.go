@@ -124,7 +124,7 @@ func (p *Protocol) nextOfProcess(s *State, leases int, proc uint8, visit func(Ev
 		}
 	}
 	// Showing life again changes nothing while it counts as shown in this tick.
-	if waits && s.Queued > 0 && (s.Live[proc] < Liveness || s.WaitersLeft < 2*Liveness) {
+	if waits && (s.Live[proc] < Liveness || s.WaitersLeft < 2*Liveness) {
 		visit(Event{What: evAlive, Who: proc})
 	}
 	if busy && s.Faults > 0 {

@@ -1,0 +1,176 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// newSession opens a session on the rig's server and waits until it has learnt that it is subscribed. The losses that
+// it hears of arrive on the channel.
+func (r *rig) newSession(cfg Config) (*session, <-chan string) {
+	r.t.Helper()
+	losses := make(chan string, 100)
+	opened, err := New(r.client, cfg).Open(lockrt.SessionConfig{
+		Namespace: "lock", Node: "node", Logger: slog.New(slog.DiscardHandler),
+		Lost: func(id string, _ error) { losses <- id },
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	s := opened.(*session)
+	r.t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			r.t.Errorf("close: %v", err)
+		}
+	})
+	r.eventually("the session is subscribed", func() bool { return len(r.client.PubSubChannels(r.ctx, s.channel).Val()) == 1 })
+	r.push(s, losses, "nothing")
+	return s, losses
+}
+
+func (r *rig) eventually(what string, cond func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("did not come to be: %s", what)
+		}
+	}
+}
+
+type acquired struct {
+	grant lockrt.Grant
+	err   error
+}
+
+// wait starts an Acquire and returns when it stands in the queue.
+func (r *rig) wait(s *session, id string, ttl time.Duration) <-chan acquired {
+	r.t.Helper()
+	done := make(chan acquired, 1)
+	go func() {
+		g, err := s.Acquire(r.ctx, lockrt.Request{Key: "k", ID: id, TTL: ttl, Wait: lockrt.Forever})
+		done <- acquired{g, err}
+	}()
+	r.eventually(id+" is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, id).Err() == nil })
+	return done
+}
+
+// push publishes to a session and waits until it has read that: another push, to a waiter that is not there, is
+// behind it on the same connection, and its own end is told by Lost.
+func (r *rig) push(s *session, read <-chan string, payload string) {
+	r.t.Helper()
+	for _, text := range []string{payload, "lost mark"} {
+		if err := r.client.Publish(r.ctx, s.channel, text).Err(); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for id := ""; id != "mark"; {
+		select {
+		case id = <-read:
+		case <-r.ctx.Done():
+			r.t.Fatal("the push was not read")
+		}
+	}
+}
+
+// The push of a grant was under way for longer than the lease; meanwhile the waiter was told "busy" and stands in the
+// queue again, under the same id. What it was once given is nothing any more: to renew it by its id would make a lease
+// with the epoch of long ago of the next grant.
+func TestSession_pushOlderThanItsLease(t *testing.T) {
+	r := newRig(t)
+	s, read := r.newSession(Config{})
+	r.acquire("holder", "p", 0)
+	const ttl = time.Minute
+	done := r.wait(s, "w", ttl)
+	since := r.client.Time(r.ctx).Val().Add(-2 * ttl).UnixMicro()
+	r.push(s, read, fmt.Sprintf("grant w %d %d", since, since))
+	// Whoever asks again asks before this: the release that follows is what grants.
+	select {
+	case a := <-done:
+		t.Fatalf("a grant whose lease is over since %s was believed: %+v", ttl, a)
+	default:
+	}
+	r.release("holder", 0)
+	a := <-done
+	if a.err != nil || a.grant.Epoch != r.wantOwner("w") {
+		t.Errorf("granted %+v, want the owner's epoch", a)
+	}
+}
+
+// A push that is not late is used as it is: the two-command path depends on it.
+func TestSession_pushIsTheGrant(t *testing.T) {
+	r := newRig(t)
+	s, _ := r.newSession(Config{})
+	before := time.Now()
+	r.acquire("holder", "p", 0)
+	done := r.wait(s, "w", time.Minute)
+	calls := r.scriptCalls()
+	if err := releaseScript.run(r.ctx, r.client, r.keys.all(), "holder", 0, rigRetention).Err(); err != nil {
+		t.Fatal(err)
+	}
+	a := <-done
+	if a.err != nil || a.grant.Epoch != r.wantOwner("w") {
+		t.Fatalf("granted %+v", a)
+	}
+	if a.grant.Start.Before(before) || a.grant.Start.After(time.Now()) {
+		t.Errorf("the lease is counted from %s, the test runs since %s", a.grant.Start, before)
+	}
+	if n := r.scriptCalls() - calls; n != 1 {
+		t.Errorf("%d scripts ran for the hand-over, want only the release", n)
+	}
+}
+
+// scriptCalls is how many scripts of the protocol the server has executed.
+func (r *rig) scriptCalls() int {
+	r.t.Helper()
+	return statOf(r.t, r.client.Info(r.ctx, "commandstats").Val(), "cmdstat_evalsha:calls=")
+}
+
+func TestSession_receive_nonsense(t *testing.T) {
+	r := newRig(t)
+	s, read := r.newSession(Config{})
+	r.acquire("holder", "p", 0)
+	done := r.wait(s, "w", time.Minute)
+	for _, payload := range []string{"", "grant", "grant w", "grant w x y", "grant w 1", "grant w -1 -1", "grant stranger 1 1", "poke", "poke stranger", "what w"} {
+		r.push(s, read, payload)
+	}
+	r.push(s, read, "poke w")
+	select {
+	case a := <-done:
+		t.Fatalf("a message that means nothing was taken for a grant: %+v", a)
+	default:
+	}
+	r.release("holder", 0)
+	if a := <-done; a.err != nil {
+		t.Error(a.err)
+	}
+}
+
+// A grant that crosses with the end of the wait goes on at once, not when its lease ends.
+func TestSession_grantNobodyWaitsFor(t *testing.T) {
+	r := newRig(t)
+	s, _ := r.newSession(Config{})
+	r.acquire("holder", "p", 0)
+	ctx, cancel := context.WithCancel(r.ctx)
+	gone := make(chan acquired, 1)
+	go func() {
+		g, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: "w", TTL: time.Hour, Wait: lockrt.Forever})
+		gone <- acquired{g, err}
+	}()
+	r.eventually("w is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, "w").Err() == nil })
+	next := r.wait(s, "next", time.Hour)
+	cancel()
+	if a := <-gone; a.err == nil {
+		t.Fatal("the cancelled wait has no error")
+	}
+	r.release("holder", 0)
+	if a := <-next; a.err != nil {
+		t.Fatal(a.err)
+	}
+	r.wantOwner("next")
+	r.wantQueue()
+}

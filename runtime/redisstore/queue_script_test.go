@@ -1,0 +1,97 @@
+package redisstore
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestCancelScript_leavesTheQueue(t *testing.T) {
+	r := newRig(t)
+	r.acquire("a", "p", 0)
+	r.acquire("b", "q", rigLiveness)
+	r.acquire("c", "q", rigLiveness)
+	r.want("cancel", r.cancel("b"), 0)
+	r.wantOwner("a")
+	r.wantQueue("c")
+	r.want("cancel of one that is not there", r.cancel("x"), 0)
+	r.wantQueue("c")
+}
+
+func TestCancelScript_handsOnAGrantThatCrossed(t *testing.T) {
+	r := newRig(t)
+	in := r.listen("q")
+	r.acquire("a", "p", 0)
+	r.acquire("b", "q", rigLiveness)
+	r.acquire("c", "q", rigLiveness)
+	r.release("a", 0)
+	r.want("cancel", r.cancel("b"), 1)
+	r.wantOwner("c")
+	r.wantQueue()
+	if sent := in.drain(); len(sent) != 2 {
+		t.Errorf("the process was sent %q, want both grants", sent)
+	}
+	r.want("cancel of the last", r.cancel("c"), 1)
+	r.wantOwner("")
+	if n := r.client.Exists(r.ctx, r.keys.waiters).Val(); n != 0 {
+		t.Error("the waiters hash is left over")
+	}
+}
+
+func TestCancelScript_leavesAKeptLockAlone(t *testing.T) {
+	r := newRig(t)
+	r.acquire("a", "p", 0)
+	r.release("a", 5000)
+	r.want("cancel", r.cancel("a"), 0)
+	r.wantOwner("-")
+}
+
+func TestAliveScript_withoutAQueue(t *testing.T) {
+	r := newRig(t)
+	r.want("alive", r.alive("p", rigLiveness), 0)
+	if n := r.client.DBSize(r.ctx).Val(); n != 0 {
+		t.Errorf("%d keys were made", n)
+	}
+}
+
+func TestAliveScript_refreshesTheProcessAndTheQueue(t *testing.T) {
+	r := newRig(t)
+	r.acquire("a", "p", 0)
+	r.acquire("b", "q", rigLiveness)
+	r.silence("q")
+	for _, key := range []string{r.keys.queue, r.keys.waiters} {
+		if err := r.client.PExpire(r.ctx, key, time.Second).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := r.client.Time(r.ctx).Val().UnixMilli()
+	r.want("alive", r.alive("q", rigLiveness), 1)
+	until, err := strconv.ParseInt(r.hash()["@"+channelOf("q")], 10, 64)
+	if err != nil || until < now+rigLiveness {
+		t.Errorf("the process is live until %d (error %v), want %d at least", until, err, now+rigLiveness)
+	}
+	for _, key := range []string{r.keys.queue, r.keys.waiters} {
+		if ttl := r.pttl(key); ttl <= time.Second {
+			t.Errorf("%s still expires in %s", key, ttl)
+		}
+	}
+	r.release("a", 0)
+	r.wantOwner("b")
+}
+
+// Processes may be configured with different times; the one that shows itself most often must not make the others'
+// places in the queue expire.
+func TestQueue_expiryIsNeverShortened(t *testing.T) {
+	r := newRig(t)
+	r.acquire("a", "p", 0)
+	r.acquire("patient", "q", rigLiveness)
+	r.acquire("hasty", "s", 100)
+	if ttl := r.pttl(r.keys.queue); ttl <= time.Second {
+		t.Errorf("acquire.lua of a process with a liveness of 100ms makes everybody's queue expire in %s", ttl)
+	}
+	r.alive("q", rigLiveness)
+	r.alive("s", 100)
+	if ttl := r.pttl(r.keys.waiters); ttl <= time.Second {
+		t.Errorf("alive.lua of a process with a liveness of 100ms makes everybody's queue expire in %s", ttl)
+	}
+}

@@ -1,0 +1,183 @@
+package redisstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgen/lockgen/runtime/redisstore/internal/model"
+)
+
+// Random walks through the states that package model explores are repeated on a real server with the real scripts, one
+// script at a time. After each, every answer, every push and all that the server knows must be what the model says.
+
+const (
+	replayWalks = 150
+	replaySteps = 60
+)
+
+func TestScripts_replayTheModel(t *testing.T) {
+	seed := replaySeed(t)
+	walks := replayWalks
+	if os.Getenv("LOCKGEN_SOAK") != "" {
+		walks *= 40
+	}
+	p := newReplay(newRig(t))
+	total := 0
+	for i := range walks {
+		total += p.walk(rand.New(rand.NewPCG(seed, uint64(i))))
+	}
+	t.Logf("%d walks, %d events, seed %d", walks, total, seed)
+	if total < walks*5 {
+		t.Errorf("%d events in %d walks: the walks do not go anywhere", total, walks)
+	}
+}
+
+// replaySeed is new in every run; LOCKGEN_SEED repeats one.
+func replaySeed(t *testing.T) uint64 {
+	seed := rand.Uint64()
+	if text := os.Getenv("LOCKGEN_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("LOCKGEN_SEED: %v", err)
+		}
+	}
+	t.Logf("repeat with LOCKGEN_SEED=%d", seed)
+	return seed
+}
+
+// mutations are scripts that are broken in one place, as somebody might break them.
+var mutations = []struct{ script, old, new string }{
+	{"release", `if not lock or string.sub(lock, 1, #ARGV[1] + 1) ~= ARGV[1] .. ' ' then`, `if not lock then`},
+	{"release", `redis.call('PUBLISH', string.match(waiter, '^%d+ (%S+) '), 'poke ' .. first)`, ``},
+	{"release", `, 'PX', ARGV[2])`, `)`},
+	{"release", `ARGV[2] == '0' and redis.call('EXISTS', KEYS[2]) == 0`, `ARGV[2] == '0'`},
+	{"acquire", `redis.call('SET', KEYS[4], epoch, 'PX', ARGV[5])`, `redis.call('SET', KEYS[4], epoch)`},
+	{"acquire", `redis.call('SET', KEYS[4], epoch, 'PX', ARGV[5])`, ``},
+	{"acquire", `not lock and redis.call('EXISTS', KEYS[2]) == 0 and t`, `not lock and t`},
+	{"acquire", `if not redis.call('ZSCORE', KEYS[2], id) then`, `if true then`},
+	{"acquire", `if owner == id then`, `if false then`},
+	{"acquire", `redis.call('HINCRBY', KEYS[3], '#', 1)`, `0`},
+	{"acquire", `redis.call('PEXPIRE', KEYS[3], 2 * liveness)`, ``},
+	{"acquire", `HSET', KEYS[3], '@' .. channel`, `HSETNX', KEYS[3], '@' .. channel`},
+	{"lib", `if live * 1000 > t then`, `if true then`},
+	{"lib", `if live * 1000 > t then`, `if live > t then`},
+	{"lib", `redis.call('ZREM', queueKey, id)`, `if redis.call('EXISTS', lockKey) == 1 then return end`},
+	{"lib", `redis.call('HDEL', waitersKey, id)`, ``},
+	{"lib", `redis.call('SET', floorKey, int(epoch), 'PX', int(retention + ttl))`, ``},
+	{"lib", `redis.call('PUBLISH', channel, table`, `local _ = (table`},
+	{"lib", `redis.call('DEL', waitersKey)`, ``},
+	{"lib", `redis.call('ZRANGE', queueKey, 0, 0)[1]`, `redis.call('ZRANGE', queueKey, -1, -1)[1]`},
+	{"cancel", `redis.call('ZREM', KEYS[2], id)`, ``},
+	{"cancel", `redis.call('HDEL', KEYS[3], id)`, ``},
+	{"cancel", `handOn(`, `type(`},
+	{"renew", `if mine(lock, id) then`, `if lock then`},
+	{"renew", `redis.call('PEXPIRE', lockKey, ttl)`, ``},
+	{"renew", `if redis.call('PTTL', lockKey) < ttl then`, `if true then ttl = ttl / 2`},
+	{"alive", `if redis.call('EXISTS', KEYS[1]) == 0 then`, `if false then`},
+	{"alive", `redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])`, ``},
+	{"break", `int(epoch + 1)`, `int(epoch - 1)`},
+	{"break", `redis.call('PUBLISH', channel, 'lost '`, `local _ = ('lost '`},
+	{"break", `redis.call('DEL', KEYS[1])`, ``},
+}
+
+// The replay proves something about the scripts only if it tells broken ones from them.
+func TestScripts_replayFindsMutations(t *testing.T) {
+	r := newRig(t)
+	seed := replaySeed(t)
+	for _, m := range mutations {
+		t.Run(m.script+"_"+m.old, func(t *testing.T) {
+			mutant := *r
+			mutant.scripts = mutate(t, m.script, m.old, m.new)
+			found := &failure{TB: t}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				mutant.t = found
+				p := newReplay(&mutant)
+				defer p.close()
+				for i := range uint64(20 * replayWalks) {
+					p.walk(rand.New(rand.NewPCG(seed, i)))
+				}
+			}()
+			<-done
+			if found.text == "" {
+				t.Errorf("%d walks did not tell this script from the real one", 20*replayWalks)
+			}
+			t.Log(found.text)
+		})
+	}
+}
+
+// mutate loads the scripts with one file changed. Other files are loaded as they are.
+func mutate(t *testing.T, file, old, new string) scriptSet {
+	t.Helper()
+	changed := false
+	load := func(name string) *script {
+		source := loadScript(name).source
+		if file != "lib" && file != name {
+			return &script{source: source, sha: shaOf(source)}
+		}
+		text := strings.Replace(source, old, new, 1)
+		changed = changed || text != source
+		return &script{source: text, sha: shaOf(text)}
+	}
+	set := scriptSet{load("acquire"), load("release"), load("cancel"), load("renew"), load("alive"), load("break")}
+	if !changed {
+		t.Fatalf("the scripts do not contain %q any more; write the mutation anew", old)
+	}
+	return set
+}
+
+// failure is a test that is expected to fail.
+type failure struct {
+	testing.TB
+	text string
+}
+
+func (f *failure) Helper() {}
+
+func (f *failure) Fatal(args ...any) { f.Fatalf("%s", fmt.Sprint(args...)) }
+
+func (f *failure) Fatalf(format string, args ...any) {
+	if f.text == "" {
+		f.text = fmt.Sprintf(format, args...)
+	}
+	runtime.Goexit()
+}
+
+// walk goes a random way and returns how many events it had.
+func (p *replay) walk(random *rand.Rand) int {
+	protocol := &model.Protocol{Proc: [model.MaxLeases]int8{0, 1, 2, int8(random.IntN(3))}}
+	s := model.Start(4)
+	p.begin(protocol)
+	for n := range replaySteps {
+		var events []model.Event
+		protocol.Next(&s, model.MaxLeases, func(e model.Event) { events = append(events, e) })
+		e := events[random.IntN(len(events))]
+		after, effect := protocol.Step(s, e)
+		p.trace = append(p.trace, e.String())
+		p.repeat(&after, &effect)
+		if s = after; idle(&s) {
+			return n + 1
+		}
+	}
+	return replaySteps
+}
+
+func idle(s *model.State) bool {
+	for _, l := range s.Lease {
+		if l.Phase != model.Over {
+			return false
+		}
+	}
+	return s.Owner == model.None && s.Queued == 0
+}
+
+// tick is one tick of the model: so long that the time that the test takes is nothing beside it.
+const tick = 10 * time.Minute
