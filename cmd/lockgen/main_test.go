@@ -33,7 +33,7 @@ func TestErrors(t *testing.T) { testscript.Run(t, params(t, "testdata/errors")) 
 
 // TestErrors_everyKind: a kind of message without a bad program is a message that nobody has read.
 func TestErrors_everyKind(t *testing.T) {
-	own := []string{"syntax", "cgo", "types", "scope", "jobs", "foreign", "unbuilt", "load", "pattern"}
+	own := []string{"go-version", "syntax", "cgo", "types", "scope", "jobs", "foreign", "unbuilt", "load", "pattern"}
 	for _, kind := range append(own, directive.Slugs()...) {
 		matches, err := filepath.Glob("testdata/errors/" + kind + "*.txtar")
 		if err != nil || len(matches) == 0 {

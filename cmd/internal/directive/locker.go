@@ -88,8 +88,10 @@ func (b *binder) lockerFields(t types.Type, path []string, seen map[types.Type]b
 		here := append(path[:len(path):len(path)], field.Name())
 		if isLocker(field.Type()) {
 			*found = append(*found, here)
-		} else if field.Embedded() {
-			b.f.NeedsTypes = b.f.NeedsTypes || unknown(field.Type())
+			continue
+		}
+		b.f.NeedsTypes = b.f.NeedsTypes || unknown(field.Type()) // it may be a locker under another name
+		if field.Embedded() {
 			b.lockerFields(field.Type(), here, seen, found)
 		}
 	}

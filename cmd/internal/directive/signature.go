@@ -102,6 +102,7 @@ func (b *binder) addsError() bool {
 	}
 	if b.sig != nil && b.sig.Results().Len() > 0 {
 		last := b.sig.Results().At(b.sig.Results().Len() - 1).Type()
+		b.f.NeedsTypes = b.f.NeedsTypes || unknown(last)
 		return !types.Identical(last, types.Universe.Lookup("error").Type())
 	}
 	id, ok := ast.Unparen(results.List[len(results.List)-1].Type).(*ast.Ident)

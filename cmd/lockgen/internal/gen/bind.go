@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path/filepath"
 	"strconv"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -17,6 +18,8 @@ type annotated struct {
 	file   *ast.File
 	set    set
 }
+
+func (a *annotated) path() string { return filepath.Join(a.folder.dir, a.name) }
 
 // bind binds the directives of one type-checked package.
 func bind(fset *token.FileSet, found []*annotated, pkg *types.Package, info *types.Info) ([]*unit, []Problem) {

@@ -2,7 +2,6 @@ package gen
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -35,13 +34,65 @@ func (g *generator) bindAll(ctx context.Context) error {
 	return nil
 }
 
+// bindPlatform binds the directives that are built for a platform: those that can be understood without the go command
+// first, the others with what it says about all their packages in one go.
 func (g *generator) bindPlatform(ctx context.Context, p platform, found []*annotated) error {
+	rest := found
+	if !g.cfg.loadAll && localEnough(g.cfg.Env) {
+		rest = nil
+		l, check := newLister(g.files, &g.modules, p), newChecker(g.files, p)
+		for _, group := range byPackage(found) {
+			if !g.bindLocally(l, check, group) {
+				rest = append(rest, group...)
+			}
+		}
+		g.cfg.Logf("understood %d of %d functions for %s/%s without the go command", len(found)-len(rest), len(found), p.goos, p.goarch)
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return g.bindLoaded(ctx, p, rest)
+}
+
+// localEnough tells whether folders hold what the go command would build: not with an overlay, nor with another driver in
+// its place.
+func localEnough(env []string) bool {
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		switch {
+		case name == "GOPACKAGESDRIVER" && value != "" && value != "off",
+			name == "GO111MODULE" && value == "off",
+			name == "GOFLAGS" && (strings.Contains(value, "-overlay") || strings.Contains(value, "-modfile")):
+			return false
+		}
+	}
+	return true
+}
+
+// byPackage groups directives by the package that their file is built in.
+func byPackage(found []*annotated) [][]*annotated {
+	var groups [][]*annotated
+	index := map[string]int{}
+	for _, a := range found {
+		id := a.folder.dir + " " + string(a.set.kind())
+		i, ok := index[id]
+		if !ok {
+			i = len(groups)
+			index[id], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], a)
+	}
+	return groups
+}
+
+func (g *generator) bindLoaded(ctx context.Context, p platform, found []*annotated) error {
 	var dirs []string
 	tests := false
 	for _, a := range found {
 		dirs = append(dirs, a.folder.dir)
 		tests = tests || a.set.test
 	}
+	slices.Sort(dirs)
 	dirs = slices.Compact(dirs)
 	g.cfg.Logf("loading %d packages for %s/%s", len(dirs), p.goos, p.goarch)
 	roots, err := load(ctx, g.cfg, p, dirs, tests)
@@ -69,8 +120,6 @@ func (g *generator) bindPlatform(ctx context.Context, p platform, found []*annot
 	return nil
 }
 
-// bindPackage binds the directives of a package, and with them those that are built together with it under other constraints,
-// to find names that clash.
 func (g *generator) bindPackage(check *checker, p *packages.Package, mine []*annotated) {
 	if lockrt := p.Imports[runtimePath]; lockrt != nil && len(lockrt.GoFiles) == 0 {
 		// Without it no *lockrt.Locker is known as one, and every wrapper would take a new one.
@@ -78,19 +127,25 @@ func (g *generator) bindPackage(check *checker, p *packages.Package, mine []*ann
 			"package %s cannot be found, so nothing is known about lockers: add its module with go get github.com/lockgen/lockgen", runtimePath))
 		return
 	}
-	pkg, info := check.check(p, mentioned(mine))
-	units, problems := bind(g.files.fset, mine, pkg, info)
+	units, problems := g.bindListed(check, p, mine)
 	g.problems = append(g.problems, problems...)
 	g.units = append(g.units, units...)
+}
+
+// bindListed binds the directives of a package, and with them those that are built together with it under other constraints,
+// to find names that clash.
+func (g *generator) bindListed(check *checker, p *packages.Package, mine []*annotated) ([]*unit, []Problem) {
+	pkg, info := check.check(p, mentioned(mine))
+	units, problems := bind(g.files.fset, mine, pkg, info)
 
 	var together []*annotated
 	for _, a := range g.found {
-		if slices.Contains(p.GoFiles, filepath.Join(a.folder.dir, a.name)) && !slices.Contains(mine, a) {
+		if slices.Contains(p.GoFiles, a.path()) && !slices.Contains(mine, a) {
 			together = append(together, a)
 		}
 	}
 	others, _ := bind(g.files.fset, together, pkg, info)
-	g.problems = append(g.problems, clashes(g.files.fset, append(others, units...))...)
+	return units, append(problems, clashes(g.files.fset, append(others, units...))...)
 }
 
 // mentioned are the names of imports that directives refer to, which the declarations need not mention.

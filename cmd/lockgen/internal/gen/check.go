@@ -26,7 +26,9 @@ type checker struct {
 type sources struct {
 	fset *token.FileSet
 	mu   sync.Mutex
-	ast  map[string]*ast.File // by path; nil where the file cannot be read
+	// by path; nil for a file that cannot be read, and for lockgen's own output
+	ast    map[string]*ast.File
+	broken map[string]bool // those that cannot be read, or only in part
 }
 
 func newChecker(files *sources, p platform) *checker {
@@ -42,13 +44,22 @@ func (s *sources) parse(path string) *ast.File {
 	if ok {
 		return file
 	}
-	if content, err := os.ReadFile(path); err == nil && !isOutput(filepath.Base(path), content) {
-		file, _ = parser.ParseFile(s.fset, path, content, parser.SkipObjectResolution)
+	content, err := os.ReadFile(path)
+	if err == nil && !isOutput(filepath.Base(path), content) {
+		file, err = parser.ParseFile(s.fset, path, content, parser.SkipObjectResolution)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ast[path] = file
+	s.ast[path], s.broken[path] = file, err != nil
 	return file
+}
+
+// read is parse, and tells whether that is the whole file. It is also for an output, which there is nothing to read in.
+func (s *sources) read(path string) (file *ast.File, complete bool) {
+	file = s.parse(path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return file, !s.broken[path]
 }
 
 func (s *sources) parseAll(paths []string) []*ast.File {
@@ -105,7 +116,10 @@ func (im *importer) Import(path string) (*types.Package, error) {
 	if p == nil {
 		return nil, fmt.Errorf("package %s was not found", path)
 	}
-	if !im.wanted[path] {
+	if p.Types != nil {
+		return p.Types, nil // stands in for it
+	}
+	if !im.wanted[path] || p.IllTyped {
 		empty := types.NewPackage(p.PkgPath, p.Name)
 		empty.MarkComplete()
 		return empty, nil

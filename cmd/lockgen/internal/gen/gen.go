@@ -12,6 +12,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -27,7 +28,8 @@ type Config struct {
 	// Logf tells what is done, for -v.
 	Logf func(format string, args ...any)
 
-	home platform
+	home    platform
+	loadAll bool // always ask the go command, for tests
 }
 
 // A Result is what the packages ask for. Where there are problems, Files is empty: nothing is to be written.
@@ -59,9 +61,12 @@ func Generate(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{cfg: cfg, files: &sources{fset: token.NewFileSet(), ast: map[string]*ast.File{}}, problems: problems}
+	g := &generator{cfg: cfg, files: &sources{fset: token.NewFileSet(), ast: map[string]*ast.File{}, broken: map[string]bool{}}, problems: problems, folders: folders}
 	for _, f := range folders {
 		g.find(f)
+	}
+	if old := g.tooNew(runtime.Version()); len(old) > 0 {
+		return &Result{Problems: tidy(old, cfg.Dir)}, nil // what else there is to say may come from that
 	}
 	if err := g.bindAll(ctx); err != nil {
 		return nil, err
@@ -114,6 +119,8 @@ type generator struct {
 	found    []*annotated
 	units    []*unit
 	problems []Problem
+	modules  modules
+	folders  []*folder // with candidates or outputs
 }
 
 // find parses the candidates of a folder and collects their directives.

@@ -27,7 +27,7 @@ func ownersOf(roots []*packages.Package) owners {
 
 // of is the smallest package that holds the file: without test files where there is a choice.
 func (o owners) of(a *annotated) *packages.Package {
-	all := o[filepath.Join(a.folder.dir, a.name)]
+	all := o[a.path()]
 	if len(all) == 0 {
 		return nil
 	}

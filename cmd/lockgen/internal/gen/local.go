@@ -1,0 +1,169 @@
+package gen
+
+import (
+	"errors"
+	"go/ast"
+	"go/build"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// A lister finds the files and imports of packages of the user's module by looking at the folders, without the go command,
+// which takes longer to start than all the rest of most runs. What it cannot know it leaves out: the standard library
+// is stood in for (see standIns), other modules stay unknown. Package directive says when that was not enough, and
+// then the go command is asked after all. So a lister may be ignorant, but never wrong.
+type lister struct {
+	files   *sources
+	build   build.Context
+	cgo     bool
+	modules *modules
+	std     *standIns
+	listed  map[string]*packages.Package // by what, nil for those that cannot be listed
+}
+
+// kind tells the three packages that a folder can hold apart.
+type kind string
+
+const (
+	kindPlain    kind = ""
+	kindTest     kind = "test"     // with its own test files
+	kindExternal kind = "external" // package x_test
+)
+
+func (s set) kind() kind {
+	switch {
+	case s.external:
+		return kindExternal
+	case s.test:
+		return kindTest
+	}
+	return kindPlain
+}
+
+func newLister(files *sources, mods *modules, p platform) *lister {
+	b := build.Default
+	b.GOOS, b.GOARCH, b.CgoEnabled, b.BuildTags = p.goos, p.goarch, p.cgo, strings.Split(p.tags, ",")
+	return &lister{files: files, build: b, cgo: p.cgo, modules: mods, std: newStandIns(), listed: map[string]*packages.Package{}}
+}
+
+// list is the package of a folder, nil if only the go command can tell.
+func (l *lister) list(dir string, k kind) *packages.Package {
+	id := dir + " " + string(k)
+	if p, ok := l.listed[id]; ok {
+		return p // nil too while it is being listed: an import cycle
+	}
+	l.listed[id] = nil
+	mod := l.modules.of(dir)
+	if mod == nil {
+		return nil
+	}
+	p := &packages.Package{ID: id, PkgPath: mod.pathOf(dir), Imports: map[string]*packages.Package{}}
+	if !l.readDir(p, dir, k) || len(p.GoFiles) == 0 {
+		return nil
+	}
+	if k == kindExternal {
+		p.PkgPath += "_test"
+	}
+	for _, file := range l.files.parseAll(p.GoFiles) {
+		if !l.addImports(p, mod, file) {
+			return nil
+		}
+	}
+	l.listed[id] = p
+	return p
+}
+
+// readDir chooses the files as the go command would. It gives up where that one has something to complain about.
+func (l *lister) readDir(p *packages.Package, dir string, k kind) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasSuffix(name, ".go") || hidden(name) || entry.IsDir() {
+			continue
+		}
+		isTest := strings.HasSuffix(name, "_test.go")
+		if isTest && k == kindPlain || !isTest && k == kindExternal {
+			continue
+		}
+		if ok, err := l.build.MatchFile(dir, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		} else if !ok {
+			continue
+		}
+		at := filepath.Join(dir, name)
+		file, complete := l.files.read(at)
+		if file == nil && complete || file != nil && cgoConstraint(file) != nil && !l.cgo {
+			continue // output, or left out
+		}
+		if !complete {
+			return false
+		}
+		external := isTest && strings.HasSuffix(file.Name.Name, "_test")
+		if external != (k == kindExternal) {
+			continue
+		}
+		if p.Name == "" {
+			p.Name = file.Name.Name
+		}
+		if p.Name != file.Name.Name {
+			return false
+		}
+		p.GoFiles = append(p.GoFiles, at)
+	}
+	return true
+}
+
+// addImports resolves what a file imports. It reports whether the declarations can be understood with that.
+func (l *lister) addImports(p *packages.Package, mod *module, file *ast.File) bool {
+	var used map[string][]mention
+	for _, spec := range file.Imports {
+		at, err := strconv.Unquote(spec.Path.Value)
+		if err != nil || spec.Name != nil && spec.Name.Name == "." {
+			return false
+		}
+		switch {
+		case at == "C" || at == "unsafe":
+			continue
+		case at == runtimePath && !mod.hasRuntime():
+			return false // for the go command to say why
+		case at == runtimePath || isStandard(at) && !mod.holds(at):
+			if used == nil {
+				used = selected(file)
+			}
+			pkg := l.std.of(at)
+			name := pkg.Name()
+			if spec.Name != nil {
+				name = spec.Name.Name
+			}
+			l.std.add(pkg, used[name])
+			p.Imports[at] = &packages.Package{ID: at, PkgPath: at, Name: pkg.Name(), Types: pkg}
+		case mod.holds(at):
+			if dep := l.list(mod.dirOf(at), kindPlain); dep != nil {
+				p.Imports[at] = dep
+				break
+			}
+			return false
+		case p.Imports[at] == nil:
+			p.Imports[at] = &packages.Package{ID: at, PkgPath: at, Name: likelyName(at), IllTyped: true}
+		}
+	}
+	return true
+}
+
+// likelyName is what a package of another module is probably called. Nothing is decided by it, see understood.
+func likelyName(at string) string {
+	dir, base := path.Split(at)
+	if _, err := strconv.Atoi(strings.TrimPrefix(base, "v")); err == nil && dir != "" {
+		return path.Base(dir)
+	}
+	return base
+}

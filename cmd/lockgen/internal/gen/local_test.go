@@ -1,0 +1,112 @@
+package gen
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// writeModule writes a module of the given files and returns its folder. It replaces this project's own module by the sources
+// here, as the scripts do.
+func writeModule(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, requires, _ := strings.Cut(string(mod), "\n")
+	all := map[string]string{"go.mod": "module example.com/app\n" + requires + "\nrequire " + ownModule + " v0.0.0\n\nreplace " + ownModule + " => " + repo + "\n"}
+	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["go.sum"] = string(sums)
+	for name, text := range files {
+		all[name] = text
+	}
+	for name, text := range all {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// generate runs the generator on ./... of a folder. loadAll asks the go command about everything.
+func generate(t testing.TB, dir string, loadAll bool) *Result {
+	t.Helper()
+	result, err := Generate(context.Background(), Config{Dir: dir, Patterns: []string{"./..."}, Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local"), loadAll: loadAll})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// TestLister_saysWhatTheGoCommandSays: what is understood without the go command comes out as with it, for every program
+// of the scripts, the good ones and the bad ones.
+func TestLister_saysWhatTheGoCommandSays(t *testing.T) {
+	for _, pattern := range []string{"../../testdata/*.txtar", "../../testdata/errors/*.txtar"} {
+		scripts, err := filepath.Glob(pattern)
+		if err != nil || len(scripts) < 10 {
+			t.Fatalf("%d scripts, %v", len(scripts), err)
+		}
+		files := map[string]string{}
+		for _, path := range scripts {
+			addScript(t, files, path)
+		}
+		dir := writeModule(t, files)
+		compareResults(t, generate(t, dir, false), generate(t, dir, true))
+	}
+}
+
+// addScript adds the Go files of a script, in a folder of its own.
+func addScript(t *testing.T, files map[string]string, path string) {
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(path), ".txtar"), "-", "_")
+	bad := strings.Contains(path, "errors")
+	for _, f := range archive.Files {
+		if !strings.HasSuffix(f.Name, ".go") || !bad && (strings.Contains(f.Name, "bad") || f.Name == "syntax.go") {
+			continue
+		}
+		files[folder+"/"+f.Name] = strings.ReplaceAll(string(f.Data), `"example.com/app/`, `"example.com/app/`+folder+"/")
+	}
+}
+
+func compareResults(t *testing.T, got, want *Result) {
+	t.Helper()
+	for i := range max(len(got.Problems), len(want.Problems)) {
+		if i >= len(got.Problems) || i >= len(want.Problems) || got.Problems[i].String() != want.Problems[i].String() {
+			t.Fatalf("problems differ:\n%v\nwith the go command:\n%v", got.Problems, want.Problems)
+		}
+	}
+	if len(got.Files)+len(got.Problems) < 10 {
+		t.Fatalf("only %d files and %d problems", len(got.Files), len(got.Problems))
+	}
+	if len(got.Files) != len(want.Files) {
+		t.Fatalf("%d files, with the go command %d", len(got.Files), len(want.Files))
+	}
+	for i, f := range got.Files {
+		if string(f.Want) != string(want.Files[i].Want) {
+			t.Errorf("%s:\n%s\nwith the go command:\n%s", f.Path, f.Want, want.Files[i].Want)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package gen
+
+import (
+	"fmt"
+	"go/version"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/mod/modfile"
+)
+
+// The module that package runtime belongs to.
+const ownModule = "github.com/lockgen/lockgen"
+
+// modules are the go.mod files above the folders that are looked at, each read once.
+type modules struct {
+	mu    sync.Mutex
+	byDir map[string]*module // also of folders below the module's root; nil where there is none
+}
+
+// A module is what is to be known of a go.mod.
+type module struct {
+	root string
+	file *modfile.File
+}
+
+// of is the module that a folder belongs to, nil if there is none, or none that can be read.
+func (m *modules) of(dir string) *module {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.find(dir)
+}
+
+func (m *modules) find(dir string) *module {
+	if mod, ok := m.byDir[dir]; ok {
+		return mod
+	}
+	if m.byDir == nil {
+		m.byDir = map[string]*module{}
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	var mod *module
+	if err == nil {
+		if file, err := modfile.ParseLax("go.mod", content, nil); err == nil && file.Module != nil {
+			mod = &module{root: dir, file: file}
+		}
+	} else if parent := filepath.Dir(dir); parent != dir {
+		mod = m.find(parent)
+	}
+	m.byDir[dir] = mod
+	return mod
+}
+
+func (m *module) path() string { return m.file.Module.Mod.Path }
+
+// pathOf is the import path of a folder of the module.
+func (m *module) pathOf(dir string) string {
+	rel, err := filepath.Rel(m.root, dir)
+	if err != nil {
+		return ""
+	}
+	return path.Join(m.path(), filepath.ToSlash(rel))
+}
+
+// dirOf is the folder that an import path of the module stands for.
+func (m *module) dirOf(importPath string) string {
+	rest := strings.TrimPrefix(importPath, m.path())
+	return filepath.Join(m.root, filepath.FromSlash(rest))
+}
+
+// holds tells whether a package belongs to the module: its path does, its folder exists, and no other module begins on
+// the way to it.
+func (m *module) holds(importPath string) bool {
+	if importPath != m.path() && !strings.HasPrefix(importPath, m.path()+"/") {
+		return false
+	}
+	for dir := m.dirOf(importPath); dir != m.root; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return false
+		}
+	}
+	info, err := os.Stat(m.dirOf(importPath))
+	return err == nil && info.IsDir()
+}
+
+// hasRuntime tells whether package runtime can be expected to be there.
+func (m *module) hasRuntime() bool {
+	if m.path() == ownModule {
+		return true
+	}
+	for _, r := range m.file.Require {
+		if r.Mod.Path == ownModule {
+			return true
+		}
+	}
+	return false
+}
+
+// tooNew reports modules that need a newer Go than lockgen was built with: it might not be able to read them, and would
+// blame their code.
+func (g *generator) tooNew(built string) []Problem {
+	var problems []Problem
+	if !version.IsValid(built) {
+		return nil // a Go under development
+	}
+	seen := map[*module]bool{nil: true}
+	for _, f := range g.folders {
+		mod := g.modules.of(f.dir)
+		if seen[mod] {
+			continue
+		}
+		seen[mod] = true
+		if line := mod.file.Go; line != nil && version.Compare(version.Lang("go"+line.Version), version.Lang(built)) > 0 {
+			problems = append(problems, Problem{File: filepath.Join(mod.root, "go.mod"), Line: line.Syntax.Start.Line, Column: line.Syntax.Start.LineRune, Kind: "go-version",
+				Message: fmt.Sprintf("module %s needs Go %s and this lockgen was built with %s: build lockgen again with the newer Go (go install %s/cmd/lockgen@latest)", mod.path(), line.Version, built, ownModule)})
+		}
+	}
+	return problems
+}

@@ -1,0 +1,127 @@
+package gen
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+// bindLocally binds directives with what a lister knows. It reports whether that was enough: nothing is taken from it
+// unless everything about every function is certain, and no problem is reported on the strength of it. Problems are worth
+// the time that the go command takes.
+func (g *generator) bindLocally(l *lister, check *checker, mine []*annotated) bool {
+	dir := mine[0].folder.dir
+	if g.modules.of(dir) != g.modules.of(g.cfg.Dir) {
+		return false // in a workspace; elsewhere the go command refuses it
+	}
+	p := l.list(dir, mine[0].set.kind())
+	if p == nil {
+		return false
+	}
+	for _, a := range mine {
+		if len(a.Problems) > 0 || !lists(p, a) {
+			return false
+		}
+	}
+	units, problems := g.bindListed(check, p, mine)
+	if len(problems) > 0 {
+		return false
+	}
+	for _, u := range units {
+		if !u.understood(p) {
+			return false
+		}
+	}
+	g.units = append(g.units, units...)
+	return true
+}
+
+// understood tells whether everything about a function is known although packages of other modules are not and the
+// standard library is stood in for.
+func (u *unit) understood(p *packages.Package) bool {
+	if u.NeedsTypes || u.unresolved() || !u.qualifiersKnown(p) {
+		return false
+	}
+	for _, param := range u.Params {
+		if param.Type == nil {
+			return false
+		}
+	}
+	for _, key := range u.Keys {
+		for _, part := range key.Parts {
+			if part.Hole != nil && !certain(part) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// certain tells whether the value of a placeholder is what it seems to be. A method may come from an embedded type that is
+// not known, or be hidden by it; so may a field that is promoted.
+func certain(part directive.BoundPart) bool {
+	v := part.Value
+	if v.Kind == directive.KindText || v.Kind == directive.KindStringer || len(v.Steps) != len(part.Hole.Path)-1 {
+		return false
+	}
+	t := types.Unalias(v.Type)
+	if pointer, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(pointer.Elem())
+	}
+	param, ok := t.(*types.TypeParam)
+	return !ok || constraintKnown(param.Constraint(), 0)
+}
+
+// constraintKnown looks for gaps in a constraint: an unknown element might narrow it.
+func constraintKnown(t types.Type, depth int) bool {
+	iface, ok := t.Underlying().(*types.Interface)
+	if !ok || depth > 20 {
+		return false
+	}
+	for e := range iface.EmbeddedTypes() {
+		switch e := types.Unalias(e).(type) {
+		case *types.Union:
+		case *types.Named:
+			if types.IsInterface(e) && !constraintKnown(e, depth+1) || !types.IsInterface(e) && e.Obj().Pkg() == nil {
+				return false
+			}
+		case *types.Basic:
+			if e.Kind() == types.Invalid {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// qualifiersKnown tells whether every package that the signature names is one whose name is certain.
+func (u *unit) qualifiersKnown(p *packages.Package) bool {
+	known := true
+	look := func(node ast.Node) bool {
+		if sel, ok := node.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok {
+				pkg, ok := u.info.Uses[x].(*types.PkgName)
+				imported := ok && p.Imports[pkg.Imported().Path()] != nil
+				known = known && imported && !p.Imports[pkg.Imported().Path()].IllTyped
+			}
+		}
+		return known
+	}
+	ast.Inspect(u.Decl.Type, look)
+	if u.Decl.Recv != nil {
+		ast.Inspect(u.Decl.Recv, look)
+	}
+	return known
+}
+
+func lists(p *packages.Package, a *annotated) bool {
+	for _, path := range p.GoFiles {
+		if path == a.path() {
+			return true
+		}
+	}
+	return false
+}
