@@ -40,7 +40,10 @@ func (l *Locker) refresh(ctx context.Context, g *grant, ttl time.Duration) bool 
 		return true
 	}
 	sent := time.Now()
-	if err := l.session.Renew(ctx, []Renewal{{Key: g.key, ID: g.id, TTL: ttl}})[0]; err != nil {
+	err := l.session.Renew(ctx, []Renewal{{Key: g.key, ID: g.id, TTL: ttl}})[0]
+	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to others
+	// in between and to this id again, with a higher epoch than we know.
+	if err != nil || !time.Now().Before(deadline) {
 		return false
 	}
 	g.extend(sent, ttl)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -41,17 +40,24 @@ func (s *session) queues() map[string]lockKeys {
 	return queues
 }
 
+// showLife also finds out that the server has forgotten a queue: those who wait in it would get nothing from anybody, so
+// they ask again.
 func (s *session) showLife(queues map[string]lockKeys) {
+	locks := make([]string, 0, len(queues))
 	calls := make([]call, 0, len(queues))
-	for _, keys := range queues {
+	for lock, keys := range queues {
+		locks = append(locks, lock)
 		calls = append(calls, call{keys: []string{keys.queue, keys.waiters}, args: []any{s.channel, s.liveness.Milliseconds()}})
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.liveness/3)
 	defer cancel()
 	var errs []error
-	for _, cmd := range aliveScript.pipeline(ctx, s.client, calls) {
-		if err := cmd.Err(); err != nil {
+	for i, cmd := range aliveScript.pipeline(ctx, s.client, calls) {
+		switch found, err := cmd.Int(); {
+		case err != nil:
 			errs = append(errs, err)
+		case found == 0:
+			s.pokeWhere(func(w *waiter) bool { return w.keys.lock == locks[i] })
 		}
 	}
 	if len(errs) > 0 && s.ctx.Err() == nil {
@@ -60,18 +66,23 @@ func (s *session) showLife(queues map[string]lockKeys) {
 }
 
 // abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background: the server
-// may have granted it, or may still do so. It is tried until the lease would be over anyway. err is why the caller gave
-// up; after a refused connection there is nothing to take back.
-func (s *session) abandon(req lockrt.Request, keys lockKeys, queued bool, err error) {
-	var dial *net.OpError
-	if !queued && errors.As(err, &dial) && dial.Op == "dial" {
-		return
-	}
+// may have granted it, or may still do so, whatever the last error says of the last attempt. It is tried until the lease
+// would be over anyway.
+func (s *session) abandon(req lockrt.Request, keys lockKeys) {
 	s.mu.Lock()
-	s.abandoned[req.ID] = abandoned{keys: keys, until: time.Now().Add(req.TTL + 2*s.liveness)}
+	if len(s.abandoned) < maxAbandoned {
+		s.abandoned[req.ID] = abandoned{keys: keys, until: time.Now().Add(req.TTL + 2*s.liveness)}
+	}
 	s.mu.Unlock()
 	wake(s.wakeJanitor)
 }
+
+const (
+	// maxAbandoned bounds what a server that is away for long can make pile up. What is beyond is left to its TTL.
+	maxAbandoned = 10_000
+	// cancelBatch is how many go into one round trip.
+	cancelBatch = 500
+)
 
 // abandoned is a lease to cancel.
 type abandoned struct {
@@ -108,7 +119,7 @@ func (s *session) cleanUp() {
 	}
 }
 
-// cancelAbandoned reports whether nothing is left to do.
+// cancelAbandoned cancels a batch and reports whether nothing is left to do.
 func (s *session) cancelAbandoned(ctx context.Context) bool {
 	s.mu.Lock()
 	ids, calls := make([]string, 0, len(s.abandoned)), make([]call, 0, len(s.abandoned))
@@ -118,6 +129,9 @@ func (s *session) cancelAbandoned(ctx context.Context) bool {
 			delete(s.abandoned, id)
 			continue
 		}
+		if len(ids) == cancelBatch {
+			break
+		}
 		ids = append(ids, id)
 		calls = append(calls, call{keys: a.keys.all(), args: []any{id, s.retention.Milliseconds()}})
 	}
@@ -125,7 +139,7 @@ func (s *session) cancelAbandoned(ctx context.Context) bool {
 	if len(calls) == 0 {
 		return true
 	}
-	done := true
+	done := len(calls) < cancelBatch
 	for i, cmd := range cancelScript.pipeline(ctx, s.client, calls) {
 		if err := cmd.Err(); err != nil && (retryable(err) || errors.Is(err, context.Canceled)) {
 			done = false

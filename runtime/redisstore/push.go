@@ -25,7 +25,7 @@ func (s *session) listen() {
 			}
 			switch m := m.(type) {
 			case *redis.Subscription:
-				s.pokeAll()
+				s.pokeWhere(func(*waiter) bool { return true })
 			case *redis.Message:
 				s.receive(m.Payload)
 			}
@@ -80,11 +80,12 @@ func (s *session) poke(id string) {
 	}
 }
 
-func (s *session) pokeAll() {
+// pokeWhere lets the waiters that match ask again, those too whose first answer is on its way.
+func (s *session) pokeWhere(match func(*waiter) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range s.waiters {
-		if w.queued {
+		if match(w) {
 			wake(w.pokes)
 		}
 	}

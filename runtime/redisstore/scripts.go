@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -131,4 +132,12 @@ func retryable(err error) bool {
 		}
 	}
 	return false
+}
+
+// mayHaveRun reports whether a script whose call failed may have run: not if the server said why it did not, or was not
+// reached.
+func mayHaveRun(err error) bool {
+	var reply redis.Error
+	var dial *net.OpError
+	return !errors.As(err, &reply) && !(errors.As(err, &dial) && dial.Op == "dial")
 }

@@ -58,7 +58,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	a, err := s.ask(ctx, keys, req)
 	switch {
 	case err != nil:
-		s.abandon(req, keys, false, err) // the script may have run
+		s.abandon(req, keys) // the script may have run
 		return lockrt.Grant{}, withContext(ctx, err)
 	case !a.granted:
 		return lockrt.Grant{}, a.busy(req.Key)
@@ -86,7 +86,7 @@ func withContext(ctx context.Context, err error) error {
 }
 
 // Release implements lockrt.Session. It repeats the call itself instead of leaving that to the client, because it has
-// to know: "not the owner" after a call without an answer means that that call succeeded.
+// to know: "not the owner" after a call that may have run unanswered means that that call succeeded.
 func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 	keys := s.space.keys(rel.Key).all()
 	unanswered := false
@@ -100,7 +100,7 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 		case !retryable(err):
 			return err
 		}
-		unanswered = true
+		unanswered = unanswered || mayHaveRun(err)
 		if !sleep(ctx, jitter(backoff)) {
 			return withContext(ctx, err)
 		}

@@ -40,15 +40,15 @@ func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, e
 	a, err := s.ask(ctx, w.keys, req)
 	switch {
 	case err != nil:
-		s.abandon(req, w.keys, false, err)
+		s.abandon(req, w.keys)
 		return lockrt.Grant{}, withContext(ctx, err)
-	case a.granted:
+	case a.granted && current(a.grant(), req.TTL):
 		return a.grant(), nil
 	}
 	s.queued(w)
 	grant, err := s.await(ctx, req, w, a)
 	if err != nil {
-		s.abandon(req, w.keys, true, err)
+		s.abandon(req, w.keys)
 	}
 	return grant, err
 }
@@ -70,11 +70,13 @@ func (s *session) await(ctx context.Context, req lockrt.Request, w *waiter, last
 	for {
 		select {
 		case p := <-w.grants:
-			start := last.clock.at(p.since)
-			if now := time.Now(); start.After(now) {
-				start = now
+			grant := lockrt.Grant{Epoch: p.epoch, Start: last.clock.at(p.since)}
+			if now := time.Now(); grant.Start.After(now) {
+				grant.Start = now
 			}
-			return lockrt.Grant{Epoch: p.epoch, Start: start}, nil
+			if current(grant, req.TTL) {
+				return grant, nil
+			}
 		case <-ctx.Done():
 			return lockrt.Grant{}, errors.Join(ctx.Err(), gaveUp(last, req.Key, down))
 		case <-s.ctx.Done():
@@ -86,7 +88,7 @@ func (s *session) await(ctx context.Context, req lockrt.Request, w *waiter, last
 		}
 		a, err := s.ask(ctx, w.keys, req)
 		switch {
-		case err == nil && a.granted:
+		case err == nil && a.granted && current(a.grant(), req.TTL):
 			return a.grant(), nil
 		case err == nil:
 			last, down, backoff = a, nil, 0
@@ -100,6 +102,10 @@ func (s *session) await(ctx context.Context, req lockrt.Request, w *waiter, last
 		}
 	}
 }
+
+// current reports whether a grant may still be in force. One that came so late that its lease is over says nothing about
+// the present: another owner may have come and gone, and the waiter may stand in the queue again. It asks once more.
+func current(g lockrt.Grant, ttl time.Duration) bool { return time.Since(g.Start) < ttl }
 
 // gaveUp tells a busy lock from a store that cannot be asked.
 func gaveUp(last answer, key string, down error) error {

@@ -7,6 +7,5 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
   return 0
 end
 redis.call('HSET', KEYS[2], '@' .. ARGV[1], int(math.floor(now() / 1000) + ARGV[2]))
-redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])
-redis.call('PEXPIRE', KEYS[2], 2 * ARGV[2])
+keepQueue(KEYS[1], KEYS[2], tonumber(ARGV[2]))
 return 1

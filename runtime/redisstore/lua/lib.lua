@@ -36,6 +36,17 @@ local function take(lockKey, floorKey, retention, t, id, ttl, channelAndNode)
   return epoch
 end
 
+-- keepQueue lets the queue live as long as its most patient process. It never shortens that: processes may be configured
+-- differently.
+local function keepQueue(queueKey, waitersKey, liveness)
+  if redis.call('PTTL', queueKey) < 2 * liveness then
+    redis.call('PEXPIRE', queueKey, 2 * liveness)
+  end
+  if redis.call('PTTL', waitersKey) < 2 * liveness then
+    redis.call('PEXPIRE', waitersKey, 2 * liveness)
+  end
+end
+
 -- handOn makes the first live waiter the owner and pushes the grant to its process. Waiters of processes that have not
 -- shown life are dropped; one that was only paused finds that out at its next poke and queues again.
 local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t)

@@ -16,6 +16,7 @@ end
 if ARGV[2] ~= '0' then
   local _, epoch, since = parse(lock)
   redis.call('SET', KEYS[1], table.concat({ '-', epoch, since, ARGV[2], '-', '' }, ' '), 'PX', ARGV[2])
+  redis.call('SET', KEYS[4], epoch, 'PX', int(ARGV[2] + ARGV[3]))
   -- The first waiter's timer is set for the end of the lease; let it ask for the new end.
   local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
   local waiter = first and redis.call('HGET', KEYS[3], first)

@@ -13,9 +13,9 @@ for i = 1, #KEYS / 2 do
     if redis.call('PTTL', lockKey) < ttl then
       redis.call('PEXPIRE', lockKey, ttl)
     end
-    -- The floor was set when the lease began; it must outlive a long one.
-    local _, epoch, since = parse(lock)
-    if (t - since) / 1000 > retention / 2 then
+    -- The floor was set when the lease began; it must outlive one that is long or has become longer.
+    local _, epoch, since, granted = parse(lock)
+    if (t - since) / 1000 > retention / 2 or ttl > tonumber(granted) then
       redis.call('SET', floorKey, epoch, 'PX', int(retention + ttl))
     end
     renewed[i] = 1
