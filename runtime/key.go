@@ -51,30 +51,35 @@ func (p *KeyPart) refuses() string {
 
 func keyError(parts []KeyPart, part *KeyPart, reason string) error {
 	if part.err != nil {
-		return fmt.Errorf("%w: template %q: {%s} %s: %w", ErrKey, template(parts), part.name, reason, part.err)
+		return fmt.Errorf("%w: template %q: %s %s: %w", ErrKey, template(parts), part, reason, part.err)
 	}
-	return fmt.Errorf("%w: template %q: {%s} %s: pass a value, or write {%s?} if it may be absent",
-		ErrKey, template(parts), part.name, reason, part.name)
+	optional := part.Optional()
+	return fmt.Errorf("%w: template %q: %s %s: pass a value, or write %s if it may be absent", ErrKey, template(parts), part, reason, &optional)
 }
 
 // template writes the parts the way they stood in the directive. Only errors need it.
 func template(parts []KeyPart) string {
 	var b strings.Builder
-	for _, p := range parts {
-		if p.kind == partText {
+	for i := range parts {
+		if p := &parts[i]; p.kind == partText {
 			b.WriteString(strings.NewReplacer("{", "{{", "}", "}}").Replace(p.text))
-			continue
+		} else {
+			b.WriteString(p.String())
 		}
-		b.WriteString("{" + p.name)
-		if p.optional {
-			b.WriteString("?")
-		}
-		if p.filter != "" {
-			b.WriteString("|" + p.filter)
-		}
-		b.WriteString("}")
 	}
 	return b.String()
+}
+
+// String is the placeholder as it stood in the directive.
+func (p *KeyPart) String() string {
+	text := "{" + p.name
+	if p.optional {
+		text += "?"
+	}
+	if p.filter != "" {
+		text += "|" + p.filter
+	}
+	return text + "}"
 }
 
 const upperHex = "0123456789ABCDEF"

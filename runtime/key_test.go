@@ -41,7 +41,7 @@ func TestBuildKey(t *testing.T) {
 		{"-9223372036854775808", []lockrt.KeyPart{lockrt.KeyInt("x", int64(math.MinInt64))}},
 		{"18446744073709551615", []lockrt.KeyPart{lockrt.KeyUint("x", uint64(math.MaxUint64))}},
 		{"true/false", []lockrt.KeyPart{lockrt.KeyBool("a", true), lockrt.KeyText("/"), lockrt.KeyBool("b", false)}},
-		{"A%2Fb/7/9/true", []lockrt.KeyPart{lockrt.KeyBasic("a", name), lockrt.KeyText("/"), lockrt.KeyBasic("b", id), lockrt.KeyText("/"),
+		{"%sA%2Fb/7/9/true", []lockrt.KeyPart{lockrt.KeyBasic("a", name), lockrt.KeyText("/"), lockrt.KeyBasic("b", id), lockrt.KeyText("/"),
 			lockrt.KeyBasic("c", uint8(9)), lockrt.KeyText("/"), lockrt.KeyBasic("d", true)}},
 		{"-1", []lockrt.KeyPart{lockrt.KeyTime("t", time.Unix(-1, 999))}},
 		{"ip:%3A%3A1", []lockrt.KeyPart{lockrt.KeyText("ip:"), lockrt.KeyMarshaler("ip", netip.MustParseAddr("::1"))}},
@@ -74,24 +74,25 @@ func TestBuildKey_nilOrEmpty(t *testing.T) {
 		name     string
 		part     lockrt.KeyPart
 	}{
-		{"{{s}}:{x}", "x", lockrt.KeyString("x", "")},
-		{"{{s}}:{x}", "x", lockrt.KeyPtr("x", &empty, lockrt.KeyString)},
-		{"{{s}}:{x}", "x", lockrt.KeyPtr("x", noID, lockrt.KeyInt)},
-		{"{{s}}:{x|hash}", "x", lockrt.KeyString("x", "").Hash()},
-		{"{{s}}:{x|lower}", "x", lockrt.KeyPtr("x", (*string)(nil), lockrt.KeyString).Lower()},
-		{"{{s}}:{x}", "x", lockrt.KeyMarshaler("x", noText)},
-		{"{{s}}:{x}", "x", lockrt.KeyMarshaler[interface{ MarshalText() ([]byte, error) }]("x", nil)},
-		{"{{s}}:{x|string}", "x", lockrt.KeyStringer("x", noText)},
-		{"{{s}}:{x}", "x", lockrt.KeyMarshaler("x", text{})},
-		{"{{s}}:{o.c.id}", "o.c.id", lockrt.KeyNil("o.c.id")},
-		{"{{s}}:{x}", "x", lockrt.KeyMarshaler("x", text{s: "v", err: errors.New("torn")})},
+		{"{{s}}:{x}", "{x}", lockrt.KeyString("x", "")},
+		{"{{s}}:{x}", "{x}", lockrt.KeyPtr("x", &empty, lockrt.KeyString)},
+		{"{{s}}:{x}", "{x}", lockrt.KeyPtr("x", noID, lockrt.KeyInt)},
+		{"{{s}}:{x|hash}", "{x|hash}", lockrt.KeyString("x", "").Hash()},
+		{"{{s}}:{x|lower}", "{x|lower}", lockrt.KeyPtr("x", (*string)(nil), lockrt.KeyString).Lower()},
+		{"{{s}}:{x}", "{x}", lockrt.KeyMarshaler("x", noText)},
+		{"{{s}}:{x}", "{x}", lockrt.KeyMarshaler[interface{ MarshalText() ([]byte, error) }]("x", nil)},
+		{"{{s}}:{x|text}", "{x?|text}", lockrt.KeyMarshaler("x", noText).Text()},
+		{"{{s}}:{x|string}", "{x?|string}", lockrt.KeyStringer("x", noText)},
+		{"{{s}}:{x}", "{x}", lockrt.KeyMarshaler("x", text{})},
+		{"{{s}}:{o.c.id}", "{o.c.id?}", lockrt.KeyNil("o.c.id")},
+		{"{{s}}:{x}", "{x}", lockrt.KeyMarshaler("x", text{s: "v", err: errors.New("torn")})},
 	} {
 		key, err := lockrt.BuildKey(lockrt.KeyText("{s}:"), tt.part)
 		if key != "" || !errors.Is(err, lockrt.ErrKey) {
 			t.Errorf("%s: BuildKey = %q, %v, want ErrKey", tt.template, key, err)
 			continue
 		}
-		for _, want := range []string{fmt.Sprintf("%q", tt.template), "{" + tt.name + "}"} {
+		for _, want := range []string{fmt.Sprintf("%q", tt.template), tt.name} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("error %q does not name %s", err, want)
 			}
@@ -141,6 +142,43 @@ func TestBuildKey_equalKeysOnlyForEqualValues(t *testing.T) {
 			t.Fatalf("%s and %s share the key %q", other, values, key)
 		}
 		seen[key] = values
+	}
+}
+
+// TestKeyBasic_equalKeysOnlyForEqualValues: what a type parameter stands for may be any of these at once.
+func TestKeyBasic_equalKeysOnlyForEqualValues(t *testing.T) {
+	type named string
+	texts := []string{"1", "-1", "0", "true", "false", "s1", "%s1", "%", "s", "1s", "%31"}
+	one := "1"
+	values := map[string][]lockrt.KeyPart{ // by what is locked
+		"number 1":  {lockrt.KeyBasic("k", 1), lockrt.KeyBasic("k", uint8(1)), lockrt.KeyBasic("k", userID(1))},
+		"number -1": {lockrt.KeyBasic("k", int8(-1))},
+		"number 0":  {lockrt.KeyBasic("k", 0), lockrt.KeyBasic("k", uintptr(0))},
+		"true":      {lockrt.KeyBasic("k", true)},
+		"false":     {lockrt.KeyBasic("k", false)},
+		"string 1":  {lockrt.KeyPtr("k", &one, lockrt.KeyBasic)},
+		"nothing":   {lockrt.KeyBasic("k", ""), lockrt.KeyPtr("k", (*string)(nil), lockrt.KeyBasic)},
+	}
+	for _, text := range texts {
+		values["string "+text] = append(values["string "+text], lockrt.KeyBasic("k", text), lockrt.KeyBasic("k", named(text)))
+	}
+	for name, change := range map[string]func(lockrt.KeyPart) lockrt.KeyPart{"as it is": lockrt.KeyPart.Optional, "hash": func(p lockrt.KeyPart) lockrt.KeyPart { return p.Hash().Optional() }} {
+		seen := map[string]string{}
+		for value, parts := range values {
+			for _, part := range parts {
+				key, err := lockrt.BuildKey(lockrt.KeyText("k:"), change(part), lockrt.KeyText(":"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if other, ok := seen[key]; ok && other != value {
+					t.Errorf("%s: %s and %s share the key %q", name, other, value, key)
+				}
+				seen[key] = value
+			}
+		}
+		if len(seen) != len(values) {
+			t.Errorf("%s: %d keys for %d values", name, len(seen), len(values))
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ type KeyPart struct {
 	kind     partKind
 	optional bool
 	pointed  bool   // came through a pointer: nil and a pointer to "" must stay distinct
+	mixed    bool   // a string where a number could stand: "1" and 1 must stay distinct
 	name     string // the placeholder's path as written, for errors
 	filter   string // as written, for errors
 	text     string // partText, partString
@@ -54,13 +55,14 @@ func KeyBool[T ~bool](name string, value T) KeyPart {
 	return KeyPart{kind: partString, name: name, text: strconv.FormatBool(bool(value))}
 }
 
-// KeyBasic is a placeholder for a value of a type parameter that stands for strings, integers and booleans alike: it is
-// written as the constructor for its kind would write it.
+// KeyBasic is a placeholder for a value of a type parameter that stands for strings, integers and booleans alike. Integers
+// and booleans are written as usual. A string gets the mark %s in front, which no encoded text can start with, so that the
+// string "1" and the number 1 have different keys; the number 1 has one key, whatever its size and sign.
 func KeyBasic[T ~string | ~bool | ~int | ~int8 | ~int16 | ~int32 | ~int64 |
 	~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr](name string, value T) KeyPart {
 	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.String:
-		return KeyString(name, v.String())
+		return KeyPart{kind: partString, name: name, text: v.String(), mixed: true}
 	case reflect.Bool:
 		return KeyBool(name, v.Bool())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -136,6 +138,12 @@ func (p KeyPart) Optional() KeyPart {
 	return p
 }
 
+// Text notes that the template asks for MarshalText in so many words, {x|text}. Only errors tell the difference.
+func (p KeyPart) Text() KeyPart {
+	p.filter = "text"
+	return p
+}
+
 // Lower folds the value to lower case, {x|lower}.
 func (p KeyPart) Lower() KeyPart {
 	p.filter = "lower"
@@ -149,6 +157,8 @@ func (p KeyPart) Lower() KeyPart {
 func (p KeyPart) Hash() KeyPart {
 	p.filter = "hash"
 	switch {
+	case p.kind == partString && p.text != "" && p.mixed:
+		p.text, p.mixed = hash(stringMark+p.text), false // no number's text starts like that
 	case p.kind == partString && p.text != "":
 		p.text = hash(p.text)
 	case p.kind == partInt, p.kind == partUint:
@@ -156,6 +166,9 @@ func (p KeyPart) Hash() KeyPart {
 	}
 	return p
 }
+
+// stringMark is no beginning of an encoded text, where two upper-case digits follow a percent sign.
+const stringMark = "%s"
 
 func (p *KeyPart) append(buf []byte) []byte {
 	switch p.kind {
@@ -168,6 +181,9 @@ func (p *KeyPart) append(buf []byte) []byte {
 	case partString:
 		if p.text == "" && p.pointed {
 			return append(buf, '%') // no encoded value is a lone percent sign
+		}
+		if p.text != "" && p.mixed {
+			buf = append(buf, stringMark...)
 		}
 		return appendEscaped(buf, p.text)
 	}

@@ -93,7 +93,9 @@ type BoundPart struct {
 type Value struct {
 	From  Origin // FromParam or FromReceiver
 	Param int    // for FromParam
-	Steps []Step // the fields to select, embedded fields written out
+	Steps []Step // the fields to select, embedded fields written out where this package can name them
+	// Promoted: a field on the way belongs to an embedded one.
+	Promoted bool
 
 	Kind Kind
 	Type types.Type // of the selected value, before Deref; nil when syntax alone was enough
@@ -109,6 +111,8 @@ type Value struct {
 type Step struct {
 	Name    string
 	Pointer bool // what it is selected from is a pointer, to be checked for nil first
+	// Unchecked: it is promoted through a pointer that cannot be named here. Bind reports it where it matters.
+	Unchecked bool
 }
 
 // A Kind says how a value is encoded, before its filter.

@@ -75,10 +75,28 @@ func (b *binder) value(hole *Placeholder) *Value {
 			b.noField(hole, i+1, t, obj)
 			return nil
 		}
+		if b.unchecked(hole, i+1, t, steps) {
+			return nil
+		}
+		_, index, _ := types.LookupFieldOrMethod(t, true, b.Pkg, id.Name)
+		v.Promoted = v.Promoted || len(index) > 1
 		v.Steps = append(v.Steps, steps...)
 		t = next
 	}
 	return b.classified(v, hole, t, p)
+}
+
+// unchecked reports a field behind an embedded pointer that this package cannot compare with nil: reading it could panic.
+func (b *binder) unchecked(hole *Placeholder, i int, t types.Type, steps []Step) bool {
+	for _, s := range steps {
+		if s.Unchecked {
+			id := hole.Path[i]
+			b.add(id.Pos, id.End, "parameter", "%s has type %s, whose field %s is behind an embedded pointer that only its own package can check for nil: take a parameter that the caller passes",
+				pathUpTo(hole, i), typeString(b.Pkg, t), id.Name)
+			return true
+		}
+	}
+	return false
 }
 
 // classified finds out how a value of type t becomes text.

@@ -3,12 +3,14 @@ package directive
 import "go/types"
 
 // selectField finds a field of a value of type t. The steps write embedded fields out, because a nil pointer may hide in
-// each. The type is nil if there is no such field; obj is then the method of that name, if there is one.
+// each; one that this package cannot name is left to promotion. The type is nil if there is no such field; obj is then
+// the method of that name, if there is one.
 func (b *binder) selectField(t types.Type, name string) (steps []Step, field types.Type, obj types.Object) {
 	obj, index, _ := types.LookupFieldOrMethod(t, true, b.Pkg, name)
 	if _, ok := obj.(*types.Var); !ok {
 		return nil, nil, obj
 	}
+	var hidden *Step // what the field is selected from, if that has no name here
 	for _, i := range index {
 		pointer := false
 		if p, ok := t.Underlying().(*types.Pointer); ok {
@@ -19,8 +21,16 @@ func (b *binder) selectField(t types.Type, name string) (steps []Step, field typ
 			return nil, nil, nil // a field common to a type parameter's types: Go does not select it either
 		}
 		f := s.Field(i)
-		steps = append(steps, Step{Name: f.Name(), Pointer: pointer})
-		t = f.Type()
+		step := Step{Name: f.Name(), Pointer: pointer}
+		if hidden != nil {
+			step.Pointer, step.Unchecked = hidden.Pointer, hidden.Unchecked || pointer
+		}
+		t, hidden = f.Type(), nil
+		if b.canName(f) {
+			steps = append(steps, step)
+		} else {
+			hidden = &step
+		}
 	}
 	return steps, t, obj
 }

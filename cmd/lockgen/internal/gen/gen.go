@@ -73,6 +73,8 @@ func Generate(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	groups := g.byOutput()
 	g.foreign(groups, folders)
+	g.clashesElsewhere()
+	g.problems = withoutRepeats(g.problems)
 	if len(g.problems) > 0 {
 		return &Result{Problems: tidy(g.problems, cfg.Dir)}, nil
 	}

@@ -88,6 +88,8 @@ func (w *wrapper) partExpr(part *directive.BoundPart) *jen.Statement {
 		s.Dot("Lower").Call()
 	case directive.FilterHash:
 		s.Dot("Hash").Call()
+	case directive.FilterText:
+		s.Dot("Text").Call()
 	}
 	if part.Hole.Optional {
 		s.Dot("Optional").Call()

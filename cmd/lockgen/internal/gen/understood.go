@@ -64,7 +64,7 @@ func (u *unit) understood(p *packages.Package) bool {
 // not known, or be hidden by it; so may a field that is promoted.
 func certain(part directive.BoundPart) bool {
 	v := part.Value
-	if v.Kind == directive.KindText || v.Kind == directive.KindStringer || len(v.Steps) != len(part.Hole.Path)-1 {
+	if v.Kind == directive.KindText || v.Kind == directive.KindStringer || v.Promoted {
 		return false
 	}
 	t := types.Unalias(v.Type)

@@ -1,0 +1,120 @@
+package gen
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// clashesElsewhere finds names of wrappers that a file declares which is not built where lockgen looks, and yet is built
+// together with the wrapper somewhere: under another system or tag, or in tests.
+func (g *generator) clashesElsewhere() {
+	for _, u := range g.units {
+		if u.Name != u.Decl.Name.Name { // or it has been reported
+			g.clashElsewhere(u, u.Name, "choose another name with func=")
+		}
+		if u.Directive.Cron != nil {
+			g.clashElsewhere(u, registerName, "rename that one, lockgen needs the name to register jobs")
+		}
+	}
+}
+
+func (g *generator) clashElsewhere(u *unit, name, remedy string) {
+	paths, _ := filepath.Glob(filepath.Join(g.dir(u), "*.go"))
+	for _, path := range paths {
+		file := g.files.parse(path)
+		if file == nil || file.Name.Name != u.file.Name.Name || !declares(file, u.RecvType, name) {
+			continue
+		}
+		other, err := g.setOfFile(path)
+		if err != nil {
+			continue // somebody else reports it
+		}
+		together := and(u.set.constraint, other.constraint)
+		if _, ok := platformFor(together, g.cfg.home); !ok {
+			continue
+		}
+		where := filepath.Base(path)
+		if text := other.buildText(); text != "" {
+			where += " (built for " + text + ")"
+		}
+		g.problems = append(g.problems, u.at(g.files.fset, "name-clash", "%s is to be generated for %s, and %s declares it already: %s", name, u.Decl.Name.Name, where, remedy))
+	}
+}
+
+// setOfFile reads the constraints of a file, which parsing it for its declarations left out.
+func (g *generator) setOfFile(path string) (set, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
+	if err != nil {
+		return set{}, err
+	}
+	return setOf(filepath.Base(path), file), nil
+}
+
+// declares tells whether a file declares a name: of the package, or of a type as its field or method.
+func declares(file *ast.File, owner, name string) bool {
+	for _, decl := range file.Decls {
+		switch {
+		case owner == "":
+			if slices.Contains(declared(decl), name) {
+				return true
+			}
+		case declaresMember(decl, owner, name):
+			return true
+		}
+	}
+	return false
+}
+
+func declaresMember(decl ast.Decl, owner, name string) bool {
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		return decl.Recv != nil && len(decl.Recv.List) == 1 && decl.Name.Name == name && receiverBase(decl.Recv.List[0].Type) == owner
+	case *ast.GenDecl:
+		for _, spec := range decl.Specs {
+			spec, ok := spec.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != owner {
+				continue
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok {
+				for _, field := range s.Fields.List {
+					if slices.Contains(identNames(field.Names), name) || len(field.Names) == 0 && receiverBase(field.Type) == name {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// receiverBase is the name of a type without pointer, package and type arguments.
+func receiverBase(e ast.Expr) string {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.StarExpr:
+		return receiverBase(e.X)
+	case *ast.IndexExpr:
+		return receiverBase(e.X)
+	case *ast.IndexListExpr:
+		return receiverBase(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+// withoutRepeats leaves out clashes that package directive has reported already for the same directive.
+func withoutRepeats(problems []Problem) []Problem {
+	at := func(p Problem) string { return strings.Join([]string{p.File, itoa(p.Line), p.Kind}, ":") }
+	seen := map[string]bool{}
+	return slices.DeleteFunc(problems, func(p Problem) bool {
+		repeat := p.Kind == "name-clash" && seen[at(p)]
+		seen[at(p)] = true
+		return repeat
+	})
+}
