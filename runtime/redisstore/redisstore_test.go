@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -12,7 +13,13 @@ import (
 	"github.com/lockgen/lockgen/runtime/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(childEnv); mode != "" {
+		beChild(mode)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // newClient returns a client of a server of its own, closed with the test.
 func newClient(t testing.TB, server *testenv.RedisServer) *redis.Client {
