@@ -74,6 +74,11 @@ func setup(env *testscript.Env) error {
 	env.Setenv("GOFLAGS", "-mod=mod")
 	env.Setenv("GOPROXY", "off")
 	env.Setenv("GOTOOLCHAIN", "local")
+	return writeGoMod(env.WorkDir, repo)
+}
+
+// writeGoMod makes a folder the module example.com/app.
+func writeGoMod(dir, repo string) error {
 	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
 	if err != nil {
 		return err
@@ -81,14 +86,14 @@ func setup(env *testscript.Env) error {
 	_, requires, _ := strings.Cut(string(mod), "\n")
 	text := "module example.com/app\n" + requires + "\ntool github.com/lockgen/lockgen/cmd/lockgen\n" +
 		"\nrequire github.com/lockgen/lockgen v0.0.0\n\nreplace github.com/lockgen/lockgen => " + repo + "\n"
-	if err := os.WriteFile(filepath.Join(env.WorkDir, "go.mod"), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o644); err != nil {
 		return err
 	}
 	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(env.WorkDir, "go.sum"), sums, 0o644)
+	return os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644)
 }
 
 // goEnv is what scripts need to know of the environment of this test: they have a home of their own.

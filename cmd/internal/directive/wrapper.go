@@ -37,6 +37,10 @@ func (b *binder) wrapper() {
 		b.named("wrapper-name", "the wrapper of %s would be called %s, which Go keeps for itself: choose a name with func=", b.fn(), b.f.Name)
 		return
 	}
+	if b.Decl.Recv == nil && types.Universe.Lookup(b.f.Name) != nil {
+		b.named("wrapper-name", "the wrapper of %s would be called %s and hide Go's own %s in the whole package: choose a name with func=", b.fn(), b.f.Name, b.f.Name)
+		return
+	}
 	if at := b.taken(b.f.Name); at.IsValid() && (b.Generated == nil || !b.Generated(at)) {
 		b.named("name-clash", "the wrapper of %s would be called %s, and %s: choose another name with func=", b.fn(), b.f.Name, b.holder())
 	}

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -26,7 +27,11 @@ func (g *generator) clashElsewhere(u *unit, name, remedy string) {
 	paths, _ := filepath.Glob(filepath.Join(g.dir(u), "*.go"))
 	for _, path := range paths {
 		file := g.files.parse(path)
-		if file == nil || file.Name.Name != u.file.Name.Name || !declares(file, u.RecvType, name) {
+		if file == nil || file.Name.Name != u.file.Name.Name {
+			continue
+		}
+		imported := u.Recv == nil && importsAs(file, name)
+		if !imported && !declares(file, u.RecvType, name) {
 			continue
 		}
 		other, err := g.setOfFile(path)
@@ -41,7 +46,11 @@ func (g *generator) clashElsewhere(u *unit, name, remedy string) {
 		if text := other.buildText(); text != "" {
 			where += " (built for " + text + ")"
 		}
-		g.problems = append(g.problems, u.at(g.files.fset, "name-clash", "%s is to be generated for %s, and %s declares it already: %s", name, u.Decl.Name.Name, where, remedy))
+		does := "declares it already"
+		if imported {
+			does = "imports a package of that name"
+		}
+		g.problems = append(g.problems, u.at(g.files.fset, "name-clash", "%s is to be generated for %s, and %s %s: %s", name, u.Decl.Name.Name, where, does, remedy))
 	}
 }
 
@@ -67,6 +76,34 @@ func declares(file *ast.File, owner, name string) bool {
 		}
 	}
 	return false
+}
+
+// importsAs tells whether a file imports a package by a name, which then no file of the package may declare. An import that
+// has its name from the package's own clause counts if the file uses that name.
+func importsAs(file *ast.File, name string) bool {
+	for _, spec := range file.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		switch {
+		case err != nil:
+		case spec.Name != nil && spec.Name.Name == name:
+			return true
+		case spec.Name == nil && likelyName(path) == name && qualifies(file, name):
+			return true
+		}
+	}
+	return false
+}
+
+func qualifies(file *ast.File, name string) bool {
+	found := false
+	ast.Inspect(file, func(node ast.Node) bool {
+		if sel, ok := node.(*ast.SelectorExpr); ok {
+			x, ok := sel.X.(*ast.Ident)
+			found = found || ok && x.Name == name
+		}
+		return !found
+	})
+	return found
 }
 
 func declaresMember(decl ast.Decl, owner, name string) bool {

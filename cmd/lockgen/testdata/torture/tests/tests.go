@@ -1,0 +1,4 @@
+// Package tests has directives in test files.
+package tests
+
+type Thing struct{ ID int }
