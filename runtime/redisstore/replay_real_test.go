@@ -35,12 +35,20 @@ func newReplay(r *rig) *replay {
 
 func (p *replay) close() { _ = p.sub.Close() }
 
-// begin empties the server for a new walk.
-func (p *replay) begin(protocol *model.Protocol) {
+// begin empties the server for a new walk. clockBehind leaves a floor that the clock will not reach, so that the floor
+// alone makes epochs grow.
+func (p *replay) begin(protocol *model.Protocol, clockBehind bool) {
 	if err := p.client.FlushDB(p.ctx).Err(); err != nil {
 		p.t.Fatal(err)
 	}
 	p.protocol, p.epochs, p.trace = protocol, map[uint8]uint64{}, nil
+	if clockBehind {
+		ahead := p.client.Time(p.ctx).Val().Add(time.Hour).UnixMicro()
+		if err := p.client.Set(p.ctx, p.keys.floor, ahead, time.Duration(replayRetention)*time.Millisecond).Err(); err != nil {
+			p.t.Fatal(err)
+		}
+		p.epochs[0] = uint64(ahead) // lower than all that follow
+	}
 }
 
 // repeat does on the server what the model did, and compares.
