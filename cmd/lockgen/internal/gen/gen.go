@@ -71,14 +71,19 @@ func Generate(ctx context.Context, cfg Config) (*Result, error) {
 	if err := g.bindAll(ctx); err != nil {
 		return nil, err
 	}
+	return g.result()
+}
+
+// result makes the files of what has been bound, or hands back the problems.
+func (g *generator) result() (*Result, error) {
 	groups := g.byOutput()
-	g.foreign(groups, folders)
+	g.foreign(groups, g.folders)
 	g.clashesElsewhere()
 	g.problems = withoutRepeats(g.problems)
 	if len(g.problems) > 0 {
-		return &Result{Problems: tidy(g.problems, cfg.Dir)}, nil
+		return &Result{Problems: tidy(g.problems, g.cfg.Dir)}, nil
 	}
-	files, err := g.render(g.plan(groups), folders)
+	files, err := g.render(g.plan(groups), g.folders)
 	if err != nil {
 		return nil, err
 	}
