@@ -3,9 +3,12 @@ package redisstore_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -65,18 +68,40 @@ func TestFault_releaseOfForgottenLeaseAfterRestart(t *testing.T) {
 	server := testenv.Redis(t)
 	ctx := testContext(t)
 	p := newProxy(t, server.Addr())
-	locks := newLocker(t, p.client(), redisstore.Config{})
+	failed := make(failures, 1000)
+	client := p.client()
+	client.AddHook(failed)
+	locks := newLocker(t, client, redisstore.Config{})
 	lease := mustAcquire(ctx, t, locks, "k", lockrt.Options{TTL: long})
 	p.refuse()
 	server.Kill()
 	released := make(chan error, 1)
 	go func() { released <- lease.Release(ctx) }()
-	<-lease.Done() // the release is under way, to a server that is not there
+	<-failed // the release has been tried on a server that is not there
 	server.Restart()
 	p.accept()
 	if err := <-released; !errors.Is(err, lockrt.ErrLost) {
 		t.Errorf("release of a lease that the server has forgotten: %v, want ErrLost", err)
 	}
+}
+
+// failures receives the error of every script call that failed.
+type failures chan error
+
+func (f failures) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f failures) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if err != nil && strings.HasPrefix(cmd.Name(), "eval") && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+			f <- err
+		}
+		return err
+	}
+}
+
+func (f failures) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 func TestFault_flushallIsNoticedAtTheNextRenewal(t *testing.T) {
