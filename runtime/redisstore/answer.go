@@ -43,7 +43,7 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request) (a
 		liveness = s.liveness.Milliseconds()
 	}
 	sent, ttl := time.Now(), millis(req.TTL)
-	reply, err := acquireScript.run(ctx, s.client, keys.all(), req.ID, ttl, s.waiterID, liveness, ttl+s.retention.Milliseconds()).Result()
+	reply, err := acquireScript.runIn(ctx, s.acquires, keys.all(), req.ID, ttl, s.waiterID, liveness, ttl+s.retention.Milliseconds()).Result()
 	if err != nil {
 		return answer{}, err
 	}

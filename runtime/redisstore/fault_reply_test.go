@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,10 @@ func isEval(request []byte, key string) bool {
 
 // cutFirst loses the first n answers to script calls on the key, after the script has run.
 func cutFirst(n int, key string, then func()) func(request, reply []byte) verdict {
+	var mu sync.Mutex // connections are judged side by side
 	return func(request, reply []byte) verdict {
+		mu.Lock()
+		defer mu.Unlock()
 		if n == 0 || !isEval(request, key) || bytes.HasPrefix(reply, []byte("-NOSCRIPT")) {
 			return pass
 		}

@@ -66,12 +66,16 @@ func (s *session) showLife(queues map[string]lockKeys) {
 }
 
 // abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background: the server
-// may have granted it, or may still do so, whatever the last error says of the last attempt. It is tried until the lease
-// would be over anyway.
-func (s *session) abandon(req lockrt.Request, keys lockKeys) {
+// may have granted it, or may still do so, whatever err, with which the last attempt ended, says. It is tried until the
+// lease would be over anyway.
+func (s *session) abandon(req lockrt.Request, keys lockKeys, err error) {
+	a := abandoned{keys: keys, until: time.Now().Add(req.TTL + 2*s.liveness)}
+	if underWay := new(underWayError); errors.As(err, &underWay) {
+		a.after = underWay.done
+	}
 	s.mu.Lock()
 	if len(s.abandoned) < maxAbandoned {
-		s.abandoned[req.ID] = abandoned{keys: keys, until: time.Now().Add(req.TTL + 2*s.liveness)}
+		s.abandoned[req.ID] = a
 	}
 	s.mu.Unlock()
 	wake(s.wakeJanitor)
@@ -87,7 +91,21 @@ const (
 // abandoned is a lease to cancel.
 type abandoned struct {
 	keys  lockKeys
-	until time.Time // then the server has forgotten it
+	until time.Time       // then the server has forgotten it
+	after <-chan struct{} // the acquire itself is under way until it is closed, and must not come after the cancel; or nil
+}
+
+// due reports whether the lease can be cancelled now.
+func (a abandoned) due() bool {
+	if a.after == nil {
+		return true
+	}
+	select {
+	case <-a.after:
+		return true
+	default:
+		return false
+	}
 }
 
 // cleanUp cancels abandoned leases. When the session closes, it waits for the last callers and tries what is left once
@@ -123,23 +141,23 @@ func (s *session) cleanUp() {
 func (s *session) cancelAbandoned(ctx context.Context) bool {
 	s.mu.Lock()
 	ids, calls := make([]string, 0, len(s.abandoned)), make([]call, 0, len(s.abandoned))
-	now := time.Now()
+	now, done := time.Now(), true
 	for id, a := range s.abandoned {
 		if now.After(a.until) {
 			delete(s.abandoned, id)
 			continue
 		}
-		if len(ids) == cancelBatch {
-			break
+		if len(ids) == cancelBatch || !a.due() {
+			done = false
+			continue
 		}
 		ids = append(ids, id)
 		calls = append(calls, call{keys: a.keys.all(), args: []any{id, s.retention.Milliseconds()}})
 	}
 	s.mu.Unlock()
 	if len(calls) == 0 {
-		return true
+		return done
 	}
-	done := len(calls) < cancelBatch
 	for i, cmd := range cancelScript.pipeline(ctx, s.client, calls) {
 		if err := cmd.Err(); err != nil && (retryable(err) || errors.Is(err, context.Canceled)) {
 			done = false

@@ -77,8 +77,11 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	channel := "lockgen:" + rand.Text()
 	sess := &session{
-		SessionConfig: cfg, client: s.client, clustered: clustered, space: newKeySpace(cfg.Namespace),
-		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
+		SessionConfig: cfg, client: s.client, clustered: clustered,
+		acquires: &combiner{client: s.client, wrap: func(cmd *redis.Cmd) redis.Cmder { return cmd }},
+		releases: &combiner{client: s.client, wrap: func(cmd *redis.Cmd) redis.Cmder { return onceCmd{cmd} }},
+		space:    newKeySpace(cfg.Namespace),
+		channel:  channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
 		waiters: make(map[string]*waiter), abandoned: make(map[string]abandoned),
 		wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),

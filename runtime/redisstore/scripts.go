@@ -54,19 +54,25 @@ func luaFile(name string) string {
 // run executes the script, by its hash, or by its text where the server does not have it yet. The client may repeat
 // the call when the connection breaks: all scripts but release may run twice without harm.
 func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) *redis.Cmd {
-	return s.process(ctx, client, func(cmd *redis.Cmd) redis.Cmder { return cmd }, keys, args)
+	return s.send(ctx, client.Process, keys, args)
 }
 
-// runOnce is run, never repeated by the client.
-func (s *script) runOnce(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) *redis.Cmd {
-	return s.process(ctx, client, func(cmd *redis.Cmd) redis.Cmder { return onceCmd{cmd} }, keys, args)
+// runIn is run with a combiner.
+func (s *script) runIn(ctx context.Context, c *combiner, keys []string, args ...any) *redis.Cmd {
+	return s.send(ctx, func(ctx context.Context, cmd redis.Cmder) error { return c.do(ctx, cmd.(*redis.Cmd)) }, keys, args)
 }
 
-func (s *script) process(ctx context.Context, client redis.UniversalClient, wrap func(*redis.Cmd) redis.Cmder, keys []string, args []any) *redis.Cmd {
+func (s *script) send(ctx context.Context, process func(context.Context, redis.Cmder) error, keys []string, args []any) *redis.Cmd {
 	cmd := s.command(ctx, "evalsha", s.sha, keys, args)
-	if err := client.Process(ctx, wrap(cmd)); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+	err := process(ctx, cmd)
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		cmd = s.command(ctx, "eval", s.source, keys, args)
-		_ = client.Process(ctx, wrap(cmd)) // the caller reads cmd's error
+		err = process(ctx, cmd)
+	}
+	if err != nil && ctx.Err() != nil {
+		// The command may still be under way: it is not ours to look at.
+		cmd = redis.NewCmd(ctx)
+		cmd.SetErr(err)
 	}
 	return cmd
 }

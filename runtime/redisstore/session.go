@@ -18,6 +18,8 @@ type session struct {
 	lockrt.SessionConfig
 	client    redis.UniversalClient
 	clustered bool
+	acquires  *combiner
+	releases  *combiner // never repeated by the client
 	space     keySpace
 	channel   string // where pushes for this session arrive
 	waiterID  string // channel and node, as the scripts keep them
@@ -58,7 +60,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	a, err := s.ask(ctx, keys, req)
 	switch {
 	case err != nil:
-		s.abandon(req, keys) // the script may have run
+		s.abandon(req, keys, err) // the script may have run
 		return lockrt.Grant{}, withContext(ctx, err)
 	case !a.granted:
 		return lockrt.Grant{}, a.busy(req.Key)
@@ -91,7 +93,7 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 	keys := s.space.keys(rel.Key).all()
 	unanswered := false
 	for backoff := 5 * time.Millisecond; ; backoff = min(2*backoff, 500*time.Millisecond) {
-		released, err := releaseScript.runOnce(ctx, s.client, keys, rel.ID, millis(rel.Keep), s.retention.Milliseconds()).Int()
+		released, err := releaseScript.runIn(ctx, s.releases, keys, rel.ID, millis(rel.Keep), s.retention.Milliseconds()).Int()
 		switch {
 		case err == nil && (released == 1 || unanswered):
 			return nil

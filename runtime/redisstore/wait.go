@@ -40,7 +40,7 @@ func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, e
 	a, err := s.ask(ctx, w.keys, req)
 	switch {
 	case err != nil:
-		s.abandon(req, w.keys)
+		s.abandon(req, w.keys, err)
 		return lockrt.Grant{}, withContext(ctx, err)
 	case a.granted && current(a.grant(), req.TTL):
 		return a.grant(), nil
@@ -48,7 +48,7 @@ func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, e
 	s.queued(w)
 	grant, err := s.await(ctx, req, w, a)
 	if err != nil {
-		s.abandon(req, w.keys)
+		s.abandon(req, w.keys, err)
 	}
 	return grant, err
 }
@@ -93,8 +93,10 @@ func (s *session) await(ctx context.Context, req lockrt.Request, w *waiter, last
 		case err == nil:
 			last, down, backoff = a, nil, 0
 			poke.Reset(pokeAfter(a.remaining))
+		case ctx.Err() != nil:
+			return lockrt.Grant{}, errors.Join(withContext(ctx, err), last.busy(req.Key))
 		case !retryable(err):
-			return lockrt.Grant{}, withContext(ctx, err)
+			return lockrt.Grant{}, err
 		default:
 			// The server is away for a moment; the place in the queue is kept as long as it remembers.
 			down, backoff = err, min(max(2*backoff, 50*time.Millisecond), time.Second)
