@@ -1,7 +1,7 @@
 # The commands of this repository. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help test generate lint bench
+.PHONY: help test soak generate lint bench
 
 # Packages to test or measure: make test PKG=./runtime/...
 PKG ?= ./...
@@ -14,6 +14,10 @@ help: ## list these commands
 test: ## run all tests with the race detector, against real servers (root: installs missing ones)
 	@.ci/install
 	@.ci/test $(PKG)
+
+soak: ## run the tests that take minutes: wider exploration, a million keys (30 at the most)
+	@LOCKGEN_REQUIRE=redis .ci/install
+	LOCKGEN_SOAK=1 LOCKGEN_REQUIRE=redis go test -count=1 -timeout=30m ./runtime/...
 
 generate: ## write lock_gen.go beside every //lock: directive
 	go generate ./...

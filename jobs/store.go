@@ -39,8 +39,8 @@ type Store interface {
 	Renew(ctx context.Context, runs []RunRef, lease time.Duration) []error
 
 	// Finish ends a claim: the run is no longer in flight, its record is kept (not if its Outcome is empty: then it
-	// is only passed on), and Next, if any, is in flight in its place. The error is ErrGone, and nothing changes, if the run is not in flight, or if Orphan is set and its
-	// lease is not over on the store's clock.
+	// is only passed on), and Next, if any, is in flight in its place. The error is ErrGone, and nothing changes, if
+	// the run is not in flight, or if Orphan is set and its lease is not over on the store's clock.
 	Finish(ctx context.Context, f Finish) error
 
 	// Runs returns the job's records, the latest recorded first, limit at most.

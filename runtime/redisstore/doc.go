@@ -27,6 +27,9 @@
 // Asking again is acquire.lua once more: it is idempotent by lease id, and "poke" would be the same script without the
 // line that joins the queue, which is just what one that was passed over needs.
 //
+// Calls of many goroutines share round trips: while two are in flight, those that come are gathered into one pipeline. A
+// lone caller's call goes out as it is.
+//
 // # Fences
 //
 // Each grant has an epoch, the greater of the last epoch + 1 (the floor, kept for Config.Retention) and the server's
