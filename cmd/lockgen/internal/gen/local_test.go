@@ -34,6 +34,9 @@ func writeModule(t testing.TB, files map[string]string) string {
 	}
 	all["go.sum"] = string(sums)
 	for name, text := range files {
+		if name == "more.mod" {
+			name, text = "go.mod", all["go.mod"]+text
+		}
 		all[name] = text
 	}
 	for name, text := range all {
@@ -68,6 +71,9 @@ func TestLister_saysWhatTheGoCommandSays(t *testing.T) {
 		}
 		files := map[string]string{}
 		for _, path := range scripts {
+			if filepath.Base(path) == "workspace.txtar" {
+				continue // of several modules
+			}
 			addScript(t, files, path)
 		}
 		dir := writeModule(t, files)
@@ -82,6 +88,37 @@ func TestLister_agreesOnTheCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	compareResults(t, generate(t, dir, false), generate(t, dir, true))
+}
+
+// TestLister_doesNotGuess: each of these is another program than it seems to be without the declarations of another module.
+func TestLister_doesNotGuess(t *testing.T) {
+	const imports = "import (\n\"example.org/go-ext\"\nlockrt \"" + runtimePath + "\"\n)\n\nvar _ *lockrt.Locker\nvar _ ext.T\n\n"
+	files := map[string]string{
+		"more.mod":      "\nrequire example.org/go-ext v0.0.0\n\nreplace example.org/go-ext => ./go-ext\n",
+		"go-ext/go.mod": "module example.org/go-ext\n\ngo 1.26\n\nrequire " + ownModule + " v0.0.0\n",
+		"go-ext/ext.go": "package ext\n\nimport lockrt \"" + runtimePath + "\"\n\ntype (\nLocks = lockrt.Locker\nLease = lockrt.Lease\nErr = error\nT struct{ ID int }\nText interface{ ~string }\n)\n",
+	}
+	for name, code := range map[string]string{
+		"locker":    "type S struct{ locks *ext.Locks }\n\n//lock:key=a,ttl=1s\nfunc (s S) runLocked() {}\n",
+		"lease":     "//lock:key=a,ttl=1s\nfunc runLocked(l *ext.Lease) {}\n",
+		"err":       "//lock:key=a,ttl=1s\nfunc runLocked() (int, ext.Err) { return 0, nil }\n",
+		"name":      "//lock:key=a,ttl=1s\nfunc runLocked(l []ext.T) {}\n",
+		"alias":     "type Mine = ext.Err\n\n//lock:key=a,ttl=1s\nfunc runLocked() Mine { return nil }\n",
+		"narrowed":  "//lock:key=a:{x},ttl=1s\nfunc runLocked[X interface{ ~string | ~int; ext.Text }](x X) {}\n",
+		"marshaler": "type T struct{ ext.T }\n\n//lock:key=a:{t.ID},ttl=1s\nfunc runLocked(t T) {}\n",
+		"result":    "//lock:key=a,ttl=1s\nfunc runLocked() (map[string]ext.T, error) { return nil, nil }\n",
+	} {
+		files[name+"/a.go"] = "package " + name + "\n\n" + imports + code
+	}
+	dir := writeModule(t, files)
+	compareResults(t, generate(t, dir, false), generate(t, dir, true))
+
+	// Two embedded structs have the field, and only one of them is known here.
+	files = map[string]string{"more.mod": files["more.mod"], "go-ext/go.mod": files["go-ext/go.mod"], "go-ext/ext.go": files["go-ext/ext.go"],
+		"a/a.go": "package a\n\n" + imports + "type Known struct{ ID int }\n\ntype Both struct {\nKnown\next.T\n}\n\n//lock:key=a:{b.ID},ttl=1s\nfunc runLocked(b Both) {}\n"}
+	if result := generate(t, writeModule(t, files), false); len(result.Problems) != 1 {
+		t.Errorf("an ambiguous field: %+v", result)
+	}
 }
 
 // addScript adds the Go files of a script, in a folder of its own.
