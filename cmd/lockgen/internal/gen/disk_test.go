@@ -77,7 +77,8 @@ func TestCommit_readOnlyFolder(t *testing.T) {
 
 // asNobody runs the test again without root's privileges.
 func asNobody(t *testing.T) {
-	dir, err := os.MkdirTemp("", "lockgen")
+	// Not in TMPDIR: that may lie in a folder that is root's alone.
+	dir, err := os.MkdirTemp("/tmp", "lockgen")
 	if err != nil {
 		t.Fatal(err)
 	}
