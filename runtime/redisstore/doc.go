@@ -24,6 +24,10 @@
 // A process that waits shows itself to the queues it stands in every Config.Liveness/3; whoever is passed over because
 // its process was paused finds itself out of the queue and joins it again.
 //
+// A waiter that dies just before its turn is granted the lock all the same; those behind it ask again when the lease that
+// they last heard of should be over. With one TTL per key, as it should be, that is within one lease; with different ones
+// it is within the longest.
+//
 // Asking again is acquire.lua once more: it is idempotent by lease id, and "poke" would be the same script without the
 // line that joins the queue, which is just what one that was passed over needs.
 //
