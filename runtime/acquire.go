@@ -50,11 +50,7 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 	}
 	defer l.leave()
 	if l.cfg.LocalHandoffs < 0 {
-		g, err := l.ask(ctx, key, o)
-		if err != nil {
-			return nil, err
-		}
-		return l.begin(ctx, g, o)
+		return l.acquireAlone(ctx, key, o)
 	}
 	return l.acquireInLine(ctx, key, o)
 }
@@ -69,6 +65,15 @@ func (l *Locker) heldIn(ctx context.Context, key string) *Lease {
 	return nil
 }
 
+// acquireAlone asks the store past the local line.
+func (l *Locker) acquireAlone(ctx context.Context, key string, o Options) (*Lease, error) {
+	g, err := l.ask(ctx, key, o)
+	if err != nil {
+		return nil, err
+	}
+	return l.beginOrGiveBack(ctx, g, o)
+}
+
 // acquireInLine lets the callers of this process come one after another.
 func (l *Locker) acquireInLine(ctx context.Context, key string, o Options) (*Lease, error) {
 	until := deadlineOf(o.Wait)
@@ -79,11 +84,7 @@ func (l *Locker) acquireInLine(ctx context.Context, key string, o Options) (*Lea
 			return nil, l.busyHere(held)
 		case place == atWindow:
 			// The first in line is asking the store; the store knows who is in its way.
-			g, err := l.ask(ctx, key, o)
-			if err != nil {
-				return nil, err
-			}
-			return l.begin(ctx, g, o)
+			return l.acquireAlone(ctx, key, o)
 		case place == atHead:
 			return l.lead(ctx, key, o)
 		}
@@ -116,6 +117,11 @@ func (l *Locker) lead(ctx context.Context, key string, o Options) (*Lease, error
 	}
 	g.inLine = true
 	l.lines.hold(g)
+	return l.beginOrGiveBack(ctx, g, o)
+}
+
+// beginOrGiveBack makes a lease of a grant, which may fail because Close has begun.
+func (l *Locker) beginOrGiveBack(ctx context.Context, g *grant, o Options) (*Lease, error) {
 	lease, err := l.begin(ctx, g, o)
 	if err != nil {
 		l.giveBack(ctx, g)

@@ -10,8 +10,8 @@ import (
 // Close refuses new acquires with ErrClosed, ends waiting ones with it, releases every lease that is still held (its
 // context is cancelled first, with a cause that wraps ErrLost and ErrClosed), and stops every goroutine of the Locker.
 // Work under a lease should therefore have ended before. It blocks for the releases, 5 s at most for each of those that
-// are under way when ctx ends; what could not be released by then is free after its TTL. It is idempotent: later calls wait for the first and return
-// its result.
+// are under way when ctx ends; what could not be released by then is free after its TTL. It is idempotent: later calls
+// wait for the first and return its result.
 func (l *Locker) Close(ctx context.Context) error {
 	l.closeOnce.Do(func() { l.closeErr = l.close(ctx) })
 	return l.closeErr

@@ -106,6 +106,31 @@ func TestLocker_Close_endsWaitsAndReleases(t *testing.T) {
 	})
 }
 
+// TestLocker_Close_grantThatCrosses has the store grant a lock in the moment in which Close begins: nobody will use it,
+// and it must not stay taken until its TTL.
+func TestLocker_Close_grantThatCrosses(t *testing.T) {
+	for name, handoffs := range map[string]int{"in line": 0, "past the line": -1} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, store *faultStore, other *lockrt.Locker) {
+				locks := newLocker(t, store, lockrt.Config{LocalHandoffs: handoffs})
+				store.set(func(s *faultStore) {
+					s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+						g, err := real.Acquire(ctx, req)
+						go func() { _ = locks.Close(t.Context()) }()
+						synctest.Wait() // until it waits for this acquire
+						return g, err
+					}
+				})
+				if _, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl}); !errors.Is(err, lockrt.ErrClosed) {
+					t.Errorf("the error is %v, want ErrClosed", err)
+				}
+				store.set(func(s *faultStore) { s.acquire = nil })
+				mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl})
+			})
+		})
+	}
+}
+
 func TestOpen(t *testing.T) {
 	for url, want := range map[string]string{
 		"no scheme at all":                "no scheme",
