@@ -55,7 +55,7 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 	if g.passOn(nil) {
 		return
 	}
-	g.end(ErrNotHeld)
+	g.end(nil, ErrNotHeld)
 	ctx, cancel := l.bounds.context(ctx, maxReleaseTime)
 	defer cancel()
 	if err := l.session.Release(ctx, Release{Key: g.key, ID: g.id}); err != nil && !errors.Is(err, ErrLost) {

@@ -65,7 +65,7 @@ func (x *expirer) arm() {
 func (x *expirer) fire() {
 	var lost []*grant
 	for _, g := range x.due(time.Now()) {
-		if g.end(&lostError{key: g.key, reason: errDeadline}) {
+		if g.end(nil, &lostError{key: g.key, reason: errDeadline}) {
 			lost = append(lost, g)
 		}
 	}

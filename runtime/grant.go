@@ -114,16 +114,19 @@ func (g *grant) extend(sent time.Time, ttl time.Duration) {
 }
 
 // lose ends the grant as lost, unless it has ended already. The next caller in line has to ask the store.
-func (g *grant) lose(reason error) {
-	if g.end(&lostError{key: g.key, reason: reason}) {
+func (g *grant) lose(reason error) { g.loseTurn(nil, reason) }
+
+// loseTurn is lose if it is still the turn of the given lease; nil stands for any.
+func (g *grant) loseTurn(of *Lease, reason error) {
+	if g.end(of, &lostError{key: g.key, reason: reason}) {
 		g.locker.leaseLost(g, reason)
 	}
 }
 
-// end reports whether this call ended the grant.
-func (g *grant) end(why error) bool {
+// end reports whether this call ended the grant. Of a given lease it ends nothing but its turn.
+func (g *grant) end(of *Lease, why error) bool {
 	g.mu.Lock()
-	if g.over != nil {
+	if g.over != nil || of != nil && g.owner != of {
 		g.mu.Unlock()
 		return false
 	}

@@ -51,12 +51,8 @@ func (le *Lease) share(ctx context.Context, o Options) (*Lease, error) {
 	return lease, nil
 }
 
-// reachMaxHold runs when MaxHold has passed.
-func (le *Lease) reachMaxHold() {
-	if le.grant.turn() == le {
-		le.grant.lose(errMaxHold)
-	}
-}
+// reachMaxHold runs when MaxHold has passed. The grant may have passed on to somebody else in the same moment.
+func (le *Lease) reachMaxHold() { le.grant.loseTurn(le, errMaxHold) }
 
 var errMaxHold = errors.New("it was held for its MaxHold")
 

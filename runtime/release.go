@@ -51,7 +51,7 @@ func (le *Lease) release(ctx context.Context) error {
 
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	g := le.grant
-	g.end(ErrNotHeld)
+	g.end(nil, ErrNotHeld)
 	over := le.Err()
 	_, deadline := g.state()
 	left := time.Until(deadline)
