@@ -1,7 +1,10 @@
 package lockcheck
 
 import (
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -9,26 +12,104 @@ import (
 )
 
 func TestAnalyzers_valid(t *testing.T) {
-	if err := analysis.Validate(Analyzers); err != nil {
+	var all []*analysis.Analyzer
+	for _, c := range Checks {
+		all = append(all, c.Analyzer)
+	}
+	if err := analysis.Validate(all); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.IsSortedFunc(Checks, func(a, b *Check) int { return strings.Compare(a.ID, b.ID) }) {
-		t.Error("the catalogue is not in the order of the IDs")
+	if len(Checks) != len(judging)+1 {
+		t.Errorf("the catalogue has %d checks, want the %d judging ones and LL1015", len(Checks), len(judging))
+	}
+	for i, c := range Checks {
+		if Lookup(strings.ToLower(c.ID)) != c {
+			t.Errorf("Lookup does not find %s: is it there twice?", c.ID)
+		}
+		if i > 0 && Checks[i-1].ID >= c.ID {
+			t.Errorf("%s stands behind %s", c.ID, Checks[i-1].ID)
+		}
+		if c.Off == slices.Contains(Analyzers, c.Analyzer) {
+			t.Errorf("%s: off by default is %t, and that is also whether it stands in Analyzers", c.ID, c.Off)
+		}
 	}
 }
 
-// TestExplanation_complete: each page says why, how it fails as a timeline, and how to fix it with and without this
-// library.
+// TestExplanation_complete: each page has all sections, in order: why, how it fails as a timeline of two clients or
+// more, how to fix it with and without this library, and what is reported.
 func TestExplanation_complete(t *testing.T) {
 	for _, c := range Checks {
-		text := c.Explanation()
-		if !strings.HasPrefix(text, "# "+c.ID+": "+c.Title+"\n") {
-			t.Errorf("%s: the heading is not its title", c.ID)
+		page := c.Explanation()
+		if !strings.HasPrefix(page, "# "+c.ID+": "+c.Title+"\n\n") {
+			t.Errorf("%s: the heading is not %q", c.ID, "# "+c.ID+": "+c.Title)
 		}
-		for _, part := range []string{"## How it fails", "client A", "client B", "## How to fix it", "by hand", "//lock:", "## What is reported"} {
-			if !strings.Contains(strings.ToLower(text), strings.ToLower(part)) {
-				t.Errorf("%s: the page lacks %q", c.ID, part)
+		var headings []string
+		for _, m := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(page, -1) {
+			headings = append(headings, m[1])
+		}
+		if !slices.Equal(headings, pageSections) {
+			t.Errorf("%s: the sections are %q, want %q", c.ID, headings, pageSections)
+		}
+		if len(c.Why()) < 80 {
+			t.Errorf("%s: the page does not say why it matters, only %q", c.ID, c.Why())
+		}
+		for _, h := range pageSections {
+			if section(page, h) == "" {
+				t.Errorf("%s: section %q is empty", c.ID, h)
 			}
+		}
+		checkTimeline(t, c.ID, section(page, "How it fails"))
+		if !strings.Contains(section(page, "Fix with a directive"), "\t//lock:") {
+			t.Errorf("%s: the fix with a directive shows no directive", c.ID)
+		}
+		for i, line := range strings.Split(page, "\n") {
+			if len([]rune(line)) > 120 && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "\t") {
+				t.Errorf("%s.md:%d: longer than 120 columns", c.ID, i+1)
+			}
+		}
+	}
+}
+
+var tableRow = regexp.MustCompile(`(?m)^\|(.*)\|$`)
+
+// checkTimeline wants tables whose columns are clients and whose rows are numbered.
+func checkTimeline(t *testing.T, id, text string) {
+	t.Helper()
+	columns, step, steps := 0, 0, 0
+	for _, m := range tableRow.FindAllStringSubmatch(text, -1) {
+		cells := strings.Split(strings.ReplaceAll(m[1], `\|`, ""), "|")
+		switch first := strings.TrimSpace(cells[0]); {
+		case first == "":
+			columns, step = len(cells), 0
+			if columns < 3 || strings.TrimSpace(cells[1]) != "client A" || strings.TrimSpace(cells[2]) != "client B" {
+				t.Errorf("%s: the timeline's columns are %q, want client A, client B, …", id, cells[1:])
+			}
+		case strings.HasPrefix(first, "-"):
+		default:
+			step++
+			steps++
+			if first != strconv.Itoa(step) {
+				t.Errorf("%s: step %q of the timeline should be number %d", id, first, step)
+			}
+			if len(cells) != columns {
+				t.Errorf("%s: step %d of the timeline has %d columns, its head has %d", id, step, len(cells), columns)
+			}
+		}
+	}
+	if steps < 2 {
+		t.Errorf("%s: there is no timeline", id)
+	}
+}
+
+// TestDocs_noOrphans: a page without a check is a check that somebody forgot to add.
+func TestDocs_noOrphans(t *testing.T) {
+	entries, err := os.ReadDir("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".md"); !ok || Lookup(id) == nil {
+			t.Errorf("docs/%s belongs to no check", e.Name())
 		}
 	}
 }

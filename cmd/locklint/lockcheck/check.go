@@ -1,9 +1,10 @@
 package lockcheck
 
 import (
-	"embed"
 	"fmt"
 	"go/token"
+	"reflect"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -25,20 +26,32 @@ type Check struct {
 	Title    string // what it finds, a few words
 	Severity Severity
 	Fixable  bool // some of its findings carry a safe fix
+	Off      bool // runs only when asked for by its ID
 	Analyzer *analysis.Analyzer
 }
 
 // Checks is the catalogue in the order of the IDs.
-var Checks = []*Check{ll1001, ll1003, ll1005, ll2001, ll2002, ll2005}
+var Checks = catalogue()
 
-// Analyzers are the analyzers of all checks, for drivers of their own. They suppress what //locklint:ignore and
-// //nolint:locklint comments silence.
+// judging are the checks that look at locks; ll1015 looks at what the comments that silence them are good for.
+var judging = []*Check{ll1001, ll1003, ll1005, ll2001, ll2002, ll2005}
+
+func catalogue() []*Check {
+	list := append(slices.Clone(judging), ll1015)
+	slices.SortFunc(list, func(a, b *Check) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Analyzers are the analyzers of the checks that are on by default, for drivers of their own. They suppress what
+// //locklint:ignore and //nolint:locklint comments silence.
 var Analyzers = analyzers()
 
 func analyzers() []*analysis.Analyzer {
 	var list []*analysis.Analyzer
 	for _, c := range Checks {
-		list = append(list, c.Analyzer)
+		if !c.Off {
+			list = append(list, c.Analyzer)
+		}
 	}
 	return list
 }
@@ -53,37 +66,22 @@ func Lookup(id string) *Check {
 	return nil
 }
 
-// docsURL is where the documentation of the checks is read by people.
-const docsURL = "https://github.com/lockgen/lockgen/blob/main/cmd/locklint/lockcheck/docs/"
-
-//go:embed docs/*.md
-var docs embed.FS
-
-// Explanation is the check's documentation: why it matters, how it fails step by step, and how to fix it.
-func (c *Check) Explanation() string {
-	text, err := docs.ReadFile("docs/" + c.ID + ".md")
-	if err != nil {
-		panic(fmt.Sprintf("lockcheck: check %s has no documentation: %v", c.ID, err))
-	}
-	return string(text)
-}
-
-// URL is where Explanation can be read with a browser.
-func (c *Check) URL() string { return docsURL + c.ID + ".md" }
-
 // newCheck makes a check and its analyzer. The analyzer requires the ignore comments and, unless the check gets by
 // with syntax, the index.
 func newCheck(id, title string, severity Severity, fixable bool, run func(*reporter)) *Check {
 	c := &Check{ID: id, Title: title, Severity: severity, Fixable: fixable}
 	c.Analyzer = &analysis.Analyzer{
-		Name:     id,
-		Doc:      title + "\n\n" + body(c.Explanation()),
-		URL:      c.URL(),
-		Requires: []*analysis.Analyzer{ignoresAnalyzer, indexAnalyzer},
+		Name:       id,
+		Doc:        title + "\n\n" + body(c.Explanation()),
+		URL:        c.URL(),
+		Requires:   []*analysis.Analyzer{ignoresAnalyzer, indexAnalyzer},
+		ResultType: reflect.TypeFor[*Result](),
 		Run: func(pass *analysis.Pass) (any, error) {
 			ix, _ := pass.ResultOf[indexAnalyzer].(*index)
-			run(&reporter{check: c, pass: pass, index: ix, ignores: pass.ResultOf[ignoresAnalyzer].(*ignores)})
-			return nil, nil
+			ignores := pass.ResultOf[ignoresAnalyzer].(*ignores)
+			r := &reporter{check: c, pass: pass, index: ix, ignores: ignores, result: new(Result)}
+			r.run(run)
+			return r.result, nil
 		},
 	}
 	return c
@@ -96,10 +94,26 @@ func (c *Check) syntactic() *Check {
 	return c
 }
 
-// body is the documentation without its heading.
-func body(text string) string {
-	_, rest, _ := strings.Cut(text, "\n")
-	return strings.TrimSpace(rest)
+// off makes a check run only when it is asked for.
+func (c *Check) off() *Check {
+	c.Off = true
+	return c
+}
+
+// A Result is what a check's analyzer returns: its findings with what a diagnostic has no place for.
+type Result struct{ Findings []Finding }
+
+// A Finding is a diagnostic of a check. One that a comment silences is not reported as a diagnostic.
+type Finding struct {
+	analysis.Diagnostic
+	Severity Severity
+	Silenced *Silence // nil for a finding that counts
+}
+
+// A Silence says which comment silences a finding and why.
+type Silence struct {
+	Pos    token.Pos // of the comment
+	Reason string    // "" for //nolint:locklint, which need not have one
 }
 
 // A reporter is one run of a check on one package.
@@ -108,12 +122,26 @@ type reporter struct {
 	pass    *analysis.Pass
 	index   *index // nil for syntactic checks
 	ignores *ignores
+	result  *Result
 }
 
-// report hands on a finding unless a comment silences it or the code is generated, where nobody could fix it. In a file
-// that uses cgo the positions are right but the offsets are those of cgo's rewriting, so there is no fix.
-func (r *reporter) report(d analysis.Diagnostic) {
-	if !d.Pos.IsValid() || r.ignores.silenced(r.pass.Fset, r.check.ID, d.Pos) {
+// run runs a check. Like that of the index, a panic costs the package its findings, not the user the whole run.
+func (r *reporter) run(check func(*reporter)) {
+	defer func() {
+		if p := recover(); p != nil {
+			onPanic(p)
+		}
+	}()
+	check(r)
+}
+
+// report hands on a finding with the severity of its check.
+func (r *reporter) report(d analysis.Diagnostic) { r.reportAs(r.check.Severity, d) }
+
+// reportAs hands on a finding unless a comment silences it or the code is generated, where nobody could fix it. In a
+// file that uses cgo the positions are right but the offsets are those of cgo's rewriting, so there is no fix.
+func (r *reporter) reportAs(severity Severity, d analysis.Diagnostic) {
+	if !d.Pos.IsValid() {
 		return
 	}
 	name := r.pass.Fset.Position(d.Pos).Filename
@@ -126,7 +154,11 @@ func (r *reporter) report(d analysis.Diagnostic) {
 	d.Category = r.check.ID
 	d.URL = r.check.URL()
 	d.Message = r.check.ID + ": " + d.Message
-	r.pass.Report(d)
+	silence := r.ignores.silence(r.pass.Fset, r.check.ID, d.Pos)
+	r.result.Findings = append(r.result.Findings, Finding{Diagnostic: d, Severity: severity, Silenced: silence})
+	if silence == nil {
+		r.pass.Report(d)
+	}
 }
 
 // span is the source range of a command's call.

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -26,6 +27,7 @@ var ignoresAnalyzer = &analysis.Analyzer{
 // declaration if it belongs to a function's doc comment.
 type ignore struct {
 	pos    token.Pos
+	text   string
 	ids    []string // empty: every check, as //nolint:locklint says
 	reason string   // a //locklint:ignore without one silences nothing
 	nolint bool
@@ -33,7 +35,7 @@ type ignore struct {
 	file        string
 	first, last int // lines
 
-	used bool // under ignores.mu
+	used map[string]bool // the IDs of the findings it silenced; under ignores.mu
 }
 
 // ignores are the comments of a package. The checks run in parallel, so marking one as used is guarded.
@@ -65,7 +67,7 @@ func readIgnores(pass *analysis.Pass) *ignores {
 				if code == nil {
 					code = codeLines(pass.Fset, file)
 				}
-				ig.pos, ig.file = c.Pos(), name
+				ig.pos, ig.text, ig.file, ig.used = c.Pos(), c.Text, name, map[string]bool{}
 				ig.place(pass.Fset, file, group, code)
 				igs.list = append(igs.list, ig)
 			}
@@ -149,31 +151,21 @@ func codeLines(fset *token.FileSet, file *ast.File) map[int]bool {
 	return lines
 }
 
-// silenced reports whether a finding of a check at a position is to be left out, and remembers the comment that did it.
-func (igs *ignores) silenced(fset *token.FileSet, id string, pos token.Pos) bool {
+// silence returns what silences a finding of a check at a position, nil if nothing does, and remembers that the comment
+// was needed.
+func (igs *ignores) silence(fset *token.FileSet, id string, pos token.Pos) *Silence {
 	at := fset.Position(pos)
 	igs.mu.Lock()
 	defer igs.mu.Unlock()
 	for _, ig := range igs.list {
 		if ig.file == at.Filename && ig.first <= at.Line && at.Line <= ig.last && ig.covers(id) {
-			ig.used = true
-			return true
+			ig.used[id] = true
+			return &Silence{Pos: ig.pos, Reason: ig.reason}
 		}
 	}
-	return false
+	return nil
 }
 
 func (ig *ignore) covers(id string) bool {
-	if ig.nolint {
-		return true
-	}
-	if ig.reason == "" {
-		return false
-	}
-	for _, i := range ig.ids {
-		if i == id {
-			return true
-		}
-	}
-	return false
+	return ig.nolint || ig.reason != "" && slices.Contains(ig.ids, id)
 }

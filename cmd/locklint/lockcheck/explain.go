@@ -1,0 +1,56 @@
+package lockcheck
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+)
+
+// docsURL is where the documentation of the checks is read by people.
+const docsURL = "https://github.com/lockgen/lockgen/blob/main/cmd/locklint/lockcheck/docs/"
+
+//go:embed docs/*.md
+var docs embed.FS
+
+// Explanation is the check's documentation as Markdown: why it matters, how it fails step by step, and how to fix it.
+func (c *Check) Explanation() string {
+	text, err := docs.ReadFile("docs/" + c.ID + ".md")
+	if err != nil {
+		panic(fmt.Sprintf("lockcheck: check %s has no documentation: %v", c.ID, err))
+	}
+	return string(text)
+}
+
+// URL is where Explanation can be read with a browser.
+func (c *Check) URL() string { return docsURL + c.ID + ".md" }
+
+// Why is the first part of the explanation: one to three paragraphs, the shortest text that stands for the check where
+// there is no room for more.
+func (c *Check) Why() string {
+	why, _, _ := strings.Cut(body(c.Explanation()), "\n## ")
+	return strings.TrimSpace(why)
+}
+
+// The headings of a check's page, in their order. A page starts with "# ID: Title" and the answer to why it matters.
+var pageSections = []string{
+	"How it fails",         // a timeline of two clients or more
+	"Fix by hand",          // with whatever client the code uses
+	"Fix with a directive", // what it looks like as a //lock: function
+	"What is reported",     // and what stays silent, so that silence can be trusted
+}
+
+// body is the documentation without its heading.
+func body(text string) string {
+	_, rest, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(rest)
+}
+
+// section is the text below one of the pageSections, "" if the page lacks it.
+func section(page, heading string) string {
+	_, rest, ok := strings.Cut(page, "\n## "+heading+"\n")
+	if !ok {
+		return ""
+	}
+	text, _, _ := strings.Cut(rest, "\n## ")
+	return strings.TrimSpace(text)
+}
