@@ -15,6 +15,9 @@ const (
 	goRedis            // any version of go-redis
 	redigo             // redigo under any of its homes
 	lockRuntime        // the runtime of this project
+	redsync            // any version of redsync
+	redislock          // bsm/redislock
+	rueidislock        // rueidislock, and valkeylock, which is the same
 )
 
 // clientOf tells from its import path which client a package is. Only the package that users import counts, not the
@@ -30,6 +33,13 @@ func clientOf(path string) client {
 		return redigo
 	case directive.RuntimePath:
 		return lockRuntime
+	case "github.com/go-redsync/redsync", "github.com/go-redsync/redsync/v2", "github.com/go-redsync/redsync/v3",
+		"github.com/go-redsync/redsync/v4", "gopkg.in/redsync.v1", "github.com/hjr265/redsync.go/redsync":
+		return redsync
+	case "github.com/bsm/redislock":
+		return redislock
+	case "github.com/redis/rueidis/rueidislock", "github.com/rueian/rueidis/rueidislock", "github.com/valkey-io/valkey-go/valkeylock":
+		return rueidislock
 	}
 	return notClient
 }

@@ -40,12 +40,14 @@ func (f *summaryFact) String() string {
 	return "redis(" + strings.Join(names, "; ") + ")"
 }
 
-// A leaseFact says how a function deals with leases of this project's runtime.
+// A leaseFact says how a function deals with leases, also the locks of other libraries.
 type leaseFact struct {
 	// Returns is one more than the index of the result that is a lease which the caller must release, 0 if there is none.
 	Returns int
 	Err, OK int          // one more than the index of the result that says whether there is a lease, 0 for none
 	Params  map[int]fate // of each lease parameter, the receiver counted
+	// Makes is one more than the index of the result that is a new mutex, not locked yet; 0 if there is none.
+	Makes int
 }
 
 // AFact marks the type.

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// This file is the analysis behind LL1001: a forward data flow over the SSA form of one function for one lease. A
+// This file is the analysis behind the checks of paths: a forward data flow over the SSA form of one function for one
+// lease. What is said of leases here holds for the locks of the other libraries, too (see handles.go). A
 // block is visited once for every different state that reaches it, until no new state turns up. States of different
 // paths are kept apart instead of being merged, so that a flag which says whether the lock was taken (wasLocked)
 // leads to the right branch later on. A function with more states than maxStates is given up, silently.
@@ -28,6 +29,30 @@ type siteFlow struct {
 	returned map[*ssa.Return]int // exits that hand the lease to the caller, with the index of the result
 	released bool                // on some path
 	gaveUp   bool
+
+	releases map[ssa.CallInstruction]bool // where it is released; the value: by a deferred call or literal
+	inside   map[ssa.Instruction]bool     // calls, go and defer statements that run with the lease certainly held
+	outside  map[ssa.Instruction]bool     // those that run though the acquire is known to have failed
+	undue    map[ssa.CallInstruction]bool // releases of them
+	hasty    map[ssa.CallInstruction]bool // uses of the lease before anybody has looked whether there is one
+}
+
+func newSiteFlow(fn *ssa.Function, site *leaseSite) *siteFlow {
+	return &siteFlow{
+		site: site, fn: fn, returned: map[*ssa.Return]int{}, releases: map[ssa.CallInstruction]bool{},
+		inside: map[ssa.Instruction]bool{}, outside: map[ssa.Instruction]bool{},
+		undue: map[ssa.CallInstruction]bool{}, hasty: map[ssa.CallInstruction]bool{},
+	}
+}
+
+// isDeferred reports whether the lease is released by a deferred call on some path.
+func (flow *siteFlow) isDeferred() bool {
+	for _, deferred := range flow.releases {
+		if deferred {
+			return true
+		}
+	}
+	return false
 }
 
 // A visit is one state at the entry of one block, linked to where it came from.
@@ -47,23 +72,29 @@ type follower struct {
 	tested map[string]int
 	visits int
 	depth  int // of function literals being called
+	ending int // of deferred literals being run
 }
 
 // followSite follows the lease that a call returns.
 func followSite(li *leaseInfo, fn *ssa.Function, site *leaseSite) *siteFlow {
 	f := &follower{li: li, fn: fn, site: site}
-	f.flow = &siteFlow{site: site, fn: fn, returned: map[*ssa.Return]int{}}
+	f.flow = newSiteFlow(fn, site)
 	f.tested = conditionsOf(fn)
-	f.run(fn, newPathState())
+	s := newPathState()
+	s.only = site.only
+	if p, ok := site.recv.(*ssa.Parameter); ok {
+		s.set(p, theLease)
+	}
+	f.run(fn, s)
 	return f.flow
 }
 
 // followParam follows a lease that a function is given.
 func followParam(li *leaseInfo, fn *ssa.Function, p *ssa.Parameter) fate {
 	f := &follower{li: li, fn: fn, tested: conditionsOf(fn)}
-	f.flow = &siteFlow{fn: fn, returned: map[*ssa.Return]int{}}
+	f.flow = newSiteFlow(fn, nil)
 	s := newPathState()
-	s.lease = held
+	s.lease, s.verdict = held, granted
 	s.set(p, theLease)
 	f.run(fn, s)
 	if f.flow.gaveUp || len(f.exits) == 0 {
@@ -210,7 +241,7 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 // worthKnowing forgets what cannot decide a branch: only leases, errors and flags do. The lease itself is never lost
 // sight of, whatever the type of the variable that it goes into.
 func worthKnowing(a abstract, t types.Type) abstract {
-	if a == theLease || isLease(t) || isError(t) || isBool(t) {
+	if a == theLease || isHandle(t) || isError(t) || isBool(t) {
 		return a
 	}
 	return unknown

@@ -53,20 +53,23 @@ func (f *follower) assumeNil(s *pathState, x ssa.Value, null bool) bool {
 
 // learn records whether the acquire succeeded.
 func (s *pathState) learn(success bool) bool {
+	if s.verdict != unasked {
+		return success == (s.verdict == granted)
+	}
 	switch s.lease {
+	case absent:
+		return !success // not acquired on this path
 	case unchecked:
+		s.lease = absent
 		if success {
 			s.lease = held
-		} else {
-			s.lease = absent
 		}
-		return true
-	case absent:
-		return !success
-	case held:
-		return success
 	}
-	return true // released or escaped: either may have happened before anybody looked
+	s.verdict = refused
+	if success {
+		s.verdict = granted
+	}
+	return true // released or escaped: both may happen before anybody looks
 }
 
 // comparedWithNil returns the other side of a comparison with nil.

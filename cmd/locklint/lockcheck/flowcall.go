@@ -13,24 +13,35 @@ const maxDepth = 4
 // lease as an argument.
 func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 	if f.site != nil && call == f.site.call && f.depth == 0 {
-		if (s.lease == held || s.lease == unchecked && !s.consulted) && len(s.defers) == 0 {
-			f.flow.leaks = append(f.flow.leaks, leak{call, v})
-		}
-		s.acquired()
-		if f.site.only {
-			s.set(call, theLease)
-		}
+		f.acquire(v, call, &s)
 		return []pathState{s}
 	}
 	s.set(call, unknown)
+	f.made(call, &s)
 	if lit := literal(call.Common()); lit != nil {
 		for i, a := range call.Call.Args {
 			s.set(lit.Params[i], s.of(a))
 		}
 		return f.inline(lit, s)
 	}
-	f.pass(call.Common(), &s)
+	f.pass(call, &s)
 	return []pathState{s}
+}
+
+// acquire runs the call that is followed. To reach it again with the lease held is a leak.
+func (f *follower) acquire(v *visit, call *ssa.Call, s *pathState) {
+	if (s.lease == held || s.lease == unchecked && !s.consulted) && len(s.defers) == 0 {
+		f.flow.leaks = append(f.flow.leaks, leak{call, v})
+	}
+	if f.site.recv != nil {
+		s.locked(f.site.recv)
+		s.set(call, theError)
+		return
+	}
+	s.acquired()
+	if f.site.only {
+		s.set(call, theLease)
+	}
 }
 
 // literal returns the function literal that is called on the spot.
@@ -47,33 +58,34 @@ func (f *follower) inline(lit *ssa.Function, s pathState) []pathState {
 		f.flow.gaveUp = true
 		return nil
 	}
-	outer := s.defers
-	s.defers = nil
+	outer, deferred := s.defers, s.deferred
+	s.defers, s.deferred = nil, nil
 	f.depth++
 	ends := f.run(lit, s)
 	f.depth--
 	for i := range ends {
 		ends[i].defers = slices.Clone(outer)
+		if !ends[i].over {
+			ends[i].deferred = deferred
+		}
 	}
 	return ends
 }
 
 // pass hands the arguments of a call over and says what becomes of the lease among them.
-func (f *follower) pass(c *ssa.CallCommon, s *pathState) {
-	if m, ok := methodOf(c); ok && m.recv != nil && s.of(m.recv) == theLease && leaseMethod(c, m.recv) != "" {
-		if m.obj.Name() == "Release" {
-			s.release()
-			f.flow.released = true
-		}
+func (f *follower) pass(call ssa.CallInstruction, s *pathState) {
+	c := call.Common()
+	if handle := handleOf(c); handle != nil && s.of(handle) == theLease {
+		f.handled(call, verbOf(c, handle), s)
 		return
 	}
-	if c.IsInvoke() && s.of(c.Value) == theLease {
+	if s.of(c.Value) == theLease {
 		s.lease = escaped
 	}
 	for i, a := range c.Args {
 		switch s.of(a) {
 		case theLease:
-			f.hand(c, i, s)
+			f.hand(call, i, s)
 		case theError:
 			if !understands(c) {
 				s.consulted = true
@@ -82,30 +94,56 @@ func (f *follower) pass(c *ssa.CallCommon, s *pathState) {
 	}
 }
 
+// handled is a method call on the lease.
+func (f *follower) handled(call ssa.CallInstruction, v verb, s *pathState) {
+	switch v {
+	case verbRelease:
+		f.release(call, s)
+	case verbUse, verbExtend:
+		if s.lease == unchecked && !s.consulted && !s.only {
+			f.flow.hasty[call] = true
+		}
+	default:
+		s.lease = escaped
+	}
+}
+
 // hand gives the lease to a function as its i-th argument.
-func (f *follower) hand(c *ssa.CallCommon, i int, s *pathState) {
-	fn := c.StaticCallee()
+func (f *follower) hand(call ssa.CallInstruction, i int, s *pathState) {
+	fn := call.Common().StaticCallee()
 	at := fateUnknown
 	if fn != nil && fn.Parent() == nil {
 		at = f.li.factOf(fn).Params[i]
-	} else if lit := literal(c); lit != nil && len(lit.FreeVars) == 0 {
+	} else if lit := literal(call.Common()); lit != nil && len(lit.FreeVars) == 0 {
 		at = followParam(f.li, lit, lit.Params[i])
 	}
 	switch at {
 	case fateReleased:
-		s.release()
-		f.flow.released = true
+		f.release(call, s)
 	case fateBorrowed:
 	default:
 		s.lease = escaped
 	}
 }
 
-// release ends the life of the lease on this path. Releasing what was not acquired is harmless: leases are nil-safe.
-func (s *pathState) release() {
-	if s.lease != escaped {
-		s.lease = released
+// release ends the life of the lease on this path, or makes sure that it will end. Of what was not acquired it is
+// harmless for leases, which are nil-safe, but not for the locks of every library.
+func (f *follower) release(call ssa.CallInstruction, s *pathState) {
+	if s.lease == escaped {
+		return
 	}
+	d, deferred := call.(*ssa.Defer)
+	f.flow.released = true
+	f.flow.releases[call] = f.flow.releases[call] || deferred || f.ending > 0
+	s.lease = released
+	if deferred {
+		s.deferred = d
+		return
+	}
+	if s.verdict == refused {
+		f.flow.undue[call] = true
+	}
+	s.over, s.deferred = true, nil
 }
 
 // understands reports whether a function only looks at an error, in ways that the analysis follows or that decide
@@ -131,14 +169,22 @@ func (f *follower) deferred(d *ssa.Defer, s *pathState) {
 		}
 		return
 	}
-	f.pass(d.Common(), s)
+	f.pass(d, s)
 }
 
-// runDefers runs the deferred literals of a path, the last one first.
+// runDefers runs what a path has deferred, the last literal first.
 func (f *follower) runDefers(s pathState) []pathState {
+	if s.deferred != nil {
+		if s.verdict == refused {
+			f.flow.undue[s.deferred] = true
+		}
+		s.over, s.deferred = true, nil
+	}
 	pending := s.defers
 	s.defers = nil
 	states := []pathState{s}
+	f.ending++
+	defer func() { f.ending-- }()
 	for _, d := range slices.Backward(pending) {
 		var next []pathState
 		for _, s := range states {

@@ -60,7 +60,7 @@ func transparent(mc *ssa.MakeClosure) bool {
 	return true
 }
 
-// borrows reports whether a literal only calls methods of a captured lease, other than Release, and compares it.
+// borrows reports whether a literal only asks a captured lease something, extends it, or compares it.
 func borrows(captured *ssa.FreeVar) bool {
 	for _, instr := range *captured.Referrers() {
 		load, ok := instr.(*ssa.UnOp)
@@ -70,7 +70,10 @@ func borrows(captured *ssa.FreeVar) bool {
 		for _, use := range *load.Referrers() {
 			switch use := use.(type) {
 			case *ssa.Call:
-				if name := leaseMethod(use.Common(), load); name == "" || name == "Release" {
+				if handleOf(use.Common()) != load {
+					return false
+				}
+				if v := verbOf(use.Common(), load); v != verbUse && v != verbExtend {
 					return false
 				}
 			case *ssa.BinOp, *ssa.DebugRef:
@@ -80,15 +83,6 @@ func borrows(captured *ssa.FreeVar) bool {
 		}
 	}
 	return true
-}
-
-// leaseMethod names the method that a call calls on a lease, "" if it does something else with it.
-func leaseMethod(c *ssa.CallCommon, lease ssa.Value) string {
-	m, ok := methodOf(c)
-	if !ok || m.recv != lease || clientOfPackage(m.obj.Pkg()) != lockRuntime || slices.Contains(m.args, lease) {
-		return ""
-	}
-	return m.obj.Name()
 }
 
 // skipsRelease reports whether an edge leads past a loop that releases a lease which was acquired before: out of its
@@ -111,12 +105,7 @@ func (f *follower) skipsRelease(from, to *ssa.BasicBlock) bool {
 func releases(loop map[*ssa.BasicBlock]bool) bool {
 	for b := range loop {
 		for _, instr := range b.Instrs {
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok {
-				continue
-			}
-			m, ok := methodOf(call.Common())
-			if ok && m.recv != nil && m.obj.Name() == "Release" && clientOfPackage(m.obj.Pkg()) == lockRuntime {
+			if call, ok := instr.(ssa.CallInstruction); ok && isReleaseCall(call.Common()) {
 				return true
 			}
 		}

@@ -16,8 +16,17 @@ const (
 	absent    leaseState = iota // not acquired yet, or certainly not acquired
 	unchecked                   // the acquire has returned, nobody has looked whether it succeeded
 	held
-	released // or certain to be: its release is deferred
+	released // or certain to be: its release is deferred (see pathState.deferred)
 	escaped  // stored or handed to somebody unknown, whose business it is now
+)
+
+// A verdict is what is known of the outcome of the acquire.
+type verdict uint8
+
+const (
+	unasked verdict = iota
+	granted
+	refused
 )
 
 // An abstract value is what a path knows about an SSA value or a variable.
@@ -36,7 +45,14 @@ const (
 // A pathState is everything that the analysis knows at one point of one set of paths. It is a value: steps make new
 // ones.
 type pathState struct {
-	lease leaseState
+	lease   leaseState
+	verdict verdict
+	// deferred is the statement that releases the lease when the function returns: until then it is held. over is set
+	// once it has been released for good.
+	deferred *ssa.Defer
+	over     bool
+	only     bool // the acquire has no result that says whether it succeeded
+
 	known map[ssa.Value]abstract // SSA values, and variables in memory by their address
 	conds map[string]bool        // outcomes of conditions that the function tests more than once
 	// consulted: code that cannot be followed has seen the acquire's error, so it may know that there is no lease.
@@ -98,7 +114,7 @@ func (s *pathState) key() string {
 	for _, d := range s.defers {
 		parts = append(parts, fmt.Sprintf("%p", d))
 	}
-	return fmt.Sprintf("%d|%t|%s", s.lease, s.consulted, strings.Join(parts, "|"))
+	return fmt.Sprintf("%d|%d|%p|%t|%t|%s", s.lease, s.verdict, s.deferred, s.over, s.consulted, strings.Join(parts, "|"))
 }
 
 // acquired starts the life of a lease: whatever was known of an earlier round of a loop is void.
@@ -108,5 +124,32 @@ func (s *pathState) acquired() {
 			delete(s.known, v)
 		}
 	}
-	s.lease, s.consulted = unchecked, false
+	s.lease, s.verdict, s.deferred, s.over, s.consulted = unchecked, unasked, nil, false, false
+}
+
+// locked is acquired for an object that is locked: it is the same one as before, and its unlocking may be deferred
+// already, or have been left to somebody else.
+func (s *pathState) locked(mutex ssa.Value) {
+	for v, a := range s.known {
+		if a == theError {
+			delete(s.known, v)
+		}
+	}
+	s.verdict, s.over, s.consulted = unasked, false, false
+	switch {
+	case s.lease == escaped:
+	case s.deferred != nil:
+		s.lease = released
+	default:
+		s.lease = unchecked
+	}
+	s.set(mutex, theLease)
+}
+
+// holding reports whether the lease is certainly held at this point.
+func (s *pathState) holding() bool {
+	if s.over || s.verdict != granted && (s.verdict == refused || !s.only) {
+		return false
+	}
+	return s.lease == held || s.lease == unchecked || s.lease == released && s.deferred != nil
 }

@@ -10,6 +10,7 @@ import (
 
 // step runs one instruction. What it does not know how to follow makes the lease escape, never leak.
 func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathState {
+	f.record(instr, &s)
 	switch instr := instr.(type) {
 	case *ssa.Call:
 		return f.call(v, instr, s)
@@ -23,6 +24,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		return f.runDefers(s)
 	case *ssa.Extract:
 		s.set(instr, f.extracted(instr))
+		f.made(instr, &s)
 	case *ssa.Alloc:
 		f.assign(instr, zero(elem(instr.Type())), &s)
 	case *ssa.Store:
@@ -45,6 +47,30 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		f.other(instr, &s)
 	}
 	return []pathState{s}
+}
+
+// record notes what runs with the lease, and what runs without it because the acquire failed. Deferred literals run
+// when all is over, whatever the outcome, and say nothing.
+func (f *follower) record(instr ssa.Instruction, s *pathState) {
+	switch instr.(type) {
+	case *ssa.Call, *ssa.Go, *ssa.Defer:
+	default:
+		return
+	}
+	switch {
+	case f.ending > 0:
+	case s.holding():
+		f.flow.inside[instr] = true
+	case s.verdict == refused && s.lease != escaped:
+		f.flow.outside[instr] = true
+	}
+}
+
+// made notes the birth of the object that is locked later.
+func (f *follower) made(v ssa.Value, s *pathState) {
+	if f.site != nil && f.site.made == v {
+		s.set(v, theLease)
+	}
 }
 
 // other is any instruction that puts the lease out of sight.
@@ -76,6 +102,9 @@ func (f *follower) extracted(ex *ssa.Extract) abstract {
 func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 	switch op.Op {
 	case token.MUL:
+		if f.site != nil && f.site.isMutex(op) {
+			return theLease
+		}
 		return s.known[cellOf(op.X)]
 	case token.NOT:
 		switch s.of(op.X) {
@@ -119,7 +148,7 @@ func zero(t types.Type) abstract {
 	switch {
 	case isBool(t):
 		return isFalse
-	case isError(t) || isLease(t):
+	case isError(t) || isHandle(t):
 		return isNil
 	}
 	return unknown

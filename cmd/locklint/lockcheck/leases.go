@@ -6,10 +6,11 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A leaseSite is a call that hands the caller a lease to release.
+// A leaseSite is a call that hands the caller a lease to release, or locks an object that can be locked.
 type leaseSite struct {
-	call *ssa.Call
-	name string // of what is called
+	call    *ssa.Call
+	name    string // of what is called
+	library client // whose lease it is
 
 	// Which results are the lease, the error and the flag that say whether there is one; -1 for none. only is true when
 	// the call has a single result, which then is the lease itself.
@@ -17,6 +18,11 @@ type leaseSite struct {
 	only           bool
 	optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
 	closed         bool // the function closes the locker, and that releases what it holds
+
+	// For an object that is locked: the object, the value that it was born as if that happened in this function, and how
+	// it is reached if it lives in a field or package variable. Only one that was born here is this function's to unlock.
+	recv, made ssa.Value
+	at         string
 }
 
 // leaseInfo knows, for the functions of this package and by facts of others, which hand out leases and what they do
@@ -40,7 +46,7 @@ func newLeaseInfo(ix *index) *leaseInfo {
 func (li *leaseInfo) export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
-		if ok && obj.Pkg() == li.ix.pass.Pkg && (f.Returns > 0 || len(f.Params) > 0) {
+		if ok && obj.Pkg() == li.ix.pass.Pkg && (f.Returns > 0 || f.Makes > 0 || len(f.Params) > 0) {
 			li.ix.pass.ExportObjectFact(obj, f)
 			li.ix.carrier = true
 		}
@@ -68,6 +74,7 @@ func (li *leaseInfo) factOf(fn *ssa.Function) *leaseFact {
 	}
 	li.busy[fn] = true
 	f.Params = li.paramFates(fn)
+	f.Makes = li.makes(fn)
 	li.returns(fn, f)
 	delete(li.busy, fn)
 	li.facts[fn] = f
@@ -78,7 +85,7 @@ func (li *leaseInfo) factOf(fn *ssa.Function) *leaseFact {
 func (li *leaseInfo) paramFates(fn *ssa.Function) map[int]fate {
 	var fates map[int]fate
 	for i, p := range fn.Params {
-		if !isLease(p.Type()) || len(fn.Blocks) == 0 {
+		if !isHandle(p.Type()) || len(fn.Blocks) == 0 {
 			continue
 		}
 		if fates == nil {
@@ -102,7 +109,9 @@ func (li *leaseInfo) returns(fn *ssa.Function, f *leaseFact) {
 				flow := followSite(li, fn, site)
 				li.flows = append(li.flows, flow)
 				for ret, i := range flow.returned {
-					handed[ret] = i + 1
+					if site.owned() {
+						handed[ret] = i + 1
+					}
 				}
 			}
 		}
@@ -123,12 +132,12 @@ func (li *leaseInfo) returns(fn *ssa.Function, f *leaseFact) {
 			return // sometimes a lease from elsewhere, which need not be the caller's to release
 		}
 	}
-	verdict(f, fn.Signature.Results(), index-1)
+	findOutcome(f, fn.Signature.Results(), index-1)
 }
 
-// verdict finds the result that says whether there is a lease: an error, else a bool, else a pointer or an interface
+// findOutcome finds the result that says whether there is a lease: an error, else a bool, else a pointer or an interface
 // that is nil on success. With other results, which may say it in ways that nobody can follow, no fact is made.
-func verdict(f *leaseFact, results *types.Tuple, lease int) {
+func findOutcome(f *leaseFact, results *types.Tuple, lease int) {
 	nilable := 0
 	for i := range results.Len() {
 		switch t := results.At(i).Type(); {
@@ -151,60 +160,4 @@ func verdict(f *leaseFact, results *types.Tuple, lease int) {
 	if f.Err > 0 || f.OK > 0 || results.Len() == 1 {
 		f.Returns = lease + 1
 	}
-}
-
-// siteOf recognises a call that returns a lease which the caller has to release.
-func (li *leaseInfo) siteOf(call *ssa.Call) *leaseSite {
-	m, ok := methodOf(&call.Call)
-	if !ok || m.call.IsInvoke() {
-		return nil
-	}
-	if clientOfPackage(m.obj.Pkg()) == lockRuntime {
-		switch m.obj.Name() {
-		case "Acquire", "TryAcquire", "AcquireAll":
-			if m.recv != nil && namedIn(m.recv.Type(), lockRuntime) == "Locker" {
-				return &leaseSite{call: call, name: m.obj.Name(), lease: 0, err: 1, ok: -1, optional: keepsUntilExpiry(m), closed: closesLocker(call.Parent())}
-			}
-		}
-		return nil
-	}
-	fn := call.Call.StaticCallee()
-	if fn.Parent() != nil {
-		return nil
-	}
-	f := li.factOf(fn)
-	if f.Returns == 0 {
-		return nil
-	}
-	return &leaseSite{
-		call: call, name: calleeShort(fn), lease: f.Returns - 1, err: f.Err - 1, ok: f.OK - 1,
-		only: fn.Signature.Results().Len() == 1, closed: closesLocker(call.Parent()),
-	}
-}
-
-// closesLocker reports whether a function, or the one around it, closes a locker.
-func closesLocker(fn *ssa.Function) bool {
-	closes := false
-	eachCall(outermost(fn), func(call ssa.CallInstruction) {
-		m, ok := methodOf(call.Common())
-		closes = closes || ok && m.recv != nil && m.obj.Name() == "Close" && namedIn(m.recv.Type(), lockRuntime) == "Locker"
-	})
-	return closes
-}
-
-// keepsUntilExpiry reports whether the options of an acquire may say NoRenew: then the lock is over after its TTL
-// without anybody's help, and leaving it until then is a rate limit.
-func keepsUntilExpiry(m method) bool {
-	if len(m.args) == 0 {
-		return false
-	}
-	set, known := literalField(m.args[len(m.args)-1], "NoRenew")
-	return !known || set != nil
-}
-
-// isLease reports whether a type is *lockrt.Lease or lockrt.Leases.
-func isLease(t types.Type) bool {
-	name := namedIn(t, lockRuntime)
-	_, pointer := types.Unalias(t).(*types.Pointer)
-	return name == "Lease" && pointer || name == "Leases" && !pointer
 }

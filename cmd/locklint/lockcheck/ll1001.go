@@ -10,17 +10,19 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-var ll1001 = newCheck("LL1001", "lease not released on every path", Error, true, checkLeaks)
+var ll1001 = newCheck("LL1001", "lease not released on every path", Error, true, func(r *reporter) {
+	r.checkLeaks(func(c client) bool { return c == lockRuntime })
+})
+
+// isPeer reports whether a library is one of those that LL3 is about.
+func isPeer(c client) bool { return c == redsync || c == redislock || c == rueidislock }
 
 // checkLeaks reports each acquire whose lease some path leaves behind. A lease that is never released at all is left
 // alone where that may be meant: with NoRenew, in a function that closes the locker, and in tests, whose locker ends with
 // them.
-func checkLeaks(r *reporter) {
-	if r.index.leases == nil {
-		return
-	}
-	for _, flow := range r.index.leases.flows {
-		if flow.gaveUp || len(flow.leaks) == 0 || flow.site.closed {
+func (r *reporter) checkLeaks(of func(client) bool) {
+	for _, flow := range r.flows(of) {
+		if len(flow.leaks) == 0 || flow.site.closed || !flow.site.owned() {
 			continue
 		}
 		if !flow.released && (flow.site.optional || r.index.inTest(flow.site.call.Pos())) {
@@ -34,12 +36,28 @@ func checkLeaks(r *reporter) {
 		}
 		if call := r.index.callExpr(flow.site.call); call != nil {
 			d.Pos, d.End = call.Pos(), call.End()
-			if fix := r.deferRelease(call, flow); fix != nil {
-				d.SuggestedFixes = []analysis.SuggestedFix{*fix}
+			if flow.site.library == lockRuntime {
+				if fix := r.deferRelease(call, flow); fix != nil {
+					d.SuggestedFixes = []analysis.SuggestedFix{*fix}
+				}
 			}
 		}
 		r.report(d)
 	}
+}
+
+// flows are the leases of some libraries that could be followed to the end.
+func (r *reporter) flows(of func(client) bool) []*siteFlow {
+	if r.index.leases == nil {
+		return nil
+	}
+	var list []*siteFlow
+	for _, flow := range r.index.leases.flows {
+		if !flow.gaveUp && of(flow.site.library) {
+			list = append(list, flow)
+		}
+	}
+	return list
 }
 
 // An exit is one way out with the lease held, as it is shown to people.
@@ -99,14 +117,15 @@ func (r *reporter) leakMessage(flow *siteFlow, exits exits) string {
 	if first.when != "" {
 		where += fmt.Sprintf(" (when %s)", first.when)
 	}
+	what := flow.site.library.handleName()
 	if !flow.released {
-		return fmt.Sprintf("the lease from %s is never released: %s leaves it held until its TTL, or for as long as it is renewed", flow.site.name, where)
+		return fmt.Sprintf("the %s from %s is never released: %s leaves it held until its TTL, or for as long as it is renewed", what, flow.site.name, where)
 	}
 	more := ""
 	if n := len(exits) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("the lease from %s is not released on every path: %s%s leaves it held", flow.site.name, where, more)
+	return fmt.Sprintf("the %s from %s is not released on every path: %s%s leaves it held", what, flow.site.name, where, more)
 }
 
 // related lists the exits as positions of their own.
