@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
-
-	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // bindAll loads the folders with directives, once for each platform that is needed to see all their files.
@@ -39,19 +37,31 @@ func (g *generator) bindAll(ctx context.Context) error {
 func (g *generator) bindPlatform(ctx context.Context, p platform, found []*annotated) error {
 	rest := found
 	if !g.cfg.loadAll && localEnough(g.cfg.Env) {
-		rest = nil
-		l, check := newLister(g.files, &g.modules, p), newChecker(g.files, p)
-		for _, group := range byPackage(found) {
-			if !g.bindLocally(l, check, group) {
-				rest = append(rest, group...)
-			}
-		}
+		rest = g.bindWithoutGo(p, found)
 		g.cfg.Logf("understood %d of %d functions for %s/%s without the go command", len(found)-len(rest), len(found), p.goos, p.goarch)
 	}
 	if len(rest) == 0 {
 		return nil
 	}
 	return g.bindLoaded(ctx, p, rest)
+}
+
+// bindWithoutGo returns the directives that the go command has to be asked about.
+func (g *generator) bindWithoutGo(p platform, found []*annotated) (rest []*annotated) {
+	l, check := newLister(g.files, &g.modules, p), newChecker(g.files, p)
+	groups := byPackage(found)
+	listed := make([]*packages.Package, len(groups))
+	for i, group := range groups {
+		if listed[i] = g.listLocally(l, group); listed[i] != nil {
+			check.expect(listed[i], g.foundIn(listed[i]))
+		}
+	}
+	for i, group := range groups {
+		if listed[i] == nil || !g.bindLocally(check, listed[i], group) {
+			rest = append(rest, group...)
+		}
+	}
+	return rest
 }
 
 // localEnough tells whether folders hold what the go command would build: not with an overlay, nor with another driver in
@@ -115,6 +125,9 @@ func (g *generator) bindLoaded(ctx context.Context, p platform, found []*annotat
 		groups[owner] = append(groups[owner], a)
 	}
 	for _, owner := range order {
+		check.expect(owner, g.foundIn(owner))
+	}
+	for _, owner := range order {
 		g.bindPackage(check, owner, groups[owner])
 	}
 	return nil
@@ -135,50 +148,24 @@ func (g *generator) bindPackage(check *checker, p *packages.Package, mine []*ann
 // bindListed binds the directives of a package, and with them those that are built together with it under other constraints,
 // to find names that clash.
 func (g *generator) bindListed(check *checker, p *packages.Package, mine []*annotated) ([]*unit, []Problem) {
-	pkg, info := check.check(p, mentioned(mine))
+	pkg, info := check.check(p)
 	units, problems := bind(g.files.fset, mine, pkg, info)
-
-	var together []*annotated
-	for _, a := range g.found {
-		if slices.Contains(p.GoFiles, a.path()) && !slices.Contains(mine, a) {
-			together = append(together, a)
-		}
-	}
+	together := slices.DeleteFunc(g.foundIn(p), func(a *annotated) bool { return slices.Contains(mine, a) })
 	others, _ := bind(g.files.fset, together, pkg, info)
 	return units, append(problems, clashes(g.files.fset, append(others, units...))...)
 }
 
-// mentioned are the names of imports that directives refer to, which the declarations need not mention.
-func mentioned(found []*annotated) map[string]bool {
-	names := map[string]bool{}
-	for _, a := range found {
-		d := a.Directive
-		var refs []*directive.ConstRef
-		for _, key := range d.Keys {
-			refs = append(refs, key.Const)
-		}
-		for _, x := range []*directive.Duration{d.TTL, d.Wait, d.MaxHold, d.MinHold, d.Timeout, d.Jitter} {
-			if x != nil {
-				refs = append(refs, x.Const)
-			}
-		}
-		for _, x := range []*directive.String{d.Cron, d.TZ, d.Job} {
-			if x != nil {
-				refs = append(refs, x.Const)
-			}
-		}
-		if d.Retries != nil {
-			refs = append(refs, d.Retries.Const)
-		}
-		for _, ref := range refs {
-			if ref != nil {
-				names[ref.Pkg] = true
-			}
-		}
-		if d.Locker != nil {
-			first, _, _ := strings.Cut(d.Locker.Value, ".")
-			names[first] = true
+// foundIn are the directives in the files of a package.
+func (g *generator) foundIn(p *packages.Package) []*annotated {
+	if g.byPath == nil {
+		g.byPath = map[string][]*annotated{}
+		for _, a := range g.found {
+			g.byPath[a.path()] = append(g.byPath[a.path()], a)
 		}
 	}
-	return names
+	var found []*annotated
+	for _, path := range p.GoFiles {
+		found = append(found, g.byPath[path]...)
+	}
+	return found
 }

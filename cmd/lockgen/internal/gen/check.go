@@ -8,16 +8,15 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 
 	"golang.org/x/tools/go/packages"
 )
 
-// A checker type checks the declarations of packages of one platform from source, each at most once and only when something
-// needs it.
+// A checker type checks declarations of packages of one platform from source, each package at most once and only what is
+// needed of it.
 type checker struct {
-	files *sources
+	reach *reach
 	sizes types.Sizes
 	done  map[string]*types.Package // dependencies by package ID
 }
@@ -32,7 +31,7 @@ type sources struct {
 }
 
 func newChecker(files *sources, p platform) *checker {
-	return &checker{files: files, sizes: types.SizesFor("gc", p.goarch), done: map[string]*types.Package{}}
+	return &checker{reach: newReach(files), sizes: types.SizesFor("gc", p.goarch), done: map[string]*types.Package{}}
 }
 
 // parse returns a file without comments, or with them if it is a candidate that was parsed before. A syntax error leaves
@@ -74,28 +73,27 @@ func (s *sources) parseAll(paths []string) []*ast.File {
 	return files
 }
 
-// check checks a package with directives. Type errors are dropped, see the package comment. needed are names of imports
-// that directives refer to.
-func (c *checker) check(p *packages.Package, needed map[string]bool) (*types.Package, *types.Info) {
+// expect says that a package will be checked, for the sake of some directives. All are expected before any is checked: what they
+// need of the packages that they share is put together.
+func (c *checker) expect(p *packages.Package, found []*annotated) { c.reach.expect(p, found) }
+
+// check checks a package with directives. Type errors are dropped, see the package comment.
+func (c *checker) check(p *packages.Package) (*types.Package, *types.Info) {
+	c.reach.settle()
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
-	return c.run(p, info, needed), info
+	return c.run(c.reach.need(p), info), info
 }
 
-func (c *checker) run(p *packages.Package, info *types.Info, needed map[string]bool) *types.Package {
-	files := c.files.parseAll(p.GoFiles)
-	used := qualifiers(files)
-	for name := range needed {
-		used[name] = true
-	}
+func (c *checker) run(n *need, info *types.Info) *types.Package {
 	conf := types.Config{
 		IgnoreFuncBodies:         true,
 		FakeImportC:              true,
 		DisableUnusedImportCheck: true,
 		Sizes:                    c.sizes,
-		Importer:                 &importer{c, p, wanted(files, p, used)},
+		Importer:                 &importer{c, n.p},
 		Error:                    func(error) {},
 	}
-	pkg, _ := conf.Check(p.PkgPath, c.files.fset, files, info)
+	pkg, _ := conf.Check(n.p.PkgPath, c.reach.files.fset, c.reach.pruned(n), info)
 	return pkg
 }
 
@@ -103,11 +101,10 @@ func (c *checker) run(p *packages.Package, info *types.Info, needed map[string]b
 type importer struct {
 	checker *checker
 	of      *packages.Package
-	wanted  map[string]bool // import paths
 }
 
-// Import implements types.Importer. A package that no declaration mentions is as good as empty: most of what a package
-// imports is only used in function bodies.
+// Import implements types.Importer. A package that nothing is needed of is as good as empty: most of what a package imports
+// is only used in function bodies.
 func (im *importer) Import(path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
@@ -116,62 +113,27 @@ func (im *importer) Import(path string) (*types.Package, error) {
 	if p == nil {
 		return nil, fmt.Errorf("package %s was not found", path)
 	}
-	if p.Types != nil {
-		return p.Types, nil // stands in for it
-	}
-	if !im.wanted[path] || p.IllTyped {
-		empty := types.NewPackage(p.PkgPath, p.Name)
-		empty.MarkComplete()
-		return empty, nil
-	}
 	c := im.checker
 	if pkg, ok := c.done[p.ID]; ok {
 		return pkg, nil
 	}
-	pkg := c.run(p, nil, nil)
+	pkg := c.dependency(p)
 	pkg.MarkComplete()
 	c.done[p.ID] = pkg
 	return pkg, nil
 }
 
-// qualifiers are the names x that stand as x.Name outside of function bodies. Some are imports.
-func qualifiers(files []*ast.File) map[string]bool {
-	used := map[string]bool{}
-	for _, file := range files {
-		for _, decl := range file.Decls {
-			ast.Inspect(decl, func(node ast.Node) bool {
-				switch node := node.(type) {
-				case *ast.BlockStmt:
-					return false
-				case *ast.SelectorExpr:
-					if x, ok := node.X.(*ast.Ident); ok {
-						used[x.Name] = true
-					}
-				}
-				return true
-			})
-		}
+func (c *checker) dependency(p *packages.Package) *types.Package {
+	n := c.reach.needs[p.ID]
+	switch {
+	case p.Types != nil && (p.Types.Complete() || n == nil):
+		return p.Types
+	case p.Types != nil:
+		return n.fill(p.Types)
+	case n == nil || p.IllTyped:
+		return types.NewPackage(p.PkgPath, p.Name)
+	case !n.read:
+		return n.fill(c.reach.std.of(p.PkgPath))
 	}
-	return used
-}
-
-// wanted are the paths of the imports of p that go by one of the used names.
-func wanted(files []*ast.File, p *packages.Package, used map[string]bool) map[string]bool {
-	paths := map[string]bool{}
-	for _, file := range files {
-		for _, spec := range file.Imports {
-			path, err := strconv.Unquote(spec.Path.Value)
-			if err != nil || p.Imports[path] == nil {
-				continue
-			}
-			name := p.Imports[path].Name
-			if spec.Name != nil {
-				name = spec.Name.Name
-			}
-			if name == "." || used[name] {
-				paths[path] = true
-			}
-		}
-	}
-	return paths
+	return c.run(n, nil)
 }

@@ -124,6 +124,7 @@ type generator struct {
 	cfg      Config
 	files    *sources
 	found    []*annotated
+	byPath   map[string][]*annotated // found, by file
 	units    []*unit
 	problems []Problem
 	modules  modules

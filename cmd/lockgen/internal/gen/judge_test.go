@@ -83,8 +83,7 @@ func judge(t *testing.T, dir, source string) {
 		compiles(t, source, string(f.Want))
 	}
 	local := judged(t, dir, func(g *generator, p platform) bool {
-		l := newLister(g.files, &g.modules, p)
-		return g.bindLocally(l, newChecker(g.files, p), g.found)
+		return len(g.bindWithoutGo(p, g.found)) == 0
 	})
 	if local != nil {
 		if len(local.Problems) != len(result.Problems) || len(local.Files) != len(result.Files) {
@@ -117,7 +116,9 @@ func judged(t *testing.T, dir string, bind func(*generator, platform) bool) *Res
 		for path, pkg := range world() {
 			p.Imports[path] = &packages.Package{ID: path, PkgPath: path, Name: pkg.Name(), Types: pkg}
 		}
-		units, problems := g.bindListed(newChecker(g.files, cfg.home), p, g.found)
+		check := newChecker(g.files, cfg.home)
+		check.expect(p, g.found)
+		units, problems := g.bindListed(check, p, g.found)
 		g.units, g.problems = units, append(g.problems, problems...)
 	} else if !bind(g, cfg.home) {
 		return nil

@@ -63,7 +63,7 @@ func (l *lister) list(dir string, k kind) *packages.Package {
 	if mod == nil {
 		return nil
 	}
-	p := &packages.Package{ID: id, PkgPath: mod.pathOf(dir), Imports: map[string]*packages.Package{}}
+	p := &packages.Package{ID: id, PkgPath: mod.pathOf(dir), Module: &packages.Module{Path: mod.path()}, Imports: map[string]*packages.Package{}}
 	if !l.readDir(p, dir, k) || len(p.GoFiles) == 0 {
 		return nil
 	}
@@ -124,7 +124,6 @@ func (l *lister) readDir(p *packages.Package, dir string, k kind) bool {
 
 // addImports resolves what a file imports. It reports whether the declarations can be understood with that.
 func (l *lister) addImports(p *packages.Package, mod *module, file *ast.File) bool {
-	var used map[string][]mention
 	for _, spec := range file.Imports {
 		at, err := strconv.Unquote(spec.Path.Value)
 		if err != nil || spec.Name != nil && spec.Name.Name == "." {
@@ -136,15 +135,7 @@ func (l *lister) addImports(p *packages.Package, mod *module, file *ast.File) bo
 		case at == runtimePath && !mod.hasRuntime():
 			return false // for the go command to say why
 		case at == runtimePath || isStandard(at) && !mod.holds(at):
-			if used == nil {
-				used = selected(file)
-			}
 			pkg := l.std.of(at)
-			name := pkg.Name()
-			if spec.Name != nil {
-				name = spec.Name.Name
-			}
-			l.std.add(pkg, used[name])
 			p.Imports[at] = &packages.Package{ID: at, PkgPath: at, Name: pkg.Name(), Types: pkg}
 		case mod.holds(at):
 			if dep := l.list(mod.dirOf(at), kindPlain); dep != nil {

@@ -1,7 +1,6 @@
 package gen
 
 import (
-	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -9,10 +8,10 @@ import (
 	"time"
 )
 
-// standIns take the place of packages whose declarations nobody has read. Every name of theirs that a file mentions is
-// a type with nothing in it, which is wrong about most and yet enough: such a type is no context, no lease, no locker and
-// no error, and a key that reads anything of it is refused here and looked at again with the real one. The few names
-// that directives treat on their own are as they really are.
+// standIns take the place of packages whose declarations nobody has read. Every name of theirs that is needed is a type with
+// nothing in it, which is wrong about most and yet enough to tell it from a context, a lease, a locker and an error. The
+// few names that directives treat on their own are as they really are. Where a lister puts them and a key reads anything of
+// such a type, it is refused and looked at again with the real one.
 type standIns struct {
 	packages map[string]*types.Package
 }
@@ -29,7 +28,10 @@ func isStandard(path string) bool {
 	return standard[first]
 }
 
-// of is the stand-in of a package.
+var timeUnits = map[string]time.Duration{"Nanosecond": time.Nanosecond, "Microsecond": time.Microsecond,
+	"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour}
+
+// of is the stand-in of a package, to be filled.
 func (s *standIns) of(path string) *types.Package {
 	if pkg := s.packages[path]; pkg != nil {
 		return pkg
@@ -41,14 +43,12 @@ func (s *standIns) of(path string) *types.Package {
 		declare(pkg, "Context", types.NewInterfaceType(nil, nil))
 	case "time":
 		duration := declare(pkg, "Duration", types.Typ[types.Int64])
-		for name, value := range map[string]time.Duration{"Nanosecond": time.Nanosecond, "Microsecond": time.Microsecond,
-			"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour} {
+		for name, value := range timeUnits {
 			pkg.Scope().Insert(types.NewConst(token.NoPos, pkg, name, duration, constant.MakeInt64(int64(value))))
 		}
 	case runtimePath:
 		declare(pkg, "Fence", types.Typ[types.Uint64])
 	}
-	pkg.MarkComplete()
 	return pkg
 }
 
@@ -58,52 +58,31 @@ func declare(pkg *types.Package, name string, underlying types.Type) *types.Name
 	return types.NewNamed(object, underlying, nil)
 }
 
-// A mention is a name of another package and how many type arguments follow it.
-type mention struct {
-	name string
-	args int
+// exact tells whether a stand-in has a name as it really is.
+func exact(path, name string) bool {
+	switch path {
+	case "context":
+		return name == "Context"
+	case "time":
+		_, ok := timeUnits[name]
+		return ok
+	}
+	return path == runtimePath && name == "Fence"
 }
 
-// add declares the names that are mentioned.
-func (s *standIns) add(pkg *types.Package, found []mention) {
-	for _, m := range found {
-		if pkg.Scope().Lookup(m.name) != nil {
+// fill declares what is needed of a package, each name as a type.
+func (n *need) fill(pkg *types.Package) *types.Package {
+	for name := range n.depths {
+		if pkg.Scope().Lookup(name) != nil {
 			continue
 		}
-		named := declare(pkg, m.name, types.NewStruct(nil, nil))
+		named := declare(pkg, name, types.NewStruct(nil, nil))
 		var params []*types.TypeParam
-		for range m.args {
-			name := types.NewTypeName(token.NoPos, pkg, "T"+itoa(len(params)+1), nil)
-			params = append(params, types.NewTypeParam(name, types.Universe.Lookup("any").Type()))
+		for i := range n.args[name] {
+			param := types.NewTypeName(token.NoPos, pkg, "T"+itoa(i+1), nil)
+			params = append(params, types.NewTypeParam(param, types.Universe.Lookup("any").Type()))
 		}
 		named.SetTypeParams(params)
 	}
-}
-
-// selected is what stands as x.Name outside of function bodies, by x.
-func selected(file *ast.File) map[string][]mention {
-	found := map[string][]mention{}
-	note := func(e ast.Expr, args int) {
-		if sel, ok := e.(*ast.SelectorExpr); ok {
-			if x, ok := sel.X.(*ast.Ident); ok {
-				found[x.Name] = append(found[x.Name], mention{sel.Sel.Name, args})
-			}
-		}
-	}
-	for _, decl := range file.Decls {
-		ast.Inspect(decl, func(node ast.Node) bool {
-			switch node := node.(type) {
-			case *ast.BlockStmt:
-				return false
-			case *ast.IndexExpr: // before its parts, so that the number of arguments is known first
-				note(node.X, 1)
-			case *ast.IndexListExpr:
-				note(node.X, len(node.Indices))
-			case *ast.SelectorExpr:
-				note(node, 0)
-			}
-			return true
-		})
-	}
-	return found
+	return pkg
 }

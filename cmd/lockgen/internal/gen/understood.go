@@ -9,23 +9,28 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// bindLocally binds directives with what a lister knows. It reports whether that was enough: nothing is taken from it
-// unless everything about every function is certain, and no problem is reported on the strength of it. Problems are worth
-// the time that the go command takes.
-func (g *generator) bindLocally(l *lister, check *checker, mine []*annotated) bool {
+// listLocally is the package of a group of directives, nil if only the go command can tell what belongs to it.
+func (g *generator) listLocally(l *lister, mine []*annotated) *packages.Package {
 	dir := mine[0].folder.dir
 	if g.modules.of(dir) != g.modules.of(g.cfg.Dir) {
-		return false // in a workspace; elsewhere the go command refuses it
+		return nil // in a workspace; elsewhere the go command refuses it
 	}
 	p := l.list(dir, mine[0].set.kind())
 	if p == nil {
-		return false
+		return nil
 	}
 	for _, a := range mine {
 		if len(a.Problems) > 0 || !lists(p, a) {
-			return false
+			return nil
 		}
 	}
+	return p
+}
+
+// bindLocally binds directives with what a lister knows. It reports whether that was enough: nothing is taken from it
+// unless everything about every function is certain, and no problem is reported on the strength of it. Problems are worth
+// the time that the go command takes.
+func (g *generator) bindLocally(check *checker, p *packages.Package, mine []*annotated) bool {
 	units, problems := g.bindListed(check, p, mine)
 	if len(problems) > 0 {
 		return false
