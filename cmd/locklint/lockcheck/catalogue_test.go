@@ -54,12 +54,12 @@ func TestExplanation_complete(t *testing.T) {
 			t.Errorf("%s: the page does not say why it matters, only %q", c.ID, c.Why())
 		}
 		for _, h := range pageSections {
-			if section(page, h) == "" {
+			if pageSection(page, h) == "" {
 				t.Errorf("%s: section %q is empty", c.ID, h)
 			}
 		}
-		checkTimeline(t, c.ID, section(page, "How it fails"))
-		if !strings.Contains(section(page, "Fix with a directive"), "\t//lock:") {
+		checkTimeline(t, c.ID, pageSection(page, "How it fails"))
+		if !strings.Contains(pageSection(page, "Fix with a directive"), "\t//lock:") {
 			t.Errorf("%s: the fix with a directive shows no directive", c.ID)
 		}
 		for i, line := range strings.Split(page, "\n") {

@@ -45,8 +45,8 @@ func body(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// section is the text below one of the pageSections, "" if the page lacks it.
-func section(page, heading string) string {
+// pageSection is the text below one of the pageSections, "" if the page lacks it.
+func pageSection(page, heading string) string {
 	_, rest, ok := strings.Cut(page, "\n## "+heading+"\n")
 	if !ok {
 		return ""

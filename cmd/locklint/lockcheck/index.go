@@ -5,10 +5,10 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/passes/ctrlflow"
 	"golang.org/x/tools/go/ssa"
 )
 
@@ -20,9 +20,8 @@ var indexAnalyzer = &analysis.Analyzer{
 	Doc:        "gather locks, leases and directives for the other analyzers of locklint",
 	URL:        docsURL,
 	Run:        runIndex,
-	Requires:   []*analysis.Analyzer{ctrlflow.Analyzer},
 	ResultType: reflect.TypeFor[*index](),
-	FactTypes:  factTypes,
+	FactTypes:  slices.Concat(factTypes, neverReturnFacts),
 }
 
 // An index is what indexAnalyzer found. In a package without any lock everything is empty.
@@ -56,8 +55,13 @@ func runIndex(pass *analysis.Pass) (any, error) {
 		return ix, nil // a client's own code is not for us to judge, and its methods are known by name
 	}
 	ix.findGuarded()
-	if ix.touchesClient() && !ix.analyze() {
-		ix.pkg, ix.funcs, ix.commands, ix.locks, ix.leases = nil, nil, nil, nil, nil
+	switch {
+	case ix.touchesClient():
+		if !ix.analyze() {
+			ix.pkg, ix.funcs, ix.commands, ix.locks, ix.leases = nil, nil, nil, nil, nil
+		}
+	case ix.mayExit():
+		ix.noReturn() // for its facts
 	}
 	if ix.carrier {
 		pass.ExportPackageFact(new(carrierFact))
@@ -134,7 +138,7 @@ func declaresSetNX(pkg *types.Package) bool {
 func (ix *index) buildSSA() {
 	pass := ix.pass
 	prog := ssa.NewProgram(pass.Fset, 0)
-	prog.SetNoReturn(pass.ResultOf[ctrlflow.Analyzer].(*ctrlflow.CFGs).NoReturn)
+	prog.SetNoReturn(ix.noReturn())
 	for _, p := range pass.Pkg.Imports() {
 		prog.CreatePackage(p, nil, nil, true)
 	}
