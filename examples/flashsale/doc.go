@@ -1,0 +1,39 @@
+// Command flashsale sells a few items to many people at once and proves that it
+// sold no item twice and none to anybody twice.
+//
+//	go run ./examples/flashsale
+//	go run ./examples/flashsale -unsafe
+//	go run ./examples/flashsale -store redis://127.0.0.1:6379/0 -db postgres://shop:secret@127.0.0.1/shop
+//
+// Several instances of an HTTP service take orders: POST /orders?user=7. Each
+// instance has its own connections and its own Locker; with "-store memory:"
+// they live in this process, with a redis:// URL each is a process. A load
+// generator sends all requests, every user's twice in a row, as impatient
+// people do.
+//
+// An order is placed under two locks, one of the user and one of the stock, by
+// a function with a //lock: directive (shop.go). Its transaction begins with
+// both fences, so that an instance that was paused beyond its lease cannot write
+// any more. With -unsafe the same reads and writes are made without locks
+// (unsafe.go), the way it is usually written first.
+//
+// The last line of the output is not the service's word: it is counted in the
+// tables of the database.
+//
+//	requests=2000 sold=100 oversold=0 duplicate_orders=0 p50=412ms p99=903ms rps=1893
+//
+// The exit status is 0 if the sale was fair, 1 if it was not (oversold or
+// duplicate_orders is not 0) or could not be held, and 2 for wrong flags.
+//
+// # Why this is no module of its own
+//
+// It needs three database drivers, which nobody who imports package runtime
+// does. They are requirements of the module all the same, because "go run
+// ./examples/flashsale" has to work from the root of the repository, which does
+// not reach into nested modules without a go.work, and a go.work would make all
+// modules here share one set of versions, so that the tests would run on other
+// versions than users get. What users build and download is not affected: Go takes
+// from a module what the imported packages need. What they do see is the
+// drivers' names in "go mod graph", and that a driver they use as well is at
+// least as new as here.
+package main

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/lockgen/lockgen/internal/testenv"
+)
+
+// mysqlURL writes the address of a test server as -db takes it.
+func mysqlURL(s *testenv.MariaDBServer) string {
+	return "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(s.DSN())
+}
+
+// The defaults of the command: what its users see first.
+func TestRun_defaults(t *testing.T) { runSale(t).want(t, 2000, 100) }
+
+// onEveryDatabase runs a test on each kind of database, with the flags for it.
+func onEveryDatabase(t *testing.T, test func(t *testing.T, flags ...string)) {
+	t.Run("sqlite", func(t *testing.T) { test(t) })
+	t.Run("postgres", func(t *testing.T) { test(t, "-db", testenv.Postgres(t).URL()) })
+	t.Run("mariadb", func(t *testing.T) { test(t, "-db", mysqlURL(testenv.MariaDB(t))) })
+}
+
+func TestRun_processes(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, flags ...string) {
+		server := testenv.Redis(t, testenv.RedisConfig{Password: "s3cret"})
+		flags = append(flags, "-store", server.URL(), "-requests", "600", "-concurrency", "300", "-users", "200", "-stock", "50")
+		r := runSale(t, flags...)
+		r.want(t, 600, 50)
+		if !strings.Contains(r.stdout, "3 instances with locks in redis, orders in ") || strings.Contains(r.stdout, "s3cret") {
+			t.Error("the first line is not what was asked for")
+		}
+	})
+}
+
+// Several sales in one database do not count each other's orders.
+func TestRun_again(t *testing.T) {
+	db := "sqlite:" + t.TempDir() + "/shop with a ? in its name.db"
+	for range 2 {
+		runSale(t, "-db", db, "-requests", "60", "-users", "20", "-stock", "10").want(t, 60, 10)
+	}
+}
+
+// Without locks the same code oversells, which is what the locks are for. If this
+// test ever fails, the others prove nothing.
+func TestRun_unsafeOversells(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, flags ...string) {
+		r := runSale(t, append(flags, "-unsafe", "-requests", "1000", "-concurrency", "500", "-stock", "20")...).summary(t)
+		if r.code != exitFailed {
+			t.Errorf("exit status %d, want %d", r.code, exitFailed)
+		}
+		if r.sold != 20+r.oversold || r.oversold == 0 || r.duplicates == 0 {
+			t.Errorf("sold=%d oversold=%d duplicate_orders=%d of 20", r.sold, r.oversold, r.duplicates)
+		}
+	})
+}
+
+func TestRun_unsafeOversellsInProcesses(t *testing.T) {
+	server := testenv.Redis(t)
+	r := runSale(t, "-unsafe", "-store", server.URL(), "-requests", "1000", "-concurrency", "500", "-stock", "20")
+	r = r.summary(t)
+	if r.code != exitFailed || r.oversold == 0 || r.duplicates == 0 {
+		t.Errorf("exit status %d, oversold=%d duplicate_orders=%d", r.code, r.oversold, r.duplicates)
+	}
+}
+
+// The instance that holds the stock is killed while everybody wants it. The others
+// go on when its lease has run out, and every user gets one order: what the dead
+// instance had written or not, none is written twice.
+func TestRun_killedInstance(t *testing.T) {
+	server := testenv.Redis(t)
+	r := runSale(t, "-store", server.URL(), "-kill", "100",
+		"-requests", "800", "-concurrency", "400", "-users", "400", "-stock", "1000")
+	r.want(t, 800, 400)
+	if !regexp.MustCompile(`(?m)^instance-[123] was killed after 100 answers$`).MatchString(r.stdout) {
+		t.Error("nobody was killed")
+	}
+}
+
+func TestRun_storeDown(t *testing.T) {
+	r := runSale(t, "-store", "redis://:s3cret@127.0.0.1:1/0")
+	if r.code != exitFailed || !strings.Contains(r.stderr, "reach redis at 127.0.0.1:1") {
+		t.Errorf("exit status %d: %s", r.code, r.stderr)
+	}
+}
+
+// A store that dies in mid-run is no busy lock: the requests fail, and so does the
+// command. Nothing is sold twice.
+func TestRun_storeDies(t *testing.T) {
+	server := testenv.Redis(t)
+	done := make(chan result, 1)
+	watch := &tail{seen: make(chan struct{}, 1), want: "3 instances with locks in redis"}
+	t.Setenv(mainEnv, "1")
+	go func() {
+		var stderr strings.Builder
+		args := []string{"-store", server.URL(), "-requests", "1000", "-users", "1000", "-stock", "1000"}
+		code := run(t.Context(), args, watch, &stderr)
+		done <- result{code: code, stdout: watch.String(), stderr: stderr.String()}
+	}()
+	<-watch.seen
+	server.Kill()
+	r := (<-done).summary(t)
+	if r.code != exitFailed || r.oversold != 0 || r.duplicates != 0 || !strings.Contains(r.stderr, "requests failed, the first: ") {
+		t.Errorf("exit status %d, oversold=%d duplicate_orders=%d: %s", r.code, r.oversold, r.duplicates, r.stderr)
+	}
+}
+
+func TestRun_databaseDown(t *testing.T) {
+	for db, want := range map[string]string{
+		"postgres://shop:s3cret@127.0.0.1:1/shop": "cannot reach the database (postgres at 127.0.0.1:1, database shop)",
+		"mysql://shop:s3cret@127.0.0.1:1/shop":    "cannot reach the database (mysql at 127.0.0.1:1, database shop)",
+		"sqlite:/no/such/directory/shop.db":       "cannot reach the database (SQLite in /no/such/directory/shop.db)",
+	} {
+		r := runSale(t, "-db", db)
+		if r.code != exitFailed || !strings.Contains(r.stderr, want) || strings.Contains(r.stdout+r.stderr, "s3cret") {
+			t.Errorf("%s: exit status %d: %s", db, r.code, r.stderr)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/fence"
+)
+
+// tail keeps what is written and says when a text has appeared.
+type tail struct {
+	mu   sync.Mutex
+	text strings.Builder
+	want string
+	seen chan struct{} // one element
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text.Write(p)
+	if t.want != "" && strings.Contains(t.text.String(), t.want) {
+		t.want = ""
+		t.seen <- struct{}{}
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
+func post(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	resp, err := http.Post(url, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, strings.TrimSpace(string(text))
+}
+
+// Without requests of its own the command is the service, until it is interrupted.
+func TestRun_serves(t *testing.T) {
+	defer http.DefaultClient.CloseIdleConnections()
+	ctx, interrupt := context.WithCancel(t.Context())
+	out := &tail{want: "try: ", seen: make(chan struct{}, 1)}
+	done := make(chan int, 1)
+	go func() { done <- run(ctx, strings.Fields("-requests 0 -instances 1 -stock 2"), out, io.Discard) }()
+	<-out.seen
+	url := regexp.MustCompile(`http://[^?]+`).FindString(out.String())
+	for _, step := range []struct {
+		query  string
+		status int
+		body   string
+	}{
+		{"?user=7", http.StatusCreated, "ordered"},
+		{"?user=7", http.StatusConflict, "already ordered"},
+		{"?user=-8", http.StatusCreated, "ordered"},
+		{"?user=9", http.StatusGone, "sold out"},
+		{"?user=", http.StatusBadRequest, "user is missing or no number: POST /orders?user=7"},
+		{"", http.StatusBadRequest, "user is missing or no number: POST /orders?user=7"},
+	} {
+		if status, body := post(t, url+step.query); status != step.status || body != step.body {
+			t.Errorf("POST %s: %d %s, want %d %s", step.query, status, body, step.status, step.body)
+		}
+	}
+	interrupt()
+	if code := <-done; code != exitOK {
+		t.Errorf("exit status %d", code)
+	}
+	result{stdout: out.String()}.want(t, 0, 2)
+}
+
+// An interrupted load still counts and cleans up.
+func TestRun_interrupted(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var stderr strings.Builder
+	if code := run(canceled(), nil, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "context canceled") {
+		t.Errorf("exit status %d: %s", code, stderr.String())
+	}
+}
+
+func TestOrdersHandler_errors(t *testing.T) {
+	for _, tt := range []struct {
+		err    error
+		status int
+	}{
+		{&lockrt.BusyError{Key: "stock"}, http.StatusServiceUnavailable},
+		{fmt.Errorf("wrapped: %w", lockrt.ErrLost), http.StatusServiceUnavailable},
+		{&fence.StaleError{Resource: "stock"}, http.StatusServiceUnavailable},
+		{errors.New("disk full"), http.StatusInternalServerError},
+	} {
+		w := httptest.NewRecorder()
+		place := func(context.Context, int64) (outcome, error) { return "", tt.err }
+		ordersHandler(place).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/orders?user=1", nil))
+		if w.Code != tt.status || (w.Header().Get("Retry-After") != "") != (tt.status == http.StatusServiceUnavailable) {
+			t.Errorf("%v: %d, want %d", tt.err, w.Code, tt.status)
+		}
+	}
+}
