@@ -29,7 +29,7 @@ func bind(fset *token.FileSet, found []*annotated, pkg *types.Package, info *typ
 	for _, a := range found {
 		fn, bad := directive.Bind(a.Directive, directive.Target{File: a.file, Decl: a.Decl, Pkg: pkg, Info: info})
 		problems = append(problems, fromDirective(fset, bad)...)
-		u := &unit{Func: fn, file: a.file, pkg: pkg, info: info, set: a.set}
+		u := &unit{Func: fn, folder: a.folder, file: a.file, pkg: pkg, info: info, set: a.set}
 		problems = append(problems, u.limits(fset, len(bad) > 0 || len(a.Problems) > 0)...)
 		resolveDotLocker(u)
 		units = append(units, u)

@@ -30,6 +30,10 @@ type sources struct {
 	broken map[string]bool // those that cannot be read, or only in part
 }
 
+func newSources() *sources {
+	return &sources{fset: token.NewFileSet(), ast: map[string]*ast.File{}, broken: map[string]bool{}}
+}
+
 func newChecker(files *sources, p platform) *checker {
 	return &checker{reach: newReach(files), sizes: types.SizesFor("gc", p.goarch), done: map[string]*types.Package{}}
 }

@@ -24,8 +24,7 @@ func (g *generator) clashesElsewhere() {
 }
 
 func (g *generator) clashElsewhere(u *unit, name, remedy string) {
-	paths, _ := filepath.Glob(filepath.Join(g.dir(u), "*.go"))
-	for _, path := range paths {
+	for _, path := range u.folder.paths() {
 		file := g.files.parse(path)
 		if file == nil || file.Name.Name != u.file.Name.Name {
 			continue

@@ -5,18 +5,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"go/ast"
 	"go/build"
-	"go/parser"
-	"go/scanner"
-	"go/token"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // Config says what to generate for.
@@ -61,10 +55,8 @@ func Generate(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{cfg: cfg, files: &sources{fset: token.NewFileSet(), ast: map[string]*ast.File{}, broken: map[string]bool{}}, problems: problems, folders: folders}
-	for _, f := range folders {
-		g.find(f)
-	}
+	g := &generator{cfg: cfg, files: newSources(), problems: problems, folders: folders}
+	g.find()
 	if old := g.tooNew(runtime.Version()); len(old) > 0 {
 		return &Result{Problems: tidy(old, cfg.Dir)}, nil // what else there is to say may come from that
 	}
@@ -77,13 +69,13 @@ func Generate(ctx context.Context, cfg Config) (*Result, error) {
 // result makes the files of what has been bound, or hands back the problems.
 func (g *generator) result() (*Result, error) {
 	groups := g.byOutput()
-	g.foreign(groups, g.folders)
+	g.foreign(groups)
 	g.clashesElsewhere()
 	g.problems = withoutRepeats(g.problems)
 	if len(g.problems) > 0 {
 		return &Result{Problems: tidy(g.problems, g.cfg.Dir)}, nil
 	}
-	files, err := g.render(g.plan(groups), g.folders)
+	files, err := g.render(g.plan(groups))
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +83,12 @@ func (g *generator) result() (*Result, error) {
 }
 
 // foreign reports files that have the name of an output and were written by somebody else: they are not ours to replace.
-func (g *generator) foreign(groups map[string][]*unit, folders []*folder) {
-	for path := range groups {
-		for _, f := range folders {
-			name := filepath.Base(path)
-			if f.dir == filepath.Dir(path) && f.outputs[name] == nil && slices.Contains(f.goFiles, name) {
-				g.problems = append(g.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
-					Message: "this file was not written by lockgen, which would write its own here: rename it"})
-			}
+func (g *generator) foreign(groups map[string][]*unit) {
+	for path, units := range groups {
+		f, name := units[0].folder, filepath.Base(path)
+		if f.outputs[name] == nil && slices.Contains(f.goFiles, name) {
+			g.problems = append(g.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
+				Message: "this file was not written by lockgen, which would write its own here: rename it"})
 		}
 	}
 }
@@ -131,59 +121,26 @@ type generator struct {
 	folders  []*folder // with candidates or outputs
 }
 
-// find parses the candidates of a folder and collects their directives.
-func (g *generator) find(f *folder) {
-	for _, name := range f.goFiles {
-		content, ok := f.candidates[name]
-		if !ok {
-			continue
-		}
-		path := filepath.Join(f.dir, name)
-		file, err := parser.ParseFile(g.files.fset, path, content, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			g.syntax(path, err)
-		}
-		if file == nil || err != nil {
-			continue
-		}
-		g.files.ast[path] = file
-		found := directive.Find(file)
-		g.problems = append(g.problems, fromDirective(g.files.fset, found.Problems)...)
-		for _, a := range found.Funcs {
-			g.problems = append(g.problems, fromDirective(g.files.fset, a.Problems)...)
-			g.found = append(g.found, &annotated{Annotated: a, folder: f, name: name, file: file, set: setOf(name, file)})
-		}
-	}
-}
-
-// syntax reports what keeps a file from being read. Without reading it nobody knows what its directives ask for.
-func (g *generator) syntax(path string, err error) {
-	var list scanner.ErrorList
-	if !errors.As(err, &list) {
-		g.problems = append(g.problems, Problem{File: path, Kind: "syntax", Message: err.Error()})
-		return
-	}
-	for _, e := range list {
-		g.problems = append(g.problems, Problem{File: path, Line: e.Pos.Line, Column: e.Pos.Column, Kind: "syntax", Message: e.Msg})
-	}
-}
-
 // render makes the files of all units, and finds those on disk that no directive is left for.
-func (g *generator) render(outputs []*output, folders []*folder) ([]File, error) {
+func (g *generator) render(outputs []*output) ([]File, error) {
 	have := map[string][]byte{}
-	for _, f := range folders {
+	for _, f := range g.folders {
 		for name, content := range f.outputs {
 			have[filepath.Join(f.dir, name)] = content
 		}
 	}
-	var files []File
-	for _, out := range outputs {
-		content, err := out.render()
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, File{Path: out.path, Want: content, Have: have[out.path]})
-		delete(have, out.path)
+	files := make([]File, len(outputs))
+	errs := make([]error, len(outputs))
+	each(len(outputs), func(i int) {
+		out := outputs[i]
+		files[i] = File{Path: out.path, Have: have[out.path]}
+		files[i].Want, errs[i] = out.render()
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		delete(have, f.Path)
 	}
 	for path, content := range have {
 		if carriesHeader(content) {

@@ -55,12 +55,12 @@ func (g *generator) byOutput() map[string][]*unit {
 	internalTests := map[string]bool{} // folders whose own package has directives in test files
 	for _, u := range g.units {
 		if u.set.test && !u.set.external {
-			internalTests[g.dir(u)] = true
+			internalTests[u.folder.dir] = true
 		}
 	}
 	byPath := map[string][]*unit{}
 	for _, u := range g.units {
-		path := filepath.Join(g.dir(u), u.set.outputName(!internalTests[g.dir(u)]))
+		path := filepath.Join(u.folder.dir, u.set.outputName(!internalTests[u.folder.dir]))
 		byPath[path] = append(byPath[path], u)
 	}
 	return byPath
@@ -74,7 +74,7 @@ func (g *generator) plan(groups map[string][]*unit) []*output {
 			x, y := g.position(a), g.position(b)
 			return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
 		})
-		scope := g.scope(g.dir(units[0]), units[0].file.Name.Name)
+		scope := g.scope(units[0].folder, units[0].file.Name.Name)
 		for _, u := range g.units {
 			if u.Recv == nil && u.pkg.Path() == units[0].pkg.Path() {
 				scope.reserve(u.Name)
@@ -90,14 +90,11 @@ func (g *generator) position(u *unit) token.Position {
 	return g.files.fset.PositionFor(u.Decl.Pos(), false)
 }
 
-func (g *generator) dir(u *unit) string { return filepath.Dir(g.position(u).Filename) }
-
 // scope is every name that files of a package declare, under whatever constraint: an import of a generated file may not
 // have one of them.
-func (g *generator) scope(dir, pkg string) names {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+func (g *generator) scope(f *folder, pkg string) names {
 	scope := names{}
-	for _, file := range g.files.parseAll(paths) {
+	for _, file := range g.files.parseAll(f.paths()) {
 		if file.Name == nil || strings.TrimSuffix(file.Name.Name, "_test") != strings.TrimSuffix(pkg, "_test") {
 			continue
 		}

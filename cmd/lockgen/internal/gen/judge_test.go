@@ -106,8 +106,8 @@ func judged(t *testing.T, dir string, bind func(*generator, platform) bool) *Res
 	}
 	cfg := Config{Dir: dir, Logf: func(string, ...any) {}}
 	cfg.home = homePlatform(cfg)
-	g := &generator{cfg: cfg, files: &sources{fset: token.NewFileSet(), ast: map[string]*ast.File{}, broken: map[string]bool{}}, folders: []*folder{f}}
-	g.find(f)
+	g := &generator{cfg: cfg, files: newSources(), folders: []*folder{f}}
+	g.find()
 	if len(g.found) == 0 {
 		return nil
 	}

@@ -11,10 +11,11 @@ import (
 // A unit is one function with a directive, bound.
 type unit struct {
 	*directive.Func
-	file *ast.File
-	pkg  *types.Package
-	info *types.Info
-	set  set
+	folder *folder
+	file   *ast.File
+	pkg    *types.Package
+	info   *types.Info
+	set    set
 }
 
 // An output is the plan of one generated file.

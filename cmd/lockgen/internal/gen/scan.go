@@ -21,6 +21,15 @@ type folder struct {
 	outputs    map[string][]byte // by name
 }
 
+// paths are those of all Go files, lockgen's own included.
+func (f *folder) paths() []string {
+	all := make([]string, len(f.goFiles))
+	for i, name := range f.goFiles {
+		all[i] = filepath.Join(f.dir, name)
+	}
+	return all
+}
+
 // scan reads the folders that patterns name and returns those with candidates or outputs, sorted by path.
 func scan(ctx context.Context, cfg Config) ([]*folder, []Problem, error) {
 	dirs, problems, err := expand(ctx, cfg)
