@@ -100,7 +100,7 @@ func (f *follower) handled(call ssa.CallInstruction, v verb, s *pathState) {
 	case verbRelease:
 		f.release(call, s)
 	case verbUse, verbExtend:
-		if s.lease == unchecked && !s.consulted && !s.only {
+		if s.verdict == unasked && (s.lease == unchecked || s.lease == released && !s.over) && !s.consulted && !s.only {
 			f.flow.hasty[call] = true
 		}
 	default:

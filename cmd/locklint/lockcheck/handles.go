@@ -15,10 +15,10 @@ import (
 type verb uint8
 
 const (
-	verbOther   verb = iota // it is not called on the handle, or does something that cannot be followed
-	verbUse                 // asks the lock something
-	verbLock                // redsync: locks it
-	verbExtend              // makes it last longer
+	verbOther  verb = iota // it is not called on the handle, or does something that cannot be followed
+	verbUse                // asks the lock something
+	verbLock               // redsync: locks it
+	verbExtend             // makes it last longer
 	verbRelease
 )
 

@@ -2,6 +2,7 @@ package lockcheck
 
 import (
 	"go/types"
+	"sync"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -32,6 +33,9 @@ type leaseInfo struct {
 	facts map[*ssa.Function]*leaseFact
 	busy  map[*ssa.Function]bool // being computed: recursion is not followed
 	flows []*siteFlow            // of every site in the package
+
+	criticalOnce sync.Once // the checks run in parallel
+	allCriticals []*critical
 }
 
 func newLeaseInfo(ix *index) *leaseInfo {

@@ -58,10 +58,11 @@ func librarySite(call *ssa.Call, m method) *leaseSite {
 			return nil
 		}
 		site.lease, site.err = 1, 2
+		site.closed = endsContext(call)
 	default:
 		return nil
 	}
-	site.closed = closesLocker(call.Parent())
+	site.closed = site.closed || closesLocker(call.Parent())
 	return site
 }
 
@@ -164,6 +165,21 @@ func soleValue(v ssa.Value) ssa.Value {
 		return stored
 	}
 	return v
+}
+
+// endsContext reports whether an acquire is given a context that was made for this piece of work: rueidislock's locks end
+// with it.
+func endsContext(call *ssa.Call) bool {
+	ex, ok := soleValue(contextOf(&call.Call)).(*ssa.Extract)
+	if !ok {
+		return false
+	}
+	maker, ok := ex.Tuple.(*ssa.Call)
+	if !ok {
+		return false
+	}
+	fn := maker.Call.StaticCallee()
+	return fn != nil && fn.Pkg != nil && (fn.Pkg.Pkg.Path() == "context" || fn.Pkg.Pkg.Path() == "os/signal")
 }
 
 // closesLocker reports whether a function, or the one around it, closes a locker: that releases what it holds.

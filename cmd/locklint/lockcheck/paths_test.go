@@ -1,0 +1,35 @@
+package lockcheck
+
+import (
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+)
+
+// TestPathChecks is TestChecks for the checks of paths.
+func TestPathChecks(t *testing.T) {
+	tests := []struct {
+		check    *Check
+		fixes    bool
+		packages []string
+	}{
+		{ll1002, false, []string{"ll1002", "ll1002/program"}},
+		{ll1012, true, []string{"ll1012"}},
+		{ll1013, false, []string{"ll1013"}},
+		{ll1014, false, []string{"ll1014"}},
+		{ll3001, false, []string{"ll3001"}},
+		{ll3002, false, []string{"ll3002"}},
+		{ll3003, false, []string{"ll3003"}},
+		{ll3005, true, []string{"ll3005"}},
+		{ll3008, true, []string{"ll3008"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.check.ID, func(t *testing.T) {
+			run := analysistest.Run
+			if tt.fixes {
+				run = analysistest.RunWithSuggestedFixes
+			}
+			run(t, analysistest.TestData(), tt.check.Analyzer, tt.packages...)
+		})
+	}
+}

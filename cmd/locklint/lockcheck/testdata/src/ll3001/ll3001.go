@@ -1,0 +1,60 @@
+package ll3001
+
+import (
+	"context"
+	"time"
+
+	"github.com/bsm/redislock"
+	redsync3 "github.com/go-redsync/redsync/v3"
+	"github.com/go-redsync/redsync/v4"
+)
+
+func work() error { return nil }
+
+func ignored(ctx context.Context, m *redsync.Mutex, old *redsync3.Mutex, lock *redislock.Lock) error {
+	m.Unlock()                          // want `LL3001: the result of m.Unlock is ignored: if the lock had expired, somebody else may have worked at the same time`
+	m.UnlockContext(ctx)                // want `LL3001`
+	m.Extend()                          // want `LL3001: the result of m.Extend is ignored: if the lock could not be extended, the work goes on without it`
+	m.ExtendContext(ctx)                // want `LL3001`
+	old.Unlock()                        // want `LL3001`
+	lock.Release(ctx)                   // want `LL3001: the result of lock.Release is ignored`
+	lock.Refresh(ctx, time.Minute, nil) // want `LL3001: the result of lock.Refresh is ignored`
+	return nil
+}
+
+func renews(m *redsync.Mutex, tick <-chan time.Time) {
+	for range tick {
+		m.Extend() // want `LL3001`
+	}
+}
+
+// Fine.
+
+func looked(ctx context.Context, m *redsync.Mutex, lock *redislock.Lock) error {
+	if ok, err := m.Extend(); !ok || err != nil {
+		return err
+	}
+	if _, err := m.Unlock(); err != nil {
+		return err
+	}
+	return lock.Release(ctx)
+}
+
+func unwanted(ctx context.Context, m *redsync.Mutex, lock *redislock.Lock) {
+	_, _ = m.Unlock()
+	_ = lock.Release(ctx)
+}
+
+func deferred(ctx context.Context, m *redsync.Mutex, lock *redislock.Lock) {
+	defer m.Unlock()
+	defer func() { lock.Release(ctx) }()
+}
+
+func onError(ctx context.Context, m *redsync.Mutex, lock *redislock.Lock) error {
+	if err := work(); err != nil {
+		m.Unlock()
+		lock.Release(ctx)
+		return err
+	}
+	return nil
+}

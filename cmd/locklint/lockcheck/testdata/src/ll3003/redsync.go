@@ -1,0 +1,243 @@
+package ll3003
+
+import (
+	"context"
+	"errors"
+	"log"
+	"testing"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+)
+
+func work() error { return nil }
+
+var errPaid = errors.New("paid")
+
+func never(rs *redsync.Redsync) error {
+	mutex := rs.NewMutex("a")
+	if err := mutex.Lock(); err != nil { // want `LL3003: the lock from Mutex.Lock is never released: the return at line 22 leaves it held until its TTL`
+		return err
+	}
+	return work()
+}
+
+func early(ctx context.Context, rs *redsync.Redsync, paid bool) error {
+	mutex := rs.NewMutex("a", redsync.WithExpiry(time.Minute))
+	if err := mutex.LockContext(ctx); err != nil { // want `LL3003: the lock from Mutex.LockContext is not released on every path: the return at line 31 \(when paid\) leaves it held`
+		return err
+	}
+	if paid {
+		return errPaid
+	}
+	if err := work(); err != nil {
+		mutex.UnlockContext(ctx)
+		return err
+	}
+	_, err := mutex.UnlockContext(ctx)
+	return err
+}
+
+func captured(rs *redsync.Redsync, paid bool) (err error) {
+	mutex := rs.NewMutex("a")
+	if err = mutex.TryLock(); err != nil { // want `LL3003: .* the return at line 47 \(when paid\)`
+		return err
+	}
+	if paid {
+		return errPaid
+	}
+	defer func() { mutex.Unlock() }()
+	return work()
+}
+
+func made(rs *redsync.Redsync) *redsync.Mutex { return rs.NewMutex("b") }
+
+func fromMaker(rs *redsync.Redsync, paid bool) error {
+	mutex := made(rs)
+	if err := mutex.Lock(); err != nil { // want `LL3003: .* \(when paid\)`
+		return err
+	}
+	if paid {
+		return errPaid
+	}
+	mutex.Unlock()
+	return nil
+}
+
+func lock(rs *redsync.Redsync, name string) (*redsync.Mutex, error) {
+	mutex := rs.NewMutex(name)
+	if err := mutex.Lock(); err != nil {
+		return nil, err
+	}
+	return mutex, nil
+}
+
+func inherits(rs *redsync.Redsync, paid bool) error {
+	mutex, err := lock(rs, "a") // want `LL3003: the lock from lock is not released on every path`
+	if err != nil {
+		return err
+	}
+	if paid {
+		return errPaid
+	}
+	unlock(mutex)
+	return nil
+}
+
+func unlock(m *redsync.Mutex) {
+	if ok, err := m.Unlock(); !ok || err != nil {
+		log.Println("unlock", ok, err)
+	}
+}
+
+func loop(rs *redsync.Redsync, names []string) {
+	for _, name := range names {
+		mutex := rs.NewMutex(name)
+		if mutex.Lock() != nil { // want `LL3003: .* the next iteration, which acquires again \(when name == ""\)`
+			continue
+		}
+		if name == "" {
+			continue
+		}
+		mutex.Unlock()
+	}
+}
+
+// Fine.
+
+func deferred(rs *redsync.Redsync) error {
+	mutex := rs.NewMutex("a")
+	if err := mutex.Lock(); err != nil {
+		return err
+	}
+	defer mutex.Unlock()
+	return work()
+}
+
+func deferredFirst(rs *redsync.Redsync) error {
+	mutex := rs.NewMutex("a")
+	defer mutex.Unlock()
+	if err := mutex.Lock(); err != nil {
+		return err
+	}
+	return work()
+}
+
+func deferredHelper(rs *redsync.Redsync) error {
+	mutex, err := lock(rs, "a")
+	if err != nil {
+		return err
+	}
+	defer unlock(mutex)
+	return work()
+}
+
+func retries(rs *redsync.Redsync) error {
+	mutex := rs.NewMutex("a")
+	var err error
+	for range 3 {
+		if err = mutex.Lock(); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer mutex.Unlock()
+	return work()
+}
+
+type holder struct{ mutex *redsync.Mutex }
+
+// A mutex in a field: unlocked elsewhere.
+func (h *holder) Lock() error { return h.mutex.Lock() }
+
+func (h *holder) LockIf(paid bool) error {
+	if err := h.mutex.Lock(); err != nil {
+		return err
+	}
+	if paid {
+		h.mutex.Unlock()
+		return errPaid
+	}
+	return nil
+}
+
+func newHolder(rs *redsync.Redsync) (*holder, error) {
+	h := &holder{rs.NewMutex("a")}
+	return h, h.mutex.Lock()
+}
+
+func storedBefore(rs *redsync.Redsync, h *holder) error {
+	mutex := rs.NewMutex("a")
+	h.mutex = mutex
+	return mutex.Lock()
+}
+
+func unlocker(rs *redsync.Redsync) (func(), error) {
+	mutex := rs.NewMutex("a")
+	if err := mutex.Lock(); err != nil {
+		return nil, err
+	}
+	return func() { mutex.Unlock() }, nil
+}
+
+func cleanup(t *testing.T, rs *redsync.Redsync) {
+	mutex := rs.NewMutex("a")
+	if err := mutex.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { mutex.Unlock() })
+}
+
+func after(ctx context.Context, rs *redsync.Redsync) error {
+	mutex := rs.NewMutex("a")
+	if err := mutex.Lock(); err != nil {
+		return err
+	}
+	context.AfterFunc(ctx, func() { mutex.Unlock() })
+	return nil
+}
+
+func given(m *redsync.Mutex) error { return m.Lock() }
+
+func wasLocked(rs *redsync.Redsync, exclusive bool) error {
+	mutex := rs.NewMutex("a")
+	locked := false
+	if exclusive {
+		if err := mutex.Lock(); err != nil {
+			return err
+		}
+		locked = true
+	}
+	err := work()
+	if locked {
+		mutex.Unlock()
+	}
+	return err
+}
+
+func dies(rs *redsync.Redsync) {
+	mutex := rs.NewMutex("a")
+	if err := mutex.Lock(); err != nil {
+		log.Fatal(err)
+	}
+	if work() != nil {
+		panic("work")
+	}
+	mutex.Unlock()
+}
+
+func extends(rs *redsync.Redsync, done chan struct{}) error {
+	mutex := rs.NewMutex("a")
+	if err := mutex.Lock(); err != nil {
+		return err
+	}
+	go func() {
+		for range done {
+			mutex.Extend()
+		}
+	}()
+	defer mutex.Unlock()
+	return work()
+}
