@@ -14,6 +14,7 @@ const (
 	notClient   client = iota
 	goRedis            // any version of go-redis
 	redigo             // redigo under any of its homes
+	rueidis            // rueidis and its command builder
 	lockRuntime        // the runtime of this project
 	redsync            // any version of redsync
 	redislock          // bsm/redislock
@@ -27,10 +28,14 @@ func clientOf(path string) client {
 	switch path {
 	case "github.com/go-redis/redis", "github.com/go-redis/redis/v7", "github.com/go-redis/redis/v8",
 		"github.com/go-redis/redis/v9", "github.com/redis/go-redis/v9",
-		"gopkg.in/redis.v3", "gopkg.in/redis.v4", "gopkg.in/redis.v5":
+		"gopkg.in/redis.v3", "gopkg.in/redis.v4", "gopkg.in/redis.v5",
+		"github.com/redis/rueidis/rueidiscompat": // rueidis behind go-redis's methods
 		return goRedis
 	case "github.com/gomodule/redigo/redis", "github.com/garyburd/redigo/redis":
 		return redigo
+	case "github.com/redis/rueidis", "github.com/redis/rueidis/internal/cmds",
+		"github.com/rueian/rueidis", "github.com/rueian/rueidis/internal/cmds":
+		return rueidis
 	case directive.RuntimePath:
 		return lockRuntime
 	case "github.com/go-redsync/redsync", "github.com/go-redsync/redsync/v2", "github.com/go-redsync/redsync/v3",
@@ -85,4 +90,10 @@ func isError(t types.Type) bool { return types.Identical(t, types.Universe.Looku
 func isBool(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsBoolean != 0
+}
+
+// isString reports whether t's underlying type is string.
+func isString(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
 }

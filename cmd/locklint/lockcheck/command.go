@@ -3,6 +3,7 @@ package lockcheck
 import (
 	"go/token"
 	"strings"
+	"time"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -11,12 +12,17 @@ import (
 type op uint8
 
 const (
-	opNone       op = iota
-	opAcquire       // SETNX, SET … NX
-	opDelete        // DEL, UNLINK, or a script that deletes without comparing
-	opCompareDel    // deletes only what the caller owns, or a script nobody can read
-	opExpire        // EXPIRE and its relatives
-	opRead          // GET: where it precedes a DEL somebody compares the owner
+	opNone          op = iota
+	opAcquire          // SETNX, SET … NX
+	opDelete           // DEL, UNLINK, or a script that deletes without comparing
+	opCompareDel       // deletes only what the caller owns, or a script nobody can read
+	opExpire           // EXPIRE and its relatives
+	opCompareExpire    // a script that prolongs only what the caller owns
+	opRead             // GET: where it precedes a DEL somebody compares the owner
+	opSwap             // GETSET
+	opCount            // INCR
+	opUncount          // DECR
+	opWatch            // WATCH
 )
 
 // A pipe says how a command reaches the server.
@@ -34,9 +40,16 @@ type command struct {
 	op    op
 	name  string // as written: SetNX, SET NX, DEL …
 	key   keyExpr
-	ttl   keyExpr // of an acquire: a literal "0" means none
+	value keyExpr // of an acquire or a swap: what the key is set to
+	ttl   keyExpr // of an acquire or an expiry, in units of unit: a literal "0" means none
+	unit  time.Duration
 	pipe  pipe
 	reply reply
+
+	ttlValue ssa.Value // what ttl was read from, nil if another function issues the command
+	compares bool      // opCompareDel: a script that certainly compares, not one that nobody can read
+	wrong    string    // what the server will reject it for
+	waits    bool      // the function that issues the command also waits, so that a loop around it does not spin
 
 	result int // for replyResult: which one
 
@@ -72,6 +85,7 @@ const (
 	replyBoolCmd       // go-redis: in the *BoolCmd; its error says nothing about it
 	replyCmd           // go-redis: redis.Nil, an error, when the key exists
 	replyValue         // redigo: nil or 0 as the first result, no error
+	replyMessage       // rueidis: in the RedisResult; its error says nothing about it
 	replyResult        // a bool among the results of the function that issues the command
 )
 
@@ -86,8 +100,11 @@ func (c *command) what() string {
 	return c.name
 }
 
-// noTTL reports whether an acquire certainly sets no expiry.
-func (c *command) noTTL() bool { return c.ttl.Op == keyLit && c.ttl.Text == "0" }
+// noTTL reports whether an acquire certainly sets no expiry. A negative one is go-redis's KeepTTL, which keeps the
+// expiry of a key that is not there.
+func (c *command) noTTL() bool {
+	return c.ttl.Op == keyLit && (c.ttl.Text == "0" || strings.HasPrefix(c.ttl.Text, "-"))
+}
 
 // outermost returns the declared function around a function literal.
 func outermost(fn *ssa.Function) *ssa.Function {
@@ -107,75 +124,11 @@ func commandsOf(call ssa.CallInstruction) []*command {
 	if cmds == nil {
 		cmds = redigoCommands(m)
 	}
+	if cmds == nil {
+		cmds = rueidisCommands(m)
+	}
 	for _, c := range cmds {
 		c.call, c.fn = call, outermost(call.Parent())
-	}
-	return cmds
-}
-
-// commandByName builds commands from the text form that Do takes: a command's name and its arguments.
-func commandByName(name string, args []ssa.Value) []*command {
-	name = strings.ToUpper(name)
-	if len(args) == 0 {
-		return nil
-	}
-	one := func(o op, name string) []*command {
-		return []*command{{op: o, name: name, key: keyOf(args[0])}}
-	}
-	switch name {
-	case "SETNX":
-		cmds := one(opAcquire, name)
-		cmds[0].ttl = noExpiry
-		return cmds
-	case "SET":
-		return setCommand(args)
-	case "DEL", "UNLINK":
-		return deletes(name, args)
-	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
-		return one(opExpire, name)
-	case "GET":
-		return one(opRead, name)
-	case "EVAL":
-		return evalCommand(args)
-	}
-	return nil
-}
-
-// noExpiry is the time to live of a lock that stays for ever.
-var noExpiry = keyExpr{Op: keyLit, Text: "0"}
-
-// setCommand recognises SET key value … NX. Options that are not constants leave the command unrecognised.
-func setCommand(args []ssa.Value) []*command {
-	c := &command{op: opAcquire, name: "SET NX", key: keyOf(args[0]), ttl: noExpiry}
-	nx := false
-	for i, a := range args {
-		if i < 2 {
-			continue
-		}
-		text, ok := constString(a)
-		if !ok {
-			continue
-		}
-		switch strings.ToUpper(text) {
-		case "NX":
-			nx = true
-		case "EX", "PX", "EXAT", "PXAT":
-			if i+1 < len(args) {
-				c.ttl = keyOf(args[i+1])
-			}
-		}
-	}
-	if !nx {
-		return nil
-	}
-	return []*command{c}
-}
-
-// deletes is one command for each key of a DEL.
-func deletes(name string, keys []ssa.Value) []*command {
-	var cmds []*command
-	for _, k := range keys {
-		cmds = append(cmds, &command{op: opDelete, name: name, key: keyOf(k)})
 	}
 	return cmds
 }

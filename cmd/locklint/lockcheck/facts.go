@@ -3,6 +3,7 @@ package lockcheck
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -18,13 +19,17 @@ type summaryFact struct{ Commands []summaryCommand }
 // A summaryCommand is one command of a function's summary. Its key and time to live speak of the function's
 // parameters.
 type summaryCommand struct {
-	Op      op
-	Name    string
-	Key     keyExpr
-	TTL     keyExpr
-	Pipe    pipe
-	Judged  bool // part of a lock that its own package has reported
-	Outcome int  // for an acquire: which result says whether it succeeded, -1 unknown
+	Op       op
+	Name     string
+	Key      keyExpr
+	Value    keyExpr
+	TTL      keyExpr
+	Unit     time.Duration
+	Pipe     pipe
+	Compares bool
+	Waits    bool // the function may wait, for whatever reason
+	Judged   bool // part of a lock that its own package has reported
+	Outcome  int  // for an acquire: which result says whether it succeeded, -1 unknown
 
 	origin *command // within the package; does not travel
 }

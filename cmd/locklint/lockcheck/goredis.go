@@ -3,6 +3,7 @@ package lockcheck
 import (
 	"go/types"
 	"strings"
+	"time"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -37,36 +38,68 @@ func goRedisMethod(m method) []*command {
 	if key == nil {
 		return nil
 	}
-	one := func(o op) []*command { return []*command{{op: o, name: m.obj.Name(), key: keyOf(key)}} }
-	switch m.obj.Name() {
+	name := m.obj.Name()
+	one := func(o op) []*command { return []*command{{op: o, name: name, key: keyOf(key)}} }
+	switch name {
 	case "SetNX":
-		c := &command{op: opAcquire, name: "SetNX", key: keyOf(key)}
-		if ttl := m.arg(2); ttl != nil {
-			c.ttl = keyOf(ttl)
-		}
-		if res := m.result(); res != nil && namedIn(res, goRedis) == "BoolCmd" {
-			c.reply = replyBoolCmd
-		}
-		return []*command{c}
+		return goRedisSetNX(m)
 	case "SetArgs":
 		return setArgs(m)
 	case "Del", "Unlink", "Delete":
 		if m.obj.Signature().Variadic() {
-			return deletes("DEL", m.rest(0))
+			return eachKey(opDelete, "DEL", m.rest(0))
 		}
 		return one(opDelete)
-	case "Expire", "PExpire", "ExpireAt", "PExpireAt":
-		return one(opExpire)
+	case "GetDel":
+		return one(opDelete)
+	case "Expire", "PExpire", "ExpireAt", "PExpireAt", "ExpireNX", "ExpireXX", "ExpireGT", "ExpireLT":
+		cmds := one(opExpire)
+		if ttl := m.arg(1); ttl != nil && isDuration(ttl.Type()) {
+			cmds[0].setTTL(ttl, 1)
+		}
+		return cmds
 	case "Get":
 		return one(opRead)
+	case "GetSet":
+		cmds := one(opSwap)
+		if v := m.arg(1); v != nil {
+			cmds[0].value = keyOf(v)
+		}
+		return cmds
+	case "Incr":
+		return one(opCount)
+	case "Decr":
+		return one(opUncount)
+	case "Watch":
+		return eachKey(opWatch, "WATCH", m.rest(1))
 	case "DelExArgs":
-		return one(opCompareDel)
+		cmds := one(opCompareDel)
+		cmds[0].compares = true
+		return cmds
 	case "Eval", "EvalSha", "EvalRO", "EvalShaRO", "Run", "RunRO":
 		return goRedisScript(m)
 	case "Do":
 		return goRedisDo(m)
 	}
 	return nil
+}
+
+func goRedisSetNX(m method) []*command {
+	c := &command{op: opAcquire, name: "SetNX", key: keyOf(m.arg(0))}
+	if v := m.arg(1); v != nil {
+		c.value = keyOf(v)
+	}
+	if ttl := m.arg(2); ttl != nil {
+		unit := time.Duration(1)
+		if !isDuration(ttl.Type()) {
+			unit = 0 // an interface of the program's own, with a unit of its own
+		}
+		c.setTTL(ttl, unit)
+	}
+	if res := m.result(); res != nil && namedIn(res, goRedis) == "BoolCmd" {
+		c.reply = replyBoolCmd
+	}
+	return []*command{c}
 }
 
 // setArgs recognises SetArgs(ctx, key, value, SetArgs{Mode: "NX"}).
@@ -80,13 +113,34 @@ func setArgs(m method) []*command {
 	if !known || !isConst || !strings.EqualFold(text, "NX") {
 		return nil
 	}
-	c := &command{op: opAcquire, name: "SET NX", key: keyOf(m.arg(0)), ttl: noExpiry, reply: replyCmd}
+	c := &command{op: opAcquire, name: "SET NX", key: keyOf(m.arg(0)), value: keyOf(m.arg(1)), ttl: noExpiry, reply: replyCmd}
 	for _, field := range []string{"TTL", "ExpireAt"} {
 		if ttl, _ := literalField(args, field); ttl != nil {
-			c.ttl = keyOf(ttl)
+			c.setTTL(ttl, 0)
+			if isDuration(ttl.Type()) {
+				c.unit = 1
+			}
 		}
 	}
 	return []*command{c}
+}
+
+// goRedisScript recognises Eval(ctx, script, keys, args…) and script.Run(ctx, client, keys, args…).
+func goRedisScript(m method) []*command {
+	var s scriptText
+	switch name := m.obj.Name(); {
+	case namedIn(m.recv.Type(), goRedis) == "Script":
+		s = sourceOf(m.recv)
+	case name == "Eval" || name == "EvalRO":
+		s = textOf(m.arg(0))
+	case m.arg(1) == nil:
+		return nil // a Run of something else
+	}
+	keys, ok := variadic(m.arg(1))
+	if !ok || len(keys) == 0 && !s.known {
+		return nil
+	}
+	return s.commands(keys, m.rest(2))
 }
 
 // goRedisDo recognises Do(ctx, "SET", key, value, "NX").

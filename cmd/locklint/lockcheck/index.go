@@ -34,6 +34,9 @@ type index struct {
 	summaries map[*ssa.Function][]summaryCommand
 	own       map[*ssa.Function][]*command // cache while commands are collected
 	locks     []*lock
+	counters  []*lock // made of INCR and DEL or DECR
+	impls     map[*types.Func]*types.Func
+	waiting   map[*ssa.Function]bool
 
 	leases  *leaseInfo
 	guarded map[*types.Func]*guarded
@@ -50,6 +53,8 @@ func runIndex(pass *analysis.Pass) (any, error) {
 		commands:  map[*ssa.Function][]*command{},
 		summaries: map[*ssa.Function][]summaryCommand{},
 		own:       map[*ssa.Function][]*command{},
+		impls:     map[*types.Func]*types.Func{},
+		waiting:   map[*ssa.Function]bool{},
 	}
 	if clientOf(pass.Pkg.Path()) != notClient {
 		return ix, nil // a client's own code is not for us to judge, and its methods are known by name
@@ -81,6 +86,7 @@ func (ix *index) analyze() (ok bool) {
 	ix.buildSSA()
 	ix.collectCommands()
 	ix.findLocks()
+	ix.findCounters()
 	ix.exportSummaries()
 	ix.leases = newLeaseInfo(ix)
 	ix.leases.export()

@@ -121,6 +121,9 @@ func (k keyExpr) bind(args []keyExpr) keyExpr {
 	for i, a := range k.Args {
 		bound[i] = a.bind(args)
 	}
+	if k.Op == keyConcat {
+		return concatOf(bound)
+	}
 	return keyExpr{k.Op, k.Text, bound}
 }
 

@@ -28,7 +28,7 @@ func TestKeyExpr_shape(t *testing.T) {
 
 func TestKeyExpr_bind(t *testing.T) {
 	k := concat(lit("order:"), param("1"))
-	if got, want := k.bind([]keyExpr{lit("x"), lit("7")}).String(), concat(lit("order:"), lit("7")).String(); got != want {
+	if got, want := k.bind([]keyExpr{lit("x"), lit("7")}).String(), lit("order:7").String(); got != want {
 		t.Errorf("bound to %s, want %s", got, want)
 	}
 	if got := k.bind([]keyExpr{lit("x")}); got.known() {

@@ -24,6 +24,9 @@ func keyAt(v ssa.Value, depth int) keyExpr {
 	case *ssa.Parameter:
 		return paramKey(v)
 	case *ssa.Convert:
+		if isDuration(v.X.Type()) && !isDuration(v.Type()) {
+			return keyExpr{Op: keyCall, Text: opRaw, Args: []keyExpr{at(v.X)}}
+		}
 		return keyAt(v.X, depth)
 	case *ssa.ChangeType:
 		return keyAt(v.X, depth)
@@ -32,8 +35,14 @@ func keyAt(v ssa.Value, depth int) keyExpr {
 	case *ssa.ChangeInterface:
 		return keyAt(v.X, depth)
 	case *ssa.BinOp:
-		if v.Op == token.ADD {
-			return keyExpr{Op: keyConcat, Args: []keyExpr{at(v.X), at(v.Y)}}
+		switch v.Op {
+		case token.ADD:
+			if isString(v.Type()) {
+				return concatOf(joined(v, depth))
+			}
+			fallthrough
+		case token.SUB, token.MUL, token.QUO:
+			return keyExpr{Op: keyCall, Text: v.Op.String(), Args: []keyExpr{at(v.X), at(v.Y)}}
 		}
 	case *ssa.Field:
 		return keyExpr{Op: keyField, Text: fieldName(v.X.Type(), v.Field), Args: []keyExpr{at(v.X)}}
@@ -88,6 +97,11 @@ func callKey(call *ssa.Call, depth int) keyExpr {
 		elems, ok := variadic(args[len(args)-1])
 		if !ok {
 			return localKey(call)
+		}
+		if name == "fmt.Sprintf" {
+			if k, ok := formatted(args[0], elems, depth); ok {
+				return k
+			}
 		}
 		args = append(append([]ssa.Value{}, args[:len(args)-1]...), elems...)
 	}

@@ -71,7 +71,7 @@ func (l *lock) depth() int { return l.acquire.depth() + l.release.depth() }
 //     only "the argument";
 //   - in a method such as Release of a type that the acquiring function fills with the key: a lock handle;
 //   - in two other functions of the package: the keys have the same, distinctive shape, and the key says that it is
-//     a lock. Without that word it might as well be a cache entry and its invalidation.
+//     a lock, or the release compares the owner. Otherwise it might as well be a cache entry and its invalidation.
 func (ix *index) isLock(a, r *command) bool {
 	if a.call == r.call {
 		return false
@@ -80,7 +80,8 @@ func (ix *index) isLock(a, r *command) bool {
 		return false
 	}
 	if a.fn == r.fn {
-		return a.key.String() == r.key.String() && comesAfter(a.call, r.call) && !undoesFailure(r.call) && !skippable(a, r.call)
+		return a.key.String() == r.key.String() && comesAfter(a.call, r.call) && !undoesFailure(r.call) &&
+			!skippable(a, r.call) && whenHeld(a, r.call) != onlyLost
 	}
 	if ix.inTest(r.pos()) || isForced(r.fn) {
 		return false
@@ -94,7 +95,10 @@ func (ix *index) isLock(a, r *command) bool {
 	if namesPair(a.fn, r.fn) {
 		return true
 	}
-	return a.key.distinctive() && speaksOfLock(a.key) && !undoesFailure(r.call)
+	if !a.key.distinctive() || undoesFailure(r.call) {
+		return false
+	}
+	return speaksOfLock(a.key) || r.compares || ix.ownerCompared(r) != nil
 }
 
 // handsOn reports whether the function of an acquire stores the key in the field that a release reads it from.

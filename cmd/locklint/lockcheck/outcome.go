@@ -30,8 +30,12 @@ func attentionTo(c *command) attention {
 		return inattentive // go and defer drop every result
 	}
 	switch c.reply {
-	case replyBoolCmd:
+	case replyBoolCmd, replyMessage:
 		return attentionToBoolCmd(call)
+	case replyCmd:
+		if unused(call) {
+			return inattentive
+		}
 	case replyValue:
 		return attentionToResult(call, 0)
 	case replyResult:
@@ -67,7 +71,7 @@ func attentionToResult(call *ssa.Call, index int) attention {
 	return seen
 }
 
-// attentionToBoolCmd looks at what is asked of go-redis's BoolCmd. Err is nil when the key exists, so asking for it
+// attentionToBoolCmd looks at what is asked of go-redis's BoolCmd or of rueidis's RedisResult. Err is nil when the key exists, so asking for it
 // alone is asking nothing. Err is a method of an embedded field, hence the second look at what takes a field's address.
 func attentionToBoolCmd(cmd ssa.Value) attention {
 	seen := inattentive
@@ -97,9 +101,9 @@ func attentionOfMethod(call ssa.CallInstruction, cmd ssa.Value) attention {
 	}
 	result := call.Value() // nil for go and defer
 	switch m.obj.Name() {
-	case "Err":
+	case "Err", "Error", "NonRedisError":
 		return onlyError
-	case "Result":
+	case "Result", "AsBool", "AsInt64", "ToBool", "ToInt64":
 		if result == nil {
 			return inattentive
 		}

@@ -1,6 +1,7 @@
 package lockcheck
 
 import (
+	"go/constant"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -12,14 +13,15 @@ func redigoCommands(m method) []*command {
 	if clientOfPackage(m.obj.Pkg()) != redigo {
 		return nil
 	}
+	if m.recv != nil && namedIn(m.recv.Type(), redigo) == "Script" {
+		return redigoScript(m)
+	}
 	how := direct
 	at := 0
 	switch m.obj.Name() {
 	case "Do", "DoContext":
 		if m.recv == nil {
 			at = 2 // func DoContext(conn, ctx, cmd, args...)
-		} else if namedIn(m.recv.Type(), redigo) == "Script" {
-			return redigoScript(m)
 		}
 	case "DoWithTimeout":
 		at = 1
@@ -27,7 +29,7 @@ func redigoCommands(m method) []*command {
 			at = 2
 		}
 	case "Send":
-		if m.recv == nil || namedIn(m.recv.Type(), redigo) == "Script" {
+		if m.recv == nil {
 			return nil
 		}
 		how = pipelined
@@ -51,14 +53,44 @@ func redigoCommands(m method) []*command {
 	return cmds
 }
 
-// redigoScript recognises script.Do(conn, key, arguments…).
+// redigoScript recognises script.Do(conn, key, arguments…) and its relatives.
 func redigoScript(m method) []*command {
-	text, ok := scriptText(m.recv)
-	args := m.rest(1)
-	if len(args) == 0 {
+	switch m.obj.Name() {
+	case "Do", "DoContext", "Send", "SendHash":
+	default:
 		return nil
 	}
-	return []*command{{op: scriptOp(text, ok), name: "EVAL", key: keyOf(args[0])}}
+	args := m.rest(len(m.args) - 1)
+	keys := redigoKeyCount(m.recv)
+	if keys < 0 && len(args) > 0 { // the caller says how many
+		if keys, args = intOf(args[0]), args[1:]; keys < 0 {
+			keys = min(1, len(args))
+		}
+	}
+	if keys <= 0 || keys > len(args) {
+		return nil
+	}
+	return sourceOf(m.recv).commands(args[:keys], args[keys:])
+}
+
+// redigoKeyCount is the number of keys that a script was made with: without a constant in sight the one that a lock
+// has.
+func redigoKeyCount(script ssa.Value) int {
+	call := scriptMaker(script)
+	if call == nil || len(call.Call.Args) != 2 {
+		return 1
+	}
+	return intOf(call.Call.Args[0])
+}
+
+// intOf is the value of a constant, -1 if it is none.
+func intOf(v ssa.Value) int {
+	c, ok := constOf(v)
+	if !ok || c.Kind() != constant.Int {
+		return -1
+	}
+	n, _ := constant.Int64Val(c)
+	return int(n)
 }
 
 // sendsMulti reports whether the function that issues a command also opens a transaction.
@@ -74,7 +106,7 @@ func sendsMulti(c *ssa.CallCommon) bool {
 				continue
 			}
 			m, ok := methodOf(call.Common())
-			if !ok || clientOfPackage(m.obj.Pkg()) != redigo || m.obj.Name() != "Send" || m.arg(0) == nil {
+			if !ok || clientOfPackage(m.obj.Pkg()) != redigo || m.obj.Name() != "Send" && m.obj.Name() != "Do" || m.arg(0) == nil {
 				continue
 			}
 			if name, ok := constString(m.arg(0)); ok && strings.EqualFold(name, "MULTI") {

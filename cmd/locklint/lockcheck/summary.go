@@ -19,7 +19,7 @@ func (ix *index) collectCommands() {
 	for _, fn := range ix.funcs {
 		if fn.Parent() == nil {
 			ix.commands[fn] = ix.ownCommands(fn)
-			ix.summaries[fn] = summarise(fn, ix.commands[fn])
+			ix.summaries[fn] = ix.summarise(fn, ix.commands[fn])
 		}
 	}
 	for range maxRounds {
@@ -31,7 +31,7 @@ func (ix *index) collectCommands() {
 			cmds := append(ix.ownCommands(fn), ix.calledCommands(fn)...)
 			changed = changed || len(cmds) != len(ix.commands[fn])
 			ix.commands[fn] = cmds
-			ix.summaries[fn] = summarise(fn, cmds)
+			ix.summaries[fn] = ix.summarise(fn, cmds)
 		}
 		if !changed {
 			break
@@ -55,20 +55,17 @@ func (ix *index) ownCommands(fn *ssa.Function) []*command {
 func (ix *index) calledCommands(fn *ssa.Function) []*command {
 	var cmds []*command
 	eachCall(fn, func(call ssa.CallInstruction) {
-		callee := call.Common().StaticCallee()
-		if callee == nil || callee.Parent() != nil || callee == fn {
+		callee, values := ix.calleeOf(call.Common())
+		if callee == nil || callee == fn.Object() {
 			return
-		}
-		if o := callee.Origin(); o != nil {
-			callee = o
 		}
 		summary := ix.summaryOf(callee)
 		if len(summary) == 0 {
 			return
 		}
 		var args []keyExpr
-		for _, a := range call.Common().Args {
-			args = append(args, keyOf(a))
+		for _, v := range values {
+			args = append(args, keyOf(v))
 		}
 		for _, s := range summary {
 			key := s.Key.bind(args)
@@ -76,43 +73,70 @@ func (ix *index) calledCommands(fn *ssa.Function) []*command {
 				continue
 			}
 			cmds = append(cmds, &command{
-				op: s.Op, name: s.Name, key: key, ttl: s.TTL.bind(args), pipe: s.Pipe, judged: s.Judged,
-				reply: replyOf(s), result: s.Outcome, call: call, fn: fn, via: calleeShort(callee), origin: s.origin,
+				op: s.Op, name: s.Name, key: key, value: s.Value.bind(args), ttl: s.TTL.bind(args), unit: s.Unit,
+				pipe: s.Pipe, compares: s.Compares, waits: s.Waits, judged: s.Judged, reply: replyOf(s), result: s.Outcome,
+				call: call, fn: fn, via: shortName(callee), origin: s.origin,
 			})
 		}
 	})
 	return cmds
 }
 
-// summaryOf returns what is known of a function of this package or, from its fact, of another.
-func (ix *index) summaryOf(fn *ssa.Function) []summaryCommand {
-	if fn.Pkg == ix.pkg {
-		return ix.summaries[fn]
+// calleeOf returns the function or method that a call runs and what it is given, the receiver first. Nil if nobody
+// knows.
+func (ix *index) calleeOf(call *ssa.CallCommon) (callee *types.Func, args []ssa.Value) {
+	if call.IsInvoke() {
+		callee, args = call.Method, append([]ssa.Value{call.Value}, call.Args...)
+		if impl := ix.implementation(callee); impl != nil {
+			callee = impl
+		}
+		return callee, args
 	}
-	obj, ok := fn.Object().(*types.Func)
-	if !ok || obj.Pkg() == nil || clientOfPackage(obj.Pkg()) != notClient {
+	fn := call.StaticCallee()
+	if fn == nil {
+		return nil, nil
+	}
+	if o := fn.Origin(); o != nil {
+		fn = o
+	}
+	callee, _ = fn.Object().(*types.Func)
+	return callee, call.Args
+}
+
+// summaryOf returns what is known of a function of this package or, from its fact, of another.
+func (ix *index) summaryOf(fn *types.Func) []summaryCommand {
+	if fn.Pkg() == ix.pass.Pkg {
+		return ix.summaries[ix.pkg.Prog.FuncValue(fn)]
+	}
+	if fn.Pkg() == nil || clientOfPackage(fn.Pkg()) != notClient {
 		return nil
 	}
 	var f summaryFact
-	if !ix.pass.ImportObjectFact(obj, &f) {
+	if !ix.pass.ImportObjectFact(fn, &f) {
 		return nil
 	}
 	return f.Commands
 }
 
 // summarise keeps what a caller can use: commands on keys made of parameters, constants and package variables.
-func summarise(fn *ssa.Function, cmds []*command) []summaryCommand {
+func (ix *index) summarise(fn *ssa.Function, cmds []*command) []summaryCommand {
 	var out []summaryCommand
 	for _, c := range cmds {
 		if !c.key.portable() {
 			continue
 		}
-		s := summaryCommand{Op: c.op, Name: c.name, Key: c.key, TTL: c.ttl, Pipe: c.pipe, Judged: c.judged, Outcome: -1, origin: c}
+		s := summaryCommand{
+			Op: c.op, Name: c.name, Key: c.key, Value: c.value, TTL: c.ttl, Unit: c.unit, Pipe: c.pipe,
+			Compares: c.compares, Waits: ix.mayWait(fn), Judged: c.judged, Outcome: -1, origin: c,
+		}
 		if c.op == opAcquire {
 			s.Outcome = outcomeResult(fn, c)
 		}
 		if !s.TTL.portable() {
 			s.TTL = keyExpr{}
+		}
+		if !s.Value.portable() {
+			s.Value = keyExpr{}
 		}
 		if !containsCommand(out, s) {
 			out = append(out, s)
@@ -144,11 +168,13 @@ func (ix *index) exportSummaries() {
 		for _, c := range cmds {
 			c.judged = c.root().judged
 		}
-		if s := summarise(fn, cmds); len(s) > 0 {
+		if s := ix.summarise(fn, cmds); len(s) > 0 {
+			ix.summaries[fn] = s
 			ix.pass.ExportObjectFact(obj, &summaryFact{s})
 			ix.carrier = true
 		}
 	}
+	ix.exportInterfaces()
 }
 
 // eachCall visits the calls of a function and of its literals.
@@ -167,7 +193,15 @@ func eachCall(fn *ssa.Function, visit func(ssa.CallInstruction)) {
 
 // calleeShort names a function the way people do: Type.Method or Func.
 func calleeShort(fn *ssa.Function) string {
-	if recv := fn.Signature.Recv(); recv != nil {
+	if obj, ok := fn.Object().(*types.Func); ok {
+		return shortName(obj)
+	}
+	return fn.Name()
+}
+
+// shortName is calleeShort for a function that has no SSA form here.
+func shortName(fn *types.Func) string {
+	if recv := fn.Signature().Recv(); recv != nil {
 		t := recv.Type()
 		if p, ok := types.Unalias(t).(*types.Pointer); ok {
 			t = p.Elem()
