@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"go/types"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -62,11 +61,6 @@ func (u *unit) limits(fset *token.FileSet, others bool) []Problem {
 	if !others && u.unresolved() {
 		problems = append(problems, u.at(fset, "types",
 			"the directive of %s depends on a type that could not be resolved: make the package's declarations compile (go build shows what is missing), then run lockgen again", u.Decl.Name.Name))
-	}
-	for _, name := range typeParamNames(u.Decl) {
-		if slices.Contains(predeclared, name) {
-			problems = append(problems, u.at(fset, "scope", "%s has a type parameter %s, and generated code needs the %s of the language: rename it", u.Decl.Name.Name, name, name))
-		}
 	}
 	for _, name := range predeclared {
 		if u.pkg.Scope().Lookup(name) != nil {

@@ -65,7 +65,7 @@ func lowerFirst(s string) string {
 
 // predeclared are the names of the universe that generated code uses. A package that declares one of them itself would
 // change its meaning.
-var predeclared = []string{"error", "nil", "string", "true", "len"}
+var predeclared = []string{"error", "nil", "string", "true", "false", "len"}
 
 // isPredeclared tells whether a name has a meaning everywhere. Imports stay away from all of those.
 func isPredeclared(name string) bool { return types.Universe.Lookup(name) != nil }

@@ -15,6 +15,7 @@ const registerName = "RegisterJobs"
 // A registration is one RegisterJobs.
 type registration struct {
 	receiver  *wrapper // whose receiver is repeated; nil for the package's
+	recvType  ast.Expr // with the type parameters as they are named here
 	scheduler string
 	jobs      []*wrapper
 	params    []*jobParam
@@ -114,40 +115,6 @@ func constNames(d *directive.Directive) []string {
 		}
 	}
 	return found
-}
-
-// nameReceiver chooses whose receiver RegisterJobs repeats: that of the first job, but a pointer if any job needs one. The
-// type parameters of the others are called as they are there.
-func (r *registration) nameReceiver(local names) {
-	for _, job := range r.jobs {
-		if job.Recv == nil {
-			return
-		}
-		if _, pointer := ast.Unparen(job.Recv.Expr).(*ast.StarExpr); pointer || r.receiver == nil {
-			if r.receiver == nil || !isPointer(r.receiver.Recv.Expr) {
-				r.receiver = job
-			}
-		}
-	}
-	recv := r.receiver.Recv.Name
-	if recv == "" {
-		recv = string([]rune(lowerFirst(r.receiver.RecvType))[:1])
-	}
-	recv = local.param(recv)
-	typeParams := receiverTypeParams(r.receiver.Recv.Expr)
-	for _, job := range r.jobs {
-		job.recv = recv
-		for i, name := range receiverTypeParams(job.Recv.Expr) {
-			if name != "_" && typeParams[i] != "_" {
-				job.renamed[name] = typeParams[i]
-			}
-		}
-	}
-}
-
-func isPointer(e ast.Expr) bool {
-	_, ok := ast.Unparen(e).(*ast.StarExpr)
-	return ok
 }
 
 // nameParams merges the jobs' parameters by name.

@@ -2,22 +2,38 @@ package gen
 
 import (
 	"go/ast"
+	"maps"
+	"slices"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// nameTypeParams names the type parameters of a function. A blank one needs a name: the call of the body mentions it.
+// nameTypeParams names the type parameters. A function's blank one needs a name: the call of the body mentions it. One that is
+// called like something of the language, which the wrapper's body needs, gets another name.
 func (w *wrapper) nameTypeParams(local names) {
-	if w.Decl.Type.TypeParams == nil {
-		return
+	taken := maps.Clone(local)
+	taken.reserve(plainNames(w.Decl.Type, w.unit.info)...)
+	rename := func(name string) string {
+		if name != "_" && !slices.Contains(predeclared, name) {
+			return name
+		}
+		fresh := taken.claim("T")
+		local.reserve(fresh)
+		if name != "_" {
+			w.renamed[name] = fresh
+		}
+		return fresh
 	}
-	for _, field := range w.Decl.Type.TypeParams.List {
-		for _, ident := range field.Names {
-			name := ident.Name
-			if name == "_" {
-				name = local.claim("T")
+	if w.Decl.Type.TypeParams != nil {
+		for _, name := range fieldNames(w.Decl.Type.TypeParams) {
+			w.typeParams = append(w.typeParams, rename(name))
+		}
+	}
+	if w.Recv != nil {
+		for _, name := range receiverTypeParams(w.Decl.Recv.List[0].Type) {
+			if name != "_" {
+				rename(name)
 			}
-			w.typeParams = append(w.typeParams, name)
 		}
 	}
 }

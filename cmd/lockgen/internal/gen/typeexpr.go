@@ -13,7 +13,7 @@ import (
 type copier struct {
 	info    *types.Info
 	local   *types.Package
-	renamed map[string]string // type parameters that had no name
+	renamed map[string]string // type parameters that could not keep their name
 }
 
 func (c *copier) expr(e ast.Expr) *jen.Statement {

@@ -14,6 +14,13 @@ type key struct{ err string }
 
 type locks int
 
+type T struct{ n int }
+
+type pair[A, B any] struct {
+	a A
+	b B
+}
+
 // Names of the package that generated code has for imports and locals.
 var errors, leases, ran, result = 1, 2, 3, 4
 
@@ -80,6 +87,20 @@ func Locked() { probe.Run() }
 //lock:key=names-11,ttl=30s,func=RunIt
 func aLockedB(byte int, rune string, any bool, append, make, new, panic, recover, false, iota int) {
 	probe.Run(byte, rune, any, append, make, new, panic, recover, false, iota)
+}
+
+//lock:key=names-12:{n},ttl=30s,busy=skip
+//torture:inst[int,[]int,bool,string]
+func typeParamsLocked[string any, nil ~[]string, _, error any](true T, n int, x string, xs nil, e error) (error, []string) {
+	probe.Run(true, n, x, xs, e)
+	return e, []string{x}
+}
+
+//lock:key=names-13,ttl=30s,busy=skip
+//torture:inst[int,string]
+func (p pair[string, error]) receiverTypesLocked(false int, t T) (string, error) {
+	probe.Run(p, false, t)
+	return p.a, p.b
 }
 
 func use() (int, func(), func(), func()) {
