@@ -148,7 +148,7 @@ func (g *generator) bindPackage(check *checker, p *packages.Package, mine []*ann
 // bindListed binds the directives of a package, and with them those that are built together with it under other constraints,
 // to find names that clash.
 func (g *generator) bindListed(check *checker, p *packages.Package, mine []*annotated) ([]*unit, []Problem) {
-	pkg, info := check.check(p)
+	pkg, info := g.cfg.check(check, p)
 	units, problems := bind(g.files.fset, mine, pkg, info)
 	together := slices.DeleteFunc(g.foundIn(p), func(a *annotated) bool { return slices.Contains(mine, a) })
 	others, _ := bind(g.files.fset, together, pkg, info)

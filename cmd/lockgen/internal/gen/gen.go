@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"go/build"
+	"go/types"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // Config says what to generate for.
@@ -22,8 +25,10 @@ type Config struct {
 	// Logf tells what is done, for -v.
 	Logf func(format string, args ...any)
 
-	home    platform
-	loadAll bool // always ask the go command, for tests
+	home platform
+	// For tests:
+	loadAll bool // always ask the go command
+	check   func(*checker, *packages.Package) (*types.Package, *types.Info)
 }
 
 // A Result is what the packages ask for. Where there are problems, Files is empty: nothing is to be written.
@@ -49,6 +54,9 @@ func (f File) Changed() bool {
 func Generate(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
+	}
+	if cfg.check == nil {
+		cfg.check = (*checker).check
 	}
 	cfg.home = homePlatform(cfg)
 	folders, problems, err := scan(ctx, cfg)

@@ -104,7 +104,7 @@ func judged(t *testing.T, dir string, bind func(*generator, platform) bool) *Res
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Dir: dir, Logf: func(string, ...any) {}}
+	cfg := Config{Dir: dir, Logf: func(string, ...any) {}, check: (*checker).check}
 	cfg.home = homePlatform(cfg)
 	g := &generator{cfg: cfg, files: newSources(), folders: []*folder{f}}
 	g.find()

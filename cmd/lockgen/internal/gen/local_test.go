@@ -51,10 +51,16 @@ func writeModule(t testing.TB, files map[string]string) string {
 	return dir
 }
 
+func configFor(dir string) Config {
+	return Config{Dir: dir, Patterns: []string{"./..."}, Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local")}
+}
+
 // generate runs the generator on ./... of a folder. loadAll asks the go command about everything.
 func generate(t testing.TB, dir string, loadAll bool) *Result {
 	t.Helper()
-	result, err := Generate(context.Background(), Config{Dir: dir, Patterns: []string{"./..."}, Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local"), loadAll: loadAll})
+	cfg := configFor(dir)
+	cfg.loadAll = loadAll
+	result, err := Generate(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +84,7 @@ func TestLister_saysWhatTheGoCommandSays(t *testing.T) {
 		}
 		dir := writeModule(t, files)
 		compareResults(t, generate(t, dir, false), generate(t, dir, true))
+		compareResults(t, generate(t, dir, true), generateWhole(t, dir))
 	}
 }
 
@@ -88,6 +95,7 @@ func TestLister_agreesOnTheCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	compareResults(t, generate(t, dir, false), generate(t, dir, true))
+	compareResults(t, generate(t, dir, true), generateWhole(t, dir))
 }
 
 // TestLister_doesNotGuess: each of these is another program than it seems to be without the declarations of another module.

@@ -37,6 +37,7 @@ type wrapper struct {
 	typeParams []string // of a function, in order
 	params     []string // for each of Params; "" if the wrapper fills it in
 	results    []string // for each result of the body but the error
+	lockrt     string   // what package runtime is called
 	named      bool     // the wrapper's results carry their names
 	ctx        string
 	locks      string // a parameter of the wrapper; "" if the locker comes from elsewhere
@@ -109,7 +110,7 @@ func (u *unit) addConst(im *imports, ref *directive.ConstRef) {
 // planWrapper names everything inside a wrapper. What the user named comes first and keeps its name unless the body needs
 // that name for something else; what lockgen introduces steps aside.
 func planWrapper(u *unit, im *imports) *wrapper {
-	w := &wrapper{unit: u, copier: copier{u.info, u.pkg, map[string]string{}}, parts: map[*directive.BoundPart]string{}}
+	w := &wrapper{unit: u, copier: copier{u.info, u.pkg, map[string]string{}}, lockrt: im.name[runtimePath], parts: map[*directive.BoundPart]string{}}
 	local := names{}
 	local.reserve(u.bodyNames()...)
 	for _, name := range im.name {

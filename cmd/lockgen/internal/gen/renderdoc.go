@@ -60,7 +60,7 @@ func (w *wrapper) busySentence() string {
 	if d.SkipsBusy() {
 		return ". While " + taken + wait + ", it does nothing and returns zero values."
 	}
-	return ". While " + taken + wait + ", it returns [lockrt.ErrBusy]."
+	return ". While " + taken + wait + ", it returns [" + w.lockrt + ".ErrBusy]."
 }
 
 func durationText(d *directive.Duration) string {

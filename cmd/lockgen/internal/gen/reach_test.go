@@ -1,0 +1,169 @@
+package gen
+
+import (
+	"context"
+	"go/ast"
+	"go/types"
+	"os"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// checkWhole checks a package and everything that it imports, and leaves nothing out but function bodies.
+func checkWhole(c *checker, p *packages.Package) (*types.Package, *types.Info) {
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	return wholePackage(c, p, info), info
+}
+
+func wholePackage(c *checker, p *packages.Package, info *types.Info) *types.Package {
+	conf := types.Config{IgnoreFuncBodies: true, FakeImportC: true, DisableUnusedImportCheck: true, Sizes: c.sizes, Error: func(error) {},
+		Importer: importerFunc(func(path string) (*types.Package, error) {
+			dep := p.Imports[path]
+			switch {
+			case path == "unsafe":
+				return types.Unsafe, nil
+			case dep == nil:
+				return nil, os.ErrNotExist
+			case dep.Types != nil:
+				return dep.Types, nil
+			case c.done[dep.ID] == nil:
+				c.done[dep.ID] = wholePackage(c, dep, nil)
+			}
+			return c.done[dep.ID], nil
+		})}
+	pkg, _ := conf.Check(p.PkgPath, c.reach.files.fset, c.reach.files.parseAll(p.GoFiles), info)
+	pkg.MarkComplete()
+	return pkg
+}
+
+type importerFunc func(path string) (*types.Package, error)
+
+func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
+
+// generateWhole is generate with everything loaded and checked.
+func generateWhole(t *testing.T, dir string) *Result {
+	t.Helper()
+	cfg := configFor(dir)
+	cfg.loadAll, cfg.check = true, checkWhole
+	result, err := Generate(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// TestReach_nothingIsMissing: each of these hides what decides about the wrapper behind declarations that have to be
+// followed. The results are compared with those of all declarations.
+func TestReach_nothingIsMissing(t *testing.T) {
+	dir := writeModule(t, map[string]string{
+		"kinds/kinds.go":     kindsSource,
+		"lockers/lockers.go": lockersSource,
+		"use/use.go":         useSource,
+	})
+	want := generateWhole(t, dir)
+	for _, f := range want.Files {
+		t.Logf("%s", f.Want)
+	}
+	if len(want.Problems) > 0 || len(want.Files) != 1 {
+		t.Fatalf("%d files, problems %v", len(want.Files), want.Problems)
+	}
+	for _, loadAll := range []bool{false, true} {
+		got := generate(t, dir, loadAll)
+		if len(got.Problems) > 0 || len(got.Files) != 1 || string(got.Files[0].Want) != string(want.Files[0].Want) {
+			t.Errorf("loadAll=%t: problems %v\n%s\nwith all declarations:\n%s", loadAll, got.Problems, got.Files[0].Want, want.Files[0].Want)
+		}
+	}
+}
+
+const kindsSource = `package kinds
+
+import "time"
+
+type Base struct{ Key string; Deep *Inner }
+type Inner struct{ Ref ref; Tags map[string][]Level }
+type ref = Level
+type Level uint8
+type From Base
+type Alias = *From
+type Mail string
+func (m mail) String() string { return string(m) }
+type mail = Mail
+type Text struct{ n int }
+func (t *Text) MarshalText() ([]byte, Err) { return nil, nil }
+type Err = error
+type Texter interface{ texter }
+type texter interface{ MarshalText() ([]byte, error); Other(Base) Level }
+type Number interface{ small | ~int64 }
+type small interface{ ~int | ~int8 }
+type Box[K Number, V any] struct{ ID K; V V }
+type Pair[A any] struct{ *Box[int, A]; First A }
+type IDs [size]string
+const size = len(sample.xs) + 1
+var sample struct{ xs [3]int }
+const (
+	a time.Duration = (iota + 1) * unit
+	Wait
+)
+const unit = 2 * time.Second
+type Out struct{ Of struct{ A struct{ B Mail } } }
+`
+
+const lockersSource = `package lockers
+
+import lockrt "github.com/lockgen/lockgen/runtime"
+
+type L = lockrt.Locker
+type Ptr = *L
+type Holder struct{ In }
+type In struct{ Mine Ptr; rest map[string]func(chan L) }
+type Pool struct{ main Ptr }
+func (p *Pool) For(name string) Ptr { return p.main }
+func New() *Pool { return nil }
+var Default = New().For("x")
+var Made = func() struct{ Lock Ptr } { return struct{ Lock Ptr }{} }()
+var Both, Err = open()
+func open() (Ptr, error) { return nil, nil }
+var Lit = Holder{}
+type Lease = *lockrt.Lease
+`
+
+const useSource = `package use
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	. "example.com/app/kinds"
+	"example.com/app/lockers"
+)
+
+type shop struct{ lockers.Holder; req *http.Request; other Base }
+type alias = shop
+func (a *alias) taken() {}
+type ctx = context.Context
+
+//lock:key=a:{b.Key}:{b.Deep.Ref}:{len(b.Deep.Tags)},ttl=@Wait
+func (s *alias) aLocked(b *Base) {}
+
+//lock:key=b:{f.Deep.Ref}:{al.Key},ttl=1s,wait=@Wait
+func (s shop) bLocked(c ctx, f From, al Alias) (x error) { return nil }
+
+//lock:key=c:{m|string}:{t}:{i},ttl=1s,locker=lockers.Default
+func cLocked(m Mail, t Text, i Texter) {}
+
+//lock:key=d:{b.ID}/{p.First}/{p.ID},ttl=1s,locker=lockers.Made.Lock
+func dLocked[K Number](b Box[K, http.Request], p Pair[string], l lockers.Lease) {}
+
+//lock:key=e:{len(x)}:{o.Of.A.B},ttl=1s,locker=lockers.Both
+func eLocked(x IDs, o Out) (a int, b Err) { return 0, nil }
+
+//lock:key=f:{x}/{u.User.Name?}/{n},ttl=1s,locker=lockers.Lit.Mine
+func fLocked(x netip.Addr, u struct{ User struct{ Name string } }, n interface{ MarshalText() ([]byte, error) }) {}
+
+//lock:key=g:{r.URL.Path}:{r.TLS.Version},ttl=1s,locker=local
+func gLocked(r *http.Request) {}
+
+var local, _ = lockers.New().For(""), 1
+`
