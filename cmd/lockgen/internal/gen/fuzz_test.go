@@ -20,7 +20,7 @@ func fuzzModule(f *testing.F) string {
 	return dir
 }
 
-// FuzzSource takes any text for a source file.
+// FuzzSource takes any text for a source file, or for an archive of some.
 func FuzzSource(f *testing.F) {
 	dir := fuzzModule(f)
 	sources, _ := filepath.Glob("../../testdata/torture/*/*.go")
@@ -30,6 +30,8 @@ func FuzzSource(f *testing.F) {
 		}
 	}
 	f.Add("package a\n\nimport (\n\"context\"\nlockrt \"github.com/lockgen/lockgen/runtime\"\n)\n\n//lock:key=a:{x},ttl=1s,cron=\"@daily\"\nfunc aLocked(ctx context.Context, x string, l *lockrt.Locker) error { return nil }\n")
+	f.Add("-- a.go --\npackage a\n\nimport \"C\"\n\ntype n C.int\n\n//lock:key=a:{x},ttl=1s\nfunc aLocked(x n) {}\n-- b_test.go --\npackage a\n\n//lock:key=b:{x},ttl=1s\nfunc bLocked(x ID) n { return 0 }\n" +
+		"-- c_test.go --\npackage a\n\ntype ID string\n-- d_test.go --\npackage a_test\n\n//lock:key=a,ttl=1s,cron=@daily\nfunc aLocked() {}\n")
 	f.Fuzz(func(t *testing.T, source string) { judge(t, dir, source) })
 }
 

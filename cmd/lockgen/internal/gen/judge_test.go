@@ -1,158 +1,219 @@
 package gen
 
 import (
+	"fmt"
 	"go/ast"
-	goimporter "go/importer"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/txtar"
 )
 
-// world is what fuzzed sources may import: compiled once, so that judging one takes no go command.
-var world = sync.OnceValue(func() map[string]*types.Package {
-	conf := &packages.Config{Mode: packages.NeedName | packages.NeedExportFile | packages.NeedDeps | packages.NeedImports}
-	roots, err := packages.Load(conf, "context", "errors", "fmt", "io", "time", "strings", "sync", "cmp", "net/netip", runtimePath, jobsPath)
-	if err != nil {
-		panic(err)
-	}
-	files := map[string]string{}
-	packages.Visit(roots, nil, func(p *packages.Package) { files[p.PkgPath] = p.ExportFile })
-	load := goimporter.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
-	all := map[string]*types.Package{"unsafe": types.Unsafe}
-	for _, root := range roots {
-		if all[root.PkgPath], err = load.Import(root.PkgPath); err != nil {
-			panic(err)
-		}
-	}
-	fset := token.NewFileSet()
-	probe, err := parser.ParseFile(fset, "probe.go", `package probe
-import lockrt "github.com/lockgen/lockgen/runtime"
-func Run(...any) {}
-func Err() error { return nil }
-var Locks *lockrt.Locker`, 0)
-	if err != nil {
-		panic(err)
-	}
-	conf2 := types.Config{Importer: known(all)}
-	if all["example.com/app/probe"], err = conf2.Check("example.com/app/probe", fset, []*ast.File{probe}, nil); err != nil {
-		panic(err)
-	}
-	return all
-})
-
-// known imports what is there.
-type known map[string]*types.Package
-
-func (k known) Import(path string) (*types.Package, error) {
-	if p := k[path]; p != nil {
-		return p, nil
-	}
-	return nil, os.ErrNotExist
+// A trial is a folder of fuzzed sources.
+type trial struct {
+	t     *testing.T
+	dir   string
+	files map[string]string // by name
 }
 
-// judge generates for a package of one file. What comes out is problems, or code that compiles whenever the source does; and
-// where the lister understands it, the same code.
+var fuzzedName = regexp.MustCompile(`^[a-z][a-z_]{0,20}\.go$`)
+
+// judge generates for the files of an archive, or for a.go if the text is none. What comes out is problems, or code that
+// compiles whenever the sources do. It is the same whether or not declarations that nothing depends on are left out, and
+// the same without the go command where the lister understands it.
 func judge(t *testing.T, dir, source string) {
-	file, err := parser.ParseFile(token.NewFileSet(), "a.go", source, parser.ParseComments)
-	if err != nil || len(source) > 20000 {
-		return // syntax errors are reported as they are
+	archive := txtar.Parse([]byte(source))
+	if len(archive.Files) == 0 {
+		archive.Files = []txtar.File{{Name: "a.go", Data: []byte(source)}}
 	}
-	for _, spec := range file.Imports {
-		if path, _ := strconv.Unquote(spec.Path.Value); world()[path] == nil {
-			return
-		}
+	trial := &trial{t, dir, map[string]string{}}
+	for _, f := range archive.Files {
+		trial.files[f.Name] = string(f.Data)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	result := judged(t, dir, nil)
-	if result == nil {
+	if len(source) > 20000 || len(trial.files) > 4 || !trial.fair() {
 		return
 	}
-	for _, f := range result.Files {
-		compiles(t, source, string(f.Want))
+	trial.write()
+	want := trial.run(trial.bindWith(wholeOfWorld))
+	if want == nil {
+		return
 	}
-	local := judged(t, dir, func(g *generator, p platform) bool {
-		return len(g.bindWithoutGo(p, g.found)) == 0
-	})
-	if local != nil {
-		if len(local.Problems) != len(result.Problems) || len(local.Files) != len(result.Files) {
-			t.Fatalf("without the go command: %v, with it: %v\n%s", local, result, source)
+	if len(want.Problems) == 0 {
+		trial.compiles(want.Files)
+	}
+	trial.same("with what is needed", trial.run(trial.bindWith((*checker).check)), want)
+	if local := trial.run(func(g *generator, p platform) bool { return len(g.bindWithoutGo(p, g.found)) == 0 }); local != nil {
+		trial.same("without the go command", local, want)
+	}
+}
+
+// fair tells whether the files can be judged: syntax errors are reported as they are, and only the world can be imported.
+func (x *trial) fair() bool {
+	names := map[string]bool{}
+	for name, text := range x.files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
+		if err != nil || !fuzzedName.MatchString(name) || outputPattern.MatchString(name) {
+			return false
 		}
-		for i, f := range local.Files {
-			if want := string(result.Files[i].Want); string(f.Want) != want {
-				t.Fatalf("%s\ngives without the go command\n%s\nand with it\n%s", source, f.Want, want)
+		if setOf(name, file).external {
+			names[strings.TrimSuffix(file.Name.Name, "_test")] = true
+		} else {
+			names[file.Name.Name] = true
+		}
+		for _, spec := range file.Imports {
+			if path, _ := strconv.Unquote(spec.Path.Value); path != "C" && world()[path] == nil {
+				return false
 			}
 		}
 	}
+	return len(names) == 1
 }
 
-// judged runs the steps of Generate with another way to bind, nil for the packages of the world. The result is nil if there
-// is nothing to judge.
-func judged(t *testing.T, dir string, bind func(*generator, platform) bool) *Result {
-	f, err := scanDir(dir)
+func (x *trial) write() {
+	old, err := filepath.Glob(filepath.Join(x.dir, "*.go"))
 	if err != nil {
-		t.Fatal(err)
+		x.t.Fatal(err)
 	}
-	cfg := Config{Dir: dir, Logf: func(string, ...any) {}, check: (*checker).check}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	for name, text := range x.files {
+		if err := os.WriteFile(filepath.Join(x.dir, name), []byte(text), 0o644); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+}
+
+// run runs the steps of Generate with another way to bind. The result is nil if there is nothing to judge: no directive, one
+// under a constraint that does not hold here, or none that bind understands.
+func (x *trial) run(bind func(*generator, platform) bool) *Result {
+	f, err := scanDir(x.dir)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	cfg := Config{Dir: x.dir, Logf: func(string, ...any) {}, check: (*checker).check}
 	cfg.home = homePlatform(cfg)
 	g := &generator{cfg: cfg, files: newSources(), folders: []*folder{f}}
 	g.find()
-	if len(g.found) == 0 {
-		return nil
-	}
-	if bind == nil {
-		p := &packages.Package{ID: "a", PkgPath: "example.com/app", Name: g.found[0].file.Name.Name, GoFiles: []string{filepath.Join(dir, "a.go")}, Imports: map[string]*packages.Package{}}
-		for path, pkg := range world() {
-			p.Imports[path] = &packages.Package{ID: path, PkgPath: path, Name: pkg.Name(), Types: pkg}
+	for _, a := range g.found {
+		if p, ok := platformFor(a.set.constraint, cfg.home); !ok || p != cfg.home {
+			return nil
 		}
-		check := newChecker(g.files, cfg.home)
-		check.expect(p, g.found)
-		units, problems := g.bindListed(check, p, g.found)
-		g.units, g.problems = units, append(g.problems, problems...)
-	} else if !bind(g, cfg.home) {
+	}
+	if len(g.found) == 0 || !bind(g, cfg.home) {
 		return nil
 	}
 	result, err := g.result()
 	if err != nil {
-		t.Fatalf("%v", err)
+		x.t.Fatalf("%v", err)
 	}
 	return result
 }
 
-// compiles fails if the source compiles and does not do so with the generated code. Whether it does is asked without the
-// bodies: they may call wrappers.
-func compiles(t *testing.T, source, generated string) {
-	fset := token.NewFileSet()
-	var errs []error
-	check := func(ignoreBodies bool, texts ...string) []error {
-		var files []*ast.File
-		for i, text := range texts {
-			file, err := parser.ParseFile(fset, string(rune('a'+i))+".go", text, parser.SkipObjectResolution)
-			if err != nil {
-				return []error{err}
+// bindWith binds with packages of the world.
+func (x *trial) bindWith(check func(*checker, *packages.Package) (*types.Package, *types.Info)) func(*generator, platform) bool {
+	return func(g *generator, home platform) bool {
+		g.cfg.check = check
+		for _, group := range byPackage(g.found) {
+			p := &packages.Package{PkgPath: "example.com/app", Name: group[0].file.Name.Name, Imports: map[string]*packages.Package{}}
+			p.ID = p.Name + string(group[0].set.kind())
+			for _, name := range x.names(group[0].set.kind()) {
+				p.GoFiles = append(p.GoFiles, filepath.Join(x.dir, name))
 			}
-			files = append(files, file)
+			for path, pkg := range world() {
+				p.Imports[path] = &packages.Package{ID: path, PkgPath: path, Name: pkg.Name(), Types: pkg}
+			}
+			c := newChecker(g.files, home)
+			c.expect(p, g.foundIn(p))
+			units, problems := g.bindListed(c, p, group)
+			g.units, g.problems = append(g.units, units...), append(g.problems, problems...)
 		}
-		errs = nil
-		conf := types.Config{Importer: known(maps.Clone(world())), IgnoreFuncBodies: ignoreBodies, DisableUnusedImportCheck: ignoreBodies, Error: func(err error) { errs = append(errs, err) }}
-		conf.Check("example.com/app", fset, files, nil)
-		return errs
+		return true
 	}
-	if bad := check(false, source); len(bad) > 0 {
-		return
+}
+
+// names are the files of one of the packages of the folder.
+func (x *trial) names(k kind) []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(x.files)) {
+		file, _ := parser.ParseFile(token.NewFileSet(), name, x.files[name], parser.ParseComments)
+		built, err := build.Default.MatchFile(x.dir, name)
+		if err != nil || !built || cgoConstraint(file) != nil && !build.Default.CgoEnabled {
+			continue
+		}
+		if of := setOf(name, file).kind(); of == k || of == kindPlain && k == kindTest {
+			all = append(all, name)
+		}
 	}
-	if bad := check(false, source, generated); len(bad) > 0 && !strings.Contains(bad[0].Error(), "requires go1") {
-		t.Fatalf("%v\n%s\n%s", bad, source, generated)
+	return all
+}
+
+func wholeOfWorld(c *checker, p *packages.Package) (*types.Package, *types.Info) {
+	return checkWhole(c, p)
+}
+
+func (x *trial) same(how string, got, want *Result) {
+	if got == nil || fmt.Sprint(got.Problems) != fmt.Sprint(want.Problems) || len(got.Files) != len(want.Files) {
+		x.t.Fatalf("%s: %v, otherwise: %v\n%s", how, got, want, x.files)
 	}
+	for i, f := range got.Files {
+		if string(f.Want) != string(want.Files[i].Want) {
+			x.t.Fatalf("%s\ngives %s\n%s\nand otherwise\n%s", x.files, how, f.Want, want.Files[i].Want)
+		}
+	}
+}
+
+// compiles fails if a package compiles and does not do so with its generated code.
+func (x *trial) compiles(files []File) {
+	for _, k := range []kind{kindPlain, kindTest, kindExternal} {
+		var sources, generated []string
+		for _, name := range x.names(k) {
+			sources = append(sources, x.files[name])
+		}
+		for _, f := range files {
+			name := filepath.Base(f.Path)
+			file, err := parser.ParseFile(token.NewFileSet(), name, f.Want, parser.ParseComments)
+			if err != nil {
+				x.t.Fatalf("%v\n%s", err, f.Want)
+			}
+			if of := setOf(name, file).kind(); of == k || of == kindPlain && k == kindTest {
+				generated = append(generated, string(f.Want))
+			}
+		}
+		if len(generated) == 0 || len(errorsOf(sources)) > 0 {
+			continue
+		}
+		if bad := errorsOf(append(sources, generated...)); len(bad) > 0 && !strings.Contains(bad[0].Error(), "requires go1") {
+			x.t.Fatalf("%v\n%s\n%s", bad, x.files, generated)
+		}
+	}
+}
+
+func errorsOf(texts []string) []error {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for i, text := range texts {
+		file, err := parser.ParseFile(fset, string(rune('a'+i))+".go", text, parser.SkipObjectResolution)
+		if err != nil {
+			return []error{err}
+		}
+		files = append(files, file)
+	}
+	var errs []error
+	conf := types.Config{Importer: known(world()), FakeImportC: true, Error: func(err error) { errs = append(errs, err) }}
+	conf.Check("example.com/app", fset, files, nil)
+	return errs
 }

@@ -23,7 +23,7 @@ func (s *shape) next(n int) int {
 func pick[T any](s *shape, all []T) T { return all[s.next(len(all))] }
 
 var shapeNames = strings.Fields("x ctx err locks lease leases key key1 ran time lockrt context errors jobs s arg1 result order lockErr lockCtx lockKey " +
-	"string error nil true len Order id lockerr _ contextpkg timeArg t w T K int uint8 byte any panic ID probe scheduler aLocked b")
+	"string error nil true false len Order id lockerr _ contextpkg timeArg t w T K int uint8 byte any panic ID probe scheduler aLocked b")
 
 var shapeTypes = strings.Fields("int string bool uint8 ID *ID *string []string map[string]*Order Order *Order **Order chan<-Order func(ctx,err:int)error " +
 	"c.Context d.Time d.Duration *d.Time r.Fence *r.Lease *r.Locker struct{ID;n:int} interface{M(int)error} [2]Order error float64 Text *Text Box[int] *Box[Text] any func(...string)")
@@ -43,17 +43,42 @@ func (s *shape) fresh() string {
 	return name
 }
 
+const (
+	shapeImports = "import (\n\tc \"context\"\n\tr \"github.com/lockgen/lockgen/runtime\"\n\td \"time\"\n)\n\nvar _ c.Context\nvar _ d.Time\nvar _ r.Fence\n\n"
+	shapeDecls   = "type ID int64\n\ntype Text string\n\nfunc (t Text) MarshalText() ([]byte, error) { return nil, nil }\n\n" +
+		"type Order struct { ID ID; Owner *Order; Tags []string; err string }\n\ntype Box[T any] struct { Order; value T; locks *r.Locker }\n\n" +
+		"type Shop struct { *Order; l *r.Locker }\n\n"
+)
+
+// source is an archive: the functions stand in one file, the types that they use there or in another.
 func (s *shape) source() string {
+	layout := pick(s, []struct{ name, pkg, head, declsIn string }{
+		{name: "a.go", pkg: "a"},
+		{name: "a.go", pkg: "a", declsIn: "types.go"},
+		{name: "a_test.go", pkg: "a", declsIn: "types.go"},
+		{name: "a_test.go", pkg: "a", declsIn: "more_test.go"},
+		{name: "a_test.go", pkg: "a_test"},
+		{name: "a.go", pkg: "a", head: "//go:build go1.20 && !never\n\n", declsIn: "types.go"},
+		{name: "a.go", pkg: "a", head: "// #include <stddef.h>\nimport \"C\"\n\ntype size C.size_t\n\n", declsIn: "types.go"},
+	})
 	var b strings.Builder
-	b.WriteString("package a\n\nimport (\n\tc \"context\"\n\tr \"github.com/lockgen/lockgen/runtime\"\n\td \"time\"\n)\n\n")
-	b.WriteString("type ID int64\n\ntype Text string\n\nfunc (t Text) MarshalText() ([]byte, error) { return nil, nil }\n\n")
-	b.WriteString("type Order struct { ID ID; Owner *Order; Tags []string; err string }\n\ntype Box[T any] struct { Order; value T; locks *r.Locker }\n\n")
-	b.WriteString("type Shop struct { *Order; l *r.Locker }\n\nvar _ c.Context\nvar _ d.Time\n\n")
+	before, after := layout.head, ""
+	if strings.Contains(layout.head, "import") {
+		before, after = "", layout.head
+	}
+	imports, others, _ := strings.Cut(shapeImports, "var")
+	fmt.Fprintf(&b, "-- %s --\n%spackage %s\n\n%s%svar%s", layout.name, before, layout.pkg, imports, after, others)
+	if layout.declsIn == "" {
+		b.WriteString(shapeDecls)
+	}
 	// Whatever the package calls like something that generated code likes to use.
 	top := pick(s, []string{"x0", "lockrt", "context", "time", "errors", "jobs", "contextpkg", "lockrtpkg", "ctx", "locks", "err", "key", "probe", "ran"})
 	fmt.Fprintf(&b, "%s\n\n", fmt.Sprintf(pick(s, []string{"func %s() {}", "type %s int", "var %s = 1", "const %s = 2"}), top))
 	for i := range 1 + s.next(3) {
 		s.function(&b, i)
+	}
+	if layout.declsIn != "" {
+		fmt.Fprintf(&b, "-- %s --\npackage a\n\n%s%s", layout.declsIn, shapeImports, shapeDecls)
 	}
 	return b.String()
 }
