@@ -34,7 +34,7 @@ type Check struct {
 var Checks = catalogue()
 
 // judging are the checks that look at locks; ll1015 looks at what the comments that silence them are good for.
-var judging = slices.Concat([]*Check{ll1001, ll1003, ll1005, ll2001, ll2002, ll2005}, pathChecks)
+var judging = slices.Concat([]*Check{ll1001, ll1003, ll1005}, redisChecks, pathChecks)
 
 func catalogue() []*Check {
 	list := append(slices.Clone(judging), ll1015)

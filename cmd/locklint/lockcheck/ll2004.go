@@ -1,67 +1,77 @@
 package lockcheck
 
 import (
-	"golang.org/x/tools/go/ssa"
+	"fmt"
+
+	"golang.org/x/tools/go/analysis"
 )
 
-// ownerCompared returns the GET whose value decides, compared with something, whether a DEL or EXPIRE runs; nil if
-// there is none.
-func (ix *index) ownerCompared(c *command) *command {
-	for _, read := range ix.commands[c.fn] {
-		if read.op == opRead && read.key.String() == c.key.String() && comparedBefore(read, c.call) {
-			return read
+var ll2004 = newCheck("LL2004", "GET == token, then DEL: not atomic", Error, false, checkAtomicRelease)
+
+// checkAtomicRelease reports releases that compare the owner in the program and delete with a command of its own.
+func checkAtomicRelease(r *reporter) {
+	done := map[*command]bool{}
+	for _, l := range r.index.locks {
+		del := l.release
+		if done[del] || del.op != opDelete || del.judged && del.via != "" || r.index.inTest(del.pos()) {
+			continue
 		}
+		read := r.index.ownerCompared(del)
+		if read == nil {
+			continue
+		}
+		why, bad := r.index.notAtomic(read, del)
+		if !bad {
+			continue
+		}
+		done[del] = true
+		pos, end := r.span(del)
+		r.report(analysis.Diagnostic{
+			Pos: pos, End: end,
+			Message: fmt.Sprintf("%s comes after the %s at %s that compares the owner, and not in one step with it: if the lock expires in between, this deletes the lock of the next holder; %s",
+				del.what(), read.name, r.place(read.pos(), del.pos()), why),
+			Related: []analysis.RelatedInformation{
+				{Pos: read.pos(), Message: "the owner is read here"},
+				{Pos: l.acquire.pos(), Message: "the lock is acquired here"},
+			},
+		})
 	}
-	return nil
 }
 
-// comparedBefore reports whether a call runs only after a comparison with what was read.
-func comparedBefore(read *command, call ssa.CallInstruction) bool {
-	for b := call.Block(); b != nil; b = b.Idom() {
-		d := b.Idom()
-		if d == nil {
-			break
+// notAtomic reports whether a lock can change hands between the read and the delete. WATCH before the read and DEL
+// between MULTI and EXEC is what keeps it from that.
+func (ix *index) notAtomic(read, del *command) (advice string, bad bool) {
+	watched := insideWatch(del.call)
+	for _, w := range ix.commands[del.fn] {
+		if w.op != opWatch {
+			continue
 		}
-		if cond, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If); ok && comparesValue(cond.Cond, read, 0) {
-			return true
+		watched = true
+		if w.key.String() == del.key.String() && runsBefore(read.call, w.call) {
+			return "WATCH the key before reading it", true
+		}
+		if w.key.known() && w.key.String() != del.key.String() && ix.watchedKeys(del) == 0 {
+			return "WATCH this key, not another one", true
 		}
 	}
-	return false
+	switch {
+	case watched && del.pipe == inMulti:
+		return "", false
+	case watched:
+		return "WATCH protects only what runs between MULTI and EXEC", true
+	case del.pipe == inMulti:
+		return "MULTI alone does not notice that the key has changed since: WATCH it before the read, or use one script", true
+	}
+	return "compare and delete in one script", true
 }
 
-// comparesValue reports whether a condition compares what was read with something else, rather than asking whether
-// there was anything to read.
-func comparesValue(v ssa.Value, read *command, depth int) bool {
-	if depth > maxKeyDepth {
-		return false
+// watchedKeys counts the WATCH commands for the key of a delete in its function.
+func (ix *index) watchedKeys(del *command) int {
+	n := 0
+	for _, w := range ix.commands[del.fn] {
+		if w.op == opWatch && w.key.String() == del.key.String() {
+			n++
+		}
 	}
-	switch v := v.(type) {
-	case *ssa.UnOp:
-		return comparesValue(v.X, read, depth+1)
-	case *ssa.Phi:
-		for _, e := range v.Edges {
-			if comparesValue(e, read, depth+1) {
-				return true
-			}
-		}
-	case *ssa.BinOp:
-		if isError(v.X.Type()) || isNilConst(v.X) || isNilConst(v.Y) || isEmpty(v.X) || isEmpty(v.Y) {
-			return false
-		}
-		return dependsOn(v.X, read, 0) || dependsOn(v.Y, read, 0)
-	case *ssa.Call:
-		for _, a := range v.Call.Args {
-			if isError(a.Type()) {
-				return false
-			}
-		}
-		return len(v.Call.Args) > 1 && dependsOn(v, read, 0)
-	}
-	return false
-}
-
-// isEmpty reports whether a value is the empty string or zero.
-func isEmpty(v ssa.Value) bool {
-	c, ok := constOf(v)
-	return ok && (c.ExactString() == `""` || c.ExactString() == "0")
+	return n
 }

@@ -9,6 +9,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
+// redisChecks are the checks of hand-rolled locks.
+var redisChecks = []*Check{ll2001, ll2002, ll2003, ll2004, ll2005, ll2006, ll2007, ll2008, ll2009, ll2010, ll2011}
+
 // A lock is an acquire and a release that play their roles on one key. Everything that LL2 reports starts here:
 // SETNX by itself is mostly de-duplication, throttling or a cache, and stays silent.
 type lock struct {

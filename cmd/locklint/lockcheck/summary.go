@@ -72,6 +72,9 @@ func (ix *index) calledCommands(fn *ssa.Function) []*command {
 			if !key.known() || key.depth() > maxKeyDepth {
 				continue
 			}
+			if s.origin == nil && s.Value.Op == keyLit {
+				s.Value = keyExpr{} // chosen by another package: nothing that could be mended here
+			}
 			cmds = append(cmds, &command{
 				op: s.Op, name: s.Name, key: key, value: s.Value.bind(args), ttl: s.TTL.bind(args), unit: s.Unit,
 				pipe: s.Pipe, compares: s.Compares, waits: s.Waits, judged: s.Judged, reply: replyOf(s), result: s.Outcome,

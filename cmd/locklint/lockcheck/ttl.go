@@ -14,6 +14,7 @@ import (
 
 // The calls in an expression that stand for arithmetic.
 const (
+	opAdd = "+"
 	opMul = "*"
 	opQuo = "/"
 	opRaw = "ns" // a Duration taken for a plain number: nanoseconds

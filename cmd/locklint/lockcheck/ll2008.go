@@ -1,0 +1,93 @@
+package lockcheck
+
+import (
+	"fmt"
+	"regexp"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+)
+
+var ll2008 = newCheck("LL2008", "renewal (EXPIRE) without comparing the owner", Warning, false, checkRenewals)
+
+// checkRenewals reports commands that prolong a lock whoever holds it by then.
+func checkRenewals(r *reporter) {
+	done := map[*command]bool{}
+	for _, l := range r.index.locks {
+		for _, cmds := range r.index.commands {
+			for _, e := range cmds {
+				if e.op != opExpire || done[e.root()] || e.judgedRenewal() || r.index.inTest(e.pos()) || !r.index.renews(l.acquire, e) {
+					continue
+				}
+				done[e.root()] = true
+				r.reportRenewal(l.acquire, e)
+			}
+		}
+	}
+}
+
+func (r *reporter) reportRenewal(a, e *command) {
+	pos, end := r.span(e)
+	r.report(analysis.Diagnostic{
+		Pos: pos, End: end,
+		Message: fmt.Sprintf("%s prolongs this lock without asking whose it is: if the %s at %s has expired meanwhile, it prolongs the lock of the next holder, and the old one never learns that it has lost its own; compare the token and prolong in one script",
+			e.what(), a.name, r.place(a.pos(), e.pos())),
+		Related: []analysis.RelatedInformation{{Pos: a.pos(), Message: "the lock is acquired here"}},
+	})
+}
+
+// judgedRenewal reports whether a renewal has been found closer to the client.
+func (c *command) judgedRenewal() bool { return c.via != "" && c.origin == nil && c.judged }
+
+// renewWord marks functions that prolong a lock by their name.
+var renewWord = regexp.MustCompile(`(?i)renew|extend|refresh|keep_?alive|watch_?dog|prolong|heartbeat|touch`)
+
+// renews reports whether an EXPIRE prolongs the lock that an acquire has taken, blindly. What follows the acquire in
+// the same line of execution is its second step, not a renewal.
+func (ix *index) renews(a, e *command) bool {
+	if a.call == e.call || ix.ownerCompared(e) != nil || insideWatch(e.call) || ix.renewedWithCare(e) {
+		return false
+	}
+	if e.fn == a.fn {
+		return a.key.String() == e.key.String() && !a.noTTL() && comesAfter(a.call, e.call) && inBackground(a, e.call)
+	}
+	if !renewWord.MatchString(e.fn.Name()) || a.noTTL() && len(ix.expiriesOf(a)) == 0 {
+		return false
+	}
+	if handsOn(a, e.key) {
+		return true
+	}
+	if a.key.shape() != e.key.shape() {
+		return false
+	}
+	return receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(e.fn) || a.key.distinctive() && speaksOfLock(a.key)
+}
+
+// renewedWithCare reports whether the package has a script that prolongs such a key only for its owner.
+func (ix *index) renewedWithCare(e *command) bool {
+	for _, cmds := range ix.commands {
+		for _, c := range cmds {
+			if c.op == opCompareExpire && c.key.shape() == e.key.shape() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inBackground reports whether a call runs beside the work under a lock: in a goroutine, or again and again.
+func inBackground(a *command, call ssa.CallInstruction) bool {
+	for at := ssa.Instruction(call); at != nil; at = userOf(at.Parent()) {
+		if _, ok := at.(*ssa.Go); ok {
+			return true
+		}
+		seen := map[*ssa.BasicBlock]bool{}
+		for _, s := range at.Block().Succs {
+			reach(s, a.call.Block(), seen)
+		}
+		if seen[at.Block()] {
+			return true
+		}
+	}
+	return false
+}

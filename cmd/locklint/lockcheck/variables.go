@@ -1,0 +1,37 @@
+package lockcheck
+
+import (
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// assigned reports whether a function other than the initialiser may change a package variable.
+func (ix *index) assigned(g *ssa.Global) bool {
+	for _, fn := range ix.funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				if mayAssign(instr, g) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// mayAssign reports whether an instruction does anything with a variable but read it.
+func mayAssign(instr ssa.Instruction, g *ssa.Global) bool {
+	if load, ok := instr.(*ssa.UnOp); ok && load.X == ssa.Value(g) {
+		return false
+	}
+	for _, op := range instr.Operands(nil) {
+		if *op == ssa.Value(g) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastElem is a type's or function's name without the path of its package.
+func lastElem(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
