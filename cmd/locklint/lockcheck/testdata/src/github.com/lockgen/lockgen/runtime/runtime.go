@@ -43,3 +43,7 @@ func FromContext(ctx context.Context) *Lease { return nil }
 func (*Locker) Do(ctx context.Context, key string, o Options, fn func(context.Context, *Lease) error) error {
 	return nil
 }
+
+func (*Locker) DoAll(ctx context.Context, keys []string, o Options, fn func(context.Context, Leases) error) error {
+	return nil
+}
