@@ -47,7 +47,15 @@ func params(t *testing.T, dir string) testscript.Params {
 		Dir:           dir,
 		UpdateScripts: *update,
 		Setup:         setup,
+		Condition: func(cond string) (bool, error) {
+			if cond == "tinydisk" {
+				return canMount(), nil
+			}
+			return false, fmt.Errorf("unknown condition %s", cond)
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"tinydisk":        tinydisk,
+			"fill":            fill,
 			"exits":           exits,
 			"nothing-written": nothingWritten,
 			"snapshot":        snapshot,

@@ -35,49 +35,85 @@ func Check(w io.Writer, dir string, files []File) (bool, error) {
 	return stale, nil
 }
 
-// Commit writes and removes what differs, and returns those files. It is the only place that changes anything. Each file
-// is replaced in one step, so that a compiler or an editor never sees half of one.
-func Commit(files []File) ([]File, error) {
-	var done []File
+// Commit writes and removes what differs, and returns those files. It is the only place that changes anything. All new texts
+// are on the disk before the first file is touched: where there is no room or no permission for one of them, everything
+// stays as it was. Then each file is replaced in one step, so that a compiler or an editor never sees half of one.
+func Commit(files []File) (done []File, err error) {
+	var all []*pending
+	defer func() {
+		for _, p := range all {
+			err = errors.Join(err, p.discard())
+		}
+	}()
 	for _, f := range files {
 		if !f.Changed() {
 			continue
 		}
-		if err := commit(f); err != nil {
-			return done, fmt.Errorf("lockgen: write %s: %w", f.Path, err)
+		p, err := stage(f)
+		if err != nil {
+			return nil, fmt.Errorf("lockgen: write %s: %w; nothing was changed", f.Path, err)
 		}
-		done = append(done, f)
+		all = append(all, p)
+	}
+	for _, p := range all {
+		if err := p.finish(); err != nil {
+			return done, fmt.Errorf("lockgen: write %s: %w", p.Path, err)
+		}
+		done = append(done, p.File)
 	}
 	return done, nil
 }
 
-func commit(f File) error {
+// A pending file has its new text beside it.
+type pending struct {
+	File
+	temp string // "" if the file is to be removed, or has been replaced
+	path string // what to replace: a link stays a link
+}
+
+func stage(f File) (*pending, error) {
+	p := &pending{File: f, path: f.Path}
 	if f.Want == nil {
-		if err := os.Remove(f.Path); !errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	path, mode, err := target(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".lock_gen_*") // the dot hides it from the go command
+	if err != nil {
+		return nil, err
+	}
+	p.path, p.temp = path, temp.Name()
+	_, err = temp.Write(f.Want)
+	if err = errors.Join(err, temp.Chmod(mode), temp.Close()); err != nil {
+		return nil, errors.Join(err, p.discard())
+	}
+	return p, nil
+}
+
+func (p *pending) finish() error {
+	if p.Want == nil {
+		if err := os.Remove(p.path); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
-	path, mode, err := target(f.Path)
-	if err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".lock_gen_*") // the dot hides it from the go command
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(f.Want)
-	err = errors.Join(err, temp.Chmod(mode), temp.Close())
+	err := os.Rename(p.temp, p.path)
 	if err == nil {
-		err = os.Rename(temp.Name(), path)
+		p.temp = ""
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
+	return err
 }
 
-// target is the file to replace and the mode to give it. A link stays a link: what it points to is replaced.
+func (p *pending) discard() error {
+	if p.temp == "" {
+		return nil
+	}
+	return os.Remove(p.temp)
+}
+
+// target is the file to replace and the mode to give it. Of a link that is what it points to.
 func target(path string) (string, fs.FileMode, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
