@@ -15,5 +15,5 @@
 // a green run there means the tests have run.
 //
 // LOCKGEN_REDIS_SERVER names another program to start in place of redis-server,
-// for example valkey-server.
+// for example valkey-server. LOCKGEN_CHROMIUM does so for the browser that [Chromium] finds.
 package testenv
