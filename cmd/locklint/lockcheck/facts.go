@@ -53,6 +53,7 @@ type leaseFact struct {
 	Params  map[int]fate // of each lease parameter, the receiver counted
 	// Makes is one more than the index of the result that is a new mutex, not locked yet; 0 if there is none.
 	Makes int
+	Takes []takenLock // whenever it is called
 }
 
 // AFact marks the type.

@@ -50,7 +50,7 @@ func newLeaseInfo(ix *index) *leaseInfo {
 func (li *leaseInfo) export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
-		if ok && obj.Pkg() == li.ix.pass.Pkg && (f.Returns > 0 || f.Makes > 0 || len(f.Params) > 0) {
+		if ok && obj.Pkg() == li.ix.pass.Pkg && (f.Returns > 0 || f.Makes > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
 			li.ix.pass.ExportObjectFact(obj, f)
 			li.ix.carrier = true
 		}
@@ -79,6 +79,7 @@ func (li *leaseInfo) factOf(fn *ssa.Function) *leaseFact {
 	li.busy[fn] = true
 	f.Params = li.paramFates(fn)
 	f.Makes = li.makes(fn)
+	f.Takes = li.takes(fn)
 	li.returns(fn, f)
 	delete(li.busy, fn)
 	li.facts[fn] = f

@@ -48,12 +48,14 @@ func takesContext(c *ssa.CallCommon, ctx ssa.Value) bool {
 	if !takesLock && !isWork(c) || literal(c) != nil {
 		return false
 	}
-	for _, a := range c.Args {
-		if isContext(a.Type()) && soleValue(a) == ctx {
-			return true
+	takes := false
+	for i, a := range c.Args {
+		if isLease(a.Type()) && (i > 0 || m.recv == nil) {
+			return false // it is given the lease as well, and may mean to have both
 		}
+		takes = takes || isContext(a.Type()) && soleValue(a) == ctx
 	}
-	return false
+	return takes
 }
 
 func (r *reporter) reportContext(s *critical, calls []ssa.CallInstruction) {

@@ -14,6 +14,8 @@ func TestPathChecks(t *testing.T) {
 		packages []string
 	}{
 		{ll1002, false, []string{"ll1002", "ll1002/program"}},
+		{ll1006, false, []string{"ll1006"}},
+		{ll1007, false, []string{"ll1007"}},
 		{ll1008, true, []string{"ll1008"}},
 		{ll1009, false, []string{"ll1009"}},
 		{ll1011, false, []string{"ll1011"}},

@@ -15,6 +15,7 @@ type (
 	Options struct {
 		TTL, Wait time.Duration
 		NoRenew   bool
+		Reentrant bool
 	}
 )
 
