@@ -22,14 +22,14 @@ type result struct {
 
 var errTimeout = errors.New("the timeout is over")
 
-// call calls Job.Run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that one only.
-func call(ctx context.Context, j Job) (res result) {
-	if j.Timeout > 0 {
+// call calls the work of a run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that one only.
+func call(ctx context.Context, work func(context.Context) error, timeout time.Duration) (res result) {
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, j.Timeout, errTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
 		defer cancel()
 	}
-	res.timeout = j.Timeout
+	res.timeout = timeout
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -39,7 +39,7 @@ func call(ctx context.Context, j Job) (res result) {
 				res.panic = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 			}
 		}()
-		res.err = j.Run(ctx)
+		res.err = work(ctx)
 		res.returned = true
 	}()
 	<-done
@@ -49,26 +49,31 @@ func call(ctx context.Context, j Job) (res result) {
 
 // classify names the outcome. lost is the error of the lock's release, nil if it had been held to the end. The order
 // is by what the reader of a record must know most.
-func (r *result) classify(lost error) (Outcome, string) {
+func (r *result) classify(lost error) ending {
+	var cancelled *cancelledError
 	switch {
 	case r.panicked && lost != nil:
-		return OutcomePanic, "and the lock was lost: " + lost.Error()
+		return ending{outcome: OutcomePanic, reason: "and the lock was lost: " + lost.Error()}
 	case r.panicked:
-		return OutcomePanic, ""
+		return ending{outcome: OutcomePanic}
+	case lost != nil && replaced(lost):
+		return ending{outcome: OutcomeCancelled, reason: lost.Error(), final: true}
 	case lost != nil:
-		return OutcomeLost, lost.Error()
+		return ending{outcome: OutcomeLost, reason: lost.Error()}
 	case errors.Is(r.cause, lockrt.ErrLost), errors.Is(r.cause, errTakenOver):
-		return OutcomeLost, r.cause.Error()
+		return ending{outcome: OutcomeLost, reason: r.cause.Error()}
 	case !r.returned:
-		return OutcomeError, ""
+		return ending{outcome: OutcomeError}
 	case r.err == nil:
-		return OutcomeOK, ""
+		return ending{outcome: OutcomeOK}
+	case errors.As(r.cause, &cancelled):
+		return ending{outcome: OutcomeCancelled, reason: cancelled.Error(), final: true}
 	case errors.Is(r.cause, errTimeout):
-		return OutcomeTimeout, fmt.Sprintf("it took longer than Timeout %s", r.timeout)
+		return ending{outcome: OutcomeTimeout, reason: fmt.Sprintf("it took longer than Timeout %s", r.timeout)}
 	case errors.Is(r.cause, errDrained):
-		return OutcomeCancelled, errDrained.Error()
+		return ending{outcome: OutcomeCancelled, reason: errDrained.Error()}
 	}
-	return OutcomeError, ""
+	return ending{outcome: OutcomeError}
 }
 
 // maxErrorText bounds what a record keeps of an error or a stack.

@@ -1,4 +1,4 @@
-package jobs
+package jobs_test
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
 func TestScheduler_outcomes(t *testing.T) {
@@ -24,30 +27,30 @@ func TestScheduler_outcomes(t *testing.T) {
 		{"panic", func(context.Context) error { panic("boom") }, 0, "panic", "body_test.go"},
 		{"nil panic", func(context.Context) error { panic(nil) }, 0, "panic", "nil"},
 		{"goexit", func(context.Context) error { runtime.Goexit(); return nil }, 0, "error", "Goexit"},
-		{"timeout", sleepFor(time.Hour), 0, "timeout", "timeout"},
+		{"timeout", jobstest.Sleep(time.Hour), 0, "timeout", "timeout"},
 		{"late but done", func(context.Context) error { time.Sleep(time.Minute); return nil }, 0, "ok", ""},
 		{"retries", func(context.Context) error { return fail }, 2, "error error error", "no such table"},
 		{"panic retried", func(context.Context) error { panic(fail) }, 1, "panic panic", "no such table"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, cl *cluster) {
+			jobstest.Run(t, func(t *testing.T, cl *jobstest.Cluster) {
 				for range 2 {
-					n := cl.node(Config{}, 0)
-					n.add(Job{Name: "j", Spec: "1 * * * *", Timeout: 10 * time.Second, Retries: c.retries, Run: c.run})
-					n.start()
+					n := cl.Node(Config{}, 0)
+					n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Timeout: 10 * time.Second, Retries: c.retries, Run: c.run})
+					n.Start()
 				}
 				time.Sleep(10 * time.Minute)
-				held, err := cl.all[0].locks.List(context.Background(), "")
+				held, err := cl.Nodes()[0].Locker().List(context.Background(), "")
 				if err != nil || len(held) != 0 {
 					t.Errorf("locks left: %v, %v", held, err)
 				}
-				cl.stop()
-				runs := cl.runs("j")
-				if got := outcomes(runs); got != c.want || !strings.Contains(runs[0].Error, c.text) {
+				cl.Stop()
+				runs := cl.Finished("j")
+				if got := jobstest.Outcomes(runs); got != c.want || !strings.Contains(runs[0].Error, c.text) {
 					t.Fatalf("outcomes %q, want %q; error %q, want one with %q", got, c.want, runs[0].Error, c.text)
 				}
 				for i, r := range runs {
-					if r.Attempt != i+1 || i > 0 && (r.Trigger != TriggerRetry || r.Started.Sub(runs[i-1].Ended) < time.Second) {
+					if r.Attempt != i+1 || i > 0 && (r.Trigger != TriggerRetry || r.Started.Sub(runs[i-1].Ended).Round(time.Millisecond) < time.Second) {
 						t.Errorf("attempt %d is %+v, want it numbered and a second or more after the one before", i+1, r)
 					}
 				}
@@ -58,24 +61,24 @@ func TestScheduler_outcomes(t *testing.T) {
 
 // TestScheduler_retrySucceeds checks that a success ends the attempts, and that the backoff grows.
 func TestScheduler_retrySucceeds(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var tries atomic.Int32
-		n := c.node(Config{}, 0)
-		n.add(Job{Name: "j", Spec: "1 * * * *", Retries: 10, Run: func(context.Context) error {
+		n := c.Node(Config{}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Retries: 10, Run: func(context.Context) error {
 			if tries.Add(1) < 4 {
 				return errors.New("not yet")
 			}
 			return nil
 		}})
-		n.start()
+		n.Start()
 		time.Sleep(10 * time.Minute)
-		c.stop()
-		runs := c.runs("j")
-		if got, want := outcomes(runs), "error error error ok"; got != want {
+		c.Stop()
+		runs := c.Finished("j")
+		if got, want := jobstest.Outcomes(runs), "error error error ok"; got != want {
 			t.Fatalf("outcomes %q, want %q", got, want)
 		}
 		for i, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
-			if got := runs[i+1].Started.Sub(runs[i].Ended); got != want {
+			if got := runs[i+1].Started.Sub(runs[i].Ended).Round(time.Millisecond); got != want {
 				t.Errorf("backoff %d is %s, want %s", i+1, got, want)
 			}
 		}
@@ -88,15 +91,14 @@ func TestScheduler_retrySucceeds(t *testing.T) {
 
 // TestScheduler_onRunPanics checks that a bad callback costs no run.
 func TestScheduler_onRunPanics(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		n := c.node(Config{}, 0)
-		n.cfg.OnRun = func(Run) { panic("callback") }
-		n.add(Job{Name: "j", Spec: "1,2 * * * *", Run: sleepFor(0)})
-		n.start()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{OnRun: func(Run) { panic("callback") }}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "1,2 * * * *", Run: jobstest.Sleep(0)})
+		n.Start()
 		time.Sleep(10 * time.Minute)
-		c.stop()
-		if runs, err := c.store.Runs(context.Background(), "j", 9); err != nil || outcomes(runs) != "ok ok" {
-			t.Errorf("runs %+v, %v; want two", runs, err)
+		c.Stop()
+		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "ok ok" {
+			t.Errorf("runs %+v, want two", runs)
 		}
 	})
 }

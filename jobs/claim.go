@@ -22,23 +22,33 @@ func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
 		skipped.last, skipped.why = p.tick, "too many runs of the job are in flight on this node"
 	}
 	if run {
-		c.Pending = &Pending{
-			Run:    Run{ID: s.newID(), Job: e.job.Name, Tick: p.tick, Claimed: now, Node: s.cfg.Node, Attempt: 1, Trigger: p.trigger},
-			Locker: s.locks.Node(),
-		}
+		c.Pending = s.newPending(e, p.tick, now, p.trigger)
 	}
 	if skipped != nil {
+		c.Missed = e.count(skipped)
 		c.Skipped = &Run{
-			ID: s.newID(), Job: e.job.Name, Tick: skipped.last, Claimed: now, Ended: now, Node: s.cfg.Node,
+			ID: s.newID(e.job.Name), Job: e.job.Name, Tick: skipped.last, Claimed: now, Ended: now, Node: s.cfg.Node,
 			Outcome: OutcomeSkipped, Reason: skipped.reason(), Attempt: 1, Trigger: p.trigger,
 		}
 	}
 	return c
 }
 
+// newPending is a first attempt at a tick.
+func (s *Scheduler) newPending(e *entry, tick, now time.Time, trigger string) *Pending {
+	return &Pending{
+		Run: Run{
+			ID: s.newID(e.job.Name), Job: e.job.Name, Tick: tick, Claimed: now, Node: s.cfg.Node,
+			Attempt: 1, Trigger: trigger,
+		},
+		Owner: s.session, Locker: s.locks.Node(),
+	}
+}
+
 // won starts what was claimed.
 func (s *Scheduler) won(h *host, e *entry, c Claim) {
 	if c.Skipped != nil {
+		s.telemetry.missed(e.job.Name, c.Missed)
 		s.runs.Go(func() { s.report(*c.Skipped) })
 	}
 	if c.Pending != nil {
@@ -48,6 +58,7 @@ func (s *Scheduler) won(h *host, e *entry, c Claim) {
 
 // report tells the log and OnRun of a finished run.
 func (s *Scheduler) report(r Run) {
+	s.telemetry.finished(r)
 	level := slog.LevelInfo
 	switch r.Outcome {
 	case OutcomeError, OutcomePanic, OutcomeTimeout, OutcomeLost:
@@ -55,22 +66,28 @@ func (s *Scheduler) report(r Run) {
 	case OutcomeOK:
 		level = slog.LevelDebug
 	}
-	attrs := []slog.Attr{
-		slog.String("job", r.Job), slog.Time("tick", r.Tick), slog.String("outcome", string(r.Outcome)), slog.String("trigger", r.Trigger),
-		slog.Int("attempt", r.Attempt), slog.String("run", r.ID), slog.String("node", r.Node), slog.Uint64("fence", uint64(r.Fence)),
-	}
-	if r.Reason != "" {
-		attrs = append(attrs, slog.String("reason", r.Reason))
-	}
-	if r.Error != "" {
-		attrs = append(attrs, slog.String("error", r.Error))
-	}
 	ctx := context.Background()
-	s.cfg.Logger.LogAttrs(ctx, level, "job run finished", attrs...)
+	if s.cfg.Logger.Enabled(ctx, level) {
+		s.cfg.Logger.LogAttrs(ctx, level, "job run finished", attrsOf(r)...)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "OnRun panicked", slog.String("job", r.Job), slog.Any("panic", p))
 		}
 	}()
 	s.cfg.OnRun(r)
+}
+
+func attrsOf(r Run) []slog.Attr {
+	attrs := []slog.Attr{
+		slog.String("job", r.Job), slog.Time("tick", r.Tick), slog.String("outcome", string(r.Outcome)),
+		slog.String("trigger", r.Trigger), slog.Int("attempt", r.Attempt), slog.String("run", r.ID),
+		slog.String("node", r.Node), slog.Uint64("fence", uint64(r.Fence)),
+	}
+	for _, a := range []struct{ key, value string }{{"reason", r.Reason}, {"error", r.Error}, {"author", r.Author}} {
+		if a.value != "" {
+			attrs = append(attrs, slog.String(a.key, a.value))
+		}
+	}
+	return attrs
 }

@@ -45,6 +45,20 @@ func (c *clock) storeAt(local time.Time) time.Time {
 	return c.store.Add(local.Sub(c.at))
 }
 
+// offset is how far the local wall clock is ahead of the store's.
+func (c *clock) offset() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wall().Sub(c.storeAt(c.local())).Truncate(time.Microsecond)
+}
+
+// storeTime is a moment of the local clock as the store's would have shown it.
+func (c *clock) storeTime(local time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.storeAt(local).Truncate(time.Microsecond)
+}
+
 // observe takes in the store's time from an answer to a question that was asked at sent. An estimate from a faster
 // answer stays, unless it has become too old to be better or the two contradict each other: then the store's clock was
 // set, or another store has taken over.

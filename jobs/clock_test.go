@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -40,33 +38,4 @@ func TestClock(t *testing.T) {
 	real = func() time.Time { return before().Add(-time.Minute) }
 	ask(0, 200*time.Millisecond)
 	expect(real(), 100*time.Millisecond, "after the store's clock was set")
-}
-
-// TestScheduler_wakesOnTime puts a node's machine to sleep: its monotonic clock, and the estimate that hangs on it, stand
-// still meanwhile. Within a second of waking it has asked the store for the time and runs what is due.
-func TestScheduler_wakesOnTime(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		n := c.node(Config{}, 0)
-		var slept atomic.Int64
-		n.clock = newClock(func() time.Time { return time.Now().Add(-time.Duration(slept.Load())) })
-		n.clock.wall = func() time.Time { return time.Now().Round(0) }
-		n.lease = time.Hour // so that keeping claims does not ask in passing
-		var late time.Duration
-		n.add(Job{Name: "j", Spec: "* * * * *", Run: func(ctx context.Context) error {
-			_, tick, _ := TickFromContext(ctx)
-			late = time.Since(tick) // by the test's clock: the node's may be wrong
-			return nil
-		}})
-		n.start()
-		time.Sleep(90*time.Second + time.Millisecond)
-		slept.Store(int64(20 * time.Second))
-		if !n.clock.stepped() {
-			t.Error("a sleep of 20 s was not noticed")
-		}
-		time.Sleep(35 * time.Second)
-		c.stop()
-		if got := outcomes(c.runs("j")); got != "ok ok" || late > 2*time.Second {
-			t.Errorf("outcomes %q, the last %s late; want two on time", got, late)
-		}
-	})
 }

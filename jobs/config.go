@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -27,6 +29,14 @@ type Config struct {
 	DrainTimeout time.Duration
 	// History is how many records are kept per job. Defaults to 100.
 	History int
+	// TracerProvider receives a span for each run. Defaults to none.
+	TracerProvider trace.TracerProvider
+	// MeterProvider receives the metrics lockgen.job.lateness, .duration, .runs, .claims, .missed and .running.
+	// Defaults to none.
+	MeterProvider metric.MeterProvider
+	// Now is the local clock. It need not be right: the store's time decides, and this one is corrected by it. Timers
+	// are Go's own, so that tests with other clocks want testing/synctest; see package jobstest. Defaults to time.Now.
+	Now func() time.Time
 	// OnRun is called after the record of a run is complete, whether it ran or was skipped, by the node that
 	// recorded it: for the run of a dead node, the one that found it. It is called from the goroutines of the
 	// runs, several at a time, and delays the end of a drain.
@@ -36,11 +46,18 @@ type Config struct {
 func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.Store == nil {
 		if c.Store = storeFor(locks); c.Store == nil {
-			return c, fmt.Errorf("jobs.New: no job store is known for locks in a %T: set Config.Store, to NewRedisStore or NewMemoryStore for example", locks.Store())
+			return c, fmt.Errorf("jobs.New: no job store is known for locks in a %T: "+
+				"set Config.Store, to NewRedisStore or NewMemoryStore for example", locks.Store())
 		}
 	}
 	if c.History < 0 {
 		return c, fmt.Errorf("jobs.New: Config.History is %d: set how many records to keep per job, 0 for 100", c.History)
+	}
+	if c.History > maxHistory {
+		return c, fmt.Errorf("jobs.New: Config.History is %d: keep %d records per job at most", c.History, maxHistory)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.History == 0 {
 		c.History = 100

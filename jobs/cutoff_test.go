@@ -1,4 +1,4 @@
-package jobs
+package jobs_test
 
 import (
 	"context"
@@ -6,25 +6,28 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
 // TestScheduler_cutOffNodeKeepsItsRun cuts a node off from the store of jobs only: it still holds the lock and is at
 // work, so nobody may take its run over.
 func TestScheduler_cutOffNodeKeepsItsRun(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		b := &body{takes: 5 * time.Minute, during: func(n *node, start int) { n.wire.jobsCut.Store(true) }}
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		b := &body{takes: 5 * time.Minute, during: func(n *jobstest.Node, start int) { n.CutJobs(true) }}
 		for range 3 {
-			n := c.node(Config{}, 0)
-			n.add(Job{Name: "j", Spec: "1 * * * *", Retries: 5, Run: b.on(n)})
-			n.start()
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Retries: 5, Run: b.on(n)})
+			n.Start()
 		}
 		time.Sleep(5 * time.Minute)
-		for _, n := range c.all {
-			n.wire.jobsCut.Store(false)
+		for _, n := range c.Nodes() {
+			n.CutJobs(false)
 		}
 		time.Sleep(5 * time.Minute)
-		c.stop()
-		if got := outcomes(c.stored("j")); got != "ok" || len(b.starts) != 1 {
+		c.Stop()
+		if got := jobstest.Outcomes(c.Recorded("j")); got != "ok" || len(b.starts) != 1 {
 			t.Errorf("runs %q, started on %v; want one", got, b.starts)
 		}
 	})
@@ -32,17 +35,17 @@ func TestScheduler_cutOffNodeKeepsItsRun(t *testing.T) {
 
 // TestScheduler_lostReplies drops the answers to claims, begins and records: nothing runs twice or not at all.
 func TestScheduler_lostReplies(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{takes: time.Second}
 		from := time.Now()
 		for i := range 3 {
-			n := c.node(Config{}, 0)
-			n.add(Job{Name: "j", Spec: "* * * * *", Retries: 3, Run: b.on(n)})
-			n.start()
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Retries: 3, Run: b.on(n)})
+			n.Start()
 			go func() {
 				for m := range 30 {
 					if (m+i)%2 == 0 {
-						n.wire.dropReplies.Store(int32(1 + m%4))
+						n.DropReplies(1 + m%4)
 					}
 					time.Sleep(time.Minute)
 				}
@@ -50,8 +53,8 @@ func TestScheduler_lostReplies(t *testing.T) {
 		}
 		time.Sleep(30*time.Minute + 30*time.Second)
 		to := time.Now()
-		c.stop()
-		c.expectOnce("j", "* * * * *", from, to)
+		c.Stop()
+		c.ExpectOnce("j", "* * * * *", from, to)
 		if len(b.starts) != 30 {
 			t.Errorf("started %d times, want 30", len(b.starts))
 		}
@@ -60,39 +63,46 @@ func TestScheduler_lostReplies(t *testing.T) {
 
 // TestScheduler_poison has a run that kills every node that takes it over before it has begun: that comes to an end.
 func TestScheduler_poison(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		n := c.node(Config{}, 0)
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
 		b := &body{}
-		n.add(Job{Name: "j", Spec: "1 1 * * *", Run: b.on(n)})
-		n.start()
+		n.MustAdd(Job{Name: "j", Spec: "1 1 * * *", Run: b.on(n)})
+		n.Start()
 		time.Sleep(time.Minute)
-		s := &storeTester{t: t, Store: c.store}
-		claim := s.nextClaim("j", "dead")
-		claim.Lease, claim.Keep = 0, 100
-		claim.Pending.Recoveries = maxRecoveries
-		s.claim(claim, ClaimWon)
+		view, err := c.Store.Look(context.Background(), []string{"j"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark := view.Jobs[0].Mark
+		claim := Claim{
+			Job: "j", Prev: mark, Tick: mark.Add(time.Microsecond), Due: mark, Keep: 100, // its owner is dead at once
+			Pending: &Pending{Owner: "dead", Recoveries: MaxRecoveries, Run: Run{ID: "j@dead.1", Job: "j", Tick: mark, Node: "dead"}},
+		}
+		if got := c.Store.Claim(context.Background(), []Claim{claim})[0]; got.Status != ClaimWon {
+			t.Fatal(got)
+		}
 		time.Sleep(5 * time.Minute)
-		if runs := c.stored("j"); outcomes(runs) != "lost" || len(b.starts) != 0 || !strings.Contains(runs[0].Reason, "not run again, too many nodes") {
+		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "lost" || len(b.starts) != 0 || !strings.Contains(runs[0].Reason, "not run again, too many nodes") {
 			t.Errorf("runs %+v, started on %v; want it lost and left alone", runs, b.starts)
 		}
-		c.stop()
+		c.Stop()
 	})
 }
 
 // TestScheduler_beginIsNotedFirst cuts the node off from the store of jobs while it waits for the lock. It must not begin
 // before the store knows: if it died then, another would run the tick again as one that had not begun.
 func TestScheduler_beginIsNotedFirst(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{}
-		n := c.node(Config{}, 0)
-		lease, err := n.locks.Acquire(context.Background(), "job:j", lockOptions)
+		n := c.Node(Config{}, 0)
+		lease, err := n.Locker().Acquire(context.Background(), "job:j", lockOptions)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.add(Job{Name: "j", Spec: "1 * * * *", Overlap: OverlapQueue, Run: b.on(n)})
-		n.start()
+		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Overlap: OverlapQueue, Run: b.on(n)})
+		n.Start()
 		time.Sleep(65 * time.Second)
-		n.wire.jobsCut.Store(true)
+		n.CutJobs(true)
 		if err := lease.Release(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -100,10 +110,10 @@ func TestScheduler_beginIsNotedFirst(t *testing.T) {
 		if len(b.starts) != 0 {
 			t.Error("it began without the store's word")
 		}
-		n.wire.jobsCut.Store(false)
+		n.CutJobs(false)
 		time.Sleep(time.Minute)
-		c.stop()
-		if got := outcomes(c.runs("j")); got != "ok" || len(b.starts) != 1 {
+		c.Stop()
+		if got := jobstest.Outcomes(c.Finished("j")); got != "ok" || len(b.starts) != 1 {
 			t.Errorf("outcomes %q, started on %v; want one run when the store was back", got, b.starts)
 		}
 	})
@@ -112,30 +122,30 @@ func TestScheduler_beginIsNotedFirst(t *testing.T) {
 // TestScheduler_takenOver has no lock and a node that is cut off from the store of jobs: others take its run over, and
 // when it is back it is told to stop, and its record is refused.
 func TestScheduler_takenOver(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var cause atomic.Value
 		for range 2 {
-			n := c.node(Config{}, 0)
-			n.add(Job{Name: "j", Spec: "1 * * * *", Overlap: OverlapAllow, Retries: 1, Run: func(ctx context.Context) error {
-				if cause.CompareAndSwap(nil, errCut) { // the first to come
-					n.wire.jobsCut.Store(true)
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Overlap: OverlapAllow, Retries: 1, Run: func(ctx context.Context) error {
+				if cause.CompareAndSwap(nil, jobstest.ErrCut) { // the first to come
+					n.CutJobs(true)
 					<-ctx.Done()
 					cause.Store(context.Cause(ctx))
 				}
 				return nil
 			}})
-			n.start()
+			n.Start()
 		}
 		time.Sleep(5 * time.Minute)
-		for _, n := range c.all {
-			n.wire.jobsCut.Store(false)
+		for _, n := range c.Nodes() {
+			n.CutJobs(false)
 		}
 		time.Sleep(time.Minute)
-		if cause.Load() != errTakenOver {
-			t.Errorf("cause %v, want %v", cause.Load(), errTakenOver)
+		if cause.Load() != ErrTakenOver {
+			t.Errorf("cause %v, want %v", cause.Load(), ErrTakenOver)
 		}
-		c.stop()
-		if got := outcomes(c.stored("j")); got != "ok lost" {
+		c.Stop()
+		if got := jobstest.Outcomes(c.Recorded("j")); got != "ok lost" {
 			t.Errorf("recorded, latest first: %q, want %q", got, "ok lost")
 		}
 	})

@@ -1,4 +1,4 @@
-package jobs
+package jobs_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/jobstest"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -27,25 +29,24 @@ func TestScheduler_drain(t *testing.T) {
 		{"default", time.Hour, 0, "cancelled", 30 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, cl *cluster) {
-				n := cl.node(Config{DrainTimeout: c.timeout}, 0)
-				n.add(Job{Name: "j", Spec: "1 * * * *", Run: sleepFor(c.takes)})
-				n.start()
+			jobstest.Run(t, func(t *testing.T, cl *jobstest.Cluster) {
+				n := cl.Node(Config{DrainTimeout: c.timeout}, 0)
+				n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: jobstest.Sleep(c.takes)})
+				n.Start()
 				time.Sleep(time.Minute + time.Second)
-				n.cancel()
 				began := time.Now()
-				<-n.ended
-				if took := time.Since(began); n.err != nil || took > c.within {
-					t.Errorf("Run = %v after %s, want nil within %s", n.err, took, c.within)
+				err := n.Shutdown()
+				if took := time.Since(began); err != nil || took > c.within {
+					t.Errorf("Run = %v after %s, want nil within %s", err, took, c.within)
 				}
-				held, err := n.locks.List(context.Background(), "")
-				if runs := cl.stored("j"); outcomes(runs) != c.want || err != nil || len(held) != 0 {
+				held, err := n.Locker().List(context.Background(), "")
+				if runs := cl.Recorded("j"); jobstest.Outcomes(runs) != c.want || err != nil || len(held) != 0 {
 					t.Errorf("runs %+v, locks %v, %v; want one %s and no lock", runs, held, err, c.want)
 				}
-				if err := n.Add(Job{Name: "late", Spec: "@daily", Run: sleepFor(0)}); err == nil {
+				if err := n.Add(Job{Name: "late", Spec: "@daily", Run: jobstest.Sleep(0)}); err == nil {
 					t.Error("Add after the end succeeded")
 				}
-				cl.stop()
+				cl.Stop()
 			})
 		})
 	}
@@ -54,41 +55,41 @@ func TestScheduler_drain(t *testing.T) {
 // TestScheduler_drainPassesOn checks that a run that waits for its lock, and one that waits for its retry, go over to
 // another node when theirs shuts down.
 func TestScheduler_drainPassesOn(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{takes: time.Second}
-		first := c.node(Config{}, 0)
-		lease, err := first.locks.Acquire(context.Background(), "job:queued", lockOptions)
+		first := c.Node(Config{DrainTimeout: -1}, 0)
+		lease, err := first.Locker().Acquire(context.Background(), "job:queued", lockOptions)
 		if err != nil {
 			t.Fatal(err)
 		}
-		jobs := func(n *node, fail error) {
-			n.add(Job{Name: "queued", Spec: "1 * * * *", Overlap: OverlapQueue, Run: b.on(n)})
-			n.add(Job{Name: "failing", Spec: "1 * * * *", Retries: 9, Run: func(context.Context) error { return fail }})
-			n.add(Job{Name: "cancelled", Spec: "1 * * * *", Retries: 9, Run: func(ctx context.Context) error {
+		jobs := func(n *jobstest.Node, fail error) {
+			n.MustAdd(Job{Name: "queued", Spec: "1 * * * *", Overlap: OverlapQueue, Run: b.on(n)})
+			n.MustAdd(Job{Name: "failing", Spec: "1 * * * *", Retries: 9, Run: func(context.Context) error { return fail }})
+			n.MustAdd(Job{Name: "cancelled", Spec: "1 * * * *", Retries: 9, Run: func(ctx context.Context) error {
 				if fail == nil {
 					return nil
 				}
 				<-ctx.Done()
 				return ctx.Err()
 			}})
-			n.start()
+			n.Start()
 		}
-		first.cfg.DrainTimeout = 0
 		jobs(first, errors.New("here it fails"))
 		time.Sleep(time.Minute + 10*time.Second)
-		first.cancel()
-		<-first.ended
+		if err := first.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
 		if err := lease.Release(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		second := c.node(Config{}, 0)
+		second := c.Node(Config{}, 0)
 		jobs(second, nil)
 		time.Sleep(time.Minute)
-		c.stop()
+		c.Stop()
 		for job, want := range map[string]string{"queued": "ok", "failing": "error error error error ok", "cancelled": "cancelled ok"} {
-			runs := c.runs(job)
+			runs := c.Finished(job)
 			last := runs[len(runs)-1]
-			if got := outcomes(runs); got != want || last.Node != second.cfg.Node || last.Trigger != TriggerRecovery || last.Attempt != len(runs) {
+			if got := jobstest.Outcomes(runs); got != want || last.Node != second.Name() || last.Trigger != TriggerRecovery || last.Attempt != len(runs) {
 				t.Errorf("%s: %q, want %q; last %+v", job, got, want, last)
 			}
 		}
@@ -97,18 +98,16 @@ func TestScheduler_drainPassesOn(t *testing.T) {
 
 // TestScheduler_drainEndsWithoutTheRun has work that ignores its context: Run returns all the same, and says so.
 func TestScheduler_drainEndsWithoutTheRun(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		n := c.node(Config{}, 0)
-		n.add(Job{Name: "deaf", Spec: "1 * * * *", Run: func(context.Context) error { time.Sleep(10 * time.Minute); return nil }})
-		n.start()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		n.MustAdd(Job{Name: "deaf", Spec: "1 * * * *", Run: func(context.Context) error { time.Sleep(10 * time.Minute); return nil }})
+		n.Start()
 		time.Sleep(time.Minute + time.Second)
-		n.cancel()
-		<-n.ended
-		if n.err == nil || !strings.Contains(n.err.Error(), `["deaf"]`) {
-			t.Errorf("Run = %v, want an error that names the job", n.err)
+		if err := n.Shutdown(); err == nil || !strings.Contains(err.Error(), `["deaf"]`) {
+			t.Errorf("Run = %v, want an error that names the job", err)
 		}
-		n.err = nil
+		n.Forgive()
 		time.Sleep(10 * time.Minute)
-		c.stop()
+		c.Stop()
 	})
 }

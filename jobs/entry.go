@@ -2,22 +2,60 @@ package jobs
 
 import (
 	"container/heap"
+	"context"
+	"hash/fnv"
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // entry is a job in a scheduler. What is below the line belongs to the loop; other goroutines read mark and wake under
 // Scheduler.mu, under which the loop writes them.
 type entry struct {
 	job      Job
-	schedule cron.Schedule
+	schedule cron.Schedule // nil for a handler
+	handler  func(ctx context.Context, id string, payload []byte) error
 	zone     *time.Location
+	lock     lockrt.Options // Job.Lock, as the locks are asked for it
+	hash     uint64         // of the name
 
-	mark  time.Time // as last heard of from the store
-	wake  time.Time // when to look at the schedule again; zero: never
-	check time.Time // when to look at the claims of other nodes again
-	index int       // in the heap, -1 outside
+	mark   time.Time // as last heard of from the store
+	wake   time.Time // when to look at the schedule again; zero: never
+	plan   plan      // what is to be done then; of no worth when the mark has moved or the time is past
+	paused bool      // as last heard of from the store
+	unsure *Claim    // of which the answer was lost: it is repeated
+	index  int       // in the heap, -1 outside
+}
+
+// keys are the locks of a run.
+func (e *entry) keys(r Run) []string {
+	if e.handler != nil {
+		return []string{handlerPrefix + r.Once}
+	}
+	return e.job.Keys
+}
+
+// work is what to call for a run.
+func (e *entry) work(r Run) func(context.Context) error {
+	if e.handler == nil {
+		return e.job.Run
+	}
+	return func(ctx context.Context) error { return e.handler(ctx, r.Once, r.Payload) }
+}
+
+func hashOf(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return mix(h.Sum64())
+}
+
+// mix spreads what FNV leaves in the low bits of the last bytes.
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	return x ^ x>>33
 }
 
 // entryHeap is a heap by wake.
@@ -47,10 +85,10 @@ func (h *entryHeap) Pop() any {
 	return e
 }
 
-// takeDue removes up to n entries whose time has come.
-func (h *entryHeap) takeDue(now time.Time, n int) []*entry {
+// takeDue removes all entries whose time has come.
+func (h *entryHeap) takeDue(now time.Time) []*entry {
 	var due []*entry
-	for len(*h) > 0 && len(due) < n && !(*h)[0].wake.After(now) {
+	for len(*h) > 0 && !(*h)[0].wake.After(now) {
 		due = append(due, heap.Pop(h).(*entry))
 	}
 	return due

@@ -9,20 +9,35 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// launch runs what is pending in a goroutine of its own, with all the attempts that follow.
+// launch runs what is pending in a goroutine of its own, with all the attempts that follow. It is called from the loop,
+// from other runs, and between here and done, so that the drain cannot have ended.
 func (s *Scheduler) launch(h *host, e *entry, p Pending) {
-	s.runs.Go(func() { s.execute(h, e, p) })
+	ctx, l := s.begin(h, e, p)
+	s.runs.Go(func() { s.execute(ctx, l, h, e, p) })
 }
 
-func (s *Scheduler) execute(h *host, e *entry, p Pending) {
-	for next := &p; next != nil; {
-		x := &attempt{s: s, host: h, e: e, p: *next}
-		ctx, cancel := context.WithCancelCause(h.work)
-		ctx = context.WithValue(ctx, tickKey{}, tickValue{job: e.job.Name, tick: next.Run.Tick.In(e.zone)})
-		l := s.track(e, next.Run.ID, cancel)
-		next = x.do(ctx)
+// begin makes a run known to this node.
+func (s *Scheduler) begin(h *host, e *entry, p Pending) (context.Context, *live) {
+	ctx, cancel := context.WithCancelCause(h.work)
+	ctx = context.WithValue(ctx, tickKey{}, tickValue{job: e.job.Name, tick: p.Run.Tick.In(e.zone)})
+	return ctx, s.track(e, p.Run.ID, cancel)
+}
+
+func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p Pending) {
+	for {
+		x := &attempt{s: s, host: h, e: e, p: p}
+		next := x.do(ctx)
+		var nextCtx context.Context
+		var nextLive *live
+		if next != nil {
+			nextCtx, nextLive = s.begin(h, e, *next)
+		}
 		s.untrack(l)
-		cancel(nil)
+		l.cancel(nil)
+		if next == nil {
+			return
+		}
+		ctx, l, p = nextCtx, nextLive, *next
 	}
 }
 
@@ -49,33 +64,35 @@ func (x *attempt) do(ctx context.Context) *Pending {
 		if refusal.outcome == "" {
 			return x.giveUp(ctx)
 		}
-		x.end(refusal.outcome, refusal.reason, refusal.err)
+		x.end(ending{outcome: refusal.outcome, reason: refusal.reason, text: refusal.err, final: true})
 		return nil
 	}
 	work := ctx
 	if len(leases) > 0 {
 		work = leases.Context()
-		x.p.Run.Fence = leases.Lease(x.e.job.Keys[0]).Fence()
+		x.p.Run.Fence = leases.Lease(x.e.keys(x.p.Run)[0]).Fence()
 	}
 	if !x.start(work) {
 		x.unlock(leases)
 		return x.giveUp(ctx)
 	}
-	res := call(work, x.e.job)
+	work, done := x.s.telemetry.started(work, x.p.Run, x.e.jitter(x.p.Run.Tick))
+	res := call(work, x.e.work(x.p.Run), x.e.job.Timeout)
 	// The lock goes first: the next run may begin while this one's record is on its way.
 	lost := x.unlock(leases)
-	outcome, reason := res.classify(lost)
-	return x.end(outcome, reason, res.text())
+	end := res.classify(lost)
+	end.text = res.text()
+	done(end)
+	return x.end(end)
 }
 
 // start notes in the store that the run begins. Until that is certain it must not: if this node died, another one would
 // run the tick again, thinking that it had not begun.
 func (x *attempt) start(ctx context.Context) bool {
 	x.p.Run.Started = x.s.clock.now()
+	begin := Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		err := x.s.cfg.Store.Start(callCtx, x.p, x.s.lease)
-		cancel()
+		err := x.s.starts.do(ctx, begin)
 		if err == nil {
 			return ctx.Err() == nil
 		}
@@ -99,8 +116,10 @@ func (x *attempt) unlock(leases lockrt.Leases) error {
 	x.s.cfg.Logger.LogAttrs(x.host.work, slog.LevelWarn, "job lock not released, trying again until its TTL",
 		slog.String("job", x.e.job.Name), slog.Any("error", err))
 	x.s.runs.Go(func() {
-		for wait := minBackoff; err != nil && !errors.Is(err, lockrt.ErrLost) && pause(x.host.records, wait); wait = min(2*wait, maxBackoff) {
-			err = leases.Release(x.host.work)
+		for wait := minBackoff; pause(x.host.records, wait); wait = min(2*wait, maxBackoff) {
+			if err := leases.Release(x.host.work); err == nil || errors.Is(err, lockrt.ErrLost) {
+				return
+			}
 		}
 	})
 	return nil

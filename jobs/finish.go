@@ -3,21 +3,30 @@ package jobs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 )
 
+// ending is how an attempt ended.
+type ending struct {
+	outcome      Outcome
+	reason, text string
+	final        bool // not to be retried, whatever the outcome
+}
+
 // end records the attempt and returns the next one, if this node is to make it.
-func (x *attempt) end(outcome Outcome, reason, text string) *Pending {
+func (x *attempt) end(how ending) *Pending {
 	r := &x.p.Run
 	r.Ended = x.s.clock.now()
-	r.Outcome, r.Reason, r.Error = outcome, reason, text
-	f := Finish{Run: *r, Next: x.retry(), Lease: x.s.lease, Keep: x.s.cfg.History}
+	r.Outcome, r.Reason, r.Error = how.outcome, how.reason, how.text
+	f := Finish{Run: *r, Owner: x.s.session, Lease: x.s.lease, Keep: x.s.cfg.History}
+	if !how.final {
+		f.Next = x.retry()
+	}
 	draining := x.host.waiting.Err() != nil
 	if f.Next != nil && draining {
-		f.Lease, f.Next.PassedOn = 0, true
+		f.Next.Owner, f.Next.PassedOn = Nobody, true
 	}
 	if !x.tell(f) {
 		return nil
@@ -33,9 +42,6 @@ func (x *attempt) end(outcome Outcome, reason, text string) *Pending {
 func (x *attempt) retry() *Pending {
 	r := x.p.Run
 	retryable := []Outcome{OutcomeError, OutcomePanic, OutcomeTimeout, OutcomeLost, OutcomeCancelled}
-	if x.e.job.Overlap == OverlapReplace {
-		retryable = slices.DeleteFunc(retryable, func(o Outcome) bool { return o == OutcomeLost }) // it was replaced
-	}
 	if !slices.Contains(retryable, r.Outcome) || r.Attempt > x.e.job.Retries {
 		return nil
 	}
@@ -45,33 +51,39 @@ func (x *attempt) retry() *Pending {
 // pending is a further run for the tick of r.
 func (s *Scheduler) pending(r Run, attempt int, trigger string) *Pending {
 	return &Pending{
-		Run:    Run{ID: s.newID(), Job: r.Job, Tick: r.Tick, Claimed: s.clock.now(), Node: s.cfg.Node, Attempt: attempt, Trigger: trigger},
-		Locker: s.locks.Node(),
+		Run: Run{
+			ID: s.newID(r.Job), Job: r.Job, Tick: r.Tick, Claimed: s.clock.now(), Node: s.cfg.Node,
+			Attempt: attempt, Trigger: trigger, Author: r.Author, Once: r.Once, Payload: r.Payload,
+		},
+		Owner: s.session, Locker: s.locks.Node(),
 	}
 }
 
-// giveUp leaves an attempt that has not begun: to other nodes if this one is shutting down, to whoever has taken it
-// over, or, when its lock was lost or its claim could not be started, to the next who finds it.
+// giveUp leaves an attempt that has not begun: to whoever has taken it over, to other nodes if this one is shutting
+// down, for good if somebody has cancelled it. When its lock was lost or its begin could not be noted, it is made again.
 func (x *attempt) giveUp(ctx context.Context) *Pending {
-	if errors.Is(context.Cause(ctx), errTakenOver) {
+	cause := context.Cause(ctx)
+	var cancelled *cancelledError
+	switch {
+	case errors.Is(cause, errTakenOver):
 		x.s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job run taken over by another node before it began",
 			slog.String("job", x.e.job.Name), slog.Time("tick", x.p.Run.Tick))
 		return nil
-	}
-	next := x.s.pending(x.p.Run, x.p.Run.Attempt, x.p.Run.Trigger)
-	next.Recoveries = x.p.Recoveries
-	f := Finish{Run: x.p.Run, Next: next, Keep: x.s.cfg.History}
-	f.Run.Started, f.Run.Outcome = time.Time{}, ""
-	if draining := x.host.waiting.Err() != nil; draining {
-		next.PassedOn = true
-		x.tell(f)
+	case errors.As(cause, &cancelled):
+		x.end(ending{outcome: OutcomeCancelled, reason: cancelled.Error() + ", before it began", final: true})
 		return nil
 	}
-	f.Lease = x.s.lease
-	if !x.tell(f) {
+	next := x.p
+	next.Run.Started, next.Run.Fence = time.Time{}, 0
+	f := Finish{Run: next.Run, Owner: x.s.session, Next: &next, Lease: x.s.lease, Keep: x.s.cfg.History}
+	draining := x.host.waiting.Err() != nil
+	if draining {
+		next.Owner, next.PassedOn = Nobody, true
+	}
+	if !x.tell(f) || draining {
 		return nil
 	}
-	return next
+	return &next
 }
 
 // tell finishes the claim in the store, however long that takes until the end of the drain: a run that is not recorded
@@ -79,7 +91,7 @@ func (x *attempt) giveUp(ctx context.Context) *Pending {
 func (x *attempt) tell(f Finish) bool {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(x.host.records), storeTimeout)
-		err := x.s.cfg.Store.Finish(ctx, f)
+		err := x.s.finishes.do(ctx, f)
 		cancel()
 		switch {
 		case err == nil:
@@ -94,7 +106,8 @@ func (x *attempt) tell(f Finish) bool {
 		x.s.heard(err)
 		if !pause(x.host.records, wait) {
 			x.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "job run not recorded, other nodes will take it for lost",
-				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick), slog.String("outcome", string(f.Run.Outcome)), slog.Any("error", err))
+				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick),
+				slog.String("outcome", string(f.Run.Outcome)), slog.Any("error", err))
 			return false
 		}
 	}
@@ -103,13 +116,4 @@ func (x *attempt) tell(f Finish) bool {
 // backoff is how long to wait before a retry: 1 s, 2 s, 4 s … up to a minute.
 func backoff(r Run) time.Duration {
 	return min(time.Second<<min(max(r.Attempt-2, 0), 6), time.Minute)
-}
-
-// lostReason says what is known of a run whose node died.
-func lostReason(p Pending, lease time.Duration) string {
-	began := "before the run began"
-	if !p.Run.Started.IsZero() {
-		began = "while it ran"
-	}
-	return fmt.Sprintf("node %s died or was cut off %s: its claim, renewed every %s, ran out", p.Run.Node, began, lease/3)
 }

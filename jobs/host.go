@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,11 +19,15 @@ type host struct {
 
 	stopWork    context.CancelCauseFunc
 	stopRecords context.CancelFunc
+	ended       chan struct{} // closed when Run returns
+
+	timeout atomic.Int64 // of the drain, a time.Duration
 }
 
-func newHost(ctx context.Context) *host {
+func newHost(ctx context.Context, timeout time.Duration) *host {
 	base := context.WithoutCancel(ctx)
-	h := &host{waiting: ctx}
+	h := &host{waiting: ctx, ended: make(chan struct{})}
+	h.timeout.Store(int64(timeout))
 	h.work, h.stopWork = context.WithCancelCause(base)
 	h.records, h.stopRecords = context.WithCancel(base)
 	return h
@@ -29,19 +35,47 @@ func newHost(ctx context.Context) *host {
 
 var errDrained = errors.New("the node is shutting down and its drain timeout is over")
 
+// Drain ends [Scheduler.Run], as the end of its context does, but lets runs finish until ctx ends in place of
+// Config.DrainTimeout. It blocks until Run is about to return, or for ten seconds more than ctx, in which runs that were
+// cancelled may say their last words. The error is ctx's if that ended first. A scheduler that does not run is drained.
+func (s *Scheduler) Drain(ctx context.Context) error {
+	s.mu.Lock()
+	h, stop := s.host, s.stop
+	s.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	timeout := time.Duration(math.MaxInt64)
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = max(time.Until(deadline), 0)
+	}
+	h.timeout.Store(int64(timeout))
+	stop()
+	select {
+	case <-h.ended:
+		return nil
+	case <-ctx.Done():
+	}
+	h.stopWork(errDrained)
+	if !wait(h.ended, 2*lastWords) {
+		return fmt.Errorf("drain jobs: %w: runs go on although they were cancelled", ctx.Err())
+	}
+	return ctx.Err()
+}
+
 // lastWords is how long, after the drain timeout, runs get to notice that they are cancelled, and their records to
 // reach the store.
 const lastWords = 5 * time.Second
 
 // drain ends in time whatever the runs do.
 func (s *Scheduler) drain(h *host) error {
+	defer close(h.ended)
+	timeout := time.Duration(h.timeout.Load())
 	s.mu.Lock()
 	s.state = ended
 	n := len(s.live)
 	s.mu.Unlock()
-	if n > 0 {
-		s.cfg.Logger.LogAttrs(h.work, slog.LevelInfo, "jobs draining", slog.Int("runs", n), slog.Duration("timeout", s.cfg.DrainTimeout))
-	}
+	s.cfg.Logger.LogAttrs(h.work, slog.LevelInfo, "jobs draining", slog.Int("runs", n), slog.Duration("timeout", timeout))
 	done := make(chan struct{})
 	idle := make(chan struct{})
 	go func() { // ends with the runs, which are told to; the keeper of their claims ends after them
@@ -51,7 +85,7 @@ func (s *Scheduler) drain(h *host) error {
 		h.stopRecords()
 		s.keeping.Wait()
 	}()
-	if !wait(idle, s.cfg.DrainTimeout) {
+	if !wait(idle, timeout) {
 		h.stopWork(errDrained)
 		wait(idle, lastWords)
 		h.stopRecords()
@@ -64,11 +98,11 @@ func (s *Scheduler) drain(h *host) error {
 	defer s.mu.Unlock()
 	var stuck []string
 	for _, l := range s.live {
-		stuck = append(stuck, l.ref.Job)
+		stuck = append(stuck, l.job)
 	}
 	slices.Sort(stuck)
-	return fmt.Errorf("jobs: %d runs go on although their context was cancelled %s ago: %q; they keep their locks until they return or the Locker is closed; make Job.Run return when its context ends",
-		len(stuck), 2*lastWords, stuck)
+	return fmt.Errorf("jobs: %d runs go on although their context was cancelled %s ago: %q; they keep their locks until they "+
+		"return or the Locker is closed; make Job.Run return when its context ends", len(stuck), 2*lastWords, stuck)
 }
 
 // wait reports whether done was closed within d.

@@ -34,8 +34,9 @@ type Job struct {
 	// Keys are the locks that are held while the job runs. Defaults to "job:" + Name, and to none if Overlap is
 	// OverlapAllow.
 	Keys []string
-	// Lock has the options for Keys. TTL defaults to 30 s. Wait is how long a run waits for a lock that is held
-	// (OverlapQueue waits for ever if it is 0).
+	// Lock has the options for Keys. TTL defaults to 30 s; one above a minute is taken for a minute, so that the
+	// death of a node is noticed within it (locks are renewed; where NoRenew is set as well, the job is still stopped
+	// after TTL). Wait is how long a run waits for a lock that is held (OverlapQueue waits for ever if it is 0).
 	Lock lockrt.Options
 	// Overlap says what happens when the lock is held, as a rule by an earlier run. Defaults to OverlapSkip.
 	Overlap Overlap
@@ -89,12 +90,16 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	complain(j.Name == "", "it has no Name: give it one that all versions of the program share, runs are recorded under it")
+	complain(j.Name == "",
+		"it has no Name: give it one that all versions of the program share, runs are recorded under it")
+	complain(strings.HasPrefix(j.Name, handlerPrefix),
+		"its Name begins with %q, as only those of handlers of one-off jobs do: choose another", handlerPrefix)
 	complain(len(j.Name) > maxName, "its Name has %d bytes: use %d at most", len(j.Name), maxName)
 	complain(strings.IndexByte(j.Name, 0) >= 0, "its Name holds a zero byte: use printable text")
 	complain(j.Run == nil, "it has no Run: set the function to call")
 	complain(j.Grace < 0 || j.Timeout < 0 || j.Jitter < 0 || j.Retries < 0 || j.MisfireCap < 0,
-		"Grace %s, Timeout %s, Jitter %s, Retries %d, MisfireCap %d: none may be negative", j.Grace, j.Timeout, j.Jitter, j.Retries, j.MisfireCap)
+		"Grace %s, Timeout %s, Jitter %s, Retries %d, MisfireCap %d: none may be negative",
+		j.Grace, j.Timeout, j.Jitter, j.Retries, j.MisfireCap)
 	complain(slices.Contains(j.Keys, ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q", "job:"+j.Name)
 	complain(!slices.Contains([]Misfire{"", MisfireSkip, MisfireOnce, MisfireAll}, j.Misfire),
 		"Misfire is %q: use one of skip, once, all", j.Misfire)
@@ -102,7 +107,7 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 		"Overlap is %q: use one of skip, queue, replace, allow", j.Overlap)
 	j.defaults()
 
-	e := &entry{job: j, schedule: j.Schedule, zone: defaultZone, index: -1}
+	e := &entry{job: j, schedule: j.Schedule, zone: defaultZone, lock: j.lockOptions(), hash: hashOf(j.Name), index: -1}
 	switch {
 	case j.Schedule != nil && j.Spec+j.TZ != "":
 		complain(true, "it has a Schedule and also Spec %q, TZ %q: keep one of them", j.Spec, j.TZ)
@@ -143,4 +148,24 @@ func (j *Job) defaults() {
 	if len(j.Keys) == 0 && j.Overlap != OverlapAllow {
 		j.Keys = []string{"job:" + j.Name}
 	}
+}
+
+// maxLockTTL bounds what Lock.TTL may make a dead node cost: its locks are free after this time however long the job may
+// take. A lock is renewed while the job runs, so a longer TTL would only outlive longer failures of the store of locks.
+const maxLockTTL = time.Minute
+
+// lockOptions are the options with which the locks are taken.
+func (j *Job) lockOptions() lockrt.Options {
+	o := j.Lock
+	if o.TTL <= maxLockTTL {
+		return o
+	}
+	if o.NoRenew { // then the TTL was also the longest time that the job may have it
+		o.NoRenew = false
+		if o.MaxHold == 0 || o.MaxHold > o.TTL {
+			o.MaxHold = o.TTL
+		}
+	}
+	o.TTL = maxLockTTL
+	return o
 }

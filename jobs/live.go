@@ -3,89 +3,57 @@ package jobs
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 )
 
 // live is a run in flight on this node.
 type live struct {
-	ref    RunRef
-	cancel context.CancelCauseFunc // of the context of its work
+	id, job string
+	cancel  context.CancelCauseFunc // of the context of its work
 }
 
 // errTakenOver is the cause of the context of a run that others have recorded as lost.
-var errTakenOver = errors.New("the claim ran out before it was renewed, and another node has taken it over")
+var errTakenOver = errors.New("its node gave no sign of life for too long, and another node has taken the run over")
 
-// keepClaims renews the claims of all live runs, and asks for the time, until the runs are done.
-func (s *Scheduler) keepClaims(h *host) {
-	for period := s.lease / 3; pause(h.records, period); {
-		s.syncClock(h.records)
-		if !s.renewClaims(h.records) {
-			period = s.lease / 15
-		} else {
-			period = s.lease / 3
-		}
+// cancelledError is the cause of the context of a run that somebody wants to end.
+type cancelledError struct{ author, reason string }
+
+func (e *cancelledError) Error() string {
+	if e.reason == "" {
+		return "cancelled by " + e.author
 	}
+	return "cancelled by " + e.author + ": " + e.reason
 }
 
-func (s *Scheduler) renewClaims(ctx context.Context) bool {
+// obey cancels a run of this node.
+func (s *Scheduler) obey(n Notice) {
 	s.mu.Lock()
-	refs := make([]RunRef, 0, len(s.live))
-	for _, l := range s.live {
-		refs = append(refs, l.ref)
-	}
+	l := s.live[n.ID] // nil if it has ended meanwhile, or is another node's
 	s.mu.Unlock()
-	if len(refs) == 0 {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	answered := true
-	for i, err := range s.cfg.Store.Renew(ctx, refs, s.lease) {
-		switch {
-		case errors.Is(err, ErrGone):
-			s.mu.Lock()
-			l := s.live[refs[i].ID] // nil if the run has ended meanwhile: then it is gone as it should be
-			s.mu.Unlock()
-			if l != nil {
-				l.cancel(errTakenOver)
-			}
-		case err != nil:
-			answered = false
-		}
-	}
-	return answered
-}
-
-// syncClock asks the store for the time, and so finds out whether it answers when there is nothing else to ask.
-func (s *Scheduler) syncClock(ctx context.Context) {
-	callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	sent := s.clock.local()
-	view, err := s.cfg.Store.Look(callCtx, nil)
-	if ctx.Err() != nil {
-		return // what it said says nothing about the store
-	}
-	if s.heard(err); err == nil {
-		s.clock.observe(view.Now, sent)
+	switch {
+	case l == nil:
+	case n.Taken:
+		l.cancel(errTakenOver)
+	default:
+		l.cancel(&cancelledError{author: n.Author, reason: n.Reason})
 	}
 }
 
 func (s *Scheduler) track(e *entry, id string, cancel context.CancelCauseFunc) *live {
-	l := &live{ref: RunRef{Job: e.job.Name, ID: id}, cancel: cancel}
+	l := &live{id: id, job: e.job.Name, cancel: cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live[id] = l
-	s.perJob[e.job.Name]++
+	s.perJob[l.job]++
 	return l
 }
 
 func (s *Scheduler) untrack(l *live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.live, l.ref.ID)
-	if s.perJob[l.ref.Job]--; s.perJob[l.ref.Job] == 0 {
-		delete(s.perJob, l.ref.Job)
+	delete(s.live, l.id)
+	if s.perJob[l.job]--; s.perJob[l.job] == 0 {
+		delete(s.perJob, l.job)
 	}
 }
 
@@ -113,19 +81,25 @@ func (s *Scheduler) setWake(e *entry, at time.Time) {
 	e.wake = at
 }
 
-// heard notes whether the store answered, and logs when that changes.
-func (s *Scheduler) heard(err error) {
+// here returns a job and the host to run it on, if this scheduler is running and has it. Until done is called the drain
+// waits, as for a run.
+func (s *Scheduler) here(job string) (e *entry, h *host, done func()) {
 	s.mu.Lock()
-	was, since := s.down, s.since
-	s.down = err
-	if err != nil && was == nil {
-		s.since = s.clock.local()
+	defer s.mu.Unlock()
+	if e = s.entries[job]; e == nil || s.state != started || s.host.waiting.Err() != nil {
+		return nil, nil, func() {}
 	}
-	s.mu.Unlock()
-	switch {
-	case err != nil && was == nil:
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelError, "job store unavailable, no ticks are claimed; trying again", slog.Any("error", err))
-	case err == nil && was != nil:
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo, "job store available again", slog.Duration("after", s.clock.local().Sub(since)))
+	s.runs.Add(1) // see spawn
+	return e, s.host, s.runs.Done
+}
+
+// spawn runs work as one of the goroutines that the drain waits for. It reports false, and does not, once that has begun.
+func (s *Scheduler) spawn(work func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != started {
+		return false
 	}
+	s.runs.Go(work) // before the drain, which changes the state, waits for the number to fall
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -20,7 +21,7 @@ var leave = &refusal{}
 // lock takes the job's locks by its overlap policy. The leases' context ends with ctx; waiting ends with the drain too.
 // A store of locks that does not answer is asked again, within the grace if missed ticks are to be skipped.
 func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
-	if len(x.e.job.Keys) == 0 {
+	if len(x.e.keys(x.p.Run)) == 0 {
 		return nil, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -54,41 +55,50 @@ func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 	case ctx.Err() != nil:
 		return leave
 	case errors.As(err, &busy) && busy.Holder == "":
-		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is kept by its minimum hold time for another %s", busy.Key, busy.Remaining.Round(time.Millisecond)), ""}
+		why := fmt.Sprintf("lock %q is kept by its minimum hold time for another %s", busy.Key, busy.Remaining.Round(time.Millisecond))
+		return &refusal{OutcomeSkipped, why, ""}
 	case errors.As(err, &busy):
 		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is held by %s", busy.Key, busy.Holder), ""}
 	case errors.Is(err, lockrt.ErrBusy):
 		return &refusal{OutcomeSkipped, "the lock is held", err.Error()}
-	case errors.Is(err, lockrt.ErrClosed), errors.Is(err, lockrt.ErrKey), errors.Is(err, lockrt.ErrOptions), errors.Is(err, lockrt.ErrNested):
+	case errors.Is(err, lockrt.ErrClosed), errors.Is(err, lockrt.ErrKey),
+		errors.Is(err, lockrt.ErrOptions), errors.Is(err, lockrt.ErrNested):
 		return &refusal{OutcomeError, "the lock cannot be taken", err.Error()}
 	case x.e.job.Misfire == MisfireSkip && late > x.e.job.Grace:
-		return &refusal{OutcomeSkipped, fmt.Sprintf("store of locks unavailable until %s after the tick, and Misfire is skip", late.Round(time.Second)), err.Error()}
+		why := fmt.Sprintf("store of locks unavailable until %s after the tick, and Misfire is skip", late.Round(time.Second))
+		return &refusal{OutcomeSkipped, why, err.Error()}
 	}
-	x.s.cfg.Logger.Warn("job lock not taken, store of locks unavailable; trying again", "job", x.e.job.Name, "tick", x.p.Run.Tick, "error", err)
+	x.s.cfg.Logger.Warn("job lock not taken, store of locks unavailable; trying again",
+		"job", x.e.job.Name, "tick", x.p.Run.Tick, "error", err)
 	return nil
 }
 
 // tryLock asks once.
 func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
-	j, locks := &x.e.job, x.s.locks
-	o := j.Lock
+	j, locks, keys, o := &x.e.job, x.s.locks, x.e.keys(x.p.Run), x.e.lock
 	if x.p.Run.Trigger == TriggerMisfire && j.Misfire == MisfireAll && j.Overlap == OverlapSkip {
 		o.Wait = lockrt.Forever // missed ticks run one after another
 	}
-	leases, err := locks.AcquireAll(ctx, j.Keys, o)
+	leases, err := locks.AcquireAll(ctx, keys, o)
 	// Only a tick on its schedule replaces: one that comes late must not end a later one's run.
 	replaces := x.p.Run.Trigger == TriggerSchedule || x.p.Run.Trigger == TriggerManual
-	for range len(j.Keys) {
+	for range len(keys) {
 		var busy *lockrt.BusyError
 		if j.Overlap != OverlapReplace || !replaces || !errors.As(err, &busy) {
 			return leases, err
 		}
-		why := fmt.Sprintf("replaced by the run of tick %s on node %s", x.p.Run.Tick.Format(time.RFC3339), x.s.cfg.Node)
+		why := fmt.Sprintf("%s tick %s on node %s", replacedBy, x.p.Run.Tick.Format(time.RFC3339), x.s.cfg.Node)
 		if err := locks.Break(ctx, busy.Key, why); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
 			return nil, err
 		}
 		o.Wait = max(o.Wait, time.Second) // others may be in line for what was broken
-		leases, err = locks.AcquireAll(ctx, j.Keys, o)
+		leases, err = locks.AcquireAll(ctx, keys, o)
 	}
 	return leases, err
 }
+
+// replacedBy begins the reason for which a lock is broken under OverlapReplace.
+const replacedBy = "replaced by the run of"
+
+// replaced reports whether a lock was lost to a later run. The reason is all that comes along with the loss.
+func replaced(lost error) bool { return strings.Contains(lost.Error(), replacedBy) }

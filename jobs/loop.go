@@ -5,35 +5,38 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
 const (
 	maxSleep     = time.Second     // a step of the clock or a sleep of the machine is noticed within this
-	idleCheck    = time.Minute     // how often to look at a job that seems to have no runs in flight elsewhere
 	storeTimeout = 3 * time.Second // for one call
-	claimBatch   = 500             // jobs per call
+	claimBatch   = 512             // jobs per call
 	minBackoff   = 50 * time.Millisecond
 	maxBackoff   = 5 * time.Second
 )
 
-// Run runs the jobs until ctx ends, then drains and returns: it takes on nothing new, passes on to other nodes what
-// has not begun, lets runs finish for up to Config.DrainTimeout, cancels them, and records how they ended. It blocks
-// all the while. It may be called once.
+// Run runs the jobs until ctx ends or [Scheduler.Drain] is called, then drains and returns: it takes on nothing new,
+// passes on to other nodes what has not begun, lets runs finish for up to Config.DrainTimeout, cancels them, and
+// records how they ended. It blocks all the while. It may be called once.
 //
 // While the store does not answer, Run keeps trying; see [Scheduler.Err]. The error says what went wrong while
 // draining, nil after a clean end.
 func (s *Scheduler) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	h := newHost(ctx, s.cfg.DrainTimeout)
 	s.mu.Lock()
 	if s.state != fresh {
 		s.mu.Unlock()
 		return errors.New("jobs: Scheduler.Run may be called once; make a new scheduler to run again")
 	}
-	s.state = started
+	s.state, s.host, s.stop = started, h, stop
 	s.mu.Unlock()
+	s.cfg.Logger.InfoContext(ctx, "job scheduler started", "node", s.cfg.Node, "session", s.session)
 
-	h := newHost(ctx)
-	s.keeping.Go(func() { s.keepClaims(h) })
+	s.keeping.Go(func() { s.keepSession(h) })
 	l := &loop{s: s, host: h}
 	l.run(ctx)
 	return s.drain(h)
@@ -41,18 +44,18 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // loop is the one goroutine that decides when something is to be done. It owns its entries.
 type loop struct {
-	s       *Scheduler
-	host    *host
-	heap    entryHeap
-	all     []*entry
-	unknown []*entry            // of which the mark is to be asked for
-	unsure  map[*entry]*Pending // claims of which the answer was lost
-	tryAt   time.Time           // not before then: the store did not answer
-	backoff time.Duration
+	s        *Scheduler
+	host     *host
+	heap     entryHeap
+	unknown  []*entry // to be registered
+	deferred []*entry // due, but left to other nodes until later
+	later    time.Time
+	soon     []Once    // one-off jobs that are soon due, the next first
+	tryAt    time.Time // not before then: the store did not answer
+	backoff  time.Duration
 }
 
 func (l *loop) run(ctx context.Context) {
-	l.unsure = make(map[*entry]*Pending)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -65,26 +68,64 @@ func (l *loop) run(ctx context.Context) {
 		l.admit()
 		if !l.s.clock.now().Before(l.tryAt) {
 			l.resync(ctx)
-			l.look(ctx)
+			l.register(ctx)
 			l.claimDue(ctx)
+			l.claimDeferred(ctx)
+			l.claimOnce(ctx)
 		}
 		timer.Reset(l.sleep())
 	}
 }
 
-// admit takes over what Add left.
+// admit takes over what Add and expect left.
 func (l *loop) admit() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	l.all = append(l.all, l.s.added...)
 	l.unknown = append(l.unknown, l.s.added...)
-	l.s.added = nil
+	for _, o := range l.s.soon {
+		if !slices.ContainsFunc(l.soon, func(known Once) bool { return known.ID == o.ID }) {
+			l.soon = append(l.soon, o)
+		}
+	}
+	l.s.added, l.s.soon = nil, nil
+	slices.SortFunc(l.soon, byTime)
 }
 
 func (l *loop) resync(ctx context.Context) {
 	if l.s.clock.stepped() {
 		l.s.syncClock(ctx)
 	}
+}
+
+// register asks the store for the marks of jobs that are new to this node.
+func (l *loop) register(ctx context.Context) {
+	for len(l.unknown) > 0 && ctx.Err() == nil {
+		batch := l.unknown[:min(len(l.unknown), claimBatch)]
+		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
+		sent := l.s.clock.local()
+		view, err := l.s.cfg.Store.Register(callCtx, names(batch))
+		cancel()
+		if ctx.Err() != nil {
+			return // what it said says nothing about the store
+		}
+		if l.answered(err); err != nil {
+			return
+		}
+		l.s.clock.observe(view.Now, sent)
+		for i, e := range batch {
+			l.s.setMark(e, view.Jobs[i].Mark)
+			l.schedule(e)
+		}
+		l.unknown = l.unknown[len(batch):]
+	}
+}
+
+func names(entries []*entry) []string {
+	all := make([]string, len(entries))
+	for i, e := range entries {
+		all[i] = e.job.Name
+	}
+	return all
 }
 
 // sleep returns how long nothing is to be done.
@@ -94,6 +135,12 @@ func (l *loop) sleep() time.Duration {
 	if len(l.heap) > 0 {
 		d = min(d, l.heap[0].wake.Sub(now))
 	}
+	if len(l.soon) > 0 {
+		d = min(d, l.soon[0].At.Sub(now))
+	}
+	if len(l.deferred) > 0 {
+		d = min(d, l.later.Sub(now))
+	}
 	if len(l.unknown) > 0 {
 		d = 0
 	}
@@ -101,69 +148,14 @@ func (l *loop) sleep() time.Duration {
 	return max(d, min(l.tryAt.Sub(now), maxSleep), 0)
 }
 
-// claimDue claims the ticks that are due, in as few calls as there are batches.
-func (l *loop) claimDue(ctx context.Context) {
-	for ctx.Err() == nil {
-		now := l.s.clock.now()
-		due := l.heap.takeDue(now, claimBatch)
-		if len(due) == 0 {
-			return
-		}
-		var entries []*entry
-		var claims []Claim
-		for _, e := range due {
-			p := e.next(e.mark, now)
-			if p.due.IsZero() || p.due.After(now) {
-				l.schedule(e, p.due)
-				continue
-			}
-			entries = append(entries, e)
-			claims = append(claims, l.s.claim(e, p, now))
-		}
-		if len(claims) > 0 && !l.send(entries, claims) {
-			return
-		}
-	}
+// schedule plans what is next about e and puts it on the heap; it is left out if its schedule has ended.
+func (l *loop) schedule(e *entry) {
+	e.plan = e.next(e.mark, l.s.clock.now())
+	l.wakeAt(e, e.plan.due)
 }
 
-// send makes one call and acts on its answers. It does not end with the loop's context: a claim of which nobody waits
-// for the answer might have been won. It reports whether the store answered.
-func (l *loop) send(entries []*entry, claims []Claim) bool {
-	ctx, cancel := context.WithTimeout(l.host.work, storeTimeout)
-	defer cancel()
-	sent := l.s.clock.local()
-	var failure error
-	for i, c := range l.s.cfg.Store.Claim(ctx, claims) {
-		e, p := entries[i], claims[i].Pending
-		if c.Err != nil {
-			failure = c.Err
-			if p != nil {
-				l.unsure[e] = p
-			}
-			l.unknown = append(l.unknown, e)
-			continue
-		}
-		l.s.clock.observe(c.Now, sent)
-		l.s.setMark(e, c.Mark)
-		switch {
-		case c.Status == ClaimEarly:
-			// By whatever clock this node thought it due: wait out the difference.
-			l.schedule(e, l.s.clock.now().Add(max(claims[i].Due.Sub(c.Now), time.Millisecond)))
-			continue
-		case c.Status == ClaimWon:
-			l.s.won(l.host, e, claims[i])
-		case c.Status == ClaimTaken:
-			// Somebody else has a run in flight. Look after it when it might be over.
-			l.checkWithin(e, l.s.lease)
-		}
-		l.schedule(e, e.next(e.mark, l.s.clock.now()).due)
-	}
-	l.answered(failure)
-	return failure == nil
-}
-
-// schedule puts e on the heap; a zero time leaves it out, its schedule has ended.
-func (l *loop) schedule(e *entry, at time.Time) {
+// wakeAt puts e on the heap; a zero time leaves it out.
+func (l *loop) wakeAt(e *entry, at time.Time) {
 	l.s.setWake(e, at)
 	if !at.IsZero() {
 		heap.Push(&l.heap, e)
@@ -179,11 +171,4 @@ func (l *loop) answered(err error) {
 	}
 	l.backoff = min(max(2*l.backoff, minBackoff), maxBackoff)
 	l.tryAt = l.s.clock.now().Add(l.backoff/2 + rand.N(l.backoff/2+1))
-}
-
-// checkWithin makes sure that the claims on e are looked at within d.
-func (l *loop) checkWithin(e *entry, d time.Duration) {
-	if at := l.s.clock.now().Add(d); e.check.IsZero() || at.Before(e.check) {
-		e.check = at
-	}
 }

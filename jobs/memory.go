@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -12,19 +13,26 @@ import (
 type memoryStore struct {
 	now func() time.Time
 
-	mu   sync.Mutex // guards what follows
-	jobs map[string]*memoryJob
+	mu      sync.Mutex // guards what follows
+	jobs    map[string]*memoryJob
+	flights map[string]*Pending  // by run ID
+	alive   map[string]time.Time // until when, by session
+	notices map[string]memoryNotice
+	waiting map[string]Once
+	past    map[string]time.Time // the one-off jobs of the last day, by ID
+	nodes   map[string]Node      // by session
 }
 
 type memoryJob struct {
-	mark   time.Time
-	claims map[string]*memoryClaim
+	mark   time.Time // zero: it was never registered
+	paused *Pause
+	missed int64
 	runs   []Run // oldest first
 }
 
-type memoryClaim struct {
-	Pending
-	until time.Time
+type memoryNotice struct {
+	Notice
+	owner string
 }
 
 // NewMemoryStore returns a store in the memory of this process, for programs with one process and for tests. Schedulers
@@ -32,74 +40,32 @@ type memoryClaim struct {
 func NewMemoryStore() Store { return newMemoryStore(time.Now) }
 
 func newMemoryStore(now func() time.Time) *memoryStore {
-	return &memoryStore{now: func() time.Time { return now().UTC().Truncate(time.Microsecond) }, jobs: make(map[string]*memoryJob)}
+	return &memoryStore{
+		now:  func() time.Time { return now().UTC().Truncate(time.Microsecond) },
+		jobs: make(map[string]*memoryJob), flights: make(map[string]*Pending), alive: make(map[string]time.Time),
+		notices: make(map[string]memoryNotice), waiting: make(map[string]Once), past: make(map[string]time.Time),
+		nodes: make(map[string]Node),
+	}
 }
 
-// job returns the state of a job, made on first sight. It needs mu.
+// do runs change under the mutex, unless ctx has ended.
+func (s *memoryStore) do(ctx context.Context, change func(now time.Time) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return change(s.now())
+}
+
+// job returns the state of a job. It needs mu.
 func (s *memoryStore) job(name string) *memoryJob {
 	j := s.jobs[name]
 	if j == nil {
-		j = &memoryJob{mark: s.now(), claims: make(map[string]*memoryClaim)}
+		j = &memoryJob{}
 		s.jobs[name] = j
 	}
 	return j
-}
-
-func (s *memoryStore) Look(ctx context.Context, jobs []string) (View, error) {
-	if err := ctx.Err(); err != nil {
-		return View{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, name := range jobs {
-		s.job(name)
-	}
-	v := View{Now: s.now()} // not before the marks that were made just now
-	for _, name := range jobs {
-		j := s.job(name)
-		view := JobView{Mark: j.mark}
-		for _, id := range slices.Sorted(maps.Keys(j.claims)) {
-			p := j.claims[id].Pending
-			p.Left = j.claims[id].until.Sub(v.Now)
-			view.Claims = append(view.Claims, p)
-		}
-		v.Jobs = append(v.Jobs, view)
-	}
-	return v, nil
-}
-
-func (s *memoryStore) Claim(ctx context.Context, claims []Claim) []Claimed {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	results := make([]Claimed, len(claims))
-	for i, c := range claims {
-		if err := ctx.Err(); err != nil {
-			results[i].Err = err
-			continue
-		}
-		results[i] = s.claim(c)
-	}
-	return results
-}
-
-func (s *memoryStore) claim(c Claim) Claimed {
-	j, now := s.job(c.Job), s.now()
-	switch {
-	case j.mark.Equal(c.Tick) && c.Pending != nil && j.claims[c.Pending.Run.ID] != nil:
-		return Claimed{Status: ClaimWon, Mark: j.mark, Now: now}
-	case !j.mark.Equal(c.Prev):
-		return Claimed{Status: ClaimTaken, Mark: j.mark, Now: now}
-	case c.Due.After(now):
-		return Claimed{Status: ClaimEarly, Mark: j.mark, Now: now}
-	}
-	j.mark = c.Tick
-	if c.Skipped != nil {
-		j.record(*c.Skipped, c.Keep)
-	}
-	if c.Pending != nil {
-		j.claims[c.Pending.Run.ID] = &memoryClaim{Pending: *c.Pending, until: now.Add(c.Lease)}
-	}
-	return Claimed{Status: ClaimWon, Mark: j.mark, Now: now}
 }
 
 func (j *memoryJob) record(r Run, keep int) {
@@ -109,70 +75,120 @@ func (j *memoryJob) record(r Run, keep int) {
 	}
 }
 
-func (s *memoryStore) Start(ctx context.Context, p Pending, lease time.Duration) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.job(p.Run.Job).claims[p.Run.ID]
-	if c == nil {
-		return ErrGone
-	}
-	c.Pending, c.until = p, s.now().Add(lease)
-	return nil
-}
-
-func (s *memoryStore) Renew(ctx context.Context, runs []RunRef, lease time.Duration) []error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	errs := make([]error, len(runs))
-	for i, r := range runs {
-		c := s.job(r.Job).claims[r.ID]
-		switch {
-		case ctx.Err() != nil:
-			errs[i] = ctx.Err()
-		case c == nil:
-			errs[i] = ErrGone
-		default:
-			c.until = s.now().Add(lease)
+func (s *memoryStore) Register(ctx context.Context, jobs []string) (View, error) {
+	err := s.do(ctx, func(now time.Time) error {
+		for _, name := range jobs {
+			if j := s.job(name); j.mark.IsZero() {
+				j.mark = now
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return View{}, err
 	}
-	return errs
+	return s.Look(ctx, jobs)
 }
 
-func (s *memoryStore) Finish(ctx context.Context, f Finish) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j, now := s.job(f.Run.Job), s.now()
-	c := j.claims[f.Run.ID]
-	if c == nil || f.Orphan && c.until.After(now) {
-		return ErrGone
-	}
-	delete(j.claims, f.Run.ID)
-	if f.Run.Outcome != "" {
-		j.record(f.Run, f.Keep)
-	}
-	if f.Next != nil {
-		j.claims[f.Next.Run.ID] = &memoryClaim{Pending: *f.Next, until: now.Add(f.Lease)}
-	}
-	return nil
+func (s *memoryStore) Look(ctx context.Context, jobs []string) (v View, err error) {
+	err = s.do(ctx, func(now time.Time) error {
+		v.Now = now
+		inFlight := make(map[string][]Pending)
+		for _, id := range slices.Sorted(maps.Keys(s.flights)) {
+			p := s.flights[id]
+			inFlight[p.Run.Job] = append(inFlight[p.Run.Job], *p)
+		}
+		for _, name := range jobs {
+			view := JobView{Claims: inFlight[name]}
+			if j := s.jobs[name]; j != nil {
+				view.Mark, view.Paused, view.Missed = j.mark, j.paused, j.missed
+			}
+			v.Jobs = append(v.Jobs, view)
+		}
+		return nil
+	})
+	return v, err
 }
 
-func (s *memoryStore) Runs(ctx context.Context, job string, limit int) ([]Run, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j := s.jobs[job]
-	if j == nil || limit <= 0 {
-		return nil, nil
-	}
-	runs := slices.Clone(j.runs[max(len(j.runs)-limit, 0):])
-	slices.Reverse(runs)
-	return runs, nil
+func (s *memoryStore) Marks(ctx context.Context, jobs []string) ([]time.Time, error) {
+	marks := make([]time.Time, len(jobs))
+	err := s.do(ctx, func(time.Time) error {
+		for i, name := range jobs {
+			if j := s.jobs[name]; j != nil {
+				marks[i] = j.mark
+			}
+		}
+		return nil
+	})
+	return marks, err
+}
+
+func (s *memoryStore) InFlight(ctx context.Context) (all []Pending, err error) {
+	err = s.do(ctx, func(time.Time) error {
+		for _, p := range s.flights {
+			all = append(all, *p)
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (s *memoryStore) Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error) {
+	all := make([][]Run, len(jobs))
+	err := s.do(ctx, func(time.Time) error {
+		for i, name := range jobs {
+			if j := s.jobs[name]; j != nil && limit > 0 {
+				all[i] = slices.Clone(j.runs[max(len(j.runs)-limit, 0):])
+				slices.Reverse(all[i])
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (s *memoryStore) Nodes(ctx context.Context) (nodes []Node, err error) {
+	err = s.do(ctx, func(now time.Time) error {
+		for session, n := range s.nodes {
+			if now.Sub(n.Heartbeat) > nodeRetention {
+				delete(s.nodes, session)
+				continue
+			}
+			nodes = append(nodes, n)
+		}
+		return nil
+	})
+	slices.SortFunc(nodes, byName)
+	return nodes, err
+}
+
+func byName(a, b Node) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), a.Started.Compare(b.Started))
+}
+
+func (s *memoryStore) Pause(ctx context.Context, job string, p Pause) error {
+	return s.do(ctx, func(time.Time) error {
+		j := s.jobs[job]
+		if j == nil || j.mark.IsZero() {
+			return ErrUnknownJob
+		}
+		p.At = p.At.UTC().Truncate(time.Microsecond)
+		j.paused = &p
+		return nil
+	})
+}
+
+func (s *memoryStore) Resume(ctx context.Context, job string, at time.Time, record Run, keep int) error {
+	return s.do(ctx, func(now time.Time) error {
+		j := s.jobs[job]
+		if j == nil || j.paused == nil || !j.paused.At.Equal(at) {
+			return ErrGone
+		}
+		j.paused = nil
+		if now.After(j.mark) {
+			j.mark = now
+		}
+		j.record(record, keep)
+		return nil
+	})
 }

@@ -1,4 +1,4 @@
-package jobs
+package jobs_test
 
 import (
 	"context"
@@ -8,27 +8,29 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/jobstest"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // TestScheduler_longJob has a job that outlives its interval and its TTL: the lock is renewed, two never run at once,
 // and the ticks in between say who was in the way.
 func TestScheduler_longJob(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var running, most atomic.Int32
 		for range 3 {
-			n := c.node(Config{}, 0)
-			n.add(Job{Name: "j", Spec: "* * * * *", Lock: lockrt.Options{TTL: 10 * time.Second}, Run: func(ctx context.Context) error {
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Lock: lockrt.Options{TTL: 10 * time.Second}, Run: func(ctx context.Context) error {
 				most.Store(max(most.Load(), running.Add(1)))
 				defer running.Add(-1)
-				return sleepFor(150 * time.Second)(ctx)
+				return jobstest.Sleep(150 * time.Second)(ctx)
 			}})
-			n.start()
+			n.Start()
 		}
 		time.Sleep(6*time.Minute + 40*time.Second) // ticks at 1 … 6 min; the runs of 1 and 4 end
-		c.stop()
-		runs := c.runs("j")
-		if got, want := outcomes(runs), "ok skipped skipped ok skipped skipped"; got != want || most.Load() != 1 {
+		c.Stop()
+		runs := c.Finished("j")
+		if got, want := jobstest.Outcomes(runs), "ok skipped skipped ok skipped skipped"; got != want || most.Load() != 1 {
 			t.Fatalf("outcomes %q, want %q; %d at once, want 1", got, want, most.Load())
 		}
 		if !strings.Contains(runs[1].Reason, `lock "job:j" is held by `+runs[0].Node) {
@@ -41,16 +43,16 @@ func TestScheduler_longJob(t *testing.T) {
 }
 
 func TestScheduler_overlapQueue(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		for range 2 {
-			n := c.node(Config{DrainTimeout: time.Hour}, 0)
-			n.add(Job{Name: "j", Spec: "0-2 * * * *", Overlap: OverlapQueue, Run: sleepFor(100 * time.Second)})
-			n.start()
+			n := c.Node(Config{DrainTimeout: time.Hour}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "0-2 * * * *", Overlap: OverlapQueue, Run: jobstest.Sleep(100 * time.Second)})
+			n.Start()
 		}
 		time.Sleep(10 * time.Minute)
-		c.stop()
-		runs := c.runs("j")
-		if got, want := outcomes(runs), "ok ok"; got != want { // 00:00 is before the first sight
+		c.Stop()
+		runs := c.Finished("j")
+		if got, want := jobstest.Outcomes(runs), "ok ok"; got != want { // 00:00 is before the first sight
 			t.Fatalf("outcomes %q, want %q", got, want)
 		}
 		if runs[1].Started.Before(runs[0].Ended) {
@@ -61,16 +63,16 @@ func TestScheduler_overlapQueue(t *testing.T) {
 
 // TestScheduler_overlapQueue_bounded checks that a job slower than its schedule does not pile up without end.
 func TestScheduler_overlapQueue_bounded(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		n := c.node(Config{DrainTimeout: -1, History: 10000}, 0)
-		n.add(Job{Name: "j", Spec: "* * * * * *", Overlap: OverlapQueue, Run: sleepFor(time.Hour)})
-		n.start()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{DrainTimeout: -1, History: 10000}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Overlap: OverlapQueue, Run: jobstest.Sleep(time.Hour)})
+		n.Start()
 		time.Sleep(5 * time.Minute)
-		if live := n.liveRuns("j"); live > maxWaiting {
-			t.Errorf("%d runs in flight, want %d at most", live, maxWaiting)
+		if live := n.LiveRuns("j"); live > MaxWaiting {
+			t.Errorf("%d runs in flight, want %d at most", live, MaxWaiting)
 		}
-		c.stop()
-		runs := c.runs("j")
+		c.Stop()
+		runs := c.Finished("j")
 		if last := runs[len(runs)-1]; last.Outcome != OutcomeSkipped || !strings.Contains(last.Reason, "too many runs") {
 			t.Errorf("last run %+v, want it skipped for too many", last)
 		}
@@ -78,23 +80,23 @@ func TestScheduler_overlapQueue_bounded(t *testing.T) {
 }
 
 func TestScheduler_overlapReplace(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var cause atomic.Value
 		for range 2 {
-			n := c.node(Config{}, 0)
-			n.add(Job{Name: "j", Spec: "1,2 * * * *", Overlap: OverlapReplace, Retries: 3, Run: func(ctx context.Context) error {
-				err := sleepFor(100 * time.Second)(ctx)
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "1,2 * * * *", Overlap: OverlapReplace, Retries: 3, Run: func(ctx context.Context) error {
+				err := jobstest.Sleep(100 * time.Second)(ctx)
 				if err != nil {
 					cause.Store(err)
 				}
 				return err
 			}})
-			n.start()
+			n.Start()
 		}
 		time.Sleep(10 * time.Minute)
-		c.stop()
-		runs := c.runs("j")
-		if got, want := outcomes(runs), "lost ok"; got != want {
+		c.Stop()
+		runs := c.Finished("j")
+		if got, want := jobstest.Outcomes(runs), "cancelled ok"; got != want {
 			t.Fatalf("outcomes %q, want %q", got, want)
 		}
 		if err, _ := cause.Load().(error); !errors.Is(err, lockrt.ErrLost) || !strings.Contains(runs[0].Reason, "replaced by the run of tick 2000-01-01T00:02:00Z") {
@@ -104,21 +106,21 @@ func TestScheduler_overlapReplace(t *testing.T) {
 }
 
 func TestScheduler_overlapAllow(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		for range 2 { // no lock tells the one that the other is at work: the renewed claim must
-			n := c.node(Config{}, 0)
-			n.add(Job{Name: "j", Spec: "1,2 * * * *", Overlap: OverlapAllow, Run: func(ctx context.Context) error {
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "1,2 * * * *", Overlap: OverlapAllow, Run: func(ctx context.Context) error {
 				if lockrt.FromContext(ctx) != nil {
 					t.Error("a lock is held, want none")
 				}
-				return sleepFor(100 * time.Second)(ctx)
+				return jobstest.Sleep(100 * time.Second)(ctx)
 			}})
-			n.start()
+			n.Start()
 		}
 		time.Sleep(10 * time.Minute)
-		c.stop()
-		runs := c.runs("j")
-		if got, want := outcomes(runs), "ok ok"; got != want || !runs[1].Started.Before(runs[0].Ended) {
+		c.Stop()
+		runs := c.Finished("j")
+		if got, want := jobstest.Outcomes(runs), "ok ok"; got != want || !runs[1].Started.Before(runs[0].Ended) {
 			t.Fatalf("outcomes %q, want %q, overlapping", got, want)
 		}
 	})
@@ -126,9 +128,9 @@ func TestScheduler_overlapAllow(t *testing.T) {
 
 // TestScheduler_context checks what the work finds in its context.
 func TestScheduler_context(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		n := c.node(Config{}, 0)
-		n.add(Job{Name: "j", Spec: "0 3 * * *", TZ: "Asia/Tokyo", Keys: []string{"b", "a"}, Run: func(ctx context.Context) error {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "0 3 * * *", TZ: "Asia/Tokyo", Keys: []string{"b", "a"}, Run: func(ctx context.Context) error {
 			job, tick, ok := TickFromContext(ctx)
 			if got := tick.String(); !ok || job != "j" || got != "2000-01-02 03:00:00 +0900 JST" {
 				t.Errorf("TickFromContext = %s, %s, %v", job, got, ok)
@@ -136,19 +138,19 @@ func TestScheduler_context(t *testing.T) {
 			if err := errors.Join(lockrt.AssertHeld(ctx, "a"), lockrt.AssertHeld(ctx, "b")); err != nil {
 				t.Error(err)
 			}
-			if r := c.all[0].live; len(r) != 1 {
-				t.Errorf("%d live runs, want 1", len(r))
+			if live := n.LiveRuns("j"); live != 1 {
+				t.Errorf("%d live runs, want 1", live)
 			}
 			return nil
 		}})
-		n.start()
+		n.Start()
 		time.Sleep(24 * time.Hour)
-		locks := n.locks
+		locks := n.Locker()
 		if held, err := locks.List(context.Background(), ""); err != nil || len(held) != 0 {
 			t.Errorf("locks after the run: %v, %v", held, err)
 		}
-		c.stop()
-		if got := outcomes(c.runs("j")); got != "ok" {
+		c.Stop()
+		if got := jobstest.Outcomes(c.Finished("j")); got != "ok" {
 			t.Errorf("outcomes %q, want ok", got)
 		}
 		if _, _, ok := TickFromContext(context.Background()); ok {
@@ -159,20 +161,20 @@ func TestScheduler_context(t *testing.T) {
 
 // TestScheduler_lockLost breaks the lock in mid-run, as an operator would.
 func TestScheduler_lockLost(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		n := c.node(Config{}, 0)
-		n.add(Job{Name: "j", Spec: "1 * * * *", Run: func(ctx context.Context) error {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: func(ctx context.Context) error {
 			<-ctx.Done()
 			return nil // it ignores the loss; the record must not
 		}})
-		n.start()
+		n.Start()
 		time.Sleep(90 * time.Second)
-		if err := n.locks.Break(context.Background(), "job:j", "test"); err != nil {
+		if err := n.Locker().Break(context.Background(), "job:j", "test"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		c.stop()
-		if runs := c.runs("j"); outcomes(runs) != "lost" || !strings.Contains(runs[0].Reason, "test") {
+		c.Stop()
+		if runs := c.Finished("j"); jobstest.Outcomes(runs) != "lost" || !strings.Contains(runs[0].Reason, "test") {
 			t.Errorf("runs %+v, want one lost with the reason", runs)
 		}
 	})

@@ -1,9 +1,7 @@
 package jobs
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -16,6 +14,15 @@ type plan struct {
 	run     bool      // whether to run tick; false: only move the mark
 	trigger string
 	skipped *gap // the ticks passed over, to be recorded
+
+	mark  time.Time // after which this was planned
+	until time.Time // until when it holds; zero: only now
+}
+
+// holds reports whether p, made when the mark was mark, is still what is to be done at the time now: a plan for a tick in
+// time is one until its grace is over, any other may change from moment to moment.
+func (p plan) holds(mark, now time.Time) bool {
+	return !p.due.IsZero() && p.mark.Equal(mark) && now.Before(p.until)
 }
 
 // gap is a stretch of ticks that are not run.
@@ -40,7 +47,10 @@ func (e *entry) next(mark, now time.Time) plan {
 	}
 	cutoff := now.Add(-e.job.Grace - e.job.Jitter)
 	if !first.Before(cutoff) {
-		return plan{due: first.Add(e.jitter(first)), tick: first, run: true, trigger: TriggerSchedule}
+		return plan{
+			due: first.Add(e.jitter(first)), tick: first, run: true, trigger: TriggerSchedule,
+			mark: mark, until: first.Add(e.job.Grace + e.job.Jitter),
+		}
 	}
 	// first, and all up to last, are later than their grace allows.
 	last := e.lastBefore(first, cutoff)
@@ -53,7 +63,8 @@ func (e *entry) next(mark, now time.Time) plan {
 		oldest := e.oldestKept(first, last)
 		p := plan{due: oldest, tick: oldest, run: true, trigger: TriggerMisfire}
 		if oldest.After(first) {
-			p.skipped = &gap{first, e.lastBefore(first, oldest), fmt.Sprintf("older than the newest %d, which MisfireCap allows to run", e.job.MisfireCap)}
+			why := fmt.Sprintf("older than the newest %d, which MisfireCap allows to run", e.job.MisfireCap)
+			p.skipped = &gap{first, e.lastBefore(first, oldest), why}
 		}
 		return p
 	}
@@ -121,17 +132,24 @@ func (e *entry) oldestKept(first, last time.Time) time.Time {
 	return oldest
 }
 
+// maxCount is where counting the ticks of a gap ends: a job of every second that was away for a year has missed more than
+// anybody wants to wait for.
+const maxCount = 10_000
+
+// count returns the number of ticks in a gap, maxCount at most.
+func (e *entry) count(g *gap) int64 {
+	n := int64(1)
+	for t := g.first; t.Before(g.last) && n < maxCount; n++ {
+		t = e.after(t)
+	}
+	return n
+}
+
 // jitter returns the delay of a tick: a hash of name and tick, spread over Job.Jitter.
 func (e *entry) jitter(tick time.Time) time.Duration {
 	if e.job.Jitter == 0 {
 		return 0
 	}
-	h := fnv.New64a()
-	h.Write([]byte(e.job.Name))
-	h.Write(binary.BigEndian.AppendUint64(nil, uint64(tick.UnixMicro())))
-	x := h.Sum64()
-	x ^= x >> 33 // FNV leaves the last bytes in the low bits; mix them before reducing
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
+	x := mix(e.hash ^ mix(uint64(tick.UnixMicro())))
 	return time.Duration(x % uint64(e.job.Jitter)).Truncate(time.Microsecond)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
+	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -12,36 +14,82 @@ import (
 // of it must come to an end.
 const maxRecoveries = 10
 
-// takeOver ends the claim of another node that has run out, and runs its tick if it has not begun or may be tried
-// again. Of all nodes that try, the store lets one.
-func (s *Scheduler) takeOver(h *host, e *entry, p Pending) {
-	if h.waiting.Err() != nil || !s.mayTakeOver(h.waiting, e, p) {
+// recover takes over what it can of the runs that nobody looks after. It goes on beside the beats, once at a time: the
+// locks of a dead node are asked for, and there may be many.
+func (s *Scheduler) recover(h *host, orphans []Pending) {
+	s.mu.Lock()
+	var mine []Pending
+	for _, p := range orphans {
+		if s.entries[p.Run.Job] != nil {
+			mine = append(mine, p)
+		}
+	}
+	busy := s.recovering
+	s.mu.Unlock()
+	if len(mine) == 0 || busy {
 		return
 	}
-	f := Finish{Run: p.Run, Next: s.successor(e, p), Lease: s.lease, Orphan: true, Keep: s.cfg.History}
-	if !p.PassedOn {
-		f.Run.Ended = s.clock.now()
-		f.Run.Outcome, f.Run.Reason = OutcomeLost, lostReason(p, s.lease)
-		if f.Next == nil {
-			f.Run.Reason += "; not run again, " + e.whyNot(p)
+	s.setRecovering(true) // only the keeper of the session comes here
+	begun := s.spawn(func() {
+		defer s.setRecovering(false)
+		// All nodes see the same orphans: in an order of its own each finds some that the others have not taken.
+		rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+		for len(mine) > 0 && h.waiting.Err() == nil {
+			n := min(len(mine), gatherSize)
+			s.takeOver(h, mine[:n], true)
+			mine = mine[n:]
 		}
+	})
+	if !begun {
+		s.setRecovering(false)
+	}
+}
+
+func (s *Scheduler) setRecovering(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recovering = yes
+}
+
+// takeOver ends runs that were left behind, and runs their ticks if they have not begun or may be tried again. Of all
+// nodes that try, the store lets one.
+func (s *Scheduler) takeOver(h *host, left []Pending, orphans bool) {
+	var entries []*entry
+	var finishes []Finish
+	for _, p := range left {
+		e := s.entry(p.Run.Job)
+		if p.Owner != Nobody && !s.mayTakeOver(h.waiting, e, p) {
+			continue
+		}
+		entries = append(entries, e)
+		finishes = append(finishes, s.succession(e, p, orphans))
+	}
+	if len(finishes) == 0 {
+		return
 	}
 	ctx, cancel := context.WithTimeout(h.work, storeTimeout)
 	defer cancel()
-	err := s.cfg.Store.Finish(ctx, f)
-	if err != nil {
-		// Not over, taken by another node, or unknown: the next look at the job will tell.
-		if !errors.Is(err, ErrGone) {
+	for i, err := range s.cfg.Store.Finish(ctx, finishes) {
+		f := finishes[i]
+		switch {
+		case errors.Is(err, ErrGone): // taken by another node, or alive after all
+		case err != nil: // unknown: the next beat will tell
 			s.heard(err)
+		default:
+			if f.Run.Outcome != "" {
+				s.report(f.Run)
+			}
+			if f.Next != nil {
+				s.launch(h, entries[i], *f.Next)
+			}
 		}
-		return
 	}
-	if f.Run.Outcome != "" {
-		s.report(f.Run)
-	}
-	if f.Next != nil {
-		s.launch(h, e, *f.Next)
-	}
+}
+
+func (s *Scheduler) entry(job string) *entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entries[job]
 }
 
 // mayTakeOver reports whether the run's locks are out of its node's hands: a node that is cut off from the store of
@@ -49,12 +97,13 @@ func (s *Scheduler) takeOver(h *host, e *entry, p Pending) {
 func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	for _, key := range e.job.Keys {
+	for _, key := range e.keys(p.Run) {
 		info, err := s.locks.Holder(ctx, key)
 		switch {
 		case errors.Is(err, lockrt.ErrNotHeld):
 		case err != nil:
-			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lost job run not taken over, store of locks unavailable; trying again",
+			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn,
+				"lost job run not taken over, store of locks unavailable; trying again",
 				slog.String("job", e.job.Name), slog.Time("tick", p.Run.Tick), slog.Any("error", err))
 			return false
 		case info.Node == p.Locker:
@@ -64,22 +113,34 @@ func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
 	return true
 }
 
-// successor is the run that makes up for a lost one; nil for none.
-func (s *Scheduler) successor(e *entry, p Pending) *Pending {
-	if p.PassedOn {
-		next := s.pending(p.Run, p.Run.Attempt, TriggerRecovery)
-		next.Recoveries = p.Recoveries
-		return next
+// succession ends a run that was left behind and says what makes up for it. What waits for any node keeps its ID; what a
+// node has left by dying is recorded as lost.
+func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
+	f := Finish{Run: p.Run, Owner: p.Owner, Lease: s.lease, Orphan: orphan, Keep: s.cfg.History}
+	if p.Owner == Nobody {
+		f.Run.Outcome = ""
+		next := p
+		next.Owner, next.Locker, next.PassedOn = s.session, s.locks.Node(), false
+		next.Run.Node = s.cfg.Node
+		if p.PassedOn {
+			next.Run.Trigger = TriggerRecovery
+		}
+		f.Next = &next
+		return f
 	}
-	if e.whyNot(p) != "" {
-		return nil
+	f.Run.Ended = s.clock.now()
+	f.Run.Outcome, f.Run.Reason = OutcomeLost, lostReason(p, s.lease)
+	why := e.whyNot(p)
+	switch {
+	case why != "":
+		f.Run.Reason += "; not run again, " + why
+	case p.Run.Started.IsZero():
+		f.Next = s.pending(p.Run, p.Run.Attempt, TriggerRecovery)
+		f.Next.Recoveries = p.Recoveries + 1
+	default:
+		f.Next = s.pending(p.Run, p.Run.Attempt+1, TriggerRecovery)
 	}
-	if p.Run.Started.IsZero() {
-		next := s.pending(p.Run, p.Run.Attempt, TriggerRecovery)
-		next.Recoveries = p.Recoveries + 1
-		return next
-	}
-	return s.pending(p.Run, p.Run.Attempt+1, TriggerRecovery)
+	return f
 }
 
 // whyNot says why a lost run is not run again, "" if it is.
@@ -91,4 +152,37 @@ func (e *entry) whyNot(p Pending) string {
 		return "it had begun and no retries are left"
 	}
 	return ""
+}
+
+// reconcile looks for runs in flight that belong to this session but that nothing here looks after: an answer was lost
+// and then forgotten about, or the store has forgotten the end of a run. No other node would touch them.
+func (s *Scheduler) reconcile(h *host) {
+	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
+	defer cancel()
+	all, err := s.cfg.Store.InFlight(ctx)
+	if err != nil {
+		s.heard(err)
+		return
+	}
+	var strays []Pending
+	old := s.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
+	for _, p := range all {
+		if p.Owner == s.session && p.Run.Claimed.Before(old) && !s.isLive(p.Run.ID) && s.entry(p.Run.Job) != nil {
+			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job run found that this node has lost sight of",
+				slog.String("job", p.Run.Job), slog.Time("tick", p.Run.Tick), slog.String("run", p.Run.ID))
+			strays = append(strays, p)
+		}
+	}
+	if len(strays) > 0 {
+		s.spawn(func() { s.takeOver(h, strays, false) })
+	}
+}
+
+// lostReason says what is known of a run whose node died.
+func lostReason(p Pending, lease time.Duration) string {
+	began := "before the run began"
+	if !p.Run.Started.IsZero() {
+		began = "while it ran"
+	}
+	return "node " + p.Run.Node + " died or was cut off " + began + ": it gave no sign of life for " + lease.String()
 }

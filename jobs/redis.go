@@ -4,144 +4,199 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// retention is how long a job that no node adds any more is remembered. Nodes renew it at every look, so it counts
-// from the end of the last of them.
+// retention is how long a job that no node adds any more is remembered. Nodes register their jobs every few hours, so
+// it counts from the end of the last of them.
 const retention = 400 * 24 * time.Hour
 
 type redisStore struct {
 	client redis.UniversalClient
-	prefix string
+	shards [allShards]*shard
+	nodes  string // key of the list of nodes
+	beats  atomic.Uint64
 }
 
 // NewRedisStore returns a store in Redis 6.2 or later, or Valkey, single or cluster. Schedulers with the same namespace
 // share their jobs. The client stays the caller's.
 func NewRedisStore(client redis.UniversalClient, namespace string) Store {
-	return &redisStore{client: client, prefix: encode(namespace) + ":jobs:{"}
+	s := &redisStore{client: client, nodes: encode(namespace) + ":jobs:nodes"}
+	for n := range s.shards {
+		s.shards[n] = newShard(namespace, n)
+	}
+	return s
 }
 
-// call builds one call; all scripts have the expiry first.
-func (s *redisStore) call(job string, args ...any) scriptCall {
-	return scriptCall{keys: s.keys(job), args: append([]any{retention.Milliseconds()}, args...)}
+func (s *redisStore) Register(ctx context.Context, jobs []string) (View, error) {
+	groups := byShard(len(jobs), func(i int) string { return jobs[i] })
+	calls := make([]scriptCall, len(groups))
+	for i, g := range groups {
+		at := s.shards[g.shard]
+		calls[i] = scriptCall{
+			keys: []string{at.marks, at.seen, at.paused, at.missed},
+			args: append([]any{retention.Milliseconds()}, pick(g, jobs)...),
+		}
+	}
+	for _, cmd := range registerScript.run(ctx, s.client, calls...) {
+		if err := cmd.Err(); err != nil {
+			return View{}, fmt.Errorf("register %d jobs in Redis: %w", len(jobs), err)
+		}
+	}
+	return s.Look(ctx, jobs)
+}
+
+// pick returns the elements of a group as arguments.
+func pick(g shardGroup, all []string) []any {
+	args := make([]any, len(g.indices))
+	for i, at := range g.indices {
+		args[i] = all[at]
+	}
+	return args
 }
 
 func (s *redisStore) Look(ctx context.Context, jobs []string) (View, error) {
-	calls := make([]scriptCall, len(jobs))
-	for i, job := range jobs {
-		calls[i] = s.call(job)
-	}
 	if len(jobs) == 0 {
 		now, err := s.client.Time(ctx).Result()
 		if err != nil {
 			return View{}, fmt.Errorf("ask Redis for the time: %w", err)
 		}
-		return View{Now: now.UTC()}, nil
+		return View{Now: now.UTC().Truncate(time.Microsecond)}, nil
+	}
+	groups := byShard(len(jobs), func(i int) string { return jobs[i] })
+	calls := make([]scriptCall, len(groups))
+	for i, g := range groups {
+		at := s.shards[g.shard]
+		calls[i] = scriptCall{
+			keys: []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.begun},
+			args: pick(g, jobs),
+		}
 	}
 	v := View{Jobs: make([]JobView, len(jobs))}
-	for i, cmd := range lookScript.run(ctx, s.client, calls) {
+	for i, cmd := range lookScript.run(ctx, s.client, calls...) {
 		reply, err := cmd.Slice()
-		if err != nil {
-			return View{}, s.failed("look at", jobs[i], err)
+		if err == nil {
+			v.Now, err = readLook(reply, groups[i], jobs, v.Jobs)
 		}
-		if v.Jobs[i], v.Now, err = readJob(reply); err != nil {
-			return View{}, s.failed("look at", jobs[i], err)
+		if err != nil {
+			return View{}, fmt.Errorf("look at %d jobs in Redis: %w", len(jobs), err)
 		}
 	}
 	return v, nil
 }
 
-func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
-	results := make([]Claimed, len(claims))
-	calls := make([]scriptCall, len(claims))
-	for i, c := range claims {
-		id, run, skipped := "", "", ""
-		if c.Pending != nil {
-			id, run = c.Pending.Run.ID, encodeJSON(c.Pending)
+func (s *redisStore) Marks(ctx context.Context, jobs []string) ([]time.Time, error) {
+	groups := byShard(len(jobs), func(i int) string { return jobs[i] })
+	cmds := make([]*redis.SliceCmd, len(groups))
+	pipe := s.client.Pipeline()
+	for i, g := range groups {
+		names := make([]string, len(g.indices))
+		for k, at := range g.indices {
+			names[k] = jobs[at]
 		}
-		if c.Skipped != nil {
-			skipped = encodeJSON(c.Skipped)
-		}
-		calls[i] = s.call(c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, run,
-			c.Lease.Microseconds(), skipped, c.Keep)
+		cmds[i] = pipe.HMGet(ctx, s.shards[g.shard].marks, names...)
 	}
-	for i, cmd := range claimScript.run(ctx, s.client, calls) {
-		n, err := cmd.Int64Slice()
-		switch {
-		case err != nil:
-			results[i].Err = s.failed("claim a tick of", claims[i].Job, err)
-		case len(n) != 3:
-			results[i].Err = s.failed("claim a tick of", claims[i].Job, fmt.Errorf("the script answered %d values instead of 3", len(n)))
-		default:
-			results[i] = Claimed{Status: ClaimStatus(n[0]), Mark: micro(n[1]), Now: micro(n[2])}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	marks := make([]time.Time, len(jobs))
+	for i, cmd := range cmds {
+		values, err := cmd.Result()
+		if err != nil {
+			return nil, fmt.Errorf("read the marks of %d jobs in Redis: %w", len(jobs), err)
+		}
+		for k, v := range values {
+			if text, ok := v.(string); ok {
+				marks[groups[i].indices[k]] = readMicro(text)
+			}
 		}
 	}
-	return results
+	return marks, nil
 }
 
-func (s *redisStore) Start(ctx context.Context, p Pending, lease time.Duration) error {
-	c := s.call(p.Run.Job, p.Run.ID, encodeJSON(p), lease.Microseconds())
-	return s.done("start a run of", p.Run.Job, startScript.run(ctx, s.client, []scriptCall{c})[0])
+func (s *redisStore) InFlight(ctx context.Context) ([]Pending, error) {
+	pipe := s.client.Pipeline()
+	var hashes [allShards][3]*redis.MapStringStringCmd
+	for i, at := range s.shards {
+		for k, key := range []string{at.flight, at.owner, at.begun} {
+			hashes[i][k] = pipe.HGetAll(ctx, key)
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("list the runs in flight in Redis: %w", err)
+	}
+	var all []Pending
+	for _, h := range hashes {
+		owners, begun := h[1].Val(), h[2].Val()
+		for id, text := range h[0].Val() {
+			if owners[id] == "" {
+				continue // it ended between the questions
+			}
+			p, err := readPending(id, owners[id], begun[id], text)
+			if err != nil {
+				return nil, fmt.Errorf("list the runs in flight in Redis: %w", err)
+			}
+			all = append(all, p)
+		}
+	}
+	return all, nil
 }
 
-func (s *redisStore) Renew(ctx context.Context, runs []RunRef, lease time.Duration) []error {
-	calls := make([]scriptCall, len(runs))
-	for i, r := range runs {
-		calls[i] = s.call(r.Job, r.ID, lease.Microseconds())
+func (s *redisStore) Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error) {
+	all := make([][]Run, len(jobs))
+	if limit <= 0 || len(jobs) == 0 {
+		return all, nil
 	}
-	errs := make([]error, len(runs))
-	for i, cmd := range renewScript.run(ctx, s.client, calls) {
-		errs[i] = s.done("keep a run of", runs[i].Job, cmd)
+	for first := 0; first < len(jobs); first += claimBatch {
+		batch := jobs[first:min(first+claimBatch, len(jobs))]
+		pipe := s.client.Pipeline()
+		cmds := make([]*redis.StringSliceCmd, len(batch))
+		for i, job := range batch {
+			cmds[i] = pipe.LRange(ctx, s.shards[shardOf(job)].runs(job), 0, int64(limit)-1)
+		}
+		_, _ = pipe.Exec(ctx) // each command has its own error
+		for i, cmd := range cmds {
+			lines, err := cmd.Result()
+			if err == nil {
+				all[first+i], err = readRuns(lines)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("list runs of job %q in Redis: %w", batch[i], err)
+			}
+		}
 	}
-	return errs
+	return all, nil
 }
 
-func (s *redisStore) Finish(ctx context.Context, f Finish) error {
-	record, orphan, id, next := "", "0", "", ""
-	if f.Run.Outcome != "" {
-		record = encodeJSON(f.Run)
-	}
-	if f.Orphan {
-		orphan = "1"
-	}
-	if f.Next != nil {
-		id, next = f.Next.Run.ID, encodeJSON(f.Next)
-	}
-	c := s.call(f.Run.Job, f.Run.ID, record, f.Keep, orphan, id, next, f.Lease.Microseconds())
-	return s.done("finish a run of", f.Run.Job, finishScript.run(ctx, s.client, []scriptCall{c})[0])
-}
-
-func (s *redisStore) Runs(ctx context.Context, job string, limit int) ([]Run, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	lines, err := s.client.LRange(ctx, s.keys(job)[1], 0, int64(limit)-1).Result()
-	if err != nil {
-		return nil, s.failed("list runs of", job, err)
-	}
+func readRuns(lines []string) ([]Run, error) {
 	runs := make([]Run, len(lines))
 	for i, line := range lines {
 		if err := json.Unmarshal([]byte(line), &runs[i]); err != nil {
-			return nil, s.failed("read a run of", job, err)
+			return nil, err
 		}
 	}
 	return runs, nil
 }
 
-// done reads the answer of a script that says whether the run was in flight.
-func (s *redisStore) done(doing, job string, cmd *redis.Cmd) error {
-	switch n, err := cmd.Int64(); {
-	case err != nil:
-		return s.failed(doing, job, err)
-	case n == 0:
-		return ErrGone
+func (s *redisStore) Nodes(ctx context.Context) ([]Node, error) {
+	pipe := s.client.Pipeline()
+	values, now := pipe.HVals(ctx, s.nodes), pipe.Time(ctx)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("list the nodes in Redis: %w", err)
 	}
-	return nil
-}
-
-func (s *redisStore) failed(doing, job string, err error) error {
-	return fmt.Errorf("%s job %q in Redis: %w", doing, job, err)
+	var nodes []Node
+	for _, text := range values.Val() {
+		var n Node
+		at, err := readStamped(text, &n)
+		if err != nil {
+			return nil, fmt.Errorf("list the nodes in Redis: %w", err)
+		}
+		if n.Heartbeat = at; now.Val().Sub(at) <= nodeRetention {
+			nodes = append(nodes, n)
+		}
+	}
+	slices.SortFunc(nodes, byName)
+	return nodes, nil
 }

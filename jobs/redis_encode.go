@@ -7,69 +7,174 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// keys returns the job's keys. The job's name stands in braces, so that Redis Cluster puts both into one slot, and is
-// encoded so that it can neither end the braces early, nor be empty, nor be mistaken for another's:
-//
-//	lock:jobs:{nightly}  lock:jobs:{nightly}:runs
-func (s *redisStore) keys(job string) []string {
-	k := s.prefix + encode(job) + "}"
-	return []string{k, k + ":runs"}
-}
+var errMalformed = errors.New("a script's answer is malformed; does another program write to its keys?")
 
-var encoder = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D", ":", "%3A")
-
-func encode(s string) string {
-	if s == "" {
-		return "%" // no encoded text is a lone %, and an empty {} would be no hash tag
-	}
-	return encoder.Replace(s)
-}
-
-// readJob reads the answer of look.lua. Fields that it does not know belong to a later version and are left alone.
-func readJob(reply []any) (v JobView, now time.Time, err error) {
-	malformed := errors.New("the script's answer is malformed; does another program write to its keys?")
-	if len(reply) != 2 {
-		return v, now, malformed
-	}
-	t, isInt := reply[0].(int64)
-	pairs, isList := reply[1].([]any)
-	if !isInt || !isList {
-		return v, now, malformed
-	}
-	fields := make(map[string]string)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		fields[fmt.Sprint(pairs[i])] = fmt.Sprint(pairs[i+1])
-	}
-	mark, err := strconv.ParseInt(fields["mark"], 10, 64)
-	if err != nil {
-		return v, now, malformed
-	}
-	v.Mark, now = micro(mark), micro(t)
-	for field, text := range fields {
-		id, ok := strings.CutPrefix(field, "u:")
-		if !ok {
-			continue
-		}
-		var p Pending
-		until, err := strconv.ParseInt(text, 10, 64)
-		if err = errors.Join(err, json.Unmarshal([]byte(fields["p:"+id]), &p)); err != nil {
-			return v, now, fmt.Errorf("%w (run %s: %w)", malformed, id, err)
-		}
-		p.Left = micro(until).Sub(now)
-		v.Claims = append(v.Claims, p)
-	}
-	return v, now, nil
-}
-
-func micro(n int64) time.Time { return time.UnixMicro(n).UTC() }
-
-// encodeJSON encodes a record. It cannot fail: runs are made of strings, numbers and times.
+// encodeJSON encodes a record. It cannot fail: all that is encoded here is made of strings, numbers and times.
 func encodeJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}
 	return string(text)
+}
+
+// encodePending encodes a run in flight. Its owner and when it began are kept beside it, because they change.
+func encodePending(p *Pending) string {
+	plain := *p
+	plain.Run.Started, plain.Run.Fence = time.Time{}, 0
+	return encodeJSON(&plain)
+}
+
+// readPending puts together what is kept of a run in flight.
+func readPending(id, owner, begun, text string) (p Pending, err error) {
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return p, fmt.Errorf("%w (run %s: %w)", errMalformed, id, err)
+	}
+	p.Owner = owner
+	if begun == "" {
+		return p, nil
+	}
+	at, fence, _ := strings.Cut(begun, " ")
+	p.Run.Started = readMicro(at)
+	n, err := strconv.ParseUint(fence, 10, 64)
+	if err != nil {
+		return p, fmt.Errorf("%w (run %s: %w)", errMalformed, id, err)
+	}
+	p.Run.Fence = lockrt.Fence(n)
+	return p, nil
+}
+
+// readFlights reads runs in flight as the scripts list them: ID, owner, begin, JSON.
+func readFlights(reply any) (all []Pending, err error) {
+	texts, err := readTexts(reply)
+	if err != nil || len(texts)%4 != 0 {
+		return nil, errMalformed
+	}
+	for i := 0; i < len(texts); i += 4 {
+		p, err := readPending(texts[i], texts[i+1], texts[i+2], texts[i+3])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// readLook reads the answer of look.lua into the views of a group's jobs.
+func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now time.Time, err error) {
+	if len(reply) != 3 {
+		return now, errMalformed
+	}
+	states, err := readTexts(reply[1])
+	if err != nil || len(states) != 3*len(g.indices) {
+		return now, errMalformed
+	}
+	flights, err := readFlights(reply[2])
+	if err != nil {
+		return now, err
+	}
+	at := make(map[string]int, len(g.indices))
+	for i, k := range g.indices {
+		at[jobs[k]] = k
+		v := &views[k]
+		if v.Mark = readMicro(states[3*i]); states[3*i+1] != "" {
+			v.Paused = new(Pause)
+			if v.Paused.At, err = readStamped(states[3*i+1], v.Paused); err != nil {
+				return now, err
+			}
+		}
+		v.Missed, _ = strconv.ParseInt(states[3*i+2], 10, 64) // "" is none
+	}
+	for _, p := range flights {
+		k := at[p.Run.Job]
+		views[k].Claims = append(views[k].Claims, p)
+	}
+	return readMicro(reply[0]), nil
+}
+
+// readPulse adds the answer of beat.lua of one shard to a pulse.
+func readPulse(reply []any, p *Pulse) error {
+	if len(reply) != 5 {
+		return errMalformed
+	}
+	held, _ := reply[1].(int64)
+	orphans, err := readFlights(reply[2])
+	if err != nil {
+		return err
+	}
+	notices, err := readTexts(reply[3])
+	if err != nil {
+		return err
+	}
+	for _, text := range notices {
+		var n Notice
+		if err := json.Unmarshal([]byte(text), &n); err != nil {
+			return fmt.Errorf("%w (notice: %w)", errMalformed, err)
+		}
+		p.Notices = append(p.Notices, n)
+	}
+	values, _ := reply[4].([]any)
+	due, err := readOnce(values)
+	if err != nil {
+		return err
+	}
+	p.Now, p.Held = readMicro(reply[0]), p.Held+int(held)
+	p.Orphans, p.Due = append(p.Orphans, orphans...), append(p.Due, due...)
+	return nil
+}
+
+// readOnce reads one-off jobs; those that are gone since they were listed are left out.
+func readOnce(values []any) (all []Once, err error) {
+	for _, v := range values {
+		text, ok := v.(string)
+		if !ok {
+			continue
+		}
+		var o Once
+		if err := json.Unmarshal([]byte(text), &o); err != nil {
+			return nil, fmt.Errorf("%w (one-off job: %w)", errMalformed, err)
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// readStamped reads JSON that has a time in front of it.
+func readStamped(text string, v any) (time.Time, error) {
+	at, text, _ := strings.Cut(text, " ")
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		return time.Time{}, fmt.Errorf("%w (%w)", errMalformed, err)
+	}
+	return readMicro(at), nil
+}
+
+func readTexts(reply any) ([]string, error) {
+	values, ok := reply.([]any)
+	if !ok {
+		return nil, errMalformed
+	}
+	texts := make([]string, len(values))
+	for i, v := range values {
+		if texts[i], ok = v.(string); !ok {
+			return nil, errMalformed
+		}
+	}
+	return texts, nil
+}
+
+// micros writes a time in µs since the epoch, as all scripts have it.
+func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
+
+// readMicro reads such a time; the zero time if there is none.
+func readMicro(v any) time.Time {
+	text, _ := v.(string)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(n).UTC()
 }

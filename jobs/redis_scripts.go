@@ -13,11 +13,18 @@ import (
 var luaFiles embed.FS
 
 var (
-	lookScript   = loadScript("look")
-	claimScript  = loadScript("claim")
-	startScript  = loadScript("start")
-	renewScript  = loadScript("renew")
-	finishScript = loadScript("finish")
+	registerScript = loadScript("register")
+	lookScript     = loadScript("look")
+	claimScript    = loadScript("claim")
+	startScript    = loadScript("start")
+	finishScript   = loadScript("finish")
+	beatScript     = loadScript("beat")
+	nodeScript     = loadScript("node")
+	pauseScript    = loadScript("pause")
+	resumeScript   = loadScript("resume")
+	cancelScript   = loadScript("cancel")
+	putScript      = loadScript("put")
+	withdrawScript = loadScript("withdraw")
 )
 
 // script is one file under lua, with the shared functions in front of it. All scripts may run twice without harm.
@@ -42,28 +49,18 @@ type scriptCall struct {
 	args []any
 }
 
-// batch is how many calls go into one pipeline: enough that the round trip does not count, few enough that other
-// clients of the server get their turn.
-const batch = 200
-
-// run executes the script for each call, in as few round trips as there are batches. Each command has its own error.
-func (s *script) run(ctx context.Context, client redis.UniversalClient, calls []scriptCall) []*redis.Cmd {
-	cmds := make([]*redis.Cmd, 0, len(calls))
-	for len(calls) > 0 {
-		n := min(len(calls), batch)
-		cmds = append(cmds, s.pipeline(ctx, client, calls[:n])...)
-		calls = calls[n:]
-	}
-	return cmds
-}
-
-func (s *script) pipeline(ctx context.Context, client redis.UniversalClient, calls []scriptCall) []*redis.Cmd {
+// run executes the script for each call, in one round trip. Each command has its own error.
+func (s *script) run(ctx context.Context, client redis.UniversalClient, calls ...scriptCall) []*redis.Cmd {
 	cmds := make([]*redis.Cmd, len(calls))
-	pipe := client.Pipeline()
-	for i, c := range calls {
-		cmds[i] = pipe.EvalSha(ctx, s.sha, c.keys, c.args...)
+	if len(calls) == 1 {
+		cmds[0] = client.EvalSha(ctx, s.sha, calls[0].keys, calls[0].args...)
+	} else {
+		pipe := client.Pipeline()
+		for i, c := range calls {
+			cmds[i] = pipe.EvalSha(ctx, s.sha, c.keys, c.args...)
+		}
+		_, _ = pipe.Exec(ctx) // each command has its own error
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
 	for i, c := range calls {
 		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
 			cmds[i] = client.Eval(ctx, s.source, c.keys, c.args...)

@@ -1,9 +1,9 @@
-package jobs
+package jobs_test
 
 import (
 	"context"
 	"fmt"
-	"strings"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	. "github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -25,11 +26,12 @@ func TestScheduler_redis(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 3 {
 		client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
-		locks, err := lockrt.New(redisstore.New(client, redisstore.Config{}), lockrt.Config{Node: fmt.Sprint("n", i), Logger: quiet()})
+		locks, err := lockrt.New(redisstore.New(client, redisstore.Config{}),
+			lockrt.Config{Node: fmt.Sprint("n", i), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(locks, Config{Logger: quiet(), OnRun: func(r Run) {
+		s, err := New(locks, Config{Logger: slog.New(slog.DiscardHandler), OnRun: func(r Run) {
 			mu.Lock()
 			byTick[r.Tick] = append(byTick[r.Tick], r)
 			mu.Unlock()
@@ -40,9 +42,9 @@ func TestScheduler_redis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Add(Job{Name: "j", Spec: "@every 1s", Grace: time.Hour, Lock: lockrt.Options{TTL: 5 * time.Second}, Overlap: OverlapQueue, Run: func(ctx context.Context) error {
-			return lockrt.AssertHeld(ctx, "job:j")
-		}}); err != nil {
+		j := Job{Name: "j", Spec: "@every 1s", Grace: time.Hour, Lock: lockrt.Options{TTL: 5 * time.Second}, Overlap: OverlapQueue}
+		j.Run = func(ctx context.Context) error { return lockrt.AssertHeld(ctx, "job:j") }
+		if err := s.Add(j); err != nil {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
@@ -90,57 +92,47 @@ func TestScheduler_redis(t *testing.T) {
 	}
 }
 
-// TestRedisStore_expiry checks that a job that nobody adds any more is forgotten some day, and one that is in use not.
+// TestRedisStore_expiry checks that everything about jobs that nobody adds any more is forgotten some day.
 func TestRedisStore_expiry(t *testing.T) {
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer client.Close()
-	s := &storeTester{t: t, Store: NewRedisStore(client, "lock")}
-	c := s.nextClaim("j", "a")
-	c.Skipped = &Run{ID: "s", Job: "j", Outcome: OutcomeSkipped}
-	s.claim(c, ClaimWon)
-	keys, err := client.Keys(context.Background(), "*").Result()
-	if err != nil || len(keys) != 2 {
-		t.Fatalf("keys %v, %v; want the job and its runs", keys, err)
+	ctx := context.Background()
+	s := NewRedisStore(client, "lock")
+	view, err := s.Register(ctx, []string{"j"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := view.Jobs[0].Mark
+	c := Claim{
+		Job: "j", Prev: mark, Tick: mark.Add(time.Microsecond), Due: mark, Lease: time.Minute, Keep: 3, Missed: 1,
+		Pending: &Pending{Owner: "o1", Run: Run{ID: "j@o1.1", Job: "j"}}, Skipped: &Run{ID: "j@o1.2", Job: "j"},
+	}
+	if got := s.Claim(ctx, []Claim{c})[0]; got.Status != ClaimWon {
+		t.Fatal(got)
+	}
+	if err := s.Pause(ctx, "j", Pause{Author: "ada", At: mark}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Cancel(ctx, Notice{Job: "j", ID: "j@o1.1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(ctx, Once{ID: "x", Handler: "h", At: mark.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if errs := s.Start(ctx, []Start{{Run: c.Pending.Run, Owner: "o1", Lease: time.Minute}}); errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+	if _, err := s.Beat(ctx, Beat{Session: "o1", Lease: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := client.Keys(ctx, "*").Result()
+	if err != nil || len(keys) != 13 {
+		t.Fatalf("keys %q, %v; want 13, one for everything that is kept", keys, err)
 	}
 	for _, key := range keys {
-		if err := client.PExpire(context.Background(), key, time.Hour).Err(); err != nil {
-			t.Fatal(err)
+		if ttl := client.PTTL(ctx, key).Val(); ttl <= 0 || ttl > Retention {
+			t.Errorf("%s expires in %s, want within %s", key, ttl, Retention)
 		}
 	}
-	s.look("j")
-	for _, key := range keys {
-		if ttl := client.PTTL(context.Background(), key).Val(); ttl < retention-time.Hour {
-			t.Errorf("%s expires in %s, want about %s after a look", key, ttl, retention)
-		}
-	}
-}
-
-// TestRedisStore_slots checks what Redis Cluster hashes: both keys of a job have the same tag, not an empty one, and no
-// two jobs or namespaces share a key.
-func TestRedisStore_slots(t *testing.T) {
-	seen := make(map[string]string)
-	for _, namespace := range []string{"", "lock", "{", "{x}", "}", "a:jobs"} {
-		s := NewRedisStore(nil, namespace).(*redisStore)
-		for _, job := range []string{"", "a", "{", "}", "{}", "}{", "{a}", "a}", "%", "%7B", "a:runs", ":", "a}:runs"} {
-			keys := s.keys(job)
-			tag := hashTag(keys[0])
-			if tag == "" || hashTag(keys[1]) != tag {
-				t.Errorf("job %q in namespace %q has keys %q with tags %q and %q", job, namespace, keys, tag, hashTag(keys[1]))
-			}
-			for _, key := range keys {
-				if other, taken := seen[key]; taken {
-					t.Errorf("job %q in namespace %q shares key %q with %s", job, namespace, key, other)
-				}
-				seen[key] = fmt.Sprintf("job %q in namespace %q", job, namespace)
-			}
-		}
-	}
-}
-
-// hashTag is the rule of Redis Cluster: what stands between the first { and the next }, if anything does.
-func hashTag(key string) string {
-	_, rest, _ := strings.Cut(key, "{")
-	tag, _, _ := strings.Cut(rest, "}")
-	return tag
 }

@@ -23,6 +23,9 @@ type Run struct {
 	Fence   lockrt.Fence `json:"fence,omitempty"`  // of the first key
 	Attempt int          `json:"attempt"`          // from 1
 	Trigger string       `json:"trigger"`
+	Author  string       `json:"author,omitempty"`  // who asked for it, or ended the pause that it stands for
+	Once    string       `json:"once,omitempty"`    // ID of the one-off job
+	Payload []byte       `json:"payload,omitempty"` // of the one-off job
 }
 
 // Outcome is how a run ended.
@@ -36,7 +39,7 @@ const (
 	OutcomeTimeout   Outcome = "timeout"   // Job.Timeout was over and Job.Run returned an error
 	OutcomeLost      Outcome = "lost"      // the lock was lost meanwhile, or the node died
 	OutcomeSkipped   Outcome = "skipped"   // not run, see Reason
-	OutcomeCancelled Outcome = "cancelled" // ended by a drain that took too long
+	OutcomeCancelled Outcome = "cancelled" // ended by a drain that took too long, by Cancel, or by OverlapReplace
 )
 
 // The values of Run.Trigger.
@@ -46,6 +49,7 @@ const (
 	TriggerRecovery = "recovery" // the node that had claimed the tick died
 	TriggerRetry    = "retry"    // the attempt before failed
 	TriggerManual   = "manual"   // somebody asked for it
+	TriggerOnce     = "once"     // the time of a one-off job
 )
 
 type tickKey struct{}

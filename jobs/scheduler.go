@@ -18,26 +18,36 @@ import (
 // Scheduler runs jobs, each tick on one of the nodes that share its store. One per process is enough; all methods may
 // be called concurrently.
 type Scheduler struct {
-	cfg   Config
-	locks *lockrt.Locker
-	clock *clock
-	lease time.Duration // of a claim; renewed three times as often
+	cfg       Config
+	locks     *lockrt.Locker
+	clock     *clock
+	telemetry *telemetry
+	lease     time.Duration // of the session
+	session   string        // random: the owner of this scheduler's runs
+	began     time.Time     // when New was called, by the local clock
+	idCount   atomic.Uint64
 
-	idPrefix string // random: makes run ids unique over all processes
-	idCount  atomic.Uint64
+	starts   *gatherer[Start]
+	finishes *gatherer[Finish]
 
-	wake    chan struct{}  // tells the loop of added jobs
-	runs    sync.WaitGroup // goroutines of runs; started by the loop and by each other, so never from zero in a drain
-	keeping sync.WaitGroup // the keeper of claims, which ends after them
+	wake    chan struct{}  // tells the loop of added jobs and of one-off jobs
+	runs    sync.WaitGroup // goroutines of runs; from outside of them only spawn and here add to it
+	keeping sync.WaitGroup // the keeper of the session, which ends after them
 
 	mu      sync.Mutex // guards what follows, and mark and wake of the entries
 	state   state
+	host    *host              // while it runs
+	stop    context.CancelFunc // begins the drain
 	entries map[string]*entry
-	added   []*entry         // not yet seen by the loop
-	live    map[string]*live // runs of this node by their current id
-	perJob  map[string]int   // their number by job
-	down    error            // why the store could not be asked last
-	since   time.Time        // since when
+	added   []*entry // not yet seen by the loop
+	soon    []Once   // not yet seen by the loop
+	peers   []string // sessions that are alive, sorted; as of the last beat
+	live    map[string]*live
+	perJob  map[string]int // runs of this node by job
+	down    error          // why the store could not be asked last
+	since   time.Time      // since when
+	// recovering is whether orphans are being taken over.
+	recovering bool
 }
 
 type state int
@@ -48,9 +58,9 @@ const (
 	ended
 )
 
-// claimLease is how long after the last sign of life of a node its runs are left to it. It does not limit how long
+// sessionLease is how long after the last sign of life of a node its runs are left to it. It does not limit how long
 // they take.
-const claimLease = 15 * time.Second
+const sessionLease = 5 * time.Second
 
 // New returns a scheduler that takes its locks from locks. It contacts nothing; see [Scheduler.Run].
 func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
@@ -61,12 +71,18 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Scheduler{
-		cfg: cfg, locks: locks, clock: newClock(time.Now), lease: claimLease,
-		idPrefix: strings.ToLower(rand.Text()[:12]) + ".",
-		wake:     make(chan struct{}, 1),
-		entries:  make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
-	}, nil
+	telemetry, err := newTelemetry(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scheduler{
+		cfg: cfg, locks: locks, clock: newClock(cfg.Now), telemetry: telemetry, lease: sessionLease,
+		session: strings.ToLower(rand.Text()[:12]), began: cfg.Now(),
+		wake:    make(chan struct{}, 1),
+		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
+	}
+	s.starts, s.finishes = newGatherer(cfg.Store.Start), newGatherer(cfg.Store.Finish)
+	return s, nil
 }
 
 // Add adds a job, before or during [Scheduler.Run]. It blocks on nothing. The job's first tick is the first after the
@@ -76,21 +92,32 @@ func (s *Scheduler) Add(j Job) error {
 	if err != nil {
 		return err
 	}
+	return s.addEntry(e, "add job", j.Name)
+}
+
+func (s *Scheduler) addEntry(e *entry, doing, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == ended {
-		return fmt.Errorf("add job %q: the scheduler has ended; make a new one", j.Name)
+		return fmt.Errorf("%s %q: the scheduler has ended; make a new one", doing, name)
 	}
-	if s.entries[j.Name] != nil {
-		return fmt.Errorf("add job %q: the scheduler has a job of that name; give each its own, runs are recorded under it", j.Name)
+	if s.entries[e.job.Name] != nil {
+		return fmt.Errorf("%s %q: the scheduler has a job of that name; give each its own, runs are recorded under it", doing, name)
 	}
-	s.entries[j.Name] = e
-	s.added = append(s.added, e)
-	select {
-	case s.wake <- struct{}{}:
-	default: // the loop has not yet seen the last signal, and will see this job with it
+	s.entries[e.job.Name] = e
+	if e.schedule != nil {
+		s.added = append(s.added, e)
+		s.rouse()
 	}
 	return nil
+}
+
+// rouse wakes the loop.
+func (s *Scheduler) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // the loop has not yet seen the last signal, and will see this with it
+	}
 }
 
 // Locker returns the Locker that was given to New.
@@ -103,32 +130,26 @@ type Info struct {
 	Next time.Time // the first tick after that
 }
 
-// Jobs returns the jobs, sorted by name. It does not ask the store.
+// Jobs returns the jobs, sorted by name, without handlers of one-off jobs. It does not ask the store.
 func (s *Scheduler) Jobs() []Info {
+	now := s.clock.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	infos := make([]Info, 0, len(s.entries))
 	for _, e := range s.entries {
+		if e.schedule == nil {
+			continue
+		}
 		info := Info{Job: e.job, Mark: e.mark}
 		from := e.mark
 		if from.IsZero() {
-			from = s.clock.now()
+			from = now
 		}
 		info.Next = e.after(from)
 		infos = append(infos, info)
 	}
 	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.Job.Name, b.Job.Name) })
 	return infos
-}
-
-// Runs returns the records of a job, the latest recorded first, limit at most. It blocks until the store has answered
-// or ctx ends.
-func (s *Scheduler) Runs(ctx context.Context, job string, limit int) ([]Run, error) {
-	runs, err := s.cfg.Store.Runs(ctx, job, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list the last %d runs: %w", limit, err)
-	}
-	return runs, nil
 }
 
 // Err returns nil while the store answers, and else what it said, and since when. Ticks are late meanwhile, not lost:
@@ -142,4 +163,7 @@ func (s *Scheduler) Err() error {
 	return fmt.Errorf("job store unavailable since %s: %w", s.since.UTC().Format(time.RFC3339), s.down)
 }
 
-func (s *Scheduler) newID() string { return s.idPrefix + strconv.FormatUint(s.idCount.Add(1), 36) }
+// newID returns the ID of a run: it names the job, see jobOfRun, and is unique over all processes.
+func (s *Scheduler) newID(job string) string {
+	return job + "@" + s.session + "." + strconv.FormatUint(s.idCount.Add(1), 36)
+}

@@ -1,4 +1,4 @@
-package jobs
+package jobs_test
 
 import (
 	"context"
@@ -8,16 +8,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/jobstest"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
 
 func TestScheduler_Add_refuses(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		n := c.node(Config{}, 0)
-		run := sleepFor(0)
-		n.add(Job{Name: "taken", Spec: "@daily", Run: run})
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		run := jobstest.Sleep(0)
+		n.MustAdd(Job{Name: "taken", Spec: "@daily", Run: run})
 		for want, j := range map[string]Job{
 			"it has no Name":                       {Spec: "@daily", Run: run},
 			"its Name has 201 bytes":               {Name: strings.Repeat("x", 201), Spec: "@daily", Run: run},
@@ -43,23 +45,23 @@ func TestScheduler_Add_refuses(t *testing.T) {
 		if jobs := n.Jobs(); len(jobs) != 1 || jobs[0].Job.Name != "taken" || jobs[0].Job.Keys[0] != "job:taken" || jobs[0].Next.IsZero() {
 			t.Errorf("Jobs = %+v, want the one that was good, with its defaults", jobs)
 		}
-		n.start()
-		c.stop()
+		n.Start()
+		c.Stop()
 	})
 }
 
 func TestScheduler_Add_duringRun(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
-		n := c.node(Config{}, 0)
-		n.start()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		n.Start()
 		time.Sleep(10 * time.Second)
-		n.add(Job{Name: "j", Spec: "* * * * *", Run: sleepFor(0)})
+		n.MustAdd(Job{Name: "j", Spec: "* * * * *", Run: jobstest.Sleep(0)})
 		time.Sleep(time.Minute)
 		if err := n.Run(context.Background()); err == nil {
 			t.Error("a second Run succeeded")
 		}
-		c.stop()
-		if got := outcomes(c.runs("j")); got != "ok" {
+		c.Stop()
+		if got := jobstest.Outcomes(c.Finished("j")); got != "ok" {
 			t.Errorf("outcomes %q, want ok", got)
 		}
 	})
@@ -67,17 +69,17 @@ func TestScheduler_Add_duringRun(t *testing.T) {
 
 // TestScheduler_location checks the zone of specs without TZ.
 func TestScheduler_location(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		tokyo, err := time.LoadLocation("Asia/Tokyo")
 		if err != nil {
 			t.Skip("no zone files: ", err)
 		}
-		n := c.node(Config{Location: tokyo}, 0)
-		n.add(Job{Name: "j", Spec: "0 3 * * *", Run: sleepFor(0)})
-		n.start()
+		n := c.Node(Config{Location: tokyo}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "0 3 * * *", Run: jobstest.Sleep(0)})
+		n.Start()
 		time.Sleep(24 * time.Hour)
-		c.stop()
-		if runs := c.runs("j"); outcomes(runs) != "ok" || runs[0].Tick.Format(time.RFC3339) != "2000-01-01T18:00:00Z" {
+		c.Stop()
+		if runs := c.Finished("j"); jobstest.Outcomes(runs) != "ok" || runs[0].Tick.Format(time.RFC3339) != "2000-01-01T18:00:00Z" {
 			t.Errorf("runs %+v, want one at 03:00 in Tokyo", runs)
 		}
 	})
@@ -85,19 +87,19 @@ func TestScheduler_location(t *testing.T) {
 
 // TestScheduler_jitter checks that all nodes agree on it, and that it spreads.
 func TestScheduler_jitter(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
 		for range 3 {
-			n := c.node(Config{}, 0)
-			n.add(Job{Name: "j", Spec: "* * * * *", Jitter: 30 * time.Second, Grace: time.Second, Run: sleepFor(0)})
-			n.start()
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Jitter: 30 * time.Second, Grace: time.Second, Run: jobstest.Sleep(0)})
+			n.Start()
 		}
 		time.Sleep(time.Hour + 40*time.Second)
 		to := time.Now().Add(-30 * time.Second)
-		c.stop()
-		c.expectOnce("j", "* * * * *", from, to)
+		c.Stop()
+		c.ExpectOnce("j", "* * * * *", from, to)
 		var least, most time.Duration = time.Hour, 0
-		for _, r := range c.runs("j") {
+		for _, r := range c.Finished("j") {
 			delay := r.Started.Sub(r.Tick)
 			least, most = min(least, delay), max(most, delay)
 		}
@@ -126,12 +128,12 @@ func TestNew_storeDefaults(t *testing.T) {
 	}
 	mem := memstore.New()
 	a, b, other := open(mem, "x"), open(mem, "x"), open(mem, "y")
-	if a.cfg.Store != b.cfg.Store || a.cfg.Store == other.cfg.Store {
+	if StoreOf(a) != StoreOf(b) || StoreOf(a) == StoreOf(other) {
 		t.Error("schedulers must share a store if they share locks and namespace, else not")
 	}
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer client.Close()
-	if s, ok := open(redisstore.New(client, redisstore.Config{}), "x").cfg.Store.(*redisStore); !ok || s.client != client {
+	if s := StoreOf(open(redisstore.New(client, redisstore.Config{}), "x")); ClientOf(s) != client {
 		t.Error("beside locks in Redis, jobs must be kept there too")
 	}
 	locks, err := lockrt.New(unknownStore{mem}, lockrt.Config{})

@@ -1,26 +1,29 @@
-package jobs
+package jobs_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
+
+	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
 // TestScheduler_threeNodesApart is gocron's failure: three nodes started 250 ms apart ran a job of 10 ms that was due
 // every second three times a tick, because each found the lock free again.
 func TestScheduler_threeNodesApart(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
 		for range 3 {
-			n := c.node(Config{}, 0)
-			n.add(Job{Name: "j", Spec: "* * * * * *", Run: sleepFor(10 * time.Millisecond)})
-			n.start()
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Run: jobstest.Sleep(10 * time.Millisecond)})
+			n.Start()
 			time.Sleep(250 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
 		to := time.Now()
-		c.stop()
-		c.expectOnce("j", "* * * * * *", from, to)
+		c.Stop()
+		c.ExpectOnce("j", "* * * * * *", from, to)
 	})
 }
 
@@ -30,20 +33,20 @@ func TestScheduler_clocksApart(t *testing.T) {
 	for _, apart := range []time.Duration{200 * time.Millisecond, 30 * time.Second, 3 * time.Minute} {
 		for _, deaf := range []bool{false, true} {
 			t.Run(fmt.Sprint(apart, " deaf ", deaf), func(t *testing.T) {
-				bubble(t, func(t *testing.T, c *cluster) {
+				jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 					from := time.Now()
 					for _, skew := range []time.Duration{-apart, 0, apart} {
-						n := c.node(Config{}, skew)
+						n := c.Node(Config{}, skew)
 						if deaf {
-							n.clock.deaf = true
+							n.Deafen()
 						}
-						n.add(Job{Name: "j", Spec: "* * * * *", Grace: time.Hour, Run: sleepFor(10 * time.Millisecond)})
-						n.start()
+						n.MustAdd(Job{Name: "j", Spec: "* * * * *", Grace: time.Hour, Run: jobstest.Sleep(10 * time.Millisecond)})
+						n.Start()
 					}
 					time.Sleep(time.Hour + time.Second)
 					to := time.Now()
-					c.stop()
-					c.expectOnce("j", "* * * * *", from, to)
+					c.Stop()
+					c.ExpectOnce("j", "* * * * *", from, to)
 				})
 			})
 		}
@@ -59,15 +62,15 @@ func TestScheduler_simulated(t *testing.T) {
 
 func simulate(t *testing.T, nodes, hours int) {
 	specs := map[string]string{"minutely": "* * * * *", "odd": "7-59/13 */2 * * *", "nightly": "30 3 * * *", "often": "*/5 * * * *", "every": "@every 7m"}
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
-		var running []*node
-		begin := func(i int) *node {
-			n := c.node(Config{}, time.Duration(i*37%121-60)*time.Second)
+		var running []*jobstest.Node
+		begin := func(i int) *jobstest.Node {
+			n := c.Node(Config{}, time.Duration(i*37%121-60)*time.Second)
 			for name, spec := range specs {
-				n.add(Job{Name: name, Spec: spec, Jitter: 3 * time.Second, Run: sleepFor(time.Second)})
+				n.MustAdd(Job{Name: name, Spec: spec, Jitter: 3 * time.Second, Run: jobstest.Sleep(time.Second)})
 			}
-			n.start()
+			n.Start()
 			return n
 		}
 		for i := range nodes {
@@ -77,16 +80,16 @@ func simulate(t *testing.T, nodes, hours int) {
 		for hour := range hours {
 			time.Sleep(time.Hour)
 			i := hour % nodes
-			running[i].stop()
+			running[i].Stop()
 			running[i] = begin(hour)
 		}
 		time.Sleep(30 * time.Second) // let the last tick's jitter pass
 		to := time.Now().Truncate(time.Minute)
 		for _, n := range running {
-			n.stop()
+			n.Stop()
 		}
 		for name, spec := range specs {
-			c.expectOnce(name, spec, from, to)
+			c.ExpectOnce(name, spec, from, to)
 		}
 	})
 }
@@ -94,16 +97,16 @@ func simulate(t *testing.T, nodes, hours int) {
 // TestScheduler_twoVersionsOfASpec is a rolling deploy: nodes with the old spec and nodes with the new one. Every tick
 // of either runs, those of both once.
 func TestScheduler_twoVersionsOfASpec(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
 		for _, spec := range []string{"*/10 * * * *", "*/15 * * * *", "*/10 * * * *", "*/15 * * * *"} {
-			n := c.node(Config{}, 0)
-			n.add(Job{Name: "j", Spec: spec, Run: sleepFor(time.Second)})
-			n.start()
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: spec, Run: jobstest.Sleep(time.Second)})
+			n.Start()
 		}
 		time.Sleep(3*time.Hour + time.Minute)
 		to := time.Now()
-		c.stop()
-		c.expectOnce("j", "0,10,15,20,30,40,45,50 * * * *", from, to)
+		c.Stop()
+		c.ExpectOnce("j", "0,10,15,20,30,40,45,50 * * * *", from, to)
 	})
 }

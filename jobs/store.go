@@ -6,53 +6,104 @@ import (
 	"time"
 )
 
-// Store keeps what the nodes of a cluster must agree on: per job, the mark (up to which tick all is decided), the
-// claims (ticks that a node has taken on and not finished) and the records of runs. [NewMemoryStore] and
-// [NewRedisStore] implement it; the comments are the contract.
+// Store keeps what the nodes of a cluster must agree on. Of each job, the mark (up to which tick all is decided), the
+// runs in flight (taken on by a node and not finished), whether it is paused, and the records of its runs; besides, the
+// one-off jobs that wait for their time, and the nodes. [NewMemoryStore] and [NewRedisStore] implement it; the comments
+// are the contract, and package storetest is its test.
 //
-// Every method that changes something does so in one atomic step per job, and decides by the store's own clock, which
-// all nodes share. All methods may be called concurrently, and block until the store has answered or ctx ends. Times
-// are kept to the microsecond. Every call may be repeated with the same run IDs when its answer was lost.
+// What a method changes about one job or one run it changes in one atomic step, and it decides by the store's own clock,
+// which all nodes share. Methods that take several elements treat each for itself, in order, and their result has one
+// element for each. All methods may be called concurrently, and block until the store has answered or ctx ends. Times
+// are kept to the microsecond.
 //
-// What is not in this interface yet fits beside it: a paused job is one more thing that Claim looks at, a run on
-// demand is a Claim that leaves the mark alone.
+// Every call may be repeated when its answer was lost, and then says what the first said, unless something else has
+// happened to the run since.
+//
+// # Owners
+//
+// A run in flight belongs to an owner, the session of a node. The owner is alive until its lease is over, on the store's
+// clock: every Claim, Start, Finish and Beat of a session makes its lease last for that call's Lease from then. A run
+// whose owner is not alive is an orphan, and may be taken over; one whose owner is [Nobody] always is.
 type Store interface {
-	// Look returns the state of the jobs, in the order asked for. A job that the store sees for the first time gets
-	// the store's time as its mark, so that nothing before that is owed. Without jobs it only tells the time.
+	// Register makes jobs known and tells their state. One that the store did not know gets the store's time as its
+	// mark, so that nothing before that is owed. A store may forget a job that nobody has registered for a year.
+	Register(ctx context.Context, jobs []string) (View, error)
+
+	// Look tells the state of the jobs, in the order asked for, and changes nothing. The mark of an unknown job is the
+	// zero time. Without jobs it only tells the time.
 	Look(ctx context.Context, jobs []string) (View, error)
 
-	// Claim moves marks; each claim succeeds or fails for itself, and the result has one element for each. The
-	// first that applies:
-	//   - the mark is Tick already and Pending's run is in flight: ClaimWon (a repeated call)
-	//   - the mark is not Prev: ClaimTaken, and nothing changes
-	//   - Due is later than the store's time: ClaimEarly, and nothing changes
-	//   - else the mark becomes Tick, Skipped is recorded and Pending is in flight for Lease, all in one step:
-	//     ClaimWon.
+	// Marks tells the marks of the jobs, zero for unknown ones, and changes nothing. It is what nodes ask most when
+	// many jobs are due.
+	Marks(ctx context.Context, jobs []string) ([]time.Time, error)
+
+	// Claim moves marks and puts runs in flight. The first that applies:
+	//   - Pending is in flight already under the same owner: ClaimWon (a repeated call)
+	//   - Once is set: ClaimTaken if no such one-off job waits, ClaimEarly if Due is later than the store's time;
+	//     else it waits no longer, Pending is in flight: ClaimWon
+	//   - Manual is set: Pending is in flight, the mark stays: ClaimWon
+	//   - the job is unknown: it is registered, ClaimTaken
+	//   - the mark is not Prev: ClaimTaken
+	//   - the job is paused: ClaimPaused
+	//   - Due is later than the store's time: ClaimEarly
+	//   - else the mark becomes Tick, Skipped is recorded, Missed is added to the job's count of missed ticks, and
+	//     Pending is in flight: ClaimWon.
+	// Whatever is not ClaimWon changes nothing else.
 	Claim(ctx context.Context, claims []Claim) []Claimed
 
-	// Start notes that the run begins, with its Started time and Fence, and keeps its claim for another lease. The
-	// error is ErrGone if it is not in flight.
-	Start(ctx context.Context, p Pending, lease time.Duration) error
+	// Start notes that runs begin. The error is ErrGone if the run is not in flight under this owner.
+	Start(ctx context.Context, starts []Start) []error
 
-	// Renew keeps claims for lease from now. The result has one element per run: nil, ErrGone, or why the store
-	// could not be asked.
-	Renew(ctx context.Context, runs []RunRef, lease time.Duration) []error
+	// Finish ends runs: the run is no longer in flight, its record is kept (not if its Outcome is empty: then it is
+	// only passed on), and Next, if any, is in flight in its place; it may have the same ID. The error is ErrGone, and
+	// nothing changes, if the run is not in flight under this owner, or if Orphan is set and the owner is alive. An
+	// owner whose orphan was ended finds a Notice in its next Beat.
+	Finish(ctx context.Context, finishes []Finish) []error
 
-	// Finish ends a claim: the run is no longer in flight, its record is kept (not if its Outcome is empty: then it
-	// is only passed on), and Next, if any, is in flight in its place. The error is ErrGone, and nothing changes, if
-	// the run is not in flight, or if Orphan is set and its lease is not over on the store's clock.
-	Finish(ctx context.Context, f Finish) error
+	// Beat is a sign of life of a session. It shows Node in the list of nodes, and returns what the session is to
+	// know.
+	Beat(ctx context.Context, b Beat) (Pulse, error)
 
-	// Runs returns the job's records, the latest recorded first, limit at most.
-	Runs(ctx context.Context, job string, limit int) ([]Run, error)
+	// Leave ends a session: its node leaves the list, and the runs it may have left behind are orphans at once.
+	Leave(ctx context.Context, session string) error
+
+	// Nodes returns the nodes that have beaten within the last ten minutes, sorted by name.
+	Nodes(ctx context.Context) ([]Node, error)
+
+	// InFlight returns all runs in flight, in no order.
+	InFlight(ctx context.Context) ([]Pending, error)
+
+	// Runs returns the records of each job, the latest recorded first, limit at most of each.
+	Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error)
+
+	// Pause stops a job's ticks from being claimed; a pause that there is already is replaced. The error is
+	// ErrUnknownJob if the job was never registered.
+	Pause(ctx context.Context, job string, p Pause) error
+
+	// Resume ends the pause that was begun at at: the job's mark becomes the store's time, if that is later, and
+	// record is kept. The error is ErrGone, and nothing changes, if that is not the job's pause.
+	Resume(ctx context.Context, job string, at time.Time, record Run, keep int) error
+
+	// Cancel leaves a notice for the owner of a run. The error is ErrGone if the run is not in flight.
+	Cancel(ctx context.Context, n Notice) error
+
+	// Put stores a one-off job. If one with the same ID waits, or had its time within the last day, nothing changes;
+	// that is no error.
+	Put(ctx context.Context, o Once) error
+
+	// Withdraw removes a one-off job that waits. The error is ErrGone if none does.
+	Withdraw(ctx context.Context, id string) error
+
+	// Waiting returns the one-off jobs that wait for their time, the next first, limit at most.
+	Waiting(ctx context.Context, limit int) ([]Once, error)
 }
 
-// ErrGone says that a run is not in flight: another node found its claim over and recorded it as lost, or it was
-// recorded by an earlier call whose answer was lost.
-var ErrGone = errors.New("run is not in flight")
+// ErrGone says that what a call of a [Store] was about is not there any more. Of a run: it is not in flight under the
+// owner that was named, because it was recorded by an earlier call, or because another node has taken it over.
+var ErrGone = errors.New("not in flight")
 
-// RunRef names one run in flight.
-type RunRef struct{ Job, ID string }
+// Nobody is the owner of runs that wait for any node.
+const Nobody = "nobody"
 
 // View is what [Store.Look] saw.
 type View struct {
@@ -62,35 +113,40 @@ type View struct {
 
 // JobView is the state of one job.
 type JobView struct {
-	Mark   time.Time
-	Claims []Pending
+	Mark   time.Time // zero: the job is unknown
+	Paused *Pause    // nil: it is not
+	Missed int64     // ticks that were not run by Job.Misfire, since the job is known
+	Claims []Pending // in flight, by ID
 }
 
 // Pending is a run in flight.
 type Pending struct {
-	Run        Run           `json:"run"`                  // Started is zero until Store.Start
-	Locker     string        `json:"locker"`               // Node of the Locker whose lock the run uses
-	Recoveries int           `json:"recoveries,omitempty"` // how often it was taken over without having started
-	PassedOn   bool          `json:"passedOn,omitempty"`   // by a node that is shutting down, for any other
-	Left       time.Duration `json:"-"`                    // of its lease, at View.Now; not above 0 when it is over
+	Run        Run    `json:"run"`                  // Started is zero until Store.Start
+	Owner      string `json:"-"`                    // the session that it belongs to
+	Locker     string `json:"locker,omitempty"`     // Node of the Locker whose lock the run uses
+	Recoveries int    `json:"recoveries,omitempty"` // how often it was taken over without having started
+	PassedOn   bool   `json:"passedOn,omitempty"`   // by a node that is shutting down, for any other
 }
 
-// Claim asks to move a job's mark.
+// Claim asks to move a job's mark, or to put a run in flight.
 type Claim struct {
 	Job     string
+	Manual  bool          // leave the mark alone
+	Once    string        // ID of the one-off job to take in place of a tick; "" for none
 	Prev    time.Time     // what the node believes the mark to be
 	Tick    time.Time     // the new mark
 	Due     time.Time     // the earliest moment for it on the store's clock: the tick, and its jitter
 	Pending *Pending      // the run for Tick; nil when no tick is to be run
 	Skipped *Run          // the record of the ticks after Prev that are not run; nil for none
-	Lease   time.Duration // of Pending
+	Missed  int64         // their number
+	Lease   time.Duration // of Pending.Owner
 	Keep    int           // records to keep per job
 }
 
 // Claimed is the answer to one [Claim].
 type Claimed struct {
 	Status ClaimStatus
-	Mark   time.Time // as it is now
+	Mark   time.Time // as it is now; zero for one-off jobs
 	Now    time.Time // the store's time
 	Err    error     // why the store could not be asked; the rest is zero then
 }
@@ -100,16 +156,61 @@ type ClaimStatus int
 
 // See [Store.Claim].
 const (
-	ClaimWon   ClaimStatus = 1
-	ClaimTaken ClaimStatus = 2
-	ClaimEarly ClaimStatus = 3
+	ClaimWon    ClaimStatus = 1
+	ClaimTaken  ClaimStatus = 2
+	ClaimEarly  ClaimStatus = 3
+	ClaimPaused ClaimStatus = 4
 )
 
-// Finish asks to end a claim.
+// Start says that a run begins.
+type Start struct {
+	Run   Run // its ID, Job, Started and Fence count
+	Owner string
+	Lease time.Duration // of Owner
+}
+
+// Finish asks to end a run.
 type Finish struct {
 	Run    Run
+	Owner  string
 	Next   *Pending
-	Lease  time.Duration // of Next; 0: whoever looks may take it over
-	Orphan bool          // Run is another node's: end it only when its lease is over
+	Lease  time.Duration // of Next.Owner
+	Orphan bool          // end it only if Owner is not alive
 	Keep   int           // records to keep per job
+}
+
+// Beat is a sign of life of a session.
+type Beat struct {
+	Session string
+	Node    Node // its Heartbeat is set by the store
+	Lease   time.Duration
+	Horizon time.Duration // how far ahead to look for one-off jobs
+}
+
+// Pulse is what a session learns from its [Store.Beat].
+type Pulse struct {
+	Now     time.Time
+	Peers   []string  // sessions that have beaten within the lease, this one among them, sorted
+	Held    int       // runs in flight that belong to the session
+	Orphans []Pending // some thousands at most; the next beat tells the others
+	Notices []Notice  // for runs of the session; they are repeated until the run has ended
+	Due     []Once    // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+}
+
+// Notice tells the owner of a run that it is to end.
+type Notice struct {
+	Job    string    `json:"job"`
+	ID     string    `json:"id"`
+	At     time.Time `json:"at"`
+	Author string    `json:"author,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	Taken  bool      `json:"taken,omitempty"` // another node has ended it as an orphan
+}
+
+// Once is a one-off job that waits for its time.
+type Once struct {
+	ID      string    `json:"id"`
+	Handler string    `json:"handler"`
+	At      time.Time `json:"at"`
+	Payload []byte    `json:"payload,omitempty"`
 }

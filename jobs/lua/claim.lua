@@ -1,32 +1,95 @@
--- Moves a job's mark from one tick to the next and claims the run for it, once for all nodes that ask.
+-- Moves the marks of jobs, each from one tick to the next, and puts the runs for these ticks in flight, once for all
+-- nodes that ask. The batch is one step.
 --
--- KEYS  job, runs
--- ARGV  1 expiry (ms), 2 expected mark, 3 tick, 4 due (all µs), 5 run id ('': only move the mark), 6 run (JSON),
---       7 lease (µs), 8 record of skipped ticks (JSON; '': none), 9 records to keep
--- Returns {1, mark, now (µs)}  claimed, now or by an earlier call of the same run
---         {2, mark, now (µs)}  the mark is another one
---         {3, mark, now (µs)}  it is too early
-local job, runs = KEYS[1], KEYS[2]
-local prev, tick, due, id = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+-- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 once, 8 due, 9 past, 10… one list of records for each
+--       claim with a record
+-- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then ten for each
+--       claim: what ('tick', 'manual' or 'once'), job, expected mark, tick, due (all µs), run ('': only move the mark),
+--       its owner, its JSON, record of skipped ticks (JSON; '': none), for a tick the number of ticks missed, for a
+--       one-off job its ID
+-- Returns {now (µs), then status and mark of each claim}; the status is
+--         1  claimed, now or by an earlier call
+--         2  the mark is another one, or the one-off job does not wait any more
+--         3  it is too early
+--         4  the job is paused
 local t = now()
-touch(job, runs, t)
+local jobs, ids = {}, {}
+for i = 5, #ARGV, 10 do
+  jobs[#jobs + 1] = ARGV[i + 1]
+  ids[#ids + 1] = ARGV[i + 5]
+end
+local known, owners, pauses = mget(KEYS[1], jobs), mget(KEYS[5], ids), {}
+if redis.call('EXISTS', KEYS[2]) == 1 then pauses = mget(KEYS[2], jobs) end
+local marks = {}
+for i, job in ipairs(jobs) do marks[job] = marks[job] or known[i] end
 
-local mark = tonumber(redis.call('HGET', job, 'mark'))
-if mark == tick and id ~= '' and redis.call('HEXISTS', job, 'u:' .. id) == 1 then
-  return { 1, mark, t }
+local moved, flights, owned, leases, missed = {}, {}, {}, {}, {}
+local records = 10
+
+local function hold(id, owner, run)
+  flights[#flights + 1] = id
+  flights[#flights + 1] = run
+  owned[#owned + 1] = id
+  owned[#owned + 1] = owner
+  leases[owner] = true
 end
-if mark ~= prev then
-  return { 2, mark, t }
+
+local function move(job, mark)
+  marks[job] = mark
+  moved[#moved + 1] = job
+  moved[#moved + 1] = mark
 end
-if due > t then
-  return { 3, mark, t }
+
+local function claimOnce(name, due)
+  local at = redis.call('ZSCORE', KEYS[8], name)
+  if not at then return 2 end
+  if due > t then return 3 end
+  redis.call('ZREM', KEYS[8], name)
+  redis.call('HDEL', KEYS[7], name)
+  redis.call('ZADD', KEYS[9], int(t), name)
+  redis.call('ZREMRANGEBYSCORE', KEYS[9], '-inf', int(t - ARGV[4]))
+  return 1
 end
-redis.call('HSET', job, 'mark', ARGV[3])
-if ARGV[8] ~= '' then
-  record(runs, ARGV[8], tonumber(ARGV[9]))
+
+local function claimTick(i, job, prev, due)
+  local mark = marks[job]
+  if not mark then
+    move(job, int(t))
+    return 2
+  end
+  if mark ~= prev then return 2 end
+  if pauses[i] then return 4 end
+  if due > t then return 3 end
+  return 1
 end
-if id ~= '' then
-  hold(job, t, tonumber(ARGV[7]), id, ARGV[6])
+
+local answer = { int(t) }
+for i, job in ipairs(jobs) do
+  local at = 5 + (i - 1) * 10
+  local what, prev, tick, due = ARGV[at], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
+  local id, owner, run, skipped, extra = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9]
+  local status = 1
+  if id == '' or owners[i] ~= owner then
+    if what == 'once' then
+      status = claimOnce(extra, due)
+    elseif what == 'tick' then
+      status = claimTick(i, job, prev, due)
+      if status == 1 then
+        move(job, tick)
+        if extra ~= '0' then missed[job] = extra end
+        if skipped ~= '' then record(KEYS[records], skipped, tonumber(ARGV[3]), ARGV[1]) end
+      end
+    end
+    if status == 1 and id ~= '' then hold(id, owner, run) end
+  end
+  if skipped ~= '' then records = records + 1 end
+  answer[#answer + 1] = status
+  answer[#answer + 1] = marks[job] or ''
 end
-touch(job, runs, t)
-return { 1, tick, t }
+
+write('HSET', KEYS[1], moved)
+write('HSET', KEYS[4], flights)
+write('HSET', KEYS[5], owned)
+for job, n in pairs(missed) do redis.call('HINCRBY', KEYS[3], job, n) end
+extend(KEYS[6], leases, t, ARGV[2])
+return answer

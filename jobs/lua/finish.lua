@@ -1,22 +1,45 @@
--- Ends the claim of a run, keeps its record, and puts the next attempt in flight in its place.
+-- Ends runs in flight, keeps their records, and puts what is to follow in flight in their place.
 --
--- KEYS  job, runs
--- ARGV  1 expiry (ms), 2 run id, 3 record (JSON; '': none), 4 records to keep, 5 '1': only if the claim is over,
---       6 id of the next attempt ('': none), 7 next attempt (JSON), 8 its lease (µs)
--- Returns 1  done
---         0  the run is not in flight, or its claim is not over
-local job, runs, id = KEYS[1], KEYS[2], ARGV[2]
+-- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6… one list of records for each run with a record
+-- ARGV  1 expiry (ms), 2 lease (µs), then nine for each run: run, its owner, '1' to end it only if that is not alive,
+--       record (JSON; '': none), records to keep, notice for the owner (JSON; '': none), and what follows: run ('':
+--       nothing), its owner, its JSON
+-- Returns for each run
+--         1  done, now or by an earlier call
+--         0  it is not in flight under this owner, or the owner is alive
 local t = now()
-local til = redis.call('HGET', job, 'u:' .. id)
-if not til or (ARGV[5] == '1' and tonumber(til) > t) then
-  return 0
+local answer, leases, records = {}, {}, 6
+
+local function finish(at)
+  local id, owner, orphan = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  local nextID, nextOwner = ARGV[at + 6], ARGV[at + 7]
+  if nextID ~= '' and (nextID ~= id or nextOwner ~= owner) and redis.call('HGET', KEYS[2], nextID) == nextOwner then
+    return 1
+  end
+  if redis.call('HGET', KEYS[2], id) ~= owner then return 0 end
+  if orphan == '1' and tonumber(redis.call('HGET', KEYS[4], owner) or 0) > t then return 0 end
+  redis.call('HDEL', KEYS[1], id)
+  redis.call('HDEL', KEYS[2], id)
+  redis.call('HDEL', KEYS[3], id)
+  local told = redis.call('HGET', KEYS[5], id)
+  if told and nextID == id then
+    redis.call('HSET', KEYS[5], id, (string.gsub(told, '^(%d+) %S+', '%1 ' .. nextOwner)))
+  elseif told then
+    redis.call('HDEL', KEYS[5], id)
+  end
+  if ARGV[at + 5] ~= '' then redis.call('HSET', KEYS[5], id, int(t) .. ' ' .. owner .. ' ' .. ARGV[at + 5]) end
+  if ARGV[at + 3] ~= '' then record(KEYS[records], ARGV[at + 3], tonumber(ARGV[at + 4]), ARGV[1]) end
+  if nextID ~= '' then
+    redis.call('HSET', KEYS[1], nextID, ARGV[at + 8])
+    redis.call('HSET', KEYS[2], nextID, nextOwner)
+    leases[nextOwner] = true
+  end
+  return 1
 end
-redis.call('HDEL', job, 'u:' .. id, 'p:' .. id)
-if ARGV[3] ~= '' then
-  record(runs, ARGV[3], tonumber(ARGV[4]))
+
+for at = 3, #ARGV, 9 do
+  answer[#answer + 1] = finish(at)
+  if ARGV[at + 3] ~= '' then records = records + 1 end
 end
-if ARGV[6] ~= '' then
-  hold(job, t, tonumber(ARGV[8]), ARGV[6], ARGV[7])
-end
-touch(job, runs, t)
-return 1
+extend(KEYS[4], leases, t, ARGV[2])
+return answer

@@ -1,10 +1,20 @@
 -- Shared by all scripts of package jobs, which stand below this.
 --
--- One job has two keys in one slot: a hash and a list of records, the latest first. Fields of the hash:
---   mark       up to which tick all is decided (µs since the epoch)
---   u:<run>    until when the claim of a run in flight holds (µs)
---   p:<run>    that run, as JSON
--- Both keys expire after ARGV[1] ms without a node that looks at the job.
+-- Jobs are spread over shards by name; the keys of a shard are in one slot, so that a script can work on many jobs:
+--   marks    hash   job -> up to which tick all is decided (µs since the epoch)
+--   seen     zset   job -> when it was registered last (µs)
+--   paused   hash   job -> since when (µs), a blank, and the pause as JSON
+--   missed   hash   job -> number of ticks missed
+--   flight   hash   run -> the run in flight, as JSON
+--   owner    hash   run -> the session that it belongs to
+--   begun    hash   run -> when it began (µs), a blank, and its fence
+--   alive    hash   session -> until when its lease holds (µs)
+--   notices  hash   run -> when (µs), owner, and notice as JSON, with blanks between them
+--   once     hash   one-off job -> it, as JSON
+--   due      zset   one-off job -> its time (µs)
+--   past     zset   one-off job -> when it was claimed (µs)
+--   runs:<job>      list of records as JSON, the latest first
+-- and beside the shards is one hash of nodes: session -> last sign of life (µs), a blank, and the node as JSON.
 
 -- now is the server's time in µs. All nodes share this clock, and no decision uses another.
 local function now()
@@ -15,21 +25,42 @@ end
 -- int writes a number in full: Lua's own conversion rounds to 14 digits.
 local function int(n) return string.format('%.0f', n) end
 
--- touch gives a job on first sight the current time as its mark, and renews the expiry.
-local function touch(job, runs, t)
-  redis.call('HSETNX', job, 'mark', int(t))
-  redis.call('PEXPIRE', job, ARGV[1])
-  redis.call('PEXPIRE', runs, ARGV[1])
+-- chunked calls f with up to 1000 elements of list at a time: Lua's stack has room for some thousands.
+local function chunked(list, f)
+  for first = 1, #list, 1000 do
+    f(unpack(list, first, math.min(first + 999, #list)))
+  end
 end
 
--- hold puts a run in flight for lease µs.
-local function hold(job, t, lease, id, run)
-  redis.call('HSET', job, 'u:' .. id, int(t + lease), 'p:' .. id, run)
+-- mget returns the values of many fields of a hash, false for those that are not there.
+local function mget(key, fields)
+  local values = {}
+  chunked(fields, function(...)
+    for _, v in ipairs(redis.call('HMGET', key, ...)) do values[#values + 1] = v end
+  end)
+  return values
+end
+
+-- write calls a command that takes a key and many arguments, if there are any.
+local function write(command, key, args)
+  chunked(args, function(...) redis.call(command, key, ...) end)
+end
+
+-- extend makes the leases of owners last for lease µs from t. Nobody's is always over.
+local function extend(alive, owners, t, lease)
+  local pairs_ = {}
+  for owner in pairs(owners) do
+    pairs_[#pairs_ + 1] = owner
+    pairs_[#pairs_ + 1] = owner == 'nobody' and '0' or int(t + lease)
+  end
+  write('HSET', alive, pairs_)
 end
 
 -- record adds the record of a run and drops those beyond keep.
-local function record(runs, run, keep)
-  redis.call('LPUSH', runs, run)
-  redis.call('LTRIM', runs, 0, keep - 1)
+local function record(runs, run, keep, expiry)
+  if redis.call('LPUSH', runs, run) > keep then
+    redis.call('LTRIM', runs, 0, keep - 1)
+  end
+  redis.call('PEXPIRE', runs, expiry)
 end
 

@@ -1,8 +1,27 @@
--- Reads a job's mark and claims.
+-- Reads the state of jobs.
 --
--- KEYS  job, runs
--- ARGV  1 expiry (ms)
--- Returns {now (µs), all fields and values of the job's hash}
-local t = now()
-touch(KEYS[1], KEYS[2], t)
-return { t, redis.call('HGETALL', KEYS[1]) }
+-- KEYS  marks, paused, missed, flight, owner, begun
+-- ARGV  the jobs
+-- Returns {now (µs), {mark or '', paused or '', missed or '' of each job},
+--          {run, owner, begun or '', JSON of each of their runs in flight}}
+local jobs, wanted = {}, {}
+for i, job in ipairs(ARGV) do
+  jobs[i] = job
+  wanted[job] = true
+end
+local marks, paused, missed = mget(KEYS[1], jobs), mget(KEYS[2], jobs), mget(KEYS[3], jobs)
+local states, flights = {}, {}
+for i in ipairs(jobs) do
+  states[#states + 1] = marks[i] or ''
+  states[#states + 1] = paused[i] or ''
+  states[#states + 1] = missed[i] or ''
+end
+for _, id in ipairs(redis.call('HKEYS', KEYS[4])) do
+  if wanted[string.match(id, '^(.*)@[^@]*$')] then
+    flights[#flights + 1] = id
+    flights[#flights + 1] = redis.call('HGET', KEYS[5], id) or ''
+    flights[#flights + 1] = redis.call('HGET', KEYS[6], id) or ''
+    flights[#flights + 1] = redis.call('HGET', KEYS[4], id)
+  end
+end
+return { int(now()), states, flights }

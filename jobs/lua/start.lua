@@ -1,11 +1,22 @@
--- Notes that a run in flight begins, and keeps its claim.
+-- Notes that runs in flight begin.
 --
--- KEYS  job, runs
--- ARGV  1 expiry (ms), 2 run id, 3 run (JSON), 4 lease (µs)
--- Returns 1  done
---         0  the run is not in flight
-if redis.call('HEXISTS', KEYS[1], 'u:' .. ARGV[2]) == 0 then
-  return 0
+-- KEYS  owner, begun, alive
+-- ARGV  1 lease (µs), then three for each run: run, its owner, when (µs) and fence with a blank between them
+-- Returns for each run
+--         1  done
+--         0  it is not in flight under this owner
+local ids, answer, begun, leases = {}, {}, {}, {}
+for i = 2, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
+for i, owner in ipairs(mget(KEYS[1], ids)) do
+  local at = 2 + (i - 1) * 3
+  answer[i] = 0
+  if owner == ARGV[at + 1] then
+    answer[i] = 1
+    begun[#begun + 1] = ids[i]
+    begun[#begun + 1] = ARGV[at + 2]
+    leases[owner] = true
+  end
 end
-hold(KEYS[1], now(), tonumber(ARGV[4]), ARGV[2], ARGV[3])
-return 1
+write('HSET', KEYS[2], begun)
+extend(KEYS[3], leases, now(), ARGV[1])
+return answer

@@ -1,0 +1,146 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The errors of calls that name a job or a run; they are wrapped.
+var (
+	ErrUnknownJob = errors.New("unknown job")
+	ErrUnknownRun = errors.New("unknown run")
+)
+
+// Pause is why a job's ticks are not claimed.
+type Pause struct {
+	Author string    `json:"author"`
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// Pause stops the ticks of a job in the whole cluster until [Scheduler.Resume], also over restarts. Runs that were
+// claimed before go on, with their retries, and [Scheduler.RunNow] still works. The ticks meanwhile are not run later;
+// one record stands for them. Pausing a paused job replaces author and reason. The error wraps ErrUnknownJob if no
+// node has ever added the job.
+func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error {
+	now, err := s.storeTime(ctx)
+	if err == nil {
+		err = s.cfg.Store.Pause(ctx, job, Pause{Author: author, Reason: reason, At: now})
+	}
+	if err != nil {
+		return fmt.Errorf("pause job %q: %w", job, err)
+	}
+	s.cfg.Logger.WarnContext(ctx, "job paused", "job", job, "author", author, "reason", reason)
+	return nil
+}
+
+// Resume ends a pause: the job's next tick is the first from now on. Resuming a job that is not paused does nothing.
+// The error wraps ErrUnknownJob if no node has ever added the job.
+func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
+	for {
+		view, now, err := s.lookAtKnown(ctx, job)
+		if err != nil {
+			return fmt.Errorf("resume job %q: %w", job, err)
+		}
+		if view.Paused == nil {
+			return nil
+		}
+		err = s.cfg.Store.Resume(ctx, job, view.Paused.At, s.pausedRecord(job, author, view, now), s.cfg.History)
+		switch {
+		case errors.Is(err, ErrGone): // somebody else has resumed it, or paused it anew
+			continue
+		case err != nil:
+			return fmt.Errorf("resume job %q: %w", job, err)
+		}
+		s.cfg.Logger.InfoContext(ctx, "job resumed", "job", job, "author", author, "paused by", view.Paused.Author)
+		return nil
+	}
+}
+
+// pausedRecord stands for the ticks from the mark to now.
+func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time) Run {
+	why := fmt.Sprintf("paused by %s from %s until resumed by %s", view.Paused.Author, view.Paused.At.Format(time.RFC3339), author)
+	if view.Paused.Reason != "" {
+		why += ": " + view.Paused.Reason
+	}
+	return Run{
+		ID: s.newID(job), Job: job, Tick: now, Claimed: now, Ended: now, Node: s.cfg.Node,
+		Outcome: OutcomeSkipped, Reason: why, Attempt: 1, Trigger: TriggerSchedule, Author: author,
+	}
+}
+
+// RunNow runs a job once, now, beside its schedule and also while it is paused, under its locks and Overlap. If this
+// scheduler is running and has the job, the run is its own; else it is picked up within seconds by a node that has it.
+// The run's ID is returned as soon as the store has it; see [Scheduler.FindRun]. The error wraps ErrUnknownJob if no
+// node has ever added the job.
+func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID string, err error) {
+	_, now, err := s.lookAtKnown(ctx, job)
+	if err != nil {
+		return "", fmt.Errorf("run job %q now: %w", job, err)
+	}
+	p := Pending{
+		Run: Run{
+			ID: s.newID(job), Job: job, Tick: now, Claimed: now, Node: s.cfg.Node, Attempt: 1,
+			Trigger: TriggerManual, Author: author,
+		},
+		Owner: Nobody, Locker: s.locks.Node(),
+	}
+	e, h, done := s.here(job)
+	defer done()
+	if e != nil {
+		p.Owner = s.session
+	}
+	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: job, Manual: true, Pending: &p, Lease: s.lease, Keep: s.cfg.History}})[0]
+	if claimed.Err != nil {
+		return "", fmt.Errorf("run job %q now: %w; it may have reached the store and be run all the same", job, claimed.Err)
+	}
+	s.cfg.Logger.InfoContext(ctx, "job run asked for", "job", job, "author", author, "run", p.Run.ID)
+	if e != nil {
+		s.launch(h, e, p)
+	}
+	return p.Run.ID, nil
+}
+
+// Cancel ends a run on whichever node it is: its context is cancelled within seconds, and it is recorded as cancelled
+// by author. One that has not begun does not begin. It blocks until the store has the wish, not until the run has ended.
+// The error wraps ErrUnknownRun if the run is not in flight.
+func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) error {
+	job, ok := jobOfRun(runID)
+	if !ok {
+		return fmt.Errorf("cancel run %q: %w: this is no run's ID", runID, ErrUnknownRun)
+	}
+	now, err := s.storeTime(ctx)
+	n := Notice{Job: job, ID: runID, At: now, Author: author, Reason: reason}
+	if err == nil {
+		err = s.cfg.Store.Cancel(ctx, n)
+	}
+	switch {
+	case errors.Is(err, ErrGone):
+		return fmt.Errorf("cancel run %q: %w: it is not in flight", runID, ErrUnknownRun)
+	case err != nil:
+		return fmt.Errorf("cancel run %q: %w", runID, err)
+	}
+	s.cfg.Logger.WarnContext(ctx, "job run to be cancelled", "run", runID, "author", author, "reason", reason)
+	s.obey(n) // if it is here, there is no need to wait for the next beat
+	return nil
+}
+
+// storeTime asks for the time.
+func (s *Scheduler) storeTime(ctx context.Context) (time.Time, error) {
+	view, err := s.cfg.Store.Look(ctx, nil)
+	return view.Now, err
+}
+
+// lookAtKnown returns the state of one job.
+func (s *Scheduler) lookAtKnown(ctx context.Context, job string) (JobView, time.Time, error) {
+	view, err := s.cfg.Store.Look(ctx, []string{job})
+	switch {
+	case err != nil:
+		return JobView{}, time.Time{}, err
+	case view.Jobs[0].Mark.IsZero():
+		return JobView{}, time.Time{}, fmt.Errorf("%w: no node has ever added it", ErrUnknownJob)
+	}
+	return view.Jobs[0], view.Now, nil
+}

@@ -1,0 +1,40 @@
+package jobs
+
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// What tests in package jobs_test need to see of the inside. They cannot be in this package, since package jobstest
+// imports it.
+
+var (
+	ErrTakenOver  = errTakenOver
+	MaxWaiting    = maxWaiting
+	MaxRecoveries = maxRecoveries
+	Retention     = retention
+)
+
+// Deafen makes a scheduler go by its local clock, whatever the store says.
+func (s *Scheduler) Deafen() { s.clock.deaf = true }
+
+// LiveRuns returns the number of runs of a job that this scheduler looks after.
+func (s *Scheduler) LiveRuns(job string) int { return s.liveRuns(job) }
+
+// SetWallClock replaces the clock that sleeps of the machine are noticed by.
+func (s *Scheduler) SetWallClock(wall func() time.Time) { s.clock.wall = wall }
+
+// ClockStepped reports whether a sleep of the machine was noticed and not yet dealt with.
+func (s *Scheduler) ClockStepped() bool { return s.clock.stepped() }
+
+// StoreOf returns what Config.Store became.
+func StoreOf(s *Scheduler) Store { return s.cfg.Store }
+
+// ClientOf returns the client of a store in Redis, nil for others.
+func ClientOf(s Store) redis.UniversalClient {
+	if r, ok := s.(*redisStore); ok {
+		return r.client
+	}
+	return nil
+}

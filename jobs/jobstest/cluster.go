@@ -1,0 +1,132 @@
+package jobstest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
+)
+
+// Run runs a test in a simulated world that begins at 2000-01-01 00:00 UTC. All nodes must have been stopped when it
+// ends.
+func Run(t *testing.T, test func(t *testing.T, c *Cluster)) {
+	synctest.Test(t, func(t *testing.T) { test(t, New(t)) })
+}
+
+// Cluster is a number of nodes that share a store of locks and one of jobs. All methods may be called concurrently.
+type Cluster struct {
+	Locks *memstore.Store
+	Store jobs.Store
+
+	t testing.TB
+
+	mu       sync.Mutex // guards what follows
+	nodes    []*Node
+	finished []jobs.Run
+}
+
+// New returns a cluster without nodes, for tests that have a bubble already.
+func New(t testing.TB) *Cluster {
+	return &Cluster{t: t, Locks: memstore.New(), Store: jobs.NewMemoryStore()}
+}
+
+// Node adds a node with a local clock that is off by skew; [Node.Start] runs it. Its name is n0, n1 and so on. Of cfg the
+// Store, if any, is behind the node's link as well; Logger defaults to none; OnRun is called besides.
+func (c *Cluster) Node(cfg jobs.Config, skew time.Duration) *Node {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &Node{cluster: c, name: fmt.Sprint("n", len(c.nodes)), ended: make(chan struct{})}
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	locks, err := lockrt.New(&lockLink{Store: c.Locks, link: &n.link}, lockrt.Config{Node: n.name, Logger: quiet})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if cfg.Store == nil {
+		cfg.Store = c.Store
+	}
+	cfg.Store = &jobLink{Store: cfg.Store, link: &n.link}
+	if cfg.Now == nil {
+		cfg.Now = func() time.Time { return time.Now().Add(skew) }
+	}
+	onRun := cfg.OnRun
+	cfg.OnRun = func(r jobs.Run) {
+		c.note(n, r)
+		if onRun != nil {
+			onRun(r)
+		}
+	}
+	if n.Scheduler, err = jobs.New(locks, cfg); err != nil {
+		c.t.Fatal(err)
+	}
+	c.nodes = append(c.nodes, n)
+	return n
+}
+
+// note keeps what OnRun told. What a crashed node says nobody hears.
+func (c *Cluster) note(n *Node, r jobs.Run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !n.link.crashed.Load() {
+		c.finished = append(c.finished, r)
+	}
+}
+
+// Nodes returns all nodes that there ever were, in the order in which they were added.
+func (c *Cluster) Nodes() []*Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.nodes)
+}
+
+// Outage takes both stores away from all nodes, or gives them back.
+func (c *Cluster) Outage(on bool) {
+	for _, n := range c.Nodes() {
+		n.CutJobs(on)
+		n.CutLocks(on)
+	}
+}
+
+// Stop shuts all nodes down in good order.
+func (c *Cluster) Stop() {
+	c.t.Helper()
+	for _, n := range c.Nodes() {
+		n.Stop()
+	}
+}
+
+// Finished returns the runs of a job that nodes have told of, by tick and in the order of their ends.
+func (c *Cluster) Finished(job string) []jobs.Run {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var runs []jobs.Run
+	for _, r := range c.finished {
+		if r.Job == job {
+			runs = append(runs, r)
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b jobs.Run) int { return a.Tick.Compare(b.Tick) })
+	return runs
+}
+
+// Recorded returns the records of a job that the store has, the latest first.
+func (c *Cluster) Recorded(job string) []jobs.Run {
+	c.t.Helper()
+	runs, err := c.Store.Runs(context.Background(), []string{job}, 1000)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return runs[0]
+}

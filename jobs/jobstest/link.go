@@ -1,0 +1,180 @@
+package jobstest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+// ErrCut is what a node hears of a store that it is cut off from.
+var ErrCut = errors.New("connection refused")
+
+// link is what lies between one node and its stores.
+type link struct {
+	crashed, jobsCut, locksCut atomic.Bool
+	dropReplies                atomic.Int32
+
+	mu     sync.Mutex
+	frozen chan struct{} // closed when the node thaws; nil: it is not frozen
+}
+
+func (l *link) freeze() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.frozen == nil {
+		l.frozen = make(chan struct{})
+	}
+}
+
+func (l *link) thaw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.frozen != nil {
+		close(l.frozen)
+		l.frozen = nil
+	}
+}
+
+// pass returns whether a call may go on to the store, when it may.
+func (l *link) pass(ctx context.Context, cut *atomic.Bool) error {
+	l.mu.Lock()
+	frozen := l.frozen
+	l.mu.Unlock()
+	if frozen != nil {
+		select {
+		case <-frozen:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if l.crashed.Load() || cut.Load() {
+		return ErrCut
+	}
+	return nil
+}
+
+// reply is the error for a change that has reached the store.
+func (l *link) reply(err error) error {
+	if l.dropReplies.Load() > 0 && l.dropReplies.Add(-1) >= 0 || l.crashed.Load() {
+		return ErrCut
+	}
+	return err
+}
+
+// jobLink is a store of jobs behind a link. The methods that are not here are asked by people, not by nodes at work;
+// they go through the link all the same where they matter to a test.
+type jobLink struct {
+	jobs.Store
+	link *link
+}
+
+func (s *jobLink) pass(ctx context.Context) error { return s.link.pass(ctx, &s.link.jobsCut) }
+
+func failAll(n int, err error) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+func (s *jobLink) Register(ctx context.Context, names []string) (jobs.View, error) {
+	if err := s.pass(ctx); err != nil {
+		return jobs.View{}, err
+	}
+	return s.Store.Register(ctx, names)
+}
+
+func (s *jobLink) Look(ctx context.Context, names []string) (jobs.View, error) {
+	if err := s.pass(ctx); err != nil {
+		return jobs.View{}, err
+	}
+	return s.Store.Look(ctx, names)
+}
+
+func (s *jobLink) Marks(ctx context.Context, names []string) ([]time.Time, error) {
+	if err := s.pass(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Marks(ctx, names)
+}
+
+func (s *jobLink) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
+	results := make([]jobs.Claimed, len(claims))
+	if err := s.pass(ctx); err != nil {
+		for i := range results {
+			results[i].Err = err
+		}
+		return results
+	}
+	results = s.Store.Claim(ctx, claims)
+	for i, r := range results {
+		if r.Status != jobs.ClaimWon {
+			continue
+		}
+		if err := s.link.reply(nil); err != nil {
+			results[i] = jobs.Claimed{Err: err}
+		}
+	}
+	return results
+}
+
+func (s *jobLink) Start(ctx context.Context, starts []jobs.Start) []error {
+	if err := s.pass(ctx); err != nil {
+		return failAll(len(starts), err)
+	}
+	return s.replies(s.Store.Start(ctx, starts))
+}
+
+func (s *jobLink) Finish(ctx context.Context, finishes []jobs.Finish) []error {
+	if err := s.pass(ctx); err != nil {
+		return failAll(len(finishes), err)
+	}
+	return s.replies(s.Store.Finish(ctx, finishes))
+}
+
+func (s *jobLink) replies(errs []error) []error {
+	for i, err := range errs {
+		errs[i] = s.link.reply(err)
+	}
+	return errs
+}
+
+func (s *jobLink) Beat(ctx context.Context, b jobs.Beat) (jobs.Pulse, error) {
+	if err := s.pass(ctx); err != nil {
+		return jobs.Pulse{}, err
+	}
+	return s.Store.Beat(ctx, b)
+}
+
+func (s *jobLink) Leave(ctx context.Context, session string) error {
+	if err := s.pass(ctx); err != nil {
+		return err
+	}
+	return s.Store.Leave(ctx, session)
+}
+
+func (s *jobLink) InFlight(ctx context.Context) ([]jobs.Pending, error) {
+	if err := s.pass(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.InFlight(ctx)
+}
+
+func (s *jobLink) Cancel(ctx context.Context, n jobs.Notice) error {
+	if err := s.pass(ctx); err != nil {
+		return err
+	}
+	return s.link.reply(s.Store.Cancel(ctx, n))
+}
+
+func (s *jobLink) Put(ctx context.Context, o jobs.Once) error {
+	if err := s.pass(ctx); err != nil {
+		return err
+	}
+	return s.link.reply(s.Store.Put(ctx, o))
+}

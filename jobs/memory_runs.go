@@ -1,0 +1,209 @@
+package jobs
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// extend makes an owner's lease last from now. It needs mu.
+func (s *memoryStore) extend(owner string, now time.Time, lease time.Duration) {
+	if owner != Nobody {
+		s.alive[owner] = now.Add(lease)
+	}
+}
+
+// hold puts a run in flight. It needs mu.
+func (s *memoryStore) hold(p Pending, now time.Time, lease time.Duration) {
+	s.flights[p.Run.ID] = &p
+	s.extend(p.Owner, now, lease)
+}
+
+// owned returns a run in flight of an owner, nil if there is none. It needs mu.
+func (s *memoryStore) owned(id, owner string) *Pending {
+	if p := s.flights[id]; p != nil && p.Owner == owner {
+		return p
+	}
+	return nil
+}
+
+func (s *memoryStore) Claim(ctx context.Context, claims []Claim) []Claimed {
+	results := make([]Claimed, len(claims))
+	for i, c := range claims {
+		results[i].Err = s.do(ctx, func(now time.Time) error {
+			results[i] = s.claim(c, now)
+			return nil
+		})
+	}
+	return results
+}
+
+func (s *memoryStore) claim(c Claim, now time.Time) Claimed {
+	j := s.job(c.Job)
+	status := s.decide(j, c, now)
+	if status != ClaimWon {
+		return Claimed{Status: status, Mark: j.mark, Now: now}
+	}
+	if repeated := c.Pending != nil && s.owned(c.Pending.Run.ID, c.Pending.Owner) != nil; !repeated {
+		switch {
+		case c.Once != "":
+			delete(s.waiting, c.Once)
+			s.past[c.Once] = now
+		case !c.Manual:
+			j.mark = c.Tick
+			j.missed += c.Missed
+			if c.Skipped != nil {
+				j.record(*c.Skipped, c.Keep)
+			}
+		}
+	}
+	if c.Pending != nil {
+		s.hold(*c.Pending, now, c.Lease)
+	}
+	return Claimed{Status: ClaimWon, Mark: j.mark, Now: now}
+}
+
+func (s *memoryStore) decide(j *memoryJob, c Claim, now time.Time) ClaimStatus {
+	_, waits := s.waiting[c.Once]
+	switch {
+	case c.Pending != nil && s.owned(c.Pending.Run.ID, c.Pending.Owner) != nil, c.Manual:
+		return ClaimWon
+	case c.Once != "" && !waits:
+		return ClaimTaken
+	case c.Once != "" && c.Due.After(now):
+		return ClaimEarly
+	case c.Once != "":
+		return ClaimWon
+	case j.mark.IsZero():
+		j.mark = now
+		return ClaimTaken
+	case !j.mark.Equal(c.Prev):
+		return ClaimTaken
+	case j.paused != nil:
+		return ClaimPaused
+	case c.Due.After(now):
+		return ClaimEarly
+	}
+	return ClaimWon
+}
+
+func (s *memoryStore) Start(ctx context.Context, starts []Start) []error {
+	errs := make([]error, len(starts))
+	for i, b := range starts {
+		errs[i] = s.do(ctx, func(now time.Time) error {
+			p := s.owned(b.Run.ID, b.Owner)
+			if p == nil {
+				return ErrGone
+			}
+			begun := *p // others may be looking at the old one
+			begun.Run.Started, begun.Run.Fence = b.Run.Started, b.Run.Fence
+			s.hold(begun, now, b.Lease)
+			return nil
+		})
+	}
+	return errs
+}
+
+func (s *memoryStore) Finish(ctx context.Context, finishes []Finish) []error {
+	errs := make([]error, len(finishes))
+	for i, f := range finishes {
+		errs[i] = s.do(ctx, func(now time.Time) error { return s.finish(f, now) })
+	}
+	return errs
+}
+
+func (s *memoryStore) finish(f Finish, now time.Time) error {
+	switch {
+	case f.Next != nil && s.owned(f.Next.Run.ID, f.Next.Owner) != nil && (f.Next.Run.ID != f.Run.ID || f.Next.Owner != f.Owner):
+		return nil // a repeated call
+	case s.owned(f.Run.ID, f.Owner) == nil:
+		return ErrGone
+	case f.Orphan && s.alive[f.Owner].After(now):
+		return ErrGone
+	}
+	delete(s.flights, f.Run.ID)
+	if n, told := s.notices[f.Run.ID]; told && f.Next != nil && f.Next.Run.ID == f.Run.ID {
+		n.owner = f.Next.Owner
+		s.notices[f.Run.ID] = n
+	} else {
+		delete(s.notices, f.Run.ID)
+	}
+	if f.Orphan && f.Owner != Nobody {
+		s.notices[f.Run.ID] = memoryNotice{Notice{Job: f.Run.Job, ID: f.Run.ID, At: now, Taken: true}, f.Owner}
+	}
+	if f.Run.Outcome != "" {
+		s.job(f.Run.Job).record(f.Run, f.Keep)
+	}
+	if f.Next != nil {
+		s.hold(*f.Next, now, f.Lease)
+	}
+	return nil
+}
+
+func (s *memoryStore) Cancel(ctx context.Context, n Notice) error {
+	return s.do(ctx, func(time.Time) error {
+		p := s.flights[n.ID]
+		if p == nil {
+			return ErrGone
+		}
+		s.notices[n.ID] = memoryNotice{n, p.Owner}
+		return nil
+	})
+}
+
+// noticeRetention is how long a notice waits for an owner that does not come back.
+const noticeRetention = time.Hour
+
+func (s *memoryStore) Beat(ctx context.Context, b Beat) (pulse Pulse, err error) {
+	err = s.do(ctx, func(now time.Time) error {
+		b.Node.Heartbeat = now
+		s.nodes[b.Session] = b.Node
+		s.extend(b.Session, now, b.Lease)
+		pulse.Now = now
+		for session, n := range s.nodes {
+			if now.Sub(n.Heartbeat) <= b.Lease {
+				pulse.Peers = append(pulse.Peers, session)
+			}
+		}
+		owners := map[string]bool{b.Session: true}
+		for _, p := range s.flights {
+			owners[p.Owner] = true
+			switch {
+			case p.Owner == b.Session:
+				pulse.Held++
+			case !s.alive[p.Owner].After(now):
+				pulse.Orphans = append(pulse.Orphans, *p)
+			}
+		}
+		for session, until := range s.alive {
+			if !until.After(now) && !owners[session] {
+				delete(s.alive, session)
+			}
+		}
+		for id, n := range s.notices {
+			if now.Sub(n.At) > noticeRetention {
+				delete(s.notices, id)
+			} else if n.owner == b.Session {
+				pulse.Notices = append(pulse.Notices, n.Notice)
+			}
+		}
+		for _, o := range s.waiting {
+			if !o.At.After(now.Add(b.Horizon)) {
+				pulse.Due = append(pulse.Due, o)
+			}
+		}
+		return nil
+	})
+	slices.Sort(pulse.Peers)
+	slices.SortFunc(pulse.Due, byTime)
+	slices.SortFunc(pulse.Orphans, func(a, b Pending) int { return a.Run.Tick.Compare(b.Run.Tick) })
+	return pulse, err
+}
+
+func (s *memoryStore) Leave(ctx context.Context, session string) error {
+	return s.do(ctx, func(time.Time) error {
+		delete(s.nodes, session)
+		delete(s.alive, session)
+		return nil
+	})
+}

@@ -1,0 +1,113 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Handler is the work of one-off jobs: each [Scheduler.At] names one.
+type Handler struct {
+	// Name identifies the handler in the store, as Job.Name does a job. Required, up to 200 bytes. Its runs are
+	// recorded under "once:" + Name.
+	Name string
+	// Run is the work. Its context carries the lease of the lock "once:" + id, and otherwise is as that of Job.Run.
+	// Required.
+	Run func(ctx context.Context, id string, payload []byte) error
+	// Timeout ends the context of a run after this time. Defaults to none.
+	Timeout time.Duration
+	// Retries is how many more times a one-off job is tried; see Job.Retries. Defaults to none.
+	Retries int
+}
+
+// handlerPrefix is in front of the names under which handlers are jobs. No job's name may begin with it.
+const handlerPrefix = "once:"
+
+const (
+	maxOnceID  = 200
+	maxPayload = 16 << 10
+)
+
+// AddHandler adds a handler, before or during [Scheduler.Run]. One-off jobs go to nodes that have their handler, and wait
+// while there is none. The error names everything that is wrong with h.
+func (s *Scheduler) AddHandler(h Handler) error {
+	e, err := h.prepare(s.cfg.Location)
+	if err != nil {
+		return err
+	}
+	return s.addEntry(e, "add handler", h.Name)
+}
+
+func (h Handler) prepare(zone *time.Location) (*entry, error) {
+	var errs []error
+	if h.Name == "" {
+		errs = append(errs, errors.New("it has no Name: give it one that all versions of the program share"))
+	}
+	if len(h.Name) > maxName {
+		errs = append(errs, fmt.Errorf("its Name has %d bytes: use %d at most", len(h.Name), maxName))
+	}
+	if strings.IndexByte(h.Name, 0) >= 0 {
+		errs = append(errs, errors.New("its Name holds a zero byte: use printable text"))
+	}
+	if h.Run == nil {
+		errs = append(errs, errors.New("it has no Run: set the function to call"))
+	}
+	if h.Timeout < 0 || h.Retries < 0 {
+		errs = append(errs, fmt.Errorf("Timeout %s, Retries %d: none may be negative", h.Timeout, h.Retries))
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("add handler %q: %w", h.Name, errors.Join(errs...))
+	}
+	j := Job{Name: handlerPrefix + h.Name, Timeout: h.Timeout, Retries: h.Retries, Overlap: OverlapQueue}
+	j.defaults()
+	return &entry{job: j, handler: h.Run, zone: zone, lock: j.lockOptions(), hash: hashOf(j.Name), index: -1}, nil
+}
+
+// At has a handler called once, at a time, by any node that has it: at least once if the handler has Retries, at most
+// once else. The job is kept in the store until then. A time that has passed means now. The id names the job among all
+// one-off jobs, of all handlers: calling At again with it does nothing while the job waits, and for a day after it has
+// run. payload is at most 16 KiB and is shown in records. It blocks until the store has answered or ctx ends.
+func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, payload []byte) error {
+	switch {
+	case handler == "" || len(handler) > maxName || strings.IndexByte(handler, 0) >= 0:
+		return fmt.Errorf("add one-off job %q: the handler's name %q is no such name: name one that a node adds with AddHandler", id, handler)
+	case id == "" || len(id) > maxOnceID || strings.IndexByte(id, 0) >= 0:
+		return fmt.Errorf("add one-off job %q: its id has %d bytes: use 1 to %d, none of them zero", id, len(id), maxOnceID)
+	case len(payload) > maxPayload:
+		return fmt.Errorf("add one-off job %q: its payload has %d bytes: use %d at most, keep what is larger elsewhere and name it",
+			id, len(payload), maxPayload)
+	case at.IsZero():
+		return fmt.Errorf("add one-off job %q: its time is zero: say when", id)
+	}
+	o := Once{ID: id, Handler: handler, At: at.UTC().Truncate(time.Microsecond), Payload: payload}
+	if err := s.cfg.Store.Put(ctx, o); err != nil {
+		return fmt.Errorf("add one-off job %q: %w", id, err)
+	}
+	s.expect([]Once{o}) // without waiting for the next beat
+	return nil
+}
+
+// Withdraw removes a one-off job that waits for its time. The error wraps ErrUnknownRun if none does: it may be running,
+// then see [Scheduler.Cancel]. It blocks until the store has answered or ctx ends.
+func (s *Scheduler) Withdraw(ctx context.Context, id string) error {
+	err := s.cfg.Store.Withdraw(ctx, id)
+	if errors.Is(err, ErrGone) {
+		return fmt.Errorf("withdraw one-off job %q: %w: no such job waits for its time", id, ErrUnknownRun)
+	}
+	if err != nil {
+		return fmt.Errorf("withdraw one-off job %q: %w", id, err)
+	}
+	return nil
+}
+
+// Waiting returns the one-off jobs that wait for their time, the next first, limit at most. It blocks until the store has
+// answered or ctx ends.
+func (s *Scheduler) Waiting(ctx context.Context, limit int) ([]Once, error) {
+	all, err := s.cfg.Store.Waiting(ctx, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list one-off jobs: %w", err)
+	}
+	return all, nil
+}

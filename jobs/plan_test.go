@@ -1,0 +1,62 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestEntry_next checks the decisions about missed ticks, as a pure function of mark and time.
+func TestEntry_next(t *testing.T) {
+	day := func(clock string) time.Time {
+		v, err := time.Parse("15:04:05", clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.AddDate(2026, 0, 0)
+	}
+	for _, c := range []struct {
+		misfire   Misfire
+		spec      string
+		mark, now string
+		want      string // tick, trigger, skipped ticks
+	}{
+		{MisfireOnce, "* * * * *", "10:00:00", "10:00:30", "10:01:00 schedule"},
+		{MisfireOnce, "* * * * *", "10:00:00", "10:01:09", "10:01:00 schedule"}, // within its grace
+		{MisfireOnce, "* * * * *", "10:00:00", "10:01:11", "10:01:00 misfire"},
+		{MisfireOnce, "* * * * *", "10:00:00", "10:05:30", "10:05:00 misfire, not 10:01:00-10:04:00"},
+		{MisfireOnce, "* * * * *", "10:00:00", "10:05:05", "10:05:00 schedule, not 10:01:00-10:04:00"},
+		{MisfireOnce, "0 3 * * *", "03:00:00", "23:59:00", "03:00:00+24h schedule"},
+		{MisfireOnce, "* * 3 * * *", "02:00:00", "14:00:00", "03:59:59 misfire, not 03:00:00-03:59:58"},
+		{MisfireSkip, "* * * * *", "10:00:00", "10:01:09", "10:01:00 schedule"},
+		{MisfireSkip, "* * * * *", "10:00:00", "10:05:30", "10:05:00 not run, not 10:01:00-10:05:00"},
+		{MisfireSkip, "* * * * *", "10:00:00", "10:05:05", "10:04:00 not run, not 10:01:00-10:04:00"},
+		{MisfireAll, "* * * * *", "10:00:00", "10:05:30", "10:01:00 misfire"},
+		{MisfireAll, "* * * * *", "10:00:00", "10:01:05", "10:01:00 schedule"},
+		{MisfireAll, "* * * * *", "10:00:00", "20:00:30", "19:51:00 misfire, not 10:01:00-19:50:00"}, // cap 10
+		{MisfireAll, "* * * * *", "10:00:00", "10:10:30", "10:01:00 misfire"},
+		{MisfireAll, "* * * * *", "10:00:00", "10:11:30", "10:02:00 misfire, not 10:01:00-10:01:00"},
+	} {
+		e, err := Job{Name: "j", Spec: c.spec, Misfire: c.misfire, MisfireCap: 10, Run: func(context.Context) error { return nil }}.prepare(time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := e.next(day(c.mark), day(c.now))
+		got := p.tick.Format("15:04:05")
+		if p.tick.Day() != 1 {
+			got += "+24h"
+		}
+		if p.run {
+			got += " " + p.trigger
+		} else {
+			got += " not run"
+		}
+		if g := p.skipped; g != nil {
+			got += fmt.Sprintf(", not %s-%s", g.first.Format("15:04:05"), g.last.Format("15:04:05"))
+		}
+		if got != c.want {
+			t.Errorf("Misfire %s, %s, mark %s, now %s: %s, want %s", c.misfire, c.spec, c.mark, c.now, got, c.want)
+		}
+	}
+}

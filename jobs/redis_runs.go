@@ -1,0 +1,202 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
+	results := make([]Claimed, len(claims))
+	groups := byShard(len(claims), func(i int) string { return claims[i].Job })
+	calls := make([]scriptCall, len(groups))
+	for i, g := range groups {
+		calls[i] = s.claimCall(g, claims)
+	}
+	for i, cmd := range claimScript.run(ctx, s.client, calls...) {
+		reply, err := cmd.Slice()
+		if err == nil && len(reply) != 1+2*len(groups[i].indices) {
+			err = errMalformed
+		}
+		for k, at := range groups[i].indices {
+			if err != nil {
+				results[at].Err = fmt.Errorf("claim a tick of job %q in Redis: %w", claims[at].Job, err)
+				continue
+			}
+			status, _ := reply[1+2*k].(int64)
+			results[at] = Claimed{
+				Status: ClaimStatus(status), Mark: readMicro(reply[2+2*k]), Now: readMicro(reply[0]),
+			}
+		}
+	}
+	return results
+}
+
+func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
+	at, first := s.shards[g.shard], claims[g.indices[0]]
+	keys := []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past}
+	args := make([]any, 0, 4+10*len(g.indices))
+	args = append(args, retention.Milliseconds(), first.Lease.Microseconds(), first.Keep, onceRetention.Microseconds())
+	for _, i := range g.indices {
+		c := &claims[i]
+		what, extra := "tick", strconv.FormatInt(c.Missed, 10)
+		switch {
+		case c.Once != "":
+			what, extra = "once", c.Once
+		case c.Manual:
+			what = "manual"
+		}
+		id, owner, run, skipped := "", "", "", ""
+		if c.Pending != nil {
+			id, owner, run = c.Pending.Run.ID, c.Pending.Owner, encodePending(c.Pending)
+		}
+		if c.Skipped != nil {
+			skipped = encodeJSON(c.Skipped)
+			keys = append(keys, at.runs(c.Job))
+		}
+		args = append(args, what, c.Job, micros(c.Prev), micros(c.Tick), micros(c.Due), id, owner, run, skipped, extra)
+	}
+	return scriptCall{keys: keys, args: args}
+}
+
+func (s *redisStore) Start(ctx context.Context, starts []Start) []error {
+	groups := byShard(len(starts), func(i int) string { return starts[i].Run.Job })
+	calls := make([]scriptCall, len(groups))
+	for i, g := range groups {
+		at := s.shards[g.shard]
+		args := make([]any, 0, 1+3*len(g.indices))
+		args = append(args, starts[g.indices[0]].Lease.Microseconds())
+		for _, k := range g.indices {
+			r := &starts[k].Run
+			args = append(args, r.ID, starts[k].Owner, micros(r.Started)+" "+strconv.FormatUint(uint64(r.Fence), 10))
+		}
+		calls[i] = scriptCall{keys: []string{at.owner, at.begun, at.alive}, args: args}
+	}
+	doing := func(i int) string { return "start run " + strconv.Quote(starts[i].Run.ID) }
+	return readDone(len(starts), groups, startScript.run(ctx, s.client, calls...), doing)
+}
+
+func (s *redisStore) Finish(ctx context.Context, finishes []Finish) []error {
+	groups := byShard(len(finishes), func(i int) string { return finishes[i].Run.Job })
+	calls := make([]scriptCall, len(groups))
+	for i, g := range groups {
+		calls[i] = s.finishCall(g, finishes)
+	}
+	doing := func(i int) string { return "finish run " + strconv.Quote(finishes[i].Run.ID) }
+	return readDone(len(finishes), groups, finishScript.run(ctx, s.client, calls...), doing)
+}
+
+func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
+	at := s.shards[g.shard]
+	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices}
+	args := make([]any, 0, 2+9*len(g.indices))
+	args = append(args, retention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds())
+	for _, i := range g.indices {
+		f := &finishes[i]
+		orphan, record, notice, id, owner, next := "0", "", "", "", "", ""
+		if f.Orphan {
+			orphan = "1"
+		}
+		if f.Orphan && f.Owner != Nobody {
+			notice = encodeJSON(Notice{Job: f.Run.Job, ID: f.Run.ID, At: f.Run.Ended, Taken: true})
+		}
+		if f.Run.Outcome != "" {
+			record = encodeJSON(&f.Run)
+			keys = append(keys, at.runs(f.Run.Job))
+		}
+		if f.Next != nil {
+			id, owner, next = f.Next.Run.ID, f.Next.Owner, encodePending(f.Next)
+		}
+		args = append(args, f.Run.ID, f.Owner, orphan, record, f.Keep, notice, id, owner, next)
+	}
+	return scriptCall{keys: keys, args: args}
+}
+
+// readDone reads the answers of a script that says for each element whether it was done.
+func readDone(n int, groups []shardGroup, cmds []*redis.Cmd, doing func(i int) string) []error {
+	errs := make([]error, n)
+	for i, cmd := range cmds {
+		done, err := cmd.Int64Slice()
+		if err == nil && len(done) != len(groups[i].indices) {
+			err = errMalformed
+		}
+		for k, at := range groups[i].indices {
+			switch {
+			case err != nil:
+				errs[at] = fmt.Errorf("%s in Redis: %w", doing(at), err)
+			case done[k] == 0:
+				errs[at] = ErrGone
+			}
+		}
+	}
+	return errs
+}
+
+const (
+	// pulseLimit is how many orphans and one-off jobs one shard tells of in one beat.
+	pulseLimit = 500
+	// touchEvery is after how many beats of a process the expiry of all keys is renewed.
+	touchEvery = 600
+)
+
+func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("give a sign of life in Redis: %w", err)
+		}
+	}()
+	expiry := any("")
+	if s.beats.Add(1)%touchEvery == 1 {
+		expiry = retention.Milliseconds()
+	}
+	cmds := beatScript.run(ctx, s.client, s.beatCalls(b.Session, b.Lease, b.Horizon, expiry)...)
+	for _, cmd := range cmds {
+		reply, err := cmd.Slice()
+		if err == nil {
+			err = readPulse(reply, &p)
+		}
+		if err != nil {
+			return Pulse{}, err
+		}
+	}
+	peers := nodeScript.run(ctx, s.client, scriptCall{keys: []string{s.nodes}, args: []any{
+		b.Session, encodeJSON(b.Node), b.Lease.Microseconds(), nodeRetention.Microseconds(),
+	}})[0]
+	if p.Peers, err = peers.StringSlice(); err != nil {
+		return Pulse{}, err
+	}
+	slices.Sort(p.Peers)
+	slices.SortFunc(p.Due, byTime)
+	return p, nil
+}
+
+func (s *redisStore) beatCalls(session string, lease, horizon time.Duration, expiry any) []scriptCall {
+	calls := make([]scriptCall, allShards)
+	for i, at := range s.shards {
+		// The keys that are used come first; the others only expire.
+		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due}
+		if expiry != "" {
+			keys = append(keys, at.past, at.marks, at.seen, at.paused, at.missed)
+		}
+		calls[i] = scriptCall{keys: keys, args: []any{
+			session, lease.Microseconds(), horizon.Microseconds(), pulseLimit, noticeRetention.Microseconds(), expiry,
+		}}
+	}
+	return calls
+}
+
+func (s *redisStore) Leave(ctx context.Context, session string) error {
+	for _, cmd := range beatScript.run(ctx, s.client, s.beatCalls(session, 0, 0, "")...) {
+		if err := cmd.Err(); err != nil {
+			return fmt.Errorf("end a session in Redis: %w", err)
+		}
+	}
+	if err := s.client.HDel(ctx, s.nodes, session).Err(); err != nil {
+		return fmt.Errorf("end a session in Redis: %w", err)
+	}
+	return nil
+}

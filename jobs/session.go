@@ -1,0 +1,154 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+const (
+	beatEvery    = time.Second
+	horizon      = 3 * time.Second // how far ahead a beat asks for one-off jobs: some beats may fail
+	registerTime = 12 * time.Hour  // how often jobs are registered again, lest the store forget them
+)
+
+// keepSession gives signs of life, and acts on what the store answers, until the runs of this node are done. Then it
+// ends the session: what this node may have left behind is free for others at once.
+func (s *Scheduler) keepSession(h *host) {
+	registered := s.clock.local()
+	strange := 0 // beats in a row with runs in flight that this node does not know of
+	for {
+		pulse, ok := s.beat(h)
+		if ok {
+			strange = s.listen(h, pulse, strange)
+		}
+		if ok && s.clock.local().Sub(registered) > registerTime {
+			registered = s.clock.local()
+			s.registerAgain(h.records)
+		}
+		// Nodes that started together need not beat together.
+		if !pause(h.records, beatEvery-rand.N(beatEvery/8)) {
+			break
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.records), storeTimeout)
+	defer cancel()
+	if err := s.cfg.Store.Leave(ctx, s.session); err != nil {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job session not ended in the store, it ends by itself",
+			slog.Duration("within", s.lease), slog.Any("error", err))
+	}
+}
+
+// beat reports false if the store did not answer.
+func (s *Scheduler) beat(h *host) (Pulse, bool) {
+	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
+	defer cancel()
+	s.mu.Lock()
+	node := Node{
+		Name: s.cfg.Node, Session: s.session, Started: s.clock.storeTime(s.began), ClockOffset: s.clock.offset(),
+		Jobs: len(s.entries), Running: len(s.live), Draining: h.waiting.Err() != nil,
+	}
+	s.mu.Unlock()
+	sent := s.clock.local()
+	pulse, err := s.cfg.Store.Beat(ctx, Beat{Session: s.session, Node: node, Lease: s.lease, Horizon: horizon})
+	if h.records.Err() != nil {
+		return Pulse{}, false // what it said says nothing about the store
+	}
+	if s.heard(err); err != nil {
+		return Pulse{}, false
+	}
+	s.clock.observe(pulse.Now, sent)
+	return pulse, true
+}
+
+// listen acts on a pulse. It returns how many pulses in a row have told of runs that this node does not know of.
+func (s *Scheduler) listen(h *host, pulse Pulse, strange int) int {
+	for _, n := range pulse.Notices {
+		s.obey(n)
+	}
+	s.mu.Lock()
+	s.peers = pulse.Peers
+	known := len(s.live)
+	s.mu.Unlock()
+	if h.waiting.Err() != nil {
+		return 0
+	}
+	s.expect(pulse.Due)
+	s.recover(h, pulse.Orphans)
+	if pulse.Held <= known {
+		return 0
+	}
+	// Runs that are just being claimed or recorded look strange for a moment.
+	if strange++; strange >= 3 {
+		s.reconcile(h)
+		return 0
+	}
+	return strange
+}
+
+// expect hands one-off jobs that are soon due to the loop.
+func (s *Scheduler) expect(due []Once) {
+	limit := s.clock.now().Add(horizon)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.soon)
+	for _, o := range due {
+		if s.entries[handlerPrefix+o.Handler] != nil && !o.At.After(limit) && s.state == started {
+			s.soon = append(s.soon, o)
+		}
+	}
+	if len(s.soon) > before {
+		s.rouse()
+	}
+}
+
+// registerAgain tells the store that the jobs are still in use.
+func (s *Scheduler) registerAgain(ctx context.Context) {
+	for chunk := range slices.Chunk(s.Jobs(), claimBatch) {
+		names := make([]string, len(chunk))
+		for i, info := range chunk {
+			names[i] = info.Job.Name
+		}
+		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
+		_, err := s.cfg.Store.Register(callCtx, names)
+		cancel()
+		if s.heard(err); err != nil {
+			return // there are many more times until a year is over
+		}
+	}
+}
+
+// syncClock asks the store for the time.
+func (s *Scheduler) syncClock(ctx context.Context) {
+	callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	sent := s.clock.local()
+	view, err := s.cfg.Store.Look(callCtx, nil)
+	if ctx.Err() != nil {
+		return // what it said says nothing about the store
+	}
+	if s.heard(err); err == nil {
+		s.clock.observe(view.Now, sent)
+	}
+}
+
+// heard notes whether the store answered, and logs when that changes.
+func (s *Scheduler) heard(err error) {
+	s.mu.Lock()
+	was, since := s.down, s.since
+	s.down = err
+	if err != nil && was == nil {
+		s.since = s.clock.local()
+	}
+	s.mu.Unlock()
+	switch {
+	case err != nil && was == nil:
+		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelError,
+			"job store unavailable, no ticks are claimed; trying again", slog.Any("error", err))
+	case err == nil && was != nil:
+		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo,
+			"job store available again", slog.Duration("after", s.clock.local().Sub(since)))
+	}
+}

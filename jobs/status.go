@@ -1,0 +1,167 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Node is one running scheduler.
+type Node struct {
+	Name      string    `json:"name"`
+	Session   string    `json:"session"` // tells apart nodes of one name
+	Started   time.Time `json:"started"`
+	Heartbeat time.Time `json:"heartbeat"` // its last sign of life, once a second while all is well
+	// ClockOffset is how far the node's clock is ahead of the store's; negative: behind it.
+	ClockOffset time.Duration `json:"clockOffset"`
+	Jobs        int           `json:"jobs"`
+	Running     int           `json:"running"`
+	Draining    bool          `json:"draining,omitempty"`
+}
+
+// nodeRetention is how long a node is listed that gives no sign of life.
+const nodeRetention = 10 * time.Minute
+
+// Nodes returns the nodes of the cluster, sorted by name. A node that was killed stays for ten minutes, with the time
+// of its last sign of life. It blocks until the store has answered or ctx ends.
+func (s *Scheduler) Nodes(ctx context.Context) ([]Node, error) {
+	nodes, err := s.cfg.Store.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the nodes: %w", err)
+	}
+	return nodes, nil
+}
+
+// Status is what the cluster knows of a job. Info is as this node has it; of a job that it does not have, only the name
+// and the mark are known.
+type Status struct {
+	Info
+	Next    time.Time // the next tick to be claimed; zero if there is none, or the job is paused
+	Paused  *Pause    // nil: it is not
+	Running []Run     // in flight on any node; Started is zero while it waits for a lock or a retry
+	Last    *Run      // the record that was written last; nil: none
+	Missed  int64     // ticks that were not run by Job.Misfire, since the job is known
+}
+
+// Status returns the state of the jobs in the order asked for, all of this scheduler's by name if none is given. The
+// error wraps ErrUnknownJob if neither this node nor the store knows a job. It blocks until the store has answered or
+// ctx ends.
+func (s *Scheduler) Status(ctx context.Context, jobs ...string) ([]Status, error) {
+	if len(jobs) == 0 {
+		for _, info := range s.Jobs() {
+			jobs = append(jobs, info.Job.Name)
+		}
+	}
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	view, err := s.cfg.Store.Look(ctx, jobs)
+	if err != nil {
+		return nil, fmt.Errorf("look at %d jobs: %w", len(jobs), err)
+	}
+	records, err := s.cfg.Store.Runs(ctx, jobs, 1)
+	if err != nil {
+		return nil, fmt.Errorf("list the last runs of %d jobs: %w", len(jobs), err)
+	}
+	all := make([]Status, len(jobs))
+	for i, name := range jobs {
+		if all[i], err = s.status(name, view.Jobs[i], view.Now); err != nil {
+			return nil, err
+		}
+		if len(records[i]) > 0 {
+			all[i].Last = &records[i][0]
+		}
+	}
+	return all, nil
+}
+
+func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, error) {
+	st := Status{Info: Info{Job: Job{Name: name}}, Paused: view.Paused, Missed: view.Missed}
+	s.mu.Lock()
+	e := s.entries[name]
+	s.mu.Unlock()
+	if e == nil && view.Mark.IsZero() {
+		return st, fmt.Errorf("look at job %q: %w: no node has ever added it", name, ErrUnknownJob)
+	}
+	st.Mark = view.Mark
+	if e != nil && e.schedule != nil {
+		from := view.Mark
+		if from.IsZero() {
+			from = now
+		}
+		st.Info.Job, st.Info.Next = e.job, e.after(from)
+		if view.Paused == nil {
+			st.Next = st.Info.Next
+		}
+	}
+	for _, p := range view.Claims {
+		st.Running = append(st.Running, p.Run)
+	}
+	return st, nil
+}
+
+// Runs returns the records of a job, the latest recorded first, limit at most. It blocks until the store has answered
+// or ctx ends.
+func (s *Scheduler) Runs(ctx context.Context, job string, limit int) ([]Run, error) {
+	runs, err := s.cfg.Store.Runs(ctx, []string{job}, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list the last %d runs of job %q: %w", limit, job, err)
+	}
+	return runs[0], nil
+}
+
+// FindRun returns a run that is in flight, with an empty Outcome, or that is still on record. The error wraps
+// ErrUnknownRun if it is neither. It blocks until the store has answered or ctx ends.
+func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
+	job, ok := jobOfRun(runID)
+	if !ok {
+		return Run{}, fmt.Errorf("find run %q: %w: this is no run's ID", runID, ErrUnknownRun)
+	}
+	// In flight first: a run that ends between the two questions is on record.
+	view, err := s.cfg.Store.Look(ctx, []string{job})
+	if err != nil {
+		return Run{}, fmt.Errorf("find run %q: %w", runID, err)
+	}
+	for _, p := range view.Jobs[0].Claims {
+		if p.Run.ID == runID {
+			return p.Run, nil
+		}
+	}
+	runs, err := s.Runs(ctx, job, maxHistory)
+	if err != nil {
+		return Run{}, fmt.Errorf("find run %q: %w", runID, err)
+	}
+	if i := slices.IndexFunc(runs, func(r Run) bool { return r.ID == runID }); i >= 0 {
+		return runs[i], nil
+	}
+	return Run{}, fmt.Errorf("find run %q: %w: it is not in flight, and not among the last %d on record", runID, ErrUnknownRun, len(runs))
+}
+
+// maxHistory bounds Config.History.
+const maxHistory = 100_000
+
+// RunningRuns returns the runs that are in flight on all nodes, by job. Started is zero while a run waits for a lock or a
+// retry. It blocks until the store has answered or ctx ends.
+func (s *Scheduler) RunningRuns(ctx context.Context) ([]Run, error) {
+	pending, err := s.cfg.Store.InFlight(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the runs in flight: %w", err)
+	}
+	runs := make([]Run, len(pending))
+	for i, p := range pending {
+		runs[i] = p.Run
+	}
+	slices.SortFunc(runs, func(a, b Run) int { return strings.Compare(a.ID, b.ID) })
+	return runs, nil
+}
+
+// jobOfRun returns the job that an ID of a run names: the ID is the job's name, an @, and what makes it unique.
+func jobOfRun(id string) (job string, ok bool) {
+	at := strings.LastIndexByte(id, '@')
+	if at < 0 {
+		return "", false
+	}
+	return id[:at], true
+}

@@ -1,0 +1,96 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+func testBeat(s *suite) {
+	s.claim(s.next("j", "a"), jobs.ClaimWon)
+	s.claim(s.next("k", "a"), jobs.ClaimWon)
+	before := s.now()
+	p := s.beat("o1", time.Minute)
+	if p.Held != 2 || len(p.Orphans) != 0 || p.Now.Before(before) || !slices.Equal(p.Peers, []string{"o1"}) {
+		s.Fatalf("pulse of the owner = %+v, want its two runs", p)
+	}
+	if p := s.beat("o2", time.Minute); p.Held != 0 || len(p.Orphans) != 0 || !slices.Equal(p.Peers, []string{"o1", "o2"}) {
+		s.Fatalf("pulse of another = %+v, want no orphans, and both as peers", p)
+	}
+	s.beat("o1", 0)
+	p = s.beat("o2", time.Minute)
+	if len(p.Orphans) != 2 || p.Orphans[0].Owner != "o1" || p.Orphans[0].Locker != "L" {
+		s.Fatalf("orphans = %+v, want the two of o1", p.Orphans)
+	}
+	if p := s.beat("o1", time.Minute); p.Held != 2 || len(p.Orphans) != 0 {
+		s.Fatalf("pulse of the owner that is back = %+v, want its two runs", p)
+	}
+	if p := s.beat("o2", time.Minute); len(p.Orphans) != 0 {
+		s.Fatalf("orphans = %+v, want none: their owner is back", p.Orphans)
+	}
+}
+
+func testNotices(s *suite) {
+	c := s.next("j", "a")
+	n := jobs.Notice{Job: "j", ID: c.Pending.Run.ID, At: s.now(), Author: "ada", Reason: "too <slow>"}
+	if err := s.store.Cancel(s.ctx, n); !errors.Is(err, jobs.ErrGone) {
+		s.Fatalf("Cancel of a run that is not in flight = %v, want ErrGone", err)
+	}
+	s.claim(c, jobs.ClaimWon)
+	s.must(s.store.Cancel(s.ctx, n))
+	if p := s.beat("o2", time.Minute); len(p.Notices) != 0 {
+		s.Fatalf("notices of another session = %+v, want none", p.Notices)
+	}
+	for range 2 {
+		p := s.beat("o1", time.Minute)
+		if len(p.Notices) != 1 || p.Notices[0].ID != n.ID || p.Notices[0].Author != "ada" || p.Notices[0].Reason != n.Reason {
+			s.Fatalf("notices = %+v, want %+v", p.Notices, n)
+		}
+	}
+	r := c.Pending.Run
+	r.Outcome = jobs.OutcomeCancelled
+	s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
+	if p := s.beat("o1", time.Minute); len(p.Notices) != 0 {
+		s.Fatalf("notices after the run = %+v, want none", p.Notices)
+	}
+}
+
+func testLeave(s *suite) {
+	s.beat("o1", time.Hour)
+	s.claim(s.next("j", "a"), jobs.ClaimWon)
+	s.must(s.store.Leave(s.ctx, "o1"))
+	s.must(s.store.Leave(s.ctx, "o1"))
+	if p := s.beat("o2", time.Minute); len(p.Orphans) != 1 || !slices.Equal(p.Peers, []string{"o2"}) {
+		s.Fatalf("pulse after the owner left = %+v, want its run as an orphan", p)
+	}
+	nodes, err := s.store.Nodes(s.ctx)
+	s.must(err)
+	if len(nodes) != 1 || nodes[0].Session != "o2" {
+		s.Fatalf("nodes = %+v, want o2 alone", nodes)
+	}
+}
+
+func testNodes(s *suite) {
+	before := s.now()
+	started := before.Add(-time.Hour)
+	for _, name := range []string{"b", "a"} {
+		_, err := s.store.Beat(s.ctx, jobs.Beat{Session: "session-" + name, Lease: time.Minute, Node: jobs.Node{
+			Name: name, Session: "session-" + name, Started: started, ClockOffset: -3 * time.Minute, Jobs: 7, Running: 2, Draining: name == "a",
+		}})
+		s.must(err)
+	}
+	nodes, err := s.store.Nodes(s.ctx)
+	s.must(err)
+	if len(nodes) != 2 || nodes[0].Name != "a" || nodes[1].Name != "b" {
+		s.Fatalf("nodes = %+v, want a and b", nodes)
+	}
+	n := nodes[0]
+	if n.Heartbeat.Before(before) || n.Heartbeat.After(s.now()) || !n.Started.Equal(started) || !n.Draining {
+		s.Fatalf("node = %+v, want the time of its beat, and it draining", n)
+	}
+	if n.ClockOffset != -3*time.Minute || n.Jobs != 7 || n.Running != 2 {
+		s.Fatalf("node = %+v, want what it said of itself", n)
+	}
+}

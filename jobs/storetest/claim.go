@@ -1,0 +1,230 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+func testRegister(s *suite) {
+	before := s.now()
+	v, err := s.store.Register(s.ctx, []string{"j", "k"})
+	s.must(err)
+	mark := v.Jobs[0].Mark
+	if mark.Before(before) || mark.After(s.now()) || len(v.Jobs) != 2 || len(v.Jobs[0].Claims) != 0 || v.Jobs[0].Paused != nil {
+		s.Fatalf("Register of a new job = %+v, want its mark between %s and now", v, before)
+	}
+	again, err := s.store.Register(s.ctx, []string{"j"})
+	s.must(err)
+	if !again.Jobs[0].Mark.Equal(mark) {
+		s.Fatalf("the mark moved from %s to %s when the job was registered again", mark, again.Jobs[0].Mark)
+	}
+	marks, err := s.store.Marks(s.ctx, []string{"k", "nobody's", "j"})
+	s.must(err)
+	if len(marks) != 3 || !marks[2].Equal(mark) || !marks[1].IsZero() || !marks[0].Equal(v.Jobs[1].Mark) {
+		s.Fatalf("Marks = %v, want those of k, none, and of j, %s", marks, mark)
+	}
+}
+
+func testLook(s *suite) {
+	for range 2 {
+		if v := s.look("j"); !v.Mark.IsZero() || v.Paused != nil || v.Missed != 0 || len(v.Claims) != 0 {
+			s.Fatalf("Look of an unknown job = %+v, want nothing", v)
+		}
+	}
+}
+
+func testClaimOnce(s *suite) {
+	c := s.next("j", "a")
+	if got := s.claim(c, jobs.ClaimWon); !got.Mark.Equal(c.Tick) || got.Now.Before(c.Prev) {
+		s.Fatalf("Claim = %+v, want the mark at %s and the time", got, c.Tick)
+	}
+	other := c
+	other.Pending = pending("j", "b", "o2", c.Tick)
+	if got := s.claim(other, jobs.ClaimTaken); !got.Mark.Equal(c.Tick) {
+		s.Fatalf("mark in the refusal = %s, want %s", got.Mark, c.Tick)
+	}
+	other.Tick = c.Tick.Add(time.Microsecond) // another version of the spec, not aware of c
+	s.claim(other, jobs.ClaimTaken)
+	v := s.look("j")
+	if len(v.Claims) != 1 {
+		s.Fatalf("in flight = %+v, want a alone", v.Claims)
+	}
+	if p := v.Claims[0]; p.Run.ID != id("j", "a") || !p.Run.Tick.Equal(c.Tick) || p.Locker != "L" || p.Owner != "o1" || !p.Run.Started.IsZero() {
+		s.Fatalf("in flight = %+v, want a as it was claimed", p)
+	}
+}
+
+func testClaimRace(s *suite) {
+	c := s.next("j", "")
+	var wg sync.WaitGroup
+	won := make(chan string, 50)
+	for i := range cap(won) {
+		mine := c
+		mine.Pending = pending("j", fmt.Sprint("r", i), fmt.Sprint("o", i), c.Tick)
+		wg.Go(func() {
+			if got := s.store.Claim(s.ctx, []jobs.Claim{mine})[0]; got.Status == jobs.ClaimWon {
+				won <- mine.Pending.Run.ID
+			} else if got.Status != jobs.ClaimTaken {
+				s.Errorf("Claim = %+v, want won or taken", got)
+			}
+		})
+	}
+	wg.Wait()
+	v := s.look("j")
+	if len(won) != 1 || len(v.Claims) != 1 || v.Claims[0].Run.ID != <-won {
+		s.Fatalf("%d won, in flight are %+v; want one, and that one", len(won), v.Claims)
+	}
+}
+
+func testClaimEarly(s *suite) {
+	c := s.next("j", "a")
+	c.Due = s.now().Add(time.Hour)
+	c.Skipped, c.Missed = &jobs.Run{ID: id("j", "s"), Job: "j", Outcome: jobs.OutcomeSkipped}, 7
+	if got := s.claim(c, jobs.ClaimEarly); !got.Mark.Equal(c.Prev) || !got.Now.Before(c.Due) {
+		s.Fatalf("Claim of what is not due = %+v, want the old mark and the time", got)
+	}
+	if v := s.look("j"); !v.Mark.Equal(c.Prev) || len(v.Claims) != 0 || v.Missed != 0 || len(s.runs("j")) != 0 {
+		s.Fatalf("after an early claim: %+v, %v; want nothing changed", v, s.runs("j"))
+	}
+}
+
+func testClaimRepeated(s *suite) {
+	c := s.next("j", "a")
+	c.Skipped, c.Missed = &jobs.Run{ID: id("j", "s"), Job: "j", Outcome: jobs.OutcomeSkipped}, 7
+	s.claim(c, jobs.ClaimWon)
+	if got := s.claim(c, jobs.ClaimWon); !got.Mark.Equal(c.Tick) {
+		s.Fatalf("repeated claim = %+v, want the mark at %s", got, c.Tick)
+	}
+	if v := s.look("j"); len(v.Claims) != 1 || v.Missed != 7 || len(s.runs("j")) != 1 {
+		s.Fatalf("after a repeated claim: %+v, records %v; want one of each", v, s.runs("j"))
+	}
+	s.must(s.finish(jobs.Finish{Run: c.Pending.Run, Owner: "o1"}))
+	s.claim(c, jobs.ClaimTaken) // its run is over: it is not begun again
+}
+
+func testClaimSkipped(s *suite) {
+	c := s.next("j", "")
+	c.Pending = nil
+	c.Skipped = &jobs.Run{ID: id("j", "s"), Job: "j", Tick: c.Tick, Outcome: jobs.OutcomeSkipped, Reason: "because"}
+	c.Missed = 3
+	s.claim(c, jobs.ClaimWon)
+	next := s.next("j", "a")
+	next.Missed = 4
+	s.claim(next, jobs.ClaimWon)
+	v, runs := s.look("j"), s.runs("j")
+	if !v.Mark.Equal(next.Tick) || len(v.Claims) != 1 || v.Missed != 7 || len(runs) != 1 || runs[0].Reason != "because" || !runs[0].Tick.Equal(c.Tick) {
+		s.Fatalf("after a skip: %+v, records %+v; want seven missed and the record", v, runs)
+	}
+}
+
+func testClaimBatch(s *suite) {
+	var claims []jobs.Claim
+	for i := range 700 {
+		name := fmt.Sprint("job ", i)
+		claims = append(claims, jobs.Claim{Job: name})
+		if i%100 == 0 {
+			s.register(name)
+		}
+	}
+	names := make([]string, len(claims))
+	for i, c := range claims {
+		names[i] = c.Job
+	}
+	v, err := s.store.Register(s.ctx, names)
+	s.must(err)
+	for i := range claims {
+		mark := v.Jobs[i].Mark
+		tick := mark.Add(time.Microsecond)
+		claims[i] = jobs.Claim{
+			Job: names[i], Prev: mark, Tick: tick, Due: mark, Lease: time.Minute, Keep: 3,
+			Pending: pending(names[i], "a", "o1", tick),
+		}
+		switch i % 4 {
+		case 1:
+			claims[i].Due = v.Now.Add(time.Hour)
+		case 2:
+			claims[i].Prev = mark.Add(-time.Second)
+		case 3:
+			claims[i].Skipped = &jobs.Run{ID: id(names[i], "s"), Job: names[i], Outcome: jobs.OutcomeSkipped}
+		}
+	}
+	// Twice the same job in one batch: the second sees what the first did.
+	twice := claims[0]
+	twice.Prev, twice.Tick = claims[0].Tick, claims[0].Tick.Add(time.Microsecond)
+	twice.Pending = pending(twice.Job, "b", "o1", twice.Tick)
+	claims = append(claims, twice, twice)
+	claims[len(claims)-1].Pending = pending(twice.Job, "c", "o1", twice.Tick)
+	want := []jobs.ClaimStatus{jobs.ClaimWon, jobs.ClaimEarly, jobs.ClaimTaken, jobs.ClaimWon}
+	for i, got := range s.store.Claim(s.ctx, claims) {
+		expected := want[i%4]
+		if i >= 700 {
+			expected = []jobs.ClaimStatus{jobs.ClaimWon, jobs.ClaimTaken}[i-700]
+		}
+		if got.Err != nil || got.Status != expected {
+			s.Fatalf("claim %d of the batch = %+v, want status %d", i, got, expected)
+		}
+	}
+	all, err := s.store.InFlight(s.ctx)
+	s.must(err)
+	records, err := s.store.Runs(s.ctx, names, 10)
+	s.must(err)
+	if len(all) != 351 || len(records) != 700 || len(records[3]) != 1 || records[3][0].ID != id(names[3], "s") || len(records[4]) != 0 {
+		s.Fatalf("%d in flight, records of four jobs %v; want 351 and one record for every fourth job", len(all), records[:4])
+	}
+}
+
+func testClaimUnknown(s *suite) {
+	now := s.now()
+	c := jobs.Claim{
+		Job: "j", Prev: now, Tick: now, Due: now.Add(-time.Hour), Lease: time.Minute, Keep: 3, Pending: pending("j", "a", "o1", now),
+	}
+	if got := s.claim(c, jobs.ClaimTaken); got.Mark.Before(now) {
+		s.Fatalf("Claim of an unknown job = %+v, want the present as its mark", got)
+	}
+	if v := s.look("j"); v.Mark.Before(now) || len(v.Claims) != 0 {
+		s.Fatalf("after the claim of an unknown job: %+v, want it known", v)
+	}
+}
+
+func testClaimManual(s *suite) {
+	s.register("j")
+	mark := s.look("j").Mark
+	c := jobs.Claim{Job: "j", Manual: true, Lease: time.Minute, Keep: 3, Pending: pending("j", "m", jobs.Nobody, mark)}
+	c.Pending.Run.Author = "ada"
+	s.claim(c, jobs.ClaimWon)
+	s.claim(c, jobs.ClaimWon)
+	if v := s.look("j"); !v.Mark.Equal(mark) || len(v.Claims) != 1 || v.Claims[0].Owner != jobs.Nobody || v.Claims[0].Run.Author != "ada" {
+		s.Fatalf("after a claim on demand: %+v, want the old mark and one run", v)
+	}
+	if p := s.beat("o1", time.Minute); len(p.Orphans) != 1 || p.Orphans[0].Run.ID != id("j", "m") {
+		s.Fatalf("orphans = %+v, want what belongs to nobody", p.Orphans)
+	}
+}
+
+func testNames(s *suite) {
+	names := []string{
+		"a", "A", "a:runs", "{a}", "}{", "a b", "a\nb", "%", "ä", "<script>", "a@b", "@", "marks", "once:x", "once:y",
+	}
+	s.register(names...)
+	for i, name := range names {
+		c := s.next(name, fmt.Sprint("x.", i))
+		s.claim(c, jobs.ClaimWon)
+		r := c.Pending.Run
+		r.Outcome, r.Error = jobs.OutcomeOK, name
+		if i%2 == 0 {
+			s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
+		}
+	}
+	for i, name := range names {
+		v, runs := s.look(name), s.runs(name)
+		if i%2 == 0 && (len(v.Claims) != 0 || len(runs) != 1 || runs[0].Error != name || runs[0].Job != name) {
+			s.Errorf("%q: in flight %+v, records %+v; want its own record", name, v.Claims, runs)
+		}
+		if i%2 == 1 && (len(v.Claims) != 1 || v.Claims[0].Run.Job != name || len(runs) != 0) {
+			s.Errorf("%q: in flight %+v, records %+v; want its own run", name, v.Claims, runs)
+		}
+	}
+}

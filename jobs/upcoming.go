@@ -1,0 +1,41 @@
+package jobs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/cronspec"
+)
+
+// Upcoming is a tick to come.
+type Upcoming struct {
+	Tick time.Time // in the job's zone
+	// DST says what a change of the clocks does to it: "skipped" if the time it was meant for does not exist on that
+	// day, so that it runs at the first instant after the gap; "repeated" if its time comes twice on that day; else "".
+	DST string
+}
+
+// Upcoming returns the next n ticks of one of this scheduler's jobs, fewer if its schedule ends. It does not ask the
+// store. The error wraps ErrUnknownJob if this scheduler does not have the job.
+func (s *Scheduler) Upcoming(job string, n int) ([]Upcoming, error) {
+	s.mu.Lock()
+	e := s.entries[job]
+	var mark time.Time
+	if e != nil {
+		mark = e.mark
+	}
+	s.mu.Unlock()
+	if e == nil || e.schedule == nil {
+		return nil, fmt.Errorf("list the next ticks of job %q: %w: this scheduler does not have it", job, ErrUnknownJob)
+	}
+	now := s.clock.now()
+	if mark.Before(now) {
+		mark = now
+	}
+	var ticks []Upcoming
+	for tick := e.after(mark); !tick.IsZero() && len(ticks) < n; tick = e.after(tick) {
+		local := tick.In(e.zone)
+		ticks = append(ticks, Upcoming{Tick: local, DST: string(cronspec.Shift(e.schedule, local))})
+	}
+	return ticks, nil
+}
