@@ -38,6 +38,9 @@ func (r *reporter) target(file *ast.File, decl *ast.FuncDecl) directive.Target {
 
 func (r *reporter) problems(list []directive.Problem) {
 	for _, p := range list {
+		if neverFires(p) {
+			continue // LL1016
+		}
 		d := analysis.Diagnostic{Pos: p.Pos, End: p.End, Message: p.Message}
 		if p.Fix != nil {
 			d.SuggestedFixes = []analysis.SuggestedFix{{

@@ -11,12 +11,20 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// TestLL1005 compares findings with want.txt: a want comment cannot stand behind a directive, it would be part of it.
-func TestLL1005(t *testing.T) {
-	for _, pkg := range []string{"ll1005/bad", "ll1005/broken"} {
+// TestDirectiveChecks compares findings with want.txt: a want comment cannot stand behind a directive, it would be part
+// of it.
+func TestDirectiveChecks(t *testing.T) {
+	tests := []struct {
+		check *Check
+		pkg   string
+	}{
+		{ll1005, "ll1005/bad"}, {ll1005, "ll1005/broken"}, {ll1016, "ll1016/directives"}, {ll1017, "ll1017/keys"},
+	}
+	for _, tt := range tests {
+		pkg := tt.pkg
 		t.Run(pkg, func(t *testing.T) {
 			var got []string
-			for _, act := range analyze(t, ll1005.Analyzer, pkg).Roots {
+			for _, act := range analyze(t, tt.check.Analyzer, pkg).Roots {
 				if act.Err != nil {
 					t.Fatal(act.Err)
 				}

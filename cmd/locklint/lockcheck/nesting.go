@@ -125,7 +125,9 @@ func (li *leaseInfo) takes(fn *ssa.Function) []takenLock {
 				continue
 			}
 			for _, t := range li.taken(call) {
-				same := func(o takenLock) bool { return o.Key.String() == t.Key.String() && o.Locker.String() == t.Locker.String() }
+				same := func(o takenLock) bool {
+					return o.Key.String() == t.Key.String() && o.Locker.String() == t.Locker.String()
+				}
 				t.call = call
 				if t.Key.portable() && t.Locker.portable() && !slices.ContainsFunc(list, same) && t.Key.depth() <= maxKeyDepth {
 					list = append(list, t)

@@ -22,11 +22,15 @@ func TestPathChecks(t *testing.T) {
 		{ll1012, true, []string{"ll1012"}},
 		{ll1013, false, []string{"ll1013"}},
 		{ll1014, false, []string{"ll1014"}},
+		{ll1016, false, []string{"ll1016"}},
+		{ll1017, false, []string{"ll1017"}},
 		{ll3001, false, []string{"ll3001"}},
 		{ll3002, false, []string{"ll3002"}},
 		{ll3003, false, []string{"ll3003"}},
 		{ll3004, false, []string{"ll3004"}},
 		{ll3005, true, []string{"ll3005"}},
+		{ll3006, false, []string{"ll3006"}},
+		{ll3007, false, []string{"ll3007"}},
 		{ll3008, true, []string{"ll3008"}},
 	}
 	for _, tt := range tests {

@@ -4,9 +4,9 @@ package jobs
 import "context"
 
 type Job struct {
-	Name string
-	Keys []string
-	Run  func(context.Context) error
+	Name, Spec, TZ string
+	Keys           []string
+	Run            func(context.Context) error
 }
 
 type Scheduler struct{}
