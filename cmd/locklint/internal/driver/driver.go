@@ -1,9 +1,9 @@
 // Package driver runs the checks of package lockcheck: by itself on package patterns, or one package at a time under
 // go vet -vettool.
 //
-// Both ways run the same analyzers and report the same findings. By itself the driver loads the packages and all
-// their dependencies from source, so that it can also look at packages that do not compile; under go vet the go
-// command loads, caches and hands facts from package to package, and x/tools' unitchecker does the rest.
+// Both ways hand package after package to package unit and so report the same findings. By itself the driver asks the
+// go command for the graph of packages and walks it; under go vet the go command walks, caches, and hands what a
+// package tells to its importers. Types of dependencies come from what the compiler exports in either case.
 package driver
 
 import (
@@ -33,13 +33,13 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "locklint: %v\nRun locklint -h for help.\n", err)
 		return exitFailed
 	case o.version:
-		return vetVersion()
+		return vetVersion(stdout, stderr)
 	case o.describe:
 		return describeFlags(stdout, stderr)
 	case o.explain != "":
 		return explain(o.explain, stdout, stderr)
 	case o.unit != "":
-		return vetUnit(o)
+		return vetUnit(o, stdout, stderr)
 	case len(o.patterns) == 0:
 		fmt.Fprint(stderr, usage())
 		return exitFailed

@@ -4,18 +4,24 @@ import (
 	"cmp"
 	"fmt"
 	"go/format"
-	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
-// applyFixes applies the fixes of the findings and returns the findings that are left. A fix is applied as a whole or
-// not at all; one that overlaps an earlier one waits for the next run.
-func applyFixes(list []finding, stderr io.Writer) ([]finding, error) {
+// A change is a file before and after the fixes.
+type change struct {
+	file     string
+	old, new []byte
+}
+
+// applyFixes works out what the fixes of the findings make of the files, and which findings are left. A fix is applied
+// as a whole or not at all; one that overlaps an earlier one waits for the next run.
+func applyFixes(list []finding) (changes []change, left []finding, err error) {
 	edits := map[string][]edit{}
-	var left []finding
-	fixed := 0
 	for _, f := range list {
 		if f.Fix == nil || overlaps(edits, f.Fix.Edits) {
 			left = append(left, f)
@@ -24,17 +30,15 @@ func applyFixes(list []finding, stderr io.Writer) ([]finding, error) {
 		for _, e := range f.Fix.Edits {
 			edits[e.File] = append(edits[e.File], e)
 		}
-		fixed++
 	}
-	for name, list := range edits {
-		if err := rewrite(name, list); err != nil {
-			return left, fmt.Errorf("cannot fix %s: %w", relative(name), err)
+	for _, name := range slices.Sorted(maps.Keys(edits)) {
+		c, err := rewrite(name, edits[name])
+		if err != nil {
+			return nil, list, fmt.Errorf("cannot fix %s: %w", relative(name), err)
 		}
+		changes = append(changes, c)
 	}
-	if fixed > 0 {
-		fmt.Fprintf(stderr, "locklint: fixed %d of %d findings in %d files\n", fixed, len(list), len(edits))
-	}
-	return left, nil
+	return changes, left, nil
 }
 
 // overlaps reports whether one of some edits touches the text of an earlier one.
@@ -49,32 +53,38 @@ func overlaps(done map[string][]edit, edits []edit) bool {
 	return false
 }
 
-// rewrite applies edits to a file and formats it. The file is replaced in one step, so that nobody finds half of it.
-func rewrite(name string, edits []edit) error {
-	text, err := os.ReadFile(name)
+// rewrite applies edits to the text of a file and formats it.
+func rewrite(name string, edits []edit) (change, error) {
+	old, err := os.ReadFile(name)
 	if err != nil {
-		return err
+		return change{}, err
 	}
+	text := old
 	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(b.Start, a.Start) })
 	for _, e := range edits {
 		if e.End > len(text) {
-			return fmt.Errorf("the file has changed since it was read: run locklint again")
+			return change{}, fmt.Errorf("the file has changed since it was read: run locklint again")
 		}
 		text = slices.Concat(text[:e.Start], []byte(e.New), text[e.End:])
 	}
 	if text, err = format.Source(text); err != nil {
-		return fmt.Errorf("the result is not valid Go, nothing was written: %w", err)
+		return change{}, fmt.Errorf("the result is not valid Go, nothing was written: %w", err)
 	}
-	info, err := os.Stat(name)
+	return change{name, old, text}, nil
+}
+
+// write replaces the file in one step, so that nobody finds half of it.
+func (c change) write() error {
+	info, err := os.Stat(c.file)
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".locklint-*")
+	tmp, err := os.CreateTemp(filepath.Dir(c.file), ".locklint-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp.Name()) // fails after the rename, as it should
-	if _, err := tmp.Write(text); err != nil {
+	if _, err := tmp.Write(c.new); err != nil {
 		tmp.Close()
 		return err
 	}
@@ -84,5 +94,11 @@ func rewrite(name string, edits []edit) error {
 	if err := os.Chmod(tmp.Name(), info.Mode().Perm()); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), name)
+	return os.Rename(tmp.Name(), c.file)
+}
+
+// unified is the change as patch(1) takes it.
+func (c change) unified() []byte {
+	name := filepath.ToSlash(relative(c.file))
+	return diff.Diff(name+".orig", c.old, name, c.new)
 }

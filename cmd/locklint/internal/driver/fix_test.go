@@ -17,15 +17,13 @@ func write(t *testing.T, text string) string {
 	return name
 }
 
-func fixing(edits ...edit) finding { return finding{Fix: &fix{Edits: edits}} }
+func replacing(name string, start, end int, text string) finding {
+	return finding{Fix: &fix{Edits: []edit{{File: name, Start: start, End: end, New: text}}}}
+}
 
-func TestApplyFixes_overlapWaits(t *testing.T) {
+func TestFixAll_overlapWaits(t *testing.T) {
 	name := write(t, "package a\n\nvar x = 1\n")
-	left, err := applyFixes([]finding{
-		fixing(edit{name, 19, 20, "2"}),
-		fixing(edit{name, 15, 20, "y = 3"}),
-		{},
-	}, new(bytes.Buffer))
+	left, err := fixAll([]finding{replacing(name, 19, 20, "2"), replacing(name, 15, 20, "y = 3"), {}}, new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,16 +39,29 @@ func TestApplyFixes_overlapWaits(t *testing.T) {
 	}
 }
 
-func TestApplyFixes_keepsValidGo(t *testing.T) {
+func TestFixAll_leavesSilenced(t *testing.T) {
 	const text = "package a\n\nvar x = 1\n"
 	name := write(t, text)
-	if _, err := applyFixes([]finding{fixing(edit{name, 19, 20, "}"})}, new(bytes.Buffer)); err == nil {
+	f := replacing(name, 19, 20, "2")
+	f.Silenced = &silenced{By: "comment"}
+	if _, err := fixAll([]finding{f}, new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(name); string(got) != text {
+		t.Errorf("the file is %q", got)
+	}
+}
+
+func TestFixAll_keepsValidGo(t *testing.T) {
+	const text = "package a\n\nvar x = 1\n"
+	name := write(t, text)
+	if _, err := fixAll([]finding{replacing(name, 19, 20, "}")}, new(bytes.Buffer)); err == nil {
 		t.Error("a fix that breaks the file was applied")
 	}
 	if got, _ := os.ReadFile(name); string(got) != text {
 		t.Errorf("the file is %q", got)
 	}
-	if _, err := applyFixes([]finding{fixing(edit{name, 19, 200, "2"})}, new(bytes.Buffer)); err == nil {
+	if _, err := fixAll([]finding{replacing(name, 19, 200, "2")}, new(bytes.Buffer)); err == nil {
 		t.Error("a fix beyond the end of the file was applied")
 	}
 	entries, err := os.ReadDir(filepath.Dir(name))

@@ -8,37 +8,50 @@ import (
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
-	"golang.org/x/tools/go/analysis"
 )
 
 // options are the command line, understood.
 type options struct {
-	json, fix, tests bool
-	checks           []*lockcheck.Check // selected
-	explain          string
-	patterns         []string
+	checks   []*lockcheck.Check // selected
+	explain  string
+	patterns []string
+
+	json, sarif, fix, diff, tests bool
+
+	failOn        lockcheck.Severity
+	baseline      string // file name
+	writeBaseline bool
+	newFrom       string // git revision
+	context       int    // lines, -1 for not even the finding's
 
 	// Under go vet.
 	unit              string // the .cfg file
 	version, describe bool   // -V=full and -flags: the go command asks who we are and what flags we take
-	diff              bool
-	context           int
 }
+
+// vetFlags are the flags that make sense when the go command runs the tool on one package after the other. It has
+// -fix and -json itself, and passes them on.
+var vetFlags = []string{"enable", "disable", "json", "diff", "c"}
 
 // flags defines the command's flags on a new set. The names are also those that go vet passes on.
 func (o *options) flags(enable, disable *string) *flag.FlagSet {
 	fs := flag.NewFlagSet("locklint", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // Main prints the error, and the usage only when asked
 	fs.Usage = func() {}
-	fs.BoolVar(&o.json, "json", false, "print findings as JSON")
-	fs.BoolVar(&o.fix, "fix", false, "apply the safe fixes, and report what is left")
-	fs.BoolVar(&o.tests, "test", true, "look at _test.go files, too")
-	fs.StringVar(enable, "enable", "", "run only these checks: `IDs` separated by commas")
+	fs.StringVar(enable, "enable", "", "run only these checks: `IDs` separated by commas, or all")
 	fs.StringVar(disable, "disable", "", "run all but these checks: `IDs` separated by commas")
 	fs.StringVar(&o.explain, "explain", "", "explain a check: why it matters, how it fails, how to fix it; takes an `ID`")
+	fs.BoolVar(&o.fix, "fix", false, "apply the safe fixes, and report what is left")
+	fs.BoolVar(&o.diff, "diff", false, "print what -fix would change as a unified diff, and change nothing")
+	fs.BoolVar(&o.json, "json", false, "print findings as JSON")
+	fs.BoolVar(&o.sarif, "sarif", false, "print findings as SARIF 2.1.0")
+	fs.Func("fail-on", "exit with 1 only for findings of this `severity` or above: error, warning or info (the default)", o.setFailOn)
+	fs.StringVar(&o.baseline, "baseline", "", "leave out the findings that this `file` knows")
+	fs.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings to the file of -baseline")
+	fs.StringVar(&o.newFrom, "new-from-rev", "", "report only findings on lines that are new since this git `revision`")
+	fs.BoolVar(&o.tests, "test", true, "look at _test.go files, too")
+	fs.IntVar(&o.context, "c", -1, "print the code, with `N` lines around it")
 	fs.BoolVar(&o.describe, "flags", false, "describe the flags in JSON (for the go command)")
-	fs.BoolVar(&o.diff, "diff", false, "with -fix: print the changes instead of making them (under go vet)")
-	fs.IntVar(&o.context, "c", -1, "print `N` lines of context (under go vet)")
 	fs.Func("V", "print the version (for the go command)", func(s string) error {
 		if o.version = s == "full"; !o.version {
 			return fmt.Errorf("only -V=full is supported")
@@ -48,9 +61,17 @@ func (o *options) flags(enable, disable *string) *flag.FlagSet {
 	return fs
 }
 
+func (o *options) setFailOn(s string) error {
+	o.failOn = lockcheck.Severity(s)
+	if rank(o.failOn) == 0 {
+		return fmt.Errorf("a severity is error, warning or info")
+	}
+	return nil
+}
+
 // parse reads the command line. It returns flag.ErrHelp for -h.
 func parse(args []string) (*options, error) {
-	o := new(options)
+	o := &options{failOn: lockcheck.Info}
 	var enable, disable string
 	fs := o.flags(&enable, &disable)
 	if err := fs.Parse(args); err != nil {
@@ -60,15 +81,31 @@ func parse(args []string) (*options, error) {
 	if len(o.patterns) == 1 && strings.HasSuffix(o.patterns[0], ".cfg") {
 		o.unit = o.patterns[0]
 	}
-	if o.diff && o.unit == "" && !o.describe {
-		return nil, fmt.Errorf("-diff works under go vet only: go vet -vettool=$(which locklint) -fix -diff")
+	if err := o.conflict(); err != nil {
+		return nil, err
 	}
 	var err error
 	o.checks, err = selectChecks(enable, disable)
 	return o, err
 }
 
-// selectChecks applies -enable and -disable to the catalogue.
+// conflict finds flags that cannot be meant together.
+func (o *options) conflict() error {
+	switch {
+	case o.json && o.sarif:
+		return fmt.Errorf("-json and -sarif: choose one form of output")
+	case o.diff && o.unit == "" && (o.json || o.sarif):
+		return fmt.Errorf("-diff prints a diff: leave out -json and -sarif")
+	case o.writeBaseline && o.baseline == "":
+		return fmt.Errorf("-write-baseline needs to know where to: add -baseline FILE")
+	case o.writeBaseline && (o.fix || o.diff || o.json || o.sarif || o.newFrom != ""):
+		return fmt.Errorf("-write-baseline writes all findings to the file and does nothing else: leave out the other flags")
+	}
+	return nil
+}
+
+// selectChecks applies -enable and -disable to the catalogue. A check that is off by default runs if -enable names it,
+// or all.
 func selectChecks(enable, disable string) ([]*lockcheck.Check, error) {
 	on, err := lookupAll(enable)
 	if err != nil {
@@ -80,7 +117,7 @@ func selectChecks(enable, disable string) ([]*lockcheck.Check, error) {
 	}
 	var list []*lockcheck.Check
 	for _, c := range lockcheck.Checks {
-		if (enable == "" || slices.Contains(on, c)) && !slices.Contains(off, c) {
+		if (enable == "" && !c.Off || slices.Contains(on, c)) && !slices.Contains(off, c) {
 			list = append(list, c)
 		}
 	}
@@ -95,6 +132,9 @@ func lookupAll(ids string) ([]*lockcheck.Check, error) {
 	for id := range strings.SplitSeq(ids, ",") {
 		if id = strings.TrimSpace(id); id == "" {
 			continue
+		}
+		if strings.EqualFold(id, "all") {
+			return lockcheck.Checks, nil
 		}
 		c := lockcheck.Lookup(id)
 		if c == nil {
@@ -115,12 +155,4 @@ func checkIDs(checks []*lockcheck.Check) []string {
 		ids = append(ids, c.ID)
 	}
 	return ids
-}
-
-func analyzersOf(checks []*lockcheck.Check) []*analysis.Analyzer {
-	var list []*analysis.Analyzer
-	for _, c := range checks {
-		list = append(list, c.Analyzer)
-	}
-	return list
 }

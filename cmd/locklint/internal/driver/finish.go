@@ -1,0 +1,110 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
+)
+
+// finish does with the findings what the command line asks for: leaves out old ones, fixes, prints. It returns the
+// exit code that the rest of them deserves.
+func finish(o *options, list []finding, stdout, stderr io.Writer) (int, error) {
+	if o.newFrom != "" {
+		changed, err := changedSince(o.newFrom)
+		if err != nil {
+			return exitFailed, err
+		}
+		list = changed.only(list)
+	}
+	if o.baseline != "" && !o.writeBaseline {
+		b, err := readBaseline(o.baseline)
+		if err != nil {
+			return exitFailed, err
+		}
+		b.silence(list)
+	}
+	if o.writeBaseline {
+		return exitClean, writeBaseline(o.baseline, counting(list), stderr)
+	}
+	if o.diff {
+		return o.exitCode(list), printDiff(stdout, list)
+	}
+	var failed error
+	if o.fix {
+		list, failed = fixAll(list, stderr)
+	}
+	return o.exitCode(list), errors.Join(failed, o.print(stdout, list))
+}
+
+func (o *options) print(w io.Writer, list []finding) error {
+	var err error
+	switch {
+	case o.sarif:
+		err = printSARIF(w, list)
+	case o.json:
+		err = printJSON(w, counting(list))
+	default:
+		err = printText(w, counting(list), o.context)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot print the findings: %w", err)
+	}
+	return nil
+}
+
+// exitCode is 1 if a finding is at least as severe as -fail-on says.
+func (o *options) exitCode(list []finding) int {
+	for _, f := range counting(list) {
+		if rank(f.Severity) >= rank(o.failOn) {
+			return exitFindings
+		}
+	}
+	return exitClean
+}
+
+// rank orders severities.
+func rank(s lockcheck.Severity) int {
+	switch s {
+	case lockcheck.Error:
+		return 3
+	case lockcheck.Warning:
+		return 2
+	case lockcheck.Info:
+		return 1
+	}
+	return 0
+}
+
+// fixAll applies the fixes of the findings that count, and returns the findings that are left.
+func fixAll(list []finding, stderr io.Writer) ([]finding, error) {
+	count := counting(list)
+	changes, left, err := applyFixes(count)
+	if err != nil {
+		return list, err
+	}
+	for _, c := range changes {
+		if err := c.write(); err != nil {
+			return list, fmt.Errorf("cannot fix %s: %w", relative(c.file), err)
+		}
+	}
+	if fixed := len(count) - len(left); fixed > 0 {
+		fmt.Fprintf(stderr, "locklint: fixed %d of %d findings in %d files\n", fixed, len(count), len(changes))
+	}
+	return left, nil
+}
+
+// printDiff prints what -fix would do.
+func printDiff(w io.Writer, list []finding) error {
+	changes, _, err := applyFixes(counting(list))
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if _, err := w.Write(c.unified()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

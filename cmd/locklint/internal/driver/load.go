@@ -1,0 +1,111 @@
+package driver
+
+import (
+	"go/token"
+	"go/types"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lockgen/lockgen/cmd/locklint/internal/unit"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
+	"golang.org/x/tools/go/packages"
+)
+
+// loadMode leaves types and syntax to unit: packages would load either for every dependency or for none.
+const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedDeps | packages.NeedExportFile | packages.NeedModule | packages.NeedTypesSizes | packages.NeedForTest
+
+// load asks the go command about the packages that match patterns. What the compiler exports of their dependencies
+// comes from its build cache.
+func load(patterns []string, tests bool) ([]*packages.Package, error) {
+	pkgs, err := packages.Load(&packages.Config{Mode: loadMode, Tests: tests}, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	return roots(pkgs), nil
+}
+
+// roots leaves out what would be looked at twice or is not the user's: a package with tests inside is looked at
+// together with them, as go vet does, and the main package of a test binary is generated.
+func roots(pkgs []*packages.Package) []*packages.Package {
+	withTests := map[string]bool{}
+	for _, p := range pkgs {
+		if path, test := unit.TestVariant(p.ID); test != "" {
+			withTests[path] = true
+		}
+	}
+	return slices.DeleteFunc(pkgs, func(p *packages.Package) bool {
+		return withTests[p.ID] || strings.HasSuffix(p.ID, ".test") && p.Name == "main" && p.ForTest != ""
+	})
+}
+
+// A world is the packages that may meet in one program. Each test binary is a world of its own: packages that depend
+// on the tested one are compiled again for it, under the same paths.
+type world struct {
+	fset *token.FileSet
+
+	mu       sync.Mutex // types are shared and read by all packages of a world
+	imported map[string]*types.Package
+}
+
+// A loader runs units over the graph of packages, what is imported first.
+type loader struct {
+	tokens chan struct{} // bounds how many packages are in memory at once
+
+	mu     sync.Mutex
+	worlds map[string]*world
+	nodes  map[*packages.Package]*node
+}
+
+// A node is a package in the graph and what came of it.
+type node struct {
+	pkg    *packages.Package
+	world  *world
+	checks []*lockcheck.Check // nil for a package that is only asked what it tells
+	once   sync.Once
+	res    *unit.Result
+	err    error
+}
+
+func newLoader() *loader {
+	return &loader{
+		tokens: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		worlds: map[string]*world{},
+		nodes:  map[*packages.Package]*node{},
+	}
+}
+
+func (l *loader) node(p *packages.Package) *node {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.nodes[p]
+	if n == nil {
+		_, test := unit.TestVariant(p.ID)
+		w := l.worlds[test]
+		if w == nil {
+			w = &world{fset: token.NewFileSet(), imported: map[string]*types.Package{}}
+			l.worlds[test] = w
+		}
+		n = &node{pkg: p, world: w}
+		l.nodes[p] = n
+	}
+	return n
+}
+
+// exported returns what the compiler exports of a package, read once for each world.
+func (w *world) exported(p *packages.Package) (*types.Package, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := w.imported[p.PkgPath]; t != nil && t.Complete() {
+		return t, nil
+	}
+	return readExported(w.fset, w.imported, p.ExportFile, p.PkgPath)
+}
+
+// inOrder are all packages that were looked at, by their IDs.
+func (l *loader) inOrder() []*node {
+	return slices.SortedFunc(maps.Values(l.nodes), func(a, b *node) int { return strings.Compare(a.pkg.ID, b.pkg.ID) })
+}
