@@ -38,16 +38,20 @@ func (a answer) busy(key string) *lockrt.BusyError {
 
 // ask runs acquire.lua once.
 func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request) (answer, error) {
-	liveness := int64(0)
+	e := &entry{keys: keys, id: req.ID, terms: terms{ttl: millis(req.TTL)}}
 	if req.Wait > 0 {
-		liveness = s.liveness.Milliseconds()
+		e.liveness = s.liveness.Milliseconds()
 	}
-	sent, ttl := time.Now(), millis(req.TTL)
-	reply, err := acquireScript.runIn(ctx, s.acquires, keys.all(), req.ID, ttl, s.waiterID, liveness, ttl+s.retention.Milliseconds()).Result()
-	if err != nil {
+	sent := time.Now()
+	if err := s.acquires.do(ctx, e); err != nil {
 		return answer{}, err
 	}
-	return parseAnswer(reply, sent)
+	return parseAnswer(e.answer, sent)
+}
+
+// acquireArgs are the arguments of acquire.lua before the ids.
+func (s *session) acquireArgs(t terms) []any {
+	return []any{t.ttl, t.ttl + s.retention.Milliseconds(), t.liveness, s.waiterID}
 }
 
 func parseAnswer(reply any, sent time.Time) (answer, error) {

@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +14,9 @@ import (
 const (
 	// combineLanes is how many calls a combiner has in flight before it begins to gather them.
 	combineLanes = 2
+	// combineBatch is how many leases one script works on at the most: enough to share the call's own cost, few enough
+	// that other clients of the server do not notice.
+	combineBatch = 32
 	// combineStall is how long no lane may have come free before another is opened: the calls in flight may sit on dead
 	// connections.
 	combineStall = 100 * time.Millisecond
@@ -19,66 +24,78 @@ const (
 	combineTimeout = 5 * time.Second
 )
 
-// combiner sends the commands of concurrent callers together. As long as few are in flight, each goes out at once and in
-// its caller's goroutine; those that come meanwhile are gathered, and go out in one pipeline when a lane is free. So a
-// lone caller pays nothing, and many pay for a round trip and its system calls once.
+// combiner runs one script for concurrent callers together. As long as few calls are in flight, each goes out at once
+// and in its caller's goroutine; leases that come meanwhile are gathered, and go out in one call when a lane is free. So
+// a lone caller pays nothing, and many pay for a round trip, its system calls and the script's own cost once.
 //
-// (The client's AutoPipeline has a goroutine between every caller and the connection, which a lone caller pays for.)
+// (The client's AutoPipeline has a goroutine between every caller and the connection, which a lone caller pays for, and
+// still runs one script for each.)
 type combiner struct {
-	client redis.UniversalClient
-	wrap   func(*redis.Cmd) redis.Cmder // what is sent for a command: itself, or one that is not to be repeated
-
-	mu       sync.Mutex // guards what follows
+	client   redis.UniversalClient
+	script   *script
+	batch    int               // how many leases one call may have: in a cluster one, as a script stays within one slot
+	args     func(terms) []any // what stands before the ids
+	mu       sync.Mutex        // guards what follows
 	inFlight int
-	moved    time.Time // when a lane was last taken or came free
-	waiting  []combined
+	moved    time.Time // when the last lane was taken or one came free for those who wait
+	waiting  []*entry
 }
 
-// combined is a command that waits for a lane.
-type combined struct {
-	cmd  *redis.Cmd
-	done chan struct{}
+// entry is one lease's part in a call.
+type entry struct {
+	keys lockKeys
+	id   string
+	terms
+	done chan struct{} // closed when the call is over; nil for one that goes out alone
+
+	answer any
+	err    error
+	unsure bool // the script may have run for it before the answer
 }
 
-// underWayError is ctx's error of a caller that left while its command was being sent. The server may still run that.
+// terms are the arguments that a lease has in common with others. Only leases with the same terms go into one call.
+type terms struct{ ttl, liveness int64 }
+
+// underWayError is ctx's error of a caller that left while its call was being sent. The server may still run that.
 type underWayError struct {
 	error
-	done <-chan struct{} // closed when the command is over
+	done <-chan struct{} // closed when the call is over
 }
 
 func (e *underWayError) Unwrap() error { return e.error }
 
-// do sends cmd and returns when it is answered or ctx has ended. In the second case it was not sent and will not be,
-// or the error is an *underWayError; cmd must not be looked at.
-func (c *combiner) do(ctx context.Context, cmd *redis.Cmd) error {
+// do runs the script for e and returns when it is answered or ctx has ended. In the second case it was not sent and
+// will not be, or the error is an *underWayError, or the call was e's alone; e must not be looked at.
+func (c *combiner) do(ctx context.Context, e *entry) error {
 	c.mu.Lock()
-	if now := time.Now(); c.inFlight < combineLanes || now.Sub(c.moved) > combineStall {
-		c.inFlight++
-		c.moved = now
+	if c.inFlight < combineLanes || time.Since(c.moved) > combineStall {
+		if c.inFlight++; c.inFlight >= combineLanes {
+			c.moved = time.Now()
+		}
 		c.mu.Unlock()
-		err := c.client.Process(ctx, c.wrap(cmd))
+		c.alone(ctx, e)
 		c.free()
-		return err
+		return e.err
 	}
-	me := combined{cmd: cmd, done: make(chan struct{})}
-	c.waiting = append(c.waiting, me)
+	e.done = make(chan struct{})
+	c.waiting = append(c.waiting, e)
 	c.mu.Unlock()
 	select {
-	case <-me.done:
-		return cmd.Err()
+	case <-e.done:
+		return e.err
 	case <-ctx.Done():
 	}
-	if c.withdraw(me) {
+	if c.withdraw(e) {
 		return ctx.Err()
 	}
-	return &underWayError{error: ctx.Err(), done: me.done}
+	return &underWayError{error: ctx.Err(), done: e.done}
 }
 
-// withdraw takes a command back that was not sent.
-func (c *combiner) withdraw(me combined) bool {
+// withdraw takes back an entry that was not sent.
+func (c *combiner) withdraw(e *entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.Index(c.waiting, me)
+	i := slices.Index(c.waiting, e)
 	if i >= 0 {
 		c.waiting = slices.Delete(c.waiting, i, i+1)
 	}
@@ -93,31 +110,107 @@ func (c *combiner) free() {
 }
 
 // next returns those who wait, or gives up the lane.
-func (c *combiner) next() []combined {
+func (c *combiner) next() []*entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	batch := c.waiting
-	c.waiting = nil
-	c.moved = time.Now()
 	if len(batch) == 0 {
 		c.inFlight--
 		return nil
 	}
+	c.waiting = nil
+	c.moved = time.Now()
 	return batch
 }
 
 // send uses a lane as long as somebody waits. It ends soon after the last of its callers has an answer.
-func (c *combiner) send(batch []combined) {
+func (c *combiner) send(batch []*entry) {
 	for ; batch != nil; batch = c.next() {
 		ctx, cancel := context.WithTimeout(context.Background(), combineTimeout)
-		pipe := c.client.Pipeline()
-		for _, b := range batch {
-			_ = pipe.Process(ctx, c.wrap(b.cmd)) // only queues
-		}
-		_, _ = pipe.Exec(ctx) // each command has its own error
+		c.together(ctx, batch)
 		cancel()
-		for _, b := range batch {
-			close(b.done)
+		for _, e := range batch {
+			close(e.done)
 		}
 	}
+}
+
+// alone runs the script for one.
+func (c *combiner) alone(ctx context.Context, e *entry) {
+	one := [...]*entry{e}
+	call := c.call(one[:])
+	settle(one[:], c.script.run(ctx, c.client, call.keys, call.args...))
+}
+
+// together runs the script for all, in one round trip.
+func (c *combiner) together(ctx context.Context, batch []*entry) {
+	parts := split(batch, c.batch)
+	var failed []*entry
+	for i, cmd := range c.pipeline(ctx, parts) {
+		if settle(parts[i], cmd); len(parts[i]) > 1 && isReply(cmd.Err()) {
+			// One lock's keys may be in the way of all, or the server is out of memory. Who was before it was served.
+			failed = append(failed, parts[i]...)
+		}
+	}
+	if len(failed) == 0 {
+		return
+	}
+	parts = split(failed, 1)
+	for i, cmd := range c.pipeline(ctx, parts) {
+		failed[i].unsure = true
+		settle(parts[i], cmd)
+	}
+}
+
+func (c *combiner) pipeline(ctx context.Context, parts [][]*entry) []*redis.Cmd {
+	calls := make([]call, len(parts))
+	for i, part := range parts {
+		calls[i] = c.call(part)
+	}
+	return c.script.pipeline(ctx, c.client, calls)
+}
+
+// split puts entries with the same terms together, up to size.
+func split(batch []*entry, size int) (parts [][]*entry) {
+	open := make(map[terms]int) // where there is room
+	for _, e := range batch {
+		at, ok := open[e.terms]
+		if !ok || len(parts[at]) == size {
+			at = len(parts)
+			open[e.terms] = at
+			parts = append(parts, nil)
+		}
+		parts[at] = append(parts[at], e)
+	}
+	return parts
+}
+
+// call is the script's call for entries with the same terms.
+func (c *combiner) call(part []*entry) call {
+	args := c.args(part[0].terms)
+	made := call{keys: make([]string, 0, 4*len(part)), args: append(make([]any, 0, len(args)+len(part)), args...)}
+	for _, e := range part {
+		made.keys = append(made.keys, e.keys.lock, e.keys.queue, e.keys.waiters, e.keys.floor)
+		made.args = append(made.args, e.id)
+	}
+	return made
+}
+
+// settle gives each entry its part of the answer.
+func settle(part []*entry, cmd *redis.Cmd) {
+	answers, err := cmd.Slice()
+	if err == nil && len(answers) != len(part) {
+		err = fmt.Errorf("the lock script answered %d values for %d leases", len(answers), len(part))
+	}
+	for i, e := range part {
+		if e.err = err; err == nil {
+			e.answer = answers[i]
+		}
+	}
+}
+
+// isReply reports whether the server itself answered with an error.
+func isReply(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
 }

@@ -46,7 +46,7 @@ func (g *gate) open() {
 }
 
 func (g *gate) pass(first redis.Cmder) error {
-	if first.Name() != "echo" {
+	if first.Name() != "evalsha" {
 		return nil // the greeting of a new connection
 	}
 	g.trips.Add(1)
@@ -93,19 +93,34 @@ func newCombiner(t *testing.T) (*combiner, *gate) {
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
+	if err := client.ScriptLoad(t.Context(), echoScript.source).Err(); err != nil {
+		t.Fatal(err)
+	}
 	g := new(gate)
 	client.AddHook(g)
-	return &combiner{client: client, wrap: func(cmd *redis.Cmd) redis.Cmder { return cmd }}, g
+	return &combiner{client: client, script: echoScript, batch: combineBatch, args: func(t terms) []any { return []any{t.ttl} }}, g
 }
+
+// echoScript answers each id with the terms and the id, and keeps it. It fails half-way if one is called poison.
+var echoScript = func() *script {
+	source := `local answers = {}
+for i = 2, #ARGV do
+  if ARGV[i] == 'poison' then return redis.error_reply('WRONGTYPE of one lock') end
+  redis.call('SADD', 'seen', ARGV[i])
+  answers[i - 1] = ARGV[1] .. ' ' .. ARGV[i]
+end
+return answers`
+	return &script{source: source, sha: shaOf(source)}
+}()
 
 // echo starts a call and returns the channel of its result.
 func echo(ctx context.Context, c *combiner, text string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		cmd := redis.NewCmd(ctx, "echo", text)
-		err := c.do(ctx, cmd)
-		if err == nil && cmd.Val() != text {
-			err = fmt.Errorf("answered %v to %q", cmd.Val(), text)
+		e := &entry{id: text, terms: terms{ttl: int64(len(text))}}
+		err := c.do(ctx, e)
+		if want := fmt.Sprint(len(text), " ", text); err == nil && e.answer != want {
+			err = fmt.Errorf("answered %v, want %q", e.answer, want)
 		}
 		done <- err
 	}()
@@ -207,13 +222,13 @@ func TestCombiner_deadConnectionsDoNotStopOthers(t *testing.T) {
 }
 
 // An acquire that was given up before it was sent must never be sent: the cancel that follows would come before it.
-func TestCombiner_commandThatWasGivenUpInTimeIsNotSent(t *testing.T) {
+func TestCombiner_entryThatWasGivenUpInTimeIsNotSent(t *testing.T) {
 	c, g := newCombiner(t)
 	release := g.hold(nil)
 	results := fill(t, c, g)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.do(ctx, redis.NewCmd(ctx, "set", "sent", "yes")) }()
+	go func() { done <- c.do(ctx, &entry{id: "given up"}) }()
 	waitFor(t, "the caller waits", func() bool { return c.gathered() == 1 })
 	cancel()
 	if err := <-done; errors.As(err, new(*underWayError)) {
@@ -225,13 +240,13 @@ func TestCombiner_commandThatWasGivenUpInTimeIsNotSent(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := c.client.Exists(t.Context(), "sent").Val(); n != 0 {
+	if sent := c.client.SIsMember(t.Context(), "seen", "given up").Val(); sent {
 		t.Error("the command was sent")
 	}
 }
 
 // One that is being sent may run later than its caller leaves; the caller must be able to wait for that.
-func TestCombiner_commandThatIsUnderWayIsToldWhenOver(t *testing.T) {
+func TestCombiner_entryThatIsUnderWayIsToldWhenOver(t *testing.T) {
 	c, g := newCombiner(t)
 	release := g.hold(nil)
 	results := fill(t, c, g)

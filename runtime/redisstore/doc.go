@@ -24,15 +24,16 @@
 // A process that waits shows itself to the queues it stands in every Config.Liveness/3; whoever is passed over because
 // its process was paused finds itself out of the queue and joins it again.
 //
-// A waiter that dies just before its turn is granted the lock all the same; those behind it ask again when the lease that
-// they last heard of should be over. With one TTL per key, as it should be, that is within one lease; with different ones
-// it is within the longest.
+// A waiter that dies just before its turn is granted the lock all the same, and those behind it get it one lease later.
+// They may have heard of a longer lease than the dead one's: if the lock is handed on to a shorter, the next in line is
+// told at once, and everybody else when its process shows itself.
 //
 // Asking again is acquire.lua once more: it is idempotent by lease id, and "poke" would be the same script without the
 // line that joins the queue, which is just what one that was passed over needs.
 //
-// Calls of many goroutines share round trips: while two are in flight, those that come are gathered into one pipeline. A
-// lone caller's call goes out as it is.
+// Calls of many goroutines share scripts: while two are in flight, those that come are gathered, and one script works on
+// up to 32 leases, each with its own lock (in a cluster on one, as a script stays within one slot). A lone caller's call
+// goes out as it is.
 //
 // # Fences
 //

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/lockgen/lockgen/internal/testenv"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -78,8 +77,8 @@ func TestFault_firstWaiterGone(t *testing.T) {
 			server := testenv.Redis(t)
 			ctx := testContext(t)
 			locks, other := newLocker(t, newClient(t, server), childConfig), newLocker(t, newClient(t, server), childConfig)
-			// The one behind looks again when this lease should be over, at the latest.
-			lease := mustAcquire(ctx, t, locks, "k", lockrt.Options{TTL: 3 * time.Second})
+			// Whoever waits for this lease to end waits for longer than the test lasts.
+			lease := mustAcquire(ctx, t, locks, "k", lockrt.Options{TTL: long})
 			c := startChild(t, "wait", server.Addr())
 			queued(t, locks, "k", 1)
 			next := acquiring(ctx, other, "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})

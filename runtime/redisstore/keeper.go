@@ -40,30 +40,38 @@ func (s *session) queues() map[string]lockKeys {
 	return queues
 }
 
-// showLife also finds out that the server has forgotten a queue: those who wait in it would get nothing from anybody, so
-// they ask again.
+// showLife also learns what the server says about the wait. If it has forgotten a queue, those who wait in it would get
+// nothing from anybody, so they ask again; and so do those that would ask long after the lease in their way is over,
+// because they heard of a longer one: whoever it was handed to may be dead, and so may the one who was told.
 func (s *session) showLife(queues map[string]lockKeys) {
 	locks := make([]string, 0, len(queues))
 	calls := make([]call, 0, len(queues))
 	for lock, keys := range queues {
 		locks = append(locks, lock)
-		calls = append(calls, call{keys: []string{keys.queue, keys.waiters}, args: []any{s.channel, s.liveness.Milliseconds()}})
+		calls = append(calls, call{keys: []string{keys.queue, keys.waiters, keys.lock}, args: []any{s.channel, s.liveness.Milliseconds()}})
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.liveness/3)
 	defer cancel()
 	var errs []error
 	for i, cmd := range aliveScript.pipeline(ctx, s.client, calls) {
-		switch found, err := cmd.Int(); {
-		case err != nil:
+		remaining, err := cmd.Int64()
+		if err != nil {
 			errs = append(errs, err)
-		case found == 0:
-			s.pokeWhere(func(w *waiter) bool { return w.keys.lock == locks[i] })
+			continue
 		}
+		over := time.Now().Add(time.Duration(remaining) * time.Millisecond)
+		s.pokeWhere(func(w *waiter) bool {
+			return w.keys.lock == locks[i] && (remaining < 0 || w.queued && w.asks.After(over.Add(asksInTime)))
+		})
 	}
 	if len(errs) > 0 && s.ctx.Err() == nil {
 		s.Logger.Warn("lock queues not refreshed; waiters may lose their places", slog.Int("queues", len(errs)), slog.Any("error", errs[0]))
 	}
 }
+
+// asksInTime is how long after the end of a lease a waiter may ask without being told to: more than its jitter and a
+// round trip, so that those who know of the lease are left alone.
+const asksInTime = 100 * time.Millisecond
 
 // abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background: the server
 // may have granted it, or may still do so, whatever err, with which the last attempt ended, says. It is tried until the

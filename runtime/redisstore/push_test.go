@@ -109,7 +109,7 @@ func TestSession_pushIsTheGrant(t *testing.T) {
 	r.acquire("holder", "p", 0)
 	done := r.wait(s, "w", time.Minute)
 	calls := r.scriptCalls()
-	if err := releaseScript.run(r.ctx, r.client, r.keys.all(), "holder", 0, rigRetention).Err(); err != nil {
+	if err := releaseScript.run(r.ctx, r.client, r.keys.all(), rigRetention, "holder").Err(); err != nil {
 		t.Fatal(err)
 	}
 	a := <-done
@@ -173,4 +173,21 @@ func TestSession_grantNobodyWaitsFor(t *testing.T) {
 	}
 	r.wantOwner("next")
 	r.wantQueue()
+}
+
+// Two processes die, one after the other in the queue, and with them what they would have been told: nobody is left who
+// knows that the lease in the way is a short one. A process that waits finds that out when it shows that it lives.
+func TestSession_showingLifeTellsOfAShorterLease(t *testing.T) {
+	r := newRig(t)
+	s, _ := r.newSession(Config{Liveness: 300 * time.Millisecond})
+	r.acquire("holder", "p", 0)
+	r.acquireFor("dead1", "dead1", 100*time.Millisecond)
+	r.acquireFor("dead2", "dead2", 100*time.Millisecond)
+	done := r.wait(s, "w", time.Minute)
+	r.release("holder", 0)
+	r.wantOwner("dead1")
+	a := <-done // or the rig's context ends, long before the holder's lease would have
+	if a.err != nil || a.grant.Epoch != r.wantOwner("w") {
+		t.Errorf("granted %+v, want the owner's epoch", a)
+	}
 }

@@ -48,7 +48,7 @@ func TestCancelScript_leavesAKeptLockAlone(t *testing.T) {
 
 func TestAliveScript_withoutAQueue(t *testing.T) {
 	r := newRig(t)
-	r.want("alive", r.alive("p", rigLiveness), 0)
+	r.want("alive", r.alive("p", rigLiveness), -1)
 	if n := r.client.DBSize(r.ctx).Val(); n != 0 {
 		t.Errorf("%d keys were made", n)
 	}
@@ -65,7 +65,9 @@ func TestAliveScript_refreshesTheProcessAndTheQueue(t *testing.T) {
 		}
 	}
 	now := r.client.Time(r.ctx).Val().UnixMilli()
-	r.want("alive", r.alive("q", rigLiveness), 1)
+	if left := r.alive("q", rigLiveness); left <= 0 || left > int(rigTTL) {
+		t.Errorf("alive says that the lease in the way has %d ms left, it was given %d", left, rigTTL)
+	}
 	until, err := strconv.ParseInt(r.hash()["@"+channelOf("q")], 10, 64)
 	if err != nil || until < now+rigLiveness {
 		t.Errorf("the process is live until %d (error %v), want %d at least", until, err, now+rigLiveness)
@@ -77,6 +79,14 @@ func TestAliveScript_refreshesTheProcessAndTheQueue(t *testing.T) {
 	}
 	r.release("a", 0)
 	r.wantOwner("b")
+}
+
+func TestAliveScript_leaseInTheWayIsOver(t *testing.T) {
+	r := newRig(t)
+	r.acquire("a", "p", 0)
+	r.acquire("b", "q", rigLiveness)
+	r.expire(r.keys.lock)
+	r.want("alive", r.alive("q", rigLiveness), 0)
 }
 
 // Processes may be configured with different times; the one that shows itself most often must not make the others'

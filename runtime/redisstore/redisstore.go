@@ -69,6 +69,10 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	if s.client == nil {
 		return nil, fmt.Errorf("%w: redisstore.New was given no client", lockrt.ErrOptions)
 	}
+	if _, ok := s.client.(*redis.AutoPipeliner); ok {
+		return nil, fmt.Errorf("%w: redisstore.New was given an AutoPipeliner, which runs commands after their context has ended; "+
+			"give it the client itself, calls of many goroutines are sent together all the same", lockrt.ErrOptions)
+	}
 	storeCfg, err := s.cfg.withDefaults()
 	if err != nil {
 		return nil, err
@@ -78,14 +82,19 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	channel := "lockgen:" + rand.Text()
 	sess := &session{
 		SessionConfig: cfg, client: s.client, clustered: clustered,
-		acquires: &combiner{client: s.client, wrap: func(cmd *redis.Cmd) redis.Cmder { return cmd }},
-		releases: &combiner{client: s.client, wrap: func(cmd *redis.Cmd) redis.Cmder { return onceCmd{cmd} }},
-		space:    newKeySpace(cfg.Namespace),
-		channel:  channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
+		space:   newKeySpace(cfg.Namespace),
+		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
 		waiters: make(map[string]*waiter), abandoned: make(map[string]abandoned),
 		wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),
 	}
+	batch := combineBatch
+	if clustered {
+		batch = 1
+	}
+	releaseArgs := []any{storeCfg.Retention.Milliseconds()}
+	sess.acquires = combiner{client: s.client, script: acquireScript, batch: batch, args: sess.acquireArgs}
+	sess.releases = combiner{client: s.client, script: releaseScript, batch: batch, args: func(terms) []any { return releaseArgs }}
 	sess.running.Go(sess.listen)
 	sess.running.Go(sess.keepAlive)
 	sess.running.Go(sess.cleanUp)

@@ -20,6 +20,7 @@ type replay struct {
 	protocol *model.Protocol
 	sub      *redis.PubSub
 	marks    int
+	calls    int
 	epochs   map[uint8]uint64 // the real epoch for each of the model's
 	trace    []string
 }
@@ -60,7 +61,7 @@ func (p *replay) repeat(s *model.State, effect *model.Effect) {
 	}
 	var pushed []model.Push
 	for _, script := range effect.Scripts[:effect.Count] {
-		p.run(script)
+		p.run(script, s.TTL)
 		pushed = append(pushed, script.Pushed...)
 	}
 	p.compare(s)
@@ -72,23 +73,25 @@ func leaseName(id int8) string { return "L" + strconv.Itoa(int(id)) }
 func procName(proc int8) string { return "P" + strconv.Itoa(int(proc)) }
 
 // run executes one script and compares its answer.
-func (p *replay) run(script model.Script) {
+func (p *replay) run(script model.Script, ttls [model.MaxLeases]int8) {
 	var (
 		id       = leaseName(script.Who)
 		liveness = int64(model.Liveness) * tick.Milliseconds()
-		ttl      = int64(model.TTL) * tick.Milliseconds()
+		ttl      int64
 		keep     = int64(model.Keep) * tick.Milliseconds()
 		all      = p.keys.all()
 		got      int
 	)
+	if script.Who >= 0 {
+		ttl = int64(ttls[script.Who]) * tick.Milliseconds()
+	}
 	switch script.Kind {
 	case model.Try, model.Ask:
 		if script.Kind == model.Try {
 			liveness = 0
 		}
 		proc := procName(p.protocol.Proc[script.Who])
-		reply, err := p.scripts.acquire.run(p.ctx, p.client, all, id, ttl, channelOf(proc)+" "+proc, liveness, ttl+replayRetention).Result()
-		p.called("acquire", err)
+		reply := p.amongOthers(p.scripts.acquire, id, ttl, ttl+replayRetention, liveness, channelOf(proc)+" "+proc)
 		p.compareGrant(script, reply)
 		return
 	case model.Renew:
@@ -96,19 +99,49 @@ func (p *replay) run(script model.Script) {
 		p.called("renew", err)
 		got = int(renewed[0])
 	case model.Release:
-		got = p.number("release", p.scripts.release.run(p.ctx, p.client, all, id, 0, replayRetention))
+		reply, _ := p.amongOthers(p.scripts.release, id, replayRetention).(int64)
+		got = int(reply)
 	case model.Retain:
-		got = p.number("release", p.scripts.release.run(p.ctx, p.client, all, id, keep, replayRetention))
+		got = p.number("retain", p.scripts.retain.run(p.ctx, p.client, all, id, keep, replayRetention))
 	case model.Cancel:
 		got = p.number("cancel", p.scripts.cancel.run(p.ctx, p.client, all, id, replayRetention))
 	case model.ShowLife:
-		got = p.number("alive", p.scripts.alive.run(p.ctx, p.client, all[1:3], channelOf(procName(script.Who)), liveness))
+		left := p.number("alive", p.scripts.alive.run(p.ctx, p.client, []string{p.keys.queue, p.keys.waiters, p.keys.lock}, channelOf(procName(script.Who)), liveness))
+		if got = 1; left < 0 {
+			got = 0
+		} else if ticks(int64(left)) != script.Answer.Left {
+			p.differ("alive says that the lease in the way has %d ms left, the model %d ticks", left, script.Answer.Left)
+		}
 	case model.Break:
 		got = p.number("break", p.scripts.brk.run(p.ctx, p.client, all, "test", replayRetention))
 	}
 	if (got == 1) != script.Answer.OK {
 		p.differ("%s %s answers %d, the model %v", script.Kind, id, got, script.Answer.OK)
 	}
+}
+
+// amongOthers runs a script that works on many leases for one of them: first, last, in the middle or alone. The others
+// have locks of their own, which the calls before have left taken or free.
+func (p *replay) amongOthers(s *script, id string, args ...any) any {
+	p.calls++
+	var keys []string
+	mine := 0
+	for i, other := range []string{"before", "", "after"} {
+		switch {
+		case other == "":
+			mine = len(args)
+			keys, args = append(keys, p.keys.all()...), append(args, id)
+		case p.calls>>i&1 == 1:
+			keys = append(keys, newKeySpace("lock").keys(other).all()...)
+			args = append(args, fmt.Sprint(other, p.calls>>3&1))
+		}
+	}
+	answers, err := s.run(p.ctx, p.client, keys, args...).Slice()
+	p.called("acquire or release", err)
+	if want := len(keys) / 4; len(answers) != want {
+		p.differ("%d answers for %d leases", len(answers), want)
+	}
+	return answers[mine-(len(args)-len(answers))]
 }
 
 // replayRetention is longer than any walk.
@@ -123,6 +156,9 @@ func (p *replay) compareGrant(script model.Script, reply any) {
 		p.differ("%s for lease %d answers %+v, the model %+v", script.Kind, script.Who, a, script.Answer)
 	}
 	if !a.granted {
+		if left := ticks(a.remaining.Milliseconds()); left != script.Answer.Left {
+			p.differ("%s for lease %d says that the lease in the way has %d ticks left, the model %d", script.Kind, script.Who, left, script.Answer.Left)
+		}
 		return
 	}
 	p.compareEpoch("the answer's", script.Answer.Epoch, a.epoch)

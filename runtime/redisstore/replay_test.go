@@ -53,22 +53,26 @@ func replaySeed(t *testing.T) uint64 {
 
 // mutations are scripts that are broken in one place, as somebody might break them.
 var mutations = []struct{ script, old, new string }{
-	{"release", `if not lock or string.sub(lock, 1, #ARGV[1] + 1) ~= ARGV[1] .. ' ' then`, `if not lock then`},
-	{"release", `redis.call('PUBLISH', string.match(waiter, '^%d+ (%S+) '), 'poke ' .. first)`, ``},
-	{"release", `, 'PX', ARGV[2])`, `)`},
-	{"release", `ARGV[2] == '0' and redis.call('EXISTS', KEYS[2]) == 0`, `ARGV[2] == '0'`},
-	{"acquire", `redis.call('SET', KEYS[4], now, 'PX', ARGV[5], 'GET')`, `redis.call('SET', KEYS[4], now, 'GET')`},
-	{"acquire", `redis.call('SET', KEYS[4], now, 'PX', ARGV[5], 'GET')`, `redis.call('GET', KEYS[4])`},
+	{"release", `if not lock or string.sub(lock, 1, #id + 1) ~= id .. ' ' then`, `if not lock then`},
+	{"release", `elseif redis.call('EXISTS', KEYS[4 * i - 2]) == 0 then`, `elseif true then`},
+	{"release", `if answer == 2 then`, `if i == 1 then`},
+	{"retain", `pokeFirst(KEYS`, `type(KEYS`},
+	{"retain", `, 'PX', ARGV[2])`, `)`},
+	{"acquire", `redis.call('SET', KEYS[k], now, 'PX', keep, 'GET')`, `redis.call('SET', KEYS[k], now, 'GET')`},
+	{"acquire", `redis.call('SET', KEYS[k], now, 'PX', keep, 'GET')`, `redis.call('GET', KEYS[k])`},
 	{"acquire", `if floor < t then`, `if true then`},
-	{"acquire", `redis.call('SET', KEYS[4], epoch, 'PX', ARGV[5])`, `redis.call('SET', KEYS[4], epoch)`},
-	{"acquire", `redis.call('SET', KEYS[4], epoch, 'PX', ARGV[5])`, ``},
-	{"acquire", `redis.call('EXISTS', KEYS[2]) == 0 and`, ``},
-	{"acquire", `'NX', 'PX', ARGV[2])`, `'PX', ARGV[2])`},
-	{"acquire", `if not redis.call('ZSCORE', KEYS[2], id) then`, `if true then`},
+	{"acquire", `redis.call('SET', KEYS[k], epoch, 'PX', keep)`, `redis.call('SET', KEYS[k], epoch)`},
+	{"acquire", `redis.call('SET', KEYS[k], epoch, 'PX', keep)`, ``},
+	{"acquire", `redis.call('EXISTS', KEYS[k - 2]) == 0 and`, ``},
+	{"acquire", `'NX', 'PX', ttl)`, `'PX', ttl)`},
+	{"acquire", `if answer == 0 then`, `if i == 1 then`},
+	{"acquire", `retention, t, 0)`, `retention, t, 1e12)`},
+	{"acquire", `if not redis.call('ZSCORE', queueKey, id) then`, `if true then`},
 	{"acquire", `if owner == id then`, `if false then`},
-	{"acquire", `redis.call('HINCRBY', KEYS[3], '#', 1)`, `0`},
-	{"acquire", `keepQueue(KEYS`, `type(KEYS`},
-	{"acquire", `HSET', KEYS[3], '@' .. channel`, `HSETNX', KEYS[3], '@' .. channel`},
+	{"acquire", `redis.call('HINCRBY', waitersKey, '#', 1)`, `0`},
+	{"acquire", `    keepQueue(queueKey`, `    type(queueKey`},
+	{"acquire", `HSET', waitersKey, '@' .. channel`, `HSETNX', waitersKey, '@' .. channel`},
+	{"acquire", `redis.call('PTTL', lockKey), t, holder`, `1, t, holder`},
 	{"lib", `if live * 1000 > t then`, `if true then`},
 	{"lib", `if live * 1000 > t then`, `if live > t then`},
 	{"lib", `redis.call('ZREM', queueKey, id)`, `if redis.call('EXISTS', lockKey) == 1 then return end`},
@@ -76,20 +80,25 @@ var mutations = []struct{ script, old, new string }{
 	{"lib", `redis.call('SET', floorKey, int(epoch), 'PX', int(retention + ttl))`, ``},
 	{"lib", `redis.call('PUBLISH', channel, table`, `local _ = (table`},
 	{"lib", `redis.call('DEL', waitersKey)`, ``},
+	{"lib", `if left > tonumber(ttl) then`, `if true then`},
+	{"lib", `if left > tonumber(ttl) then`, `if false then`},
+	{"lib", `local left = redis.call('PTTL', lockKey)`, `local left = 0`},
+	{"lib", `'poke ' .. id`, `'poke '`},
 	{"lib", `redis.call('ZRANGE', queueKey, 0, 0)[1]`, `redis.call('ZRANGE', queueKey, -1, -1)[1]`},
 	{"cancel", `redis.call('ZREM', KEYS[2], id)`, ``},
 	{"cancel", `redis.call('HDEL', KEYS[3], id)`, ``},
-	{"cancel", `handOn(KEYS`, `type(KEYS`},
+	{"cancel", `release(KEYS`, `type(KEYS`},
 	{"renew", `if mine(lock, id) then`, `if lock then`},
 	{"renew", `redis.call('PEXPIRE', lockKey, ttl)`, ``},
 	{"renew", `if redis.call('PTTL', lockKey) < ttl then`, `if true then ttl = ttl / 2`},
 	{"alive", `if redis.call('EXISTS', KEYS[1]) == 0 then`, `if false then`},
 	{"alive", `keepQueue(KEYS`, `type(KEYS`},
+	{"alive", `redis.call('PTTL', KEYS[3])`, `1`},
 	{"lib", `redis.call('PEXPIRE', queueKey, 2 * liveness)`, ``},
 	{"lib", `redis.call('PEXPIRE', waitersKey, 2 * liveness)`, ``},
 	{"break", `int(epoch + 1)`, `int(epoch - 1)`},
 	{"break", `redis.call('PUBLISH', channel, 'lost '`, `local _ = ('lost '`},
-	{"break", `redis.call('DEL', KEYS[1])`, ``},
+	{"break", `release(KEYS`, `type(KEYS`},
 }
 
 // The replay proves something about the scripts only if it tells broken ones from them.
@@ -135,7 +144,7 @@ func mutate(t *testing.T, file, old, new string) scriptSet {
 		changed = changed || text != source
 		return &script{source: text, sha: shaOf(text)}
 	}
-	set := scriptSet{load("acquire"), load("release"), load("cancel"), load("renew"), load("alive"), load("break")}
+	set := scriptSet{load("acquire"), load("release"), load("retain"), load("cancel"), load("renew"), load("alive"), load("break")}
 	if !changed {
 		t.Fatalf("the scripts do not contain %q any more; write the mutation anew", old)
 	}
@@ -162,7 +171,7 @@ func (f *failure) Fatalf(format string, args ...any) {
 // walk goes a random way and returns how many events it had.
 func (p *replay) walk(random *rand.Rand) int {
 	protocol := &model.Protocol{Proc: [model.MaxLeases]int8{0, 1, 2, int8(random.IntN(3))}}
-	s := model.Start(4)
+	s := model.Start(4, [model.MaxLeases]int8{model.TTL, model.TTL, int8(1 + random.IntN(model.TTL)), 1})
 	p.begin(protocol, random.IntN(2) == 0)
 	for n := range replaySteps {
 		var events []model.Event

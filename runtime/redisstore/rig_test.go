@@ -28,10 +28,10 @@ type rig struct {
 	scripts scriptSet
 }
 
-type scriptSet struct{ acquire, release, cancel, renew, alive, brk *script }
+type scriptSet struct{ acquire, release, retain, cancel, renew, alive, brk *script }
 
 func realScripts() scriptSet {
-	return scriptSet{acquireScript, releaseScript, cancelScript, renewScript, aliveScript, breakScript}
+	return scriptSet{acquireScript, releaseScript, retainScript, cancelScript, renewScript, aliveScript, breakScript}
 }
 
 // newRig returns a rig on a server of its own.
@@ -50,7 +50,7 @@ func channelOf(proc string) string { return "lockgen:" + proc }
 // acquire runs acquire.lua for a lease of a process; liveness 0 does not queue.
 func (r *rig) acquire(id, proc string, liveness int64) answer {
 	r.t.Helper()
-	reply, err := r.scripts.acquire.run(r.ctx, r.client, r.keys.all(), id, rigTTL, channelOf(proc)+" node "+proc, liveness, rigTTL+rigRetention).Result()
+	reply, err := r.askFor(r.keys, id, rigTTL, rigTTL+rigRetention, liveness, channelOf(proc)+" node "+proc)
 	r.called("acquire", err)
 	a, err := parseAnswer(reply, time.Now())
 	if err != nil {
@@ -59,9 +59,27 @@ func (r *rig) acquire(id, proc string, liveness int64) answer {
 	return a
 }
 
+// askFor runs acquire.lua for one lease.
+func (r *rig) askFor(keys lockKeys, id string, args ...any) (any, error) {
+	answers, err := r.scripts.acquire.run(r.ctx, r.client, keys.all(), append(args, id)...).Slice()
+	if err == nil && len(answers) != 1 {
+		err = fmt.Errorf("%d answers for one lease", len(answers))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answers[0], nil
+}
+
+// release runs release.lua, or retain.lua to keep the lock.
 func (r *rig) release(id string, keep int64) int {
 	r.t.Helper()
-	return r.number("release", r.scripts.release.run(r.ctx, r.client, r.keys.all(), id, keep, rigRetention))
+	if keep > 0 {
+		return r.number("retain", r.scripts.retain.run(r.ctx, r.client, r.keys.all(), id, keep, rigRetention))
+	}
+	released, err := ints(r.scripts.release.run(r.ctx, r.client, r.keys.all(), rigRetention, id), 1)
+	r.called("release", err)
+	return int(released[0])
 }
 
 func (r *rig) cancel(id string) int {
@@ -78,7 +96,7 @@ func (r *rig) renew(id string, ttl int64) int {
 
 func (r *rig) alive(proc string, liveness int64) int {
 	r.t.Helper()
-	return r.number("alive", r.scripts.alive.run(r.ctx, r.client, []string{r.keys.queue, r.keys.waiters}, channelOf(proc), liveness))
+	return r.number("alive", r.scripts.alive.run(r.ctx, r.client, []string{r.keys.queue, r.keys.waiters, r.keys.lock}, channelOf(proc), liveness))
 }
 
 func (r *rig) brk(reason string) int {

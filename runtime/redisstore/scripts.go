@@ -18,7 +18,8 @@ var luaFiles embed.FS
 
 var (
 	acquireScript = loadScript("acquire")
-	releaseScript = loadScript("release")
+	releaseScript = loadScript("release").once()
+	retainScript  = loadScript("retain").once()
 	cancelScript  = loadScript("cancel")
 	renewScript   = loadScript("renew")
 	aliveScript   = loadScript("alive")
@@ -27,7 +28,15 @@ var (
 )
 
 // script is one file of the protocol together with the functions that all share.
-type script struct{ source, sha string }
+type script struct {
+	source, sha string
+	isOnce      bool // the client must not repeat it: whether it ran before makes a difference
+}
+
+func (s *script) once() *script {
+	s.isOnce = true
+	return s
+}
 
 // libMark is the line of a script where lib.lua goes. Scripts without it begin with lib.lua.
 const libMark = "-- lib.lua is inserted here\n"
@@ -52,27 +61,21 @@ func luaFile(name string) string {
 }
 
 // run executes the script, by its hash, or by its text where the server does not have it yet. The client may repeat
-// the call when the connection breaks: all scripts but release may run twice without harm.
+// the call when the connection breaks, unless the script is one to run once.
 func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) *redis.Cmd {
-	return s.send(ctx, client.Process, keys, args)
-}
-
-// runIn is run with a combiner.
-func (s *script) runIn(ctx context.Context, c *combiner, keys []string, args ...any) *redis.Cmd {
-	return s.send(ctx, func(ctx context.Context, cmd redis.Cmder) error { return c.do(ctx, cmd.(*redis.Cmd)) }, keys, args)
-}
-
-func (s *script) send(ctx context.Context, process func(context.Context, redis.Cmder) error, keys []string, args []any) *redis.Cmd {
 	cmd := s.command(ctx, "evalsha", s.sha, keys, args)
-	err := process(ctx, cmd)
+	err := client.Process(ctx, s.sent(cmd))
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		cmd = s.command(ctx, "eval", s.source, keys, args)
-		err = process(ctx, cmd)
+		_ = client.Process(ctx, s.sent(cmd)) // the command has its error
 	}
-	if err != nil && ctx.Err() != nil {
-		// The command may still be under way: it is not ours to look at.
-		cmd = redis.NewCmd(ctx)
-		cmd.SetErr(err)
+	return cmd
+}
+
+// sent is what the client gets of a command.
+func (s *script) sent(cmd *redis.Cmd) redis.Cmder {
+	if s.isOnce {
+		return onceCmd{cmd}
 	}
 	return cmd
 }
@@ -94,7 +97,7 @@ func (s *script) pipeline(ctx context.Context, client redis.UniversalClient, cal
 	pipe := client.Pipeline()
 	for i, c := range calls {
 		cmds[i] = s.command(ctx, "evalsha", s.sha, c.keys, c.args)
-		_ = pipe.Process(ctx, cmds[i]) // only queues
+		_ = pipe.Process(ctx, s.sent(cmds[i])) // only queues
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for i, c := range calls {
@@ -143,7 +146,6 @@ func retryable(err error) bool {
 // mayHaveRun reports whether a script whose call failed may have run: not if the server said why it did not, or was not
 // reached.
 func mayHaveRun(err error) bool {
-	var reply redis.Error
 	var dial *net.OpError
-	return !errors.As(err, &reply) && !(errors.As(err, &dial) && dial.Op == "dial")
+	return !isReply(err) && !(errors.As(err, &dial) && dial.Op == "dial")
 }

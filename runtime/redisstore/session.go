@@ -18,8 +18,8 @@ type session struct {
 	lockrt.SessionConfig
 	client    redis.UniversalClient
 	clustered bool
-	acquires  *combiner
-	releases  *combiner // never repeated by the client
+	acquires  combiner
+	releases  combiner
 	space     keySpace
 	channel   string // where pushes for this session arrive
 	waiterID  string // channel and node, as the scripts keep them
@@ -90,12 +90,13 @@ func withContext(ctx context.Context, err error) error {
 // Release implements lockrt.Session. It repeats the call itself instead of leaving that to the client, because it has
 // to know: "not the owner" after a call that may have run unanswered means that that call succeeded.
 func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
-	keys := s.space.keys(rel.Key).all()
+	keys := s.space.keys(rel.Key)
 	unanswered := false
 	for backoff := 5 * time.Millisecond; ; backoff = min(2*backoff, 500*time.Millisecond) {
-		released, err := releaseScript.runIn(ctx, s.releases, keys, rel.ID, millis(rel.Keep), s.retention.Milliseconds()).Int()
+		released, unsure, err := s.release(ctx, keys, rel)
+		unanswered = unanswered || unsure
 		switch {
-		case err == nil && (released == 1 || unanswered):
+		case err == nil && (released || unanswered):
 			return nil
 		case err == nil:
 			return lockrt.ErrLost
@@ -107,6 +108,19 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 			return withContext(ctx, err)
 		}
 	}
+}
+
+// release asks once. unsure is whether the lease may have been released by a call that failed.
+func (s *session) release(ctx context.Context, keys lockKeys, rel lockrt.Release) (released, unsure bool, err error) {
+	if rel.Keep > 0 {
+		n, err := retainScript.run(ctx, s.client, keys.all(), rel.ID, millis(rel.Keep), s.retention.Milliseconds()).Int()
+		return n == 1, false, err
+	}
+	e := &entry{keys: keys, id: rel.ID}
+	if err := s.releases.do(ctx, e); err != nil {
+		return false, false, err
+	}
+	return e.answer == int64(1), e.unsure, nil
 }
 
 // Close implements lockrt.Session.

@@ -14,6 +14,7 @@ import (
 type waiter struct {
 	keys   lockKeys
 	queued bool          // guarded by session.mu; the server has it in the queue
+	asks   time.Time     // guarded by session.mu; when it will ask again by itself
 	grants chan pushed   // buffered: listen never waits
 	pokes  chan struct{} // buffered: ask the server again
 }
@@ -45,7 +46,6 @@ func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, e
 	case a.granted && current(a.grant(), req.TTL):
 		return a.grant(), nil
 	}
-	s.queued(w)
 	grant, err := s.await(ctx, req, w, a)
 	if err != nil {
 		s.abandon(req, w.keys, err)
@@ -61,7 +61,7 @@ func (s *session) await(ctx context.Context, req lockrt.Request, w *waiter, last
 		defer timer.Stop()
 		budget = timer.C
 	}
-	poke := time.NewTimer(pokeAfter(last.remaining))
+	poke := time.NewTimer(s.queued(w, last))
 	defer poke.Stop()
 	var (
 		down    error // why the server could not be asked, the last time
@@ -92,7 +92,7 @@ func (s *session) await(ctx context.Context, req lockrt.Request, w *waiter, last
 			return a.grant(), nil
 		case err == nil:
 			last, down, backoff = a, nil, 0
-			poke.Reset(pokeAfter(a.remaining))
+			poke.Reset(s.queued(w, a))
 		case ctx.Err() != nil:
 			return lockrt.Grant{}, errors.Join(withContext(ctx, err), last.busy(req.Key))
 		case !retryable(err):
@@ -141,16 +141,20 @@ func (s *session) delist(id string, w *waiter) {
 	case <-w.pokes:
 	default:
 	}
-	w.keys, w.queued = lockKeys{}, false
+	w.keys, w.queued, w.asks = lockKeys{}, false, time.Time{}
 	waiterPool.Put(w)
 }
 
-// queued lets keepAlive care for the waiter.
-func (s *session) queued(w *waiter) {
+// queued lets keepAlive care for the waiter. It returns when to ask again.
+func (s *session) queued(w *waiter, a answer) time.Duration {
+	after := pokeAfter(a.remaining)
 	s.mu.Lock()
-	w.queued = true
+	if w.asks = time.Now().Add(after); !w.queued {
+		w.queued = true
+		wake(s.wakeKeeper)
+	}
 	s.mu.Unlock()
-	wake(s.wakeKeeper)
+	return after
 }
 
 // wake makes one pending signal of any number.

@@ -12,9 +12,8 @@ end
 local id, epoch, _, ttl, channel = parse(lock)
 -- Move on from the broken epoch even if nobody acquires the lock again soon.
 redis.call('SET', KEYS[4], int(epoch + 1), 'PX', int(retention + ttl))
-redis.call('DEL', KEYS[1])
 if id ~= '-' then
   redis.call('PUBLISH', channel, 'lost ' .. id .. ' ' .. ARGV[1])
 end
-handOn(KEYS[1], KEYS[2], KEYS[3], KEYS[4], retention, now())
+release(KEYS[1], KEYS[2], KEYS[3], KEYS[4], retention, now())
 return 1

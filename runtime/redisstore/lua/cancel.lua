@@ -10,6 +10,5 @@ redis.call('HDEL', KEYS[3], id)
 if not mine(redis.call('GET', KEYS[1]), id) then
   return 0
 end
-redis.call('DEL', KEYS[1])
-handOn(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[2]), now())
+release(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[2]), now())
 return 1

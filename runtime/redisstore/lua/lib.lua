@@ -47,9 +47,19 @@ local function keepQueue(queueKey, waitersKey, liveness)
   end
 end
 
+-- pokeFirst lets the first waiter ask for the end of the lease in its way, which is sooner than it knows.
+local function pokeFirst(queueKey, waitersKey)
+  local id = redis.call('ZRANGE', queueKey, 0, 0)[1]
+  local waiter = id and redis.call('HGET', waitersKey, id)
+  if waiter then
+    redis.call('PUBLISH', string.match(waiter, '^%d+ (%S+) '), 'poke ' .. id)
+  end
+end
+
 -- handOn makes the first live waiter the owner and pushes the grant to its process. Waiters of processes that have not
--- shown life are dropped; one that was only paused finds that out at its next poke and queues again.
-local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t)
+-- shown life are dropped; one that was only paused finds that out at its next poke and queues again. left is what the
+-- lease that ends had left (ms), for which those behind the new owner have set their timers.
+local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, left)
   while true do
     local id = redis.call('ZRANGE', queueKey, 0, 0)[1]
     if not id then
@@ -65,8 +75,18 @@ local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t)
       if live * 1000 > t then
         local epoch = take(lockKey, floorKey, retention, t, id, ttl, channel .. ' ' .. node)
         redis.call('PUBLISH', channel, table.concat({ 'grant', id, int(epoch), int(t) }, ' '))
+        if left > tonumber(ttl) then
+          pokeFirst(queueKey, waitersKey)
+        end
         return
       end
     end
   end
+end
+
+-- release frees the lock of a lease that ends before its time, and hands it on.
+local function release(lockKey, queueKey, waitersKey, floorKey, retention, t)
+  local left = redis.call('PTTL', lockKey)
+  redis.call('DEL', lockKey)
+  handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, left)
 end

@@ -43,13 +43,13 @@ var unsorted = order{0, 1, 2, 3}
 func (s *State) sorted(seed maphash.Seed, leases int) (State, order) {
 	type lease struct {
 		Lease
-		Place, Live int8
-		Owner, Dead bool
+		Place, Live, TTL int8
+		Owner, Dead      bool
 	}
 	o := unsorted
 	var keys [MaxLeases]uint64
 	for i := range leases {
-		keys[i] = maphash.Comparable(seed, lease{s.Lease[i], int8(s.place(int8(i))), s.Live[i], s.Owner == int8(i), s.Dead[i]})
+		keys[i] = maphash.Comparable(seed, lease{s.Lease[i], int8(s.place(int8(i))), s.Live[i], s.TTL[i], s.Owner == int8(i), s.Dead[i]})
 	}
 	slices.SortFunc(o[:leases], func(a, b int8) int {
 		switch {
@@ -64,7 +64,7 @@ func (s *State) sorted(seed maphash.Seed, leases int) (State, order) {
 	var now [MaxLeases]int8 // the inverse of o
 	for i, was := range o {
 		now[was] = int8(i)
-		t.Lease[i], t.Live[i], t.Dead[i] = s.Lease[was], s.Live[was], s.Dead[was]
+		t.Lease[i], t.Live[i], t.TTL[i], t.Dead[i] = s.Lease[was], s.Live[was], s.TTL[was], s.Dead[was]
 	}
 	for i := range s.Queued {
 		t.Queue[i] = now[s.Queue[i]]

@@ -58,28 +58,41 @@ func (s *Server) checkServer() error {
 }
 
 // Rescue checks that a lease which waits gets the lock although everybody else stops for ever, every message under way
-// is lost and no push arrives again: by nothing but its pokes and passing time, and no later than after one lease, and
-// one more for each that its own process forgets in the queue. It returns nil for leases that do not wait.
+// is lost and no push arrives again: by what it asks by itself, by what its process learns when it shows life, and by
+// passing time. It is to have it as soon as the lease in the way is over, or one that somebody else is given who cannot
+// be known to be gone; and later by one lease for each that its own process forgets in the queue. It returns nil for
+// leases that do not wait.
 func (p *Protocol) Rescue(s State, id int8) error {
-	l := &s.Lease[id]
-	if s.Dead[p.Proc[id]] || l.Phase != Waiting && !(l.Phase == Asking && l.Call.Kind == Ask) {
+	l, proc := &s.Lease[id], p.Proc[id]
+	if s.Dead[proc] || l.Phase != Waiting && !(l.Phase == Asking && l.Call.Kind == Ask) {
 		return nil
 	}
-	patience := int8(TTL)
+	patience := max(s.Left, 1)
+	next := int8(0)
 	for _, other := range s.Queue[:s.Queued] {
-		if other != id && p.Proc[other] == p.Proc[id] {
-			patience += TTL
+		if next = max(next, s.TTL[other]); other != id && p.Proc[other] == proc {
+			patience += s.TTL[other]
 		}
 	}
+	if s.Owner == None {
+		patience += next
+	}
+	asks := l.Asks
 	for ticks := int8(0); ; ticks++ {
-		answer, _ := p.Acquire(&s.Server, id, true)
-		if answer.OK {
-			return nil
+		if asks == 0 {
+			answer, _ := p.Acquire(&s.Server, id, true)
+			if answer.OK {
+				return nil
+			}
+			asks = answer.Left
 		}
 		if ticks == patience {
 			return fmt.Errorf("lease %d waits for a lock whose holder is gone, longer than one lease", id)
 		}
 		p.Tick(&s.Server)
-		p.Alive(&s.Server, p.Proc[id])
+		asks = max(asks-1, 0)
+		if answer := p.Alive(&s.Server, proc); p.Fault != "the living are not told" {
+			asks = min(asks, answer.Left)
+		}
 	}
 }

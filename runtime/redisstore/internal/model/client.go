@@ -63,6 +63,7 @@ type Lease struct {
 	// Skew is how many ticks earlier than in truth this process dates the server's grants: it knows when it sent the
 	// request that the server's clock came back with, not when the server read that clock.
 	Skew   int8
+	Asks   int8 // waiting: ticks until it asks again by itself
 	Left   int8
 	Epoch  uint8
 	Pushed [pushes]Grant
@@ -74,7 +75,8 @@ type Lease struct {
 
 // received is the moment at which the process learns of a grant. It dates the lease as far back as it might have
 // begun, so that what is left of it is certain.
-func (p *Protocol) received(l *Lease, a Answer, skew int8, push bool) {
+func (p *Protocol) received(s *State, id int8, a Answer, skew int8, push bool) {
+	l, ttl := &s.Lease[id], s.TTL[id]
 	age := a.Age + skew
 	if p.Fault == "lease counts from the reply" {
 		age = 0
@@ -83,35 +85,36 @@ func (p *Protocol) received(l *Lease, a Answer, skew int8, push bool) {
 		age = 0
 	}
 	l.Epoch = a.Epoch
-	switch left := TTL - age; {
-	case left == TTL:
-		l.Phase, l.Left, l.Pushed = Holding, left, [pushes]Grant{}
+	switch left := ttl - age; {
+	case left == ttl:
+		l.Phase, l.Left, l.Asks, l.Pushed = Holding, left, 0, [pushes]Grant{}
 	case left > 0 || p.Fault == "uses a grant that is over":
-		l.Phase, l.Left, l.Pushed = Refreshing, max(left, 0), [pushes]Grant{}
+		l.Phase, l.Left, l.Asks, l.Pushed = Refreshing, max(left, 0), 0, [pushes]Grant{}
 		l.Call = Call{Kind: Renew}
 	case push:
-		l.Epoch = 0 // as if it had not come: it asks again
+		l.Epoch, l.Asks = 0, 0 // as if it had not come: it asks again
 	default:
 		l.giveBack(Release)
 	}
 }
 
 // answered is the moment at which the process reads the reply to its call.
-func (p *Protocol) answered(l *Lease) {
+func (p *Protocol) answered(s *State, id int8) {
+	l, ttl := &s.Lease[id], s.TTL[id]
 	c := l.Call
 	l.Call = Call{}
 	switch {
 	case l.Phase == Asking || l.Phase == Waiting:
 		switch {
 		case c.Answer.OK:
-			p.received(l, c.Answer, c.Skew, false)
+			p.received(s, id, c.Answer, c.Skew, false)
 		case l.Phase == Asking && c.Kind == Try:
 			l.end()
 		default:
-			l.Phase, l.Skew = Waiting, c.Skew
+			l.Phase, l.Skew, l.Asks = Waiting, c.Skew, c.Answer.Left
 		}
-	case l.Phase == Refreshing && c.Answer.OK && (l.Left > 0 || p.Fault == "uses a grant that is over") && c.Sent < TTL:
-		l.Phase, l.Left = Holding, TTL-c.Sent
+	case l.Phase == Refreshing && c.Answer.OK && (l.Left > 0 || p.Fault == "uses a grant that is over") && c.Sent < ttl:
+		l.Phase, l.Left = Holding, ttl-c.Sent
 	case l.Phase == Refreshing:
 		l.giveBack(Release)
 	case l.Phase == Holding && c.Answer.OK:
@@ -119,7 +122,7 @@ func (p *Protocol) answered(l *Lease) {
 		if p.Fault == "renewal counts from the reply" {
 			sent = 0
 		}
-		l.Left = max(l.Left, TTL-sent)
+		l.Left = max(l.Left, ttl-sent)
 	default: // a renewal that was refused; the end of a release or a cancel
 		l.end()
 	}
@@ -127,7 +130,7 @@ func (p *Protocol) answered(l *Lease) {
 
 // giveBack ends what the process believes and tells the server.
 func (l *Lease) giveBack(kind Kind) {
-	l.Phase, l.Left, l.Epoch, l.Skew, l.Pushed = Releasing, 0, 0, 0, [pushes]Grant{}
+	l.Phase, l.Left, l.Epoch, l.Skew, l.Asks, l.Pushed = Releasing, 0, 0, 0, 0, [pushes]Grant{}
 	if kind == Cancel {
 		l.Phase = Cancelling
 	}
@@ -144,7 +147,7 @@ func (l *Lease) drop() {
 
 // end is the last that the process does for a lease.
 func (l *Lease) end() {
-	l.Phase, l.Left, l.Epoch, l.Skew, l.Pushed, l.Lost = Over, 0, 0, 0, [pushes]Grant{}, false
+	l.Phase, l.Left, l.Epoch, l.Skew, l.Asks, l.Pushed, l.Lost = Over, 0, 0, 0, 0, [pushes]Grant{}, false
 	l.Call = Call{}
 }
 
@@ -161,9 +164,7 @@ func (p *Protocol) tick(l *Lease) {
 			l.Pushed[i].Age = min(l.Pushed[i].Age+1, TTL)
 		}
 	}
-	if l.Left > 0 {
-		l.Left--
-	}
+	l.Left, l.Asks = max(l.Left-1, 0), max(l.Asks-1, 0)
 	if l.Phase == Holding && l.Left == 0 {
 		l.Loose = true // lost; the server follows within the margin
 		l.end()

@@ -7,7 +7,7 @@
 //
 // # Time
 //
-// Time passes in ticks, and a lease lasts TTL of them. Whatever holds a moment holds its distance from now instead, cut
+// Time passes in ticks, and a lease lasts TTL of them or fewer. Whatever holds a moment holds its distance from now instead, cut
 // off where it makes no difference any more, so that the states are finitely many however long a walk is. All clocks run
 // equally fast; that the client gives away a margin is what makes its deadline come first within the tick in which both
 // it and the server end a lease. A paused process is one whose events do not happen while ticks do.

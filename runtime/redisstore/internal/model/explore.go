@@ -15,6 +15,8 @@ type Bounds struct {
 	Faults int
 	// Proc tells which process each lease belongs to.
 	Proc [MaxLeases]int8
+	// TTL is how long each lease lasts; all 0: TTL ticks.
+	TTL [MaxLeases]int8
 	// States ends the exploration early; 0: no limit.
 	States int
 }
@@ -47,11 +49,14 @@ func (v *Violation) Error() string {
 // a shortest one. States are remembered by a 64-bit hash: two that share one by accident count as one.
 func (p *Protocol) Explore(bounds Bounds) (Result, *Violation) {
 	p.Proc = bounds.Proc
+	if bounds.TTL == [MaxLeases]int8{} {
+		bounds.TTL = Equal
+	}
 	x := &explorer{p: p, bounds: bounds, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{}), symmetric: true}
 	for i := range bounds.Leases {
 		x.symmetric = x.symmetric && bounds.Proc[i] == int8(i)
 	}
-	start := Start(bounds.Faults)
+	start := Start(bounds.Faults, bounds.TTL)
 	x.add(start, step{})
 	layer := []State{start}
 	for first := 0; len(layer) > 0; x.result.Depth++ {
@@ -143,7 +148,7 @@ func (x *explorer) trace(at int, last Event) []Event {
 	slices.Reverse(events)
 	events = append(events, last)
 	names := unsorted
-	s := Start(x.bounds.Faults)
+	s := Start(x.bounds.Faults, x.bounds.TTL)
 	for i, e := range events {
 		after, _ := x.p.Step(s, e)
 		events[i].Who = uint8(names[e.Who])

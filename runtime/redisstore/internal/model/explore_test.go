@@ -12,19 +12,25 @@ var bounds = map[string]Bounds{
 	"2 clients, 2 faults":              {Leases: 2, Faults: 2, Proc: apart},
 	"4 leases, 2 of them of a client":  {Leases: 4, Faults: 0, Proc: [MaxLeases]int8{0, 1, 2, 0}, States: 200_000},
 	"3 leases of 2 clients, 1 fault":   {Leases: 3, Faults: 1, Proc: [MaxLeases]int8{0, 1, 0}, States: 150_000},
+	"3 clients, 1 of them in a hurry":  {Leases: 3, Faults: 1, Proc: apart, TTL: hasty, States: 150_000},
 	"3 clients, 2 faults, the nearest": {Leases: 3, Faults: 2, Proc: apart, States: 400_000},
 }
 
 // soakBounds take minutes and gigabytes: LOCKGEN_SOAK=1.
 var soakBounds = map[string]Bounds{
 	"3 clients, 2 faults":             {Leases: 3, Faults: 2, Proc: apart, States: 40_000_000},
+	"3 clients, 1 of them in a hurry": {Leases: 3, Faults: 1, Proc: apart, TTL: hasty},
 	"2 clients, 3 faults":             {Leases: 2, Faults: 3, Proc: apart},
 	"4 leases, 2 of them of a client": {Leases: 4, Faults: 1, Proc: [MaxLeases]int8{0, 1, 2, 0}, States: 20_000_000},
 	"3 leases of 2 clients, 1 fault":  {Leases: 3, Faults: 1, Proc: [MaxLeases]int8{0, 1, 0}},
 }
 
-// apart gives every lease a process of its own.
-var apart = [MaxLeases]int8{0, 1, 2, 3}
+var (
+	// apart gives every lease a process of its own.
+	apart = [MaxLeases]int8{0, 1, 2, 3}
+	// hasty makes one lease shorter than the others.
+	hasty = [MaxLeases]int8{1, TTL, TTL, TTL}
+)
 
 func TestProtocol_Explore(t *testing.T) {
 	explore(t, bounds)
@@ -78,6 +84,7 @@ func TestProtocol_Explore_findsFaults(t *testing.T) {
 		"poke does not hand on":             "longer than one lease",
 		"break takes the epoch back":        "was given after",
 		// of the client
+		"the living are not told":              "longer than one lease",
 		"poke does not queue":                  "told to wait and is not in the queue",
 		"lease counts from the reply":          "the server says",
 		"push counts from its arrival":         "the server says",

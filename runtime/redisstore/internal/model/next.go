@@ -115,16 +115,17 @@ func (p *Protocol) nextOfProcess(s *State, leases int, proc uint8, visit func(Ev
 	if s.Dead[proc] {
 		return
 	}
-	waits, busy := false, false
+	waits, busy, late := false, false, false
 	for i := range leases {
 		if uint8(p.Proc[i]) == proc {
 			phase := s.Lease[i].Phase
 			waits = waits || phase == Waiting
+			late = late || phase == Waiting && s.Lease[i].Asks > s.Left
 			busy = busy || phase != New && phase != Over
 		}
 	}
-	// Showing life again changes nothing while it counts as shown in this tick.
-	if waits && (s.Live[proc] < Liveness || s.WaitersLeft < 2*Liveness) {
+	// Showing life again changes nothing while it counts as shown in this tick and nobody learns anything by it.
+	if waits && (late || s.Live[proc] < Liveness || s.WaitersLeft < 2*Liveness) {
 		visit(Event{What: evAlive, Who: proc})
 	}
 	if busy && s.Faults > 0 {

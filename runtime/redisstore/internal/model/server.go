@@ -17,6 +17,8 @@ type Server struct {
 	Queued int8
 	// Live is for each process how long it still counts as live.
 	Live [MaxProcs]int8
+	// TTL is how many ticks a lease lasts: each request names its own.
+	TTL [MaxLeases]int8
 	// WaitersLeft is when the queue and the hash of waiters expire; 0: there is no hash, negative: never.
 	WaitersLeft int8
 	// Issued is the highest epoch that was ever given. No script reads it: it is what the floor should remember.
@@ -30,6 +32,7 @@ type Answer struct {
 	OK    bool  // granted, renewed, released, …
 	Epoch uint8 // of a grant
 	Age   int8  // ticks since a grant
+	Left  int8  // to those who wait: ticks until the lease in the way is over
 }
 
 // Push is what a script publishes: a grant if Epoch is not 0, else a loss or, with Poke, "ask again".
@@ -54,7 +57,7 @@ func (p *Protocol) Acquire(s *Server, id int8, wait bool) (Answer, []Push) {
 		return Answer{}, nil
 	}
 	if s.Owner == None && s.Queued > 0 && p.Fault != "barging" {
-		pushed = p.handOn(s)
+		pushed = p.handOn(s, 0)
 	}
 	if s.Owner == None {
 		p.take(s, id)
@@ -70,10 +73,10 @@ func (p *Protocol) Acquire(s *Server, id int8, wait bool) (Answer, []Push) {
 		}
 		p.show(s, p.Proc[id])
 	}
-	return Answer{}, pushed
+	return Answer{Left: s.Left}, pushed
 }
 
-// Release is release.lua.
+// Release is release.lua, and retain.lua to keep the lock.
 func (p *Protocol) Release(s *Server, id int8, keep bool) (Answer, []Push) {
 	if s.Owner != id && (p.Fault != "release without owner" || s.Owner == None) {
 		return Answer{}, nil
@@ -85,10 +88,10 @@ func (p *Protocol) Release(s *Server, id int8, keep bool) (Answer, []Push) {
 		}
 		return Answer{OK: true}, nil
 	}
-	p.free(s)
 	if s.Queued > 0 {
-		return Answer{OK: true}, p.handOn(s)
+		return Answer{OK: true}, p.release(s)
 	}
+	p.free(s)
 	return Answer{OK: true}, nil
 }
 
@@ -100,8 +103,7 @@ func (p *Protocol) Cancel(s *Server, id int8) (Answer, []Push) {
 	if s.Owner != id || p.Fault == "cancel leaves the grant" {
 		return Answer{}, nil
 	}
-	p.free(s)
-	return Answer{OK: true}, p.handOn(s)
+	return Answer{OK: true}, p.release(s)
 }
 
 // Renew is renew.lua for one lease.
@@ -112,7 +114,7 @@ func (p *Protocol) Renew(s *Server, id int8) Answer {
 	case s.Owner != id:
 		return Answer{}
 	}
-	s.Left = max(s.Left, TTL)
+	s.Left = max(s.Left, s.TTL[id])
 	return Answer{OK: true}
 }
 
@@ -122,7 +124,7 @@ func (p *Protocol) Alive(s *Server, proc int8) Answer {
 		return Answer{}
 	}
 	p.show(s, proc)
-	return Answer{OK: true}
+	return Answer{OK: true, Left: s.Left}
 }
 
 // Break is break.lua.
@@ -137,8 +139,7 @@ func (p *Protocol) Break(s *Server) (Answer, []Push) {
 	if s.Floor = s.Epoch + 1; p.Fault == "break takes the epoch back" {
 		s.Floor = s.Epoch - 1
 	}
-	p.free(s)
-	return Answer{OK: true}, append(pushed, p.handOn(s)...)
+	return Answer{OK: true}, append(pushed, p.release(s)...)
 }
 
 // Tick lets time pass: what expires is gone.
@@ -160,15 +161,22 @@ func (p *Protocol) Tick(s *Server) {
 }
 
 func (p *Protocol) take(s *Server, id int8) {
-	s.Owner, s.Left, s.Age = id, TTL, 0
+	s.Owner, s.Left, s.Age = id, s.TTL[id], 0
 	s.Epoch = s.Floor + 1
 	s.Floor = s.Epoch
 	s.Fell = s.Fell || s.Epoch <= s.Issued
 	s.Issued = max(s.Issued, s.Epoch)
 }
 
+// release is the function of lib.lua.
+func (p *Protocol) release(s *Server) []Push {
+	left := s.Left
+	p.free(s)
+	return p.handOn(s, left)
+}
+
 // handOn is the function of lib.lua.
-func (p *Protocol) handOn(s *Server) []Push {
+func (p *Protocol) handOn(s *Server, left int8) []Push {
 	for s.Queued > 0 {
 		id := s.Queue[0]
 		live := s.Live[p.Proc[id]] > 0
@@ -177,7 +185,11 @@ func (p *Protocol) handOn(s *Server) []Push {
 		}
 		if live || p.Fault == "hand on to the dead" {
 			p.take(s, id)
-			return []Push{{To: id, Epoch: s.Epoch}}
+			pushed := []Push{{To: id, Epoch: s.Epoch}}
+			if left > s.TTL[id] && s.Queued > 0 {
+				pushed = append(pushed, Push{To: s.Queue[0], Poke: true})
+			}
+			return pushed
 		}
 	}
 	s.WaitersLeft, s.Live = 0, [MaxProcs]int8{}

@@ -13,12 +13,16 @@ type State struct {
 	Faults int8
 }
 
-// Start is the state before anything happened.
-func Start(faults int) State {
+// Start is the state before anything happened. ttl is how long each lease lasts, TTL ticks at the most.
+func Start(faults int, ttl [MaxLeases]int8) State {
 	s := State{Faults: int8(faults)}
 	s.Owner = None
+	s.TTL = ttl
 	return s
 }
+
+// Equal are leases of one length.
+var Equal = [MaxLeases]int8{TTL, TTL, TTL, TTL}
 
 // String describes the state for the report of a violation.
 func (s State) String() string {
@@ -35,6 +39,9 @@ func (s State) String() string {
 		}
 		if l.Call.Kind != NoCall {
 			fmt.Fprintf(&b, ", call %+v", l.Call)
+		}
+		if l.Phase == Waiting {
+			fmt.Fprintf(&b, " for %d ticks", l.Asks)
 		}
 		if l.Late != NoCall {
 			fmt.Fprintf(&b, ", late %s", l.Late)

@@ -19,7 +19,7 @@ type Script struct {
 const maxScripts = 3
 
 func (f *Effect) add(kind Kind, who int8, a Answer, pushed []Push) Answer {
-	f.Scripts[f.Count] = Script{kind, who, a, pushed}
+	f.Scripts[f.Count] = Script{Kind: kind, Who: who, Answer: a, Pushed: pushed}
 	f.Count++
 	return a
 }
@@ -42,7 +42,7 @@ func (p *Protocol) Step(s State, e Event) (State, Effect) {
 		answer, pushed := p.Break(&s.Server)
 		f.add(Break, None, answer, pushed)
 	case evAlive:
-		f.add(ShowLife, int8(e.Who), p.Alive(&s.Server, int8(e.Who)), nil)
+		p.shown(&s, int8(e.Who), f.add(ShowLife, int8(e.Who), p.Alive(&s.Server, int8(e.Who)), nil))
 	case evCrash:
 		s.Faults--
 		p.crash(&s, int8(e.Who))
@@ -77,9 +77,9 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 		l.giveBack(Cancel)
 	case evPush:
 		g := l.takePush(int(e.Which))
-		p.received(l, Answer{OK: true, Epoch: g.Epoch, Age: g.Age}, l.Skew, true)
+		p.received(s, id, Answer{OK: true, Epoch: g.Epoch, Age: g.Age}, l.Skew, true)
 	case evReply:
-		p.answered(l)
+		p.answered(s, id)
 	case evExecute:
 		p.execute(s, l, id, f)
 		return
@@ -108,7 +108,7 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 	}
 	for l.Call.Kind != NoCall {
 		p.execute(s, l, id, f)
-		p.answered(l)
+		p.answered(s, id)
 	}
 }
 
@@ -128,6 +128,15 @@ func (p *Protocol) run(s *State, kind Kind, id int8) (Answer, []Push) {
 		return p.Cancel(&s.Server, id)
 	}
 	return p.Release(&s.Server, id, kind == Retain)
+}
+
+// shown is the moment at which a process reads the answer to its showing life.
+func (p *Protocol) shown(s *State, proc int8, a Answer) {
+	for i := range s.Lease {
+		if l := &s.Lease[i]; p.Proc[i] == proc && l.Phase == Waiting && p.Fault != "the living are not told" {
+			l.Asks = min(l.Asks, a.Left)
+		}
+	}
 }
 
 func (p *Protocol) crash(s *State, proc int8) {
