@@ -115,7 +115,8 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 		var err error
 		e.schedule, err = cronspec.Parse(j.Spec, j.TZ)
 		complain(err != nil, "%w", err)
-		if loc, err := time.LoadLocation(j.TZ); err == nil && j.TZ != "" {
+		zone := j.TZ + cronspec.Zone(j.Spec) // one of them at most
+		if loc, err := time.LoadLocation(zone); err == nil && zone != "" {
 			e.zone = loc
 		}
 	}

@@ -125,9 +125,10 @@ func (s *Scheduler) Locker() *lockrt.Locker { return s.locks }
 
 // Info describes a job of a scheduler.
 type Info struct {
-	Job  Job       // with its defaults
-	Mark time.Time // up to which tick all is decided, as this node last heard; zero before the first contact
-	Next time.Time // the first tick after that
+	Job  Job            // with its defaults
+	Mark time.Time      // up to which tick all is decided, as this node last heard; zero before the first contact
+	Next time.Time      // the first tick after that
+	Zone *time.Location // of Job.Spec: as TZ or the spec say, else Config.Location
 }
 
 // Jobs returns the jobs, sorted by name, without handlers of one-off jobs. It does not ask the store.
@@ -140,7 +141,7 @@ func (s *Scheduler) Jobs() []Info {
 		if e.schedule == nil {
 			continue
 		}
-		info := Info{Job: e.job, Mark: e.mark}
+		info := Info{Job: e.job, Mark: e.mark, Zone: e.zone}
 		from := e.mark
 		if from.IsZero() {
 			from = now
@@ -151,6 +152,10 @@ func (s *Scheduler) Jobs() []Info {
 	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.Job.Name, b.Job.Name) })
 	return infos
 }
+
+// Now returns the time on the store's clock, which all times in records are on, as this node estimates it: by the last
+// answer that told, and by the local clock before the first one.
+func (s *Scheduler) Now() time.Time { return s.clock.now() }
 
 // Err returns nil while the store answers, and else what it said, and since when. Ticks are late meanwhile, not lost:
 // the mark is in the store, and Job.Misfire decides when it is back.

@@ -91,7 +91,7 @@ func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, er
 		if from.IsZero() {
 			from = now
 		}
-		st.Info.Job, st.Info.Next = e.job, e.after(from)
+		st.Info.Job, st.Info.Next, st.Info.Zone = e.job, e.after(from), e.zone
 		if view.Paused == nil {
 			st.Next = st.Info.Next
 		}

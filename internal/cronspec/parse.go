@@ -93,6 +93,12 @@ func cutZone(spec string) (rest, zone string, err error) {
 	return strings.TrimPrefix(spec, words[0]), zone, nil
 }
 
+// Zone returns the zone that a specification names in front of its fields, "" if it names none.
+func Zone(spec string) string {
+	_, zone, _ := cutZone(strings.TrimSpace(spec))
+	return zone
+}
+
 func loadZone(name string) (*time.Location, error) {
 	switch name {
 	case "":
