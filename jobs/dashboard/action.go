@@ -1,0 +1,122 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxForm   = 64 << 10
+	maxReason = 500
+)
+
+// action changes something. It is asked for with GET, which shows what it will do, and done with POST from there.
+type action struct {
+	verb    string // "pause"
+	param   string // the name of the parameter that says what to act on
+	needs   bool   // a reason must be given
+	reason  bool   // a reason may be given
+	danger  bool   // it ends work that is under way
+	explain func(q *request, target string) (*question, error)
+	do      func(q *request, ctx context.Context, target, reason string) (done, next string, err error)
+}
+
+// question is what the user confirms.
+type question struct {
+	Title  string
+	Text   []string
+	Button string
+	Back   string // where to go instead
+	Holder string // of the lock to break, as the user saw it
+
+	// set by ask
+	Page, Param, Target, Reason string
+	HasReason, NeedsReason      bool
+	Danger                      bool
+	MaxReason                   int
+}
+
+func confirm(a *action) func(*request) (*view, error) {
+	return func(q *request) (*view, error) { return q.ask(a, q.r.URL.Query().Get(a.param), "", nil) }
+}
+
+// ask shows the question, with what went wrong the last time.
+func (q *request) ask(a *action, target, reason string, wrong *problem) (*view, error) {
+	question, err := a.explain(q, target)
+	if err != nil && wrong != nil {
+		return nil, wrong
+	}
+	if err != nil {
+		return nil, err
+	}
+	question.Page, question.Param, question.Target, question.Reason = q.name, a.param, target, reason
+	question.HasReason, question.NeedsReason = a.reason || a.needs, a.needs
+	question.Danger, question.MaxReason = a.danger, maxReason
+	v := &view{template: "confirm", Title: question.Title, Data: question}
+	if wrong != nil {
+		v.Problems = []*problem{wrong}
+	}
+	return v, nil
+}
+
+func perform(a *action) func(*request) (*view, error) {
+	return func(q *request) (*view, error) {
+		q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxForm)
+		if err := q.r.ParseForm(); err != nil {
+			return nil, &problem{Status: http.StatusBadRequest, Title: "Form not understood", Detail: err.Error(),
+				Text: "Nothing was changed.", Advice: "Go back to the page and try again."}
+		}
+		target, reason := q.r.PostForm.Get(a.param), strings.TrimSpace(q.r.PostForm.Get("reason"))
+		if wrong := a.check(reason); wrong != nil {
+			return q.ask(a, target, reason, wrong)
+		}
+		done, next, err := q.perform(a, target, reason)
+		if err != nil {
+			return q.ask(a, target, reason, q.problemOf(a.verb, quote(target), err))
+		}
+		q.leaveNote(done)
+		redirect(q.w, http.StatusSeeOther, next)
+		return nil, nil
+	}
+}
+
+func (a *action) check(reason string) *problem {
+	p := &problem{Status: http.StatusUnprocessableEntity, Title: "Nothing was changed yet"}
+	switch {
+	case a.needs && reason == "":
+		p.Text = "A reason is missing."
+		p.Advice = "Write for those who will find it later: what is wrong, and who is on it."
+	case utf8.RuneCountInString(reason) > maxReason || !utf8.ValidString(reason):
+		p.Text, p.Advice = "The reason is too long, or is no text.", "Use "+number(maxReason)+" characters at most."
+	default:
+		return nil
+	}
+	return p
+}
+
+// perform does it, also if the user's connection breaks meanwhile.
+func (q *request) perform(a *action, target, reason string) (done, next string, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.r.Context()), storeTimeout)
+	defer cancel()
+	done, next, err = a.do(q, ctx, target, reason)
+	q.d.state.forget()
+	level := slog.LevelInfo
+	if err != nil && !errors.As(err, new(*problem)) {
+		level = slog.LevelError
+	}
+	q.d.cfg.Logger.LogAttrs(q.ctx, level, "dashboard action", slog.String("action", a.verb), slog.String("target", target),
+		slog.String("user", q.author()), slog.String("reason", reason), slog.Any("error", err))
+	return done, next, err
+}
+
+// author is who does it, for the records.
+func (q *request) author() string {
+	if q.user.Name == "" {
+		return "unnamed operator"
+	}
+	return q.user.Name
+}

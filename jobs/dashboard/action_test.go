@@ -1,0 +1,149 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/lockgen/lockgen/jobs"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// follow goes where an action leads, with the cookies it set.
+func follow(h http.Handler, w *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "/jobs/"+w.Header().Get("Location"), nil)
+	for _, c := range w.Result().Cookies() {
+		if c.MaxAge >= 0 {
+			r.AddCookie(c)
+		}
+	}
+	next := httptest.NewRecorder()
+	h.ServeHTTP(next, r)
+	return next
+}
+
+func TestHandler_actions(t *testing.T) {
+	for i, test := range []struct{ done, leads, says string }{
+		{"run index by ada", "job?name=index", "Asked the cluster to run “index” now, as run r1"},
+		{"pause index by ada: why", "job?name=index", "Paused “index” on all nodes"},
+		{"resume carts by ada", "job?name=carts", "Resumed “carts” on all nodes"},
+		{"cancel index@1 by ada: ", "run?id=index%401", "Asked the node to cancel the run"},
+		{"break job:index: why (by ada)", "locks", "Broke the lock “job:index”"},
+		{"withdraw welcome-42", "once", "Withdrew the one-off job “welcome-42”"},
+	} {
+		f := busyFake()
+		h := f.serve(operator)
+		w := post(h, actions[i][0], actions[i][1:]...)
+		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != test.leads {
+			t.Fatalf("%v: %d to %q\n%s", actions[i], w.Code, w.Header().Get("Location"), w.Body)
+		}
+		if len(f.done) != 1 || f.done[0] != test.done {
+			t.Errorf("%v did %q, want %q", actions[i], f.done, test.done)
+		}
+		next := follow(h, w)
+		expect(t, next, 200, `role="status"`, test.says)
+		if c := next.Result().Cookies(); len(c) != 1 || c[0].MaxAge >= 0 {
+			t.Errorf("the message stays: %v", c)
+		}
+	}
+}
+
+func TestHandler_actions_fail(t *testing.T) {
+	for text, test := range map[string]struct {
+		err    error
+		status int
+	}{
+		"No node of this cluster has such a job":   {jobs.ErrUnknownJob, 404},
+		"There is no such run: it has ended":       {jobs.ErrUnknownRun, 404},
+		"Nobody holds this lock any more":          {lockrt.ErrNotHeld, 409},
+		"The store of this cluster cannot do that": {errors.ErrUnsupported, 501},
+		"it may have happened or not":              {context.DeadlineExceeded, 503},
+		"127.0.0.1:6379: connection refused":       {errDown, 503},
+	} {
+		for _, action := range actions {
+			f := busyFake()
+			f.refuses = fmt.Errorf("do it: %w", test.err)
+			w := post(f.serve(operator), action[0], action[1:]...)
+			expect(t, w, test.status, text, "Could not")
+			if w.Header().Get("Location") != "" || w.Header().Get("Set-Cookie") != "" {
+				t.Errorf("%v: goes on as if it had worked", action)
+			}
+			if len(action) == 5 {
+				expect(t, w, test.status, ">why</textarea>") // to be sent again
+			}
+		}
+	}
+}
+
+func TestHandler_actions_reason(t *testing.T) {
+	f := busyFake()
+	h := f.serve(operator)
+	for _, reason := range []string{"", " \n\t", strings.Repeat("x", maxReason+1), "\xff"} {
+		expect(t, post(h, "pause", "name", "index", "reason", reason), 422, "Nothing was changed yet", "Pause index?")
+		expect(t, post(h, "break", "key", "job:index", "holder", "17", "reason", reason), 422, "Nothing was changed yet")
+	}
+	expect(t, post(h, "cancel", "id", "index@1", "reason", strings.Repeat("x", maxReason+1)), 422)
+	if len(f.done) > 0 {
+		t.Errorf("did %q", f.done)
+	}
+	if w := post(h, "pause", "name", "index", "reason", strings.Repeat("ä", maxReason)); w.Code != 303 {
+		t.Errorf("a reason of %d letters: %d", maxReason, w.Code)
+	}
+	if w := post(h, "pause", "name", "index", "reason", strings.Repeat("x", maxForm)); w.Code != 400 {
+		t.Errorf("a form of 64 kB: %d", w.Code)
+	}
+}
+
+func TestHandler_break_changedHands(t *testing.T) {
+	f := busyFake()
+	w := post(f.serve(operator), "break", "key", "job:index", "holder", "16", "reason", "stuck")
+	expect(t, w, 409, "The lock has changed hands", "held by node-2 now, with fence 17", `name="holder" value="17"`, ">stuck</textarea>")
+	if len(f.done) > 0 {
+		t.Errorf("did %q", f.done)
+	}
+}
+
+// TestHandler_actions_pagesAfterSeeThem: what was asked of the store before must not be shown after.
+func TestHandler_actions_pagesAfterSeeThem(t *testing.T) {
+	f := busyFake()
+	h := f.serve(operator)
+	get(h, "jobs")
+	get(h, "jobs")
+	if n := f.count("nodes"); n != 1 {
+		t.Errorf("asked %d times, want once for both", n)
+	}
+	post(h, "resume", "name", "carts")
+	get(h, "jobs")
+	if n := f.count("nodes"); n != 2 {
+		t.Errorf("asked %d times, want again after the action", n)
+	}
+}
+
+func TestHandler_unnamedOperator(t *testing.T) {
+	f := busyFake()
+	post(f.serve(as("", RoleOperator, nil)), "run-now", "name", "index")
+	if len(f.done) != 1 || f.done[0] != "run index by unnamed operator" {
+		t.Errorf("did %q", f.done)
+	}
+}
+
+func TestHandler_note_isNotBelieved(t *testing.T) {
+	h := busyFake().serve(operator)
+	for _, value := range []string{"!!!", "e30", "bm90IGpzb24"} {
+		r := httptest.NewRequest("GET", "/jobs/", nil)
+		r.AddCookie(&http.Cookie{Name: noteCookie, Value: value})
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 200 || strings.Contains(w.Body.String(), `role="status"`) {
+			t.Errorf("%q: %d\n%s", value, w.Code, w.Body)
+		}
+	}
+	// A message in the address is none.
+	if strings.Contains(get(h, "?note=hello").Body.String(), "hello</p>") {
+		t.Error("anybody can make the dashboard say something")
+	}
+}

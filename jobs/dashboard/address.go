@@ -1,0 +1,68 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// All pages lie in one directory: "", "jobs", "job?name=…", "run?id=…". So links between them are relative and hold
+// whatever stands in front, the handler need not know its own path, and cookies set without a path belong to the
+// dashboard alone.
+
+// pageName returns the last element of the path. It is not ok where the dashboard was asked for without its last slash,
+// so that relative links would go astray; then it returns the address to go to.
+func pageName(r *http.Request) (name string, ok bool) {
+	p := r.URL.Path
+	if p == "" {
+		asked, _, _ := strings.Cut(r.RequestURI, "?")
+		return path.Base(asked) + "/", false
+	}
+	return p[strings.LastIndexByte(p, '/')+1:], true
+}
+
+// address returns the link to a page.
+func address(page string, params ...string) string {
+	q := url.Values{}
+	for i := 0; i < len(params); i += 2 {
+		if params[i+1] != "" {
+			q.Set(params[i], params[i+1])
+		}
+	}
+	if len(q) == 0 {
+		if page == "" {
+			return "./"
+		}
+		return page
+	}
+	if page == "" {
+		page = "./"
+	}
+	return page + "?" + q.Encode()
+}
+
+// redirect sends a relative address, which http.Redirect would complete with a path that the browser may not know.
+func redirect(w http.ResponseWriter, status int, address string) {
+	w.Header().Set("Location", address)
+	w.WriteHeader(status)
+}
+
+// ownAddress returns back if it is the address of a page that can be shown, else the overview.
+func (q *request) ownAddress(back string) string {
+	u, err := url.Parse(back)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" || u.User != nil {
+		return "./"
+	}
+	name := strings.TrimPrefix(u.Path, "./")
+	if rt, ok := q.d.routes[name]; !ok || rt.get == nil {
+		return "./"
+	}
+	if name == "" {
+		name = "./"
+	}
+	if u.RawQuery != "" {
+		name += "?" + u.RawQuery
+	}
+	return name
+}

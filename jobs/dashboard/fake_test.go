@@ -1,0 +1,266 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+var noon = time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC)
+
+// fake is a cluster that says what a test wants it to, and notes what is done to it.
+type fake struct {
+	mu       sync.Mutex // guards asked and done
+	asked    map[string]int
+	done     []string
+	statuses []jobs.Status
+	nodes    []jobs.Node
+	runs     []jobs.Run
+	failures []jobs.Run
+	waiting  []jobs.Once
+	locks    []lockrt.LockInfo
+	upcoming []jobs.Upcoming
+	down     error // every question to the store fails
+	refuses  error // every action fails
+	block    chan struct{}
+}
+
+func (f *fake) ask(what string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.asked == nil {
+		f.asked = map[string]int{}
+	}
+	f.asked[what]++
+	return f.down
+}
+
+func (f *fake) note(format string, args ...any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refuses == nil {
+		f.done = append(f.done, fmt.Sprintf(format, args...))
+	}
+	return f.refuses
+}
+
+func (f *fake) count(what string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked[what]
+}
+
+func (f *fake) Node() string   { return "node-1" }
+func (f *fake) Err() error     { return nil }
+func (f *fake) Now() time.Time { return noon }
+
+func (f *fake) Jobs() (infos []jobs.Info) {
+	for _, st := range f.statuses {
+		infos = append(infos, st.Info)
+	}
+	return infos
+}
+
+func (f *fake) Upcoming(string, int) ([]jobs.Upcoming, error) { return f.upcoming, nil }
+
+func (f *fake) Status(ctx context.Context, names ...string) ([]jobs.Status, error) {
+	err := f.ask("status")
+	if f.block != nil {
+		select {
+		case <-f.block:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	if err != nil || len(names) == 0 {
+		return slices.Clone(f.statuses), err
+	}
+	for _, st := range f.statuses {
+		if st.Job.Name == names[0] {
+			return []jobs.Status{st}, nil
+		}
+	}
+	return nil, fmt.Errorf("status of %q: %w", names[0], jobs.ErrUnknownJob)
+}
+
+func (f *fake) Nodes(context.Context) ([]jobs.Node, error) { return f.nodes, f.ask("nodes") }
+func (f *fake) Failures(context.Context, int) ([]jobs.Run, error) {
+	return f.failures, f.ask("failures")
+}
+func (f *fake) Waiting(context.Context, int) ([]jobs.Once, error) { return f.waiting, f.ask("waiting") }
+
+func (f *fake) RunningRuns(context.Context) (running []jobs.Run, err error) {
+	for _, st := range f.statuses {
+		running = append(running, st.Running...)
+	}
+	return running, f.ask("running")
+}
+
+func (f *fake) Runs(_ context.Context, job string, limit int) (runs []jobs.Run, err error) {
+	for _, r := range f.runs {
+		if r.Job == job && len(runs) < limit {
+			runs = append(runs, r)
+		}
+	}
+	return runs, f.ask("runs")
+}
+
+func (f *fake) FindRun(ctx context.Context, id string) (jobs.Run, error) {
+	if err := f.ask("run"); err != nil {
+		return jobs.Run{}, err
+	}
+	running, _ := f.RunningRuns(ctx)
+	for _, r := range slices.Concat(running, f.runs) {
+		if r.ID == id {
+			return r, nil
+		}
+	}
+	return jobs.Run{}, jobs.ErrUnknownRun
+}
+
+func (f *fake) RunNow(_ context.Context, job, author string) (string, error) {
+	return "r1", f.note("run %s by %s", job, author)
+}
+func (f *fake) Pause(_ context.Context, job, author, reason string) error {
+	return f.note("pause %s by %s: %s", job, author, reason)
+}
+func (f *fake) Resume(_ context.Context, job, author string) error {
+	return f.note("resume %s by %s", job, author)
+}
+func (f *fake) Cancel(_ context.Context, id, author, reason string) error {
+	return f.note("cancel %s by %s: %s", id, author, reason)
+}
+func (f *fake) Withdraw(_ context.Context, id string) error { return f.note("withdraw %s", id) }
+func (f *fake) Break(_ context.Context, key, reason string) error {
+	return f.note("break %s: %s", key, reason)
+}
+
+func (f *fake) List(_ context.Context, prefix string) (found []lockrt.LockInfo, err error) {
+	for _, l := range f.locks {
+		if strings.HasPrefix(l.Key, prefix) {
+			found = append(found, l)
+		}
+	}
+	return found, f.ask("locks")
+}
+
+func (f *fake) Holder(_ context.Context, key string) (lockrt.LockInfo, error) {
+	if err := f.ask("holder"); err != nil {
+		return lockrt.LockInfo{}, err
+	}
+	for _, l := range f.locks {
+		if l.Key == key {
+			return l, nil
+		}
+	}
+	return lockrt.LockInfo{}, lockrt.ErrNotHeld
+}
+
+func nothing(context.Context) error { return nil }
+
+// busyFake is a cluster in which there is something of everything.
+func busyFake() *fake {
+	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
+	run := func(job, id string, tick, took time.Duration, o jobs.Outcome) jobs.Run {
+		r := jobs.Run{ID: id, Job: job, Tick: ago(tick), Claimed: ago(tick), Started: ago(tick), Node: "node-2", Outcome: o,
+			Attempt: 1, Trigger: jobs.TriggerSchedule, Fence: 17}
+		if o != "" {
+			r.Ended = r.Started.Add(took)
+		}
+		return r
+	}
+	job := func(name, spec, tz string) jobs.Status {
+		j := jobs.Job{Name: name, Spec: spec, TZ: tz, Run: nothing, Keys: []string{"job:" + name}, Misfire: jobs.MisfireOnce,
+			Overlap: jobs.OverlapSkip, Grace: 10 * time.Second, Lock: lockrt.Options{TTL: 30 * time.Second}}
+		zone, err := time.LoadLocation(tz)
+		if err != nil {
+			panic(err)
+		}
+		return jobs.Status{Info: jobs.Info{Job: j, Zone: zone}, Next: noon.Add(time.Hour)}
+	}
+	f := &fake{
+		nodes: []jobs.Node{
+			{Name: "node-1", Started: ago(5 * time.Hour), Heartbeat: ago(time.Second), ClockOffset: 300 * time.Microsecond, Jobs: 4},
+			{Name: "node-2", Started: ago(5 * time.Hour), Heartbeat: ago(time.Second), ClockOffset: -31 * time.Second, Jobs: 4, Running: 1},
+			{Name: "node-3", Started: ago(2 * time.Hour), Heartbeat: ago(time.Minute), Jobs: 4},
+			{Name: "node-4", Started: ago(2 * time.Hour), Heartbeat: ago(time.Second), Jobs: 4, Draining: true},
+		},
+		locks: []lockrt.LockInfo{
+			{Key: "job:index", Node: "node-2", ID: "x", Fence: 17, Since: ago(90 * time.Second), Remaining: 21 * time.Second,
+				Waiters: []lockrt.Waiter{{Node: "node-1"}, {Node: "node-3"}, {Node: "node-1"}, {Node: "node-4"}}},
+			{Key: "order:42", Fence: 9, Since: ago(time.Second), Remaining: time.Second},
+		},
+		upcoming: []jobs.Upcoming{{Tick: noon.Add(13 * time.Hour), DST: "skipped"}, {Tick: noon.Add(37 * time.Hour)}},
+		waiting:  []jobs.Once{{ID: "welcome-42", Handler: "mail", At: noon.Add(time.Minute), Payload: []byte(`{"to":"a@example.com"}`)}},
+	}
+	index, report, carts, foreign := job("index", "*/5 * * * *", ""), job("report", "30 2 * * *", "Europe/Vienna"), job("carts", "@hourly", ""), jobs.Status{}
+	index.Running = []jobs.Run{run("index", "index@1", 90*time.Second, 0, "")}
+	failure := run("report", "report@7", 9*time.Hour, 4*time.Second, jobs.OutcomeError)
+	failure.Error, failure.Reason = "dial tcp: connection refused\nsecond line", "attempt 1 of 1"
+	report.Last, report.Missed = &failure, 3
+	carts.Paused = &jobs.Pause{Author: "ada", Reason: "the shop is closed", At: ago(time.Hour)}
+	carts.Next = time.Time{}
+	foreign.Job.Name = "foreign"
+	f.statuses = []jobs.Status{carts, foreign, index, report}
+	f.failures = []jobs.Run{failure}
+	f.runs = []jobs.Run{failure, run("report", "report@6", 33*time.Hour, 2*time.Second, jobs.OutcomeOK),
+		{ID: "report@5", Job: "report", Tick: ago(57 * time.Hour), Outcome: jobs.OutcomeSkipped, Reason: "lock \"job:report\" is held by node-3"}}
+	return f
+}
+
+var operator = Config{Authorize: func(*http.Request) (User, error) { return User{"ada", RoleOperator}, nil }}
+
+// serve is the handler over f, silent.
+func (f *fake) serve(cfg Config) http.Handler {
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	return newDashboard(f, f, cfg)
+}
+
+func get(h http.Handler, address string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/jobs/"+address, nil))
+	return w
+}
+
+func post(h http.Handler, page string, form ...string) *httptest.ResponseRecorder {
+	values := url.Values{}
+	for i := 0; i < len(form); i += 2 {
+		values.Set(form[i], form[i+1])
+	}
+	r := httptest.NewRequest("POST", "/jobs/"+page, strings.NewReader(values.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// expect fails the test unless the answer has the status and every text.
+func expect(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...string) {
+	t.Helper()
+	if w.Code != status {
+		t.Errorf("status %d, want %d", w.Code, status)
+	}
+	for _, text := range texts {
+		if !strings.Contains(w.Body.String(), text) {
+			t.Errorf("does not say %q", text)
+		}
+	}
+	if t.Failed() {
+		t.Fatalf("the answer was:\n%s", w.Body)
+	}
+}
+
+var errDown = errors.New("dial tcp 127.0.0.1:6379: connection refused")

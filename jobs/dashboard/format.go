@@ -1,0 +1,143 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+// moment is a time as pages show it. The zero moment is shown as a dash.
+type moment struct {
+	ISO   string // for machines
+	Full  string // with zone, on pointing at it
+	Stamp string // as short as it is clear today
+	Away  string // from now: "in 4 min", "12 s ago"
+}
+
+func (q *request) moment(t time.Time) moment { return q.momentIn(t, time.UTC) }
+
+func (q *request) momentIn(t time.Time, zone *time.Location) moment {
+	if t.IsZero() {
+		return moment{}
+	}
+	t = t.In(zone)
+	now, layout := q.now.In(zone), "15:04:05"
+	switch {
+	case t.Year() != now.Year():
+		layout = "2 Jan 2006 15:04:05"
+	case t.YearDay() != now.YearDay():
+		layout = "2 Jan 15:04:05"
+	}
+	m := moment{
+		ISO: t.Format(time.RFC3339Nano), Full: t.Format("Mon 2 Jan 2006 15:04:05.000 MST"), Stamp: t.Format(layout),
+	}
+	switch d := t.Sub(q.now); {
+	case d >= time.Second:
+		m.Away = "in " + rough(d)
+	case d > -time.Second:
+		m.Away = "now"
+	default:
+		m.Away = rough(-d) + " ago"
+	}
+	return m
+}
+
+// rough says a duration in its largest unit or two: how far away something is.
+func rough(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < 10*time.Minute:
+		return two(d, time.Minute, "min", time.Second, "s")
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < day:
+		return two(d, time.Hour, "h", time.Minute, "min")
+	case d < 10*day:
+		return two(d, day, "d", time.Hour, "h")
+	default:
+		return fmt.Sprintf("%d d", d/day)
+	}
+}
+
+func two(d, large time.Duration, name string, small time.Duration, smallName string) string {
+	text := fmt.Sprintf("%d %s", d/large, name)
+	if rest := d % large / small; rest > 0 {
+		text += fmt.Sprintf(" %d %s", rest, smallName)
+	}
+	return text
+}
+
+// duration says how long something took, to three digits.
+func duration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "−" + duration(-d)
+	case d < time.Millisecond:
+		return fmt.Sprintf("%d µs", d.Microseconds())
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return trimZero(fmt.Sprintf("%.1f", float64(d)/float64(time.Second))) + " s"
+	default:
+		return rough(d)
+	}
+}
+
+func trimZero(s string) string { return strings.TrimSuffix(s, ".0") }
+
+// mark is a word with a colour. The word alone says it all.
+type mark struct{ Kind, Text string }
+
+// The kinds of marks, which are classes of the style sheet.
+const (
+	kindGood = "good"
+	kindBad  = "bad"
+	kindWarn = "warn"
+	kindBusy = "busy"
+	kindIdle = "idle"
+)
+
+func outcomeMark(r jobs.Run) mark {
+	switch {
+	case r.Outcome == "" && r.Started.IsZero():
+		return mark{kindBusy, "waiting"}
+	case r.Outcome == "":
+		return mark{kindBusy, "running"}
+	case r.Outcome == jobs.OutcomeOK:
+		return mark{kindGood, "ok"}
+	case failed(r):
+		return mark{kindBad, string(r.Outcome)}
+	case r.Outcome == jobs.OutcomeCancelled:
+		return mark{kindWarn, "cancelled"}
+	}
+	return mark{kindIdle, string(r.Outcome)}
+}
+
+// failed reports whether a run ended as nobody wants it to.
+func failed(r jobs.Run) bool {
+	switch r.Outcome {
+	case jobs.OutcomeError, jobs.OutcomePanic, jobs.OutcomeTimeout, jobs.OutcomeLost:
+		return true
+	}
+	return false
+}
+
+// firstLine cuts a text to what fits into a table.
+func firstLine(s string) string {
+	const most = 160
+	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	runes := []rune(strings.TrimSpace(line))
+	if len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	if strings.TrimSpace(rest) != "" {
+		return string(runes) + " …"
+	}
+	return string(runes)
+}

@@ -1,0 +1,162 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// scheduler is what the dashboard uses of a [jobs.Scheduler].
+type scheduler interface {
+	Jobs() []jobs.Info
+	Err() error
+	Now() time.Time
+	Upcoming(job string, n int) ([]jobs.Upcoming, error)
+	Status(ctx context.Context, jobs ...string) ([]jobs.Status, error)
+	Nodes(ctx context.Context) ([]jobs.Node, error)
+	RunningRuns(ctx context.Context) ([]jobs.Run, error)
+	Failures(ctx context.Context, limit int) ([]jobs.Run, error)
+	Runs(ctx context.Context, job string, limit int) ([]jobs.Run, error)
+	FindRun(ctx context.Context, runID string) (jobs.Run, error)
+	Waiting(ctx context.Context, limit int) ([]jobs.Once, error)
+
+	RunNow(ctx context.Context, job, author string) (runID string, err error)
+	Pause(ctx context.Context, job, author, reason string) error
+	Resume(ctx context.Context, job, author string) error
+	Cancel(ctx context.Context, runID, author, reason string) error
+	Withdraw(ctx context.Context, id string) error
+}
+
+// locker is what the dashboard uses of a [lockrt.Locker].
+type locker interface {
+	Node() string
+	List(ctx context.Context, prefix string) ([]lockrt.LockInfo, error)
+	Holder(ctx context.Context, key string) (lockrt.LockInfo, error)
+	Break(ctx context.Context, key, reason string) error
+}
+
+// storeTimeout is how long a page waits for the store.
+const storeTimeout = 5 * time.Second
+
+type dashboard struct {
+	jobs  scheduler
+	locks locker
+	cfg   Config
+	cross *http.CrossOriginProtection
+	state cache
+	plans plans
+
+	routes map[string]route
+}
+
+// Handler returns the dashboard for the cluster that s belongs to; s need not be running. It can be served under any
+// path that ends in a slash, with or without http.StripPrefix and proxies in front, since its pages lie side by side
+// and link to each other by their last path element only.
+//
+// It starts no goroutine that outlives a request.
+func Handler(s *jobs.Scheduler, cfg Config) http.Handler {
+	if s == nil {
+		panic("dashboard.Handler: it needs a Scheduler, from jobs.New")
+	}
+	return newDashboard(s, s.Locker(), cfg)
+}
+
+func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
+	d := &dashboard{jobs: s, locks: l, cfg: cfg.withDefaults(), cross: http.NewCrossOriginProtection(), routes: newRoutes()}
+	d.state.fetch = d.fetchState
+	return d
+}
+
+// route is one page.
+type route struct {
+	get  func(*request) (*view, error)
+	post func(*request) (*view, error) // nil: the page only shows
+	act  bool                          // operators only
+}
+
+// newRoutes returns the pages by the last element of their address.
+func newRoutes() map[string]route {
+	return map[string]route{
+		"":         {get: (*request).overview},
+		"jobs":     {get: (*request).jobList},
+		"job":      {get: (*request).job},
+		"run":      {get: (*request).run},
+		"locks":    {get: (*request).lockList},
+		"once":     {get: (*request).onceList},
+		"theme":    {post: (*request).setTheme},
+		"run-now":  {get: confirm(runNow), post: perform(runNow), act: true},
+		"pause":    {get: confirm(pause), post: perform(pause), act: true},
+		"resume":   {get: confirm(resume), post: perform(resume), act: true},
+		"cancel":   {get: confirm(cancel), post: perform(cancel), act: true},
+		"withdraw": {get: confirm(withdraw), post: perform(withdraw), act: true},
+		"break":    {get: confirm(breakLock), post: perform(breakLock), act: true},
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	secure(w.Header())
+	name, ok := pageName(r)
+	if !ok {
+		redirect(w, http.StatusPermanentRedirect, name)
+		return
+	}
+	if asset, ok := assets[name]; ok {
+		asset.serve(w, r)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), storeTimeout)
+	defer cancel()
+	q := &request{d: d, w: w, r: r.WithContext(ctx), ctx: ctx, name: name, now: d.jobs.Now().UTC()}
+	v, err := q.serve()
+	if err != nil {
+		v = q.failed(err)
+	}
+	if v != nil {
+		q.render(v)
+	}
+}
+
+// serve finds the page and checks who asks for it. The view is nil if the request was answered.
+func (q *request) serve() (*view, error) {
+	rt, ok := q.d.routes[q.name]
+	if !ok {
+		return nil, &problem{Status: http.StatusNotFound, Title: "No such page",
+			Text: "There is no page " + quote(q.name) + " here.", Advice: "Choose one from the menu."}
+	}
+	serve := rt.get
+	switch q.r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodPost:
+		serve = rt.post
+	default:
+		serve = nil
+	}
+	if serve == nil {
+		q.w.Header().Set("Allow", rt.methods())
+		return nil, &problem{Status: http.StatusMethodNotAllowed, Title: "Not possible here",
+			Text: "This page does not answer " + q.r.Method + "."}
+	}
+	if err := q.d.cross.Check(q.r); err != nil {
+		return nil, q.refuse(err, "Request from another site refused",
+			"The request came from a page of another site, so it may not be what you wanted.",
+			"Open the dashboard itself and do it there.")
+	}
+	if err := q.authorize(rt.act); err != nil {
+		return nil, err
+	}
+	return serve(q)
+}
+
+func (rt route) methods() string {
+	switch {
+	case rt.post == nil:
+		return "GET, HEAD"
+	case rt.get == nil:
+		return "POST"
+	}
+	return "GET, HEAD, POST"
+}

@@ -1,0 +1,192 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+type jobListData struct {
+	Search  string
+	States  []choice
+	Columns []column
+	Jobs    []jobRow
+	Pager   pager
+	Kept    []param // parameters that a search keeps
+}
+
+type choice struct {
+	Label, Count, Link string
+	Chosen             bool
+}
+
+type column struct {
+	Label, Link string
+	Sort        string // "ascending", "descending" or ""
+}
+
+type param struct{ Name, Value string }
+
+// jobStates are the filters of the list.
+var jobStates = []struct {
+	name, label string
+	holds       func(jobs.Status) bool
+}{
+	{"", "all", func(jobs.Status) bool { return true }},
+	{"running", "running", func(st jobs.Status) bool { return len(st.Running) > 0 }},
+	{"failing", "failing", func(st jobs.Status) bool { return st.Last != nil && failed(*st.Last) }},
+	{"paused", "paused", func(st jobs.Status) bool { return st.Paused != nil }},
+	{"missed", "missed ticks", func(st jobs.Status) bool { return st.Missed > 0 }},
+	{"never", "never ran", func(st jobs.Status) bool { return st.Last == nil && len(st.Running) == 0 }},
+}
+
+// jobOrders are the columns that the list can be sorted by. Jobs without a value come last in either direction.
+var jobOrders = []struct {
+	name, label string
+	has         func(jobs.Status) bool
+	compare     func(a, b jobs.Status) int
+}{
+	{"name", "Job", nil, func(a, b jobs.Status) int { return strings.Compare(a.Job.Name, b.Job.Name) }},
+	{"next", "Next run", func(st jobs.Status) bool { return !st.Next.IsZero() },
+		func(a, b jobs.Status) int { return a.Next.Compare(b.Next) }},
+	{"outcome", "Last outcome", hasLast, func(a, b jobs.Status) int { return strings.Compare(string(a.Last.Outcome), string(b.Last.Outcome)) }},
+	{"ended", "Ended", hasLast, func(a, b jobs.Status) int { return a.Last.Ended.Compare(b.Last.Ended) }},
+	{"duration", "Took", func(st jobs.Status) bool { return hasLast(st) && !st.Last.Started.IsZero() },
+		func(a, b jobs.Status) int { return cmp.Compare(spent(a.Last), spent(b.Last)) }},
+	{"node", "Node", hasLast, func(a, b jobs.Status) int { return strings.Compare(a.Last.Node, b.Last.Node) }},
+}
+
+func hasLast(st jobs.Status) bool     { return st.Last != nil }
+func spent(r *jobs.Run) time.Duration { return r.Ended.Sub(r.Started) }
+
+func (q *request) jobList() (*view, error) {
+	v := &view{template: "jobs", Title: "Jobs", Menu: "jobs", Live: true}
+	s, err := q.d.state.get(q.ctx)
+	if err != nil {
+		v.Problems = append(v.Problems, q.storeProblem("the state of the jobs", err))
+		s = &state{}
+	} else if s.jobsErr != nil {
+		v.Problems = append(v.Problems, q.storeProblem("the state of the jobs", s.jobsErr))
+	}
+	all := s.Jobs
+	if all == nil {
+		all = q.localJobs()
+	}
+	params := q.r.URL.Query()
+	data := jobListData{Search: params.Get("q")}
+	found := q.searchJobs(all, data.Search)
+	chosen := q.chooseState(&data, found)
+	chosen = q.sortJobs(&data, chosen)
+	data.Pager = q.newPager(len(chosen))
+	onPage := chosen[data.Pager.First-1 : max(data.Pager.First-1, data.Pager.Last)]
+	for _, st := range onPage {
+		data.Jobs = append(data.Jobs, q.jobRow(st))
+	}
+	if len(v.Problems) == 0 {
+		q.holders(onPage, data.Jobs)
+	}
+	for _, name := range []string{"state", "sort", "dir"} {
+		if value := params.Get(name); value != "" {
+			data.Kept = append(data.Kept, param{name, value})
+		}
+	}
+	v.Data = data
+	return v, nil
+}
+
+// searchJobs finds the jobs that have every word of the search in their name, specification or its words.
+func (q *request) searchJobs(all []jobs.Status, search string) []jobs.Status {
+	terms := strings.Fields(strings.ToLower(search))
+	if len(terms) == 0 {
+		return slices.Clone(all)
+	}
+	var found []jobs.Status
+	for _, st := range all {
+		p := q.d.plans.of(st.Info)
+		in := strings.ToLower(st.Job.Name + "\n" + p.spec + "\n" + p.words + "\n" + p.zoneName)
+		if !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(in, term) }) {
+			found = append(found, st)
+		}
+	}
+	return found
+}
+
+func (q *request) chooseState(data *jobListData, found []jobs.Status) []jobs.Status {
+	chosen, asked := found, q.r.URL.Query().Get("state")
+	for _, s := range jobStates {
+		var matching []jobs.Status
+		for _, st := range found {
+			if s.holds(st) {
+				matching = append(matching, st)
+			}
+		}
+		c := choice{Label: s.label, Count: number(len(matching)), Link: q.with("state", s.name, "page", ""), Chosen: s.name == asked}
+		if data.States = append(data.States, c); c.Chosen {
+			chosen = matching
+		}
+	}
+	return chosen
+}
+
+func (q *request) sortJobs(data *jobListData, statuses []jobs.Status) []jobs.Status {
+	asked, down := q.r.URL.Query().Get("sort"), q.r.URL.Query().Get("dir") == "desc"
+	if asked == "" {
+		asked = "name"
+	}
+	for _, order := range jobOrders {
+		c := column{Label: order.label, Link: q.with("sort", order.name, "dir", "", "page", "")}
+		if order.name == asked {
+			c.Sort = "ascending"
+			if down {
+				c.Sort = "descending"
+			} else {
+				c.Link = q.with("sort", order.name, "dir", "desc", "page", "")
+			}
+			slices.SortStableFunc(statuses, func(a, b jobs.Status) int {
+				if order.has != nil && order.has(a) != order.has(b) {
+					if order.has(a) {
+						return -1
+					}
+					return 1
+				}
+				if order.has != nil && !order.has(a) {
+					return 0
+				}
+				if down {
+					a, b = b, a
+				}
+				return order.compare(a, b)
+			})
+		}
+		data.Columns = append(data.Columns, c)
+	}
+	return statuses
+}
+
+// holders fills in who holds the locks of the jobs, which need not be a run of theirs. What cannot be found out in time
+// stays as the runs have it.
+func (q *request) holders(statuses []jobs.Status, rows []jobRow) {
+	const atOnce = 8
+	ctx, cancel := context.WithTimeout(q.ctx, time.Second)
+	defer cancel()
+	var asking sync.WaitGroup
+	for i := range atOnce {
+		asking.Go(func() {
+			for j := i; j < len(rows); j += atOnce {
+				keys := statuses[j].Job.Keys
+				if len(keys) == 0 {
+					continue
+				}
+				if info, err := q.d.locks.Holder(ctx, keys[0]); err == nil {
+					rows[j].Holder, rows[j].Fence = holderName(info), uint64(info.Fence)
+				}
+			}
+		})
+	}
+	asking.Wait()
+}

@@ -1,0 +1,179 @@
+package dashboard
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+const (
+	// silentAfter is how long a node may say nothing: three of its signs of life.
+	silentAfter = 15 * time.Second
+	// offsetWarning is from which on a clock is called wrong. Schedules do not mind; people who compare logs do.
+	offsetWarning = time.Second
+	// overviewRows is how long the tables of the overview may get.
+	overviewRows = 10
+)
+
+type overviewData struct {
+	Figures  []figure
+	Nodes    []nodeRow
+	Running  []runRow
+	Failures []runRow
+	Missed   []jobRow
+	Soon     []jobRow
+	More     struct{ Running, Failures, Missed int }
+}
+
+// figure is a number at the head of the overview, and where to see what it counts.
+type figure struct {
+	Label, Value, Of, Kind, Link string
+}
+
+type nodeRow struct {
+	Name      string
+	Here      bool // it serves this page
+	State     mark
+	Started   moment
+	Heartbeat moment
+	Offset    string
+	OffsetBad bool
+	Jobs      int
+	Running   int
+}
+
+func (q *request) overview() (*view, error) {
+	v := &view{template: "overview", Title: "Overview", Menu: "overview", Live: true}
+	s, err := q.d.state.get(q.ctx)
+	if err != nil {
+		v.Problems = append(v.Problems, q.storeProblem("the state of the cluster", err))
+		s = &state{}
+	} else {
+		v.Problems = q.stateProblems(s)
+	}
+	if s.Jobs == nil {
+		s.Jobs = q.localJobs()
+	}
+	v.Data = q.overviewOf(s)
+	return v, nil
+}
+
+// stateProblems says which parts of the state could not be had. One is enough if all have the same reason.
+func (q *request) stateProblems(s *state) []*problem {
+	for _, part := range []struct {
+		what string
+		err  error
+	}{{"the state of the jobs", s.jobsErr}, {"the list of nodes", s.nodesErr}, {"the running jobs", s.runningErr},
+		{"the recent failures", s.failuresErr}} {
+		if part.err != nil {
+			return []*problem{q.storeProblem(part.what, part.err)}
+		}
+	}
+	if err := q.d.jobs.Err(); err != nil {
+		p := q.storeProblem("due ticks by this node", err)
+		p.Status = 0
+		return []*problem{p}
+	}
+	return nil
+}
+
+// localJobs is what this node knows of the jobs by itself.
+func (q *request) localJobs() []jobs.Status {
+	var statuses []jobs.Status
+	for _, info := range q.d.jobs.Jobs() {
+		statuses = append(statuses, jobs.Status{Info: info, Next: info.Next})
+	}
+	return statuses
+}
+
+func (q *request) overviewOf(s *state) overviewData {
+	data := overviewData{Running: q.runRows(s.Running), Failures: q.runRows(s.Failures)}
+	var alive, paused, failing int
+	for _, n := range s.Nodes {
+		row := q.nodeRow(n)
+		if row.State.Kind != kindBad {
+			alive++
+		}
+		data.Nodes = append(data.Nodes, row)
+	}
+	var missed int64
+	var soon, missing []jobs.Status
+	for _, st := range s.Jobs {
+		if st.Paused != nil {
+			paused++
+		}
+		if st.Last != nil && failed(*st.Last) {
+			failing++
+		}
+		if missed += st.Missed; st.Missed > 0 {
+			missing = append(missing, st)
+		}
+		if !st.Next.IsZero() && st.Paused == nil {
+			soon = append(soon, st)
+		}
+	}
+	slices.SortFunc(missing, func(a, b jobs.Status) int { return cmp.Compare(b.Missed, a.Missed) })
+	slices.SortStableFunc(soon, func(a, b jobs.Status) int { return a.Next.Compare(b.Next) })
+	data.Missed, data.Soon = q.someJobs(missing), q.someJobs(soon)
+	data.More.Missed = len(missing) - len(data.Missed)
+	data.Running, data.More.Running = cut(data.Running)
+	data.Failures, data.More.Failures = cut(data.Failures)
+	data.Figures = []figure{
+		{Label: "nodes", Value: number(alive), Of: number(len(s.Nodes)), Kind: kindIf(alive < len(s.Nodes), kindBad), Link: "#nodes"},
+		{Label: "jobs", Value: number(len(s.Jobs)), Link: address("jobs")},
+		{Label: "running now", Value: number(len(s.Running)), Kind: kindIf(len(s.Running) > 0, kindBusy), Link: address("jobs", "state", "running")},
+		{Label: "failing", Value: number(failing), Kind: kindIf(failing > 0, kindBad), Link: address("jobs", "state", "failing")},
+		{Label: "paused", Value: number(paused), Kind: kindIf(paused > 0, kindWarn), Link: address("jobs", "state", "paused")},
+		{Label: "ticks missed", Value: number(int(missed)), Kind: kindIf(missed > 0, kindWarn), Link: address("jobs", "state", "missed")},
+	}
+	return data
+}
+
+func (q *request) nodeRow(n jobs.Node) nodeRow {
+	row := nodeRow{
+		Name: n.Name, Here: n.Name == q.d.locks.Node(), State: mark{kindGood, "alive"}, Started: q.moment(n.Started),
+		Heartbeat: q.moment(n.Heartbeat), Jobs: n.Jobs, Running: n.Running,
+		Offset: offset(n.ClockOffset), OffsetBad: n.ClockOffset.Abs() >= offsetWarning,
+	}
+	switch silent := q.now.Sub(n.Heartbeat); {
+	case silent > silentAfter:
+		row.State = mark{kindBad, "silent"}
+	case n.Draining:
+		row.State = mark{kindWarn, "draining"}
+	}
+	return row
+}
+
+// offset says how far a clock is ahead of the store's, or behind it.
+func offset(d time.Duration) string {
+	if d.Abs() < time.Millisecond {
+		return "0 ms"
+	}
+	if d > 0 {
+		return "+" + duration(d)
+	}
+	return duration(d)
+}
+
+func (q *request) someJobs(statuses []jobs.Status) []jobRow {
+	var rows []jobRow
+	for _, st := range statuses[:min(len(statuses), overviewRows)] {
+		rows = append(rows, q.jobRow(st))
+	}
+	return rows
+}
+
+// cut keeps the first rows and counts the others.
+func cut(rows []runRow) ([]runRow, int) {
+	n := min(len(rows), overviewRows)
+	return rows[:n], len(rows) - n
+}
+
+func kindIf(yes bool, kind string) string {
+	if yes {
+		return kind
+	}
+	return ""
+}

@@ -1,0 +1,92 @@
+package dashboard
+
+import (
+	"github.com/lockgen/lockgen/jobs"
+)
+
+// runRow is a run as tables and its own page show it.
+type runRow struct {
+	ID, Job, Node, Trigger, Author string
+	Tick, Started, Ended           moment
+	Took                           string
+	Outcome                        mark
+	Fence                          uint64
+	Attempt                        int
+	Summary                        string // in a line: why it was not run, or how it failed
+	Running                        bool
+}
+
+func (q *request) runRow(r jobs.Run) runRow {
+	row := runRow{
+		ID: r.ID, Job: r.Job, Node: r.Node, Trigger: r.Trigger, Author: r.Author,
+		Tick: q.moment(r.Tick), Started: q.moment(r.Started), Ended: q.moment(r.Ended), Took: q.took(r),
+		Outcome: outcomeMark(r), Fence: uint64(r.Fence), Attempt: r.Attempt, Running: r.Outcome == "",
+	}
+	row.Summary = firstLine(q.text("error", r.Error))
+	if reason := firstLine(q.text("reason", r.Reason)); reason != "" && row.Summary != "" {
+		row.Summary = reason + ": " + row.Summary
+	} else if reason != "" {
+		row.Summary = reason
+	}
+	return row
+}
+
+func (q *request) runRows(runs []jobs.Run) []runRow {
+	rows := make([]runRow, 0, len(runs))
+	for _, r := range runs {
+		rows = append(rows, q.runRow(r))
+	}
+	return rows
+}
+
+// took is how long a run took, or has taken until now; empty if it has not begun.
+func (q *request) took(r jobs.Run) string {
+	switch {
+	case r.Started.IsZero():
+		return ""
+	case r.Outcome == "":
+		return duration(max(0, q.now.Sub(r.Started)))
+	}
+	return duration(max(0, r.Ended.Sub(r.Started)))
+}
+
+// jobRow is a job as tables show it.
+type jobRow struct {
+	Name, Words, Spec, Zone string
+	Next                    moment
+	Marks                   []mark // what is out of the ordinary
+	Last                    *runRow
+	Paused                  *pauseRow
+	Missed                  int64
+	Holder                  string // of the job's lock
+	Fence                   uint64
+}
+
+type pauseRow struct {
+	Author, Reason string
+	At             moment
+}
+
+func (q *request) jobRow(st jobs.Status) jobRow {
+	p := q.d.plans.of(st.Info)
+	row := jobRow{Name: st.Job.Name, Words: p.words, Spec: p.spec, Zone: p.zoneName, Missed: st.Missed}
+	row.Next = q.momentIn(st.Next, p.zone)
+	if st.Last != nil {
+		last := q.runRow(*st.Last)
+		row.Last = &last
+	}
+	if p := st.Paused; p != nil {
+		row.Paused = &pauseRow{Author: p.Author, Reason: q.text("reason", p.Reason), At: q.moment(p.At)}
+		row.Marks = append(row.Marks, mark{kindWarn, "paused"})
+	}
+	for _, r := range st.Running {
+		row.Marks = append(row.Marks, outcomeMark(r))
+		if row.Holder == "" && r.Fence > 0 {
+			row.Holder, row.Fence = r.Node, uint64(r.Fence)
+		}
+		if len(row.Marks) > 3 {
+			break
+		}
+	}
+	return row
+}

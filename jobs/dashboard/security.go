@@ -1,0 +1,70 @@
+package dashboard
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+)
+
+const contentSecurityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; " +
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// secure sets what every answer carries.
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// authorize finds out who asks and refuses who may not.
+func (q *request) authorize(act bool) error {
+	if q.d.cfg.Authorize == nil {
+		if act {
+			return q.refuse(nil, "This dashboard is read-only",
+				"Nobody can change anything here, because the program that serves it does not say who may.",
+				"Set Authorize in the Config of dashboard.Handler, and give operators the role operator.")
+		}
+		q.user.Role = RoleViewer
+		return nil
+	}
+	user, err := q.d.cfg.Authorize(q.r)
+	if err == nil && user.Role != RoleViewer && user.Role != RoleOperator {
+		err = errors.New("Authorize returned the role " + quote(string(user.Role)) + ", which is none")
+	}
+	if err != nil {
+		return q.refuse(err, "You may not see this", "The program that serves this dashboard did not let you in.",
+			"Sign in to it, or ask those who run it for the role viewer or operator.")
+	}
+	q.user = user
+	if act && user.Role != RoleOperator {
+		return q.refuse(nil, "You may look, but not act", "You are signed in as "+quote(user.Name)+" with the role viewer.",
+			"Ask those who run this program for the role operator.")
+	}
+	return nil
+}
+
+func (q *request) refuse(err error, title, text, advice string) error {
+	q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelWarn, "dashboard request refused", slog.String("why", title),
+		slog.String("method", q.r.Method), slog.String("page", q.name), slog.String("user", q.user.Name),
+		slog.String("remote", q.r.RemoteAddr), slog.Any("error", err))
+	return &problem{Status: http.StatusForbidden, Title: title, Text: text, Advice: advice}
+}
+
+// operator reports whether the user may act.
+func (q *request) operator() bool {
+	return q.d.cfg.Authorize != nil && q.user.Role == RoleOperator
+}
+
+// quote is for texts in sentences. It keeps them in one line and to a readable length.
+func quote(s string) string {
+	const most = 120
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return "“" + strings.Join(strings.Fields(s), " ") + "”"
+}

@@ -1,0 +1,181 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func queryEscape(s string) string { return url.QueryEscape(s) }
+
+// actions are the forms that change something, as the pages of busyFake send them.
+var actions = [][]string{
+	{"run-now", "name", "index"}, {"pause", "name", "index", "reason", "why"}, {"resume", "name", "carts"},
+	{"cancel", "id", "index@1"}, {"break", "key", "job:index", "holder", "17", "reason", "why"}, {"withdraw", "id", "welcome-42"},
+}
+
+func as(name string, role Role, err error) Config {
+	return Config{Authorize: func(*http.Request) (User, error) { return User{name, role}, err }}
+}
+
+func TestHandler_readOnly(t *testing.T) {
+	for who, cfg := range map[string]Config{"nobody": {}, "a viewer": as("bob", RoleViewer, nil)} {
+		f := busyFake()
+		h := f.serve(cfg)
+		for _, page := range allPages {
+			w := get(h, page)
+			expect(t, w, 200)
+			for _, action := range []string{"run-now", "pause?", "resume?", "cancel?", "break?", "withdraw?"} {
+				if strings.Contains(w.Body.String(), `"`+action) {
+					t.Errorf("%s is offered %s on %q", who, action, page)
+				}
+			}
+		}
+		for i, action := range actions {
+			expect(t, get(h, actionPages[i]), 403)
+			expect(t, post(h, action[0], action[1:]...), 403)
+		}
+		if len(f.done) > 0 {
+			t.Errorf("%s did %q", who, f.done)
+		}
+	}
+	expect(t, get(busyFake().serve(Config{}), "pause?name=index"), 403, "read-only", "Set Authorize")
+	expect(t, get(busyFake().serve(as("bob", RoleViewer, nil)), "pause?name=index"), 403, "“bob” with the role viewer")
+}
+
+func TestHandler_notAuthorized(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"error":                  as("ada", RoleOperator, errors.New("secret reason")),
+		"no role":                as("ada", "", nil),
+		"a role that is unknown": as("ada", "admin", nil),
+	} {
+		f := busyFake()
+		h := f.serve(cfg)
+		for _, page := range slices.Concat(allPages, actionPages, []string{"job?name=gone", "theme"}) {
+			w := get(h, page)
+			if page == "theme" {
+				w = post(h, page, "theme", "dark")
+			}
+			expect(t, w, 403, "You may not see this")
+			for _, leak := range []string{"node-2", "the shop is closed", "secret reason", "Overview"} {
+				if strings.Contains(w.Body.String(), leak) {
+					t.Errorf("%s: %q shows %q", name, page, leak)
+				}
+			}
+		}
+		for _, action := range actions {
+			expect(t, post(h, action[0], action[1:]...), 403)
+		}
+		if len(f.done) > 0 || len(f.asked) > 0 {
+			t.Errorf("%s: did %q, asked %v", name, f.done, f.asked)
+		}
+	}
+}
+
+// TestHandler_otherOrigin sends every form as a page of another site could.
+func TestHandler_otherOrigin(t *testing.T) {
+	f := busyFake()
+	h := f.serve(operator)
+	for _, forge := range []http.Header{
+		{"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}},
+		{"Origin": {"https://evil.example"}}, {"Origin": {"null"}}, {"Origin": {"http://example.com.evil.example"}},
+	} {
+		for _, action := range append(actions, []string{"theme", "theme", "dark"}) {
+			values := url.Values{}
+			for i := 1; i < len(action); i += 2 {
+				values.Set(action[i], action[i+1])
+			}
+			r := httptest.NewRequest("POST", "/jobs/"+action[0], strings.NewReader(values.Encode()))
+			r.Header = forge.Clone()
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			expect(t, w, 403, "Request from another site refused")
+			if w.Header().Get("Set-Cookie") != "" {
+				t.Errorf("%s sets a cookie", action[0])
+			}
+		}
+	}
+	if len(f.done) > 0 {
+		t.Errorf("did %q", f.done)
+	}
+}
+
+func TestHandler_actionsNeedPOST(t *testing.T) {
+	f := busyFake()
+	h := f.serve(operator)
+	for _, action := range actions {
+		var query []string
+		for i := 1; i < len(action); i += 2 {
+			query = append(query, action[i]+"="+queryEscape(action[i+1]))
+		}
+		get(h, action[0]+"?"+strings.Join(query, "&"))
+	}
+	// What a form says counts, not what the address says.
+	post(h, "pause?name=index&reason=why")
+	if len(f.done) > 0 {
+		t.Errorf("did %q", f.done)
+	}
+}
+
+func TestHandler_methods(t *testing.T) {
+	h := busyFake().serve(operator)
+	for request, allow := range map[string]string{
+		"PUT ": "GET, HEAD", "POST jobs": "GET, HEAD", "DELETE pause": "GET, HEAD, POST", "GET theme": "POST", "POST style.css": "GET, HEAD",
+	} {
+		method, page, _ := strings.Cut(request, " ")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, "/jobs/"+page, nil))
+		if w.Code != 405 || w.Header().Get("Allow") != allow {
+			t.Errorf("%s: %d, Allow %q, want %q", request, w.Code, w.Header().Get("Allow"), allow)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("HEAD", "/jobs/", nil))
+	if w.Code != 200 || w.Body.Len() > 0 || w.Header().Get("Content-Length") == "" {
+		t.Errorf("HEAD: %d, %d bytes", w.Code, w.Body.Len())
+	}
+}
+
+func TestHandler_headers(t *testing.T) {
+	f := busyFake()
+	h := f.serve(operator)
+	answers := map[string]*httptest.ResponseRecorder{"action": post(h, "resume", "name", "carts")}
+	for _, page := range slices.Concat(allPages, actionPages, []string{"nonsense", "style.css", "app.js", "icon.svg"}) {
+		answers[page] = get(h, page)
+	}
+	f.down = errDown
+	answers["down"] = get(f.serve(operator), "")
+	answers["refused"] = get(f.serve(Config{}), "pause")
+	for page, w := range answers {
+		csp := w.Header().Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+			if !strings.Contains(csp, part) {
+				t.Errorf("%s: the policy %q lacks %s", page, csp, part)
+			}
+		}
+		if strings.Contains(csp, "unsafe") || strings.Contains(csp, "*") || strings.Contains(csp, "http") {
+			t.Errorf("%s: the policy allows too much: %s", page, csp)
+		}
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin",
+		} {
+			if got := w.Header().Get(name); got != want {
+				t.Errorf("%s: %s is %q", page, name, got)
+			}
+		}
+		if _, isAsset := assets[page]; !isAsset && w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: Cache-Control %q", page, w.Header().Get("Cache-Control"))
+		}
+		// The policy forbids these, so a page that has them is broken.
+		for _, inline := range []string{" style=", "<style", "onclick", "javascript:", "<script>"} {
+			if strings.Contains(w.Body.String(), inline) && page != "app.js" {
+				t.Errorf("%s has %s", page, inline)
+			}
+		}
+	}
+}
