@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400) // a run is short, and the memory of most is small
+	debug.SetGCPercent(400)                                                                // a run is short, and the memory of most is small
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // neither leaves half a run
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

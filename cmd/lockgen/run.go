@@ -99,7 +99,7 @@ func (c *command) parse(args []string) (code int, done bool) {
 }
 
 func (c *command) misused(what string) int {
-	fmt.Fprintf(c.stderr, "lockgen: %s\nRun lockgen -h for the flags.\n", what)
+	fmt.Fprintf(c.stderr, "lockgen: %s\nThe flags are -check, -json, -tags list and -v. Run lockgen -h for what they do.\n", what)
 	return exitFailed
 }
 
@@ -111,7 +111,7 @@ func (c *command) generate(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitFailed, fmt.Errorf("lockgen: %w", err)
 	}
-	result, err := gen.Generate(ctx, gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(), Logf: c.logf})
+	result, err := gen.Generate(ctx, gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(), Logf: c.logf, Warnf: c.warnf})
 	if err != nil {
 		return exitFailed, err
 	}
@@ -173,6 +173,10 @@ func (c *command) report(problems []gen.Problem, files []gen.FileState) error {
 		Problems []gen.Problem   `json:"problems"`
 		Files    []gen.FileState `json:"files"`
 	}{problems, files})
+}
+
+func (c *command) warnf(format string, args ...any) {
+	fmt.Fprintf(c.stderr, "lockgen: warning: "+format+"\n", args...)
 }
 
 func (c *command) logf(format string, args ...any) {

@@ -106,8 +106,12 @@ func (g *generator) bindLoaded(ctx context.Context, p platform, found []*annotat
 	dirs = slices.Compact(dirs)
 	g.cfg.Logf("loading %d packages for %s/%s", len(dirs), p.goos, p.goarch)
 	roots, err := load(ctx, g.cfg, p, dirs, tests)
-	if err != nil {
+	if ctx.Err() != nil {
 		return err
+	}
+	if err != nil { // there may be more to say about the directives themselves
+		g.problems = append(g.problems, Problem{Kind: "load", Message: err.Error()})
+		return nil
 	}
 	owners := ownersOf(roots)
 	check := newChecker(g.files, p)

@@ -22,8 +22,8 @@ type Config struct {
 	Patterns []string // packages as the go command takes them
 	Tags     string   // build tags, comma separated
 	Env      []string // of the go command
-	// Logf tells what is done, for -v.
-	Logf func(format string, args ...any)
+	// Logf tells what is done, for -v. Warnf tells what is no error and probably not meant. Both may be nil.
+	Logf, Warnf func(format string, args ...any)
 
 	home platform
 	// For tests:
@@ -54,6 +54,9 @@ func (f File) Changed() bool {
 func Generate(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
+	}
+	if cfg.Warnf == nil {
+		cfg.Warnf = cfg.Logf
 	}
 	if cfg.check == nil {
 		cfg.check = (*checker).check

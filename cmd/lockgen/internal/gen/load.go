@@ -2,6 +2,7 @@ package gen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func load(ctx context.Context, cfg Config, p platform, dirs []string, tests bool
 	for i, dir := range dirs {
 		patterns[i] = dir
 		if rel, err := filepath.Rel(cfg.Dir, dir); err == nil {
-			patterns[i] = "." + string(os.PathSeparator) + rel
+			patterns[i] = strings.TrimSuffix("."+string(os.PathSeparator)+rel, string(os.PathSeparator)+".")
 		}
 	}
 	return list(ctx, cfg, metadata, p, tests, patterns)
@@ -34,9 +35,17 @@ func list(ctx context.Context, cfg Config, mode packages.LoadMode, p platform, t
 	}
 	roots, err := packages.Load(conf, patterns...)
 	if err != nil {
-		return nil, fmt.Errorf("lockgen: list packages %s: %w", strings.Join(patterns, " "), err)
+		return nil, fmt.Errorf("lockgen: the go command cannot list %s: %w", strings.Join(patterns, " "), plainError(err))
 	}
 	return roots, nil
+}
+
+// plainError is what the go command said, without how it was run.
+func plainError(err error) error {
+	if _, said, ok := strings.Cut(err.Error(), "stderr: "); ok && strings.TrimSpace(said) != "" {
+		return errors.New(strings.TrimSpace(said))
+	}
+	return err
 }
 
 // env is the user's environment for a platform. A file that needs cgo is only listed where cgo is on, although no C
@@ -53,7 +62,8 @@ func (p platform) env(base []string) []string {
 	return append(env, "GOOS="+p.goos, "GOARCH="+p.goarch, "CGO_ENABLED="+cgo)
 }
 
-// listDirs resolves patterns that are import paths to the folders of their packages.
+// listDirs resolves patterns that are import paths to the folders of their packages. What a pattern such as all matches in
+// other modules is passed over: it is not to be generated for.
 func listDirs(ctx context.Context, cfg Config, patterns []string) ([]string, []Problem, error) {
 	roots, err := list(ctx, cfg, packages.NeedName|packages.NeedFiles|packages.NeedModule, cfg.home, false, patterns)
 	if err != nil {
@@ -61,19 +71,24 @@ func listDirs(ctx context.Context, cfg Config, patterns []string) ([]string, []P
 	}
 	var dirs []string
 	var problems []Problem
+	refuse := func(format string, args ...any) {
+		problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: "+format, args...)})
+	}
 	for _, root := range roots {
-		dir := packageDir(root)
+		dir, asked := packageDir(root), slices.Contains(patterns, root.PkgPath)
 		switch {
 		case dir == "" && len(root.Errors) > 0:
-			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: package %s: %s", root.PkgPath, root.Errors[0].Msg)})
+			refuse("package %s: %s", root.PkgPath, root.Errors[0].Msg)
 		case dir == "":
-			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: package %s has no Go files", root.PkgPath)})
-		case root.Module == nil || !root.Module.Main:
-			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf(
-				"lockgen: package %s is not part of the main module: its generated code would be lost with the next download; run lockgen in its own module", root.PkgPath)})
-		default:
+			refuse("package %s has no Go files", root.PkgPath)
+		case root.Module != nil && root.Module.Main:
 			dirs = append(dirs, dir)
+		case asked:
+			refuse("package %s is not part of the main module: its generated code would be lost with the next download; run lockgen in its own module", root.PkgPath)
 		}
+	}
+	if len(dirs)+len(problems) == 0 {
+		refuse("no package of the main module matches %s: name its folder, such as ./shop, or ./... for all below the current one", strings.Join(patterns, " "))
 	}
 	return dirs, problems, nil
 }

@@ -27,6 +27,9 @@ func expand(ctx context.Context, cfg Config) ([]string, []Problem, error) {
 		if err != nil {
 			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v", pattern, err)})
 		}
+		if err == nil && len(found) == 0 {
+			cfg.Warnf("%s matches no packages", pattern)
+		}
 		dirs = append(dirs, found...)
 	}
 	if len(others) > 0 {
