@@ -131,24 +131,25 @@ func aboutError(v ssa.Value, depth int) bool {
 
 // whenHeld says on which ways a release runs that stands in the function of its acquire.
 func whenHeld(a *command, release ssa.CallInstruction) way {
-	at, conditional := registration(a, release)
-	if at == nil || conditional {
-		return unknownWay
-	}
 	result := unknownWay
 	for _, t := range testsOf(a) {
-		if t.block.Parent() != at.Parent() {
+		at := registration(a, release, t.block.Parent())
+		if at == nil {
 			continue
 		}
-		if runsBefore(at, t.block.Instrs[len(t.block.Instrs)-1]) && isDeferred(at) {
+		if isDeferred(at) && runsBefore(at, t.block.Instrs[len(t.block.Instrs)-1]) {
 			return eitherWay
 		}
 		if runsBefore(at, a.call) {
 			continue
 		}
+		var again *ssa.BasicBlock // where the next try starts
+		if a.call.Parent() == at.Parent() {
+			again = a.call.Block()
+		}
 		got, lost := map[*ssa.BasicBlock]bool{}, map[*ssa.BasicBlock]bool{}
 		reach(t.taken(), t.block, got)
-		reach(t.lost(), a.call.Block(), lost)
+		reach(t.lost(), again, lost)
 		switch g, l := got[at.Block()], lost[at.Block()]; {
 		case g && !l:
 			return onlyHeld // whatever other tests say
@@ -161,27 +162,23 @@ func whenHeld(a *command, release ssa.CallInstruction) way {
 	return result
 }
 
-// registration is the instruction in the function of an acquire that makes a release happen: the call itself, or what
-// runs or defers the function literal that it stands in. conditional says that the literal itself looks at the outcome.
-func registration(a *command, release ssa.CallInstruction) (at ssa.Instruction, conditional bool) {
-	at = release
-	for at.Parent() != a.call.Parent() {
-		lit := at.Parent()
-		if lit.Parent() == nil {
-			return nil, false
-		}
-		for b := at.Block(); b != nil; b = b.Idom() {
-			if d := b.Idom(); d != nil {
-				if cond, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If); ok && dependsOn(cond.Cond, a, 0) {
-					return nil, true
-				}
+// registration is the instruction of a function that makes a release happen: the call itself, or what runs or defers
+// the function literal that it stands in. Nil if there is none, or if the literal looks at the outcome by itself.
+func registration(a *command, release ssa.CallInstruction, fn *ssa.Function) ssa.Instruction {
+	at := ssa.Instruction(release)
+	for at != nil && at.Parent() != fn {
+		for b := at.Block(); b.Idom() != nil; b = b.Idom() {
+			last := b.Idom().Instrs[len(b.Idom().Instrs)-1]
+			if cond, ok := last.(*ssa.If); ok && dependsOn(cond.Cond, a, 0) {
+				return nil
 			}
 		}
-		if at = runnerOf(lit); at == nil {
-			return nil, false
+		lit := at.Parent()
+		if at = nil; lit.Parent() != nil {
+			at = runnerOf(lit)
 		}
 	}
-	return at, false
+	return at
 }
 
 // runnerOf is the one instruction that calls, starts or defers a function literal, nil if it is not that simple.

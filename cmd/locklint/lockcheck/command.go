@@ -68,6 +68,9 @@ func (c *command) root() *command {
 	return c
 }
 
+// judgedElsewhere reports whether a command belongs to a lock that another package has found and reported.
+func (c *command) judgedElsewhere() bool { return c.via != "" && c.origin == nil && c.judged }
+
 // depth is the number of functions of this package between the call and the command.
 func (c *command) depth() int {
 	n := 0

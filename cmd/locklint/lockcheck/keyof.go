@@ -24,12 +24,9 @@ func keyAt(v ssa.Value, depth int) keyExpr {
 	case *ssa.Parameter:
 		return paramKey(v)
 	case *ssa.Convert:
-		if isDuration(v.X.Type()) && !isDuration(v.Type()) {
-			return keyExpr{Op: keyCall, Text: opRaw, Args: []keyExpr{at(v.X)}}
-		}
-		return keyAt(v.X, depth)
+		return convertedKey(v.X, v.Type(), depth)
 	case *ssa.ChangeType:
-		return keyAt(v.X, depth)
+		return convertedKey(v.X, v.Type(), depth)
 	case *ssa.MakeInterface:
 		return keyAt(v.X, depth)
 	case *ssa.ChangeInterface:
@@ -60,6 +57,14 @@ func keyAt(v ssa.Value, depth int) keyExpr {
 		}
 	}
 	return localKey(v)
+}
+
+// convertedKey describes a conversion, which changes nothing unless a Duration becomes a plain number.
+func convertedKey(v ssa.Value, to types.Type, depth int) keyExpr {
+	if isDuration(v.Type()) && !isDuration(to) {
+		return keyExpr{Op: keyCall, Text: opRaw, Args: []keyExpr{keyAt(v, depth+1)}}
+	}
+	return keyAt(v, depth)
 }
 
 // loadKey describes what is read from an address.

@@ -20,10 +20,18 @@ func checkReleases(r *reporter) {
 		if done[del] || l.judged || del.op != opDelete || r.index.inTest(del.pos()) {
 			continue
 		}
-		if !r.index.expires(l.acquire) || r.index.minds(del) {
+		if r.index.minds(del) {
+			continue
+		}
+		unheld := l.acquire.fn == del.fn && whenHeld(l.acquire, del.call) == eitherWay
+		if !unheld && !r.index.expires(l.acquire) {
 			continue
 		}
 		done[del] = true
+		if unheld {
+			r.reportUnheld(l)
+			continue
+		}
 		pos, end := r.span(del)
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,
@@ -32,6 +40,17 @@ func checkReleases(r *reporter) {
 			Related: []analysis.RelatedInformation{{Pos: l.acquire.pos(), Message: "the lock is acquired here"}},
 		})
 	}
+}
+
+// reportUnheld reports a release that does not depend on the acquire: it deletes the lock of whoever has got it.
+func (r *reporter) reportUnheld(l *lock) {
+	pos, end := r.span(l.release)
+	r.report(analysis.Diagnostic{
+		Pos: pos, End: end,
+		Message: fmt.Sprintf("%s also runs when %s (%s) has not got the lock: then it deletes the lock of somebody else; release only what was acquired, and compare the token and delete in one script",
+			l.release.what(), l.acquire.what(), r.place(l.acquire.pos(), l.release.pos())),
+		Related: []analysis.RelatedInformation{{Pos: l.acquire.pos(), Message: "the lock is acquired here"}},
+	})
 }
 
 // expires reports whether an acquire's key can expire under its holder: it has a time to live, or gets one with
@@ -44,7 +63,11 @@ func (ix *index) expires(a *command) bool {
 func (ix *index) expiriesOf(a *command) []*command {
 	var list []*command
 	for _, c := range ix.commands[a.fn] {
-		if c.op == opExpire && c.call != a.call && c.key.String() == a.key.String() && comesAfter(a.call, c.call) {
+		if c.op != opExpire || c.key.String() != a.key.String() {
+			continue
+		}
+		together := c.call == a.call && a.pipe != direct && c.pipe == a.pipe // as DoMulti of rueidis sends them
+		if together || c.call != a.call && comesAfter(a.call, c.call) {
 			list = append(list, c)
 		}
 	}
@@ -54,14 +77,17 @@ func (ix *index) expiriesOf(a *command) []*command {
 // minds reports whether the code around a DEL cares who owns the key.
 func (ix *index) minds(del *command) bool {
 	for _, c := range ix.commands[del.fn] {
-		if c.op == opRead && c.key.String() == del.key.String() && comesAfter(c.call, del.call) {
+		if c.op == opRead && c.key.String() == del.key.String() && comesAfter(c.call, del.call) && !asksIfPresent(c) {
 			return true
 		}
 	}
 	for _, cmds := range ix.commands {
 		for _, c := range cmds {
-			if c.op == opCompareDel && c.key.shape() == del.key.shape() {
+			switch {
+			case c.op == opCompareDel && ix.related(del, c):
 				return true
+			case c.root() == del.root() && c != del && ix.ownerCompared(c) != nil:
+				return true // a helper that is called after the comparison
 			}
 		}
 	}
@@ -76,4 +102,11 @@ func insideWatch(call ssa.CallInstruction) bool {
 		}
 	}
 	return false
+}
+
+// asksIfPresent reports whether nothing but the error of a GET is looked at: that says whether there is an owner, not
+// who it is.
+func asksIfPresent(read *command) bool {
+	call, ok := read.call.(*ssa.Call)
+	return ok && read.via == "" && attentionToBoolCmd(call) == onlyError
 }

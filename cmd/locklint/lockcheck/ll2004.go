@@ -13,7 +13,7 @@ func checkAtomicRelease(r *reporter) {
 	done := map[*command]bool{}
 	for _, l := range r.index.locks {
 		del := l.release
-		if done[del] || del.op != opDelete || del.judged && del.via != "" || r.index.inTest(del.pos()) {
+		if done[del.root()] || del.op != opDelete || del.judgedElsewhere() || r.index.inTest(del.pos()) {
 			continue
 		}
 		read := r.index.ownerCompared(del)
@@ -24,7 +24,7 @@ func checkAtomicRelease(r *reporter) {
 		if !bad {
 			continue
 		}
-		done[del] = true
+		done[del.root()] = true
 		pos, end := r.span(del)
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,

@@ -109,11 +109,20 @@ func (ix *index) durationFault(c *command) string {
 			return "a Duration is multiplied by a Duration, which is no time but overflows; use one of them"
 		}
 	case *ssa.Convert:
-		if name := nameOf(v.X); unitName.MatchString(name) && !isDuration(v.X.Type()) {
-			return fmt.Sprintf("%s is taken for nanoseconds; multiply by its unit: time.Duration(%s) * time.Second", name, name)
-		}
+		return bareFault(v.X)
+	case *ssa.ChangeType:
+		return bareFault(v.X)
 	}
 	return ""
+}
+
+// bareFault looks at what is converted to a Duration.
+func bareFault(v ssa.Value) string {
+	name := nameOf(v)
+	if !unitName.MatchString(name) || isDuration(v.Type()) {
+		return ""
+	}
+	return fmt.Sprintf("%s is taken for nanoseconds; multiply by its unit, as in time.Duration(%s) * time.Second", name, name)
 }
 
 // unitName marks variables that say that they count something else than nanoseconds.
@@ -125,6 +134,8 @@ func nameOf(v ssa.Value) string {
 	case *ssa.Parameter:
 		return v.Name()
 	case *ssa.Convert:
+		return nameOf(v.X)
+	case *ssa.ChangeType:
 		return nameOf(v.X)
 	case *ssa.UnOp:
 		switch addr := cellOf(v.X).(type) {

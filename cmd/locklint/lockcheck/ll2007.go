@@ -35,7 +35,7 @@ func checkExpiry(r *reporter) {
 func (ix *index) getsExpiry(a *command) bool {
 	for _, cmds := range ix.commands {
 		for _, c := range cmds {
-			if (c.op == opExpire || c.op == opCompareExpire) && c.key.shape() == a.key.shape() {
+			if (c.op == opExpire || c.op == opCompareExpire) && ix.related(a, c) {
 				return true
 			}
 		}

@@ -16,7 +16,7 @@ func checkRenewals(r *reporter) {
 	for _, l := range r.index.locks {
 		for _, cmds := range r.index.commands {
 			for _, e := range cmds {
-				if e.op != opExpire || done[e.root()] || e.judgedRenewal() || r.index.inTest(e.pos()) || !r.index.renews(l.acquire, e) {
+				if e.op != opExpire || done[e.root()] || e.judgedElsewhere() || r.index.inTest(e.pos()) || !r.index.renews(l.acquire, e) {
 					continue
 				}
 				done[e.root()] = true
@@ -36,16 +36,13 @@ func (r *reporter) reportRenewal(a, e *command) {
 	})
 }
 
-// judgedRenewal reports whether a renewal has been found closer to the client.
-func (c *command) judgedRenewal() bool { return c.via != "" && c.origin == nil && c.judged }
-
 // renewWord marks functions that prolong a lock by their name.
 var renewWord = regexp.MustCompile(`(?i)renew|extend|refresh|keep_?alive|watch_?dog|prolong|heartbeat|touch`)
 
 // renews reports whether an EXPIRE prolongs the lock that an acquire has taken, blindly. What follows the acquire in
 // the same line of execution is its second step, not a renewal.
 func (ix *index) renews(a, e *command) bool {
-	if a.call == e.call || ix.ownerCompared(e) != nil || insideWatch(e.call) || ix.renewedWithCare(e) {
+	if a.call == e.call || ix.isSecondStep(e.root()) || ix.ownerCompared(e) != nil || insideWatch(e.call) || ix.renewedWithCare(e) {
 		return false
 	}
 	if e.fn == a.fn {
@@ -63,11 +60,21 @@ func (ix *index) renews(a, e *command) bool {
 	return receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(e.fn) || a.key.distinctive() && speaksOfLock(a.key)
 }
 
+// isSecondStep reports whether an EXPIRE follows an acquire where it is issued, other than in the background.
+func (ix *index) isSecondStep(e *command) bool {
+	for _, a := range ix.commands[e.fn] {
+		if a.op == opAcquire && a.call != e.call && a.key.String() == e.key.String() && comesAfter(a.call, e.call) && !inBackground(a, e.call) {
+			return true
+		}
+	}
+	return false
+}
+
 // renewedWithCare reports whether the package has a script that prolongs such a key only for its owner.
 func (ix *index) renewedWithCare(e *command) bool {
 	for _, cmds := range ix.commands {
 		for _, c := range cmds {
-			if c.op == opCompareExpire && c.key.shape() == e.key.shape() {
+			if c.op == opCompareExpire && ix.related(e, c) {
 				return true
 			}
 		}

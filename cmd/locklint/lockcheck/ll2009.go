@@ -22,6 +22,7 @@ func checkTimeLocks(r *reporter) {
 				continue
 			}
 			done[s.root()] = true
+			s, a := s.root(), a.root() // the function that makes up the lock, not those that use it
 			pos, end := r.span(s)
 			r.report(analysis.Diagnostic{
 				Pos: pos, End: end,
@@ -54,10 +55,7 @@ func (ix *index) takesOver(a, s *command) bool {
 	if a.fn == s.fn {
 		return a.key.String() == s.key.String() && (timed || speaksOfLock(a.key) || lockWord.MatchString(a.fn.Name()))
 	}
-	if a.key.shape() != s.key.shape() || !timed {
-		return false
-	}
-	return receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(s.fn) || a.key.distinctive() && speaksOfLock(a.key)
+	return timed && ix.related(a, s) && (receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(s.fn) || speaksOfLock(a.key))
 }
 
 // isTimeLock reports whether the value of an acquire is the time at which the lock ends.

@@ -84,7 +84,7 @@ func (ix *index) isLock(a, r *command) bool {
 	}
 	if a.fn == r.fn {
 		return a.key.String() == r.key.String() && comesAfter(a.call, r.call) && !undoesFailure(r.call) &&
-			!skippable(a, r.call) && whenHeld(a, r.call) != onlyLost
+			(!skippable(a, r.call) || ix.ownerCompared(r) != nil) && whenHeld(a, r.call) != onlyLost
 	}
 	if ix.inTest(r.pos()) || isForced(r.fn) {
 		return false
@@ -102,6 +102,29 @@ func (ix *index) isLock(a, r *command) bool {
 		return false
 	}
 	return speaksOfLock(a.key) || r.compares || ix.ownerCompared(r) != nil
+}
+
+// related reports whether a command elsewhere in the package works on the key of c. A key that is nothing but an
+// argument is taken for the same only among the methods of one type, and not where the other function has a lock of
+// its own.
+func (ix *index) related(c, other *command) bool {
+	if c.fn == other.fn {
+		return c.key.String() == other.key.String()
+	}
+	if c.key.shape() != other.key.shape() {
+		return false
+	}
+	return c.key.distinctive() || receiverName(c.fn) != "" && receiverName(c.fn) == receiverName(other.fn) && !ix.acquires(other)
+}
+
+// acquires reports whether the function of a command takes the lock itself.
+func (ix *index) acquires(c *command) bool {
+	for _, a := range ix.commands[c.fn] {
+		if (a.op == opAcquire || a.op == opCount) && a.key.String() == c.key.String() {
+			return true
+		}
+	}
+	return false
 }
 
 // handsOn reports whether the function of an acquire stores the key in the field that a release reads it from.

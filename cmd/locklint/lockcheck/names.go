@@ -21,7 +21,7 @@ var stateWord = regexp.MustCompile(`(?i)lockout|locked|user|account|member|walle
 var forceWord = regexp.MustCompile(`(?i)force|break|admin|reset|clear|clean|purge|evict|flush|expireall|deleteall|invalidate`)
 
 // otherWord marks the uses of SETNX that are no locks even where the key is given back.
-var otherWord = regexp.MustCompile(`(?i)idem|dedup|duplicate|throttl|rate_?limit|cooldown|debounce|nonce`)
+var otherWord = regexp.MustCompile(`(?i)idempot|\bidem|_idem|(?-i:Idem)|dedup|duplicate|throttl|rate_?limit|cooldown|debounce|nonce`)
 
 // The verbs that pair up. The rest of the two names must agree: LockOrder belongs to UnlockOrder.
 var verbPairs = []struct{ acquire, release *regexp.Regexp }{

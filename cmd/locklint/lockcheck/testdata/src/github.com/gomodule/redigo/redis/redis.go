@@ -27,3 +27,7 @@ type Script struct{}
 func NewScript(keyCount int, src string) *Script { return &Script{} }
 
 func (*Script) Do(c Conn, keysAndArgs ...interface{}) (interface{}, error) { return nil, nil }
+
+func (*Script) Send(c Conn, keysAndArgs ...interface{}) error { return nil }
+
+func Int64(reply interface{}, err error) (int64, error) { return 0, err }
