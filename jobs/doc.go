@@ -10,7 +10,7 @@
 //	  │  one node wins: the mark moves     │  │                                │  │
 //	  │  and the claim stands, one step    │  │                                │  ├─▶ ok  error  panic  timeout
 //	  │                                    │  ├─▶ skipped (held by …)          │  ├─▶ lost       (its lock)
-//	  └─▶ skipped (misfire)                │  └─▶ passed on (drain)            │  └─▶ cancelled  (drain)
+//	  └─▶ skipped (misfire, paused)        │  └─▶ passed on (drain)            │  └─▶ cancelled  (drain, by hand)
 //	                                       ▼                                   ▼
 //	                            its node died: lost,                its node died: lost,
 //	                            claimed again at once               claimed again while Retries are left
@@ -22,9 +22,19 @@
 // only grow, neither clocks that are apart, nor a job that is over before the next node asks, nor two versions of a
 // spec in a rolling deploy make a tick run twice.
 //
-// A run in flight has a claim that its node renews. When the claim has run out, any other node that has the job takes
-// it over, one of them, once the job's locks are not in the dead node's name any more; see Job.Retries for what
-// happens then.
+// A run in flight belongs to its node's session, of which the node gives a sign of life every second: one call for all
+// of its runs. When five seconds have passed without, any other node that has the job takes the run over, one of them,
+// once the job's locks are not in the dead node's name any more (see Job.Lock for how long that may take, and
+// Job.Retries for what happens then). A node that shuts down says so, and what it leaves is picked up within seconds.
+//
+// When thousands of jobs are due together, one call claims some hundreds of ticks, and those that lose learn the new
+// marks from the same answer. The nodes then begin with shares of their own, and look after the others' shares a moment
+// later; begins and records of concurrent runs share calls too.
+//
+// # From any node
+//
+// [Scheduler.Pause], Resume, RunNow, Cancel, Status, Nodes, FindRun and the like work in the whole cluster from any
+// scheduler on the same store, also from one that does not run. [Scheduler.At] has one-off jobs done at a time.
 //
 // # What is guaranteed
 //
@@ -37,8 +47,10 @@
 //     can still overlap; the fence in its context (lockrt.FromContext) lets what it writes to tell the two apart.
 //   - What was due while no node ran, or while the store was away, is decided by Job.Misfire from the mark. The first
 //     time a job's name is seen nothing before that moment is owed.
-//   - Every tick leaves a record: of each attempt, or of why it was not run. The record that the lock was held names the
-//     holder; that the store did not answer is another one. Ticks skipped in a row share a record.
+//   - Every tick leaves a record: of each attempt, or of why it was not run. The record that the lock was held names
+//     the holder; that the store did not answer is another one. Ticks skipped in a row share a record, as do those of
+//     a pause.
+//   - A run that somebody has cancelled is not retried.
 //   - Times where clocks change follow internal/cronspec: a fixed time that is skipped runs at the first instant after
 //     the gap, one that is repeated at its first occurrence; wildcard hours follow elapsed time.
 //
@@ -50,7 +62,8 @@
 //     after it count as missed.
 //   - Punctuality. A tick starts late by a round trip or two, by Jitter, by the wait for a lock, and by however long
 //     the store is away.
-//   - One clock in a Redis Cluster: each job goes by the clock of the server that has its slot. Keep them in step.
+//   - One clock in a Redis Cluster: each job goes by the clock of the server that has its slots. Keep them in step.
 //   - Order between ticks of a job, except that claims are made in order.
-//   - A tick whose job is on no running node is not looked after: its claim stays until a node has the job again.
+//   - A tick whose job is on no running node is not looked after: its run stays in flight until a node has the job
+//     again.
 package jobs
