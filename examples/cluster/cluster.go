@@ -8,12 +8,16 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/jobs"
 )
 
 // cluster is a set of nodes that run, in this process or in several.
 type cluster interface {
 	// specs are the jobs of every node.
 	specs() []witness.Job
+	// onlooker is a scheduler that has the jobs of the nodes and runs none of them:
+	// the dashboard sees the cluster through it.
+	onlooker() *jobs.Scheduler
 	// now is the time on the store's clock, which decides when a tick is due.
 	now(context.Context) (time.Time, error)
 	// events are the witness's notes so far, of all nodes.
@@ -31,6 +35,9 @@ type cluster interface {
 	// close gives back what the cluster used. The events are gone after it.
 	close() error
 }
+
+// onlookerName is the node name of the dashboard.
+const onlookerName = "dashboard"
 
 func nodeName(i int) string { return fmt.Sprintf("node-%d", i+1) }
 

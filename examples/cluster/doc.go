@@ -9,6 +9,9 @@
 // redis:// URL each node is a process of its own, and -kill ends one of them
 // with SIGKILL, in the middle of a run if it can.
 //
+// It prints the address of a web page, with the dashboard of jobs at /jobs/. From
+// this machine you may run, pause and cancel jobs there and break their locks.
+//
 // The jobs are in carts.go and region.go: functions with a //lock: directive,
 // from which lockgen wrote lock_gen.go. Each notes its starts and ends with a
 // witness that knows nothing of the scheduler. The last line compares these

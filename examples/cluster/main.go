@@ -68,9 +68,10 @@ func runCluster(o options, signals <-chan os.Signal, stdout, stderr io.Writer) (
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	b.setJobs(c.specs())
-	page := servePage(ln, b)
+	page := servePage(ln, siteHandler(b, c.onlooker()), b)
 	defer page.close()
-	b.printf("%d nodes run %d jobs on %s; web page: %s; stop with Ctrl-C", o.nodes, len(c.specs()), o.storeName(), page.url())
+	b.printf("%d nodes run %d jobs on %s; web page: %s; dashboard: %sjobs/; stop with Ctrl-C",
+		o.nodes, len(c.specs()), o.storeName(), page.url(), page.url())
 
 	stop := newStopper(signals)
 	defer stop.close()

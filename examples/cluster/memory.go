@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
@@ -20,6 +21,7 @@ type memoryCluster struct {
 	notes  witness.Memory
 	jobs   []witness.Job
 	failed chan error
+	looker *node
 
 	stopNodes context.CancelFunc
 	running   sync.WaitGroup
@@ -29,12 +31,17 @@ func startMemory(o options, b *board, logger *slog.Logger) (*memoryCluster, erro
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &memoryCluster{failed: make(chan error, o.nodes), stopNodes: cancel}
 	store := memstore.New()
+	var err error
+	if c.looker, err = newLooker(store, logger); err != nil {
+		cancel()
+		return nil, err
+	}
 	var nodes []*node
 	for i := range o.nodes {
 		n, err := c.newNode(store, nodeName(i), b, logger)
 		if err != nil {
 			cancel()
-			for _, n := range nodes {
+			for _, n := range append(nodes, c.looker) {
 				err = errors.Join(err, n.close())
 			}
 			return nil, err
@@ -57,6 +64,14 @@ func (c *memoryCluster) newNode(store lockrt.Store, name string, b *board, logge
 	return newNode(locks, &c.notes, logger.With("node", name), b.finished)
 }
 
+func newLooker(store lockrt.Store, logger *slog.Logger) (*node, error) {
+	locks, err := lockrt.New(store, lockrt.Config{Node: onlookerName, Logger: logger})
+	if err != nil {
+		return nil, fmt.Errorf("set up the dashboard: %w", err)
+	}
+	return newOnlooker(locks, logger)
+}
+
 func (c *memoryCluster) run(ctx context.Context, n *node, b *board) {
 	err := n.run(ctx)
 	b.node(n.locks.Node(), "stopped")
@@ -69,7 +84,8 @@ func (c *memoryCluster) specs() []witness.Job                   { return c.jobs 
 func (c *memoryCluster) now(context.Context) (time.Time, error) { return time.Now(), nil }
 func (c *memoryCluster) events() ([]witness.Event, error)       { return c.notes.Events(), nil }
 func (c *memoryCluster) failures() <-chan error                 { return c.failed }
-func (c *memoryCluster) close() error                           { return nil }
+func (c *memoryCluster) close() error                           { return c.looker.close() }
+func (c *memoryCluster) onlooker() *jobs.Scheduler              { return c.looker.scheduler }
 
 func (c *memoryCluster) killOne() (string, error) {
 	return "", errors.New("nodes in one process cannot be killed")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/jobs"
 )
 
 // forgedCluster is a cluster whose notes the test writes. Its clock stands at
@@ -38,6 +39,7 @@ func (c *forgedCluster) events() ([]witness.Event, error) { return c.notes, nil 
 func (c *forgedCluster) killOne() (string, error)         { return "", errors.New("not here") }
 func (c *forgedCluster) failures() <-chan error           { return c.failed }
 func (c *forgedCluster) close() error                     { return nil }
+func (c *forgedCluster) onlooker() *jobs.Scheduler        { return nil }
 
 func (c *forgedCluster) stop(context.Context) error {
 	c.stopped = true

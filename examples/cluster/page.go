@@ -8,10 +8,13 @@ import (
 	"html/template"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/dashboard"
 )
 
 //go:embed page.html
@@ -39,10 +42,10 @@ func listenPage(addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-func servePage(ln net.Listener, b *board) *webPage {
+func servePage(ln net.Listener, h http.Handler, b *board) *webPage {
 	p := &webPage{
 		listener: ln,
-		server:   &http.Server{Handler: pageHandler(b), ReadHeaderTimeout: 5 * time.Second},
+		server:   &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second},
 		done:     make(chan struct{}),
 	}
 	go func() {
@@ -59,6 +62,37 @@ func (p *webPage) url() string { return "http://" + p.listener.Addr().String() +
 func (p *webPage) close() {
 	p.server.Close()
 	<-p.done
+}
+
+// siteHandler shows the board at / and the dashboard of jobs at /jobs/.
+func siteHandler(b *board, s *jobs.Scheduler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", pageHandler(b))
+	mux.Handle("/jobs/", dashboard.Handler(s, dashboard.Config{Title: "lockgen cluster", Authorize: authorize}))
+	return mux
+}
+
+// authorize lets everybody act who sits at this machine, and others look: the
+// example knows no users. A browser sends the name that was asked for, so a page
+// of another site that has its name point here is not taken for this machine.
+func authorize(r *http.Request) (dashboard.User, error) {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	remote, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return dashboard.User{}, fmt.Errorf("where does %q come from: %w", r.RemoteAddr, err)
+	}
+	if (host == "localhost" || isLoopback(host)) && isLoopback(remote) {
+		return dashboard.User{Name: "you", Role: dashboard.RoleOperator}, nil
+	}
+	return dashboard.User{Name: remote, Role: dashboard.RoleViewer}, nil
+}
+
+func isLoopback(address string) bool {
+	ip := net.ParseIP(strings.Trim(address, "[]"))
+	return ip != nil && ip.IsLoopback()
 }
 
 // pageHandler shows the board at / and answers nothing else.

@@ -63,7 +63,8 @@ func TestServePage_closesItsListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := servePage(ln, &board{out: io.Discard})
+	b := &board{out: io.Discard}
+	p := servePage(ln, pageHandler(b), b)
 	response, err := http.Get(p.url())
 	if err != nil {
 		t.Fatal(err)

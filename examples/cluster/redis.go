@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/jobs"
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 const readyTimeout = 20 * time.Second
@@ -28,6 +31,7 @@ type redisCluster struct {
 	dir       string // the witness's files, one for each node
 	children  []*child
 	jobs      []witness.Job
+	looker    *node
 	failed    chan error
 
 	mu       sync.Mutex      // guards what follows
@@ -50,6 +54,9 @@ func startRedis(ctx context.Context, o options, b *board, stderr io.Writer) (*re
 		client: client, namespace: "cluster-" + strings.ToLower(rand.Text()[:12]), board: b, dir: dir,
 		failed: make(chan error, o.nodes), expected: map[string]bool{},
 	}
+	if c.looker, err = c.newLooker(ctx, o, stderr); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
 	if err := c.startNodes(ctx, o, stderr); err != nil {
 		for _, child := range c.children {
 			c.expect(child.name)
@@ -58,6 +65,15 @@ func startRedis(ctx context.Context, o options, b *board, stderr io.Writer) (*re
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
+}
+
+func (c *redisCluster) newLooker(ctx context.Context, o options, stderr io.Writer) (*node, error) {
+	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	locks, err := lockrt.Open(ctx, o.store, lockrt.Config{Namespace: c.namespace, Node: onlookerName, Logger: logger})
+	if err != nil {
+		return nil, fmt.Errorf("set up the dashboard: %w", err)
+	}
+	return newOnlooker(locks, logger)
 }
 
 // startNodes starts all nodes and waits until each has said that it runs.
@@ -112,6 +128,8 @@ func (c *redisCluster) childGone(child *child, exit error) {
 
 func (c *redisCluster) specs() []witness.Job   { return c.jobs }
 func (c *redisCluster) failures() <-chan error { return c.failed }
+
+func (c *redisCluster) onlooker() *jobs.Scheduler { return c.looker.scheduler }
 
 func (c *redisCluster) now(ctx context.Context) (time.Time, error) {
 	now, err := c.client.Time(ctx).Result()
@@ -176,5 +194,9 @@ func (c *redisCluster) stop(ctx context.Context) error {
 }
 
 func (c *redisCluster) close() error {
-	return errors.Join(os.RemoveAll(c.dir), forget(c.client, c.namespace), c.client.Close())
+	var err error
+	if c.looker != nil {
+		err = c.looker.close()
+	}
+	return errors.Join(err, os.RemoveAll(c.dir), forget(c.client, c.namespace), c.client.Close())
 }
