@@ -47,6 +47,8 @@ var known = map[string]string{
 	"sql":     "database/sql",
 	"time":    "time",
 
+	"dashboard":  "github.com/lockgen/lockgen/jobs/dashboard",
+	"fence":      "github.com/lockgen/lockgen/runtime/fence",
 	"jobs":       "github.com/lockgen/lockgen/jobs",
 	"lockrt":     "github.com/lockgen/lockgen/runtime",
 	"memstore":   "github.com/lockgen/lockgen/runtime/memstore",
@@ -56,7 +58,7 @@ var known = map[string]string{
 // around is the function that surrounds statements: what they may refer to, and
 // a result so that they may return an error.
 const around = `
-func snippet(ctx context.Context, locks *lockrt.Locker, s *jobs.Scheduler, client redis.UniversalClient) error {
+func snippet(ctx context.Context, locks *lockrt.Locker, s *jobs.Scheduler, client redis.UniversalClient, db *sql.DB) error {
 	%s
 	return nil
 }
