@@ -8,6 +8,20 @@ import (
 
 type leaseKey struct{}
 
+// leaseContext is a context that carries a lease. It is part of the lease, which context.WithValue could not be.
+type leaseContext struct {
+	context.Context
+	lease *Lease
+}
+
+// Value implements context.Context.
+func (c *leaseContext) Value(key any) any {
+	if key == (leaseKey{}) {
+		return c.lease
+	}
+	return c.Context.Value(key)
+}
+
 // FromContext returns the innermost lease of the running critical section, nil outside of one.
 func FromContext(ctx context.Context) *Lease {
 	lease, _ := ctx.Value(leaseKey{}).(*Lease)

@@ -13,7 +13,7 @@ import (
 type Lease struct {
 	grant    *grant
 	fence    Fence
-	ctx      context.Context
+	ctx      leaseContext
 	cancel   context.CancelCauseFunc
 	outer    *Lease // the lease of the enclosing call, on whatever key
 	owner    *Lease // the lease whose grant it shares (Options.Reentrant); nil for one of its own
@@ -32,8 +32,8 @@ type Lease struct {
 // newLease makes the lease and its context. It is live when its grant says so.
 func newLease(ctx context.Context, g *grant, o Options) *Lease {
 	lease := &Lease{grant: g, outer: FromContext(ctx), since: time.Now(), minHold: o.MinHold}
-	ctx, lease.cancel = context.WithCancelCause(ctx)
-	lease.ctx = context.WithValue(ctx, leaseKey{}, lease)
+	lease.ctx.Context, lease.cancel = context.WithCancelCause(ctx)
+	lease.ctx.lease = lease
 	return lease
 }
 
@@ -108,7 +108,7 @@ func (le *Lease) Context() context.Context {
 	if le == nil {
 		return context.Background()
 	}
-	return le.ctx
+	return &le.ctx
 }
 
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
