@@ -7,4 +7,6 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/internal/driver"
 )
 
+//go:generate go run ./internal/reference/write CHECKS.md
+
 func main() { os.Exit(driver.Main(os.Args[1:], os.Stdout, os.Stderr)) }

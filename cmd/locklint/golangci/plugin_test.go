@@ -1,0 +1,81 @@
+package golangci
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/golangci/plugin-module-register/register"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
+	_ "github.com/lockgen/lockgen/runtime" // testdata imports it, which go mod tidy does not see
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+)
+
+// analyzers gets the analyzers the way golangci-lint does.
+func analyzers(t *testing.T, settings any) []*analysis.Analyzer {
+	t.Helper()
+	newPlugin, err := register.GetPlugin("locklint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPlugin(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.GetLoadMode() != register.LoadModeTypesInfo {
+		t.Errorf("the load mode is %s", p.GetLoadMode())
+	}
+	list, err := p.BuildAnalyzers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestPlugin_finds runs the registered plugin on a package that forgets to release a lease.
+func TestPlugin_finds(t *testing.T) {
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadAllSyntax | packages.NeedModule}, "./testdata/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if packages.PrintErrors(pkgs) > 0 {
+		t.Fatal("the package does not compile")
+	}
+	graph, err := checker.Analyze(analyzers(t, nil), pkgs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, act := range graph.Roots {
+		if act.Err != nil {
+			t.Errorf("%s: %v", act.Analyzer.Name, act.Err)
+		}
+		for _, d := range act.Diagnostics {
+			found = append(found, d.Message)
+		}
+	}
+	if len(found) != 1 || !strings.HasPrefix(found[0], "LL1001: ") {
+		t.Errorf("the findings are %q, want the one lease that is not released, with its ID in front", found)
+	}
+}
+
+func TestPlugin_settings(t *testing.T) {
+	if got := analyzers(t, nil); !slices.Equal(got, lockcheck.Analyzers) {
+		t.Errorf("without settings %d analyzers run, want the %d that are on by default", len(got), len(lockcheck.Analyzers))
+	}
+	list := analyzers(t, map[string]any{"enable": []string{"LL1007", "ll2002"}, "disable": []string{"LL2002"}})
+	if len(list) != 1 || list[0].Name != "LL1007" {
+		t.Errorf("the analyzers are %v, want LL1007 alone", list)
+	}
+	for _, bad := range []map[string]any{
+		{"enable": []string{"LL9999"}},
+		{"enable": []string{"LL1001"}, "disable": []string{"LL1001"}},
+		{"nosuch": 1},
+	} {
+		if _, err := New(bad); err == nil {
+			t.Errorf("settings %v are accepted", bad)
+		}
+	}
+}
