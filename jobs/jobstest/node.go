@@ -79,6 +79,9 @@ func (n *Node) Crash() {
 	}
 }
 
+// Crashed reports whether the node was killed. What its goroutines still do then, a dead process would not have done.
+func (n *Node) Crashed() bool { return n.link.crashed.Load() }
+
 // CutJobs cuts the node off from the store of jobs, or connects it again.
 func (n *Node) CutJobs(on bool) { n.link.jobsCut.Store(on) }
 
