@@ -80,7 +80,7 @@ func listDirs(ctx context.Context, cfg Config, patterns []string) ([]string, []P
 		case dir == "" && len(root.Errors) > 0:
 			refuse("package %s: %s", root.PkgPath, root.Errors[0].Msg)
 		case dir == "":
-			refuse("package %s has no Go files", root.PkgPath)
+			// nothing to generate for
 		case root.Module != nil && root.Module.Main:
 			dirs = append(dirs, dir)
 		case asked:
