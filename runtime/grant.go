@@ -29,7 +29,7 @@ type grant struct {
 	begun    bool      // the first turn has begun
 	passes   int       // how often it was passed on
 	owner    *Lease    // whose turn it is; nil between two turns
-	leases   []*Lease  // owner, and those that share it (Options.Reentrant)
+	sharers  []*Lease  // the leases that end with the owner's (Options.Reentrant)
 
 	// Owned by the renewer and guarded by its mutex.
 	renewing bool
@@ -56,7 +56,7 @@ func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
 		return nil, g.over
 	}
 	lease.fence = g.fence + Fence(g.passes)
-	g.owner, g.leases = lease, append(g.leases, lease)
+	g.owner = lease
 	isNew := !g.begun
 	g.begun = true
 	if o.MaxHold > 0 {
@@ -89,14 +89,12 @@ func (g *grant) passOn(from *Lease) bool {
 		g.mu.Unlock()
 		return false
 	}
-	leases := g.leases
-	g.owner, g.leases = nil, nil
+	sharers := g.sharers
+	g.owner, g.sharers = nil, nil
 	g.passes++
 	g.mu.Unlock()
 	// The turns do not overlap: the old contexts end before the next caller knows.
-	for _, lease := range leases {
-		lease.finish(ErrNotHeld)
-	}
+	finish(from, sharers, ErrNotHeld)
 	next.ready <- g
 	return true
 }
@@ -131,14 +129,22 @@ func (g *grant) end(of *Lease, why error) bool {
 		return false
 	}
 	g.over = why
-	leases := g.leases
-	g.leases = nil
+	owner, sharers := g.owner, g.sharers
+	g.sharers = nil
 	g.mu.Unlock()
-	for _, lease := range leases {
-		lease.finish(why)
-	}
+	finish(owner, sharers, why)
 	g.locker.forget(g)
 	return true
+}
+
+// finish ends the leases of one turn; owner is nil between two turns.
+func finish(owner *Lease, sharers []*Lease, why error) {
+	if owner != nil {
+		owner.finish(why)
+	}
+	for _, lease := range sharers {
+		lease.finish(why)
+	}
 }
 
 // share adds a lease that ends with the owner's turn.
@@ -151,7 +157,7 @@ func (g *grant) share(owner, lease *Lease) error {
 	if g.owner != owner {
 		return ErrNotHeld
 	}
-	g.leases = append(g.leases, lease)
+	g.sharers = append(g.sharers, lease)
 	return nil
 }
 
@@ -165,8 +171,8 @@ func (g *grant) turn() *Lease {
 // leave ends one of several leases that share the grant.
 func (g *grant) leave(lease *Lease) {
 	g.mu.Lock()
-	if i := slices.Index(g.leases, lease); i >= 0 {
-		g.leases = slices.Delete(g.leases, i, i+1)
+	if i := slices.Index(g.sharers, lease); i >= 0 {
+		g.sharers = slices.Delete(g.sharers, i, i+1)
 	}
 	g.mu.Unlock()
 	lease.finish(ErrNotHeld)
