@@ -44,7 +44,7 @@ func TestScheduler_chaos(t *testing.T) {
 type chaosSize struct{ nodes, jobs, minutes int }
 
 var (
-	chaosFull  = chaosSize{nodes: 50, jobs: 200, minutes: 525} // half of the jobs have fewer ticks
+	chaosFull  = chaosSize{nodes: 50, jobs: 200, minutes: 600} // half of the jobs have every other minute for a while
 	chaosShort = chaosSize{nodes: 10, jobs: 20, minutes: 120}
 )
 
