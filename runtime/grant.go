@@ -148,7 +148,7 @@ func finish(owner *Lease, sharers []*Lease, why error) {
 }
 
 // share adds a lease that ends with the owner's turn.
-func (g *grant) share(owner, lease *Lease) error {
+func (g *grant) share(owner, lease *Lease, o Options) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.over != nil {
@@ -158,6 +158,12 @@ func (g *grant) share(owner, lease *Lease) error {
 		return ErrNotHeld
 	}
 	g.sharers = append(g.sharers, lease)
+	if o.MinHold > 0 {
+		owner.minHold = max(owner.minHold, lease.since.Add(o.MinHold).Sub(owner.since))
+	}
+	if o.MaxHold > 0 {
+		lease.maxTimer = time.AfterFunc(o.MaxHold, lease.reachMaxHold)
+	}
 	return nil
 }
 
@@ -168,14 +174,21 @@ func (g *grant) turn() *Lease {
 	return g.owner
 }
 
+// keep is for how long the lock stays taken after the release of a lease (Options.MinHold).
+func (g *grant) keep(lease *Lease) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(lease.minHold-time.Since(lease.since), 0)
+}
+
 // leave ends one of several leases that share the grant.
-func (g *grant) leave(lease *Lease) {
+func (g *grant) leave(lease *Lease, why error) {
 	g.mu.Lock()
 	if i := slices.Index(g.sharers, lease); i >= 0 {
 		g.sharers = slices.Delete(g.sharers, i, i+1)
 	}
 	g.mu.Unlock()
-	lease.finish(ErrNotHeld)
+	lease.finish(why)
 }
 
 // err is nil while the grant lives. It looks at the clock too: between the deadline and the run of its timer the grant

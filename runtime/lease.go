@@ -18,8 +18,8 @@ type Lease struct {
 	outer    *Lease // the lease of the enclosing call, on whatever key
 	owner    *Lease // the lease whose grant it shares (Options.Reentrant); nil for one of its own
 	since    time.Time
-	minHold  time.Duration
-	maxTimer *time.Timer // nil without MaxHold
+	minHold  time.Duration // guarded by the grant's mutex: one that shares the lease may make it longer
+	maxTimer *time.Timer   // nil without MaxHold; set under the grant's mutex, without which it does nothing
 
 	releasing sync.Mutex // held for the whole of Release, so that a second one waits for the first's result
 	released  bool       // the store or the next caller has it; guarded by releasing
@@ -44,15 +44,22 @@ func (le *Lease) share(ctx context.Context, o Options) (*Lease, error) {
 	if le.owner != nil {
 		lease.owner = le.owner
 	}
-	if err := le.grant.share(lease.owner, lease); err != nil {
+	if err := le.grant.share(lease.owner, lease, o); err != nil {
 		lease.cancel(err)
 		return nil, err
 	}
 	return lease, nil
 }
 
-// reachMaxHold runs when MaxHold has passed. The grant may have passed on to somebody else in the same moment.
-func (le *Lease) reachMaxHold() { le.grant.loseTurn(le, errMaxHold) }
+// reachMaxHold runs when MaxHold has passed. The grant may have passed on to somebody else in the same moment. A lease
+// that shares the grant ends alone: the one that it shares still has its own time.
+func (le *Lease) reachMaxHold() {
+	if le.owner == nil {
+		le.grant.loseTurn(le, errMaxHold)
+		return
+	}
+	le.grant.leave(le, &lostError{key: le.grant.key, reason: errMaxHold})
+}
 
 var errMaxHold = errors.New("it was held for its MaxHold")
 

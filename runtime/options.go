@@ -32,7 +32,8 @@ type Options struct {
 	// NoRenew leaves the lease to end after its TTL. By default it is renewed until it is released.
 	NoRenew bool
 	// Reentrant lets a call chain that already holds the key share that lease (same fence, released by the outermost)
-	// instead of failing with ErrNested.
+	// instead of failing with ErrNested. Of the inner call's options, MaxHold ends the inner lease alone, MinHold keeps
+	// the lock for that long after the inner call too, and the others are the outer lease's.
 	Reentrant bool
 }
 

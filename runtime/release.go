@@ -34,11 +34,11 @@ func (le *Lease) Release(ctx context.Context) error {
 func (le *Lease) release(ctx context.Context) error {
 	le.releasing.Lock()
 	defer le.releasing.Unlock()
-	keep := max(le.minHold-time.Since(le.since), 0)
+	keep := le.grant.keep(le)
 	switch {
 	case le.released:
 	case le.owner != nil:
-		le.grant.leave(le)
+		le.grant.leave(le, ErrNotHeld)
 	case keep == 0 && le.grant.passOn(le):
 	default:
 		if err := le.releaseToStore(ctx, keep); err != nil {
