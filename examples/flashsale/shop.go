@@ -50,6 +50,9 @@ func (s *shop) placeOrderLocked(ctx context.Context, userID int64, user, stock l
 		if result = decide(st); result != ordered {
 			return false, nil
 		}
+		if err := authorize(ctx); err != nil {
+			return false, err
+		}
 		return true, s.sale.write(ctx, tx, order{userID, s.name, stock}, st.remaining-1)
 	})
 	return result, err

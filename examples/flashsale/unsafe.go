@@ -18,6 +18,9 @@ func (s *shop) placeOrderUnsafe(ctx context.Context, userID int64) (outcome, err
 	if result := decide(st); result != ordered {
 		return result, nil
 	}
+	if err := authorize(ctx); err != nil {
+		return "", err
+	}
 	err = s.sale.inTx(ctx, func(tx *sql.Tx) (commit bool, err error) {
 		return true, s.sale.write(ctx, tx, order{userID: userID, instance: s.name}, st.remaining-1)
 	})
