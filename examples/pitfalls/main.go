@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/lockgen/lockgen/examples/pitfalls/internal/lab"
+	"github.com/lockgen/lockgen/examples/pitfalls/recipes"
+)
+
+// Exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// patience bounds a scenario, and a measurement. It is no measure of speed.
+const patience = 2 * time.Minute
+
+func main() {
+	logging.Disable() // the Redis client warns of what the recipes do on purpose
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parseFlags(args, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	var ok bool
+	if err == nil {
+		ok, err = show(ctx, o, stdout)
+	}
+	switch {
+	case errors.Is(err, errFlags):
+		fmt.Fprintln(stderr, "pitfalls:", err)
+		return exitUsage
+	case err != nil:
+		fmt.Fprintln(stderr, "pitfalls:", err)
+		return exitFailed
+	case !ok:
+		return exitFailed
+	}
+	return exitOK
+}
+
+// show runs everything and prints it. It reports whether all was as it should be.
+func show(ctx context.Context, o options, w io.Writer) (ok bool, err error) {
+	srv, err := o.openServer(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, srv.close()) }()
+	fmt.Fprintf(w, "on %s\n\n", srv.name)
+
+	rows := runAll(ctx, srv, o.pitfalls())
+	if err := ctx.Err(); err != nil {
+		return false, fmt.Errorf("interrupted: %w", err)
+	}
+	ok = printTable(w, rows)
+	if o.storm == 0 {
+		return ok, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	storms, err := recipes.Measure(ctx, func() *lab.Lab { return srv.lab(ctx) }, o.storm)
+	if err != nil {
+		return false, err
+	}
+	printStorms(w, storms)
+	return ok, nil
+}

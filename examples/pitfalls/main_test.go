@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/lockgen/lockgen/examples/pitfalls/recipes"
+	"github.com/lockgen/lockgen/internal/testenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// command runs the command and returns what it printed. It must leave nothing in
+// its temporary directory.
+func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	var out, errs strings.Builder
+	code = run(t.Context(), args, &out, &errs)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("exit status %d\n%s%s", code, &out, &errs)
+		}
+	})
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left in its temporary directory: %v (%v)", left, err)
+	}
+	return code, out.String(), errs.String()
+}
+
+// wantAll checks that every recipe failed and every wrapper was safe.
+func wantAll(t *testing.T, code int, stdout, stderr string) {
+	t.Helper()
+	if code != exitOK || stderr != "" {
+		t.Errorf("exit status %d, want 0, and on standard error: %s", code, stderr)
+	}
+	n := len(recipes.Pitfalls)
+	if fails, safe := strings.Count(stdout, "  FAILS  "), strings.Count(stdout, "  safe   "); fails != n || safe != n {
+		t.Errorf("%d recipes failed and %d wrappers were safe, want %d of both", fails, safe, n)
+	}
+	for _, p := range recipes.Pitfalls {
+		if !strings.Contains(stdout, p.Recipe) || !strings.Contains(stdout, p.Scenario) || !strings.Contains(stdout, p.Check) {
+			t.Errorf("the table does not show %s, %s, %s", p.Recipe, p.Scenario, p.Check)
+		}
+	}
+}
+
+func TestRun_redis(t *testing.T) {
+	server := testenv.Redis(t, testenv.RedisConfig{Password: "s3cret"})
+	code, stdout, stderr := command(t, "-redis", server.URL(), "-storm", "0")
+	wantAll(t, code, stdout, stderr)
+	if strings.Contains(stdout, "s3cret") {
+		t.Error("the password is printed")
+	}
+	options, err := redis.ParseURL(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+	if keys, err := client.Keys(t.Context(), "*").Result(); err != nil || len(keys) > 0 {
+		t.Errorf("keys are left: %v, %v", keys, err)
+	}
+}
+
+func TestRun_embedded(t *testing.T) {
+	code, stdout, stderr := command(t, "-embedded", "-storm", "0")
+	wantAll(t, code, stdout, stderr)
+	if !strings.HasPrefix(stdout, "on an embedded Redis") {
+		t.Errorf("the first line does not say on what: %.60s", stdout)
+	}
+}
+
+// Without flags the command starts a server of its own, or the embedded one where
+// there is no program to start.
+func TestRun_startsAServer(t *testing.T) {
+	for program, want := range map[string]string{
+		"":                "on a redis-server of its own\n",
+		"no-such-program": "on an embedded Redis",
+	} {
+		if program == "" {
+			testenv.Redis(t) // skips the test where there is none
+		}
+		t.Setenv("LOCKGEN_REDIS_SERVER", program)
+		code, stdout, _ := command(t, "-only", "setnx_expire.go", "-storm", "0")
+		if code != exitOK || !strings.HasPrefix(stdout, want) || strings.Count(stdout, "  FAILS  ") != 1 {
+			t.Errorf("%q: exit status %d: %s", program, code, stdout)
+		}
+	}
+}
+
+func TestRun_measuresStorms(t *testing.T) {
+	code, stdout, stderr := command(t, "-embedded", "-only", "LL2010", "-storm", "4")
+	if code != exitOK || stderr != "" {
+		t.Errorf("exit status %d: %s", code, stderr)
+	}
+	for _, want := range []string{
+		"4 wait for one lock", "commands each", "ask again at once", "yield", "sleep 10 ms", "sleep 200 ms", "sleep twice as long", "lockgen",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the table has no %q", want)
+		}
+	}
+}
+
+func TestRun_interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out strings.Builder
+	if code := run(ctx, []string{"-embedded"}, &out, &out); code != exitFailed || !strings.Contains(out.String(), "context canceled") {
+		t.Errorf("exit status %d: %s", code, out.String())
+	}
+}
+
+// A recipe that did not fail, or a wrapper that did, is noticed.
+func TestPrintTable_surprises(t *testing.T) {
+	fails, safe := result{Outcome: recipes.Outcome{What: "x"}}, result{Outcome: recipes.Outcome{Safe: true, What: "y"}}
+	broken := result{err: context.DeadlineExceeded}
+	for _, tt := range []struct {
+		byHand, safely result
+		want           bool
+	}{
+		{fails, safe, true}, {safe, safe, false}, {fails, fails, false}, {broken, safe, false}, {fails, broken, false},
+	} {
+		var out strings.Builder
+		if got := printTable(&out, []row{{byHand: tt.byHand, safely: tt.safely}}); got != tt.want {
+			t.Errorf("%v and %v: %v\n%s", tt.byHand, tt.safely, got, &out)
+		}
+	}
+}

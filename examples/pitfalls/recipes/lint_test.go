@@ -1,0 +1,143 @@
+package recipes
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
+)
+
+var (
+	ignoreMark = regexp.MustCompile(`(?m)^\s*//locklint:ignore (\S+) `)
+	everyMark  = strings.NewReplacer("//locklint:ignore ", "//locklint:IGNORE ") // as long, and no mark
+)
+
+// finding is a line of this package and the check that finds something there.
+type finding struct {
+	file  string
+	line  int
+	check string
+}
+
+func (f finding) String() string { return fmt.Sprintf("%s:%d: %s", f.file, f.line, f.check) }
+
+// sources are the files of the package, without tests, by absolute path.
+func sources(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := filepath.Abs(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[path] = string(text)
+	}
+	return files
+}
+
+// marks are the lines below the comments that keep locklint silent.
+func marks(files map[string]string) (found []finding) {
+	for path, text := range files {
+		n := 0
+		for line := range strings.Lines(text) {
+			n++
+			if m := ignoreMark.FindStringSubmatch(line); m != nil {
+				found = append(found, finding{filepath.Base(path), n + 1, m[1]})
+			}
+		}
+	}
+	return sorted(found)
+}
+
+func sorted(found []finding) []finding {
+	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.String(), b.String()) })
+	return found
+}
+
+// lint runs all checks on the package as if it had no such comments.
+func lint(t *testing.T, files map[string]string) (found []finding) {
+	t.Helper()
+	overlay := map[string][]byte{}
+	for path, text := range files {
+		overlay[path] = []byte(everyMark.Replace(text))
+	}
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadAllSyntax, Overlay: overlay}, ".")
+	if err != nil || packages.PrintErrors(pkgs) > 0 {
+		t.Fatalf("cannot load the recipes: %v", err)
+	}
+	graph, err := checker.Analyze(lockcheck.Analyzers, pkgs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, act := range graph.Roots {
+		if act.Err != nil {
+			t.Errorf("%s: %v", act.Analyzer, act.Err)
+		}
+		for _, d := range act.Diagnostics {
+			found = append(found, findingOf(act, d))
+		}
+	}
+	return sorted(found)
+}
+
+func findingOf(act *checker.Action, d analysis.Diagnostic) finding {
+	at := act.Package.Fset.Position(d.Pos)
+	id, _, _ := strings.Cut(d.Message, ":")
+	return finding{filepath.Base(at.Filename), at.Line, id}
+}
+
+// locklint finds every mistake that the recipes are marked with, at the marked line,
+// and nothing else.
+func TestRecipes_locklintFindsThem(t *testing.T) {
+	files := sources(t)
+	want, got := marks(files), lint(t, files)
+	for _, f := range want {
+		if !slices.Contains(got, f) {
+			t.Errorf("%s is not found", f)
+		}
+	}
+	for _, f := range got {
+		if !slices.Contains(want, f) {
+			t.Errorf("%s is found, and not marked", f)
+		}
+	}
+}
+
+// Every row of the table names a check whose mark stands in the row's file, and no
+// marked file is without a row.
+func TestPitfalls_namesTheMarks(t *testing.T) {
+	found := marks(sources(t))
+	for _, p := range Pitfalls {
+		if !slices.ContainsFunc(found, func(f finding) bool { return f.file == p.File && f.check == p.Check }) {
+			t.Errorf("%s, %s: no mark for %s in %s", p.Recipe, p.Scenario, p.Check, p.File)
+		}
+		if lockcheck.Lookup(p.Check) == nil {
+			t.Errorf("%s, %s: there is no check %s", p.Recipe, p.Scenario, p.Check)
+		}
+	}
+	for _, f := range found {
+		if !slices.ContainsFunc(Pitfalls, func(p Pitfall) bool { return f.file == p.File }) {
+			t.Errorf("%s: the file is in no row of the table", f)
+		}
+	}
+}
