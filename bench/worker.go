@@ -24,6 +24,7 @@ const workerEnv = "LOCKGEN_BENCH_WORKER"
 var workers = map[string]func(ctx context.Context, orders []byte, at *signals) (any, error){
 	waitersWorker: runWaiters,
 	holderWorker:  runHolder,
+	jobsWorker:    runJobs,
 }
 
 // signals are the parent's side of a worker, as the worker sees it.
