@@ -60,18 +60,23 @@ func TestReach_nothingIsMissing(t *testing.T) {
 		"kinds/kinds.go":     kindsSource,
 		"lockers/lockers.go": lockersSource,
 		"use/use.go":         useSource,
+		// What one package needs of time is enough for a stand-in, what the other needs is not.
+		"clock/a/a.go": "package a\n\nimport \"time\"\n\n//lock:key=a:{t|unix},ttl=1s\nfunc aLocked(t time.Time) {}\n",
+		"clock/b/b.go": "package b\n\nimport \"time\"\n\nconst lease = 30 * time.Second\n\n//lock:key=b,ttl=@lease\nfunc bLocked() {}\n",
 	})
 	want := generateWhole(t, dir)
-	for _, f := range want.Files {
-		t.Logf("%s", f.Want)
-	}
-	if len(want.Problems) > 0 || len(want.Files) != 1 {
+	if len(want.Problems) > 0 || len(want.Files) != 3 {
 		t.Fatalf("%d files, problems %v", len(want.Files), want.Problems)
 	}
 	for _, loadAll := range []bool{false, true} {
 		got := generate(t, dir, loadAll)
-		if len(got.Problems) > 0 || len(got.Files) != 1 || string(got.Files[0].Want) != string(want.Files[0].Want) {
-			t.Errorf("loadAll=%t: problems %v\n%s\nwith all declarations:\n%s", loadAll, got.Problems, got.Files[0].Want, want.Files[0].Want)
+		if len(got.Problems) > 0 || len(got.Files) != len(want.Files) {
+			t.Fatalf("loadAll=%t: %d files, problems %v", loadAll, len(got.Files), got.Problems)
+		}
+		for i, f := range got.Files {
+			if string(f.Want) != string(want.Files[i].Want) {
+				t.Errorf("loadAll=%t: %s\nwith all declarations:\n%s", loadAll, f.Want, want.Files[i].Want)
+			}
 		}
 	}
 }
