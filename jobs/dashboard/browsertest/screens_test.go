@@ -1,0 +1,142 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/lockgen/lockgen/jobs/dashboard"
+)
+
+// filled is a rig with something on every screen.
+func filled(t *testing.T, cfg dashboard.Config) (r *rig, running, failed string) {
+	t.Helper()
+	r = newRig(t, cfg)
+	for range 3 {
+		r.awaitOutcome(t, r.run(t, "import"))
+	}
+	r.broken.Store(true)
+	failed = r.run(t, "import")
+	r.awaitOutcome(t, failed)
+	running = r.run(t, "index")
+	r.awaitRunning(t, running)
+	if err := r.nodes[1].Pause(t.Context(), "report", "bob", `<script>alert("reason")</script>`); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.nodes[1].At(t.Context(), "mail", "welcome-42", time.Now().Add(time.Hour), []byte(`{"to":"<b>you</b>"}`)); err != nil {
+		t.Fatal(err)
+	}
+	return r, running, failed
+}
+
+// TestScreens looks at every screen in both themes, on a phone and on a wide screen: it shows what it should, fits into
+// the width, and nothing in it breaks the content security policy (see newTab).
+func TestScreens(t *testing.T) {
+	r, running, failed := filled(t, operator)
+	b := newTab(t, r.base())
+	screens := []struct{ name, page, selector, text string }{
+		{"overview", "", "#running", "index"},
+		{"jobs", "jobs", "#list", "paused by bob"},
+		{"job", "job?name=import", "#runs", "connection refused"},
+		{"job-dst", "job?name=report", "#ticks", "02:30:00"},
+		{"run-failed", "run?id=" + escape(failed), ".error", "<b>connection refused</b>"},
+		{"run-running", "run?id=" + escape(running), "#head", "so far"},
+		{"locks", "locks", "#list", "job:index"},
+		{"once", "once", "#list", "welcome-42"},
+		{"pause", "pause?name=import", ".confirm", "Pause import?"},
+		{"break", "break?key=job:index", ".confirm", "Break the lock"},
+		{"cancel", "cancel?id=" + escape(running), ".confirm", "Cancel this run"},
+		{"not-found", "job?name=gone", ".problem", "Not found"},
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{360, 1600} {
+			b.sized(width, scheme)
+			for _, s := range screens {
+				b.open(s.page)
+				b.awaitText(s.selector, s.text)
+				if over := ask[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+					t.Errorf("%s at %d px scrolls sideways by %d px", s.name, width, over)
+				}
+				if dark := ask[bool](b, `getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] < 60`); dark != (scheme == "dark") {
+					t.Errorf("%s in %s colours has a dark background: %t", s.name, scheme, dark)
+				}
+				if n := ask[int](b, `document.querySelectorAll("b").length && [...document.querySelectorAll("b")].filter(e => e.textContent === "connection refused").length`); n > 0 {
+					t.Errorf("%s: a text became markup", s.name)
+				}
+				b.shoot(fmt.Sprintf("%s-%s-%d", s.name, scheme, width))
+			}
+		}
+	}
+}
+
+// TestTheme_isKept chooses colours against those of the system.
+func TestTheme_isKept(t *testing.T) {
+	b := newTab(t, newRig(t, operator).base())
+	b.sized(1280, "light")
+	b.open("jobs?sort=next")
+	b.click(`button[aria-label="Dark colours"]`, "")
+	b.await(`document.documentElement.dataset.theme === "dark"`)
+	b.awaitPage("jobs?sort=next")
+	b.open("locks")
+	b.await(`getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] < 60`)
+	b.click(`button[aria-label="Colours of the system"]`, "")
+	b.await(`!document.documentElement.dataset.theme && getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] > 200`)
+}
+
+// TestLive sees a run begin and end without loading the page again.
+func TestLive(t *testing.T) {
+	r := newRig(t, operator)
+	b := newTab(t, r.base())
+	b.open("job?name=index")
+	ask[bool](b, `window.stayed = true`)
+	b.awaitText("#live", "live")
+	id := r.run(t, "index")
+	b.awaitText("#running", "running")
+	b.do(chromedp.Focus(chromedp.CSS(`#running a[href^="cancel"]`)))
+	b.await(`document.querySelector("#running td.num").innerText !== "–"`)
+	before := ask[string](b, `document.querySelector("#running td.num").innerText`)
+	b.await(fmt.Sprintf(`document.querySelector("#running td.num").innerText !== %q`, before))
+	if !ask[bool](b, `(document.activeElement.getAttribute("href") || "").startsWith("cancel")`) {
+		t.Error("the update took the focus away")
+	}
+	if err := r.nodes[0].Cancel(t.Context(), id, "test", ""); err != nil {
+		t.Fatal(err)
+	}
+	b.awaitText("#runs", "cancelled")
+	b.await(`document.querySelector("#running").hidden`)
+	if !ask[bool](b, `window.stayed === true`) {
+		t.Error("the page was loaded again")
+	}
+}
+
+// TestKeyboard pauses a job without the mouse.
+func TestKeyboard(t *testing.T) {
+	r := newRig(t, operator)
+	b := newTab(t, r.base())
+	b.open("job?name=import")
+	b.do(chromedp.KeyEvent(kb.Tab))
+	b.await(`document.activeElement.matches(".skip") && document.activeElement.getBoundingClientRect().top >= 0`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.await(`location.hash === "#main"`)
+	for steps := 0; !ask[bool](b, `(document.activeElement.getAttribute("href") || "").startsWith("pause")`); steps++ {
+		if steps > 20 {
+			t.Fatal("the keyboard does not get to Pause")
+		}
+		b.do(chromedp.KeyEvent(kb.Tab))
+	}
+	if ask[string](b, `getComputedStyle(document.activeElement).outlineStyle`) == "none" {
+		t.Error("the focus cannot be seen")
+	}
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.await(`document.activeElement && document.activeElement.id === "reason"`)
+	b.do(chromedp.KeyEvent("all day"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	b.awaitText(".note", "Paused “import”")
+	status, err := r.nodes[2].Status(context.Background(), "import")
+	if err != nil || status[0].Paused == nil || status[0].Paused.Reason != "all day" {
+		t.Errorf("%+v, %v", status, err)
+	}
+}
