@@ -17,7 +17,7 @@ const (
 // claimDue claims the ticks that are due, in as few calls as there are batches.
 func (l *loop) claimDue(ctx context.Context) {
 	now := l.s.clock.now()
-	due := l.heap.takeDue(now)
+	due := l.resolve(ctx, l.heap.takeDue(now))
 	if len(due) >= crowd {
 		due = l.share(due, now)
 	}
@@ -35,7 +35,7 @@ func (l *loop) share(due []*entry, now time.Time) []*entry {
 	}
 	var mine []*entry
 	for _, e := range due {
-		if e.unsure != nil || e.hash%uint64(len(peers)) == uint64(me) {
+		if e.hash%uint64(len(peers)) == uint64(me) {
 			mine = append(mine, e)
 		} else {
 			l.deferred = append(l.deferred, e)
@@ -93,8 +93,8 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 				l.wakeAt(e, l.tryAt)
 				continue
 			}
-			if again := l.again(e, now); again != nil {
-				entries, claims = append(entries, e), append(claims, *again)
+			if e.paused {
+				entries, claims = append(entries, e), append(claims, l.ask(e, now))
 				continue
 			}
 			p := e.plan
@@ -114,13 +114,55 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 	}
 }
 
-// again is the claim of an entry that needs no plan: one of which the answer was lost, or for a job that was paused the
-// question whether it still is. That asks for something far too early, so that nothing is won by it.
-func (l *loop) again(e *entry, now time.Time) *Claim {
-	if e.unsure != nil || !e.paused {
-		return e.unsure
+// ask is the claim for an entry whose job was paused: the question whether it still is. It asks for something far too
+// early, so that nothing is won by it.
+func (l *loop) ask(e *entry, now time.Time) Claim {
+	return Claim{
+		Job: e.job.Name, Prev: e.mark, Tick: e.mark, Due: now.Add(time.Hour), Lease: l.s.lease, Keep: l.s.cfg.History,
 	}
-	return &Claim{Job: e.job.Name, Prev: e.mark, Tick: e.mark, Due: now.Add(time.Hour), Lease: l.s.lease, Keep: l.s.cfg.History}
+}
+
+// resolve finds out about claims of which the answer was lost. To repeat them would be wrong: meanwhile the tick may be
+// too late for its policy. A claim that reaches the store after this is found by reconcile.
+func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
+	var unsure []*entry
+	for _, e := range due {
+		if e.unsure != nil {
+			unsure = append(unsure, e)
+		} else {
+			open = append(open, e)
+		}
+	}
+	for len(unsure) > 0 && ctx.Err() == nil {
+		batch := unsure[:min(len(unsure), claimBatch)]
+		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
+		view, err := l.s.cfg.Store.Look(callCtx, names(batch))
+		cancel()
+		if ctx.Err() != nil {
+			return open
+		}
+		if l.answered(err); err != nil {
+			for _, e := range unsure {
+				l.wakeAt(e, l.tryAt)
+			}
+			return open
+		}
+		for i, e := range batch {
+			asked := e.unsure
+			e.unsure = nil
+			if mark := view.Jobs[i].Mark; !mark.IsZero() {
+				l.s.setMark(e, mark)
+			}
+			for _, p := range view.Jobs[i].Claims {
+				if asked.Pending != nil && p.Run.ID == asked.Pending.Run.ID && !l.s.isLive(p.Run.ID) {
+					l.s.won(l.host, e, *asked)
+				}
+			}
+			l.schedule(e)
+		}
+		unsure = unsure[len(batch):]
+	}
+	return open
 }
 
 // send makes one call and acts on its answers. It does not end with the loop's context: a claim of which nobody waits

@@ -24,6 +24,14 @@ type redisStore struct {
 
 // NewRedisStore returns a store in Redis 6.2 or later, or Valkey, single or cluster. Schedulers with the same namespace
 // share their jobs. The client stays the caller's.
+//
+// All keys begin with the namespace and ":jobs:". A Redis user for it may be restricted to
+//
+//	~lock:jobs:* resetchannels -@all +eval +evalsha +time +exists +pexpire
+//	+hget +hset +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby
+//	+zadd +zrem +zscore +zrange +zrangebyscore +zremrangebyscore +lpush +ltrim +lrange
+//
+// and needs what the store of locks needs besides, if that is the same user.
 func NewRedisStore(client redis.UniversalClient, namespace string) Store {
 	s := &redisStore{client: client, nodes: encode(namespace) + ":jobs:nodes"}
 	for n := range s.shards {
