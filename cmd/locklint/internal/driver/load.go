@@ -38,8 +38,13 @@ func roots(pkgs []*packages.Package) []*packages.Package {
 		}
 	}
 	return slices.DeleteFunc(pkgs, func(p *packages.Package) bool {
-		return withTests[p.ID] || strings.HasSuffix(p.ID, ".test") && p.Name == "main" && p.ForTest != ""
+		return withTests[p.ID] || testMain(p)
 	})
+}
+
+// testMain reports whether a package is the generated main package of a test binary.
+func testMain(p *packages.Package) bool {
+	return p.Name == "main" && strings.HasSuffix(p.ID, ".test") && p.Imports["testing/internal/testdeps"] != nil
 }
 
 // A world is the packages that may meet in one program. Each test binary is a world of its own: packages that depend
