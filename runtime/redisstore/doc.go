@@ -47,6 +47,12 @@
 // where that matters. With appendfsync everysec the same holds for a restart. The eviction policy must be noeviction:
 // a lock is a key with an expiry, the first that other policies evict.
 //
+// # A request that comes late
+//
+// An acquire whose caller gives up is cancelled. If the network holds the request itself back for longer than the cancel,
+// which takes another connection, the lock is given to a lease that nobody wants any more and stays taken until its TTL is
+// over. Nothing worse happens: no holder loses its lock by that, and fences go on growing.
+//
 // # Clocks
 //
 // Nobody's wall clock is compared with another's. A lease is counted on the server from the moment of its grant, and in
