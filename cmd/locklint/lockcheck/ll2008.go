@@ -14,13 +14,13 @@ var ll2008 = newCheck("LL2008", "renewal (EXPIRE) without comparing the owner", 
 func checkRenewals(r *reporter) {
 	done := map[*command]bool{}
 	for _, l := range r.index.locks {
-		for _, cmds := range r.index.commands {
-			for _, e := range cmds {
+		for _, fn := range r.index.funcs {
+			for _, e := range r.index.commands[fn] {
 				if e.op != opExpire || done[e.root()] || e.judgedElsewhere() || r.index.inTest(e.pos()) || !r.index.renews(l.acquire, e) {
 					continue
 				}
 				done[e.root()] = true
-				r.reportRenewal(l.acquire, e)
+				r.reportRenewal(l.acquire, e.root())
 			}
 		}
 	}
