@@ -113,6 +113,7 @@ func TestLister_doesNotGuess(t *testing.T) {
 		"name":      "//lock:key=a,ttl=1s\nfunc runLocked(l []ext.T) {}\n",
 		"alias":     "type Mine = ext.Err\n\n//lock:key=a,ttl=1s\nfunc runLocked() Mine { return nil }\n",
 		"narrowed":  "//lock:key=a:{x},ttl=1s\nfunc runLocked[X interface{ ~string | ~int; ext.Text }](x X) {}\n",
+		"elsewhere": "type Both interface{ ~string | ~int; ext.Text }\n\n//lock:key=a:{x},ttl=1s\nfunc runLocked[X Both](x X) {}\n",
 		"marshaler": "type T struct{ ext.T }\n\n//lock:key=a:{t.ID},ttl=1s\nfunc runLocked(t T) {}\n",
 		"result":    "//lock:key=a,ttl=1s\nfunc runLocked() (map[string]ext.T, error) { return nil, nil }\n",
 	} {

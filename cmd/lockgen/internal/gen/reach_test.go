@@ -56,21 +56,32 @@ func generateWhole(t *testing.T, dir string) *Result {
 // TestReach_nothingIsMissing: each of these hides what decides about the wrapper behind declarations that have to be
 // followed. The results are compared with those of all declarations.
 func TestReach_nothingIsMissing(t *testing.T) {
-	dir := writeModule(t, map[string]string{
-		"kinds/kinds.go":     kindsSource,
+	sameAsWhole(t, map[string]string{"kinds/kinds.go": kindsSource, "lockers/lockers.go": lockersSource, "use/use.go": useSource}, 1)
+}
+
+// TestReach_needsComeTogether: what one package needs of another is found out after less was thought to be enough.
+func TestReach_needsComeTogether(t *testing.T) {
+	sameAsWhole(t, map[string]string{
+		"a/a.go": "package a\n\nimport \"time\"\n\n//lock:key=a:{t|unix},ttl=1s\nfunc aLocked(t time.Time) {}\n",
+		"b/b.go": "package b\n\nimport \"time\"\n\nconst lease = 30 * time.Second\n\n//lock:key=b,ttl=@lease\nfunc bLocked() {}\n",
+	}, 2)
+	sameAsWhole(t, map[string]string{
 		"lockers/lockers.go": lockersSource,
-		"use/use.go":         useSource,
-		// What one package needs of time is enough for a stand-in, what the other needs is not.
-		"clock/a/a.go": "package a\n\nimport \"time\"\n\n//lock:key=a:{t|unix},ttl=1s\nfunc aLocked(t time.Time) {}\n",
-		"clock/b/b.go": "package b\n\nimport \"time\"\n\nconst lease = 30 * time.Second\n\n//lock:key=b,ttl=@lease\nfunc bLocked() {}\n",
-	})
+		"a/a.go":             "package a\n\nimport \"example.com/app/lockers\"\n\n//lock:key=a,ttl=1s,locker=lockers.Default\nfunc aLocked() {}\n",
+		"b/b.go":             "package b\n\nimport \"example.com/app/lockers\"\n\ntype P struct{ *lockers.Pool }\n\n//lock:key=b,ttl=1s\nfunc (P) bLocked() {}\n",
+	}, 2)
+}
+
+func sameAsWhole(t *testing.T, files map[string]string, outputs int) {
+	t.Helper()
+	dir := writeModule(t, files)
 	want := generateWhole(t, dir)
-	if len(want.Problems) > 0 || len(want.Files) != 3 {
+	if len(want.Problems) > 0 || len(want.Files) != outputs {
 		t.Fatalf("%d files, problems %v", len(want.Files), want.Problems)
 	}
 	for _, loadAll := range []bool{false, true} {
 		got := generate(t, dir, loadAll)
-		if len(got.Problems) > 0 || len(got.Files) != len(want.Files) {
+		if len(got.Problems) > 0 || len(got.Files) != outputs {
 			t.Fatalf("loadAll=%t: %d files, problems %v", loadAll, len(got.Files), got.Problems)
 		}
 		for i, f := range got.Files {
