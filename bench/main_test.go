@@ -47,6 +47,7 @@ var tiny = []plan{
 	{"uncontended", uncontended{rounds: 2, goroutines: 4, slice: 20 * time.Millisecond}},
 	{"renew", renew{leases: 50, ttl: 200 * time.Millisecond, idle: 50 * time.Millisecond, watch: 400 * time.Millisecond}},
 	{"memory", memory{keys: 200, callers: 4, retention: time.Second, patience: time.Minute}},
+	{"jobs-due", jobsDue{nodes: 2, jobs: 40, every: time.Second, ticks: 1}},
 }
 
 func TestScenarios_reportFiguresAndTargets(t *testing.T) {

@@ -79,18 +79,21 @@ func TestRun_embedded(t *testing.T) {
 // Without flags the command starts a server of its own, or the embedded one where
 // there is no program to start.
 func TestRun_startsAServer(t *testing.T) {
-	for program, want := range map[string]string{
-		"":                "on a redis-server of its own\n",
-		"no-such-program": "on an embedded Redis",
+	for _, tt := range []struct{ name, program, want string }{
+		{"installed", "", "on a redis-server of its own\n"},
+		{"missing", "no-such-program", "on an embedded Redis"},
 	} {
-		if program == "" {
-			testenv.Redis(t) // skips the test where there is none
-		}
-		t.Setenv("LOCKGEN_REDIS_SERVER", program)
-		code, stdout, _ := command(t, "-only", "setnx_expire.go", "-storm", "0")
-		if code != exitOK || !strings.HasPrefix(stdout, want) || strings.Count(stdout, "  FAILS  ") != 1 {
-			t.Errorf("%q: exit status %d: %s", program, code, stdout)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.program == "" {
+				testenv.Redis(t) // skips where there is no redis-server
+			} else {
+				t.Setenv("LOCKGEN_REDIS_SERVER", tt.program)
+			}
+			code, stdout, _ := command(t, "-only", "setnx_expire.go", "-storm", "0")
+			if code != exitOK || !strings.HasPrefix(stdout, tt.want) || strings.Count(stdout, "  FAILS  ") != 1 {
+				t.Errorf("exit status %d: %s", code, stdout)
+			}
+		})
 	}
 }
 
