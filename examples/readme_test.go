@@ -5,8 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
 )
 
 // TestReadme_snippetsCompile generates the wrappers of every Go snippet in the
@@ -33,13 +37,75 @@ func TestReadme_snippetsCompile(t *testing.T) {
 
 // The translation says the same in other words: its Go is that of the README.
 func TestReadme_translationHasTheSameCode(t *testing.T) {
-	ours, theirs := snippets(read(t, "../README.md")), snippets(read(t, "../README.zh-CN.md"))
-	if len(ours) != len(theirs) {
-		t.Fatalf("README.md has %d snippets, README.zh-CN.md %d", len(ours), len(theirs))
+	for _, find := range []func(string) []snippet{snippets, refused} {
+		ours, theirs := find(read(t, "../README.md")), find(read(t, "../README.zh-CN.md"))
+		if len(ours) != len(theirs) {
+			t.Fatalf("README.md has %d snippets, README.zh-CN.md %d", len(ours), len(theirs))
+		}
+		for i := range ours {
+			if ours[i].code != theirs[i].code {
+				t.Errorf("README.zh-CN.md:%d is not the code of README.md:%d", theirs[i].line, ours[i].line)
+			}
+		}
 	}
-	for i := range ours {
-		if ours[i].code != theirs[i].code {
-			t.Errorf("README.zh-CN.md:%d is not the code of README.md:%d", theirs[i].line, ours[i].line)
+}
+
+// Every declaration that the README says is refused is refused, for one reason.
+func TestReadme_refusals(t *testing.T) {
+	m := newModule(t)
+	for _, s := range refused(read(t, "../README.md")) {
+		text, err := s.file()
+		if err != nil {
+			t.Fatalf("README.md:%d: %v", s.line, err)
+		}
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "go.mod"), "module example.test/refused\n\ngo 1.26\n")
+		write(t, filepath.Join(dir, "refused.go"), text)
+		out, err := m.run(dir, m.lockgen, ".")
+		if err == nil {
+			t.Errorf("README.md:%d is generated", s.line)
+		}
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			if !strings.HasPrefix(line, "func ") {
+				continue
+			}
+			where := fmt.Sprintf("refused.go:%d:", i) // the directive stands in the line above
+			if n := strings.Count(out, where); n != 1 {
+				t.Errorf("%d problems, want one, with\n%s\n%s\nin:\n%s", n, lines[i-1], line, out)
+			}
+		}
+	}
+}
+
+// The tables of checks in the READMEs are those of the command, in its order.
+func TestReadme_listsEveryCheck(t *testing.T) {
+	row := regexp.MustCompile(`(?m)^\| \[(LL\d{4})\]\(cmd/locklint/CHECKS\.md#(ll\d{4})\) \| (.+) \|$`)
+	for name, off := range map[string]string{"README.md": " (off by default)", "README.zh-CN.md": "（默认关闭）"} {
+		var got []string
+		for _, match := range row.FindAllStringSubmatch(read(t, "../"+name), -1) {
+			if strings.ToLower(match[1]) != match[2] {
+				t.Errorf("%s: %s leads to %s", name, match[1], match[2])
+			}
+			title := match[3]
+			if name != "README.md" { // the title is translated
+				title = match[1] + strings.Repeat(off, strings.Count(title, off))
+			}
+			got = append(got, match[1]+": "+title)
+		}
+		var want []string
+		for _, check := range lockcheck.Checks {
+			title := check.Title
+			if name != "README.md" {
+				title = check.ID
+			}
+			if check.Off {
+				title += off
+			}
+			want = append(want, check.ID+": "+title)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s lists\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
 }

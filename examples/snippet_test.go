@@ -17,7 +17,13 @@ type snippet struct {
 }
 
 // snippets finds the blocks that a Markdown text marks as Go.
-func snippets(markdown string) []snippet {
+func snippets(markdown string) []snippet { return blocks(markdown, "```go") }
+
+// refused finds the blocks of declarations that lockgen refuses.
+func refused(markdown string) []snippet { return blocks(markdown, "```go refused") }
+
+// blocks finds the fenced blocks of a Markdown text that begin with this line.
+func blocks(markdown, begin string) []snippet {
 	var found []snippet
 	var open *snippet
 	n := 0
@@ -29,7 +35,7 @@ func snippets(markdown string) []snippet {
 			open = nil
 		case open != nil:
 			open.code += line
-		case strings.TrimSpace(line) == "```go":
+		case strings.TrimSpace(line) == begin:
 			open = &snippet{line: n + 1}
 		}
 	}
