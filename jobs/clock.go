@@ -59,6 +59,20 @@ func (c *clock) storeTime(local time.Time) time.Time {
 	return c.storeAt(local).Truncate(time.Microsecond)
 }
 
+// beginning is now for the begin of a run. The store cuts its answers to the microsecond, so that estimates lag by up to
+// one: this is rounded up by as much, lest a run seem to begin before that of another node has ended, or before its tick.
+func (c *clock) beginning() time.Time {
+	return c.now().Add(time.Microsecond).Truncate(time.Microsecond)
+}
+
+// ending is now for the end of a run that began at began, which an estimate that was corrected meanwhile may be before.
+func (c *clock) ending(began time.Time) time.Time {
+	if now := c.now().Truncate(time.Microsecond); now.After(began) {
+		return now
+	}
+	return began
+}
+
 // observe takes in the store's time from an answer to a question that was asked at sent. An estimate from a faster
 // answer stays, unless it has become too old to be better or the two contradict each other: then the store's clock was
 // set, or another store has taken over.

@@ -78,7 +78,9 @@ func (x *attempt) do(ctx context.Context) *Pending {
 	}
 	work, done := x.s.telemetry.started(work, x.p.Run, x.e.jitter(x.p.Run.Tick))
 	res := call(work, x.e.work(x.p.Run), x.e.job.Timeout)
-	// The lock goes first: the next run may begin while this one's record is on its way.
+	// Before the lock goes: the next run may begin with that, on another node, and must not seem to overlap this one.
+	x.p.Run.Ended = x.s.clock.ending(x.p.Run.Started)
+	// And the lock goes before the record: the next run need not wait for that.
 	lost := x.unlock(leases)
 	end := res.classify(lost)
 	end.text = res.text()
@@ -89,7 +91,7 @@ func (x *attempt) do(ctx context.Context) *Pending {
 // start notes in the store that the run begins. Until that is certain it must not: if this node died, another one would
 // run the tick again, thinking that it had not begun.
 func (x *attempt) start(ctx context.Context) bool {
-	x.p.Run.Started = x.s.clock.now()
+	x.p.Run.Started = x.s.clock.beginning()
 	begin := Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := x.s.starts.do(ctx, begin)

@@ -18,7 +18,9 @@ type ending struct {
 // end records the attempt and returns the next one, if this node is to make it.
 func (x *attempt) end(how ending) *Pending {
 	r := &x.p.Run
-	r.Ended = x.s.clock.now()
+	if r.Ended.IsZero() { // it has not begun
+		r.Ended = x.s.clock.now()
+	}
 	r.Outcome, r.Reason, r.Error = how.outcome, how.reason, how.text
 	f := Finish{Run: *r, Owner: x.s.session, Lease: x.s.lease, Keep: x.s.cfg.History}
 	if !how.final {

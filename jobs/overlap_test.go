@@ -42,18 +42,25 @@ func TestScheduler_longJob(t *testing.T) {
 	})
 }
 
+// TestScheduler_overlapQueue lets a run wait for the one before: they do not overlap, and their records do not either,
+// though each is on what its node takes for the store's time.
 func TestScheduler_overlapQueue(t *testing.T) {
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		var running, most atomic.Int32
 		for range 2 {
 			n := c.Node(Config{DrainTimeout: time.Hour}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "0-2 * * * *", Overlap: OverlapQueue, Run: jobstest.Sleep(100 * time.Second)})
+			n.MustAdd(Job{Name: "j", Spec: "0-2 * * * *", Overlap: OverlapQueue, Run: func(ctx context.Context) error {
+				most.Store(max(most.Load(), running.Add(1)))
+				defer running.Add(-1)
+				return jobstest.Sleep(100 * time.Second)(ctx)
+			}})
 			n.Start()
 		}
 		time.Sleep(10 * time.Minute)
 		c.Stop()
 		runs := c.Finished("j")
-		if got, want := jobstest.Outcomes(runs), "ok ok"; got != want { // 00:00 is before the first sight
-			t.Fatalf("outcomes %q, want %q", got, want)
+		if got, want := jobstest.Outcomes(runs), "ok ok"; got != want || most.Load() != 1 { // 00:00 is before the first sight
+			t.Fatalf("outcomes %q, want %q; %d at once, want 1", got, want, most.Load())
 		}
 		if runs[1].Started.Before(runs[0].Ended) {
 			t.Errorf("second started at %s, before the first ended at %s", runs[1].Started, runs[0].Ended)
