@@ -63,6 +63,13 @@
 // # Keys and permissions
 //
 // A lock uses four keys, all with an expiry, in one slot of a cluster: namespace:{name} and the same with :queue,
-// :waiters and :floor. An ACL needs ~namespace:{* &lockgen:* +@read +@write +@scripting +@pubsub +ping (with +scan for
-// listing).
+// :waiters and :floor. Pushes go through channels that begin with lockgen:, whatever the namespace. This is all that a
+// user of the server needs (for the namespace "lock"; without +scan it cannot list):
+//
+//	ACL SETUSER app on >PASSWORD resetkeys ~lock:{* resetchannels &lockgen:* -@all
+//	  +eval +evalsha +exists +get +set +del +pexpire +pttl +hget +hset +hdel +hincrby
+//	  +zadd +zrange +zrem +zscore +time +publish +subscribe +ping +scan
+//
+// In a cluster the user needs +cluster|slots and +command too, and for a database other than 0 +select. From Redis 7.2
+// on the client also introduces itself: +client|setinfo keeps the refusal of that, which harms nothing, out of ACL LOG.
 package redisstore

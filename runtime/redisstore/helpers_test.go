@@ -1,7 +1,9 @@
 package redisstore_test
 
 import (
+	"bytes"
 	"net"
+	"sync"
 	"testing"
 	"time"
 )
@@ -23,4 +25,22 @@ func splitAddr(t testing.TB, addr string) (host, port string) {
 		t.Fatal(err)
 	}
 	return host, port
+}
+
+// logBuffer is a logger's output that a test can read.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
