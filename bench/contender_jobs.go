@@ -13,6 +13,8 @@ type jobLibrary struct {
 
 // jobLibraries in the order of the tables.
 var jobLibraries = []jobLibrary{
+	{"gocron", openGocronNode},
+	{"libtnb-cron", openLibtnbNode},
 	{"lockgen", openLockgenNode},
 }
 

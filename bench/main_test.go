@@ -48,6 +48,8 @@ var tiny = []plan{
 	{"renew", renew{leases: 50, ttl: 200 * time.Millisecond, idle: 50 * time.Millisecond, watch: 400 * time.Millisecond}},
 	{"memory", memory{keys: 200, callers: 4, retention: time.Second, patience: time.Minute}},
 	{"jobs-due", jobsDue{nodes: 2, jobs: 40, every: time.Second, ticks: 1}},
+	{"jobs-idle", jobsIdle{nodes: 2, jobs: 40, watch: 100 * time.Millisecond}},
+	{"jobs-skew", jobsSkew{nodes: 2, apart: 250 * time.Millisecond, every: time.Second, takes: []time.Duration{10 * time.Millisecond}, ticks: 1}},
 }
 
 func TestScenarios_reportFiguresAndTargets(t *testing.T) {

@@ -84,11 +84,11 @@ func (s settings) plans() ([]plan, error) {
 func (s settings) all() []plan {
 	seeds, cluster, idle := seedsFull, clusterFull, idleFull
 	uncontended, renew, memory := uncontendedFull, renewFull, memoryFull
-	due := jobsDueFull
+	due, idleJobs, skew := jobsDueFull, jobsIdleFull, jobsSkewFull
 	if s.quick {
 		seeds, cluster, idle = seedsQuick, clusterQuick, idleQuick
 		uncontended, renew, memory = uncontendedQuick, renewQuick, memoryQuick
-		due = jobsDueQuick
+		due, idleJobs, skew = jobsDueQuick, jobsIdleQuick, jobsSkewQuick
 	}
 	for _, rounds := range []*int{&seeds.rounds, &cluster.rounds, &idle.rounds, &uncontended.rounds} {
 		override(rounds, s.rounds)
@@ -97,7 +97,8 @@ func (s settings) all() []plan {
 	override(&renew.ttl, s.ttl)
 	override(&memory.keys, s.keys)
 	return []plan{{"seeds", seeds}, {"cluster-contended", cluster}, {"idle-wait", idle},
-		{"uncontended", uncontended}, {"renew", renew}, {"memory", memory}, {"jobs-due", due}}
+		{"uncontended", uncontended}, {"renew", renew}, {"memory", memory}, {"jobs-due", due},
+		{"jobs-idle", idleJobs}, {"jobs-skew", skew}}
 }
 
 // override sets what the command line names.

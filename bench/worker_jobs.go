@@ -4,14 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"sync"
 	"time"
-
-	"github.com/lockgen/lockgen/jobs"
-	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/redisstore"
 )
 
 // jobsWorker is a process that is one node of a scheduler.
@@ -19,13 +14,13 @@ const jobsWorker = "jobs"
 
 // jobsOrders is what such a process is told.
 type jobsOrders struct {
-	Contender string        `json:"contender"`
-	Addr      string        `json:"addr"`
-	Node      int           `json:"node"`
-	Jobs      int           `json:"jobs"`
-	Every     time.Duration `json:"every"` // all jobs are due at its multiples; below a second: never
-	Takes     time.Duration `json:"takes"` // how long a run takes
-	Skew      time.Duration `json:"skew"`  // how far the node's clock is ahead
+	Contender string          `json:"contender"`
+	Addr      string          `json:"addr"`
+	Node      int             `json:"node"`
+	Jobs      int             `json:"jobs"`
+	Every     time.Duration   `json:"every"` // all jobs are due at its multiples; below a second: never
+	Takes     []time.Duration `json:"takes"` // how long a run takes, of one job after the other, in turn; none: no time
+	Skew      time.Duration   `json:"skew"`  // how far the node's clock is ahead
 }
 
 // jobsFound is what it reports.
@@ -34,7 +29,8 @@ type jobsFound struct {
 	Commands int64         `json:"commands"` // sent between go and stop
 	CPU      time.Duration `json:"cpu"`
 	Elapsed  time.Duration `json:"elapsed"`
-	Heap     uint64        `json:"heap"` // in use after a collection, above that without jobs
+	Settled  time.Duration `json:"settled"` // from the start to when all jobs were known
+	Heap     uint64        `json:"heap"`    // in use after a collection, above that without jobs
 }
 
 // jobRun is the begin of one run, by the machine's clock.
@@ -44,10 +40,34 @@ type jobRun struct {
 	Begin int64 `json:"b"` // µs
 }
 
-// jobNode is one node of a contender: run blocks until ctx ends.
+// takes is how long a run of a job takes.
+func (o jobsOrders) takes(job int) time.Duration {
+	if len(o.Takes) == 0 {
+		return 0
+	}
+	return o.Takes[job%len(o.Takes)]
+}
+
+// work is a run of a job of a contender that does not say for which tick: the one that is nearest by the node's clock.
+func (o jobsOrders) work(ctx context.Context, job int, notes *jobNotes) error {
+	begin := time.Now()
+	notes.add(job, begin.Add(o.Skew).Round(o.Every), begin)
+	return sleep(ctx, o.takes(job))
+}
+
+// spec is when all jobs are due, for contenders that read seconds in front. Every is a number of seconds below a minute.
+func (o jobsOrders) spec() string { return fmt.Sprintf("*/%d * * * * *", o.Every/time.Second) }
+
+// jobNode is one node of a contender: run blocks until ctx ends, settle until the node knows its jobs.
 type jobNode interface {
 	run(ctx context.Context) error
+	settle(ctx context.Context) error
 }
+
+// settled is for nodes that need no time for that.
+type settled struct{}
+
+func (settled) settle(context.Context) error { return nil }
 
 // jobNotes collects the runs of a process.
 type jobNotes struct {
@@ -89,13 +109,19 @@ func runJobs(ctx context.Context, text []byte, at *signals) (any, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
+	begun := time.Now()
 	go func() { ended <- node.run(ctx) }()
+	if err := node.settle(ctx); err != nil {
+		return nil, err
+	}
+	settled := time.Since(begun)
 	if err := at.ready(); err != nil {
 		return nil, err
 	}
-	found := &jobsFound{Heap: heapInUse() - before}
+	found := &jobsFound{Heap: heapInUse() - before, Settled: settled}
 	notes.take()
-	cpu, begun, commands := cpuUsed(), time.Now(), sent.commands.Load()
+	begun = time.Now()
+	cpu, commands := cpuUsed(), sent.commands.Load()
 	window, parentGone := at.untilStop(ctx)
 	<-window.Done()
 	found.CPU, found.Elapsed, found.Commands = cpuUsed()-cpu, time.Since(begun), sent.commands.Load()-commands
@@ -112,52 +138,4 @@ func heapInUse() uint64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
-}
-
-// lockgenNode is a node of this library.
-type lockgenNode struct {
-	scheduler *jobs.Scheduler
-	close     func(context.Context) error
-}
-
-func openLockgenNode(_ context.Context, at address, o jobsOrders, notes *jobNotes) (jobNode, error) {
-	client := at.goRedis()
-	quiet := slog.New(slog.DiscardHandler)
-	locks, err := lockrt.New(redisstore.New(client, redisstore.Config{}), lockrt.Config{Node: fmt.Sprint("n", o.Node), Logger: quiet})
-	if err != nil {
-		return nil, err
-	}
-	now := func() time.Time { return time.Now().Add(o.Skew) }
-	s, err := jobs.New(locks, jobs.Config{Logger: quiet, Now: now, History: 10})
-	if err != nil {
-		return nil, err
-	}
-	spec := "0 0 1 1 *"
-	if o.Every >= time.Second {
-		spec = "@every " + o.Every.String()
-	}
-	for i := range o.Jobs {
-		err := s.Add(jobs.Job{Name: fmt.Sprint("job-", i), Spec: spec, Run: func(ctx context.Context) error {
-			begin := time.Now()
-			_, tick, _ := jobs.TickFromContext(ctx)
-			notes.add(i, tick, begin)
-			return sleep(ctx, o.Takes)
-		}})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return &lockgenNode{scheduler: s, close: func(ctx context.Context) error {
-		if err := locks.Close(ctx); err != nil {
-			return err
-		}
-		return client.Close()
-	}}, nil
-}
-
-func (n *lockgenNode) run(ctx context.Context) error {
-	if err := n.scheduler.Run(ctx); err != nil {
-		return err
-	}
-	return n.close(context.WithoutCancel(ctx))
 }
