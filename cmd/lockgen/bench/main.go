@@ -2,16 +2,20 @@
 // one directive and one interface in each package. Absolute times mean little on a shared machine, so the tools take
 // turns, and the table shows medians, their spread, and ratios to lockgen in the same round.
 //
-//	cd cmd/lockgen/bench && go run . [-rounds 5] [-cold 2] [-packages 40]
+//	cd cmd/lockgen/bench && go run . [-rounds 5] [-cold 2] [-packages 40] [-scenario text]
+//
+// RESULTS.md holds what came of it.
 package main
 
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,14 +23,18 @@ func main() {
 	rounds := flag.Int("rounds", 5, "how often each scenario runs with a warm build cache")
 	cold := flag.Int("cold", 2, "how often with an empty one; 0 leaves these out")
 	packages := flag.Int("packages", 40, "size of the module")
+	only := flag.String("scenario", "", "run those with this text in their name; empty runs all")
 	flag.Parse()
-	if err := run(*rounds, *cold, *packages); err != nil {
+	if err := run(os.Stdout, sizes{*rounds, *cold, *packages}, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds, cold, packages int) error {
+// sizes say how much is measured.
+type sizes struct{ rounds, cold, packages int }
+
+func run(w io.Writer, size sizes, only string) error {
 	dir, err := os.MkdirTemp("", "lockgen-bench")
 	if err != nil {
 		return err
@@ -35,18 +43,21 @@ func run(rounds, cold, packages int) error {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return err
 	}
-	b := &bench{dir: dir, bin: filepath.Join(dir, "bin"), module: filepath.Join(dir, "module")}
+	b := &bench{out: w, dir: dir, bin: filepath.Join(dir, "bin"), module: filepath.Join(dir, "module")}
 	if err := b.build(); err != nil {
 		return err
 	}
-	if err := writeModule(b.module, packages); err != nil {
+	if err := writeModule(b.module, size.packages); err != nil {
 		return err
 	}
-	fmt.Printf("%-34s %-9s %10s %21s %9s\n", "scenario", "tool", "median", "fastest … slowest", "ratio")
-	for _, s := range scenarios(packages) {
-		n := rounds
+	fmt.Fprintf(w, "%-34s %-9s %10s %21s %9s\n", "scenario", "tool", "median", "fastest … slowest", "ratio")
+	for _, s := range scenarios(size.packages) {
+		n := size.rounds
 		if s.cold {
-			n = cold
+			n = size.cold
+		}
+		if !strings.Contains(s.name, only) {
+			continue
 		}
 		if err := b.measure(s, n); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -55,11 +66,16 @@ func run(rounds, cold, packages int) error {
 	return nil
 }
 
-type bench struct{ dir, bin, module string }
+type bench struct {
+	out              io.Writer
+	dir, bin, module string
+}
+
+var commands = []string{"github.com/lockgen/lockgen/cmd/lockgen", "github.com/matryer/moq", "go.uber.org/mock/mockgen"}
 
 // build makes the three commands, at the versions of go.mod.
 func (b *bench) build() error {
-	for _, path := range []string{"github.com/lockgen/lockgen/cmd/lockgen", "github.com/matryer/moq", "go.uber.org/mock/mockgen"} {
+	for _, path := range commands {
 		if out, err := exec.Command("go", "build", "-o", filepath.Join(b.bin, filepath.Base(path)), path).CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", path, err, out)
 		}
@@ -95,7 +111,8 @@ func (b *bench) measure(s scenario, rounds int) error {
 		slices.Sort(times[i])
 		slices.Sort(ratios)
 		all := times[i]
-		fmt.Printf("%-34s %-9s %10s %10s … %8s %8.1f×\n", s.name, tool.name, short(all[len(all)/2]), short(all[0]), short(all[len(all)-1]), ratios[len(ratios)/2])
+		fmt.Fprintf(b.out, "%-34s %-9s %10s %10s … %8s %8.1f×\n",
+			s.name, tool.name, short(all[len(all)/2]), short(all[0]), short(all[len(all)-1]), ratios[len(ratios)/2])
 	}
 	return nil
 }
