@@ -34,7 +34,7 @@ type Check struct {
 var Checks = catalogue()
 
 // judging are the checks that look at locks; ll1015 looks at what the comments that silence them are good for.
-var judging = slices.Concat([]*Check{ll1001, ll1003, ll1005}, redisChecks, pathChecks)
+var judging = slices.Concat([]*Check{ll1001, ll1003, ll1004, ll1005}, redisChecks, pathChecks)
 
 func catalogue() []*Check {
 	list := append(slices.Clone(judging), ll1015)
@@ -138,17 +138,20 @@ func (r *reporter) run(check func(*reporter)) {
 // report hands on a finding with the severity of its check.
 func (r *reporter) report(d analysis.Diagnostic) { r.reportAs(r.check.Severity, d) }
 
-// reportAs hands on a finding unless a comment silences it or the code is generated, where nobody could fix it. In a
-// file that uses cgo the positions are right but the offsets are those of cgo's rewriting, so there is no fix.
+// reportAs hands on a finding unless a comment silences it or the code is generated, where nobody could fix it.
 func (r *reporter) reportAs(severity Severity, d analysis.Diagnostic) {
-	if !d.Pos.IsValid() {
-		return
+	if d.Pos.IsValid() && !r.ignores.generated[r.pass.Fset.Position(d.Pos).Filename] {
+		r.handOn(severity, d)
 	}
-	name := r.pass.Fset.Position(d.Pos).Filename
-	if r.ignores.generated[name] {
-		return
-	}
-	if r.ignores.cgo[name] {
+}
+
+// reportAnywhere is report for a finding that generated code is itself to blame for.
+func (r *reporter) reportAnywhere(d analysis.Diagnostic) { r.handOn(r.check.Severity, d) }
+
+// handOn completes a finding and passes it on unless a comment silences it. In a file that uses cgo the positions are
+// right but the offsets are those of cgo's rewriting, so there is no fix.
+func (r *reporter) handOn(severity Severity, d analysis.Diagnostic) {
+	if r.ignores.cgo[r.pass.Fset.Position(d.Pos).Filename] {
 		d.SuggestedFixes = nil
 	}
 	d.Category = r.check.ID

@@ -3,7 +3,6 @@ package lockcheck
 import (
 	"go/ast"
 	"go/types"
-	"path/filepath"
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -62,10 +61,4 @@ func (ix *index) wrapperFor(fn *types.Func) string {
 		return f.Wrapper
 	}
 	return ""
-}
-
-// isLockgenFile reports whether a file is lockgen's own output.
-func isLockgenFile(name string) bool {
-	base := filepath.Base(name)
-	return strings.HasPrefix(base, "lock_gen") && strings.HasSuffix(base, ".go")
 }

@@ -44,6 +44,7 @@ type ignores struct {
 	list []*ignore
 
 	generated map[string]bool // file names
+	lockgen   map[string]bool // those of them that lockgen has written
 	cgo       map[string]bool // files whose syntax is cgo's rewriting of them
 }
 
@@ -53,10 +54,11 @@ var (
 )
 
 func readIgnores(pass *analysis.Pass) *ignores {
-	igs := &ignores{generated: map[string]bool{}, cgo: map[string]bool{}}
+	igs := &ignores{generated: map[string]bool{}, lockgen: map[string]bool{}, cgo: map[string]bool{}}
 	for _, file := range pass.Files {
 		name := pass.Fset.Position(file.Package).Filename
 		igs.generated[name], igs.cgo[name] = generated(file)
+		igs.lockgen[name] = igs.generated[name] && hasLockgenHeader(file)
 		var code map[int]bool // lines on which code ends, computed for files that have a comment to place
 		for _, group := range file.Comments {
 			for _, c := range group.List {
@@ -94,6 +96,13 @@ func generated(file *ast.File) (generated, cgo bool) {
 		}
 	}
 	return generated, cgo
+}
+
+// hasLockgenHeader reports whether the comments above the package clause say that lockgen has written a file.
+func hasLockgenHeader(file *ast.File) bool {
+	return slices.ContainsFunc(file.Comments, func(group *ast.CommentGroup) bool {
+		return group.Pos() < file.Package && slices.ContainsFunc(group.List, func(c *ast.Comment) bool { return c.Text == lockgenHeader })
+	})
 }
 
 // parseIgnore reads one comment, nil if it silences nothing of ours.

@@ -17,8 +17,7 @@ var ll1003 = newCheck("LL1003", "guarded function called directly, past its wrap
 // call the body to test it without the lock. A function that is only mentioned, not called, is left alone.
 func checkDirectCalls(r *reporter) {
 	for _, file := range r.pass.Files {
-		name := r.pass.Fset.Position(file.Package).Filename
-		if isLockgenFile(name) || r.index.inTest(file.Package) {
+		if r.isOutput(file) || r.index.inTest(file.Package) {
 			continue
 		}
 		for _, decl := range file.Decls {

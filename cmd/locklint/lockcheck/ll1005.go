@@ -2,7 +2,6 @@ package lockcheck
 
 import (
 	"go/ast"
-	"go/token"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 	"golang.org/x/tools/go/analysis"
@@ -15,7 +14,7 @@ var ll1005 = newCheck("LL1005", "bad //lock: directive", Error, true, checkDirec
 // likely reason.
 func checkDirectives(r *reporter) {
 	for _, file := range r.pass.Files {
-		if isLockgenFile(r.pass.Fset.Position(file.Package).Filename) || !mentionsDirective(file) {
+		if r.isOutput(file) || !mentionsDirective(file) {
 			continue
 		}
 		found := directive.Find(file)
@@ -32,7 +31,7 @@ func checkDirectives(r *reporter) {
 func (r *reporter) target(file *ast.File, decl *ast.FuncDecl) directive.Target {
 	return directive.Target{
 		File: file, Decl: decl, Pkg: r.pass.Pkg, Info: r.pass.TypesInfo,
-		Generated: func(pos token.Pos) bool { return isLockgenFile(r.pass.Fset.Position(pos).Filename) },
+		Generated: r.isOutputAt,
 	}
 }
 

@@ -28,7 +28,7 @@ func checkJobs(r *reporter) {
 	var list []jobSite
 	for _, file := range r.pass.Files {
 		name := r.pass.Fset.Position(file.Package).Filename
-		if isLockgenFile(name) || strings.HasSuffix(name, "_test.go") {
+		if r.isOutput(file) || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		list = append(list, r.directiveJobs(file)...)

@@ -50,7 +50,7 @@ func (r *reporter) checkConstantKeys() map[types.Object]time.Duration {
 	first := map[string]use{}
 	for _, file := range r.pass.Files {
 		name := r.pass.Fset.Position(file.Package).Filename
-		if isLockgenFile(name) || strings.HasSuffix(name, "_test.go") || !mentionsDirective(file) {
+		if r.isOutput(file) || strings.HasSuffix(name, "_test.go") || !mentionsDirective(file) {
 			continue
 		}
 		for _, a := range directive.Find(file).Funcs {

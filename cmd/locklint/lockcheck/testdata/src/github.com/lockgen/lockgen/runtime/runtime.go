@@ -39,6 +39,16 @@ func (*Lease) Fence() Fence                      { return 0 }
 func (Leases) Context() context.Context          { return nil }
 func (Leases) Release(ctx context.Context) error { return nil }
 
+func (Leases) Lease(key string) *Lease { return nil }
+
+const IfUndefinedRunLockgenV1 = 1
+
+type KeyPart struct{}
+
+func BuildKey(parts ...KeyPart) (string, error)        { return "", nil }
+func KeyText(text string) KeyPart                      { return KeyPart{} }
+func KeyInt[T ~int | ~int64](name string, v T) KeyPart { return KeyPart{} }
+
 func FromContext(ctx context.Context) *Lease { return nil }
 
 func (*Locker) Do(ctx context.Context, key string, o Options, fn func(context.Context, *Lease) error) error {
