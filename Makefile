@@ -15,9 +15,9 @@ test: ## run all tests with the race detector, against real servers (root: insta
 	@.ci/install
 	@.ci/test $(PKG)
 
-soak: ## run the tests that take minutes: wider exploration, a million keys (30 at the most)
+soak: ## run the tests that take minutes: wider exploration, a million keys, days of chaos (30 at the most)
 	@LOCKGEN_REQUIRE=redis .ci/install
-	LOCKGEN_SOAK=1 LOCKGEN_REQUIRE=redis go test -count=1 -timeout=30m ./runtime/...
+	LOCKGEN_SOAK=1 LOCKGEN_REQUIRE=redis go test -count=1 -p=1 -timeout=20m ./runtime/... ./internal/cronspec ./jobs/...
 
 generate: ## write lock_gen.go beside every //lock: directive
 	go generate ./...
