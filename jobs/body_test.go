@@ -14,6 +14,7 @@ import (
 )
 
 func TestScheduler_outcomes(t *testing.T) {
+	t.Parallel()
 	fail := errors.New("no such table")
 	for _, c := range []struct {
 		name    string
@@ -61,6 +62,7 @@ func TestScheduler_outcomes(t *testing.T) {
 
 // TestScheduler_retrySucceeds checks that a success ends the attempts, and that the backoff grows.
 func TestScheduler_retrySucceeds(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var tries atomic.Int32
 		n := c.Node(Config{}, 0)
@@ -91,6 +93,7 @@ func TestScheduler_retrySucceeds(t *testing.T) {
 
 // TestScheduler_onRunPanics checks that a bad callback costs no run.
 func TestScheduler_onRunPanics(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{OnRun: func(Run) { panic("callback") }}, 0)
 		n.MustAdd(Job{Name: "j", Spec: "1,2 * * * *", Run: jobstest.Sleep(0)})

@@ -18,6 +18,7 @@ import (
 // that are away, lost answers, and deploys with another spec: no tick runs twice, none is missed, and each has a record.
 // The seed is printed when it fails; LOCKGEN_SEED repeats it.
 func TestScheduler_chaos(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("LOCKGEN_SEED"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)

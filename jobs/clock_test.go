@@ -7,6 +7,7 @@ import (
 
 // TestClock goes through what a node hears from its store, with a local clock that the test moves.
 func TestClock(t *testing.T) {
+	t.Parallel()
 	start := time.Now()
 	local := start
 	c := newClock(func() time.Time { return local })

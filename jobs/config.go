@@ -27,6 +27,11 @@ type Config struct {
 	// DrainTimeout is how long runs may go on after the context of Run has ended, before theirs is cancelled.
 	// Defaults to 30 s; negative means not at all.
 	DrainTimeout time.Duration
+	// Heartbeat is how often the node gives a sign of life, and hears what other nodes ask of it: to cancel a run, to
+	// run one now, a one-off job. After five of them without one its runs are taken over. It costs a call per node, and a
+	// step of the machine's clock is noticed within it. All nodes must use the same. Defaults to 1 s, which is also the
+	// least; at most 5 min, for simulations of long times.
+	Heartbeat time.Duration
 	// History is how many records are kept per job. Defaults to 100.
 	History int
 	// TracerProvider receives a span for each run. Defaults to none.
@@ -43,6 +48,11 @@ type Config struct {
 	OnRun func(Run)
 }
 
+const (
+	minHeartbeat = time.Second
+	maxHeartbeat = nodeRetention / 2 // a node that lives stays in the list of nodes
+)
+
 func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.Store == nil {
 		if c.Store = storeFor(locks); c.Store == nil {
@@ -55,6 +65,12 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	}
 	if c.History > maxHistory {
 		return c, fmt.Errorf("jobs.New: Config.History is %d: keep %d records per job at most", c.History, maxHistory)
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = minHeartbeat
+	}
+	if c.Heartbeat < minHeartbeat || c.Heartbeat > maxHeartbeat {
+		return c, fmt.Errorf("jobs.New: Config.Heartbeat is %s: set %s to %s, 0 for %[2]s", c.Heartbeat, minHeartbeat, maxHeartbeat)
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -25,6 +25,7 @@ func three(c *jobstest.Cluster, run func(context.Context) error) []*jobstest.Nod
 // TestScheduler_Pause pauses a job on one node, restarts the whole cluster, and resumes it on another: nothing runs in
 // between and nothing is owed for it.
 func TestScheduler_Pause(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		ctx := context.Background()
 		nodes := three(c, jobstest.Sleep(time.Second))
@@ -67,6 +68,7 @@ func TestScheduler_Pause(t *testing.T) {
 }
 
 func TestScheduler_control_unknown(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		ctx := context.Background()
 		n := three(c, jobstest.Sleep(0))[0]
@@ -100,6 +102,7 @@ func TestScheduler_control_unknown(t *testing.T) {
 // TestScheduler_RunNow asks a node that has the job, and one that only knows of it: either way it runs once, under its
 // lock, with the author in its record, also while the job is paused.
 func TestScheduler_RunNow(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		ctx := context.Background()
 		nodes := three(c, jobstest.Sleep(5*time.Second))
@@ -135,6 +138,7 @@ func TestScheduler_RunNow(t *testing.T) {
 
 // TestScheduler_Cancel cancels a run from the node that has it, from another one, and while it waits for its lock.
 func TestScheduler_Cancel(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		ctx := context.Background()
 		for range 2 {
@@ -175,6 +179,7 @@ func TestScheduler_Cancel(t *testing.T) {
 
 // TestScheduler_Nodes checks what each node tells of itself, and that a killed one is seen to be dead.
 func TestScheduler_Nodes(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		ctx := context.Background()
 		for _, skew := range []time.Duration{0, -3 * time.Minute, 30 * time.Second} {
@@ -207,6 +212,7 @@ func TestScheduler_Nodes(t *testing.T) {
 
 // TestScheduler_Drain has a deadline of its own.
 func TestScheduler_Drain(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		nodes := three(c, jobstest.Sleep(40*time.Second))
 		time.Sleep(time.Minute)

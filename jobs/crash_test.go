@@ -36,6 +36,7 @@ func (b *body) on(n *jobstest.Node) func(context.Context) error {
 // TestScheduler_nodeDiesInMidRun checks the three answers to a death in mid-run: no retries, retries, and retries that
 // run out on a job that kills every node.
 func TestScheduler_nodeDiesInMidRun(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		retries, kills int
 		want           string // the records, first to last
@@ -80,6 +81,7 @@ func TestScheduler_nodeDiesInMidRun(t *testing.T) {
 // TestScheduler_nodeDiesBeforeTheRun kills the node between its claim and the begin of the run: the tick is run by
 // another one though Retries is 0.
 func TestScheduler_nodeDiesBeforeTheRun(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{takes: time.Second}
 		holder := c.Node(Config{}, 0)
@@ -120,6 +122,7 @@ func TestScheduler_nodeDiesBeforeTheRun(t *testing.T) {
 
 // TestScheduler_allNodesDie checks that a claimed tick is found after a restart of everything.
 func TestScheduler_allNodesDie(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{takes: 10 * time.Minute, during: func(n *jobstest.Node, start int) {
 			if start == 1 {

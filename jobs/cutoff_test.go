@@ -14,6 +14,7 @@ import (
 // TestScheduler_cutOffNodeKeepsItsRun cuts a node off from the store of jobs only: it still holds the lock and is at
 // work, so nobody may take its run over.
 func TestScheduler_cutOffNodeKeepsItsRun(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{takes: 5 * time.Minute, during: func(n *jobstest.Node, start int) { n.CutJobs(true) }}
 		for range 3 {
@@ -35,6 +36,7 @@ func TestScheduler_cutOffNodeKeepsItsRun(t *testing.T) {
 
 // TestScheduler_lostReplies drops the answers to claims, begins and records: nothing runs twice or not at all.
 func TestScheduler_lostReplies(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{takes: time.Second}
 		from := time.Now()
@@ -63,6 +65,7 @@ func TestScheduler_lostReplies(t *testing.T) {
 
 // TestScheduler_poison has a run that kills every node that takes it over before it has begun: that comes to an end.
 func TestScheduler_poison(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		b := &body{}
@@ -92,6 +95,7 @@ func TestScheduler_poison(t *testing.T) {
 // TestScheduler_beginIsNotedFirst cuts the node off from the store of jobs while it waits for the lock. It must not begin
 // before the store knows: if it died then, another would run the tick again as one that had not begun.
 func TestScheduler_beginIsNotedFirst(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{}
 		n := c.Node(Config{}, 0)
@@ -122,6 +126,7 @@ func TestScheduler_beginIsNotedFirst(t *testing.T) {
 // TestScheduler_takenOver has no lock and a node that is cut off from the store of jobs: others take its run over, and
 // when it is back it is told to stop, and its record is refused.
 func TestScheduler_takenOver(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var cause atomic.Value
 		for range 2 {

@@ -22,9 +22,9 @@
 // only grow, neither clocks that are apart, nor a job that is over before the next node asks, nor two versions of a
 // spec in a rolling deploy make a tick run twice.
 //
-// A run in flight belongs to its node's session, of which the node gives a sign of life every second: one call for all
-// of its runs. When five seconds have passed without, any other node that has the job takes the run over, one of them,
-// once the job's locks are not in the dead node's name any more (see Job.Lock for how long that may take, and
+// A run in flight belongs to its node's session, of which the node gives a sign of life every second (Config.Heartbeat):
+// one call for all of its runs. When five have failed to come, any other node that has the job takes the run over, one of
+// them, once the job's locks are not in the dead node's name any more (see Job.Lock for how long that may take, and
 // Job.Retries for what happens then). A node that shuts down says so, and what it leaves is picked up within seconds.
 //
 // When thousands of jobs are due together, one call claims some hundreds of ticks, and those that lose learn the new

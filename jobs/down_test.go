@@ -14,6 +14,7 @@ import (
 
 // TestScheduler_storeDown checks that ticks are late, not lost, while the store of jobs is away, and that it shows.
 func TestScheduler_storeDown(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
 		for range 3 {
@@ -60,6 +61,7 @@ func expectOnceOrHeld(t *testing.T, c *jobstest.Cluster, job string, from, to ti
 // TestScheduler_storeOfLocksDown checks that "held" and "store down" are told apart, and that a run is not given up
 // where missed ticks are to be caught up with.
 func TestScheduler_storeOfLocksDown(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		n.MustAdd(Job{Name: "skip", Spec: "1 * * * *", Misfire: MisfireSkip, Run: jobstest.Sleep(time.Second)})
@@ -82,6 +84,7 @@ func TestScheduler_storeOfLocksDown(t *testing.T) {
 
 // TestScheduler_releaseFails cuts the store of locks off while the work ends: the lock does not stay for its whole TTL.
 func TestScheduler_releaseFails(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		n.MustAdd(Job{Name: "j", Spec: "1,2 * * * *", Lock: lockrt.Options{TTL: time.Hour}, Run: func(context.Context) error {

@@ -16,6 +16,7 @@ var lockOptions = lockrt.Options{TTL: 30 * time.Second}
 
 // TestScheduler_drainLetsRunsFinish, cancels those that take too long, and leaves no lock behind.
 func TestScheduler_drain(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		takes   time.Duration
@@ -55,6 +56,7 @@ func TestScheduler_drain(t *testing.T) {
 // TestScheduler_drainPassesOn checks that a run that waits for its lock, and one that waits for its retry, go over to
 // another node when theirs shuts down.
 func TestScheduler_drainPassesOn(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{takes: time.Second}
 		first := c.Node(Config{DrainTimeout: -1}, 0)
@@ -98,6 +100,7 @@ func TestScheduler_drainPassesOn(t *testing.T) {
 
 // TestScheduler_drainEndsWithoutTheRun has work that ignores its context: Run returns all the same, and says so.
 func TestScheduler_drainEndsWithoutTheRun(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		n.MustAdd(Job{Name: "deaf", Spec: "1 * * * *", Run: func(context.Context) error { time.Sleep(10 * time.Minute); return nil }})

@@ -19,6 +19,7 @@ import (
 // TestScheduler_killedUnderALongLease kills a node in mid-run whose lock has a TTL of 12 hours: with ShedLock the job
 // stands still for as long.
 func TestScheduler_killedUnderALongLease(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		b := &body{takes: time.Minute, during: func(n *jobstest.Node, start int) {
 			if start == 1 {
@@ -41,6 +42,7 @@ func TestScheduler_killedUnderALongLease(t *testing.T) {
 
 // TestScheduler_longLeaseNotRenewed checks that a TTL which was also to bound the run still does.
 func TestScheduler_longLeaseNotRenewed(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		options := lockrt.Options{TTL: 10 * time.Minute, NoRenew: true}
@@ -58,6 +60,7 @@ func TestScheduler_longLeaseNotRenewed(t *testing.T) {
 // TestScheduler_jobsSharingAFunction: gocron locks the name of the function where a job has none, so that one of two jobs
 // does not run. Here a job has to have a name, and two jobs two.
 func TestScheduler_jobsSharingAFunction(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		shared := jobstest.Sleep(30 * time.Second)
@@ -79,12 +82,13 @@ func TestScheduler_jobsSharingAFunction(t *testing.T) {
 // TestScheduler_restartedMoreOftenThanThePeriod has a weekly job in a cluster that is deployed every day, and is down at the
 // time of the job: schedulers that count from their start never run it.
 func TestScheduler_restartedMoreOftenThanThePeriod(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		for day := range 15 {
 			if day > 0 {
 				time.Sleep(time.Hour) // down around midnight
 			}
-			n := c.Node(Config{}, 0)
+			n := c.Node(Config{Heartbeat: time.Minute}, 0)
 			n.MustAdd(Job{Name: "weekly", Spec: "@weekly", Run: jobstest.Sleep(time.Minute)})
 			n.MustAdd(Job{Name: "fortnight", Spec: "@every 336h", Run: jobstest.Sleep(time.Minute)})
 			n.Start()
@@ -102,6 +106,7 @@ func TestScheduler_restartedMoreOftenThanThePeriod(t *testing.T) {
 
 // TestScheduler_moreThan100Missed has a job of every minute miss two days: Kubernetes gives such a job up.
 func TestScheduler_moreThan100Missed(t *testing.T) {
+	t.Parallel()
 	for misfire, want := range map[Misfire]struct{ ran, missed int64 }{
 		MisfireSkip: {1, 2880}, MisfireOnce: {1, 2880}, MisfireAll: {101, 2780},
 	} {

@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	maxSleep     = time.Second     // a step of the clock or a sleep of the machine is noticed within this
 	storeTimeout = 3 * time.Second // for one call
 	claimBatch   = 512             // jobs per call
 	minBackoff   = 50 * time.Millisecond
@@ -131,7 +130,7 @@ func names(entries []*entry) []string {
 // sleep returns how long nothing is to be done.
 func (l *loop) sleep() time.Duration {
 	now := l.s.clock.now()
-	d := maxSleep
+	d := l.s.cfg.Heartbeat // a step of the clock or a sleep of the machine is noticed within this
 	if len(l.heap) > 0 {
 		d = min(d, l.heap[0].wake.Sub(now))
 	}
@@ -145,7 +144,7 @@ func (l *loop) sleep() time.Duration {
 		d = 0
 	}
 	// Behind a store that does not answer, due jobs wait for the next try.
-	return max(d, min(l.tryAt.Sub(now), maxSleep), 0)
+	return max(d, min(l.tryAt.Sub(now), l.s.cfg.Heartbeat), 0)
 }
 
 // schedule plans what is next about e and puts it on the heap; it is left out if its schedule has ended.

@@ -13,6 +13,7 @@ import (
 
 // TestScheduler_misfire stops all nodes for half an hour, and has a job of every policy catch up.
 func TestScheduler_misfire(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		up := func() []*jobstest.Node {
 			var nodes []*jobstest.Node
@@ -67,6 +68,7 @@ func TestScheduler_misfire(t *testing.T) {
 // TestScheduler_firstStart checks that a job seen for the first time owes nothing, and that a restart across a tick
 // runs it.
 func TestScheduler_firstStart_andRestartAcrossTheMinute(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		time.Sleep(23*time.Hour + 90*time.Second)
 		from := time.Now()
@@ -84,6 +86,7 @@ func TestScheduler_firstStart_andRestartAcrossTheMinute(t *testing.T) {
 
 // TestScheduler_scheduleEnds checks that a schedule without further ticks is left alone.
 func TestScheduler_scheduleEnds(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		last := time.Now().Add(90 * time.Second)

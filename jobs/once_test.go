@@ -33,6 +33,7 @@ func (l *letters) handler(fail bool) Handler {
 // TestScheduler_At puts one-off jobs from several nodes, twice each: each runs once, at its time, through a restart of all
 // nodes, and is not run again when it is put once more.
 func TestScheduler_At(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		ctx := context.Background()
 		l := &letters{got: make(map[string][]string)}
@@ -90,6 +91,7 @@ func TestScheduler_At(t *testing.T) {
 
 // TestScheduler_At_retries also checks that a handler may be missing for a while, and that nobody's time is owed.
 func TestScheduler_At_retries(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		ctx := context.Background()
 		l := &letters{got: make(map[string][]string)}

@@ -16,6 +16,7 @@ import (
 // TestScheduler_longJob has a job that outlives its interval and its TTL: the lock is renewed, two never run at once,
 // and the ticks in between say who was in the way.
 func TestScheduler_longJob(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var running, most atomic.Int32
 		for range 3 {
@@ -45,6 +46,7 @@ func TestScheduler_longJob(t *testing.T) {
 // TestScheduler_overlapQueue lets a run wait for the one before: they do not overlap, and their records do not either,
 // though each is on what its node takes for the store's time.
 func TestScheduler_overlapQueue(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var running, most atomic.Int32
 		for range 2 {
@@ -70,6 +72,7 @@ func TestScheduler_overlapQueue(t *testing.T) {
 
 // TestScheduler_overlapQueue_bounded checks that a job slower than its schedule does not pile up without end.
 func TestScheduler_overlapQueue_bounded(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{DrainTimeout: -1, History: 10000}, 0)
 		n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Overlap: OverlapQueue, Run: jobstest.Sleep(time.Hour)})
@@ -87,6 +90,7 @@ func TestScheduler_overlapQueue_bounded(t *testing.T) {
 }
 
 func TestScheduler_overlapReplace(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var cause atomic.Value
 		for range 2 {
@@ -113,6 +117,7 @@ func TestScheduler_overlapReplace(t *testing.T) {
 }
 
 func TestScheduler_overlapAllow(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		for range 2 { // no lock tells the one that the other is at work: the renewed claim must
 			n := c.Node(Config{}, 0)
@@ -135,8 +140,9 @@ func TestScheduler_overlapAllow(t *testing.T) {
 
 // TestScheduler_context checks what the work finds in its context.
 func TestScheduler_context(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-		n := c.Node(Config{}, 0)
+		n := c.Node(Config{Heartbeat: time.Minute}, 0)
 		n.MustAdd(Job{Name: "j", Spec: "0 3 * * *", TZ: "Asia/Tokyo", Keys: []string{"b", "a"}, Run: func(ctx context.Context) error {
 			job, tick, ok := TickFromContext(ctx)
 			if got := tick.String(); !ok || job != "j" || got != "2000-01-02 03:00:00 +0900 JST" {
@@ -168,6 +174,7 @@ func TestScheduler_context(t *testing.T) {
 
 // TestScheduler_lockLost breaks the lock in mid-run, as an operator would.
 func TestScheduler_lockLost(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: func(ctx context.Context) error {

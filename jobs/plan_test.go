@@ -9,6 +9,7 @@ import (
 
 // TestEntry_next checks the decisions about missed ticks, as a pure function of mark and time.
 func TestEntry_next(t *testing.T) {
+	t.Parallel()
 	day := func(clock string) time.Time {
 		v, err := time.Parse("15:04:05", clock)
 		if err != nil {

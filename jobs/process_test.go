@@ -134,6 +134,7 @@ func (p *processes) signal(node string, what syscall.Signal) {
 // TestScheduler_processes kills a process in mid-run, stops another for longer than its session and its lock last, and
 // restarts the server: no tick begins twice, and every tick has a record that says what became of it.
 func TestScheduler_processes(t *testing.T) {
+	t.Parallel()
 	server := testenv.Redis(t, testenv.RedisConfig{AOF: true})
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer client.Close()

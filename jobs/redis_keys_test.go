@@ -9,6 +9,7 @@ import (
 // TestRedisStore_slots checks what Redis Cluster hashes: all keys of a shard have the same tag, not an empty one, and no
 // two jobs, shards or namespaces share a key.
 func TestRedisStore_slots(t *testing.T) {
+	t.Parallel()
 	seen := make(map[string]string)
 	for _, namespace := range []string{"", "lock", "{", "{x}", "}", "a:jobs", "lock:1"} {
 		s := NewRedisStore(nil, namespace).(*redisStore)

@@ -18,6 +18,7 @@ import (
 
 // TestScheduler_redis runs three nodes on a real server, kills it in the middle, and starts it again with its data.
 func TestScheduler_redis(t *testing.T) {
+	t.Parallel()
 	server := testenv.Redis(t, testenv.RedisConfig{AOF: true})
 	var mu sync.Mutex
 	byTick := make(map[time.Time][]Run)
@@ -94,6 +95,7 @@ func TestScheduler_redis(t *testing.T) {
 
 // TestRedisStore_expiry checks that everything about jobs that nobody adds any more is forgotten some day.
 func TestRedisStore_expiry(t *testing.T) {
+	t.Parallel()
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer client.Close()

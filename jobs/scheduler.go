@@ -58,10 +58,6 @@ const (
 	ended
 )
 
-// sessionLease is how long after the last sign of life of a node its runs are left to it. It does not limit how long
-// they take.
-const sessionLease = 5 * time.Second
-
 // New returns a scheduler that takes its locks from locks. It contacts nothing; see [Scheduler.Run].
 func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 	if locks == nil {
@@ -76,7 +72,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		cfg: cfg, locks: locks, clock: newClock(cfg.Now), telemetry: telemetry, lease: sessionLease,
+		cfg: cfg, locks: locks, clock: newClock(cfg.Now), telemetry: telemetry, lease: leaseBeats * cfg.Heartbeat,
 		session: strings.ToLower(rand.Text()[:12]), began: cfg.Now(),
 		wake:    make(chan struct{}, 1),
 		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),

@@ -16,6 +16,7 @@ import (
 )
 
 func TestScheduler_Add_refuses(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		run := jobstest.Sleep(0)
@@ -51,6 +52,7 @@ func TestScheduler_Add_refuses(t *testing.T) {
 }
 
 func TestScheduler_Add_duringRun(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
 		n.Start()
@@ -69,12 +71,13 @@ func TestScheduler_Add_duringRun(t *testing.T) {
 
 // TestScheduler_location checks the zone of specs without TZ.
 func TestScheduler_location(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		tokyo, err := time.LoadLocation("Asia/Tokyo")
 		if err != nil {
 			t.Skip("no zone files: ", err)
 		}
-		n := c.Node(Config{Location: tokyo}, 0)
+		n := c.Node(Config{Location: tokyo, Heartbeat: time.Minute}, 0)
 		n.MustAdd(Job{Name: "j", Spec: "0 3 * * *", Run: jobstest.Sleep(0)})
 		n.Start()
 		time.Sleep(24 * time.Hour)
@@ -87,6 +90,7 @@ func TestScheduler_location(t *testing.T) {
 
 // TestScheduler_jitter checks that all nodes agree on it, and that it spreads.
 func TestScheduler_jitter(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
 		for range 3 {
@@ -110,6 +114,7 @@ func TestScheduler_jitter(t *testing.T) {
 }
 
 func TestNew_storeDefaults(t *testing.T) {
+	t.Parallel()
 	if _, err := New(nil, Config{}); err == nil {
 		t.Error("New without a Locker succeeded")
 	}
@@ -146,6 +151,11 @@ func TestNew_storeDefaults(t *testing.T) {
 	}
 	if _, err := New(locks, Config{Store: NewMemoryStore(), History: -1}); err == nil {
 		t.Error("New with a negative History succeeded")
+	}
+	for _, beat := range []time.Duration{-1, time.Millisecond, time.Hour} {
+		if _, err := New(locks, Config{Store: NewMemoryStore(), Heartbeat: beat}); err == nil || !strings.Contains(err.Error(), "Config.Heartbeat") {
+			t.Errorf("New with a Heartbeat of %s = %v, want an error", beat, err)
+		}
 	}
 }
 

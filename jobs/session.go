@@ -9,15 +9,17 @@ import (
 )
 
 const (
-	beatEvery    = time.Second
-	horizon      = 3 * time.Second // how far ahead a beat asks for one-off jobs: some beats may fail
-	registerTime = 12 * time.Hour  // how often jobs are registered again, lest the store forget them
+	// leaseBeats is how many beats of a node may fail before its runs are taken over. It does not limit how long they take.
+	leaseBeats = 5
+	// horizonBeats is how many beats ahead a beat asks for one-off jobs: some may fail.
+	horizonBeats = 3
+	registerTime = 12 * time.Hour // how often jobs are registered again, lest the store forget them
 )
 
 // keepSession gives signs of life, and acts on what the store answers, until the runs of this node are done. Then it
 // ends the session: what this node may have left behind is free for others at once.
 func (s *Scheduler) keepSession(h *host) {
-	registered := s.clock.local()
+	every, registered := s.cfg.Heartbeat, s.clock.local()
 	strange := 0 // beats in a row with runs in flight that this node does not know of
 	for {
 		pulse, ok := s.beat(h)
@@ -29,7 +31,7 @@ func (s *Scheduler) keepSession(h *host) {
 			s.registerAgain(h.records)
 		}
 		// Nodes that started together need not beat together.
-		if !pause(h.records, beatEvery-rand.N(beatEvery/8)) {
+		if !pause(h.records, every-rand.N(every/8)) {
 			break
 		}
 	}
@@ -52,7 +54,7 @@ func (s *Scheduler) beat(h *host) (Pulse, bool) {
 	}
 	s.mu.Unlock()
 	sent := s.clock.local()
-	pulse, err := s.cfg.Store.Beat(ctx, Beat{Session: s.session, Node: node, Lease: s.lease, Horizon: horizon})
+	pulse, err := s.cfg.Store.Beat(ctx, Beat{Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon()})
 	if h.records.Err() != nil {
 		return Pulse{}, false // what it said says nothing about the store
 	}
@@ -88,9 +90,11 @@ func (s *Scheduler) listen(h *host, pulse Pulse, strange int) int {
 	return strange
 }
 
+func (s *Scheduler) horizon() time.Duration { return horizonBeats * s.cfg.Heartbeat }
+
 // expect hands one-off jobs that are soon due to the loop.
 func (s *Scheduler) expect(due []Once) {
-	limit := s.clock.now().Add(horizon)
+	limit := s.clock.now().Add(s.horizon())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.soon)

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 // TestScheduler_threeNodesApart is gocron's failure: three nodes started 250 ms apart ran a job of 10 ms that was due
 // every second three times a tick, because each found the lock free again.
 func TestScheduler_threeNodesApart(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
 		for range 3 {
@@ -30,6 +32,7 @@ func TestScheduler_threeNodesApart(t *testing.T) {
 // TestScheduler_clocksApart has nodes with wrong clocks, by little and by much. In the second half they do not even
 // correct them by what the store says, so that it must refuse what comes too early or again.
 func TestScheduler_clocksApart(t *testing.T) {
+	t.Parallel()
 	for _, apart := range []time.Duration{200 * time.Millisecond, 30 * time.Second, 3 * time.Minute} {
 		for _, deaf := range []bool{false, true} {
 			t.Run(fmt.Sprint(apart, " deaf ", deaf), func(t *testing.T) {
@@ -54,14 +57,52 @@ func TestScheduler_clocksApart(t *testing.T) {
 }
 
 // TestScheduler_simulated runs clusters with clocks up to a minute apart through rolling restarts, with jobs of several
-// kinds: three nodes for a day, and twenty for some hours.
+// kinds: three nodes, and twenty, longer with LOCKGEN_SOAK.
 func TestScheduler_simulated(t *testing.T) {
-	t.Run("3 nodes 24 hours", func(t *testing.T) { simulate(t, 3, 24) })
-	t.Run("20 nodes 5 hours", func(t *testing.T) { simulate(t, 20, 5) })
+	t.Parallel()
+	few, many := 6, 1
+	if os.Getenv("LOCKGEN_SOAK") != "" {
+		few, many = 48, 10
+	}
+	t.Run(fmt.Sprint("3 nodes ", few, " hours"), func(t *testing.T) { simulate(t, 3, few) })
+	t.Run(fmt.Sprint("20 nodes ", many, " hours"), func(t *testing.T) { simulate(t, 20, many) })
+}
+
+// TestScheduler_year has three nodes whose clocks are minutes apart run a year of ticks: each once, also those of a zone
+// that changes its clocks twice.
+func TestScheduler_year(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		from := time.Now()
+		for i := range 3 {
+			n := c.Node(Config{Heartbeat: 5 * time.Minute, History: 10_000}, time.Duration(i-1)*3*time.Minute)
+			n.MustAdd(Job{Name: "hourly", Spec: "@hourly", Run: jobstest.Sleep(time.Second)})
+			n.MustAdd(Job{Name: "monthly", Spec: "@monthly", Run: jobstest.Sleep(time.Hour)})
+			n.MustAdd(Job{Name: "nightly", Spec: "30 1 * * *", TZ: "America/New_York", Run: jobstest.Sleep(time.Minute)})
+			n.Start()
+		}
+		time.Sleep(366*24*time.Hour + 150*time.Minute) // 2000 is a leap year
+		to := time.Now()
+		c.Stop()
+		c.ExpectOnce("hourly", "@hourly", from, to)
+		c.ExpectOnce("monthly", "@monthly", from, to)
+		nights := make(map[string]int)
+		for _, r := range c.Finished("nightly") {
+			nights[r.Tick.Add(-4*time.Hour).Format(time.DateOnly)]++ // its day in New York, in summer and winter
+		}
+		for night, n := range nights {
+			if n != 1 {
+				t.Errorf("the night of %s: %d runs", night, n)
+			}
+		}
+		if len(nights) != 366 {
+			t.Errorf("runs in %d nights, want 366", len(nights))
+		}
+	})
 }
 
 func simulate(t *testing.T, nodes, hours int) {
-	specs := map[string]string{"minutely": "* * * * *", "odd": "7-59/13 */2 * * *", "nightly": "30 3 * * *", "often": "*/5 * * * *", "every": "@every 7m"}
+	specs := map[string]string{"minutely": "* * * * *", "odd": "7-59/13 */2 * * *", "nightly": "20 0 * * *", "often": "*/5 * * * *", "every": "@every 7m"}
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
 		var running []*jobstest.Node
@@ -97,6 +138,7 @@ func simulate(t *testing.T, nodes, hours int) {
 // TestScheduler_twoVersionsOfASpec is a rolling deploy: nodes with the old spec and nodes with the new one. Every tick
 // of either runs, those of both once.
 func TestScheduler_twoVersionsOfASpec(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
 		for _, spec := range []string{"*/10 * * * *", "*/15 * * * *", "*/10 * * * *", "*/15 * * * *"} {

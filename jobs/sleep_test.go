@@ -13,6 +13,7 @@ import (
 // TestScheduler_wakesOnTime puts a node's machine to sleep: its monotonic clock, and the estimate that hangs on it, stand
 // still meanwhile. Within a second of waking it has asked the store for the time and runs what is due.
 func TestScheduler_wakesOnTime(t *testing.T) {
+	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var slept atomic.Int64
 		n := c.Node(Config{Now: func() time.Time { return time.Now().Add(-time.Duration(slept.Load())) }}, 0)

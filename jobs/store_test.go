@@ -14,10 +14,12 @@ import (
 )
 
 func TestMemoryStore(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(*testing.T) jobs.Store { return jobs.NewMemoryStore() })
 }
 
 func TestRedisStore(t *testing.T) {
+	t.Parallel()
 	server := testenv.Redis(t)
 	n := 0
 	storetest.Run(t, func(t *testing.T) jobs.Store {
@@ -35,6 +37,7 @@ const storeACL = "~app:jobs:* resetchannels -@all +eval +evalsha +time +exists +
 
 // TestRedisStore_acl passes the suite as a user who may do that and nothing else.
 func TestRedisStore_acl(t *testing.T) {
+	t.Parallel()
 	server := testenv.Redis(t)
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer admin.Close()

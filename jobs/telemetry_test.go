@@ -18,6 +18,7 @@ import (
 
 // TestScheduler_telemetry checks what one good run, one bad one and some missed ticks leave behind.
 func TestScheduler_telemetry(t *testing.T) {
+	t.Parallel()
 	reader, spans := sdkmetric.NewManualReader(), tracetest.NewSpanRecorder()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{
