@@ -10,6 +10,9 @@ import (
 // List returns the held locks of the namespace whose key begins with prefix, sorted by key; "" lists all. It blocks
 // until the store has answered, which on a large Redis takes a walk over its keys.
 func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
+	if err := l.closedErr(); err != nil {
+		return nil, fmt.Errorf("list locks %q: %w", prefix, err)
+	}
 	infos, err := l.session.List(ctx, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("list locks %q: %w", prefix, err)
@@ -22,6 +25,9 @@ func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
 func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
 	if err := checkKey(key); err != nil {
 		return LockInfo{}, err
+	}
+	if err := l.closedErr(); err != nil {
+		return LockInfo{}, fmt.Errorf("inspect lock %q: %w", key, err)
 	}
 	if inspector, ok := l.session.(Inspector); ok {
 		info, err := inspector.Inspect(ctx, key)
@@ -49,6 +55,9 @@ func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
 func (l *Locker) Break(ctx context.Context, key, reason string) error {
 	if err := checkKey(key); err != nil {
 		return err
+	}
+	if err := l.closedErr(); err != nil {
+		return fmt.Errorf("break lock %q: %w", key, err)
 	}
 	breaker, ok := l.session.(Breaker)
 	if !ok {

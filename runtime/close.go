@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Close refuses new acquires with ErrClosed, ends waiting ones with it, releases every lease that is still held (its
+// Close refuses new work with ErrClosed, ends waiting acquires with it, releases every lease that is still held (its
 // context is cancelled first, with a cause that wraps ErrLost and ErrClosed), and stops every goroutine of the Locker.
 // Work under a lease should therefore have ended before. It blocks for the releases, 5 s at most for each of those that
 // are under way when ctx ends; what could not be released by then is free after its TTL. It is idempotent: later calls
@@ -34,6 +34,10 @@ func (l *Locker) close(ctx context.Context) error {
 		held = append(held, g.turn()) // with no acquire under way, every grant is somebody's
 	}
 	l.mu.Unlock()
+	// All of them are told before the first release: nobody would end those that ctx leaves no time for.
+	for _, lease := range held {
+		lease.grant.lose(errClosing)
+	}
 	errs = append(errs, releaseAll(ctx, held))
 	l.stopRenew()
 	l.running.Wait()
@@ -65,7 +69,6 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			lease.grant.lose(errClosing)
 			if err := lease.release(ctx); err != nil {
 				mu.Lock()
 				errs = append(errs, err)

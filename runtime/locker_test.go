@@ -28,6 +28,7 @@ func TestLocker_Acquire_badArguments(t *testing.T) {
 			"endless TTL":       {"k", lockrt.Options{TTL: math.MaxInt64}, lockrt.ErrOptions},
 			"negative wait":     {"k", lockrt.Options{TTL: ttl, Wait: -1}, lockrt.ErrOptions},
 			"negative minhold":  {"k", lockrt.Options{TTL: ttl, MinHold: -1}, lockrt.ErrOptions},
+			"endless minhold":   {"k", lockrt.Options{TTL: ttl, MinHold: math.MaxInt64}, lockrt.ErrOptions},
 			"minhold > maxhold": {"k", lockrt.Options{TTL: ttl, MinHold: 2, MaxHold: 1}, lockrt.ErrOptions},
 		} {
 			if _, err := locks.Acquire(t.Context(), test.key, test.o); !errors.Is(err, test.want) {

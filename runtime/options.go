@@ -24,7 +24,7 @@ type Options struct {
 	// Wait is how long to wait for a busy lock: 0 tries once, [Forever] waits until the context ends.
 	Wait time.Duration
 	// MinHold keeps the lock at least this long after it was acquired, also when it is released earlier. It is for
-	// work that must not start again at once elsewhere. Defaults to 0.
+	// work that must not start again at once elsewhere. Defaults to 0; at most 30 days.
 	MinHold time.Duration
 	// MaxHold ends the lease this long after it was acquired however often it could be renewed: its context is
 	// cancelled with ErrLost and renewal stops. Defaults to 0: no limit.
@@ -47,6 +47,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("%w: Wait is %s; use 0 to try once or Forever to wait until the context ends", ErrOptions, o.Wait)
 	case o.MinHold < 0 || o.MaxHold < 0:
 		return fmt.Errorf("%w: MinHold is %s and MaxHold %s; neither may be negative", ErrOptions, o.MinHold, o.MaxHold)
+	case o.MinHold > maxTTL:
+		return fmt.Errorf("%w: MinHold is %s; nobody gets the lock meanwhile, so it may be %s at the most", ErrOptions, o.MinHold, maxTTL)
 	case o.MaxHold > 0 && o.MinHold > o.MaxHold:
 		return fmt.Errorf("%w: MinHold %s is longer than MaxHold %s", ErrOptions, o.MinHold, o.MaxHold)
 	}
