@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/lostcancel"
+	"golang.org/x/tools/go/analysis/passes/nilness"
+	"golang.org/x/tools/go/analysis/passes/printf"
 )
 
 func TestAnalyzers_valid(t *testing.T) {
@@ -16,7 +19,8 @@ func TestAnalyzers_valid(t *testing.T) {
 	for _, c := range Checks {
 		all = append(all, c.Analyzer)
 	}
-	if err := analysis.Validate(all); err != nil {
+	// Beside others, as a driver has them that people build for themselves: no type of fact may be shared.
+	if err := analysis.Validate(append(all, lostcancel.Analyzer, printf.Analyzer, nilness.Analyzer)); err != nil {
 		t.Fatal(err)
 	}
 	if len(Checks) != len(judging)+1 {

@@ -2,6 +2,7 @@ package lockcheck
 
 import (
 	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -36,6 +37,7 @@ func (ix *index) findCounters() {
 			}
 		}
 	}
+	slices.SortStableFunc(ix.counters, func(a, b *lock) int { return ix.distance(a) - ix.distance(b) })
 	for _, l := range ix.counters {
 		l.acquire.root().judged, l.release.root().judged = true, true
 	}
@@ -51,7 +53,7 @@ func (ix *index) isCounterLock(c, r *command) bool {
 	if c.fn == r.fn {
 		return c.key.String() == r.key.String() && comesAfter(c.call, r.call) && !undoesFailure(r.call) && whenHeld(c, r.call) == onlyHeld
 	}
-	if ix.inTest(r.pos()) || isForced(r.fn) || c.key.shape() != r.key.shape() {
+	if ix.inTest(r.pos()) || isForced(r.fn) || ix.acquires(r) || c.key.shape() != r.key.shape() {
 		return false
 	}
 	return namesPair(c.fn, r.fn) || c.key.distinctive() && speaksOfLock(c.key) && !undoesFailure(r.call)

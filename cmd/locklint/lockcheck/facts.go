@@ -82,6 +82,14 @@ func (*guardedFact) AFact() {}
 
 func (f *guardedFact) String() string { return "guarded(" + f.Wrapper + ")" }
 
+// A neverReturnsFact stands on a function that ends the program or the goroutine.
+type neverReturnsFact struct{}
+
+// AFact marks the type.
+func (*neverReturnsFact) AFact() {}
+
+func (*neverReturnsFact) String() string { return "never returns" }
+
 // A carrierFact stands on packages that have one of the facts above, so that the others are ruled out at a glance.
 type carrierFact struct{}
 
@@ -90,4 +98,4 @@ func (*carrierFact) AFact() {}
 
 func (*carrierFact) String() string { return "carrier" }
 
-var factTypes = []analysis.Fact{new(summaryFact), new(leaseFact), new(guardedFact), new(carrierFact)}
+var factTypes = []analysis.Fact{new(summaryFact), new(leaseFact), new(guardedFact), new(carrierFact), new(neverReturnsFact)}

@@ -32,10 +32,43 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 			return f.assume(s, x, outcome == (truth == (b.Op == token.EQL)))
 		}
 	}
+	if f.saysOver(s, cond, outcome) {
+		s.lease, s.over = released, true
+		return true
+	}
 	if call, ok := cond.(*ssa.Call); ok && outcome && isErrorTest(s, call) {
 		return s.learn(false) // errors.Is(err, …), or a function of the program, finds something: there is an error
 	}
 	return f.remember(s, cond, outcome)
+}
+
+// saysOver reports whether the lease is over where a condition has an outcome: it is the case of a select that received
+// from Done, or Err has returned an error.
+func (f *follower) saysOver(s *pathState, cond ssa.Value, outcome bool) bool {
+	b, ok := cond.(*ssa.BinOp)
+	if !ok || s.lease != held && s.lease != unchecked {
+		return false
+	}
+	if ex, ok := b.X.(*ssa.Extract); ok && b.Op == token.EQL && outcome {
+		sel, isSelect := ex.Tuple.(*ssa.Select)
+		i := intOf(b.Y)
+		return isSelect && ex.Index == 0 && 0 <= i && i < len(sel.States) && isDone(s, sel.States[i].Chan)
+	}
+	call, ok := b.X.(*ssa.Call)
+	return ok && isNilConst(b.Y) && outcome == (b.Op == token.NEQ) && asksLease(s, call, "Err")
+}
+
+// isDone reports whether a channel is closed when the lease is over. That of its context is no such channel, because the
+// context ends with that of the caller, too.
+func isDone(s *pathState, ch ssa.Value) bool {
+	call, ok := ch.(*ssa.Call)
+	return ok && asksLease(s, call, "Done")
+}
+
+// asksLease reports whether a call is that of a method of the lease.
+func asksLease(s *pathState, call *ssa.Call, name string) bool {
+	m, ok := methodOf(&call.Call)
+	return ok && m.recv != nil && m.obj.Name() == name && s.of(m.recv) == theLease
 }
 
 // assumeNil narrows by x == nil.

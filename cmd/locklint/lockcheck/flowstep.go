@@ -30,6 +30,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.Store:
 		f.store(instr, &s)
 	case *ssa.UnOp:
+		if instr.Op == token.ARROW && isDone(&s, instr.X) && (s.lease == held || s.lease == unchecked) {
+			s.lease, s.over = released, true
+		}
 		s.set(instr, f.loaded(instr, &s))
 	case *ssa.ChangeType:
 		s.set(instr, s.of(instr.X))

@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
-	"slices"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
@@ -21,7 +20,7 @@ var indexAnalyzer = &analysis.Analyzer{
 	URL:        docsURL,
 	Run:        runIndex,
 	ResultType: reflect.TypeFor[*index](),
-	FactTypes:  slices.Concat(factTypes, neverReturnFacts),
+	FactTypes:  factTypes,
 }
 
 // An index is what indexAnalyzer found. In a package without any lock everything is empty.

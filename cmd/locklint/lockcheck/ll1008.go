@@ -13,7 +13,7 @@ var ll1008 = newCheck("LL1008", "critical section passes on the outer context in
 
 // checkContexts reports work in a critical section that is given the very context which the acquire was given: it goes on
 // when the lease is lost, and a nested acquire does not notice that the lock is held. One finding for each section, with
-// one fix for all its calls. Deferred calls are cleaning up, and tests have their reasons.
+// one fix for all its calls. The acquire itself, once more in a loop, is LL1013's. Deferred calls are cleaning up, and tests have their reasons.
 func checkContexts(r *reporter) {
 	for _, s := range r.criticals() {
 		if s.ctx == nil || r.index.inTest(s.pos) {
@@ -25,7 +25,7 @@ func checkContexts(r *reporter) {
 		}
 		var calls []ssa.CallInstruction
 		for _, call := range s.calls() {
-			if _, deferred := call.(*ssa.Defer); !deferred && takesContext(call.Common(), outer) {
+			if _, deferred := call.(*ssa.Defer); !deferred && call != ssa.CallInstruction(s.call) && takesContext(call.Common(), outer) {
 				calls = append(calls, call)
 			}
 		}

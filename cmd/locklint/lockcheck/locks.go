@@ -1,6 +1,7 @@
 package lockcheck
 
 import (
+	"cmp"
 	"go/token"
 	"path/filepath"
 	"slices"
@@ -50,7 +51,7 @@ func (ix *index) findLocks() {
 // judge finds out which locks are made up of others: a lock that a type makes up is a lock of its users, too. What is
 // closest to the client comes first; locks at the same distance do not hide each other.
 func (ix *index) judge() {
-	slices.SortStableFunc(ix.locks, func(a, b *lock) int { return a.depth() - b.depth() })
+	slices.SortStableFunc(ix.locks, func(a, b *lock) int { return cmp.Or(a.depth()-b.depth(), ix.distance(a)-ix.distance(b)) })
 	for from := 0; from < len(ix.locks); {
 		to := from
 		for to < len(ix.locks) && ix.locks[to].depth() == ix.locks[from].depth() {
@@ -65,12 +66,26 @@ func (ix *index) judge() {
 	}
 }
 
+// distance says how far apart the acquire and the release of a lock stand: findings name the nearest.
+func (ix *index) distance(l *lock) int {
+	a, r := l.acquire, l.release
+	switch {
+	case a.fn == r.fn:
+		return 0
+	case receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(r.fn):
+		return 1
+	case sameFile(ix.pass.Fset, a.pos(), r.pos()):
+		return 2
+	}
+	return 3
+}
+
 func (l *lock) depth() int { return l.acquire.depth() + l.release.depth() }
 
 // isLock is the gate. It decides by the strongest evidence there is:
 //
 //   - in one function: the same key is acquired and, later, deleted on the way out, other than to undo a failure;
-//   - in two functions whose names pair up on one type, such as Lock and Unlock: the keys have the same shape, be it
+//   - in two functions, the releasing one without an acquire of its own, whose names pair up on one type, such as Lock and Unlock: the keys have the same shape, be it
 //     only "the argument";
 //   - in a method such as Release of a type that the acquiring function fills with the key: a lock handle;
 //   - in two other functions of the package: the keys have the same, distinctive shape, and the key says that it is
@@ -86,7 +101,7 @@ func (ix *index) isLock(a, r *command) bool {
 		return a.key.String() == r.key.String() && comesAfter(a.call, r.call) && !undoesFailure(r.call) &&
 			(!skippable(a, r.call) || ix.ownerCompared(r) != nil) && whenHeld(a, r.call) != onlyLost
 	}
-	if ix.inTest(r.pos()) || isForced(r.fn) {
+	if ix.inTest(r.pos()) || isForced(r.fn) || ix.acquires(r) {
 		return false
 	}
 	if isRelease(r.fn) && handsOn(a, r.key) {

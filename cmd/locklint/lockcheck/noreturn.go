@@ -2,7 +2,6 @@ package lockcheck
 
 import (
 	"go/types"
-	"reflect"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -67,19 +66,20 @@ func knownNeverReturns(fn *types.Func) bool {
 	return slices.Contains(names, name)
 }
 
-// neverReturnFacts are the types of ctrlflow's facts: the index keeps them as its own.
-var neverReturnFacts = ctrlflow.Analyzer.FactTypes
-
 // noReturn finds out which of the functions that the package declares or calls never return, and tells its importers.
+// The fact is one of our own: no two analyzers of a driver may share a type, and others run ctrlflow, too.
 func (ix *index) noReturn() func(*types.Func) bool {
 	sub := *ix.pass
 	sub.Analyzer = ctrlflow.Analyzer
 	sub.ResultOf = map[*analysis.Analyzer]any{inspect.Analyzer: inspector.New(sub.Files)}
-	sub.ImportObjectFact = func(obj types.Object, fact analysis.Fact) bool {
-		if fn, ok := obj.(*types.Func); ok && isNeverReturnFact(fact) && knownNeverReturns(fn) {
+	sub.ImportObjectFact = func(obj types.Object, _ analysis.Fact) bool {
+		if fn, ok := obj.(*types.Func); ok && knownNeverReturns(fn) {
 			return true
 		}
-		return ix.pass.ImportObjectFact(obj, fact)
+		return ix.pass.ImportObjectFact(obj, new(neverReturnsFact))
+	}
+	sub.ExportObjectFact = func(obj types.Object, _ analysis.Fact) {
+		ix.pass.ExportObjectFact(obj, new(neverReturnsFact))
 	}
 	res, err := ctrlflow.Analyzer.Run(&sub)
 	if err != nil {
@@ -103,7 +103,3 @@ func (ix *index) mayExit() bool {
 }
 
 func inPackage(fn *types.Func, path string) bool { return fn.Pkg() != nil && fn.Pkg().Path() == path }
-
-func isNeverReturnFact(fact analysis.Fact) bool {
-	return slices.ContainsFunc(neverReturnFacts, func(f analysis.Fact) bool { return reflect.TypeOf(f) == reflect.TypeOf(fact) })
-}

@@ -35,6 +35,8 @@ func (*Lease) Release(ctx context.Context) error { return nil }
 func (*Lease) Check(ctx context.Context) error   { return nil }
 func (*Lease) Context() context.Context          { return nil }
 func (*Lease) Fence() Fence                      { return 0 }
+func (*Lease) Done() <-chan struct{}             { return nil }
+func (*Lease) Err() error                        { return nil }
 
 func (Leases) Context() context.Context          { return nil }
 func (Leases) Release(ctx context.Context) error { return nil }
