@@ -33,6 +33,7 @@ func Register(scheme string, open OpenFunc) {
 var driverImports = map[string]string{
 	"memory": "github.com/lockgen/lockgen/runtime/memstore",
 	"redis":  "github.com/lockgen/lockgen/runtime/redisstore",
+	"unix":   "github.com/lockgen/lockgen/runtime/redisstore",
 }
 
 // Open returns a Locker on the store that url names, for example "redis://127.0.0.1:6379/0" or "memory:". The store's

@@ -19,6 +19,7 @@ import (
 const openTimeout = 3 * time.Second
 
 func init() {
+	register("unix", "[user:password@]/path/of/the.sock?db=0", openUnix)
 	for scheme, kind := range map[string]struct {
 		form string
 		open func(place) (redis.UniversalClient, error)
@@ -27,16 +28,19 @@ func init() {
 		"redis+sentinel": {"[user:password@]host:port,host:port,…/master/db", openSentinel},
 		"redis+cluster":  {"[user:password@]host:port,host:port,…", openCluster},
 	} {
-		for _, scheme := range []string{scheme, strings.Replace(scheme, "redis", "rediss", 1)} {
-			lockrt.Register(scheme, func(ctx context.Context, text string) (lockrt.Store, error) {
-				p, client, err := parse(text, kind.open)
-				if err != nil {
-					return nil, fmt.Errorf("redis URL: %w; the form is %s://%s", err, scheme, kind.form)
-				}
-				return connect(ctx, p, client)
-			})
-		}
+		register(scheme, kind.form, kind.open)
+		register(strings.Replace(scheme, "redis", "rediss", 1), kind.form, kind.open)
 	}
+}
+
+func register(scheme, form string, open func(place) (redis.UniversalClient, error)) {
+	lockrt.Register(scheme, func(ctx context.Context, text string) (lockrt.Store, error) {
+		p, client, err := parse(text, open)
+		if err != nil {
+			return nil, fmt.Errorf("redis URL: %w; the form is %s://%s", err, scheme, form)
+		}
+		return connect(ctx, p, client)
+	})
 }
 
 func parse(text string, open func(place) (redis.UniversalClient, error)) (place, redis.UniversalClient, error) {
@@ -52,7 +56,7 @@ func parse(text string, open func(place) (redis.UniversalClient, error)) (place,
 func connect(ctx context.Context, p place, client redis.UniversalClient) (lockrt.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	err := dialAny(ctx, p.hosts)
+	err := dialAny(ctx, p)
 	if err == nil {
 		err = client.Ping(ctx).Err()
 	}
@@ -65,13 +69,17 @@ func connect(ctx context.Context, p place, client redis.UniversalClient) (lockrt
 
 // dialAny finds out whether any host takes connections. The client would too, but in several rounds that hide the cause
 // and log it to standard error.
-func dialAny(ctx context.Context, hosts []string) error {
+func dialAny(ctx context.Context, p place) error {
+	network := "tcp"
+	if p.unix {
+		network = "unix"
+	}
 	var errs []error
-	for _, host := range hosts {
-		if _, _, err := net.SplitHostPort(host); err != nil {
+	for _, host := range p.hosts {
+		if _, _, err := net.SplitHostPort(host); err != nil && !p.unix {
 			host = net.JoinHostPort(strings.Trim(host, "[]"), "6379")
 		}
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+		conn, err := new(net.Dialer).DialContext(ctx, network, host)
 		if err == nil {
 			return conn.Close()
 		}
@@ -83,6 +91,7 @@ func dialAny(ctx context.Context, hosts []string) error {
 // place is a parsed URL. net/url does not take several hosts, so they are taken apart here.
 type place struct {
 	tls   bool
+	unix  bool // the one host is the path of a socket
 	user  *url.Userinfo
 	hosts []string
 	path  []string // master, db
@@ -105,11 +114,6 @@ func parsePlace(text string) (p place, err error) {
 		return p, fmt.Errorf("its options: %w", err)
 	}
 	authority, path, _ := strings.Cut(rest, "/")
-	for _, part := range strings.Split(path, "/") {
-		if part != "" {
-			p.path = append(p.path, part)
-		}
-	}
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		u, err := url.Parse("redis://" + authority[:at] + "@host")
 		if err != nil {
@@ -117,11 +121,28 @@ func parsePlace(text string) (p place, err error) {
 		}
 		p.user, authority = u.User, authority[at+1:]
 	}
+	if p.unix = scheme == "unix"; p.unix {
+		return p, p.setSocket(authority, path)
+	}
 	if authority == "" {
 		return p, errors.New("the host is missing")
 	}
 	p.hosts = strings.Split(authority, ",")
+	for _, part := range strings.Split(path, "/") {
+		if part != "" {
+			p.path = append(p.path, part)
+		}
+	}
 	return p, nil
+}
+
+func (p *place) setSocket(authority, path string) error {
+	if authority != "" || path == "" {
+		return errors.New("the path of the socket is missing or not absolute; write three slashes")
+	}
+	path, err := url.PathUnescape("/" + path)
+	p.hosts = []string{path}
+	return err
 }
 
 // url returns a URL as go-redis takes it: one host, the others as options.
@@ -146,6 +167,16 @@ func openSingle(p place) (redis.UniversalClient, error) {
 		return nil, errors.New("it names several hosts; use redis+sentinel:// or redis+cluster://")
 	}
 	opts, err := redis.ParseURL(p.url("/" + strings.Join(p.path, "/")))
+	if err != nil {
+		return nil, err
+	}
+	opts.ContextTimeoutEnabled = true
+	return redis.NewClient(opts), nil
+}
+
+func openUnix(p place) (redis.UniversalClient, error) {
+	u := url.URL{Scheme: "unix", User: p.user, Path: p.hosts[0], RawQuery: p.query.Encode()}
+	opts, err := redis.ParseURL(u.String())
 	if err != nil {
 		return nil, err
 	}

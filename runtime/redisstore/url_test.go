@@ -2,6 +2,8 @@ package redisstore_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,9 +26,12 @@ func TestOpen_badURL(t *testing.T) {
 		"redis+sentinel://u:secret@127.0.0.1:1":            "master's name",
 		"redis+sentinel://u:secret@127.0.0.1:1/mymaster/x": "not a number",
 		"redis+cluster://u:secret@127.0.0.1:1/0":           "no database numbers",
+		"unix://u:secret@":                                 "path of the socket",
+		"unix://u:secret@run/redis.sock":                   "not absolute",
+		"unix://u:secret@/run/redis.sock?db=x":             "database number",
 	} {
 		_, err := lockrt.Open(t.Context(), url, lockrt.Config{})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "the form is redis") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "the form is ") {
 			t.Errorf("Open(%q): %v, want an error with %q and the form", url, err, want)
 		}
 		if err != nil && (strings.Contains(err.Error(), "sec") || strings.Contains(err.Error(), "ret@")) {
@@ -43,6 +48,33 @@ func TestOpen_unreachable(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1: connect: connection refused") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("Open(%q): %v, want an error that names the address and not the password", url, err)
 		}
+	}
+}
+
+func TestOpen_socket(t *testing.T) {
+	// The name of a socket is short on all systems; that of a test's directory may not be.
+	dir, err := os.MkdirTemp("", "lockgen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "redis@a,b.sock")
+	testenv.Redis(t, testenv.RedisConfig{Password: "secret", Args: []string{"--unixsocket", socket}})
+	locks, err := lockrt.Open(t.Context(), "unix://:secret@"+socket+"?db=1", lockrt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := locks.Do(t.Context(), "k", lockrt.Options{TTL: time.Minute}, func(ctx context.Context, lease *lockrt.Lease) error {
+		return lease.Check(ctx)
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := locks.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	_, err = lockrt.Open(t.Context(), "unix:///no/such.sock", lockrt.Config{})
+	if err == nil || !strings.Contains(err.Error(), "reach redis at /no/such.sock") {
+		t.Errorf("Open without a server: %v, want an error that names the socket", err)
 	}
 }
 
