@@ -114,12 +114,12 @@ func kindOf(obj types.Object) string {
 	switch obj.(type) {
 	case *types.Var:
 		return "variable"
-	case *types.Func:
-		return "function"
+	case *types.Const:
+		return "constant"
 	case *types.TypeName:
 		return "type"
 	}
-	return "different thing"
+	return "function"
 }
 
 // durationConst wants the type time.Duration: an untyped 30 would become 30 ns without a word.

@@ -55,7 +55,7 @@ func (f *finder) where(group *ast.CommentGroup) string {
 	case *ast.File:
 		return "above the package clause"
 	case *ast.GenDecl:
-		return "above a declaration of " + keyword(n.Tok)
+		return "above " + declaration(n.Tok)
 	case *ast.TypeSpec:
 		return "at type " + n.Name.Name
 	case *ast.ValueSpec:
@@ -71,14 +71,14 @@ func (f *finder) where(group *ast.CommentGroup) string {
 	return "it stands alone"
 }
 
-func keyword(tok token.Token) string {
+func declaration(tok token.Token) string {
 	switch tok {
 	case token.TYPE:
-		return "a type"
+		return "a declaration of a type"
 	case token.VAR:
-		return "a variable"
+		return "a declaration of a variable"
 	case token.CONST:
-		return "a constant"
+		return "a declaration of a constant"
 	}
 	return "an import"
 }

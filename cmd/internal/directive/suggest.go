@@ -29,6 +29,9 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
+// Nearest is nearest for the words of other tools.
+func Nearest(word string, candidates []string) string { return nearest(word, candidates) }
+
 // didYouMean is the half sentence that offers a candidate, "" without one.
 func didYouMean(candidate string) string {
 	if candidate == "" {

@@ -3,10 +3,9 @@ package directive
 import (
 	"errors"
 	"go/token"
+	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"strconv"
 )
 
 // A value is the unquoted text of an argument, with the way back to where each byte of it was written.
@@ -25,13 +24,11 @@ func (v value) pos(offset int) token.Pos {
 	return v.base + token.Pos(offset)
 }
 
-// unquote reads a bare value, "…" or `…` that starts at base.
+// unquote reads a bare value, "…" or `…` that starts at base. The scanner has seen the closing quote.
 func unquote(written string, base token.Pos) (value, error) {
 	switch {
 	case written == "" || written[0] != '"' && written[0] != '`':
 		return value{text: written, base: base}, nil
-	case len(written) < 2 || written[len(written)-1] != written[0]:
-		return value{}, errors.New("it is not closed")
 	case written[0] == '`':
 		return value{text: written[1 : len(written)-1], base: base + 1}, nil
 	}
