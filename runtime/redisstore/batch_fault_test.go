@@ -1,0 +1,215 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Calls of many callers go out as one script. What happens to that one must come out right for each of them.
+
+// lossy lets script calls run on the server and loses their answers.
+type lossy struct {
+	mu   sync.Mutex
+	next int // how many more
+}
+
+var errReset = &net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}
+
+func (l *lossy) lose(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next = n
+}
+
+func (l *lossy) takes(first redis.Cmder) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.next == 0 || first.Name() != "evalsha" {
+		return false
+	}
+	l.next--
+	return true
+}
+
+func (l *lossy) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (l *lossy) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if l.takes(cmd) {
+			cmd.SetErr(errReset)
+			return errReset
+		}
+		return err
+	}
+}
+
+func (l *lossy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if l.takes(cmds[0]) {
+			for _, cmd := range cmds {
+				cmd.SetErr(errReset)
+			}
+			return errReset
+		}
+		return err
+	}
+}
+
+// crowd is a session whose calls can be held back and lose their answers.
+type crowd struct {
+	*rig
+	s     *session
+	gate  *gate
+	lossy *lossy
+}
+
+func newCrowd(t *testing.T) *crowd {
+	t.Helper()
+	r := newRig(t)
+	c := &crowd{gate: new(gate), lossy: new(lossy)}
+	client := redis.NewClient(&redis.Options{Addr: r.client.Options().Addr, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = client.Close() })
+	for _, s := range []*script{acquireScript, releaseScript, cancelScript} {
+		if err := client.ScriptLoad(r.ctx, s.source).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client.AddHook(c.gate)
+	client.AddHook(c.lossy)
+	gated := *r
+	gated.client = client
+	c.rig, c.s = r, nil
+	c.s, _ = gated.newSession(Config{})
+	return c
+}
+
+const crowdSize = 20
+
+// together has work done by so many callers whose calls go out in one: the lanes of the combiner are taken until all have
+// come. before runs when they have. The work of two more, who take the lanes, is not looked at.
+func (c *crowd) together(combiner *combiner, work func(i int) error, before func()) []error {
+	c.t.Helper()
+	release := c.gate.hold(nil)
+	var lanes sync.WaitGroup
+	trips := c.gate.trips.Load()
+	for i := range combineLanes {
+		lanes.Go(func() { _ = work(crowdSize + i) })
+		c.eventually("a lane is taken", func() bool { return c.gate.trips.Load() == trips+int64(i+1) })
+	}
+	errs := make([]error, crowdSize)
+	var callers sync.WaitGroup
+	for i := range crowdSize {
+		combiner.mu.Lock()
+		combiner.moved = time.Now() // however slow this machine is, the lanes count as moving
+		combiner.mu.Unlock()
+		callers.Go(func() { errs[i] = work(i) })
+		c.eventually("the caller waits", func() bool { return combiner.gathered() == i+1 })
+	}
+	// The lanes' own calls end as they like; the next is that of the crowd.
+	held := c.gate.hold(nil)
+	release()
+	c.eventually("the crowd's call is being sent", func() bool { return c.gate.trips.Load() == trips+combineLanes+1 })
+	lanes.Wait()
+	before()
+	held()
+	callers.Wait()
+	return errs
+}
+
+func (c *crowd) acquire(ctx context.Context, i int) error {
+	_, err := c.s.Acquire(ctx, lockrt.Request{Key: fmt.Sprint("key", i), ID: fmt.Sprint("id", i), TTL: time.Hour})
+	return err
+}
+
+func (c *crowd) release(i int) error {
+	return c.s.Release(c.ctx, lockrt.Release{Key: fmt.Sprint("key", i), ID: fmt.Sprint("id", i)})
+}
+
+// held is the owner of each lock, "" for a free one.
+func (c *crowd) held(i int) string {
+	owner, _, _ := strings.Cut(c.client.Get(c.ctx, c.s.space.lock(fmt.Sprint("key", i))).Val(), " ")
+	return owner
+}
+
+func TestBatch_acquiresWhoseAnswerIsLost(t *testing.T) {
+	c := newCrowd(t)
+	errs := c.together(&c.s.acquires, func(i int) error { return c.acquire(c.ctx, i) }, func() { c.lossy.lose(1) })
+	for i, err := range errs {
+		if !errors.Is(err, errReset) || errors.Is(err, lockrt.ErrBusy) {
+			t.Errorf("caller %d: %v, want what happened to the connection", i, err)
+		}
+		c.eventually("the lock that nobody knows to hold is free", func() bool { return c.held(i) == "" })
+	}
+}
+
+func TestBatch_releasesWhoseAnswerIsLost(t *testing.T) {
+	c := newCrowd(t)
+	for i := range crowdSize + combineLanes {
+		if err := c.acquire(c.ctx, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, err := range c.together(&c.s.releases, c.release, func() { c.lossy.lose(1) }) {
+		if err != nil {
+			t.Errorf("caller %d: %v; its lease was released by the call whose answer was lost", i, err)
+		}
+		if owner := c.held(i); owner != "" {
+			t.Errorf("lock %d is held by %q", i, owner)
+		}
+	}
+}
+
+// One caller of many gives up while the call is under way. The others get their locks; its own is taken back, but not
+// before the call has run, which would find nothing to take back.
+func TestBatch_callerThatGivesUpUnderWay(t *testing.T) {
+	c := newCrowd(t)
+	ctx, cancel := context.WithCancel(c.ctx)
+	const impatient = 7
+	left := make(chan error, 1)
+	errs := c.together(&c.s.acquires, func(i int) error {
+		if i != impatient {
+			return c.acquire(c.ctx, i)
+		}
+		err := c.acquire(ctx, i)
+		left <- err
+		return err
+	}, func() {
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("the one that gave up: %v, want context.Canceled at once", err)
+		}
+	})
+	for i, err := range errs {
+		if i != impatient && (err != nil || c.held(i) != fmt.Sprint("id", i)) {
+			t.Errorf("caller %d: %v, its lock is held by %q", i, err, c.held(i))
+		}
+	}
+	c.eventually("the lock of the one that gave up is free", func() bool { return c.held(impatient) == "" })
+}
+
+// A proxy that garbles, or another program's script under our hash: no caller may take another's answer for its own.
+func TestBatch_wrongNumberOfAnswers(t *testing.T) {
+	part := []*entry{{id: "a"}, {id: "b"}}
+	for _, answers := range [][]any{{}, {int64(1)}, {int64(1), int64(1), int64(1)}} {
+		cmd := redis.NewCmd(t.Context())
+		cmd.SetVal(answers)
+		settle(part, cmd)
+		for _, e := range part {
+			if e.err == nil || !strings.Contains(e.err.Error(), fmt.Sprintf("%d values for 2 leases", len(answers))) {
+				t.Errorf("%d answers: %s is told %v, error %v", len(answers), e.id, e.answer, e.err)
+			}
+		}
+	}
+}
