@@ -22,7 +22,7 @@ func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
 		skipped.last, skipped.why = p.tick, "too many runs of the job are in flight on this node"
 	}
 	if run {
-		c.Pending = s.newPending(e, p.tick, now, p.trigger)
+		c.Pending, c.Alone = s.newPending(e, p.tick, now, p.trigger), p.alone
 	}
 	if skipped != nil {
 		c.Missed = e.count(skipped)

@@ -63,7 +63,8 @@
 //   - Punctuality. A tick starts late by a round trip or two, by Jitter, by the wait for a lock, and by however long
 //     the store is away.
 //   - One clock in a Redis Cluster: each job goes by the clock of the server that has its slots. Keep them in step.
-//   - Order between ticks of a job, except that claims are made in order.
+//   - Order between ticks of a job, except that claims are made in order, and that the missed ones under MisfireAll
+//     wait for each other.
 //   - A tick whose job is on no running node is not looked after: its run stays in flight until a node has the job
 //     again.
 package jobs

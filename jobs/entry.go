@@ -25,6 +25,7 @@ type entry struct {
 	wake   time.Time // when to look at the schedule again; zero: never
 	plan   plan      // what is to be done then; of no worth when the mark has moved or the time is past
 	paused bool      // as last heard of from the store
+	busy   bool      // what is to be done next has to wait for the end of a run
 	unsure *Claim    // of which the answer was lost: resolve it before anything else
 	index  int       // in the heap, -1 outside
 }

@@ -32,7 +32,7 @@ func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p P
 		if next != nil {
 			nextCtx, nextLive = s.begin(h, e, *next)
 		}
-		s.untrack(l)
+		s.untrack(e, l)
 		l.cancel(nil)
 		if next == nil {
 			return

@@ -48,12 +48,16 @@ func (s *Scheduler) track(e *entry, id string, cancel context.CancelCauseFunc) *
 	return l
 }
 
-func (s *Scheduler) untrack(l *live) {
+func (s *Scheduler) untrack(e *entry, l *live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.live, l.id)
 	if s.perJob[l.job]--; s.perJob[l.job] == 0 {
 		delete(s.perJob, l.job)
+		if e.job.Misfire == MisfireAll {
+			s.freed = append(s.freed, e)
+			s.rouse()
+		}
 	}
 }
 

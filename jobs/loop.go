@@ -86,7 +86,13 @@ func (l *loop) admit() {
 			l.soon = append(l.soon, o)
 		}
 	}
-	l.s.added, l.s.soon = nil, nil
+	for _, e := range l.s.freed {
+		if e.busy && e.index >= 0 {
+			e.wake = l.s.clock.now()
+			heap.Fix(&l.heap, e.index)
+		}
+	}
+	l.s.added, l.s.soon, l.s.freed = nil, nil, nil
 	slices.SortFunc(l.soon, byTime)
 }
 

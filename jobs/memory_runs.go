@@ -83,8 +83,20 @@ func (s *memoryStore) decide(j *memoryJob, c Claim, now time.Time) ClaimStatus {
 		return ClaimPaused
 	case c.Due.After(now):
 		return ClaimEarly
+	case c.Alone && s.inFlight(c.Job):
+		return ClaimBusy
 	}
 	return ClaimWon
+}
+
+// inFlight reports whether a run of the job is. It needs mu.
+func (s *memoryStore) inFlight(job string) bool {
+	for _, p := range s.flights {
+		if p.Run.Job == job {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *memoryStore) Start(ctx context.Context, starts []Start) []error {

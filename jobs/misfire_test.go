@@ -1,9 +1,12 @@
 package jobs_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,10 +60,56 @@ func TestScheduler_misfire(t *testing.T) {
 			runs = slices.DeleteFunc(runs, func(r Run) bool { return r.Outcome == OutcomeSkipped })
 			byStart := slices.SortedFunc(slices.Values(runs), func(a, b Run) int { return a.Started.Compare(b.Started) })
 			for i := range byStart[1:] {
-				if next := byStart[i+1]; next.Started.Before(byStart[i].Ended) {
-					t.Errorf("%s: a run of tick %s began before that of tick %s had ended", job, next.Tick, byStart[i].Tick)
+				if last, next := byStart[i], byStart[i+1]; next.Started.Before(last.Ended) || next.Tick.Before(last.Tick) {
+					t.Errorf("%s: after that of tick %s until %s began a run of tick %s at %s", job, last.Tick, last.Ended, next.Tick, next.Started)
 				}
 			}
+		}
+	})
+}
+
+// TestScheduler_misfireAll_inOrder has ten nodes catch up with missed ticks, of which each fails at first, and one kills its
+// node: they run one after another, the oldest first, retries between, without waiting for longer than they must.
+func TestScheduler_misfireAll_inOrder(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		var mu sync.Mutex
+		var ticks []time.Time
+		up := func() {
+			n := c.Node(Config{DrainTimeout: -1}, 0)
+			j := Job{Name: "j", Spec: "* * * * *", Misfire: MisfireAll, Overlap: OverlapAllow, Retries: 1}
+			j.Run = func(ctx context.Context) error {
+				_, tick, _ := TickFromContext(ctx)
+				mu.Lock()
+				ticks = append(ticks, tick.UTC())
+				count := len(ticks)
+				mu.Unlock()
+				if count == 9 {
+					n.Crash()
+				}
+				if err := jobstest.Sleep(time.Second)(ctx); err != nil || count%2 == 1 {
+					return errors.New("at first it fails")
+				}
+				return nil
+			}
+			n.MustAdd(j)
+			n.Start()
+		}
+		up()
+		time.Sleep(time.Second)
+		c.Stop()
+		time.Sleep(20*time.Minute + 30*time.Second)
+		for range 10 {
+			up()
+		}
+		time.Sleep(100 * time.Second) // 20 times a second, a second of backoff, and a second; and the dead node's lease
+		c.Stop()
+		var want []time.Time
+		for _, tick := range c.Ticks("* * * * *", jobstest.Start, jobstest.Start.Add(20*time.Minute+40*time.Second)) {
+			want = append(want, tick, tick)
+		}
+		if got := ticks[:min(len(ticks), len(want))]; !slices.Equal(got, want) {
+			t.Errorf("began %v, want each twice, in order", got)
 		}
 	})
 }

@@ -13,6 +13,7 @@ type plan struct {
 	tick    time.Time // the new mark
 	run     bool      // whether to run tick; false: only move the mark
 	trigger string
+	alone   bool // only when no run of the job is in flight
 	skipped *gap // the ticks passed over, to be recorded
 
 	mark  time.Time // after which this was planned
@@ -61,7 +62,7 @@ func (e *entry) next(mark, now time.Time) plan {
 		return missed
 	case MisfireAll:
 		oldest := e.oldestKept(first, last)
-		p := plan{due: oldest, tick: oldest, run: true, trigger: TriggerMisfire}
+		p := plan{due: oldest, tick: oldest, run: true, alone: true, trigger: TriggerMisfire}
 		if oldest.After(first) {
 			why := fmt.Sprintf("older than the newest %d, which MisfireCap allows to run", e.job.MisfireCap)
 			p.skipped = &gap{first, e.lastBefore(first, oldest), why}

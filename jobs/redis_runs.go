@@ -49,6 +49,8 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 			what, extra = "once", c.Once
 		case c.Manual:
 			what = "manual"
+		case c.Alone:
+			what = "alone"
 		}
 		id, owner, run, skipped := "", "", "", ""
 		if c.Pending != nil {

@@ -46,6 +46,7 @@ type Store interface {
 	//   - the mark is not Prev: ClaimTaken
 	//   - the job is paused: ClaimPaused
 	//   - Due is later than the store's time: ClaimEarly
+	//   - Alone is set, and a run of the job is in flight: ClaimBusy
 	//   - else the mark becomes Tick, Skipped is recorded, Missed is added to the job's count of missed ticks, and
 	//     Pending is in flight: ClaimWon.
 	// Whatever is not ClaimWon changes nothing else.
@@ -136,6 +137,7 @@ type Claim struct {
 	Prev    time.Time     // what the node believes the mark to be
 	Tick    time.Time     // the new mark
 	Due     time.Time     // the earliest moment for it on the store's clock: the tick, and its jitter
+	Alone   bool          // only if no run of the job is in flight
 	Pending *Pending      // the run for Tick; nil when no tick is to be run
 	Skipped *Run          // the record of the ticks after Prev that are not run; nil for none
 	Missed  int64         // their number
@@ -160,6 +162,7 @@ const (
 	ClaimTaken  ClaimStatus = 2
 	ClaimEarly  ClaimStatus = 3
 	ClaimPaused ClaimStatus = 4
+	ClaimBusy   ClaimStatus = 5
 )
 
 // Start says that a run begins.

@@ -16,7 +16,10 @@ import (
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
-// Run runs a test in a simulated world that begins at 2000-01-01 00:00 UTC. All nodes must have been stopped when it
+// Start is when a simulated world begins.
+var Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Run runs a test in a simulated world that begins at [Start]. All nodes must have been stopped when it
 // ends.
 func Run(t *testing.T, test func(t *testing.T, c *Cluster)) {
 	synctest.Test(t, func(t *testing.T) { test(t, New(t)) })

@@ -4,7 +4,7 @@
 -- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 once, 8 due, 9 past, 10… one list of records for each
 --       claim with a record
 -- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then ten for each
---       claim: what ('tick', 'manual' or 'once'), job, expected mark, tick, due (all µs), run ('': only move the mark),
+--       claim: what ('tick', 'alone', 'manual' or 'once'), job, expected mark, tick, due (all µs), run ('': only move the mark),
 --       its owner, its JSON, record of skipped ticks (JSON; '': none), for a tick the number of ticks missed, for a
 --       one-off job its ID
 -- Returns {now (µs), then status and mark of each claim}; the status is
@@ -12,6 +12,7 @@
 --         2  the mark is another one, or the one-off job does not wait any more
 --         3  it is too early
 --         4  the job is paused
+--         5  it is to be alone, and a run of the job is in flight
 local t = now()
 local jobs, ids = {}, {}
 for i = 5, #ARGV, 10 do
@@ -26,9 +27,24 @@ for i, job in ipairs(jobs) do marks[job] = marks[job] or known[i] end
 local moved, flights, owned, leases, missed = {}, {}, {}, {}, {}
 local records = 10
 
+-- jobOf is the job that the ID of a run names.
+local function jobOf(id) return string.match(id, '^(.*)@[^@]*$') or '' end
+
+-- busy are the jobs with runs in flight, those of this batch among them; read when the first claim wants to be alone.
+local busy
+local function isBusy(job)
+  if not busy then
+    busy = {}
+    for _, id in ipairs(redis.call('HKEYS', KEYS[4])) do busy[jobOf(id)] = true end
+    for i = 1, #flights, 2 do busy[jobOf(flights[i])] = true end
+  end
+  return busy[job]
+end
+
 local function hold(id, owner, run)
   flights[#flights + 1] = id
   flights[#flights + 1] = run
+  if busy then busy[jobOf(id)] = true end
   owned[#owned + 1] = id
   owned[#owned + 1] = owner
   leases[owner] = true
@@ -51,7 +67,7 @@ local function claimOnce(name, due)
   return 1
 end
 
-local function claimTick(i, job, prev, due)
+local function claimTick(i, job, prev, due, alone)
   local mark = marks[job]
   if not mark then
     move(job, int(t))
@@ -60,6 +76,7 @@ local function claimTick(i, job, prev, due)
   if mark ~= prev then return 2 end
   if pauses[i] then return 4 end
   if due > t then return 3 end
+  if alone and isBusy(job) then return 5 end
   return 1
 end
 
@@ -72,8 +89,8 @@ for i, job in ipairs(jobs) do
   if id == '' or owners[i] ~= owner then
     if what == 'once' then
       status = claimOnce(extra, due)
-    elseif what == 'tick' then
-      status = claimTick(i, job, prev, due)
+    elseif what ~= 'manual' then
+      status = claimTick(i, job, prev, due, what == 'alone')
       if status == 1 then
         move(job, tick)
         if extra ~= '0' then missed[job] = extra end

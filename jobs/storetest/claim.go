@@ -189,6 +189,42 @@ func testClaimUnknown(s *suite) {
 	}
 }
 
+func testClaimAlone(s *suite) {
+	alone := func(job, unique string) jobs.Claim {
+		c := s.next(job, unique)
+		c.Alone = true
+		return c
+	}
+	first := alone("j", "a")
+	s.claim(first, jobs.ClaimWon)
+	s.claim(first, jobs.ClaimWon) // repeated
+	second := alone("j", "b")
+	second.Skipped, second.Missed = &jobs.Run{ID: id("j", "s"), Job: "j", Outcome: jobs.OutcomeSkipped}, 2
+	if got := s.claim(second, jobs.ClaimBusy); !got.Mark.Equal(second.Prev) {
+		s.Fatalf("Claim beside a run in flight = %+v, want the old mark", got)
+	}
+	if v := s.look("j"); len(v.Claims) != 1 || v.Missed != 0 || len(s.runs("j")) != 0 {
+		s.Fatalf("after it: %+v, %v; want nothing changed", v, s.runs("j"))
+	}
+	s.claim(alone("k", "a"), jobs.ClaimWon) // another job's run is in nobody's way
+	early := second
+	early.Due = s.now().Add(time.Hour)
+	s.claim(early, jobs.ClaimEarly)
+	r := first.Pending.Run
+	r.Outcome = jobs.OutcomeOK
+	s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
+	// In one batch, the second finds the run of the first in flight.
+	third := second
+	third.Prev, third.Tick = second.Tick, second.Tick.Add(time.Microsecond)
+	third.Pending = pending("j", "c", "o1", third.Tick)
+	got := s.store.Claim(s.ctx, []jobs.Claim{second, third})
+	if got[0].Status != jobs.ClaimWon || got[1].Status != jobs.ClaimBusy {
+		s.Fatalf("two in one batch = %+v, want the first won and the second to wait", got)
+	}
+	third.Alone = false
+	s.claim(third, jobs.ClaimWon)
+}
+
 func testClaimManual(s *suite) {
 	s.register("j")
 	mark := s.look("j").Mark

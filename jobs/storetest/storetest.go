@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"claim records what is skipped":                    testClaimSkipped,
 		"claim treats a batch one by one":                  testClaimBatch,
 		"claim of an unknown job registers it":             testClaimUnknown,
+		"claim waits to be alone":                          testClaimAlone,
 		"claim on demand leaves the mark alone":            testClaimManual,
 		"start notes the begin":                            testStart,
 		"finish records once":                              testFinish,

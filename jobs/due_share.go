@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	// crowd is the number of jobs due together from which on the nodes share them out.
+	crowd = 64
+	// deferral is how long a node then leaves the others' shares to them. It only saves work: who claims a tick is
+	// decided by the store, and a node that does not do its share is late by this, not missed.
+	deferral = 40 * time.Millisecond
+)
+
+// share returns the part of a crowd that falls to this node, and defers the rest.
+func (l *loop) share(due []*entry, now time.Time) []*entry {
+	l.s.mu.Lock()
+	peers := l.s.peers
+	l.s.mu.Unlock()
+	me := slices.Index(peers, l.s.session)
+	if me < 0 || len(peers) == 1 {
+		return due
+	}
+	var mine []*entry
+	for _, e := range due {
+		if e.hash%uint64(len(peers)) == uint64(me) {
+			mine = append(mine, e)
+		} else {
+			l.deferred = append(l.deferred, e)
+		}
+	}
+	l.later = now.Add(deferral)
+	return mine
+}
+
+// claimDeferred looks after the shares of the others: mostly they have done them, and it is enough to hear so.
+func (l *loop) claimDeferred(ctx context.Context) {
+	if len(l.deferred) == 0 || l.s.clock.now().Before(l.later) {
+		return
+	}
+	left := l.deferred
+	l.deferred = nil
+	for len(left) > 0 {
+		batch := left[:min(len(left), 4*claimBatch)]
+		left = left[len(batch):]
+		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
+		marks, err := l.s.cfg.Store.Marks(callCtx, names(batch))
+		cancel()
+		if err != nil { // the claims will tell what is wrong
+			l.claim(ctx, batch)
+			continue
+		}
+		var open []*entry
+		for i, e := range batch {
+			if marks[i].Equal(e.mark) {
+				open = append(open, e)
+				continue
+			}
+			if !marks[i].IsZero() {
+				l.s.setMark(e, marks[i])
+			}
+			l.schedule(e)
+		}
+		l.claim(ctx, open)
+	}
+}
