@@ -23,7 +23,7 @@ func childMain(stdin io.Reader, stdout, stderr io.Writer) int {
 	// An interrupt at the terminal reaches the whole group. The parent decides.
 	signal.Ignore(os.Interrupt)
 	out := &messages{enc: json.NewEncoder(stdout)}
-	if err := runChild(bufio.NewReader(stdin), out, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))); err != nil {
+	if err := runChild(bufio.NewReader(stdin), out, newLogger(stderr)); err != nil {
 		out.send(message{Err: err.Error()})
 		return exitFailed
 	}
@@ -67,7 +67,8 @@ func runChild(in *bufio.Reader, out *messages, logger *slog.Logger) (err error) 
 	if err != nil {
 		return err
 	}
-	n, err := newNode(locks, notes, logger, func(r runLine) { out.send(message{Run: &r}) })
+	recorder := &witness.Recorder{Log: notes, Node: setup.Node}
+	n, err := newNode(locks, nil, recorder, logger, func(r runLine) { out.send(message{Run: &r}) })
 	if err != nil {
 		return err
 	}

@@ -22,11 +22,15 @@ type cluster interface {
 	now(context.Context) (time.Time, error)
 	// events are the witness's notes so far, of all nodes.
 	events() ([]witness.Event, error)
-	// killOne ends a node with SIGKILL, one that runs a job if there is one,
-	// and returns its name when it is gone.
-	killOne() (string, error)
+	// living are the nodes that run.
+	living() []string
+	// kill ends a living node without warning, as SIGKILL does: it releases nothing and
+	// tells nobody. It returns when nothing of the node can happen any more.
+	kill(node string) error
+	// start starts a node again that was killed, and returns when it runs.
+	start(node string) error
 	// deaths says when nodes have died.
-	deaths() map[string]time.Time
+	deaths() witness.Deaths
 	// failures receives a node's unexpected end.
 	failures() <-chan error
 	// stop drains all nodes, or kills them when ctx ends first, and returns when
@@ -44,43 +48,50 @@ func nodeName(i int) string { return fmt.Sprintf("node-%d", i+1) }
 // obituary keeps when nodes died. The zero value is empty.
 type obituary struct {
 	mu sync.Mutex // guards at
-	at map[string]time.Time
+	at witness.Deaths
 }
 
 func (o *obituary) add(node string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.at == nil {
-		o.at = map[string]time.Time{}
+		o.at = witness.Deaths{}
 	}
-	o.at[node] = time.Now()
+	o.at[node] = append(o.at[node], time.Now())
 }
 
-func (o *obituary) deaths() map[string]time.Time {
+func (o *obituary) deaths() witness.Deaths {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	deaths := make(map[string]time.Time, len(o.at))
+	deaths := make(witness.Deaths, len(o.at))
 	for node, at := range o.at {
-		deaths[node] = at
+		deaths[node] = slices.Clone(at)
 	}
 	return deaths
 }
 
-// busyNode picks the node to kill: the one with the oldest unfinished run, which
-// is one of a long job and will not end by itself just now; else the first.
-func busyNode(candidates []string, events []witness.Event) string {
+// unfinished are the runs that have started and not ended, the oldest first.
+func unfinished(events []witness.Event) []witness.Event {
 	ended := map[string]bool{}
 	for _, e := range events {
 		if e.Kind == witness.End {
 			ended[e.Run] = true
 		}
 	}
-	chosen, since := candidates[0], time.Time{}
-	for _, e := range events {
-		running := e.Kind == witness.Start && !ended[e.Run] && slices.Contains(candidates, e.Node)
-		if running && (since.IsZero() || e.At.Before(since)) {
-			chosen, since = e.Node, e.At
+	runs := slices.DeleteFunc(slices.Clone(events), func(e witness.Event) bool {
+		return e.Kind != witness.Start || ended[e.Run]
+	})
+	slices.SortStableFunc(runs, func(a, b witness.Event) int { return a.At.Compare(b.At) })
+	return runs
+}
+
+// busyNode picks the node to kill: the one with the oldest unfinished run, which
+// is one of a long job and will not end by itself just now; else the first.
+func busyNode(candidates []string, events []witness.Event) string {
+	for _, e := range unfinished(events) {
+		if slices.Contains(candidates, e.Node) {
+			return e.Node
 		}
 	}
-	return chosen
+	return candidates[0]
 }

@@ -35,7 +35,7 @@ func TestRun_memory(t *testing.T) {
 
 func TestCommand_memory_interruptDrains(t *testing.T) {
 	c := startCommand(t)
-	url := c.await(`web page: (\S+);`)[1]
+	url := c.await(`web page: +(\S+)`)[1]
 	c.await(`rebuildIndex .* ok$`)
 	page := get(t, url)
 	for _, want := range []string{"node-1", "node-3", "rebuildIndex", "*/3 * * * * *", "ok"} {
@@ -68,7 +68,7 @@ func get(t *testing.T, url string) string {
 func TestCommand_redis_killedNode(t *testing.T) {
 	server := testenv.Redis(t)
 	c := startCommand(t, "-store", server.URL(), "-for", "8s", "-kill", "3s")
-	c.await(`^node-\d killed$`)
+	c.await(`^node-\d killed`)
 	exit, stderr := c.finish()
 	s := c.lastLine()
 	if exit != 0 || s.duplicates+s.missed != 0 {

@@ -38,7 +38,7 @@ func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
 		"-for -1s":                             "-for -1s: want a positive duration",
 		"-for 10":                              "-for",
 		"-addr 8080":                           `-addr "8080": want host:port`,
-		"-kill 5s":                             "-kill needs nodes that are processes: add -store redis://",
+		"-kill 5s -nodes 1":                    "would leave no node",
 		"-store redis://h:1/0 -kill 0s":        "-kill 0s: want a positive duration",
 		"-store redis://h:1 -kill 5s -for 5s":  "-kill 5s is not before the end at -for 5s",
 		"-store redis://h:1 -kill 5s -nodes 1": "would leave no node",

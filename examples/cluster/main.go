@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -68,20 +67,30 @@ func runCluster(o options, signals <-chan os.Signal, stdout, stderr io.Writer) (
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	b.setJobs(c.specs())
-	page := servePage(ln, siteHandler(b, c.onlooker()), b)
+	control := &control{cluster: c, board: b}
+	page := servePage(ln, (&site{b, c, control}).handler(), b)
 	defer page.close()
-	b.printf("%d nodes run %d jobs on %s; web page: %s; dashboard: %sjobs/; stop with Ctrl-C",
-		o.nodes, len(c.specs()), o.storeName(), page.url(), page.url())
+	b.printf("%s", greeting(o, len(c.specs()), page.url()))
 
 	stop := newStopper(signals)
 	defer stop.close()
-	return (&observer{options: o, cluster: c, board: b, stop: stop}).observe()
+	return (&observer{options: o, cluster: c, control: control, board: b, stop: stop}).observe()
+}
+
+// greeting is what is printed first: what runs, and what to do with it.
+func greeting(o options, jobs int, url string) string {
+	victim := nodeName(min(1, o.nodes-1))
+	return fmt.Sprintf(`%d nodes run %d jobs on %s
+web page:  %s   (kill nodes there, and start them again)
+dashboard: %sjobs/
+terminal:  curl -X POST '%skill?node=%s', and start?node=%[7]s
+Ctrl-C:    runs are finished, then the ticks that were due are compared with what the jobs noted
+`, o.nodes, jobs, o.storeName(), url, url, url, victim)
 }
 
 func start(o options, b *board, stderr io.Writer) (cluster, error) {
 	if o.inMemory() {
-		logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		return startMemory(o, b, logger)
+		return startMemory(o, b, newLogger(stderr))
 	}
 	return startRedis(context.Background(), o, b, stderr)
 }

@@ -23,16 +23,20 @@ type node struct {
 	scheduler *jobs.Scheduler
 }
 
-// newNode takes over locks, also if it fails.
-func newNode(locks *lockrt.Locker, log witness.Log, logger *slog.Logger, finished func(runLine)) (*node, error) {
+// newNode takes over locks, also if it fails. Without a store of jobs it uses the
+// one beside the locks.
+func newNode(
+	locks *lockrt.Locker, store jobs.Store, notes *witness.Recorder, logger *slog.Logger, finished func(runLine),
+) (*node, error) {
 	scheduler, err := jobs.New(locks, jobs.Config{
+		Store:        store,
 		Logger:       logger,
 		DrainTimeout: drainTimeout,
 		OnRun:        func(r jobs.Run) { finished(lineOf(r)) },
 	})
 	n := &node{locks, scheduler}
 	if err == nil {
-		err = n.register(&witness.Recorder{Log: log, Node: locks.Node()})
+		err = n.register(notes)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("set up %s: %w", locks.Node(), err), n.close())
@@ -41,8 +45,8 @@ func newNode(locks *lockrt.Locker, log witness.Log, logger *slog.Logger, finishe
 }
 
 // newOnlooker is a node that is never run. It takes over locks, also if it fails.
-func newOnlooker(locks *lockrt.Locker, logger *slog.Logger) (*node, error) {
-	return newNode(locks, &witness.Memory{}, logger, func(runLine) {})
+func newOnlooker(locks *lockrt.Locker, store jobs.Store, logger *slog.Logger) (*node, error) {
+	return newNode(locks, store, &witness.Recorder{Log: &witness.Memory{}, Node: onlookerName}, logger, func(runLine) {})
 }
 
 // register adds the jobs through the functions that lockgen wrote.

@@ -20,6 +20,7 @@ const (
 type observer struct {
 	options
 	cluster cluster
+	control *control
 	board   *board
 	stop    *stopper
 }
@@ -31,6 +32,7 @@ func (o *observer) observe() (bool, error) {
 	if failure == nil {
 		failure = o.settle(w)
 	}
+	o.control.close()
 	ctx, cancel := context.WithTimeout(o.stop.waiting, stopTimeout)
 	defer cancel()
 	failure = errors.Join(failure, o.cluster.stop(ctx), o.lateFailures())
@@ -63,6 +65,7 @@ func (o *observer) lateFailures() error {
 func (o *observer) window() (w witness.Window, err error) {
 	w.Open, err = o.open()
 	w.Close = w.Open
+	o.board.countFrom(w.Open)
 	if err != nil {
 		return w, err
 	}
@@ -134,11 +137,9 @@ func (o *observer) wait() error {
 			return err
 		case <-kill:
 			kill = nil
-			name, err := o.cluster.killOne()
-			if err != nil {
+			if err := o.control.killBusy(); err != nil {
 				return fmt.Errorf("-kill: %w", err)
 			}
-			o.board.printf("%s killed", name)
 		}
 	}
 }

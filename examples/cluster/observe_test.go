@@ -36,7 +36,9 @@ func (c *forgedCluster) now(context.Context) (time.Time, error) {
 }
 
 func (c *forgedCluster) events() ([]witness.Event, error) { return c.notes, nil }
-func (c *forgedCluster) killOne() (string, error)         { return "", errors.New("not here") }
+func (c *forgedCluster) living() []string                 { return []string{"node-1", "node-2"} }
+func (c *forgedCluster) kill(string) error                { return errors.New("not here") }
+func (c *forgedCluster) start(string) error               { return errors.New("not here") }
 func (c *forgedCluster) failures() <-chan error           { return c.failed }
 func (c *forgedCluster) close() error                     { return nil }
 func (c *forgedCluster) onlooker() *jobs.Scheduler        { return nil }
@@ -73,7 +75,11 @@ func observed(t *testing.T, c *forgedCluster, signals int) (ok bool, err error, 
 		<-s.waiting.Done()
 	}
 	var text strings.Builder
-	ok, err = (&observer{options: options{runs: time.Nanosecond}, cluster: c, board: &board{out: &text}, stop: s}).observe()
+	b := &board{out: &text}
+	o := &observer{
+		options: options{runs: time.Nanosecond}, cluster: c, control: &control{cluster: c, board: b}, board: b, stop: s,
+	}
+	ok, err = o.observe()
 	if !c.stopped {
 		t.Error("the nodes were not stopped")
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
 )
@@ -22,6 +23,8 @@ type child struct {
 	stdin io.WriteCloser
 	ready chan []witness.Job // one element: its jobs
 	gone  chan struct{}      // closed when the process has ended and all it said was read
+
+	killed atomic.Bool // by us
 
 	mu   sync.Mutex // guards said
 	said string     // why it gave up, in its own words
@@ -127,6 +130,7 @@ func (c *child) askToStop() { io.WriteString(c.stdin, stopWord+"\n") }
 
 // kill ends the process with SIGKILL and returns when it is gone.
 func (c *child) kill() {
+	c.killed.Store(true)
 	c.cmd.Process.Kill()
 	<-c.gone
 }

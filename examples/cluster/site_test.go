@@ -30,7 +30,7 @@ func TestAuthorize_onlyHere(t *testing.T) {
 
 func TestCommand_dashboard(t *testing.T) {
 	c := startCommand(t)
-	url := c.await(`dashboard: (\S+);`)[1]
+	url := c.await(`dashboard: +(\S+)`)[1]
 	c.await(`rebuildIndex .* ok$`)
 	for page, texts := range map[string][]string{
 		"":     {"node-1", "node-3", "alive", "lockgen cluster"},

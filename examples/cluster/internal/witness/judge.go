@@ -51,19 +51,33 @@ func (r run) String() string {
 	return fmt.Sprintf("%s %s on %s", r.start.Job, r.start.Tick.UTC().Format(time.TimeOnly), r.start.Node)
 }
 
-// Judge compares the events of all nodes with what the jobs' specs ask for.
-// deaths says when a node died. The error says that a spec is not understood.
-func Judge(jobs []Job, w Window, deaths map[string]time.Time, events []Event) (Verdict, error) {
+// Deaths says when nodes died. One of that name may have been started again, and have
+// died again; the times are in order.
+type Deaths map[string][]time.Time
+
+// of returns when the node of a run died, with the run's process. It is not ok for
+// a run of a process that lives.
+func (d Deaths) of(e Event) (died time.Time, ok bool) {
+	for _, at := range d[e.Node] {
+		if !at.Before(e.At) {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Judge compares the events of all nodes with what the jobs' specs ask for. The
+// error says that a spec is not understood.
+func Judge(jobs []Job, w Window, deaths Deaths, events []Event) (Verdict, error) {
 	var v Verdict
 	runs := v.pair(events)
 	byJob := map[string][]run{}
 	for _, r := range runs {
 		byJob[r.start.Job] = append(byJob[r.start.Job], r)
-		if _, dead := deaths[r.start.Node]; r.end == nil {
+		if _, dead := deaths.of(r.start); r.end == nil && dead {
 			v.Lost++
-			if !dead {
-				v.problem("never ended although its node lives: %v", r)
-			}
+		} else if r.end == nil {
+			v.problem("never ended although its node lives: %v", r)
 		}
 	}
 	for _, job := range jobs {
@@ -103,7 +117,7 @@ func (v *Verdict) pair(events []Event) []run {
 	return runs
 }
 
-func (v *Verdict) job(job Job, w Window, deaths map[string]time.Time, runs []run) error {
+func (v *Verdict) job(job Job, w Window, deaths Deaths, runs []run) error {
 	ticks, err := due(job.Spec, w)
 	if err != nil {
 		return err
@@ -128,20 +142,20 @@ func (v *Verdict) job(job Job, w Window, deaths map[string]time.Time, runs []run
 }
 
 // tick judges one due tick.
-func (v *Verdict) tick(job Job, tick time.Time, runs []run, deaths map[string]time.Time) {
+func (v *Verdict) tick(job Job, tick time.Time, runs []run, deaths Deaths) {
 	v.Runs += len(runs)
 	if len(runs) == 0 {
 		v.Missed++
 		v.problem("missed: %s %s", job.Name, tick.UTC().Format(time.TimeOnly))
 	}
-	lost := func(r run) bool { _, dead := deaths[r.start.Node]; return dead && r.end == nil }
+	lost := func(r run) bool { _, dead := deaths.of(r.start); return dead && r.end == nil }
 	if !slices.ContainsFunc(runs, func(r run) bool { return !lost(r) }) {
 		v.Open++
 	}
 }
 
 // repeats judges the runs of one tick, in order.
-func (v *Verdict) repeats(runs []run, deaths map[string]time.Time) {
+func (v *Verdict) repeats(runs []run, deaths Deaths) {
 	for i, r := range runs {
 		for _, earlier := range runs[:i] {
 			if !mayRepeat(earlier, r, deaths) {
@@ -154,11 +168,11 @@ func (v *Verdict) repeats(runs []run, deaths map[string]time.Time) {
 }
 
 // mayRepeat reports whether the earlier run of a tick allows the later one.
-func mayRepeat(earlier, later run, deaths map[string]time.Time) bool {
+func mayRepeat(earlier, later run, deaths Deaths) bool {
 	if earlier.end != nil && earlier.end.Err != "" {
 		return !later.start.At.Before(earlier.end.At)
 	}
-	died, dead := deaths[earlier.start.Node]
+	died, dead := deaths.of(earlier.start)
 	if !dead || later.start.At.Before(died) {
 		return false
 	}
@@ -167,7 +181,7 @@ func mayRepeat(earlier, later run, deaths map[string]time.Time) bool {
 
 // sequence checks what no count shows: runs of one job do not overlap, and each
 // has a higher fence than the one before.
-func (v *Verdict) sequence(runs []run, deaths map[string]time.Time) {
+func (v *Verdict) sequence(runs []run, deaths Deaths) {
 	for i := 1; i < len(runs); i++ {
 		before, r := runs[i-1], runs[i]
 		if over, known := before.over(deaths); known && r.start.At.Before(over) {
@@ -180,10 +194,10 @@ func (v *Verdict) sequence(runs []run, deaths map[string]time.Time) {
 }
 
 // over says when a run could no longer do anything.
-func (r run) over(deaths map[string]time.Time) (time.Time, bool) {
+func (r run) over(deaths Deaths) (time.Time, bool) {
 	if r.end != nil {
 		return r.end.At, true
 	}
-	died, dead := deaths[r.start.Node]
+	died, dead := deaths.of(r.start)
 	return died, dead
 }

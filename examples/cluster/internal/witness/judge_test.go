@@ -40,7 +40,7 @@ func TestJudge(t *testing.T) {
 	with := func(more ...forge) []forge { return append(append([]forge(nil), good...), more...) }
 	for name, test := range map[string]struct {
 		runs    []forge
-		deaths  map[string]time.Time
+		deaths  Deaths
 		want    string
 		problem string // none: the verdict is OK
 	}{
@@ -67,23 +67,33 @@ func TestJudge(t *testing.T) {
 		},
 		"run again after its node died in it": {
 			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
-			deaths: map[string]time.Time{"n3": at(6.2)},
+			deaths: Deaths{"n3": {at(6.2)}},
 			want:   "ticks=3 runs=4 duplicates=0 missed=0 lost=1",
 		},
 		"run again before its node died": {
 			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 6.1, end: 6.15, node: "n1", fence: 4}),
-			deaths: map[string]time.Time{"n3": at(6.2)},
+			deaths: Deaths{"n3": {at(6.2)}},
 			want:   "ticks=3 runs=4 duplicates=1 missed=0 lost=1", problem: "duplicate: a 12:00:06 on n1",
 		},
 		"run again although it had ended long before its node died": {
 			runs:   with(forge{tick: 6, start: 6, end: 6.1, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
-			deaths: map[string]time.Time{"n3": at(7)},
+			deaths: Deaths{"n3": {at(7)}},
 			want:   "ticks=3 runs=4 duplicates=1 missed=0 lost=0", problem: "duplicate: a 12:00:06 on n1",
 		},
 		"run again although it was lost on another node than the dead one": {
 			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
-			deaths: map[string]time.Time{"n2": at(7)},
-			want:   "ticks=3 runs=4 duplicates=1 missed=0 lost=1", problem: "never ended although its node lives: a 12:00:06 on n3",
+			deaths: Deaths{"n2": {at(7)}},
+			want:   "ticks=3 runs=4 duplicates=1 missed=0 lost=0", problem: "never ended although its node lives: a 12:00:06 on n3",
+		},
+		"lost by a node that was started again": {
+			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n3", fence: 4}),
+			deaths: Deaths{"n3": {at(1), at(6.2)}},
+			want:   "ticks=3 runs=4 duplicates=0 missed=0 lost=1",
+		},
+		"run again although its node lives, after an earlier death": {
+			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
+			deaths: Deaths{"n3": {at(1), at(2)}},
+			want:   "ticks=3 runs=4 duplicates=1 missed=0 lost=0", problem: "never ended although its node lives: a 12:00:06 on n3",
 		},
 		"retried after a failure": {
 			runs: with(forge{tick: 6, start: 6, end: 6.1, node: "n3", fence: 3, err: "disk full"}, forge{tick: 6, start: 7, end: 7.1, node: "n3", fence: 4}),
@@ -127,7 +137,7 @@ func TestJudge(t *testing.T) {
 
 func TestJudge_Open_countsWhatIsStillToRun(t *testing.T) {
 	lost := forge{tick: 4, start: 4, node: "n2", fence: 2}
-	v, err := Judge(tenJobs, window, map[string]time.Time{"n2": at(5)}, lost.events())
+	v, err := Judge(tenJobs, window, Deaths{"n2": {at(5)}}, lost.events())
 	if err != nil || v.Open != 3 {
 		t.Errorf("Open = %d, %v, want 3: one lost and two never started", v.Open, err)
 	}

@@ -118,6 +118,9 @@ func ReadFile(path string) ([]Event, error) {
 type Recorder struct {
 	Log  Log
 	Node string
+	// Bind gives bodies a context that ends with the node as well, and a function to
+	// call after them. Nil: the node's death ends them by itself, as that of a process.
+	Bind func(context.Context) (bound context.Context, stop func())
 }
 
 // Watch runs body between a Start and an End. A run that cannot be noted does
@@ -138,6 +141,11 @@ func (r *Recorder) Watch(ctx context.Context, job string, tick time.Time, fence 
 		}
 		err = errors.Join(err, r.Log.Append(e))
 	}()
+	if r.Bind != nil {
+		bound, stop := r.Bind(ctx)
+		defer stop()
+		ctx = bound
+	}
 	err = body(ctx)
 	returned = true
 	return err
