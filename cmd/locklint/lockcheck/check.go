@@ -129,7 +129,7 @@ type reporter struct {
 func (r *reporter) run(check func(*reporter)) {
 	defer func() {
 		if p := recover(); p != nil {
-			onPanic(p)
+			OnPanic(p)
 		}
 	}()
 	check(r)

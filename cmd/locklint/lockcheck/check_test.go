@@ -17,7 +17,7 @@ import (
 
 // TestMain makes the panics that analyze recovers from visible: in a test they are bugs, not silence.
 func TestMain(m *testing.M) {
-	onPanic = func(r any) {
+	OnPanic = func(r any) {
 		fmt.Fprintf(os.Stderr, "panic in analyze: %v\n%s", r, debug.Stack())
 		os.Exit(3)
 	}

@@ -78,7 +78,7 @@ func runIndex(pass *analysis.Pass) (any, error) {
 func (ix *index) analyze() (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			onPanic(r)
+			OnPanic(r)
 			ok = false
 		}
 	}()
@@ -92,8 +92,10 @@ func (ix *index) analyze() (ok bool) {
 	return true
 }
 
-// onPanic is told what analyze recovered from. Tests replace it, so that a bug of ours does not pass for silence.
-var onPanic = func(any) {}
+// OnPanic is told what the analyzers have recovered from: code that they cannot digest costs its package the findings,
+// not the user the whole run. A driver may replace it before they run, to say that something is missing. It is called by
+// several goroutines at once.
+var OnPanic = func(any) {}
 
 // touchesClient reports whether the package can contain a lock at all: it imports a client, calls a function about
 // which there is a fact, or has an interface of its own for a client. Everything below costs far more than this.

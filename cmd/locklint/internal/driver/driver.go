@@ -7,6 +7,7 @@
 package driver
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -32,6 +33,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		fmt.Fprintf(stderr, "locklint: %v\nRun locklint -h for help.\n", err)
 		return exitFailed
+	case o.release:
+		fmt.Fprintln(stdout, "locklint", cmp.Or(version(), "(devel)"))
+		return exitClean
 	case o.version:
 		return vetVersion(stdout, stderr)
 	case o.describe:
@@ -39,12 +43,14 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	case o.explain != "":
 		return explain(o.explain, stdout, stderr)
 	case o.unit != "":
+		watchPanics(stderr)
 		return vetUnit(o, stdout, stderr)
 	case len(o.patterns) == 0:
 		fmt.Fprint(stderr, usage())
 		return exitFailed
 	}
-	return standalone(o, stdout, stderr)
+	seen := watchPanics(stderr)
+	return seen.exitCode(standalone(o, stdout, stderr))
 }
 
 // explain prints what there is to say about a check.

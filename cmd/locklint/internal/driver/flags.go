@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
 )
 
@@ -23,6 +24,8 @@ type options struct {
 	writeBaseline bool
 	newFrom       string // git revision
 	context       int    // lines, -1 for not even the finding's
+	tags          string // build tags
+	release       bool   // print the version, for people
 
 	// Under go vet.
 	unit              string // the .cfg file
@@ -50,6 +53,8 @@ func (o *options) flags(enable, disable *string) *flag.FlagSet {
 	fs.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings to the file of -baseline")
 	fs.StringVar(&o.newFrom, "new-from-rev", "", "report only findings on lines that are new since this git `revision`")
 	fs.BoolVar(&o.tests, "test", true, "look at _test.go files, too")
+	fs.StringVar(&o.tags, "tags", "", "build `tags` separated by commas, as for go build")
+	fs.BoolVar(&o.release, "version", false, "print the version")
 	fs.IntVar(&o.context, "c", -1, "print the code, with `N` lines around it")
 	fs.BoolVar(&o.describe, "flags", false, "describe the flags in JSON (for the go command)")
 	fs.Func("V", "print the version (for the go command)", func(s string) error {
@@ -75,9 +80,12 @@ func parse(args []string) (*options, error) {
 	var enable, disable string
 	fs := o.flags(&enable, &disable)
 	if err := fs.Parse(args); err != nil {
-		return nil, err
+		return nil, suggestFlag(fs, err)
 	}
 	o.patterns = fs.Args()
+	if i := slices.IndexFunc(o.patterns, func(p string) bool { return strings.HasPrefix(p, "-") }); i >= 0 {
+		return nil, fmt.Errorf("%s stands behind the packages: flags go first", o.patterns[i])
+	}
 	if len(o.patterns) == 1 && strings.HasSuffix(o.patterns[0], ".cfg") {
 		o.unit = o.patterns[0]
 	}
@@ -146,7 +154,27 @@ func lookupAll(ids string) ([]*lockcheck.Check, error) {
 }
 
 func unknownCheck(id string) error {
-	return fmt.Errorf("there is no check %q: the checks are %s", id, strings.Join(checkIDs(lockcheck.Checks), ", "))
+	ids := checkIDs(lockcheck.Checks)
+	if guess := directive.Nearest(id, ids); guess != "" {
+		return fmt.Errorf("there is no check %q; did you mean %s? locklint -h lists them all", id, guess)
+	}
+	return fmt.Errorf("there is no check %q: the checks are %s", id, strings.Join(ids, ", "))
+}
+
+const unknownFlag = "flag provided but not defined: -"
+
+// suggestFlag adds to the error about an unknown flag the one that was probably meant.
+func suggestFlag(fs *flag.FlagSet, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), unknownFlag)
+	if !ok {
+		return err
+	}
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	if guess := directive.Nearest(name, names); guess != "" {
+		return fmt.Errorf("%w; did you mean -%s?", err, guess)
+	}
+	return err
 }
 
 func checkIDs(checks []*lockcheck.Check) []string {

@@ -20,8 +20,12 @@ const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 
 // load asks the go command about the packages that match patterns. What the compiler exports of their dependencies
 // comes from its build cache.
-func load(patterns []string, tests bool) ([]*packages.Package, error) {
-	pkgs, err := packages.Load(&packages.Config{Mode: loadMode, Tests: tests}, patterns...)
+func load(patterns []string, tests bool, tags string) ([]*packages.Package, error) {
+	cfg := &packages.Config{Mode: loadMode, Tests: tests}
+	if tags != "" {
+		cfg.BuildFlags = []string{"-tags=" + tags}
+	}
+	pkgs, err := packages.Load(cfg, patterns...)
 	if err != nil {
 		return nil, err
 	}

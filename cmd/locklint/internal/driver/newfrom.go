@@ -18,7 +18,9 @@ type changedLines map[string][]span
 
 type span struct{ first, last int }
 
-// changedSince asks git what the working tree has that revision rev has not.
+// changedSince asks git what the working tree has that revision rev had not when work on top of it began. What others
+// have done to rev since is not ours: without the step back to the common ancestor their changes would count as new,
+// the wrong way round. A shallow clone may not know the ancestor; then rev itself has to do.
 func changedSince(rev string) (changedLines, error) {
 	top, err := git("rev-parse", "--show-toplevel")
 	if err != nil {
@@ -28,8 +30,13 @@ func changedSince(rev string) (changedLines, error) {
 	if _, err := git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}"); err != nil {
 		return nil, fmt.Errorf("-new-from-rev %s: git knows no such revision here; in CI, fetch more than the last commit", rev)
 	}
-	diff, err := git("-C", dir, "-c", "core.quotepath=off", "diff", "--no-color", "--no-ext-diff", "--no-renames", "-U0",
-		"--src-prefix=a/", "--dst-prefix=b/", rev, "--", "*.go")
+	base := rev
+	if common, err := git("merge-base", rev, "HEAD"); err == nil {
+		base = strings.TrimSpace(string(common))
+	}
+	// A renamed file has old lines under a new name.
+	diff, err := git("-C", dir, "-c", "core.quotepath=off", "diff", "--no-color", "--no-ext-diff", "--find-renames", "-U0",
+		"--src-prefix=a/", "--dst-prefix=b/", base, "--", "*.go")
 	if err != nil {
 		return nil, fmt.Errorf("-new-from-rev %s: %w", rev, err)
 	}

@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -10,7 +11,7 @@ import (
 
 // standalone loads the packages, runs the checks and prints what they find.
 func standalone(o *options, stdout, stderr io.Writer) int {
-	pkgs, err := load(o.patterns, o.tests)
+	pkgs, err := load(o.patterns, o.tests, o.tags)
 	if err != nil {
 		fmt.Fprintf(stderr, "locklint: cannot load %s: %v\n", strings.Join(o.patterns, " "), err)
 		return exitFailed
@@ -40,8 +41,21 @@ func standalone(o *options, stdout, stderr io.Writer) int {
 }
 
 // printErrors prints what kept packages from being looked at, and reports whether there was anything. A file belongs
-// to several packages when there are tests; each error is printed once.
+// to several packages when there are tests; each error is printed once. What is wrong above a package that does not
+// compile follows from that and is left out, unless there is nothing else to say.
 func (l *loader) printErrors(stderr io.Writer) bool {
+	var causes, effects []*node
+	for _, n := range l.inOrder() {
+		if slices.ContainsFunc(l.imports(n), (*node).broken) {
+			effects = append(effects, n)
+		} else {
+			causes = append(causes, n)
+		}
+	}
+	return printErrorsOf(causes, stderr) || printErrorsOf(effects, stderr)
+}
+
+func printErrorsOf(nodes []*node, stderr io.Writer) bool {
 	seen := map[string]bool{}
 	say := func(text string) {
 		if !seen[text] {
@@ -49,7 +63,7 @@ func (l *loader) printErrors(stderr io.Writer) bool {
 			fmt.Fprintf(stderr, "locklint: %s\n", relativeText(text))
 		}
 	}
-	for _, n := range l.inOrder() {
+	for _, n := range nodes {
 		switch {
 		case n.err != nil:
 			say(n.err.Error())
@@ -74,6 +88,9 @@ func (l *loader) printErrors(stderr io.Writer) bool {
 
 // errorText is an error of the go command with a place to look at.
 func errorText(p *packages.Package, e packages.Error) string {
+	if strings.Contains(e.Msg, "does not contain main module") {
+		return fmt.Sprintf("%s: %s: locklint looks at packages of a module; run it below a go.mod", p.PkgPath, e.Msg)
+	}
 	if e.Pos == "" || e.Pos == "-" {
 		return fmt.Sprintf("%s: %s", p.PkgPath, e.Msg)
 	}

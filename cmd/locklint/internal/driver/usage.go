@@ -23,6 +23,7 @@ Flags:
 	-disable IDs          run all but these checks
 	-explain ID           why a check matters, how the code fails step by step, how to fix it
 	-test=false           leave out _test.go files
+	-tags LIST            build tags, separated by commas
 
 	-fix                  apply the safe fixes, and report what is left
 	-diff                 print what -fix would change, and change nothing
@@ -34,9 +35,10 @@ Flags:
 	-new-from-rev REV     report only findings that touch lines which are new since this git revision
 	-baseline FILE        leave out the findings that FILE knows, whatever line they have moved to
 	-write-baseline       write the findings of today to the FILE of -baseline, and report nothing
+	-version              print the version
 	-h                    print this text
 
-Of these, go vet takes -enable, -disable, -fix, -diff, -json and -c.
+Of these, go vet takes -enable, -disable, -fix, -diff, -json, -c and -tags.
 
 Exit status: 0 no findings, 1 findings, 2 the tool could not run or not look at everything.
 

@@ -80,12 +80,23 @@ func (r *run) analyze(a *analysis.Analyzer) outcome {
 		o.err = errSkipped
 	}
 	if o.err == nil {
-		if o.result, o.err = a.Run(r.pass(a, inputs)); o.err != nil {
+		if o.result, o.err = r.runOne(a, inputs); o.err != nil {
 			r.res.Failed = append(r.res.Failed, fmt.Errorf("%s on %s: %w", a.Name, r.pkg.Path, o.err))
 		}
 	}
 	r.done[a] = o
 	return o
+}
+
+// runOne runs an analyzer. The checks recover from their panics, what they build upon may not.
+func (r *run) runOne(a *analysis.Analyzer, inputs map[*analysis.Analyzer]any) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			lockcheck.OnPanic(p)
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	return a.Run(r.pass(a, inputs))
 }
 
 func (r *run) pass(a *analysis.Analyzer, inputs map[*analysis.Analyzer]any) *analysis.Pass {
