@@ -91,7 +91,8 @@ func (q *request) localJobs() []jobs.Status {
 func (q *request) overviewOf(s *state) overviewData {
 	data := overviewData{Running: q.runRows(s.Running), Failures: q.runRows(s.Failures)}
 	var alive, paused, failing int
-	for _, n := range s.Nodes {
+	nodes := withoutReplaced(s.Nodes)
+	for _, n := range nodes {
 		row := q.nodeRow(n)
 		if row.State.Kind != kindBad {
 			alive++
@@ -121,7 +122,7 @@ func (q *request) overviewOf(s *state) overviewData {
 	data.Running, data.More.Running = cut(data.Running)
 	data.Failures, data.More.Failures = cut(data.Failures)
 	data.Figures = []figure{
-		{Label: "nodes", Value: number(alive), Of: number(len(s.Nodes)), Kind: kindIf(alive < len(s.Nodes), kindBad), Link: "#nodes"},
+		{Label: "nodes", Value: number(alive), Of: number(len(nodes)), Kind: kindIf(alive < len(nodes), kindBad), Link: "#nodes"},
 		{Label: "jobs", Value: number(len(s.Jobs)), Link: address("jobs")},
 		{Label: "running now", Value: number(len(s.Running)), Kind: kindIf(len(s.Running) > 0, kindBusy), Link: address("jobs", "state", "running")},
 		{Label: "failing", Value: number(failing), Kind: kindIf(failing > 0, kindBad), Link: address("jobs", "state", "failing")},
@@ -129,6 +130,15 @@ func (q *request) overviewOf(s *state) overviewData {
 		{Label: "ticks missed", Value: number(int(missed)), Kind: kindIf(missed > 0, kindWarn), Link: address("jobs", "state", "missed")},
 	}
 	return data
+}
+
+// withoutReplaced leaves out those that ended without a word and were started again under the same name.
+func withoutReplaced(nodes []jobs.Node) []jobs.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(old jobs.Node) bool {
+		return slices.ContainsFunc(nodes, func(n jobs.Node) bool {
+			return n.Name == old.Name && n.Session != old.Session && n.Started.After(old.Heartbeat)
+		})
+	})
 }
 
 func (q *request) nodeRow(n jobs.Node) nodeRow {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -25,6 +26,7 @@ func TestActions(t *testing.T) {
 			t.Run("pause and resume", func(t *testing.T) { r.pauseAndResume(t, b.in(t)) })
 			t.Run("run and cancel", func(t *testing.T) { r.runAndCancel(t, b.in(t)) })
 			t.Run("break", func(t *testing.T) { r.breakLock(t, b.in(t)) })
+			t.Run("withdraw", func(t *testing.T) { r.withdraw(t, b.in(t)) })
 			t.Run("missing reason", func(t *testing.T) { b.in(t).missingReason() })
 		})
 	}
@@ -83,6 +85,28 @@ func (r *rig) breakLock(t *testing.T, b *tab) {
 	if run := r.awaitOutcome(t, id); run.Outcome != jobs.OutcomeLost {
 		t.Errorf("%+v", run)
 	}
+}
+
+func (r *rig) withdraw(t *testing.T, b *tab) {
+	for _, id := range []string{"welcome-1", evil} {
+		if err := r.nodes[1].At(t.Context(), "mail", id, time.Now().Add(time.Hour), []byte(evil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.open("once")
+	b.awaitText("#list", "welcome-1")
+	b.click(`#list a[aria-label^="Withdraw <script>"]`, "Withdraw")
+	b.awaitText(".confirm h1", evil)
+	b.click(".confirm button", "Withdraw")
+	b.awaitText(".note", "Withdrew the one-off job “"+evil+"”")
+	left, err := r.nodes[2].Waiting(t.Context(), 10)
+	if err != nil || len(left) != 1 || left[0].ID != "welcome-1" {
+		t.Errorf("%+v, %v wait, want welcome-1 only", left, err)
+	}
+	// A second operator, on a page that still shows it, is told.
+	b.open("withdraw?id=" + escape(evil))
+	b.click(".confirm button", "Withdraw")
+	b.awaitText(".problem", "Could not withdraw")
 }
 
 // missingReason sends a form past the browser's own check.

@@ -1,13 +1,11 @@
 package browsertest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"github.com/lockgen/lockgen/jobs/dashboard"
 )
@@ -33,25 +31,58 @@ func filled(t *testing.T, cfg dashboard.Config) (r *rig, running, failed string)
 	return r, running, failed
 }
 
+type screen struct{ name, page, selector, text string }
+
+// screensOf are all screens of a filled rig.
+func screensOf(running, failed string) []screen {
+	return []screen{
+		{"overview", "", "#running", "index"},
+		{"jobs", "jobs", "#list", "paused by bob"},
+		{"jobs-paused", "jobs?state=paused", "#list", "report"},
+		{"jobs-none", "jobs?q=nothing+like+it", ".empty", "nothing like it"},
+		{"job", "job?name=import", "#runs", "connection refused"},
+		{"job-dst", "job?name=report", "#ticks", "02:30:00"},
+		{"job-evil", "job?name=" + escape(evil), "h1", evil},
+		{"run-failed", "run?id=" + escape(failed), ".error", "<b>connection refused</b>"},
+		{"run-running", "run?id=" + escape(running), "#head", "so far"},
+		{"locks", "locks", "#list", "job:index"},
+		{"once", "once", "#list", "welcome-42"},
+		{"run-now", "run-now?name=import", ".confirm", "Run import now?"},
+		{"pause", "pause?name=import", ".confirm", "Pause import?"},
+		{"resume", "resume?name=report", ".confirm", "Resume report?"},
+		{"break", "break?key=job:index", ".confirm", "Break the lock"},
+		{"cancel", "cancel?id=" + escape(running), ".confirm", "Cancel this run"},
+		{"withdraw", "withdraw?id=welcome-42", ".confirm", "Withdraw the one-off job"},
+		{"not-found", "job?name=gone", ".problem", "Not found"},
+	}
+}
+
+// TestScreens_withoutScripts sees the same where the browser runs none.
+func TestScreens_withoutScripts(t *testing.T) {
+	r, running, failed := filled(t, operator)
+	b := newTab(t, r.base())
+	b.withoutScripts()
+	for _, s := range screensOf(running, failed) {
+		b.open(s.page)
+		b.awaitText(s.selector, s.text)
+		if ask[bool](b, `!!document.querySelector("#live:not([hidden])")`) {
+			t.Errorf("%s promises to be live", s.name)
+		}
+	}
+	b.open("jobs")
+	b.fill("#q", "vienna 02:30")
+	b.click(".search button", "Search")
+	b.awaitText(".count", "1 to 1 of 1")
+	b.click(`button[aria-label="Dark colours"]`, "")
+	b.await(`document.documentElement.dataset.theme === "dark"`)
+}
+
 // TestScreens looks at every screen in both themes, on a phone and on a wide screen: it shows what it should, fits into
 // the width, and nothing in it breaks the content security policy (see newTab).
 func TestScreens(t *testing.T) {
 	r, running, failed := filled(t, operator)
 	b := newTab(t, r.base())
-	screens := []struct{ name, page, selector, text string }{
-		{"overview", "", "#running", "index"},
-		{"jobs", "jobs", "#list", "paused by bob"},
-		{"job", "job?name=import", "#runs", "connection refused"},
-		{"job-dst", "job?name=report", "#ticks", "02:30:00"},
-		{"run-failed", "run?id=" + escape(failed), ".error", "<b>connection refused</b>"},
-		{"run-running", "run?id=" + escape(running), "#head", "so far"},
-		{"locks", "locks", "#list", "job:index"},
-		{"once", "once", "#list", "welcome-42"},
-		{"pause", "pause?name=import", ".confirm", "Pause import?"},
-		{"break", "break?key=job:index", ".confirm", "Break the lock"},
-		{"cancel", "cancel?id=" + escape(running), ".confirm", "Cancel this run"},
-		{"not-found", "job?name=gone", ".problem", "Not found"},
-	}
+	screens := screensOf(running, failed)
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{360, 1600} {
 			b.sized(width, scheme)
@@ -110,33 +141,5 @@ func TestLive(t *testing.T) {
 	b.await(`document.querySelector("#running").hidden`)
 	if !ask[bool](b, `window.stayed === true`) {
 		t.Error("the page was loaded again")
-	}
-}
-
-// TestKeyboard pauses a job without the mouse.
-func TestKeyboard(t *testing.T) {
-	r := newRig(t, operator)
-	b := newTab(t, r.base())
-	b.open("job?name=import")
-	b.do(chromedp.KeyEvent(kb.Tab))
-	b.await(`document.activeElement.matches(".skip") && document.activeElement.getBoundingClientRect().top >= 0`)
-	b.do(chromedp.KeyEvent(kb.Enter))
-	b.await(`location.hash === "#main"`)
-	for steps := 0; !ask[bool](b, `(document.activeElement.getAttribute("href") || "").startsWith("pause")`); steps++ {
-		if steps > 20 {
-			t.Fatal("the keyboard does not get to Pause")
-		}
-		b.do(chromedp.KeyEvent(kb.Tab))
-	}
-	if ask[string](b, `getComputedStyle(document.activeElement).outlineStyle`) == "none" {
-		t.Error("the focus cannot be seen")
-	}
-	b.do(chromedp.KeyEvent(kb.Enter))
-	b.await(`document.activeElement && document.activeElement.id === "reason"`)
-	b.do(chromedp.KeyEvent("all day"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
-	b.awaitText(".note", "Paused “import”")
-	status, err := r.nodes[2].Status(context.Background(), "import")
-	if err != nil || status[0].Paused == nil || status[0].Paused.Reason != "all day" {
-		t.Errorf("%+v, %v", status, err)
 	}
 }

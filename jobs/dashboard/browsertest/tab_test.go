@@ -54,6 +54,10 @@ func startBrowser(t *testing.T) {
 		t.Fatalf("start %s: %v", program, err)
 	}
 	browser = ctx
+	stale, _ := filepath.Glob(filepath.Join(shotDir, "failed-*"))
+	for _, picture := range stale {
+		_ = os.Remove(picture) // of an earlier run; one that stays misleads nobody for long
+	}
 }
 
 // newTab opens a page. What the browser complains about meanwhile, such as a violation of the content security policy,
@@ -206,7 +210,7 @@ func (b *tab) withoutScripts() {
 	}))
 }
 
-// shotDir keeps the screenshots, for people to look at.
+// shotDir keeps the screenshots, for people to look at and for CI to keep.
 const shotDir = "screenshots"
 
 func (b *tab) shoot(name string) {

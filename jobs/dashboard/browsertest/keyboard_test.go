@@ -1,0 +1,69 @@
+package browsertest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestKeyboard_order goes through pages with the Tab key: it gets to everything that can be used, from top to bottom,
+// and shows where it is.
+func TestKeyboard_order(t *testing.T) {
+	r, running, _ := filled(t, operator)
+	b := newTab(t, r.base())
+	for _, page := range []string{"", "jobs", "job?name=import", "run?id=" + escape(running), "locks", "once", "break?key=job:index"} {
+		b.open(page)
+		// Updates would replace what has just been counted.
+		ask[bool](b, `(() => { const live = document.querySelector("#live"); if (live) live.click(); return true; })()`)
+		all := ask[int](b, `(window.all = [...document.querySelectorAll("a[href], button, input, textarea")].filter(
+			e => e.type !== "hidden" && e.getClientRects().length)).length`)
+		if all < 8 {
+			t.Errorf("%q has only %d things to use", page, all)
+		}
+		ask[bool](b, `(window.all[0].focus(), true)`) // forms begin at the reason
+		for i := 1; i < all; i++ {
+			b.do(chromedp.KeyEvent(kb.Tab))
+			if at := ask[int](b, `window.all.indexOf(document.activeElement)`); at != i {
+				t.Fatalf("%q: Tab number %d leads to number %d of %d: %s", page, i, at, all,
+					ask[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
+			}
+			seen := ask[bool](b, `(() => {
+				const s = getComputedStyle(document.activeElement);
+				return s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1;
+			})()`)
+			if !seen {
+				t.Errorf("%q: the focus cannot be seen on %s", page, ask[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
+			}
+		}
+	}
+}
+
+// TestKeyboard pauses a job without the mouse.
+func TestKeyboard(t *testing.T) {
+	r := newRig(t, operator)
+	b := newTab(t, r.base())
+	b.open("job?name=import")
+	b.do(chromedp.KeyEvent(kb.Tab))
+	b.await(`document.activeElement.matches(".skip") && document.activeElement.getBoundingClientRect().top >= 0`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.await(`location.hash === "#main"`)
+	for steps := 0; !ask[bool](b, `(document.activeElement.getAttribute("href") || "").startsWith("pause")`); steps++ {
+		if steps > 20 {
+			t.Fatal("the keyboard does not get to Pause")
+		}
+		b.do(chromedp.KeyEvent(kb.Tab))
+	}
+	if ask[string](b, `getComputedStyle(document.activeElement).outlineStyle`) == "none" {
+		t.Error("the focus cannot be seen")
+	}
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.await(`document.activeElement && document.activeElement.id === "reason"`)
+	b.do(chromedp.KeyEvent("all day"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	b.awaitText(".note", "Paused “import”")
+	status, err := r.nodes[2].Status(context.Background(), "import")
+	if err != nil || status[0].Paused == nil || status[0].Paused.Reason != "all day" {
+		t.Errorf("%+v, %v", status, err)
+	}
+}
