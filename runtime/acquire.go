@@ -11,9 +11,9 @@ import (
 // if it is not, and until ctx ends. The lease lives until it is released: do that with defer, right after the error
 // check.
 //
-// The error wraps ErrBusy (a *BusyError) when somebody else held the lock to the end of the wait, ctx's error when ctx
-// ended, ErrNested when the call chain of ctx holds the key already, ErrKey and ErrOptions for bad arguments, ErrClosed
-// after Close, and else what the store's client said.
+// The error wraps ErrBusy (a *BusyError) when somebody else held the lock to the end of the wait, ctx's error and its
+// cause when ctx ended, ErrNested when the call chain of ctx holds the key already, ErrKey and ErrOptions for bad
+// arguments, ErrClosed after Close, and else what the store's client said.
 func (l *Locker) Acquire(ctx context.Context, key string, o Options) (*Lease, error) {
 	end := l.telemetry.startAcquire(ctx, key)
 	lease, err := l.acquire(ctx, key, o)
@@ -21,9 +21,20 @@ func (l *Locker) Acquire(ctx context.Context, key string, o Options) (*Lease, er
 		end(lease, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("acquire lock %q: %w", key, err)
+		return nil, fmt.Errorf("acquire lock %q: %w", key, withCause(ctx, err))
 	}
 	return lease, nil
+}
+
+// withCause adds why ctx has ended to an error that says only that it has. It may have been that of a lease which is
+// lost: the caller of a nested Acquire must not take that for a cancellation of its own.
+func withCause(ctx context.Context, err error) error {
+	if over := ctx.Err(); over != nil && errors.Is(err, over) {
+		if cause := context.Cause(ctx); !errors.Is(err, cause) {
+			return errors.Join(err, cause)
+		}
+	}
+	return err
 }
 
 // TryAcquire is Acquire without waiting, whatever Options.Wait says.

@@ -154,6 +154,33 @@ func TestLocker_AcquireAll_busyReleasesThoseBefore(t *testing.T) {
 	})
 }
 
+// TestLocker_AcquireAll_lossWhileItWaits has the lease on the first key end while the second is waited for.
+func TestLocker_AcquireAll_lossWhileItWaits(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store, lockrt.Config{})
+		mustAcquire(t, other, t.Context(), "b", lockrt.Options{TTL: time.Hour})
+		_, err := locks.AcquireAll(t.Context(), []string{"a", "b"}, lockrt.Options{TTL: ttl, NoRenew: true, Wait: 2 * ttl})
+		if !errors.Is(err, lockrt.ErrLost) || !strings.Contains(err.Error(), `lease on "a"`) {
+			t.Errorf("the error is %v, want ErrLost for a", err)
+		}
+	})
+}
+
+func TestLocker_Acquire_saysWhyItsContextEnded(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		why := errors.New("the user has gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(why) })
+		for _, state := range []string{"in the wait", "before it"} {
+			_, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+			if !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
+				t.Errorf("cancelled %s: %v, want context.Canceled and its cause", state, err)
+			}
+		}
+	})
+}
+
 func TestLocker_DoAll_isLostWithAnyLease(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		err := locks.DoAll(t.Context(), []string{"b", "a"}, lockrt.Options{TTL: ttl}, func(ctx context.Context, leases lockrt.Leases) error {
