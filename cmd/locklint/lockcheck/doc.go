@@ -18,6 +18,7 @@
 //	locks, names                                        the gate: which commands make up a lock
 //	leases, flow…                                       the data flow of LL1001
 //	guarded                                             functions with a //lock: directive
+//	fenced, guardedresources                            what //lock:fenced marks and package fence guards
 //	outputs, stale…                                     what lockgen has written for them
 //	index                                               runs all of the above once for each package
 //	ignore, check                                       suppression, the catalogue, reporting

@@ -82,6 +82,14 @@ func (*guardedFact) AFact() {}
 
 func (f *guardedFact) String() string { return "guarded(" + f.Wrapper + ")" }
 
+// A fencedFact stands on a function with a //lock:fenced mark.
+type fencedFact struct{}
+
+// AFact marks the type.
+func (*fencedFact) AFact() {}
+
+func (*fencedFact) String() string { return "fenced" }
+
 // A neverReturnsFact stands on a function that ends the program or the goroutine.
 type neverReturnsFact struct{}
 
@@ -98,4 +106,4 @@ func (*carrierFact) AFact() {}
 
 func (*carrierFact) String() string { return "carrier" }
 
-var factTypes = []analysis.Fact{new(summaryFact), new(leaseFact), new(guardedFact), new(carrierFact), new(neverReturnsFact)}
+var factTypes = []analysis.Fact{new(summaryFact), new(leaseFact), new(guardedFact), new(carrierFact), new(neverReturnsFact), new(fencedFact)}

@@ -16,12 +16,14 @@ type guarded struct {
 
 // findGuarded collects the guarded functions of the package and tells importers about them.
 func (ix *index) findGuarded() {
-	ix.guarded = map[*types.Func]*guarded{}
+	ix.guarded, ix.fenced = map[*types.Func]*guarded{}, map[types.Object]bool{}
 	for _, file := range ix.pass.Files {
 		if !mentionsDirective(file) {
 			continue
 		}
-		for _, a := range directive.Find(file).Funcs {
+		found := directive.Find(file)
+		ix.markFenced(found.Fenced)
+		for _, a := range found.Funcs {
 			obj, ok := ix.pass.TypesInfo.Defs[a.Decl.Name].(*types.Func)
 			if !ok {
 				continue

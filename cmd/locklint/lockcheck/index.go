@@ -39,6 +39,7 @@ type index struct {
 
 	leases  *leaseInfo
 	guarded map[*types.Func]*guarded
+	fenced  map[types.Object]bool
 
 	carrier bool
 

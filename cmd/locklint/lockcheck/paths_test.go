@@ -18,6 +18,7 @@ func TestPathChecks(t *testing.T) {
 		{ll1007, false, []string{"ll1007"}},
 		{ll1008, true, []string{"ll1008"}},
 		{ll1009, false, []string{"ll1009"}},
+		{ll1010, false, []string{"ll1010"}},
 		{ll1011, false, []string{"ll1011"}},
 		{ll1012, true, []string{"ll1012"}},
 		{ll1013, false, []string{"ll1013"}},
