@@ -40,3 +40,26 @@ func TestClock(t *testing.T) {
 	ask(0, 200*time.Millisecond)
 	expect(real(), 100*time.Millisecond, "after the store's clock was set")
 }
+
+// TestClock_order has two nodes that heard the time from a store that cuts it to the microsecond: what one has ended
+// before the other begins something is ended before it by their clocks too.
+func TestClock_order(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Microsecond)
+	local := func() time.Time { return now }
+	first, second := newClock(local), newClock(local)
+	for _, part := range []time.Duration{0, 1, 400, 999} {
+		for _, c := range []*clock{first, second} {
+			now = now.Add(time.Second + part)
+			c.observe(now.Truncate(time.Microsecond), now)
+		}
+		now = now.Add(time.Second)
+		ended := first.ending(now.Add(-time.Second))
+		if began := second.beginning(); began.Before(ended) || began.Sub(now).Abs() > time.Microsecond {
+			t.Errorf("%s into a microsecond: ended at %s, then began at %s", part, ended, began)
+		}
+	}
+	if ended := first.ending(now.Add(time.Hour)); !ended.Equal(now.Add(time.Hour)) {
+		t.Errorf("a run ends at %s, before it began", ended)
+	}
+}

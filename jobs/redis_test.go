@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -91,6 +92,95 @@ func TestScheduler_redis(t *testing.T) {
 			t.Errorf("tick %s did not run", tick)
 		}
 	}
+}
+
+// TestRedisStore_bounded runs a job 10,000 times, with a retry for every tenth and a wish to cancel for every hundredth:
+// what is kept of it is the latest records, and no more.
+func TestRedisStore_bounded(t *testing.T) {
+	t.Parallel()
+	server := testenv.Redis(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer client.Close()
+	ctx := context.Background()
+	s := NewRedisStore(client, "lock")
+	view, err := s.Register(ctx, []string{"j"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark, keep := view.Jobs[0].Mark, 50
+	const batch = 200
+	for first := 0; first < 10_000; first += batch {
+		var claims []Claim
+		var starts []Start
+		var finishes []Finish
+		for i := first; i < first+batch; i++ {
+			run := func(attempt int) Run {
+				return Run{ID: fmt.Sprint("j@o.", i, ".", attempt), Job: "j", Tick: mark.Add(time.Microsecond), Attempt: attempt}
+			}
+			r := run(1)
+			claims = append(claims, Claim{
+				Job: "j", Prev: mark, Tick: r.Tick, Due: view.Now, Lease: time.Minute, Keep: keep, Missed: 1,
+				Pending: &Pending{Owner: "o", Run: r}, Skipped: &Run{ID: r.ID + "s", Job: "j", Outcome: OutcomeSkipped},
+			})
+			mark = r.Tick
+			starts = append(starts, Start{Run: r, Owner: "o", Lease: time.Minute})
+			f := Finish{Run: r, Owner: "o", Lease: time.Minute, Keep: keep}
+			f.Run.Outcome = OutcomeError
+			if i%10 == 0 {
+				f.Next = &Pending{Owner: "o", Run: run(2)}
+				last := Finish{Run: run(2), Owner: "o", Lease: time.Minute, Keep: keep}
+				last.Run.Outcome = OutcomeOK
+				finishes = append(finishes, f, last)
+				continue
+			}
+			finishes = append(finishes, f)
+		}
+		for _, c := range s.Claim(ctx, claims) {
+			if c.Err != nil || c.Status != ClaimWon {
+				t.Fatal(c)
+			}
+		}
+		if err := errors.Join(s.Start(ctx, starts)...); err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(starts); i += 100 {
+			if err := s.Cancel(ctx, Notice{Job: "j", ID: starts[i].Run.ID, At: mark}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(s.Finish(ctx, finishes)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The mark, when it was registered, how many ticks it missed, the session's lease, and the records.
+	if keys, entries := contents(t, client); keys != 5 || entries != 4+keep {
+		t.Errorf("%d keys with %d entries, want 5 with %d", keys, entries, 4+keep)
+	}
+}
+
+// contents counts the keys of a server and what is in them.
+func contents(t *testing.T, client *redis.Client) (keys, entries int) {
+	t.Helper()
+	ctx := context.Background()
+	all, err := client.Keys(ctx, "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range all {
+		var n int64
+		switch kind := client.Type(ctx, key).Val(); kind {
+		case "hash":
+			n = client.HLen(ctx, key).Val()
+		case "zset":
+			n = client.ZCard(ctx, key).Val()
+		case "list":
+			n = client.LLen(ctx, key).Val()
+		default:
+			t.Fatalf("key %s is a %s", key, kind)
+		}
+		entries += int(n)
+	}
+	return len(all), entries
 }
 
 // TestRedisStore_expiry checks that everything about jobs that nobody adds any more is forgotten some day.
