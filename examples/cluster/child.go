@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	_ "github.com/lockgen/lockgen/runtime/redisstore" // the redis: scheme of lockrt.Open
 )
@@ -25,9 +26,9 @@ func childMain(stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &messages{enc: json.NewEncoder(stdout)}
 	if err := runChild(bufio.NewReader(stdin), out, newLogger(stderr)); err != nil {
 		out.send(message{Err: err.Error()})
-		return exitFailed
+		return cli.Failed
 	}
-	return exitOK
+	return cli.OK
 }
 
 // messages writes a node's output.
@@ -85,7 +86,7 @@ func obey(in *bufio.Reader, stop func()) {
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
-			os.Exit(exitFailed)
+			os.Exit(cli.Failed)
 		}
 		if strings.TrimSpace(line) == stopWord {
 			stop()

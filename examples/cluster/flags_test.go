@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
 func TestParseFlags_defaults(t *testing.T) {
@@ -49,7 +51,7 @@ func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
 		"run":                                  `unexpected argument "run"`,
 	} {
 		_, err := parseFlags(strings.Fields(line), io.Discard)
-		if !errors.Is(err, errFlags) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, cli.ErrFlags) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 		var stderr strings.Builder

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -11,13 +10,8 @@ import (
 	"syscall"
 
 	"github.com/redis/go-redis/v9/logging"
-)
 
-// Exit statuses.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
 func main() {
@@ -33,24 +27,11 @@ func main() {
 // run is the command; the first signal drains, the second ends the waiting.
 func run(args []string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
-	}
-	var ok bool
+	ok := false
 	if err == nil {
 		ok, err = runCluster(o, signals, stdout, stderr)
 	}
-	switch {
-	case errors.Is(err, errFlags):
-		fmt.Fprintln(stderr, "cluster:", err)
-		return exitUsage
-	case err != nil:
-		fmt.Fprintln(stderr, "cluster:", err)
-		return exitFailed
-	case !ok:
-		return exitFailed
-	}
-	return exitOK
+	return cli.Status("cluster", ok, err, stderr)
 }
 
 // runCluster starts the nodes and the web page, observes, and stops them. It

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
 // reachTimeout bounds what is asked of a server that may not answer.
@@ -15,7 +17,7 @@ const reachTimeout = 4 * time.Second
 func reach(ctx context.Context, store string) (*redis.Client, error) {
 	opts, err := redis.ParseURL(store)
 	if err != nil {
-		return nil, flagError("-store is not a URL that the Redis client understands; write redis://[:password@]host:port/db")
+		return nil, cli.FlagError("-store is not a URL that the Redis client understands; write redis://[:password@]host:port/db")
 	}
 	opts.ContextTimeoutEnabled = true
 	client := redis.NewClient(opts)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	_ "github.com/lockgen/lockgen/runtime/redisstore" // the redis: schemes of lockrt.Open
 )
@@ -47,9 +48,9 @@ func childMain(stdin io.Reader, stdout, stderr io.Writer) int {
 	signal.Ignore(os.Interrupt)
 	if err := runChild(stdin, stdout, stderr); err != nil {
 		_ = json.NewEncoder(stdout).Encode(childAnswer{Err: err.Error()}) // a parent that has died does not read it
-		return exitFailed
+		return cli.Failed
 	}
-	return exitOK
+	return cli.OK
 }
 
 func runChild(stdin io.Reader, stdout, stderr io.Writer) (err error) {

@@ -14,6 +14,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	_ "modernc.org/sqlite"             // the driver "sqlite": no C compiler needed
 
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	"github.com/lockgen/lockgen/runtime/fence"
 )
 
@@ -47,23 +48,23 @@ func parseDatabase(text string) (database, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return database{}, flagError("%s", "-db is not a URL: "+wantDatabase)
+		return database{}, cli.FlagError("%s", "-db is not a URL: "+wantDatabase)
 	}
 	name := strings.TrimPrefix(u.Path, "/")
 	where := fmt.Sprintf("%s at %s, database %s", u.Scheme, u.Host, name)
 	switch u.Scheme {
 	case "postgres", "postgresql":
 		if _, err := pgx.ParseConfig(text); err != nil {
-			return database{}, flagError("%s", "-db is not a URL that the PostgreSQL client understands: "+wantDatabase)
+			return database{}, cli.FlagError("%s", "-db is not a URL that the PostgreSQL client understands: "+wantDatabase)
 		}
 		return database{driver: "pgx", dsn: text, dialect: fence.Postgres, where: where}, nil
 	case "mysql":
 		if u.Host == "" || name == "" {
-			return database{}, flagError("%s", "-db has no host or no database: "+wantDatabase)
+			return database{}, cli.FlagError("%s", "-db has no host or no database: "+wantDatabase)
 		}
 		return database{driver: "mysql", dsn: mysqlDSN(u, name), dialect: fence.MySQL, where: where}, nil
 	}
-	return database{}, flagError("%s", "-db is of no known kind: "+wantDatabase)
+	return database{}, cli.FlagError("%s", "-db is of no known kind: "+wantDatabase)
 }
 
 // sqliteDatabase waits for other writers instead of failing. Transactions take the

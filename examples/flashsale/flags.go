@@ -1,12 +1,11 @@
 package main
 
 import (
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"net/url"
 	"strings"
+
+	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
 const (
@@ -30,13 +29,6 @@ type options struct {
 
 func (o options) inMemory() bool { return o.store == memoryStore }
 
-// errFlags marks errors that end the command with exit status 2.
-var errFlags = errors.New("wrong flags")
-
-func flagError(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{errFlags}, args...)...)
-}
-
 const usage = `usage: flashsale [flags]
 
 Sells -stock items to -users users who send -requests requests to several
@@ -51,8 +43,7 @@ flags:
 // returns flag.ErrHelp.
 func parseFlags(args []string, w io.Writer) (options, error) {
 	var o options
-	flags := flag.NewFlagSet("flashsale", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // a wrong value may be a URL with its password
+	flags := cli.NewFlags("flashsale")
 	flags.StringVar(&o.store, "store", memoryStore, "`URL` of the locks: memory: runs all instances in this process,\n"+
 		"redis://[:password@]host:port/db one process for each")
 	flags.StringVar(&o.db, "db", "", "`URL` of the database, in which the orders stay: sqlite:FILE,\n"+
@@ -66,24 +57,14 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 	flags.BoolVar(&o.unsafe, "unsafe", false, "without locks and fences, to see what happens then")
 	flags.IntVar(&o.kill, "kill", 0, "after this `number` of answers kill the instance that holds the lock on\n"+
 		"the stock, with SIGKILL (redis only)")
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(w, usage)
-		flags.SetOutput(w)
-		flags.PrintDefaults()
+	given, err := cli.Parse(flags, args, usage, w)
+	if err != nil {
 		return o, err
-	case err != nil:
-		return o, flagError("%v (see -help)", err)
-	case flags.NArg() > 0:
-		return o, flagError("unexpected argument %q (see -help)", flags.Arg(0))
 	}
-	set := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	return o, o.check(set)
+	return o, o.check(given)
 }
 
-func (o options) check(set map[string]bool) error {
+func (o options) check(given map[string]bool) error {
 	for _, f := range []struct {
 		name            string
 		value, low, max int
@@ -95,13 +76,13 @@ func (o options) check(set map[string]bool) error {
 		{"stock", o.stock, 1, 10_000_000},
 	} {
 		if f.value < f.low || f.value > f.max {
-			return flagError("-%s %d: want %d to %d", f.name, f.value, f.low, f.max)
+			return cli.FlagError("-%s %d: want %d to %d", f.name, f.value, f.low, f.max)
 		}
 	}
 	if err := checkStore(o.store); err != nil {
 		return err
 	}
-	if set["kill"] {
+	if given["kill"] {
 		if err := o.checkKill(); err != nil {
 			return err
 		}
@@ -113,11 +94,11 @@ func (o options) check(set map[string]bool) error {
 func (o options) checkKill() error {
 	switch {
 	case o.kill < 1 || o.kill >= o.requests:
-		return flagError("-kill %d: want a number of answers from 1 to less than -requests %d", o.kill, o.requests)
+		return cli.FlagError("-kill %d: want a number of answers from 1 to less than -requests %d", o.kill, o.requests)
 	case o.inMemory():
-		return flagError("-kill needs instances that are processes: add -store redis://127.0.0.1:6379/0")
+		return cli.FlagError("-kill needs instances that are processes: add -store redis://127.0.0.1:6379/0")
 	case o.instances < 2:
-		return flagError("-kill with -instances %d would leave nobody to sell: want at least 2", o.instances)
+		return cli.FlagError("-kill with -instances %d would leave nobody to sell: want at least 2", o.instances)
 	}
 	return nil
 }
@@ -131,11 +112,11 @@ func checkStore(store string) error {
 	const want = "want memory: or redis://[:password@]host:port/db, with special characters of the password as %XX"
 	u, err := url.Parse(store)
 	if err != nil {
-		return flagError("-store is not a URL: " + strings.ReplaceAll(want, "%", "%%"))
+		return cli.FlagError("-store is not a URL: " + strings.ReplaceAll(want, "%", "%%"))
 	}
 	scheme, _, _ := strings.Cut(u.Scheme, "+") // redis+cluster: and redis+sentinel: too
 	if (scheme != "redis" && scheme != "rediss") || u.Host == "" {
-		return flagError("-store is of no known kind: " + strings.ReplaceAll(want, "%", "%%"))
+		return cli.FlagError("-store is of no known kind: " + strings.ReplaceAll(want, "%", "%%"))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	"github.com/lockgen/lockgen/runtime/fence"
 )
 
@@ -51,12 +52,12 @@ func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
 		"run":                                        `unexpected argument "run"`,
 	} {
 		_, err := parseFlags(strings.Fields(line), io.Discard)
-		if !errors.Is(err, errFlags) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, cli.ErrFlags) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 		var stderr strings.Builder
 		code := run(t.Context(), strings.Fields(line), io.Discard, &stderr)
-		if code != exitUsage || stderr.String() != "flashsale: "+err.Error()+"\n" {
+		if code != cli.Usage || stderr.String() != "flashsale: "+err.Error()+"\n" {
 			t.Errorf("%s: exit status %d, want 2, and %q", line, code, stderr.String())
 		}
 	}
@@ -72,7 +73,7 @@ func TestParseFlags_help(t *testing.T) {
 			t.Errorf("help does not name %s:\n%s", name, out.String())
 		}
 	}
-	if code := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); code != exitOK {
+	if code := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); code != cli.OK {
 		t.Errorf("exit status %d", code)
 	}
 }
@@ -91,7 +92,7 @@ func TestRun_neverPrintsThePassword(t *testing.T) {
 		{"-db", "oracle://u:s3cret@127.0.0.1:1/x"},
 	} {
 		var out strings.Builder
-		if code := run(t.Context(), args, &out, &out); code == exitOK {
+		if code := run(t.Context(), args, &out, &out); code == cli.OK {
 			t.Errorf("%v: exit status 0", args)
 		}
 		if text := out.String(); strings.Contains(text, "s3cret") || text == "" {

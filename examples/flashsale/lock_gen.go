@@ -23,8 +23,8 @@ const _ = lockrt.IfUndefinedRunLockgenV1
 // taken in sorted order: requests of one user wait for each other without
 // keeping the stock from others.
 //
-// It holds the lock order:{s.sale.name}:{userID} and stock:{s.sale.name} while it runs. While somebody
-// else holds one of them for longer than 20s, it returns [lockrt.ErrBusy].
+// It holds the locks order:{s.sale.name}:{userID} and stock:{s.sale.name} while it runs. While
+// somebody else holds one of them for longer than 20s, it returns [lockrt.ErrBusy].
 func (s *shop) placeOrder(ctx context.Context, userID int64) (result outcome, err error) {
 	name := lockrt.KeyNil("s.sale.name")
 	if s != nil && s.sale != nil {

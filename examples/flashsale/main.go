@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -12,13 +9,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9/logging"
-)
 
-// Exit statuses.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
 func main() {
@@ -37,22 +29,9 @@ func main() {
 // run is the command. It blocks until the sale is over, or until ctx ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
-	}
-	var fair bool
+	fair := false
 	if err == nil {
 		fair, err = hold(ctx, o, stdout, stderr)
 	}
-	switch {
-	case errors.Is(err, errFlags):
-		fmt.Fprintln(stderr, "flashsale:", err)
-		return exitUsage
-	case err != nil:
-		fmt.Fprintln(stderr, "flashsale:", err)
-		return exitFailed
-	case !fair:
-		return exitFailed
-	}
-	return exitOK
+	return cli.Status("flashsale", fair, err, stderr)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
 // mainEnv makes the test binary the command itself, and so the instances that a
@@ -67,7 +69,7 @@ func (r result) summary(t *testing.T) result {
 func (r result) want(t *testing.T, requests, sold int) {
 	t.Helper()
 	r = r.summary(t)
-	if r.code != exitOK || r.stderr != "" {
+	if r.code != cli.OK || r.stderr != "" {
 		t.Errorf("exit status %d, want 0, and on standard error: %s", r.code, r.stderr)
 	}
 	if r.requests != requests || r.sold != sold || r.oversold != 0 || r.duplicates != 0 {

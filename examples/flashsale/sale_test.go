@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	"github.com/lockgen/lockgen/internal/testenv"
 )
 
@@ -48,8 +49,8 @@ func TestRun_again(t *testing.T) {
 func TestRun_unsafeOversells(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, flags ...string) {
 		r := runSale(t, append(flags, "-unsafe", "-requests", "1000", "-concurrency", "500", "-stock", "20")...).summary(t)
-		if r.code != exitFailed {
-			t.Errorf("exit status %d, want %d", r.code, exitFailed)
+		if r.code != cli.Failed {
+			t.Errorf("exit status %d, want %d", r.code, cli.Failed)
 		}
 		if r.sold != 20+r.oversold || r.oversold == 0 || r.duplicates == 0 {
 			t.Errorf("sold=%d oversold=%d duplicate_orders=%d of 20", r.sold, r.oversold, r.duplicates)
@@ -61,7 +62,7 @@ func TestRun_unsafeOversellsInProcesses(t *testing.T) {
 	server := testenv.Redis(t)
 	r := runSale(t, "-unsafe", "-store", server.URL(), "-requests", "1000", "-concurrency", "500", "-stock", "20")
 	r = r.summary(t)
-	if r.code != exitFailed || r.oversold == 0 || r.duplicates == 0 {
+	if r.code != cli.Failed || r.oversold == 0 || r.duplicates == 0 {
 		t.Errorf("exit status %d, oversold=%d duplicate_orders=%d", r.code, r.oversold, r.duplicates)
 	}
 }
@@ -81,7 +82,7 @@ func TestRun_killedInstance(t *testing.T) {
 
 func TestRun_storeDown(t *testing.T) {
 	r := runSale(t, "-store", "redis://:s3cret@127.0.0.1:1/0")
-	if r.code != exitFailed || !strings.Contains(r.stderr, "reach redis at 127.0.0.1:1") {
+	if r.code != cli.Failed || !strings.Contains(r.stderr, "reach redis at 127.0.0.1:1") {
 		t.Errorf("exit status %d: %s", r.code, r.stderr)
 	}
 }
@@ -102,7 +103,7 @@ func TestRun_storeDies(t *testing.T) {
 	<-watch.seen
 	server.Kill()
 	r := (<-done).summary(t)
-	if r.code != exitFailed || r.oversold != 0 || r.duplicates != 0 || !strings.Contains(r.stderr, "requests failed, the first: ") {
+	if r.code != cli.Failed || r.oversold != 0 || r.duplicates != 0 || !strings.Contains(r.stderr, "requests failed, the first: ") {
 		t.Errorf("exit status %d, oversold=%d duplicate_orders=%d: %s", r.code, r.oversold, r.duplicates, r.stderr)
 	}
 }
@@ -114,7 +115,7 @@ func TestRun_databaseDown(t *testing.T) {
 		"sqlite:/no/such/directory/shop.db":       "cannot reach the database (SQLite in /no/such/directory/shop.db)",
 	} {
 		r := runSale(t, "-db", db)
-		if r.code != exitFailed || !strings.Contains(r.stderr, want) || strings.Contains(r.stdout+r.stderr, "s3cret") {
+		if r.code != cli.Failed || !strings.Contains(r.stderr, want) || strings.Contains(r.stdout+r.stderr, "s3cret") {
 			t.Errorf("%s: exit status %d: %s", db, r.code, r.stderr)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 )
@@ -81,7 +82,7 @@ func TestRun_serves(t *testing.T) {
 		}
 	}
 	interrupt()
-	if code := <-done; code != exitOK {
+	if code := <-done; code != cli.OK {
 		t.Errorf("exit status %d", code)
 	}
 	result{stdout: out.String()}.want(t, 0, 2)
@@ -91,7 +92,7 @@ func TestRun_serves(t *testing.T) {
 func TestRun_interrupted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var stderr strings.Builder
-	if code := run(canceled(), nil, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "context canceled") {
+	if code := run(canceled(), nil, io.Discard, &stderr); code != cli.Failed || !strings.Contains(stderr.String(), "context canceled") {
 		t.Errorf("exit status %d: %s", code, stderr.String())
 	}
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	"github.com/lockgen/lockgen/examples/pitfalls/recipes"
 )
 
@@ -18,13 +16,6 @@ type options struct {
 	embedded bool
 	only     string
 	storm    int // 0: do not measure
-}
-
-// errFlags marks errors that end the command with exit status 2.
-var errFlags = errors.New("wrong flags")
-
-func flagError(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{errFlags}, args...)...)
 }
 
 const usage = `usage: pitfalls [flags]
@@ -40,41 +31,31 @@ flags:
 // returns flag.ErrHelp.
 func parseFlags(args []string, w io.Writer) (options, error) {
 	var o options
-	flags := flag.NewFlagSet("pitfalls", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // a wrong value may be a URL with its password
+	flags := cli.NewFlags("pitfalls")
 	flags.StringVar(&o.redis, "redis", "", "`URL` of the Redis to use, redis://[:password@]host:port/db; keys begin with pitfalls-\n"+
 		"(default: start redis-server, or an embedded one where that is not installed)")
 	flags.BoolVar(&o.embedded, "embedded", false, "use the embedded server, a Go library, in any case")
 	flags.StringVar(&o.only, "only", "", "run only the rows that contain this `text`, such as GETSET or LL2009")
 	flags.IntVar(&o.storm, "storm", 50, "`number` of waiters for the measurement of retries; 0 leaves it out")
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(w, usage)
-		flags.SetOutput(w)
-		flags.PrintDefaults()
+	if _, err := cli.Parse(flags, args, usage, w); err != nil {
 		return o, err
-	case err != nil:
-		return o, flagError("%v (see -help)", err)
-	case flags.NArg() > 0:
-		return o, flagError("unexpected argument %q (see -help)", flags.Arg(0))
 	}
 	return o, o.check()
 }
 
 func (o options) check() error {
 	if o.storm < 0 || o.storm > 10_000 {
-		return flagError("-storm %d: want 0 to 10000", o.storm)
+		return cli.FlagError("-storm %d: want 0 to 10000", o.storm)
 	}
 	if o.embedded && o.redis != "" {
-		return flagError("-embedded and -redis contradict each other")
+		return cli.FlagError("-embedded and -redis contradict each other")
 	}
 	if len(o.pitfalls()) == 0 {
-		return flagError("-only %q: no row contains it", o.only)
+		return cli.FlagError("-only %q: no row contains it", o.only)
 	}
 	if o.redis != "" {
 		if _, err := redis.ParseURL(o.redis); err != nil { // not repeated: it may show the password
-			return flagError("-redis is not a URL that the Redis client understands; write redis://[:password@]host:port/db")
+			return cli.FlagError("-redis is not a URL that the Redis client understands; write redis://[:password@]host:port/db")
 		}
 	}
 	return nil

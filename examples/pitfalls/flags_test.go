@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -34,12 +36,12 @@ func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
 		"run":                              `unexpected argument "run"`,
 	} {
 		_, err := parseFlags(strings.Fields(line), io.Discard)
-		if !errors.Is(err, errFlags) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+		if !errors.Is(err, cli.ErrFlags) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 		var stderr strings.Builder
 		code := run(t.Context(), strings.Fields(line), io.Discard, &stderr)
-		if code != exitUsage || stderr.String() != "pitfalls: "+err.Error()+"\n" {
+		if code != cli.Usage || stderr.String() != "pitfalls: "+err.Error()+"\n" {
 			t.Errorf("%s: exit status %d, want 2, and %q", line, code, stderr.String())
 		}
 	}
@@ -55,7 +57,7 @@ func TestParseFlags_help(t *testing.T) {
 			t.Errorf("help does not name %s:\n%s", name, out.String())
 		}
 	}
-	if code := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); code != exitOK {
+	if code := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); code != cli.OK {
 		t.Errorf("exit status %d", code)
 	}
 }
@@ -63,7 +65,7 @@ func TestParseFlags_help(t *testing.T) {
 func TestRun_serverDown(t *testing.T) {
 	var out strings.Builder
 	code := run(t.Context(), []string{"-redis", "redis://:s3cret@127.0.0.1:1/0"}, &out, &out)
-	if code != exitFailed || !strings.Contains(out.String(), "cannot reach Redis at 127.0.0.1:1") || strings.Contains(out.String(), "s3cret") {
+	if code != cli.Failed || !strings.Contains(out.String(), "cannot reach Redis at 127.0.0.1:1") || strings.Contains(out.String(), "s3cret") {
 		t.Errorf("exit status %d: %s", code, out.String())
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,15 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	"github.com/lockgen/lockgen/examples/pitfalls/internal/lab"
 	"github.com/lockgen/lockgen/examples/pitfalls/recipes"
-)
-
-// Exit statuses.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
 )
 
 // patience bounds a scenario, and a measurement. It is no measure of speed.
@@ -37,24 +30,11 @@ func main() {
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
-	}
-	var ok bool
+	ok := false
 	if err == nil {
 		ok, err = show(ctx, o, stdout)
 	}
-	switch {
-	case errors.Is(err, errFlags):
-		fmt.Fprintln(stderr, "pitfalls:", err)
-		return exitUsage
-	case err != nil:
-		fmt.Fprintln(stderr, "pitfalls:", err)
-		return exitFailed
-	case !ok:
-		return exitFailed
-	}
-	return exitOK
+	return cli.Status("pitfalls", ok, err, stderr)
 }
 
 // show runs everything and prints it. It reports whether all was as it should be.

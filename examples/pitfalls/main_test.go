@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	"github.com/lockgen/lockgen/examples/pitfalls/recipes"
 	"github.com/lockgen/lockgen/internal/testenv"
 )
@@ -36,7 +37,7 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // wantAll checks that every recipe failed and every wrapper was safe.
 func wantAll(t *testing.T, code int, stdout, stderr string) {
 	t.Helper()
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Errorf("exit status %d, want 0, and on standard error: %s", code, stderr)
 	}
 	n := len(recipes.Pitfalls)
@@ -90,7 +91,7 @@ func TestRun_startsAServer(t *testing.T) {
 				t.Setenv("LOCKGEN_REDIS_SERVER", tt.program)
 			}
 			code, stdout, _ := command(t, "-only", "setnx_expire.go", "-storm", "0")
-			if code != exitOK || !strings.HasPrefix(stdout, tt.want) || strings.Count(stdout, "  FAILS  ") != 1 {
+			if code != cli.OK || !strings.HasPrefix(stdout, tt.want) || strings.Count(stdout, "  FAILS  ") != 1 {
 				t.Errorf("exit status %d: %s", code, stdout)
 			}
 		})
@@ -99,7 +100,7 @@ func TestRun_startsAServer(t *testing.T) {
 
 func TestRun_measuresStorms(t *testing.T) {
 	code, stdout, stderr := command(t, "-embedded", "-only", "LL2010", "-storm", "4")
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
 	for _, want := range []string{
@@ -115,7 +116,7 @@ func TestRun_interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out strings.Builder
-	if code := run(ctx, []string{"-embedded"}, &out, &out); code != exitFailed || !strings.Contains(out.String(), "context canceled") {
+	if code := run(ctx, []string{"-embedded"}, &out, &out); code != cli.Failed || !strings.Contains(out.String(), "context canceled") {
 		t.Errorf("exit status %d: %s", code, out.String())
 	}
 }

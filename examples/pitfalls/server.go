@@ -13,6 +13,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/examples/internal/cli"
 	"github.com/lockgen/lockgen/examples/pitfalls/internal/lab"
 	"github.com/lockgen/lockgen/internal/testenv"
 )
@@ -56,7 +57,7 @@ func (o options) findServer(ctx context.Context) (*server, error) {
 	if o.redis != "" {
 		options, err := redis.ParseURL(o.redis)
 		if err != nil {
-			return nil, flagError("-redis is not a URL that the Redis client understands")
+			return nil, cli.FlagError("-redis is not a URL that the Redis client understands")
 		}
 		options.ContextTimeoutEnabled = true
 		return &server{name: "Redis at " + options.Addr, options: options, close: func() error { return nil }}, nil
