@@ -109,7 +109,7 @@ for i = 2, #ARGV do
   redis.call('SADD', 'seen', ARGV[i])
   answers[i - 1] = ARGV[1] .. ' ' .. ARGV[i]
 end
-return answers`
+return #answers == 1 and answers[1] or answers`
 	return &script{source: source, sha: shaOf(source)}
 }()
 

@@ -58,7 +58,7 @@ func TestHandOn_toALeaseAsLongTellsNobody(t *testing.T) {
 func TestAcquireScript_manyLeasesAreAnsweredOneByOne(t *testing.T) {
 	r := newRig(t)
 	space := newKeySpace("lock")
-	var keys []string
+	var keys []lockKeys
 	args := []any{rigTTL, rigTTL + rigRetention, rigLiveness, channelOf("q") + " node q"}
 	for i := range 12 {
 		r.keys = space.keys(fmt.Sprint("key", i))
@@ -69,9 +69,9 @@ func TestAcquireScript_manyLeasesAreAnsweredOneByOne(t *testing.T) {
 			r.acquire("first", "s", rigLiveness)
 			r.expire(r.keys.lock)
 		}
-		keys, args = append(keys, r.keys.all()...), append(args, fmt.Sprint("id", i))
+		keys, args = append(keys, r.keys), append(args, fmt.Sprint("id", i))
 	}
-	answers, err := acquireScript.run(r.ctx, r.client, keys, args...).Slice()
+	answers, err := acquireScript.run(r.ctx, r.client, byKind(keys), args...).Slice()
 	r.called("acquire", err)
 	for i, reply := range answers {
 		a, err := parseAnswer(reply, time.Now())
@@ -93,7 +93,7 @@ func TestAcquireScript_manyLeasesAreAnsweredOneByOne(t *testing.T) {
 func TestReleaseScript_manyLeasesAreReleasedOneByOne(t *testing.T) {
 	r := newRig(t)
 	space := newKeySpace("lock")
-	var keys []string
+	var keys []lockKeys
 	args := []any{rigRetention}
 	for i := range 12 {
 		r.keys = space.keys(fmt.Sprint("key", i))
@@ -101,9 +101,9 @@ func TestReleaseScript_manyLeasesAreReleasedOneByOne(t *testing.T) {
 		if i%3 == 2 {
 			r.acquire("waiter", "q", rigLiveness)
 		}
-		keys, args = append(keys, r.keys.all()...), append(args, "mine")
+		keys, args = append(keys, r.keys), append(args, "mine")
 	}
-	released, err := ints(releaseScript.run(r.ctx, r.client, keys, args...), 12)
+	released, err := ints(releaseScript.run(r.ctx, r.client, byKind(keys), args...), 12)
 	r.called("release", err)
 	if want := slices.Repeat([]int64{1, 0, 1}, 4); !slices.Equal(released, want) {
 		t.Errorf("released %v, want %v", released, want)

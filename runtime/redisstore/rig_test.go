@@ -61,14 +61,18 @@ func (r *rig) acquire(id, proc string, liveness int64) answer {
 
 // askFor runs acquire.lua for one lease.
 func (r *rig) askFor(keys lockKeys, id string, args ...any) (any, error) {
-	answers, err := r.scripts.acquire.run(r.ctx, r.client, keys.all(), append(args, id)...).Slice()
-	if err == nil && len(answers) != 1 {
-		err = fmt.Errorf("%d answers for one lease", len(answers))
+	return r.scripts.acquire.run(r.ctx, r.client, keys.all(), append(args, id)...).Result()
+}
+
+// byKind is the order in which the scripts that work on many leases get their keys.
+func byKind(locks []lockKeys) []string {
+	keys := make([]string, 0, 4*len(locks))
+	for kind := range 4 {
+		for _, lock := range locks {
+			keys = append(keys, lock.all()[kind])
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return answers[0], nil
+	return keys
 }
 
 // release runs release.lua, or retain.lua to keep the lock.
@@ -77,9 +81,7 @@ func (r *rig) release(id string, keep int64) int {
 	if keep > 0 {
 		return r.number("retain", r.scripts.retain.run(r.ctx, r.client, r.keys.all(), id, keep, rigRetention))
 	}
-	released, err := ints(r.scripts.release.run(r.ctx, r.client, r.keys.all(), rigRetention, id), 1)
-	r.called("release", err)
-	return int(released[0])
+	return r.number("release", r.scripts.release.run(r.ctx, r.client, r.keys.all(), rigRetention, id))
 }
 
 func (r *rig) cancel(id string) int {

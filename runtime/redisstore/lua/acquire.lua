@@ -1,29 +1,31 @@
 -- Takes locks for leases of one process, each its own lock, or queues them. Also the waiter's poke: it may be repeated at
 -- any time.
 --
--- KEYS  for each lease: lock, queue, waiters, floor
+-- KEYS  the locks of all leases, then their queues, then their waiters, then their floors
 -- ARGV  1 ttl (ms), 2 ttl + retention (ms), 3 liveness (ms; 0: do not queue), 4 "<channel> <node>", then each lease's id
--- Returns for each lease:
+-- Returns for each lease, in an array if there are several:
 --         epoch                                         it owns the lock, from this moment on the server's clock
 --         {1, epoch, since (µs), now (µs)}              it owns the lock, since then
 --         {0, remaining (ms), now (µs), holder's node}  somebody else does; it is queued if liveness is not 0
 local time = redis.call('TIME')
-local t = time[1] * 1000000 + time[2]
-local now = string.format('%.0f', t)
-local ttl, keep, channelAndNode = ARGV[1], ARGV[2], ARGV[4]
+local now = time[1] .. string.sub('00000' .. time[2], -6)
+local t = tonumber(now)
+local n, ttl, keep, channelAndNode = #KEYS / 4, ARGV[1], ARGV[2], ARGV[4]
+local value = ' ' .. now .. ' ' .. now .. ' ' .. ttl .. ' ' .. channelAndNode
+-- What happens nearly always, in as few calls as possible: free, nobody waits, the clock is ahead of the floor.
+local nobodyWaits = redis.call('EXISTS', unpack(KEYS, n + 1, 2 * n)) == 0
 local answers, slow = {}, false
-for i = 1, #ARGV - 4 do
-  -- What happens nearly always, in as few steps as possible: free, nobody waits, the clock is ahead of the floor.
-  local k, answer = 4 * i, nil
-  if redis.call('EXISTS', KEYS[k - 2]) == 0 and redis.call('SET', KEYS[k - 3],
-    ARGV[4 + i] .. ' ' .. now .. ' ' .. now .. ' ' .. ttl .. ' ' .. channelAndNode, 'NX', 'PX', ttl) then
-    local floor = tonumber(redis.call('SET', KEYS[k], now, 'PX', keep, 'GET') or 0)
+for i = 1, n do
+  local answer
+  if (nobodyWaits or redis.call('EXISTS', KEYS[n + i]) == 0)
+    and redis.call('SET', KEYS[i], ARGV[4 + i] .. value, 'NX', 'PX', ttl) then
+    local floor = tonumber(redis.call('SET', KEYS[3 * n + i], now, 'PX', keep, 'GET') or 0)
     if floor < t then
       answer = t
     else
       local epoch = string.format('%.0f', floor + 1)
-      redis.call('SET', KEYS[k - 3], table.concat({ ARGV[4 + i], epoch, now, ttl, channelAndNode }, ' '), 'PX', ttl)
-      redis.call('SET', KEYS[k], epoch, 'PX', keep)
+      redis.call('SET', KEYS[i], table.concat({ ARGV[4 + i], epoch, now, ttl, channelAndNode }, ' '), 'PX', ttl)
+      redis.call('SET', KEYS[3 * n + i], epoch, 'PX', keep)
       answer = { 1, floor + 1, t, t }
     end
   end
@@ -31,7 +33,7 @@ for i = 1, #ARGV - 4 do
   answers[i] = answer or 0
 end
 if not slow then
-  return answers
+  return n == 1 and answers[1] or answers
 end
 -- lib.lua is inserted here
 
@@ -65,8 +67,7 @@ end
 
 for i, answer in ipairs(answers) do
   if answer == 0 then
-    local k = 4 * i
-    answers[i] = takeOrQueue(ARGV[4 + i], KEYS[k - 3], KEYS[k - 2], KEYS[k - 1], KEYS[k])
+    answers[i] = takeOrQueue(ARGV[4 + i], KEYS[i], KEYS[n + i], KEYS[2 * n + i], KEYS[3 * n + i])
   end
 end
-return answers
+return n == 1 and answers[1] or answers
