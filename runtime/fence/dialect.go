@@ -48,6 +48,7 @@ func Detect(ctx context.Context, tx Tx) (Dialect, error) {
 type statements struct {
 	dialect Dialect
 	table   string // as the caller wrote it
+	quoted  string
 
 	create string
 	// mark raises the mark of a resource (parameters: resource and fence, the fence twice for MySQL) and locks its row
@@ -128,7 +129,7 @@ func (s SQL) resolve() (statements, error) {
 	if err != nil {
 		return st, err
 	}
-	st.dialect, st.table = s.Dialect, s.Table
+	st.dialect, st.table, st.quoted = s.Dialect, s.Table, quoted
 	for _, text := range []*string{&st.create, &st.mark, &st.locked, &st.prune} {
 		*text = strings.ReplaceAll(*text, "{table}", quoted)
 	}

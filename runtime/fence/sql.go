@@ -17,10 +17,12 @@ type Tx interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// SQL says how the marks are kept in a database. The zero value works on all dialects with [DefaultTable].
+// SQL says how the marks are kept in a database. The zero value works on all dialects with [DefaultTable], which has
+// to be created first in MySQL.
 type SQL struct {
 	// Dialect is the SQL that the database speaks. If it is empty, every Guard asks the server first (see [Detect]),
-	// which costs a round trip, two on SQLite.
+	// which costs two round trips, one on MySQL, and creates a table that is missing, in the transaction, unless the
+	// server is MySQL, where that would commit. With a Dialect, call CreateTable once at the start, or run the DDL.
 	Dialect Dialect
 	// Table is the table of marks: a name, or a schema and a name with a dot between, of ASCII letters, digits and
 	// underscores. It is quoted, so upper and lower case are different where the database tells them apart. Defaults
@@ -28,7 +30,8 @@ type SQL struct {
 	Table string
 }
 
-// Guard is [SQL.Guard] of the zero SQL: the dialect is detected and the table is [DefaultTable].
+// Guard is [SQL.Guard] of the zero SQL: the dialect is detected, and the table is [DefaultTable], which it creates in
+// the transaction if that is possible; in MySQL it is not, call [CreateTable] before.
 func Guard(ctx context.Context, tx Tx, resource string, f lockrt.Fence) error {
 	return SQL{}.Guard(ctx, tx, resource, f)
 }
@@ -70,7 +73,11 @@ func (s SQL) Guard(ctx context.Context, tx Tx, resource string, f lockrt.Fence) 
 	if err != nil {
 		return fmt.Errorf("guard %q: %w", resource, err)
 	}
-	highest, err := st.raise(ctx, tx, resource, int64(f))
+	raise := st.raise
+	if s.Dialect == "" {
+		raise = st.raiseOrCreate
+	}
+	highest, err := raise(ctx, tx, resource, int64(f))
 	switch {
 	case err != nil:
 		return fmt.Errorf("guard %q with fence %s: %w", resource, f, st.explain(err))

@@ -113,18 +113,58 @@ func identifier(s string) bool {
 	return true
 }
 
-// explain adds what to run where the table is missing. database/sql has no common error for that.
-func (st statements) explain(err error) error {
-	var coded interface{ SQLState() string } // PostgreSQL's drivers
-	missing := errors.As(err, &coded) && coded.SQLState() == "42P01"
-	text := err.Error()
+// createKey is the advisory lock of PostgreSQL under which the table is created: without it, one of two that do so in
+// the same moment fails in spite of IF NOT EXISTS, and its transaction with it.
+const createKey = 0x6c6f636b67656e
+
+// raiseOrCreate is raise for a caller who may not have created the table. Where that is possible it becomes part of the
+// transaction, and goes with it if that is rolled back.
+func (st statements) raiseOrCreate(ctx context.Context, tx Tx, resource string, f int64) (highest int64, err error) {
+	switch st.dialect {
+	case Postgres:
+		// Asked first, because a failed statement would end the transaction.
+		var there bool
+		if err := tx.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", st.quoted).Scan(&there); err != nil {
+			return 0, err
+		}
+		if !there {
+			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(createKey)); err != nil {
+				return 0, err
+			}
+			if _, err := tx.ExecContext(ctx, st.create); err != nil {
+				return 0, fmt.Errorf("create its table: %w; let somebody who may run\n%s", err, st.create)
+			}
+		}
+	case SQLite:
+		highest, err := st.raise(ctx, tx, resource, f)
+		if !st.missing(err) {
+			return highest, err
+		}
+		if _, err := tx.ExecContext(ctx, st.create); err != nil {
+			return 0, fmt.Errorf("create its table: %w", err)
+		}
+	}
+	return st.raise(ctx, tx, resource, f)
+}
+
+// missing reports whether the table is. database/sql has no common error for that.
+func (st statements) missing(err error) bool {
+	if err == nil {
+		return false
+	}
 	switch st.dialect {
 	case MySQL:
-		missing = strings.Contains(text, "Error 1146")
+		return strings.Contains(err.Error(), "Error 1146")
 	case SQLite:
-		missing = strings.Contains(text, "no such table")
+		return strings.Contains(err.Error(), "no such table")
 	}
-	if !missing {
+	var coded interface{ SQLState() string } // PostgreSQL's drivers
+	return errors.As(err, &coded) && coded.SQLState() == "42P01"
+}
+
+// explain adds what to run where the table is missing.
+func (st statements) explain(err error) error {
+	if !st.missing(err) {
 		return err
 	}
 	return fmt.Errorf("%w; the table of marks is missing: call fence.SQL{Dialect: %q, Table: %q}.CreateTable once at the start, or run\n%s",

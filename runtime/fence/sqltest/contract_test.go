@@ -23,6 +23,7 @@ func (e engine) contract(t *testing.T) {
 		"detection":        e.detection,
 		"tables":           e.tables,
 		"missing table":    e.missingTable,
+		"made when missed": e.madeWhenMissed,
 		"created at once":  e.createdAtOnce,
 		"no transaction":   e.noTransaction,
 		"connection":       e.connection,

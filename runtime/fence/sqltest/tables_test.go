@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 )
 
@@ -58,6 +59,43 @@ func (e engine) missingTable(t *testing.T) {
 	}
 	if _, err := (fence.SQL{Dialect: e.dialect, Table: unique("absent")}).Prune(t.Context(), e.db, time.Hour); err == nil || !strings.Contains(err.Error(), "CreateTable") {
 		t.Errorf("Prune: %v", err)
+	}
+}
+
+// madeWhenMissed: with the zero Dialect nobody needs to have created the table, unless that would commit the
+// transaction of the writes.
+func (e engine) madeWhenMissed(t *testing.T) {
+	s := fence.SQL{Table: unique("made")}
+	if e.dialect == fence.MySQL {
+		if err := e.guarded(t.Context(), s, "r", 9); err == nil || !strings.Contains(err.Error(), "CreateTable") {
+			t.Errorf("a table that only a commit could make: %v", err)
+		}
+		return
+	}
+	tx, err := e.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Guard(t.Context(), tx, "r", 9); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for f := range 6 {
+		wg.Go(func() {
+			if err := e.guarded(t.Context(), s, unique("r"), lockrt.Fence(f+1)); err != nil {
+				t.Errorf("first guard beside others: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := e.guarded(t.Context(), s, "r", 5); err != nil {
+		t.Errorf("a mark of what was rolled back: %v", err)
+	}
+	if err := e.guarded(t.Context(), s, "r", 4); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("stale: %v", err)
 	}
 }
 
