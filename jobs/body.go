@@ -64,10 +64,10 @@ func (r *result) classify(lost error) ending {
 		return ending{outcome: OutcomeLost, reason: r.cause.Error()}
 	case !r.returned:
 		return ending{outcome: OutcomeError}
+	case errors.As(r.cause, &cancelled): // whatever it returned: who looks for it must find who cancelled it
+		return ending{outcome: OutcomeCancelled, reason: cancelled.Error(), final: true}
 	case r.err == nil:
 		return ending{outcome: OutcomeOK}
-	case errors.As(r.cause, &cancelled):
-		return ending{outcome: OutcomeCancelled, reason: cancelled.Error(), final: true}
 	case errors.Is(r.cause, errTimeout):
 		return ending{outcome: OutcomeTimeout, reason: fmt.Sprintf("it took longer than Timeout %s", r.timeout)}
 	case errors.Is(r.cause, errDrained):

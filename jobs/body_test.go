@@ -91,6 +91,33 @@ func TestScheduler_retrySucceeds(t *testing.T) {
 	})
 }
 
+// TestScheduler_cancelledButOK cancels runs that make nothing of it, or that take it for a success: who has cancelled them
+// is on record all the same, and they are not retried.
+func TestScheduler_cancelledButOK(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Retries: 3, Run: func(ctx context.Context) error {
+			<-ctx.Done()
+			return nil
+		}})
+		n.Start()
+		time.Sleep(90 * time.Second)
+		running, err := n.RunningRuns(context.Background())
+		if err != nil || len(running) != 1 {
+			t.Fatalf("in flight: %+v, %v", running, err)
+		}
+		if err := n.Cancel(context.Background(), running[0].ID, "ada", "enough"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		c.Stop()
+		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "cancelled" || runs[0].Reason != "cancelled by ada: enough" {
+			t.Errorf("runs %+v, want one cancelled by ada", runs)
+		}
+	})
+}
+
 // TestScheduler_onRunPanics checks that a bad callback costs no run.
 func TestScheduler_onRunPanics(t *testing.T) {
 	t.Parallel()

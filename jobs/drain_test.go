@@ -98,6 +98,29 @@ func TestScheduler_drainPassesOn(t *testing.T) {
 	})
 }
 
+// TestScheduler_Drain_cancelled drains without a deadline while the store of jobs is away and a record cannot be written,
+// and then loses patience: Run returns too.
+func TestScheduler_Drain_cancelled(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: jobstest.Sleep(10 * time.Second)})
+		n.Start()
+		time.Sleep(time.Minute + time.Second)
+		n.CutJobs(true)
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(time.Minute, cancel)
+		if err := n.Drain(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("Drain = %v, want that its context was cancelled", err)
+		}
+		began := time.Now()
+		if err := n.Shutdown(); err != nil || time.Since(began) > 10*time.Second {
+			t.Errorf("Run = %v, %s after Drain", err, time.Since(began))
+		}
+		c.Stop()
+	})
+}
+
 // TestScheduler_drainEndsWithoutTheRun has work that ignores its context: Run returns all the same, and says so.
 func TestScheduler_drainEndsWithoutTheRun(t *testing.T) {
 	t.Parallel()

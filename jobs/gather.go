@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	gatherLanes = 2   // calls of one kind in flight before others are gathered
-	gatherSize  = 256 // elements of one call
+	gatherLanes = 1    // calls of one kind in flight before others are gathered
+	gatherSize  = 2048 // elements of one call: it is cut into scripts for all the shards
 )
 
 // gatherer sends the elements of concurrent callers together. As long as few calls are in flight, each element goes out

@@ -85,7 +85,7 @@ func (s *Scheduler) drain(h *host) error {
 		h.stopRecords()
 		s.keeping.Wait()
 	}()
-	if !wait(idle, timeout) {
+	if !waitOr(h.work, idle, timeout) {
 		h.stopWork(errDrained)
 		wait(idle, lastWords)
 		h.stopRecords()
@@ -103,6 +103,19 @@ func (s *Scheduler) drain(h *host) error {
 	slices.Sort(stuck)
 	return fmt.Errorf("jobs: %d runs go on although their context was cancelled %s ago: %q; they keep their locks until they "+
 		"return or the Locker is closed; make Job.Run return when its context ends", len(stuck), 2*lastWords, stuck)
+}
+
+// waitOr is wait, unless ctx ends first: [Scheduler.Drain] has had enough.
+func waitOr(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return wait(done, 0)
 }
 
 // wait reports whether done was closed within d.

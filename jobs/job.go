@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/robfig/cron/v3"
 
@@ -95,7 +97,7 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	complain(strings.HasPrefix(j.Name, handlerPrefix),
 		"its Name begins with %q, as only those of handlers of one-off jobs do: choose another", handlerPrefix)
 	complain(len(j.Name) > maxName, "its Name has %d bytes: use %d at most", len(j.Name), maxName)
-	complain(strings.IndexByte(j.Name, 0) >= 0, "its Name holds a zero byte: use printable text")
+	complain(!isText(j.Name), "its Name %q holds a control character, or is not UTF-8: use printable text", j.Name)
 	complain(j.Run == nil, "it has no Run: set the function to call")
 	complain(j.Grace < 0 || j.Timeout < 0 || j.Jitter < 0 || j.Retries < 0 || j.MisfireCap < 0,
 		"Grace %s, Timeout %s, Jitter %s, Retries %d, MisfireCap %d: none may be negative",
@@ -105,6 +107,7 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 		"Misfire is %q: use one of skip, once, all", j.Misfire)
 	complain(!slices.Contains([]Overlap{"", OverlapSkip, OverlapQueue, OverlapReplace, OverlapAllow}, j.Overlap),
 		"Overlap is %q: use one of skip, queue, replace, allow", j.Overlap)
+	errs = append(errs, j.lockProblems()...)
 	j.defaults()
 
 	e := &entry{job: j, schedule: j.Schedule, zone: defaultZone, lock: j.lockOptions(), hash: hashOf(j.Name), index: -1}
@@ -124,6 +127,30 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 		return nil, fmt.Errorf("add job %q: %w", j.Name, errors.Join(errs...))
 	}
 	return e, nil
+}
+
+// isText reports whether s keeps what it is in a record, and in a log.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
+
+// lockProblems is what the Locker would say of Keys and Lock at every run.
+func (j *Job) lockProblems() (errs []error) {
+	o := j.Lock
+	if o.TTL != 0 && o.TTL < minLockTTL {
+		errs = append(errs, fmt.Errorf("Lock.TTL is %s: set %s or more, 0 for 30s", o.TTL, minLockTTL))
+	}
+	if o.Wait < 0 || o.MinHold < 0 || o.MaxHold < 0 {
+		errs = append(errs, fmt.Errorf("Lock has Wait %s, MinHold %s, MaxHold %s: none may be negative", o.Wait, o.MinHold, o.MaxHold))
+	}
+	if o.MaxHold > 0 && o.MinHold > o.MaxHold {
+		errs = append(errs, fmt.Errorf("Lock.MinHold %s is longer than MaxHold %s: the lock would be lost before it may be free",
+			o.MinHold, o.MaxHold))
+	}
+	for _, key := range j.Keys {
+		if strings.IndexByte(key, 0) >= 0 {
+			errs = append(errs, fmt.Errorf("Keys holds %q with a zero byte: leave it out", key))
+		}
+	}
+	return errs
 }
 
 func (j *Job) defaults() {
@@ -150,6 +177,9 @@ func (j *Job) defaults() {
 		j.Keys = []string{"job:" + j.Name}
 	}
 }
+
+// minLockTTL is the least that package lockrt takes.
+const minLockTTL = 10 * time.Millisecond
 
 // maxLockTTL bounds what Lock.TTL may make a dead node cost: its locks are free after this time however long the job may
 // take. A lock is renewed while the job runs, so a longer TTL would only outlive longer failures of the store of locks.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -48,8 +47,8 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 	if len(h.Name) > maxName {
 		errs = append(errs, fmt.Errorf("its Name has %d bytes: use %d at most", len(h.Name), maxName))
 	}
-	if strings.IndexByte(h.Name, 0) >= 0 {
-		errs = append(errs, errors.New("its Name holds a zero byte: use printable text"))
+	if !isText(h.Name) {
+		errs = append(errs, fmt.Errorf("its Name %q holds a control character, or is not UTF-8: use printable text", h.Name))
 	}
 	if h.Run == nil {
 		errs = append(errs, errors.New("it has no Run: set the function to call"))
@@ -71,10 +70,10 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 // run. payload is at most 16 KiB and is shown in records. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, payload []byte) error {
 	switch {
-	case handler == "" || len(handler) > maxName || strings.IndexByte(handler, 0) >= 0:
+	case handler == "" || len(handler) > maxName || !isText(handler):
 		return fmt.Errorf("add one-off job %q: the handler's name %q is no such name: name one that a node adds with AddHandler", id, handler)
-	case id == "" || len(id) > maxOnceID || strings.IndexByte(id, 0) >= 0:
-		return fmt.Errorf("add one-off job %q: its id has %d bytes: use 1 to %d, none of them zero", id, len(id), maxOnceID)
+	case id == "" || len(id) > maxOnceID || !isText(id):
+		return fmt.Errorf("add one-off job %q: its id has %d bytes: use 1 to %d of printable UTF-8", id, len(id), maxOnceID)
 	case len(payload) > maxPayload:
 		return fmt.Errorf("add one-off job %q: its payload has %d bytes: use %d at most, keep what is larger elsewhere and name it",
 			id, len(payload), maxPayload)

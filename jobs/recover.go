@@ -14,6 +14,9 @@ import (
 // of it must come to an end.
 const maxRecoveries = 10
 
+// takeOverSize is how many runs are taken over together: the locks of each are asked for first.
+const takeOverSize = 256
+
 // recover takes over what it can of the runs that nobody looks after. It goes on beside the beats, once at a time: the
 // locks of a dead node are asked for, and there may be many.
 func (s *Scheduler) recover(h *host, orphans []Pending) {
@@ -35,7 +38,7 @@ func (s *Scheduler) recover(h *host, orphans []Pending) {
 		// All nodes see the same orphans: in an order of its own each finds some that the others have not taken.
 		rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 		for len(mine) > 0 && h.waiting.Err() == nil {
-			n := min(len(mine), gatherSize)
+			n := min(len(mine), takeOverSize)
 			s.takeOver(h, mine[:n], true)
 			mine = mine[n:]
 		}

@@ -22,9 +22,16 @@ func TestScheduler_Add_refuses(t *testing.T) {
 		run := jobstest.Sleep(0)
 		n.MustAdd(Job{Name: "taken", Spec: "@daily", Run: run})
 		for want, j := range map[string]Job{
-			"it has no Name":                       {Spec: "@daily", Run: run},
-			"its Name has 201 bytes":               {Name: strings.Repeat("x", 201), Spec: "@daily", Run: run},
-			"a zero byte":                          {Name: "a\x00", Spec: "@daily", Run: run},
+			"it has no Name":            {Spec: "@daily", Run: run},
+			"its Name has 201 bytes":    {Name: strings.Repeat("x", 201), Spec: "@daily", Run: run},
+			"holds a control character": {Name: "a\nb", Spec: "@daily", Run: run},
+			"is not UTF-8":              {Name: "\xff", Spec: "@daily", Run: run},
+			"Lock.TTL is 1ns":           {Name: "a", Spec: "@daily", Run: run, Lock: lockrt.Options{TTL: 1}},
+			"Wait -1ns":                 {Name: "a", Spec: "@daily", Run: run, Lock: lockrt.Options{Wait: -1}},
+			"with a zero byte":          {Name: "a", Spec: "@daily", Run: run, Keys: []string{"k\x00"}},
+			"MinHold 2s is longer than MaxHold 1s": {
+				Name: "a", Spec: "@daily", Run: run, Lock: lockrt.Options{MinHold: 2 * time.Second, MaxHold: time.Second},
+			},
 			"it has no Run":                        {Name: "a", Spec: "@daily"},
 			"it is empty: write five fields":       {Name: "a", Run: run},
 			`minute field "61": 61 is above 59`:    {Name: "a", Spec: "61 * * * *", Run: run},
