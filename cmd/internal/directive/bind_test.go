@@ -196,3 +196,22 @@ func TestBind_generated(t *testing.T) {
 		t.Errorf("problems %v after asking %d times, want none", found, asked)
 	}
 }
+
+// TestBind_writtenType: what stands in for a type that is not known does not show.
+func TestBind_writtenType(t *testing.T) {
+	_, _, _, found := bound(t, "//lock:key=a:{m}:{xs},ttl=30s\nfunc f(m map[string]ID, xs ...string) {}", false)
+	if len(found) != 2 || !strings.Contains(found[0].Message, "type map[string]ID, and") || !strings.Contains(found[1].Message, "type ...string, and") {
+		t.Errorf("%v", found)
+	}
+}
+
+func TestLikelyName(t *testing.T) {
+	for path, want := range map[string]string{
+		"time": "time", "database/sql": "sql", "example.com/app/v2": "app", "example.com/app/v23": "app", "example.com/v": "v",
+		"example.com/app/2": "2", "example.com/very": "very", "v2": "v2", "": "", "example.com/v2x": "v2x", "example.com/app/v-2": "v-2",
+	} {
+		if got := LikelyName(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}

@@ -79,24 +79,29 @@ func (b *binder) root(name string) (from Origin, index int, p *Param) {
 // typeOf is the type of a parameter or receiver as far as it is known, else nil.
 func (b *binder) typeOf(p *Param) types.Type { return b.types[p] }
 
-// import paths that the file gives names to: the name as written in code to the path. Packages without a written name
-// are found by their real name if there is type information, else by the last element of their path.
+// imported finds the package that a file calls by a name: the one that its code may call so, else one that it imports
+// with a blank, which only directives name. Packages without a written name are found by their real name if there is
+// type information, else by the last element of their path.
 func (b *binder) imported(name string) (path string, pkg *types.Package) {
 	for _, spec := range b.File.Imports {
-		path := importPath(spec)
-		pkg := b.importedPackage(path)
-		local := lastElement(path)
-		if pkg != nil {
-			local = pkg.Name()
+		at := importPath(spec)
+		imported := b.importedPackage(at)
+		local := LikelyName(at)
+		if imported != nil {
+			local = imported.Name()
 		}
-		if spec.Name != nil {
+		blank := spec.Name != nil && spec.Name.Name == "_"
+		if spec.Name != nil && !blank {
 			local = spec.Name.Name
 		}
-		if local == name {
-			return path, pkg
+		if local == name && !blank {
+			return at, imported
+		}
+		if local == name && path == "" {
+			path, pkg = at, imported
 		}
 	}
-	return "", nil
+	return path, pkg
 }
 
 // dotImported is the packages that the file imports with a dot, those that there is type information for.

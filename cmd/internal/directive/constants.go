@@ -51,7 +51,7 @@ func (b *binder) resolve(c *ConstRef) *types.Const {
 		path, pkg := b.imported(c.Pkg)
 		switch {
 		case path == "":
-			b.constant(c, "this file imports no package %s: import it, or name a constant of this package", c.Pkg)
+			b.constant(c, "this file imports no package %s: import it (as _ if only directives name it), or name a constant of this package", c.Pkg)
 			return nil
 		case pkg == nil:
 			b.f.NeedsTypes = true

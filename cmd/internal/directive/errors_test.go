@@ -26,6 +26,7 @@ var parseErrors = []struct {
 	{"//lock:key=a‹\x00›,ttl=30s", []want{{"character"}}, ""},
 	{"//lock:key=one‹ ›order,ttl=30s", []want{{"space", "unquoted value of key", `key="one order"`}}, `//lock:key="one order",ttl=30s`},
 	{"//lock:key=a,ttl=30s,cron=0‹ ›3 * * *", []want{{"space", `cron="0 3 * * *"`}}, `//lock:key=a,ttl=30s,cron="0 3 * * *"`},
+	{"//lock:ttl=30s,key=my‹ ›key'", []want{{"space", `key="my key'"`}}, `//lock:ttl=30s,key="my key'"`},
 	{"//lock:key=a,cron='0‹ ›3 * * *',ttl=30s", []want{{"space", `cron="0 3 * * *"`}}, `//lock:key=a,cron="0 3 * * *",ttl=30s`},
 	{"//lock:key=a,ttl=30s,cron=@every‹ ›5m,overlap=skip", []want{{"space", `cron="@every 5m"`}}, `//lock:key=a,ttl=30s,cron="@every 5m",overlap=skip`},
 	{`//lock:key=‹"order:{id}›,ttl=30s`, []want{{"quote", "quote of key is never closed", `write "`}}, ""},

@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"path"
 	"strconv"
+	"strings"
 )
 
 // syntaxType is the type of a parameter as far as its text tells, nil if it does not. It knows predeclared types (which
@@ -88,11 +89,11 @@ func importPath(spec *ast.ImportSpec) string {
 	return p
 }
 
-// lastElement is the name that a package most likely has. A final /v2 is a version, not a name.
-func lastElement(p string) string {
-	dir, base := path.Split(p)
-	if len(base) > 1 && base[0] == 'v' && base[1] >= '1' && base[1] <= '9' && dir != "" {
-		if _, err := strconv.Atoi(base[1:]); err == nil {
+// LikelyName is the name that a package most likely has, by its import path. A final /v2 is a version, not a name.
+func LikelyName(importPath string) string {
+	dir, base := path.Split(importPath)
+	if digits, ok := strings.CutPrefix(base, "v"); ok && dir != "" {
+		if _, err := strconv.ParseUint(digits, 10, 32); err == nil {
 			return path.Base(dir)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // clashesElsewhere finds names of wrappers that a file declares which is not built where lockgen looks, and yet is built
@@ -86,7 +87,7 @@ func importsAs(file *ast.File, name string) bool {
 		case err != nil:
 		case spec.Name != nil && spec.Name.Name == name:
 			return true
-		case spec.Name == nil && likelyName(path) == name && qualifies(file, name):
+		case spec.Name == nil && directive.LikelyName(path) == name && qualifies(file, name):
 			return true
 		}
 	}
@@ -144,13 +145,16 @@ func receiverBase(e ast.Expr) string {
 	return ""
 }
 
-// withoutRepeats leaves out clashes that package directive has reported already for the same directive.
+// withoutRepeats leaves out clashes of a name that package directive has reported already for the same directive.
 func withoutRepeats(problems []Problem) []Problem {
-	at := func(p Problem) string { return strings.Join([]string{p.File, itoa(p.Line), p.Kind}, ":") }
 	seen := map[string]bool{}
 	return slices.DeleteFunc(problems, func(p Problem) bool {
-		repeat := p.Kind == "name-clash" && seen[at(p)]
-		seen[at(p)] = true
+		if p.Kind != "name-clash" && p.Kind != "wrapper-name" {
+			return false
+		}
+		at := p.File + ":" + itoa(p.Line)
+		repeat := p.Kind == "name-clash" && seen[at]
+		seen[at] = true
 		return repeat
 	})
 }

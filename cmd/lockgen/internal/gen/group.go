@@ -74,13 +74,16 @@ func (g *generator) plan(groups map[string][]*unit) []*output {
 			x, y := g.position(a), g.position(b)
 			return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
 		})
-		scope := g.scope(units[0].folder, units[0].file.Name.Name)
+		scope, receivers := g.scope(units[0].folder, units[0].file.Name.Name)
 		for _, u := range g.units {
 			if u.Recv == nil && u.pkg.Path() == units[0].pkg.Path() {
 				scope.reserve(u.Name)
 			}
 		}
 		scope.reserve(registerName)
+		for _, u := range units {
+			u.siblings = receivers[u.RecvType]
+		}
 		all = append(all, planOutput(path, units[0].set, scope, units))
 	}
 	return all
@@ -91,18 +94,33 @@ func (g *generator) position(u *unit) token.Position {
 }
 
 // scope is every name that files of a package declare, under whatever constraint: an import of a generated file may not
-// have one of them.
-func (g *generator) scope(f *folder, pkg string) names {
-	scope := names{}
+// have one of them. receivers are the names that methods have for theirs, by type.
+func (g *generator) scope(f *folder, pkg string) (scope names, receivers map[string]string) {
+	scope, receivers = names{}, map[string]string{}
 	for _, file := range g.files.parseAll(f.paths()) {
 		if file.Name == nil || strings.TrimSuffix(file.Name.Name, "_test") != strings.TrimSuffix(pkg, "_test") {
 			continue
 		}
 		for _, decl := range file.Decls {
 			scope.reserve(declared(decl)...)
+			if owner, name := receiverOf(decl); receivers[owner] == "" {
+				receivers[owner] = name
+			}
 		}
 	}
-	return scope
+	return scope, receivers
+}
+
+// receiverOf is the type that a method belongs to and what it calls its receiver, "" if it does not.
+func receiverOf(decl ast.Decl) (owner, name string) {
+	fn, ok := decl.(*ast.FuncDecl)
+	if !ok || fn.Recv == nil || len(fn.Recv.List) != 1 || len(fn.Recv.List[0].Names) != 1 {
+		return "", ""
+	}
+	if name = fn.Recv.List[0].Names[0].Name; name == "_" {
+		name = ""
+	}
+	return receiverBase(fn.Recv.List[0].Type), name
 }
 
 func declared(decl ast.Decl) []string {

@@ -6,12 +6,13 @@ import (
 	"go/build"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // A lister finds the files and imports of packages of the user's module by looking at the folders, without the go command,
@@ -144,17 +145,8 @@ func (l *lister) addImports(p *packages.Package, mod *module, file *ast.File) bo
 			}
 			return false
 		case p.Imports[at] == nil:
-			p.Imports[at] = &packages.Package{ID: at, PkgPath: at, Name: likelyName(at), IllTyped: true}
+			p.Imports[at] = &packages.Package{ID: at, PkgPath: at, Name: directive.LikelyName(at), IllTyped: true}
 		}
 	}
 	return true
-}
-
-// likelyName is what a package of another module is probably called. Nothing is decided by it, see understood.
-func likelyName(at string) string {
-	dir, base := path.Split(at)
-	if _, err := strconv.Atoi(strings.TrimPrefix(base, "v")); err == nil && dir != "" {
-		return path.Base(dir)
-	}
-	return base
 }

@@ -16,6 +16,8 @@ type unit struct {
 	pkg    *types.Package
 	info   *types.Info
 	set    set
+	// siblings is what other methods of the type call their receiver, "" if none has a name for it.
+	siblings string
 }
 
 // An output is the plan of one generated file.

@@ -50,14 +50,16 @@ func (w *wrapper) nameParams(local names) {
 		}
 	}
 	// Named results share the parameters' scope.
-	if w.named = allNamed(w.Decl.Type.Results); w.named {
+	if w.named = someNamed(w.Decl.Type.Results); w.named {
 		for _, name := range fieldNames(w.Decl.Type.Results) {
-			w.results = append(w.results, local.param(name))
+			if name != "_" {
+				name = local.param(name)
+			}
+			w.results = append(w.results, name)
 		}
 	}
 	if w.Recv != nil && w.recv == "" {
-		first := []rune(lowerFirst(w.RecvType))[:1]
-		w.recv = local.claim(string(first), lowerFirst(w.RecvType), "recv")
+		w.recv = local.claim(w.usualReceiver(), lowerFirst(w.RecvType), "recv")
 	}
 	for i, p := range w.Params {
 		switch {
@@ -78,19 +80,25 @@ func (w *wrapper) nameParams(local names) {
 	}
 }
 
-// nameResults names the results other than the error, which is taken off a named list.
+// nameResults names the results other than the error, which is taken off a named list. A blank one among named ones gets a
+// name, too: the wrapper returns it.
 func (w *wrapper) nameResults(local names) {
-	if w.named {
-		if w.AddsError {
-			w.err = local.local("err")
-		} else {
-			last := len(w.results) - 1
-			w.results, w.err = w.results[:last], w.results[last]
+	if !w.named {
+		for _, typ := range w.resultTypes() {
+			w.results = append(w.results, local.claim(resultName(typ), "result"))
 		}
 		return
 	}
-	for _, typ := range w.resultTypes() {
-		w.results = append(w.results, local.claim(resultName(typ), "result"))
+	if last := len(w.results) - 1; !w.AddsError {
+		w.results, w.err = w.results[:last], w.results[last]
+	}
+	for i, typ := range w.resultTypes() {
+		if w.results[i] == "_" {
+			w.results[i] = local.claim(resultName(typ), "result")
+		}
+	}
+	if w.err == "" || w.err == "_" {
+		w.err = local.local("err")
 	}
 }
 
@@ -198,17 +206,8 @@ func resultName(e ast.Expr) string {
 	return "result"
 }
 
-func allNamed(list *ast.FieldList) bool {
-	if list == nil {
-		return false
-	}
-	found := fieldNames(list)
-	for _, name := range found {
-		if name == "_" {
-			return false
-		}
-	}
-	return len(found) > 0
+func someNamed(list *ast.FieldList) bool {
+	return list != nil && slices.ContainsFunc(fieldNames(list), func(name string) bool { return name != "_" })
 }
 
 func fieldNames(list *ast.FieldList) []string {

@@ -20,13 +20,21 @@ func (r *registration) nameReceiver(local names) {
 	}
 	recv := r.receiver.Recv.Name
 	if recv == "" {
-		recv = string([]rune(lowerFirst(r.receiver.RecvType))[:1])
+		recv = r.receiver.usualReceiver()
 	}
 	recv = local.param(recv)
 	for _, job := range r.jobs {
 		job.recv = recv
 	}
 	r.nameTypeParams(local)
+}
+
+// usualReceiver is a name for a receiver that has none: that of other methods, else the first letter of the type.
+func (u *unit) usualReceiver() string {
+	if u.siblings != "" {
+		return u.siblings
+	}
+	return string([]rune(lowerFirst(u.RecvType))[:1])
 }
 
 // nameTypeParams names the type parameters of the receiver: as the jobs do if they agree, else anew.

@@ -40,20 +40,23 @@ func (w *wrapper) lockSentences() string {
 			keys = append(keys, key.Template.String())
 		}
 	}
-	return "It holds the lock " + strings.Join(keys, " and ") + " while it runs" + w.busySentence()
+	if last := len(keys) - 1; last > 0 {
+		return "It holds the locks " + strings.Join(keys[:last], ", ") + " and " + keys[last] + " while it runs" + w.busySentence()
+	}
+	return "It holds the lock " + keys[0] + " while it runs" + w.busySentence()
 }
 
 func (w *wrapper) busySentence() string {
 	d := w.Directive
-	taken := "somebody else holds it"
+	taken, them := "somebody else holds it", "it"
 	if len(d.Keys) > 1 {
-		taken = "somebody else holds one of them"
+		taken, them = "somebody else holds one of them", "them"
 	}
 	wait := ""
 	switch {
 	case d.Wait == nil, d.Wait.Const == nil && !d.Wait.Forever && d.Wait.Value == 0:
 	case d.Wait.Forever:
-		return ", and waits for it until the context ends."
+		return ", and waits for " + them + " until the context ends."
 	default:
 		wait = " for longer than " + durationText(d.Wait)
 	}

@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"slices"
+
 	"github.com/dave/jennifer/jen"
 )
 
@@ -70,9 +72,6 @@ func (w *wrapper) locksParam() []jen.Code {
 
 func (w *wrapper) resultList() *jen.Statement {
 	types := w.resultTypes()
-	if len(types) == 0 && !w.named {
-		return jen.Error()
-	}
 	if !w.named {
 		var codes []jen.Code
 		for _, typ := range types {
@@ -80,11 +79,17 @@ func (w *wrapper) resultList() *jen.Statement {
 		}
 		return jen.Params(append(codes, jen.Error())...)
 	}
+	names := append(slices.Clone(w.results), w.err)
 	var codes []jen.Code
-	for i, typ := range types {
-		codes = append(codes, jen.Id(w.results[i]).Add(w.expr(typ)))
+	for _, field := range w.Decl.Type.Results.List { // grouped as in the source
+		n := len(field.Names)
+		codes = append(codes, named(names[:n], w.expr(field.Type)))
+		names = names[n:]
 	}
-	return jen.Params(append(codes, jen.Id(w.err).Error())...)
+	if w.AddsError {
+		codes = append(codes, jen.Id(w.err).Error())
+	}
+	return jen.Params(codes...)
 }
 
 // body acquires, calls and returns. It is written the way a careful person would: nothing is declared that is not used.

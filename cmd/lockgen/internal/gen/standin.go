@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"strings"
 	"time"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // standIns take the place of packages whose declarations nobody has read. Every name of theirs that is needed is a type with
@@ -36,7 +38,7 @@ func (s *standIns) of(path string) *types.Package {
 	if pkg := s.packages[path]; pkg != nil {
 		return pkg
 	}
-	pkg := types.NewPackage(path, likelyName(path))
+	pkg := types.NewPackage(path, directive.LikelyName(path))
 	s.packages[path] = pkg
 	switch path {
 	case "context":

@@ -48,9 +48,9 @@ func (c *copier) expr(e ast.Expr) *jen.Statement {
 	case *ast.FuncType:
 		return jen.Func().Add(c.signature(e))
 	case *ast.StructType:
-		return jen.Struct(c.fields(e.Fields)...)
+		return block("struct", c.fields(e.Fields))
 	case *ast.InterfaceType:
-		return jen.Interface(c.methods(e.Methods)...)
+		return block("interface", c.methods(e.Methods))
 	case *ast.IndexExpr:
 		return c.expr(e.X).Index(c.expr(e.Index))
 	case *ast.IndexListExpr:
@@ -136,6 +136,14 @@ func identNames(idents []*ast.Ident) []string {
 		all = append(all, ident.Name)
 	}
 	return all
+}
+
+// block is a struct or interface type on one line. Formatting breaks it where nobody would have written it so.
+func block(keyword string, elements []jen.Code) *jen.Statement {
+	if len(elements) == 0 {
+		return jen.Id(keyword + "{}")
+	}
+	return jen.Custom(jen.Options{Open: keyword + "{ ", Close: " }", Separator: "; "}, elements...)
 }
 
 func (c *copier) fields(list *ast.FieldList) []jen.Code {

@@ -120,21 +120,23 @@ func (w walker) name(name string, d depth) {
 	}
 }
 
-// imported demands a name of an imported package, and reports whether there is such an import.
+// imported demands a name of an imported package, and reports whether there is such an import. One with a blank has the
+// package's own name: directives may use it.
 func (w walker) imported(qualifier, name string, d depth, args int) bool {
+	found := false
 	for _, spec := range w.file.Imports {
 		local := ""
-		if spec.Name != nil {
+		if spec.Name != nil && spec.Name.Name != "_" {
 			local = spec.Name.Name
 		} else if path, err := strconv.Unquote(spec.Path.Value); err == nil && w.of.p.Imports[path] != nil {
 			local = w.of.p.Imports[path].Name
 		}
 		if local == qualifier {
 			w.foreign(spec, name, d, args)
-			return true
+			found = true
 		}
 	}
-	return false
+	return found
 }
 
 func (w walker) foreign(spec *ast.ImportSpec, name string, d depth, args int) {

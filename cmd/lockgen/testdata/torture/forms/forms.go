@@ -146,6 +146,9 @@ func (*Order) blankReceiverLocked(context.Context) {
 //lock:key=forms-26,ttl=30s
 func (_ Order) underscoreLocked(_, _ int) (_ error) { probe.Run(); return probe.Err() }
 
+// Methods that name their receiver say what the others would call it.
+func (ord *Order) total() int { return ord.N }
+
 //lock:key="forms, 27 {{x}}",ttl=30s
 func quotedLocked() error { probe.Run(); return probe.Err() }
 
@@ -173,3 +176,12 @@ blockLocked has a block comment // with slashes.
 */
 //lock:key=forms-31,ttl=30s
 func blockLocked() { probe.Run() }
+
+//lock:key=forms-40,ttl=30s,busy=skip
+func someBlankLocked(ctx context.Context) (err int, _ Order, _ error) {
+	probe.Run(ctx)
+	return 1, Order{N: 2}, probe.Err()
+}
+
+//lock:key=forms-41,ttl=30s
+func someBlankNoErrorLocked() (n int, _ []string) { probe.Run(); return 1, []string{"x"} }

@@ -38,3 +38,12 @@ func aliasOfLeaseLocked(l *btime.Lock) error { probe.Run(l); return probe.Err() 
 
 //lock:key=imports-7,ttl=30s,locker=probe.Locks
 func dotLockerLocked() error { probe.Run(); return probe.Err() }
+
+//lock:key=imports-8:{deep.Name},ttl=30s
+func dotNamesLocked(deep *Deep) (Level, error) {
+	probe.Run(deep)
+	return 3, probe.Err()
+}
+
+//lock:key=imports-9:{len(rs)},ttl=30s
+func dotVariadicLocked(rs ...*Replacer) { probe.Run(len(rs)) }
