@@ -17,6 +17,10 @@ func (l *Locker) ask(ctx context.Context, key string, o Options) (*grant, error)
 		if err != nil {
 			return nil, err
 		}
+		if err := l.checkGrant(&granted); err != nil {
+			l.giveBack(ctx, newGrant(l, req, granted))
+			return nil, err
+		}
 		g := newGrant(l, req, granted)
 		if l.refresh(ctx, g, o.TTL) {
 			return g, nil
@@ -32,6 +36,18 @@ func (l *Locker) ask(ctx context.Context, key string, o Options) (*grant, error)
 	}
 }
 
+// checkGrant keeps what a driver must not say from becoming a lease without a fence, or one that never ends.
+func (l *Locker) checkGrant(g *Grant) error {
+	if g.Epoch == 0 || g.Epoch >= 1<<maxEpochBits {
+		return fmt.Errorf("the store %T granted epoch %d, and only 1 to 2^%d-1 make a fence: its driver is broken",
+			l.store, g.Epoch, maxEpochBits)
+	}
+	if now := time.Now(); g.Start.After(now) {
+		g.Start = now
+	}
+	return nil
+}
+
 // refresh reports whether enough of the lease is left to begin with. If a tenth has passed (a slow answer, a late push,
 // a pass in a busy line) it is renewed first: no critical section starts with a lease that is about to end.
 func (l *Locker) refresh(ctx context.Context, g *grant, ttl time.Duration) bool {
@@ -40,7 +56,7 @@ func (l *Locker) refresh(ctx context.Context, g *grant, ttl time.Duration) bool 
 		return true
 	}
 	sent := time.Now()
-	err := l.session.Renew(ctx, []Renewal{{Key: g.key, ID: g.id, TTL: ttl}})[0]
+	err := renewEach(ctx, l.session, []Renewal{{Key: g.key, ID: g.id, TTL: ttl}})[0]
 	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to others
 	// in between and to this id again, with a higher epoch than we know.
 	if err != nil || !time.Now().Before(deadline) {

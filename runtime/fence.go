@@ -5,6 +5,9 @@ import "strconv"
 // passBits is how many low bits of a fence count the local hand-offs under one epoch of the store.
 const passBits = 10
 
+// maxEpochBits is how many bits an epoch has at the most: a double holds it exactly, and its fence stays below 2^63.
+const maxEpochBits = 63 - passBits
+
 // Fence is a fencing token. It is below 2^63 and strictly greater for every later acquisition of the same key, across
 // processes and across re-creation of the key. Send it along with every write to the protected resource and let the
 // resource refuse a lower one than the highest it has seen: that is what protects data from a holder that was paused

@@ -144,7 +144,7 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 	callCtx, cancel := context.WithTimeout(ctx, max(shortest/6, minTTL))
 	defer cancel()
 	sent := time.Now()
-	errs := r.session.Renew(callCtx, renewals)
+	errs := renewEach(callCtx, r.session, renewals)
 	unanswered, first := 0, error(nil)
 	for i, g := range batch {
 		switch err := errs[i]; {
@@ -164,6 +164,17 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 			slog.Int("leases", unanswered), slog.String("first_key", firstFailed(renewals, errs)), slog.Any("error", first))
 	}
 }
+
+// renewEach is Session.Renew with a result for each renewal, whatever the driver returned.
+func renewEach(ctx context.Context, s Session, renewals []Renewal) []error {
+	errs := s.Renew(ctx, renewals)
+	for len(errs) < len(renewals) {
+		errs = append(errs, errNoResult)
+	}
+	return errs
+}
+
+var errNoResult = errors.New("the store's driver returned no result for the renewal")
 
 var errNotMine = errors.New("the store no longer knows it: it expired, was broken or forgotten")
 

@@ -1,0 +1,122 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
+)
+
+// The holder hears of a Break now, not from its next renewal.
+func TestLocker_Break_endsTheHoldersContextAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := newLocker(t, store, lockrt.Config{}), newLocker(t, store, lockrt.Config{Node: "ops"})
+		lease := mustAcquire(t, a, t.Context(), "k", lockrt.Options{TTL: ttl})
+		began := time.Now()
+		if err := b.Break(t.Context(), "k", "it hangs"); err != nil {
+			t.Fatal(err)
+		}
+		<-lease.Context().Done()
+		if d := time.Since(began); d != 0 {
+			t.Errorf("the holder was told after %s", d)
+		}
+		cause := context.Cause(lease.Context())
+		if !errors.Is(cause, lockrt.ErrLost) || !strings.Contains(cause.Error(), "broken by ops: it hangs") {
+			t.Errorf("the cause is %v, want ErrLost, and who broke it why", cause)
+		}
+	})
+}
+
+func TestLocker_Close_thenTheStoreIsNotAsked(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		locks := newLocker(t, store, lockrt.Config{})
+		if err := locks.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var asked atomic.Int32
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				asked.Add(1)
+				return real.Acquire(ctx, req)
+			}
+		})
+		if _, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: ttl}); !errors.Is(err, lockrt.ErrClosed) {
+			t.Errorf("the error is %v, want ErrClosed", err)
+		}
+		if n := asked.Load(); n != 0 {
+			t.Errorf("the store was asked %d times", n)
+		}
+	})
+}
+
+func TestBusyError_saysWhoHoldsTheLock(t *testing.T) {
+	for want, err := range map[string]*lockrt.BusyError{
+		`lock "k" is busy`: {Key: "k"},
+		`lock "k" is busy: kept for another 2s after its holder has gone (MinHold)`: {Key: "k", Remaining: 2 * time.Second},
+		`lock "k" is busy: held by web-1 for another 2s unless renewed`:             {Key: "k", Holder: "web-1", Remaining: 2 * time.Second},
+	} {
+		if got := err.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Each instrument that cannot be made is an error of New, not a panic at the first use.
+func TestConfig_MeterProvider_thatFails(t *testing.T) {
+	for _, name := range []string{"wait", "hold", "acquisitions", "lost", "renew.errors", "held", "waiting"} {
+		_, err := lockrt.New(memstore.New(), lockrt.Config{MeterProvider: failingMeters{fails: "lockgen.lock." + name}})
+		if !errors.Is(err, lockrt.ErrOptions) || !errors.Is(err, errMeter) {
+			t.Errorf("lockgen.lock.%s cannot be made: %v, want ErrOptions with the cause", name, err)
+		}
+	}
+}
+
+var errMeter = errors.New("no such instrument")
+
+// failingMeters makes every instrument but one.
+type failingMeters struct {
+	noop.MeterProvider
+	fails string
+}
+
+func (p failingMeters) Meter(string, ...metric.MeterOption) metric.Meter {
+	return failingMeter{fails: p.fails}
+}
+
+type failingMeter struct {
+	noop.Meter
+	fails string
+}
+
+func (m failingMeter) err(name string) error {
+	if name == m.fails {
+		return errMeter
+	}
+	return nil
+}
+
+func (m failingMeter) Float64Histogram(
+	name string, _ ...metric.Float64HistogramOption,
+) (metric.Float64Histogram, error) {
+	return noop.Float64Histogram{}, m.err(name)
+}
+
+func (m failingMeter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	return noop.Int64Counter{}, m.err(name)
+}
+
+func (m failingMeter) Int64UpDownCounter(
+	name string, _ ...metric.Int64UpDownCounterOption,
+) (metric.Int64UpDownCounter, error) {
+	return noop.Int64UpDownCounter{}, m.err(name)
+}
