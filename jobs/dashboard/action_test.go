@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -145,5 +147,68 @@ func TestHandler_note_isNotBelieved(t *testing.T) {
 	// A message in the address is none.
 	if strings.Contains(get(h, "?note=hello").Body.String(), "hello</p>") {
 		t.Error("anybody can make the dashboard say something")
+	}
+}
+
+// The message is for the page that a person sees next, not for the script or for who asks for the head alone.
+func TestHandler_note_waitsForAPerson(t *testing.T) {
+	h := busyFake().serve(operator)
+	cookie := post(h, "resume", "name", "carts").Result().Cookies()[0]
+	for _, test := range []struct{ method, live string }{{"HEAD", ""}, {"GET", "1"}} {
+		r := httptest.NewRequest(test.method, "/jobs/", nil)
+		r.AddCookie(cookie)
+		if test.live != "" {
+			r.Header.Set(liveHeader, test.live)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if len(w.Result().Cookies()) > 0 || strings.Contains(w.Body.String(), "Resumed") {
+			t.Errorf("%+v: takes the message away", test)
+		}
+		if vary := w.Header().Get("Vary"); !strings.Contains(vary, "Cookie") || !strings.Contains(vary, liveHeader) {
+			t.Errorf("%+v: Vary is %q", test, vary)
+		}
+	}
+}
+
+// A connection that breaks while something is done does not leave it half done.
+func TestHandler_actions_connectionBroken(t *testing.T) {
+	f := busyFake()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, "POST", "/jobs/resume", strings.NewReader("name=carts"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	f.serve(operator).ServeHTTP(httptest.NewRecorder(), r)
+	if len(f.done) != 1 {
+		t.Errorf("did %q", f.done)
+	}
+}
+
+// The log says who did what, and who was not let.
+func TestHandler_logs(t *testing.T) {
+	var log bytes.Buffer
+	cfg := operator
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	for _, test := range []struct {
+		role    Role
+		refuses error
+		want    []string
+	}{
+		{RoleOperator, nil, []string{"level=INFO", "action=resume", "target=carts", "user=ada"}},
+		{RoleOperator, errDown, []string{"level=ERROR", "action=resume", "target=carts", "user=ada", "connection refused"}},
+		{RoleViewer, nil, []string{"level=WARN", "refused", "page=resume", "user=bob", "method=POST", "remote=192.0.2.1"}},
+	} {
+		if test.role == RoleViewer {
+			cfg.Authorize = as("bob", RoleViewer, nil).Authorize
+		}
+		log.Reset()
+		f := busyFake()
+		f.refuses = test.refuses
+		post(newDashboard(f, f, cfg), "resume", "name", "carts")
+		for _, want := range test.want {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%+v: the log does not say %s:\n%s", test, want, &log)
+			}
+		}
 	}
 }

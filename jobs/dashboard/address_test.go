@@ -89,6 +89,13 @@ func TestHandler_theme(t *testing.T) {
 	if c := post(h, "theme", "theme", "").Result().Cookies()[0]; c.MaxAge >= 0 {
 		t.Errorf("the choice stays: %+v", c)
 	}
+	r = httptest.NewRequest("POST", "https://host/jobs/theme", strings.NewReader("theme=dark"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if c := w.Result().Cookies()[0]; !c.Secure {
+		t.Errorf("over TLS: %+v", c)
+	}
 	r = httptest.NewRequest("GET", "/jobs/", nil)
 	r.AddCookie(&http.Cookie{Name: themeCookie, Value: `x" onload="alert(1)`})
 	w = httptest.NewRecorder()
@@ -123,6 +130,9 @@ func TestAsset_caching(t *testing.T) {
 		}
 		if cc := get(h, assets[name].address).Header().Get("Cache-Control"); !strings.Contains(cc, "immutable") {
 			t.Errorf("%s: %q", name, cc)
+		}
+		if cc := get(h, name+"?v=another").Header().Get("Cache-Control"); cc != "no-cache" {
+			t.Errorf("%s of another version: %q", name, cc)
 		}
 		r := httptest.NewRequest("GET", "/jobs/"+name, nil)
 		r.Header.Set("If-None-Match", w.Header().Get("ETag"))

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type fake struct {
 	upcoming []jobs.Upcoming
 	down     error // every question to the store fails
 	refuses  error // every action fails
+	unlocked error // every question about locks fails
 	block    chan struct{}
 }
 
@@ -136,7 +138,10 @@ func (f *fake) RunNow(_ context.Context, job, author string) (string, error) {
 func (f *fake) Pause(_ context.Context, job, author, reason string) error {
 	return f.note("pause %s by %s: %s", job, author, reason)
 }
-func (f *fake) Resume(_ context.Context, job, author string) error {
+func (f *fake) Resume(ctx context.Context, job, author string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return f.note("resume %s by %s", job, author)
 }
 func (f *fake) Cancel(_ context.Context, id, author, reason string) error {
@@ -153,11 +158,11 @@ func (f *fake) List(_ context.Context, prefix string) (found []lockrt.LockInfo, 
 			found = append(found, l)
 		}
 	}
-	return found, f.ask("locks")
+	return found, cmp.Or(f.ask("locks"), f.unlocked)
 }
 
 func (f *fake) Holder(_ context.Context, key string) (lockrt.LockInfo, error) {
-	if err := f.ask("holder"); err != nil {
+	if err := cmp.Or(f.ask("holder"), f.unlocked); err != nil {
 		return lockrt.LockInfo{}, err
 	}
 	for _, l := range f.locks {

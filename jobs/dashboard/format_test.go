@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -56,6 +57,16 @@ func TestFirstLine(t *testing.T) {
 	for in, want := range map[string]string{"": "", " a ": "a", "a\nb": "a …", "a\n\n": "a"} {
 		if got := firstLine(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "“”", " a\n b ": "“a b”", strings.Repeat("ä", 121): "“" + strings.Repeat("ä", 120) + "…”",
+	} {
+		if got := quote(in); got != want {
+			t.Errorf("%q: %s", in, got)
 		}
 	}
 }

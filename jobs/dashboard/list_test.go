@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -98,26 +97,44 @@ func TestJobList_valuesFirst(t *testing.T) {
 	}
 }
 
-// TestCache_oneAsks: many look at once, the store is asked once.
-func TestCache_oneAsks(t *testing.T) {
-	f := busyFake()
-	f.block = make(chan struct{})
-	h := f.serve(Config{})
-	var looking sync.WaitGroup
-	for range 20 {
-		looking.Go(func() {
-			if w := get(h, "jobs"); w.Code != 200 || !strings.Contains(w.Body.String(), "report") {
-				t.Errorf("%d\n%s", w.Code, w.Body)
+// TestJobList_links: a page leads to its neighbours, and another choice to the first page.
+func TestJobList_links(t *testing.T) {
+	h := manyJobs().serve(Config{})
+	for page, want := range map[string]map[string]string{
+		"1":   {"prev": "", "next": "2"},
+		"7":   {"prev": "6", "next": "8"},
+		"200": {"prev": "199", "next": ""},
+	} {
+		body := get(h, "jobs?q=job&page="+page).Body.String()
+		for rel, to := range want {
+			if link := `href="jobs?page=` + to + `&amp;q=job" rel="` + rel + `"`; strings.Contains(body, `rel="`+rel+`"`) != (to != "") ||
+				to != "" && !strings.Contains(body, link) {
+				t.Errorf("page %s: the link %s does not lead to page %q", page, rel, to)
 			}
-		})
+		}
+		for _, choice := range regexp.MustCompile(`href="(jobs\?[^"]*(?:state|sort)=[^"]*)"`).FindAllStringSubmatch(body, -1) {
+			if strings.Contains(choice[1], "page=") {
+				t.Errorf("page %s: %s stays on it", page, choice[1])
+			}
+		}
 	}
-	for f.count("status") == 0 {
-		time.Sleep(time.Millisecond)
+}
+
+func TestJobList_search(t *testing.T) {
+	h := busyFake().serve(Config{})
+	for q, want := range map[string]string{
+		"vienna": "report", "VIENNA+every": "report", "every+5": "index", "%40hourly": "carts", "o+r": "carts foreign report",
+	} {
+		if got := strings.Join(listed(t, h, "jobs?q="+q), " "); got != want {
+			t.Errorf("%s finds %q, want %q", q, got, want)
+		}
 	}
-	close(f.block)
-	looking.Wait()
-	// One that came late may have found the answer too old on a machine that stands still for a second.
-	if n := f.count("status"); n > 2 {
-		t.Errorf("asked %d times", n)
+}
+
+func TestOnceList_many(t *testing.T) {
+	f := busyFake()
+	for i := range onceShown - 1 {
+		f.waiting = append(f.waiting, jobs.Once{ID: fmt.Sprint(i), Handler: "mail", At: noon})
 	}
+	expect(t, get(f.serve(Config{}), "once"), 200, "The first 500 that wait")
 }

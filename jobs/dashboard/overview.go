@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// silentAfter is how long a node may say nothing: three of its signs of life.
-	silentAfter = 15 * time.Second
+	// silentAfter is how long a node may say nothing: some of its signs of life, of which it gives one in a second, and
+	// longer than it takes until others run what it ran.
+	silentAfter = 8 * time.Second
 	// offsetWarning is from which on a clock is called wrong. Schedules do not mind; people who compare logs do.
 	offsetWarning = time.Second
 	// overviewRows is how long the tables of the overview may get.
@@ -136,7 +137,7 @@ func (q *request) overviewOf(s *state) overviewData {
 func withoutReplaced(nodes []jobs.Node) []jobs.Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(old jobs.Node) bool {
 		return slices.ContainsFunc(nodes, func(n jobs.Node) bool {
-			return n.Name == old.Name && n.Session != old.Session && n.Started.After(old.Heartbeat)
+			return n.Name == old.Name && n.Started.After(old.Heartbeat)
 		})
 	})
 }

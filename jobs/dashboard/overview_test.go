@@ -28,3 +28,10 @@ func TestOverview_nodeStartedAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestOverview_silent(t *testing.T) {
+	f := &fake{nodes: []jobs.Node{{Name: "a", Heartbeat: noon.Add(-silentAfter)}}}
+	expect(t, get(f.serve(Config{}), ""), 200, "alive", "1<i>/1</i>")
+	f.nodes[0].Heartbeat = noon.Add(-silentAfter - time.Millisecond)
+	expect(t, get(f.serve(Config{}), ""), 200, "silent", "0<i>/1</i>")
+}

@@ -120,6 +120,9 @@ func TestHandler_actionsNeedPOST(t *testing.T) {
 	if len(f.done) > 0 {
 		t.Errorf("did %q", f.done)
 	}
+	if post(h, "resume?name=carts"); slices.ContainsFunc(f.done, func(done string) bool { return strings.Contains(done, "carts") }) {
+		t.Errorf("did %q", f.done)
+	}
 }
 
 func TestHandler_methods(t *testing.T) {
