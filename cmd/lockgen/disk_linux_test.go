@@ -33,6 +33,11 @@ func tinydisk(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { ts.Check(syscall.Unmount(dir, 0)) })
 }
 
+// readonly keeps everybody from writing to a folder that tinydisk has made.
+func readonly(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(syscall.Mount("", ts.MkAbs(args[0]), "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+}
+
 // fill writes into a file until there is no room for more.
 func fill(ts *testscript.TestScript, neg bool, args []string) {
 	f, err := os.Create(filepath.Join(ts.MkAbs(args[0]), "filler"))

@@ -9,3 +9,5 @@ func canMount() bool { return false }
 func tinydisk(ts *testscript.TestScript, neg bool, args []string) { ts.Fatalf("only on Linux") }
 
 func fill(ts *testscript.TestScript, neg bool, args []string) { ts.Fatalf("only on Linux") }
+
+func readonly(ts *testscript.TestScript, neg bool, args []string) { ts.Fatalf("only on Linux") }

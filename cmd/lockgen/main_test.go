@@ -55,6 +55,7 @@ func params(t *testing.T, dir string) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"tinydisk":        tinydisk,
+			"readonly":        readonly,
 			"fill":            fill,
 			"exits":           exits,
 			"nothing-written": nothingWritten,
