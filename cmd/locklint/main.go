@@ -8,5 +8,6 @@ import (
 )
 
 //go:generate go run ./internal/reference/write CHECKS.md
+//go:generate go run ./internal/precision/write PRECISION.md
 
 func main() { os.Exit(driver.Main(os.Args[1:], os.Stdout, os.Stderr)) }
