@@ -44,10 +44,15 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request) (a
 	}
 	sent := time.Now()
 	if err := s.acquires.do(ctx, e); err != nil {
-		return answer{}, err
+		return answer{}, unansweredError{err}
 	}
 	return parseAnswer(e.answer, sent)
 }
+
+// unansweredError is why there is no answer. The server may have run the script all the same, or may still do so.
+type unansweredError struct{ error }
+
+func (e unansweredError) Unwrap() error { return e.error }
 
 // acquireArgs are the arguments of acquire.lua before the ids.
 func (s *session) acquireArgs(t terms) []any {

@@ -49,9 +49,11 @@
 //
 // # A request that comes late
 //
-// An acquire whose caller gives up is cancelled. If the network holds the request itself back for longer than the cancel,
-// which takes another connection, the lock is given to a lease that nobody wants any more and stays taken until its TTL is
-// over. Nothing worse happens: no holder loses its lock by that, and fences go on growing.
+// An acquire whose caller gives up is cancelled. The network may hold the request itself back for longer than the cancel,
+// which takes another connection; then the lock, or a place in the queue, goes to a lease that nobody wants any more. So
+// the cancel of an acquire that had no answer is repeated after 1, 5 and 21 s, and at once when a grant is pushed to it.
+// A request that comes still later, or after its process has ended, leaves the lock taken until the TTL is over. Nothing
+// worse happens: no holder loses its lock by that, and fences go on growing.
 //
 // # Clocks
 //

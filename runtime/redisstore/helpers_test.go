@@ -3,6 +3,8 @@ package redisstore_test
 import (
 	"bytes"
 	"net"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +27,21 @@ func splitAddr(t testing.TB, addr string) (host, port string) {
 		t.Fatal(err)
 	}
 	return host, port
+}
+
+// commandCalls is how often a command ran, by what INFO commandstats says.
+func commandCalls(t testing.TB, info, command string) int {
+	t.Helper()
+	_, rest, ok := strings.Cut(info, "cmdstat_"+command+":calls=")
+	if !ok {
+		return 0
+	}
+	text, _, _ := strings.Cut(rest, ",")
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s in %q: %v", command, info, err)
+	}
+	return n
 }
 
 // logBuffer is a logger's output that a test can read.

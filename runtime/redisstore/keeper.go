@@ -75,11 +75,15 @@ const asksInTime = 100 * time.Millisecond
 
 // abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background: the server
 // may have granted it, or may still do so, whatever err, with which the last attempt ended, says. It is tried until the
-// lease would be over anyway.
+// lease would be over anyway; and again after it succeeded if that attempt had no answer, because the network may hold
+// the request back for longer than the cancel, which takes another connection.
 func (s *session) abandon(req lockrt.Request, keys lockKeys, err error) {
 	a := abandoned{keys: keys, until: time.Now().Add(req.TTL + 2*s.liveness)}
 	if underWay := new(underWayError); errors.As(err, &underWay) {
 		a.after = underWay.done
+	}
+	if errors.As(err, new(unansweredError)) && req.TTL > cancelAgain {
+		a.again = cancelAgain
 	}
 	s.mu.Lock()
 	if len(s.abandoned) < maxAbandoned {
@@ -94,6 +98,10 @@ const (
 	maxAbandoned = 10_000
 	// cancelBatch is how many go into one round trip.
 	cancelBatch = 500
+	// cancelAgain is when a cancel is repeated whose acquire may come late; then after four times as long each, up to
+	// cancelLast.
+	cancelAgain = time.Second
+	cancelLast  = 16 * time.Second
 )
 
 // abandoned is a lease to cancel.
@@ -101,10 +109,15 @@ type abandoned struct {
 	keys  lockKeys
 	until time.Time       // then the server has forgotten it
 	after <-chan struct{} // the acquire itself is under way until it is closed, and must not come after the cancel; or nil
+	next  time.Time       // not before
+	again time.Duration   // how long after a cancel comes the next; 0: never, all requests for the lease were answered
 }
 
 // due reports whether the lease can be cancelled now.
-func (a abandoned) due() bool {
+func (a abandoned) due(now time.Time) bool {
+	if now.Before(a.next) {
+		return false
+	}
 	if a.after == nil {
 		return true
 	}
@@ -117,7 +130,7 @@ func (a abandoned) due() bool {
 }
 
 // cleanUp cancels abandoned leases. When the session closes, it waits for the last callers and tries what is left once
-// more; then the TTL does it.
+// more.
 func (s *session) cleanUp() {
 	backoff := time.Duration(0)
 	for {
@@ -129,9 +142,7 @@ func (s *session) cleanUp() {
 		case <-s.ctx.Done():
 			retry.Stop()
 			s.acquiring.Wait()
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Second)
-			s.cancelAbandoned(ctx)
-			cancel()
+			s.cancelRest()
 			return
 		case <-s.wakeJanitor:
 		case <-retry.C:
@@ -145,6 +156,31 @@ func (s *session) cleanUp() {
 	}
 }
 
+// cancelRest cancels everything that is left, once, when nobody acquires any more. It waits for the acquires that are
+// still under way, which may be granted after their callers have gone; for a second, the TTL does the rest.
+func (s *session) cancelRest() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Second)
+	defer cancel()
+	s.mu.Lock()
+	batches := 1 + len(s.abandoned)/cancelBatch
+	var underWay []<-chan struct{}
+	for _, a := range s.abandoned {
+		if a.after != nil {
+			underWay = append(underWay, a.after)
+		}
+	}
+	s.mu.Unlock()
+	for _, done := range underWay {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+	}
+	for range batches {
+		s.cancelAbandoned(ctx)
+	}
+}
+
 // cancelAbandoned cancels a batch and reports whether nothing is left to do.
 func (s *session) cancelAbandoned(ctx context.Context) bool {
 	s.mu.Lock()
@@ -155,7 +191,7 @@ func (s *session) cancelAbandoned(ctx context.Context) bool {
 			delete(s.abandoned, id)
 			continue
 		}
-		if len(ids) == cancelBatch || !a.due() {
+		if len(ids) == cancelBatch || !a.due(now) {
 			done = false
 			continue
 		}
@@ -171,9 +207,25 @@ func (s *session) cancelAbandoned(ctx context.Context) bool {
 			done = false
 			continue
 		}
-		s.mu.Lock()
-		delete(s.abandoned, ids[i])
-		s.mu.Unlock()
+		if s.cancelled(ids[i]) {
+			done = false
+		}
 	}
 	return done
+}
+
+// cancelled reports whether a lease that was cancelled is to be cancelled again.
+func (s *session) cancelled(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.abandoned[id]
+	if a.again == 0 || a.again > cancelLast {
+		delete(s.abandoned, id)
+		return false
+	}
+	a.next = time.Now().Add(a.again)
+	a.until = a.next.Add(a.again) // it is tried then, however short the lease was
+	a.again *= 4
+	s.abandoned[id] = a
+	return true
 }

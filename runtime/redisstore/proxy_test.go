@@ -24,6 +24,8 @@ type proxy struct {
 	hole    bool // nothing gets through, in either direction; what was sent arrives when it ends
 	// reply decides about an answer of the server. nil lets all pass.
 	reply func(request, reply []byte) verdict
+	// delay holds a request back while it runs; others pass meanwhile, on their own connections. nil: none is.
+	delay func(request []byte)
 	seen  int // how many answers reply did not let pass
 }
 
@@ -137,7 +139,7 @@ func (p *proxy) serve(down net.Conn) {
 			mu.Lock()
 			defer mu.Unlock()
 			request = bytes.Clone(b)
-			return pass
+			return p.late(b)
 		})
 	})
 	p.copy(down, up, func(b []byte) verdict {
@@ -168,6 +170,17 @@ func (p *proxy) judge(request, reply []byte) verdict {
 		p.set(func() { p.seen++ })
 	}
 	return v
+}
+
+// late lets a request pass when its time has come.
+func (p *proxy) late(request []byte) verdict {
+	p.mu.Lock()
+	delay := p.delay
+	p.mu.Unlock()
+	if delay != nil {
+		delay(request)
+	}
+	return pass
 }
 
 // copy passes on what it reads until a connection ends.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -67,7 +68,9 @@ func (s *session) granted(id string, p pushed) {
 		case w.grants <- p:
 		default:
 		}
-	} else if _, ok := s.abandoned[id]; ok {
+	} else if a, ok := s.abandoned[id]; ok {
+		a.next = time.Time{}
+		s.abandoned[id] = a
 		wake(s.wakeJanitor)
 	}
 }

@@ -12,11 +12,12 @@ const (
 	Holding          // its owner believes that it holds the lock, until Left ticks from now
 	Releasing
 	Cancelling // given up; being taken back in the background
+	Doubting   // taken back, while the request itself may still be under way: it will be taken back again
 	Over
 )
 
 func (p Phase) String() string {
-	return [...]string{"new", "asking", "waiting", "refreshing", "holding", "releasing", "cancelling", "over"}[p]
+	return [...]string{"new", "asking", "waiting", "refreshing", "holding", "releasing", "cancelling", "doubting", "over"}[p]
 }
 
 // Kind is a script that a lease calls.
@@ -68,8 +69,9 @@ type Lease struct {
 	Epoch  uint8
 	Pushed [pushes]Grant
 	Lost   bool // the push that tells of a Break is under way
-	// Broken and Loose are set when the server and the process may rightly disagree: after a Break; after a late
-	// request was executed, or nobody tries to take the lease back any more.
+	Doubt  bool // it is being taken back while its own request may be under way
+	// Broken and Loose are set when the server and the process may rightly disagree: after a Break; after a late request
+	// was executed that nobody doubted, or when nobody tries to take the lease back any more.
 	Broken, Loose bool
 }
 
@@ -123,6 +125,8 @@ func (p *Protocol) answered(s *State, id int8) {
 			sent = 0
 		}
 		l.Left = max(l.Left, ttl-sent)
+	case l.Doubt:
+		l.Phase, l.Doubt = Doubting, false
 	default: // a renewal that was refused; the end of a release or a cancel
 		l.end()
 	}
@@ -148,7 +152,7 @@ func (l *Lease) drop() {
 // end is the last that the process does for a lease.
 func (l *Lease) end() {
 	l.Phase, l.Left, l.Epoch, l.Skew, l.Asks, l.Pushed, l.Lost = Over, 0, 0, 0, 0, [pushes]Grant{}, false
-	l.Call = Call{}
+	l.Call, l.Doubt = Call{}, false
 }
 
 // tick lets time pass for the process and for what is under way.
@@ -186,7 +190,13 @@ func (p *Protocol) giveUp(l *Lease) {
 			return
 		}
 		l.giveBack(Cancel)
+		p.doubt(l)
 	}
+}
+
+// doubt makes a lease that is being taken back one to be taken back again, if its own request may come later.
+func (p *Protocol) doubt(l *Lease) {
+	l.Doubt = (l.Late == Try || l.Late == Ask) && p.Fault != "late acquire is forgotten"
 }
 
 // addPush puts a grant under way, behind those that are.

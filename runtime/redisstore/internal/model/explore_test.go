@@ -91,6 +91,7 @@ func TestProtocol_Explore_findsFaults(t *testing.T) {
 		"renewal counts from the reply":        "the server says",
 		"uses a grant that is over":            "others one between",
 		"acquire without a reply is forgotten": "the server still knows it",
+		"late acquire is forgotten":            "the server still knows it",
 	} {
 		t.Run(strings.ReplaceAll(fault, " ", "_"), func(t *testing.T) {
 			p := &Protocol{Fault: fault}

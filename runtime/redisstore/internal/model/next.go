@@ -12,6 +12,7 @@ const (
 	evRelease              // a holder releases
 	evRetain               // a holder releases, with MinHold left
 	evLeave                // a caller gives up waiting
+	evAgain                // what was taken back is taken back again
 	evExecute              // the server executes a slow call
 	evReply                // the reply to a slow call arrives
 	evRepeat               // a slow call is repeated: it or its reply is late
@@ -24,7 +25,7 @@ const (
 	evTick                 // time passes
 )
 
-var eventNames = [...]string{"try", "ask", "poke", "push", "renew", "release", "retain", "leave", "execute", "reply", "repeat",
+var eventNames = [...]string{"try", "ask", "poke", "push", "renew", "release", "retain", "leave", "again", "execute", "reply", "repeat",
 	"give up", "told of break", "late execute", "alive", "crash", "break", "tick"}
 
 // Event is something that can happen to a lease, a process or the server.
@@ -108,6 +109,8 @@ func (p *Protocol) nextOf(s *State, l *Lease, who uint8, visit func(Event)) {
 		if !calling {
 			call(evRenew, 0)
 		}
+	case Doubting:
+		call(evAgain, 0)
 	}
 }
 

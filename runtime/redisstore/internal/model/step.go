@@ -75,6 +75,9 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 		l.giveBack(Retain)
 	case evLeave:
 		l.giveBack(Cancel)
+	case evAgain:
+		l.giveBack(Cancel)
+		p.doubt(l)
 	case evPush:
 		g := l.takePush(int(e.Which))
 		p.received(s, id, Answer{OK: true, Epoch: g.Epoch, Age: g.Age}, l.Skew, true)
@@ -99,7 +102,8 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 	case evLate:
 		answer, pushed := p.run(s, l.Late, id)
 		f.add(l.Late, id, answer, pushed)
-		l.Late, l.Loose = NoCall, true
+		l.Late = NoCall
+		l.Loose = l.Loose || l.Phase != Doubting && !l.Doubt && p.Fault != "late acquire is forgotten"
 		return
 	}
 	if e.Slow {
