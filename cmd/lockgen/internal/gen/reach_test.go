@@ -72,6 +72,28 @@ func TestReach_needsComeTogether(t *testing.T) {
 	}, 2)
 }
 
+// TestReach_pathsFoundLate: that a path leads through a field is found out after the field's struct was looked into.
+func TestReach_pathsFoundLate(t *testing.T) {
+	const source = `package a
+
+import lockrt "github.com/lockgen/lockgen/runtime"
+
+type Base struct{ L *lockrt.Locker }
+
+type Inner struct{ Base }
+
+type Pool struct{ Main *Inner }
+
+var pool Pool
+
+var Default = pool.Main
+
+//lock:key=a,ttl=1s,locker=Default.L
+func (p *Pool) runLocked() {}
+`
+	sameAsWhole(t, map[string]string{"a/a.go": source}, 1)
+}
+
 func sameAsWhole(t *testing.T, files map[string]string, outputs int) {
 	t.Helper()
 	dir := writeModule(t, files)
