@@ -110,10 +110,25 @@ func TestScheduler_cancelledButOK(t *testing.T) {
 		if err := n.Cancel(context.Background(), running[0].ID, "ada", "enough"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
-		c.Stop()
+		time.Sleep(time.Millisecond) // its own node need not wait for a beat
 		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "cancelled" || runs[0].Reason != "cancelled by ada: enough" {
 			t.Errorf("runs %+v, want one cancelled by ada", runs)
+		}
+		c.Stop()
+	})
+}
+
+// TestScheduler_longError checks that a record stays small whatever an error says.
+func TestScheduler_longError(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: func(context.Context) error { return errors.New(strings.Repeat("x", 1<<20)) }})
+		n.Start()
+		time.Sleep(2 * time.Minute)
+		c.Stop()
+		if runs := c.Recorded("j"); len(runs) != 1 || len(runs[0].Error) > 9<<10 || !strings.HasSuffix(runs[0].Error, "(cut)") {
+			t.Errorf("%d runs, want one with a short error", len(runs))
 		}
 	})
 }

@@ -92,6 +92,32 @@ func TestScheduler_poison(t *testing.T) {
 	})
 }
 
+// TestScheduler_poison_counts has one node after another take the run over and die before it has begun.
+func TestScheduler_poison_counts(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		holder := c.Node(Config{}, 0)
+		if _, err := holder.Locker().Acquire(context.Background(), "job:j", lockOptions); err != nil {
+			t.Fatal(err)
+		}
+		for range MaxRecoveries + 2 {
+			n := c.Node(Config{DrainTimeout: -1}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "1 0 1 1 *", Overlap: OverlapQueue, Run: jobstest.Sleep(0)})
+			n.Start()
+			time.Sleep(2 * time.Minute)
+			n.Crash()
+		}
+		runs := c.Recorded("j")
+		if len(runs) != MaxRecoveries+1 || !strings.Contains(runs[0].Reason, "not run again, too many nodes") {
+			t.Errorf("%d records, the last %+v; want the run given up after %d nodes", len(runs), runs[0], MaxRecoveries+1)
+		}
+		if left, err := c.Store.InFlight(context.Background()); err != nil || len(left) != 0 {
+			t.Errorf("still in flight: %+v, %v", left, err)
+		}
+		c.Stop()
+	})
+}
+
 // TestScheduler_beginIsNotedFirst cuts the node off from the store of jobs while it waits for the lock. It must not begin
 // before the store knows: if it died then, another would run the tick again as one that had not begun.
 func TestScheduler_beginIsNotedFirst(t *testing.T) {

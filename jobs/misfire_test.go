@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,6 +111,36 @@ func TestScheduler_misfireAll_inOrder(t *testing.T) {
 		}
 		if got := ticks[:min(len(ticks), len(want))]; !slices.Equal(got, want) {
 			t.Errorf("began %v, want each twice, in order", got)
+		}
+	})
+}
+
+// TestScheduler_misfireAll_wakes checks that the end of a run wakes the next at once, and that the end of a run of a dead
+// node, of which nobody tells, is noticed soon.
+func TestScheduler_misfireAll_wakes(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		var starts atomic.Int32
+		up := func() {
+			n := c.Node(Config{DrainTimeout: -1}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Misfire: MisfireAll, Overlap: OverlapAllow, Run: func(ctx context.Context) error {
+				if starts.Add(1) == 20 {
+					n.Crash()
+				}
+				return jobstest.Sleep(100 * time.Millisecond)(ctx)
+			}})
+			n.Start()
+		}
+		up()
+		time.Sleep(time.Second)
+		c.Stop()
+		time.Sleep(40*time.Minute + 10*time.Second)
+		up()
+		up()
+		time.Sleep(20 * time.Second) // 40 times 100 ms, and the dead node's lease
+		c.Stop()
+		if n := starts.Load(); n != 40 {
+			t.Errorf("%d of 40 missed ticks have run", n)
 		}
 	})
 }

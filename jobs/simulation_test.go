@@ -135,6 +135,42 @@ func simulate(t *testing.T, nodes, hours int) {
 	})
 }
 
+// TestScheduler_crowd has so many jobs due together that the nodes share them out, while one of them cannot do its share:
+// the others do it a moment later.
+func TestScheduler_crowd(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		const jobs = 300
+		for range 3 {
+			n := c.Node(Config{}, 0)
+			for i := range jobs {
+				n.MustAdd(Job{Name: fmt.Sprint("j", i), Spec: "* * * * *", Run: jobstest.Sleep(0)})
+			}
+			n.Start()
+		}
+		from := time.Now()
+		time.Sleep(119 * time.Second)
+		c.Nodes()[0].CutJobs(true) // the others do not know yet
+		time.Sleep(62 * time.Second)
+		c.Nodes()[0].CutJobs(false)
+		to := time.Now()
+		c.Stop()
+		nodes := make(map[string]int)
+		for i := range jobs {
+			c.ExpectOnce(fmt.Sprint("j", i), "* * * * *", from, to)
+			for _, r := range c.Finished(fmt.Sprint("j", i)) {
+				nodes[r.Node]++
+				if late := r.Started.Sub(r.Tick); late > 100*time.Millisecond {
+					t.Errorf("tick %s of %s began %s late", r.Tick, r.Job, late)
+				}
+			}
+		}
+		if len(nodes) != 3 {
+			t.Errorf("runs by node: %v, want all three at work", nodes)
+		}
+	})
+}
+
 // TestScheduler_twoVersionsOfASpec is a rolling deploy: nodes with the old spec and nodes with the new one. Every tick
 // of either runs, those of both once.
 func TestScheduler_twoVersionsOfASpec(t *testing.T) {
