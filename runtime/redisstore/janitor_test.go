@@ -1,0 +1,50 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+func (s *session) abandonedNow() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.abandoned)
+}
+
+// A waiter whose requests were all answered is taken out of the queue once, and that is all there is to do.
+func TestSession_giveUpThatWasAnsweredIsCancelledOnce(t *testing.T) {
+	r := newRig(t)
+	s, _ := r.newSession(Config{})
+	r.acquire("holder", "p", 0)
+	ctx, cancel := context.WithCancel(r.ctx)
+	gone := make(chan error, 1)
+	go func() {
+		_, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: "w", TTL: time.Hour, Wait: lockrt.Forever})
+		gone <- err
+	}()
+	r.eventually("w is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, "w").Err() == nil })
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	r.eventually("nothing is left to cancel", func() bool { return s.abandonedNow() == 0 })
+	r.wantQueue()
+}
+
+// The grant of a lease that was given up, and will be cancelled again some time, is a reason to do so now.
+func TestSession_grantOfAnAbandonedLeaseIsCancelledAtOnce(t *testing.T) {
+	r := newRig(t)
+	s, read := r.newSession(Config{})
+	r.acquire("w", "p", 0)
+	later := time.Now().Add(time.Hour)
+	s.mu.Lock()
+	s.abandoned["w"] = abandoned{keys: r.keys, until: later.Add(time.Hour), next: later, again: 2 * cancelLast}
+	s.mu.Unlock()
+	r.push(s, read, "grant w 1 1")
+	r.eventually("the lock is free", func() bool { id, _ := r.owner(); return id == "" })
+	r.eventually("nothing is left to cancel", func() bool { return s.abandonedNow() == 0 })
+}
