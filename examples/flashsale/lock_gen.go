@@ -47,7 +47,7 @@ func (s *shop) placeOrder(ctx context.Context, userID int64) (result outcome, er
 	if err != nil {
 		return result, err
 	}
-	err = s.locks.DoAll(ctx, []string{key1, key2}, lockrt.Options{TTL: 2 * time.Second, Wait: 20 * time.Second}, func(ctx context.Context, leases lockrt.Leases) error {
+	err = s.locks.DoAll(ctx, []string{key1, key2}, lockrt.Options{TTL: 5 * time.Second, Wait: 20 * time.Second}, func(ctx context.Context, leases lockrt.Leases) error {
 		var err error
 		result, err = s.placeOrderLocked(ctx, userID, leases.Lease(key1).Fence(), leases.Lease(key2).Fence())
 		return err

@@ -36,7 +36,7 @@ const (
 // taken in sorted order: requests of one user wait for each other without
 // keeping the stock from others.
 //
-//lock:key=order:{s.sale.name}:{userID},ttl=2s,wait=20s
+//lock:key=order:{s.sale.name}:{userID},ttl=5s,wait=20s
 //lock:key=stock:{s.sale.name}
 func (s *shop) placeOrderLocked(ctx context.Context, userID int64, user, stock lockrt.Fence) (result outcome, err error) {
 	err = s.sale.inTx(ctx, func(tx *sql.Tx) (commit bool, err error) {

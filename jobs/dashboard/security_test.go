@@ -166,6 +166,7 @@ func TestHandler_headers(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
 			if got := w.Header().Get(name); got != want {
 				t.Errorf("%s: %s is %q", page, name, got)
