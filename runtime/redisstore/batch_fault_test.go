@@ -199,6 +199,40 @@ func TestBatch_callerThatGivesUpUnderWay(t *testing.T) {
 	c.eventually("the lock of the one that gave up is free", func() bool { return c.held(impatient) == "" })
 }
 
+// All callers give up while their call is under way, and the session closes: it waits for the call, which may get the
+// locks, and takes them back. Nobody would after it.
+func TestBatch_callersThatGiveUpAsTheSessionCloses(t *testing.T) {
+	c := newCrowd(t)
+	ctx, cancel := context.WithCancel(c.ctx)
+	var left sync.WaitGroup
+	left.Add(crowdSize)
+	closed := make(chan error, 1)
+	c.together(&c.s.acquires, func(i int) error {
+		if i < crowdSize {
+			defer left.Done()
+		}
+		return c.acquire(ctx, i)
+	}, func() {
+		cancel()
+		left.Wait()
+		go func() { closed <- c.s.Close(context.WithoutCancel(c.ctx)) }()
+		select {
+		case err := <-closed:
+			t.Errorf("closed (%v) while the call was under way", err)
+			closed <- nil
+		case <-time.After(100 * time.Millisecond):
+		}
+	})
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	for i := range crowdSize {
+		if owner := c.held(i); owner != "" {
+			t.Errorf("lock %d is held by %q after Close", i, owner)
+		}
+	}
+}
+
 // A proxy that garbles, or another program's script under our hash: no caller may take another's answer for its own.
 func TestBatch_wrongNumberOfAnswers(t *testing.T) {
 	part := []*entry{{id: "a"}, {id: "b"}}
