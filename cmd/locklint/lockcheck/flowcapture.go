@@ -12,7 +12,16 @@ import (
 // leaks reports whether a variable can be reached by code that the analysis does not see: its address is taken, or a
 // literal captures it that is not merely called or deferred here, as those given to t.Cleanup, context.AfterFunc, go
 // or an errgroup are. Literals that only ask the lease something are harmless wherever they go.
-func (f *follower) leaks(addr ssa.Value) bool {
+func (f *follower) leaks(addr ssa.Value) bool { return f.leaksUnless(addr, nil) }
+
+// leaksNow is leaks where the literals that the function itself makes count only once they are made: what happens to
+// a lease before it is handed to t.Cleanup or to a goroutine is still this function's business.
+func (f *follower) leaksNow(addr ssa.Value, s *pathState) bool {
+	return f.leaksUnless(addr, func(mc *ssa.MakeClosure) bool { return mc.Parent() == f.fn && s.known[mc] != theLiteral })
+}
+
+// leaksUnless is leaks without the literals that are not made yet.
+func (f *follower) leaksUnless(addr ssa.Value, unmade func(*ssa.MakeClosure) bool) bool {
 	for _, instr := range *addr.Referrers() {
 		switch instr := instr.(type) {
 		case *ssa.Store:
@@ -29,7 +38,10 @@ func (f *follower) leaks(addr ssa.Value) bool {
 				if b != addr {
 					continue
 				}
-				if transparent(instr) && f.leaks(lit.FreeVars[i]) || !transparent(instr) && !borrows(lit.FreeVars[i]) {
+				if transparent(instr) && f.leaks(lit.FreeVars[i]) {
+					return true
+				}
+				if !transparent(instr) && !borrows(lit.FreeVars[i]) && (unmade == nil || !unmade(instr)) {
 					return true
 				}
 			}
@@ -38,6 +50,23 @@ func (f *follower) leaks(addr ssa.Value) bool {
 		}
 	}
 	return false
+}
+
+// makes runs the making of a literal. If it goes where nobody follows it, so does the lease in what it captures.
+func (f *follower) makes(mc *ssa.MakeClosure, s *pathState) {
+	lit, ok := mc.Fn.(*ssa.Function)
+	if !ok || transparent(mc) {
+		return
+	}
+	for i, b := range mc.Bindings {
+		if _, isVar := b.(*ssa.Alloc); !isVar || borrows(lit.FreeVars[i]) {
+			continue
+		}
+		s.set(mc, theLiteral)
+		if s.known[b] == theLease {
+			s.lease = escaped
+		}
+	}
 }
 
 // transparent reports whether a literal is only called or deferred where it stands.

@@ -40,6 +40,7 @@ const (
 	isNil    // certainly nil
 	isTrue
 	isFalse
+	theLiteral // of a literal that has been made and gone where nobody follows it
 )
 
 // A pathState is everything that the analysis knows at one point of one set of paths. It is a value: steps make new

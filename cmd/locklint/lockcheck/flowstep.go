@@ -41,6 +41,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.MakeInterface:
 		s.set(instr, s.of(instr.X))
 	case *ssa.Phi, *ssa.BinOp, *ssa.If, *ssa.Jump, *ssa.Panic, *ssa.DebugRef:
+	case *ssa.MakeClosure:
+		f.other(instr, &s)
+		f.makes(instr, &s)
 	case *ssa.TypeAssert:
 		f.other(instr, &s)
 		if s.of(instr.X) == theError {
@@ -130,7 +133,7 @@ func (f *follower) store(st *ssa.Store, s *pathState) {
 		}
 		return
 	}
-	if what == theLease && f.leaks(cell) {
+	if what == theLease && f.leaksNow(cell, s) {
 		s.lease = escaped
 	}
 	f.assign(cell, what, s)

@@ -32,6 +32,7 @@ type index struct {
 	commands  map[*ssa.Function][]*command // by declared function, those of its literals included
 	summaries map[*ssa.Function][]summaryCommand
 	own       map[*ssa.Function][]*command // cache while commands are collected
+	called    map[calledKey]*command       // the same
 	locks     []*lock
 	counters  []*lock // made of INCR and DEL or DECR
 	impls     map[*types.Func]*types.Func
@@ -53,6 +54,7 @@ func runIndex(pass *analysis.Pass) (any, error) {
 		commands:  map[*ssa.Function][]*command{},
 		summaries: map[*ssa.Function][]summaryCommand{},
 		own:       map[*ssa.Function][]*command{},
+		called:    map[calledKey]*command{},
 		impls:     map[*types.Func]*types.Func{},
 		waiting:   map[*ssa.Function]bool{},
 	}

@@ -22,7 +22,7 @@ func isPeer(c client) bool { return c == redsync || c == redislock || c == rueid
 // them.
 func (r *reporter) checkLeaks(of func(client) bool) {
 	for _, flow := range r.flows(of) {
-		if len(flow.leaks) == 0 || flow.site.closed || !flow.site.owned() {
+		if len(flow.leaks) == 0 || flow.site.closed || !flow.site.owned() && !r.index.unlocksAlone(flow) {
 			continue
 		}
 		if !flow.released && (flow.site.optional || r.index.inTest(flow.site.call.Pos())) {

@@ -15,33 +15,78 @@ var ll1011 = newCheck("LL1011", "goroutine started in the section outlives it", 
 var writeName = regexp.MustCompile(`^(Set|Put|Save|Store|Insert|Update|Upsert|Delete|Remove|Create|Write|Exec|Incr|Decr|HSet|HDel|LPush|RPush|SAdd|ZAdd|Expire|Commit|Transfer|Charge|Pay|Sell)`)
 
 // checkGoroutines reports goroutines of a critical section that change something and that nobody waits for: they go on
-// after the release, without the lock. Silent where anything in the section behind the go statement waits, where the
+// after the release, without the lock. Those of an errgroup or another group, and what time.AfterFunc runs, are
+// goroutines like those of go statements. Silent where anything in the section behind the start waits, where the
 // goroutine is given the lease's context, which ends with the lease, and where it only notifies, logs or measures.
 func checkGoroutines(r *reporter) {
-	done := map[*ssa.Go]bool{}
+	done := map[ssa.CallInstruction]bool{}
 	for _, s := range r.criticals() {
-		for instr := range s.inside {
-			g, ok := instr.(*ssa.Go)
-			if !ok || done[g] || r.index.inTest(g.Pos()) || waitsAfter(g) || s.bounds(g) {
+		for _, call := range s.calls() {
+			g := startOf(call)
+			if g == nil || done[call] || r.index.inTest(call.Pos()) || waitsAfter(call) || s.bounds(g) {
 				continue
 			}
 			write := r.writes(g)
 			if write == "" {
 				continue
 			}
-			done[g] = true
+			done[call] = true
+			pos := call.Pos()
+			if _, ok := call.(*ssa.Go); !ok {
+				pos, _ = r.callSpan(call)
+			}
 			r.report(analysis.Diagnostic{
-				Pos: g.Pos(),
+				Pos: pos,
 				Message: fmt.Sprintf("this goroutine outlives the section of the lock from %s at %s: %s may run after the release; wait for it before, or do it in the section",
-					s.name, r.place(s.pos, g.Pos()), write),
+					s.name, r.place(s.pos, pos), write),
 				Related: []analysis.RelatedInformation{{Pos: s.pos, Message: "acquired here"}},
 			})
 		}
 	}
 }
 
-// waitsAfter reports whether something waits behind a go statement: a receive, a select, or a method Wait.
-func waitsAfter(g *ssa.Go) bool {
+// A start is a call that starts a goroutine.
+type start struct {
+	call ssa.CallInstruction
+	fn   ssa.Value // what the goroutine runs
+	args []ssa.Value
+}
+
+// startOf recognises a go statement, the method Go of a group, and time.AfterFunc; nil for other calls.
+func startOf(call ssa.CallInstruction) *start {
+	c := call.Common()
+	if _, ok := call.(*ssa.Go); ok {
+		return &start{call, c.Value, c.Args}
+	}
+	m, ok := methodOf(c)
+	if !ok || len(m.args) == 0 || m.obj.Pkg() == nil {
+		return nil
+	}
+	timer := m.obj.FullName() == "time.AfterFunc" && (call.Value() == nil || unused(call.Value())) // else it may be stopped
+	if timer || m.recv != nil && m.obj.Name() == "Go" {
+		if fn := m.args[len(m.args)-1]; literalOf(fn) != nil {
+			return &start{call, fn, nil}
+		}
+	}
+	return nil
+}
+
+// literalOf is the function that a value is, nil if nobody knows.
+func literalOf(v ssa.Value) *ssa.Function {
+	switch v := v.(type) {
+	case *ssa.MakeClosure:
+		fn, _ := v.Fn.(*ssa.Function)
+		return fn
+	case *ssa.ChangeType:
+		return literalOf(v.X)
+	case *ssa.Function:
+		return v
+	}
+	return nil
+}
+
+// waitsAfter reports whether something waits behind the start of a goroutine: a receive, a select, or a method Wait.
+func waitsAfter(g ssa.CallInstruction) bool {
 	found := false
 	var look func(fn *ssa.Function)
 	look = func(fn *ssa.Function) {
@@ -94,7 +139,7 @@ func startedBy(lit *ssa.Function) *ssa.Go {
 }
 
 // bounds reports whether a goroutine works with the lease or its context, which end before anybody else has the lock.
-func (s *critical) bounds(g *ssa.Go) bool {
+func (s *critical) bounds(g *start) bool {
 	bounded := func(v ssa.Value) bool {
 		v = soleValue(v)
 		if handleLibrary(v.Type()) == lockRuntime {
@@ -110,12 +155,12 @@ func (s *critical) bounds(g *ssa.Go) bool {
 		handle := handleOf(&call.Call)
 		return handle != nil && handleLibrary(handle.Type()) == lockRuntime
 	}
-	for _, a := range g.Call.Args {
+	for _, a := range g.args {
 		if bounded(a) {
 			return true
 		}
 	}
-	if mc, ok := g.Call.Value.(*ssa.MakeClosure); ok {
+	if mc, ok := g.fn.(*ssa.MakeClosure); ok {
 		for _, b := range mc.Bindings {
 			cell, ok := b.(*ssa.Alloc)
 			if !ok {
@@ -130,20 +175,20 @@ func (s *critical) bounds(g *ssa.Go) bool {
 }
 
 // writes names the call by which a goroutine changes something, "" if there is none in sight.
-func (r *reporter) writes(g *ssa.Go) string {
+func (r *reporter) writes(g *start) string {
 	isWrite := func(call ssa.CallInstruction) bool {
 		m, ok := methodOf(call.Common())
 		return ok && writeName.MatchString(m.obj.Name()) && isWork(call.Common())
 	}
-	lit := literal(g.Common())
-	if lit == nil {
-		if isWrite(g) {
-			return r.callText(g)
-		}
+	if _, ok := g.call.(*ssa.Go); ok && isWrite(g.call) {
+		return r.callText(g.call)
+	}
+	fn := literalOf(g.fn)
+	if fn == nil || fn.Pkg != r.index.pkg {
 		return ""
 	}
 	name := ""
-	eachCall(lit, func(call ssa.CallInstruction) {
+	eachCall(fn, func(call ssa.CallInstruction) {
 		if name == "" && isWrite(call) {
 			name = r.callText(call)
 		}

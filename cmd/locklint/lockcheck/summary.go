@@ -37,7 +37,7 @@ func (ix *index) collectCommands() {
 			break
 		}
 	}
-	ix.own = nil
+	ix.own, ix.called = nil, nil
 }
 
 // ownCommands are the commands that a function and its literals issue themselves.
@@ -75,14 +75,34 @@ func (ix *index) calledCommands(fn *ssa.Function) []*command {
 			if s.origin == nil && s.Value.Op == keyLit {
 				s.Value = keyExpr{} // chosen by another package: nothing that could be mended here
 			}
-			cmds = append(cmds, &command{
+			c := ix.calledCommand(call, s)
+			*c = command{
 				op: s.Op, name: s.Name, key: key, value: s.Value.bind(args), ttl: s.TTL.bind(args), unit: s.Unit,
 				pipe: s.Pipe, compares: s.Compares, waits: s.Waits, judged: s.Judged, reply: replyOf(s), result: s.Outcome,
 				call: call, fn: fn, via: shortName(callee), origin: s.origin,
-			})
+			}
+			cmds = append(cmds, c)
 		}
 	})
 	return cmds
+}
+
+// calledCommand is the object for a command that a call issues through another function. It stays the same in all
+// rounds, because it may be the origin of others.
+func (ix *index) calledCommand(call ssa.CallInstruction, s summaryCommand) *command {
+	key := calledKey{call, s.Op, s.Name, s.Key.String(), s.Judged}
+	if ix.called[key] == nil {
+		ix.called[key] = new(command)
+	}
+	return ix.called[key]
+}
+
+// A calledKey names a command by the call and by what makes it different from the others of a summary.
+type calledKey struct {
+	call      ssa.CallInstruction
+	op        op
+	name, key string
+	judged    bool
 }
 
 // calleeOf returns the function or method that a call runs and what it is given, the receiver first. Nil if nobody

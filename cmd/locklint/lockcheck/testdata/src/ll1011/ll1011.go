@@ -3,6 +3,7 @@ package ll1011
 import (
 	"context"
 	"sync"
+	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -18,7 +19,7 @@ func literal(ctx context.Context, l *lockrt.Locker, r repo) error {
 		return err
 	}
 	defer lease.Release(ctx)
-	go func() { // want `LL1011: this goroutine outlives the section of the lock from Acquire at line 16: r.Save may run after the release`
+	go func() { // want `LL1011: this goroutine outlives the section of the lock from Acquire at line 17: r.Save may run after the release`
 		r.Save(ctx)
 	}()
 	return nil
@@ -26,7 +27,7 @@ func literal(ctx context.Context, l *lockrt.Locker, r repo) error {
 
 func method(ctx context.Context, l *lockrt.Locker, r repo) error {
 	return l.Do(ctx, "a", lockrt.Options{}, func(context.Context, *lockrt.Lease) error {
-		go r.Save(ctx) // want `LL1011: .* the lock from Do at line 28`
+		go r.Save(ctx) // want `LL1011: .* the lock from Do at line 29`
 		return nil
 	})
 }
@@ -117,4 +118,58 @@ func releases(ctx context.Context, l *lockrt.Locker, r repo) error {
 		r.Save(ctx)
 	}()
 	return nil
+}
+
+// Groups and timers start goroutines, too.
+
+type group struct{}
+
+func (*group) Go(f func() error) {}
+func (*group) Wait() error       { return nil }
+
+func grouped(ctx context.Context, l *lockrt.Locker, r repo, g *group) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return err
+	}
+	defer lease.Release(ctx)
+	g.Go(func() error { return r.Save(ctx) }) // want `LL1011: this goroutine outlives the section .*: r.Save may run after the release`
+	return nil
+}
+
+func groupWaited(ctx context.Context, l *lockrt.Locker, r repo, g *group) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return err
+	}
+	defer lease.Release(ctx)
+	g.Go(func() error { return r.Save(ctx) })
+	return g.Wait()
+}
+
+func later(ctx context.Context, l *lockrt.Locker, r repo) error {
+	return l.Do(ctx, "a", lockrt.Options{}, func(context.Context, *lockrt.Lease) error {
+		time.AfterFunc(time.Second, func() { r.Save(ctx) }) // want `LL1011: .* r.Save may run after the release`
+		time.AfterFunc(time.Second, func() { r.Notify() })
+		return nil
+	})
+}
+
+func saveAll(ctx context.Context, r repo) { r.Save(ctx) }
+
+func declared(ctx context.Context, l *lockrt.Locker, r repo) error {
+	return l.Do(ctx, "a", lockrt.Options{}, func(inner context.Context, _ *lockrt.Lease) error {
+		go saveAll(ctx, r) // want `LL1011: .* r.Save may run after the release`
+		go saveAll(inner, r)
+		return nil
+	})
+}
+
+// Stopped before the lease goes.
+func stopped(ctx context.Context, l *lockrt.Locker, r repo) error {
+	return l.Do(ctx, "a", lockrt.Options{}, func(context.Context, *lockrt.Lease) error {
+		timer := time.AfterFunc(time.Second, func() { r.Save(ctx) })
+		defer timer.Stop()
+		return nil
+	})
 }

@@ -3,6 +3,7 @@ package store
 
 import (
 	"context"
+	"log"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -50,3 +51,15 @@ var kept *lockrt.Lease
 
 // Local keys are nobody's business.
 func private(ctx context.Context, s *Store, f func() string) { s.rdb.Del(ctx, f()) }
+
+// SetIfAbsent logs what it does, as data layers do.
+func SetIfAbsent(ctx context.Context, rdb *redis.Client, key, value string, ttl time.Duration) (ok bool, err error) { // want SetIfAbsent:`redis\(SetNX \$2\)`
+	now := time.Now()
+	defer func() { log.Println(key, value, err, time.Since(now)) }()
+	ok, err = rdb.SetNX(ctx, key, value, ttl).Result()
+	return
+}
+
+func Delete(ctx context.Context, rdb *redis.Client, key string) error { // want Delete:`redis\(DEL \$2\)`
+	return rdb.Del(ctx, key).Err()
+}

@@ -1,0 +1,31 @@
+package user
+
+import (
+	"context"
+	"time"
+
+	"facts/store"
+	"github.com/redis/go-redis/v9"
+)
+
+// A lock on top of a data layer: each fault is reported once, in the function that is closest to the layer.
+
+func handle(ctx context.Context, rdb *redis.Client, id string, work func()) error {
+	if err := lock(ctx, rdb, keyOf(id)); err != nil {
+		return err
+	}
+	defer func() { _ = unlock(ctx, rdb, keyOf(id)) }()
+	work()
+	return nil
+}
+
+func keyOf(id string) string { return "check_lock_" + id }
+
+func lock(ctx context.Context, rdb *redis.Client, key string) error {
+	_, err := store.SetIfAbsent(ctx, rdb, key, "1", 5*time.Minute) // want `LL2001: the outcome of SetNX \(through SetIfAbsent\) is ignored, only the error is looked at` `LL2003`
+	return err
+}
+
+func unlock(ctx context.Context, rdb *redis.Client, key string) error {
+	return store.Delete(ctx, rdb, key) // want `LL2002: DEL \(through Delete\) releases this lock`
+}
