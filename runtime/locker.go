@@ -41,6 +41,7 @@ type Locker struct {
 	closed    bool
 	acquiring sync.WaitGroup // Add only under mu while not closed
 	grants    map[string]*grant
+	releasing map[*Lease]struct{} // whose call to the store is under way
 }
 
 // New returns a Locker on store. It does not contact the store. The store stays the caller's: Close ends the Locker's
@@ -57,7 +58,7 @@ func New(store Store, cfg Config) (*Locker, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Locker{cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".", lines: newLines(), grants: make(map[string]*grant)}
+	l := &Locker{cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".", lines: newLines(), grants: make(map[string]*grant), releasing: make(map[*Lease]struct{})}
 	l.session, err = store.Open(SessionConfig{Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost})
 	if err != nil {
 		return nil, fmt.Errorf("open lock store: %w", err)
@@ -111,6 +112,19 @@ func (l *Locker) forget(g *grant) {
 	l.expirer.remove(g)
 	l.mu.Lock()
 	delete(l.grants, g.id)
+	l.mu.Unlock()
+}
+
+// beginRelease lets Close wait for the release of a lease whose grant it will not find any more; endRelease ends that.
+func (l *Locker) beginRelease(lease *Lease) {
+	l.mu.Lock()
+	l.releasing[lease] = struct{}{}
+	l.mu.Unlock()
+}
+
+func (l *Locker) endRelease(lease *Lease) {
+	l.mu.Lock()
+	delete(l.releasing, lease)
 	l.mu.Unlock()
 }
 

@@ -51,6 +51,8 @@ func (le *Lease) release(ctx context.Context) error {
 
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	g := le.grant
+	g.locker.beginRelease(le)
+	defer g.locker.endRelease(le)
 	g.end(nil, ErrNotHeld)
 	over := le.Err()
 	_, deadline := g.state()
