@@ -7,40 +7,78 @@ import (
 )
 
 // renewChunk is how many leases one script renews: enough to make the call's own cost small, few enough that other
-// clients of the server do not notice. In a cluster each script stays within one slot, so it is 1 there.
+// clients of the server do not notice.
 const renewChunk = 100
 
-// Renew implements lockrt.Session, with all chunks in one round trip.
+// Renew implements lockrt.Session, with all scripts in one round trip; in a cluster in one for each node, which the
+// client makes at the same time.
 func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
-	size := renewChunk
-	if s.clustered {
-		size = 1
-	}
-	var calls []call
-	for at := 0; at < len(renewals); at += size {
-		calls = append(calls, s.renewCall(renewals[at:min(at+size, len(renewals))]))
-	}
-	errs := make([]error, 0, len(renewals))
-	for i, cmd := range renewScript.pipeline(ctx, s.client, calls) {
-		n := len(calls[i].keys) / 2
-		renewed, err := ints(cmd, n)
-		for j := range n {
-			switch {
-			case err != nil:
-				errs = append(errs, withContext(ctx, err))
-			case renewed[j] == 0:
-				errs = append(errs, lockrt.ErrLost)
-			default:
-				errs = append(errs, nil)
-			}
+	errs := make([]error, len(renewals))
+	var alone [][]int
+	for _, failed := range s.renewTogether(ctx, renewals, s.renewChunks(renewals), errs) {
+		for _, i := range failed {
+			alone = append(alone, []int{i})
 		}
+	}
+	if len(alone) > 0 {
+		s.renewTogether(ctx, renewals, alone, errs)
 	}
 	return errs
 }
 
-func (s *session) renewCall(renewals []lockrt.Renewal) call {
+// renewChunks says which renewals go into one script, by their indexes: a hundred after the other, and in a cluster
+// only those whose locks are in the same slot. The order, nearest deadline first, is kept.
+func (s *session) renewChunks(renewals []lockrt.Renewal) (chunks [][]int) {
+	open := make(map[int]int) // slot: the chunk with room
+	for i, r := range renewals {
+		slot := 0
+		if s.clustered {
+			slot = slotOf(r.Key)
+		}
+		at, ok := open[slot]
+		if !ok || len(chunks[at]) == renewChunk {
+			at = len(chunks)
+			open[slot] = at
+			chunks = append(chunks, nil)
+		}
+		chunks[at] = append(chunks[at], i)
+	}
+	return chunks
+}
+
+// renewTogether fills errs. It returns the chunks of several leases that the server refused: one lock's key may be in
+// the way of all.
+func (s *session) renewTogether(
+	ctx context.Context, renewals []lockrt.Renewal, chunks [][]int, errs []error,
+) (refused [][]int) {
+	calls := make([]call, len(chunks))
+	for at, chunk := range chunks {
+		calls[at] = s.renewCall(renewals, chunk)
+	}
+	for at, cmd := range renewScript.pipeline(ctx, s.client, calls) {
+		chunk := chunks[at]
+		renewed, err := ints(cmd, len(chunk))
+		if len(chunk) > 1 && isReply(err) && !retryable(err) {
+			refused = append(refused, chunk)
+		}
+		for j, i := range chunk {
+			switch {
+			case err != nil:
+				errs[i] = withContext(ctx, err)
+			case renewed[j] == 0:
+				errs[i] = lockrt.ErrLost
+			default:
+				errs[i] = nil
+			}
+		}
+	}
+	return refused
+}
+
+func (s *session) renewCall(renewals []lockrt.Renewal, chunk []int) call {
 	c := call{args: []any{s.retention.Milliseconds()}}
-	for _, r := range renewals {
+	for _, i := range chunk {
+		r := renewals[i]
 		keys := s.space.keys(r.Key)
 		c.keys = append(c.keys, keys.lock, keys.floor)
 		c.args = append(c.args, r.ID, millis(r.TTL))
