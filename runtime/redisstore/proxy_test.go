@@ -106,9 +106,6 @@ func (p *proxy) refuse() {
 
 func (p *proxy) accept() { p.listen(p.addr) }
 
-// cutAll ends all connections; new ones are accepted.
-func (p *proxy) cutAll() { p.set(p.cutLocked) }
-
 func (p *proxy) cutLocked() {
 	for conn := range p.conns {
 		_ = conn.Close()

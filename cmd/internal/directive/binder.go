@@ -76,9 +76,6 @@ func (b *binder) root(name string) (from Origin, index int, p *Param) {
 	return 0, 0, nil
 }
 
-// typeOf is the type of a parameter or receiver as far as it is known, else nil.
-func (b *binder) typeOf(p *Param) types.Type { return b.types[p] }
-
 // imported finds the package that a file calls by a name: the one that its code may call so, else one that it imports
 // with a blank, which only directives name. Packages without a written name are found by their real name if there is
 // type information, else by the last element of their path.
