@@ -125,11 +125,18 @@ func (p *Protocol) answered(s *State, id int8) {
 			sent = 0
 		}
 		l.Left = max(l.Left, ttl-sent)
-	case l.Doubt:
-		l.Phase, l.Doubt = Doubting, false
 	default: // a renewal that was refused; the end of a release or a cancel
-		l.end()
+		l.toldOver()
 	}
+}
+
+// toldOver is the reply to the last call of a lease, unless it is to be taken back again.
+func (l *Lease) toldOver() {
+	if !l.Doubt {
+		l.end()
+		return
+	}
+	l.Phase, l.Call, l.Doubt = Doubting, Call{}, false
 }
 
 // giveBack ends what the process believes and tells the server.

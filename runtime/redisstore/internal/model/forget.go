@@ -26,7 +26,7 @@ func (s *State) forgetLease(l *Lease, id int8) {
 	case Release, Retain, Cancel:
 		c.Sent, c.Skew = 0, 0 // no lease is counted from these
 		if c.Done && s.Faults == 0 {
-			l.end() // nothing but the arrival of the reply can follow
+			l.toldOver() // nothing but the arrival of the reply can follow
 		}
 	case Renew:
 		c.Skew = 0 // the lease is counted from Sent
