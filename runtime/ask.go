@@ -72,6 +72,7 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 		return
 	}
 	g.end(nil, ErrNotHeld)
+	defer l.forget(g)
 	ctx, cancel := l.bounds.context(ctx, maxReleaseTime)
 	defer cancel()
 	if err := l.session.Release(ctx, Release{Key: g.key, ID: g.id}); err != nil && !errors.Is(err, ErrLost) {

@@ -31,10 +31,7 @@ func (l *Locker) close(ctx context.Context) error {
 	l.mu.Lock()
 	var held []*Lease
 	for _, g := range l.grants {
-		held = append(held, g.turn()) // with no acquire under way, every grant is somebody's
-	}
-	for lease := range l.releasing {
-		held = append(held, lease) // to release it again waits for the one that is under way
+		held = append(held, g.turn()) // with no acquire under way, every grant is somebody's; a release is waited for
 	}
 	l.mu.Unlock()
 	// All of them are told before the first release: nobody would end those that ctx leaves no time for.

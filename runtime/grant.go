@@ -133,7 +133,7 @@ func (g *grant) end(of *Lease, why error) bool {
 	g.sharers = nil
 	g.mu.Unlock()
 	finish(owner, sharers, why)
-	g.locker.forget(g)
+	g.locker.disarm(g)
 	return true
 }
 

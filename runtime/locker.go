@@ -41,7 +41,6 @@ type Locker struct {
 	closed    bool
 	acquiring sync.WaitGroup // Add only under mu while not closed
 	grants    map[string]*grant
-	releasing map[*Lease]struct{} // whose call to the store is under way
 }
 
 // New returns a Locker on store. It does not contact the store. The store stays the caller's: Close ends the Locker's
@@ -58,7 +57,7 @@ func New(store Store, cfg Config) (*Locker, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Locker{cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".", lines: newLines(), grants: make(map[string]*grant), releasing: make(map[*Lease]struct{})}
+	l := &Locker{cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".", lines: newLines(), grants: make(map[string]*grant)}
 	l.session, err = store.Open(SessionConfig{Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost})
 	if err != nil {
 		return nil, fmt.Errorf("open lock store: %w", err)
@@ -106,25 +105,23 @@ func (l *Locker) remember(g *grant, deadline time.Time) {
 	l.expirer.add(g, deadline)
 }
 
-// forget is called by a grant that has ended.
-func (l *Locker) forget(g *grant) {
+// disarm is called by a grant that has ended.
+func (l *Locker) disarm(g *grant) {
 	l.renewer.remove(g)
 	l.expirer.remove(g)
+}
+
+// forget is called for a grant that has been lost, or given back to the store: not before, as Close waits for that.
+func (l *Locker) forget(g *grant) {
 	l.mu.Lock()
 	delete(l.grants, g.id)
 	l.mu.Unlock()
 }
 
-// beginRelease lets Close wait for the release of a lease whose grant it will not find any more; endRelease ends that.
-func (l *Locker) beginRelease(lease *Lease) {
+// recall lets Close find a grant that was lost while what is left of it is given back.
+func (l *Locker) recall(g *grant) {
 	l.mu.Lock()
-	l.releasing[lease] = struct{}{}
-	l.mu.Unlock()
-}
-
-func (l *Locker) endRelease(lease *Lease) {
-	l.mu.Lock()
-	delete(l.releasing, lease)
+	l.grants[g.id] = g
 	l.mu.Unlock()
 }
 
@@ -140,6 +137,7 @@ func (l *Locker) lost(id string, reason error) {
 
 // leaseLost is called once for a grant that was lost. The next caller in line has to ask the store.
 func (l *Locker) leaseLost(g *grant, reason error) {
+	l.forget(g)
 	l.lines.vacate(g.key, g)
 	l.telemetry.leaseLost()
 	l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",

@@ -51,14 +51,16 @@ func (le *Lease) release(ctx context.Context) error {
 
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	g := le.grant
-	g.locker.beginRelease(le)
-	defer g.locker.endRelease(le)
-	g.end(nil, ErrNotHeld)
+	defer g.locker.forget(g)
+	ended := g.end(nil, ErrNotHeld)
 	over := le.Err()
 	_, deadline := g.state()
 	left := time.Until(deadline)
 	if errors.Is(over, errNotMine) || left <= 0 && errors.Is(over, ErrLost) {
 		return nil // the store knows nothing of it any more, or will not in a moment
+	}
+	if !ended {
+		g.locker.recall(g)
 	}
 	ctx, cancel := g.locker.bounds.context(ctx, max(left, minReleaseTime))
 	defer cancel()
