@@ -36,17 +36,17 @@ func (o *office) nestedWorkLocked(ctx context.Context, id string, do func(contex
 
 // ledger is a resource that refuses those who no longer hold the lock.
 type ledger struct {
-	marks  fence.Memory
-	values []string
+	marks fence.Memory
+	value string
 }
 
-// writeLocked writes whatever ctx says: it stands for a write that was on its way
-// when the lock was lost.
-func (g *ledger) write(ctx context.Context, id, value string, f lockrt.Fence) error {
-	if err := g.marks.Check(context.WithoutCancel(ctx), "job:"+id, f); err != nil {
+// write uses the fence of the lease in ctx and nothing else of it: it stands for a write that was on its way when the
+// lock was lost.
+func (g *ledger) write(ctx context.Context, id, value string) error {
+	if err := g.marks.Check(context.WithoutCancel(ctx), "job:"+id, lockrt.FromContext(ctx).Fence()); err != nil {
 		return err
 	}
-	g.values = append(g.values, value)
+	g.value = value
 	return nil
 }
 
