@@ -28,7 +28,10 @@ func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
 		c.Missed = e.count(skipped)
 		c.Skipped = &Run{
 			ID: s.newID(e.job.Name), Job: e.job.Name, Tick: skipped.last, Claimed: now, Ended: now, Node: s.cfg.Node,
-			Outcome: OutcomeSkipped, Reason: skipped.reason(), Attempt: 1, Trigger: p.trigger,
+			Outcome: OutcomeSkipped, Reason: skipped.why, Attempt: 1, Trigger: p.trigger,
+		}
+		if c.Missed > 1 {
+			c.Skipped.Ticks, c.Skipped.First = c.Missed, skipped.first
 		}
 	}
 	return c

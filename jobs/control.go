@@ -65,10 +65,16 @@ func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time
 	if view.Paused.Reason != "" {
 		why += ": " + view.Paused.Reason
 	}
-	return Run{
+	r := Run{
 		ID: s.newID(job), Job: job, Tick: now, Claimed: now, Ended: now, Node: s.cfg.Node,
 		Outcome: OutcomeSkipped, Reason: why, Attempt: 1, Trigger: TriggerSchedule, Author: author,
 	}
+	if e := s.entry(job); e != nil && e.schedule != nil {
+		if first := e.after(view.Mark); !first.IsZero() && first.Before(now) {
+			r.First, r.Ticks = first, e.count(&gap{first: first, last: e.lastBefore(first, now)})
+		}
+	}
+	return r
 }
 
 // RunNow runs a job once, now, beside its schedule and also while it is paused, under its locks and Overlap. If this

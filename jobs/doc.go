@@ -48,8 +48,9 @@
 //   - What was due while no node ran, or while the store was away, is decided by Job.Misfire from the mark. The first
 //     time a job's name is seen nothing before that moment is owed.
 //   - Every tick leaves a record: of each attempt, or of why it was not run. The record that the lock was held names
-//     the holder; that the store did not answer is another one. Missed ticks that Misfire passes over share a record,
-//     as do those of a pause. Of each job the newest Config.History are kept, skipped ones included.
+//     the holder; that the store did not answer is another one. Ticks that are skipped for the same reason share a
+//     record until a run ends, whichever nodes skipped them: it says "skipped n ticks" by Run.Ticks, First and Tick. Of
+//     each job the newest Config.History records are kept.
 //   - A run that somebody has cancelled is not retried.
 //   - Times where clocks change follow internal/cronspec: a fixed time that is skipped runs at the first instant after
 //     the gap, one that is repeated at its first occurrence; wildcard hours follow elapsed time.

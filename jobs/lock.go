@@ -48,15 +48,15 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 
 var errDraining = errors.New("the node is shutting down")
 
-// refuse turns an error of the locks into the end of the attempt; nil means try again.
+// refuse turns an error of the locks into the end of the attempt; nil means try again. Reasons hold nothing that
+// differs from one tick to the next, so that ticks skipped in a row share a record.
 func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 	var busy *lockrt.BusyError
 	switch late := x.s.clock.now().Sub(x.p.Run.Tick.Add(x.e.job.Jitter)); {
 	case ctx.Err() != nil:
 		return leave
 	case errors.As(err, &busy) && busy.Holder == "":
-		why := fmt.Sprintf("lock %q is kept by its minimum hold time for another %s", busy.Key, busy.Remaining.Round(time.Millisecond))
-		return &refusal{OutcomeSkipped, why, ""}
+		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is kept by its minimum hold time", busy.Key), ""}
 	case errors.As(err, &busy):
 		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is held by %s", busy.Key, busy.Holder), ""}
 	case errors.Is(err, lockrt.ErrBusy):
@@ -65,7 +65,7 @@ func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 		errors.Is(err, lockrt.ErrOptions), errors.Is(err, lockrt.ErrNested):
 		return &refusal{OutcomeError, "the lock cannot be taken", err.Error()}
 	case x.e.job.Misfire == MisfireSkip && late > x.e.job.Grace:
-		why := fmt.Sprintf("store of locks unavailable until %s after the tick, and Misfire is skip", late.Round(time.Second))
+		why := "store of locks unavailable until the tick was too late, and Misfire is skip"
 		return &refusal{OutcomeSkipped, why, err.Error()}
 	}
 	x.s.cfg.Logger.Warn("job lock not taken, store of locks unavailable; trying again",

@@ -30,6 +30,10 @@ type memoryJob struct {
 	runs   []Run // oldest first
 }
 
+// joinDepth is how many records are looked at for one that a skipped tick may share: there are as many reasons in turn
+// as there are nodes that may hold a lock.
+const joinDepth = 32
+
 type memoryNotice struct {
 	Notice
 	owner string
@@ -68,7 +72,14 @@ func (s *memoryStore) job(name string) *memoryJob {
 	return j
 }
 
+// record adds a record. Ticks that are skipped share one with those skipped for the same reason since the last run.
 func (j *memoryJob) record(r Run, keep int) {
+	for i := len(j.runs) - 1; i >= max(len(j.runs)-joinDepth, 0) && j.runs[i].Outcome == OutcomeSkipped; i-- {
+		if joined, ok := r.Join(j.runs[i]); ok {
+			r, j.runs = joined, slices.Delete(j.runs, i, i+1)
+			break
+		}
+	}
 	j.runs = append(j.runs, r)
 	if extra := len(j.runs) - keep; extra > 0 {
 		j.runs = slices.Delete(j.runs, 0, extra)

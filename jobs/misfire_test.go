@@ -51,8 +51,9 @@ func TestScheduler_misfire(t *testing.T) {
 			runs := c.Finished(job)
 			for _, r := range runs {
 				got = append(got, fmt.Sprint(r.Tick.Minute(), " ", r.Outcome, " ", r.Trigger))
-				if r.Outcome == OutcomeSkipped && !strings.Contains(r.Reason, "misfire: all ticks from 2000-01-01T00:20:00Z") {
-					t.Errorf("%s: reason %q", job, r.Reason)
+				if r.Outcome == OutcomeSkipped && (!strings.HasPrefix(r.Reason, "misfire: ") || r.First.Minute() != 20 ||
+					r.Ticks != int64(r.Tick.Minute()/10-1)) {
+					t.Errorf("%s: %+v, want all ticks from minute 20 on for a misfire", job, r)
 				}
 			}
 			if s := strings.Join(got, ", "); s != want {

@@ -37,6 +37,13 @@ func TestScheduler_longJob(t *testing.T) {
 		if !strings.Contains(runs[1].Reason, `lock "job:j" is held by `+runs[0].Node) {
 			t.Errorf("reason %q, want one that names %s", runs[1].Reason, runs[0].Node)
 		}
+		recorded := c.Recorded("j")
+		if got, want := jobstest.Outcomes(recorded), "ok skipped ok skipped"; got != want {
+			t.Fatalf("records %q, want %q", got, want)
+		}
+		if r := recorded[1]; r.Ticks != 2 || !r.First.Equal(runs[4].Tick) || !r.Tick.Equal(runs[5].Tick) || r.ID != runs[4].ID {
+			t.Errorf("record %+v, want one of both ticks, under the ID of the first", r)
+		}
 		if runs[3].Fence <= runs[0].Fence || runs[0].Fence == 0 {
 			t.Errorf("fences %d then %d, want them to grow", runs[0].Fence, runs[3].Fence)
 		}

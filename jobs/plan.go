@@ -32,13 +32,6 @@ type gap struct {
 	why         string
 }
 
-func (g *gap) reason() string {
-	if g.first.Equal(g.last) {
-		return "misfire: " + g.why
-	}
-	return fmt.Sprintf("misfire: all ticks from %s to this one, %s", g.first.UTC().Format(time.RFC3339), g.why)
-}
-
 // next decides what comes after mark, at the time now. It depends on nothing else, so nodes that see the same mark
 // decide alike, and the store's compare-and-set on the mark lets one of them act.
 func (e *entry) next(mark, now time.Time) plan {
@@ -58,13 +51,13 @@ func (e *entry) next(mark, now time.Time) plan {
 	missed := plan{due: last, tick: last, trigger: TriggerMisfire}
 	switch e.job.Misfire {
 	case MisfireSkip:
-		missed.skipped = &gap{first, last, "not run because no node could run them in time and Misfire is skip"}
+		missed.skipped = &gap{first, last, "misfire: no node could run it in time, and Misfire is skip"}
 		return missed
 	case MisfireAll:
 		oldest := e.oldestKept(first, last)
 		p := plan{due: oldest, tick: oldest, run: true, alone: true, trigger: TriggerMisfire}
 		if oldest.After(first) {
-			why := fmt.Sprintf("older than the newest %d, which MisfireCap allows to run", e.job.MisfireCap)
+			why := fmt.Sprintf("misfire: older than the newest %d, which MisfireCap allows to run", e.job.MisfireCap)
 			p.skipped = &gap{first, e.lastBefore(first, oldest), why}
 		}
 		return p
@@ -80,7 +73,7 @@ func (e *entry) next(mark, now time.Time) plan {
 		return missed
 	}
 	missed.due = missed.tick
-	missed.skipped = &gap{first, skipTo, fmt.Sprintf("for all of which %s is run once", missed.tick.UTC().Format(time.RFC3339))}
+	missed.skipped = &gap{first, skipTo, fmt.Sprintf("misfire: %s is run once for all that were missed", missed.tick.UTC().Format(time.RFC3339))}
 	return missed
 }
 

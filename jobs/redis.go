@@ -29,7 +29,7 @@ type redisStore struct {
 //
 //	~lock:jobs:* resetchannels -@all +eval +evalsha +time +exists +pexpire
 //	+hget +hset +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby
-//	+zadd +zrem +zscore +zrange +zrangebyscore +zremrangebyscore +lpush +ltrim +lrange
+//	+zadd +zrem +zscore +zrange +zrangebyscore +zremrangebyscore +lpush +lrem +ltrim +lrange
 //
 // and needs what the store of locks needs besides, if that is the same user.
 func NewRedisStore(client redis.UniversalClient, namespace string) Store {

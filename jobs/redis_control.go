@@ -27,7 +27,7 @@ func (s *redisStore) Pause(ctx context.Context, job string, p Pause) error {
 func (s *redisStore) Resume(ctx context.Context, job string, since time.Time, record Run, keep int) error {
 	at := s.shards[shardOf(job)]
 	return s.one(ctx, "resume job "+strconv.Quote(job), resumeScript, []string{at.marks, at.paused, at.runs(job)}, ErrGone,
-		retention.Milliseconds(), job, micros(since), encodeJSON(&record), keep)
+		retention.Milliseconds(), job, micros(since), encodeRecord(&record), keep)
 }
 
 func (s *redisStore) Cancel(ctx context.Context, n Notice) error {

@@ -22,6 +22,14 @@ func encodeJSON(v any) string {
 	return string(text)
 }
 
+// encodeRecord encodes a record as the scripts want it: with a + in front if it may join another.
+func encodeRecord(r *Run) string {
+	if r.joins() {
+		return "+" + encodeJSON(r)
+	}
+	return encodeJSON(r)
+}
+
 // encodePending encodes a run in flight. Its owner and when it began are kept beside it, because they change.
 func encodePending(p *Pending) string {
 	plain := *p

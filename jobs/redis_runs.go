@@ -57,7 +57,7 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 			id, owner, run = c.Pending.Run.ID, c.Pending.Owner, encodePending(c.Pending)
 		}
 		if c.Skipped != nil {
-			skipped = encodeJSON(c.Skipped)
+			skipped = encodeRecord(c.Skipped)
 			keys = append(keys, at.runs(c.Job))
 		}
 		args = append(args, what, c.Job, micros(c.Prev), micros(c.Tick), micros(c.Due), id, owner, run, skipped, extra)
@@ -107,7 +107,7 @@ func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 			notice = encodeJSON(Notice{Job: f.Run.Job, ID: f.Run.ID, At: f.Run.Ended, Taken: true})
 		}
 		if f.Run.Outcome != "" {
-			record = encodeJSON(&f.Run)
+			record = encodeRecord(&f.Run)
 			keys = append(keys, at.runs(f.Run.Job))
 		}
 		if f.Next != nil {

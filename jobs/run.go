@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -12,7 +13,9 @@ import (
 type Run struct {
 	ID      string       `json:"id"`
 	Job     string       `json:"job"`
-	Tick    time.Time    `json:"tick"`    // the scheduled time
+	Tick    time.Time    `json:"tick"`            // the scheduled time
+	Ticks   int64        `json:"ticks,omitempty"` // how many were skipped, from First to Tick; 0: Tick alone
+	First   time.Time    `json:"first,omitzero"`
 	Claimed time.Time    `json:"claimed"` // when a node took the tick on
 	Started time.Time    `json:"started,omitzero"`
 	Ended   time.Time    `json:"ended,omitzero"`
@@ -26,6 +29,32 @@ type Run struct {
 	Author  string       `json:"author,omitempty"`  // who asked for it, or ended the pause that it stands for
 	Once    string       `json:"once,omitempty"`    // ID of the one-off job
 	Payload []byte       `json:"payload,omitempty"` // of the one-off job
+}
+
+// Join returns the record that stands for the ticks of r and of an earlier record, and whether they may share one:
+// ticks of a schedule that were skipped for the same reason. It is otherwise r, under the ID of the earlier one, so
+// that links to it hold while it grows.
+func (r Run) Join(earlier Run) (joined Run, ok bool) {
+	if !r.joins() || !earlier.joins() || r.Trigger != earlier.Trigger || r.Reason != earlier.Reason {
+		return r, false
+	}
+	r.ID, r.Ticks = earlier.ID, max(earlier.Ticks, 1)+max(r.Ticks, 1)
+	// Nodes may record them in another order.
+	ticks := []time.Time{r.first(), earlier.first(), r.Tick, earlier.Tick}
+	r.First, r.Tick = slices.MinFunc(ticks, time.Time.Compare), slices.MaxFunc(ticks, time.Time.Compare)
+	return r, true
+}
+
+func (r *Run) first() time.Time {
+	if r.First.IsZero() {
+		return r.Tick
+	}
+	return r.First
+}
+
+// joins reports whether r may share a record. A skip that somebody asked for, or that ended a retry, has its own.
+func (r *Run) joins() bool {
+	return r.Outcome == OutcomeSkipped && r.Author == "" && (r.Trigger == TriggerSchedule || r.Trigger == TriggerMisfire)
 }
 
 // Outcome is how a run ended.

@@ -19,6 +19,12 @@ import (
 // Every call may be repeated when its answer was lost, and then says what the first said, unless something else has
 // happened to the run since.
 //
+// # Records
+//
+// Of each job the newest Keep records are kept. One that is added takes the place of an earlier one, and comes before
+// all others, if [Run.Join] joins it to that and there are only skipped ticks since: so what a job is skipped for all
+// night does not push out the records of its runs.
+//
 // # Owners
 //
 // A run in flight belongs to an owner, the session of a node. The owner is alive until its lease is over, on the store's

@@ -56,8 +56,31 @@ local function extend(alive, owners, t, lease)
   write('HSET', alive, pairs_)
 end
 
--- record adds the record of a run and drops those beyond keep.
+-- earlier returns the earlier of two times in UTC as JSON has them. Without the Z they are in order: it stands where digits
+-- of a fraction may follow.
+local function earlier(a, b) return string.sub(a, 1, -2) < string.sub(b, 1, -2) and a or b end
+
+-- join takes out the record that a skipped tick may share with those skipped before it, back to the last run, and returns
+-- the record for all; see Run.Join and memoryJob.record, which do the same.
+local function join(runs, text)
+  local new = cjson.decode(text)
+  for _, line in ipairs(redis.call('LRANGE', runs, 0, 31)) do
+    local old = cjson.decode(line)
+    if old.outcome ~= 'skipped' then break end
+    if old.reason == new.reason and old.trigger == new.trigger and not old.author then
+      redis.call('LREM', runs, 1, line)
+      new.id, new.ticks = old.id, (old.ticks or 1) + (new.ticks or 1)
+      new.first = earlier(old.first or old.tick, new.first or new.tick)
+      if earlier(new.tick, old.tick) == new.tick then new.tick = old.tick end
+      return cjson.encode(new)
+    end
+  end
+  return text
+end
+
+-- record adds the record of a run and drops those beyond keep. A + in front says that it may share another's.
 local function record(runs, run, keep, expiry)
+  if string.sub(run, 1, 1) == '+' then run = join(runs, string.sub(run, 2)) end
   if redis.call('LPUSH', runs, run) > keep then
     redis.call('LTRIM', runs, 0, keep - 1)
   end

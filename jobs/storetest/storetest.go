@@ -39,6 +39,8 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"nodes are listed":                                 testNodes,
 		"in flight are the runs of all jobs":               testInFlight,
 		"runs are capped, latest first":                    testRunsCapped,
+		"skips for one reason share a record":              testSkipsShare,
+		"skips of one reason are counted by all nodes":     testSkipsShareRace,
 		"pause stops ticks, resume forgives them":          testPause,
 		"one-off jobs are put once":                        testPut,
 		"one-off jobs are claimed once":                    testOnce,

@@ -125,6 +125,8 @@ var brokenStores = map[string]struct {
 		}
 		return r
 	}}, "runs_are_capped,_latest_first"},
+	"skips stand alone": {broken{finish: func(f *jobs.Finish) { f.Run.Author = "bob" }}, "skips_for_one_reason_share_a_record"},
+	"any skips share":   {broken{finish: func(f *jobs.Finish) { f.Run.Reason = "" }}, "skips_for_one_reason_share_a_record"},
 	"payloads are text": {broken{put: func(o *jobs.Once) { o.Payload = []byte(strings.ToValidUTF8(string(o.Payload[:len(o.Payload)/2]), "?")) }},
 		"one-off_jobs_are_put_once"},
 }
