@@ -3,17 +3,12 @@ package main
 import (
 	"io"
 	"net"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
-const (
-	memoryStore = "memory:"
-	maxNodes    = 50
-)
+const maxNodes = 50
 
 // options are the flags of the command.
 type options struct {
@@ -24,7 +19,7 @@ type options struct {
 	addr  string
 }
 
-func (o options) inMemory() bool { return o.store == memoryStore }
+func (o options) inMemory() bool { return o.store == cli.MemoryStore }
 
 // storeName is the store without its address, which may hold a password.
 func (o options) storeName() string {
@@ -49,7 +44,7 @@ flags:
 func parseFlags(args []string, w io.Writer) (options, error) {
 	var o options
 	flags := cli.NewFlags("cluster")
-	flags.StringVar(&o.store, "store", memoryStore, "`URL` of the store: memory: runs all nodes in this process,\n"+
+	flags.StringVar(&o.store, "store", cli.MemoryStore, "`URL` of the store: memory: runs all nodes in this process,\n"+
 		"redis://[:password@]host:port/db one process for each")
 	flags.IntVar(&o.nodes, "nodes", 3, "`number` of nodes")
 	flags.DurationVar(&o.runs, "for", 0, "stop after this `duration` (default: at Ctrl-C)")
@@ -63,7 +58,7 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 }
 
 func (o options) check(given map[string]bool) error {
-	if err := checkStore(o.store); err != nil {
+	if err := cli.CheckStore(o.store, "redis", "rediss"); err != nil {
 		return err
 	}
 	if o.nodes < 1 || o.nodes > maxNodes {
@@ -89,23 +84,6 @@ func (o options) checkKill() error {
 		return cli.FlagError("-kill with -nodes %d would leave no node: want at least 2", o.nodes)
 	case o.runs > 0 && o.kill >= o.runs:
 		return cli.FlagError("-kill %s is not before the end at -for %s", o.kill, o.runs)
-	}
-	return nil
-}
-
-// checkStore never repeats the URL, nor what url.Parse says about it: both may
-// show the password.
-func checkStore(store string) error {
-	if store == memoryStore {
-		return nil
-	}
-	const want = "want memory: or redis://[:password@]host:port/db, with special characters of the password as %XX"
-	u, err := url.Parse(store)
-	if err != nil {
-		return cli.FlagError("-store is not a URL: " + strings.ReplaceAll(want, "%", "%%"))
-	}
-	if (u.Scheme != "redis" && u.Scheme != "rediss") || u.Host == "" {
-		return cli.FlagError("-store is of no known kind: " + strings.ReplaceAll(want, "%", "%%"))
 	}
 	return nil
 }

@@ -11,14 +11,13 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/lockgen/lockgen/examples/internal/child"
 	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
 func main() {
 	logging.Disable() // the Redis client's own: what fails is in the errors it returns
-	if len(os.Args) > 1 && os.Args[1] == childArgument {
-		os.Exit(childMain(os.Stdin, os.Stdout, os.Stderr))
-	}
+	child.Main(childRole, runChild)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(run(os.Args[1:], signals, os.Stdout, os.Stderr))

@@ -1,136 +1,120 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"sync"
-	"sync/atomic"
+	"path/filepath"
+	"slices"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/child"
 )
 
-// child is a node that is a process of its own.
-type child struct {
-	name  string
-	notes string
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	ready chan []witness.Job // one element: its jobs
-	gone  chan struct{}      // closed when the process has ended and all it said was read
-
-	killed atomic.Bool // by us
-
-	mu   sync.Mutex // guards said
-	said string     // why it gave up, in its own words
+// process is a node that is a process of its own.
+type process struct {
+	*child.Process
+	notes string // file of the witness
 }
 
-// startChild runs this program again as a node. gone is called when the process
-// has ended, before child.gone is closed.
-func startChild(setup childSetup, stderr io.Writer, b *board, gone func(*child, error)) (*child, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("start %s: find this program: %w", setup.Node, err)
-	}
-	c := &child{
-		name: setup.Node, notes: setup.Notes, cmd: exec.Command(program, childArgument, setup.Node),
-		ready: make(chan []witness.Job, 1), gone: make(chan struct{}),
-	}
-	c.cmd.Stderr = stderr
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", c.name, err)
-	}
-	stdout, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", c.name, err)
-	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", c.name, err)
-	}
-	go func() {
-		defer close(c.gone)
-		c.read(stdout, b)
-		gone(c, c.cmd.Wait())
-	}()
-	// A child that ended already says why on its output; that beats this error.
-	_ = json.NewEncoder(c.stdin).Encode(setup)
-	return c, nil
-}
-
-// read passes on what the child says until its output ends.
-func (c *child) read(stdout io.Reader, b *board) {
-	lines := bufio.NewReader(stdout)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return // the process has ended; half a line is of one that was killed
-		}
-		var msg message
-		if err := json.Unmarshal(line, &msg); err != nil {
-			b.printf("%s says: %s", c.name, line)
-			continue
-		}
-		switch {
-		case msg.Run != nil:
-			b.finished(*msg.Run)
-		case msg.Err != "":
-			c.mu.Lock()
-			c.said = msg.Err
-			c.mu.Unlock()
-		default:
-			select {
-			case c.ready <- msg.Ready:
-			default: // it may say so once
-			}
-		}
-	}
-}
-
-// awaitReady blocks until the node runs, and returns its jobs.
-func (c *child) awaitReady(ctx context.Context) ([]witness.Job, error) {
-	select {
-	case jobs := <-c.ready:
-		return jobs, nil
-	case <-c.gone:
-		return nil, fmt.Errorf("%s did not start: %w", c.name, c.reason(nil))
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s did not start: %w", c.name, ctx.Err())
-	}
-}
-
-// reason is why the process ended.
-func (c *child) reason(exit error) error {
+// launch starts a process. Its notes are a file of their own: the last line in that of
+// a process that was killed may be half a one.
+func (c *redisCluster) launch(name string) (*process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.stopping {
+		return nil, errors.New("the nodes are being stopped")
+	}
+	notes := filepath.Join(c.dir, fmt.Sprintf("%s-%d", name, len(c.children)))
+	started, err := child.Start(child.Config{
+		Role: childRole, Name: name, Stderr: c.stderr, Hear: c.hear, Ended: c.ended,
+		Setup: childSetup{Store: c.store, Namespace: c.namespace, Node: name, Notes: notes},
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &process{started, notes}
+	c.children = append(c.children, p)
+	c.board.node(name, stateStarting)
+	return p, nil
+}
+
+// hear shows a run that a node tells of.
+func (c *redisCluster) hear(note json.RawMessage) {
+	var r runLine
+	if json.Unmarshal(note, &r) == nil {
+		c.board.finished(r)
+	}
+}
+
+func (c *redisCluster) await(ctx context.Context, p *process) error {
+	var jobs []witness.Job
+	if err := p.AwaitReady(ctx, &jobs); err != nil {
+		return err
+	}
+	if c.jobs == nil {
+		c.jobs = jobs
+	}
+	c.board.process(p.Name(), p.ID())
+	return nil
+}
+
+func (c *redisCluster) start(name string) error {
+	p, err := c.launch(name)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	if err := c.await(ctx, p); err != nil {
+		p.Kill()
+		return err
+	}
+	return nil
+}
+
+func (c *redisCluster) all() []*process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.children)
+}
+
+// alive returns the living process of that name, nil if there is none.
+func (c *redisCluster) alive(name string) *process {
+	for _, p := range c.all() {
+		if p.Name() == name && p.Alive() {
+			return p
+		}
+	}
+	return nil
+}
+
+func (c *redisCluster) living() (names []string) {
+	for _, p := range c.all() {
+		if p.Alive() {
+			names = append(names, p.Name())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ended is called when a process has ended.
+func (c *redisCluster) ended(p *child.Process) {
+	c.mu.Lock()
+	stopping := c.stopping
+	c.mu.Unlock()
+	if p.Killed() || p.Err() != nil {
+		c.add(p.Name())
+	}
 	switch {
-	case c.said != "":
-		return errors.New(c.said)
-	case exit != nil:
-		return exit
-	}
-	return errors.New("it ended without a word")
-}
-
-func (c *child) alive() bool {
-	select {
-	case <-c.gone:
-		return false
+	case p.Killed():
+		c.board.node(p.Name(), stateKilled)
+	case stopping && p.Err() == nil:
+		c.board.node(p.Name(), stateStopped)
 	default:
-		return true
+		c.board.node(p.Name(), stateEnded)
+		c.failed <- fmt.Errorf("%s ended by itself: %w", p.Name(), p.Reason())
 	}
-}
-
-// askToStop lets the node drain. Its process may have ended by itself.
-func (c *child) askToStop() { io.WriteString(c.stdin, stopWord+"\n") }
-
-// kill ends the process with SIGKILL and returns when it is gone.
-func (c *child) kill() {
-	c.killed.Store(true)
-	c.cmd.Process.Kill()
-	<-c.gone
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,7 +34,7 @@ type redisCluster struct {
 	failed    chan error
 
 	mu       sync.Mutex // guards what follows
-	children []*child   // of those with one name the last counts
+	children []*process // of those with one name the last counts
 	stopping bool
 }
 
@@ -59,8 +57,8 @@ func startRedis(ctx context.Context, o options, b *board, stderr io.Writer) (*re
 		return nil, errors.Join(err, c.close())
 	}
 	if err := c.startNodes(ctx, o.nodes); err != nil {
-		for _, child := range c.all() {
-			child.kill()
+		for _, p := range c.all() {
+			p.Kill()
 		}
 		return nil, errors.Join(err, c.close())
 	}
@@ -85,103 +83,12 @@ func (c *redisCluster) startNodes(ctx context.Context, nodes int) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	for _, child := range c.all() {
-		if err := c.await(ctx, child); err != nil {
+	for _, p := range c.all() {
+		if err := c.await(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// launch starts a process. Its notes are a file of their own: the last line in that of
-// a process that was killed may be half a one.
-func (c *redisCluster) launch(name string) (*child, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopping {
-		return nil, errors.New("the nodes are being stopped")
-	}
-	notes := filepath.Join(c.dir, fmt.Sprintf("%s-%d", name, len(c.children)))
-	setup := childSetup{Store: c.store, Namespace: c.namespace, Node: name, Notes: notes}
-	child, err := startChild(setup, c.stderr, c.board, c.childGone)
-	if err != nil {
-		return nil, err
-	}
-	c.children = append(c.children, child)
-	c.board.node(name, stateStarting)
-	return child, nil
-}
-
-func (c *redisCluster) await(ctx context.Context, child *child) error {
-	jobs, err := child.awaitReady(ctx)
-	if err != nil {
-		return err
-	}
-	if c.jobs == nil {
-		c.jobs = jobs
-	}
-	c.board.process(child.name, child.cmd.Process.Pid)
-	return nil
-}
-
-func (c *redisCluster) start(name string) error {
-	child, err := c.launch(name)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
-	defer cancel()
-	if err := c.await(ctx, child); err != nil {
-		child.kill()
-		return err
-	}
-	return nil
-}
-
-func (c *redisCluster) all() []*child {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.children)
-}
-
-// alive returns the living process of that name, nil if there is none.
-func (c *redisCluster) alive(name string) *child {
-	for _, child := range c.all() {
-		if child.name == name && child.alive() {
-			return child
-		}
-	}
-	return nil
-}
-
-func (c *redisCluster) living() (names []string) {
-	for _, child := range c.all() {
-		if child.alive() {
-			names = append(names, child.name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// childGone is called when a process has ended.
-func (c *redisCluster) childGone(child *child, exit error) {
-	c.mu.Lock()
-	stopping := c.stopping
-	c.mu.Unlock()
-	killed := child.killed.Load()
-	if killed || exit != nil {
-		c.add(child.name)
-	}
-	switch {
-	case killed:
-		c.board.node(child.name, stateKilled)
-	case stopping && exit == nil:
-		c.board.node(child.name, stateStopped)
-	default:
-		c.board.node(child.name, stateEnded)
-		c.failed <- fmt.Errorf("%s ended by itself: %w", child.name, child.reason(exit))
-	}
 }
 
 func (c *redisCluster) specs() []witness.Job   { return c.jobs }
@@ -199,8 +106,8 @@ func (c *redisCluster) now(ctx context.Context) (time.Time, error) {
 
 func (c *redisCluster) events() ([]witness.Event, error) {
 	var events []witness.Event
-	for _, child := range c.all() {
-		of, err := witness.ReadFile(child.notes)
+	for _, p := range c.all() {
+		of, err := witness.ReadFile(p.notes)
 		if err != nil {
 			return nil, err
 		}
@@ -210,11 +117,11 @@ func (c *redisCluster) events() ([]witness.Event, error) {
 }
 
 func (c *redisCluster) kill(name string) error {
-	child := c.alive(name)
-	if child == nil {
+	p := c.alive(name)
+	if p == nil {
 		return errors.New("it does not live")
 	}
-	child.kill()
+	p.Kill()
 	return nil
 }
 
@@ -222,17 +129,12 @@ func (c *redisCluster) stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.stopping = true
 	c.mu.Unlock()
-	for _, child := range c.all() {
-		child.askToStop()
+	for _, p := range c.all() {
+		p.Stop()
 	}
 	var errs []error
-	for _, child := range c.all() {
-		select {
-		case <-child.gone:
-		case <-ctx.Done():
-			errs = append(errs, fmt.Errorf("%s did not drain and was killed: %w", child.name, ctx.Err()))
-			child.kill()
-		}
+	for _, p := range c.all() {
+		errs = append(errs, p.AwaitEnd(ctx))
 	}
 	return errors.Join(errs...)
 }

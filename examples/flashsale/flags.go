@@ -2,17 +2,17 @@ package main
 
 import (
 	"io"
-	"net/url"
-	"strings"
 
 	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
 const (
-	memoryStore  = "memory:"
 	sqliteFile   = "sqlite:"
 	maxInstances = 50
 )
+
+// storeSchemes are those of package redisstore. Of a cluster or of sentinels the URL names several hosts.
+var storeSchemes = []string{"redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel", "unix"}
 
 // options are the flags of the command.
 type options struct {
@@ -27,7 +27,7 @@ type options struct {
 	kill        int // 0: nobody is killed
 }
 
-func (o options) inMemory() bool { return o.store == memoryStore }
+func (o options) inMemory() bool { return o.store == cli.MemoryStore }
 
 const usage = `usage: flashsale [flags]
 
@@ -44,7 +44,7 @@ flags:
 func parseFlags(args []string, w io.Writer) (options, error) {
 	var o options
 	flags := cli.NewFlags("flashsale")
-	flags.StringVar(&o.store, "store", memoryStore, "`URL` of the locks: memory: runs all instances in this process,\n"+
+	flags.StringVar(&o.store, "store", cli.MemoryStore, "`URL` of the locks: memory: runs all instances in this process,\n"+
 		"redis://[:password@]host:port/db one process for each")
 	flags.StringVar(&o.db, "db", "", "`URL` of the database, in which the orders stay: sqlite:FILE,\n"+
 		"postgres://user:password@host:port/db or mysql://user:password@host:port/db\n"+
@@ -79,7 +79,7 @@ func (o options) check(given map[string]bool) error {
 			return cli.FlagError("-%s %d: want %d to %d", f.name, f.value, f.low, f.max)
 		}
 	}
-	if err := checkStore(o.store); err != nil {
+	if err := cli.CheckStore(o.store, storeSchemes...); err != nil {
 		return err
 	}
 	if given["kill"] {
@@ -99,24 +99,6 @@ func (o options) checkKill() error {
 		return cli.FlagError("-kill needs instances that are processes: add -store redis://127.0.0.1:6379/0")
 	case o.instances < 2:
 		return cli.FlagError("-kill with -instances %d would leave nobody to sell: want at least 2", o.instances)
-	}
-	return nil
-}
-
-// checkStore never repeats the URL, nor what url.Parse says about it: both may
-// show the password.
-func checkStore(store string) error {
-	if store == memoryStore {
-		return nil
-	}
-	const want = "want memory: or redis://[:password@]host:port/db, with special characters of the password as %XX"
-	u, err := url.Parse(store)
-	if err != nil {
-		return cli.FlagError("-store is not a URL: " + strings.ReplaceAll(want, "%", "%%"))
-	}
-	scheme, _, _ := strings.Cut(u.Scheme, "+") // redis+cluster: and redis+sentinel: too
-	if (scheme != "redis" && scheme != "rediss") || u.Host == "" {
-		return cli.FlagError("-store is of no known kind: " + strings.ReplaceAll(want, "%", "%%"))
 	}
 	return nil
 }

@@ -1,16 +1,19 @@
 package main
 
 import (
-	"errors"
-	"flag"
+	"context"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/lockgen/lockgen/examples/internal/cli"
+	"github.com/lockgen/lockgen/examples/internal/cli/clitest"
 	"github.com/lockgen/lockgen/runtime/fence"
 )
+
+var example = clitest.Command{Name: "flashsale", Run: func(args []string, stdout, stderr io.Writer) int {
+	return run(context.Background(), args, stdout, stderr)
+}}
 
 func TestParseFlags(t *testing.T) {
 	defaults := options{store: "memory:", instances: 3, requests: 2000, concurrency: 1000, users: 500, stock: 100}
@@ -29,7 +32,7 @@ func TestParseFlags(t *testing.T) {
 }
 
 func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
-	for line, want := range map[string]string{
+	example.Refuses(t, map[string]string{
 		"-instances 0":                  "-instances 0: want 1 to 50",
 		"-instances 51":                 "-instances 51: want 1 to 50",
 		"-requests -1":                  "-requests -1: want 0 to",
@@ -48,57 +51,27 @@ func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
 		"-db sqlite:":                                "want sqlite:FILE, postgres://",
 		"-db mysql://u:p@h:1":                        "no host or no database",
 		"-db postgres://u:p@h:1/x?sslmode=sometimes": "not a URL that the PostgreSQL client understands",
-		"-no-such-flag":                              "-no-such-flag",
-		"run":                                        `unexpected argument "run"`,
-	} {
-		_, err := parseFlags(strings.Fields(line), io.Discard)
-		if !errors.Is(err, cli.ErrFlags) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", line, err, want)
-		}
-		var stderr strings.Builder
-		code := run(t.Context(), strings.Fields(line), io.Discard, &stderr)
-		if code != cli.Usage || stderr.String() != "flashsale: "+err.Error()+"\n" {
-			t.Errorf("%s: exit status %d, want 2, and %q", line, code, stderr.String())
-		}
-	}
+	})
 }
 
 func TestParseFlags_help(t *testing.T) {
-	var out strings.Builder
-	if _, err := parseFlags([]string{"-help"}, &out); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("err = %v", err)
-	}
-	for _, name := range strings.Fields("-store -db -instances -requests -concurrency -users -stock -unsafe -kill") {
-		if !strings.Contains(out.String(), "\n  "+name) {
-			t.Errorf("help does not name %s:\n%s", name, out.String())
-		}
-	}
-	if code := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); code != cli.OK {
-		t.Errorf("exit status %d", code)
-	}
+	example.Explains(t, "-store", "-db", "-instances", "-requests", "-concurrency", "-users", "-stock", "-unsafe", "-kill")
 }
 
 // Neither the flags' own errors nor those of the clients may show a password.
 func TestRun_neverPrintsThePassword(t *testing.T) {
-	for _, args := range [][]string{
-		{"-store", "redis://:s3cret@127.0.0.1:1/0"},
-		{"-store", "redis://:s3cret/x@127.0.0.1:6379/0"},
-		{"-store", "redis://:s3cret%zz@127.0.0.1:6379/0"},
-		{"-db", "postgres://u:s3cret@127.0.0.1:1/x"},
-		{"-db", "postgres://u:s3cret/x@127.0.0.1:1/x"},
-		{"-db", "postgres://u:s3cret@127.0.0.1:port/x"},
-		{"-db", "mysql://u:s3cret@127.0.0.1:1/x"},
-		{"-db", "mysql://u:s3cret%zz@127.0.0.1:1/x"},
-		{"-db", "oracle://u:s3cret@127.0.0.1:1/x"},
-	} {
-		var out strings.Builder
-		if code := run(t.Context(), args, &out, &out); code == cli.OK {
-			t.Errorf("%v: exit status 0", args)
-		}
-		if text := out.String(); strings.Contains(text, "s3cret") || text == "" {
-			t.Errorf("%v: says %q", args, text)
-		}
-	}
+	example.Hides(t, "s3cret",
+		"-store redis://:s3cret@127.0.0.1:1/0",
+		"-store redis://:s3cret/x@127.0.0.1:6379/0",
+		"-store redis://:s3cret%zz@127.0.0.1:6379/0",
+		"-store redis+cluster://:s3cret@127.0.0.1:1,127.0.0.1:2",
+		"-db postgres://u:s3cret@127.0.0.1:1/x",
+		"-db postgres://u:s3cret/x@127.0.0.1:1/x",
+		"-db postgres://u:s3cret@127.0.0.1:port/x",
+		"-db mysql://u:s3cret@127.0.0.1:1/x",
+		"-db mysql://u:s3cret%zz@127.0.0.1:1/x",
+		"-db oracle://u:s3cret@127.0.0.1:1/x",
+	)
 }
 
 func TestParseDatabase(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/lockgen/lockgen/examples/internal/child"
 	"github.com/lockgen/lockgen/examples/internal/cli"
 )
 
@@ -17,9 +18,7 @@ func main() {
 	// The clients' own logs: what fails is in the errors they return.
 	logging.Disable()
 	_ = mysql.SetLogger(&mysql.NopLogger{})
-	if len(os.Args) > 1 && os.Args[1] == childArgument {
-		os.Exit(childMain(os.Stdin, os.Stdout, os.Stderr))
-	}
+	child.Main(childRole, runChild)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

@@ -1,14 +1,18 @@
 package main
 
 import (
-	"errors"
-	"flag"
+	"context"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/lockgen/lockgen/examples/internal/cli"
+	"github.com/lockgen/lockgen/examples/internal/cli/clitest"
 )
+
+var example = clitest.Command{Name: "pitfalls", Run: func(args []string, stdout, stderr io.Writer) int {
+	return run(context.Background(), args, stdout, stderr)
+}}
 
 func TestParseFlags(t *testing.T) {
 	if o, err := parseFlags(nil, io.Discard); err != nil || o != (options{storm: 50}) {
@@ -24,7 +28,7 @@ func TestParseFlags(t *testing.T) {
 }
 
 func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
-	for line, want := range map[string]string{
+	example.Refuses(t, map[string]string{
 		"-storm -1":                        "-storm -1: want 0 to 10000",
 		"-storm many":                      "-storm",
 		"-only nothing-like-it":            `-only "nothing-like-it": no row contains it`,
@@ -32,40 +36,24 @@ func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
 		"-redis http://:s3cret@h:1":        "write redis://[:password@]host:port/db",
 		"-redis redis://:s3cret%zz@h:1/0":  "write redis://[:password@]host:port/db",
 		"-redis redis://:s3cret@h:1/first": "write redis://[:password@]host:port/db",
-		"-no-such-flag":                    "-no-such-flag",
-		"run":                              `unexpected argument "run"`,
-	} {
-		_, err := parseFlags(strings.Fields(line), io.Discard)
-		if !errors.Is(err, cli.ErrFlags) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: %v, want %q", line, err, want)
-		}
-		var stderr strings.Builder
-		code := run(t.Context(), strings.Fields(line), io.Discard, &stderr)
-		if code != cli.Usage || stderr.String() != "pitfalls: "+err.Error()+"\n" {
-			t.Errorf("%s: exit status %d, want 2, and %q", line, code, stderr.String())
-		}
-	}
+	})
 }
 
 func TestParseFlags_help(t *testing.T) {
-	var out strings.Builder
-	if _, err := parseFlags([]string{"-help"}, &out); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("err = %v", err)
-	}
-	for _, name := range []string{"-redis", "-embedded", "-only", "-storm"} {
-		if !strings.Contains(out.String(), "\n  "+name) {
-			t.Errorf("help does not name %s:\n%s", name, out.String())
-		}
-	}
-	if code := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); code != cli.OK {
-		t.Errorf("exit status %d", code)
-	}
+	example.Explains(t, "-redis", "-embedded", "-only", "-storm")
+}
+
+// Neither the flags' own errors nor those of the client may show a password.
+func TestRun_neverPrintsThePassword(t *testing.T) {
+	example.Hides(t, "s3cret",
+		"-redis redis://:s3cret@127.0.0.1:1/0", "-redis http://:s3cret@h:1", "-redis redis://:s3cret%zz@h:1/0", "-redis redis://:s3cret@h:1/first",
+	)
 }
 
 func TestRun_serverDown(t *testing.T) {
 	var out strings.Builder
-	code := run(t.Context(), []string{"-redis", "redis://:s3cret@127.0.0.1:1/0"}, &out, &out)
-	if code != cli.Failed || !strings.Contains(out.String(), "cannot reach Redis at 127.0.0.1:1") || strings.Contains(out.String(), "s3cret") {
+	code := run(t.Context(), []string{"-redis", "redis://127.0.0.1:1/0"}, &out, &out)
+	if code != cli.Failed || !strings.Contains(out.String(), "cannot reach Redis at 127.0.0.1:1") {
 		t.Errorf("exit status %d: %s", code, out.String())
 	}
 }

@@ -36,6 +36,18 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestCheckStore(t *testing.T) {
+	for store, ok := range map[string]bool{
+		"memory:": true, "redis://h:1/2": true, "rediss://u:p@h,h2": true,
+		"": false, "memory:x": false, "memory://h": false, "redis": false, "redis://": false, "etcd://:s3cret@h": false,
+	} {
+		err := CheckStore(store, "redis", "rediss")
+		if (err == nil) != ok || err != nil && (!errors.Is(err, ErrFlags) || strings.Contains(err.Error(), "s3cret")) {
+			t.Errorf("%q: %v", store, err)
+		}
+	}
+}
+
 func TestStatus(t *testing.T) {
 	for _, test := range []struct {
 		satisfied bool

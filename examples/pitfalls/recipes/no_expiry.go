@@ -48,12 +48,5 @@ func crashWithoutExpiry(ctx context.Context, l *lab.Lab) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	expiry, err := l.Expiry(key)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if won || expiry != lab.NoExpiry {
-		return safe("the lock ends at %d", expiry)
-	}
-	return failed("the lock of a dead holder stays until somebody deletes the key by hand")
+	return endless(l, key, won, "the lock of a dead holder stays until somebody deletes the key by hand")
 }

@@ -41,6 +41,18 @@ func safe(format string, args ...any) (Outcome, error) {
 	return Outcome{Safe: true, What: fmt.Sprintf(format, args...)}, nil
 }
 
+// endless is the outcome of a lock whose holder is gone: what, if nobody else has won it and it has no expiry.
+func endless(l *lab.Lab, key string, won bool, what string) (Outcome, error) {
+	expiry, err := l.Expiry(key)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if won || expiry != lab.NoExpiry {
+		return safe("the lock ends at %d", expiry)
+	}
+	return failed("%s", what)
+}
+
 // Pitfalls are all of them, in the order in which they are best read.
 var Pitfalls = []Pitfall{
 	{"SETNX, then EXPIRE", "crash between the two", "setnx_expire.go", "LL2005", crashBeforeExpire, inScene(crashedHolder)},

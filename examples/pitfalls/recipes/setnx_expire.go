@@ -51,12 +51,5 @@ func crashBeforeExpire(ctx context.Context, l *lab.Lab) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	expiry, err := l.Expiry(key)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if won || expiry != lab.NoExpiry {
-		return safe("the lock ends at %d", expiry)
-	}
-	return failed("the lock has no expiry and no holder: nobody gets it any more")
+	return endless(l, key, won, "the lock has no expiry and no holder: nobody gets it any more")
 }
