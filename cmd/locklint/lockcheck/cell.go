@@ -147,25 +147,33 @@ func literalField(v ssa.Value, name string) (set ssa.Value, known bool) {
 		c, isConst := v.(*ssa.Const) // T{} without any field
 		return nil, isConst && c.Value == nil
 	}
-	a, ok := load.X.(*ssa.Alloc)
-	if !ok || a.Referrers() == nil {
+	a, ok := cellOf(load.X).(*ssa.Alloc)
+	if !ok {
 		return nil, false
 	}
-	for _, instr := range *a.Referrers() {
+	known = eachCellUse(a, func(instr ssa.Instruction, _ ssa.Value) bool {
 		switch instr := instr.(type) {
 		case *ssa.FieldAddr:
-			for _, use := range *instr.Referrers() {
-				st, ok := use.(*ssa.Store)
-				if ok && fieldNameOnly(instr) == name {
-					set = st.Val
-				}
+			if st := storeTo(instr); st != nil && fieldNameOnly(instr) == name {
+				set = st.Val
 			}
+			return true
 		case *ssa.UnOp, *ssa.DebugRef:
-		default:
-			return nil, false
+			return true
+		}
+		return false
+	})
+	return set, known
+}
+
+// storeTo is a store to the address of a field, nil if there is none.
+func storeTo(field *ssa.FieldAddr) *ssa.Store {
+	for _, use := range *field.Referrers() {
+		if st, ok := use.(*ssa.Store); ok && st.Addr == ssa.Value(field) {
+			return st
 		}
 	}
-	return set, true
+	return nil
 }
 
 // constString returns the text of a string constant.

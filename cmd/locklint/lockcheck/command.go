@@ -88,7 +88,7 @@ const (
 	replyBoolCmd       // go-redis: in the *BoolCmd; its error says nothing about it
 	replyCmd           // go-redis: redis.Nil, an error, when the key exists
 	replyValue         // redigo: nil or 0 as the first result, no error
-	replyMessage       // rueidis: in the RedisResult; its error says nothing about it
+	replyMessage       // in rueidis's RedisResult or go-redis's Cmd; its error says nothing about it
 	replyResult        // a bool among the results of the function that issues the command
 )
 

@@ -48,7 +48,7 @@ func FuzzChecks(f *testing.F) {
 // checkText runs the checks on the text of a file and reports whether it compiles.
 func checkText(t testing.TB, imp types.Importer, text string) bool {
 	fset := token.NewFileSet()
-	file, _ := parser.ParseFile(fset, "fuzz.go", text, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, "fuzz.go", text, parser.ParseComments|parser.SkipObjectResolution)
 	if file == nil || file.Name == nil {
 		return false
 	}
@@ -57,9 +57,12 @@ func checkText(t testing.TB, imp types.Importer, text string) bool {
 		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
 	}
-	compiles := true
+	compiles := err == nil
 	conf := types.Config{Importer: imp, Error: func(error) { compiles = false }}
-	pkg, _ := conf.Check("fuzz", fset, []*ast.File{file}, info)
+	pkg := typeCheck(&conf, fset, file, info)
+	if pkg == nil {
+		return false
+	}
 	runAll(t, &analysis.Pass{
 		Fset: fset, Files: []*ast.File{file}, Pkg: pkg, TypesInfo: info, TypesSizes: types.SizesFor("gc", "amd64"),
 		Report:            func(analysis.Diagnostic) {},
@@ -72,6 +75,13 @@ func checkText(t testing.TB, imp types.Importer, text string) bool {
 		AllPackageFacts:   func() []analysis.PackageFact { return nil },
 	}, compiles)
 	return compiles
+}
+
+// typeCheck is nil for a file at which package types itself panics.
+func typeCheck(conf *types.Config, fset *token.FileSet, file *ast.File, info *types.Info) (pkg *types.Package) {
+	defer func() { _ = recover() }()
+	pkg, _ = conf.Check("fuzz", fset, []*ast.File{file}, info)
+	return pkg
 }
 
 // runAll runs the analyzers on one package as a driver does: on one that does not compile those that say so.

@@ -155,7 +155,10 @@ func goRedisDo(m method) []*command {
 	}
 	cmds := commandByName(name, args[1:])
 	for _, c := range cmds {
-		if c.name == "SET NX" {
+		switch c.name {
+		case "SETNX":
+			c.reply = replyMessage
+		case "SET NX":
 			c.reply = replyCmd
 		}
 	}

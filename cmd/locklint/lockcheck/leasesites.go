@@ -8,7 +8,7 @@ func (li *leaseInfo) siteOf(call *ssa.Call) *leaseSite {
 	if !ok {
 		return nil
 	}
-	if site := librarySite(call, m); site != nil {
+	if site := li.librarySite(call, m); site != nil {
 		return site
 	}
 	if isLockCall(m) {
@@ -34,7 +34,7 @@ func (li *leaseInfo) siteOf(call *ssa.Call) *leaseSite {
 }
 
 // librarySite recognises the calls of the libraries themselves that return a lease.
-func librarySite(call *ssa.Call, m method) *leaseSite {
+func (li *leaseInfo) librarySite(call *ssa.Call, m method) *leaseSite {
 	site := &leaseSite{call: call, name: m.obj.Name(), library: clientOfPackage(m.obj.Pkg()), lease: 0, err: 1, ok: -1}
 	switch site.library {
 	case lockRuntime:
@@ -46,7 +46,7 @@ func librarySite(call *ssa.Call, m method) *leaseSite {
 		default:
 			return nil
 		}
-		site.optional = keepsUntilExpiry(m)
+		site.optional = li.keepsUntilExpiry(m)
 	case redislock:
 		if m.obj.Name() != "Obtain" && m.obj.Name() != "ObtainMulti" {
 			return nil
@@ -198,10 +198,10 @@ func closesLocker(fn *ssa.Function) bool {
 
 // keepsUntilExpiry reports whether the options of an acquire may say NoRenew: then the lock is over after its TTL
 // without anybody's help, and leaving it until then is a rate limit.
-func keepsUntilExpiry(m method) bool {
+func (li *leaseInfo) keepsUntilExpiry(m method) bool {
 	if len(m.args) == 0 {
 		return false
 	}
-	set, known := literalField(m.args[len(m.args)-1], "NoRenew")
+	set, known := li.ix.optionOf(m.args[len(m.args)-1], "NoRenew")
 	return !known || set != nil
 }

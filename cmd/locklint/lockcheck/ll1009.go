@@ -11,7 +11,10 @@ import (
 var ll1009 = newCheck("LL1009", "lock taken inside an open transaction, or released before its commit", Error, false, func(r *reporter) {
 	r.checkTransactions(func(c client) bool { return c == lockRuntime })
 	for _, s := range r.criticals() {
-		if s.call != nil && s.site == nil {
+		switch {
+		case s.call == nil:
+			r.checkGuardedTx(s)
+		case s.site == nil:
 			r.checkDoInTx(s)
 		}
 	}
@@ -24,8 +27,7 @@ func (r *reporter) checkTransactions(of func(client) bool) {
 	flows := map[*ssa.Function]*txFlow{}
 	for _, flow := range r.flows(of) {
 		call := flow.site.call
-		if taker := insideTx(call.Parent()); taker != nil {
-			r.reportInTx(flow.site.name, call, taker.Common().Pos(), token.NoPos)
+		if r.reportOpenTx(flow.site.name, call) {
 			continue
 		}
 		tx, known := flows[flow.fn]
@@ -71,8 +73,7 @@ func (flow *txFlow) releasedEarly(lease *siteFlow) (release, commit ssa.CallInst
 
 // checkDoInTx reports a call of Do inside a transaction: the lock is released when Do returns, before the commit.
 func (r *reporter) checkDoInTx(s *critical) {
-	if taker := insideTx(s.call.Parent()); taker != nil {
-		r.reportInTx(s.name, s.call, taker.Common().Pos(), token.NoPos)
+	if r.reportOpenTx(s.name, s.call) {
 		return
 	}
 	if tx := followTx(s.fn); tx != nil {
@@ -82,13 +83,42 @@ func (r *reporter) checkDoInTx(s *critical) {
 	}
 }
 
+// checkGuardedTx reports a function with a directive that is given a transaction: its wrapper, which is given it first,
+// takes the lock in there.
+func (r *reporter) checkGuardedTx(s *critical) {
+	if p := txParam(s.fn); p != nil && !mayBeNil(p) {
+		r.reportTaken(s.name, s.pos, s.pos+token.Pos(len(s.fn.Name())), handedIn(p), p.Pos(), token.NoPos)
+	}
+}
+
+// reportOpenTx reports an acquire in a literal that runs in a transaction, or in a function that is given one.
+func (r *reporter) reportOpenTx(name string, call *ssa.Call) bool {
+	if taker := insideTx(call.Parent()); taker != nil {
+		r.reportInTx(name, call, taker.Common().Pos(), token.NoPos)
+		return true
+	}
+	p := handedTx(call)
+	if p != nil {
+		pos, end := r.callSpan(call)
+		r.reportTaken(name, pos, end, handedIn(p), p.Pos(), token.NoPos)
+	}
+	return p != nil
+}
+
+func handedIn(p *ssa.Parameter) string { return "that is handed in as " + p.Name() }
+
 // reportInTx reports an acquire inside a transaction; commit is valid if the lock is released before it.
 func (r *reporter) reportInTx(name string, call *ssa.Call, begin, commit token.Pos) {
 	pos, end := r.callSpan(call)
+	r.reportTaken(name, pos, end, "begun at "+r.place(begin, pos), begin, commit)
+}
+
+// reportTaken reports a lock that is taken inside a transaction.
+func (r *reporter) reportTaken(name string, pos, end token.Pos, which string, begin, commit token.Pos) {
 	d := analysis.Diagnostic{
 		Pos: pos, End: end,
-		Message: fmt.Sprintf("the lock from %s is taken inside the transaction begun at %s", name, r.place(begin, pos)),
-		Related: []analysis.RelatedInformation{{Pos: begin, Message: "the transaction begins here"}},
+		Message: fmt.Sprintf("the lock from %s is taken inside the transaction %s", name, which),
+		Related: []analysis.RelatedInformation{{Pos: begin, Message: "the transaction is open from here on"}},
 	}
 	if commit.IsValid() {
 		d.Message += fmt.Sprintf(" and released before its commit at %s", r.place(commit, pos))

@@ -18,7 +18,7 @@ var ll1017 = newCheck("LL1017", "same constant key on different functions, or tt
 func checkLengths(r *reporter) {
 	ttls := r.checkConstantKeys()
 	for _, s := range r.criticals() {
-		ttl, ok := s.fixedTTL()
+		ttl, ok := r.index.fixedTTL(s)
 		if s.call == nil {
 			ttl, ok = ttls[s.fn.Object()]
 		}
@@ -91,7 +91,7 @@ func constantText(k *directive.Key) string {
 }
 
 // fixedTTL is the constant length of a lease that is not renewed.
-func (s *critical) fixedTTL() (time.Duration, bool) {
+func (ix *index) fixedTTL(s *critical) (time.Duration, bool) {
 	if s.call == nil {
 		return 0, false
 	}
@@ -108,10 +108,10 @@ func (s *critical) fixedTTL() (time.Duration, bool) {
 	if opts == nil {
 		return 0, false
 	}
-	renew, known := literalField(opts, "NoRenew")
+	renew, known := ix.optionOf(opts, "NoRenew")
 	if c, isConst := renew.(*ssa.Const); !known || !isConst || c.Value == nil || c.Value.String() != "true" {
 		return 0, false
 	}
-	ttl, _ := literalField(opts, "TTL")
+	ttl, _ := ix.optionOf(opts, "TTL")
 	return constDuration(ttl)
 }

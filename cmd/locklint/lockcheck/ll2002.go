@@ -11,7 +11,7 @@ var ll2002 = newCheck("LL2002", "DEL releases a lock the caller may no longer ow
 
 // checkReleases reports unconditional deletes of lock keys. It is silent where the code cares for ownership in any
 // way: a GET of the key before the DEL (whether the two are atomic is another check's question), WATCH, or a script
-// for the same key elsewhere in the package, beside which a plain DEL is meant to be a forced release. It is silent,
+// for the same lock elsewhere in the package, beside which a plain DEL is meant to be a forced release. It is silent,
 // too, on a lock without expiry: that one is not lost to anybody before it is deleted.
 func checkReleases(r *reporter) {
 	done := map[*command]bool{}
@@ -84,7 +84,7 @@ func (ix *index) minds(del *command) bool {
 	for _, cmds := range ix.commands {
 		for _, c := range cmds {
 			switch {
-			case c.op == opCompareDel && ix.related(del, c):
+			case c.op == opCompareDel && ix.related(del, c) && !ix.endAnother(del, c):
 				return true
 			case c.root() == del.root() && c != del && ix.ownerCompared(c) != nil:
 				return true // a helper that is called after the comparison
@@ -92,6 +92,39 @@ func (ix *index) minds(del *command) bool {
 		}
 	}
 	return insideWatch(del.call)
+}
+
+// endAnother reports whether two releases of such a key belong to acquires of their own, so that the care which one of
+// them takes says nothing of the other.
+func (ix *index) endAnother(x, y *command) bool {
+	if x.fn == y.fn {
+		return false
+	}
+	ofX, ofY := ix.ownAcquires(x), ix.ownAcquires(y)
+	for a := range ofX {
+		if ofY[a] {
+			return false
+		}
+	}
+	return len(ofX) > 0 && len(ofY) > 0
+}
+
+// ownAcquires are the acquires that a release certainly belongs to: in its own function, or else by that function.
+func (ix *index) ownAcquires(release *command) map[*command]bool {
+	here, paired := map[*command]bool{}, map[*command]bool{}
+	for _, l := range ix.locks {
+		switch a := l.acquire; {
+		case l.release.call != release.call:
+		case a.fn == release.fn:
+			here[a.root()] = true
+		case belongs(a.fn, release.fn):
+			paired[a.root()] = true
+		}
+	}
+	if len(here) > 0 {
+		return here
+	}
+	return paired
 }
 
 // insideWatch reports whether a call stands in a function literal that is handed to Watch.

@@ -72,12 +72,29 @@ func (ix *index) distance(l *lock) int {
 	switch {
 	case a.fn == r.fn:
 		return 0
-	case receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(r.fn):
+	case belongs(a.fn, r.fn):
 		return 1
-	case sameFile(ix.pass.Fset, a.pos(), r.pos()):
+	case receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(r.fn):
 		return 2
+	case sameFile(ix.pass.Fset, a.pos(), r.pos()):
+		return 3
 	}
-	return 3
+	return 4
+}
+
+// belongs reports whether a releasing function belongs to an acquiring one: their names pair up, or it is a method of
+// what the other hands out.
+func belongs(acquire, release *ssa.Function) bool {
+	if namesPair(acquire, release) {
+		return true
+	}
+	recv := receiverName(release)
+	for v := range acquire.Signature.Results().Variables() {
+		if recv != "" && fullTypeName(v.Type()) == recv {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *lock) depth() int { return l.acquire.depth() + l.release.depth() }
@@ -177,26 +194,7 @@ func comesAfter(first, second ssa.CallInstruction) bool {
 		return true
 	}
 	from, to := first.Block(), second.Block()
-	if from == to && indexIn(from, first) < indexIn(to, second) {
-		return true
-	}
-	seen := map[*ssa.BasicBlock]bool{}
-	var reaches func(b *ssa.BasicBlock) bool
-	reaches = func(b *ssa.BasicBlock) bool {
-		for _, s := range b.Succs {
-			if s == to {
-				return true
-			}
-			if !seen[s] {
-				seen[s] = true
-				if reaches(s) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return reaches(from)
+	return from == to && indexIn(from, first) < indexIn(to, second) || reaches(from, to)
 }
 
 func indexIn(b *ssa.BasicBlock, instr ssa.Instruction) int {

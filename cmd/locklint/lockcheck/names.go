@@ -74,7 +74,11 @@ func receiverName(fn *ssa.Function) string {
 	if recv == nil {
 		return ""
 	}
-	t := recv.Type()
+	return fullTypeName(recv.Type())
+}
+
+// fullTypeName is the name, with its package, of the type that t is or points to.
+func fullTypeName(t types.Type) string {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = p.Elem()
 	}

@@ -29,7 +29,7 @@ func (li *leaseInfo) taken(call ssa.CallInstruction) []takenLock {
 		return nil
 	}
 	if clientOfPackage(m.obj.Pkg()) == lockRuntime {
-		return acquired(call, m)
+		return li.acquired(call, m)
 	}
 	fn := c.StaticCallee()
 	if fn == nil || fn.Parent() != nil {
@@ -50,7 +50,7 @@ func (li *leaseInfo) taken(call ssa.CallInstruction) []takenLock {
 }
 
 // acquired are the locks of an acquire or of Do. A reentrant one nests on purpose, and options from elsewhere may be.
-func acquired(call ssa.CallInstruction, m method) []takenLock {
+func (li *leaseInfo) acquired(call ssa.CallInstruction, m method) []takenLock {
 	if m.recv == nil || namedIn(m.recv.Type(), lockRuntime) != "Locker" {
 		return nil
 	}
@@ -59,7 +59,7 @@ func acquired(call ssa.CallInstruction, m method) []takenLock {
 	default:
 		return nil
 	}
-	if set, known := literalField(m.arg(1), "Reentrant"); !known || set != nil {
+	if set, known := li.ix.optionOf(m.arg(1), "Reentrant"); !known || set != nil {
 		return nil
 	}
 	keys := []ssa.Value{m.arg(0)}

@@ -71,8 +71,9 @@ func attentionToResult(call *ssa.Call, index int) attention {
 	return seen
 }
 
-// attentionToBoolCmd looks at what is asked of go-redis's BoolCmd or of rueidis's RedisResult. Err is nil when the key exists, so asking for it
-// alone is asking nothing. Err is a method of an embedded field, hence the second look at what takes a field's address.
+// attentionToBoolCmd looks at what is asked of go-redis's BoolCmd or Cmd, or of rueidis's RedisResult. Err is nil when
+// the key exists, so asking for it alone is asking nothing. Err is a method of an embedded field, hence the second look
+// at what takes a field's address.
 func attentionToBoolCmd(cmd ssa.Value) attention {
 	seen := inattentive
 	for _, instr := range *cmd.Referrers() {
@@ -103,7 +104,7 @@ func attentionOfMethod(call ssa.CallInstruction, cmd ssa.Value) attention {
 	switch m.obj.Name() {
 	case "Err", "Error", "NonRedisError":
 		return onlyError
-	case "Result", "AsBool", "AsInt64", "ToBool", "ToInt64":
+	case "Result", "Bool", "Int", "Int64", "AsBool", "AsInt64", "ToBool", "ToInt64":
 		if result == nil {
 			return inattentive
 		}
@@ -135,7 +136,7 @@ func outcomeResult(fn *ssa.Function, c *command) int {
 			continue
 		}
 		for i, v := range ret.Results {
-			if isBool(v.Type()) && isOutcome(v, c) {
+			if isBool(v.Type()) && isOutcome(v, c, 0) {
 				return i
 			}
 		}
@@ -144,7 +145,7 @@ func outcomeResult(fn *ssa.Function, c *command) int {
 }
 
 // isOutcome reports whether a value is the outcome of an acquire itself.
-func isOutcome(v ssa.Value, c *command) bool {
+func isOutcome(v ssa.Value, c *command, depth int) bool {
 	switch v := v.(type) {
 	case *ssa.Call:
 		if c.reply == replyResult && v == c.call {
@@ -163,14 +164,30 @@ func isOutcome(v ssa.Value, c *command) bool {
 		m, ok := methodOf(&call.Call)
 		return ok && v.Index == 0 && m.recv != nil && m.obj.Name() == "Result" && m.recv == ssa.Value(c.call.Value())
 	case *ssa.UnOp:
-		if v.Op != token.MUL {
-			return false
-		}
-		if a, ok := cellOf(v.X).(*ssa.Alloc); ok {
-			if stored, ok := onlyStore(a); ok {
-				return isOutcome(stored, c)
-			}
-		}
+		cell, ok := cellOf(v.X).(*ssa.Alloc)
+		return ok && v.Op == token.MUL && depth <= maxDepth && holdsOutcome(cell, c, depth)
 	}
 	return false
+}
+
+// holdsOutcome reports whether a variable holds the outcome of an acquire, or a constant where there has been none, as a
+// named result does in a function with a defer statement.
+func holdsOutcome(cell *ssa.Alloc, c *command, depth int) bool {
+	found := false
+	ok := eachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			if load, ok := instr.Val.(*ssa.UnOp); ok && load.X == addr {
+				return true // return ok, err
+			}
+			_, isConst := instr.Val.(*ssa.Const)
+			outcome := isOutcome(instr.Val, c, depth+1)
+			found = found || outcome
+			return instr.Addr == addr && (isConst || outcome)
+		case *ssa.UnOp, *ssa.DebugRef:
+			return true
+		}
+		return false
+	})
+	return ok && found
 }

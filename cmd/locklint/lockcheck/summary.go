@@ -202,15 +202,22 @@ func (ix *index) exportSummaries() {
 
 // eachCall visits the calls of a function and of its literals.
 func eachCall(fn *ssa.Function, visit func(ssa.CallInstruction)) {
+	eachInstr(fn, func(instr ssa.Instruction) {
+		if call, ok := instr.(ssa.CallInstruction); ok {
+			visit(call)
+		}
+	})
+}
+
+// eachInstr visits the instructions of a function and of its literals.
+func eachInstr(fn *ssa.Function, visit func(ssa.Instruction)) {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
-			if call, ok := instr.(ssa.CallInstruction); ok {
-				visit(call)
-			}
+			visit(instr)
 		}
 	}
 	for _, lit := range fn.AnonFuncs {
-		eachCall(lit, visit)
+		eachInstr(lit, visit)
 	}
 }
 

@@ -33,5 +33,15 @@ func mayAssign(instr ssa.Instruction, g *ssa.Global) bool {
 	return false
 }
 
+// optionOf is literalField for options that may also stand in a package variable which is never assigned again.
+func (ix *index) optionOf(v ssa.Value, name string) (set ssa.Value, known bool) {
+	if load, ok := v.(*ssa.UnOp); ok {
+		if g, ok := load.X.(*ssa.Global); ok && g.Pkg == ix.pkg && !ix.assigned(g) {
+			v = globalInit(g)
+		}
+	}
+	return literalField(v, name)
+}
+
 // lastElem is a type's or function's name without the path of its package.
 func lastElem(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

@@ -175,16 +175,6 @@ func aroundGorm(ctx context.Context, l *lockrt.Locker, db *gorm.DB) error {
 	return db.Transaction(func(tx *gorm.DB) error { return tx.Save(1).Error })
 }
 
-func handed(ctx context.Context, l *lockrt.Locker, tx *sql.Tx) error { // who knows what the caller holds
-	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
-	if err != nil {
-		return err
-	}
-	defer lease.Release(ctx)
-	_, err = tx.Exec("UPDATE")
-	return err
-}
-
 func afterRollback(ctx context.Context, l *lockrt.Locker, db *sql.DB) error {
 	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
 	if err != nil {

@@ -111,3 +111,37 @@ func (l *Locks) sighted(ctx context.Context) {
 func warm(ctx context.Context, rdb *redis.Client) error {
 	return rdb.SetNX(ctx, "lock:warm", 1, time.Minute).Err()
 }
+
+// In text form.
+
+func text(ctx context.Context, rdb *redis.Client) error {
+	if _, err := rdb.Do(ctx, "SETNX", "lock:f", "token").Result(); err != nil { // want `LL2001: the outcome of SETNX is ignored, only the error`
+		return err
+	}
+	defer rdb.Do(ctx, "DEL", "lock:f")
+	return nil
+}
+
+func textError(ctx context.Context, rdb *redis.Client) error {
+	if err := rdb.Do(ctx, "SETNX", "lock:g", "token").Err(); err != nil { // want `LL2001: the outcome of SETNX is ignored, only the error`
+		return err
+	}
+	defer rdb.Do(ctx, "DEL", "lock:g")
+	return nil
+}
+
+func fineText(ctx context.Context, rdb *redis.Client) error {
+	if n, err := rdb.Do(ctx, "SETNX", "lock:h", "token").Int(); err != nil || n == 0 {
+		return errBusy
+	}
+	defer rdb.Do(ctx, "DEL", "lock:h")
+	return nil
+}
+
+func fineNil(ctx context.Context, rdb *redis.Client) error { // an error says that the key exists
+	if err := rdb.Do(ctx, "SET", "lock:i", "token", "NX", "EX", 10).Err(); err != nil {
+		return err
+	}
+	defer rdb.Do(ctx, "DEL", "lock:i")
+	return nil
+}

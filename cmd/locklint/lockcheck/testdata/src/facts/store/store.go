@@ -3,6 +3,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"log"
 	"time"
 
@@ -49,6 +50,8 @@ func Keep(ctx context.Context, lease *lockrt.Lease) { kept = lease } // want Kee
 
 var kept *lockrt.Lease
 
+var errNoClient = errors.New("no client")
+
 // Local keys are nobody's business.
 func private(ctx context.Context, s *Store, f func() string) { s.rdb.Del(ctx, f()) }
 
@@ -56,6 +59,9 @@ func private(ctx context.Context, s *Store, f func() string) { s.rdb.Del(ctx, f(
 func SetIfAbsent(ctx context.Context, rdb *redis.Client, key, value string, ttl time.Duration) (ok bool, err error) { // want SetIfAbsent:`redis\(SetNX \$2\)`
 	now := time.Now()
 	defer func() { log.Println(key, value, err, time.Since(now)) }()
+	if rdb == nil {
+		return false, errNoClient
+	}
 	ok, err = rdb.SetNX(ctx, key, value, ttl).Result()
 	return
 }
