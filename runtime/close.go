@@ -13,14 +13,19 @@ import (
 // are under way when ctx ends; what could not be released by then is free after its TTL. It is idempotent: later calls
 // wait for the first and return its result.
 func (l *Locker) Close(ctx context.Context) error {
-	l.closeOnce.Do(func() { l.closeErr = l.close(ctx) })
+	l.mu.Lock()
+	first := !l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if first {
+		l.closeErr = l.close(ctx)
+		close(l.ended)
+	}
+	<-l.ended
 	return l.closeErr
 }
 
 func (l *Locker) close(ctx context.Context) error {
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
 	l.stop()
 	var errs []error
 	if err := l.session.Close(ctx); err != nil {

@@ -2,37 +2,57 @@ package runtime_test
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
-// A release that is under way when Close begins goes on: what it has not released would stay taken for its TTL.
+// A release that is under way when Close begins goes on: what it has not released would stay taken for its TTL. Whoever
+// waits for it, or for Close, does so in a way that lets the time of testing/synctest go on.
 func TestLocker_Close_waitsForAReleaseUnderWay(t *testing.T) {
-	asked := make(chan struct{}, 1)
-	store := &faultStore{Store: memstore.New()}
-	store.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
-		asked <- struct{}{}
-		select {
-		case <-time.After(200 * time.Millisecond): // far longer than a Close that does not wait
-			return real.Release(ctx, rel)
-		case <-ctx.Done():
-			return ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		store := &faultStore{Store: memstore.New()}
+		releases := 0
+		store.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+			releases++
+			select {
+			case <-time.After(200 * time.Millisecond):
+				return real.Release(ctx, rel)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
-	}
-	locks := newLocker(t, store, lockrt.Config{})
-	lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour})
-	released := make(chan error, 1)
-	go func() { released <- lease.Release(t.Context()) }()
-	<-asked
-	if err := locks.Close(t.Context()); err != nil {
-		t.Errorf("close: %v", err)
-	}
-	if err := <-released; err != nil {
-		t.Errorf("release: %v", err)
-	}
-	store.set(func(s *faultStore) { s.release = nil })
-	mustAcquire(t, newLocker(t, store, lockrt.Config{}), t.Context(), "k", lockrt.Options{TTL: ttl})
+		locks := newLocker(t, store, lockrt.Config{})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		began := time.Now()
+		var calls sync.WaitGroup
+		for range 2 {
+			calls.Go(func() {
+				if err := lease.Release(t.Context()); err != nil {
+					t.Errorf("release: %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		for range 2 {
+			calls.Go(func() {
+				if err := locks.Close(t.Context()); err != nil {
+					t.Errorf("close: %v", err)
+				}
+				if after := time.Since(began); after != 200*time.Millisecond {
+					t.Errorf("Close returned %s after the release had begun, which takes 200ms", after)
+				}
+			})
+		}
+		calls.Wait()
+		if releases != 1 {
+			t.Errorf("the store was asked to release %d times", releases)
+		}
+		store.set(func(s *faultStore) { s.release = nil })
+		mustAcquire(t, newLocker(t, store, lockrt.Config{}), t.Context(), "k", lockrt.Options{TTL: ttl})
+	})
 }

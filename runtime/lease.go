@@ -21,12 +21,12 @@ type Lease struct {
 	minHold  time.Duration // guarded by the grant's mutex: one that shares the lease may make it longer
 	maxTimer *time.Timer   // nil without MaxHold; set under the grant's mutex, without which it does nothing
 
-	releasing sync.Mutex // held for the whole of Release, so that a second one waits for the first's result
-	released  bool       // the store or the next caller has it; guarded by releasing
-
-	mu   sync.Mutex // guards what follows
-	over error      // nil while the lease lives
-	done chan struct{}
+	mu        sync.Mutex // guards what follows
+	over      error      // nil while the lease lives
+	done      chan struct{}
+	releasing bool      // a Release is under way
+	released  bool      // the store or the next caller has it
+	idle      sync.Cond // signalled when releasing ends
 }
 
 // newLease makes the lease and its context. It is live when its grant says so.
@@ -34,6 +34,7 @@ func newLease(ctx context.Context, g *grant, o Options) *Lease {
 	lease := &Lease{grant: g, outer: FromContext(ctx), since: time.Now(), minHold: o.MinHold}
 	lease.ctx.Context, lease.cancel = context.WithCancelCause(ctx)
 	lease.ctx.lease = lease
+	lease.idle.L = &lease.mu
 	return lease
 }
 

@@ -34,8 +34,8 @@ type Locker struct {
 	renewCtx  context.Context // ends when Close has released everything; stops what runs by itself
 	stopRenew context.CancelFunc
 	running   sync.WaitGroup // the renewer
-	closeOnce sync.Once
-	closeErr  error
+	closeErr  error          // set before ended is closed
+	ended     chan struct{}  // closed when Close is done
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
@@ -57,7 +57,10 @@ func New(store Store, cfg Config) (*Locker, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Locker{cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".", lines: newLines(), grants: make(map[string]*grant)}
+	l := &Locker{
+		cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".",
+		lines: newLines(), grants: make(map[string]*grant), ended: make(chan struct{}),
+	}
 	l.session, err = store.Open(SessionConfig{Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost})
 	if err != nil {
 		return nil, fmt.Errorf("open lock store: %w", err)

@@ -30,22 +30,32 @@ func (le *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// release returns only what went wrong at the store.
-func (le *Lease) release(ctx context.Context) error {
-	le.releasing.Lock()
-	defer le.releasing.Unlock()
-	keep := le.grant.keep(le)
-	switch {
-	case le.released:
+// release returns only what went wrong at the store. While another call does the same it waits for that one's result:
+// on a condition, because under testing/synctest time stands still for whoever waits on a mutex.
+func (le *Lease) release(ctx context.Context) (err error) {
+	le.mu.Lock()
+	for le.releasing {
+		le.idle.Wait()
+	}
+	if le.released {
+		le.mu.Unlock()
+		return nil
+	}
+	le.releasing = true
+	le.mu.Unlock()
+	defer func() {
+		le.mu.Lock()
+		le.releasing, le.released = false, err == nil
+		le.mu.Unlock()
+		le.idle.Broadcast()
+	}()
+	switch keep := le.grant.keep(le); {
 	case le.owner != nil:
 		le.grant.leave(le, ErrNotHeld)
 	case keep == 0 && le.grant.passOn(le):
 	default:
-		if err := le.releaseToStore(ctx, keep); err != nil {
-			return err
-		}
+		return le.releaseToStore(ctx, keep)
 	}
-	le.released = true
 	return nil
 }
 
