@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -52,8 +53,8 @@ func TestLocker_Do_errors(t *testing.T) {
 
 func TestLocker_Do_releaseThatFailedIsLoggedNotReturned(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
-		log := new(logBuffer)
-		locks := newLocker(t, store, lockrt.Config{Logger: log.logger()})
+		log := new(testsync.Log)
+		locks := newLocker(t, store, lockrt.Config{Logger: log.Logger()})
 		store.set(func(s *faultStore) {
 			s.release = func(context.Context, lockrt.Release, lockrt.Session) error { return errors.New("connection refused") }
 		})

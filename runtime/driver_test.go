@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -68,8 +69,8 @@ func TestLocker_Acquire_unusedGrant(t *testing.T) {
 	for name, fails := range map[string]bool{"given back": false, "left to its TTL": true} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
-				var log logBuffer
-				locks := newLocker(t, store, lockrt.Config{Logger: log.logger()})
+				var log testsync.Log
+				locks := newLocker(t, store, lockrt.Config{Logger: log.Logger()})
 				store.set(func(s *faultStore) {
 					s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
 						g, err := real.Acquire(ctx, req)

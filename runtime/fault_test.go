@@ -1,7 +1,6 @@
 package runtime_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"sync"
@@ -120,26 +119,6 @@ func mustAcquire(t *testing.T, locks *lockrt.Locker, ctx context.Context, key st
 	}
 	return lease
 }
-
-// logBuffer is a logger's output that a test can read.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-func (b *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
 
 // quiet is the logger of tests in which losses are what is wanted.
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -46,7 +46,7 @@ func (s *RedisServer) launch(ctx context.Context) error {
 // answers there.
 func (s *RedisServer) awaitReady(ctx context.Context, proc *process) error {
 	for {
-		pid, err := askProcessID(ctx, s.Addr(), s.cfg.Password)
+		pid, err := s.askProcessID(ctx)
 		if err == nil && pid == proc.pid() {
 			return nil
 		}
@@ -76,29 +76,13 @@ func (s *RedisServer) startError(proc *process, err error) error {
 	return fmt.Errorf("testenv: redis-server on %s %s: %w\nits log ends with:\n%s", s.Addr(), state, err, text)
 }
 
-// askProcessID sends PING and INFO on a new connection. A server that is still
-// loading its data answers PING with an error and is not ready.
-func askProcessID(ctx context.Context, addr, password string) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-	if err != nil {
+// askProcessID sends PING and INFO. A server that is still loading its data
+// answers PING with an error and is not ready.
+func (s *RedisServer) askProcessID(ctx context.Context) (int, error) {
+	if _, err := s.askOnce(ctx, "PING"); err != nil {
 		return 0, err
 	}
-	defer conn.Close()
-	deadline, _ := ctx.Deadline()
-	conn.SetDeadline(deadline)
-
-	r := bufio.NewReader(conn)
-	if password != "" {
-		if _, err := ask(conn, r, "AUTH", password); err != nil {
-			return 0, err
-		}
-	}
-	if _, err := ask(conn, r, "PING"); err != nil {
-		return 0, err
-	}
-	info, err := ask(conn, r, "INFO", "server")
+	info, err := s.askOnce(ctx, "INFO", "server")
 	if err != nil {
 		return 0, err
 	}
@@ -108,6 +92,26 @@ func askProcessID(ctx context.Context, addr, password string) (int, error) {
 		}
 	}
 	return 0, errors.New("INFO server names no process_id")
+}
+
+// askOnce sends one command on a connection of its own.
+func (s *RedisServer) askOnce(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Addr())
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	conn.SetDeadline(deadline)
+	r := bufio.NewReader(conn)
+	if s.cfg.Password != "" {
+		if _, err := ask(conn, r, "AUTH", s.cfg.Password); err != nil {
+			return "", err
+		}
+	}
+	return ask(conn, r, args...)
 }
 
 // ask sends one command and reads one simple or bulk reply. Package testenv

@@ -63,14 +63,7 @@ type RedisServer struct {
 // redis-server is not installed.
 func Redis(t testing.TB, config ...RedisConfig) *RedisServer {
 	t.Helper()
-	if len(config) > 1 {
-		t.Fatalf("testenv: Redis takes at most one config, got %d", len(config))
-	}
-	var cfg RedisConfig
-	if len(config) == 1 {
-		cfg = config[0]
-	}
-	s, err := StartRedis(context.Background(), cfg)
+	s, err := StartRedis(context.Background(), optional(t, config))
 	switch {
 	case errors.Is(err, ErrNotInstalled):
 		missing(t, "redis", err)
@@ -86,6 +79,18 @@ func Redis(t testing.TB, config ...RedisConfig) *RedisServer {
 	}
 	t.Cleanup(func() { s.Stop() })
 	return s
+}
+
+// optional returns the config, the zero value if there is none.
+func optional[C any](t testing.TB, config []C) (cfg C) {
+	t.Helper()
+	if len(config) > 1 {
+		t.Fatalf("testenv: at most one config may be given, got %d", len(config))
+	}
+	if len(config) == 1 {
+		cfg = config[0]
+	}
+	return cfg
 }
 
 // StartRedis starts a server and returns once it has answered. It gives up when

@@ -12,21 +12,9 @@ import (
 	"time"
 )
 
-// command sends one command on a connection of its own.
-func command(t *testing.T, s *RedisServer, args ...string) (string, error) {
-	t.Helper()
-	conn, err := net.Dial("tcp", s.Addr())
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
-	return ask(conn, bufio.NewReader(conn), args...)
-}
-
 func mustCommand(t *testing.T, s *RedisServer, args ...string) string {
 	t.Helper()
-	reply, err := command(t, s, args...)
+	reply, err := s.askOnce(t.Context(), args...)
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
@@ -48,7 +36,8 @@ func TestRedis_answersOnLoopbackOnly(t *testing.T) {
 
 func TestRedis_password(t *testing.T) {
 	s := Redis(t, RedisConfig{Password: "s3cret"})
-	if _, err := command(t, s, "PING"); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
+	stranger := &RedisServer{port: s.port}
+	if _, err := stranger.askOnce(t.Context(), "PING"); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
 		t.Errorf("PING without a password: %v, want NOAUTH", err)
 	}
 	if want := "redis://:s3cret@" + s.Addr() + "/0"; s.URL() != want {
@@ -63,14 +52,14 @@ func TestRedisServer_Restart_keepsDataOnlyWithAOF(t *testing.T) {
 			addr := s.Addr()
 			mustCommand(t, s, "SET", "k", "v")
 			s.Kill()
-			if _, err := command(t, s, "PING"); err == nil {
+			if _, err := s.askOnce(t.Context(), "PING"); err == nil {
 				t.Fatal("a killed server answers")
 			}
 			s.Restart()
 			if s.Addr() != addr {
 				t.Errorf("moved from %s to %s", addr, s.Addr())
 			}
-			if survived := reply(command(t, s, "GET", "k")) == "v"; survived != aof {
+			if survived := reply(s.askOnce(t.Context(), "GET", "k")) == "v"; survived != aof {
 				t.Errorf("data survived: %v, want %v", survived, aof)
 			}
 		})

@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -60,15 +59,15 @@ func (c *RedisCluster) Addrs() []string {
 func (c *RedisCluster) join(ctx context.Context, busPorts []int) error {
 	for i, node := range c.Nodes {
 		first, last := i*clusterSlots/len(c.Nodes), (i+1)*clusterSlots/len(c.Nodes)-1
-		if _, err := askOnce(ctx, node.Addr(), "CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(first), strconv.Itoa(last)); err != nil {
+		if _, err := node.askOnce(ctx, "CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(first), strconv.Itoa(last)); err != nil {
 			return err
 		}
 		// Distinct epochs from the start: the nodes would have to settle them among each other.
-		if _, err := askOnce(ctx, node.Addr(), "CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1)); err != nil {
+		if _, err := node.askOnce(ctx, "CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1)); err != nil {
 			return err
 		}
 		host, port, _ := net.SplitHostPort(node.Addr())
-		if _, err := askOnce(ctx, c.Nodes[0].Addr(), "CLUSTER", "MEET", host, port, strconv.Itoa(busPorts[i])); err != nil {
+		if _, err := c.Nodes[0].askOnce(ctx, "CLUSTER", "MEET", host, port, strconv.Itoa(busPorts[i])); err != nil {
 			return err
 		}
 	}
@@ -83,7 +82,7 @@ func (c *RedisCluster) join(ctx context.Context, busPorts []int) error {
 // awaitWhole waits until a node knows all slots and all nodes.
 func (c *RedisCluster) awaitWhole(ctx context.Context, node *RedisServer) error {
 	for {
-		info, err := askOnce(ctx, node.Addr(), "CLUSTER", "INFO")
+		info, err := node.askOnce(ctx, "CLUSTER", "INFO")
 		if err == nil && strings.Contains(info, "cluster_state:ok") &&
 			strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Nodes))) {
 			return nil
@@ -94,18 +93,4 @@ func (c *RedisCluster) awaitWhole(ctx context.Context, node *RedisServer) error 
 		case <-time.After(pollEvery):
 		}
 	}
-}
-
-// askOnce sends one command on a connection of its own.
-func askOnce(ctx context.Context, addr string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	deadline, _ := ctx.Deadline()
-	conn.SetDeadline(deadline)
-	return ask(conn, bufio.NewReader(conn), args...)
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/lockgen/lockgen/internal/testsync"
 )
 
 func TestStartRedis_errorShowsTheLog(t *testing.T) {
@@ -135,26 +138,26 @@ func TestRedis_missingServer(t *testing.T) {
 }
 
 // helperEnv makes the test binary a parent that starts a server, writes its
-// address to the file named here, and waits to be killed.
+// port to the file named here, and waits to be killed.
 const helperEnv = "TESTENV_HELPER"
 
 func TestMain(m *testing.M) {
-	if addrFile := os.Getenv(helperEnv); addrFile != "" {
-		beParent(addrFile)
+	if portFile := os.Getenv(helperEnv); portFile != "" {
+		beParent(portFile)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-func beParent(addrFile string) {
+func beParent(portFile string) {
 	s, err := StartRedis(context.Background(), RedisConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Renamed into place, so that the reader never sees half an address.
-	if err := os.WriteFile(addrFile+".part", []byte(s.Addr()), 0o600); err != nil {
+	// Renamed into place, so that the reader never sees half a number.
+	if err := os.WriteFile(portFile+".part", []byte(strconv.Itoa(s.port)), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	if err := os.Rename(addrFile+".part", addrFile); err != nil {
+	if err := os.Rename(portFile+".part", portFile); err != nil {
 		log.Fatal(err)
 	}
 	time.Sleep(time.Hour)
@@ -165,35 +168,28 @@ func TestStartRedis_serverDiesWithItsParent(t *testing.T) {
 		t.Skip("only Linux ties a child's life to its parent's")
 	}
 	installed(t)
-	addrFile := filepath.Join(t.TempDir(), "addr")
+	portFile := filepath.Join(t.TempDir(), "port")
 	parent := exec.Command(os.Args[0])
-	parent.Env = append(os.Environ(), helperEnv+"="+addrFile, "TMPDIR="+t.TempDir())
+	parent.Env = append(os.Environ(), helperEnv+"="+portFile, "TMPDIR="+t.TempDir())
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { parent.Process.Kill(); parent.Wait() }()
-	var addr string
-	eventually(t, "the helper starts its server", func() bool {
-		text, err := os.ReadFile(addrFile)
-		addr = string(text)
+	orphan := new(RedisServer)
+	testsync.Eventually(t, "the helper starts its server", func() bool {
+		text, err := os.ReadFile(portFile)
+		if err == nil {
+			orphan.port, err = strconv.Atoi(string(text))
+		}
 		return err == nil
 	})
-	if _, err := askProcessID(context.Background(), addr, ""); err != nil {
+	if _, err := orphan.askProcessID(context.Background()); err != nil {
 		t.Fatalf("the helper's server does not answer: %v", err)
 	}
 	parent.Process.Kill()
 	parent.Wait()
-	eventually(t, "the server of the killed helper refuses connections", func() bool {
-		_, err := askProcessID(context.Background(), addr, "")
+	testsync.Eventually(t, "the server of the killed helper refuses connections", func() bool {
+		_, err := orphan.askProcessID(context.Background())
 		return errors.Is(err, syscall.ECONNREFUSED)
 	})
-}
-
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !cond(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("gave up waiting: %s", what)
-		}
-	}
 }

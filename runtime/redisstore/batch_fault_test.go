@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -106,7 +107,7 @@ func (c *crowd) together(combiner *combiner, work func(i int) error, before func
 	trips := c.gate.trips.Load()
 	for i := range combineLanes {
 		lanes.Go(func() { _ = work(crowdSize + i) })
-		c.eventually("a lane is taken", func() bool { return c.gate.trips.Load() == trips+int64(i+1) })
+		testsync.Eventually(c.t, "a lane is taken", func() bool { return c.gate.trips.Load() == trips+int64(i+1) })
 	}
 	errs := make([]error, crowdSize)
 	var callers sync.WaitGroup
@@ -115,12 +116,12 @@ func (c *crowd) together(combiner *combiner, work func(i int) error, before func
 		combiner.moved = time.Now() // however slow this machine is, the lanes count as moving
 		combiner.mu.Unlock()
 		callers.Go(func() { errs[i] = work(i) })
-		c.eventually("the caller waits", func() bool { return combiner.gathered() == i+1 })
+		testsync.Eventually(c.t, "the caller waits", func() bool { return combiner.gathered() == i+1 })
 	}
 	// The lanes' own calls end as they like; the next is that of the crowd.
 	held := c.gate.hold(nil)
 	release()
-	c.eventually("the crowd's call is being sent", func() bool { return c.gate.trips.Load() == trips+combineLanes+1 })
+	testsync.Eventually(c.t, "the crowd's call is being sent", func() bool { return c.gate.trips.Load() == trips+combineLanes+1 })
 	lanes.Wait()
 	before()
 	held()
@@ -150,7 +151,7 @@ func TestBatch_acquiresWhoseAnswerIsLost(t *testing.T) {
 		if !errors.Is(err, errReset) || errors.Is(err, lockrt.ErrBusy) {
 			t.Errorf("caller %d: %v, want what happened to the connection", i, err)
 		}
-		c.eventually("the lock that nobody knows to hold is free", func() bool { return c.held(i) == "" })
+		testsync.Eventually(c.t, "the lock that nobody knows to hold is free", func() bool { return c.held(i) == "" })
 	}
 }
 
@@ -196,7 +197,7 @@ func TestBatch_callerThatGivesUpUnderWay(t *testing.T) {
 			t.Errorf("caller %d: %v, its lock is held by %q", i, err, c.held(i))
 		}
 	}
-	c.eventually("the lock of the one that gave up is free", func() bool { return c.held(impatient) == "" })
+	testsync.Eventually(c.t, "the lock of the one that gave up is free", func() bool { return c.held(impatient) == "" })
 }
 
 // All callers give up while their call is under way, and the session closes: it waits for the call, which may get the

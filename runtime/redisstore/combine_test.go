@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 )
 
 // gate counts the client's round trips, and holds those back that it is told to.
@@ -133,21 +134,12 @@ func (c *combiner) gathered() int {
 	return len(c.waiting)
 }
 
-func waitFor(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("did not come to be: %s", what)
-		}
-	}
-}
-
 // fill takes both lanes with calls that are held.
 func fill(t *testing.T, c *combiner, g *gate) (results []<-chan error) {
 	t.Helper()
 	for i := range combineLanes {
 		results = append(results, echo(t.Context(), c, "in flight"))
-		waitFor(t, "a call is in flight", func() bool { return g.trips.Load() == int64(i+1) })
+		testsync.Eventually(t, "a call is in flight", func() bool { return g.trips.Load() == int64(i+1) })
 	}
 	return results
 }
@@ -162,7 +154,7 @@ func TestCombiner_gathersWhatComesWhileLanesAreTaken(t *testing.T) {
 		c.moved = time.Now() // however slow this machine is, the lanes count as moving
 		c.mu.Unlock()
 		results = append(results, echo(t.Context(), c, fmt.Sprint("caller ", i)))
-		waitFor(t, "the caller waits", func() bool { return c.gathered() == i+1 })
+		testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == i+1 })
 	}
 	release()
 	for _, result := range results {
@@ -173,7 +165,7 @@ func TestCombiner_gathersWhatComesWhileLanesAreTaken(t *testing.T) {
 	if trips := g.trips.Load(); trips != combineLanes+1 {
 		t.Errorf("%d round trips for %d callers, want one for each lane and one for all the others", trips, len(results))
 	}
-	waitFor(t, "the lanes are free again", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.inFlight == 0 })
+	testsync.Eventually(t, "the lanes are free again", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.inFlight == 0 })
 }
 
 func TestCombiner_callerThatGivesUpDoesNotWait(t *testing.T) {
@@ -182,7 +174,7 @@ func TestCombiner_callerThatGivesUpDoesNotWait(t *testing.T) {
 	results := fill(t, c, g)
 	ctx, cancel := context.WithCancel(t.Context())
 	impatient := echo(ctx, c, "impatient")
-	waitFor(t, "the caller waits", func() bool { return c.gathered() == 1 })
+	testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == 1 })
 	cancel()
 	if err := <-impatient; !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v, want context.Canceled", err)
@@ -200,9 +192,9 @@ func TestCombiner_deadConnectionsDoNotStopOthers(t *testing.T) {
 	release := g.hold(errors.New("connection reset"))
 	results := fill(t, c, g)
 	stuck := echo(t.Context(), c, "gathered behind them")
-	waitFor(t, "the caller waits", func() bool { return c.gathered() == 1 })
+	testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == 1 })
 	g.open()
-	waitFor(t, "the lanes count as stuck", func() bool {
+	testsync.Eventually(t, "the lanes count as stuck", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return time.Since(c.moved) > combineStall
@@ -229,7 +221,7 @@ func TestCombiner_entryThatWasGivenUpInTimeIsNotSent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.do(ctx, &entry{id: "given up"}) }()
-	waitFor(t, "the caller waits", func() bool { return c.gathered() == 1 })
+	testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == 1 })
 	cancel()
 	if err := <-done; errors.As(err, new(*underWayError)) {
 		t.Errorf("the error says that the command is under way: %v", err)
@@ -252,12 +244,12 @@ func TestCombiner_entryThatIsUnderWayIsToldWhenOver(t *testing.T) {
 	results := fill(t, c, g)
 	ctx, cancel := context.WithCancel(t.Context())
 	leaves := echo(ctx, c, "leaves")
-	waitFor(t, "the caller waits", func() bool { return c.gathered() == 1 })
+	testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == 1 })
 	// The lanes go on, the gathered call is held.
 	trips := g.trips.Load()
 	releaseBatch := g.hold(nil)
 	release()
-	waitFor(t, "the batch is being sent", func() bool { return g.trips.Load() == trips+1 })
+	testsync.Eventually(t, "the batch is being sent", func() bool { return g.trips.Load() == trips+1 })
 	cancel()
 	var underWay *underWayError
 	if err := <-leaves; !errors.As(err, &underWay) || !errors.Is(err, context.Canceled) {

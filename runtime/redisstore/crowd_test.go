@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -61,7 +62,7 @@ func TestFault_thousandWaitersCancelAtRandom(t *testing.T) {
 	if served < waiters/patientEvery || served != thing.count() {
 		t.Errorf("%d were served in %d visits, want the %d patient ones at least", served, thing.count(), waiters/patientEvery)
 	}
-	eventually(t, "nothing is left but the floor", func() bool {
+	testsync.Eventually(t, "nothing is left but the floor", func() bool {
 		return admin.Exists(ctx, "lock:{k}", "lock:{k}:queue").Val() == 0
 	})
 	t.Logf("%d of %d were served", served, waiters)

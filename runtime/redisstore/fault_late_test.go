@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -75,7 +76,7 @@ func (l *late) giveUp(wait time.Duration) {
 	if r := <-lost; !errors.Is(r.err, context.Canceled) {
 		l.t.Fatalf("the acquire that was given up: %v", r.err)
 	}
-	eventually(l.t, "the cancel was executed", func() bool { return l.calls("zrem") > cancels })
+	testsync.Eventually(l.t, "the cancel was executed", func() bool { return l.calls("zrem") > cancels })
 }
 
 // arrive lets the request through and waits until the server has run it, which it shows by a command.
@@ -83,14 +84,13 @@ func (l *late) arrive(command string) {
 	l.t.Helper()
 	before := l.calls(command)
 	close(l.pass)
-	eventually(l.t, "the late request was executed", func() bool { return l.calls(command) > before })
+	testsync.Eventually(l.t, "the late request was executed", func() bool { return l.calls(command) > before })
 }
 
 // calls is how often the server ran a command.
 func (l *late) calls(command string) int {
 	l.t.Helper()
-	client := newClient(l.t, l.server)
-	return commandCalls(l.t, client.Info(l.ctx, "commandstats").Val(), command)
+	return redisstore.StatOf(l.t, newClient(l.t, l.server).Info(l.ctx, "commandstats").Val(), "cmdstat_"+command+":calls=")
 }
 
 func (l *late) wantFree() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -105,7 +106,7 @@ func TestFault_firstWaiterGone(t *testing.T) {
 			}
 			c.ask("release")
 			c.says("released")
-			eventually(t, "the lock is free", func() bool {
+			testsync.Eventually(t, "the lock is free", func() bool {
 				_, err := locks.Holder(ctx, "k")
 				return errors.Is(err, lockrt.ErrNotHeld)
 			})

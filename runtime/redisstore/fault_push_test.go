@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -65,7 +66,7 @@ func TestFault_pushLostWhileNotSubscribed(t *testing.T) {
 	next := acquiring(ctx, locks, "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
 	queued(t, holder, "k", 1)
 	p.refuse()
-	eventually(t, "only the holder is subscribed", func() bool { return len(direct.PubSubChannels(ctx, "lockgen:*").Val()) == 1 })
+	testsync.Eventually(t, "only the holder is subscribed", func() bool { return len(direct.PubSubChannels(ctx, "lockgen:*").Val()) == 1 })
 	mustRelease(ctx, t, lease)
 	p.accept()
 	taken := (<-next).must(t)
@@ -99,7 +100,7 @@ func TestFault_subscriptionsKilled(t *testing.T) {
 			break
 		}
 		killed.Add(n)
-		eventually(t, "the lock goes round after the kill", func() bool { return thing.count() > before+3 || killed.Load() >= 60 })
+		testsync.Eventually(t, "the lock goes round after the kill", func() bool { return thing.count() > before+3 || killed.Load() >= 60 })
 	}
 	wg.Wait()
 }
@@ -117,7 +118,7 @@ func TestFault_waiterOutOfTheQueue(t *testing.T) {
 	next := acquiring(ctx, locks, "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
 	queued(t, holder, "k", 1)
 	p.set(func() { p.hole = true })
-	eventually(t, "the server forgets the waiter", func() bool { return admin.Exists(ctx, "lock:{k}:queue").Val() == 0 })
+	testsync.Eventually(t, "the server forgets the waiter", func() bool { return admin.Exists(ctx, "lock:{k}:queue").Val() == 0 })
 	mustRelease(ctx, t, lease)
 	other := mustAcquire(ctx, t, holder, "k", lockrt.Options{TTL: long}) // nobody is before it now
 	p.set(func() { p.hole = false })

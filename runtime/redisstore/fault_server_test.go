@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -28,7 +29,7 @@ func TestFault_serverKilledWithAOF(t *testing.T) {
 	queued(t, a, "k", 1)
 	server.Kill()
 	server.Restart()
-	eventually(t, "the server is asked again", func() bool { return lease.Check(ctx) == nil })
+	testsync.Eventually(t, "the server is asked again", func() bool { return lease.Check(ctx) == nil })
 	if lease.Err() != nil {
 		t.Fatalf("the lease after the restart: %v", lease.Err())
 	}
@@ -201,7 +202,7 @@ func TestFault_flushallUnderLoad(t *testing.T) {
 		if err := admin.FlushAll(ctx).Err(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the lock goes round again", func() bool { return count() > before+20 })
+		testsync.Eventually(t, "the lock goes round again", func() bool { return count() > before+20 })
 	}
 	close(stop)
 	wg.Wait()

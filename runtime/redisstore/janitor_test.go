@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -26,12 +27,12 @@ func TestSession_giveUpThatWasAnsweredIsCancelledOnce(t *testing.T) {
 		_, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: "w", TTL: time.Hour, Wait: lockrt.Forever})
 		gone <- err
 	}()
-	r.eventually("w is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, "w").Err() == nil })
+	testsync.Eventually(r.t, "w is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, "w").Err() == nil })
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	r.eventually("nothing is left to cancel", func() bool { return s.abandonedNow() == 0 })
+	testsync.Eventually(r.t, "nothing is left to cancel", func() bool { return s.abandonedNow() == 0 })
 	r.wantQueue()
 }
 
@@ -45,6 +46,6 @@ func TestSession_grantOfAnAbandonedLeaseIsCancelledAtOnce(t *testing.T) {
 	s.abandoned["w"] = abandoned{keys: r.keys, until: later.Add(time.Hour), next: later, again: 2 * cancelLast}
 	s.mu.Unlock()
 	r.push(s, read, "grant w 1 1")
-	r.eventually("the lock is free", func() bool { id, _ := r.owner(); return id == "" })
-	r.eventually("nothing is left to cancel", func() bool { return s.abandonedNow() == 0 })
+	testsync.Eventually(r.t, "the lock is free", func() bool { id, _ := r.owner(); return id == "" })
+	testsync.Eventually(r.t, "nothing is left to cancel", func() bool { return s.abandonedNow() == 0 })
 }

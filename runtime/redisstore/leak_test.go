@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -55,7 +56,7 @@ func TestLeak_manyKeysLeaveNothing(t *testing.T) {
 	}
 	wg.Wait()
 	most := client.DBSize(ctx).Val()
-	eventually(t, "Redis is empty", func() bool { return client.DBSize(ctx).Val() == 0 })
+	testsync.Eventually(t, "Redis is empty", func() bool { return client.DBSize(ctx).Val() == 0 })
 	t.Logf("%d keys were used, %d were left at the end of that, none after the retention", keys, most)
 	if most == 0 {
 		t.Error("no key was seen: the test did not test anything")
@@ -102,8 +103,8 @@ func TestLeak_closeReturnsToTheStart(t *testing.T) {
 		}
 	}
 	goleak.VerifyNone(t, before)
-	eventually(t, "no subscription is left", func() bool { return len(admin.PubSubChannels(ctx, "*").Val()) == 0 })
-	eventually(t, "no connection is left", func() bool { return lines(clients()) <= start })
+	testsync.Eventually(t, "no subscription is left", func() bool { return len(admin.PubSubChannels(ctx, "*").Val()) == 0 })
+	testsync.Eventually(t, "no connection is left", func() bool { return lines(clients()) <= start })
 	if n := admin.Exists(ctx, "lock:{k}", "lock:{k}:queue").Val(); n != 0 {
 		t.Errorf("%d keys of the lock are left", n)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -28,18 +29,9 @@ func (r *rig) newSession(cfg Config) (*session, <-chan string) {
 			r.t.Errorf("close: %v", err)
 		}
 	})
-	r.eventually("the session is subscribed", func() bool { return len(r.client.PubSubChannels(r.ctx, s.channel).Val()) == 1 })
+	testsync.Eventually(r.t, "the session is subscribed", func() bool { return len(r.client.PubSubChannels(r.ctx, s.channel).Val()) == 1 })
 	r.push(s, losses, "nothing")
 	return s, losses
-}
-
-func (r *rig) eventually(what string, cond func() bool) {
-	r.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("did not come to be: %s", what)
-		}
-	}
 }
 
 type acquired struct {
@@ -55,7 +47,7 @@ func (r *rig) wait(s *session, id string, ttl time.Duration) <-chan acquired {
 		g, err := s.Acquire(r.ctx, lockrt.Request{Key: "k", ID: id, TTL: ttl, Wait: lockrt.Forever})
 		done <- acquired{g, err}
 	}()
-	r.eventually(id+" is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, id).Err() == nil })
+	testsync.Eventually(r.t, id+" is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, id).Err() == nil })
 	return done
 }
 
@@ -127,7 +119,7 @@ func TestSession_pushIsTheGrant(t *testing.T) {
 // scriptCalls is how many scripts of the protocol the server has executed.
 func (r *rig) scriptCalls() int {
 	r.t.Helper()
-	return statOf(r.t, r.client.Info(r.ctx, "commandstats").Val(), "cmdstat_evalsha:calls=")
+	return StatOf(r.t, r.client.Info(r.ctx, "commandstats").Val(), "cmdstat_evalsha:calls=")
 }
 
 func TestSession_receive_nonsense(t *testing.T) {
@@ -161,7 +153,7 @@ func TestSession_grantNobodyWaitsFor(t *testing.T) {
 		g, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: "w", TTL: time.Hour, Wait: lockrt.Forever})
 		gone <- acquired{g, err}
 	}()
-	r.eventually("w is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, "w").Err() == nil })
+	testsync.Eventually(r.t, "w is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, "w").Err() == nil })
 	next := r.wait(s, "next", time.Hour)
 	cancel()
 	if a := <-gone; a.err == nil {

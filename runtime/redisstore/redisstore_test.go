@@ -1,6 +1,9 @@
 package redisstore_test
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"os"
 	"testing"
 
@@ -8,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 	"github.com/lockgen/lockgen/runtime/storetest"
@@ -18,13 +22,29 @@ func TestMain(m *testing.M) {
 		beChild(mode)
 		return
 	}
+	redis.SetLogger(&clientLog)
 	goleak.VerifyTestMain(m)
 }
 
-// newClient returns a client of a server of its own, closed with the test.
+// clientLog is what the clients of all tests write to the log of their own.
+var clientLog goRedisLog
+
+type goRedisLog struct{ testsync.Log }
+
+// Printf implements go-redis's logger.
+func (l *goRedisLog) Printf(_ context.Context, format string, v ...any) {
+	fmt.Fprintf(io.MultiWriter(l, os.Stderr), format+"\n", v...)
+}
+
+// newClient returns a client of its own, closed with the test.
 func newClient(t testing.TB, server *testenv.RedisServer) *redis.Client {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
+	opts, err := redis.ParseURL(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.ContextTimeoutEnabled = true
+	client := redis.NewClient(opts)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -146,7 +147,7 @@ func (r result) must(t testing.TB) *lockrt.Lease {
 // queued waits until so many stand in the server's queue.
 func queued(t testing.TB, locks *lockrt.Locker, key string, n int) {
 	t.Helper()
-	eventually(t, "the waiters are in the queue", func() bool {
+	testsync.Eventually(t, "the waiters are in the queue", func() bool {
 		info, err := locks.Holder(context.Background(), key)
 		return err == nil && len(info.Waiters) == n
 	})

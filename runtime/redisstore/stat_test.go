@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// statOf reads the number after name in what INFO says; 0 if it is not there.
-func statOf(t testing.TB, info, name string) int {
+// StatOf reads the number after name in what INFO says; 0 if it is not there.
+func StatOf(t testing.TB, info, name string) int {
 	t.Helper()
 	_, rest, ok := strings.Cut(info, name)
 	if !ok {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 	"github.com/lockgen/lockgen/runtime/storetest"
@@ -50,13 +53,13 @@ func TestStore_clusterSlotMigration(t *testing.T) {
 		}
 		got <- errors.Join(err, next.Release(ctx))
 	}()
-	eventually(t, "the waiter is in the queue", func() bool {
+	testsync.Eventually(t, "the waiter is in the queue", func() bool {
 		info, err := a.Holder(ctx, "k")
 		return err == nil && len(info.Waiters) == 1
 	})
 	migrate(t, cluster, "lock:{k}")
 	first := lease.Deadline()
-	eventually(t, "the lease is renewed on the new node", func() bool { return lease.Deadline().After(first) || lease.Err() != nil })
+	testsync.Eventually(t, "the lease is renewed on the new node", func() bool { return lease.Deadline().After(first) || lease.Err() != nil })
 	if err := lease.Release(ctx); err != nil {
 		t.Errorf("release after the migration: %v", err)
 	}
@@ -89,7 +92,10 @@ func migrate(t *testing.T, cluster *testenv.RedisCluster, key string) {
 	if err != nil || len(keys) != 4 {
 		t.Fatalf("the slot holds %q (error %v), want the lock's four keys", keys, err)
 	}
-	host, port := splitAddr(t, target.Addr())
+	host, port, err := net.SplitHostPort(target.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
 	args := []any{"MIGRATE", host, port, "", 0, 5000, "KEYS"}
 	for _, key := range keys {
 		args = append(args, key)
@@ -110,7 +116,8 @@ func TestStore_sentinelFailover(t *testing.T) {
 	sentinel := testenv.Sentinel(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	locks, err := lockrt.Open(ctx, sentinel.URL(), lockrt.Config{})
+	oneAway := strings.Replace(sentinel.URL(), "://", "://127.0.0.1:1,", 1)
+	locks, err := lockrt.Open(ctx, oneAway, lockrt.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,10 +127,10 @@ func TestStore_sentinelFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	replica := newClient(t, sentinel.Replica)
-	eventually(t, "the replica has the lease", func() bool { return replica.Exists(ctx, "lock:{kept}").Val() == 1 })
+	testsync.Eventually(t, "the replica has the lease", func() bool { return replica.Exists(ctx, "lock:{kept}").Val() == 1 })
 	sentinel.Master.Kill()
 	var after *lockrt.Lease
-	eventually(t, "the new master gives a lock", func() bool {
+	testsync.Eventually(t, "the new master gives a lock", func() bool {
 		after, err = locks.Acquire(ctx, "k", lockrt.Options{TTL: 20 * time.Second})
 		return err == nil
 	})
@@ -131,7 +138,7 @@ func TestStore_sentinelFailover(t *testing.T) {
 		t.Errorf("fence %d after the failover, %d before", after.Fence(), kept.Fence())
 	}
 	first := kept.Deadline()
-	eventually(t, "the lease is renewed on the new master", func() bool { return kept.Deadline().After(first) || kept.Err() != nil })
+	testsync.Eventually(t, "the lease is renewed on the new master", func() bool { return kept.Deadline().After(first) || kept.Err() != nil })
 	for _, lease := range []*lockrt.Lease{kept, after} {
 		if err := lease.Release(ctx); err != nil {
 			t.Errorf("release after the failover: %v", err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -61,7 +62,7 @@ var acquireTests = map[string]func(*testing.T, *env){
 		b, _ := e.session("b")
 		old := e.take(a, "k", "1", short)
 		var g lockrt.Grant
-		e.eventually("the lease runs out", func() (ok bool) {
+		testsync.Eventually(e.t, "the lease runs out", func() (ok bool) {
 			var err error
 			g, err = b.Acquire(e.ctx, lockrt.Request{Key: "k", ID: "2", TTL: long})
 			return err == nil
@@ -143,6 +144,6 @@ var acquireTests = map[string]func(*testing.T, *env){
 		if _, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: "1", TTL: long}); !errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v, want context.Canceled", err)
 		}
-		e.eventually("nothing is held", func() bool { return e.info(s, "k").ID == "" })
+		testsync.Eventually(e.t, "nothing is held", func() bool { return e.info(s, "k").ID == "" })
 	},
 }

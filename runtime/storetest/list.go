@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -97,7 +98,7 @@ var listTests = map[string]func(*testing.T, *env){
 			if l.id != "1" || !strings.Contains(l.reason.Error(), "it hangs, says ops") {
 				t.Errorf("the loss is of %q: %v", l.id, l.reason)
 			}
-		case <-time.After(patience):
+		case <-time.After(testsync.Patience):
 			t.Error("the holder was not told")
 		}
 	},

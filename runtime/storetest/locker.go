@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -61,7 +62,7 @@ var lockerTests = map[string]func(*testing.T, *env){
 			t.Fatal(err)
 		}
 		first := lease.Deadline()
-		e.eventually("the lease is renewed beyond its TTL", func() bool { return lease.Deadline().After(first.Add(ttl)) || lease.Err() != nil })
+		testsync.Eventually(e.t, "the lease is renewed beyond its TTL", func() bool { return lease.Deadline().After(first.Add(ttl)) || lease.Err() != nil })
 		if _, err := b.TryAcquire(e.ctx, "k", lockrt.Options{TTL: long}); !errors.Is(err, lockrt.ErrBusy) {
 			t.Errorf("somebody else acquires a renewed lock: %v", err)
 		}
@@ -76,7 +77,7 @@ var lockerTests = map[string]func(*testing.T, *env){
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Acquire(e.ctx, "k", lockrt.Options{TTL: long, Wait: patience}); err != nil {
+		if _, err := b.Acquire(e.ctx, "k", lockrt.Options{TTL: long, Wait: testsync.Patience}); err != nil {
 			t.Fatal(err)
 		}
 		if lease.Err() == nil {
@@ -127,7 +128,7 @@ var lockerTests = map[string]func(*testing.T, *env){
 		}
 		select {
 		case <-lease.Context().Done():
-		case <-time.After(patience):
+		case <-time.After(testsync.Patience):
 			t.Error("the context of a broken lease is not cancelled")
 		}
 	},

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -107,7 +108,7 @@ var releaseTests = map[string]func(*testing.T, *env){
 		if err := s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: long}})[0]; !errors.Is(err, lockrt.ErrLost) {
 			t.Errorf("renewal of the released lease: %v, want ErrLost", err)
 		}
-		next, err := s.Acquire(e.ctx, lockrt.Request{Key: "k", ID: "2", TTL: long, Wait: patience})
+		next, err := s.Acquire(e.ctx, lockrt.Request{Key: "k", ID: "2", TTL: long, Wait: testsync.Patience})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,10 +13,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -32,6 +34,7 @@ func Run(t *testing.T, open OpenFunc) {
 	}{
 		{"Acquire", acquireTests},
 		{"Wait", waitTests},
+		{"Crossing", crossingTests},
 		{"Renew", renewTests},
 		{"Release", releaseTests},
 		{"List", listTests},
@@ -50,8 +53,6 @@ const (
 	long = 10 * time.Minute
 	// short is a TTL that tests wait for the end of.
 	short = 150 * time.Millisecond
-	// patience is how long an event may take that must come. Only a failure takes this long.
-	patience = 20 * time.Second
 )
 
 // env is one test's store, with a namespace of its own.
@@ -138,7 +139,7 @@ func (e *env) wait(ctx context.Context, s lockrt.Session, req lockrt.Request) <-
 		g, err := s.Acquire(ctx, req)
 		done <- outcome{g, err}
 	}()
-	e.eventually("waiter "+req.ID+" is in the queue", func() bool {
+	testsync.Eventually(e.t, "waiter "+req.ID+" is in the queue", func() bool {
 		for _, w := range e.info(s, req.Key).Waiters {
 			if w.ID == req.ID {
 				return true
@@ -164,7 +165,7 @@ func (e *env) outcome(id string, done <-chan outcome) outcome {
 	select {
 	case o := <-done:
 		return o
-	case <-time.After(patience):
+	case <-time.After(testsync.Patience):
 		e.t.Fatalf("waiter %s is still waiting", id)
 		panic("unreachable")
 	}
@@ -185,14 +186,10 @@ func (e *env) info(s lockrt.Session, key string) lockrt.LockInfo {
 	return lockrt.LockInfo{}
 }
 
-// eventually waits until cond holds.
-func (e *env) eventually(what string, cond func() bool) {
+// free waits until nobody holds key, nor keeps it.
+func (e *env) free(s lockrt.Session, key string) {
 	e.t.Helper()
-	for end := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			e.t.Fatalf("did not come to be: %s", what)
-		}
-	}
+	testsync.Eventually(e.t, fmt.Sprintf("%q is free again", key), func() bool { return e.info(s, key).Key == "" })
 }
 
 // busy checks that err is the *BusyError of key held by node.

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -76,7 +77,7 @@ var waitTests = map[string]func(*testing.T, *env){
 		if errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error of a wait that ran out is a context's: %v", err)
 		}
-		e.eventually("the waiter has left the queue", func() bool { return len(e.info(a, "k").Waiters) == 0 })
+		testsync.Eventually(e.t, "the waiter has left the queue", func() bool { return len(e.info(a, "k").Waiters) == 0 })
 	},
 
 	"context_that_ends_is_joined_with_the_holder": func(t *testing.T, e *env) {
@@ -94,23 +95,6 @@ var waitTests = map[string]func(*testing.T, *env){
 		e.busy(o.err, "k", "a")
 		e.release(a, "k", "holder")
 		e.granted("2", next) // the one that gave up does not stand in the way
-	},
-
-	"grant_that_crosses_with_the_end_of_the_wait": func(t *testing.T, e *env) {
-		s, _ := e.session("a")
-		for i := range 100 {
-			id := fmt.Sprint("h", i)
-			e.take(s, "k", id, long)
-			ctx, cancel := context.WithCancel(e.ctx)
-			done := e.wait(ctx, s, request("k", i))
-			go cancel()
-			e.release(s, "k", id)
-			if o := e.outcome(fmt.Sprint(i), done); o.err == nil {
-				e.release(s, "k", fmt.Sprint(i))
-			}
-			cancel()
-			e.eventually("the lock is free again", func() bool { return e.info(s, "k").ID == "" })
-		}
 	},
 
 	"close_ends_the_wait": func(t *testing.T, e *env) {
@@ -134,47 +118,59 @@ var waitTests = map[string]func(*testing.T, *env){
 		for i := range sessions {
 			sessions[i], _ = e.session(fmt.Sprint("node", i))
 		}
-		var (
-			wg     sync.WaitGroup
-			mu     sync.Mutex
-			inside int
-			served int
-		)
-		for i := range 200 {
-			wg.Go(func() {
-				s, id := sessions[i%3], fmt.Sprint(i)
-				ctx, cancel := context.WithTimeout(e.ctx, time.Duration(rand.Int64N(int64(100*time.Millisecond))))
+		const waiters, patientOnes = 200, 20
+		var inside atomic.Int32
+		visit := func(i int) (served bool, err error) {
+			s, ctx := sessions[i%3], e.ctx
+			patient := i%(waiters/patientOnes) == 0 // they wait to the end
+			if !patient {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, rand.N(100*time.Millisecond))
 				defer cancel()
-				if i%10 == 0 {
-					ctx = e.ctx // some wait to the end
+			}
+			if _, err := s.Acquire(ctx, request("k", i)); err != nil {
+				if patient {
+					return false, fmt.Errorf("patient waiter %d: %w", i, err)
 				}
-				if _, err := s.Acquire(ctx, request("k", i)); err != nil {
-					if i%10 == 0 {
-						t.Errorf("patient waiter %d: %v", i, err)
-					}
-					return
-				}
-				mu.Lock()
-				inside++
-				if inside != 1 {
-					t.Errorf("%d hold the lock", inside)
-				}
-				served++
-				mu.Unlock()
-				time.Sleep(time.Duration(rand.Int64N(int64(time.Millisecond))))
-				mu.Lock()
-				inside--
-				mu.Unlock()
-				if err := s.Release(e.ctx, lockrt.Release{Key: "k", ID: id}); err != nil {
-					t.Errorf("release: %v", err)
-				}
-			})
+				return false, nil
+			}
+			if n := inside.Add(1); n != 1 {
+				err = fmt.Errorf("%d hold the lock", n)
+			}
+			time.Sleep(rand.N(time.Millisecond))
+			inside.Add(-1)
+			return true, errors.Join(err, s.Release(e.ctx, lockrt.Release{Key: "k", ID: fmt.Sprint(i)}))
 		}
-		wg.Wait()
-		if served < 20 {
-			t.Errorf("%d were served, want at least the 20 patient ones", served)
+		type result struct {
+			served bool
+			err    error
 		}
-		e.eventually("nothing is left", func() bool { return e.info(sessions[0], "k").ID == "" })
+		results := make(chan result, waiters)
+		for i := range waiters {
+			go func() {
+				served, err := visit(i)
+				results <- result{served, err}
+			}()
+		}
+		served, over := 0, time.After(testsync.Patience)
+		for range waiters {
+			select {
+			case r := <-results:
+				if r.err != nil {
+					t.Error(r.err)
+				}
+				if r.served {
+					served++
+				}
+			case <-over:
+				t.Fatalf("after %d were served the lock belongs to %+v; does a waiter that gave up stay in the queue?",
+					served, e.info(sessions[0], "k"))
+			}
+		}
+		if served < patientOnes {
+			t.Errorf("%d were served, want at least the %d patient ones", served, patientOnes)
+		}
+		e.free(sessions[0], "k")
 	},
 }
 

@@ -1,0 +1,148 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// fault is what a store does wrong.
+type fault struct {
+	test string                      // the one that must find it
+	says string                      // part of why it fails
+	open func(*lockrt.SessionConfig) // changes with what sessions are opened; or nil
+	bad  func(*badSession)           // changes what sessions do; or nil
+}
+
+var faults = map[string]fault{
+	"grants to everybody": {"Acquire/busy_names_holder_and_rest", "want a *BusyError", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			req.Key += req.ID
+			return b.fullSession.Acquire(ctx, req)
+		}
+	}},
+	"does not say who is in the way": {"Acquire/busy_names_holder_and_rest", "holder", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			g, err := b.fullSession.Acquire(ctx, req)
+			if errors.Is(err, lockrt.ErrBusy) {
+				err = &lockrt.BusyError{Key: req.Key}
+			}
+			return g, err
+		}
+	}},
+	"grants begin in the future": {"Acquire/start_is_not_after_the_request", "in the future", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			g, err := b.fullSession.Acquire(ctx, req)
+			g.Start = g.Start.Add(time.Hour)
+			return g, err
+		}
+	}},
+	"a repeated call is a new lease": {"Acquire/same_id_again_is_the_same_grant", "busy", nil, func(b *badSession) {
+		calls := 0
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			calls++
+			req.ID += fmt.Sprint(" ", calls)
+			return b.fullSession.Acquire(ctx, req)
+		}
+	}},
+	"ids are compared by their beginnings": {"Acquire/an_id_that_begins_like_the_owner's_is_another", "job-1 of the lock", nil,
+		func(b *badSession) {
+			b.release = func(ctx context.Context, rel lockrt.Release) error {
+				if info, err := b.fullSession.Inspect(ctx, rel.Key); err == nil && strings.HasPrefix(info.ID, rel.ID) {
+					rel.ID = info.ID
+				}
+				return b.fullSession.Release(ctx, rel)
+			}
+		}},
+	"epochs begin anew": {"Acquire/epochs_grow_over_sessions_and_recreation", "epoch", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			g, err := b.fullSession.Acquire(ctx, req)
+			g.Epoch = 1
+			return g, err
+		}
+	}},
+	"an ended context acquires": {"Acquire/ended_context_is_the_error", "want context.Canceled", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			return b.fullSession.Acquire(context.WithoutCancel(ctx), req)
+		}
+	}},
+	"namespaces are one": {"Acquire/namespaces_do_not_touch_each_other", "busy",
+		func(cfg *lockrt.SessionConfig) { cfg.Namespace = "" }, nil},
+	"keys are cut at a brace": {"Acquire/keys_do_not_touch_each_other", "busy", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			req.Key, _, _ = strings.Cut(req.Key, "}")
+			return b.fullSession.Acquire(ctx, req)
+		}
+	}},
+	"who gives up stays in the queue": {"Wait/random_cancellation", "stay in the queue", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			o := b.start(context.WithoutCancel(ctx), req)
+			select {
+			case o := <-o:
+				return o.grant, o.err
+			case <-ctx.Done():
+				return lockrt.Grant{}, ctx.Err()
+			}
+		}
+	}},
+	"the end of a wait is a context's": {"Wait/wait_that_runs_out_is_busy", "want a *BusyError", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			g, err := b.fullSession.Acquire(ctx, req)
+			if errors.Is(err, lockrt.ErrBusy) {
+				err = context.DeadlineExceeded
+			}
+			return g, err
+		}
+	}},
+	"close leaves those who wait": {"Wait/close_ends_the_wait", "still waiting", nil, func(b *badSession) {
+		b.close = func(context.Context) error { return nil }
+	}},
+	"a grant that crosses with the context's end is kept": {"Crossing/context", "still waiting", nil, keepCrossing},
+	"a grant that crosses with the wait's end is kept":    {"Crossing/wait", "free again", nil, keepCrossing},
+	"a grant that crosses with Close is kept":             {"Crossing/close", "still waiting", nil, keepCrossing},
+	"renewals do nothing": {"Renew/lengthens", "after a renewal", nil, func(b *badSession) {
+		b.renew = func(_ context.Context, renewals []lockrt.Renewal) []error { return make([]error, len(renewals)) }
+	}},
+	"renewals are answered in another order": {"Renew/each_result_is_its_own_lease's", "renewal of", nil, func(b *badSession) {
+		b.renew = func(ctx context.Context, renewals []lockrt.Renewal) []error {
+			errs := b.fullSession.Renew(ctx, renewals)
+			slices.Reverse(errs)
+			return errs
+		}
+	}},
+	"a late renewal shortens": {"Renew/never_shortens", "after a shorter renewal", nil, func(b *badSession) {
+		b.renew = func(ctx context.Context, renewals []lockrt.Renewal) []error {
+			for _, r := range renewals { // the memory store does not shorten: the lease ends and begins anew
+				_ = b.fullSession.Release(ctx, lockrt.Release{Key: r.Key, ID: r.ID})
+				_, _ = b.fullSession.Acquire(ctx, lockrt.Request{Key: r.Key, ID: r.ID, TTL: r.TTL})
+			}
+			return make([]error, len(renewals))
+		}
+	}},
+	"MinHold is forgotten": {"Release/keep_holds_the_key_for_nobody", "kept", nil, func(b *badSession) {
+		b.release = func(ctx context.Context, rel lockrt.Release) error {
+			rel.Keep = 0
+			return b.fullSession.Release(ctx, rel)
+		}
+	}},
+	"a second release is a success": {"Release/only_once", "want ErrLost", nil, func(b *badSession) {
+		b.release = func(ctx context.Context, rel lockrt.Release) error {
+			_ = b.fullSession.Release(ctx, rel)
+			return nil
+		}
+	}},
+	"lists are not sorted": {"List/by_prefix_and_sorted", "want", nil, func(b *badSession) {
+		b.list = func(ctx context.Context, prefix string) ([]lockrt.LockInfo, error) {
+			infos, err := b.fullSession.List(ctx, prefix)
+			slices.Reverse(infos)
+			return infos, err
+		}
+	}},
+	"who lost a lock by Break is not told": {"List/break_moves_the_lock_on", "not told",
+		func(cfg *lockrt.SessionConfig) { cfg.Lost = func(string, error) {} }, nil},
+}
