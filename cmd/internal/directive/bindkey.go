@@ -118,7 +118,7 @@ func (b *binder) classified(v *Value, hole *Placeholder, t types.Type, p *Param)
 	}
 	written := typeString(b.Pkg, t)
 	if p.Type == nil {
-		written = p.written() // t only stands in for it
+		written = p.Text() // t only stands in for it
 	}
 	problem := b.add(pos, end, slug, "%s has type %s, and %s", pathUpTo(hole, len(hole.Path)), written, reason)
 	if reason == noTime && hole.Filter == FilterNone {
@@ -136,7 +136,7 @@ func (b *binder) unknownRoot(hole *Placeholder) {
 		guess = r.Name + "." + root.Name
 	}
 	if guess == "" {
-		guess = nearest(root.Name, names)
+		guess = Nearest(root.Name, names)
 	}
 	why := "it has none with a name"
 	if len(names) > 0 {
@@ -180,7 +180,7 @@ func (b *binder) noField(hole *Placeholder, i int, t types.Type, obj types.Objec
 			fn.Name(), typeString(b.Pkg, t))
 		return
 	}
-	guess := nearest(id.Name, b.fieldNames(t))
+	guess := Nearest(id.Name, b.fieldNames(t))
 	problem := b.add(id.Pos, id.End, "parameter", "%s has type %s, which has no field %s that this package can read%s",
 		pathUpTo(hole, i), typeString(b.Pkg, t), id.Name, didYouMean(guess))
 	if guess != "" {

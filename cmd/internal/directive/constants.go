@@ -75,7 +75,7 @@ func (b *binder) resolve(c *ConstRef) *types.Const {
 		}
 		return obj
 	case nil:
-		guess := nearest(c.Name, constNames(scope, c.Pkg != ""))
+		guess := Nearest(c.Name, constNames(scope, c.Pkg != ""))
 		p := b.constant(c, "%s has no constant %s%s", where, c.Name, didYouMean(guess))
 		if guess != "" {
 			p.write((&ConstRef{Pkg: c.Pkg, Name: guess}).String())

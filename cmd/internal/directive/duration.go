@@ -42,7 +42,7 @@ func (p *reader) duration(o *option, a Arg, text string) (*Duration, bool) {
 
 // durationRange reports a duration that is well written and makes no sense.
 func (ps *problems) durationRange(o *option, d *Duration) bool {
-	written := o.name + "=" + formatDuration(d.Value)
+	written := o.name + "=" + FormatDuration(d.Value)
 	if d.Const != nil {
 		written = fmt.Sprintf("%s=%s, which is %s,", o.name, d.Const, d.Value)
 	}
@@ -52,7 +52,7 @@ func (ps *problems) durationRange(o *option, d *Duration) bool {
 	case o.kind != kindWait && d.Value <= 0:
 		ps.add(d.ValuePos, d.ValueEnd, "duration", "%s is not positive: write a duration such as %s=%s, or delete the option", written, o.name, o.ask)
 	case o.name == "ttl" && (d.Value < minTTL || d.Value > maxTTL):
-		ps.add(d.ValuePos, d.ValueEnd, "ttl-range", "%s is out of range: a lease lasts from %s to %s", written, formatDuration(minTTL), formatDuration(maxTTL))
+		ps.add(d.ValuePos, d.ValueEnd, "ttl-range", "%s is out of range: a lease lasts from %s to %s", written, FormatDuration(minTTL), FormatDuration(maxTTL))
 	default:
 		return true
 	}
@@ -102,8 +102,8 @@ func isNumber(text string) bool {
 	return err == nil && strings.Trim(text, "+-.0123456789") == ""
 }
 
-// formatDuration is the shortest usual way to write d: 1h30m, not 1h30m0s.
-func formatDuration(d time.Duration) string {
+// FormatDuration is the shortest usual way to write d: 1h30m, not 1h30m0s.
+func FormatDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = s[:len(s)-2]

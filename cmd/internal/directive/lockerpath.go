@@ -72,7 +72,7 @@ func (b *binder) unknownLocker(path []string) {
 		}
 	}
 	if guess == "" {
-		if root := nearest(path[0], append(b.roots(), b.Pkg.Scope().Names()...)); root != "" {
+		if root := Nearest(path[0], append(b.roots(), b.Pkg.Scope().Names()...)); root != "" {
 			guess = strings.Join(append([]string{root}, path[1:]...), ".")
 		}
 	}
@@ -96,7 +96,7 @@ func (b *binder) selectLocker(t types.Type, fields []string) {
 			return
 		}
 		if next == nil {
-			guess := nearest(name, b.fieldNames(t))
+			guess := Nearest(name, b.fieldNames(t))
 			p := b.at(b.d.Locker.Arg, "locker", "locker=%s: %s has no field %s%s", b.d.Locker.Value, typeString(b.Pkg, t), name, didYouMean(guess))
 			if guess != "" {
 				p.write(replaceLast(b.d.Locker.Value, name, guess))

@@ -70,7 +70,7 @@ func (p *reader) unknown(a *Arg, raw rawArg) *option {
 		p.add(a.Pos, a.End, "option-unknown", "fenced is no option of a lock but a mark of its own: write //lock:fenced on a line by itself")
 		return nil
 	}
-	guess := nearest(raw.name, optionNames())
+	guess := Nearest(raw.name, optionNames())
 	o := optionNamed(guess)
 	if o == nil || (o.kind != kindKey && p.seen[guess].IsValid()) {
 		p.add(a.Pos, nameEnd, "option-unknown", "there is no option %s%s (the options are %s)", shown(raw.name), didYouMean(guess), oneOf(optionNames()))

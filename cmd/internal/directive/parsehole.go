@@ -130,7 +130,7 @@ func (h *holeParser) badFilter(i int, name string) {
 		h.report(i-1, i, "filter", "no filter follows the |: write %s, or delete it", oneOf(filters)).write("")
 		return
 	}
-	guess := nearest(name, filters)
+	guess := Nearest(name, filters)
 	problem := h.report(i, i+len(name), "filter", "there is no filter %s: write %s%s", shown(name), oneOf(filters), didYouMean(guess))
 	if guess != "" {
 		problem.write(guess)

@@ -32,7 +32,7 @@ func (o *option) print(d *Directive) []string {
 	}
 	switch p := o.slot(d).(type) {
 	case **Duration:
-		return []string{o.name + "=" + (*p).print()}
+		return []string{o.name + "=" + (*p).String()}
 	case **Int:
 		if (*p).Const != nil {
 			return []string{o.name + "=" + (*p).Const.String()}
@@ -59,7 +59,8 @@ func (k *Key) print() string {
 	return quoteValue(k.Template.String())
 }
 
-func (d *Duration) print() string {
+// String is the value as it is written in a directive.
+func (d *Duration) String() string {
 	switch {
 	case d.Const != nil:
 		return d.Const.String()
@@ -68,7 +69,7 @@ func (d *Duration) print() string {
 	case d.Value == 0:
 		return "0"
 	}
-	return formatDuration(d.Value)
+	return FormatDuration(d.Value)
 }
 
 // quoteValue writes text as a value: bare where it would be read back whole.

@@ -74,24 +74,5 @@ func (b *binder) isTypeParam(name string) bool {
 	if b.Decl.Recv == nil || len(b.Decl.Recv.List) == 0 {
 		return false
 	}
-	return slices.Contains(receiverTypeParams(b.Decl.Recv.List[0].Type), name)
-}
-
-func receiverTypeParams(expr ast.Expr) []string {
-	var args []ast.Expr
-	switch e := ast.Unparen(expr).(type) {
-	case *ast.StarExpr:
-		return receiverTypeParams(e.X)
-	case *ast.IndexExpr:
-		args = []ast.Expr{e.Index}
-	case *ast.IndexListExpr:
-		args = e.Indices
-	}
-	var names []string
-	for _, arg := range args {
-		if id, ok := arg.(*ast.Ident); ok {
-			names = append(names, id.Name)
-		}
-	}
-	return names
+	return slices.Contains(ReceiverTypeParams(b.Decl.Recv.List[0].Type), name)
 }

@@ -162,7 +162,7 @@ func startsOption(text string) bool {
 	}
 	o := optionNamed(text[:end])
 	if end < len(text) && text[end] == '=' {
-		return o != nil || nearest(text[:end], optionNames()) != ""
+		return o != nil || Nearest(text[:end], optionNames()) != ""
 	}
 	return o != nil && o.kind == kindBool && (end == len(text) || text[end] == ',')
 }

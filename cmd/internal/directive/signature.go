@@ -11,7 +11,7 @@ func (b *binder) signature() {
 	if recv := b.Decl.Recv; recv != nil && len(recv.List) > 0 {
 		field := recv.List[0]
 		b.f.Recv = newParam(field, firstName(field))
-		b.f.RecvType = baseName(field.Type)
+		b.f.RecvType = ReceiverBase(field.Type)
 		if b.sig != nil {
 			b.know(b.f.Recv, b.sig.Recv().Type())
 		}
@@ -66,32 +66,12 @@ func newParam(field *ast.Field, name *ast.Ident) *Param {
 	return p
 }
 
-// written is the parameter's type as it stands in the source.
-func (p *Param) written() string {
+// Text is the parameter's type as it stands in the source.
+func (p *Param) Text() string {
 	if p.Variadic {
 		return "..." + types.ExprString(p.Expr)
 	}
 	return types.ExprString(p.Expr)
-}
-
-// baseName is the receiver's type without pointer and type parameters.
-func baseName(expr ast.Expr) string {
-	for {
-		switch e := expr.(type) {
-		case *ast.ParenExpr:
-			expr = e.X
-		case *ast.StarExpr:
-			expr = e.X
-		case *ast.IndexExpr:
-			expr = e.X
-		case *ast.IndexListExpr:
-			expr = e.X
-		case *ast.Ident:
-			return e.Name
-		default:
-			return ""
-		}
-	}
 }
 
 // addsError reports whether the body's last result is something else than an error.

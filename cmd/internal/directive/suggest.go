@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// nearest is the candidate that word was probably meant to be, or "" if none is close: the same but for case, or within
+// Nearest is the candidate that word was probably meant to be, or "" if none is close: the same but for case, or within
 // one edit, two from five letters on. Of equally close ones the first wins.
-func nearest(word string, candidates []string) string {
+func Nearest(word string, candidates []string) string {
 	limit := 1
 	if len(word) >= 5 {
 		limit = 2
@@ -28,9 +28,6 @@ func nearest(word string, candidates []string) string {
 	}
 	return best
 }
-
-// Nearest is nearest for the words of other tools.
-func Nearest(word string, candidates []string) string { return nearest(word, candidates) }
 
 // didYouMean is the half sentence that offers a candidate, "" without one.
 func didYouMean(candidate string) string {

@@ -74,7 +74,7 @@ func (ps *problems) conflicts(d *Directive, constants bool) {
 	}
 	if turn(d.MinHold, d.MaxHold) && d.MinHold.Value > d.MaxHold.Value {
 		ps.add(d.MinHold.Pos, d.MinHold.End, "conflict", "minhold %s is longer than maxhold %s, after which the lock is given up: shorten minhold, or raise maxhold",
-			formatDuration(d.MinHold.Value), formatDuration(d.MaxHold.Value))
+			FormatDuration(d.MinHold.Value), FormatDuration(d.MaxHold.Value))
 	}
 	if constants {
 		return

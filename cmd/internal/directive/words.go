@@ -1,6 +1,7 @@
 package directive
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -51,12 +52,10 @@ func (p *reader) str(o *option, a Arg, v value) (*String, bool) {
 }
 
 func (p *reader) word(o *option, a Arg, text string) bool {
-	for _, w := range o.words {
-		if w == text {
-			return true
-		}
+	if slices.Contains(o.words, text) {
+		return true
 	}
-	guess := nearest(text, o.words)
+	guess := Nearest(text, o.words)
 	problem := p.add(a.ValuePos, a.ValueEnd, "choice", "%s is %s: write %s%s", o.name, shown(text), oneOf(o.words), didYouMean(guess))
 	if guess != "" {
 		problem.write(guess)

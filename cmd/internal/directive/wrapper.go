@@ -80,7 +80,7 @@ func (b *binder) taken(name string) token.Pos {
 	}
 	for _, decl := range b.File.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
-		if ok && fn.Recv != nil && len(fn.Recv.List) > 0 && fn.Name.Name == name && baseName(fn.Recv.List[0].Type) == b.f.RecvType {
+		if ok && fn.Recv != nil && len(fn.Recv.List) > 0 && fn.Name.Name == name && ReceiverBase(fn.Recv.List[0].Type) == b.f.RecvType {
 			return fn.Pos()
 		}
 	}

@@ -172,12 +172,5 @@ func sameType(a, b *directive.Param) bool {
 	if a.Type != nil && b.Type != nil {
 		return types.Identical(a.Type, b.Type)
 	}
-	return typeText(a) == typeText(b)
-}
-
-func typeText(p *directive.Param) string {
-	if p.Variadic {
-		return "..." + types.ExprString(p.Expr)
-	}
-	return types.ExprString(p.Expr)
+	return a.Text() == b.Text()
 }

@@ -109,7 +109,7 @@ func qualifies(file *ast.File, name string) bool {
 func declaresMember(decl ast.Decl, owner, name string) bool {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
-		return decl.Recv != nil && len(decl.Recv.List) == 1 && decl.Name.Name == name && receiverBase(decl.Recv.List[0].Type) == owner
+		return decl.Recv != nil && len(decl.Recv.List) == 1 && decl.Name.Name == name && directive.ReceiverBase(decl.Recv.List[0].Type) == owner
 	case *ast.GenDecl:
 		for _, spec := range decl.Specs {
 			spec, ok := spec.(*ast.TypeSpec)
@@ -118,7 +118,7 @@ func declaresMember(decl ast.Decl, owner, name string) bool {
 			}
 			if s, ok := spec.Type.(*ast.StructType); ok {
 				for _, field := range s.Fields.List {
-					if slices.Contains(identNames(field.Names), name) || len(field.Names) == 0 && receiverBase(field.Type) == name {
+					if slices.Contains(identNames(field.Names), name) || len(field.Names) == 0 && directive.ReceiverBase(field.Type) == name {
 						return true
 					}
 				}
@@ -126,23 +126,6 @@ func declaresMember(decl ast.Decl, owner, name string) bool {
 		}
 	}
 	return false
-}
-
-// receiverBase is the name of a type without pointer, package and type arguments.
-func receiverBase(e ast.Expr) string {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.StarExpr:
-		return receiverBase(e.X)
-	case *ast.IndexExpr:
-		return receiverBase(e.X)
-	case *ast.IndexListExpr:
-		return receiverBase(e.X)
-	case *ast.SelectorExpr:
-		return e.Sel.Name
-	case *ast.Ident:
-		return e.Name
-	}
-	return ""
 }
 
 // withoutRepeats leaves out clashes of a name that package directive has reported already for the same directive.

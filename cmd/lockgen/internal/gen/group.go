@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // owners finds the package that a file belongs to. With tests, a file is in several: a package, and the same package with
@@ -120,7 +122,7 @@ func receiverOf(decl ast.Decl) (owner, name string) {
 	if name = fn.Recv.List[0].Names[0].Name; name == "_" {
 		name = ""
 	}
-	return receiverBase(fn.Recv.List[0].Type), name
+	return directive.ReceiverBase(fn.Recv.List[0].Type), name
 }
 
 func declared(decl ast.Decl) []string {

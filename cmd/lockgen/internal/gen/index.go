@@ -1,6 +1,10 @@
 package gen
 
-import "go/ast"
+import (
+	"go/ast"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
 
 // An index finds the declarations of a package by name.
 type index struct {
@@ -43,7 +47,7 @@ func (x *index) aliased(name string) string {
 		if !ok || !spec.Assign.IsValid() {
 			break
 		}
-		name = receiverBase(spec.Type)
+		name = directive.ReceiverBase(spec.Type)
 	}
 	return name
 }
@@ -54,7 +58,7 @@ func (x *index) add(file *ast.File, decl ast.Decl) {
 		if decl.Recv == nil {
 			x.objects[decl.Name.Name] = &object{file: file, fn: decl}
 		} else if len(decl.Recv.List) == 1 {
-			base := receiverBase(decl.Recv.List[0].Type)
+			base := directive.ReceiverBase(decl.Recv.List[0].Type)
 			x.methods[base] = append(x.methods[base], decl)
 		}
 	case *ast.GenDecl:

@@ -24,7 +24,7 @@ func jobProblems(group []*unit) []string {
 			}
 			if other := seen[p.Name]; other != nil && !sameType(other, p) {
 				found = append(found, fmt.Sprintf("%s takes %s as %s and %s as %s, and %s has one parameter of that name: rename one of them",
-					from[p.Name].Decl.Name.Name, p.Name, typeText(other), u.Decl.Name.Name, typeText(p), registerName))
+					from[p.Name].Decl.Name.Name, p.Name, other.Text(), u.Decl.Name.Name, p.Text(), registerName))
 				continue
 			}
 			seen[p.Name], from[p.Name] = p, u

@@ -163,26 +163,7 @@ func typeParamNames(decl *ast.FuncDecl) []string {
 		}
 	}
 	if decl.Recv != nil && len(decl.Recv.List) == 1 {
-		found = append(found, receiverTypeParams(decl.Recv.List[0].Type)...)
-	}
-	return found
-}
-
-func receiverTypeParams(e ast.Expr) []string {
-	var args []ast.Expr
-	switch e := ast.Unparen(e).(type) {
-	case *ast.StarExpr:
-		return receiverTypeParams(e.X)
-	case *ast.IndexExpr:
-		args = []ast.Expr{e.Index}
-	case *ast.IndexListExpr:
-		args = e.Indices
-	}
-	var found []string
-	for _, arg := range args {
-		if ident, ok := arg.(*ast.Ident); ok {
-			found = append(found, ident.Name)
-		}
+		found = append(found, directive.ReceiverTypeParams(decl.Recv.List[0].Type)...)
 	}
 	return found
 }

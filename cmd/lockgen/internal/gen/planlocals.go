@@ -29,7 +29,7 @@ func (w *wrapper) nameTypeParams(local names) {
 		}
 	}
 	if w.Recv != nil {
-		for _, name := range receiverTypeParams(w.Decl.Recv.List[0].Type) {
+		for _, name := range directive.ReceiverTypeParams(w.Decl.Recv.List[0].Type) {
 			if name != "_" {
 				rename(name)
 			}

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"maps"
 	"slices"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // nameReceiver chooses whose receiver RegisterJobs repeats: that of the first job, but a pointer if any job needs one.
@@ -43,10 +45,10 @@ func (r *registration) nameTypeParams(local names) {
 	for _, job := range r.jobs {
 		taken.reserve(plainNames(job.Decl.Type, job.unit.info)...)
 	}
-	chosen := receiverTypeParams(r.receiver.Recv.Expr)
+	chosen := directive.ReceiverTypeParams(r.receiver.Recv.Expr)
 	for i := range chosen {
 		for _, job := range r.jobs {
-			if name := receiverTypeParams(job.Recv.Expr)[i]; name != chosen[i] || slices.Contains(predeclared, name) {
+			if name := directive.ReceiverTypeParams(job.Recv.Expr)[i]; name != chosen[i] || slices.Contains(predeclared, name) {
 				chosen[i] = taken.claim("T")
 				local.reserve(chosen[i])
 				break
@@ -54,7 +56,7 @@ func (r *registration) nameTypeParams(local names) {
 		}
 	}
 	for _, job := range r.jobs {
-		for i, name := range receiverTypeParams(job.Recv.Expr) {
+		for i, name := range directive.ReceiverTypeParams(job.Recv.Expr) {
 			if name != "_" {
 				job.renamed[name] = chosen[i]
 			}

@@ -3,6 +3,8 @@ package gen
 import (
 	"go/ast"
 	"go/token"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // pruned are the files of a package with what is needed of them. What is not is left out, or, where directives are, declared
@@ -54,7 +56,7 @@ func (r *reach) pruneFunc(n *need, fn *ast.FuncDecl) ast.Decl {
 		return fn
 	case fn.Recv == nil && !n.root:
 		return nil
-	case fn.Recv != nil && (len(fn.Recv.List) != 1 || n.depths[receiverBase(fn.Recv.List[0].Type)] < inside):
+	case fn.Recv != nil && (len(fn.Recv.List) != 1 || n.depths[directive.ReceiverBase(fn.Recv.List[0].Type)] < inside):
 		return nil
 	case fn.Recv != nil && r.keepsMethod(fn.Name.Name):
 		return fn

@@ -3,6 +3,7 @@ package gen
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/packages"
 
@@ -20,7 +21,7 @@ func (g *generator) listLocally(l *lister, mine []*annotated) *packages.Package 
 		return nil
 	}
 	for _, a := range mine {
-		if len(a.Problems) > 0 || !lists(p, a) {
+		if len(a.Problems) > 0 || !slices.Contains(p.GoFiles, a.path()) {
 			return nil
 		}
 	}
@@ -120,13 +121,4 @@ func (u *unit) qualifiersKnown(p *packages.Package) bool {
 		ast.Inspect(u.Decl.Recv, look)
 	}
 	return known
-}
-
-func lists(p *packages.Package, a *annotated) bool {
-	for _, path := range p.GoFiles {
-		if path == a.path() {
-			return true
-		}
-	}
-	return false
 }

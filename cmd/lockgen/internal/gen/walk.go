@@ -84,7 +84,7 @@ func constRefs(d *directive.Directive) []*directive.ConstRef {
 // that paths start with are looked into.
 func (w walker) annotated(fn *ast.FuncDecl, starts map[string]bool) {
 	if fn.Recv != nil && len(fn.Recv.List) == 1 {
-		w.name(receiverBase(fn.Recv.List[0].Type), inside)
+		w.name(directive.ReceiverBase(fn.Recv.List[0].Type), inside)
 	}
 	w.function(fn.Type, identity)
 	for _, field := range fn.Type.Params.List {

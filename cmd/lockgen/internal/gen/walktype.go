@@ -3,6 +3,8 @@ package gen
 import (
 	"go/ast"
 	"go/token"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // typeSpec demands what a type declaration refers to. Of a type that only has to be told from others nothing is looked at,
@@ -34,7 +36,7 @@ func (w walker) typeSpec(spec *ast.TypeSpec, d depth) {
 		w.expr(spec.Type, inside)
 	}
 	for _, method := range w.indexOf(w.of).methods[spec.Name.Name] {
-		w.name(receiverBase(method.Recv.List[0].Type), inside) // may be another name of the type
+		w.name(directive.ReceiverBase(method.Recv.List[0].Type), inside) // may be another name of the type
 		if w.keepsMethod(method.Name.Name) {
 			w.function(method.Type, inside)
 		}
