@@ -1,13 +1,17 @@
 package driver
 
 import (
+	"context"
 	"go/token"
 	"go/types"
 	"maps"
+	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/lockgen/lockgen/cmd/locklint/internal/unit"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
@@ -20,8 +24,13 @@ const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 
 // load asks the go command about the packages that match patterns. What the compiler exports of their dependencies
 // comes from its build cache.
+//
+// The go command runs in a process group of its own, where no Ctrl-C of the terminal reaches it: who interrupts
+// locklint would leave it compiling. So the signals end it here.
 func load(patterns []string, tests bool, tags string) ([]*packages.Package, error) {
-	cfg := &packages.Config{Mode: loadMode, Tests: tests}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cfg := &packages.Config{Context: ctx, Mode: loadMode, Tests: tests}
 	if tags != "" {
 		cfg.BuildFlags = []string{"-tags=" + tags}
 	}
