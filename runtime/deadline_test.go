@@ -209,6 +209,28 @@ func TestLease_MaxHold_endsARenewedLeaseAndFreesTheLockAtRelease(t *testing.T) {
 	})
 }
 
+func TestLease_MaxHold_boundsDeadlineAndExtend(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		end := time.Now().Add(ttl / 2)
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MaxHold: ttl / 2})
+		if got := lease.Deadline(); !got.Equal(end) {
+			t.Errorf("the deadline is %s after the end of MaxHold", got.Sub(end))
+		}
+		inner := mustAcquire(t, locks, lease.Context(), "k", lockrt.Options{TTL: ttl, Reentrant: true, MaxHold: ttl})
+		for name, le := range map[string]*lockrt.Lease{"outer": lease, "inner": inner} {
+			if err := le.Extend(t.Context(), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if got := le.Deadline(); !got.Equal(end) {
+				t.Errorf("%s: the deadline after Extend is %s after the end of MaxHold", name, got.Sub(end))
+			}
+		}
+		if info, err := locks.Holder(t.Context(), "k"); err != nil || info.Remaining > ttl {
+			t.Errorf("the store keeps the lock for %s (%v), want the TTL at most", info.Remaining, err)
+		}
+	})
+}
+
 func TestLease_MinHold_keepsTheLockAfterARelease(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
 		start := time.Now()

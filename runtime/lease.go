@@ -18,6 +18,7 @@ type Lease struct {
 	outer    *Lease // the lease of the enclosing call, on whatever key
 	owner    *Lease // the lease whose grant it shares (Options.Reentrant); nil for one of its own
 	since    time.Time
+	limit    time.Time     // when a MaxHold ends it, its own or that of the lease it shares; zero: never
 	minHold  time.Duration // guarded by the grant's mutex: one that shares the lease may make it longer
 	maxTimer *time.Timer   // nil without MaxHold; set under the grant's mutex, without which it does nothing
 
@@ -32,6 +33,9 @@ type Lease struct {
 // newLease makes the lease and its context. It is live when its grant says so.
 func newLease(ctx context.Context, g *grant, o Options) *Lease {
 	lease := &Lease{grant: g, outer: FromContext(ctx), since: time.Now(), minHold: o.MinHold}
+	if o.MaxHold > 0 {
+		lease.limit = lease.since.Add(o.MaxHold)
+	}
 	lease.ctx.Context, lease.cancel = context.WithCancelCause(ctx)
 	lease.ctx.lease = lease
 	lease.idle.L = &lease.mu
@@ -45,11 +49,20 @@ func (le *Lease) share(ctx context.Context, o Options) (*Lease, error) {
 	if le.owner != nil {
 		lease.owner = le.owner
 	}
+	lease.limit = earlier(lease.limit, lease.owner.limit)
 	if err := le.grant.share(lease.owner, lease, o); err != nil {
 		lease.cancel(err)
 		return nil, err
 	}
 	return lease, nil
+}
+
+// earlier returns the first of two moments; the zero time is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // reachMaxHold runs when MaxHold has passed. The grant may have passed on to somebody else in the same moment. A lease
@@ -100,13 +113,14 @@ func (le *Lease) Fence() Fence {
 	return le.fence
 }
 
-// Deadline returns the moment at which the lease is over if it is not renewed until then. It moves with every renewal.
+// Deadline returns the moment at which the lease is over if it is not renewed until then. It moves with every renewal, up
+// to the end of Options.MaxHold.
 func (le *Lease) Deadline() time.Time {
 	if le == nil {
 		return time.Time{}
 	}
 	_, deadline := le.grant.state()
-	return deadline
+	return earlier(deadline, le.limit)
 }
 
 // Context returns the context for the work under the lock. It carries the lease (see [FromContext]), ends with the
@@ -169,7 +183,8 @@ func (le *Lease) Check(ctx context.Context) error {
 }
 
 // Extend makes the lease last at least d from now, and makes d the length of all further renewals if it is longer than
-// the TTL; it never shortens a lease. It blocks until the store answers or ctx ends.
+// the TTL; it never shortens a lease. What Options.MaxHold leaves of d is all that it asks for. It blocks until the store
+// answers or ctx ends.
 func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if err := le.Err(); err != nil {
 		return err
@@ -179,6 +194,9 @@ func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	}
 	g := le.grant
 	sent := time.Now()
+	if !le.limit.IsZero() {
+		d = max(min(d, le.limit.Sub(sent)), minTTL)
+	}
 	switch err := g.locker.session.Renew(ctx, []Renewal{{Key: g.key, ID: g.id, TTL: d}})[0]; {
 	case errors.Is(err, ErrLost):
 		g.lose(errNotMine)
