@@ -11,9 +11,16 @@ const busyRetry = time.Second
 // claimDue claims the ticks that are due, in as few calls as there are batches.
 func (l *loop) claimDue(ctx context.Context) {
 	now := l.s.clock.now()
-	due := l.resolve(ctx, l.heap.takeDue(now))
+	var due []*entry
+	for e, ok := l.heap.TakeDue(now); ok; e, ok = l.heap.TakeDue(now) {
+		due = append(due, e)
+	}
+	due = l.resolve(ctx, due)
 	if len(due) >= crowd {
 		due = l.share(due, now)
+	}
+	if len(due) > claimBatch {
+		l.s.startRush(l.host)
 	}
 	l.claim(ctx, due)
 }

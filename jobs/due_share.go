@@ -9,8 +9,9 @@ import (
 const (
 	// crowd is the number of jobs due together from which on the nodes share them out.
 	crowd = 64
-	// deferral is how long a node then leaves the others' shares to them. It only saves work: who claims a tick is
-	// decided by the store, and a node that does not do its share is late by this, not missed.
+	// deferral is how long a node then leaves the others' shares to them, from when its own runs have begun. It only
+	// saves work: who claims a tick is decided by the store, and what a node does not do of its share is late by this,
+	// not missed.
 	deferral = 40 * time.Millisecond
 )
 
@@ -37,7 +38,11 @@ func (l *loop) share(due []*entry, now time.Time) []*entry {
 
 // claimDeferred looks after the shares of the others: mostly they have done them, and it is enough to hear so.
 func (l *loop) claimDeferred(ctx context.Context) {
-	if len(l.deferred) == 0 || l.s.clock.now().Before(l.later) {
+	now := l.s.clock.now()
+	if len(l.deferred) > 0 && l.s.rushing() != nil {
+		l.later = now.Add(deferral) // what the others do is not worth the time of those who are to begin
+	}
+	if len(l.deferred) == 0 || now.Before(l.later) {
 		return
 	}
 	left := l.deferred

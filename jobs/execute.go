@@ -20,12 +20,12 @@ func (s *Scheduler) launch(h *host, e *entry, p Pending) {
 func (s *Scheduler) begin(h *host, e *entry, p Pending) (context.Context, *live) {
 	ctx, cancel := context.WithCancelCause(h.work)
 	ctx = context.WithValue(ctx, tickKey{}, tickValue{job: e.job.Name, tick: p.Run.Tick.In(e.zone)})
-	return ctx, s.track(e, p.Run.ID, cancel)
+	return ctx, s.track(h, e, p.Run.ID, cancel)
 }
 
 func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p Pending) {
 	for {
-		x := &attempt{s: s, host: h, e: e, p: p}
+		x := &attempt{s: s, host: h, e: e, live: l, p: p}
 		next := x.do(ctx)
 		var nextCtx context.Context
 		var nextLive *live
@@ -46,18 +46,14 @@ type attempt struct {
 	s    *Scheduler
 	host *host
 	e    *entry
+	live *live
 	p    Pending
 }
 
 // do goes through the attempt and returns the one that is to follow.
 func (x *attempt) do(ctx context.Context) *Pending {
-	if x.p.Run.Trigger == TriggerRetry {
-		until, stop := both(ctx, x.host.waiting)
-		ok := pause(until, backoff(x.p.Run))
-		stop()
-		if !ok {
-			return x.giveUp(ctx)
-		}
+	if x.p.Run.Trigger == TriggerRetry && !pause(ctx, backoff(x.p.Run)) {
+		return x.giveUp(ctx)
 	}
 	leases, refusal := x.lock(ctx)
 	if refusal != nil {
@@ -80,6 +76,7 @@ func (x *attempt) do(ctx context.Context) *Pending {
 	res := call(work, x.e.work(x.p.Run), x.e.job.Timeout)
 	// Before the lock goes: the next run may begin with that, on another node, and must not seem to overlap this one.
 	x.p.Run.Ended = x.s.clock.ending(x.p.Run.Started)
+	x.letOthersBegin()
 	// And the lock goes before the record: the next run need not wait for that.
 	lost := x.unlock(leases)
 	end := res.classify(lost)
@@ -95,13 +92,10 @@ func (x *attempt) start(ctx context.Context) bool {
 	begin := Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := x.s.starts.do(ctx, begin)
-		if err == nil {
-			return ctx.Err() == nil
+		if err == nil && x.s.begins(ctx, x.live) {
+			return true
 		}
-		until, stop := both(ctx, x.host.waiting)
-		ok := !errors.Is(err, ErrGone) && pause(until, wait)
-		stop()
-		if !ok {
+		if err == nil || errors.Is(err, ErrGone) || !pause(ctx, wait) {
 			x.p.Run.Started = time.Time{}
 			return false
 		}
@@ -125,11 +119,4 @@ func (x *attempt) unlock(leases lockrt.Leases) error {
 		}
 	})
 	return nil
-}
-
-// both returns a context that ends with either.
-func both(ctx, other context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(other, cancel)
-	return ctx, func() { stop(); cancel() }
 }

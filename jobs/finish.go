@@ -91,10 +91,9 @@ func (x *attempt) giveUp(ctx context.Context) *Pending {
 // tell finishes the claim in the store, however long that takes until the end of the drain: a run that is not recorded
 // would be taken for lost. It reports false if the run is not in flight any more.
 func (x *attempt) tell(f Finish) bool {
+	ctx := context.WithoutCancel(x.host.records)
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(x.host.records), storeTimeout)
 		err := x.s.finishes.do(ctx, f)
-		cancel()
 		switch {
 		case err == nil:
 			return true

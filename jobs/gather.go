@@ -33,7 +33,7 @@ func newGatherer[T any](send func(context.Context, []T) []error) *gatherer[T] {
 }
 
 // do sends one element and returns its answer, or an error if the store has not answered within storeTimeout of the
-// call, or ctx has ended. After an error it may have reached the store, and may still do so.
+// call that it went out with, or ctx has ended. After an error it may have reached the store, and may still do so.
 func (g *gatherer[T]) do(ctx context.Context, element T) error {
 	g.mu.Lock()
 	if g.inFlight < gatherLanes {
@@ -50,8 +50,6 @@ func (g *gatherer[T]) do(ctx context.Context, element T) error {
 	me := &gathered[T]{element: element, answer: make(chan error, 1)}
 	g.waiting = append(g.waiting, me)
 	g.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
 	select {
 	case err := <-me.answer:
 		return err

@@ -13,7 +13,7 @@ import (
 
 // host is what the runs of one Scheduler.Run live on.
 type host struct {
-	waiting context.Context // ends when the drain begins: nothing new begins
+	waiting context.Context // ends when the drain begins: nothing new begins, see dismiss
 	work    context.Context // ends when the drain is over: runs are to stop
 	records context.Context // ends when no more time is given to tell the store
 

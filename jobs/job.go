@@ -110,7 +110,7 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	errs = append(errs, j.lockProblems()...)
 	j.defaults()
 
-	e := &entry{job: j, schedule: j.Schedule, zone: defaultZone, lock: j.lockOptions(), hash: hashOf(j.Name), index: -1}
+	e := &entry{job: j, schedule: j.Schedule, zone: defaultZone, lock: j.lockOptions(), hash: hashOf(j.Name)}
 	switch {
 	case j.Schedule != nil && j.Spec+j.TZ != "":
 		complain(true, "it has a Schedule and also Spec %q, TZ %q: keep one of them", j.Spec, j.TZ)

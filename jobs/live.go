@@ -10,6 +10,7 @@ import (
 type live struct {
 	id, job string
 	cancel  context.CancelCauseFunc // of the context of its work
+	begun   bool                    // guarded by Scheduler.mu
 }
 
 // errTakenOver is the cause of the context of a run that others have recorded as lost.
@@ -39,13 +40,41 @@ func (s *Scheduler) obey(n Notice) {
 	}
 }
 
-func (s *Scheduler) track(e *entry, id string, cancel context.CancelCauseFunc) *live {
+// errDraining is the cause of the context of a run that is to leave before it has begun.
+var errDraining = errors.New("the node is shutting down")
+
+func (s *Scheduler) track(h *host, e *entry, id string, cancel context.CancelCauseFunc) *live {
 	l := &live{id: id, job: e.job.Name, cancel: cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live[id] = l
 	s.perJob[l.job]++
+	if h.waiting.Err() != nil {
+		l.cancel(errDraining) // dismiss may have been here before
+	}
 	return l
+}
+
+// dismiss cancels the runs that have not begun: the node shuts down, and other nodes are to have them.
+func (s *Scheduler) dismiss() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.live {
+		if !l.begun {
+			l.cancel(errDraining)
+		}
+	}
+}
+
+// begins reports whether a run may begin; from then on dismiss leaves it alone. ctx is that of its work.
+func (s *Scheduler) begins(ctx context.Context, l *live) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.begun = ctx.Err() == nil
+	if l.begun {
+		s.begun++
+	}
+	return l.begun
 }
 
 func (s *Scheduler) untrack(e *entry, l *live) {
@@ -77,12 +106,6 @@ func (s *Scheduler) setMark(e *entry, mark time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.mark = mark
-}
-
-func (s *Scheduler) setWake(e *entry, at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e.wake = at
 }
 
 // here returns a job and the host to run it on, if this scheduler is running and has it. Until done is called the drain

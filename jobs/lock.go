@@ -18,35 +18,25 @@ type refusal struct {
 
 var leave = &refusal{}
 
-// lock takes the job's locks by its overlap policy. The leases' context ends with ctx; waiting ends with the drain too.
-// A store of locks that does not answer is asked again, within the grace if missed ticks are to be skipped.
+// lock takes the job's locks by its overlap policy. The leases' context ends with ctx. A store of locks that does not
+// answer is asked again, within the grace if missed ticks are to be skipped.
 func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 	if len(x.e.keys(x.p.Run)) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(x.host.waiting, func() { cancel(errDraining) })
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		leases, err := x.tryLock(ctx)
 		if err == nil {
-			if !stop() {
-				x.unlock(leases) // the drain began as the lock was granted
-				return nil, leave
-			}
 			return leases, nil
 		}
-		if r := x.refuse(ctx, err); r != nil || !pause(ctx, wait) {
-			stop()
-			cancel(nil)
-			if r == nil {
-				r = leave
-			}
+		if r := x.refuse(ctx, err); r != nil {
 			return nil, r
+		}
+		if !pause(ctx, wait) {
+			return nil, leave
 		}
 	}
 }
-
-var errDraining = errors.New("the node is shutting down")
 
 // refuse turns an error of the locks into the end of the attempt; nil means try again. Reasons hold nothing that
 // differs from one tick to the next, so that ticks skipped in a row share a record.

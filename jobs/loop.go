@@ -1,12 +1,13 @@
 package jobs
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/timeheap"
 )
 
 const (
@@ -35,8 +36,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	s.cfg.Logger.InfoContext(ctx, "job scheduler started", "node", s.cfg.Node, "session", s.session)
 
+	defer context.AfterFunc(ctx, s.dismiss)()
 	s.keeping.Go(func() { s.keepSession(h) })
-	l := &loop{s: s, host: h}
+	l := &loop{s: s, host: h, heap: timeheap.New(func(e *entry) *int { return &e.place })}
 	l.run(ctx)
 	return s.drain(h)
 }
@@ -45,9 +47,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 type loop struct {
 	s        *Scheduler
 	host     *host
-	heap     entryHeap
-	unknown  []*entry // to be registered
-	deferred []*entry // due, but left to other nodes until later
+	heap     timeheap.Heap[*entry] // by when to look at them again
+	unknown  []*entry              // to be registered
+	deferred []*entry              // due, but left to other nodes until later
 	later    time.Time
 	soon     []Once    // one-off jobs that are soon due, the next first
 	tryAt    time.Time // not before then: the store did not answer
@@ -87,9 +89,8 @@ func (l *loop) admit() {
 		}
 	}
 	for _, e := range l.s.freed {
-		if e.busy && e.index >= 0 {
-			e.wake = l.s.clock.now()
-			heap.Fix(&l.heap, e.index)
+		if e.busy && l.heap.Has(e) {
+			l.heap.Set(e, l.s.clock.now())
 		}
 	}
 	l.s.added, l.s.soon, l.s.freed = nil, nil, nil
@@ -137,8 +138,9 @@ func names(entries []*entry) []string {
 func (l *loop) sleep() time.Duration {
 	now := l.s.clock.now()
 	d := l.s.cfg.Heartbeat // a step of the clock or a sleep of the machine is noticed within this
-	if len(l.heap) > 0 {
-		d = min(d, l.heap[0].wake.Sub(now))
+	if l.heap.Len() > 0 {
+		_, first := l.heap.First()
+		d = min(d, first.Sub(now))
 	}
 	if len(l.soon) > 0 {
 		d = min(d, l.soon[0].At.Sub(now))
@@ -161,9 +163,8 @@ func (l *loop) schedule(e *entry) {
 
 // wakeAt puts e on the heap; a zero time leaves it out.
 func (l *loop) wakeAt(e *entry, at time.Time) {
-	l.s.setWake(e, at)
 	if !at.IsZero() {
-		heap.Push(&l.heap, e)
+		l.heap.Set(e, at)
 	}
 }
 

@@ -61,7 +61,7 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 	}
 	j := Job{Name: handlerPrefix + h.Name, Timeout: h.Timeout, Retries: h.Retries, Overlap: OverlapQueue}
 	j.defaults()
-	return &entry{job: j, handler: h.Run, zone: zone, lock: j.lockOptions(), hash: hashOf(j.Name), index: -1}, nil
+	return &entry{job: j, handler: h.Run, zone: zone, lock: j.lockOptions(), hash: hashOf(j.Name)}, nil
 }
 
 // At has a handler called once, at a time, by any node that has it: at least once if the handler has Retries, at most

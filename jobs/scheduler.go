@@ -34,7 +34,7 @@ type Scheduler struct {
 	runs    sync.WaitGroup // goroutines of runs; from outside of them only spawn and here add to it
 	keeping sync.WaitGroup // the keeper of the session, which ends after them
 
-	mu      sync.Mutex // guards what follows, and mark and wake of the entries
+	mu      sync.Mutex // guards what follows, and mark of the entries
 	state   state
 	host    *host              // while it runs
 	stop    context.CancelFunc // begins the drain
@@ -47,6 +47,8 @@ type Scheduler struct {
 	perJob  map[string]int // runs of this node by job
 	down    error          // why the store could not be asked last
 	since   time.Time      // since when
+	begun   uint64         // how many runs have begun
+	rush    chan struct{}  // closed when the rush is over; nil: there is none
 	// recovering is whether orphans are being taken over.
 	recovering bool
 }

@@ -1,9 +1,10 @@
 package runtime
 
 import (
-	"container/heap"
 	"sync"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/timeheap"
 )
 
 // expirer ends the grants of a Locker at their deadlines. One timer serves them all, because a timer for each would make
@@ -12,16 +13,14 @@ import (
 // Renewals move a grant's deadline without telling the expirer; it finds out when the old one comes, and waits for the
 // new one. Nothing here waits for anything else, so no call in flight can delay the end of a lease.
 type expirer struct {
-	mu    sync.Mutex // guards everything here and in grant.expiry
-	heap  expiryHeap
+	mu    sync.Mutex            // guards everything here
+	heap  timeheap.Heap[*grant] // by their deadlines, as last heard of
 	timer *time.Timer
 	at    time.Time // when the timer fires; zero: not set
 }
 
-// expiry is a grant's place in its expirer.
-type expiry struct {
-	at    time.Time
-	index int // -1 outside
+func newExpirer() *expirer {
+	return &expirer{heap: timeheap.New(func(g *grant) *int { return &g.expiryPlace })}
 }
 
 func (x *expirer) add(g *grant, deadline time.Time) {
@@ -30,26 +29,23 @@ func (x *expirer) add(g *grant, deadline time.Time) {
 	if g.ended() != nil {
 		return
 	}
-	g.expiry.at = deadline
-	heap.Push(&x.heap, g)
+	x.heap.Set(g, deadline)
 	x.arm()
 }
 
 func (x *expirer) remove(g *grant) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if g.expiry.index >= 0 {
-		heap.Remove(&x.heap, g.expiry.index)
-	}
+	x.heap.Remove(g)
 }
 
 // arm sets the timer for the first deadline, unless it fires before that anyway: a timer that comes too early costs less
 // than one that is moved with every release.
 func (x *expirer) arm() {
-	if len(x.heap) == 0 {
+	if x.heap.Len() == 0 {
 		return
 	}
-	first := x.heap[0].expiry.at
+	_, first := x.heap.First()
 	switch {
 	case x.timer == nil:
 		x.timer = time.AfterFunc(time.Until(first), x.fire)
@@ -78,15 +74,12 @@ func (x *expirer) due(now time.Time) (due []*grant) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.at = time.Time{}
-	for len(x.heap) > 0 && !x.heap[0].expiry.at.After(now) {
-		g := x.heap[0]
+	for g, ok := x.heap.TakeDue(now); ok; g, ok = x.heap.TakeDue(now) {
 		if _, deadline := g.state(); deadline.After(now) {
-			g.expiry.at = deadline
-			heap.Fix(&x.heap, 0)
-			continue
+			x.heap.Set(g, deadline)
+		} else {
+			due = append(due, g)
 		}
-		heap.Pop(&x.heap)
-		due = append(due, g)
 	}
 	x.arm()
 	return due
@@ -99,31 +92,4 @@ func (x *expirer) stop() {
 	if x.timer != nil {
 		x.timer.Stop()
 	}
-}
-
-// expiryHeap is a heap by expiry.at that tells each grant its position.
-type expiryHeap []*grant
-
-func (h expiryHeap) Len() int           { return len(h) }
-func (h expiryHeap) Less(i, j int) bool { return h[i].expiry.at.Before(h[j].expiry.at) }
-func (h expiryHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].expiry.index, h[j].expiry.index = i, j
-}
-
-// Push implements heap.Interface.
-func (h *expiryHeap) Push(x any) {
-	g := x.(*grant)
-	g.expiry.index = len(*h)
-	*h = append(*h, g)
-}
-
-// Pop implements heap.Interface.
-func (h *expiryHeap) Pop() any {
-	old := *h
-	g := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	g.expiry.index = -1
-	return g
 }

@@ -32,17 +32,16 @@ type grant struct {
 	sharers  []*Lease  // the leases that end with the owner's (Options.Reentrant)
 
 	// Owned by the renewer and guarded by its mutex.
-	renewing bool
-	due      time.Time
-	index    int // position in the renewer's heap, -1 outside
+	renewing   bool
+	renewPlace int // in its heap
 
-	expiry expiry // owned by the expirer
+	expiryPlace int // in the heap of the expirer, which owns it
 }
 
 func newGrant(l *Locker, req Request, g Grant) *grant {
 	return &grant{
 		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start,
-		ttl: req.TTL, deadline: g.Start.Add(req.TTL - margin(req.TTL)), index: -1, expiry: expiry{index: -1},
+		ttl: req.TTL, deadline: g.Start.Add(req.TTL - margin(req.TTL)),
 	}
 }
 

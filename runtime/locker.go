@@ -20,7 +20,7 @@ type Locker struct {
 	owned   io.Closer // the store, if this Locker opened it
 	session Session
 	renewer *renewer
-	expirer expirer
+	expirer *expirer
 	bounds  bounds
 	lines   *lines
 
@@ -59,7 +59,7 @@ func New(store Store, cfg Config) (*Locker, error) {
 	}
 	l := &Locker{
 		cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".",
-		lines: newLines(), grants: make(map[string]*grant), ended: make(chan struct{}),
+		lines: newLines(), expirer: newExpirer(), grants: make(map[string]*grant), ended: make(chan struct{}),
 	}
 	l.session, err = store.Open(SessionConfig{Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost})
 	if err != nil {

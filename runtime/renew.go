@@ -1,13 +1,14 @@
 package runtime
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/timeheap"
 )
 
 const (
@@ -26,15 +27,16 @@ type renewer struct {
 	meter   *telemetry
 
 	mu     sync.Mutex
-	heap   grantHeap
-	wakeAt time.Time // when run will look again by itself; zero: it waits for wake
+	heap   timeheap.Heap[*grant] // by their next renewals
+	wakeAt time.Time             // when run will look again by itself; zero: it waits for wake
 
 	wake  chan struct{}
 	calls sync.WaitGroup
 }
 
 func newRenewer(s Session, logger *slog.Logger, meter *telemetry) *renewer {
-	return &renewer{session: s, logger: logger, meter: meter, wake: make(chan struct{}, 1)}
+	return &renewer{session: s, logger: logger, meter: meter, wake: make(chan struct{}, 1),
+		heap: timeheap.New(func(g *grant) *int { return &g.renewPlace })}
 }
 
 // set schedules the next renewal of g for due, or none.
@@ -43,9 +45,9 @@ func (r *renewer) set(g *grant, due time.Time, renew bool) {
 	defer r.mu.Unlock()
 	g.renewing = renew
 	switch {
-	case !renew && g.index >= 0:
-		heap.Remove(&r.heap, g.index)
-	case renew && g.index < 0:
+	case !renew:
+		r.heap.Remove(g)
+	case !r.heap.Has(g):
 		r.pushLocked(g, due)
 	}
 }
@@ -54,7 +56,7 @@ func (r *renewer) set(g *grant, due time.Time, renew bool) {
 func (r *renewer) again(g *grant, due time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if g.index < 0 && g.renewing {
+	if g.renewing && !r.heap.Has(g) {
 		r.pushLocked(g, due)
 	}
 }
@@ -64,8 +66,7 @@ func (r *renewer) pushLocked(g *grant, due time.Time) {
 	if g.ended() != nil {
 		return
 	}
-	g.due = due
-	heap.Push(&r.heap, g)
+	r.heap.Set(g, due)
 	// run's timer may be later than this lease only when the heap was empty or this is the new first.
 	if r.wakeAt.IsZero() || due.Before(r.wakeAt) {
 		r.wakeAt = due
@@ -79,9 +80,7 @@ func (r *renewer) pushLocked(g *grant, due time.Time) {
 func (r *renewer) remove(g *grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if g.index >= 0 {
-		heap.Remove(&r.heap, g.index)
-	}
+	r.heap.Remove(g)
 }
 
 // run renews until ctx ends and then waits for the calls in flight, which ctx cancels too.
@@ -114,14 +113,18 @@ func (r *renewer) run(ctx context.Context) {
 func (r *renewer) takeDue(now time.Time) (batch []*grant, sleep time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for len(r.heap) > 0 && len(batch) < renewBatch && !r.heap[0].due.After(now.Add(renewWindow)) {
-		batch = append(batch, heap.Pop(&r.heap).(*grant))
+	for len(batch) < renewBatch {
+		g, ok := r.heap.TakeDue(now.Add(renewWindow))
+		if !ok {
+			break
+		}
+		batch = append(batch, g)
 	}
 	switch {
 	case len(batch) > 0:
 		return batch, 0
-	case len(r.heap) > 0:
-		r.wakeAt = r.heap[0].due
+	case r.heap.Len() > 0:
+		_, r.wakeAt = r.heap.First()
 	case !r.wakeAt.After(now):
 		r.wakeAt = time.Time{}
 		return nil, -1

@@ -2,36 +2,53 @@
 --
 -- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6… one list of records for each run with a record
 -- ARGV  1 expiry (ms), 2 lease (µs), then nine for each run: run, its owner, '1' to end it only if that is not alive,
---       record (JSON; '': none), records to keep, notice for the owner (JSON; '': none), and what follows: run ('':
---       nothing), its owner, its JSON
+--       record (see record; '': none), records to keep, notice for the owner (JSON; '': none), and what follows: run
+--       ('': nothing), its owner, its JSON
 -- Returns for each run
 --         1  done, now or by an earlier call
 --         0  it is not in flight under this owner, or the owner is alive
 local t = now()
 local answer, leases, records = {}, {}, 6
 
-local function finish(at)
-  local id, owner, orphan = ARGV[at], ARGV[at + 1], ARGV[at + 2]
-  local nextID, nextOwner = ARGV[at + 6], ARGV[at + 7]
-  if nextID ~= '' and (nextID ~= id or nextOwner ~= owner) and redis.call('HGET', KEYS[2], nextID) == nextOwner then
-    return 1
-  end
-  if redis.call('HGET', KEYS[2], id) ~= owner then return 0 end
-  if orphan == '1' and tonumber(redis.call('HGET', KEYS[4], owner) or 0) > t then return 0 end
-  redis.call('HDEL', KEYS[1], id)
-  redis.call('HDEL', KEYS[2], id)
-  redis.call('HDEL', KEYS[3], id)
-  local told = redis.call('HGET', KEYS[5], id)
-  if told and nextID == id then
-    redis.call('HSET', KEYS[5], id, (string.gsub(told, '^(%d+) %S+', '%1 ' .. nextOwner)))
-  elseif told then
+-- What is in flight, as far as this call asks; it is written at the end.
+local ids, owners, runs, changed = {}, {}, {}, {}
+for at = 3, #ARGV, 9 do
+  ids[#ids + 1] = ARGV[at]
+  if ARGV[at + 6] ~= '' then ids[#ids + 1] = ARGV[at + 6] end
+end
+for i, owner in ipairs(mget(KEYS[2], ids)) do owners[ids[i]] = owner end
+
+local function put(id, owner, run)
+  if runs[id] == nil then changed[#changed + 1] = id end
+  owners[id], runs[id] = owner, run
+end
+
+local told = redis.call('EXISTS', KEYS[5]) == 1
+
+-- tell passes the notice for a run on to its next owner, if it goes on, and leaves one for the last.
+local function tell(id, owner, nextID, nextOwner, notice)
+  local old = told and redis.call('HGET', KEYS[5], id)
+  if old and nextID == id then
+    redis.call('HSET', KEYS[5], id, (string.gsub(old, '^(%d+) %S+', '%1 ' .. nextOwner)))
+  elseif old then
     redis.call('HDEL', KEYS[5], id)
   end
-  if ARGV[at + 5] ~= '' then redis.call('HSET', KEYS[5], id, int(t) .. ' ' .. owner .. ' ' .. ARGV[at + 5]) end
+  if notice ~= '' then
+    redis.call('HSET', KEYS[5], id, int(t) .. ' ' .. owner .. ' ' .. notice)
+    told = true
+  end
+end
+
+local function finish(at)
+  local id, owner, orphan, nextID, nextOwner = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 6], ARGV[at + 7]
+  if nextID ~= '' and (nextID ~= id or nextOwner ~= owner) and owners[nextID] == nextOwner then return 1 end
+  if owners[id] ~= owner then return 0 end
+  if orphan == '1' and tonumber(redis.call('HGET', KEYS[4], owner) or 0) > t then return 0 end
+  put(id, false, false)
+  tell(id, owner, nextID, nextOwner, ARGV[at + 5])
   if ARGV[at + 3] ~= '' then record(KEYS[records], ARGV[at + 3], tonumber(ARGV[at + 4]), ARGV[1]) end
   if nextID ~= '' then
-    redis.call('HSET', KEYS[1], nextID, ARGV[at + 8])
-    redis.call('HSET', KEYS[2], nextID, nextOwner)
+    put(nextID, nextOwner, ARGV[at + 8])
     leases[nextOwner] = true
   end
   return 1
@@ -41,5 +58,18 @@ for at = 3, #ARGV, 9 do
   answer[#answer + 1] = finish(at)
   if ARGV[at + 3] ~= '' then records = records + 1 end
 end
+local gone, flights, owned = {}, {}, {}
+for _, id in ipairs(changed) do
+  if runs[id] then
+    flights[#flights + 1], flights[#flights + 2] = id, runs[id]
+    owned[#owned + 1], owned[#owned + 2] = id, owners[id]
+  else
+    gone[#gone + 1] = id
+  end
+end
+for i = 1, 2 do write('HDEL', KEYS[i], gone) end
+write('HDEL', KEYS[3], changed)
+write('HSET', KEYS[1], flights)
+write('HSET', KEYS[2], owned)
 extend(KEYS[4], leases, t, ARGV[2])
 return answer
