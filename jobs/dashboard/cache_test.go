@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
 // TestCache_oneAsks: many look at once, the store is asked once.
@@ -99,4 +101,18 @@ func TestCache_askerLeaves(t *testing.T) {
 			t.Errorf("%v, %v", s.jobsErr, err)
 		}
 	})
+}
+
+// Pages that are made at the same time share what the store said, and change nothing in it.
+func TestHandler_pagesShareAState(t *testing.T) {
+	h := (&fake{nodes: []jobs.Node{{Name: "node-1", Heartbeat: noon}}}).serve(Config{})
+	var looking sync.WaitGroup
+	for i := range 20 {
+		looking.Go(func() {
+			if w := get(h, []string{"", "jobs"}[i%2]); w.Code != 200 {
+				t.Errorf("status %d", w.Code)
+			}
+		})
+	}
+	looking.Wait()
 }

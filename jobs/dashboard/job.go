@@ -196,15 +196,25 @@ func (q *request) run() (*view, error) {
 		Run: q.runRow(r), Reason: q.text("reason", r.Reason), Error: q.text("error", r.Error),
 		Once: r.Once, HasPayload: len(r.Payload) > 0, Payload: q.payload(r.Payload),
 	}
+	data.Times = q.times(r)
+	return &view{template: "run", Title: "Run of " + r.Job, Menu: "jobs", Live: r.Outcome == "", Data: data}, nil
+}
+
+// times are the moments in the life of a run. Of one that stands for several ticks there is the first of them, too.
+func (q *request) times(r jobs.Run) []timeRow {
+	rows := []timeRow{{Name: "scheduled", At: q.moment(r.Tick)}}
+	if r.Ticks > 1 {
+		rows = []timeRow{{Name: "first of " + number(int(r.Ticks)) + " ticks", At: q.moment(r.First)}, {Name: "last tick", At: q.moment(r.Tick)}}
+	}
 	for _, t := range []struct {
 		name string
 		at   time.Time
-	}{{"scheduled", r.Tick}, {"claimed", r.Claimed}, {"started", r.Started}, {"ended", r.Ended}} {
+	}{{"claimed", r.Claimed}, {"started", r.Started}, {"ended", r.Ended}} {
 		row := timeRow{Name: t.name, At: q.moment(t.at)}
-		if !t.at.IsZero() && t.name != "scheduled" {
+		if !t.at.IsZero() {
 			row.Since = duration(max(0, t.at.Sub(r.Tick)))
 		}
-		data.Times = append(data.Times, row)
+		rows = append(rows, row)
 	}
-	return &view{template: "run", Title: "Run of " + r.Job, Menu: "jobs", Live: r.Outcome == "", Data: data}, nil
+	return rows
 }

@@ -39,8 +39,8 @@ var jobStates = []struct {
 }{
 	{"", "all", func(jobs.Status) bool { return true }},
 	{"running", "running", func(st jobs.Status) bool { return len(st.Running) > 0 }},
-	{"failing", "failing", func(st jobs.Status) bool { return st.Last != nil && failed(*st.Last) }},
-	{"paused", "paused", func(st jobs.Status) bool { return st.Paused != nil }},
+	{"failing", "failing", isFailing},
+	{"paused", "paused", isPaused},
 	{"missed", "missed ticks", func(st jobs.Status) bool { return st.Missed > 0 }},
 	{"never", "never ran", func(st jobs.Status) bool { return st.Last == nil && len(st.Running) == 0 }},
 }
@@ -61,6 +61,8 @@ var jobOrders = []struct {
 	{"node", "Node", hasLast, func(a, b jobs.Status) int { return strings.Compare(a.Last.Node, b.Last.Node) }},
 }
 
+func isPaused(st jobs.Status) bool    { return st.Paused != nil }
+func isFailing(st jobs.Status) bool   { return st.Last != nil && failed(*st.Last) }
 func hasLast(st jobs.Status) bool     { return st.Last != nil }
 func spent(r *jobs.Run) time.Duration { return r.Ended.Sub(r.Started) }
 
@@ -73,13 +75,9 @@ func (q *request) jobList() (*view, error) {
 	} else if s.jobsErr != nil {
 		v.Problems = append(v.Problems, q.storeProblem("the state of the jobs", s.jobsErr))
 	}
-	all := s.Jobs
-	if all == nil {
-		all = q.localJobs()
-	}
 	params := q.r.URL.Query()
 	data := jobListData{Search: params.Get("q")}
-	found := q.searchJobs(all, data.Search)
+	found := q.searchJobs(q.jobsOf(s), data.Search)
 	chosen := q.chooseState(&data, found)
 	chosen = q.sortJobs(&data, chosen)
 	data.Pager = q.newPager(len(chosen))
@@ -105,26 +103,17 @@ func (q *request) searchJobs(all []jobs.Status, search string) []jobs.Status {
 	if len(terms) == 0 {
 		return slices.Clone(all)
 	}
-	var found []jobs.Status
-	for _, st := range all {
+	return where(all, func(st jobs.Status) bool {
 		p := q.d.plans.of(st.Info)
 		in := strings.ToLower(st.Job.Name + "\n" + p.spec + "\n" + p.words + "\n" + p.zoneName)
-		if !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(in, term) }) {
-			found = append(found, st)
-		}
-	}
-	return found
+		return !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(in, term) })
+	})
 }
 
 func (q *request) chooseState(data *jobListData, found []jobs.Status) []jobs.Status {
 	chosen, asked := found, q.r.URL.Query().Get("state")
 	for _, s := range jobStates {
-		var matching []jobs.Status
-		for _, st := range found {
-			if s.holds(st) {
-				matching = append(matching, st)
-			}
-		}
+		matching := where(found, s.holds)
 		c := choice{Label: s.label, Count: number(len(matching)), Link: q.with("state", s.name, "page", ""), Chosen: s.name == asked}
 		if data.States = append(data.States, c); c.Chosen {
 			chosen = matching

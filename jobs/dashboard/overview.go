@@ -54,10 +54,7 @@ func (q *request) overview() (*view, error) {
 	} else {
 		v.Problems = q.stateProblems(s)
 	}
-	if s.Jobs == nil {
-		s.Jobs = q.localJobs()
-	}
-	v.Data = q.overviewOf(s)
+	v.Data = q.overviewOf(s, q.jobsOf(s))
 	return v, nil
 }
 
@@ -80,8 +77,12 @@ func (q *request) stateProblems(s *state) []*problem {
 	return nil
 }
 
-// localJobs is what this node knows of the jobs by itself.
-func (q *request) localJobs() []jobs.Status {
+// jobsOf is the jobs of a state, which others look at, too. Of those that the store did not tell it is what this node
+// knows by itself.
+func (q *request) jobsOf(s *state) []jobs.Status {
+	if s.Jobs != nil {
+		return s.Jobs
+	}
 	var statuses []jobs.Status
 	for _, info := range q.d.jobs.Jobs() {
 		statuses = append(statuses, jobs.Status{Info: info, Next: info.Next})
@@ -89,48 +90,53 @@ func (q *request) localJobs() []jobs.Status {
 	return statuses
 }
 
-func (q *request) overviewOf(s *state) overviewData {
-	data := overviewData{Running: q.runRows(s.Running), Failures: q.runRows(s.Failures)}
-	var alive, paused, failing int
-	nodes := withoutReplaced(s.Nodes)
-	for _, n := range nodes {
-		row := q.nodeRow(n)
-		if row.State.Kind != kindBad {
-			alive++
-		}
-		data.Nodes = append(data.Nodes, row)
+func (q *request) overviewOf(s *state, all []jobs.Status) overviewData {
+	data := overviewData{}
+	for _, n := range withoutReplaced(s.Nodes) {
+		data.Nodes = append(data.Nodes, q.nodeRow(n))
 	}
-	var missed int64
-	var soon, missing []jobs.Status
-	for _, st := range s.Jobs {
-		if st.Paused != nil {
-			paused++
-		}
-		if st.Last != nil && failed(*st.Last) {
-			failing++
-		}
-		if missed += st.Missed; st.Missed > 0 {
-			missing = append(missing, st)
-		}
-		if !st.Next.IsZero() && st.Paused == nil {
-			soon = append(soon, st)
-		}
-	}
-	slices.SortFunc(missing, func(a, b jobs.Status) int { return cmp.Compare(b.Missed, a.Missed) })
+	data.Running, data.More.Running = cut(q.runRows(s.Running))
+	data.Failures, data.More.Failures = cut(q.runRows(s.Failures))
+	soon := where(all, func(st jobs.Status) bool { return !st.Next.IsZero() && st.Paused == nil })
 	slices.SortStableFunc(soon, func(a, b jobs.Status) int { return a.Next.Compare(b.Next) })
+	missing := where(all, func(st jobs.Status) bool { return st.Missed > 0 })
+	slices.SortFunc(missing, func(a, b jobs.Status) int { return cmp.Compare(b.Missed, a.Missed) })
 	data.Missed, data.Soon = q.someJobs(missing), q.someJobs(soon)
 	data.More.Missed = len(missing) - len(data.Missed)
-	data.Running, data.More.Running = cut(data.Running)
-	data.Failures, data.More.Failures = cut(data.Failures)
-	data.Figures = []figure{
+	data.Figures = figures(data.Nodes, all, len(s.Running))
+	return data
+}
+
+// figures are the numbers at the head of the overview. The states link to the lists that they count.
+func figures(nodes []nodeRow, all []jobs.Status, running int) []figure {
+	alive, missed := 0, 0
+	for _, n := range nodes {
+		if n.State.Kind != kindBad {
+			alive++
+		}
+	}
+	for _, st := range all {
+		missed += int(st.Missed)
+	}
+	paused, failing := len(where(all, isPaused)), len(where(all, isFailing))
+	return []figure{
 		{Label: "nodes", Value: number(alive), Of: number(len(nodes)), Kind: kindIf(alive < len(nodes), kindBad), Link: "#nodes"},
-		{Label: "jobs", Value: number(len(s.Jobs)), Link: address("jobs")},
-		{Label: "running now", Value: number(len(s.Running)), Kind: kindIf(len(s.Running) > 0, kindBusy), Link: address("jobs", "state", "running")},
+		{Label: "jobs", Value: number(len(all)), Link: address("jobs")},
+		{Label: "running now", Value: number(running), Kind: kindIf(running > 0, kindBusy), Link: address("jobs", "state", "running")},
 		{Label: "failing", Value: number(failing), Kind: kindIf(failing > 0, kindBad), Link: address("jobs", "state", "failing")},
 		{Label: "paused", Value: number(paused), Kind: kindIf(paused > 0, kindWarn), Link: address("jobs", "state", "paused")},
-		{Label: "ticks missed", Value: number(int(missed)), Kind: kindIf(missed > 0, kindWarn), Link: address("jobs", "state", "missed")},
+		{Label: "ticks missed", Value: number(missed), Kind: kindIf(missed > 0, kindWarn), Link: address("jobs", "state", "missed")},
 	}
-	return data
+}
+
+// where is the jobs that something holds for.
+func where(all []jobs.Status, holds func(jobs.Status) bool) (found []jobs.Status) {
+	for _, st := range all {
+		if holds(st) {
+			found = append(found, st)
+		}
+	}
+	return found
 }
 
 // withoutReplaced leaves out those that ended without a word and were started again under the same name.

@@ -1,6 +1,9 @@
 package dashboard
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/lockgen/lockgen/jobs"
 )
 
@@ -22,13 +25,21 @@ func (q *request) runRow(r jobs.Run) runRow {
 		Tick: q.moment(r.Tick), Started: q.moment(r.Started), Ended: q.moment(r.Ended), Took: q.took(r),
 		Outcome: outcomeMark(r), Fence: uint64(r.Fence), Attempt: r.Attempt, Running: r.Outcome == "",
 	}
-	row.Summary = firstLine(q.text("error", r.Error))
-	if reason := firstLine(q.text("reason", r.Reason)); reason != "" && row.Summary != "" {
-		row.Summary = reason + ": " + row.Summary
-	} else if reason != "" {
-		row.Summary = reason
-	}
+	row.Summary = joined(q.several(r), firstLine(q.text("reason", r.Reason)), firstLine(q.text("error", r.Error)))
 	return row
+}
+
+// several says for how many ticks a record stands; empty if for one.
+func (q *request) several(r jobs.Run) string {
+	if r.Ticks < 2 {
+		return ""
+	}
+	return number(int(r.Ticks)) + " ticks since " + q.moment(r.First).Stamp
+}
+
+// joined puts a colon between the texts that say something.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ": ")
 }
 
 func (q *request) runRows(runs []jobs.Run) []runRow {
