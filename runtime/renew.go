@@ -190,7 +190,8 @@ func firstFailed(renewals []Renewal, errs []error) string {
 	return ""
 }
 
-// jitter spreads d by a tenth, so that leases which were acquired together are not renewed together for ever.
+// jitter returns between half of d and d. Leases that were acquired within a second are renewed over several from their
+// first renewal on: a burst of many would keep the store from its other clients.
 func jitter(d time.Duration) time.Duration {
-	return d - time.Duration(rand.Int64N(int64(d)/10+1))
+	return d/2 + rand.N(d/2+1)
 }
