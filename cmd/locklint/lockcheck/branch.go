@@ -97,7 +97,8 @@ func successOfCompare(v *ssa.BinOp, c *command) (int, bool) {
 }
 
 var mirrored = map[token.Token]token.Token{
-	token.EQL: token.EQL, token.NEQ: token.NEQ, token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ, token.GEQ: token.LEQ,
+	token.EQL: token.EQL, token.NEQ: token.NEQ, token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ,
+	token.GEQ: token.LEQ,
 }
 
 // successOfCount reads the comparisons that single out the first who counts.

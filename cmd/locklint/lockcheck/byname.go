@@ -58,6 +58,19 @@ func commandByName(name string, args []ssa.Value) []*command {
 	return nil
 }
 
+// answered says where the outcome of an acquire arrives with clients that answer with an object.
+func answered(cmds []*command) []*command {
+	for _, c := range cmds {
+		switch c.name {
+		case "SETNX":
+			c.reply = replyMessage
+		case "SET NX":
+			c.reply = replyCmd
+		}
+	}
+	return cmds
+}
+
 // eachKey is one command for each key of a command that takes several.
 func eachKey(o op, name string, keys []ssa.Value) []*command {
 	var cmds []*command

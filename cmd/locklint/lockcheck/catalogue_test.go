@@ -117,3 +117,21 @@ func TestDocs_noOrphans(t *testing.T) {
 		}
 	}
 }
+
+// The headings of a check's page, in their order. A page starts with "# ID: Title" and the answer to why it matters.
+var pageSections = []string{
+	"How it fails",         // a timeline of two clients or more
+	"Fix by hand",          // with whatever client the code uses
+	"Fix with a directive", // what it looks like as a //lock: function
+	"What is reported",     // and what stays silent, so that silence can be trusted
+}
+
+// pageSection is the text below one of the pageSections, "" if the page lacks it.
+func pageSection(page, heading string) string {
+	_, rest, ok := strings.Cut(page, "\n## "+heading+"\n")
+	if !ok {
+		return ""
+	}
+	text, _, _ := strings.Cut(rest, "\n## ")
+	return strings.TrimSpace(text)
+}

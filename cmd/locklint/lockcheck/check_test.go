@@ -27,17 +27,24 @@ func TestMain(m *testing.M) {
 // TestChecks runs each check on the packages that are named after it: findings and silence stand side by side in
 // them, the packages with a .golden file show the fixes as well.
 func TestChecks(t *testing.T) {
-	tests := []struct {
-		check    *Check
-		fixes    bool
-		packages []string
-	}{
+	runChecks(t, []checkTest{
 		{ll1001, true, []string{"ll1001"}},
 		{ll1003, true, []string{"ll1003/shop", "ll1003/user"}},
 		{ll2001, false, []string{"ll2001", "versions/v6", "versions/v7", "versions/v8"}},
 		{ll2002, false, []string{"ll2002", "behind"}},
 		{ll2005, true, []string{"ll2005"}},
-	}
+	})
+}
+
+// A checkTest is a check with the packages that show it, and whether their .golden files show fixes.
+type checkTest struct {
+	check    *Check
+	fixes    bool
+	packages []string
+}
+
+func runChecks(t *testing.T, tests []checkTest) {
+	t.Helper()
 	for _, tt := range tests {
 		t.Run(tt.check.ID, func(t *testing.T) {
 			run := analysistest.Run

@@ -43,7 +43,8 @@ func clientOf(path string) client {
 		return redsync
 	case "github.com/bsm/redislock":
 		return redislock
-	case "github.com/redis/rueidis/rueidislock", "github.com/rueian/rueidis/rueidislock", "github.com/valkey-io/valkey-go/valkeylock":
+	case "github.com/redis/rueidis/rueidislock", "github.com/rueian/rueidis/rueidislock",
+		"github.com/valkey-io/valkey-go/valkeylock":
 		return rueidislock
 	}
 	return notClient

@@ -51,7 +51,8 @@ func (ix *index) isCounterLock(c, r *command) bool {
 		return false
 	}
 	if c.fn == r.fn {
-		return c.key.String() == r.key.String() && comesAfter(c.call, r.call) && !undoesFailure(r.call) && whenHeld(c, r.call) == onlyHeld
+		return c.key.String() == r.key.String() && comesAfter(c.call, r.call) && !undoesFailure(r.call) &&
+			whenHeld(c, r.call) == onlyHeld
 	}
 	if ix.inTest(r.pos()) || isForced(r.fn) || ix.acquires(r) || c.key.shape() != r.key.shape() {
 		return false

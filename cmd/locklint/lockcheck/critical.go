@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A critical is a critical section: code that runs while a lock of this project's runtime is held: between an acquire and its release, in the
-// function that is given to Do, or in a function with a //lock: directive.
+// A critical is a critical section: code that runs while a lock of this project's runtime is held: between an acquire
+// and its release, in the function that is given to Do, or in a function with a //lock: directive.
 type critical struct {
 	fn   *ssa.Function // that contains the acquire; of a directive the function itself
 	name string        // of what acquires
@@ -52,14 +52,16 @@ func (ix *index) findCriticals() []*critical {
 		}
 		call := flow.site.call
 		list = append(list, &critical{
-			fn: flow.fn, name: flow.site.name, pos: call.Pos(), site: flow.site, call: call, ctx: contextOf(&call.Call), inside: flow.inside,
+			fn: flow.fn, name: flow.site.name, pos: call.Pos(), site: flow.site, call: call, ctx: contextOf(&call.Call),
+			inside: flow.inside,
 		})
 	}
 	for _, fn := range ix.funcs {
 		if obj := fn.Object(); obj != nil {
 			for g, info := range ix.guarded {
 				if g == obj {
-					list = append(list, &critical{fn: fn, name: "the wrapper " + info.wrapper, pos: info.decl.Name.Pos(), body: fn, inside: callsIn(fn)})
+					list = append(list, &critical{fn: fn, name: "the wrapper " + info.wrapper, pos: info.decl.Name.Pos(), body: fn,
+						inside: callsIn(fn)})
 				}
 			}
 		}
@@ -99,7 +101,8 @@ func doBody(call *ssa.Call) *ssa.Function {
 
 // isDo reports whether a call is Do or DoAll of a locker.
 func isDo(m method) bool {
-	return m.recv != nil && namedIn(m.recv.Type(), lockRuntime) == "Locker" && slices.Contains([]string{"Do", "DoAll"}, m.obj.Name())
+	return m.recv != nil && namedIn(m.recv.Type(), lockRuntime) == "Locker" &&
+		slices.Contains([]string{"Do", "DoAll"}, m.obj.Name())
 }
 
 // callsIn are the calls, go and defer statements of a function and of the literals that it calls or defers on the spot.

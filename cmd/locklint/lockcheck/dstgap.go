@@ -18,8 +18,8 @@ var (
 	gapsTo   = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// gapOf finds the first gap of a zone that a spec with fixed hours falls into. Where the hour is a wildcard, a range or a
-// step, the job follows elapsed time, and where there is no zone or no data about it nothing can be said.
+// gapOf finds the first gap of a zone that a spec with fixed hours falls into. Where the hour is a wildcard, a range or
+// a step, the job follows elapsed time, and where there is no zone or no data about it nothing can be said.
 func gapOf(spec, zone string) (gap, bool) {
 	fields := strings.Fields(spec)
 	if zone == "" || len(fields) < 5 {

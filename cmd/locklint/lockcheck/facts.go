@@ -106,4 +106,5 @@ func (*carrierFact) AFact() {}
 
 func (*carrierFact) String() string { return "carrier" }
 
-var factTypes = []analysis.Fact{new(summaryFact), new(leaseFact), new(guardedFact), new(carrierFact), new(neverReturnsFact), new(fencedFact)}
+var factTypes = []analysis.Fact{new(summaryFact), new(leaseFact), new(guardedFact), new(carrierFact),
+	new(neverReturnsFact), new(fencedFact)}

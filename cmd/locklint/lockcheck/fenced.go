@@ -10,9 +10,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// This file knows what //lock:fenced marks: what writes to a resource that fencing tokens protect. A function, a method,
-// one of an interface, or a variable or field that holds a function is such a sink itself; of a type, or of a variable or
-// field of another type, the methods are that change something by their names.
+// This file knows what //lock:fenced marks: what writes to a resource that fencing tokens protect. A function, a
+// method, one of an interface, or a variable or field that holds a function is such a sink itself; of a type, or of a
+// variable or field of another type, the methods are that change something by their names.
 
 // markFenced notes the objects that a mark stands on and tells importers of the functions among them.
 func (ix *index) markFenced(marks []*directive.Mark) {
@@ -159,8 +159,8 @@ func guardsTx(c *ssa.CallCommon) bool {
 	return ok && isFenceCall(c) && (m.obj.Name() == "Guard" || m.obj.Name() == "GuardLease")
 }
 
-// readsContext reports whether what is called may take the fence from its context. Who lives outside of the package may,
-// but not the standard library and the clients.
+// readsContext reports whether what is called may take the fence from its context. Who lives outside of the package
+// may, but not the standard library and the clients.
 func (u *fenceUse) readsContext(c *ssa.CallCommon) bool {
 	m, ok := methodOf(c)
 	if !ok || c.IsInvoke() {

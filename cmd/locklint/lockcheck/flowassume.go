@@ -58,8 +58,8 @@ func (f *follower) saysOver(s *pathState, cond ssa.Value, outcome bool) bool {
 	return ok && isNilConst(b.Y) && outcome == (b.Op == token.NEQ) && asksLease(s, call, "Err")
 }
 
-// isDone reports whether a channel is closed when the lease is over. That of its context is no such channel, because the
-// context ends with that of the caller, too.
+// isDone reports whether a channel is closed when the lease is over. That of its context is no such channel, because
+// the context ends with that of the caller, too.
 func isDone(s *pathState, ch ssa.Value) bool {
 	call, ok := ch.(*ssa.Call)
 	return ok && asksLease(s, call, "Done")

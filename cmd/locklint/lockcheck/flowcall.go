@@ -163,7 +163,8 @@ func understands(c *ssa.CallCommon) bool {
 // deferred handles a defer statement. A deferred release is certain from here on; a deferred literal is kept until
 // the function returns, because it sees its variables as they are then.
 func (f *follower) deferred(d *ssa.Defer, s *pathState) {
-	if lit := literal(d.Common()); lit != nil && !slices.ContainsFunc(d.Call.Args, func(a ssa.Value) bool { return s.of(a) == theLease }) {
+	if lit := literal(d.Common()); lit != nil &&
+		!slices.ContainsFunc(d.Call.Args, func(a ssa.Value) bool { return s.of(a) == theLease }) {
 		if !slices.Contains(s.defers, d) {
 			s.defers = append(s.defers, d)
 		}

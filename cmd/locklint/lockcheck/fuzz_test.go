@@ -21,7 +21,8 @@ import (
 // no crash; what the index digests is up to go/ssa, whose own panics cost a package its findings.
 func FuzzChecks(f *testing.F) {
 	imp := stubImporter(f)
-	for _, pattern := range []string{"hard/*.go", "recipes/*.go", "ll1001/*.go", "ll1004/*.go", "ll1010/*.go", "ll2005/*.go", "ll3003/*.go"} {
+	for _, pattern := range []string{"hard/*.go", "recipes/*.go", "ll1001/*.go", "ll1004/*.go", "ll1010/*.go",
+		"ll2005/*.go", "ll3003/*.go"} {
 		names, err := filepath.Glob(filepath.Join("testdata", "src", filepath.FromSlash(pattern)))
 		if err != nil || len(names) == 0 {
 			f.Fatalf("%s: no seeds: %v", pattern, err)
@@ -54,7 +55,8 @@ func checkText(t testing.TB, imp types.Importer, text string) bool {
 	}
 	info := &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
+		Scopes:     map[ast.Node]*types.Scope{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
 	}
 	compiles := err == nil
@@ -116,8 +118,10 @@ func runAll(t testing.TB, pass *analysis.Pass, compiles bool) {
 
 // stubImporter imports the stand-ins of the clients from testdata and the standard library from its export data.
 func stubImporter(f *testing.F) types.Importer {
-	out, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedExportFile | packages.NeedDeps | packages.NeedImports},
-		"context", "errors", "fmt", "iter", "log", "math/rand", "net/http", "os", "strconv", "strings", "sync", "testing", "time", "unsafe", "database/sql")
+	mode := packages.NeedName | packages.NeedExportFile | packages.NeedDeps | packages.NeedImports
+	out, err := packages.Load(&packages.Config{Mode: mode},
+		"context", "errors", "fmt", "iter", "log", "math/rand", "net/http", "os", "strconv", "strings", "sync", "testing",
+		"time", "unsafe", "database/sql")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -113,7 +113,8 @@ func setArgs(m method) []*command {
 	if !known || !isConst || !strings.EqualFold(text, "NX") {
 		return nil
 	}
-	c := &command{op: opAcquire, name: "SET NX", key: keyOf(m.arg(0)), value: keyOf(m.arg(1)), ttl: noExpiry, reply: replyCmd}
+	c := &command{op: opAcquire, name: "SET NX", key: keyOf(m.arg(0)), value: keyOf(m.arg(1)), ttl: noExpiry,
+		reply: replyCmd}
 	for _, field := range []string{"TTL", "ExpireAt"} {
 		if ttl, _ := literalField(args, field); ttl != nil {
 			c.setTTL(ttl, 0)
@@ -153,16 +154,7 @@ func goRedisDo(m method) []*command {
 	if !ok {
 		return nil
 	}
-	cmds := commandByName(name, args[1:])
-	for _, c := range cmds {
-		switch c.name {
-		case "SETNX":
-			c.reply = replyMessage
-		case "SET NX":
-			c.reply = replyCmd
-		}
-	}
-	return cmds
+	return answered(commandByName(name, args[1:]))
 }
 
 // goRedisPipe says whether the receiver queues commands, and whether between MULTI and EXEC.

@@ -25,7 +25,8 @@ type resources struct {
 
 // guardedResources collects them, nil if there are none.
 func (r *reporter) guardedResources(use *fenceUse) *resources {
-	if !slices.ContainsFunc(r.pass.Pkg.Imports(), func(p *types.Package) bool { return withoutVendor(p.Path()) == fencePath }) {
+	if !slices.ContainsFunc(r.pass.Pkg.Imports(),
+		func(p *types.Package) bool { return withoutVendor(p.Path()) == fencePath }) {
 		return nil
 	}
 	g := &resources{r, use, map[string]token.Pos{}, map[string]token.Pos{}}
@@ -55,7 +56,8 @@ func (g *resources) guardIn(fn *ssa.Function) token.Pos {
 			guard = call.Common().Pos()
 			return
 		}
-		if m, ok := methodOf(call.Common()); ok && isFenceCall(call.Common()) && (m.obj.Name() == "Do" || m.obj.Name() == "Run") {
+		if m, ok := methodOf(call.Common()); ok && isFenceCall(call.Common()) &&
+			(m.obj.Name() == "Do" || m.obj.Name() == "Run") {
 			g.addKeys(m, call.Common().Pos())
 		}
 		callee := call.Common().StaticCallee()

@@ -59,7 +59,8 @@ func handleOf(c *ssa.CallCommon) ssa.Value {
 		}
 		return m.recv
 	}
-	if sig, ok := c.Value.Type().Underlying().(*types.Signature); ok && sig.Params().Len() == 0 && sig.Results().Len() == 0 {
+	if sig, ok := c.Value.Type().Underlying().(*types.Signature); ok && sig.Params().Len() == 0 &&
+		sig.Results().Len() == 0 {
 		return c.Value
 	}
 	return nil

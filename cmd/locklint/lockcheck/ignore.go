@@ -101,7 +101,8 @@ func generated(file *ast.File) (generated, cgo bool) {
 // hasLockgenHeader reports whether the comments above the package clause say that lockgen has written a file.
 func hasLockgenHeader(file *ast.File) bool {
 	return slices.ContainsFunc(file.Comments, func(group *ast.CommentGroup) bool {
-		return group.Pos() < file.Package && slices.ContainsFunc(group.List, func(c *ast.Comment) bool { return c.Text == lockgenHeader })
+		return group.Pos() < file.Package &&
+			slices.ContainsFunc(group.List, func(c *ast.Comment) bool { return c.Text == lockgenHeader })
 	})
 }
 

@@ -34,6 +34,7 @@ type index struct {
 	own       map[*ssa.Function][]*command // cache while commands are collected
 	called    map[calledKey]*command       // the same
 	locks     []*lock
+	renewed   []*lock // made of SETNX and EXPIRE, which stands for the release
 	counters  []*lock // made of INCR and DEL or DECR
 	impls     map[*types.Func]*types.Func
 	waiting   map[*ssa.Function]bool
@@ -65,7 +66,8 @@ func runIndex(pass *analysis.Pass) (any, error) {
 	switch {
 	case ix.touchesClient():
 		if !ix.analyze() {
-			ix.pkg, ix.funcs, ix.commands, ix.locks, ix.leases = nil, nil, nil, nil, nil
+			ix.pkg, ix.funcs, ix.commands, ix.leases = nil, nil, nil, nil
+			ix.locks, ix.renewed, ix.counters = nil, nil, nil
 		}
 	case ix.mayExit():
 		ix.noReturn() // for its facts
@@ -88,6 +90,7 @@ func (ix *index) analyze() (ok bool) {
 	ix.buildSSA()
 	ix.collectCommands()
 	ix.findLocks()
+	ix.findRenewed()
 	ix.findCounters()
 	ix.exportSummaries()
 	ix.leases = newLeaseInfo(ix)
@@ -96,8 +99,8 @@ func (ix *index) analyze() (ok bool) {
 }
 
 // OnPanic is told what the analyzers have recovered from: code that they cannot digest costs its package the findings,
-// not the user the whole run. A driver may replace it before they run, to say that something is missing. It is called by
-// several goroutines at once.
+// not the user the whole run. A driver may replace it before they run, to say that something is missing. It is called
+// by several goroutines at once.
 var OnPanic = func(any) {}
 
 // touchesClient reports whether the package can contain a lock at all: it imports a client, calls a function about

@@ -63,8 +63,9 @@ func TestKeyExpr_distinctive(t *testing.T) {
 
 func TestLockWord(t *testing.T) {
 	for text, want := range map[string]bool{
-		"lock:order": true, "orderLock": true, "LOCK_KEY": true, "shop.Mutex.key": true, "distlock.key": true, "order_mtx": true,
-		"block:7": false, "clock": false, "unblock": false, "stock": false, "order": false,
+		"lock:order": true, "orderLock": true, "LOCK_KEY": true, "shop.Mutex.key": true, "distlock.key": true,
+		"order_mtx": true,
+		"block:7":   false, "clock": false, "unblock": false, "stock": false, "order": false,
 		"account:locked": false, "login:lockout": false,
 	} {
 		if got := speaksOfLock(lit(text)); got != want {

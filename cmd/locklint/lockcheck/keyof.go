@@ -4,6 +4,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 
 	"golang.org/x/tools/go/ssa"
@@ -98,23 +99,27 @@ func callKey(call *ssa.Call, depth int) keyExpr {
 		return localKey(call)
 	}
 	args := call.Call.Args
-	if name := calleeName(fn); name == "fmt.Sprintf" || name == "fmt.Sprint" {
-		elems, ok := variadic(args[len(args)-1])
-		if !ok {
-			return localKey(call)
-		}
-		if name == "fmt.Sprintf" {
+	if elems, ok := variadicArgs(&call.Call); ok {
+		if calleeName(fn) == "fmt.Sprintf" {
 			if k, ok := formatted(args[0], elems, depth); ok {
 				return k
 			}
 		}
-		args = append(append([]ssa.Value{}, args[:len(args)-1]...), elems...)
+		args = slices.Concat(args[:len(args)-1], elems)
 	}
 	k := keyExpr{Op: keyCall, Text: calleeName(fn)}
 	for _, a := range args {
 		k.Args = append(k.Args, keyAt(a, depth+1))
 	}
 	return k
+}
+
+// variadicArgs are the arguments for the variadic parameter of a call, if it has one and they are written out.
+func variadicArgs(c *ssa.CallCommon) ([]ssa.Value, bool) {
+	if !c.Signature().Variadic() {
+		return nil, false
+	}
+	return variadic(c.Args[len(c.Args)-1])
 }
 
 // calleeName names a function or method across packages.

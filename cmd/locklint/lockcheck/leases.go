@@ -140,8 +140,9 @@ func (li *leaseInfo) returns(fn *ssa.Function, f *leaseFact) {
 	findOutcome(f, fn.Signature.Results(), index-1)
 }
 
-// findOutcome finds the result that says whether there is a lease: an error, else a bool, else a pointer or an interface
-// that is nil on success. With other results, which may say it in ways that nobody can follow, no fact is made.
+// findOutcome finds the result that says whether there is a lease: an error, else a bool, else a pointer or an
+// interface that is nil on success. With other results, which may say it in ways that nobody can follow, no fact is
+// made.
 func findOutcome(f *leaseFact, results *types.Tuple, lease int) {
 	nilable := 0
 	for i := range results.Len() {

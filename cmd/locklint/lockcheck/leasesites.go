@@ -68,12 +68,14 @@ func (li *leaseInfo) librarySite(call *ssa.Call, m method) *leaseSite {
 
 // isLockCall reports whether a call locks a redsync mutex.
 func isLockCall(m method) bool {
-	return m.recv != nil && handleLibrary(m.recv.Type()) == redsync && clientOfPackage(m.obj.Pkg()) == redsync && verbOf(m.call, m.recv) == verbLock
+	return m.recv != nil && handleLibrary(m.recv.Type()) == redsync && clientOfPackage(m.obj.Pkg()) == redsync &&
+		verbOf(m.call, m.recv) == verbLock
 }
 
 // mutexSite describes the locking of a mutex.
 func (li *leaseInfo) mutexSite(call *ssa.Call, m method) *leaseSite {
-	site := &leaseSite{call: call, name: "Mutex." + m.obj.Name(), library: redsync, lease: -1, err: -1, ok: -1, recv: m.recv}
+	site := &leaseSite{call: call, name: "Mutex." + m.obj.Name(), library: redsync, lease: -1, err: -1, ok: -1,
+		recv: m.recv}
 	born := soleValue(m.recv)
 	if instr, ok := born.(ssa.Instruction); ok && instr.Parent() == call.Parent() && li.isNew(born) {
 		site.made = born
@@ -167,8 +169,8 @@ func soleValue(v ssa.Value) ssa.Value {
 	return v
 }
 
-// endsContext reports whether an acquire is given a context that was made for this piece of work: rueidislock's locks end
-// with it.
+// endsContext reports whether an acquire is given a context that was made for this piece of work: rueidislock's locks
+// end with it.
 func endsContext(call *ssa.Call) bool {
 	ex, ok := soleValue(contextOf(&call.Call)).(*ssa.Extract)
 	if !ok {

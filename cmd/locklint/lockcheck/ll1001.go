@@ -18,8 +18,8 @@ var ll1001 = newCheck("LL1001", "lease not released on every path", Error, true,
 func isPeer(c client) bool { return c == redsync || c == redislock || c == rueidislock }
 
 // checkLeaks reports each acquire whose lease some path leaves behind. A lease that is never released at all is left
-// alone where that may be meant: with NoRenew, in a function that closes the locker, and in tests, whose locker ends with
-// them.
+// alone where that may be meant: with NoRenew, in a function that closes the locker, and in tests, whose locker ends
+// with them.
 func (r *reporter) checkLeaks(of func(client) bool) {
 	for _, flow := range r.flows(of) {
 		if len(flow.leaks) == 0 || flow.site.closed || !flow.site.owned() && !r.index.unlocksAlone(flow) {
@@ -119,13 +119,15 @@ func (r *reporter) leakMessage(flow *siteFlow, exits exits) string {
 	}
 	what := flow.site.library.handleName()
 	if !flow.released {
-		return fmt.Sprintf("the %s from %s is never released: %s leaves it held until its TTL, or for as long as it is renewed", what, flow.site.name, where)
+		return fmt.Sprintf("the %s from %s is never released: %s leaves it held until its TTL, or for as long as it is "+
+			"renewed", what, flow.site.name, where)
 	}
 	more := ""
 	if n := len(exits) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("the %s from %s is not released on every path: %s%s leaves it held", what, flow.site.name, where, more)
+	return fmt.Sprintf("the %s from %s is not released on every path: %s%s leaves it held", what, flow.site.name, where,
+		more)
 }
 
 // related lists the exits as positions of their own.

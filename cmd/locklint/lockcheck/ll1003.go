@@ -84,7 +84,8 @@ func (r *reporter) mayHold(decl ast.Decl, caller *types.Func) bool {
 			holds = holds || r.takesLock(n)
 		case *ast.CompositeLit: // a job written by hand: the scheduler holds its keys
 			t, ok := types.Unalias(r.pass.TypesInfo.TypeOf(n)).(*types.Named)
-			holds = holds || ok && t.Obj().Name() == "Job" && t.Obj().Pkg() != nil && withoutVendor(t.Obj().Pkg().Path()) == jobsPath
+			holds = holds || ok && t.Obj().Name() == "Job" && t.Obj().Pkg() != nil &&
+				withoutVendor(t.Obj().Pkg().Path()) == jobsPath
 		}
 		return !holds
 	})

@@ -55,7 +55,8 @@ type generatedCode struct {
 
 // generatedCode reads lockgen's files. Nil if the package has neither such a file nor a directive.
 func (r *reporter) generatedCode() *generatedCode {
-	g := &generatedCode{taken: map[*protection]bool{}, funcs: map[member]*ast.FuncDecl{}, written: map[member]*ast.FuncDecl{}, file: map[*ast.FuncDecl]string{}}
+	g := &generatedCode{taken: map[*protection]bool{}, funcs: map[member]*ast.FuncDecl{},
+		written: map[member]*ast.FuncDecl{}, file: map[*ast.FuncDecl]string{}}
 	relevant := false
 	for _, file := range r.pass.Files {
 		output := r.isOutput(file)
@@ -162,7 +163,8 @@ func (r *reporter) reportOrphan(g *generatedCode, p *protection) {
 		if slices.ContainsFunc(g.broken, func(b directive.Problem) bool { return inDoc(body, b.Pos) }) {
 			return
 		}
-		d = analysis.Diagnostic{Pos: body.Name.Pos(), End: body.Name.End(), Related: []analysis.RelatedInformation{{Pos: call, Message: "called here"}}}
+		d = analysis.Diagnostic{Pos: body.Name.Pos(), End: body.Name.End(),
+			Related: []analysis.RelatedInformation{{Pos: call, Message: "called here"}}}
 		gone = "which has no //lock: directive; " + runLockgen + ", or put the directive back"
 	}
 	d.Message = fmt.Sprintf("generated code is orphaned: %s in %s runs %s, %s", what, g.file[p.decl], p.body.name, gone)

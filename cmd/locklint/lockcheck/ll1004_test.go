@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockgen/lockgen/internal/testmodule"
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
@@ -85,10 +86,13 @@ var mutations = []struct{ from, to, want string }{
 	{"{name|lower}", "{name?}", "the key is order:{id}:{name?} in"},
 	{"{name|lower}", "{name|hash}", "the key is order:{id}:{name|hash} in"},
 	{"{id}:{name|lower}", "{id}", "the key is order:{id} in"},
-	{"id int64, name string) (int, error) { return 0, nil }", "id string, name string) (int, error) { return 0, nil }", "have other types than lock_gen.go was made for"},
-	{"id int64, name string)", "name string, id int64)", "the wrapper should be func(ctx context.Context, name string, id int64) (int, error), in lock_gen.go it is"},
+	{"id int64, name string) (int, error) { return 0, nil }", "id string, name string) (int, error) { return 0, nil }",
+		"have other types than lock_gen.go was made for"},
+	{"id int64, name string)", "name string, id int64)", "the wrapper should be func(ctx context.Context, name string, " +
+		"id int64) (int, error), in lock_gen.go it is"},
 	{"name string) (int, error)", "name string, more ...int) (int, error)", "the wrapper should be func("},
-	{"name string) (int, error) { return 0, nil }", "name string) (string, error) { return \"\", nil }", "the wrapper should be func("},
+	{"name string) (int, error) { return 0, nil }", "name string) (string, error) { return \"\", nil }",
+		"the wrapper should be func("},
 	{") placeLocked", ") putLocked", "generated code is missing: putLocked has no wrapper put"},
 	{"key=plain,", "key=simple,", "the key is simple in the directive, plain in"},
 	{"key=plain,ttl=1h", "key=plain,ttl=61m", "ttl is 1h1m in the directive, 1h in"},
@@ -103,13 +107,16 @@ var mutations = []struct{ from, to, want string }{
 	{"reentrant,", "", "reentrant is false in the directive, true in"},
 	{"func=constant", "func=fixed", "the wrapper's name is fixed in the directive, constant in"},
 	{"fence lockrt.Fence) (int", "lease *lockrt.Lease) (int", "the parameters or results of constantLocked are not those"},
-	{"(ctx context.Context, fence lockrt.Fence) (int", "(ctx context.Context) (int", "the parameters or results of constantLocked are not those"},
-	{"//lock:key=b:{b}\nfunc pairLocked(ctx context.Context, a, b string, x, y", "func pairLocked(ctx context.Context, a, b string, x",
+	{"(ctx context.Context, fence lockrt.Fence) (int", "(ctx context.Context) (int", "the parameters or results of " +
+		"constantLocked are not those"},
+	{"//lock:key=b:{b}\nfunc pairLocked(ctx context.Context, a, b string, x, y", "func pairLocked(ctx context.Context, " +
+		"a, b string, x",
 		"the directive has 1 keys, the lock in lock_gen.go has 2"},
 	{"//lock:key=b:{b}\n", "//lock:key=b:{b}\n//lock:key=c\n", "the directive has 3 keys, the lock in lock_gen.go has 2"},
 	{"key=b:{b}", "key=b:{a}", "the key is b:{a} in the directive, b:{b} in"},
 	{"rest ...int", "rest []int", "the wrapper should be func("},
-	{"{s.user.ID},ttl=30s", "{s.user.Other},ttl=30s", "the key is behind:{s.user.Other} in the directive, behind:{s.user.ID} in"},
+	{"{s.user.ID},ttl=30s", "{s.user.Other},ttl=30s", "the key is behind:{s.user.Other} in the directive, " +
+		"behind:{s.user.ID} in"},
 	{"ID, Other int64", "ID, Other string", "have other types than lock_gen.go was made for"},
 	{"value T) (T, error)", "value []T) (x T, err error)", "the wrapper should be func("},
 	{"id string, value T", "id int, value T", "have other types than lock_gen.go was made for"},
@@ -131,9 +138,12 @@ var mutations = []struct{ from, to, want string }{
 	{"key=job:{", "key=jobs:{", "the key is jobs:{s.user.ID} in the directive, job:{s.user.ID} in"},
 	{`cron="0 3 * * *",tz=UTC,job=nightly,misfire=once,overlap=skip,timeout=10m,retries=3,jitter=10s`, "wait=0", "there is no cron in the directive, and lock_gen.go registers a job"},
 	{"key=plain,ttl=1h", "key=plain,ttl=1h,cron=@specOne", "lock_gen.go registers no job"},
-	{"//lock:key=plain,ttl=1h\n", "", "generated code is orphaned: plainWithLock in lock_gen.go runs plain, which has no //lock: directive"},
-	{"//lock:key=plain,ttl=1h\nfunc plain() {}\n", "", "generated code is orphaned: plainWithLock in lock_gen.go runs plain, which does not exist any more"},
-	{"//lock:key=weekly,ttl=2m,cron=@specOne,retries=@tries\n", "", "generated code is orphaned: the job in RegisterJobs in lock_gen.go runs weeklyLocked"},
+	{"//lock:key=plain,ttl=1h\n", "", "generated code is orphaned: plainWithLock in lock_gen.go runs plain, which has " +
+		"no //lock: directive"},
+	{"//lock:key=plain,ttl=1h\nfunc plain() {}\n", "", "generated code is orphaned: plainWithLock in lock_gen.go runs " +
+		"plain, which does not exist any more"},
+	{"//lock:key=weekly,ttl=2m,cron=@specOne,retries=@tries\n", "", "generated code is orphaned: the job in " +
+		"RegisterJobs in lock_gen.go runs weeklyLocked"},
 	{"ttlTwo   = 30", "ttlTwo   = 31", ""},
 	{"// placeLocked places.", "// placeLocked places well.", ""},
 }
@@ -221,25 +231,8 @@ func appModule(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo, err := filepath.Abs("../../..")
-	if err != nil {
+	if err := testmodule.Init(dir, "example.com/app"); err != nil {
 		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, requires, _ := strings.Cut(string(mod), "\n")
-	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := "module example.com/app\n" + requires +
-		"\nrequire github.com/lockgen/lockgen v0.0.0\n\nreplace github.com/lockgen/lockgen => " + repo + "\n"
-	for name, data := range map[string][]byte{"go.mod": []byte(text), "go.sum": sums} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return dir
 }
@@ -260,7 +253,8 @@ func lockgen(t *testing.T, dir string) {
 // findings runs an analyzer on a module and returns what it says by package, those in a comment's tests included once.
 func findings(t *testing.T, dir string, a *analysis.Analyzer) map[string][]string {
 	t.Helper()
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule, Dir: dir, Env: appEnv(), Tests: true}, "./...")
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule, Dir: dir, Env: appEnv(),
+		Tests: true}, "./...")
 	if err != nil {
 		t.Fatal(err)
 	}

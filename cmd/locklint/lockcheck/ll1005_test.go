@@ -18,7 +18,8 @@ func TestDirectiveChecks(t *testing.T) {
 		check *Check
 		pkg   string
 	}{
-		{ll1004, "ll1004"}, {ll1004, "ll1004/orphans"}, {ll1005, "ll1005/bad"}, {ll1005, "ll1005/broken"}, {ll1016, "ll1016/directives"}, {ll1017, "ll1017/keys"},
+		{ll1004, "ll1004"}, {ll1004, "ll1004/orphans"}, {ll1005, "ll1005/bad"}, {ll1005, "ll1005/broken"},
+		{ll1016, "ll1016/directives"}, {ll1017, "ll1017/keys"},
 	}
 	for _, tt := range tests {
 		pkg := tt.pkg

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-var ll1006 = newCheck("LL1006", "nested acquisition of the same key in one call chain: self-deadlock", Error, false, checkNesting)
+var ll1006 = newCheck("LL1006",
+	"nested acquisition of the same key in one call chain: self-deadlock", Error, false, checkNesting)
 
 // checkNesting reports acquires of a key that the call chain holds already, in the section itself or in the functions
 // that it calls on every path. The keys and the lockers must be the same expressions, and the inner acquire must not be
@@ -29,12 +30,14 @@ func checkNesting(r *reporter) {
 		pos, end := r.callSpan(at)
 		d := analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("%s takes the lock %s, which this call chain holds since %s at %s: the inner acquire fails with ErrNested, or waits for itself if it is given the outer context; call what does not lock, or set Reentrant",
+			Message: fmt.Sprintf("%s takes the lock %s, which this call chain holds since %s at %s: the inner acquire fails "+
+				"with ErrNested, or waits for itself if it is given the outer context; call what does not lock, or set Reentrant",
 				r.callText(at), outer.Key.keyText(), s.name, r.place(s.pos, pos)),
 			Related: []analysis.RelatedInformation{{Pos: s.pos, Message: "held since here"}},
 		}
 		if inner.call != nil && inner.call != at {
-			d.Related = append(d.Related, analysis.RelatedInformation{Pos: inner.call.Common().Pos(), Message: "acquired again here"})
+			d.Related = append(d.Related, analysis.RelatedInformation{Pos: inner.call.Common().Pos(),
+				Message: "acquired again here"})
 		}
 		r.report(d)
 	})

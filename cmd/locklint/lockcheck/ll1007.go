@@ -34,7 +34,8 @@ func checkOrder(r *reporter) {
 		pos, end := r.callSpan(call)
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("the lock %s is taken while %s is held, and at %s it is the other way round: two callers can wait for each other; choose one order, or take both with AcquireAll",
+			Message: fmt.Sprintf("the lock %s is taken while %s is held, and at %s it is the other way round: two callers "+
+				"can wait for each other; choose one order, or take both with AcquireAll",
 				inner.Key.keyText(), outer.Key.keyText(), r.place(other.pos, pos)),
 			Related: []analysis.RelatedInformation{{Pos: other.pos, Message: "the other order"}},
 		})

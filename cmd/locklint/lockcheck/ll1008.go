@@ -9,11 +9,13 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-var ll1008 = newCheck("LL1008", "critical section passes on the outer context instead of the lease's", Warning, true, checkContexts)
+var ll1008 = newCheck("LL1008",
+	"critical section passes on the outer context instead of the lease's", Warning, true, checkContexts)
 
-// checkContexts reports work in a critical section that is given the very context which the acquire was given: it goes on
-// when the lease is lost, and a nested acquire does not notice that the lock is held. One finding for each section, with
-// one fix for all its calls. The acquire itself, once more in a loop, is LL1013's. Deferred calls are cleaning up, and tests have their reasons.
+// checkContexts reports work in a critical section that is given the very context which the acquire was given: it goes
+// on when the lease is lost, and a nested acquire does not notice that the lock is held. One finding for each section,
+// with one fix for all its calls. The acquire itself, once more in a loop, is LL1013's. Deferred calls are cleaning up,
+// and tests have their reasons.
 func checkContexts(r *reporter) {
 	for _, s := range r.criticals() {
 		if s.ctx == nil || r.index.inTest(s.pos) {
@@ -25,7 +27,8 @@ func checkContexts(r *reporter) {
 		}
 		var calls []ssa.CallInstruction
 		for _, call := range s.calls() {
-			if _, deferred := call.(*ssa.Defer); !deferred && call != ssa.CallInstruction(s.call) && takesContext(call.Common(), outer) {
+			if _, deferred := call.(*ssa.Defer); !deferred && call != ssa.CallInstruction(s.call) &&
+				takesContext(call.Common(), outer) {
 				calls = append(calls, call)
 			}
 		}
@@ -62,12 +65,14 @@ func (r *reporter) reportContext(s *critical, calls []ssa.CallInstruction) {
 	pos, end := r.callSpan(calls[0])
 	d := analysis.Diagnostic{
 		Pos: pos, End: end,
-		Message: fmt.Sprintf("%s runs under the lock from %s at %s with the context from outside: it does not stop when the lock is lost; pass the lease's context",
+		Message: fmt.Sprintf("%s runs under the lock from %s at %s with the context from outside: it does not stop when "+
+			"the lock is lost; pass the lease's context",
 			r.callText(calls[0]), s.name, r.place(s.pos, pos)),
 		Related: []analysis.RelatedInformation{{Pos: s.pos, Message: "acquired here"}},
 	}
 	for _, call := range calls[1:] {
-		d.Related = append(d.Related, analysis.RelatedInformation{Pos: call.Common().Pos(), Message: "the outer context here, too"})
+		d.Related = append(d.Related, analysis.RelatedInformation{Pos: call.Common().Pos(),
+			Message: "the outer context here, too"})
 	}
 	if fix := r.leaseContext(s, calls); fix != nil {
 		d.SuggestedFixes = []analysis.SuggestedFix{*fix}

@@ -8,7 +8,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-var ll1009 = newCheck("LL1009", "lock taken inside an open transaction, or released before its commit", Error, false, func(r *reporter) {
+var ll1009 = newCheck("LL1009",
+	"lock taken inside an open transaction, or released before its commit", Error, false, checkLeasesInTx)
+
+func checkLeasesInTx(r *reporter) {
 	r.checkTransactions(func(c client) bool { return c == lockRuntime })
 	for _, s := range r.criticals() {
 		switch {
@@ -18,7 +21,7 @@ var ll1009 = newCheck("LL1009", "lock taken inside an open transaction, or relea
 			r.checkDoInTx(s)
 		}
 	}
-})
+}
 
 // checkTransactions reports locks that do not enclose the transactions of their section. A lock that is taken before
 // Begin and released after Commit is right; whoever takes it inside the transaction may read from a snapshot that is
@@ -124,7 +127,8 @@ func (r *reporter) reportTaken(name string, pos, end token.Pos, which string, be
 		d.Message += fmt.Sprintf(" and released before its commit at %s", r.place(commit, pos))
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: commit, Message: "it commits here"})
 	}
-	d.Message += ": what it reads may be older than the lock, and others see its writes only after the commit; acquire before it begins and release after it commits"
+	d.Message += ": what it reads may be older than the lock, and others see its writes only after the commit; acquire " +
+		"before it begins and release after it commits"
 	r.report(d)
 }
 
@@ -133,7 +137,8 @@ func (r *reporter) reportEarly(flow *siteFlow, release, commit ssa.CallInstructi
 	pos, end := r.callSpan(release)
 	r.report(analysis.Diagnostic{
 		Pos: pos, End: end,
-		Message: fmt.Sprintf("the lock from %s at %s is released before the transaction commits at %s: the next holder reads what was there before it; release after the commit",
+		Message: fmt.Sprintf("the lock from %s at %s is released before the transaction commits at %s: the next holder "+
+			"reads what was there before it; release after the commit",
 			flow.site.name, r.place(flow.site.call.Pos(), pos), r.place(commit.Common().Pos(), pos)),
 		Related: []analysis.RelatedInformation{
 			{Pos: flow.site.call.Pos(), Message: "acquired here"},

@@ -48,7 +48,8 @@ func checkFences(r *reporter) {
 		pos, end := r.callSpan(call)
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("%s writes under the lock from %s at %s, but %s: a holder that was paused until the lock went to somebody else writes over what that one has written; hand over the lease's fence",
+			Message: fmt.Sprintf("%s writes under the lock from %s at %s, but %s: a holder that was paused until the lock "+
+				"went to somebody else writes over what that one has written; hand over the lease's fence",
 				r.callText(call), s.name, r.place(s.pos, pos), why[call]),
 			Related: []analysis.RelatedInformation{{Pos: s.pos, Message: "acquired here"}},
 		})
@@ -152,7 +153,7 @@ func (s *critical) mayCarryFence(v ssa.Value, depth int) bool {
 	switch {
 	case isContext(t):
 		return !s.isOuterContext(v, 0)
-	case holdsFence(t, 0):
+	case holdsFence(t, s.fn.Pkg.Pkg, 0):
 		return true
 	}
 	switch v := v.(type) {
@@ -228,22 +229,25 @@ func (s *critical) isOuterContext(v ssa.Value, depth int) bool {
 		m.obj.Name() != "WithValue" && s.isOuterContext(call.Call.Args[0], depth+1)
 }
 
-// holdsFence reports whether a type is that of a fence or a lease, or has one inside.
-func holdsFence(t types.Type, depth int) bool {
-	if namedIn(t, lockRuntime) != "" && namedIn(t, lockRuntime) != "Locker" {
-		return true
+// holdsFence reports whether a type is that of a fence or a lease, or has one inside that a package can get at.
+func holdsFence(t types.Type, from *types.Package, depth int) bool {
+	if name := namedIn(t, lockRuntime); name != "" {
+		return name != "Locker"
 	}
 	if depth > 3 {
 		return false
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
-		return holdsFence(u.Elem(), depth+1)
+		return holdsFence(u.Elem(), from, depth+1)
 	case *types.Slice:
-		return holdsFence(u.Elem(), depth+1)
+		return holdsFence(u.Elem(), from, depth+1)
 	case *types.Struct:
 		for f := range u.Fields() {
-			if fenceWord.MatchString(f.Name()) || holdsFence(f.Type(), depth+1) {
+			if !f.Exported() && f.Pkg() != from {
+				continue
+			}
+			if fenceWord.MatchString(f.Name()) || holdsFence(f.Type(), from, depth+1) {
 				return true
 			}
 		}

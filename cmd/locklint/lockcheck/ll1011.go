@@ -12,7 +12,8 @@ import (
 var ll1011 = newCheck("LL1011", "goroutine started in the section outlives it", Warning, false, checkGoroutines)
 
 // writeName finds methods that change something by their names.
-var writeName = regexp.MustCompile(`^(Set|Put|Save|Store|Insert|Update|Upsert|Delete|Remove|Create|Write|Exec|Incr|Decr|HSet|HDel|LPush|RPush|SAdd|ZAdd|Expire|Commit|Transfer|Charge|Pay|Sell)`)
+var writeName = regexp.MustCompile(`^(Set|Put|Save|Store|Insert|Update|Upsert|Delete|Remove|Create|Write|Exec|` +
+	`Incr|Decr|HSet|HDel|LPush|RPush|SAdd|ZAdd|Expire|Commit|Transfer|Charge|Pay|Sell)`)
 
 // checkGoroutines reports goroutines of a critical section that change something and that nobody waits for: they go on
 // after the release, without the lock. Those of an errgroup or another group, and what time.AfterFunc runs, are
@@ -37,7 +38,8 @@ func checkGoroutines(r *reporter) {
 			}
 			r.report(analysis.Diagnostic{
 				Pos: pos,
-				Message: fmt.Sprintf("this goroutine outlives the section of the lock from %s at %s: %s may run after the release; wait for it before, or do it in the section",
+				Message: fmt.Sprintf("this goroutine outlives the section of the lock from %s at %s: %s may run after the "+
+					"release; wait for it before, or do it in the section",
 					s.name, r.place(s.pos, pos), write),
 				Related: []analysis.RelatedInformation{{Pos: s.pos, Message: "acquired here"}},
 			})
@@ -62,7 +64,8 @@ func startOf(call ssa.CallInstruction) *start {
 	if !ok || len(m.args) == 0 || m.obj.Pkg() == nil {
 		return nil
 	}
-	timer := m.obj.FullName() == "time.AfterFunc" && (call.Value() == nil || unused(call.Value())) // else it may be stopped
+	// else it may be stopped
+	timer := m.obj.FullName() == "time.AfterFunc" && (call.Value() == nil || unused(call.Value()))
 	if timer || m.recv != nil && m.obj.Name() == "Go" {
 		if fn := m.args[len(m.args)-1]; literalOf(fn) != nil {
 			return &start{call, fn, nil}

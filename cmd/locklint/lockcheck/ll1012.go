@@ -19,7 +19,8 @@ func checkHasty(r *reporter) {
 		pos, end := r.callSpan(use)
 		d := analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("%s runs before anybody has checked whether %s at %s got the lock: without it there is no lease, its fence is 0 and its context is over",
+			Message: fmt.Sprintf("%s runs before anybody has checked whether %s at %s got the lock: without it there is no "+
+				"lease, its fence is 0 and its context is over",
 				r.callText(use), flow.site.name, r.place(flow.site.call.Pos(), pos)),
 			Related: []analysis.RelatedInformation{{Pos: flow.site.call.Pos(), Message: "acquired here"}},
 		}

@@ -21,9 +21,11 @@ func checkLoopDefers(r *reporter) {
 			pos, end := r.callSpan(d)
 			r.report(analysis.Diagnostic{
 				Pos: pos, End: end,
-				Message: fmt.Sprintf("this release is deferred inside a loop: every lease from %s at %s is held until the function returns; put the body of the loop into a function of its own, or use Do",
+				Message: fmt.Sprintf("this release is deferred inside a loop: every lease from %s at %s is held until the "+
+					"function returns; put the body of the loop into a function of its own, or use Do",
 					flow.site.name, r.place(flow.site.call.Pos(), pos)),
-				Related: []analysis.RelatedInformation{{Pos: flow.site.call.Pos(), Message: "acquired here, once for each iteration"}},
+				Related: []analysis.RelatedInformation{{Pos: flow.site.call.Pos(), Message: "acquired here, once for each " +
+					"iteration"}},
 			})
 			break
 		}

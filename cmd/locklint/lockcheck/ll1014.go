@@ -22,7 +22,8 @@ func checkExits(r *reporter) {
 			pos, end := r.callSpan(call)
 			r.report(analysis.Diagnostic{
 				Pos: pos, End: end,
-				Message: fmt.Sprintf("%s ends the process with the lock from %s at %s held: deferred releases do not run, and everybody waits for its TTL; release it first, or return an error",
+				Message: fmt.Sprintf("%s ends the process with the lock from %s at %s held: deferred releases do not run, and "+
+					"everybody waits for its TTL; release it first, or return an error",
 					r.callText(call), s.name, r.place(s.pos, pos)),
 				Related: []analysis.RelatedInformation{{Pos: s.pos, Message: "acquired here"}},
 			})

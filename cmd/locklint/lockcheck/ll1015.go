@@ -46,7 +46,8 @@ func (ig *ignore) malformed() string {
 	case len(ig.ids) == 0:
 		return "this comment silences nothing: name the checks, as in //locklint:ignore LL2002 the reason"
 	case ig.reason == "":
-		return fmt.Sprintf("this comment silences nothing: add the reason, as in //locklint:ignore %s the key is unique for each run",
+		return fmt.Sprintf("this comment silences nothing: add the reason, as in //locklint:ignore %s the key is unique "+
+			"for each run",
 			strings.Join(ig.ids, ","))
 	}
 	for _, id := range ig.ids {

@@ -13,7 +13,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-var ll1016 = newCheck("LL1016", "cron spec that never fires, duplicate job name, fixed time inside a DST gap of its zone", Error, false, checkJobs).syntactic()
+var ll1016 = newCheck("LL1016",
+	"cron spec that never fires, duplicate job name, fixed time inside a DST gap of its zone", Error, false,
+	checkJobs).syntactic()
 
 // A jobSite is a job as the source states it, in a directive or as a jobs.Job that is written out. Empty is unknown.
 type jobSite struct {
@@ -22,8 +24,8 @@ type jobSite struct {
 	namePos          token.Pos
 }
 
-// checkJobs looks at the jobs of a package, those of its tests apart. A spec that cannot be read at all is LL1005's in a
-// directive.
+// checkJobs looks at the jobs of a package, those of its tests apart. A spec that cannot be read at all is LL1005's in
+// a directive.
 func checkJobs(r *reporter) {
 	var list []jobSite
 	for _, file := range r.pass.Files {
@@ -44,8 +46,9 @@ func checkJobs(r *reporter) {
 		}
 		if first, ok := names[j.name]; ok {
 			r.report(analysis.Diagnostic{
-				Pos:     j.namePos,
-				Message: fmt.Sprintf("the name %q belongs to the job at %s already: a scheduler refuses the second, and two schedulers would share its ticks; give it a name of its own", j.name, r.place(first, j.namePos)),
+				Pos: j.namePos,
+				Message: fmt.Sprintf("the name %q belongs to the job at %s already: a scheduler refuses the second, and two "+
+					"schedulers would share its ticks; give it a name of its own", j.name, r.place(first, j.namePos)),
 				Related: []analysis.RelatedInformation{{Pos: first, Message: "the first job of this name"}},
 			})
 			continue
@@ -118,7 +121,8 @@ func (r *reporter) writtenJobs(file *ast.File) []jobSite {
 		}
 		if j.spec != "" {
 			if _, err := cronspec.Parse(j.spec, j.zone); err != nil && !strings.Contains(err.Error(), "zone") {
-				r.report(analysis.Diagnostic{Pos: j.pos, End: j.end, Message: fmt.Sprintf("the scheduler will refuse this job: %v", err)})
+				r.report(analysis.Diagnostic{Pos: j.pos, End: j.end, Message: fmt.Sprintf("the scheduler will refuse this job: "+
+					"%v", err)})
 			}
 		}
 		list = append(list, j)
@@ -141,7 +145,9 @@ func (r *reporter) checkGap(j jobSite) {
 	}
 	r.reportAs(Warning, analysis.Diagnostic{
 		Pos: j.pos, End: j.end,
-		Message: fmt.Sprintf("the clocks of %s skip %s on %s, when they go from %s to %s: that run comes at %s; choose a time outside of the gap, or UTC",
-			j.zone, gap.due.Format("15:04"), gap.due.Format("2006-01-02"), gap.from.Format("15:04"), gap.to.Format("15:04"), gap.to.Format("15:04")),
+		Message: fmt.Sprintf("the clocks of %s skip %s on %s, when they go from %s to %s: that run comes at %s; choose a "+
+			"time outside of the gap, or UTC",
+			j.zone, gap.due.Format("15:04"), gap.due.Format("2006-01-02"), gap.from.Format("15:04"), gap.to.Format("15:04"),
+			gap.to.Format("15:04")),
 	})
 }

@@ -12,7 +12,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-var ll1017 = newCheck("LL1017", "same constant key on different functions, or ttl without renewal below the visible work", Warning, false, checkLengths)
+var ll1017 = newCheck("LL1017",
+	"same constant key on different functions, or ttl without renewal below the visible work", Warning, false,
+	checkLengths)
 
 // checkLengths reports what copied directives look like, and leases that are over before the work is.
 func checkLengths(r *reporter) {
@@ -32,7 +34,8 @@ func checkLengths(r *reporter) {
 		pos, end := r.callSpan(call)
 		r.reportAs(Info, analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("the work takes up to %s, and the lock from %s at %s lasts %s without renewal: it is lost before the work is done; let it renew, or raise the ttl",
+			Message: fmt.Sprintf("the work takes up to %s, and the lock from %s at %s lasts %s without renewal: it is lost "+
+				"before the work is done; let it renew, or raise the ttl",
 				work, s.name, r.place(s.pos, pos), ttl),
 			Related: []analysis.RelatedInformation{{Pos: s.pos, Message: "acquired here"}},
 		})
@@ -69,7 +72,8 @@ func (r *reporter) checkConstantKeys() map[types.Object]time.Duration {
 				}
 				r.report(analysis.Diagnostic{
 					Pos: k.Pos, End: k.End,
-					Message: fmt.Sprintf("the key %q is also that of %s at %s, so the two never run at the same time; give each its own key, or write key=@Const in both to say that it is meant",
+					Message: fmt.Sprintf("the key %q is also that of %s at %s, so the two never run at the same time; give each "+
+						"its own key, or write key=@Const in both to say that it is meant",
 						text, other.fn, r.place(other.pos, k.Pos)),
 					Related: []analysis.RelatedInformation{{Pos: other.pos, Message: "the same key"}},
 				})

@@ -35,7 +35,8 @@ func checkReleases(r *reporter) {
 		pos, end := r.span(del)
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("%s releases this lock without asking whose it is: if the %s at %s has expired meanwhile, it deletes the lock of the next holder; compare the token and delete in one script",
+			Message: fmt.Sprintf("%s releases this lock without asking whose it is: if the %s at %s has expired meanwhile, "+
+				"it deletes the lock of the next holder; compare the token and delete in one script",
 				del.what(), l.acquire.name, r.place(l.acquire.pos(), del.pos())),
 			Related: []analysis.RelatedInformation{{Pos: l.acquire.pos(), Message: "the lock is acquired here"}},
 		})
@@ -47,7 +48,8 @@ func (r *reporter) reportUnheld(l *lock) {
 	pos, end := r.span(l.release)
 	r.report(analysis.Diagnostic{
 		Pos: pos, End: end,
-		Message: fmt.Sprintf("%s also runs when %s (%s) has not got the lock: then it deletes the lock of somebody else; release only what was acquired, and compare the token and delete in one script",
+		Message: fmt.Sprintf("%s also runs when %s (%s) has not got the lock: then it deletes the lock of somebody else; "+
+			"release only what was acquired, and compare the token and delete in one script",
 			l.release.what(), l.acquire.what(), r.place(l.acquire.pos(), l.release.pos())),
 		Related: []analysis.RelatedInformation{{Pos: l.acquire.pos(), Message: "the lock is acquired here"}},
 	})

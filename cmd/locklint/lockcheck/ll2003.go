@@ -3,6 +3,7 @@ package lockcheck
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -20,9 +21,10 @@ func checkTokens(r *reporter) {
 		}
 	}
 	done := map[*command]bool{}
-	for _, l := range r.index.locks {
+	for _, l := range slices.Concat(r.index.locks, r.index.renewed) {
 		a := l.acquire
-		if l.judged || done[a.root()] || a.wrong != "" || !r.index.expires(a) || r.index.inTest(a.pos()) || r.index.isTimeLock(a) {
+		if l.judged || done[a.root()] || a.wrong != "" || !r.index.expires(a) || r.index.inTest(a.pos()) ||
+			r.index.isTimeLock(a) {
 			continue
 		}
 		fault := r.index.tokenFault(a, comparing[a.root()])
@@ -36,11 +38,20 @@ func checkTokens(r *reporter) {
 		pos, end := r.span(a)
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("the token that %s stores is %s: once this lock has expired, its old holder cannot tell its own key from the next holder's; make a random token for each acquisition",
+			Message: fmt.Sprintf("the token that %s stores is %s: once this lock has expired, its old holder cannot tell its "+
+				"own key from the next holder's; make a random token for each acquisition",
 				a.what(), fault),
-			Related: []analysis.RelatedInformation{{Pos: l.release.pos(), Message: "the lock is released here"}},
+			Related: []analysis.RelatedInformation{{Pos: l.release.pos(), Message: l.role()}},
 		})
 	}
+}
+
+// role says what the other command of a lock does.
+func (l *lock) role() string {
+	if l.release.op == opExpire {
+		return "the lock is prolonged here"
+	}
+	return "the lock is released here"
 }
 
 // A sameness says for whom a value is the same.
@@ -70,7 +81,8 @@ func (ix *index) tokenFault(a *command, compared bool) string {
 		return fmt.Sprintf("the constant %q", a.value.Text)
 	case same == always:
 		return "a constant"
-	case !compared || leaderWord.MatchString(a.fn.Name()) || leaderWord.MatchString(a.key.String()) || leaderWord.MatchString(lastElem(receiverName(a.fn))):
+	case !compared || leaderWord.MatchString(a.fn.Name()) || leaderWord.MatchString(a.key.String()) ||
+		leaderWord.MatchString(lastElem(receiverName(a.fn))):
 		return ""
 	case same == perHost:
 		return "the same for all goroutines of the process"

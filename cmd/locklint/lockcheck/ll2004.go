@@ -28,7 +28,8 @@ func checkAtomicRelease(r *reporter) {
 		pos, end := r.span(del)
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("%s comes after the %s at %s that compares the owner, and not in one step with it: if the lock expires in between, this deletes the lock of the next holder; %s",
+			Message: fmt.Sprintf("%s comes after the %s at %s that compares the owner, and not in one step with it: if the "+
+				"lock expires in between, this deletes the lock of the next holder; %s",
 				del.what(), read.name, r.place(read.pos(), del.pos()), why),
 			Related: []analysis.RelatedInformation{
 				{Pos: read.pos(), Message: "the owner is read here"},

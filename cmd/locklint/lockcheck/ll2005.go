@@ -6,7 +6,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-var ll2005 = newCheck("LL2005", "SETNX then EXPIRE: a crash between them leaves the lock for ever", Error, true, checkTwoSteps)
+var ll2005 = newCheck("LL2005",
+	"SETNX then EXPIRE: a crash between them leaves the lock for ever", Error, true, checkTwoSteps)
 
 // checkTwoSteps reports locks that get their expiry in a second command, once for each acquire, where the two steps
 // are closest to the client.
@@ -40,12 +41,15 @@ func twoStepMessage(a, e *command, where string) string {
 	instead := "set the key and its expiry in one command: SET key token NX PX ttl"
 	switch {
 	case a.pipe == inMulti && e.pipe == inMulti:
-		return fmt.Sprintf("%s and %s (%s) arrive together in MULTI, but %s also runs when %s fails: every loser prolongs the holder's lock; %s",
+		return fmt.Sprintf("%s and %s (%s) arrive together in MULTI, but %s also runs when %s fails: every loser prolongs "+
+			"the holder's lock; %s",
 			a.what(), e.what(), where, e.name, a.name, instead)
 	case a.pipe == pipelined && e.pipe == pipelined:
-		return fmt.Sprintf("%s and %s (%s) in a pipeline are two commands: a connection that breaks between them leaves the lock for ever, and %s also runs when %s fails; %s",
+		return fmt.Sprintf("%s and %s (%s) in a pipeline are two commands: a connection that breaks between them leaves "+
+			"the lock for ever, and %s also runs when %s fails; %s",
 			a.what(), e.what(), where, e.name, a.name, instead)
 	}
-	return fmt.Sprintf("%s takes the lock without an expiry and %s adds it later (%s): a crash between them leaves the lock for ever; %s",
+	return fmt.Sprintf("%s takes the lock without an expiry and %s adds it later (%s): a crash between them leaves the "+
+		"lock for ever; %s",
 		a.what(), e.what(), where, instead)
 }

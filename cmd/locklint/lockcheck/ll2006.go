@@ -9,7 +9,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-var ll2006 = newCheck("LL2006", "arity or unit: seconds as nanoseconds, Duration × Duration, SETNX with TTL arguments", Error, false, checkArguments)
+var ll2006 = newCheck("LL2006",
+	"arity or unit: seconds as nanoseconds, Duration × Duration, SETNX with TTL arguments", Error, false, checkArguments)
 
 // checkArguments reports acquires and expiries of locks that do not mean what they say: arguments that the server
 // rejects, and times in the wrong unit.
@@ -55,9 +56,11 @@ func (ix *index) timeFault(c *command) string {
 	if ns, ok := c.lasts(); ok {
 		switch {
 		case ns > 0 && ns < shortestTTL:
-			return fmt.Sprintf("it lasts %g nanoseconds, because a bare number is no number of seconds; multiply by time.Second", ns)
+			return fmt.Sprintf("it lasts %g nanoseconds, because a bare number is no number of seconds; multiply by "+
+				"time.Second", ns)
 		case ns > longestTTL:
-			return fmt.Sprintf("it lasts %.0f years, because the unit is applied twice or nanoseconds are taken for seconds", ns/longestTTL*10)
+			return fmt.Sprintf("it lasts %.0f years, because the unit is applied twice or nanoseconds are taken for seconds",
+				ns/longestTTL*10)
 		}
 		return ""
 	}
@@ -85,7 +88,8 @@ func (ix *index) unitFault(c *command) string {
 	}
 	switch k.Text {
 	case opRaw:
-		if from := k.Args[0]; from.Op == keyCall && from.Text == opQuo || from.Op == keyParam && ix.takesBareNumbers(c.fn, from) || from.Op == keyField {
+		if from := k.Args[0]; from.Op == keyCall && from.Text == opQuo ||
+			from.Op == keyParam && ix.takesBareNumbers(c.fn, from) || from.Op == keyField {
 			return ""
 		}
 		return fmt.Sprintf("it takes a number of %s and is given a time.Duration, which is a number of nanoseconds", unit)
@@ -122,7 +126,8 @@ func bareFault(v ssa.Value) string {
 	if !unitName.MatchString(name) || isDuration(v.Type()) {
 		return ""
 	}
-	return fmt.Sprintf("%s is taken for nanoseconds; multiply by its unit, as in time.Duration(%s) * time.Second", name, name)
+	return fmt.Sprintf("%s is taken for nanoseconds; multiply by its unit, as in time.Duration(%s) * time.Second", name,
+		name)
 }
 
 // unitName marks variables that say that they count something else than nanoseconds.

@@ -24,7 +24,8 @@ func checkExpiry(r *reporter) {
 		pos, end := r.span(a)
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("%s takes this lock without an expiry: a holder that crashes before the %s at %s leaves it locked until somebody deletes the key by hand; set the expiry in the same command: SET key token NX PX ttl",
+			Message: fmt.Sprintf("%s takes this lock without an expiry: a holder that crashes before the %s at %s leaves it "+
+				"locked until somebody deletes the key by hand; set the expiry in the same command: SET key token NX PX ttl",
 				a.what(), l.release.name, r.place(l.release.pos(), a.pos())),
 			Related: []analysis.RelatedInformation{{Pos: l.release.pos(), Message: "only this release ends the lock"}},
 		})

@@ -14,13 +14,27 @@ var ll2008 = newCheck("LL2008", "renewal (EXPIRE) without comparing the owner", 
 func checkRenewals(r *reporter) {
 	done := map[*command]bool{}
 	for _, l := range r.index.locks {
-		for _, fn := range r.index.funcs {
-			for _, e := range r.index.commands[fn] {
-				if e.op != opExpire || done[e.root()] || e.judgedElsewhere() || r.index.inTest(e.pos()) || !r.index.renews(l.acquire, e) {
-					continue
-				}
+		r.index.eachExpire(func(e *command) {
+			if !done[e.root()] && !e.judgedElsewhere() && r.index.renews(l.acquire, e) {
 				done[e.root()] = true
 				r.reportRenewal(l.acquire, e.root())
+			}
+		})
+	}
+	for _, l := range r.index.renewed {
+		if e := l.release.root(); !done[e] {
+			done[e] = true
+			r.reportRenewal(l.acquire.root(), e)
+		}
+	}
+}
+
+// eachExpire visits the EXPIRE commands of the package, those of its tests apart.
+func (ix *index) eachExpire(visit func(*command)) {
+	for _, fn := range ix.funcs {
+		for _, c := range ix.commands[fn] {
+			if c.op == opExpire && !ix.inTest(c.pos()) {
+				visit(c)
 			}
 		}
 	}
@@ -30,7 +44,9 @@ func (r *reporter) reportRenewal(a, e *command) {
 	pos, end := r.span(e)
 	r.report(analysis.Diagnostic{
 		Pos: pos, End: end,
-		Message: fmt.Sprintf("%s prolongs this lock without asking whose it is: if the %s at %s has expired meanwhile, it prolongs the lock of the next holder, and the old one never learns that it has lost its own; compare the token and prolong in one script",
+		Message: fmt.Sprintf("%s prolongs this lock without asking whose it is: if the %s at %s has expired meanwhile, it "+
+			"prolongs the lock of the next holder, and the old one never learns that it has lost its own; compare the token "+
+			"and prolong in one script",
 			e.what(), a.name, r.place(a.pos(), e.pos())),
 		Related: []analysis.RelatedInformation{{Pos: a.pos(), Message: "the lock is acquired here"}},
 	})
@@ -42,13 +58,15 @@ var renewWord = regexp.MustCompile(`(?i)renew|extend|refresh|keep_?alive|watch_?
 // renews reports whether an EXPIRE prolongs the lock that an acquire has taken, blindly. What follows the acquire in
 // the same line of execution is its second step, not a renewal.
 func (ix *index) renews(a, e *command) bool {
-	if a.call == e.call || ix.isSecondStep(e.root()) || ix.ownerCompared(e) != nil || insideWatch(e.call) || ix.renewedWithCare(e) {
+	if a.call == e.call || ix.isSecondStep(e.root()) || ix.ownerCompared(e) != nil || insideWatch(e.call) ||
+		ix.renewedWithCare(e) {
 		return false
 	}
 	if e.fn == a.fn {
 		return a.key.String() == e.key.String() && !a.noTTL() && comesAfter(a.call, e.call) && inBackground(a, e.call)
 	}
-	if !renewWord.MatchString(e.fn.Name()) || a.noTTL() && len(ix.expiriesOf(a)) == 0 {
+	sameType := receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(e.fn)
+	if !renewWord.MatchString(e.fn.Name()) && !(sameType && speaksOfLock(a.key)) || !ix.expires(a) {
 		return false
 	}
 	if handsOn(a, e.key) {
@@ -57,13 +75,36 @@ func (ix *index) renews(a, e *command) bool {
 	if a.key.shape() != e.key.shape() {
 		return false
 	}
-	return receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(e.fn) || a.key.distinctive() && speaksOfLock(a.key)
+	return sameType || a.key.distinctive() && speaksOfLock(a.key)
+}
+
+// findRenewed finds the locks that nobody releases, because their holder prolongs them until it ends, as leaders do.
+// The renewal takes the place of the release. What says so little of its role must say in its key that it is a lock.
+func (ix *index) findRenewed() {
+	released := map[*command]bool{}
+	for _, l := range ix.locks {
+		released[l.acquire] = true
+	}
+	for _, fn := range ix.funcs {
+		for _, a := range ix.commands[fn] {
+			if a.op != opAcquire || released[a] || !a.key.known() || a.noTTL() || !speaksOfLock(a.key) ||
+				speaksOfOther(a.fn, a.key) || ix.inTest(a.pos()) {
+				continue
+			}
+			ix.eachExpire(func(e *command) {
+				if e.key.known() && !e.judgedElsewhere() && !speaksOfOther(e.fn, e.key) && ix.renews(a, e) {
+					ix.renewed = append(ix.renewed, &lock{acquire: a, release: e})
+				}
+			})
+		}
+	}
 }
 
 // isSecondStep reports whether an EXPIRE follows an acquire where it is issued, other than in the background.
 func (ix *index) isSecondStep(e *command) bool {
 	for _, a := range ix.commands[e.fn] {
-		if a.op == opAcquire && a.call != e.call && a.key.String() == e.key.String() && comesAfter(a.call, e.call) && !inBackground(a, e.call) {
+		if a.op == opAcquire && a.call != e.call && a.key.String() == e.key.String() && comesAfter(a.call, e.call) &&
+			!inBackground(a, e.call) {
 			return true
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-var ll2009 = newCheck("LL2009", "GETSET timestamp lock: needs synchronized clocks, overwrites the winner's expiry", Warning, false, checkTimeLocks)
+var ll2009 = newCheck("LL2009",
+	"GETSET timestamp lock: needs synchronized clocks, overwrites the winner's expiry", Warning, false, checkTimeLocks)
 
 // checkTimeLocks reports locks that keep their expiry in the value and take over an expired one with GETSET.
 func checkTimeLocks(r *reporter) {
@@ -26,7 +27,9 @@ func checkTimeLocks(r *reporter) {
 			pos, end := r.span(s)
 			r.report(analysis.Diagnostic{
 				Pos: pos, End: end,
-				Message: fmt.Sprintf("%s takes over the lock of the %s at %s by the time in its value: that needs clocks that agree on all machines, and whoever loses the race has already overwritten the winner's time; let the server end the lock: SET key token NX PX ttl",
+				Message: fmt.Sprintf("%s takes over the lock of the %s at %s by the time in its value: that needs clocks that "+
+					"agree on all machines, and whoever loses the race has already overwritten the winner's time; let the server "+
+					"end the lock: SET key token NX PX ttl",
 					s.what(), a.name, r.place(a.pos(), s.pos())),
 				Related: []analysis.RelatedInformation{{Pos: a.pos(), Message: "the lock is acquired here"}},
 			})
@@ -55,13 +58,14 @@ func (ix *index) takesOver(a, s *command) bool {
 	if a.fn == s.fn {
 		return a.key.String() == s.key.String() && (timed || speaksOfLock(a.key) || lockWord.MatchString(a.fn.Name()))
 	}
-	return timed && ix.related(a, s) && (receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(s.fn) || speaksOfLock(a.key))
+	return timed && ix.related(a, s) &&
+		(receiverName(a.fn) != "" && receiverName(a.fn) == receiverName(s.fn) || speaksOfLock(a.key))
 }
 
 // isTimeLock reports whether the value of an acquire is the time at which the lock ends.
 func (ix *index) isTimeLock(a *command) bool {
-	return isTimed(a.value) && a.value.any(func(k keyExpr) bool { return k.Text == opAdd || k.Text == "(time.Time).Add" }) ||
-		ix.takeover(a) != nil
+	adds := func(k keyExpr) bool { return k.Text == opAdd || k.Text == "(time.Time).Add" }
+	return isTimed(a.value) && a.value.any(adds) || ix.takeover(a) != nil
 }
 
 // isTimed reports whether a value is made of the time.

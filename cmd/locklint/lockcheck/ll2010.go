@@ -22,14 +22,16 @@ func checkLoops(r *reporter) {
 			if c.op != opAcquire && c.op != opCount || !wanted[c] && !c.root().judged && !c.judged {
 				continue
 			}
-			if done[c.call] || c.waits || c.pipe != direct || r.index.inTest(c.pos()) || !r.index.spins(c) && !r.index.spinsRecursively(c) {
+			if done[c.call] || c.waits || c.pipe != direct || r.index.inTest(c.pos()) ||
+				!r.index.spins(c) && !r.index.spinsRecursively(c) {
 				continue
 			}
 			done[c.call] = true
 			pos, end := r.span(c)
 			r.report(analysis.Diagnostic{
 				Pos: pos, End: end,
-				Message: fmt.Sprintf("%s is tried again at once when somebody else has the lock: the loop keeps a core and the server busy until the lock is free; wait between two tries, longer each time and with some chance in it",
+				Message: fmt.Sprintf("%s is tried again at once when somebody else has the lock: the loop keeps a core and the "+
+					"server busy until the lock is free; wait between two tries, longer each time and with some chance in it",
 					c.what()),
 			})
 		}

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-var ll2011 = newCheck("LL2011", "INCR used as a lock: losers push the TTL, the count never returns to 0 after a crash", Warning, false, checkCounters)
+var ll2011 = newCheck("LL2011",
+	"INCR used as a lock: losers push the TTL, the count never returns to 0 after a crash", Warning, false, checkCounters)
 
 // checkCounters reports counters that serve as locks.
 func checkCounters(r *reporter) {
@@ -25,7 +26,8 @@ func checkCounters(r *reporter) {
 		harm := fmt.Sprintf("without an expiry a crash before the %s at %s leaves the count above 0 for ever",
 			l.release.name, r.place(l.release.pos(), c.pos()))
 		if e := r.index.anyExpiry(c); e != nil {
-			harm = fmt.Sprintf("losers raise the count too, and the %s at %s runs in a second step: a crash before it leaves the count above 0 for ever",
+			harm = fmt.Sprintf("losers raise the count too, and the %s at %s runs in a second step: a crash before it leaves "+
+				"the count above 0 for ever",
 				e.name, r.place(e.pos(), c.pos()))
 			if whenHeld(c, e.call) != onlyHeld {
 				harm = fmt.Sprintf("every loser runs the %s at %s too and prolongs the lock of a holder that has crashed",

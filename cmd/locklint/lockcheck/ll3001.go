@@ -10,9 +10,9 @@ import (
 
 var ll3001 = newCheck("LL3001", "result of Unlock or Extend ignored", Info, false, checkAnswers)
 
-// checkAnswers reports calls of Unlock, Release, Extend and Refresh as statements of their own. Their answer is the only
-// sign that the lock was lost while the work was done. A deferred release has nobody to tell and is silent, and so is an
-// answer that is assigned to the blank identifier, which says that it is not wanted.
+// checkAnswers reports calls of Unlock, Release, Extend and Refresh as statements of their own. Their answer is the
+// only sign that the lock was lost while the work was done. A deferred release has nobody to tell and is silent, and so
+// is an answer that is assigned to the blank identifier, which says that it is not wanted.
 func checkAnswers(r *reporter) {
 	for _, fn := range r.index.funcs {
 		for _, b := range fn.Blocks {
@@ -44,7 +44,8 @@ func (r *reporter) checkAnswer(call *ssa.Call) {
 	pos, end := r.callSpan(call)
 	r.report(analysis.Diagnostic{
 		Pos: pos, End: end,
-		Message: fmt.Sprintf("the result of %s is ignored: %s; check it, or assign it to _ to say that it does not matter", r.callText(call), what),
+		Message: fmt.Sprintf("the result of %s is ignored: %s; check it, or assign it to _ to say that it does not matter",
+			r.callText(call), what),
 	})
 }
 

@@ -22,7 +22,8 @@ func checkRefusals(r *reporter) {
 		if site.ignoresError() {
 			r.report(analysis.Diagnostic{
 				Pos: pos, End: end,
-				Message: fmt.Sprintf("the error of %s is ignored: when somebody else holds the lock, the code goes on without it; return or wait", r.callText(site.call)),
+				Message: fmt.Sprintf("the error of %s is ignored: when somebody else holds the lock, the code goes on without "+
+					"it; return or wait", r.callText(site.call)),
 			})
 			continue
 		}
@@ -39,7 +40,8 @@ func checkRefusals(r *reporter) {
 		at := work[0].Common().Pos()
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("when %s fails, the code goes on without the lock: %s at %s runs either way; return on the error, or wait for the lock",
+			Message: fmt.Sprintf("when %s fails, the code goes on without the lock: %s at %s runs either way; return on the "+
+				"error, or wait for the lock",
 				r.callText(site.call), r.callText(work[0]), r.place(at, pos)),
 			Related: []analysis.RelatedInformation{{Pos: at, Message: "runs with and without the lock"}},
 		})

@@ -20,7 +20,8 @@ func checkUndue(r *reporter) {
 		d := analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("%s runs also when %s at %s has failed: %s; release behind the error check",
-				r.callText(release), r.callText(flow.site.call), r.place(flow.site.call.Pos(), pos), undueEffect[flow.site.library]),
+				r.callText(release), r.callText(flow.site.call), r.place(flow.site.call.Pos(), pos),
+				undueEffect[flow.site.library]),
 			Related: []analysis.RelatedInformation{{Pos: flow.site.call.Pos(), Message: "acquired here"}},
 		}
 		if b := r.blockOf(flow.site); b != nil {

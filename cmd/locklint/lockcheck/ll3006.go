@@ -25,7 +25,8 @@ func checkShared(r *reporter) {
 		pos, end := r.callSpan(site.call)
 		d := analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("%s locks a Mutex that %s: it keeps one token, and whoever locks it last overwrites the others'; make one with NewMutex for each", r.callText(site.call), how),
+			Message: fmt.Sprintf("%s locks a Mutex that %s: it keeps one token, and whoever locks it last overwrites the "+
+				"others'; make one with NewMutex for each", r.callText(site.call), how),
 		}
 		if at != nil {
 			d.Related = []analysis.RelatedInformation{{Pos: at.Pos(), Message: "started here, more than once"}}

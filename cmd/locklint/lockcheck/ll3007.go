@@ -29,7 +29,8 @@ func checkExpiries(r *reporter) {
 		pos, end := r.callSpan(call)
 		r.report(analysis.Diagnostic{
 			Pos: pos, End: end,
-			Message: fmt.Sprintf("the work takes up to %s, and the lock from %s at %s lasts %s: it expires before the work is done; extend it meanwhile, or make it longer",
+			Message: fmt.Sprintf("the work takes up to %s, and the lock from %s at %s lasts %s: it expires before the work "+
+				"is done; extend it meanwhile, or make it longer",
 				work, flow.site.name, r.place(flow.site.call.Pos(), pos), ttl),
 			Related: []analysis.RelatedInformation{{Pos: flow.site.call.Pos(), Message: "acquired here"}},
 		})

@@ -12,8 +12,8 @@ import (
 
 var ll3008 = newCheck("LL3008", "release uses a context that may be cancelled", Info, true, checkReleaseContexts)
 
-// checkReleaseContexts reports releases with a context that can be over by then: one of a request, one with a timeout or
-// a cancel function, or one that a declared function is given. They fail exactly when the work took too long or the
+// checkReleaseContexts reports releases with a context that can be over by then: one of a request, one with a timeout
+// or a cancel function, or one that a declared function is given. They fail exactly when the work took too long or the
 // client went away. A context that was made for the release alone is fine.
 func checkReleaseContexts(r *reporter) {
 	for _, flow := range r.flows(isPeer) {
@@ -30,7 +30,8 @@ func checkReleaseContexts(r *reporter) {
 			pos, end := r.callSpan(release)
 			d := analysis.Diagnostic{
 				Pos: pos, End: end,
-				Message: fmt.Sprintf("%s is given %s: once that is cancelled the release fails and the lock stays until its TTL; release with context.WithoutCancel(ctx)",
+				Message: fmt.Sprintf("%s is given %s: once that is cancelled the release fails and the lock stays until its "+
+					"TTL; release with context.WithoutCancel(ctx)",
 					r.callText(release), why),
 				Related: []analysis.RelatedInformation{{Pos: flow.site.call.Pos(), Message: "acquired here"}},
 			}

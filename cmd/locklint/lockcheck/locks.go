@@ -51,7 +51,8 @@ func (ix *index) findLocks() {
 // judge finds out which locks are made up of others: a lock that a type makes up is a lock of its users, too. What is
 // closest to the client comes first; locks at the same distance do not hide each other.
 func (ix *index) judge() {
-	slices.SortStableFunc(ix.locks, func(a, b *lock) int { return cmp.Or(a.depth()-b.depth(), ix.distance(a)-ix.distance(b)) })
+	slices.SortStableFunc(ix.locks,
+		func(a, b *lock) int { return cmp.Or(a.depth()-b.depth(), ix.distance(a)-ix.distance(b)) })
 	for from := 0; from < len(ix.locks); {
 		to := from
 		for to < len(ix.locks) && ix.locks[to].depth() == ix.locks[from].depth() {
@@ -102,8 +103,8 @@ func (l *lock) depth() int { return l.acquire.depth() + l.release.depth() }
 // isLock is the gate. It decides by the strongest evidence there is:
 //
 //   - in one function: the same key is acquired and, later, deleted on the way out, other than to undo a failure;
-//   - in two functions, the releasing one without an acquire of its own, whose names pair up on one type, such as Lock and Unlock: the keys have the same shape, be it
-//     only "the argument";
+//   - in two functions, the releasing one without an acquire of its own, whose names pair up on one type, such as Lock
+//     and Unlock: the keys have the same shape, be it only "the argument";
 //   - in a method such as Release of a type that the acquiring function fills with the key: a lock handle;
 //   - in two other functions of the package: the keys have the same, distinctive shape, and the key says that it is
 //     a lock, or the release compares the owner. Otherwise it might as well be a cache entry and its invalidation.
@@ -146,7 +147,8 @@ func (ix *index) related(c, other *command) bool {
 	if c.key.shape() != other.key.shape() {
 		return false
 	}
-	return c.key.distinctive() || receiverName(c.fn) != "" && receiverName(c.fn) == receiverName(other.fn) && !ix.acquires(other)
+	return c.key.distinctive() || receiverName(c.fn) != "" && receiverName(c.fn) == receiverName(other.fn) &&
+		!ix.acquires(other)
 }
 
 // acquires reports whether the function of a command takes the lock itself.

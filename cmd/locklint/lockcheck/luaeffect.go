@@ -13,11 +13,16 @@ const (
 )
 
 // reads looks for a command in an expression, also inside functions such as tonumber.
-func (f *luaFlow) reads(x *luaExpr, depth int) luaRead {
+func (f *luaFlow) reads(x *luaExpr) luaRead { return f.find(x, map[*luaExpr]bool{}) }
+
+// find is reads without what has been looked at: what variables hold may have parts in common, without end to it where
+// each is made of the one before.
+func (f *luaFlow) find(x *luaExpr, seen map[*luaExpr]bool) luaRead {
 	x = f.resolve(x)
-	if depth > maxLuaDepth {
+	if seen[x] {
 		return readsNothing
 	}
+	seen[x] = true
 	if name, _, ok := x.redisCall(); ok {
 		switch name {
 		case "EXISTS":
@@ -30,7 +35,7 @@ func (f *luaFlow) reads(x *luaExpr, depth int) luaRead {
 		return readsValue
 	}
 	for _, a := range x.args {
-		if r := f.reads(a, depth+1); r != readsNothing {
+		if r := f.find(a, seen); r != readsNothing {
 			return r
 		}
 	}

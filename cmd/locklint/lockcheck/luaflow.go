@@ -70,7 +70,7 @@ func (f *luaFlow) block(list []*luaStmt, g luaGuard) (after luaGuard, ends bool)
 		for i, n := range s.names {
 			f.env[n.text] = luaUnknown
 			if n.kind == "name" && i < len(s.exprs) {
-				f.env[n.text] = f.resolve(s.exprs[i])
+				f.env[n.text] = f.held(s.exprs[i])
 			}
 		}
 	}
@@ -126,6 +126,19 @@ func (f *luaFlow) resolve(x *luaExpr) *luaExpr {
 	return x
 }
 
+// held is an expression with what its variables hold now: x = tonumber(x) makes another x of them.
+func (f *luaFlow) held(x *luaExpr) *luaExpr {
+	if len(x.args) == 0 {
+		return f.resolve(x)
+	}
+	y := *x
+	y.args = make([]*luaExpr, len(x.args))
+	for i, a := range x.args {
+		y.args[i] = f.held(a)
+	}
+	return &y
+}
+
 // scan visits the commands in expressions, the right side of and and or under what the left side implies.
 func (f *luaFlow) scan(exprs []*luaExpr, g luaGuard) {
 	for _, x := range exprs {
@@ -170,10 +183,10 @@ func (f *luaFlow) implies(x *luaExpr, depth int) (t, e luaGuard) {
 		return t, e
 	case x.kind == "bin":
 		// An order, as in a counter: some comparison with what the key holds, on either side.
-		g := luaGuard{owner: f.reads(x, 0) == readsValue}
+		g := luaGuard{owner: f.reads(x) == readsValue}
 		return g, g
 	}
-	switch f.reads(x, 0) {
+	switch f.reads(x) {
 	case readsValue: // if redis.call("GET", …) then: the key exists, false otherwise
 		name, _, _ := x.redisCall()
 		return luaGuard{owner: name != "GET" && name != "HGET"}, luaGuard{absent: name == "GET" || name == "HGET"}
@@ -185,7 +198,7 @@ func (f *luaFlow) implies(x *luaExpr, depth int) (t, e luaGuard) {
 
 // equal is implies for an equality.
 func (f *luaFlow) equal(x, y *luaExpr) (t, e luaGuard) {
-	rx, ry := f.reads(x, 0), f.reads(y, 0)
+	rx, ry := f.reads(x), f.reads(y)
 	if rx == readsNothing {
 		x, y, rx = y, x, ry
 	}

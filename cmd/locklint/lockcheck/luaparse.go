@@ -118,7 +118,8 @@ func (p *luaParser) statement() *luaStmt {
 		return p.ended(s)
 	case p.accept("return"):
 		s := &luaStmt{kind: "return"}
-		if !(p.tokens[0].kind == luaEOF || p.peek("end") || p.peek("else") || p.peek("elseif") || p.peek("until") || p.peek(";")) {
+		if !(p.tokens[0].kind == luaEOF || p.peek("end") || p.peek("else") || p.peek("elseif") || p.peek("until") ||
+			p.peek(";")) {
 			s.exprs = p.exprs()
 		}
 		return s

@@ -18,14 +18,17 @@ var lockWord = regexp.MustCompile(`(?i)(^|[^bc])lock|mutex|(^|[^a-z])mtx`)
 var stateWord = regexp.MustCompile(`(?i)lockout|locked|user|account|member|wallet|password|login|screen`)
 
 // forceWord marks functions whose purpose is to remove a lock whoever owns it.
-var forceWord = regexp.MustCompile(`(?i)force|break|admin|reset|clear|clean|purge|evict|flush|expireall|deleteall|invalidate`)
+var forceWord = regexp.MustCompile(`(?i)force|break|admin|reset|clear|clean|purge|evict|flush|expireall|` +
+	`deleteall|invalidate`)
 
 // otherWord marks the uses of SETNX that are no locks even where the key is given back.
-var otherWord = regexp.MustCompile(`(?i)idempot|\bidem|_idem|(?-i:Idem)|dedup|duplicate|throttl|rate_?limit|cooldown|debounce|nonce`)
+var otherWord = regexp.MustCompile(`(?i)idempot|\bidem|_idem|(?-i:Idem)|dedup|duplicate|throttl|rate_?limit|` +
+	`cooldown|debounce|nonce`)
 
 // The verbs that pair up. The rest of the two names must agree: LockOrder belongs to UnlockOrder.
 var verbPairs = []struct{ acquire, release *regexp.Regexp }{
-	{regexp.MustCompile(`(?i)^(?:try|get|spin|wait|do)?lock`), regexp.MustCompile(`(?i)^(?:un|release|del|delete|free|remove|do?un|try_?un)_?lock`)},
+	{regexp.MustCompile(`(?i)^(?:try|get|spin|wait|do)?lock`),
+		regexp.MustCompile(`(?i)^(?:un|release|del|delete|free|remove|do?un|try_?un)_?lock`)},
 	{regexp.MustCompile(`(?i)^(?:try)?(?:acquire|obtain)`), regexp.MustCompile(`(?i)^(?:release|free|unlock)`)},
 }
 

@@ -110,7 +110,8 @@ func lockKey(v ssa.Value) keyExpr {
 func (k keyExpr) sameEachTime() bool {
 	return !k.any(func(k keyExpr) bool {
 		return k.Op == keyCall && !k.any(func(k keyExpr) bool {
-			return k.Op == keyParam || k.Op == keyLocal || k.Op == keyField || k.Op == keyGlobal || k.Op == keyLit && k.Text != ""
+			return k.Op == keyParam || k.Op == keyLocal || k.Op == keyField || k.Op == keyGlobal ||
+				k.Op == keyLit && k.Text != ""
 		})
 	})
 }

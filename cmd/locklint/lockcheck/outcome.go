@@ -170,8 +170,8 @@ func isOutcome(v ssa.Value, c *command, depth int) bool {
 	return false
 }
 
-// holdsOutcome reports whether a variable holds the outcome of an acquire, or a constant where there has been none, as a
-// named result does in a function with a defer statement.
+// holdsOutcome reports whether a variable holds the outcome of an acquire, or a constant where there has been none, as
+// a named result does in a function with a defer statement.
 func holdsOutcome(cell *ssa.Alloc, c *command, depth int) bool {
 	found := false
 	ok := eachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {

@@ -3,6 +3,8 @@ package lockcheck
 import (
 	"go/ast"
 	"go/token"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // This file reads what lockgen has written, by its syntax: generated code that is stale mostly does not compile.
@@ -191,23 +193,7 @@ func ownerOf(fd *ast.FuncDecl) string {
 	if fd.Recv == nil || len(fd.Recv.List) == 0 {
 		return ""
 	}
-	x := fd.Recv.List[0].Type
-	for {
-		switch t := x.(type) {
-		case *ast.ParenExpr:
-			x = t.X
-		case *ast.StarExpr:
-			x = t.X
-		case *ast.IndexExpr:
-			x = t.X
-		case *ast.IndexListExpr:
-			x = t.X
-		case *ast.Ident:
-			return t.Name
-		default:
-			return ""
-		}
-	}
+	return directive.ReceiverBase(fd.Recv.List[0].Type)
 }
 
 // receiverIdent is the name of a method's receiver, "" if there is none.

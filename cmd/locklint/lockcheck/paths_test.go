@@ -1,18 +1,10 @@
 package lockcheck
 
-import (
-	"testing"
-
-	"golang.org/x/tools/go/analysis/analysistest"
-)
+import "testing"
 
 // TestPathChecks is TestChecks for the checks of paths.
 func TestPathChecks(t *testing.T) {
-	tests := []struct {
-		check    *Check
-		fixes    bool
-		packages []string
-	}{
+	runChecks(t, []checkTest{
 		{ll1002, false, []string{"ll1002", "ll1002/program"}},
 		{ll1006, false, []string{"ll1006"}},
 		{ll1007, false, []string{"ll1007"}},
@@ -33,14 +25,5 @@ func TestPathChecks(t *testing.T) {
 		{ll3006, false, []string{"ll3006"}},
 		{ll3007, false, []string{"ll3007"}},
 		{ll3008, true, []string{"ll3008"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.check.ID, func(t *testing.T) {
-			run := analysistest.Run
-			if tt.fixes {
-				run = analysistest.RunWithSuggestedFixes
-			}
-			run(t, analysistest.TestData(), tt.check.Analyzer, tt.packages...)
-		})
-	}
+	})
 }

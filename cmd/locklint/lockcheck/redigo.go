@@ -106,7 +106,8 @@ func sendsMulti(c *ssa.CallCommon) bool {
 				continue
 			}
 			m, ok := methodOf(call.Common())
-			if !ok || clientOfPackage(m.obj.Pkg()) != redigo || m.obj.Name() != "Send" && m.obj.Name() != "Do" || m.arg(0) == nil {
+			if !ok || clientOfPackage(m.obj.Pkg()) != redigo || m.obj.Name() != "Send" && m.obj.Name() != "Do" ||
+				m.arg(0) == nil {
 				continue
 			}
 			if name, ok := constString(m.arg(0)); ok && strings.EqualFold(name, "MULTI") {

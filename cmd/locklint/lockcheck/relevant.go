@@ -35,7 +35,8 @@ func Relevant(module *analysis.Module, files map[string][]byte) bool {
 	mine := module != nil && module.Version == ""
 	for name, text := range files {
 		lower := bytes.ToLower(text)
-		if containsAny(lower, words) || mentionsLock(lower) || mine && !strings.HasSuffix(name, "_test.go") && containsAny(lower, exitWords) {
+		if containsAny(lower, words) || mentionsLock(lower) ||
+			mine && !strings.HasSuffix(name, "_test.go") && containsAny(lower, exitWords) {
 			return true
 		}
 	}

@@ -54,21 +54,10 @@ func rueidisBuilt(v ssa.Value) []*command {
 	if !ok {
 		return nil
 	}
-	var cmds []*command
 	if chain[0].obj.Name() == "Set" {
-		cmds = rueidisSet(chain)
-	} else {
-		cmds = rueidisPlain(chain)
+		return answered(rueidisSet(chain))
 	}
-	for _, c := range cmds {
-		switch c.name {
-		case "SETNX":
-			c.reply = replyMessage
-		case "SET NX":
-			c.reply = replyCmd
-		}
-	}
-	return cmds
+	return answered(rueidisPlain(chain))
 }
 
 // rueidisPlain puts the arguments of the builder's calls in a row, which is the order that the command has.
@@ -148,7 +137,8 @@ func builderChain(v ssa.Value) ([]method, bool) {
 		chain = append([]method{m}, chain...)
 		v = m.recv
 	}
-	if len(chain) < 2 || !strings.HasPrefix(chain[len(chain)-1].obj.Name(), "Build") && chain[len(chain)-1].obj.Name() != "Cache" {
+	if len(chain) < 2 || !strings.HasPrefix(chain[len(chain)-1].obj.Name(), "Build") &&
+		chain[len(chain)-1].obj.Name() != "Cache" {
 		return nil, false
 	}
 	return chain, true

@@ -12,8 +12,8 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// This file compares a wrapper with its directive, option by option. What cannot be read, because it does not compile or
-// because somebody has changed it by hand, is taken for equal.
+// This file compares a wrapper with its directive, option by option. What cannot be read, because it does not compile
+// or because somebody has changed it by hand, is taken for equal.
 
 // wrapperDiffers compares the whole wrapper.
 func (s *staleness) wrapperDiffers(p *protection) {
@@ -38,7 +38,8 @@ func (s *staleness) wrapperDiffers(p *protection) {
 		}
 		s.differs(at, "busy", busyText(d.SkipsBusy()), busyText(skips))
 	}
-	if want, got := s.lockerText(), exprText(p.locker); want != got && !(fn.Locker.From == directive.FromPackage && strings.HasSuffix(got, "."+want)) {
+	if want, got := s.lockerText(), exprText(p.locker); want != got &&
+		!(fn.Locker.From == directive.FromPackage && strings.HasSuffix(got, "."+want)) {
 		if fn.Locker.From != directive.FromNewParam && fn.Locker.From != directive.FromParam || strings.Contains(got, ".") {
 			at := directive.Arg{}
 			if d.Locker != nil {
@@ -80,50 +81,27 @@ func (s *staleness) durationDiffers(option string, want *directive.Duration, got
 	if want != nil {
 		at = want.Arg
 	}
-	wantText, gotText := durationText(want), "missing"
-	if option == "wait" && wantText == "missing" {
-		wantText = "0"
+	none := "missing"
+	if option == "wait" {
+		none = "0"
+	}
+	wantText, gotText := none, none
+	if want != nil {
+		wantText = want.String()
 	}
 	if got != nil {
 		if gotText = s.durationExpr(got); gotText == "" {
 			return
 		}
-	} else if option == "wait" {
-		gotText = "0"
 	}
 	if wantText == gotText || want != nil && s.isConst(want.Const, got) {
 		return
 	}
-	if want != nil && want.Const != nil && (want.Const.Object == nil || s.constantOf(got) == nil && got != nil && isSelfNamed(got)) {
+	if want != nil && want.Const != nil &&
+		(want.Const.Object == nil || s.constantOf(got) == nil && got != nil && isSelfNamed(got)) {
 		return // nobody knows
 	}
 	s.differs(at, option, wantText, gotText)
-}
-
-// durationText is a time as messages name it.
-func durationText(d *directive.Duration) string {
-	switch {
-	case d == nil:
-		return "missing"
-	case d.Const != nil:
-		return d.Const.String()
-	case d.Forever:
-		return "forever"
-	case d.Value == 0:
-		return "0"
-	}
-	return shortDuration(d.Value)
-}
-
-// shortDuration is a duration without units that are zero: 2m rather than 2m0s.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
 }
 
 // durationExpr is what generated code says of a time, in the words of directives; "" if that is not known.
@@ -142,7 +120,7 @@ func (s *staleness) durationExpr(x ast.Expr) string {
 	if !ok {
 		return ""
 	}
-	return shortDuration(time.Duration(n))
+	return directive.FormatDuration(time.Duration(n))
 }
 
 // constantOf is the constant that an expression names, nil if it is another expression.

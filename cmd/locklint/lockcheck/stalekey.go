@@ -46,7 +46,8 @@ func (s *staleness) keysDiffer(p *protection) {
 
 // constructors are the functions of the runtime that encode values.
 var constructors = map[directive.Kind]string{
-	directive.KindString: "KeyString", directive.KindInt: "KeyInt", directive.KindUint: "KeyUint", directive.KindBool: "KeyBool",
+	directive.KindString: "KeyString", directive.KindInt: "KeyInt", directive.KindUint: "KeyUint",
+	directive.KindBool:  "KeyBool",
 	directive.KindBasic: "KeyBasic", directive.KindText: "KeyMarshaler", directive.KindStringer: "KeyStringer",
 	directive.KindTime: "KeyTime", directive.KindLen: "KeyInt",
 }

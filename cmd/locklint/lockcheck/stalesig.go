@@ -36,8 +36,10 @@ func (s *staleness) signatureDiffers(p *protection) {
 		s.add(directive.Arg{}, "the wrapper should be %s, in %s it is %s", want.text(s.r), s.file, got.text(s.r))
 		return
 	}
-	if wantArgs, gotArgs := s.wantedArgs(), p.args(); !slices.EqualFunc(wantArgs, gotArgs, sameArg) || s.resultCount() != p.resultCount() {
-		s.add(directive.Arg{}, "the parameters or results of %s are not those that %s was made for", s.fn.Decl.Name.Name, s.file)
+	if wantArgs, gotArgs := s.wantedArgs(), p.args(); !slices.EqualFunc(wantArgs, gotArgs, sameArg) ||
+		s.resultCount() != p.resultCount() {
+		s.add(directive.Arg{}, "the parameters or results of %s are not those that %s was made for", s.fn.Decl.Name.Name,
+			s.file)
 	}
 }
 
@@ -138,8 +140,8 @@ func receiverType(sig *types.Signature) types.Type {
 	return sig.Recv().Type()
 }
 
-// typeText is a type with full import paths and with numbers for the type parameters of a function: the wrapper may call
-// them something else.
+// typeText is a type with full import paths and with numbers for the type parameters of a function: the wrapper may
+// call them something else.
 func typeText(sig *types.Signature, t types.Type) string {
 	if t == nil {
 		return ""

@@ -15,7 +15,8 @@ import (
 
 var (
 	beginName  = regexp.MustCompile(`^(Must)?Begin|^Tx$|^BeginTx`)
-	inTxMethod = regexp.MustCompile(`^(Transaction|RunInTx|RunInTransaction|WithTx|WithTransaction|InTx|InTransaction|ExecTx|Transact|Transactional|BeginFunc|BeginTxFunc)$`)
+	inTxMethod = regexp.MustCompile(`^(Transaction|RunInTx|RunInTransaction|WithTx|WithTransaction|InTx|` +
+		`InTransaction|ExecTx|Transact|Transactional|BeginFunc|BeginTxFunc)$`)
 )
 
 // isTx reports whether a type is a transaction.

@@ -9,8 +9,8 @@ import (
 
 // How long work takes is mostly not to be seen in its source. What can be seen is constant sleeps and timeouts.
 
-// visibleWork is the least time that calls may take by their own account, and the call that says so: all constant sleeps
-// together, or the longest constant timeout.
+// visibleWork is the least time that calls may take by their own account, and the call that says so: all constant
+// sleeps together, or the longest constant timeout.
 func visibleWork(calls []ssa.CallInstruction) (time.Duration, ssa.CallInstruction) {
 	var slept, longest time.Duration
 	var sleep, timeout ssa.CallInstruction

@@ -15,12 +15,15 @@ import (
 // well back off in there.
 
 // busyPackages are packages whose functions do not wait for anything.
-var busyPackages = regexp.MustCompile(`^(fmt|errors|strings|strconv|bytes|math|math/rand|math/rand/v2|crypto/rand|sort|slices|maps|unicode|` +
-	`unicode/utf8|log|log/slog|os|runtime|sync/atomic|reflect|encoding/[a-z0-9]+|context)$|(^|/)(uuid|xid|ksuid|ulid|go-uuid|uuid\.v\d)(/v\d+)?$|` +
+var busyPackages = regexp.MustCompile(`^(fmt|errors|strings|strconv|bytes|math|math/rand|math/rand/v2|` +
+	`crypto/rand|sort|slices|maps|unicode|` +
+	`unicode/utf8|log|log/slog|os|runtime|sync/atomic|reflect|encoding/[a-z0-9]+|context)$|(^|/)(uuid|xid|ksuid|` +
+	`ulid|go-uuid|uuid\.v\d)(/v\d+)?$|` +
 	`(^|/)(zap|logrus|zerolog|glog|klog|logx|seelog)(/v\d+|\.v\d+)?$`)
 
 // logMethod marks methods of whatever logger a program has.
-var logMethod = regexp.MustCompile(`^(Print|Debug|Info|Warn|Warning|Error|Err|Trace|Log)(f|ln|w|ctx|Ctx|Context)?$|^(With|WithField|WithFields|WithError|Str|Msg|Msgf|Deadline|Value)$`)
+var logMethod = regexp.MustCompile(`^(Print|Debug|Info|Warn|Warning|Error|Err|Trace|Log)(f|ln|w|ctx|Ctx|` +
+	`Context)?$|^(With|WithField|WithFields|WithError|Str|Msg|Msgf|Deadline|Value)$`)
 
 // blockingCommand marks the commands of the clients that wait on the server's side.
 var blockingCommand = regexp.MustCompile(`^(B[LRZ][A-Z]\w*|XRead\w*|Receive\w*|Subscribe|PSubscribe|Wait\w*|Channel)$`)

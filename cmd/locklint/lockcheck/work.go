@@ -26,7 +26,8 @@ var idlePackages = map[string]bool{
 // idlePrefixes are the logging, tracing and metrics libraries.
 var idlePrefixes = []string{
 	"go.uber.org/zap", "github.com/sirupsen/logrus", "github.com/rs/zerolog", "github.com/golang/glog", "k8s.io/klog",
-	"go.opentelemetry.io/otel", "github.com/prometheus/client_golang", "github.com/go-logr/logr", "github.com/charmbracelet/log",
+	"go.opentelemetry.io/otel", "github.com/prometheus/client_golang", "github.com/go-logr/logr",
+	"github.com/charmbracelet/log",
 }
 
 // loggers are how programs call the packages and types that log.
@@ -132,8 +133,9 @@ var exitCalls = map[string]bool{
 	"os.Exit": true, "syscall.Exit": true,
 	"log.Fatal": true, "log.Fatalf": true, "log.Fatalln": true,
 	"(*log.Logger).Fatal": true, "(*log.Logger).Fatalf": true, "(*log.Logger).Fatalln": true,
-	"github.com/sirupsen/logrus.Fatal": true, "github.com/sirupsen/logrus.Fatalf": true, "github.com/sirupsen/logrus.Fatalln": true,
-	"(*go.uber.org/zap.Logger).Fatal": true, "(*go.uber.org/zap.SugaredLogger).Fatal": true,
+	"github.com/sirupsen/logrus.Fatal": true, "github.com/sirupsen/logrus.Fatalf": true,
+	"github.com/sirupsen/logrus.Fatalln": true,
+	"(*go.uber.org/zap.Logger).Fatal":    true, "(*go.uber.org/zap.SugaredLogger).Fatal": true,
 	"(*go.uber.org/zap.SugaredLogger).Fatalf": true, "(*go.uber.org/zap.SugaredLogger).Fatalw": true,
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,7 +20,7 @@ func rebuild(ctx context.Context, rdb *redis.Client, id string) error {
 	if err != nil || !ok {
 		return errBusy
 	}
-	defer rdb.Del(ctx, key) // want `LL2002: DEL releases this lock without asking whose it is: if the SetNX at line 18 has expired`
+	defer rdb.Del(ctx, key) // want `LL2002: DEL releases this lock without asking whose it is: if the SetNX at line 19 has expired`
 	return nil
 }
 
@@ -310,5 +311,33 @@ func otherCheck(ctx context.Context, rdb *redis.Client) error {
 	}
 	//locklint:ignore LL2001 not this one
 	defer rdb.Del(ctx, "lock:other") // want `LL2002: DEL releases this lock`
+	return nil
+}
+
+// Keys by a function that takes any number of parts.
+
+func partsKey(parts ...string) string { return "lock:" + strings.Join(parts, ":") }
+
+func byParts(ctx context.Context, rdb *redis.Client, shop, id string) error {
+	if !rdb.SetNX(ctx, partsKey(shop, id), 1, time.Minute).Val() {
+		return errBusy
+	}
+	defer rdb.Del(ctx, partsKey(shop, id)) // want `LL2002: DEL releases this lock`
+	return nil
+}
+
+func bySlice(ctx context.Context, rdb *redis.Client, parts []string) error {
+	if !rdb.SetNX(ctx, partsKey(parts...), 1, time.Minute).Val() {
+		return errBusy
+	}
+	defer rdb.Del(ctx, partsKey(parts...)) // want `LL2002: DEL releases this lock`
+	return nil
+}
+
+func otherParts(ctx context.Context, rdb *redis.Client, shop, id string) error {
+	if !rdb.SetNX(ctx, partsKey(shop, id), 1, time.Minute).Val() {
+		return errBusy
+	}
+	rdb.Del(ctx, partsKey(shop)) // another key
 	return nil
 }

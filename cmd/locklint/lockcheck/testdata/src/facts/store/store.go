@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log"
+	"strings"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -68,4 +69,14 @@ func SetIfAbsent(ctx context.Context, rdb *redis.Client, key, value string, ttl 
 
 func Delete(ctx context.Context, rdb *redis.Client, key string) error { // want Delete:`redis\(DEL \$2\)`
 	return rdb.Del(ctx, key).Err()
+}
+
+func fullKey(parts ...string) string { return "app:" + strings.Join(parts, ":") }
+
+func PutKey[T any](ctx context.Context, rdb *redis.Client, key string, value T) (bool, error) { // want PutKey:`redis\(SetNX .*fullKey\(\$2,\)\)`
+	return rdb.SetNX(ctx, fullKey(key), value, time.Minute).Result()
+}
+
+func ExpireKey(ctx context.Context, rdb *redis.Client, key string) { // want ExpireKey:`redis\(Expire .*fullKey\(\$2,\)\)`
+	rdb.Expire(ctx, fullKey(key), time.Minute)
 }

@@ -29,3 +29,24 @@ func lock(ctx context.Context, rdb *redis.Client, key string) error {
 func unlock(ctx context.Context, rdb *redis.Client, key string) error {
 	return store.Delete(ctx, rdb, key) // want `LL2002: DEL \(through Delete\) releases this lock`
 }
+
+// A lock of the leader, through helpers that put their keys together.
+
+type cluster struct {
+	rdb *redis.Client
+	id  string
+}
+
+func (c *cluster) lockMaster(ctx context.Context) (bool, error) {
+	return store.PutKey(ctx, c.rdb, "master-lock", c.id)
+}
+
+func (c *cluster) run(ctx context.Context) {
+	if ok, err := c.lockMaster(ctx); err == nil && ok {
+		c.updateMaster(ctx)
+	}
+}
+
+func (c *cluster) updateMaster(ctx context.Context) {
+	store.ExpireKey(ctx, c.rdb, "master-lock") // want `LL2008: Expire \(through ExpireKey\) prolongs this lock .* if the SetNX at line 41 has expired`
+}

@@ -8,7 +8,7 @@ import (
 )
 
 type (
-	Locker  struct{}
+	Locker  struct{ leases []*Lease } // nobody outside gets at them
 	Lease   struct{}
 	Leases  []*Lease
 	Fence   uint64
