@@ -61,3 +61,24 @@ func (s *Shop) placeOrderLocked(ctx context.Context, id int, m *missing.M, o Gon
 		t.Error("types are missing and NeedsTypes is not set")
 	}
 }
+
+// What a constant is worth that is made of an unknown one may make a directive right or wrong: nothing is said of it, and
+// nothing generated.
+func TestBind_unknownConstant(t *testing.T) {
+	for _, src := range []string{
+		"import \"nowhere/missing\"\n\nconst spec = missing.Spec\n\n//lock:key=a,ttl=1s,cron=@spec\nfunc f() {}\n",
+		"import \"nowhere/missing\"\n\nvar _ missing.T\n\n//lock:key=a,ttl=1s,cron=@missing.Spec\nfunc f() {}\n",
+	} {
+		fset, file := parseSource(t, "package p\n\n"+src)
+		conf := &types.Config{Importer: fakes{}, Error: func(error) {}}
+		pkg, err := conf.Check("p", fset, []*ast.File{file}, nil)
+		if err == nil {
+			t.Fatal("the test's package compiles")
+		}
+		a := Find(file).Funcs[0]
+		f, found := Bind(a.Directive, Target{File: file, Decl: a.Decl, Pkg: pkg})
+		if !f.NeedsTypes || len(found) > 0 || f.Directive.Cron.Const.Object != nil {
+			t.Errorf("NeedsTypes is %t, problems %v, the constant %v with\n%s", f.NeedsTypes, found, f.Directive.Cron.Const.Object, src)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func (b *binder) resolve(c *ConstRef) *types.Const {
 		case path == "":
 			b.constant(c, "this file imports no package %s: import it (as _ if only directives name it), or name a constant of this package", c.Pkg)
 			return nil
-		case pkg == nil:
+		case pkg == nil, !pkg.Complete(): // or made up by the type checker, which could not import it
 			b.f.NeedsTypes = true
 			return nil
 		}

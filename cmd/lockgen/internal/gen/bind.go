@@ -84,9 +84,8 @@ func (u *unit) unresolved() bool {
 			}
 		}
 	}
-	d := u.Directive
-	for _, duration := range []*directive.Duration{d.TTL, d.Wait, d.MaxHold, d.MinHold, d.Timeout, d.Jitter} {
-		if duration != nil && duration.Const != nil && duration.Const.Object == nil {
+	for _, ref := range constRefs(u.Directive) {
+		if ref.Object == nil {
 			return true
 		}
 	}

@@ -119,6 +119,9 @@ func TestLister_doesNotGuess(t *testing.T) {
 	} {
 		files[name+"/a.go"] = "package " + name + "\n\n" + imports + code
 	}
+	files["outside/a.go"] = "package outside\n\ntype T struct{ ID int }\n"
+	files["outside/a_test.go"] = "package outside_test\n\nimport (\n\"example.com/app/outside\"\nlockrt \"" + runtimePath + "\"\n)\n\nvar _ *lockrt.Locker\n\n" +
+		"//lock:key=a:{t.ID},ttl=1s\nfunc runLocked(t outside.T) {}\n"
 	dir := writeModule(t, files)
 	compareResults(t, generate(t, dir, false), generate(t, dir, true))
 
@@ -127,6 +130,11 @@ func TestLister_doesNotGuess(t *testing.T) {
 		"a/a.go": "package a\n\n" + imports + "type Known struct{ ID int }\n\ntype Both struct {\nKnown\next.T\n}\n\n//lock:key=a:{b.ID},ttl=1s\nfunc runLocked(b Both) {}\n"}
 	if result := generate(t, writeModule(t, files), false); len(result.Problems) != 1 {
 		t.Errorf("an ambiguous field: %+v", result)
+	}
+	files["go-ext/ext.go"] += "\nconst Spec = \"0 0 31 2 *\"\n"
+	files["a/a.go"] = "package a\n\n" + imports + "const spec = ext.Spec\n\n//lock:key=a,ttl=1s,cron=@spec\nfunc runLocked() {}\n"
+	if result := generate(t, writeModule(t, files), false); len(result.Problems) != 1 || result.Problems[0].Kind != "cron" {
+		t.Errorf("a spec that never fires, from elsewhere: %+v", result)
 	}
 }
 
