@@ -67,12 +67,7 @@ func (f *luaFlow) block(list []*luaStmt, g luaGuard) (after luaGuard, ends bool)
 		case s.kind == "expr" && s.exprs[0].args[0].kind == "name" && s.exprs[0].args[0].text == "error":
 			return g, true
 		}
-		for i, n := range s.names {
-			f.env[n.text] = luaUnknown
-			if n.kind == "name" && i < len(s.exprs) {
-				f.env[n.text] = f.held(s.exprs[i])
-			}
-		}
+		f.assign(s)
 	}
 	return g, false
 }
@@ -92,7 +87,7 @@ func (f *luaFlow) branches(s *luaStmt, g luaGuard) (after luaGuard, ends bool) {
 		yes, no := g, g
 		if i < len(s.exprs) {
 			f.scan(s.exprs[i:i+1], g)
-			t, e := f.implies(s.exprs[i], 0)
+			t, e := f.implies(s.exprs[i])
 			yes, no = g.or(t), g.or(e)
 		}
 		if h, stop := f.block(body, yes); !stop {
@@ -126,6 +121,20 @@ func (f *luaFlow) resolve(x *luaExpr) *luaExpr {
 	return x
 }
 
+// assign sets variables at once: a, b = b, a.
+func (f *luaFlow) assign(s *luaStmt) {
+	values := make([]*luaExpr, len(s.names))
+	for i, n := range s.names {
+		values[i] = luaUnknown
+		if n.kind == "name" && i < len(s.exprs) {
+			values[i] = f.held(s.exprs[i])
+		}
+	}
+	for i, n := range s.names {
+		f.env[n.text] = values[i]
+	}
+}
+
 // held is an expression with what its variables hold now: x = tonumber(x) makes another x of them.
 func (f *luaFlow) held(x *luaExpr) *luaExpr {
 	if len(x.args) == 0 {
@@ -143,7 +152,7 @@ func (f *luaFlow) held(x *luaExpr) *luaExpr {
 func (f *luaFlow) scan(exprs []*luaExpr, g luaGuard) {
 	for _, x := range exprs {
 		if x.kind == "bin" && (x.text == "and" || x.text == "or") {
-			t, e := f.implies(x.args[0], 0)
+			t, e := f.implies(x.args[0])
 			f.scan(x.args[:1], g)
 			if x.text == "or" {
 				t = e
@@ -159,18 +168,24 @@ func (f *luaFlow) scan(exprs []*luaExpr, g luaGuard) {
 }
 
 // implies says what is certain where a condition is true and where it is false.
-func (f *luaFlow) implies(x *luaExpr, depth int) (t, e luaGuard) {
+func (f *luaFlow) implies(x *luaExpr) (t, e luaGuard) {
+	return f.conclude(x, map[*luaExpr][2]luaGuard{})
+}
+
+// conclude is implies with what is known of the parts of the condition, which may be the same again and again.
+func (f *luaFlow) conclude(x *luaExpr, known map[*luaExpr][2]luaGuard) (t, e luaGuard) {
 	x = f.resolve(x)
-	if depth > maxLuaDepth {
-		return luaGuard{}, luaGuard{}
+	if k, ok := known[x]; ok {
+		return k[0], k[1]
 	}
+	defer func() { known[x] = [2]luaGuard{t, e} }()
 	switch {
 	case x.kind == "not":
-		t, e = f.implies(x.args[0], depth+1)
+		t, e = f.conclude(x.args[0], known)
 		return e, t
 	case x.kind == "bin" && (x.text == "and" || x.text == "or"):
-		lt, le := f.implies(x.args[0], depth+1)
-		rt, re := f.implies(x.args[1], depth+1)
+		lt, le := f.conclude(x.args[0], known)
+		rt, re := f.conclude(x.args[1], known)
 		if x.text == "and" {
 			return lt.or(rt), le.and(re)
 		}
