@@ -33,7 +33,7 @@ func TestHandler_actions(t *testing.T) {
 		{"run index by ada", "job?name=index", "Asked the cluster to run “index” now, as run r1"},
 		{"pause index by ada: why", "job?name=index", "Paused “index” on all nodes"},
 		{"resume carts by ada", "job?name=carts", "Resumed “carts” on all nodes"},
-		{"cancel index@1 by ada: ", "run?id=index%401", "Asked the node to cancel the run"},
+		{"cancel index@1 by ada: why", "run?id=index%401", "Asked the node to cancel the run"},
 		{"break job:index: why (by ada)", "locks", "Broke the lock “job:index”"},
 		{"withdraw welcome-42", "once", "Withdrew the one-off job “welcome-42”"},
 	} {
@@ -45,6 +45,9 @@ func TestHandler_actions(t *testing.T) {
 		}
 		if len(f.done) != 1 || f.done[0] != test.done {
 			t.Errorf("%v did %q, want %q", actions[i], f.done, test.done)
+		}
+		if c := w.Result().Cookies(); len(c) != 1 || c[0].MaxAge != 60 {
+			t.Errorf("%v: the message is kept in %v", actions[i], c)
 		}
 		next := follow(h, w)
 		expect(t, next, 200, `role="status"`, test.says)

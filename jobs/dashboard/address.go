@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"path"
@@ -48,21 +49,16 @@ func redirect(w http.ResponseWriter, status int, address string) {
 	w.WriteHeader(status)
 }
 
-// ownAddress returns back if it is the address of a page that can be shown, else the overview.
+// ownAddress returns back if it is the address of a page that can be shown, else the overview. What stands before the
+// page's name, such as another host, is left out.
 func (q *request) ownAddress(back string) string {
 	u, err := url.Parse(back)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" || u.User != nil {
+	if err != nil {
 		return "./"
 	}
 	name := strings.TrimPrefix(u.Path, "./")
-	if rt, ok := q.d.routes[name]; !ok || rt.get == nil {
+	if q.d.routes[name].get == nil {
 		return "./"
 	}
-	if name == "" {
-		name = "./"
-	}
-	if u.RawQuery != "" {
-		name += "?" + u.RawQuery
-	}
-	return name
+	return (&url.URL{Path: cmp.Or(name, "./"), RawQuery: u.RawQuery}).String()
 }

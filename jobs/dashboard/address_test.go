@@ -114,7 +114,8 @@ func TestHandler_theme_goesNowhereElse(t *testing.T) {
 			t.Errorf("%q leads to %q", back, to)
 		}
 	}
-	for back, want := range map[string]string{"?": "./", "./": "./", "locks": "locks", "jobs?page=2": "jobs?page=2"} {
+	for back, want := range map[string]string{"?": "./", "./": "./", "locks": "locks", "jobs?page=2": "jobs?page=2",
+		"jobs?q=?": "jobs?q=?", "https://evil.example?page=2": "./?page=2", "https://evil.example": "./"} {
 		if to := post(h, "theme", "theme", "light", "back", back).Header().Get("Location"); to != want {
 			t.Errorf("%q leads to %q, want %q", back, to, want)
 		}

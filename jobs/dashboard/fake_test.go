@@ -207,7 +207,7 @@ func busyFake() *fake {
 				Waiters: []lockrt.Waiter{{Node: "node-1"}, {Node: "node-3"}, {Node: "node-1"}, {Node: "node-4"}}},
 			{Key: "order:42", Fence: 9, Since: ago(time.Second), Remaining: time.Second},
 		},
-		upcoming: []jobs.Upcoming{{Tick: noon.Add(13 * time.Hour), DST: "skipped"}, {Tick: noon.Add(37 * time.Hour)}},
+		upcoming: []jobs.Upcoming{{Tick: noon.Add(13 * time.Hour), DST: "skipped"}, {Tick: noon.Add(37 * time.Hour), DST: "repeated"}},
 		waiting:  []jobs.Once{{ID: "welcome-42", Handler: "mail", At: noon.Add(time.Minute), Payload: []byte(`{"to":"a@example.com"}`)}},
 	}
 	index, report, carts, foreign := job("index", "*/5 * * * *", ""), job("report", "30 2 * * *", "Europe/Vienna"), job("carts", "@hourly", ""), jobs.Status{}

@@ -28,7 +28,7 @@ func TestHandler_pagesShow(t *testing.T) {
 			"Missed ticks", `href="cancel?id=index%401"`, "3<i>/4</i>"},
 		"jobs": {"Every 5 minutes", "*/5 * * * *", "Europe/Vienna", "paused by ada", "the shop is closed", "in 1 h", "error",
 			"node-2 <small>fence 17</small>", "never ran", "known to other nodes only"},
-		"job?name=report": {"Every day at 02:30", "30 2 * * *", "29 Mar 03:00:00", "clocks go forward", "Run now",
+		"job?name=report": {"Every day at 02:30", "30 2 * * *", "29 Mar 03:00:00", "clocks go forward", "clocks go back", "Run now",
 			"61 ticks since 26 Mar 02:00:00: lock &#34;job:report&#34; is held by node-3", "<svg viewBox", "median 4 s", "once", "free"},
 		"job?name=index":  {"held by node-2, fence 17, for 1 min", "waiting: node-1, node-3, node-1 and 1 more", "running"},
 		"job?name=carts":  {"Paused by <b>ada</b>", "Resume"},

@@ -15,7 +15,7 @@ func queryEscape(s string) string { return url.QueryEscape(s) }
 // actions are the forms that change something, as the pages of busyFake send them.
 var actions = [][]string{
 	{"run-now", "name", "index"}, {"pause", "name", "index", "reason", "why"}, {"resume", "name", "carts"},
-	{"cancel", "id", "index@1"}, {"break", "key", "job:index", "holder", "17", "reason", "why"}, {"withdraw", "id", "welcome-42"},
+	{"cancel", "id", "index@1", "reason", "why"}, {"break", "key", "job:index", "holder", "17", "reason", "why"}, {"withdraw", "id", "welcome-42"},
 }
 
 func as(name string, role Role, err error) Config {
