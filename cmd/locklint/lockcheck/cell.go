@@ -151,19 +151,37 @@ func literalField(v ssa.Value, name string) (set ssa.Value, known bool) {
 	if !ok {
 		return nil, false
 	}
-	known = eachCellUse(a, func(instr ssa.Instruction, _ ssa.Value) bool {
+	var whole ssa.Value // what a variable that is captured is set to
+	known = eachCellUse(a, func(instr ssa.Instruction, addr ssa.Value) bool {
 		switch instr := instr.(type) {
 		case *ssa.FieldAddr:
 			if st := storeTo(instr); st != nil && fieldNameOnly(instr) == name {
 				set = st.Val
 			}
 			return true
+		case *ssa.Store:
+			again := whole != nil
+			whole = instr.Val
+			return !again && instr.Addr == addr && isLiteral(whole)
 		case *ssa.UnOp, *ssa.DebugRef:
 			return true
 		}
 		return false
 	})
+	if known && set == nil && whole != nil {
+		return literalField(whole, name)
+	}
 	return set, known
+}
+
+// isLiteral reports whether a value is read from the place where a struct literal was put together.
+func isLiteral(v ssa.Value) bool {
+	load, ok := v.(*ssa.UnOp)
+	if !ok {
+		return false
+	}
+	a, ok := load.X.(*ssa.Alloc)
+	return ok && a.Comment == "complit"
 }
 
 // storeTo is a store to the address of a field, nil if there is none.

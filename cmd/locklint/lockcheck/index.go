@@ -34,7 +34,7 @@ type index struct {
 	own       map[*ssa.Function][]*command // cache while commands are collected
 	called    map[calledKey]*command       // the same
 	locks     []*lock
-	renewed   []*lock // made of SETNX and EXPIRE, which stands for the release
+	renewals  []*lock // in which the EXPIRE that prolongs it stands for the release
 	counters  []*lock // made of INCR and DEL or DECR
 	impls     map[*types.Func]*types.Func
 	waiting   map[*ssa.Function]bool
@@ -67,7 +67,7 @@ func runIndex(pass *analysis.Pass) (any, error) {
 	case ix.touchesClient():
 		if !ix.analyze() {
 			ix.pkg, ix.funcs, ix.commands, ix.leases = nil, nil, nil, nil
-			ix.locks, ix.renewed, ix.counters = nil, nil, nil
+			ix.locks, ix.renewals, ix.counters = nil, nil, nil
 		}
 	case ix.mayExit():
 		ix.noReturn() // for its facts
@@ -90,7 +90,7 @@ func (ix *index) analyze() (ok bool) {
 	ix.buildSSA()
 	ix.collectCommands()
 	ix.findLocks()
-	ix.findRenewed()
+	ix.findRenewals()
 	ix.findCounters()
 	ix.exportSummaries()
 	ix.leases = newLeaseInfo(ix)

@@ -99,9 +99,6 @@ func (ix *index) minds(del *command) bool {
 // endAnother reports whether two releases of such a key belong to acquires of their own, so that the care which one of
 // them takes says nothing of the other.
 func (ix *index) endAnother(x, y *command) bool {
-	if x.fn == y.fn {
-		return false
-	}
 	ofX, ofY := ix.ownAcquires(x), ix.ownAcquires(y)
 	for a := range ofX {
 		if ofY[a] {
@@ -111,22 +108,17 @@ func (ix *index) endAnother(x, y *command) bool {
 	return len(ofX) > 0 && len(ofY) > 0
 }
 
-// ownAcquires are the acquires that a release certainly belongs to: in its own function, or else by that function.
+// ownAcquires are the acquires that a release certainly belongs to: those of its own function, and of those that its
+// function belongs to.
 func (ix *index) ownAcquires(release *command) map[*command]bool {
-	here, paired := map[*command]bool{}, map[*command]bool{}
+	own := map[*command]bool{}
 	for _, l := range ix.locks {
-		switch a := l.acquire; {
-		case l.release.call != release.call:
-		case a.fn == release.fn:
-			here[a.root()] = true
-		case belongs(a.fn, release.fn):
-			paired[a.root()] = true
+		a := l.acquire
+		if l.release.call == release.call && (a.fn == release.fn || belongs(a.fn, release.fn)) {
+			own[a.root()] = true
 		}
 	}
-	if len(here) > 0 {
-		return here
-	}
-	return paired
+	return own
 }
 
 // insideWatch reports whether a call stands in a function literal that is handed to Watch.

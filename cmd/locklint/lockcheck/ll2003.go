@@ -21,7 +21,7 @@ func checkTokens(r *reporter) {
 		}
 	}
 	done := map[*command]bool{}
-	for _, l := range slices.Concat(r.index.locks, r.index.renewed) {
+	for _, l := range slices.Concat(r.index.locks, r.index.renewals) {
 		a := l.acquire
 		if l.judged || done[a.root()] || a.wrong != "" || !r.index.expires(a) || r.index.inTest(a.pos()) ||
 			r.index.isTimeLock(a) {

@@ -12,31 +12,43 @@ var ll2008 = newCheck("LL2008", "renewal (EXPIRE) without comparing the owner", 
 
 // checkRenewals reports commands that prolong a lock whoever holds it by then.
 func checkRenewals(r *reporter) {
-	done := map[*command]bool{}
-	for _, l := range r.index.locks {
-		r.index.eachExpire(func(e *command) {
-			if !done[e.root()] && !e.judgedElsewhere() && r.index.renews(l.acquire, e) {
-				done[e.root()] = true
-				r.reportRenewal(l.acquire, e.root())
-			}
-		})
-	}
-	for _, l := range r.index.renewed {
-		if e := l.release.root(); !done[e] {
-			done[e] = true
-			r.reportRenewal(l.acquire.root(), e)
-		}
+	for _, l := range r.index.renewals {
+		r.reportRenewal(l.acquire.root(), l.release.root())
 	}
 }
 
-// eachExpire visits the EXPIRE commands of the package, those of its tests apart.
-func (ix *index) eachExpire(visit func(*command)) {
+// findRenewals finds the commands that prolong locks. A lock that nobody releases, because its holder prolongs it until
+// it ends, as a leader does, is one as well, but its key must say so. The renewal stands for the release.
+func (ix *index) findRenewals() {
+	var expires []*command
 	for _, fn := range ix.funcs {
 		for _, c := range ix.commands[fn] {
-			if c.op == opExpire && !ix.inTest(c.pos()) {
-				visit(c)
+			if c.op == opExpire && c.key.known() && !c.judgedElsewhere() && !ix.inTest(c.pos()) {
+				expires = append(expires, c)
 			}
 		}
+	}
+	done := map[*command]bool{}
+	add := func(a *command, judged bool) {
+		for _, e := range expires {
+			if !done[e.root()] && ix.renews(a, e) {
+				done[e.root()] = true
+				ix.renewals = append(ix.renewals, &lock{acquire: a, release: e, judged: judged})
+			}
+		}
+	}
+	for _, l := range ix.locks {
+		add(l.acquire, l.judged)
+	}
+	for _, fn := range ix.funcs {
+		for _, a := range ix.commands[fn] {
+			if a.op == opAcquire && a.key.known() && speaksOfLock(a.key) && !speaksOfOther(a.fn, a.key) && !ix.inTest(a.pos()) {
+				add(a, false)
+			}
+		}
+	}
+	for e := range done {
+		e.judged = true
 	}
 }
 
@@ -76,28 +88,6 @@ func (ix *index) renews(a, e *command) bool {
 		return false
 	}
 	return sameType || a.key.distinctive() && speaksOfLock(a.key)
-}
-
-// findRenewed finds the locks that nobody releases, because their holder prolongs them until it ends, as leaders do.
-// The renewal takes the place of the release. What says so little of its role must say in its key that it is a lock.
-func (ix *index) findRenewed() {
-	released := map[*command]bool{}
-	for _, l := range ix.locks {
-		released[l.acquire] = true
-	}
-	for _, fn := range ix.funcs {
-		for _, a := range ix.commands[fn] {
-			if a.op != opAcquire || released[a] || !a.key.known() || a.noTTL() || !speaksOfLock(a.key) ||
-				speaksOfOther(a.fn, a.key) || ix.inTest(a.pos()) {
-				continue
-			}
-			ix.eachExpire(func(e *command) {
-				if e.key.known() && !e.judgedElsewhere() && !speaksOfOther(e.fn, e.key) && ix.renews(a, e) {
-					ix.renewed = append(ix.renewed, &lock{acquire: a, release: e})
-				}
-			})
-		}
-	}
 }
 
 // isSecondStep reports whether an EXPIRE follows an acquire where it is issued, other than in the background.

@@ -79,3 +79,19 @@ func contextDone(ctx context.Context, l *lockrt.Locker) error {
 	<-lease.Context().Done()
 	return nil
 }
+
+// A value of another case is no sign of the end, be it the number of that case.
+func otherValue(ctx context.Context, l *lockrt.Locker, ch chan int) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: .*when n == 0`
+	if err != nil {
+		return err
+	}
+	select {
+	case <-lease.Done():
+	case n := <-ch:
+		if n == 0 {
+			return nil
+		}
+	}
+	return lease.Release(ctx)
+}

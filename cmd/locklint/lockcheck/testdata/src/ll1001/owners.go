@@ -311,3 +311,33 @@ func (r *runner) loop(ctx context.Context, l *lockrt.Locker) error {
 	}
 	return lease.Release(ctx)
 }
+
+func finishIfAny(ctx context.Context, lease *lockrt.Lease) {
+	if lease == nil {
+		return
+	}
+	lease.Release(ctx)
+}
+
+func finishesIfAny(ctx context.Context, l *lockrt.Locker, paid bool) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: .*when paid`
+	if err != nil {
+		return err
+	}
+	if paid {
+		return nil
+	}
+	finishIfAny(ctx, lease)
+	return nil
+}
+
+func busyFirst(ctx context.Context, l *lockrt.Locker) error {
+	lease, err := l.TryAcquire(ctx, "a", lockrt.Options{})
+	if lockrt.ErrBusy == err {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return lease.Release(ctx)
+}

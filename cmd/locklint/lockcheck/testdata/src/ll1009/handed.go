@@ -140,3 +140,10 @@ type ownTx struct {
 func (tx *ownTx) start(ctx context.Context) error {
 	return tx.locks.Do(ctx, "a", lockrt.Options{}, func(context.Context, *lockrt.Lease) error { return nil })
 }
+
+func commitUnit(ctx context.Context, l *lockrt.Locker, tx UnitTx) error {
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	return l.Do(ctx, "a", lockrt.Options{}, func(context.Context, *lockrt.Lease) error { return nil })
+}

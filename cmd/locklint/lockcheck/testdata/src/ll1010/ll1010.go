@@ -93,6 +93,14 @@ func contexts(ctx context.Context, b *book, s *sinks.Store) error {
 	})
 }
 
+func carriers(ctx context.Context, b *book, plain *sinks.Plain, bearer *sinks.Bearer) error {
+	return b.locks.Do(ctx, "a", lockrt.Options{}, func(ctx context.Context, lease *lockrt.Lease) error {
+		sinks.Put(plain, "a") // want `LL1010: sinks.Put .*nothing that it is given tells the fence`
+		sinks.Put(bearer, "a")
+		return nil
+	})
+}
+
 // Who guards the transaction before has done what there is to do.
 func guards(ctx context.Context, b *book, s *sinks.Store, tx *sql.Tx) error {
 	return b.locks.Do(ctx, "a", lockrt.Options{}, func(ctx context.Context, lease *lockrt.Lease) error {

@@ -13,19 +13,19 @@ import (
 var unlockRoom = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
 
 type room struct {
-	rdb       *redis.Client
-	id, token string
+	rdb   *redis.Client
+	token string
 }
 
 func enterRoom(ctx context.Context, rdb *redis.Client, id, token string) *room {
 	if !rdb.SetNX(ctx, "room-lock:"+id, token, time.Second).Val() {
 		return nil
 	}
-	return &room{rdb, id, token}
+	return &room{rdb, token}
 }
 
-func (r *room) Unlock(ctx context.Context) {
-	unlockRoom.Run(ctx, r.rdb, []string{"room-lock:" + r.id}, r.token)
+func (r *room) Unlock(ctx context.Context, id string) {
+	unlockRoom.Run(ctx, r.rdb, []string{"room-lock:" + id}, r.token)
 }
 
 func LockRoom(ctx context.Context, rdb *redis.Client, id string) bool {
@@ -39,6 +39,13 @@ func UnlockRoom(ctx context.Context, rdb *redis.Client, id string) {
 func cleanRoom(ctx context.Context, rdb *redis.Client, id, token string, work func()) {
 	if rdb.SetNX(ctx, "room-lock:"+id, token, time.Second).Val() {
 		defer rdb.Del(ctx, "room-lock:"+id) // want `LL2002: DEL releases this lock .* if the SetNX at line 40 has expired`
+		work()
+	}
+}
+
+func guardRoom(ctx context.Context, rdb *redis.Client, id, token string, work func()) {
+	if rdb.SetNX(ctx, "room-lock:"+id, token, time.Second).Val() {
+		defer unlockRoom.Run(ctx, rdb, []string{"room-lock:" + id}, token)
 		work()
 	}
 }

@@ -64,7 +64,15 @@ func SetIfAbsent(ctx context.Context, rdb *redis.Client, key, value string, ttl 
 		return false, errNoClient
 	}
 	ok, err = rdb.SetNX(ctx, key, value, ttl).Result()
-	return
+	return ok, err
+}
+
+// PutAlways does not say whether the key was there.
+func PutAlways(ctx context.Context, rdb *redis.Client, key, value string) (ok bool, err error) { // want PutAlways:`redis\(SetNX \$2\)`
+	defer func() { log.Println(key, err) }()
+	_, err = rdb.SetNX(ctx, key, value, time.Minute).Result()
+	ok = true
+	return ok, err
 }
 
 func Delete(ctx context.Context, rdb *redis.Client, key string) error { // want Delete:`redis\(DEL \$2\)`
@@ -79,4 +87,9 @@ func PutKey[T any](ctx context.Context, rdb *redis.Client, key string, value T) 
 
 func ExpireKey(ctx context.Context, rdb *redis.Client, key string) { // want ExpireKey:`redis\(Expire .*fullKey\(\$2,\)\)`
 	rdb.Expire(ctx, fullKey(key), time.Minute)
+}
+
+// Reported here, and not where it is called.
+func (s *Store) KeepAlive(ctx context.Context, name string) { // want KeepAlive:`redis`
+	s.rdb.Expire(ctx, "lock:"+name, time.Minute)
 }

@@ -50,3 +50,22 @@ func (c *cluster) run(ctx context.Context) {
 func (c *cluster) updateMaster(ctx context.Context) {
 	store.ExpireKey(ctx, c.rdb, "master-lock") // want `LL2008: Expire \(through ExpireKey\) prolongs this lock .* if the SetNX at line 41 has expired`
 }
+
+func always(ctx context.Context, rdb *redis.Client, id, token string, work func()) {
+	_, _ = store.PutAlways(ctx, rdb, "always_lock_"+id, token)
+	work()
+	_ = store.Delete(ctx, rdb, "always_lock_"+id) // want `LL2002`
+}
+
+func keepsAlive(ctx context.Context, s *store.Store, work func()) {
+	if !s.Lock(ctx, "alive") {
+		return
+	}
+	defer s.Unlock(ctx, "alive")
+	go func() {
+		for ; ; time.Sleep(time.Second) {
+			s.KeepAlive(ctx, "alive")
+		}
+	}()
+	work()
+}
