@@ -99,13 +99,13 @@ func newCrowd(t *testing.T) *crowd {
 const crowdSize = 20
 
 // together has work done by so many callers whose calls go out in one: the lanes of the combiner are taken until all have
-// come. before runs when they have. The work of two more, who take the lanes, is not looked at.
+// come. before runs when they have. The work of those who take the lanes is not looked at.
 func (c *crowd) together(combiner *combiner, work func(i int) error, before func()) []error {
 	c.t.Helper()
 	release := c.gate.hold(nil)
 	var lanes sync.WaitGroup
 	trips := c.gate.trips.Load()
-	for i := range combineLanes {
+	for i := range combineFull {
 		lanes.Go(func() { _ = work(crowdSize + i) })
 		testsync.Eventually(c.t, "a lane is taken", func() bool { return c.gate.trips.Load() == trips+int64(i+1) })
 	}
@@ -121,7 +121,7 @@ func (c *crowd) together(combiner *combiner, work func(i int) error, before func
 	// The lanes' own calls end as they like; the next is that of the crowd.
 	held := c.gate.hold(nil)
 	release()
-	testsync.Eventually(c.t, "the crowd's call is being sent", func() bool { return c.gate.trips.Load() == trips+combineLanes+1 })
+	testsync.Eventually(c.t, "the crowd's call is being sent", func() bool { return c.gate.trips.Load() == trips+combineFull+1 })
 	lanes.Wait()
 	before()
 	held()
@@ -157,7 +157,7 @@ func TestBatch_acquiresWhoseAnswerIsLost(t *testing.T) {
 
 func TestBatch_releasesWhoseAnswerIsLost(t *testing.T) {
 	c := newCrowd(t)
-	for i := range crowdSize + combineLanes {
+	for i := range crowdSize + combineFull {
 		if err := c.acquire(c.ctx, i); err != nil {
 			t.Fatal(err)
 		}

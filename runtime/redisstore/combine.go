@@ -13,33 +13,38 @@ import (
 )
 
 const (
-	// combineLanes is how many calls a combiner has in flight before it begins to gather them.
+	// combineAlone is how many calls a combiner has in flight, each on its own, before it begins to gather them. With
+	// fewer callers than that, waiting for each other costs more than what they would share.
+	combineAlone = 4
+	// combineLanes is how many gathered calls are in flight at a time.
 	combineLanes = 2
 	// combineBatch is how many leases one script works on at the most: enough to share the call's own cost, few enough
 	// that other clients of the server do not notice.
 	combineBatch = 32
-	// combineStall is how long no lane may have come free before another is opened: the calls in flight may sit on dead
-	// connections.
+	// combineStall is how long those who wait may be left waiting before another lane is opened for them: the calls in
+	// flight may sit on dead connections.
 	combineStall = 100 * time.Millisecond
 	// combineTimeout bounds a gathered call, whose callers each have their own context.
 	combineTimeout = 5 * time.Second
 )
 
 // combiner runs one script for concurrent callers together. As long as few calls are in flight, each goes out at once
-// and in its caller's goroutine; leases that come meanwhile are gathered, and go out in one call when a lane is free. So
-// a lone caller pays nothing, and many pay for a round trip, its system calls and the script's own cost once.
+// and in its caller's goroutine; when there are more, leases are gathered, and go out in one call when a lane is free,
+// until nobody waits any more. So few callers pay nothing, and many pay for a round trip, its system calls and the
+// script's own cost once.
 //
 // (The client's AutoPipeline has a goroutine between every caller and the connection, which a lone caller pays for, and
 // still runs one script for each.)
 type combiner struct {
-	client   redis.UniversalClient
-	script   *script
-	batch    int               // how many leases one call may have: in a cluster one, as a script stays within one slot
-	args     func(terms) []any // what stands before the ids
-	mu       sync.Mutex        // guards what follows
-	inFlight int
-	moved    time.Time // when the last lane was taken or one came free for those who wait
-	waiting  []*entry
+	client  redis.UniversalClient
+	script  *script
+	batch   int               // how many leases one call may have: in a cluster one, as a script stays within one slot
+	args    func(terms) []any // what stands before the ids
+	mu      sync.Mutex        // guards what follows
+	alone   int               // calls in flight that were not gathered
+	lanes   int               // senders of gathered calls; at least one while anybody waits
+	moved   time.Time         // when a lane last took those who waited
+	waiting []*entry
 }
 
 // entry is one lease's part in a call.
@@ -69,17 +74,21 @@ func (e *underWayError) Unwrap() error { return e.error }
 // will not be, or the error is an *underWayError, or the call was e's alone; e must not be looked at.
 func (c *combiner) do(ctx context.Context, e *entry) error {
 	c.mu.Lock()
-	if c.inFlight < combineLanes || time.Since(c.moved) > combineStall {
-		if c.inFlight++; c.inFlight >= combineLanes {
-			c.moved = time.Now()
-		}
+	if c.lanes == 0 && c.alone < combineAlone {
+		c.alone++
 		c.mu.Unlock()
-		c.alone(ctx, e)
-		c.free()
+		c.single(ctx, e)
+		c.mu.Lock()
+		c.alone--
+		c.mu.Unlock()
 		return e.err
 	}
 	e.done = make(chan struct{})
 	c.waiting = append(c.waiting, e)
+	if c.lanes < combineLanes || time.Since(c.moved) > combineStall {
+		c.lanes++
+		go c.send(c.take())
+	}
 	c.mu.Unlock()
 	select {
 	case <-e.done:
@@ -103,25 +112,22 @@ func (c *combiner) withdraw(e *entry) bool {
 	return i >= 0
 }
 
-// free gives a lane to those who wait, in a goroutine of its own: the caller's answer is there.
-func (c *combiner) free() {
-	if batch := c.next(); batch != nil {
-		go c.send(batch)
-	}
+// take returns those who wait; mu is held.
+func (c *combiner) take() []*entry {
+	batch := c.waiting
+	c.waiting, c.moved = nil, time.Now()
+	return batch
 }
 
 // next returns those who wait, or gives up the lane.
 func (c *combiner) next() []*entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	batch := c.waiting
-	if len(batch) == 0 {
-		c.inFlight--
+	if len(c.waiting) == 0 {
+		c.lanes--
 		return nil
 	}
-	c.waiting = nil
-	c.moved = time.Now()
-	return batch
+	return c.take()
 }
 
 // send uses a lane as long as somebody waits. It ends soon after the last of its callers has an answer.
@@ -138,8 +144,8 @@ func (c *combiner) send(batch []*entry) {
 	}
 }
 
-// alone runs the script for one.
-func (c *combiner) alone(ctx context.Context, e *entry) {
+// single runs the script for one.
+func (c *combiner) single(ctx context.Context, e *entry) {
 	one := [...]*entry{e}
 	call := c.call(one[:])
 	settle(one[:], c.script.run(ctx, c.client, call.keys, call.args...))

@@ -134,10 +134,13 @@ func (c *combiner) gathered() int {
 	return len(c.waiting)
 }
 
-// fill takes both lanes with calls that are held.
+// combineFull is how many calls are in flight before the next caller has to wait.
+const combineFull = combineAlone + combineLanes
+
+// fill takes all lanes with calls that are held.
 func fill(t *testing.T, c *combiner, g *gate) (results []<-chan error) {
 	t.Helper()
-	for i := range combineLanes {
+	for i := range combineFull {
 		results = append(results, echo(t.Context(), c, "in flight"))
 		testsync.Eventually(t, "a call is in flight", func() bool { return g.trips.Load() == int64(i+1) })
 	}
@@ -162,10 +165,10 @@ func TestCombiner_gathersWhatComesWhileLanesAreTaken(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if trips := g.trips.Load(); trips != combineLanes+1 {
-		t.Errorf("%d round trips for %d callers, want one for each lane and one for all the others", trips, len(results))
+	if trips := g.trips.Load(); trips != combineFull+1 {
+		t.Errorf("%d round trips for %d callers, want one for each of the first and one for all the others", trips, len(results))
 	}
-	testsync.Eventually(t, "the lanes are free again", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.inFlight == 0 })
+	testsync.Eventually(t, "the lanes are free again", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.alone+c.lanes == 0 })
 }
 
 func TestCombiner_callerThatGivesUpDoesNotWait(t *testing.T) {

@@ -31,7 +31,7 @@
 // Asking again is acquire.lua once more: it is idempotent by lease id, and "poke" would be the same script without the
 // line that joins the queue, which is just what one that was passed over needs.
 //
-// Calls of many goroutines share scripts: while two are in flight, those that come are gathered, and one script works on
+// Calls of many goroutines share scripts: while four are in flight, those that come are gathered, and one script works on
 // up to 32 leases, each with its own lock (in a cluster on one, as a script stays within one slot). A lone caller's call
 // goes out as it is.
 //
