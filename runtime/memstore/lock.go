@@ -81,7 +81,7 @@ func (l *lock) expire() {
 	defer l.store.mu.Unlock()
 	now := time.Now()
 	switch {
-	case l.store.locks[l.name] != l || len(l.queue) == 0:
+	case len(l.queue) == 0: // they have all left, and the lock may be forgotten
 	case l.held(now):
 		l.settle(now) // renewed or handed on meanwhile
 	default:

@@ -44,6 +44,16 @@ var acquireTests = map[string]func(*testing.T, *env){
 		e.take(s, "k", "2", long)
 	},
 
+	"same_id_after_the_end_is_another_grant": func(t *testing.T, e *env) {
+		// A call that is repeated very late must not take what is over for what it gets now.
+		s, _ := e.session("a")
+		first := e.take(s, "k", "1", short)
+		e.free(s, "k")
+		if again := e.take(s, "k", "1", long); again.Epoch <= first.Epoch {
+			t.Errorf("epoch %d, after the lease with %d had run out", again.Epoch, first.Epoch)
+		}
+	},
+
 	"an_id_that_begins_like_the_owner's_is_another": func(t *testing.T, e *env) {
 		s, _ := e.session("a")
 		e.take(s, "k", "job-10", long)

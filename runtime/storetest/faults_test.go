@@ -50,7 +50,7 @@ var faults = map[string]fault{
 			return b.fullSession.Acquire(ctx, req)
 		}
 	}},
-	"ids are compared by their beginnings": {"Acquire/an_id_that_begins_like_the_owner's_is_another", "job-1 of the lock", nil,
+	"ids that begin alike are one": {"Acquire/an_id_that_begins_like_the_owner's_is_another", "job-1 of the lock", nil,
 		func(b *badSession) {
 			b.release = func(ctx context.Context, rel lockrt.Release) error {
 				if info, err := b.fullSession.Inspect(ctx, rel.Key); err == nil && strings.HasPrefix(info.ID, rel.ID) {
@@ -108,7 +108,7 @@ var faults = map[string]fault{
 	"renewals do nothing": {"Renew/lengthens", "after a renewal", nil, func(b *badSession) {
 		b.renew = func(_ context.Context, renewals []lockrt.Renewal) []error { return make([]error, len(renewals)) }
 	}},
-	"renewals are answered in another order": {"Renew/each_result_is_its_own_lease's", "renewal of", nil, func(b *badSession) {
+	"renewals are answered backwards": {"Renew/each_result_is_its_own_lease's", "renewal of", nil, func(b *badSession) {
 		b.renew = func(ctx context.Context, renewals []lockrt.Renewal) []error {
 			errs := b.fullSession.Renew(ctx, renewals)
 			slices.Reverse(errs)

@@ -62,7 +62,9 @@ var lockerTests = map[string]func(*testing.T, *env){
 			t.Fatal(err)
 		}
 		first := lease.Deadline()
-		testsync.Eventually(e.t, "the lease is renewed beyond its TTL", func() bool { return lease.Deadline().After(first.Add(ttl)) || lease.Err() != nil })
+		testsync.Eventually(e.t, "the lease is renewed beyond its TTL", func() bool {
+			return lease.Deadline().After(first.Add(ttl)) || lease.Err() != nil
+		})
 		if _, err := b.TryAcquire(e.ctx, "k", lockrt.Options{TTL: long}); !errors.Is(err, lockrt.ErrBusy) {
 			t.Errorf("somebody else acquires a renewed lock: %v", err)
 		}

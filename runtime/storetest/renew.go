@@ -68,6 +68,24 @@ var renewTests = map[string]func(*testing.T, *env){
 		}
 	},
 
+	"does_not_revive_what_has_expired": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		e.take(s, "k", "1", short)
+		e.free(s, "k")
+		if err := s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: long}})[0]; !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("renewal of an expired lease that nobody has followed: %v, want ErrLost", err)
+		}
+		if err := s.Release(e.ctx, lockrt.Release{Key: "k", ID: "1", Keep: long}); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("release of it: %v, want ErrLost", err)
+		}
+		if breaker, ok := s.(lockrt.Breaker); ok {
+			if err := breaker.Break(e.ctx, "k", "test"); !errors.Is(err, lockrt.ErrNotHeld) {
+				t.Errorf("breaking it: %v, want ErrNotHeld", err)
+			}
+		}
+		e.take(s, "k", "2", long)
+	},
+
 	"keeps_the_epoch": func(t *testing.T, e *env) {
 		s, _ := e.session("a")
 		g := e.take(s, "k", "1", time.Minute)

@@ -68,6 +68,26 @@ var waitTests = map[string]func(*testing.T, *env){
 		e.granted("2", second)
 	},
 
+	"waiter_that_dies_with_its_grant": func(t *testing.T, e *env) {
+		// The one behind it counts on a lease that ends in ten minutes, and is to get the lock at the end of a short one.
+		a, _ := e.session("a")
+		b, _ := e.session("b")
+		e.take(a, "k", "holder", long)
+		dies := request("k", 1)
+		dies.TTL = short
+		first := e.wait(e.ctx, a, dies)
+		second := e.wait(e.ctx, b, request("k", 2))
+		e.release(a, "k", "holder")
+		old := e.granted("1", first)
+		g := e.granted("2", second)
+		if time.Now().Before(old.Start.Add(short)) {
+			t.Errorf("granted while the old lease was live")
+		}
+		if g.Epoch <= old.Epoch {
+			t.Errorf("epoch %d after %d", g.Epoch, old.Epoch)
+		}
+	},
+
 	"wait_that_runs_out_is_busy": func(t *testing.T, e *env) {
 		a, _ := e.session("a")
 		b, _ := e.session("b")
@@ -105,8 +125,14 @@ var waitTests = map[string]func(*testing.T, *env){
 		if err := b.Close(e.ctx); err != nil {
 			t.Fatal(err)
 		}
-		if o := e.outcome("1", done); !errors.Is(o.err, lockrt.ErrClosed) {
-			t.Errorf("the error is %v, want ErrClosed", o.err)
+		if o := e.outcome("1", done); !errors.Is(o.err, lockrt.ErrClosed) || errors.Is(o.err, lockrt.ErrBusy) {
+			t.Errorf("the error is %v, want ErrClosed and not ErrBusy", o.err)
+		}
+		for _, wait := range []time.Duration{0, long} {
+			late := lockrt.Request{Key: "other", ID: "3", TTL: long, Wait: wait}
+			if _, err := b.Acquire(e.ctx, late); !errors.Is(err, lockrt.ErrClosed) {
+				t.Errorf("acquire from a closed session, to wait for %s: %v, want ErrClosed", wait, err)
+			}
 		}
 		next := e.wait(e.ctx, a, request("k", 2))
 		e.release(a, "k", "holder")
