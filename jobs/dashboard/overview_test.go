@@ -35,3 +35,17 @@ func TestOverview_silent(t *testing.T) {
 	f.nodes[0].Heartbeat = noon.Add(-silentAfter - time.Millisecond)
 	expect(t, get(f.serve(Config{}), ""), 200, "silent", "0<i>/1</i>")
 }
+
+// What is coming up is what will run: a paused job's next tick will not.
+func TestOverview_comingUp(t *testing.T) {
+	f := &fake{}
+	for name, paused := range map[string]*jobs.Pause{"awake": nil, "asleep": {Author: "ada", At: noon}} {
+		f.statuses = append(f.statuses, jobs.Status{
+			Info: jobs.Info{Job: jobs.Job{Name: name, Spec: "@hourly"}, Zone: time.UTC}, Next: noon.Add(time.Hour), Paused: paused,
+		})
+	}
+	body := get(f.serve(Config{}), "").Body.String()
+	if !strings.Contains(body, "awake") || strings.Contains(body, "asleep") {
+		t.Errorf("shows the next tick of a paused job, or none at all:\n%s", body)
+	}
+}

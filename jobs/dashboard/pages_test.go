@@ -39,7 +39,7 @@ func TestHandler_pagesShow(t *testing.T) {
 		"locks?q=order":   {"order:42", "1 to 1 of 1"},
 		"once":            {"welcome-42", "mail", "in 1 min", "a@example.com", "Withdraw"},
 
-		"run-now?name=index":  {"Run index now?", "It is running at present", `action="run-now"`, `value="index"`},
+		"run-now?name=index":  {"Run index now?", "It is running at present", `<form method="post" action="run-now"`, `value="index"`},
 		"pause?name=index":    {"Pause index?", "required"},
 		"resume?name=carts":   {"Resume carts?", "Paused by ada 1 h ago", "the shop is closed"},
 		"cancel?id=index@1":   {"Cancel this run of index?", "node-2, for 1 min 30 s so far"},
