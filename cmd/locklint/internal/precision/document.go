@@ -18,11 +18,19 @@ Every report in the repositories below was read by a person, with the code aroun
 are Wilson's, at 95 %. **The numbers are small**: public code has few locks, so the intervals are wide, and a check with
 three reports has not been shown to be right nine times in ten, whatever its rate. Many repositories are copies of the
 same course project; of those one was taken. Where a repository has mended its locks since, the table has a commit from
-before, and the newest. What needs the FUSE library of seaweedfs did not compile, for want of that, and was not looked
-at; of buildbuddy, which was to be among them, no copy could be had.
+before, and the newest.
 
-The checks were tuned on the first set. The second was kept back: nobody looked at it before the checks were done, and
-where it has shown a mistake since, the mistake is fixed and its report still counted as it was found.
+The checks were tuned on the first set, and what it says is what they say today. The second was kept back: nobody looked
+at it before the checks were done. The third was found after that, by the names of files such as pkg/redis/lock.go; of
+these repositories only the packages with a lock-like line were looked at, without their tests, and those that do not
+compile here were left out. The tables of the second and the third set say what the checks said on the first day. Their
+mistakes have been mended since, and what they missed is partly found since; the notes say so, the figures do not. On one
+of the third set, vmihailenco/taskq, locklint did not come to an end that day; its row is from after that was mended.
+
+Of buildbuddy, the packages that mention Redis or distributed locks were looked at (39 of them, with their tests; commands
+and the tests of the whole system were not), with code generated from its .proto files by protoc-gen-go and vtprotobuf. Of
+seaweedfs everything was, for Linux; what needs its fork of go-fuse, weed/mount and weed/command, was compiled with another
+version of that, to which one field was added.
 
 No public code uses this project's runtime yet, so the checks LL1001–LL1017 have no figures but those of their own
 tests; on all of these repositories they are silent.
@@ -50,14 +58,16 @@ the note explains.
 func (d *Data) Document(speed string) string {
 	var b strings.Builder
 	b.WriteString(head)
-	for _, set := range []string{Tuned, HeldOut} {
-		fmt.Fprintf(&b, "\n## Precision: repositories %s\n\n", heading(set))
+	for _, set := range sets {
+		fmt.Fprintf(&b, "\n## Precision: repositories %s\n\n", headings[set])
 		d.repos(&b, set)
 		d.precision(&b, set)
 	}
+	b.WriteString("\n## Precision: all of them together\n")
+	d.precision(&b, sets...)
 	d.wrong(&b)
 	b.WriteString(siteText)
-	for _, set := range []string{Tuned, HeldOut} {
+	for _, set := range sets {
 		d.recall(&b, set)
 	}
 	d.missed(&b)
@@ -66,11 +76,10 @@ func (d *Data) Document(speed string) string {
 	return b.String()
 }
 
-func heading(set string) string {
-	if set == Tuned {
-		return "that the checks were tuned on"
-	}
-	return "kept back"
+var headings = map[string]string{
+	Tuned:   "that the checks were tuned on",
+	HeldOut: "kept back",
+	Fresh:   "found later",
 }
 
 // repos lists the repositories of a set: a report and a site name theirs.
@@ -94,10 +103,10 @@ func (d *Data) repos(b *strings.Builder, set string) {
 }
 
 // Precision counts the verdicts on the reports of each check, and on all reports of checks that are on by default.
-func (d *Data) Precision(set string) (byID map[string]Rate, all Rate) {
+func (d *Data) Precision(sets ...string) (byID map[string]Rate, all Rate) {
 	byID = map[string]Rate{}
 	for _, r := range d.Reports {
-		if r.Set != set {
+		if !slices.Contains(sets, r.Set) {
 			continue
 		}
 		rate := byID[r.ID]
@@ -110,8 +119,8 @@ func (d *Data) Precision(set string) (byID map[string]Rate, all Rate) {
 	return byID, all
 }
 
-func (d *Data) precision(b *strings.Builder, set string) {
-	byID, all := d.Precision(set)
+func (d *Data) precision(b *strings.Builder, sets ...string) {
+	byID, all := d.Precision(sets...)
 	b.WriteString("\n| check | right | precision | 95 % interval |\n| --- | --- | --- | --- |\n")
 	for _, id := range sortedKeys(byID, strings.Compare) {
 		fmt.Fprintf(b, "| %s%s | %s |\n", id, offMark(id), byID[id])
@@ -161,7 +170,7 @@ func (d *Data) recall(b *strings.Builder, set string) {
 		}
 	}
 	fmt.Fprintf(b, "\nThe repositories %s have %d lock-like lines: %d locks, %d lines of plumbing around them, %d that are no locks, %d unclear.\n",
-		heading(set), roles[IsLock]+roles[Plumbing]+roles[Other]+roles[Doubtful], roles[IsLock], roles[Plumbing], roles[Other], roles[Doubtful])
+		headings[set], roles[IsLock]+roles[Plumbing]+roles[Other]+roles[Doubtful], roles[IsLock], roles[Plumbing], roles[Other], roles[Doubtful])
 	b.WriteString("\n| defect | found | recall | 95 % interval |\n| --- | --- | --- | --- |\n")
 	for _, id := range sortedKeys(byID, strings.Compare) {
 		fmt.Fprintf(b, "| %s%s | %s |\n", id, offMark(id), byID[id])

@@ -47,7 +47,7 @@ type Place struct {
 
 // A Report is a finding of locklint with a verdict.
 type Report struct {
-	Set string // tuned or held out
+	Set string // one of sets
 	Place
 	ID      string
 	Verdict Verdict
@@ -71,11 +71,15 @@ type Module struct {
 	Note                     string
 }
 
-// The sets of repositories: those that the checks were tuned on, and those that were kept back.
+// The sets of repositories: those that the checks were tuned on, those that were kept back then, and those that were
+// found when the checks were done.
 const (
 	Tuned   = "tuned"
 	HeldOut = "held out"
+	Fresh   = "fresh"
 )
+
+var sets = []string{Tuned, HeldOut, Fresh}
 
 // Data is what the tables say.
 type Data struct {
@@ -171,7 +175,7 @@ func numbers(f []string, m *Module) error {
 
 func (r Report) check() error {
 	switch {
-	case r.Set != Tuned && r.Set != HeldOut:
+	case !slices.Contains(sets, r.Set):
 		return fmt.Errorf("there is no set %q", r.Set)
 	case lockcheck.Lookup(r.ID) == nil:
 		return fmt.Errorf("there is no check %q", r.ID)
@@ -184,7 +188,7 @@ func (r Report) check() error {
 }
 
 func (s Site) check() error {
-	if s.Set != Tuned && s.Set != HeldOut {
+	if !slices.Contains(sets, s.Set) {
 		return fmt.Errorf("there is no set %q", s.Set)
 	}
 	if !slices.Contains([]Role{IsLock, Plumbing, Other, Doubtful}, s.Role) {
