@@ -58,7 +58,7 @@ func runChecks(t *testing.T, tests []checkTest) {
 
 // TestFacts runs the whole catalogue on packages that learn from each other.
 func TestFacts(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), everything, "facts/user")
+	analysistest.Run(t, analysistest.TestData(), everything, "facts/user", "through/handler")
 	analysistest.Run(t, analysistest.TestData(), indexAnalyzer, "facts/store", "facts/middle")
 }
 
@@ -84,7 +84,8 @@ var everything = &analysis.Analyzer{
 
 // TestRelevance_noClient: a package without any client must not get to the expensive part.
 func TestRelevance_noClient(t *testing.T) {
-	relevant := map[string]bool{"clean": false, "facts/middle": true, "behind": true, "ll2002": true}
+	relevant := map[string]bool{"clean": false, "facts/middle": true, "behind": true, "ll2002": true,
+		"through/handler": true, "through/other": false}
 	for _, act := range analyze(t, indexAnalyzer, slices.Sorted(maps.Keys(relevant))...).Roots {
 		if got, want := act.Result.(*index).pkg != nil, relevant[act.Package.PkgPath]; got != want {
 			t.Errorf("%s: SSA form built: %t, want %t", act.Package.PkgPath, got, want)

@@ -179,7 +179,7 @@ func makerOf(v ssa.Value) string {
 	case *ssa.Call:
 		if m, ok := methodOf(&v.Call); ok && clientOfPackage(m.obj.Pkg()) == goRedis {
 			if strings.HasSuffix(m.obj.Name(), "Pipeline") {
-				return m.obj.Name()
+				return pipeName(m)
 			}
 		}
 	case *ssa.Parameter:
@@ -199,6 +199,21 @@ func makerOf(v ssa.Value) string {
 	return ""
 }
 
+// pipeName is the name of a method. Up to version 6 of go-redis the pipelines of a Tx are transactions.
+func pipeName(m method) string {
+	name := m.obj.Name()
+	if m.recv != nil && namedIn(m.recv.Type(), goRedis) == "Tx" && strings.HasPrefix(name, "Pipeline") &&
+		isOldGoRedis(m.obj.Pkg()) {
+		return "Tx" + name
+	}
+	return name
+}
+
+func isOldGoRedis(pkg *types.Package) bool {
+	path := withoutVendor(pkg.Path())
+	return path == "github.com/go-redis/redis" || strings.HasPrefix(path, "gopkg.in/redis.v")
+}
+
 // passedTo names the method to which a function literal is handed directly, "" if there is none.
 func passedTo(lit *ssa.Function) string {
 	if lit.Parent() == nil {
@@ -214,7 +229,7 @@ func passedTo(lit *ssa.Function) string {
 				mc, _ := a.(*ssa.MakeClosure)
 				if a == ssa.Value(lit) || mc != nil && mc.Fn == lit {
 					if m, ok := methodOf(call.Common()); ok {
-						return m.obj.Name()
+						return pipeName(m)
 					}
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
@@ -103,33 +104,43 @@ func (ix *index) analyze() (ok bool) {
 // by several goroutines at once.
 var OnPanic = func(any) {}
 
-// touchesClient reports whether the package can contain a lock at all: it imports a client, calls a function about
-// which there is a fact, or has an interface of its own for a client. Everything below costs far more than this.
+// touchesClient reports whether the package can contain a lock at all: it imports a client, calls a method of one or a
+// function about which there is a fact, or has an interface of its own for a client. Everything below costs far more
+// than this.
 func (ix *index) touchesClient() bool {
-	carriers := false
 	for _, imp := range ix.pass.Pkg.Imports() {
 		if clientOf(imp.Path()) != notClient {
 			return true
 		}
 	}
-	for _, f := range ix.pass.AllPackageFacts() {
-		if _, ok := f.Fact.(*carrierFact); ok && f.Package != ix.pass.Pkg {
-			carriers = true
-			break
-		}
-	}
-	return carriers && ix.callsCarrier() || declaresSetNX(ix.pass.Pkg)
+	return ix.callsClient(ix.hasCarriers()) || declaresSetNX(ix.pass.Pkg)
 }
 
-// callsCarrier reports whether the package mentions a function of another that has a fact.
-func (ix *index) callsCarrier() bool {
+// hasCarriers reports whether some package that this one imports, even through others, has facts.
+func (ix *index) hasCarriers() bool {
+	return slices.ContainsFunc(ix.pass.AllPackageFacts(), func(f analysis.PackageFact) bool {
+		_, ok := f.Fact.(*carrierFact)
+		return ok && f.Package != ix.pass.Pkg
+	})
+}
+
+// callsClient reports whether the package mentions a client's method, as of another package's variable, or a function
+// of another that has a fact.
+func (ix *index) callsClient(carriers bool) bool {
+	clients := map[*types.Package]bool{}
 	for _, obj := range ix.pass.TypesInfo.Uses {
 		fn, ok := obj.(*types.Func)
 		if !ok || fn.Pkg() == nil || fn.Pkg() == ix.pass.Pkg {
 			continue
 		}
+		isClient, known := clients[fn.Pkg()]
+		if !known {
+			isClient = clientOfPackage(fn.Pkg()) != notClient
+			clients[fn.Pkg()] = isClient
+		}
 		fn = fn.Origin()
-		if ix.pass.ImportObjectFact(fn, new(summaryFact)) || ix.pass.ImportObjectFact(fn, new(leaseFact)) {
+		if isClient || carriers && (ix.pass.ImportObjectFact(fn, new(summaryFact)) ||
+			ix.pass.ImportObjectFact(fn, new(leaseFact))) {
 			return true
 		}
 	}

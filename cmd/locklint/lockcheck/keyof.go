@@ -91,23 +91,27 @@ func loadKey(load *ssa.UnOp, depth int) keyExpr {
 	return localKey(load)
 }
 
-// callKey describes the result of a static call: the same function on the same arguments counts as the same key.
+// callKey describes the result of a call: the same function on the same arguments counts as the same key.
 // Formatting is spelled out because that is how most keys are built.
 func callKey(call *ssa.Call, depth int) keyExpr {
-	fn := call.Call.StaticCallee()
-	if fn == nil {
+	c := &call.Call
+	k, args := keyExpr{Op: keyCall}, c.Args
+	switch fn := c.StaticCallee(); {
+	case c.IsInvoke():
+		k.Text, args = c.Method.FullName(), append([]ssa.Value{c.Value}, args...)
+	case fn == nil:
 		return localKey(call)
+	default:
+		k.Text = calleeName(fn)
 	}
-	args := call.Call.Args
-	if elems, ok := variadicArgs(&call.Call); ok {
-		if calleeName(fn) == "fmt.Sprintf" {
-			if k, ok := formatted(args[0], elems, depth); ok {
-				return k
+	if elems, ok := variadicArgs(c); ok {
+		if k.Text == "fmt.Sprintf" {
+			if text, ok := formatted(args[0], elems, depth); ok {
+				return text
 			}
 		}
 		args = slices.Concat(args[:len(args)-1], elems)
 	}
-	k := keyExpr{Op: keyCall, Text: calleeName(fn)}
 	for _, a := range args {
 		k.Args = append(k.Args, keyAt(a, depth+1))
 	}

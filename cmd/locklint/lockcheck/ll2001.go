@@ -2,6 +2,7 @@ package lockcheck
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -18,7 +19,7 @@ func checkOutcomes(r *reporter) {
 		}
 		done[c] = true
 		how := attentionTo(c)
-		if how == attentive {
+		if how == attentive || r.index.looksAgain(c) {
 			continue
 		}
 		why := "is ignored"
@@ -36,4 +37,12 @@ func checkOutcomes(r *reporter) {
 			}},
 		})
 	}
+}
+
+// looksAgain reports whether a function reads the key after it has tried to set it: who compares knows whose it is.
+func (ix *index) looksAgain(c *command) bool {
+	return slices.ContainsFunc(ix.commands[c.fn], func(read *command) bool {
+		return read.op == opRead && read.key.String() == c.key.String() && read.call != c.call &&
+			comesAfter(c.call, read.call) && !asksIfPresent(read)
+	})
 }

@@ -32,11 +32,22 @@ var verbPairs = []struct{ acquire, release *regexp.Regexp }{
 	{regexp.MustCompile(`(?i)^(?:try)?(?:acquire|obtain)`), regexp.MustCompile(`(?i)^(?:release|free|unlock)`)},
 }
 
+// On one type Release alone is the counterpart of Lock alone.
+var (
+	bareLock    = regexp.MustCompile(`(?i)^(?:try)?lock(?:context|ctx|withcontext)?$`)
+	bareRelease = regexp.MustCompile(`(?i)^release(?:context|ctx|withcontext)?$`)
+)
+
 // namesPair reports whether two functions are the acquire and the release of one lock by their names and by where
 // they are declared: methods of one type, or functions.
 func namesPair(acquire, release *ssa.Function) bool {
 	if receiverName(acquire) != receiverName(release) {
 		return false
+	}
+	a, r := acquire.Name(), release.Name()
+	if receiverName(acquire) != "" && bareLock.MatchString(a) && bareRelease.MatchString(r) ||
+		strings.EqualFold("un"+a, r) && lockWord.MatchString(a) && !stateWord.MatchString(a) {
+		return true
 	}
 	for _, p := range verbPairs {
 		a := p.acquire.FindString(acquire.Name())

@@ -10,7 +10,7 @@ import (
 func TestRedisChecks(t *testing.T) {
 	runChecks(t, []checkTest{
 		{ll2003, false, []string{"ll2003"}},
-		{ll2004, false, []string{"ll2004"}},
+		{ll2004, false, []string{"ll2004", "versions/v6tx", "versions/v7tx"}},
 		{ll2006, false, []string{"ll2006"}},
 		{ll2007, false, []string{"ll2007"}},
 		{ll2008, false, []string{"ll2008"}},

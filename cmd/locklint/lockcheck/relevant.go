@@ -20,8 +20,11 @@ var words = [][]byte{
 	[]byte("rueid"),
 	[]byte("redsync"),
 	[]byte("lockgen/lockgen"), // this project's runtime
-	[]byte("setnx"),           // an interface over a client
-	[]byte("locklint:"),       // a comment that silences a check
+	[]byte("setnx"),           // an interface over a client, or another package's variable
+	[]byte(`"nx"`),            // another package's variable
+	[]byte("newmutex("),
+	[]byte(".obtain("),
+	[]byte("locklint:"), // a comment that silences a check
 }
 
 // directiveLike finds directives and, generously, what the directive package takes for a misspelt one.

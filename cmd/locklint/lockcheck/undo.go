@@ -2,6 +2,7 @@ package lockcheck
 
 import (
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -110,10 +111,8 @@ func dependsOn(v ssa.Value, a *command, depth int) bool {
 		if ssa.CallInstruction(v) == a.call {
 			return true
 		}
-		for _, arg := range v.Call.Args {
-			if on(arg) {
-				return true
-			}
+		if v.Call.IsInvoke() && on(v.Call.Value) || slices.ContainsFunc(v.Call.Args, on) {
+			return true
 		}
 	case *ssa.Phi:
 		for _, e := range v.Edges {

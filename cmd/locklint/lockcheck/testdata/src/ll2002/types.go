@@ -116,3 +116,33 @@ func (l *Locks) half(ctx context.Context, key string) {
 		defer l.rdb.Del(ctx, key) // want `LL2002: DEL releases this lock`
 	}
 }
+
+// Lock and Release on one type, RedisLock and UnRedisLock.
+
+type plain struct{ rdb *redis.Client }
+
+func (p *plain) TryLock(ctx context.Context, key string) bool {
+	return p.rdb.SetNX(ctx, key, 1, time.Minute).Val()
+}
+
+func (p *plain) Release(ctx context.Context, key string) {
+	p.rdb.Del(ctx, key) // want `LL2002: DEL releases this lock`
+}
+
+func RedisLock(ctx context.Context, rdb *redis.Client, key string) bool {
+	return rdb.SetNX(ctx, key, 1, time.Minute).Val()
+}
+
+func UnRedisLock(ctx context.Context, rdb *redis.Client, key string) {
+	rdb.Del(ctx, key) // want `LL2002: DEL releases this lock`
+}
+
+// A stock of seats is released, not a lock.
+
+type seats struct{ rdb *redis.Client }
+
+func (s *seats) LockSeat(ctx context.Context, key string) bool {
+	return s.rdb.SetNX(ctx, key, 1, time.Minute).Val()
+}
+
+func (s *seats) Release(ctx context.Context, key string) { s.rdb.Del(ctx, key) }

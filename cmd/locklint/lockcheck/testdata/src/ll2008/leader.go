@@ -98,3 +98,34 @@ func (l *late) Refresh(ctx context.Context, id string) {
 }
 
 func (l *late) Unlock(ctx context.Context, id string) { l.rdb.Del(ctx, "late-lock:"+id) }
+
+// The owner is asked for through a helper, and named by methods.
+
+type owned interface {
+	Name() string
+	Token() string
+}
+
+type asking struct{ rdb *redis.Client }
+
+func (a *asking) Lock(ctx context.Context, name, token string) bool {
+	return a.rdb.SetNX(ctx, name, token, time.Minute).Val()
+}
+
+func (a *asking) owner(ctx context.Context, name string) owned {
+	return decode(a.rdb.Get(ctx, name).Val())
+}
+
+func decode(string) owned { return nil }
+
+func (a *asking) Refresh(ctx context.Context, o owned) {
+	if a.owner(ctx, o.Name()).Token() == o.Token() {
+		a.rdb.Expire(ctx, o.Name(), time.Minute)
+	}
+}
+
+func (a *asking) Unlock(ctx context.Context, o owned) {
+	if a.owner(ctx, o.Name()).Token() == o.Token() {
+		a.rdb.Del(ctx, o.Name())
+	}
+}

@@ -63,6 +63,8 @@ func (*Client) Watch(fn func(*Tx) error, keys ...string) error        { return n
 
 type Tx struct{ cmdable }
 
+func (*Tx) Pipelined(fn func(Pipeliner) error) ([]Cmder, error) { return nil, nil }
+
 func (*Tx) TxPipelined(fn func(Pipeliner) error) ([]Cmder, error) { return nil, nil }
 
 type Script struct{ src string }
