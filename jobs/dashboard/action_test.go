@@ -106,7 +106,8 @@ func TestHandler_actions_reason(t *testing.T) {
 func TestHandler_break_changedHands(t *testing.T) {
 	f := busyFake()
 	w := post(f.serve(operator), "break", "key", "job:index", "holder", "16", "reason", "stuck")
-	expect(t, w, 409, "The lock has changed hands", "held by node-2 now, with fence 17", `name="holder" value="17"`, ">stuck</textarea>")
+	expect(t, w, 409, "The lock has changed hands", "held by node-2 now, with fence 17", `name="holder" value="17"`,
+		">stuck</textarea>")
 	if len(f.done) > 0 {
 		t.Errorf("did %q", f.done)
 	}

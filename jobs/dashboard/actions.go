@@ -22,7 +22,8 @@ var runNow = &action{
 		if len(st.Running) > 0 {
 			text = append(text, "It is running at present: "+overlapNow(st.Job)+".")
 		}
-		return &question{Title: "Run " + name + " now?", Text: text, Button: "Run now", Back: address("job", "name", name)}, nil
+		return &question{Title: "Run " + name + " now?", Text: text, Button: "Run now", Back: address("job", "name", name)},
+			nil
 	},
 	do: func(q *request, ctx context.Context, name, _ string) (string, string, error) {
 		id, err := q.d.jobs.RunNow(ctx, name, q.author())
@@ -90,13 +91,16 @@ var cancel = &action{
 		}
 		if r.Outcome != "" {
 			return nil, &problem{Status: http.StatusConflict, Title: "The run has ended already",
-				Text:   "Run " + quote(id) + " of " + quote(r.Job) + " ended " + q.moment(r.Ended).Away + ": " + string(r.Outcome) + ".",
+				Text: "Run " + quote(id) + " of " + quote(r.Job) + " ended " + q.moment(r.Ended).Away + ": " + string(r.Outcome) +
+					".",
 				Advice: "There is nothing to cancel. See the page of the job for what runs now."}
 		}
-		return &question{Title: "Cancel this run of " + r.Job + "?", Button: "Cancel the run", Back: address("run", "id", id), Text: []string{
-			fmt.Sprintf("It runs on %s%s. The context of its work ends; the work stops when it notices.", r.Node, since(q.took(r))),
-			"It is recorded as cancelled, with your name, and not tried again.",
-		}}, nil
+		return &question{Title: "Cancel this run of " + r.Job + "?", Button: "Cancel the run", Back: address("run", "id", id),
+			Text: []string{
+				fmt.Sprintf("It runs on %s%s. The context of its work ends; the work stops when it notices.", r.Node,
+					since(q.took(r))),
+				"It is recorded as cancelled, with your name, and not tried again.",
+			}}, nil
 	},
 	do: func(q *request, ctx context.Context, id, reason string) (string, string, error) {
 		err := q.d.jobs.Cancel(ctx, id, q.author(), reason)
@@ -114,9 +118,10 @@ func since(took string) string {
 var withdraw = &action{
 	verb: "withdraw", param: "id", danger: true,
 	explain: func(_ *request, id string) (*question, error) {
-		return &question{Title: "Withdraw the one-off job " + id + "?", Button: "Withdraw", Back: address("once"), Text: []string{
-			"It will not run. If it runs already it goes on.",
-		}}, nil
+		return &question{Title: "Withdraw the one-off job " + id + "?", Button: "Withdraw", Back: address("once"),
+			Text: []string{
+				"It will not run. If it runs already it goes on.",
+			}}, nil
 	},
 	do: func(q *request, ctx context.Context, id, _ string) (string, string, error) {
 		return "Withdrew the one-off job " + quote(id) + ".", address("once"), q.d.jobs.Withdraw(ctx, id)

@@ -22,7 +22,8 @@ func TestHandler_anyPath(t *testing.T) {
 	proxy := http.StripPrefix("/far/away", h) // what a proxy does that cuts its own path
 	root := http.NewServeMux()
 	root.Handle("/", h)
-	for base, server := range map[string]http.Handler{"/jobs/": mounted, "/admin/jobs/": stripped, "/far/away/": proxy, "/": root} {
+	for base, server := range map[string]http.Handler{"/jobs/": mounted, "/admin/jobs/": stripped, "/far/away/": proxy,
+		"/": root} {
 		for _, page := range slices.Concat(allPages, actionPages) {
 			address, err := url.Parse("http://host" + base + page)
 			if err != nil {
@@ -44,7 +45,8 @@ func TestHandler_anyPath(t *testing.T) {
 			}
 		}
 		action := visit(server, "POST", "http://host"+base+"resume", "name", "carts")
-		if to, err := url.Parse(action.Header().Get("Location")); err != nil || action.Code != 303 || to.IsAbs() || strings.HasPrefix(to.Path, "/") {
+		if to, err := url.Parse(action.Header().Get("Location")); err != nil || action.Code != 303 || to.IsAbs() ||
+			strings.HasPrefix(to.Path, "/") {
 			t.Errorf("%s: an action leads to %q with status %d", base, action.Header().Get("Location"), action.Code)
 		}
 	}
@@ -108,7 +110,8 @@ func TestHandler_theme(t *testing.T) {
 // TestHandler_theme_goesNowhereElse is about addresses that would lead to other sites.
 func TestHandler_theme_goesNowhereElse(t *testing.T) {
 	h := busyFake().serve(Config{})
-	for _, back := range []string{"https://evil.example", "//evil.example", `\\evil.example`, "/\\evil.example", "javascript:alert(1)",
+	for _, back := range []string{"https://evil.example", "//evil.example", `\\evil.example`, "/\\evil.example",
+		"javascript:alert(1)",
 		"/jobs/locks", "../locks", "nonsense", "theme", "jobs\r\nX: y", "%2f%2fevil.example", "locks:80", ""} {
 		if to := post(h, "theme", "theme", "light", "back", back).Header().Get("Location"); to != "./" {
 			t.Errorf("%q leads to %q", back, to)
@@ -124,9 +127,11 @@ func TestHandler_theme_goesNowhereElse(t *testing.T) {
 
 func TestAsset_caching(t *testing.T) {
 	h := busyFake().serve(Config{})
-	for name, kind := range map[string]string{"style.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"} {
+	for name, kind := range map[string]string{"style.css": "text/css", "app.js": "text/javascript",
+		"icon.svg": "image/svg+xml"} {
 		w := get(h, name)
-		if !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Header().Get("Cache-Control") != "no-cache" || w.Body.Len() == 0 {
+		if !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Header().Get("Cache-Control") != "no-cache" ||
+			w.Body.Len() == 0 {
 			t.Errorf("%s: %v", name, w.Header())
 		}
 		if cc := get(h, assets[name].address).Header().Get("Cache-Control"); !strings.Contains(cc, "immutable") {

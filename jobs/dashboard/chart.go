@@ -47,7 +47,8 @@ func chartOf(runs []jobs.Run) *chart {
 	}
 	sorted := slices.Sorted(slices.Values(all))
 	longest := max(sorted[len(sorted)-1], 1)
-	c := &chart{Width: len(ran)*barStep - (barStep - barWidth), Median: duration(sorted[len(sorted)/2]), Longest: duration(longest)}
+	c := &chart{Width: len(ran)*barStep - (barStep - barWidth), Median: duration(sorted[len(sorted)/2]),
+		Longest: duration(longest)}
 	for i, r := range ran {
 		height := max(2, int(int64(chartHeight)*int64(all[i]/time.Microsecond)/max(1, int64(longest/time.Microsecond))))
 		c.Bars = append(c.Bars, bar{
@@ -55,6 +56,7 @@ func chartOf(runs []jobs.Run) *chart {
 			Title: fmt.Sprintf("%s: %s, %s", r.Tick.UTC().Format("2 Jan 15:04:05"), duration(all[i]), r.Outcome),
 		})
 	}
-	c.Label = fmt.Sprintf("Durations of the last %d runs, oldest first: median %s, longest %s", len(ran), c.Median, c.Longest)
+	c.Label = fmt.Sprintf("Durations of the last %d runs, oldest first: median %s, longest %s", len(ran), c.Median,
+		c.Longest)
 	return c
 }

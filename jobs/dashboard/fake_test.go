@@ -197,8 +197,10 @@ func busyFake() *fake {
 	}
 	f := &fake{
 		nodes: []jobs.Node{
-			{Name: "node-1", Started: ago(5 * time.Hour), Heartbeat: ago(time.Second), ClockOffset: 300 * time.Microsecond, Jobs: 4},
-			{Name: "node-2", Started: ago(5 * time.Hour), Heartbeat: ago(time.Second), ClockOffset: -31 * time.Second, Jobs: 4, Running: 1},
+			{Name: "node-1", Started: ago(5 * time.Hour), Heartbeat: ago(time.Second), ClockOffset: 300 * time.Microsecond,
+				Jobs: 4},
+			{Name: "node-2", Started: ago(5 * time.Hour), Heartbeat: ago(time.Second), ClockOffset: -31 * time.Second, Jobs: 4,
+				Running: 1},
 			{Name: "node-3", Started: ago(2 * time.Hour), Heartbeat: ago(time.Minute), Jobs: 4},
 			{Name: "node-4", Started: ago(2 * time.Hour), Heartbeat: ago(time.Second), Jobs: 4, Draining: true},
 		},
@@ -207,10 +209,13 @@ func busyFake() *fake {
 				Waiters: []lockrt.Waiter{{Node: "node-1"}, {Node: "node-3"}, {Node: "node-1"}, {Node: "node-4"}}},
 			{Key: "order:42", Fence: 9, Since: ago(time.Second), Remaining: time.Second},
 		},
-		upcoming: []jobs.Upcoming{{Tick: noon.Add(13 * time.Hour), DST: "skipped"}, {Tick: noon.Add(37 * time.Hour), DST: "repeated"}},
-		waiting:  []jobs.Once{{ID: "welcome-42", Handler: "mail", At: noon.Add(time.Minute), Payload: []byte(`{"to":"a@example.com"}`)}},
+		upcoming: []jobs.Upcoming{{Tick: noon.Add(13 * time.Hour), DST: "skipped"},
+			{Tick: noon.Add(37 * time.Hour), DST: "repeated"}},
+		waiting: []jobs.Once{{ID: "welcome-42", Handler: "mail", At: noon.Add(time.Minute),
+			Payload: []byte(`{"to":"a@example.com"}`)}},
 	}
-	index, report, carts, foreign := job("index", "*/5 * * * *", ""), job("report", "30 2 * * *", "Europe/Vienna"), job("carts", "@hourly", ""), jobs.Status{}
+	index, report, carts, foreign := job("index", "*/5 * * * *", ""), job("report", "30 2 * * *", "Europe/Vienna"),
+		job("carts", "@hourly", ""), jobs.Status{}
 	index.Running = []jobs.Run{run("index", "index@1", 90*time.Second, 0, "")}
 	failure := run("report", "report@7", 9*time.Hour, 4*time.Second, jobs.OutcomeError)
 	failure.Error, failure.Reason = "dial tcp: connection refused\nsecond line", "attempt 1 of 1"
@@ -221,7 +226,8 @@ func busyFake() *fake {
 	f.statuses = []jobs.Status{carts, foreign, index, report}
 	f.failures = []jobs.Run{failure}
 	f.runs = []jobs.Run{failure, run("report", "report@6", 33*time.Hour, 2*time.Second, jobs.OutcomeOK),
-		{ID: "report@5", Job: "report", Tick: ago(57 * time.Hour), Ticks: 61, First: ago(58 * time.Hour), Claimed: ago(57 * time.Hour),
+		{ID: "report@5", Job: "report", Tick: ago(57 * time.Hour), Ticks: 61, First: ago(58 * time.Hour),
+			Claimed: ago(57 * time.Hour),
 			Outcome: jobs.OutcomeSkipped, Reason: "lock \"job:report\" is held by node-3"}}
 	return f
 }

@@ -8,8 +8,9 @@ import (
 
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0 µs", 12345: "12 µs", 1500 * time.Microsecond: "1.5 ms", 840 * time.Millisecond: "840 ms", 12340 * time.Millisecond: "12.3 s",
-		4 * time.Second: "4 s", 252 * time.Second: "4 min 12 s", 42 * time.Minute: "42 min", 3 * time.Hour: "3 h",
+		0: "0 µs", 12345: "12 µs", 1500 * time.Microsecond: "1.5 ms", 840 * time.Millisecond: "840 ms",
+		12340 * time.Millisecond: "12.3 s",
+		4 * time.Second:          "4 s", 252 * time.Second: "4 min 12 s", 42 * time.Minute: "42 min", 3 * time.Hour: "3 h",
 		185 * time.Minute: "3 h 5 min", 50 * time.Hour: "2 d 2 h", 500 * time.Hour: "20 d", -time.Second: "−1 s",
 	} {
 		if got := duration(d); got != want {

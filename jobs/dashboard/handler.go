@@ -65,7 +65,8 @@ func Handler(s *jobs.Scheduler, cfg Config) http.Handler {
 }
 
 func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
-	d := &dashboard{jobs: s, locks: l, cfg: cfg.withDefaults(), cross: http.NewCrossOriginProtection(), routes: newRoutes()}
+	d := &dashboard{jobs: s, locks: l, cfg: cfg.withDefaults(), cross: http.NewCrossOriginProtection(),
+		routes: newRoutes()}
 	d.state.fetch = d.fetchState
 	return d
 }

@@ -204,7 +204,8 @@ func (q *request) run() (*view, error) {
 func (q *request) times(r jobs.Run) []timeRow {
 	rows := []timeRow{{Name: "scheduled", At: q.moment(r.Tick)}}
 	if r.Ticks > 1 {
-		rows = []timeRow{{Name: "first of " + number(int(r.Ticks)) + " ticks", At: q.moment(r.First)}, {Name: "last tick", At: q.moment(r.Tick)}}
+		rows = []timeRow{{Name: "first of " + number(int(r.Ticks)) + " ticks", At: q.moment(r.First)},
+			{Name: "last tick", At: q.moment(r.Tick)}}
 	}
 	for _, t := range []struct {
 		name string

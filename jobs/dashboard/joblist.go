@@ -54,7 +54,10 @@ var jobOrders = []struct {
 	{"name", "Job", nil, func(a, b jobs.Status) int { return strings.Compare(a.Job.Name, b.Job.Name) }},
 	{"next", "Next run", func(st jobs.Status) bool { return !st.Next.IsZero() },
 		func(a, b jobs.Status) int { return a.Next.Compare(b.Next) }},
-	{"outcome", "Last outcome", hasLast, func(a, b jobs.Status) int { return strings.Compare(string(a.Last.Outcome), string(b.Last.Outcome)) }},
+	{"outcome", "Last outcome", hasLast, func(a,
+		b jobs.Status) int {
+		return strings.Compare(string(a.Last.Outcome), string(b.Last.Outcome))
+	}},
 	{"ended", "Ended", hasLast, func(a, b jobs.Status) int { return a.Last.Ended.Compare(b.Last.Ended) }},
 	{"duration", "Took", func(st jobs.Status) bool { return hasLast(st) && !st.Last.Started.IsZero() },
 		func(a, b jobs.Status) int { return cmp.Compare(spent(a.Last), spent(b.Last)) }},
@@ -114,7 +117,8 @@ func (q *request) chooseState(data *jobListData, found []jobs.Status) []jobs.Sta
 	chosen, asked := found, q.r.URL.Query().Get("state")
 	for _, s := range jobStates {
 		matching := where(found, s.holds)
-		c := choice{Label: s.label, Count: number(len(matching)), Link: q.with("state", s.name, "page", ""), Chosen: s.name == asked}
+		c := choice{Label: s.label, Count: number(len(matching)), Link: q.with("state", s.name, "page", ""),
+			Chosen: s.name == asked}
 		if data.States = append(data.States, c); c.Chosen {
 			chosen = matching
 		}

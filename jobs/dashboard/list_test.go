@@ -30,7 +30,8 @@ func manyJobs() *fake {
 		st := jobs.Status{Info: jobs.Info{Job: jobs.Job{Name: fmt.Sprintf("job-%05d", i), Spec: "*/5 * * * *", Run: nothing}},
 			Next: noon.Add(time.Duration(10_000-i) * time.Second)}
 		if i%3 == 0 {
-			r := jobs.Run{Outcome: jobs.OutcomeOK, Node: fmt.Sprint("node-", i%7), Started: noon, Ended: noon.Add(time.Duration(i) * time.Millisecond)}
+			r := jobs.Run{Outcome: jobs.OutcomeOK, Node: fmt.Sprint("node-", i%7), Started: noon,
+				Ended: noon.Add(time.Duration(i) * time.Millisecond)}
 			if i%100 == 0 {
 				r.Outcome = jobs.OutcomeTimeout
 			}
@@ -107,12 +108,14 @@ func TestJobList_links(t *testing.T) {
 	} {
 		body := get(h, "jobs?q=job&page="+page).Body.String()
 		for rel, to := range want {
-			if link := `href="jobs?page=` + to + `&amp;q=job" rel="` + rel + `"`; strings.Contains(body, `rel="`+rel+`"`) != (to != "") ||
+			if link := `href="jobs?page=` + to + `&amp;q=job" rel="` + rel +
+				`"`; strings.Contains(body, `rel="`+rel+`"`) != (to != "") ||
 				to != "" && !strings.Contains(body, link) {
 				t.Errorf("page %s: the link %s does not lead to page %q", page, rel, to)
 			}
 		}
-		for _, choice := range regexp.MustCompile(`href="(jobs\?[^"]*(?:state|sort)=[^"]*)"`).FindAllStringSubmatch(body, -1) {
+		for _, choice := range regexp.MustCompile(`href="(jobs\?[^"]*(?:state|sort)=[^"]*)"`).FindAllStringSubmatch(body,
+			-1) {
 			if strings.Contains(choice[1], "page=") {
 				t.Errorf("page %s: %s stays on it", page, choice[1])
 			}

@@ -120,12 +120,17 @@ func figures(nodes []nodeRow, all []jobs.Status, running int) []figure {
 	}
 	paused, failing := len(where(all, isPaused)), len(where(all, isFailing))
 	return []figure{
-		{Label: "nodes", Value: number(alive), Of: number(len(nodes)), Kind: kindIf(alive < len(nodes), kindBad), Link: "#nodes"},
+		{Label: "nodes", Value: number(alive), Of: number(len(nodes)), Kind: kindIf(alive < len(nodes), kindBad),
+			Link: "#nodes"},
 		{Label: "jobs", Value: number(len(all)), Link: address("jobs")},
-		{Label: "running now", Value: number(running), Kind: kindIf(running > 0, kindBusy), Link: address("jobs", "state", "running")},
-		{Label: "failing", Value: number(failing), Kind: kindIf(failing > 0, kindBad), Link: address("jobs", "state", "failing")},
-		{Label: "paused", Value: number(paused), Kind: kindIf(paused > 0, kindWarn), Link: address("jobs", "state", "paused")},
-		{Label: "ticks missed", Value: number(missed), Kind: kindIf(missed > 0, kindWarn), Link: address("jobs", "state", "missed")},
+		{Label: "running now", Value: number(running), Kind: kindIf(running > 0, kindBusy),
+			Link: address("jobs", "state", "running")},
+		{Label: "failing", Value: number(failing), Kind: kindIf(failing > 0, kindBad),
+			Link: address("jobs", "state", "failing")},
+		{Label: "paused", Value: number(paused), Kind: kindIf(paused > 0, kindWarn),
+			Link: address("jobs", "state", "paused")},
+		{Label: "ticks missed", Value: number(missed), Kind: kindIf(missed > 0, kindWarn),
+			Link: address("jobs", "state", "missed")},
 	}
 }
 

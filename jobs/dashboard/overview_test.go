@@ -41,7 +41,8 @@ func TestOverview_comingUp(t *testing.T) {
 	f := &fake{}
 	for name, paused := range map[string]*jobs.Pause{"awake": nil, "asleep": {Author: "ada", At: noon}} {
 		f.statuses = append(f.statuses, jobs.Status{
-			Info: jobs.Info{Job: jobs.Job{Name: name, Spec: "@hourly"}, Zone: time.UTC}, Next: noon.Add(time.Hour), Paused: paused,
+			Info: jobs.Info{Job: jobs.Job{Name: name, Spec: "@hourly"}, Zone: time.UTC}, Next: noon.Add(time.Hour),
+			Paused: paused,
 		})
 	}
 	body := get(f.serve(Config{}), "").Body.String()

@@ -28,18 +28,24 @@ func TestHandler_pagesShow(t *testing.T) {
 			"Missed ticks", `href="cancel?id=index%401"`, "3<i>/4</i>"},
 		"jobs": {"Every 5 minutes", "*/5 * * * *", "Europe/Vienna", "paused by ada", "the shop is closed", "in 1 h", "error",
 			"node-2 <small>fence 17</small>", "never ran", "known to other nodes only"},
-		"job?name=report": {"Every day at 02:30", "30 2 * * *", "29 Mar 03:00:00", "clocks go forward", "clocks go back", "Run now",
-			"61 ticks since 26 Mar 02:00:00: lock &#34;job:report&#34; is held by node-3", "<svg viewBox", "median 4 s", "once", "free"},
-		"job?name=index":  {"held by node-2, fence 17, for 1 min", "waiting: node-1, node-3, node-1 and 1 more", "running"},
-		"job?name=carts":  {"Paused by <b>ada</b>", "Resume"},
-		"run?id=report@7": {"second line", "attempt 1 of 1", "report@7", "Took 4 s on node-2", "4 s after the tick", "<b>scheduled</b>"},
-		"run?id=report@5": {"61 ticks since 26 Mar 02:00:00: lock", "<b>first of 61 ticks</b>", "Thu 26 Mar 2026 02:00:00", "<b>last tick</b>"},
-		"run?id=index@1":  {"For 1 min 30 s so far", `href="cancel?id=index%401"`},
-		"locks":           {"job:index", "order:42", "21 s", "kept by its minimum hold time", "<b>4</b>", `href="job?name=index"`},
-		"locks?q=order":   {"order:42", "1 to 1 of 1"},
-		"once":            {"welcome-42", "mail", "in 1 min", "a@example.com", "Withdraw"},
+		"job?name=report": {"Every day at 02:30", "30 2 * * *", "29 Mar 03:00:00", "clocks go forward", "clocks go back",
+			"Run now",
+			"61 ticks since 26 Mar 02:00:00: lock &#34;job:report&#34; is held by node-3", "<svg viewBox", "median 4 s", "once",
+			"free"},
+		"job?name=index": {"held by node-2, fence 17, for 1 min", "waiting: node-1, node-3, node-1 and 1 more", "running"},
+		"job?name=carts": {"Paused by <b>ada</b>", "Resume"},
+		"run?id=report@7": {"second line", "attempt 1 of 1", "report@7", "Took 4 s on node-2", "4 s after the tick",
+			"<b>scheduled</b>"},
+		"run?id=report@5": {"61 ticks since 26 Mar 02:00:00: lock", "<b>first of 61 ticks</b>", "Thu 26 Mar 2026 02:00:00",
+			"<b>last tick</b>"},
+		"run?id=index@1": {"For 1 min 30 s so far", `href="cancel?id=index%401"`},
+		"locks": {"job:index", "order:42", "21 s", "kept by its minimum hold time", "<b>4</b>",
+			`href="job?name=index"`},
+		"locks?q=order": {"order:42", "1 to 1 of 1"},
+		"once":          {"welcome-42", "mail", "in 1 min", "a@example.com", "Withdraw"},
 
-		"run-now?name=index":  {"Run index now?", "It is running at present", `<form method="post" action="run-now"`, `value="index"`},
+		"run-now?name=index": {"Run index now?", "It is running at present", `<form method="post" action="run-now"`,
+			`value="index"`},
 		"pause?name=index":    {"Pause index?", "required"},
 		"resume?name=carts":   {"Resume carts?", "Paused by ada 1 h ago", "the shop is closed"},
 		"cancel?id=index@1":   {"Cancel this run of index?", "node-2, for 1 min 30 s so far"},
@@ -64,8 +70,9 @@ func TestHandler_notFound(t *testing.T) {
 	h := busyFake().serve(operator)
 	for page, text := range map[string]string{
 		"nonsense": "There is no page", "job?name=gone": "No node of this cluster has such a job", "job": "Not found",
-		"run?id=gone": "There is no such run", "run": "Not found", "pause?name=gone": "Not found", "cancel?id=gone": "Not found",
-		"style.html": "There is no page",
+		"run?id=gone": "There is no such run", "run": "Not found", "pause?name=gone": "Not found",
+		"cancel?id=gone": "Not found",
+		"style.html":     "There is no page",
 	} {
 		expect(t, get(h, page), 404, text, "To the overview")
 	}
@@ -109,11 +116,13 @@ func TestHandler_escapes(t *testing.T) {
 	}
 	w := post(h, "pause", "name", evil, "reason", evil)
 	w = follow(h, w)
-	if body := w.Body.String(); strings.Contains(body, "<script>alert") || !strings.Contains(body, "Paused “&lt;script&gt;") {
+	if body := w.Body.String(); strings.Contains(body, "<script>alert") ||
+		!strings.Contains(body, "Paused “&lt;script&gt;") {
 		t.Errorf("message of the action: %s", body)
 	}
 	f.refuses = fmt.Errorf("%s", evil)
-	if body := post(h, "pause", "name", evil, "reason", evil).Body.String(); strings.Contains(body, "<script>alert") || strings.Contains(body, "<img") {
+	if body := post(h, "pause", "name", evil, "reason", evil).Body.String(); strings.Contains(body, "<script>alert") ||
+		strings.Contains(body, "<img") {
 		t.Errorf("error of the action: %s", body)
 	}
 }
@@ -127,7 +136,8 @@ func TestHandler_redacts(t *testing.T) {
 	h := f.serve(cfg)
 	for _, page := range allPages {
 		body := get(h, page).Body.String()
-		for _, secret := range []string{"connection refused", "second line", "the shop is closed", "a@example.com", "1234", "held by node-3", "attempt 1 of 1"} {
+		for _, secret := range []string{"connection refused", "second line", "the shop is closed", "a@example.com", "1234",
+			"held by node-3", "attempt 1 of 1"} {
 			if strings.Contains(body, secret) {
 				t.Errorf("%s shows %q", page, secret)
 			}
@@ -168,7 +178,8 @@ func TestHandler_storeDown(t *testing.T) {
 	}
 	f := busyFake()
 	f.down = errDown
-	expect(t, get(f.serve(operator), "jobs"), 503, "carts", "Every day at 02:30", "1 to 4 of 4") // what the node knows by itself
+	expect(t, get(f.serve(operator), "jobs"), 503, "carts", "Every day at 02:30",
+		"1 to 4 of 4") // what the node knows by itself
 	if h := get(f.serve(operator), "").Header(); h.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}

@@ -37,7 +37,8 @@ func (q *request) storeProblem(what string, err error) *problem {
 
 // problemOf explains the error of the action that verb names, on what.
 func (q *request) problemOf(verb, what string, err error) *problem {
-	p := &problem{Status: http.StatusConflict, Title: "Could not " + verb + " " + what, Detail: q.text("error", err.Error())}
+	p := &problem{Status: http.StatusConflict, Title: "Could not " + verb + " " + what,
+		Detail: q.text("error", err.Error())}
 	switch {
 	case errors.As(err, new(*problem)):
 		errors.As(err, &p)
@@ -45,14 +46,16 @@ func (q *request) problemOf(verb, what string, err error) *problem {
 		p.Status, p.Text, p.Advice = http.StatusNotFound, "No node of this cluster has such a job.",
 			"See the list of jobs. A job disappears from it when no running version of the program adds it."
 	case errors.Is(err, jobs.ErrUnknownRun):
-		p.Status, p.Text, p.Advice = http.StatusNotFound, "There is no such run: it has ended, or its record has made room for newer ones.",
+		p.Status, p.Text, p.Advice = http.StatusNotFound,
+			"There is no such run: it has ended, or its record has made room for newer ones.",
 			"See the page of its job for the runs that are kept."
 	case errors.Is(err, lockrt.ErrNotHeld):
 		p.Text, p.Advice = "Nobody holds this lock any more.", "There is nothing to do: the next one to ask gets it."
 	case errors.Is(err, lockrt.ErrKey):
 		p.Status, p.Text, p.Advice = http.StatusNotFound, "No lock can have such a key.", "See the list of locks."
 	case errors.Is(err, errors.ErrUnsupported):
-		p.Status, p.Text, p.Advice = http.StatusNotImplemented, "The store of this cluster cannot do that.", "Use a store that can."
+		p.Status, p.Text, p.Advice = http.StatusNotImplemented, "The store of this cluster cannot do that.",
+			"Use a store that can."
 	default:
 		p.Status, p.Text = http.StatusServiceUnavailable, "The store did not confirm it, so it may have happened or not."
 		p.Advice = "See the present state before you try again."
@@ -62,10 +65,12 @@ func (q *request) problemOf(verb, what string, err error) *problem {
 
 // failed is the page for an error.
 func (q *request) failed(err error) *view {
-	p := &problem{Status: http.StatusInternalServerError, Title: "This page could not be made", Text: "The dashboard has failed.",
+	p := &problem{Status: http.StatusInternalServerError, Title: "This page could not be made",
+		Text:   "The dashboard has failed.",
 		Detail: q.text("error", err.Error())}
 	if !errors.As(err, &p) {
-		q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelError, "dashboard page failed", slog.String("page", q.name), slog.Any("error", err))
+		q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelError, "dashboard page failed", slog.String("page", q.name),
+			slog.Any("error", err))
 	}
 	return &view{template: "problem", Title: p.Title, Problems: []*problem{p}, Refused: p.Status == http.StatusForbidden}
 }

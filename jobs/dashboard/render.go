@@ -82,7 +82,8 @@ func (q *request) render(v *view) {
 	}
 	var body bytes.Buffer
 	if err := templates[v.template].ExecuteTemplate(&body, part, v); err != nil {
-		q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelError, "dashboard page failed", slog.String("page", q.name), slog.Any("error", err))
+		q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelError, "dashboard page failed", slog.String("page", q.name),
+			slog.Any("error", err))
 		http.Error(q.w, "The dashboard could not make this page: see the log of the program.", http.StatusInternalServerError)
 		return
 	}

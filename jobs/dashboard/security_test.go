@@ -15,7 +15,8 @@ func queryEscape(s string) string { return url.QueryEscape(s) }
 // actions are the forms that change something, as the pages of busyFake send them.
 var actions = [][]string{
 	{"run-now", "name", "index"}, {"pause", "name", "index", "reason", "why"}, {"resume", "name", "carts"},
-	{"cancel", "id", "index@1", "reason", "why"}, {"break", "key", "job:index", "holder", "17", "reason", "why"}, {"withdraw", "id", "welcome-42"},
+	{"cancel", "id", "index@1", "reason", "why"}, {"break", "key", "job:index", "holder", "17", "reason", "why"},
+	{"withdraw", "id", "welcome-42"},
 }
 
 func as(name string, role Role, err error) Config {
@@ -120,7 +121,8 @@ func TestHandler_actionsNeedPOST(t *testing.T) {
 	if len(f.done) > 0 {
 		t.Errorf("did %q", f.done)
 	}
-	if post(h, "resume?name=carts"); slices.ContainsFunc(f.done, func(done string) bool { return strings.Contains(done, "carts") }) {
+	if post(h, "resume?name=carts"); slices.ContainsFunc(f.done,
+		func(done string) bool { return strings.Contains(done, "carts") }) {
 		t.Errorf("did %q", f.done)
 	}
 }
@@ -128,7 +130,8 @@ func TestHandler_actionsNeedPOST(t *testing.T) {
 func TestHandler_methods(t *testing.T) {
 	h := busyFake().serve(operator)
 	for request, allow := range map[string]string{
-		"PUT ": "GET, HEAD", "POST jobs": "GET, HEAD", "DELETE pause": "GET, HEAD, POST", "GET theme": "POST", "POST style.css": "GET, HEAD",
+		"PUT ": "GET, HEAD", "POST jobs": "GET, HEAD", "DELETE pause": "GET, HEAD, POST", "GET theme": "POST",
+		"POST style.css": "GET, HEAD",
 	} {
 		method, page, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()
@@ -156,7 +159,8 @@ func TestHandler_headers(t *testing.T) {
 	answers["refused"] = get(f.serve(Config{}), "pause")
 	for page, w := range answers {
 		csp := w.Header().Get("Content-Security-Policy")
-		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'",
+			"form-action 'self'"} {
 			if !strings.Contains(csp, part) {
 				t.Errorf("%s: the policy %q lacks %s", page, csp, part)
 			}

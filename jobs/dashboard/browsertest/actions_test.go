@@ -43,7 +43,8 @@ func (r *rig) pauseAndResume(t *testing.T, b *tab) {
 	b.awaitText(".note", "Paused")
 	b.awaitText("#head", "<i>broken</i>")
 	status, err := r.nodes[1].Status(t.Context(), evil)
-	if err != nil || status[0].Paused == nil || status[0].Paused.Author != "ada" || status[0].Paused.Reason != "<i>broken</i>" {
+	if err != nil || status[0].Paused == nil || status[0].Paused.Author != "ada" ||
+		status[0].Paused.Reason != "<i>broken</i>" {
 		t.Fatalf("%+v, %v", status, err)
 	}
 	b.click("#actions a", "Resume")
@@ -69,7 +70,8 @@ func (r *rig) runAndCancel(t *testing.T, b *tab) {
 	b.fill("#reason", "too slow")
 	b.click(".confirm button", "Cancel the run")
 	b.awaitText(".note", "Asked the node to cancel the run")
-	if run := r.awaitOutcome(t, running[0].ID); run.Outcome != jobs.OutcomeCancelled || run.Author != "ada" && run.Reason == "" {
+	if run := r.awaitOutcome(t, running[0].ID); run.Outcome != jobs.OutcomeCancelled || run.Author != "ada" &&
+		run.Reason == "" {
 		t.Errorf("%+v", run)
 	}
 }

@@ -13,7 +13,8 @@ import (
 func TestKeyboard_order(t *testing.T) {
 	r, running, _ := filled(t, operator)
 	b := newTab(t, r.base())
-	for _, page := range []string{"", "jobs", "job?name=import", "run?id=" + escape(running), "locks", "once", "break?key=job:index"} {
+	for _, page := range []string{"", "jobs", "job?name=import", "run?id=" + escape(running), "locks", "once",
+		"break?key=job:index"} {
 		b.open(page)
 		// Updates would replace what has just been counted.
 		ask[bool](b, `(() => { const live = document.querySelector("#live"); if (live) live.click(); return true; })()`)
@@ -34,7 +35,8 @@ func TestKeyboard_order(t *testing.T) {
 				return s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1;
 			})()`)
 			if !seen {
-				t.Errorf("%q: the focus cannot be seen on %s", page, ask[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
+				t.Errorf("%q: the focus cannot be seen on %s", page,
+					ask[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
 			}
 		}
 	}

@@ -25,7 +25,8 @@ func filled(t *testing.T, cfg dashboard.Config) (r *rig, running, failed string)
 	if err := r.nodes[1].Pause(t.Context(), "report", "bob", `<script>alert("reason")</script>`); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.nodes[1].At(t.Context(), "mail", "welcome-42", time.Now().Add(time.Hour), []byte(`{"to":"<b>you</b>"}`)); err != nil {
+	if err := r.nodes[1].At(t.Context(), "mail", "welcome-42", time.Now().Add(time.Hour),
+		[]byte(`{"to":"<b>you</b>"}`)); err != nil {
 		t.Fatal(err)
 	}
 	return r, running, failed
@@ -92,10 +93,13 @@ func TestScreens(t *testing.T) {
 				if over := ask[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 					t.Errorf("%s at %d px scrolls sideways by %d px", s.name, width, over)
 				}
-				if dark := ask[bool](b, `getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] < 60`); dark != (scheme == "dark") {
+				if dark := ask[bool](b,
+					`getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] < 60`); dark != (scheme == "dark") {
 					t.Errorf("%s in %s colours has a dark background: %t", s.name, scheme, dark)
 				}
-				if n := ask[int](b, `document.querySelectorAll("b").length && [...document.querySelectorAll("b")].filter(e => e.textContent === "connection refused").length`); n > 0 {
+				if n := ask[int](b,
+					`document.querySelectorAll("b").length && [...document.querySelectorAll("b")].filter(e => e.textContent === `+
+						`"connection refused").length`); n > 0 {
 					t.Errorf("%s: a text became markup", s.name)
 				}
 				b.shoot(fmt.Sprintf("%s-%s-%d", s.name, scheme, width))
@@ -115,7 +119,8 @@ func TestTheme_isKept(t *testing.T) {
 	b.open("locks")
 	b.await(`getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] < 60`)
 	b.click(`button[aria-label="Colours of the system"]`, "")
-	b.await(`!document.documentElement.dataset.theme && getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] > 200`)
+	b.await(`!document.documentElement.dataset.theme && ` +
+		`getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] > 200`)
 }
 
 // TestLive sees a run begin and end without loading the page again.
