@@ -3,7 +3,7 @@
 //	//lock:key=order:{userID},ttl=30s
 //	func (s *Shop) placeOrderLocked(ctx context.Context, userID int64) (Order, error)
 //
-// gives the package a method PlaceOrder of the same signature that runs placeOrderLocked while it holds the lock. Run
+// gives the package a method placeOrder of the same signature that runs placeOrderLocked while it holds the lock. Run
 //
 //	lockgen ./...
 //
@@ -19,8 +19,9 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400)                                                                // a run is short, and the memory of most is small
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // neither leaves half a run
+	debug.SetGCPercent(400) // a run is short, and the memory of most is small
+	// Neither signal leaves half a run.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

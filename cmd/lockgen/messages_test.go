@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// notMessages are the texts of more than one word in the sources that no program can have as a message: a file, a text in it
-// or "" for all of them, and why. Each has to be there.
+// notMessages are the texts of more than one word in the sources that no program can have as a message: a file, a text
+// in it or "" for all of them, and why. Each has to be there.
 var notMessages = []struct{ file, text, why string }{
 	{"slugs.go", "", "what locklint explains kinds of problems with"},
 	{"platform.go", "", "names of systems"},
@@ -37,8 +37,8 @@ var spoken = map[string]bool{"Logf": true, "logf": true}
 
 var verb = regexp.MustCompile(`%[a-z]`)
 
-// TestErrors_everyMessage: every text in the sources that can become a message, or a part of one, is seen in what a script
-// expects. A message that no program provokes is one that nobody has read.
+// TestErrors_everyMessage: every text in the sources that can become a message, or a part of one, is seen in what a
+// script expects. A message that no program provokes is one that nobody has read.
 func TestErrors_everyMessage(t *testing.T) {
 	seen := expectations(t)
 	used := map[int]bool{}
@@ -136,13 +136,28 @@ func textsOf(t *testing.T, path string) []text {
 			if sel, ok := node.Fun.(*ast.SelectorExpr); ok && spoken[sel.Sel.Name] {
 				return false
 			}
-		case *ast.BasicLit:
-			value, err := strconv.Unquote(node.Value)
-			if err == nil && node.Kind == token.STRING && strings.Contains(strings.TrimSpace(value), " ") {
+		case ast.Expr:
+			value, ok := literal(node)
+			if ok && strings.Contains(strings.TrimSpace(value), " ") {
 				found = append(found, text{filepath.Base(path), value, fset.Position(node.Pos())})
 			}
+			return !ok
 		}
 		return true
 	})
 	return found
+}
+
+// literal is the value of a string that may stand in several lines.
+func literal(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		value, err := strconv.Unquote(e.Value)
+		return value, err == nil && e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		x, ok := literal(e.X)
+		y, also := literal(e.Y)
+		return x + y, ok && also
+	}
+	return "", false
 }

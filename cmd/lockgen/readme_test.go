@@ -48,7 +48,8 @@ func readmeBlocks(t *testing.T) []block {
 }
 
 // blockImports are the packages that a block may name without importing them.
-var blockImports = []string{"context", "database/sql", "net/netip", "time", "github.com/lockgen/lockgen/jobs", "github.com/lockgen/lockgen/runtime"}
+var blockImports = []string{"context", "database/sql", "net/netip", "time", "github.com/lockgen/lockgen/jobs",
+	"github.com/lockgen/lockgen/runtime"}
 
 // file is the block as the file of a package, with the imports that it uses.
 func (b block) file(t *testing.T) string {

@@ -99,7 +99,8 @@ func (c *command) parse(args []string) (code int, done bool) {
 }
 
 func (c *command) misused(what string) int {
-	fmt.Fprintf(c.stderr, "lockgen: %s\nThe flags are -check, -json, -tags list and -v. Run lockgen -h for what they do.\n", what)
+	fmt.Fprintf(c.stderr,
+		"lockgen: %s\nThe flags are -check, -json, -tags list and -v. Run lockgen -h for what they do.\n", what)
 	return exitFailed
 }
 
@@ -111,7 +112,8 @@ func (c *command) generate(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitFailed, fmt.Errorf("lockgen: %w", err)
 	}
-	result, err := gen.Generate(ctx, gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(), Logf: c.logf, Warnf: c.warnf})
+	result, err := gen.Generate(ctx, gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(),
+		Logf: c.logf, Warnf: c.warnf})
 	if err != nil {
 		return exitFailed, err
 	}

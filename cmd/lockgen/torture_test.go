@@ -20,8 +20,8 @@ import (
 	"github.com/lockgen/lockgen/cmd/lockgen/internal/gen"
 )
 
-// TestTorture generates the corpus in testdata/torture, compares what is written with the goldens, vets it for two systems,
-// and runs it: package probe calls every function and its wrapper and compares what they do.
+// TestTorture generates the corpus in testdata/torture, compares what is written with the goldens, vets it for two
+// systems, and runs it: package probe calls every function and its wrapper and compares what they do.
 func TestTorture(t *testing.T) {
 	dir := copyCorpus(t)
 	result, err := gen.Generate(context.Background(), gen.Config{Dir: dir, Patterns: []string{"./..."}, Env: corpusEnv(t)})
@@ -95,8 +95,8 @@ func compareGolden(t *testing.T, dir string, f gen.File) {
 	}
 }
 
-// writePairs writes a test into every package of the corpus that checks its wrappers, and returns how many functions have
-// one on any system.
+// writePairs writes a test into every package of the corpus that checks its wrappers, and returns how many functions
+// have one on any system.
 func writePairs(t *testing.T, dir string) int {
 	t.Helper()
 	n := 0
@@ -111,14 +111,18 @@ func writePairs(t *testing.T, dir string) int {
 		}
 		found := directive.Find(file).Funcs
 		n += len(found)
-		if built, err := build.Default.MatchFile(filepath.Dir(path), filepath.Base(path)); err != nil || !built || len(found) == 0 {
+		if built, err := build.Default.MatchFile(filepath.Dir(path), filepath.Base(path)); err != nil || !built ||
+			len(found) == 0 {
 			return err
 		}
 		name := filepath.Join(filepath.Dir(path), "pairs_"+file.Name.Name+"_test.go")
 		if byFile[name] == nil {
-			byFile[name] = bytes.NewBufferString("package " + file.Name.Name + "\n\nimport (\n\"testing\"\n\"example.com/app/probe\"\n)\n\nfunc TestPairs(t *testing.T) { probe.Check(t, pairs) }\n\nvar pairs = []probe.Pair{\n")
+			byFile[name] = bytes.NewBufferString("package " + file.Name.Name +
+				"\n\nimport (\n\"testing\"\n\"example.com/app/probe\"\n)\n\nfunc TestPairs(t *testing.T) { probe.Check(t, pairs) " +
+				"}\n\nvar pairs = []probe.Pair{\n")
 			if strings.Contains(string(mustRead(t, path)), "time.Duration // for") {
-				byFile[name] = bytes.NewBufferString(strings.Replace(byFile[name].String(), "import (\n", "import (\n\"time\"\n", 1))
+				byFile[name] = bytes.NewBufferString(strings.Replace(byFile[name].String(), "import (\n", "import (\n\"time\"\n",
+					1))
 			}
 		}
 		for _, a := range found {
@@ -150,8 +154,8 @@ func mustRead(t *testing.T, path string) []byte {
 	return content
 }
 
-// pair is the composite literal of one function and its wrapper. //torture:inst[…] says what to instantiate them, or their
-// receiver, with.
+// pair is the composite literal of one function and its wrapper. //torture:inst[…] says what to instantiate them, or
+// their receiver, with.
 func pair(a *directive.Annotated) string {
 	body := a.Decl.Name.Name
 	written := ""
@@ -173,7 +177,8 @@ func pair(a *directive.Annotated) string {
 		}
 		owner, inst = owner+".", ""
 	}
-	return fmt.Sprintf("{Name: %q, Method: %t, Keys: %d, Skips: %t, Body: %s, Wrapper: %s},\n", body, owner != "", len(a.Directive.Keys), a.Directive.SkipsBusy(),
+	return fmt.Sprintf("{Name: %q, Method: %t, Keys: %d, Skips: %t, Body: %s, Wrapper: %s},\n", body, owner != "",
+		len(a.Directive.Keys), a.Directive.SkipsBusy(),
 		owner+body+inst, owner+wrapper+inst)
 }
 

@@ -136,7 +136,8 @@ var bindErrors = []struct {
 	{"", "(t *Two) f()", []want{{"locker", "Two has 2 fields", "locker=t.a or t.b"}}},
 	{",locker=‹s.lock›", "(s *Shop) f()", []want{{"locker", "Shop has no field lock", `did you mean "locks"`}}},
 	{",locker=‹s.name›", "(s *Shop) f()", []want{{"locker", "has type string: it must be a *lockrt.Locker"}}},
-	{",locker=‹locks›", "(s *Shop) f()", []want{{"locker", "no receiver, parameter or package variable locks", `did you mean "s.locks"`}}},
+	{",locker=‹locks›", "(s *Shop) f()", []want{{"locker", "no receiver, parameter or package variable locks",
+		`did you mean "s.locks"`}}},
 	{",locker=‹Lock›", "f()", []want{{"locker", `did you mean "Locks"`}}},
 	{",locker=‹NotLocks›", "f()", []want{{"locker", "has type int"}}},
 	{",locker=‹function›", "f()", []want{{"locker", "names a function"}}},
@@ -200,15 +201,18 @@ func TestBind_generated(t *testing.T) {
 // TestBind_writtenType: what stands in for a type that is not known does not show.
 func TestBind_writtenType(t *testing.T) {
 	_, _, _, found := bound(t, "//lock:key=a:{m}:{xs},ttl=30s\nfunc f(m map[string]ID, xs ...string) {}", false)
-	if len(found) != 2 || !strings.Contains(found[0].Message, "type map[string]ID, and") || !strings.Contains(found[1].Message, "type ...string, and") {
+	if len(found) != 2 || !strings.Contains(found[0].Message, "type map[string]ID, and") ||
+		!strings.Contains(found[1].Message, "type ...string, and") {
 		t.Errorf("%v", found)
 	}
 }
 
 func TestLikelyName(t *testing.T) {
 	for path, want := range map[string]string{
-		"time": "time", "database/sql": "sql", "example.com/app/v2": "app", "example.com/app/v23": "app", "example.com/v": "v",
-		"example.com/app/2": "2", "example.com/very": "very", "v2": "v2", "": "", "example.com/v2x": "v2x", "example.com/app/v-2": "v-2",
+		"time": "time", "database/sql": "sql", "example.com/app/v2": "app", "example.com/app/v23": "app",
+		"example.com/v":     "v",
+		"example.com/app/2": "2", "example.com/very": "very", "v2": "v2", "": "", "example.com/v2x": "v2x",
+		"example.com/app/v-2": "v-2",
 	} {
 		if got := LikelyName(path); got != want {
 			t.Errorf("%q: %q, want %q", path, got, want)

@@ -38,7 +38,8 @@ func (b *binder) separates(parts []BoundPart, text *Text) {
 		return
 	}
 	b.add(text.Pos, text.End, "collision",
-		"the value of %s may contain %q, so two different values could give the same key: start the text after it with another character, such as %s",
+		"the value of %s may contain %q, so two different values could give the same key: start the text after it with "+
+			"another character, such as %s",
 		before.Hole, first, shown(before.Hole.String()+":"))
 }
 
@@ -52,10 +53,12 @@ func (b *binder) value(hole *Placeholder) *Value {
 	}
 	switch p.Role {
 	case RoleFence, RoleLease:
-		b.add(root.Pos, root.End, "too-early", "%s comes from the lock that %s is the key of: take a parameter that the caller passes", root.Name, hole)
+		b.add(root.Pos, root.End, "too-early",
+			"%s comes from the lock that %s is the key of: take a parameter that the caller passes", root.Name, hole)
 		return nil
 	case RoleContext:
-		b.add(root.Pos, root.End, "type", "%s is the context, which has no text: take a parameter that says what is locked", root.Name)
+		b.add(root.Pos, root.End, "type", "%s is the context, which has no text: take a parameter that says what is locked",
+			root.Name)
 		return nil
 	}
 	v := &Value{From: from, Param: index}
@@ -86,12 +89,15 @@ func (b *binder) value(hole *Placeholder) *Value {
 	return b.classified(v, hole, t, p)
 }
 
-// unchecked reports a field behind an embedded pointer that this package cannot compare with nil: reading it could panic.
+// unchecked reports a field behind an embedded pointer that this package cannot compare with nil: reading it could
+// panic.
 func (b *binder) unchecked(hole *Placeholder, i int, t types.Type, steps []Step) bool {
 	for _, s := range steps {
 		if s.Unchecked {
 			id := hole.Path[i]
-			b.add(id.Pos, id.End, "parameter", "%s has type %s, whose field %s is behind an embedded pointer that only its own package can check for nil: take a parameter that the caller passes",
+			b.add(id.Pos, id.End, "parameter",
+				"%s has type %s, whose field %s is behind an embedded pointer that only its own package can check for nil: take "+
+					"a parameter that the caller passes",
 				pathUpTo(hole, i), typeString(b.Pkg, t), id.Name)
 			return true
 		}
@@ -145,7 +151,8 @@ func (b *binder) unknownRoot(hole *Placeholder) {
 	if b.isResult(root.Name) {
 		why = root.Name + " is a result, which exists only after the call"
 	}
-	problem := b.add(root.Pos, root.End, "parameter", "%s has no parameter or receiver %s, %s%s", b.fn(), root.Name, why, didYouMean(guess))
+	problem := b.add(root.Pos, root.End, "parameter", "%s has no parameter or receiver %s, %s%s", b.fn(), root.Name, why,
+		didYouMean(guess))
 	if guess != "" {
 		problem.write(guess)
 	}
@@ -176,7 +183,9 @@ func (b *binder) isResult(name string) bool {
 func (b *binder) noField(hole *Placeholder, i int, t types.Type, obj types.Object) {
 	id := hole.Path[i]
 	if fn, ok := obj.(*types.Func); ok {
-		b.add(id.Pos, id.End, "method", "%s is a method of %s, and nothing may run before the lock is taken: take a field, or a parameter that the caller computes",
+		b.add(id.Pos, id.End, "method",
+			"%s is a method of %s, and nothing may run before the lock is taken: take a field, or a parameter that the caller "+
+				"computes",
 			fn.Name(), typeString(b.Pkg, t))
 		return
 	}

@@ -62,8 +62,8 @@ func (s *Shop) placeOrderLocked(ctx context.Context, id int, m *missing.M, o Gon
 	}
 }
 
-// What a constant is worth that is made of an unknown one may make a directive right or wrong: nothing is said of it, and
-// nothing generated.
+// What a constant is worth that is made of an unknown one may make a directive right or wrong: nothing is said of it,
+// and nothing generated.
 func TestBind_unknownConstant(t *testing.T) {
 	for _, src := range []string{
 		"import \"nowhere/missing\"\n\nconst spec = missing.Spec\n\n//lock:key=a,ttl=1s,cron=@spec\nfunc f() {}\n",
@@ -78,7 +78,8 @@ func TestBind_unknownConstant(t *testing.T) {
 		a := Find(file).Funcs[0]
 		f, found := Bind(a.Directive, Target{File: file, Decl: a.Decl, Pkg: pkg})
 		if !f.NeedsTypes || len(found) > 0 || f.Directive.Cron.Const.Object != nil {
-			t.Errorf("NeedsTypes is %t, problems %v, the constant %v with\n%s", f.NeedsTypes, found, f.Directive.Cron.Const.Object, src)
+			t.Errorf("NeedsTypes is %t, problems %v, the constant %v with\n%s", f.NeedsTypes, found,
+				f.Directive.Cron.Const.Object, src)
 		}
 	}
 }

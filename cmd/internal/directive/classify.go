@@ -36,7 +36,8 @@ func classify(v *Value, hole *Placeholder, t types.Type) (slug, reason string) {
 		if classifyMethod(v, t, KindText, textMarshaler) {
 			return "", ""
 		}
-		return "filter", "|text takes a type with a method MarshalText() ([]byte, error): delete the filter, or add the method"
+		return "filter",
+			"|text takes a type with a method MarshalText() ([]byte, error): delete the filter, or add the method"
 	}
 	if kinds := basicKinds(elem); kinds != 0 {
 		v.Kind, v.kinds, v.Deref = kinds.kind(), kinds, pointer
@@ -110,7 +111,8 @@ func deref(t types.Type) (types.Type, bool) {
 func whyNot(t types.Type) string {
 	if p, ok := types.Unalias(t).(*types.TypeParam); ok {
 		if len(termsOf(p)) == 0 {
-			return "a type parameter that is not constrained to strings, integers or bools may be anything: constrain it, such as [" + p.Obj().Name() + " ~string | ~int64]"
+			return "a type parameter that is not constrained to strings, integers or bools may be anything: constrain it, " +
+				"such as [" + p.Obj().Name() + " ~string | ~int64]"
 		}
 		return "the types that it stands for do not all have a text: constrain it to strings, integers and bools"
 	}
@@ -128,7 +130,8 @@ func whyNot(t types.Type) string {
 		return "an interface may hold anything: pass a string, an integer, a bool, or a type with MarshalText" + hint
 	case *types.Basic:
 		if u.Info()&(types.IsFloat|types.IsComplex) != 0 {
-			return "equal numbers of that type may be written differently and NaN equals nothing: pass an integer or a string" + hint
+			return "equal numbers of that type may be written differently and NaN equals nothing: pass an integer or a string" +
+				hint
 		}
 		return "it " + noText + hint
 	case *types.Slice:

@@ -21,7 +21,8 @@ type sample struct {
 	raw   bool // written as it is
 }
 
-var nasty = []string{"a", "A", "-", ":", "1", "a:", ":a", "%", "%3A", "{", "}", "é", "\x00", "\xff", "x-1", "true", "0", "."}
+var nasty = []string{"a", "A", "-", ":", "1", "a:", ":a", "%", "%3A", "{", "}", "é", "\x00", "\xff", "x-1", "true", "0",
+	"."}
 
 // samples is values for a placeholder of a parameter, chosen to be confused with each other and with literals.
 func samples(param string) []sample {

@@ -51,7 +51,9 @@ func (b *binder) resolve(c *ConstRef) *types.Const {
 		path, pkg := b.imported(c.Pkg)
 		switch {
 		case path == "":
-			b.constant(c, "this file imports no package %s: import it (as _ if only directives name it), or name a constant of this package", c.Pkg)
+			b.constant(c,
+				"this file imports no package %s: import it (as _ if only directives name it), or name a constant of this package",
+				c.Pkg)
 			return nil
 		case pkg == nil, !pkg.Complete(): // or made up by the type checker, which could not import it
 			b.f.NeedsTypes = true
@@ -81,7 +83,8 @@ func (b *binder) resolve(c *ConstRef) *types.Const {
 			p.write((&ConstRef{Pkg: c.Pkg, Name: guess}).String())
 		}
 	default:
-		b.constant(c, "%s is a %s, and only a constant is known when code is generated: declare it with const", c.Name, kindOf(obj))
+		b.constant(c, "%s is a %s, and only a constant is known when code is generated: declare it with const", c.Name,
+			kindOf(obj))
 	}
 	return nil
 }
@@ -130,7 +133,8 @@ func (b *binder) durationConst(o *option, d *Duration) {
 	}
 	n, exact := constant.Int64Val(constant.ToInt(c.Val()))
 	if !isNamed(c.Type(), "time", "Duration") || !exact {
-		b.constant(d.Const, "its type is %s and %s takes a time.Duration: declare it as such, const %s = 30 * time.Second", typeString(b.Pkg, c.Type()), o.name, c.Name())
+		b.constant(d.Const, "its type is %s and %s takes a time.Duration: declare it as such, const %s = 30 * time.Second",
+			typeString(b.Pkg, c.Type()), o.name, c.Name())
 		return
 	}
 	d.Value = time.Duration(n)
@@ -167,7 +171,8 @@ func (b *binder) intConst(o *option, i *Int) {
 	n, exact := constant.Int64Val(c.Val())
 	ok := c.Val().Kind() == constant.Int && types.AssignableTo(c.Type(), types.Typ[types.Int])
 	if !ok || !exact || n < 0 || n != int64(int32(n)) {
-		b.constant(i.Const, "%s takes a whole number of type int, zero or more, and it is %s of type %s", o.name, c.Val(), typeString(b.Pkg, c.Type()))
+		b.constant(i.Const, "%s takes a whole number of type int, zero or more, and it is %s of type %s", o.name, c.Val(),
+			typeString(b.Pkg, c.Type()))
 		return
 	}
 	i.Value, i.Const.Object = int(n), c
@@ -183,11 +188,14 @@ func (b *binder) keyConst(k *Key) {
 	text := constant.StringVal(c.Val())
 	switch {
 	case text == "":
-		b.add(k.ValuePos, k.ValueEnd, "key-empty", "the key %s is empty: give the constant a text that names what is locked", k.Const)
+		b.add(k.ValuePos, k.ValueEnd, "key-empty", "the key %s is empty: give the constant a text that names what is locked",
+			k.Const)
 	case strings.ContainsAny(text, "{}"):
-		b.constant(k.Const, "it is %s, and a constant is the text of a key, not a template: write the template in the directive", shown(text))
+		b.constant(k.Const,
+			"it is %s, and a constant is the text of a key, not a template: write the template in the directive", shown(text))
 	case strings.IndexFunc(text, unicode.IsControl) >= 0:
-		b.add(k.ValuePos, k.ValueEnd, "character", "the key %s is %s, which holds a control character: delete it", k.Const, shown(text))
+		b.add(k.ValuePos, k.ValueEnd, "character", "the key %s is %s, which holds a control character: delete it", k.Const,
+			shown(text))
 	default:
 		k.Const.Object = c
 	}

@@ -12,7 +12,8 @@ var constTests = []struct {
 	{",maxhold=@TTL,minhold=20s", nil},
 	{`,cron=@Spec,tz=@conf.Zone,retries=@Tries,job=@Text`, nil},
 	{",key=@Text", nil},
-	{",wait=‹@Bare›", []want{{"constant", "its type is untyped int and wait takes a time.Duration", "const Bare = 30 * time.Second"}}},
+	{",wait=‹@Bare›", []want{{"constant", "its type is untyped int and wait takes a time.Duration",
+		"const Bare = 30 * time.Second"}}},
 	{",wait=‹@Text›", []want{{"constant", "untyped string"}}},
 	{",minhold=‹@Zero›", []want{{"duration", "minhold=@Zero, which is 0s, is not positive"}}},
 	{",wait=‹@Tll›", []want{{"constant", "this package has no constant Tll", `did you mean "TTL"`}}},
@@ -50,7 +51,8 @@ func TestBind_constants(t *testing.T) {
 			if d.TTL.Const.Object == nil || d.TTL.Value != 30e9 {
 				t.Errorf("@TTL is resolved to %v, %v", d.TTL.Const.Object, d.TTL.Value)
 			}
-			if tt.wants == nil && d.Cron != nil && (d.Cron.Value != "0 3 * * *" || d.TZ.Const.Object.Pkg().Path() != "example.com/conf" || d.Retries.Value != 3) {
+			if tt.wants == nil && d.Cron != nil &&
+				(d.Cron.Value != "0 3 * * *" || d.TZ.Const.Object.Pkg().Path() != "example.com/conf" || d.Retries.Value != 3) {
 				t.Errorf("the constants are resolved to %s, %s, %d", d.Cron.Value, d.TZ.Value, d.Retries.Value)
 			}
 			if _, _, f, found := bound(t, marked, false); len(found) > 0 || !f.NeedsTypes {

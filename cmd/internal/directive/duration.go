@@ -48,11 +48,14 @@ func (ps *problems) durationRange(o *option, d *Duration) bool {
 	}
 	switch {
 	case o.kind == kindWait && d.Value < 0:
-		ps.add(d.ValuePos, d.ValueEnd, "duration", "%s is negative: write wait=0 to try once, wait=forever, or a positive duration", written)
+		ps.add(d.ValuePos, d.ValueEnd, "duration",
+			"%s is negative: write wait=0 to try once, wait=forever, or a positive duration", written)
 	case o.kind != kindWait && d.Value <= 0:
-		ps.add(d.ValuePos, d.ValueEnd, "duration", "%s is not positive: write a duration such as %s=%s, or delete the option", written, o.name, o.ask)
+		ps.add(d.ValuePos, d.ValueEnd, "duration", "%s is not positive: write a duration such as %s=%s, or delete the option",
+			written, o.name, o.ask)
 	case o.name == "ttl" && (d.Value < minTTL || d.Value > maxTTL):
-		ps.add(d.ValuePos, d.ValueEnd, "ttl-range", "%s is out of range: a lease lasts from %s to %s", written, FormatDuration(minTTL), FormatDuration(maxTTL))
+		ps.add(d.ValuePos, d.ValueEnd, "ttl-range", "%s is out of range: a lease lasts from %s to %s", written,
+			FormatDuration(minTTL), FormatDuration(maxTTL))
 	default:
 		return true
 	}
@@ -78,14 +81,17 @@ func (p *reader) badDuration(o *option, a Arg, text string) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case isNumber(text) && (err != nil || n <= 0):
-		p.add(a.ValuePos, a.ValueEnd, "duration", "%s=%s is not positive: write a duration such as %s=%s%s", o.name, text, o.name, o.ask, orWait(o))
+		p.add(a.ValuePos, a.ValueEnd, "duration", "%s=%s is not positive: write a duration such as %s=%s%s", o.name, text,
+			o.name, o.ask, orWait(o))
 	case isNumber(text):
 		p.add(a.ValuePos, a.ValueEnd, "duration", "%s means nothing: write %s=%ss", text, o.name, text).write(text + "s")
 	case known && err == nil && n > 0 && n < 1e6:
 		meant := strconv.FormatInt(n*unit.times, 10) + unit.unit
-		p.add(a.ValuePos, a.ValueEnd, "duration", "%s=%s is no duration, there is no unit %q: write %s=%s", o.name, text, text[len(number):], o.name, meant).write(meant)
+		p.add(a.ValuePos, a.ValueEnd, "duration", "%s=%s is no duration, there is no unit %q: write %s=%s", o.name, text,
+			text[len(number):], o.name, meant).write(meant)
 	default:
-		p.add(a.ValuePos, a.ValueEnd, "duration", "%s is no duration: write a number with a unit (ms, s, m, h) such as %s=%s%s", shown(text), o.name, o.ask, orWait(o))
+		p.add(a.ValuePos, a.ValueEnd, "duration",
+			"%s is no duration: write a number with a unit (ms, s, m, h) such as %s=%s%s", shown(text), o.name, o.ask, orWait(o))
 	}
 }
 

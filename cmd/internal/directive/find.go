@@ -110,7 +110,8 @@ func (f *finder) fenced(c *ast.Comment, group *ast.CommentGroup) {
 		f.found.Fenced = append(f.found.Fenced, &Mark{Pos: c.Pos(), End: c.End(), Node: node})
 	default:
 		f.add(c.Pos(), c.End(), "misplaced",
-			"//lock:fenced marks nothing here, %s: put it in the doc comment of the function, method, field or variable that writes", f.where(group))
+			"//lock:fenced marks nothing here, %s: put it in the doc comment of the function, method, field or variable that "+
+				"writes", f.where(group))
 	}
 }
 
@@ -118,5 +119,6 @@ func (f *finder) fenced(c *ast.Comment, group *ast.CommentGroup) {
 func (f *finder) misplaced(group *ast.CommentGroup, lines []Line) {
 	last := lines[len(lines)-1]
 	f.add(lines[0].Pos-token.Pos(len("//lock:")), last.Pos+token.Pos(len(last.Text)), "misplaced",
-		"this //lock: directive locks nothing, %s: a directive belongs in the doc comment of a function or method, with no blank line between", f.where(group))
+		"this //lock: directive locks nothing, %s: a directive belongs in the doc comment of a function or method, with no "+
+			"blank line between", f.where(group))
 }

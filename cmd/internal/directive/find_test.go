@@ -130,15 +130,18 @@ var findErrors = []struct {
 	wants    []want
 	fixed    string // of the line with the first mark
 }{
-	{"detached", "‹//lock:key=a,ttl=30s›\n\nfunc F() {}", []want{{"misplaced", "locks nothing", "a blank line separates it from function F"}}, ""},
+	{"detached", "‹//lock:key=a,ttl=30s›\n\nfunc F() {}",
+		[]want{{"misplaced", "locks nothing", "a blank line separates it from function F"}}, ""},
 	{"two lines, one problem", "‹//lock:key=a,ttl=30s\n//lock:wait=1s›\n\nfunc F() {}", []want{{"misplaced"}}, ""},
-	{"detached from a doc comment", "‹//lock:key=a,ttl=30s›\n\n// F is a function.\nfunc F() {}", []want{{"misplaced", "a blank line"}}, ""},
+	{"detached from a doc comment", "‹//lock:key=a,ttl=30s›\n\n// F is a function.\nfunc F() {}",
+		[]want{{"misplaced", "a blank line"}}, ""},
 	{"type", "‹//lock:key=a,ttl=30s›\ntype T int", []want{{"misplaced", "above a declaration of a type"}}, ""},
 	{"type in a group", "type (\n\t‹//lock:key=a,ttl=30s›\n\tT int\n)", []want{{"misplaced", "at type T"}}, ""},
 	{"var", "‹//lock:key=a,ttl=30s›\nvar x = func() {}", []want{{"misplaced", "a variable"}}, ""},
 	{"const", "‹//lock:key=a,ttl=30s›\nconst x = 1", []want{{"misplaced", "a constant"}}, ""},
 	{"import", "‹//lock:key=a,ttl=30s›\nimport _ \"fmt\"", []want{{"misplaced", "an import"}}, ""},
-	{"interface", "type I interface {\n\t‹//lock:key=a,ttl=30s›\n\tF()\n}", []want{{"misplaced", "at method F of an interface"}}, ""},
+	{"interface", "type I interface {\n\t‹//lock:key=a,ttl=30s›\n\tF()\n}",
+		[]want{{"misplaced", "at method F of an interface"}}, ""},
 	{"field", "type S struct {\n\tx int ‹//lock:key=a,ttl=30s›\n}", []want{{"misplaced", "at field x"}}, ""},
 	{"body", "func F() {\n\t‹//lock:key=a,ttl=30s›\n\t_ = 1\n}", []want{{"misplaced", "inside function F"}}, ""},
 	{"behind the brace", "func F() { ‹//lock:key=a,ttl=30s›\n}", []want{{"misplaced", "inside function F"}}, ""},
@@ -146,7 +149,8 @@ var findErrors = []struct {
 	{"fenced alone", "‹//lock:fenced›\n\nfunc F() {}", []want{{"misplaced", "marks nothing"}}, ""},
 	{"fenced in a body", "func F() {\n\t‹//lock:fenced›\n}", []want{{"misplaced", "inside function F"}}, ""},
 
-	{"blank before", "‹// lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike", "nothing is locked"}}, "//lock:key=a,ttl=30s"},
+	{"blank before", "‹// lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike", "nothing is locked"}},
+		"//lock:key=a,ttl=30s"},
 	{"blank after", "‹//lock: key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
 	{"blank before the colon", "‹//lock :key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
 	{"both blanks", "‹// lock: key=a, ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a, ttl=30s"},
@@ -186,7 +190,8 @@ func TestFind_errors(t *testing.T) {
 }
 
 func TestFind_problemsOfFunctions(t *testing.T) {
-	text, spans := unmark(t, "package p\n\n// F is a function.\n//\n//‹lock:›\nfunc F() {}\n\n//lock:key={‹a b›},ttl=‹30›\nfunc G() {}\n")
+	text, spans := unmark(t,
+		"package p\n\n// F is a function.\n//\n//‹lock:›\nfunc F() {}\n\n//lock:key={‹a b›},ttl=‹30›\nfunc G() {}\n")
 	text = strings.Replace(text, "{a b}", "{a-b}", 1)
 	fset, file := parseSource(t, text)
 	found := Find(file)

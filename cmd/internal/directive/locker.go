@@ -56,7 +56,8 @@ func (b *binder) fieldLocker() bool {
 		for _, path := range found {
 			names = append(names, b.recvName()+"."+strings.Join(path, "."))
 		}
-		b.whole("locker", "%s has %d fields of type %s: choose one with locker=%s", b.f.RecvType, len(found), lockerType, oneOf(names))
+		b.whole("locker", "%s has %d fields of type %s: choose one with locker=%s", b.f.RecvType, len(found), lockerType,
+			oneOf(names))
 	}
 	b.f.Locker = Locker{From: FromReceiver, Fields: found[0]}
 	return true

@@ -12,7 +12,9 @@ func (b *binder) writtenLocker(path []string) {
 	if p != nil {
 		b.f.Locker = Locker{From: from, Param: index, Fields: path[1:]}
 		if p.Role == RoleFence || p.Role == RoleLease {
-			b.at(arg, "locker", "locker=%s starts at %s, which exists only once the lock is held: name a field of the receiver or a package variable", b.d.Locker.Value, path[0])
+			b.at(arg, "locker",
+				"locker=%s starts at %s, which exists only once the lock is held: name a field of the receiver or a package "+
+					"variable", b.d.Locker.Value, path[0])
 			return
 		}
 		b.selectLocker(b.types[p], path[1:])
@@ -34,7 +36,8 @@ func (b *binder) writtenLocker(path []string) {
 		return
 	}
 	if obj != nil {
-		b.at(arg, "locker", "locker=%s names a %s: name a field of the receiver or a package variable of type %s", b.d.Locker.Value, kindOf(obj), lockerType)
+		b.at(arg, "locker", "locker=%s names a %s: name a field of the receiver or a package variable of type %s",
+			b.d.Locker.Value, kindOf(obj), lockerType)
 		return
 	}
 	b.unknownLocker(path)
@@ -59,7 +62,8 @@ func (b *binder) importedLocker(pkg *types.Package, path []string) {
 		b.selectLocker(v.Type(), path[2:])
 		return
 	}
-	b.at(b.d.Locker.Arg, "locker", "locker=%s: package %s has no exported variable %s", b.d.Locker.Value, pkg.Path(), path[1])
+	b.at(b.d.Locker.Arg, "locker", "locker=%s: package %s has no exported variable %s", b.d.Locker.Value, pkg.Path(),
+		path[1])
 }
 
 // unknownLocker reports a path that starts nowhere, with what it may have meant: the receiver's field without the
@@ -76,7 +80,8 @@ func (b *binder) unknownLocker(path []string) {
 			guess = strings.Join(append([]string{root}, path[1:]...), ".")
 		}
 	}
-	p := b.at(b.d.Locker.Arg, "locker", "locker=%s: there is no receiver, parameter or package variable %s%s", b.d.Locker.Value, path[0], didYouMean(guess))
+	p := b.at(b.d.Locker.Arg, "locker", "locker=%s: there is no receiver, parameter or package variable %s%s",
+		b.d.Locker.Value, path[0], didYouMean(guess))
 	if guess != "" {
 		p.write(guess)
 	}
@@ -97,7 +102,8 @@ func (b *binder) selectLocker(t types.Type, fields []string) {
 		}
 		if next == nil {
 			guess := Nearest(name, b.fieldNames(t))
-			p := b.at(b.d.Locker.Arg, "locker", "locker=%s: %s has no field %s%s", b.d.Locker.Value, typeString(b.Pkg, t), name, didYouMean(guess))
+			p := b.at(b.d.Locker.Arg, "locker", "locker=%s: %s has no field %s%s", b.d.Locker.Value, typeString(b.Pkg, t), name,
+				didYouMean(guess))
 			if guess != "" {
 				p.write(replaceLast(b.d.Locker.Value, name, guess))
 			}
@@ -114,7 +120,8 @@ func (b *binder) selectLocker(t types.Type, fields []string) {
 		return
 	}
 	if !isLocker(t) {
-		b.at(b.d.Locker.Arg, "locker", "locker=%s has type %s: it must be a %s", b.d.Locker.Value, typeString(b.Pkg, t), lockerType)
+		b.at(b.d.Locker.Arg, "locker", "locker=%s has type %s: it must be a %s", b.d.Locker.Value, typeString(b.Pkg, t),
+			lockerType)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 //     first, whatever follows. In a function's doc comment "// lock:key" and "// lock:ttl" alone are enough.
 //   - Written loose ("// lock: key=…"), as prose writes a label, all of it must be arguments: every word is name=value
 //     or an option that needs none, and the first is an option with its value.
-//   - "//lock key=…", "//lock.key=…" and "//lock=key=…", the colon forgotten, are one too if there is no blank after //.
+//   - "//lock key=…", "//lock.key=…" and "//lock=key=…", the colon forgotten, are one too, without a blank after //.
 //   - A block comment of one line counts like a line; in a function's doc comment every line of a block does that
 //     starts in its first column.
 //
@@ -62,7 +62,8 @@ func (f *finder) lookAlike(c *ast.Comment, inDoc bool) bool {
 
 func (f *finder) report(pos, end token.Pos, text string) *Problem {
 	return f.add(pos, end, "look-alike",
-		"%s looks like a lock directive and is an ordinary comment, so nothing is locked: write //lock: in lower case, with no blank before or after it, or reword the comment", shown(text))
+		"%s looks like a lock directive and is an ordinary comment, so nothing is locked: write //lock: in lower case, "+
+			"with no blank before or after it, or reword the comment", shown(text))
 }
 
 // alike reports whether the text behind // looks like a directive, and how long the part before its arguments is.
@@ -87,7 +88,8 @@ func alike(text string, inDoc bool) (head int, ok bool) {
 // startsKnown reports whether text starts with an option's name, in any case, and =.
 func startsKnown(text string) bool {
 	m := argument.FindStringSubmatch(text)
-	return m != nil && m[2] != "" && optionNamed(strings.ToLower(m[1])) != nil && len(text) > len(m[0]) && text[len(m[0])] != '='
+	return m != nil && m[2] != "" && optionNamed(strings.ToLower(m[1])) != nil && len(text) > len(m[0]) &&
+		text[len(m[0])] != '='
 }
 
 // onlyArguments reports whether text is arguments from end to end, separated by commas or blanks.

@@ -67,13 +67,15 @@ func (p *reader) arg(line Line, raw rawArg) {
 func (p *reader) unknown(a *Arg, raw rawArg) *option {
 	nameEnd := a.Pos + token.Pos(len(raw.name))
 	if raw.name == "fenced" {
-		p.add(a.Pos, a.End, "option-unknown", "fenced is no option of a lock but a mark of its own: write //lock:fenced on a line by itself")
+		p.add(a.Pos, a.End, "option-unknown",
+			"fenced is no option of a lock but a mark of its own: write //lock:fenced on a line by itself")
 		return nil
 	}
 	guess := Nearest(raw.name, optionNames())
 	o := optionNamed(guess)
 	if o == nil || (o.kind != kindKey && p.seen[guess].IsValid()) {
-		p.add(a.Pos, nameEnd, "option-unknown", "there is no option %s%s (the options are %s)", shown(raw.name), didYouMean(guess), oneOf(optionNames()))
+		p.add(a.Pos, nameEnd, "option-unknown", "there is no option %s%s (the options are %s)", shown(raw.name),
+			didYouMean(guess), oneOf(optionNames()))
 		return nil
 	}
 	p.add(a.Pos, nameEnd, "option-unknown", "there is no option %s%s", shown(raw.name), didYouMean(guess)).write(guess)
@@ -129,14 +131,17 @@ func (p *reader) setValue(o *option, a Arg, f form, v value) {
 
 // setConst reads a value @Const. What the constant is worth is Bind's to find out.
 func (p *reader) setConst(o *option, a Arg, raw rawArg) {
-	if o.name == "cron" && slices.Contains([]string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly", "@every"}, raw.value) {
-		p.add(a.ValuePos, a.ValueEnd, "cron", "cron=%s would be the Go constant %s: write cron=%q for the descriptor", raw.value, raw.value[1:], raw.value).
+	if o.name == "cron" && slices.Contains([]string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight",
+		"@hourly", "@every"}, raw.value) {
+		p.add(a.ValuePos, a.ValueEnd, "cron", "cron=%s would be the Go constant %s: write cron=%q for the descriptor",
+			raw.value, raw.value[1:], raw.value).
 			write(`"` + raw.value + `"`)
 		return
 	}
 	c, ok := constRef(raw.value, a.ValuePos)
 	if !ok {
-		p.add(a.ValuePos, a.ValueEnd, "constant", "%s is no reference to a constant: write @Const or @pkg.Const, or quote text that starts with @", shown(raw.value))
+		p.add(a.ValuePos, a.ValueEnd, "constant",
+			"%s is no reference to a constant: write @Const or @pkg.Const, or quote text that starts with @", shown(raw.value))
 		return
 	}
 	if o.kind == kindKey {
@@ -160,5 +165,6 @@ func (p *reader) setConst(o *option, a Arg, raw rawArg) {
 }
 
 func (p *reader) noConst(o *option, a Arg) {
-	p.add(a.ValuePos, a.ValueEnd, "constant", "%s takes no constant, it decides what code is written: write the value itself, such as %s=%s", o.name, o.name, o.ask)
+	p.add(a.ValuePos, a.ValueEnd, "constant",
+		"%s takes no constant, it decides what code is written: write the value itself, such as %s=%s", o.name, o.name, o.ask)
 }

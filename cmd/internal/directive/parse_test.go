@@ -63,7 +63,8 @@ func TestParse_options(t *testing.T) {
 		{`//lock:key=a,ttl=30s,cron="@daily",misfire=once,overlap=queue`, k + `,cron="@daily",misfire=once,overlap=queue`},
 		{`//lock:key=a,ttl=30s,cron="@daily",misfire=all,overlap=replace`, k + `,cron="@daily",misfire=all,overlap=replace`},
 		{`//lock:key=a,ttl=30s,cron="@daily",overlap=allow`, k + `,cron="@daily",overlap=allow`},
-		{`//lock:key=a,ttl=30s,cron="@daily",timeout=10m,retries=3,jitter=10s`, k + `,cron="@daily",timeout=10m,retries=3,jitter=10s`},
+		{`//lock:key=a,ttl=30s,cron="@daily",timeout=10m,retries=3,jitter=10s`, k +
+			`,cron="@daily",timeout=10m,retries=3,jitter=10s`},
 		{`//lock:key=a,ttl=30s,cron="@daily",retries=0`, k + `,cron="@daily",retries=0`},
 		{`//lock:key=a,ttl=30s,cron="@daily",retries=@Tries`, k + `,cron="@daily",retries=@Tries`},
 		{"//lock:key={a?}:{b|lower}:{c|hash}:{d|unix}:{e|text}:{f|string}:{len(g)}:{len(h.i)?|hash},ttl=30s",
@@ -87,12 +88,14 @@ func TestParse_options(t *testing.T) {
 }
 
 func TestParse_values(t *testing.T) {
-	d, found := Parse(linesOf(`//lock:key=order:{userID},ttl=30s,wait=forever,renew=false,busy=skip,cron="0 3 * * *",retries=2` + "\n" + `//lock:key=@K,minhold=@pkg.Min`))
+	d, found := Parse(linesOf(`//lock:key=order:{userID},ttl=30s,wait=forever,renew=false,busy=skip,cron="0 3 * * ` +
+		`*",retries=2` + "\n" + `//lock:key=@K,minhold=@pkg.Min`))
 	if d == nil || len(found) > 0 && found[0].Slug != "conflict" {
 		t.Fatalf("problems: %v", found)
 	}
 	switch {
-	case d.TTL.Value != 30*time.Second, !d.Wait.Forever, d.Renews(), !d.SkipsBusy(), d.Cron.Value != "0 3 * * *", d.Retries.Value != 2:
+	case d.TTL.Value != 30*time.Second, !d.Wait.Forever, d.Renews(), !d.SkipsBusy(), d.Cron.Value != "0 3 * * *",
+		d.Retries.Value != 2:
 		t.Errorf("options are read as %s", d)
 	case len(d.Keys) != 2 || d.Keys[1].Const.Name != "K" || d.Keys[1].Template != nil:
 		t.Errorf("keys are read as %s", d)

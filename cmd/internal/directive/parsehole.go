@@ -7,7 +7,9 @@ import (
 	"unicode"
 )
 
-var filters = []string{string(FilterLower), string(FilterHash), string(FilterUnix), string(FilterText), string(FilterString)}
+var filters = []string{
+	string(FilterLower), string(FilterHash), string(FilterUnix), string(FilterText), string(FilterString),
+}
 
 // A holeParser reads what stands between two braces.
 type holeParser struct {
@@ -21,7 +23,9 @@ func (h *holeParser) parse() bool {
 	h.trim()
 	text := h.v.text[h.at:h.end]
 	if text == "" {
-		h.report(h.at-1, h.end+1, "placeholder", "there is no name between the braces: write a parameter such as {id}, or {{ and }} for braces in the text of the key")
+		h.report(h.at-1, h.end+1, "placeholder",
+			"there is no name between the braces: write a parameter such as {id}, or {{ and }} for braces in the text of the "+
+				"key")
 		return false
 	}
 	path, suffix := text, ""
@@ -84,13 +88,17 @@ func (h *holeParser) badPath(from, to int, name, path string) {
 	case name == "":
 		h.report(from, to, "placeholder", "%s has an empty name between its dots: %s", shown(path), takes)
 	case isCall && usableIdent(call):
-		h.report(from, to, "method", "%s calls %s, and nothing may run before the lock is taken: %s; |text and |string use a type's own text", shown(path), call, takes)
+		h.report(from, to, "method",
+			"%s calls %s, and nothing may run before the lock is taken: %s; |text and |string use a type's own text",
+			shown(path), call, takes)
 	case strings.ContainsAny(name, "[]"):
-		h.report(from, to, "placeholder", "%s takes an element, and there may be none: %s; pass the element as a parameter", shown(path), takes)
+		h.report(from, to, "placeholder", "%s takes an element, and there may be none: %s; pass the element as a parameter",
+			shown(path), takes)
 	case token.IsKeyword(name):
 		h.report(from, to, "placeholder", "%s is a keyword: %s", shown(name), takes)
 	default:
-		h.report(from, to, "placeholder", "%s is no name: %s, and {{ and }} are braces in the text of the key", shown(name), takes)
+		h.report(from, to, "placeholder", "%s is no name: %s, and {{ and }} are braces in the text of the key", shown(name),
+			takes)
 	}
 }
 
@@ -105,7 +113,8 @@ func (h *holeParser) suffix(i int, text string) bool {
 	}
 	name, ok := strings.CutPrefix(text, "|")
 	if !ok {
-		h.report(i, i+len(text), "placeholder", "%s follows the ?: only a filter may, such as {%s?|lower}", shown(text), h.hole.Name())
+		h.report(i, i+len(text), "placeholder", "%s follows the ?: only a filter may, such as {%s?|lower}", shown(text),
+			h.hole.Name())
 		return false
 	}
 	if first, ok := strings.CutSuffix(name, "?"); ok && slices.Contains(filters, first) {
@@ -131,7 +140,8 @@ func (h *holeParser) badFilter(i int, name string) {
 		return
 	}
 	guess := Nearest(name, filters)
-	problem := h.report(i, i+len(name), "filter", "there is no filter %s: write %s%s", shown(name), oneOf(filters), didYouMean(guess))
+	problem := h.report(i, i+len(name), "filter", "there is no filter %s: write %s%s", shown(name), oneOf(filters),
+		didYouMean(guess))
 	if guess != "" {
 		problem.write(guess)
 	}

@@ -54,7 +54,8 @@ func (p *templateParser) parts() {
 func (p *templateParser) literal(i int) int {
 	r, size := utf8.DecodeRuneInString(p.v.text[i:])
 	if (r == utf8.RuneError && size == 1) || unicode.IsControl(r) {
-		p.report(i, i+size, "character", "the key's text holds the character %q, which no log or tool shows: delete it", p.v.text[i:i+size])
+		p.report(i, i+size, "character", "the key's text holds the character %q, which no log or tool shows: delete it",
+			p.v.text[i:i+size])
 	}
 	p.text.WriteString(p.v.text[i : i+size])
 	return size
@@ -77,7 +78,8 @@ func (p *templateParser) placeholder(i int) int {
 			end = len(inner)
 		}
 		what := inner[:identLen(inner[:end])]
-		problem := p.report(i, i+1, "brace", `the "{" is never closed: write "}" after the name, or "{{" for a brace in the text of the key`)
+		problem := p.report(i, i+1, "brace",
+			`the "{" is never closed: write "}" after the name, or "{{" for a brace in the text of the key`)
 		if what != "" && end == len(what) {
 			at := p.v.pos(i + 1 + end)
 			problem.replace(at, at, "}")
@@ -95,7 +97,10 @@ func (p *templateParser) placeholder(i int) int {
 
 // identLen is the length of the dotted name at the start of s.
 func identLen(s string) int {
-	if i := strings.IndexFunc(s, func(r rune) bool { return r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); i >= 0 {
+	if i := strings.IndexFunc(s, func(r rune) bool {
+		return r != '_' && r != '.' && !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	}); i >= 0 {
 		return i
 	}
 	return len(s)
@@ -104,7 +109,8 @@ func identLen(s string) int {
 // whole checks what needs no types: two placeholders side by side, and keys that are or may become empty.
 func (p *templateParser) whole() {
 	if p.v.text == "" {
-		p.add(p.t.Pos, p.t.End, "key-empty", "the key is empty: write a text that names what is locked, such as key=order:{id}")
+		p.add(p.t.Pos, p.t.End, "key-empty",
+			"the key is empty: write a text that names what is locked, such as key=order:{id}")
 		return
 	}
 	filled := false
@@ -116,10 +122,13 @@ func (p *templateParser) whole() {
 		}
 		if before, ok := p.t.Parts[i-1].(*Placeholder); ok && before.End == hole.Pos {
 			p.add(before.Pos, hole.End, "collision",
-				`nothing separates %s from %s, so "1" and "23" give the same key as "12" and "3": write a character between them, such as %s:%s`, before, hole, before, hole)
+				`nothing separates %s from %s, so "1" and "23" give the same key as "12" and "3": write a character between `+
+					`them, such as %s:%s`, before, hole, before, hole)
 		}
 	}
 	if !filled && len(p.problems) == 0 {
-		p.add(p.t.Pos, p.t.End, "key-empty", "every value of this key is optional, so the key may be empty: write text around them, such as %s", shown("cache:"+p.t.String()))
+		p.add(p.t.Pos, p.t.End, "key-empty",
+			"every value of this key is optional, so the key may be empty: write text around them, such as %s",
+			shown("cache:"+p.t.String()))
 	}
 }

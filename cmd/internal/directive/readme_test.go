@@ -13,8 +13,8 @@ import (
 // optionRow is a row of a table of options: its name, its text, and the example at the end.
 var optionRow = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|(.*)\\| `([^`]+)` \\|$")
 
-// TestReadmes_showEveryOption: in each language there is a row for every option, whose example is right and whose text names
-// every word that the option takes; and every filter is shown.
+// TestReadmes_showEveryOption: in each language there is a row for every option, whose example is right and whose text
+// names every word that the option takes; and every filter is shown.
 func TestReadmes_showEveryOption(t *testing.T) {
 	for _, name := range []string{"README.md", "README.zh-CN.md", "cmd/lockgen/README.md"} {
 		content, err := os.ReadFile(filepath.Join("../../..", filepath.FromSlash(name)))

@@ -15,7 +15,9 @@ func (b *binder) roles() {
 			b.f.NeedsTypes = b.f.NeedsTypes || b.maybeSpecial(p)
 		case isNamed(t, "context", "Context"):
 			if i > 0 {
-				b.whole("context", "%s takes its context.Context as parameter %d, and the lease's context takes the place of the first: move it to the front", b.fn(), i+1)
+				b.whole("context",
+					"%s takes its context.Context as parameter %d, and the lease's context takes the place of the first: move it to "+
+						"the front", b.fn(), i+1)
 				continue
 			}
 			p.Role = RoleContext
@@ -37,7 +39,9 @@ func (b *binder) roles() {
 
 func (b *binder) count(what string, n int) {
 	if keys := max(len(b.d.Keys), 1); n > keys {
-		b.whole("lease", "%s takes %d parameters of type %s for %d key%s, and each belongs to one key: delete a parameter, or add a key", b.fn(), n, what, keys, plural(keys))
+		b.whole("lease",
+			"%s takes %d parameters of type %s for %d key%s, and each belongs to one key: delete a parameter, or add a key",
+			b.fn(), n, what, keys, plural(keys))
 	}
 }
 

@@ -40,7 +40,8 @@ func scan(line Line) ([]rawArg, problems) {
 	s := &scanner{line: line, text: strings.TrimRightFunc(line.Text, unicode.IsSpace)}
 	s.characters()
 	if s.text == "" {
-		s.report(-len("lock:"), len(line.Text), "empty", "the directive is empty: write //lock:key=…,ttl=30s, or delete the line")
+		s.report(-len("lock:"), len(line.Text), "empty",
+			"the directive is empty: write //lock:key=…,ttl=30s, or delete the line")
 		return nil, s.problems
 	}
 	for {
@@ -103,7 +104,8 @@ func (s *scanner) blanks(before string) {
 		s.at += n
 	}
 	if s.at > start {
-		s.report(start, s.at, "space", "there is white space before %s: a directive has none outside quotes, delete it", before).write("")
+		s.report(start, s.at, "space", "there is white space before %s: a directive has none outside quotes, delete it",
+			before).write("")
 	}
 }
 
@@ -126,7 +128,8 @@ func (s *scanner) separator(a *rawArg) {
 	case s.at == len(s.text):
 	case s.text[s.at] == ',':
 		if s.at > start {
-			s.report(start, s.at, "space", "there is white space before the comma: a directive has none outside quotes, delete it").write("")
+			s.report(start, s.at, "space",
+				"there is white space before the comma: a directive has none outside quotes, delete it").write("")
 		}
 	case strings.HasPrefix(s.text[s.at:], "//"):
 		s.report(start, len(s.text), "trailing",

@@ -50,7 +50,8 @@ func (s *scanner) bare(a *rawArg) {
 		if cut := optionIn(rest[open:]); cut > 0 {
 			end = open + cut
 			p := s.report(s.at+open, s.at+open+1, "brace",
-				`the "{" in %s is never closed, so the options after it would be part of the key: write "}" after the name (a brace that is text belongs in quotes, doubled)`, a.name)
+				`the "{" in %s is never closed, so the options after it would be part of the key: write "}" after the name (a `+
+					`brace that is text belongs in quotes, doubled)`, a.name)
 			s.closeAfter(p, s.at+open+1, s.at+end)
 		}
 	}
@@ -58,7 +59,8 @@ func (s *scanner) bare(a *rawArg) {
 		end = next
 	} else if end < len(rest) && (rest[end] == '"' || rest[end] == '`') {
 		next = end + nextArg(rest[end:])
-		s.report(s.at+end, s.at+next, "quote", "%s in the unquoted value of %s: quote the whole value or none of it", shown(rest[end:next]), a.name)
+		s.report(s.at+end, s.at+next, "quote", "%s in the unquoted value of %s: quote the whole value or none of it",
+			shown(rest[end:next]), a.name)
 		end, a.form = next, formBroken
 	}
 	s.at += end
@@ -99,7 +101,8 @@ func (s *scanner) spaced(a *rawArg, rest string, end int) int {
 		a.form = formBroken
 	}
 	_, size := utf8.DecodeRuneInString(rest[inside:])
-	p := s.report(s.at+inside, s.at+inside+size, "space", "there is white space in the unquoted value of %s: write %s=%s", a.name, a.name, strconv.Quote(value))
+	p := s.report(s.at+inside, s.at+inside+size, "space", "there is white space in the unquoted value of %s: write %s=%s",
+		a.name, a.name, strconv.Quote(value))
 	if !strings.ContainsAny(value, "{}\"`") {
 		p.replace(s.pos(a.valueAt), s.pos(s.at+meant), strconv.Quote(value))
 	}
@@ -152,8 +155,8 @@ func nextArg(text string) int {
 	return len(text)
 }
 
-// startsOption reports whether text begins like an argument: the name of an option, or nearly, and =, or the name of one
-// that needs no value.
+// startsOption reports whether text begins like an argument: the name of an option, or nearly, and =, or the name of
+// one that needs no value.
 func startsOption(text string) bool {
 	text = strings.TrimLeftFunc(text, unicode.IsSpace)
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })

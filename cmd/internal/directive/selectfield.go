@@ -2,9 +2,9 @@ package directive
 
 import "go/types"
 
-// selectField finds a field of a value of type t. The steps write embedded fields out, because a nil pointer may hide in
-// each; one that this package cannot name is left to promotion. The type is nil if there is no such field; obj is then
-// the method of that name, if there is one.
+// selectField finds a field of a value of type t. The steps write embedded fields out, because a nil pointer may hide
+// in each; one that this package cannot name is left to promotion. The type is nil if there is no such field; obj is
+// then the method of that name, if there is one.
 func (b *binder) selectField(t types.Type, name string) (steps []Step, field types.Type, obj types.Object) {
 	obj, index, _ := types.LookupFieldOrMethod(t, true, b.Pkg, name)
 	if _, ok := obj.(*types.Var); !ok {
@@ -35,8 +35,8 @@ func (b *binder) selectField(t types.Type, name string) (steps []Step, field typ
 	return steps, t, obj
 }
 
-// canName reports whether this package can select the field. Packages are compared by path: a generator may have checked
-// the same one twice.
+// canName reports whether this package can select the field. Packages are compared by path: a generator may have
+// checked the same one twice.
 func (b *binder) canName(f *types.Var) bool {
 	return f.Exported() || b.Pkg != nil && f.Pkg().Path() == b.Pkg.Path()
 }

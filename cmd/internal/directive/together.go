@@ -10,12 +10,15 @@ import (
 func (p *reader) together() {
 	d := p.d
 	if !p.hasKey {
-		p.add(d.Pos(), d.End(), "key-missing", "the directive has no key, so there is nothing to lock: write key=…, such as //lock:key=order:{id},ttl=30s")
+		p.add(d.Pos(), d.End(), "key-missing",
+			"the directive has no key, so there is nothing to lock: write key=…, such as //lock:key=order:{id},ttl=30s")
 	} else if !p.keyFirst {
-		p.add(d.Pos(), d.End(), "key-first", "the first line has no key: start with the line that holds key=…, the others extend it")
+		p.add(d.Pos(), d.End(), "key-first",
+			"the first line has no key: start with the line that holds key=…, the others extend it")
 	}
 	if !p.given("ttl") {
-		p.add(d.Pos(), d.End(), "ttl-missing", "ttl is missing: it is how long a lock outlives a holder that died; write ttl=30s")
+		p.add(d.Pos(), d.End(), "ttl-missing",
+			"ttl is missing: it is how long a lock outlives a holder that died; write ttl=30s")
 	}
 	if !p.given("cron") {
 		p.needCron()
@@ -34,7 +37,8 @@ func (p *reader) needCron() {
 	for i := range options {
 		o := &options[i]
 		if a := o.written(p.d); o.cron && a != nil {
-			p.add(a.Pos, a.End, "cron-only", "%s is for scheduled jobs and the directive has no cron: add cron=\"0 3 * * *\", or delete %s", o.name, o.name)
+			p.add(a.Pos, a.End, "cron-only",
+				"%s is for scheduled jobs and the directive has no cron: add cron=\"0 3 * * *\", or delete %s", o.name, o.name)
 		}
 	}
 }
@@ -45,7 +49,8 @@ func (p *reader) repeatedKeys() {
 	for _, k := range p.d.Keys {
 		text := k.text()
 		if first[text] {
-			p.add(k.Pos, k.End, "key-repeat", "the key %s is given twice, and a lock is taken once: change or delete one", shown(text))
+			p.add(k.Pos, k.End, "key-repeat", "the key %s is given twice, and a lock is taken once: change or delete one",
+				shown(text))
 		}
 		first[text] = true
 	}
@@ -73,17 +78,20 @@ func (ps *problems) conflicts(d *Directive, constants bool) {
 		return some == constants
 	}
 	if turn(d.MinHold, d.MaxHold) && d.MinHold.Value > d.MaxHold.Value {
-		ps.add(d.MinHold.Pos, d.MinHold.End, "conflict", "minhold %s is longer than maxhold %s, after which the lock is given up: shorten minhold, or raise maxhold",
+		ps.add(d.MinHold.Pos, d.MinHold.End, "conflict",
+			"minhold %s is longer than maxhold %s, after which the lock is given up: shorten minhold, or raise maxhold",
 			FormatDuration(d.MinHold.Value), FormatDuration(d.MaxHold.Value))
 	}
 	if constants {
 		return
 	}
 	if d.MaxHold != nil && !d.Renews() {
-		ps.add(d.MaxHold.Pos, d.MaxHold.End, "conflict", "maxhold ends renewal and renew=false has none, the lease ends after its ttl anyway: delete one of them")
+		ps.add(d.MaxHold.Pos, d.MaxHold.End, "conflict",
+			"maxhold ends renewal and renew=false has none, the lease ends after its ttl anyway: delete one of them")
 	}
 	if d.SkipsBusy() && d.Wait != nil && d.Wait.Forever {
-		ps.add(d.Busy.Pos, d.Busy.End, "conflict", "busy=skip says what to do when the wait is over, and wait=forever never is: delete one of them, or bound the wait")
+		ps.add(d.Busy.Pos, d.Busy.End, "conflict",
+			"busy=skip says what to do when the wait is over, and wait=forever never is: delete one of them, or bound the wait")
 	}
 }
 
@@ -91,7 +99,8 @@ func (ps *problems) conflicts(d *Directive, constants bool) {
 // conflicts.
 func (ps *problems) schedule(d *Directive, constants bool) {
 	spec, zone := d.Cron, d.TZ
-	if spec != nil && spec.Const != nil && spec.Const.Object == nil || zone != nil && zone.Const != nil && zone.Const.Object == nil {
+	if spec != nil && spec.Const != nil && spec.Const.Object == nil || zone != nil && zone.Const != nil &&
+		zone.Const.Object == nil {
 		return
 	}
 	if constants != (spec != nil && spec.Const != nil || zone != nil && zone.Const != nil) {

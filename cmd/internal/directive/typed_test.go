@@ -165,7 +165,8 @@ func bound(t *testing.T, src string, typed bool) (text string, fset *token.FileS
 	target := Target{File: file}
 	if typed {
 		info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
-		pkg, err := (&types.Config{Importer: fakes{}, IgnoreFuncBodies: true}).Check("example.com/p", fset, []*ast.File{file}, info)
+		pkg, err := (&types.Config{Importer: fakes{}, IgnoreFuncBodies: true}).Check("example.com/p", fset, []*ast.File{file},
+			info)
 		if err != nil {
 			t.Fatalf("the test's source: %v\n%s", err, src)
 		}

@@ -29,7 +29,8 @@ func (p *reader) boolean(o *option, a Arg, f form, text string) (*Bool, bool) {
 func (p *reader) number(o *option, a Arg, text string) (*Int, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 {
-		p.add(a.ValuePos, a.ValueEnd, "number", "%s is %s: write how often to try again as a whole number, such as %s=%s", o.name, shown(text), o.name, o.ask)
+		p.add(a.ValuePos, a.ValueEnd, "number", "%s is %s: write how often to try again as a whole number, such as %s=%s",
+			o.name, shown(text), o.name, o.ask)
 		return nil, false
 	}
 	return &Int{Arg: a, Value: int(n)}, true
@@ -56,7 +57,8 @@ func (p *reader) word(o *option, a Arg, text string) bool {
 		return true
 	}
 	guess := Nearest(text, o.words)
-	problem := p.add(a.ValuePos, a.ValueEnd, "choice", "%s is %s: write %s%s", o.name, shown(text), oneOf(o.words), didYouMean(guess))
+	problem := p.add(a.ValuePos, a.ValueEnd, "choice", "%s is %s: write %s%s", o.name, shown(text), oneOf(o.words),
+		didYouMean(guess))
 	if guess != "" {
 		problem.write(guess)
 	}
@@ -67,7 +69,8 @@ func (p *reader) ident(o *option, a Arg, text string) bool {
 	if usableIdent(text) {
 		return true
 	}
-	p.add(a.ValuePos, a.ValueEnd, "name", "%s is %s, which is no name for a function: write a Go identifier such as %s=%s", o.name, shown(text), o.name, o.ask)
+	p.add(a.ValuePos, a.ValueEnd, "name", "%s is %s, which is no name for a function: write a Go identifier such as %s=%s",
+		o.name, shown(text), o.name, o.ask)
 	return false
 }
 
@@ -76,7 +79,8 @@ func (p *reader) path(o *option, a Arg, text string) bool {
 	for _, name := range strings.Split(text, ".") {
 		if !usableIdent(name) {
 			p.add(a.ValuePos, a.ValueEnd, "name",
-				"%s is %s, and only names joined by dots are read: write a field of the receiver such as %s=%s, or a package variable", o.name, shown(text), o.name, o.ask)
+				"%s is %s, and only names joined by dots are read: write a field of the receiver such as %s=%s, or a package "+
+					"variable", o.name, shown(text), o.name, o.ask)
 			return false
 		}
 	}
@@ -85,11 +89,13 @@ func (p *reader) path(o *option, a Arg, text string) bool {
 
 func (ps *problems) text(o *option, a Arg, text string) bool {
 	if strings.TrimSpace(text) == "" {
-		ps.add(a.ValuePos, a.ValueEnd, "text-empty", "%s is empty: write a value such as %s=%s, or delete the option", o.name, o.name, o.ask)
+		ps.add(a.ValuePos, a.ValueEnd, "text-empty", "%s is empty: write a value such as %s=%s, or delete the option", o.name,
+			o.name, o.ask)
 		return false
 	}
 	if i := strings.IndexFunc(text, unicode.IsControl); i >= 0 {
-		ps.add(a.ValuePos, a.ValueEnd, "character", "%s is %s, which holds a control character: delete it", o.name, shown(text))
+		ps.add(a.ValuePos, a.ValueEnd, "character", "%s is %s, which holds a control character: delete it", o.name,
+			shown(text))
 		return false
 	}
 	return true

@@ -28,21 +28,27 @@ func (b *binder) wrapper() {
 	b.f.Name = WrapperName(b.fn(), written)
 	switch {
 	case b.fn() == "_" || b.fn() == "init" && b.Decl.Recv == nil:
-		b.whole("wrapper-name", "function %s cannot be called, so a wrapper cannot call it: move the code to a function with a name", b.fn())
+		b.whole("wrapper-name",
+			"function %s cannot be called, so a wrapper cannot call it: move the code to a function with a name", b.fn())
 		return
 	case b.f.Name == b.fn():
 		b.named("wrapper-name", "the wrapper would have the name of %s itself: choose another with func=", b.fn())
 		return
-	case !usableIdent(b.f.Name) || b.Decl.Recv == nil && (b.f.Name == "init" || b.f.Name == "main" && b.File.Name.Name == "main"):
-		b.named("wrapper-name", "the wrapper of %s would be called %s, which Go keeps for itself: choose a name with func=", b.fn(), b.f.Name)
+	case !usableIdent(b.f.Name) || b.Decl.Recv == nil &&
+		(b.f.Name == "init" || b.f.Name == "main" && b.File.Name.Name == "main"):
+		b.named("wrapper-name", "the wrapper of %s would be called %s, which Go keeps for itself: choose a name with func=",
+			b.fn(), b.f.Name)
 		return
 	}
 	if b.Decl.Recv == nil && types.Universe.Lookup(b.f.Name) != nil {
-		b.named("wrapper-name", "the wrapper of %s would be called %s and hide Go's own %s in the whole package: choose a name with func=", b.fn(), b.f.Name, b.f.Name)
+		b.named("wrapper-name",
+			"the wrapper of %s would be called %s and hide Go's own %s in the whole package: choose a name with func=", b.fn(),
+			b.f.Name, b.f.Name)
 		return
 	}
 	if at := b.taken(b.f.Name); at.IsValid() && (b.Generated == nil || !b.Generated(at)) {
-		b.named("name-clash", "the wrapper of %s would be called %s, and %s: choose another name with func=", b.fn(), b.f.Name, b.holder())
+		b.named("name-clash", "the wrapper of %s would be called %s, and %s: choose another name with func=", b.fn(),
+			b.f.Name, b.holder())
 	}
 }
 
@@ -80,7 +86,8 @@ func (b *binder) taken(name string) token.Pos {
 	}
 	for _, decl := range b.File.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
-		if ok && fn.Recv != nil && len(fn.Recv.List) > 0 && fn.Name.Name == name && ReceiverBase(fn.Recv.List[0].Type) == b.f.RecvType {
+		if ok && fn.Recv != nil && len(fn.Recv.List) > 0 && fn.Name.Name == name &&
+			ReceiverBase(fn.Recv.List[0].Type) == b.f.RecvType {
 			return fn.Pos()
 		}
 	}

@@ -1,6 +1,6 @@
-// Bench measures whole runs of lockgen beside moq and mockgen, which generate for the same packages: a module of its own with
-// one directive and one interface in each package. Absolute times mean little on a shared machine, so the tools take
-// turns, and the table shows medians, their spread, and ratios to lockgen in the same round.
+// Bench measures whole runs of lockgen beside moq and mockgen, which generate for the same packages: a module of its
+// own with one directive and one interface in each package. Absolute times mean little on a shared machine, so the
+// tools take turns, and the table shows medians, their spread, and ratios to lockgen in the same round.
 //
 //	cd cmd/lockgen/bench && go run . [-rounds 5] [-cold 2] [-packages 40] [-scenario text]
 //
@@ -8,6 +8,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,15 +21,24 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 5, "how often each scenario runs with a warm build cache")
-	cold := flag.Int("cold", 2, "how often with an empty one; 0 leaves these out")
-	packages := flag.Int("packages", 40, "size of the module")
-	only := flag.String("scenario", "", "run those with this text in their name; empty runs all")
-	flag.Parse()
-	if err := run(os.Stdout, sizes{*rounds, *cold, *packages}, *only); err != nil {
+	if err := benchmark(os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+func benchmark(args []string, out io.Writer) error {
+	var size sizes
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.IntVar(&size.rounds, "rounds", 5, "how often each scenario runs with a warm build cache")
+	flags.IntVar(&size.cold, "cold", 2, "how often with an empty one; 0 leaves these out")
+	flags.IntVar(&size.packages, "packages", 40, "size of the module")
+	only := flags.String("scenario", "", "run those with this text in their name; empty runs all")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return run(out, size, *only)
 }
 
 // sizes say how much is measured.
@@ -76,7 +86,8 @@ var commands = []string{"github.com/lockgen/lockgen/cmd/lockgen", "github.com/ma
 // build makes the three commands, at the versions of go.mod.
 func (b *bench) build() error {
 	for _, path := range commands {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(b.bin, filepath.Base(path)), path).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(b.bin, filepath.Base(path)),
+			path).CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", path, err, out)
 		}
 	}

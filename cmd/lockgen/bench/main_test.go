@@ -11,7 +11,7 @@ import (
 // TestRun runs every scenario in the smallest size. What the figures are is not for a test to judge.
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(&out, sizes{rounds: 1, cold: 0, packages: 2}, ""); err != nil {
+	if err := benchmark([]string{"-rounds", "1", "-cold", "0", "-packages", "2"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
@@ -21,7 +21,8 @@ func TestRun(t *testing.T) {
 			continue
 		}
 		for _, tool := range s.tools {
-			if next >= len(lines) || !strings.HasPrefix(lines[next], s.name+" ") || !strings.Contains(lines[next], " "+tool.name+" ") {
+			if next >= len(lines) || !strings.HasPrefix(lines[next], s.name+" ") ||
+				!strings.Contains(lines[next], " "+tool.name+" ") {
 				t.Fatalf("no line of %s for %s:\n%s", tool.name, s.name, out.String())
 			}
 			if tool.name == s.tools[0].name && !strings.HasSuffix(lines[next], " 1.0×") {
@@ -38,7 +39,8 @@ func TestRun(t *testing.T) {
 // TestRun_only measures what was asked for and nothing else.
 func TestRun_only(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(&out, sizes{rounds: 1, cold: 1, packages: 1}, "up to date"); err != nil {
+	if err := benchmark([]string{"-rounds", "1", "-packages", "1", "-cold", "1", "-scenario", "up to date"},
+		&out); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 2 {
@@ -46,8 +48,8 @@ func TestRun_only(t *testing.T) {
 	}
 }
 
-// TestOnce_doesTheWork: each tool leaves one file in each package that it is measured on. A tool that fails fast would look
-// fast.
+// TestOnce_doesTheWork: each tool leaves one file in each package that it is measured on. A tool that fails fast would
+// look fast.
 func TestOnce_doesTheWork(t *testing.T) {
 	dir := t.TempDir()
 	b := &bench{dir: dir, bin: filepath.Join(dir, "bin"), module: filepath.Join(dir, "module")}

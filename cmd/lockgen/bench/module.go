@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The three groups of packages: without directives, with keys that the source alone decides, and with keys that need the
-// types of another package.
+// The three groups of packages: without directives, with keys that the source alone decides, and with keys that need
+// the types of another package.
 const (
 	none  = "none"
 	plain = "plain"
@@ -32,7 +32,8 @@ func writeModule(dir string, packages int) error {
 	}
 	_, requires, _ := strings.Cut(string(mod), "\n")
 	files := map[string]string{
-		"go.mod": "module example.com/app\n" + requires + "\nrequire github.com/lockgen/lockgen v0.0.0\n\nreplace github.com/lockgen/lockgen => " + repo + "\n",
+		"go.mod": "module example.com/app\n" + requires +
+			"\nrequire github.com/lockgen/lockgen v0.0.0\n\nreplace github.com/lockgen/lockgen => " + repo + "\n",
 		"go.sum": string(sums),
 	}
 	for i := range packages {

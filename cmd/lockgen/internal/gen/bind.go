@@ -52,7 +52,8 @@ func (u *unit) limits(fset *token.FileSet, others bool) []Problem {
 			if sel, ok := node.(*ast.SelectorExpr); ok {
 				if x, ok := sel.X.(*ast.Ident); ok && u.isCgo(x) {
 					problems = append(problems, problemAt(fset, sel.Pos(), sel.End(), "cgo",
-						"%s names C.%s, and C's declarations exist only in the file that includes them: give the type a Go name, such as type size = C.size_t", u.Decl.Name.Name, sel.Sel.Name))
+						"%s names C.%s, and C's declarations exist only in the file that includes them: give the type a Go name, such "+
+							"as type size = C.size_t", u.Decl.Name.Name, sel.Sel.Name))
 				}
 			}
 			return true
@@ -60,11 +61,13 @@ func (u *unit) limits(fset *token.FileSet, others bool) []Problem {
 	}
 	if !others && u.unresolved() {
 		problems = append(problems, u.at(fset, "types",
-			"the directive of %s depends on a type that could not be resolved: make the package's declarations compile (go build shows what is missing), then run lockgen again", u.Decl.Name.Name))
+			"the directive of %s depends on a type that could not be resolved: make the package's declarations compile (go "+
+				"build shows what is missing), then run lockgen again", u.Decl.Name.Name))
 	}
 	for _, name := range predeclared {
 		if u.pkg.Scope().Lookup(name) != nil {
-			problems = append(problems, u.at(fset, "scope", "the package declares %s itself, and generated code needs the one of the language: rename it", name))
+			problems = append(problems, u.at(fset, "scope",
+				"the package declares %s itself, and generated code needs the one of the language: rename it", name))
 		}
 	}
 	return problems
@@ -118,7 +121,8 @@ func clashes(fset *token.FileSet, units []*unit) []Problem {
 	for _, u := range units {
 		name := u.RecvType + "." + u.Name
 		if other := first[name]; other != nil {
-			problems = append(problems, u.at(fset, "name-clash", "the wrappers of %s and %s would both be called %s: choose another name with func=",
+			problems = append(problems, u.at(fset, "name-clash",
+				"the wrappers of %s and %s would both be called %s: choose another name with func=",
 				other.Decl.Name.Name, u.Decl.Name.Name, u.Name))
 			continue
 		}
@@ -127,7 +131,8 @@ func clashes(fset *token.FileSet, units []*unit) []Problem {
 	for _, group := range scheduled(units) {
 		problems = append(problems, registerProblems(fset, group)...)
 		if other := first[group[0].RecvType+"."+registerName]; other != nil {
-			problems = append(problems, other.at(fset, "name-clash", "the wrapper of %s would be called %s like the function that registers jobs: choose another name with func=",
+			problems = append(problems, other.at(fset, "name-clash",
+				"the wrapper of %s would be called %s like the function that registers jobs: choose another name with func=",
 				other.Decl.Name.Name, registerName))
 		}
 	}
@@ -143,13 +148,16 @@ func registerProblems(fset *token.FileSet, group []*unit) []Problem {
 	for _, u := range group {
 		if u.set.outputName(false) != group[0].set.outputName(false) {
 			problems = append(problems, u.at(fset, "jobs",
-				"%s and %s stand under different build constraints that hold together, so %s would be declared twice: move one to a file under the constraint of the other",
+				"%s and %s stand under different build constraints that hold together, so %s would be declared twice: move one "+
+					"to a file under the constraint of the other",
 				group[0].Decl.Name.Name, u.Decl.Name.Name, registerName))
 			break
 		}
 	}
 	if taken(group[0]) {
-		problems = append(problems, group[0].at(fset, "name-clash", "%s is declared already, and lockgen declares it to register jobs such as %s: rename it", registerName, group[0].Decl.Name.Name))
+		problems = append(problems, group[0].at(fset, "name-clash",
+			"%s is declared already, and lockgen declares it to register jobs such as %s: rename it", registerName,
+			group[0].Decl.Name.Name))
 	}
 	return problems
 }

@@ -16,7 +16,8 @@ func (g *generator) bindAll(ctx context.Context) error {
 		p, ok := platformFor(a.set.constraint, g.cfg.home)
 		if !ok {
 			g.problems = append(g.problems, problemAt(g.files.fset, a.Directive.Pos(), a.Directive.End(), "unbuilt",
-				"no build includes this file (its constraint is %s), so a wrapper could never be called: delete the directive, or correct the constraint", a.set.buildText()))
+				"no build includes this file (its constraint is %s), so a wrapper could never be called: delete the directive, "+
+					"or correct the constraint", a.set.buildText()))
 			continue
 		}
 		if byPlatform[p] == nil {
@@ -38,7 +39,8 @@ func (g *generator) bindPlatform(ctx context.Context, p platform, found []*annot
 	rest := found
 	if !g.cfg.loadAll && localEnough(g.cfg.Env) {
 		rest = g.bindWithoutGo(p, found)
-		g.cfg.Logf("understood %d of %d functions for %s/%s without the go command", len(found)-len(rest), len(found), p.goos, p.goarch)
+		g.cfg.Logf("understood %d of %d functions for %s/%s without the go command", len(found)-len(rest), len(found), p.goos,
+			p.goarch)
 	}
 	if len(rest) == 0 {
 		return nil
@@ -64,8 +66,8 @@ func (g *generator) bindWithoutGo(p platform, found []*annotated) (rest []*annot
 	return rest
 }
 
-// localEnough tells whether folders hold what the go command would build: not with an overlay, nor with another driver in
-// its place.
+// localEnough tells whether folders hold what the go command would build: not with an overlay, nor with another driver
+// in its place.
 func localEnough(env []string) bool {
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
@@ -141,7 +143,8 @@ func (g *generator) bindPackage(check *checker, p *packages.Package, mine []*ann
 	if lockrt := p.Imports[runtimePath]; lockrt != nil && len(lockrt.GoFiles) == 0 {
 		// Without it no *lockrt.Locker is known as one, and every wrapper would take a new one.
 		g.problems = append(g.problems, problemAt(g.files.fset, mine[0].Directive.Pos(), mine[0].Directive.End(), "load",
-			"package %s cannot be found, so nothing is known about lockers: add its module with go get github.com/lockgen/lockgen", runtimePath))
+			"package %s cannot be found, so nothing is known about lockers: add its module with go get "+
+				"github.com/lockgen/lockgen", runtimePath))
 		return
 	}
 	units, problems := g.bindListed(check, p, mine)
@@ -149,8 +152,8 @@ func (g *generator) bindPackage(check *checker, p *packages.Package, mine []*ann
 	g.units = append(g.units, units...)
 }
 
-// bindListed binds the directives of a package, and with them those that are built together with it under other constraints,
-// to find names that clash.
+// bindListed binds the directives of a package, and with them those that are built together with it under other
+// constraints, to find names that clash.
 func (g *generator) bindListed(check *checker, p *packages.Package, mine []*annotated) ([]*unit, []Problem) {
 	pkg, info := g.cfg.check(check, p)
 	units, problems := bind(g.files.fset, mine, pkg, info)

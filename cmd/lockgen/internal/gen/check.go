@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// A checker type checks declarations of packages of one platform from source, each package at most once and only what is
-// needed of it.
+// A checker type checks declarations of packages of one platform from source, each package at most once and only what
+// is needed of it.
 type checker struct {
 	reach *reach
 	sizes types.Sizes
@@ -38,8 +38,8 @@ func newChecker(files *sources, p platform) *checker {
 	return &checker{reach: newReach(files), sizes: types.SizesFor("gc", p.goarch), done: map[string]*types.Package{}}
 }
 
-// parse returns a file without comments, or with them if it is a candidate that was parsed before. A syntax error leaves
-// what the parser could make of the rest.
+// parse returns a file without comments, or with them if it is a candidate that was parsed before. A syntax error
+// leaves what the parser could make of the rest.
 func (s *sources) parse(path string) *ast.File {
 	s.mu.Lock()
 	file, ok := s.ast[path]
@@ -77,14 +77,15 @@ func (s *sources) parseAll(paths []string) []*ast.File {
 	return files
 }
 
-// expect says that a package will be checked, for the sake of some directives. All are expected before any is checked: what they
-// need of the packages that they share is put together.
+// expect says that a package will be checked, for the sake of some directives. All are expected before any is checked:
+// what they need of the packages that they share is put together.
 func (c *checker) expect(p *packages.Package, found []*annotated) { c.reach.expect(p, found) }
 
 // check checks a package with directives. Type errors are dropped, see the package comment.
 func (c *checker) check(p *packages.Package) (*types.Package, *types.Info) {
 	c.reach.settle()
-	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Types: map[ast.Expr]types.TypeAndValue{}}
 	return c.run(c.reach.need(p), info), info
 }
 
@@ -107,8 +108,8 @@ type importer struct {
 	of      *packages.Package
 }
 
-// Import implements types.Importer. A package that nothing is needed of is as good as empty: most of what a package imports
-// is only used in function bodies.
+// Import implements types.Importer. A package that nothing is needed of is as good as empty: most of what a package
+// imports is only used in function bodies.
 func (im *importer) Import(path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// clashesElsewhere finds names of wrappers that a file declares which is not built where lockgen looks, and yet is built
-// together with the wrapper somewhere: under another system or tag, or in tests.
+// clashesElsewhere finds names of wrappers that a file declares which is not built where lockgen looks, and yet is
+// built together with the wrapper somewhere: under another system or tag, or in tests.
 func (g *generator) clashesElsewhere() {
 	for _, u := range g.units {
 		if u.Name != u.Decl.Name.Name { // or it has been reported
@@ -50,7 +50,8 @@ func (g *generator) clashElsewhere(u *unit, name, remedy string) {
 		if imported {
 			does = "imports a package of that name"
 		}
-		g.problems = append(g.problems, u.at(g.files.fset, "name-clash", "%s is to be generated for %s, and %s %s: %s", name, u.Decl.Name.Name, where, does, remedy))
+		g.problems = append(g.problems, u.at(g.files.fset, "name-clash", "%s is to be generated for %s, and %s %s: %s", name,
+			u.Decl.Name.Name, where, does, remedy))
 	}
 }
 
@@ -78,8 +79,8 @@ func declares(file *ast.File, owner, name string) bool {
 	return false
 }
 
-// importsAs tells whether a file imports a package by a name, which then no file of the package may declare. An import that
-// has its name from the package's own clause counts if the file uses that name.
+// importsAs tells whether a file imports a package by a name, which then no file of the package may declare. An import
+// that has its name from the package's own clause counts if the file uses that name.
 func importsAs(file *ast.File, name string) bool {
 	for _, spec := range file.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
@@ -109,7 +110,8 @@ func qualifies(file *ast.File, name string) bool {
 func declaresMember(decl ast.Decl, owner, name string) bool {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
-		return decl.Recv != nil && len(decl.Recv.List) == 1 && decl.Name.Name == name && directive.ReceiverBase(decl.Recv.List[0].Type) == owner
+		return decl.Recv != nil && len(decl.Recv.List) == 1 && decl.Name.Name == name &&
+			directive.ReceiverBase(decl.Recv.List[0].Type) == owner
 	case *ast.GenDecl:
 		for _, spec := range decl.Specs {
 			spec, ok := spec.(*ast.TypeSpec)
@@ -118,7 +120,8 @@ func declaresMember(decl ast.Decl, owner, name string) bool {
 			}
 			if s, ok := spec.Type.(*ast.StructType); ok {
 				for _, field := range s.Fields.List {
-					if slices.Contains(identNames(field.Names), name) || len(field.Names) == 0 && directive.ReceiverBase(field.Type) == name {
+					if slices.Contains(identNames(field.Names), name) ||
+						len(field.Names) == 0 && directive.ReceiverBase(field.Type) == name {
 						return true
 					}
 				}

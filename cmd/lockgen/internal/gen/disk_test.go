@@ -108,7 +108,8 @@ func TestGenerate_twoAtOnce(t *testing.T) {
 	const runs = 8
 	files := map[string]string{}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		files[name+"/"+name+".go"] = "package " + name + "\n\n//lock:key=" + name + ":{x},ttl=1s\nfunc runLocked(x string) {}\n"
+		files[name+"/"+name+".go"] = "package " + name + "\n\n//lock:key=" + name +
+			":{x},ttl=1s\nfunc runLocked(x string) {}\n"
 	}
 	dir := writeModule(t, files)
 	want := generate(t, dir, false)

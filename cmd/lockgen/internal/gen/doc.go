@@ -24,8 +24,8 @@
 //
 // Starting it takes longer than all the rest, and longer still where a package imports much. Most functions do not need
 // it: their keys read parameters of predeclared types, or fields of types of their own module. So a [lister] reads the
-// module's folders and puts empty types in place of the standard library's. Whatever is then unknown, refused or could be
-// meant otherwise is looked at again with everything loaded; see [unit.understood] for what has to be certain.
+// module's folders and puts empty types in place of the standard library's. Whatever is then unknown, refused or could
+// be meant otherwise is looked at again with everything loaded; see [unit.understood] for what has to be certain.
 //
 // # One output for each set of build constraints
 //

@@ -32,7 +32,8 @@ func (g *generator) find() {
 	}
 	each(len(all), func(i int) {
 		c := all[i]
-		c.file, c.err = parser.ParseFile(g.files.fset, c.path(), c.folder.candidates[c.name], parser.ParseComments|parser.SkipObjectResolution)
+		c.file, c.err = parser.ParseFile(g.files.fset, c.path(), c.folder.candidates[c.name],
+			parser.ParseComments|parser.SkipObjectResolution)
 	})
 	for _, c := range all {
 		if c.err != nil {
@@ -44,7 +45,8 @@ func (g *generator) find() {
 		g.problems = append(g.problems, fromDirective(g.files.fset, found.Problems)...)
 		for _, a := range found.Funcs {
 			g.problems = append(g.problems, fromDirective(g.files.fset, a.Problems)...)
-			g.found = append(g.found, &annotated{Annotated: a, folder: c.folder, name: c.name, file: c.file, set: setOf(c.name, c.file)})
+			g.found = append(g.found, &annotated{Annotated: a, folder: c.folder, name: c.name, file: c.file,
+				set: setOf(c.name, c.file)})
 		}
 	}
 }
@@ -57,6 +59,7 @@ func (g *generator) syntax(path string, err error) {
 		return
 	}
 	for _, e := range list {
-		g.problems = append(g.problems, Problem{File: path, Line: e.Pos.Line, Column: e.Pos.Column, Kind: "syntax", Message: e.Msg})
+		g.problems = append(g.problems, Problem{File: path, Line: e.Pos.Line, Column: e.Pos.Column, Kind: "syntax",
+			Message: e.Msg})
 	}
 }

@@ -14,7 +14,8 @@ func fuzzModule(f *testing.F) string {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/app\n\ngo 1.26\n\nrequire "+ownModule+" v0.0.0\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"),
+		[]byte("module example.com/app\n\ngo 1.26\n\nrequire "+ownModule+" v0.0.0\n"), 0o644); err != nil {
 		f.Fatal(err)
 	}
 	return dir
@@ -29,14 +30,18 @@ func FuzzSource(f *testing.F) {
 			f.Add(string(text))
 		}
 	}
-	f.Add("package a\n\nimport (\n\"context\"\nlockrt \"github.com/lockgen/lockgen/runtime\"\n)\n\n//lock:key=a:{x},ttl=1s,cron=\"@daily\"\nfunc aLocked(ctx context.Context, x string, l *lockrt.Locker) error { return nil }\n")
-	f.Add("-- a.go --\npackage a\n\nimport \"C\"\n\ntype n C.int\n\n//lock:key=a:{x},ttl=1s\nfunc aLocked(x n) {}\n-- b_test.go --\npackage a\n\n//lock:key=b:{x},ttl=1s\nfunc bLocked(x ID) n { return 0 }\n" +
-		"-- c_test.go --\npackage a\n\ntype ID string\n-- d_test.go --\npackage a_test\n\n//lock:key=a,ttl=1s,cron=@daily\nfunc aLocked() {}\n")
+	f.Add("package a\n\nimport (\n\"context\"\nlockrt " +
+		"\"github.com/lockgen/lockgen/runtime\"\n)\n\n//lock:key=a:{x},ttl=1s,cron=\"@daily\"\nfunc aLocked(ctx " +
+		"context.Context, x string, l *lockrt.Locker) error { return nil }\n")
+	f.Add("-- a.go --\npackage a\n\nimport \"C\"\n\ntype n C.int\n\n//lock:key=a:{x},ttl=1s\nfunc aLocked(x n) {}\n-- " +
+		"b_test.go --\npackage a\n\n//lock:key=b:{x},ttl=1s\nfunc bLocked(x ID) n { return 0 }\n" +
+		"-- c_test.go --\npackage a\n\ntype ID string\n-- d_test.go --\npackage " +
+		"a_test\n\n//lock:key=a,ttl=1s,cron=@daily\nfunc aLocked() {}\n")
 	f.Fuzz(func(t *testing.T, source string) { judge(t, dir, source) })
 }
 
-// FuzzShape reads its input as a series of choices among names, types and options that are awkward in some way, and makes a
-// declaration of them that nearly always compiles.
+// FuzzShape reads its input as a series of choices among names, types and options that are awkward in some way, and
+// makes a declaration of them that nearly always compiles.
 func FuzzShape(f *testing.F) {
 	dir := fuzzModule(f)
 	for i := range 64 {

@@ -93,7 +93,8 @@ func (g *generator) result() (*Result, error) {
 	return &Result{Files: files}, nil
 }
 
-// foreign reports files that have the name of an output and were written by somebody else: they are not ours to replace.
+// foreign reports files that have the name of an output and were written by somebody else: they are not ours to
+// replace.
 func (g *generator) foreign(groups map[string][]*unit) {
 	for path, units := range groups {
 		f, name := units[0].folder, filepath.Base(path)

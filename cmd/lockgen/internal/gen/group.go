@@ -13,8 +13,8 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// owners finds the package that a file belongs to. With tests, a file is in several: a package, and the same package with
-// its test files.
+// owners finds the package that a file belongs to. With tests, a file is in several: a package, and the same package
+// with its test files.
 type owners map[string][]*packages.Package // by path of the file
 
 func ownersOf(roots []*packages.Package) owners {

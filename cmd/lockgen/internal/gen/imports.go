@@ -15,8 +15,8 @@ const (
 	jobsPath    = "github.com/lockgen/lockgen/jobs"
 )
 
-// imports are the packages that one generated file may refer to. Their names are chosen before anything is rendered, so that
-// parameters and locals can stay clear of them.
+// imports are the packages that one generated file may refer to. Their names are chosen before anything is rendered, so
+// that parameters and locals can stay clear of them.
 type imports struct {
 	wanted map[string]string // name by path, as the sources call it
 	real   map[string]string // the package's own name by path, where it is known

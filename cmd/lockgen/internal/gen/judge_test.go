@@ -29,9 +29,9 @@ type trial struct {
 
 var fuzzedName = regexp.MustCompile(`^[a-z][a-z_]{0,20}\.go$`)
 
-// judge generates for the files of an archive, or for a.go if the text is none. What comes out is problems, or code that
-// compiles whenever the sources do. It is the same whether or not declarations that nothing depends on are left out, and
-// the same without the go command where the lister understands it.
+// judge generates for the files of an archive, or for a.go if the text is none. What comes out is problems, or code
+// that compiles whenever the sources do. It is the same whether or not declarations that nothing depends on are left
+// out, and the same without the go command where the lister understands it.
 func judge(t *testing.T, dir, source string) {
 	archive := txtar.Parse([]byte(source))
 	if len(archive.Files) == 0 {
@@ -53,12 +53,14 @@ func judge(t *testing.T, dir, source string) {
 		trial.compiles(want.Files)
 	}
 	trial.same("with what is needed", trial.run(trial.bindWith((*checker).check)), want)
-	if local := trial.run(func(g *generator, p platform) bool { return len(g.bindWithoutGo(p, g.found)) == 0 }); local != nil {
+	bindLocal := func(g *generator, p platform) bool { return len(g.bindWithoutGo(p, g.found)) == 0 }
+	if local := trial.run(bindLocal); local != nil {
 		trial.same("without the go command", local, want)
 	}
 }
 
-// fair tells whether the files can be judged: syntax errors are reported as they are, and only the world can be imported.
+// fair tells whether the files can be judged: syntax errors are reported as they are, and only the world can be
+// imported.
 func (x *trial) fair() bool {
 	names := map[string]bool{}
 	for name, text := range x.files {
@@ -97,8 +99,8 @@ func (x *trial) write() {
 	}
 }
 
-// run runs the steps of Generate with another way to bind. The result is nil if there is nothing to judge: no directive, one
-// under a constraint that does not hold here, or none that bind understands.
+// run runs the steps of Generate with another way to bind. The result is nil if there is nothing to judge: no
+// directive, one under a constraint that does not hold here, or none that bind understands.
 func (x *trial) run(bind func(*generator, platform) bool) *Result {
 	f, err := scanDir(x.dir)
 	if err != nil {
@@ -124,11 +126,14 @@ func (x *trial) run(bind func(*generator, platform) bool) *Result {
 }
 
 // bindWith binds with packages of the world.
-func (x *trial) bindWith(check func(*checker, *packages.Package) (*types.Package, *types.Info)) func(*generator, platform) bool {
+func (x *trial) bindWith(
+	check func(*checker, *packages.Package) (*types.Package, *types.Info),
+) func(*generator, platform) bool {
 	return func(g *generator, home platform) bool {
 		g.cfg.check = check
 		for _, group := range byPackage(g.found) {
-			p := &packages.Package{PkgPath: "example.com/app", Name: group[0].file.Name.Name, Imports: map[string]*packages.Package{}}
+			p := &packages.Package{PkgPath: "example.com/app", Name: group[0].file.Name.Name,
+				Imports: map[string]*packages.Package{}}
 			p.ID = p.Name + string(group[0].set.kind())
 			for _, name := range x.names(group[0].set.kind()) {
 				p.GoFiles = append(p.GoFiles, filepath.Join(x.dir, name))

@@ -28,7 +28,9 @@ func load(ctx context.Context, cfg Config, p platform, dirs []string, tests bool
 	return list(ctx, cfg, metadata, p, tests, patterns)
 }
 
-func list(ctx context.Context, cfg Config, mode packages.LoadMode, p platform, tests bool, patterns []string) ([]*packages.Package, error) {
+func list(
+	ctx context.Context, cfg Config, mode packages.LoadMode, p platform, tests bool, patterns []string,
+) ([]*packages.Package, error) {
 	conf := &packages.Config{Context: ctx, Mode: mode, Dir: cfg.Dir, Env: p.env(cfg.Env), Tests: tests}
 	if p.tags != "" {
 		conf.BuildFlags = []string{"-tags=" + p.tags}
@@ -62,8 +64,8 @@ func (p platform) env(base []string) []string {
 	return append(env, "GOOS="+p.goos, "GOARCH="+p.goarch, "CGO_ENABLED="+cgo)
 }
 
-// listDirs resolves patterns that are import paths to the folders of their packages. What a pattern such as all matches in
-// other modules is passed over: it is not to be generated for.
+// listDirs resolves patterns that are import paths to the folders of their packages. What a pattern such as all matches
+// in other modules is passed over: it is not to be generated for.
 func listDirs(ctx context.Context, cfg Config, patterns []string) ([]string, []Problem, error) {
 	roots, err := list(ctx, cfg, packages.NeedName|packages.NeedFiles|packages.NeedModule, cfg.home, false, patterns)
 	if err != nil {
@@ -84,11 +86,13 @@ func listDirs(ctx context.Context, cfg Config, patterns []string) ([]string, []P
 		case root.Module != nil && root.Module.Main:
 			dirs = append(dirs, dir)
 		case asked:
-			refuse("package %s is not part of the main module: its generated code would be lost with the next download; run lockgen in its own module", root.PkgPath)
+			refuse("package %s is not part of the main module: its generated code would be lost with the next download; run "+
+				"lockgen in its own module", root.PkgPath)
 		}
 	}
 	if len(dirs)+len(problems) == 0 {
-		refuse("no package of the main module matches %s: name its folder, such as ./shop, or ./... for all below the current one", strings.Join(patterns, " "))
+		refuse("no package of the main module matches %s: name its folder, such as ./shop, or ./... for all below the "+
+			"current one", strings.Join(patterns, " "))
 	}
 	return dirs, problems, nil
 }

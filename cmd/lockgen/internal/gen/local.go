@@ -15,10 +15,10 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// A lister finds the files and imports of packages of the user's module by looking at the folders, without the go command,
-// which takes longer to start than all the rest of most runs. What it cannot know it leaves out: the standard library
-// is stood in for (see standIns), other modules stay unknown. Package directive says when that was not enough, and
-// then the go command is asked after all. So a lister may be ignorant, but never wrong.
+// A lister finds the files and imports of packages of the user's module by looking at the folders, without the go
+// command, which takes longer to start than all the rest of most runs. What it cannot know it leaves out: the standard
+// library is stood in for (see standIns), other modules stay unknown. Package directive says when that was not enough,
+// and then the go command is asked after all. So a lister may be ignorant, but never wrong.
 type lister struct {
 	files   *sources
 	build   build.Context
@@ -50,7 +50,8 @@ func (s set) kind() kind {
 func newLister(files *sources, mods *modules, p platform) *lister {
 	b := build.Default
 	b.GOOS, b.GOARCH, b.CgoEnabled, b.BuildTags = p.goos, p.goarch, p.cgo, strings.Split(p.tags, ",")
-	return &lister{files: files, build: b, cgo: p.cgo, modules: mods, std: newStandIns(), listed: map[string]*packages.Package{}}
+	return &lister{files: files, build: b, cgo: p.cgo, modules: mods, std: newStandIns(),
+		listed: map[string]*packages.Package{}}
 }
 
 // list is the package of a folder, nil if only the go command can tell.
@@ -64,7 +65,8 @@ func (l *lister) list(dir string, k kind) *packages.Package {
 	if mod == nil {
 		return nil
 	}
-	p := &packages.Package{ID: id, PkgPath: mod.pathOf(dir), Module: &packages.Module{Path: mod.path()}, Imports: map[string]*packages.Package{}}
+	p := &packages.Package{ID: id, PkgPath: mod.pathOf(dir), Module: &packages.Module{Path: mod.path()},
+		Imports: map[string]*packages.Package{}}
 	if !l.readDir(p, dir, k) || len(p.GoFiles) == 0 {
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// writeModule writes a module of the given files and returns its folder. It replaces this project's own module by the sources
-// here, as the scripts do.
+// writeModule writes a module of the given files and returns its folder. It replaces this project's own module by the
+// sources here, as the scripts do.
 func writeModule(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -27,7 +27,8 @@ func writeModule(t testing.TB, files map[string]string) string {
 		t.Fatal(err)
 	}
 	_, requires, _ := strings.Cut(string(mod), "\n")
-	all := map[string]string{"go.mod": "module example.com/app\n" + requires + "\nrequire " + ownModule + " v0.0.0\n\nreplace " + ownModule + " => " + repo + "\n"}
+	all := map[string]string{"go.mod": "module example.com/app\n" + requires + "\nrequire " + ownModule +
+		" v0.0.0\n\nreplace " + ownModule + " => " + repo + "\n"}
 	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,8 @@ func writeModule(t testing.TB, files map[string]string) string {
 }
 
 func configFor(dir string) Config {
-	return Config{Dir: dir, Patterns: []string{"./..."}, Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local")}
+	return Config{Dir: dir, Patterns: []string{"./..."},
+		Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local")}
 }
 
 // generate runs the generator on ./... of a folder. loadAll asks the go command about everything.
@@ -67,8 +69,8 @@ func generate(t testing.TB, dir string, loadAll bool) *Result {
 	return result
 }
 
-// TestLister_saysWhatTheGoCommandSays: what is understood without the go command comes out as with it, for every program
-// of the scripts, the good ones and the bad ones.
+// TestLister_saysWhatTheGoCommandSays: what is understood without the go command comes out as with it, for every
+// program of the scripts, the good ones and the bad ones.
 func TestLister_saysWhatTheGoCommandSays(t *testing.T) {
 	for _, pattern := range []string{"../../testdata/*.txtar", "../../testdata/errors/*.txtar"} {
 		scripts, err := filepath.Glob(pattern)
@@ -98,42 +100,53 @@ func TestLister_agreesOnTheCorpus(t *testing.T) {
 	compareResults(t, generate(t, dir, true), generateWhole(t, dir))
 }
 
-// TestLister_doesNotGuess: each of these is another program than it seems to be without the declarations of another module.
+// TestLister_doesNotGuess: each of these is another program than it seems to be without the declarations of another
+// module.
 func TestLister_doesNotGuess(t *testing.T) {
-	const imports = "import (\n\"example.org/go-ext\"\nlockrt \"" + runtimePath + "\"\n)\n\nvar _ *lockrt.Locker\nvar _ ext.T\n\n"
+	const imports = "import (\n\"example.org/go-ext\"\nlockrt \"" + runtimePath +
+		"\"\n)\n\nvar _ *lockrt.Locker\nvar _ ext.T\n\n"
 	files := map[string]string{
 		"more.mod":      "\nrequire example.org/go-ext v0.0.0\n\nreplace example.org/go-ext => ./go-ext\n",
 		"go-ext/go.mod": "module example.org/go-ext\n\ngo 1.26\n\nrequire " + ownModule + " v0.0.0\n",
-		"go-ext/ext.go": "package ext\n\nimport lockrt \"" + runtimePath + "\"\n\ntype (\nLocks = lockrt.Locker\nLease = lockrt.Lease\nErr = error\nT struct{ ID int }\nText interface{ ~string }\n)\n",
+		"go-ext/ext.go": "package ext\n\nimport lockrt \"" + runtimePath +
+			"\"\n\ntype (\nLocks = lockrt.Locker\nLease = lockrt.Lease\nErr = error\nT struct{ ID int }\nText interface{ " +
+			"~string }\n)\n",
 	}
 	for name, code := range map[string]string{
-		"locker":    "type S struct{ locks *ext.Locks }\n\n//lock:key=a,ttl=1s\nfunc (s S) runLocked() {}\n",
-		"lease":     "//lock:key=a,ttl=1s\nfunc runLocked(l *ext.Lease) {}\n",
-		"err":       "//lock:key=a,ttl=1s\nfunc runLocked() (int, ext.Err) { return 0, nil }\n",
-		"name":      "//lock:key=a,ttl=1s\nfunc runLocked(l []ext.T) {}\n",
-		"alias":     "type Mine = ext.Err\n\n//lock:key=a,ttl=1s\nfunc runLocked() Mine { return nil }\n",
-		"narrowed":  "//lock:key=a:{x},ttl=1s\nfunc runLocked[X interface{ ~string | ~int; ext.Text }](x X) {}\n",
-		"elsewhere": "type Both interface{ ~string | ~int; ext.Text }\n\n//lock:key=a:{x},ttl=1s\nfunc runLocked[X Both](x X) {}\n",
+		"locker":   "type S struct{ locks *ext.Locks }\n\n//lock:key=a,ttl=1s\nfunc (s S) runLocked() {}\n",
+		"lease":    "//lock:key=a,ttl=1s\nfunc runLocked(l *ext.Lease) {}\n",
+		"err":      "//lock:key=a,ttl=1s\nfunc runLocked() (int, ext.Err) { return 0, nil }\n",
+		"name":     "//lock:key=a,ttl=1s\nfunc runLocked(l []ext.T) {}\n",
+		"alias":    "type Mine = ext.Err\n\n//lock:key=a,ttl=1s\nfunc runLocked() Mine { return nil }\n",
+		"narrowed": "//lock:key=a:{x},ttl=1s\nfunc runLocked[X interface{ ~string | ~int; ext.Text }](x X) {}\n",
+		"elsewhere": "type Both interface{ ~string | ~int; ext.Text }\n\n//lock:key=a:{x},ttl=1s\nfunc runLocked[X Both](x " +
+			"X) {}\n",
 		"marshaler": "type T struct{ ext.T }\n\n//lock:key=a:{t.ID},ttl=1s\nfunc runLocked(t T) {}\n",
 		"result":    "//lock:key=a,ttl=1s\nfunc runLocked() (map[string]ext.T, error) { return nil, nil }\n",
 	} {
 		files[name+"/a.go"] = "package " + name + "\n\n" + imports + code
 	}
 	files["outside/a.go"] = "package outside\n\ntype T struct{ ID int }\n"
-	files["outside/a_test.go"] = "package outside_test\n\nimport (\n\"example.com/app/outside\"\nlockrt \"" + runtimePath + "\"\n)\n\nvar _ *lockrt.Locker\n\n" +
+	files["outside/a_test.go"] = "package outside_test\n\nimport (\n\"example.com/app/outside\"\nlockrt \"" + runtimePath +
+		"\"\n)\n\nvar _ *lockrt.Locker\n\n" +
 		"//lock:key=a:{t.ID},ttl=1s\nfunc runLocked(t outside.T) {}\n"
 	dir := writeModule(t, files)
 	compareResults(t, generate(t, dir, false), generate(t, dir, true))
 
 	// Two embedded structs have the field, and only one of them is known here.
-	files = map[string]string{"more.mod": files["more.mod"], "go-ext/go.mod": files["go-ext/go.mod"], "go-ext/ext.go": files["go-ext/ext.go"],
-		"a/a.go": "package a\n\n" + imports + "type Known struct{ ID int }\n\ntype Both struct {\nKnown\next.T\n}\n\n//lock:key=a:{b.ID},ttl=1s\nfunc runLocked(b Both) {}\n"}
+	files = map[string]string{"more.mod": files["more.mod"], "go-ext/go.mod": files["go-ext/go.mod"],
+		"go-ext/ext.go": files["go-ext/ext.go"],
+		"a/a.go": "package a\n\n" + imports +
+			"type Known struct{ ID int }\n\ntype Both struct {\nKnown\next.T\n}\n\n//lock:key=a:{b.ID},ttl=1s\nfunc " +
+			"runLocked(b Both) {}\n"}
 	if result := generate(t, writeModule(t, files), false); len(result.Problems) != 1 {
 		t.Errorf("an ambiguous field: %+v", result)
 	}
 	files["go-ext/ext.go"] += "\nconst Spec = \"0 0 31 2 *\"\n"
-	files["a/a.go"] = "package a\n\n" + imports + "const spec = ext.Spec\n\n//lock:key=a,ttl=1s,cron=@spec\nfunc runLocked() {}\n"
-	if result := generate(t, writeModule(t, files), false); len(result.Problems) != 1 || result.Problems[0].Kind != "cron" {
+	files["a/a.go"] = "package a\n\n" + imports +
+		"const spec = ext.Spec\n\n//lock:key=a,ttl=1s,cron=@spec\nfunc runLocked() {}\n"
+	if result := generate(t, writeModule(t, files), false); len(result.Problems) != 1 ||
+		result.Problems[0].Kind != "cron" {
 		t.Errorf("a spec that never fires, from elsewhere: %+v", result)
 	}
 }

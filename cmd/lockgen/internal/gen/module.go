@@ -114,8 +114,10 @@ func (g *generator) tooNew(built string) []Problem {
 		}
 		seen[mod] = true
 		if line := mod.file.Go; line != nil && version.Compare(version.Lang("go"+line.Version), version.Lang(built)) > 0 {
-			problems = append(problems, Problem{File: filepath.Join(mod.root, "go.mod"), Line: line.Syntax.Start.Line, Column: line.Syntax.Start.LineRune, Kind: "go-version",
-				Message: fmt.Sprintf("module %s needs Go %s and this lockgen was built with %s: build lockgen again with the newer Go (go install %s/cmd/lockgen@latest)", mod.path(), line.Version, built, ownModule)})
+			problems = append(problems, Problem{File: filepath.Join(mod.root, "go.mod"), Line: line.Syntax.Start.Line,
+				Column: line.Syntax.Start.LineRune, Kind: "go-version",
+				Message: fmt.Sprintf("module %s needs Go %s and this lockgen was built with %s: build lockgen again with the "+
+					"newer Go (go install %s/cmd/lockgen@latest)", mod.path(), line.Version, built, ownModule)})
 		}
 	}
 	return problems

@@ -22,7 +22,8 @@ func TestNames_claim(t *testing.T) {
 }
 
 func TestLowerFirst(t *testing.T) {
-	for in, want := range map[string]string{"Order": "order", "ID": "id", "HTTPClient": "httpClient", "X": "x", "URLs": "urLs", "order": "order", "Ärger": "ärger"} {
+	for in, want := range map[string]string{"Order": "order", "ID": "id", "HTTPClient": "httpClient", "X": "x",
+		"URLs": "urLs", "order": "order", "Ärger": "ärger"} {
 		if got := lowerFirst(in); got != want {
 			t.Errorf("lowerFirst(%q) = %q, want %q", in, got, want)
 		}

@@ -137,12 +137,14 @@ func (s set) outputName(alone bool) string {
 	return name + ".go"
 }
 
-// words writes a constraint for a file name: linux_amd64, not_windows, linux_or_darwin. Where that could stand for another
-// constraint as well, a digest keeps the two apart.
+// words writes a constraint for a file name: linux_amd64, not_windows, linux_or_darwin. Where that could stand for
+// another constraint as well, a digest keeps the two apart.
 func words(expr constraint.Expr) string {
 	text := expr.String()
-	simple := !strings.ContainsAny(text, "()_.") && strings.ToLower(text) == text && (!strings.Contains(text, "&&") || !strings.Contains(text, "||"))
-	slug := strings.NewReplacer(" && ", "_", " || ", "_or_", "!", "not_", "(", "", ")", "", ".", "").Replace(strings.ToLower(text))
+	simple := !strings.ContainsAny(text, "()_.") && strings.ToLower(text) == text &&
+		(!strings.Contains(text, "&&") || !strings.Contains(text, "||"))
+	plain := strings.NewReplacer(" && ", "_", " || ", "_or_", "!", "not_", "(", "", ")", "", ".", "")
+	slug := plain.Replace(strings.ToLower(text))
 	slug = regexp.MustCompile(`[^a-z0-9_]`).ReplaceAllString(slug, "")
 	if simple {
 		return slug

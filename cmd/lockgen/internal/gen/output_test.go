@@ -48,7 +48,8 @@ func TestSet_outputName(t *testing.T) {
 func TestSet_outputName_distinct(t *testing.T) {
 	seen := map[string]string{}
 	for _, text := range []string{
-		"a && b", "a || b", "a && (b || c)", "a && b || c", "(a || b) && c", "a || b && c", "a_b", "A && b", "go1.21", "go121", "a.b", "ab", "not_a", "!a", "a_or_b",
+		"a && b", "a || b", "a && (b || c)", "a && b || c", "(a || b) && c", "a || b && c", "a_b", "A && b", "go1.21",
+		"go121", "a.b", "ab", "not_a", "!a", "a_or_b",
 	} {
 		expr, err := constraint.Parse("//go:build " + text)
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// expand turns patterns into folders. Patterns that are paths are walked here, the way the go command walks them; import
-// paths are its business.
+// expand turns patterns into folders. Patterns that are paths are walked here, the way the go command walks them;
+// import paths are its business.
 func expand(ctx context.Context, cfg Config) ([]string, []Problem, error) {
 	var dirs, others []string
 	var problems []Problem
@@ -52,7 +52,8 @@ func isPath(pattern string) bool {
 func expandPath(base, pattern string) ([]string, error) {
 	path, recursive := strings.CutSuffix(filepath.ToSlash(pattern), "/...")
 	if strings.Contains(path, "...") {
-		return nil, errors.New("... is only understood at the end of a path: name the folder above it, such as ./internal/...")
+		return nil, errors.New(
+			"... is only understood at the end of a path: name the folder above it, such as ./internal/...")
 	}
 	root := filepath.FromSlash(path)
 	if root == "" {
@@ -112,8 +113,8 @@ func hasGo(dir string) bool {
 	return len(files) > 0
 }
 
-// ignoredDirs reads the ignore directives of the module that root lies in. A go.mod that cannot be read ignores nothing: the
-// go command will say what is wrong with it.
+// ignoredDirs reads the ignore directives of the module that root lies in. A go.mod that cannot be read ignores
+// nothing: the go command will say what is wrong with it.
 func ignoredDirs(root string) func(dir string) bool {
 	module := root
 	for {

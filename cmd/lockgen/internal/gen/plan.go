@@ -109,10 +109,11 @@ func (u *unit) addConst(im *imports, ref *directive.ConstRef) {
 	}
 }
 
-// planWrapper names everything inside a wrapper. What the user named comes first and keeps its name unless the body needs
-// that name for something else; what lockgen introduces steps aside.
+// planWrapper names everything inside a wrapper. What the user named comes first and keeps its name unless the body
+// needs that name for something else; what lockgen introduces steps aside.
 func planWrapper(u *unit, im *imports) *wrapper {
-	w := &wrapper{unit: u, copier: copier{u.info, u.pkg, map[string]string{}}, lockrt: im.name[runtimePath], parts: map[*directive.BoundPart]string{}}
+	w := &wrapper{unit: u, copier: copier{u.info, u.pkg, map[string]string{}}, lockrt: im.name[runtimePath],
+		parts: map[*directive.BoundPart]string{}}
 	local := names{}
 	local.reserve(u.bodyNames()...)
 	for _, name := range im.name {

@@ -86,7 +86,8 @@ func planJobs(units []*unit, im *imports) []*registration {
 		for _, u := range group {
 			local.reserve(u.bodyNames()...)
 			local.reserve(constNames(u.Directive)...)
-			r.jobs = append(r.jobs, &wrapper{unit: u, copier: copier{info: u.info, local: u.pkg, renamed: map[string]string{}}, parts: map[*directive.BoundPart]string{}})
+			r.jobs = append(r.jobs, &wrapper{unit: u, copier: copier{info: u.info, local: u.pkg, renamed: map[string]string{}},
+				parts: map[*directive.BoundPart]string{}})
 		}
 		r.nameReceiver(local)
 		r.nameParams(local)

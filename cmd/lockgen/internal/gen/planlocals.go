@@ -7,8 +7,8 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// nameTypeParams names the type parameters. A function's blank one needs a name: the call of the body mentions it. One that is
-// called like something of the language, which the wrapper's body needs, gets another name.
+// nameTypeParams names the type parameters. A function's blank one needs a name: the call of the body mentions it. One
+// that is called like something of the language, which the wrapper's body needs, gets another name.
 func (w *wrapper) nameTypeParams(local names) {
 	taken := maps.Clone(local)
 	taken.reserve(plainNames(w.Decl.Type, w.unit.info)...)
@@ -79,8 +79,8 @@ func (w *wrapper) nameParams(local names) {
 	}
 }
 
-// nameResults names the results other than the error, which is taken off a named list. A blank one among named ones gets a
-// name, too: the wrapper returns it.
+// nameResults names the results other than the error, which is taken off a named list. A blank one among named ones
+// gets a name, too: the wrapper returns it.
 func (w *wrapper) nameResults(local names) {
 	if !w.named {
 		for _, typ := range w.resultTypes() {

@@ -15,8 +15,10 @@ type platform struct {
 }
 
 // knownOS, knownArch: the names that the go command reads from a file name.
-var knownOS = set1("aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows zos")
-var knownArch = set1("386 amd64 amd64p32 arm armbe arm64 arm64be loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le " +
+var knownOS = set1("aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris " +
+	"wasip1 windows zos")
+var knownArch = set1("386 amd64 amd64p32 arm armbe arm64 arm64be loong64 mips mipsle mips64 mips64le mips64p32 " +
+	"mips64p32le " +
 	"ppc ppc64 ppc64le riscv riscv64 s390 s390x sparc sparc64 wasm")
 
 // unixOS are the systems for which the tag unix holds.
@@ -30,18 +32,19 @@ func set1(words string) map[string]bool {
 	return m
 }
 
-// foreign are platforms to try for files that the user's own leaves out, the most common first. The last ones are there for
-// constraints such as !unix or an architecture that only one system has.
+// foreign are platforms to try for files that the user's own leaves out, the most common first. The last ones are there
+// for constraints such as !unix or an architecture that only one system has.
 var foreign = []platform{
 	{goos: "linux", goarch: "amd64"}, {goos: "darwin", goarch: "arm64"}, {goos: "windows", goarch: "amd64"},
 	{goos: "linux", goarch: "arm64"}, {goos: "freebsd", goarch: "amd64"}, {goos: "js", goarch: "wasm"},
 	{goos: "openbsd", goarch: "amd64"}, {goos: "netbsd", goarch: "amd64"}, {goos: "dragonfly", goarch: "amd64"},
 	{goos: "solaris", goarch: "amd64"}, {goos: "illumos", goarch: "amd64"}, {goos: "aix", goarch: "ppc64"},
-	{goos: "plan9", goarch: "amd64"}, {goos: "android", goarch: "arm64"}, {goos: "ios", goarch: "arm64"}, {goos: "wasip1", goarch: "wasm"},
-	{goos: "linux", goarch: "386"}, {goos: "linux", goarch: "arm"}, {goos: "linux", goarch: "loong64"}, {goos: "linux", goarch: "mips"},
-	{goos: "linux", goarch: "mipsle"}, {goos: "linux", goarch: "mips64"}, {goos: "linux", goarch: "mips64le"}, {goos: "linux", goarch: "ppc64"},
-	{goos: "linux", goarch: "ppc64le"}, {goos: "linux", goarch: "riscv64"}, {goos: "linux", goarch: "s390x"}, {goos: "windows", goarch: "386"},
-	{goos: "windows", goarch: "arm64"}, {goos: "darwin", goarch: "amd64"},
+	{goos: "plan9", goarch: "amd64"}, {goos: "android", goarch: "arm64"}, {goos: "ios", goarch: "arm64"},
+	{goos: "wasip1", goarch: "wasm"}, {goos: "linux", goarch: "386"}, {goos: "linux", goarch: "arm"},
+	{goos: "linux", goarch: "loong64"}, {goos: "linux", goarch: "mips"}, {goos: "linux", goarch: "mipsle"},
+	{goos: "linux", goarch: "mips64"}, {goos: "linux", goarch: "mips64le"}, {goos: "linux", goarch: "ppc64"},
+	{goos: "linux", goarch: "ppc64le"}, {goos: "linux", goarch: "riscv64"}, {goos: "linux", goarch: "s390x"},
+	{goos: "windows", goarch: "386"}, {goos: "windows", goarch: "arm64"}, {goos: "darwin", goarch: "amd64"},
 }
 
 // platformFor finds a platform that builds files under a constraint: home if it does, else the foreign one and the
@@ -73,7 +76,8 @@ func (p platform) has(tag string) bool {
 		return unixOS[p.goos]
 	case tag == "cgo":
 		return p.cgo
-	case tag == "linux" && p.goos == "android", tag == "solaris" && p.goos == "illumos", tag == "darwin" && p.goos == "ios":
+	case tag == "linux" && p.goos == "android", tag == "solaris" && p.goos == "illumos",
+		tag == "darwin" && p.goos == "ios":
 		return true
 	case isRelease(tag):
 		return slices.Contains(build.Default.ReleaseTags, tag)
@@ -97,7 +101,8 @@ func customTags(expr constraint.Expr) []string {
 		case *constraint.NotExpr:
 			walk(x.X)
 		case *constraint.TagExpr:
-			if t := x.Tag; !knownOS[t] && !knownArch[t] && t != "unix" && t != "cgo" && t != "gc" && t != "gccgo" && t != "ignore" && !isRelease(t) {
+			if t := x.Tag; !knownOS[t] && !knownArch[t] && t != "unix" && t != "cgo" && t != "gc" && t != "gccgo" &&
+				t != "ignore" && !isRelease(t) {
 				tags = append(tags, t)
 			}
 		}

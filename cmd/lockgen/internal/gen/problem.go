@@ -50,7 +50,8 @@ func (p Problem) String() string {
 // problemAt makes a problem of a range of source text.
 func problemAt(fset *token.FileSet, pos, end token.Pos, kind, format string, args ...any) Problem {
 	from := fset.PositionFor(pos, false) // what the user edits, whatever a //line comment says
-	p := Problem{File: from.Filename, Line: from.Line, Column: from.Column, Kind: kind, Message: fmt.Sprintf(format, args...)}
+	p := Problem{File: from.Filename, Line: from.Line, Column: from.Column, Kind: kind,
+		Message: fmt.Sprintf(format, args...)}
 	if end.IsValid() {
 		to := fset.PositionFor(end, false)
 		p.EndLine, p.EndColumn = to.Line, to.Column
@@ -78,7 +79,8 @@ func tidy(problems []Problem, dir string) []Problem {
 		problems[i].File = relative(dir, problems[i].File)
 	}
 	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			strings.Compare(a.Message, b.Message))
 	})
 	return slices.CompactFunc(problems, func(a, b Problem) bool { return a.String() == b.String() })
 }
@@ -88,7 +90,8 @@ func relative(dir, path string) string {
 	if !filepath.IsAbs(path) {
 		return path
 	}
-	if rel, err := filepath.Rel(dir, path); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(os.PathSeparator)) {
+	if rel, err := filepath.Rel(dir, path); err == nil && rel != ".." &&
+		!strings.HasPrefix(rel, ".."+string(os.PathSeparator)) {
 		return rel
 	}
 	return path

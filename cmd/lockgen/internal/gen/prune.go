@@ -7,8 +7,8 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// pruned are the files of a package with what is needed of them. What is not is left out, or, where directives are, declared
-// as something empty: a wrapper may not take its name.
+// pruned are the files of a package with what is needed of them. What is not is left out, or, where directives are,
+// declared as something empty: a wrapper may not take its name.
 func (r *reach) pruned(n *need) []*ast.File {
 	var files []*ast.File
 	for _, file := range r.indexOf(n).files {
@@ -46,8 +46,8 @@ func (r *reach) prune(n *need, decl ast.Decl) ast.Decl {
 	return nil
 }
 
-// pruneFunc keeps annotated functions and the methods that give keys their text. Of other methods the name is enough, and
-// so it is of the functions beside directives.
+// pruneFunc keeps annotated functions and the methods that give keys their text. Of other methods the name is enough,
+// and so it is of the functions beside directives.
 func (r *reach) pruneFunc(n *need, fn *ast.FuncDecl) ast.Decl {
 	switch {
 	case n.keep[fn]:
@@ -111,8 +111,8 @@ var (
 	emptyInterface = &ast.InterfaceType{Methods: &ast.FieldList{}}
 )
 
-// pruneType empties a type that is only to be told from others, and the fields and methods of one that is looked into as far as
-// no path can lead there.
+// pruneType empties a type that is only to be told from others, and the fields and methods of one that is looked into
+// as far as no path can lead there.
 func (r *reach) pruneType(n *need, spec *ast.TypeSpec) ast.Spec {
 	cut := *spec
 	switch d := n.depths[spec.Name.Name]; {

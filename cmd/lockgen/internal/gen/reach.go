@@ -14,16 +14,16 @@ const (
 	inside                    // its fields and methods too
 )
 
-// A reach finds the declarations that directives depend on: a signature names types, a key reads fields of some, a receiver's
-// struct may hold the locker. Most packages refer to half of the world in one field or another, and nearly nothing of that
-// decides what a wrapper looks like.
+// A reach finds the declarations that directives depend on: a signature names types, a key reads fields of some, a
+// receiver's struct may hold the locker. Most packages refer to half of the world in one field or another, and nearly
+// nothing of that decides what a wrapper looks like.
 //
 // It works on syntax, before anything is checked. It may take too much, but never too little.
 type reach struct {
 	files *sources
 	std   *standIns
-	// fields are all names that stand behind a dot in a key or a locker=, of whatever type: a field of such a name is looked
-	// into wherever a path could come by.
+	// fields are all names that stand behind a dot in a key or a locker=, of whatever type: a field of such a name is
+	// looked into wherever a path could come by.
 	fields map[string]bool
 	needs  map[string]*need // by ID of the package
 	todo   []demand
@@ -137,8 +137,8 @@ func (r *reach) follow(x demand) {
 	}
 }
 
-// standard tells whether a package is of the standard library, or our own runtime: their types are told from others by their
-// names, no alias among them stands for one that matters.
+// standard tells whether a package is of the standard library, or our own runtime: their types are told from others by
+// their names, no alias among them stands for one that matters.
 func (n *need) standard() bool {
 	return n.p.PkgPath == runtimePath || n.p.Module == nil && isStandard(n.p.PkgPath)
 }

@@ -12,12 +12,14 @@ import (
 
 // checkWhole checks a package and everything that it imports, and leaves nothing out but function bodies.
 func checkWhole(c *checker, p *packages.Package) (*types.Package, *types.Info) {
-	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Types: map[ast.Expr]types.TypeAndValue{}}
 	return wholePackage(c, p, info), info
 }
 
 func wholePackage(c *checker, p *packages.Package, info *types.Info) *types.Package {
-	conf := types.Config{IgnoreFuncBodies: true, FakeImportC: true, DisableUnusedImportCheck: true, Sizes: c.sizes, Error: func(error) {},
+	conf := types.Config{IgnoreFuncBodies: true, FakeImportC: true, DisableUnusedImportCheck: true, Sizes: c.sizes,
+		Error: func(error) {},
 		Importer: importerFunc(func(path string) (*types.Package, error) {
 			dep := p.Imports[path]
 			switch {
@@ -56,19 +58,23 @@ func generateWhole(t *testing.T, dir string) *Result {
 // TestReach_nothingIsMissing: each of these hides what decides about the wrapper behind declarations that have to be
 // followed. The results are compared with those of all declarations.
 func TestReach_nothingIsMissing(t *testing.T) {
-	sameAsWhole(t, map[string]string{"kinds/kinds.go": kindsSource, "lockers/lockers.go": lockersSource, "use/use.go": useSource}, 1)
+	sameAsWhole(t, map[string]string{"kinds/kinds.go": kindsSource, "lockers/lockers.go": lockersSource,
+		"use/use.go": useSource}, 1)
 }
 
 // TestReach_needsComeTogether: what one package needs of another is found out after less was thought to be enough.
 func TestReach_needsComeTogether(t *testing.T) {
 	sameAsWhole(t, map[string]string{
 		"a/a.go": "package a\n\nimport \"time\"\n\n//lock:key=a:{t|unix},ttl=1s\nfunc aLocked(t time.Time) {}\n",
-		"b/b.go": "package b\n\nimport \"time\"\n\nconst lease = 30 * time.Second\n\n//lock:key=b,ttl=@lease\nfunc bLocked() {}\n",
+		"b/b.go": "package b\n\nimport \"time\"\n\nconst lease = 30 * time.Second\n\n//lock:key=b,ttl=@lease\nfunc " +
+			"bLocked() {}\n",
 	}, 2)
 	sameAsWhole(t, map[string]string{
 		"lockers/lockers.go": lockersSource,
-		"a/a.go":             "package a\n\nimport \"example.com/app/lockers\"\n\n//lock:key=a,ttl=1s,locker=lockers.Default\nfunc aLocked() {}\n",
-		"b/b.go":             "package b\n\nimport \"example.com/app/lockers\"\n\ntype P struct{ *lockers.Pool }\n\n//lock:key=b,ttl=1s\nfunc (P) bLocked() {}\n",
+		"a/a.go": "package a\n\nimport " +
+			"\"example.com/app/lockers\"\n\n//lock:key=a,ttl=1s,locker=lockers.Default\nfunc aLocked() {}\n",
+		"b/b.go": "package b\n\nimport \"example.com/app/lockers\"\n\ntype P struct{ *lockers.Pool " +
+			"}\n\n//lock:key=b,ttl=1s\nfunc (P) bLocked() {}\n",
 	}, 2)
 }
 

@@ -14,7 +14,8 @@ func (o *output) render() ([]byte, error) {
 	file := jen.NewFilePathName(o.pkg.Path(), o.pkg.Name())
 	file.NoFormat = true // done below, once the imports are grouped
 	o.imports.declare(file)
-	file.Comment("// Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.")
+	file.Comment("// Undefined? Then the runtime package and this file belong to different versions of lockgen: run it " +
+		"again.")
 	file.Const().Id("_").Op("=").Qual(runtimePath, "IfUndefinedRunLockgenV1")
 	for _, w := range o.wrappers {
 		file.Line()
@@ -36,7 +37,9 @@ func (o *output) render() ([]byte, error) {
 	text.WriteString(groupImports(body.String()))
 	source, err := format.Source(text.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("lockgen: the code generated for %s is not Go, which is a bug in lockgen; please report it with the function's signature: %w", o.path, err)
+		return nil, fmt.Errorf(
+			"lockgen: the code generated for %s is not Go, which is a bug in lockgen; please report it with the "+
+				"function's signature: %w", o.path, err)
 	}
 	return source, nil
 }

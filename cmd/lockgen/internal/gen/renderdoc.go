@@ -9,14 +9,15 @@ import (
 // docWidth is where the sentences that lockgen adds are wrapped. The author's own lines stay as they are.
 const docWidth = 100
 
-// docLines is the wrapper's doc comment: the function's, without directives and under the wrapper's name, and what the lock
-// adds to it. Each line is a // comment of its own, so nothing in it can end the comment early.
+// docLines is the wrapper's doc comment: the function's, without directives and under the wrapper's name, and what the
+// lock adds to it. Each line is a // comment of its own, so nothing in it can end the comment early.
 func (w *wrapper) docLines() []string {
 	text := strings.TrimSuffix(w.Decl.Doc.Text(), "\n")
 	if text == "" {
 		return comment(wrap(w.Name + " calls " + w.Decl.Name.Name + " under a lock. " + w.lockSentences()))
 	}
-	if rest, ok := strings.CutPrefix(text, w.Decl.Name.Name); ok && (rest == "" || strings.ContainsAny(rest[:1], " \n,.:;'")) {
+	if rest, ok := strings.CutPrefix(text, w.Decl.Name.Name); ok &&
+		(rest == "" || strings.ContainsAny(rest[:1], " \n,.:;'")) {
 		text = w.Name + rest
 	}
 	paragraphs := strings.Split(text, "\n\n")
@@ -41,7 +42,8 @@ func (w *wrapper) lockSentences() string {
 		}
 	}
 	if last := len(keys) - 1; last > 0 {
-		return "It holds the locks " + strings.Join(keys[:last], ", ") + " and " + keys[last] + " while it runs" + w.busySentence()
+		return "It holds the locks " + strings.Join(keys[:last], ", ") + " and " + keys[last] + " while it runs" +
+			w.busySentence()
 	}
 	return "It holds the lock " + keys[0] + " while it runs" + w.busySentence()
 }

@@ -29,7 +29,8 @@ func (r *registration) docLines() []string {
 	if r.receiver != nil {
 		owner = r.receiver.recv
 	}
-	text := wrap(registerName + " adds the scheduled jobs of " + owner + " to " + r.scheduler + ". Every node registers them; each tick runs on one node, under the locks of the job.")
+	text := wrap(registerName + " adds the scheduled jobs of " + owner + " to " + r.scheduler +
+		". Every node registers them; each tick runs on one node, under the locks of the job.")
 	text += "\n"
 	for _, job := range r.jobs {
 		text += "\n  - " + job.jobName() + ": " + job.Directive.Cron.Value
@@ -130,7 +131,8 @@ func (w *wrapper) jobFields(scheduler string) []jen.Code {
 	if !w.usesContext() && !w.usesLease() {
 		ctx = jen.Null()
 	}
-	field("Run", jen.Func().Params(ctx.Qual("context", "Context")).Error().BlockFunc(func(g *jen.Group) { w.runJob(g, scheduler) }))
+	run := jen.Func().Params(ctx.Qual("context", "Context")).Error()
+	field("Run", run.BlockFunc(func(g *jen.Group) { w.runJob(g, scheduler) }))
 	return fields
 }
 

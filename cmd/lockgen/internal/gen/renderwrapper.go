@@ -36,8 +36,8 @@ func (w *wrapper) typeParamList() []jen.Code {
 	return codes
 }
 
-// paramList is the wrapper's parameters: a context first, then those of the function that callers pass, grouped as in the
-// source.
+// paramList is the wrapper's parameters: a context first, then those of the function that callers pass, grouped as in
+// the source.
 func (w *wrapper) paramList() []jen.Code {
 	var codes []jen.Code
 	if !w.usesContext() {

@@ -93,8 +93,8 @@ func scanDir(dir string) (*folder, error) {
 	return f, nil
 }
 
-// mentions tells whether a file may hold what package directive takes for a directive or for a mistaken one: a comment, or
-// a line of a block, that starts with the word lock. It says yes to some other text; parsing decides.
+// mentions tells whether a file may hold what package directive takes for a directive or for a mistaken one: a comment,
+// or a line of a block, that starts with the word lock. It says yes to some other text; parsing decides.
 func mentions(content []byte) bool {
 	for _, tail := range []string{"ock", "OCK"} {
 		for from := 0; ; {
@@ -104,7 +104,8 @@ func mentions(content []byte) bool {
 			}
 			i += from
 			from = i + len(tail)
-			if i > 0 && (content[i-1] == 'l' || content[i-1] == 'L') && startsComment(content[:i-1]) && endsWord(content[from:]) {
+			if i > 0 && (content[i-1] == 'l' || content[i-1] == 'L') && startsComment(content[:i-1]) &&
+				endsWord(content[from:]) {
 				return true
 			}
 		}
@@ -114,7 +115,8 @@ func mentions(content []byte) bool {
 
 func startsComment(before []byte) bool {
 	before = bytes.TrimSuffix(before, []byte(" "))
-	return bytes.HasSuffix(before, []byte("//")) || bytes.HasSuffix(before, []byte("/*")) || bytes.HasSuffix(before, []byte("\n"))
+	return bytes.HasSuffix(before, []byte("//")) || bytes.HasSuffix(before, []byte("/*")) ||
+		bytes.HasSuffix(before, []byte("\n"))
 }
 
 func endsWord(after []byte) bool {

@@ -22,11 +22,15 @@ func (s *shape) next(n int) int {
 
 func pick[T any](s *shape, all []T) T { return all[s.next(len(all))] }
 
-var shapeNames = strings.Fields("x ctx err locks lease leases key key1 ran time lockrt context errors jobs s arg1 result order lockErr lockCtx lockKey " +
-	"string error nil true false len Order id lockerr _ contextpkg timeArg t w T K int uint8 byte any panic ID probe scheduler aLocked b")
+var shapeNames = strings.Fields("x ctx err locks lease leases key key1 ran time lockrt context errors jobs s arg1 " +
+	"result order lockErr lockCtx lockKey " +
+	"string error nil true false len Order id lockerr _ contextpkg timeArg t w T K int uint8 byte any panic ID probe " +
+	"scheduler aLocked b")
 
-var shapeTypes = strings.Fields("int string bool uint8 ID *ID *string []string map[string]*Order Order *Order **Order chan<-Order func(ctx,err:int)error " +
-	"c.Context d.Time d.Duration *d.Time r.Fence *r.Lease *r.Locker struct{ID;n:int} interface{M(int)error} [2]Order error float64 Text *Text Box[int] *Box[Text] any func(...string)")
+var shapeTypes = strings.Fields("int string bool uint8 ID *ID *string []string map[string]*Order Order *Order " +
+	"**Order chan<-Order func(ctx,err:int)error " +
+	"c.Context d.Time d.Duration *d.Time r.Fence *r.Lease *r.Locker struct{ID;n:int} interface{M(int)error} [2]Order " +
+	"error float64 Text *Text Box[int] *Box[Text] any func(...string)")
 
 func (s *shape) typ() string {
 	t := pick(s, shapeTypes)
@@ -44,9 +48,12 @@ func (s *shape) fresh() string {
 }
 
 const (
-	shapeImports = "import (\n\tc \"context\"\n\tr \"github.com/lockgen/lockgen/runtime\"\n\td \"time\"\n)\n\nvar _ c.Context\nvar _ d.Time\nvar _ r.Fence\n\n"
-	shapeDecls   = "type ID int64\n\ntype Text string\n\nfunc (t Text) MarshalText() ([]byte, error) { return nil, nil }\n\n" +
-		"type Order struct { ID ID; Owner *Order; Tags []string; err string }\n\ntype Box[T any] struct { Order; value T; locks *r.Locker }\n\n" +
+	shapeImports = "import (\n\tc \"context\"\n\tr \"github.com/lockgen/lockgen/runtime\"\n\td \"time\"\n)\n\nvar _ " +
+		"c.Context\nvar _ d.Time\nvar _ r.Fence\n\n"
+	shapeDecls = "type ID int64\n\ntype Text string\n\nfunc (t Text) MarshalText() ([]byte, error) { return nil, nil " +
+		"}\n\n" +
+		"type Order struct { ID ID; Owner *Order; Tags []string; err string }\n\ntype Box[T any] struct { Order; value T; " +
+		"locks *r.Locker }\n\n" +
 		"type Shop struct { *Order; l *r.Locker }\n\n"
 )
 
@@ -72,8 +79,10 @@ func (s *shape) source() string {
 		b.WriteString(shapeDecls)
 	}
 	// Whatever the package calls like something that generated code likes to use.
-	top := pick(s, []string{"x0", "lockrt", "context", "time", "errors", "jobs", "contextpkg", "lockrtpkg", "ctx", "locks", "err", "key", "probe", "ran"})
-	fmt.Fprintf(&b, "%s\n\n", fmt.Sprintf(pick(s, []string{"func %s() {}", "type %s int", "var %s = 1", "const %s = 2"}), top))
+	top := pick(s, []string{"x0", "lockrt", "context", "time", "errors", "jobs", "contextpkg", "lockrtpkg", "ctx", "locks",
+		"err", "key", "probe", "ran"})
+	fmt.Fprintf(&b, "%s\n\n", fmt.Sprintf(pick(s, []string{"func %s() {}", "type %s int", "var %s = 1", "const %s = 2"}),
+		top))
 	for i := range 1 + s.next(3) {
 		s.function(&b, i)
 	}
@@ -104,7 +113,8 @@ func (s *shape) function(b *strings.Builder, i int) {
 		if name != "_" {
 			types = append(types, name, "[]"+name)
 		}
-		typeParams = "[" + name + " " + pick(s, []string{"any", "~string", "~string | ~int", "interface{ ~int; comparable }"}) + "]"
+		typeParams = "[" + name + " " + pick(s,
+			[]string{"any", "~string", "~string | ~int", "interface{ ~int; comparable }"}) + "]"
 	}
 	var params []string
 	named := s.next(4) > 0
@@ -138,8 +148,10 @@ func (s *shape) function(b *strings.Builder, i int) {
 			key += ":{" + pick(s, roots) + "}"
 		}
 	}
-	options := pick(s, []string{"", ",busy=skip", ",wait=1s", ",busy=skip,wait=2s", ",minhold=1s", "\n//lock:key=second", ",cron=@daily", ",reentrant"})
-	fmt.Fprintf(b, "//lock:key=%s,ttl=30s%s\nfunc %sf%dLocked%s(%s) %s { panic(0) }\n\n", key, options, recv, i, typeParams, strings.Join(params, ", "), s.results())
+	options := pick(s, []string{"", ",busy=skip", ",wait=1s", ",busy=skip,wait=2s", ",minhold=1s", "\n//lock:key=second",
+		",cron=@daily", ",reentrant"})
+	fmt.Fprintf(b, "//lock:key=%s,ttl=30s%s\nfunc %sf%dLocked%s(%s) %s { panic(0) }\n\n", key, options, recv, i,
+		typeParams, strings.Join(params, ", "), s.results())
 }
 
 func (s *shape) results() string {

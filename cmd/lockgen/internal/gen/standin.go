@@ -10,10 +10,10 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// standIns take the place of packages whose declarations nobody has read. Every name of theirs that is needed is a type with
-// nothing in it, which is wrong about most and yet enough to tell it from a context, a lease, a locker and an error. The
-// few names that directives treat on their own are as they really are. Where a lister puts them and a key reads anything of
-// such a type, it is refused and looked at again with the real one.
+// standIns take the place of packages whose declarations nobody has read. Every name of theirs that is needed is a type
+// with nothing in it, which is wrong about most and yet enough to tell it from a context, a lease, a locker and an
+// error. The few names that directives treat on their own are as they really are. Where a lister puts them and a key
+// reads anything of such a type, it is refused and looked at again with the real one.
 type standIns struct {
 	packages map[string]*types.Package
 }
@@ -21,7 +21,8 @@ type standIns struct {
 func newStandIns() *standIns { return &standIns{map[string]*types.Package{}} }
 
 // standard are the first elements of the import paths of the standard library.
-var standard = set1("archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar " +
+var standard = set1("archive bufio bytes cmp compress container context crypto database debug embed encoding errors " +
+	"expvar " +
 	"flag fmt go hash html image index io iter log maps math mime net os path plugin reflect regexp runtime slices sort " +
 	"strconv strings structs sync syscall testing text time unicode unique unsafe weak")
 

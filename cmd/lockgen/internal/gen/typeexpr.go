@@ -9,7 +9,8 @@ import (
 )
 
 // A copier writes types as the source does, with every package called by the name it has in the generated file. The
-// syntax is copied, not the type: the reader finds what he wrote, and a type that could not be checked is still written.
+// syntax is copied, not the type: the reader finds what he wrote, and a type that could not be checked is still
+// written.
 type copier struct {
 	info    *types.Info
 	local   *types.Package

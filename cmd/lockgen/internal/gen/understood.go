@@ -29,8 +29,8 @@ func (g *generator) listLocally(l *lister, mine []*annotated) *packages.Package 
 }
 
 // bindLocally binds directives with what a lister knows. It reports whether that was enough: nothing is taken from it
-// unless everything about every function is certain, and no problem is reported on the strength of it. Problems are worth
-// the time that the go command takes.
+// unless everything about every function is certain, and no problem is reported on the strength of it. Problems are
+// worth the time that the go command takes.
 func (g *generator) bindLocally(check *checker, p *packages.Package, mine []*annotated) bool {
 	units, problems := g.bindListed(check, p, mine)
 	if len(problems) > 0 {
@@ -66,8 +66,8 @@ func (u *unit) understood(p *packages.Package) bool {
 	return true
 }
 
-// certain tells whether the value of a placeholder is what it seems to be. A method may come from an embedded type that is
-// not known, or be hidden by it; so may a field that is promoted.
+// certain tells whether the value of a placeholder is what it seems to be. A method may come from an embedded type that
+// is not known, or be hidden by it; so may a field that is promoted.
 func certain(part directive.BoundPart) bool {
 	v := part.Value
 	if v.Kind == directive.KindText || v.Kind == directive.KindStringer || v.Promoted {

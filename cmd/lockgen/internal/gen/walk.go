@@ -15,8 +15,8 @@ type walker struct {
 	file *ast.File
 }
 
-// directive demands the constants and the locker that a directive names. It returns the names that key and locker paths start
-// with.
+// directive demands the constants and the locker that a directive names. It returns the names that key and locker paths
+// start with.
 func (w walker) directive(d *directive.Directive) map[string]bool {
 	starts := map[string]bool{}
 	for _, key := range d.Keys {
@@ -80,8 +80,8 @@ func constRefs(d *directive.Directive) []*directive.ConstRef {
 	return refs
 }
 
-// annotated demands the types of a function with a directive: the receiver's struct may hold the locker, and the parameters
-// that paths start with are looked into.
+// annotated demands the types of a function with a directive: the receiver's struct may hold the locker, and the
+// parameters that paths start with are looked into.
 func (w walker) annotated(fn *ast.FuncDecl, starts map[string]bool) {
 	if fn.Recv != nil && len(fn.Recv.List) == 1 {
 		w.name(directive.ReceiverBase(fn.Recv.List[0].Type), inside)

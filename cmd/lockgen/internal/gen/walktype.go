@@ -7,8 +7,8 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// typeSpec demands what a type declaration refers to. Of a type that only has to be told from others nothing is looked at,
-// unless it is another name for one of those.
+// typeSpec demands what a type declaration refers to. Of a type that only has to be told from others nothing is looked
+// at, unless it is another name for one of those.
 func (w walker) typeSpec(spec *ast.TypeSpec, d depth) {
 	if d == identity {
 		if spec.Assign.IsValid() && !w.of.standard() {
@@ -43,8 +43,8 @@ func (w walker) typeSpec(spec *ast.TypeSpec, d depth) {
 	}
 }
 
-// fieldDepth is how much of a field's type has to be known: all of it where a path may lead through the field, also by way
-// of an embedded one; which type it is where it could be a locker under some name; else nothing.
+// fieldDepth is how much of a field's type has to be known: all of it where a path may lead through the field, also by
+// way of an embedded one; which type it is where it could be a locker under some name; else nothing.
 func (r *reach) fieldDepth(field *ast.Field) depth {
 	if len(field.Names) == 0 {
 		return inside
@@ -65,8 +65,8 @@ func (r *reach) fieldDepth(field *ast.Field) depth {
 	return 0
 }
 
-// keepsMethod tells whether the signature of a method matters: it gives keys their text, or the variable that holds the locker
-// is made by calling it. Of the others the names are enough.
+// keepsMethod tells whether the signature of a method matters: it gives keys their text, or the variable that holds the
+// locker is made by calling it. Of the others the names are enough.
 func (r *reach) keepsMethod(name string) bool {
 	return name == "MarshalText" || name == "String" || r.fields[name]
 }

@@ -16,13 +16,15 @@ import (
 // world is what fuzzed sources may import: compiled once, so that judging one takes no go command.
 var world = sync.OnceValue(func() map[string]*types.Package {
 	conf := &packages.Config{Mode: packages.NeedName | packages.NeedExportFile | packages.NeedDeps | packages.NeedImports}
-	roots, err := packages.Load(conf, "context", "errors", "fmt", "io", "time", "strings", "sync", "cmp", "net/netip", runtimePath, jobsPath)
+	roots, err := packages.Load(conf, "context", "errors", "fmt", "io", "time", "strings", "sync", "cmp", "net/netip",
+		runtimePath, jobsPath)
 	if err != nil {
 		panic(err)
 	}
 	files := map[string]string{}
 	packages.Visit(roots, nil, func(p *packages.Package) { files[p.PkgPath] = p.ExportFile })
-	load := goimporter.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
+	load := goimporter.ForCompiler(token.NewFileSet(), "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
 	all := map[string]*types.Package{"unsafe": types.Unsafe}
 	for _, root := range roots {
 		if all[root.PkgPath], err = load.Import(root.PkgPath); err != nil {
@@ -39,7 +41,8 @@ var Locks *lockrt.Locker`, 0)
 		panic(err)
 	}
 	conf2 := types.Config{Importer: known(all)}
-	if all["example.com/app/probe"], err = conf2.Check("example.com/app/probe", fset, []*ast.File{probe}, nil); err != nil {
+	if all["example.com/app/probe"], err = conf2.Check("example.com/app/probe", fset, []*ast.File{probe},
+		nil); err != nil {
 		panic(err)
 	}
 	return all

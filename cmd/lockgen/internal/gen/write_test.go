@@ -59,8 +59,8 @@ func TestCommit_leavesUnchangedFilesAlone(t *testing.T) {
 	}
 }
 
-// TestCommit_replacesInOneStep: who has the old file open, or under another name, keeps all of the old text. Writing into
-// the file instead of renaming over it would show.
+// TestCommit_replacesInOneStep: who has the old file open, or under another name, keeps all of the old text. Writing
+// into the file instead of renaming over it would show.
 func TestCommit_replacesInOneStep(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "lock_gen.go"), filepath.Join(dir, "other")
