@@ -75,7 +75,8 @@ func writeModule(dir, root string) error {
 		return err
 	}
 	_, rest, _ := bytes.Cut(mod, []byte("\n"))
-	text := fmt.Sprintf("module example.com/shop\n%s\nrequire github.com/lockgen/lockgen v0.0.0\n\nreplace github.com/lockgen/lockgen => %s\n", rest, root)
+	text := fmt.Sprintf("module example.com/shop\n%s\nrequire github.com/lockgen/lockgen v0.0.0\n\n"+
+		"replace github.com/lockgen/lockgen => %s\n", rest, root)
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666); err != nil {
 		return err
 	}
@@ -98,7 +99,8 @@ func sameFindings(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s holds no findings", args[0])
 	}
 	if !slices.Equal(a, b) {
-		ts.Fatalf("the findings differ\n%s:\n%s\n%s:\n%s", args[0], strings.Join(a, "\n"), args[1], strings.Join(b, "\n"))
+		ts.Fatalf("the findings differ\n%s:\n%s\n%s:\n%s",
+			args[0], strings.Join(a, "\n"), args[1], strings.Join(b, "\n"))
 	}
 }
 

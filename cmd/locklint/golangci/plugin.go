@@ -8,8 +8,8 @@
 //	  - module: github.com/lockgen/lockgen/cmd/locklint/golangci
 //	    version: latest
 //
-// after golangci-lint custom, .golangci.yml switches the linter on. Both settings are lists of check IDs and may be left
-// out: enable runs only these checks, also such that are off by default, disable all but these.
+// after golangci-lint custom, .golangci.yml switches the linter on. Both settings are lists of check IDs and may be
+// left out: enable runs only these checks, also such that are off by default, disable all but these.
 //
 //	version: "2"
 //	linters:
@@ -21,8 +21,8 @@
 //	        settings:
 //	          disable: [LL2003]
 //
-// golangci-lint knows neither severities nor the checks' IDs. The ID therefore stands in front of each message, and both
-// //nolint:locklint and //locklint:ignore LL2002 reason silence a finding.
+// golangci-lint knows neither severities nor the checks' IDs. The ID therefore stands in front of each message, and
+// both //nolint:locklint and //locklint:ignore LL2002 reason silence a finding.
 package golangci
 
 import (
@@ -73,7 +73,8 @@ func lookup(ids []string) ([]*lockcheck.Check, error) {
 	for _, id := range ids {
 		c := lockcheck.Lookup(id)
 		if c == nil {
-			return nil, fmt.Errorf("locklint: the settings name a check %q that there is not: locklint -h lists them", id)
+			return nil, fmt.Errorf("locklint: the settings name a check %q that there is not: locklint -h lists them",
+				id)
 		}
 		list = append(list, c)
 	}

@@ -63,7 +63,8 @@ func TestPlugin_finds(t *testing.T) {
 
 func TestPlugin_settings(t *testing.T) {
 	if got := analyzers(t, nil); !slices.Equal(got, lockcheck.Analyzers) {
-		t.Errorf("without settings %d analyzers run, want the %d that are on by default", len(got), len(lockcheck.Analyzers))
+		t.Errorf("without settings %d analyzers run, want the %d that are on by default", len(got),
+			len(lockcheck.Analyzers))
 	}
 	list := analyzers(t, map[string]any{"enable": []string{"LL1007", "ll2002"}, "disable": []string{"LL2002"}})
 	if len(list) != 1 || list[0].Name != "LL1007" {

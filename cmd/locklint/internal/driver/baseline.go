@@ -49,7 +49,8 @@ func readBaseline(name string) (*baseline, error) {
 	text, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no baseline %s: write one with locklint -baseline %s -write-baseline ./...", name, name)
+		return nil, fmt.Errorf("there is no baseline %s: write one with locklint -baseline %s -write-baseline ./...",
+			name, name)
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the baseline: %w", err)
 	}

@@ -23,7 +23,8 @@ func replacing(name string, start, end int, text string) finding {
 
 func TestFixAll_overlapWaits(t *testing.T) {
 	name := write(t, "package a\n\nvar x = 1\n")
-	left, err := fixAll([]finding{replacing(name, 19, 20, "2"), replacing(name, 15, 20, "y = 3"), {}}, new(bytes.Buffer))
+	left, err := fixAll([]finding{replacing(name, 19, 20, "2"), replacing(name, 15, 20, "y = 3"), {}},
+		new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,12 +43,14 @@ func (o *options) flags(enable, disable *string) *flag.FlagSet {
 	fs.Usage = func() {}
 	fs.StringVar(enable, "enable", "", "run only these checks: `IDs` separated by commas, or all")
 	fs.StringVar(disable, "disable", "", "run all but these checks: `IDs` separated by commas")
-	fs.StringVar(&o.explain, "explain", "", "explain a check: why it matters, how it fails, how to fix it; takes an `ID`")
+	fs.StringVar(&o.explain, "explain", "",
+		"explain a check: why it matters, how it fails, how to fix it; takes an `ID`")
 	fs.BoolVar(&o.fix, "fix", false, "apply the safe fixes, and report what is left")
 	fs.BoolVar(&o.diff, "diff", false, "print what -fix would change as a unified diff, and change nothing")
 	fs.BoolVar(&o.json, "json", false, "print findings as JSON")
 	fs.BoolVar(&o.sarif, "sarif", false, "print findings as SARIF 2.1.0")
-	fs.Func("fail-on", "exit with 1 only for findings of this `severity` or above: error, warning or info (the default)", o.setFailOn)
+	fs.Func("fail-on",
+		"exit with 1 only for findings of this `severity` or above: error, warning or info (the default)", o.setFailOn)
 	fs.StringVar(&o.baseline, "baseline", "", "leave out the findings that this `file` knows")
 	fs.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings to the file of -baseline")
 	fs.StringVar(&o.newFrom, "new-from-rev", "", "report only findings on lines that are new since this git `revision`")
@@ -107,7 +109,8 @@ func (o *options) conflict() error {
 	case o.writeBaseline && o.baseline == "":
 		return fmt.Errorf("-write-baseline needs to know where to: add -baseline FILE")
 	case o.writeBaseline && (o.fix || o.diff || o.json || o.sarif || o.newFrom != ""):
-		return fmt.Errorf("-write-baseline writes all findings to the file and does nothing else: leave out the other flags")
+		return fmt.Errorf("-write-baseline writes all findings to the file and does nothing else: " +
+			"leave out the other flags")
 	}
 	return nil
 }

@@ -28,15 +28,16 @@ func changedSince(rev string) (changedLines, error) {
 	}
 	dir := strings.TrimRight(string(top), "\n")
 	if _, err := git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}"); err != nil {
-		return nil, fmt.Errorf("-new-from-rev %s: git knows no such revision here; in CI, fetch more than the last commit", rev)
+		return nil, fmt.Errorf("-new-from-rev %s: git knows no such revision here; "+
+			"in CI, fetch more than the last commit", rev)
 	}
 	base := rev
 	if common, err := git("merge-base", rev, "HEAD"); err == nil {
 		base = strings.TrimSpace(string(common))
 	}
 	// A renamed file has old lines under a new name.
-	diff, err := git("-C", dir, "-c", "core.quotepath=off", "diff", "--no-color", "--no-ext-diff", "--find-renames", "-U0",
-		"--src-prefix=a/", "--dst-prefix=b/", base, "--", "*.go")
+	diff, err := git("-C", dir, "-c", "core.quotepath=off", "diff", "--no-color", "--no-ext-diff", "--find-renames",
+		"-U0", "--src-prefix=a/", "--dst-prefix=b/", base, "--", "*.go")
 	if err != nil {
 		return nil, fmt.Errorf("-new-from-rev %s: %w", rev, err)
 	}
@@ -117,5 +118,6 @@ func (c changedLines) touch(p place) bool {
 		name = p.File
 	}
 	spans, ok := c[name]
-	return ok && (spans == nil || slices.ContainsFunc(spans, func(s span) bool { return s.first <= p.EndLine && p.Line <= s.last }))
+	touches := func(s span) bool { return s.first <= p.EndLine && p.Line <= s.last }
+	return ok && (spans == nil || slices.ContainsFunc(spans, touches))
 }

@@ -24,7 +24,8 @@ func watchPanics(stderr io.Writer) *panics {
 		defer p.mu.Unlock()
 		if text := fmt.Sprint(what); !p.seen[text] {
 			p.seen[text] = true
-			fmt.Fprintf(stderr, "locklint: internal error, the findings of a package may be incomplete; please report it: %s\n%s",
+			fmt.Fprintf(stderr,
+				"locklint: internal error, the findings of a package may be incomplete; please report it: %s\n%s",
 				text, debug.Stack())
 		}
 	}

@@ -24,7 +24,8 @@ func TestWatchPanics(t *testing.T) {
 		}()
 	}
 	text := stderr.String()
-	if n := strings.Count(text, "internal error"); n != 1 || !strings.Contains(text, "no such block") || !strings.Contains(text, "panics_test.go") {
+	if n := strings.Count(text, "internal error"); n != 1 ||
+		!strings.Contains(text, "no such block") || !strings.Contains(text, "panics_test.go") {
 		t.Errorf("the panic is told about %d times:\n%s", n, text)
 	}
 	if code := p.exitCode(exitClean); code != exitFailed {

@@ -23,12 +23,13 @@ func printSARIF(w io.Writer, list []finding) error {
 		return err
 	}
 	s := &sarifPrinter{dir: dir, lines: map[string][]string{}}
-	base := filepath.ToSlash(dir)
+	driver := sarifDriver{Name: "locklint", InformationURI: homePage, Version: version(), Rules: rules()}
 	run := sarifRun{
-		Tool:       sarifTool{Driver: sarifDriver{Name: "locklint", InformationURI: homePage, Version: version(), Rules: rules()}},
+		Tool:       sarifTool{Driver: driver},
 		ColumnKind: "utf16CodeUnits",
-		BaseIDs:    map[string]sarifArtifact{baseID: {URI: (&url.URL{Scheme: "file", Path: "/" + strings.Trim(base, "/") + "/"}).String()}},
-		Results:    []sarifResult{},
+		BaseIDs: map[string]sarifArtifact{baseID: {URI: fileURI(strings.TrimSuffix(filepath.ToSlash(dir),
+			"/") + "/")}},
+		Results: []sarifResult{},
 	}
 	for _, f := range list {
 		run.Results = append(run.Results, s.result(f))
@@ -88,7 +89,8 @@ func (s *sarifPrinter) result(f finding) sarifResult {
 		Fingerprints: map[string]string{"locklint/v1": fingerprint(knownAs(f, s.dir))},
 	}
 	for i, rel := range f.Related {
-		r.Related = append(r.Related, sarifLocation{ID: &i, Physical: s.physical(rel.place), Message: &sarifMessage{Text: rel.Message}})
+		r.Related = append(r.Related, sarifLocation{ID: &i, Physical: s.physical(rel.place),
+			Message: &sarifMessage{Text: rel.Message}})
 	}
 	if f.Fix != nil {
 		r.Fixes = []sarifFix{s.fix(f.Fix)}
@@ -127,7 +129,8 @@ func (s *sarifPrinter) fix(f *fix) sarifFix {
 		if n := len(out.Changes); n > 0 && out.Changes[n-1].Artifact == artifact {
 			out.Changes[n-1].Replacements = append(out.Changes[n-1].Replacements, rep)
 		} else {
-			out.Changes = append(out.Changes, sarifArtifactChange{Artifact: artifact, Replacements: []sarifReplacement{rep}})
+			out.Changes = append(out.Changes, sarifArtifactChange{Artifact: artifact,
+				Replacements: []sarifReplacement{rep}})
 		}
 	}
 	return out
@@ -137,11 +140,16 @@ func (s *sarifPrinter) physical(p place) sarifPhysical {
 	return sarifPhysical{Artifact: s.artifact(p.File), Region: s.region(p)}
 }
 
+// fileURI is the URI of a path with slashes, whether it begins with one or with a drive.
+func fileURI(path string) string {
+	return (&url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(path, "/")}).String()
+}
+
 // artifact names a file relative to the directory that locklint runs in, or in full if it is elsewhere.
 func (s *sarifPrinter) artifact(name string) sarifArtifact {
 	rel, err := filepath.Rel(s.dir, name)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return sarifArtifact{URI: (&url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(name), "/")}).String()}
+		return sarifArtifact{URI: fileURI(filepath.ToSlash(name))}
 	}
 	return sarifArtifact{URI: (&url.URL{Path: filepath.ToSlash(rel)}).EscapedPath(), URIBaseID: baseID}
 }

@@ -38,7 +38,8 @@ func TestPrintSARIF_columns(t *testing.T) {
 	}
 	r := log.Runs[0].Results[0]
 	want := sarifRegion{StartLine: 2, StartColumn: 12, EndLine: 2, EndColumn: 15}
-	if got := r.Locations[0].Physical; got.Region != want || got.Artifact != (sarifArtifact{URI: "a%20b.go", URIBaseID: baseID}) {
+	artifact := sarifArtifact{URI: "a%20b.go", URIBaseID: baseID}
+	if got := r.Locations[0].Physical; got.Region != want || got.Artifact != artifact {
 		t.Errorf("the place is %+v, want a%%20b.go, %+v", got, want)
 	}
 	if got := r.Fixes[0].Changes[0].Replacements[0]; got.Deleted != want || got.Inserted.Text != "const" {
@@ -48,7 +49,8 @@ func TestPrintSARIF_columns(t *testing.T) {
 		t.Errorf("level %s, suppressions %v", r.Level, r.Suppressions)
 	}
 	rule := log.Runs[0].Tool.Driver.Rules[r.RuleIndex]
-	if rule.ID != "LL2002" || rule.HelpURI == "" || rule.Help.Markdown == "" || rule.DefaultConfiguration.Level != "error" {
+	if rule.ID != "LL2002" || rule.HelpURI == "" || rule.Help.Markdown == "" ||
+		rule.DefaultConfiguration.Level != "error" {
 		t.Errorf("rule %d is %+v", r.RuleIndex, rule)
 	}
 	if len(r.Related) != 1 || *r.Related[0].ID != 0 || r.Related[0].Message.Text != "here" {

@@ -34,6 +34,8 @@ func exportTypes(fset *token.FileSet, pkg *types.Package) ([]byte, error) {
 }
 
 // importTypes is the reverse of exportTypes.
-func importTypes(fset *token.FileSet, imported map[string]*types.Package, text []byte, path string) (*types.Package, error) {
+func importTypes(
+	fset *token.FileSet, imported map[string]*types.Package, text []byte, path string,
+) (*types.Package, error) {
 	return gcexportdata.Read(bytes.NewReader(text), fset, imported, path)
 }

@@ -36,7 +36,8 @@ func vetUnit(o *options, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "locklint: %v\n", err)
 		return exitFailed
 	}
-	v := &vetRun{cfg: cfg, fset: token.NewFileSet(), imported: map[string]*types.Package{}, told: map[string]*vetFacts{}}
+	v := &vetRun{cfg: cfg, fset: token.NewFileSet(), imported: map[string]*types.Package{},
+		told: map[string]*vetFacts{}}
 	code, err := v.run(o, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "locklint: %s: %v\n", cfg.ImportPath, err)

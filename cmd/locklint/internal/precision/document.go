@@ -97,7 +97,8 @@ func (d *Data) repos(b *strings.Builder, set string) {
 		}
 	}
 	b.WriteString("| repository | commit | reports |\n| --- | --- | --- |\n")
-	for _, r := range sortedKeys(reports, func(a, b repo) int { return strings.Compare(a.name+a.commit, b.name+b.commit) }) {
+	byName := func(a, b repo) int { return strings.Compare(a.name+a.commit, b.name+b.commit) }
+	for _, r := range sortedKeys(reports, byName) {
 		fmt.Fprintf(b, "| %s | %.12s | %d |\n", r.name, r.commit, reports[r])
 	}
 }
@@ -151,13 +152,14 @@ func (d *Data) wrong(b *strings.Builder) {
 }
 
 func (d *Data) recall(b *strings.Builder, set string) {
-	roles := map[Role]int{}
+	lines, roles := 0, map[Role]int{}
 	byID := map[string]Rate{}
 	var all, locks Rate
 	for _, s := range d.Sites {
 		if s.Set != set {
 			continue
 		}
+		lines++
 		roles[s.Role]++
 		for _, id := range s.Broken {
 			rate := byID[id]
@@ -169,8 +171,9 @@ func (d *Data) recall(b *strings.Builder, set string) {
 			locks.add(len(s.Found) > 0)
 		}
 	}
-	fmt.Fprintf(b, "\nThe repositories %s have %d lock-like lines: %d locks, %d lines of plumbing around them, %d that are no locks, %d unclear.\n",
-		headings[set], roles[IsLock]+roles[Plumbing]+roles[Other]+roles[Doubtful], roles[IsLock], roles[Plumbing], roles[Other], roles[Doubtful])
+	fmt.Fprintf(b, "\nThe repositories %s have %d lock-like lines: %d locks, %d lines of plumbing around them, "+
+		"%d that are no locks, %d unclear.\n",
+		headings[set], lines, roles[IsLock], roles[Plumbing], roles[Other], roles[Doubtful])
 	b.WriteString("\n| defect | found | recall | 95 % interval |\n| --- | --- | --- | --- |\n")
 	for _, id := range sortedKeys(byID, strings.Compare) {
 		fmt.Fprintf(b, "| %s%s | %s |\n", id, offMark(id), byID[id])
@@ -182,7 +185,8 @@ func (d *Data) recall(b *strings.Builder, set string) {
 func (d *Data) missed(b *strings.Builder) {
 	b.WriteString("\n### Missed\n\n")
 	for _, s := range d.Sites {
-		missed := slices.DeleteFunc(slices.Clone(s.Broken), func(id string) bool { return slices.Contains(s.Found, id) })
+		found := func(id string) bool { return slices.Contains(s.Found, id) }
+		missed := slices.DeleteFunc(slices.Clone(s.Broken), found)
 		if len(missed) > 0 {
 			fmt.Fprintf(b, "- %s, %s:%d, %s: %s\n", s.Repo, s.Path, s.Line, strings.Join(missed, ", "), s.Note)
 		}
@@ -190,7 +194,8 @@ func (d *Data) missed(b *strings.Builder) {
 }
 
 func (d *Data) modules(b *strings.Builder) {
-	b.WriteString(moduleText + "\n| module | version | packages | findings | exit | |\n| --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString(moduleText)
+	b.WriteString("\n| module | version | packages | findings | exit | |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, m := range d.Modules {
 		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %s |\n", m.Path, m.Version, m.Packages, m.Findings, m.Exit, m.Note)
 	}

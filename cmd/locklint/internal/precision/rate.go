@@ -37,5 +37,6 @@ func (r Rate) String() string {
 		return "0 | – | –"
 	}
 	low, high := r.Wilson()
-	return fmt.Sprintf("%d of %d | %.0f %% | %.0f–%.0f %%", r.Right, r.All, 100*float64(r.Right)/float64(r.All), 100*low, 100*high)
+	return fmt.Sprintf("%d of %d | %.0f %% | %.0f–%.0f %%", r.Right, r.All, 100*float64(r.Right)/float64(r.All),
+		100*low, 100*high)
 }

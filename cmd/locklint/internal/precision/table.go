@@ -91,35 +91,38 @@ type Data struct {
 // Load reads the tables in a directory.
 func Load(dir string) (*Data, error) {
 	d := new(Data)
-	err := readTable(filepath.Join(dir, "reports.csv"), "set,repo,commit,path,line,ID,verdict,note", func(f []string) error {
-		p, err := place(f[1:5])
-		r := Report{f[0], p, f[5], Verdict(f[6]), f[7]}
-		d.Reports = append(d.Reports, r)
-		if err != nil {
-			return err
-		}
-		return r.check()
-	})
+	err := readTable(filepath.Join(dir, "reports.csv"), "set,repo,commit,path,line,ID,verdict,note",
+		func(f []string) error {
+			p, err := place(f[1:5])
+			r := Report{f[0], p, f[5], Verdict(f[6]), f[7]}
+			d.Reports = append(d.Reports, r)
+			if err != nil {
+				return err
+			}
+			return r.check()
+		})
 	if err != nil {
 		return nil, err
 	}
-	err = readTable(filepath.Join(dir, "sites.csv"), "set,repo,commit,path,line,kind,role,broken,found,note", func(f []string) error {
-		p, err := place(f[1:5])
-		s := Site{f[0], p, f[5], Role(f[6]), strings.Fields(f[7]), strings.Fields(f[8]), f[9]}
-		d.Sites = append(d.Sites, s)
-		if err != nil {
-			return err
-		}
-		return s.check()
-	})
+	err = readTable(filepath.Join(dir, "sites.csv"), "set,repo,commit,path,line,kind,role,broken,found,note",
+		func(f []string) error {
+			p, err := place(f[1:5])
+			s := Site{f[0], p, f[5], Role(f[6]), strings.Fields(f[7]), strings.Fields(f[8]), f[9]}
+			d.Sites = append(d.Sites, s)
+			if err != nil {
+				return err
+			}
+			return s.check()
+		})
 	if err != nil {
 		return nil, err
 	}
-	return d, readTable(filepath.Join(dir, "modules.csv"), "module,version,packages,findings,exit,note", func(f []string) error {
-		m := Module{Path: f[0], Version: f[1], Note: f[5]}
-		d.Modules = append(d.Modules, m)
-		return numbers(f[2:5], &d.Modules[len(d.Modules)-1])
-	})
+	return d, readTable(filepath.Join(dir, "modules.csv"), "module,version,packages,findings,exit,note",
+		func(f []string) error {
+			m := Module{Path: f[0], Version: f[1], Note: f[5]}
+			d.Modules = append(d.Modules, m)
+			return numbers(f[2:5], &d.Modules[len(d.Modules)-1])
+		})
 }
 
 func readTable(name, head string, row func(fields []string) error) error {

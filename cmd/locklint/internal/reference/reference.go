@@ -27,7 +27,8 @@ func Document() string {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, c := range lockcheck.Checks {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s |\n", c.ID, strings.ToLower(c.ID), escape(c.Title), c.Severity, remarks(c))
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s |\n", c.ID, strings.ToLower(c.ID), escape(c.Title), c.Severity,
+			remarks(c))
 	}
 	for _, c := range lockcheck.Checks {
 		page := strings.TrimSpace(strings.ReplaceAll(c.Explanation(), "\n## ", "\n### "))

@@ -24,7 +24,8 @@ func TestDocument_complete(t *testing.T) {
 	doc := Document()
 	for _, c := range lockcheck.Checks {
 		id := strings.ToLower(c.ID)
-		for _, want := range []string{`<a id="` + id + `"></a>`, "](#" + id + ") |", "\n## " + c.ID + ": " + c.Title + "\n", c.Why()} {
+		for _, want := range []string{`<a id="` + id + `"></a>`, "](#" + id + ") |",
+			"\n## " + c.ID + ": " + c.Title + "\n", c.Why()} {
 			if !strings.Contains(doc, want) {
 				t.Errorf("%s: the document lacks %q", c.ID, want)
 			}

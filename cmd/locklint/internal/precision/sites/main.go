@@ -77,7 +77,8 @@ func printSites(w *csv.Writer, name string) error {
 	expires := expiry.MatchString(text)
 	for i, line := range strings.Split(text, "\n") {
 		if kind := kindOf(line, expires); kind != "" {
-			row := []string{os.Args[1], os.Args[2], os.Args[3], filepath.ToSlash(rel), strconv.Itoa(i + 1), kind, "", "", "", ""}
+			row := []string{os.Args[1], os.Args[2], os.Args[3], filepath.ToSlash(rel), strconv.Itoa(i + 1), kind, "",
+				"", "", ""}
 			if err := w.Write(row); err != nil {
 				return err
 			}

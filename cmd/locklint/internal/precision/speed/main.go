@@ -68,7 +68,8 @@ func compare(n int, tools []string, dir string, patterns []string) error {
 			return err
 		}
 		flag := "-overlay=" + overlay
-		if _, err := output(dir, append([]string{"list", "-export", "-deps", "-test", flag}, patterns...)...); err != nil {
+		list := append([]string{"list", "-export", "-deps", "-test", flag}, patterns...)
+		if _, err := output(dir, list...); err != nil {
 			return err
 		}
 		for k := range tools {
@@ -151,8 +152,8 @@ func output(dir string, args ...string) (string, error) {
 func summary(tool string, runs []run) string {
 	sorted := bySeconds(runs)
 	largest := slices.MaxFunc(runs, func(a, b run) int { return int(a.bytes - b.bytes) }).bytes
-	return fmt.Sprintf("%s: median %.2f s (%.2f–%.2f), largest process %d MB", filepath.Base(tool), median(runs).seconds,
-		sorted[0].seconds, sorted[len(sorted)-1].seconds, largest>>20)
+	return fmt.Sprintf("%s: median %.2f s (%.2f–%.2f), largest process %d MB", filepath.Base(tool),
+		median(runs).seconds, sorted[0].seconds, sorted[len(sorted)-1].seconds, largest>>20)
 }
 
 func median(runs []run) run { return bySeconds(runs)[len(runs)/2] }

@@ -71,7 +71,8 @@ func look(locklint, module string) (row []string, err error) {
 		return nil, fmt.Errorf("cannot read what locklint says: %w", err)
 	}
 	fmt.Fprintf(os.Stderr, "== %s %s\n%s%s", m.Path, m.Version, stderr.Bytes(), stdout.Bytes())
-	return []string{m.Path, m.Version, strconv.Itoa(bytes.Count(packages, []byte("\n"))), strconv.Itoa(len(report.Findings)),
+	return []string{m.Path, m.Version, strconv.Itoa(bytes.Count(packages, []byte("\n"))),
+		strconv.Itoa(len(report.Findings)),
 		strconv.Itoa(cmd.ProcessState.ExitCode()), note(stderr.String())}, nil
 }
 
