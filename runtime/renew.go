@@ -14,8 +14,9 @@ import (
 const (
 	// renewBatch is how many leases go into one call of Session.Renew; the session splits it as its store likes.
 	renewBatch = 1000
-	// renewWindow gathers leases that are due within it, so that many leases make few calls.
-	renewWindow = 5 * time.Millisecond
+	// renewWindow gathers leases that are due within it, so that many leases make few calls. A longer one would make the
+	// calls so large that the store keeps its other clients waiting.
+	renewWindow = time.Millisecond
 )
 
 // renewer keeps all leases of a Locker alive from one goroutine. It holds the leases in a heap by the time of their
