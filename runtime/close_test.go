@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
@@ -51,5 +53,70 @@ func TestLocker_Close_refusesToLook(t *testing.T) {
 		if !errors.Is(err, lockrt.ErrClosed) {
 			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
 		}
+	}
+}
+
+// A lease that was ended by its MaxHold is still the store's holder until its release is done.
+func TestLocker_Close_waitsForTheReleaseOfALostLease(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		const slow = time.Second
+		locks := newLocker(t, store, lockrt.Config{})
+		store.set(func(s *faultStore) {
+			s.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+				time.Sleep(slow)
+				return errors.Join(ctx.Err(), real.Release(context.WithoutCancel(ctx), rel))
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MaxHold: time.Second})
+		<-lease.Done()
+		began := time.Now()
+		released := make(chan error, 1)
+		go func() { released <- lease.Release(t.Context()) }()
+		synctest.Wait()
+		if err := locks.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if after := time.Since(began); after != slow {
+			t.Errorf("Close returned %s after the release had begun, which takes %s", after, slow)
+		}
+		if err := <-released; !errors.Is(err, lockrt.ErrLost) || errors.Is(err, context.Canceled) {
+			t.Errorf("the release: %v, want ErrLost alone", err)
+		}
+	})
+}
+
+type closableStore struct {
+	*memstore.Store
+	err    error
+	closed int
+}
+
+func (s *closableStore) Close() error {
+	s.closed++
+	return s.err
+}
+
+// closable is what URLs with this scheme open.
+var closable lockrt.Store
+
+func init() {
+	lockrt.Register("closable", func(context.Context, string) (lockrt.Store, error) { return closable, nil })
+}
+
+// What Open has opened it closes, also when it fails itself.
+func TestOpen_closesItsStore(t *testing.T) {
+	stuck := errors.New("stuck")
+	store := &closableStore{Store: memstore.New(), err: stuck}
+	closable = store
+	locks, err := lockrt.Open(t.Context(), "closable:", lockrt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := locks.Close(t.Context()); !errors.Is(err, stuck) || store.closed != 1 {
+		t.Errorf("Close: %v, and the store was closed %d times; want the store's error and once", err, store.closed)
+	}
+	_, err = lockrt.Open(t.Context(), "closable:", lockrt.Config{Node: "a\nb"})
+	if !errors.Is(err, lockrt.ErrOptions) || store.closed != 2 {
+		t.Errorf("Open: %v, and the store was closed %d times; want ErrOptions and once more", err, store.closed)
 	}
 }

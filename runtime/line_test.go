@@ -3,8 +3,6 @@ package runtime_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
 // counted counts the calls to the store.
@@ -142,104 +139,6 @@ func TestLine_otherProcessesGetTheirTurn(t *testing.T) {
 	})
 }
 
-func TestLine_leaseWithAnotherTTLIsNotPassedOn(t *testing.T) {
-	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
-		calls := new(counted)
-		calls.install(store)
-		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: 100 * ttl})
-		wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(_ int, lease *lockrt.Lease) {
-			// If this process died now, the lock must be free after ttl.
-			info, err := locks.Holder(t.Context(), "k")
-			if err != nil || info.Remaining > ttl {
-				t.Errorf("the store keeps the lock for %s (error %v), want at most %s", info.Remaining, err, ttl)
-			}
-		})
-		if err := first.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		wg.Wait()
-	})
-}
-
-func TestLine_leaseThatIsUsedUpIsRenewedBeforeItPassesOn(t *testing.T) {
-	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
-		locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Hour})
-		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true})
-		wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever, NoRenew: true}, func(_ int, lease *lockrt.Lease) {
-			if left := time.Until(lease.Deadline()); left != ttl-ttlMargin {
-				t.Errorf("%s are left at the start of the turn, want %s", left, ttl-ttlMargin)
-			}
-		})
-		time.Sleep(ttl / 2)
-		if err := first.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		wg.Wait()
-	})
-}
-
-func TestLine_renewalFollowsTheTurn(t *testing.T) {
-	for _, second := range []bool{true, false} { // NoRenew of the lease that the grant passes on to
-		t.Run(fmt.Sprintf("NoRenew=%v", second), func(t *testing.T) {
-			bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
-				locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Hour})
-				first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: !second})
-				passed := make(chan *lockrt.Lease)
-				go func() {
-					lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever, NoRenew: second})
-					if err != nil {
-						t.Error(err)
-					}
-					passed <- lease
-				}()
-				synctest.Wait()
-				if err := first.Release(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				lease := <-passed
-				time.Sleep(ttl)
-				if lost := lease.Err() != nil; lost != second {
-					t.Errorf("lost after a TTL is %v", lost)
-				}
-			})
-		})
-	}
-}
-
-func TestLine_renewalInFlightDoesNotServeTheNextLease(t *testing.T) {
-	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
-		locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Hour})
-		answer := make(chan struct{})
-		store.set(func(s *faultStore) {
-			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
-				errs := real.Renew(ctx, renewals)
-				<-answer
-				return errs
-			}
-		})
-		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
-		passed := make(chan *lockrt.Lease)
-		go func() {
-			lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever, NoRenew: true})
-			if err != nil {
-				t.Error(err)
-			}
-			passed <- lease
-		}()
-		time.Sleep(ttl * 4 / 10) // the first's renewal is under way
-		store.set(func(s *faultStore) { s.renew = nil })
-		if err := first.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		lease := <-passed
-		close(answer)
-		time.Sleep(ttl + ttl/10)
-		if lease.Err() == nil {
-			t.Error("a lease with NoRenew is renewed because the one before it was")
-		}
-	})
-}
-
 func TestLine_minHoldKeepsTheLockFromTheNextHereToo(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		start := time.Now()
@@ -250,93 +149,6 @@ func TestLine_minHoldKeepsTheLockFromTheNextHereToo(t *testing.T) {
 			}
 		})
 		if err := first.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		wg.Wait()
-	})
-}
-
-func TestLine_nextBehindALostLeaseAsksTheStore(t *testing.T) {
-	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
-		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true}) // never released
-		wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(_ int, lease *lockrt.Lease) {
-			if first.Err() == nil {
-				t.Error("two leases are live")
-			}
-		})
-		wg.Wait()
-	})
-}
-
-// TestLine_turnThatComesWithTheEndOfTheWait lets a caller's turn and the end of its context come in the same moment:
-// whichever it sees first, the one behind it must get its turn.
-func TestLine_turnThatComesWithTheEndOfTheWait(t *testing.T) {
-	for range 50 { // select chooses at random
-		bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
-			other := newLocker(t, store.Store, lockrt.Config{})
-			held := mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl})
-			ctx, cancel := context.WithCancel(t.Context())
-			var impatient sync.WaitGroup
-			for range 3 { // one asks the store, two stand in line behind it
-				impatient.Go(func() {
-					if _, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever}); !errors.Is(err, context.Canceled) {
-						t.Errorf("the error is %v", err)
-					}
-				})
-				synctest.Wait()
-			}
-			wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(int, *lockrt.Lease) {})
-			cancel()
-			impatient.Wait()
-			if err := held.Release(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			wg.Wait()
-		})
-	}
-}
-
-func TestLine_lossReachesOnlyTheOneWhoseTurnItIs(t *testing.T) {
-	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
-		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MaxHold: ttl / 2})
-		wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(_ int, lease *lockrt.Lease) {
-			time.Sleep(ttl) // beyond the first's MaxHold
-			if err := lease.Err(); err != nil {
-				t.Errorf("lost: %v", err)
-			}
-		})
-		if err := first.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		wg.Wait()
-	})
-}
-
-func TestLine_headThatFailsMakesRoom(t *testing.T) {
-	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
-		other := newLocker(t, store.Store, lockrt.Config{Node: "other"})
-		held := mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl})
-		ctx, cancel := context.WithCancel(t.Context())
-		head := make(chan error)
-		go func() {
-			_, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
-			head <- err
-		}()
-		synctest.Wait()
-		wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(int, *lockrt.Lease) {})
-		_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Millisecond})
-		var busy *lockrt.BusyError
-		if !errors.As(err, &busy) || busy.Holder != "other" {
-			t.Errorf("a wait in line that ran out: %v, want busy by other", err)
-		}
-		if _, err := locks.TryAcquire(t.Context(), "k", lockrt.Options{TTL: ttl}); !errors.As(err, &busy) || busy.Holder != "other" {
-			t.Errorf("a try behind the line: %v, want busy by other", err)
-		}
-		cancel()
-		if err := <-head; !errors.Is(err, context.Canceled) {
-			t.Errorf("the head's error is %v", err)
-		}
-		if err := held.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		wg.Wait()
@@ -360,57 +172,22 @@ func TestLine_tryWhileHeldHereAsksNobody(t *testing.T) {
 	})
 }
 
-// TestLine_randomCancellation lets callers of two processes come and go at random; the counter is guarded by the lock
-// alone and the fences must grow.
-func TestLine_randomCancellation(t *testing.T) {
-	store := memstore.New()
-	var (
-		wg            sync.WaitGroup
-		counter, want int
-		last          lockrt.Fence
-		served        atomic.Int64
-	)
-	lockers := []*lockrt.Locker{
-		newLocker(t, store, lockrt.Config{LocalHandoffs: 3}), newLocker(t, store, lockrt.Config{}),
-	}
-	for i := range 400 {
-		wg.Go(func() {
-			ctx := t.Context()
-			if i%4 != 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, rand.N(30*time.Millisecond))
-				defer cancel()
+// A caller that joins after the last one has left is at the head of those who wait.
+func TestLine_joinedAgainAfterItWasEmpty(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		o := lockrt.Options{TTL: ttl, Wait: ttl}
+		holder := mustAcquire(t, locks, t.Context(), "k", o)
+		for range 3 {
+			next := acquiring(t, locks, "k", o)
+			if err := holder.Release(t.Context()); err != nil {
+				t.Fatal(err)
 			}
-			o := lockrt.Options{TTL: time.Minute, Wait: lockrt.Forever}
-			if i%7 == 0 {
-				o.Wait = rand.N(10 * time.Millisecond)
+			holder = <-next
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			if _, err := locks.Acquire(ctx, "k", o); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("one that left the line: %v, want its context's error", err)
 			}
-			err := lockers[i%2].Do(ctx, "k", o, func(_ context.Context, lease *lockrt.Lease) error {
-				if lease.Fence() <= last {
-					return fmt.Errorf("fence %d after %d", lease.Fence(), last)
-				}
-				last = lease.Fence()
-				read := counter
-				time.Sleep(rand.N(100 * time.Microsecond))
-				counter = read + 1
-				want++
-				served.Add(1)
-				return nil
-			})
-			if err != nil && !errors.Is(err, lockrt.ErrBusy) && !errors.Is(err, ctx.Err()) {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if counter != want || int64(counter) != served.Load() {
-		t.Errorf("the counter is %d after %d turns", counter, served.Load())
-	}
-	for i, locks := range lockers {
-		lease, err := locks.TryAcquire(t.Context(), "k", lockrt.Options{TTL: time.Minute})
-		if err != nil {
-			t.Errorf("the lock is not free at the end for locker %d: %v", i, err)
+			cancel()
 		}
-		_ = lease.Release(t.Context())
-	}
+	})
 }

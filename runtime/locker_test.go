@@ -117,8 +117,12 @@ func TestLocker_Close_grantThatCrosses(t *testing.T) {
 				store.set(func(s *faultStore) {
 					s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
 						g, err := real.Acquire(ctx, req)
-						go func() { _ = locks.Close(t.Context()) }()
+						closed := make(chan error, 1)
+						go func() { closed <- locks.Close(t.Context()) }()
 						synctest.Wait() // until it waits for this acquire
+						if len(closed) > 0 {
+							t.Error("Close has not waited for an acquire that is under way")
+						}
 						return g, err
 					}
 				})
@@ -135,7 +139,7 @@ func TestLocker_Close_grantThatCrosses(t *testing.T) {
 func TestOpen(t *testing.T) {
 	for url, want := range map[string]string{
 		"no scheme at all":                "no scheme",
-		"postgres://u:secret@h/db":        `no store is registered for "postgres" URLs; registered are: memory`,
+		"postgres://u:secret@h/db":        `no store is registered for "postgres" URLs; registered are: closable, memory`,
 		"redis://u:secret@127.0.0.1:6379": "runtime/redisstore",
 	} {
 		_, err := lockrt.Open(t.Context(), url, lockrt.Config{})

@@ -55,6 +55,71 @@ func TestLease_Reentrant_innerMinHoldKeepsTheLock(t *testing.T) {
 	})
 }
 
+func TestLease_Reentrant_shorterInnerMinHoldChangesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		start := time.Now()
+		outer := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MinHold: 3 * time.Second})
+		inner := mustAcquire(t, locks, outer.Context(), "k", lockrt.Options{TTL: ttl, MinHold: time.Second, Reentrant: true})
+		if err := errors.Join(inner.Release(t.Context()), outer.Release(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		other := newLocker(t, store.Store, lockrt.Config{})
+		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: ttl})
+		if kept := time.Since(start); kept != 3*time.Second {
+			t.Errorf("the lock was kept for %s, want the outer MinHold of 3s", kept)
+		}
+	})
+}
+
+// All calls of a chain share the outermost lease, however deep they are.
+func TestLease_Reentrant_innermostLivesOnWithTheOutermost(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		o := lockrt.Options{TTL: ttl, Reentrant: true}
+		outer := mustAcquire(t, locks, t.Context(), "k", o)
+		middle := mustAcquire(t, locks, outer.Context(), "k", o)
+		inner := mustAcquire(t, locks, middle.Context(), "k", o)
+		if err := middle.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := inner.Err(); err != nil {
+			t.Errorf("the innermost lease after the release of the one around it: %v", err)
+		}
+		if err := outer.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := inner.Err(); !errors.Is(err, lockrt.ErrNotHeld) {
+			t.Errorf("the innermost lease after the outermost release: %v, want ErrNotHeld", err)
+		}
+	})
+}
+
+// The outer lease passes on to another caller while an inner call is on its way to share it.
+func TestLease_Reentrant_outerHasPassedOn(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		outer := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		next := acquiring(t, locks, "k", lockrt.Options{TTL: ttl, Wait: ttl})
+		if err := outer.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-next
+		if _, err := lockrt.Share(t.Context(), outer, lockrt.Options{TTL: ttl}); !errors.Is(err, lockrt.ErrNotHeld) {
+			t.Errorf("sharing a lease whose turn is over: %v, want ErrNotHeld", err)
+		}
+	})
+}
+
+// Another Locker's lock of the same name is another lock.
+func TestLocker_Acquire_sameKeyOfAnotherLockerIsNotNested(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store, lockrt.Config{Namespace: "other"})
+		outer := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		inner := mustAcquire(t, other, outer.Context(), "k", lockrt.Options{TTL: ttl, Reentrant: true})
+		if err := inner.Check(t.Context()); err != nil || inner.Fence() == outer.Fence() {
+			t.Errorf("the inner lease has fence %d, the outer %d; check: %v", inner.Fence(), outer.Fence(), err)
+		}
+	})
+}
+
 // The callback of a turn's MaxHold may come late. The lease has passed on by then, and the next turn is not its to end.
 func TestLease_MaxHold_doesNotEndTheNextTurn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {

@@ -1,0 +1,83 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Little is left of the lease, and the release has its time all the same.
+func TestLease_Release_atTheEndOfTheLease(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		store.set(func(s *faultStore) {
+			s.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+				time.Sleep(ttlMargin / 2)
+				return errors.Join(ctx.Err(), real.Release(ctx, rel))
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true})
+		time.Sleep(ttl - ttlMargin - time.Millisecond)
+		if err := lease.Release(t.Context()); err != nil {
+			t.Errorf("release: %v", err)
+		}
+	})
+}
+
+// A lease that ran out is nothing to the store, or will be in a moment: it is not asked.
+func TestLease_Release_afterTheDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		store.set(func(s *faultStore) {
+			s.release = func(context.Context, lockrt.Release, lockrt.Session) error {
+				t.Error("the store was asked")
+				return lockrt.ErrLost
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true})
+		time.Sleep(ttl)
+		if err := lease.Release(t.Context()); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("release: %v, want ErrLost", err)
+		}
+	})
+}
+
+// The channel of a lease that has ended is closed for those too who ask for it later.
+func TestLease_Done_askedForAfterTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-lease.Done():
+		default:
+			t.Error("the channel is open after the release")
+		}
+	})
+}
+
+// Somebody else is the holder, and no renewal has told of it yet.
+func TestLease_Check_findsAnotherHolder(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		info, err := locks.Holder(t.Context(), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stranger, err := store.Store.Open(lockrt.SessionConfig{Namespace: locks.Namespace()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stranger.Release(t.Context(), lockrt.Release{Key: "k", ID: info.ID}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stranger.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "another", TTL: ttl}); err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Check(t.Context()); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("check: %v, want ErrLost", err)
+		}
+	})
+}
