@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
+	"github.com/lockgen/lockgen/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens of the scripts")
@@ -83,26 +84,20 @@ func setup(env *testscript.Env) error {
 	env.Setenv("GOFLAGS", "-mod=mod")
 	env.Setenv("GOPROXY", "off")
 	env.Setenv("GOTOOLCHAIN", "local")
-	return writeGoMod(env.WorkDir, repo)
+	return initModule(env.WorkDir)
 }
 
-// writeGoMod makes a folder the module example.com/app.
-func writeGoMod(dir, repo string) error {
-	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
+// initModule makes a folder the module example.com/app, in which lockgen is a tool.
+func initModule(dir string) error {
+	if err := testmodule.Init(dir, "example.com/app"); err != nil {
+		return err
+	}
+	mod, err := os.OpenFile(filepath.Join(dir, "go.mod"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, requires, _ := strings.Cut(string(mod), "\n")
-	text := "module example.com/app\n" + requires + "\ntool github.com/lockgen/lockgen/cmd/lockgen\n" +
-		"\nrequire github.com/lockgen/lockgen v0.0.0\n\nreplace github.com/lockgen/lockgen => " + repo + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o644); err != nil {
-		return err
-	}
-	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644)
+	_, err = mod.WriteString("\ntool github.com/lockgen/lockgen/cmd/lockgen\n")
+	return errors.Join(err, mod.Close())
 }
 
 // goEnv is what scripts need to know of the environment of this test: they have a home of their own.

@@ -83,15 +83,11 @@ func (b block) file(t *testing.T) string {
 
 // TestReadme generates every block of README.md, and compiles those that are not refused.
 func TestReadme(t *testing.T) {
-	repo, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeGoMod(dir, repo); err != nil {
+	if err := initModule(dir); err != nil {
 		t.Fatal(err)
 	}
 	counts := map[bool]int{}

@@ -67,11 +67,7 @@ func copyCorpus(t *testing.T) string {
 	if err := os.CopyFS(dir, os.DirFS("testdata/torture")); err != nil {
 		t.Fatal(err)
 	}
-	repo, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := writeGoMod(dir, repo); err != nil {
+	if err := initModule(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -10,9 +10,10 @@ tool (
 	go.uber.org/mock/mockgen
 )
 
+require github.com/lockgen/lockgen v0.0.0-00010101000000-000000000000
+
 require (
 	github.com/dave/jennifer v1.7.1 // indirect
-	github.com/lockgen/lockgen v0.0.0-00010101000000-000000000000 // indirect
 	github.com/matryer/moq v0.6.0 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/lockgen/lockgen/internal/testmodule"
 )
 
 // The three groups of packages: without directives, with keys that the source alone decides, and with keys that need
@@ -18,24 +20,13 @@ const (
 
 // writeModule makes a module that uses this one as a user's does.
 func writeModule(dir string, packages int) error {
-	repo, err := filepath.Abs("../../..")
-	if err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
-	if err != nil {
+	if err := testmodule.Init(dir, "example.com/app"); err != nil {
 		return err
 	}
-	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
-	if err != nil {
-		return err
-	}
-	_, requires, _ := strings.Cut(string(mod), "\n")
-	files := map[string]string{
-		"go.mod": "module example.com/app\n" + requires +
-			"\nrequire github.com/lockgen/lockgen v0.0.0\n\nreplace github.com/lockgen/lockgen => " + repo + "\n",
-		"go.sum": string(sums),
-	}
+	files := map[string]string{}
 	for i := range packages {
 		for group, directive := range map[string]string{
 			none:  "// orderLocked has no directive.",

@@ -6,6 +6,7 @@ replace github.com/lockgen/lockgen => ../../..
 
 require (
 	github.com/gordonklaus/ineffassign v0.2.0
+	github.com/lockgen/lockgen v0.0.0-00010101000000-000000000000
 	golang.org/x/tools v0.52.0
 	honnef.co/go/tools v0.8.2
 )

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/internal/testmodule"
 )
 
 // repo is the module that this one checks.
@@ -93,22 +95,9 @@ func corpus(t *testing.T) string {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "testdata", "torture"))); err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
-	if err != nil {
+	if err := testmodule.Init(dir, "example.com/app"); err != nil {
 		t.Fatal(err)
 	}
-	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := filepath.Abs(repo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, requires, _ := strings.Cut(string(mod), "\n")
-	write(t, filepath.Join(dir, "go.mod"), "module example.com/app\n"+requires+
-		"\nrequire github.com/lockgen/lockgen v0.0.0\n\nreplace github.com/lockgen/lockgen => "+root+"\n")
-	write(t, filepath.Join(dir, "go.sum"), string(sums))
 	if out, err := run(dir, nil, build(t, repo, "./cmd/lockgen"), "./..."); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -2,12 +2,15 @@ package gen
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/lockgen/lockgen/internal/testmodule"
 )
 
 // writeModule writes a module of the given files and returns its folder. It replaces this project's own module by the
@@ -18,34 +21,24 @@ func writeModule(t testing.TB, files map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo, err := filepath.Abs("../../../..")
-	if err != nil {
+	if err := testmodule.Init(dir, "example.com/app"); err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, requires, _ := strings.Cut(string(mod), "\n")
-	all := map[string]string{"go.mod": "module example.com/app\n" + requires + "\nrequire " + ownModule +
-		" v0.0.0\n\nreplace " + ownModule + " => " + repo + "\n"}
-	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all["go.sum"] = string(sums)
 	for name, text := range files {
+		flags := os.O_CREATE | os.O_TRUNC
 		if name == "more.mod" {
-			name, text = "go.mod", all["go.mod"]+text
+			name, flags = "go.mod", os.O_APPEND
 		}
-		all[name] = text
-	}
-	for name, text := range all {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		file, err := os.OpenFile(path, os.O_WRONLY|flags, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = file.WriteString(text)
+		if err := errors.Join(err, file.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
