@@ -100,7 +100,8 @@ func (m recordingMeter) note(name, unit, suffix string) {
 	m.to.names = append(m.to.names, strings.ReplaceAll(name, ".", "_")+suffix)
 }
 
-func (m recordingMeter) Float64Histogram(name string, o ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+func (m recordingMeter) Float64Histogram(name string, o ...metric.Float64HistogramOption) (metric.Float64Histogram,
+	error) {
 	m.note(name, metric.NewFloat64HistogramConfig(o...).Unit(), "")
 	return m.Meter.Float64Histogram(name, o...)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
+	"github.com/lockgen/lockgen/internal/testmodule"
 )
 
 // TestReadme_snippetsCompile generates the wrappers of every Go snippet in the
@@ -145,18 +146,10 @@ type module struct {
 
 func newModule(t *testing.T) *module {
 	t.Helper()
-	root, err := filepath.Abs("..")
-	if err != nil {
+	m := &module{dir: t.TempDir(), lockgen: filepath.Join(t.TempDir(), "lockgen")}
+	if err := testmodule.Init(m.dir, "example.test/readme"); err != nil {
 		t.Fatal(err)
 	}
-	m := &module{dir: t.TempDir(), lockgen: filepath.Join(t.TempDir(), "lockgen")}
-	// The requirements and sums of this module are those of its user, so nothing
-	// has to be looked up.
-	gomod := read(t, "../go.mod")
-	gomod = strings.Replace(gomod, "module github.com/lockgen/lockgen", "module example.test/readme", 1)
-	gomod += "\nrequire github.com/lockgen/lockgen v0.0.0\nreplace github.com/lockgen/lockgen => " + root + "\n"
-	write(t, filepath.Join(m.dir, "go.mod"), gomod)
-	write(t, filepath.Join(m.dir, "go.sum"), read(t, "../go.sum"))
 	if out, err := m.run("..", "go", "build", "-o", m.lockgen, "./cmd/lockgen"); err != nil {
 		t.Fatalf("build lockgen: %v\n%s", err, out)
 	}

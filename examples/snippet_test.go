@@ -64,7 +64,9 @@ var known = map[string]string{
 // around is the function that surrounds statements: what they may refer to, and
 // a result so that they may return an error.
 const around = `
-func snippet(ctx context.Context, locks *lockrt.Locker, s *jobs.Scheduler, client redis.UniversalClient, db *sql.DB) error {
+func snippet(
+	ctx context.Context, locks *lockrt.Locker, s *jobs.Scheduler, client redis.UniversalClient, db *sql.DB,
+) error {
 	%s
 	return nil
 }

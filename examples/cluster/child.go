@@ -31,7 +31,8 @@ func runChild(ctx context.Context, setup childSetup, parent *child.Parent) (err 
 	defer func() { err = errors.Join(err, notes.Close()) }()
 
 	logger := newLogger(os.Stderr).With("node", setup.Node)
-	locks, err := lockrt.Open(ctx, setup.Store, lockrt.Config{Namespace: setup.Namespace, Node: setup.Node, Logger: logger})
+	locks, err := lockrt.Open(ctx, setup.Store,
+		lockrt.Config{Namespace: setup.Namespace, Node: setup.Node, Logger: logger})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ func TestRun_memory(t *testing.T) {
 		t.Errorf("only %d ticks were due in 4 s", s.ticks)
 	}
 	for _, job := range []string{"expireCarts", "rebuildIndex", "settle"} {
-		if !regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d +\S*` + job + ` +node-\d +\S+s  fence [1-9]\d*  ok$`).MatchString(stdout.String()) {
+		if !regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d +\S*` + job +
+			` +node-\d +\S+s  fence [1-9]\d*  ok$`).MatchString(stdout.String()) {
 			t.Errorf("no line for a run of %s in\n%s", job, &stdout)
 		}
 	}
@@ -114,7 +115,7 @@ func TestCommand_redis_interruptDrains(t *testing.T) {
 	if s := c.lastLine(); exit != 0 || s.duplicates+s.missed+s.lost != 0 {
 		t.Errorf("exit status %d, %+v, %s", exit, s, stderr)
 	}
-	if strings.Contains(c.output(), "s3cret") {
+	if strings.Contains(c.log.String(), "s3cret") {
 		t.Error("the password is printed")
 	}
 }
@@ -134,10 +135,11 @@ func TestCommand_redis_unreachable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := startCommand(t, "-store", "redis://:s3cret@"+test.addr+"/0")
 			exit, stderr := c.finish()
-			if exit != 1 || !strings.Contains(stderr, "cannot reach Redis at "+test.addr) || !strings.Contains(stderr, test.cause) {
+			if exit != 1 || !strings.Contains(stderr, "cannot reach Redis at "+test.addr) ||
+				!strings.Contains(stderr, test.cause) {
 				t.Errorf("exit status %d, %q does not name %s and %q", exit, stderr, test.addr, test.cause)
 			}
-			if out := c.output(); strings.Contains(out, "s3cret") || strings.Contains(out, "node-") {
+			if out := c.log.String(); strings.Contains(out, "s3cret") || strings.Contains(out, "node-") {
 				t.Errorf("printed:\n%s", out)
 			}
 		})

@@ -8,9 +8,10 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/testsync"
 )
 
 // patience bounds what a test waits for. It is no measure of speed.
@@ -23,9 +24,7 @@ type command struct {
 	tmp    string
 	lines  chan string // standard output, closed at its end
 	stderr *os.File    // read end: it ends when the process and all its nodes are gone
-
-	mu  sync.Mutex // guards log
-	log strings.Builder
+	log    testsync.Log
 }
 
 // startCommand runs the example with the given flags and a free port for its page.
@@ -50,7 +49,7 @@ func startCommand(t *testing.T, args ...string) *command {
 	go func() {
 		defer close(c.lines)
 		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
-			c.note(scanner.Text())
+			fmt.Fprintln(&c.log, scanner.Text())
 			c.lines <- scanner.Text()
 		}
 	}()
@@ -61,22 +60,10 @@ func startCommand(t *testing.T, args ...string) *command {
 		c.cmd.Wait()
 		read.Close()
 		if t.Failed() {
-			t.Logf("the command printed:\n%s", c.output())
+			t.Logf("the command printed:\n%s", c.log.String())
 		}
 	})
 	return c
-}
-
-func (c *command) note(line string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	fmt.Fprintln(&c.log, line)
-}
-
-func (c *command) output() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.log.String()
 }
 
 // await returns the groups of the first line that matches.
@@ -133,7 +120,7 @@ type summary struct{ ticks, runs, duplicates, missed, lost int }
 // lastLine parses the summary, which must be the last line, alone on it.
 func (c *command) lastLine() (s summary) {
 	c.t.Helper()
-	return parseSummary(c.t, c.output())
+	return parseSummary(c.t, c.log.String())
 }
 
 func parseSummary(t *testing.T, output string) (s summary) {
@@ -143,6 +130,7 @@ func parseSummary(t *testing.T, output string) (s summary) {
 	if !summaryLine.MatchString(last) {
 		t.Fatalf("the last line is no summary: %q in\n%s", last, output)
 	}
-	fmt.Sscanf(last, "ticks=%d runs=%d duplicates=%d missed=%d lost=%d", &s.ticks, &s.runs, &s.duplicates, &s.missed, &s.lost)
+	fmt.Sscanf(last, "ticks=%d runs=%d duplicates=%d missed=%d lost=%d", &s.ticks, &s.runs, &s.duplicates, &s.missed,
+		&s.lost)
 	return s
 }

@@ -111,7 +111,8 @@ func TestSite_kill(t *testing.T) {
 		status int
 		says   string
 	}{
-		"the page":        {header: http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {"http://127.0.0.1:8080"}}, status: 303, says: "node-2 killed"},
+		"the page": {header: http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {"http://127.0.0.1:8080"}},
+			status: 303, says: "node-2 killed"},
 		"curl":            {status: 303, says: "node-2 killed"},
 		"another site":    {header: http.Header{"Sec-Fetch-Site": {"cross-site"}}, status: 403},
 		"another origin":  {header: http.Header{"Origin": {"https://evil.example"}}, status: 403},
@@ -133,7 +134,8 @@ func TestSite_kill(t *testing.T) {
 			if test.node == "" {
 				test.node = "node-2"
 			}
-			r := httptest.NewRequest(test.method, "http://127.0.0.1:8080/kill", strings.NewReader(url.Values{"node": {test.node}}.Encode()))
+			r := httptest.NewRequest(test.method, "http://127.0.0.1:8080/kill",
+				strings.NewReader(url.Values{"node": {test.node}}.Encode()))
 			if name == "curl" {
 				r = httptest.NewRequest("POST", "http://127.0.0.1:8080/kill?node=node-2", nil)
 			}

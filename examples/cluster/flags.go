@@ -48,8 +48,10 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 		"redis://[:password@]host:port/db one process for each")
 	flags.IntVar(&o.nodes, "nodes", 3, "`number` of nodes")
 	flags.DurationVar(&o.runs, "for", 0, "stop after this `duration` (default: at Ctrl-C)")
-	flags.DurationVar(&o.kill, "kill", 0, "kill one node after this `duration`, in the middle of a run if it can (default: nobody)")
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` of the web page; with port 0 any free port is taken and printed")
+	flags.DurationVar(&o.kill, "kill", 0,
+		"kill one node after this `duration`, in the middle of a run if it can (default: nobody)")
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080",
+		"`address` of the web page; with port 0 any free port is taken and printed")
 	given, err := cli.Parse(flags, args, usage, w)
 	if err != nil {
 		return o, err

@@ -5,52 +5,11 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 )
-
-// output is what the command prints, for tests that run it in their own process.
-type output struct {
-	mu    sync.Mutex
-	text  strings.Builder
-	await map[string]chan struct{} // closed when the text has appeared
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.text.Write(p)
-	for want, seen := range o.await {
-		if regexp.MustCompile(want).MatchString(o.text.String()) {
-			close(seen)
-			delete(o.await, want)
-		}
-	}
-	return len(p), nil
-}
-
-// seen is closed when a text that matches has been printed.
-func (o *output) seen(pattern string) <-chan struct{} {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.await == nil {
-		o.await = map[string]chan struct{}{}
-	}
-	ch := make(chan struct{})
-	if o.await[pattern] = ch; regexp.MustCompile(pattern).MatchString(o.text.String()) {
-		close(ch)
-		delete(o.await, pattern)
-	}
-	return ch
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
 
 // ask posts as curl does.
 func ask(t *testing.T, url string) {
@@ -70,17 +29,18 @@ func ask(t *testing.T, url string) {
 // its run is not finished, so that the others find out by its lease, and do it
 // again; then it is started again and takes part.
 func TestRun_memory_killedNode(t *testing.T) {
-	out, signals := &output{}, make(chan os.Signal, 1)
+	out, signals := &testsync.Log{}, make(chan os.Signal, 1)
 	var stderr strings.Builder
 	done := make(chan int, 1)
 	go func() { done <- run([]string{"-addr", "127.0.0.1:0", "-kill", "3s"}, signals, out, &stderr) }()
 	wait := func(pattern string) {
 		t.Helper()
-		select {
-		case <-out.seen(pattern):
-		case code := <-done:
-			t.Fatalf("ended with %d and without %s:\n%s%s", code, pattern, out, &stderr)
-		}
+		testsync.Eventually(t, pattern, func() bool {
+			if len(done) > 0 {
+				t.Fatalf("ended without %s:\n%s%s", pattern, out, &stderr)
+			}
+			return regexp.MustCompile(pattern).MatchString(out.String())
+		})
 	}
 	wait(`node-\d killed`)
 	victim := regexp.MustCompile(`(node-\d) killed`).FindStringSubmatch(out.String())[1]

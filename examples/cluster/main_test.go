@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/lockgen/lockgen/internal/testsync"
 )
 
 // mainEnv makes the test binary the command itself: so the tests run what was
@@ -15,5 +17,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mainEnv) != "" {
 		main()
 	}
+	testsync.Patience = patience
 	goleak.VerifyTestMain(m)
 }

@@ -116,7 +116,8 @@ func TestObserver_missedIsNotOK(t *testing.T) {
 		c.ran(second)
 	}
 	ok, err, out := observed(t, c, 2)
-	if ok || err != nil || !strings.HasSuffix(out, "witness: missed: a 12:00:03\nticks=3 runs=2 duplicates=0 missed=1 lost=0\n") {
+	if ok || err != nil || !strings.HasSuffix(out,
+		"witness: missed: a 12:00:03\nticks=3 runs=2 duplicates=0 missed=1 lost=0\n") {
 		t.Errorf("ok = %v, %v:\n%s", ok, err, out)
 	}
 }

@@ -54,7 +54,8 @@ func TestPage_buttons(t *testing.T) {
 		start    int
 	}{{true, 2, 1, 1}, {true, 1, 0, 1}, {false, 2, 0, 0}} {
 		response := httptest.NewRecorder()
-		p := page{snapshot: b.snapshot(), Operator: test.operator, Living: test.living, Score: &witness.Verdict{Ticks: 7, Open: 2}}
+		p := page{snapshot: b.snapshot(), Operator: test.operator, Living: test.living,
+			Score: &witness.Verdict{Ticks: 7, Open: 2}}
 		show(p).ServeHTTP(response, httptest.NewRequest("GET", "/", nil))
 		body := response.Body.String()
 		kill, start := strings.Count(body, `action="kill"`), strings.Count(body, `action="start"`)

@@ -17,7 +17,8 @@ const reachTimeout = 4 * time.Second
 func reach(ctx context.Context, store string) (*redis.Client, error) {
 	opts, err := redis.ParseURL(store)
 	if err != nil {
-		return nil, cli.FlagError("-store is not a URL that the Redis client understands; write redis://[:password@]host:port/db")
+		return nil, cli.FlagError(
+			"-store is not a URL that the Redis client understands; write redis://[:password@]host:port/db")
 	}
 	opts.ContextTimeoutEnabled = true
 	client := redis.NewClient(opts)
@@ -25,7 +26,9 @@ func reach(ctx context.Context, store string) (*redis.Client, error) {
 	defer cancel()
 	if err := client.Ping(ctx).Err(); err != nil {
 		client.Close()
-		return nil, fmt.Errorf("cannot reach Redis at %s: %w (is the server running, and are address and password of -store right?)", opts.Addr, err)
+		return nil, fmt.Errorf(
+			"cannot reach Redis at %s: %w (is the server running, and are address and password of -store right?)",
+			opts.Addr, err)
 	}
 	return client, nil
 }

@@ -56,7 +56,8 @@ func (s *site) view(r *http.Request) page {
 }
 
 // score is what the witness says so far, nil before it has anything to say.
-func (s *site) score(ctx context.Context, opened time.Time, deaths witness.Deaths, events []witness.Event) *witness.Verdict {
+func (s *site) score(ctx context.Context, opened time.Time, deaths witness.Deaths,
+	events []witness.Event) *witness.Verdict {
 	now, err := s.cluster.now(ctx)
 	if opened.IsZero() || err != nil {
 		return nil
@@ -93,7 +94,8 @@ func operators(h http.Handler) http.Handler {
 	protected := http.NewCrossOriginProtection().Handler(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, err := authorize(r); err != nil || user.Role != dashboard.RoleOperator {
-			http.Error(w, "only who sits at this machine may do that: ask for 127.0.0.1 or localhost, from there", http.StatusForbidden)
+			http.Error(w, "only who sits at this machine may do that: ask for 127.0.0.1 or localhost, from there",
+				http.StatusForbidden)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, 1<<10)

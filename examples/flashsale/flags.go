@@ -12,7 +12,8 @@ const (
 )
 
 // storeSchemes are those of package redisstore. Of a cluster or of sentinels the URL names several hosts.
-var storeSchemes = []string{"redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel", "unix"}
+var storeSchemes = []string{"redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel",
+	"unix"}
 
 // options are the flags of the command.
 type options struct {
@@ -44,8 +45,9 @@ flags:
 func parseFlags(args []string, w io.Writer) (options, error) {
 	var o options
 	flags := cli.NewFlags("flashsale")
-	flags.StringVar(&o.store, "store", cli.MemoryStore, "`URL` of the locks: memory: runs all instances in this process,\n"+
-		"redis://[:password@]host:port/db one process for each")
+	flags.StringVar(&o.store, "store", cli.MemoryStore,
+		"`URL` of the locks: memory: runs all instances in this process,\n"+
+			"redis://[:password@]host:port/db one process for each")
 	flags.StringVar(&o.db, "db", "", "`URL` of the database, in which the orders stay: sqlite:FILE,\n"+
 		"postgres://user:password@host:port/db or mysql://user:password@host:port/db\n"+
 		"(default: a SQLite file that is removed at the end)")

@@ -20,7 +20,8 @@ func TestParseFlags(t *testing.T) {
 	if o, err := parseFlags(nil, io.Discard); err != nil || o != defaults {
 		t.Errorf("no flags: %+v, %v", o, err)
 	}
-	args := "-store redis://h:1/2 -db sqlite:a.db -instances 5 -requests 9 -concurrency 8 -users 7 -stock 6 -unsafe -kill 4"
+	args := "-store redis://h:1/2 -db sqlite:a.db -instances 5 -requests 9 -concurrency 8 -users 7 -stock 6 -unsafe " +
+		"-kill 4"
 	o, err := parseFlags(strings.Fields(args), io.Discard)
 	want := options{
 		store: "redis://h:1/2", db: "sqlite:a.db", instances: 5,

@@ -61,7 +61,8 @@ func serve(ctx context.Context, o options, s *sale, stdout, stderr io.Writer) (_
 	if o.unsafe {
 		how = "WITHOUT locks"
 	}
-	fmt.Fprintf(stdout, "sale %s: %d items, %d instances %s, orders in %s\n", s.name, o.stock, o.instances, how, s.at.where)
+	fmt.Fprintf(stdout, "sale %s: %d items, %d instances %s, orders in %s\n", s.name, o.stock, o.instances, how,
+		s.at.where)
 
 	k := &killer{at: o.kill, svc: svc}
 	l := newLoad(o, svc.urls(), func(n int) { k.answered(ctx, n) })

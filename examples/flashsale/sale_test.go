@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockgen/lockgen/examples/internal/cli"
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 )
 
 // mysqlURL writes the address of a test server as -db takes it.
@@ -27,10 +28,12 @@ func onEveryDatabase(t *testing.T, test func(t *testing.T, flags ...string)) {
 func TestRun_processes(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, flags ...string) {
 		server := testenv.Redis(t, testenv.RedisConfig{Password: "s3cret"})
-		flags = append(flags, "-store", server.URL(), "-requests", "600", "-concurrency", "300", "-users", "200", "-stock", "50")
+		flags = append(flags, "-store", server.URL(), "-requests", "600", "-concurrency", "300", "-users", "200", "-stock",
+			"50")
 		r := runSale(t, flags...)
 		r.want(t, 600, 50)
-		if !strings.Contains(r.stdout, "3 instances with locks in redis, orders in ") || strings.Contains(r.stdout, "s3cret") {
+		if !strings.Contains(r.stdout, "3 instances with locks in redis, orders in ") ||
+			strings.Contains(r.stdout, "s3cret") {
 			t.Error("the first line is not what was asked for")
 		}
 	})
@@ -92,7 +95,7 @@ func TestRun_storeDown(t *testing.T) {
 func TestRun_storeDies(t *testing.T) {
 	server := testenv.Redis(t)
 	done := make(chan result, 1)
-	watch := &tail{seen: make(chan struct{}, 1), want: "3 instances with locks in redis"}
+	watch := &testsync.Log{}
 	t.Setenv(mainEnv, "1")
 	go func() {
 		var stderr strings.Builder
@@ -100,10 +103,11 @@ func TestRun_storeDies(t *testing.T) {
 		code := run(t.Context(), args, watch, &stderr)
 		done <- result{code: code, stdout: watch.String(), stderr: stderr.String()}
 	}()
-	<-watch.seen
+	awaitText(t, watch, "3 instances with locks in redis")
 	server.Kill()
 	r := (<-done).summary(t)
-	if r.code != cli.Failed || r.oversold != 0 || r.duplicates != 0 || !strings.Contains(r.stderr, "requests failed, the first: ") {
+	if r.code != cli.Failed || r.oversold != 0 || r.duplicates != 0 ||
+		!strings.Contains(r.stderr, "requests failed, the first: ") {
 		t.Errorf("exit status %d, oversold=%d duplicate_orders=%d: %s", r.code, r.oversold, r.duplicates, r.stderr)
 	}
 }

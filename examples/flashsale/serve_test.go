@@ -9,37 +9,18 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/lockgen/lockgen/examples/internal/cli"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 )
 
-// tail keeps what is written and says when a text has appeared.
-type tail struct {
-	mu   sync.Mutex
-	text strings.Builder
-	want string
-	seen chan struct{} // one element
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text.Write(p)
-	if t.want != "" && strings.Contains(t.text.String(), t.want) {
-		t.want = ""
-		t.seen <- struct{}{}
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.text.String()
+// awaitText returns when the command has printed a text.
+func awaitText(t *testing.T, out *testsync.Log, text string) {
+	t.Helper()
+	testsync.Eventually(t, "it prints "+text, func() bool { return strings.Contains(out.String(), text) })
 }
 
 func post(t *testing.T, url string) (status int, body string) {
@@ -60,10 +41,10 @@ func post(t *testing.T, url string) (status int, body string) {
 func TestRun_serves(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	ctx, interrupt := context.WithCancel(t.Context())
-	out := &tail{want: "try: ", seen: make(chan struct{}, 1)}
+	out := &testsync.Log{}
 	done := make(chan int, 1)
 	go func() { done <- run(ctx, strings.Fields("-requests 0 -instances 1 -stock 2"), out, io.Discard) }()
-	<-out.seen
+	awaitText(t, out, "/orders?user=7")
 	url := regexp.MustCompile(`http://[^?]+`).FindString(out.String())
 	for _, step := range []struct {
 		query  string
@@ -92,7 +73,8 @@ func TestRun_serves(t *testing.T) {
 func TestRun_interrupted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var stderr strings.Builder
-	if code := run(canceled(), nil, io.Discard, &stderr); code != cli.Failed || !strings.Contains(stderr.String(), "context canceled") {
+	if code := run(canceled(), nil, io.Discard, &stderr); code != cli.Failed ||
+		!strings.Contains(stderr.String(), "context canceled") {
 		t.Errorf("exit status %d: %s", code, stderr.String())
 	}
 }

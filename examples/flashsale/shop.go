@@ -38,7 +38,9 @@ const (
 //
 //lock:key=order:{s.sale.name}:{userID},ttl=5s,wait=20s
 //lock:key=stock:{s.sale.name}
-func (s *shop) placeOrderLocked(ctx context.Context, userID int64, user, stock lockrt.Fence) (result outcome, err error) {
+func (s *shop) placeOrderLocked(
+	ctx context.Context, userID int64, user, stock lockrt.Fence,
+) (result outcome, err error) {
 	err = s.sale.inTx(ctx, func(tx *sql.Tx) (commit bool, err error) {
 		if err := s.guard(ctx, tx, userID, user, stock); err != nil {
 			return false, err

@@ -83,23 +83,24 @@ func TestPlaceOrder_keys(t *testing.T) {
 	s.locks = others[1]
 	for i, key := range []string{s.sale.userResource(0), s.sale.stockResource()} {
 		done := make(chan error, 1)
-		err := others[0].Do(t.Context(), key, lockrt.Options{TTL: time.Minute}, func(ctx context.Context, _ *lockrt.Lease) error {
-			go func() {
-				_, err := s.placeOrder(t.Context(), int64(i))
-				done <- err
-			}()
-			for {
-				info, err := others[0].Holder(ctx, key)
-				if err != nil || len(info.Waiters) > 0 {
-					return err
+		err := others[0].Do(t.Context(), key, lockrt.Options{TTL: time.Minute},
+			func(ctx context.Context, _ *lockrt.Lease) error {
+				go func() {
+					_, err := s.placeOrder(t.Context(), int64(i))
+					done <- err
+				}()
+				for {
+					info, err := others[0].Holder(ctx, key)
+					if err != nil || len(info.Waiters) > 0 {
+						return err
+					}
+					select {
+					case err := <-done:
+						return fmt.Errorf("placed an order while somebody else holds %s: %w", key, err)
+					case <-time.After(time.Millisecond):
+					}
 				}
-				select {
-				case err := <-done:
-					return fmt.Errorf("placed an order while somebody else holds %s: %w", key, err)
-				case <-time.After(time.Millisecond):
-				}
-			}
-		})
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,8 +32,9 @@ flags:
 func parseFlags(args []string, w io.Writer) (options, error) {
 	var o options
 	flags := cli.NewFlags("pitfalls")
-	flags.StringVar(&o.redis, "redis", "", "`URL` of the Redis to use, redis://[:password@]host:port/db; keys begin with pitfalls-\n"+
-		"(default: start redis-server, or an embedded one where that is not installed)")
+	flags.StringVar(&o.redis, "redis", "",
+		"`URL` of the Redis to use, redis://[:password@]host:port/db; keys begin with pitfalls-\n"+
+			"(default: start redis-server, or an embedded one where that is not installed)")
 	flags.BoolVar(&o.embedded, "embedded", false, "use the embedded server, a Go library, in any case")
 	flags.StringVar(&o.only, "only", "", "run only the rows that contain this `text`, such as GETSET or LL2009")
 	flags.IntVar(&o.storm, "storm", 50, "`number` of waiters for the measurement of retries; 0 leaves it out")

@@ -46,7 +46,8 @@ func TestParseFlags_help(t *testing.T) {
 // Neither the flags' own errors nor those of the client may show a password.
 func TestRun_neverPrintsThePassword(t *testing.T) {
 	example.Hides(t, "s3cret",
-		"-redis redis://:s3cret@127.0.0.1:1/0", "-redis http://:s3cret@h:1", "-redis redis://:s3cret%zz@h:1/0", "-redis redis://:s3cret@h:1/first",
+		"-redis redis://:s3cret@127.0.0.1:1/0", "-redis http://:s3cret@h:1", "-redis redis://:s3cret%zz@h:1/0",
+		"-redis redis://:s3cret@h:1/first",
 	)
 }
 

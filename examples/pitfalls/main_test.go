@@ -45,7 +45,8 @@ func wantAll(t *testing.T, code int, stdout, stderr string) {
 		t.Errorf("%d recipes failed and %d wrappers were safe, want %d of both", fails, safe, n)
 	}
 	for _, p := range recipes.Pitfalls {
-		if !strings.Contains(stdout, p.Recipe) || !strings.Contains(stdout, p.Scenario) || !strings.Contains(stdout, p.Check) {
+		if !strings.Contains(stdout, p.Recipe) || !strings.Contains(stdout, p.Scenario) ||
+			!strings.Contains(stdout, p.Check) {
 			t.Errorf("the table does not show %s, %s, %s", p.Recipe, p.Scenario, p.Check)
 		}
 	}
@@ -104,7 +105,8 @@ func TestRun_measuresStorms(t *testing.T) {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
 	for _, want := range []string{
-		"4 wait for one lock", "commands each", "ask again at once", "yield", "sleep 10 ms", "sleep 200 ms", "sleep twice as long", "lockgen",
+		"4 wait for one lock", "commands each", "ask again at once", "yield", "sleep 10 ms", "sleep 200 ms",
+		"sleep twice as long", "lockgen",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the table has no %q", want)
@@ -116,7 +118,8 @@ func TestRun_interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out strings.Builder
-	if code := run(ctx, []string{"-embedded"}, &out, &out); code != cli.Failed || !strings.Contains(out.String(), "context canceled") {
+	if code := run(ctx, []string{"-embedded"}, &out, &out); code != cli.Failed ||
+		!strings.Contains(out.String(), "context canceled") {
 		t.Errorf("exit status %d: %s", code, out.String())
 	}
 }

@@ -47,7 +47,8 @@ func (o options) openServer(ctx context.Context) (*server, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	if err := client.Ping(ctx).Err(); err != nil {
-		err = fmt.Errorf("cannot reach Redis at %s: %w (is the server running, and are address and password of -redis right?)", s.options.Addr, err)
+		err = fmt.Errorf("cannot reach Redis at %s: %w (is the server running, and are address and password of -redis "+
+			"right?)", s.options.Addr, err)
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -105,5 +106,6 @@ func startEmbedded() (*server, error) {
 		return nil
 	}
 	options := &redis.Options{Addr: mini.Addr(), ContextTimeoutEnabled: true}
-	return &server{name: "an embedded Redis (no redis-server is installed, or -embedded)", options: options, close: end}, nil
+	return &server{name: "an embedded Redis (no redis-server is installed, or -embedded)", options: options, close: end},
+		nil
 }

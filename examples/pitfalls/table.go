@@ -38,7 +38,8 @@ func runAll(ctx context.Context, srv *server, pitfalls []recipes.Pitfall) []row 
 	return rows
 }
 
-func runOne(ctx context.Context, srv *server, scenario func(context.Context, *lab.Lab) (recipes.Outcome, error)) (r result) {
+func runOne(ctx context.Context, srv *server,
+	scenario func(context.Context, *lab.Lab) (recipes.Outcome, error)) (r result) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	l := srv.lab(ctx)

@@ -71,7 +71,8 @@ func (p *Parent) Ready(about any) { p.send(message[any]{Ready: about}) }
 // Note says something else.
 func (p *Parent) Note(note any) { p.send(message[any]{Note: note}) }
 
-// send drops the error: a parent that does not read any more is one that has died, and the end of the input says that too.
+// send drops the error: a parent that does not read any more is one that has died, and the end of the input says that
+// too.
 func (p *Parent) send(m message[any]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

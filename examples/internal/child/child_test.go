@@ -100,7 +100,8 @@ func TestProcess_AwaitReady_childGivesUp(t *testing.T) {
 			t.Errorf("%s: exit: %v", do, p.Err())
 		}
 	}
-	if err := start(t, Config{Setup: setup{Do: "go on"}}).AwaitReady(canceled(), new(string)); !errors.Is(err, context.Canceled) {
+	if err := start(t, Config{Setup: setup{Do: "go on"}}).AwaitReady(canceled(), new(string)); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("asked with an ended context: %v", err)
 	}
 }
@@ -122,7 +123,8 @@ func TestProcess_endsByForce(t *testing.T) {
 func TestMain_badInput(t *testing.T) {
 	p := start(t, Config{Setup: map[string]any{"Do": 1, "Secret": "s3cret"}})
 	err := p.AwaitReady(t.Context(), new(string))
-	if err == nil || !strings.Contains(err.Error(), "setup on standard input is not understood") || strings.Contains(err.Error(), "s3cret") {
+	if err == nil || !strings.Contains(err.Error(), "setup on standard input is not understood") ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("a setup of another kind: %v", err)
 	}
 	out, err := exec.Command(os.Args[0], role).Output() // somebody tries it by hand

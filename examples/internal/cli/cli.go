@@ -58,15 +58,15 @@ func Parse(flags *flag.FlagSet, args []string, usage string, w io.Writer) (given
 // MemoryStore is the -store that needs no server.
 const MemoryStore = "memory:"
 
-// CheckStore refuses a -store that is neither MemoryStore nor a URL of one of the schemes. It never repeats the URL, which
-// may hold a password. What comes after the scheme is for the store to read.
+// CheckStore refuses a -store that is neither MemoryStore nor a URL of one of the schemes. It never repeats the URL,
+// which may hold a password. What comes after the scheme is for the store to read.
 func CheckStore(store string, schemes ...string) error {
 	scheme, rest, _ := strings.Cut(store, "://")
 	if store == MemoryStore || slices.Contains(schemes, scheme) && rest != "" {
 		return nil
 	}
-	return FlagError("-store is of no known kind: want %s or redis://[:password@]host:port/db, with special characters of "+
-		"the password as %%XX; the schemes of servers are %s", MemoryStore, strings.Join(schemes, ", "))
+	return FlagError("-store is of no known kind: want %s or redis://[:password@]host:port/db, with special characters "+
+		"of the password as %%XX; the schemes of servers are %s", MemoryStore, strings.Join(schemes, ", "))
 }
 
 // Status is the exit status of a command that ended with err, or without an error and

@@ -62,7 +62,8 @@ func TestStatus(t *testing.T) {
 		{false, flag.ErrHelp, OK, ""},
 	} {
 		var stderr strings.Builder
-		if status := Status("example", test.satisfied, test.err, &stderr); status != test.status || stderr.String() != test.says {
+		if status := Status("example", test.satisfied, test.err, &stderr); status != test.status ||
+			stderr.String() != test.says {
 			t.Errorf("%v, %v: %d and %q, want %d and %q", test.satisfied, test.err, status, &stderr, test.status, test.says)
 		}
 	}

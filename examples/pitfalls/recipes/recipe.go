@@ -55,9 +55,12 @@ func endless(l *lab.Lab, key string, won bool, what string) (Outcome, error) {
 
 // Pitfalls are all of them, in the order in which they are best read.
 var Pitfalls = []Pitfall{
-	{"SETNX, then EXPIRE", "crash between the two", "setnx_expire.go", "LL2005", crashBeforeExpire, inScene(crashedHolder)},
-	{"SETNX and EXPIRE in MULTI", "others try while it is held", "multi_expire.go", "LL2005", losersRearm, inScene(knockingLosers)},
-	{"SETNX without an expiry", "crash while holding it", "no_expiry.go", "LL2007", crashWithoutExpiry, inScene(crashedHolder)},
+	{"SETNX, then EXPIRE", "crash between the two", "setnx_expire.go", "LL2005", crashBeforeExpire,
+		inScene(crashedHolder)},
+	{"SETNX and EXPIRE in MULTI", "others try while it is held", "multi_expire.go", "LL2005", losersRearm,
+		inScene(knockingLosers)},
+	{"SETNX without an expiry", "crash while holding it", "no_expiry.go", "LL2007", crashWithoutExpiry,
+		inScene(crashedHolder)},
 	{"SET NX, result ignored", "two at the same time", "ignored.go", "LL2001", bothGoOn, inScene(secondIsRefused)},
 	{"SET NX, 30 meant as seconds", "any work at all", "seconds.go", "LL2006", overInNoTime, unitIsRequired},
 	{"INCR = 1, then EXPIRE", "losers push the expiry", "incr.go", "LL2011", losersPush, inScene(knockingLosers)},
@@ -67,10 +70,13 @@ var Pitfalls = []Pitfall{
 	{"timestamps with GETSET", "GET finds nothing", "getset.go", "LL2009", loserOverwrites, inScene(oneAfterTheOther)},
 	{"SET NX PX, then DEL", "job longer than the TTL", "plain_del.go", "LL2002", longJob, inScene(longJobIsRenewed)},
 	{"SET NX PX, then DEL", "the late DEL", "plain_del.go", "LL2002", lateDel, inScene(pausedHolder)},
-	{"GET = token, then DEL", "expiry between the two", "compare_del.go", "LL2004", expiryBeforeDel, inScene(pausedHolder)},
-	{"the same token for all", "release after expiry", "constant_token.go", "LL2003", anyoneReleases, inScene(pausedHolder)},
+	{"GET = token, then DEL", "expiry between the two", "compare_del.go", "LL2004", expiryBeforeDel,
+		inScene(pausedHolder)},
+	{"the same token for all", "release after expiry", "constant_token.go", "LL2003", anyoneReleases,
+		inScene(pausedHolder)},
 	{"watchdog with EXPIRE", "pause beyond the TTL", "watchdog.go", "LL2008", outlivesItsLock, inScene(pausedHolder)},
-	{"reentrant, counted in memory", "nested call after expiry", "reentrant.go", "LL2002", countsOn, inScene(nestedCallAfterLoss)},
+	{"reentrant, counted in memory", "nested call after expiry", "reentrant.go", "LL2002", countsOn,
+		inScene(nestedCallAfterLoss)},
 	{"released before the commit", "next buyer reads too early", "commit.go", "LL1009", readTooEarly, commitInside},
 	{"retry without back-off", "one holder, one waiter", "storm.go", "LL2010", spinning, inScene(waiting)},
 }

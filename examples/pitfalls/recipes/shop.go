@@ -27,7 +27,8 @@ func openShop(ctx context.Context) (db *sql.DB, remove func() error, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	file := "file:" + filepath.Join(dir, "shop.db") + "?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)"
+	file := "file:" + filepath.Join(dir, "shop.db") +
+		"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)"
 	db, err = sql.Open("sqlite", file)
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(dir))

@@ -32,7 +32,8 @@ func (s lockSession) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Gr
 }
 
 func (s lockSession) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
-	return askAll(ctx, s.line, len(renewals), ErrCut, func(ctx context.Context) []error { return s.Session.Renew(ctx, renewals) })
+	return askAll(ctx, s.line, len(renewals), ErrCut,
+		func(ctx context.Context) []error { return s.Session.Renew(ctx, renewals) })
 }
 
 func (s lockSession) Release(ctx context.Context, rel lockrt.Release) error {
@@ -67,11 +68,13 @@ func (s jobStore) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed
 }
 
 func (s jobStore) Start(ctx context.Context, starts []jobs.Start) []error {
-	return askAll(ctx, s.line, len(starts), ErrCut, func(ctx context.Context) []error { return s.Store.Start(ctx, starts) })
+	return askAll(ctx, s.line, len(starts), ErrCut,
+		func(ctx context.Context) []error { return s.Store.Start(ctx, starts) })
 }
 
 func (s jobStore) Finish(ctx context.Context, finishes []jobs.Finish) []error {
-	return askAll(ctx, s.line, len(finishes), ErrCut, func(ctx context.Context) []error { return s.Store.Finish(ctx, finishes) })
+	return askAll(ctx, s.line, len(finishes), ErrCut,
+		func(ctx context.Context) []error { return s.Store.Finish(ctx, finishes) })
 }
 
 func (s jobStore) Beat(ctx context.Context, b jobs.Beat) (jobs.Pulse, error) {

@@ -18,7 +18,7 @@ type Verdict struct {
 	Runs       int // bodies started for them, legitimate repetitions included
 	Duplicates int // starts of a tick that had been started, with no reason to repeat it
 	Missed     int // due ticks that nobody started
-	Lost       int // runs that started and never ended, because their node died
+	Lost       int // of these, those that never ended because their node died
 
 	// Problems says in words what Duplicates and Missed count, and what they
 	// cannot count: runs that overlap, fences that fall, runs without a tick.
@@ -74,9 +74,7 @@ func Judge(jobs []Job, w Window, deaths Deaths, events []Event) (Verdict, error)
 	byJob := map[string][]run{}
 	for _, r := range runs {
 		byJob[r.start.Job] = append(byJob[r.start.Job], r)
-		if _, dead := deaths.of(r.start); r.end == nil && dead {
-			v.Lost++
-		} else if r.end == nil {
+		if _, dead := deaths.of(r.start); r.end == nil && !dead {
 			v.problem("never ended although its node lives: %v", r)
 		}
 	}
@@ -148,8 +146,13 @@ func (v *Verdict) tick(job Job, tick time.Time, runs []run, deaths Deaths) {
 		v.Missed++
 		v.problem("missed: %s %s", job.Name, tick.UTC().Format(time.TimeOnly))
 	}
-	lost := func(r run) bool { _, dead := deaths.of(r.start); return dead && r.end == nil }
-	if !slices.ContainsFunc(runs, func(r run) bool { return !lost(r) }) {
+	lost := 0
+	for _, r := range runs {
+		if _, dead := deaths.of(r.start); dead && r.end == nil {
+			lost++
+		}
+	}
+	if v.Lost += lost; lost == len(runs) {
 		v.Open++
 	}
 }

@@ -35,7 +35,8 @@ func (f forge) events() []Event {
 }
 
 func TestJudge(t *testing.T) {
-	good := []forge{{tick: 2, start: 2, end: 2.1, node: "n1", fence: 1}, {tick: 4, start: 4, end: 4.1, node: "n2", fence: 2}}
+	good := []forge{{tick: 2, start: 2, end: 2.1, node: "n1", fence: 1},
+		{tick: 4, start: 4, end: 4.1, node: "n2", fence: 2}}
 	third := forge{tick: 6, start: 6, end: 6.1, node: "n1", fence: 9}
 	with := func(more ...forge) []forge { return append(append([]forge(nil), good...), more...) }
 	for name, test := range map[string]struct {
@@ -58,49 +59,61 @@ func TestJudge(t *testing.T) {
 			want: "ticks=3 runs=4 duplicates=1 missed=0 lost=0", problem: "duplicate: a 12:00:04 on n1, after a 12:00:04 on n2",
 		},
 		"run twice at once": {
-			runs: with(third, forge{tick: 4, start: 4.05, end: 4.2, node: "n1", fence: 3}),
-			want: "ticks=3 runs=4 duplicates=1 missed=0 lost=0", problem: "overlap: a 12:00:04 on n1 started before the end of a 12:00:04 on n2",
+			runs:    with(third, forge{tick: 4, start: 4.05, end: 4.2, node: "n1", fence: 3}),
+			want:    "ticks=3 runs=4 duplicates=1 missed=0 lost=0",
+			problem: "overlap: a 12:00:04 on n1 started before the end of a 12:00:04 on n2",
 		},
 		"duplicate outside of the window": {
-			runs: with(third, forge{tick: 8, start: 10, end: 10.1, node: "n1", fence: 10}, forge{tick: 8, start: 11, end: 11.1, node: "n2", fence: 11}),
+			runs: with(third, forge{tick: 8, start: 10, end: 10.1, node: "n1", fence: 10},
+				forge{tick: 8, start: 11, end: 11.1, node: "n2", fence: 11}),
 			want: "ticks=3 runs=3 duplicates=1 missed=0 lost=0", problem: "duplicate: a 12:00:08",
 		},
 		"run again after its node died in it": {
-			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
+			runs: with(forge{tick: 6, start: 6, node: "n3", fence: 3},
+				forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
 			deaths: Deaths{"n3": {at(6.2)}},
 			want:   "ticks=3 runs=4 duplicates=0 missed=0 lost=1",
 		},
 		"run again before its node died": {
-			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 6.1, end: 6.15, node: "n1", fence: 4}),
+			runs: with(forge{tick: 6, start: 6, node: "n3", fence: 3},
+				forge{tick: 6, start: 6.1, end: 6.15, node: "n1", fence: 4}),
 			deaths: Deaths{"n3": {at(6.2)}},
 			want:   "ticks=3 runs=4 duplicates=1 missed=0 lost=1", problem: "duplicate: a 12:00:06 on n1",
 		},
 		"run again although it had ended long before its node died": {
-			runs:   with(forge{tick: 6, start: 6, end: 6.1, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
+			runs: with(forge{tick: 6, start: 6, end: 6.1, node: "n3", fence: 3},
+				forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
 			deaths: Deaths{"n3": {at(7)}},
 			want:   "ticks=3 runs=4 duplicates=1 missed=0 lost=0", problem: "duplicate: a 12:00:06 on n1",
 		},
 		"run again although it was lost on another node than the dead one": {
-			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
-			deaths: Deaths{"n2": {at(7)}},
-			want:   "ticks=3 runs=4 duplicates=1 missed=0 lost=0", problem: "never ended although its node lives: a 12:00:06 on n3",
+			runs: with(forge{tick: 6, start: 6, node: "n3", fence: 3},
+				forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
+			deaths:  Deaths{"n2": {at(7)}},
+			want:    "ticks=3 runs=4 duplicates=1 missed=0 lost=0",
+			problem: "never ended although its node lives: a 12:00:06 on n3",
 		},
 		"lost by a node that was started again": {
-			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n3", fence: 4}),
+			runs: with(forge{tick: 6, start: 6, node: "n3", fence: 3},
+				forge{tick: 6, start: 8, end: 8.1, node: "n3", fence: 4}),
 			deaths: Deaths{"n3": {at(1), at(6.2)}},
 			want:   "ticks=3 runs=4 duplicates=0 missed=0 lost=1",
 		},
 		"run again although its node lives, after an earlier death": {
-			runs:   with(forge{tick: 6, start: 6, node: "n3", fence: 3}, forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
-			deaths: Deaths{"n3": {at(1), at(2)}},
-			want:   "ticks=3 runs=4 duplicates=1 missed=0 lost=0", problem: "never ended although its node lives: a 12:00:06 on n3",
+			runs: with(forge{tick: 6, start: 6, node: "n3", fence: 3},
+				forge{tick: 6, start: 8, end: 8.1, node: "n1", fence: 4}),
+			deaths:  Deaths{"n3": {at(1), at(2)}},
+			want:    "ticks=3 runs=4 duplicates=1 missed=0 lost=0",
+			problem: "never ended although its node lives: a 12:00:06 on n3",
 		},
 		"retried after a failure": {
-			runs: with(forge{tick: 6, start: 6, end: 6.1, node: "n3", fence: 3, err: "disk full"}, forge{tick: 6, start: 7, end: 7.1, node: "n3", fence: 4}),
+			runs: with(forge{tick: 6, start: 6, end: 6.1, node: "n3", fence: 3, err: "disk full"},
+				forge{tick: 6, start: 7, end: 7.1, node: "n3", fence: 4}),
 			want: "ticks=3 runs=4 duplicates=0 missed=0 lost=0",
 		},
 		"retried before the failure": {
-			runs: with(forge{tick: 6, start: 6, end: 6.1, node: "n3", fence: 3, err: "disk full"}, forge{tick: 6, start: 6.05, end: 7.1, node: "n3", fence: 4}),
+			runs: with(forge{tick: 6, start: 6, end: 6.1, node: "n3", fence: 3, err: "disk full"},
+				forge{tick: 6, start: 6.05, end: 7.1, node: "n3", fence: 4}),
 			want: "ticks=3 runs=4 duplicates=1 missed=0 lost=0", problem: "duplicate",
 		},
 		"fence falls": {
@@ -112,7 +125,8 @@ func TestJudge(t *testing.T) {
 			want: "ticks=3 runs=3 duplicates=0 missed=0 lost=0", problem: "has no such tick: a 12:00:03",
 		},
 		"ticks at the edges of the window": {
-			runs: with(third, forge{tick: 0, start: 0, end: 0.1, node: "n1", fence: 0}, forge{tick: 8, start: 8, end: 8.1, node: "n1", fence: 10}),
+			runs: with(third, forge{tick: 0, start: 0, end: 0.1, node: "n1", fence: 0},
+				forge{tick: 8, start: 8, end: 8.1, node: "n1", fence: 10}),
 			want: "ticks=3 runs=3 duplicates=0 missed=0 lost=0",
 		},
 	} {

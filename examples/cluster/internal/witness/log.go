@@ -125,7 +125,8 @@ type Recorder struct {
 
 // Watch runs body between a Start and an End. A run that cannot be noted does
 // not take place.
-func (r *Recorder) Watch(ctx context.Context, job string, tick time.Time, fence uint64, body func(context.Context) error) (err error) {
+func (r *Recorder) Watch(ctx context.Context, job string, tick time.Time, fence uint64,
+	body func(context.Context) error) (err error) {
 	e := Event{Kind: Start, Run: rand.Text(), Job: job, Tick: tick, Node: r.Node, Fence: fence, At: time.Now()}
 	if err := r.Log.Append(e); err != nil {
 		return err

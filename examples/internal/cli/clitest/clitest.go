@@ -21,7 +21,8 @@ func (c Command) run(line string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
-// Refuses fails the test unless each of the command lines is refused with an error that says what is wanted, in one line.
+// Refuses fails the test unless each of the command lines is refused with an error that says what is wanted, in one
+// line.
 func (c Command) Refuses(t *testing.T, wants map[string]string) {
 	t.Helper()
 	wants["-no-such-flag"] = "-no-such-flag (see -help)"
