@@ -95,7 +95,7 @@ func checkSound(t *testing.T, found []Problem, from, to token.Pos) {
 		if f := p.Fix; f != nil && (f.Pos < from || f.End > to || f.Pos > f.End) {
 			t.Errorf("[%s] is fixed from %d to %d, outside %d to %d", p.Slug, f.Pos, f.End, from, to)
 		}
-		if Explain(p.Slug) == "" || p.Message == "" || strings.ContainsAny(p.Message, "\n\r") {
+		if slugs[p.Slug] == "" || p.Message == "" || strings.ContainsAny(p.Message, "\n\r") {
 			t.Errorf("[%s] has the message %q", p.Slug, p.Message)
 		}
 		if i > 0 && found[i-1].Pos > p.Pos {

@@ -68,7 +68,7 @@ func checkProblems(t *testing.T, text string, spans []span, wants []want, got []
 		if p.Slug != w[0] {
 			t.Errorf("problem %d is [%s], want [%s]: %s", i, p.Slug, w[0], p.Message)
 		}
-		if Explain(p.Slug) == "" {
+		if slugs[p.Slug] == "" {
 			t.Errorf("slug %q is not explained", p.Slug)
 		}
 		rest := p.Message

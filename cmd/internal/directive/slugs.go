@@ -63,6 +63,3 @@ var slugs = map[string]string{
 
 // Slugs returns the slug of every kind of problem, sorted.
 func Slugs() []string { return slices.Sorted(maps.Keys(slugs)) }
-
-// Explain says in one line what a slug stands for; "" if there is no such slug.
-func Explain(slug string) string { return slugs[slug] }

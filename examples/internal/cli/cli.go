@@ -18,12 +18,12 @@ const (
 	Usage  = 2 // wrong flags
 )
 
-// ErrFlags marks errors that end a command with the status Usage.
-var ErrFlags = errors.New("wrong flags")
+// errFlags marks errors that end a command with the status Usage.
+var errFlags = errors.New("wrong flags")
 
 // FlagError is an error that says which flag is wrong and what is wanted.
 func FlagError(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrFlags}, args...)...)
+	return fmt.Errorf("%w: "+format, append([]any{errFlags}, args...)...)
 }
 
 // NewFlags returns an empty set. Its own errors are not printed but returned by Parse:
@@ -79,7 +79,7 @@ func Status(name string, satisfied bool, err error, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	}
 	switch {
-	case errors.Is(err, ErrFlags):
+	case errors.Is(err, errFlags):
 		return Usage
 	case err != nil || !satisfied:
 		return Failed

@@ -42,7 +42,7 @@ func TestCheckStore(t *testing.T) {
 		"": false, "memory:x": false, "memory://h": false, "redis": false, "redis://": false, "etcd://:s3cret@h": false,
 	} {
 		err := CheckStore(store, "redis", "rediss")
-		if (err == nil) != ok || err != nil && (!errors.Is(err, ErrFlags) || strings.Contains(err.Error(), "s3cret")) {
+		if (err == nil) != ok || err != nil && (!errors.Is(err, errFlags) || strings.Contains(err.Error(), "s3cret")) {
 			t.Errorf("%q: %v", store, err)
 		}
 	}

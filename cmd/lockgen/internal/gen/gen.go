@@ -44,8 +44,8 @@ type File struct {
 	Have []byte // nil if there is none
 }
 
-// Changed tells whether the disk differs from what is wanted.
-func (f File) Changed() bool {
+// changed tells whether the disk differs from what is wanted.
+func (f File) changed() bool {
 	return !bytes.Equal(f.Want, f.Have) || (f.Want == nil) != (f.Have == nil)
 }
 

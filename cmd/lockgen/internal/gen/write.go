@@ -15,7 +15,7 @@ import (
 func Check(w io.Writer, dir string, files []File) (bool, error) {
 	stale := false
 	for _, f := range files {
-		if !f.Changed() {
+		if !f.changed() {
 			continue
 		}
 		stale = true
@@ -47,7 +47,7 @@ func Commit(files []File) (done []File, err error) {
 		}
 	}()
 	for _, f := range files {
-		if !f.Changed() {
+		if !f.changed() {
 			continue
 		}
 		p, err := stage(f)
@@ -148,7 +148,7 @@ func newFileMode(dir string) fs.FileMode {
 // State says how a file differs from what it should be: ok, missing, stale or orphaned.
 func (f File) State() string {
 	switch {
-	case !f.Changed():
+	case !f.changed():
 		return "ok"
 	case f.Have == nil:
 		return "missing"
@@ -161,7 +161,7 @@ func (f File) State() string {
 // Action says what Commit does about a file: unchanged, wrote or removed.
 func (f File) Action() string {
 	switch {
-	case !f.Changed():
+	case !f.changed():
 		return "unchanged"
 	case f.Want == nil:
 		return "removed"
