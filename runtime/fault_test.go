@@ -39,31 +39,28 @@ type faultSession struct {
 	store *faultStore
 }
 
+func current[H any](s *faultStore, hook *H) H {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *hook
+}
+
 func (s *faultSession) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
-	s.store.mu.Lock()
-	hook := s.store.acquire
-	s.store.mu.Unlock()
-	if hook != nil {
+	if hook := current(s.store, &s.store.acquire); hook != nil {
 		return hook(ctx, req, s.Session)
 	}
 	return s.Session.Acquire(ctx, req)
 }
 
 func (s *faultSession) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
-	s.store.mu.Lock()
-	hook := s.store.renew
-	s.store.mu.Unlock()
-	if hook != nil {
+	if hook := current(s.store, &s.store.renew); hook != nil {
 		return hook(ctx, renewals, s.Session)
 	}
 	return s.Session.Renew(ctx, renewals)
 }
 
 func (s *faultSession) Release(ctx context.Context, rel lockrt.Release) error {
-	s.store.mu.Lock()
-	hook := s.store.release
-	s.store.mu.Unlock()
-	if hook != nil {
+	if hook := current(s.store, &s.store.release); hook != nil {
 		return hook(ctx, rel, s.Session)
 	}
 	return s.Session.Release(ctx, rel)
@@ -73,6 +70,19 @@ func (s *faultSession) Release(ctx context.Context, rel lockrt.Release) error {
 func blackHole(ctx context.Context, renewals []lockrt.Renewal, _ lockrt.Session) []error {
 	<-ctx.Done()
 	return failAll(renewals, ctx.Err())
+}
+
+// heldBack makes renewals that the store executes, and whose answers are held back until the channel is closed.
+func heldBack(store *faultStore) (answer chan struct{}) {
+	answer = make(chan struct{})
+	store.set(func(s *faultStore) {
+		s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+			errs := real.Renew(ctx, renewals)
+			<-answer
+			return errs
+		}
+	})
+	return answer
 }
 
 func failAll(renewals []lockrt.Renewal, err error) []error {

@@ -1,10 +1,8 @@
 package runtime_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -52,15 +50,7 @@ func TestLine_renewalFollowsTheTurn(t *testing.T) {
 			bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 				locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Hour})
 				first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: !second})
-				passed := make(chan *lockrt.Lease)
-				go func() {
-					lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever, NoRenew: second})
-					if err != nil {
-						t.Error(err)
-					}
-					passed <- lease
-				}()
-				synctest.Wait()
+				passed := acquiring(t, locks, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever, NoRenew: second})
 				if err := first.Release(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -77,23 +67,9 @@ func TestLine_renewalFollowsTheTurn(t *testing.T) {
 func TestLine_renewalInFlightDoesNotServeTheNextLease(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 		locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Hour})
-		answer := make(chan struct{})
-		store.set(func(s *faultStore) {
-			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
-				errs := real.Renew(ctx, renewals)
-				<-answer
-				return errs
-			}
-		})
+		answer := heldBack(store)
 		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
-		passed := make(chan *lockrt.Lease)
-		go func() {
-			lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever, NoRenew: true})
-			if err != nil {
-				t.Error(err)
-			}
-			passed <- lease
-		}()
+		passed := acquiring(t, locks, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever, NoRenew: true})
 		time.Sleep(ttl * 4 / 10) // the first's renewal is under way
 		store.set(func(s *faultStore) { s.renew = nil })
 		if err := first.Release(t.Context()); err != nil {

@@ -38,37 +38,31 @@ func TestLease_Reentrant_innerMaxHoldEndsTheInnerAlone(t *testing.T) {
 	})
 }
 
-func TestLease_Reentrant_innerMinHoldKeepsTheLock(t *testing.T) {
-	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
-		outer := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MinHold: time.Second})
-		time.Sleep(2 * time.Second)
-		start := time.Now()
-		inner := mustAcquire(t, locks, outer.Context(), "k", lockrt.Options{TTL: ttl, MinHold: 3 * time.Second, Reentrant: true})
-		if err := errors.Join(inner.Release(t.Context()), outer.Release(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		other := newLocker(t, store.Store, lockrt.Config{})
-		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: ttl})
-		if kept := time.Since(start); kept != 3*time.Second {
-			t.Errorf("the lock was kept for %s after the inner call began, want its MinHold of 3s", kept)
-		}
-	})
-}
-
-func TestLease_Reentrant_shorterInnerMinHoldChangesNothing(t *testing.T) {
-	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
-		start := time.Now()
-		outer := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MinHold: 3 * time.Second})
-		inner := mustAcquire(t, locks, outer.Context(), "k", lockrt.Options{TTL: ttl, MinHold: time.Second, Reentrant: true})
-		if err := errors.Join(inner.Release(t.Context()), outer.Release(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		other := newLocker(t, store.Store, lockrt.Config{})
-		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: ttl})
-		if kept := time.Since(start); kept != 3*time.Second {
-			t.Errorf("the lock was kept for %s, want the outer MinHold of 3s", kept)
-		}
-	})
+// The lock is kept until the last MinHold is over, whichever call's that is.
+func TestLease_Reentrant_minHoldOfBothCalls(t *testing.T) {
+	for name, test := range map[string]struct{ outer, before, inner, want time.Duration }{
+		"the inner call's": {time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second},
+		"the outer call's": {3 * time.Second, 0, time.Second, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+				start := time.Now()
+				o := lockrt.Options{TTL: ttl, MinHold: test.outer, Reentrant: true}
+				outer := mustAcquire(t, locks, t.Context(), "k", o)
+				time.Sleep(test.before)
+				o.MinHold = test.inner
+				inner := mustAcquire(t, locks, outer.Context(), "k", o)
+				if err := errors.Join(inner.Release(t.Context()), outer.Release(t.Context())); err != nil {
+					t.Fatal(err)
+				}
+				other := newLocker(t, store.Store, lockrt.Config{})
+				mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: ttl})
+				if kept := time.Since(start); kept != test.want {
+					t.Errorf("the lock was kept for %s, want %s", kept, test.want)
+				}
+			})
+		})
+	}
 }
 
 // All calls of a chain share the outermost lease, however deep they are.

@@ -104,14 +104,22 @@ func TestRedisServer_Stop_endsPausedServerAndRemovesDirectory(t *testing.T) {
 	s := Redis(t)
 	proc, dir := s.proc, s.dir
 	s.Pause()
-	s.Stop()
+	wantStopped(t, s.Stop, proc, dir)
+}
+
+// wantStopped stops a server, which leaves nothing.
+func wantStopped(t *testing.T, stop func() error, proc *process, dir string) {
+	t.Helper()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
 	if !proc.exited() {
 		t.Error("process still runs")
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("directory is still there: %v", err)
 	}
-	if err := s.Stop(); err != nil {
+	if err := stop(); err != nil {
 		t.Errorf("second Stop: %v", err)
 	}
 }

@@ -60,19 +60,7 @@ func TestSQLServer_startAndStop(t *testing.T) {
 			if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid == 0 {
 				t.Error("its data belong to root: the server may write wherever it likes")
 			}
-			proc, dir := s.proc, s.dir
-			if err := s.Stop(); err != nil {
-				t.Fatal(err)
-			}
-			if !proc.exited() {
-				t.Error("process still runs")
-			}
-			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("directory is still there: %v", err)
-			}
-			if err := s.Stop(); err != nil {
-				t.Errorf("second Stop: %v", err)
-			}
+			wantStopped(t, s.Stop, s.proc, s.dir)
 		})
 	}
 }

@@ -58,13 +58,7 @@ func TestFault_blackHoledHolder(t *testing.T) {
 			t.Errorf("the cause of the holder's context is %v, want ErrLost", cause)
 		}
 		p.set(func() { p.hole = false })
-		if err := lease.Release(ctx); !errors.Is(err, lockrt.ErrLost) {
-			t.Errorf("release of the lost lease: %v, want ErrLost", err)
-		}
-		if err := taken.Check(ctx); err != nil {
-			t.Errorf("the late release touched the next holder's lock: %v", err)
-		}
-		mustRelease(ctx, t, taken)
+		releaseLost(ctx, t, lease, taken)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/internal/testsync"
-	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 func (s *session) abandonedNow() int {
@@ -22,15 +21,10 @@ func TestSession_giveUpThatWasAnsweredIsCancelledOnce(t *testing.T) {
 	s, _ := r.newSession(Config{})
 	r.acquire("holder", "p", 0)
 	ctx, cancel := context.WithCancel(r.ctx)
-	gone := make(chan error, 1)
-	go func() {
-		_, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: "w", TTL: time.Hour, Wait: lockrt.Forever})
-		gone <- err
-	}()
-	testsync.Eventually(r.t, "w is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, "w").Err() == nil })
+	gone := r.waitUntil(ctx, s, "w", time.Hour)
 	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
+	if a := <-gone; !errors.Is(a.err, context.Canceled) {
+		t.Fatal(a.err)
 	}
 	testsync.Eventually(r.t, "nothing is left to cancel", func() bool { return s.abandonedNow() == 0 })
 	r.wantQueue()

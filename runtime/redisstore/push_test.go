@@ -42,9 +42,15 @@ type acquired struct {
 // wait starts an Acquire and returns when it stands in the queue.
 func (r *rig) wait(s *session, id string, ttl time.Duration) <-chan acquired {
 	r.t.Helper()
+	return r.waitUntil(r.ctx, s, id, ttl)
+}
+
+// waitUntil is wait for one that gives up when ctx ends.
+func (r *rig) waitUntil(ctx context.Context, s *session, id string, ttl time.Duration) <-chan acquired {
+	r.t.Helper()
 	done := make(chan acquired, 1)
 	go func() {
-		g, err := s.Acquire(r.ctx, lockrt.Request{Key: "k", ID: id, TTL: ttl, Wait: lockrt.Forever})
+		g, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: id, TTL: ttl, Wait: lockrt.Forever})
 		done <- acquired{g, err}
 	}()
 	testsync.Eventually(r.t, id+" is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, id).Err() == nil })
@@ -148,12 +154,7 @@ func TestSession_grantNobodyWaitsFor(t *testing.T) {
 	s, _ := r.newSession(Config{})
 	r.acquire("holder", "p", 0)
 	ctx, cancel := context.WithCancel(r.ctx)
-	gone := make(chan acquired, 1)
-	go func() {
-		g, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: "w", TTL: time.Hour, Wait: lockrt.Forever})
-		gone <- acquired{g, err}
-	}()
-	testsync.Eventually(r.t, "w is in the queue", func() bool { return r.client.ZScore(r.ctx, r.keys.queue, "w").Err() == nil })
+	gone := r.waitUntil(ctx, s, "w", time.Hour)
 	next := r.wait(s, "next", time.Hour)
 	cancel()
 	if a := <-gone; a.err == nil {
@@ -178,8 +179,12 @@ func TestSession_showingLifeTellsOfAShorterLease(t *testing.T) {
 	done := r.wait(s, "w", time.Minute)
 	r.release("holder", 0)
 	r.wantOwner("dead1")
-	a := <-done // or the rig's context ends, long before the holder's lease would have
-	if a.err != nil || a.grant.Epoch != r.wantOwner("w") {
-		t.Errorf("granted %+v, want the owner's epoch", a)
+	select {
+	case a := <-done:
+		if a.err != nil || a.grant.Epoch != r.wantOwner("w") {
+			t.Errorf("granted %+v, want the owner's epoch", a)
+		}
+	case <-time.After(testsync.Patience): // the holder's lease would have ended long after that
+		t.Error("nobody asks for a lock whose lease has ended")
 	}
 }

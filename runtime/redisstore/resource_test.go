@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -142,6 +143,28 @@ func (r result) must(t testing.TB) *lockrt.Lease {
 		t.Fatalf("acquire: %v", r.err)
 	}
 	return r.lease
+}
+
+// follows is must for a lease that comes after another.
+func (r result) follows(t testing.TB, old *lockrt.Lease) *lockrt.Lease {
+	t.Helper()
+	lease := r.must(t)
+	if lease.Fence() <= old.Fence() {
+		t.Errorf("fence %d after %d", lease.Fence(), old.Fence())
+	}
+	return lease
+}
+
+// releaseLost releases a lease that is lost, which touches nothing of the next.
+func releaseLost(ctx context.Context, t testing.TB, lost, next *lockrt.Lease) {
+	t.Helper()
+	if err := lost.Release(ctx); !errors.Is(err, lockrt.ErrLost) {
+		t.Errorf("release of the lost lease: %v, want ErrLost", err)
+	}
+	if err := next.Check(ctx); err != nil {
+		t.Errorf("the release of the lost lease touched the next one: %v", err)
+	}
+	mustRelease(ctx, t, next)
 }
 
 // queued waits until so many stand in the server's queue.
