@@ -46,20 +46,9 @@ func (b *binder) resolve(c *ConstRef) *types.Const {
 		b.f.NeedsTypes = true
 		return nil
 	}
-	scope, where := b.Pkg.Scope(), "this package"
-	if c.Pkg != "" {
-		path, pkg := b.imported(c.Pkg)
-		switch {
-		case path == "":
-			b.constant(c,
-				"this file imports no package %s: import it (as _ if only directives name it), or name a constant of this package",
-				c.Pkg)
-			return nil
-		case pkg == nil, !pkg.Complete(): // or made up by the type checker, which could not import it
-			b.f.NeedsTypes = true
-			return nil
-		}
-		scope, where = pkg.Scope(), "package "+path
+	scope, where := b.scopeOf(c)
+	if scope == nil {
+		return nil
 	}
 	obj := scope.Lookup(c.Name)
 	if obj == nil && c.Pkg == "" {
@@ -87,6 +76,24 @@ func (b *binder) resolve(c *ConstRef) *types.Const {
 			kindOf(obj))
 	}
 	return nil
+}
+
+// scopeOf is the scope in which a reference is looked up, and what messages call it; nil if it is not there or not known.
+func (b *binder) scopeOf(c *ConstRef) (scope *types.Scope, where string) {
+	if c.Pkg == "" {
+		return b.Pkg.Scope(), "this package"
+	}
+	path, pkg := b.imported(c.Pkg)
+	switch {
+	case path == "":
+		b.constant(c, "this file imports no package %s: import it (as _ if only directives name it), or name a constant "+
+			"of this package", c.Pkg)
+		return nil, ""
+	case pkg == nil, !pkg.Complete(): // or made up by the type checker, which could not import it
+		b.f.NeedsTypes = true
+		return nil, ""
+	}
+	return pkg.Scope(), "package " + path
 }
 
 // constant reports a problem with a reference.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -33,7 +34,7 @@ func work(ctx context.Context, s setup, parent *Parent) error {
 		os.Exit(0)
 	case "go on":
 		parent.Ready("deaf")
-		select {}
+		time.Sleep(time.Hour) // Go would notice that select {} never ends
 	}
 	parent.Ready("as " + s.Do)
 	parent.Note(1)

@@ -115,8 +115,13 @@ func (g *generator) bindLoaded(ctx context.Context, p platform, found []*annotat
 		g.problems = append(g.problems, Problem{Kind: "load", Message: err.Error()})
 		return nil
 	}
+	g.bindOwned(newChecker(g.files, p), roots, found)
+	return nil
+}
+
+// bindOwned binds each directive with the package that its file belongs to.
+func (g *generator) bindOwned(check *checker, roots []*packages.Package, found []*annotated) {
 	owners := ownersOf(roots)
-	check := newChecker(g.files, p)
 	groups := map[*packages.Package][]*annotated{}
 	var order []*packages.Package
 	for _, a := range found {
@@ -136,7 +141,6 @@ func (g *generator) bindLoaded(ctx context.Context, p platform, found []*annotat
 	for _, owner := range order {
 		g.bindPackage(check, owner, groups[owner])
 	}
-	return nil
 }
 
 func (g *generator) bindPackage(check *checker, p *packages.Package, mine []*annotated) {
