@@ -3,7 +3,9 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,14 +110,7 @@ func TestLease_renewal_stopsAtRelease(t *testing.T) {
 
 func TestLease_renewal_inFlightAtReleaseDoesNotReviveTheLease(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
-		answer := make(chan struct{})
-		store.set(func(s *faultStore) {
-			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
-				errs := real.Renew(ctx, renewals)
-				<-answer
-				return errs
-			}
-		})
+		answer := heldBack(store)
 		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
 		time.Sleep(ttl / 2) // a renewal has begun
 		if err := lease.Release(t.Context()); err != nil {
@@ -131,6 +126,38 @@ func TestLease_renewal_inFlightAtReleaseDoesNotReviveTheLease(t *testing.T) {
 		time.Sleep(2 * ttl)
 		if err := lease.Err(); !errors.Is(err, lockrt.ErrNotHeld) {
 			t.Errorf("after the release Err is %v, want ErrNotHeld", err)
+		}
+	})
+}
+
+// However many leases are due, a driver is given a bounded number at a time, and each of them once.
+func TestLease_renewal_inBatches(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		const leases, most = 5000, 1000
+		const ttl = 12 * time.Millisecond // so short that many are due in the same millisecond
+		var mu sync.Mutex
+		renewed := map[string]int{}
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(renewals) > most {
+					t.Errorf("%d renewals in one call", len(renewals))
+				}
+				for _, r := range renewals {
+					renewed[r.ID]++
+				}
+				return real.Renew(ctx, renewals)
+			}
+		})
+		for i := range leases {
+			mustAcquire(t, locks, t.Context(), strconv.Itoa(i), lockrt.Options{TTL: ttl})
+		}
+		time.Sleep(ttl / 2)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(renewed) != leases {
+			t.Errorf("%d of %d leases were renewed", len(renewed), leases)
 		}
 	})
 }
