@@ -141,9 +141,6 @@ func whenHeld(a *command, release ssa.CallInstruction) way {
 		if isDeferred(at) && runsBefore(at, t.block.Instrs[len(t.block.Instrs)-1]) {
 			return eitherWay
 		}
-		if runsBefore(at, a.call) {
-			continue
-		}
 		var again *ssa.BasicBlock // where the next try starts
 		if a.call.Parent() == at.Parent() {
 			again = a.call.Block()

@@ -68,7 +68,7 @@ func (f *luaFlow) command(name string, args []*luaExpr, g luaGuard) {
 	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
 		e.ttl, e.unit = arg(1), unitOf(name)
 		e.op = opExpire
-		if g.owner || g.absent {
+		if g.owner {
 			e.op = opCompareExpire
 		}
 		if f.prolongs(e) {

@@ -121,3 +121,14 @@ func started(ctx context.Context, l *lockrt.Locker, id string) error {
 		return nil
 	})
 }
+
+func locksOnFailure(ctx context.Context, l *lockrt.Locker, work func() error) error {
+	if err := work(); err != nil {
+		return l.Do(ctx, "failed", lockrt.Options{}, func(context.Context, *lockrt.Lease) error { return nil })
+	}
+	return nil
+}
+
+func callsOnFailure(ctx context.Context, l *lockrt.Locker, work func() error) error {
+	return l.Do(ctx, "failed", lockrt.Options{}, func(ctx context.Context, _ *lockrt.Lease) error { return locksOnFailure(ctx, l, work) })
+}

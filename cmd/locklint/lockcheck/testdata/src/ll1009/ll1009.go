@@ -189,3 +189,37 @@ func afterRollback(ctx context.Context, l *lockrt.Locker, db *sql.DB) error {
 	lease.Release(ctx)
 	return err
 }
+
+// A session that only some paths have begun.
+
+type session struct{}
+
+func (*session) Begin() error    { return nil }
+func (*session) Commit() error   { return nil }
+func (*session) Rollback() error { return nil }
+
+func sometimesBegun(ctx context.Context, l *lockrt.Locker, s *session, big bool) error {
+	if big {
+		if err := s.Begin(); err != nil {
+			return err
+		}
+	}
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return err
+	}
+	defer lease.Release(ctx)
+	return s.Commit()
+}
+
+func alwaysBegun(ctx context.Context, l *lockrt.Locker, s *session) error {
+	if err := s.Begin(); err != nil {
+		return err
+	}
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1009`
+	if err != nil {
+		return err
+	}
+	defer lease.Release(ctx)
+	return s.Commit()
+}
