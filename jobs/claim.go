@@ -55,7 +55,7 @@ func (s *Scheduler) won(h *host, e *entry, c Claim) {
 		s.runs.Go(func() { s.report(*c.Skipped) })
 	}
 	if c.Pending != nil {
-		s.launch(h, e, *c.Pending)
+		s.launch(h, e, c.Pending)
 	}
 }
 

@@ -104,7 +104,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID strin
 	}
 	s.cfg.Logger.InfoContext(ctx, "job run asked for", "job", job, "author", author, "run", p.Run.ID)
 	if e != nil {
-		s.launch(h, e, p)
+		s.launch(h, e, &p)
 	}
 	return p.Run.ID, nil
 }

@@ -8,21 +8,29 @@ import (
 // busyRetry is how soon to ask again for a tick that has to wait for the end of another node's run.
 const busyRetry = time.Second
 
-// claimDue claims the ticks that are due, in as few calls as there are batches.
+// claimDue claims ticks that are due: of so many jobs that this node's share of them makes one call. What is left is due
+// at once again, while those that were claimed begin.
 func (l *loop) claimDue(ctx context.Context) {
-	now := l.s.clock.now()
+	now, peers := l.s.clock.now(), l.s.alive()
+	most := claimBatch * max(len(peers), 1)
 	var due []*entry
-	for e, ok := l.heap.TakeDue(now); ok; e, ok = l.heap.TakeDue(now) {
+	for len(due) < most {
+		e, ok := l.heap.TakeDue(now)
+		if !ok {
+			break
+		}
 		due = append(due, e)
+	}
+	more := len(due) == most
+	if more {
+		l.s.startRush(l.host)
 	}
 	due = l.resolve(ctx, due)
 	if len(due) >= crowd {
-		due = l.share(due, now)
-	}
-	if len(due) > claimBatch {
-		l.s.startRush(l.host)
+		due = l.share(due, peers, now)
 	}
 	l.claim(ctx, due)
+	l.s.setClaiming(more)
 }
 
 // claim claims what is due of the entries, and schedules all of them anew.

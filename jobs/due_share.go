@@ -16,10 +16,7 @@ const (
 )
 
 // share returns the part of a crowd that falls to this node, and defers the rest.
-func (l *loop) share(due []*entry, now time.Time) []*entry {
-	l.s.mu.Lock()
-	peers := l.s.peers
-	l.s.mu.Unlock()
+func (l *loop) share(due []*entry, peers []string, now time.Time) []*entry {
 	me := slices.Index(peers, l.s.session)
 	if me < 0 || len(peers) == 1 {
 		return due

@@ -29,7 +29,7 @@ type entry struct {
 }
 
 // keys are the locks of a run.
-func (e *entry) keys(r Run) []string {
+func (e *entry) keys(r *Run) []string {
 	if e.handler != nil {
 		return []string{handlerPrefix + r.Once}
 	}
@@ -37,11 +37,12 @@ func (e *entry) keys(r Run) []string {
 }
 
 // work is what to call for a run.
-func (e *entry) work(r Run) func(context.Context) error {
+func (e *entry) work(r *Run) func(context.Context) error {
 	if e.handler == nil {
 		return e.job.Run
 	}
-	return func(ctx context.Context) error { return e.handler(ctx, r.Once, r.Payload) }
+	id, payload := r.Once, r.Payload
+	return func(ctx context.Context) error { return e.handler(ctx, id, payload) }
 }
 
 func hashOf(text string) uint64 {

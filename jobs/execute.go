@@ -10,34 +10,34 @@ import (
 )
 
 // launch runs what is pending in a goroutine of its own, with all the attempts that follow. It is called from the loop,
-// from other runs, and between here and done, so that the drain cannot have ended.
-func (s *Scheduler) launch(h *host, e *entry, p Pending) {
+// from other runs, and between here and done, so that the drain cannot have ended. p is the run's from then on.
+func (s *Scheduler) launch(h *host, e *entry, p *Pending) {
 	ctx, l := s.begin(h, e, p)
 	s.runs.Go(func() { s.execute(ctx, l, h, e, p) })
 }
 
 // begin makes a run known to this node.
-func (s *Scheduler) begin(h *host, e *entry, p Pending) (context.Context, *live) {
+func (s *Scheduler) begin(h *host, e *entry, p *Pending) (context.Context, *live) {
 	ctx, cancel := context.WithCancelCause(h.work)
 	ctx = context.WithValue(ctx, tickKey{}, tickValue{job: e.job.Name, tick: p.Run.Tick.In(e.zone)})
 	return ctx, s.track(h, e, p.Run.ID, cancel)
 }
 
-func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p Pending) {
+func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *Pending) {
 	for {
 		x := &attempt{s: s, host: h, e: e, live: l, p: p}
 		next := x.do(ctx)
 		var nextCtx context.Context
 		var nextLive *live
 		if next != nil {
-			nextCtx, nextLive = s.begin(h, e, *next)
+			nextCtx, nextLive = s.begin(h, e, next)
 		}
 		s.untrack(e, l)
 		l.cancel(nil)
 		if next == nil {
 			return
 		}
-		ctx, l, p = nextCtx, nextLive, *next
+		ctx, l, p = nextCtx, nextLive, next
 	}
 }
 
@@ -47,7 +47,7 @@ type attempt struct {
 	host *host
 	e    *entry
 	live *live
-	p    Pending
+	p    *Pending
 }
 
 // do goes through the attempt and returns the one that is to follow.
@@ -66,14 +66,14 @@ func (x *attempt) do(ctx context.Context) *Pending {
 	work := ctx
 	if len(leases) > 0 {
 		work = leases.Context()
-		x.p.Run.Fence = leases.Lease(x.e.keys(x.p.Run)[0]).Fence()
+		x.p.Run.Fence = leases.Lease(x.e.keys(&x.p.Run)[0]).Fence()
 	}
 	if !x.start(work) {
 		x.unlock(leases)
 		return x.giveUp(ctx)
 	}
-	work, done := x.s.telemetry.started(work, x.p.Run, x.e.jitter(x.p.Run.Tick))
-	res := call(work, x.e.work(x.p.Run), x.e.job.Timeout)
+	work, done := x.s.telemetry.started(work, &x.p.Run, x.e.jitter(x.p.Run.Tick))
+	res := call(work, x.e.work(&x.p.Run), x.e.job.Timeout)
 	// Before the lock goes: the next run may begin with that, on another node, and must not seem to overlap this one.
 	x.p.Run.Ended = x.s.clock.ending(x.p.Run.Started)
 	x.letOthersBegin()

@@ -48,6 +48,7 @@ func (s *Scheduler) track(h *host, e *entry, id string, cancel context.CancelCau
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live[id] = l
+	s.coming++
 	s.perJob[l.job]++
 	if h.waiting.Err() != nil {
 		l.cancel(errDraining) // dismiss may have been here before
@@ -73,6 +74,7 @@ func (s *Scheduler) begins(ctx context.Context, l *live) bool {
 	l.begun = ctx.Err() == nil
 	if l.begun {
 		s.begun++
+		s.coming--
 	}
 	return l.begun
 }
@@ -81,6 +83,9 @@ func (s *Scheduler) untrack(e *entry, l *live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.live, l.id)
+	if !l.begun {
+		s.coming--
+	}
 	if s.perJob[l.job]--; s.perJob[l.job] == 0 {
 		delete(s.perJob, l.job)
 		if e.job.Misfire == MisfireAll {
@@ -100,6 +105,13 @@ func (s *Scheduler) liveRuns(job string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.perJob[job]
+}
+
+// alive returns the sessions that are alive, sorted; as of the last beat.
+func (s *Scheduler) alive() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peers
 }
 
 func (s *Scheduler) setMark(e *entry, mark time.Time) {

@@ -83,7 +83,7 @@ func (s *Scheduler) takeOver(h *host, left []Pending, orphans bool) {
 				s.report(f.Run)
 			}
 			if f.Next != nil {
-				s.launch(h, entries[i], *f.Next)
+				s.launch(h, entries[i], f.Next)
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (s *Scheduler) entry(job string) *entry {
 func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	for _, key := range e.keys(p.Run) {
+	for _, key := range e.keys(&p.Run) {
 		info, err := s.locks.Holder(ctx, key)
 		switch {
 		case errors.Is(err, lockrt.ErrNotHeld):

@@ -32,9 +32,12 @@ func encodeRecord(r *Run) string {
 
 // encodePending encodes a run in flight. Its owner and when it began are kept beside it, because they change.
 func encodePending(p *Pending) string {
-	plain := *p
-	plain.Run.Started, plain.Run.Fence = time.Time{}, 0
-	return encodeJSON(&plain)
+	if !p.Run.Started.IsZero() || p.Run.Fence != 0 {
+		plain := *p
+		plain.Run.Started, plain.Run.Fence = time.Time{}, 0
+		p = &plain
+	}
+	return encodeJSON(p)
 }
 
 // readPending puts together what is kept of a run in flight.

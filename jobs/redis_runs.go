@@ -43,7 +43,7 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 	args = append(args, retention.Milliseconds(), first.Lease.Microseconds(), first.Keep, onceRetention.Microseconds())
 	for _, i := range g.indices {
 		c := &claims[i]
-		what, extra := "tick", strconv.FormatInt(c.Missed, 10)
+		what, extra := "tick", any(c.Missed)
 		switch {
 		case c.Once != "":
 			what, extra = "once", c.Once
@@ -60,7 +60,7 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 			skipped = encodeRecord(c.Skipped)
 			keys = append(keys, at.runs(c.Job))
 		}
-		args = append(args, what, c.Job, micros(c.Prev), micros(c.Tick), micros(c.Due), id, owner, run, skipped, extra)
+		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run, skipped, extra)
 	}
 	return scriptCall{keys: keys, args: args}
 }

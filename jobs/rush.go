@@ -3,8 +3,9 @@ package jobs
 import "time"
 
 const (
-	// rushPause ends a rush in which no run has begun for so long: the others wait for locks, or there are none.
-	rushPause = 50 * time.Millisecond
+	rushPoll = 10 * time.Millisecond
+	// rushStill ends a rush in which no run has begun for so long: those that have not wait for locks.
+	rushStill = 200 * time.Millisecond
 	// rushTime ends it in any case. What has ended waits for no longer with its locks and its record.
 	rushTime = time.Second
 )
@@ -17,28 +18,37 @@ func (s *Scheduler) startRush(h *host) {
 	if s.rush != nil || s.state != started {
 		return
 	}
-	s.rush = make(chan struct{})
+	s.rush, s.claiming = make(chan struct{}), true
 	s.runs.Go(func() { s.watchRush(h, s.begun) })
 }
 
 func (s *Scheduler) watchRush(h *host, first uint64) {
-	last := first
-	for range rushTime / rushPause {
-		if !pause(h.waiting, rushPause) {
+	last, still := first, time.Duration(0)
+	for range rushTime / rushPoll {
+		if !pause(h.waiting, rushPoll) {
 			break
 		}
 		s.mu.Lock()
-		begun := s.begun
+		begun, all := s.begun, s.coming == 0 && !s.claiming
 		s.mu.Unlock()
-		if begun == last && begun > first {
+		if still += rushPoll; begun != last {
+			last, still = begun, 0
+		}
+		if all || begun > first && still >= rushStill {
 			break
 		}
-		last = begun
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.rush)
 	s.rush = nil
+}
+
+// setClaiming notes whether the loop knows of more to be claimed, so that more will begin.
+func (s *Scheduler) setClaiming(more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.claiming = more
 }
 
 // rushing returns a channel that is closed when the rush is over, nil if there is none.

@@ -48,7 +48,10 @@ type Scheduler struct {
 	down    error          // why the store could not be asked last
 	since   time.Time      // since when
 	begun   uint64         // how many runs have begun
+	coming  int            // how many in live have not
 	rush    chan struct{}  // closed when the rush is over; nil: there is none
+	// claiming is whether the loop is at the claims of a crowd.
+	claiming bool
 	// recovering is whether orphans are being taken over.
 	recovering bool
 }

@@ -63,18 +63,19 @@ func newTelemetry(cfg Config) (*telemetry, error) {
 	return t, nil
 }
 
-func byJob(r Run, more ...attribute.KeyValue) metric.MeasurementOption {
-	return metric.WithAttributes(append(more, attribute.String("job.name", r.Job))...)
+func byJob(name string, more ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributes(append(more, attribute.String("job.name", name))...)
 }
 
-// started begins to measure a run. The context is that of the work, within the run's span; done ends both.
-func (t *telemetry) started(ctx context.Context, r Run, jitter time.Duration) (work context.Context, done func(ending)) {
+// started begins to measure a run. The context is that of the work, within the run's span; done ends both, as of when the
+// work ended.
+func (t *telemetry) started(ctx context.Context, r *Run, jitter time.Duration) (work context.Context, done func(ending)) {
 	if t == nil {
 		return ctx, func(ending) {}
 	}
 	began := time.Now()
-	t.lateness.Record(ctx, r.Started.Sub(r.Tick.Add(jitter)).Seconds(), byJob(r, attribute.String("job.trigger", r.Trigger)))
-	t.running.Add(ctx, 1, byJob(r))
+	t.lateness.Record(ctx, r.Started.Sub(r.Tick.Add(jitter)).Seconds(), byJob(r.Job, attribute.String("job.trigger", r.Trigger)))
+	t.running.Add(ctx, 1, byJob(r.Job))
 	ctx, span := t.tracer.Start(ctx, "job.run", trace.WithNewRoot(), trace.WithAttributes(
 		attribute.String("job.name", r.Job), attribute.String("job.run", r.ID), attribute.String("job.node", r.Node),
 		attribute.String("job.tick", r.Tick.Format(time.RFC3339Nano)), attribute.String("job.trigger", r.Trigger),
@@ -82,13 +83,14 @@ func (t *telemetry) started(ctx context.Context, r Run, jitter time.Duration) (w
 	))
 	return ctx, func(e ending) {
 		outcome := attribute.String("job.outcome", string(e.outcome))
-		t.running.Add(ctx, -1, byJob(r))
-		t.duration.Record(ctx, time.Since(began).Seconds(), byJob(r, outcome))
+		t.running.Add(ctx, -1, byJob(r.Job))
+		took := r.Ended.Sub(r.Started)
+		t.duration.Record(ctx, took.Seconds(), byJob(r.Job, outcome))
 		span.SetAttributes(outcome)
 		if e.outcome != OutcomeOK {
 			span.SetStatus(codes.Error, firstOf(e.reason, e.text))
 		}
-		span.End()
+		span.End(trace.WithTimestamp(began.Add(took)))
 	}
 }
 
@@ -102,7 +104,7 @@ func firstOf(a, b string) string {
 // finished counts a record.
 func (t *telemetry) finished(r Run) {
 	if t != nil {
-		t.runs.Add(context.Background(), 1, byJob(r,
+		t.runs.Add(context.Background(), 1, byJob(r.Job,
 			attribute.String("job.outcome", string(r.Outcome)), attribute.String("job.trigger", r.Trigger)))
 	}
 }
@@ -115,6 +117,6 @@ func (t *telemetry) claimed(status ClaimStatus) {
 
 func (t *telemetry) missed(job string, n int64) {
 	if t != nil && n > 0 {
-		t.ticksMissed.Add(context.Background(), n, byJob(Run{Job: job}))
+		t.ticksMissed.Add(context.Background(), n, byJob(job))
 	}
 }

@@ -14,18 +14,18 @@
 --         4  the job is paused
 --         5  it is to be alone, and a run of the job is in flight
 local t = now()
-local jobs, ids = {}, {}
-for i = 5, #ARGV, 10 do
-  jobs[#jobs + 1] = ARGV[i + 1]
-  ids[#ids + 1] = ARGV[i + 5]
-end
-local known, owners, pauses = mget(KEYS[1], jobs), mget(KEYS[5], ids), {}
+local jobs = {}
+for i = 5, #ARGV, 10 do jobs[#jobs + 1] = ARGV[i + 1] end
+local known, pauses = mget(KEYS[1], jobs), {}
 if redis.call('EXISTS', KEYS[2]) == 1 then pauses = mget(KEYS[2], jobs) end
 local marks = {}
 for i, job in ipairs(jobs) do marks[job] = marks[job] or known[i] end
 
 local moved, flights, owned, leases, missed = {}, {}, {}, {}, {}
 local records = 10
+
+-- isRepeated reports whether an earlier call has put the run in flight.
+local function isRepeated(id, owner) return id ~= '' and redis.call('HGET', KEYS[5], id) == owner end
 
 -- jobOf is the job that the ID of a run names.
 local function jobOf(id) return string.match(id, '^(.*)@[^@]*$') or '' end
@@ -86,7 +86,8 @@ for i, job in ipairs(jobs) do
   local what, prev, tick, due = ARGV[at], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
   local id, owner, run, skipped, extra = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9]
   local status = 1
-  if id == '' or owners[i] ~= owner then
+  -- A run that is in flight has moved its mark, so where that is as expected there is nothing to be asked.
+  if what == 'tick' and marks[job] == prev or not isRepeated(id, owner) then
     if what == 'once' then
       status = claimOnce(extra, due)
     elseif what ~= 'manual' then
@@ -106,7 +107,7 @@ end
 
 write('HSET', KEYS[1], moved)
 write('HSET', KEYS[4], flights)
-write('HSET', KEYS[5], owned)
+add(KEYS[5], owned)
 for job, n in pairs(missed) do redis.call('HINCRBY', KEYS[3], job, n) end
 extend(KEYS[6], leases, t, ARGV[2])
 return answer

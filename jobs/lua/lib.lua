@@ -46,6 +46,16 @@ local function write(command, key, args)
   chunked(args, function(...) redis.call(command, key, ...) end)
 end
 
+-- add sets many fields of a hash of short values. Redis keeps such a hash as a list, which it searches from end to end,
+-- until it has met a long value: with many fields at once, one that comes and goes makes it a table.
+local function add(key, args)
+  write('HSET', key, args)
+  if #args >= 32 then
+    redis.call('HSET', key, '', string.rep(' ', 100))
+    redis.call('HDEL', key, '')
+  end
+end
+
 -- extend makes the leases of owners last for lease µs from t. Nobody's is always over.
 local function extend(alive, owners, t, lease)
   local pairs_ = {}

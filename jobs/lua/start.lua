@@ -17,6 +17,6 @@ for i, owner in ipairs(mget(KEYS[1], ids)) do
     leases[owner] = true
   end
 end
-write('HSET', KEYS[2], begun)
+add(KEYS[2], begun)
 extend(KEYS[3], leases, now(), ARGV[1])
 return answer
