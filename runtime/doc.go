@@ -7,11 +7,11 @@
 // Options.TTL at the latest. While its holder lives, the lease is renewed; when it can no longer be certain of the
 // lock, its context is cancelled.
 //
-//	                Acquire                      renewed every TTL/3
+//	                Acquire                 renewed within TTL/3 of the last time
 //	(no lease) ───────────────▶ (held) ◀────────────────────────────┐
 //	     ▲                      │ │  └──────────────────────────────┘
 //	     │        Release       │ │
-//	     ├──────────────────────┘ │ deadline, MaxHold, Break, or the store says "not yours":
+//	     ├──────────────────────┘ │ deadline, MaxHold, Break, Close, or the store says "not yours":
 //	     │                        ▼ the context is cancelled with ErrLost
 //	     └──────────────────── (lost)
 //	            Release
@@ -20,8 +20,8 @@
 //
 //   - At most one live lease per key, as far as the store keeps its own promises. A lease is over at its deadline
 //     whatever the network does.
-//   - No blind time: [Lease.Context] ends no later than TTL minus a margin (2 % of it) after the last acknowledged
-//     acquire or renewal was sent, by a local timer on the monotonic clock that no call in flight can delay.
+//   - No blind time: [Lease.Context] ends no later than TTL minus a margin (2 % of it, from 2 ms to 5 s) after the last
+//     acknowledged acquire or renewal was sent, by a local timer on the monotonic clock that no call in flight can delay.
 //   - [Lease.Release] compares the owner, works after the caller's context has ended, and may be repeated.
 //   - An Acquire whose answer was lost leaves nothing behind: it is repeated under the same lease id, or cancelled.
 //   - A [Fence] is greater than that of every earlier lease on the key, in whatever process.
@@ -38,13 +38,19 @@
 // A process that is paused (garbage collection, a frozen virtual machine) does not notice that its lease has run out
 // until it goes on; then its context is cancelled, but a write may already be under way. Send the fence along with
 // writes and let the resource refuse a lower one than it has seen: package fence does that for SQL, Redis and HTTP.
+//
 // A store that forgets (FLUSHALL, a Redis failover) may grant a lock twice; the earlier holder learns that at its next
 // renewal, and the fences tell who is the later.
+//
+// No wall clock is compared with another, but time has to pass equally fast here and at the store: a clock that is slower
+// by more than the margin makes a holder believe in its lease for too long. So does a machine that sleeps, because
+// the monotonic clock of Linux stands still meanwhile; its leases are lost at their next renewal. Fences hold in both
+// cases, as long as the store's clock is not set back behind the last fence while the store has forgotten that.
 //
 // # How it works
 //
 // Options say how one lock is kept; grants, in grant.go, are what the store gave and until when it is certain. One
-// goroutine per Locker renews all grants in batches (renew.go); every grant has a timer of its own for its deadline,
-// so a store that does not answer cannot hide the end of a lease. Callers of one process that want the same key stand
-// in a local line (line.go); only the first asks the store.
+// goroutine per Locker renews all grants in batches (renew.go). One timer, which waits for no call, ends those whose
+// deadline has come (expirer.go), so a store that does not answer cannot hide the end of a lease. Callers of one process
+// that want the same key stand in a local line (line.go); only the first asks the store.
 package runtime

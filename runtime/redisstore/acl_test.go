@@ -25,15 +25,15 @@ import (
 const aclPassword = "pa/ss:w@rd?%"
 
 // statedACL returns what doc.go tells operators to give a user: the words behind ACL SETUSER name.
-func statedACL(t *testing.T) []string {
+func statedACL(t *testing.T, user string) []string {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile(`(?m)^//\tACL SETUSER app (.*\n(?://\t.*\n)*)`).FindSubmatch(doc)
+	block := regexp.MustCompile(`(?m)^//\tACL SETUSER ` + user + ` (.*\n(?://\t.*\n)*)`).FindSubmatch(doc)
 	if block == nil {
-		t.Fatal("doc.go has no indented block that begins with ACL SETUSER app")
+		t.Fatalf("doc.go has no indented block that begins with ACL SETUSER %s", user)
 	}
 	return strings.Fields(strings.ReplaceAll(string(block[1]), "//\t", " "))
 }
@@ -42,7 +42,7 @@ func statedACL(t *testing.T) []string {
 func aclRules(t *testing.T, namespace string) []any {
 	t.Helper()
 	var rules []any
-	for _, rule := range statedACL(t) {
+	for _, rule := range statedACL(t, "app") {
 		switch rule {
 		case ">PASSWORD":
 			rule = ">" + aclPassword
@@ -122,7 +122,7 @@ func wantUsed(t *testing.T, admin *redis.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rule := range statedACL(t) {
+	for _, rule := range statedACL(t, "app") {
 		command, isCommand := strings.CutPrefix(rule, "+")
 		// The client calls EVAL once at the most, where the server does not know a script yet, and PING where it doubts
 		// a subscription, and when a store is opened by its URL.

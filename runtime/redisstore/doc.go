@@ -62,6 +62,9 @@
 // server's clock at two points in time, so a step of the server's clock while somebody waits makes the estimate wrong
 // by as much as the step: forwards, and by less than the TTL, it makes a holder believe in its lease too long.
 //
+// Redis counts expiries by its wall clock. A step forwards takes as much from every lease, which its holder learns at
+// its next renewal; a step back keeps locks of the dead for as much longer. Let the clocks of the servers be slewed.
+//
 // # Keys and permissions
 //
 // A lock uses four keys, all with an expiry, in one slot of a cluster: namespace:{name} and the same with :queue,
@@ -72,6 +75,13 @@
 //	  +eval +evalsha +exists +get +set +del +pexpire +pttl +hget +hset +hdel +hincrby
 //	  +zadd +zrange +zrem +zscore +time +publish +subscribe +ping +scan
 //
-// In a cluster the user needs +cluster|slots and +command too, and for a database other than 0 +select. From Redis 7.2
+// In a cluster the user needs +cluster|slots and +command too, and for a database other than 0 +select. A URL of Sentinels
+// names the user of the servers as every URL does, and that of the Sentinels in its options, as in
+// redis+sentinel://app:PASSWORD@host:26379/mymaster/0?sentinel_username=watcher&sentinel_password=PASSWORD; this needs
+//
+//	ACL SETUSER watcher on >PASSWORD resetchannels &* -@all
+//	  +sentinel|get-master-addr-by-name +sentinel|sentinels +subscribe +ping
+//
+// From Redis 7.2
 // on the client also introduces itself: +client|setinfo keeps the refusal of that, which harms nothing, out of ACL LOG.
 package redisstore
