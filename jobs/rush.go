@@ -19,7 +19,8 @@ func (s *Scheduler) startRush(h *host) {
 		return
 	}
 	s.rush, s.claiming = make(chan struct{}), true
-	s.runs.Go(func() { s.watchRush(h, s.begun) })
+	first := s.begun
+	s.runs.Go(func() { s.watchRush(h, first) })
 }
 
 func (s *Scheduler) watchRush(h *host, first uint64) {
