@@ -142,8 +142,10 @@ func TestOpen_tls(t *testing.T) {
 			t.Fatal(err)
 		}
 		opened := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		go func() {
-			err := useLock(t.Context(), fmt.Sprintf(url, ln.Addr()), nil)
+			err := useLock(ctx, fmt.Sprintf(url, ln.Addr()), nil)
 			_ = ln.Close()
 			opened <- err
 		}()
@@ -155,6 +157,9 @@ func TestOpen_tls(t *testing.T) {
 				t.Errorf("Open(%q) sent %q first, not TLS", url, first)
 			} else {
 				sent += n // nothing comes from the one that only looks whether anybody is there
+			}
+			if sent > 0 {
+				cancel()
 			}
 			_ = conn.Close()
 		}
