@@ -105,9 +105,7 @@ func finishes(c *ssa.CallCommon, tx *ssa.Parameter) bool {
 // runsElsewhere reports whether a call starts a literal, or hands it to somebody who may run it when the transaction is
 // over.
 func runsElsewhere(call ssa.CallInstruction) bool {
-	if _, ok := call.(*ssa.Go); ok {
-		return true
-	}
-	m, ok := methodOf(call.Common())
-	return ok && !inTxMethod.MatchString(m.obj.Name())
+	_, started := call.(*ssa.Go)
+	_, handedOn := methodOf(call.Common())
+	return started || handedOn
 }

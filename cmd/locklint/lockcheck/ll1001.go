@@ -119,8 +119,11 @@ func (r *reporter) leakMessage(flow *siteFlow, exits exits) string {
 	}
 	what := flow.site.library.handleName()
 	if !flow.released {
-		return fmt.Sprintf("the %s from %s is never released: %s leaves it held until its TTL, or for as long as it is "+
-			"renewed", what, flow.site.name, where)
+		till := "until its TTL"
+		if flow.site.library != redsync && flow.site.library != redislock {
+			till = "for as long as it is renewed"
+		}
+		return fmt.Sprintf("the %s from %s is never released: %s leaves it held %s", what, flow.site.name, where, till)
 	}
 	more := ""
 	if n := len(exits) - 1; n > 0 {

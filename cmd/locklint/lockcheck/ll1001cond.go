@@ -52,7 +52,8 @@ func asksAcquire(cond ssa.Value, site *leaseSite) bool {
 	return false
 }
 
-// guard is the condition of the innermost if around a position that does not also enclose the acquire.
+// guard is the condition of the innermost if around a position that does not also enclose the acquire, or what a select
+// has received there.
 func (r *reporter) guard(pos, acquire token.Pos) string {
 	var inner ast.Node
 	for _, n := range r.pathAt(pos) {
@@ -68,6 +69,13 @@ func (r *reporter) guard(pos, acquire token.Pos) string {
 				return r.quote(n.Cond, true)
 			case ast.Node(n.Else):
 				return r.quote(n.Cond, false)
+			}
+		case *ast.CommClause:
+			if n.Pos() <= acquire && acquire < n.End() {
+				return ""
+			}
+			if recv, ok := n.Comm.(*ast.ExprStmt); ok {
+				return r.quote(recv.X, true)
 			}
 		}
 		inner = n

@@ -95,3 +95,16 @@ func otherValue(ctx context.Context, l *lockrt.Locker, ch chan int) error {
 	}
 	return lease.Release(ctx)
 }
+
+func cancelled(ctx context.Context, l *lockrt.Locker, ch chan int) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: .*the return at line \d+ \(when <-ctx.Done\(\)\) leaves it held`
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-ch:
+	}
+	return lease.Release(ctx)
+}
