@@ -30,7 +30,8 @@ func (l *Locker) ask(ctx context.Context, key string, o Options) (*grant, error)
 			return nil, err
 		}
 		if o.Wait = left(until); o.Wait == 0 {
-			return nil, fmt.Errorf("the store's grant arrived %s after it began, too late for a lease of %s; is the store or this process overloaded?",
+			return nil, fmt.Errorf("the store's grant arrived %s after it began, too late for a lease of %s; is the store or "+
+				"this process overloaded?",
 				time.Since(granted.Start).Round(time.Millisecond), o.TTL)
 		}
 	}

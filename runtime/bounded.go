@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// bounds makes contexts for calls that must not last longer than maxReleaseTime. Calls that begin in the same quarter of
-// a second share one timer: see expirer for what a timer for each would cost.
+// bounds makes contexts for calls that must not last longer than maxReleaseTime. Calls that begin in the same quarter
+// of a second share one timer: see expirer for what a timer for each would cost.
 type bounds struct {
 	base context.Context // ends when the Locker is closed, and stops the timers
 

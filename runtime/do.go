@@ -13,7 +13,9 @@ import (
 // lease was lost while fn ran, the error wraps ErrLost, joined with fn's, also where fn returned nil: what it did may
 // have run at the same time as the next holder. A release that failed after that is logged, not returned: the work is
 // done, and the lock is free after its TTL.
-func (l *Locker) Do(ctx context.Context, key string, o Options, fn func(ctx context.Context, lease *Lease) error) (err error) {
+func (l *Locker) Do(
+	ctx context.Context, key string, o Options, fn func(ctx context.Context, lease *Lease) error,
+) (err error) {
 	lease, err := l.Acquire(ctx, key, o)
 	if err != nil {
 		return err
@@ -23,7 +25,9 @@ func (l *Locker) Do(ctx context.Context, key string, o Options, fn func(ctx cont
 }
 
 // DoAll is Do under the locks on all keys, see [Locker.AcquireAll].
-func (l *Locker) DoAll(ctx context.Context, keys []string, o Options, fn func(ctx context.Context, leases Leases) error) (err error) {
+func (l *Locker) DoAll(
+	ctx context.Context, keys []string, o Options, fn func(ctx context.Context, leases Leases) error,
+) (err error) {
 	leases, err := l.AcquireAll(ctx, keys, o)
 	if err != nil {
 		return err
@@ -38,7 +42,8 @@ func (l *Locker) finishWork(ctx context.Context, work, release error) error {
 	case release == nil:
 		return work
 	case !errors.Is(release, ErrLost):
-		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock not released after the work, left to its TTL", slog.Any("error", release))
+		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock not released after the work, left to its TTL",
+			slog.Any("error", release))
 		return work
 	case errors.Is(work, ErrLost):
 		return work // it returned the cause of its context

@@ -7,8 +7,8 @@ import (
 	"github.com/lockgen/lockgen/internal/timeheap"
 )
 
-// expirer ends the grants of a Locker at their deadlines. One timer serves them all, because a timer for each would make
-// the Go scheduler wake a sleeping thread at nearly every acquire: its deadline is mostly the next that is due.
+// expirer ends the grants of a Locker at their deadlines. One timer serves them all, because a timer for each would
+// make the Go scheduler wake a sleeping thread at nearly every acquire: its deadline is mostly the next that is due.
 //
 // Renewals move a grant's deadline without telling the expirer; it finds out when the old one comes, and waits for the
 // new one. Nothing here waits for anything else, so no call in flight can delay the end of a lease.
@@ -39,8 +39,8 @@ func (x *expirer) remove(g *grant) {
 	x.heap.Remove(g)
 }
 
-// arm sets the timer for the first deadline, unless it fires before that anyway: a timer that comes too early costs less
-// than one that is moved with every release.
+// arm sets the timer for the first deadline, unless it fires before that anyway: a timer that comes too early costs
+// less than one that is moved with every release.
 func (x *expirer) arm() {
 	if x.heap.Len() == 0 {
 		return

@@ -14,9 +14,9 @@ import (
 //
 //	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("userID", userID))
 //
-// Literals stand in the key as written. Every byte of a value outside [A-Za-z0-9._~-] is percent-encoded, so a value can
-// neither contain the literal that follows it (the generator refuses templates where it could) nor a Redis hash tag: for
-// one template, two calls give equal keys only for equal values.
+// Literals stand in the key as written. Every byte of a value outside [A-Za-z0-9._~-] is percent-encoded, so a value
+// can neither contain the literal that follows it (the generator refuses templates where it could) nor a Redis hash
+// tag: for one template, two calls give equal keys only for equal values.
 //
 // A nil or empty value is an error that wraps [ErrKey] and names the template and the placeholder, unless the part is
 // [KeyPart.Optional]. BuildKey never blocks.
@@ -31,7 +31,8 @@ func BuildKey(parts ...KeyPart) (string, error) {
 		buf = part.append(buf)
 	}
 	if len(buf) == 0 {
-		return "", fmt.Errorf("%w: template %q gives an empty key: add a literal, or drop the ? of a placeholder", ErrKey, template(parts))
+		return "", fmt.Errorf("%w: template %q gives an empty key: add a literal, or drop the ? of a placeholder",
+			ErrKey, template(parts))
 	}
 	return string(buf), nil
 }
@@ -54,7 +55,8 @@ func keyError(parts []KeyPart, part *KeyPart, reason string) error {
 		return fmt.Errorf("%w: template %q: %s %s: %w", ErrKey, template(parts), part, reason, part.err)
 	}
 	optional := part.Optional()
-	return fmt.Errorf("%w: template %q: %s %s: pass a value, or write %s if it may be absent", ErrKey, template(parts), part, reason, &optional)
+	return fmt.Errorf("%w: template %q: %s %s: pass a value, or write %s if it may be absent",
+		ErrKey, template(parts), part, reason, &optional)
 }
 
 // template writes the parts the way they stood in the directive. Only errors need it.
@@ -98,11 +100,12 @@ func appendEscaped(buf []byte, text string) []byte {
 }
 
 func plain(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '~' || c == '-'
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		c == '.' || c == '_' || c == '~' || c == '-'
 }
 
-// lower is strings.ToLower, except that invalid UTF-8 stays as it is: strings.ToLower turns every such byte into U+FFFD,
-// which would give unequal values one key.
+// lower is strings.ToLower, except that invalid UTF-8 stays as it is: strings.ToLower turns every such byte into
+// U+FFFD, which would give unequal values one key.
 func lower(text string) string {
 	if utf8.ValidString(text) {
 		return strings.ToLower(text)

@@ -55,9 +55,9 @@ func KeyBool[T ~bool](name string, value T) KeyPart {
 	return KeyPart{kind: partString, name: name, text: strconv.FormatBool(bool(value))}
 }
 
-// KeyBasic is a placeholder for a value of a type parameter that stands for strings, integers and booleans alike. Integers
-// and booleans are written as usual. A string gets the mark %s in front, which no encoded text can start with, so that the
-// string "1" and the number 1 have different keys; the number 1 has one key, whatever its size and sign.
+// KeyBasic is a placeholder for a value of a type parameter that stands for strings, integers and booleans alike.
+// Integers and booleans are written as usual. A string gets the mark %s in front, which no encoded text can start with,
+// so that the string "1" and the number 1 have different keys; the number 1 has one key, whatever its size and sign.
 func KeyBasic[T ~string | ~bool | ~int | ~int8 | ~int16 | ~int32 | ~int64 |
 	~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr](name string, value T) KeyPart {
 	switch v := reflect.ValueOf(value); v.Kind() {
@@ -114,8 +114,8 @@ func isNil(value any) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// KeyPtr is the placeholder made by part for the value that pointer points to. A nil pointer is an error unless the part
-// is [KeyPart.Optional].
+// KeyPtr is the placeholder made by part for the value that pointer points to. A nil pointer is an error unless the
+// part is [KeyPart.Optional].
 //
 //	lockrt.KeyPtr("userID", userID, lockrt.KeyInt)
 func KeyPtr[T any](name string, pointer *T, part func(name string, value T) KeyPart) KeyPart {
@@ -127,12 +127,12 @@ func KeyPtr[T any](name string, pointer *T, part func(name string, value T) KeyP
 	return p
 }
 
-// KeyNil is a placeholder whose value cannot be reached because a pointer on the way is nil. It is an error unless it is
-// [KeyPart.Optional].
+// KeyNil is a placeholder whose value cannot be reached because a pointer on the way is nil. It is an error unless it
+// is [KeyPart.Optional].
 func KeyNil(name string) KeyPart { return KeyPart{kind: partNil, name: name, pointed: true} }
 
-// Optional lets the value be nil or empty, {x?}. The key then holds nothing in its place (and a mark for a pointer to an
-// empty value, because that is not nil).
+// Optional lets the value be nil or empty, {x?}. The key then holds nothing in its place (and a mark for a pointer to
+// an empty value, because that is not nil).
 func (p KeyPart) Optional() KeyPart {
 	p.optional = true
 	return p

@@ -113,8 +113,8 @@ func (le *Lease) Fence() Fence {
 	return le.fence
 }
 
-// Deadline returns the moment at which the lease is over if it is not renewed until then. It moves with every renewal, up
-// to the end of Options.MaxHold.
+// Deadline returns the moment at which the lease is over if it is not renewed until then. It moves with every renewal,
+// up to the end of Options.MaxHold.
 func (le *Lease) Deadline() time.Time {
 	if le == nil {
 		return time.Time{}
@@ -183,14 +183,15 @@ func (le *Lease) Check(ctx context.Context) error {
 }
 
 // Extend makes the lease last at least d from now, and makes d the length of all further renewals if it is longer than
-// the TTL; it never shortens a lease. What Options.MaxHold leaves of d is all that it asks for. It blocks until the store
-// answers or ctx ends.
+// the TTL; it never shortens a lease. What Options.MaxHold leaves of d is all that it asks for. It blocks until the
+// store answers or ctx ends.
 func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if err := le.Err(); err != nil {
 		return err
 	}
 	if d < minTTL || d > maxTTL {
-		return fmt.Errorf("%w: extend lease on %q by %s; it must be between %s and %s", ErrOptions, le.grant.key, d, minTTL, maxTTL)
+		return fmt.Errorf("%w: extend lease on %q by %s; it must be between %s and %s",
+			ErrOptions, le.grant.key, d, minTTL, maxTTL)
 	}
 	g := le.grant
 	sent := time.Now()

@@ -47,7 +47,8 @@ type Locker struct {
 // session in it and nothing else.
 func New(store Store, cfg Config) (*Locker, error) {
 	if store == nil {
-		return nil, fmt.Errorf("%w: New needs a store, such as memstore.New() or redisstore.New(client, redisstore.Config{})", ErrOptions)
+		return nil, fmt.Errorf("%w: New needs a store, such as memstore.New() or redisstore.New(client, redisstore.Config{})",
+			ErrOptions)
 	}
 	cfg, err := cfg.withDefaults()
 	if err != nil {

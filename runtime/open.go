@@ -47,7 +47,8 @@ func Open(ctx context.Context, url string, cfg Config) (*Locker, error) {
 	scheme, _, ok := strings.Cut(url, ":")
 	if !ok {
 		// The text may hold a password: it is not repeated.
-		return nil, fmt.Errorf("%w: the store URL has no scheme; write for example redis://127.0.0.1:6379/0 or memory:", ErrOptions)
+		return nil, fmt.Errorf("%w: the store URL has no scheme; write for example redis://127.0.0.1:6379/0 or memory:",
+			ErrOptions)
 	}
 	driversMu.Lock()
 	open := drivers[scheme]
@@ -62,7 +63,8 @@ func Open(ctx context.Context, url string, cfg Config) (*Locker, error) {
 			return nil, fmt.Errorf("%w: no store is registered for %s: URLs; add import _ %q", ErrOptions, scheme, path)
 		}
 		slices.Sort(known)
-		return nil, fmt.Errorf("%w: no store is registered for %q URLs; registered are: %s", ErrOptions, scheme, strings.Join(known, ", "))
+		return nil, fmt.Errorf("%w: no store is registered for %q URLs; registered are: %s",
+			ErrOptions, scheme, strings.Join(known, ", "))
 	}
 	store, err := open(ctx, url)
 	if err != nil {

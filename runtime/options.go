@@ -40,7 +40,8 @@ type Options struct {
 func (o Options) validate() error {
 	switch {
 	case o.TTL == 0:
-		return fmt.Errorf("%w: TTL is missing; set it to the time after which a dead holder's lock may be taken over, such as 30*time.Second", ErrOptions)
+		return fmt.Errorf("%w: TTL is missing; set it to the time after which a dead holder's lock may be taken over, "+
+			"such as 30*time.Second", ErrOptions)
 	case o.TTL < minTTL || o.TTL > maxTTL:
 		return fmt.Errorf("%w: TTL is %s; it must be between %s and %s", ErrOptions, o.TTL, minTTL, maxTTL)
 	case o.Wait < 0:
@@ -48,7 +49,8 @@ func (o Options) validate() error {
 	case o.MinHold < 0 || o.MaxHold < 0:
 		return fmt.Errorf("%w: MinHold is %s and MaxHold %s; neither may be negative", ErrOptions, o.MinHold, o.MaxHold)
 	case o.MinHold > maxTTL:
-		return fmt.Errorf("%w: MinHold is %s; nobody gets the lock meanwhile, so it may be %s at the most", ErrOptions, o.MinHold, maxTTL)
+		return fmt.Errorf("%w: MinHold is %s; nobody gets the lock meanwhile, so it may be %s at the most",
+			ErrOptions, o.MinHold, maxTTL)
 	case o.MaxHold > 0 && o.MinHold > o.MaxHold:
 		return fmt.Errorf("%w: MinHold %s is longer than MaxHold %s", ErrOptions, o.MinHold, o.MaxHold)
 	}

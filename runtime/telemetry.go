@@ -47,19 +47,27 @@ func newTelemetry(cfg Config) (*telemetry, error) {
 	}
 	t.common = metric.WithAttributeSet(attribute.NewSet(t.namespace))
 	for _, outcome := range []string{"acquired", "busy", "cancelled", "closed", "error"} {
-		t.outcomes[outcome] = metric.WithAttributeSet(attribute.NewSet(t.namespace, attribute.String("lock.outcome", outcome)))
+		t.outcomes[outcome] = metric.WithAttributeSet(
+			attribute.NewSet(t.namespace, attribute.String("lock.outcome", outcome)))
 	}
 	meter := cfg.MeterProvider.Meter(scope)
 	seconds := metric.WithUnit("s")
-	buckets := metric.WithExplicitBucketBoundaries(.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300)
+	buckets := metric.WithExplicitBucketBoundaries(
+		.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300)
 	var errs [7]error
-	t.wait, errs[0] = meter.Float64Histogram("lockgen.lock.wait", seconds, buckets, metric.WithDescription("Time from the call of Acquire to its end, by outcome."))
-	t.hold, errs[1] = meter.Float64Histogram("lockgen.lock.hold", seconds, buckets, metric.WithDescription("Time from the acquisition of a lease to its release or loss."))
-	t.acquisitions, errs[2] = meter.Int64Counter("lockgen.lock.acquisitions", metric.WithDescription("Calls of Acquire, by outcome."))
-	t.lost, errs[3] = meter.Int64Counter("lockgen.lock.lost", metric.WithDescription("Leases that ended before they were released."))
-	t.renewsFailed, errs[4] = meter.Int64Counter("lockgen.lock.renew.errors", metric.WithDescription("Renewals that the store did not answer."))
+	t.wait, errs[0] = meter.Float64Histogram("lockgen.lock.wait", seconds, buckets,
+		metric.WithDescription("Time from the call of Acquire to its end, by outcome."))
+	t.hold, errs[1] = meter.Float64Histogram("lockgen.lock.hold", seconds, buckets,
+		metric.WithDescription("Time from the acquisition of a lease to its release or loss."))
+	t.acquisitions, errs[2] = meter.Int64Counter("lockgen.lock.acquisitions",
+		metric.WithDescription("Calls of Acquire, by outcome."))
+	t.lost, errs[3] = meter.Int64Counter("lockgen.lock.lost",
+		metric.WithDescription("Leases that ended before they were released."))
+	t.renewsFailed, errs[4] = meter.Int64Counter("lockgen.lock.renew.errors",
+		metric.WithDescription("Renewals that the store did not answer."))
 	t.held, errs[5] = meter.Int64UpDownCounter("lockgen.lock.held", metric.WithDescription("Leases that are held."))
-	t.waiting, errs[6] = meter.Int64UpDownCounter("lockgen.lock.waiting", metric.WithDescription("Calls of Acquire that are under way."))
+	t.waiting, errs[6] = meter.Int64UpDownCounter("lockgen.lock.waiting",
+		metric.WithDescription("Calls of Acquire that are under way."))
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("%w: Config.MeterProvider: %w", ErrOptions, err)
 	}

@@ -68,13 +68,15 @@ func parseAnswer(reply any, sent time.Time) (answer, error) {
 		second, ok2 := values[1].(int64)
 		third, ok3 := values[2].(int64)
 		if holder, ok := values[3].(string); ok && ok2 && ok3 && first == 0 {
-			return answer{remaining: time.Duration(second) * time.Millisecond, holder: holder, clock: clockPair{sent, third}}, nil
+			remaining := time.Duration(second) * time.Millisecond
+			return answer{remaining: remaining, holder: holder, clock: clockPair{sent, third}}, nil
 		}
 		if now, ok := values[3].(int64); ok && ok2 && ok3 && first == 1 {
 			return answer{granted: true, epoch: uint64(second), since: third, clock: clockPair{sent, now}}, nil
 		}
 	}
-	return answer{}, fmt.Errorf("the lock script acquire answered %v; is another program writing to the lock's keys?", reply)
+	return answer{}, fmt.Errorf("the lock script acquire answered %v; is another program writing to the lock's keys?",
+		reply)
 }
 
 // millis rounds up: a lease is never shorter on the server than its holder believes.

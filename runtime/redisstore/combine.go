@@ -200,7 +200,8 @@ func (c *combiner) call(part []*entry) call {
 	made := call{keys: make([]string, 4*len(part)), args: append(make([]any, 0, len(args)+len(part)), args...)}
 	n := len(part)
 	for i, e := range part {
-		made.keys[i], made.keys[n+i], made.keys[2*n+i], made.keys[3*n+i] = e.keys.lock, e.keys.queue, e.keys.waiters, e.keys.floor
+		made.keys[i], made.keys[n+i] = e.keys.lock, e.keys.queue
+		made.keys[2*n+i], made.keys[3*n+i] = e.keys.waiters, e.keys.floor
 		made.args = append(made.args, e.id)
 	}
 	return made

@@ -31,9 +31,9 @@
 // Asking again is acquire.lua once more: it is idempotent by lease id, and "poke" would be the same script without the
 // line that joins the queue, which is just what one that was passed over needs.
 //
-// Calls of many goroutines share scripts: while four are in flight, those that come are gathered, and one script works on
-// up to 32 leases, each with its own lock (in a cluster on one, as a script stays within one slot). A lone caller's call
-// goes out as it is.
+// Calls of many goroutines share scripts: while four are in flight, those that come are gathered, and one script works
+// on up to 32 leases, each with its own lock (in a cluster on one, as a script stays within one slot). A lone caller's
+// call goes out as it is.
 //
 // # Fences
 //
@@ -49,11 +49,11 @@
 //
 // # A request that comes late
 //
-// An acquire whose caller gives up is cancelled. The network may hold the request itself back for longer than the cancel,
-// which takes another connection; then the lock, or a place in the queue, goes to a lease that nobody wants any more. So
-// the cancel of an acquire that had no answer is repeated after 1, 5 and 21 s, and at once when a grant is pushed to it.
-// A request that comes still later, or after its process has ended, leaves the lock taken until the TTL is over. Nothing
-// worse happens: no holder loses its lock by that, and fences go on growing.
+// An acquire whose caller gives up is cancelled. The network may hold the request itself back for longer than the
+// cancel, which takes another connection; then the lock, or a place in the queue, goes to a lease that nobody wants any
+// more. So the cancel of an acquire that had no answer is repeated after 1, 5 and 21 s, and at once when a grant is
+// pushed to it. A request that comes still later, or after its process has ended, leaves the lock taken until the TTL
+// is over. Nothing worse happens: no holder loses its lock by that, and fences go on growing.
 //
 // # Clocks
 //

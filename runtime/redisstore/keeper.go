@@ -48,7 +48,9 @@ func (s *session) showLife(queues map[string]lockKeys) {
 	calls := make([]call, 0, len(queues))
 	for lock, keys := range queues {
 		locks = append(locks, lock)
-		calls = append(calls, call{keys: []string{keys.queue, keys.waiters, keys.lock}, args: []any{s.channel, s.liveness.Milliseconds()}})
+		calls = append(calls, call{
+			keys: []string{keys.queue, keys.waiters, keys.lock}, args: []any{s.channel, s.liveness.Milliseconds()},
+		})
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.liveness/3)
 	defer cancel()
@@ -65,7 +67,8 @@ func (s *session) showLife(queues map[string]lockKeys) {
 		})
 	}
 	if len(errs) > 0 && s.ctx.Err() == nil {
-		s.Logger.Warn("lock queues not refreshed; waiters may lose their places", slog.Int("queues", len(errs)), slog.Any("error", errs[0]))
+		s.Logger.Warn("lock queues not refreshed; waiters may lose their places", slog.Int("queues", len(errs)),
+			slog.Any("error", errs[0]))
 	}
 }
 

@@ -70,8 +70,8 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 		return nil, fmt.Errorf("%w: redisstore.New was given no client", lockrt.ErrOptions)
 	}
 	if _, ok := s.client.(*redis.AutoPipeliner); ok {
-		return nil, fmt.Errorf("%w: redisstore.New was given an AutoPipeliner, which runs commands after their context has ended; "+
-			"give it the client itself, calls of many goroutines are sent together all the same", lockrt.ErrOptions)
+		return nil, fmt.Errorf("%w: redisstore.New was given an AutoPipeliner, which runs commands after their context "+
+			"has ended; give it the client itself, calls of many goroutines are sent together all the same", lockrt.ErrOptions)
 	}
 	storeCfg, err := s.cfg.withDefaults()
 	if err != nil {
@@ -94,7 +94,9 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	}
 	releaseArgs := []any{storeCfg.Retention.Milliseconds()}
 	sess.acquires = combiner{client: s.client, script: acquireScript, batch: batch, args: sess.acquireArgs}
-	sess.releases = combiner{client: s.client, script: releaseScript, batch: batch, args: func(terms) []any { return releaseArgs }}
+	sess.releases = combiner{
+		client: s.client, script: releaseScript, batch: batch, args: func(terms) []any { return releaseArgs },
+	}
 	sess.running.Go(sess.listen)
 	sess.running.Go(sess.keepAlive)
 	sess.running.Go(sess.cleanUp)

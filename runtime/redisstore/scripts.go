@@ -135,7 +135,9 @@ func retryable(err error) bool {
 	if !errors.As(err, &reply) {
 		return !errors.Is(err, redis.ErrClosed)
 	}
-	for _, prefix := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY "} {
+	for _, prefix := range []string{
+		"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY ",
+	} {
 		if strings.HasPrefix(reply.Error(), prefix) {
 			return true
 		}

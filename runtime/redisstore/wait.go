@@ -105,8 +105,9 @@ func (s *session) await(ctx context.Context, req lockrt.Request, w *waiter, last
 	}
 }
 
-// current reports whether a grant may still be in force. One that came so late that its lease is over says nothing about
-// the present: another owner may have come and gone, and the waiter may stand in the queue again. It asks once more.
+// current reports whether a grant may still be in force. One that came so late that its lease is over says nothing
+// about the present: another owner may have come and gone, and the waiter may stand in the queue again. It asks once
+// more.
 func current(g lockrt.Grant, ttl time.Duration) bool { return time.Since(g.Start) < ttl }
 
 // gaveUp tells a busy lock from a store that cannot be asked.

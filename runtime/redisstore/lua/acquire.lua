@@ -1,8 +1,9 @@
--- Takes locks for leases of one process, each its own lock, or queues them. Also the waiter's poke: it may be repeated at
--- any time.
+-- Takes locks for leases of one process, each its own lock, or queues them. Also the waiter's poke: it may be repeated
+-- at any time.
 --
 -- KEYS  the locks of all leases, then their queues, then their waiters, then their floors
--- ARGV  1 ttl (ms), 2 ttl + retention (ms), 3 liveness (ms; 0: do not queue), 4 "<channel> <node>", then each lease's id
+-- ARGV  1 ttl (ms), 2 ttl + retention (ms), 3 liveness (ms; 0: do not queue), 4 "<channel> <node>",
+--       then each lease's id
 -- Returns for each lease, in an array if there are several:
 --         epoch                                         it owns the lock, from this moment on the server's clock
 --         {1, epoch, since (µs), now (µs)}              it owns the lock, since then

@@ -1,5 +1,6 @@
 -- Functions that the scripts share. They are prepended to each, or inserted where it says so: Lua makes the functions
--- anew at every call, and the scripts that run most seldom need them. Nothing here touches a key that is not passed to it.
+-- anew at every call, and the scripts that run most seldom need them. Nothing here touches a key that is not passed to
+-- it.
 --
 -- The lock is a string, expiring with the lease:  "<lease id> <epoch> <since> <ttl> <channel> <node>"
 --   since in µs and ttl in ms of the server's clock; "-" as the id and the channel while MinHold keeps it for nobody.
@@ -36,8 +37,8 @@ local function take(lockKey, floorKey, retention, t, id, ttl, channelAndNode)
   return epoch
 end
 
--- keepQueue lets the queue live as long as its most patient process. It never shortens that: processes may be configured
--- differently.
+-- keepQueue lets the queue live as long as its most patient process. It never shortens that: processes may be
+-- configured differently.
 local function keepQueue(queueKey, waitersKey, liveness)
   if redis.call('PTTL', queueKey) < 2 * liveness then
     redis.call('PEXPIRE', queueKey, 2 * liveness)
