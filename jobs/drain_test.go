@@ -137,3 +137,28 @@ func TestScheduler_drainEndsWithoutTheRun(t *testing.T) {
 		c.Stop()
 	})
 }
+
+// TestScheduler_drainDoesNotWait checks that a drain does not wait for runs that wait: for their locks or their retries.
+func TestScheduler_drainDoesNotWait(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{DrainTimeout: time.Hour}, 0)
+		lease, err := n.Locker().Acquire(context.Background(), "job:queued", lockOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fails := func(context.Context) error { return errors.New("it fails") }
+		n.MustAdd(Job{Name: "queued", Spec: "1 * * * *", Overlap: OverlapQueue, Run: fails})
+		n.MustAdd(Job{Name: "failing", Spec: "1 * * * *", Retries: 99, Run: fails})
+		n.Start()
+		time.Sleep(30 * time.Minute)
+		began := time.Now()
+		if err := n.Shutdown(); err != nil || time.Since(began) > 0 {
+			t.Errorf("Run = %v after %s, want nil at once", err, time.Since(began))
+		}
+		if err := lease.Release(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		c.Stop()
+	})
+}
