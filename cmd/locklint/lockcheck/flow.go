@@ -108,8 +108,6 @@ func followParam(li *leaseInfo, fn *ssa.Function, p *ssa.Parameter) fate {
 			at = fateReleased
 		case held:
 			at = fateBorrowed
-		case absent:
-			continue // the parameter was nil on this path
 		}
 		if at == fateUnknown || result != fateUnknown && result != at {
 			return fateUnknown
