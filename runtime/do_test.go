@@ -139,7 +139,9 @@ func TestLocker_AcquireAll_busyReleasesThoseBefore(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		other := newLocker(t, store, lockrt.Config{})
 		held := mustAcquire(t, other, t.Context(), "b", lockrt.Options{TTL: ttl})
+		first := mustAcquire(t, other, t.Context(), "a", lockrt.Options{TTL: ttl})
 		start := time.Now()
+		time.AfterFunc(ttl/4, func() { _ = first.Release(context.Background()) })
 		_, err := locks.AcquireAll(t.Context(), []string{"c", "b", "a"}, lockrt.Options{TTL: ttl, Wait: ttl / 2})
 		if !errors.Is(err, lockrt.ErrBusy) || !strings.Contains(err.Error(), `"b"`) {
 			t.Errorf("the error is %v, want ErrBusy on b", err)

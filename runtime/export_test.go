@@ -13,3 +13,10 @@ func StopTimers(l *Locker) bool { return l.expirer.timer != nil && l.expirer.tim
 
 // StopMaxHold keeps the timer of a lease's MaxHold from running. It reports whether it would have.
 func StopMaxHold(le *Lease) bool { return le.maxTimer.Stop() }
+
+// Known is how many leases the Locker knows of.
+func Known(l *Locker) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.grants)
+}

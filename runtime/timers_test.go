@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -76,6 +77,26 @@ func TestLease_renewal_thatHangsLeavesTimeForAnother(t *testing.T) {
 		time.Sleep(2 * ttl)
 		if err := lease.Err(); err != nil {
 			t.Errorf("the lease after one renewal that hung: %v", err)
+		}
+	})
+}
+
+// Leases that are over are forgotten: a process that loses many and does not trouble to release them does not grow.
+func TestLocker_forgetsLeasesThatAreOver(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		mustAcquire(t, locks, t.Context(), "expired", lockrt.Options{TTL: ttl, NoRenew: true})
+		mustAcquire(t, locks, t.Context(), "ended", lockrt.Options{TTL: ttl, MaxHold: ttl / 2})
+		released := mustAcquire(t, locks, t.Context(), "released", lockrt.Options{TTL: ttl})
+		if known := lockrt.Known(locks); known != 3 {
+			t.Fatalf("%d leases are known, want 3", known)
+		}
+		if err := released.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * ttl)
+		synctest.Wait()
+		if known := lockrt.Known(locks); known != 0 {
+			t.Errorf("%d leases are known after all have ended", known)
 		}
 	})
 }
