@@ -29,8 +29,8 @@ of the third set, vmihailenco/taskq, locklint did not come to an end that day; i
 
 Of buildbuddy, the packages that mention Redis or distributed locks were looked at (39 of them, with their tests; commands
 and the tests of the whole system were not), with code generated from its .proto files by protoc-gen-go and vtprotobuf. Of
-seaweedfs everything was, for Linux; what needs its fork of go-fuse, weed/mount and weed/command, was compiled with another
-version of that, to which one field was added.
+seaweedfs everything was, for Linux, but the tests of weed/shell; what needs its fork of go-fuse, weed/mount and
+weed/command, was compiled with another version of that, to which one field was added.
 
 No public code uses this project's runtime yet, so the checks LL1001–LL1017 have no figures but those of their own
 tests; on all of these repositories they are silent.
