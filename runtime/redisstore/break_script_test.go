@@ -66,16 +66,16 @@ func TestBreakScript_ofAKeptLock(t *testing.T) {
 
 func TestInspectScript(t *testing.T) {
 	r := newRig(t)
-	inspect := func() (lockrt.LockInfo, error) {
-		return parseInfo("k", inspectScript.run(r.ctx, r.client, r.keys.all()[:3], maxWaitersListed))
+	inspect := func(waiters int) (lockrt.LockInfo, error) {
+		return parseInfo("k", inspectScript.run(r.ctx, r.client, r.keys.all()[:3], waiters))
 	}
-	if _, err := inspect(); !errors.Is(err, lockrt.ErrNotHeld) {
+	if _, err := inspect(2); !errors.Is(err, lockrt.ErrNotHeld) {
 		t.Errorf("a free lock: %v, want ErrNotHeld", err)
 	}
 	a := r.acquire("a", "p", 0)
 	r.acquire("b", "q", rigLiveness)
 	r.acquire("c", "s", rigLiveness)
-	info, err := inspect()
+	info, err := inspect(2)
 	if err != nil || info.ID != "a" || info.Node != "node p" || info.Fence != lockrt.FenceOf(a.epoch) ||
 		info.Since.UnixMicro() != a.since || info.Remaining <= 0 {
 		t.Errorf("the held lock is %+v (error %v)", info, err)
@@ -83,8 +83,11 @@ func TestInspectScript(t *testing.T) {
 	if len(info.Waiters) != 2 || info.Waiters[0] != (lockrt.Waiter{ID: "b", Node: "node q"}) || info.Waiters[1].ID != "c" {
 		t.Errorf("the waiters are %+v", info.Waiters)
 	}
+	if info, err := inspect(1); err != nil || len(info.Waiters) != 1 || info.Waiters[0].ID != "b" {
+		t.Errorf("the first waiter of two is %+v (error %v)", info.Waiters, err)
+	}
 	r.release("a", 5000)
-	if info, err := inspect(); err != nil || info.ID != "" || info.Node != "" {
+	if info, err := inspect(1); err != nil || info.ID != "" || info.Node != "" {
 		t.Errorf("a lock that MinHold keeps is %+v (error %v), want one without a holder", info, err)
 	}
 }
