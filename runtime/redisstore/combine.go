@@ -180,16 +180,22 @@ func (c *combiner) pipeline(ctx context.Context, parts [][]*entry) []*redis.Cmd 
 }
 
 // split puts entries with the same terms together, up to size.
-func split(batch []*entry, size int) (parts [][]*entry) {
-	open := make(map[terms]int) // where there is room
-	for _, e := range batch {
-		at, ok := open[e.terms]
+func split(batch []*entry, size int) [][]*entry {
+	return group(batch, size, func(e *entry) terms { return e.terms })
+}
+
+// group puts items of the same kind together, up to size, and keeps their order.
+func group[T any, K comparable](items []T, size int, kind func(T) K) (parts [][]T) {
+	open := make(map[K]int) // where there is room
+	for _, item := range items {
+		k := kind(item)
+		at, ok := open[k]
 		if !ok || len(parts[at]) == size {
 			at = len(parts)
-			open[e.terms] = at
+			open[k] = at
 			parts = append(parts, nil)
 		}
-		parts[at] = append(parts[at], e)
+		parts[at] = append(parts[at], item)
 	}
 	return parts
 }

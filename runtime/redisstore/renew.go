@@ -28,22 +28,17 @@ func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error 
 
 // renewChunks says which renewals go into one script, by their indexes: a hundred after the other, and in a cluster
 // only those whose locks are in the same slot. The order, nearest deadline first, is kept.
-func (s *session) renewChunks(renewals []lockrt.Renewal) (chunks [][]int) {
-	open := make(map[int]int) // slot: the chunk with room
-	for i, r := range renewals {
-		slot := 0
-		if s.clustered {
-			slot = slotOf(r.Key)
-		}
-		at, ok := open[slot]
-		if !ok || len(chunks[at]) == renewChunk {
-			at = len(chunks)
-			open[slot] = at
-			chunks = append(chunks, nil)
-		}
-		chunks[at] = append(chunks[at], i)
+func (s *session) renewChunks(renewals []lockrt.Renewal) [][]int {
+	all := make([]int, len(renewals))
+	for i := range all {
+		all[i] = i
 	}
-	return chunks
+	return group(all, renewChunk, func(i int) int {
+		if !s.clustered {
+			return 0
+		}
+		return slotOf(renewals[i].Key)
+	})
 }
 
 // renewTogether fills errs. It returns the chunks of several leases that the server refused: one lock's key may be in
