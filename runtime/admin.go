@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sort"
 )
 
 // List returns the held locks of the namespace whose key begins with prefix, sorted by key; "" lists all. It blocks
@@ -18,6 +19,46 @@ func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
 		return nil, fmt.Errorf("list locks %q: %w", prefix, err)
 	}
 	return infos, nil
+}
+
+// ErrCursor says that a cursor does not come from an earlier page of the same list.
+var ErrCursor = errors.New("unknown cursor")
+
+// ListPage returns some of what [Locker.List] returns, about limit locks sorted by key, and the cursor of the next page,
+// "" after the last. The first page has the cursor "". Pages come in an order of the store's; one before the last may be
+// short or empty, and a lock may come twice while others are taken and released. The error wraps ErrCursor if cursor does
+// not come from an earlier page. It blocks until the store has answered: on a store that implements [Pager], as memory
+// and Redis do, for the work of one page, on others for that of the whole list.
+func (l *Locker) ListPage(ctx context.Context, prefix, cursor string, limit int) (page []LockInfo, next string, err error) {
+	if limit < 1 {
+		return nil, "", fmt.Errorf("list locks %q: the limit is %d, it must be at least 1", prefix, limit)
+	}
+	pager, ok := l.session.(Pager)
+	if !ok {
+		return l.cutPage(ctx, prefix, cursor, limit)
+	}
+	if err = l.closedErr(); err == nil {
+		page, next, err = pager.ListPage(ctx, prefix, cursor, limit)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("list locks %q: %w", prefix, err)
+	}
+	return page, next, nil
+}
+
+// cutPage cuts a page out of the whole list. Its cursor is the last key of the page before.
+func (l *Locker) cutPage(ctx context.Context, prefix, cursor string, limit int) (page []LockInfo, next string, err error) {
+	infos, err := l.List(ctx, prefix)
+	if err != nil {
+		return nil, "", err
+	}
+	first := sort.Search(len(infos), func(i int) bool { return infos[i].Key > cursor })
+	page = infos[first:]
+	if len(page) > limit {
+		page = page[:limit]
+		next = page[limit-1].Key
+	}
+	return page, next, nil
 }
 
 // Holder returns who holds the lock on key, since when, and who waits for it. The error wraps ErrNotHeld if nobody

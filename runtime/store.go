@@ -115,6 +115,15 @@ type Inspector interface {
 	Inspect(ctx context.Context, key string) (LockInfo, error)
 }
 
+// Pager is a Session that can list held locks in pages, at a cost that depends on the page and not on all locks.
+type Pager interface {
+	// ListPage returns about limit of the held locks whose key begins with prefix, sorted by key, and the cursor of
+	// the next page, "" after the last. The cursor of the first page is "". The order of the pages is the store's, and
+	// one before the last may be short or empty. A lock that is held from the first page to the last is on one of them
+	// at least. The error wraps ErrCursor if the store gave no such cursor.
+	ListPage(ctx context.Context, prefix, cursor string, limit int) (page []LockInfo, next string, err error)
+}
+
 // Breaker is a Session that can take a lock from its holder: the holder's session is told (SessionConfig.Lost), the
 // next grant's epoch is higher, and the first live waiter gets the lock. The error is ErrNotHeld if nobody holds it.
 type Breaker interface {

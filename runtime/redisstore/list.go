@@ -26,22 +26,7 @@ func (s *session) List(ctx context.Context, prefix string) ([]lockrt.LockInfo, e
 	if err != nil {
 		return nil, withContext(ctx, err)
 	}
-	calls := make([]call, len(names))
-	for i, name := range names {
-		calls[i] = s.inspectCall(name)
-	}
-	infos := make([]lockrt.LockInfo, 0, len(names))
-	for i, cmd := range inspectScript.pipeline(ctx, s.client, calls) {
-		info, err := parseInfo(names[i], cmd)
-		switch {
-		case errors.Is(err, lockrt.ErrNotHeld): // freed since the scan
-		case err != nil:
-			return nil, withContext(ctx, err)
-		default:
-			infos = append(infos, info)
-		}
-	}
-	return infos, nil
+	return s.inspectAll(ctx, names)
 }
 
 // names returns the sorted names of the locks that begin with prefix.

@@ -44,6 +44,7 @@ type session struct {
 
 var (
 	_ lockrt.Inspector = (*session)(nil)
+	_ lockrt.Pager     = (*session)(nil)
 	_ lockrt.Breaker   = (*session)(nil)
 )
 

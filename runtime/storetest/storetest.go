@@ -38,6 +38,7 @@ func Run(t *testing.T, open OpenFunc) {
 		{"Renew", renewTests},
 		{"Release", releaseTests},
 		{"List", listTests},
+		{"ListPage", pageTests},
 		{"Locker", lockerTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -1,0 +1,36 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+var _ lockrt.Pager = (*session)(nil)
+
+// ListPage implements lockrt.Pager. The cursor is the last key of the page before.
+func (s *session) ListPage(_ context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	now := time.Now()
+	var keys []string
+	for n, l := range s.store.locks {
+		if n.namespace == s.cfg.Namespace && n.key > cursor && strings.HasPrefix(n.key, prefix) && l.held(now) {
+			keys = append(keys, n.key)
+		}
+	}
+	slices.Sort(keys)
+	next := ""
+	if len(keys) > limit {
+		keys = keys[:limit]
+		next = keys[limit-1]
+	}
+	page := make([]lockrt.LockInfo, len(keys))
+	for i, key := range keys {
+		page[i] = s.store.locks[name{s.cfg.Namespace, key}].info(now)
+	}
+	return page, next, nil
+}
