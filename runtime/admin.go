@@ -89,24 +89,38 @@ func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
 	return LockInfo{}, fmt.Errorf("inspect lock %q: %w", key, ErrNotHeld)
 }
 
-// Break takes the lock on key from its holder and hands it to the first waiter. The holder's process is told at once
-// and cancels the work's context with ErrLost; a later holder's fence is higher, so that what the old one still writes
-// can be refused. reason says why, for that error and for the logs. The error wraps ErrNotHeld if nobody holds the
-// lock, and errors.ErrUnsupported if the store cannot break locks.
+// Break takes the lock on key from its holder. The lease is marked and its process is told; when that has cancelled the
+// work's context with ErrLost, or at the end of the lease's TTL if it does not answer, the first waiter gets the lock.
+// So the two never work at the same time, and a later holder's fence is higher, so that what the old one still writes
+// can be refused. reason says why, for that error and for the logs.
+//
+// It blocks until the lease is marked, not until the lock is free. It ends the one lease that held the lock when it
+// was called. The error wraps ErrNotHeld if nobody holds the lock, and errors.ErrUnsupported if the store cannot break
+// locks.
 func (l *Locker) Break(ctx context.Context, key, reason string) error {
-	if err := checkKey(key); err != nil {
-		return err
-	}
-	if err := l.closedErr(); err != nil {
-		return fmt.Errorf("break lock %q: %w", key, err)
-	}
+	return l.breakLock(ctx, key, reason, false)
+}
+
+// Force is Break for a holder whose process is known to be dead: the first waiter gets the lock at once. If the process
+// lives after all, it works beside the next holder until it is told; only the fence tells the two apart.
+func (l *Locker) Force(ctx context.Context, key, reason string) error {
+	return l.breakLock(ctx, key, reason, true)
+}
+
+func (l *Locker) breakLock(ctx context.Context, key, reason string, force bool) error {
 	breaker, ok := l.session.(Breaker)
 	if !ok {
 		return fmt.Errorf("break lock %q: the store %T: %w", key, l.store, errors.ErrUnsupported)
 	}
-	if err := breaker.Break(ctx, key, reason); err != nil {
+	seen, err := l.Holder(ctx, key)
+	if err != nil {
+		return fmt.Errorf("break: %w", err)
+	}
+	b := Breaking{Key: key, ID: seen.ID, Fence: seen.Fence, Reason: reason, Force: force}
+	if err := breaker.Break(ctx, b); err != nil {
 		return fmt.Errorf("break lock %q: %w", key, err)
 	}
-	l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock broken", slog.String("key", key), slog.String("reason", reason))
+	l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock broken", slog.String("key", key), slog.String("holder", seen.Node),
+		slog.Bool("force", force), slog.String("reason", reason))
 	return nil
 }

@@ -22,10 +22,18 @@ type SessionConfig struct {
 	Node string
 	// Logger receives transitions (connection lost and found), never nil.
 	Logger *slog.Logger
-	// Lost may be called by the session, from its own goroutine, when it learns of the end of a lease before a
-	// renewal would: an operator broke it. It does not block. Leases it does not know are ignored.
+	// Lost is called by the session when it learns of the end of a lease before a renewal would: an operator broke it, or
+	// the store has forgotten it. When Lost returns the work's context has ended; then, not before, the session lets a
+	// broken lock go on. It does not block. A lease that it does not know yet, because the answer to its Acquire is
+	// under way, is over as soon as it is known.
 	Lost func(id string, reason error)
+	// Held returns the leases that the Locker believes in. A session that may have missed something, because its line to
+	// the store was cut, asks the store about them and calls Lost for those that are gone. nil stands for none.
+	Held func() []HeldLease
 }
+
+// HeldLease is a lease that a Locker believes in.
+type HeldLease struct{ Key, ID string }
 
 // Session is the driver's side of a Locker. All methods may be called concurrently.
 //
@@ -35,16 +43,21 @@ type Session interface {
 	// Acquire takes the lock, waiting up to Request.Wait in the order of arrival over all sessions of the store. It
 	// returns
 	//   - the grant,
-	//   - a *BusyError when somebody else held the lock to the end of the wait,
-	//   - an error that wraps ctx.Err() when ctx ended first, joined with the *BusyError if the holder is known,
-	//   - any other error when the store could not be asked; it wraps the client's error and never is ErrBusy.
+	//   - a *BusyError when the store said that somebody else holds the lock, and the wait is over,
+	//   - an error that wraps ctx.Err() when ctx ended first, joined with the *BusyError if the store named a holder,
+	//   - an error that wraps ErrLost when the lease was broken before the grant became known,
+	//   - any other error when the store could not be asked; it wraps the client's error and is neither ErrBusy nor,
+	//     while ctx lives, the error of a context.
 	//
-	// After an error the caller holds nothing: what the store may have granted meanwhile is given back, in the
-	// background if it has to be. A waiter that gives up or dies does not keep the queue for longer than one TTL.
+	// It returns within 100 ms of the end of ctx or of the wait, and a question that the store does not answer fails
+	// after 5 s, whatever the store does. After an error the caller holds nothing: what the store may have granted
+	// meanwhile, or grants later to a request that was under way, is given back in the background. A waiter that gives
+	// up keeps nobody waiting; one that dies does for one lease or for as long as the store needs to notice that,
+	// whichever is longer.
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
 	// Renew lets every lease last its TTL again, counted from now; it never shortens one. The result has one element
-	// per renewal: nil, ErrLost where the lease is no longer the holder, or an error that leaves it open.
+	// per renewal: nil, ErrLost where the lease is no longer the holder or was broken, or an error that leaves it open.
 	Renew(ctx context.Context, renewals []Renewal) []error
 
 	// Release ends the lease, hands the lock to the first live waiter or frees it. A lease that is not the holder
@@ -67,6 +80,14 @@ type Request struct {
 	ID   string
 	TTL  time.Duration
 	Wait time.Duration // 0: try once; Forever: until the context ends
+
+	// Told, if not nil, is called with every word of the store while the request waits: who holds the lock, or why the
+	// store could not be asked. It does not block.
+	Told func(*BusyError, error)
+	// Keep, if not nil, is asked once when ctx or the wait ends and the request may stand in the queue. If it returns
+	// true the place stays: an Acquire with the same ID follows at once and goes on waiting there. A session that cannot
+	// do that never asks.
+	Keep func() bool
 }
 
 // Grant is a lease that was given.
@@ -74,8 +95,12 @@ type Grant struct {
 	// Epoch grows with every grant of the key. It is below 2^53.
 	Epoch uint64
 	// Start is a moment of this process's monotonic clock that is not after the moment at which the store began to
-	// count the TTL: for a direct answer the time before the request was sent.
+	// count the TTL: for a direct answer the time before the request was sent; for engines that count the life of a
+	// process, that of the last acknowledged sign of life.
 	Start time.Time
+	// TTL is what the store gives, if that is not what was asked for; 0 stands for Request.TTL. A renewal asks for the
+	// whole TTL again.
+	TTL time.Duration
 }
 
 // Renewal asks for one lease to last TTL again.
@@ -93,7 +118,7 @@ type Release struct {
 	Keep time.Duration
 }
 
-// LockInfo describes one held lock at the moment the store was asked.
+// LockInfo describes one held lock at the moment the store was asked. Since and Remaining may be estimates.
 type LockInfo struct {
 	Key       string
 	Node      string // who holds it; empty while it is only kept by MinHold
@@ -124,8 +149,28 @@ type Pager interface {
 	ListPage(ctx context.Context, prefix, cursor string, limit int) (page []LockInfo, next string, err error)
 }
 
-// Breaker is a Session that can take a lock from its holder: the holder's session is told (SessionConfig.Lost), the
-// next grant's epoch is higher, and the first live waiter gets the lock. The error is ErrNotHeld if nobody holds it.
+// Checker is a Session that can ask whether leases still hold their locks, in the same way in which a renewal would: a
+// server that must not be written to does not know. The result has one element per lease: nil, ErrLost, or an error that
+// leaves it open.
+type Checker interface {
+	Check(ctx context.Context, leases []HeldLease) []error
+}
+
+// Breaker is a Session that can end another session's lease. Break marks it: it cannot be renewed any more, and its
+// session is told (SessionConfig.Lost). When that session has ended it, or at the end of its TTL, the first live waiter
+// gets the lock. Marking a lease twice is no error. The next grant's epoch is higher. The error is ErrNotHeld if that
+// lease does not hold the lock, or no longer.
 type Breaker interface {
-	Break(ctx context.Context, key, reason string) error
+	Break(ctx context.Context, b Breaking) error
+}
+
+// Breaking names the lease that is to end. Whoever holds the lock after it is never touched.
+type Breaking struct {
+	Key    string
+	ID     string // LockInfo.ID; empty for a lock that MinHold keeps, which goes on at once
+	Fence  Fence  // LockInfo.Fence
+	Reason string
+	// Force hands the lock on at once, for a holder that is known to be dead. One that is not works beside the next
+	// until it is told; its fence is lower.
+	Force bool
 }

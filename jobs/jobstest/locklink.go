@@ -53,9 +53,9 @@ func (s *lockSession) Inspect(ctx context.Context, key string) (lockrt.LockInfo,
 	return s.Session.(lockrt.Inspector).Inspect(ctx, key)
 }
 
-func (s *lockSession) Break(ctx context.Context, key, reason string) error {
+func (s *lockSession) Break(ctx context.Context, b lockrt.Breaking) error {
 	if err := s.pass(ctx); err != nil {
 		return err
 	}
-	return s.Session.(lockrt.Breaker).Break(ctx, key, reason)
+	return s.Session.(lockrt.Breaker).Break(ctx, b)
 }

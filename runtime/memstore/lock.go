@@ -25,6 +25,7 @@ type owner struct {
 	session *session
 	epoch   uint64
 	since   time.Time
+	broken  bool // it ends at its session's word or its expiry
 }
 
 // waiter is one blocked Acquire.

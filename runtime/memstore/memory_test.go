@@ -33,10 +33,14 @@ func TestStore_freeKeysCostNothing(t *testing.T) {
 		s := open(t, store)
 		take(t, s, "released", time.Hour)
 		take(t, s, "broken", time.Hour)
+		broken, err := s.Inspect(t.Context(), "broken")
+		if err != nil {
+			t.Fatal(err)
+		}
 		take(t, s, "kept", time.Hour)
 		if err := errors.Join(
 			s.Release(t.Context(), lockrt.Release{Key: "released", ID: "owner of released"}),
-			s.Break(t.Context(), "broken", "test"),
+			s.Break(t.Context(), lockrt.Breaking{Key: "broken", ID: broken.ID, Fence: broken.Fence}),
 			s.Release(t.Context(), lockrt.Release{Key: "kept", ID: "owner of kept", Keep: time.Minute}),
 		); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,10 @@ type session struct {
 var (
 	_ lockrt.Inspector = (*session)(nil)
 	_ lockrt.Breaker   = (*session)(nil)
+	_ lockrt.Checker   = (*session)(nil)
 )
+
+var errBroken = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
 
 func (s *session) name(key string) name { return name{s.cfg.Namespace, key} }
 
@@ -86,6 +89,8 @@ func (s *session) take(req lockrt.Request) (lockrt.Grant, *waiter, error) {
 		l.free(now) // its timer is about to run: those who wait come first
 	}
 	switch {
+	case l.owner.id == req.ID && l.held(now) && l.owner.broken:
+		return lockrt.Grant{}, nil, errBroken
 	case l.owner.id == req.ID && l.held(now):
 		return lockrt.Grant{Epoch: l.owner.epoch, Start: l.owner.since}, nil, nil
 	case !l.held(now):
@@ -120,7 +125,7 @@ func (s *session) Renew(_ context.Context, renewals []lockrt.Renewal) []error {
 	errs := make([]error, len(renewals))
 	for i, r := range renewals {
 		l := s.current(r.Key, now)
-		if l == nil || l.owner.id != r.ID {
+		if l == nil || l.owner.id != r.ID || l.owner.broken {
 			errs[i] = lockrt.ErrLost
 		} else if until := now.Add(r.TTL); until.After(l.expires) {
 			l.expires = until
@@ -172,22 +177,49 @@ func (s *session) Inspect(_ context.Context, key string) (lockrt.LockInfo, error
 	return lockrt.LockInfo{}, lockrt.ErrNotHeld
 }
 
-// Break implements lockrt.Breaker.
-func (s *session) Break(_ context.Context, key, reason string) error {
+// Check implements lockrt.Checker.
+func (s *session) Check(_ context.Context, leases []lockrt.HeldLease) []error {
 	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
 	now := time.Now()
-	l := s.current(key, now)
+	errs := make([]error, len(leases))
+	for i, lease := range leases {
+		if l := s.current(lease.Key, now); l == nil || l.owner.id != lease.ID || l.owner.broken {
+			errs[i] = lockrt.ErrLost
+		}
+	}
+	return errs
+}
+
+// Break implements lockrt.Breaker. The holder's Locker is in this process: it has ended the lease when Lost returns.
+func (s *session) Break(_ context.Context, b lockrt.Breaking) error {
+	l := s.mark(b)
 	if l == nil {
-		s.store.mu.Unlock()
 		return lockrt.ErrNotHeld
 	}
-	broken := l.owner
-	l.free(now)
-	s.store.mu.Unlock()
-	if broken.session != nil {
-		broken.session.cfg.Lost(broken.id, fmt.Errorf("broken by %s: %s", s.cfg.Node, reason))
+	if l.session != nil {
+		l.session.cfg.Lost(b.ID, fmt.Errorf("broken by %s: %s", s.cfg.Node, b.Reason))
+	}
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	now := time.Now()
+	if cur := s.current(b.Key, now); cur != nil && cur.owner == *l {
+		cur.free(now)
 	}
 	return nil
+}
+
+// mark makes a lease one that cannot be renewed any more. It returns the owner, nil if that is another one.
+func (s *session) mark(b lockrt.Breaking) *owner {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	l := s.current(b.Key, time.Now())
+	if l == nil || l.owner.id != b.ID || lockrt.FenceOf(l.owner.epoch) != b.Fence {
+		return nil
+	}
+	l.owner.broken = true
+	marked := l.owner
+	return &marked
 }
 
 // Close implements lockrt.Session.

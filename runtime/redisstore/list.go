@@ -105,9 +105,9 @@ func parseInfo(key string, cmd *redis.Cmd) (lockrt.LockInfo, error) {
 }
 
 // Break implements lockrt.Breaker.
-func (s *session) Break(ctx context.Context, key, reason string) error {
-	reason = fmt.Sprintf("broken by %s: %s", s.Node, reason)
-	broken, err := breakScript.run(ctx, s.client, s.space.keys(key).all(), reason, s.retention.Milliseconds()).Int()
+func (s *session) Break(ctx context.Context, b lockrt.Breaking) error {
+	reason := fmt.Sprintf("broken by %s: %s", s.Node, b.Reason)
+	broken, err := breakScript.run(ctx, s.client, s.space.keys(b.Key).all(), reason, s.retention.Milliseconds()).Int()
 	if err != nil {
 		return withContext(ctx, err)
 	}

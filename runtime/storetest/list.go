@@ -79,12 +79,14 @@ var listTests = map[string]func(*testing.T, *env){
 		if !ok {
 			t.Skip("this store has no Breaker")
 		}
-		if err := breaker.Break(e.ctx, "k", "why"); !errors.Is(err, lockrt.ErrNotHeld) {
+		if err := breaker.Break(e.ctx, lockrt.Breaking{Key: "k", ID: "1", Fence: 1, Reason: "why"}); !errors.Is(err, lockrt.ErrNotHeld) {
 			t.Errorf("breaking a free lock: %v, want ErrNotHeld", err)
 		}
 		old := e.take(a, "k", "1", long)
 		done := e.wait(e.ctx, b, request("k", 2))
-		if err := breaker.Break(e.ctx, "k", "it hangs, says ops"); err != nil {
+		if err := breaker.Break(e.ctx, lockrt.Breaking{
+			Key: "k", ID: "1", Fence: lockrt.FenceOf(old.Epoch), Reason: "it hangs, says ops",
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if g := e.granted("2", done); g.Epoch <= old.Epoch {

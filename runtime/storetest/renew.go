@@ -79,7 +79,7 @@ var renewTests = map[string]func(*testing.T, *env){
 			t.Errorf("release of it: %v, want ErrLost", err)
 		}
 		if breaker, ok := s.(lockrt.Breaker); ok {
-			if err := breaker.Break(e.ctx, "k", "test"); !errors.Is(err, lockrt.ErrNotHeld) {
+			if err := breaker.Break(e.ctx, lockrt.Breaking{Key: "k", ID: "1", Fence: 1, Reason: "test"}); !errors.Is(err, lockrt.ErrNotHeld) {
 				t.Errorf("breaking it: %v, want ErrNotHeld", err)
 			}
 		}
