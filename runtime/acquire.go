@@ -8,20 +8,26 @@ import (
 )
 
 // Acquire takes the lock on key. It blocks for one round trip to the store if the lock is free, for up to Options.Wait
-// if it is not, and until ctx ends. The lease lives until it is released: do that with defer, right after the error
-// check.
+// if it is not, and never for longer than 100 ms after the end of ctx. A question that the store does not answer fails
+// after 5 s, also with Options.Wait 0 and a context without an end. The lease lives until it is released: do that with
+// defer, right after the error check.
 //
-// The error wraps ErrBusy (a *BusyError) when somebody else held the lock to the end of the wait, ctx's error and its
-// cause when ctx ended, ErrNested when the call chain of ctx holds the key already, ErrKey and ErrOptions for bad
-// arguments, ErrClosed after Close, and else what the store's client said.
+// The error wraps ErrBusy (a *BusyError) when the store said that somebody else holds the lock, and the wait is over;
+// ctx's error and its cause when ctx ended, joined with the *BusyError if the holder is known; ErrNested when the call
+// chain of ctx holds the key already; ErrLost when the lease was broken in the moment of its grant; ErrKey and
+// ErrOptions for bad arguments; ErrClosed after Close; and else what the store's client said. A store that is down is
+// never ErrBusy.
 func (l *Locker) Acquire(ctx context.Context, key string, o Options) (*Lease, error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, fmt.Errorf("acquire lock %s: %w", quote(key), err)
+	}
 	end := l.telemetry.startAcquire(ctx, key)
 	lease, err := l.acquire(ctx, key, o)
 	if end != nil {
 		end(lease, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("acquire lock %q: %w", key, withCause(ctx, err))
+		return nil, fmt.Errorf("acquire lock %s: %w", quote(key), withCause(ctx, err))
 	}
 	return lease, nil
 }
@@ -78,7 +84,7 @@ func (l *Locker) heldIn(ctx context.Context, key string) *Lease {
 
 // acquireAlone asks the store past the local line.
 func (l *Locker) acquireAlone(ctx context.Context, key string, o Options) (*Lease, error) {
-	g, err := l.ask(ctx, key, o)
+	g, err := l.ask(ctx, o, Request{Key: key})
 	if err != nil {
 		return nil, err
 	}
@@ -89,46 +95,82 @@ func (l *Locker) acquireAlone(ctx context.Context, key string, o Options) (*Leas
 func (l *Locker) acquireInLine(ctx context.Context, key string, o Options) (*Lease, error) {
 	until := deadlineOf(o.Wait)
 	for {
-		place, t, held := l.lines.join(key, o.TTL, o.Wait > 0)
+		position, t, held := l.lines.join(key, o.TTL, o.Wait > 0)
 		switch {
-		case place == atWindow && held != nil:
+		case position == atWindow && held != nil && held.err() == nil:
 			return nil, l.busyHere(held)
-		case place == atWindow:
+		case position == atWindow:
 			// The first in line is asking the store; the store knows who is in its way.
 			return l.acquireAlone(ctx, key, o)
-		case place == atHead:
-			return l.lead(ctx, key, o)
+		case position == ahead:
+			return l.lead(ctx, key, "", o)
 		}
-		g, err := l.awaitTurn(ctx, key, t, o, until)
+		c, err := l.awaitTurn(ctx, key, t, o, until)
 		if err != nil {
 			return nil, err
 		}
-		if o.Wait = left(until); g == nil {
-			return l.lead(ctx, key, o)
+		if o.Wait = left(until); c.grant == nil {
+			return l.lead(ctx, key, c.place, o)
 		}
-		if l.refresh(ctx, g, o.TTL) {
-			if lease, err := l.begin(ctx, g, o); err == nil {
+		if l.refresh(ctx, c.grant, o) {
+			if lease, err := l.begin(ctx, c.grant, o); err == nil {
 				return lease, nil
 			}
 		}
 		// The lease that was passed on was lost on the way, or Close has begun.
-		l.giveBack(ctx, g)
+		l.giveBack(ctx, c.grant)
 		if err := errors.Join(ctx.Err(), l.closedErr()); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// lead asks the store for the head of a line.
-func (l *Locker) lead(ctx context.Context, key string, o Options) (*Lease, error) {
-	g, err := l.ask(ctx, key, o)
+// lead asks the store for a line, from the place there that was left to this caller, if any.
+func (l *Locker) lead(ctx context.Context, key, place string, o Options) (*Lease, error) {
+	until := deadlineOf(o.Wait)
+	g, err := l.ask(ctx, o, l.lineRequest(key, place, o.Wait))
 	if err != nil {
-		l.lines.vacate(key, nil)
+		l.stopLeading(ctx, key, err, until)
 		return nil, err
 	}
 	g.inLine = true
-	l.lines.hold(g)
+	if before := l.lines.hold(g); before != nil {
+		before.lose(errNotMine)
+	}
 	return l.beginOrGiveBack(ctx, g, o)
+}
+
+// lineRequest is the request of a caller who asks for a line: it hears what those who wait may have to know, and leaves
+// its place to them.
+func (l *Locker) lineRequest(key, place string, wait time.Duration) Request {
+	req := Request{Key: key, ID: place}
+	if wait > 0 {
+		req.Told = func(busy *BusyError, err error) { l.lines.told(key, word{busy, err}) }
+	}
+	return req
+}
+
+// stopLeading lets the next in line ask after err. If the store could not be asked although there was time, all in line
+// get that error: none of them could do better, and one after another would wait for as long each.
+func (l *Locker) stopLeading(ctx context.Context, key string, err error, until time.Time) {
+	own := ctx.Err() != nil || !until.IsZero() && !time.Now().Before(until)
+	for _, mine := range []error{ErrBusy, ErrLost, ErrClosed} {
+		own = own || errors.Is(err, mine)
+	}
+	if !own {
+		l.lines.fail(key, err)
+		return
+	}
+	if place := l.lines.yield(key, ""); place != "" {
+		l.dropPlace(key, place)
+	}
+}
+
+// dropPlace gives up a place in the store's queue that nobody wants any more.
+func (l *Locker) dropPlace(key, place string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, _ = l.session.Acquire(ctx, Request{Key: key, ID: place, TTL: minTTL, Wait: Forever})
 }
 
 // beginOrGiveBack makes a lease of a grant, which may fail because Close has begun.
@@ -140,39 +182,39 @@ func (l *Locker) beginOrGiveBack(ctx context.Context, g *grant, o Options) (*Lea
 	return lease, err
 }
 
-// awaitTurn waits in line. It returns the grant that was passed on, or nil when the caller is the one to ask the store.
-func (l *Locker) awaitTurn(ctx context.Context, key string, t *turn, o Options, until time.Time) (*grant, error) {
+// awaitTurn waits in line. It returns the grant that was passed on, or the request to ask the store.
+func (l *Locker) awaitTurn(ctx context.Context, key string, t *turn, o Options, until time.Time) (call, error) {
 	var budget <-chan time.Time
 	if o.Wait != Forever {
 		timer := time.NewTimer(time.Until(until))
 		defer timer.Stop()
 		budget = timer.C
 	}
-	var err error
+	var why func() error
 	select {
-	case g := <-t.ready:
-		return g, nil
+	case c := <-t.ready:
+		return c, c.err
 	case <-budget:
-		err = l.busy(ctx, key)
+		why = func() error { return l.waitedInVain(key, o.Wait) }
 	case <-ctx.Done():
-		err = ctx.Err()
-		if held := l.lines.heldBy(key); held != nil {
-			err = errors.Join(err, l.busyHere(held))
-		} else {
-			err = errors.Join(err, &BusyError{Key: key})
-		}
+		why = func() error { return l.gaveUp(ctx, key) }
 	case <-l.closing.Done():
-		err = ErrClosed
+		why = func() error { return ErrClosed }
 	}
+	// Who is in the way is asked before the place in line is given up.
+	err := why()
 	if !l.lines.leave(key, t) {
 		// The turn came in the same moment: let the next one have it.
-		if g := <-t.ready; g != nil {
-			l.giveBack(ctx, g)
-		} else {
-			l.lines.vacate(key, nil)
+		switch c := <-t.ready; {
+		case c.grant != nil:
+			l.giveBack(ctx, c.grant)
+		case c.err == nil:
+			if place := l.lines.yield(key, c.place); place != "" {
+				l.dropPlace(key, place)
+			}
 		}
 	}
-	return nil, err
+	return call{}, err
 }
 
 // begin makes a lease of a grant.

@@ -11,12 +11,12 @@ import (
 // List returns the held locks of the namespace whose key begins with prefix, sorted by key; "" lists all. It blocks
 // until the store has answered, which on a large Redis takes a walk over its keys.
 func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
-	if err := l.closedErr(); err != nil {
-		return nil, fmt.Errorf("list locks %q: %w", prefix, err)
+	if err := l.lookable(ctx); err != nil {
+		return nil, fmt.Errorf("list locks %s: %w", quote(prefix), err)
 	}
 	infos, err := l.session.List(ctx, prefix)
 	if err != nil {
-		return nil, fmt.Errorf("list locks %q: %w", prefix, err)
+		return nil, fmt.Errorf("list locks %s: %w", quote(prefix), err)
 	}
 	return infos, nil
 }
@@ -31,17 +31,18 @@ var ErrCursor = errors.New("unknown cursor")
 // and Redis do, for the work of one page, on others for that of the whole list.
 func (l *Locker) ListPage(ctx context.Context, prefix, cursor string, limit int) (page []LockInfo, next string, err error) {
 	if limit < 1 {
-		return nil, "", fmt.Errorf("list locks %q: the limit is %d, it must be at least 1", prefix, limit)
+		return nil, "", fmt.Errorf("list locks %s: %w: the limit is %d, it must be at least 1", quote(prefix), ErrOptions, limit)
+	}
+	if err := l.lookable(ctx); err != nil {
+		return nil, "", fmt.Errorf("list locks %s: %w", quote(prefix), err)
 	}
 	pager, ok := l.session.(Pager)
 	if !ok {
 		return l.cutPage(ctx, prefix, cursor, limit)
 	}
-	if err = l.closedErr(); err == nil {
-		page, next, err = pager.ListPage(ctx, prefix, cursor, limit)
-	}
+	page, next, err = pager.ListPage(ctx, prefix, cursor, limit)
 	if err != nil {
-		return nil, "", fmt.Errorf("list locks %q: %w", prefix, err)
+		return nil, "", fmt.Errorf("list locks %s: %w", quote(prefix), err)
 	}
 	return page, next, nil
 }
@@ -64,16 +65,13 @@ func (l *Locker) cutPage(ctx context.Context, prefix, cursor string, limit int) 
 // Holder returns who holds the lock on key, since when, and who waits for it. The error wraps ErrNotHeld if nobody
 // holds it.
 func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
-	if err := checkKey(key); err != nil {
-		return LockInfo{}, err
-	}
-	if err := l.closedErr(); err != nil {
-		return LockInfo{}, fmt.Errorf("inspect lock %q: %w", key, err)
+	if err := errors.Join(checkKey(key), l.lookable(ctx)); err != nil {
+		return LockInfo{}, fmt.Errorf("inspect lock %s: %w", quote(key), err)
 	}
 	if inspector, ok := l.session.(Inspector); ok {
 		info, err := inspector.Inspect(ctx, key)
 		if err != nil {
-			return LockInfo{}, fmt.Errorf("inspect lock %q: %w", key, err)
+			return LockInfo{}, fmt.Errorf("inspect lock %s: %w", quote(key), err)
 		}
 		return info, nil
 	}
@@ -86,7 +84,7 @@ func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
 			return info, nil
 		}
 	}
-	return LockInfo{}, fmt.Errorf("inspect lock %q: %w", key, ErrNotHeld)
+	return LockInfo{}, fmt.Errorf("inspect lock %s: %w", quote(key), ErrNotHeld)
 }
 
 // Break takes the lock on key from its holder. The lease is marked and its process is told; when that has cancelled the
@@ -108,19 +106,30 @@ func (l *Locker) Force(ctx context.Context, key, reason string) error {
 }
 
 func (l *Locker) breakLock(ctx context.Context, key, reason string, force bool) error {
+	if err := errors.Join(checkKey(key), l.lookable(ctx)); err != nil {
+		return fmt.Errorf("break lock %s: %w", quote(key), err)
+	}
 	breaker, ok := l.session.(Breaker)
 	if !ok {
-		return fmt.Errorf("break lock %q: the store %T: %w", key, l.store, errors.ErrUnsupported)
+		return fmt.Errorf("break lock %s: the store %T: %w", quote(key), l.store, errors.ErrUnsupported)
 	}
 	seen, err := l.Holder(ctx, key)
 	if err != nil {
-		return fmt.Errorf("break: %w", err)
+		return fmt.Errorf("break the lock of whoever holds it: %w", err)
 	}
 	b := Breaking{Key: key, ID: seen.ID, Fence: seen.Fence, Reason: reason, Force: force}
 	if err := breaker.Break(ctx, b); err != nil {
-		return fmt.Errorf("break lock %q: %w", key, err)
+		return fmt.Errorf("break lock %s: %w", quote(key), err)
 	}
 	l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock broken", slog.String("key", key), slog.String("holder", seen.Node),
 		slog.Bool("force", force), slog.String("reason", reason))
 	return nil
+}
+
+// lookable is the error of a call that looks at the store's locks and cannot.
+func (l *Locker) lookable(ctx context.Context) error {
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	return l.closedErr()
 }

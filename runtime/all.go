@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -13,8 +14,11 @@ type Leases []*Lease
 
 // AcquireAll takes the locks on all keys, one after another in sorted order, so that callers with the same keys in any
 // order cannot deadlock. A key that is named twice is locked once. Options.Wait is for all of them together. If one
-// cannot be had, those before it are released and the error is that one's.
+// cannot be had, those before it are released, whatever Options.MinHold says, and the error is that one's.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leases, error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, fmt.Errorf("acquire %d locks: %w", len(keys), err)
+	}
 	if len(keys) == 0 {
 		return nil, fmt.Errorf("%w: AcquireAll needs a key", ErrKey)
 	}
@@ -30,6 +34,10 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leas
 		}
 		lease, err := l.Acquire(ctx, key, o)
 		if err != nil {
+			// Nothing ran under the others: MinHold has nothing to keep apart, and a retry would wait for it.
+			for _, unused := range leases {
+				unused.grant.keepNothing(unused)
+			}
 			// ErrLost here is of a lease that nobody has used yet.
 			if rerr := leases.Release(ctx); rerr != nil && !errors.Is(rerr, ErrLost) {
 				err = errors.Join(err, rerr)
@@ -60,11 +68,18 @@ func (ls Leases) Context() context.Context {
 	return ls[len(ls)-1].Context()
 }
 
-// Release releases all leases in reverse order and joins their errors; see [Lease.Release].
+// Release releases all leases at the same time, so that a store which does not answer costs 5 s once, and joins their
+// errors; see [Lease.Release].
 func (ls Leases) Release(ctx context.Context) error {
-	var errs []error
-	for _, lease := range slices.Backward(ls) {
-		errs = append(errs, lease.Release(ctx))
+	errs := make([]error, len(ls))
+	var others sync.WaitGroup
+	for i, lease := range slices.Backward(ls) {
+		if i > 0 {
+			others.Go(func() { errs[i] = lease.Release(ctx) })
+		} else {
+			errs[i] = lease.Release(ctx)
+		}
 	}
+	others.Wait()
 	return errors.Join(errs...)
 }

@@ -8,34 +8,60 @@ import (
 	"time"
 )
 
-// ask gets a grant from the store, again if one arrived too late to be of use.
-func (l *Locker) ask(ctx context.Context, key string, o Options) (*grant, error) {
+// ask gets a grant from the store, again if one arrived too late to be of use or was broken on its way. The request
+// says what is special about it; ask adds the rest.
+func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error) {
 	until := deadlineOf(o.Wait)
-	for {
-		req := Request{Key: key, ID: l.newID(), TTL: o.TTL, Wait: o.Wait}
+	inLine := req.Told != nil
+	for ; ; req.ID = "" {
+		if req.ID == "" {
+			req.ID = l.newID()
+		}
+		req.TTL, req.Wait = o.TTL, o.Wait
+		if inLine {
+			req.Keep = func() bool { return l.lines.stays(req.Key, req.ID) }
+		}
 		granted, err := l.session.Acquire(ctx, req)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			var g *grant
+			if g, err = l.accept(ctx, req, granted, o); err == nil {
+				return g, nil
+			}
 		}
-		if err := l.checkGrant(&granted); err != nil {
-			l.giveBack(ctx, newGrant(l, req, granted))
-			return nil, err
-		}
-		g := newGrant(l, req, granted)
-		if l.refresh(ctx, g, o.TTL) {
-			return g, nil
-		}
-		l.giveBack(ctx, g)
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if o.Wait = left(until); o.Wait == 0 {
-			return nil, fmt.Errorf("the store's grant arrived %s after it began, too late for a lease of %s; is the store or "+
-				"this process overloaded?",
-				time.Since(granted.Start).Round(time.Millisecond), o.TTL)
+		o.Wait = left(until)
+		if !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) || o.Wait == 0 || ctx.Err() != nil {
+			return nil, withContext(ctx, err)
 		}
 	}
 }
+
+// withContext adds ctx's error to one that came of its end.
+func withContext(ctx context.Context, err error) error {
+	if over := ctx.Err(); over != nil && !errors.Is(err, over) {
+		return errors.Join(over, err)
+	}
+	return err
+}
+
+// accept makes the store's grant one that a lease can begin with. If it cannot, the grant is given back.
+func (l *Locker) accept(ctx context.Context, req Request, granted Grant, o Options) (*grant, error) {
+	err := l.checkGrant(&granted)
+	g := newGrant(l, req, granted)
+	if err == nil {
+		err = l.remember(g)
+	}
+	if err == nil && !l.refresh(ctx, g, o) {
+		err = fmt.Errorf("%w: the store's grant arrived %s after it began, with a lease of %s; is the store or this process "+
+			"overloaded?", errTooLate, time.Since(granted.Start).Round(time.Millisecond), o.TTL)
+	}
+	if err != nil {
+		l.giveBack(ctx, g)
+		return nil, err
+	}
+	return g, nil
+}
+
+var errTooLate = errors.New("nothing is left of the lease")
 
 // checkGrant keeps what a driver must not say from becoming a lease without a fence, or one that never ends.
 func (l *Locker) checkGrant(g *Grant) error {
@@ -50,21 +76,23 @@ func (l *Locker) checkGrant(g *Grant) error {
 }
 
 // refresh reports whether enough of the lease is left to begin with. If a tenth has passed (a slow answer, a late push,
-// a pass in a busy line) it is renewed first: no critical section starts with a lease that is about to end.
-func (l *Locker) refresh(ctx context.Context, g *grant, ttl time.Duration) bool {
-	_, deadline := g.state()
-	if time.Until(deadline) >= (ttl-margin(ttl))-ttl/10 {
+// a pass in a busy line), or if the store gave less than was asked and nobody will renew it, it is renewed first: no
+// critical section starts with a lease that is about to end.
+func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
+	given, deadline := g.given()
+	if time.Until(deadline) >= given-margin(given)-given/10 && !(o.NoRenew && given < o.TTL) {
 		return true
 	}
 	sent := time.Now()
-	err := renewEach(ctx, l.session, []Renewal{{Key: g.key, ID: g.id, TTL: ttl}})[0]
+	g.renewal(sent)
+	err := renewEach(ctx, l.session, []Renewal{{Key: g.key, ID: g.id, TTL: o.TTL}})[0]
 	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to others
 	// in between and to this id again, with a higher epoch than we know.
 	if err != nil || !time.Now().Before(deadline) {
 		return false
 	}
-	g.extend(sent, ttl)
-	return time.Since(sent) <= ttl/2
+	g.extend(sent, o.TTL)
+	return time.Since(sent) <= o.TTL/2
 }
 
 // giveBack passes on a grant that nobody here will use, or releases it.
@@ -80,7 +108,7 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released, left to its TTL",
 			slog.String("key", g.key), slog.Any("error", err))
 	}
-	l.lines.vacate(g.key, g)
+	l.lines.vacate(g)
 }
 
 // deadlineOf is the end of a wait that begins now; the zero time for Forever.

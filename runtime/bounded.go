@@ -17,13 +17,27 @@ type bounds struct {
 	fresh  time.Time          // until when shared is given to new calls
 }
 
-const boundsShare = 250 * time.Millisecond
+const (
+	boundsShare = 250 * time.Millisecond
+	// graceTime is what a release gets after the end of its caller's context.
+	graceTime = 80 * time.Millisecond
+)
 
-// context returns a context with ctx's values that does not end with ctx, but after limit; with maxReleaseTime or more,
-// after that and up to boundsShare. The returned function must be called when the call is over.
+// context returns a context with ctx's values that ends after limit, or graceTime after the end of ctx; with a limit of
+// maxReleaseTime or more, after that and up to boundsShare. The returned function must be called when the call is over.
 func (b *bounds) context(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	end, cancel := b.limit(limit)
+	if ctx.Done() == nil {
+		return sharedContext{Context: end, values: ctx}, cancel
+	}
+	end, leave := context.WithCancel(end)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(graceTime, leave) })
+	return sharedContext{Context: end, values: ctx}, func() { stop(); leave(); cancel() }
+}
+
+func (b *bounds) limit(limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit < maxReleaseTime {
-		return context.WithTimeout(context.WithoutCancel(ctx), limit)
+		return context.WithTimeout(b.base, limit)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -32,7 +46,7 @@ func (b *bounds) context(ctx context.Context, limit time.Duration) (context.Cont
 		b.shared, b.cancel = context.WithTimeout(b.base, maxReleaseTime+boundsShare)
 		b.fresh = now.Add(boundsShare)
 	}
-	return sharedContext{Context: b.shared, values: ctx}, func() {}
+	return b.shared, func() {}
 }
 
 // sharedContext has the end of one context and the values of another.

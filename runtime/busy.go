@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 )
 
@@ -11,19 +13,45 @@ func (l *Locker) busyHere(g *grant) *BusyError {
 	return &BusyError{Key: g.key, Holder: l.cfg.Node, Remaining: time.Until(deadline) + margin(ttl)}
 }
 
-// busy says who holds the lock at the end of a wait in line; if nobody here does, the store knows.
-func (l *Locker) busy(ctx context.Context, key string) error {
-	if held := l.lines.heldBy(key); held != nil {
+// waitedInVain is the error of a caller whose wait in line is over: that somebody holds the lock, if the store or a live
+// lease of this process says so, and else why nobody can say so.
+func (l *Locker) waitedInVain(key string, wait time.Duration) error {
+	held, said := l.lines.state(key)
+	switch {
+	case held != nil && held.err() == nil:
 		return l.busyHere(held)
+	case said.err != nil:
+		return fmt.Errorf("waited for %s, and the store cannot be asked: %w", wait, said.err)
+	case said.busy != nil:
+		return said.busy
 	}
-	busy := &BusyError{Key: key}
-	ctx, cancel := context.WithTimeout(ctx, busyLookup)
+	ctx, cancel := context.WithTimeout(l.closing, busyLookup)
 	defer cancel()
-	if info, err := l.Holder(ctx, key); err == nil {
-		busy.Holder, busy.Remaining = info.Node, info.Remaining
+	info, err := l.Holder(ctx, key)
+	switch {
+	case err == nil:
+		return &BusyError{Key: key, Holder: info.Node, Remaining: info.Remaining}
+	case errors.Is(err, ErrNotHeld):
+		return fmt.Errorf("waited for %s, and the store has neither granted the lock nor named a holder", wait)
+	case ctx.Err() != nil:
+		return fmt.Errorf("waited for %s, and the store does not answer", wait)
 	}
-	return busy
+	return fmt.Errorf("waited for %s: %w", wait, err)
+}
+
+// gaveUp is the error of a caller whose context ended while it waited in line, with the holder if that is known.
+func (l *Locker) gaveUp(ctx context.Context, key string) error {
+	held, said := l.lines.state(key)
+	switch {
+	case held != nil && held.err() == nil:
+		return errors.Join(ctx.Err(), l.busyHere(held))
+	case said.err != nil:
+		return errors.Join(ctx.Err(), fmt.Errorf("the store cannot be asked: %w", said.err))
+	case said.busy != nil:
+		return errors.Join(ctx.Err(), said.busy)
+	}
+	return ctx.Err()
 }
 
 // busyLookup bounds the question who is in the way, at the end of a wait.
-const busyLookup = 200 * time.Millisecond
+const busyLookup = 50 * time.Millisecond

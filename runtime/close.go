@@ -4,45 +4,62 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 )
 
-// Close refuses new work with ErrClosed, ends waiting acquires with it, releases every lease that is still held (its
-// context is cancelled first, with a cause that wraps ErrLost and ErrClosed), and stops every goroutine of the Locker.
-// Work under a lease should therefore have ended before. It blocks for the releases, 5 s at most for each of those that
-// are under way when ctx ends; what could not be released by then is free after its TTL. It is idempotent: later calls
-// wait for the first and return its result.
+// Close refuses new work with ErrClosed, ends waiting acquires with it, cancels the context of every lease that is
+// still held, with a cause that wraps ErrLost and ErrClosed, releases the leases, and stops every goroutine of the
+// Locker. Work under a lease should therefore have ended before.
+//
+// It blocks for that until ctx ends, and returns within 100 ms then: what is under way at a store that does not answer
+// ends in the background within 5 s, and leases that were not released are free after their TTL. It is idempotent:
+// later calls wait for the first, each until its own ctx ends, and return its result.
 func (l *Locker) Close(ctx context.Context) error {
+	if err := l.usable(ctx); err != nil {
+		return fmt.Errorf("close locker: %w", err)
+	}
 	l.mu.Lock()
 	first := !l.closed
 	l.closed = true
 	l.mu.Unlock()
 	if first {
-		l.closeErr = l.close(ctx)
-		close(l.ended)
+		l.stop()
+		// All leases are told before the first release: nobody would end those that ctx leaves no time for.
+		held := l.leases()
+		for _, lease := range held {
+			lease.grant.lose(errClosing)
+		}
+		go func() {
+			l.closeErr = l.close(ctx, held)
+			close(l.ended)
+		}()
 	}
-	<-l.ended
-	return l.closeErr
+	select {
+	case <-l.ended:
+		return l.closeErr
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(graceTime)
+	defer grace.Stop()
+	select {
+	case <-l.ended:
+		return l.closeErr
+	case <-grace.C:
+		return fmt.Errorf("close locker: %w (what is under way at the store ends in the background)", ctx.Err())
+	}
 }
 
-func (l *Locker) close(ctx context.Context) error {
-	l.stop()
+// close ends what is left. held are the leases that Close has ended.
+func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	var errs []error
 	if err := l.session.Close(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("close lock session: %w", err))
 	}
 	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
-
-	l.mu.Lock()
-	var held []*Lease
-	for _, g := range l.grants {
-		held = append(held, g.turn()) // with no acquire under way, every grant is somebody's; a release is waited for
-	}
-	l.mu.Unlock()
-	// All of them are told before the first release: nobody would end those that ctx leaves no time for.
-	for _, lease := range held {
-		lease.grant.lose(errClosing)
-	}
+	held = append(held, l.leases()...) // those that were lost before and are being released: that is waited for
 	errs = append(errs, releaseAll(ctx, held))
 	l.stopRenew()
 	l.running.Wait()
@@ -53,6 +70,20 @@ func (l *Locker) close(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// leases returns those whose turn it is under grants that have not been given back.
+func (l *Locker) leases() []*Lease {
+	l.mu.Lock()
+	grants := slices.Collect(maps.Values(l.grants))
+	l.mu.Unlock()
+	var leases []*Lease
+	for _, g := range grants {
+		if lease := g.turn(); lease != nil {
+			leases = append(leases, lease)
+		}
+	}
+	return leases
 }
 
 // closeReleases is how many releases Close keeps in flight.

@@ -14,6 +14,16 @@ type leaseContext struct {
 	lease *Lease
 }
 
+// Err implements context.Context. It looks at the clock too: between the deadline and the run of its timer the context
+// has ended already.
+func (c *leaseContext) Err() error {
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	_ = c.lease.Err()
+	return c.Context.Err()
+}
+
 // Value implements context.Context.
 func (c *leaseContext) Value(key any) any {
 	if key == (leaseKey{}) {
@@ -52,5 +62,5 @@ func AssertHeld(ctx context.Context, key string) error {
 			return fmt.Errorf("%w: %w", ErrNotHeld, err)
 		}
 	}
-	return fmt.Errorf("%w: no lease on %q in this context", ErrNotHeld, key)
+	return fmt.Errorf("%w: no lease on %s in this context", ErrNotHeld, quote(key))
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 )
 
@@ -16,6 +17,9 @@ import (
 func (l *Locker) Do(
 	ctx context.Context, key string, o Options, fn func(ctx context.Context, lease *Lease) error,
 ) (err error) {
+	if fn == nil {
+		return fmt.Errorf("run under lock %s: %w: there is no function to run", quote(key), ErrOptions)
+	}
 	lease, err := l.Acquire(ctx, key, o)
 	if err != nil {
 		return err
@@ -28,6 +32,9 @@ func (l *Locker) Do(
 func (l *Locker) DoAll(
 	ctx context.Context, keys []string, o Options, fn func(ctx context.Context, leases Leases) error,
 ) (err error) {
+	if fn == nil {
+		return fmt.Errorf("run under %d locks: %w: there is no function to run", len(keys), ErrOptions)
+	}
 	leases, err := l.AcquireAll(ctx, keys, o)
 	if err != nil {
 		return err

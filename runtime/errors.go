@@ -9,7 +9,8 @@ import (
 // The errors of this package. Test for them with errors.Is: what is returned wraps them together with the key, the
 // reason and, where a context ended, the context's own error.
 var (
-	// ErrBusy says that somebody else holds the lock and that the wait, if any, is over. See [BusyError].
+	// ErrBusy says that somebody else holds the lock, by the word of the store, and that the wait, if any, is over. See
+	// [BusyError]. A store that cannot be asked is never ErrBusy.
 	ErrBusy = errors.New("lock is busy")
 	// ErrLost says that a lease ended before it was released: it ran past its deadline without a renewal, reached
 	// its MaxHold, was broken by an operator, or was forgotten by the store. It is the cause of the lease's context.
@@ -43,11 +44,11 @@ func (e *BusyError) Error() string {
 	remaining := e.Remaining.Round(time.Millisecond)
 	switch {
 	case e.Remaining <= 0:
-		return fmt.Sprintf("lock %q is busy", e.Key)
+		return fmt.Sprintf("lock %s is busy", quote(e.Key))
 	case e.Holder == "":
-		return fmt.Sprintf("lock %q is busy: kept for another %s after its holder has gone (MinHold)", e.Key, remaining)
+		return fmt.Sprintf("lock %s is busy: kept for another %s after its holder has gone (MinHold)", quote(e.Key), remaining)
 	}
-	return fmt.Sprintf("lock %q is busy: held by %s for another %s unless renewed", e.Key, e.Holder, remaining)
+	return fmt.Sprintf("lock %s is busy: held by %s for another %s unless renewed", quote(e.Key), e.Holder, remaining)
 }
 
 // Is makes errors.Is(err, ErrBusy) true.
@@ -60,7 +61,7 @@ type lostError struct {
 }
 
 func (e *lostError) Error() string {
-	return fmt.Sprintf("lease on %q is lost: %s", e.key, e.reason)
+	return fmt.Sprintf("lease on %s is lost: %s", quote(e.key), e.reason)
 }
 
 func (e *lostError) Is(target error) bool { return target == ErrLost }

@@ -23,13 +23,15 @@ type grant struct {
 	inLine bool      // it goes back through the local line; set before anybody else sees it
 
 	mu       sync.Mutex // guards what follows; taken before that of a line
-	ttl      time.Duration
-	deadline time.Time // monotonic; margin already taken off
-	over     error     // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
-	begun    bool      // the first turn has begun
-	passes   int       // how often it was passed on
-	owner    *Lease    // whose turn it is; nil between two turns
-	sharers  []*Lease  // the leases that end with the owner's (Options.Reentrant)
+	ttl      time.Duration // what renewals ask for
+	gave     time.Duration // what the store gave last
+	deadline time.Time     // monotonic; margin already taken off
+	sent     time.Time     // the last renewal
+	acked    time.Time     // the last renewal that the store acknowledged, when it was sent
+	over     error         // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
+	passes   int           // how often it was passed on
+	owner    *Lease        // whose turn it is; nil between two turns
+	sharers  []*Lease      // the leases that end with the owner's (Options.Reentrant)
 
 	// Owned by the renewer and guarded by its mutex.
 	renewing   bool
@@ -39,9 +41,13 @@ type grant struct {
 }
 
 func newGrant(l *Locker, req Request, g Grant) *grant {
+	gave := g.TTL
+	if gave <= 0 || gave > req.TTL {
+		gave = req.TTL
+	}
 	return &grant{
 		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start,
-		ttl: req.TTL, deadline: g.Start.Add(req.TTL - margin(req.TTL)),
+		ttl: req.TTL, gave: gave, deadline: g.Start.Add(gave - margin(gave)),
 	}
 }
 
@@ -56,17 +62,11 @@ func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
 	}
 	lease.fence = g.fence + Fence(g.passes)
 	g.owner = lease
-	isNew := !g.begun
-	g.begun = true
 	if o.MaxHold > 0 {
 		lease.maxTimer = time.AfterFunc(o.MaxHold, lease.reachMaxHold)
 	}
-	deadline := g.deadline
-	next := deadline.Add(margin(g.ttl) - g.ttl + jitter(g.ttl/3))
+	next := g.deadline.Add(margin(g.gave) - g.gave + jitter(g.gave/3))
 	g.mu.Unlock()
-	if isNew {
-		g.locker.remember(g, deadline)
-	}
 	g.locker.renewer.set(g, next, !o.NoRenew)
 	return lease, nil
 }
@@ -83,7 +83,7 @@ func (g *grant) passOn(from *Lease) bool {
 		g.mu.Unlock()
 		return false
 	}
-	next := l.lines.pass(g, g.ttl)
+	next := l.lines.pass(g, g.ttl, g.passes+1 == l.cfg.LocalHandoffs)
 	if next == nil {
 		g.mu.Unlock()
 		return false
@@ -94,7 +94,7 @@ func (g *grant) passOn(from *Lease) bool {
 	g.mu.Unlock()
 	// The turns do not overlap: the old contexts end before the next caller knows.
 	finish(from, sharers, ErrNotHeld)
-	next.ready <- g
+	next.ready <- call{grant: g}
 	return true
 }
 
@@ -105,8 +105,11 @@ var errDeadline = errors.New("its deadline passed without a renewal")
 func (g *grant) extend(sent time.Time, ttl time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if sent.After(g.acked) {
+		g.acked = sent
+	}
 	if d := sent.Add(ttl - margin(ttl)); g.over == nil && d.After(g.deadline) {
-		g.deadline = d
+		g.deadline, g.gave = d, ttl
 	}
 }
 
@@ -180,6 +183,13 @@ func (g *grant) keep(lease *Lease) time.Duration {
 	return max(lease.minHold-time.Since(lease.since), 0)
 }
 
+// keepNothing takes back the MinHold of a lease under which nothing ran.
+func (g *grant) keepNothing(lease *Lease) {
+	g.mu.Lock()
+	lease.minHold = 0
+	g.mu.Unlock()
+}
+
 // leave ends one of several leases that share the grant.
 func (g *grant) leave(lease *Lease, why error) {
 	g.mu.Lock()
@@ -208,6 +218,29 @@ func (g *grant) ended() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.over
+}
+
+// renewal begins a renewal and returns what it asks for.
+func (g *grant) renewal(sent time.Time) (ttl time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sent = sent
+	return g.ttl
+}
+
+// past reports whether the lease is over at the store too: its deadline has passed, and no renewal may have been
+// executed whose answer was lost.
+func (g *grant) past() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !time.Now().Before(g.deadline) && !g.sent.After(g.acked)
+}
+
+// given is what the store gave last, and until when that is certain.
+func (g *grant) given() (gave time.Duration, deadline time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.gave, g.deadline
 }
 
 func (g *grant) state() (ttl time.Duration, deadline time.Time) {

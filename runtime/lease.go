@@ -172,14 +172,31 @@ func (le *Lease) Check(ctx context.Context) error {
 		return err
 	}
 	g := le.grant
-	info, err := g.locker.Holder(ctx, g.key)
-	switch {
-	case err != nil && !errors.Is(err, ErrNotHeld):
-		return fmt.Errorf("check lease on %q: %w", g.key, err)
-	case err != nil || info.ID != g.id:
+	switch err := g.locker.checkHeld(ctx, HeldLease{Key: g.key, ID: g.id}); {
+	case errors.Is(err, ErrLost):
 		g.lose(errNotMine)
+	case err != nil:
+		return fmt.Errorf("check lease on %s: %w", quote(g.key), err)
 	}
 	return le.Err()
+}
+
+// checkHeld asks the store about one lease: nil, ErrLost, or why it could not be asked.
+func (l *Locker) checkHeld(ctx context.Context, lease HeldLease) error {
+	if err := l.lookable(ctx); err != nil {
+		return err
+	}
+	if checker, ok := l.session.(Checker); ok {
+		if errs := checker.Check(ctx, []HeldLease{lease}); len(errs) == 1 {
+			return errs[0]
+		}
+		return errNoResult
+	}
+	info, err := l.Holder(ctx, lease.Key)
+	if errors.Is(err, ErrNotHeld) || err == nil && info.ID != lease.ID {
+		return ErrLost
+	}
+	return err
 }
 
 // Extend makes the lease last at least d from now, and makes d the length of all further renewals if it is longer than
@@ -190,19 +207,23 @@ func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	if d < minTTL || d > maxTTL {
-		return fmt.Errorf("%w: extend lease on %q by %s; it must be between %s and %s",
-			ErrOptions, le.grant.key, d, minTTL, maxTTL)
+		return fmt.Errorf("%w: extend lease on %s by %s; it must be between %s and %s",
+			ErrOptions, quote(le.grant.key), d, minTTL, maxTTL)
 	}
 	g := le.grant
+	if err := g.locker.lookable(ctx); err != nil {
+		return fmt.Errorf("extend lease on %s: %w", quote(g.key), err)
+	}
 	sent := time.Now()
 	if !le.limit.IsZero() {
 		d = max(min(d, le.limit.Sub(sent)), minTTL)
 	}
-	switch err := g.locker.session.Renew(ctx, []Renewal{{Key: g.key, ID: g.id, TTL: d}})[0]; {
+	g.renewal(sent)
+	switch err := renewEach(ctx, g.locker.session, []Renewal{{Key: g.key, ID: g.id, TTL: d}})[0]; {
 	case errors.Is(err, ErrLost):
 		g.lose(errNotMine)
 	case err != nil:
-		return fmt.Errorf("extend lease on %q by %s: %w", g.key, d, err)
+		return fmt.Errorf("extend lease on %s by %s: %w", quote(g.key), d, err)
 	default:
 		g.extend(sent, d)
 		g.lengthen(d)

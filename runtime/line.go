@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
-// lines are the local queues of a Locker: of all its callers that want one key, only the first asks the store; the
-// others stand in line behind it. When the first releases, the lease may pass to the next without a round trip.
+// lines are the local queues of a Locker: of all its callers that want one key, one asks the store; the others stand in
+// line behind it. When the holder releases, the lease may pass to the next without a round trip.
+//
+// The process has one place in the store's queue, whoever waits at it: the caller that asks. That is the first in line,
+// from the moment at which nobody here holds the lock, or the holder's grant may not be passed on any more (see
+// Config.LocalHandoffTime). A caller that gives up leaves its place at the store to the next in line.
 //
 // A key that one caller uses alone has a line too, without anybody in it: that is what makes the second caller stand
 // behind the first. So the maps are on the fast path, and sharded.
@@ -21,20 +25,37 @@ type lineShard struct {
 	lines map[string]*line
 }
 
-// line is the queue of one key. It exists from the first caller's join to the last one's leave.
+// line is the queue of one key. It exists while somebody holds the key here, asks for it, or waits.
 type line struct {
-	held        *grant // what local leases live under; nil while the caller at the head is asking the store
+	held        *grant // what local leases live under, if any
+	asking      bool   // a caller asks the store, ahead of those in line
+	place       string // the lease id of a place in the store's queue that was left to the next who asks
+	said        word   // what the store said last to those who asked
 	first, last *turn  // those who wait
+	timer       *time.Timer
 }
 
-// turn is one caller's place in a line.
+// word is what the store said of a lock that is wanted: who holds it, or why it could not be asked. Both are nil as long
+// as it has not said anything.
+type word struct {
+	busy *BusyError
+	err  error
+}
+
+// turn is one caller's wait in a line.
 type turn struct {
 	ttl        time.Duration
 	queued     bool
 	prev, next *turn
-	// ready receives once: the grant that passes to this caller, or nil when the caller has come to the head of the
-	// line and is the one to ask the store. It is buffered, so that whoever leaves does not wait.
-	ready chan *grant
+	ready      chan call // receives once; buffered, so that whoever leaves does not wait
+}
+
+// call ends a turn's wait: with the grant that passes to the caller, with the error of who asked for all, or, without
+// either, with the request to ask the store, from the place there if one was left.
+type call struct {
+	grant *grant
+	err   error
+	place string
 }
 
 func newLines() *lines {
@@ -49,77 +70,188 @@ func (ls *lines) shard(key string) *lineShard {
 	return &ls.shards[maphash.String(ls.seed, key)%uint64(len(ls.shards))]
 }
 
-// place says how a caller stands to a line.
-type place int
+// position says how a caller stands to a line.
+type position int
 
 const (
-	atHead   place = iota // nobody is before it: it asks the store, then calls hold or vacate
-	inLine                // it waits for its turn
-	atWindow              // it did not want to wait: somebody is before it
+	ahead    position = iota // nobody is before it: it asks the store, then calls hold, yield or fail
+	inLine                   // it waits for its turn
+	atWindow                 // it did not want to wait: somebody is before it
 )
 
 // join puts a caller at the end of the line. One that does not want to wait gets what is held locally, if anything.
-func (ls *lines) join(key string, ttl time.Duration, wait bool) (place, *turn, *grant) {
+func (ls *lines) join(key string, ttl time.Duration, wait bool) (position, *turn, *grant) {
 	s := ls.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ln := s.lines[key]
 	switch {
 	case ln == nil:
-		s.lines[key] = new(line)
-		return atHead, nil, nil
+		s.lines[key] = &line{asking: true}
+		return ahead, nil, nil
 	case !wait:
 		return atWindow, nil, ln.held
 	}
-	t := &turn{ttl: ttl, queued: true, prev: ln.last, ready: make(chan *grant, 1)}
+	t := &turn{ttl: ttl, queued: true, prev: ln.last, ready: make(chan call, 1)}
 	if ln.last != nil {
 		ln.last.next = t
 	} else {
 		ln.first = t
+		ls.arm(key, ln)
 	}
 	ln.last = t
 	return inLine, t, nil
 }
 
-// hold records what the caller at the head got from the store.
-func (ls *lines) hold(g *grant) {
+// arm sends the first in line to the store when what is held may not be passed on any more. The shard's mutex is held.
+func (ls *lines) arm(key string, ln *line) {
+	if ln.held == nil || ln.asking || ln.first == nil {
+		return
+	}
+	g := ln.held
+	left := time.Until(g.began.Add(g.locker.cfg.LocalHandoffTime))
+	switch {
+	case left <= 0:
+		ln.send()
+	case ln.timer == nil:
+		ln.timer = time.AfterFunc(left, func() { ls.handoffOver(key) })
+	default:
+		ln.timer.Reset(left)
+	}
+}
+
+// handoffOver runs when a grant has been held for LocalHandoffTime, or another one after it.
+func (ls *lines) handoffOver(key string) {
+	s := ls.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ln := s.lines[key]; ln != nil {
+		ls.arm(key, ln)
+	}
+}
+
+// send lets the first in line ask the store.
+func (ln *line) send() {
+	t := ln.first
+	ln.remove(t)
+	ln.asking = true
+	t.ready <- call{place: ln.place}
+	ln.place = ""
+}
+
+// hold records what the caller who asked got from the store. It returns what was held before: a grant that the store
+// has given to somebody else meanwhile, whatever is believed here.
+func (ls *lines) hold(g *grant) (before *grant) {
 	s := ls.shard(g.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines[g.key].held = g
+	ln := s.lines[g.key]
+	before = ln.held
+	ln.held, ln.asking, ln.said = g, false, word{}
+	ls.arm(g.key, ln)
+	return before
 }
 
-// vacate ends the time at the head of a caller that held g, or nil if it was still asking: the next one comes to the
-// head. It does nothing if the head has passed to somebody else already.
-func (ls *lines) vacate(key string, g *grant) {
+// yield ends the asking of a caller that has no grant. The next in line asks, from the place at the store that is left,
+// if any. It returns that place if nobody wants it.
+func (ls *lines) yield(key, place string) (unwanted string) {
 	s := ls.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ln := s.lines[key]
+	ln.asking = false
+	if place != "" {
+		ln.place = place
+	}
+	if ln.first != nil {
+		ln.send()
+		return ""
+	}
+	unwanted, ln.place = ln.place, ""
+	s.dropIfEmpty(key, ln)
+	return unwanted
+}
+
+// stays reports whether the place of a caller that gives up is wanted by somebody in line, and keeps it for them.
+func (ls *lines) stays(key, place string) bool {
+	s := ls.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ln := s.lines[key]
+	if ln.first == nil {
+		return false
+	}
+	ln.place = place
+	return true
+}
+
+// fail ends the wait of all in line with the error that one of them got for all: the store could not be asked.
+func (ls *lines) fail(key string, err error) {
+	s := ls.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ln := s.lines[key]
+	ln.asking, ln.place, ln.said = false, "", word{}
+	for t := ln.first; t != nil; t = ln.first {
+		ln.remove(t)
+		t.ready <- call{err: err}
+	}
+	s.dropIfEmpty(key, ln)
+}
+
+// told keeps what the store said to the caller who asks.
+func (ls *lines) told(key string, w word) {
+	s := ls.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ln := s.lines[key]; ln != nil {
+		ln.said = w
+	}
+}
+
+// vacate ends the time of g, which was held here. The next in line asks the store, unless somebody does already. It does
+// nothing if another grant has taken its place.
+func (ls *lines) vacate(g *grant) {
+	s := ls.shard(g.key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ln := s.lines[g.key]
 	if ln == nil || ln.held != g {
 		return
 	}
 	ln.held = nil
-	if next := ln.first; next != nil {
-		ln.remove(next)
-		next.ready <- nil
-	} else {
-		delete(s.lines, key)
+	if ln.first != nil && !ln.asking {
+		ln.send()
 	}
+	s.dropIfEmpty(g.key, ln)
 }
 
-// pass takes the next caller out of the line if g can go on to it as it is.
-func (ls *lines) pass(g *grant, ttl time.Duration) *turn {
+func (s *lineShard) dropIfEmpty(key string, ln *line) {
+	if ln.held != nil || ln.asking || ln.first != nil {
+		return
+	}
+	if ln.timer != nil {
+		ln.timer.Stop()
+	}
+	delete(s.lines, key)
+}
+
+// pass takes the next caller out of the line if g can go on to it as it is. isLast says that g cannot be passed on once
+// more: whoever comes after that caller asks the store.
+func (ls *lines) pass(g *grant, ttl time.Duration, isLast bool) *turn {
 	s := ls.shard(g.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ln := s.lines[g.key]
 	// A lease is granted for one TTL. With another, its holder's death would block the lock for too long or too short.
-	if ln == nil || ln.held != g || ln.first == nil || ln.first.ttl != ttl {
+	if ln == nil || ln.held != g || ln.asking || ln.first == nil || ln.first.ttl != ttl {
 		return nil
 	}
 	next := ln.first
 	ln.remove(next)
+	if isLast && ln.first != nil {
+		ln.send()
+	}
 	return next
 }
 
@@ -136,15 +268,15 @@ func (ls *lines) leave(key string, t *turn) bool {
 	return true
 }
 
-// heldBy returns what is held locally.
-func (ls *lines) heldBy(key string) *grant {
+// state returns what is held locally, and what the store said last to those who asked.
+func (ls *lines) state(key string) (*grant, word) {
 	s := ls.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ln := s.lines[key]; ln != nil {
-		return ln.held
+		return ln.held, ln.said
 	}
-	return nil
+	return nil, word{}
 }
 
 func (ln *line) remove(t *turn) {

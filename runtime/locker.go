@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Locker acquires leases in one store. One per process and store is enough; all methods may be called concurrently.
@@ -41,6 +40,8 @@ type Locker struct {
 	closed    bool
 	acquiring sync.WaitGroup // Add only under mu while not closed
 	grants    map[string]*grant
+	byKey     map[string]*grant // the last grant of each key
+	early     earlyLosses
 }
 
 // New returns a Locker on store. It does not contact the store. The store stays the caller's: Close ends the Locker's
@@ -60,9 +61,12 @@ func New(store Store, cfg Config) (*Locker, error) {
 	}
 	l := &Locker{
 		cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".",
-		lines: newLines(), expirer: newExpirer(), grants: make(map[string]*grant), ended: make(chan struct{}),
+		lines: newLines(), expirer: newExpirer(), grants: make(map[string]*grant), byKey: make(map[string]*grant),
+		ended: make(chan struct{}),
 	}
-	l.session, err = store.Open(SessionConfig{Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost})
+	l.session, err = store.Open(SessionConfig{
+		Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost, Held: l.held,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open lock store: %w", err)
 	}
@@ -74,14 +78,41 @@ func New(store Store, cfg Config) (*Locker, error) {
 	return l, nil
 }
 
-// Node returns Config.Node, or what it defaulted to.
-func (l *Locker) Node() string { return l.cfg.Node }
+// usable tells callers who have no Locker or no context.
+func (l *Locker) usable(ctx context.Context) error {
+	switch {
+	case l == nil || l.session == nil:
+		return fmt.Errorf("%w: the *lockrt.Locker is nil, or was not made by lockrt.New or lockrt.Open; was the field of a "+
+			"struct left empty?", ErrOptions)
+	case ctx == nil:
+		return fmt.Errorf("%w: the context is nil; pass context.Background() where there is none", ErrOptions)
+	}
+	return nil
+}
 
-// Namespace returns Config.Namespace, or what it defaulted to.
-func (l *Locker) Namespace() string { return l.cfg.Namespace }
+// Node returns Config.Node, or what it defaulted to; "" for a nil Locker.
+func (l *Locker) Node() string {
+	if l == nil {
+		return ""
+	}
+	return l.cfg.Node
+}
 
-// Store returns the store.
-func (l *Locker) Store() Store { return l.store }
+// Namespace returns Config.Namespace, or what it defaulted to; "" for a nil Locker.
+func (l *Locker) Namespace() string {
+	if l == nil {
+		return ""
+	}
+	return l.cfg.Namespace
+}
+
+// Store returns the store, nil for a nil Locker.
+func (l *Locker) Store() Store {
+	if l == nil {
+		return nil
+	}
+	return l.store
+}
 
 func (l *Locker) newID() string { return l.idPrefix + strconv.FormatUint(l.idCount.Add(1), 36) }
 
@@ -98,15 +129,24 @@ func (l *Locker) enter() error {
 
 func (l *Locker) leave() { l.acquiring.Done() }
 
-// remember makes a grant known to Close and to the session's loss signals, and lets it end at its deadline.
-func (l *Locker) remember(g *grant, deadline time.Time) {
+// remember makes a grant known to Close and to the session's loss signals, and lets it end at its deadline. The error
+// is that of a lease whose loss was told before its grant. An earlier grant of the key ends: the store has given the
+// lock again, so it no longer knows that one.
+func (l *Locker) remember(g *grant) error {
 	l.mu.Lock()
-	// Ended already? It is forgotten after it has ended, under the same mutex: one sees the other.
-	if g.ended() == nil {
-		l.grants[g.id] = g
+	if reason := l.early.take(g.id); reason != nil {
+		l.mu.Unlock()
+		return &lostError{key: g.key, reason: reason}
 	}
+	before := l.byKey[g.key]
+	l.grants[g.id], l.byKey[g.key] = g, g
 	l.mu.Unlock()
+	if before != nil {
+		before.lose(errNotMine)
+	}
+	_, deadline := g.given()
 	l.expirer.add(g, deadline)
+	return nil
 }
 
 // disarm is called by a grant that has ended.
@@ -118,8 +158,11 @@ func (l *Locker) disarm(g *grant) {
 // forget is called for a grant that has been lost, or given back to the store: not before, as Close waits for that.
 func (l *Locker) forget(g *grant) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	delete(l.grants, g.id)
-	l.mu.Unlock()
+	if l.byKey[g.key] == g {
+		delete(l.byKey, g.key)
+	}
 }
 
 // recall lets Close find a grant that was lost while what is left of it is given back.
@@ -131,18 +174,33 @@ func (l *Locker) recall(g *grant) {
 
 // lost is the session's SessionConfig.Lost.
 func (l *Locker) lost(id string, reason error) {
+	reason = errors.Join(errNotMine, reason)
 	l.mu.Lock()
 	g := l.grants[id]
+	if g == nil {
+		l.early.add(id, reason)
+	}
 	l.mu.Unlock()
 	if g != nil {
-		g.lose(errors.Join(errNotMine, reason))
+		g.lose(reason)
 	}
+}
+
+// held is the session's SessionConfig.Held.
+func (l *Locker) held() []HeldLease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	leases := make([]HeldLease, 0, len(l.grants))
+	for id, g := range l.grants {
+		leases = append(leases, HeldLease{Key: g.key, ID: id})
+	}
+	return leases
 }
 
 // leaseLost is called once for a grant that was lost. The next caller in line has to ask the store.
 func (l *Locker) leaseLost(g *grant, reason error) {
 	l.forget(g)
-	l.lines.vacate(g.key, g)
+	l.lines.vacate(g)
 	l.telemetry.leaseLost()
 	l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
 		slog.String("key", g.key), slog.Uint64("fence", uint64(g.fence)), slog.Any("reason", reason))

@@ -64,7 +64,7 @@ func checkKey(key string) error {
 	case len(key) > maxKeyLen:
 		return fmt.Errorf("%w: it is %d bytes long, more than %d; hash the long part", ErrKey, len(key), maxKeyLen)
 	case strings.IndexByte(key, 0) >= 0:
-		return fmt.Errorf("%w: %q holds a zero byte", ErrKey, key)
+		return fmt.Errorf("%w: %s holds a zero byte", ErrKey, quote(key))
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ const (
 )
 
 // Release ends the lease and cancels its context, then gives the lock to the next waiter. It blocks until the store
-// answers, whether ctx is cancelled or not, but for 5 s at most.
+// answers, but for 5 s at most, and not for longer than 100 ms after the end of ctx: then the release goes on in the
+// background. A ctx that has ended before does not keep it from being done.
 //
 // It returns nil when the lock was released now or by an earlier call, and an error that wraps ErrLost when the lease
 // had been lost before; nothing that belongs to a later holder is touched then. After any other error the lock is
@@ -22,6 +23,9 @@ const (
 func (le *Lease) Release(ctx context.Context) error {
 	if le == nil {
 		return nil
+	}
+	if ctx == nil {
+		ctx = context.Background()
 	}
 	err := le.release(ctx)
 	if lost := le.Err(); errors.Is(lost, ErrLost) {
@@ -61,35 +65,49 @@ func (le *Lease) release(ctx context.Context) (err error) {
 
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	g := le.grant
-	defer g.locker.forget(g)
+	l := g.locker
+	defer l.forget(g)
 	ended := g.end(nil, ErrNotHeld)
-	over := le.Err()
-	_, deadline := g.state()
-	left := time.Until(deadline)
-	if errors.Is(over, errNotMine) || left <= 0 && errors.Is(over, ErrLost) {
+	if over := le.Err(); errors.Is(over, errNotMine) || errors.Is(over, ErrLost) && g.past() {
 		return nil // the store knows nothing of it any more, or will not in a moment
 	}
 	if !ended {
-		g.locker.recall(g)
+		l.recall(g)
 	}
-	ctx, cancel := g.locker.bounds.context(ctx, max(left, minReleaseTime))
+	_, deadline := g.state()
+	limit := min(max(time.Until(deadline), minReleaseTime), maxReleaseTime)
+	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
-	err := g.locker.session.Release(ctx, Release{Key: g.key, ID: g.id, Keep: keep})
-	g.locker.lines.vacate(g.key, g)
-	if errors.Is(err, ErrLost) {
+	err := l.session.Release(callCtx, Release{Key: g.key, ID: g.id, Keep: keep})
+	l.lines.vacate(g)
+	switch {
+	case errors.Is(err, ErrLost):
 		le.foundLost(&lostError{key: g.key, reason: errNotMine})
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("release lock %q: %w", g.key, err)
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("release lock %s: %w (it goes on in the background)", quote(g.key), withContext(ctx, err))
+	case err != nil:
+		return fmt.Errorf("release lock %s: %w", quote(g.key), unanswered(err, limit))
 	}
 	return nil
+}
+
+// unanswered keeps the end of a limit of ours from looking like one of the caller's.
+func unanswered(err error, limit time.Duration) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return fmt.Errorf("the store did not answer within %s", limit.Round(time.Millisecond))
+	}
+	return err
 }
 
 // foundLost corrects the end of a lease whose release the store refused: it was lost before, unnoticed.
 func (le *Lease) foundLost(lost *lostError) {
 	g := le.grant
 	g.mu.Lock()
+	if errors.Is(g.over, ErrLost) {
+		g.mu.Unlock()
+		return // it was known to be lost, though not why
+	}
 	g.over = lost
 	g.mu.Unlock()
 	le.mu.Lock()

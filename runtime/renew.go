@@ -33,6 +33,8 @@ type renewer struct {
 
 	wake  chan struct{}
 	calls sync.WaitGroup
+
+	failing failures
 }
 
 func newRenewer(s Session, logger *slog.Logger, meter *telemetry) *renewer {
@@ -139,17 +141,17 @@ func (r *renewer) takeDue(now time.Time) (batch []*grant, sleep time.Duration) {
 func (r *renewer) renew(ctx context.Context, batch []*grant) {
 	renewals := make([]Renewal, len(batch))
 	shortest := maxTTL
+	sent := time.Now()
 	for i, g := range batch {
-		ttl, _ := g.state()
-		renewals[i] = Renewal{Key: g.key, ID: g.id, TTL: ttl}
-		shortest = min(shortest, ttl)
+		renewals[i] = Renewal{Key: g.key, ID: g.id, TTL: g.renewal(sent)}
+		shortest = min(shortest, renewals[i].TTL)
 	}
 	// Two thirds of the TTL are left. A call that is stuck on a dead connection must leave time for others.
-	callCtx, cancel := context.WithTimeout(ctx, max(shortest/6, minTTL))
+	callLimit := max(shortest/6, minTTL)
+	callCtx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	sent := time.Now()
 	errs := renewEach(callCtx, r.session, renewals)
-	unanswered, first := 0, error(nil)
+	failed, first := 0, error(nil)
 	for i, g := range batch {
 		switch err := errs[i]; {
 		case err == nil:
@@ -158,14 +160,21 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 		case errors.Is(err, ErrLost):
 			g.lose(errNotMine)
 		default:
-			unanswered, first = unanswered+1, err
+			failed, first = failed+1, err
 			r.again(g, time.Now().Add(jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))))
 		}
 	}
-	if unanswered > 0 && ctx.Err() == nil {
-		r.meter.renewalsFailed(unanswered)
-		r.logger.LogAttrs(ctx, slog.LevelWarn, "lock leases not renewed, trying again until their deadlines",
-			slog.Int("leases", unanswered), slog.String("first_key", firstFailed(renewals, errs)), slog.Any("error", first))
+	switch {
+	case failed == 0:
+		if r.failing.end() {
+			r.logger.LogAttrs(ctx, slog.LevelInfo, "lock leases are renewed again")
+		}
+	case ctx.Err() == nil:
+		r.meter.renewalsFailed(failed)
+		if first = unanswered(first, callLimit); r.failing.begin(first) {
+			r.logger.LogAttrs(ctx, slog.LevelWarn, "lock leases not renewed, trying again until their deadlines",
+				slog.Int("leases", failed), slog.String("first_key", firstFailed(renewals, errs)), slog.Any("error", first))
+		}
 	}
 }
 

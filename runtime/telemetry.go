@@ -71,7 +71,22 @@ func newTelemetry(cfg Config) (*telemetry, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("%w: Config.MeterProvider: %w", ErrOptions, err)
 	}
+	t.begin()
 	return t, nil
+}
+
+// begin lets every counter exist from the start: an alert on an increase does not see one that begins with its first.
+func (t *telemetry) begin() {
+	ctx := context.Background()
+	for _, counter := range []metric.Int64Counter{t.lost, t.renewsFailed} {
+		counter.Add(ctx, 0, t.common)
+	}
+	for _, outcome := range t.outcomes {
+		t.acquisitions.Add(ctx, 0, outcome)
+	}
+	for _, counter := range []metric.Int64UpDownCounter{t.held, t.waiting} {
+		counter.Add(ctx, 0, t.common)
+	}
 }
 
 // startAcquire begins to measure one Acquire. The returned function, nil for none, ends that. The context of the work
