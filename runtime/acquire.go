@@ -145,7 +145,7 @@ func (l *Locker) lead(ctx context.Context, key, place string, o Options) (*Lease
 func (l *Locker) lineRequest(key, place string, wait time.Duration) Request {
 	req := Request{Key: key, ID: place}
 	if wait > 0 {
-		req.Told = func(busy *BusyError, err error) { l.lines.told(key, word{busy, err}) }
+		req.Told = func(busy *BusyError, err error) { l.lines.told(key, word{busy, err, time.Now()}) }
 	}
 	return req
 }

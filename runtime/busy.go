@@ -23,7 +23,7 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 	case said.err != nil:
 		return fmt.Errorf("waited for %s, and the store cannot be asked: %w", wait, said.err)
 	case said.busy != nil:
-		return said.busy
+		return said.holder()
 	}
 	ctx, cancel := context.WithTimeout(l.closing, busyLookup)
 	defer cancel()
@@ -48,9 +48,16 @@ func (l *Locker) gaveUp(ctx context.Context, key string) error {
 	case said.err != nil:
 		return errors.Join(ctx.Err(), fmt.Errorf("the store cannot be asked: %w", said.err))
 	case said.busy != nil:
-		return errors.Join(ctx.Err(), said.busy)
+		return errors.Join(ctx.Err(), said.holder())
 	}
 	return ctx.Err()
+}
+
+// holder is who held the lock when the store said so, and what should be left of that.
+func (w word) holder() *BusyError {
+	busy := *w.busy
+	busy.Remaining = max(busy.Remaining-time.Since(w.at), 0)
+	return &busy
 }
 
 // busyLookup bounds the question who is in the way, at the end of a wait.

@@ -58,7 +58,7 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	if err := l.session.Close(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("close lock session: %w", err))
 	}
-	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
+	l.acquiring.Wait()                 // they have been told to give up, and give back a crossing grant by themselves
 	held = append(held, l.leases()...) // those that were lost before and are being released: that is waited for
 	errs = append(errs, releaseAll(ctx, held))
 	l.stopRenew()

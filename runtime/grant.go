@@ -22,7 +22,7 @@ type grant struct {
 	began  time.Time // when the store gave it, or a little before
 	inLine bool      // it goes back through the local line; set before anybody else sees it
 
-	mu       sync.Mutex // guards what follows; taken before that of a line
+	mu       sync.Mutex    // guards what follows; taken before that of a line
 	ttl      time.Duration // what renewals ask for
 	gave     time.Duration // what the store gave last
 	deadline time.Time     // monotonic; margin already taken off

@@ -40,6 +40,7 @@ type line struct {
 type word struct {
 	busy *BusyError
 	err  error
+	at   time.Time
 }
 
 // turn is one caller's wait in a line.

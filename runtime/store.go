@@ -35,7 +35,8 @@ type SessionConfig struct {
 // HeldLease is a lease that a Locker believes in.
 type HeldLease struct{ Key, ID string }
 
-// Session is the driver's side of a Locker. All methods may be called concurrently.
+// Session is the driver's side of a Locker. All methods may be called concurrently. All return within 100 ms of the end
+// of their ctx, and fail after 5 s if the store does not answer; that error is not one of a context as long as ctx lives.
 //
 // A lease is named by its ID, chosen by the caller and never used twice; whatever a method does, it does to the lease
 // with this ID only, so every call may be repeated when its reply was lost.
@@ -49,11 +50,10 @@ type Session interface {
 	//   - any other error when the store could not be asked; it wraps the client's error and is neither ErrBusy nor,
 	//     while ctx lives, the error of a context.
 	//
-	// It returns within 100 ms of the end of ctx or of the wait, and a question that the store does not answer fails
-	// after 5 s, whatever the store does. After an error the caller holds nothing: what the store may have granted
-	// meanwhile, or grants later to a request that was under way, is given back in the background. A waiter that gives
-	// up keeps nobody waiting; one that dies does for one lease or for as long as the store needs to notice that,
-	// whichever is longer.
+	// The 5 s are for one question: a wait goes on for as long as the store answers. After an error the caller holds
+	// nothing: what the store may have granted meanwhile, or grants later to a request that was under way, is given
+	// back in the background. A waiter that gives up keeps nobody waiting; one that dies does for one lease or for as
+	// long as the store needs to notice that, whichever is longer.
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
 	// Renew lets every lease last its TTL again, counted from now; it never shortens one. The result has one element
@@ -61,7 +61,8 @@ type Session interface {
 	Renew(ctx context.Context, renewals []Renewal) []error
 
 	// Release ends the lease, hands the lock to the first live waiter or frees it. A lease that is not the holder
-	// gives ErrLost and changes nothing.
+	// gives ErrLost and changes nothing. If ctx ends before the store has answered, the release goes on in the
+	// background.
 	Release(ctx context.Context, rel Release) error
 
 	// List returns the held locks whose key begins with prefix, sorted by key. Locks that change hands meanwhile may
@@ -85,8 +86,8 @@ type Request struct {
 	// store could not be asked. It does not block.
 	Told func(*BusyError, error)
 	// Keep, if not nil, is asked once when ctx or the wait ends and the request may stand in the queue. If it returns
-	// true the place stays: an Acquire with the same ID follows at once and goes on waiting there. A session that cannot
-	// do that never asks.
+	// true the place stays: an Acquire with the same ID follows at once and goes on waiting there, or gives the place up
+	// if its ctx has ended. A session that cannot do that never asks.
 	Keep func() bool
 }
 

@@ -97,13 +97,25 @@ func (l *lock) enqueue(w *waiter, now time.Time) {
 }
 
 // withdraw removes a waiter that gave up; if it was granted the lock in the same moment, the lock goes on to the next.
-func (l *lock) withdraw(w *waiter, now time.Time) {
-	if i := slices.Index(l.queue, w); i >= 0 {
+func (l *lock) withdraw(id string, now time.Time) {
+	if i := l.place(id); i >= 0 {
 		l.queue = slices.Delete(l.queue, i, i+1)
 		l.settle(now)
-	} else if l.owner.id == w.req.ID {
+	} else if l.owner.id == id {
 		l.free(now)
 	}
+}
+
+// waiter returns who waits under a lease id, nil if nobody does.
+func (l *lock) waiter(id string) *waiter {
+	if i := l.place(id); i >= 0 {
+		return l.queue[i]
+	}
+	return nil
+}
+
+func (l *lock) place(id string) int {
+	return slices.IndexFunc(l.queue, func(w *waiter) bool { return w.req.ID == id })
 }
 
 func (l *lock) busy(now time.Time) *lockrt.BusyError {

@@ -42,11 +42,15 @@ func (s *session) current(key string, now time.Time) *lock {
 // Acquire implements lockrt.Session.
 func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
 	if err := ctx.Err(); err != nil {
+		s.leave(req)
 		return lockrt.Grant{}, err
 	}
 	grant, w, err := s.take(req)
 	if w == nil {
 		return grant, err
+	}
+	if req.Told != nil {
+		req.Told(s.busy(req.Key), nil)
 	}
 	var budget <-chan time.Time // nil, and so never ready, when the wait is without end
 	if req.Wait != lockrt.Forever {
@@ -64,7 +68,10 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	case <-s.closed:
 		err = lockrt.ErrClosed
 	}
-	busy := s.withdraw(w)
+	busy := s.busy(req.Key)
+	if errors.Is(err, lockrt.ErrClosed) || req.Keep == nil || !req.Keep() {
+		s.leave(req)
+	}
 	switch {
 	case err == nil:
 		return lockrt.Grant{}, busy
@@ -98,23 +105,32 @@ func (s *session) take(req lockrt.Request) (lockrt.Grant, *waiter, error) {
 	case req.Wait == 0:
 		return lockrt.Grant{}, nil, l.busy(now)
 	}
+	if w := l.waiter(req.ID); w != nil {
+		w.req = req // its place was kept
+		return lockrt.Grant{}, w, nil
+	}
 	w := &waiter{session: s, req: req, granted: make(chan lockrt.Grant, 1)}
 	l.enqueue(w, now)
 	return lockrt.Grant{}, w, nil
 }
 
-// withdraw takes a waiter out of the queue and says who was in its way.
-func (s *session) withdraw(w *waiter) *lockrt.BusyError {
+// busy says who holds a lock.
+func (s *session) busy(key string) *lockrt.BusyError {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
-	now := time.Now()
-	l := s.store.locks[s.name(w.req.Key)]
-	if l == nil {
-		return &lockrt.BusyError{Key: w.req.Key}
+	if l := s.store.locks[s.name(key)]; l != nil {
+		return l.busy(time.Now())
 	}
-	busy := l.busy(now)
-	l.withdraw(w, now)
-	return busy
+	return &lockrt.BusyError{Key: key}
+}
+
+// leave takes a request out of the queue, and off the lock if that was granted in the same moment.
+func (s *session) leave(req lockrt.Request) {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	if l := s.store.locks[s.name(req.Key)]; l != nil {
+		l.withdraw(req.ID, time.Now())
+	}
 }
 
 // Renew implements lockrt.Session.

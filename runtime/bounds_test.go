@@ -1,0 +1,161 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// bound is how long after the end of its context a call may last.
+const bound = 100 * time.Millisecond
+
+// deaf makes a store that executes no release and answers none, before its context ends.
+func deaf(store *faultStore) {
+	store.set(func(s *faultStore) {
+		s.release = func(ctx context.Context, _ lockrt.Release, _ lockrt.Session) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	})
+}
+
+func TestLease_Release_endsWithItsContext(t *testing.T) {
+	for name, c := range map[string]struct {
+		ctx  func(context.Context) (context.Context, context.CancelFunc)
+		want time.Duration
+		is   error
+	}{
+		"cancelled before": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx, cancel
+		}, bound, context.Canceled},
+		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		}, time.Second + bound, context.DeadlineExceeded},
+		"no end": {func(context.Context) (context.Context, context.CancelFunc) {
+			return context.Background(), func() {}
+		}, 5*time.Second + 250*time.Millisecond, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+				lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+				deaf(store)
+				ctx, cancel := c.ctx(t.Context())
+				defer cancel()
+				began := time.Now()
+				err := lease.Release(ctx)
+				if took := time.Since(began); took > c.want {
+					t.Errorf("it took %s, want at most %s", took, c.want)
+				}
+				if err == nil || c.is != nil && !errors.Is(err, c.is) {
+					t.Errorf("the error is %v, want %v", err, c.is)
+				}
+				if c.is == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+					t.Errorf("a limit of ours looks like one of the caller's: %v", err)
+				}
+				store.set(func(s *faultStore) { s.release = nil })
+			})
+		})
+	}
+}
+
+// Several leases at a silent store cost the time of one.
+func TestLeases_Release_atTheSameTime(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		leases, err := locks.AcquireAll(t.Context(), []string{"a", "b", "c", "d"}, lockrt.Options{TTL: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deaf(store)
+		began := time.Now()
+		if err := leases.Release(t.Context()); err == nil {
+			t.Error("the leases were released by a store that is silent")
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		store.set(func(s *faultStore) { s.release = nil })
+	})
+}
+
+func TestLocker_Close_endsWithItsContext(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		locks, err := lockrt.New(store, lockrt.Config{Logger: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		deaf(store)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		second := make(chan error, 1)
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			second <- locks.Close(ctx)
+		}()
+		synctest.Wait()
+		began := time.Now()
+		if err := locks.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close: %v, want its context's error", err)
+		}
+		if took := time.Since(began); took > time.Second+bound {
+			t.Errorf("Close took %s with a context of 1s", took)
+		}
+		if lease.Context().Err() == nil {
+			t.Error("the lease lives after Close")
+		}
+		<-second
+		if took := time.Since(began); took > 2*time.Second+bound {
+			t.Errorf("the other Close took %s with a context of 2s", took)
+		}
+		time.Sleep(6 * time.Second) // what is under way ends
+	})
+}
+
+// A set that could not be had whole is given back whole: MinHold keeps apart what has run, and nothing has.
+func TestLocker_AcquireAll_partialSetIsNotKept(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store, lockrt.Config{})
+		blocker := mustAcquire(t, other, t.Context(), "b", lockrt.Options{TTL: time.Hour})
+		o := lockrt.Options{TTL: ttl, MinHold: time.Hour}
+		if _, err := locks.AcquireAll(t.Context(), []string{"a", "b"}, o); !errors.Is(err, lockrt.ErrBusy) {
+			t.Fatalf("the set: %v, want ErrBusy", err)
+		}
+		if err := blocker.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		leases, err := locks.AcquireAll(t.Context(), []string{"a", "b"}, o)
+		if err != nil {
+			t.Fatalf("again: %v", err)
+		}
+		if err := leases.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// The deadline came while the answer to a renewal was under way: the store may hold the lock for another TTL.
+func TestLease_Release_afterALostRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				real.Renew(ctx, renewals)
+				return failAll(renewals, errors.New("the answer was lost"))
+			}
+		})
+		<-lease.Done()
+		if err := lease.Release(t.Context()); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("release: %v, want ErrLost", err)
+		}
+		if infos, err := locks.List(t.Context(), ""); err != nil || len(infos) != 0 {
+			t.Errorf("after the release the store still has %+v, %v", infos, err)
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
+)
+
+// silent makes a store that answers no acquire.
+func silent(store *faultStore) {
+	store.set(func(s *faultStore) {
+		s.acquire = func(ctx context.Context, _ lockrt.Request, _ lockrt.Session) (lockrt.Grant, error) {
+			<-ctx.Done()
+			return lockrt.Grant{}, ctx.Err()
+		}
+	})
+}
+
+// Nobody holds the lock, the store is silent: whoever waits behind the one who asks must not be told that it is busy.
+func TestLocker_Acquire_silentStoreIsNotBusy(t *testing.T) {
+	for name, give := range map[string]func(cancel func()){
+		"wait over": func(func()) { time.Sleep(2 * time.Second) },
+		"cancelled": func(cancel func()) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+				silent(store)
+				go func() { // the one who asks
+					_, _ = locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+				}()
+				synctest.Wait()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				done := make(chan error, 1)
+				go func() {
+					_, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: time.Second})
+					done <- err
+				}()
+				synctest.Wait()
+				give(cancel)
+				if err := <-done; err == nil || errors.Is(err, lockrt.ErrBusy) {
+					t.Errorf("the error is %v, and nobody holds the lock", err)
+				}
+			})
+		})
+	}
+}
+
+// The store refuses one who asks for a line: all in it hear so at once, instead of asking one after another.
+func TestLocker_Acquire_errorOfTheStoreEndsTheWholeLine(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		down := errors.New("the store is down")
+		answer := make(chan struct{})
+		asked := 0
+		store.set(func(s *faultStore) {
+			s.acquire = func(context.Context, lockrt.Request, lockrt.Session) (lockrt.Grant, error) {
+				asked++
+				<-answer
+				return lockrt.Grant{}, down
+			}
+		})
+		const callers = 10
+		errs := make(chan error, callers)
+		for range callers {
+			go func() {
+				_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Hour})
+				errs <- err
+			}()
+		}
+		synctest.Wait()
+		close(answer)
+		for range callers {
+			if err := <-errs; !errors.Is(err, down) || errors.Is(err, lockrt.ErrBusy) {
+				t.Errorf("the error is %v, want the store's", err)
+			}
+		}
+		if asked != 1 {
+			t.Errorf("the store was asked %d times, want once", asked)
+		}
+	})
+}
+
+// What the store said to the one who asks counts for those behind it.
+func TestLocker_Acquire_busyByTheWordOfTheStore(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store, lockrt.Config{Node: "holder"})
+		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		go func() { _, _ = locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Minute}) }()
+		synctest.Wait()
+		_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Second})
+		busy := new(lockrt.BusyError)
+		if !errors.As(err, &busy) || busy.Holder != "holder" || busy.Remaining != time.Hour-time.Second {
+			t.Errorf("the error is %v, want the holder and what is left of its lease", err)
+		}
+	})
+}
+
+func TestLocker_misuse(t *testing.T) {
+	ctx := context.Background()
+	o := lockrt.Options{TTL: ttl}
+	work := func(context.Context, *lockrt.Lease) error { return nil }
+	for name, locks := range map[string]*lockrt.Locker{"nil": nil, "zero": new(lockrt.Locker)} {
+		_, acquire := locks.Acquire(ctx, "k", o)
+		_, try := locks.TryAcquire(ctx, "k", o)
+		_, all := locks.AcquireAll(ctx, []string{"k"}, o)
+		_, list := locks.List(ctx, "")
+		_, _, page := locks.ListPage(ctx, "", "", 1)
+		_, holder := locks.Holder(ctx, "k")
+		for call, err := range map[string]error{
+			"Acquire": acquire, "TryAcquire": try, "AcquireAll": all, "List": list, "ListPage": page, "Holder": holder,
+			"Do": locks.Do(ctx, "k", o, work), "Break": locks.Break(ctx, "k", ""), "Force": locks.Force(ctx, "k", ""),
+			"Close": locks.Close(ctx),
+		} {
+			if !errors.Is(err, lockrt.ErrOptions) || !strings.Contains(err.Error(), "lockrt.New") {
+				t.Errorf("%s of a %s Locker: %v", call, name, err)
+			}
+		}
+		if locks.Node() != "" || locks.Namespace() != "" || locks.Store() != nil {
+			t.Errorf("a %s Locker has a node, a namespace or a store", name)
+		}
+	}
+	locks := newLocker(t, &faultStore{Store: memstore.New()}, lockrt.Config{})
+	var none context.Context
+	_, acquire := locks.Acquire(none, "k", o)
+	_, holder := locks.Holder(none, "k")
+	for call, err := range map[string]error{
+		"Acquire": acquire, "Holder": holder, "Do": locks.Do(none, "k", o, work), "Close": locks.Close(none),
+		"Do without a function": locks.Do(ctx, "k", o, nil), "DoAll": locks.DoAll(ctx, []string{"k"}, o, nil),
+	} {
+		if !errors.Is(err, lockrt.ErrOptions) {
+			t.Errorf("%s of nothing: %v, want ErrOptions", call, err)
+		}
+	}
+}
+
+func TestErrors_doNotRepeatAHugeKey(t *testing.T) {
+	locks := newLocker(t, &faultStore{Store: memstore.New()}, lockrt.Config{})
+	huge := strings.Repeat("ä", 1<<20)
+	_, err := locks.Acquire(t.Context(), huge, lockrt.Options{TTL: ttl})
+	if !errors.Is(err, lockrt.ErrKey) || len(err.Error()) > 1000 || !strings.Contains(err.Error(), "2097152 bytes") {
+		t.Errorf("an error of %d bytes: %.300s", len(err.Error()), err)
+	}
+	long := strings.Repeat("k", 4096)
+	held := mustAcquire(t, locks, t.Context(), long, lockrt.Options{TTL: ttl})
+	_, busy := locks.TryAcquire(t.Context(), long, lockrt.Options{TTL: ttl})
+	_, nested := locks.Acquire(held.Context(), long, lockrt.Options{TTL: ttl})
+	for _, err := range []error{busy, nested, lockrt.AssertHeld(t.Context(), long)} {
+		if err == nil || len(err.Error()) > 1000 {
+			t.Errorf("an error of %d bytes: %.300s", len(err.Error()), err)
+		}
+	}
+}
