@@ -134,9 +134,7 @@ func (l *Locker) lead(ctx context.Context, key, place string, o Options) (*Lease
 		return nil, err
 	}
 	g.inLine = true
-	if before := l.lines.hold(g); before != nil {
-		before.lose(errNotMine)
-	}
+	l.lines.hold(g)
 	return l.beginOrGiveBack(ctx, g, o)
 }
 

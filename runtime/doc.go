@@ -19,19 +19,30 @@
 // # Guarantees
 //
 //   - At most one live lease per key, as far as the store keeps its own promises. A lease is over at its deadline
-//     whatever the network does.
+//     whatever the network does. Two contexts of one key are never alive at the same time, across hand-offs and
+//     [Locker.Break] too: Break marks the lease, its process ends it and says so, then the lock goes on, at the latest
+//     at the lease's deadline. Only [Locker.Force], for a holder that is dead, does not wait for that.
 //   - No blind time: [Lease.Context] ends no later than TTL minus a margin (2 % of it, from 2 ms to 5 s) after the last
 //     acknowledged acquire or renewal was sent, by a local timer on the monotonic clock that no call in flight can delay.
+//     Its Err looks at the clock, not only at the timer.
 //   - [Lease.Release] compares the owner, works after the caller's context has ended, and may be repeated.
-//   - An Acquire whose answer was lost leaves nothing behind: it is repeated under the same lease id, or cancelled.
+//   - An Acquire whose answer was lost leaves nothing behind: it is repeated under the same lease id, or cancelled; and a
+//     request that comes too late refuses itself.
 //   - A [Fence] is greater than that of every earlier lease on the key, in whatever process.
-//   - Waiting is first come first served over all processes, up to a bound: within one process a lease may pass from
-//     caller to caller Config.LocalHandoffs times or for Config.LocalHandoffTime before it goes back to the store's
-//     queue. A caller that gives up while it waits at the store for others in this process takes their place in that
-//     queue with it; they queue again.
-//   - A waiter that gives up or dies never blocks the queue for longer than one lease.
-//   - Nothing outlives [Locker.Close]. An uncontended Acquire starts no goroutine.
-//   - A store that is down is told from a lock that is held: ErrBusy means the latter, and errors wrap their cause.
+//   - Waiting is first come first served over all processes, off by at most Config.LocalHandoffTime: within one process
+//     a lease may pass from caller to caller Config.LocalHandoffs times or for Config.LocalHandoffTime before it goes
+//     back to the store's queue. Of those who wait in one process, the first has a place in that queue from the moment
+//     at which the lease can no longer pass on here; whoever gives up leaves the place to the next. The place is
+//     one: the callers behind take it one after another, each new place at the end of the queue. No waiter starves.
+//   - A waiter that gives up keeps nobody waiting. One that dies does for one lease, or for as long as the store needs to
+//     notice a death, whichever is longer.
+//   - A store that is down is told from a lock that is held: ErrBusy needs a live lease in this process or the store's
+//     word that somebody holds the lock. Every other error wraps its cause, and a limit of ours never looks like one of
+//     the caller's.
+//   - Every call ends within its wait, within 100 ms of the end of its context, and without either within 5 s if the
+//     store does not answer.
+//   - Nothing outlives [Locker.Close] but calls that a store does not answer, for 5 s. An uncontended Acquire starts no
+//     goroutine.
 //
 // # What no lock can guarantee
 //
@@ -52,5 +63,5 @@
 // Options say how one lock is kept; grants, in grant.go, are what the store gave and until when it is certain. One
 // goroutine per Locker renews all grants in batches (renew.go). One timer, which waits for no call, ends those whose
 // deadline has come (expirer.go), so a store that does not answer cannot hide the end of a lease. Callers of one process
-// that want the same key stand in a local line (line.go); only the first asks the store.
+// that want the same key stand in a local line (line.go); one of them at a time asks the store.
 package runtime

@@ -165,3 +165,42 @@ func TestLine_placeThatNobodyWantsIsGivenUp(t *testing.T) {
 		}
 	})
 }
+
+// The next in line gives up in the moment in which the place is left to it.
+func TestLine_placeIsGivenUpWhenWhoItWasLeftToIsGone(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store.Store, lockrt.Config{})
+		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		answer := make(chan struct{})
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				g, err := real.Acquire(ctx, req)
+				<-answer
+				return g, err
+			}
+		})
+		wait := func() (context.CancelFunc, <-chan error) {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+				done <- err
+			}()
+			synctest.Wait()
+			return cancel, done
+		}
+		leaveFirst, first := wait()
+		leaveSecond, second := wait()
+		leaveFirst() // leaves its place, and is held up on its way back
+		synctest.Wait()
+		leaveSecond()
+		<-second
+		close(answer)
+		<-first
+		synctest.Wait()
+		infos, err := other.List(t.Context(), "k")
+		if err != nil || len(infos) != 1 || len(infos[0].Waiters) != 0 {
+			t.Errorf("the store still lists %+v, %v", infos, err)
+		}
+	})
+}
