@@ -98,9 +98,11 @@ func (ls *lines) join(key string, ttl time.Duration, wait bool) (position, *turn
 		ln.last.next = t
 	} else {
 		ln.first = t
-		ls.arm(key, ln)
 	}
 	ln.last = t
+	if ln.first == t {
+		ls.arm(key, ln)
+	}
 	return inLine, t, nil
 }
 

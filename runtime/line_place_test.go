@@ -204,3 +204,19 @@ func TestLine_placeIsGivenUpWhenWhoItWasLeftToIsGone(t *testing.T) {
 		}
 	})
 }
+
+// The first in line goes to the store in the moment in which it joins, and others join after it.
+func TestLine_joinedWhenTheLeaseCanNoLongerPassOn(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		tt := takeTurns{t, make(chan string, 10)}
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		time.Sleep(20 * time.Millisecond)
+		for _, name := range []string{"first", "second", "third"} {
+			tt.wait(locks, name)
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tt.want("first", "second", "third")
+	})
+}

@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"slices"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -15,7 +14,7 @@ type lock struct {
 
 	owner   owner // the zero value while the key is only kept by MinHold
 	expires time.Time
-	queue   []*waiter
+	queue   queue
 	timer   *time.Timer // runs while somebody waits: hands on at expires
 }
 
@@ -26,13 +25,6 @@ type owner struct {
 	epoch   uint64
 	since   time.Time
 	broken  bool // it ends at its session's word or its expiry
-}
-
-// waiter is one blocked Acquire.
-type waiter struct {
-	session *session
-	req     lockrt.Request
-	granted chan lockrt.Grant // buffered: the one who grants does not wait
 }
 
 // held reports whether the lock is taken at now.
@@ -48,9 +40,7 @@ func (l *lock) take(s *session, req lockrt.Request, now time.Time) lockrt.Grant 
 // free ends the owner's lease and gives the lock to the first waiter, or removes it.
 func (l *lock) free(now time.Time) {
 	l.owner, l.expires = owner{}, time.Time{}
-	if len(l.queue) > 0 {
-		first := l.queue[0]
-		l.queue = l.queue[1:]
+	if first := l.queue.pop(); first != nil {
 		first.granted <- l.take(first.session, first.req, now)
 	}
 	l.settle(now)
@@ -69,7 +59,7 @@ func (l *lock) settle(now time.Time) {
 		l.timer = nil
 	}
 	switch {
-	case len(l.queue) > 0:
+	case l.queue.len() > 0:
 		l.timer = time.AfterFunc(l.expires.Sub(now), l.expire)
 	case !l.held(now):
 		delete(l.store.locks, l.name)
@@ -82,7 +72,7 @@ func (l *lock) expire() {
 	defer l.store.mu.Unlock()
 	now := time.Now()
 	switch {
-	case len(l.queue) == 0: // they have all left, and the lock may be forgotten
+	case l.queue.len() == 0: // they have all left, and the lock may be forgotten
 	case l.held(now):
 		l.settle(now) // renewed or handed on meanwhile
 	default:
@@ -92,30 +82,17 @@ func (l *lock) expire() {
 
 // enqueue adds a waiter at the end.
 func (l *lock) enqueue(w *waiter, now time.Time) {
-	l.queue = append(l.queue, w)
+	l.queue.push(w)
 	l.settle(now)
 }
 
 // withdraw removes a waiter that gave up; if it was granted the lock in the same moment, the lock goes on to the next.
 func (l *lock) withdraw(id string, now time.Time) {
-	if i := l.place(id); i >= 0 {
-		l.queue = slices.Delete(l.queue, i, i+1)
+	if l.queue.remove(id) {
 		l.settle(now)
 	} else if l.owner.id == id {
 		l.free(now)
 	}
-}
-
-// waiter returns who waits under a lease id, nil if nobody does.
-func (l *lock) waiter(id string) *waiter {
-	if i := l.place(id); i >= 0 {
-		return l.queue[i]
-	}
-	return nil
-}
-
-func (l *lock) place(id string) int {
-	return slices.IndexFunc(l.queue, func(w *waiter) bool { return w.req.ID == id })
 }
 
 func (l *lock) busy(now time.Time) *lockrt.BusyError {
@@ -134,7 +111,7 @@ func (l *lock) info(now time.Time) lockrt.LockInfo {
 		Key: l.name.key, Node: l.node(), ID: l.owner.id, Fence: lockrt.FenceOf(l.owner.epoch),
 		Since: l.owner.since, Remaining: l.expires.Sub(now),
 	}
-	for _, w := range l.queue[:min(len(l.queue), maxWaitersListed)] {
+	for _, w := range l.queue.first(maxWaitersListed) {
 		info.Waiters = append(info.Waiters, lockrt.Waiter{Node: w.session.cfg.Node, ID: w.req.ID})
 	}
 	return info

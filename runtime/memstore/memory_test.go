@@ -95,7 +95,7 @@ func TestStore_sweepLeavesThoseWhoWait(t *testing.T) {
 	take(t, s, "k", time.Hour)
 	store.mu.Lock()
 	l := store.locks[name{"lock", "k"}]
-	l.queue = append(l.queue, &waiter{session: s, req: lockrt.Request{Key: "k", ID: "w", TTL: time.Hour}})
+	l.queue.push(&waiter{session: s, req: lockrt.Request{Key: "k", ID: "w", TTL: time.Hour}})
 	store.sweep = 1
 	store.lockOn(name{"lock", "other"}, l.expires.Add(time.Second))
 	if store.locks[l.name] != l {

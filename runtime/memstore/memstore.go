@@ -85,7 +85,7 @@ func (s *Store) lockOn(n name, now time.Time) *lock {
 	// A lease that ran out with nobody waiting has no timer; its lock is dropped here. Doubling makes that free.
 	if len(s.locks) >= s.sweep {
 		for other, l := range s.locks {
-			if len(l.queue) == 0 && !l.held(now) {
+			if l.queue.len() == 0 && !l.held(now) {
 				delete(s.locks, other)
 			}
 		}

@@ -92,7 +92,7 @@ func (s *session) take(req lockrt.Request) (lockrt.Grant, *waiter, error) {
 	}
 	now := time.Now()
 	l := s.store.lockOn(s.name(req.Key), now)
-	if !l.held(now) && len(l.queue) > 0 {
+	if !l.held(now) && l.queue.len() > 0 {
 		l.free(now) // its timer is about to run: those who wait come first
 	}
 	switch {
@@ -105,7 +105,7 @@ func (s *session) take(req lockrt.Request) (lockrt.Grant, *waiter, error) {
 	case req.Wait == 0:
 		return lockrt.Grant{}, nil, l.busy(now)
 	}
-	if w := l.waiter(req.ID); w != nil {
+	if w := l.queue.find(req.ID); w != nil {
 		w.req = req // its place was kept
 		return lockrt.Grant{}, w, nil
 	}

@@ -40,7 +40,8 @@ func TestStore_noBargingAtTheEndOfALease(t *testing.T) {
 	take(t, s, "k", time.Hour)
 	w := &waiter{session: s, req: lockrt.Request{Key: "k", ID: "w", TTL: time.Hour}, granted: make(chan lockrt.Grant, 1)}
 	l := store.locks[s.name("k")]
-	l.queue, l.expires = append(l.queue, w), time.Now()
+	l.queue.push(w)
+	l.expires = time.Now()
 	barger := lockrt.Request{Key: "k", ID: "barger", TTL: time.Hour}
 	if _, err := s.Acquire(t.Context(), barger); !errors.Is(err, lockrt.ErrBusy) {
 		t.Errorf("acquire before one that waits: %v, want ErrBusy", err)
