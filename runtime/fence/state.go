@@ -2,7 +2,6 @@ package fence
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"sync"
 	"time"
@@ -77,22 +76,4 @@ func (m *Memory) forgetOld(now time.Time) {
 		}
 	}
 	m.sweep = 2 * len(m.marks)
-}
-
-// State returns a State that keeps its marks in db, in the same table as Guard does.
-func (s SQL) State(db *sql.DB) State { return sqlState{s, db} }
-
-type sqlState struct {
-	sql SQL
-	db  *sql.DB
-}
-
-// Check implements State with a transaction of its own.
-func (s sqlState) Check(ctx context.Context, resource string, f lockrt.Fence) error {
-	st, err := s.sql.statements(ctx, s.db)
-	if err != nil {
-		return fmt.Errorf("check fence of %q: %w", resource, err)
-	}
-	known := SQL{Dialect: st.dialect, Table: st.table}
-	return st.inTx(ctx, s.db, func(tx *sql.Tx) error { return known.Guard(ctx, tx, resource, f) })
 }
