@@ -23,7 +23,7 @@ var (
 	_ State = Redis{}
 )
 
-// DefaultMax is how many resources a [Memory] remembers if its Max is 0: about 25 MB with names of 60 bytes.
+// DefaultMax is how many resources a [Memory] remembers if its Max is 0: about 20 MB with names of 60 bytes.
 const DefaultMax = 100_000
 
 // Memory is a State of this process alone: behind a load balancer every process would know other fences, so use one
