@@ -18,6 +18,7 @@ var notMessages = []struct{ file, text, why string }{
 	{"slugs.go", "", "what locklint explains kinds of problems with"},
 	{"platform.go", "", "names of systems"},
 	{"standin.go", "", "names of packages"},
+	{"reserved.go", "GobDecode GobEncode", "names of methods"},
 	{"renderdoc.go", "", "comments in generated code"},
 	{"lookalike.go", "^( ?)(?i:", "a regular expression"},
 	{"together.go", "0 0 * * *", "a specification that any zone goes with"},
