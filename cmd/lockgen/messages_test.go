@@ -18,6 +18,8 @@ var notMessages = []struct{ file, text, why string }{
 	{"slugs.go", "", "what locklint explains kinds of problems with"},
 	{"platform.go", "", "names of systems"},
 	{"standin.go", "", "names of packages"},
+	{"lockerpath.go", "/* type parameter */", "what go/types writes"},
+	{"run.go", "interrupted, nothing was written", "a signal, see TestRun_interruptedWritesNothing"},
 	{"reserved.go", "GobDecode GobEncode", "names of methods"},
 	{"renderdoc.go", "", "comments in generated code"},
 	{"lookalike.go", "^( ?)(?i:", "a regular expression"},
