@@ -12,7 +12,7 @@ const maxWaiting = 100
 
 // claim makes the request for a plan.
 func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
-	c := Claim{Job: e.job.Name, Prev: e.mark, Tick: p.tick, Due: p.due, Lease: s.lease, Keep: s.cfg.History}
+	c := Claim{Job: e.job.Name, Prev: e.mark, Tick: p.tick, Due: p.due, Epoch: e.epoch, Lease: s.lease, Keep: s.cfg.History}
 	skipped, run := p.skipped, p.run
 	if run && s.liveRuns(e.job.Name) >= max(maxWaiting, e.job.MisfireCap) {
 		run = false

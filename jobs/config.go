@@ -19,6 +19,12 @@ type Config struct {
 	Store Store
 	// Node names this process in records. Defaults to the Locker's node.
 	Node string
+	// Program says what program the jobs belong to: nodes of two programs in one namespace do not share a job of the same
+	// name. Defaults to the path of the main module, and to that of the main package if there is none.
+	Program string
+	// Version is shown beside the node and its jobs. Defaults to the version of the main module, and to the revision
+	// that it was built from if that has none.
+	Version string
 	// Location is the zone of specs without TZ. Defaults to UTC. All nodes must use the same.
 	Location *time.Location
 	// Logger receives transitions: runs that begin, end, or are skipped, store lost and found, nodes found dead.
@@ -80,6 +86,9 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	}
 	if c.Node == "" {
 		c.Node = locks.Node()
+	}
+	if program, version := builtFrom(); c.Program == "" || c.Version == "" {
+		c.Program, c.Version = firstOf(c.Program, program), firstOf(c.Version, version)
 	}
 	if c.Location == nil {
 		c.Location = time.UTC

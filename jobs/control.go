@@ -11,6 +11,8 @@ import (
 var (
 	ErrUnknownJob = errors.New("unknown job")
 	ErrUnknownRun = errors.New("unknown run")
+	// ErrOtherProgram says that a job belongs to another program in the same namespace; see Config.Program.
+	ErrOtherProgram = errors.New("another program has a job of this name")
 )
 
 // Pause is why a job's ticks are not claimed.

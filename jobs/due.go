@@ -94,7 +94,9 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			continue
 		}
 		e.unsure = nil
-		l.s.setMark(e, c.Mark)
+		if !c.Mark.IsZero() {
+			l.s.setMark(e, c.Mark)
+		}
 		l.s.telemetry.claimed(c.Status)
 		if c.Status == ClaimWon {
 			l.s.won(l.host, e, claims[i])
@@ -116,6 +118,8 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 	wasPaused := e.paused
 	e.paused, e.busy = c.Status == ClaimPaused, c.Status == ClaimBusy
 	switch {
+	case c.Status == ClaimStale, c.Status == ClaimUnknown:
+		l.unknown = append(l.unknown, e) // to be offered again, with the mark that this node knows
 	case e.busy:
 		// The end of a run of this node wakes it at once; those of others are looked for.
 		l.wakeAt(e, l.s.clock.now().Add(busyRetry))

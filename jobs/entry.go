@@ -10,8 +10,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// entry is a job in a scheduler. What is below the line belongs to the loop; other goroutines read mark under
-// Scheduler.mu, under which the loop writes it.
+// entry is a job in a scheduler. What is below the line belongs to the loop; other goroutines read mark, line, version and
+// refused under Scheduler.mu, under which the loop writes them.
 type entry struct {
 	job      Job
 	schedule cron.Schedule // nil for a handler
@@ -20,12 +20,18 @@ type entry struct {
 	lock     lockrt.Options // Job.Lock, as the locks are asked for it
 	hash     uint64         // of the name
 
-	mark   time.Time // as last heard of from the store
-	plan   plan      // what is to be done then; of no worth when the mark has moved or the time is past
-	paused bool      // as last heard of from the store
-	busy   bool      // what is to be done next has to wait for the end of a run
-	unsure *Claim    // of which the answer was lost: resolve it before anything else
-	place  int       // in the loop's heap
+	mark    time.Time // as last heard of from the store
+	line    []inForce // the timings from the mark on; nil: the store has not been asked
+	version int64     // of this node's definition
+	epoch   string    // as last heard of
+	dormant bool      // another timing is in force
+	refused string    // the program that has the job
+
+	plan   plan   // what is to be done then; of no worth when the mark has moved or the time is past
+	paused bool   // as last heard of from the store
+	busy   bool   // what is to be done next has to wait for the end of a run
+	unsure *Claim // of which the answer was lost: resolve it before anything else
+	place  int    // in the loop's heap
 }
 
 // keys are the locks of a run.

@@ -49,6 +49,7 @@ type loop struct {
 	host     *host
 	heap     timeheap.Heap[*entry] // by when to look at them again
 	unknown  []*entry              // to be registered
+	dormant  []*entry              // another timing is in force, or another program has the job: ask again when a node goes
 	deferred []*entry              // due, but left to other nodes until later
 	later    time.Time
 	soon     []Once    // one-off jobs that are soon due, the next first
@@ -83,6 +84,9 @@ func (l *loop) admit() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	l.unknown = append(l.unknown, l.s.added...)
+	if l.s.departed {
+		l.unknown, l.dormant, l.s.departed = append(l.unknown, l.dormant...), nil, false
+	}
 	for _, o := range l.s.soon {
 		if !slices.ContainsFunc(l.soon, func(known Once) bool { return known.ID == o.ID }) {
 			l.soon = append(l.soon, o)
@@ -103,13 +107,13 @@ func (l *loop) resync(ctx context.Context) {
 	}
 }
 
-// register asks the store for the marks of jobs that are new to this node.
+// register offers jobs to the store and asks for their marks. It waits until this node has heard who else is alive.
 func (l *loop) register(ctx context.Context) {
-	for len(l.unknown) > 0 && ctx.Err() == nil {
+	for len(l.unknown) > 0 && len(l.s.alive()) > 0 && ctx.Err() == nil {
 		batch := l.unknown[:min(len(l.unknown), claimBatch)]
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 		sent := l.s.clock.local()
-		view, err := l.s.cfg.Store.Register(callCtx, names(batch))
+		view, err := l.s.cfg.Store.Register(callCtx, l.s.registration(batch))
 		cancel()
 		if ctx.Err() != nil {
 			return // what it said says nothing about the store
@@ -119,10 +123,31 @@ func (l *loop) register(ctx context.Context) {
 		}
 		l.s.clock.observe(view.Now, sent)
 		for i, e := range batch {
-			l.s.setMark(e, view.Jobs[i].Mark)
-			l.schedule(e)
+			l.admitted(e, view.Jobs[i])
 		}
 		l.unknown = l.unknown[len(batch):]
+	}
+}
+
+// admitted takes in the answer to an offer.
+func (l *loop) admitted(e *entry, view JobView) {
+	before := e.refused
+	if l.s.learn(e, view) {
+		if e.schedule != nil {
+			l.schedule(e)
+		}
+		return
+	}
+	if l.heap.Has(e) {
+		l.heap.Remove(e)
+	}
+	l.dormant = append(l.dormant, e)
+	switch {
+	case e.refused == "":
+		l.s.cfg.Logger.Info("job left to the nodes that have a newer timing of it",
+			"job", e.job.Name, "ours", e.timing().Spec, "theirs", view.Spec.Line[len(view.Spec.Line)-1].Timing.Spec)
+	case e.refused != before:
+		l.s.cfg.Logger.Error("job refused", "error", l.s.refusal(e))
 	}
 }
 
@@ -148,7 +173,7 @@ func (l *loop) sleep() time.Duration {
 	if len(l.deferred) > 0 {
 		d = min(d, l.later.Sub(now))
 	}
-	if len(l.unknown) > 0 {
+	if len(l.unknown) > 0 && len(l.s.alive()) > 0 {
 		d = 0
 	}
 	// Behind a store that does not answer, due jobs wait for the next try.

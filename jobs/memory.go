@@ -27,7 +27,9 @@ type memoryJob struct {
 	mark   time.Time // zero: it was never registered
 	paused *Pause
 	missed int64
-	runs   []Run // oldest first
+	runs   []Run     // oldest first
+	madeUp time.Time // the mark that it was given for want of a better
+	spec   memorySpec
 }
 
 // joinDepth is how many records are looked at for one that a skipped tick may share: there are as many reasons in turn
@@ -86,21 +88,6 @@ func (j *memoryJob) record(r Run, keep int) {
 	}
 }
 
-func (s *memoryStore) Register(ctx context.Context, jobs []string) (View, error) {
-	err := s.do(ctx, func(now time.Time) error {
-		for _, name := range jobs {
-			if j := s.job(name); j.mark.IsZero() {
-				j.mark = now
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return View{}, err
-	}
-	return s.Look(ctx, jobs)
-}
-
 func (s *memoryStore) Look(ctx context.Context, jobs []string) (v View, err error) {
 	err = s.do(ctx, func(now time.Time) error {
 		v.Now = now
@@ -113,6 +100,7 @@ func (s *memoryStore) Look(ctx context.Context, jobs []string) (v View, err erro
 			view := JobView{Claims: inFlight[name]}
 			if j := s.jobs[name]; j != nil {
 				view.Mark, view.Paused, view.Missed = j.mark, j.paused, j.missed
+				view.Spec = j.spec.view(name, j.mark)
 			}
 			v.Jobs = append(v.Jobs, view)
 		}

@@ -75,8 +75,9 @@ func (s *memoryStore) decide(j *memoryJob, c Claim, now time.Time) ClaimStatus {
 	case c.Once != "":
 		return ClaimWon
 	case j.mark.IsZero():
-		j.mark = now
-		return ClaimTaken
+		return ClaimUnknown
+	case c.Epoch != "" && c.Epoch != j.spec.epoch:
+		return ClaimStale
 	case !j.mark.Equal(c.Prev):
 		return ClaimTaken
 	case j.paused != nil:

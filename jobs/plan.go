@@ -77,10 +77,8 @@ func (e *entry) next(mark, now time.Time) plan {
 	return missed
 }
 
-// after returns the first tick after t, zero if there is none. Ticks are kept to the microsecond, rounded up, so that
-// the tick after a rounded one is a later one.
-func (e *entry) after(t time.Time) time.Time { return tickAfter(e.schedule, e.zone, t) }
-
+// tickAfter returns the first tick of a schedule after t, zero if there is none. Ticks are kept to the microsecond, rounded
+// up, so that the tick after a rounded one is a later one.
 func tickAfter(s cron.Schedule, zone *time.Location, t time.Time) time.Time {
 	next := s.Next(t.In(zone))
 	if next.IsZero() || !next.After(t) {

@@ -40,24 +40,6 @@ func NewRedisStore(client redis.UniversalClient, namespace string) Store {
 	return s
 }
 
-func (s *redisStore) Register(ctx context.Context, jobs []string) (View, error) {
-	groups := byShard(len(jobs), func(i int) string { return jobs[i] })
-	calls := make([]scriptCall, len(groups))
-	for i, g := range groups {
-		at := s.shards[g.shard]
-		calls[i] = scriptCall{
-			keys: []string{at.marks, at.seen, at.paused, at.missed},
-			args: append([]any{retention.Milliseconds()}, pick(g, jobs)...),
-		}
-	}
-	for _, cmd := range registerScript.run(ctx, s.client, calls...) {
-		if err := cmd.Err(); err != nil {
-			return View{}, fmt.Errorf("register %d jobs in Redis: %w", len(jobs), err)
-		}
-	}
-	return s.Look(ctx, jobs)
-}
-
 // pick returns the elements of a group as arguments.
 func pick(g shardGroup, all []string) []any {
 	args := make([]any, len(g.indices))
@@ -80,7 +62,7 @@ func (s *redisStore) Look(ctx context.Context, jobs []string) (View, error) {
 	for i, g := range groups {
 		at := s.shards[g.shard]
 		calls[i] = scriptCall{
-			keys: []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.begun},
+			keys: []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs},
 			args: pick(g, jobs),
 		}
 	}

@@ -81,7 +81,7 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 		return now, errMalformed
 	}
 	states, err := readTexts(reply[1])
-	if err != nil || len(states) != 3*len(g.indices) {
+	if err != nil || len(states) != 4*len(g.indices) {
 		return now, errMalformed
 	}
 	flights, err := readFlights(reply[2])
@@ -92,13 +92,16 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 	for i, k := range g.indices {
 		at[jobs[k]] = k
 		v := &views[k]
-		if v.Mark = readMicro(states[3*i]); states[3*i+1] != "" {
+		if v.Mark = readMicro(states[4*i]); states[4*i+1] != "" {
 			v.Paused = new(Pause)
-			if v.Paused.At, err = readStamped(states[3*i+1], v.Paused); err != nil {
+			if v.Paused.At, err = readStamped(states[4*i+1], v.Paused); err != nil {
 				return now, err
 			}
 		}
-		v.Missed, _ = strconv.ParseInt(states[3*i+2], 10, 64) // "" is none
+		v.Missed, _ = strconv.ParseInt(states[4*i+2], 10, 64) // "" is none
+		if v.Spec, err = readSpec(jobs[k], v.Mark, states[4*i+3]); err != nil {
+			return now, err
+		}
 	}
 	for _, p := range flights {
 		k := at[p.Run.Job]

@@ -38,8 +38,8 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 
 func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 	at, first := s.shards[g.shard], claims[g.indices[0]]
-	keys := []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past}
-	args := make([]any, 0, 4+10*len(g.indices))
+	keys := []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past, at.epochs}
+	args := make([]any, 0, 4+11*len(g.indices))
 	args = append(args, retention.Milliseconds(), first.Lease.Microseconds(), first.Keep, onceRetention.Microseconds())
 	for _, i := range g.indices {
 		c := &claims[i]
@@ -60,7 +60,7 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 			skipped = encodeRecord(c.Skipped)
 			keys = append(keys, at.runs(c.Job))
 		}
-		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run, skipped, extra)
+		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run, skipped, extra, c.Epoch)
 	}
 	return scriptCall{keys: keys, args: args}
 }
@@ -182,7 +182,7 @@ func (s *redisStore) beatCalls(session string, lease, horizon time.Duration, exp
 		// The keys that are used come first; the others only expire.
 		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due}
 		if expiry != "" {
-			keys = append(keys, at.past, at.marks, at.seen, at.paused, at.missed)
+			keys = append(keys, at.past, at.marks, at.seen, at.paused, at.missed, at.specs, at.epochs, at.madeUp)
 		}
 		calls[i] = scriptCall{keys: keys, args: []any{
 			session, lease.Microseconds(), horizon.Microseconds(), pulseLimit, noticeRetention.Microseconds(), expiry,

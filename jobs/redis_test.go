@@ -103,7 +103,7 @@ func TestRedisStore_bounded(t *testing.T) {
 	defer client.Close()
 	ctx := context.Background()
 	s := NewRedisStore(client, "lock")
-	view, err := s.Register(ctx, []string{"j"})
+	view, err := s.Register(ctx, Registration{Session: "s", Offers: []Offer{{Definition: Definition{Job: "j"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,9 +152,10 @@ func TestRedisStore_bounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The mark, when it was registered, how many ticks it missed, the session's lease, and the records.
-	if keys, entries := contents(t, client); keys != 5 || entries != 4+keep {
-		t.Errorf("%d keys with %d entries, want 5 with %d", keys, entries, 4+keep)
+	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the session's
+	// lease, and the records.
+	if keys, entries := contents(t, client); keys != 8 || entries != 7+keep {
+		t.Errorf("%d keys with %d entries, want 8 with %d", keys, entries, 7+keep)
 	}
 }
 
@@ -191,7 +192,7 @@ func TestRedisStore_expiry(t *testing.T) {
 	defer client.Close()
 	ctx := context.Background()
 	s := NewRedisStore(client, "lock")
-	view, err := s.Register(ctx, []string{"j"})
+	view, err := s.Register(ctx, Registration{Session: "s", Offers: []Offer{{Definition: Definition{Job: "j"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +220,8 @@ func TestRedisStore_expiry(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, err := client.Keys(ctx, "*").Result()
-	if err != nil || len(keys) != 13 {
-		t.Fatalf("keys %q, %v; want 13, one for everything that is kept", keys, err)
+	if err != nil || len(keys) != 16 {
+		t.Fatalf("keys %q, %v; want 16, one for everything that is kept", keys, err)
 	}
 	for _, key := range keys {
 		if ttl := client.PTTL(ctx, key).Val(); ttl <= 0 || ttl > Retention {

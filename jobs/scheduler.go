@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,13 +44,15 @@ type Scheduler struct {
 	soon    []Once   // not yet seen by the loop
 	freed   []*entry // of which a run has ended that others may wait for; not yet seen by the loop
 	peers   []string // sessions that are alive, sorted; as of the last beat
-	live    map[string]*live
-	perJob  map[string]int // runs of this node by job
-	down    error          // why the store could not be asked last
-	since   time.Time      // since when
-	begun   uint64         // how many runs have begun
-	coming  int            // how many in live have not
-	rush    chan struct{}  // closed when the rush is over; nil: there is none
+	// departed is whether a session has gone since the loop looked last.
+	departed bool
+	live     map[string]*live
+	perJob   map[string]int // runs of this node by job
+	down     error          // why the store could not be asked last
+	since    time.Time      // since when
+	begun    uint64         // how many runs have begun
+	coming   int            // how many in live have not
+	rush     chan struct{}  // closed when the rush is over; nil: there is none
 	// claiming is whether the loop is at the claims of a crowd.
 	claiming bool
 	// recovering is whether orphans are being taken over.
@@ -107,10 +110,8 @@ func (s *Scheduler) addEntry(e *entry, doing, name string) error {
 		return fmt.Errorf("%s %q: the scheduler has a job of that name; give each its own, runs are recorded under it", doing, name)
 	}
 	s.entries[e.job.Name] = e
-	if e.schedule != nil {
-		s.added = append(s.added, e)
-		s.rouse()
-	}
+	s.added = append(s.added, e)
+	s.rouse()
 	return nil
 }
 
@@ -125,12 +126,22 @@ func (s *Scheduler) rouse() {
 // Locker returns the Locker that was given to New.
 func (s *Scheduler) Locker() *lockrt.Locker { return s.locks }
 
-// Info describes a job of a scheduler.
+// Info describes a job of a scheduler, or of the cluster.
 type Info struct {
-	Job  Job            // with its defaults
+	Job  Job            // with its defaults; of other nodes' jobs without Run, Schedule and most of Lock
 	Mark time.Time      // up to which tick all is decided, as this node last heard; zero before the first contact
 	Next time.Time      // the first tick after that
 	Zone *time.Location // of Job.Spec: as TZ or the spec say, else Config.Location
+
+	Program string // that the job belongs to, see Config.Program
+	Version string // of the program, see Config.Version
+	Handler bool   // it is a handler of one-off jobs, and has no ticks
+
+	// What only ClusterJobs and ClusterStatus tell:
+	Nodes    []string // names of the nodes that have the job, sorted
+	Orphaned bool     // no node has it: it is only remembered
+
+	line []inForce
 }
 
 // Jobs returns the jobs, sorted by name, without handlers of one-off jobs. It does not ask the store.
@@ -143,7 +154,7 @@ func (s *Scheduler) Jobs() []Info {
 		if e.schedule == nil {
 			continue
 		}
-		info := Info{Job: e.job, Mark: e.mark, Zone: e.zone}
+		info := s.info(e)
 		from := e.mark
 		if from.IsZero() {
 			from = now
@@ -155,19 +166,37 @@ func (s *Scheduler) Jobs() []Info {
 	return infos
 }
 
+// info needs mu.
+func (s *Scheduler) info(e *entry) Info {
+	line := e.line
+	if len(line) == 0 {
+		line = []inForce{{schedule: e.schedule, zone: e.zone}}
+	}
+	return Info{
+		Job: e.job, Mark: e.mark, Zone: e.zone, Program: s.cfg.Program, Version: s.cfg.Version, Handler: e.handler != nil, line: line,
+	}
+}
+
 // Now returns the time on the store's clock, which all times in records are on, as this node estimates it: by the last
 // answer that told, and by the local clock before the first one.
 func (s *Scheduler) Now() time.Time { return s.clock.now() }
 
 // Err returns nil while the store answers, and else what it said, and since when. Ticks are late meanwhile, not lost:
-// the mark is in the store, and Job.Misfire decides when it is back.
+// the mark is in the store, and Job.Misfire decides when it is back. It also names the jobs that this node does not run because
+// another program has them; that error wraps ErrOtherProgram.
 func (s *Scheduler) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down == nil {
-		return nil
+	var errs []error
+	if s.down != nil {
+		errs = append(errs, fmt.Errorf("job store unavailable since %s: %w", s.since.UTC().Format(time.RFC3339), s.down))
 	}
-	return fmt.Errorf("job store unavailable since %s: %w", s.since.UTC().Format(time.RFC3339), s.down)
+	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
+		if e := s.entries[name]; e.refused != "" {
+			errs = append(errs, s.refusal(e))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // newID returns the ID of a run: it names the job, see jobOfRun, and is unique over all processes.

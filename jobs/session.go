@@ -2,7 +2,9 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -13,7 +15,7 @@ const (
 	leaseBeats = 5
 	// horizonBeats is how many beats ahead a beat asks for one-off jobs: some may fail.
 	horizonBeats = 3
-	registerTime = 12 * time.Hour // how often jobs are registered again, lest the store forget them
+	registerTime = time.Hour // how often jobs are registered again, lest the store forget them
 )
 
 // keepSession gives signs of life, and acts on what the store answers, until the runs of this node are done. Then it
@@ -51,6 +53,7 @@ func (s *Scheduler) beat(h *host) (Pulse, bool) {
 	node := Node{
 		Name: s.cfg.Node, Session: s.session, Started: s.clock.storeTime(s.began), ClockOffset: s.clock.offset(),
 		Jobs: len(s.entries), Running: len(s.live), Draining: h.waiting.Err() != nil,
+		Program: s.cfg.Program, Version: s.cfg.Version,
 	}
 	s.mu.Unlock()
 	sent := s.clock.local()
@@ -71,8 +74,17 @@ func (s *Scheduler) listen(h *host, pulse Pulse, strange int) int {
 		s.obey(n)
 	}
 	s.mu.Lock()
+	first := len(s.peers) == 0
+	for _, peer := range s.peers {
+		if _, still := slices.BinarySearch(pulse.Peers, peer); !still {
+			s.departed = true
+		}
+	}
 	s.peers = pulse.Peers
 	known := len(s.live)
+	if first || s.departed {
+		s.rouse()
+	}
 	s.mu.Unlock()
 	if h.waiting.Err() != nil {
 		return 0
@@ -108,15 +120,32 @@ func (s *Scheduler) expect(due []Once) {
 	}
 }
 
+// registration is the offer of entries to the store.
+func (s *Scheduler) registration(entries []*entry) Registration {
+	r := Registration{Session: s.session, Grace: s.lease + storeTimeout, Offers: make([]Offer, len(entries))}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Peers = s.peers
+	for i, e := range entries {
+		r.Offers[i] = Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark}
+	}
+	return r
+}
+
+// refusal says why a job is not run by this node. It needs mu or the loop.
+func (s *Scheduler) refusal(e *entry) error {
+	return fmt.Errorf("job %q: %w: program %q has it, and this one is %q; give one of them another Job.Name, or each program "+
+		"a namespace of its own (lockrt.Config.Namespace)", e.job.Name, ErrOtherProgram, e.refused, s.cfg.Program)
+}
+
 // registerAgain tells the store that the jobs are still in use.
 func (s *Scheduler) registerAgain(ctx context.Context) {
-	for chunk := range slices.Chunk(s.Jobs(), claimBatch) {
-		names := make([]string, len(chunk))
-		for i, info := range chunk {
-			names[i] = info.Job.Name
-		}
+	s.mu.Lock()
+	entries := slices.Collect(maps.Values(s.entries))
+	s.mu.Unlock()
+	for chunk := range slices.Chunk(entries, claimBatch) {
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		_, err := s.cfg.Store.Register(callCtx, names)
+		_, err := s.cfg.Store.Register(callCtx, s.registration(chunk))
 		cancel()
 		if s.heard(err); err != nil {
 			return // there are many more times until a year is over

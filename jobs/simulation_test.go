@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -171,20 +172,42 @@ func TestScheduler_crowd(t *testing.T) {
 	})
 }
 
-// TestScheduler_twoVersionsOfASpec is a rolling deploy: nodes with the old spec and nodes with the new one. Every tick
-// of either runs, those of both once.
+// TestScheduler_twoVersionsOfASpec is a rolling deploy: as soon as the first node has the new spec its ticks are due, and
+// those of the old one are not any more, though nodes with that live on and start again. Those of both run once.
 func TestScheduler_twoVersionsOfASpec(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
-		for _, spec := range []string{"*/10 * * * *", "*/15 * * * *", "*/10 * * * *", "*/15 * * * *"} {
+		begin := func(spec string) *jobstest.Node {
 			n := c.Node(Config{}, 0)
 			n.MustAdd(Job{Name: "j", Spec: spec, Run: jobstest.Sleep(time.Second)})
 			n.Start()
+			return n
 		}
-		time.Sleep(3*time.Hour + time.Minute)
+		begin("*/10 * * * *")
+		old := begin("*/10 * * * *")
+		time.Sleep(time.Hour + time.Minute)
+		deployed := time.Now()
+		begin("*/15 * * * *")
+		time.Sleep(time.Hour)
+		old.Stop()
+		begin("*/10 * * * *") // started again
+		begin("*/15 * * * *")
+		time.Sleep(2 * time.Hour)
 		to := time.Now()
 		c.Stop()
-		c.ExpectOnce("j", "0,10,15,20,30,40,45,50 * * * *", from, to)
+		var want []time.Time
+		want = append(want, c.Ticks("*/10 * * * *", from, deployed)...)
+		want = append(want, c.Ticks("*/15 * * * *", deployed, to)...)
+		var got []time.Time
+		for _, r := range c.Finished("j") {
+			got = append(got, r.Tick)
+			if r.Outcome != OutcomeOK {
+				t.Errorf("tick %s: %s, %s", r.Tick, r.Outcome, r.Reason)
+			}
+		}
+		if !slices.EqualFunc(got, want, time.Time.Equal) {
+			t.Errorf("ticks %v, want %v", got, want)
+		}
 	})
 }

@@ -19,6 +19,8 @@ type Node struct {
 	Jobs        int           `json:"jobs"`
 	Running     int           `json:"running"`
 	Draining    bool          `json:"draining,omitempty"`
+	Program     string        `json:"program,omitempty"` // Config.Program
+	Version     string        `json:"version,omitempty"` // Config.Version
 }
 
 // nodeRetention is how long a node is listed that gives no sign of life.
@@ -54,6 +56,13 @@ func (s *Scheduler) Status(ctx context.Context, jobs ...string) ([]Status, error
 			jobs = append(jobs, info.Job.Name)
 		}
 	}
+	return s.statuses(ctx, jobs, func(i int, view JobView, now time.Time) (Status, error) { return s.status(jobs[i], view, now) })
+}
+
+// statuses asks the store about jobs; what of each says what a job is.
+func (s *Scheduler) statuses(
+	ctx context.Context, jobs []string, of func(i int, view JobView, now time.Time) (Status, error),
+) ([]Status, error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
@@ -66,9 +75,13 @@ func (s *Scheduler) Status(ctx context.Context, jobs ...string) ([]Status, error
 		return nil, fmt.Errorf("list the last runs of %d jobs: %w", len(jobs), err)
 	}
 	all := make([]Status, len(jobs))
-	for i, name := range jobs {
-		if all[i], err = s.status(name, view.Jobs[i], view.Now); err != nil {
+	for i := range jobs {
+		if all[i], err = of(i, view.Jobs[i], view.Now); err != nil {
 			return nil, err
+		}
+		all[i].Paused, all[i].Missed = view.Jobs[i].Paused, view.Jobs[i].Missed
+		for _, p := range view.Jobs[i].Claims {
+			all[i].Running = append(all[i].Running, p.Run)
 		}
 		if len(records[i]) > 0 {
 			all[i].Last = &records[i][0]
@@ -78,7 +91,7 @@ func (s *Scheduler) Status(ctx context.Context, jobs ...string) ([]Status, error
 }
 
 func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, error) {
-	st := Status{Info: Info{Job: Job{Name: name}}, Paused: view.Paused, Missed: view.Missed}
+	st := Status{Info: Info{Job: Job{Name: name}}}
 	s.mu.Lock()
 	e := s.entries[name]
 	s.mu.Unlock()
@@ -91,13 +104,14 @@ func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, er
 		if from.IsZero() {
 			from = now
 		}
-		st.Info.Job, st.Info.Next, st.Info.Zone = e.job, e.after(from), e.zone
+		s.mu.Lock()
+		st.Info = s.info(e)
+		st.Info.Next = e.after(from)
+		s.mu.Unlock()
+		st.Mark = view.Mark
 		if view.Paused == nil {
 			st.Next = st.Info.Next
 		}
-	}
-	for _, p := range view.Claims {
-		st.Running = append(st.Running, p.Run)
 	}
 	return st, nil
 }

@@ -31,9 +31,21 @@ import (
 // clock: every Claim, Start, Finish and Beat of a session makes its lease last for that call's Lease from then. A run
 // whose owner is not alive is an orphan, and may be taken over; one whose owner is [Nobody] always is.
 type Store interface {
-	// Register makes jobs known and tells their state. One that the store did not know gets the store's time as its
-	// mark, so that nothing before that is owed. A store may forget a job that nobody has registered for a year.
-	Register(ctx context.Context, jobs []string) (View, error)
+	// Register makes jobs known, notes which definitions of them a session has, and tells their state. Of each:
+	//   - If the store does not know the job, its mark becomes Offer.Mark, or the store's time if that is zero, so that
+	//     nothing before that is owed. Of handlers no mark is kept.
+	//   - A known mark that is before Offer.Mark becomes that. One that the store had made up for a session that knew
+	//     of none, and that has not moved since, becomes Offer.Mark also if that is earlier.
+	//   - While a session of another program that is alive has the job, it is not registered: see JobView.Refused.
+	//   - A definition that differs from all that are known gets a version: Offer.Version if that is free, else one above
+	//     all others. Of those that are known some of the newest are kept.
+	//   - Of the definitions that sessions that are alive have, that with the highest version is in force. If its Timing is
+	//     not that in force before, it is so from the store's time on, and the epoch changes.
+	// A store may forget a job that nobody has registered for a year.
+	Register(ctx context.Context, r Registration) (View, error)
+
+	// Definitions returns what is known of all jobs and handlers, in no order.
+	Definitions(ctx context.Context) ([]JobSpec, error)
 
 	// Look tells the state of the jobs, in the order asked for, and changes nothing. The mark of an unknown job is the
 	// zero time. Without jobs it only tells the time.
@@ -48,7 +60,8 @@ type Store interface {
 	//   - Once is set: ClaimTaken if no such one-off job waits, ClaimEarly if Due is later than the store's time;
 	//     else it waits no longer, Pending is in flight: ClaimWon
 	//   - Manual is set: Pending is in flight, the mark stays: ClaimWon
-	//   - the job is unknown: it is registered, ClaimTaken
+	//   - the job is unknown: ClaimUnknown
+	//   - Epoch is set, and is not that of the job: ClaimStale
 	//   - the mark is not Prev: ClaimTaken
 	//   - the job is paused: ClaimPaused
 	//   - Due is later than the store's time: ClaimEarly
@@ -124,6 +137,10 @@ type JobView struct {
 	Paused *Pause    // nil: it is not
 	Missed int64     // ticks that were not run by Job.Misfire, since the job is known
 	Claims []Pending // in flight, by ID
+	Spec   JobSpec   // zero: no session has ever registered it
+
+	Version int64  // of the definition that was registered; only from Register
+	Refused string // the program that has the job, if it is another one; only from Register
 }
 
 // Pending is a run in flight.
@@ -139,6 +156,7 @@ type Pending struct {
 type Claim struct {
 	Job     string
 	Manual  bool          // leave the mark alone
+	Epoch   string        // JobSpec.Epoch that the claim was planned in; "" for any
 	Once    string        // ID of the one-off job to take in place of a tick; "" for none
 	Prev    time.Time     // what the node believes the mark to be
 	Tick    time.Time     // the new mark
@@ -164,11 +182,13 @@ type ClaimStatus int
 
 // See [Store.Claim].
 const (
-	ClaimWon    ClaimStatus = 1
-	ClaimTaken  ClaimStatus = 2
-	ClaimEarly  ClaimStatus = 3
-	ClaimPaused ClaimStatus = 4
-	ClaimBusy   ClaimStatus = 5
+	ClaimWon     ClaimStatus = 1
+	ClaimTaken   ClaimStatus = 2
+	ClaimEarly   ClaimStatus = 3
+	ClaimPaused  ClaimStatus = 4
+	ClaimBusy    ClaimStatus = 5
+	ClaimStale   ClaimStatus = 6
+	ClaimUnknown ClaimStatus = 7
 )
 
 // Start says that a run begins.

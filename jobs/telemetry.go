@@ -39,7 +39,8 @@ func newTelemetry(cfg Config) (*telemetry, error) {
 		cfg.TracerProvider = tracenoop.NewTracerProvider()
 	}
 	t := &telemetry{tracer: cfg.TracerProvider.Tracer(scope), statuses: make(map[ClaimStatus]metric.MeasurementOption)}
-	names := map[ClaimStatus]string{ClaimWon: "won", ClaimTaken: "taken", ClaimEarly: "early", ClaimPaused: "paused", ClaimBusy: "busy"}
+	names := map[ClaimStatus]string{ClaimWon: "won", ClaimTaken: "taken", ClaimEarly: "early", ClaimPaused: "paused", ClaimBusy: "busy",
+		ClaimStale: "stale", ClaimUnknown: "unknown"}
 	for status, name := range names {
 		t.statuses[status] = metric.WithAttributeSet(attribute.NewSet(attribute.String("job.claim", name)))
 	}

@@ -21,8 +21,9 @@ func (s *Scheduler) Upcoming(job string, n int) ([]Upcoming, error) {
 	s.mu.Lock()
 	e := s.entries[job]
 	var mark time.Time
+	var line []inForce
 	if e != nil {
-		mark = e.mark
+		mark, line = e.mark, s.info(e).line
 	}
 	s.mu.Unlock()
 	if e == nil || e.schedule == nil {
@@ -32,10 +33,17 @@ func (s *Scheduler) Upcoming(job string, n int) ([]Upcoming, error) {
 	if mark.Before(now) {
 		mark = now
 	}
-	var ticks []Upcoming
-	for tick := e.after(mark); !tick.IsZero() && len(ticks) < n; tick = e.after(tick) {
-		local := tick.In(e.zone)
-		ticks = append(ticks, Upcoming{Tick: local, DST: string(cronspec.Shift(e.schedule, local))})
+	return upcoming(line, mark, n), nil
+}
+
+func upcoming(line []inForce, after time.Time, n int) (ticks []Upcoming) {
+	if len(line) == 0 || line[len(line)-1].schedule == nil {
+		return nil
 	}
-	return ticks, nil
+	last := line[len(line)-1]
+	for tick := afterOn(line, after); !tick.IsZero() && len(ticks) < n; tick = afterOn(line, tick) {
+		local := tick.In(last.zone)
+		ticks = append(ticks, Upcoming{Tick: local, DST: string(cronspec.Shift(last.schedule, local))})
+	}
+	return ticks
 }

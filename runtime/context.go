@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 type leaseKey struct{}
@@ -36,6 +37,17 @@ func (c *leaseContext) Value(key any) any {
 func FromContext(ctx context.Context) *Lease {
 	lease, _ := ctx.Value(leaseKey{}).(*Lease)
 	return lease
+}
+
+// LeasesFromContext returns all leases of the running critical section, the outermost first, none outside of one. Those
+// that are over are among them, and one that is shared (Options.Reentrant) is there once for each Acquire.
+func LeasesFromContext(ctx context.Context) Leases {
+	var leases Leases
+	for lease := FromContext(ctx); lease != nil; lease = lease.outer {
+		leases = append(leases, lease)
+	}
+	slices.Reverse(leases)
+	return leases
 }
 
 // Held returns the lease on key in ctx, nil if there is none that is still live.

@@ -20,8 +20,9 @@ import (
 
 func main() {
 	debug.SetGCPercent(400) // a run is short, and the memory of most is small
-	// Neither signal leaves half a run.
+	// Neither signal leaves half a run. The second one ends the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -62,6 +62,9 @@ func params(t *testing.T, dir string) testscript.Params {
 			"nothing-written": nothingWritten,
 			"snapshot":        snapshot,
 			"untouched":       untouched,
+			"mark":            mark,
+			"leftovers":       leftovers,
+			"badname":         badName,
 		},
 	}
 }

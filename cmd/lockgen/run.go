@@ -10,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
+	"github.com/lockgen/lockgen/cmd/internal/files"
 	"github.com/lockgen/lockgen/cmd/lockgen/internal/gen"
 )
 
@@ -43,6 +45,7 @@ Flags:
 	-tags list    build tags, separated by commas; files under other tags and for
 	              other systems are generated as well
 	-v            say what is loaded and written
+	-version      print the version
 	-h            print this text
 
 Lockgen prints all problems at once, as file:line:column: message, and writes
@@ -56,16 +59,37 @@ type command struct {
 	tags                 string
 	patterns             []string
 	stdout, stderr       io.Writer
+	mayWrite             func() bool // is asked once, before the first file is touched
 }
 
+var errInterrupted = errors.New("lockgen: interrupted, nothing was written")
+
+// run is one run. A context that ends while files are read or the go command works ends it at once, even where a read
+// does not return. Writing is left to finish.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c := &command{stdout: stdout, stderr: stderr}
+	var turn atomic.Bool // taken by the first who wants to write, or to leave
+	c := &command{stdout: stdout, stderr: stderr, mayWrite: func() bool { return turn.CompareAndSwap(false, true) }}
+	done := make(chan int, 1)
+	go func() { done <- c.run(ctx, args) }()
+	select {
+	case code := <-done:
+		return code
+	case <-ctx.Done():
+	}
+	if !turn.CompareAndSwap(false, true) {
+		return <-done
+	}
+	fmt.Fprintln(stderr, errInterrupted)
+	return exitFailed
+}
+
+func (c *command) run(ctx context.Context, args []string) int {
 	if code, done := c.parse(args); done {
 		return code
 	}
 	code, err := c.generate(ctx)
-	if err != nil {
-		fmt.Fprintln(stderr, err)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintln(c.stderr, err)
 	}
 	return code
 }
@@ -79,11 +103,18 @@ func (c *command) parse(args []string) (code int, done bool) {
 	flags.BoolVar(&c.json, "json", false, "")
 	flags.BoolVar(&c.verbose, "v", false, "")
 	flags.StringVar(&c.tags, "tags", "", "")
+	version := flags.Bool("version", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(c.stdout, usage)
 		return exitOK, true
 	case err != nil:
+		return c.misused(err.Error()), true
+	case *version:
+		fmt.Fprintln(c.stdout, "lockgen", files.Version())
+		return exitOK, true
+	}
+	if err := files.CheckTags(c.tags); err != nil {
 		return c.misused(err.Error()), true
 	}
 	c.patterns = flags.Args()
@@ -100,7 +131,7 @@ func (c *command) parse(args []string) (code int, done bool) {
 
 func (c *command) misused(what string) int {
 	fmt.Fprintf(c.stderr,
-		"lockgen: %s\nThe flags are -check, -json, -tags list and -v. Run lockgen -h for what they do.\n", what)
+		"lockgen: %s\nThe flags are -check, -json, -tags list, -v and -version. Run lockgen -h for what they do.\n", what)
 	return exitFailed
 }
 
@@ -127,11 +158,14 @@ func (c *command) generate(ctx context.Context) (int, error) {
 	if c.check {
 		return c.compare(dir, result.Files)
 	}
+	if !c.mayWrite() {
+		return exitFailed, errInterrupted
+	}
 	done, err := gen.Commit(result.Files)
 	for _, f := range done {
-		c.logf("%s %s", f.Action(), f.Path)
+		c.logf("%s %s", f.Action(), files.Name(f.Path))
 	}
-	if err != nil {
+	if err = errors.Join(err, gen.Clean(result.Leftovers)); err != nil {
 		return exitFailed, err
 	}
 	if c.json {
@@ -141,14 +175,14 @@ func (c *command) generate(ctx context.Context) (int, error) {
 }
 
 // compare is what -check does.
-func (c *command) compare(dir string, files []gen.File) (int, error) {
+func (c *command) compare(dir string, all []gen.File) (int, error) {
 	diffs := c.stdout
 	if c.json {
 		diffs = io.Discard
 	}
-	stale, err := gen.Check(diffs, dir, files)
+	stale, err := gen.Check(diffs, dir, all)
 	if c.json {
-		err = errors.Join(err, c.report(nil, gen.Summary(dir, files, gen.File.State)))
+		err = errors.Join(err, c.report(nil, gen.Summary(dir, all, gen.File.State)))
 	}
 	switch {
 	case err != nil:
@@ -161,20 +195,20 @@ func (c *command) compare(dir string, files []gen.File) (int, error) {
 }
 
 // report prints the JSON form of everything that a run has to say.
-func (c *command) report(problems []gen.Problem, files []gen.FileState) error {
+func (c *command) report(problems []gen.Problem, states []gen.FileState) error {
 	e := json.NewEncoder(c.stdout)
 	e.SetIndent("", "\t")
 	e.SetEscapeHTML(false)
 	if problems == nil {
 		problems = []gen.Problem{}
 	}
-	if files == nil {
-		files = []gen.FileState{}
+	if states == nil {
+		states = []gen.FileState{}
 	}
 	return e.Encode(struct {
 		Problems []gen.Problem   `json:"problems"`
 		Files    []gen.FileState `json:"files"`
-	}{problems, files})
+	}{problems, states})
 }
 
 func (c *command) warnf(format string, args ...any) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
-const _ = lockrt.IfUndefinedRunLockgenV1
+const _ = lockrt.IfUndefinedRunLockgenV2
 
 // expireCarts runs every second.
 //
@@ -58,12 +58,12 @@ func (r *region) settle(ctx context.Context, locks *lockrt.Locker) error {
 // RegisterJobs adds the scheduled jobs of this package to s. Every node registers them; each tick runs
 // on one node, under the locks of the job.
 //
-//   - main.expireCarts: * * * * * *
-//   - main.rebuildIndex: */3 * * * * *
+//   - github.com/lockgen/lockgen/examples/cluster.expireCarts: * * * * * *
+//   - github.com/lockgen/lockgen/examples/cluster.rebuildIndex: */3 * * * * *
 func RegisterJobs(s *jobs.Scheduler, notes *witness.Recorder) error {
 	return errors.Join(
 		s.Add(jobs.Job{
-			Name:    "main.expireCarts",
+			Name:    "github.com/lockgen/lockgen/examples/cluster.expireCarts",
 			Spec:    "* * * * * *",
 			Keys:    []string{"carts:expire"},
 			Lock:    lockrt.Options{TTL: 3 * time.Second},
@@ -75,7 +75,7 @@ func RegisterJobs(s *jobs.Scheduler, notes *witness.Recorder) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "main.rebuildIndex",
+			Name:    "github.com/lockgen/lockgen/examples/cluster.rebuildIndex",
 			Spec:    "*/3 * * * * *",
 			Keys:    []string{"index:rebuild"},
 			Lock:    lockrt.Options{TTL: 3 * time.Second},
@@ -92,7 +92,7 @@ func RegisterJobs(s *jobs.Scheduler, notes *witness.Recorder) error {
 // RegisterJobs adds the scheduled jobs of r to s. Every node registers them; each tick runs on one
 // node, under the locks of the job.
 //
-//   - main.region.settle: */2 * * * * *
+//   - github.com/lockgen/lockgen/examples/cluster.region.settle: */2 * * * * *
 func (r *region) RegisterJobs(s *jobs.Scheduler) error {
 	code := lockrt.KeyNil("r.code")
 	if r != nil {
@@ -103,7 +103,7 @@ func (r *region) RegisterJobs(s *jobs.Scheduler) error {
 		return err
 	}
 	return s.Add(jobs.Job{
-		Name:    "main.region.settle",
+		Name:    "github.com/lockgen/lockgen/examples/cluster.region.settle",
 		Spec:    "*/2 * * * * *",
 		Keys:    []string{key},
 		Lock:    lockrt.Options{TTL: 3 * time.Second},

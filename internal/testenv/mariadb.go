@@ -82,7 +82,7 @@ func (s *MariaDBServer) initFile() string { return filepath.Join(s.dir, "init.sq
 func (s *MariaDBServer) create(ctx context.Context, installer string) error {
 	statements := fmt.Sprintf("DROP USER IF EXISTS root@localhost;\n"+
 		"CREATE USER IF NOT EXISTS %[1]s@'127.0.0.1' IDENTIFIED BY '%[2]s';\n"+
-		"GRANT ALL ON *.* TO %[1]s@'127.0.0.1';\n"+
+		"GRANT ALL ON *.* TO %[1]s@'127.0.0.1' WITH GRANT OPTION;\n"+
 		"CREATE DATABASE IF NOT EXISTS %[3]s CHARACTER SET utf8mb4;\n", sqlUser, s.password, sqlName)
 	if err := os.WriteFile(s.initFile(), []byte(statements), 0o600); err != nil {
 		return fmt.Errorf("testenv: write the first statements of mariadb: %w", err)

@@ -82,11 +82,11 @@ func failAll(n int, err error) []error {
 	return errs
 }
 
-func (s *jobLink) Register(ctx context.Context, names []string) (jobs.View, error) {
+func (s *jobLink) Register(ctx context.Context, r jobs.Registration) (jobs.View, error) {
 	if err := s.pass(ctx); err != nil {
 		return jobs.View{}, err
 	}
-	return s.Store.Register(ctx, names)
+	return s.Store.Register(ctx, r)
 }
 
 func (s *jobLink) Look(ctx context.Context, names []string) (jobs.View, error) {

@@ -1,28 +1,30 @@
 -- Moves the marks of jobs, each from one tick to the next, and puts the runs for these ticks in flight, once for all
 -- nodes that ask. The batch is one step.
 --
--- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 once, 8 due, 9 past, 10… one list of records for each
+-- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 once, 8 due, 9 past, 10 epochs, 11… one list of records for each
 --       claim with a record
--- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then ten for each
+-- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then eleven for each
 --       claim: what ('tick', 'alone', 'manual' or 'once'), job, expected mark, tick, due (all µs), run ('': only move the mark),
 --       its owner, its JSON, record of skipped ticks (JSON; '': none), for a tick the number of ticks missed, for a
---       one-off job its ID
+--       one-off job its ID, the epoch that it was planned in ('': any)
 -- Returns {now (µs), then status and mark of each claim}; the status is
 --         1  claimed, now or by an earlier call
 --         2  the mark is another one, or the one-off job does not wait any more
 --         3  it is too early
 --         4  the job is paused
 --         5  it is to be alone, and a run of the job is in flight
+--         6  the epoch is another one
+--         7  the job is not known
 local t = now()
 local jobs = {}
-for i = 5, #ARGV, 10 do jobs[#jobs + 1] = ARGV[i + 1] end
-local known, pauses = mget(KEYS[1], jobs), {}
+for i = 5, #ARGV, 11 do jobs[#jobs + 1] = ARGV[i + 1] end
+local known, epochs, pauses = mget(KEYS[1], jobs), mget(KEYS[10], jobs), {}
 if redis.call('EXISTS', KEYS[2]) == 1 then pauses = mget(KEYS[2], jobs) end
 local marks = {}
 for i, job in ipairs(jobs) do marks[job] = marks[job] or known[i] end
 
 local moved, flights, owned, leases, missed = {}, {}, {}, {}, {}
-local records = 10
+local records = 11
 
 -- isRepeated reports whether an earlier call has put the run in flight.
 local function isRepeated(id, owner) return id ~= '' and redis.call('HGET', KEYS[5], id) == owner end
@@ -67,12 +69,10 @@ local function claimOnce(name, due)
   return 1
 end
 
-local function claimTick(i, job, prev, due, alone)
+local function claimTick(i, job, prev, due, alone, epoch)
   local mark = marks[job]
-  if not mark then
-    move(job, int(t))
-    return 2
-  end
+  if not mark then return 7 end
+  if epoch ~= '' and epoch ~= epochs[i] then return 6 end
   if mark ~= prev then return 2 end
   if pauses[i] then return 4 end
   if due > t then return 3 end
@@ -82,16 +82,17 @@ end
 
 local answer = { int(t) }
 for i, job in ipairs(jobs) do
-  local at = 5 + (i - 1) * 10
+  local at = 5 + (i - 1) * 11
   local what, prev, tick, due = ARGV[at], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
-  local id, owner, run, skipped, extra = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9]
+  local id, owner, run, skipped, extra, epoch =
+    ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9], ARGV[at + 10]
   local status = 1
   -- A run that is in flight has moved its mark, so where that is as expected there is nothing to be asked.
   if what == 'tick' and marks[job] == prev or not isRepeated(id, owner) then
     if what == 'once' then
       status = claimOnce(extra, due)
     elseif what ~= 'manual' then
-      status = claimTick(i, job, prev, due, what == 'alone')
+      status = claimTick(i, job, prev, due, what == 'alone', epoch)
       if status == 1 then
         move(job, tick)
         if extra ~= '0' then missed[job] = extra end

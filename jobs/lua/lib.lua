@@ -5,6 +5,9 @@
 --   seen     zset   job -> when it was registered last (µs)
 --   paused   hash   job -> since when (µs), a blank, and the pause as JSON
 --   missed   hash   job -> number of ticks missed
+--   specs    hash   job -> which sessions have which definitions of it, and which timing is in force since when (JSON)
+--   epochs   hash   job -> the epoch of its spec
+--   madeup   hash   job -> the mark that it was given for want of a better (µs)
 --   flight   hash   run -> the run in flight, as JSON
 --   owner    hash   run -> the session that it belongs to
 --   begun    hash   run -> when it began (µs), a blank, and its fence

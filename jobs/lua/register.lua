@@ -1,26 +1,95 @@
--- Makes jobs known: one that is seen for the first time gets the current time as its mark. Jobs that nobody has
--- registered for too long are forgotten, some at a time.
+-- Makes jobs known, and notes which definitions of them a session has; see Store.Register. Jobs that nobody has registered
+-- for too long are forgotten, some at a time.
 --
--- KEYS  marks, seen, paused, missed
--- ARGV  1 expiry (ms), then the jobs
--- Returns nothing of worth
-local t = now()
-local jobs, marks, seen = {}, {}, {}
-for i = 2, #ARGV do jobs[i - 1] = ARGV[i] end
-for i, mark in ipairs(mget(KEYS[1], jobs)) do
+-- KEYS  1 marks, 2 seen, 3 paused, 4 missed, 5 specs, 6 madeup, 7 epochs
+-- ARGV  1 expiry (ms), 2 session, 3 for how long after its registration a session counts as alive (µs), 4 an epoch, for those
+--       that change, 5 definitions to keep, 6 changes of timings to keep, 7 number of sessions that are alive, they, and then
+--       seven for each job: job, program, timing, definition (both JSON), version that the session knows ('0': none), mark
+--       that it knows (µs; '0': none), '1' if it is to have none
+-- Returns for each job its version ('': refused), and the program that it is refused for
+--
+-- A spec is {epoch, line = {{since, timing}, …}, defs = {{v, program, timing, def}, …}, offers = {session = {v, program, at}}}.
+-- Times in it are texts: cjson would round them.
+local t, me, grace = now(), ARGV[2], tonumber(ARGV[3])
+local alive, jobs, first = { [me] = true }, {}, 8 + tonumber(ARGV[7])
+for i = 8, first - 1 do alive[ARGV[i]] = true end
+for at = first, #ARGV, 7 do jobs[#jobs + 1] = ARGV[at] end
+local marks, specs, madeUp = mget(KEYS[1], jobs), mget(KEYS[5], jobs), mget(KEYS[6], jobs)
+
+local function lift(i, job, spec, known)
+  local mark = marks[i]
   if not mark then
-    marks[#marks + 1] = jobs[i]
-    marks[#marks + 1] = int(t)
+    marks[i] = known ~= '0' and known or int(t)
+    if known == '0' then redis.call('HSET', KEYS[6], job, marks[i]) end
+  elseif tonumber(known) > tonumber(mark) then
+    marks[i] = known
+  elseif madeUp[i] == mark and known ~= '0' then
+    if spec.line[1] and spec.line[1].since == mark then spec.line[1].since = known end
+    marks[i] = known
   end
-  seen[#seen + 1] = int(t)
-  seen[#seen + 1] = jobs[i]
+  if marks[i] ~= mark then redis.call('HSET', KEYS[1], job, marks[i]) end
+  if madeUp[i] and (madeUp[i] ~= marks[i] or tonumber(madeUp[i]) < t - 3600000000) then redis.call('HDEL', KEYS[6], job) end
 end
-write('HSET', KEYS[1], marks)
+
+local function number(spec, program, timing, def, known)
+  local top, free = 0, known > 0
+  for _, d in ipairs(spec.defs) do
+    if d.def == def then return d.v end
+    top, free = math.max(top, d.v), free and d.v ~= known
+  end
+  local v = free and known or top + 1
+  spec.defs[#spec.defs + 1] = { v = v, program = program, timing = timing, def = def }
+  table.sort(spec.defs, function(a, b) return a.v < b.v end)
+  return v
+end
+
+local function enforce(job, spec, from)
+  local top, timing = 0, nil
+  for _, o in pairs(spec.offers) do top = math.max(top, o.v) end
+  for _, d in ipairs(spec.defs) do
+    if d.v == top then timing = d.timing end
+  end
+  local line = spec.line
+  if not line[1] or line[#line].timing ~= timing then
+    line[#line + 1] = { since = not line[1] and from or int(t), timing = timing }
+    spec.epoch = ARGV[4]
+    redis.call('HSET', KEYS[7], job, spec.epoch)
+  end
+  while line[2] and (tonumber(line[2].since) <= tonumber(from or 0) or #line > tonumber(ARGV[6])) do table.remove(line, 1) end
+  while #spec.defs > tonumber(ARGV[5]) and spec.defs[1].v ~= top do table.remove(spec.defs, 1) end
+end
+
+local answer, seen = {}, {}
+for i, job in ipairs(jobs) do
+  local at = first + (i - 1) * 7
+  local program, handler, refused = ARGV[at + 1], ARGV[at + 6] == '1', ''
+  local spec = specs[i] and cjson.decode(specs[i]) or { epoch = '', line = {}, defs = {}, offers = {} }
+  for session, o in pairs(spec.offers) do
+    if not alive[session] and t - tonumber(o.at) > grace then
+      spec.offers[session] = nil
+    elseif o.program ~= program and o.program > refused then
+      refused = o.program
+    end
+  end
+  local v = ''
+  if refused == '' then
+    if not handler then lift(i, job, spec, ARGV[at + 5]) end
+    v = number(spec, program, ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4]))
+    spec.offers[me] = { v = v, program = program, at = int(t) }
+    enforce(job, spec, marks[i])
+    redis.call('HSET', KEYS[5], job, cjson.encode(spec))
+    seen[#seen + 1] = int(t)
+    seen[#seen + 1] = job
+  end
+  answer[#answer + 1] = tostring(v)
+  answer[#answer + 1] = refused
+end
 write('ZADD', KEYS[2], seen)
+
 local old = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', int(t - ARGV[1] * 1000), 'LIMIT', 0, 100)
 for _, job in ipairs(old) do
   redis.call('ZREM', KEYS[2], job)
-  for _, i in ipairs({ 1, 3, 4 }) do redis.call('HDEL', KEYS[i], job) end
+  for _, i in ipairs({ 1, 3, 4, 5, 6, 7 }) do redis.call('HDEL', KEYS[i], job) end
 end
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[1]) end
-return 1
+return answer

@@ -180,7 +180,7 @@ func testEndedContext(s *suite) {
 		"Pause":  s.store.Pause(ctx, "j", jobs.Pause{Author: "ada", At: c.Tick}),
 		"Put":    s.store.Put(ctx, jobs.Once{ID: "x", Handler: "h", At: c.Tick}),
 	}
-	_, errs["Register"] = s.store.Register(ctx, []string{"k"})
+	_, errs["Register"] = s.store.Register(ctx, offer("s1", "k"))
 	_, errs["Look"] = s.store.Look(ctx, []string{"j"})
 	_, errs["Beat"] = s.store.Beat(ctx, jobs.Beat{Session: "o1"})
 	for call, err := range errs {

@@ -17,35 +17,41 @@ import (
 // Run tests the store that open returns, an empty one at each call.
 func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 	for name, test := range map[string]func(*suite){
-		"register gives a new job the present as its mark": testRegister,
-		"look changes nothing":                             testLook,
-		"claim moves the mark once":                        testClaimOnce,
-		"claim is won by one of many":                      testClaimRace,
-		"claim refuses what is too early":                  testClaimEarly,
-		"claim may be repeated":                            testClaimRepeated,
-		"claim records what is skipped":                    testClaimSkipped,
-		"claim treats a batch one by one":                  testClaimBatch,
-		"claim of an unknown job registers it":             testClaimUnknown,
-		"claim waits to be alone":                          testClaimAlone,
-		"claim on demand leaves the mark alone":            testClaimManual,
-		"start notes the begin":                            testStart,
-		"finish records once":                              testFinish,
-		"finish passes on under the same ID":               testFinishPassOn,
-		"finish of an orphan waits for its owner's lease":  testFinishOrphan,
-		"finish may be repeated":                           testFinishRepeated,
-		"beat keeps runs and tells of orphans":             testBeat,
-		"beat tells of notices":                            testNotices,
-		"leave makes orphans":                              testLeave,
-		"nodes are listed":                                 testNodes,
-		"in flight are the runs of all jobs":               testInFlight,
-		"runs are capped, latest first":                    testRunsCapped,
-		"skips for one reason share a record":              testSkipsShare,
-		"skips of one reason are counted by all nodes":     testSkipsShareRace,
-		"pause stops ticks, resume forgives them":          testPause,
-		"one-off jobs are put once":                        testPut,
-		"one-off jobs are claimed once":                    testOnce,
-		"names keep apart":                                 testNames,
-		"a context that has ended changes nothing":         testEndedContext,
+		"register gives a new job the present as its mark":          testRegister,
+		"register numbers definitions":                              testVersions,
+		"register lets the newest timing of the living be in force": testInForce,
+		"register lifts marks":                                      testLift,
+		"register refuses another program's job":                    testRefused,
+		"register keeps no mark of handlers":                        testRegisterHandler,
+		"claim in another epoch is stale":                           testClaimStale,
+		"look changes nothing":                                      testLook,
+		"claim moves the mark once":                                 testClaimOnce,
+		"claim is won by one of many":                               testClaimRace,
+		"claim refuses what is too early":                           testClaimEarly,
+		"claim may be repeated":                                     testClaimRepeated,
+		"claim records what is skipped":                             testClaimSkipped,
+		"claim treats a batch one by one":                           testClaimBatch,
+		"claim of an unknown job changes nothing":                   testClaimUnknown,
+		"claim waits to be alone":                                   testClaimAlone,
+		"claim on demand leaves the mark alone":                     testClaimManual,
+		"start notes the begin":                                     testStart,
+		"finish records once":                                       testFinish,
+		"finish passes on under the same ID":                        testFinishPassOn,
+		"finish of an orphan waits for its owner's lease":           testFinishOrphan,
+		"finish may be repeated":                                    testFinishRepeated,
+		"beat keeps runs and tells of orphans":                      testBeat,
+		"beat tells of notices":                                     testNotices,
+		"leave makes orphans":                                       testLeave,
+		"nodes are listed":                                          testNodes,
+		"in flight are the runs of all jobs":                        testInFlight,
+		"runs are capped, latest first":                             testRunsCapped,
+		"skips for one reason share a record":                       testSkipsShare,
+		"skips of one reason are counted by all nodes":              testSkipsShareRace,
+		"pause stops ticks, resume forgives them":                   testPause,
+		"one-off jobs are put once":                                 testPut,
+		"one-off jobs are claimed once":                             testOnce,
+		"names keep apart":                                          testNames,
+		"a context that has ended changes nothing":                  testEndedContext,
 	} {
 		t.Run(name, func(t *testing.T) { test(&suite{T: t, store: open(t), ctx: context.Background()}) })
 	}
@@ -67,8 +73,18 @@ func (s *suite) must(err error) {
 
 func (s *suite) register(names ...string) {
 	s.Helper()
-	_, err := s.store.Register(s.ctx, names)
+	_, err := s.store.Register(s.ctx, offer("s1", names...))
 	s.must(err)
+}
+
+// offer is the registration of jobs with the same daily spec.
+func offer(session string, names ...string) jobs.Registration {
+	r := jobs.Registration{Session: session, Grace: time.Minute}
+	for _, name := range names {
+		d := jobs.Definition{Job: name, Timing: jobs.Timing{Spec: "0 3 * * *", Zone: "UTC"}}
+		r.Offers = append(r.Offers, jobs.Offer{Definition: d})
+	}
+	return r
 }
 
 func (s *suite) look(job string) jobs.JobView {

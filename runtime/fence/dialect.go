@@ -51,13 +51,17 @@ type statements struct {
 	quoted  string
 
 	create string
+	// look fails unless the table is there, as it must be, and may be read.
+	look string
+	// grants are what a role needs that may not create tables; empty where the database knows no roles.
+	grants string
 	// mark raises the mark of a resource (parameters: resource and fence, the fence twice for MySQL) and locks its row
 	// also where it stays the same.
 	mark string
 	// locked reads the mark, empty where mark returns it.
 	locked string
-	// prune deletes marks by their age in seconds.
-	prune string
+	// prune deletes marks by their age in seconds, forget that of one resource.
+	prune, forget string
 	// isolation is for transactions of our own: it lets a statement that waited see what was committed meanwhile.
 	isolation sql.IsolationLevel
 }
@@ -72,6 +76,8 @@ var dialects = map[Dialect]statements{
 	fence bigint NOT NULL,
 	seen_at bigint NOT NULL -- seconds since 1970
 )`,
+		grants: `GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO the_role;{schema}`,
+		forget: `DELETE FROM {table} WHERE resource = $1`,
 		mark: `INSERT INTO {table} AS mark (resource, fence, seen_at)
 VALUES ($1, $2, extract(epoch FROM clock_timestamp())::bigint)
 ON CONFLICT (resource) DO UPDATE SET fence = greatest(mark.fence, excluded.fence), seen_at = excluded.seen_at
@@ -85,6 +91,8 @@ RETURNING fence`,
 	fence bigint NOT NULL,
 	seen_at bigint NOT NULL -- seconds since 1970
 ) ENGINE=InnoDB`,
+		grants: `GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO 'the_user'@'its_host';`,
+		forget: `DELETE FROM {table} WHERE resource = ?`,
 		mark: `INSERT INTO {table} (resource, fence, seen_at) VALUES (?, ?, unix_timestamp())
 ON DUPLICATE KEY UPDATE fence = greatest(fence, ?), seen_at = unix_timestamp()`,
 		locked:    `SELECT fence FROM {table} WHERE resource = ? FOR UPDATE`,
@@ -97,6 +105,7 @@ ON DUPLICATE KEY UPDATE fence = greatest(fence, ?), seen_at = unix_timestamp()`,
 	fence integer NOT NULL,
 	seen_at integer NOT NULL -- seconds since 1970
 )`,
+		forget: `DELETE FROM {table} WHERE resource = ?`,
 		mark: `INSERT INTO {table} (resource, fence, seen_at) VALUES (?, ?, CAST(strftime('%s', 'now') AS integer))
 ON CONFLICT (resource) DO UPDATE SET fence = max(fence, excluded.fence), seen_at = excluded.seen_at
 RETURNING fence`,
@@ -129,9 +138,14 @@ func (s SQL) resolve() (statements, error) {
 	if err != nil {
 		return st, err
 	}
+	schema := ""
+	if name, _, ok := strings.Cut(quoted, "."); ok {
+		schema = " GRANT USAGE ON SCHEMA " + name + " TO the_role;"
+	}
 	st.dialect, st.table, st.quoted = s.Dialect, s.Table, quoted
-	for _, text := range []*string{&st.create, &st.mark, &st.locked, &st.prune} {
-		*text = strings.ReplaceAll(*text, "{table}", quoted)
+	st.look = "SELECT resource, fence, seen_at FROM {table} WHERE 1 = 0"
+	for _, text := range []*string{&st.create, &st.look, &st.grants, &st.mark, &st.locked, &st.prune, &st.forget} {
+		*text = strings.NewReplacer("{table}", quoted, "{schema}", schema).Replace(*text)
 	}
 	return st, nil
 }

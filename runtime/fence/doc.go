@@ -35,8 +35,10 @@
 //		return tx.Commit()
 //	})
 //
-// The name of a resource is up to the caller; the lock's key is a good one. The fences of one resource must come from
-// one lock key: those of different keys say nothing about each other.
+// The name of a resource is up to the caller; the lock's key is the best one, and where locks are nested or taken
+// together the only one that [GuardLease] and [Transport] understand: they take the fence of the lease that is called
+// like the resource. The fences of one resource must come from one lock key: those of different keys say nothing about
+// each other.
 //
 // # What is guaranteed
 //
@@ -56,8 +58,10 @@
 //   - Reads before the guard may be out of date when it returns. Those after it in the same transaction see all that
 //     transactions guarded before have committed, in MySQL only if nothing was read before the guard: its snapshot
 //     stays as old as the first read.
-//   - A mark that is gone cannot refuse: after [SQL.Prune], after an Expiry or Keep that is too short, after the data of
-//     the resource and its mark were restored from a backup, and after a failover that forgot the last writes.
+//   - HTTP: a header is believed, so that authentication must stand in front; see [Middleware].
+//   - A mark that is gone cannot refuse: after Prune or Reset, after an Expiry or Keep that is too short or a Max that is
+//     too small, after the data of the resource and its mark were restored from a backup, and after a failover that
+//     forgot the last writes.
 //   - Fences are as good as the lock store that issues them; a store that lost its data and whose clock went back
 //     issues lower ones, and then the resource refuses the new holder. That is safe, and ends when the clock catches up.
 package fence

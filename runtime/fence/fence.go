@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -30,36 +29,13 @@ type StaleError struct {
 
 // Error implements error.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("stale fence: write to %q with fence %s refused, it has seen %s: the lock was taken over since; undo this work and do not try it again with this lease",
-		e.Resource, e.Given, e.Highest)
+	return fmt.Sprintf("stale fence: write to %q with fence %s refused, it has seen %s: "+
+		"a later holder of the lock was here, unless fences of another lock are used for this resource; "+
+		"undo this work and do not try it again with this lease", e.Resource, e.Given, e.Highest)
 }
 
 // Is makes errors.Is(err, ErrStale) true.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
-
-// FromContext returns the fence of the innermost lease in ctx. The error wraps lockrt.ErrNotHeld if there is none or it
-// is over, and lockrt.ErrLost too if it was lost. It does not ask the store.
-//
-// Where locks are nested and the outer one protects the resource, name its key instead:
-//
-//	f := lockrt.Held(ctx, key).Fence()
-//
-// which is 0 when that lock is not held, and 0 is refused by everything in this package.
-func FromContext(ctx context.Context) (lockrt.Fence, error) {
-	lease := lockrt.FromContext(ctx)
-	if lease == nil {
-		return 0, fmt.Errorf("take the fence from the context: %w: the context carries no lease; pass on the one that Do or Lease.Context gave",
-			lockrt.ErrNotHeld)
-	}
-	err := lease.Err()
-	switch {
-	case err == nil:
-		return lease.Fence(), nil
-	case errors.Is(err, lockrt.ErrNotHeld):
-		return 0, fmt.Errorf("take the fence from the context: lease on %q: %w any more", lease.Key(), err)
-	}
-	return 0, fmt.Errorf("take the fence from the context: %w: %w", lockrt.ErrNotHeld, err)
-}
 
 // maxResource keeps a resource within the keys that all databases can index.
 const maxResource = 512

@@ -2,7 +2,6 @@ package fence_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -38,31 +37,6 @@ func acquire(t testing.TB, locks *lockrt.Locker, key string) *lockrt.Lease {
 		t.Fatal(err)
 	}
 	return lease
-}
-
-func TestFromContext(t *testing.T) {
-	locks := newLocker(t)
-	if _, err := fence.FromContext(t.Context()); !errors.Is(err, lockrt.ErrNotHeld) || errors.Is(err, lockrt.ErrLost) {
-		t.Errorf("without a lease: %v", err)
-	}
-	lease := acquire(t, locks, "a")
-	if f, err := fence.FromContext(lease.Context()); err != nil || f != lease.Fence() {
-		t.Errorf("with a lease: %s, %v, want %s", f, err, lease.Fence())
-	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fence.FromContext(lease.Context()); !errors.Is(err, lockrt.ErrNotHeld) || errors.Is(err, lockrt.ErrLost) {
-		t.Errorf("after the release: %v", err)
-	}
-	lost := acquire(t, locks, "a")
-	if err := locks.Break(t.Context(), "a", "test"); err != nil {
-		t.Fatal(err)
-	}
-	<-lost.Done()
-	if _, err := fence.FromContext(lost.Context()); !errors.Is(err, lockrt.ErrNotHeld) || !errors.Is(err, lockrt.ErrLost) {
-		t.Errorf("after the loss: %v", err)
-	}
 }
 
 func TestStaleError_saysWhatToDo(t *testing.T) {

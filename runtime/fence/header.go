@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -34,11 +35,11 @@ func ParseHeader(h http.Header) (lockrt.Fence, error) {
 		ErrInvalid, Header, shorten(values[0]))
 }
 
-// shorten keeps what a client sent from filling logs and responses.
+// shorten keeps what a client sent, and long keys, from filling logs and responses.
 func shorten(s string) string {
 	const most = 64
 	if len(s) > most {
-		return s[:most] + "…"
+		return strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
 }

@@ -4,15 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // Middleware refuses requests whose header Lock-Fence is lower than one that the resource has seen:
 //
-//	400 Bad Request            the header is malformed, or the resource cannot be used
+//	400 Bad Request            the header is malformed, the fence is from the future, or the resource cannot be used
 //	412 Precondition Failed    the fence is stale; the response's Lock-Fence is the highest seen
 //	428 Precondition Required  the header is missing and Required says that it must be there
 //	503 Service Unavailable    the State could not be asked; nothing is known about the fence
@@ -20,12 +22,20 @@ import (
 // The body of each is an application/problem+json object (RFC 9457) with title, status and detail and, of what is
 // known, resource, given and highest; fences are text in it, because JSON's numbers are doubles to many readers.
 //
+// The header is believed: whoever may send requests may raise the mark of a resource, and with it refuse all who hold
+// the lock. Authentication therefore stands in front, and the resource is one that the caller may write to. A fence
+// counts the microseconds since 1970 in its upper bits, so one that is further ahead of this server's clock than
+// MaxAhead is refused: a mark that was raised too far refuses the holders for that long at most. An operator ends it by
+// [Memory.Reset], [SQL.Reset] or [Redis.Reset].
+//
+// The mark is raised before the handler runs, and stays where the handler fails: a holder with this fence exists.
+//
 // A request that passes was not stale when it was checked. Nothing stops it from being overtaken after that, in the
 // handler, by one with a higher fence. Where that matters, check again where the write is: in the handler, give the
 // fence of [Received] to [Guard] in the transaction, or to [Redis.Do].
 type Middleware struct {
 	// State keeps the fences. Defaults to a [Memory] for each handler: enough for one process that never restarts
-	// while holders are under way.
+	// while holders are under way, and with up to [DefaultMax] resources.
 	State State
 	// Resource names what the request writes to. All requests under one lock should have the same resource, and only
 	// they. "" lets the request pass unchecked. Defaults to the path of the URL.
@@ -33,6 +43,9 @@ type Middleware struct {
 	// Required says whether the request must carry a fence. Defaults to all methods but GET, HEAD, OPTIONS and TRACE.
 	// What carries a fence is checked in any case.
 	Required func(*http.Request) bool
+	// MaxAhead is how far a fence may be ahead of this server's clock; beyond it the clock of the lock store, or the
+	// fence, is wrong. Defaults to 1 h; negative means no bound, for fences that are not of this module's stores.
+	MaxAhead time.Duration
 	// Logger is told when the State could not be asked. Defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -47,6 +60,9 @@ func (m Middleware) Wrap(next http.Handler) http.Handler {
 	}
 	if m.Required == nil {
 		m.Required = writes
+	}
+	if m.MaxAhead == 0 {
+		m.MaxAhead = time.Hour
 	}
 	if m.Logger == nil {
 		m.Logger = slog.Default()
@@ -90,15 +106,22 @@ func (m Middleware) judge(r *http.Request) (lockrt.Fence, *problem) {
 	f, err := ParseHeader(r.Header)
 	switch {
 	case err != nil:
-		return 0, &problem{Status: http.StatusBadRequest, Title: "malformed fence", Detail: err.Error(), Resource: resource}
+		return 0, &problem{Status: http.StatusBadRequest, Title: "malformed fence", Detail: err.Error(), Resource: shorten(resource)}
 	case f == 0 && m.Required(r):
-		return 0, &problem{Status: http.StatusPreconditionRequired, Title: "fence required", Resource: resource,
+		return 0, &problem{Status: http.StatusPreconditionRequired, Title: "fence required", Resource: shorten(resource),
 			Detail: "send the fencing token of the lock that protects this resource as the header " + Header}
 	case f == 0:
 		return 0, nil
 	}
 	if err := check(resource, f); err != nil {
 		return 0, &problem{Status: http.StatusBadRequest, Title: "unusable resource", Detail: err.Error(), Given: f.String()}
+	}
+	if ahead := time.Until(issued(f)); m.MaxAhead > 0 && ahead > m.MaxAhead {
+		m.Logger.LogAttrs(r.Context(), slog.LevelWarn, "fence from the future, request refused",
+			slog.String("resource", resource), slog.String("fence", f.String()), slog.Duration("ahead", ahead))
+		return 0, &problem{Status: http.StatusBadRequest, Title: "fence from the future", Resource: resource, Given: f.String(),
+			Detail: fmt.Sprintf("the fence is of %s, more than %s ahead of this server's clock: send that of the lease as it is; "+
+				"if it is, the clock of the lock store or of this server is wrong", issued(f).Format(time.RFC3339), m.MaxAhead)}
 	}
 	err = m.State.Check(r.Context(), resource, f)
 	var stale *StaleError
@@ -117,6 +140,12 @@ func (m Middleware) judge(r *http.Request) (lockrt.Fence, *problem) {
 	}
 	return 0, &problem{Status: http.StatusServiceUnavailable, Title: "fence not checked", Resource: resource, Given: f.String(),
 		Detail: "the record of fences could not be asked; the request was not carried out and may be sent again"}
+}
+
+// issued returns the moment of a fence's grant on the clock of the lock store, or soon after it: the epoch of a fence
+// counts microseconds, and one for each grant where there are more.
+func issued(f lockrt.Fence) time.Time {
+	return time.UnixMicro(int64(f / lockrt.FenceOf(1))).UTC()
 }
 
 // problem is a refusal, as RFC 9457 writes it.

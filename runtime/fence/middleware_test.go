@@ -10,7 +10,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 	"github.com/lockgen/lockgen/runtime/fence/internal/fencetest"
@@ -84,7 +87,7 @@ func TestMiddleware_statuses(t *testing.T) {
 }
 
 func TestMiddleware_staleNamesTheHighest(t *testing.T) {
-	h := fence.Middleware{}.Wrap(passed)
+	h := fence.Middleware{MaxAhead: -1}.Wrap(passed)
 	send(h, "PUT", "/a", "9223372036854775807")
 	w := send(h, "PUT", "/a", "9223372036854775806")
 	var problem struct{ Resource, Given, Highest string }
@@ -120,6 +123,58 @@ func TestMiddleware_ResourceAndRequired(t *testing.T) {
 	} {
 		if w := send(h, c.method, c.path, c.fences...); w.Code != c.status {
 			t.Errorf("%s %s %v: status %d, want %d", c.method, c.path, c.fences, w.Code, c.status)
+		}
+	}
+}
+
+// A forged fence blocks nobody for longer than MaxAhead.
+func TestMiddleware_MaxAhead(t *testing.T) {
+	at := func(ahead time.Duration) string {
+		return lockrt.FenceOf(uint64(time.Now().Add(ahead).UnixMicro())).String()
+	}
+	const hour, margin = time.Hour, 10 * time.Minute
+	for _, c := range []struct {
+		maxAhead time.Duration
+		fence    string
+		status   int
+	}{
+		{0, "9223372036854775807", 400},
+		{0, at(hour + margin), 400},
+		{0, at(hour - margin), 200},
+		{0, at(0), 200},
+		{0, at(-1000 * hour), 200},
+		{0, "1", 200},
+		{3 * hour, at(3*hour - margin), 200},
+		{3 * hour, at(3*hour + margin), 400},
+		{-1, "9223372036854775807", 200},
+	} {
+		var log testsync.Log
+		h := fence.Middleware{MaxAhead: c.maxAhead, Logger: log.Logger()}.Wrap(passed)
+		w := send(h, "PUT", "/a", c.fence)
+		if w.Code != c.status {
+			t.Errorf("MaxAhead %s, fence %s: status %d, want %d: %s", c.maxAhead, c.fence, w.Code, c.status, w.Body)
+		}
+		if refused := c.status == 400; refused != strings.Contains(log.String(), "fence="+c.fence) {
+			t.Errorf("fence %s: the log says %q", c.fence, log.String())
+		}
+		if next := send(h, "PUT", "/a", at(hour-margin)); c.status == 400 && next.Code != 200 {
+			t.Errorf("after a refused fence the next holder got %d", next.Code)
+		}
+	}
+}
+
+// What a client sends does not fill the responses.
+func TestMiddleware_refusalsAreShort(t *testing.T) {
+	h := fence.Middleware{}.Wrap(passed)
+	for name, fences := range map[string][]string{
+		"missing": nil, "malformed": {strings.Repeat("x", 5000)}, "too long a path": {"7"},
+	} {
+		w := send(h, "PUT", "/"+strings.Repeat("é", 3000), fences...)
+		if w.Code != 428 && w.Code != 400 || w.Body.Len() > 600 {
+			t.Errorf("%s: status %d, %d bytes", name, w.Code, w.Body.Len())
+		}
+		if !utf8.Valid(w.Body.Bytes()) || strings.Contains(w.Body.String(), "\ufffd") {
+			t.Errorf("%s: a character is cut in two: %s", name, w.Body)
 		}
 	}
 }

@@ -21,12 +21,14 @@ import (
 // resource "{user42}" or "cart:{user42}" with all keys that hold {user42}. In a name without a hash tag, %, { and } are
 // percent-encoded first.
 //
-// An ACL needs ~fence:{*, the keys of the data, +get +set +eval +evalsha and the commands of the work.
+// An ACL needs ~fence:{*, the keys of the data, +get +set +eval +evalsha and the commands of the work; for commands of
+// more than 7,000 words +watch +unwatch +multi +exec too, and +del for Reset.
 //
 // What is true of every Redis with replicas is true of the mark too: a failover may forget the last writes, it and the
 // data together. The eviction policy must not evict it: noeviction, or a volatile one with Expiry 0.
 type Redis struct {
-	// Client is the caller's.
+	// Client is the caller's: a *redis.Client, also of Sentinels, or a *redis.ClusterClient. A *redis.Ring is refused: it
+	// sends keys to another server when one is away, and marks that stay behind refuse nobody.
 	Client redis.UniversalClient
 	// Namespace begins the keys of all marks. Defaults to "fence".
 	Namespace string
@@ -57,6 +59,10 @@ var (
 // its key, as in "SET", key, value; for commands with several keys use [Redis.Run]. A refused command's error is a
 // [*StaleError]. The reply is what the command returns through Lua: numbers and text as usual, "OK" as text.
 //
+// A command of more than 7,000 words, which is more than Lua can pass on, runs in a transaction (WATCH, MULTI, EXEC)
+// instead: the same in effect, in four round trips, and again if another write with the same mark comes in between. Its
+// error wraps redis.TxFailedErr if that happens twenty times.
+//
 // As with every command, the client may repeat it when the connection breaks, unless its MaxRetries is negative.
 func (r Redis) Do(ctx context.Context, resource string, f lockrt.Fence, args ...any) *redis.Cmd {
 	if len(args) < 2 {
@@ -65,6 +71,9 @@ func (r Redis) Do(ctx context.Context, resource string, f lockrt.Fence, args ...
 	key, ok := args[1].([]byte)
 	if !ok {
 		key = fmt.Append(nil, args[1])
+	}
+	if len(args) > luaWords {
+		return r.doLarge(ctx, resource, f, string(key), args)
 	}
 	return r.Run(ctx, resource, f, commandScript, []string{string(key)}, args...)
 }
@@ -91,10 +100,26 @@ func (r Redis) Check(ctx context.Context, resource string, f lockrt.Fence) error
 	return r.Run(ctx, resource, f, noScript, nil).Err()
 }
 
+// Reset forgets the mark of a resource, so that the next fence is accepted whatever it is. It is for an operator who
+// has found a mark that no lease raised: until the next holder has written, a stale writer is not refused.
+func (r Redis) Reset(ctx context.Context, resource string) error {
+	if err := r.check(resource, 1); err != nil {
+		return fmt.Errorf("reset fence mark: %w", err)
+	}
+	if err := r.Client.Del(ctx, r.MarkKey(resource)).Err(); err != nil {
+		return fmt.Errorf("reset fence mark of %q: %w", resource, err)
+	}
+	return nil
+}
+
 func (r Redis) check(resource string, f lockrt.Fence) error {
+	_, ring := r.Client.(*redis.Ring)
 	switch {
 	case r.Client == nil:
 		return fmt.Errorf("%w: fence.Redis has no Client", ErrInvalid)
+	case ring:
+		return fmt.Errorf("%w: fence.Redis has a *redis.Ring, which sends keys to another server when one is away and leaves "+
+			"their marks behind; use a single server, Sentinels or a Redis Cluster", ErrInvalid)
 	case r.Expiry < 0 || r.Expiry > 0 && r.Expiry < time.Second:
 		return fmt.Errorf("%w: fence.Redis has Expiry %s; use 0 for none, or at least a second, longer than any holder can be delayed", ErrInvalid, r.Expiry)
 	}
@@ -119,16 +144,21 @@ func (r Redis) explain(err error, resource string, f lockrt.Fence, keys []string
 		digits, _, _ := strings.Cut(rest, " ") // Redis 7 appends where the script is
 		highest, parseErr := strconv.ParseUint(digits, 10, 63)
 		if parseErr != nil {
-			return fmt.Errorf("fenced script on %q: the mark %s: %w", resource, r.MarkKey(resource), parseErr)
+			return r.badMark(resource, err)
 		}
 		return &StaleError{Resource: resource, Given: f, Highest: lockrt.Fence(highest)}
 	case "BADFENCEMARK":
-		return fmt.Errorf("fenced script on %q: %w; set fence.Redis.Namespace to one of your own, or remove that key", resource, err)
+		return r.badMark(resource, err)
 	case "CROSSSLOT":
 		return fmt.Errorf("fenced script on %q: %w; give the resource the name or the {hash tag} of the key that it protects: the keys %s must share a slot",
 			resource, err, strings.Join(keys, " "))
 	}
 	return err
+}
+
+func (r Redis) badMark(resource string, err error) error {
+	return fmt.Errorf("fenced command on %q: the mark %s: %w; set fence.Redis.Namespace to one of your own, or remove that key",
+		resource, r.MarkKey(resource), err)
 }
 
 // MarkKey returns the key of a resource's mark: fence:{name}, or fence:{tag}:name where the name has a hash tag.

@@ -22,7 +22,8 @@ type Tx interface {
 type SQL struct {
 	// Dialect is the SQL that the database speaks. If it is empty, every Guard asks the server first (see [Detect]),
 	// which costs two round trips, one on MySQL, and creates a table that is missing, in the transaction, unless the
-	// server is MySQL, where that would commit. With a Dialect, call CreateTable once at the start, or run the DDL.
+	// server is MySQL, where that would commit. With a Dialect, call CreateTable once at the start, or run the DDL. The
+	// role then needs SELECT, INSERT and UPDATE on the table, and DELETE for Prune and Reset.
 	Dialect Dialect
 	// Table is the table of marks: a name, or a schema and a name with a dot between, of ASCII letters, digits and
 	// underscores. It is quoted, so upper and lower case are different where the database tells them apart. Defaults
@@ -36,16 +37,16 @@ func Guard(ctx context.Context, tx Tx, resource string, f lockrt.Fence) error {
 	return SQL{}.Guard(ctx, tx, resource, f)
 }
 
-// GuardLease is [Guard] with the fence of the innermost lease in ctx, see [FromContext].
+// GuardLease is [Guard] with the fence of the lease in ctx that protects resource, see [FromContext].
 func GuardLease(ctx context.Context, tx Tx, resource string) error {
 	return SQL{}.GuardLease(ctx, tx, resource)
 }
 
-// GuardLease is Guard with the fence of the innermost lease in ctx, see [FromContext].
+// GuardLease is Guard with the fence of the lease in ctx that protects resource, see [FromContext].
 func (s SQL) GuardLease(ctx context.Context, tx Tx, resource string) error {
-	f, err := FromContext(ctx)
+	f, err := FromContext(ctx, resource)
 	if err != nil {
-		return fmt.Errorf("guard %q: %w", resource, err)
+		return fmt.Errorf("guard: %w", err)
 	}
 	return s.Guard(ctx, tx, resource, f)
 }

@@ -1,8 +1,8 @@
 package fence
 
 import (
+	"container/list"
 	"context"
-	"database/sql"
 	"fmt"
 	"sync"
 	"time"
@@ -23,76 +23,84 @@ var (
 	_ State = Redis{}
 )
 
+// DefaultMax is how many resources a [Memory] remembers if its Max is 0: about 20 MB with names of 60 bytes.
+const DefaultMax = 100_000
+
 // Memory is a State of this process alone: behind a load balancer every process would know other fences, so use one
-// in SQL or Redis there. The zero value is ready for use and keeps everything for ever.
+// in SQL or Redis there. The zero value is ready for use.
 type Memory struct {
 	// Keep is how long a resource is remembered after its last accepted request. A fence that comes later is accepted
-	// however old it is. 0 keeps it for ever, and with it the memory it takes. Not to be changed after the first use.
+	// however old it is. 0 keeps it until Max resources came after it. Not to be changed after the first use.
 	Keep time.Duration
+	// Max is how many resources are remembered. When there are more, that whose last accepted request is the longest ago
+	// is forgotten, as by Keep: whoever sends requests for many paths fills no memory. Defaults to [DefaultMax]; negative
+	// means no bound. Not to be changed after the first use.
+	Max int
 
 	mu    sync.Mutex // guards what follows
-	marks map[string]memoryMark
-	sweep int // size of marks at which to look for old ones again
+	marks map[string]*list.Element
+	byAge list.List // of *memoryMark, that of the last accepted request first
 }
 
 type memoryMark struct {
-	fence lockrt.Fence
-	seen  time.Time
+	resource string
+	fence    lockrt.Fence
+	seen     time.Time
 }
-
-// minSweep is the number of resources below which old ones are not worth looking for.
-const minSweep = 1024
 
 // Check implements State. It does not block.
 func (m *Memory) Check(_ context.Context, resource string, f lockrt.Fence) error {
 	if err := check(resource, f); err != nil {
 		return fmt.Errorf("check fence: %w", err)
 	}
-	now := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	mark, ok := m.marks[resource]
-	if ok && m.Keep > 0 && now.Sub(mark.seen) > m.Keep {
-		mark = memoryMark{} // as if swept already
+	now := time.Now()
+	m.forgetOld(now)
+	e, ok := m.marks[resource]
+	if !ok {
+		if m.marks == nil {
+			m.marks = make(map[string]*list.Element)
+		}
+		m.marks[resource] = m.byAge.PushFront(&memoryMark{resource: resource, fence: f, seen: now})
+		m.forgetOld(now)
+		return nil
 	}
+	mark := e.Value.(*memoryMark)
 	if f < mark.fence {
 		return &StaleError{Resource: resource, Given: f, Highest: mark.fence}
 	}
-	if m.marks == nil {
-		m.marks = make(map[string]memoryMark)
-	}
-	m.marks[resource] = memoryMark{fence: f, seen: now}
-	m.forgetOld(now)
+	mark.fence, mark.seen = f, now
+	m.byAge.MoveToFront(e)
 	return nil
 }
 
-// forgetOld goes through all marks each time their number has doubled, so that its cost per mark does not grow.
+// Reset forgets the mark of a resource, so that the next fence is accepted whatever it is. It is for an operator who
+// has found a mark that no lease raised: until the next holder has written, a stale writer is not refused.
+func (m *Memory) Reset(resource string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, ok := m.marks[resource]; ok {
+		m.forget(e)
+	}
+}
+
+// forgetOld forgets what is older than Keep and more than Max.
 func (m *Memory) forgetOld(now time.Time) {
-	if m.Keep == 0 || len(m.marks) < max(m.sweep, minSweep) {
-		return
+	most := m.Max
+	if most == 0 {
+		most = DefaultMax
 	}
-	for resource, mark := range m.marks {
-		if now.Sub(mark.seen) > m.Keep {
-			delete(m.marks, resource)
+	for e := m.byAge.Back(); e != nil; e = m.byAge.Back() {
+		tooOld := m.Keep > 0 && now.Sub(e.Value.(*memoryMark).seen) > m.Keep
+		tooMany := most > 0 && len(m.marks) > most
+		if !tooOld && !tooMany {
+			return
 		}
+		m.forget(e)
 	}
-	m.sweep = 2 * len(m.marks)
 }
 
-// State returns a State that keeps its marks in db, in the same table as Guard does.
-func (s SQL) State(db *sql.DB) State { return sqlState{s, db} }
-
-type sqlState struct {
-	sql SQL
-	db  *sql.DB
-}
-
-// Check implements State with a transaction of its own.
-func (s sqlState) Check(ctx context.Context, resource string, f lockrt.Fence) error {
-	st, err := s.sql.statements(ctx, s.db)
-	if err != nil {
-		return fmt.Errorf("check fence of %q: %w", resource, err)
-	}
-	known := SQL{Dialect: st.dialect, Table: st.table}
-	return st.inTx(ctx, s.db, func(tx *sql.Tx) error { return known.Guard(ctx, tx, resource, f) })
+func (m *Memory) forget(e *list.Element) {
+	delete(m.marks, m.byAge.Remove(e).(*memoryMark).resource)
 }

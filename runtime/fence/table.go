@@ -23,19 +23,60 @@ func CreateTable(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	return SQL{Dialect: dialect}.CreateTable(ctx, db)
 }
 
-// CreateTable creates the table if it is not there. Several processes may do so at the same time.
+// CreateTable creates the table if it is not there. It looks first, so that a role that may not create tables, or a
+// server that is read-only, is no obstacle where the table exists. Several processes may call it at the same time. The
+// error names the statement to run, and the grants that the role needs.
 func (s SQL) CreateTable(ctx context.Context, db *sql.DB) error {
 	st, err := s.statements(ctx, db)
 	if err != nil {
 		return fmt.Errorf("create the fence table: %w", err)
 	}
+	lookErr := st.lookFor(ctx, db)
+	if lookErr == nil {
+		return nil
+	}
 	_, err = db.ExecContext(ctx, st.create)
+	// In PostgreSQL one of two that create it at the same moment fails in spite of IF NOT EXISTS. It is there then. And
+	// one that was there all the time may still not be readable.
+	if lookErr = st.lookFor(ctx, db); lookErr == nil {
+		return nil
+	}
+	if err == nil || !st.missing(lookErr) {
+		err = errors.Join(lookErr, err)
+	}
+	return fmt.Errorf("create the fence table %s (%s): %w; %s", st.table, st.dialect, err, st.help())
+}
+
+// lookFor finds out whether the table is there, with its columns, and may be read.
+func (st statements) lookFor(ctx context.Context, db *sql.DB) error {
+	rows, err := db.QueryContext(ctx, st.look)
 	if err != nil {
-		// In PostgreSQL one of two that create it at the same moment fails in spite of IF NOT EXISTS. It is there then.
-		if _, again := db.ExecContext(ctx, st.create); again == nil {
-			return nil
-		}
-		return fmt.Errorf("create the fence table %s (%s): %w", st.table, st.dialect, err)
+		return err
+	}
+	return errors.Join(rows.Close(), rows.Err())
+}
+
+// help says what somebody with more rights has to run.
+func (st statements) help() string {
+	text := "let somebody who may run\n" + st.create
+	if st.grants != "" {
+		text += ";\n" + st.grants
+	}
+	return text
+}
+
+// Reset forgets the mark of a resource, so that the next fence is accepted whatever it is. It is for an operator who
+// has found a mark that no lease raised: until the next holder has written, a stale writer is not refused.
+func (s SQL) Reset(ctx context.Context, db *sql.DB, resource string) error {
+	if err := check(resource, 1); err != nil {
+		return fmt.Errorf("reset fence mark: %w", err)
+	}
+	st, err := s.statements(ctx, db)
+	if err == nil {
+		_, err = db.ExecContext(ctx, st.forget, resource)
+	}
+	if err != nil {
+		return fmt.Errorf("reset fence mark of %q: %w", resource, st.explain(err))
 	}
 	return nil
 }
@@ -132,7 +173,7 @@ func (st statements) raiseOrCreate(ctx context.Context, tx Tx, resource string, 
 				return 0, err
 			}
 			if _, err := tx.ExecContext(ctx, st.create); err != nil {
-				return 0, fmt.Errorf("create its table: %w; let somebody who may run\n%s", err, st.create)
+				return 0, fmt.Errorf("create its table: %w; %s", err, st.help())
 			}
 		}
 	case SQLite:
@@ -158,15 +199,40 @@ func (st statements) missing(err error) bool {
 	case SQLite:
 		return strings.Contains(err.Error(), "no such table")
 	}
-	var coded interface{ SQLState() string } // PostgreSQL's drivers
-	return errors.As(err, &coded) && coded.SQLState() == "42P01"
+	return sqlState(err) == "42P01"
 }
 
-// explain adds what to run where the table is missing.
-func (st statements) explain(err error) error {
-	if !st.missing(err) {
-		return err
+// denied reports whether the role lacks a right.
+func (st statements) denied(err error) bool {
+	switch st.dialect {
+	case MySQL: // on a table, on a column, on a database
+		return strings.Contains(err.Error(), "Error 1142") || strings.Contains(err.Error(), "Error 1143") ||
+			strings.Contains(err.Error(), "Error 1044")
+	case Postgres:
+		return sqlState(err) == "42501"
 	}
-	return fmt.Errorf("%w; the table of marks is missing: call fence.SQL{Dialect: %q, Table: %q}.CreateTable once at the start, or run\n%s",
-		err, st.dialect, st.table, st.create)
+	return false
+}
+
+// sqlState returns the code of an error of PostgreSQL's drivers.
+func sqlState(err error) string {
+	var coded interface{ SQLState() string }
+	if errors.As(err, &coded) {
+		return coded.SQLState()
+	}
+	return ""
+}
+
+// explain adds what to run where the table, or a right to it, is missing.
+func (st statements) explain(err error) error {
+	switch {
+	case err == nil || st.dialect == "":
+		return err
+	case st.missing(err):
+		return fmt.Errorf("%w; the table of marks is missing: call fence.SQL{Dialect: %q, Table: %q}.CreateTable once at the start, or run\n%s",
+			err, st.dialect, st.table, st.create)
+	case st.denied(err):
+		return fmt.Errorf("%w; the role lacks a right: let somebody who may run\n%s", err, st.grants)
+	}
+	return err
 }

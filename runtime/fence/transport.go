@@ -2,17 +2,27 @@ package fence
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"strings"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Transport is an http.RoundTripper that sends the fence of the innermost lease in the request's context along, as the
-// header Lock-Fence. A request whose context carries a lease that is over is not sent: it fails with an error that
-// wraps lockrt.ErrNotHeld, and lockrt.ErrLost if the lease was lost. A header that is there already is left alone.
+// Transport is an http.RoundTripper that sends the fence of the lease in the request's context along, as the header
+// Lock-Fence. A request whose context carries a lease that is over is not sent: it fails with an error that wraps
+// lockrt.ErrNotHeld, and lockrt.ErrLost if the lease was lost. Nor is one whose context carries leases on several keys,
+// none of which Resource names: see [FromContext]. A header that is there already is left alone.
+//
+// A request that was redirected to another host, or from https to http, goes without the fence, whoever set it: it was
+// meant for the first. With Required it is not sent.
 type Transport struct {
 	// Base sends the requests. Defaults to http.DefaultTransport.
 	Base http.RoundTripper
+	// Resource names the key of the lock that protects what the request writes to, for those whose context carries
+	// several leases. Defaults to the path of the URL, as in [Middleware].
+	Resource func(*http.Request) string
 	// Required makes requests without a lease fail with lockrt.ErrNotHeld. By default they are sent without the header.
 	Required bool
 }
@@ -35,19 +45,68 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // fence returns the request as it is to be sent. The caller's is not changed.
 func (t *Transport) fence(req *http.Request) (*http.Request, error) {
+	if first := firstOf(req); !sameOrigin(first, req) {
+		return t.withoutFence(req)
+	}
 	if len(req.Header.Values(Header)) > 0 {
 		return req, nil
 	}
 	if lockrt.FromContext(req.Context()) == nil && !t.Required {
 		return req, nil
 	}
-	f, err := FromContext(req.Context())
+	resource := req.URL.Path
+	if t.Resource != nil {
+		resource = t.Resource(req)
+	}
+	f, err := FromContext(req.Context(), resource)
 	if err != nil {
 		return nil, err
 	}
 	fenced := req.Clone(req.Context())
 	SetHeader(fenced.Header, f)
 	return fenced, nil
+}
+
+// withoutFence is for a request that a redirect sent elsewhere.
+func (t *Transport) withoutFence(req *http.Request) (*http.Request, error) {
+	if t.Required {
+		return nil, fmt.Errorf("%w: a redirect leads to another host, which must not get the fence; "+
+			"send the request to that host in the first place", ErrInvalid)
+	}
+	if len(req.Header.Values(Header)) == 0 {
+		return req, nil
+	}
+	bare := req.Clone(req.Context())
+	bare.Header.Del(Header) // http.Client copies the caller's headers
+	return bare, nil
+}
+
+// firstOf returns the request that redirects made req of, nil if one of them is not known, and req if there are none.
+func firstOf(req *http.Request) *http.Request {
+	for req != nil && req.Response != nil {
+		req = req.Response.Request
+	}
+	return req
+}
+
+// sameOrigin reports whether what was meant for the host of first may be told to that of req.
+func sameOrigin(first, req *http.Request) bool {
+	if first == req {
+		return true
+	}
+	return first != nil && strings.EqualFold(hostPort(first.URL), hostPort(req.URL)) &&
+		(first.URL.Scheme == req.URL.Scheme || req.URL.Scheme == "https")
+}
+
+// hostPort writes the port out, so that it may be left away in one of two that are compared. The port of a plain
+// connection is not that of TLS: http://h and https://h are one host.
+func hostPort(u *url.URL) string {
+	switch port := u.Port(); port {
+	case "", "80", "443":
+		return u.Hostname()
+	default:
+		return net.JoinHostPort(u.Hostname(), port)
+	}
 }
 
 // ResponseError returns a [*StaleError], with the URL as its resource, if resp is the refusal of a stale fence by

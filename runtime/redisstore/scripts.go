@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -131,19 +132,39 @@ func ints(cmd *redis.Cmd, n int) ([]int64, error) {
 // retryable reports whether a failed call may succeed when it is repeated: the connection broke, or the server says
 // that it is not ready.
 func retryable(err error) bool {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
+	if !isReply(err) {
 		return !errors.Is(err, redis.ErrClosed)
 	}
-	for _, prefix := range []string{
-		"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY ",
-	} {
-		if strings.HasPrefix(reply.Error(), prefix) {
-			return true
-		}
+	switch errorCode(err) {
+	case "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY":
+		return true
 	}
 	return false
 }
+
+// errorCode returns the word with which the server begins the error of a command, such as READONLY, whether it refused
+// the script or a command in it; empty where err is no server's.
+//
+// Since Redis 7 the error of a command in a script is the script's own, with the place behind it. Those before wrap it:
+//
+//	ERR Error running script (call to f_<sha1>): @user_script:12: @user_script: 12: -READONLY You can't write …
+func errorCode(err error) string {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return ""
+	}
+	text := reply.Error()
+	if inner := commandError.FindStringSubmatch(text); inner != nil {
+		return inner[1]
+	}
+	code, _, _ := strings.Cut(text, " ")
+	return code
+}
+
+// commandError finds the code of a command's error in a script's. All before it is the server's own text, so that no
+// key or value is taken for a code.
+var commandError = regexp.MustCompile(
+	`^ERR Error running script \(call to [0-9a-f_]+\): @user_script: ?\d+: (?:@user_script: ?\d+: )?-([A-Z]+)(?: |$)`)
 
 // mayHaveRun reports whether a script whose call failed may have run: not if the server said why it did not, or was not
 // reached.

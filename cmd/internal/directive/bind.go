@@ -8,8 +8,9 @@ import (
 
 // A Target is the function that a directive stands on.
 type Target struct {
-	File *ast.File
-	Decl *ast.FuncDecl
+	File     *ast.File
+	Filename string // its name: go test has functions of its own in files that end in _test.go
+	Decl     *ast.FuncDecl
 
 	// Pkg and Info are nil, or hold gaps, when the package was not type checked or does not compile. What can be
 	// decided from the syntax alone is decided then, and Func.NeedsTypes says whether that was enough. Of Info only

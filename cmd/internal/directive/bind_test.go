@@ -94,8 +94,6 @@ var bindTests = []struct {
 	{"", "(s *Shop) typesLocked() error", "types() recv.locks", false},
 	{"", "f[T any](t T) error", "fWithLock(t) new", true},
 	{"", "f(o Order) error", "fWithLock(o) new", false},
-	// The wrapper hides what is promoted.
-	{",func=name", "(e Emb) f() error", "name() recv.Shop.locks", false},
 }
 
 func TestBind(t *testing.T) {

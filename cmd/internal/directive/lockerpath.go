@@ -139,5 +139,6 @@ func replaceLast(path, name, by string) string {
 
 // typeString is a type as it is written in a package.
 func typeString(pkg *types.Package, t types.Type) string {
-	return types.TypeString(t, types.RelativeTo(pkg))
+	text := types.TypeString(t, types.RelativeTo(pkg))
+	return strings.NewReplacer(" /* type parameter */", "", "/* type parameter */", "").Replace(text)
 }

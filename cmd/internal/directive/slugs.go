@@ -58,6 +58,7 @@ var slugs = map[string]string{
 	"locker":       "locker= names no *lockrt.Locker, or there are several to choose from",
 	"wrapper-name": "the wrapper's name cannot be used",
 	"name-clash":   "the wrapper's name is taken",
+	"test":         "a function that go test calls cannot have a wrapper",
 	"cron-generic": "a generic function cannot be a scheduled job",
 }
 

@@ -1,9 +1,11 @@
 package directive
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -13,10 +15,29 @@ func WrapperName(function, written string) string {
 	if written != "" {
 		return written
 	}
-	if short, ok := strings.CutSuffix(function, "Locked"); ok && short != "" {
+	if short := shortName(function); short != function {
 		return short
 	}
 	return function + "WithLock"
+}
+
+// JobName is the name of a scheduled job: what job= says, else the import path of its package and the function, or the
+// type and the method, without the suffix Locked. Two packages of one name do not share a job.
+func (f *Func) JobName(importPath string) string {
+	if f.Directive.Job != nil {
+		return f.Directive.Job.Value
+	}
+	importPath, _, _ = strings.Cut(importPath, " ") // of a package with its tests
+	return strings.Join(slices.DeleteFunc([]string{importPath, f.RecvType, shortName(f.Decl.Name.Name)},
+		func(s string) bool { return s == "" }), ".")
+}
+
+// shortName is a function's name without the suffix that says that the lock is held.
+func shortName(function string) string {
+	if short, ok := strings.CutSuffix(function, "Locked"); ok && short != "" {
+		return short
+	}
+	return function
 }
 
 // wrapper names the wrapper and checks that the name can be declared.
@@ -38,6 +59,9 @@ func (b *binder) wrapper() {
 		(b.f.Name == "init" || b.f.Name == "main" && b.File.Name.Name == "main"):
 		b.named("wrapper-name", "the wrapper of %s would be called %s, which Go keeps for itself: choose a name with func=",
 			b.fn(), b.f.Name)
+		return
+	}
+	if b.reserved() {
 		return
 	}
 	if b.Decl.Recv == nil && types.Universe.Lookup(b.f.Name) != nil {
@@ -62,14 +86,21 @@ func (b *binder) named(slug, format string, args ...any) {
 }
 
 func (b *binder) holder() string {
+	if named := b.receiverNamed(); named != nil {
+		_, index, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, b.Pkg, b.f.Name)
+		if s, ok := named.Underlying().(*types.Struct); ok && len(index) > 1 {
+			return fmt.Sprintf("type %s has a field or method of that name from the embedded %s, which it would hide",
+				b.f.RecvType, s.Field(index[0]).Name())
+		}
+	}
 	if b.f.RecvType != "" {
 		return "type " + b.f.RecvType + " has a field or method of that name"
 	}
 	return "the package declares that name already"
 }
 
-// taken is where the wrapper's name is declared already. Promoted fields and methods do not count: the wrapper hides
-// them as any method would.
+// taken is where the wrapper's name is declared already. What is promoted counts: the wrapper would hide it, and callers
+// of the embedded type's method would get another one without a word.
 func (b *binder) taken(name string) token.Pos {
 	if b.Decl.Recv == nil {
 		if b.Pkg != nil && b.Info != nil {
@@ -78,10 +109,7 @@ func (b *binder) taken(name string) token.Pos {
 		return b.firstDecl(name)
 	}
 	if named := b.receiverNamed(); named != nil {
-		obj, index, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, b.Pkg, name)
-		if len(index) != 1 {
-			return token.NoPos
-		}
+		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, b.Pkg, name)
 		return posOf(obj)
 	}
 	for _, decl := range b.File.Decls {

@@ -2,12 +2,15 @@ package lockcheck
 
 import (
 	"fmt"
+	"go/ast"
 	"go/token"
 	"reflect"
 	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // A Severity says how sure a finding breaks mutual exclusion.
@@ -107,6 +110,7 @@ type Result struct{ Findings []Finding }
 type Finding struct {
 	analysis.Diagnostic
 	Severity Severity
+	Function string   // the declaration that it stands in, such as Shop.place; "" outside of any
 	Silenced *Silence // nil for a finding that counts
 }
 
@@ -158,10 +162,35 @@ func (r *reporter) handOn(severity Severity, d analysis.Diagnostic) {
 	d.URL = r.check.URL()
 	d.Message = r.check.ID + ": " + d.Message
 	silence := r.ignores.silence(r.pass.Fset, r.check.ID, d.Pos)
-	r.result.Findings = append(r.result.Findings, Finding{Diagnostic: d, Severity: severity, Silenced: silence})
+	r.result.Findings = append(r.result.Findings, Finding{Diagnostic: d, Severity: severity,
+		Function: r.functionAt(d.Pos), Silenced: silence})
 	if silence == nil {
 		r.pass.Report(d)
 	}
+}
+
+// functionAt names the function or method that a position stands in.
+func (r *reporter) functionAt(pos token.Pos) string {
+	for _, file := range r.pass.Files {
+		if pos < file.FileStart || pos > file.FileEnd {
+			continue
+		}
+		for _, decl := range file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			start := decl.Pos()
+			if ok && fn.Doc != nil {
+				start = fn.Doc.Pos()
+			}
+			if !ok || pos < start || pos > fn.End() {
+				continue
+			}
+			if fn.Recv != nil && len(fn.Recv.List) == 1 {
+				return directive.ReceiverBase(fn.Recv.List[0].Type) + "." + fn.Name.Name
+			}
+			return fn.Name.Name
+		}
+	}
+	return ""
 }
 
 // span is the source range of a command's call.

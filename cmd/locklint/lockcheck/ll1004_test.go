@@ -121,7 +121,7 @@ var mutations = []struct{ from, to, want string }{
 	{"value T) (T, error)", "value []T) (x T, err error)", "the wrapper should be func("},
 	{"id string, value T", "id int, value T", "have other types than lock_gen.go was made for"},
 	{"job=nightly", "job=daily", `job is "daily" in the directive, "nightly" in`},
-	{"job=nightly,", "", `job is "app.shop.nightly" in the directive, "nightly" in`},
+	{"job=nightly,", "", `.shop.nightly" in the directive, "nightly" in`},
 	{`cron="0 3 * * *"`, `cron="0 4 * * *"`, `cron is "0 4 * * *" in the directive, "0 3 * * *" in`},
 	{"cron=@specOne", "cron=@specTwo", "cron is @specTwo in the directive, @specOne in"},
 	{"tz=UTC", "tz=Europe/Berlin", `tz is "Europe/Berlin" in the directive, "UTC" in`},

@@ -30,7 +30,7 @@ func checkDirectives(r *reporter) {
 // target describes the function to the directive package.
 func (r *reporter) target(file *ast.File, decl *ast.FuncDecl) directive.Target {
 	return directive.Target{
-		File: file, Decl: decl, Pkg: r.pass.Pkg, Info: r.pass.TypesInfo,
+		File: file, Filename: r.pass.Fset.PositionFor(file.Pos(), false).Filename, Decl: decl, Pkg: r.pass.Pkg, Info: r.pass.TypesInfo,
 		Generated: r.isOutputAt,
 	}
 }

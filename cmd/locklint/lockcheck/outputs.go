@@ -3,6 +3,8 @@ package lockcheck
 import (
 	"go/ast"
 	"go/token"
+	"path/filepath"
+	"regexp"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
@@ -17,10 +19,14 @@ func (r *reporter) isOutput(file *ast.File) bool {
 	return r.ignores.lockgen[r.pass.Fset.Position(file.Package).Filename]
 }
 
-// isOutputAt is isOutput for the file of a position.
+// isOutputAt is isOutput for the file of a position, which may be one of another package: of that only the name is known.
 func (r *reporter) isOutputAt(pos token.Pos) bool {
-	return r.ignores.lockgen[r.pass.Fset.Position(pos).Filename]
+	name := r.pass.Fset.Position(pos).Filename
+	return r.ignores.lockgen[name] || outputName.MatchString(filepath.Base(name))
 }
+
+// outputName matches the names that lockgen gives to its files.
+var outputName = regexp.MustCompile(`^lock_(?:[a-z0-9_]+_)?gen(?:_ext)?(?:_test)?\.go$`)
 
 // A member names a function or a method of a package: owner is the receiver's type, "" for functions.
 type member struct{ owner, name string }

@@ -12,7 +12,7 @@ import (
 // jobDiffers compares the registration of a job with its directive.
 func (s *staleness) jobDiffers(p *protection) {
 	d := s.fn.Directive
-	s.textDiffers("job", d.Job, strconv.Quote(s.jobName()), p.fields["Name"])
+	s.textDiffers("job", d.Job, strconv.Quote(s.fn.JobName(s.r.pass.Pkg.Path())), p.fields["Name"])
 	s.textDiffers("cron", d.Cron, "missing", p.fields["Spec"])
 	s.textDiffers("tz", d.TZ, "missing", p.fields["TZ"])
 	s.lockDiffers(p)
@@ -21,19 +21,6 @@ func (s *staleness) jobDiffers(p *protection) {
 	s.durationDiffers("timeout", d.Timeout, p.fields["Timeout"])
 	s.retriesDiffer(d.Retries, p.fields["Retries"])
 	s.durationDiffers("jitter", d.Jitter, p.fields["Jitter"])
-}
-
-// jobName is the name of a job that has none in its directive.
-func (s *staleness) jobName() string {
-	name := s.fn.Decl.Name.Name
-	if short, ok := strings.CutSuffix(name, "Locked"); ok && short != "" {
-		name = short
-	}
-	parts := []string{s.r.pass.Pkg.Name(), name}
-	if s.fn.RecvType != "" {
-		parts = []string{s.r.pass.Pkg.Name(), s.fn.RecvType, name}
-	}
-	return strings.Join(parts, ".")
 }
 
 // wordDiffers compares an option that is a word with the constant of package jobs that stands for it.

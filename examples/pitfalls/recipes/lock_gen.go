@@ -10,7 +10,7 @@ import (
 )
 
 // Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
-const _ = lockrt.IfUndefinedRunLockgenV1
+const _ = lockrt.IfUndefinedRunLockgenV2
 
 // work calls workLocked under a lock. It holds the lock job:{id} while it runs, and waits for it until
 // the context ends.
@@ -18,6 +18,9 @@ func (o *office) work(ctx context.Context, id string, do func(context.Context) e
 	key, err := lockrt.BuildKey(lockrt.KeyText("job:"), lockrt.KeyString("id", id))
 	if err != nil {
 		return err
+	}
+	if o == nil {
+		return lockrt.NilPointer("o.locks")
 	}
 	return o.locks.Do(ctx, key, lockrt.Options{TTL: time.Second, Wait: lockrt.Forever}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return o.workLocked(ctx, id, do)
@@ -32,6 +35,9 @@ func (o *office) tryWork(ctx context.Context, id string, do func(context.Context
 	if err != nil {
 		return err
 	}
+	if o == nil {
+		return lockrt.NilPointer("o.locks")
+	}
 	return o.locks.Do(ctx, key, lockrt.Options{TTL: time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return o.tryWorkLocked(ctx, id, do)
 	})
@@ -44,6 +50,9 @@ func (o *office) nestedWork(ctx context.Context, id string, do func(context.Cont
 	key, err := lockrt.BuildKey(lockrt.KeyText("job:"), lockrt.KeyString("id", id))
 	if err != nil {
 		return err
+	}
+	if o == nil {
+		return lockrt.NilPointer("o.locks")
 	}
 	return o.locks.Do(ctx, key, lockrt.Options{TTL: time.Second, Reentrant: true}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return o.nestedWorkLocked(ctx, id, do)

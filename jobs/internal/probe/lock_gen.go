@@ -12,7 +12,7 @@ import (
 )
 
 // Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
-const _ = lockrt.IfUndefinedRunLockgenV1
+const _ = lockrt.IfUndefinedRunLockgenV2
 
 // tokyo calls tokyoLocked under a lock. It holds the lock probe:tokyo while it runs. While somebody
 // else holds it, it returns [lockrt.ErrBusy].
@@ -106,16 +106,16 @@ func spreads(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // on one node, under the locks of the job.
 //
 //   - early-in-tokyo: 30 2 * * * in Asia/Tokyo
-//   - probe.forgets: */10 * * * *
-//   - probe.replays: */10 * * * *
-//   - probe.condenses: */10 * * * *
-//   - probe.givesWay: 1,2 5 * * *
-//   - probe.queues: 1,2 5 * * *
-//   - probe.replaces: 1,2 5 * * *
-//   - probe.waits: 1,2 5 * * *
-//   - probe.ends: 1 5 * * *
-//   - probe.tries: 1 5 * * *
-//   - probe.spreads: * 5 * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.forgets: */10 * * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.replays: */10 * * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.condenses: */10 * * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.givesWay: 1,2 5 * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.queues: 1,2 5 * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.replaces: 1,2 5 * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.waits: 1,2 5 * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.ends: 1 5 * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.tries: 1 5 * * *
+//   - github.com/lockgen/lockgen/jobs/internal/probe.spreads: * 5 * * *
 func RegisterJobs(s *jobs.Scheduler, work Work) error {
 	return errors.Join(
 		s.Add(jobs.Job{
@@ -129,7 +129,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "probe.forgets",
+			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.forgets",
 			Spec:    "*/10 * * * *",
 			Keys:    []string{"probe:forgets"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
@@ -139,7 +139,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "probe.replays",
+			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.replays",
 			Spec:    "*/10 * * * *",
 			Keys:    []string{"probe:replays"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
@@ -149,7 +149,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "probe.condenses",
+			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.condenses",
 			Spec:    "*/10 * * * *",
 			Keys:    []string{"probe:condenses"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
@@ -159,7 +159,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "probe.givesWay",
+			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.givesWay",
 			Spec:    "1,2 5 * * *",
 			Keys:    []string{"probe:gives-way"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
@@ -169,7 +169,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "probe.queues",
+			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.queues",
 			Spec:    "1,2 5 * * *",
 			Keys:    []string{"probe:queues"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
@@ -179,7 +179,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "probe.replaces",
+			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.replaces",
 			Spec:    "1,2 5 * * *",
 			Keys:    []string{"probe:replaces"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
@@ -189,7 +189,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "probe.waits",
+			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.waits",
 			Spec:    "1,2 5 * * *",
 			Keys:    []string{"probe:waits"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second, Wait: 5 * time.Minute},
@@ -199,7 +199,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "probe.ends",
+			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.ends",
 			Spec:    "1 5 * * *",
 			Keys:    []string{"probe:ends"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
@@ -209,7 +209,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:    "probe.tries",
+			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.tries",
 			Spec:    "1 5 * * *",
 			Keys:    []string{"probe:tries"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
@@ -219,7 +219,7 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 			},
 		}),
 		s.Add(jobs.Job{
-			Name:   "probe.spreads",
+			Name:   "github.com/lockgen/lockgen/jobs/internal/probe.spreads",
 			Spec:   "* 5 * * *",
 			Keys:   []string{"probe:spreads"},
 			Lock:   lockrt.Options{TTL: 30 * time.Second},

@@ -29,7 +29,10 @@ func (e engine) contract(t *testing.T) {
 		"connection":       e.connection,
 		"lease":            e.lease,
 		"prune":            e.prune,
+		"several leases":   e.severalLeases,
 		"state":            e.state,
+		"state of zero":    e.stateOfZero,
+		"reset":            e.reset,
 		"context that end": e.endedContext,
 	} {
 		t.Run(name, test)
@@ -182,6 +185,45 @@ func (e engine) lease(t *testing.T) {
 	<-lease.Done()
 	if err := guard(lease.Context()); !errors.Is(err, lockrt.ErrLost) {
 		t.Errorf("after the loss: %v", err)
+	}
+}
+
+// severalLeases: each resource is guarded with the fence of its own lock, whichever was taken last.
+func (e engine) severalLeases(t *testing.T) {
+	locks, err := lockrt.New(memstore.New(), lockrt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locks.Close(context.Background())
+	s := fence.SQL{Dialect: e.dialect}
+	keys := []string{unique("a"), unique("b"), unique("c")}
+	guard := func(ctx context.Context, resource string) error {
+		tx, err := e.db.BeginTx(t.Context(), nil)
+		if err != nil {
+			return err
+		}
+		if err := s.GuardLease(ctx, tx, resource); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+		return tx.Commit()
+	}
+	options := lockrt.Options{TTL: time.Minute}
+	if err := locks.DoAll(t.Context(), keys, options, func(ctx context.Context, leases lockrt.Leases) error {
+		for _, key := range keys {
+			if err := guard(ctx, key); err != nil {
+				t.Errorf("under all locks: %v", err)
+			}
+			mark := e.number(t, "SELECT fence FROM lockgen_fence WHERE resource = ?", key)
+			if want := leases.Lease(key).Fence(); lockrt.Fence(mark) != want {
+				t.Errorf("the mark of %s is %d, its fence %s", key, mark, want)
+			}
+		}
+		if err := guard(ctx, "another"); !errors.Is(err, fence.ErrInvalid) {
+			t.Errorf("under all locks, a resource of none: %v", err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -26,7 +26,8 @@ func bind(fset *token.FileSet, found []*annotated, pkg *types.Package, info *typ
 	var units []*unit
 	var problems []Problem
 	for _, a := range found {
-		fn, bad := directive.Bind(a.Directive, directive.Target{File: a.file, Decl: a.Decl, Pkg: pkg, Info: info})
+		fn, bad := directive.Bind(a.Directive, directive.Target{File: a.file, Filename: a.name, Decl: a.Decl, Pkg: pkg,
+			Info: info})
 		problems = append(problems, fromDirective(fset, bad)...)
 		u := &unit{Func: fn, folder: a.folder, file: a.file, pkg: pkg, info: info, set: a.set}
 		problems = append(problems, u.limits(fset, len(bad) > 0 || len(a.Problems) > 0)...)
@@ -173,11 +174,4 @@ func taken(u *unit) bool {
 	}
 	_, index, _ := types.LookupFieldOrMethod(types.NewPointer(owner.Type()), true, u.pkg, registerName)
 	return len(index) == 1
-}
-
-func sameType(a, b *directive.Param) bool {
-	if a.Type != nil && b.Type != nil {
-		return types.Identical(a.Type, b.Type)
-	}
-	return a.Text() == b.Text()
 }

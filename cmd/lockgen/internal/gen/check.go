@@ -6,11 +6,12 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
 	"path/filepath"
 	"sync"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // A checker type checks declarations of packages of one platform from source, each package at most once and only what
@@ -47,7 +48,7 @@ func (s *sources) parse(path string) *ast.File {
 	if ok {
 		return file
 	}
-	content, err := os.ReadFile(path)
+	content, err := files.Read(path)
 	if err == nil && !isOutput(filepath.Base(path), content) {
 		file, err = parser.ParseFile(s.fset, path, content, parser.SkipObjectResolution)
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	srcfiles "github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // Config says what to generate for.
@@ -35,6 +37,8 @@ type Config struct {
 type Result struct {
 	Problems []Problem
 	Files    []File // sorted by path
+	// Leftovers are temporary files of runs that were killed.
+	Leftovers []string
 }
 
 // A File is a generated file: as it is to be, and as it is on disk.
@@ -90,7 +94,11 @@ func (g *generator) result() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Files: files}, nil
+	result := &Result{Files: files}
+	for _, f := range g.folders {
+		result.Leftovers = append(result.Leftovers, f.leftovers...)
+	}
+	return result, nil
 }
 
 // foreign reports files that have the name of an output and were written by somebody else: they are not ours to
@@ -146,7 +154,9 @@ func (g *generator) render(outputs []*output) ([]File, error) {
 	each(len(outputs), func(i int) {
 		out := outputs[i]
 		files[i] = File{Path: out.path, Have: have[out.path]}
-		files[i].Want, errs[i] = out.render()
+		if files[i].Want, errs[i] = out.render(); files[i].Have != nil {
+			files[i].Want = srcfiles.Like(files[i].Want, files[i].Have)
+		}
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -158,7 +168,8 @@ func (g *generator) render(outputs []*output) ([]File, error) {
 		if carriesHeader(content) {
 			files = append(files, File{Path: path, Have: content})
 		} else {
-			g.cfg.Logf("%s has the name of a generated file but not its first line: left alone", relative(g.cfg.Dir, path))
+			g.cfg.Logf("%s has the name of a generated file but not its first line: left alone",
+				srcfiles.Name(relative(g.cfg.Dir, path)))
 		}
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })

@@ -97,12 +97,15 @@ func (l *lister) readDir(p *packages.Package, dir string, k kind) bool {
 		if isTest && k == kindPlain || !isTest && k == kindExternal {
 			continue
 		}
+		at := filepath.Join(dir, name)
+		if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() {
+			continue // reading it may never end
+		}
 		if ok, err := l.build.MatchFile(dir, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false
 		} else if !ok {
 			continue
 		}
-		at := filepath.Join(dir, name)
 		file, complete := l.files.read(at)
 		if file == nil && complete || file != nil && cgoConstraint(file) != nil && !l.cgo {
 			continue // output, or left out

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // The module that package runtime belongs to.
@@ -41,7 +43,7 @@ func (m *modules) find(dir string) *module {
 	if m.byDir == nil {
 		m.byDir = map[string]*module{}
 	}
-	content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	content, err := files.Read(filepath.Join(dir, "go.mod"))
 	var mod *module
 	if err == nil {
 		if file, err := modfile.ParseLax("go.mod", content, nil); err == nil && file.Module != nil {

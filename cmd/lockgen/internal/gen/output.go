@@ -10,6 +10,8 @@ import (
 	"go/token"
 	"regexp"
 	"strings"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // header is the first line of every file that lockgen writes. It holds no version: output that is right stays as it is
@@ -21,7 +23,7 @@ var outputPattern = regexp.MustCompile(`^lock_(?:[a-z0-9_]+_)?gen(?:_ext)?(?:_te
 
 // carriesHeader tells whether lockgen wrote a file and nobody said otherwise since: its first line is the header.
 func carriesHeader(content []byte) bool {
-	first, _, _ := bytes.Cut(content, []byte("\n"))
+	first, _, _ := bytes.Cut(files.TrimMark(content), []byte("\n"))
 	return string(bytes.TrimSuffix(first, []byte("\r"))) == header
 }
 
@@ -32,7 +34,7 @@ func isOutput(name string, content []byte) bool {
 	if !outputPattern.MatchString(name) {
 		return false
 	}
-	for line := range bytes.Lines(content) {
+	for line := range bytes.Lines(files.TrimMark(content)) {
 		if string(bytes.TrimRight(line, "\r\n")) == header {
 			return true
 		}
@@ -137,6 +139,9 @@ func (s set) outputName(alone bool) string {
 	return name + ".go"
 }
 
+// maxWords bounds what a constraint adds to the name of a file: file systems take 255 bytes in all.
+const maxWords = 100
+
 // words writes a constraint for a file name: linux_amd64, not_windows, linux_or_darwin. Where that could stand for
 // another constraint as well, a digest keeps the two apart.
 func words(expr constraint.Expr) string {
@@ -146,9 +151,9 @@ func words(expr constraint.Expr) string {
 	plain := strings.NewReplacer(" && ", "_", " || ", "_or_", "!", "not_", "(", "", ")", "", ".", "")
 	slug := plain.Replace(strings.ToLower(text))
 	slug = regexp.MustCompile(`[^a-z0-9_]`).ReplaceAllString(slug, "")
-	if simple {
+	if simple && len(slug) <= maxWords {
 		return slug
 	}
 	sum := sha256.Sum256([]byte(text))
-	return slug + "_" + hex.EncodeToString(sum[:3])
+	return strings.TrimRight(slug[:min(len(slug), maxWords)], "_") + "_" + hex.EncodeToString(sum[:3])
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // expand turns patterns into folders. Patterns that are paths are walked here, the way the go command walks them;
@@ -70,6 +72,9 @@ func expandPath(base, pattern string) ([]string, error) {
 		return nil, err
 	case !info.IsDir():
 		return nil, errors.New("is a file: name its folder, a wrapper is generated for a whole package")
+	case files.Vendored(root):
+		return nil, errors.New("is vendored: its generated code would be lost with the next go mod vendor; run lockgen in its " +
+			"own module")
 	case !recursive:
 		if !hasGo(root) {
 			return nil, errors.New("no Go files in this folder")
@@ -118,7 +123,7 @@ func hasGo(dir string) bool {
 func ignoredDirs(root string) func(dir string) bool {
 	module := root
 	for {
-		content, err := os.ReadFile(filepath.Join(module, "go.mod"))
+		content, err := files.Read(filepath.Join(module, "go.mod"))
 		if err == nil {
 			mod, err := modfile.ParseLax("go.mod", content, nil)
 			if err != nil {

@@ -16,6 +16,7 @@ const registerName = "RegisterJobs"
 type registration struct {
 	receiver  *wrapper // whose receiver is repeated; nil for the package's
 	recvType  ast.Expr // with the type parameters as they are named here
+	value     string   // what the receiver points to, for jobs with a value receiver; "" if it is no pointer or none has
 	scheduler string
 	jobs      []*wrapper
 	params    []*jobParam
@@ -23,9 +24,11 @@ type registration struct {
 
 // A jobParam is a parameter of RegisterJobs: what the jobs take besides context, lease and locker.
 type jobParam struct {
-	name string // as the functions call it, then as RegisterJobs does
-	typ  ast.Expr
-	of   *wrapper // whose file typ stands in
+	name, called string // by RegisterJobs, and by the functions
+	typ          ast.Expr
+	of           *wrapper   // whose file typ stands in
+	shared       bool       // by all jobs that take a parameter of that name and type
+	resolved     types.Type // nil if it is not known
 }
 
 // owner is the receiver type that a unit's job is registered by, "" for the package.
@@ -118,31 +121,60 @@ func constNames(d *directive.Directive) []string {
 	return found
 }
 
-// nameParams merges the jobs' parameters by name.
+// nameParams names the parameters of RegisterJobs. Jobs that call the same dependency alike share it. A value is each
+// job's own: two jobs that take an id hardly mean the same one.
 func (r *registration) nameParams(local names) {
-	byName := map[string]*jobParam{}
+	uses := map[string]int{}
+	for _, job := range r.jobs {
+		for _, p := range job.Params {
+			if job.passed(p) {
+				uses[p.Name]++
+			}
+		}
+	}
 	for _, job := range r.jobs {
 		job.params = make([]string, len(job.Params))
 		for i, p := range job.Params {
-			if !job.passed(p) {
-				continue
+			if job.passed(p) {
+				job.params[i] = r.param(job, i, uses[p.Name] > 1, local)
 			}
-			name := p.Name
-			if name == "" {
-				name = job.shortName() + "Arg" + itoa(i+1)
-			}
-			param := byName[name]
-			if param == nil {
-				param = &jobParam{name: local.param(name), typ: p.Expr, of: job}
-				if p.Variadic {
-					param.typ = &ast.ArrayType{Elt: p.Expr}
-				}
-				byName[name] = param
-				r.params = append(r.params, param)
-			}
-			job.params[i] = param.name
 		}
 	}
+}
+
+// param is the name of a job's parameter. It adds the parameter unless another job shares it.
+func (r *registration) param(job *wrapper, i int, several bool, local names) string {
+	p := job.Params[i]
+	t := job.unit.paramType(i)
+	shared := several && p.Name != "" && isDependency(t)
+	if shared {
+		for _, other := range r.params {
+			if other.called == p.Name && other.shared && types.Identical(other.resolved, t) {
+				return other.name
+			}
+		}
+	}
+	name := p.Name
+	switch {
+	case name == "":
+		name = lowerFirst(job.shortName()) + "Arg" + itoa(i+1)
+	case several && !shared:
+		name = lowerFirst(job.shortName()) + titled(name)
+	}
+	param := &jobParam{name: local.param(name), called: p.Name, typ: p.Expr, of: job, shared: shared, resolved: t}
+	if p.Variadic {
+		param.typ = &ast.ArrayType{Elt: p.Expr}
+	}
+	r.params = append(r.params, param)
+	return param.name
+}
+
+// titled is a parameter's name behind another word.
+func titled(name string) string {
+	if name == "id" {
+		return "ID"
+	}
+	return upperFirst(name)
 }
 
 // passed tells whether a job's parameter is one that RegisterJobs takes.

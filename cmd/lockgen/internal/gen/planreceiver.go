@@ -27,6 +27,12 @@ func (r *registration) nameReceiver(local names) {
 	recv = local.param(recv)
 	for _, job := range r.jobs {
 		job.recv = recv
+		if isPointer(r.receiver.Recv.Expr) && !isPointer(job.Recv.Expr) {
+			if r.value == "" {
+				r.value = local.local("value")
+			}
+			job.recv = r.value
+		}
 	}
 	r.nameTypeParams(local)
 }

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"go/token"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // A Problem keeps everything from being written. Line and Column are 0 where it concerns a whole file, File is "" where
@@ -42,9 +41,9 @@ func (p Problem) String() string {
 	case p.File == "":
 		return p.Message
 	case p.Line == 0:
-		return fmt.Sprintf("%s: %s", p.File, p.Message)
+		return fmt.Sprintf("%s: %s", files.Name(p.File), p.Message)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
+	return fmt.Sprintf("%s:%d:%d: %s", files.Name(p.File), p.Line, p.Column, p.Message)
 }
 
 // problemAt makes a problem of a range of source text.
@@ -85,17 +84,7 @@ func tidy(problems []Problem, dir string) []Problem {
 	return slices.CompactFunc(problems, func(a, b Problem) bool { return a.String() == b.String() })
 }
 
-// relative is path seen from dir, unless it lies outside of it.
-func relative(dir, path string) string {
-	if !filepath.IsAbs(path) {
-		return path
-	}
-	if rel, err := filepath.Rel(dir, path); err == nil && rel != ".." &&
-		!strings.HasPrefix(rel, ".."+string(os.PathSeparator)) {
-		return rel
-	}
-	return path
-}
+func relative(dir, path string) string { return files.Relative(dir, path) }
 
 // PrintProblems writes one line for each problem.
 func PrintProblems(w io.Writer, problems []Problem) {

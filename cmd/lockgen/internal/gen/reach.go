@@ -74,7 +74,7 @@ func (r *reach) expect(p *packages.Package, found []*annotated) {
 	for _, a := range found {
 		n.keep[a.Decl] = true
 		w := walker{r, n, a.file}
-		w.annotated(a.Decl, w.directive(a.Directive))
+		w.annotated(a.Decl, w.directive(a.Directive), a.Directive.Cron != nil)
 	}
 }
 

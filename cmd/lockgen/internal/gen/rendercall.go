@@ -98,23 +98,3 @@ func (w *wrapper) leaseExpr(key int) *jen.Statement {
 	}
 	return jen.Id(w.lease).Dot("Lease").Call(w.keyExpr(key))
 }
-
-func (w *wrapper) lockerExpr() *jen.Statement {
-	var s *jen.Statement
-	switch l := w.Locker; {
-	case l.From == directive.FromNewParam:
-		s = jen.Id(w.locks)
-	case l.From == directive.FromParam:
-		s = jen.Id(w.params[l.Param])
-	case l.From == directive.FromReceiver:
-		s = jen.Id(w.recv)
-	case l.Pkg != nil:
-		s = jen.Qual(l.Pkg.Path(), l.Var)
-	default:
-		s = jen.Id(l.Var)
-	}
-	for _, field := range w.Locker.Fields {
-		s.Dot(field)
-	}
-	return s
-}

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"go/build/constraint"
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -103,6 +104,9 @@ func wrap(text string) string {
 func comment(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
+		if constraint.IsPlusBuild("//" + line) { // gofmt would make it the constraint of the whole file
+			line = strings.Replace(line, "+build", `"+build"`, 1)
+		}
 		switch {
 		case line == "":
 			lines = append(lines, "//")

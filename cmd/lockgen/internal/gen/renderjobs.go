@@ -1,8 +1,6 @@
 package gen
 
 import (
-	"strings"
-
 	"github.com/dave/jennifer/jen"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -42,6 +40,7 @@ func (r *registration) docLines() []string {
 }
 
 func (r *registration) body(g *jen.Group) {
+	r.copyReceiver(g)
 	for _, job := range r.jobs {
 		job.buildJobKeys(g)
 	}
@@ -58,6 +57,17 @@ func (r *registration) body(g *jen.Group) {
 
 func (r *registration) add(job *wrapper) *jen.Statement {
 	return jen.Id(r.scheduler).Dot("Add").Call(literal(jen.Qual(jobsPath, "Job"), job.jobFields(r.scheduler), 0))
+}
+
+// copyReceiver gives the jobs with a value receiver the value that a call would have copied for them.
+func (r *registration) copyReceiver(g *jen.Group) {
+	if r.value == "" {
+		return
+	}
+	recv := r.receiver.recv
+	g.If(jen.Id(recv).Op("==").Nil()).Block(
+		jen.Return(jen.Qual(runtimePath, "NilPointer").Call(jen.Lit(recv))))
+	g.Id(r.value).Op(":=").Op("*").Id(recv)
 }
 
 // buildJobKeys declares the keys. A constant one that is mentioned once stays where it is used.
@@ -159,19 +169,26 @@ func (w *wrapper) runJob(g *jen.Group, scheduler string) {
 	})
 	others := len(w.resultTypes())
 	switch {
-	case w.AddsError:
+	case w.AddsError && others == 0:
 		g.Add(call)
+		g.Return(jen.Nil())
+	case w.AddsError: // go vet wants to see that the result of String is left unused on purpose
+		g.List(blanks(others)...).Op("=").Add(call)
 		g.Return(jen.Nil())
 	case others == 0:
 		g.Return(call)
 	default:
-		var left []jen.Code
-		for range others {
-			left = append(left, jen.Id("_"))
-		}
-		g.List(append(left, jen.Id(w.err))...).Op(":=").Add(call)
+		g.List(append(blanks(others), jen.Id(w.err))...).Op(":=").Add(call)
 		g.Return(jen.Id(w.err))
 	}
+}
+
+func blanks(n int) []jen.Code {
+	var codes []jen.Code
+	for range n {
+		codes = append(codes, jen.Id("_"))
+	}
+	return codes
 }
 
 func (w *wrapper) keyName(i int) string {
@@ -189,14 +206,5 @@ func (w *wrapper) text(s *directive.String) *jen.Statement {
 	return jen.Lit(s.Value)
 }
 
-// jobName is job=, else package.function or package.Type.method without the suffix Locked.
-func (w *wrapper) jobName() string {
-	if w.Directive.Job != nil {
-		return w.Directive.Job.Value
-	}
-	parts := []string{w.pkg.Name(), w.shortName()}
-	if w.Recv != nil {
-		parts = []string{w.pkg.Name(), w.RecvType, w.shortName()}
-	}
-	return strings.Join(parts, ".")
-}
+// jobName is what the job is registered as.
+func (u *unit) jobName() string { return u.JobName(u.pkg.Path()) }

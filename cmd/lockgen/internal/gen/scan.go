@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // A folder is what the byte scan keeps of a directory: the files that may hold directives, and lockgen's own output.
@@ -19,6 +21,9 @@ type folder struct {
 	goFiles    []string          // names of all .go files that the go command would look at, sorted
 	candidates map[string][]byte // by name
 	outputs    map[string][]byte // by name
+	leftovers  []string          // paths of what a killed run has left
+	skipped    []string          // paths of Go files that are none to read
+	problems   []Problem
 }
 
 // paths are those of all Go files, lockgen's own included.
@@ -42,8 +47,16 @@ func scan(ctx context.Context, cfg Config) ([]*folder, []Problem, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err
 	}
-	kept := slices.DeleteFunc(scanned, func(f *folder) bool { return len(f.candidates)+len(f.outputs) == 0 })
-	return kept, nil, nil
+	for _, f := range scanned {
+		problems = append(problems, f.problems...)
+		for _, path := range f.skipped {
+			cfg.Warnf("%s is left out: it is not a regular file of this module, or too large", files.Name(relative(cfg.Dir, path)))
+		}
+	}
+	kept := slices.DeleteFunc(scanned, func(f *folder) bool {
+		return len(f.candidates)+len(f.outputs)+len(f.leftovers) == 0
+	})
+	return kept, problems, nil
 }
 
 // each runs work for 0 to n-1 on all processors and waits for it.
@@ -72,14 +85,20 @@ func scanDir(dir string) (*folder, error) {
 	f := &folder{dir: dir, candidates: map[string][]byte{}, outputs: map[string][]byte{}}
 	for _, entry := range entries {
 		name := entry.Name()
+		if path := filepath.Join(dir, name); files.Leftover(path, tempPrefix, []byte(header)) {
+			f.leftovers = append(f.leftovers, path)
+		}
 		if !strings.HasSuffix(name, ".go") || hidden(name) || entry.IsDir() {
 			continue
 		}
-		content, err := os.ReadFile(filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
+		content, err := f.read(entry)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			continue // a dangling link, or removed since: the go command will say so if it matters
-		}
-		if err != nil {
+		case errors.Is(err, files.ErrUnreadable):
+			f.unreadable(name)
+			continue
+		case err != nil:
 			return nil, err
 		}
 		f.goFiles = append(f.goFiles, name)
@@ -91,6 +110,26 @@ func scanDir(dir string) (*folder, error) {
 		}
 	}
 	return f, nil
+}
+
+// read returns the content of a file of the folder. A link may not lead out of the module: what it leads to is nobody's
+// source, and would end up in a diff.
+func (f *folder) read(entry fs.DirEntry) ([]byte, error) {
+	path := filepath.Join(f.dir, entry.Name())
+	if entry.Type().IsRegular() {
+		return files.Read(path)
+	}
+	return files.ReadBelow(files.ModuleRoot(f.dir), path)
+}
+
+func (f *folder) unreadable(name string) {
+	path := filepath.Join(f.dir, name)
+	if !outputPattern.MatchString(name) {
+		f.skipped = append(f.skipped, path)
+		return
+	}
+	f.problems = append(f.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
+		Message: "this is no regular file of the module, and lockgen writes nothing else: delete it"})
 }
 
 // mentions tells whether a file may hold what package directive takes for a directive or for a mistaken one: a comment,

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -52,9 +53,12 @@ func (u *unit) understood(p *packages.Package) bool {
 		return false
 	}
 	for _, param := range u.Params {
-		if param.Type == nil {
+		if param.Type == nil || u.Directive.Cron != nil && stoodIn(param.Type, p) {
 			return false
 		}
+	}
+	if token.IsExported(u.Name) && u.Recv != nil && embedsStandIn(receiverNamed(u.Recv.Type), p, map[types.Type]bool{}) {
+		return false // the wrapper may hide what is promoted from there
 	}
 	for _, key := range u.Keys {
 		for _, part := range key.Parts {
@@ -64,6 +68,41 @@ func (u *unit) understood(p *packages.Package) bool {
 		}
 	}
 	return true
+}
+
+// stoodIn tells whether a type is one that a stand-in has in its place.
+func stoodIn(t types.Type, p *packages.Package) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil {
+		return false
+	}
+	path := named.Obj().Pkg().Path()
+	return path != p.PkgPath && (isStandard(path) || path == runtimePath) && !exact(path, named.Obj().Name())
+}
+
+// embedsStandIn tells whether a struct embeds a type, however deep, whose fields and methods are not known.
+func embedsStandIn(t types.Type, p *packages.Package, seen map[types.Type]bool) bool {
+	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = pointer.Elem()
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok || seen[t] {
+		return false
+	}
+	seen[t] = true
+	for field := range s.Fields() {
+		if !field.Embedded() {
+			continue
+		}
+		elem := types.Unalias(field.Type())
+		if pointer, ok := elem.(*types.Pointer); ok {
+			elem = pointer.Elem()
+		}
+		if elem == types.Typ[types.Invalid] || stoodIn(elem, p) || embedsStandIn(elem, p, seen) {
+			return true
+		}
+	}
+	return false
 }
 
 // certain tells whether the value of a placeholder is what it seems to be. A method may come from an embedded type that

@@ -81,15 +81,15 @@ func constRefs(d *directive.Directive) []*directive.ConstRef {
 }
 
 // annotated demands the types of a function with a directive: the receiver's struct may hold the locker, and the
-// parameters that paths start with are looked into.
-func (w walker) annotated(fn *ast.FuncDecl, starts map[string]bool) {
+// parameters that paths start with are looked into. Those of a job are, too: RegisterJobs shares some of them.
+func (w walker) annotated(fn *ast.FuncDecl, starts map[string]bool, job bool) {
 	if fn.Recv != nil && len(fn.Recv.List) == 1 {
 		w.name(directive.ReceiverBase(fn.Recv.List[0].Type), inside)
 	}
 	w.function(fn.Type, identity)
 	for _, field := range fn.Type.Params.List {
 		for _, name := range field.Names {
-			if starts[name.Name] {
+			if starts[name.Name] || job {
 				w.expr(field.Type, inside)
 			}
 		}

@@ -9,18 +9,20 @@ import (
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // Check prints how the files on disk differ from what they should be, as a unified diff, and reports whether they do.
-func Check(w io.Writer, dir string, files []File) (bool, error) {
+func Check(w io.Writer, dir string, all []File) (bool, error) {
 	stale := false
-	for _, f := range files {
+	for _, f := range all {
 		if !f.changed() {
 			continue
 		}
 		stale = true
 		name := filepath.ToSlash(relative(dir, f.Path))
-		before, after := "a/"+name, "b/"+name
+		before, after := files.Name("a/"+name), files.Name("b/"+name)
 		switch {
 		case f.Have == nil:
 			before = "/dev/null"
@@ -39,30 +41,42 @@ func Check(w io.Writer, dir string, files []File) (bool, error) {
 // texts are on the disk before the first file is touched: where there is no room or no permission for one of them,
 // everything stays as it was. Then each file is replaced in one step, so that a compiler or an editor never sees half
 // of one.
-func Commit(files []File) (done []File, err error) {
+func Commit(wanted []File) (done []File, err error) {
 	var all []*pending
 	defer func() {
 		for _, p := range all {
 			err = errors.Join(err, p.discard())
 		}
 	}()
-	for _, f := range files {
+	for _, f := range wanted {
 		if !f.changed() {
 			continue
 		}
 		p, err := stage(f)
 		if err != nil {
-			return nil, fmt.Errorf("lockgen: write %s: %w; nothing was changed", f.Path, err)
+			return nil, fmt.Errorf("lockgen: write %s: %w; nothing was changed", files.Name(f.Path), err)
 		}
 		all = append(all, p)
 	}
 	for _, p := range all {
 		if err := p.finish(); err != nil {
-			return done, fmt.Errorf("lockgen: write %s: %w", p.Path, err)
+			return done, fmt.Errorf("lockgen: write %s: %w", files.Name(p.Path), err)
 		}
 		done = append(done, p.File)
 	}
 	return done, nil
+}
+
+// tempPrefix starts the names of temporary files.
+const tempPrefix = ".lock_gen_"
+
+// Clean removes what killed runs have left.
+func Clean(leftovers []string) error {
+	var errs []error
+	for _, path := range leftovers {
+		errs = append(errs, files.Remove(path))
+	}
+	return errors.Join(errs...)
 }
 
 // A pending file has its new text beside it.
@@ -81,7 +95,7 @@ func stage(f File) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".lock_gen_*") // the dot hides it from the go command
+	temp, err := files.CreateTemp(filepath.Dir(path), tempPrefix) // the dot hides it from the go command
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +109,9 @@ func stage(f File) (*pending, error) {
 
 func (p *pending) finish() error {
 	if p.Want == nil {
-		if err := os.Remove(p.path); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return files.Remove(p.path)
 	}
-	err := os.Rename(p.temp, p.path)
+	err := files.Rename(p.temp, p.path)
 	if err == nil {
 		p.temp = ""
 	}

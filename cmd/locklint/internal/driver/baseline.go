@@ -16,8 +16,9 @@ import (
 )
 
 // A baseline is the findings that a team has decided to live with for now. It names no lines, so that edits elsewhere
-// in a file do not bring old findings back: a finding is the same if file, check and message are, the numbers of lines
-// in the message aside, and it is known as often as it was then.
+// in a file do not bring old findings back: a finding is the same if file, function, check and message are, the numbers
+// of lines in the message aside, and it is known as often as it was then. Where the file is gone, it was renamed, and the
+// rest decides.
 type baseline struct {
 	Findings []known `json:"findings"`
 
@@ -26,10 +27,11 @@ type baseline struct {
 
 // known is one or more findings that look the same.
 type known struct {
-	File    string `json:"file"` // from the baseline's directory, with slashes
-	ID      string `json:"id"`
-	Message string `json:"message"`
-	Count   int    `json:"count"`
+	File     string `json:"file"` // from the baseline's directory, with slashes
+	Function string `json:"function,omitempty"`
+	ID       string `json:"id"`
+	Message  string `json:"message"`
+	Count    int    `json:"count"`
 }
 
 var lineNumber = regexp.MustCompile(`\b(lines? |\.go:)\d+(:\d+)?`)
@@ -42,7 +44,7 @@ func knownAs(f finding, dir string) known {
 			file = filepath.ToSlash(rel)
 		}
 	}
-	return known{File: file, ID: f.ID, Message: lineNumber.ReplaceAllString(f.Message, "${1}N")}
+	return known{File: file, Function: f.Function, ID: f.ID, Message: lineNumber.ReplaceAllString(f.Message, "${1}N")}
 }
 
 func readBaseline(name string) (*baseline, error) {
@@ -66,14 +68,30 @@ func readBaseline(name string) (*baseline, error) {
 func (b *baseline) silence(list []finding) {
 	left := map[known]int{}
 	for _, k := range b.Findings {
-		left[known{File: k.File, ID: k.ID, Message: k.Message}] += k.Count
+		count := k.Count
+		k.Count = 0
+		left[k] += count
 	}
-	for i, f := range list {
-		k := knownAs(f, b.dir)
+	take := func(f *finding, k known) {
 		if f.Silenced == nil && left[k] > 0 {
 			left[k]--
-			list[i].Silenced = &silenced{By: "baseline", Reason: "it is in the baseline"}
+			f.Silenced = &silenced{By: "baseline", Reason: "it is in the baseline"}
 		}
+	}
+	for i := range list {
+		take(&list[i], knownAs(list[i], b.dir))
+	}
+	for k, count := range left { // of files that are gone
+		if _, err := os.Lstat(filepath.Join(b.dir, filepath.FromSlash(k.File))); count > 0 && errors.Is(err, fs.ErrNotExist) {
+			delete(left, k)
+			k.File = ""
+			left[k] += count
+		}
+	}
+	for i := range list {
+		k := knownAs(list[i], b.dir)
+		k.File = ""
+		take(&list[i], k)
 	}
 }
 
@@ -86,7 +104,7 @@ func writeBaseline(name string, list []finding, stderr io.Writer) error {
 	b := baseline{Findings: []known{}}
 	for _, f := range list {
 		k := knownAs(f, dir)
-		same := func(o known) bool { return o.File == k.File && o.ID == k.ID && o.Message == k.Message }
+		same := func(o known) bool { o.Count = 0; return o == k }
 		if i := slices.IndexFunc(b.Findings, same); i >= 0 {
 			b.Findings[i].Count++
 		} else {
@@ -95,7 +113,7 @@ func writeBaseline(name string, list []finding, stderr io.Writer) error {
 		}
 	}
 	slices.SortFunc(b.Findings, func(a, b known) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Function, b.Function), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Message, b.Message))
 	})
 	f, err := os.Create(name)
 	if err != nil {
@@ -114,6 +132,6 @@ func writeBaseline(name string, list []finding, stderr io.Writer) error {
 
 // fingerprint is the same for a finding as long as it would count as the same in a baseline.
 func fingerprint(k known) string {
-	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", k.File, k.ID, k.Message))
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s", k.File, k.Function, k.ID, k.Message))
 	return hex.EncodeToString(h[:16])
 }

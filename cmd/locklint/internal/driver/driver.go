@@ -7,12 +7,12 @@
 package driver
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 
+	"github.com/lockgen/lockgen/cmd/internal/files"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
 )
 
@@ -34,7 +34,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "locklint: %v\nRun locklint -h for help.\n", err)
 		return exitFailed
 	case o.release:
-		fmt.Fprintln(stdout, "locklint", cmp.Or(version(), "(devel)"))
+		fmt.Fprintln(stdout, "locklint", files.Version())
 		return exitClean
 	case o.version:
 		return vetVersion(stdout, stderr)

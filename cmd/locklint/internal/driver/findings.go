@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockgen/lockgen/cmd/internal/files"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
 	"golang.org/x/tools/go/analysis"
 )
@@ -20,6 +21,7 @@ type finding struct {
 	Message  string             `json:"message"`
 	URL      string             `json:"url"`
 	place
+	Function string    `json:"function,omitempty"`
 	Related  []related `json:"related,omitempty"`
 	Fix      *fix      `json:"fix,omitempty"`
 	Silenced *silenced `json:"silenced,omitempty"`
@@ -65,6 +67,7 @@ func findingsOf(fset *token.FileSet, results map[*lockcheck.Check]*lockcheck.Res
 		for _, d := range res.Findings {
 			f := finding{
 				ID: check.ID, Severity: d.Severity, Message: d.Message, URL: d.URL, place: placeOf(fset, d.Pos, d.End),
+				Function: d.Function,
 			}
 			for _, r := range d.Related {
 				f.Related = append(f.Related, related{r.Message, placeOf(fset, r.Pos, r.End)})
@@ -109,10 +112,16 @@ func placeOf(fset *token.FileSet, pos, end token.Pos) place {
 	return place{p.Filename, p.Line, p.Column, e.Line, e.Column}
 }
 
+// workingDir is the current directory, "" if it is gone.
+func workingDir() string {
+	dir, _ := os.Getwd()
+	return dir
+}
+
 // relative is a file's name as seen from the current directory, if that is shorter.
 func relative(name string) string {
-	dir, err := os.Getwd()
-	if err != nil {
+	dir := workingDir()
+	if dir == "" {
 		return name
 	}
 	if rel, err := filepath.Rel(dir, name); err == nil && len(rel) < len(name) {
@@ -123,9 +132,10 @@ func relative(name string) string {
 
 // relativeText is relative for a message that starts with a file's name.
 func relativeText(text string) string {
-	name, rest, ok := strings.Cut(text, ":")
-	if !ok || !filepath.IsAbs(name) {
+	drive := filepath.VolumeName(text)
+	name, rest, ok := strings.Cut(text[len(drive):], ":")
+	if name = drive + name; !ok || !filepath.IsAbs(name) {
 		return text
 	}
-	return relative(name) + ":" + rest
+	return files.Name(relative(name)) + ":" + rest
 }

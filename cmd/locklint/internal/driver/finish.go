@@ -10,9 +10,9 @@ import (
 
 // finish does with the findings what the command line asks for: leaves out old ones, fixes, prints. It returns the
 // exit code that the rest of them deserves.
-func finish(o *options, list []finding, stdout, stderr io.Writer) (int, error) {
+func finish(o *options, list []finding, failures []string, stdout, stderr io.Writer) (int, error) {
 	if o.newFrom != "" {
-		changed, err := changedSince(o.newFrom)
+		changed, err := changedSince(o.newFrom, stderr)
 		if err != nil {
 			return exitFailed, err
 		}
@@ -29,22 +29,22 @@ func finish(o *options, list []finding, stdout, stderr io.Writer) (int, error) {
 		return exitClean, writeBaseline(o.baseline, counting(list), stderr)
 	}
 	if o.diff {
-		return o.exitCode(list), printDiff(stdout, list)
+		return o.exitCode(list), printDiff(stdout, list, workingDir())
 	}
 	var failed error
 	if o.fix {
 		list, failed = fixAll(list, stderr)
 	}
-	return o.exitCode(list), errors.Join(failed, o.print(stdout, list))
+	return o.exitCode(list), errors.Join(failed, o.print(stdout, list, failures))
 }
 
-func (o *options) print(w io.Writer, list []finding) error {
+func (o *options) print(w io.Writer, list []finding, failures []string) error {
 	var err error
 	switch {
 	case o.sarif:
-		err = printSARIF(w, list)
+		err = printSARIF(w, list, failures)
 	case o.json:
-		err = printJSON(w, counting(list))
+		err = printJSON(w, counting(list), failures)
 	default:
 		err = printText(w, counting(list), o.context)
 	}
@@ -95,14 +95,14 @@ func fixAll(list []finding, stderr io.Writer) ([]finding, error) {
 	return left, nil
 }
 
-// printDiff prints what -fix would do.
-func printDiff(w io.Writer, list []finding) error {
+// printDiff prints what -fix would do, for patch(1) in a folder.
+func printDiff(w io.Writer, list []finding, dir string) error {
 	changes, _, err := applyFixes(counting(list))
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		if _, err := w.Write(c.unified()); err != nil {
+		if _, err := w.Write(c.unified(dir)); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/lockgen/lockgen/cmd/internal/files"
 	"github.com/rogpeppe/go-internal/diff"
 )
 
@@ -55,7 +56,7 @@ func overlaps(done map[string][]edit, edits []edit) bool {
 
 // rewrite applies edits to the text of a file and formats it.
 func rewrite(name string, edits []edit) (change, error) {
-	old, err := os.ReadFile(name)
+	old, err := files.Read(name)
 	if err != nil {
 		return change{}, err
 	}
@@ -70,16 +71,24 @@ func rewrite(name string, edits []edit) (change, error) {
 	if text, err = format.Source(text); err != nil {
 		return change{}, fmt.Errorf("the result is not valid Go, nothing was written: %w", err)
 	}
-	return change{name, old, text}, nil
+	return change{name, old, files.Like(text, old)}, nil
 }
 
 // write replaces the file in one step, so that nobody finds half of it.
 func (c change) write() error {
-	info, err := os.Stat(c.file)
+	if !files.Below(sourceRoot(), c.file) {
+		return fmt.Errorf("%s leads out of the module: fix it where it is", files.Name(c.file))
+	}
+	real, err := filepath.EvalSymlinks(c.file) // a link stays a link
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(c.file), ".locklint-*")
+	info, err := os.Stat(real)
+	if err != nil {
+		return err
+	}
+	removeLeftovers(filepath.Dir(real))
+	tmp, err := files.CreateTemp(filepath.Dir(real), tempPrefix)
 	if err != nil {
 		return err
 	}
@@ -94,11 +103,23 @@ func (c change) write() error {
 	if err := os.Chmod(tmp.Name(), info.Mode().Perm()); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), c.file)
+	return files.Rename(tmp.Name(), real)
 }
 
-// unified is the change as patch(1) takes it.
-func (c change) unified() []byte {
-	name := filepath.ToSlash(relative(c.file))
-	return diff.Diff(name+".orig", c.old, name, c.new)
+const tempPrefix = ".locklint_"
+
+// removeLeftovers removes the temporary files of runs that were killed.
+func removeLeftovers(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		if path := filepath.Join(dir, entry.Name()); files.Leftover(path, tempPrefix, nil) {
+			_ = files.Remove(path) // it is only in the way
+		}
+	}
+}
+
+// unified is the change as patch(1) takes it, in a folder.
+func (c change) unified(dir string) []byte {
+	name := filepath.ToSlash(files.Relative(dir, c.file))
+	return diff.Diff(files.Name(name+".orig"), c.old, files.Name(name), c.new)
 }

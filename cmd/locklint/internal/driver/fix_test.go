@@ -10,7 +10,9 @@ import (
 // write puts a file into a directory of its own.
 func write(t *testing.T, text string) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "a.go")
+	dir := t.TempDir()
+	t.Chdir(dir)
+	name := filepath.Join(dir, "a.go")
 	if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
+	"github.com/lockgen/lockgen/cmd/internal/files"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
 )
 
@@ -90,6 +91,9 @@ func parse(args []string) (*options, error) {
 	}
 	if len(o.patterns) == 1 && strings.HasSuffix(o.patterns[0], ".cfg") {
 		o.unit = o.patterns[0]
+	}
+	if err := files.CheckTags(o.tags); err != nil {
+		return nil, err
 	}
 	if err := o.conflict(); err != nil {
 		return nil, err

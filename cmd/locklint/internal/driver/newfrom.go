@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -21,7 +22,7 @@ type span struct{ first, last int }
 // changedSince asks git what the working tree has that revision rev had not when work on top of it began. What others
 // have done to rev since is not ours: without the step back to the common ancestor their changes would count as new,
 // the wrong way round. A shallow clone may not know the ancestor; then rev itself has to do.
-func changedSince(rev string) (changedLines, error) {
+func changedSince(rev string, stderr io.Writer) (changedLines, error) {
 	top, err := git("rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, fmt.Errorf("-new-from-rev needs a git repository: %w", err)
@@ -34,10 +35,13 @@ func changedSince(rev string) (changedLines, error) {
 	base := rev
 	if common, err := git("merge-base", rev, "HEAD"); err == nil {
 		base = strings.TrimSpace(string(common))
+	} else {
+		fmt.Fprintf(stderr, "locklint: warning: git knows no common ancestor of %s and HEAD, so lines that %s has changed since "+
+			"count as new: fetch more of the history (git fetch --unshallow)\n", rev, rev)
 	}
 	// A renamed file has old lines under a new name.
 	diff, err := git("-C", dir, "-c", "core.quotepath=off", "diff", "--no-color", "--no-ext-diff", "--find-renames",
-		"-U0", "--src-prefix=a/", "--dst-prefix=b/", base, "--", "*.go")
+		"-U0", "--inter-hunk-context=0", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", base, "--", "*.go")
 	if err != nil {
 		return nil, fmt.Errorf("-new-from-rev %s: %w", rev, err)
 	}

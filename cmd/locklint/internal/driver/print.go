@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // printText prints one line for each finding, with the lines around it if context is not negative, and the related
@@ -13,12 +14,12 @@ import (
 func printText(w io.Writer, list []finding, context int) error {
 	var b strings.Builder
 	for _, f := range list {
-		fmt.Fprintf(&b, "%s:%d:%d: %s\n", relative(f.File), f.Line, f.Column, f.Message)
+		fmt.Fprintf(&b, "%s:%d:%d: %s\n", files.Name(relative(f.File)), f.Line, f.Column, f.Message)
 		if context >= 0 {
 			printContext(&b, f, context)
 		}
 		for _, r := range f.Related {
-			fmt.Fprintf(&b, "%s:%d:%d: \t%s\n", relative(r.File), r.Line, r.Column, r.Message)
+			fmt.Fprintf(&b, "%s:%d:%d: \t%s\n", files.Name(relative(r.File)), r.Line, r.Column, r.Message)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -27,22 +28,22 @@ func printText(w io.Writer, list []finding, context int) error {
 
 // printContext prints the lines of a finding and some around them, as go vet's own tool does.
 func printContext(b *strings.Builder, f finding, around int) {
-	text, err := os.ReadFile(f.File)
-	if err != nil {
-		return
-	}
-	lines := strings.Split(string(text), "\n")
+	lines := sourceLines(f.File)
 	for i := max(1, f.Line-around); i <= min(len(lines), f.EndLine+around); i++ {
-		fmt.Fprintf(b, "%d\t%s\n", i, lines[i-1])
+		fmt.Fprintf(b, "%d\t%s\n", i, strings.TrimSuffix(lines[i-1], "\r"))
 	}
 }
 
-// printJSON prints the findings as one object. File names are relative to the current directory.
-func printJSON(w io.Writer, list []finding) error {
+// printJSON prints the findings as one object, and with them what could not be looked at: without errors the list is
+// complete. File names are relative to the current directory.
+func printJSON(w io.Writer, list []finding, failures []string) error {
 	for i := range list {
 		list[i].relativize()
 	}
-	return encodeJSON(w, map[string][]finding{"findings": append([]finding{}, list...)})
+	return encodeJSON(w, struct {
+		Findings []finding `json:"findings"`
+		Errors   []string  `json:"errors"`
+	}{append([]finding{}, list...), append([]string{}, failures...)})
 }
 
 func (f *finding) relativize() {

@@ -5,11 +5,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/lockgen/lockgen/cmd/internal/files"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
 )
 
@@ -17,19 +18,20 @@ import (
 // standard wants: elsewhere in locklint they count bytes.
 
 // printSARIF prints the findings, those that are silenced as suppressed.
-func printSARIF(w io.Writer, list []finding) error {
+func printSARIF(w io.Writer, list []finding, failures []string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
 	}
 	s := &sarifPrinter{dir: dir, lines: map[string][]string{}}
-	driver := sarifDriver{Name: "locklint", InformationURI: homePage, Version: version(), Rules: rules()}
+	driver := sarifDriver{Name: "locklint", InformationURI: homePage, Version: files.Version(), Rules: rules()}
 	run := sarifRun{
 		Tool:       sarifTool{Driver: driver},
 		ColumnKind: "utf16CodeUnits",
 		BaseIDs: map[string]sarifArtifact{baseID: {URI: fileURI(strings.TrimSuffix(filepath.ToSlash(dir),
 			"/") + "/")}},
-		Results: []sarifResult{},
+		Invocations: []sarifInvocation{invocation(failures)},
+		Results:     []sarifResult{},
 	}
 	for _, f := range list {
 		run.Results = append(run.Results, s.result(f))
@@ -42,13 +44,13 @@ const (
 	baseID   = "SRCROOT" // what file names are relative to: the directory that locklint ran in
 )
 
-// version is the module's, empty in a build from a checkout.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "(devel)" {
-		return ""
+// invocation says whether everything was looked at, and what was not.
+func invocation(failures []string) sarifInvocation {
+	run := sarifInvocation{Successful: len(failures) == 0, Notifications: []sarifNotification{}}
+	for _, text := range failures {
+		run.Notifications = append(run.Notifications, sarifNotification{Level: "error", Message: sarifMessage{Text: text}})
 	}
-	return info.Main.Version
+	return run
 }
 
 func rules() []sarifRule {
@@ -56,6 +58,7 @@ func rules() []sarifRule {
 	for _, c := range lockcheck.Checks {
 		list = append(list, sarifRule{
 			ID:                   c.ID,
+			Name:                 ruleName(c.Title),
 			ShortDescription:     sarifMessage{Text: c.Title},
 			FullDescription:      sarifMessage{Text: c.Why()},
 			Help:                 sarifMessage{Text: c.Explanation(), Markdown: c.Explanation()},
@@ -65,6 +68,17 @@ func rules() []sarifRule {
 		})
 	}
 	return list
+}
+
+// ruleName is a title in the form that the standard asks for: LeaseNotReleasedOnEveryPath.
+func ruleName(title string) string {
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		r, size := utf8.DecodeRuneInString(word)
+		b.WriteRune(unicode.ToUpper(r))
+		b.WriteString(word[size:])
+	}
+	return b.String()
 }
 
 func level(s lockcheck.Severity) string {
@@ -86,7 +100,7 @@ func (s *sarifPrinter) result(f finding) sarifResult {
 		Message:      sarifMessage{Text: f.Message},
 		Locations:    []sarifLocation{{Physical: s.physical(f.place)}},
 		Suppressions: []sarifSuppression{},
-		Fingerprints: map[string]string{"locklint/v1": fingerprint(knownAs(f, s.dir))},
+		Fingerprints: map[string]string{"locklint/v2": fingerprint(knownAs(f, s.dir))},
 	}
 	for i, rel := range f.Related {
 		r.Related = append(r.Related, sarifLocation{ID: &i, Physical: s.physical(rel.place),
@@ -166,8 +180,7 @@ func (s *sarifPrinter) region(p place) sarifRegion {
 func (s *sarifPrinter) column(file string, line, column int) int {
 	lines, ok := s.lines[file]
 	if !ok {
-		text, _ := os.ReadFile(file) // without it, bytes are the best guess
-		lines = strings.Split(string(text), "\n")
+		lines = sourceLines(file) // without it, bytes are the best guess
 		s.lines[file] = lines
 	}
 	if line < 1 || line > len(lines) || column < 1 || column-1 > len(lines[line-1]) {

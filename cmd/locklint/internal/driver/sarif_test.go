@@ -29,7 +29,7 @@ func TestPrintSARIF_columns(t *testing.T) {
 		Silenced: &silenced{By: "comment", Reason: "why"},
 	}}
 	var out bytes.Buffer
-	if err := printSARIF(&out, list); err != nil {
+	if err := printSARIF(&out, list, nil); err != nil {
 		t.Fatal(err)
 	}
 	var log sarifLog

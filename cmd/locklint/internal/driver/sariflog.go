@@ -11,10 +11,19 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool       sarifTool                `json:"tool"`
-		ColumnKind string                   `json:"columnKind"`
-		BaseIDs    map[string]sarifArtifact `json:"originalUriBaseIds"`
-		Results    []sarifResult            `json:"results"`
+		Tool        sarifTool                `json:"tool"`
+		ColumnKind  string                   `json:"columnKind"`
+		BaseIDs     map[string]sarifArtifact `json:"originalUriBaseIds"`
+		Invocations []sarifInvocation        `json:"invocations"`
+		Results     []sarifResult            `json:"results"`
+	}
+	sarifInvocation struct {
+		Successful    bool                `json:"executionSuccessful"`
+		Notifications []sarifNotification `json:"toolExecutionNotifications"`
+	}
+	sarifNotification struct {
+		Level   string       `json:"level"`
+		Message sarifMessage `json:"message"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -27,6 +36,7 @@ type (
 	}
 	sarifRule struct {
 		ID                   string          `json:"id"`
+		Name                 string          `json:"name"`
 		ShortDescription     sarifMessage    `json:"shortDescription"`
 		FullDescription      sarifMessage    `json:"fullDescription"`
 		Help                 sarifMessage    `json:"help"`

@@ -13,23 +13,25 @@ import (
 func standalone(o *options, stdout, stderr io.Writer) int {
 	pkgs, err := load(o.patterns, o.tests, o.tags)
 	if err != nil {
-		fmt.Fprintf(stderr, "locklint: cannot load %s: %v\n", strings.Join(o.patterns, " "), err)
-		return exitFailed
+		return o.nothing(fmt.Sprintf("cannot load %s: %v", strings.Join(o.patterns, " "), err), stdout, stderr)
 	}
 	if len(pkgs) == 0 {
-		fmt.Fprintf(stderr, "locklint: %s matches no packages\n", strings.Join(o.patterns, " "))
-		return exitFailed
+		return o.nothing(strings.Join(o.patterns, " ")+" matches no packages", stdout, stderr)
 	}
 	l := newLoader()
 	nodes := l.analyze(pkgs, o.checks)
-	failed := l.printErrors(stderr)
+	failures := l.errorTexts()
+	for _, text := range failures {
+		fmt.Fprintf(stderr, "locklint: %s\n", text)
+	}
+	failed := len(failures) > 0
 	var findings []finding
 	for _, n := range nodes {
 		if n.res != nil {
 			findings = append(findings, findingsOf(n.world.fset, n.res.Checks)...)
 		}
 	}
-	code, err := finish(o, tidy(findings), stdout, stderr)
+	code, err := finish(o, tidy(findings), failures, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "locklint: %v\n", err)
 		failed = true
@@ -40,10 +42,21 @@ func standalone(o *options, stdout, stderr io.Writer) int {
 	return code
 }
 
-// printErrors prints what kept packages from being looked at, and reports whether there was anything. A file belongs
-// to several packages when there are tests; each error is printed once. What is wrong above a package that does not
-// compile follows from that and is left out, unless there is nothing else to say.
-func (l *loader) printErrors(stderr io.Writer) bool {
+// nothing says why nothing was looked at, also in the form that a program reads.
+func (o *options) nothing(why string, stdout, stderr io.Writer) int {
+	fmt.Fprintf(stderr, "locklint: %s\n", why)
+	if o.json || o.sarif {
+		if err := o.print(stdout, nil, []string{why}); err != nil {
+			fmt.Fprintf(stderr, "locklint: %v\n", err)
+		}
+	}
+	return exitFailed
+}
+
+// errorTexts are what kept packages from being looked at. A file belongs to several packages when there are tests; each
+// error is told once. What is wrong above a package that does not compile follows from that and is left out, unless
+// there is nothing else to say.
+func (l *loader) errorTexts() []string {
 	var causes, effects []*node
 	for _, n := range l.inOrder() {
 		if slices.ContainsFunc(l.imports(n), (*node).broken) {
@@ -52,15 +65,17 @@ func (l *loader) printErrors(stderr io.Writer) bool {
 			causes = append(causes, n)
 		}
 	}
-	return printErrorsOf(causes, stderr) || printErrorsOf(effects, stderr)
+	if texts := errorTextsOf(causes); len(texts) > 0 {
+		return texts
+	}
+	return errorTextsOf(effects)
 }
 
-func printErrorsOf(nodes []*node, stderr io.Writer) bool {
-	seen := map[string]bool{}
+func errorTextsOf(nodes []*node) []string {
+	var texts []string
 	say := func(text string) {
-		if !seen[text] {
-			seen[text] = true
-			fmt.Fprintf(stderr, "locklint: %s\n", relativeText(text))
+		if text = relativeText(text); !slices.Contains(texts, text) {
+			texts = append(texts, text)
 		}
 	}
 	for _, n := range nodes {
@@ -83,7 +98,7 @@ func printErrorsOf(nodes []*node, stderr io.Writer) bool {
 			}
 		}
 	}
-	return len(seen) > 0
+	return texts
 }
 
 // errorText is an error of the go command with a place to look at.

@@ -196,7 +196,7 @@ func (v *vetRun) print(o *options, list []finding, stdout, stderr io.Writer) (in
 	list = counting(list)
 	switch {
 	case o.fix && o.diff:
-		return exitClean, printDiff(stdout, list)
+		return exitClean, printDiff(stdout, list, sourceRoot()) // each package is looked at in its own folder
 	case o.fix:
 		return exitClean, v.fix(list)
 	case o.json:

@@ -105,7 +105,7 @@ func TestLine_Cut_everyCall(t *testing.T) {
 		},
 		"renew":    func() error { return session.Renew(ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: time.Minute}})[0] },
 		"release":  func() error { return session.Release(ctx, lockrt.Release{Key: "k", ID: "1"}) },
-		"register": func() error { _, err := behind.Register(ctx, []string{"a"}); return err },
+		"register": func() error { _, err := behind.Register(ctx, jobs.Registration{Session: "s"}); return err },
 		"look":     func() error { _, err := behind.Look(ctx, []string{"a"}); return err },
 		"marks":    func() error { _, err := behind.Marks(ctx, []string{"a"}); return err },
 		"claim":    func() error { return behind.Claim(ctx, []jobs.Claim{{Job: "a"}})[0].Err },

@@ -49,8 +49,8 @@ type jobStore struct {
 	line *Line
 }
 
-func (s jobStore) Register(ctx context.Context, names []string) (jobs.View, error) {
-	return ask(ctx, s.line, func(ctx context.Context) (jobs.View, error) { return s.Store.Register(ctx, names) })
+func (s jobStore) Register(ctx context.Context, r jobs.Registration) (jobs.View, error) {
+	return ask(ctx, s.line, func(ctx context.Context) (jobs.View, error) { return s.Store.Register(ctx, r) })
 }
 
 func (s jobStore) Look(ctx context.Context, names []string) (jobs.View, error) {

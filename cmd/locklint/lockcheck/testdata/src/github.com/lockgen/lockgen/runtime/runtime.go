@@ -43,7 +43,7 @@ func (Leases) Release(ctx context.Context) error { return nil }
 
 func (Leases) Lease(key string) *Lease { return nil }
 
-const IfUndefinedRunLockgenV1 = 1
+const IfUndefinedRunLockgenV2 = 1
 
 type KeyPart struct{}
 

@@ -1,0 +1,164 @@
+package jobs
+
+import (
+	"context"
+	"crypto/rand"
+	"maps"
+	"slices"
+	"time"
+)
+
+const (
+	// keptDefs is how many definitions of a job are remembered, so that an old one that comes back is known to be old.
+	keptDefs = 8
+	// keptLine is how many changes of its timing are remembered before a job's mark has passed them.
+	keptLine = 16
+)
+
+// memoryOffer is that a session has a version of a definition.
+type memoryOffer struct {
+	version int64
+	program string
+	at      time.Time
+}
+
+// memorySpec is what is known of the definitions of a job.
+type memorySpec struct {
+	epoch  string
+	line   []Stretch
+	defs   []VersionedDef
+	offers map[string]memoryOffer
+}
+
+func (s *memoryStore) Register(ctx context.Context, r Registration) (View, error) {
+	names, versions, refused := make([]string, len(r.Offers)), make([]int64, len(r.Offers)), make([]string, len(r.Offers))
+	err := s.do(ctx, func(now time.Time) error {
+		for i, o := range r.Offers {
+			names[i] = o.Definition.Job
+			versions[i], refused[i] = s.register(r, o, now)
+		}
+		return nil
+	})
+	if err != nil {
+		return View{}, err
+	}
+	view, err := s.Look(ctx, names)
+	for i := range view.Jobs {
+		view.Jobs[i].Version, view.Jobs[i].Refused = versions[i], refused[i]
+	}
+	return view, err
+}
+
+// register treats one offer. It needs mu.
+func (s *memoryStore) register(r Registration, o Offer, now time.Time) (version int64, refused string) {
+	d := o.Definition
+	j := s.jobs[d.Job]
+	if j != nil {
+		for session, other := range j.spec.offers {
+			if session != r.Session && !slices.Contains(r.Peers, session) && now.Sub(other.at) > r.Grace {
+				delete(j.spec.offers, session)
+			} else if other.program != d.Program {
+				refused = max(refused, other.program)
+			}
+		}
+	}
+	if refused != "" {
+		return 0, refused
+	}
+	j = s.job(d.Job)
+	if !d.Handler {
+		j.lift(o.Mark, now)
+	}
+	version = j.spec.number(d, o.Version)
+	j.spec.offers[r.Session] = memoryOffer{version, d.Program, now}
+	j.spec.enforce(j.from(), now)
+	return version, ""
+}
+
+// from is the time after which ticks may be owed.
+func (j *memoryJob) from() time.Time { return j.mark }
+
+// lift makes the mark of a job what a session knows of it.
+func (j *memoryJob) lift(known, now time.Time) {
+	madeUp := !j.madeUp.IsZero() && j.madeUp.Equal(j.mark)
+	switch {
+	case j.mark.IsZero() && known.IsZero():
+		j.mark, j.madeUp = now, now
+	case j.mark.IsZero(), known.After(j.mark):
+		j.mark = known
+	case madeUp && !known.IsZero():
+		if len(j.spec.line) > 0 && j.spec.line[0].Since.Equal(j.mark) {
+			j.spec.line[0].Since = known
+		}
+		j.mark = known
+	}
+}
+
+// number returns the version of a definition, a new one if it is not known.
+func (m *memorySpec) number(d Definition, known int64) int64 {
+	text, top, taken := encodeJSON(d), int64(0), false
+	for _, v := range m.defs {
+		if encodeJSON(v.Definition) == text {
+			return v.Version
+		}
+		top, taken = max(top, v.Version), taken || v.Version == known
+	}
+	if known == 0 || taken {
+		known = top + 1
+	}
+	m.defs = append(m.defs, VersionedDef{known, d})
+	slices.SortFunc(m.defs, func(a, b VersionedDef) int { return int(a.Version - b.Version) })
+	if m.offers == nil {
+		m.offers = make(map[string]memoryOffer)
+	}
+	return known
+}
+
+// enforce puts the newest definition that a session has in force, and forgets what is of no more use: nothing before
+// from is owed.
+func (m *memorySpec) enforce(from, now time.Time) {
+	top := int64(0)
+	for _, o := range m.offers {
+		top = max(top, o.version)
+	}
+	at := slices.IndexFunc(m.defs, func(d VersionedDef) bool { return d.Version == top })
+	if timing := m.defs[at].Definition.Timing; len(m.line) == 0 || m.line[len(m.line)-1].Timing != timing {
+		since := now
+		if len(m.line) == 0 && !from.IsZero() {
+			since = from
+		}
+		m.line = append(m.line, Stretch{Since: since, Timing: timing})
+		m.epoch = rand.Text()
+	}
+	for len(m.line) > 1 && (!m.line[1].Since.After(from) || len(m.line) > keptLine) {
+		m.line = slices.Clone(m.line[1:])
+	}
+	for len(m.defs) > keptDefs && m.defs[0].Version != top {
+		m.defs = m.defs[1:]
+	}
+}
+
+// view needs mu.
+func (m *memorySpec) view(job string, mark time.Time) JobSpec {
+	spec := JobSpec{
+		Job: job, Mark: mark, Epoch: m.epoch, Line: slices.Clone(m.line), Defs: slices.Clone(m.defs),
+		Offers: make(map[string]int64, len(m.offers)),
+	}
+	for session, o := range m.offers {
+		spec.Offers[session] = o.version
+	}
+	return spec
+}
+
+func (s *memoryStore) Definitions(ctx context.Context) (all []JobSpec, err error) {
+	err = s.do(ctx, func(time.Time) error {
+		for _, name := range slices.Sorted(maps.Keys(s.jobs)) {
+			j := s.jobs[name]
+			if len(j.spec.defs) > 0 || !j.mark.IsZero() {
+				all = append(all, j.spec.view(name, j.mark))
+			}
+		}
+		return nil
+	})
+	return all, err
+}

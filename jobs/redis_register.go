@@ -1,0 +1,137 @@
+package jobs
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func (s *redisStore) Register(ctx context.Context, r Registration) (View, error) {
+	names := make([]string, len(r.Offers))
+	for i, o := range r.Offers {
+		names[i] = o.Definition.Job
+	}
+	groups := byShard(len(names), func(i int) string { return names[i] })
+	calls := make([]scriptCall, len(groups))
+	for i, g := range groups {
+		calls[i] = s.registerCall(g, r)
+	}
+	versions, refused := make([]int64, len(names)), make([]string, len(names))
+	for i, cmd := range registerScript.run(ctx, s.client, calls...) {
+		answer, err := cmd.StringSlice()
+		if err == nil && len(answer) != 2*len(groups[i].indices) {
+			err = errMalformed
+		}
+		if err != nil {
+			return View{}, fmt.Errorf("register %d jobs in Redis: %w", len(names), err)
+		}
+		for k, at := range groups[i].indices {
+			versions[at], _ = strconv.ParseInt(answer[2*k], 10, 64) // "" is none
+			refused[at] = answer[2*k+1]
+		}
+	}
+	view, err := s.Look(ctx, names)
+	for i := range view.Jobs {
+		view.Jobs[i].Version, view.Jobs[i].Refused = versions[i], refused[i]
+	}
+	return view, err
+}
+
+func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
+	at := s.shards[g.shard]
+	args := make([]any, 0, 7+len(r.Peers)+7*len(g.indices))
+	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptLine, len(r.Peers))
+	for _, peer := range r.Peers {
+		args = append(args, peer)
+	}
+	for _, i := range g.indices {
+		d, mark, handler := &r.Offers[i].Definition, "0", "0"
+		if known := r.Offers[i].Mark; !known.IsZero() {
+			mark = micros(known)
+		}
+		if d.Handler {
+			handler = "1"
+		}
+		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, mark, handler)
+	}
+	return scriptCall{keys: []string{at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs}, args: args}
+}
+
+func (s *redisStore) Definitions(ctx context.Context) ([]JobSpec, error) {
+	pipe := s.client.Pipeline()
+	var marks, specs [allShards]*redis.MapStringStringCmd
+	for i, at := range s.shards {
+		marks[i], specs[i] = pipe.HGetAll(ctx, at.marks), pipe.HGetAll(ctx, at.specs)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("list the definitions of jobs in Redis: %w", err)
+	}
+	var all []JobSpec
+	for i := range s.shards {
+		marks, specs := marks[i].Val(), specs[i].Val()
+		for job := range marks {
+			if specs[job] == "" {
+				specs[job] = ""
+			}
+		}
+		for job, text := range specs {
+			spec, err := readSpec(job, readMicro(marks[job]), text)
+			if err != nil {
+				return nil, fmt.Errorf("list the definitions of jobs in Redis: %w", err)
+			}
+			all = append(all, spec)
+		}
+	}
+	return all, nil
+}
+
+// redisSpec is a JobSpec as register.lua writes it.
+type redisSpec struct {
+	Epoch string `json:"epoch"`
+	Line  []struct {
+		Since  string `json:"since"`
+		Timing string `json:"timing"`
+	} `json:"line"`
+	Defs []struct {
+		Version int64  `json:"v"`
+		Def     string `json:"def"`
+	} `json:"defs"`
+	Offers map[string]struct {
+		Version int64 `json:"v"`
+	} `json:"offers"`
+}
+
+func readSpec(job string, mark time.Time, text string) (JobSpec, error) {
+	spec := JobSpec{Job: job, Mark: mark}
+	if text == "" {
+		return spec, nil
+	}
+	var kept redisSpec
+	if err := json.Unmarshal([]byte(text), &kept); err != nil {
+		return spec, fmt.Errorf("%w (definitions of job %s: %w)", errMalformed, job, err)
+	}
+	spec.Epoch, spec.Offers = kept.Epoch, make(map[string]int64, len(kept.Offers))
+	for _, l := range kept.Line {
+		stretch := Stretch{Since: readMicro(l.Since)}
+		if err := json.Unmarshal([]byte(l.Timing), &stretch.Timing); err != nil {
+			return spec, fmt.Errorf("%w (timing of job %s: %w)", errMalformed, job, err)
+		}
+		spec.Line = append(spec.Line, stretch)
+	}
+	for _, d := range kept.Defs {
+		v := VersionedDef{Version: d.Version}
+		if err := json.Unmarshal([]byte(d.Def), &v.Definition); err != nil {
+			return spec, fmt.Errorf("%w (definition of job %s: %w)", errMalformed, job, err)
+		}
+		spec.Defs = append(spec.Defs, v)
+	}
+	for session, o := range kept.Offers {
+		spec.Offers[session] = o.Version
+	}
+	return spec, nil
+}

@@ -1,0 +1,137 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+// timed is the registration of one job with a spec.
+func timed(session, job, spec string, peers ...string) jobs.Registration {
+	return jobs.Registration{Session: session, Peers: peers, Offers: []jobs.Offer{{
+		Definition: jobs.Definition{Job: job, Program: "p", Timing: jobs.Timing{Spec: spec, Zone: "UTC"}},
+	}}}
+}
+
+func (s *suite) registered(r jobs.Registration) jobs.JobView {
+	s.Helper()
+	v, err := s.store.Register(s.ctx, r)
+	s.must(err)
+	if len(v.Jobs) != len(r.Offers) {
+		s.Fatalf("Register of %d jobs told of %d", len(r.Offers), len(v.Jobs))
+	}
+	return v.Jobs[0]
+}
+
+func testVersions(s *suite) {
+	for i, r := range []struct {
+		session, spec string
+		known, want   int64
+	}{
+		{"a", "1 * * * *", 0, 1}, {"b", "1 * * * *", 0, 1}, {"c", "2 * * * *", 0, 2}, {"d", "1 * * * *", 0, 1}, // an old one comes back
+		{"e", "3 * * * *", 7, 7}, {"f", "4 * * * *", 2, 8}, // known from before, and taken meanwhile
+	} {
+		offer := timed(r.session, "j", r.spec, "a", "b", "c", "d", "e", "f")
+		offer.Offers[0].Version = r.known
+		if v := s.registered(offer); v.Version != r.want {
+			s.Fatalf("registration %d has version %d, want %d", i, v.Version, r.want)
+		}
+	}
+	all, err := s.store.Definitions(s.ctx)
+	s.must(err)
+	if len(all) != 1 || all[0].Job != "j" || len(all[0].Defs) != 4 || all[0].Offers["d"] != 1 || all[0].Offers["f"] != 8 {
+		s.Fatalf("Definitions = %+v, want j with four, of six sessions", all)
+	}
+	if d := all[0].Defs[3]; d.Version != 8 || d.Definition.Spec != "4 * * * *" || d.Definition.Program != "p" || all[0].Mark.IsZero() {
+		s.Fatalf("the newest definition = %+v, mark %s", d, all[0].Mark)
+	}
+}
+
+func testInForce(s *suite) {
+	inForce := func(v jobs.JobView) string {
+		s.Helper()
+		if len(v.Spec.Line) == 0 || v.Spec.Epoch == "" {
+			s.Fatalf("Register = %+v, want a line and an epoch", v)
+		}
+		return v.Spec.Line[len(v.Spec.Line)-1].Timing.Spec
+	}
+	before := s.registered(timed("old", "j", "1 * * * *", "old"))
+	if inForce(before) != "1 * * * *" || !before.Spec.Line[0].Since.Equal(before.Mark) {
+		s.Fatalf("the first definition: %+v, want it in force from the mark on", before)
+	}
+	asked := s.now()
+	changed := s.registered(timed("new", "j", "2 * * * *", "old", "new"))
+	if inForce(changed) != "2 * * * *" || changed.Spec.Epoch == before.Spec.Epoch || len(changed.Spec.Line) != 2 ||
+		changed.Spec.Line[1].Since.Before(asked) || changed.Spec.Line[1].Since.After(s.now()) || !changed.Mark.Equal(before.Mark) {
+		s.Fatalf("a newer definition: %+v, want it in force from now on, after the old one", changed)
+	}
+	again := s.registered(timed("old2", "j", "1 * * * *", "old", "new", "old2"))
+	if inForce(again) != "2 * * * *" || again.Spec.Epoch != changed.Spec.Epoch {
+		s.Fatalf("an old definition once more: %+v, want the newer one still in force", again)
+	}
+	gone := s.registered(timed("old2", "j", "1 * * * *", "old", "old2")) // new has died; the registration allows no grace
+	if inForce(gone) != "1 * * * *" || gone.Spec.Epoch == changed.Spec.Epoch || len(gone.Spec.Line) != 3 {
+		s.Fatalf("when the newer one's session is dead: %+v, want the old one in force again", gone)
+	}
+	r := timed("old", "j", "1 * * * *", "old", "old2")
+	r.Offers[0].Mark = s.now()
+	if v := s.registered(r); len(v.Spec.Line) != 1 || v.Spec.Epoch != gone.Spec.Epoch {
+		s.Fatalf("with the mark past all changes: %+v, want only the last timing remembered", v.Spec)
+	}
+}
+
+func testLift(s *suite) {
+	v := s.registered(timed("a", "j", "1 * * * *", "a", "b"))
+	earlier, later := v.Mark.Add(-time.Minute), v.Mark.Add(time.Minute)
+	lift := func(known, want time.Time) {
+		s.Helper()
+		r := timed("b", "j", "1 * * * *", "a", "b")
+		r.Offers[0].Mark = known
+		if v = s.registered(r); !v.Mark.Equal(want) {
+			s.Fatalf("mark %s after a registration that knows of %s, want %s", v.Mark, known, want)
+		}
+	}
+	lift(earlier, earlier) // the store's was made up
+	if !v.Spec.Line[0].Since.Equal(earlier) {
+		s.Fatalf("the timing is in force since %s, want %s, as the mark", v.Spec.Line[0].Since, earlier)
+	}
+	lift(earlier.Add(-time.Minute), earlier)
+	lift(later, later)
+	lift(earlier, later)
+	r := timed("c", "k", "1 * * * *")
+	r.Offers[0].Mark = earlier
+	if v := s.registered(r); !v.Mark.Equal(earlier) {
+		s.Fatalf("mark %s of an unknown job that a session knows, want %s", v.Mark, earlier)
+	}
+}
+
+func testRefused(s *suite) {
+	ours := timed("a", "j", "1 * * * *", "a", "b")
+	theirs := timed("b", "j", "2 * * * *", "a", "b")
+	theirs.Offers[0].Definition.Program = "q"
+	first := s.registered(ours)
+	if v := s.registered(theirs); v.Refused != "p" || v.Spec.Epoch != first.Spec.Epoch || len(v.Spec.Offers) != 1 {
+		s.Fatalf("the offer of another program: %+v, want it refused for p", v)
+	}
+	theirs.Peers = []string{"b"} // a is dead
+	if v := s.registered(theirs); v.Refused != "" || v.Spec.Epoch == first.Spec.Epoch {
+		s.Fatalf("the offer of another program, with ours dead: %+v, want it taken", v)
+	}
+}
+
+func testRegisterHandler(s *suite) {
+	r := jobs.Registration{Session: "a", Offers: []jobs.Offer{{Definition: jobs.Definition{Job: "once:h", Handler: true}}}}
+	if v := s.registered(r); !v.Mark.IsZero() || v.Version != 1 {
+		s.Fatalf("Register of a handler = %+v, want it known without a mark", v)
+	}
+}
+
+func testClaimStale(s *suite) {
+	old := s.registered(timed("a", "j", "1 * * * *", "a", "b"))
+	s.registered(timed("b", "j", "2 * * * *", "a", "b"))
+	c := s.next("j", "x")
+	c.Epoch = old.Spec.Epoch
+	s.claim(c, jobs.ClaimStale)
+	c.Epoch = s.look("j").Spec.Epoch
+	s.claim(c, jobs.ClaimWon)
+}
