@@ -109,7 +109,17 @@ func (l *Locker) acquireInLine(ctx context.Context, key string, o Options) (*Lea
 		if err != nil {
 			return nil, err
 		}
-		if o.Wait = left(until); c.grant == nil {
+		o.Wait = left(until)
+		if c.grant == nil && ctx.Err() != nil {
+			// Of a crowd that gives up at once nobody asks the store on behalf of the others.
+			err := l.gaveUp(ctx, key)
+			l.yield(key, c.place)
+			return nil, err
+		}
+		if c.grant == nil {
+			if c.place != "" {
+				o.Wait = max(o.Wait, time.Millisecond) // a place is for those who wait
+			}
 			return l.lead(ctx, key, c.place, o)
 		}
 		if l.refresh(ctx, c.grant, o) {
@@ -159,13 +169,16 @@ func (l *Locker) stopLeading(ctx context.Context, key string, err error, until t
 		l.lines.fail(key, err)
 		return
 	}
-	if place := l.lines.yield(key, ""); place != "" {
-		l.dropPlace(key, place)
-	}
+	l.yield(key, "")
 }
 
-// dropPlace gives up a place in the store's queue that nobody wants any more.
-func (l *Locker) dropPlace(key, place string) {
+// yield lets the next in line ask, from the place at the store that is left, if any. A place that nobody wants is given
+// up.
+func (l *Locker) yield(key, place string) {
+	place = l.lines.yield(key, place)
+	if place == "" {
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, _ = l.session.Acquire(ctx, Request{Key: key, ID: place, TTL: minTTL, Wait: Forever})
@@ -207,9 +220,7 @@ func (l *Locker) awaitTurn(ctx context.Context, key string, t *turn, o Options, 
 		case c.grant != nil:
 			l.giveBack(ctx, c.grant)
 		case c.err == nil:
-			if place := l.lines.yield(key, c.place); place != "" {
-				l.dropPlace(key, place)
-			}
+			l.yield(key, c.place)
 		}
 	}
 	return call{}, err

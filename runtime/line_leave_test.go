@@ -210,3 +210,42 @@ func TestLine_closeEndsTheWait(t *testing.T) {
 		}
 	})
 }
+
+// A crowd gives up at once, with one left: that one gets the lock, and the store is not asked for each of the others.
+func TestLine_crowdGivesUp(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		calls := new(counted)
+		calls.install(store)
+		other := newLocker(t, store.Store, lockrt.Config{})
+		held := mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		const crowd = 10_000
+		var wg sync.WaitGroup
+		for range crowd {
+			wg.Go(func() {
+				if _, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever}); err == nil {
+					t.Error("somebody of the crowd got the lock")
+				}
+			})
+		}
+		synctest.Wait()
+		got := make(chan error, 1)
+		go func() {
+			lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+			got <- errors.Join(err, lease.Release(t.Context()))
+		}()
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		if err := held.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+		if n := calls.acquires.Load(); n > 10 {
+			t.Errorf("the store was asked %d times for a crowd of %d", n, crowd)
+		}
+	})
+}
