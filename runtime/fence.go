@@ -20,3 +20,6 @@ func (f Fence) String() string { return strconv.FormatUint(uint64(f), 10) }
 // FenceOf packs the epoch of a store's grant. The shift happens here and not in the store because Redis scripts compute
 // with doubles, which hold an epoch in microseconds exactly but not the shifted value.
 func FenceOf(epoch uint64) Fence { return Fence(epoch << passBits) }
+
+// Epoch returns the epoch of the store's grant, for the store.
+func (f Fence) Epoch() uint64 { return uint64(f) >> passBits }

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -11,69 +10,74 @@ import (
 // answer is what acquire.lua said.
 type answer struct {
 	granted   bool
+	broken    bool // it was granted, and an operator broke it
+	late      bool // the request refused itself
 	epoch     uint64
-	since     int64 // µs of the server's clock
+	since     int64         // µs of the server's clock
+	ttl       time.Duration // from since on; 0: what was asked for
 	remaining time.Duration
 	holder    string
 	clock     clockPair
 }
 
-// clockPair ties the two clocks: the local moment is not after the moment at which the server's clock showed micros,
-// because it was read before the request was sent.
-type clockPair struct {
-	local  time.Time
-	micros int64
+func (a answer) grant(req lockrt.Request) lockrt.Grant {
+	return grantOf(a.epoch, a.clock.at(a.since), a.ttl, req)
 }
 
-// at returns a local moment that is not after the one at which the server's clock showed micros.
-func (c clockPair) at(micros int64) time.Time {
-	return c.local.Add(time.Duration(micros-c.micros) * time.Microsecond)
+// grantOf is the grant of a lease that may be shorter or longer than what is asked for.
+func grantOf(epoch uint64, start time.Time, ttl time.Duration, req lockrt.Request) lockrt.Grant {
+	g := lockrt.Grant{Epoch: epoch, Start: start}
+	if ttl != time.Duration(millis(req.TTL))*time.Millisecond {
+		g.TTL = ttl
+	}
+	return g
 }
-
-func (a answer) grant() lockrt.Grant { return lockrt.Grant{Epoch: a.epoch, Start: a.clock.at(a.since)} }
 
 func (a answer) busy(key string) *lockrt.BusyError {
 	return &lockrt.BusyError{Key: key, Holder: a.holder, Remaining: a.remaining}
 }
 
-// ask runs acquire.lua once.
-func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request) (answer, error) {
-	e := &entry{keys: keys, id: req.ID, terms: terms{ttl: millis(req.TTL)}}
-	if req.Wait > 0 {
-		e.liveness = s.liveness.Milliseconds()
-	}
-	sent := time.Now()
-	if err := s.acquires.do(ctx, e); err != nil {
-		return answer{}, unansweredError{err}
-	}
-	return parseAnswer(e.answer, sent)
-}
+// The first number of an answer of several.
+const (
+	answerBusy = iota
+	answerGranted
+	answerLate
+	answerBroken
+)
 
-// unansweredError is why there is no answer. The server may have run the script all the same, or may still do so.
-type unansweredError struct{ error }
-
-func (e unansweredError) Unwrap() error { return e.error }
-
-// acquireArgs are the arguments of acquire.lua before the ids.
-func (s *session) acquireArgs(t terms) []any {
-	return []any{t.ttl, t.ttl + s.retention.Milliseconds(), t.liveness, s.waiterID}
-}
-
+// parseAnswer reads what acquire.lua returns. sent is a moment before the request was.
 func parseAnswer(reply any, sent time.Time) (answer, error) {
 	if epoch, ok := reply.(int64); ok {
 		return answer{granted: true, epoch: uint64(epoch), since: epoch, clock: clockPair{sent, epoch}}, nil
 	}
-	if values, ok := reply.([]any); ok && len(values) == 4 {
-		first, _ := values[0].(int64)
-		second, ok2 := values[1].(int64)
-		third, ok3 := values[2].(int64)
-		if holder, ok := values[3].(string); ok && ok2 && ok3 && first == 0 {
-			remaining := time.Duration(second) * time.Millisecond
-			return answer{remaining: remaining, holder: holder, clock: clockPair{sent, third}}, nil
+	values, _ := reply.([]any)
+	var holder string
+	var n [5]int64
+	whole := len(values) > 0 && len(values) <= len(n)
+	for i, value := range values {
+		switch value := value.(type) {
+		case int64:
+			n[i%len(n)] = value
+		case string:
+			holder, whole = value, whole && i == 3
+		default:
+			whole = false
 		}
-		if now, ok := values[3].(int64); ok && ok2 && ok3 && first == 1 {
-			return answer{granted: true, epoch: uint64(second), since: third, clock: clockPair{sent, now}}, nil
-		}
+	}
+	switch kind := n[0]; {
+	case whole && kind == answerBusy && len(values) == 4:
+		return answer{
+			remaining: time.Duration(n[1]) * time.Millisecond, holder: holder, clock: clockPair{sent, n[2]},
+		}, nil
+	case whole && kind == answerGranted && len(values) == 5 && holder == "":
+		return answer{
+			granted: true, epoch: uint64(n[1]), since: n[2], ttl: time.Duration(n[4]) * time.Millisecond,
+			clock: clockPair{sent, n[3]},
+		}, nil
+	case whole && kind == answerLate && len(values) == 2:
+		return answer{late: true, clock: clockPair{sent, n[1]}}, nil
+	case whole && kind == answerBroken && len(values) == 2:
+		return answer{broken: true, clock: clockPair{sent, n[1]}}, nil
 	}
 	return answer{}, fmt.Errorf("the lock script acquire answered %v; is another program writing to the lock's keys?",
 		reply)

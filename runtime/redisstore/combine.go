@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -24,27 +23,32 @@ const (
 	// combineStall is how long those who wait may be left waiting before another lane is opened for them: the calls in
 	// flight may sit on dead connections.
 	combineStall = 100 * time.Millisecond
-	// combineTimeout bounds a gathered call, whose callers each have their own context.
-	combineTimeout = 5 * time.Second
+	// combineTake is how many leases go out in one round trip, so that each is answered soon.
+	combineTake = 1024
 )
 
 // combiner runs one script for concurrent callers together. As long as few calls are in flight, each goes out at once
-// and in its caller's goroutine; when there are more, leases are gathered, and go out in one call when a lane is free,
-// until nobody waits any more. So few callers pay nothing, and many pay for a round trip, its system calls and the
-// script's own cost once.
+// and alone; when there are more, leases are gathered, and go out in one call when a lane is free, until nobody waits any
+// more. So few callers pay nothing, and many pay for a round trip, its system calls and the script's own cost once.
 //
-// (The client's AutoPipeline has a goroutine between every caller and the connection, which a lone caller pays for, and
-// still runs one script for each.)
+// (The client's AutoPipeline has a goroutine between every caller and the connection, too, and still runs one script for
+// each.)
 type combiner struct {
-	client  redis.UniversalClient
-	script  *script
-	batch   int               // how many leases one call may have: in a cluster one, as a script stays within one slot
-	args    func(terms) []any // what stands before the ids
-	mu      sync.Mutex        // guards what follows
-	alone   int               // calls in flight that were not gathered
-	lanes   int               // senders of gathered calls; at least one while anybody waits
-	moved   time.Time         // when a lane last took those who waited
-	waiting []*entry
+	client redis.UniversalClient
+	script *script
+	batch  int                       // how many leases one call may have: in a cluster one, as a script stays within one slot
+	args   func(terms, int64) []any  // what stands before the ids; the second is the call's latest
+	latest func(end time.Time) int64 // what the server's clock shows then, at the most
+	calls  *calls
+
+	inFlight sync.WaitGroup // calls
+
+	mu       sync.Mutex // guards what follows
+	alone    int        // calls in flight that were not gathered
+	lanes    int        // senders of gathered calls; at least one while anybody waits
+	moved    time.Time  // when a lane last took those who waited
+	answered time.Time  // when a lane last had an answer
+	waiting  []*entry
 }
 
 // entry is one lease's part in a call.
@@ -53,6 +57,11 @@ type entry struct {
 	id   string
 	terms
 	done chan struct{} // closed when the call is over; nil for one that goes out alone
+	gone bool          // its caller has left; it is not sent; guarded by combiner.mu
+
+	// Set when the call is made, under combiner.mu where it is gathered.
+	sent   time.Time // not after the request is sent; zero: not yet
+	latest int64     // until when, on the server's clock, the request may act (µs)
 
 	answer any
 	err    error
@@ -62,60 +71,107 @@ type entry struct {
 // terms are the arguments that a lease has in common with others. Only leases with the same terms go into one call.
 type terms struct{ ttl, liveness int64 }
 
-// underWayError is ctx's error of a caller that left while its call was being sent. The server may still run that.
+// underWayError is why a caller left while its call was being sent. The server may still run that, until latest.
 type underWayError struct {
 	error
-	done <-chan struct{} // closed when the call is over
+	latest int64
 }
 
 func (e *underWayError) Unwrap() error { return e.error }
 
-// do runs the script for e and returns when it is answered or ctx has ended. In the second case it was not sent and
-// will not be, or the error is an *underWayError, or the call was e's alone; e must not be looked at.
-func (c *combiner) do(ctx context.Context, e *entry) error {
+// do runs the script for e and returns when it is answered, or ctx ends, or limit does. After an *underWayError e must
+// not be looked at; after another error of ctx or of limit it was not sent and will not be.
+func (c *combiner) do(ctx, limit context.Context, e *entry) error {
 	c.mu.Lock()
 	if c.lanes == 0 && c.alone < combineAlone {
 		c.alone++
 		c.mu.Unlock()
-		c.single(ctx, e)
-		c.mu.Lock()
-		c.alone--
-		c.mu.Unlock()
-		return e.err
+		return c.doAlone(ctx, limit, e)
 	}
 	e.done = make(chan struct{})
 	c.waiting = append(c.waiting, e)
 	if c.lanes < combineLanes || time.Since(c.moved) > combineStall {
 		c.lanes++
-		go c.send(c.take())
+		c.inFlight.Add(1)
+		batch := c.take()
+		c.calls.start(func() { c.send(batch) })
 	}
 	c.mu.Unlock()
-	select {
-	case <-e.done:
-		return e.err
-	case <-ctx.Done():
+	for over := func() {}; ; {
+		err := await(ctx, limit, e.done)
+		over()
+		if err == nil {
+			return e.err
+		}
+		more, latest := c.leave(e, ctx.Err() == nil && errors.Is(err, errNoAnswer))
+		switch {
+		case more > 0:
+			limit, over = c.calls.limits.after(more)
+		case latest != 0:
+			return &underWayError{error: err, latest: latest}
+		default:
+			return err
+		}
 	}
-	if c.withdraw(e) {
-		return ctx.Err()
-	}
-	return &underWayError{error: ctx.Err(), done: e.done}
 }
 
-// withdraw takes back an entry that was not sent.
-func (c *combiner) withdraw(e *entry) bool {
+// doAlone sends e in a call of its own.
+func (c *combiner) doAlone(ctx, limit context.Context, e *entry) error {
+	call := callContext(ctx, limit)
+	end, _ := call.Deadline()
+	latest := c.latest(end)
+	e.sent, e.latest = time.Now(), latest
+	done := make(chan struct{})
+	c.inFlight.Add(1)
+	c.calls.start(func() {
+		c.single(call, e)
+		c.mu.Lock()
+		c.alone--
+		c.mu.Unlock()
+		c.inFlight.Done()
+		close(done)
+	})
+	if err := await(ctx, limit, done); err != nil {
+		return &underWayError{error: err, latest: latest}
+	}
+	return e.err
+}
+
+// leave takes back an entry that was not sent, or says until when it may act. One that may stay, because only our own
+// limit is over, gets more time if it is not the server that is silent: the call was sent later than the entry came, or
+// there are many before it.
+func (c *combiner) leave(e *entry, mayStay bool) (more time.Duration, latest int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.Index(c.waiting, e)
-	if i >= 0 {
-		c.waiting = slices.Delete(c.waiting, i, i+1)
+	switch {
+	case !e.sent.IsZero():
+		if left := callTime - time.Since(e.sent); mayStay && left > 0 {
+			return left, 0
+		}
+		return 0, e.latest
+	case mayStay && time.Since(c.answered) < callTime:
+		return callTime, 0
 	}
-	return i >= 0
+	e.gone = true
+	return 0, 0
 }
 
 // take returns those who wait; mu is held.
 func (c *combiner) take() []*entry {
-	batch := c.waiting
-	c.waiting, c.moved = nil, time.Now()
+	now := time.Now()
+	latest := c.latest(now.Add(callTime))
+	var batch []*entry
+	at := 0
+	for ; at < len(c.waiting) && len(batch) < combineTake; at++ {
+		if e := c.waiting[at]; !e.gone {
+			e.sent, e.latest = now, latest
+			batch = append(batch, e)
+		}
+	}
+	if c.waiting = c.waiting[at:]; len(c.waiting) == 0 {
+		c.waiting = nil
+	}
+	c.moved = now
 	return batch
 }
 
@@ -123,18 +179,25 @@ func (c *combiner) take() []*entry {
 func (c *combiner) next() []*entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 0 {
-		c.lanes--
-		return nil
+	for len(c.waiting) > 0 {
+		if batch := c.take(); len(batch) > 0 {
+			return batch
+		}
 	}
-	return c.take()
+	c.lanes--
+	return nil
 }
 
 // send uses a lane as long as somebody waits. It ends soon after the last of its callers has an answer.
 func (c *combiner) send(batch []*entry) {
+	defer c.inFlight.Done()
 	for ; batch != nil; batch = c.next() {
-		ctx, cancel := context.WithTimeout(context.Background(), combineTimeout)
-		c.together(ctx, batch)
+		ctx, cancel := context.WithTimeout(context.Background(), callTime)
+		if c.together(ctx, batch) {
+			c.mu.Lock()
+			c.answered = time.Now()
+			c.mu.Unlock()
+		}
 		cancel()
 		for _, e := range batch {
 			close(e.done)
@@ -151,24 +214,26 @@ func (c *combiner) single(ctx context.Context, e *entry) {
 	settle(one[:], c.script.run(ctx, c.client, call.keys, call.args...))
 }
 
-// together runs the script for all, in one round trip.
-func (c *combiner) together(ctx context.Context, batch []*entry) {
+// together runs the script for all, in one round trip. It reports whether the server answered.
+func (c *combiner) together(ctx context.Context, batch []*entry) (answered bool) {
 	parts := split(batch, c.batch)
 	var failed []*entry
 	for i, cmd := range c.pipeline(ctx, parts) {
+		answered = answered || cmd.Err() == nil || isReply(cmd.Err())
 		if settle(parts[i], cmd); len(parts[i]) > 1 && isReply(cmd.Err()) {
 			// One lock's keys may be in the way of all, or the server is out of memory. Who was before it was served.
 			failed = append(failed, parts[i]...)
 		}
 	}
 	if len(failed) == 0 {
-		return
+		return answered
 	}
 	parts = split(failed, 1)
 	for i, cmd := range c.pipeline(ctx, parts) {
 		failed[i].unsure = true
 		settle(parts[i], cmd)
 	}
+	return answered
 }
 
 func (c *combiner) pipeline(ctx context.Context, parts [][]*entry) []*redis.Cmd {
@@ -202,7 +267,7 @@ func group[T any, K comparable](items []T, size int, kind func(T) K) (parts [][]
 
 // call is the script's call for entries with the same terms.
 func (c *combiner) call(part []*entry) call {
-	args := c.args(part[0].terms)
+	args := c.args(part[0].terms, part[0].latest)
 	made := call{keys: make([]string, 4*len(part)), args: append(make([]any, 0, len(args)+len(part)), args...)}
 	n := len(part)
 	for i, e := range part {

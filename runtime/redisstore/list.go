@@ -20,48 +20,86 @@ const (
 	scanCount        = 1000
 )
 
-// List implements lockrt.Session with SCAN, on every master of a cluster.
+// List implements lockrt.Session with SCAN, on every master of a cluster. A server that has much to look through may
+// take long, but no answer does.
 func (s *session) List(ctx context.Context, prefix string) ([]lockrt.LockInfo, error) {
 	names, err := s.names(ctx, prefix)
 	if err != nil {
-		return nil, withContext(ctx, err)
+		return nil, explain(ctx, err)
 	}
 	return s.inspectAll(ctx, names)
 }
 
 // names returns the sorted names of the locks that begin with prefix.
 func (s *session) names(ctx context.Context, prefix string) ([]string, error) {
-	var (
-		mu    sync.Mutex
-		names []string
-	)
-	scan := func(ctx context.Context, client redis.Cmdable) error {
-		it := client.Scan(ctx, 0, s.space.pattern(prefix), scanCount).Iterator()
-		for it.Next(ctx) {
-			if name, ok := s.space.name(it.Val()); ok && strings.HasPrefix(name, prefix) {
-				mu.Lock()
-				names = append(names, name)
-				mu.Unlock()
-			}
-		}
-		return it.Err()
+	masters, err := s.masters(ctx)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if cluster, ok := s.client.(*redis.ClusterClient); ok {
-		err = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return scan(ctx, node) })
-	} else {
-		err = scan(ctx, s.client)
+	found, errs := make([][]string, len(masters)), make([]error, len(masters))
+	var wg sync.WaitGroup
+	for i, m := range masters {
+		wg.Go(func() { found[i], errs[i] = s.namesOn(ctx, m.client, prefix) })
 	}
+	wg.Wait()
+	names := slices.Concat(found...)
 	slices.Sort(names)
-	return slices.Compact(names), err // SCAN may return a key twice
+	return slices.Compact(names), errors.Join(errs...) // SCAN may return a key twice
+}
+
+// namesOn returns those that one server has.
+func (s *session) namesOn(ctx context.Context, client redis.Cmdable, prefix string) (names []string, err error) {
+	for at := uint64(0); ; {
+		keys, next, err := s.scan(ctx, client, at, s.space.pattern(prefix), scanCount)
+		if err != nil {
+			return nil, err
+		}
+		names = s.appendNames(names, keys, prefix)
+		if at = next; at == 0 {
+			return names, nil
+		}
+	}
+}
+
+// scan asks once.
+func (s *session) scan(
+	ctx context.Context, client redis.Cmdable, at uint64, pattern string, count int64,
+) (keys []string, next uint64, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	type page struct {
+		keys []string
+		next uint64
+	}
+	got := new(page)
+	err = s.calls.do(ctx, func() (err error) {
+		got.keys, got.next, err = client.Scan(ctx, at, pattern, count).Result()
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return got.keys, got.next, nil
+}
+
+// appendNames adds the names of the locks among keys.
+func (s *session) appendNames(names, keys []string, prefix string) []string {
+	for _, key := range keys {
+		if name, ok := s.space.name(key); ok && strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Inspect implements lockrt.Inspector.
 func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, error) {
+	call, cancel := bounded(ctx)
+	defer cancel()
 	c := s.inspectCall(key)
-	info, err := parseInfo(key, inspectScript.run(ctx, s.client, c.keys, c.args...))
+	info, err := parseInfo(key, s.calls.run(call, s.client, inspectScript, c.keys, c.args...))
 	if err != nil {
-		return lockrt.LockInfo{}, withContext(ctx, err)
+		return lockrt.LockInfo{}, explain(ctx, err)
 	}
 	return info, nil
 }
@@ -102,17 +140,4 @@ func parseInfo(key string, cmd *redis.Cmd) (lockrt.LockInfo, error) {
 		}
 	}
 	return info, nil
-}
-
-// Break implements lockrt.Breaker.
-func (s *session) Break(ctx context.Context, b lockrt.Breaking) error {
-	reason := fmt.Sprintf("broken by %s: %s", s.Node, b.Reason)
-	broken, err := breakScript.run(ctx, s.client, s.space.keys(b.Key).all(), reason, s.retention.Milliseconds()).Int()
-	if err != nil {
-		return withContext(ctx, err)
-	}
-	if broken == 0 {
-		return lockrt.ErrNotHeld
-	}
-	return nil
 }

@@ -20,6 +20,8 @@ const (
 	pageScans = 64
 	// maxPageCount is the largest COUNT of such a SCAN. It is reached only where locks are rare among the keys.
 	maxPageCount = 1000
+	// inspectTrip is how many locks are looked at in one round trip.
+	inspectTrip = 1000
 )
 
 // ListPage implements lockrt.Pager with SCAN, one master of a cluster after the other. It asks only for the locks that it
@@ -31,7 +33,7 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 	}
 	names, next, err := s.pageNames(ctx, prefix, at, limit)
 	if err != nil {
-		return nil, "", withContext(ctx, err)
+		return nil, "", explain(ctx, err)
 	}
 	infos, err := s.inspectAll(ctx, names)
 	return infos, next, err
@@ -53,18 +55,14 @@ func (s *session) pageNames(ctx context.Context, prefix string, at scanCursor, l
 		if len(masters) == 0 || len(names) >= limit {
 			break
 		}
-		found, scan, err := masters[0].client.Scan(ctx, at.scan, pattern, count).Result()
+		found, scan, err := s.scan(ctx, masters[0].client, at.scan, pattern, count)
 		if err != nil {
 			return nil, "", err
 		}
 		if len(found) == 0 {
 			count = min(2*count, maxPageCount)
 		}
-		for _, key := range found {
-			if name, ok := s.space.name(key); ok && strings.HasPrefix(name, prefix) {
-				names = append(names, name)
-			}
-		}
+		names = s.appendNames(names, found, prefix)
 		if at.scan = scan; scan == 0 {
 			masters = masters[1:]
 		}
@@ -90,18 +88,23 @@ func (s *session) masters(ctx context.Context) ([]master, error) {
 	if !ok {
 		return []master{{client: s.client}}, nil
 	}
-	var (
-		mu  sync.Mutex
-		all []master
-	)
-	err := cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, master{node.Options().Addr, node})
-		return nil
+	var mu sync.Mutex
+	all := new([]master)
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	err := s.calls.do(ctx, func() error {
+		return cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			*all = append(*all, master{node.Options().Addr, node})
+			return nil
+		})
 	})
-	slices.SortFunc(all, func(a, b master) int { return cmp.Compare(a.addr, b.addr) })
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(*all, func(a, b master) int { return cmp.Compare(a.addr, b.addr) })
+	return *all, nil
 }
 
 // scanCursor is where a page begins: SCAN's cursor on one master, as text "123@host:port".
@@ -126,19 +129,24 @@ func parseCursor(text string) (c scanCursor, err error) {
 
 // inspectAll asks for the locks of these names and leaves out those that are free.
 func (s *session) inspectAll(ctx context.Context, names []string) ([]lockrt.LockInfo, error) {
-	calls := make([]call, len(names))
-	for i, name := range names {
-		calls[i] = s.inspectCall(name)
-	}
 	infos := make([]lockrt.LockInfo, 0, len(names))
-	for i, cmd := range inspectScript.pipeline(ctx, s.client, calls) {
-		info, err := parseInfo(names[i], cmd)
-		switch {
-		case errors.Is(err, lockrt.ErrNotHeld): // freed since the scan
-		case err != nil:
-			return nil, withContext(ctx, err)
-		default:
-			infos = append(infos, info)
+	for some := range slices.Chunk(names, inspectTrip) {
+		calls := make([]call, len(some))
+		for i, name := range some {
+			calls[i] = s.inspectCall(name)
+		}
+		trip, cancel := bounded(ctx)
+		cmds := s.calls.pipeline(trip, s.client, inspectScript, calls)
+		cancel()
+		for i, cmd := range cmds {
+			info, err := parseInfo(some[i], cmd)
+			switch {
+			case errors.Is(err, lockrt.ErrNotHeld): // freed since the scan
+			case err != nil:
+				return nil, explain(ctx, err)
+			default:
+				infos = append(infos, info)
+			}
 		}
 	}
 	return infos, nil

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strconv"
@@ -10,12 +11,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+const (
+	// pushBuffer holds pushes while the goroutine is not scheduled. What does not fit is dropped, and found when the
+	// process shows life.
+	pushBuffer = 1024
+	// subscribeTime is how long the first answer to a subscription is waited for.
+	subscribeTime = 3 * time.Second
+)
+
 // listen receives the pushes of all keys on the session's one subscription. The client reconnects and subscribes again
-// by itself; each time what was pushed in between is lost, so every waiter asks again.
+// by itself; each time what was pushed in between is lost, so the server is asked for it.
 func (s *session) listen() {
 	sub := s.client.Subscribe(s.ctx, s.channel)
-	defer func() { _ = sub.Close() }()
+	unblock := context.AfterFunc(s.ctx, func() { _ = sub.Close() })
+	defer func() {
+		if unblock() {
+			_ = sub.Close()
+		}
+	}()
+	if s.subscribe(sub) {
+		s.isSubscribed(true)
+	}
 	messages := sub.ChannelWithSubscriptions(redis.WithChannelSize(pushBuffer))
+	first := true
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -26,7 +44,8 @@ func (s *session) listen() {
 			}
 			switch m := m.(type) {
 			case *redis.Subscription:
-				s.pokeWhere(func(*waiter) bool { return true })
+				s.isSubscribed(first)
+				first = false
 			case *redis.Message:
 				s.receive(m.Payload)
 			}
@@ -34,44 +53,91 @@ func (s *session) listen() {
 	}
 }
 
-// pushBuffer holds pushes while the goroutine is not scheduled. What does not fit is dropped, and found by a poke.
-const pushBuffer = 1024
+// subscribe waits for the answer to the first subscription, because the client tells of no error after it, and reports
+// whether the server agreed. Whatever the answer is, the client goes on trying.
+func (s *session) subscribe(sub *redis.PubSub) bool {
+	m, err := sub.ReceiveTimeout(s.ctx, subscribeTime)
+	if redis.HasErrorPrefix(err, "NOPERM") {
+		s.Logger.Warn("locks are handed over slowly: the server refuses the subscription to "+s.channel+
+			"; add &lockgen:* to the user's ACL rules", slog.Any("error", err))
+	}
+	_, ok := m.(*redis.Subscription)
+	return err == nil && ok
+}
 
-// receive handles "grant <id> <epoch> <since µs>", "poke <id>" and "lost <id> <reason>".
+// isSubscribed has everything looked up that may have been pushed before. After the first subscription the server may
+// also be another one, and somebody may have broken a lease.
+func (s *session) isSubscribed(first bool) {
+	if !first {
+		s.clock.forget()
+		wake(s.wakeRecheck)
+	}
+	s.mu.Lock()
+	for _, w := range s.waiters {
+		if w.queue == nil { // its first answer is on its way
+			wake(w.pokes)
+		}
+	}
+	s.mu.Unlock()
+	wake(s.subscribed)
+}
+
+// receive handles the pushes; lua/lib.lua has their forms.
 func (s *session) receive(payload string) {
 	kind, rest, _ := strings.Cut(payload, " ")
 	id, rest, _ := strings.Cut(rest, " ")
+	var err error
 	switch kind {
 	case "grant":
-		epochText, sinceText, _ := strings.Cut(rest, " ")
-		epoch, err1 := strconv.ParseUint(epochText, 10, 53)
-		since, err2 := strconv.ParseInt(sinceText, 10, 64)
-		if err := errors.Join(err1, err2); err != nil {
-			s.Logger.Warn("lock push not understood", slog.String("channel", s.channel), slog.Any("error", err))
-			return
+		var p pushed
+		if p, err = parseGrant(rest); err == nil {
+			s.granted(id, p)
 		}
-		s.granted(id, pushed{epoch: epoch, since: since})
 	case "poke":
 		s.poke(id)
 	case "lost":
-		s.Lost(id, errors.New(rest))
+		var lock, reason string
+		if lock, reason, err = parseLoss(rest); err == nil {
+			s.lost(id, lock, errors.New(reason))
+		}
+	}
+	if err != nil {
+		s.Logger.Warn("lock push not understood", slog.String("channel", s.channel), slog.Any("error", err))
 	}
 }
 
-// granted passes a push on to its waiter. A lease that was abandoned is cancelled now, before cleanUp comes to it. Any
-// other id belongs to a waiter that has learnt of its grant from a poke.
+// parseGrant reads "<epoch> <since µs> <ttl ms>".
+func parseGrant(text string) (pushed, error) {
+	epochText, rest, _ := strings.Cut(text, " ")
+	sinceText, ttlText, _ := strings.Cut(rest, " ")
+	epoch, err1 := strconv.ParseUint(epochText, 10, 53)
+	since, err2 := strconv.ParseInt(sinceText, 10, 64)
+	ttl, err3 := strconv.ParseUint(ttlText, 10, 42)
+	return pushed{epoch: epoch, since: since, ttl: time.Duration(ttl) * time.Millisecond}, errors.Join(err1, err2, err3)
+}
+
+// parseLoss reads "<length of the lock's key> <the lock's key> <reason>".
+func parseLoss(text string) (lock, reason string, err error) {
+	lengthText, rest, _ := strings.Cut(text, " ")
+	length, err := strconv.Atoi(lengthText)
+	if err != nil || length < 0 || length >= len(rest) {
+		return "", "", errors.Join(errors.New("a loss without its lock"), err)
+	}
+	return rest[:length], rest[length+1:], nil
+}
+
+// granted passes a push on to its waiter. A grant without one was given up, or its waiter has learnt of it from a poke.
 func (s *session) granted(id string, p pushed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.waiters[id]; w != nil {
-		select {
-		case w.grants <- p:
-		default:
-		}
-	} else if a, ok := s.abandoned[id]; ok {
-		a.next = time.Time{}
-		s.abandoned[id] = a
-		wake(s.wakeJanitor)
+	w := s.waiters[id]
+	if w == nil {
+		s.grantedToNobody(id)
+		return
+	}
+	select {
+	case w.grants <- p:
+	default:
 	}
 }
 
@@ -83,13 +149,19 @@ func (s *session) poke(id string) {
 	}
 }
 
-// pokeWhere lets the waiters that match ask again, those too whose first answer is on its way.
-func (s *session) pokeWhere(match func(*waiter) bool) {
+// lost ends a lease that was broken. One whose grant its waiter has not learnt ends there.
+func (s *session) lost(id, lock string, reason error) {
+	name, ok := s.space.name(lock)
+	if !ok {
+		return // not ours
+	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.waiters {
-		if match(w) {
-			wake(w.pokes)
+	if w := s.waiters[id]; w != nil {
+		select {
+		case w.lost <- reason:
+		default:
 		}
 	}
+	s.mu.Unlock()
+	s.brokenLease(id, s.space.keys(name), reason)
 }

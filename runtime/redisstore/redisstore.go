@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -17,7 +18,7 @@ type Config struct {
 	// long lease. Later the server's clock alone makes epochs grow. Defaults to 1 h.
 	Retention time.Duration
 	// Liveness is how long a waiter of a process that no longer shows itself keeps its place in a queue. Processes
-	// that wait show themselves three times as often. Defaults to 6 s.
+	// that wait show themselves three times as often. Defaults to 3 s.
 	Liveness time.Duration
 }
 
@@ -26,7 +27,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Retention = time.Hour
 	}
 	if c.Liveness == 0 {
-		c.Liveness = 6 * time.Second
+		c.Liveness = 3 * time.Second
 	}
 	if c.Retention < time.Second || c.Liveness < 100*time.Millisecond {
 		return c, fmt.Errorf("%w: redisstore.Config has Retention %s and Liveness %s; at least 1s and 100ms are needed",
@@ -47,8 +48,12 @@ var _ lockrt.Store = (*Store)(nil)
 // New returns a store on client, which stays the caller's. It does not contact the server. A Config that makes no
 // sense is reported by lockrt.New.
 //
-// Recommended for the client: ContextTimeoutEnabled, without which go-redis lets a call on a dead connection last for
-// its ReadTimeout whatever the context says. No lease is believed in for longer because of that; callers only wait.
+// Renewals, and what keeps places in queues, go through a small client of the session's own, with two connections made
+// like those of client: work that takes all connections of client loses no lease. Hooks that were added to client do not
+// see those calls.
+//
+// Recommended for client: ContextTimeoutEnabled, without which go-redis lets a call on a dead connection last for its
+// ReadTimeout whatever the context says. Callers do not wait for that, but a goroutine and a connection do.
 func New(client redis.UniversalClient, cfg Config) *Store {
 	return &Store{client: client, cfg: cfg}
 }
@@ -77,28 +82,41 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, clustered := s.client.(*redis.ClusterClient)
+	sess := newSession(s.client, cfg, storeCfg)
+	sess.running.Go(sess.listen)
+	sess.running.Go(sess.keepAlive)
+	sess.running.Go(sess.cleanUp)
+	sess.running.Go(sess.recheck)
+	return sess, nil
+}
+
+// newSession makes a session whose goroutines do not run yet.
+func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg Config) *session {
+	_, clustered := client.(*redis.ClusterClient)
 	ctx, stop := context.WithCancel(context.Background())
 	channel := "lockgen:" + rand.Text()
 	sess := &session{
-		SessionConfig: cfg, client: s.client, clustered: clustered,
-		space:   newKeySpace(cfg.Namespace),
+		SessionConfig: cfg, client: client, own: ownClient(client), clustered: clustered, retries: retriesOf(client),
+		space: newKeySpace(cfg.Namespace), clock: newServerClock(),
 		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
-		waiters: make(map[string]*waiter), abandoned: make(map[string]abandoned),
-		wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),
+		waiters: make(map[string]*waiter), queues: make(map[string]*queue), leftovers: make(map[string]*leftover),
+		sleepers:   timeheap.New(func(l *leftover) *int { return &l.place }),
+		wakeKeeper: make(chan struct{}, 1), subscribed: make(chan struct{}, 1),
+		wakeJanitor: make(chan struct{}, 1), wakeRecheck: make(chan struct{}, 1),
 	}
 	batch := combineBatch
 	if clustered {
 		batch = 1
 	}
-	releaseArgs := []any{storeCfg.Retention.Milliseconds()}
-	sess.acquires = combiner{client: s.client, script: acquireScript, batch: batch, args: sess.acquireArgs}
-	sess.releases = combiner{
-		client: s.client, script: releaseScript, batch: batch, args: func(terms) []any { return releaseArgs },
+	sess.acquires = combiner{
+		client: client, script: acquireScript, batch: batch, args: sess.acquireArgs,
+		latest: sess.clock.latest, calls: &sess.calls,
 	}
-	sess.running.Go(sess.listen)
-	sess.running.Go(sess.keepAlive)
-	sess.running.Go(sess.cleanUp)
-	return sess, nil
+	releaseArgs := []any{storeCfg.Retention.Milliseconds()}
+	sess.releases = combiner{
+		client: client, script: releaseScript, batch: batch, args: func(terms, int64) []any { return releaseArgs },
+		latest: sess.clock.latest, calls: &sess.calls,
+	}
+	return sess
 }

@@ -13,70 +13,110 @@ const renewChunk = 100
 // Renew implements lockrt.Session, with all scripts in one round trip; in a cluster in one for each node, which the
 // client makes at the same time.
 func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
-	errs := make([]error, len(renewals))
+	leases := make([]lockrt.HeldLease, len(renewals))
+	for i, r := range renewals {
+		leases[i] = lockrt.HeldLease{Key: r.Key, ID: r.ID}
+	}
+	return s.perLease(ctx, renewScript, leases, func(i int) leaseCall {
+		keys := s.space.keys(renewals[i].Key)
+		return leaseCall{keys: []string{keys.lock, keys.floor}, args: []any{renewals[i].ID, millis(renewals[i].TTL)}}
+	}, s.retention.Milliseconds())
+}
+
+// leaseCall is one lease's part in a script that answers for each: 1 it holds its lock, 0 it does not, 2 it was broken.
+type leaseCall struct {
+	keys []string
+	args []any
+}
+
+// perLease runs such a script. first stands before the arguments of the leases.
+func (s *session) perLease(
+	ctx context.Context, script *script, leases []lockrt.HeldLease, part func(i int) leaseCall, first ...any,
+) []error {
+	p := &perLease{session: s, ctx: ctx, script: script, leases: leases, part: part, first: first}
+	p.errs = make([]error, len(leases))
+	call, cancel := bounded(ctx)
+	defer cancel()
 	var alone [][]int
-	for _, failed := range s.renewTogether(ctx, renewals, s.renewChunks(renewals), errs) {
-		for _, i := range failed {
+	for _, refused := range p.together(call, p.chunks()) {
+		for _, i := range refused {
 			alone = append(alone, []int{i})
 		}
 	}
-	if len(alone) > 0 {
-		s.renewTogether(ctx, renewals, alone, errs)
-	}
-	return errs
+	p.together(call, alone)
+	return p.errs
 }
 
-// renewChunks says which renewals go into one script, by their indexes: a hundred after the other, and in a cluster
-// only those whose locks are in the same slot. The order, nearest deadline first, is kept.
-func (s *session) renewChunks(renewals []lockrt.Renewal) [][]int {
-	all := make([]int, len(renewals))
+type perLease struct {
+	*session
+	ctx    context.Context // the caller's
+	script *script
+	leases []lockrt.HeldLease
+	part   func(i int) leaseCall
+	first  []any
+	errs   []error
+}
+
+// chunks says which leases go into one script, by their indexes: a hundred after the other, and in a cluster only those
+// whose locks are in the same slot. The order, nearest deadline first, is kept.
+func (p *perLease) chunks() [][]int {
+	all := make([]int, len(p.leases))
 	for i := range all {
 		all[i] = i
 	}
-	return group(all, renewChunk, func(i int) int {
-		if !s.clustered {
-			return 0
-		}
-		return slotOf(renewals[i].Key)
-	})
+	return group(all, renewChunk, func(i int) int { return p.slot(p.leases[i].Key) })
 }
 
-// renewTogether fills errs. It returns the chunks of several leases that the server refused: one lock's key may be in
-// the way of all.
-func (s *session) renewTogether(
-	ctx context.Context, renewals []lockrt.Renewal, chunks [][]int, errs []error,
-) (refused [][]int) {
-	calls := make([]call, len(chunks))
-	for at, chunk := range chunks {
-		calls[at] = s.renewCall(renewals, chunk)
+// slot is 0 for all locks that one script may work on.
+func (s *session) slot(name string) int {
+	if !s.clustered {
+		return 0
 	}
-	for at, cmd := range renewScript.pipeline(ctx, s.client, calls) {
+	return slotOf(name)
+}
+
+// together fills errs. It returns the chunks of several leases that the server refused: one lock's key may be in the way
+// of all.
+func (p *perLease) together(ctx context.Context, chunks [][]int) (refused [][]int) {
+	all := make([]call, len(chunks))
+	for at, chunk := range chunks {
+		all[at] = p.call(chunk)
+	}
+	for at, cmd := range p.calls.pipeline(ctx, p.keeping(), p.script, all) {
 		chunk := chunks[at]
-		renewed, err := ints(cmd, len(chunk))
+		answers, err := ints(cmd, len(chunk))
 		if len(chunk) > 1 && isReply(err) && !retryable(err) {
 			refused = append(refused, chunk)
 		}
 		for j, i := range chunk {
-			switch {
-			case err != nil:
-				errs[i] = withContext(ctx, err)
-			case renewed[j] == 0:
-				errs[i] = lockrt.ErrLost
-			default:
-				errs[i] = nil
+			if err != nil {
+				p.errs[i] = explain(p.ctx, err)
+			} else {
+				p.errs[i] = p.settle(p.leases[i], answers[j])
 			}
 		}
 	}
 	return refused
 }
 
-func (s *session) renewCall(renewals []lockrt.Renewal, chunk []int) call {
-	c := call{args: []any{s.retention.Milliseconds()}}
+func (p *perLease) call(chunk []int) call {
+	c := call{args: append([]any(nil), p.first...)}
 	for _, i := range chunk {
-		r := renewals[i]
-		keys := s.space.keys(r.Key)
-		c.keys = append(c.keys, keys.lock, keys.floor)
-		c.args = append(c.args, r.ID, millis(r.TTL))
+		part := p.part(i)
+		c.keys, c.args = append(c.keys, part.keys...), append(c.args, part.args...)
 	}
 	return c
+}
+
+// settle takes the server's word on one lease.
+func (s *session) settle(lease lockrt.HeldLease, answer int64) error {
+	switch answer {
+	case 1:
+		return nil
+	case 2:
+		s.brokenLease(lease.ID, s.space.keys(lease.Key), errBroken)
+	default:
+		s.unwanted(lease.ID)
+	}
+	return lockrt.ErrLost
 }

@@ -18,13 +18,14 @@ import (
 var luaFiles embed.FS
 
 var (
-	acquireScript = loadScript("acquire")
+	acquireScript = loadScript("acquire").once()
 	releaseScript = loadScript("release").once()
 	retainScript  = loadScript("retain").once()
 	cancelScript  = loadScript("cancel")
 	renewScript   = loadScript("renew")
 	aliveScript   = loadScript("alive")
-	breakScript   = loadScript("break")
+	breakScript   = loadScript("break").once()
+	heldScript    = loadScript("held")
 	inspectScript = loadScript("inspect")
 )
 

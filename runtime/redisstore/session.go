@@ -2,22 +2,28 @@ package redisstore
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// session implements lockrt.Session, lockrt.Inspector and lockrt.Breaker. Three goroutines belong to it: listen
-// receives pushes, keepAlive shows that the process still waits, cleanUp takes back what callers have given up.
+// session implements lockrt.Session and what it may implement besides. Four goroutines belong to it: listen receives
+// pushes, keepAlive shows that the process still waits, cleanUp takes back what callers have given up, and recheck asks
+// about held leases after the session was cut off. Its calls to the server run on more: see calls.
 type session struct {
 	lockrt.SessionConfig
 	client    redis.UniversalClient
 	clustered bool
+	retries   int // how often the client repeats a call
+	calls     calls
+	clock     serverClock
 	acquires  combiner
 	releases  combiner
 	space     keySpace
@@ -32,20 +38,30 @@ type session struct {
 	running sync.WaitGroup
 	closing sync.Once
 
-	mu        sync.Mutex // guards what follows
-	closed    bool
-	acquiring sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
-	waiters   map[string]*waiter
-	abandoned map[string]abandoned // leases to cancel, by id
+	mu            sync.Mutex            // guards what follows
+	own           redis.UniversalClient // see ownClient; nil: there is none, or it is closed
+	closed        bool
+	acquiring     sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
+	waiters       map[string]*waiter
+	queues        map[string]*queue    // those that waiters stand in, by their locks' keys
+	leftovers     map[string]*leftover // by lease id
+	ready         []*leftover          // to be cancelled now, in this order
+	sleepers      timeheap.Heap[*leftover]
+	janitorSleeps time.Time // until when cleanUp sleeps if nobody wakes it
+
+	doubtful atomic.Int64 // how many leftovers are leases that somebody holds; changed under mu
 
 	wakeKeeper  chan struct{}
+	subscribed  chan struct{} // wakes the keeper at once
 	wakeJanitor chan struct{}
+	wakeRecheck chan struct{}
 }
 
 var (
 	_ lockrt.Inspector = (*session)(nil)
 	_ lockrt.Pager     = (*session)(nil)
 	_ lockrt.Breaker   = (*session)(nil)
+	_ lockrt.Checker   = (*session)(nil)
 )
 
 // Acquire implements lockrt.Session.
@@ -58,16 +74,21 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 		return s.wait(ctx, req)
 	}
 	keys := s.space.keys(req.Key)
-	a, err := s.ask(ctx, keys, req)
+	a, err := s.ask(ctx, keys, req, callTime)
 	switch {
-	case err != nil:
-		s.abandon(req, keys, err) // the script may have run
-		return lockrt.Grant{}, withContext(ctx, err)
-	case !a.granted:
+	case err == nil && a.broken:
+		err = errBrokenUnknown
+	case err == nil && !a.granted:
 		return lockrt.Grant{}, a.busy(req.Key)
 	}
-	return a.grant(), nil
+	if err != nil {
+		s.abandon(req.ID, keys, req.TTL) // the script may have run
+		return lockrt.Grant{}, err
+	}
+	return a.grant(req), nil
 }
+
+var errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
 
 // enter counts an Acquire, unless the session is closed.
 func (s *session) enter() bool {
@@ -79,51 +100,6 @@ func (s *session) enter() bool {
 	return !s.closed
 }
 
-// withContext adds ctx's error to that of a call which ctx ended: the client reports some of them as time-outs of its
-// connection.
-func withContext(ctx context.Context, err error) error {
-	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
-		return errors.Join(cause, err)
-	}
-	return err
-}
-
-// Release implements lockrt.Session. It repeats the call itself instead of leaving that to the client, because it has
-// to know: "not the owner" after a call that may have run unanswered means that that call succeeded.
-func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
-	keys := s.space.keys(rel.Key)
-	unanswered := false
-	for backoff := 5 * time.Millisecond; ; backoff = min(2*backoff, 500*time.Millisecond) {
-		released, unsure, err := s.release(ctx, keys, rel)
-		unanswered = unanswered || unsure
-		switch {
-		case err == nil && (released || unanswered):
-			return nil
-		case err == nil:
-			return lockrt.ErrLost
-		case !retryable(err):
-			return err
-		}
-		unanswered = unanswered || mayHaveRun(err)
-		if !sleep(ctx, jitter(backoff)) {
-			return withContext(ctx, err)
-		}
-	}
-}
-
-// release asks once. unsure is whether the lease may have been released by a call that failed.
-func (s *session) release(ctx context.Context, keys lockKeys, rel lockrt.Release) (released, unsure bool, err error) {
-	if rel.Keep > 0 {
-		n, err := retainScript.run(ctx, s.client, keys.all(), rel.ID, millis(rel.Keep), s.retention.Milliseconds()).Int()
-		return n == 1, false, err
-	}
-	e := &entry{keys: keys, id: rel.ID}
-	if err := s.releases.do(ctx, e); err != nil {
-		return false, false, err
-	}
-	return e.answer == int64(1), e.unsure, nil
-}
-
 // Close implements lockrt.Session.
 func (s *session) Close(ctx context.Context) error {
 	s.closing.Do(func() {
@@ -133,6 +109,8 @@ func (s *session) Close(ctx context.Context) error {
 		s.stop()
 		go func() {
 			s.running.Wait()
+			s.closeOwn() // ends its calls
+			s.calls.close()
 			close(s.ended)
 		}()
 	})

@@ -3,165 +3,216 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"sync"
+	"fmt"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// waiter is one Acquire that may have to wait. It is known to listen before the request is sent, because the push may
-// overtake the answer.
-type waiter struct {
-	keys   lockKeys
-	queued bool          // guarded by session.mu; the server has it in the queue
-	asks   time.Time     // guarded by session.mu; when it will ask again by itself
-	grants chan pushed   // buffered: listen never waits
-	pokes  chan struct{} // buffered: ask the server again
-}
+const (
+	// askGrace is how long after the end of a wait its answer may come.
+	askGrace = 50 * time.Millisecond
+	// askSilence is how long a question may be under way before the server counts as one that cannot be asked.
+	askSilence = 250 * time.Millisecond
+)
 
-// pushed is a grant that arrived on the channel.
-type pushed struct {
-	epoch uint64
-	since int64
-}
-
-// waiterPool saves the channels of waiters that did not have to wait.
-var waiterPool = sync.Pool{New: func() any {
-	return &waiter{grants: make(chan pushed, 1), pokes: make(chan struct{}, 1)}
-}}
+var errGrantTooLate = errors.New("the store's grants came after their leases had ended; is the store or this process overloaded?")
 
 // wait queues up and returns with the grant, however it becomes known: by the push of whoever hands on the lock, or by
-// an answer to a poke. A poke is acquire.lua once more, at the end of the lease that stands in the way and after every
-// resubscription; so a lost push costs time and nothing else.
+// an answer to a poke. A poke is acquire.lua once more, at the end of the lease that stands in the way and when the
+// session has reason to believe that a push was lost; so a lost push costs time and nothing else.
 func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
-	w := waiterPool.Get().(*waiter)
-	w.keys = s.space.keys(req.Key)
-	s.enlist(req.ID, w)
+	until, bound := time.Time{}, callTime
+	if req.Wait != lockrt.Forever {
+		until = time.Now().Add(req.Wait)
+		bound = min(bound, req.Wait+askGrace)
+	}
+	w := s.enlist(req.ID, s.space.keys(req.Key))
 	defer s.delist(req.ID, w)
-	a, err := s.ask(ctx, w.keys, req)
+	a, err := s.ask(ctx, w.keys, req, bound)
 	switch {
 	case err != nil:
-		s.abandon(req, w.keys, err)
-		return lockrt.Grant{}, withContext(ctx, err)
-	case a.granted && current(a.grant(), req.TTL):
-		return a.grant(), nil
+		tell(req, nil, err)
+		s.giveUp(req, w.keys, ctx.Err() != nil || !until.IsZero() && time.Now().After(until))
+		return lockrt.Grant{}, err
+	case a.granted:
+		if grant := a.grant(req); current(grant, req) {
+			return grant, nil
+		}
 	}
-	grant, err := s.await(ctx, req, w, a)
-	if err != nil {
-		s.abandon(req, w.keys, err)
-	}
-	return grant, err
+	state := waiting{session: s, req: req, waiter: w, until: until}
+	return state.await(ctx, a)
 }
 
-// await is the wait of one that is in the queue. last is what the server said last.
-func (s *session) await(ctx context.Context, req lockrt.Request, w *waiter, last answer) (lockrt.Grant, error) {
-	var budget <-chan time.Time
-	if req.Wait != lockrt.Forever {
-		timer := time.NewTimer(req.Wait)
-		defer timer.Stop()
-		budget = timer.C
+// giveUp takes a request back that its caller has given up. over says that the caller's time was: then the place may
+// stay for the next of its process.
+func (s *session) giveUp(req lockrt.Request, keys lockKeys, over bool) {
+	if over && req.Keep != nil && req.Keep() {
+		return
 	}
-	poke := time.NewTimer(s.queued(w, last))
-	defer poke.Stop()
-	var (
-		down    error // why the server could not be asked, the last time
-		backoff time.Duration
-	)
-	for {
-		select {
-		case p := <-w.grants:
-			grant := lockrt.Grant{Epoch: p.epoch, Start: last.clock.at(p.since)}
-			if now := time.Now(); grant.Start.After(now) {
-				grant.Start = now
-			}
-			if current(grant, req.TTL) {
-				return grant, nil
-			}
-		case <-ctx.Done():
-			return lockrt.Grant{}, errors.Join(ctx.Err(), gaveUp(last, req.Key, down))
-		case <-s.ctx.Done():
-			return lockrt.Grant{}, lockrt.ErrClosed
-		case <-budget:
-			return lockrt.Grant{}, gaveUp(last, req.Key, down)
-		case <-w.pokes:
-		case <-poke.C:
-		}
-		a, err := s.ask(ctx, w.keys, req)
-		switch {
-		case err == nil && a.granted && current(a.grant(), req.TTL):
-			return a.grant(), nil
-		case err == nil:
-			last, down, backoff = a, nil, 0
-			poke.Reset(s.queued(w, a))
-		case ctx.Err() != nil:
-			return lockrt.Grant{}, errors.Join(withContext(ctx, err), last.busy(req.Key))
-		case !retryable(err):
-			return lockrt.Grant{}, err
-		default:
-			// The server is away for a moment; the place in the queue is kept as long as it remembers.
-			down, backoff = err, min(max(2*backoff, 50*time.Millisecond), time.Second)
-			poke.Reset(jitter(backoff))
-		}
-	}
+	s.abandon(req.ID, keys, req.TTL+2*s.liveness)
 }
 
 // current reports whether a grant may still be in force. One that came so late that its lease is over says nothing
 // about the present: another owner may have come and gone, and the waiter may stand in the queue again. It asks once
 // more.
-func current(g lockrt.Grant, ttl time.Duration) bool { return time.Since(g.Start) < ttl }
-
-// gaveUp tells a busy lock from a store that cannot be asked.
-func gaveUp(last answer, key string, down error) error {
-	if down != nil {
-		return down
+func current(g lockrt.Grant, req lockrt.Request) bool {
+	ttl := req.TTL
+	if g.TTL != 0 {
+		ttl = g.TTL
 	}
-	return last.busy(key)
+	return time.Since(g.Start) < ttl
 }
 
-// pokeAfter is when the lease in the way should be over; a little later, not at once for all processes that wait.
-func pokeAfter(remaining time.Duration) time.Duration {
-	return max(remaining, 0) + time.Millisecond + jitter(10*time.Millisecond)
+// waiting is the state of one that stands in the queue.
+type waiting struct {
+	*session
+	req    lockrt.Request
+	waiter *waiter
+	until  time.Time // zero: no end
+
+	clock   clockPair         // of the last answer
+	busy    *lockrt.BusyError // the server's last word, if that named a holder
+	down    error             // why the server could not be asked, the last time
+	backoff time.Duration
+	poke    *time.Timer
+
+	asked   <-chan reply // the question under way, or nil
+	askedAt time.Time
+	leave   context.CancelFunc // ends it
+	again   bool               // another one is to follow
 }
 
-func (s *session) enlist(id string, w *waiter) {
-	s.mu.Lock()
-	s.waiters[id] = w
-	s.mu.Unlock()
+// reply is how a question ended.
+type reply struct {
+	answer
+	err error
 }
 
-// delist makes sure that nobody reaches the waiter any more, and keeps it for another one.
-func (s *session) delist(id string, w *waiter) {
-	s.mu.Lock()
-	delete(s.waiters, id)
-	s.mu.Unlock()
-	select {
-	case <-w.grants:
+// await waits in the queue. first is what the server said when the request joined it.
+func (w *waiting) await(ctx context.Context, first answer) (lockrt.Grant, error) {
+	var budget <-chan time.Time
+	if !w.until.IsZero() {
+		timer := time.NewTimer(time.Until(w.until))
+		defer timer.Stop()
+		budget = timer.C
+	}
+	w.poke = time.NewTimer(time.Hour)
+	defer w.poke.Stop()
+	defer w.settleQuestion() // before the caller gives up: what the question brings is known then
+	grant, err := w.heard(ctx, reply{answer: first})
+	for grant == nil && err == nil {
+		select {
+		case p := <-w.waiter.grants:
+			grant = w.pushed(p)
+			if grant == nil {
+				w.ask(ctx)
+			}
+		case reason := <-w.waiter.lost:
+			err = fmt.Errorf("%w: %w", lockrt.ErrLost, reason)
+		case <-ctx.Done():
+			err = errors.Join(ctx.Err(), w.outcome())
+		case <-w.ctx.Done():
+			err = lockrt.ErrClosed
+		case <-budget:
+			err = w.outcome()
+		case <-w.waiter.pokes:
+			w.ask(ctx)
+		case <-w.poke.C:
+			w.ask(ctx)
+		case r := <-w.asked:
+			w.leave()
+			w.asked = nil
+			if grant, err = w.heard(ctx, r); w.again && err == nil {
+				w.again = false
+				w.ask(ctx)
+			}
+		}
+	}
+	if err != nil {
+		w.settleQuestion()
+		over := ctx.Err() != nil || !w.until.IsZero() && !time.Now().Before(w.until)
+		w.giveUp(w.req, w.waiter.keys, over && !errors.Is(err, lockrt.ErrLost))
+		return lockrt.Grant{}, err
+	}
+	return *grant, nil
+}
+
+// ask asks the server beside the wait, which may end at any time.
+func (w *waiting) ask(ctx context.Context) {
+	if w.asked != nil {
+		w.again = true
+		return
+	}
+	ctx, w.leave = context.WithCancel(ctx)
+	answered := make(chan reply, 1)
+	w.asked, w.askedAt = answered, time.Now()
+	s, keys, req := w.session, w.waiter.keys, w.req // the waiter may be another's when the question ends
+	s.calls.start(func() {
+		a, err := s.ask(ctx, keys, req, callTime)
+		answered <- reply{a, err}
+	})
+}
+
+// settleQuestion ends the question under way, which takes no time: nothing in it outlasts its context.
+func (w *waiting) settleQuestion() {
+	if w.asked != nil {
+		w.leave()
+		<-w.asked
+		w.asked = nil
+	}
+}
+
+// pushed is the grant of a push, nil if it came too late.
+func (w *waiting) pushed(p pushed) *lockrt.Grant {
+	grant := grantOf(p.epoch, w.clock.at(p.since), p.ttl, w.req)
+	if now := time.Now(); grant.Start.After(now) {
+		grant.Start = now
+	}
+	if !current(grant, w.req) {
+		return nil
+	}
+	return &grant
+}
+
+// heard takes the server's word, or that there was none.
+func (w *waiting) heard(ctx context.Context, r reply) (*lockrt.Grant, error) {
+	switch {
+	case r.err == nil && r.broken:
+		return nil, fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
+	case r.err == nil:
+		if grant := r.grant(w.req); r.granted && current(grant, w.req) {
+			return &grant, nil
+		}
+		w.clock, w.down, w.backoff = r.clock, nil, 0
+		if !r.granted {
+			w.busy = r.busy(w.req.Key)
+			tell(w.req, w.busy, nil)
+		}
+		w.poke.Reset(w.queued(w.waiter, r.answer))
+	case ctx.Err() != nil: // await sees that
+	case !retryable(r.err):
+		tell(w.req, nil, r.err)
+		return nil, r.err
 	default:
+		// The server is away for a moment; the place in the queue is kept as long as it remembers.
+		tell(w.req, nil, r.err)
+		w.down, w.backoff = r.err, min(max(2*w.backoff, 50*time.Millisecond), time.Second)
+		w.poke.Reset(jitter(w.backoff))
 	}
-	select {
-	case <-w.pokes:
-	default:
-	}
-	w.keys, w.queued, w.asks = lockKeys{}, false, time.Time{}
-	waiterPool.Put(w)
+	return nil, nil
 }
 
-// queued lets keepAlive care for the waiter. It returns when to ask again.
-func (s *session) queued(w *waiter, a answer) time.Duration {
-	after := pokeAfter(a.remaining)
-	s.mu.Lock()
-	if w.asks = time.Now().Add(after); !w.queued {
-		w.queued = true
-		wake(s.wakeKeeper)
+// outcome tells a busy lock from a store that cannot be asked.
+func (w *waiting) outcome() error {
+	silent := time.Since(w.askedAt)
+	switch {
+	case w.down != nil:
+		return w.down
+	case w.asked != nil && silent > askSilence:
+		return noAnswerError(silent)
+	case w.busy != nil:
+		return w.busy
 	}
-	s.mu.Unlock()
-	return after
-}
-
-// wake makes one pending signal of any number.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	return errGrantTooLate
 }

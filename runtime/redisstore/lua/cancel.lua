@@ -2,13 +2,13 @@
 --
 -- KEYS  lock, queue, waiters, floor
 -- ARGV  1 lease id, 2 retention (ms)
--- Returns 1 it owned the lock, 0 it did not
-local id = ARGV[1]
+-- Returns {1 it owned the lock or 0 it did not, now (µs)}
+local id, t = ARGV[1], now()
 
 redis.call('ZREM', KEYS[2], id)
 redis.call('HDEL', KEYS[3], id)
 if not mine(redis.call('GET', KEYS[1]), id) then
-  return 0
+  return { 0, t }
 end
-release(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[2]), now())
-return 1
+release(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[2]), t)
+return { 1, t }

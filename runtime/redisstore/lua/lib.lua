@@ -3,10 +3,14 @@
 -- it.
 --
 -- The lock is a string, expiring with the lease:  "<lease id> <epoch> <since> <ttl> <channel> <node>"
---   since in µs and ttl in ms of the server's clock; "-" as the id and the channel while MinHold keeps it for nobody.
+--   since in µs and ttl in ms of the server's clock; "-" as the id and the channel while MinHold keeps it for nobody;
+--   0 as the ttl of a lease that was broken and whose process has not given it back yet.
 -- The queue is a sorted set of lease ids by order of arrival. The waiters hash holds, for each of them,
 --   "<ttl> <channel> <node>", for each process "@<channel>" = until when it counts as live (ms), and "#" = arrivals.
 -- The floor is the highest epoch issued.
+--
+-- Pushes:  "grant <lease id> <epoch> <since> <ttl>", "poke <lease id>",
+--          "lost <lease id> <length of the lock's key> <the lock's key> <reason>"
 
 local function now()
   local t = redis.call('TIME')
@@ -27,25 +31,49 @@ local function parse(lock)
   return string.match(lock, '^(%S+) (%d+) (%d+) (%d+) (%S+) (.*)$')
 end
 
+local function broken(lock)
+  return string.find(lock, '^%S+ %d+ %d+ 0 ')
+end
+
+-- touch changes nothing about a key, by a write that needs no memory. The server lets a script that has written go on
+-- when memory is short; and a replica refuses it.
+local function touch(key)
+  local left = redis.call('PTTL', key)
+  if left ~= -1 then
+    redis.call('PEXPIRE', key, math.max(left, 0) + 1)
+  end
+end
+
+-- publish sends a hint. A server that refuses to, by its ACL, must not keep a lock from going on.
+local function publish(channel, message)
+  redis.pcall('PUBLISH', channel, message)
+end
+
+-- epochOf reads a floor; what another program has put there counts as none.
+local function epochOf(floor)
+  local epoch = type(floor) == 'string' and tonumber(floor)
+  return epoch and epoch < 9007199254740991 and epoch or 0
+end
+
 -- take makes the lease the owner for ttl ms and returns its epoch: greater than every one before, and than those that
 -- a floor was dropped with, as long as the server's clock is not behind them.
 local function take(lockKey, floorKey, retention, t, id, ttl, channelAndNode)
-  local epoch = math.max((tonumber(redis.call('GET', floorKey)) or 0) + 1, t)
+  local epoch = math.max(epochOf(redis.pcall('GET', floorKey)) + 1, t)
   local value = table.concat({ id, int(epoch), int(t), ttl, channelAndNode }, ' ')
   redis.call('SET', lockKey, value, 'PX', ttl)
   redis.call('SET', floorKey, int(epoch), 'PX', int(retention + ttl))
   return epoch
 end
 
--- keepQueue lets the queue live as long as its most patient process. It never shortens that: processes may be
--- configured differently.
+-- keepQueue lets the queue live as long as its most patient process, and reports whether there is one. It never
+-- shortens that: processes may be configured differently. Queue and waiters always get their time together.
 local function keepQueue(queueKey, waitersKey, liveness)
-  if redis.call('PTTL', queueKey) < 2 * liveness then
+  local left = redis.call('PTTL', queueKey)
+  if left < 1.5 * liveness and left ~= -2 then
     redis.call('PEXPIRE', queueKey, 2 * liveness)
-  end
-  if redis.call('PTTL', waitersKey) < 2 * liveness then
     redis.call('PEXPIRE', waitersKey, 2 * liveness)
   end
+  return left ~= -2
 end
 
 -- pokeFirst lets the first waiter ask for the end of the lease in its way, which is sooner than it knows.
@@ -53,16 +81,18 @@ local function pokeFirst(queueKey, waitersKey)
   local id = redis.call('ZRANGE', queueKey, 0, 0)[1]
   local waiter = id and redis.call('HGET', waitersKey, id)
   if waiter then
-    redis.call('PUBLISH', string.match(waiter, '^%d+ (%S+) '), 'poke ' .. id)
+    publish(string.match(waiter, '^%d+ (%S+) '), 'poke ' .. id)
   end
 end
 
--- handOn makes the first live waiter the owner and pushes the grant to its process. Waiters of processes that have not
--- shown life are dropped; one that was only paused finds that out at its next poke and queues again. left is what the
--- lease that ends had left (ms), for which those behind the new owner have set their timers.
+-- handOn makes the first live waiter the owner and pushes the grant to its process. The lease lasts no longer than the
+-- process is known to live, but half a second at least: the process makes it longer when it has learnt of it, and if it
+-- is dead, it keeps the others waiting no longer than that. Waiters of processes that have not shown life are dropped;
+-- one that was only paused finds that out at its next poke and queues again. left is what the lease that ends had left
+-- (ms), for which those behind the new owner have set their timers.
 local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, left)
   while true do
-    local id = redis.call('ZRANGE', queueKey, 0, 0)[1]
+    local id = redis.pcall('ZRANGE', queueKey, 0, 0)[1] -- nothing if another program's key is in the way
     if not id then
       redis.call('DEL', waitersKey)
       return
@@ -74,9 +104,10 @@ local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, lef
       local ttl, channel, node = string.match(waiter, '^(%d+) (%S+) (.*)$')
       local live = tonumber(redis.call('HGET', waitersKey, '@' .. channel)) or 0
       if live * 1000 > t then
-        local epoch = take(lockKey, floorKey, retention, t, id, ttl, channel .. ' ' .. node)
-        redis.call('PUBLISH', channel, table.concat({ 'grant', id, int(epoch), int(t) }, ' '))
-        if left > tonumber(ttl) then
+        ttl = math.min(tonumber(ttl), math.max(math.floor(live - t / 1000), 500))
+        local epoch = take(lockKey, floorKey, retention, t, id, int(ttl), channel .. ' ' .. node)
+        publish(channel, table.concat({ 'grant', id, int(epoch), int(t), int(ttl) }, ' '))
+        if left > ttl then
           pokeFirst(queueKey, waitersKey)
         end
         return

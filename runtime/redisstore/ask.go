@@ -1,0 +1,96 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+const (
+	// askRetries is how often a question is repeated at once whose answer was lost, where the client does not say.
+	askRetries = 3
+	// askLate is how often one is repeated that refused itself although its time was not over: the server's clock was
+	// set, or the answers of another server have told of another time.
+	askLate = 3
+
+	askBackoff    = 8 * time.Millisecond
+	askBackoffMax = 512 * time.Millisecond
+)
+
+var errTooLate = errors.New("the server refuses the request as late, again and again: does its clock jump?")
+
+// ask runs acquire.lua, and repeats it when the connection breaks or the server is not ready. It ends with ctx or after
+// bound. Attempts that had no answer are remembered: see leftover.
+func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bound time.Duration) (answer, error) {
+	limit, over := s.calls.limits.after(bound)
+	defer over()
+	if err := s.clock.known(ctx, limit, &s.calls, s.client); err != nil {
+		return answer{}, explain(ctx, err)
+	}
+	attempts, late, backoff := 0, 0, askBackoff
+	for {
+		a, err := s.askOnce(ctx, limit, keys, req)
+		switch {
+		case err == nil && !a.late:
+			return a, nil
+		case err == nil:
+			if late++; late > askLate {
+				return answer{}, errTooLate
+			}
+			continue
+		case attempts == s.retries || !retryable(err) || ctx.Err() != nil || limit.Err() != nil:
+			return answer{}, explain(ctx, err)
+		}
+		attempts++
+		if !sleep(ctx, jitter(backoff)) {
+			return answer{}, explain(ctx, err)
+		}
+		backoff = min(2*backoff, askBackoffMax)
+	}
+}
+
+// askOnce runs acquire.lua once.
+func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.Request) (answer, error) {
+	e := &entry{keys: keys, id: req.ID, terms: terms{ttl: millis(req.TTL)}}
+	if req.Wait > 0 {
+		e.liveness = s.liveness.Milliseconds()
+	}
+	if err := s.acquires.do(ctx, limit, e); err != nil {
+		if underWay := new(underWayError); errors.As(err, &underWay) {
+			s.doubt(req.ID, keys, underWay.latest)
+		} else if !e.sent.IsZero() && mayHaveRun(err) {
+			s.doubt(req.ID, keys, e.latest)
+		}
+		return answer{}, err
+	}
+	a, err := parseAnswer(e.answer, e.sent)
+	if err == nil {
+		s.clock.learn(a.clock)
+	}
+	return a, err
+}
+
+// acquireArgs are the arguments of acquire.lua before the ids.
+func (s *session) acquireArgs(t terms, latest int64) []any {
+	return []any{t.ttl, t.ttl + s.retention.Milliseconds(), t.liveness, s.waiterID, latest}
+}
+
+// retriesOf is how often a client repeats a call. The session repeats acquires itself, because each attempt needs its
+// own latest moment, and keeps to that.
+func retriesOf(client redis.UniversalClient) int {
+	if c, ok := client.(*redis.Client); ok {
+		return c.Options().MaxRetries
+	}
+	return askRetries
+}
+
+// tell lets the Locker know what the store said.
+func tell(req lockrt.Request, busy *lockrt.BusyError, err error) {
+	if req.Told != nil {
+		req.Told(busy, err)
+	}
+}

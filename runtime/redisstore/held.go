@@ -1,0 +1,82 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+var errBroken = errors.New("it was broken; the reason did not arrive")
+
+var errForgotten = errors.New("the server has forgotten it")
+
+// Check implements lockrt.Checker. A server that must not be written to does not know: held.lua writes.
+func (s *session) Check(ctx context.Context, leases []lockrt.HeldLease) []error {
+	return s.perLease(ctx, heldScript, leases, func(i int) leaseCall {
+		return leaseCall{keys: []string{s.space.lock(leases[i].Key)}, args: []any{leases[i].ID}}
+	})
+}
+
+// recheck asks about all leases that the Locker believes in after the session was cut off: it may not have been told of
+// their end. It goes on until the server has answered.
+func (s *session) recheck() {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.wakeRecheck:
+		}
+		for backoff := 100 * time.Millisecond; !s.recheckHeld(); backoff = min(2*backoff, time.Second) {
+			if !sleep(s.ctx, jitter(backoff)) {
+				return
+			}
+		}
+	}
+}
+
+// recheckHeld reports whether the server has answered.
+func (s *session) recheckHeld() bool {
+	leases := s.held()
+	var gone []lockrt.HeldLease
+	answered := true
+	for i, err := range s.Check(s.ctx, leases) {
+		switch {
+		case errors.Is(err, lockrt.ErrLost):
+			gone = append(gone, leases[i])
+		case err != nil:
+			answered = answered && !retryable(err)
+		}
+	}
+	if len(gone) == 0 {
+		return answered
+	}
+	// One that was released while the server was asked is not lost.
+	still := make(map[string]bool)
+	for _, lease := range s.held() {
+		still[lease.ID] = true
+	}
+	for _, lease := range gone {
+		if still[lease.ID] {
+			s.Lost(lease.ID, errForgotten)
+		}
+	}
+	return answered
+}
+
+func (s *session) held() []lockrt.HeldLease {
+	if s.Held == nil {
+		return nil
+	}
+	return s.Held()
+}
+
+// brokenLease ends a lease that an operator broke, and then lets the lock go on.
+func (s *session) brokenLease(id string, keys lockKeys, reason error) {
+	s.Lost(id, reason)
+	s.abandon(id, keys, brokenPatience)
+}
+
+// brokenPatience is how long it is tried to give back a broken lease. Nobody renews it.
+const brokenPatience = time.Minute

@@ -1,0 +1,134 @@
+package redisstore
+
+import (
+	"time"
+)
+
+// leftover is a lease that the server may have and nobody wants, or that an acquire which had no answer may still bring
+// about. It is cancelled until the server has answered; and once more when the server's clock has passed the latest
+// moment at which an unanswered acquire may act: after that nothing can come any more.
+type leftover struct {
+	id     string
+	keys   lockKeys
+	wanted bool      // a lease of somebody's; what is left over of it is an unanswered request
+	latest int64     // of the unanswered requests, on the server's clock (µs); 0: none
+	until  time.Time // then the server has forgotten it, whether it was reached or not
+
+	state leftoverState
+	again bool // it is to be cancelled again at once
+	place int  // in the heap
+}
+
+type leftoverState int
+
+const (
+	asleep leftoverState = iota // in the heap
+	ready                       // in the list
+	taken                       // being cancelled
+)
+
+// doubtTime is how much longer than it should an unanswered request of a lease that somebody holds is remembered. By
+// then it has acted, if it ever does: what the lease holds is what it brought about.
+const doubtTime = 10 * time.Second
+
+// leftoverOf returns the leftover of a lease, a new one if need be; mu is held.
+func (s *session) leftoverOf(id string, keys lockKeys) *leftover {
+	l := s.leftovers[id]
+	if l == nil {
+		l = &leftover{id: id, keys: keys, wanted: true}
+		s.leftovers[id] = l
+		s.doubtful.Add(1)
+	}
+	return l
+}
+
+// doubt remembers an acquire that had no answer.
+func (s *session) doubt(id string, keys lockKeys, latest int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leftoverOf(id, keys)
+	if latest = max(latest, l.latest); l.latest != latest {
+		l.latest = latest
+		if l.wanted {
+			s.sleepers.Set(l, s.clock.when(latest).Add(doubtTime))
+			s.wakeBefore(s.clock.when(latest).Add(doubtTime))
+		}
+	}
+}
+
+// abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background: the server may
+// have granted it. It is tried for as long as the server may know of it.
+func (s *session) abandon(id string, keys lockKeys, patience time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leftoverOf(id, keys)
+	s.unwantedLocked(l)
+	from := time.Now()
+	if l.latest != 0 {
+		from = s.clock.when(l.latest).Add(doubtTime)
+	}
+	if until := from.Add(patience); until.After(l.until) {
+		l.until = until
+	}
+	s.cancelSoon(l)
+}
+
+// unwanted is called for a lease that has ended at the server. If a request for it is still under way, that must not
+// bring it back.
+func (s *session) unwanted(id string) {
+	if s.doubtful.Load() == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.leftovers[id]; l != nil && l.wanted {
+		s.unwantedLocked(l)
+		at := s.clock.when(l.latest)
+		l.until = at.Add(doubtTime + time.Hour)
+		s.sleepers.Set(l, at)
+		s.wakeBefore(at)
+	}
+}
+
+func (s *session) unwantedLocked(l *leftover) {
+	if l.wanted {
+		l.wanted = false
+		s.doubtful.Add(-1)
+	}
+}
+
+// grantedToNobody is called for a pushed grant without a waiter. If nobody wants the lease it goes on now.
+func (s *session) grantedToNobody(id string) {
+	if l := s.leftovers[id]; l != nil && !l.wanted {
+		s.cancelSoon(l)
+	}
+}
+
+// cancelSoon lets the janitor cancel it next; mu is held.
+func (s *session) cancelSoon(l *leftover) {
+	switch l.state {
+	case asleep:
+		s.sleepers.Remove(l)
+		l.state = ready
+		s.ready = append(s.ready, l)
+		wake(s.wakeJanitor)
+	case taken:
+		l.again = true
+	case ready:
+	}
+}
+
+// wakeBefore wakes the janitor if it would sleep longer; mu is held.
+func (s *session) wakeBefore(at time.Time) {
+	if at.Before(s.janitorSleeps) {
+		s.janitorSleeps = at
+		wake(s.wakeJanitor)
+	}
+}
+
+// forget drops a leftover; mu is held.
+func (s *session) forgetLeftover(l *leftover) {
+	s.unwantedLocked(l)
+	s.sleepers.Remove(l)
+	delete(s.leftovers, l.id)
+}

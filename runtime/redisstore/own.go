@@ -1,0 +1,67 @@
+package redisstore
+
+import (
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// ownConnections is how many connections to each server a session has for itself.
+const ownConnections = 2
+
+// ownClient returns a small client like the caller's. What keeps leases and places in queues goes through it, so that a
+// caller whose work takes all connections of its client (BLPOP) loses nothing. It is nil if the client is of a kind that
+// cannot be copied; then the caller's does everything.
+func ownClient(client redis.UniversalClient) redis.UniversalClient {
+	quiet := func() *maintnotifications.Config {
+		return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	}
+	// The options have been through the client's own init, which writes 0 for "none".
+	none := func(n int) int {
+		if n == 0 {
+			return -1
+		}
+		return n
+	}
+	switch c := client.(type) {
+	case *redis.Client:
+		o := *c.Options()
+		o.MaxRetries = none(o.MaxRetries)
+		o.PoolSize, o.PipelinePoolSize, o.MaxConcurrentDials = ownConnections, -1, ownConnections
+		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
+		o.ContextTimeoutEnabled = true
+		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, quiet()
+		o.ClientSideCache, o.ClientSideCacheConfig, o.AutoPipelineOptions = nil, nil, nil
+		return redis.NewClient(&o)
+	case *redis.ClusterClient:
+		o := *c.Options()
+		o.MaxRedirects = none(o.MaxRedirects)
+		o.PoolSize, o.PipelinePoolSize, o.MaxConcurrentDials = ownConnections, -1, ownConnections
+		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
+		o.ContextTimeoutEnabled = true
+		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, quiet()
+		o.AutoPipelineOptions = nil
+		return redis.NewClusterClient(&o)
+	}
+	return nil
+}
+
+// keeping is the client for what keeps leases and places.
+func (s *session) keeping() redis.UniversalClient {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.own == nil {
+		return s.client
+	}
+	return s.own
+}
+
+// closeOwn closes the session's own client.
+func (s *session) closeOwn() {
+	s.mu.Lock()
+	own := s.own
+	s.own = nil
+	s.mu.Unlock()
+	if own != nil {
+		_ = own.Close()
+	}
+}

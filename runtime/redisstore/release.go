@@ -1,0 +1,79 @@
+package redisstore
+
+import (
+	"context"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Release implements lockrt.Session.
+func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
+	keys := s.space.keys(rel.Key)
+	done, err := s.once(ctx, func(limit context.Context) (bool, bool, error) { return s.release(ctx, limit, keys, rel) })
+	if err != nil {
+		return err
+	}
+	s.unwanted(rel.ID)
+	if !done {
+		return lockrt.ErrLost
+	}
+	return nil
+}
+
+// once has a script run that changes something once and answers at a second time that there is nothing to change. It
+// repeats the call itself instead of leaving that to the client, because it has to know: that answer, after a call that
+// may have run unanswered, means that that call succeeded. try's unsure is whether it may have run before the answer.
+func (s *session) once(
+	ctx context.Context, try func(limit context.Context) (done, unsure bool, err error),
+) (bool, error) {
+	limit := s.calls.limits.next()
+	unanswered := false
+	for backoff := 5 * time.Millisecond; ; backoff = min(2*backoff, 500*time.Millisecond) {
+		done, unsure, err := try(limit)
+		unanswered = unanswered || unsure
+		switch {
+		case err == nil:
+			return done || unanswered, nil
+		case !retryable(err) || ctx.Err() != nil || limit.Err() != nil:
+			return false, explain(ctx, err)
+		}
+		unanswered = unanswered || mayHaveRun(err)
+		timer := time.NewTimer(jitter(backoff))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-limit.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// release asks once.
+func (s *session) release(
+	ctx, limit context.Context, keys lockKeys, rel lockrt.Release,
+) (released, unsure bool, err error) {
+	if rel.Keep > 0 {
+		n, err := s.runOnce(ctx, limit, retainScript, keys.all(), rel.ID, millis(rel.Keep), s.retention.Milliseconds())
+		return n == 1, false, err
+	}
+	e := &entry{keys: keys, id: rel.ID}
+	if err := s.releases.do(ctx, limit, e); err != nil {
+		return false, false, err
+	}
+	return e.answer == int64(1), e.unsure, nil
+}
+
+// runOnce runs a script that returns a number, until ctx or limit ends.
+func (s *session) runOnce(ctx, limit context.Context, sc *script, keys []string, args ...any) (int, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(limit, func() { cancel(context.Cause(limit)) })
+	defer stop()
+	if end, ok := limit.Deadline(); ok { // the client heeds a deadline
+		var over context.CancelFunc
+		ctx, over = context.WithDeadline(ctx, end)
+		defer over()
+	}
+	return s.calls.run(ctx, s.client, sc, keys, args...).Int()
+}
