@@ -23,9 +23,11 @@ func (s *State) epochs(f func(*uint8)) {
 	f(&s.Epoch)
 	f(&s.Floor)
 	f(&s.Issued)
+	f(&s.Break.Epoch)
 	for i := range s.Lease {
 		l := &s.Lease[i]
 		f(&l.Epoch)
+		f(&l.Forced)
 		f(&l.Call.Answer.Epoch)
 		for j := range l.Pushed {
 			f(&l.Pushed[j].Epoch)
@@ -43,13 +45,14 @@ var unsorted = order{0, 1, 2, 3}
 func (s *State) sorted(seed maphash.Seed, leases int) (State, order) {
 	type lease struct {
 		Lease
-		Place, Live, TTL int8
-		Owner, Dead      bool
+		Place, Live, TTL           int8
+		Owner, Dead, Cut, Breaking bool
 	}
 	o := unsorted
 	var keys [MaxLeases]uint64
 	for i := range leases {
-		keys[i] = maphash.Comparable(seed, lease{s.Lease[i], int8(s.place(int8(i))), s.Live[i], s.TTL[i], s.Owner == int8(i), s.Dead[i]})
+		keys[i] = maphash.Comparable(seed, lease{s.Lease[i], int8(s.place(int8(i))), s.Live[i], s.TTL[i],
+			s.Owner == int8(i), s.Dead[i], s.Cut[i], s.Runs > 0 && s.Break.Who == int8(i)})
 	}
 	slices.SortFunc(o[:leases], func(a, b int8) int {
 		switch {
@@ -64,13 +67,16 @@ func (s *State) sorted(seed maphash.Seed, leases int) (State, order) {
 	var now [MaxLeases]int8 // the inverse of o
 	for i, was := range o {
 		now[was] = int8(i)
-		t.Lease[i], t.Live[i], t.TTL[i], t.Dead[i] = s.Lease[was], s.Live[was], s.TTL[was], s.Dead[was]
+		t.Lease[i], t.Live[i], t.TTL[i], t.Dead[i], t.Cut[i] = s.Lease[was], s.Live[was], s.TTL[was], s.Dead[was], s.Cut[was]
 	}
 	for i := range s.Queued {
 		t.Queue[i] = now[s.Queue[i]]
 	}
 	if s.Owner >= 0 {
 		t.Owner = now[s.Owner]
+	}
+	if s.Runs > 0 && s.Break.Who >= 0 {
+		t.Break.Who = now[s.Break.Who]
 	}
 	return t, o
 }

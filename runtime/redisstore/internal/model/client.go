@@ -12,7 +12,7 @@ const (
 	Holding          // its owner believes that it holds the lock, until Left ticks from now
 	Releasing
 	Cancelling // given up; being taken back in the background
-	Doubting   // taken back, while the request itself may still be under way: it will be taken back again
+	Doubting   // taken back, while a request may still be under way and act: it will be taken back again
 	Over
 )
 
@@ -32,12 +32,13 @@ const (
 	Release       // release.lua
 	Retain        // release.lua with MinHold left
 	Cancel        // cancel.lua
+	Held          // does the lease still hold the lock?
 	ShowLife      // alive.lua, for a process
 	Break         // break.lua
 )
 
 func (k Kind) String() string {
-	return [...]string{"nothing", "try", "ask", "renew", "release", "retain", "cancel", "alive", "break"}[k]
+	return [...]string{"nothing", "try", "ask", "renew", "release", "retain", "cancel", "held", "alive", "break"}[k]
 }
 
 // Call is a request and, once it was executed, its reply.
@@ -52,15 +53,21 @@ type Call struct {
 // Grant is a pushed grant under way.
 type Grant struct {
 	Epoch uint8 // 0: there is none
-	Age   int8  // ticks since the server gave it, at most TTL
+	TTL   int8  // for how many ticks the server gave it
+	Age   int8  // ticks since then, at most TTL
+}
+
+// Late is a request that its sender has given up, but the network has not.
+type Late struct {
+	Kind Kind
+	Sent int8 // of an acquire: ticks since it was sent, at most Latest
 }
 
 // Lease is one use of a lease id, as its process sees it, and what the network holds of it.
 type Lease struct {
 	Phase Phase
 	Call  Call
-	// Late is a request that its sender has given up, but the network has not.
-	Late Kind
+	Late  Late
 	// Skew is how many ticks earlier than in truth this process dates the server's grants: it knows when it sent the
 	// request that the server's clock came back with, not when the server read that clock.
 	Skew   int8
@@ -69,16 +76,31 @@ type Lease struct {
 	Epoch  uint8
 	Pushed [pushes]Grant
 	Lost   bool // the push that tells of a Break is under way
-	Doubt  bool // it is being taken back while its own request may be under way
-	// Broken and Loose are set when the server and the process may rightly disagree: after a Break; after a late request
-	// was executed that nobody doubted, or when nobody tries to take the lease back any more.
-	Broken, Loose bool
+	Told   bool // that push came before the grant was known
+	Check  bool // the process has subscribed again and has not learnt since whether it still holds the lock
+	// Doubt is one more than the ticks until the last acquire without an answer can act no longer; 0: all were answered,
+	// or the lease was taken back after that moment.
+	Doubt int8
+	// Forced is the last epoch that was ended by force: the server and the process may rightly disagree about it and those
+	// before.
+	Forced uint8
+	// Loose is set when the two may rightly disagree for longer. Nobody tries to take the lease back any more: its process
+	// has died, or has had no answer for longer than it has patience. Or it was ended by force, and a late duplicate of
+	// its own request asks for the lock anew: whoever then checks it by its id is told that it holds the lock.
+	Loose bool
 }
 
 // received is the moment at which the process learns of a grant. It dates the lease as far back as it might have
 // begun, so that what is left of it is certain.
 func (p *Protocol) received(s *State, id int8, a Answer, skew int8, push bool) {
-	l, ttl := &s.Lease[id], s.TTL[id]
+	l, ttl := &s.Lease[id], a.TTL
+	if p.Fault == "short grant counts as a whole lease" {
+		ttl = s.TTL[id]
+	}
+	if l.Told {
+		l.giveBack(Cancel)
+		return
+	}
 	age := a.Age + skew
 	if p.Fault == "lease counts from the reply" {
 		age = 0
@@ -110,56 +132,75 @@ func (p *Protocol) answered(s *State, id int8) {
 		switch {
 		case c.Answer.OK:
 			p.received(s, id, c.Answer, c.Skew, false)
+		case c.Answer.Broken || l.Told:
+			l.giveBack(Cancel)
+		case c.Answer.Late:
+			l.Call, l.Check = Call{Kind: c.Kind}, false // asks anew
 		case l.Phase == Asking && c.Kind == Try:
-			l.end()
+			p.toldOver(l)
 		default:
-			l.Phase, l.Skew, l.Asks = Waiting, c.Skew, c.Answer.Left
+			l.Phase, l.Skew, l.Asks, l.Check = Waiting, c.Skew, c.Answer.Left, false
 		}
 	case l.Phase == Refreshing && c.Answer.OK && (l.Left > 0 || p.Fault == "uses a grant that is over") && c.Sent < ttl:
 		l.Phase, l.Left = Holding, ttl-c.Sent
 	case l.Phase == Refreshing:
 		l.giveBack(Release)
+	case l.Phase == Holding && c.Answer.Broken:
+		l.giveBack(Cancel)
+	case l.Phase == Holding && c.Answer.OK && c.Kind == Held:
+		l.Check = false
 	case l.Phase == Holding && c.Answer.OK:
 		sent := c.Sent
 		if p.Fault == "renewal counts from the reply" {
 			sent = 0
 		}
 		l.Left = max(l.Left, ttl-sent)
-	default: // a renewal that was refused; the end of a release or a cancel
-		l.toldOver()
+	default: // a renewal or a check that was refused; the end of a release or a cancel
+		p.toldOver(l)
 	}
 }
 
 // toldOver is the reply to the last call of a lease, unless it is to be taken back again.
-func (l *Lease) toldOver() {
-	if !l.Doubt {
+func (p *Protocol) toldOver(l *Lease) {
+	if l.Doubt == 0 {
 		l.end()
 		return
 	}
-	l.Phase, l.Call, l.Doubt = Doubting, Call{}, false
+	l.giveBack(NoCall)
+	if l.Phase = Doubting; p.Fault == "cancel comes before latest and is not repeated" {
+		l.Doubt = 1
+	}
 }
 
 // giveBack ends what the process believes and tells the server.
 func (l *Lease) giveBack(kind Kind) {
 	l.Phase, l.Left, l.Epoch, l.Skew, l.Asks, l.Pushed = Releasing, 0, 0, 0, 0, [pushes]Grant{}
-	if kind == Cancel {
-		l.Phase = Cancelling
+	l.Lost, l.Told, l.Check, l.Forced = false, false, false, 0
+	if l.Call = (Call{Kind: kind}); kind == Cancel {
+		if l.Phase = Cancelling; l.Doubt == 1 {
+			l.Doubt = 0 // no request can act after this one
+		}
 	}
-	l.Call = Call{Kind: kind}
 }
 
 // drop gives up the call that is under way; the network does not, if it has not been executed.
 func (l *Lease) drop() {
-	if !l.Call.Done {
-		l.Late = l.Call.Kind
+	c := l.Call
+	if l.Call = (Call{}); c.Kind == Try || c.Kind == Ask {
+		c.Sent = min(c.Sent, Latest)
+		l.Doubt, l.Check = max(l.Doubt, 1+Latest-c.Sent), false
+	} else {
+		c.Sent = 0
 	}
-	l.Call = Call{}
+	if !c.Done && c.Kind != Held {
+		l.Late = Late{c.Kind, c.Sent}
+	}
 }
 
 // end is the last that the process does for a lease.
 func (l *Lease) end() {
-	l.Phase, l.Left, l.Epoch, l.Skew, l.Asks, l.Pushed, l.Lost = Over, 0, 0, 0, 0, [pushes]Grant{}, false
-	l.Call, l.Doubt = Call{}, false
+	l.giveBack(NoCall)
+	l.Phase, l.Doubt = Over, 0
 }
 
 // tick lets time pass for the process and for what is under way.
@@ -175,10 +216,18 @@ func (p *Protocol) tick(l *Lease) {
 			l.Pushed[i].Age = min(l.Pushed[i].Age+1, TTL)
 		}
 	}
+	if l.Late.Kind == Try || l.Late.Kind == Ask {
+		l.Late.Sent = min(l.Late.Sent+1, Latest)
+	}
+	if l.Doubt > 0 {
+		l.Doubt = max(l.Doubt-1, 1)
+	}
 	l.Left, l.Asks = max(l.Left-1, 0), max(l.Asks-1, 0)
 	if l.Phase == Holding && l.Left == 0 {
-		l.Loose = true // lost; the server follows within the margin
-		l.end()
+		// Lost. A renewal whose answer did not come may have made it longer for the server.
+		if l.giveBack(Cancel); p.Fault == "lease that ran out is not given back" {
+			l.end()
+		}
 	}
 }
 
@@ -188,7 +237,9 @@ func (p *Protocol) giveUp(l *Lease) {
 	case Holding: // the renewer tries again, or does not
 	case Refreshing:
 		l.giveBack(Release)
-	case Releasing, Cancelling:
+	case Releasing:
+		l.giveBack(Cancel) // in the background
+	case Cancelling:
 		l.Loose = true
 		l.end()
 	default:
@@ -197,13 +248,46 @@ func (p *Protocol) giveUp(l *Lease) {
 			return
 		}
 		l.giveBack(Cancel)
-		p.doubt(l)
 	}
 }
 
-// doubt makes a lease that is being taken back one to be taken back again, if its own request may come later.
-func (p *Protocol) doubt(l *Lease) {
-	l.Doubt = (l.Late == Try || l.Late == Ask) && p.Fault != "late acquire is forgotten"
+// told is the moment at which a process learns that a lease is broken.
+func (p *Protocol) told(l *Lease) {
+	l.Lost = false
+	switch {
+	case l.Phase == Holding && p.Fault == "acknowledges before it ends":
+		l.Call = Call{Kind: Release}
+	case l.Phase == Holding && p.Fault == "broken lease is not acknowledged":
+		l.end()
+	case l.Phase == Holding || l.Phase == Refreshing:
+		l.giveBack(Cancel)
+	case p.Fault == "loss of an unknown grant is forgotten":
+	case l.Phase == Waiting && l.Call.Kind == NoCall:
+		l.giveBack(Cancel)
+	case l.Phase == Asking || l.Phase == Waiting:
+		l.Told = true
+	}
+}
+
+// resubscribed is the moment at which a process has its line for pushes again. Leases whose grant may be on its way in
+// an answer are checked as soon as they are known.
+func (p *Protocol) resubscribed(s *State, proc int8) {
+	s.Cut[proc] = false
+	for i := range s.Lease {
+		l := &s.Lease[i]
+		if p.Proc[i] != proc {
+			continue
+		}
+		if l.Call.Kind == Held {
+			l.drop() // its answer says nothing about what was missed since
+		}
+		switch l.Phase {
+		case Holding, Refreshing:
+			l.Check = p.Fault != "held leases are not checked after a resubscription"
+		case Asking, Waiting:
+			l.Check = l.Call.Kind != NoCall && p.Fault != "answers under way are not checked after a resubscription"
+		}
+	}
 }
 
 // addPush puts a grant under way, behind those that are.

@@ -10,8 +10,8 @@ import (
 // Bounds limits an exploration.
 type Bounds struct {
 	Leases int
-	// Faults is how many replies may be late, processes die and locks be broken, together. Pushes may be lost, callers
-	// give up and time pass without a limit.
+	// Faults is how many replies may be late, processes die or lose their line, and locks be broken, together. A grant's
+	// push may be lost, callers give up and time pass without a limit.
 	Faults int
 	// Proc tells which process each lease belongs to.
 	Proc [MaxLeases]int8

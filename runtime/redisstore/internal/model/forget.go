@@ -4,13 +4,14 @@ package model
 // what keeps the exploration small; a state that it changed too much would hide a violation, so each line says why not.
 func (p *Protocol) forget(s *State, leases int) {
 	for i := range leases {
-		s.forgetLease(&s.Lease[i], int8(i))
+		p.forgetLease(s, &s.Lease[i], int8(i))
 	}
+	p.forgetBreak(s)
 	for proc := range s.Live {
 		p.forgetProcess(s, leases, int8(proc))
 	}
 	if s.Owner < 0 || s.Lease[s.Owner].Phase != Asking && s.Lease[s.Owner].Phase != Waiting {
-		s.Age = 0 // is only told to an owner that does not know it yet
+		s.Age, s.Given = 0, 0 // are only told to an owner that does not know it yet
 	}
 	if s.Queued == 0 && s.WaitersLeft > 0 {
 		s.WaitersLeft = 0 // whoever queues next sets it anew
@@ -20,14 +21,24 @@ func (p *Protocol) forget(s *State, leases int) {
 	}
 }
 
-func (s *State) forgetLease(l *Lease, id int8) {
+// forgetBreak drops a Break that has come too late: no grant has its epoch again.
+func (p *Protocol) forgetBreak(s *State) {
+	named := s.Owner == s.Break.Who && s.Epoch == s.Break.Epoch
+	if !named && p.Fault != "break names the key only" && p.Fault != "break names no epoch" {
+		s.Break, s.Runs = Breaking{}, 0
+	}
+}
+
+func (p *Protocol) forgetLease(s *State, l *Lease, id int8) {
 	c := &l.Call
 	switch c.Kind {
 	case Release, Retain, Cancel:
 		c.Sent, c.Skew = 0, 0 // no lease is counted from these
 		if c.Done && s.Faults == 0 {
-			l.toldOver() // nothing but the arrival of the reply can follow
+			p.toldOver(l) // nothing but the arrival of the reply can follow
 		}
+	case Held:
+		c.Sent, c.Skew = 0, 0 // likewise
 	case Renew:
 		c.Skew = 0 // the lease is counted from Sent
 	case Try, Ask:
@@ -38,8 +49,11 @@ func (s *State) forgetLease(l *Lease, id int8) {
 			c.Answer.Age, c.Skew = min(c.Answer.Age+c.Skew, TTL), 0 // only their sum counts
 		}
 	}
-	if l.Phase == Over && l.Late == NoCall && s.Owner != id && s.place(id) < 0 {
-		l.Loose, l.Broken = false, false // nothing is left that could disagree
+	if l.Late.Sent >= Latest && p.Fault != "late acquire acts" {
+		l.Late = Late{} // it would be refused
+	}
+	if l.Phase == Over && l.Late.Kind == NoCall && s.Owner != id && s.place(id) < 0 {
+		l.Loose = false // nothing is left that could disagree
 	}
 }
 
@@ -55,6 +69,6 @@ func (p *Protocol) forgetProcess(s *State, leases int, proc int8) {
 		s.Live[proc] = 0 // whoever queues sets it anew
 	}
 	if over {
-		s.Dead[proc] = false // a process without work does nothing either
+		s.Dead[proc], s.Cut[proc] = false, false // a process without work does nothing either
 	}
 }

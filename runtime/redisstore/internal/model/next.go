@@ -4,29 +4,34 @@ import "fmt"
 
 // What can happen. A call is made, executed and answered in one event, unless it is slow: then others come between.
 const (
-	evTry     uint8 = iota // a lease is asked for, without waiting
-	evAsk                  // a lease is asked for
-	evPoke                 // a waiter asks again
-	evPush                 // a pushed grant arrives; those before it got lost
-	evRenew                // a holder renews
-	evRelease              // a holder releases
-	evRetain               // a holder releases, with MinHold left
-	evLeave                // a caller gives up waiting
-	evAgain                // what was taken back is taken back again
-	evExecute              // the server executes a slow call
-	evReply                // the reply to a slow call arrives
-	evRepeat               // a slow call is repeated: it or its reply is late
-	evGiveUp               // nobody waits for a slow call any more: it or its reply is late
-	evLost                 // the push that tells of a Break arrives
-	evLate                 // the server executes a request that its sender has given up
-	evAlive                // a process shows that it lives
-	evCrash                // a process dies
-	evBreak                // somebody breaks the lock
-	evTick                 // time passes
+	evTry       uint8 = iota // a lease is asked for, without waiting
+	evAsk                    // a lease is asked for
+	evPoke                   // a waiter asks again
+	evPush                   // a pushed grant arrives; those before it got lost
+	evRenew                  // a holder renews
+	evRelease                // a holder releases
+	evRetain                 // a holder releases, with MinHold left
+	evLeave                  // a caller gives up waiting
+	evPass                   // a caller gives up waiting, and the next of its process asks with the same id
+	evCheck                  // a process asks whether a lease still holds the lock
+	evAgain                  // what was taken back is taken back again
+	evExecute                // the server executes a slow call
+	evReply                  // the reply to a slow call arrives
+	evRepeat                 // a slow call is repeated: it or its reply is late
+	evGiveUp                 // nobody waits for a slow call any more: it or its reply is late
+	evLost                   // the push that tells of a Break arrives
+	evLate                   // the server executes a request that its sender has given up
+	evAlive                  // a process shows that it lives
+	evCrash                  // a process dies
+	evCut                    // a process loses its line for pushes, and what was under way on it
+	evSubscribe              // a process has that line again
+	evName                   // somebody asks for a Break of the lease that holds the lock
+	evBreak                  // the server executes a Break; it may be repeated
+	evTick                   // time passes
 )
 
-var eventNames = [...]string{"try", "ask", "poke", "push", "renew", "release", "retain", "leave", "again", "execute", "reply", "repeat",
-	"give up", "told of break", "late execute", "alive", "crash", "break", "tick"}
+var eventNames = [...]string{"try", "ask", "poke", "push", "renew", "release", "retain", "leave", "pass on", "check", "again", "execute",
+	"reply", "repeat", "give up", "told of break", "late execute", "alive", "crash", "cut", "subscribe", "name", "break", "tick"}
 
 // Event is something that can happen to a lease, a process or the server.
 type Event struct {
@@ -36,8 +41,11 @@ type Event struct {
 
 func (e Event) String() string {
 	text := eventNames[e.What]
-	if e.What < evBreak {
+	if e.What < evName {
 		text = fmt.Sprint(text, " ", e.Who)
+	}
+	if e.What == evName && e.Which == 1 {
+		text += " by force"
 	}
 	if e.Slow {
 		text += ", slowly"
@@ -49,7 +57,7 @@ func (e Event) String() string {
 func (p *Protocol) Next(s *State, leases int, visit func(Event)) {
 	for i := range leases {
 		l, who := &s.Lease[i], uint8(i)
-		if l.Late != NoCall {
+		if l.Late.Kind != NoCall {
 			visit(Event{What: evLate, Who: who})
 		}
 		if l.Call.Kind != NoCall && !l.Call.Done {
@@ -62,7 +70,11 @@ func (p *Protocol) Next(s *State, leases int, visit func(Event)) {
 	for proc := range MaxProcs {
 		p.nextOfProcess(s, leases, uint8(proc), visit)
 	}
-	if s.Faults > 0 && s.Owner != None {
+	if s.Faults > 0 && s.Owner != None && s.Runs == 0 {
+		visit(Event{What: evName})
+		visit(Event{What: evName, Which: 1})
+	}
+	if s.Runs > 0 {
 		visit(Event{What: evBreak})
 	}
 	visit(Event{What: evTick})
@@ -97,6 +109,7 @@ func (p *Protocol) nextOf(s *State, l *Lease, who uint8, visit func(Event)) {
 			break // pushes wait until the reply was read
 		}
 		call(evLeave, 0)
+		call(evPass, 0)
 		call(evPoke, 0)
 		for j, g := range l.Pushed {
 			if g.Epoch != 0 {
@@ -108,9 +121,14 @@ func (p *Protocol) nextOf(s *State, l *Lease, who uint8, visit func(Event)) {
 		call(evRetain, 0)
 		if !calling {
 			call(evRenew, 0)
+			if l.Check {
+				call(evCheck, 0)
+			}
 		}
 	case Doubting:
-		call(evAgain, 0)
+		if l.Doubt == 1 { // the latest moment has passed
+			call(evAgain, 0)
+		}
 	}
 }
 
@@ -123,9 +141,12 @@ func (p *Protocol) nextOfProcess(s *State, leases int, proc uint8, visit func(Ev
 		if uint8(p.Proc[i]) == proc {
 			phase := s.Lease[i].Phase
 			waits = waits || phase == Waiting
-			late = late || phase == Waiting && s.Lease[i].Asks > s.Left
+			late = late || phase == Waiting && (s.Lease[i].Asks > s.Left || s.Lease[i].Asks > 0 && s.Owner == int8(i))
 			busy = busy || phase != New && phase != Over
 		}
+	}
+	if s.Cut[proc] {
+		visit(Event{What: evSubscribe, Who: proc})
 	}
 	// Showing life again changes nothing while it counts as shown in this tick and nobody learns anything by it.
 	if waits && (late || s.Live[proc] < Liveness || s.WaitersLeft < 2*Liveness) {
@@ -133,5 +154,8 @@ func (p *Protocol) nextOfProcess(s *State, leases int, proc uint8, visit func(Ev
 	}
 	if busy && s.Faults > 0 {
 		visit(Event{What: evCrash, Who: proc})
+		if !s.Cut[proc] {
+			visit(Event{What: evCut, Who: proc})
+		}
 	}
 }

@@ -10,7 +10,9 @@ const (
 type Server struct {
 	Owner  int8  // a lease, None or Kept
 	Epoch  uint8 // the owner's
+	Marked bool  // the owner is broken
 	Left   int8  // ticks until the lock's key expires
+	Given  int8  // for how many ticks it was granted
 	Age    int8  // ticks since the grant, at most TTL
 	Floor  uint8
 	Queue  [MaxLeases]int8 // in order of arrival; the first Queued count, the others are 0
@@ -23,23 +25,32 @@ type Server struct {
 	WaitersLeft int8
 	// Issued is the highest epoch that was ever given. No script reads it: it is what the floor should remember.
 	Issued uint8
-	// Fell is set when an epoch is given that is not higher than all before.
-	Fell bool
+	// Ends is in how many ticks a broken lease was to end when it was marked. No script reads it.
+	Ends int8
+	// Fell is set when an epoch is given that is not higher than all before, Innocent when a Break changes something
+	// about a lease that it does not name.
+	Fell, Innocent bool
 }
 
 // Answer is what a script replies.
 type Answer struct {
-	OK    bool  // granted, renewed, released, …
-	Epoch uint8 // of a grant
-	Age   int8  // ticks since a grant
-	Left  int8  // to those who wait: ticks until the lease in the way is over
+	OK     bool  // granted, renewed, released, …
+	Late   bool  // an acquire came too late and has changed nothing
+	Broken bool  // the lease holds the lock and is broken
+	Owner  bool  // to a process that shows life: one of its leases holds the lock
+	Epoch  uint8 // of a grant
+	TTL    int8  // of a grant, how many ticks it was given
+	Age    int8  // ticks since a grant
+	Left   int8  // to those who wait: ticks until the lease in the way is over
 }
 
 // Push is what a script publishes: a grant if Epoch is not 0, else a loss or, with Poke, "ask again".
 type Push struct {
 	To    int8
 	Epoch uint8
+	TTL   int8 // of a grant
 	Poke  bool
+	Maybe bool // it depends on what is shorter than a tick
 }
 
 // Protocol is the scripts as they are meant, or with a fault that the exploration has to find.
@@ -50,9 +61,12 @@ type Protocol struct {
 	Proc [MaxLeases]int8
 }
 
-// Acquire is acquire.lua. wait is whether liveness is not 0.
-func (p *Protocol) Acquire(s *Server, id int8, wait bool) (Answer, []Push) {
+// Acquire is acquire.lua. wait is whether liveness is not 0, late whether its latest moment has passed.
+func (p *Protocol) Acquire(s *Server, id int8, wait, late bool) (Answer, []Push) {
 	var pushed []Push
+	if late && p.Fault != "late acquire acts" {
+		return Answer{Late: true}, nil
+	}
 	if s.Owner == None && s.Queued > 0 && p.Fault == "poke does not hand on" {
 		return Answer{}, nil
 	}
@@ -60,11 +74,14 @@ func (p *Protocol) Acquire(s *Server, id int8, wait bool) (Answer, []Push) {
 		pushed = p.handOn(s, 0)
 	}
 	if s.Owner == None {
-		p.take(s, id)
-		return Answer{OK: true, Epoch: s.Epoch}, pushed
+		p.take(s, id, s.TTL[id])
+		return Answer{OK: true, Epoch: s.Epoch, TTL: s.Given}, pushed
 	}
 	if s.Owner == id {
-		return Answer{OK: true, Epoch: s.Epoch, Age: s.Age}, pushed
+		if s.Marked && p.Fault != "broken lease is granted again by a poke" {
+			return Answer{Broken: true}, pushed
+		}
+		return Answer{OK: true, Epoch: s.Epoch, TTL: s.Given, Age: s.Age}, pushed
 	}
 	if wait {
 		if s.place(id) < 0 {
@@ -81,8 +98,8 @@ func (p *Protocol) Release(s *Server, id int8, keep bool) (Answer, []Push) {
 	if s.Owner != id && (p.Fault != "release without owner" || s.Owner == None) {
 		return Answer{}, nil
 	}
-	if keep {
-		s.Owner, s.Left = Kept, Keep
+	if keep && !s.Marked {
+		s.Owner, s.Left, s.Given = Kept, Keep, 0
 		if s.Queued > 0 {
 			return Answer{OK: true}, []Push{{To: s.Queue[0], Poke: true}}
 		}
@@ -113,6 +130,8 @@ func (p *Protocol) Renew(s *Server, id int8) Answer {
 		s.Owner, s.Age = id, 0
 	case s.Owner != id:
 		return Answer{}
+	case s.Marked && p.Fault != "broken lease is renewed":
+		return Answer{Broken: true}
 	}
 	s.Left = max(s.Left, s.TTL[id])
 	return Answer{OK: true}
@@ -120,18 +139,32 @@ func (p *Protocol) Renew(s *Server, id int8) Answer {
 
 // Alive is alive.lua.
 func (p *Protocol) Alive(s *Server, proc int8) Answer {
-	if s.Queued == 0 {
-		return Answer{}
+	owner := s.Owner >= 0 && p.Proc[s.Owner] == proc && p.Fault != "owners are not told by showing life"
+	if s.Queued > 0 {
+		p.show(s, proc)
+		return Answer{OK: true, Owner: owner, Left: s.Left}
 	}
-	p.show(s, proc)
-	return Answer{OK: true, Left: s.Left}
+	if owner {
+		return Answer{Owner: true, Left: s.Left}
+	}
+	return Answer{}
+}
+
+// Held is the script that tells whether a lease holds the lock.
+func (p *Protocol) Held(s *Server, id int8) Answer {
+	mine := s.Owner == id
+	return Answer{OK: mine && !s.Marked, Broken: mine && s.Marked}
 }
 
 // Break is break.lua.
-func (p *Protocol) Break(s *Server) (Answer, []Push) {
-	if s.Owner == None {
+func (p *Protocol) Break(s *Server, b Breaking) (Answer, []Push) {
+	named := s.Owner == b.Who && s.Epoch == b.Epoch
+	switch {
+	case s.Owner == None, !named && p.Fault != "break names the key only" &&
+		(s.Owner != b.Who || p.Fault != "break names no epoch"):
 		return Answer{}, nil
 	}
+	s.Innocent = s.Innocent || !named
 	var pushed []Push
 	if s.Owner != Kept {
 		pushed = append(pushed, Push{To: s.Owner})
@@ -139,13 +172,19 @@ func (p *Protocol) Break(s *Server) (Answer, []Push) {
 	if s.Floor = s.Epoch + 1; p.Fault == "break takes the epoch back" {
 		s.Floor = s.Epoch - 1
 	}
-	return Answer{OK: true}, append(pushed, p.release(s)...)
+	if b.Force || s.Owner == Kept || p.Fault == "break hands on at once" {
+		return Answer{OK: true}, append(pushed, p.release(s)...)
+	}
+	if !s.Marked {
+		s.Marked, s.Ends = true, s.Left
+	}
+	return Answer{OK: true}, pushed
 }
 
 // Tick lets time pass: what expires is gone.
 func (p *Protocol) Tick(s *Server) {
 	if s.Owner != None {
-		s.Age = min(s.Age+1, TTL)
+		s.Age, s.Ends = min(s.Age+1, TTL), max(s.Ends-1, 0)
 		if s.Left--; s.Left == 0 {
 			p.free(s)
 		}
@@ -160,8 +199,8 @@ func (p *Protocol) Tick(s *Server) {
 	}
 }
 
-func (p *Protocol) take(s *Server, id int8) {
-	s.Owner, s.Left, s.Age = id, s.TTL[id], 0
+func (p *Protocol) take(s *Server, id, ttl int8) {
+	s.Owner, s.Left, s.Given, s.Age = id, ttl, ttl, 0
 	s.Epoch = s.Floor + 1
 	s.Floor = s.Epoch
 	s.Fell = s.Fell || s.Epoch <= s.Issued
@@ -184,10 +223,15 @@ func (p *Protocol) handOn(s *Server, left int8) []Push {
 			s.leave(id)
 		}
 		if live || p.Fault == "hand on to the dead" {
-			p.take(s, id)
-			pushed := []Push{{To: id, Epoch: s.Epoch}}
-			if left > s.TTL[id] && s.Queued > 0 {
-				pushed = append(pushed, Push{To: s.Queue[0], Poke: true})
+			// One that died before its turn blocks no longer than it counts as live.
+			ttl := s.TTL[id]
+			if live && p.Fault != "dead waiter gets a whole lease" {
+				ttl = min(ttl, s.Live[p.Proc[id]])
+			}
+			p.take(s, id, ttl)
+			pushed := []Push{{To: id, Epoch: s.Epoch, TTL: ttl}}
+			if s.Queued > 0 && left >= ttl && (left > ttl || ttl < s.TTL[id]) {
+				pushed = append(pushed, Push{To: s.Queue[0], Poke: true, Maybe: left == ttl})
 			}
 			return pushed
 		}
@@ -197,7 +241,7 @@ func (p *Protocol) handOn(s *Server, left int8) []Push {
 }
 
 func (p *Protocol) free(s *Server) {
-	s.Owner, s.Epoch, s.Left, s.Age = None, 0, 0, 0
+	s.Owner, s.Epoch, s.Marked, s.Left, s.Given, s.Age, s.Ends = None, 0, false, 0, 0, 0, 0
 	if p.Fault == "floor goes with the lock" {
 		s.Floor = 0
 	}

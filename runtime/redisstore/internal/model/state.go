@@ -8,9 +8,21 @@ import (
 // State is everything: the server, the leases, what the network holds, and how many more faults may happen.
 type State struct {
 	Server
-	Lease  [MaxLeases]Lease
-	Dead   [MaxProcs]bool
+	Lease [MaxLeases]Lease
+	Dead  [MaxProcs]bool
+	// Cut is which processes have lost the line on which pushes come, and not subscribed again.
+	Cut [MaxProcs]bool
+	// Break is a request that is under way Runs times.
+	Break  Breaking
+	Runs   int8
 	Faults int8
+}
+
+// Breaking names the lease that a Break is to end, as somebody saw it.
+type Breaking struct {
+	Who   int8 // a lease or Kept
+	Epoch uint8
+	Force bool
 }
 
 // Start is the state before anything happened. ttl is how long each lease lasts, TTL ticks at the most.
@@ -27,8 +39,11 @@ var Equal = [MaxLeases]int8{TTL, TTL, TTL, TTL}
 // String describes the state for the report of a violation.
 func (s State) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "server: owner %s epoch %d, %d ticks left, floor %d, queue %v for %d ticks, live %v",
-		ownerName(s.Owner), s.Epoch, s.Left, s.Floor, s.Queue[:s.Queued], s.WaitersLeft, s.Live)
+	fmt.Fprintf(&b, "server: owner %s epoch %d, marked %v, %d ticks left, floor %d, queue %v for %d ticks, live %v, lines cut %v",
+		ownerName(s.Owner), s.Epoch, s.Marked, s.Left, s.Floor, s.Queue[:s.Queued], s.WaitersLeft, s.Live, s.Cut)
+	if s.Runs > 0 {
+		fmt.Fprintf(&b, ", a Break under way %d times: %+v", s.Runs, s.Break)
+	}
 	for i, l := range s.Lease {
 		if l.Phase == New {
 			continue
@@ -43,8 +58,16 @@ func (s State) String() string {
 		if l.Phase == Waiting {
 			fmt.Fprintf(&b, " for %d ticks", l.Asks)
 		}
-		if l.Late != NoCall {
-			fmt.Fprintf(&b, ", late %s", l.Late)
+		if l.Late.Kind != NoCall {
+			fmt.Fprintf(&b, ", late %s, sent %d ticks ago", l.Late.Kind, l.Late.Sent)
+		}
+		if l.Doubt > 0 {
+			fmt.Fprintf(&b, ", in doubt for %d ticks", l.Doubt-1)
+		}
+		for name, set := range map[string]bool{"loss under way": l.Lost, "told of its loss": l.Told, "to be checked": l.Check} {
+			if set {
+				b.WriteString(", " + name)
+			}
 		}
 		for _, g := range l.Pushed {
 			if g.Epoch != 0 {

@@ -11,17 +11,20 @@ type Effect struct {
 type Script struct {
 	Kind   Kind
 	Who    int8 // the lease; for ShowLife the process
+	Late   bool // of an acquire: its latest moment has passed
+	Break  Breaking
 	Answer Answer
 	Pushed []Push
 }
 
-// maxScripts is how many scripts one event can run: a push that comes late, its renewal is refused, it is given back.
-const maxScripts = 3
+// maxScripts is how many scripts one event can run: an acquire that was late is asked for anew, its lease is broken, it
+// is given back.
+const maxScripts = 4
 
-func (f *Effect) add(kind Kind, who int8, a Answer, pushed []Push) Answer {
-	f.Scripts[f.Count] = Script{Kind: kind, Who: who, Answer: a, Pushed: pushed}
+func (f *Effect) add(s Script) Answer {
+	f.Scripts[f.Count] = s
 	f.Count++
-	return a
+	return s.Answer
 }
 
 // Step returns the state after e, which Next has named for s, and what the server did.
@@ -34,25 +37,41 @@ func (p *Protocol) Step(s State, e Event) (State, Effect) {
 		for i := range s.Lease {
 			p.tick(&s.Lease[i])
 		}
-	case evBreak:
+	case evName:
 		s.Faults--
-		if s.Owner >= 0 {
-			s.Lease[s.Owner].Broken, s.Lease[s.Owner].Loose = true, true
-		}
-		answer, pushed := p.Break(&s.Server)
-		f.add(Break, None, answer, pushed)
+		s.Break, s.Runs = Breaking{Who: s.Owner, Epoch: s.Epoch, Force: e.Which == 1}, runs
+	case evBreak:
+		p.executeBreak(&s, &f)
 	case evAlive:
-		p.shown(&s, int8(e.Who), f.add(ShowLife, int8(e.Who), p.Alive(&s.Server, int8(e.Who)), nil))
+		p.shown(&s, int8(e.Who), f.add(Script{Kind: ShowLife, Who: int8(e.Who), Answer: p.Alive(&s.Server, int8(e.Who))}))
 	case evCrash:
 		s.Faults--
 		p.crash(&s, int8(e.Who))
+	case evCut:
+		s.Faults--
+		p.cut(&s, int8(e.Who))
+	case evSubscribe:
+		p.resubscribed(&s, int8(e.Who))
 	default:
 		p.stepOf(&s, &s.Lease[e.Who], e, &f)
 	}
 	for _, script := range f.Scripts[:f.Count] {
-		s.publish(script.Pushed)
+		p.publish(&s, script.Pushed)
 	}
 	return s, f
+}
+
+// executeBreak runs the Break that is under way.
+func (p *Protocol) executeBreak(s *State, f *Effect) {
+	owner, epoch, b := s.Owner, s.Epoch, s.Break
+	if s.Runs--; s.Runs == 0 {
+		s.Break = Breaking{}
+	}
+	answer, pushed := p.Break(&s.Server, b)
+	f.add(Script{Kind: Break, Who: None, Break: b, Answer: answer, Pushed: pushed})
+	if answer.OK && b.Force && owner >= 0 {
+		s.Lease[owner].Forced = epoch
+	}
 }
 
 func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
@@ -75,20 +94,35 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 		l.giveBack(Retain)
 	case evLeave:
 		l.giveBack(Cancel)
+	case evPass:
+		// Nobody listens in between.
+		l.Phase, l.Call, l.Pushed, l.Lost = Asking, Call{Kind: Ask}, [pushes]Grant{}, false
+		if l.Skew, l.Asks = 0, 0; p.Fault == "place goes on without its doubts" {
+			l.Doubt = 0
+		}
+	case evCheck:
+		l.Call = Call{Kind: Held}
 	case evAgain:
 		l.giveBack(Cancel)
-		p.doubt(l)
 	case evPush:
 		g := l.takePush(int(e.Which))
-		p.received(s, id, Answer{OK: true, Epoch: g.Epoch, Age: g.Age}, l.Skew, true)
+		p.received(s, id, Answer{OK: true, Epoch: g.Epoch, TTL: g.TTL, Age: g.Age}, l.Skew, true)
 	case evReply:
 		p.answered(s, id)
 	case evExecute:
 		p.execute(s, l, id, f)
 		return
 	case evRepeat:
-		again := Call{Kind: l.Call.Kind, Sent: l.Call.Sent}
-		if l.drop(); l.Phase != Waiting { // who pokes again when it likes
+		// An acquire is dated by the clock that its own answer brings; a renewal counts from the first.
+		again, doubt := Call{Kind: l.Call.Kind, Sent: l.Call.Sent}, l.Doubt
+		if again.Kind == Try || again.Kind == Ask {
+			again.Sent = 0
+		}
+		l.drop()
+		if p.Fault == "retry forgets the first attempt" {
+			l.Doubt = doubt
+		}
+		if l.Phase != Waiting { // who pokes again when it likes
 			l.Call = again
 		}
 		return
@@ -96,14 +130,11 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 		l.drop()
 		p.giveUp(l)
 	case evLost:
-		if l.Lost = false; l.Phase == Holding {
-			l.end()
-		}
+		p.told(l)
 	case evLate:
-		answer, pushed := p.run(s, l.Late, id)
-		f.add(l.Late, id, answer, pushed)
-		l.Late = NoCall
-		l.Loose = l.Loose || l.Phase != Doubting && !l.Doubt && p.Fault != "late acquire is forgotten"
+		p.run(s, l.Late.Kind, id, l.Late.Sent, f)
+		l.Late = Late{}
+		l.Loose = l.Loose || l.Phase == Holding && (s.place(id) >= 0 || s.Owner == id && s.Epoch != l.Epoch)
 		return
 	}
 	if e.Slow {
@@ -118,27 +149,58 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 
 // execute runs a lease's call on the server.
 func (p *Protocol) execute(s *State, l *Lease, id int8, f *Effect) {
-	answer, pushed := p.run(s, l.Call.Kind, id)
-	l.Call.Done, l.Call.Skew, l.Call.Answer = true, l.Call.Sent, f.add(l.Call.Kind, id, answer, pushed)
+	answer := p.run(s, l.Call.Kind, id, l.Call.Sent, f)
+	l.Call.Done, l.Call.Skew, l.Call.Answer = true, l.Call.Sent, answer
+	if waits := l.Call.Kind == Ask && !answer.OK && !answer.Late; waits && p.Fault != "grants from before an answer count" {
+		l.Pushed = [pushes]Grant{} // they were given before the server said that the lease has to wait
+	}
 }
 
-func (p *Protocol) run(s *State, kind Kind, id int8) (Answer, []Push) {
+// run runs a script for a lease, sent ticks after the request was sent.
+func (p *Protocol) run(s *State, kind Kind, id, sent int8, f *Effect) Answer {
+	script := Script{Kind: kind, Who: id}
 	switch kind {
 	case Try, Ask:
-		return p.Acquire(&s.Server, id, kind == Ask)
+		script.Late = sent >= Latest
+		script.Answer, script.Pushed = p.Acquire(&s.Server, id, kind == Ask, script.Late)
 	case Renew:
-		return p.Renew(&s.Server, id), nil
+		script.Answer = p.Renew(&s.Server, id)
+	case Held:
+		script.Answer = p.Held(&s.Server, id)
 	case Cancel:
-		return p.Cancel(&s.Server, id)
+		script.Answer, script.Pushed = p.Cancel(&s.Server, id)
+	default:
+		script.Answer, script.Pushed = p.Release(&s.Server, id, kind == Retain)
 	}
-	return p.Release(&s.Server, id, kind == Retain)
+	return f.add(script)
 }
 
 // shown is the moment at which a process reads the answer to its showing life.
 func (p *Protocol) shown(s *State, proc int8, a Answer) {
 	for i := range s.Lease {
-		if l := &s.Lease[i]; p.Proc[i] == proc && l.Phase == Waiting && p.Fault != "the living are not told" {
-			l.Asks = min(l.Asks, a.Left)
+		if l := &s.Lease[i]; p.Proc[i] == proc && l.Phase == Waiting {
+			l.Asks = p.asks(s, int8(i), l.Asks, a)
+		}
+	}
+}
+
+// asks returns in how many ticks a waiter asks again, once its process has shown life.
+func (p *Protocol) asks(s *State, id, asks int8, a Answer) int8 {
+	switch {
+	case a.Owner && s.Owner == id: // the answer names it
+		return 0
+	case p.Fault == "the living are not told":
+		return asks
+	}
+	return min(asks, a.Left)
+}
+
+// cut is the end of a process's line for pushes. Those that arrived have been read before.
+func (p *Protocol) cut(s *State, proc int8) {
+	s.Cut[proc] = true
+	for i := range s.Lease {
+		if l := &s.Lease[i]; p.Proc[i] == proc {
+			l.Pushed, l.Lost = [pushes]Grant{}, false
 		}
 	}
 }
@@ -155,16 +217,17 @@ func (p *Protocol) crash(s *State, proc int8) {
 }
 
 // publish puts grants under way to those who still listen for them.
-func (s *State) publish(pushed []Push) {
+func (p *Protocol) publish(s *State, pushed []Push) {
 	for _, push := range pushed {
 		l := &s.Lease[push.To]
+		waits := l.Phase == Asking || l.Phase == Waiting
 		switch {
-		case push.Poke:
+		case push.Poke || s.Cut[p.Proc[push.To]]:
 			// A waiter may poke at any time anyway.
 		case push.Epoch == 0:
-			l.Lost = l.Phase == Holding || l.Phase == Refreshing
-		case l.Phase == Asking || l.Phase == Waiting:
-			l.addPush(Grant{Epoch: push.Epoch})
+			l.Lost = waits || l.Phase == Holding || l.Phase == Refreshing
+		case waits:
+			l.addPush(Grant{Epoch: push.Epoch, TTL: push.TTL})
 		}
 	}
 }
