@@ -23,7 +23,7 @@ func (r *rig) stop() {
 	}
 	s := realScripts()
 	r.scripts = scriptSet{
-		stopped(s.acquire), stopped(s.release), stopped(s.retain), stopped(s.cancel), stopped(s.renew), stopped(s.alive),
+		stopped(s.acquire), stopped(s.release), stopped(s.retain), stopped(s.cancel), stopped(s.renew), stopped(s.held), stopped(s.alive),
 		stopped(s.brk),
 	}
 }
@@ -57,8 +57,8 @@ func TestScripts_clockThatStandsStill(t *testing.T) {
 	r.acquire("w3", "q", rigLiveness) // asks again, and makes the first in line the owner
 	in.wantNext(fmt.Sprint("grant w2 ", epoch, " ", stoppedMicros))
 	epoch += 2 // that of w2 is broken, and one more
-	r.brk("test")
-	if sent := in.drain(); len(sent) != 2 || sent[1] != fmt.Sprint("grant w3 ", epoch, " ", stoppedMicros) {
+	r.brk("test", true)
+	if sent := in.drain(); len(sent) != 2 || sent[1] != fmt.Sprint("grant w3 ", epoch, " ", stoppedMicros, " ", rigTTL) {
 		t.Errorf("the process was sent %q, want the loss of w2 and the grant of w3 with epoch %d", sent, epoch)
 	}
 	if again := r.acquire("w3", "q", 0); !again.granted || again.epoch != epoch || again.since != stoppedMicros {
@@ -114,12 +114,12 @@ func TestScripts_floorIsKeptForTheRetention(t *testing.T) {
 		}},
 		"break": {long, func(r *rig) {
 			r.acquire("a", "p", 0)
-			r.brk("test")
+			r.brk("test", false)
 		}},
 		"break, handed on": {short, func(r *rig) {
 			r.acquire("a", "p", 0)
 			r.acquireFor("b", "s", short)
-			r.brk("test")
+			r.brk("test", true)
 		}},
 		"renew to a longer lease": {2 * long, func(r *rig) {
 			r.acquire("a", "p", 0)

@@ -9,8 +9,8 @@ import (
 // commands62 are the commands that the scripts use, with what may be said to each: all are in Redis 6.2.
 var commands62 = map[string]string{
 	"TIME": "", "EXISTS": "", "GET": "", "DEL": "", "PTTL": "", "PUBLISH": "",
-	"SET":     "PX NX GET", // NX together with GET is 7.0
-	"PEXPIRE": "",          // GT and its like are 7.0
+	"SET":     "PX NX GET KEEPTTL", // NX together with GET is 7.0
+	"PEXPIRE": "",                  // GT and its like are 7.0
 	"HGET":    "", "HSET": "", "HSETNX": "", "HDEL": "", "HINCRBY": "",
 	"ZADD": "", "ZREM": "", "ZSCORE": "", "ZRANGE": "",
 }

@@ -11,7 +11,7 @@ import (
 func (r *rig) acquireFor(id, proc string, ttl time.Duration) {
 	r.t.Helper()
 	ms := ttl.Milliseconds()
-	_, err := r.askFor(r.keys, id, ms, ms+rigRetention, rigLiveness, channelOf(proc)+" node "+proc)
+	_, err := r.askFor(r.keys, id, ms, ms+rigRetention, rigLiveness, channelOf(proc)+" node "+proc, anyTime)
 	r.called("acquire", err)
 }
 
@@ -21,7 +21,7 @@ func TestHandOn_toAShorterLeaseTellsTheNext(t *testing.T) {
 	for name, end := range map[string]func(*rig){
 		"release": func(r *rig) { r.want("release", r.release("a", 0), 1) },
 		"cancel":  func(r *rig) { r.want("cancel", r.cancel("a"), 1) },
-		"break":   func(r *rig) { r.want("break", r.brk("test"), 1) },
+		"break":   func(r *rig) { r.want("break", r.brk("test", true), 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -59,7 +59,7 @@ func TestAcquireScript_manyLeasesAreAnsweredOneByOne(t *testing.T) {
 	r := newRig(t)
 	space := newKeySpace("lock")
 	var keys []lockKeys
-	args := []any{rigTTL, rigTTL + rigRetention, rigLiveness, channelOf("q") + " node q"}
+	args := []any{rigTTL, rigTTL + rigRetention, rigLiveness, channelOf("q") + " node q", anyTime}
 	for i := range 12 {
 		r.keys = space.keys(fmt.Sprint("key", i))
 		if i%3 > 0 {

@@ -12,7 +12,7 @@ import (
 func (s *session) abandonedNow() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.abandoned)
+	return len(s.leftovers)
 }
 
 // A waiter whose requests were all answered is taken out of the queue once, and that is all there is to do.
@@ -33,13 +33,15 @@ func TestSession_giveUpThatWasAnsweredIsCancelledOnce(t *testing.T) {
 // The grant of a lease that was given up, and will be cancelled again some time, is a reason to do so now.
 func TestSession_grantOfAnAbandonedLeaseIsCancelledAtOnce(t *testing.T) {
 	r := newRig(t)
-	s, read := r.newSession(Config{})
+	s, _ := r.newSession(Config{})
 	r.acquire("w", "p", 0)
-	later := time.Now().Add(time.Hour)
+	latest := s.clock.latest(time.Now().Add(time.Hour))
 	s.mu.Lock()
-	s.abandoned["w"] = abandoned{keys: r.keys, until: later.Add(time.Hour), next: later, again: 2 * cancelLast}
+	l := s.leftoverOf("w", r.keys)
+	s.unwantedLocked(l)
+	l.latest = latest
+	s.sleepers.Set(l, time.Now().Add(time.Hour))
 	s.mu.Unlock()
-	r.push(s, read, "grant w 1 1")
+	r.push(s, "grant w 1 1 1000")
 	testsync.Eventually(r.t, "the lock is free", func() bool { id, _ := r.owner(); return id == "" })
-	testsync.Eventually(r.t, "nothing is left to cancel", func() bool { return s.abandonedNow() == 0 })
 }

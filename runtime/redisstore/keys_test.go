@@ -117,7 +117,7 @@ func TestScript_process_serverForgetsItsScripts(t *testing.T) {
 	}
 	calls := []call{{keys: r.keys.all(), args: []any{"a", rigRetention}}, {keys: r.keys.all(), args: []any{"b", rigRetention}}}
 	for i, cmd := range cancelScript.pipeline(r.ctx, r.client, calls) {
-		if n, err := cmd.Int(); err != nil || n != 1-i {
+		if n, err := ints(cmd, 2); err != nil || n[0] != int64(1-i) {
 			t.Errorf("pipelined cancel %d: %d, %v", i, n, err)
 		}
 	}

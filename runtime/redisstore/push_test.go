@@ -30,7 +30,7 @@ func (r *rig) newSession(cfg Config) (*session, <-chan string) {
 		}
 	})
 	testsync.Eventually(r.t, "the session is subscribed", func() bool { return len(r.client.PubSubChannels(r.ctx, s.channel).Val()) == 1 })
-	r.push(s, losses, "nothing")
+	r.push(s, "nothing")
 	return s, losses
 }
 
@@ -57,21 +57,21 @@ func (r *rig) waitUntil(ctx context.Context, s *session, id string, ttl time.Dur
 	return done
 }
 
-// push publishes to a session and waits until it has read that: another push, to a waiter that is not there, is
-// behind it on the same connection, and its own end is told by Lost.
-func (r *rig) push(s *session, read <-chan string, payload string) {
+// push publishes to a session and waits until it has read that: another push, the grant of a waiter of ours, is behind it
+// on the same connection.
+func (r *rig) push(s *session, payload string) {
 	r.t.Helper()
-	for _, text := range []string{payload, "lost mark"} {
+	mark := s.enlist("mark", r.keys)
+	defer s.delist("mark", mark)
+	for _, text := range []string{payload, "grant mark 1 1 1"} {
 		if err := r.client.Publish(r.ctx, s.channel, text).Err(); err != nil {
 			r.t.Fatal(err)
 		}
 	}
-	for id := ""; id != "mark"; {
-		select {
-		case id = <-read:
-		case <-r.ctx.Done():
-			r.t.Fatal("the push was not read")
-		}
+	select {
+	case <-mark.grants:
+	case <-r.ctx.Done():
+		r.t.Fatal("the push was not read")
 	}
 }
 
@@ -80,12 +80,12 @@ func (r *rig) push(s *session, read <-chan string, payload string) {
 // with the epoch of long ago of the next grant.
 func TestSession_pushOlderThanItsLease(t *testing.T) {
 	r := newRig(t)
-	s, read := r.newSession(Config{})
+	s, _ := r.newSession(Config{})
 	r.acquire("holder", "p", 0)
 	const ttl = time.Minute
 	done := r.wait(s, "w", ttl)
 	since := r.client.Time(r.ctx).Val().Add(-2 * ttl).UnixMicro()
-	r.push(s, read, fmt.Sprintf("grant w %d %d", since, since))
+	r.push(s, fmt.Sprintf("grant w %d %d %d", since, since, ttl.Milliseconds()))
 	// Whoever asks again asks before this: the release that follows is what grants.
 	select {
 	case a := <-done:
@@ -130,13 +130,13 @@ func (r *rig) scriptCalls() int {
 
 func TestSession_receive_nonsense(t *testing.T) {
 	r := newRig(t)
-	s, read := r.newSession(Config{})
+	s, _ := r.newSession(Config{})
 	r.acquire("holder", "p", 0)
 	done := r.wait(s, "w", time.Minute)
-	for _, payload := range []string{"", "grant", "grant w", "grant w x y", "grant w 1", "grant w -1 -1", "grant stranger 1 1", "poke", "poke stranger", "what w"} {
-		r.push(s, read, payload)
+	for _, payload := range []string{"", "grant", "grant w", "grant w x y", "grant w 1", "grant w 1 1", "grant w -1 -1 1", "grant stranger 1 1 1", "lost", "lost w", "lost w x", "lost w 8", "lost w -1 x", "lost w 99 lock:{k} x", "poke", "poke stranger", "what w"} {
+		r.push(s, payload)
 	}
-	r.push(s, read, "poke w")
+	r.push(s, "poke w")
 	select {
 	case a := <-done:
 		t.Fatalf("a message that means nothing was taken for a grant: %+v", a)

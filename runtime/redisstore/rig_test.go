@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	rigTTL       = int64(600_000) // ms: longer than any test
-	rigLiveness  = int64(60_000)
+	rigTTL       = int64(600_000)   // ms: longer than any test
+	rigLiveness  = int64(1_200_000) // and than a lease: what is handed on has its whole TTL
 	rigRetention = int64(3_600_000)
+
+	anyTime = int64(1) << 52 // the latest moment of a request that never refuses itself
 )
 
 // rig calls the scripts directly, without a session, and looks after every call whether all keys have an expiry.
@@ -28,10 +30,10 @@ type rig struct {
 	scripts scriptSet
 }
 
-type scriptSet struct{ acquire, release, retain, cancel, renew, alive, brk *script }
+type scriptSet struct{ acquire, release, retain, cancel, renew, held, alive, brk *script }
 
 func realScripts() scriptSet {
-	return scriptSet{acquireScript, releaseScript, retainScript, cancelScript, renewScript, aliveScript, breakScript}
+	return scriptSet{acquireScript, releaseScript, retainScript, cancelScript, renewScript, heldScript, aliveScript, breakScript}
 }
 
 // newRig returns a rig on a server of its own.
@@ -50,7 +52,7 @@ func channelOf(proc string) string { return "lockgen:" + proc }
 // acquire runs acquire.lua for a lease of a process; liveness 0 does not queue.
 func (r *rig) acquire(id, proc string, liveness int64) answer {
 	r.t.Helper()
-	reply, err := r.askFor(r.keys, id, rigTTL, rigTTL+rigRetention, liveness, channelOf(proc)+" node "+proc)
+	reply, err := r.askFor(r.keys, id, rigTTL, rigTTL+rigRetention, liveness, channelOf(proc)+" node "+proc, anyTime)
 	r.called("acquire", err)
 	a, err := parseAnswer(reply, time.Now())
 	if err != nil {
@@ -86,7 +88,9 @@ func (r *rig) release(id string, keep int64) int {
 
 func (r *rig) cancel(id string) int {
 	r.t.Helper()
-	return r.number("cancel", r.scripts.cancel.run(r.ctx, r.client, r.keys.all(), id, rigRetention))
+	answer, err := ints(r.scripts.cancel.run(r.ctx, r.client, r.keys.all(), id, rigRetention), 2)
+	r.called("cancel", err)
+	return int(answer[0])
 }
 
 func (r *rig) renew(id string, ttl int64) int {
@@ -96,14 +100,44 @@ func (r *rig) renew(id string, ttl int64) int {
 	return int(renewed[0])
 }
 
-func (r *rig) alive(proc string, liveness int64) int {
+// alive returns what is left of the lease in the way, and its id if it is one of the process.
+func (r *rig) alive(proc string, liveness int64) (left int, own string) {
 	r.t.Helper()
-	return r.number("alive", r.scripts.alive.run(r.ctx, r.client, []string{r.keys.queue, r.keys.waiters, r.keys.lock}, channelOf(proc), liveness))
+	keys := []string{r.keys.queue, r.keys.waiters, r.keys.lock}
+	states, err := r.scripts.alive.run(r.ctx, r.client, keys, channelOf(proc), liveness).Slice()
+	r.called("alive", err)
+	if len(states) != 1 {
+		r.t.Fatalf("alive answered %v for one queue", states)
+	}
+	if state, ok := states[0].([]any); ok {
+		own, _ = state[0].(string)
+		states[0] = state[1]
+	}
+	n, _ := states[0].(int64)
+	return int(n), own
 }
 
-func (r *rig) brk(reason string) int {
+// brk breaks the lease that holds the lock.
+func (r *rig) brk(reason string, force bool) int {
 	r.t.Helper()
-	return r.number("break", r.scripts.brk.run(r.ctx, r.client, r.keys.all(), reason, rigRetention))
+	id, epoch := r.owner()
+	return r.brkLease(id, epoch, reason, force)
+}
+
+func (r *rig) brkLease(id string, epoch uint64, reason string, force bool) int {
+	r.t.Helper()
+	by := 0
+	if force {
+		by = 1
+	}
+	return r.number("break", r.scripts.brk.run(r.ctx, r.client, r.keys.all(), id, epoch, reason, rigRetention, by))
+}
+
+func (r *rig) held(id string) int {
+	r.t.Helper()
+	held, err := ints(r.scripts.held.run(r.ctx, r.client, []string{r.keys.lock}, id), 1)
+	r.called("held", err)
+	return int(held[0])
 }
 
 func (r *rig) number(script string, cmd *redis.Cmd) int {

@@ -98,7 +98,10 @@ func (p *Protocol) Release(s *Server, id int8, keep bool) (Answer, []Push) {
 	if s.Owner != id && (p.Fault != "release without owner" || s.Owner == None) {
 		return Answer{}, nil
 	}
-	if keep && !s.Marked {
+	if keep && s.Marked {
+		return Answer{OK: true}, p.release(s)
+	}
+	if keep {
 		s.Owner, s.Left, s.Given = Kept, Keep, 0
 		if s.Queued > 0 {
 			return Answer{OK: true}, []Push{{To: s.Queue[0], Poke: true}}

@@ -134,7 +134,7 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 	case evLate:
 		p.run(s, l.Late.Kind, id, l.Late.Sent, f)
 		l.Late = Late{}
-		l.Loose = l.Loose || l.Phase == Holding && (s.place(id) >= 0 || s.Owner == id && s.Epoch != l.Epoch)
+		l.Loose = l.Loose || l.Forced > 0 && (s.place(id) >= 0 || s.Owner == id && s.Epoch > l.Forced)
 		return
 	}
 	if e.Slow {
