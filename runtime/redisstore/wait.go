@@ -77,14 +77,14 @@ type waiting struct {
 	backoff time.Duration
 	poke    *time.Timer
 
-	asked   <-chan reply // the question under way, or nil
+	asked   <-chan heard // the question under way, or nil
 	askedAt time.Time
 	leave   context.CancelFunc // ends it
 	again   bool               // another one is to follow
 }
 
-// reply is how a question ended.
-type reply struct {
+// heard is how a question ended.
+type heard struct {
 	answer
 	err error
 }
@@ -100,7 +100,7 @@ func (w *waiting) await(ctx context.Context, first answer) (lockrt.Grant, error)
 	w.poke = time.NewTimer(time.Hour)
 	defer w.poke.Stop()
 	defer w.settleQuestion() // before the caller gives up: what the question brings is known then
-	grant, err := w.heard(ctx, reply{answer: first})
+	grant, err := w.hear(ctx, heard{answer: first})
 	for grant == nil && err == nil {
 		select {
 		case p := <-w.waiter.grants:
@@ -123,7 +123,7 @@ func (w *waiting) await(ctx context.Context, first answer) (lockrt.Grant, error)
 		case r := <-w.asked:
 			w.leave()
 			w.asked = nil
-			if grant, err = w.heard(ctx, r); w.again && err == nil {
+			if grant, err = w.hear(ctx, r); w.again && err == nil {
 				w.again = false
 				w.ask(ctx)
 			}
@@ -145,12 +145,12 @@ func (w *waiting) ask(ctx context.Context) {
 		return
 	}
 	ctx, w.leave = context.WithCancel(ctx)
-	answered := make(chan reply, 1)
+	answered := make(chan heard, 1)
 	w.asked, w.askedAt = answered, time.Now()
 	s, keys, req := w.session, w.waiter.keys, w.req // the waiter may be another's when the question ends
 	s.calls.start(func() {
 		a, err := s.ask(ctx, keys, req, callTime)
-		answered <- reply{a, err}
+		answered <- heard{a, err}
 	})
 }
 
@@ -175,8 +175,8 @@ func (w *waiting) pushed(p pushed) *lockrt.Grant {
 	return &grant
 }
 
-// heard takes the server's word, or that there was none.
-func (w *waiting) heard(ctx context.Context, r reply) (*lockrt.Grant, error) {
+// hear takes the server's word, or that there was none.
+func (w *waiting) hear(ctx context.Context, r heard) (*lockrt.Grant, error) {
 	switch {
 	case r.err == nil && r.broken:
 		return nil, fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)

@@ -14,9 +14,10 @@ local id, epoch, since, _, channel, node = parse(lock)
 if id ~= ARGV[1] or epoch ~= ARGV[2] then
   return 0
 end
+local left = redis.call('PTTL', KEYS[1])
 touch(KEYS[1])
 -- Move on from the broken epoch even if nobody acquires the lock again soon.
-redis.call('SET', KEYS[4], int(epoch + 1), 'PX', int(retention + redis.call('PTTL', KEYS[1])))
+redis.call('SET', KEYS[4], int(epoch + 1), 'PX', int(retention + left))
 redis.call('SET', KEYS[1], table.concat({ id, epoch, since, '0', channel, node }, ' '), 'KEEPTTL')
 if id ~= '-' then
   publish(channel, table.concat({ 'lost', id, #KEYS[1], KEYS[1], ARGV[3] }, ' '))
