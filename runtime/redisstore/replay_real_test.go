@@ -78,7 +78,7 @@ func procName(proc int8) string { return "P" + strconv.Itoa(int(proc)) }
 func (p *replay) run(script model.Script, ttls [model.MaxLeases]int8) {
 	var (
 		id       = leaseName(script.Who)
-		liveness = int64(model.Liveness) * tick.Milliseconds()
+		liveness = (time.Duration(p.protocol.Liveness)*tick - slack/2).Milliseconds() // its multiples are no whole ticks
 		ttl      int64
 		keep     = int64(model.Keep) * tick.Milliseconds()
 		all      = p.keys.all()

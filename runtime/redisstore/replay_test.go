@@ -50,8 +50,10 @@ func replaySeed(t *testing.T) uint64 {
 
 // walk goes a random way and returns how many events it had.
 func (p *replay) walk(random *rand.Rand) int {
-	protocol := &model.Protocol{Proc: [model.MaxLeases]int8{0, 1, 2, int8(random.IntN(3))}}
-	s := model.Start(4, [model.MaxLeases]int8{model.TTL, model.TTL, int8(1 + random.IntN(model.TTL)), 1})
+	protocol := &model.Protocol{
+		Proc: [model.MaxLeases]int8{0, 1, 2, int8(random.IntN(3))}, Liveness: int8(1 + random.IntN(2)),
+	}
+	s := model.Start(6, [model.MaxLeases]int8{model.TTL, model.TTL, int8(1 + random.IntN(model.TTL)), 1})
 	p.begin(protocol, random.IntN(2) == 0)
 	for n := range replaySteps {
 		var events []model.Event

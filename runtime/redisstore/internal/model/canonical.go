@@ -67,7 +67,8 @@ func (s *State) sorted(seed maphash.Seed, leases int) (State, order) {
 	var now [MaxLeases]int8 // the inverse of o
 	for i, was := range o {
 		now[was] = int8(i)
-		t.Lease[i], t.Live[i], t.TTL[i], t.Dead[i], t.Cut[i] = s.Lease[was], s.Live[was], s.TTL[was], s.Dead[was], s.Cut[was]
+		t.Lease[i], t.TTL[i] = s.Lease[was], s.TTL[was]
+		t.Live[i], t.Dead[i], t.Cut[i] = s.Live[was], s.Dead[was], s.Cut[was]
 	}
 	for i := range s.Queued {
 		t.Queue[i] = now[s.Queue[i]]

@@ -46,7 +46,8 @@ func (p *Protocol) checkBelief(s *State, l *Lease, id int8) error {
 			return fmt.Errorf("the holder after a forced Break has epoch %d, the broken lease %d has %d", s.Epoch, id, l.Epoch)
 		}
 	case s.Owner != id || s.Left < l.Left:
-		return fmt.Errorf("lease %d believes that it holds the lock for %d ticks; the server says %s, %d ticks", id, l.Left, ownerName(s.Owner), s.Left)
+		return fmt.Errorf("lease %d believes that it holds the lock for %d ticks; the server says %s, %d ticks",
+			id, l.Left, ownerName(s.Owner), s.Left)
 	case s.Epoch != l.Epoch:
 		return fmt.Errorf("lease %d works with epoch %d; the server gave it %d, and others one between", id, l.Epoch, s.Epoch)
 	}
@@ -104,7 +105,7 @@ func (p *Protocol) Rescue(s State, id int8) error {
 	}
 	for _, other := range s.Queue[:s.Queued] {
 		if patience = max(patience, s.Live[p.Proc[other]]); other != id && p.Proc[other] == proc {
-			patience += min(s.TTL[other], Liveness)
+			patience += min(s.TTL[other], p.liveness())
 		}
 	}
 	asks := l.Asks

@@ -17,6 +17,10 @@ type Bounds struct {
 	Proc [MaxLeases]int8
 	// TTL is how long each lease lasts; all 0: TTL ticks.
 	TTL [MaxLeases]int8
+	// Liveness is how many ticks a process that has shown itself counts as live; 0: Liveness ticks.
+	Liveness int8
+	// Unsubscribed is whether processes begin without their line for pushes.
+	Unsubscribed bool
 	// States ends the exploration early; 0: no limit.
 	States int
 }
@@ -48,7 +52,7 @@ func (v *Violation) Error() string {
 // Explore visits every state that can be reached within the bounds, nearest first, so that the trace to a violation is
 // a shortest one. States are remembered by a 64-bit hash: two that share one by accident count as one.
 func (p *Protocol) Explore(bounds Bounds) (Result, *Violation) {
-	p.Proc = bounds.Proc
+	p.Proc, p.Liveness = bounds.Proc, bounds.Liveness
 	if bounds.TTL == [MaxLeases]int8{} {
 		bounds.TTL = Equal
 	}
@@ -56,7 +60,7 @@ func (p *Protocol) Explore(bounds Bounds) (Result, *Violation) {
 	for i := range bounds.Leases {
 		x.symmetric = x.symmetric && bounds.Proc[i] == int8(i)
 	}
-	start := Start(bounds.Faults, bounds.TTL)
+	start := x.start()
 	x.add(start, step{})
 	layer := []State{start}
 	for first := 0; len(layer) > 0; x.result.Depth++ {
@@ -90,6 +94,15 @@ type explorer struct {
 type step struct {
 	from  int32
 	event Event
+}
+
+// start is the state before anything happened.
+func (x *explorer) start() State {
+	s := Start(x.bounds.Faults, x.bounds.TTL)
+	for i := range x.bounds.Leases {
+		s.Cut[x.bounds.Proc[i]] = x.bounds.Unsubscribed
+	}
+	return s
 }
 
 // add reports whether a state is new.
@@ -148,7 +161,7 @@ func (x *explorer) trace(at int, last Event) []Event {
 	slices.Reverse(events)
 	events = append(events, last)
 	names := unsorted
-	s := Start(x.bounds.Faults, x.bounds.TTL)
+	s := x.start()
 	for i, e := range events {
 		after, _ := x.p.Step(s, e)
 		events[i].Who = uint8(names[e.Who])

@@ -11,17 +11,21 @@ var bounds = map[string]Bounds{
 	"1 client, 4 faults":               {Leases: 1, Faults: 4, Proc: apart},
 	"3 clients, 1 fault":               {Leases: 3, Faults: 1, Proc: apart},
 	"2 clients, 2 faults":              {Leases: 2, Faults: 2, Proc: apart},
+	"2 clients that have just begun":   {Leases: 2, Faults: 1, Proc: apart, Unsubscribed: true},
 	"4 leases, 2 of them of a client":  {Leases: 4, Faults: 0, Proc: [MaxLeases]int8{0, 1, 2, 0}},
 	"3 leases of 2 clients, 1 fault":   {Leases: 3, Faults: 1, Proc: [MaxLeases]int8{0, 1, 0}, States: 150_000},
 	"3 clients, 1 of them in a hurry":  {Leases: 3, Faults: 1, Proc: apart, TTL: hasty},
+	"3 clients, short leases":          {Leases: 3, Faults: 1, Proc: apart, TTL: short, Liveness: 2},
 	"3 clients, 2 faults, the nearest": {Leases: 3, Faults: 2, Proc: apart, States: 400_000},
 }
 
 // soakBounds take minutes and gigabytes: LOCKGEN_SOAK=1.
 var soakBounds = map[string]Bounds{
-	"3 clients, 2 faults":             {Leases: 3, Faults: 2, Proc: apart, States: 40_000_000},
-	"3 clients, 1 of them in a hurry": {Leases: 3, Faults: 1, Proc: apart, TTL: hasty},
+	"3 clients, 2 faults":             {Leases: 3, Faults: 2, Proc: apart},
+	"3 clients, 1 of them in a hurry": {Leases: 3, Faults: 2, Proc: apart, TTL: hasty, States: 20_000_000},
+	"3 clients, short leases":         {Leases: 3, Faults: 2, Proc: apart, TTL: short, Liveness: 2, States: 20_000_000},
 	"2 clients, 3 faults":             {Leases: 2, Faults: 3, Proc: apart},
+	"4 clients, 1 fault":              {Leases: 4, Faults: 1, Proc: apart},
 	"4 leases, 2 of them of a client": {Leases: 4, Faults: 1, Proc: [MaxLeases]int8{0, 1, 2, 0}, States: 20_000_000},
 	"3 leases of 2 clients, 1 fault":  {Leases: 3, Faults: 1, Proc: [MaxLeases]int8{0, 1, 0}},
 }
@@ -31,6 +35,8 @@ var (
 	apart = [MaxLeases]int8{0, 1, 2, 3}
 	// hasty makes one lease shorter than the others.
 	hasty = [MaxLeases]int8{1, TTL, TTL, TTL}
+	// short makes all leases shorter than the time for which a process counts as live may be.
+	short = [MaxLeases]int8{1, 1, 1, 1}
 )
 
 func TestProtocol_Explore(t *testing.T) {
@@ -59,7 +65,8 @@ func explore(t *testing.T, bounds map[string]Bounds) {
 			if result.States < 10_000 {
 				t.Errorf("only %d states can be reached: the model does not move", result.States)
 			}
-			t.Logf("%d states, %d steps, up to %d events deep, all within the bounds: %v", result.States, result.Steps, result.Depth, result.Complete)
+			t.Logf("%d states, %d steps, up to %d events deep, all within the bounds: %v",
+				result.States, result.Steps, result.Depth, result.Complete)
 			if !result.Complete && b.States == 0 {
 				t.Error("the exploration ended early")
 			}
@@ -114,11 +121,17 @@ var faults = []fault{
 	{"acknowledges before it ends", "the server says", oneFault},
 	{"broken lease is not acknowledged", "the server still knows it", oneFault},
 	{"loss of an unknown grant is forgotten", "will not hear of it", oneFault},
-	{"held leases are not checked after a resubscription", "will not hear of it", Bounds{Leases: 1, Faults: 2, Proc: apart}},
-	{"answers under way are not checked after a resubscription", "will not hear of it", Bounds{Leases: 1, Faults: 3, Proc: apart}},
+	{"held leases are not checked after a resubscription", "will not hear of it", cutAndBreak},
+	{"held leases are not checked after a resubscription", "will not hear of it", justBegun},
+	{"answers under way are not checked after a resubscription", "will not hear of it", slowCutAndBreak},
 }
 
-var oneFault = Bounds{Leases: 3, Faults: 1, Proc: apart, States: 300_000}
+var (
+	oneFault        = Bounds{Leases: 3, Faults: 1, Proc: apart, States: 300_000}
+	cutAndBreak     = Bounds{Leases: 1, Faults: 2, Proc: apart}
+	slowCutAndBreak = Bounds{Leases: 1, Faults: 3, Proc: apart}
+	justBegun       = Bounds{Leases: 1, Faults: 1, Proc: apart, Unsubscribed: true}
+)
 
 func TestProtocol_Explore_findsFaults(t *testing.T) {
 	for _, fault := range faults {

@@ -30,8 +30,9 @@ const (
 	evTick                   // time passes
 )
 
-var eventNames = [...]string{"try", "ask", "poke", "push", "renew", "release", "retain", "leave", "pass on", "check", "again", "execute",
-	"reply", "repeat", "give up", "told of break", "late execute", "alive", "crash", "cut", "subscribe", "name", "break", "tick"}
+var eventNames = [...]string{"try", "ask", "poke", "push", "renew", "release", "retain", "leave", "pass on", "check",
+	"again", "execute", "reply", "repeat", "give up", "told of break", "late execute", "alive", "crash", "cut", "subscribe",
+	"name", "break", "tick"}
 
 // Event is something that can happen to a lease, a process or the server.
 type Event struct {
@@ -149,7 +150,7 @@ func (p *Protocol) nextOfProcess(s *State, leases int, proc uint8, visit func(Ev
 		visit(Event{What: evSubscribe, Who: proc})
 	}
 	// Showing life again changes nothing while it counts as shown in this tick and nobody learns anything by it.
-	if waits && (late || s.Live[proc] < Liveness || s.WaitersLeft < 2*Liveness) {
+	if waits && (late || s.Live[proc] < p.liveness() || s.WaitersLeft < 2*p.liveness()) {
 		visit(Event{What: evAlive, Who: proc})
 	}
 	if busy && s.Faults > 0 {

@@ -10,7 +10,7 @@ type State struct {
 	Server
 	Lease [MaxLeases]Lease
 	Dead  [MaxProcs]bool
-	// Cut is which processes have lost the line on which pushes come, and not subscribed again.
+	// Cut is which processes do not have the line on which pushes come: they have lost it, or not subscribed yet.
 	Cut [MaxProcs]bool
 	// Break is a request that is under way Runs times.
 	Break  Breaking
@@ -39,8 +39,9 @@ var Equal = [MaxLeases]int8{TTL, TTL, TTL, TTL}
 // String describes the state for the report of a violation.
 func (s State) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "server: owner %s epoch %d, marked %v, %d ticks left, floor %d, queue %v for %d ticks, live %v, lines cut %v",
-		ownerName(s.Owner), s.Epoch, s.Marked, s.Left, s.Floor, s.Queue[:s.Queued], s.WaitersLeft, s.Live, s.Cut)
+	fmt.Fprintf(&b, "server: owner %s epoch %d, broken %v, %d ticks left, floor %d, queue %v for %d ticks, live %v",
+		ownerName(s.Owner), s.Epoch, s.Marked, s.Left, s.Floor, s.Queue[:s.Queued], s.WaitersLeft, s.Live)
+	fmt.Fprintf(&b, ", lines cut %v", s.Cut)
 	if s.Runs > 0 {
 		fmt.Fprintf(&b, ", a Break under way %d times: %+v", s.Runs, s.Break)
 	}

@@ -43,7 +43,8 @@ func (p *Protocol) Step(s State, e Event) (State, Effect) {
 	case evBreak:
 		p.executeBreak(&s, &f)
 	case evAlive:
-		p.shown(&s, int8(e.Who), f.add(Script{Kind: ShowLife, Who: int8(e.Who), Answer: p.Alive(&s.Server, int8(e.Who))}))
+		alive := p.Alive(&s.Server, int8(e.Who))
+		p.shown(&s, int8(e.Who), f.add(Script{Kind: ShowLife, Who: int8(e.Who), Answer: alive}))
 	case evCrash:
 		s.Faults--
 		p.crash(&s, int8(e.Who))
@@ -195,16 +196,6 @@ func (p *Protocol) asks(s *State, id, asks int8, a Answer) int8 {
 	return min(asks, a.Left)
 }
 
-// cut is the end of a process's line for pushes. Those that arrived have been read before.
-func (p *Protocol) cut(s *State, proc int8) {
-	s.Cut[proc] = true
-	for i := range s.Lease {
-		if l := &s.Lease[i]; p.Proc[i] == proc {
-			l.Pushed, l.Lost = [pushes]Grant{}, false
-		}
-	}
-}
-
 func (p *Protocol) crash(s *State, proc int8) {
 	s.Dead[proc] = true
 	for i := range s.Lease {
@@ -212,22 +203,6 @@ func (p *Protocol) crash(s *State, proc int8) {
 			l.drop()
 			l.end()
 			l.Loose = true
-		}
-	}
-}
-
-// publish puts grants under way to those who still listen for them.
-func (p *Protocol) publish(s *State, pushed []Push) {
-	for _, push := range pushed {
-		l := &s.Lease[push.To]
-		waits := l.Phase == Asking || l.Phase == Waiting
-		switch {
-		case push.Poke || s.Cut[p.Proc[push.To]]:
-			// A waiter may poke at any time anyway.
-		case push.Epoch == 0:
-			l.Lost = waits || l.Phase == Holding || l.Phase == Refreshing
-		case waits:
-			l.addPush(Grant{Epoch: push.Epoch, TTL: push.TTL})
 		}
 	}
 }
