@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Leases are the leases of [Locker.AcquireAll], in the order in which they were acquired: sorted by key.
@@ -14,7 +14,8 @@ type Leases []*Lease
 
 // AcquireAll takes the locks on all keys, one after another in sorted order, so that callers with the same keys in any
 // order cannot deadlock. A key that is named twice is locked once. Options.Wait is for all of them together. If one
-// cannot be had, those before it are released, whatever Options.MinHold says, and the error is that one's.
+// cannot be had, those before it are released, whatever Options.MinHold says, and the error is that one's. If one is
+// lost while others are waited for, the error wraps ErrLost.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leases, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, fmt.Errorf("acquire %d locks: %w", len(keys), err)
@@ -26,28 +27,54 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leas
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
 
-	began, wait := time.Now(), o.Wait
+	leases, err := l.acquireSorted(ctx, sorted, o)
+	if err == nil {
+		return leases, nil
+	}
+	if lost := leases.lost(); lost != nil && ctx.Err() == nil {
+		// The context that ended is that of a lease of this set, and not the caller's.
+		err = fmt.Errorf("acquire %d locks: %w", len(sorted), lost)
+	}
+	leases.giveUp(ctx)
+	return nil, err
+}
+
+// acquireSorted returns the leases that were acquired before err.
+func (l *Locker) acquireSorted(ctx context.Context, sorted []string, o Options) (Leases, error) {
+	until := deadlineOf(o.Wait)
 	leases := make(Leases, 0, len(sorted))
 	for _, key := range sorted {
-		if wait > 0 && wait != Forever {
-			o.Wait = max(wait-time.Since(began), 0)
-		}
 		lease, err := l.Acquire(ctx, key, o)
 		if err != nil {
-			// Nothing ran under the others: MinHold has nothing to keep apart, and a retry would wait for it.
-			for _, unused := range leases {
-				unused.grant.keepNothing(unused)
-			}
-			// ErrLost here is of a lease that nobody has used yet.
-			if rerr := leases.Release(ctx); rerr != nil && !errors.Is(rerr, ErrLost) {
-				err = errors.Join(err, rerr)
-			}
-			return nil, err
+			return leases, err
 		}
 		leases = append(leases, lease)
 		ctx = lease.Context() // each context hangs on those before: the last ends when any lease is lost
+		o.Wait = left(until)
 	}
 	return leases, nil
+}
+
+// lost is the error of the first lease that has been lost, nil if none has.
+func (ls Leases) lost() error {
+	for _, lease := range ls {
+		if err := lease.Err(); errors.Is(err, ErrLost) {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveUp releases leases under which nothing ran: MinHold has nothing to keep apart, and a retry would wait for it. What
+// cannot be released is logged, as the caller has an error already.
+func (ls Leases) giveUp(ctx context.Context) {
+	for _, lease := range ls {
+		lease.grant.keepNothing(lease)
+	}
+	if err := ls.Release(ctx); err != nil && !errors.Is(err, ErrLost) {
+		ls[0].grant.locker.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused locks not released, left to their TTL",
+			slog.Any("error", err))
+	}
 }
 
 // Lease returns the lease on key, nil if there is none.

@@ -159,3 +159,44 @@ func TestLease_Release_afterALostRenewal(t *testing.T) {
 		}
 	})
 }
+
+// The lease on the first key is broken while the second is waited for. The context that ends is that lease's, and not the
+// caller's.
+func TestLocker_AcquireAll_leaseThatIsBrokenMeanwhile(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store.Store, lockrt.Config{})
+		mustAcquire(t, other, t.Context(), "b", lockrt.Options{TTL: time.Hour})
+		done := make(chan error, 1)
+		go func() {
+			_, err := locks.AcquireAll(t.Context(), []string{"a", "b"}, lockrt.Options{TTL: ttl, Wait: time.Hour})
+			done <- err
+		}()
+		synctest.Wait()
+		if err := other.Break(t.Context(), "a", "test"); err != nil {
+			t.Fatal(err)
+		}
+		err := <-done
+		if !errors.Is(err, lockrt.ErrLost) || errors.Is(err, context.Canceled) || errors.Is(err, lockrt.ErrBusy) {
+			t.Errorf("the error is %v, want ErrLost alone", err)
+		}
+	})
+}
+
+// What the store said last stays in the error of a call that ran out of time, and no context of ours does.
+func TestLease_Release_keepsWhatTheStoreSaid(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		loading := errors.New("LOADING")
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		store.set(func(s *faultStore) {
+			s.release = func(ctx context.Context, _ lockrt.Release, _ lockrt.Session) error {
+				<-ctx.Done()
+				return errors.Join(ctx.Err(), loading)
+			}
+		})
+		err := lease.Release(t.Context())
+		if !errors.Is(err, loading) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			t.Errorf("the error is %v, want what the store said and no context's", err)
+		}
+		store.set(func(s *faultStore) { s.release = nil })
+	})
+}

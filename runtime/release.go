@@ -92,14 +92,6 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	return nil
 }
 
-// unanswered keeps the end of a limit of ours from looking like one of the caller's.
-func unanswered(err error, limit time.Duration) error {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return fmt.Errorf("the store did not answer within %s", limit.Round(time.Millisecond))
-	}
-	return err
-}
-
 // foundLost corrects the end of a lease whose release the store refused: it was lost before, unnoticed.
 func (le *Lease) foundLost(lost *lostError) {
 	g := le.grant

@@ -1,0 +1,49 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// unanswered is the error of a call that ended with a limit of ours. It keeps what the store's client said, and does not
+// look like the end of the caller's context.
+func unanswered(err error, limit time.Duration) error {
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if err = withoutContext(err); err != nil {
+		return limitError{err}
+	}
+	return fmt.Errorf("the store did not answer within %s", limit.Round(time.Millisecond))
+}
+
+// withoutContext removes the errors of contexts from joined errors; nil if nothing else is left.
+func withoutContext(err error) error {
+	if err == context.DeadlineExceeded || err == context.Canceled {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	var rest []error
+	for _, part := range joined.Unwrap() {
+		rest = append(rest, withoutContext(part))
+	}
+	return errors.Join(rest...)
+}
+
+// limitError hides from errors.Is that its error wraps that of a context.
+type limitError struct{ err error }
+
+func (e limitError) Error() string { return e.err.Error() }
+
+// Is stands in for Unwrap, with As.
+func (e limitError) Is(target error) bool {
+	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
+}
+
+// As implements the interface of errors.As.
+func (e limitError) As(target any) bool { return errors.As(e.err, target) }
