@@ -74,6 +74,15 @@ func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.
 	return a, err
 }
 
+// over is called with an acquire whose caller has left and whose call is over.
+func (s *session) over(e *entry) {
+	if e.err == nil || isReply(e.err) {
+		s.answered(e.id)
+	} else {
+		s.brought(e.id)
+	}
+}
+
 // acquireArgs are the arguments of acquire.lua before the ids.
 func (s *session) acquireArgs(t terms, latest int64) []any {
 	return []any{t.ttl, t.ttl + s.retention.Milliseconds(), t.liveness, s.waiterID, latest}

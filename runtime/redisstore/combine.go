@@ -40,6 +40,7 @@ type combiner struct {
 	args   func(terms, int64) []any  // what stands before the ids; the second is the call's latest
 	latest func(end time.Time) int64 // what the server's clock shows then, at the most
 	calls  *calls
+	over   func(*entry) // called when a call is over whose caller has left; may be nil
 
 	inFlight sync.WaitGroup // calls
 
@@ -57,7 +58,7 @@ type entry struct {
 	id   string
 	terms
 	done chan struct{} // closed when the call is over; nil for one that goes out alone
-	gone bool          // its caller has left; it is not sent; guarded by combiner.mu
+	gone bool          // its caller has left; if it was not sent it will not be; guarded by combiner.mu
 
 	// Set when the call is made, under combiner.mu where it is gathered.
 	sent   time.Time // not after the request is sent; zero: not yet
@@ -127,11 +128,18 @@ func (c *combiner) doAlone(ctx, limit context.Context, e *entry) error {
 		c.single(call, e)
 		c.mu.Lock()
 		c.alone--
+		gone := e.gone
 		c.mu.Unlock()
+		if gone && c.over != nil {
+			c.over(e)
+		}
 		c.inFlight.Done()
 		close(done)
 	})
 	if err := await(ctx, limit, done); err != nil {
+		c.mu.Lock()
+		e.gone = true
+		c.mu.Unlock()
 		return &underWayError{error: err, latest: latest}
 	}
 	return e.err
@@ -148,6 +156,7 @@ func (c *combiner) leave(e *entry, mayStay bool) (more time.Duration, latest int
 		if left := callTime - time.Since(e.sent); mayStay && left > 0 {
 			return left, 0
 		}
+		e.gone = true
 		return 0, e.latest
 	case mayStay && time.Since(c.answered) < callTime:
 		return callTime, 0
@@ -193,17 +202,32 @@ func (c *combiner) send(batch []*entry) {
 	defer c.inFlight.Done()
 	for ; batch != nil; batch = c.next() {
 		ctx, cancel := context.WithTimeout(context.Background(), callTime)
-		if c.together(ctx, batch) {
-			c.mu.Lock()
-			c.answered = time.Now()
-			c.mu.Unlock()
-		}
+		answered := c.together(ctx, batch)
 		cancel()
-		for _, e := range batch {
-			close(e.done)
-		}
+		c.settled(batch, answered)
 		// Those callers mostly come back at once for their next lease: let them, so that it goes along.
 		runtime.Gosched()
+	}
+}
+
+// settled tells the callers, those too who have left.
+func (c *combiner) settled(batch []*entry, answered bool) {
+	var gone []*entry
+	c.mu.Lock()
+	if answered {
+		c.answered = time.Now()
+	}
+	for _, e := range batch {
+		if e.gone {
+			gone = append(gone, e)
+		}
+		close(e.done)
+	}
+	c.mu.Unlock()
+	for _, e := range gone {
+		if c.over != nil {
+			c.over(e)
+		}
 	}
 }
 

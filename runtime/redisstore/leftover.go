@@ -12,6 +12,7 @@ type leftover struct {
 	keys   lockKeys
 	wanted bool      // a lease of somebody's; what is left over of it is an unanswered request
 	latest int64     // of the unanswered requests, on the server's clock (µs); 0: none
+	open   int       // how many those are
 	until  time.Time // then the server has forgotten it, whether it was reached or not
 
 	state leftoverState
@@ -47,6 +48,7 @@ func (s *session) doubt(id string, keys lockKeys, latest int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.leftoverOf(id, keys)
+	l.open++
 	if latest = max(latest, l.latest); l.latest != latest {
 		l.latest = latest
 		if l.wanted {
@@ -83,10 +85,8 @@ func (s *session) unwanted(id string) {
 	defer s.mu.Unlock()
 	if l := s.leftovers[id]; l != nil && l.wanted {
 		s.unwantedLocked(l)
-		at := s.clock.when(l.latest)
-		l.until = at.Add(doubtTime + time.Hour)
-		s.sleepers.Set(l, at)
-		s.wakeBefore(at)
+		l.until = s.clock.when(l.latest).Add(doubtTime + time.Hour)
+		s.cancelSoon(l) // the request may have acted while the release was under way
 	}
 }
 
@@ -97,10 +97,32 @@ func (s *session) unwantedLocked(l *leftover) {
 	}
 }
 
-// grantedToNobody is called for a pushed grant without a waiter. If nobody wants the lease it goes on now.
-func (s *session) grantedToNobody(id string) {
+// brought is called when a request of a caller that left may have brought it the lease. If nobody wants that it goes on
+// now.
+func (s *session) brought(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if l := s.leftovers[id]; l != nil && !l.wanted {
 		s.cancelSoon(l)
+	}
+}
+
+// answered is brought for a request that the server has answered: it cannot act any more.
+func (s *session) answered(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leftovers[id]
+	if l == nil {
+		return
+	}
+	if l.open--; l.open <= 0 {
+		l.open, l.latest = 0, 0
+	}
+	switch {
+	case !l.wanted:
+		s.cancelSoon(l)
+	case l.latest == 0:
+		s.forgetLeftover(l)
 	}
 }
 
@@ -126,7 +148,7 @@ func (s *session) wakeBefore(at time.Time) {
 	}
 }
 
-// forget drops a leftover; mu is held.
+// forgetLeftover drops a leftover; mu is held.
 func (s *session) forgetLeftover(l *leftover) {
 	s.unwantedLocked(l)
 	s.sleepers.Remove(l)

@@ -29,11 +29,12 @@ func (s *session) listen() {
 			_ = sub.Close()
 		}
 	}()
+	first := true
 	if s.subscribe(sub) {
-		s.isSubscribed(true)
+		s.isSubscribed(first)
+		first = false
 	}
 	messages := sub.ChannelWithSubscriptions(redis.WithChannelSize(pushBuffer))
-	first := true
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -129,15 +130,16 @@ func parseLoss(text string) (lock, reason string, err error) {
 // granted passes a push on to its waiter. A grant without one was given up, or its waiter has learnt of it from a poke.
 func (s *session) granted(id string, p pushed) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	w := s.waiters[id]
-	if w == nil {
-		s.grantedToNobody(id)
-		return
+	if w != nil {
+		select {
+		case w.grants <- p:
+		default:
+		}
 	}
-	select {
-	case w.grants <- p:
-	default:
+	s.mu.Unlock()
+	if w == nil {
+		s.brought(id)
 	}
 }
 

@@ -111,7 +111,7 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 	}
 	sess.acquires = combiner{
 		client: client, script: acquireScript, batch: batch, args: sess.acquireArgs,
-		latest: sess.clock.latest, calls: &sess.calls,
+		latest: sess.clock.latest, calls: &sess.calls, over: sess.over,
 	}
 	releaseArgs := []any{storeCfg.Retention.Milliseconds()}
 	sess.releases = combiner{

@@ -156,11 +156,12 @@ func (w *waiting) ask(ctx context.Context) {
 
 // settleQuestion ends the question under way, which takes no time: nothing in it outlasts its context.
 func (w *waiting) settleQuestion() {
-	if w.asked != nil {
-		w.leave()
-		<-w.asked
-		w.asked = nil
+	if w.asked == nil {
+		return
 	}
+	w.leave()
+	<-w.asked
+	w.asked = nil
 }
 
 // pushed is the grant of a push, nil if it came too late.

@@ -104,10 +104,13 @@ local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, lef
       local ttl, channel, node = string.match(waiter, '^(%d+) (%S+) (.*)$')
       local live = tonumber(redis.call('HGET', waitersKey, '@' .. channel)) or 0
       if live * 1000 > t then
-        ttl = math.min(tonumber(ttl), math.max(math.floor(live - t / 1000), 500))
+        local whole = tonumber(ttl)
+        ttl = math.min(whole, math.max(math.floor(live - t / 1000), 500))
         local epoch = take(lockKey, floorKey, retention, t, id, int(ttl), channel .. ' ' .. node)
         publish(channel, table.concat({ 'grant', id, int(epoch), int(t), int(ttl) }, ' '))
-        if left > ttl then
+        -- Nobody needs to hear of a lease that its process is about to lengthen. In the last second of its life the
+        -- process is probably dead.
+        if left > ttl and (ttl == whole or ttl < 1000) then
           pokeFirst(queueKey, waitersKey)
         end
         return
