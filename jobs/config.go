@@ -96,6 +96,7 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	c.Logger = guardLogger(c.Logger)
 	switch {
 	case c.DrainTimeout == 0:
 		c.DrainTimeout = 30 * time.Second

@@ -57,7 +57,11 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 			if !p.holds(e.mark, now) {
 				p = e.next(e.mark, now)
 			}
-			if p.due.IsZero() || p.due.After(now) {
+			if p.due.IsZero() {
+				l.schedule(e)
+				continue
+			}
+			if p.due.After(now) {
 				e.plan = p
 				l.wakeAt(e, p.due)
 				continue

@@ -27,7 +27,8 @@ type Job struct {
 	// TZ is the IANA name of the zone of Spec. Defaults to Config.Location.
 	TZ string
 	// Schedule is used in place of Spec. All nodes must get the same ticks from it. It is asked with times in
-	// Config.Location; the zero time means that there are no more ticks.
+	// Config.Location; the zero time means that there are no more ticks. It is to answer at once: one that panics, or takes
+	// longer than a second, is asked again a minute later. A changed one is not told from the old one, as it has no text.
 	Schedule cron.Schedule
 	// Run is the work. Its context ends when the job's lock is lost, when Timeout is over, and when a drain takes
 	// too long; it carries the leases (lockrt.FromContext, lockrt.Held) and the tick ([TickFromContext]). Required.
@@ -110,11 +111,12 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	errs = append(errs, j.lockProblems()...)
 	j.defaults()
 
-	e := &entry{job: j, schedule: j.Schedule, zone: defaultZone, lock: j.lockOptions(), hash: hashOf(j.Name)}
+	e := &entry{job: j, zone: defaultZone, lock: j.lockOptions(), hash: hashOf(j.Name)}
 	switch {
-	case j.Schedule != nil && j.Spec+j.TZ != "":
-		complain(true, "it has a Schedule and also Spec %q, TZ %q: keep one of them", j.Spec, j.TZ)
-	case j.Schedule == nil:
+	case j.Schedule != nil:
+		e.schedule = guardSchedule(j.Schedule)
+		complain(j.Spec+j.TZ != "", "it has a Schedule and also Spec %q, TZ %q: keep one of them", j.Spec, j.TZ)
+	default:
 		var err error
 		e.schedule, err = cronspec.Parse(j.Spec, j.TZ)
 		complain(err != nil, "%w", err)

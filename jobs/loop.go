@@ -183,6 +183,10 @@ func (l *loop) sleep() time.Duration {
 // schedule plans what is next about e and puts it on the heap; it is left out if its schedule has ended.
 func (l *loop) schedule(e *entry) {
 	e.plan = e.next(e.mark, l.s.clock.now())
+	if why := failureOf(e.schedule); why != "" && e.plan.due.IsZero() {
+		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name, "error", why)
+		e.plan.due = l.s.clock.now().Add(time.Minute) // holds for no moment, so it is made anew then
+	}
 	l.wakeAt(e, e.plan.due)
 }
 
