@@ -70,6 +70,13 @@ func (x *attempt) do(ctx context.Context) *Pending {
 	}
 	if !x.start(work) {
 		x.unlock(leases)
+		if ctx.Err() == nil && x.tooLate() {
+			x.end(ending{
+				outcome: OutcomeSkipped, final: true,
+				reason: "store of jobs unavailable until the tick was too late, and Misfire is skip",
+			})
+			return nil
+		}
 		return x.giveUp(ctx)
 	}
 	work, done := x.s.telemetry.started(work, &x.p.Run, x.e.jitter(x.p.Run.Tick))
@@ -88,18 +95,30 @@ func (x *attempt) do(ctx context.Context) *Pending {
 // start notes in the store that the run begins. Until that is certain it must not: if this node died, another one would
 // run the tick again, thinking that it had not begun.
 func (x *attempt) start(ctx context.Context) bool {
-	x.p.Run.Started = x.s.clock.beginning()
-	begin := Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		err := x.s.starts.do(ctx, begin)
+		x.p.Run.Started = x.s.clock.beginning()
+		err := x.s.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
 		if err == nil && x.s.begins(ctx, x.live) {
+			x.p.Run.Started = x.s.clock.beginning() // the work begins after the answer
 			return true
 		}
-		if err == nil || errors.Is(err, ErrGone) || !pause(ctx, wait) {
+		var cancelled *CancelledError
+		if errors.As(err, &cancelled) {
+			x.live.cancel(&cancelledError{author: cancelled.Notice.Author, reason: cancelled.Notice.Reason})
+		}
+		if err == nil || cancelled != nil || errors.Is(err, ErrGone) || x.tooLate() || !pause(ctx, wait) {
 			x.p.Run.Started = time.Time{}
 			return false
 		}
 	}
+}
+
+// tooLate reports whether the tick is not to be run any more, since its store was away at the begin: it is past its grace, and
+// Misfire is skip.
+func (x *attempt) tooLate() bool {
+	j, r := &x.e.job, &x.p.Run
+	scheduled := r.Trigger == TriggerSchedule || r.Trigger == TriggerRecovery && r.Attempt == 1
+	return j.Misfire == MisfireSkip && scheduled && x.s.clock.now().Sub(r.Tick.Add(j.Jitter)) > j.Grace
 }
 
 // unlock releases the leases and returns the error of a lock that was lost. A release that the store did not answer is

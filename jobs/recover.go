@@ -74,7 +74,12 @@ func (s *Scheduler) takeOver(h *host, left []Pending, orphans bool) {
 	defer cancel()
 	for i, err := range s.cfg.Store.Finish(ctx, finishes) {
 		f := finishes[i]
+		var cancelled *CancelledError
 		switch {
+		case errors.As(err, &cancelled): // so that nothing follows
+			if f.Run.CancelAsked = &cancelled.Notice; f.Run.Outcome != "" {
+				s.report(f.Run)
+			}
 		case errors.Is(err, ErrGone): // taken by another node, or alive after all
 		case err != nil: // unknown: the next beat will tell
 			s.heard(err)

@@ -93,8 +93,7 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 		at[jobs[k]] = k
 		v := &views[k]
 		if v.Mark = readMicro(states[4*i]); states[4*i+1] != "" {
-			v.Paused = new(Pause)
-			if v.Paused.At, err = readStamped(states[4*i+1], v.Paused); err != nil {
+			if v.Paused, err = readPause(states[4*i+1]); err != nil {
 				return now, err
 			}
 		}
@@ -108,6 +107,23 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 		views[k].Claims = append(views[k].Claims, p)
 	}
 	return readMicro(reply[0]), nil
+}
+
+// readPause reads what is kept of the last pause or resume of a job: its version, a blank, and the pause as JSON or a dash.
+func readPause(text string) (*Pause, error) {
+	version, text, _ := strings.Cut(text, " ")
+	if text == "-" {
+		return nil, nil
+	}
+	p := new(Pause)
+	if err := json.Unmarshal([]byte(text), p); err != nil {
+		return nil, fmt.Errorf("%w (pause: %w)", errMalformed, err)
+	}
+	var err error
+	if p.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
+		return nil, fmt.Errorf("%w (pause: %w)", errMalformed, err)
+	}
+	return p, nil
 }
 
 // readPulse adds the answer of beat.lua of one shard to a pulse.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -76,7 +77,7 @@ func (s *redisStore) Start(ctx context.Context, starts []Start) []error {
 			r := &starts[k].Run
 			args = append(args, r.ID, starts[k].Owner, micros(r.Started)+" "+strconv.FormatUint(uint64(r.Fence), 10))
 		}
-		calls[i] = scriptCall{keys: []string{at.owner, at.begun, at.alive}, args: args}
+		calls[i] = scriptCall{keys: []string{at.owner, at.begun, at.alive, at.notices}, args: args}
 	}
 	doing := func(i int) string { return "start run " + strconv.Quote(starts[i].Run.ID) }
 	return readDone(len(starts), groups, startScript.run(ctx, s.client, calls...), doing)
@@ -122,7 +123,7 @@ func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 func readDone(n int, groups []shardGroup, cmds []*redis.Cmd, doing func(i int) string) []error {
 	errs := make([]error, n)
 	for i, cmd := range cmds {
-		done, err := cmd.Int64Slice()
+		done, err := cmd.Slice()
 		if err == nil && len(done) != len(groups[i].indices) {
 			err = errMalformed
 		}
@@ -130,12 +131,24 @@ func readDone(n int, groups []shardGroup, cmds []*redis.Cmd, doing func(i int) s
 			switch {
 			case err != nil:
 				errs[at] = fmt.Errorf("%s in Redis: %w", doing(at), err)
-			case done[k] == 0:
+			case done[k] == int64(0):
 				errs[at] = ErrGone
+			case done[k] != int64(1):
+				errs[at] = readCancelled(done[k])
 			}
 		}
 	}
 	return errs
+}
+
+// readCancelled reads the notice that a script answers in place of a number.
+func readCancelled(answer any) error {
+	text, _ := answer.(string)
+	var cancelled CancelledError
+	if err := json.Unmarshal([]byte(text), &cancelled.Notice); err != nil {
+		return fmt.Errorf("%w (notice: %w)", errMalformed, err)
+	}
+	return &cancelled
 }
 
 const (

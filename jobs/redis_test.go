@@ -143,13 +143,16 @@ func TestRedisStore_bounded(t *testing.T) {
 		if err := errors.Join(s.Start(ctx, starts)...); err != nil {
 			t.Fatal(err)
 		}
-		for i := 0; i < len(starts); i += 100 {
+		for i := 5; i < len(starts); i += 100 { // without a retry
 			if err := s.Cancel(ctx, Notice{Job: "j", ID: starts[i].Run.ID, At: mark}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(s.Finish(ctx, finishes)...); err != nil {
-			t.Fatal(err)
+		for _, err := range s.Finish(ctx, finishes) {
+			var cancelled *CancelledError
+			if err != nil && !errors.As(err, &cancelled) {
+				t.Fatal(err)
+			}
 		}
 	}
 	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the session's
@@ -207,14 +210,14 @@ func TestRedisStore_expiry(t *testing.T) {
 	if err := s.Pause(ctx, "j", Pause{Author: "ada", At: mark}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Cancel(ctx, Notice{Job: "j", ID: "j@o1.1"}); err != nil {
-		t.Fatal(err)
-	}
 	if err := s.Put(ctx, Once{ID: "x", Handler: "h", At: mark.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if errs := s.Start(ctx, []Start{{Run: c.Pending.Run, Owner: "o1", Lease: time.Minute}}); errs[0] != nil {
 		t.Fatal(errs[0])
+	}
+	if err := s.Cancel(ctx, Notice{Job: "j", ID: "j@o1.1"}); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := s.Beat(ctx, Beat{Session: "o1", Lease: time.Minute}); err != nil {
 		t.Fatal(err)

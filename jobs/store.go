@@ -71,13 +71,16 @@ type Store interface {
 	// Whatever is not ClaimWon changes nothing else.
 	Claim(ctx context.Context, claims []Claim) []Claimed
 
-	// Start notes that runs begin. The error is ErrGone if the run is not in flight under this owner.
+	// Start notes that runs begin. The error is ErrGone if the run is not in flight under this owner, and a
+	// *CancelledError, and nothing changes, if somebody wants it to end.
 	Start(ctx context.Context, starts []Start) []error
 
 	// Finish ends runs: the run is no longer in flight, its record is kept (not if its Outcome is empty: then it is
 	// only passed on), and Next, if any, is in flight in its place; it may have the same ID. The error is ErrGone, and
 	// nothing changes, if the run is not in flight under this owner, or if Orphan is set and the owner is alive. An
-	// owner whose orphan was ended finds a Notice in its next Beat.
+	// owner whose orphan was ended finds a Notice in its next Beat. If somebody wants the run to end, Run.CancelAsked of
+	// its record says so, a Next with another ID is not put in flight, and the error is a *CancelledError; the rest is
+	// done. A Next with the same ID keeps the notice.
 	Finish(ctx context.Context, finishes []Finish) []error
 
 	// Beat is a sign of life of a session. It shows Node in the list of nodes, and returns what the session is to
@@ -96,15 +99,16 @@ type Store interface {
 	// Runs returns the records of each job, the latest recorded first, limit at most of each.
 	Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error)
 
-	// Pause stops a job's ticks from being claimed; a pause that there is already is replaced. The error is
-	// ErrUnknownJob if the job was never registered.
+	// Pause stops a job's ticks from being claimed. A pause that there is already is replaced, except for its At. Each
+	// pause and each resume has a higher version than the one before. The error is ErrUnknownJob if the job was never
+	// registered.
 	Pause(ctx context.Context, job string, p Pause) error
 
-	// Resume ends the pause that was begun at at: the job's mark becomes the store's time, if that is later, and
-	// record is kept. The error is ErrGone, and nothing changes, if that is not the job's pause.
-	Resume(ctx context.Context, job string, at time.Time, record Run, keep int) error
+	// Resume ends the pause with this version: the job's mark becomes the store's time, if that is later, and record is
+	// kept. The error is ErrGone, and nothing changes, if that is not the job's pause.
+	Resume(ctx context.Context, job string, version int64, record Run, keep int) error
 
-	// Cancel leaves a notice for the owner of a run. The error is ErrGone if the run is not in flight.
+	// Cancel leaves a notice for a run, whoever owns it now or later. The error is ErrGone if the run is not in flight.
 	Cancel(ctx context.Context, n Notice) error
 
 	// Put stores a one-off job. If one with the same ID waits, or had its time within the last day, nothing changes;
@@ -222,8 +226,15 @@ type Pulse struct {
 	Peers   []string  // sessions that have beaten within the lease, this one among them, sorted
 	Held    int       // runs in flight that belong to the session
 	Orphans []Pending // some thousands at most; the next beat tells the others
-	Notices []Notice  // for runs of the session; they are repeated until the run has ended
+	Notices []Notice  // for runs that the session owns or has owned; they are repeated until the run has ended
 	Due     []Once    // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+}
+
+// CancelledError says that somebody wants a run to end.
+type CancelledError struct{ Notice Notice }
+
+func (e *CancelledError) Error() string {
+	return (&cancelledError{author: e.Notice.Author, reason: e.Notice.Reason}).Error()
 }
 
 // Notice tells the owner of a run that it is to end.

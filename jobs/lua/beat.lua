@@ -25,11 +25,11 @@ for i = 1, #leases, 2 do
 end
 
 -- The runs tell whom nobody needs to remember, and owners of whom nothing is known are dead.
-local held, ids, left = 0, {}, {}
+local held, ids, left, ownerOf = 0, {}, {}, {}
 local owners = redis.call('HGETALL', KEYS[2])
 for i = 1, #owners, 2 do
   local owner = owners[i + 1]
-  left[owner] = true
+  left[owner], ownerOf[owners[i]] = true, owner
   if owner == me then
     held = held + 1
   elseif not untils[owner] and #ids < limit then
@@ -52,9 +52,9 @@ local mine = {}
 local notices = redis.call('HGETALL', KEYS[5])
 for i = 1, #notices, 2 do
   local at, owner, text = string.match(notices[i + 1], '^(%d+) (%S+) (.*)$')
-  if tonumber(at) + tonumber(ARGV[5]) < t then
+  if tonumber(at) + tonumber(ARGV[5]) < t and not ownerOf[notices[i]] then
     redis.call('HDEL', KEYS[5], notices[i])
-  elseif owner == me then
+  elseif owner == me or owner == '*' and ownerOf[notices[i]] == me then
     mine[#mine + 1] = text
   end
 end

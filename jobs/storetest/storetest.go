@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"finish of an orphan waits for its owner's lease":           testFinishOrphan,
 		"finish may be repeated":                                    testFinishRepeated,
 		"beat keeps runs and tells of orphans":                      testBeat,
+		"what is cancelled does not begin, and says so":             testCancelled,
 		"beat tells of notices":                                     testNotices,
 		"leave makes orphans":                                       testLeave,
 		"nodes are listed":                                          testNodes,
