@@ -11,6 +11,8 @@ import (
 var (
 	ErrUnknownJob = errors.New("unknown job")
 	ErrUnknownRun = errors.New("unknown run")
+	// ErrOrphaned says that a job was removed or renamed: nodes are running, and none of them has it.
+	ErrOrphaned = errors.New("no node has the job any more")
 	// ErrOtherProgram says that a job belongs to another program in the same namespace; see Config.Program.
 	ErrOtherProgram = errors.New("another program has a job of this name")
 )
@@ -88,9 +90,12 @@ func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time
 // RunNow runs a job once, now, beside its schedule and also while it is paused, under its locks and Overlap. If this
 // scheduler is running and has the job, the run is its own; else it is picked up within seconds by a node that has it.
 // The run's ID is returned as soon as the store has it; see [Scheduler.FindRun]. The error wraps ErrUnknownJob if no
-// node has ever added the job.
+// node has ever added the job, and ErrOrphaned if nodes are running, and none of them has it.
 func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID string, err error) {
-	_, now, err := s.lookAtKnown(ctx, job)
+	view, now, err := s.lookAtKnown(ctx, job)
+	if err == nil {
+		err = s.refuseOrphan(ctx, &view.Spec)
+	}
 	if err != nil {
 		return "", fmt.Errorf("run job %q now: %w", job, err)
 	}

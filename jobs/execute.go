@@ -48,6 +48,7 @@ type attempt struct {
 	e    *entry
 	live *live
 	p    *Pending
+	keys []string // of the locks that it takes
 }
 
 // do goes through the attempt and returns the one that is to follow.
@@ -66,7 +67,7 @@ func (x *attempt) do(ctx context.Context) *Pending {
 	work := ctx
 	if len(leases) > 0 {
 		work = leases.Context()
-		x.p.Run.Fence = leases.Lease(x.e.keys(&x.p.Run)[0]).Fence()
+		x.p.Run.Fence = leases.Lease(x.keys[0]).Fence()
 	}
 	if !x.start(work) {
 		x.unlock(leases)

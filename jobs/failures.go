@@ -10,6 +10,9 @@ import (
 // lost, the latest first, limit at most. It finds those among the last 20 records of each job, fewer where there are more
 // than 100 jobs, down to the last one. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) Failures(ctx context.Context, limit int) ([]Run, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
 	s.mu.Lock()
 	names := make([]string, 0, len(s.entries))
 	for name := range s.entries {

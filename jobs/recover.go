@@ -105,7 +105,13 @@ func (s *Scheduler) entry(job string) *entry {
 func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	for _, key := range e.keys(&p.Run) {
+	keys, err := e.keys(&p.Run)
+	if err != nil {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lost job run not taken over, its locks are not known; trying again",
+			slog.String("job", e.job.Name), slog.Time("tick", p.Run.Tick), slog.Any("error", err))
+		return false
+	}
+	for _, key := range keys {
 		info, err := s.locks.Holder(ctx, key)
 		switch {
 		case errors.Is(err, lockrt.ErrNotHeld):

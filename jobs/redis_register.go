@@ -62,6 +62,12 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 	return scriptCall{keys: []string{at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs}, args: args}
 }
 
+func (s *redisStore) Retire(ctx context.Context, job, epoch string) error {
+	at := s.shards[shardOf(job)]
+	return s.one(ctx, "retire job "+strconv.Quote(job), retireScript, []string{at.marks, at.seen, at.specs, at.epochs}, ErrGone,
+		job, epoch, rand.Text(), Timing{}.key())
+}
+
 func (s *redisStore) Definitions(ctx context.Context) ([]JobSpec, error) {
 	pipe := s.client.Pipeline()
 	var marks, specs [allShards]*redis.MapStringStringCmd
@@ -104,6 +110,7 @@ type redisSpec struct {
 	Offers map[string]struct {
 		Version int64 `json:"v"`
 	} `json:"offers"`
+	Seen string `json:"seen"`
 }
 
 func readSpec(job string, mark time.Time, text string) (JobSpec, error) {
@@ -130,6 +137,7 @@ func readSpec(job string, mark time.Time, text string) (JobSpec, error) {
 		}
 		spec.Defs = append(spec.Defs, v)
 	}
+	spec.Seen = readMicro(kept.Seen)
 	for session, o := range kept.Offers {
 		spec.Offers[session] = o.Version
 	}

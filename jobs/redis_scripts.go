@@ -14,6 +14,7 @@ var luaFiles embed.FS
 
 var (
 	registerScript = loadScript("register")
+	retireScript   = loadScript("retire")
 	lookScript     = loadScript("look")
 	claimScript    = loadScript("claim")
 	startScript    = loadScript("start")

@@ -22,15 +22,28 @@ const (
 // ends the session: what this node may have left behind is free for others at once.
 func (s *Scheduler) keepSession(h *host) {
 	every, registered := s.cfg.Heartbeat, s.clock.local()
-	strange := 0 // beats in a row with runs in flight that this node does not know of
+	var steady time.Time // since when all beats have succeeded; zero: the last one failed
+	strange := 0         // beats in a row with runs in flight that this node does not know of
 	for {
 		pulse, ok := s.beat(h)
 		if ok {
+			if steady.IsZero() {
+				steady = s.clock.local()
+			}
+			// When the store was away all sessions seem dead at first: each gets the time to give a sign of life.
+			if s.clock.local().Sub(steady) < s.lease {
+				pulse.Orphans = onlyNobodys(pulse.Orphans)
+			}
 			strange = s.listen(h, pulse, strange)
+		} else {
+			steady = time.Time{}
 		}
 		if ok && s.clock.local().Sub(registered) > registerTime {
 			registered = s.clock.local()
-			s.registerAgain(h.records)
+			s.keeping.Go(func() { // beside the beats, which must go on
+				s.registerAgain(h.records)
+				s.tidy(h.records)
+			})
 		}
 		// Nodes that started together need not beat together.
 		if !pause(h.records, every-rand.N(every/8)) {
@@ -43,6 +56,11 @@ func (s *Scheduler) keepSession(h *host) {
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job session not ended in the store, it ends by itself",
 			slog.Duration("within", s.lease), slog.Any("error", err))
 	}
+}
+
+// onlyNobodys are the runs that wait for any node.
+func onlyNobodys(orphans []Pending) []Pending {
+	return slices.DeleteFunc(orphans, func(p Pending) bool { return p.Owner != Nobody })
 }
 
 // beat reports false if the store did not answer.

@@ -44,6 +44,11 @@ type Store interface {
 	// A store may forget a job that nobody has registered for a year.
 	Register(ctx context.Context, r Registration) (View, error)
 
+	// Retire puts a job's timing out of force as of the last time that a session has registered it, or of the mark if that
+	// is later: nothing after that is owed until a session registers the job again. The error is ErrGone, and nothing
+	// changes, if epoch is not the job's.
+	Retire(ctx context.Context, job, epoch string) error
+
 	// Definitions returns what is known of all jobs and handlers, in no order.
 	Definitions(ctx context.Context) ([]JobSpec, error)
 

@@ -1,6 +1,9 @@
 package runtime
 
 import (
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
 	"context"
 	"crypto/rand"
 	"errors"
@@ -79,6 +82,11 @@ func (l *Locker) Node() string { return l.cfg.Node }
 
 // Namespace returns Config.Namespace, or what it defaulted to.
 func (l *Locker) Namespace() string { return l.cfg.Namespace }
+
+// Telemetry returns Config.TracerProvider and Config.MeterProvider, nil where there is none.
+func (l *Locker) Telemetry() (trace.TracerProvider, metric.MeterProvider) {
+	return l.cfg.TracerProvider, l.cfg.MeterProvider
+}
 
 // Store returns the store.
 func (l *Locker) Store() Store { return l.store }
