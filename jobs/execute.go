@@ -20,7 +20,7 @@ func (s *Scheduler) launch(h *host, e *entry, p *Pending) {
 func (s *Scheduler) begin(h *host, e *entry, p *Pending) (context.Context, *live) {
 	ctx, cancel := context.WithCancelCause(h.work)
 	ctx = context.WithValue(ctx, tickKey{}, tickValue{job: e.job.Name, tick: p.Run.Tick.In(e.zone)})
-	return ctx, s.track(h, e, p.Run.ID, cancel)
+	return ctx, s.track(h, e, p, cancel)
 }
 
 func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *Pending) {
@@ -99,7 +99,7 @@ func (x *attempt) start(ctx context.Context) bool {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		x.p.Run.Started = x.s.clock.beginning()
 		err := x.s.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
-		if err == nil && x.s.begins(ctx, x.live) {
+		if err == nil && x.s.begins(ctx, x.live, &x.p.Run) {
 			x.p.Run.Started = x.s.clock.beginning() // the work begins after the answer
 			return true
 		}

@@ -94,14 +94,21 @@ func (x *attempt) giveUp(ctx context.Context) *Pending {
 // would be taken for lost. It reports false if the run is not in flight any more, and who wanted it to end.
 func (x *attempt) tell(f Finish) (done bool, asked *Notice) {
 	ctx := context.WithoutCancel(x.host.records)
+	x.s.setTelling(x.live, true)
+	restored := false
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := x.s.finishes.do(ctx, f)
 		var cancelled *CancelledError
 		switch {
 		case err == nil:
+			x.s.rememberRun(f.Run)
 			return true, nil
 		case errors.As(err, &cancelled):
+			x.s.rememberRun(f.Run)
 			return true, &cancelled.Notice
+		case errors.Is(err, ErrGone) && !restored && x.restoreRun(x.host.records, &f.Run):
+			restored = true
+			continue
 		case errors.Is(err, ErrGone) && wait > minBackoff && !x.overruled(ctx, &f.Run):
 			return true, nil // by an earlier try, whose answer was lost
 		case errors.Is(err, ErrGone):

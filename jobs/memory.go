@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"maps"
 	"slices"
 	"sync"
@@ -21,6 +22,8 @@ type memoryStore struct {
 	waiting map[string]Once
 	past    map[string]time.Time // the one-off jobs of the last day, by ID
 	nodes   map[string]Node      // by session
+	stamp   string               // tells this store from one that forgot
+	beats   map[string]time.Time // last beat by session
 }
 
 type memoryJob struct {
@@ -51,7 +54,7 @@ func newMemoryStore(now func() time.Time) *memoryStore {
 		now:  func() time.Time { return now().UTC().Truncate(time.Microsecond) },
 		jobs: make(map[string]*memoryJob), flights: make(map[string]*Pending), alive: make(map[string]time.Time),
 		notices: make(map[string]memoryNotice), waiting: make(map[string]Once), past: make(map[string]time.Time),
-		nodes: make(map[string]Node),
+		nodes: make(map[string]Node), stamp: rand.Text(), beats: make(map[string]time.Time),
 	}
 }
 

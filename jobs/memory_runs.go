@@ -183,6 +183,7 @@ func (s *memoryStore) Beat(ctx context.Context, b Beat) (pulse Pulse, err error)
 		s.nodes[b.Session] = b.Node
 		s.extend(b.Session, now, b.Lease)
 		pulse.Now = now
+		s.compareStamp(b, &pulse, now)
 		for session, n := range s.nodes {
 			if now.Sub(n.Heartbeat) <= b.Lease {
 				pulse.Peers = append(pulse.Peers, session)
@@ -227,6 +228,7 @@ func (s *memoryStore) Leave(ctx context.Context, session string) error {
 	return s.do(ctx, func(time.Time) error {
 		delete(s.nodes, session)
 		delete(s.alive, session)
+		delete(s.beats, session)
 		return nil
 	})
 }

@@ -86,6 +86,7 @@ func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, pa
 	if err := s.cfg.Store.Put(ctx, o); err != nil {
 		return fmt.Errorf("add one-off job %q: %w", id, err)
 	}
+	s.rememberOnce(o)
 	s.expect([]Once{o}) // without waiting for the next beat
 	s.warnOfHandler(ctx, o)
 	return nil
@@ -116,6 +117,7 @@ func (s *Scheduler) Withdraw(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("withdraw one-off job %q: %w", id, err)
 	}
+	s.rememberPast(id)
 	return nil
 }
 

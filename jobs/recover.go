@@ -180,16 +180,36 @@ func (s *Scheduler) reconcile(h *host) {
 	}
 	var strays []Pending
 	old := s.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
+	var known []Finish
 	for _, p := range all {
+		if run, ended := s.hasEnded(p.Run.ID); ended && p.Owner == s.session && !s.isLive(p.Run.ID) {
+			known = append(known, Finish{Run: run, Owner: s.session, Keep: s.cfg.History})
+			continue
+		}
 		if p.Owner == s.session && p.Run.Claimed.Before(old) && !s.isLive(p.Run.ID) && s.entry(p.Run.Job) != nil {
 			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job run found that this node has lost sight of",
 				slog.String("job", p.Run.Job), slog.Time("tick", p.Run.Tick), slog.String("run", p.Run.ID))
 			strays = append(strays, p)
 		}
 	}
+	if len(known) > 0 { // the store has gone back to before their ends
+		for _, err := range s.cfg.Store.Finish(ctx, known) {
+			if err != nil && !errors.Is(err, ErrGone) {
+				s.heard(err)
+			}
+		}
+	}
 	if len(strays) > 0 {
 		s.spawn(func() { s.takeOver(h, strays, false) })
 	}
+}
+
+// hasEnded returns the record of a run that this node has ended lately.
+func (s *Scheduler) hasEnded(id string) (Run, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ended := s.memory.ended[id]
+	return e.run, ended && e.run.Outcome != ""
 }
 
 // lostReason says what is known of a run whose node died.

@@ -20,13 +20,13 @@ func (s *redisStore) one(ctx context.Context, doing string, script *script, keys
 
 func (s *redisStore) Pause(ctx context.Context, job string, p Pause) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "pause job "+strconv.Quote(job), pauseScript, []string{at.marks, at.paused}, ErrUnknownJob,
+	return s.one(ctx, "pause job "+strconv.Quote(job), pauseScript, []string{at.marks, at.paused, at.stamp}, ErrUnknownJob,
 		job, encodeJSON(p))
 }
 
 func (s *redisStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "resume job "+strconv.Quote(job), resumeScript, []string{at.marks, at.paused, at.runs(job)}, ErrGone,
+	return s.one(ctx, "resume job "+strconv.Quote(job), resumeScript, []string{at.marks, at.paused, at.runs(job), at.stamp}, ErrGone,
 		retention.Milliseconds(), job, version, encodeRecord(&record), keep)
 }
 

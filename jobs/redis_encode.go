@@ -126,11 +126,35 @@ func readPause(text string) (*Pause, error) {
 	return p, nil
 }
 
-// readPulse adds the answer of beat.lua of one shard to a pulse.
-func readPulse(reply []any, p *Pulse) error {
-	if len(reply) != 5 {
-		return errMalformed
+// readPulse adds the answer of beat.lua of one shard to a pulse, and returns the shard's part of the stamp: what tells it from
+// one that forgot, the time, and the version of its pauses.
+func readPulse(reply []any, p *Pulse) (stamp string, err error) {
+	if len(reply) != 9 {
+		return "", errMalformed
 	}
+	now, _ := reply[0].(string)
+	id, _ := reply[5].(string)
+	version, _ := reply[7].(string)
+	if reply[6] == "1" {
+		p.Lost = true
+	}
+	pauses, err := readTexts(reply[8])
+	if err != nil || len(pauses)%2 != 0 {
+		return "", errMalformed
+	}
+	for i := 0; i < len(pauses); i += 2 {
+		state := PauseState{Job: pauses[i]}
+		state.Version, _ = strconv.ParseInt(pauses[i+1][:max(strings.IndexByte(pauses[i+1], ' '), 0)], 10, 64)
+		if state.Pause, err = readPause(pauses[i+1]); err != nil {
+			return "", err
+		}
+		p.Pauses = append(p.Pauses, state)
+	}
+	return id + " " + now + " " + version, readTold(reply, p)
+}
+
+// readTold reads what a shard has to tell besides.
+func readTold(reply []any, p *Pulse) error {
 	held, _ := reply[1].(int64)
 	orphans, err := readFlights(reply[2])
 	if err != nil {

@@ -2,10 +2,12 @@ package jobs
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -168,16 +170,18 @@ func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
 	if s.beats.Add(1)%touchEvery == 1 {
 		expiry = retention.Milliseconds()
 	}
-	cmds := beatScript.run(ctx, s.client, s.beatCalls(b.Session, b.Lease, b.Horizon, expiry)...)
-	for _, cmd := range cmds {
+	cmds := beatScript.run(ctx, s.client, s.beatCalls(b.Session, b.Lease, b.Horizon, expiry, b.Stamp)...)
+	stamps := make([]string, len(cmds))
+	for i, cmd := range cmds {
 		reply, err := cmd.Slice()
 		if err == nil {
-			err = readPulse(reply, &p)
+			stamps[i], err = readPulse(reply, &p)
 		}
 		if err != nil {
 			return Pulse{}, err
 		}
 	}
+	p.Stamp = strings.Join(stamps, ",")
 	peers := nodeScript.run(ctx, s.client, scriptCall{keys: []string{s.nodes}, args: []any{
 		b.Session, encodeJSON(b.Node), b.Lease.Microseconds(), nodeRetention.Microseconds(),
 	}})[0]
@@ -189,23 +193,38 @@ func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
 	return p, nil
 }
 
-func (s *redisStore) beatCalls(session string, lease, horizon time.Duration, expiry any) []scriptCall {
+func (s *redisStore) beatCalls(session string, lease, horizon time.Duration, expiry any, stamp string) []scriptCall {
+	stamps := strings.Split(stamp, ",")
+	fresh := rand.Text()
 	calls := make([]scriptCall, allShards)
 	for i, at := range s.shards {
 		// The keys that are used come first; the others only expire.
-		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due}
+		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due, at.stamp, at.paused}
 		if expiry != "" {
-			keys = append(keys, at.past, at.marks, at.seen, at.paused, at.missed, at.specs, at.epochs, at.madeUp)
+			keys = append(keys, at.past, at.marks, at.seen, at.missed, at.specs, at.epochs, at.madeUp)
+		}
+		id, last, pauses := "", "", ""
+		if known := strings.Split(stampOf(stamps, i), " "); len(known) == 3 {
+			id, last, pauses = known[0], known[1], known[2]
 		}
 		calls[i] = scriptCall{keys: keys, args: []any{
 			session, lease.Microseconds(), horizon.Microseconds(), pulseLimit, noticeRetention.Microseconds(), expiry,
+			fresh, id, last, pauses,
 		}}
 	}
 	return calls
 }
 
+// stampOf is the part of a stamp that is a shard's, "" if there is none.
+func stampOf(stamps []string, shard int) string {
+	if shard < len(stamps) {
+		return stamps[shard]
+	}
+	return ""
+}
+
 func (s *redisStore) Leave(ctx context.Context, session string) error {
-	for _, cmd := range beatScript.run(ctx, s.client, s.beatCalls(session, 0, 0, "")...) {
+	for _, cmd := range beatScript.run(ctx, s.client, s.beatCalls(session, 0, 0, "", "")...) {
 		if err := cmd.Err(); err != nil {
 			return fmt.Errorf("end a session in Redis: %w", err)
 		}

@@ -15,6 +15,7 @@ var luaFiles embed.FS
 var (
 	registerScript = loadScript("register")
 	retireScript   = loadScript("retire")
+	restoreScript  = loadScript("restore")
 	lookScript     = loadScript("look")
 	claimScript    = loadScript("claim")
 	startScript    = loadScript("start")

@@ -223,12 +223,48 @@ func TestRedisStore_expiry(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, err := client.Keys(ctx, "*").Result()
-	if err != nil || len(keys) != 16 {
-		t.Fatalf("keys %q, %v; want 16, one for everything that is kept", keys, err)
+	if err != nil || len(keys) != 33 {
+		t.Fatalf("keys %q, %v; want 33, one for everything that is kept", keys, err)
 	}
 	for _, key := range keys {
 		if ttl := client.PTTL(ctx, key).Val(); ttl <= 0 || ttl > Retention {
 			t.Errorf("%s expires in %s, want within %s", key, ttl, Retention)
 		}
 	}
+}
+
+// TestRedisStore_loss tells a flush of all, of one shard, and a restored copy from what a session knows.
+func TestRedisStore_loss(t *testing.T) {
+	t.Parallel()
+	server := testenv.Redis(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer client.Close()
+	ctx := context.Background()
+	s := NewRedisStore(client, "lock")
+	stamp := ""
+	beat := func(doing string, lost bool) {
+		t.Helper()
+		p, err := s.Beat(ctx, Beat{Session: "o1", Lease: time.Minute, Stamp: stamp})
+		if err != nil || p.Lost != lost {
+			t.Fatalf("%s: lost %t, %v; want %t", doing, p.Lost, err, lost)
+		}
+		stamp = p.Stamp
+	}
+	beat("first", false)
+	beat("second", false)
+	if err := client.FlushAll(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	beat("after a flush", true)
+	beat("after that", false)
+	if err := client.Del(ctx, "lock:jobs:{lock:5}:stamp").Err(); err != nil {
+		t.Fatal(err)
+	}
+	beat("after the loss of a shard", true)
+	old := client.Dump(ctx, "lock:jobs:{lock:6}:stamp").Val()
+	beat("before the copy is restored", false)
+	if err := client.RestoreReplace(ctx, "lock:jobs:{lock:6}:stamp", 0, old).Err(); err != nil {
+		t.Fatal(err)
+	}
+	beat("after the copy was restored", true)
 }

@@ -27,6 +27,10 @@ func (s *Scheduler) keepSession(h *host) {
 	for {
 		pulse, ok := s.beat(h)
 		if ok {
+			s.restore(h)
+			if pulse.Lost {
+				steady = time.Time{}
+			}
 			if steady.IsZero() {
 				steady = s.clock.local()
 			}
@@ -74,8 +78,9 @@ func (s *Scheduler) beat(h *host) (Pulse, bool) {
 		Program: s.cfg.Program, Version: s.cfg.Version,
 	}
 	s.mu.Unlock()
+	stamp := s.stamp // only the keeper of the session uses it
 	sent := s.clock.local()
-	pulse, err := s.cfg.Store.Beat(ctx, Beat{Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon()})
+	pulse, err := s.cfg.Store.Beat(ctx, Beat{Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: stamp})
 	if h.records.Err() != nil {
 		return Pulse{}, false // what it said says nothing about the store
 	}
@@ -83,6 +88,12 @@ func (s *Scheduler) beat(h *host) (Pulse, bool) {
 		return Pulse{}, false
 	}
 	s.clock.observe(pulse.Now, sent)
+	s.stamp = pulse.Stamp
+	s.rememberPulse(pulse)
+	if pulse.Lost {
+		s.noticeLoss("it does not know of this node's last sign of life")
+	}
+	s.noteBeat()
 	return pulse, true
 }
 

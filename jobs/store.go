@@ -92,6 +92,11 @@ type Store interface {
 	// know.
 	Beat(ctx context.Context, b Beat) (Pulse, error)
 
+	// Restore puts back what sessions know after data was lost. Of pauses and resumes the one with the highest version
+	// stands. A run that is not in flight is so again; that it is recorded already is not looked for. One-off jobs in Past
+	// have been claimed or withdrawn and wait no more; of those in Waiting one that is not known waits again.
+	Restore(ctx context.Context, m Memory) error
+
 	// Leave ends a session: its node leaves the list, and the runs it may have left behind are orphans at once.
 	Leave(ctx context.Context, session string) error
 
@@ -223,16 +228,20 @@ type Beat struct {
 	Node    Node // its Heartbeat is set by the store
 	Lease   time.Duration
 	Horizon time.Duration // how far ahead to look for one-off jobs
+	Stamp   string        // Pulse.Stamp of the session's last beat that was answered; "": none was
 }
 
 // Pulse is what a session learns from its [Store.Beat].
 type Pulse struct {
 	Now     time.Time
-	Peers   []string  // sessions that have beaten within the lease, this one among them, sorted
-	Held    int       // runs in flight that belong to the session
-	Orphans []Pending // some thousands at most; the next beat tells the others
-	Notices []Notice  // for runs that the session owns or has owned; they are repeated until the run has ended
-	Due     []Once    // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+	Peers   []string     // sessions that have beaten within the lease, this one among them, sorted
+	Held    int          // runs in flight that belong to the session
+	Orphans []Pending    // some thousands at most; the next beat tells the others
+	Notices []Notice     // for runs that the session owns or has owned; they are repeated until the run has ended
+	Stamp   string       // for the next beat
+	Lost    bool         // the store does not know of the beat that gave Beat.Stamp: it has lost data, or is a copy from before
+	Pauses  []PauseState // of all jobs that were ever paused, if they may have changed since the last beat
+	Due     []Once       // one-off jobs whose time comes within the horizon, the next first, some thousands at most
 }
 
 // CancelledError says that somebody wants a run to end.
@@ -240,6 +249,22 @@ type CancelledError struct{ Notice Notice }
 
 func (e *CancelledError) Error() string {
 	return (&cancelledError{author: e.Notice.Author, reason: e.Notice.Reason}).Error()
+}
+
+// PauseState is the last pause or resume of a job.
+type PauseState struct {
+	Job     string
+	Version int64
+	Pause   *Pause // nil: it was resumed
+}
+
+// Memory is what a session knows of what the store has lost.
+type Memory struct {
+	Pauses  []PauseState
+	Flights []Pending     // runs of the session
+	Lease   time.Duration // of the session
+	Waiting []Once
+	Past    []string // IDs of one-off jobs
 }
 
 // Notice tells the owner of a run that it is to end.

@@ -16,6 +16,8 @@
 --   once     hash   one-off job -> it, as JSON
 --   due      zset   one-off job -> its time (µs)
 --   past     zset   one-off job -> when it was claimed (µs)
+--   stamp    hash   'id' -> what tells this shard from one that forgot, 'pv' -> version of the last pause or resume,
+--                   'at:' session -> its last beat (µs)
 --   runs:<job>      list of records as JSON, the latest first
 -- and beside the shards is one hash of nodes: session -> last sign of life (µs), a blank, and the node as JSON.
 
