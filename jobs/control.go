@@ -99,27 +99,31 @@ func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID strin
 	if err != nil {
 		return "", fmt.Errorf("run job %q now: %w", job, err)
 	}
-	p := Pending{
-		Run: Run{
-			ID: s.newID(job), Job: job, Tick: now, Claimed: now, Node: s.cfg.Node, Attempt: 1,
-			Trigger: TriggerManual, Author: author,
-		},
-		Owner: Nobody, Locker: s.locks.Node(),
+	runID, err = s.put(ctx, Run{Job: job, Tick: now, Claimed: now, Author: author})
+	if err != nil {
+		return "", fmt.Errorf("run job %q now: %w", job, err)
 	}
-	e, h, done := s.here(job)
+	return runID, nil
+}
+
+// put has a run that somebody asked for in flight, on this node if it is running and has the job.
+func (s *Scheduler) put(ctx context.Context, r Run) (runID string, err error) {
+	r.ID, r.Node, r.Attempt, r.Trigger = s.newID(r.Job), s.cfg.Node, 1, TriggerManual
+	p := Pending{Run: r, Owner: Nobody, Locker: s.locks.Node()}
+	e, h, done := s.here(r.Job)
 	defer done()
 	if e != nil {
 		p.Owner = s.session
 	}
-	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: job, Manual: true, Pending: &p, Lease: s.lease, Keep: s.cfg.History}})[0]
+	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: r.Job, Manual: true, Pending: &p, Lease: s.lease, Keep: s.cfg.History}})[0]
 	if claimed.Err != nil {
-		return "", fmt.Errorf("run job %q now: %w; it may have reached the store and be run all the same", job, claimed.Err)
+		return "", fmt.Errorf("%w; it may have reached the store and be run all the same", claimed.Err)
 	}
-	s.cfg.Logger.InfoContext(ctx, "job run asked for", "job", job, "author", author, "run", p.Run.ID)
+	s.cfg.Logger.InfoContext(ctx, "job run asked for", "job", r.Job, "author", r.Author, "run", r.ID)
 	if e != nil {
 		s.launch(h, e, &p)
 	}
-	return p.Run.ID, nil
+	return r.ID, nil
 }
 
 // Cancel ends a run on whichever node it is: its context is cancelled within seconds, and it is recorded as cancelled
