@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/cronspec/words"
 	"github.com/lockgen/lockgen/jobs"
-	"github.com/lockgen/lockgen/jobs/dashboard/internal/words"
 )
 
 // plan says when a job runs.
