@@ -63,10 +63,10 @@ func (s *Scheduler) won(h *host, e *entry, c Claim) {
 func (s *Scheduler) report(r Run) {
 	s.telemetry.finished(r)
 	level := slog.LevelInfo
-	switch r.Outcome {
-	case OutcomeError, OutcomePanic, OutcomeTimeout, OutcomeLost:
+	switch {
+	case r.Failed():
 		level = slog.LevelWarn
-	case OutcomeOK:
+	case r.Outcome == OutcomeOK:
 		level = slog.LevelDebug
 	}
 	ctx := context.Background()

@@ -14,16 +14,17 @@ import (
 type memoryStore struct {
 	now func() time.Time
 
-	mu      sync.Mutex // guards what follows
-	jobs    map[string]*memoryJob
-	flights map[string]*Pending  // by run ID
-	alive   map[string]time.Time // until when, by session
-	notices map[string]memoryNotice
-	waiting map[string]Once
-	past    map[string]time.Time // the one-off jobs of the last day, by ID
-	nodes   map[string]Node      // by session
-	stamp   string               // tells this store from one that forgot
-	beats   map[string]time.Time // last beat by session
+	mu       sync.Mutex // guards what follows
+	jobs     map[string]*memoryJob
+	flights  map[string]*Pending  // by run ID
+	alive    map[string]time.Time // until when, by session
+	notices  map[string]memoryNotice
+	waiting  map[string]Once
+	past     map[string]time.Time // the one-off jobs of the last day, by ID
+	nodes    map[string]Node      // by session
+	failures []Run                // the last keptFailures, oldest first
+	stamp    string               // tells this store from one that forgot
+	beats    map[string]time.Time // last beat by session
 }
 
 type memoryJob struct {

@@ -153,6 +153,7 @@ func (s *memoryStore) finish(f Finish, now time.Time) error {
 	}
 	if f.Run.Outcome != "" {
 		s.job(f.Run.Job).record(f.Run, f.Keep)
+		s.noteFailure(f.Run)
 	}
 	if f.Next != nil {
 		s.hold(*f.Next, now, f.Lease)

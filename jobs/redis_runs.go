@@ -97,9 +97,9 @@ func (s *redisStore) Finish(ctx context.Context, finishes []Finish) []error {
 
 func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 	at := s.shards[g.shard]
-	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices}
-	args := make([]any, 0, 2+9*len(g.indices))
-	args = append(args, retention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds())
+	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures}
+	args := make([]any, 0, 3+9*len(g.indices))
+	args = append(args, retention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds(), keptFailures)
 	for _, i := range g.indices {
 		f := &finishes[i]
 		orphan, record, notice, id, owner, next := "0", "", "", "", "", ""
@@ -112,6 +112,9 @@ func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 		if f.Run.Outcome != "" {
 			record = encodeRecord(&f.Run)
 			keys = append(keys, at.runs(f.Run.Job))
+		}
+		if f.Run.Failed() {
+			record = "!" + record
 		}
 		if f.Next != nil {
 			id, owner, next = f.Next.Run.ID, f.Next.Owner, encodePending(f.Next)

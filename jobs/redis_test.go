@@ -156,9 +156,9 @@ func TestRedisStore_bounded(t *testing.T) {
 		}
 	}
 	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the session's
-	// lease, and the records.
-	if keys, entries := contents(t, client); keys != 8 || entries != 7+keep {
-		t.Errorf("%d keys with %d entries, want 8 with %d", keys, entries, 7+keep)
+	// lease, the records, and the failures among them.
+	if keys, entries := contents(t, client); keys != 9 || entries != 7+keep+KeptFailures {
+		t.Errorf("%d keys with %d entries, want 9 with %d", keys, entries, 7+keep+KeptFailures)
 	}
 }
 

@@ -109,6 +109,10 @@ type Store interface {
 	// Runs returns the records of each job, the latest recorded first, limit at most of each.
 	Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error)
 
+	// Failures returns records of all jobs that say of a failure ([Run.Failed]), the latest recorded first, limit at most.
+	// The newest 200 of the cluster are kept at least, whatever Keep and however many runs their jobs have had since.
+	Failures(ctx context.Context, limit int) ([]Run, error)
+
 	// Pause stops a job's ticks from being claimed. A pause that there is already is replaced, except for its At. Each
 	// pause and each resume has a higher version than the one before. The error is ErrUnknownJob if the job was never
 	// registered.

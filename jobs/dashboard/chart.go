@@ -98,7 +98,7 @@ func (q *request) chartsOf(runs []jobs.Run, from time.Time) []*chart {
 		i = min(i, chartBars-1)
 		total++
 		ended[i].size++
-		if failed(r) {
+		if r.Failed() {
 			failures++
 			bad[i].size++
 		}

@@ -243,10 +243,12 @@ func busyFake() *fake {
 	foreign.Job.Name, foreign.Orphaned = "foreign", true
 	f.statuses = []jobs.Status{carts, foreign, index, report}
 	f.failures = []jobs.Run{failure}
+	asked := &jobs.Notice{Author: "bob", Reason: "it disturbs", At: ago(9 * time.Hour)}
 	f.runs = []jobs.Run{failure, run("report", "report@6", 33*time.Hour, 2*time.Second, jobs.OutcomeOK),
 		{ID: "report@5", Job: "report", Tick: ago(57 * time.Hour), Ticks: 61, First: ago(58 * time.Hour),
 			Claimed: ago(57 * time.Hour),
 			Outcome: jobs.OutcomeSkipped, Reason: "lock \"job:report\" is held by node-3"}}
+	f.runs[1].CancelAsked = asked
 	return f
 }
 

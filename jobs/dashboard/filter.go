@@ -69,7 +69,7 @@ func (f runFilter) holds(r jobs.Run) bool {
 		return false
 	case f.node != "" && r.Node != f.node:
 		return false
-	case f.outcome == failedOutcome && !failed(r), f.outcome != "" && f.outcome != failedOutcome && string(r.Outcome) != f.outcome:
+	case f.outcome == failedOutcome && !r.Failed(), f.outcome != "" && f.outcome != failedOutcome && string(r.Outcome) != f.outcome:
 		return false
 	case !f.from.IsZero() && at.Before(f.from):
 		return false

@@ -138,21 +138,12 @@ func outcomeMark(r jobs.Run) mark {
 		return mark{kindBusy, "running"}
 	case r.Outcome == jobs.OutcomeOK:
 		return mark{kindGood, "ok"}
-	case failed(r):
+	case r.Failed():
 		return mark{kindBad, string(r.Outcome)}
 	case r.Outcome == jobs.OutcomeCancelled:
 		return mark{kindWarn, "cancelled"}
 	}
 	return mark{kindIdle, string(r.Outcome)}
-}
-
-// failed reports whether a run ended as nobody wants it to.
-func failed(r jobs.Run) bool {
-	switch r.Outcome {
-	case jobs.OutcomeError, jobs.OutcomePanic, jobs.OutcomeTimeout, jobs.OutcomeLost:
-		return true
-	}
-	return false
 }
 
 // firstLine cuts a text to what fits into a table.

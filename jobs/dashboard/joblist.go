@@ -65,7 +65,7 @@ var jobOrders = []struct {
 }
 
 func isPaused(st jobs.Status) bool    { return st.Paused != nil }
-func isFailing(st jobs.Status) bool   { return st.Last != nil && failed(*st.Last) }
+func isFailing(st jobs.Status) bool   { return st.Last != nil && st.Last.Failed() }
 func hasLast(st jobs.Status) bool     { return st.Last != nil }
 func spent(r *jobs.Run) time.Duration { return r.Ended.Sub(r.Started) }
 

@@ -46,6 +46,7 @@ func TestHandler_pagesShow(t *testing.T) {
 		"job?name=carts": {"Paused by <b>ada</b>", "Resume"},
 		"run?id=report@7": {"second line", "attempt 1 of 1", "report@7", "Took 4 s on node-2", "4 s after the tick",
 			"<b>scheduled</b>"},
+		"run?id=report@6": {"Asked to end", "by bob at 03:00:00 UTC: it disturbs"},
 		"run?id=report@5": {"61 ticks since 26 Mar 02:00:00: lock", "<b>first of 61 ticks</b>", "Thu 26 Mar 2026 02:00:00",
 			"<b>last tick</b>"},
 		"run?id=index@1": {"For 1 min 30 s so far", `href="cancel?id=index%401"`},

@@ -34,7 +34,7 @@ func (q *request) runRow(r jobs.Run) runRow {
 
 // mayRunAgain reports whether an operator is offered to run the tick of a run again: it ended, and not well.
 func mayRunAgain(r jobs.Run) bool {
-	return r.Ticks < 2 && (failed(r) || r.Outcome == jobs.OutcomeCancelled || r.Outcome == jobs.OutcomeSkipped)
+	return r.Ticks < 2 && (r.Failed() || r.Outcome == jobs.OutcomeCancelled || r.Outcome == jobs.OutcomeSkipped)
 }
 
 // several says for how many ticks a record stands; empty if for one.

@@ -17,7 +17,7 @@ type runData struct {
 	Reason, Error string
 	Once, Payload string
 	HasPayload    bool
-	Lateness      string
+	CancelAsked   string // by whom and when; empty: by nobody
 }
 
 // timeRow is a moment in the life of a run.
@@ -57,6 +57,9 @@ func (q *request) run() (*view, error) {
 	}
 	if len(s.attempts) > 1 {
 		data.Attempts = q.runRows(s.attempts)
+	}
+	if n := r.CancelAsked; n != nil {
+		data.CancelAsked = joined("by "+n.Author+" at "+q.moment(n.At).Stamp+" UTC", q.text("reason", n.Reason))
 	}
 	data.Times = q.times(r)
 	return &view{template: "run", Title: "Run of " + r.Job, Menu: "jobs", Live: r.Outcome == "", Data: data}, nil

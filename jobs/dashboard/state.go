@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/lockgen/lockgen/jobs"
@@ -37,23 +36,7 @@ func (d *dashboard) fetchState(ctx context.Context) (*state, error) {
 		s.Recent, err = d.fetchRecent(ctx, s.Jobs)
 	}
 	d.names.learn(s.Jobs)
-	s.Failures = newestFailures(s.Failures, s.Recent.Runs)
 	return s, err
-}
-
-// newestFailures adds those that are among the newest records.
-func newestFailures(failures, newest []jobs.Run) []jobs.Run {
-	seen := make(map[string]bool, len(failures))
-	for _, r := range failures {
-		seen[r.ID] = true
-	}
-	for _, r := range newest {
-		if failed(r) && !seen[r.ID] {
-			failures = append(failures, r)
-		}
-	}
-	slices.SortStableFunc(failures, func(a, b jobs.Run) int { return b.Ended.Compare(a.Ended) })
-	return failures[:min(len(failures), mostRuns)]
 }
 
 // inParallel asks several questions at once and returns an error of one of them, if any.

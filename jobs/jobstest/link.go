@@ -172,6 +172,13 @@ func (s *jobLink) InFlight(ctx context.Context) ([]jobs.Pending, error) {
 	return s.Store.InFlight(ctx)
 }
 
+func (s *jobLink) Failures(ctx context.Context, limit int) ([]jobs.Run, error) {
+	if err := s.pass(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Failures(ctx, limit)
+}
+
 func (s *jobLink) Cancel(ctx context.Context, n jobs.Notice) error {
 	if err := s.pass(ctx); err != nil {
 		return err

@@ -18,6 +18,7 @@
 --   past     zset   one-off job -> when it was claimed (µs)
 --   stamp    hash   'id' -> what tells this shard from one that forgot, 'pv' -> version of the last pause or resume,
 --                   'at:' session -> its last beat (µs)
+--   failures list   the last records of all jobs that say of a failure, as JSON, the latest first
 --   runs:<job>      list of records as JSON, the latest first
 -- and beside the shards is one hash of nodes: session -> last sign of life (µs), a blank, and the node as JSON.
 

@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"nodes are listed":                                          testNodes,
 		"in flight are the runs of all jobs":                        testInFlight,
 		"runs are capped, latest first":                             testRunsCapped,
+		"failures outlast the records of their jobs":                testFailures,
 		"skips for one reason share a record":                       testSkipsShare,
 		"skips of one reason are counted by all nodes":              testSkipsShareRace,
 		"pause stops ticks, resume forgives them":                   testPause,
