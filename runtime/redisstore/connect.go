@@ -16,7 +16,7 @@ import (
 
 const (
 	// openTimeout bounds the first contact of lockrt.Open.
-	openTimeout = 3 * time.Second
+	openTimeout = 4 * time.Second
 	// probeTimeout bounds what is asked after it has failed, to say why.
 	probeTimeout = 500 * time.Millisecond
 )
