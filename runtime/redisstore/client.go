@@ -29,9 +29,9 @@ func checkClient(client redis.UniversalClient) error {
 		return fmt.Errorf("%w: redisstore.New was given an AutoPipeliner, which runs commands after their context "+
 			"has ended; give it the client itself, calls of many goroutines are sent together all the same", lockrt.ErrOptions)
 	default:
-		return fmt.Errorf("%w: redisstore.New was given a %T; it takes a *redis.Client, which NewFailoverClient makes too, or "+
-			"a *redis.ClusterClient: of other types it cannot tell where a command goes. To see the commands of a client, "+
-			"use its AddHook", lockrt.ErrOptions, client)
+		return fmt.Errorf("%w: redisstore.New was given a %T; it takes a *redis.Client, which NewFailoverClient makes too, "+
+			"or a *redis.ClusterClient: of other types it cannot tell where a command goes. To see the commands of a "+
+			"client, use its AddHook", lockrt.ErrOptions, client)
 	}
 	if missing {
 		return fmt.Errorf("%w: redisstore.New was given no client", lockrt.ErrOptions)

@@ -17,8 +17,8 @@ import (
 
 // go-redis has one logger for all clients of a process, which no one can read back, so it cannot be changed for a while
 // or put in a chain. It is replaced here, before main begins: an application that sets one of its own in main, or in a
-// package that imports this one, still has the last word, for all clients. Until then lines of the application's clients
-// appear as they would without this package.
+// package that imports this one, still has the last word, for all clients. Until then lines of the application's
+// clients appear as they would without this package.
 func init() {
 	redis.SetLogger(clientLogs{others: log.New(os.Stderr, "redis: ", log.LstdFlags|log.Lshortfile)})
 }
@@ -39,8 +39,10 @@ func (c clientLogs) Printf(ctx context.Context, format string, v ...any) {
 // ownerOf finds the client that a line is about, by its context, or by the error of a dial, which is made in the
 // background with no context of ours.
 func ownerOf(ctx context.Context, v []any) *clientLog {
-	if owner, ok := ctx.Value(clientLogKey{}).(*clientLog); ok {
-		return owner
+	if ctx != nil {
+		if owner, ok := ctx.Value(clientLogKey{}).(*clientLog); ok {
+			return owner
+		}
 	}
 	for _, value := range v {
 		var dial *dialError
@@ -101,7 +103,7 @@ type dialError struct {
 func (e *dialError) Unwrap() error { return e.error }
 
 // dialer is what go-redis would take, with marked errors, and a handshake that ends with its context.
-func (l *clientLog) dialer(timeout time.Duration, config *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+func (l *clientLog) dialer(timeout time.Duration, config *tls.Config) redis.DialHook {
 	if timeout == 0 {
 		timeout = 5 * time.Second // the default of go-redis
 	}
