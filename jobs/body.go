@@ -15,7 +15,8 @@ type result struct {
 	err      error
 	returned bool // false: it called runtime.Goexit, or panicked
 	panicked bool
-	panic    string
+	panic    any
+	stack    string
 	cause    error // why its context had ended, nil if it had not
 	timeout  time.Duration
 }
@@ -35,8 +36,7 @@ func call(ctx context.Context, work func(context.Context) error, timeout time.Du
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {
-				res.panicked = true
-				res.panic = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+				res.panicked, res.panic, res.stack = true, p, string(debug.Stack())
 			}
 		}()
 		res.err = work(ctx)
@@ -79,18 +79,17 @@ func (r *result) classify(lost error) ending {
 // maxErrorText bounds what a record keeps of an error or a stack.
 const maxErrorText = 8 << 10
 
+// text is what a record keeps of how the work ended. The methods of what the user returned or panicked with are called with care:
+// what they do is not to reach anything but this run.
 func (r *result) text() string {
 	text := ""
 	switch {
 	case r.panicked:
-		text = r.panic
+		text = panicText(r.panic) + "\n\n" + r.stack
 	case !r.returned:
 		text = "Job.Run called runtime.Goexit (t.FailNow does, for example) instead of returning"
 	case r.err != nil:
-		text = r.err.Error()
+		text = errorText(r.err)
 	}
-	if len(text) > maxErrorText {
-		text = text[:maxErrorText] + " … (cut)"
-	}
-	return text
+	return cut(text, maxErrorText)
 }

@@ -63,22 +63,29 @@ func (s *Scheduler) won(h *host, e *entry, c Claim) {
 func (s *Scheduler) report(r Run) {
 	s.telemetry.finished(r)
 	level := slog.LevelInfo
-	switch r.Outcome {
-	case OutcomeError, OutcomePanic, OutcomeTimeout, OutcomeLost:
+	switch {
+	case r.Failed():
 		level = slog.LevelWarn
-	case OutcomeOK:
+	case r.Outcome == OutcomeOK:
 		level = slog.LevelDebug
 	}
 	ctx := context.Background()
 	if s.cfg.Logger.Enabled(ctx, level) {
 		s.cfg.Logger.LogAttrs(ctx, level, "job run finished", attrsOf(r)...)
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "OnRun panicked", slog.String("job", r.Job), slog.Any("panic", p))
-		}
+	// In a goroutine of its own, which is waited for: runtime.Goexit ends that one only.
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "OnRun panicked",
+					slog.String("job", r.Job), slog.String("panic", panicText(p)))
+			}
+		}()
+		s.cfg.OnRun(r)
 	}()
-	s.cfg.OnRun(r)
+	<-done
 }
 
 func attrsOf(r Run) []slog.Attr {

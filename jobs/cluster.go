@@ -64,12 +64,7 @@ func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
 // clusterInfo describes a job of the cluster, by this node's own entry where its definition is the one in force.
 func (s *Scheduler) clusterInfo(spec *JobSpec, nodes []Node, now time.Time) Info {
 	info := Info{Job: Job{Name: spec.Job}, Mark: spec.Mark, Zone: time.UTC}
-	living := make(map[string]string)
-	for _, n := range nodes {
-		if now.Sub(n.Heartbeat) <= s.lease {
-			living[n.Session] = n.Name
-		}
-	}
+	living := s.living(nodes)
 	newest := spec.newest(func(session string) bool { return living[session] != "" })
 	if info.Orphaned = newest == nil; !info.Orphaned {
 		for session := range spec.Offers {

@@ -30,8 +30,9 @@ type Config struct {
 	// Logger receives transitions: runs that begin, end, or are skipped, store lost and found, nodes found dead.
 	// Defaults to slog.Default().
 	Logger *slog.Logger
-	// DrainTimeout is how long runs may go on after the context of Run has ended, before theirs is cancelled.
-	// Defaults to 30 s; negative means not at all.
+	// DrainTimeout is how long runs may go on after the context of Run has ended, before theirs is cancelled. Then they
+	// have 4 s to return, and their records 4 s to reach the store. Defaults to 20 s, so that all is over before
+	// Kubernetes kills a process that has been told to end 30 s ago; negative means not at all.
 	DrainTimeout time.Duration
 	// Heartbeat is how often the node gives a sign of life, and hears what other nodes ask of it: to cancel a run, to
 	// run one now, a one-off job. After five of them without one its runs are taken over. It costs a call per node, and a
@@ -40,10 +41,10 @@ type Config struct {
 	Heartbeat time.Duration
 	// History is how many records are kept per job. Defaults to 100.
 	History int
-	// TracerProvider receives a span for each run. Defaults to none.
+	// TracerProvider receives a span for each run. Defaults to the Locker's, which may be none.
 	TracerProvider trace.TracerProvider
 	// MeterProvider receives the metrics lockgen.job.lateness, .duration, .runs, .claims, .missed and .running.
-	// Defaults to none.
+	// Defaults to the Locker's, which may be none.
 	MeterProvider metric.MeterProvider
 	// Now is the local clock. It need not be right: the store's time decides, and this one is corrected by it. Timers
 	// are Go's own, so that tests with other clocks want testing/synctest; see package jobstest. Defaults to time.Now.
@@ -78,6 +79,13 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.Heartbeat < minHeartbeat || c.Heartbeat > maxHeartbeat {
 		return c, fmt.Errorf("jobs.New: Config.Heartbeat is %s: set %s to %s, 0 for %[2]s", c.Heartbeat, minHeartbeat, maxHeartbeat)
 	}
+	tracer, meter := locks.Telemetry()
+	if c.TracerProvider == nil {
+		c.TracerProvider = tracer
+	}
+	if c.MeterProvider == nil {
+		c.MeterProvider = meter
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -96,9 +104,10 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	c.Logger = guardLogger(c.Logger)
 	switch {
 	case c.DrainTimeout == 0:
-		c.DrainTimeout = 30 * time.Second
+		c.DrainTimeout = 20 * time.Second
 	case c.DrainTimeout < 0:
 		c.DrainTimeout = 0
 	}

@@ -11,6 +11,8 @@ import (
 var (
 	ErrUnknownJob = errors.New("unknown job")
 	ErrUnknownRun = errors.New("unknown run")
+	// ErrOrphaned says that a job was removed or renamed: nodes are running, and none of them has it.
+	ErrOrphaned = errors.New("no node has the job any more")
 	// ErrOtherProgram says that a job belongs to another program in the same namespace; see Config.Program.
 	ErrOtherProgram = errors.New("another program has a job of this name")
 )
@@ -19,7 +21,9 @@ var (
 type Pause struct {
 	Author string    `json:"author"`
 	Reason string    `json:"reason,omitempty"`
-	At     time.Time `json:"at"`
+	At     time.Time `json:"at"` // since when
+	// Version tells apart the pauses of a job: each is higher than those before.
+	Version int64 `json:"-"`
 }
 
 // Pause stops the ticks of a job in the whole cluster until [Scheduler.Resume], also over restarts. Runs that were
@@ -49,7 +53,7 @@ func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
 		if view.Paused == nil {
 			return nil
 		}
-		err = s.cfg.Store.Resume(ctx, job, view.Paused.At, s.pausedRecord(job, author, view, now), s.cfg.History)
+		err = s.cfg.Store.Resume(ctx, job, view.Paused.Version, s.pausedRecord(job, author, view, now), s.cfg.History)
 		switch {
 		case errors.Is(err, ErrGone): // somebody else has resumed it, or paused it anew
 			continue
@@ -71,10 +75,14 @@ func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time
 		ID: s.newID(job), Job: job, Tick: now, Claimed: now, Ended: now, Node: s.cfg.Node,
 		Outcome: OutcomeSkipped, Reason: why, Attempt: 1, Trigger: TriggerSchedule, Author: author,
 	}
-	if e := s.entry(job); e != nil && e.schedule != nil {
-		if first := e.after(view.Mark); !first.IsZero() && first.Before(now) {
-			r.First, r.Ticks = first, e.count(&gap{first: first, last: e.lastBefore(first, now)})
-		}
+	e := &entry{zone: s.cfg.Location, line: lineOf(view.Spec.Line, Timing{}, nil, nil)}
+	if own := s.entry(job); own != nil { // it may have a schedule that no other can compute
+		e.line = lineOf(view.Spec.Line, own.timing(), own.schedule, own.zone)
+	}
+	if first := e.after(view.Mark); !first.IsZero() && first.Before(now) {
+		r.First = first
+		r.Tick = e.lastBefore(first, now)
+		r.Ticks = e.count(&gap{first: first, last: r.Tick})
 	}
 	return r
 }
@@ -82,38 +90,46 @@ func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time
 // RunNow runs a job once, now, beside its schedule and also while it is paused, under its locks and Overlap. If this
 // scheduler is running and has the job, the run is its own; else it is picked up within seconds by a node that has it.
 // The run's ID is returned as soon as the store has it; see [Scheduler.FindRun]. The error wraps ErrUnknownJob if no
-// node has ever added the job.
+// node has ever added the job, and ErrOrphaned if nodes are running, and none of them has it.
 func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID string, err error) {
-	_, now, err := s.lookAtKnown(ctx, job)
+	view, now, err := s.lookAtKnown(ctx, job)
+	if err == nil {
+		err = s.refuseOrphan(ctx, &view.Spec)
+	}
 	if err != nil {
 		return "", fmt.Errorf("run job %q now: %w", job, err)
 	}
-	p := Pending{
-		Run: Run{
-			ID: s.newID(job), Job: job, Tick: now, Claimed: now, Node: s.cfg.Node, Attempt: 1,
-			Trigger: TriggerManual, Author: author,
-		},
-		Owner: Nobody, Locker: s.locks.Node(),
+	runID, err = s.put(ctx, Run{Job: job, Tick: now, Claimed: now, Author: author})
+	if err != nil {
+		return "", fmt.Errorf("run job %q now: %w", job, err)
 	}
-	e, h, done := s.here(job)
+	return runID, nil
+}
+
+// put has a run that somebody asked for in flight, on this node if it is running and has the job.
+func (s *Scheduler) put(ctx context.Context, r Run) (runID string, err error) {
+	r.ID, r.Node, r.Attempt, r.Trigger = s.newID(r.Job), s.cfg.Node, 1, TriggerManual
+	p := Pending{Run: r, Owner: Nobody, Locker: s.locks.Node()}
+	e, h, done := s.here(r.Job)
 	defer done()
 	if e != nil {
 		p.Owner = s.session
 	}
-	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: job, Manual: true, Pending: &p, Lease: s.lease, Keep: s.cfg.History}})[0]
+	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: r.Job, Manual: true, Pending: &p, Lease: s.lease, Keep: s.cfg.History}})[0]
 	if claimed.Err != nil {
-		return "", fmt.Errorf("run job %q now: %w; it may have reached the store and be run all the same", job, claimed.Err)
+		return "", fmt.Errorf("%w; it may have reached the store and be run all the same", claimed.Err)
 	}
-	s.cfg.Logger.InfoContext(ctx, "job run asked for", "job", job, "author", author, "run", p.Run.ID)
+	s.cfg.Logger.InfoContext(ctx, "job run asked for", "job", r.Job, "author", r.Author, "run", r.ID)
 	if e != nil {
 		s.launch(h, e, &p)
 	}
-	return p.Run.ID, nil
+	return r.ID, nil
 }
 
 // Cancel ends a run on whichever node it is: its context is cancelled within seconds, and it is recorded as cancelled
-// by author. One that has not begun does not begin. It blocks until the store has the wish, not until the run has ended.
-// The error wraps ErrUnknownRun if the run is not in flight.
+// by author. One that has not begun does not begin, on whatever node, and one that nobody looks after is recorded at once. A run
+// that ends before its node hears of it is recorded as it ended, with Run.CancelAsked. It blocks until the store has the wish,
+// not until the run has ended. The error wraps ErrUnknownRun if the run is not in flight.
 func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) error {
 	job, ok := jobOfRun(runID)
 	if !ok {
@@ -132,7 +148,30 @@ func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) er
 	}
 	s.cfg.Logger.WarnContext(ctx, "job run to be cancelled", "run", runID, "author", author, "reason", reason)
 	s.obey(n) // if it is here, there is no need to wait for the next beat
+	s.endUnowned(ctx, n, now)
 	return nil
+}
+
+// endUnowned ends a run that is to be cancelled if no node has it, or one that is dead. Where that fails, whoever takes the run
+// over finds the notice.
+func (s *Scheduler) endUnowned(ctx context.Context, n Notice, now time.Time) {
+	view, err := s.cfg.Store.Look(ctx, []string{n.Job})
+	if err != nil {
+		return
+	}
+	for _, p := range view.Jobs[0].Claims {
+		if p.Run.ID != n.ID {
+			continue
+		}
+		f := Finish{Run: p.Run, Owner: p.Owner, Orphan: true, Keep: s.cfg.History}
+		f.Run.Ended, f.Run.Outcome = now, OutcomeCancelled
+		f.Run.Reason = (&cancelledError{author: n.Author, reason: n.Reason}).Error() + ", while no living node had it"
+		var cancelled *CancelledError
+		if err := s.cfg.Store.Finish(ctx, []Finish{f})[0]; err == nil || errors.As(err, &cancelled) {
+			f.Run.CancelAsked = &n
+			s.report(f.Run)
+		}
+	}
 }
 
 // storeTime asks for the time.

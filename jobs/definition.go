@@ -69,6 +69,7 @@ type JobSpec struct {
 	Epoch  string           // changes whenever another timing comes into force
 	Line   []Stretch        // of the timings in force, from the mark on; the last one is in force
 	Defs   []VersionedDef   // by version, oldest first
+	Seen   time.Time        // when a session has registered it last
 	Offers map[string]int64 // versions by session; those of the dead stay until the next registration of the job
 }
 

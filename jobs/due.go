@@ -57,7 +57,11 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 			if !p.holds(e.mark, now) {
 				p = e.next(e.mark, now)
 			}
-			if p.due.IsZero() || p.due.After(now) {
+			if p.due.IsZero() {
+				l.schedule(e)
+				continue
+			}
+			if p.due.After(now) {
 				e.plan = p
 				l.wakeAt(e, p.due)
 				continue
@@ -94,9 +98,7 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			continue
 		}
 		e.unsure = nil
-		if !c.Mark.IsZero() {
-			l.s.setMark(e, c.Mark)
-		}
+		l.heardMark(e, c.Mark)
 		l.s.telemetry.claimed(c.Status)
 		if c.Status == ClaimWon {
 			l.s.won(l.host, e, claims[i])
@@ -111,6 +113,15 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			l.wakeAt(e, l.tryAt)
 		}
 	}
+}
+
+// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of lost data.
+func (l *loop) heardMark(e *entry, mark time.Time) {
+	if mark.Before(e.mark) {
+		l.s.noticeLoss("the mark of job " + e.job.Name + " is older than the one that this node knows")
+		return
+	}
+	l.s.setMark(e, mark)
 }
 
 // reschedule decides when to look at e again after an answer.

@@ -48,6 +48,7 @@ func (l *loop) sendOnce(batch []Once, now time.Time) {
 		case c.Err != nil:
 			failure = c.Err
 		case c.Status == ClaimWon:
+			l.s.rememberPast(claims[i].Once)
 			l.s.won(l.host, entries[i], claims[i])
 		}
 	}

@@ -60,9 +60,7 @@ func (l *loop) claimDeferred(ctx context.Context) {
 				open = append(open, e)
 				continue
 			}
-			if !marks[i].IsZero() {
-				l.s.setMark(e, marks[i])
-			}
+			l.heardMark(e, marks[i])
 			l.schedule(e)
 		}
 		l.claim(ctx, open)

@@ -32,9 +32,7 @@ func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
 		for i, e := range batch {
 			asked := e.unsure
 			e.unsure = nil
-			if mark := view.Jobs[i].Mark; !mark.IsZero() {
-				l.s.setMark(e, mark)
-			}
+			l.heardMark(e, view.Jobs[i].Mark)
 			for _, p := range view.Jobs[i].Claims {
 				if asked.Pending != nil && p.Run.ID == asked.Pending.Run.ID && !l.s.isLive(p.Run.ID) {
 					l.s.won(l.host, e, *asked)

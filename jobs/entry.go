@@ -2,7 +2,9 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -35,11 +37,30 @@ type entry struct {
 }
 
 // keys are the locks of a run.
-func (e *entry) keys(r *Run) []string {
-	if e.handler != nil {
-		return []string{handlerPrefix + r.Once}
+func (e *entry) keys(r *Run) ([]string, error) {
+	switch {
+	case e.handler != nil:
+		return []string{handlerPrefix + r.Once}, nil
+	case e.job.KeysFunc == nil:
+		return e.job.Keys, nil
 	}
-	return e.job.Keys
+	type result struct {
+		keys []string
+		err  error
+	}
+	got, failure := guard(func() result {
+		keys, err := e.job.KeysFunc()
+		return result{keys, err}
+	})
+	switch {
+	case failure != "":
+		return nil, fmt.Errorf("Job.KeysFunc of job %q: %s", e.job.Name, failure)
+	case got.err != nil:
+		return nil, fmt.Errorf("Job.KeysFunc of job %q: %s", e.job.Name, errorText(got.err))
+	case len(got.keys) == 0 || slices.Contains(got.keys, ""):
+		return nil, fmt.Errorf("Job.KeysFunc of job %q returned %q: return the locks to hold, none of them empty", e.job.Name, got.keys)
+	}
+	return slices.Clone(got.keys), nil
 }
 
 // work is what to call for a run.

@@ -20,7 +20,7 @@ func (s *Scheduler) launch(h *host, e *entry, p *Pending) {
 func (s *Scheduler) begin(h *host, e *entry, p *Pending) (context.Context, *live) {
 	ctx, cancel := context.WithCancelCause(h.work)
 	ctx = context.WithValue(ctx, tickKey{}, tickValue{job: e.job.Name, tick: p.Run.Tick.In(e.zone)})
-	return ctx, s.track(h, e, p.Run.ID, cancel)
+	return ctx, s.track(h, e, p, cancel)
 }
 
 func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *Pending) {
@@ -48,6 +48,7 @@ type attempt struct {
 	e    *entry
 	live *live
 	p    *Pending
+	keys []string // of the locks that it takes
 }
 
 // do goes through the attempt and returns the one that is to follow.
@@ -66,10 +67,17 @@ func (x *attempt) do(ctx context.Context) *Pending {
 	work := ctx
 	if len(leases) > 0 {
 		work = leases.Context()
-		x.p.Run.Fence = leases.Lease(x.e.keys(&x.p.Run)[0]).Fence()
+		x.p.Run.Fence = leases.Lease(x.keys[0]).Fence()
 	}
 	if !x.start(work) {
 		x.unlock(leases)
+		if ctx.Err() == nil && x.tooLate() {
+			x.end(ending{
+				outcome: OutcomeSkipped, final: true,
+				reason: "store of jobs unavailable until the tick was too late, and Misfire is skip",
+			})
+			return nil
+		}
 		return x.giveUp(ctx)
 	}
 	work, done := x.s.telemetry.started(work, &x.p.Run, x.e.jitter(x.p.Run.Tick))
@@ -88,18 +96,30 @@ func (x *attempt) do(ctx context.Context) *Pending {
 // start notes in the store that the run begins. Until that is certain it must not: if this node died, another one would
 // run the tick again, thinking that it had not begun.
 func (x *attempt) start(ctx context.Context) bool {
-	x.p.Run.Started = x.s.clock.beginning()
-	begin := Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		err := x.s.starts.do(ctx, begin)
-		if err == nil && x.s.begins(ctx, x.live) {
+		x.p.Run.Started = x.s.clock.beginning()
+		err := x.s.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
+		if err == nil && x.s.begins(ctx, x.live, &x.p.Run) {
+			x.p.Run.Started = x.s.clock.beginning() // the work begins after the answer
 			return true
 		}
-		if err == nil || errors.Is(err, ErrGone) || !pause(ctx, wait) {
+		var cancelled *CancelledError
+		if errors.As(err, &cancelled) {
+			x.live.cancel(&cancelledError{author: cancelled.Notice.Author, reason: cancelled.Notice.Reason})
+		}
+		if err == nil || cancelled != nil || errors.Is(err, ErrGone) || x.tooLate() || !pause(ctx, wait) {
 			x.p.Run.Started = time.Time{}
 			return false
 		}
 	}
+}
+
+// tooLate reports whether the tick is not to be run any more, since its store was away at the begin: it is past its grace, and
+// Misfire is skip.
+func (x *attempt) tooLate() bool {
+	j, r := &x.e.job, &x.p.Run
+	scheduled := r.Trigger == TriggerSchedule || r.Trigger == TriggerRecovery && r.Attempt == 1
+	return j.Misfire == MisfireSkip && scheduled && x.s.clock.now().Sub(r.Tick.Add(j.Jitter)) > j.Grace
 }
 
 // unlock releases the leases and returns the error of a lock that was lost. A release that the store did not answer is

@@ -38,3 +38,6 @@ func ClientOf(s Store) redis.UniversalClient {
 	}
 	return nil
 }
+
+// KeptFailures is how many failures a store keeps besides the records of the jobs.
+const KeptFailures = keptFailures

@@ -30,11 +30,13 @@ func (x *attempt) end(how ending) *Pending {
 	if f.Next != nil && draining {
 		f.Next.Owner, f.Next.PassedOn = Nobody, true
 	}
-	if !x.tell(f) {
+	done, asked := x.tell(f)
+	if !done {
 		return nil
 	}
+	r.CancelAsked = asked
 	x.s.report(*r)
-	if draining {
+	if draining || asked != nil {
 		return nil
 	}
 	return f.Next
@@ -82,36 +84,58 @@ func (x *attempt) giveUp(ctx context.Context) *Pending {
 	if draining {
 		next.Owner, next.PassedOn = Nobody, true
 	}
-	if !x.tell(f) || draining {
+	if done, _ := x.tell(f); !done || draining {
 		return nil
 	}
 	return &next
 }
 
 // tell finishes the claim in the store, however long that takes until the end of the drain: a run that is not recorded
-// would be taken for lost. It reports false if the run is not in flight any more.
-func (x *attempt) tell(f Finish) bool {
+// would be taken for lost. It reports false if the run is not in flight any more, and who wanted it to end.
+func (x *attempt) tell(f Finish) (done bool, asked *Notice) {
 	ctx := context.WithoutCancel(x.host.records)
+	x.s.setTelling(x.live, true)
+	restored := false
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := x.s.finishes.do(ctx, f)
+		var cancelled *CancelledError
 		switch {
 		case err == nil:
-			return true
-		case errors.Is(err, ErrGone) && wait > minBackoff:
-			return true // by an earlier try, whose answer was lost, or by another node: cannot be told apart
+			x.s.rememberRun(f.Run)
+			return true, nil
+		case errors.As(err, &cancelled):
+			x.s.rememberRun(f.Run)
+			return true, &cancelled.Notice
+		case errors.Is(err, ErrGone) && !restored && x.restoreRun(x.host.records, &f.Run):
+			restored = true
+			continue
+		case errors.Is(err, ErrGone) && wait > minBackoff && !x.overruled(ctx, &f.Run):
+			return true, nil // by an earlier try, whose answer was lost
 		case errors.Is(err, ErrGone):
 			x.s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job run was recorded as lost by another node while it ran",
 				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick), slog.String("outcome", string(f.Run.Outcome)))
-			return false
+			return false, nil
 		}
 		x.s.heard(err)
 		if !pause(x.host.records, wait) {
 			x.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "job run not recorded, other nodes will take it for lost",
 				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick),
 				slog.String("outcome", string(f.Run.Outcome)), slog.Any("error", err))
-			return false
+			return false, nil
 		}
 	}
+}
+
+// overruled reports whether another node has recorded the run, as lost.
+func (x *attempt) overruled(ctx context.Context, r *Run) bool {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	records, err := x.s.cfg.Store.Runs(ctx, []string{r.Job}, x.s.cfg.History)
+	if err != nil || r.Outcome == "" {
+		return false
+	}
+	i := slices.IndexFunc(records[0], func(kept Run) bool { return kept.ID == r.ID })
+	return i >= 0 && records[0][i].Outcome == OutcomeLost && r.Outcome != OutcomeLost
 }
 
 // backoff is how long to wait before a retry: 1 s, 2 s, 4 s … up to a minute.

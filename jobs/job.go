@@ -27,7 +27,8 @@ type Job struct {
 	// TZ is the IANA name of the zone of Spec. Defaults to Config.Location.
 	TZ string
 	// Schedule is used in place of Spec. All nodes must get the same ticks from it. It is asked with times in
-	// Config.Location; the zero time means that there are no more ticks.
+	// Config.Location; the zero time means that there are no more ticks. It is to answer at once: one that panics, or takes
+	// longer than a second, is asked again a minute later. A changed one is not told from the old one, as it has no text.
 	Schedule cron.Schedule
 	// Run is the work. Its context ends when the job's lock is lost, when Timeout is over, and when a drain takes
 	// too long; it carries the leases (lockrt.FromContext, lockrt.Held) and the tick ([TickFromContext]). Required.
@@ -36,6 +37,9 @@ type Job struct {
 	// Keys are the locks that are held while the job runs. Defaults to "job:" + Name, and to none if Overlap is
 	// OverlapAllow.
 	Keys []string
+	// KeysFunc is used in place of Keys: it is called before each attempt, so that keys may depend on what changes while
+	// the program runs. It is to answer at once, on all nodes alike. An attempt whose keys it cannot tell ends in an error.
+	KeysFunc func() ([]string, error)
 	// Lock has the options for Keys. TTL defaults to 30 s; one above a minute is taken for a minute, so that the
 	// death of a node is noticed within it (locks are renewed; where NoRenew is set as well, the job is still stopped
 	// after TTL). Wait is how long a run waits for a lock that is held (OverlapQueue waits for ever if it is 0).
@@ -97,7 +101,7 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	complain(strings.HasPrefix(j.Name, handlerPrefix),
 		"its Name begins with %q, as only those of handlers of one-off jobs do: choose another", handlerPrefix)
 	complain(len(j.Name) > maxName, "its Name has %d bytes: use %d at most", len(j.Name), maxName)
-	complain(!isText(j.Name), "its Name %q holds a control character, or is not UTF-8: use printable text", j.Name)
+	complain(!isText(j.Name), "its Name %q holds a control character or a format character, or is not UTF-8: use printable text", j.Name)
 	complain(j.Run == nil, "it has no Run: set the function to call")
 	complain(j.Grace < 0 || j.Timeout < 0 || j.Jitter < 0 || j.Retries < 0 || j.MisfireCap < 0,
 		"Grace %s, Timeout %s, Jitter %s, Retries %d, MisfireCap %d: none may be negative",
@@ -107,14 +111,16 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 		"Misfire is %q: use one of skip, once, all", j.Misfire)
 	complain(!slices.Contains([]Overlap{"", OverlapSkip, OverlapQueue, OverlapReplace, OverlapAllow}, j.Overlap),
 		"Overlap is %q: use one of skip, queue, replace, allow", j.Overlap)
+	complain(j.KeysFunc != nil && len(j.Keys) > 0, "it has Keys %q and also a KeysFunc: keep one of them", j.Keys)
 	errs = append(errs, j.lockProblems()...)
 	j.defaults()
 
-	e := &entry{job: j, schedule: j.Schedule, zone: defaultZone, lock: j.lockOptions(), hash: hashOf(j.Name)}
+	e := &entry{job: j, zone: defaultZone, lock: j.lockOptions(), hash: hashOf(j.Name)}
 	switch {
-	case j.Schedule != nil && j.Spec+j.TZ != "":
-		complain(true, "it has a Schedule and also Spec %q, TZ %q: keep one of them", j.Spec, j.TZ)
-	case j.Schedule == nil:
+	case j.Schedule != nil:
+		e.schedule = guardSchedule(j.Schedule)
+		complain(j.Spec+j.TZ != "", "it has a Schedule and also Spec %q, TZ %q: keep one of them", j.Spec, j.TZ)
+	default:
 		var err error
 		e.schedule, err = cronspec.Parse(j.Spec, j.TZ)
 		complain(err != nil, "%w", err)
@@ -129,8 +135,11 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	return e, nil
 }
 
-// isText reports whether s keeps what it is in a record, and in a log.
-func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
+// isText reports whether s keeps what it is in a record, and in a log, and is what it seems to be where it is shown: characters
+// that only change how others are shown are none of it.
+func isText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) })
+}
 
 // lockProblems is what the Locker would say of Keys and Lock at every run.
 func (j *Job) lockProblems() (errs []error) {
@@ -173,7 +182,7 @@ func (j *Job) defaults() {
 		j.Lock.Wait = lockrt.Forever
 	}
 	j.Keys = slices.Clone(j.Keys)
-	if len(j.Keys) == 0 && j.Overlap != OverlapAllow {
+	if len(j.Keys) == 0 && j.KeysFunc == nil && j.Overlap != OverlapAllow {
 		j.Keys = []string{"job:" + j.Name}
 	}
 }

@@ -11,6 +11,8 @@ type live struct {
 	id, job string
 	cancel  context.CancelCauseFunc // of the context of its work
 	begun   bool                    // guarded by Scheduler.mu
+	telling bool                    // its end is on the way to the store; guarded by Scheduler.mu
+	pending Pending                 // as the store should have it; guarded by Scheduler.mu
 }
 
 // errTakenOver is the cause of the context of a run that others have recorded as lost.
@@ -43,8 +45,9 @@ func (s *Scheduler) obey(n Notice) {
 // errDraining is the cause of the context of a run that is to leave before it has begun.
 var errDraining = errors.New("the node is shutting down")
 
-func (s *Scheduler) track(h *host, e *entry, id string, cancel context.CancelCauseFunc) *live {
-	l := &live{id: id, job: e.job.Name, cancel: cancel}
+func (s *Scheduler) track(h *host, e *entry, p *Pending, cancel context.CancelCauseFunc) *live {
+	l := &live{id: p.Run.ID, job: e.job.Name, cancel: cancel, pending: *p}
+	id := l.id
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live[id] = l
@@ -68,11 +71,12 @@ func (s *Scheduler) dismiss() {
 }
 
 // begins reports whether a run may begin; from then on dismiss leaves it alone. ctx is that of its work.
-func (s *Scheduler) begins(ctx context.Context, l *live) bool {
+func (s *Scheduler) begins(ctx context.Context, l *live, r *Run) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.begun = ctx.Err() == nil
 	if l.begun {
+		l.pending.Run.Started, l.pending.Run.Fence = r.Started, r.Fence
 		s.begun++
 		s.coming--
 	}
@@ -93,6 +97,13 @@ func (s *Scheduler) untrack(e *entry, l *live) {
 			s.rouse()
 		}
 	}
+}
+
+// setTelling notes whether a run's end is on its way to the store.
+func (s *Scheduler) setTelling(l *live, yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.telling = yes
 }
 
 func (s *Scheduler) isLive(id string) bool {

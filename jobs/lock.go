@@ -21,7 +21,11 @@ var leave = &refusal{}
 // lock takes the job's locks by its overlap policy. The leases' context ends with ctx. A store of locks that does not
 // answer is asked again, within the grace if missed ticks are to be skipped.
 func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
-	if len(x.e.keys(&x.p.Run)) == 0 {
+	var err error
+	if x.keys, err = x.e.keys(&x.p.Run); err != nil {
+		return nil, &refusal{OutcomeError, "the lock cannot be taken", err.Error()}
+	}
+	if len(x.keys) == 0 {
 		return nil, nil
 	}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
@@ -65,7 +69,7 @@ func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 
 // tryLock asks once.
 func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
-	j, locks, keys, o := &x.e.job, x.s.locks, x.e.keys(&x.p.Run), x.e.lock
+	j, locks, keys, o := &x.e.job, x.s.locks, x.keys, x.e.lock
 	if x.p.Run.Trigger == TriggerMisfire && j.Misfire == MisfireAll && j.Overlap == OverlapSkip {
 		o.Wait = lockrt.Forever // missed ticks run one after another
 	}

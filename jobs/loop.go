@@ -71,9 +71,11 @@ func (l *loop) run(ctx context.Context) {
 		if !l.s.clock.now().Before(l.tryAt) {
 			l.resync(ctx)
 			l.register(ctx)
-			l.claimDue(ctx)
-			l.claimDeferred(ctx)
-			l.claimOnce(ctx)
+			if !l.s.clock.local().Before(l.s.onHold()) {
+				l.claimDue(ctx)
+				l.claimDeferred(ctx)
+				l.claimOnce(ctx)
+			}
 		}
 		timer.Reset(l.sleep())
 	}
@@ -97,8 +99,22 @@ func (l *loop) admit() {
 			l.heap.Set(e, l.s.clock.now())
 		}
 	}
+	if l.s.stale {
+		l.offerAll()
+	}
 	l.s.added, l.s.soon, l.s.freed = nil, nil, nil
 	slices.SortFunc(l.soon, byTime)
+}
+
+// offerAll has all jobs registered again. It needs Scheduler.mu.
+func (l *loop) offerAll() {
+	l.s.stale, l.unknown, l.dormant, l.deferred = false, nil, nil, nil
+	for _, e := range l.s.entries {
+		if l.heap.Has(e) {
+			l.heap.Remove(e)
+		}
+		l.unknown = append(l.unknown, e)
+	}
 }
 
 func (l *loop) resync(ctx context.Context) {
@@ -176,6 +192,12 @@ func (l *loop) sleep() time.Duration {
 	if len(l.unknown) > 0 && len(l.s.alive()) > 0 {
 		d = 0
 	}
+	if hold := l.s.onHold().Sub(l.s.clock.local()); hold > 0 {
+		d = max(d, min(hold, l.s.cfg.Heartbeat))
+		if len(l.unknown) > 0 {
+			d = 0
+		}
+	}
 	// Behind a store that does not answer, due jobs wait for the next try.
 	return max(d, min(l.tryAt.Sub(now), l.s.cfg.Heartbeat), 0)
 }
@@ -183,6 +205,10 @@ func (l *loop) sleep() time.Duration {
 // schedule plans what is next about e and puts it on the heap; it is left out if its schedule has ended.
 func (l *loop) schedule(e *entry) {
 	e.plan = e.next(e.mark, l.s.clock.now())
+	if why := failureOf(e.schedule); why != "" && e.plan.due.IsZero() {
+		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name, "error", why)
+		e.plan.due = l.s.clock.now().Add(time.Minute) // holds for no moment, so it is made anew then
+	}
 	l.wakeAt(e, e.plan.due)
 }
 

@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"maps"
 	"slices"
 	"sync"
@@ -13,23 +14,27 @@ import (
 type memoryStore struct {
 	now func() time.Time
 
-	mu      sync.Mutex // guards what follows
-	jobs    map[string]*memoryJob
-	flights map[string]*Pending  // by run ID
-	alive   map[string]time.Time // until when, by session
-	notices map[string]memoryNotice
-	waiting map[string]Once
-	past    map[string]time.Time // the one-off jobs of the last day, by ID
-	nodes   map[string]Node      // by session
+	mu       sync.Mutex // guards what follows
+	jobs     map[string]*memoryJob
+	flights  map[string]*Pending  // by run ID
+	alive    map[string]time.Time // until when, by session
+	notices  map[string]memoryNotice
+	waiting  map[string]Once
+	past     map[string]time.Time // the one-off jobs of the last day, by ID
+	nodes    map[string]Node      // by session
+	failures []Run                // the last keptFailures, oldest first
+	stamp    string               // tells this store from one that forgot
+	beats    map[string]time.Time // last beat by session
 }
 
 type memoryJob struct {
-	mark   time.Time // zero: it was never registered
-	paused *Pause
-	missed int64
-	runs   []Run     // oldest first
-	madeUp time.Time // the mark that it was given for want of a better
-	spec   memorySpec
+	mark     time.Time // zero: it was never registered
+	paused   *Pause    // nil: it is not
+	switched int64     // version of the last pause or resume
+	missed   int64
+	runs     []Run     // oldest first
+	madeUp   time.Time // the mark that it was given for want of a better
+	spec     memorySpec
 }
 
 // joinDepth is how many records are looked at for one that a skipped tick may share: there are as many reasons in turn
@@ -38,7 +43,7 @@ const joinDepth = 32
 
 type memoryNotice struct {
 	Notice
-	owner string
+	owner string // whom it is for; "": whoever has the run
 }
 
 // NewMemoryStore returns a store in the memory of this process, for programs with one process and for tests. Schedulers
@@ -50,7 +55,7 @@ func newMemoryStore(now func() time.Time) *memoryStore {
 		now:  func() time.Time { return now().UTC().Truncate(time.Microsecond) },
 		jobs: make(map[string]*memoryJob), flights: make(map[string]*Pending), alive: make(map[string]time.Time),
 		notices: make(map[string]memoryNotice), waiting: make(map[string]Once), past: make(map[string]time.Time),
-		nodes: make(map[string]Node),
+		nodes: make(map[string]Node), stamp: rand.Text(), beats: make(map[string]time.Time),
 	}
 }
 
@@ -166,24 +171,28 @@ func byName(a, b Node) int {
 }
 
 func (s *memoryStore) Pause(ctx context.Context, job string, p Pause) error {
-	return s.do(ctx, func(time.Time) error {
+	return s.do(ctx, func(now time.Time) error {
 		j := s.jobs[job]
 		if j == nil || j.mark.IsZero() {
 			return ErrUnknownJob
 		}
-		p.At = p.At.UTC().Truncate(time.Microsecond)
+		if p.At = p.At.UTC().Truncate(time.Microsecond); j.paused != nil {
+			p.At = j.paused.At
+		}
+		j.switched = max(now.UnixMicro(), j.switched+1)
+		p.Version = j.switched
 		j.paused = &p
 		return nil
 	})
 }
 
-func (s *memoryStore) Resume(ctx context.Context, job string, at time.Time, record Run, keep int) error {
+func (s *memoryStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) error {
 	return s.do(ctx, func(now time.Time) error {
 		j := s.jobs[job]
-		if j == nil || j.paused == nil || !j.paused.At.Equal(at) {
+		if j == nil || j.paused == nil || j.paused.Version != version {
 			return ErrGone
 		}
-		j.paused = nil
+		j.paused, j.switched = nil, max(now.UnixMicro(), j.switched+1)
 		if now.After(j.mark) {
 			j.mark = now
 		}

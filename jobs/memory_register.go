@@ -28,6 +28,7 @@ type memorySpec struct {
 	line   []Stretch
 	defs   []VersionedDef
 	offers map[string]memoryOffer
+	seen   time.Time // when an offer was made last
 }
 
 func (s *memoryStore) Register(ctx context.Context, r Registration) (View, error) {
@@ -71,6 +72,7 @@ func (s *memoryStore) register(r Registration, o Offer, now time.Time) (version 
 	}
 	version = j.spec.number(d, o.Version)
 	j.spec.offers[r.Session] = memoryOffer{version, d.Program, now}
+	j.spec.seen = now
 	j.spec.enforce(j.from(), now)
 	return version, ""
 }
@@ -147,7 +149,24 @@ func (m *memorySpec) view(job string, mark time.Time) JobSpec {
 	for session, o := range m.offers {
 		spec.Offers[session] = o.version
 	}
+	spec.Seen = m.seen
 	return spec
+}
+
+func (s *memoryStore) Retire(ctx context.Context, job, epoch string) error {
+	return s.do(ctx, func(time.Time) error {
+		j := s.jobs[job]
+		if j == nil || epoch == "" || j.spec.epoch != epoch {
+			return ErrGone
+		}
+		since := j.spec.seen
+		if j.mark.After(since) {
+			since = j.mark
+		}
+		j.spec.line = append(j.spec.line, Stretch{Since: since})
+		j.spec.epoch = rand.Text()
+		return nil
+	})
 }
 
 func (s *memoryStore) Definitions(ctx context.Context) (all []JobSpec, err error) {

@@ -108,6 +108,9 @@ func (s *memoryStore) Start(ctx context.Context, starts []Start) []error {
 			if p == nil {
 				return ErrGone
 			}
+			if n, told := s.notices[b.Run.ID]; told && n.owner == "" {
+				return &CancelledError{n.Notice}
+			}
 			begun := *p // others may be looking at the old one
 			begun.Run.Started, begun.Run.Fence = b.Run.Started, b.Run.Fence
 			s.hold(begun, now, b.Lease)
@@ -135,31 +138,39 @@ func (s *memoryStore) finish(f Finish, now time.Time) error {
 		return ErrGone
 	}
 	delete(s.flights, f.Run.ID)
-	if n, told := s.notices[f.Run.ID]; told && f.Next != nil && f.Next.Run.ID == f.Run.ID {
-		n.owner = f.Next.Owner
-		s.notices[f.Run.ID] = n
+	asked, cancelled := s.notices[f.Run.ID]
+	cancelled = cancelled && asked.owner == ""
+	if goesOn := f.Next != nil && f.Next.Run.ID == f.Run.ID; goesOn {
+		cancelled = false // not yet
 	} else {
 		delete(s.notices, f.Run.ID)
+	}
+	if cancelled {
+		f.Run.CancelAsked, f.Next = &asked.Notice, nil
 	}
 	if f.Orphan && f.Owner != Nobody {
 		s.notices[f.Run.ID] = memoryNotice{Notice{Job: f.Run.Job, ID: f.Run.ID, At: now, Taken: true}, f.Owner}
 	}
 	if f.Run.Outcome != "" {
 		s.job(f.Run.Job).record(f.Run, f.Keep)
+		s.noteFailure(f.Run)
 	}
 	if f.Next != nil {
 		s.hold(*f.Next, now, f.Lease)
+	}
+	if cancelled {
+		return &CancelledError{asked.Notice}
 	}
 	return nil
 }
 
 func (s *memoryStore) Cancel(ctx context.Context, n Notice) error {
 	return s.do(ctx, func(time.Time) error {
-		p := s.flights[n.ID]
-		if p == nil {
+		if s.flights[n.ID] == nil {
 			return ErrGone
 		}
-		s.notices[n.ID] = memoryNotice{n, p.Owner}
+		n.At = n.At.UTC().Truncate(time.Microsecond)
+		s.notices[n.ID] = memoryNotice{n, ""}
 		return nil
 	})
 }
@@ -173,6 +184,7 @@ func (s *memoryStore) Beat(ctx context.Context, b Beat) (pulse Pulse, err error)
 		s.nodes[b.Session] = b.Node
 		s.extend(b.Session, now, b.Lease)
 		pulse.Now = now
+		s.compareStamp(b, &pulse, now)
 		for session, n := range s.nodes {
 			if now.Sub(n.Heartbeat) <= b.Lease {
 				pulse.Peers = append(pulse.Peers, session)
@@ -194,9 +206,9 @@ func (s *memoryStore) Beat(ctx context.Context, b Beat) (pulse Pulse, err error)
 			}
 		}
 		for id, n := range s.notices {
-			if now.Sub(n.At) > noticeRetention {
+			if now.Sub(n.At) > noticeRetention && s.flights[id] == nil {
 				delete(s.notices, id)
-			} else if n.owner == b.Session {
+			} else if n.owner == b.Session || n.owner == "" && s.owned(id, b.Session) != nil {
 				pulse.Notices = append(pulse.Notices, n.Notice)
 			}
 		}
@@ -217,6 +229,7 @@ func (s *memoryStore) Leave(ctx context.Context, session string) error {
 	return s.do(ctx, func(time.Time) error {
 		delete(s.nodes, session)
 		delete(s.alive, session)
+		delete(s.beats, session)
 		return nil
 	})
 }

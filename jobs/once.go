@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -48,7 +49,7 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 		errs = append(errs, fmt.Errorf("its Name has %d bytes: use %d at most", len(h.Name), maxName))
 	}
 	if !isText(h.Name) {
-		errs = append(errs, fmt.Errorf("its Name %q holds a control character, or is not UTF-8: use printable text", h.Name))
+		errs = append(errs, fmt.Errorf("its Name %q holds a control character or a format character, or is not UTF-8: use printable text", h.Name))
 	}
 	if h.Run == nil {
 		errs = append(errs, errors.New("it has no Run: set the function to call"))
@@ -67,7 +68,8 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 // At has a handler called once, at a time, by any node that has it: at least once if the handler has Retries, at most
 // once else. The job is kept in the store until then. A time that has passed means now. The id names the job among all
 // one-off jobs, of all handlers: calling At again with it does nothing while the job waits, and for a day after it has
-// run. payload is at most 16 KiB and is shown in records. It blocks until the store has answered or ctx ends.
+// run. payload is at most 16 KiB and is shown in records. One whose handler no node has waits, which is logged, and is recorded
+// as skipped a week after its time. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, payload []byte) error {
 	switch {
 	case handler == "" || len(handler) > maxName || !isText(handler):
@@ -84,8 +86,25 @@ func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, pa
 	if err := s.cfg.Store.Put(ctx, o); err != nil {
 		return fmt.Errorf("add one-off job %q: %w", id, err)
 	}
+	s.rememberOnce(o)
 	s.expect([]Once{o}) // without waiting for the next beat
+	s.warnOfHandler(ctx, o)
 	return nil
+}
+
+// warnOfHandler says so if a one-off job is for a handler that nobody has.
+func (s *Scheduler) warnOfHandler(ctx context.Context, o Once) {
+	if s.entry(handlerPrefix+o.Handler) != nil {
+		return
+	}
+	view, err := s.cfg.Store.Look(ctx, []string{handlerPrefix + o.Handler})
+	if err == nil {
+		err = s.refuseOrphan(ctx, &view.Jobs[0].Spec)
+	}
+	if errors.Is(err, ErrOrphaned) {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "one-off job waits for a handler that no node has",
+			slog.String("once", o.ID), slog.String("handler", o.Handler), slog.Time("at", o.At))
+	}
 }
 
 // Withdraw removes a one-off job that waits for its time. The error wraps ErrUnknownRun if none does: it may be running,
@@ -98,6 +117,7 @@ func (s *Scheduler) Withdraw(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("withdraw one-off job %q: %w", id, err)
 	}
+	s.rememberPast(id)
 	return nil
 }
 

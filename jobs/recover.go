@@ -74,7 +74,12 @@ func (s *Scheduler) takeOver(h *host, left []Pending, orphans bool) {
 	defer cancel()
 	for i, err := range s.cfg.Store.Finish(ctx, finishes) {
 		f := finishes[i]
+		var cancelled *CancelledError
 		switch {
+		case errors.As(err, &cancelled): // so that nothing follows
+			if f.Run.CancelAsked = &cancelled.Notice; f.Run.Outcome != "" {
+				s.report(f.Run)
+			}
 		case errors.Is(err, ErrGone): // taken by another node, or alive after all
 		case err != nil: // unknown: the next beat will tell
 			s.heard(err)
@@ -100,7 +105,13 @@ func (s *Scheduler) entry(job string) *entry {
 func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	for _, key := range e.keys(&p.Run) {
+	keys, err := e.keys(&p.Run)
+	if err != nil {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lost job run not taken over, its locks are not known; trying again",
+			slog.String("job", e.job.Name), slog.Time("tick", p.Run.Tick), slog.Any("error", err))
+		return false
+	}
+	for _, key := range keys {
 		info, err := s.locks.Holder(ctx, key)
 		switch {
 		case errors.Is(err, lockrt.ErrNotHeld):
@@ -169,16 +180,36 @@ func (s *Scheduler) reconcile(h *host) {
 	}
 	var strays []Pending
 	old := s.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
+	var known []Finish
 	for _, p := range all {
+		if run, ended := s.hasEnded(p.Run.ID); ended && p.Owner == s.session && !s.isLive(p.Run.ID) {
+			known = append(known, Finish{Run: run, Owner: s.session, Keep: s.cfg.History})
+			continue
+		}
 		if p.Owner == s.session && p.Run.Claimed.Before(old) && !s.isLive(p.Run.ID) && s.entry(p.Run.Job) != nil {
 			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job run found that this node has lost sight of",
 				slog.String("job", p.Run.Job), slog.Time("tick", p.Run.Tick), slog.String("run", p.Run.ID))
 			strays = append(strays, p)
 		}
 	}
+	if len(known) > 0 { // the store has gone back to before their ends
+		for _, err := range s.cfg.Store.Finish(ctx, known) {
+			if err != nil && !errors.Is(err, ErrGone) {
+				s.heard(err)
+			}
+		}
+	}
 	if len(strays) > 0 {
 		s.spawn(func() { s.takeOver(h, strays, false) })
 	}
+}
+
+// hasEnded returns the record of a run that this node has ended lately.
+func (s *Scheduler) hasEnded(id string) (Run, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ended := s.memory.ended[id]
+	return e.run, ended && e.run.Outcome != ""
 }
 
 // lostReason says what is known of a run whose node died.

@@ -28,7 +28,7 @@ type redisStore struct {
 // All keys begin with the namespace and ":jobs:". A Redis user for it may be restricted to
 //
 //	~lock:jobs:* resetchannels -@all +eval +evalsha +time +exists +pexpire
-//	+hget +hset +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby
+//	+hget +hset +hsetnx +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby
 //	+zadd +zrem +zscore +zrange +zrangebyscore +zremrangebyscore +lpush +lrem +ltrim +lrange
 //
 // and needs what the store of locks needs besides, if that is the same user.

@@ -20,14 +20,14 @@ func (s *redisStore) one(ctx context.Context, doing string, script *script, keys
 
 func (s *redisStore) Pause(ctx context.Context, job string, p Pause) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "pause job "+strconv.Quote(job), pauseScript, []string{at.marks, at.paused}, ErrUnknownJob,
-		job, micros(p.At)+" "+encodeJSON(p))
+	return s.one(ctx, "pause job "+strconv.Quote(job), pauseScript, []string{at.marks, at.paused, at.stamp}, ErrUnknownJob,
+		job, encodeJSON(p))
 }
 
-func (s *redisStore) Resume(ctx context.Context, job string, since time.Time, record Run, keep int) error {
+func (s *redisStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "resume job "+strconv.Quote(job), resumeScript, []string{at.marks, at.paused, at.runs(job)}, ErrGone,
-		retention.Milliseconds(), job, micros(since), encodeRecord(&record), keep)
+	return s.one(ctx, "resume job "+strconv.Quote(job), resumeScript, []string{at.marks, at.paused, at.runs(job), at.stamp}, ErrGone,
+		retention.Milliseconds(), job, version, encodeRecord(&record), keep)
 }
 
 func (s *redisStore) Cancel(ctx context.Context, n Notice) error {

@@ -93,8 +93,7 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 		at[jobs[k]] = k
 		v := &views[k]
 		if v.Mark = readMicro(states[4*i]); states[4*i+1] != "" {
-			v.Paused = new(Pause)
-			if v.Paused.At, err = readStamped(states[4*i+1], v.Paused); err != nil {
+			if v.Paused, err = readPause(states[4*i+1]); err != nil {
 				return now, err
 			}
 		}
@@ -110,11 +109,52 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 	return readMicro(reply[0]), nil
 }
 
-// readPulse adds the answer of beat.lua of one shard to a pulse.
-func readPulse(reply []any, p *Pulse) error {
-	if len(reply) != 5 {
-		return errMalformed
+// readPause reads what is kept of the last pause or resume of a job: its version, a blank, and the pause as JSON or a dash.
+func readPause(text string) (*Pause, error) {
+	version, text, _ := strings.Cut(text, " ")
+	if text == "-" {
+		return nil, nil
 	}
+	p := new(Pause)
+	if err := json.Unmarshal([]byte(text), p); err != nil {
+		return nil, fmt.Errorf("%w (pause: %w)", errMalformed, err)
+	}
+	var err error
+	if p.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
+		return nil, fmt.Errorf("%w (pause: %w)", errMalformed, err)
+	}
+	return p, nil
+}
+
+// readPulse adds the answer of beat.lua of one shard to a pulse, and returns the shard's part of the stamp: what tells it from
+// one that forgot, the time, and the version of its pauses.
+func readPulse(reply []any, p *Pulse) (stamp string, err error) {
+	if len(reply) != 9 {
+		return "", errMalformed
+	}
+	now, _ := reply[0].(string)
+	id, _ := reply[5].(string)
+	version, _ := reply[7].(string)
+	if reply[6] == "1" {
+		p.Lost = true
+	}
+	pauses, err := readTexts(reply[8])
+	if err != nil || len(pauses)%2 != 0 {
+		return "", errMalformed
+	}
+	for i := 0; i < len(pauses); i += 2 {
+		state := PauseState{Job: pauses[i]}
+		state.Version, _ = strconv.ParseInt(pauses[i+1][:max(strings.IndexByte(pauses[i+1], ' '), 0)], 10, 64)
+		if state.Pause, err = readPause(pauses[i+1]); err != nil {
+			return "", err
+		}
+		p.Pauses = append(p.Pauses, state)
+	}
+	return id + " " + now + " " + version, readTold(reply, p)
+}
+
+// readTold reads what a shard has to tell besides.
+func readTold(reply []any, p *Pulse) error {
 	held, _ := reply[1].(int64)
 	orphans, err := readFlights(reply[2])
 	if err != nil {

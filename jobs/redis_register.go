@@ -62,6 +62,59 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 	return scriptCall{keys: []string{at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs}, args: args}
 }
 
+func (s *redisStore) Retire(ctx context.Context, job, epoch string) error {
+	at := s.shards[shardOf(job)]
+	return s.one(ctx, "retire job "+strconv.Quote(job), retireScript, []string{at.marks, at.seen, at.specs, at.epochs}, ErrGone,
+		job, epoch, rand.Text(), Timing{}.key())
+}
+
+func (s *redisStore) Restore(ctx context.Context, m Memory) error {
+	var args [allShards][]any
+	add := func(job string, what ...any) {
+		at := shardOf(job)
+		args[at] = append(args[at], what...)
+	}
+	for _, p := range m.Pauses {
+		text := "-"
+		if p.Pause != nil {
+			text = encodeJSON(p.Pause)
+		}
+		add(p.Job, "pause", p.Job, p.Version, text)
+	}
+	for i := range m.Flights {
+		p := &m.Flights[i]
+		begun := ""
+		if !p.Run.Started.IsZero() {
+			begun = micros(p.Run.Started) + " " + strconv.FormatUint(uint64(p.Run.Fence), 10)
+		}
+		add(p.Run.Job, "flight", p.Run.ID, p.Owner, encodePending(p), begun)
+	}
+	for _, o := range m.Waiting {
+		add(handlerPrefix, "once", o.ID, encodeJSON(o), micros(o.At))
+	}
+	for _, id := range m.Past {
+		add(handlerPrefix, "past", id)
+	}
+	var calls []scriptCall
+	for i, at := range s.shards {
+		if len(args[i]) > 0 {
+			calls = append(calls, scriptCall{
+				keys: []string{at.paused, at.stamp, at.flight, at.owner, at.begun, at.alive, at.once, at.due, at.past},
+				args: append([]any{m.Lease.Microseconds()}, args[i]...),
+			})
+		}
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	for _, cmd := range restoreScript.run(ctx, s.client, calls...) {
+		if err := cmd.Err(); err != nil {
+			return fmt.Errorf("restore what was lost in Redis: %w", err)
+		}
+	}
+	return nil
+}
+
 func (s *redisStore) Definitions(ctx context.Context) ([]JobSpec, error) {
 	pipe := s.client.Pipeline()
 	var marks, specs [allShards]*redis.MapStringStringCmd
@@ -104,6 +157,7 @@ type redisSpec struct {
 	Offers map[string]struct {
 		Version int64 `json:"v"`
 	} `json:"offers"`
+	Seen string `json:"seen"`
 }
 
 func readSpec(job string, mark time.Time, text string) (JobSpec, error) {
@@ -130,6 +184,7 @@ func readSpec(job string, mark time.Time, text string) (JobSpec, error) {
 		}
 		spec.Defs = append(spec.Defs, v)
 	}
+	spec.Seen = readMicro(kept.Seen)
 	for session, o := range kept.Offers {
 		spec.Offers[session] = o.Version
 	}

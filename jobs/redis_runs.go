@@ -2,9 +2,12 @@ package jobs
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -76,7 +79,7 @@ func (s *redisStore) Start(ctx context.Context, starts []Start) []error {
 			r := &starts[k].Run
 			args = append(args, r.ID, starts[k].Owner, micros(r.Started)+" "+strconv.FormatUint(uint64(r.Fence), 10))
 		}
-		calls[i] = scriptCall{keys: []string{at.owner, at.begun, at.alive}, args: args}
+		calls[i] = scriptCall{keys: []string{at.owner, at.begun, at.alive, at.notices}, args: args}
 	}
 	doing := func(i int) string { return "start run " + strconv.Quote(starts[i].Run.ID) }
 	return readDone(len(starts), groups, startScript.run(ctx, s.client, calls...), doing)
@@ -94,9 +97,9 @@ func (s *redisStore) Finish(ctx context.Context, finishes []Finish) []error {
 
 func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 	at := s.shards[g.shard]
-	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices}
-	args := make([]any, 0, 2+9*len(g.indices))
-	args = append(args, retention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds())
+	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures}
+	args := make([]any, 0, 3+9*len(g.indices))
+	args = append(args, retention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds(), keptFailures)
 	for _, i := range g.indices {
 		f := &finishes[i]
 		orphan, record, notice, id, owner, next := "0", "", "", "", "", ""
@@ -110,6 +113,9 @@ func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 			record = encodeRecord(&f.Run)
 			keys = append(keys, at.runs(f.Run.Job))
 		}
+		if f.Run.Failed() {
+			record = "!" + record
+		}
 		if f.Next != nil {
 			id, owner, next = f.Next.Run.ID, f.Next.Owner, encodePending(f.Next)
 		}
@@ -122,7 +128,7 @@ func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 func readDone(n int, groups []shardGroup, cmds []*redis.Cmd, doing func(i int) string) []error {
 	errs := make([]error, n)
 	for i, cmd := range cmds {
-		done, err := cmd.Int64Slice()
+		done, err := cmd.Slice()
 		if err == nil && len(done) != len(groups[i].indices) {
 			err = errMalformed
 		}
@@ -130,12 +136,24 @@ func readDone(n int, groups []shardGroup, cmds []*redis.Cmd, doing func(i int) s
 			switch {
 			case err != nil:
 				errs[at] = fmt.Errorf("%s in Redis: %w", doing(at), err)
-			case done[k] == 0:
+			case done[k] == int64(0):
 				errs[at] = ErrGone
+			case done[k] != int64(1):
+				errs[at] = readCancelled(done[k])
 			}
 		}
 	}
 	return errs
+}
+
+// readCancelled reads the notice that a script answers in place of a number.
+func readCancelled(answer any) error {
+	text, _ := answer.(string)
+	var cancelled CancelledError
+	if err := json.Unmarshal([]byte(text), &cancelled.Notice); err != nil {
+		return fmt.Errorf("%w (notice: %w)", errMalformed, err)
+	}
+	return &cancelled
 }
 
 const (
@@ -155,16 +173,18 @@ func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
 	if s.beats.Add(1)%touchEvery == 1 {
 		expiry = retention.Milliseconds()
 	}
-	cmds := beatScript.run(ctx, s.client, s.beatCalls(b.Session, b.Lease, b.Horizon, expiry)...)
-	for _, cmd := range cmds {
+	cmds := beatScript.run(ctx, s.client, s.beatCalls(b.Session, b.Lease, b.Horizon, expiry, b.Stamp)...)
+	stamps := make([]string, len(cmds))
+	for i, cmd := range cmds {
 		reply, err := cmd.Slice()
 		if err == nil {
-			err = readPulse(reply, &p)
+			stamps[i], err = readPulse(reply, &p)
 		}
 		if err != nil {
 			return Pulse{}, err
 		}
 	}
+	p.Stamp = strings.Join(stamps, ",")
 	peers := nodeScript.run(ctx, s.client, scriptCall{keys: []string{s.nodes}, args: []any{
 		b.Session, encodeJSON(b.Node), b.Lease.Microseconds(), nodeRetention.Microseconds(),
 	}})[0]
@@ -176,23 +196,38 @@ func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
 	return p, nil
 }
 
-func (s *redisStore) beatCalls(session string, lease, horizon time.Duration, expiry any) []scriptCall {
+func (s *redisStore) beatCalls(session string, lease, horizon time.Duration, expiry any, stamp string) []scriptCall {
+	stamps := strings.Split(stamp, ",")
+	fresh := rand.Text()
 	calls := make([]scriptCall, allShards)
 	for i, at := range s.shards {
 		// The keys that are used come first; the others only expire.
-		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due}
+		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due, at.stamp, at.paused}
 		if expiry != "" {
-			keys = append(keys, at.past, at.marks, at.seen, at.paused, at.missed, at.specs, at.epochs, at.madeUp)
+			keys = append(keys, at.past, at.marks, at.seen, at.missed, at.specs, at.epochs, at.madeUp)
+		}
+		id, last, pauses := "", "", ""
+		if known := strings.Split(stampOf(stamps, i), " "); len(known) == 3 {
+			id, last, pauses = known[0], known[1], known[2]
 		}
 		calls[i] = scriptCall{keys: keys, args: []any{
 			session, lease.Microseconds(), horizon.Microseconds(), pulseLimit, noticeRetention.Microseconds(), expiry,
+			fresh, id, last, pauses,
 		}}
 	}
 	return calls
 }
 
+// stampOf is the part of a stamp that is a shard's, "" if there is none.
+func stampOf(stamps []string, shard int) string {
+	if shard < len(stamps) {
+		return stamps[shard]
+	}
+	return ""
+}
+
 func (s *redisStore) Leave(ctx context.Context, session string) error {
-	for _, cmd := range beatScript.run(ctx, s.client, s.beatCalls(session, 0, 0, "")...) {
+	for _, cmd := range beatScript.run(ctx, s.client, s.beatCalls(session, 0, 0, "", "")...) {
 		if err := cmd.Err(); err != nil {
 			return fmt.Errorf("end a session in Redis: %w", err)
 		}

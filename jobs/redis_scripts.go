@@ -14,6 +14,8 @@ var luaFiles embed.FS
 
 var (
 	registerScript = loadScript("register")
+	retireScript   = loadScript("retire")
+	restoreScript  = loadScript("restore")
 	lookScript     = loadScript("look")
 	claimScript    = loadScript("claim")
 	startScript    = loadScript("start")

@@ -26,9 +26,11 @@ type Run struct {
 	Fence   lockrt.Fence `json:"fence,omitempty"`  // of the first key
 	Attempt int          `json:"attempt"`          // from 1
 	Trigger string       `json:"trigger"`
-	Author  string       `json:"author,omitempty"`  // who asked for it, or ended the pause that it stands for
-	Once    string       `json:"once,omitempty"`    // ID of the one-off job
-	Payload []byte       `json:"payload,omitempty"` // of the one-off job
+	Author  string       `json:"author,omitempty"` // who asked for it, or ended the pause that it stands for
+	// CancelAsked is who asked for the run to end; it may have ended by itself before it heard of that. Nil: nobody.
+	CancelAsked *Notice `json:"cancelAsked,omitempty"`
+	Once        string  `json:"once,omitempty"`    // ID of the one-off job
+	Payload     []byte  `json:"payload,omitempty"` // of the one-off job
 }
 
 // Join returns the record that stands for the ticks of r and of an earlier record, and whether they may share one:

@@ -55,6 +55,14 @@ type Scheduler struct {
 	rush     chan struct{}  // closed when the rush is over; nil: there is none
 	// claiming is whether the loop is at the claims of a crowd.
 	claiming bool
+	// What follows is about a store that loses data.
+	memory    memory
+	stamp     string        // of the last beat
+	beaten    chan struct{} // closed at the next beat that is answered
+	lossAt    time.Time     // when a loss was noticed last, on the store's clock
+	heldUntil time.Time     // nothing is claimed before, by the local clock
+	forgetful bool          // what this node knows is to be put back
+	stale     bool          // all jobs are to be registered again
 	// recovering is whether orphans are being taken over.
 	recovering bool
 }
@@ -83,7 +91,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 	s := &Scheduler{
 		cfg: cfg, locks: locks, clock: newClock(cfg.Now), telemetry: telemetry, lease: leaseBeats * cfg.Heartbeat,
 		session: strings.ToLower(rand.Text()[:12]), began: cfg.Now(),
-		wake:    make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), memory: newMemory(), beaten: make(chan struct{}),
 		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
 	}
 	s.starts, s.finishes = newGatherer(cfg.Store.Start), newGatherer(cfg.Store.Finish)

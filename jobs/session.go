@@ -22,15 +22,32 @@ const (
 // ends the session: what this node may have left behind is free for others at once.
 func (s *Scheduler) keepSession(h *host) {
 	every, registered := s.cfg.Heartbeat, s.clock.local()
-	strange := 0 // beats in a row with runs in flight that this node does not know of
+	var steady time.Time // since when all beats have succeeded; zero: the last one failed
+	strange := 0         // beats in a row with runs in flight that this node does not know of
 	for {
 		pulse, ok := s.beat(h)
 		if ok {
+			s.restore(h)
+			if pulse.Lost {
+				steady = time.Time{}
+			}
+			if steady.IsZero() {
+				steady = s.clock.local()
+			}
+			// When the store was away all sessions seem dead at first: each gets the time to give a sign of life.
+			if s.clock.local().Sub(steady) < s.lease {
+				pulse.Orphans = onlyNobodys(pulse.Orphans)
+			}
 			strange = s.listen(h, pulse, strange)
+		} else {
+			steady = time.Time{}
 		}
 		if ok && s.clock.local().Sub(registered) > registerTime {
 			registered = s.clock.local()
-			s.registerAgain(h.records)
+			s.keeping.Go(func() { // beside the beats, which must go on
+				s.registerAgain(h.records)
+				s.tidy(h.records)
+			})
 		}
 		// Nodes that started together need not beat together.
 		if !pause(h.records, every-rand.N(every/8)) {
@@ -45,6 +62,11 @@ func (s *Scheduler) keepSession(h *host) {
 	}
 }
 
+// onlyNobodys are the runs that wait for any node.
+func onlyNobodys(orphans []Pending) []Pending {
+	return slices.DeleteFunc(orphans, func(p Pending) bool { return p.Owner != Nobody })
+}
+
 // beat reports false if the store did not answer.
 func (s *Scheduler) beat(h *host) (Pulse, bool) {
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
@@ -56,8 +78,9 @@ func (s *Scheduler) beat(h *host) (Pulse, bool) {
 		Program: s.cfg.Program, Version: s.cfg.Version,
 	}
 	s.mu.Unlock()
+	stamp := s.stamp // only the keeper of the session uses it
 	sent := s.clock.local()
-	pulse, err := s.cfg.Store.Beat(ctx, Beat{Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon()})
+	pulse, err := s.cfg.Store.Beat(ctx, Beat{Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: stamp})
 	if h.records.Err() != nil {
 		return Pulse{}, false // what it said says nothing about the store
 	}
@@ -65,6 +88,12 @@ func (s *Scheduler) beat(h *host) (Pulse, bool) {
 		return Pulse{}, false
 	}
 	s.clock.observe(pulse.Now, sent)
+	s.stamp = pulse.Stamp
+	s.rememberPulse(pulse)
+	if pulse.Lost {
+		s.noticeLoss("it does not know of this node's last sign of life")
+	}
+	s.noteBeat()
 	return pulse, true
 }
 

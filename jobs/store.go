@@ -44,6 +44,11 @@ type Store interface {
 	// A store may forget a job that nobody has registered for a year.
 	Register(ctx context.Context, r Registration) (View, error)
 
+	// Retire puts a job's timing out of force as of the last time that a session has registered it, or of the mark if that
+	// is later: nothing after that is owed until a session registers the job again. The error is ErrGone, and nothing
+	// changes, if epoch is not the job's.
+	Retire(ctx context.Context, job, epoch string) error
+
 	// Definitions returns what is known of all jobs and handlers, in no order.
 	Definitions(ctx context.Context) ([]JobSpec, error)
 
@@ -71,18 +76,26 @@ type Store interface {
 	// Whatever is not ClaimWon changes nothing else.
 	Claim(ctx context.Context, claims []Claim) []Claimed
 
-	// Start notes that runs begin. The error is ErrGone if the run is not in flight under this owner.
+	// Start notes that runs begin. The error is ErrGone if the run is not in flight under this owner, and a
+	// *CancelledError, and nothing changes, if somebody wants it to end.
 	Start(ctx context.Context, starts []Start) []error
 
 	// Finish ends runs: the run is no longer in flight, its record is kept (not if its Outcome is empty: then it is
 	// only passed on), and Next, if any, is in flight in its place; it may have the same ID. The error is ErrGone, and
 	// nothing changes, if the run is not in flight under this owner, or if Orphan is set and the owner is alive. An
-	// owner whose orphan was ended finds a Notice in its next Beat.
+	// owner whose orphan was ended finds a Notice in its next Beat. If somebody wants the run to end, Run.CancelAsked of
+	// its record says so, a Next with another ID is not put in flight, and the error is a *CancelledError; the rest is
+	// done. A Next with the same ID keeps the notice.
 	Finish(ctx context.Context, finishes []Finish) []error
 
 	// Beat is a sign of life of a session. It shows Node in the list of nodes, and returns what the session is to
 	// know.
 	Beat(ctx context.Context, b Beat) (Pulse, error)
+
+	// Restore puts back what sessions know after data was lost. Of pauses and resumes the one with the highest version
+	// stands. A run that is not in flight is so again; that it is recorded already is not looked for. One-off jobs in Past
+	// have been claimed or withdrawn and wait no more; of those in Waiting one that is not known waits again.
+	Restore(ctx context.Context, m Memory) error
 
 	// Leave ends a session: its node leaves the list, and the runs it may have left behind are orphans at once.
 	Leave(ctx context.Context, session string) error
@@ -96,15 +109,20 @@ type Store interface {
 	// Runs returns the records of each job, the latest recorded first, limit at most of each.
 	Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error)
 
-	// Pause stops a job's ticks from being claimed; a pause that there is already is replaced. The error is
-	// ErrUnknownJob if the job was never registered.
+	// Failures returns records of all jobs that say of a failure ([Run.Failed]), the latest recorded first, limit at most.
+	// The newest 200 of the cluster are kept at least, whatever Keep and however many runs their jobs have had since.
+	Failures(ctx context.Context, limit int) ([]Run, error)
+
+	// Pause stops a job's ticks from being claimed. A pause that there is already is replaced, except for its At. Each
+	// pause and each resume has a higher version than the one before. The error is ErrUnknownJob if the job was never
+	// registered.
 	Pause(ctx context.Context, job string, p Pause) error
 
-	// Resume ends the pause that was begun at at: the job's mark becomes the store's time, if that is later, and
-	// record is kept. The error is ErrGone, and nothing changes, if that is not the job's pause.
-	Resume(ctx context.Context, job string, at time.Time, record Run, keep int) error
+	// Resume ends the pause with this version: the job's mark becomes the store's time, if that is later, and record is
+	// kept. The error is ErrGone, and nothing changes, if that is not the job's pause.
+	Resume(ctx context.Context, job string, version int64, record Run, keep int) error
 
-	// Cancel leaves a notice for the owner of a run. The error is ErrGone if the run is not in flight.
+	// Cancel leaves a notice for a run, whoever owns it now or later. The error is ErrGone if the run is not in flight.
 	Cancel(ctx context.Context, n Notice) error
 
 	// Put stores a one-off job. If one with the same ID waits, or had its time within the last day, nothing changes;
@@ -214,16 +232,43 @@ type Beat struct {
 	Node    Node // its Heartbeat is set by the store
 	Lease   time.Duration
 	Horizon time.Duration // how far ahead to look for one-off jobs
+	Stamp   string        // Pulse.Stamp of the session's last beat that was answered; "": none was
 }
 
 // Pulse is what a session learns from its [Store.Beat].
 type Pulse struct {
 	Now     time.Time
-	Peers   []string  // sessions that have beaten within the lease, this one among them, sorted
-	Held    int       // runs in flight that belong to the session
-	Orphans []Pending // some thousands at most; the next beat tells the others
-	Notices []Notice  // for runs of the session; they are repeated until the run has ended
-	Due     []Once    // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+	Peers   []string     // sessions that have beaten within the lease, this one among them, sorted
+	Held    int          // runs in flight that belong to the session
+	Orphans []Pending    // some thousands at most; the next beat tells the others
+	Notices []Notice     // for runs that the session owns or has owned; they are repeated until the run has ended
+	Stamp   string       // for the next beat
+	Lost    bool         // the store does not know of the beat that gave Beat.Stamp: it has lost data, or is a copy from before
+	Pauses  []PauseState // of all jobs that were ever paused, if they may have changed since the last beat
+	Due     []Once       // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+}
+
+// CancelledError says that somebody wants a run to end.
+type CancelledError struct{ Notice Notice }
+
+func (e *CancelledError) Error() string {
+	return (&cancelledError{author: e.Notice.Author, reason: e.Notice.Reason}).Error()
+}
+
+// PauseState is the last pause or resume of a job.
+type PauseState struct {
+	Job     string
+	Version int64
+	Pause   *Pause // nil: it was resumed
+}
+
+// Memory is what a session knows of what the store has lost.
+type Memory struct {
+	Pauses  []PauseState
+	Flights []Pending     // runs of the session
+	Lease   time.Duration // of the session
+	Waiting []Once
+	Past    []string // IDs of one-off jobs
 }
 
 // Notice tells the owner of a run that it is to end.

@@ -32,7 +32,7 @@ func TestRedisStore(t *testing.T) {
 
 // storeACL is what the comment of NewRedisStore says that the store needs.
 const storeACL = "~app:jobs:* resetchannels -@all +eval +evalsha +time +exists +pexpire " +
-	"+hget +hset +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby " +
+	"+hget +hset +hsetnx +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby " +
 	"+zadd +zrem +zscore +zrange +zrangebyscore +zremrangebyscore +lpush +lrem +ltrim +lrange"
 
 // TestRedisStore_acl passes the suite as a user who may do that and nothing else.

@@ -1,6 +1,9 @@
 package runtime
 
 import (
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
 	"context"
 	"crypto/rand"
 	"errors"
@@ -104,6 +107,14 @@ func (l *Locker) Namespace() string {
 		return ""
 	}
 	return l.cfg.Namespace
+}
+
+// Telemetry returns Config.TracerProvider and Config.MeterProvider, nil where there is none.
+func (l *Locker) Telemetry() (trace.TracerProvider, metric.MeterProvider) {
+	if l == nil {
+		return nil, nil
+	}
+	return l.cfg.TracerProvider, l.cfg.MeterProvider
 }
 
 // Store returns the store, nil for a nil Locker.

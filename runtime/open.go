@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// OpenFunc opens the store that url names. The Locker that asked closes the store with itself if it is an [io.Closer].
+// OpenFunc opens the store that url names; its scheme is in lower case. The Locker that asked closes the store with itself if it is an [io.Closer].
 // Errors name the address but never a password.
 type OpenFunc func(ctx context.Context, url string) (Store, error)
 
@@ -18,9 +18,10 @@ var (
 	drivers   = map[string]OpenFunc{}
 )
 
-// Register makes a store available to [Open] under a URL scheme. Stores call it from init; it panics when the scheme
-// is taken.
+// Register makes a store available to [Open] under a URL scheme, in whatever case that is written. Stores call it from
+// init; it panics when the scheme is taken.
 func Register(scheme string, open OpenFunc) {
+	scheme = strings.ToLower(scheme)
 	driversMu.Lock()
 	defer driversMu.Unlock()
 	if _, taken := drivers[scheme]; taken {
@@ -44,12 +45,14 @@ var driverImports = map[string]string{
 // It blocks until the store has answered once, and fails within 5 s if it does not. Closing the Locker closes the
 // store.
 func Open(ctx context.Context, url string, cfg Config) (*Locker, error) {
-	scheme, _, ok := strings.Cut(url, ":")
-	if !ok {
+	scheme, rest, ok := strings.Cut(url, ":")
+	if !ok || !isScheme(scheme) {
 		// The text may hold a password: it is not repeated.
 		return nil, fmt.Errorf("%w: the store URL has no scheme; write for example redis://127.0.0.1:6379/0 or memory:",
 			ErrOptions)
 	}
+	scheme = strings.ToLower(scheme)
+	url = scheme + ":" + rest
 	driversMu.Lock()
 	open := drivers[scheme]
 	var known []string
@@ -80,4 +83,17 @@ func Open(ctx context.Context, url string, cfg Config) (*Locker, error) {
 	}
 	l.owned = closer
 	return l, nil
+}
+
+// isScheme reports whether a text is the scheme of a URL (RFC 3986), and not, say, a user and a password without one.
+func isScheme(s string) bool {
+	for i, c := range strings.ToLower(s) {
+		switch {
+		case c >= 'a' && c <= 'z':
+		case i > 0 && (c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.'):
+		default:
+			return false
+		}
+	}
+	return s != ""
 }

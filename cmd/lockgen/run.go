@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/lockgen/lockgen/cmd/internal/files"
 	"github.com/lockgen/lockgen/cmd/lockgen/internal/gen"
@@ -28,6 +29,8 @@ const usage = `Lockgen writes lock_gen.go beside Go functions that carry a //loc
 Usage:
 
 	lockgen [flags] [packages]
+	lockgen list [-json] [-from time] [-tags list] [packages]
+	lockgen -explain kind
 
 Packages are named as the go command names them: a folder (./shop), a folder and
 all below it (./...), or an import path of the main module. The default is the
@@ -40,7 +43,9 @@ much faster than one run for each package.
 Flags:
 
 	-check        write nothing; print what would change as a unified diff and
-	              exit with 1 if any generated file is stale, missing or orphaned
+	              exit with 1 if any generated file is stale, missing or orphaned,
+	              or if keys of different functions can be the same
+	-explain kind explain a kind of problem, with a wrong and a right example
 	-json         print problems and files as JSON to standard output
 	-tags list    build tags, separated by commas; files under other tags and for
 	              other systems are generated as well
@@ -51,12 +56,18 @@ Flags:
 Lockgen prints all problems at once, as file:line:column: message, and writes
 nothing at all if there is one. It exits with 0 if everything is in order and
 with 2 if not; -check exits with 1 if only the files differ.
+
+Lockgen list prints every lock and job of the packages, with -json for other tools,
+and the keys of different functions that can be the same. The next ticks of a job
+are those from now on, or from a time such as 2026-01-31T12:00:00Z.
 `
 
 // A command is one run, as the flags say.
 type command struct {
 	check, json, verbose bool
-	tags                 string
+	list                 bool
+	from                 time.Time // of list: the moment from which ticks are told
+	tags, explain        string
 	patterns             []string
 	stdout, stderr       io.Writer
 	mayWrite             func() bool // is asked once, before the first file is touched
@@ -103,6 +114,12 @@ func (c *command) parse(args []string) (code int, done bool) {
 	flags.BoolVar(&c.json, "json", false, "")
 	flags.BoolVar(&c.verbose, "v", false, "")
 	flags.StringVar(&c.tags, "tags", "", "")
+	flags.StringVar(&c.explain, "explain", "", "")
+	from := flags.String("from", "", "")
+	c.list = len(args) > 0 && args[0] == "list"
+	if c.list {
+		args = args[1:]
+	}
 	version := flags.Bool("version", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -113,6 +130,15 @@ func (c *command) parse(args []string) (code int, done bool) {
 	case *version:
 		fmt.Fprintln(c.stdout, "lockgen", files.Version())
 		return exitOK, true
+	}
+	if c.list && (c.check || c.explain != "") || !c.list && *from != "" {
+		return c.misused("-check and -explain are not for list, and -from is for list only"), true
+	}
+	if c.explain != "" {
+		return c.explainKind(), true
+	}
+	if err := c.setFrom(*from); err != nil {
+		return c.misused(err.Error()), true
 	}
 	if err := files.CheckTags(c.tags); err != nil {
 		return c.misused(err.Error()), true
@@ -131,7 +157,7 @@ func (c *command) parse(args []string) (code int, done bool) {
 
 func (c *command) misused(what string) int {
 	fmt.Fprintf(c.stderr,
-		"lockgen: %s\nThe flags are -check, -json, -tags list, -v and -version. Run lockgen -h for what they do.\n", what)
+		"lockgen: %s\nThe flags are -check, -explain kind, -json, -tags list, -v and -version. Run lockgen -h for what they do.\n", what)
 	return exitFailed
 }
 
@@ -143,20 +169,20 @@ func (c *command) generate(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitFailed, fmt.Errorf("lockgen: %w", err)
 	}
-	result, err := gen.Generate(ctx, gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(),
-		Logf: c.logf, Warnf: c.warnf})
+	cfg := gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(), Collisions: c.check,
+		Logf: c.logf, Warnf: c.warnf}
+	if c.list {
+		return c.printList(ctx, cfg)
+	}
+	result, err := gen.Generate(ctx, cfg)
 	if err != nil {
 		return exitFailed, err
 	}
 	if len(result.Problems) > 0 {
-		if c.json {
-			return exitFailed, c.report(result.Problems, nil)
-		}
-		gen.PrintProblems(c.stderr, result.Problems)
-		return exitFailed, nil
+		return exitFailed, c.refuse(result.Problems)
 	}
 	if c.check {
-		return c.compare(dir, result.Files)
+		return c.compare(dir, result)
 	}
 	if !c.mayWrite() {
 		return exitFailed, errInterrupted
@@ -174,21 +200,35 @@ func (c *command) generate(ctx context.Context) (int, error) {
 	return exitOK, nil
 }
 
+// refuse prints problems.
+func (c *command) refuse(problems []gen.Problem) error {
+	if c.json {
+		return c.report(problems, nil)
+	}
+	gen.PrintProblems(c.stderr, problems)
+	return nil
+}
+
 // compare is what -check does.
-func (c *command) compare(dir string, all []gen.File) (int, error) {
+func (c *command) compare(dir string, result *gen.Result) (int, error) {
+	all := result.Files
 	diffs := c.stdout
 	if c.json {
 		diffs = io.Discard
 	}
 	stale, err := gen.Check(diffs, dir, all)
 	if c.json {
-		err = errors.Join(err, c.report(nil, gen.Summary(dir, all, gen.File.State)))
+		err = errors.Join(err, c.report(result.Collisions, gen.Summary(dir, all, gen.File.State)))
+	} else {
+		gen.PrintProblems(c.stderr, result.Collisions)
 	}
 	switch {
 	case err != nil:
 		return exitFailed, fmt.Errorf("lockgen: print the differences: %w", err)
-	case !stale:
+	case !stale && len(result.Collisions) == 0:
 		return exitOK, nil
+	case !stale:
+		return exitStale, nil
 	}
 	fmt.Fprintf(c.stderr, "lockgen: generated files are not up to date: run lockgen %s\n", strings.Join(c.patterns, " "))
 	return exitStale, nil

@@ -12,7 +12,7 @@ import (
 )
 
 // boardRuns is how many runs the web page shows.
-const boardRuns = 30
+const boardRuns = 12
 
 // runLine is what is shown of a run. The nodes of a redis cluster send it to
 // the parent process as JSON.

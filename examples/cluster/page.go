@@ -5,13 +5,26 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/internal/timeline"
 )
 
 //go:embed web
 var web embed.FS
+
+// pageStyles are the styles of the page and of the timeline in it.
+var pageStyles = mustRead("web/page.css") + timeline.Styles
+
+func mustRead(name string) string {
+	content, err := web.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(content)
+}
 
 var pageTemplate = template.Must(template.ParseFS(web, "web/page.html"))
 
@@ -23,6 +36,7 @@ type page struct {
 	Living   int
 	Operator bool              // may kill and start nodes
 	Doing    map[string]string // by node: what it runs
+	Timeline template.HTML     // what ran where; empty: nothing yet
 }
 
 // Done is how many due ticks have been run to their end, or are being run.
@@ -53,11 +67,9 @@ func pageHandler(view func(*http.Request) page) http.Handler {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Write(body.Bytes())
 	})
-	for _, name := range []string{"page.css", "page.js"} {
-		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
-			http.ServeFileFS(w, r, web, "web/"+name)
-		})
-	}
+	mux.HandleFunc("GET /page.css", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "page.css", time.Time{}, strings.NewReader(pageStyles))
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy",

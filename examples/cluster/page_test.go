@@ -26,8 +26,8 @@ func TestPage_escapesWhatItShows(t *testing.T) {
 	response := httptest.NewRecorder()
 	show(p).ServeHTTP(response, httptest.NewRequest("GET", "/", nil))
 	body := response.Body.String()
-	// The name of the first node stands in its form and its button as well, an outcome in a class.
-	if strings.Contains(body, "<script>") || strings.Count(body, "&lt;script&gt;alert(1)") != 12 {
+	// The name of the first node stands in its key, its form and its button as well, a job in its row's key, an outcome in a class.
+	if strings.Contains(body, "<script>") || strings.Count(body, "&lt;script&gt;alert(1)") != 14 {
 		t.Errorf("not escaped, or not shown: %d times in\n%s", strings.Count(body, "&lt;script&gt;alert(1)"), body)
 	}
 	csp := response.Header().Get("Content-Security-Policy")
@@ -72,7 +72,7 @@ func TestPage_buttons(t *testing.T) {
 
 func TestPage_methods(t *testing.T) {
 	for request, want := range map[string]int{
-		"GET /": 200, "HEAD /": 200, "GET /page.css": 200, "GET /page.js": 200,
+		"GET /": 200, "HEAD /": 200, "GET /page.css": 200,
 		"POST /": 405, "DELETE /": 405, "GET /other": 404, "GET /web/page.html": 404,
 	} {
 		method, path, _ := strings.Cut(request, " ")

@@ -51,6 +51,7 @@ func (s *site) view(r *http.Request) page {
 		}
 		p.Doing[n.Name] = strings.Join(doingSince(n.Name, born, events), ", ")
 	}
+	p.Timeline = drawTimeline(p.Now, p.snapshot, deaths, events)
 	p.Score = s.score(r.Context(), p.opened, deaths, events)
 	return p
 }

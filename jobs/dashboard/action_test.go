@@ -31,6 +31,7 @@ func follow(h http.Handler, w *httptest.ResponseRecorder) *httptest.ResponseReco
 func TestHandler_actions(t *testing.T) {
 	for i, test := range []struct{ done, leads, says string }{
 		{"run index by ada", "job?name=index", "Asked the cluster to run “index” now, as run r1"},
+		{"run report@7 again by ada", "run?id=index%401", "Asked the cluster to run the tick again, as run index@1"},
 		{"pause index by ada: why", "job?name=index", "Paused “index” on all nodes"},
 		{"resume carts by ada", "job?name=carts", "Resumed “carts” on all nodes"},
 		{"cancel index@1 by ada: why", "run?id=index%401", "Asked the node to cancel the run"},

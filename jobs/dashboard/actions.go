@@ -43,6 +43,31 @@ func overlapNow(j jobs.Job) string {
 	return "if that has not ended by then, the new run is recorded as skipped"
 }
 
+var runAgain = &action{
+	verb: "run again", param: "id",
+	explain: func(q *request, id string) (*question, error) {
+		r, err := q.d.jobs.FindRun(q.ctx, id)
+		if err != nil {
+			return nil, q.missingOr(err, "run "+quote(id))
+		}
+		if r.Outcome == "" || r.Ticks > 1 {
+			return nil, &problem{Status: http.StatusConflict, Title: "This cannot be run again",
+				Text:   "Run " + quote(id) + " goes on, or stands for several ticks.",
+				Advice: "See the page of the job: it can be run now."}
+		}
+		return &question{Title: "Run this tick of " + r.Job + " again?", Button: "Run again", Back: address("run", "id", id),
+			Text: []string{
+				"The new run does the work of " + q.moment(r.Tick).Full + ", as the old one should have. It ended as " +
+					string(r.Outcome) + ", and its record stays.",
+				"Any node of the cluster may run it. The schedule stays as it is.",
+			}}, nil
+	},
+	do: func(q *request, ctx context.Context, id, _ string) (string, string, error) {
+		newID, err := q.d.jobs.RunAgain(ctx, id, q.author())
+		return "Asked the cluster to run the tick again, as run " + newID + ".", address("run", "id", newID), err
+	},
+}
+
 var pause = &action{
 	verb: "pause", param: "name", needs: true,
 	explain: func(q *request, name string) (*question, error) {

@@ -20,7 +20,16 @@ func pageName(r *http.Request) (name string, ok bool) {
 		asked, _, _ := strings.Cut(r.RequestURI, "?")
 		return path.Base(asked) + "/", false
 	}
-	return p[strings.LastIndexByte(p, '/')+1:], true
+	name = p[strings.LastIndexByte(p, '/')+1:]
+	if mountedWithoutSlash(r.Pattern) {
+		return name + "/", false
+	}
+	return name, true
+}
+
+// mountedWithoutSlash reports whether a ServeMux has the dashboard at one path alone: its pages lie beside that.
+func mountedWithoutSlash(pattern string) bool {
+	return pattern != "" && !strings.HasSuffix(pattern, "/") && !strings.HasSuffix(pattern, "}")
 }
 
 // address returns the link to a page.

@@ -64,12 +64,30 @@ func visit(h http.Handler, method, address string, form ...string) *httptest.Res
 	return w
 }
 
+// Mounted without a trailing slash it redirects, since relative links would go astray.
 func TestHandler_withoutSlash(t *testing.T) {
-	mux := http.NewServeMux()
-	mux.Handle("/jobs", http.StripPrefix("/jobs", busyFake().serve(operator)))
-	w := visit(mux, "GET", "http://host/jobs")
-	if w.Code != http.StatusPermanentRedirect || w.Header().Get("Location") != "jobs/" {
-		t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
+	h := busyFake().serve(operator)
+	mounts := map[string]func(*http.ServeMux){
+		"stripped":       func(m *http.ServeMux) { m.Handle("/ops/jobs", http.StripPrefix("/ops/jobs", h)) },
+		"whole path":     func(m *http.ServeMux) { m.Handle("/ops/jobs", h) },
+		"with a method":  func(m *http.ServeMux) { m.Handle("GET /ops/jobs", h) },
+		"with a host":    func(m *http.ServeMux) { m.Handle("host/ops/jobs", h) },
+		"by the mux":     func(m *http.ServeMux) { m.Handle("/ops/jobs/", h) },
+		"two patterns":   func(m *http.ServeMux) { m.Handle("/ops/jobs", h); m.Handle("/ops/jobs/", h) },
+		"with a pattern": func(m *http.ServeMux) { m.Handle("/ops/jobs/{page...}", h) },
+	}
+	for name, mount := range mounts {
+		mux := http.NewServeMux()
+		mount(mux)
+		w := visit(mux, "GET", "http://host/ops/jobs")
+		from, err := url.Parse("http://host/ops/jobs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := from.Parse(w.Header().Get("Location"))
+		if err != nil || w.Code/100 != 3 || to.String() != "http://host/ops/jobs/" {
+			t.Errorf("%s: %d to %v, %v", name, w.Code, to, err)
+		}
 	}
 }
 

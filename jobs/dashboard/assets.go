@@ -7,7 +7,10 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"strings"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/timeline"
 )
 
 // asset is a file that pages load. It holds nothing private, so everybody gets it.
@@ -19,16 +22,17 @@ type asset struct {
 }
 
 var assets = map[string]*asset{
-	"style.css": newAsset("style.css"),
+	"style.css": newAsset("style.css", timeline.Styles),
 	"app.js":    newAsset("app.js"),
 	"icon.svg":  newAsset("icon.svg"),
 }
 
-func newAsset(name string) *asset {
+func newAsset(name string, more ...string) *asset {
 	content, err := web.ReadFile("web/" + name)
 	if err != nil {
 		panic(err) // it is embedded
 	}
+	content = append(content, strings.Join(more, "")...)
 	sum := sha256.Sum256(content)
 	version := hex.EncodeToString(sum[:6])
 	return &asset{name: name, content: content, version: version, address: address(name, "v", version)}

@@ -10,8 +10,13 @@ import (
 type Config struct {
 	// Authorize says who sends a request: as a rule by the session, header or certificate that the application
 	// checks everywhere else. Its error, or a role that is neither RoleViewer nor RoleOperator, refuses the request;
-	// the error is logged and not shown. Nil means that everybody may look and nobody may act.
+	// the error is logged and not shown. If it wraps a [Challenge], the browser asks for a sign-in. Nil means that
+	// everybody may look and nobody may act.
 	Authorize func(*http.Request) (User, error)
+	// TrustedOrigins are the origins, such as "https://ops.example.com", from which the dashboard is used where the
+	// request does not tell: behind a proxy that puts another Host into it. Forms sent from there are accepted, from
+	// other origins than the request's Host they are not. A proxy that keeps Host needs none. Defaults to none.
+	TrustedOrigins []string
 	// Title stands in the head of every page, such as the name of the cluster. Defaults to "Jobs".
 	Title string
 	// Redact is given every text that jobs or people have written, and returns what may be shown of it. Field is
@@ -21,6 +26,12 @@ type Config struct {
 	// Defaults to slog.Default().
 	Logger *slog.Logger
 }
+
+// Challenge is an error of Config.Authorize that makes browsers ask for a user name and a password: the request is
+// answered with status 401 and the challenge in its WWW-Authenticate header, such as `Basic realm="jobs"`.
+type Challenge string
+
+func (c Challenge) Error() string { return "not signed in; the browser is asked for: " + string(c) }
 
 // User is who sends a request.
 type User struct {

@@ -2,11 +2,14 @@ package dashboard_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 
 	"github.com/lockgen/lockgen/jobs"
@@ -26,11 +29,6 @@ func ExampleHandler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	rebuild := func(context.Context) error { return nil }
-	if err := s.Add(jobs.Job{Name: "rebuild-cache", Spec: "*/5 * * * *", Run: rebuild}); err != nil {
-		log.Fatal(err)
-	}
-
 	authorize := func(r *http.Request) (dashboard.User, error) {
 		name, group, ok := session(r)
 		switch {
@@ -45,22 +43,64 @@ func ExampleHandler() {
 	mux.Handle("/jobs/", dashboard.Handler(s, dashboard.Config{Title: "Shop", Authorize: authorize}))
 
 	for _, user := range []string{"", "bob", "ada"} {
-		r := httptest.NewRequest(http.MethodGet, "/jobs/job?name=rebuild-cache", nil)
+		r := httptest.NewRequest(http.MethodGet, "/jobs/", nil)
 		r.Header.Set("User", user)
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, r)
-		page := w.Body.String()
-		fmt.Printf("%q: %d, sees the job: %t, may run it: %t\n", user, w.Code,
-			strings.Contains(page, "Every 5 minutes"), strings.Contains(page, "Run now"))
+		fmt.Printf("%q: %d, may act: %t\n", user, w.Code, strings.Contains(w.Body.String(), user+", operator"))
 	}
 	// Output:
-	// "": 403, sees the job: false, may run it: false
-	// "bob": 200, sees the job: true, may run it: false
-	// "ada": 200, sees the job: true, may run it: true
+	// "": 403, may act: false
+	// "bob": 200, may act: false
+	// "ada": 200, may act: true
 }
 
 // session stands for the sign-in of the application.
 func session(r *http.Request) (name, group string, ok bool) {
 	name = r.Header.Get("User")
 	return name, map[string]string{"ada": "ops"}[name], name != ""
+}
+
+// A browser asks for name and password where Authorize returns a Challenge. Serve it over TLS: the password is sent with every
+// request.
+func ExampleChallenge() {
+	want := sha256.Sum256([]byte(os.Getenv("JOBS_PASSWORD")))
+
+	authorize := func(r *http.Request) (dashboard.User, error) {
+		name, password, ok := r.BasicAuth()
+		got := sha256.Sum256([]byte(password))
+		if !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			return dashboard.User{}, dashboard.Challenge(`Basic realm="jobs", charset="UTF-8"`)
+		}
+		return dashboard.User{Name: name, Role: dashboard.RoleOperator}, nil
+	}
+
+	locks, err := lockrt.New(memstore.New(), lockrt.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close(context.Background())
+	s, err := jobs.New(locks, jobs.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	handler := dashboard.Handler(s, dashboard.Config{Authorize: authorize})
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	fmt.Println(w.Code, w.Header().Get("WWW-Authenticate"))
+	// Output:
+	// 401 Basic realm="jobs", charset="UTF-8"
+}
+
+// A process that only serves the dashboard: a scheduler without jobs that is never run sees the whole cluster.
+func ExampleHandler_onlyDashboard() {
+	locks, err := lockrt.Open(context.Background(), "redis://127.0.0.1:6379/0", lockrt.Config{Namespace: "shop"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := jobs.New(locks, jobs.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.ListenAndServe("127.0.0.1:8081", dashboard.Handler(s, dashboard.Config{Title: "Shop"})))
 }

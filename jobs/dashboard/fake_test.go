@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -68,16 +69,16 @@ func (f *fake) Node() string   { return "node-1" }
 func (f *fake) Err() error     { return nil }
 func (f *fake) Now() time.Time { return noon }
 
-func (f *fake) Jobs() (infos []jobs.Info) {
+func (f *fake) Namespace() string { return "shop" }
+
+func (f *fake) ClusterJobs(context.Context) (infos []jobs.Info, err error) {
 	for _, st := range f.statuses {
 		infos = append(infos, st.Info)
 	}
-	return infos
+	return infos, f.ask("jobs")
 }
 
-func (f *fake) Upcoming(string, int) ([]jobs.Upcoming, error) { return f.upcoming, nil }
-
-func (f *fake) Status(ctx context.Context, names ...string) ([]jobs.Status, error) {
+func (f *fake) ClusterStatus(ctx context.Context, names ...string) ([]jobs.Status, error) {
 	err := f.ask("status")
 	if f.block != nil {
 		select {
@@ -110,13 +111,16 @@ func (f *fake) RunningRuns(context.Context) (running []jobs.Run, err error) {
 	return running, f.ask("running")
 }
 
-func (f *fake) Runs(_ context.Context, job string, limit int) (runs []jobs.Run, err error) {
-	for _, r := range f.runs {
-		if r.Job == job && len(runs) < limit {
-			runs = append(runs, r)
+func (f *fake) RecentRuns(_ context.Context, perJob int, names ...string) ([][]jobs.Run, error) {
+	all := make([][]jobs.Run, len(names))
+	for i, job := range names {
+		for _, r := range f.runs {
+			if r.Job == job && len(all[i]) < perJob {
+				all[i] = append(all[i], r)
+			}
 		}
 	}
-	return runs, f.ask("runs")
+	return all, f.ask("runs")
 }
 
 func (f *fake) FindRun(ctx context.Context, id string) (jobs.Run, error) {
@@ -135,6 +139,9 @@ func (f *fake) FindRun(ctx context.Context, id string) (jobs.Run, error) {
 func (f *fake) RunNow(_ context.Context, job, author string) (string, error) {
 	return "r1", f.note("run %s by %s", job, author)
 }
+func (f *fake) RunAgain(_ context.Context, id, author string) (string, error) {
+	return "index@1", f.note("run %s again by %s", id, author)
+}
 func (f *fake) Pause(_ context.Context, job, author, reason string) error {
 	return f.note("pause %s by %s: %s", job, author, reason)
 }
@@ -152,13 +159,24 @@ func (f *fake) Break(_ context.Context, key, reason string) error {
 	return f.note("break %s: %s", key, reason)
 }
 
-func (f *fake) List(_ context.Context, prefix string) (found []lockrt.LockInfo, err error) {
-	for _, l := range f.locks {
-		if strings.HasPrefix(l.Key, prefix) {
-			found = append(found, l)
+// ListPage has the index of the first lock as its cursor.
+func (f *fake) ListPage(_ context.Context, prefix, cursor string, limit int) (page []lockrt.LockInfo, next string, err error) {
+	at := 0
+	if cursor != "" {
+		if at, err = strconv.Atoi(cursor); err != nil {
+			return nil, "", lockrt.ErrCursor
 		}
 	}
-	return found, cmp.Or(f.ask("locks"), f.unlocked)
+	for i := at; i < len(f.locks); i++ {
+		if len(page) == limit {
+			next = strconv.Itoa(i)
+			break
+		}
+		if strings.HasPrefix(f.locks[i].Key, prefix) {
+			page = append(page, f.locks[i])
+		}
+	}
+	return page, next, cmp.Or(f.ask("locks"), f.unlocked)
 }
 
 func (f *fake) Holder(_ context.Context, key string) (lockrt.LockInfo, error) {
@@ -222,13 +240,15 @@ func busyFake() *fake {
 	report.Last, report.Missed = &failure, 3
 	carts.Paused = &jobs.Pause{Author: "ada", Reason: "the shop is closed", At: ago(time.Hour)}
 	carts.Next = time.Time{}
-	foreign.Job.Name = "foreign"
+	foreign.Job.Name, foreign.Orphaned = "foreign", true
 	f.statuses = []jobs.Status{carts, foreign, index, report}
 	f.failures = []jobs.Run{failure}
+	asked := &jobs.Notice{Author: "bob", Reason: "it disturbs", At: ago(9 * time.Hour)}
 	f.runs = []jobs.Run{failure, run("report", "report@6", 33*time.Hour, 2*time.Second, jobs.OutcomeOK),
 		{ID: "report@5", Job: "report", Tick: ago(57 * time.Hour), Ticks: 61, First: ago(58 * time.Hour),
 			Claimed: ago(57 * time.Hour),
 			Outcome: jobs.OutcomeSkipped, Reason: "lock \"job:report\" is held by node-3"}}
+	f.runs[1].CancelAsked = asked
 	return f
 }
 
@@ -237,7 +257,9 @@ var operator = Config{Authorize: func(*http.Request) (User, error) { return User
 // serve is the handler over f, silent.
 func (f *fake) serve(cfg Config) http.Handler {
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	return newDashboard(f, f, cfg)
+	d := newDashboard(f, f, cfg)
+	d.upcoming = func(jobs.Info, time.Time, int) []jobs.Upcoming { return f.upcoming }
+	return d
 }
 
 func get(h http.Handler, address string) *httptest.ResponseRecorder {
@@ -265,8 +287,9 @@ func expect(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...str
 	if w.Code != status {
 		t.Errorf("status %d, want %d", w.Code, status)
 	}
+	body := strings.ReplaceAll(w.Body.String(), "<wbr>", "") // where names may be broken
 	for _, text := range texts {
-		if !strings.Contains(w.Body.String(), text) {
+		if !strings.Contains(body, text) {
 			t.Errorf("does not say %q", text)
 		}
 	}

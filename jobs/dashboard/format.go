@@ -11,27 +11,37 @@ import (
 // moment is a time as pages show it. The zero moment is shown as a dash.
 type moment struct {
 	ISO   string // for machines
-	Full  string // with zone, on pointing at it
+	Full  string // with zone, on pointing at it, and as the reader's clock has it
 	Stamp string // as short as it is clear today
+	Zone  string // of the stamp; empty for UTC
+	Local string // the stamp in the reader's zone; empty if that is the same, or unknown
 	Away  string // from now: "in 4 min", "12 s ago"
 }
 
-func (q *request) moment(t time.Time) moment { return q.momentIn(t, time.UTC) }
+// moment shows a time in UTC.
+func (q *request) moment(t time.Time) moment {
+	m := q.momentIn(t, time.UTC)
+	m.Local = ""
+	return m
+}
 
+// momentIn shows a time in the zone of a job, and in the reader's.
 func (q *request) momentIn(t time.Time, zone *time.Location) moment {
 	if t.IsZero() {
 		return moment{}
 	}
+	const full = "Mon 2 Jan 2006 15:04:05.000 MST"
 	t = t.In(zone)
-	now, layout := q.now.In(zone), "15:04:05"
-	switch {
-	case t.Year() != now.Year():
-		layout = "2 Jan 2006 15:04:05"
-	case t.YearDay() != now.YearDay():
-		layout = "2 Jan 15:04:05"
+	m := moment{ISO: t.Format(time.RFC3339Nano), Full: t.Format(full), Stamp: q.stamp(t)}
+	if zone != time.UTC {
+		m.Zone = t.Format("MST")
 	}
-	m := moment{
-		ISO: t.Format(time.RFC3339Nano), Full: t.Format("Mon 2 Jan 2006 15:04:05.000 MST"), Stamp: t.Format(layout),
+	if q.zone != nil {
+		local := t.In(q.zone)
+		if offsetOf(t) != offsetOf(local) {
+			m.Local = q.stamp(local)
+			m.Full += ", which is " + local.Format(full) + " where you are"
+		}
 	}
 	switch d := t.Sub(q.now); {
 	case d >= time.Second:
@@ -42,6 +52,23 @@ func (q *request) momentIn(t time.Time, zone *time.Location) moment {
 		m.Away = rough(-d) + " ago"
 	}
 	return m
+}
+
+func offsetOf(t time.Time) int {
+	_, offset := t.Zone()
+	return offset
+}
+
+// stamp leaves out the date if it is today's where t is.
+func (q *request) stamp(t time.Time) string {
+	now, layout := q.now.In(t.Location()), "15:04:05"
+	switch {
+	case t.Year() != now.Year():
+		layout = "2 Jan 2006 15:04:05"
+	case t.YearDay() != now.YearDay():
+		layout = "2 Jan 15:04:05"
+	}
+	return t.Format(layout)
 }
 
 // rough says a duration in its largest unit or two: how far away something is.
@@ -111,21 +138,12 @@ func outcomeMark(r jobs.Run) mark {
 		return mark{kindBusy, "running"}
 	case r.Outcome == jobs.OutcomeOK:
 		return mark{kindGood, "ok"}
-	case failed(r):
+	case r.Failed():
 		return mark{kindBad, string(r.Outcome)}
 	case r.Outcome == jobs.OutcomeCancelled:
 		return mark{kindWarn, "cancelled"}
 	}
 	return mark{kindIdle, string(r.Outcome)}
-}
-
-// failed reports whether a run ended as nobody wants it to.
-func failed(r jobs.Run) bool {
-	switch r.Outcome {
-	case jobs.OutcomeError, jobs.OutcomePanic, jobs.OutcomeTimeout, jobs.OutcomeLost:
-		return true
-	}
-	return false
 }
 
 // firstLine cuts a text to what fits into a table.

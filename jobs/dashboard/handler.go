@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -11,19 +12,19 @@ import (
 
 // scheduler is what the dashboard uses of a [jobs.Scheduler].
 type scheduler interface {
-	Jobs() []jobs.Info
 	Err() error
 	Now() time.Time
-	Upcoming(job string, n int) ([]jobs.Upcoming, error)
-	Status(ctx context.Context, jobs ...string) ([]jobs.Status, error)
+	ClusterJobs(ctx context.Context) ([]jobs.Info, error)
+	ClusterStatus(ctx context.Context, jobs ...string) ([]jobs.Status, error)
 	Nodes(ctx context.Context) ([]jobs.Node, error)
 	RunningRuns(ctx context.Context) ([]jobs.Run, error)
 	Failures(ctx context.Context, limit int) ([]jobs.Run, error)
-	Runs(ctx context.Context, job string, limit int) ([]jobs.Run, error)
+	RecentRuns(ctx context.Context, perJob int, jobs ...string) ([][]jobs.Run, error)
 	FindRun(ctx context.Context, runID string) (jobs.Run, error)
 	Waiting(ctx context.Context, limit int) ([]jobs.Once, error)
 
 	RunNow(ctx context.Context, job, author string) (runID string, err error)
+	RunAgain(ctx context.Context, runID, author string) (newID string, err error)
 	Pause(ctx context.Context, job, author, reason string) error
 	Resume(ctx context.Context, job, author string) error
 	Cancel(ctx context.Context, runID, author, reason string) error
@@ -33,7 +34,8 @@ type scheduler interface {
 // locker is what the dashboard uses of a [lockrt.Locker].
 type locker interface {
 	Node() string
-	List(ctx context.Context, prefix string) ([]lockrt.LockInfo, error)
+	Namespace() string
+	ListPage(ctx context.Context, prefix, cursor string, limit int) (page []lockrt.LockInfo, next string, err error)
 	Holder(ctx context.Context, key string) (lockrt.LockInfo, error)
 	Break(ctx context.Context, key, reason string) error
 }
@@ -46,8 +48,11 @@ type dashboard struct {
 	locks locker
 	cfg   Config
 	cross *http.CrossOriginProtection
-	state cache
+	known known
 	plans plans
+	names names
+	// upcoming returns the next ticks of a job.
+	upcoming func(info jobs.Info, after time.Time, n int) []jobs.Upcoming
 
 	routes map[string]route
 }
@@ -56,7 +61,7 @@ type dashboard struct {
 // path that ends in a slash, with or without http.StripPrefix and proxies in front, since its pages lie side by side
 // and link to each other by their last path element only.
 //
-// It starts no goroutine that outlives a request.
+// It starts no goroutine that outlives a request. It panics if cfg.TrustedOrigins holds what is no origin.
 func Handler(s *jobs.Scheduler, cfg Config) http.Handler {
 	if s == nil {
 		panic("dashboard.Handler: it needs a Scheduler, from jobs.New")
@@ -66,8 +71,14 @@ func Handler(s *jobs.Scheduler, cfg Config) http.Handler {
 
 func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
 	d := &dashboard{jobs: s, locks: l, cfg: cfg.withDefaults(), cross: http.NewCrossOriginProtection(),
-		routes: newRoutes()}
-	d.state.fetch = d.fetchState
+		upcoming: jobs.Info.Upcoming, routes: newRoutes()}
+	d.known.now = func() time.Time { return s.Now().UTC() }
+	d.known.probe = func(ctx context.Context) error { _, err := s.Nodes(ctx); return err }
+	for _, origin := range cfg.TrustedOrigins {
+		if err := d.cross.AddTrustedOrigin(origin); err != nil {
+			panic(fmt.Sprintf("dashboard.Handler: Config.TrustedOrigins: %v; write such as https://ops.example.com", err))
+		}
+	}
 	return d
 }
 
@@ -85,10 +96,12 @@ func newRoutes() map[string]route {
 		"jobs":     {get: (*request).jobList},
 		"job":      {get: (*request).job},
 		"run":      {get: (*request).run},
+		"runs":     {get: (*request).runsPage},
 		"locks":    {get: (*request).lockList},
 		"once":     {get: (*request).onceList},
 		"theme":    {post: (*request).setTheme},
 		"run-now":  {get: confirm(runNow), post: perform(runNow), act: true},
+		"again":    {get: confirm(runAgain), post: perform(runAgain), act: true},
 		"pause":    {get: confirm(pause), post: perform(pause), act: true},
 		"resume":   {get: confirm(resume), post: perform(resume), act: true},
 		"cancel":   {get: confirm(cancel), post: perform(cancel), act: true},
@@ -111,7 +124,8 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), storeTimeout)
 	defer cancel()
-	q := &request{d: d, w: w, r: r.WithContext(ctx), ctx: ctx, name: name, now: d.jobs.Now().UTC()}
+	q := &request{d: d, w: w, r: r.WithContext(ctx), ctx: ctx, name: name, now: d.jobs.Now().UTC(),
+		zone: readerZone(r)}
 	v, err := q.serve()
 	if err != nil {
 		v = q.failed(err)
@@ -142,9 +156,7 @@ func (q *request) serve() (*view, error) {
 			Text: "This page does not answer " + q.r.Method + "."}
 	}
 	if err := q.d.cross.Check(q.r); err != nil {
-		return nil, q.refuse(err, "Request from another site refused",
-			"The request came from a page of another site, so it may not be what you wanted.",
-			"Open the dashboard itself and do it there.")
+		return nil, q.refuseOrigin(err)
 	}
 	if err := q.authorize(rt.act); err != nil {
 		return nil, err

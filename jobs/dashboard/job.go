@@ -1,32 +1,33 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-const (
-	ticksAhead = 10
-	runsShown  = 100
-)
+// ticksAhead is how many ticks to come a job's page shows.
+const ticksAhead = 10
 
 type jobData struct {
 	Job      jobRow
-	Known    bool   // this node has the job
+	Known    bool   // the job's definition is
 	Once     string // the handler, if it is one of one-off jobs
 	Policies []fact
 	Locks    []lockRow
 	Ticks    []tickRow
 	Zone     string
 	Running  []runRow
-	Runs     []runRow
-	Chart    *chart
+	Charts   []*chart
+	Timeline template.HTML
+	List     runList
 }
 
 type fact struct{ Name, Value, Note string }
@@ -36,51 +37,93 @@ type tickRow struct {
 	Warning string // about daylight saving
 }
 
+// jobState is what the store says of one job.
+type jobState struct {
+	status jobs.Status
+	runs   []jobs.Run
+	nodes  []jobs.Node
+	locks  map[string]lockrt.LockInfo
+	noLock error // why they could not be asked about
+}
+
+func (q *request) jobState(name string, depth int) (*jobState, error) {
+	question := fmt.Sprintf("job\x00%d\x00%s", depth, name)
+	return ask(q, "job "+quote(name), question, func(ctx context.Context) (*jobState, error) {
+		j := &jobState{}
+		err := inParallel(
+			func() (err error) { j.status, err = q.statusOf(ctx, name); return err },
+			func() (err error) { j.nodes, err = q.d.jobs.Nodes(ctx); return err },
+			func() error {
+				runs, err := q.d.jobs.RecentRuns(ctx, depth, name)
+				if err == nil {
+					j.runs = runs[0]
+				}
+				return err
+			},
+		)
+		if err == nil {
+			j.locks, j.noLock = q.d.fetchHolders(ctx, j.status.Job.Keys)
+		}
+		return j, err
+	})
+}
+
 func (q *request) job() (*view, error) {
 	name := q.r.URL.Query().Get("name")
 	v := &view{template: "job", Title: name, Menu: "jobs", Live: true}
-	st, err := q.status(name)
+	filter := q.runFilter()
+	j, err := q.jobState(name, filter.depth())
 	if err != nil {
-		return nil, q.missingOr(err, "the state of job "+quote(name))
+		return nil, q.missingOr(err, "job "+quote(name))
 	}
-	data := jobData{Job: q.jobRow(st), Known: st.Job.Run != nil, Running: q.runRows(st.Running)}
+	st := j.status
+	data := jobData{Job: q.jobRow(st), Known: defined(st.Info), Running: q.runRows(st.Running)}
 	if handler, once := strings.CutPrefix(name, onceJob); once {
 		v.Menu, data.Once = "once", handler
 	}
 	if data.Known {
 		data.Policies, data.Zone = policies(st.Job), q.d.plans.of(st.Info).zone.String()
-		data.Locks = q.jobLocks(st.Job)
+		data.Locks = q.jobLocks(j)
 		data.Ticks = q.ticks(st)
 	}
-	runs, err := q.d.jobs.Runs(q.ctx, name, runsShown)
-	if err != nil {
-		v.Problems = append(v.Problems, q.storeProblem("the runs of job "+quote(name), err))
+	data.List = q.runList(filter, j.runs, false)
+	if from := oldest(j.runs); !from.IsZero() {
+		data.Charts = q.chartsOf(j.runs, from)
 	}
-	data.Runs, data.Chart = q.runRows(runs), chartOf(runs)
+	if c := durationChart(j.runs); c != nil {
+		data.Charts = append(data.Charts, c)
+	}
+	data.Timeline = q.timeline(timelineOf{runs: j.runs, running: st.Running, nodes: having(j.nodes, st.Nodes), most: timelineRuns,
+		zone: q.d.plans.of(st.Info).zone})
 	v.Data = data
 	return v, nil
 }
 
-func (q *request) status(name string) (jobs.Status, error) {
-	switch {
-	case name == "":
+// status asks for the present state of a job.
+func (q *request) status(name string) (jobs.Status, error) { return q.statusOf(q.ctx, name) }
+
+func (q *request) statusOf(ctx context.Context, name string) (jobs.Status, error) {
+	if name == "" {
 		return jobs.Status{}, jobs.ErrUnknownJob
-	case strings.HasPrefix(name, onceJob): // has runs and nothing else
-		return jobs.Status{Info: jobs.Info{Job: jobs.Job{Name: name}}}, nil
 	}
-	statuses, err := q.d.jobs.Status(q.ctx, name)
-	if err == nil && len(statuses) == 0 {
-		err = jobs.ErrUnknownJob
-	}
-	if err != nil {
+	statuses, err := q.d.jobs.ClusterStatus(ctx, name)
+	switch {
+	case errors.Is(err, jobs.ErrUnknownJob) && strings.HasPrefix(name, onceJob): // its records may be left
+		return jobs.Status{Info: jobs.Info{Job: jobs.Job{Name: name}, Handler: true}}, nil
+	case err != nil:
 		return jobs.Status{}, err
+	case len(statuses) == 0:
+		return jobs.Status{}, jobs.ErrUnknownJob
 	}
 	return statuses[0], nil
 }
 
 // missingOr tells what does not exist from a store that does not answer.
 func (q *request) missingOr(err error, what string) error {
-	if errors.Is(err, jobs.ErrUnknownJob) || errors.Is(err, jobs.ErrUnknownRun) {
+	switch {
+	case errors.As(err, new(*silence)):
+		return err
+	case isAnswer(err):
 		p := q.problemOf("find", what, err)
 		p.Title, p.Detail, p.Status = "Not found", "", http.StatusNotFound
 		return p
@@ -126,13 +169,19 @@ var overlapNotes = map[jobs.Overlap]string{
 	jobs.OverlapAllow:   "the next tick runs beside it",
 }
 
+// having are the nodes of these names.
+func having(nodes []jobs.Node, names []string) []jobs.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n jobs.Node) bool { return !slices.Contains(names, n.Name) })
+}
+
+// defined reports whether a job's definition is known: where only its mark, a pause or a run is left, it is not.
+func defined(info jobs.Info) bool {
+	return !info.Handler && (info.Job.Spec != "" || info.Job.Schedule != nil || len(info.Nodes) > 0)
+}
+
 func (q *request) ticks(st jobs.Status) []tickRow {
-	upcoming, err := q.d.jobs.Upcoming(st.Job.Name, ticksAhead)
-	if err != nil {
-		return nil
-	}
-	rows := make([]tickRow, 0, len(upcoming))
-	for _, u := range upcoming {
+	var rows []tickRow
+	for _, u := range q.d.upcoming(st.Info, q.now, ticksAhead) {
 		rows = append(rows, tickRow{At: q.momentIn(u.Tick, q.d.plans.of(st.Info).zone), Warning: dstWarning(u.DST)})
 	}
 	return rows
@@ -150,72 +199,19 @@ func dstWarning(kind string) string {
 	return kind
 }
 
-// jobLocks shows each lock of a job with who holds it now.
-func (q *request) jobLocks(j jobs.Job) []lockRow {
+// jobLocks shows each lock of a job with who holds it.
+func (q *request) jobLocks(j *jobState) []lockRow {
 	var rows []lockRow
-	for _, key := range j.Keys {
-		info, err := q.d.locks.Holder(q.ctx, key)
+	for _, key := range j.status.Job.Keys {
+		info, known := j.locks[key]
 		switch {
-		case err == nil:
-			rows = append(rows, q.lockRow(info))
-		case errors.Is(err, lockrt.ErrNotHeld):
+		case !known:
+			rows = append(rows, lockRow{Key: key, Unknown: firstLine(q.text("error", fmt.Sprint(j.noLock)))})
+		case info.Key == "":
 			rows = append(rows, lockRow{Key: key, Free: true})
 		default:
-			rows = append(rows, lockRow{Key: key, Unknown: firstLine(q.text("error", err.Error()))})
+			rows = append(rows, q.lockRow(info))
 		}
-	}
-	return rows
-}
-
-type runData struct {
-	Run           runRow
-	Times         []timeRow
-	Reason, Error string
-	Once, Payload string
-	HasPayload    bool
-	Lateness      string
-}
-
-// timeRow is a moment in the life of a run.
-type timeRow struct {
-	Name  string
-	At    moment
-	Since string // after the tick
-}
-
-func (q *request) run() (*view, error) {
-	id := q.r.URL.Query().Get("id")
-	if id == "" {
-		return nil, q.missingOr(jobs.ErrUnknownRun, "a run without an id")
-	}
-	r, err := q.d.jobs.FindRun(q.ctx, id)
-	if err != nil {
-		return nil, q.missingOr(err, "run "+quote(id))
-	}
-	data := runData{
-		Run: q.runRow(r), Reason: q.text("reason", r.Reason), Error: q.text("error", r.Error),
-		Once: r.Once, HasPayload: len(r.Payload) > 0, Payload: q.payload(r.Payload),
-	}
-	data.Times = q.times(r)
-	return &view{template: "run", Title: "Run of " + r.Job, Menu: "jobs", Live: r.Outcome == "", Data: data}, nil
-}
-
-// times are the moments in the life of a run. Of one that stands for several ticks there is the first of them, too.
-func (q *request) times(r jobs.Run) []timeRow {
-	rows := []timeRow{{Name: "scheduled", At: q.moment(r.Tick)}}
-	if r.Ticks > 1 {
-		rows = []timeRow{{Name: "first of " + number(int(r.Ticks)) + " ticks", At: q.moment(r.First)},
-			{Name: "last tick", At: q.moment(r.Tick)}}
-	}
-	for _, t := range []struct {
-		name string
-		at   time.Time
-	}{{"claimed", r.Claimed}, {"started", r.Started}, {"ended", r.Ended}} {
-		row := timeRow{Name: t.name, At: q.moment(t.at)}
-		if !t.at.IsZero() {
-			row.Since = duration(max(0, t.at.Sub(r.Tick)))
-		}
-		rows = append(rows, row)
 	}
 	return rows
 }

@@ -2,10 +2,8 @@ package dashboard
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
@@ -18,6 +16,7 @@ type jobListData struct {
 	Jobs    []jobRow
 	Pager   pager
 	Kept    []param // parameters that a search keeps
+	Mixed   bool    // the jobs belong to several programs
 }
 
 type choice struct {
@@ -42,6 +41,7 @@ var jobStates = []struct {
 	{"failing", "failing", isFailing},
 	{"paused", "paused", isPaused},
 	{"missed", "missed ticks", func(st jobs.Status) bool { return st.Missed > 0 }},
+	{"orphaned", "without a node", func(st jobs.Status) bool { return st.Orphaned }},
 	{"never", "never ran", func(st jobs.Status) bool { return st.Last == nil && len(st.Running) == 0 }},
 }
 
@@ -65,22 +65,18 @@ var jobOrders = []struct {
 }
 
 func isPaused(st jobs.Status) bool    { return st.Paused != nil }
-func isFailing(st jobs.Status) bool   { return st.Last != nil && failed(*st.Last) }
+func isFailing(st jobs.Status) bool   { return st.Last != nil && st.Last.Failed() }
 func hasLast(st jobs.Status) bool     { return st.Last != nil }
 func spent(r *jobs.Run) time.Duration { return r.Ended.Sub(r.Started) }
 
 func (q *request) jobList() (*view, error) {
-	v := &view{template: "jobs", Title: "Jobs", Menu: "jobs", Live: true}
-	s, err := q.d.state.get(q.ctx)
+	s, err := q.state()
 	if err != nil {
-		v.Problems = append(v.Problems, q.storeProblem("the state of the jobs", err))
-		s = &state{}
-	} else if s.jobsErr != nil {
-		v.Problems = append(v.Problems, q.storeProblem("the state of the jobs", s.jobsErr))
+		return nil, err
 	}
 	params := q.r.URL.Query()
-	data := jobListData{Search: params.Get("q")}
-	found := q.searchJobs(q.jobsOf(s), data.Search)
+	data := jobListData{Search: params.Get("q"), Mixed: mixed(s.Jobs)}
+	found := q.searchJobs(s.Jobs, data.Search)
 	chosen := q.chooseState(&data, found)
 	chosen = q.sortJobs(&data, chosen)
 	data.Pager = q.newPager(len(chosen))
@@ -88,19 +84,21 @@ func (q *request) jobList() (*view, error) {
 	for _, st := range onPage {
 		data.Jobs = append(data.Jobs, q.jobRow(st))
 	}
-	if len(v.Problems) == 0 {
-		q.holders(onPage, data.Jobs)
-	}
+	q.showHolders(onPage, data.Jobs)
 	for _, name := range []string{"state", "sort", "dir"} {
 		if value := params.Get(name); value != "" {
 			data.Kept = append(data.Kept, param{name, value})
 		}
 	}
-	v.Data = data
-	return v, nil
+	return &view{template: "jobs", Title: "Jobs", Menu: "jobs", Live: true, Data: data}, nil
 }
 
-// searchJobs finds the jobs that have every word of the search in their name, specification or its words.
+// mixed reports whether several programs share the namespace.
+func mixed(all []jobs.Status) bool {
+	return slices.ContainsFunc(all, func(st jobs.Status) bool { return st.Program != all[0].Program && !st.Orphaned })
+}
+
+// searchJobs finds the jobs that have every word of the search in their name, program, specification or its words.
 func (q *request) searchJobs(all []jobs.Status, search string) []jobs.Status {
 	terms := strings.Fields(strings.ToLower(search))
 	if len(terms) == 0 {
@@ -108,7 +106,7 @@ func (q *request) searchJobs(all []jobs.Status, search string) []jobs.Status {
 	}
 	return where(all, func(st jobs.Status) bool {
 		p := q.d.plans.of(st.Info)
-		in := strings.ToLower(st.Job.Name + "\n" + p.spec + "\n" + p.words + "\n" + p.zoneName)
+		in := strings.ToLower(st.Job.Name + "\n" + p.spec + "\n" + p.words + "\n" + p.zoneName + "\n" + st.Program)
 		return !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(in, term) })
 	})
 }
@@ -161,25 +159,25 @@ func (q *request) sortJobs(data *jobListData, statuses []jobs.Status) []jobs.Sta
 	return statuses
 }
 
-// holders fills in who holds the locks of the jobs, which need not be a run of theirs. What cannot be found out in time
-// stays as the runs have it.
-func (q *request) holders(statuses []jobs.Status, rows []jobRow) {
-	const atOnce = 8
-	ctx, cancel := context.WithTimeout(q.ctx, time.Second)
-	defer cancel()
-	var asking sync.WaitGroup
-	for i := range atOnce {
-		asking.Go(func() {
-			for j := i; j < len(rows); j += atOnce {
-				keys := statuses[j].Job.Keys
-				if len(keys) == 0 {
-					continue
-				}
-				if info, err := q.d.locks.Holder(ctx, keys[0]); err == nil {
-					rows[j].Holder, rows[j].Fence = holderName(info), uint64(info.Fence)
-				}
-			}
-		})
+// showHolders fills in who holds the locks of the jobs, which need not be a run of theirs.
+func (q *request) showHolders(statuses []jobs.Status, rows []jobRow) {
+	var keys []string
+	for _, st := range statuses {
+		if len(st.Job.Keys) > 0 {
+			keys = append(keys, st.Job.Keys[0])
+		}
 	}
-	asking.Wait()
+	held := q.holders(keys)
+	for i, st := range statuses {
+		if len(st.Job.Keys) == 0 {
+			continue
+		}
+		info, known := held[st.Job.Keys[0]]
+		switch {
+		case !known && rows[i].Holder == "":
+			rows[i].Holder = "unknown"
+		case info.Key != "":
+			rows[i].Holder, rows[i].Fence = holderName(info), fence(info.Fence)
+		}
+	}
 }

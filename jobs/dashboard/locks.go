@@ -1,30 +1,48 @@
 package dashboard
 
 import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 type lockListData struct {
-	Prefix string
-	Locks  []lockRow
-	Pager  pager
+	Prefix      string
+	Locks       []lockRow
+	First, Next string // addresses of other pages; empty: there is none
 }
 
 type lockRow struct {
 	Key, Holder, ID string
-	Fence           uint64
+	Fence           fence
 	Since           moment
 	Age, Remaining  string
 	Waiters         []string // nodes, in the order in which they get it
-	Job             string   // that has the key
+	Job             jobLink  // that has the key
 	Free            bool
 	Kept            bool   // by nobody, until its minimum hold time is over
 	Unknown         string // why it could not be asked
 }
 
+// fence is a fencing token. Most of its digits say when it was given, so tables show the last ones.
+type fence uint64
+
+// Short is the part of a fence by which those of one lock are told apart at a glance.
+func (f fence) Short() string {
+	const digits = 6
+	s := strconv.FormatUint(uint64(f), 10)
+	if len(s) <= digits+2 {
+		return s
+	}
+	return "…" + s[len(s)-digits:]
+}
+
 func (q *request) lockRow(info lockrt.LockInfo) lockRow {
 	row := lockRow{
-		Key: info.Key, Holder: holderName(info), ID: info.ID, Fence: uint64(info.Fence), Since: q.moment(info.Since),
+		Key: info.Key, Holder: holderName(info), ID: info.ID, Fence: fence(info.Fence), Since: q.moment(info.Since),
 		Remaining: duration(info.Remaining), Kept: info.Node == "",
 	}
 	if !info.Since.IsZero() {
@@ -43,25 +61,60 @@ func holderName(info lockrt.LockInfo) string {
 	return info.Node
 }
 
+// lockPage is what the store says of one page of the locks.
+type lockPage struct {
+	locks []lockrt.LockInfo
+	next  string // cursor
+}
+
 func (q *request) lockList() (*view, error) {
-	v := &view{template: "locks", Title: "Locks", Menu: "locks", Live: true}
-	data := lockListData{Prefix: q.r.URL.Query().Get("q")}
-	infos, err := q.d.locks.List(q.ctx, data.Prefix)
+	prefix, cursor := q.r.URL.Query().Get("q"), q.r.URL.Query().Get("from")
+	page, err := ask(q, "the held locks", strings.Join([]string{"locks", prefix, cursor}, "\x00"),
+		func(ctx context.Context) (p lockPage, err error) {
+			p.locks, p.next, err = q.d.locks.ListPage(ctx, prefix, cursor, pageRows)
+			return p, err
+		})
 	if err != nil {
-		v.Problems = append(v.Problems, q.storeProblem("the held locks", err))
+		return nil, q.missingOr(err, "this page of the locks")
 	}
-	data.Pager = q.newPager(len(infos))
+	data := lockListData{Prefix: prefix}
+	if cursor != "" {
+		data.First = q.with("from", "")
+	}
+	if page.next != "" {
+		data.Next = q.with("from", page.next)
+	}
+	jobOf := q.jobsByKey()
+	for _, info := range page.locks {
+		row := q.lockRow(info)
+		row.Job = q.link(jobOf[info.Key])
+		data.Locks = append(data.Locks, row)
+	}
+	return &view{template: "locks", Title: "Locks", Menu: "locks", Live: true, Data: data}, nil
+}
+
+// jobsByKey are the jobs of the cluster by their lock, as far as they are known.
+func (q *request) jobsByKey() map[string]string {
+	a := q.aside("jobs", func(ctx context.Context) (any, error) { return q.d.jobs.ClusterJobs(ctx) })
+	infos, _ := a.value.([]jobs.Info)
 	jobOf := map[string]string{}
-	for _, info := range q.d.jobs.Jobs() {
+	for _, info := range infos {
 		for _, key := range info.Job.Keys {
 			jobOf[key] = info.Job.Name
 		}
 	}
-	for _, info := range infos[data.Pager.First-1 : max(data.Pager.First-1, data.Pager.Last)] {
-		row := q.lockRow(info)
-		row.Job = jobOf[info.Key]
-		data.Locks = append(data.Locks, row)
+	return jobOf
+}
+
+// holders tells who holds locks, which need not be a run. A lock that could not be asked about is not in the answer; on a page
+// that shows what was known it is as it was known.
+func (q *request) holders(keys []string) map[string]lockrt.LockInfo {
+	a := q.aside("holders\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
+		return q.d.fetchHolders(ctx, keys)
+	})
+	if a.failed != nil && q.silence == nil {
+		return nil
 	}
-	v.Data = data
-	return v, nil
+	held, _ := a.value.(map[string]lockrt.LockInfo)
+	return held
 }

@@ -1,8 +1,11 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
 // onceShown is how many one-off jobs are asked for.
@@ -19,10 +22,11 @@ type onceRow struct {
 }
 
 func (q *request) onceList() (*view, error) {
-	v := &view{template: "once", Title: "One-off jobs", Menu: "once", Live: true}
-	waiting, err := q.d.jobs.Waiting(q.ctx, onceShown)
+	waiting, err := ask(q, "the one-off jobs that wait", "once", func(ctx context.Context) ([]jobs.Once, error) {
+		return q.d.jobs.Waiting(ctx, onceShown)
+	})
 	if err != nil {
-		v.Problems = append(v.Problems, q.storeProblem("the one-off jobs that wait", err))
+		return nil, err
 	}
 	data := onceListData{All: len(waiting) < onceShown}
 	for _, o := range waiting {
@@ -31,8 +35,7 @@ func (q *request) onceList() (*view, error) {
 			Log: address("job", "name", onceJob+o.Handler),
 		})
 	}
-	v.Data = data
-	return v, nil
+	return &view{template: "once", Title: "One-off jobs", Menu: "once", Live: true, Data: data}, nil
 }
 
 // onceJob stands before the handler's name where its runs are recorded.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"html/template"
 	"slices"
 	"time"
 
@@ -25,6 +26,9 @@ type overviewData struct {
 	Failures []runRow
 	Missed   []jobRow
 	Soon     []jobRow
+	Timeline template.HTML
+	Charts   []*chart
+	Since    moment // from when on the charts are
 	More     struct{ Running, Failures, Missed int }
 }
 
@@ -35,6 +39,8 @@ type figure struct {
 
 type nodeRow struct {
 	Name      string
+	Program   string
+	Version   string
 	Here      bool // it serves this page
 	State     mark
 	Started   moment
@@ -46,48 +52,24 @@ type nodeRow struct {
 }
 
 func (q *request) overview() (*view, error) {
-	v := &view{template: "overview", Title: "Overview", Menu: "overview", Live: true}
-	s, err := q.d.state.get(q.ctx)
+	s, err := q.state()
 	if err != nil {
-		v.Problems = append(v.Problems, q.storeProblem("the state of the cluster", err))
-		s = &state{}
-	} else {
-		v.Problems = q.stateProblems(s)
+		return nil, err
 	}
-	v.Data = q.overviewOf(s, q.jobsOf(s))
+	v := &view{template: "overview", Title: "Overview", Menu: "overview", Live: true}
+	if err := q.d.jobs.Err(); err != nil && q.silence == nil {
+		v.Problems = []*problem{q.nodeProblem(err)}
+	}
+	v.Data = q.overviewOf(s, s.Jobs)
 	return v, nil
 }
 
-// stateProblems says which parts of the state could not be had. One is enough if all have the same reason.
-func (q *request) stateProblems(s *state) []*problem {
-	for _, part := range []struct {
-		what string
-		err  error
-	}{{"the state of the jobs", s.jobsErr}, {"the list of nodes", s.nodesErr}, {"the running jobs", s.runningErr},
-		{"the recent failures", s.failuresErr}} {
-		if part.err != nil {
-			return []*problem{q.storeProblem(part.what, part.err)}
-		}
-	}
-	if err := q.d.jobs.Err(); err != nil {
-		p := q.storeProblem("due ticks by this node", err)
-		p.Status = 0
-		return []*problem{p}
-	}
-	return nil
-}
-
-// jobsOf is the jobs of a state, which others look at, too. Of those that the store did not tell it is what this node
-// knows by itself.
-func (q *request) jobsOf(s *state) []jobs.Status {
-	if s.Jobs != nil {
-		return s.Jobs
-	}
-	var statuses []jobs.Status
-	for _, info := range q.d.jobs.Jobs() {
-		statuses = append(statuses, jobs.Status{Info: info, Next: info.Next})
-	}
-	return statuses
+// nodeProblem is for a node that cannot work, while the pages it serves are good.
+func (q *request) nodeProblem(err error) *problem {
+	p := q.storeProblem("due ticks by this node", err)
+	p.Status, p.Title = 0, q.d.locks.Node()+" has trouble with the store"
+	p.Advice = "What is due is left to other nodes meanwhile, or decided later by the misfire policy of each job."
+	return p
 }
 
 func (q *request) overviewOf(s *state, all []jobs.Status) overviewData {
@@ -103,8 +85,29 @@ func (q *request) overviewOf(s *state, all []jobs.Status) overviewData {
 	slices.SortFunc(missing, func(a, b jobs.Status) int { return cmp.Compare(b.Missed, a.Missed) })
 	data.Missed, data.Soon = q.someJobs(missing), q.someJobs(soon)
 	data.More.Missed = len(missing) - len(data.Missed)
+	q.draw(&data, s)
 	data.Figures = figures(data.Nodes, all, len(s.Running))
 	return data
+}
+
+// chartSpan is how much of the past the charts of the overview show, if the records go back so far.
+const chartSpan = time.Hour
+
+// draw adds the timeline and the charts.
+func (q *request) draw(data *overviewData, s *state) {
+	later := func(span time.Duration) time.Time {
+		if from := q.now.Add(-span); from.After(s.Recent.From) {
+			return from
+		}
+		return s.Recent.From
+	}
+	data.Timeline = q.timeline(timelineOf{runs: s.Recent.Runs, running: s.Running, nodes: s.Nodes, from: later(timelineSpan),
+		most: timelineBars, manyJobs: true})
+	from := later(chartSpan)
+	if first := oldest(s.Recent.Runs); first.After(from) {
+		from = first
+	}
+	data.Charts, data.Since = q.chartsOf(s.Recent.Runs, from), q.moment(from)
 }
 
 // figures are the numbers at the head of the overview. The states link to the lists that they count.
@@ -155,7 +158,7 @@ func withoutReplaced(nodes []jobs.Node) []jobs.Node {
 
 func (q *request) nodeRow(n jobs.Node) nodeRow {
 	row := nodeRow{
-		Name: n.Name, Here: n.Name == q.d.locks.Node(), State: mark{kindGood, "alive"}, Started: q.moment(n.Started),
+		Name: n.Name, Program: n.Program, Version: n.Version, Here: n.Name == q.d.locks.Node(), State: mark{kindGood, "alive"}, Started: q.moment(n.Started),
 		Heartbeat: q.moment(n.Heartbeat), Jobs: n.Jobs, Running: n.Running,
 		Offset: offset(n.ClockOffset), OffsetBad: n.ClockOffset.Abs() >= offsetWarning,
 	}

@@ -2,9 +2,11 @@ package dashboard
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +17,10 @@ import (
 
 // allPages are the pages that show something in busyFake.
 var allPages = []string{"", "jobs", "job?name=index", "job?name=report", "job?name=carts", "job?name=foreign",
-	"run?id=report@7", "run?id=index@1", "locks", "once"}
+	"run?id=report@7", "run?id=index@1", "runs", "locks", "once"}
 
 // actionPages ask before they act.
-var actionPages = []string{"run-now?name=index", "pause?name=index", "resume?name=carts", "cancel?id=index@1",
+var actionPages = []string{"run-now?name=index", "again?id=report@7", "pause?name=index", "resume?name=carts", "cancel?id=index@1",
 	"break?key=job:index", "withdraw?id=welcome-42"}
 
 func TestHandler_pagesShow(t *testing.T) {
@@ -26,22 +28,31 @@ func TestHandler_pagesShow(t *testing.T) {
 	for page, texts := range map[string][]string{
 		"": {"node-3", "silent", "draining", "−31 s", "set this clock", "1 min 30 s", "connection refused", "Coming up",
 			"Missed ticks", `href="cancel?id=index%401"`, "3<i>/4</i>"},
+		"runs":                        {"report@7", "dial tcp"},
+		"runs?outcome=ok":             {"report@6", "1 to 1 of 1"},
+		"runs?node=node-2&outcome=ok": {"report@6", `<option value="node-2" selected>`},
+		"runs?outcome=panic":          {"None of the last 3 runs is like that"},
+		"runs?job=REPORT&from=2026-03-28T00:00&until=2026-03-28T04:00": {"report@7", "1 to 1 of 1", `value="2026-03-28 04:00:00"`},
+		"runs?job=report&from=02:59&until=03:01":                       {"report@7", "1 to 1 of 1"},
+		"runs?job=report&until=2026-03-27":                             {"report@5", "1 to 1 of 1"},
+		"again?id=report@7":                                            {"Run this tick of report again?", "Sat 28 Mar 2026 03:00:00.000 UTC", "ended as error"},
 		"jobs": {"Every 5 minutes", "*/5 * * * *", "Europe/Vienna", "paused by ada", "the shop is closed", "in 1 h", "error",
-			"node-2 <small>fence 17</small>", "never ran", "known to other nodes only"},
+			`node-2 <small title="17">fence 17</small>`, "never ran", "nobody knows its schedule any more", "no node has it"},
 		"job?name=report": {"Every day at 02:30", "30 2 * * *", "29 Mar 03:00:00", "clocks go forward", "clocks go back",
 			"Run now",
-			"61 ticks since 26 Mar 02:00:00: lock &#34;job:report&#34; is held by node-3", "<svg viewBox", "median 4 s", "once",
+			"61 ticks since 26 Mar 02:00:00: lock &#34;job:report&#34; is held by node-3", "<svg viewBox", "median 4 s", "once", `class="timeline"`, "Throughput", "Lateness",
 			"free"},
 		"job?name=index": {"held by node-2, fence 17, for 1 min", "waiting: node-1, node-3, node-1 and 1 more", "running"},
 		"job?name=carts": {"Paused by <b>ada</b>", "Resume"},
 		"run?id=report@7": {"second line", "attempt 1 of 1", "report@7", "Took 4 s on node-2", "4 s after the tick",
 			"<b>scheduled</b>"},
+		"run?id=report@6": {"Asked to end", "by bob at 03:00:00 UTC: it disturbs"},
 		"run?id=report@5": {"61 ticks since 26 Mar 02:00:00: lock", "<b>first of 61 ticks</b>", "Thu 26 Mar 2026 02:00:00",
 			"<b>last tick</b>"},
 		"run?id=index@1": {"For 1 min 30 s so far", `href="cancel?id=index%401"`},
 		"locks": {"job:index", "order:42", "21 s", "kept by its minimum hold time", "<b>4</b>",
 			`href="job?name=index"`},
-		"locks?q=order": {"order:42", "1 to 1 of 1"},
+		"locks?q=order": {"order:42", "1 on this page: all that are held"},
 		"once":          {"welcome-42", "mail", "in 1 min", "a@example.com", "Withdraw"},
 
 		"run-now?name=index": {"Run index now?", "It is running at present", `<form method="post" action="run-now"`,
@@ -58,7 +69,7 @@ func TestHandler_pagesShow(t *testing.T) {
 func TestHandler_emptyCluster(t *testing.T) {
 	h := (&fake{}).serve(operator)
 	for page, text := range map[string]string{
-		"": "No node has reported", "jobs": "The program has added no jobs", "jobs?q=x": "No job here has “x”",
+		"": "No node has reported", "jobs": "No node has added a job", "jobs?q=x": "No job here has “x”",
 		"jobs?state=paused": "No job is in this state", "locks": "No lock is held", "locks?q=a": "begins with “a”",
 		"once": "No one-off job waits",
 	} {
@@ -168,21 +179,74 @@ func TestHandler_payloadOfBytes(t *testing.T) {
 	expect(t, get(f.serve(operator), "once"), 200, "2 bytes that are no text")
 }
 
-// TestHandler_storeDown asks every page while nothing can be asked of the store.
+// falsehoods are what nobody knows while the store does not answer.
+var falsehoods = []string{"<i>/", "No lock is held", "No node has", "Nothing runs", "No failures", "Nothing is lost", "No one-off job",
+	"No record", "never ran", "silent"}
+
+// TestHandler_storeDown asks every page while nothing was ever asked of the store with success.
 func TestHandler_storeDown(t *testing.T) {
-	for _, page := range append(append([]string{}, allPages...), actionPages[:5]...) {
+	for _, page := range append(append([]string{}, allPages...), actionPages[:6]...) {
 		f := busyFake()
 		f.down = errDown
-		expect(t, get(f.serve(operator), page), 503, "The store is not available", "127.0.0.1:6379: connection refused",
-			"was asked for", "Nothing is lost", "</html>")
+		w := get(f.serve(operator), page)
+		expect(t, w, 503, "127.0.0.1:6379: connection refused", "was asked for", "</html>")
+		if slices.Contains(allPages, page) {
+			expect(t, w, 503, "Unknown since 12:00:00 UTC", "Nothing was known before", `id="live"`)
+		}
+		for _, no := range falsehoods {
+			if strings.Contains(w.Body.String(), no) {
+				t.Errorf("%q says %q:\n%s", page, no, w.Body)
+			}
+		}
+		if w.Header().Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
 	}
-	f := busyFake()
-	f.down = errDown
-	expect(t, get(f.serve(operator), "jobs"), 503, "carts", "Every day at 02:30",
-		"1 to 4 of 4") // what the node knows by itself
-	if h := get(f.serve(operator), "").Header(); h.Get("Retry-After") == "" {
-		t.Error("no Retry-After")
+}
+
+// TestHandler_storeGoesDown shows what was known, as of then, and says so when the store is back.
+func TestHandler_storeGoesDown(t *testing.T) {
+	for _, page := range allPages {
+		f := busyFake()
+		clock := &clock{now: noon}
+		d := newDashboard(clocked{f, clock}, f, operator)
+		d.cfg.Logger = slog.New(slog.DiscardHandler)
+		d.upcoming = func(jobs.Info, time.Time, int) []jobs.Upcoming { return f.upcoming }
+		before := parts(get(d, page).Body.String(), "content")
+		d.known.forget()
+		clock.now, f.down = noon.Add(40*time.Second), errDown
+		w := get(d, page)
+		expect(t, w, 503, "Unknown since 12:00:00 UTC <small>40 s ago</small>", "Greyed below is what was known then",
+			"connection refused")
+		if after := parts(w.Body.String(), "content"); after != before {
+			t.Errorf("%q: known was\n%s\nand is shown as\n%s", page, before, after)
+		}
+		d.known.forget()
+		clock.now, f.down = noon.Add(50*time.Second), nil
+		expect(t, get(d, page), 200, "The store answers again since 12:00:50 UTC, after 50 s without an answer")
+		d.known.forget()
+		clock.now = clock.now.Add(backFor)
+		if w := get(d, page); w.Code != 200 || strings.Contains(w.Body.String(), "answers again") {
+			t.Errorf("%q: half a minute later it says so still: %d", page, w.Code)
+		}
 	}
+}
+
+// clock is a store's clock that a test sets.
+type clock struct{ now time.Time }
+
+type clocked struct {
+	*fake
+	clock *clock
+}
+
+func (c clocked) Now() time.Time { return c.clock.now }
+
+// parts returns what stands in an element with the class, to the end of the page's main part.
+func parts(page, class string) string {
+	_, rest, _ := strings.Cut(page, `class="`+class+`"`)
+	part, _, _ := strings.Cut(rest, "</main>")
+	return part
 }
 
 func TestHandler_liveParts(t *testing.T) {
@@ -228,13 +292,13 @@ func TestOutcomeMark_allOutcomes(t *testing.T) {
 	}
 }
 
-func TestChartOf_bounds(t *testing.T) {
+func TestDurationChart_bounds(t *testing.T) {
 	var runs []jobs.Run
 	for i := range 100 {
 		runs = append(runs, jobs.Run{Started: noon, Ended: noon.Add(time.Duration(i) * time.Hour), Outcome: jobs.OutcomeOK})
 	}
 	runs[3].Ended = noon.Add(-time.Hour) // clocks
-	c := chartOf(runs)
+	c := durationChart(runs)
 	if len(c.Bars) != chartBars {
 		t.Fatalf("%d bars", len(c.Bars))
 	}
@@ -246,7 +310,7 @@ func TestChartOf_bounds(t *testing.T) {
 	if first := c.Bars[0]; first.Height != chartHeight {
 		t.Errorf("the oldest was the longest: %+v", first)
 	}
-	if chartOf(runs[:1]) != nil || chartOf(nil) != nil {
+	if durationChart(runs[:1]) != nil || durationChart(nil) != nil {
 		t.Error("a chart of nothing")
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/cronspec/words"
 	"github.com/lockgen/lockgen/jobs"
-	"github.com/lockgen/lockgen/jobs/dashboard/internal/words"
 )
 
 // plan says when a job runs.
@@ -34,7 +34,7 @@ func (ps *plans) of(info jobs.Info) plan {
 	switch {
 	case p.spec != "":
 		p.words = ps.wordsOf(p.spec)
-	case info.Job.Schedule != nil:
+	case defined(info):
 		p.words = "By a schedule of its own"
 	}
 	if p.words == p.spec {

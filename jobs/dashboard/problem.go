@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -25,13 +26,12 @@ func (p *problem) Error() string { return p.Title + ": " + p.Text }
 func (q *request) storeProblem(what string, err error) *problem {
 	text := "The store was asked for " + what + " and answered with an error."
 	if errors.Is(err, context.DeadlineExceeded) {
-		text = "The store was asked for " + what + " and did not answer within " + duration(storeTimeout) + "."
+		text = "The store was asked for " + what + " and did not answer in time."
 	}
 	return &problem{
 		Status: http.StatusServiceUnavailable, Title: "The store is not available", Text: text,
 		Detail: q.text("error", err.Error()),
-		Advice: "Nothing is lost: what was due is decided when the store is back, by the misfire policy of each job. " +
-			"See whether the store runs and can be reached from this node; this page tries again by itself.",
+		Advice: "See whether the store runs and can be reached from " + q.d.locks.Node() + ". This page tries again by itself.",
 	}
 }
 
@@ -45,10 +45,17 @@ func (q *request) problemOf(verb, what string, err error) *problem {
 	case errors.Is(err, jobs.ErrUnknownJob):
 		p.Status, p.Text, p.Advice = http.StatusNotFound, "No node of this cluster has such a job.",
 			"See the list of jobs. A job disappears from it when no running version of the program adds it."
+	case errors.Is(err, jobs.ErrOrphaned):
+		p.Text, p.Advice = "No node has this job any more, so nobody would run it.",
+			"It was removed or renamed: see the list of jobs."
 	case errors.Is(err, jobs.ErrUnknownRun):
 		p.Status, p.Text, p.Advice = http.StatusNotFound,
 			"There is no such run: it has ended, or its record has made room for newer ones.",
 			"See the page of its job for the runs that are kept."
+	case errors.Is(err, jobs.ErrNotAgain):
+		p.Text, p.Advice = "This record stands for nothing that can be run again.", "See the page of the job: it can be run now."
+	case errors.Is(err, lockrt.ErrCursor):
+		p.Status, p.Text, p.Advice = http.StatusNotFound, "The list of locks has no such page.", "Begin with the first one."
 	case errors.Is(err, lockrt.ErrNotHeld):
 		p.Text, p.Advice = "Nobody holds this lock any more.", "There is nothing to do: the next one to ask gets it."
 	case errors.Is(err, lockrt.ErrKey):
@@ -65,6 +72,9 @@ func (q *request) problemOf(verb, what string, err error) *problem {
 
 // failed is the page for an error.
 func (q *request) failed(err error) *view {
+	if q.silence != nil && errors.Is(err, q.silence) {
+		return &view{template: "problem", Title: "Unknown", Menu: cmp.Or(q.name, "overview"), Live: true}
+	}
 	p := &problem{Status: http.StatusInternalServerError, Title: "This page could not be made",
 		Text:   "The dashboard has failed.",
 		Detail: q.text("error", err.Error())}
@@ -72,5 +82,6 @@ func (q *request) failed(err error) *view {
 		q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelError, "dashboard page failed", slog.String("page", q.name),
 			slog.Any("error", err))
 	}
-	return &view{template: "problem", Title: p.Title, Problems: []*problem{p}, Refused: p.Status == http.StatusForbidden}
+	refused := p.Status == http.StatusForbidden || p.Status == http.StatusUnauthorized
+	return &view{template: "problem", Title: p.Title, Problems: []*problem{p}, Refused: refused}
 }

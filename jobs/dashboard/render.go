@@ -8,17 +8,20 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 )
 
 //go:embed web
 var web embed.FS
 
 // templates holds one set per page: the layout, the parts that pages share, and the page itself as "content".
-var templates = parseTemplates("overview", "jobs", "job", "run", "locks", "once", "confirm", "problem")
+var templates = parseTemplates("overview", "jobs", "job", "runs", "run", "locks", "once", "confirm", "problem")
 
 func parseTemplates(names ...string) map[string]*template.Template {
-	shared := template.Must(template.ParseFS(web, "web/layout.html", "web/parts.html"))
+	funcs := template.FuncMap{"name": breakable}
+	shared := template.Must(template.New("").Funcs(funcs).ParseFS(web, "web/layout.html", "web/parts.html"))
 	sets := make(map[string]*template.Template, len(names))
 	for _, name := range names {
 		set := template.Must(shared.Clone())
@@ -35,7 +38,11 @@ type request struct {
 	ctx  context.Context // ends after storeTimeout
 	name string          // of the page
 	user User
-	now  time.Time // on the store's clock
+	now  time.Time // on the store's clock; what the page shows is as of then
+
+	silence *silence       // the store does not answer; nil: it does
+	back    *comeback      // it did not until a moment ago; nil: it did
+	zone    *time.Location // of the reader; nil: unknown
 }
 
 // view is what a page shows.
@@ -50,14 +57,18 @@ type view struct {
 
 	// set by render
 	Site     string
+	Space    string // the namespace
+	Silence  *silence
+	Back     *comeback
 	Note     *note
 	User     User
 	ReadOnly bool
 	Operator bool
 	Theme    string
-	Back     string
+	Here     string // the address of this page
 	Node     string
 	Now      moment
+	Zone     string // of the reader; empty: unknown
 	Styles   string
 	Script   string
 }
@@ -70,7 +81,12 @@ func (q *request) render(v *view) {
 	v.Site, v.User, v.Node = q.d.cfg.Title, q.user, q.d.locks.Node()
 	v.ReadOnly, v.Operator = q.d.cfg.Authorize == nil, q.operator()
 	v.Theme, v.Now = q.theme(), q.moment(q.now)
-	v.Back = q.ownAddress(q.name + "?" + q.r.URL.RawQuery)
+	v.Space, v.Silence, v.Back = q.d.locks.Namespace(), q.silence, q.back
+	v.Live = v.Live || q.silence != nil
+	v.Here = q.ownAddress(q.name + "?" + q.r.URL.RawQuery)
+	if q.zone != nil {
+		v.Zone = q.zone.String()
+	}
 	v.Styles, v.Script = assets["style.css"].address, assets["app.js"].address
 	live := q.r.Header.Get(liveHeader) != ""
 	if !live && q.r.Method == http.MethodGet {
@@ -95,13 +111,35 @@ func (q *request) render(v *view) {
 	for _, p := range v.Problems {
 		status = max(status, p.Status)
 	}
+	if q.silence != nil {
+		status = http.StatusServiceUnavailable
+	}
 	if status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", "5")
+		h.Set("Retry-After", "1")
 	}
 	q.w.WriteHeader(status)
 	if q.r.Method != http.MethodHead {
 		q.w.Write(body.Bytes()) // an error means that nobody reads any more
 	}
+}
+
+// breakable is a name that may be broken where its parts end, since lifelike names are longer than columns are wide.
+func breakable(name string) template.HTML {
+	var out strings.Builder
+	part, lower := 0, false
+	for i, r := range name {
+		switch {
+		case strings.ContainsRune("/.-_:@", r):
+			out.WriteString(template.HTMLEscapeString(name[part:i+1]) + "<wbr>")
+			part = i + 1
+		case lower && unicode.IsUpper(r):
+			out.WriteString(template.HTMLEscapeString(name[part:i]) + "<wbr>")
+			part = i
+		}
+		lower = unicode.IsLower(r)
+	}
+	out.WriteString(template.HTMLEscapeString(name[part:]))
+	return template.HTML(out.String())
 }
 
 // text is what may be shown of a text that a job or a person wrote.

@@ -10,23 +10,31 @@ import (
 // runRow is a run as tables and its own page show it.
 type runRow struct {
 	ID, Job, Node, Trigger, Author string
-	Tick, Started, Ended           moment
+	Link                           jobLink
+	Tick, Claimed, Started, Ended  moment
 	Took                           string
 	Outcome                        mark
-	Fence                          uint64
+	Fence                          fence
 	Attempt                        int
+	Again                          bool   // the same tick can be run again
 	Summary                        string // in a line: why it was not run, or how it failed
 	Running                        bool
 }
 
 func (q *request) runRow(r jobs.Run) runRow {
 	row := runRow{
-		ID: r.ID, Job: r.Job, Node: r.Node, Trigger: r.Trigger, Author: r.Author,
-		Tick: q.moment(r.Tick), Started: q.moment(r.Started), Ended: q.moment(r.Ended), Took: q.took(r),
-		Outcome: outcomeMark(r), Fence: uint64(r.Fence), Attempt: r.Attempt, Running: r.Outcome == "",
+		ID: r.ID, Job: r.Job, Link: q.link(r.Job), Node: r.Node, Trigger: r.Trigger, Author: r.Author,
+		Tick: q.moment(r.Tick), Claimed: q.moment(r.Claimed), Started: q.moment(r.Started), Ended: q.moment(r.Ended), Took: q.took(r),
+		Outcome: outcomeMark(r), Fence: fence(r.Fence), Attempt: r.Attempt, Running: r.Outcome == "",
+		Again: mayRunAgain(r),
 	}
 	row.Summary = joined(q.several(r), firstLine(q.text("reason", r.Reason)), firstLine(q.text("error", r.Error)))
 	return row
+}
+
+// mayRunAgain reports whether an operator is offered to run the tick of a run again: it ended, and not well.
+func mayRunAgain(r jobs.Run) bool {
+	return r.Ticks < 2 && (r.Failed() || r.Outcome == jobs.OutcomeCancelled || r.Outcome == jobs.OutcomeSkipped)
 }
 
 // several says for how many ticks a record stands; empty if for one.
@@ -64,13 +72,18 @@ func (q *request) took(r jobs.Run) string {
 // jobRow is a job as tables show it.
 type jobRow struct {
 	Name, Words, Spec, Zone string
+	Link                    jobLink
 	Next                    moment
 	Marks                   []mark // what is out of the ordinary
+	Program                 string // that the job belongs to; empty where all belong to one
+	Version                 string
+	Orphaned                bool     // no node has the job
+	Nodes                   []string // that have it
 	Last                    *runRow
 	Paused                  *pauseRow
 	Missed                  int64
 	Holder                  string // of the job's lock
-	Fence                   uint64
+	Fence                   fence
 }
 
 type pauseRow struct {
@@ -80,8 +93,12 @@ type pauseRow struct {
 
 func (q *request) jobRow(st jobs.Status) jobRow {
 	p := q.d.plans.of(st.Info)
-	row := jobRow{Name: st.Job.Name, Words: p.words, Spec: p.spec, Zone: p.zoneName, Missed: st.Missed}
+	row := jobRow{Name: st.Job.Name, Link: q.link(st.Job.Name), Words: p.words, Spec: p.spec, Zone: p.zoneName, Missed: st.Missed}
+	row.Program, row.Version, row.Orphaned, row.Nodes = st.Program, st.Version, st.Orphaned, st.Nodes
 	row.Next = q.momentIn(st.Next, p.zone)
+	if st.Orphaned {
+		row.Marks = append(row.Marks, mark{kindWarn, "no node has it"})
+	}
 	if st.Last != nil {
 		last := q.runRow(*st.Last)
 		row.Last = &last
@@ -93,7 +110,7 @@ func (q *request) jobRow(st jobs.Status) jobRow {
 	for _, r := range st.Running {
 		row.Marks = append(row.Marks, outcomeMark(r))
 		if row.Holder == "" && r.Fence > 0 {
-			row.Holder, row.Fence = r.Node, uint64(r.Fence)
+			row.Holder, row.Fence = r.Node, fence(r.Fence)
 		}
 		if len(row.Marks) > 3 {
 			break

@@ -36,6 +36,13 @@ func (q *request) authorize(act bool) error {
 	if err == nil && user.Role != RoleViewer && user.Role != RoleOperator {
 		err = errors.New("Authorize returned the role " + quote(string(user.Role)) + ", which is none")
 	}
+	var challenge Challenge
+	if errors.As(err, &challenge) {
+		q.w.Header().Set("WWW-Authenticate", string(challenge))
+		return &problem{Status: http.StatusUnauthorized, Title: "Please sign in",
+			Text:   "The program that serves this dashboard asks who you are.",
+			Advice: "Load the page again to be asked for your name and password."}
+	}
 	if err != nil {
 		return q.refuse(err, "You may not see this", "The program that serves this dashboard did not let you in.",
 			"Sign in to it, or ask those who run it for the role viewer or operator.")
@@ -48,10 +55,30 @@ func (q *request) authorize(act bool) error {
 	return nil
 }
 
-func (q *request) refuse(err error, title, text, advice string) error {
+// refuseOrigin says what was compared with what, since behind a proxy it is not what the user sees.
+func (q *request) refuseOrigin(err error) *problem {
+	origin, site, host := q.r.Header.Get("Origin"), q.r.Header.Get("Sec-Fetch-Site"), q.r.Host
+	text, advice := "The browser says that the form was sent by a page of another site: header Sec-Fetch-Site is "+
+		quote(site)+". So it may not be what you wanted.", "Open the dashboard itself and do it there."
+	if site == "" {
+		text = "The form was sent by a page of " + quote(origin) + " (header Origin), but to " + quote(host) +
+			" (header Host). These must be the same, or it may not be what you wanted."
+		advice = "If you did it here, a proxy in front changes Host: let it pass Host on, or put " + quote(origin) +
+			" into Config.TrustedOrigins of the dashboard."
+	}
+	if site != "" && origin != "" {
+		text += " Header Origin is " + quote(origin) + ", header Host is " + quote(host) + "."
+		advice = "Open the dashboard itself and do it there. If " + quote(origin) +
+			" is meant to use it, put that into Config.TrustedOrigins of the dashboard."
+	}
+	return q.refuse(err, "Request from another site refused", text, advice)
+}
+
+func (q *request) refuse(err error, title, text, advice string) *problem {
 	q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelWarn, "dashboard request refused", slog.String("why", title),
 		slog.String("method", q.r.Method), slog.String("page", q.name), slog.String("user", q.user.Name),
-		slog.String("remote", q.r.RemoteAddr), slog.Any("error", err))
+		slog.String("remote", q.r.RemoteAddr), slog.String("host", q.r.Host), slog.String("origin", q.r.Header.Get("Origin")),
+		slog.Any("error", err))
 	return &problem{Status: http.StatusForbidden, Title: title, Text: text, Advice: advice}
 }
 

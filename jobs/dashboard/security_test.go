@@ -1,7 +1,10 @@
 package dashboard
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,7 +17,7 @@ func queryEscape(s string) string { return url.QueryEscape(s) }
 
 // actions are the forms that change something, as the pages of busyFake send them.
 var actions = [][]string{
-	{"run-now", "name", "index"}, {"pause", "name", "index", "reason", "why"}, {"resume", "name", "carts"},
+	{"run-now", "name", "index"}, {"again", "id", "report@7"}, {"pause", "name", "index", "reason", "why"}, {"resume", "name", "carts"},
 	{"cancel", "id", "index@1", "reason", "why"}, {"break", "key", "job:index", "holder", "17", "reason", "why"},
 	{"withdraw", "id", "welcome-42"},
 }
@@ -30,7 +33,7 @@ func TestHandler_readOnly(t *testing.T) {
 		for _, page := range allPages {
 			w := get(h, page)
 			expect(t, w, 200)
-			for _, action := range []string{"run-now", "pause?", "resume?", "cancel?", "break?", "withdraw?"} {
+			for _, action := range []string{"run-now", "again?", "pause?", "resume?", "cancel?", "break?", "withdraw?"} {
 				if strings.Contains(w.Body.String(), `"`+action) {
 					t.Errorf("%s is offered %s on %q", who, action, page)
 				}
@@ -185,5 +188,54 @@ func TestHandler_headers(t *testing.T) {
 				t.Errorf("%s has %s", page, inline)
 			}
 		}
+	}
+}
+
+// A proxy that rewrites Host: what a form says is refused with what was compared, and accepted from a trusted origin.
+func TestHandler_trustedOrigins(t *testing.T) {
+	send := func(cfg Config, origin, site string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", "http://10.0.0.7:8080/jobs/resume", strings.NewReader("name=carts"))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", origin)
+		if site != "" {
+			r.Header.Set("Sec-Fetch-Site", site)
+		}
+		w := httptest.NewRecorder()
+		busyFake().serve(cfg).ServeHTTP(w, r)
+		return w
+	}
+	expect(t, send(operator, "https://ops.example.com", ""), 403, "“https://ops.example.com” (header Origin)",
+		"“10.0.0.7:8080” (header Host)", "into Config.TrustedOrigins")
+	expect(t, send(operator, "https://evil.example", "cross-site"), 403, "header Sec-Fetch-Site is “cross-site”",
+		"Header Origin is “https://evil.example”", "header Host is “10.0.0.7:8080”")
+	trusting := operator
+	trusting.TrustedOrigins = []string{"https://ops.example.com"}
+	expect(t, send(trusting, "https://ops.example.com", ""), 303)
+	expect(t, send(trusting, "https://ops.example.com", "same-site"), 303)
+	expect(t, send(trusting, "https://evil.example", ""), 403)
+	defer func() {
+		if why := fmt.Sprint(recover()); !strings.Contains(why, "TrustedOrigins") || !strings.Contains(why, "ops.example.com/path") {
+			t.Errorf("an origin with a path: %s", why)
+		}
+	}()
+	trusting.TrustedOrigins = []string{"https://ops.example.com/path"}
+	busyFake().serve(trusting)
+}
+
+// A Challenge makes the browser ask, shows nothing, and is no line in the log: browsers come without a password first.
+func TestHandler_challenge(t *testing.T) {
+	var log bytes.Buffer
+	f := busyFake()
+	cfg := as("", "", fmt.Errorf("no password: %w", Challenge(`Basic realm="jobs"`)))
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	d := newDashboard(f, f, cfg)
+	for _, w := range []*httptest.ResponseRecorder{get(d, ""), get(d, "pause?name=index"), post(d, "pause", "name", "index")} {
+		expect(t, w, 401, "Please sign in")
+		if w.Header().Get("WWW-Authenticate") != `Basic realm="jobs"` || strings.Contains(w.Body.String(), "Overview") {
+			t.Errorf("%v\n%s", w.Header(), w.Body)
+		}
+	}
+	if log.Len() > 0 || len(f.asked) > 0 {
+		t.Errorf("asked %v, logged %s", f.asked, &log)
 	}
 }

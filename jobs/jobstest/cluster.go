@@ -102,6 +102,16 @@ func (c *Cluster) Outage(on bool) {
 	}
 }
 
+// Flush has the store of jobs forget all, as a server does that is started again without its data. It needs the store that New
+// made.
+func (c *Cluster) Flush() { c.Store.(interface{ Flush() }).Flush() }
+
+// Snapshot returns a function that takes the store of jobs back to what it is at present, as a restored backup does. It needs the
+// store that New made.
+func (c *Cluster) Snapshot() (restore func()) {
+	return c.Store.(interface{ Snapshot() func() }).Snapshot()
+}
+
 // Stop shuts all nodes down in good order.
 func (c *Cluster) Stop() {
 	c.t.Helper()

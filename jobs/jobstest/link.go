@@ -151,6 +151,13 @@ func (s *jobLink) Beat(ctx context.Context, b jobs.Beat) (jobs.Pulse, error) {
 	return s.Store.Beat(ctx, b)
 }
 
+func (s *jobLink) Restore(ctx context.Context, m jobs.Memory) error {
+	if err := s.pass(ctx); err != nil {
+		return err
+	}
+	return s.Store.Restore(ctx, m)
+}
+
 func (s *jobLink) Leave(ctx context.Context, session string) error {
 	if err := s.pass(ctx); err != nil {
 		return err
@@ -163,6 +170,13 @@ func (s *jobLink) InFlight(ctx context.Context) ([]jobs.Pending, error) {
 		return nil, err
 	}
 	return s.Store.InFlight(ctx)
+}
+
+func (s *jobLink) Failures(ctx context.Context, limit int) ([]jobs.Run, error) {
+	if err := s.pass(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Failures(ctx, limit)
 }
 
 func (s *jobLink) Cancel(ctx context.Context, n jobs.Notice) error {

@@ -1,14 +1,33 @@
 -- Gives a sign of life of a session in one shard, and tells it what it is to know.
 --
--- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 once, 7 due, and all other keys of the shard
+-- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 once, 7 due, 8 stamp, 9 paused, and all other keys of the shard
 -- ARGV  1 session, 2 lease (µs; 0: the session ends), 3 up to when one-off jobs are wanted (µs from now), 4 how many
---       orphans and one-off jobs at most, 5 how long notices are kept (µs), 6 expiry of the keys (ms; '': leave them)
--- Returns {now (µs), runs of the session, {run, owner, begun or '', JSON of each orphan}, {notices}, {one-off jobs}}
+--       orphans and one-off jobs at most, 5 how long notices are kept (µs), 6 expiry of the keys (ms; '': leave them), 7 a stamp, for a
+--       shard without one, 8 stamp, 9 time (µs) and 10 version of pauses that the session's last beat was told ('': none was)
+-- Returns {now (µs), runs of the session, {run, owner, begun or '', JSON of each orphan}, {notices}, {one-off jobs}, stamp,
+--          '1' if the shard does not know of the session's last beat, version of pauses, {job, its pause, …; empty if the
+--          version is the one that was told}}
 local t = now()
 local me, lease, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
-if ARGV[6] ~= '' then
-  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
+
+-- Whether this is the shard that the session knows.
+redis.call('HSETNX', KEYS[8], 'id', ARGV[7])
+local id, pv, had = unpack(redis.call('HMGET', KEYS[8], 'id', 'pv', 'at:' .. me))
+local lost = ARGV[8] ~= '' and (id ~= ARGV[8] or tonumber(had or 0) < tonumber(ARGV[9])) and '1' or '0'
+if lease == 0 then
+  redis.call('HDEL', KEYS[8], 'at:' .. me)
+else
+  redis.call('HSET', KEYS[8], 'at:' .. me, int(t))
 end
+if ARGV[6] ~= '' then
+  local all = redis.call('HGETALL', KEYS[8])
+  for i = 1, #all, 2 do
+    if string.sub(all[i], 1, 3) == 'at:' and tonumber(all[i + 1]) < t - 86400000000 then redis.call('HDEL', KEYS[8], all[i]) end
+  end
+end
+pv = pv or ''
+local pauses = {}
+if pv ~= ARGV[10] or lost == '1' then pauses = redis.call('HGETALL', KEYS[9]) end
 
 -- Who is dead, and whether this session has runs here.
 local untils, dead, here = {}, {}, false
@@ -25,11 +44,11 @@ for i = 1, #leases, 2 do
 end
 
 -- The runs tell whom nobody needs to remember, and owners of whom nothing is known are dead.
-local held, ids, left = 0, {}, {}
+local held, ids, left, ownerOf = 0, {}, {}, {}
 local owners = redis.call('HGETALL', KEYS[2])
 for i = 1, #owners, 2 do
   local owner = owners[i + 1]
-  left[owner] = true
+  left[owner], ownerOf[owners[i]] = true, owner
   if owner == me then
     held = held + 1
   elseif not untils[owner] and #ids < limit then
@@ -52,12 +71,15 @@ local mine = {}
 local notices = redis.call('HGETALL', KEYS[5])
 for i = 1, #notices, 2 do
   local at, owner, text = string.match(notices[i + 1], '^(%d+) (%S+) (.*)$')
-  if tonumber(at) + tonumber(ARGV[5]) < t then
+  if tonumber(at) + tonumber(ARGV[5]) < t and not ownerOf[notices[i]] then
     redis.call('HDEL', KEYS[5], notices[i])
-  elseif owner == me then
+  elseif owner == me or owner == '*' and ownerOf[notices[i]] == me then
     mine[#mine + 1] = text
   end
 end
 
+if ARGV[6] ~= '' then
+  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
+end
 local soon = redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', int(t + ARGV[3]), 'LIMIT', 0, limit)
-return { int(t), held, orphans, mine, mget(KEYS[6], soon) }
+return { int(t), held, orphans, mine, mget(KEYS[6], soon), id, lost, pv, pauses }

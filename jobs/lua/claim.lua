@@ -74,7 +74,7 @@ local function claimTick(i, job, prev, due, alone, epoch)
   if not mark then return 7 end
   if epoch ~= '' and epoch ~= epochs[i] then return 6 end
   if mark ~= prev then return 2 end
-  if pauses[i] then return 4 end
+  if pauses[i] and string.sub(pauses[i], -1) == '}' then return 4 end
   if due > t then return 3 end
   if alone and isBusy(job) then return 5 end
   return 1

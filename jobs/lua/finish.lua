@@ -1,18 +1,19 @@
 -- Ends runs in flight, keeps their records, and puts what is to follow in flight in their place.
 --
--- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6… one list of records for each run with a record
--- ARGV  1 expiry (ms), 2 lease (µs), then nine for each run: run, its owner, '1' to end it only if that is not alive,
---       record (see record; '': none), records to keep, notice for the owner (JSON; '': none), and what follows: run
+-- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 failures, 7… one list of records for each run with a record
+-- ARGV  1 expiry (ms), 2 lease (µs), 3 how many failures to keep, then nine for each run: run, its owner, '1' to end it only
+--       if that is not alive, record (see record; '': none; '!' in front: it failed), records to keep, notice for the owner (JSON; '': none), and what follows: run
 --       ('': nothing), its owner, its JSON
 -- Returns for each run
 --         1  done, now or by an earlier call
 --         0  it is not in flight under this owner, or the owner is alive
+--         or the notice (JSON) of somebody who wanted it to end: all is done, but what follows
 local t = now()
-local answer, leases, records = {}, {}, 6
+local answer, leases, records = {}, {}, 7
 
 -- What is in flight, as far as this call asks; it is written at the end.
 local ids, owners, runs, changed = {}, {}, {}, {}
-for at = 3, #ARGV, 9 do
+for at = 4, #ARGV, 9 do
   ids[#ids + 1] = ARGV[at]
   if ARGV[at + 6] ~= '' then ids[#ids + 1] = ARGV[at + 6] end
 end
@@ -25,18 +26,15 @@ end
 
 local told = redis.call('EXISTS', KEYS[5]) == 1
 
--- tell passes the notice for a run on to its next owner, if it goes on, and leaves one for the last.
-local function tell(id, owner, nextID, nextOwner, notice)
-  local old = told and redis.call('HGET', KEYS[5], id)
-  if old and nextID == id then
-    redis.call('HSET', KEYS[5], id, (string.gsub(old, '^(%d+) %S+', '%1 ' .. nextOwner)))
-  elseif old then
-    redis.call('HDEL', KEYS[5], id)
-  end
+-- tell returns the notice of somebody who wanted the run to end, unless it goes on under its ID, and leaves one for its owner.
+local function tell(id, owner, goesOn, notice)
+  local asked = not goesOn and told and cancelled(KEYS[5], id)
+  if told and not goesOn then redis.call('HDEL', KEYS[5], id) end
   if notice ~= '' then
     redis.call('HSET', KEYS[5], id, int(t) .. ' ' .. owner .. ' ' .. notice)
     told = true
   end
+  return asked
 end
 
 local function finish(at)
@@ -45,8 +43,16 @@ local function finish(at)
   if owners[id] ~= owner then return 0 end
   if orphan == '1' and tonumber(redis.call('HGET', KEYS[4], owner) or 0) > t then return 0 end
   put(id, false, false)
-  tell(id, owner, nextID, nextOwner, ARGV[at + 5])
-  if ARGV[at + 3] ~= '' then record(KEYS[records], ARGV[at + 3], tonumber(ARGV[at + 4]), ARGV[1]) end
+  local asked, run = tell(id, owner, nextID == id, ARGV[at + 5]), ARGV[at + 3]
+  local failed = string.sub(run, 1, 1) == '!'
+  if failed then run = string.sub(run, 2) end
+  if asked and run ~= '' then
+    run = string.gsub(run, '^%+', '')
+    run = string.sub(run, 1, -2) .. ',"cancelAsked":' .. asked .. '}'
+  end
+  if run ~= '' then record(KEYS[records], run, tonumber(ARGV[at + 4]), ARGV[1]) end
+  if failed then record(KEYS[6], run, tonumber(ARGV[3]), ARGV[1]) end
+  if asked then return asked end
   if nextID ~= '' then
     put(nextID, nextOwner, ARGV[at + 8])
     leases[nextOwner] = true
@@ -54,7 +60,7 @@ local function finish(at)
   return 1
 end
 
-for at = 3, #ARGV, 9 do
+for at = 4, #ARGV, 9 do
   answer[#answer + 1] = finish(at)
   if ARGV[at + 3] ~= '' then records = records + 1 end
 end

@@ -3,7 +3,7 @@
 -- Jobs are spread over shards by name; the keys of a shard are in one slot, so that a script can work on many jobs:
 --   marks    hash   job -> up to which tick all is decided (µs since the epoch)
 --   seen     zset   job -> when it was registered last (µs)
---   paused   hash   job -> since when (µs), a blank, and the pause as JSON
+--   paused   hash   job -> version of the last pause or resume (µs), a blank, and the pause as JSON, or a dash
 --   missed   hash   job -> number of ticks missed
 --   specs    hash   job -> which sessions have which definitions of it, and which timing is in force since when (JSON)
 --   epochs   hash   job -> the epoch of its spec
@@ -12,10 +12,13 @@
 --   owner    hash   run -> the session that it belongs to
 --   begun    hash   run -> when it began (µs), a blank, and its fence
 --   alive    hash   session -> until when its lease holds (µs)
---   notices  hash   run -> when (µs), owner, and notice as JSON, with blanks between them
+--   notices  hash   run -> when (µs), for which owner ('*': whoever has the run), and notice as JSON, with blanks between them
 --   once     hash   one-off job -> it, as JSON
 --   due      zset   one-off job -> its time (µs)
 --   past     zset   one-off job -> when it was claimed (µs)
+--   stamp    hash   'id' -> what tells this shard from one that forgot, 'pv' -> version of the last pause or resume,
+--                   'at:' session -> its last beat (µs)
+--   failures list   the last records of all jobs that say of a failure, as JSON, the latest first
 --   runs:<job>      list of records as JSON, the latest first
 -- and beside the shards is one hash of nodes: session -> last sign of life (µs), a blank, and the node as JSON.
 
@@ -67,6 +70,18 @@ local function extend(alive, owners, t, lease)
     pairs_[#pairs_ + 1] = owner == 'nobody' and '0' or int(t + lease)
   end
   write('HSET', alive, pairs_)
+end
+
+-- cancelled returns the notice of somebody who wants a run to end, nil if there is none.
+local function cancelled(notices, id)
+  local text = redis.call('HGET', notices, id)
+  return text and string.match(text, '^%d+ %* (.*)$')
+end
+
+-- nextVersion is above that of the last pause or resume.
+local function nextVersion(last)
+  local old = last and tonumber(string.match(last, '^%d+')) or 0
+  return int(math.max(now(), old + 1))
 end
 
 -- earlier returns the earlier of two times in UTC as JSON has them. Without the Z they are in order: it stands where digits

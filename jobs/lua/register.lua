@@ -8,7 +8,7 @@
 --       that it knows (µs; '0': none), '1' if it is to have none
 -- Returns for each job its version ('': refused), and the program that it is refused for
 --
--- A spec is {epoch, line = {{since, timing}, …}, defs = {{v, program, timing, def}, …}, offers = {session = {v, program, at}}}.
+-- A spec is {epoch, line = {{since, timing}, …}, defs = {{v, program, timing, def}, …}, offers = {session = {v, program, at}}, seen}.
 -- Times in it are texts: cjson would round them.
 local t, me, grace = now(), ARGV[2], tonumber(ARGV[3])
 local alive, jobs, first = { [me] = true }, {}, 8 + tonumber(ARGV[7])
@@ -76,6 +76,7 @@ for i, job in ipairs(jobs) do
     if not handler then lift(i, job, spec, ARGV[at + 5]) end
     v = number(spec, program, ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4]))
     spec.offers[me] = { v = v, program = program, at = int(t) }
+    spec.seen = int(t)
     enforce(job, spec, marks[i])
     redis.call('HSET', KEYS[5], job, cjson.encode(spec))
     seen[#seen + 1] = int(t)

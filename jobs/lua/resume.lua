@@ -1,13 +1,15 @@
 -- Ends a pause of a job: nothing before now is owed any more.
 --
--- KEYS  marks, paused, records of the job
--- ARGV  1 expiry (ms), 2 job, 3 since when it is paused (µs), 4 record (JSON), 5 records to keep
+-- KEYS  1 marks, 2 paused, 3 records of the job, 4 stamp
+-- ARGV  1 expiry (ms), 2 job, 3 version of its pause, 4 record (JSON), 5 records to keep
 -- Returns 1  done
 --         0  that is not its pause
 local t = now()
 local paused = redis.call('HGET', KEYS[2], ARGV[2])
-if not paused or string.match(paused, '^%d+') ~= ARGV[3] then return 0 end
-redis.call('HDEL', KEYS[2], ARGV[2])
+if not paused or string.match(paused, '^%d+') ~= ARGV[3] or not string.match(paused, '}$') then return 0 end
+local version = nextVersion(paused)
+redis.call('HSET', KEYS[2], ARGV[2], version .. ' -')
+redis.call('HSET', KEYS[4], 'pv', version)
 if tonumber(redis.call('HGET', KEYS[1], ARGV[2]) or 0) < t then
   redis.call('HSET', KEYS[1], ARGV[2], int(t))
 end

@@ -1,17 +1,21 @@
 -- Notes that runs in flight begin.
 --
--- KEYS  owner, begun, alive
+-- KEYS  1 owner, 2 begun, 3 alive, 4 notices
 -- ARGV  1 lease (µs), then three for each run: run, its owner, when (µs) and fence with a blank between them
 -- Returns for each run
 --         1  done
 --         0  it is not in flight under this owner
+--         or the notice (JSON) of somebody who wants it to end
+local told = redis.call('EXISTS', KEYS[4]) == 1
 local ids, answer, begun, leases = {}, {}, {}, {}
 for i = 2, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
 for i, owner in ipairs(mget(KEYS[1], ids)) do
   local at = 2 + (i - 1) * 3
   answer[i] = 0
   if owner == ARGV[at + 1] then
-    answer[i] = 1
+    answer[i] = told and cancelled(KEYS[4], ids[i]) or 1
+  end
+  if answer[i] == 1 then
     begun[#begun + 1] = ids[i]
     begun[#begun + 1] = ARGV[at + 2]
     leases[owner] = true

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -51,9 +52,42 @@ func testNotices(s *suite) {
 	}
 	r := c.Pending.Run
 	r.Outcome = jobs.OutcomeCancelled
-	s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
+	wantCancelled(s, "Finish", s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
 	if p := s.beat("o1", time.Minute); len(p.Notices) != 0 {
 		s.Fatalf("notices after the run = %+v, want none", p.Notices)
+	}
+}
+
+func wantCancelled(s *suite, call string, err error) {
+	s.Helper()
+	var cancelled *jobs.CancelledError
+	if !errors.As(err, &cancelled) || cancelled.Notice.Author != "ada" {
+		s.Fatalf("%s of a run that ada wants to end = %v, want a CancelledError", call, err)
+	}
+}
+
+func testCancelled(s *suite) {
+	for _, skip := range []bool{false, true} {
+		c := s.next("j", fmt.Sprint("a", skip))
+		s.claim(c, jobs.ClaimWon)
+		r := c.Pending.Run
+		s.must(s.store.Cancel(s.ctx, jobs.Notice{Job: "j", ID: r.ID, At: s.now(), Author: "ada", Reason: "no"}))
+		wantCancelled(s, "Start", s.start(jobs.Start{Run: r, Owner: "o1", Lease: time.Minute}))
+		if v := s.look("j"); len(v.Claims) != 1 || !v.Claims[0].Run.Started.IsZero() {
+			s.Fatalf("in flight = %+v, want the run, not begun", v.Claims)
+		}
+		if r.Outcome = jobs.OutcomeError; skip {
+			r.Outcome = jobs.OutcomeSkipped // it might share a record otherwise
+		}
+		retry := pending("j", fmt.Sprint("b", skip), "o1", c.Tick)
+		wantCancelled(s, "Finish", s.finish(jobs.Finish{Run: r, Owner: "o1", Next: retry, Lease: time.Minute, Keep: 9}))
+		runs := s.runs("j")
+		if v := s.look("j"); len(v.Claims) != 0 || runs[0].ID != r.ID || runs[0].Outcome != r.Outcome {
+			s.Fatalf("in flight %+v, records %+v; want no retry", v.Claims, runs)
+		}
+		if asked := runs[0].CancelAsked; asked == nil || asked.Author != "ada" || asked.Reason != "no" {
+			s.Fatalf("record %+v, want it to say that ada asked", runs[0])
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ func testPause(s *suite) {
 	}
 	c := s.next("j", "a")
 	s.must(s.store.Pause(s.ctx, "j", jobs.Pause{Author: "ada", Reason: "later", At: at}))
+	first := s.look("j").Paused.Version
 	again := at.Add(time.Millisecond)
 	s.must(s.store.Pause(s.ctx, "j", jobs.Pause{Author: "bob", Reason: "<b>", At: again}))
 	s.claim(c, jobs.ClaimPaused)
@@ -22,16 +23,16 @@ func testPause(s *suite) {
 	early.Due = s.now().Add(time.Hour)
 	s.claim(early, jobs.ClaimPaused)
 	v := s.look("j")
-	if v.Paused == nil || v.Paused.Author != "bob" || v.Paused.Reason != "<b>" || !v.Paused.At.Equal(again) || !v.Mark.Equal(c.Prev) {
-		s.Fatalf("paused = %+v, mark %s; want bob's, and the old mark", v.Paused, v.Mark)
+	if v.Paused == nil || v.Paused.Author != "bob" || v.Paused.Reason != "<b>" || !v.Paused.At.Equal(at) || v.Paused.Version <= first || !v.Mark.Equal(c.Prev) {
+		s.Fatalf("paused = %+v, mark %s; want bob's, with the old begin and a new version, and the old mark", v.Paused, v.Mark)
 	}
 	record := jobs.Run{ID: id("j", "r"), Job: "j", Outcome: jobs.OutcomeSkipped, Reason: "paused"}
-	if err := s.store.Resume(s.ctx, "j", at, record, 3); !errors.Is(err, jobs.ErrGone) {
+	if err := s.store.Resume(s.ctx, "j", first, record, 3); !errors.Is(err, jobs.ErrGone) {
 		s.Fatalf("Resume of another pause = %v, want ErrGone", err)
 	}
 	before := s.now()
-	s.must(s.store.Resume(s.ctx, "j", again, record, 3))
-	if err := s.store.Resume(s.ctx, "j", again, record, 3); !errors.Is(err, jobs.ErrGone) {
+	s.must(s.store.Resume(s.ctx, "j", v.Paused.Version, record, 3))
+	if err := s.store.Resume(s.ctx, "j", v.Paused.Version, record, 3); !errors.Is(err, jobs.ErrGone) {
 		s.Fatalf("second Resume = %v, want ErrGone", err)
 	}
 	if v := s.look("j"); v.Paused != nil || v.Mark.Before(before) || len(s.runs("j")) != 1 {

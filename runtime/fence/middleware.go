@@ -119,9 +119,12 @@ func (m Middleware) judge(r *http.Request) (lockrt.Fence, *problem) {
 	if ahead := time.Until(issued(f)); m.MaxAhead > 0 && ahead > m.MaxAhead {
 		m.Logger.LogAttrs(r.Context(), slog.LevelWarn, "fence from the future, request refused",
 			slog.String("resource", resource), slog.String("fence", f.String()), slog.Duration("ahead", ahead))
-		return 0, &problem{Status: http.StatusBadRequest, Title: "fence from the future", Resource: resource, Given: f.String(),
-			Detail: fmt.Sprintf("the fence is of %s, more than %s ahead of this server's clock: send that of the lease as it is; "+
-				"if it is, the clock of the lock store or of this server is wrong", issued(f).Format(time.RFC3339), m.MaxAhead)}
+		return 0, &problem{
+			Status: http.StatusBadRequest, Title: "fence from the future", Resource: resource, Given: f.String(),
+			Detail: fmt.Sprintf("the fence is of %s, more than %s ahead of this server's clock: send that of the lease as it "+
+				"is; if it is, the clock of the lock store or of this server is wrong",
+				issued(f).Format(time.RFC3339), m.MaxAhead),
+		}
 	}
 	err = m.State.Check(r.Context(), resource, f)
 	var stale *StaleError

@@ -55,6 +55,16 @@
 // pushed to it. A request that comes still later, or after its process has ended, leaves the lock taken until the TTL
 // is over. Nothing worse happens: no holder loses its lock by that, and fences go on growing.
 //
+// # Clients
+//
+// A [Store] takes the clients for which it is known where a command goes: of one server, of Sentinels, of a Redis
+// Cluster. The clients that lockrt.Open makes ask a cluster every 2 s who has which keys, and take a node for away that
+// is silent for as long, so that locks are back about that time after a replica was promoted. What go-redis writes about
+// them to its own logger, by default standard error, goes to the Logger of the Locker, unless the application has set a
+// logger with redis.SetLogger: go-redis has one for all clients of a process. Two kinds of lines cannot be told apart and
+// stay with that logger: what a client hears of its Sentinels in the background, such as a new master, and that of a
+// cluster all nodes seem to be down.
+//
 // # Clocks
 //
 // Nobody's wall clock is compared with another's. A lease is counted on the server from the moment of its grant, and in
@@ -74,6 +84,9 @@
 //	ACL SETUSER app on >PASSWORD resetkeys ~lock:{* resetchannels &lockgen:* -@all
 //	  +eval +evalsha +exists +get +set +del +pexpire +pttl +hget +hset +hdel +hincrby
 //	  +zadd +zrange +zrem +zscore +time +publish +subscribe +ping +scan
+//
+// With +info too, lockrt.Open looks whether the server evicts keys or is a replica. Without it Open is silent about the
+// policy, and ACL LOG has an entry of that question.
 //
 // In a cluster the user needs +cluster|slots and +command too, and for a database other than 0 +select. A URL of Sentinels
 // names the user of the servers as every URL does, and that of the Sentinels in its options, as in

@@ -40,13 +40,19 @@ func (c Config) withDefaults() (Config, error) {
 type Store struct {
 	client redis.UniversalClient
 	cfg    Config
-	owned  bool // the client was made by the URL driver
+
+	log      *clientLog // of a client that the URL driver made, nil for a caller's
+	findings []finding  // about its server
 }
 
 var _ lockrt.Store = (*Store)(nil)
 
-// New returns a store on client, which stays the caller's. It does not contact the server. A Config that makes no
-// sense is reported by lockrt.New.
+// New returns a store on client, which stays the caller's: a *redis.Client, also of NewFailoverClient, or a
+// *redis.ClusterClient. It does not contact the server. Another client, such as a *redis.Ring, and a Config that makes
+// no sense are refused by lockrt.New.
+//
+// Recommended for a cluster's client: ClusterStateReloadInterval of 2 s. By its default of a minute, locks may fail for
+// that long after a failover.
 //
 // Renewals, and what keeps places in queues, go through a small client of the session's own, with two connections made
 // like those of client: work that takes all connections of client loses no lease. Hooks that were added to client do not
@@ -63,24 +69,25 @@ func (s *Store) Client() redis.UniversalClient { return s.client }
 
 // Close closes the client if the store was opened by URL.
 func (s *Store) Close() error {
-	if s.owned {
-		return s.client.Close()
+	if s.log == nil {
+		return nil
 	}
-	return nil
+	s.log.close()
+	return s.client.Close()
 }
 
 // Open implements lockrt.Store.
 func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
-	if s.client == nil {
-		return nil, fmt.Errorf("%w: redisstore.New was given no client", lockrt.ErrOptions)
-	}
-	if _, ok := s.client.(*redis.AutoPipeliner); ok {
-		return nil, fmt.Errorf("%w: redisstore.New was given an AutoPipeliner, which runs commands after their context "+
-			"has ended; give it the client itself, calls of many goroutines are sent together all the same", lockrt.ErrOptions)
+	if err := checkClient(s.client); err != nil {
+		return nil, err
 	}
 	storeCfg, err := s.cfg.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	s.warn(cfg.Logger)
+	if s.log != nil {
+		s.log.logger.Store(cfg.Logger)
 	}
 	sess := newSession(s.client, cfg, storeCfg)
 	sess.running.Go(sess.listen)

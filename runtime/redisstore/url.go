@@ -1,10 +1,10 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -15,14 +15,11 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// openTimeout bounds the first contact of lockrt.Open.
-const openTimeout = 3 * time.Second
-
 func init() {
 	register("unix", "[user:password@]/path/of/the.sock?db=0", openUnix)
 	for scheme, kind := range map[string]struct {
 		form string
-		open func(place) (redis.UniversalClient, error)
+		open openClient
 	}{
 		"redis":          {"[user:password@]host:port/db", openSingle},
 		"redis+sentinel": {"[user:password@]host:port,host:port,…/master/db", openSentinel},
@@ -33,59 +30,35 @@ func init() {
 	}
 }
 
-func register(scheme, form string, open func(place) (redis.UniversalClient, error)) {
+// openClient makes the client of one kind of URL. What the client has to say goes to the log.
+type openClient func(place, *clientLog) (redis.UniversalClient, error)
+
+func register(scheme, form string, open openClient) {
 	lockrt.Register(scheme, func(ctx context.Context, text string) (lockrt.Store, error) {
-		p, client, err := parse(text, open)
+		log := newClientLog()
+		p, client, err := parse(text, open, log)
 		if err != nil {
 			return nil, fmt.Errorf("redis URL: %w; the form is %s://%s", err, scheme, form)
 		}
-		return connect(ctx, p, client)
+		s := &Store{client: client, log: log}
+		if err := s.connect(ctx, p); err != nil {
+			return nil, err
+		}
+		return s, nil
 	})
 }
 
-func parse(text string, open func(place) (redis.UniversalClient, error)) (place, redis.UniversalClient, error) {
-	p, err := parsePlace(text)
-	if err != nil {
+func parse(text string, open openClient, log *clientLog) (p place, client redis.UniversalClient, err error) {
+	if p, err = parsePlace(text); err != nil {
 		return p, nil, err
 	}
-	client, err := open(p)
+	defer func() { // how go-redis refuses options that are out of range
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the client does not take its options: %v", r)
+		}
+	}()
+	client, err = open(p, log)
 	return p, client, scrub(err)
-}
-
-// connect asks for one sign of life.
-func connect(ctx context.Context, p place, client redis.UniversalClient) (lockrt.Store, error) {
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
-	err := dialAny(ctx, p)
-	if err == nil {
-		err = client.Ping(ctx).Err()
-	}
-	if err != nil {
-		_ = client.Close()
-		return nil, fmt.Errorf("reach redis at %s: %w; is it running, and are address and password right?", p, err)
-	}
-	return &Store{client: client, owned: true}, nil
-}
-
-// dialAny finds out whether any host takes connections. The client would too, but in several rounds that hide the cause
-// and log it to standard error.
-func dialAny(ctx context.Context, p place) error {
-	network := "tcp"
-	if p.unix {
-		network = "unix"
-	}
-	var errs []error
-	for _, host := range p.hosts {
-		if _, _, err := net.SplitHostPort(host); err != nil && !p.unix {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), "6379")
-		}
-		conn, err := new(net.Dialer).DialContext(ctx, network, host)
-		if err == nil {
-			return conn.Close()
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
 }
 
 // place is a parsed URL. net/url does not take several hosts, so they are taken apart here.
@@ -162,7 +135,7 @@ func (p place) url(path string) string {
 	return u.String()
 }
 
-func openSingle(p place) (redis.UniversalClient, error) {
+func openSingle(p place, log *clientLog) (redis.UniversalClient, error) {
 	if len(p.hosts) > 1 {
 		return nil, errors.New("it names several hosts; use redis+sentinel:// or redis+cluster://")
 	}
@@ -171,20 +144,22 @@ func openSingle(p place) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	opts.ContextTimeoutEnabled = true
+	opts.Dialer = log.dialer(opts.DialTimeout, opts.TLSConfig)
 	return redis.NewClient(opts), nil
 }
 
-func openUnix(p place) (redis.UniversalClient, error) {
+func openUnix(p place, log *clientLog) (redis.UniversalClient, error) {
 	u := url.URL{Scheme: "unix", User: p.user, Path: p.hosts[0], RawQuery: p.query.Encode()}
 	opts, err := redis.ParseURL(u.String())
 	if err != nil {
 		return nil, err
 	}
 	opts.ContextTimeoutEnabled = true
+	opts.Dialer = log.dialer(opts.DialTimeout, opts.TLSConfig)
 	return redis.NewClient(opts), nil
 }
 
-func openSentinel(p place) (redis.UniversalClient, error) {
+func openSentinel(p place, log *clientLog) (redis.UniversalClient, error) {
 	if len(p.path) == 0 || len(p.path) > 2 {
 		return nil, errors.New("the master's name is missing")
 	}
@@ -209,11 +184,21 @@ func openSentinel(p place) (redis.UniversalClient, error) {
 		opts.Username = user.Username()
 		opts.Password, _ = user.Password()
 	}
+	if opts.ReplicaOnly || opts.RouteByLatency || opts.RouteRandomly {
+		return nil, errors.New("it asks for replicas (replica_only, route_by_latency, route_randomly), which keep no locks")
+	}
 	opts.ContextTimeoutEnabled = true
-	return redis.NewFailoverClient(opts), nil
+	opts.Dialer = log.dialer(opts.DialTimeout, opts.TLSConfig)
+	client := redis.NewFailoverClient(opts)
+	client.AddHook(log) // what it asks the sentinels
+	return client, nil
 }
 
-func openCluster(p place) (redis.UniversalClient, error) {
+// clusterReload is how old the client's picture of a cluster may be. A master that dies sends no MOVED, and a refused
+// dial makes go-redis ask nobody who has its slots: by its own measure it would go on dialing for up to a minute.
+const clusterReload = 2 * time.Second
+
+func openCluster(p place, log *clientLog) (redis.UniversalClient, error) {
 	if len(p.path) > 0 {
 		return nil, errors.New("a cluster has no database numbers")
 	}
@@ -222,6 +207,11 @@ func openCluster(p place) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	opts.ContextTimeoutEnabled = true
+	opts.ClusterStateReloadInterval = clusterReload
+	// A node that is silent for longer is asked again, and by then it may be another that has the slot.
+	opts.ReadTimeout = cmp.Or(opts.ReadTimeout, clusterReload)
+	opts.DialTimeout = cmp.Or(opts.DialTimeout, clusterReload)
+	opts.Dialer = log.dialer(opts.DialTimeout, opts.TLSConfig)
 	return redis.NewClusterClient(opts), nil
 }
 

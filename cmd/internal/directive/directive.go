@@ -20,6 +20,7 @@ type Directive struct {
 	Busy      *String // "error" or "skip"; nil means error
 	Func      *String // name of the wrapper, a valid identifier
 	Locker    *String // a dotted path of identifiers; Bind resolves it
+	Shared    *String // why the lock is meant to be that of other functions too
 
 	Cron    *String // non-nil makes the function a scheduled job
 	TZ      *String

@@ -12,6 +12,7 @@ const (
 	kindIdent
 	kindPath
 	kindText
+	kindReason // text that is never a constant
 	kindInt
 )
 
@@ -37,6 +38,7 @@ var options = []option{
 		slot: func(d *Directive) any { return &d.Busy }},
 	{name: "func", kind: kindIdent, ask: "PlaceOrder", slot: func(d *Directive) any { return &d.Func }},
 	{name: "locker", kind: kindPath, ask: "s.locks", slot: func(d *Directive) any { return &d.Locker }},
+	{name: "shared", kind: kindReason, ask: `"both change the stock"`, slot: func(d *Directive) any { return &d.Shared }},
 	{name: "cron", kind: kindText, ask: `"0 3 * * *"`, slot: func(d *Directive) any { return &d.Cron }},
 	{name: "tz", kind: kindText, cron: true, ask: "Europe/Berlin", slot: func(d *Directive) any { return &d.TZ }},
 	{name: "job", kind: kindText, cron: true, ask: "nightly-report", slot: func(d *Directive) any { return &d.Job }},

@@ -46,7 +46,7 @@ func (p *reader) str(o *option, a Arg, v value) (*String, bool) {
 		ok = p.ident(o, a, v.text)
 	case kindPath:
 		ok = p.path(o, a, v.text)
-	case kindText:
+	case kindText, kindReason:
 		ok = p.text(o, a, v.text)
 	}
 	return &String{Arg: a, Value: v.text}, ok

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -168,10 +169,38 @@ func TestStoreDown(t *testing.T) {
 	b.open("")
 	b.awaitText("#nodes", "n2")
 	r.cluster.Outage(true)
-	b.awaitText("#problems", "The store is not available")
-	b.awaitText("#live", "no answer")
-	b.shoot("store-down")
+	b.awaitText("#unknown", "Unknown since")
+	b.awaitText("#live", "unknown")
+	b.awaitText("#nodes", "n2")
+	b.await(`getComputedStyle(document.querySelector(".content")).filter.includes("grayscale")`)
+	for _, no := range []string{"silent", "0/3"} {
+		if text := ask[string](b, `document.querySelector("main").innerText`); strings.Contains(text, no) {
+			t.Errorf("says %q:\n%s", no, text)
+		}
+	}
+	for _, l := range looks {
+		b.sized(l.width, l.scheme)
+		b.fits("store-down-" + l.String())
+	}
 	r.cluster.Outage(false)
-	b.await(`document.querySelector("#problems").innerText.trim() === ""`)
+	b.awaitText("#back", "The store answers again since")
+	b.await(`document.querySelector("#unknown").hidden`)
+	b.awaitText("#live", "live")
+	b.shoot("store-back")
+}
+
+// TestStoreDown_atFirst opens a page while nothing is known: it comes to life when the store does.
+func TestStoreDown_atFirst(t *testing.T) {
+	r := newRig(t, operator)
+	r.cluster.Outage(true)
+	b := newTab(t, r.base())
+	b.open("")
+	b.awaitText("#unknown", "Unknown since")
+	b.awaitText("#live", "unknown")
+	if text := ask[string](b, `document.querySelector("main").innerText`); strings.Contains(text, "No node") {
+		t.Errorf("says what nobody knows:\n%s", text)
+	}
+	r.cluster.Outage(false)
+	b.awaitText("#nodes", "n2")
 	b.awaitText("#live", "live")
 }

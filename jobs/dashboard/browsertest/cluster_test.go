@@ -20,19 +20,15 @@ func TestExampleCluster(t *testing.T) {
 	b.open("")
 	b.awaitText("#score", "have a run")
 	b.awaitText("#nodes .good", "node-2")
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{360, 1600} {
-			b.sized(width, scheme)
-			b.await(fmt.Sprintf(`document.documentElement.clientWidth === %d`, width))
-			if over := ask[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
-				t.Errorf("at %d px the page scrolls sideways by %d px", width, over)
-			}
-			b.shoot(fmt.Sprintf("example-%s-%d", scheme, width))
-		}
+	for _, l := range looks {
+		b.sized(l.width, l.scheme)
+		b.await(fmt.Sprintf(`document.documentElement.clientWidth === %d`, l.width))
+		b.fits("example-" + l.String())
 	}
 	b.click(`button[aria-label="Kill node-2"]`, "Kill")
 	b.awaitText("#nodes .bad", "node-2")
 	lines.await(t, `^node-2 killed`)
+	b.await(`document.querySelector("#timeline svg").textContent.includes("killed")`)
 	b.shoot("example-killed")
 	// The dashboard hears nothing of it any more.
 	b.click("header a", "Open the dashboard")

@@ -18,7 +18,7 @@ func TestKeyboard_order(t *testing.T) {
 		b.open(page)
 		// Updates would replace what has just been counted.
 		ask[bool](b, `(() => { const live = document.querySelector("#live"); if (live) live.click(); return true; })()`)
-		all := ask[int](b, `(window.all = [...document.querySelectorAll("a[href], button, input, textarea")].filter(
+		all := ask[int](b, `(window.all = [...document.querySelectorAll("a[href], button, input, select, textarea")].filter(
 			e => e.type !== "hidden" && e.getClientRects().length)).length`)
 		if all < 8 {
 			t.Errorf("%q has only %d things to use", page, all)

@@ -78,31 +78,73 @@ func TestScreens_withoutScripts(t *testing.T) {
 	b.await(`document.documentElement.dataset.theme === "dark"`)
 }
 
-// TestScreens looks at every screen in both themes, on a phone and on a wide screen: it shows what it should, fits into
+// look is a screen and its colours.
+type look struct {
+	width  int64
+	scheme string
+}
+
+func (l look) String() string { return fmt.Sprintf("%s-%d", l.scheme, l.width) }
+
+// looks are those of phones, tablets, small and large screens.
+var looks = []look{{360, "light"}, {768, "light"}, {800, "light"}, {1280, "light"}, {1600, "light"}, {360, "dark"}, {1600, "dark"}}
+
+// fits looks whether the page is as wide as the screen, whether what is to be pressed is large enough, and whether no name is
+// broken inside a word. It takes a picture.
+func (b *tab) fits(name string) {
+	b.t.Helper()
+	if over := ask[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+		b.t.Errorf("%s scrolls sideways by %d px", name, over)
+	}
+	if small := ask[string](b, `[...document.querySelectorAll("button, .button, select, input")].filter(
+		e => e.getClientRects().length && e.getBoundingClientRect().height < 24).map(e => e.outerHTML).join("\n")`); small != "" {
+		b.t.Errorf("%s: less than 24 px high: %s", name, small)
+	}
+	if broken := ask[string](b, brokenWords); broken != "" {
+		b.t.Errorf("%s: broken inside a word: %s", name, broken)
+	}
+	b.shoot(name)
+}
+
+// brokenWords finds pieces of text without a place to break them that stand on two lines all the same.
+const brokenWords = `(() => {
+	const broken = [];
+	for (const e of document.querySelectorAll(".name, .list td, .mark, h1")) {
+		if (e.closest(".text, .why, .confirm")) continue;
+		for (const n of e.childNodes) {
+			if (n.nodeType !== Node.TEXT_NODE) continue;
+			for (const word of n.data.matchAll(/[\p{L}\p{N}]+/gu)) {
+				const range = document.createRange();
+				range.setStart(n, word.index);
+				range.setEnd(n, word.index + word[0].length);
+				const rows = new Set([...range.getClientRects()].filter(r => r.width > 0).map(r => Math.round(r.top)));
+				if (rows.size > 1) broken.push(word[0] + " in " + e.textContent.trim().slice(0, 80));
+			}
+		}
+	}
+	return broken.join("; ");
+})()`
+
+// TestScreens looks at every screen in both themes, from a phone to a wide screen: it shows what it should, fits into
 // the width, and nothing in it breaks the content security policy (see newTab).
 func TestScreens(t *testing.T) {
 	r, running, failed := filled(t, operator)
 	b := newTab(t, r.base())
 	screens := screensOf(running, failed)
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{360, 1600} {
-			b.sized(width, scheme)
-			for _, s := range screens {
-				b.open(s.page)
-				b.awaitText(s.selector, s.text)
-				if over := ask[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
-					t.Errorf("%s at %d px scrolls sideways by %d px", s.name, width, over)
-				}
-				if dark := ask[bool](b,
-					`getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] < 60`); dark != (scheme == "dark") {
-					t.Errorf("%s in %s colours has a dark background: %t", s.name, scheme, dark)
-				}
-				if n := ask[int](b,
-					`document.querySelectorAll("b").length && [...document.querySelectorAll("b")].filter(e => e.textContent === `+
-						`"connection refused").length`); n > 0 {
-					t.Errorf("%s: a text became markup", s.name)
-				}
-				b.shoot(fmt.Sprintf("%s-%s-%d", s.name, scheme, width))
+	for _, l := range looks {
+		b.sized(l.width, l.scheme)
+		for _, s := range screens {
+			b.open(s.page)
+			b.awaitText(s.selector, s.text)
+			b.fits(s.name + "-" + l.String())
+			if dark := ask[bool](b,
+				`getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] < 60`); dark != (l.scheme == "dark") {
+				t.Errorf("%s in %s colours has a dark background: %t", s.name, l.scheme, dark)
+			}
+			if n := ask[int](b,
+				`document.querySelectorAll("b").length && [...document.querySelectorAll("b")].filter(e => e.textContent === `+
+					`"connection refused").length`); n > 0 {
+				t.Errorf("%s: a text became markup", s.name)
 			}
 		}
 	}

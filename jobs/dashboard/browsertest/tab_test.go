@@ -201,6 +201,15 @@ func (b *tab) sized(width int64, scheme string) {
 	}))
 }
 
+// inZone moves the browser to another time zone.
+func (b *tab) inZone(name string) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: name})
+		return err
+	}))
+}
+
 // withoutScripts switches JavaScript off for the pages that are loaded from here on.
 func (b *tab) withoutScripts() {
 	b.t.Helper()

@@ -27,6 +27,8 @@ type Config struct {
 	// Logf tells what is done, for -v. Warnf tells what is no error and probably not meant. Both may be nil.
 	Logf, Warnf func(format string, args ...any)
 
+	Collisions bool // compare the keys of all functions
+
 	home platform
 	// For tests:
 	loadAll bool // always ask the go command
@@ -37,6 +39,8 @@ type Config struct {
 type Result struct {
 	Problems []Problem
 	Files    []File // sorted by path
+	// Collisions are keys of different functions that can be the same, if Config asks for them.
+	Collisions []Problem
 	// Leftovers are temporary files of runs that were killed.
 	Leftovers []string
 }
@@ -56,6 +60,21 @@ func (f File) changed() bool {
 // Generate computes the files of all packages. It writes nothing. The error is about lockgen's own work, such as a go
 // command that cannot be started; what is wrong with the packages is in Problems.
 func Generate(ctx context.Context, cfg Config) (*Result, error) {
+	g, err := understand(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	result, err := g.result()
+	if err == nil && cfg.Collisions && len(result.Problems) == 0 {
+		for _, c := range g.collisions() {
+			result.Collisions = append(result.Collisions, c.Problem())
+		}
+	}
+	return result, err
+}
+
+// understand scans, loads and binds.
+func understand(ctx context.Context, cfg Config) (*generator, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
@@ -73,12 +92,13 @@ func Generate(ctx context.Context, cfg Config) (*Result, error) {
 	g := &generator{cfg: cfg, files: newSources(), problems: problems, folders: folders}
 	g.find()
 	if old := g.tooNew(runtime.Version()); len(old) > 0 {
-		return &Result{Problems: tidy(old, cfg.Dir)}, nil // what else there is to say may come from that
+		g.problems = old // what else there is to say may come from that
+		return g, nil
 	}
 	if err := g.bindAll(ctx); err != nil {
 		return nil, err
 	}
-	return g.result()
+	return g, nil
 }
 
 // result makes the files of what has been bound, or hands back the problems.

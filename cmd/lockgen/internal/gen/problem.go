@@ -35,15 +35,15 @@ type Fix struct {
 	Text      string `json:"text"`
 }
 
-// String is file:line:col: message, with the parts that are known.
+// String is file:line:col: message, with the parts that are known, and where to read more.
 func (p Problem) String() string {
 	switch {
 	case p.File == "":
-		return p.Message
+		return fmt.Sprintf("%s (lockgen -explain %s)", p.Message, p.Kind)
 	case p.Line == 0:
-		return fmt.Sprintf("%s: %s", files.Name(p.File), p.Message)
+		return fmt.Sprintf("%s: %s (lockgen -explain %s)", files.Name(p.File), p.Message, p.Kind)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", files.Name(p.File), p.Line, p.Column, p.Message)
+	return fmt.Sprintf("%s:%d:%d: %s (lockgen -explain %s)", files.Name(p.File), p.Line, p.Column, p.Message, p.Kind)
 }
 
 // problemAt makes a problem of a range of source text.

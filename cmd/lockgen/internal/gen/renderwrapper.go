@@ -112,8 +112,10 @@ func (w *wrapper) body(g *jen.Group) {
 	}
 	g.Id(w.err).Op(assign).Add(do)
 	if skips {
-		// A body that ran may return somebody else's ErrBusy as its own: that one is the caller's to see.
-		g.If(jen.Op("!").Id(w.ran).Op("&&").Qual("errors", "Is").Call(jen.Id(w.err), jen.Qual(runtimePath, "ErrBusy"))).Block(
+		// A body that ran may return somebody else's ErrBusy as its own: that one is the caller's to see. So is the end of
+		// the context while waiting, which comes together with ErrBusy.
+		g.If(jen.Op("!").Id(w.ran).Op("&&").Qual("errors", "Is").Call(jen.Id(w.err), jen.Qual(runtimePath, "ErrBusy")).
+			Op("&&").Id(w.ctx).Dot("Err").Call().Op("==").Nil()).Block(
 			jen.Return(w.returns(jen.Nil())...))
 	}
 	g.Return(w.returns(jen.Id(w.err))...)

@@ -31,7 +31,9 @@ func period(spec string) (int64, error) {
 		spec, "*/5 * * * * *")
 }
 
-// due lists the ticks of a job in the window.
+// Due lists the ticks of the job in the window. The error says that its spec is not understood.
+func (j Job) Due(w Window) ([]time.Time, error) { return due(j.Spec, w) }
+
 func due(spec string, w Window) ([]time.Time, error) {
 	n, err := period(spec)
 	if err != nil {

@@ -55,9 +55,9 @@ func (r run) String() string {
 // died again; the times are in order.
 type Deaths map[string][]time.Time
 
-// of returns when the node of a run died, with the run's process. It is not ok for
+// Of returns when the node of a run died, with the run's process. It is not ok for
 // a run of a process that lives.
-func (d Deaths) of(e Event) (died time.Time, ok bool) {
+func (d Deaths) Of(e Event) (died time.Time, ok bool) {
 	for _, at := range d[e.Node] {
 		if !at.Before(e.At) {
 			return at, true
@@ -74,7 +74,7 @@ func Judge(jobs []Job, w Window, deaths Deaths, events []Event) (Verdict, error)
 	byJob := map[string][]run{}
 	for _, r := range runs {
 		byJob[r.start.Job] = append(byJob[r.start.Job], r)
-		if _, dead := deaths.of(r.start); r.end == nil && !dead {
+		if _, dead := deaths.Of(r.start); r.end == nil && !dead {
 			v.problem("never ended although its node lives: %v", r)
 		}
 	}
@@ -148,7 +148,7 @@ func (v *Verdict) tick(job Job, tick time.Time, runs []run, deaths Deaths) {
 	}
 	lost := 0
 	for _, r := range runs {
-		if _, dead := deaths.of(r.start); dead && r.end == nil {
+		if _, dead := deaths.Of(r.start); dead && r.end == nil {
 			lost++
 		}
 	}
@@ -175,7 +175,7 @@ func mayRepeat(earlier, later run, deaths Deaths) bool {
 	if earlier.end != nil && earlier.end.Err != "" {
 		return !later.start.At.Before(earlier.end.At)
 	}
-	died, dead := deaths.of(earlier.start)
+	died, dead := deaths.Of(earlier.start)
 	if !dead || later.start.At.Before(died) {
 		return false
 	}
@@ -201,6 +201,6 @@ func (r run) over(deaths Deaths) (time.Time, bool) {
 	if r.end != nil {
 		return r.end.At, true
 	}
-	died, dead := deaths.of(r.start)
+	died, dead := deaths.Of(r.start)
 	return died, dead
 }

@@ -1,0 +1,185 @@
+package gen
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+	"github.com/lockgen/lockgen/internal/cronspec"
+	cronwords "github.com/lockgen/lockgen/internal/cronspec/words"
+)
+
+// A Listing is every lock and job of some packages, in the order of their files.
+type Listing struct {
+	Functions  []Function  `json:"functions"`
+	Collisions []Collision `json:"collisions"`
+}
+
+// A Function is one with a directive. Durations are as time.ParseDuration reads them.
+type Function struct {
+	Package   string `json:"package"`
+	Function  string `json:"function"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	Build     string `json:"build,omitempty"` // the constraint that it is built under
+	Wrapper   string `json:"wrapper"`
+	Locker    string `json:"locker"`
+	Keys      []Key  `json:"keys"`
+	TTL       string `json:"ttl"`
+	Wait      string `json:"wait"` // 0: one try; forever: until the context ends
+	Mode      string `json:"mode"`
+	Renew     bool   `json:"renew"`
+	MaxHold   string `json:"maxhold,omitempty"`
+	MinHold   string `json:"minhold,omitempty"`
+	Reentrant bool   `json:"reentrant"`
+	Busy      string `json:"busy"`
+	Shared    string `json:"shared,omitempty"`
+	Job       *Job   `json:"job,omitempty"`
+}
+
+// A Key is a template with the types of its placeholders.
+type Key struct {
+	Template     string        `json:"template"`
+	Text         string        `json:"text,omitempty"` // of a constant
+	Placeholders []Placeholder `json:"placeholders,omitempty"`
+}
+
+// A Placeholder is what a key reads.
+type Placeholder struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+// A Job is when and how a function is scheduled.
+type Job struct {
+	Name    string      `json:"name"`
+	Cron    string      `json:"cron"`
+	Words   string      `json:"words"`
+	Zone    string      `json:"zone,omitempty"` // empty: that of the process
+	Next    []time.Time `json:"next"`
+	Misfire string      `json:"misfire,omitempty"`
+	Overlap string      `json:"overlap,omitempty"`
+	Timeout string      `json:"timeout,omitempty"`
+	Retries int         `json:"retries,omitempty"`
+	Jitter  string      `json:"jitter,omitempty"`
+}
+
+// List reads the directives of all packages. Ticks are those after a moment. It writes nothing.
+func List(ctx context.Context, cfg Config, after time.Time) (*Listing, []Problem, error) {
+	g, err := understand(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	result, err := g.result()
+	if err != nil || len(result.Problems) > 0 {
+		return nil, result.Problems, err
+	}
+	list := &Listing{Functions: []Function{}, Collisions: append([]Collision{}, g.collisions()...)}
+	slices.SortFunc(g.units, func(a, b *unit) int {
+		return compareRefs(g.keyRef(a, a.Keys[0]), g.keyRef(b, b.Keys[0]))
+	})
+	for _, u := range g.units {
+		list.Functions = append(list.Functions, g.function(u, after))
+	}
+	return list, nil, nil
+}
+
+func (g *generator) function(u *unit, after time.Time) Function {
+	d, at := u.Directive, g.position(u)
+	f := Function{Package: u.pkg.Path(), Function: u.funcName(), File: relative(g.cfg.Dir, at.Filename), Line: at.Line,
+		Column: at.Column, Build: u.set.buildText(), Wrapper: u.Name, Locker: u.lockerText(), TTL: length(d.TTL),
+		Wait: "0", Mode: "exclusive", Renew: d.Renews(), MaxHold: length(d.MaxHold), MinHold: length(d.MinHold),
+		Reentrant: d.Reentrant != nil && d.Reentrant.Value, Busy: "error"}
+	if d.Wait != nil {
+		f.Wait = length(d.Wait)
+	}
+	if d.SkipsBusy() {
+		f.Busy = "skip"
+	}
+	if d.Shared != nil {
+		f.Shared = d.Shared.Value
+	}
+	for _, key := range u.Keys {
+		f.Keys = append(f.Keys, u.listed(key))
+	}
+	if d.Cron != nil {
+		f.Job = u.job(after)
+	}
+	return f
+}
+
+func length(d *directive.Duration) string {
+	switch {
+	case d == nil:
+		return ""
+	case d.Forever:
+		return "forever"
+	case d.Value == 0:
+		return "0"
+	}
+	return directive.FormatDuration(d.Value)
+}
+
+func (u *unit) listed(key *directive.BoundKey) Key {
+	k := Key{Template: keyText(key.Key)}
+	if key.Key.Const != nil {
+		k.Text = key.Prefix()
+	}
+	for _, part := range key.Parts {
+		if part.Hole != nil {
+			k.Placeholders = append(k.Placeholders, Placeholder{part.Hole.Name(), part.Value.TypeText(u.pkg)})
+		}
+	}
+	return k
+}
+
+// lockerText says where the wrapper takes its Locker from.
+func (u *unit) lockerText() string {
+	w := &wrapper{unit: u, recv: "receiver", locks: "locks (parameter)"}
+	if u.Recv != nil && u.Recv.Name != "" {
+		w.recv = u.Recv.Name
+	}
+	for _, p := range u.Params {
+		w.params = append(w.params, p.Name)
+	}
+	text := w.lockerRoot()
+	if l := u.Locker; l.From == directive.FromPackage && l.Pkg != nil {
+		text = l.Pkg.Name() + "." + text
+	}
+	for _, field := range u.Locker.Fields {
+		text += "." + field
+	}
+	return text
+}
+
+func (u *unit) job(after time.Time) *Job {
+	d := u.Directive
+	j := &Job{Name: u.jobName(), Cron: d.Cron.Value, Words: cronwords.Of(d.Cron.Value), Timeout: length(d.Timeout),
+		Jitter: length(d.Jitter)}
+	for to, option := range map[*string]*directive.String{&j.Zone: d.TZ, &j.Misfire: d.Misfire, &j.Overlap: d.Overlap} {
+		if option != nil {
+			*to = option.Value
+		}
+	}
+	if d.Retries != nil {
+		j.Retries = d.Retries.Value
+	}
+	schedule, err := cronspec.Parse(d.Cron.Value, j.Zone)
+	if err != nil {
+		return j // reported when the directive was bound
+	}
+	if j.Zone == "" {
+		j.Zone = cronspec.Zone(d.Cron.Value)
+	}
+	at := after
+	if loc, err := time.LoadLocation(j.Zone); j.Zone != "" && err == nil {
+		at = at.In(loc)
+	}
+	for range 3 {
+		at = schedule.Next(at)
+		j.Next = append(j.Next, at)
+	}
+	return j
+}

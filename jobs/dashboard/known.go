@@ -1,0 +1,248 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+const (
+	// freshFor is the least time for which an answer of the store is used.
+	freshFor = time.Second
+	// failedFor is how long pages share an error of the store. It is short, so that they soon see the end of an outage.
+	failedFor = 250 * time.Millisecond
+	// probeTimeout is how long a store that did not answer is given for a small question, before it is asked for more.
+	probeTimeout = time.Second
+	// backFor is how long pages say that the store answers again.
+	backFor = 30 * time.Second
+	// mostKnown is how many answers are kept.
+	mostKnown = 256
+)
+
+// known keeps what the store answered last to each question. All that look share it: however many tabs are open, the
+// store is asked each question by one of them at a time, and for a fifth of the time at most. While the store does not
+// answer, what it said last is there to be shown as such.
+type known struct {
+	now   func() time.Time                // on the store's clock
+	probe func(ctx context.Context) error // a small question
+
+	mu      sync.Mutex // guards all below
+	answers map[string]*answer
+	silent  bool // the last question had no answer
+}
+
+// answer is what is known about one question. Its fields are guarded by known.mu.
+type answer struct {
+	value  any
+	no     error     // the store answered that there is no such thing
+	asked  time.Time // when value or no was asked for, on the store's clock; zero: there was no answer yet
+	failed error     // why there is no newer answer; nil: there is none missing
+	since  time.Time // failed: the time from which on nothing is known
+	back   time.Time // when the store answered again after it had failed; zero: it never had to
+	away   time.Duration
+
+	until  time.Time     // ask again from then on
+	flight chan struct{} // closed when the one who asks has an answer; nil while nobody asks
+	stale  bool          // what is in flight was asked for before something was changed
+	used   time.Time
+}
+
+// get returns a copy of what is known about a question, asked at most about freshFor ago if the store answers. It blocks
+// until it has answered or ctx ends. fetch is called by one request at a time.
+func (k *known) get(ctx context.Context, question string, fetch func(context.Context) (any, error)) answer {
+	for {
+		k.mu.Lock()
+		a := k.find(question)
+		if a.used = time.Now(); a.used.Before(a.until) {
+			defer k.mu.Unlock()
+			return *a
+		}
+		if a.flight == nil {
+			a.flight, a.stale = make(chan struct{}), false
+			careful := k.silent
+			k.mu.Unlock()
+			return k.ask(ctx, a, careful, fetch)
+		}
+		flight := a.flight
+		k.mu.Unlock()
+		select {
+		case <-flight:
+		case <-ctx.Done():
+			return k.unanswered(a, context.Cause(ctx))
+		}
+	}
+}
+
+// find needs mu. It makes room by forgetting the answer that nobody has looked at for longest.
+func (k *known) find(question string) *answer {
+	if a := k.answers[question]; a != nil {
+		return a
+	}
+	if k.answers == nil {
+		k.answers = map[string]*answer{}
+	}
+	if len(k.answers) >= mostKnown {
+		oldest := ""
+		for q, a := range k.answers {
+			if a.flight == nil && (oldest == "" || a.used.Before(k.answers[oldest].used)) {
+				oldest = q
+			}
+		}
+		delete(k.answers, oldest)
+	}
+	a := &answer{}
+	k.answers[question] = a
+	return a
+}
+
+// unanswered is what is known to one who could wait no longer for the answer that another has asked for.
+func (k *known) unanswered(a *answer, why error) answer {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	copied := *a
+	if copied.failed == nil {
+		copied.failed, copied.since = why, a.asked
+		if a.asked.IsZero() {
+			copied.since = k.now()
+		}
+	}
+	return copied
+}
+
+// ask gets an answer from the store. Others wait for it, so it does not end with the request.
+func (k *known) ask(ctx context.Context, a *answer, careful bool, fetch func(context.Context) (any, error)) answer {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	var (
+		value any
+		asked = k.now()
+		began = time.Now()
+	)
+	defer func() {
+		k.mu.Lock()
+		close(a.flight)
+		a.flight = nil
+		k.mu.Unlock()
+	}()
+	err := k.careful(ctx, careful)
+	if err == nil {
+		value, err = fetch(ctx)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.settle(a, value, err, asked, time.Since(began))
+	return *a
+}
+
+// careful asks a small question of a store that was silent, so that pages need not wait long for it to stay so, nor for
+// its return behind a connection that is dead.
+func (k *known) careful(ctx context.Context, silent bool) error {
+	if !silent {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	return k.probe(ctx)
+}
+
+// settle keeps what came of a question. It needs mu.
+func (k *known) settle(a *answer, value any, err error, asked time.Time, took time.Duration) {
+	now := time.Now()
+	if k.silent = err != nil && !isAnswer(err); k.silent {
+		if a.failed == nil {
+			if a.since = a.asked; a.since.IsZero() {
+				a.since = asked
+			}
+		}
+		a.failed, a.until = err, now.Add(failedFor)
+		return
+	}
+	if a.failed != nil {
+		a.back, a.away = k.now(), k.now().Sub(a.since)
+	}
+	a.value, a.no, a.asked, a.failed = value, err, asked, nil
+	if a.until = now.Add(max(freshFor, 4*took)); a.stale {
+		a.until = now
+	}
+}
+
+// last returns what is known about a question, without asking.
+func (k *known) last(question string) (a answer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if known := k.answers[question]; known != nil {
+		a = *known
+	}
+	return a
+}
+
+// forget lets the next pages ask again: something was changed.
+func (k *known) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, a := range k.answers {
+		a.until, a.stale = time.Time{}, true
+	}
+}
+
+// isAnswer reports whether an error is what a store says that answers.
+func isAnswer(err error) bool {
+	for _, no := range []error{jobs.ErrUnknownJob, jobs.ErrUnknownRun, lockrt.ErrNotHeld, lockrt.ErrKey, lockrt.ErrCursor,
+		errors.ErrUnsupported} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
+}
+
+// silence says that a page shows what was known once, or nothing.
+type silence struct {
+	Since moment // from when on nothing is known
+	Known bool   // something was, and is shown
+	*problem
+}
+
+// comeback says that the store answers again.
+type comeback struct {
+	At   moment
+	Away string // how long it did not
+}
+
+// ask returns what the store says to a question, or what it said last, for what the page calls what. The error is an
+// answer that there is no such thing, or the page for a store that has never answered. Once a page shows what was known,
+// it is made as of then.
+func ask[T any](q *request, what, question string, fetch func(context.Context) (T, error)) (T, error) {
+	a := q.d.known.get(q.ctx, question, func(ctx context.Context) (any, error) { return fetch(ctx) })
+	value, _ := a.value.(T)
+	if q.silence == nil { // it may have taken long
+		q.now = q.d.jobs.Now().UTC()
+	}
+	switch {
+	case a.failed == nil:
+		if !a.back.IsZero() && q.now.Sub(a.back) < backFor {
+			q.back = &comeback{At: q.moment(a.back), Away: rough(a.away)}
+		}
+		return value, a.no
+	case a.asked.IsZero():
+		q.silence = &silence{Since: q.moment(a.since), problem: q.storeProblem(what, a.failed)}
+		return value, q.silence
+	}
+	q.silence = &silence{Since: q.moment(a.since), Known: true, problem: q.storeProblem(what, a.failed)}
+	if a.asked.Before(q.now) {
+		q.now = a.asked
+	}
+	return value, a.no
+}
+
+// aside asks a question that the page can do without. A page that shows what was known does not ask.
+func (q *request) aside(question string, fetch func(context.Context) (any, error)) answer {
+	if q.silence != nil {
+		return q.d.known.last(question)
+	}
+	return q.d.known.get(q.ctx, question, fetch)
+}

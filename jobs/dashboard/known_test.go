@@ -1,0 +1,197 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+// TestKnown_get_oneAsks: many look at once, the store is asked once.
+func TestKnown_get_oneAsks(t *testing.T) {
+	f := busyFake()
+	f.block = make(chan struct{})
+	h := f.serve(Config{})
+	var looking sync.WaitGroup
+	for range 20 {
+		looking.Go(func() {
+			if w := get(h, "jobs"); w.Code != 200 || !strings.Contains(w.Body.String(), "report") {
+				t.Errorf("%d\n%s", w.Code, w.Body)
+			}
+		})
+	}
+	for f.count("status") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	close(f.block)
+	looking.Wait()
+	// One that came late may have found the answer too old on a machine that stands still for a second.
+	if n := f.count("status"); n > 2 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// store is a store that answers with a count, or not.
+type store struct {
+	asked, probed int
+	down          error
+	takes         time.Duration
+}
+
+func (s *store) known() *known {
+	return &known{now: time.Now, probe: func(context.Context) error { s.probed++; return s.down }}
+}
+
+func (s *store) fetch(ctx context.Context) (any, error) {
+	s.asked++
+	select {
+	case <-time.After(s.takes):
+		return s.asked, s.down
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// An answer that took long is used for long, so that a slow store is not kept busy by those who look.
+func TestKnown_get_slowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{takes: 3 * time.Second}
+		k := s.known()
+		for range 12 {
+			if a := k.get(t.Context(), "q", s.fetch); a.failed != nil || a.value != 1 {
+				t.Errorf("%v, %v", a.value, a.failed)
+			}
+			time.Sleep(time.Second)
+		}
+		if s.asked != 1 {
+			t.Errorf("asked %d times within 12 s after an answer that took 3 s", s.asked)
+		}
+		time.Sleep(time.Second)
+		if k.get(t.Context(), "q", s.fetch); s.asked != 2 {
+			t.Errorf("asked %d times, want again after 13 s", s.asked)
+		}
+	})
+}
+
+// An outage keeps what was known, since when, and ends with a word about it.
+func TestKnown_get_outage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		k := s.known()
+		good := k.get(t.Context(), "q", s.fetch)
+		time.Sleep(2 * time.Second)
+		s.down = errors.New("connection refused")
+		for range 10 {
+			a := k.get(t.Context(), "q", s.fetch)
+			if a.failed == nil || a.value != 1 || !a.since.Equal(good.asked) || !a.asked.Equal(good.asked) {
+				t.Fatalf("while the store is away: %+v, want what was known at %s", a, good.asked)
+			}
+			time.Sleep(time.Second)
+		}
+		if a := k.get(t.Context(), "another", s.fetch); a.failed == nil || !a.asked.IsZero() {
+			t.Errorf("what was never known is %+v", a)
+		}
+		if s.asked > 2 {
+			t.Errorf("the store was asked for all of it %d times while a small question failed", s.asked)
+		}
+		s.down = nil
+		time.Sleep(failedFor)
+		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil || a.back.IsZero() || a.away < 12*time.Second {
+			t.Errorf("after the outage: %+v", a)
+		}
+	})
+}
+
+// A connection that is dead does not hide the return of the store for long.
+func TestKnown_get_hangingStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{takes: time.Hour}
+		hanging := true
+		k := s.known()
+		k.probe = func(ctx context.Context) error {
+			if hanging {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		}
+		if a := k.get(t.Context(), "q", s.fetch); !errors.Is(a.failed, context.DeadlineExceeded) {
+			t.Fatalf("%v", a.failed)
+		}
+		time.Sleep(failedFor)
+		began := time.Now()
+		if k.get(t.Context(), "q", s.fetch); time.Since(began) > probeTimeout {
+			t.Errorf("asked for %s", time.Since(began))
+		}
+		hanging, s.takes = false, 0
+		time.Sleep(failedFor)
+		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil {
+			t.Errorf("%v", a.failed)
+		}
+	})
+}
+
+// What was asked for before something was changed is not shown after it.
+func TestKnown_forget_inFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{takes: time.Second}
+		k := s.known()
+		go k.get(t.Context(), "q", s.fetch)
+		synctest.Wait()
+		k.forget()
+		if a := k.get(t.Context(), "q", s.fetch); a.value != 2 {
+			t.Errorf("the answer is %v, want the one after the change", a.value)
+		}
+	})
+}
+
+// Others wait for the answer, so it does not end with the one who asked; who cannot wait gets what was known.
+func TestKnown_get_leaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{takes: 4 * time.Second}
+		k := s.known()
+		ctx, cancel := context.WithCancel(t.Context())
+		go k.get(ctx, "q", s.fetch)
+		synctest.Wait()
+		cancel()
+		short, cancelShort := context.WithTimeout(t.Context(), time.Second)
+		defer cancelShort()
+		if a := k.get(short, "q", s.fetch); !errors.Is(a.failed, context.DeadlineExceeded) || !a.asked.IsZero() {
+			t.Errorf("who waits a second gets %+v", a)
+		}
+		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil || s.asked != 1 {
+			t.Errorf("%v, asked %d times", a.failed, s.asked)
+		}
+	})
+}
+
+// What is kept is bounded.
+func TestKnown_find_bounded(t *testing.T) {
+	s := &store{}
+	k := s.known()
+	for i := range 3 * mostKnown {
+		k.get(t.Context(), fmt.Sprint(i), s.fetch)
+	}
+	if len(k.answers) > mostKnown {
+		t.Errorf("%d answers are kept", len(k.answers))
+	}
+}
+
+// Pages that are made at the same time share what the store said, and change nothing in it.
+func TestHandler_pagesShareAState(t *testing.T) {
+	h := (&fake{nodes: []jobs.Node{{Name: "node-1", Heartbeat: noon}}}).serve(Config{})
+	var looking sync.WaitGroup
+	for i := range 20 {
+		looking.Go(func() {
+			if w := get(h, []string{"", "jobs"}[i%2]); w.Code != 200 {
+				t.Errorf("status %d", w.Code)
+			}
+		})
+	}
+	looking.Wait()
+}

@@ -1,0 +1,210 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+)
+
+const (
+	// knownRuns is how many ended runs, and how many one-off jobs of each kind, a node remembers for the case that the store
+	// forgets.
+	knownRuns = 4096
+	// knownFor is for how long it remembers ended runs.
+	knownFor = 10 * time.Minute
+)
+
+// memory is what this node knows of what the store has been told. It is guarded by Scheduler.mu.
+type memory struct {
+	pauses  map[string]PauseState // by job
+	waiting map[string]Once       // one-off jobs that this scheduler has put or heard of, by ID
+	past    map[string]time.Time  // those that it has claimed or withdrawn: when
+	ended   map[string]endedRun   // runs that it has recorded, by ID
+}
+
+type endedRun struct {
+	run Run
+	at  time.Time
+}
+
+func newMemory() memory {
+	return memory{
+		pauses: make(map[string]PauseState), waiting: make(map[string]Once), past: make(map[string]time.Time),
+		ended: make(map[string]endedRun),
+	}
+}
+
+// rememberRun notes that a run was recorded.
+func (s *Scheduler) rememberRun(r Run) {
+	now := s.clock.local()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	forget(s.memory.ended, func(e endedRun) bool { return now.Sub(e.at) > knownFor })
+	s.memory.ended[r.ID] = endedRun{r, now}
+}
+
+// forget makes room in a map that is full: of what is too old, and else of some.
+func forget[V any](m map[string]V, old func(V) bool) {
+	if len(m) < knownRuns {
+		return
+	}
+	maps.DeleteFunc(m, func(_ string, v V) bool { return old(v) })
+	for k := range m {
+		if len(m) < knownRuns {
+			return
+		}
+		delete(m, k)
+	}
+}
+
+// rememberOnce notes a one-off job that waits.
+func (s *Scheduler) rememberOnce(o Once) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, over := s.memory.past[o.ID]; !over {
+		forget(s.memory.waiting, func(Once) bool { return false })
+		s.memory.waiting[o.ID] = o
+	}
+}
+
+// rememberPast notes that a one-off job waits no more.
+func (s *Scheduler) rememberPast(id string) {
+	now := s.clock.local()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.memory.waiting, id)
+	forget(s.memory.past, func(at time.Time) bool { return now.Sub(at) > onceRetention })
+	s.memory.past[id] = now
+}
+
+// rememberPulse notes what a beat has told.
+func (s *Scheduler) rememberPulse(p Pulse) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, state := range p.Pauses {
+		if state.Version > s.memory.pauses[state.Job].Version {
+			s.memory.pauses[state.Job] = state
+		}
+	}
+	if p.Lost {
+		return // it does not tell of those that are to be put back
+	}
+	due := make(map[string]bool, len(p.Due))
+	for _, o := range p.Due {
+		if due[o.ID] = true; s.memory.past[o.ID].IsZero() && len(s.memory.waiting) < knownRuns {
+			s.memory.waiting[o.ID] = o
+		}
+	}
+	for id, o := range s.memory.waiting {
+		if !due[id] && o.At.Before(p.Now) {
+			delete(s.memory.waiting, id) // another node has claimed it
+		}
+	}
+}
+
+// noticeLoss is called when the store turns out to know less than it did. All jobs are registered again with the marks that this
+// node knows, what else it knows is put back, and nothing is claimed for a lease: by then all nodes have noticed, and the store has
+// the highest mark that any of them knows.
+func (s *Scheduler) noticeLoss(sign string) {
+	now := s.clock.local()
+	s.mu.Lock()
+	again := now.Before(s.heldUntil)
+	if s.forgetful, s.stale = true, true; !again {
+		s.heldUntil, s.lossAt = now.Add(s.lease), s.clock.storeTime(now)
+	}
+	s.rouse()
+	s.mu.Unlock()
+	if again {
+		return
+	}
+	s.cfg.Logger.LogAttrs(context.Background(), slog.LevelError,
+		"job store has lost data; jobs are registered again with what this node knows, and no ticks are claimed until then",
+		slog.String("sign", sign), slog.Duration("for", s.lease))
+}
+
+// onHold returns until when nothing is to be claimed, by the local clock.
+func (s *Scheduler) onHold() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heldUntil
+}
+
+// lostSince reports whether the store has lost data since a moment on its clock.
+func (s *Scheduler) lostSince(t time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.lossAt.IsZero() && !s.lossAt.Before(t)
+}
+
+// restore puts back what this node knows. It is tried again at the next beat if the store does not answer.
+func (s *Scheduler) restore(h *host) {
+	s.mu.Lock()
+	if !s.forgetful {
+		s.mu.Unlock()
+		return
+	}
+	m := Memory{
+		Pauses: slices.Collect(maps.Values(s.memory.pauses)), Waiting: slices.Collect(maps.Values(s.memory.waiting)),
+		Past: slices.Collect(maps.Keys(s.memory.past)), Lease: s.lease,
+	}
+	for _, l := range s.live {
+		if !l.telling { // its record is on its way
+			m.Flights = append(m.Flights, l.pending)
+		}
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
+	defer cancel()
+	err := s.cfg.Store.Restore(ctx, m)
+	if s.heard(err); err == nil {
+		s.mu.Lock()
+		s.forgetful = false
+		s.mu.Unlock()
+		s.reconcile(h)
+	}
+}
+
+// restoreRun puts one run back, that the store turned out not to know, if that is because it has lost data. It waits for a beat,
+// which tells.
+func (x *attempt) restoreRun(ctx context.Context, r *Run) bool {
+	x.s.awaitBeat(ctx)
+	if !x.s.lostSince(r.Claimed) {
+		return false
+	}
+	p := *x.p
+	p.Owner = x.s.session
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return x.s.cfg.Store.Restore(ctx, Memory{Flights: []Pending{p}, Lease: x.s.lease}) == nil
+}
+
+// awaitBeat waits until a beat that was begun after this call has been answered, for two heartbeats and a call's time at most.
+func (s *Scheduler) awaitBeat(ctx context.Context) {
+	s.mu.Lock()
+	beaten := s.beaten
+	s.mu.Unlock()
+	timer := time.NewTimer(2*s.cfg.Heartbeat + storeTimeout)
+	defer timer.Stop()
+	for range 2 { // the first may have been under way
+		select {
+		case <-beaten:
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		}
+		s.mu.Lock()
+		beaten = s.beaten
+		s.mu.Unlock()
+	}
+}
+
+// noteBeat tells those who wait for a beat.
+func (s *Scheduler) noteBeat() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.beaten)
+	s.beaten = make(chan struct{})
+}

@@ -1,0 +1,166 @@
+package jobs_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/jobstest"
+)
+
+// lossy is a cluster with jobs of several kinds, for a store that loses data.
+type lossy struct {
+	*jobstest.Cluster
+	t     *testing.T
+	log   bytes.Buffer
+	once  map[string]int
+	nodes []*jobstest.Node
+}
+
+var lossyJobs = map[string]Job{
+	"often": {Spec: "*/10 * * * * *", Misfire: MisfireAll},
+	"long":  {Spec: "* * * * *", Misfire: MisfireAll},
+	"rare":  {Spec: "*/5 * * * *", Misfire: MisfireOnce},
+	"off":   {Spec: "* * * * *"},
+	"on":    {Spec: "* * * * *"},
+}
+
+func newLossy(t *testing.T, c *jobstest.Cluster) *lossy {
+	w := &lossy{Cluster: c, t: t, once: make(map[string]int)}
+	for range 3 {
+		w.begin()
+		time.Sleep(350 * time.Millisecond)
+	}
+	return w
+}
+
+func (w *lossy) begin() {
+	n := w.Node(Config{Logger: slog.New(slog.NewTextHandler(&w.log, nil)), History: 1000}, 0)
+	for name, j := range lossyJobs {
+		takes := time.Second
+		if name == "long" {
+			takes = 45 * time.Second
+		}
+		j.Name, j.Run = name, jobstest.Sleep(takes)
+		n.MustAdd(j)
+	}
+	if err := n.AddHandler(Handler{Name: "h", Run: func(_ context.Context, id string, _ []byte) error {
+		w.once[id]++
+		return nil
+	}}); err != nil {
+		w.t.Fatal(err)
+	}
+	n.Start()
+	w.nodes = append(w.nodes, n)
+}
+
+func (w *lossy) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestScheduler_flush flushes the store at all kinds of moments: all ticks run once, also those that are due just then and those
+// at work, pauses stay, one-off jobs run once, and the log says what happened. A node that is new just then makes no difference.
+func TestScheduler_flush(t *testing.T) {
+	t.Parallel()
+	for round := range 8 {
+		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+			w, ctx := newLossy(t, c), context.Background()
+			time.Sleep(time.Until(time.Now().Truncate(5 * time.Minute).Add(5 * time.Minute)))
+			from := time.Now()
+			time.Sleep(90 * time.Second)
+			w.must(w.nodes[0].Pause(ctx, "off", "ada", "broken"))
+			w.must(w.nodes[0].Pause(ctx, "on", "ada", ""))
+			w.must(w.nodes[1].Resume(ctx, "on", "ada"))
+			w.must(w.nodes[1].At(ctx, "h", "past", time.Now(), nil))
+			w.must(w.nodes[1].At(ctx, "h", "future", time.Now().Add(time.Hour), nil))
+			w.must(w.nodes[1].At(ctx, "h", "withdrawn", time.Now().Add(time.Hour), nil))
+			time.Sleep(2 * time.Second)
+			w.must(w.nodes[1].Withdraw(ctx, "withdrawn"))
+			// In the second before a tick of all jobs, and after it.
+			time.Sleep(time.Until(from.Add(5*time.Minute - time.Second + time.Duration(round)*293*time.Millisecond)))
+			c.Flush()
+			if round%2 == 1 {
+				w.begin()
+			}
+			time.Sleep(time.Hour + time.Minute)
+			view, err := c.Store.Look(ctx, []string{"off", "on"})
+			if err != nil || view.Jobs[0].Paused == nil || view.Jobs[0].Paused.Reason != "broken" || view.Jobs[1].Paused != nil {
+				t.Errorf("%+v, %v; want off paused by ada, and on not", view, err)
+			}
+			to := time.Now()
+			c.Stop()
+			for _, name := range []string{"often", "long", "rare"} {
+				w.expectOnce(name, from, to)
+			}
+			if w.once["past"] != 1 || w.once["future"] != 1 || w.once["withdrawn"] != 0 {
+				t.Errorf("one-off jobs ran %v, want past and future once", w.once)
+			}
+			if !strings.Contains(w.log.String(), "job store has lost data") {
+				t.Error("the log does not tell of the loss")
+			}
+		})
+	}
+}
+
+// expectOnce checks what OnRun told: every tick ended in one run that is ok.
+func (w *lossy) expectOnce(name string, from, to time.Time) {
+	w.t.Helper()
+	ok := make(map[time.Time]int)
+	for _, r := range w.Finished(name) {
+		if r.Outcome == OutcomeOK {
+			ok[r.Tick]++
+		}
+	}
+	for _, tick := range w.Ticks(lossyJobs[name].Spec, from, to.Add(-time.Minute)) {
+		if ok[tick] != 1 {
+			w.t.Errorf("%s: tick %s ran %d times", name, tick, ok[tick])
+		}
+	}
+}
+
+// TestScheduler_rewind takes the store back to an older state: no tick of a living node runs twice, a resume stands, and one-off
+// jobs run once.
+func TestScheduler_rewind(t *testing.T) {
+	t.Parallel()
+	for round := range 6 {
+		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+			random := rand.New(rand.NewPCG(uint64(round), 7))
+			w, ctx := newLossy(t, c), context.Background()
+			time.Sleep(time.Until(time.Now().Truncate(5 * time.Minute).Add(5 * time.Minute)))
+			from := time.Now()
+			w.must(w.nodes[0].Pause(ctx, "on", "ada", ""))
+			for i := range 20 {
+				time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
+				restore := c.Snapshot()
+				id := fmt.Sprint("x", i)
+				w.must(w.nodes[1].At(ctx, "h", id, time.Now().Add(5*time.Second), nil))
+				if i == 0 {
+					w.must(w.nodes[0].Resume(ctx, "on", "ada"))
+				}
+				time.Sleep(time.Duration(random.Int64N(int64(20*time.Second))) + 1500*time.Millisecond)
+				restore()
+				time.Sleep(time.Minute)
+				if w.once[id] != 1 {
+					t.Errorf("one-off job %s ran %d times", id, w.once[id])
+				}
+			}
+			to := time.Now()
+			if view, err := c.Store.Look(ctx, []string{"on"}); err != nil || view.Jobs[0].Paused != nil {
+				t.Errorf("%+v, %v; want on resumed", view, err)
+			}
+			c.Stop()
+			for _, name := range []string{"often", "long", "rare"} {
+				w.expectOnce(name, from, to)
+			}
+		})
+	}
+}

@@ -1,0 +1,94 @@
+package jobs
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// compareStamp looks whether the store knows of the session's last beat, and notes this one. A stamp is what tells this store
+// from one that forgot, and the time of the beat. It needs mu.
+func (s *memoryStore) compareStamp(b Beat, p *Pulse, now time.Time) {
+	if stamp, at, ok := strings.Cut(b.Stamp, " "); ok {
+		n, _ := strconv.ParseInt(at, 10, 64) // it is of our own making
+		p.Lost = stamp != s.stamp || s.beats[b.Session].Before(time.UnixMicro(n))
+	}
+	s.beats[b.Session] = now
+	p.Stamp = s.stamp + " " + micros(now)
+	for _, name := range slices.Sorted(maps.Keys(s.jobs)) {
+		if j := s.jobs[name]; j.switched != 0 {
+			p.Pauses = append(p.Pauses, PauseState{name, j.switched, j.paused})
+		}
+	}
+}
+
+func (s *memoryStore) Restore(ctx context.Context, m Memory) error {
+	return s.do(ctx, func(now time.Time) error {
+		for _, p := range m.Pauses {
+			if j := s.job(p.Job); p.Version > j.switched {
+				if j.switched, j.paused = p.Version, nil; p.Pause != nil {
+					paused := *p.Pause
+					paused.Version, j.paused = p.Version, &paused
+				}
+			}
+		}
+		for _, p := range m.Flights {
+			if s.flights[p.Run.ID] == nil {
+				s.hold(p, now, m.Lease)
+			}
+		}
+		for _, o := range m.Waiting {
+			if _, waits := s.waiting[o.ID]; !waits && s.past[o.ID].IsZero() {
+				s.waiting[o.ID] = o
+			}
+		}
+		for _, id := range m.Past {
+			delete(s.waiting, id)
+			if s.past[id].IsZero() {
+				s.past[id] = now
+			}
+		}
+		return nil
+	})
+}
+
+// Flush forgets all, as a server does that is started again without its data; tests use it.
+func (s *memoryStore) Flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(newMemoryStore(s.now))
+}
+
+// Snapshot returns a function that takes the store back to what it is at present; tests use it.
+func (s *memoryStore) Snapshot() (restore func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := newMemoryStore(s.now)
+	old.keep(s)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.keep(old)
+	}
+}
+
+// keep makes the store a copy of another. It needs mu of both.
+func (s *memoryStore) keep(other *memoryStore) {
+	s.jobs = make(map[string]*memoryJob, len(other.jobs))
+	for name, j := range other.jobs {
+		own := *j
+		own.runs, own.spec.line, own.spec.defs = slices.Clone(j.runs), slices.Clone(j.spec.line), slices.Clone(j.spec.defs)
+		own.spec.offers = maps.Clone(j.spec.offers)
+		s.jobs[name] = &own
+	}
+	s.flights = make(map[string]*Pending, len(other.flights))
+	for id, p := range other.flights {
+		own := *p
+		s.flights[id] = &own
+	}
+	s.alive, s.notices, s.waiting = maps.Clone(other.alive), maps.Clone(other.notices), maps.Clone(other.waiting)
+	s.past, s.nodes, s.beats, s.stamp = maps.Clone(other.past), maps.Clone(other.nodes), maps.Clone(other.beats), other.stamp
+}
