@@ -31,8 +31,8 @@ func (p *Protocol) handOn(s *Server, left int8) []Push {
 			}
 			p.take(s, id, ttl)
 			pushed := []Push{{To: id, Epoch: s.Epoch, TTL: ttl}}
-			if s.Queued > 0 && left >= ttl { // a lease that its process will lengthen need not be told of
-				pushed = append(pushed, Push{To: s.Queue[0], Poke: true, Maybe: left == ttl || !whole})
+			if s.Queued > 0 && left >= ttl && whole { // a lease that its process will lengthen need not be told of
+				pushed = append(pushed, Push{To: s.Queue[0], Poke: true, Maybe: left == ttl})
 			}
 			return pushed
 		}

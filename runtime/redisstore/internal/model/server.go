@@ -50,7 +50,7 @@ type Push struct {
 	Epoch uint8
 	TTL   int8 // of a grant
 	Poke  bool
-	Maybe bool // it is left to the script, or depends on what is shorter than a tick
+	Maybe bool // it depends on what is shorter than a tick
 }
 
 // Protocol is the scripts as they are meant, or with a fault that the exploration has to find.
