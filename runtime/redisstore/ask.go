@@ -33,8 +33,11 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 	}
 	attempts, late, backoff := 0, 0, askBackoff
 	for {
+		lines := s.lines.Load()
 		a, err := s.askOnce(ctx, limit, keys, req)
 		switch {
+		case err == nil && a.granted && s.lines.Load() != lines:
+			continue // that the lease was broken may have been pushed to nobody, before Held knew of it
 		case err == nil && !a.late:
 			return a, nil
 		case err == nil:

@@ -66,13 +66,14 @@ func (s *session) subscribe(sub *redis.PubSub) bool {
 	return err == nil && ok
 }
 
-// isSubscribed has everything looked up that may have been pushed before. After the first subscription the server may
-// also be another one, and somebody may have broken a lease.
+// isSubscribed has everything looked up that may have been pushed before: somebody may have broken a lease, or handed
+// on a lock. After the first subscription the server may also be another one.
 func (s *session) isSubscribed(first bool) {
 	if !first {
 		s.clock.forget()
-		wake(s.wakeRecheck)
+		s.lines.Add(1)
 	}
+	wake(s.wakeRecheck)
 	s.mu.Lock()
 	for _, w := range s.waiters {
 		if w.queue == nil { // its first answer is on its way

@@ -50,6 +50,7 @@ type session struct {
 	janitorSleeps time.Time // until when cleanUp sleeps if nobody wakes it
 
 	doubtful atomic.Int64 // how many leftovers are leases that somebody holds; changed under mu
+	lines    atomic.Int64 // how often the session has subscribed again
 
 	wakeKeeper  chan struct{}
 	subscribed  chan struct{} // wakes the keeper at once

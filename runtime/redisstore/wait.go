@@ -164,8 +164,12 @@ func (w *waiting) settleQuestion() {
 	w.asked = nil
 }
 
-// pushed is the grant of a push, nil if it came too late.
+// pushed is the grant of a push, nil if it came too late: its lease is over, or it was given before the server said that
+// the request has to wait, which it would not have said of one that owns the lock.
 func (w *waiting) pushed(p pushed) *lockrt.Grant {
+	if p.since < w.clock.micros {
+		return nil
+	}
 	grant := grantOf(p.epoch, w.clock.at(p.since), p.ttl, w.req)
 	if now := time.Now(); grant.Start.After(now) {
 		grant.Start = now

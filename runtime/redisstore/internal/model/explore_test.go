@@ -22,8 +22,8 @@ var bounds = map[string]Bounds{
 // soakBounds take minutes and gigabytes: LOCKGEN_SOAK=1.
 var soakBounds = map[string]Bounds{
 	"3 clients, 2 faults":             {Leases: 3, Faults: 2, Proc: apart},
-	"3 clients, 1 of them in a hurry": {Leases: 3, Faults: 2, Proc: apart, TTL: hasty, States: 20_000_000},
-	"3 clients, short leases":         {Leases: 3, Faults: 2, Proc: apart, TTL: short, Liveness: 2, States: 20_000_000},
+	"3 clients, 1 of them in a hurry": {Leases: 3, Faults: 2, Proc: apart, TTL: hasty},
+	"3 clients, short leases":         {Leases: 3, Faults: 2, Proc: apart, TTL: short, Liveness: 2},
 	"2 clients, 3 faults":             {Leases: 2, Faults: 3, Proc: apart},
 	"4 clients, 1 fault":              {Leases: 4, Faults: 1, Proc: apart},
 	"4 leases, 2 of them of a client": {Leases: 4, Faults: 1, Proc: [MaxLeases]int8{0, 1, 2, 0}, States: 20_000_000},
