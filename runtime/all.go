@@ -12,8 +12,9 @@ import (
 // Leases are the leases of [Locker.AcquireAll], in the order in which they were acquired: sorted by key.
 type Leases []*Lease
 
-// AcquireAll takes the locks on all keys, one after another in sorted order, so that callers with the same keys in any
-// order cannot deadlock. A key that is named twice is locked once. Options.Wait is for all of them together. If one
+// AcquireAll takes the locks on all keys in sorted order, so that callers with the same keys in any order cannot deadlock:
+// who waits for a key holds none that comes after it. Eight keys and more are tried at the same time first, unless
+// Options.Wait is 0. A key that is named twice is locked once. Options.Wait is for all of them together. If one
 // cannot be had, those before it are released, whatever Options.MinHold says, and the error is that one's. If one is
 // lost while others are waited for, the error wraps ErrLost.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leases, error) {
@@ -43,7 +44,14 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leas
 func (l *Locker) acquireSorted(ctx context.Context, sorted []string, o Options) (Leases, error) {
 	until := deadlineOf(o.Wait)
 	leases := make(Leases, 0, len(sorted))
-	for _, key := range sorted {
+	if o.Wait > 0 && len(sorted) >= atOnce {
+		leases = append(leases, l.tryAtOnce(ctx, sorted, o)...)
+		o.Wait = left(until)
+	}
+	if len(leases) > 0 {
+		ctx = leases.Context()
+	}
+	for _, key := range sorted[len(leases):] {
 		lease, err := l.Acquire(ctx, key, o)
 		if err != nil {
 			return leases, err

@@ -1,0 +1,85 @@
+package runtime
+
+import (
+	"context"
+	"sync"
+)
+
+const (
+	// atOnce is how many keys make it worthwhile to ask for them at the same time, and atOnceMax how many are under way.
+	atOnce    = 8
+	atOnceMax = 256
+)
+
+// tryAtOnce asks for many keys at the same time, so that a set which is free costs a few round trips and not one for each
+// key. It returns the leases of the keys before the first that is not free, and gives back what it got behind that: who
+// waits for a key holds none that comes after it, so nobody waits in a circle. Of errors the caller hears when it asks
+// for that key again.
+func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) Leases {
+	for _, key := range sorted {
+		if l.heldIn(ctx, key) != nil {
+			return nil // shared, or an error: one after another
+		}
+	}
+	if o.validate() != nil || l.enter() != nil {
+		return nil
+	}
+	defer l.leave()
+	o.Wait = 0
+	grants := make([]*grant, len(sorted))
+	slots := make(chan struct{}, atOnceMax)
+	var asking sync.WaitGroup
+	for i, key := range sorted {
+		slots <- struct{}{}
+		asking.Go(func() {
+			grants[i] = l.tryGrant(ctx, key, o)
+			<-slots
+		})
+	}
+	asking.Wait()
+	return l.beginPrefix(ctx, grants, o)
+}
+
+// tryGrant takes one key, if nobody wants it here and it is free at the store.
+func (l *Locker) tryGrant(ctx context.Context, key string, o Options) *grant {
+	if checkKey(key) != nil {
+		return nil
+	}
+	inLine := l.cfg.LocalHandoffs > 0
+	if inLine {
+		if position, _, _ := l.lines.join(key, o.TTL, false); position != ahead {
+			return nil
+		}
+	}
+	g, err := l.ask(ctx, o, Request{Key: key})
+	switch {
+	case err == nil && inLine:
+		g.inLine = true
+		l.lines.hold(g)
+	case inLine:
+		l.yield(key, "")
+	}
+	return g
+}
+
+// beginPrefix makes leases of the grants up to the first that is missing.
+func (l *Locker) beginPrefix(ctx context.Context, grants []*grant, o Options) Leases {
+	var leases Leases
+	missing := false
+	for _, g := range grants {
+		if g == nil {
+			missing = true
+			continue
+		}
+		if !missing {
+			if lease, err := l.begin(ctx, g, o); err == nil {
+				leases = append(leases, lease)
+				ctx = lease.Context()
+				continue
+			}
+			missing = true
+		}
+		l.giveBack(ctx, g)
+	}
+	return leases
+}
