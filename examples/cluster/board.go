@@ -43,7 +43,9 @@ func lineOf(r jobs.Run) runLine {
 }
 
 // shortName is a job's name without the path of this package: whose jobs they are is clear here.
-func shortName(job string) string { return strings.TrimPrefix(job, "github.com/lockgen/lockgen/examples/") }
+func shortName(job string) string {
+	return strings.TrimPrefix(job, "github.com/lockgen/lockgen/examples/")
+}
 
 func (r runLine) String() string {
 	text := fmt.Sprintf("%s  %-18s  %-8s  %6s  fence %d  %s", r.Tick.UTC().Format(time.TimeOnly), shortName(r.Job), r.Node,

@@ -1,19 +1,19 @@
 // Package dashboard is a web page for a cluster that runs jobs: which nodes there are and what their clocks show, what
-// ran where and when, what failed and why, when each job is due next, who holds a lock. Operators run, pause, resume and
-// cancel jobs, run failed ticks again, and break locks.
+// ran where and when, what failed and why, when each job is due next, who holds a lock. Operators run, pause, resume
+// and cancel jobs, run failed ticks again, and break locks.
 //
 //	http.Handle("/jobs/", dashboard.Handler(s, dashboard.Config{}))
 //
-// Any process can serve it, several at once if you like: what it shows and does is the cluster's, through the store. The
-// scheduler need not have jobs, nor be run: see the example of a process that only serves the dashboard. Services that
-// share a namespace are told apart by their program; the namespace stands in the head of every page.
+// Any process can serve it, several at once if you like: what it shows and does is the cluster's, through the store.
+// The scheduler need not have jobs, nor be run: see the example of a process that only serves the dashboard. Services
+// that share a namespace are told apart by their program; the namespace stands in the head of every page.
 //
 // # Who may do what
 //
 // Without Config.Authorize everybody who reaches the handler may look and nobody may act. With it, viewers look and
 // operators act. It is called for every request but those for the style sheet, the script and the icon, which hold
-// nothing private. Put the sign-in in front of the handler, and let Authorize read what it left in the request; or let it
-// return a [Challenge], for the browser to ask.
+// nothing private. Put the sign-in in front of the handler, and let Authorize read what it left in the request; or let
+// it return a [Challenge], for the browser to ask.
 //
 // # While the store does not answer
 //
@@ -23,10 +23,10 @@
 //
 // # What it costs
 //
-// All tabs that look at one process share its questions: each is asked by one of them at a time, and for a fifth of the
-// time at the most. A page of locks asks for the locks that it shows. The overview, the list of jobs and the list of runs
-// ask for the state of all jobs, and for some of the records of the hundred that ran last; timelines and charts are drawn
-// from these, and begin where the records that are kept do.
+// All tabs that look at one process share its questions: each is asked by one of them at a time, and for a fifth of
+// the time at the most. A page of locks asks for the locks that it shows. The overview, the list of jobs and the list
+// of runs ask for the state of all jobs, and for some of the records of the hundred that ran last; timelines and
+// charts are drawn from these, and begin where the records that are kept do.
 //
 // # What the browser is told
 //
@@ -35,12 +35,12 @@
 // place. Writes are POST requests, refused if they come from another origin ([net/http.CrossOriginProtection]) that is
 // none of Config.TrustedOrigins, and each is asked for on a page of its own first. Pages must not be stored.
 //
-// There are three cookies, for the directory of the dashboard only: the colours chosen, the reader's time zone, and for a
-// minute the message about the last action.
+// There are three cookies, for the directory of the dashboard only: the colours chosen, the reader's time zone, and
+// for a minute the message about the last action.
 //
 // # Without JavaScript
 //
 // Everything works; the script only keeps pages up to date, by asking for them every two seconds while they are
-// visible, and tells the server the reader's time zone. It changes what has changed and leaves alone what is pressed, has the
-// focus, is selected or was written.
+// visible, and tells the server the reader's time zone. It changes what has changed and leaves alone what is pressed,
+// has the focus, is selected or was written.
 package dashboard

@@ -92,8 +92,10 @@ func (q *request) job() (*view, error) {
 	if c := durationChart(j.runs); c != nil {
 		data.Charts = append(data.Charts, c)
 	}
-	data.Timeline = q.timeline(timelineOf{runs: j.runs, running: st.Running, nodes: j.nodes, only: st.Nodes, most: timelineRuns,
-		zone: q.d.plans.of(st.Info).zone})
+	data.Timeline = q.timeline(timelineOf{
+		runs: j.runs, running: st.Running, nodes: j.nodes, only: st.Nodes, most: timelineRuns,
+		zone: q.d.plans.of(st.Info).zone,
+	})
 	v.Data = data
 	return v, nil
 }

@@ -99,8 +99,8 @@ func endOf(r jobs.Run, now time.Time) time.Time {
 	return r.Ended
 }
 
-// bar is one run. A lost one breaks off when its node was missed first, as far as that is known: the record says only when
-// others noticed.
+// bar is one run. A lost one breaks off when its node was missed first, as far as that is known: the record says only
+// when others noticed.
 func (q *request) bar(r jobs.Run, nodes []jobs.Node, manyJobs bool) timeline.Bar {
 	m := outcomeMark(r)
 	b := timeline.Bar{
@@ -114,7 +114,8 @@ func (q *request) bar(r jobs.Run, nodes []jobs.Node, manyJobs bool) timeline.Bar
 			b.To = end
 		}
 	}
-	b.Title = fmt.Sprintf("%s, tick %s: %s, %s on %s", r.Job, q.moment(r.Tick).Stamp, m.Text, cmp.Or(q.took(r), "–"), r.Node)
+	b.Title = fmt.Sprintf("%s, tick %s: %s, %s on %s", r.Job, q.moment(r.Tick).Stamp, m.Text,
+		cmp.Or(q.took(r), "–"), r.Node)
 	if r.Attempt > 1 {
 		b.Title += fmt.Sprintf(", attempt %d", r.Attempt)
 	}
