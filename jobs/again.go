@@ -9,10 +9,11 @@ import (
 // ErrNotAgain says that a record stands for nothing that can be run again; it is wrapped.
 var ErrNotAgain = errors.New("cannot be run again")
 
-// RunAgain runs the tick of a run that has ended once more, now, as [Scheduler.RunNow] does: the new run has the tick of
-// the old one, so that work which depends on the date is done for that date, and the payload of a one-off job. It is the
-// first attempt of its own; the old record stays. The error wraps ErrUnknownRun if the run is not on record, ErrNotAgain if
-// it is in flight or its record stands for several ticks, and ErrOrphaned if nodes are running and none of them has the job.
+// RunAgain runs the tick of a run that has ended once more, now, as [Scheduler.RunNow] does: the new run has the tick
+// of the old one, so that work which depends on the date is done for that date, and the payload of a one-off job. It
+// is the first attempt of its own; the old record stays. The error wraps ErrUnknownRun if the run is not on record,
+// ErrNotAgain if it is in flight or its record stands for several ticks, and ErrOrphaned if nodes are running and none
+// of them has the job.
 func (s *Scheduler) RunAgain(ctx context.Context, runID, author string) (newID string, err error) {
 	old, err := s.FindRun(ctx, runID)
 	switch {

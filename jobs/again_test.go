@@ -11,8 +11,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_RunAgain runs a failed tick once more from a scheduler that has no jobs: for the same tick, which is what the
-// work sees, with its record beside the old one.
+// TestScheduler_RunAgain runs a failed tick once more from a scheduler that has no jobs: for the same tick, which is
+// what the work sees, with its record beside the old one.
 func TestScheduler_RunAgain(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

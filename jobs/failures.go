@@ -18,9 +18,9 @@ func (r Run) Failed() bool {
 	return false
 }
 
-// Failures returns the failures ([Run.Failed]) of all jobs and handlers of the cluster that were recorded last, the latest
-// first, limit at most. The store keeps the newest 200 at least, however often their jobs have run since. It blocks until
-// the store has answered or ctx ends.
+// Failures returns the failures ([Run.Failed]) of all jobs and handlers of the cluster that were recorded last, the
+// latest first, limit at most. The store keeps the newest 200 at least, however often their jobs have run since. It
+// blocks until the store has answered or ctx ends.
 func (s *Scheduler) Failures(ctx context.Context, limit int) ([]Run, error) {
 	if limit <= 0 {
 		return nil, nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// RecentRuns returns the records of several jobs in the order asked for, of each the latest recorded first and perJob at
-// most. It asks the store once, and blocks until it has answered or ctx ends.
+// RecentRuns returns the records of several jobs in the order asked for, of each the latest recorded first and perJob
+// at most. It asks the store once, and blocks until it has answered or ctx ends.
 func (s *Scheduler) RecentRuns(ctx context.Context, perJob int, jobs ...string) ([][]Run, error) {
 	if len(jobs) == 0 || perJob < 1 {
 		return make([][]Run, len(jobs)), nil

@@ -24,12 +24,14 @@ func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
 // ErrCursor says that a cursor does not come from an earlier page of the same list.
 var ErrCursor = errors.New("unknown cursor")
 
-// ListPage returns some of what [Locker.List] returns, about limit locks sorted by key, and the cursor of the next page,
-// "" after the last. The first page has the cursor "". Pages come in an order of the store's; one before the last may be
-// short or empty, and a lock may come twice while others are taken and released. The error wraps ErrCursor if cursor does
-// not come from an earlier page. It blocks until the store has answered: on a store that implements [Pager], as memory
-// and Redis do, for the work of one page, on others for that of the whole list.
-func (l *Locker) ListPage(ctx context.Context, prefix, cursor string, limit int) (page []LockInfo, next string, err error) {
+// ListPage returns some of what [Locker.List] returns, about limit locks sorted by key, and the cursor of the next
+// page, "" after the last. The first page has the cursor "". Pages come in an order of the store's; one before the
+// last may be short or empty, and a lock may come twice while others are taken and released. The error wraps ErrCursor
+// if cursor does not come from an earlier page. It blocks until the store has answered: on a store that implements
+// [Pager], as memory and Redis do, for the work of one page, on others for that of the whole list.
+func (l *Locker) ListPage(
+	ctx context.Context, prefix, cursor string, limit int,
+) (page []LockInfo, next string, err error) {
 	if limit < 1 {
 		return nil, "", fmt.Errorf("list locks %s: %w: the limit is %d, it must be at least 1", quote(prefix), ErrOptions, limit)
 	}
@@ -48,7 +50,9 @@ func (l *Locker) ListPage(ctx context.Context, prefix, cursor string, limit int)
 }
 
 // cutPage cuts a page out of the whole list. Its cursor is the last key of the page before.
-func (l *Locker) cutPage(ctx context.Context, prefix, cursor string, limit int) (page []LockInfo, next string, err error) {
+func (l *Locker) cutPage(
+	ctx context.Context, prefix, cursor string, limit int,
+) (page []LockInfo, next string, err error) {
 	infos, err := l.List(ctx, prefix)
 	if err != nil {
 		return nil, "", err

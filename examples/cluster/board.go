@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,8 +42,13 @@ func lineOf(r jobs.Run) runLine {
 	return line
 }
 
+// shortName is a job's name without the path of this package: whose jobs they are is clear here.
+func shortName(job string) string {
+	return strings.TrimPrefix(job, "github.com/lockgen/lockgen/examples/")
+}
+
 func (r runLine) String() string {
-	text := fmt.Sprintf("%s  %-18s  %-8s  %6s  fence %d  %s", r.Tick.UTC().Format(time.TimeOnly), r.Job, r.Node,
+	text := fmt.Sprintf("%s  %-18s  %-8s  %6s  fence %d  %s", r.Tick.UTC().Format(time.TimeOnly), shortName(r.Job), r.Node,
 		r.Duration.Round(time.Millisecond), r.Fence, r.Outcome)
 	if r.Note != "" {
 		text += ": " + r.Note

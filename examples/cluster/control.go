@@ -95,7 +95,7 @@ func obituaryOf(node string, deaths []time.Time, events []witness.Event) string 
 func doingSince(node string, born time.Time, events []witness.Event) (doing []string) {
 	for _, e := range unfinished(events) {
 		if e.Node == node && e.At.After(born) {
-			doing = append(doing, e.Job+" of "+e.Tick.UTC().Format(time.TimeOnly))
+			doing = append(doing, shortName(e.Job)+" of "+e.Tick.UTC().Format(time.TimeOnly))
 		}
 	}
 	return doing

@@ -50,6 +50,9 @@ func (p page) Killable(n nodeState) bool {
 // Startable reports whether the node may be started again.
 func (p page) Startable(n nodeState) bool { return p.Operator && n.State == stateKilled }
 
+// Short is a job's name as the page shows it.
+func (p page) Short(job string) string { return shortName(job) }
+
 // Ago is how long something has been so.
 func (p page) Ago(since time.Time) string {
 	return max(0, p.Now.Sub(since)).Truncate(time.Second).String()

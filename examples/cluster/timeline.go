@@ -16,7 +16,8 @@ const timelineSpan = time.Minute
 // drawTimeline draws what the witness has seen: runs as bars in the lanes of their nodes, and the ticks that were due.
 // A run whose node was killed breaks off, and a line leads to where its tick was begun again.
 func drawTimeline(now time.Time, s snapshot, deaths witness.Deaths, events []witness.Event) template.HTML {
-	c := timeline.Chart{From: now.Add(-timelineSpan), To: now, Label: "Runs of the last minute by node; the table below has them too"}
+	c := timeline.Chart{From: now.Add(-timelineSpan), To: now,
+		Label: "Runs of the last minute by node; the table below has them too"}
 	if begin := beginOf(events).Add(-time.Second); begin.After(c.From) && begin.Before(now) {
 		c.From = begin
 	}

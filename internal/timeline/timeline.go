@@ -1,6 +1,6 @@
-// Package timeline draws what ran where and when: one lane a node, runs as bars in the colour of their outcome, due ticks
-// below. The drawing is SVG that stretches to the width of the page, without scripts and inline styles, so that it holds
-// under a strict content security policy. [Styles] are its colours.
+// Package timeline draws what ran where and when: one lane a node, runs as bars in the colour of their outcome, due
+// ticks below. The drawing is SVG that stretches to the width of the page, without scripts and inline styles, so that
+// it holds under a strict content security policy. [Styles] are its colours.
 package timeline
 
 import (
@@ -222,7 +222,8 @@ func round(x float64) float64 { return float64(int(x*100+0.5)) / 100 }
 // steps are the distances between the times on the axis.
 var steps = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
 	30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
-	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 7 * 24 * time.Hour}
+	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+	48 * time.Hour, 7 * 24 * time.Hour}
 
 // marks are the times on the axis: few enough for a phone.
 func (c Chart) marks() (marks []mark) {

@@ -38,7 +38,8 @@ type value struct {
 
 // newChart draws the values in proportion to the largest. A value of zero has no bar.
 func newChart(name, caption string, values []value) *chart {
-	c := &chart{Name: name, Caption: caption, Label: name + ": " + caption, Width: len(values)*barStep - (barStep - barWidth)}
+	c := &chart{Name: name, Caption: caption, Label: name + ": " + caption}
+	c.Width = len(values)*barStep - (barStep - barWidth)
 	largest := int64(1)
 	for _, v := range values {
 		largest = max(largest, v.size)

@@ -61,8 +61,8 @@ func session(r *http.Request) (name, group string, ok bool) {
 	return name, map[string]string{"ada": "ops"}[name], name != ""
 }
 
-// A browser asks for name and password where Authorize returns a Challenge. Serve it over TLS: the password is sent with every
-// request.
+// A browser asks for name and password where Authorize returns a Challenge. Serve it over TLS: the password is sent
+// with every request.
 func ExampleChallenge() {
 	want := sha256.Sum256([]byte(os.Getenv("JOBS_PASSWORD")))
 

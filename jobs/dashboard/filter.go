@@ -69,7 +69,9 @@ func (f runFilter) holds(r jobs.Run) bool {
 		return false
 	case f.node != "" && r.Node != f.node:
 		return false
-	case f.outcome == failedOutcome && !r.Failed(), f.outcome != "" && f.outcome != failedOutcome && string(r.Outcome) != f.outcome:
+	case f.outcome == failedOutcome && !r.Failed():
+		return false
+	case f.outcome != "" && f.outcome != failedOutcome && string(r.Outcome) != f.outcome:
 		return false
 	case !f.from.IsZero() && at.Before(f.from):
 		return false
@@ -97,9 +99,11 @@ type option struct {
 }
 
 // outcomeOptions are what can be asked for.
-var outcomeOptions = []option{{"", "any outcome", false}, {failedOutcome, "failed in any way", false}, {"ok", "ok", false},
+var outcomeOptions = []option{
+	{"", "any outcome", false}, {failedOutcome, "failed in any way", false}, {"ok", "ok", false},
 	{"error", "error", false}, {"panic", "panic", false}, {"timeout", "timeout", false}, {"lost", "lost", false},
-	{"skipped", "skipped", false}, {"cancelled", "cancelled", false}}
+	{"skipped", "skipped", false}, {"cancelled", "cancelled", false},
+}
 
 // runList shows those of the runs that are asked for, the newest first.
 func (q *request) runList(f runFilter, runs []jobs.Run, manyJobs bool) runList {

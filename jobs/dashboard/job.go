@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/lockgen/lockgen/jobs"
@@ -93,8 +92,10 @@ func (q *request) job() (*view, error) {
 	if c := durationChart(j.runs); c != nil {
 		data.Charts = append(data.Charts, c)
 	}
-	data.Timeline = q.timeline(timelineOf{runs: j.runs, running: st.Running, nodes: having(j.nodes, st.Nodes), most: timelineRuns,
-		zone: q.d.plans.of(st.Info).zone})
+	data.Timeline = q.timeline(timelineOf{
+		runs: j.runs, running: st.Running, nodes: j.nodes, only: st.Nodes, most: timelineRuns,
+		zone: q.d.plans.of(st.Info).zone,
+	})
 	v.Data = data
 	return v, nil
 }
@@ -167,11 +168,6 @@ var overlapNotes = map[jobs.Overlap]string{
 	jobs.OverlapQueue:   "the next tick waits",
 	jobs.OverlapReplace: "the next tick cancels it and takes its place",
 	jobs.OverlapAllow:   "the next tick runs beside it",
-}
-
-// having are the nodes of these names.
-func having(nodes []jobs.Node, names []string) []jobs.Node {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n jobs.Node) bool { return !slices.Contains(names, n.Name) })
 }
 
 // defined reports whether a job's definition is known: where only its mark, a pause or a run is left, it is not.

@@ -106,8 +106,8 @@ func (q *request) jobsByKey() map[string]string {
 	return jobOf
 }
 
-// holders tells who holds locks, which need not be a run. A lock that could not be asked about is not in the answer; on a page
-// that shows what was known it is as it was known.
+// holders tells who holds locks, which need not be a run. A lock that could not be asked about is not in the answer;
+// on a page that shows what was known it is as it was known.
 func (q *request) holders(keys []string) map[string]lockrt.LockInfo {
 	a := q.aside("holders\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
 		return q.d.fetchHolders(ctx, keys)

@@ -101,8 +101,10 @@ func (q *request) draw(data *overviewData, s *state) {
 		}
 		return s.Recent.From
 	}
-	data.Timeline = q.timeline(timelineOf{runs: s.Recent.Runs, running: s.Running, nodes: s.Nodes, from: later(timelineSpan),
-		most: timelineBars, manyJobs: true})
+	data.Timeline = q.timeline(timelineOf{
+		runs: s.Recent.Runs, running: s.Running, nodes: s.Nodes, from: later(timelineSpan), most: timelineBars,
+		manyJobs: true,
+	})
 	from := later(chartSpan)
 	if first := oldest(s.Recent.Runs); first.After(from) {
 		from = first
@@ -158,7 +160,8 @@ func withoutReplaced(nodes []jobs.Node) []jobs.Node {
 
 func (q *request) nodeRow(n jobs.Node) nodeRow {
 	row := nodeRow{
-		Name: n.Name, Program: n.Program, Version: n.Version, Here: n.Name == q.d.locks.Node(), State: mark{kindGood, "alive"}, Started: q.moment(n.Started),
+		Name: n.Name, Program: n.Program, Version: n.Version, Here: n.Name == q.d.locks.Node(),
+		State: mark{kindGood, "alive"}, Started: q.moment(n.Started),
 		Heartbeat: q.moment(n.Heartbeat), Jobs: n.Jobs, Running: n.Running,
 		Offset: offset(n.ClockOffset), OffsetBad: n.ClockOffset.Abs() >= offsetWarning,
 	}

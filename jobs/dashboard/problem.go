@@ -31,7 +31,8 @@ func (q *request) storeProblem(what string, err error) *problem {
 	return &problem{
 		Status: http.StatusServiceUnavailable, Title: "The store is not available", Text: text,
 		Detail: q.text("error", err.Error()),
-		Advice: "See whether the store runs and can be reached from " + q.d.locks.Node() + ". This page tries again by itself.",
+		Advice: "See whether the store runs and can be reached from " + q.d.locks.Node() +
+			". This page tries again by itself.",
 	}
 }
 
@@ -53,7 +54,8 @@ func (q *request) problemOf(verb, what string, err error) *problem {
 			"There is no such run: it has ended, or its record has made room for newer ones.",
 			"See the page of its job for the runs that are kept."
 	case errors.Is(err, jobs.ErrNotAgain):
-		p.Text, p.Advice = "This record stands for nothing that can be run again.", "See the page of the job: it can be run now."
+		p.Text = "This record stands for nothing that can be run again."
+		p.Advice = "See the page of the job: it can be run now."
 	case errors.Is(err, lockrt.ErrCursor):
 		p.Status, p.Text, p.Advice = http.StatusNotFound, "The list of locks has no such page.", "Begin with the first one."
 	case errors.Is(err, lockrt.ErrNotHeld):

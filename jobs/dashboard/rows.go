@@ -24,7 +24,8 @@ type runRow struct {
 func (q *request) runRow(r jobs.Run) runRow {
 	row := runRow{
 		ID: r.ID, Job: r.Job, Link: q.link(r.Job), Node: r.Node, Trigger: r.Trigger, Author: r.Author,
-		Tick: q.moment(r.Tick), Claimed: q.moment(r.Claimed), Started: q.moment(r.Started), Ended: q.moment(r.Ended), Took: q.took(r),
+		Tick: q.moment(r.Tick), Claimed: q.moment(r.Claimed), Started: q.moment(r.Started),
+		Ended: q.moment(r.Ended), Took: q.took(r),
 		Outcome: outcomeMark(r), Fence: fence(r.Fence), Attempt: r.Attempt, Running: r.Outcome == "",
 		Again: mayRunAgain(r),
 	}
@@ -93,7 +94,8 @@ type pauseRow struct {
 
 func (q *request) jobRow(st jobs.Status) jobRow {
 	p := q.d.plans.of(st.Info)
-	row := jobRow{Name: st.Job.Name, Link: q.link(st.Job.Name), Words: p.words, Spec: p.spec, Zone: p.zoneName, Missed: st.Missed}
+	row := jobRow{Name: st.Job.Name, Link: q.link(st.Job.Name), Missed: st.Missed}
+	row.Words, row.Spec, row.Zone = p.words, p.spec, p.zoneName
 	row.Program, row.Version, row.Orphaned, row.Nodes = st.Program, st.Version, st.Orphaned, st.Nodes
 	row.Next = q.momentIn(st.Next, p.zone)
 	if st.Orphaned {

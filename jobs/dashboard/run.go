@@ -62,7 +62,8 @@ func (q *request) run() (*view, error) {
 		data.CancelAsked = joined("by "+n.Author+" at "+q.moment(n.At).Stamp+" UTC", q.text("reason", n.Reason))
 	}
 	data.Times = q.times(r)
-	return &view{template: "run", Title: "Run of " + r.Job, Menu: "jobs", Live: r.Outcome == "", Data: data}, nil
+	goesOn := slices.ContainsFunc(s.attempts, func(a jobs.Run) bool { return a.Outcome == "" })
+	return &view{template: "run", Title: "Run of " + r.Job, Menu: "jobs", Live: r.Outcome == "" || goesOn, Data: data}, nil
 }
 
 // attempts are the runs of the tick of r, those that are in flight among them, in the order in which they were claimed.

@@ -29,6 +29,7 @@ const (
 type timelineOf struct {
 	runs, running []jobs.Run // the newest first
 	nodes         []jobs.Node
+	only          []string  // of these nodes, besides those that have runs; nil: all
 	from          time.Time // the earliest moment
 	most          int       // how many runs, the newest
 	zone          *time.Location
@@ -47,21 +48,17 @@ func (q *request) timeline(of timelineOf) template.HTML {
 	if len(runs) == 0 {
 		return ""
 	}
-	heard := map[string]time.Time{}
-	for _, n := range withoutReplaced(of.nodes) {
-		heard[n.Name] = n.Heartbeat
-	}
 	ticks := map[string]timeline.Tick{}
 	for _, r := range slices.Backward(runs) {
 		q.addTick(ticks, r, of.manyJobs)
 		if !r.Started.IsZero() {
-			c.Bars = append(c.Bars, q.bar(r, heard, of.manyJobs))
+			c.Bars = append(c.Bars, q.bar(r, of.nodes, of.manyJobs))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(ticks)) {
 		c.Ticks = append(c.Ticks, ticks[key])
 	}
-	c.Lanes = q.lanes(of.nodes, c.Bars)
+	c.Lanes = q.lanes(of, c.Bars)
 	c.Bars = slices.DeleteFunc(c.Bars, func(b timeline.Bar) bool {
 		return !slices.ContainsFunc(c.Lanes, func(l timeline.Lane) bool { return l.Name == b.Lane })
 	})
@@ -102,18 +99,23 @@ func endOf(r jobs.Run, now time.Time) time.Time {
 	return r.Ended
 }
 
-// bar is one run. A lost one breaks off when its node gave its last sign of life, as far as that is known.
-func (q *request) bar(r jobs.Run, heard map[string]time.Time, manyJobs bool) timeline.Bar {
+// bar is one run. A lost one breaks off when its node was missed first, as far as that is known: the record says only
+// when others noticed.
+func (q *request) bar(r jobs.Run, nodes []jobs.Node, manyJobs bool) timeline.Bar {
 	m := outcomeMark(r)
 	b := timeline.Bar{
 		Lane: r.Node, Kind: m.Kind, From: r.Started, To: endOf(r, q.now), Open: r.Outcome == "",
 		Link: address("run", "id", r.ID), Broken: r.Outcome == jobs.OutcomeLost,
 		Chain: fmt.Sprint(r.Job, "\x00", r.Once, "\x00", r.Tick.UnixMicro()),
 	}
-	if last := heard[r.Node]; b.Broken && last.After(b.From) && last.Before(b.To) {
-		b.To = last
+	for _, n := range nodes {
+		end := n.Heartbeat.Add(time.Second) // when the next one was due
+		if b.Broken && n.Name == r.Node && n.Started.Before(b.From) && end.After(b.From) && end.Before(b.To) {
+			b.To = end
+		}
 	}
-	b.Title = fmt.Sprintf("%s, tick %s: %s, %s on %s", r.Job, q.moment(r.Tick).Stamp, m.Text, cmp.Or(q.took(r), "–"), r.Node)
+	b.Title = fmt.Sprintf("%s, tick %s: %s, %s on %s", r.Job, q.moment(r.Tick).Stamp, m.Text,
+		cmp.Or(q.took(r), "–"), r.Node)
 	if r.Attempt > 1 {
 		b.Title += fmt.Sprintf(", attempt %d", r.Attempt)
 	}
@@ -142,7 +144,7 @@ func (q *request) addTick(ticks map[string]timeline.Tick, r jobs.Run, manyJobs b
 }
 
 // lanes are the nodes, those that have bars first where there are too many.
-func (q *request) lanes(nodes []jobs.Node, bars []timeline.Bar) []timeline.Lane {
+func (q *request) lanes(of timelineOf, bars []timeline.Bar) []timeline.Lane {
 	busy := map[string]bool{}
 	for _, b := range bars {
 		busy[b.Lane] = true
@@ -151,7 +153,10 @@ func (q *request) lanes(nodes []jobs.Node, bars []timeline.Bar) []timeline.Lane 
 	for name := range busy {
 		lanes[name] = timeline.Lane{Name: name}
 	}
-	for _, n := range withoutReplaced(nodes) {
+	for _, n := range withoutReplaced(of.nodes) {
+		if of.only != nil && !busy[n.Name] && !slices.Contains(of.only, n.Name) {
+			continue
+		}
 		lane := timeline.Lane{Name: n.Name}
 		if row := q.nodeRow(n); row.State.Kind != kindGood {
 			lane.Note = row.State.Text

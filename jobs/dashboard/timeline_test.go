@@ -39,9 +39,12 @@ func TestTimeline_kill(t *testing.T) {
 	}
 	q := &request{d: newDashboard(killed(), killed(), operator), now: noon}
 	heard := noon.Add(-time.Minute)
-	bar := q.bar(killed().runs[1], map[string]time.Time{"node-3": heard}, true)
-	if !bar.To.Equal(heard) || !bar.Broken {
-		t.Errorf("the bar ends at %s, want at the last sign of life, %s", bar.To, heard)
+	bar := q.bar(killed().runs[1], []jobs.Node{
+		{Name: "node-3", Heartbeat: heard}, {Name: "node-3", Started: noon.Add(-10 * time.Second), Heartbeat: noon},
+		{Name: "node-2", Heartbeat: heard.Add(-time.Second)},
+	}, true)
+	if !bar.To.Equal(heard.Add(time.Second)) || !bar.Broken {
+		t.Errorf("the bar ends at %s, want a second after the last sign of life, %s", bar.To, heard)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// testFailures ends runs of two jobs, of which only one record each is kept: the failures are all there, the latest first,
-// until there are too many.
+// testFailures ends runs of two jobs, of which only one record each is kept: the failures are all there, the latest
+// first, until there are too many.
 func testFailures(s *suite) {
 	first := s.next("often", "a").Tick
 	end := func(i int, o jobs.Outcome) jobs.Run {

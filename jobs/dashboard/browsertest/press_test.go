@@ -61,8 +61,8 @@ func TestPress(t *testing.T) {
 	}
 }
 
-// TestLive_keeps looks for what an update must not take away: the element that has the focus, the selection, what is open
-// or written in fields.
+// TestLive_keeps looks for what an update must not take away: the element that has the focus, the selection, what is
+// open or written in fields.
 func TestLive_keeps(t *testing.T) {
 	r, _, _ := filled(t, operator)
 	b := newTab(t, r.base())

@@ -87,10 +87,12 @@ type look struct {
 func (l look) String() string { return fmt.Sprintf("%s-%d", l.scheme, l.width) }
 
 // looks are those of phones, tablets, small and large screens.
-var looks = []look{{360, "light"}, {768, "light"}, {800, "light"}, {1280, "light"}, {1600, "light"}, {360, "dark"}, {1600, "dark"}}
+var looks = []look{
+	{360, "light"}, {768, "light"}, {800, "light"}, {1280, "light"}, {1600, "light"}, {360, "dark"}, {1600, "dark"},
+}
 
-// fits looks whether the page is as wide as the screen, whether what is to be pressed is large enough, and whether no name is
-// broken inside a word. It takes a picture.
+// fits looks whether the page is as wide as the screen, whether what is to be pressed is large enough, and whether no
+// name is broken inside a word. It takes a picture.
 func (b *tab) fits(name string) {
 	b.t.Helper()
 	if over := ask[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
