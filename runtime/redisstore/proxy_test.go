@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"sync"
 	"testing"
@@ -22,6 +23,8 @@ type proxy struct {
 	conns   map[net.Conn]bool
 	closed  bool
 	hole    bool // nothing gets through, in either direction; what was sent arrives when it ends
+	deaf    bool // requests are held back like that
+	mute    bool // answers and pushes are
 	// reply decides about an answer of the server. nil lets all pass.
 	reply func(request, reply []byte) verdict
 	// delay holds a request back while it runs; others pass meanwhile, on their own connections. nil: none is.
@@ -35,6 +38,8 @@ const (
 	pass verdict = iota
 	drop         // the answer is lost, the connection lives on
 	cut          // the answer is lost with the connection
+	tear         // the connection ends in the middle of the answer
+	fin          // the server says no more on this connection, and goes on listening
 )
 
 func newProxy(t testing.TB, target string) *proxy {
@@ -44,7 +49,7 @@ func newProxy(t testing.TB, target string) *proxy {
 	p.listen("127.0.0.1:0")
 	p.addr = p.ln.Addr().String()
 	t.Cleanup(func() {
-		p.set(func() { p.closed, p.hole = true, false })
+		p.set(func() { p.closed, p.hole, p.deaf, p.mute = true, false, false, false })
 		p.refuse()
 		p.wg.Wait()
 	})
@@ -132,14 +137,14 @@ func (p *proxy) serve(down net.Conn) {
 	wg.Go(func() {
 		defer down.Close()
 		defer up.Close()
-		p.copy(up, down, func(b []byte) verdict {
+		p.copy(up, down, &p.deaf, func(b []byte) verdict {
 			mu.Lock()
 			defer mu.Unlock()
 			request = bytes.Clone(b)
 			return p.late(b)
 		})
 	})
-	p.copy(down, up, func(b []byte) verdict {
+	p.copy(down, up, &p.mute, func(b []byte) verdict {
 		mu.Lock()
 		last := request
 		mu.Unlock()
@@ -180,8 +185,8 @@ func (p *proxy) late(request []byte) verdict {
 	return pass
 }
 
-// copy passes on what it reads until a connection ends.
-func (p *proxy) copy(to, from net.Conn, judge func([]byte) verdict) {
+// copy passes on what it reads until a connection ends. held, guarded by the mutex, is whether this direction is silent.
+func (p *proxy) copy(to, from net.Conn, held *bool, judge func([]byte) verdict) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
@@ -189,7 +194,7 @@ func (p *proxy) copy(to, from net.Conn, judge func([]byte) verdict) {
 			return
 		}
 		p.mu.Lock()
-		for p.hole {
+		for p.hole || *held {
 			p.changed.Wait()
 		}
 		p.mu.Unlock()
@@ -198,6 +203,13 @@ func (p *proxy) copy(to, from net.Conn, judge func([]byte) verdict) {
 			return
 		case drop:
 			continue
+		case tear:
+			_, _ = to.Write(buf[:n/2])
+			return
+		case fin:
+			_ = to.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, from)
+			return
 		}
 		if _, err := to.Write(buf[:n]); err != nil {
 			return

@@ -18,6 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	storetest.BeProcess()
 	if mode := os.Getenv(childEnv); mode != "" {
 		beChild(mode)
 		return
@@ -53,5 +54,5 @@ func TestStore_conformance(t *testing.T) {
 	server := testenv.Redis(t)
 	storetest.Run(t, func(t *testing.T) lockrt.Store {
 		return redisstore.New(newClient(t, server), redisstore.Config{})
-	})
+	}, storetest.Processes(func(*testing.T) string { return server.URL() }))
 }

@@ -42,6 +42,7 @@ type badSession struct {
 	renew   func(context.Context, []lockrt.Renewal) []error
 	release func(context.Context, lockrt.Release) error
 	list    func(context.Context, string) ([]lockrt.LockInfo, error)
+	brk     func(context.Context, lockrt.Breaking) error
 	close   func(context.Context) error
 	closed  chan struct{}
 }
@@ -72,6 +73,13 @@ func (b *badSession) List(ctx context.Context, prefix string) ([]lockrt.LockInfo
 		return b.list(ctx, prefix)
 	}
 	return b.fullSession.List(ctx, prefix)
+}
+
+func (b *badSession) Break(ctx context.Context, br lockrt.Breaking) error {
+	if b.brk != nil {
+		return b.brk(ctx, br)
+	}
+	return b.fullSession.Break(ctx, br)
 }
 
 func (b *badSession) Close(ctx context.Context) error {

@@ -145,4 +145,63 @@ var faults = map[string]fault{
 	}},
 	"who lost a lock by Break is not told": {"List/break_moves_the_lock_on", "not told",
 		func(cfg *lockrt.SessionConfig) { cfg.Lost = func(string, error) {} }, nil},
+	"a broken lock goes on before its holder knows": {"Break/the_lock_goes_on_when_Lost_has_returned", "did not know",
+		func(cfg *lockrt.SessionConfig) {
+			lost := cfg.Lost
+			cfg.Lost = func(id string, reason error) { go lost(id, reason) }
+		}, nil},
+	"a broken lease is renewed": {"Break/renewal_is_refused", "want ErrLost", nil, func(b *badSession) {
+		b.renew = func(_ context.Context, renewals []lockrt.Renewal) []error { return make([]error, len(renewals)) }
+	}},
+	"a break hits whoever holds the lock": {"Break/a_repeated_break_hits_nobody_else", "that nobody broke", nil,
+		func(b *badSession) {
+			b.brk = func(ctx context.Context, br lockrt.Breaking) error {
+				if info, err := b.fullSession.Inspect(ctx, br.Key); err == nil {
+					br.ID, br.Fence = info.ID, info.Fence
+				}
+				return b.fullSession.Break(ctx, br)
+			}
+		}},
+	"force does nothing": {"Break/force_hands_on_at_once", "still waiting", nil, func(b *badSession) {
+		b.brk = func(context.Context, lockrt.Breaking) error { return nil }
+	}},
+	"the first of two breaks is not heard of": {"BreakCrossing/two_in_a_row_with_waiters", "lives",
+		func(cfg *lockrt.SessionConfig) { cfg.Lost = func(string, error) {} }, nil},
+	"a break that crosses with a grant is forgotten": {"BreakCrossing/crossing_with_a_direct_grant", "at the same time",
+		func(cfg *lockrt.SessionConfig) { cfg.Lost = func(string, error) {} }, nil},
+	"a break that crosses with a grant to a waiter is forgotten": {
+		"BreakCrossing/crossing_with_a_grant_to_a_waiter", "at the same time",
+		func(cfg *lockrt.SessionConfig) { cfg.Lost = func(string, error) {} }, nil},
+	"says nothing to those who wait": {"Told/the_holder_is_named_while_a_request_waits", "says nothing", nil,
+		func(b *badSession) {
+			b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+				req.Told = nil
+				return b.fullSession.Acquire(ctx, req)
+			}
+		}},
+	"a kept place is lost": {"Told/a_kept_place_is_kept", "was not kept", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			if keep := req.Keep; keep != nil {
+				req.Keep = func() bool { return keep() && false }
+			}
+			return b.fullSession.Acquire(ctx, req)
+		}
+	}},
+	"a place that was kept cannot be given up": {"Told/a_kept_place_is_given_up", "still waiting", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			if err := ctx.Err(); err != nil {
+				return lockrt.Grant{}, err
+			}
+			return b.fullSession.Acquire(ctx, req)
+		}
+	}},
+	"a free lock is busy": {"Told/nobody_is_busy_without_a_holder", "not ErrBusy", nil, func(b *badSession) {
+		b.acquire = func(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+			g, err := b.fullSession.Acquire(ctx, req)
+			if err != nil {
+				err = errors.Join(err, &lockrt.BusyError{Key: req.Key})
+			}
+			return g, err
+		}
+	}},
 }

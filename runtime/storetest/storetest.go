@@ -5,6 +5,8 @@
 //		storetest.Run(t, func(t *testing.T) lockrt.Store { return mystore.New(…) })
 //	}
 //
+// A store that several processes can use says where, so that the suite can kill some of them; see [Processes].
+//
 // It waits on events and never on the clock alone, so a slow machine makes it slower, not wrong; a whole run takes a few
 // seconds. It wants a store that tells the truth about time to a few milliseconds.
 package storetest
@@ -26,8 +28,24 @@ import (
 // data: the suite uses other keys in each.
 type OpenFunc func(t *testing.T) lockrt.Store
 
+// Option tells Run about a store.
+type Option func(*options)
+
+type options struct {
+	url    func(*testing.T) string // nil: the store lives in one process
+	coarse time.Duration
+}
+
+// Coarse is for stores that need up to d to notice that a process has died, where a lease alone would end sooner.
+// Without it they are given the 3 s that are usual.
+func Coarse(d time.Duration) Option { return func(o *options) { o.coarse = d } }
+
 // Run runs the whole suite.
-func Run(t *testing.T, open OpenFunc) {
+func Run(t *testing.T, open OpenFunc, opts ...Option) {
+	o := options{coarse: 3 * time.Second}
+	for _, set := range opts {
+		set(&o)
+	}
 	for _, group := range []struct {
 		name  string
 		tests map[string]func(*testing.T, *env)
@@ -37,13 +55,17 @@ func Run(t *testing.T, open OpenFunc) {
 		{"Crossing", crossingTests},
 		{"Renew", renewTests},
 		{"Release", releaseTests},
+		{"Break", breakTests},
+		{"BreakCrossing", breakCrossingTests},
+		{"Told", toldTests},
 		{"List", listTests},
 		{"ListPage", pageTests},
 		{"Locker", lockerTests},
+		{"Death", deathTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for name, test := range group.tests {
-				t.Run(name, func(t *testing.T) { test(t, newEnv(t, open(t))) })
+				t.Run(name, func(t *testing.T) { test(t, newEnv(t, open(t), o)) })
 			}
 		})
 	}
@@ -62,21 +84,27 @@ type env struct {
 	ctx       context.Context
 	store     lockrt.Store
 	namespace string
+	options   options
 }
 
-func newEnv(t *testing.T, store lockrt.Store) *env {
+func newEnv(t *testing.T, store lockrt.Store, o options) *env {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	return &env{t: t, ctx: ctx, store: store, namespace: "storetest " + rand.Text()}
+	return &env{t: t, ctx: ctx, store: store, namespace: "storetest " + rand.Text(), options: o}
 }
 
 // session opens a session whose losses arrive on the returned channel.
 func (e *env) session(node string) (lockrt.Session, <-chan loss) {
 	e.t.Helper()
 	losses := make(chan loss, 100)
+	return e.sessionThat(node, func(id string, reason error) { losses <- loss{id, reason} }), losses
+}
+
+// sessionThat opens a session with a SessionConfig.Lost.
+func (e *env) sessionThat(node string, lost func(id string, reason error)) lockrt.Session {
+	e.t.Helper()
 	s, err := e.store.Open(lockrt.SessionConfig{
-		Namespace: e.namespace, Node: node, Logger: slog.New(slog.DiscardHandler),
-		Lost: func(id string, reason error) { losses <- loss{id, reason} },
+		Namespace: e.namespace, Node: node, Logger: slog.New(slog.DiscardHandler), Lost: lost,
 	})
 	if err != nil {
 		e.t.Fatalf("open a session: %v", err)
@@ -86,7 +114,7 @@ func (e *env) session(node string) (lockrt.Session, <-chan loss) {
 			e.t.Errorf("close the session: %v", err)
 		}
 	})
-	return s, losses
+	return s
 }
 
 type loss struct {
