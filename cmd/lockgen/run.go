@@ -157,7 +157,8 @@ func (c *command) parse(args []string) (code int, done bool) {
 
 func (c *command) misused(what string) int {
 	fmt.Fprintf(c.stderr,
-		"lockgen: %s\nThe flags are -check, -explain kind, -json, -tags list, -v and -version. Run lockgen -h for what they do.\n", what)
+		"lockgen: %s\nThe flags are -check, -explain kind, -json, -tags list, -v and -version. Run lockgen -h for what they "+
+			"do.\n", what)
 	return exitFailed
 }
 
