@@ -151,13 +151,13 @@ func TestScheduler_processes(t *testing.T) {
 	_ = p.nodes[killed].Wait() // it was killed
 	p.start()
 	stopped := p.begin()
-	p.signal(stopped, syscall.SIGSTOP)
+	p.signal(stopped, stopSignal)
 	for range 3 {
 		if node := p.begin(); node == stopped || node == killed {
 			t.Errorf("%s begins a run although it is stopped or dead", node)
 		}
 	}
-	p.signal(stopped, syscall.SIGCONT)
+	p.signal(stopped, continueSignal)
 	p.begin()
 	if err := server.Kill(); err != nil {
 		t.Fatal(err)

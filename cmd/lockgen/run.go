@@ -79,16 +79,19 @@ var errInterrupted = errors.New("lockgen: interrupted, nothing was written")
 // does not return. Writing is left to finish.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var turn atomic.Bool // taken by the first who wants to write, or to leave
-	c := &command{stdout: stdout, stderr: stderr, mayWrite: func() bool { return turn.CompareAndSwap(false, true) }}
+	c := &command{stdout: stdout, stderr: stderr,
+		mayWrite: func() bool { return ctx.Err() == nil && turn.CompareAndSwap(false, true) }}
 	done := make(chan int, 1)
 	go func() { done <- c.run(ctx, args) }()
 	select {
 	case code := <-done:
-		return code
+		if ctx.Err() == nil || turn.Load() {
+			return code
+		}
 	case <-ctx.Done():
-	}
-	if !turn.CompareAndSwap(false, true) {
-		return <-done
+		if !turn.CompareAndSwap(false, true) {
+			return <-done
+		}
 	}
 	fmt.Fprintln(stderr, errInterrupted)
 	return exitFailed
@@ -157,7 +160,8 @@ func (c *command) parse(args []string) (code int, done bool) {
 
 func (c *command) misused(what string) int {
 	fmt.Fprintf(c.stderr,
-		"lockgen: %s\nThe flags are -check, -explain kind, -json, -tags list, -v and -version. Run lockgen -h for what they do.\n", what)
+		"lockgen: %s\nThe flags are -check, -explain kind, -json, -tags list, -v and -version. Run lockgen -h for what they "+
+			"do.\n", what)
 	return exitFailed
 }
 

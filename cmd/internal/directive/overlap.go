@@ -163,9 +163,9 @@ func readNumber(a *automaton, from int, signed bool) []int {
 	return []int{zero, more}
 }
 
-// SameKey tells whether two keys are one on purpose: both name the same constant, or both have the same template with
+// sameKey tells whether two keys are one on purpose: both name the same constant, or both have the same template with
 // values of the same types.
-func SameKey(a, b *BoundKey) bool {
+func sameKey(a, b *BoundKey) bool {
 	if a.Key.Const != nil || b.Key.Const != nil {
 		return a.Key.Const != nil && b.Key.Const != nil && a.Key.Const.Object != nil &&
 			b.Key.Const.Object != nil && sameObject(a.Key.Const.Object, b.Key.Const.Object)

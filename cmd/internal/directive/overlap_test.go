@@ -50,7 +50,7 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-func TestSameKey(t *testing.T) {
+func TestCollide_sameKeyIsMeant(t *testing.T) {
 	for _, c := range []struct {
 		a, inA, b, inB string
 		want           bool
@@ -60,7 +60,7 @@ func TestSameKey(t *testing.T) {
 		{"order:{id}", "id int64", "order:{n}", "n int64", false},
 		{"cart", "", "cart", "", false},
 	} {
-		if got := SameKey(key(t, c.a, c.inA), key(t, c.b, c.inB)); got != c.want {
+		if got := sameKey(key(t, c.a, c.inA), key(t, c.b, c.inB)); got != c.want {
 			t.Errorf("%s (%s) and %s (%s): %t", c.a, c.inA, c.b, c.inB, got)
 		}
 	}

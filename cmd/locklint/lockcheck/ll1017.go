@@ -2,7 +2,6 @@ package lockcheck
 
 import (
 	"fmt"
-	"go/token"
 	"go/types"
 	"strings"
 	"time"
@@ -13,12 +12,12 @@ import (
 )
 
 var ll1017 = newCheck("LL1017",
-	"same constant key on different functions, or ttl without renewal below the visible work", Warning, false,
+	"keys of different functions that can be the same, or ttl without renewal below the visible work", Warning, false,
 	checkLengths)
 
 // checkLengths reports what copied directives look like, and leases that are over before the work is.
 func checkLengths(r *reporter) {
-	ttls := r.checkConstantKeys()
+	ttls := r.checkKeys()
 	for _, s := range r.criticals() {
 		ttl, ok := r.index.fixedTTL(s)
 		if s.call == nil {
@@ -42,15 +41,17 @@ func checkLengths(r *reporter) {
 	}
 }
 
-// checkConstantKeys reports directives that lock the same constant text on different functions, and returns the ttl of
-// those without renewal. A constant that both name (@Const) says that it is meant.
-func (r *reporter) checkConstantKeys() map[types.Object]time.Duration {
+// A usedKey is a key of a function with a directive.
+type usedKey struct {
+	fn  *directive.Func
+	key *directive.BoundKey
+}
+
+// checkKeys reports keys of different functions that can be the same text although nobody said so, and returns the ttl
+// of the functions without renewal. Lockgen -check compares the packages of a module with each other.
+func (r *reporter) checkKeys() map[types.Object]time.Duration {
 	ttls := map[types.Object]time.Duration{}
-	type use struct {
-		fn  string
-		pos token.Pos
-	}
-	first := map[string]use{}
+	var keys []usedKey
 	for _, file := range r.pass.Files {
 		name := r.pass.Fset.Position(file.Package).Filename
 		if r.isOutput(file) || strings.HasSuffix(name, "_test.go") || !mentionsDirective(file) {
@@ -60,38 +61,38 @@ func (r *reporter) checkConstantKeys() map[types.Object]time.Duration {
 			if d := a.Directive; d.TTL != nil && !d.Renews() && (d.TTL.Const == nil || d.TTL.Value > 0) {
 				ttls[r.pass.TypesInfo.Defs[a.Decl.Name]] = d.TTL.Value
 			}
-			for _, k := range a.Directive.Keys {
-				text := constantText(k)
-				if text == "" {
-					continue
-				}
-				other, ok := first[text]
-				if !ok {
-					first[text] = use{a.Decl.Name.Name, k.Pos}
-					continue
-				}
-				r.report(analysis.Diagnostic{
-					Pos: k.Pos, End: k.End,
-					Message: fmt.Sprintf("the key %q is also that of %s at %s, so the two never run at the same time; give each "+
-						"its own key, or write key=@Const in both to say that it is meant",
-						text, other.fn, r.place(other.pos, k.Pos)),
-					Related: []analysis.RelatedInformation{{Pos: other.pos, Message: "the same key"}},
-				})
+			fn, problems := directive.Bind(a.Directive, r.target(file, a.Decl))
+			if len(a.Problems)+len(problems) > 0 {
+				continue // LL1005 says so
+			}
+			for _, key := range fn.Keys {
+				keys = append(keys, usedKey{fn, key})
+			}
+		}
+	}
+	for i, second := range keys {
+		for _, first := range keys[:i] {
+			if first.fn == second.fn {
+				continue
+			}
+			if example, ok := directive.Collide(first.fn, first.key, second.fn, second.key); ok {
+				r.collision(first, second, example)
+				break
 			}
 		}
 	}
 	return ttls
 }
 
-// constantText is the text of a key without placeholders, "" for others.
-func constantText(k *directive.Key) string {
-	if k.Template == nil || len(k.Template.Parts) != 1 {
-		return ""
-	}
-	if t, ok := k.Template.Parts[0].(*directive.Text); ok {
-		return t.Value
-	}
-	return ""
+func (r *reporter) collision(first, second usedKey, example string) {
+	k, other := second.key.Key, first.key.Key
+	r.report(analysis.Diagnostic{
+		Pos: k.Pos, End: k.End,
+		Message: fmt.Sprintf("the key can be that of %s at %s, such as %q, so the two never run at the same time; give each "+
+			"its own key, or say that it is meant: shared=\"why\" in both, or key=@Const in both",
+			first.fn.Decl.Name.Name, r.place(other.Pos, k.Pos), example),
+		Related: []analysis.RelatedInformation{{Pos: other.Pos, Message: "the other key"}},
+	})
 }
 
 // fixedTTL is the constant length of a lease that is not renewed.

@@ -152,7 +152,6 @@ func registerProblems(fset *token.FileSet, group []*unit) []Problem {
 				"%s and %s stand under different build constraints that hold together, so %s would be declared twice: move one "+
 					"to a file under the constraint of the other",
 				group[0].Decl.Name.Name, u.Decl.Name.Name, registerName))
-			break
 		}
 	}
 	if taken(group[0]) {

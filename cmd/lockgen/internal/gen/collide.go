@@ -39,9 +39,8 @@ func (c Collision) Problem() Problem {
 // A placedKey is a key with the function that it belongs to.
 type placedKey struct {
 	*unit
-	key    *directive.BoundKey
-	prefix string // what every text of the key begins with
-	at     KeyRef
+	key *directive.BoundKey
+	at  KeyRef
 }
 
 // collisions compares the keys of all functions that one program may hold, test files aside.
@@ -52,46 +51,23 @@ func (g *generator) collisions() []Collision {
 			continue
 		}
 		for _, key := range u.Keys {
-			keys = append(keys, placedKey{unit: u, key: key, prefix: key.Prefix(), at: g.keyRef(u, key)})
+			keys = append(keys, placedKey{unit: u, key: key, at: g.keyRef(u, key)})
 		}
 	}
 	slices.SortFunc(keys, func(a, b placedKey) int { return compareRefs(a.at, b.at) })
 	var found []Collision
 	for i, second := range keys {
 		for _, first := range keys[:i] {
-			if first.unit == second.unit || first.meant(second) {
+			if first.unit == second.unit {
 				continue
 			}
-			if example, ok := directive.Overlap(first.key, second.key); ok && g.together(first.unit, second.unit) {
+			example, ok := directive.Collide(first.Func, first.key, second.Func, second.key)
+			if ok && g.together(first.unit, second.unit) {
 				found = append(found, Collision{First: first.at, Second: second.at, Example: example})
 			}
 		}
 	}
 	return found
-}
-
-// meant tells whether two keys cannot be the same, or are on purpose.
-func (k placedKey) meant(other placedKey) bool {
-	if !strings.HasPrefix(k.prefix, other.prefix) && !strings.HasPrefix(other.prefix, k.prefix) {
-		return true
-	}
-	if k.Directive.Shared != nil && other.Directive.Shared != nil {
-		return true
-	}
-	return directive.SameKey(k.key, other.key) && sameLease(k.Directive, other.Directive)
-}
-
-// sameLease compares what the lock itself is like. How long to wait for it and whether it may be held already is each
-// caller's business.
-func sameLease(a, b *directive.Directive) bool {
-	length := func(d *directive.Duration) string {
-		if d == nil {
-			return ""
-		}
-		return directive.FormatDuration(d.Value)
-	}
-	return length(a.TTL) == length(b.TTL) && length(a.MaxHold) == length(b.MaxHold) &&
-		length(a.MinHold) == length(b.MinHold) && a.Renews() == b.Renews()
 }
 
 // together tells whether some build holds both functions.

@@ -10,7 +10,7 @@ import (
 
 // ownKinds are the kinds that this package adds to those of package directive.
 var ownKinds = []string{"go-version", "syntax", "cgo", "types", "scope", "jobs", "foreign", "unbuilt", "load", "pattern",
-	"shared-key", "default"}
+	"shared-key"}
 
 func TestExplain_everyKind(t *testing.T) {
 	for _, kind := range append(directive.Slugs(), ownKinds...) {
@@ -22,7 +22,7 @@ func TestExplain_everyKind(t *testing.T) {
 
 // TestExplain_examplesAreTrue: a wrong example is refused for its reason, a right one is not.
 func TestExplain_examplesAreTrue(t *testing.T) {
-	elsewhere := []string{"test", "cgo", "default"} // they need a file of their own kind
+	elsewhere := []string{"test", "cgo"} // they need a file of their own kind
 	files := map[string]string{}
 	for _, kind := range Kinds() {
 		text, _ := Explain(kind)

@@ -98,6 +98,11 @@ func understand(ctx context.Context, cfg Config) (*generator, error) {
 	if err := g.bindAll(ctx); err != nil {
 		return nil, err
 	}
+	if len(g.problems) == 0 {
+		if err := g.sameJobs(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return g, nil
 }
 

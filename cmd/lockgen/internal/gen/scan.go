@@ -50,7 +50,8 @@ func scan(ctx context.Context, cfg Config) ([]*folder, []Problem, error) {
 	for _, f := range scanned {
 		problems = append(problems, f.problems...)
 		for _, path := range f.skipped {
-			cfg.Warnf("%s is left out: it is not a regular file of this module, or too large", files.Name(relative(cfg.Dir, path)))
+			cfg.Warnf("%s is left out: it is not a regular file of this module, or too large",
+				files.Name(relative(cfg.Dir, path)))
 		}
 	}
 	kept := slices.DeleteFunc(scanned, func(f *folder) bool {

@@ -68,7 +68,7 @@ func Order(t testing.TB, fences, workers int, write func(lockrt.Fence) error, ot
 func shuffledNearby(n int) []lockrt.Fence {
 	fences := make([]lockrt.Fence, n)
 	for i := range fences {
-		fences[i] = lockrt.Fence(1<<53 - n/2 + i)
+		fences[i] = 1<<53 - lockrt.Fence(n/2) + lockrt.Fence(i)
 	}
 	const reach = 6
 	for from := 0; from < n; from += reach {

@@ -134,7 +134,7 @@ func vet(dir, tool string, args []string) (run, error) {
 		return r, err
 	}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.bytes = usage.Maxrss * 1024
+		r.bytes = int64(usage.Maxrss) * 1024 // of another size on 32 bits
 	}
 	return r, nil
 }

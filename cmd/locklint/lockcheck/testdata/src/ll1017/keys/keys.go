@@ -21,3 +21,21 @@ func payLocked(ctx context.Context, id int) error { return nil }
 
 //lock:key=order:{id},ttl=30s
 func cancelLocked(ctx context.Context, id int) error { return nil }
+
+//lock:key=cart:{id},ttl=30s
+func addLocked(ctx context.Context, id string) error { return nil }
+
+//lock:key=cart:{len(ids)},ttl=30s
+func countLocked(ctx context.Context, ids []string) error { return nil }
+
+//lock:key=stock:{id},ttl=30s,shared="both change the stock"
+func takeLocked(ctx context.Context, id string) error { return nil }
+
+//lock:key=stock:{id},ttl=40s,shared="both change the stock"
+func putLocked(ctx context.Context, id int) error { return nil }
+
+//lock:key=price:{id},ttl=30s
+func quoteLocked(ctx context.Context, id int) error { return nil }
+
+//lock:key=price:list,ttl=30s
+func listLocked(ctx context.Context) error { return nil }
