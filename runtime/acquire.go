@@ -14,9 +14,9 @@ import (
 //
 // The error wraps ErrBusy (a *BusyError) when the store said that somebody else holds the lock, and the wait is over;
 // ctx's error and its cause when ctx ended, joined with the *BusyError if the holder is known; ErrNested when the call
-// chain of ctx holds the key already; ErrLost when the lease was broken in the moment of its grant; ErrKey and
-// ErrOptions for bad arguments; ErrClosed after Close; and else what the store's client said. A store that is down is
-// never ErrBusy.
+// chain of ctx holds the key already; ErrLost when the lease was broken in the moment of its grant and nothing is left of
+// the wait; ErrKey and ErrOptions for bad arguments; ErrClosed after Close; and else what the store's client said. A
+// store that is down is never ErrBusy.
 func (l *Locker) Acquire(ctx context.Context, key string, o Options) (*Lease, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, fmt.Errorf("acquire lock %s: %w", quote(key), err)
@@ -153,7 +153,7 @@ func (l *Locker) lead(ctx context.Context, key, place string, o Options) (*Lease
 func (l *Locker) lineRequest(key, place string, wait time.Duration) Request {
 	req := Request{Key: key, ID: place}
 	if wait > 0 {
-		req.Told = func(busy *BusyError, err error) { l.lines.told(key, word{busy, err, time.Now()}) }
+		req.Told = func(busy *BusyError, err error) { l.lines.told(key, word{busy, othersError(err), time.Now()}) }
 	}
 	return req
 }
@@ -166,7 +166,7 @@ func (l *Locker) stopLeading(ctx context.Context, key string, err error, until t
 		own = own || errors.Is(err, mine)
 	}
 	if !own {
-		l.lines.fail(key, err)
+		l.lines.fail(key, othersError(err))
 		return
 	}
 	l.yield(key, "")

@@ -21,7 +21,7 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 	case held != nil && held.err() == nil:
 		return l.busyHere(held)
 	case said.err != nil:
-		return fmt.Errorf("waited for %s, and the store cannot be asked: %w", wait, said.err)
+		return fmt.Errorf("waited for %s, and the store cannot be asked: %w", shown(wait), said.err)
 	case said.busy != nil:
 		return said.holder()
 	}
@@ -32,12 +32,15 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 	case err == nil:
 		return &BusyError{Key: key, Holder: info.Node, Remaining: info.Remaining}
 	case errors.Is(err, ErrNotHeld):
-		return fmt.Errorf("waited for %s, and the store has neither granted the lock nor named a holder", wait)
+		return fmt.Errorf("waited for %s, and the store has neither granted the lock nor named a holder", shown(wait))
 	case ctx.Err() != nil:
-		return fmt.Errorf("waited for %s, and the store does not answer", wait)
+		return fmt.Errorf("waited for %s, and the store does not answer", shown(wait))
 	}
-	return fmt.Errorf("waited for %s: %w", wait, err)
+	return fmt.Errorf("waited for %s: %w", shown(wait), err)
 }
+
+// shown is a wait for people.
+func shown(wait time.Duration) time.Duration { return wait.Round(time.Millisecond) }
 
 // gaveUp is the error of a caller whose context ended while it waited in line, with the holder if that is known.
 func (l *Locker) gaveUp(ctx context.Context, key string) error {

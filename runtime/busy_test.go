@@ -156,3 +156,25 @@ func TestErrors_doNotRepeatAHugeKey(t *testing.T) {
 		}
 	}
 }
+
+// The one who asks for the line has a context that ends. What the others hear of that is not the end of theirs.
+func TestLocker_Acquire_endOfAnotherCallersContext(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		refused := errors.New("refused")
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, _ lockrt.Session) (lockrt.Grant, error) {
+				if req.Told != nil {
+					req.Told(nil, errors.Join(context.DeadlineExceeded, refused))
+				}
+				<-ctx.Done()
+				return lockrt.Grant{}, errors.Join(ctx.Err(), refused)
+			}
+		})
+		go func() { _, _ = locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Hour}) }()
+		synctest.Wait()
+		_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Second})
+		if !errors.Is(err, refused) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the error is %v, want what the store said and no context's", err)
+		}
+	})
+}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// unanswered is the error of a call that ended with a limit of ours. It keeps what the store's client said, and does not
-// look like the end of the caller's context.
+// unanswered is the error of a call that ended with a limit of ours, or with that of another caller. It keeps what the
+// store's client said, and does not look like the end of the caller's context. limit may be 0 where it is not known.
 func unanswered(err error, limit time.Duration) error {
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return err
@@ -16,12 +16,18 @@ func unanswered(err error, limit time.Duration) error {
 	if err = withoutContext(err); err != nil {
 		return limitError{err}
 	}
-	return fmt.Errorf("the store did not answer within %s", limit.Round(time.Millisecond))
+	if limit > 0 {
+		return fmt.Errorf("the store did not answer within %s", limit.Round(time.Millisecond))
+	}
+	return errors.New("the store did not answer in time")
 }
 
 // withoutContext removes the errors of contexts from joined errors; nil if nothing else is left.
 func withoutContext(err error) error {
 	if err == context.DeadlineExceeded || err == context.Canceled {
+		return nil
+	}
+	if inner := errors.Unwrap(err); inner != nil && withoutContext(inner) == nil {
 		return nil
 	}
 	joined, ok := err.(interface{ Unwrap() []error })
@@ -47,3 +53,11 @@ func (e limitError) Is(target error) bool {
 
 // As implements the interface of errors.As.
 func (e limitError) As(target any) bool { return errors.As(e.err, target) }
+
+// othersError is what the store said to one caller, for others: the end of that one's context is not theirs.
+func othersError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return unanswered(err, 0)
+}
