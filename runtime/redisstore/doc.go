@@ -31,22 +31,23 @@
 //
 // # Signs of life
 //
-// A process that waits shows itself to the queues it stands in every Config.Liveness/3, a hundred queues in a script, and
-// at once when its subscription was renewed. The answers tell what a push may have failed to tell: that one of its
+// A process that waits shows itself to the queues it stands in every Config.Liveness/3, a hundred queues in a script,
+// and at once when its subscription was renewed. The answers tell what a push may have failed to tell: that one of its
 // waiters owns the lock, that the server has forgotten a queue, that a lease in the way is shorter than was said. So a
 // lost push costs a third of Liveness, 1 s by default.
 //
 // A waiter whose process has died may be granted the lock all the same. That lease lasts no longer than the process is
 // known to live, or half a second; a process that lives lengthens it when it learns of it. So all waiters of a process
-// that dies keep those behind them waiting for one lease, or for Liveness and half a second, whichever is longer. Whoever
-// is passed over because its process was paused finds itself out of the queue and joins it again.
+// that dies keep those behind them waiting for one lease, or for Liveness and half a second, whichever is longer.
+// Whoever is passed over because its process was paused finds itself out of the queue and joins it again.
 //
 // # Break
 //
-// Break names the lease that it saw. break.lua marks its lock: the lease is not renewed any more, and its process is told.
-// That ends the work and then gives the lease back, which hands the lock on; if it does not, the lock goes on at the end of
-// the lease. After every renewal of its subscription a session asks about all leases that are held (held.lua), because it
-// may not have been told. Force hands the lock on in the same step; the fence of a holder that lives is lower.
+// Break names the lease that it saw. break.lua marks its lock: the lease is not renewed any more, and its process is
+// told. That ends the work and then gives the lease back, which hands the lock on; if it does not, the lock goes on at
+// the end of the lease. After every renewal of its subscription a session asks about all leases that are held
+// (held.lua), because it may not have been told. Force hands the lock on in the same step; the fence of a holder that
+// lives is lower.
 //
 // # Fences
 //
@@ -63,19 +64,19 @@
 // # A request that comes late
 //
 // The network may hold a request back for longer than its caller waits, and longer than a cancel, which takes another
-// connection. So every acquire carries the latest moment, on the server's clock, at which it may act: the end of its own
-// time limit, 5 s at most. The session knows the server's clock from the last answer; its first request is preceded by
-// TIME. An acquire without an answer is repeated by the session, each attempt with its own moment. A lease that is given
-// up or released is cancelled once more when the call is over, and once more when the server's clock has passed the latest
-// moment of its unanswered attempts: after that nothing can come any more. Until then, for 5 s at most, such a request
-// may take a lock that nobody holds. One whose process has ended takes it for its TTL.
+// connection. So every acquire carries the latest moment, on the server's clock, at which it may act: the end of its
+// own time limit, 5 s at most. The session knows the server's clock from the last answer; its first request is
+// preceded by TIME. An acquire without an answer is repeated by the session, each attempt with its own moment. A lease
+// that is given up or released is cancelled once more when the call is over, and once more when the server's clock has
+// passed the latest moment of its unanswered attempts: after that nothing can come any more. Until then, for 5 s at
+// most, such a request may take a lock that nobody holds. One whose process has ended takes it for its TTL.
 //
 // # Bounds
 //
-// Every call returns when its context ends, and after 5 s without an answer, whatever the client does: client calls run on
-// goroutines that the session keeps for them. A call that its caller has left ends with the client's own time-outs, or at
-// its deadline if the client heeds that (ContextTimeoutEnabled). The error says that the store did not answer; it is
-// that of a context only if the caller's has ended.
+// Every call returns when its context ends, and after 5 s without an answer, whatever the client does: client calls
+// run on goroutines that the session keeps for them. A call that its caller has left ends with the client's own
+// time-outs, or at its deadline if the client heeds that (ContextTimeoutEnabled). The error says that the store did
+// not answer; it is that of a context only if the caller's has ended.
 //
 // Renewals, signs of life and the subscription use connections of the session's own.
 //
@@ -97,8 +98,8 @@
 // by as much as the step: forwards, and by less than the TTL, it makes a holder believe in its lease too long.
 //
 // Redis counts expiries by its wall clock. A step forwards takes as much from every lease, which its holder learns at
-// its next renewal; a step back keeps locks of the dead for as much longer, and lets late requests act for as much longer. Let the clocks
-// of the servers be slewed.
+// its next renewal; a step back keeps locks of the dead for as much longer, and lets late requests act for as much
+// longer. Let the clocks of the servers be slewed.
 //
 // # Keys and permissions
 //
@@ -107,9 +108,9 @@
 //
 //	<lease id> <epoch> <since, µs> <ttl, ms> <channel of its process> <node>
 //
-// with - as id and channel while MinHold keeps it for nobody, and 0 as the ttl of a lease that was broken and is not given
-// back yet. What another program has written to a floor counts as no epoch. Out of memory, the server refuses new locks;
-// held ones are renewed, kept, broken and handed on.
+// with - as id and channel while MinHold keeps it for nobody, and 0 as the ttl of a lease that was broken and is not
+// given back yet. What another program has written to a floor counts as no epoch. Out of memory, the server refuses
+// new locks; held ones are renewed, kept, broken and handed on.
 //
 // Pushes go through channels that begin with lockgen:, whatever the namespace. This is all that a user of the server
 // needs (for the namespace "lock"; without +scan it cannot list):
@@ -121,8 +122,8 @@
 // With +info too, lockrt.Open looks whether the server evicts keys or is a replica. Without it Open is silent about the
 // policy, and ACL LOG has an entry of that question.
 //
-// In a cluster the user needs +cluster|slots and +command too, and for a database other than 0 +select. A URL of Sentinels
-// names the user of the servers as every URL does, and that of the Sentinels in its options, as in
+// In a cluster the user needs +cluster|slots and +command too, and for a database other than 0 +select. A URL of
+// Sentinels names the user of the servers as every URL does, and that of the Sentinels in its options, as in
 // redis+sentinel://app:PASSWORD@host:26379/mymaster/0?sentinel_username=watcher&sentinel_password=PASSWORD; this needs
 //
 //	ACL SETUSER watcher on >PASSWORD resetchannels &* -@all

@@ -8,10 +8,10 @@ import (
 // ownConnections is how many connections to each server a session has for itself.
 const ownConnections = 2
 
-// ownClient returns a small client like the caller's. What keeps leases and places in queues goes through it, so that a
-// caller whose work takes all connections of its client (BLPOP) loses nothing; and the subscription, so that a connection
-// without time-outs does not outlive the session. It is nil if the client is of a kind that
-// cannot be copied; then the caller's does everything.
+// ownClient returns a small client like the caller's. What keeps leases and places in queues goes through it, so that
+// a caller whose work takes all connections of its client (BLPOP) loses nothing; and the subscription, so that a
+// connection without time-outs does not outlive the session. It is nil if the client is of a kind that cannot be
+// copied; then the caller's does everything.
 func ownClient(client redis.UniversalClient) redis.UniversalClient {
 	quiet := func() *maintnotifications.Config {
 		return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}

@@ -55,8 +55,8 @@ var _ lockrt.Store = (*Store)(nil)
 // that long after a failover.
 //
 // Renewals, what keeps places in queues, and the subscription go through a small client of the session's own, with two
-// connections made like those of client: work that takes all connections of client loses no lease. Hooks that were added
-// to client do not see those calls.
+// connections made like those of client: work that takes all connections of client loses no lease. Hooks that were
+// added to client do not see those calls.
 //
 // Recommended for client: ContextTimeoutEnabled, without which go-redis lets a call on a dead connection last for its
 // ReadTimeout whatever the context says. Callers do not wait for that, but a goroutine and a connection do.
