@@ -14,9 +14,9 @@ const callTime = 5 * time.Second
 
 var errNoAnswer = errors.New("the store did not answer within " + callTime.String())
 
-// calls runs client calls on goroutines of their own, so that a caller can leave when its context ends: the client heeds
-// deadlines, if it is told to, and cancellation only while it waits for a connection. A goroutine whose call is over
-// waits for the next one, so that a call starts none as a rule.
+// calls runs client calls on goroutines of their own, so that a caller can leave when its context ends: the client
+// heeds deadlines, if it is told to, and cancellation only while it waits for a connection. A goroutine whose call is
+// over waits for the next one, so that a call starts none as a rule.
 type calls struct {
 	limits limits
 

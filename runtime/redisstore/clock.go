@@ -20,8 +20,8 @@ func (c clockPair) at(micros int64) time.Time {
 	return c.local.Add(time.Duration(micros-c.micros) * time.Microsecond)
 }
 
-// serverClock says what the server's clock shows at the most, by the pair of the last answer. It is good for requests to
-// refuse themselves, not for leases: those use the pair of their own request.
+// serverClock says what the server's clock shows at the most, by the pair of the last answer. It is good for requests
+// to refuse themselves, not for leases: those use the pair of their own request.
 //
 // The servers of a cluster may differ. Then some requests refuse themselves too early, and are repeated.
 type serverClock struct {

@@ -28,15 +28,16 @@ const (
 )
 
 // combiner runs one script for concurrent callers together. As long as few calls are in flight, each goes out at once
-// and alone; when there are more, leases are gathered, and go out in one call when a lane is free, until nobody waits any
-// more. So few callers pay nothing, and many pay for a round trip, its system calls and the script's own cost once.
+// and alone; when there are more, leases are gathered, and go out in one call when a lane is free, until nobody waits
+// any more. So few callers pay nothing, and many pay for a round trip, its system calls and the script's own cost
+// once.
 //
-// (The client's AutoPipeline has a goroutine between every caller and the connection, too, and still runs one script for
-// each.)
+// (The client's AutoPipeline has a goroutine between every caller and the connection, too, and still runs one script
+// for each.)
 type combiner struct {
 	client redis.UniversalClient
 	script *script
-	batch  int                       // how many leases one call may have: in a cluster one, as a script stays within one slot
+	batch  int                       // how many leases one call may have; in a cluster one: a script stays within one slot
 	args   func(terms, int64) []any  // what stands before the ids; the second is the call's latest
 	latest func(end time.Time) int64 // what the server's clock shows then, at the most
 	calls  *calls

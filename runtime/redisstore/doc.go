@@ -17,23 +17,37 @@
 // script, with a lease of the waiter's own TTL, and publishes the grant to the waiter's process. There is no moment at
 // which the lock is free while somebody waits, hence no race, no polling and no barging.
 //
-// A push is only a hint. A waiter asks again when the lease that it waits for should be over, and whenever the
-// subscription was renewed; then it finds out that it is the owner, or makes the first live waiter the owner of a lock
-// whose lease ran out, or learns how long to wait further. With all pushes lost everything works, only slower.
-//
-// A process that waits shows itself to the queues it stands in every Config.Liveness/3; whoever is passed over because
-// its process was paused finds itself out of the queue and joins it again.
-//
-// A waiter that dies just before its turn is granted the lock all the same, and those behind it get it one lease later.
-// They may have heard of a longer lease than the dead one's: if the lock is handed on to a shorter, the next in line is
-// told at once, and everybody else when its process shows itself.
+// A push is only a hint. A waiter asks again when the lease that it waits for should be over; then it finds out that it
+// is the owner, or makes the first live waiter the owner of a lock whose lease ran out, or learns how long to wait
+// further. With all pushes lost, or refused by an ACL, everything works, only slower: see below.
 //
 // Asking again is acquire.lua once more: it is idempotent by lease id, and "poke" would be the same script without the
-// line that joins the queue, which is just what one that was passed over needs.
+// line that joins the queue, which is just what one that was passed over needs. With another TTL it changes that of the
+// place in the queue.
 //
 // Calls of many goroutines share scripts: while four are in flight, those that come are gathered, and one script works
 // on up to 32 leases, each with its own lock (in a cluster on one, as a script stays within one slot). A lone caller's
 // call goes out as it is.
+//
+// # Signs of life
+//
+// A process that waits shows itself to the queues it stands in every Config.Liveness/3, a hundred queues in a script,
+// and at once when its subscription was renewed. The answers tell what a push may have failed to tell: that one of its
+// waiters owns the lock, that the server has forgotten a queue, that a lease in the way is shorter than was said. So a
+// lost push costs a third of Liveness, 1 s by default.
+//
+// A waiter whose process has died may be granted the lock all the same. That lease lasts no longer than the process is
+// known to live, or half a second; a process that lives lengthens it when it learns of it. So all waiters of a process
+// that dies keep those behind them waiting for one lease, or for Liveness and half a second, whichever is longer.
+// Whoever is passed over because its process was paused finds itself out of the queue and joins it again.
+//
+// # Break
+//
+// Break names the lease that it saw. break.lua marks its lock: the lease is not renewed any more, and its process is
+// told. That ends the work and then gives the lease back, which hands the lock on; if it does not, the lock goes on at
+// the end of the lease. After every renewal of its subscription a session asks about all leases that are held
+// (held.lua), because it may not have been told. Force hands the lock on in the same step; the fence of a holder that
+// lives is lower.
 //
 // # Fences
 //
@@ -49,11 +63,22 @@
 //
 // # A request that comes late
 //
-// An acquire whose caller gives up is cancelled. The network may hold the request itself back for longer than the
-// cancel, which takes another connection; then the lock, or a place in the queue, goes to a lease that nobody wants any
-// more. So the cancel of an acquire that had no answer is repeated after 1, 5 and 21 s, and at once when a grant is
-// pushed to it. A request that comes still later, or after its process has ended, leaves the lock taken until the TTL
-// is over. Nothing worse happens: no holder loses its lock by that, and fences go on growing.
+// The network may hold a request back for longer than its caller waits, and longer than a cancel, which takes another
+// connection. So every acquire carries the latest moment, on the server's clock, at which it may act: the end of its
+// own time limit, 5 s at most. The session knows the server's clock from the last answer; its first request is
+// preceded by TIME. An acquire without an answer is repeated by the session, each attempt with its own moment. A lease
+// that is given up or released is cancelled once more when the call is over, and once more when the server's clock has
+// passed the latest moment of its unanswered attempts: after that nothing can come any more. Until then, for 5 s at
+// most, such a request may take a lock that nobody holds. One whose process has ended takes it for its TTL.
+//
+// # Bounds
+//
+// Every call returns when its context ends, and after 5 s without an answer, whatever the client does: client calls
+// run on goroutines that the session keeps for them. A call that its caller has left ends with the client's own
+// time-outs, or at its deadline if the client heeds that (ContextTimeoutEnabled). The error says that the store did
+// not answer; it is that of a context only if the caller's has ended.
+//
+// Renewals, signs of life and the subscription use connections of the session's own.
 //
 // # Clients
 //
@@ -73,13 +98,22 @@
 // by as much as the step: forwards, and by less than the TTL, it makes a holder believe in its lease too long.
 //
 // Redis counts expiries by its wall clock. A step forwards takes as much from every lease, which its holder learns at
-// its next renewal; a step back keeps locks of the dead for as much longer. Let the clocks of the servers be slewed.
+// its next renewal; a step back keeps locks of the dead for as much longer, and lets late requests act for as much
+// longer. Let the clocks of the servers be slewed.
 //
 // # Keys and permissions
 //
 // A lock uses four keys, all with an expiry, in one slot of a cluster: namespace:{name} and the same with :queue,
-// :waiters and :floor. Pushes go through channels that begin with lockgen:, whatever the namespace. This is all that a
-// user of the server needs (for the namespace "lock"; without +scan it cannot list):
+// :waiters and :floor. The first is the lock, a string
+//
+//	<lease id> <epoch> <since, µs> <ttl, ms> <channel of its process> <node>
+//
+// with - as id and channel while MinHold keeps it for nobody, and 0 as the ttl of a lease that was broken and is not
+// given back yet. What another program has written to a floor counts as no epoch. Out of memory, the server refuses
+// new locks; held ones are renewed, kept, broken and handed on.
+//
+// Pushes go through channels that begin with lockgen:, whatever the namespace. This is all that a user of the server
+// needs (for the namespace "lock"; without +scan it cannot list):
 //
 //	ACL SETUSER app on >PASSWORD resetkeys ~lock:{* resetchannels &lockgen:* -@all
 //	  +eval +evalsha +exists +get +set +del +pexpire +pttl +hget +hset +hdel +hincrby
@@ -88,8 +122,8 @@
 // With +info too, lockrt.Open looks whether the server evicts keys or is a replica. Without it Open is silent about the
 // policy, and ACL LOG has an entry of that question.
 //
-// In a cluster the user needs +cluster|slots and +command too, and for a database other than 0 +select. A URL of Sentinels
-// names the user of the servers as every URL does, and that of the Sentinels in its options, as in
+// In a cluster the user needs +cluster|slots and +command too, and for a database other than 0 +select. A URL of
+// Sentinels names the user of the servers as every URL does, and that of the Sentinels in its options, as in
 // redis+sentinel://app:PASSWORD@host:26379/mymaster/0?sentinel_username=watcher&sentinel_password=PASSWORD; this needs
 //
 //	ACL SETUSER watcher on >PASSWORD resetchannels &* -@all

@@ -58,8 +58,8 @@ func (s *session) doubt(id string, keys lockKeys, latest int64) {
 	}
 }
 
-// abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background: the server may
-// have granted it. It is tried for as long as the server may know of it.
+// abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background: the server
+// may have granted it. It is tried for as long as the server may know of it.
 func (s *session) abandon(id string, keys lockKeys, patience time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -52,8 +52,8 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // callContext is what the client gets for a call that is over with ctx or with limit, whichever is first. It has the
-// values of ctx and a deadline. It need not end when ctx is cancelled: the client does not heed that once the request is
-// sent, and a context for each call would have to be told by its parent, one by one.
+// values of ctx and a deadline. It need not end when ctx is cancelled: the client does not heed that once the request
+// is sent, and a context for each call would have to be told by its parent, one by one.
 func callContext(ctx, limit context.Context) context.Context {
 	if end, ok := ctx.Deadline(); ok {
 		if last, _ := limit.Deadline(); end.Before(last) {
@@ -72,9 +72,9 @@ type limitedContext struct {
 // Value implements context.Context.
 func (c limitedContext) Value(key any) any { return c.values.Value(key) }
 
-// explain is a failed call's error as the caller gets it. Where ctx, the caller's own, has ended, it says so: the client
-// reports that as a time-out of its connection, too. Where it lives, nothing says that it has ended: the client's
-// time-outs and ours look like that.
+// explain is a failed call's error as the caller gets it. Where ctx, the caller's own, has ended, it says so: the
+// client reports that as a time-out of its connection, too. Where it lives, nothing says that it has ended: the
+// client's time-outs and ours look like that.
 func explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

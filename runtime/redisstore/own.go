@@ -8,9 +8,10 @@ import (
 // ownConnections is how many connections to each server a session has for itself.
 const ownConnections = 2
 
-// ownClient returns a small client like the caller's. What keeps leases and places in queues goes through it, so that a
-// caller whose work takes all connections of its client (BLPOP) loses nothing. It is nil if the client is of a kind that
-// cannot be copied; then the caller's does everything.
+// ownClient returns a small client like the caller's. What keeps leases and places in queues goes through it, so that
+// a caller whose work takes all connections of its client (BLPOP) loses nothing; and the subscription, so that a
+// connection without time-outs does not outlive the session. It is nil if the client is of a kind that cannot be
+// copied; then the caller's does everything.
 func ownClient(client redis.UniversalClient) redis.UniversalClient {
 	quiet := func() *maintnotifications.Config {
 		return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -29,6 +30,7 @@ func ownClient(client redis.UniversalClient) redis.UniversalClient {
 		o.PoolSize, o.PipelinePoolSize, o.MaxConcurrentDials = ownConnections, -1, ownConnections
 		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
 		o.ContextTimeoutEnabled = true
+		o.ReadTimeout, o.WriteTimeout = max(o.ReadTimeout, 0), max(o.WriteTimeout, 0) // "without end" is the default here
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, quiet()
 		o.ClientSideCache, o.ClientSideCacheConfig, o.AutoPipelineOptions = nil, nil, nil
 		return redis.NewClient(&o)
@@ -38,6 +40,7 @@ func ownClient(client redis.UniversalClient) redis.UniversalClient {
 		o.PoolSize, o.PipelinePoolSize, o.MaxConcurrentDials = ownConnections, -1, ownConnections
 		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
 		o.ContextTimeoutEnabled = true
+		o.ReadTimeout, o.WriteTimeout = max(o.ReadTimeout, 0), max(o.WriteTimeout, 0) // "without end" is the default here
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, quiet()
 		o.AutoPipelineOptions = nil
 		return redis.NewClusterClient(&o)

@@ -24,8 +24,8 @@ const (
 	inspectTrip = 1000
 )
 
-// ListPage implements lockrt.Pager with SCAN, one master of a cluster after the other. It asks only for the locks that it
-// returns.
+// ListPage implements lockrt.Pager with SCAN, one master of a cluster after the other. It asks only for the locks that
+// it returns.
 func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
 	at, err := parseCursor(cursor)
 	if err != nil {

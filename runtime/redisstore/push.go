@@ -22,7 +22,7 @@ const (
 // listen receives the pushes of all keys on the session's one subscription. The client reconnects and subscribes again
 // by itself; each time what was pushed in between is lost, so the server is asked for it.
 func (s *session) listen() {
-	sub := s.client.Subscribe(s.ctx, s.channel)
+	sub := s.keeping().Subscribe(s.ctx, s.channel)
 	unblock := context.AfterFunc(s.ctx, func() { _ = sub.Close() })
 	defer func() {
 		if unblock() {

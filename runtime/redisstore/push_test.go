@@ -13,13 +13,17 @@ import (
 
 // newSession opens a session on the rig's server and waits until it has learnt that it is subscribed. The losses that
 // it hears of arrive on the channel.
-func (r *rig) newSession(cfg Config) (*session, <-chan string) {
+func (r *rig) newSession(cfg Config, change ...func(*lockrt.SessionConfig)) (*session, <-chan string) {
 	r.t.Helper()
 	losses := make(chan string, 100)
-	opened, err := New(r.client, cfg).Open(lockrt.SessionConfig{
+	sessCfg := lockrt.SessionConfig{
 		Namespace: "lock", Node: "node", Logger: slog.New(slog.DiscardHandler),
 		Lost: func(id string, _ error) { losses <- id },
-	})
+	}
+	for _, f := range change {
+		f(&sessCfg)
+	}
+	opened, err := New(r.client, cfg).Open(sessCfg)
 	if err != nil {
 		r.t.Fatal(err)
 	}

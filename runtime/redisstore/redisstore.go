@@ -54,9 +54,9 @@ var _ lockrt.Store = (*Store)(nil)
 // Recommended for a cluster's client: ClusterStateReloadInterval of 2 s. By its default of a minute, locks may fail for
 // that long after a failover.
 //
-// Renewals, and what keeps places in queues, go through a small client of the session's own, with two connections made
-// like those of client: work that takes all connections of client loses no lease. Hooks that were added to client do not
-// see those calls.
+// Renewals, what keeps places in queues, and the subscription go through a small client of the session's own, with two
+// connections made like those of client: work that takes all connections of client loses no lease. Hooks that were
+// added to client do not see those calls.
 //
 // Recommended for client: ContextTimeoutEnabled, without which go-redis lets a call on a dead connection last for its
 // ReadTimeout whatever the context says. Callers do not wait for that, but a goroutine and a connection do.

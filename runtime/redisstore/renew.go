@@ -75,8 +75,8 @@ func (s *session) slot(name string) int {
 	return slotOf(name)
 }
 
-// together fills errs. It returns the chunks of several leases that the server refused: one lock's key may be in the way
-// of all.
+// together fills errs. It returns the chunks of several leases that the server refused: one lock's key may be in the
+// way of all.
 func (p *perLease) together(ctx context.Context, chunks [][]int) (refused [][]int) {
 	all := make([]call, len(chunks))
 	for at, chunk := range chunks {

@@ -16,7 +16,8 @@ const (
 	askSilence = 250 * time.Millisecond
 )
 
-var errGrantTooLate = errors.New("the store's grants came after their leases had ended; is the store or this process overloaded?")
+var errGrantTooLate = errors.New("the store's grants came after their leases had ended; is the store or this process " +
+	"overloaded?")
 
 // wait queues up and returns with the grant, however it becomes known: by the push of whoever hands on the lock, or by
 // an answer to a poke. A poke is acquire.lua once more, at the end of the lease that stands in the way and when the
@@ -164,8 +165,8 @@ func (w *waiting) settleQuestion() {
 	w.asked = nil
 }
 
-// pushed is the grant of a push, nil if it came too late: its lease is over, or it was given before the server said that
-// the request has to wait, which it would not have said of one that owns the lock.
+// pushed is the grant of a push, nil if it came too late: its lease is over, or it was given before the server said
+// that the request has to wait, which it would not have said of one that owns the lock.
 func (w *waiting) pushed(p pushed) *lockrt.Grant {
 	if p.since < w.clock.micros {
 		return nil
