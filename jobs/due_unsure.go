@@ -33,6 +33,7 @@ func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
 			asked := e.unsure
 			e.unsure = nil
 			l.heardMark(e, view.Jobs[i].Mark)
+			l.heardOwed(e, view.Jobs[i].Owed)
 			for _, p := range view.Jobs[i].Claims {
 				if asked.Pending != nil && p.Run.ID == asked.Pending.Run.ID && !l.s.isLive(p.Run.ID) {
 					l.s.won(l.host, e, *asked)

@@ -96,7 +96,8 @@ func (l *loop) admit() {
 	}
 	for _, e := range l.s.freed {
 		if e.busy && l.heap.Has(e) {
-			l.heap.Set(e, l.s.clock.now())
+			e.owedAt = l.s.clock.now()
+			l.heap.Set(e, e.owedAt)
 		}
 	}
 	if l.s.stale {
@@ -209,7 +210,14 @@ func (l *loop) schedule(e *entry) {
 		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name, "error", why)
 		e.plan.due = l.s.clock.now().Add(time.Minute) // holds for no moment, so it is made anew then
 	}
-	l.wakeAt(e, e.plan.due)
+	at := e.plan.due
+	if len(e.owed) > 0 && (at.IsZero() || e.owedAt.Before(at)) {
+		at = e.owedAt
+		if now := l.s.clock.now(); at.Before(now) {
+			at = now
+		}
+	}
+	l.wakeAt(e, at)
 }
 
 // wakeAt puts e on the heap; a zero time leaves it out.

@@ -62,7 +62,7 @@ func (s *redisStore) Look(ctx context.Context, jobs []string) (View, error) {
 	for i, g := range groups {
 		at := s.shards[g.shard]
 		calls[i] = scriptCall{
-			keys: []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs},
+			keys: []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs, at.owed},
 			args: pick(g, jobs),
 		}
 	}

@@ -156,7 +156,7 @@ func (s *Scheduler) registration(entries []*entry) Registration {
 	defer s.mu.Unlock()
 	r.Peers = s.peers
 	for i, e := range entries {
-		r.Offers[i] = Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark}
+		r.Offers[i] = Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark, Owed: e.owed, OwedKnown: e.owedOK}
 	}
 	return r
 }
