@@ -59,7 +59,7 @@ func TestScheduler_lateWithinGrace(t *testing.T) {
 		for range 3 {
 			n := c.Node(Config{History: 1000}, 0)
 			for i, m := range misfires {
-				n.MustAdd(Job{Name: fmt.Sprint("j", i), Spec: "* * * * * *", Misfire: m, Run: jobstest.Sleep(100 * time.Millisecond)})
+				n.MustAdd(Job{Name: fmt.Sprint("j", i), Spec: "* * * * * *", Misfire: m, Grace: 30 * time.Second, Run: jobstest.Sleep(100 * time.Millisecond)})
 			}
 			n.Start()
 		}

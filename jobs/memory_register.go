@@ -178,6 +178,19 @@ func (m *memorySpec) view(job string, mark time.Time) JobSpec {
 	return spec
 }
 
+func (s *memoryStore) Epochs(ctx context.Context, jobs []string) ([]string, error) {
+	epochs := make([]string, len(jobs))
+	err := s.do(ctx, func(time.Time) error {
+		for i, name := range jobs {
+			if j := s.jobs[name]; j != nil {
+				epochs[i] = j.spec.epoch
+			}
+		}
+		return nil
+	})
+	return epochs, err
+}
+
 func (s *memoryStore) Retire(ctx context.Context, job, epoch string) error {
 	return s.do(ctx, func(time.Time) error {
 		j := s.jobs[job]

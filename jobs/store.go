@@ -62,6 +62,9 @@ type Store interface {
 	// many jobs are due.
 	Marks(ctx context.Context, jobs []string) ([]time.Time, error)
 
+	// Epochs tells the epochs of the jobs, "" for unknown ones, and changes nothing.
+	Epochs(ctx context.Context, jobs []string) ([]string, error)
+
 	// Claim moves marks and puts runs in flight. The first that applies:
 	//   - Pending is in flight already under the same owner: ClaimWon (a repeated call)
 	//   - Once is set: ClaimTaken if no such one-off job waits, ClaimEarly if Due is later than the store's time;
