@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -103,12 +104,20 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			l.s.won(l.host, e, claims[i])
 		}
 	}
-	l.answered(failure)
+	some := slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil })
+	if l.s.heard(failure); failure == nil || !some {
+		l.answered(failure)
+	}
 	for i, c := range results {
-		if e := entries[i]; c.Err == nil {
+		switch e := entries[i]; {
+		case c.Err == nil:
+			e.backoff = 0
 			l.s.clock.observe(c.Now, sent)
 			l.reschedule(e, claims[i], c)
-		} else {
+		case some: // a part of the store is away, as one server of a cluster: only its jobs wait
+			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff)
+			l.wakeAt(e, l.s.clock.now().Add(e.backoff))
+		default:
 			l.wakeAt(e, l.tryAt)
 		}
 	}

@@ -23,9 +23,10 @@ func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
 		if ctx.Err() != nil {
 			return open
 		}
-		if l.answered(err); err != nil {
+		if l.s.heard(err); err != nil { // it may be the part of the store with these jobs alone that is away
 			for _, e := range unsure {
-				l.wakeAt(e, l.tryAt)
+				e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff)
+				l.wakeAt(e, l.s.clock.now().Add(e.backoff))
 			}
 			return open
 		}
