@@ -37,6 +37,7 @@ type entry struct {
 	paused  bool          // as last heard of from the store
 	busy    bool          // what is to be done next has to wait for the end of a run
 	unsure  *Claim        // of which the answer was lost: resolve it before anything else
+	probing bool          // unsure is being resolved
 	backoff time.Duration // since the store has not answered for it, though it has for others
 	place   int           // in the loop's heap
 }

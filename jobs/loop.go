@@ -72,6 +72,7 @@ func (l *loop) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		l.admit()
+		l.settle()
 		if !l.s.clock.now().Before(l.tryAt) {
 			l.resync(ctx)
 			l.checkEpochs(ctx)
