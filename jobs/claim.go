@@ -13,6 +13,10 @@ const maxWaiting = 100
 // claim makes the request for a plan.
 func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
 	c := Claim{Job: e.job.Name, Prev: e.mark, Tick: p.tick, Due: p.due, Epoch: e.epoch, Lease: s.lease, Keep: s.cfg.History}
+	c.Owe = p.owe
+	if p.owed {
+		c.Owed, c.Done, c.Prev = true, p.done, p.prev
+	}
 	skipped, run := p.skipped, p.run
 	if run && s.liveRuns(e.job.Name) >= max(maxWaiting, e.job.MisfireCap) {
 		run = false
@@ -22,7 +26,10 @@ func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
 		skipped.last, skipped.why = p.tick, "too many runs of the job are in flight on this node"
 	}
 	if run {
-		c.Pending, c.Alone = s.newPending(e, p.tick, now, p.trigger), p.alone
+		c.Pending = s.newPending(e, p.tick, now, p.trigger)
+		c.Pending.Backlog = p.owed
+		c.Pending.Patient = p.owed || len(e.owed) > 0 || now.Sub(e.owing) < e.job.Grace ||
+			now.Sub(p.due) > time.Second // others that are late as well may have the lock
 	}
 	if skipped != nil {
 		c.Missed = e.count(skipped)

@@ -31,7 +31,7 @@ type Config struct {
 	// Defaults to slog.Default().
 	Logger *slog.Logger
 	// DrainTimeout is how long runs may go on after the context of Run has ended, before theirs is cancelled. Then they
-	// have 4 s to return, and their records 4 s to reach the store. Defaults to 20 s, so that all is over before
+	// have 5 s to return, and their records 5 s to reach the store. Defaults to 18 s, so that all is over before
 	// Kubernetes kills a process that has been told to end 30 s ago; negative means not at all.
 	DrainTimeout time.Duration
 	// Heartbeat is how often the node gives a sign of life, and hears what other nodes ask of it: to cancel a run, to
@@ -107,7 +107,7 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	c.Logger = guardLogger(c.Logger)
 	switch {
 	case c.DrainTimeout == 0:
-		c.DrainTimeout = 20 * time.Second
+		c.DrainTimeout = 18 * time.Second
 	case c.DrainTimeout < 0:
 		c.DrainTimeout = 0
 	}

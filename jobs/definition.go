@@ -52,6 +52,8 @@ type Offer struct {
 	Definition Definition
 	Version    int64     // of the definition, as the session has heard of it before; 0: never
 	Mark       time.Time // as the session has heard of it before; zero: never
+	Owed       []Span    // as the session has heard with that mark
+	OwedKnown  bool
 }
 
 // Registration is what a session offers.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -57,14 +58,12 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 			if !p.holds(e.mark, now) {
 				p = e.next(e.mark, now)
 			}
-			if p.due.IsZero() {
-				l.schedule(e)
-				continue
-			}
-			if p.due.After(now) {
-				e.plan = p
-				l.wakeAt(e, p.due)
-				continue
+			if p.due.IsZero() || p.due.After(now) { // nothing is due on the schedule
+				if len(e.owed) == 0 || e.owedAt.After(now) {
+					l.schedule(e)
+					continue
+				}
+				p = e.nextOwed(now)
 			}
 			entries, claims = append(entries, e), append(claims, l.s.claim(e, p, now))
 		}
@@ -99,17 +98,26 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 		}
 		e.unsure = nil
 		l.heardMark(e, c.Mark)
+		l.heardOwed(e, c.Owed)
 		l.s.telemetry.claimed(c.Status)
 		if c.Status == ClaimWon {
 			l.s.won(l.host, e, claims[i])
 		}
 	}
-	l.answered(failure)
+	some := slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil })
+	if l.s.heard(failure); failure == nil || !some {
+		l.answered(failure)
+	}
 	for i, c := range results {
-		if e := entries[i]; c.Err == nil {
+		switch e := entries[i]; {
+		case c.Err == nil:
+			e.backoff = 0
 			l.s.clock.observe(c.Now, sent)
 			l.reschedule(e, claims[i], c)
-		} else {
+		case some: // a part of the store is away, as one server of a cluster: only its jobs wait
+			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff)
+			l.wakeAt(e, l.s.clock.now().Add(e.backoff))
+		default:
 			l.wakeAt(e, l.tryAt)
 		}
 	}
@@ -124,6 +132,15 @@ func (l *loop) heardMark(e *entry, mark time.Time) {
 	l.s.setMark(e, mark)
 }
 
+// heardOwed takes in what is owed beside the schedule, along with the mark.
+func (l *loop) heardOwed(e *entry, owed []Span) {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	if e.owed, e.owedOK = owed, true; len(owed) > 0 {
+		e.owing = l.s.clock.now()
+	}
+}
+
 // reschedule decides when to look at e again after an answer.
 func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 	wasPaused := e.paused
@@ -133,7 +150,8 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 		l.unknown = append(l.unknown, e) // to be offered again, with the mark that this node knows
 	case e.busy:
 		// The end of a run of this node wakes it at once; those of others are looked for.
-		l.wakeAt(e, l.s.clock.now().Add(busyRetry))
+		e.owedAt = l.s.clock.now().Add(busyRetry)
+		l.schedule(e)
 	case e.paused:
 		// Until it is resumed each tick is asked for, so that no node has to hear of it.
 		next := e.after(c.Now)

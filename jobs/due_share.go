@@ -61,6 +61,7 @@ func (l *loop) claimDeferred(ctx context.Context) {
 				continue
 			}
 			l.heardMark(e, marks[i])
+			e.owedOK = false // it is not told along with the marks
 			l.schedule(e)
 		}
 		l.claim(ctx, open)

@@ -2,45 +2,82 @@ package jobs
 
 import (
 	"context"
+	"slices"
 )
 
-// resolve finds out about claims of which the answer was lost. To repeat them would be wrong: meanwhile the tick may be
-// too late for its policy. A claim that reaches the store after this is found by reconcile.
+// probed is what became of a claim of which the answer was lost.
+type probed struct {
+	e    *entry
+	view JobView
+	err  error
+}
+
+// resolve sets those aside that have a claim of which the answer was lost, and finds out about them beside the loop: it may be that
+// only the part of the store with these jobs is away, and others are due. To repeat the claims would be wrong: meanwhile the tick may
+// be too late for its policy. A claim that reaches the store after this is found by reconcile.
 func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
 	var unsure []*entry
 	for _, e := range due {
-		if e.unsure != nil {
-			unsure = append(unsure, e)
-		} else {
+		switch {
+		case e.unsure == nil:
 			open = append(open, e)
+		case !e.probing:
+			e.probing = true
+			unsure = append(unsure, e)
 		}
 	}
-	for len(unsure) > 0 && ctx.Err() == nil {
-		batch := unsure[:min(len(unsure), claimBatch)]
-		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		view, err := l.s.cfg.Store.Look(callCtx, names(batch))
-		cancel()
-		if ctx.Err() != nil {
-			return open
+	if len(unsure) > 0 && !l.s.spawn(func() { l.s.probe(ctx, unsure) }) {
+		for _, e := range unsure {
+			e.probing = false // the drain has begun
 		}
-		if l.answered(err); err != nil {
-			for _, e := range unsure {
-				l.wakeAt(e, l.tryAt)
-			}
-			return open
-		}
-		for i, e := range batch {
-			asked := e.unsure
-			e.unsure = nil
-			l.heardMark(e, view.Jobs[i].Mark)
-			for _, p := range view.Jobs[i].Claims {
-				if asked.Pending != nil && p.Run.ID == asked.Pending.Run.ID && !l.s.isLive(p.Run.ID) {
-					l.s.won(l.host, e, *asked)
-				}
-			}
-			l.schedule(e)
-		}
-		unsure = unsure[len(batch):]
 	}
 	return open
+}
+
+func (s *Scheduler) probe(ctx context.Context, unsure []*entry) {
+	for batch := range slices.Chunk(unsure, claimBatch) {
+		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
+		view, err := s.cfg.Store.Look(callCtx, names(batch))
+		cancel()
+		if ctx.Err() == nil { // else what it said says nothing about the store
+			s.heard(err)
+		}
+		s.mu.Lock()
+		for i, e := range batch {
+			p := probed{e: e, err: err}
+			if err == nil {
+				p.view = view.Jobs[i]
+			}
+			s.probed = append(s.probed, p)
+		}
+		s.rouse()
+		s.mu.Unlock()
+	}
+}
+
+// settle takes in what has become of claims of which the answer was lost.
+func (l *loop) settle() {
+	l.s.mu.Lock()
+	all := l.s.probed
+	l.s.probed = nil
+	l.s.mu.Unlock()
+	for _, p := range all {
+		e := p.e
+		e.probing = false
+		if p.err != nil {
+			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff)
+			l.wakeAt(e, l.s.clock.now().Add(e.backoff))
+			continue
+		}
+		asked := e.unsure
+		e.unsure, e.backoff = nil, 0
+		l.heardMark(e, p.view.Mark)
+		l.heardOwed(e, p.view.Owed)
+		for _, flight := range p.view.Claims {
+			if asked != nil && asked.Pending != nil && flight.Run.ID == asked.Pending.Run.ID && !l.s.isLive(flight.Run.ID) {
+				l.s.won(l.host, e, *asked)
+			}
+		}
+		l.schedule(e)
+	}
 }

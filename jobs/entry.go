@@ -29,11 +29,17 @@ type entry struct {
 	dormant bool      // another timing is in force
 	refused string    // the program that has the job
 
-	plan   plan   // what is to be done then; of no worth when the mark has moved or the time is past
-	paused bool   // as last heard of from the store
-	busy   bool   // what is to be done next has to wait for the end of a run
-	unsure *Claim // of which the answer was lost: resolve it before anything else
-	place  int    // in the loop's heap
+	plan    plan          // what is to be done then; of no worth when the mark has moved or the time is past
+	owed    []Span        // ticks to be run beside the schedule, as last heard
+	owedOK  bool          // they belong to mark
+	owedAt  time.Time     // when to ask for one of them
+	owing   time.Time     // when some were owed last
+	paused  bool          // as last heard of from the store
+	busy    bool          // what is to be done next has to wait for the end of a run
+	unsure  *Claim        // of which the answer was lost: resolve it before anything else
+	probing bool          // unsure is being resolved
+	backoff time.Duration // since the store has not answered for it, though it has for others
+	place   int           // in the loop's heap
 }
 
 // keys are the locks of a run.

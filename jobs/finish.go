@@ -49,7 +49,9 @@ func (x *attempt) retry() *Pending {
 	if !slices.Contains(retryable, r.Outcome) || r.Attempt > x.e.job.Retries {
 		return nil
 	}
-	return x.s.pending(r, r.Attempt+1, TriggerRetry)
+	next := x.s.pending(r, r.Attempt+1, TriggerRetry)
+	next.Backlog, next.Patient = x.p.Backlog, x.p.Patient
+	return next
 }
 
 // pending is a further run for the tick of r.

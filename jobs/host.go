@@ -36,7 +36,7 @@ func newHost(ctx context.Context, timeout time.Duration) *host {
 var errDrained = errors.New("the node is shutting down and its drain timeout is over")
 
 // Drain ends [Scheduler.Run], as the end of its context does, but lets runs finish until ctx ends in place of
-// Config.DrainTimeout. It blocks until Run is about to return, or for eight seconds more than ctx, in which runs that were
+// Config.DrainTimeout. It blocks until Run is about to return, or for ten seconds more than ctx, in which runs that were
 // cancelled may say their last words. The error is ctx's if that ended first. A scheduler that does not run is drained.
 func (s *Scheduler) Drain(ctx context.Context) error {
 	s.mu.Lock()
@@ -65,7 +65,7 @@ func (s *Scheduler) Drain(ctx context.Context) error {
 
 // lastWords is how long, after the drain timeout, runs get to notice that they are cancelled, and their records to
 // reach the store.
-const lastWords = 4 * time.Second
+const lastWords = 5 * time.Second
 
 // drain ends in time whatever the runs do.
 func (s *Scheduler) drain(h *host) error {

@@ -65,6 +65,7 @@ func (s *Scheduler) learn(e *entry, view JobView) bool {
 	defer s.mu.Unlock()
 	e.refused, e.dormant = view.Refused, dormant
 	if e.refused == "" {
+		e.owed, e.owedOK = view.Owed, true
 		e.mark, e.line, e.version, e.epoch = view.Mark, line, view.Version, view.Spec.Epoch
 	}
 	return e.refused == "" && !dormant

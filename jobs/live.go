@@ -92,7 +92,7 @@ func (s *Scheduler) untrack(e *entry, l *live) {
 	}
 	if s.perJob[l.job]--; s.perJob[l.job] == 0 {
 		delete(s.perJob, l.job)
-		if e.job.Misfire == MisfireAll {
+		if l.pending.Backlog {
 			s.freed = append(s.freed, e)
 			s.rouse()
 		}

@@ -70,12 +70,16 @@ func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 // tryLock asks once.
 func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 	j, locks, keys, o := &x.e.job, x.s.locks, x.keys, x.e.lock
-	if x.p.Run.Trigger == TriggerMisfire && j.Misfire == MisfireAll && j.Overlap == OverlapSkip {
+	switch {
+	case j.Overlap != OverlapSkip && !x.p.Backlog:
+	case x.p.Backlog && j.Misfire == MisfireAll:
 		o.Wait = lockrt.Forever // missed ticks run one after another
+	case x.p.Patient:
+		o.Wait = max(o.Wait, j.Grace) // a run that makes up for a missed tick may have the lock
 	}
 	leases, err := locks.AcquireAll(ctx, keys, o)
 	// Only a tick on its schedule replaces: one that comes late must not end a later one's run.
-	replaces := x.p.Run.Trigger == TriggerSchedule || x.p.Run.Trigger == TriggerManual
+	replaces := !x.p.Backlog && (x.p.Run.Trigger == TriggerSchedule || x.p.Run.Trigger == TriggerManual)
 	for range len(keys) {
 		var busy *lockrt.BusyError
 		if j.Overlap != OverlapReplace || !replaces || !errors.As(err, &busy) {

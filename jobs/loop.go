@@ -15,6 +15,8 @@ const (
 	claimBatch   = 512             // jobs per call
 	minBackoff   = 50 * time.Millisecond
 	maxBackoff   = 5 * time.Second
+	// dormantRecheck is how often a node asks whether its timing of a job is in force: others may have gone unseen.
+	dormantRecheck = time.Minute
 )
 
 // Run runs the jobs until ctx ends or [Scheduler.Drain] is called, then drains and returns: it takes on nothing new,
@@ -52,6 +54,8 @@ type loop struct {
 	dormant  []*entry              // another timing is in force, or another program has the job: ask again when a node goes
 	deferred []*entry              // due, but left to other nodes until later
 	later    time.Time
+	suspect  bool      // a node has gone: what it had put in force may not be so any more
+	recheck  time.Time // when to ask about dormant entries even if no node seems to have gone
 	soon     []Once    // one-off jobs that are soon due, the next first
 	tryAt    time.Time // not before then: the store did not answer
 	backoff  time.Duration
@@ -68,8 +72,10 @@ func (l *loop) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		l.admit()
+		l.settle()
 		if !l.s.clock.now().Before(l.tryAt) {
 			l.resync(ctx)
+			l.checkEpochs(ctx)
 			l.register(ctx)
 			if !l.s.clock.local().Before(l.s.onHold()) {
 				l.claimDue(ctx)
@@ -86,7 +92,8 @@ func (l *loop) admit() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	l.unknown = append(l.unknown, l.s.added...)
-	if l.s.departed {
+	if now := l.s.clock.now(); l.s.departed || len(l.dormant) > 0 && !now.Before(l.recheck) {
+		l.recheck, l.suspect = now.Add(dormantRecheck), l.suspect || l.s.departed
 		l.unknown, l.dormant, l.s.departed = append(l.unknown, l.dormant...), nil, false
 	}
 	for _, o := range l.s.soon {
@@ -96,7 +103,8 @@ func (l *loop) admit() {
 	}
 	for _, e := range l.s.freed {
 		if e.busy && l.heap.Has(e) {
-			l.heap.Set(e, l.s.clock.now())
+			e.owedAt = l.s.clock.now()
+			l.heap.Set(e, e.owedAt)
 		}
 	}
 	if l.s.stale {
@@ -104,6 +112,44 @@ func (l *loop) admit() {
 	}
 	l.s.added, l.s.soon, l.s.freed = nil, nil, nil
 	slices.SortFunc(l.soon, byTime)
+}
+
+// checkEpochs finds the jobs of which another node has changed the timing in force. When a node has gone it is for those who have
+// an older timing to put that back in force.
+func (l *loop) checkEpochs(ctx context.Context) {
+	if !l.suspect {
+		return
+	}
+	for batch := range slices.Chunk(l.planned(), 4*claimBatch) {
+		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
+		epochs, err := l.s.cfg.Store.Epochs(callCtx, names(batch))
+		cancel()
+		if ctx.Err() != nil {
+			return // what it said says nothing about the store
+		}
+		if l.answered(err); err != nil {
+			return
+		}
+		for i, e := range batch {
+			if epochs[i] != e.epoch {
+				l.heap.Remove(e)
+				l.unknown = append(l.unknown, e)
+			}
+		}
+	}
+	l.suspect = false
+}
+
+// planned are the entries that wait for their time.
+func (l *loop) planned() (entries []*entry) {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	for _, e := range l.s.entries {
+		if l.heap.Has(e) {
+			entries = append(entries, e)
+		}
+	}
+	return entries
 }
 
 // offerAll has all jobs registered again. It needs Scheduler.mu.
@@ -209,7 +255,14 @@ func (l *loop) schedule(e *entry) {
 		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name, "error", why)
 		e.plan.due = l.s.clock.now().Add(time.Minute) // holds for no moment, so it is made anew then
 	}
-	l.wakeAt(e, e.plan.due)
+	at := e.plan.due
+	if len(e.owed) > 0 && (at.IsZero() || e.owedAt.Before(at)) {
+		at = e.owedAt
+		if now := l.s.clock.now(); at.Before(now) {
+			at = now
+		}
+	}
+	l.wakeAt(e, at)
 }
 
 // wakeAt puts e on the heap; a zero time leaves it out.

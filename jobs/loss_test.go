@@ -17,10 +17,11 @@ import (
 // lossy is a cluster with jobs of several kinds, for a store that loses data.
 type lossy struct {
 	*jobstest.Cluster
-	t     *testing.T
-	log   bytes.Buffer
-	once  map[string]int
-	nodes []*jobstest.Node
+	t      *testing.T
+	log    bytes.Buffer
+	logger *slog.Logger // one for all nodes: it writes one line at a time
+	once   map[string]int
+	nodes  []*jobstest.Node
 }
 
 var lossyJobs = map[string]Job{
@@ -33,6 +34,7 @@ var lossyJobs = map[string]Job{
 
 func newLossy(t *testing.T, c *jobstest.Cluster) *lossy {
 	w := &lossy{Cluster: c, t: t, once: make(map[string]int)}
+	w.logger = slog.New(slog.NewTextHandler(&w.log, nil))
 	for range 3 {
 		w.begin()
 		time.Sleep(350 * time.Millisecond)
@@ -41,7 +43,7 @@ func newLossy(t *testing.T, c *jobstest.Cluster) *lossy {
 }
 
 func (w *lossy) begin() {
-	n := w.Node(Config{Logger: slog.New(slog.NewTextHandler(&w.log, nil)), History: 1000}, 0)
+	n := w.Node(Config{Logger: w.logger, History: 1000}, 0)
 	for name, j := range lossyJobs {
 		takes := time.Second
 		if name == "long" {

@@ -28,6 +28,7 @@ type memoryStore struct {
 }
 
 type memoryJob struct {
+	owed     []Span
 	mark     time.Time // zero: it was never registered
 	paused   *Pause    // nil: it is not
 	switched int64     // version of the last pause or resume
@@ -106,6 +107,7 @@ func (s *memoryStore) Look(ctx context.Context, jobs []string) (v View, err erro
 			if j := s.jobs[name]; j != nil {
 				view.Mark, view.Paused, view.Missed = j.mark, j.paused, j.missed
 				view.Spec = j.spec.view(name, j.mark)
+				view.Owed = slices.Clone(j.owed)
 			}
 			v.Jobs = append(v.Jobs, view)
 		}

@@ -68,7 +68,12 @@ func (s *memoryStore) register(r Registration, o Offer, now time.Time) (version 
 	}
 	j = s.job(d.Job)
 	if !d.Handler {
-		j.lift(o.Mark, now)
+		before := j.mark
+		if j.lift(o.Mark, now); !j.mark.Equal(before) {
+			j.owed = slices.Clone(o.Owed)
+		} else if o.OwedKnown && o.Mark.Equal(j.mark) {
+			j.owed = bothOwed(j.owed, o.Owed)
+		}
 	}
 	version = j.spec.number(d, o.Version)
 	j.spec.offers[r.Session] = memoryOffer{version, d.Program, now}
@@ -78,7 +83,27 @@ func (s *memoryStore) register(r Registration, o Offer, now time.Time) (version 
 }
 
 // from is the time after which ticks may be owed.
-func (j *memoryJob) from() time.Time { return j.mark }
+func (j *memoryJob) from() time.Time {
+	if len(j.owed) > 0 {
+		return j.owed[0].From
+	}
+	return j.mark
+}
+
+// bothOwed is what two who know the same mark say is owed: as long as it stays, less and less is.
+func bothOwed(a, b []Span) (both []Span) {
+	for _, s := range a {
+		i := slices.IndexFunc(b, func(other Span) bool { return other.To.Equal(s.To) })
+		if i < 0 {
+			continue
+		}
+		if b[i].From.After(s.From) {
+			s.From = b[i].From
+		}
+		both = append(both, s)
+	}
+	return both
+}
 
 // lift makes the mark of a job what a session knows of it.
 func (j *memoryJob) lift(known, now time.Time) {
@@ -151,6 +176,19 @@ func (m *memorySpec) view(job string, mark time.Time) JobSpec {
 	}
 	spec.Seen = m.seen
 	return spec
+}
+
+func (s *memoryStore) Epochs(ctx context.Context, jobs []string) ([]string, error) {
+	epochs := make([]string, len(jobs))
+	err := s.do(ctx, func(time.Time) error {
+		for i, name := range jobs {
+			if j := s.jobs[name]; j != nil {
+				epochs[i] = j.spec.epoch
+			}
+		}
+		return nil
+	})
+	return epochs, err
 }
 
 func (s *memoryStore) Retire(ctx context.Context, job, epoch string) error {

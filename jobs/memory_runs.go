@@ -42,7 +42,7 @@ func (s *memoryStore) claim(c Claim, now time.Time) Claimed {
 	j := s.job(c.Job)
 	status := s.decide(j, c, now)
 	if status != ClaimWon {
-		return Claimed{Status: status, Mark: j.mark, Now: now}
+		return Claimed{Status: status, Mark: j.mark, Owed: slices.Clone(j.owed), Now: now}
 	}
 	if repeated := c.Pending != nil && s.owned(c.Pending.Run.ID, c.Pending.Owner) != nil; !repeated {
 		switch {
@@ -50,7 +50,7 @@ func (s *memoryStore) claim(c Claim, now time.Time) Claimed {
 			delete(s.waiting, c.Once)
 			s.past[c.Once] = now
 		case !c.Manual:
-			j.mark = c.Tick
+			j.move(c)
 			j.missed += c.Missed
 			if c.Skipped != nil {
 				j.record(*c.Skipped, c.Keep)
@@ -60,7 +60,22 @@ func (s *memoryStore) claim(c Claim, now time.Time) Claimed {
 	if c.Pending != nil {
 		s.hold(*c.Pending, now, c.Lease)
 	}
-	return Claimed{Status: ClaimWon, Mark: j.mark, Now: now}
+	return Claimed{Status: ClaimWon, Mark: j.mark, Owed: slices.Clone(j.owed), Now: now}
+}
+
+// move changes what is decided and owed as a claim says.
+func (j *memoryJob) move(c Claim) {
+	switch {
+	case c.Owed && c.Done:
+		j.owed = slices.Clone(j.owed[1:])
+	case c.Owed:
+		j.owed = slices.Clone(j.owed)
+		j.owed[0].From = c.Tick
+	default:
+		if j.mark = c.Tick; c.Owe != nil {
+			j.owed = append(slices.Clone(j.owed), *c.Owe)
+		}
+	}
 }
 
 func (s *memoryStore) decide(j *memoryJob, c Claim, now time.Time) ClaimStatus {
@@ -78,22 +93,22 @@ func (s *memoryStore) decide(j *memoryJob, c Claim, now time.Time) ClaimStatus {
 		return ClaimUnknown
 	case c.Epoch != "" && c.Epoch != j.spec.epoch:
 		return ClaimStale
-	case !j.mark.Equal(c.Prev):
+	case c.Owed && (len(j.owed) == 0 || !j.owed[0].From.Equal(c.Prev)), !c.Owed && !j.mark.Equal(c.Prev):
 		return ClaimTaken
 	case j.paused != nil:
 		return ClaimPaused
 	case c.Due.After(now):
 		return ClaimEarly
-	case c.Alone && s.inFlight(c.Job):
+	case c.Owed && s.catchingUp(c.Job):
 		return ClaimBusy
 	}
 	return ClaimWon
 }
 
-// inFlight reports whether a run of the job is. It needs mu.
-func (s *memoryStore) inFlight(job string) bool {
+// catchingUp reports whether a run of the job for a tick that was owed is in flight. It needs mu.
+func (s *memoryStore) catchingUp(job string) bool {
 	for _, p := range s.flights {
-		if p.Run.Job == job {
+		if p.Run.Job == job && p.Backlog {
 			return true
 		}
 	}

@@ -82,6 +82,9 @@ func TestScheduler_misfireAll_inOrder(t *testing.T) {
 			j := Job{Name: "j", Spec: "* * * * *", Misfire: MisfireAll, Overlap: OverlapAllow, Retries: 1}
 			j.Run = func(ctx context.Context) error {
 				_, tick, _ := TickFromContext(ctx)
+				if tick.After(jobstest.Start.Add(20 * time.Minute)) {
+					return nil // on time, beside the others
+				}
 				mu.Lock()
 				ticks = append(ticks, tick.UTC())
 				count := len(ticks)

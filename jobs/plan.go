@@ -13,7 +13,10 @@ type plan struct {
 	tick    time.Time // the new mark
 	run     bool      // whether to run tick; false: only move the mark
 	trigger string
-	alone   bool // only when no run of the job is in flight
+	owe     *Span // ticks that are to be run one after another beside the schedule
+	owed    bool  // it is about those: from prev, and tick is the last of its span if done
+	done    bool
+	prev    time.Time
 	skipped *gap // the ticks passed over, to be recorded
 
 	mark  time.Time // after which this was planned
@@ -24,6 +27,61 @@ type plan struct {
 // time is one until its grace is over, any other may change from moment to moment.
 func (p plan) holds(mark, now time.Time) bool {
 	return !p.due.IsZero() && p.mark.Equal(mark) && now.Before(p.until)
+}
+
+// newestDue returns the last tick from first on that is due at the time now, first if that is the only one, or none is.
+func (e *entry) newestDue(first, now time.Time) time.Time {
+	edge := now.Add(-e.job.Jitter).Add(time.Microsecond)
+	if !first.Before(edge) {
+		return first
+	}
+	if second := e.after(first); second.IsZero() || !second.Before(edge) {
+		return first
+	}
+	return e.lastBefore(first, edge)
+}
+
+// maxOwed is how many spans a job may owe at a time: with more its nodes come and go faster than it can catch up.
+const maxOwed = 8
+
+// oweAll has the ticks from first to newest run one after another, beside those that are on time.
+func (e *entry) oweAll(first, newest time.Time, skipped *gap) plan {
+	p := plan{due: newest, tick: newest, trigger: TriggerMisfire, skipped: skipped}
+	if len(e.owed) >= maxOwed {
+		if skipped != nil {
+			first = skipped.first
+		}
+		p.skipped = &gap{first, newest, "misfire: the job has not yet caught up with what it missed before"}
+		return p
+	}
+	p.owe = &Span{From: first.Add(-time.Microsecond), To: newest}
+	return p
+}
+
+// nextOwed decides about the oldest tick that is owed. One that has become too late meanwhile is run only if Misfire is all.
+func (e *entry) nextOwed(now time.Time) plan {
+	span := e.owed[0]
+	p := plan{due: now, owed: true, prev: span.From, trigger: TriggerSchedule}
+	tick := e.after(span.From)
+	if tick.IsZero() || tick.After(span.To) {
+		p.tick, p.done = span.To, true
+		return p
+	}
+	cutoff := now.Add(-e.job.Grace - e.job.Jitter)
+	p.tick, p.run = tick, true
+	if tick.Before(cutoff) {
+		p.trigger = TriggerMisfire
+		if e.job.Misfire != MisfireAll {
+			if span.To.Before(cutoff) {
+				cutoff = span.To.Add(time.Microsecond)
+			}
+			p.tick, p.run = e.lastBefore(tick, cutoff), false
+			p.skipped = &gap{tick, p.tick, "misfire: too late when those before it had ended, and Misfire is " + string(e.job.Misfire)}
+		}
+	}
+	next := e.after(p.tick)
+	p.done = next.IsZero() || next.After(span.To)
+	return p
 }
 
 // gap is a stretch of ticks that are not run.
@@ -40,7 +98,11 @@ func (e *entry) next(mark, now time.Time) plan {
 		return plan{}
 	}
 	cutoff := now.Add(-e.job.Grace - e.job.Jitter)
+	newest := e.newestDue(first, now)
 	if !first.Before(cutoff) {
+		if newest.After(first) && (e.job.Overlap == OverlapSkip || e.job.Overlap == OverlapReplace) {
+			return e.oweAll(first, newest, nil) // they would collide
+		}
 		return plan{
 			due: first.Add(e.jitter(first)), tick: first, run: true, trigger: TriggerSchedule,
 			mark: mark, until: first.Add(e.job.Grace + e.job.Jitter),
@@ -54,13 +116,16 @@ func (e *entry) next(mark, now time.Time) plan {
 		missed.skipped = &gap{first, last, "misfire: no node could run it in time, and Misfire is skip"}
 		return missed
 	case MisfireAll:
-		oldest := e.oldestKept(first, last)
-		p := plan{due: oldest, tick: oldest, run: true, alone: true, trigger: TriggerMisfire}
+		if newest.Before(last) {
+			newest = last
+		}
+		oldest := e.oldestKept(first, newest)
+		var skipped *gap
 		if oldest.After(first) {
 			why := fmt.Sprintf("misfire: older than the newest %d, which MisfireCap allows to run", e.job.MisfireCap)
-			p.skipped = &gap{first, e.lastBefore(first, oldest), why}
+			skipped = &gap{first, e.lastBefore(first, oldest), why}
 		}
-		return p
+		return e.oweAll(oldest, newest, skipped)
 	}
 	// Once: a tick that is due and in time stands for the missed ones, else the newest of these does.
 	missed.run = true

@@ -33,11 +33,18 @@ func TestEntry_next(t *testing.T) {
 		{MisfireSkip, "* * * * *", "10:00:00", "10:01:09", "10:01:00 schedule"},
 		{MisfireSkip, "* * * * *", "10:00:00", "10:05:30", "10:05:00 not run, not 10:01:00-10:05:00"},
 		{MisfireSkip, "* * * * *", "10:00:00", "10:05:05", "10:04:00 not run, not 10:01:00-10:04:00"},
-		{MisfireAll, "* * * * *", "10:00:00", "10:05:30", "10:01:00 misfire"},
+		{MisfireAll, "* * * * *", "10:00:00", "10:05:30", "10:05:00 not run, owes 10:01:00-10:05:00"},
 		{MisfireAll, "* * * * *", "10:00:00", "10:01:05", "10:01:00 schedule"},
-		{MisfireAll, "* * * * *", "10:00:00", "20:00:30", "19:51:00 misfire, not 10:01:00-19:50:00"}, // cap 10
-		{MisfireAll, "* * * * *", "10:00:00", "10:10:30", "10:01:00 misfire"},
-		{MisfireAll, "* * * * *", "10:00:00", "10:11:30", "10:02:00 misfire, not 10:01:00-10:01:00"},
+		{MisfireAll, "* * * * *", "10:00:00", "20:00:30", "20:00:00 not run, not 10:01:00-19:50:00, owes 19:51:00-20:00:00"}, // cap 10
+		{MisfireAll, "* * * * *", "10:00:00", "10:10:30", "10:10:00 not run, owes 10:01:00-10:10:00"},
+		{MisfireAll, "* * * * *", "10:00:00", "10:11:30", "10:11:00 not run, not 10:01:00-10:01:00, owes 10:02:00-10:11:00"},
+		{MisfireAll, "* * * * *", "10:00:00", "10:01:30", "10:01:00 not run, owes 10:01:00-10:01:00"},
+		// Several within their grace would collide.
+		{MisfireSkip, "* * * * * *", "10:00:00", "10:00:05", "10:00:05 not run, owes 10:00:01-10:00:05"},
+		{MisfireOnce, "* * * * * *", "10:00:00", "10:00:05", "10:00:05 not run, owes 10:00:01-10:00:05"},
+		{MisfireAll, "* * * * * *", "10:00:00", "10:00:05", "10:00:05 not run, owes 10:00:01-10:00:05"},
+		{MisfireAll, "* * * * * *", "10:00:00", "10:00:01", "10:00:01 schedule"},
+		{MisfireSkip, "* * * * * *", "10:00:00", "10:00:15", "10:00:04 not run, not 10:00:01-10:00:04"},
 	} {
 		e, err := Job{Name: "j", Spec: c.spec, Misfire: c.misfire, MisfireCap: 10, Run: func(context.Context) error { return nil }}.prepare(time.UTC)
 		if err != nil {
@@ -55,6 +62,9 @@ func TestEntry_next(t *testing.T) {
 		}
 		if g := p.skipped; g != nil {
 			got += fmt.Sprintf(", not %s-%s", g.first.Format("15:04:05"), g.last.Format("15:04:05"))
+		}
+		if o := p.owe; o != nil {
+			got += fmt.Sprintf(", owes %s-%s", e.after(o.From).Format("15:04:05"), o.To.Format("15:04:05"))
 		}
 		if got != c.want {
 			t.Errorf("Misfire %s, %s, mark %s, now %s: %s, want %s", c.misfire, c.spec, c.mark, c.now, got, c.want)

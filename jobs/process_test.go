@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,6 +26,8 @@ import (
 const (
 	childEnv     = "JOBS_TEST_CHILD"
 	childAddrEnv = "JOBS_TEST_ADDR"
+	witnessEnv   = "JOBS_TEST_WITNESS" // the server that hears of begins; the same one if it is not set
+	specEnv      = "JOBS_TEST_SPEC"    // of the job; every second if it is not set
 )
 
 func beChild(name string) {
@@ -37,7 +40,7 @@ func beChild(name string) {
 func runChild(name string) error {
 	client := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddrEnv), ContextTimeoutEnabled: true})
 	defer client.Close()
-	teller := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddrEnv), MaxRetries: -1}) // says nothing twice
+	teller := redis.NewClient(&redis.Options{Addr: cmp.Or(os.Getenv(witnessEnv), os.Getenv(childAddrEnv)), MaxRetries: -1}) // says nothing twice
 	defer teller.Close()
 	locks, err := lockrt.New(redisstore.New(client, redisstore.Config{}),
 		lockrt.Config{Node: name, Logger: slog.New(slog.DiscardHandler)})
@@ -49,7 +52,7 @@ func runChild(name string) error {
 		return err
 	}
 	err = s.Add(Job{
-		Name: "j", Spec: "@every 1s", Misfire: MisfireAll, MisfireCap: 1000, Overlap: OverlapQueue,
+		Name: "j", Spec: cmp.Or(os.Getenv(specEnv), "@every 1s"), Misfire: MisfireAll, MisfireCap: 1000, Overlap: OverlapQueue,
 		Lock: lockrt.Options{TTL: 3 * time.Second},
 		Run: func(ctx context.Context) error {
 			_, tick, _ := TickFromContext(ctx)
@@ -88,11 +91,11 @@ type processes struct {
 	begins map[string]int // by tick
 }
 
-func (p *processes) start() {
+func (p *processes) start(env ...string) {
 	p.t.Helper()
 	name := fmt.Sprint("process-", len(p.nodes))
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+name, childAddrEnv+"="+p.addr)
+	cmd.Env = append(append(os.Environ(), childEnv+"="+name, childAddrEnv+"="+p.addr), env...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -154,6 +154,9 @@ func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 	default:
 		f.Next = s.pending(p.Run, p.Run.Attempt+1, TriggerRecovery)
 	}
+	if f.Next != nil {
+		f.Next.Backlog, f.Next.Patient = p.Backlog, p.Patient
+	}
 	return f
 }
 

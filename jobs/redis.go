@@ -62,7 +62,7 @@ func (s *redisStore) Look(ctx context.Context, jobs []string) (View, error) {
 	for i, g := range groups {
 		at := s.shards[g.shard]
 		calls[i] = scriptCall{
-			keys: []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs},
+			keys: []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs, at.owed},
 			args: pick(g, jobs),
 		}
 	}
@@ -80,6 +80,31 @@ func (s *redisStore) Look(ctx context.Context, jobs []string) (View, error) {
 }
 
 func (s *redisStore) Marks(ctx context.Context, jobs []string) ([]time.Time, error) {
+	values, err := s.read(ctx, jobs, func(at *shard) string { return at.marks })
+	if err != nil {
+		return nil, fmt.Errorf("read the marks of %d jobs in Redis: %w", len(jobs), err)
+	}
+	marks := make([]time.Time, len(jobs))
+	for i, v := range values {
+		marks[i] = readMicro(v)
+	}
+	return marks, nil
+}
+
+func (s *redisStore) Epochs(ctx context.Context, jobs []string) ([]string, error) {
+	values, err := s.read(ctx, jobs, func(at *shard) string { return at.epochs })
+	if err != nil {
+		return nil, fmt.Errorf("read the epochs of %d jobs in Redis: %w", len(jobs), err)
+	}
+	epochs := make([]string, len(jobs))
+	for i, v := range values {
+		epochs[i], _ = v.(string) // nil: it has none
+	}
+	return epochs, nil
+}
+
+// read reads the values of jobs in the hash of their shards that hash names, nil where there is none.
+func (s *redisStore) read(ctx context.Context, jobs []string, hash func(*shard) string) ([]any, error) {
 	groups := byShard(len(jobs), func(i int) string { return jobs[i] })
 	cmds := make([]*redis.SliceCmd, len(groups))
 	pipe := s.client.Pipeline()
@@ -88,22 +113,20 @@ func (s *redisStore) Marks(ctx context.Context, jobs []string) ([]time.Time, err
 		for k, at := range g.indices {
 			names[k] = jobs[at]
 		}
-		cmds[i] = pipe.HMGet(ctx, s.shards[g.shard].marks, names...)
+		cmds[i] = pipe.HMGet(ctx, hash(s.shards[g.shard]), names...)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
-	marks := make([]time.Time, len(jobs))
+	all := make([]any, len(jobs))
 	for i, cmd := range cmds {
 		values, err := cmd.Result()
 		if err != nil {
-			return nil, fmt.Errorf("read the marks of %d jobs in Redis: %w", len(jobs), err)
+			return nil, err
 		}
 		for k, v := range values {
-			if text, ok := v.(string); ok {
-				marks[groups[i].indices[k]] = readMicro(text)
-			}
+			all[groups[i].indices[k]] = v
 		}
 	}
-	return marks, nil
+	return all, nil
 }
 
 func (s *redisStore) InFlight(ctx context.Context) ([]Pending, error) {

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -20,32 +19,32 @@ func (s *redisStore) one(ctx context.Context, doing string, script *script, keys
 
 func (s *redisStore) Pause(ctx context.Context, job string, p Pause) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "pause job "+strconv.Quote(job), pauseScript, []string{at.marks, at.paused, at.stamp}, ErrUnknownJob,
+	return s.one(ctx, "write its pause", pauseScript, []string{at.marks, at.paused, at.stamp}, ErrUnknownJob,
 		job, encodeJSON(p))
 }
 
 func (s *redisStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "resume job "+strconv.Quote(job), resumeScript, []string{at.marks, at.paused, at.runs(job), at.stamp}, ErrGone,
+	return s.one(ctx, "end its pause", resumeScript, []string{at.marks, at.paused, at.runs(job), at.stamp}, ErrGone,
 		retention.Milliseconds(), job, version, encodeRecord(&record), keep)
 }
 
 func (s *redisStore) Cancel(ctx context.Context, n Notice) error {
 	at := s.shards[shardOf(n.Job)]
-	return s.one(ctx, "cancel run "+strconv.Quote(n.ID), cancelScript, []string{at.owner, at.notices}, ErrGone,
+	return s.one(ctx, "leave a notice", cancelScript, []string{at.owner, at.notices}, ErrGone,
 		n.ID, encodeJSON(n))
 }
 
 func (s *redisStore) Put(ctx context.Context, o Once) error {
 	at := s.shards[onceShard]
 	o.At = o.At.UTC().Truncate(time.Microsecond)
-	return s.one(ctx, "store one-off job "+strconv.Quote(o.ID), putScript, []string{at.once, at.due, at.past}, nil,
+	return s.one(ctx, "store it", putScript, []string{at.once, at.due, at.past}, nil,
 		o.ID, encodeJSON(o), micros(o.At), onceRetention.Microseconds())
 }
 
 func (s *redisStore) Withdraw(ctx context.Context, id string) error {
 	at := s.shards[onceShard]
-	return s.one(ctx, "withdraw one-off job "+strconv.Quote(id), withdrawScript, []string{at.once, at.due}, ErrGone, id)
+	return s.one(ctx, "remove it", withdrawScript, []string{at.once, at.due}, ErrGone, id)
 }
 
 func (s *redisStore) Waiting(ctx context.Context, limit int) ([]Once, error) {

@@ -81,7 +81,7 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 		return now, errMalformed
 	}
 	states, err := readTexts(reply[1])
-	if err != nil || len(states) != 4*len(g.indices) {
+	if err != nil || len(states) != 5*len(g.indices) {
 		return now, errMalformed
 	}
 	flights, err := readFlights(reply[2])
@@ -92,13 +92,14 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 	for i, k := range g.indices {
 		at[jobs[k]] = k
 		v := &views[k]
-		if v.Mark = readMicro(states[4*i]); states[4*i+1] != "" {
-			if v.Paused, err = readPause(states[4*i+1]); err != nil {
+		if v.Mark = readMicro(states[5*i]); states[5*i+1] != "" {
+			if v.Paused, err = readPause(states[5*i+1]); err != nil {
 				return now, err
 			}
 		}
-		v.Missed, _ = strconv.ParseInt(states[4*i+2], 10, 64) // "" is none
-		if v.Spec, err = readSpec(jobs[k], v.Mark, states[4*i+3]); err != nil {
+		v.Missed, _ = strconv.ParseInt(states[5*i+2], 10, 64) // "" is none
+		v.Owed = readOwed(states[5*i+4])
+		if v.Spec, err = readSpec(jobs[k], v.Mark, states[5*i+3]); err != nil {
 			return now, err
 		}
 	}
@@ -107,6 +108,25 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 		views[k].Claims = append(views[k].Claims, p)
 	}
 	return readMicro(reply[0]), nil
+}
+
+// readOwed reads spans of ticks: from and to with a blank between them, and semicolons between the spans.
+func readOwed(v any) (owed []Span) {
+	text, _ := v.(string)
+	for _, span := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' }) {
+		from, to, _ := strings.Cut(span, " ")
+		owed = append(owed, Span{readMicro(from), readMicro(to)})
+	}
+	return owed
+}
+
+// writeOwed is the opposite of readOwed.
+func writeOwed(owed []Span) string {
+	texts := make([]string, len(owed))
+	for i, s := range owed {
+		texts[i] = micros(s.From) + " " + micros(s.To)
+	}
+	return strings.Join(texts, ";")
 }
 
 // readPause reads what is kept of the last pause or resume of a job: its version, a blank, and the pause as JSON or a dash.

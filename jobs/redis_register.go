@@ -44,7 +44,7 @@ func (s *redisStore) Register(ctx context.Context, r Registration) (View, error)
 
 func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 	at := s.shards[g.shard]
-	args := make([]any, 0, 7+len(r.Peers)+7*len(g.indices))
+	args := make([]any, 0, 7+len(r.Peers)+8*len(g.indices))
 	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptLine, len(r.Peers))
 	for _, peer := range r.Peers {
 		args = append(args, peer)
@@ -57,9 +57,13 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 		if d.Handler {
 			handler = "1"
 		}
-		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, mark, handler)
+		owed := "?"
+		if r.Offers[i].OwedKnown {
+			owed = writeOwed(r.Offers[i].Owed)
+		}
+		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, mark, handler, owed)
 	}
-	return scriptCall{keys: []string{at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs}, args: args}
+	return scriptCall{keys: []string{at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed}, args: args}
 }
 
 func (s *redisStore) Retire(ctx context.Context, job, epoch string) error {

@@ -22,7 +22,7 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 	}
 	for i, cmd := range claimScript.run(ctx, s.client, calls...) {
 		reply, err := cmd.Slice()
-		if err == nil && len(reply) != 1+2*len(groups[i].indices) {
+		if err == nil && len(reply) != 1+3*len(groups[i].indices) {
 			err = errMalformed
 		}
 		for k, at := range groups[i].indices {
@@ -30,9 +30,9 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 				results[at].Err = fmt.Errorf("claim a tick of job %q in Redis: %w", claims[at].Job, err)
 				continue
 			}
-			status, _ := reply[1+2*k].(int64)
+			status, _ := reply[1+3*k].(int64)
 			results[at] = Claimed{
-				Status: ClaimStatus(status), Mark: readMicro(reply[2+2*k]), Now: readMicro(reply[0]),
+				Status: ClaimStatus(status), Mark: readMicro(reply[2+3*k]), Owed: readOwed(reply[3+3*k]), Now: readMicro(reply[0]),
 			}
 		}
 	}
@@ -41,8 +41,8 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 
 func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 	at, first := s.shards[g.shard], claims[g.indices[0]]
-	keys := []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past, at.epochs}
-	args := make([]any, 0, 4+11*len(g.indices))
+	keys := []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past, at.epochs, at.owed}
+	args := make([]any, 0, 4+12*len(g.indices))
 	args = append(args, retention.Milliseconds(), first.Lease.Microseconds(), first.Keep, onceRetention.Microseconds())
 	for _, i := range g.indices {
 		c := &claims[i]
@@ -52,8 +52,15 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 			what, extra = "once", c.Once
 		case c.Manual:
 			what = "manual"
-		case c.Alone:
-			what = "alone"
+		case c.Owed:
+			what = "owed"
+		}
+		owe := ""
+		switch {
+		case c.Done:
+			owe = "done"
+		case c.Owe != nil:
+			owe = micros(c.Owe.From) + " " + micros(c.Owe.To)
 		}
 		id, owner, run, skipped := "", "", "", ""
 		if c.Pending != nil {
@@ -63,7 +70,7 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 			skipped = encodeRecord(c.Skipped)
 			keys = append(keys, at.runs(c.Job))
 		}
-		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run, skipped, extra, c.Epoch)
+		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run, skipped, extra, c.Epoch, owe)
 	}
 	return scriptCall{keys: keys, args: args}
 }
@@ -204,7 +211,7 @@ func (s *redisStore) beatCalls(session string, lease, horizon time.Duration, exp
 		// The keys that are used come first; the others only expire.
 		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due, at.stamp, at.paused}
 		if expiry != "" {
-			keys = append(keys, at.past, at.marks, at.seen, at.missed, at.specs, at.epochs, at.madeUp)
+			keys = append(keys, at.past, at.marks, at.seen, at.missed, at.owed, at.specs, at.epochs, at.madeUp)
 		}
 		id, last, pauses := "", "", ""
 		if known := strings.Split(stampOf(stamps, i), " "); len(known) == 3 {

@@ -41,6 +41,7 @@ type Scheduler struct {
 	stop    context.CancelFunc // begins the drain
 	entries map[string]*entry
 	added   []*entry // not yet seen by the loop
+	probed  []probed // not yet seen by the loop
 	soon    []Once   // not yet seen by the loop
 	freed   []*entry // of which a run has ended that others may wait for; not yet seen by the loop
 	peers   []string // sessions that are alive, sorted; as of the last beat

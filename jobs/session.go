@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -156,7 +157,7 @@ func (s *Scheduler) registration(entries []*entry) Registration {
 	defer s.mu.Unlock()
 	r.Peers = s.peers
 	for i, e := range entries {
-		r.Offers[i] = Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark}
+		r.Offers[i] = Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark, Owed: e.owed, OwedKnown: e.owedOK}
 	}
 	return r
 }
@@ -196,8 +197,14 @@ func (s *Scheduler) syncClock(ctx context.Context) {
 	}
 }
 
+// isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to another.
+func isMoving(err error) bool { return err != nil && strings.Contains(err.Error(), "TRYAGAIN") }
+
 // heard notes whether the store answered, and logs when that changes.
 func (s *Scheduler) heard(err error) {
+	if isMoving(err) {
+		return // it answers, and will know better in a moment
+	}
 	s.mu.Lock()
 	was, since := s.down, s.since
 	s.down = err

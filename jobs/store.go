@@ -36,6 +36,8 @@ type Store interface {
 	//     nothing before that is owed. Of handlers no mark is kept.
 	//   - A known mark that is before Offer.Mark becomes that. One that the store had made up for a session that knew
 	//     of none, and that has not moved since, becomes Offer.Mark also if that is earlier.
+	//   - Where the mark becomes that of the offer, so does what is owed. Where it is the same, of what is owed only what
+	//     Offer.Owed has as well stays owed, from the later one of the two, if Offer.OwedKnown is set.
 	//   - While a session of another program that is alive has the job, it is not registered: see JobView.Refused.
 	//   - A definition that differs from all that are known gets a version: Offer.Version if that is free, else one above
 	//     all others. Of those that are known some of the newest are kept.
@@ -60,6 +62,9 @@ type Store interface {
 	// many jobs are due.
 	Marks(ctx context.Context, jobs []string) ([]time.Time, error)
 
+	// Epochs tells the epochs of the jobs, "" for unknown ones, and changes nothing.
+	Epochs(ctx context.Context, jobs []string) ([]string, error)
+
 	// Claim moves marks and puts runs in flight. The first that applies:
 	//   - Pending is in flight already under the same owner: ClaimWon (a repeated call)
 	//   - Once is set: ClaimTaken if no such one-off job waits, ClaimEarly if Due is later than the store's time;
@@ -70,9 +75,10 @@ type Store interface {
 	//   - the mark is not Prev: ClaimTaken
 	//   - the job is paused: ClaimPaused
 	//   - Due is later than the store's time: ClaimEarly
-	//   - Alone is set, and a run of the job is in flight: ClaimBusy
-	//   - else the mark becomes Tick, Skipped is recorded, Missed is added to the job's count of missed ticks, and
-	//     Pending is in flight: ClaimWon.
+	//   - else the mark becomes Tick, Owe is added to what is owed, Skipped is recorded, Missed is added to the job's count
+	//     of missed ticks, and Pending is in flight: ClaimWon.
+	// With Owed set, in place of the mark that what is owed longest begins at Prev is asked for, it then begins at Tick, or
+	// is owed no more if Done is set; and while a run with Pending.Backlog of the job is in flight: ClaimBusy.
 	// Whatever is not ClaimWon changes nothing else.
 	Claim(ctx context.Context, claims []Claim) []Claimed
 
@@ -154,7 +160,8 @@ type JobView struct {
 	Mark   time.Time // zero: the job is unknown
 	Paused *Pause    // nil: it is not
 	Missed int64     // ticks that were not run by Job.Misfire, since the job is known
-	Claims []Pending // in flight, by ID
+	Claims []Pending // in flight
+	Owed   []Span    // ticks that are to be run one after another beside the schedule, oldest first
 	Spec   JobSpec   // zero: no session has ever registered it
 
 	Version int64  // of the definition that was registered; only from Register
@@ -167,8 +174,13 @@ type Pending struct {
 	Owner      string `json:"-"`                    // the session that it belongs to
 	Locker     string `json:"locker,omitempty"`     // Node of the Locker whose lock the run uses
 	Recoveries int    `json:"recoveries,omitempty"` // how often it was taken over without having started
+	Backlog    bool   `json:"backlog,omitempty"`    // of a tick that was owed, see Claim.Owe
+	Patient    bool   `json:"patient,omitempty"`    // it waits a while for the lock, which one of those may hold
 	PassedOn   bool   `json:"passedOn,omitempty"`   // by a node that is shutting down, for any other
 }
+
+// Span is a stretch of ticks: those after From, up to To.
+type Span struct{ From, To time.Time }
 
 // Claim asks to move a job's mark, or to put a run in flight.
 type Claim struct {
@@ -179,7 +191,9 @@ type Claim struct {
 	Prev    time.Time     // what the node believes the mark to be
 	Tick    time.Time     // the new mark
 	Due     time.Time     // the earliest moment for it on the store's clock: the tick, and its jitter
-	Alone   bool          // only if no run of the job is in flight
+	Owe     *Span         // ticks after Prev, up to Tick, that are to be run one after another beside the schedule
+	Owed    bool          // take a tick of those; leave the mark alone
+	Done    bool          // it is the last one of its span
 	Pending *Pending      // the run for Tick; nil when no tick is to be run
 	Skipped *Run          // the record of the ticks after Prev that are not run; nil for none
 	Missed  int64         // their number
@@ -191,6 +205,7 @@ type Claim struct {
 type Claimed struct {
 	Status ClaimStatus
 	Mark   time.Time // as it is now; zero for one-off jobs
+	Owed   []Span    // as it is now, oldest first
 	Now    time.Time // the store's time
 	Err    error     // why the store could not be asked; the rest is zero then
 }

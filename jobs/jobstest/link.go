@@ -103,6 +103,13 @@ func (s *jobLink) Marks(ctx context.Context, names []string) ([]time.Time, error
 	return s.Store.Marks(ctx, names)
 }
 
+func (s *jobLink) Epochs(ctx context.Context, names []string) ([]string, error) {
+	if err := s.pass(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Epochs(ctx, names)
+}
+
 func (s *jobLink) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	results := make([]jobs.Claimed, len(claims))
 	if err := s.pass(ctx); err != nil {

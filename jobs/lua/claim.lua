@@ -1,30 +1,34 @@
 -- Moves the marks of jobs, each from one tick to the next, and puts the runs for these ticks in flight, once for all
 -- nodes that ask. The batch is one step.
 --
--- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 once, 8 due, 9 past, 10 epochs, 11… one list of records for each
+-- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 once, 8 due, 9 past, 10 epochs, 11 owed, 12… one list of records for each
 --       claim with a record
--- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then eleven for each
---       claim: what ('tick', 'alone', 'manual' or 'once'), job, expected mark, tick, due (all µs), run ('': only move the mark),
+-- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then twelve for each
+--       claim: what ('tick', 'owed', 'manual' or 'once'), job, expected mark, tick, due (all µs), run ('': only move the mark),
 --       its owner, its JSON, record of skipped ticks (JSON; '': none), for a tick the number of ticks missed, for a
---       one-off job its ID, the epoch that it was planned in ('': any)
--- Returns {now (µs), then status and mark of each claim}; the status is
+--       one-off job its ID, the epoch that it was planned in ('': any), what is owed besides
+--       (span; '': nothing), or 'done' for the last of a span
+-- Returns {now (µs), then status, mark and what is owed of each claim}; the status is
 --         1  claimed, now or by an earlier call
 --         2  the mark is another one, or the one-off job does not wait any more
 --         3  it is too early
 --         4  the job is paused
---         5  it is to be alone, and a run of the job is in flight
+--         5  a tick that was owed is asked for, and a run of the job for such a one is in flight
 --         6  the epoch is another one
 --         7  the job is not known
 local t = now()
 local jobs = {}
-for i = 5, #ARGV, 11 do jobs[#jobs + 1] = ARGV[i + 1] end
+for i = 5, #ARGV, 12 do jobs[#jobs + 1] = ARGV[i + 1] end
 local known, epochs, pauses = mget(KEYS[1], jobs), mget(KEYS[10], jobs), {}
 if redis.call('EXISTS', KEYS[2]) == 1 then pauses = mget(KEYS[2], jobs) end
-local marks = {}
+local marks, debts, changed = {}, {}, {}
 for i, job in ipairs(jobs) do marks[job] = marks[job] or known[i] end
+if redis.call('EXISTS', KEYS[11]) == 1 then
+  for i, debt in ipairs(mget(KEYS[11], jobs)) do debts[jobs[i]] = debt or nil end
+end
 
 local moved, flights, owned, leases, missed = {}, {}, {}, {}, {}
-local records = 11
+local records = 12
 
 -- isRepeated reports whether an earlier call has put the run in flight.
 local function isRepeated(id, owner) return id ~= '' and redis.call('HGET', KEYS[5], id) == owner end
@@ -32,21 +36,22 @@ local function isRepeated(id, owner) return id ~= '' and redis.call('HGET', KEYS
 -- jobOf is the job that the ID of a run names.
 local function jobOf(id) return string.match(id, '^(.*)@[^@]*$') or '' end
 
--- busy are the jobs with runs in flight, those of this batch among them; read when the first claim wants to be alone.
-local busy
-local function isBusy(job)
-  if not busy then
-    busy = {}
-    for _, id in ipairs(redis.call('HKEYS', KEYS[4])) do busy[jobOf(id)] = true end
-    for i = 1, #flights, 2 do busy[jobOf(flights[i])] = true end
+-- isCatchingUp reports whether a run of the job for a tick that was owed is in flight, those of this batch included.
+local running
+local function isCatchingUp(job)
+  running = running or redis.call('HKEYS', KEYS[4])
+  for _, id in ipairs(running) do
+    if jobOf(id) == job and string.find(redis.call('HGET', KEYS[4], id), '"backlog":true', 1, true) then return true end
   end
-  return busy[job]
+  for i = 1, #flights, 2 do
+    if jobOf(flights[i]) == job and string.find(flights[i + 1], '"backlog":true', 1, true) then return true end
+  end
+  return false
 end
 
 local function hold(id, owner, run)
   flights[#flights + 1] = id
   flights[#flights + 1] = run
-  if busy then busy[jobOf(id)] = true end
   owned[#owned + 1] = id
   owned[#owned + 1] = owner
   leases[owner] = true
@@ -69,32 +74,53 @@ local function claimOnce(name, due)
   return 1
 end
 
-local function claimTick(i, job, prev, due, alone, epoch)
+local function owe(job, debt)
+  debts[job] = debt
+  changed[job] = true
+end
+
+-- pay moves the begin of what is owed longest, or ends it.
+local function pay(job, tick, done)
+  local to, rest = string.match(debts[job], '^%d+ (%d+);?(.*)$')
+  if done then
+    owe(job, rest)
+  else
+    owe(job, tick .. ' ' .. to .. (rest ~= '' and ';' .. rest or ''))
+  end
+end
+
+local function claimTick(i, job, prev, due, owed, epoch)
   local mark = marks[job]
   if not mark then return 7 end
   if epoch ~= '' and epoch ~= epochs[i] then return 6 end
+  if owed then mark = debts[job] and string.match(debts[job], '^%d+') end
   if mark ~= prev then return 2 end
   if pauses[i] and string.sub(pauses[i], -1) == '}' then return 4 end
   if due > t then return 3 end
-  if alone and isBusy(job) then return 5 end
+  if owed and isCatchingUp(job) then return 5 end
   return 1
 end
 
 local answer = { int(t) }
 for i, job in ipairs(jobs) do
-  local at = 5 + (i - 1) * 11
+  local at = 5 + (i - 1) * 12
   local what, prev, tick, due = ARGV[at], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
-  local id, owner, run, skipped, extra, epoch =
-    ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9], ARGV[at + 10]
+  local id, owner, run, skipped, extra, epoch, debt =
+    ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9], ARGV[at + 10], ARGV[at + 11]
   local status = 1
   -- A run that is in flight has moved its mark, so where that is as expected there is nothing to be asked.
   if what == 'tick' and marks[job] == prev or not isRepeated(id, owner) then
     if what == 'once' then
       status = claimOnce(extra, due)
     elseif what ~= 'manual' then
-      status = claimTick(i, job, prev, due, what == 'alone', epoch)
+      status = claimTick(i, job, prev, due, what == 'owed', epoch)
       if status == 1 then
-        move(job, tick)
+        if what == 'owed' then
+          pay(job, tick, debt == 'done')
+        else
+          move(job, tick)
+          if debt ~= '' then owe(job, ((debts[job] or '') ~= '' and debts[job] .. ';' or '') .. debt) end
+        end
         if extra ~= '0' then missed[job] = extra end
         if skipped ~= '' then record(KEYS[records], skipped, tonumber(ARGV[3]), ARGV[1]) end
       end
@@ -104,11 +130,15 @@ for i, job in ipairs(jobs) do
   if skipped ~= '' then records = records + 1 end
   answer[#answer + 1] = status
   answer[#answer + 1] = marks[job] or ''
+  answer[#answer + 1] = debts[job] or ''
 end
 
 write('HSET', KEYS[1], moved)
 write('HSET', KEYS[4], flights)
 add(KEYS[5], owned)
+for job in pairs(changed) do
+  if debts[job] == '' then redis.call('HDEL', KEYS[11], job) else redis.call('HSET', KEYS[11], job, debts[job]) end
+end
 for job, n in pairs(missed) do redis.call('HINCRBY', KEYS[3], job, n) end
 extend(KEYS[6], leases, t, ARGV[2])
 return answer

@@ -5,6 +5,8 @@
 --   seen     zset   job -> when it was registered last (µs)
 --   paused   hash   job -> version of the last pause or resume (µs), a blank, and the pause as JSON, or a dash
 --   missed   hash   job -> number of ticks missed
+--   owed     hash   job -> spans of ticks to be run beside the schedule: after when, up to when (µs), a blank between them,
+--                   and semicolons between the spans, oldest first
 --   specs    hash   job -> which sessions have which definitions of it, and which timing is in force since when (JSON)
 --   epochs   hash   job -> the epoch of its spec
 --   madeup   hash   job -> the mark that it was given for want of a better (µs)

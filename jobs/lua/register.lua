@@ -1,11 +1,12 @@
 -- Makes jobs known, and notes which definitions of them a session has; see Store.Register. Jobs that nobody has registered
 -- for too long are forgotten, some at a time.
 --
--- KEYS  1 marks, 2 seen, 3 paused, 4 missed, 5 specs, 6 madeup, 7 epochs
+-- KEYS  1 marks, 2 seen, 3 paused, 4 missed, 5 specs, 6 madeup, 7 epochs, 8 owed
 -- ARGV  1 expiry (ms), 2 session, 3 for how long after its registration a session counts as alive (µs), 4 an epoch, for those
 --       that change, 5 definitions to keep, 6 changes of timings to keep, 7 number of sessions that are alive, they, and then
---       seven for each job: job, program, timing, definition (both JSON), version that the session knows ('0': none), mark
---       that it knows (µs; '0': none), '1' if it is to have none
+--       eight for each job: job, program, timing, definition (both JSON), version that the session knows ('0': none), mark
+--       that it knows (µs; '0': none), '1' if it is to have none, what is owed
+--       by that mark ('?': not known)
 -- Returns for each job its version ('': refused), and the program that it is refused for
 --
 -- A spec is {epoch, line = {{since, timing}, …}, defs = {{v, program, timing, def}, …}, offers = {session = {v, program, at}}, seen}.
@@ -13,10 +14,21 @@
 local t, me, grace = now(), ARGV[2], tonumber(ARGV[3])
 local alive, jobs, first = { [me] = true }, {}, 8 + tonumber(ARGV[7])
 for i = 8, first - 1 do alive[ARGV[i]] = true end
-for at = first, #ARGV, 7 do jobs[#jobs + 1] = ARGV[at] end
+for at = first, #ARGV, 8 do jobs[#jobs + 1] = ARGV[at] end
 local marks, specs, madeUp = mget(KEYS[1], jobs), mget(KEYS[5], jobs), mget(KEYS[6], jobs)
+local owed = mget(KEYS[8], jobs)
 
-local function lift(i, job, spec, known)
+-- both is what two who know the same mark say is owed: as long as it stays, less and less is.
+local function both(a, b)
+  local froms, spans = {}, {}
+  for from, to in string.gmatch(b, '(%d+) (%d+)') do froms[to] = from end
+  for from, to in string.gmatch(a, '(%d+) (%d+)') do
+    if froms[to] then spans[#spans + 1] = (tonumber(froms[to]) > tonumber(from) and froms[to] or from) .. ' ' .. to end
+  end
+  return table.concat(spans, ';')
+end
+
+local function lift(i, job, spec, known, debt)
   local mark = marks[i]
   if not mark then
     marks[i] = known ~= '0' and known or int(t)
@@ -27,7 +39,15 @@ local function lift(i, job, spec, known)
     if spec.line[1] and spec.line[1].since == mark then spec.line[1].since = known end
     marks[i] = known
   end
-  if marks[i] ~= mark then redis.call('HSET', KEYS[1], job, marks[i]) end
+  if marks[i] ~= mark then
+    redis.call('HSET', KEYS[1], job, marks[i])
+    owed[i] = debt ~= '?' and debt or ''
+    redis.call('HSET', KEYS[8], job, owed[i])
+  elseif debt ~= '?' and known == mark and owed[i] and owed[i] ~= '' then
+    owed[i] = both(owed[i], debt)
+    redis.call('HSET', KEYS[8], job, owed[i])
+  end
+  if owed[i] == '' then redis.call('HDEL', KEYS[8], job) end
   if madeUp[i] and (madeUp[i] ~= marks[i] or tonumber(madeUp[i]) < t - 3600000000) then redis.call('HDEL', KEYS[6], job) end
 end
 
@@ -61,7 +81,7 @@ end
 
 local answer, seen = {}, {}
 for i, job in ipairs(jobs) do
-  local at = first + (i - 1) * 7
+  local at = first + (i - 1) * 8
   local program, handler, refused = ARGV[at + 1], ARGV[at + 6] == '1', ''
   local spec = specs[i] and cjson.decode(specs[i]) or { epoch = '', line = {}, defs = {}, offers = {} }
   for session, o in pairs(spec.offers) do
@@ -73,11 +93,11 @@ for i, job in ipairs(jobs) do
   end
   local v = ''
   if refused == '' then
-    if not handler then lift(i, job, spec, ARGV[at + 5]) end
+    if not handler then lift(i, job, spec, ARGV[at + 5], ARGV[at + 7]) end
     v = number(spec, program, ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4]))
     spec.offers[me] = { v = v, program = program, at = int(t) }
     spec.seen = int(t)
-    enforce(job, spec, marks[i])
+    enforce(job, spec, owed[i] and string.match(owed[i], '^%d+') or marks[i])
     redis.call('HSET', KEYS[5], job, cjson.encode(spec))
     seen[#seen + 1] = int(t)
     seen[#seen + 1] = job
@@ -90,7 +110,7 @@ write('ZADD', KEYS[2], seen)
 local old = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', int(t - ARGV[1] * 1000), 'LIMIT', 0, 100)
 for _, job in ipairs(old) do
   redis.call('ZREM', KEYS[2], job)
-  for _, i in ipairs({ 1, 3, 4, 5, 6, 7 }) do redis.call('HDEL', KEYS[i], job) end
+  for _, i in ipairs({ 1, 3, 4, 5, 6, 7, 8 }) do redis.call('HDEL', KEYS[i], job) end
 end
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[1]) end
 return answer

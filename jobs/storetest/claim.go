@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -187,40 +188,89 @@ func testClaimUnknown(s *suite) {
 	}
 }
 
-func testClaimAlone(s *suite) {
-	alone := func(job, unique string) jobs.Claim {
-		c := s.next(job, unique)
-		c.Alone = true
+func testClaimOwed(s *suite) {
+	c := s.next("j", "n")
+	mark := c.Prev
+	at := func(n int) time.Time { return mark.Add(time.Duration(n) * time.Microsecond) }
+	for i, to := range []int{3, 5} { // two spans: ticks 1 to 3, and 5
+		owe := jobs.Claim{Job: "j", Prev: at(i * 4), Tick: at(to - i), Due: mark, Keep: 3, Owe: &jobs.Span{From: at(i * 4), To: at(to)}}
+		if i == 0 {
+			owe.Tick = at(4)
+		} else {
+			owe.Tick = at(6)
+		}
+		if got := s.claim(owe, jobs.ClaimWon); len(got.Owed) != i+1 || !got.Mark.Equal(owe.Tick) {
+			s.Fatalf("Claim = %+v, want the mark at %s, and %d spans owed", got, owe.Tick, i+1)
+		}
+	}
+	owed := func(unique string, prev, tick int) jobs.Claim {
+		c := jobs.Claim{
+			Job: "j", Owed: true, Prev: at(prev), Tick: at(tick), Due: mark, Lease: time.Minute, Keep: 3,
+			Pending: pending("j", unique, "o1", at(tick)),
+		}
+		c.Pending.Backlog = true
 		return c
 	}
-	first := alone("j", "a")
-	s.claim(first, jobs.ClaimWon)
-	s.claim(first, jobs.ClaimWon) // repeated
-	second := alone("j", "b")
-	second.Skipped, second.Missed = &jobs.Run{ID: id("j", "s"), Job: "j", Outcome: jobs.OutcomeSkipped}, 2
-	if got := s.claim(second, jobs.ClaimBusy); !got.Mark.Equal(second.Prev) {
-		s.Fatalf("Claim beside a run in flight = %+v, want the old mark", got)
+	end := func(c jobs.Claim) {
+		r := c.Pending.Run
+		r.Outcome = jobs.OutcomeOK
+		s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
 	}
-	if v := s.look("j"); len(v.Claims) != 1 || v.Missed != 0 || len(s.runs("j")) != 0 {
-		s.Fatalf("after it: %+v, %v; want nothing changed", v, s.runs("j"))
+	s.claim(owed("x", 1, 2), jobs.ClaimTaken)
+	first := owed("a", 0, 2)
+	if got := s.claim(first, jobs.ClaimWon); len(got.Owed) != 2 || !got.Owed[0].From.Equal(at(2)) || !got.Mark.Equal(at(6)) {
+		s.Fatalf("Claim of a tick that is owed = %+v, want what is owed to begin at it, and the mark as it was", got)
 	}
-	s.claim(alone("k", "a"), jobs.ClaimWon) // another job's run is in nobody's way
-	early := second
-	early.Due = s.now().Add(time.Hour)
-	s.claim(early, jobs.ClaimEarly)
-	r := first.Pending.Run
-	r.Outcome = jobs.OutcomeOK
-	s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
+	if got := s.claim(first, jobs.ClaimWon); len(got.Owed) != 2 { // repeated
+		s.Fatalf("repeated: %+v, want two spans", got)
+	}
+	s.claim(owed("b", 0, 2), jobs.ClaimTaken)
+	last := owed("b", 2, 3)
+	last.Done = true
+	s.claim(last, jobs.ClaimBusy)
+	onTime := jobs.Claim{Job: "j", Prev: at(6), Tick: at(7), Due: mark, Lease: time.Minute, Keep: 3, Pending: pending("j", "t", "o1", at(7))}
+	s.claim(onTime, jobs.ClaimWon) // it is in nobody's way
+	end(first)
+	if got := s.claim(last, jobs.ClaimWon); len(got.Owed) != 1 || !got.Owed[0].From.Equal(at(4)) || !got.Owed[0].To.Equal(at(5)) {
+		s.Fatalf("Claim of the last tick of a span = %+v, want the other span", got)
+	}
+	end(last)
 	// In one batch, the second finds the run of the first in flight.
-	third := second
-	third.Prev, third.Tick = second.Tick, second.Tick.Add(time.Microsecond)
-	third.Pending = pending("j", "c", "o1", third.Tick)
-	got := s.store.Claim(s.ctx, []jobs.Claim{second, third})
+	third, fourth := owed("c", 4, 5), owed("d", 5, 5)
+	got := s.store.Claim(s.ctx, []jobs.Claim{third, fourth})
 	if got[0].Status != jobs.ClaimWon || got[1].Status != jobs.ClaimBusy {
 		s.Fatalf("two in one batch = %+v, want the first won and the second to wait", got)
 	}
-	third.Alone = false
-	s.claim(third, jobs.ClaimWon)
+	end(third)
+	fourth.Done, fourth.Pending = true, nil
+	s.claim(fourth, jobs.ClaimWon)
+	if v := s.look("j"); len(v.Owed) != 0 || len(v.Claims) != 1 || !v.Mark.Equal(at(7)) {
+		s.Fatalf("in the end: %+v, want nothing owed, and the run on time in flight", v)
+	}
+}
+
+func testRegisterOwed(s *suite) {
+	v := s.registered(timed("a", "j", "1 * * * *", "a", "b"))
+	at := func(n int) time.Time { return v.Mark.Add(time.Duration(n) * time.Microsecond) }
+	check := func(what string, r jobs.Registration, want ...jobs.Span) {
+		s.Helper()
+		got := s.registered(r).Owed
+		if !slices.EqualFunc(got, want, func(a, b jobs.Span) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) }) {
+			s.Fatalf("%s: owed %v, want %v", what, got, want)
+		}
+	}
+	r := timed("b", "j", "1 * * * *", "a", "b")
+	o := &r.Offers[0]
+	o.Mark, o.OwedKnown, o.Owed = at(9), true, []jobs.Span{{From: at(1), To: at(3)}, {From: at(4), To: at(6)}}
+	check("a higher mark", r, o.Owed...)
+	o.Owed = []jobs.Span{{From: at(5), To: at(6)}}
+	check("the same mark", r, o.Owed...)
+	o.OwedKnown, o.Owed = false, nil
+	check("the same mark, owed unknown", r, jobs.Span{From: at(5), To: at(6)})
+	o.Mark, o.OwedKnown = at(2), true
+	check("a lower mark", r, jobs.Span{From: at(5), To: at(6)})
+	o.Mark = at(10)
+	check("a higher mark, nothing owed", r)
 }
 
 func testClaimManual(s *suite) {

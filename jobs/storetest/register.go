@@ -65,6 +65,10 @@ func testInForce(s *suite) {
 		changed.Spec.Line[1].Since.Before(asked) || changed.Spec.Line[1].Since.After(s.now()) || !changed.Mark.Equal(before.Mark) {
 		s.Fatalf("a newer definition: %+v, want it in force from now on, after the old one", changed)
 	}
+	epochs, err := s.store.Epochs(s.ctx, []string{"nobody's", "j"})
+	if s.must(err); len(epochs) != 2 || epochs[0] != "" || epochs[1] != changed.Spec.Epoch {
+		s.Fatalf("Epochs = %q, want none, and %q", epochs, changed.Spec.Epoch)
+	}
 	again := s.registered(timed("old2", "j", "1 * * * *", "old", "new", "old2"))
 	if inForce(again) != "2 * * * *" || again.Spec.Epoch != changed.Spec.Epoch {
 		s.Fatalf("an old definition once more: %+v, want the newer one still in force", again)

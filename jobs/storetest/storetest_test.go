@@ -107,8 +107,12 @@ var brokenStores = map[string]struct {
 			c.Status = jobs.ClaimWon
 		}
 	}}, "claim_is_won_by_one_of_many"},
-	"nothing is early":          {broken{claim: func(c *jobs.Claim) { c.Due = time.Time{} }}, "claim_refuses_what_is_too_early"},
-	"never alone":               {broken{claim: func(c *jobs.Claim) { c.Alone = false }}, "claim_waits_to_be_alone"},
+	"nothing is early": {broken{claim: func(c *jobs.Claim) { c.Due = time.Time{} }}, "claim_refuses_what_is_too_early"},
+	"never alone": {broken{claim: func(c *jobs.Claim) {
+		if c.Pending != nil {
+			c.Pending.Backlog = false
+		}
+	}}, "claim_takes_what_is_owed_one_after_another"},
 	"skips are not recorded":    {broken{claim: func(c *jobs.Claim) { c.Skipped = nil }}, "claim_records_what_is_skipped"},
 	"missed are not counted":    {broken{claim: func(c *jobs.Claim) { c.Missed = 0 }}, "claim_records_what_is_skipped"},
 	"on demand moves the mark":  {broken{claim: func(c *jobs.Claim) { c.Manual = false }}, "claim_on_demand_leaves_the_mark_alone"},

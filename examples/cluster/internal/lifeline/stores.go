@@ -61,6 +61,14 @@ func (s jobStore) Marks(ctx context.Context, names []string) ([]time.Time, error
 	return ask(ctx, s.line, func(ctx context.Context) ([]time.Time, error) { return s.Store.Marks(ctx, names) })
 }
 
+func (s jobStore) Epochs(ctx context.Context, names []string) ([]string, error) {
+	return ask(ctx, s.line, func(ctx context.Context) ([]string, error) { return s.Store.Epochs(ctx, names) })
+}
+
+func (s jobStore) Restore(ctx context.Context, m jobs.Memory) error {
+	return tell(ctx, s.line, func(ctx context.Context) error { return s.Store.Restore(ctx, m) })
+}
+
 func (s jobStore) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	return askAll(ctx, s.line, len(claims), jobs.Claimed{Err: ErrCut}, func(ctx context.Context) []jobs.Claimed {
 		return s.Store.Claim(ctx, claims)

@@ -1,0 +1,138 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/internal/testenv"
+	. "github.com/lockgen/lockgen/jobs"
+)
+
+// TestScheduler_soak has real processes live through deaths, stops, deploys with another spec, outages that last longer than a
+// session's lease, flushes, and restarts of the server without its data, while another server hears of each begin: no tick begins
+// twice, and each that is due under all specs has begun, or has a record. It takes some seconds, and ten minutes with LOCKGEN_SOAK.
+func TestScheduler_soak(t *testing.T) {
+	t.Parallel()
+	length := 4 * time.Second
+	if os.Getenv("LOCKGEN_SOAK") != "" {
+		length = 10 * time.Minute
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 5))
+	server, witness := testenv.Redis(t, testenv.RedisConfig{}), testenv.Redis(t, testenv.RedisConfig{})
+	client, hearer := redis.NewClient(&redis.Options{Addr: server.Addr()}), redis.NewClient(&redis.Options{Addr: witness.Addr()})
+	defer client.Close()
+	defer hearer.Close()
+	p := &processes{
+		t: t, client: hearer, addr: server.Addr(),
+		nodes: make(map[string]*exec.Cmd), stdin: make(map[string]io.Closer), begins: make(map[string]int),
+	}
+	specs := []string{"@every 1s", "@every 2s", "* * * * * *", "*/2 * * * * *"}
+	ctx := context.Background()
+	var running []string
+	start := func(spec string) {
+		p.start(witnessEnv+"="+witness.Addr(), specEnv+"="+spec)
+		running = append(running, fmt.Sprint("process-", len(p.nodes)-1))
+	}
+	for range 3 {
+		start(specs[0])
+	}
+	p.begin()
+	from := time.Now()
+	for time.Since(from) < length {
+		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second))))
+		victim := random.IntN(len(running))
+		switch what := random.IntN(6); what {
+		case 0: // dies; the store has all that it knew
+			p.signal(running[victim], syscall.SIGKILL)
+			_ = p.nodes[running[victim]].Wait() // it was killed
+			running = slices.Delete(running, victim, victim+1)
+			start(specs[random.IntN(len(specs))])
+			time.Sleep(12 * time.Second) // until its run is taken over: a store that forgets it before would be the last to know
+		case 1:
+			p.signal(running[victim], syscall.SIGSTOP)
+			time.Sleep(time.Duration(random.Int64N(int64(8 * time.Second))))
+			p.signal(running[victim], syscall.SIGCONT)
+		case 2: // a deploy
+			p.stdin[running[victim]].Close()
+			if err := p.nodes[running[victim]].Wait(); err != nil {
+				t.Error(err)
+			}
+			running = slices.Delete(running, victim, victim+1)
+			start(specs[random.IntN(len(specs))])
+		case 3:
+			if err := client.FlushAll(ctx).Err(); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(7 * time.Second) // a lease, and what the nodes take to notice
+		case 4, 5: // without persistence: a restart forgets
+			if err := server.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(random.Int64N(int64(8 * time.Second))))
+			if err := server.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(7 * time.Second)
+		}
+	}
+	to := time.Now()
+	time.Sleep(8 * time.Second) // what is owed is caught up
+	for _, name := range running {
+		p.stdin[name].Close()
+		if err := p.nodes[name].Wait(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p.hear(NewRedisStore(client, "lock"), from, to)
+}
+
+// hear holds what the witness heard against the records that are left.
+func (p *processes) hear(store Store, from, to time.Time) {
+	ctx := context.Background()
+	said, err := p.client.LRange(ctx, "begins", 0, -1).Result()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, line := range said {
+		_, tick, _ := strings.Cut(line, " ")
+		p.begins[tick]++
+	}
+	for tick, n := range p.begins {
+		if n > 1 {
+			p.t.Errorf("tick %s began %d times", tick, n)
+		}
+	}
+	records, err := store.Runs(ctx, []string{"j"}, 10_000)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	recorded := make(map[string]bool)
+	for _, r := range records[0] {
+		tick := r.Tick.Format(time.RFC3339)
+		recorded[tick] = true
+		if r.Outcome == OutcomeOK && p.begins[tick] != 1 {
+			p.t.Errorf("the record says ok of tick %s, which began %d times", tick, p.begins[tick])
+		}
+	}
+	missed := 0
+	for tick := from.UTC().Truncate(2 * time.Second).Add(2 * time.Second); tick.Before(to); tick = tick.Add(2 * time.Second) {
+		if text := tick.Format(time.RFC3339); p.begins[text] == 0 && !recorded[text] {
+			p.t.Errorf("tick %s has neither begun nor a record", text)
+			missed++
+		}
+	}
+	p.t.Logf("%d ticks began, %d records are left, %d missed", len(p.begins), len(records[0]), missed)
+}
