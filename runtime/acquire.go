@@ -53,6 +53,9 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 	if err := errors.Join(checkKey(key), o.validate()); err != nil {
 		return nil, err
 	}
+	if o.Wait > maxWait {
+		o.Wait = Forever // a moment so far ahead cannot be reckoned with
+	}
 	if outer := l.heldIn(ctx, key); outer != nil {
 		if !o.Reentrant {
 			return nil, fmt.Errorf("%w (fence %d); set Reentrant to share that lease", ErrNested, outer.fence)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sort"
+	"strings"
 )
 
 // List returns the held locks of the namespace whose key begins with prefix, sorted by key; "" lists all. It blocks
@@ -49,19 +50,26 @@ func (l *Locker) ListPage(
 	return page, next, nil
 }
 
-// cutPage cuts a page out of the whole list. Its cursor is the last key of the page before.
+// cutMark begins every cursor of cutPage; what follows is the last key of the page before.
+const cutMark = "after "
+
+// cutPage cuts a page out of the whole list.
 func (l *Locker) cutPage(
 	ctx context.Context, prefix, cursor string, limit int,
 ) (page []LockInfo, next string, err error) {
+	after, ok := strings.CutPrefix(cursor, cutMark)
+	if cursor != "" && (!ok || !strings.HasPrefix(after, prefix)) {
+		return nil, "", fmt.Errorf("list locks %s: %w", quote(prefix), ErrCursor)
+	}
 	infos, err := l.List(ctx, prefix)
 	if err != nil {
 		return nil, "", err
 	}
-	first := sort.Search(len(infos), func(i int) bool { return infos[i].Key > cursor })
+	first := sort.Search(len(infos), func(i int) bool { return infos[i].Key > after })
 	page = infos[first:]
 	if len(page) > limit {
 		page = page[:limit]
-		next = page[limit-1].Key
+		next = cutMark + page[limit-1].Key
 	}
 	return page, next, nil
 }

@@ -200,3 +200,20 @@ func TestLease_Release_keepsWhatTheStoreSaid(t *testing.T) {
 		store.set(func(s *faultStore) { s.release = nil })
 	})
 }
+
+// A wait too long to be reckoned with is one without an end.
+func TestOptions_Wait_huge(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		waits := make(chan time.Duration, 1)
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				waits <- req.Wait
+				return real.Acquire(ctx, req)
+			}
+		})
+		mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever - 1})
+		if wait := <-waits; wait != lockrt.Forever {
+			t.Errorf("the store was asked to wait for %s", wait)
+		}
+	})
+}

@@ -13,6 +13,7 @@ const Forever time.Duration = math.MaxInt64
 const (
 	minTTL    = 10 * time.Millisecond
 	maxTTL    = 30 * 24 * time.Hour
+	maxWait   = 100 * 365 * 24 * time.Hour
 	maxKeyLen = 4096
 )
 

@@ -11,14 +11,21 @@ import (
 
 var _ lockrt.Pager = (*session)(nil)
 
-// ListPage implements lockrt.Pager. The cursor is the last key of the page before.
+// cursorMark begins every cursor; what follows is the last key of the page before.
+const cursorMark = "after "
+
+// ListPage implements lockrt.Pager.
 func (s *session) ListPage(_ context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
+	after, ok := strings.CutPrefix(cursor, cursorMark)
+	if cursor != "" && (!ok || !strings.HasPrefix(after, prefix)) {
+		return nil, "", lockrt.ErrCursor
+	}
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
 	now := time.Now()
 	var keys []string
 	for n, l := range s.store.locks {
-		if n.namespace == s.cfg.Namespace && n.key > cursor && strings.HasPrefix(n.key, prefix) && l.held(now) {
+		if n.namespace == s.cfg.Namespace && n.key > after && strings.HasPrefix(n.key, prefix) && l.held(now) {
 			keys = append(keys, n.key)
 		}
 	}
@@ -26,7 +33,7 @@ func (s *session) ListPage(_ context.Context, prefix, cursor string, limit int) 
 	next := ""
 	if len(keys) > limit {
 		keys = keys[:limit]
-		next = keys[limit-1]
+		next = cursorMark + keys[limit-1]
 	}
 	page := make([]lockrt.LockInfo, len(keys))
 	for i, key := range keys {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,19 @@ import (
 const maxPages = 1000
 
 var pageTests = map[string]func(*testing.T, *env){
+	"foreign_cursors_are_refused": func(t *testing.T, e *env) {
+		s, _ := e.session("a")
+		pager, ok := s.(lockrt.Pager)
+		if !ok {
+			t.Skip("this store has no Pager")
+		}
+		for _, cursor := range []string{"x", "-1", "\x00", "after"} {
+			if _, _, err := pager.ListPage(e.ctx, "", cursor, 1); !errors.Is(err, lockrt.ErrCursor) {
+				t.Errorf("the cursor %q gives %v, want ErrCursor", cursor, err)
+			}
+		}
+	},
+
 	"all_pages_have_all_locks": func(t *testing.T, e *env) {
 		s, _ := e.session("a")
 		want := map[string]bool{}
