@@ -155,3 +155,17 @@ func TestLease_Context_errLooksAtTheClock(t *testing.T) {
 		}
 	})
 }
+
+// The timer of a MaxHold may come late, too.
+func TestLease_Err_looksAtTheClockForMaxHold(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MaxHold: time.Second})
+		if !lockrt.StopMaxHold(lease) {
+			t.Fatal("no timer is set for the MaxHold")
+		}
+		time.Sleep(time.Second)
+		if err := lease.Context().Err(); !errors.Is(err, context.Canceled) || !errors.Is(lease.Err(), lockrt.ErrLost) {
+			t.Errorf("after its MaxHold the lease is %v and its context %v", lease.Err(), err)
+		}
+	})
+}

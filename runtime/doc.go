@@ -29,11 +29,12 @@
 //   - An Acquire whose answer was lost leaves nothing behind: it is repeated under the same lease id, or cancelled; and a
 //     request that comes too late refuses itself.
 //   - A [Fence] is greater than that of every earlier lease on the key, in whatever process.
-//   - Waiting is first come first served over all processes, off by at most Config.LocalHandoffTime: within one process
-//     a lease may pass from caller to caller Config.LocalHandoffs times or for Config.LocalHandoffTime before it goes
-//     back to the store's queue. Of those who wait in one process, the first has a place in that queue from the moment
-//     at which the lease can no longer pass on here; whoever gives up leaves the place to the next. The place is
-//     one: the callers behind take it one after another, each new place at the end of the queue. No waiter starves.
+//   - Waiting is first come first served over all processes by their first waiters: a process has one place in the
+//     store's queue, off by at most Config.LocalHandoffTime, and whoever is first in it uses that place; a caller that
+//     gives up leaves it to the next. Once it is used, the next place is at the end of the queue. Within a process a
+//     lease may pass from caller to caller Config.LocalHandoffs times or for Config.LocalHandoffTime before it goes
+//     back to the queue. So a caller may be overtaken by later ones of other processes while others of its own
+//     process are before it, and no waiter starves. With negative LocalHandoffs every caller has a place of its own.
 //   - A waiter that gives up keeps nobody waiting. One that dies does for one lease, or for as long as the store needs to
 //     notice a death, whichever is longer.
 //   - A store that is down is told from a lock that is held: ErrBusy needs a live lease in this process or the store's

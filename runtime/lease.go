@@ -159,6 +159,9 @@ func (le *Lease) Err() error {
 		return ErrNotHeld
 	}
 	_ = le.grant.err() // a passed deadline ends the lease now, not when its timer gets to run
+	if !le.limit.IsZero() && !time.Now().Before(le.limit) {
+		le.reachMaxHold()
+	}
 	le.mu.Lock()
 	defer le.mu.Unlock()
 	return le.over
