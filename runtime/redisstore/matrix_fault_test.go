@@ -54,7 +54,7 @@ var lineFaults = []fault{
 	}},
 	{name: "half closed", line: first(fin)},
 	{
-		name: "refused", total: true,
+		name: "refused", says: []string{"refused"}, total: true,
 		line: func(p *proxy) { _ = p.ln.Close(); p.cutLocked() }, end: (*proxy).accept,
 	},
 }
@@ -94,7 +94,7 @@ func (f fault) heal(p *proxy) {
 // serverFaults are states of a real server: all cells suffer at the same time.
 var serverFaults = []fault{
 	{
-		name: "READONLY", total: true,
+		name: "READONLY", says: []string{"READONLY"}, total: true,
 		server: func(t *testing.T, admin *redis.Client) func() {
 			must(t, admin.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
 			return func() { must(t, admin.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err()) }
@@ -115,7 +115,7 @@ var serverFaults = []fault{
 		},
 	},
 	{
-		name: "LOADING", total: true, server: loading,
+		name: "LOADING", says: []string{"LOADING"}, total: true, server: loading,
 		config: testenv.RedisConfig{Args: []string{
 			"--enable-debug-command", "yes", "--loading-process-events-interval-bytes", "1024",
 		}},
