@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Forever as Options.Wait waits until the context ends.
+// Forever as Options.Wait waits until the context ends. With a context without an end it waits for as long as the store
+// answers.
 const Forever time.Duration = math.MaxInt64
 
 const (

@@ -66,12 +66,24 @@ func (s *session) logAlive(failing bool, queues int, err error) bool {
 	switch {
 	case s.ctx.Err() != nil:
 	case err != nil && !failing:
+		s.pokeEndless()
 		s.Logger.Warn("lock queues not refreshed; waiters may lose their places", slog.Int("queues", queues),
 			slog.Any("error", err))
 	case err == nil && failing:
 		s.Logger.Info("lock queues are refreshed again", slog.Int("queues", queues))
 	}
 	return err != nil
+}
+
+// pokeEndless lets those ask who wait without any end: they give up if the server stays silent.
+func (s *session) pokeEndless() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.waiters {
+		if w.endless {
+			wake(w.pokes)
+		}
+	}
 }
 
 // showLife shows life in all queues and returns the first error.

@@ -32,9 +32,13 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 		return answer{}, explain(ctx, err)
 	}
 	attempts, late, backoff := 0, 0, askBackoff
+	var said lastWord
 	for {
 		lines := s.lines.Load()
 		a, err := s.askOnce(ctx, limit, keys, req)
+		if said.hear(err); isWord(err) {
+			tell(req, nil, err)
+		}
 		switch {
 		case err == nil && a.granted && s.lines.Load() != lines:
 			continue // that the lease was broken may have been pushed to nobody, before Held knew of it
@@ -46,11 +50,11 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 			}
 			continue
 		case attempts == s.retries || !retryable(err) || ctx.Err() != nil || limit.Err() != nil:
-			return answer{}, explain(ctx, err)
+			return answer{}, explain(ctx, said.or(err))
 		}
 		attempts++
 		if !sleep(ctx, jitter(backoff)) {
-			return answer{}, explain(ctx, err)
+			return answer{}, explain(ctx, said.or(err))
 		}
 		backoff = min(2*backoff, askBackoffMax)
 	}

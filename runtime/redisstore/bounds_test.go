@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -235,4 +236,36 @@ func TestSession_toldAndKept(t *testing.T) {
 		t.Error(a.err)
 	}
 	r.wantOwner("w")
+}
+
+// Calls that are gathered while others are in flight have no more time than those.
+func TestSession_silentServer_crowd(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: silentServer(t)})
+	opened, err := New(client, Config{}).Open(lockrt.SessionConfig{
+		Namespace: "lock", Node: "node", Logger: slog.New(slog.DiscardHandler), Lost: func(string, error) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := opened.(*session)
+	s.clock.learn(clockPair{time.Now(), time.Now().UnixMicro()}) // as if the server had answered once
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			name := strconv.Itoa(i)
+			_, err := s.Acquire(context.Background(), lockrt.Request{Key: name, ID: name, TTL: time.Hour})
+			if err == nil || errors.Is(err, lockrt.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("acquire: %v", err)
+			}
+			if took := time.Since(start); took > callTime+3*time.Second {
+				t.Errorf("acquire returned after %s, want %s", took, callTime)
+			}
+		})
+	}
+	wg.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = s.Close(ctx)
+	_ = client.Close()
 }

@@ -49,7 +49,7 @@ type combiner struct {
 	alone    int        // calls in flight that were not gathered
 	lanes    int        // senders of gathered calls; at least one while anybody waits
 	moved    time.Time  // when a lane last took those who waited
-	answered time.Time  // when a lane last had an answer
+	answered time.Time  // when a call last had an answer
 	waiting  []*entry
 }
 
@@ -129,6 +129,9 @@ func (c *combiner) doAlone(ctx, limit context.Context, e *entry) error {
 		c.single(call, e)
 		c.mu.Lock()
 		c.alone--
+		if e.err == nil || isReply(e.err) {
+			c.answered = time.Now()
+		}
 		gone := e.gone
 		c.mu.Unlock()
 		if gone && c.over != nil {
@@ -147,23 +150,16 @@ func (c *combiner) doAlone(ctx, limit context.Context, e *entry) error {
 }
 
 // leave takes back an entry that was not sent, or says until when it may act. One that may stay, because only our own
-// limit is over, gets more time if it is not the server that is silent: the call was sent later than the entry came, or
-// there are many before it.
+// limit is over, gets more time if it is not the server that is silent: as long as it has answered others within
+// callTime, there are only many before this one.
 func (c *combiner) leave(e *entry, mayStay bool) (more time.Duration, latest int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case !e.sent.IsZero():
-		if left := callTime - time.Since(e.sent); mayStay && left > 0 {
-			return left, 0
-		}
-		e.gone = true
-		return 0, e.latest
-	case mayStay && time.Since(c.answered) < callTime:
-		return callTime, 0
+	if left := callTime - time.Since(c.answered); mayStay && left > 0 {
+		return left, 0
 	}
 	e.gone = true
-	return 0, 0
+	return 0, e.latest
 }
 
 // take returns those who wait; mu is held.

@@ -79,7 +79,7 @@ func explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if over := ctx.Err(); over != nil {
+	if over := ended(ctx, err); over != nil {
 		if errors.Is(err, over) {
 			return err
 		}

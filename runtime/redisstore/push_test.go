@@ -65,7 +65,7 @@ func (r *rig) waitUntil(ctx context.Context, s *session, id string, ttl time.Dur
 // on the same connection.
 func (r *rig) push(s *session, payload string) {
 	r.t.Helper()
-	mark := s.enlist("mark", r.keys)
+	mark := s.enlist("mark", r.keys, false)
 	defer s.delist("mark", mark)
 	for _, text := range []string{payload, "grant mark 1 1 1"} {
 		if err := r.client.Publish(r.ctx, s.channel, text).Err(); err != nil {

@@ -29,14 +29,16 @@ func (s *session) once(
 ) (bool, error) {
 	limit := s.calls.limits.next()
 	unanswered := false
+	var said lastWord
 	for backoff := 5 * time.Millisecond; ; backoff = min(2*backoff, 500*time.Millisecond) {
 		done, unsure, err := try(limit)
 		unanswered = unanswered || unsure
+		said.hear(err)
 		switch {
 		case err == nil:
 			return done || unanswered, nil
 		case !retryable(err) || ctx.Err() != nil || limit.Err() != nil:
-			return false, explain(ctx, err)
+			return false, explain(ctx, said.or(err))
 		}
 		unanswered = unanswered || mayHaveRun(err)
 		timer := time.NewTimer(jitter(backoff))

@@ -28,7 +28,7 @@ func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, e
 		until = time.Now().Add(req.Wait)
 		bound = min(bound, req.Wait+askGrace)
 	}
-	w := s.enlist(req.ID, s.space.keys(req.Key))
+	w := s.enlist(req.ID, s.space.keys(req.Key), until.IsZero() && ctx.Done() == nil)
 	defer s.delist(req.ID, w)
 	a, err := s.ask(ctx, w.keys, req, bound)
 	switch {
@@ -75,6 +75,7 @@ type waiting struct {
 	clock   clockPair         // of the last answer
 	busy    *lockrt.BusyError // the server's last word, if that named a holder
 	down    error             // why the server could not be asked, the last time
+	since   time.Time         // when the first question was asked that had no answer; zero: the last one had
 	backoff time.Duration
 	poke    *time.Timer
 
@@ -190,7 +191,7 @@ func (w *waiting) hear(ctx context.Context, r heard) (*lockrt.Grant, error) {
 		if grant := r.grant(w.req); r.granted && current(grant, w.req) {
 			return &grant, nil
 		}
-		w.clock, w.down, w.backoff = r.clock, nil, 0
+		w.clock, w.down, w.since, w.backoff = r.clock, nil, time.Time{}, 0
 		if !r.granted {
 			w.busy = r.busy(w.req.Key)
 			tell(w.req, w.busy, nil)
@@ -201,8 +202,15 @@ func (w *waiting) hear(ctx context.Context, r heard) (*lockrt.Grant, error) {
 		tell(w.req, nil, r.err)
 		return nil, r.err
 	default:
-		// The server is away for a moment; the place in the queue is kept as long as it remembers.
+		// The server is away for a moment; the place in the queue is kept as long as it remembers. Who waits without any
+		// end hears of it after callTime.
 		tell(w.req, nil, r.err)
+		if w.since.IsZero() {
+			w.since = w.askedAt
+		}
+		if w.waiter.endless && time.Since(w.since) >= callTime {
+			return nil, r.err
+		}
 		w.down, w.backoff = r.err, min(max(2*w.backoff, 50*time.Millisecond), time.Second)
 		w.poke.Reset(jitter(w.backoff))
 	}

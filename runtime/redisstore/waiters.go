@@ -8,13 +8,14 @@ import (
 // waiter is one Acquire that may have to wait. It is known to listen before the request is sent, because the push may
 // overtake the answer.
 type waiter struct {
-	keys   lockKeys
-	queue  *queue        // guarded by session.mu; nil: the server may not have it in the queue
-	place  int           // guarded by session.mu; in queue.waiters
-	asks   time.Time     // guarded by session.mu; when it will ask again by itself
-	grants chan pushed   // buffered: listen never waits
-	pokes  chan struct{} // buffered: ask the server again
-	lost   chan error    // buffered: the lease was broken, and why
+	keys    lockKeys
+	endless bool          // it waits for as long as the store answers, and no longer
+	queue   *queue        // guarded by session.mu; nil: the server may not have it in the queue
+	place   int           // guarded by session.mu; in queue.waiters
+	asks    time.Time     // guarded by session.mu; when it will ask again by itself
+	grants  chan pushed   // buffered: listen never waits
+	pokes   chan struct{} // buffered: ask the server again
+	lost    chan error    // buffered: the lease was broken, and why
 }
 
 // pushed is a grant that arrived on the channel.
@@ -36,9 +37,9 @@ var waiterPool = sync.Pool{New: func() any {
 	return &waiter{grants: make(chan pushed, 1), pokes: make(chan struct{}, 1), lost: make(chan error, 1)}
 }}
 
-func (s *session) enlist(id string, keys lockKeys) *waiter {
+func (s *session) enlist(id string, keys lockKeys, endless bool) *waiter {
 	w := waiterPool.Get().(*waiter)
-	w.keys = keys
+	w.keys, w.endless = keys, endless
 	s.mu.Lock()
 	s.waiters[id] = w
 	s.mu.Unlock()

@@ -1,0 +1,48 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// lastWord keeps why the attempts of a call failed. When its time is over while another attempt is under way, that is
+// why, and not that the server was silent.
+type lastWord struct{ err error }
+
+func (w *lastWord) hear(err error) {
+	if isWord(err) {
+		w.err = err
+	}
+}
+
+// or returns what was heard if err says no more than that there was no answer.
+func (w *lastWord) or(err error) error {
+	if w.err == nil || isWord(err) {
+		return err
+	}
+	return w.err
+}
+
+// isWord reports whether an error came from the server, or from the machine that should run it.
+func isWord(err error) bool {
+	dial := new(net.OpError)
+	return isReply(err) || errors.As(err, &dial) && dial.Op == "dial" && !dial.Timeout()
+}
+
+// deadlineGrace is how much earlier than the end of its context the client's time-out may fire.
+const deadlineGrace = 10 * time.Millisecond
+
+// ended is ctx's error. A time-out of the client at the deadline of ctx counts as that, as it was made from it.
+func ended(ctx context.Context, err error) error {
+	if over := ctx.Err(); over != nil {
+		return over
+	}
+	var timeout net.Error
+	end, ok := ctx.Deadline()
+	if ok && time.Until(end) < deadlineGrace && errors.As(err, &timeout) && timeout.Timeout() {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
