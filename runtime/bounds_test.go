@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,6 +215,46 @@ func TestOptions_Wait_huge(t *testing.T) {
 		mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever - 1})
 		if wait := <-waits; wait != lockrt.Forever {
 			t.Errorf("the store was asked to wait for %s", wait)
+		}
+	})
+}
+
+// Many leases at a silent store do not add up: after 5 s without an answer the rest is left to its TTL.
+func TestLocker_Close_manyLeasesAtASilentStore(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		locks, err := lockrt.New(store, lockrt.Config{Logger: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range manyKeys(300) {
+			mustAcquire(t, locks, t.Context(), key, lockrt.Options{TTL: time.Hour})
+		}
+		deaf(store)
+		began := time.Now()
+		if err := locks.Close(context.Background()); err == nil || errors.Is(err, context.Canceled) {
+			t.Errorf("Close: %v, want that the store did not answer", err)
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("Close took %s", took)
+		}
+	})
+}
+
+// A holder that does not release keeps the lock to the end of its MaxHold, and not for another TTL.
+func TestLease_MaxHold_boundsRenewals(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store, lockrt.Config{})
+		began := time.Now()
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Minute, MaxHold: 90 * time.Second})
+		if err := lease.Extend(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+		if took := time.Since(began); took > 95*time.Second {
+			t.Errorf("the next holder had to wait %s for a MaxHold of 90s", took)
+		}
+		if cause := context.Cause(lease.Context()); !errors.Is(cause, lockrt.ErrLost) || !strings.Contains(cause.Error(), "MaxHold") {
+			t.Errorf("the lease ended with %v, want its MaxHold", cause)
 		}
 	})
 }

@@ -22,7 +22,7 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 		return l.busyHere(held)
 	case said.err != nil:
 		return fmt.Errorf("waited for %s, and the store cannot be asked: %w", shown(wait), said.err)
-	case said.busy != nil:
+	case said.isFresh():
 		return said.holder()
 	}
 	ctx, cancel := context.WithTimeout(l.closing, busyLookup)
@@ -50,11 +50,20 @@ func (l *Locker) gaveUp(ctx context.Context, key string) error {
 		return errors.Join(ctx.Err(), l.busyHere(held))
 	case said.err != nil:
 		return errors.Join(ctx.Err(), fmt.Errorf("the store cannot be asked: %w", said.err))
-	case said.busy != nil:
+	case said.isFresh():
 		return errors.Join(ctx.Err(), said.holder())
 	}
 	return ctx.Err()
 }
+
+// isFresh reports whether the store has named a holder whose lease should not be over. When it is, the one who asks for
+// the line asks again; a store that does not answer that has said nothing of the present.
+func (w word) isFresh() bool {
+	return w.busy != nil && time.Since(w.at) <= w.busy.Remaining+freshTime
+}
+
+// freshTime is what the next question may take.
+const freshTime = 250 * time.Millisecond
 
 // holder is who held the lock when the store said so, and what should be left of that.
 func (w word) holder() *BusyError {

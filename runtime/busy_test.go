@@ -178,3 +178,33 @@ func TestLocker_Acquire_endOfAnotherCallersContext(t *testing.T) {
 		}
 	})
 }
+
+// The lease that the store named is over, and the store is silent since: nobody can say that the lock is busy.
+func TestLocker_Acquire_oldWordOfTheStore(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"wait over": 3 * time.Second, "context over": lockrt.Forever} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+				store.set(func(s *faultStore) {
+					s.acquire = func(ctx context.Context, req lockrt.Request, _ lockrt.Session) (lockrt.Grant, error) {
+						if req.Told != nil {
+							req.Told(&lockrt.BusyError{Key: req.Key, Holder: "x", Remaining: time.Second}, nil)
+						}
+						<-ctx.Done()
+						return lockrt.Grant{}, ctx.Err()
+					}
+				})
+				go func() { _, _ = locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Hour}) }()
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				if wait != lockrt.Forever {
+					ctx = t.Context()
+				}
+				_, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: wait})
+				if err == nil || errors.Is(err, lockrt.ErrBusy) {
+					t.Errorf("the error is %v, by a word that is 2 s too old", err)
+				}
+			})
+		})
+	}
+}

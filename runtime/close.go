@@ -55,12 +55,14 @@ func (l *Locker) Close(ctx context.Context) error {
 // close ends what is left. held are the leases that Close has ended.
 func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	var errs []error
-	if err := l.session.Close(ctx); err != nil {
+	closed := make(chan error, 1)
+	go func() { closed <- l.session.Close(ctx) }() // ends waiting acquires; releases go on beside it
+	l.acquiring.Wait()                             // they have been told to give up, and give back a crossing grant by themselves
+	held = append(held, l.leases()...)             // those that were lost before and are being released: that is waited for
+	errs = append(errs, releaseAll(ctx, held))
+	if err := <-closed; err != nil {
 		errs = append(errs, fmt.Errorf("close lock session: %w", err))
 	}
-	l.acquiring.Wait()                 // they have been told to give up, and give back a crossing grant by themselves
-	held = append(held, l.leases()...) // those that were lost before and are being released: that is waited for
-	errs = append(errs, releaseAll(ctx, held))
 	l.stopRenew()
 	l.running.Wait()
 	l.expirer.stop()
@@ -89,31 +91,49 @@ func (l *Locker) leases() []*Lease {
 // closeReleases is how many releases Close keeps in flight.
 const closeReleases = 32
 
+// releaseAll releases leases until ctx ends, or the store has answered none of them for maxReleaseTime.
 func releaseAll(ctx context.Context, leases []*Lease) error {
+	ctx, silent := context.WithCancelCause(ctx)
+	defer silent(nil)
 	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		errs  []error
-		slots = make(chan struct{}, closeReleases)
+		answered = time.Now() // guarded by mu
+		wg       sync.WaitGroup
+		mu       sync.Mutex
+		errs     []error
+		slots    = make(chan struct{}, closeReleases)
 	)
 	for _, lease := range leases {
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			wg.Wait()
-			return errors.Join(append(errs, fmt.Errorf("leases left to their TTL: %w", ctx.Err()))...)
+			return errors.Join(append(errs, fmt.Errorf("leases left to their TTL: %w", context.Cause(ctx)))...)
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			if err := lease.release(ctx); err != nil {
-				mu.Lock()
+			err := lease.release(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				answered = time.Now()
+			case len(errs) < maxCloseErrors && !errors.Is(context.Cause(ctx), errSilent):
 				errs = append(errs, err)
-				mu.Unlock()
+			}
+			if time.Since(answered) >= maxReleaseTime {
+				silent(errSilent)
 			}
 		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
+
+// maxCloseErrors is how many releases Close names that failed.
+const maxCloseErrors = 10
+
+var errSilent = fmt.Errorf("the store has answered nothing for %s", maxReleaseTime)
 
 var errClosing = fmt.Errorf("its Locker was closed: %w", ErrClosed)

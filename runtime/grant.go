@@ -225,7 +225,11 @@ func (g *grant) renewal(sent time.Time) (ttl time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.sent = sent
-	return g.ttl
+	if g.owner == nil || g.owner.limit.IsZero() {
+		return g.ttl
+	}
+	// What lies behind the end of a MaxHold would keep the lock from others if it is not released.
+	return min(g.ttl, max(g.owner.limit.Sub(sent)+margin(g.ttl), minTTL))
 }
 
 // past reports whether the lease is over at the store too: its deadline has passed, and no renewal may have been

@@ -49,6 +49,8 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 				return answer{}, errTooLate
 			}
 			continue
+		case errors.Is(err, errSlow):
+			continue // the same question, from another goroutine
 		case attempts == s.retries || !retryable(err) || ctx.Err() != nil || limit.Err() != nil:
 			return answer{}, explain(ctx, said.or(err))
 		}

@@ -41,6 +41,7 @@ type combiner struct {
 	args   func(terms, int64) []any  // what stands before the ids; the second is the call's latest
 	latest func(end time.Time) int64 // what the server's clock shows then, at the most
 	calls  *calls
+	quick  *quick       // nil: no call is made in its caller's goroutine
 	over   func(*entry) // called when a call is over whose caller has left; may be nil
 
 	inFlight sync.WaitGroup // calls
@@ -88,6 +89,9 @@ func (c *combiner) do(ctx, limit context.Context, e *entry) error {
 	if c.lanes == 0 && c.alone < combineAlone {
 		c.alone++
 		c.mu.Unlock()
+		if c.quick.use() {
+			return c.doQuick(ctx, e)
+		}
 		return c.doAlone(ctx, limit, e)
 	}
 	e.done = make(chan struct{})
@@ -115,6 +119,28 @@ func (c *combiner) do(ctx, limit context.Context, e *entry) error {
 			return err
 		}
 	}
+}
+
+// doQuick sends e in a call of its own, from this goroutine. The error is errSlow if it is to be sent again.
+func (c *combiner) doQuick(ctx context.Context, e *entry) error {
+	c.inFlight.Add(1)
+	defer c.inFlight.Done()
+	limit := c.quick.limits.next()
+	call := callContext(ctx, limit)
+	end, _ := call.Deadline()
+	e.sent, e.latest = time.Now(), c.latest(end)
+	c.single(call, e)
+	c.mu.Lock()
+	c.alone--
+	if e.err == nil || isReply(e.err) {
+		c.answered = time.Now()
+	}
+	c.mu.Unlock()
+	if isTimeout(e.err) && ctx.Err() == nil && ended(ctx, e.err) == nil {
+		c.quick.pause()
+		return slowError{e.err}
+	}
+	return e.err
 }
 
 // doAlone sends e in a call of its own.

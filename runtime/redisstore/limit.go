@@ -8,9 +8,12 @@ import (
 	"time"
 )
 
-// limits makes contexts that end after callTime. Calls that begin within limitShare of each other share one timer:
-// arming one for each costs more than all the rest that a session does for an uncontended acquire.
+// limits makes contexts that end after callTime, or another length. Calls that begin within share of each other share
+// one timer: arming one for each costs more than all the rest that a session does for an uncontended acquire.
 type limits struct {
+	length, share time.Duration // 0: callTime, limitShare
+	cause         error         // nil: errNoAnswer
+
 	mu     sync.Mutex // guards what follows
 	shared context.Context
 	cancel context.CancelFunc // of shared; its timer does the work
@@ -19,14 +22,18 @@ type limits struct {
 
 const limitShare = 50 * time.Millisecond
 
-// next returns a context that ends after callTime and up to limitShare.
+// next returns a context that ends after the length and up to the share.
 func (l *limits) next() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := time.Now(); now.After(l.fresh) {
+		length, share, cause := l.length, l.share, l.cause
+		if length == 0 {
+			length, share, cause = callTime, limitShare, errNoAnswer
+		}
 		// Calls may still use the one before. It ends by itself.
-		l.shared, l.cancel = context.WithTimeoutCause(context.Background(), callTime+limitShare, errNoAnswer)
-		l.fresh = now.Add(limitShare)
+		l.shared, l.cancel = context.WithTimeoutCause(context.Background(), length+share, cause)
+		l.fresh = now.Add(share)
 	}
 	return l.shared
 }
@@ -97,6 +104,9 @@ type timeoutError struct{ err error }
 func (e timeoutError) Error() string {
 	if dial := new(net.OpError); errors.As(e.err, &dial) {
 		return e.err.Error()
+	}
+	if e.err == context.DeadlineExceeded || e.err == context.Canceled {
+		return errNoAnswer.Error()
 	}
 	return errNoAnswer.Error() + ": " + e.err.Error()
 }

@@ -104,7 +104,7 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 	channel := "lockgen:" + rand.Text()
 	sess := &session{
 		SessionConfig: cfg, client: client, own: ownClient(client), clustered: clustered, retries: retriesOf(client),
-		space: newKeySpace(cfg.Namespace), clock: newServerClock(),
+		space: newKeySpace(cfg.Namespace), clock: newServerClock(), quick: newQuick(client),
 		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
 		waiters: make(map[string]*waiter), queues: make(map[string]*queue), leftovers: make(map[string]*leftover),
@@ -118,12 +118,12 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 	}
 	sess.acquires = combiner{
 		client: client, script: acquireScript, batch: batch, args: sess.acquireArgs,
-		latest: sess.clock.latest, calls: &sess.calls, over: sess.over,
+		latest: sess.clock.latest, calls: &sess.calls, quick: sess.quick, over: sess.over,
 	}
 	releaseArgs := []any{storeCfg.Retention.Milliseconds()}
 	sess.releases = combiner{
 		client: client, script: releaseScript, batch: batch, args: func(terms, int64) []any { return releaseArgs },
-		latest: sess.clock.latest, calls: &sess.calls,
+		latest: sess.clock.latest, calls: &sess.calls, quick: sess.quick,
 	}
 	return sess
 }

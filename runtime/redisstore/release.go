@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -37,6 +38,9 @@ func (s *session) once(
 		switch {
 		case err == nil:
 			return done || unanswered, nil
+		case errors.Is(err, errSlow):
+			unanswered = true
+			continue
 		case !retryable(err) || ctx.Err() != nil || limit.Err() != nil:
 			return false, explain(ctx, said.or(err))
 		}

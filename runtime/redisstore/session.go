@@ -23,6 +23,7 @@ type session struct {
 	clustered bool
 	retries   int // how often the client repeats a call
 	calls     calls
+	quick     *quick
 	clock     serverClock
 	acquires  combiner
 	releases  combiner

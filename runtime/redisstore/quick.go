@@ -1,0 +1,66 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// quickTime is how long a call may run in its caller's goroutine: the client heeds deadlines and not that a context
+	// is cancelled, and the caller has to leave within 100 ms of that.
+	quickTime  = 70 * time.Millisecond
+	quickShare = 10 * time.Millisecond
+	// quickPause is for how long no call is made like that after one that took longer.
+	quickPause = 10 * time.Second
+)
+
+// quick is how calls are made while the server is quick: in the goroutine of the caller, because a hand-over to another
+// and back costs as much as the call itself. A call that is not answered in time is made again in the other way, see
+// calls, by the same lease id; and so are all that come for a while.
+type quick struct {
+	able   bool // the client heeds deadlines
+	base   time.Time
+	paused atomic.Int64 // until when, from base
+	limits limits
+}
+
+func newQuick(client redis.UniversalClient) *quick {
+	q := &quick{base: time.Now()}
+	q.limits.length, q.limits.share, q.limits.cause = quickTime, quickShare, errSlow
+	switch c := client.(type) {
+	case *redis.Client:
+		q.able = c.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		q.able = c.Options().ContextTimeoutEnabled
+	}
+	return q
+}
+
+// use reports whether the server was quick of late.
+func (q *quick) use() bool {
+	return q != nil && q.able && time.Since(q.base) >= time.Duration(q.paused.Load())
+}
+
+func (q *quick) pause() { q.paused.Store(int64(time.Since(q.base) + quickPause)) }
+
+// errSlow is why a call that was not answered within quickTime is to be made again.
+var errSlow = errors.New("the store did not answer at once")
+
+// slowError is a call that ended with quickTime.
+type slowError struct{ error }
+
+func (e slowError) Unwrap() error { return e.error }
+
+// Is makes errors.Is(err, errSlow) true.
+func (e slowError) Is(target error) bool { return target == errSlow }
+
+// isTimeout reports whether a call ended with the deadline that it was given.
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
