@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sort"
 	"strings"
+	"unicode"
 )
 
 // List returns the held locks of the namespace whose key begins with prefix, sorted by key; "" lists all. It blocks
@@ -129,13 +130,29 @@ func (l *Locker) breakLock(ctx context.Context, key, reason string, force bool) 
 	if err != nil {
 		return fmt.Errorf("break the lock of whoever holds it: %w", err)
 	}
-	b := Breaking{Key: key, ID: seen.ID, Fence: seen.Fence, Reason: reason, Force: force}
+	b := Breaking{Key: key, ID: seen.ID, Fence: seen.Fence, Reason: oneLine(reason), Force: force}
 	if err := breaker.Break(ctx, b); err != nil {
 		return fmt.Errorf("break lock %s: %w", quote(key), err)
 	}
 	l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock broken", slog.String("key", key), slog.String("holder", seen.Node),
 		slog.Bool("force", force), slog.String("reason", reason))
 	return nil
+}
+
+// maxReason is how many bytes of a reason are told.
+const maxReason = 1000
+
+// oneLine makes a reason one that errors and logs can hold.
+func oneLine(reason string) string {
+	if len(reason) > maxReason {
+		reason = reason[:maxReason] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(reason, "�"))
 }
 
 // lookable is the error of a call that looks at the store's locks and cannot.

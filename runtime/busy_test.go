@@ -127,6 +127,9 @@ func TestLocker_misuse(t *testing.T) {
 	}
 	locks := newLocker(t, &faultStore{Store: memstore.New()}, lockrt.Config{})
 	var none context.Context
+	if lockrt.FromContext(none) != nil || lockrt.Held(none, "k") != nil || !errors.Is(lockrt.AssertHeld(none, "k"), lockrt.ErrNotHeld) {
+		t.Error("there is a lease in no context")
+	}
 	_, acquire := locks.Acquire(none, "k", o)
 	_, holder := locks.Holder(none, "k")
 	for call, err := range map[string]error{

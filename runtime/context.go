@@ -35,6 +35,9 @@ func (c *leaseContext) Value(key any) any {
 
 // FromContext returns the innermost lease of the running critical section, nil outside of one.
 func FromContext(ctx context.Context) *Lease {
+	if ctx == nil {
+		return nil
+	}
 	lease, _ := ctx.Value(leaseKey{}).(*Lease)
 	return lease
 }

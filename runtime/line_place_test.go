@@ -220,3 +220,45 @@ func TestLine_joinedWhenTheLeaseCanNoLongerPassOn(t *testing.T) {
 		tt.want("first", "second", "third")
 	})
 }
+
+// The place goes on to a caller that asks for another TTL, in the moment in which it is granted with the first one's. The
+// lease is believed in for no longer than the store keeps it.
+func TestLine_placeThatIsGrantedWithAnotherTTL(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store.Store, lockrt.Config{})
+		held := mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		answer := make(chan struct{})
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				g, err := real.Acquire(ctx, req)
+				if err != nil {
+					<-answer
+				}
+				return g, err
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever}) }()
+		synctest.Wait()
+		got := make(chan *lockrt.Lease, 1)
+		go func() {
+			lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: 10 * ttl, Wait: lockrt.Forever, NoRenew: true})
+			if err != nil {
+				t.Error(err)
+			}
+			got <- lease
+		}()
+		synctest.Wait()
+		cancel() // leaves its place, and is held up on its way back
+		synctest.Wait()
+		if err := held.Release(t.Context()); err != nil { // to that place, with its TTL
+			t.Fatal(err)
+		}
+		close(answer)
+		lease := <-got
+		info, err := other.Holder(t.Context(), "k")
+		if err != nil || time.Until(lease.Deadline()) > info.Remaining {
+			t.Errorf("the lease is believed in for %s, the store keeps it for %s (%v)", time.Until(lease.Deadline()), info.Remaining, err)
+		}
+	})
+}

@@ -120,3 +120,18 @@ func (m failingMeter) Int64UpDownCounter(
 ) (metric.Int64UpDownCounter, error) {
 	return noop.Int64UpDownCounter{}, m.err(name)
 }
+
+// A reason may be anything; errors and logs get one line of text.
+func TestLocker_Break_reasonOfAnyKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locks := newLocker(t, memstore.New(), lockrt.Config{})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		if err := locks.Break(t.Context(), "k", "a\nb\x00c\xff"+strings.Repeat("x", 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+		cause := context.Cause(lease.Context()).Error()
+		if !strings.Contains(cause, "a b c\ufffdx") || len(cause) > 2000 || strings.Contains(cause, "\x00") {
+			t.Errorf("the cause is %.200q of %d bytes", cause, len(cause))
+		}
+	})
+}

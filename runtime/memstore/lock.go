@@ -34,7 +34,7 @@ func (l *lock) held(now time.Time) bool { return now.Before(l.expires) }
 func (l *lock) take(s *session, req lockrt.Request, now time.Time) lockrt.Grant {
 	l.owner = owner{id: req.ID, session: s, epoch: l.store.nextEpoch(now), since: now}
 	l.expires = now.Add(req.TTL)
-	return lockrt.Grant{Epoch: l.owner.epoch, Start: now}
+	return lockrt.Grant{Epoch: l.owner.epoch, Start: now, TTL: req.TTL}
 }
 
 // free ends the owner's lease and gives the lock to the first waiter, or removes it.

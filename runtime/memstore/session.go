@@ -99,7 +99,7 @@ func (s *session) take(req lockrt.Request) (lockrt.Grant, *waiter, error) {
 	case l.owner.id == req.ID && l.held(now) && l.owner.broken:
 		return lockrt.Grant{}, nil, errBroken
 	case l.owner.id == req.ID && l.held(now):
-		return lockrt.Grant{Epoch: l.owner.epoch, Start: l.owner.since}, nil, nil
+		return lockrt.Grant{Epoch: l.owner.epoch, Start: l.owner.since, TTL: l.expires.Sub(l.owner.since)}, nil, nil
 	case !l.held(now):
 		return l.take(s, req, now), nil, nil
 	case req.Wait == 0:

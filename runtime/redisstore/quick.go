@@ -59,6 +59,12 @@ func (e slowError) Unwrap() error { return e.error }
 // Is makes errors.Is(err, errSlow) true.
 func (e slowError) Is(target error) bool { return target == errSlow }
 
+// wasSent reports whether a call that ended with its deadline was sent. One that was not waited for a connection.
+func wasSent(err error) bool {
+	op := new(net.OpError)
+	return errors.As(err, &op) && op.Op != "dial"
+}
+
 // isTimeout reports whether a call ended with the deadline that it was given.
 func isTimeout(err error) bool {
 	var timeout net.Error

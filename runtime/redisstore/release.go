@@ -39,7 +39,7 @@ func (s *session) once(
 		case err == nil:
 			return done || unanswered, nil
 		case errors.Is(err, errSlow):
-			unanswered = true
+			unanswered = unanswered || wasSent(err)
 			continue
 		case !retryable(err) || ctx.Err() != nil || limit.Err() != nil:
 			return false, explain(ctx, said.or(err))

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"sync"
 
@@ -69,7 +70,8 @@ func (p *Pause) Reached(ctx context.Context) error {
 // Resume lets the client go on.
 func (p *Pause) Resume() { p.once.Do(func() { close(p.resumed) }) }
 
-// faults is the hook between a client and its connections.
+// faults is the hook between a client and its connections, and the connections themselves: a Locker renews its leases
+// through some of its own.
 type faults struct {
 	mu    sync.Mutex // guards what follows
 	cut   bool
@@ -83,6 +85,38 @@ func (f *faults) setCut(cut bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cut = cut
+}
+
+// dial connects, unless the client is cut off.
+func (f *faults) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if f.isCut() {
+		return nil, ErrCut
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return line{conn, f}, nil
+}
+
+func (f *faults) isCut() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cut
+}
+
+// line is a connection of a client that can be cut off.
+type line struct {
+	net.Conn
+	faults *faults
+}
+
+// Write implements net.Conn.
+func (l line) Write(b []byte) (int, error) {
+	if l.faults.isCut() {
+		return 0, ErrCut
+	}
+	return l.Conn.Write(b)
 }
 
 // before blocks while the client is paused, and fails if it is cut off.

@@ -54,7 +54,9 @@ func (l *Lab) Key(name string) string {
 func (l *Lab) Client() *Client {
 	options := *l.options
 	options.MaxRetries = -1 // a repeated command would meet another fate than the first
-	c := &Client{Client: redis.NewClient(&options)}
+	c := new(Client)
+	options.Dialer = c.faults.dial
+	c.Client = redis.NewClient(&options)
 	c.AddHook(&c.faults)
 	l.onClose(c.Client.Close)
 	return c
