@@ -150,7 +150,9 @@ func (r *clusterRig) judge(names []string, from, to time.Time) {
 }
 
 // betweenTicks waits until the next half of a second has passed: no claim is on its way to a replica.
-func betweenTicks() { time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond))) }
+func betweenTicks() {
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond)))
+}
 
 // TestScheduler_clusterMasterAway takes away a master that has no replica: the jobs that do not need it run at each tick, those of
 // a node that starts meanwhile too.
