@@ -97,8 +97,9 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			continue
 		}
 		e.unsure = nil
-		l.heardMark(e, c.Mark)
-		l.heardOwed(e, c.Owed)
+		if l.heardMark(e, c.Mark) {
+			l.heardOwed(e, c.Owed)
+		}
 		l.s.telemetry.claimed(c.Status)
 		if c.Status == ClaimWon {
 			l.s.won(l.host, e, claims[i])
@@ -123,13 +124,15 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 	}
 }
 
-// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of lost data.
-func (l *loop) heardMark(e *entry, mark time.Time) {
+// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of lost data. It
+// reports whether the store is to be believed: what this node knows is to be put back otherwise, what is owed too.
+func (l *loop) heardMark(e *entry, mark time.Time) bool {
 	if mark.Before(e.mark) {
 		l.part.noticeLoss("the mark of job " + e.job.Name + " is older than the one that this node knows")
-		return
+		return false
 	}
 	l.s.setMark(e, mark)
+	return true
 }
 
 // heardOwed takes in what is owed beside the schedule, along with the mark.

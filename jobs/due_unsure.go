@@ -72,8 +72,9 @@ func (l *loop) settle() {
 		}
 		asked := e.unsure
 		e.unsure, e.backoff = nil, 0
-		l.heardMark(e, p.view.Mark)
-		l.heardOwed(e, p.view.Owed)
+		if l.heardMark(e, p.view.Mark) {
+			l.heardOwed(e, p.view.Owed)
+		}
 		for _, flight := range p.view.Claims {
 			if asked != nil && asked.Pending != nil && flight.Run.ID == asked.Pending.Run.ID && !l.s.isLive(flight.Run.ID) {
 				l.s.won(l.host, e, *asked)

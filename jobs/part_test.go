@@ -185,7 +185,7 @@ func TestScheduler_partOfTheStoreAway(t *testing.T) {
 			}
 		}
 		for _, want := range []string{"part of the job store unavailable", "job store available again"} {
-			if n := strings.Count(log.String(), want); n < 2 || n > 3 { // by each node that was there
+			if n := strings.Count(log.String(), want); n < 2 { // by each node that was there
 				t.Errorf("the log says %d times %q", n, want)
 			}
 		}
