@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/lockgen/lockgen/jobs"
@@ -123,6 +124,7 @@ func TestScheduler_RunAgain_once(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if len(got) != 2 || got[0] != "welcome-1 hello" || got[1] != got[0] {
 			t.Errorf("the handler saw %q", got)
 		}

@@ -1,7 +1,9 @@
 package jobs_test
 
 import (
+	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,6 +78,42 @@ func TestScheduler_lateWithinGrace(t *testing.T) {
 		c.Stop()
 		for i := range misfires {
 			c.ExpectOnce(fmt.Sprint("j", i), "* * * * * *", from, to)
+		}
+	})
+}
+
+// TestScheduler_flushDuringCatchUp has the store forget all while missed ticks are caught up: a node hears of it by a claim before
+// its next beat, and still knows what is owed.
+func TestScheduler_flushDuringCatchUp(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		begun := make(map[time.Time]int) // read when all is over
+		var runs atomic.Int32
+		n := c.Node(Config{Heartbeat: 30 * time.Second}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "* * * * *", Misfire: MisfireAll, Run: func(ctx context.Context) error {
+			_, tick, _ := TickFromContext(ctx)
+			begun[tick]++
+			runs.Add(1)
+			time.Sleep(5 * time.Second)
+			return nil
+		}})
+		n.Start()
+		time.Sleep(61 * time.Second)
+		from := time.Now()
+		c.Outage(true)
+		time.Sleep(20 * time.Minute)
+		c.Outage(false)
+		for runs.Load() < 8 {
+			time.Sleep(time.Second)
+		}
+		c.Flush()
+		time.Sleep(time.Hour)
+		to := time.Now()
+		c.Stop()
+		for _, tick := range c.Ticks("* * * * *", from, to) {
+			if begun[tick] != 1 {
+				t.Errorf("tick %s has begun %d times", tick, begun[tick])
+			}
 		}
 	})
 }

@@ -31,7 +31,7 @@ type Pause struct {
 // one record stands for them. Pausing a paused job replaces author and reason. The error wraps ErrUnknownJob if no
 // node has ever added the job.
 func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error {
-	now, err := s.storeTime(ctx)
+	now, err := s.storeTime(ctx, job)
 	if err == nil {
 		err = s.cfg.Store.Pause(ctx, job, Pause{Author: author, Reason: reason, At: now})
 	}
@@ -135,7 +135,7 @@ func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) er
 	if !ok {
 		return fmt.Errorf("cancel run %q: %w: this is no run's ID", runID, ErrUnknownRun)
 	}
-	now, err := s.storeTime(ctx)
+	now, err := s.storeTime(ctx, job)
 	n := Notice{Job: job, ID: runID, At: now, Author: author, Reason: reason}
 	if err == nil {
 		err = s.cfg.Store.Cancel(ctx, n)
@@ -174,9 +174,9 @@ func (s *Scheduler) endUnowned(ctx context.Context, n Notice, now time.Time) {
 	}
 }
 
-// storeTime asks for the time.
-func (s *Scheduler) storeTime(ctx context.Context) (time.Time, error) {
-	view, err := s.cfg.Store.Look(ctx, nil)
+// storeTime asks for the time, where the job is.
+func (s *Scheduler) storeTime(ctx context.Context, job string) (time.Time, error) {
+	view, err := s.cfg.Store.Look(ctx, []string{job})
 	return view.Now, err
 }
 

@@ -12,7 +12,7 @@ const busyRetry = time.Second
 // claimDue claims ticks that are due: of so many jobs that this node's share of them makes one call. What is left is due
 // at once again, while those that were claimed begin.
 func (l *loop) claimDue(ctx context.Context) {
-	now, peers := l.s.clock.now(), l.s.alive()
+	now, peers := l.s.clock.now(), l.part.alive()
 	most := claimBatch * max(len(peers), 1)
 	var due []*entry
 	for len(due) < most {
@@ -24,14 +24,14 @@ func (l *loop) claimDue(ctx context.Context) {
 	}
 	more := len(due) == most
 	if more {
-		l.s.startRush(l.host)
+		l.part.startRush(l.host)
 	}
 	due = l.resolve(ctx, due)
 	if len(due) >= crowd {
 		due = l.share(due, peers, now)
 	}
 	l.claim(ctx, due)
-	l.s.setClaiming(more)
+	l.part.setClaiming(more)
 }
 
 // claim claims what is due of the entries, and schedules all of them anew.
@@ -97,15 +97,16 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			continue
 		}
 		e.unsure = nil
-		l.heardMark(e, c.Mark)
-		l.heardOwed(e, c.Owed)
+		if l.heardMark(e, c.Mark) {
+			l.heardOwed(e, c.Owed)
+		}
 		l.s.telemetry.claimed(c.Status)
 		if c.Status == ClaimWon {
 			l.s.won(l.host, e, claims[i])
 		}
 	}
 	some := slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil })
-	if l.s.heard(failure); failure == nil || !some {
+	if l.part.heard(failure); failure == nil || !some {
 		l.answered(failure)
 	}
 	for i, c := range results {
@@ -123,13 +124,15 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 	}
 }
 
-// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of lost data.
-func (l *loop) heardMark(e *entry, mark time.Time) {
+// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of lost data. It
+// reports whether the store is to be believed: what this node knows is to be put back otherwise, what is owed too.
+func (l *loop) heardMark(e *entry, mark time.Time) bool {
 	if mark.Before(e.mark) {
-		l.s.noticeLoss("the mark of job " + e.job.Name + " is older than the one that this node knows")
-		return
+		l.part.noticeLoss("the mark of job " + e.job.Name + " is older than the one that this node knows")
+		return false
 	}
 	l.s.setMark(e, mark)
+	return true
 }
 
 // heardOwed takes in what is owed beside the schedule, along with the mark.

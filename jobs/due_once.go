@@ -52,5 +52,5 @@ func (l *loop) sendOnce(batch []Once, now time.Time) {
 			l.s.won(l.host, entries[i], claims[i])
 		}
 	}
-	l.s.heard(failure)
+	l.part.heard(failure)
 }

@@ -60,8 +60,9 @@ func (l *loop) claimDeferred(ctx context.Context) {
 				open = append(open, e)
 				continue
 			}
-			l.heardMark(e, marks[i])
-			e.owedOK = false // it is not told along with the marks
+			if l.heardMark(e, marks[i]) {
+				e.owedOK = false // it is not told along with the marks
+			}
 			l.schedule(e)
 		}
 		l.claim(ctx, open)

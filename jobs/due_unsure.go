@@ -26,7 +26,7 @@ func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
 			unsure = append(unsure, e)
 		}
 	}
-	if len(unsure) > 0 && !l.s.spawn(func() { l.s.probe(ctx, unsure) }) {
+	if len(unsure) > 0 && !l.s.spawn(func() { l.part.probe(ctx, unsure) }) {
 		for _, e := range unsure {
 			e.probing = false // the drain has begun
 		}
@@ -34,23 +34,24 @@ func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
 	return open
 }
 
-func (s *Scheduler) probe(ctx context.Context, unsure []*entry) {
+func (p *part) probe(ctx context.Context, unsure []*entry) {
+	s := p.s
 	for batch := range slices.Chunk(unsure, claimBatch) {
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 		view, err := s.cfg.Store.Look(callCtx, names(batch))
 		cancel()
 		if ctx.Err() == nil { // else what it said says nothing about the store
-			s.heard(err)
+			p.heard(err)
 		}
 		s.mu.Lock()
 		for i, e := range batch {
-			p := probed{e: e, err: err}
+			found := probed{e: e, err: err}
 			if err == nil {
-				p.view = view.Jobs[i]
+				found.view = view.Jobs[i]
 			}
-			s.probed = append(s.probed, p)
+			p.probed = append(p.probed, found)
 		}
-		s.rouse()
+		p.rouse()
 		s.mu.Unlock()
 	}
 }
@@ -58,8 +59,8 @@ func (s *Scheduler) probe(ctx context.Context, unsure []*entry) {
 // settle takes in what has become of claims of which the answer was lost.
 func (l *loop) settle() {
 	l.s.mu.Lock()
-	all := l.s.probed
-	l.s.probed = nil
+	all := l.part.probed
+	l.part.probed = nil
 	l.s.mu.Unlock()
 	for _, p := range all {
 		e := p.e
@@ -71,8 +72,9 @@ func (l *loop) settle() {
 		}
 		asked := e.unsure
 		e.unsure, e.backoff = nil, 0
-		l.heardMark(e, p.view.Mark)
-		l.heardOwed(e, p.view.Owed)
+		if l.heardMark(e, p.view.Mark) {
+			l.heardOwed(e, p.view.Owed)
+		}
 		for _, flight := range p.view.Claims {
 			if asked != nil && asked.Pending != nil && flight.Run.ID == asked.Pending.Run.ID && !l.s.isLive(flight.Run.ID) {
 				l.s.won(l.host, e, *asked)

@@ -21,6 +21,7 @@ type entry struct {
 	zone     *time.Location
 	lock     lockrt.Options // Job.Lock, as the locks are asked for it
 	hash     uint64         // of the name
+	part     *part          // of the store that has it
 
 	mark    time.Time // as last heard of from the store
 	line    []inForce // the timings from the mark on; nil: the store has not been asked

@@ -98,7 +98,7 @@ func (x *attempt) do(ctx context.Context) *Pending {
 func (x *attempt) start(ctx context.Context) bool {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		x.p.Run.Started = x.s.clock.beginning()
-		err := x.s.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
+		err := x.e.part.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
 		if err == nil && x.s.begins(ctx, x.live, &x.p.Run) {
 			x.p.Run.Started = x.s.clock.beginning() // the work begins after the answer
 			return true

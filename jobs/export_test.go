@@ -41,3 +41,6 @@ func ClientOf(s Store) redis.UniversalClient {
 
 // KeptFailures is how many failures a store keeps besides the records of the jobs.
 const KeptFailures = keptFailures
+
+// KeyOf returns a key of the shard that a job is in, in a store in Redis.
+func KeyOf(s Store, job string) string { return s.(*redisStore).shards[shardOf(job)].marks }

@@ -26,6 +26,9 @@ func TestScheduler_Failures(t *testing.T) {
 		}})
 		n.Start()
 		time.Sleep(20 * time.Minute)
+		if none, err := n.Failures(context.Background(), -1); err != nil || len(none) != 0 {
+			t.Errorf("Failures of -1 is %+v, %v; want none", none, err)
+		}
 		failures, err := c.Node(Config{}, 0).Failures(context.Background(), 10)
 		if err != nil || len(failures) != 1 || failures[0].Error != "disk full" || !failures[0].Failed() {
 			t.Errorf("Failures is %+v, %v; want the one of 20 minutes ago", failures, err)

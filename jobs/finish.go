@@ -99,7 +99,7 @@ func (x *attempt) tell(f Finish) (done bool, asked *Notice) {
 	x.s.setTelling(x.live, true)
 	restored := false
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		err := x.s.finishes.do(ctx, f)
+		err := x.e.part.finishes.do(ctx, f)
 		var cancelled *CancelledError
 		switch {
 		case err == nil:
@@ -118,7 +118,7 @@ func (x *attempt) tell(f Finish) (done bool, asked *Notice) {
 				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick), slog.String("outcome", string(f.Run.Outcome)))
 			return false, nil
 		}
-		x.s.heard(err)
+		x.e.part.heard(err)
 		if !pause(x.host.records, wait) {
 			x.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "job run not recorded, other nodes will take it for lost",
 				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick),

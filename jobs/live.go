@@ -51,6 +51,7 @@ func (s *Scheduler) track(h *host, e *entry, p *Pending, cancel context.CancelCa
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live[id] = l
+	e.part.live++
 	s.coming++
 	s.perJob[l.job]++
 	if h.waiting.Err() != nil {
@@ -87,14 +88,15 @@ func (s *Scheduler) untrack(e *entry, l *live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.live, l.id)
+	e.part.live--
 	if !l.begun {
 		s.coming--
 	}
 	if s.perJob[l.job]--; s.perJob[l.job] == 0 {
 		delete(s.perJob, l.job)
 		if l.pending.Backlog {
-			s.freed = append(s.freed, e)
-			s.rouse()
+			e.part.freed = append(e.part.freed, e)
+			e.part.rouse()
 		}
 	}
 }
@@ -116,13 +118,6 @@ func (s *Scheduler) liveRuns(job string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.perJob[job]
-}
-
-// alive returns the sessions that are alive, sorted; as of the last beat.
-func (s *Scheduler) alive() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.peers
 }
 
 func (s *Scheduler) setMark(e *entry, mark time.Time) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/timeheap"
@@ -40,14 +41,19 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 	defer context.AfterFunc(ctx, s.dismiss)()
 	s.keeping.Go(func() { s.keepSession(h) })
-	l := &loop{s: s, host: h, heap: timeheap.New(func(e *entry) *int { return &e.place })}
-	l.run(ctx)
+	var loops sync.WaitGroup
+	for _, p := range s.parts {
+		l := &loop{s: s, part: p, host: h, heap: timeheap.New(func(e *entry) *int { return &e.place })}
+		loops.Go(func() { l.run(ctx) })
+	}
+	loops.Wait()
 	return s.drain(h)
 }
 
-// loop is the one goroutine that decides when something is to be done. It owns its entries.
+// loop is the one goroutine that decides when something is to be done about the jobs of a part. It owns its entries.
 type loop struct {
 	s        *Scheduler
+	part     *part
 	host     *host
 	heap     timeheap.Heap[*entry] // by when to look at them again
 	unknown  []*entry              // to be registered
@@ -68,7 +74,7 @@ func (l *loop) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.s.wake:
+		case <-l.part.wake:
 		case <-timer.C:
 		}
 		l.admit()
@@ -77,7 +83,7 @@ func (l *loop) run(ctx context.Context) {
 			l.resync(ctx)
 			l.checkEpochs(ctx)
 			l.register(ctx)
-			if !l.s.clock.local().Before(l.s.onHold()) {
+			if !l.s.clock.local().Before(l.part.onHold()) {
 				l.claimDue(ctx)
 				l.claimDeferred(ctx)
 				l.claimOnce(ctx)
@@ -91,26 +97,26 @@ func (l *loop) run(ctx context.Context) {
 func (l *loop) admit() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	l.unknown = append(l.unknown, l.s.added...)
-	if now := l.s.clock.now(); l.s.departed || len(l.dormant) > 0 && !now.Before(l.recheck) {
-		l.recheck, l.suspect = now.Add(dormantRecheck), l.suspect || l.s.departed
-		l.unknown, l.dormant, l.s.departed = append(l.unknown, l.dormant...), nil, false
+	l.unknown = append(l.unknown, l.part.added...)
+	if now := l.s.clock.now(); l.part.departed || len(l.dormant) > 0 && !now.Before(l.recheck) {
+		l.recheck, l.suspect = now.Add(dormantRecheck), l.suspect || l.part.departed
+		l.unknown, l.dormant, l.part.departed = append(l.unknown, l.dormant...), nil, false
 	}
-	for _, o := range l.s.soon {
+	for _, o := range l.part.soon {
 		if !slices.ContainsFunc(l.soon, func(known Once) bool { return known.ID == o.ID }) {
 			l.soon = append(l.soon, o)
 		}
 	}
-	for _, e := range l.s.freed {
+	for _, e := range l.part.freed {
 		if e.busy && l.heap.Has(e) {
 			e.owedAt = l.s.clock.now()
 			l.heap.Set(e, e.owedAt)
 		}
 	}
-	if l.s.stale {
+	if l.part.stale {
 		l.offerAll()
 	}
-	l.s.added, l.s.soon, l.s.freed = nil, nil, nil
+	l.part.added, l.part.soon, l.part.freed = nil, nil, nil
 	slices.SortFunc(l.soon, byTime)
 }
 
@@ -141,21 +147,16 @@ func (l *loop) checkEpochs(ctx context.Context) {
 }
 
 // planned are the entries that wait for their time.
-func (l *loop) planned() (entries []*entry) {
+func (l *loop) planned() []*entry {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	for _, e := range l.s.entries {
-		if l.heap.Has(e) {
-			entries = append(entries, e)
-		}
-	}
-	return entries
+	return slices.DeleteFunc(l.part.entries(), func(e *entry) bool { return !l.heap.Has(e) })
 }
 
 // offerAll has all jobs registered again. It needs Scheduler.mu.
 func (l *loop) offerAll() {
-	l.s.stale, l.unknown, l.dormant, l.deferred = false, nil, nil, nil
-	for _, e := range l.s.entries {
+	l.part.stale, l.unknown, l.dormant, l.deferred = false, nil, nil, nil
+	for _, e := range l.part.entries() {
 		if l.heap.Has(e) {
 			l.heap.Remove(e)
 		}
@@ -165,17 +166,17 @@ func (l *loop) offerAll() {
 
 func (l *loop) resync(ctx context.Context) {
 	if l.s.clock.stepped() {
-		l.s.syncClock(ctx)
+		l.part.syncClock(ctx)
 	}
 }
 
 // register offers jobs to the store and asks for their marks. It waits until this node has heard who else is alive.
 func (l *loop) register(ctx context.Context) {
-	for len(l.unknown) > 0 && len(l.s.alive()) > 0 && ctx.Err() == nil {
+	for len(l.unknown) > 0 && len(l.part.alive()) > 0 && ctx.Err() == nil {
 		batch := l.unknown[:min(len(l.unknown), claimBatch)]
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 		sent := l.s.clock.local()
-		view, err := l.s.cfg.Store.Register(callCtx, l.s.registration(batch))
+		view, err := l.s.cfg.Store.Register(callCtx, l.part.registration(batch))
 		cancel()
 		if ctx.Err() != nil {
 			return // what it said says nothing about the store
@@ -235,10 +236,10 @@ func (l *loop) sleep() time.Duration {
 	if len(l.deferred) > 0 {
 		d = min(d, l.later.Sub(now))
 	}
-	if len(l.unknown) > 0 && len(l.s.alive()) > 0 {
+	if len(l.unknown) > 0 && len(l.part.alive()) > 0 {
 		d = 0
 	}
-	if hold := l.s.onHold().Sub(l.s.clock.local()); hold > 0 {
+	if hold := l.part.onHold().Sub(l.s.clock.local()); hold > 0 {
 		d = max(d, min(hold, l.s.cfg.Heartbeat))
 		if len(l.unknown) > 0 {
 			d = 0
@@ -274,7 +275,7 @@ func (l *loop) wakeAt(e *entry, at time.Time) {
 
 // answered notes whether the store answered, and how soon to try again if it did not.
 func (l *loop) answered(err error) {
-	l.s.heard(err)
+	l.part.heard(err)
 	if err == nil {
 		l.backoff, l.tryAt = 0, time.Time{}
 		return

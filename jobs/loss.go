@@ -80,25 +80,26 @@ func (s *Scheduler) rememberPast(id string) {
 }
 
 // rememberPulse notes what a beat has told.
-func (s *Scheduler) rememberPulse(p Pulse) {
+func (p *part) rememberPulse(pulse Pulse) {
+	s := p.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, state := range p.Pauses {
+	for _, state := range pulse.Pauses {
 		if state.Version > s.memory.pauses[state.Job].Version {
 			s.memory.pauses[state.Job] = state
 		}
 	}
-	if p.Lost {
-		return // it does not tell of those that are to be put back
+	if pulse.Lost || p != s.oncePart() {
+		return // it does not tell of one-off jobs, or not of those that are to be put back
 	}
-	due := make(map[string]bool, len(p.Due))
-	for _, o := range p.Due {
+	due := make(map[string]bool, len(pulse.Due))
+	for _, o := range pulse.Due {
 		if due[o.ID] = true; s.memory.past[o.ID].IsZero() && len(s.memory.waiting) < knownRuns {
 			s.memory.waiting[o.ID] = o
 		}
 	}
 	for id, o := range s.memory.waiting {
-		if !due[id] && o.At.Before(p.Now) {
+		if !due[id] && o.At.Before(pulse.Now) {
 			delete(s.memory.waiting, id) // another node has claimed it
 		}
 	}
@@ -107,14 +108,15 @@ func (s *Scheduler) rememberPulse(p Pulse) {
 // noticeLoss is called when the store turns out to know less than it did. All jobs are registered again with the marks that this
 // node knows, what else it knows is put back, and nothing is claimed for a lease: by then all nodes have noticed, and the store has
 // the highest mark that any of them knows.
-func (s *Scheduler) noticeLoss(sign string) {
+func (p *part) noticeLoss(sign string) {
+	s := p.s
 	now := s.clock.local()
 	s.mu.Lock()
-	again := now.Before(s.heldUntil)
-	if s.forgetful, s.stale = true, true; !again {
-		s.heldUntil, s.lossAt = now.Add(s.lease), s.clock.storeTime(now)
+	again := now.Before(p.heldUntil)
+	if p.forgetful, p.stale = true, true; !again {
+		p.heldUntil, p.lossAt = now.Add(s.lease), s.clock.storeTime(now)
 	}
-	s.rouse()
+	p.rouse()
 	s.mu.Unlock()
 	if again {
 		return
@@ -125,52 +127,66 @@ func (s *Scheduler) noticeLoss(sign string) {
 }
 
 // onHold returns until when nothing is to be claimed, by the local clock.
-func (s *Scheduler) onHold() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.heldUntil
+func (p *part) onHold() time.Time {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return p.heldUntil
 }
 
 // lostSince reports whether the store has lost data since a moment on its clock.
-func (s *Scheduler) lostSince(t time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.lossAt.IsZero() && !s.lossAt.Before(t)
+func (p *part) lostSince(t time.Time) bool {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return !p.lossAt.IsZero() && !p.lossAt.Before(t)
 }
 
 // restore puts back what this node knows. It is tried again at the next beat if the store does not answer.
-func (s *Scheduler) restore(h *host) {
-	s.mu.Lock()
-	if !s.forgetful {
-		s.mu.Unlock()
+func (p *part) restore(h *host) {
+	m, forgetful := p.known()
+	if !forgetful {
 		return
 	}
-	m := Memory{
-		Pauses: slices.Collect(maps.Values(s.memory.pauses)), Waiting: slices.Collect(maps.Values(s.memory.waiting)),
-		Past: slices.Collect(maps.Keys(s.memory.past)), Lease: s.lease,
+	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
+	defer cancel()
+	err := p.s.cfg.Store.Restore(ctx, m)
+	if p.heard(err); err == nil {
+		p.s.mu.Lock()
+		p.forgetful = false
+		p.s.mu.Unlock()
+		p.reconcile(h)
+	}
+}
+
+// known is what this node knows of the part, if it is to be put back.
+func (p *part) known() (m Memory, forgetful bool) {
+	s := p.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !p.forgetful {
+		return Memory{}, false
+	}
+	m.Lease = s.lease
+	for job, state := range s.memory.pauses {
+		if s.partOf(job) == p {
+			m.Pauses = append(m.Pauses, state)
+		}
+	}
+	if p == s.oncePart() {
+		m.Waiting, m.Past = slices.Collect(maps.Values(s.memory.waiting)), slices.Collect(maps.Keys(s.memory.past))
 	}
 	for _, l := range s.live {
-		if !l.telling { // its record is on its way
+		if !l.telling && s.partOf(l.job) == p { // else its record is on its way
 			m.Flights = append(m.Flights, l.pending)
 		}
 	}
-	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
-	defer cancel()
-	err := s.cfg.Store.Restore(ctx, m)
-	if s.heard(err); err == nil {
-		s.mu.Lock()
-		s.forgetful = false
-		s.mu.Unlock()
-		s.reconcile(h)
-	}
+	return m, true
 }
 
 // restoreRun puts one run back, that the store turned out not to know, if that is because it has lost data. It waits for a beat,
 // which tells.
 func (x *attempt) restoreRun(ctx context.Context, r *Run) bool {
-	x.s.awaitBeat(ctx)
-	if !x.s.lostSince(r.Claimed) {
+	x.e.part.awaitBeat(ctx)
+	if !x.e.part.lostSince(r.Claimed) {
 		return false
 	}
 	p := *x.p
@@ -181,11 +197,11 @@ func (x *attempt) restoreRun(ctx context.Context, r *Run) bool {
 }
 
 // awaitBeat waits until a beat that was begun after this call has been answered, for two heartbeats and a call's time at most.
-func (s *Scheduler) awaitBeat(ctx context.Context) {
-	s.mu.Lock()
-	beaten := s.beaten
-	s.mu.Unlock()
-	timer := time.NewTimer(2*s.cfg.Heartbeat + storeTimeout)
+func (p *part) awaitBeat(ctx context.Context) {
+	p.s.mu.Lock()
+	beaten := p.beaten
+	p.s.mu.Unlock()
+	timer := time.NewTimer(2*p.s.cfg.Heartbeat + storeTimeout)
 	defer timer.Stop()
 	for range 2 { // the first may have been under way
 		select {
@@ -195,16 +211,16 @@ func (s *Scheduler) awaitBeat(ctx context.Context) {
 		case <-timer.C:
 			return
 		}
-		s.mu.Lock()
-		beaten = s.beaten
-		s.mu.Unlock()
+		p.s.mu.Lock()
+		beaten = p.beaten
+		p.s.mu.Unlock()
 	}
 }
 
 // noteBeat tells those who wait for a beat.
-func (s *Scheduler) noteBeat() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.beaten)
-	s.beaten = make(chan struct{})
+func (p *part) noteBeat() {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	close(p.beaten)
+	p.beaten = make(chan struct{})
 }

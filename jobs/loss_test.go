@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,8 +21,10 @@ type lossy struct {
 	t      *testing.T
 	log    bytes.Buffer
 	logger *slog.Logger // one for all nodes: it writes one line at a time
-	once   map[string]int
 	nodes  []*jobstest.Node
+
+	mu   sync.Mutex
+	once map[string]int // guarded by mu
 }
 
 var lossyJobs = map[string]Job{
@@ -53,6 +56,8 @@ func (w *lossy) begin() {
 		n.MustAdd(j)
 	}
 	if err := n.AddHandler(Handler{Name: "h", Run: func(_ context.Context, id string, _ []byte) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		w.once[id]++
 		return nil
 	}}); err != nil {
@@ -60,6 +65,13 @@ func (w *lossy) begin() {
 	}
 	n.Start()
 	w.nodes = append(w.nodes, n)
+}
+
+// ran returns how often a one-off job has begun.
+func (w *lossy) ran(id string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.once[id]
 }
 
 func (w *lossy) must(err error) {
@@ -151,8 +163,8 @@ func TestScheduler_rewind(t *testing.T) {
 				time.Sleep(time.Duration(random.Int64N(int64(20*time.Second))) + 1500*time.Millisecond)
 				restore()
 				time.Sleep(time.Minute)
-				if w.once[id] != 1 {
-					t.Errorf("one-off job %s ran %d times", id, w.once[id])
+				if n := w.ran(id); n != 1 {
+					t.Errorf("one-off job %s ran %d times", id, n)
 				}
 			}
 			to := time.Now()

@@ -60,6 +60,12 @@ func newMemoryStore(now func() time.Time) *memoryStore {
 	}
 }
 
+// Parts implements [Store]: all is in one.
+func (s *memoryStore) Parts() int { return 1 }
+
+// PartOf implements [Store].
+func (s *memoryStore) PartOf(string) int { return 0 }
+
 // do runs change under the mutex, unless ctx has ended.
 func (s *memoryStore) do(ctx context.Context, change func(now time.Time) error) error {
 	if err := ctx.Err(); err != nil {

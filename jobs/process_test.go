@@ -47,7 +47,9 @@ func runChild(name string) error {
 	if err != nil {
 		return err
 	}
-	s, err := New(locks, Config{Logger: slog.New(slog.DiscardHandler), History: 1000})
+	s, err := New(locks, Config{Logger: slog.New(slog.DiscardHandler), History: 1000, OnRun: func(r Run) {
+		teller.RPush(context.Background(), "records", string(r.Outcome)+" "+r.Tick.UTC().Format(time.RFC3339))
+	}})
 	if err != nil {
 		return err
 	}

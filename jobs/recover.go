@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -19,53 +20,55 @@ const takeOverSize = 256
 
 // recover takes over what it can of the runs that nobody looks after. It goes on beside the beats, once at a time: the
 // locks of a dead node are asked for, and there may be many.
-func (s *Scheduler) recover(h *host, orphans []Pending) {
+func (p *part) recover(h *host, orphans []Pending) {
+	s := p.s
 	s.mu.Lock()
 	var mine []Pending
-	for _, p := range orphans {
-		if s.entries[p.Run.Job] != nil {
-			mine = append(mine, p)
+	for _, o := range orphans {
+		if s.entries[o.Run.Job] != nil {
+			mine = append(mine, o)
 		}
 	}
-	busy := s.recovering
+	busy := p.recovering
 	s.mu.Unlock()
 	if len(mine) == 0 || busy {
 		return
 	}
-	s.setRecovering(true) // only the keeper of the session comes here
+	p.setRecovering(true) // only the keeper comes here
 	begun := s.spawn(func() {
-		defer s.setRecovering(false)
+		defer p.setRecovering(false)
 		// All nodes see the same orphans: in an order of its own each finds some that the others have not taken.
 		rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 		for len(mine) > 0 && h.waiting.Err() == nil {
 			n := min(len(mine), takeOverSize)
-			s.takeOver(h, mine[:n], true)
+			p.takeOver(h, mine[:n], true)
 			mine = mine[n:]
 		}
 	})
 	if !begun {
-		s.setRecovering(false)
+		p.setRecovering(false)
 	}
 }
 
-func (s *Scheduler) setRecovering(yes bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.recovering = yes
+func (p *part) setRecovering(yes bool) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.recovering = yes
 }
 
 // takeOver ends runs that were left behind, and runs their ticks if they have not begun or may be tried again. Of all
 // nodes that try, the store lets one.
-func (s *Scheduler) takeOver(h *host, left []Pending, orphans bool) {
+func (p *part) takeOver(h *host, left []Pending, orphans bool) {
+	s := p.s
 	var entries []*entry
 	var finishes []Finish
-	for _, p := range left {
-		e := s.entry(p.Run.Job)
-		if p.Owner != Nobody && !s.mayTakeOver(h.waiting, e, p) {
+	for _, run := range left {
+		e := s.entry(run.Run.Job)
+		if run.Owner != Nobody && !s.mayTakeOver(h.waiting, e, run) {
 			continue
 		}
 		entries = append(entries, e)
-		finishes = append(finishes, s.succession(e, p, orphans))
+		finishes = append(finishes, s.succession(e, run, orphans))
 	}
 	if len(finishes) == 0 {
 		return
@@ -82,7 +85,7 @@ func (s *Scheduler) takeOver(h *host, left []Pending, orphans bool) {
 			}
 		case errors.Is(err, ErrGone): // taken by another node, or alive after all
 		case err != nil: // unknown: the next beat will tell
-			s.heard(err)
+			p.heard(err)
 		default:
 			if f.Run.Outcome != "" {
 				s.report(f.Run)
@@ -173,38 +176,57 @@ func (e *entry) whyNot(p Pending) string {
 
 // reconcile looks for runs in flight that belong to this session but that nothing here looks after: an answer was lost
 // and then forgotten about, or the store has forgotten the end of a run. No other node would touch them.
-func (s *Scheduler) reconcile(h *host) {
+func (p *part) reconcile(h *host) {
+	s := p.s
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
 	defer cancel()
-	all, err := s.cfg.Store.InFlight(ctx)
-	if err != nil {
-		s.heard(err)
-		return
-	}
 	var strays []Pending
 	old := s.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
 	var known []Finish
-	for _, p := range all {
-		if run, ended := s.hasEnded(p.Run.ID); ended && p.Owner == s.session && !s.isLive(p.Run.ID) {
+	err := p.flights(ctx, func(f Pending) {
+		if run, ended := s.hasEnded(f.Run.ID); ended {
 			known = append(known, Finish{Run: run, Owner: s.session, Keep: s.cfg.History})
-			continue
-		}
-		if p.Owner == s.session && p.Run.Claimed.Before(old) && !s.isLive(p.Run.ID) && s.entry(p.Run.Job) != nil {
+		} else if f.Run.Claimed.Before(old) {
 			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job run found that this node has lost sight of",
-				slog.String("job", p.Run.Job), slog.Time("tick", p.Run.Tick), slog.String("run", p.Run.ID))
-			strays = append(strays, p)
+				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick), slog.String("run", f.Run.ID))
+			strays = append(strays, f)
 		}
+	})
+	if err != nil {
+		p.heard(err)
+		return
 	}
 	if len(known) > 0 { // the store has gone back to before their ends
 		for _, err := range s.cfg.Store.Finish(ctx, known) {
 			if err != nil && !errors.Is(err, ErrGone) {
-				s.heard(err)
+				p.heard(err)
 			}
 		}
 	}
 	if len(strays) > 0 {
-		s.spawn(func() { s.takeOver(h, strays, false) })
+		s.spawn(func() { p.takeOver(h, strays, false) })
 	}
+}
+
+// flights calls see with the runs in flight of this session that nothing here looks after.
+func (p *part) flights(ctx context.Context, see func(Pending)) error {
+	p.s.mu.Lock()
+	entries := p.entries()
+	p.s.mu.Unlock()
+	for batch := range slices.Chunk(entries, 4*claimBatch) {
+		view, err := p.s.cfg.Store.Look(ctx, names(batch))
+		if err != nil {
+			return err
+		}
+		for _, job := range view.Jobs {
+			for _, f := range job.Claims {
+				if f.Owner == p.s.session && !p.s.isLive(f.Run.ID) {
+					see(f)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // hasEnded returns the record of a run that this node has ended lately.

@@ -18,8 +18,9 @@ const retention = 400 * 24 * time.Hour
 type redisStore struct {
 	client redis.UniversalClient
 	shards [allShards]*shard
-	nodes  string // key of the list of nodes
-	beats  atomic.Uint64
+	parts  int                      // one, or in a cluster as many as shards
+	nodes  string                   // key of the list of nodes, beside the one-off jobs
+	beats  [allShards]atomic.Uint64 // by part
 }
 
 // NewRedisStore returns a store in Redis 6.2 or later, or Valkey, single or cluster. Schedulers with the same namespace
@@ -33,11 +34,29 @@ type redisStore struct {
 //
 // and needs what the store of locks needs besides, if that is the same user.
 func NewRedisStore(client redis.UniversalClient, namespace string) Store {
-	s := &redisStore{client: client, nodes: encode(namespace) + ":jobs:nodes"}
+	s := &redisStore{client: client, parts: 1}
+	if _, clustered := client.(*redis.ClusterClient); clustered {
+		s.parts = allShards
+	}
 	for n := range s.shards {
 		s.shards[n] = newShard(namespace, n)
 	}
+	s.nodes = s.shards[onceShard].base + "nodes"
 	return s
+}
+
+// Parts implements [Store].
+func (s *redisStore) Parts() int { return s.parts }
+
+// PartOf implements [Store].
+func (s *redisStore) PartOf(job string) int { return shardOf(job) % s.parts }
+
+// shardsOf are the numbers of the shards of a part.
+func (s *redisStore) shardsOf(part int) (shards []int) {
+	for n := part; n < allShards; n += s.parts {
+		shards = append(shards, n)
+	}
+	return shards
 }
 
 // pick returns the elements of a group as arguments.

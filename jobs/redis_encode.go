@@ -149,7 +149,7 @@ func readPause(text string) (*Pause, error) {
 // readPulse adds the answer of beat.lua of one shard to a pulse, and returns the shard's part of the stamp: what tells it from
 // one that forgot, the time, and the version of its pauses.
 func readPulse(reply []any, p *Pulse) (stamp string, err error) {
-	if len(reply) != 9 {
+	if len(reply) != 10 {
 		return "", errMalformed
 	}
 	now, _ := reply[0].(string)
@@ -162,6 +162,11 @@ func readPulse(reply []any, p *Pulse) (stamp string, err error) {
 	if err != nil || len(pauses)%2 != 0 {
 		return "", errMalformed
 	}
+	peers, err := readTexts(reply[9])
+	if err != nil {
+		return "", err
+	}
+	p.Peers = append(p.Peers, peers...)
 	for i := 0; i < len(pauses); i += 2 {
 		state := PauseState{Job: pauses[i]}
 		state.Version, _ = strconv.ParseInt(pauses[i+1][:max(strings.IndexByte(pauses[i+1], ' '), 0)], 10, 64)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -177,10 +178,11 @@ func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
 		}
 	}()
 	expiry := any("")
-	if s.beats.Add(1)%touchEvery == 1 {
+	if s.beats[b.Part].Add(1)%touchEvery == 1 {
 		expiry = retention.Milliseconds()
 	}
-	cmds := beatScript.run(ctx, s.client, s.beatCalls(b.Session, b.Lease, b.Horizon, expiry, b.Stamp)...)
+	shards := s.shardsOf(b.Part)
+	cmds := beatScript.run(ctx, s.client, s.beatCalls(shards, b.Session, b.Lease, b.Horizon, expiry, b.Stamp)...)
 	stamps := make([]string, len(cmds))
 	for i, cmd := range cmds {
 		reply, err := cmd.Slice()
@@ -192,22 +194,23 @@ func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
 		}
 	}
 	p.Stamp = strings.Join(stamps, ",")
-	peers := nodeScript.run(ctx, s.client, scriptCall{keys: []string{s.nodes}, args: []any{
-		b.Session, encodeJSON(b.Node), b.Lease.Microseconds(), nodeRetention.Microseconds(),
-	}})[0]
-	if p.Peers, err = peers.StringSlice(); err != nil {
-		return Pulse{}, err
-	}
 	slices.Sort(p.Peers)
+	p.Peers = slices.Compact(p.Peers)
 	slices.SortFunc(p.Due, byTime)
-	return p, nil
+	if slices.Contains(shards, onceShard) {
+		err = nodeScript.run(ctx, s.client, scriptCall{keys: []string{s.nodes}, args: []any{
+			b.Session, encodeJSON(b.Node), nodeRetention.Microseconds(),
+		}})[0].Err()
+	}
+	return p, err
 }
 
-func (s *redisStore) beatCalls(session string, lease, horizon time.Duration, expiry any, stamp string) []scriptCall {
+func (s *redisStore) beatCalls(shards []int, session string, lease, horizon time.Duration, expiry any, stamp string) []scriptCall {
 	stamps := strings.Split(stamp, ",")
 	fresh := rand.Text()
-	calls := make([]scriptCall, allShards)
-	for i, at := range s.shards {
+	calls := make([]scriptCall, len(shards))
+	for i, n := range shards {
+		at := s.shards[n]
 		// The keys that are used come first; the others only expire.
 		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due, at.stamp, at.paused}
 		if expiry != "" {
@@ -226,21 +229,29 @@ func (s *redisStore) beatCalls(session string, lease, horizon time.Duration, exp
 }
 
 // stampOf is the part of a stamp that is a shard's, "" if there is none.
-func stampOf(stamps []string, shard int) string {
-	if shard < len(stamps) {
-		return stamps[shard]
+func stampOf(stamps []string, i int) string {
+	if i < len(stamps) {
+		return stamps[i]
 	}
 	return ""
 }
 
 func (s *redisStore) Leave(ctx context.Context, session string) error {
-	for _, cmd := range beatScript.run(ctx, s.client, s.beatCalls(session, 0, 0, "", "")...) {
-		if err := cmd.Err(); err != nil {
-			return fmt.Errorf("end a session in Redis: %w", err)
+	all := make([]int, allShards)
+	for n := range all {
+		all[n] = n
+	}
+	unlisted := make(chan error, 1)
+	go func() { unlisted <- s.client.HDel(ctx, s.nodes, session).Err() }() // beside the rest: its server may be away
+	var err error
+	failed := 0
+	for _, cmd := range beatScript.run(ctx, s.client, s.beatCalls(all, session, 0, 0, "", "")...) {
+		if cmd.Err() != nil {
+			failed, err = failed+1, cmd.Err()
 		}
 	}
-	if err := s.client.HDel(ctx, s.nodes, session).Err(); err != nil {
-		return fmt.Errorf("end a session in Redis: %w", err)
+	if err = errors.Join(err, <-unlisted); err != nil {
+		return fmt.Errorf("end a session in Redis: %w (%d of %d shards)", err, failed, allShards)
 	}
 	return nil
 }

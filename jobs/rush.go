@@ -1,6 +1,9 @@
 package jobs
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	rushPoll = 10 * time.Millisecond
@@ -12,13 +15,14 @@ const (
 
 // startRush puts off the ends of runs as long as others begin: when thousands are due together, each run is as late as
 // all the work that is done before it. Mostly their ends go into fewer calls afterwards, too.
-func (s *Scheduler) startRush(h *host) {
+func (p *part) startRush(h *host) {
+	s := p.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.rush != nil || s.state != started {
 		return
 	}
-	s.rush, s.claiming = make(chan struct{}), true
+	s.rush, p.claiming = make(chan struct{}), true
 	first := s.begun
 	s.runs.Go(func() { s.watchRush(h, first) })
 }
@@ -30,7 +34,7 @@ func (s *Scheduler) watchRush(h *host, first uint64) {
 			break
 		}
 		s.mu.Lock()
-		begun, all := s.begun, s.coming == 0 && !s.claiming
+		begun, all := s.begun, s.coming == 0 && !slices.ContainsFunc(s.parts, func(p *part) bool { return p.claiming })
 		s.mu.Unlock()
 		if still += rushPoll; begun != last {
 			last, still = begun, 0
@@ -46,10 +50,10 @@ func (s *Scheduler) watchRush(h *host, first uint64) {
 }
 
 // setClaiming notes whether the loop knows of more to be claimed, so that more will begin.
-func (s *Scheduler) setClaiming(more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.claiming = more
+func (p *part) setClaiming(more bool) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.claiming = more
 }
 
 // rushing returns a channel that is closed when the rush is over, nil if there is none.

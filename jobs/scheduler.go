@@ -28,44 +28,23 @@ type Scheduler struct {
 	began     time.Time     // when New was called, by the local clock
 	idCount   atomic.Uint64
 
-	starts   *gatherer[Start]
-	finishes *gatherer[Finish]
+	parts []*part // of the store
 
-	wake    chan struct{}  // tells the loop of added jobs and of one-off jobs
 	runs    sync.WaitGroup // goroutines of runs; from outside of them only spawn and here add to it
-	keeping sync.WaitGroup // the keeper of the session, which ends after them
+	keeping sync.WaitGroup // the keepers of the session, which end after them
 
-	mu      sync.Mutex // guards what follows, and mark of the entries
+	mu      sync.Mutex // guards what follows, and mark of the entries, and most of the parts
 	state   state
 	host    *host              // while it runs
 	stop    context.CancelFunc // begins the drain
 	entries map[string]*entry
-	added   []*entry // not yet seen by the loop
-	probed  []probed // not yet seen by the loop
-	soon    []Once   // not yet seen by the loop
-	freed   []*entry // of which a run has ended that others may wait for; not yet seen by the loop
-	peers   []string // sessions that are alive, sorted; as of the last beat
-	// departed is whether a session has gone since the loop looked last.
-	departed bool
-	live     map[string]*live
-	perJob   map[string]int // runs of this node by job
-	down     error          // why the store could not be asked last
-	since    time.Time      // since when
-	begun    uint64         // how many runs have begun
-	coming   int            // how many in live have not
-	rush     chan struct{}  // closed when the rush is over; nil: there is none
-	// claiming is whether the loop is at the claims of a crowd.
-	claiming bool
-	// What follows is about a store that loses data.
-	memory    memory
-	stamp     string        // of the last beat
-	beaten    chan struct{} // closed at the next beat that is answered
-	lossAt    time.Time     // when a loss was noticed last, on the store's clock
-	heldUntil time.Time     // nothing is claimed before, by the local clock
-	forgetful bool          // what this node knows is to be put back
-	stale     bool          // all jobs are to be registered again
-	// recovering is whether orphans are being taken over.
-	recovering bool
+	live    map[string]*live
+	perJob  map[string]int // runs of this node by job
+	since   time.Time      // since when a part of the store is down
+	begun   uint64         // how many runs have begun
+	coming  int            // how many in live have not
+	rush    chan struct{}  // closed when the rush is over; nil: there is none
+	memory  memory         // for a store that loses data
 }
 
 type state int
@@ -92,10 +71,12 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 	s := &Scheduler{
 		cfg: cfg, locks: locks, clock: newClock(cfg.Now), telemetry: telemetry, lease: leaseBeats * cfg.Heartbeat,
 		session: strings.ToLower(rand.Text()[:12]), began: cfg.Now(),
-		wake: make(chan struct{}, 1), memory: newMemory(), beaten: make(chan struct{}),
+		memory:  newMemory(),
 		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
 	}
-	s.starts, s.finishes = newGatherer(cfg.Store.Start), newGatherer(cfg.Store.Finish)
+	for n := range cfg.Store.Parts() {
+		s.parts = append(s.parts, newPart(s, n))
+	}
 	return s, nil
 }
 
@@ -119,17 +100,10 @@ func (s *Scheduler) addEntry(e *entry, doing, name string) error {
 		return fmt.Errorf("%s %q: the scheduler has a job of that name; give each its own, runs are recorded under it", doing, name)
 	}
 	s.entries[e.job.Name] = e
-	s.added = append(s.added, e)
-	s.rouse()
+	e.part = s.partOf(e.job.Name)
+	e.part.added = append(e.part.added, e)
+	e.part.rouse()
 	return nil
-}
-
-// rouse wakes the loop.
-func (s *Scheduler) rouse() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // the loop has not yet seen the last signal, and will see this with it
-	}
 }
 
 // Locker returns the Locker that was given to New.
@@ -190,15 +164,20 @@ func (s *Scheduler) info(e *entry) Info {
 // answer that told, and by the local clock before the first one.
 func (s *Scheduler) Now() time.Time { return s.clock.now() }
 
-// Err returns nil while the store answers, and else what it said, and since when. Ticks are late meanwhile, not lost:
+// Err returns nil while the store answers, and else what it said, and since when. A server of a Redis Cluster may be away on its
+// own: the error says how much of the store that is, and the jobs on the others run. Ticks are late meanwhile, not lost:
 // the mark is in the store, and Job.Misfire decides when it is back. It also names the jobs that this node does not run because
 // another program has them; that error wraps ErrOtherProgram.
 func (s *Scheduler) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	if s.down != nil {
-		errs = append(errs, fmt.Errorf("job store unavailable since %s: %w", s.since.UTC().Format(time.RFC3339), s.down))
+	switch n, err := s.downParts(); {
+	case n > 0 && n == len(s.parts):
+		errs = append(errs, fmt.Errorf("job store unavailable since %s: %w", s.since.UTC().Format(time.RFC3339), err))
+	case n > 0:
+		errs = append(errs, fmt.Errorf("%d of %d parts of the job store unavailable since %s, the jobs in the others run: %w",
+			n, len(s.parts), s.since.UTC().Format(time.RFC3339), err))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
 		if e := s.entries[name]; e.refused != "" {

@@ -25,6 +25,8 @@ func TestScheduler_Add_refuses(t *testing.T) {
 			"it has no Name":            {Spec: "@daily", Run: run},
 			"its Name has 201 bytes":    {Name: strings.Repeat("x", 201), Spec: "@daily", Run: run},
 			"holds a control character": {Name: "a\nb", Spec: "@daily", Run: run},
+			"a format character":        {Name: "a\u202eb", Spec: "@daily", Run: run},
+			`"a\u200bb"`:                {Name: "a\u200bb", Spec: "@daily", Run: run},
 			"is not UTF-8":              {Name: "\xff", Spec: "@daily", Run: run},
 			"Lock.TTL is 1ns":           {Name: "a", Spec: "@daily", Run: run, Lock: lockrt.Options{TTL: 1}},
 			"Wait -1ns":                 {Name: "a", Spec: "@daily", Run: run, Lock: lockrt.Options{Wait: -1}},

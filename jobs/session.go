@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -22,13 +22,29 @@ const (
 // keepSession gives signs of life, and acts on what the store answers, until the runs of this node are done. Then it
 // ends the session: what this node may have left behind is free for others at once.
 func (s *Scheduler) keepSession(h *host) {
+	var keepers sync.WaitGroup
+	for _, p := range s.parts {
+		keepers.Go(func() { p.keep(h) })
+	}
+	keepers.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.records), storeTimeout)
+	defer cancel()
+	if err := s.cfg.Store.Leave(ctx, s.session); err != nil {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job session not ended in the store, it ends by itself",
+			slog.Duration("within", s.lease), slog.Any("error", err))
+	}
+}
+
+// keep is keepSession in one part of the store.
+func (p *part) keep(h *host) {
+	s := p.s
 	every, registered := s.cfg.Heartbeat, s.clock.local()
 	var steady time.Time // since when all beats have succeeded; zero: the last one failed
 	strange := 0         // beats in a row with runs in flight that this node does not know of
 	for {
-		pulse, ok := s.beat(h)
+		pulse, ok := p.beat(h)
 		if ok {
-			s.restore(h)
+			p.restore(h)
 			if pulse.Lost {
 				steady = time.Time{}
 			}
@@ -39,27 +55,23 @@ func (s *Scheduler) keepSession(h *host) {
 			if s.clock.local().Sub(steady) < s.lease {
 				pulse.Orphans = onlyNobodys(pulse.Orphans)
 			}
-			strange = s.listen(h, pulse, strange)
+			strange = p.listen(h, pulse, strange)
 		} else {
 			steady = time.Time{}
 		}
 		if ok && s.clock.local().Sub(registered) > registerTime {
 			registered = s.clock.local()
 			s.keeping.Go(func() { // beside the beats, which must go on
-				s.registerAgain(h.records)
-				s.tidy(h.records)
+				p.registerAgain(h.records)
+				if p == s.oncePart() {
+					s.tidy(h.records)
+				}
 			})
 		}
 		// Nodes that started together need not beat together.
 		if !pause(h.records, every-rand.N(every/8)) {
-			break
+			return
 		}
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.records), storeTimeout)
-	defer cancel()
-	if err := s.cfg.Store.Leave(ctx, s.session); err != nil {
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job session not ended in the store, it ends by itself",
-			slog.Duration("within", s.lease), slog.Any("error", err))
 	}
 }
 
@@ -68,8 +80,9 @@ func onlyNobodys(orphans []Pending) []Pending {
 	return slices.DeleteFunc(orphans, func(p Pending) bool { return p.Owner != Nobody })
 }
 
-// beat reports false if the store did not answer.
-func (s *Scheduler) beat(h *host) (Pulse, bool) {
+// beat reports false if the part did not answer.
+func (p *part) beat(h *host) (Pulse, bool) {
+	s := p.s
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
 	defer cancel()
 	s.mu.Lock()
@@ -79,54 +92,56 @@ func (s *Scheduler) beat(h *host) (Pulse, bool) {
 		Program: s.cfg.Program, Version: s.cfg.Version,
 	}
 	s.mu.Unlock()
-	stamp := s.stamp // only the keeper of the session uses it
 	sent := s.clock.local()
-	pulse, err := s.cfg.Store.Beat(ctx, Beat{Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: stamp})
+	pulse, err := s.cfg.Store.Beat(ctx, Beat{
+		Part: p.n, Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: p.stamp,
+	})
 	if h.records.Err() != nil {
 		return Pulse{}, false // what it said says nothing about the store
 	}
-	if s.heard(err); err != nil {
+	if p.heard(err); err != nil {
 		return Pulse{}, false
 	}
 	s.clock.observe(pulse.Now, sent)
-	s.stamp = pulse.Stamp
-	s.rememberPulse(pulse)
+	p.stamp = pulse.Stamp
+	p.rememberPulse(pulse)
 	if pulse.Lost {
-		s.noticeLoss("it does not know of this node's last sign of life")
+		p.noticeLoss("it does not know of this node's last sign of life")
 	}
-	s.noteBeat()
+	p.noteBeat()
 	return pulse, true
 }
 
 // listen acts on a pulse. It returns how many pulses in a row have told of runs that this node does not know of.
-func (s *Scheduler) listen(h *host, pulse Pulse, strange int) int {
+func (p *part) listen(h *host, pulse Pulse, strange int) int {
+	s := p.s
 	for _, n := range pulse.Notices {
 		s.obey(n)
 	}
 	s.mu.Lock()
-	first := len(s.peers) == 0
-	for _, peer := range s.peers {
+	first := len(p.peers) == 0
+	for _, peer := range p.peers {
 		if _, still := slices.BinarySearch(pulse.Peers, peer); !still {
-			s.departed = true
+			p.departed = true
 		}
 	}
-	s.peers = pulse.Peers
-	known := len(s.live)
-	if first || s.departed {
-		s.rouse()
+	p.peers = pulse.Peers
+	known := p.live
+	if first || p.departed {
+		p.rouse()
 	}
 	s.mu.Unlock()
 	if h.waiting.Err() != nil {
 		return 0
 	}
 	s.expect(pulse.Due)
-	s.recover(h, pulse.Orphans)
+	p.recover(h, pulse.Orphans)
 	if pulse.Held <= known {
 		return 0
 	}
 	// Runs that are just being claimed or recorded look strange for a moment.
 	if strange++; strange >= 3 {
-		s.reconcile(h)
+		p.reconcile(h)
 		return 0
 	}
 	return strange
@@ -139,23 +154,25 @@ func (s *Scheduler) expect(due []Once) {
 	limit := s.clock.now().Add(s.horizon())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.soon)
+	p := s.oncePart()
+	before := len(p.soon)
 	for _, o := range due {
 		if s.entries[handlerPrefix+o.Handler] != nil && !o.At.After(limit) && s.state == started {
-			s.soon = append(s.soon, o)
+			p.soon = append(p.soon, o)
 		}
 	}
-	if len(s.soon) > before {
-		s.rouse()
+	if len(p.soon) > before {
+		p.rouse()
 	}
 }
 
-// registration is the offer of entries to the store.
-func (s *Scheduler) registration(entries []*entry) Registration {
+// registration is the offer of entries to the part.
+func (p *part) registration(entries []*entry) Registration {
+	s := p.s
 	r := Registration{Session: s.session, Grace: s.lease + storeTimeout, Offers: make([]Offer, len(entries))}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.Peers = s.peers
+	r.Peers = p.peers
 	for i, e := range entries {
 		r.Offers[i] = Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark, Owed: e.owed, OwedKnown: e.owedOK}
 	}
@@ -169,55 +186,39 @@ func (s *Scheduler) refusal(e *entry) error {
 }
 
 // registerAgain tells the store that the jobs are still in use.
-func (s *Scheduler) registerAgain(ctx context.Context) {
-	s.mu.Lock()
-	entries := slices.Collect(maps.Values(s.entries))
-	s.mu.Unlock()
+func (p *part) registerAgain(ctx context.Context) {
+	p.s.mu.Lock()
+	entries := p.entries()
+	p.s.mu.Unlock()
 	for chunk := range slices.Chunk(entries, claimBatch) {
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		_, err := s.cfg.Store.Register(callCtx, s.registration(chunk))
+		_, err := p.s.cfg.Store.Register(callCtx, p.registration(chunk))
 		cancel()
-		if s.heard(err); err != nil {
+		if p.heard(err); err != nil {
 			return // there are many more times until a year is over
 		}
 	}
 }
 
-// syncClock asks the store for the time.
-func (s *Scheduler) syncClock(ctx context.Context) {
+// syncClock asks the store for the time, by looking at a job of the part.
+func (p *part) syncClock(ctx context.Context) {
+	p.s.mu.Lock()
+	entries := p.entries()
+	p.s.mu.Unlock()
+	if len(entries) == 0 {
+		return
+	}
 	callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	sent := s.clock.local()
-	view, err := s.cfg.Store.Look(callCtx, nil)
+	sent := p.s.clock.local()
+	view, err := p.s.cfg.Store.Look(callCtx, names(entries[:1]))
 	if ctx.Err() != nil {
 		return // what it said says nothing about the store
 	}
-	if s.heard(err); err == nil {
-		s.clock.observe(view.Now, sent)
+	if p.heard(err); err == nil {
+		p.s.clock.observe(view.Now, sent)
 	}
 }
 
 // isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to another.
 func isMoving(err error) bool { return err != nil && strings.Contains(err.Error(), "TRYAGAIN") }
-
-// heard notes whether the store answered, and logs when that changes.
-func (s *Scheduler) heard(err error) {
-	if isMoving(err) {
-		return // it answers, and will know better in a moment
-	}
-	s.mu.Lock()
-	was, since := s.down, s.since
-	s.down = err
-	if err != nil && was == nil {
-		s.since = s.clock.local()
-	}
-	s.mu.Unlock()
-	switch {
-	case err != nil && was == nil:
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelError,
-			"job store unavailable, no ticks are claimed; trying again", slog.Any("error", err))
-	case err == nil && was != nil:
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo,
-			"job store available again", slog.Duration("after", s.clock.local().Sub(since)))
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +30,13 @@ func TestScheduler_soak(t *testing.T) {
 		length = 10 * time.Minute
 	}
 	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	if text := os.Getenv("LOCKGEN_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("LOCKGEN_SEED: %v", err)
+		}
+	}
+	t.Logf("LOCKGEN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 5))
 	server, witness := testenv.Redis(t, testenv.RedisConfig{}), testenv.Redis(t, testenv.RedisConfig{})
 	client, hearer := redis.NewClient(&redis.Options{Addr: server.Addr()}), redis.NewClient(&redis.Options{Addr: witness.Addr()})
@@ -49,6 +56,7 @@ func TestScheduler_soak(t *testing.T) {
 	for range 3 {
 		start(specs[0])
 	}
+	note := func(what string) { t.Log(time.Now().UTC().Format(time.TimeOnly), what) }
 	p.begin()
 	from := time.Now()
 	for time.Since(from) < length {
@@ -56,16 +64,19 @@ func TestScheduler_soak(t *testing.T) {
 		victim := random.IntN(len(running))
 		switch what := random.IntN(6); what {
 		case 0: // dies; the store has all that it knew
+			note(running[victim] + " is killed")
 			p.signal(running[victim], syscall.SIGKILL)
 			_ = p.nodes[running[victim]].Wait() // it was killed
 			running = slices.Delete(running, victim, victim+1)
 			start(specs[random.IntN(len(specs))])
 			time.Sleep(12 * time.Second) // until its run is taken over: a store that forgets it before would be the last to know
 		case 1:
+			note(running[victim] + " is stopped")
 			p.signal(running[victim], syscall.SIGSTOP)
 			time.Sleep(time.Duration(random.Int64N(int64(8 * time.Second))))
 			p.signal(running[victim], syscall.SIGCONT)
 		case 2: // a deploy
+			note(running[victim] + " is replaced")
 			p.stdin[running[victim]].Close()
 			if err := p.nodes[running[victim]].Wait(); err != nil {
 				t.Error(err)
@@ -73,11 +84,13 @@ func TestScheduler_soak(t *testing.T) {
 			running = slices.Delete(running, victim, victim+1)
 			start(specs[random.IntN(len(specs))])
 		case 3:
+			note("the server is flushed")
 			if err := client.FlushAll(ctx).Err(); err != nil {
 				t.Error(err)
 			}
 			time.Sleep(7 * time.Second) // a lease, and what the nodes take to notice
 		case 4, 5: // without persistence: a restart forgets
+			note("the server is killed")
 			if err := server.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -97,6 +110,20 @@ func TestScheduler_soak(t *testing.T) {
 		}
 	}
 	p.hear(NewRedisStore(client, "lock"), from, to)
+}
+
+// recorded are the ticks of which a node has told that they have a record: the store may have lost it since.
+func (p *processes) recorded() map[string]bool {
+	said, err := p.client.LRange(context.Background(), "records", 0, -1).Result()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ticks := make(map[string]bool)
+	for _, line := range said {
+		_, tick, _ := strings.Cut(line, " ")
+		ticks[tick] = true
+	}
+	return ticks
 }
 
 // hear holds what the witness heard against the records that are left.
@@ -119,7 +146,7 @@ func (p *processes) hear(store Store, from, to time.Time) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	recorded := make(map[string]bool)
+	recorded := p.recorded()
 	for _, r := range records[0] {
 		tick := r.Tick.Format(time.RFC3339)
 		recorded[tick] = true

@@ -30,7 +30,17 @@ import (
 // A run in flight belongs to an owner, the session of a node. The owner is alive until its lease is over, on the store's
 // clock: every Claim, Start, Finish and Beat of a session makes its lease last for that call's Lease from then. A run
 // whose owner is not alive is an orphan, and may be taken over; one whose owner is [Nobody] always is.
+//
+// # Parts
+//
+// A store consists of one or several parts, each of which may be away while the others answer, as the servers of a Redis
+// Cluster may. For its jobs a node makes calls that are about one part only, so that none waits for another.
 type Store interface {
+	// Parts returns the number of parts, and PartOf the one that a job is in, from 0 on. Jobs whose names begin with "once:" are
+	// handlers, and are in one part with all one-off jobs. Neither blocks, and what they return never changes.
+	Parts() int
+	PartOf(job string) int
+
 	// Register makes jobs known, notes which definitions of them a session has, and tells their state. Of each:
 	//   - If the store does not know the job, its mark becomes Offer.Mark, or the store's time if that is zero, so that
 	//     nothing before that is owed. Of handlers no mark is kept.
@@ -94,8 +104,8 @@ type Store interface {
 	// done. A Next with the same ID keeps the notice.
 	Finish(ctx context.Context, finishes []Finish) []error
 
-	// Beat is a sign of life of a session. It shows Node in the list of nodes, and returns what the session is to
-	// know.
+	// Beat is a sign of life of a session in one part of the store. In the part of one-off jobs it shows Node in the list of
+	// nodes. It returns what the session is to know of the part.
 	Beat(ctx context.Context, b Beat) (Pulse, error)
 
 	// Restore puts back what sessions know after data was lost. Of pauses and resumes the one with the highest version
@@ -103,7 +113,8 @@ type Store interface {
 	// have been claimed or withdrawn and wait no more; of those in Waiting one that is not known waits again.
 	Restore(ctx context.Context, m Memory) error
 
-	// Leave ends a session: its node leaves the list, and the runs it may have left behind are orphans at once.
+	// Leave ends a session: its node leaves the list, and the runs it may have left behind are orphans at once. What it can it does
+	// in all parts, whichever are away.
 	Leave(ctx context.Context, session string) error
 
 	// Nodes returns the nodes that have beaten within the last ten minutes, sorted by name.
@@ -243,14 +254,15 @@ type Finish struct {
 
 // Beat is a sign of life of a session.
 type Beat struct {
+	Part    int
 	Session string
 	Node    Node // its Heartbeat is set by the store
 	Lease   time.Duration
 	Horizon time.Duration // how far ahead to look for one-off jobs
-	Stamp   string        // Pulse.Stamp of the session's last beat that was answered; "": none was
+	Stamp   string        // Pulse.Stamp of the session's last beat in the part that was answered; "": none was
 }
 
-// Pulse is what a session learns from its [Store.Beat].
+// Pulse is what a session learns of a part of the store from its [Store.Beat].
 type Pulse struct {
 	Now     time.Time
 	Peers   []string     // sessions that have beaten within the lease, this one among them, sorted

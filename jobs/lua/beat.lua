@@ -6,7 +6,7 @@
 --       shard without one, 8 stamp, 9 time (µs) and 10 version of pauses that the session's last beat was told ('': none was)
 -- Returns {now (µs), runs of the session, {run, owner, begun or '', JSON of each orphan}, {notices}, {one-off jobs}, stamp,
 --          '1' if the shard does not know of the session's last beat, version of pauses, {job, its pause, …; empty if the
---          version is the one that was told}}
+--          version is the one that was told}, {sessions that have beaten within the lease}}
 local t = now()
 local me, lease, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
 
@@ -19,10 +19,16 @@ if lease == 0 then
 else
   redis.call('HSET', KEYS[8], 'at:' .. me, int(t))
 end
-if ARGV[6] ~= '' then
-  local all = redis.call('HGETALL', KEYS[8])
-  for i = 1, #all, 2 do
-    if string.sub(all[i], 1, 3) == 'at:' and tonumber(all[i + 1]) < t - 86400000000 then redis.call('HDEL', KEYS[8], all[i]) end
+local peers = {}
+local beats = redis.call('HGETALL', KEYS[8])
+for i = 1, #beats, 2 do
+  if string.sub(beats[i], 1, 3) == 'at:' then
+    local age = t - tonumber(beats[i + 1])
+    if age <= lease then
+      peers[#peers + 1] = string.sub(beats[i], 4)
+    elseif ARGV[6] ~= '' and age > 86400000000 then
+      redis.call('HDEL', KEYS[8], beats[i])
+    end
   end
 end
 pv = pv or ''
@@ -82,4 +88,4 @@ if ARGV[6] ~= '' then
   for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
 end
 local soon = redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', int(t + ARGV[3]), 'LIMIT', 0, limit)
-return { int(t), held, orphans, mine, mget(KEYS[6], soon), id, lost, pv, pauses }
+return { int(t), held, orphans, mine, mget(KEYS[6], soon), id, lost, pv, pauses, peers }

@@ -22,7 +22,8 @@
 --                   'at:' session -> its last beat (µs)
 --   failures list   the last records of all jobs that say of a failure, as JSON, the latest first
 --   runs:<job>      list of records as JSON, the latest first
--- and beside the shards is one hash of nodes: session -> last sign of life (µs), a blank, and the node as JSON.
+-- and in the shard of the one-off jobs
+--   nodes    hash   session -> last sign of life (µs), a blank, and the node as JSON
 
 -- now is the server's time in µs. All nodes share this clock, and no decision uses another.
 local function now()

@@ -31,7 +31,7 @@ func testFailures(s *suite) {
 		s.must(err)
 		return all
 	}
-	for limit, want := range map[int]string{0: "", 2: "lost timeout ", 100: "lost timeout panic error "} {
+	for limit, want := range map[int]string{-1: "", 0: "", 2: "lost timeout ", 100: "lost timeout panic error "} {
 		got := ""
 		for _, r := range failures(limit) {
 			got += string(r.Outcome) + " "

@@ -68,7 +68,7 @@ func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.
 	if req.Wait > 0 {
 		e.liveness = s.liveness.Milliseconds()
 	}
-	if err := s.acquires.do(ctx, limit, e); err != nil {
+	if err := s.acquires.of(e.keys).do(ctx, limit, e); err != nil {
 		if underWay := new(underWayError); errors.As(err, &underWay) {
 			s.doubt(req.ID, keys, underWay.latest)
 		} else if !e.sent.IsZero() && mayHaveRun(err) {

@@ -66,7 +66,7 @@ func (s *session) cancelRest() {
 	defer cancel()
 	quiet := make(chan struct{})
 	s.calls.start(func() {
-		s.acquires.inFlight.Wait()
+		s.acquires.wait()
 		close(quiet)
 	})
 	select {

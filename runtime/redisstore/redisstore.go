@@ -112,18 +112,21 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 		wakeKeeper: make(chan struct{}, 1), subscribed: make(chan struct{}, 1),
 		wakeJanitor: make(chan struct{}, 1), wakeRecheck: make(chan struct{}, 1),
 	}
-	batch := combineBatch
+	batch, stripes := combineBatch, 1
 	if clustered {
-		batch = 1
-	}
-	sess.acquires = combiner{
-		client: client, script: acquireScript, batch: batch, args: sess.acquireArgs,
-		latest: sess.clock.latest, calls: &sess.calls, quick: sess.quick, over: sess.over,
+		batch, stripes = 1, combineStripes
 	}
 	releaseArgs := []any{storeCfg.Retention.Milliseconds()}
-	sess.releases = combiner{
-		client: client, script: releaseScript, batch: batch, args: func(terms, int64) []any { return releaseArgs },
-		latest: sess.clock.latest, calls: &sess.calls, quick: sess.quick,
+	sess.acquires, sess.releases = make(combiners, stripes), make(combiners, stripes)
+	for i := range stripes {
+		sess.acquires[i] = &combiner{
+			client: client, script: acquireScript, batch: batch, args: sess.acquireArgs,
+			latest: sess.clock.latest, calls: &sess.calls, quick: sess.quick, over: sess.over,
+		}
+		sess.releases[i] = &combiner{
+			client: client, script: releaseScript, batch: batch, args: func(terms, int64) []any { return releaseArgs },
+			latest: sess.clock.latest, calls: &sess.calls, quick: sess.quick,
+		}
 	}
 	return sess
 }

@@ -25,8 +25,8 @@ type session struct {
 	calls     calls
 	quick     *quick
 	clock     serverClock
-	acquires  combiner
-	releases  combiner
+	acquires  combiners
+	releases  combiners
 	space     keySpace
 	channel   string // where pushes for this session arrive
 	waiterID  string // channel and node, as the scripts keep them

@@ -16,9 +16,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// importPath is what the names of the jobs begin with.
+const importPath = "github.com/lockgen/lockgen/jobs/internal/probe"
+
 // work is the body of all the generated jobs.
 func work(ctx context.Context, job string) error {
-	switch job {
+	switch strings.TrimPrefix(job, importPath+".") {
 	case "tries":
 		return errors.New("it always fails")
 	case "spreads":
@@ -66,7 +69,7 @@ func TestOptions(t *testing.T) {
 			"probe.condenses": "skipped ok",
 			"probe.replays":   "ok ok ok ok",
 		} {
-			runs := c.Finished(job)
+			runs := c.Finished(strings.Replace(job, "probe.", importPath+".", 1))
 			if strings.HasSuffix(job, "forgets") || strings.HasSuffix(job, "condenses") || strings.HasSuffix(job, "replays") {
 				runs = between(runs, "03:05", "03:45")
 			}
@@ -75,7 +78,7 @@ func TestOptions(t *testing.T) {
 			}
 		}
 		early, late := time.Hour, time.Duration(0)
-		spread := c.Finished("probe.spreads")
+		spread := c.Finished(importPath + ".spreads")
 		for _, r := range spread {
 			early, late = min(early, r.Started.Sub(r.Tick)), max(late, r.Started.Sub(r.Tick))
 		}

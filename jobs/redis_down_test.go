@@ -1,0 +1,41 @@
+package jobs_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	. "github.com/lockgen/lockgen/jobs"
+)
+
+// TestRedisStore_texts asks a server that is not there: what was tried stands in the error once, with whoever was asked.
+func TestRedisStore_texts(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
+	defer client.Close()
+	ctx, store := context.Background(), NewRedisStore(client, "lock")
+	_, waiting := store.Waiting(ctx, 1)
+	for want, err := range map[string]error{
+		"write its pause in Redis: ":       store.Pause(ctx, "j", Pause{}),
+		"end its pause in Redis: ":         store.Resume(ctx, "j", 1, Run{}, 1),
+		"leave a notice in Redis: ":        store.Cancel(ctx, Notice{Job: "j", ID: "j@1"}),
+		"store it in Redis: ":              store.Put(ctx, Once{ID: "o"}),
+		"remove it in Redis: ":             store.Withdraw(ctx, "o"),
+		"list one-off jobs in Redis: ":     waiting,
+		"end a session in Redis: ":         store.Leave(ctx, "s"),
+		"give a sign of life in Redis: ":   beatError(ctx, store),
+		`claim a tick of job "j" in Redis`: store.Claim(ctx, []Claim{{Job: "j"}})[0].Err,
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "in Redis") != 1 ||
+			!strings.Contains(err.Error(), "127.0.0.1:1") {
+			t.Errorf("error %v, want %q and the address", err, want)
+		}
+	}
+}
+
+func beatError(ctx context.Context, store Store) error {
+	_, err := store.Beat(ctx, Beat{Session: "s"})
+	return err
+}
