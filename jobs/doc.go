@@ -46,6 +46,10 @@
 // marks from the same answer. The nodes then begin with shares of their own, and look after the others' shares a moment
 // later; begins and records of concurrent runs share calls too.
 //
+// A store may consist of parts, of which one may be away while the others answer: the servers of a Redis Cluster, if its
+// cluster-require-full-coverage is off, and until a replica has been promoted. Each has a loop, signs of life and a back-off of
+// its own, so that the jobs in the other parts go on, if their locks are on servers that answer as well. See [Scheduler.Err].
+//
 // # From any node
 //
 // [Scheduler.Pause], Resume, RunNow, Cancel, Status, Nodes, FindRun and the like work in the whole cluster from any

@@ -178,3 +178,38 @@ func TestScheduler_rewind(t *testing.T) {
 		})
 	}
 }
+
+// TestScheduler_flush_holds has a node that has not heard of the last tick be the first to register after the store has forgotten
+// all: it claims nothing until the one that has run the tick can have said so.
+func TestScheduler_flush_holds(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		var nodes []*jobstest.Node
+		for range 2 {
+			n := c.Node(Config{Heartbeat: 10 * time.Second}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "*/10 * * * *", Run: jobstest.Sleep(time.Millisecond)})
+			n.Start()
+			nodes = append(nodes, n)
+		}
+		from := time.Now()
+		for range 40 {
+			time.Sleep(time.Until(time.Now().Truncate(10 * time.Minute).Add(10*time.Minute - time.Second)))
+			nodes[1].CutJobs(true)
+			time.Sleep(1500 * time.Millisecond)
+			c.Flush()
+			nodes[1].CutJobs(false)
+		}
+		time.Sleep(5 * time.Minute)
+		to := time.Now()
+		c.Stop()
+		ran := make(map[time.Time]int)
+		for _, r := range c.Finished("j") {
+			ran[r.Tick]++
+		}
+		for _, tick := range c.Ticks("*/10 * * * *", from, to) {
+			if ran[tick] != 1 {
+				t.Errorf("tick %s has run %d times", tick, ran[tick])
+			}
+		}
+	})
+}

@@ -17,18 +17,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 	. "github.com/lockgen/lockgen/jobs"
 )
 
 // TestScheduler_soak has real processes live through deaths, stops, deploys with another spec, outages that last longer than a
 // session's lease, flushes, and restarts of the server without its data, while another server hears of each begin: no tick begins
-// twice, and each that is due under all specs has begun, or has a record. It takes some seconds, and ten minutes with LOCKGEN_SOAK.
+// twice, and each that is due under all specs has begun, or has a record. It is a deploy and a flush, and ten minutes of all that
+// with LOCKGEN_SOAK, by LOCKGEN_SEED if that is set.
 func TestScheduler_soak(t *testing.T) {
 	t.Parallel()
-	length := 4 * time.Second
-	if os.Getenv("LOCKGEN_SOAK") != "" {
-		length = 10 * time.Minute
-	}
+	long := os.Getenv("LOCKGEN_SOAK") != ""
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("LOCKGEN_SEED"); text != "" {
 		var err error
@@ -47,7 +46,7 @@ func TestScheduler_soak(t *testing.T) {
 		nodes: make(map[string]*exec.Cmd), stdin: make(map[string]io.Closer), begins: make(map[string]int),
 	}
 	specs := []string{"@every 1s", "@every 2s", "* * * * * *", "*/2 * * * * *"}
-	ctx := context.Background()
+	ctx, store := context.Background(), NewRedisStore(client, "lock")
 	var running []string
 	start := func(spec string) {
 		p.start(witnessEnv+"="+witness.Addr(), specEnv+"="+spec)
@@ -59,17 +58,22 @@ func TestScheduler_soak(t *testing.T) {
 	note := func(what string) { t.Log(time.Now().UTC().Format(time.TimeOnly), what) }
 	p.begin()
 	from := time.Now()
-	for time.Since(from) < length {
+	short := []int{2, 3}
+	for long && time.Since(from) < 10*time.Minute || !long && len(short) > 0 {
 		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second))))
-		victim := random.IntN(len(running))
-		switch what := random.IntN(6); what {
+		victim, what := random.IntN(len(running)), random.IntN(6)
+		if !long {
+			what, short = short[0], short[1:]
+		}
+		switch what {
 		case 0: // dies; the store has all that it knew
 			note(running[victim] + " is killed")
 			p.signal(running[victim], syscall.SIGKILL)
 			_ = p.nodes[running[victim]].Wait() // it was killed
+			// A store that forgets its runs before they are taken over would be the last to know.
+			testsync.Eventually(t, "the runs of the dead are taken over", func() bool { return !p.has(store, running[victim]) })
 			running = slices.Delete(running, victim, victim+1)
 			start(specs[random.IntN(len(specs))])
-			time.Sleep(12 * time.Second) // until its run is taken over: a store that forgets it before would be the last to know
 		case 1:
 			note(running[victim] + " is stopped")
 			p.signal(running[victim], syscall.SIGSTOP)
@@ -81,6 +85,7 @@ func TestScheduler_soak(t *testing.T) {
 			if err := p.nodes[running[victim]].Wait(); err != nil {
 				t.Error(err)
 			}
+			testsync.Eventually(t, "what it passed on is taken over", func() bool { return !p.has(store, running[victim]) })
 			running = slices.Delete(running, victim, victim+1)
 			start(specs[random.IntN(len(specs))])
 		case 3:
@@ -88,7 +93,7 @@ func TestScheduler_soak(t *testing.T) {
 			if err := client.FlushAll(ctx).Err(); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(7 * time.Second) // a lease, and what the nodes take to notice
+			p.reach(time.Now()) // when the loss was noticed, and a lease has passed
 		case 4, 5: // without persistence: a restart forgets
 			note("the server is killed")
 			if err := server.Kill(); err != nil {
@@ -98,18 +103,22 @@ func TestScheduler_soak(t *testing.T) {
 			if err := server.Restart(); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(7 * time.Second)
+			p.reach(time.Now())
 		}
 	}
 	to := time.Now()
-	time.Sleep(8 * time.Second) // what is owed is caught up
+	p.reach(to.Add(2 * time.Second))
+	testsync.Eventually(t, "what is owed is caught up", func() bool {
+		view, err := store.Look(ctx, []string{"j"})
+		return err == nil && len(view.Jobs[0].Owed) == 0
+	})
 	for _, name := range running {
 		p.stdin[name].Close()
 		if err := p.nodes[name].Wait(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	p.hear(NewRedisStore(client, "lock"), from, to)
+	p.hear(store, from, to)
 }
 
 // recorded are the ticks of which a node has told that they have a record: the store may have lost it since.
@@ -124,6 +133,25 @@ func (p *processes) recorded() map[string]bool {
 		ticks[tick] = true
 	}
 	return ticks
+}
+
+// reach waits until a tick after a time has a record.
+func (p *processes) reach(after time.Time) {
+	p.t.Helper()
+	testsync.Eventually(p.t, "ticks are claimed", func() bool {
+		for tick := range p.recorded() {
+			if at, err := time.Parse(time.RFC3339, tick); err == nil && at.After(after) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// has reports whether runs are in flight that a node has begun or passed on.
+func (p *processes) has(store Store, node string) bool {
+	flights, err := store.InFlight(context.Background())
+	return err != nil || slices.ContainsFunc(flights, func(f Pending) bool { return f.Run.Node == node })
 }
 
 // hear holds what the witness heard against the records that are left.
