@@ -76,9 +76,9 @@ func TestScheduler_soak(t *testing.T) {
 			start(specs[random.IntN(len(specs))])
 		case 1:
 			note(running[victim] + " is stopped")
-			p.signal(running[victim], syscall.SIGSTOP)
+			p.signal(running[victim], stopSignal)
 			time.Sleep(time.Duration(random.Int64N(int64(8 * time.Second))))
-			p.signal(running[victim], syscall.SIGCONT)
+			p.signal(running[victim], continueSignal)
 		case 2: // a deploy
 			note(running[victim] + " is replaced")
 			p.stdin[running[victim]].Close()
