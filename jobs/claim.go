@@ -28,7 +28,7 @@ func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
 	if run {
 		c.Pending = s.newPending(e, p.tick, now, p.trigger)
 		c.Pending.Backlog = p.owed
-		c.Pending.Patient = p.owed || len(e.owed) > 0 || now.Sub(e.owing) < e.job.Grace ||
+		c.Pending.Patient = p.owed || len(e.owed) > 0 || now.Sub(e.owing) < e.job.Grace || now.Before(s.patientUntil(e)) ||
 			now.Sub(p.due) > time.Second // others that are late as well may have the lock
 	}
 	if skipped != nil {

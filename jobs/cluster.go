@@ -132,9 +132,14 @@ func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status
 		}
 	}
 	for _, name := range jobs {
-		if _, known := byName[name]; !known {
+		if _, known := byName[name]; known {
+			continue
+		}
+		e := s.entry(name)
+		if e == nil || !s.isRegistered(e) {
 			return nil, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store", name, ErrUnknownJob)
 		}
+		byName[name] = s.ownInfo(e) // the store has lost it, and will hear of it again
 	}
 	return s.statuses(ctx, jobs, func(i int, view JobView, _ time.Time) (Status, error) {
 		st := Status{Info: byName[jobs[i]]}
@@ -144,6 +149,13 @@ func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status
 		}
 		return st, nil
 	})
+}
+
+// ownInfo is what this node alone knows of a job.
+func (s *Scheduler) ownInfo(e *entry) Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info(e)
 }
 
 // Upcoming returns the next n ticks after a time, fewer if the schedule ends. It is empty for a handler, for an orphaned job,

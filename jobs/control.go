@@ -31,7 +31,7 @@ type Pause struct {
 // one record stands for them. Pausing a paused job replaces author and reason. The error wraps ErrUnknownJob if no
 // node has ever added the job.
 func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error {
-	now, err := s.storeTime(ctx, job)
+	_, now, err := s.lookAtKnown(ctx, job)
 	if err == nil {
 		err = s.cfg.Store.Pause(ctx, job, Pause{Author: author, Reason: reason, At: now})
 	}
@@ -183,6 +183,11 @@ func (s *Scheduler) storeTime(ctx context.Context, job string) (time.Time, error
 // lookAtKnown returns the state of one job.
 func (s *Scheduler) lookAtKnown(ctx context.Context, job string) (JobView, time.Time, error) {
 	view, err := s.cfg.Store.Look(ctx, []string{job})
+	if err == nil && view.Jobs[0].Mark.IsZero() {
+		if err = s.remind(ctx, job); err == nil {
+			view, err = s.cfg.Store.Look(ctx, []string{job})
+		}
+	}
 	switch {
 	case err != nil:
 		return JobView{}, time.Time{}, err

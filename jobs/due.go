@@ -47,6 +47,7 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 				return
 			}
 			if now.Before(l.tryAt) { // the batch before this had no answer
+				e.owing = now
 				l.wakeAt(e, l.tryAt)
 				continue
 			}
@@ -93,7 +94,7 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 		e := entries[i]
 		if c.Err != nil {
 			failure = c.Err
-			e.unsure = &claims[i]
+			e.unsure, e.owing = &claims[i], l.s.clock.now()
 			continue
 		}
 		e.unsure = nil

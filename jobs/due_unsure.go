@@ -66,7 +66,9 @@ func (l *loop) settle() {
 		e := p.e
 		e.probing = false
 		if p.err != nil {
-			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff)
+			// In time after an outage: others would take the run for one that this node has lost sight of.
+			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff, l.s.cfg.Heartbeat)
+			e.owing = l.s.clock.now()
 			l.wakeAt(e, l.s.clock.now().Add(e.backoff))
 			continue
 		}
@@ -77,6 +79,7 @@ func (l *loop) settle() {
 		}
 		for _, flight := range p.view.Claims {
 			if asked != nil && asked.Pending != nil && flight.Run.ID == asked.Pending.Run.ID && !l.s.isLive(flight.Run.ID) {
+				asked.Pending.delay()
 				l.s.won(l.host, e, *asked)
 			}
 		}

@@ -34,7 +34,8 @@ type entry struct {
 	owed    []Span        // ticks to be run beside the schedule, as last heard
 	owedOK  bool          // they belong to mark
 	owedAt  time.Time     // when to ask for one of them
-	owing   time.Time     // when some were owed last
+	owing   time.Time     // when some were owed last, or the store did not answer
+	delayed time.Time     // when a run here was held up last; guarded by Scheduler.mu
 	paused  bool          // as last heard of from the store
 	busy    bool          // what is to be done next has to wait for the end of a run
 	unsure  *Claim        // of which the answer was lost: resolve it before anything else

@@ -79,6 +79,7 @@ func (x *attempt) giveUp(ctx context.Context) *Pending {
 		x.end(ending{outcome: OutcomeCancelled, reason: cancelled.Error() + ", before it began", final: true})
 		return nil
 	}
+	x.delay()
 	next := *x.p
 	next.Run.Started, next.Run.Fence = time.Time{}, 0
 	f := Finish{Run: next.Run, Owner: x.s.session, Next: &next, Lease: x.s.lease, Keep: x.s.cfg.History}

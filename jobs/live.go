@@ -120,6 +120,13 @@ func (s *Scheduler) liveRuns(job string) int {
 	return s.perJob[job]
 }
 
+// patientUntil is until when ticks of the job wait for the lock, which a run that was held up may have.
+func (s *Scheduler) patientUntil(e *entry) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return e.delayed.Add(e.job.Grace)
+}
+
 func (s *Scheduler) setMark(e *entry, mark time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,10 +36,21 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 		if r := x.refuse(ctx, err); r != nil {
 			return nil, r
 		}
+		x.delay()
 		if !pause(ctx, wait) {
 			return nil, leave
 		}
 	}
+}
+
+// delay notes that the attempt is held up.
+func (x *attempt) delay() {
+	now := x.s.clock.now()
+	x.p.delay()
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	x.live.pending.delay() // for its end, which frees what waits for it
+	x.e.delayed = now
 }
 
 // refuse turns an error of the locks into the end of the attempt; nil means try again. Reasons hold nothing that

@@ -126,6 +126,25 @@ func (p *part) noticeLoss(sign string) {
 		slog.String("sign", sign), slog.Duration("for", s.lease))
 }
 
+// remind registers a job again that the store turns out not to know although this node has it there. It does nothing for others.
+func (s *Scheduler) remind(ctx context.Context, job string) error {
+	e, _, done := s.here(job)
+	defer done()
+	if e == nil || !s.isRegistered(e) {
+		return nil
+	}
+	e.part.noticeLoss("it does not know job " + job + ", which this node has")
+	_, err := s.cfg.Store.Register(ctx, e.part.registration([]*entry{e}))
+	return err
+}
+
+// isRegistered reports whether the store has told the mark of a job.
+func (s *Scheduler) isRegistered(e *entry) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !e.mark.IsZero()
+}
+
 // onHold returns until when nothing is to be claimed, by the local clock.
 func (p *part) onHold() time.Time {
 	p.s.mu.Lock()

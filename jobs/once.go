@@ -28,6 +28,7 @@ const handlerPrefix = "once:"
 const (
 	maxOnceID  = 200
 	maxPayload = 16 << 10
+	maxYear    = 9999 // the last one that a record can hold
 )
 
 // AddHandler adds a handler, before or during [Scheduler.Run]. One-off jobs go to nodes that have their handler, and wait
@@ -79,6 +80,8 @@ func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, pa
 	case len(payload) > maxPayload:
 		return fmt.Errorf("add one-off job %q: its payload has %d bytes: use %d at most, keep what is larger elsewhere and name it",
 			id, len(payload), maxPayload)
+	case at.UTC().Year() < 1 || at.UTC().Year() > maxYear:
+		return fmt.Errorf("add one-off job %q: its time is in the year %d: say one up to %d; is its unit right?", id, at.UTC().Year(), maxYear)
 	case at.IsZero():
 		return fmt.Errorf("add one-off job %q: its time is zero: say when", id)
 	}

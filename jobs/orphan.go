@@ -19,6 +19,11 @@ const (
 
 // refuseOrphan returns ErrOrphaned for a job that none of the living nodes has, if there are any.
 func (s *Scheduler) refuseOrphan(ctx context.Context, spec *JobSpec) error {
+	e, _, done := s.here(spec.Job)
+	done()
+	if e != nil && spec.Offers[s.session] > 0 {
+		return nil // it has not ended, and has it, whether or not the store has heard of it since it has lost data
+	}
 	nodes, err := s.cfg.Store.Nodes(ctx)
 	if err != nil {
 		return err

@@ -152,7 +152,10 @@ func tickAfter(s cron.Schedule, zone *time.Location, t time.Time) time.Time {
 	if cut := next.Truncate(time.Microsecond); !cut.Equal(next) {
 		next = cut.Add(time.Microsecond)
 	}
-	return next.UTC()
+	if next = next.UTC(); next.Year() > maxYear {
+		return time.Time{} // as good as never
+	}
+	return next
 }
 
 // lastBefore returns the last tick before end. first is a tick before end. A schedule only looks forward, so this

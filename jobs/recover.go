@@ -141,6 +141,7 @@ func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 		next.Run.Node = s.cfg.Node
 		if p.PassedOn {
 			next.Run.Trigger = TriggerRecovery
+			next.delay()
 		}
 		f.Next = &next
 		return f
@@ -159,6 +160,9 @@ func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 	}
 	if f.Next != nil {
 		f.Next.Backlog, f.Next.Patient = p.Backlog, p.Patient
+		if p.Run.Started.IsZero() {
+			f.Next.delay()
+		}
 	}
 	return f
 }

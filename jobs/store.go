@@ -185,9 +185,16 @@ type Pending struct {
 	Owner      string `json:"-"`                    // the session that it belongs to
 	Locker     string `json:"locker,omitempty"`     // Node of the Locker whose lock the run uses
 	Recoveries int    `json:"recoveries,omitempty"` // how often it was taken over without having started
-	Backlog    bool   `json:"backlog,omitempty"`    // of a tick that was owed, see Claim.Owe
+	Backlog    bool   `json:"backlog,omitempty"`    // of a tick that was owed, see Claim.Owe, or held up
 	Patient    bool   `json:"patient,omitempty"`    // it waits a while for the lock, which one of those may hold
 	PassedOn   bool   `json:"passedOn,omitempty"`   // by a node that is shutting down, for any other
+}
+
+// delay notes that the stores, or the death of its node, have held a run up before it began. A later tick's run may have the lock
+// meanwhile, so it is run beside the schedule, as a tick that is owed. What somebody has asked for replaces others all the same.
+func (p *Pending) delay() {
+	p.Patient = true
+	p.Backlog = p.Backlog || p.Run.Author == "" && p.Run.Once == ""
 }
 
 // Span is a stretch of ticks: those after From, up to To.

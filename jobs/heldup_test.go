@@ -1,0 +1,134 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/jobstest"
+)
+
+// failover is a store that goes away from all nodes, with that of the locks, in the moment in which one of them has won a tick.
+type failover struct {
+	Store
+	node   *jobstest.Node
+	due    *atomic.Bool
+	begin  func()
+	onWin  bool // else it does so before the begin is noted
+	answer bool // whether the node hears that it has won
+	locks  bool // only the locks go away
+}
+
+func (s *failover) Claim(ctx context.Context, claims []Claim) []Claimed {
+	results := s.Store.Claim(ctx, claims)
+	if s.onWin && claims[0].Pending != nil && results[0].Status == ClaimWon && s.due.CompareAndSwap(true, false) {
+		if !s.answer {
+			s.node.DropReplies(1)
+		}
+		s.begin()
+	}
+	return results
+}
+
+func (s *failover) Start(ctx context.Context, starts []Start) []error {
+	if !s.onWin && s.due.CompareAndSwap(true, false) {
+		s.begin()
+		return []error{jobstest.ErrCut}
+	}
+	return s.Store.Start(ctx, starts)
+}
+
+// TestScheduler_heldUp has the stores go away while a tick is claimed, or about to begin: it is run, and so are those after it,
+// though they are claimed before it gets the lock.
+func TestScheduler_heldUp(t *testing.T) {
+	t.Parallel()
+	moments := []failover{{onWin: true}, {onWin: true, answer: true}, {onWin: true, answer: true, locks: true}, {}}
+	for i, moment := range moments {
+		for _, misfire := range []Misfire{MisfireAll, MisfireOnce} {
+			t.Run(fmt.Sprint(i, misfire), func(t *testing.T) {
+				jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) { expectHeldUp(t, c, moment, misfire) })
+			})
+		}
+	}
+}
+
+func expectHeldUp(t *testing.T, c *jobstest.Cluster, moment failover, misfire Misfire) {
+	var due atomic.Bool
+	moment.due = &due
+	for range 3 {
+		store := moment
+		store.Store = c.Store
+		store.begin = func() {
+			away := c.Outage
+			if moment.locks {
+				away = func(on bool) {
+					for _, n := range c.Nodes() {
+						n.CutLocks(on)
+					}
+				}
+			}
+			away(true)
+			time.AfterFunc(3300*time.Millisecond, func() { away(false) })
+		}
+		n := c.Node(Config{Store: &store, History: 1000}, 0)
+		store.node = n
+		n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: misfire, Run: jobstest.Sleep(600 * time.Millisecond)})
+		n.Start()
+		time.Sleep(50 * time.Millisecond)
+	}
+	from := time.Now()
+	time.Sleep(850 * time.Millisecond) // to the full second
+	for range 20 {
+		time.Sleep(20*time.Second - time.Millisecond)
+		due.Store(true)
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(30*time.Second + 900*time.Millisecond)
+	to := time.Now()
+	c.Stop()
+	if !moment.locks {
+		c.ExpectOnce("j", "* * * * * *", from, to)
+		return
+	}
+	// A node that has not seen it does not expect a late run to have the lock of a tick on time.
+	for _, r := range c.Finished("j") {
+		if late := r.Tick.Sub(jobstest.Start.Add(time.Second)) % (20 * time.Second); late < 4*time.Second && r.Outcome != OutcomeOK {
+			t.Errorf("tick %s, due while the locks were away: %s %s", r.Tick, r.Outcome, r.Reason)
+		}
+	}
+}
+
+// TestScheduler_heldUp_byDeath has a node die with a tick that it has claimed: whoever takes it over waits for the lock, which the
+// runs of later ticks have most of the time.
+func TestScheduler_heldUp_byDeath(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		var due atomic.Bool
+		var tick time.Time
+		for range 5 {
+			store := &failover{Store: c.Store, due: &due, onWin: true, answer: true}
+			n := c.Node(Config{Store: store, History: 1000}, 0)
+			store.node = n
+			store.begin = func() {
+				tick = time.Now().Truncate(time.Second)
+				n.Crash()
+			}
+			n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: MisfireAll, Run: jobstest.Sleep(900 * time.Millisecond)})
+			n.Start()
+		}
+		for range 3 {
+			time.Sleep(20 * time.Second)
+			due.Store(true)
+			time.Sleep(20 * time.Second)
+			runs := slices.DeleteFunc(c.Finished("j"), func(r Run) bool { return !r.Tick.Equal(tick) })
+			if got := jobstest.Outcomes(runs); got != "lost ok" {
+				t.Errorf("tick %s, whose node died, ended %q, want it lost and run after all: %+v", tick, got, runs)
+			}
+		}
+		c.Stop()
+	})
+}
