@@ -1,11 +1,11 @@
 package redisstore
 
-// combineStripes is into how many parts of equal size the slots of a cluster are divided. Its servers have ranges of slots, so that
-// hardly a part is on two of them.
+// combineStripes is into how many parts of equal size the slots of a cluster are divided. Its servers have ranges of
+// slots, so hardly a part is on two of them.
 const combineStripes = 64
 
-// combiners are those of the stripes: a call that goes to several servers of a cluster is as slow as the slowest of them, and locks
-// must not wait for a server that has none of them. Without a cluster there is one.
+// combiners are those of the stripes: a call that goes to several servers of a cluster is as slow as the slowest of
+// them, and locks must not wait for a server that has none of them. Without a cluster there is one.
 type combiners []*combiner
 
 func (c combiners) of(keys lockKeys) *combiner {
