@@ -52,6 +52,7 @@ func (c *chaosChild) visit(r *rand.Rand, locks *lockrt.Locker) {
 	o, patience := chaosOptions(r)
 	ctx, cancel := c.context(patience)
 	defer cancel()
+	//locklint:ignore LL1001 one in twenty forgets to release, on purpose
 	lease, err := locks.Acquire(ctx, key, o)
 	if err != nil {
 		c.judge(ctx, "acquire", err)
