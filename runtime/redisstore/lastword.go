@@ -34,15 +34,20 @@ func isWord(err error) bool {
 // deadlineGrace is how much earlier than the end of its context the client's time-out may fire.
 const deadlineGrace = 10 * time.Millisecond
 
-// ended is ctx's error. A time-out of the client at the deadline of ctx counts as that, as it was made from it.
+// ended is ctx's error. A time-out of the client just before the deadline of ctx was made from that: it is waited for, so
+// that nobody hears of the end of a context that lives.
 func ended(ctx context.Context, err error) error {
 	if over := ctx.Err(); over != nil {
 		return over
 	}
 	var timeout net.Error
 	end, ok := ctx.Deadline()
-	if ok && time.Until(end) < deadlineGrace && errors.As(err, &timeout) && timeout.Timeout() {
-		return context.DeadlineExceeded
+	if !ok || time.Until(end) > deadlineGrace || !errors.As(err, &timeout) || !timeout.Timeout() {
+		return nil
 	}
-	return nil
+	select {
+	case <-ctx.Done():
+	case <-time.After(2 * deadlineGrace):
+	}
+	return ctx.Err()
 }
