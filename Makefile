@@ -25,6 +25,6 @@ generate: ## write lock_gen.go beside every //lock: directive
 lint: ## go vet, gofmt, and locklint on ourselves
 	@.ci/lint
 
-bench: ## run the benchmarks beside the code of package runtime (other libraries: see bench/README.md)
+bench: ## run the benchmarks beside the code of package lockrt (other libraries: see bench/README.md)
 	@LOCKGEN_REQUIRE=redis .ci/install
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./runtime/...

@@ -1,5 +1,5 @@
-// Package runtime acquires and keeps distributed locks. It is what the wrappers that lockgen generates call, and can be
-// used by hand. Because its name is also that of a standard package, import it as lockrt:
+// Package lockrt acquires and keeps distributed locks. It is what the wrappers that lockgen generates call, and can be
+// used by hand. It lives in the folder runtime, so name it where you import it:
 //
 //	import lockrt "github.com/lockgen/lockgen/runtime"
 //
@@ -65,4 +65,4 @@
 // goroutine per Locker renews all grants in batches (renew.go). One timer, which waits for no call, ends those whose
 // deadline has come (expirer.go), so a store that does not answer cannot hide the end of a lease. Callers of one process
 // that want the same key stand in a local line (line.go); one of them at a time asks the store.
-package runtime
+package lockrt

@@ -1,4 +1,4 @@
-package runtime
+package lockrt
 
 import "slices"
 

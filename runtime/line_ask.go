@@ -1,4 +1,4 @@
-package runtime
+package lockrt
 
 // This file is what callers of a line do who ask the store for it: one at a time.
 

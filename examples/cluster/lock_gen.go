@@ -13,7 +13,7 @@ import (
 )
 
 // Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
-const _ = lockrt.IfUndefinedRunLockgenV2
+const _ = lockrt.IfUndefinedRunLockgenV3
 
 // expireCarts runs every second.
 //

@@ -27,7 +27,7 @@
 //
 // # Why this is no module of its own
 //
-// It needs three database drivers, which nobody who imports package runtime
+// It needs three database drivers, which nobody who imports package lockrt
 // does. They are requirements of the module all the same, because "go run
 // ./examples/flashsale" has to work from the root of the repository, which does
 // not reach into nested modules without a go.work, and a go.work would make all

@@ -10,7 +10,7 @@ import (
 )
 
 // Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
-const _ = lockrt.IfUndefinedRunLockgenV2
+const _ = lockrt.IfUndefinedRunLockgenV3
 
 // placeOrder sells one item to a user who has none yet. It runs while no
 // other instance serves the same user or touches the stock.

@@ -22,7 +22,7 @@ func (t Time) String() string { return "" }
 func (t Time) MarshalText() ([]byte, error) { return nil, nil }`,
 	"database/sql": `package sql
 type DB struct{ x int }`,
-	RuntimePath: `package runtime
+	RuntimePath: `package lockrt
 type Locker struct{ x int }
 type Lease struct{ x int }
 type Fence uint64

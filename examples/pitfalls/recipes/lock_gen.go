@@ -10,7 +10,7 @@ import (
 )
 
 // Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
-const _ = lockrt.IfUndefinedRunLockgenV2
+const _ = lockrt.IfUndefinedRunLockgenV3
 
 // work calls workLocked under a lock. It holds the lock job:{id} while it runs, and waits for it until
 // the context ends.

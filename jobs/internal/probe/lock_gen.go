@@ -12,7 +12,7 @@ import (
 )
 
 // Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
-const _ = lockrt.IfUndefinedRunLockgenV2
+const _ = lockrt.IfUndefinedRunLockgenV3
 
 // tokyo calls tokyoLocked under a lock. It holds the lock probe:tokyo while it runs. While somebody
 // else holds it, it returns [lockrt.ErrBusy].

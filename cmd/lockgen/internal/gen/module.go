@@ -14,7 +14,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
-// The module that package runtime belongs to.
+// The module that package lockrt belongs to.
 const ownModule = "github.com/lockgen/lockgen"
 
 // modules are the go.mod files above the folders that are looked at, each read once.
@@ -88,7 +88,7 @@ func (m *module) holds(importPath string) bool {
 	return err == nil && info.IsDir()
 }
 
-// hasRuntime tells whether package runtime can be expected to be there.
+// hasRuntime tells whether package lockrt can be expected to be there.
 func (m *module) hasRuntime() bool {
 	if m.path() == ownModule {
 		return true

@@ -39,7 +39,7 @@ type wrapper struct {
 	typeParams []string // of a function, in order
 	params     []string // for each of Params; "" if the wrapper fills it in
 	results    []string // for each result of the body but the error
-	lockrt     string   // what package runtime is called
+	lockrt     string   // what package lockrt is called
 	named      bool     // the wrapper's results carry their names
 	ctx        string
 	locks      string // a parameter of the wrapper; "" if the locker comes from elsewhere

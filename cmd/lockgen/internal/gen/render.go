@@ -16,7 +16,7 @@ func (o *output) render() ([]byte, error) {
 	o.imports.declare(file)
 	file.Comment("// Undefined? Then the runtime package and this file belong to different versions of lockgen: run it " +
 		"again.")
-	file.Const().Id("_").Op("=").Qual(runtimePath, "IfUndefinedRunLockgenV2")
+	file.Const().Id("_").Op("=").Qual(runtimePath, "IfUndefinedRunLockgenV3")
 	for _, w := range o.wrappers {
 		file.Line()
 		w.render(file.Group)

@@ -1,5 +1,5 @@
-// Package runtime has just as much of the lock runtime as the tests call. It is loaded, never run.
-package runtime
+// Package lockrt has just as much of the lock runtime as the tests call. It is loaded, never run.
+package lockrt
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func (Leases) Release(ctx context.Context) error { return nil }
 
 func (Leases) Lease(key string) *Lease { return nil }
 
-const IfUndefinedRunLockgenV2 = 1
+const IfUndefinedRunLockgenV3 = 1
 
 type KeyPart struct{}
 
