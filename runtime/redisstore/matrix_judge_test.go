@@ -30,10 +30,7 @@ func (c *cell) bound() time.Duration {
 // judge looks at the end of the call.
 func (c *cell) judge() {
 	ended := c.ctx.Err()
-	lag.Lock()
-	slack := matrixSlack + 2*lag.most
-	lag.Unlock()
-	if limit := c.bound(); c.took > limit+slack {
+	if limit := c.bound(); c.took > limit+matrixSlack+lagged() {
 		c.problem("it took %s, want %s at the most; it ended with: %v", c.took.Round(time.Millisecond), limit, c.err)
 	}
 	isCtx := errors.Is(c.err, context.Canceled) || errors.Is(c.err, context.DeadlineExceeded)
@@ -60,10 +57,10 @@ func (c *cell) judge() {
 // endedByCtx is whether it must have been the context that ended the call. Clients give connections its deadline, and
 // hear of that from them before.
 func (c *cell) endedByCtx() bool {
-	const atOnce = 10 * time.Millisecond
+	atOnce := 10*time.Millisecond + lagged() // the call may have ended before, and its end been noticed late
 	var network net.Error
 	timeout := errors.As(c.err, &network) && network.Timeout()
-	return c.took > ctxTime+atOnce || c.kind == deadline && c.took > ctxTime-atOnce && timeout
+	return c.took > ctxTime+atOnce || c.kind == deadline && c.took > ctxTime-10*time.Millisecond && timeout
 }
 
 // judgeText checks that the error says what was tried, and what happened to it.

@@ -160,6 +160,13 @@ var lag struct {
 	most time.Duration
 }
 
+// lagged is how much later than it was a moment may have been measured.
+func lagged() time.Duration {
+	lag.Lock()
+	defer lag.Unlock()
+	return 2 * lag.most
+}
+
 func watchLag(m *matrix) (stop func()) {
 	const step = 5 * time.Millisecond
 	ctx, cancel := context.WithCancel(m.ctx)
