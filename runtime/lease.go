@@ -9,7 +9,7 @@ import (
 )
 
 // Lease is the right to work under a lock until it is released or lost. All methods may be called concurrently, and
-// on a nil *Lease, which behaves like a lease that was released.
+// on a nil *Lease and on a zero one, which behave like a lease that was released.
 type Lease struct {
 	grant    *grant
 	fence    Fence
@@ -97,9 +97,12 @@ func (le *Lease) finish(why error) {
 	}
 }
 
+// none reports whether le is no lease of any lock.
+func (le *Lease) none() bool { return le == nil || le.grant == nil }
+
 // Key returns the locked key, without the namespace.
 func (le *Lease) Key() string {
-	if le == nil {
+	if le.none() {
 		return ""
 	}
 	return le.grant.key
@@ -107,7 +110,7 @@ func (le *Lease) Key() string {
 
 // Fence returns the fencing token, 0 for a nil lease. It does not change while the lease lives.
 func (le *Lease) Fence() Fence {
-	if le == nil {
+	if le.none() {
 		return 0
 	}
 	return le.fence
@@ -116,7 +119,7 @@ func (le *Lease) Fence() Fence {
 // Deadline returns the moment at which the lease is over if it is not renewed until then. It moves with every renewal,
 // up to the end of Options.MaxHold.
 func (le *Lease) Deadline() time.Time {
-	if le == nil {
+	if le.none() {
 		return time.Time{}
 	}
 	_, deadline := le.grant.state()
@@ -127,7 +130,7 @@ func (le *Lease) Deadline() time.Time {
 // context that was given to Acquire, and is cancelled with a cause that wraps ErrLost before anybody else can hold the
 // lock, or with ErrNotHeld at the release.
 func (le *Lease) Context() context.Context {
-	if le == nil {
+	if le.none() {
 		return context.Background()
 	}
 	return &le.ctx
@@ -138,7 +141,7 @@ var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); retu
 // Done returns a channel that is closed when the lease is lost or released. Unlike Context().Done() it does not close
 // when the caller's context ends: the lock is held until it is released.
 func (le *Lease) Done() <-chan struct{} {
-	if le == nil {
+	if le.none() {
 		return closedChan
 	}
 	le.mu.Lock()
@@ -155,7 +158,7 @@ func (le *Lease) Done() <-chan struct{} {
 // Err returns nil while the lease is held, an error that wraps ErrLost when it was lost, and ErrNotHeld after it was
 // released. It does not ask the store; see [Lease.Check].
 func (le *Lease) Err() error {
-	if le == nil {
+	if le.none() {
 		return ErrNotHeld
 	}
 	_ = le.grant.err() // a passed deadline ends the lease now, not when its timer gets to run

@@ -9,19 +9,24 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-func TestLease_nil(t *testing.T) {
-	var lease *lockrt.Lease
-	if err := lease.Release(t.Context()); err != nil {
-		t.Errorf("release of a nil lease: %v", err)
-	}
-	for what, err := range map[string]error{"Err": lease.Err(), "Check": lease.Check(t.Context()), "Extend": lease.Extend(t.Context(), ttl)} {
-		if !errors.Is(err, lockrt.ErrNotHeld) {
-			t.Errorf("%s of a nil lease: %v, want ErrNotHeld", what, err)
-		}
-	}
-	<-lease.Done()
-	if lease.Key() != "" || lease.Fence() != 0 || !lease.Deadline().IsZero() || lease.Context().Err() != nil {
-		t.Error("a nil lease has a key, a fence, a deadline or an ended context")
+func TestLease_nilAndZero(t *testing.T) {
+	for name, lease := range map[string]*lockrt.Lease{"nil": nil, "zero": new(lockrt.Lease)} {
+		t.Run(name, func(t *testing.T) {
+			if err := lease.Release(t.Context()); err != nil {
+				t.Errorf("release: %v", err)
+			}
+			for what, err := range map[string]error{
+				"Err": lease.Err(), "Check": lease.Check(t.Context()), "Extend": lease.Extend(t.Context(), ttl),
+			} {
+				if !errors.Is(err, lockrt.ErrNotHeld) {
+					t.Errorf("%s: %v, want ErrNotHeld", what, err)
+				}
+			}
+			<-lease.Done()
+			if lease.Key() != "" || lease.Fence() != 0 || !lease.Deadline().IsZero() || lease.Context().Err() != nil {
+				t.Error("it has a key, a fence, a deadline or an ended context")
+			}
+		})
 	}
 }
 

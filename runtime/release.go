@@ -21,7 +21,7 @@ const (
 // had been lost before; nothing that belongs to a later holder is touched then. After any other error the lock is
 // still free after its TTL at the latest, and Release may be called again to try once more.
 func (le *Lease) Release(ctx context.Context) error {
-	if le == nil {
+	if le.none() {
 		return nil
 	}
 	if ctx == nil {

@@ -20,7 +20,8 @@ func (s *session) Check(ctx context.Context, leases []lockrt.HeldLease) []error 
 }
 
 // recheck asks about all leases that the Locker believes in after the session was cut off: it may not have been told of
-// their end. It goes on until the server has answered.
+// their end. It goes on until the server has answered, and asks once more a little later, for those whose grants were
+// on their way to the Locker.
 func (s *session) recheck() {
 	for {
 		select {
@@ -28,12 +29,23 @@ func (s *session) recheck() {
 			return
 		case <-s.wakeRecheck:
 		}
-		for backoff := 100 * time.Millisecond; !s.recheckHeld(); backoff = min(2*backoff, time.Second) {
-			if !sleep(s.ctx, jitter(backoff)) {
-				return
-			}
+		if !s.askHeld() || !sleep(s.ctx, recheckAgain) || !s.askHeld() {
+			return
 		}
 	}
+}
+
+// recheckAgain is longer than a grant takes from its answer to the Locker.
+const recheckAgain = time.Second
+
+// askHeld reports whether the session lives.
+func (s *session) askHeld() bool {
+	for backoff := 100 * time.Millisecond; !s.recheckHeld(); backoff = min(2*backoff, time.Second) {
+		if !sleep(s.ctx, jitter(backoff)) {
+			return false
+		}
+	}
+	return s.ctx.Err() == nil
 }
 
 // recheckHeld reports whether the server has answered.

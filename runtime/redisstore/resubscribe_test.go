@@ -102,6 +102,25 @@ func TestSession_subscribedAgain_asksAboutHeldLeases(t *testing.T) {
 	}
 }
 
+// The Locker is asked between the answer to an acquire and the moment when it knows of the lease.
+func TestSession_subscribedAgain_grantOnItsWay(t *testing.T) {
+	r := newRig(t)
+	asked := 0
+	s, losses := r.newSession(Config{}, func(cfg *lockrt.SessionConfig) {
+		cfg.Held = func() []lockrt.HeldLease {
+			if asked++; asked == 1 {
+				return nil
+			}
+			return []lockrt.HeldLease{{Key: "k", ID: "a"}}
+		}
+	})
+	r.subscribed(s)
+	r.mustAcquire(s, "a")
+	r.breakUnheard()
+	r.cutLines()
+	r.wantLoss(losses, "a")
+}
+
 // The answer to an acquire is under way while its lease is broken and the line is cut and made anew: the Locker does not
 // know of the lease when it is asked what it holds.
 func TestSession_subscribedAgain_answerUnderWay(t *testing.T) {
@@ -170,5 +189,20 @@ func TestSession_grantFromBeforeTheAnswer(t *testing.T) {
 	got := <-done
 	if epoch := r.wantOwner("a"); got.err != nil || got.grant.Epoch != epoch {
 		t.Errorf("the grant is %+v, error %v, want epoch %d", got.grant, got.err, epoch)
+	}
+}
+
+// A queue of this process is forgotten while it owns the lock: who waits behind must hear of it.
+func TestAliveScript_forgottenQueueOfAnOwner(t *testing.T) {
+	r := newRig(t)
+	s, _ := r.sessionHolding("a")
+	r.mustAcquire(s, "a")
+	keys := []string{r.keys.queue, r.keys.waiters, r.keys.lock}
+	states, err := aliveScript.run(r.ctx, r.client, keys, s.channel, 1000).Slice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, _ := states[0].([]any); len(own) != 2 || own[0] != "a" || own[1] != int64(-1) {
+		t.Errorf("alive.lua answers %v, want the owner and that there is no queue", states)
 	}
 }

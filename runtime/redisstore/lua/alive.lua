@@ -3,7 +3,7 @@
 -- KEYS  the queues, then their waiters, then their locks
 -- ARGV  1 channel, 2 liveness (ms)
 -- Returns for each queue what is left of the lease in the way (ms; 0: it is over), -1 if there is no queue, or
---         {lease id, what is left (ms)} if it is a lease of this process, which may not have been told
+--         {lease id, the same} if it is a lease of this process, which may not have been told
 local n, channel, liveness = #KEYS / 3, ARGV[1], tonumber(ARGV[2])
 local live = int(math.floor(now() / 1000) + liveness)
 local states = {}
@@ -21,7 +21,7 @@ for i = 1, n do
     redis.call('HSET', waitersKey, '@' .. channel, live)
   end
   if lock and string.find(lock, ' ' .. channel .. ' ', 1, true) then
-    state = { string.match(lock, '^%S+'), left }
+    state = { string.match(lock, '^%S+'), state }
   end
   states[i] = state
 end
