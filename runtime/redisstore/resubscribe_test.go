@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,16 +106,19 @@ func TestSession_subscribedAgain_asksAboutHeldLeases(t *testing.T) {
 // The Locker is asked between the answer to an acquire and the moment when it knows of the lease.
 func TestSession_subscribedAgain_grantOnItsWay(t *testing.T) {
 	r := newRig(t)
-	asked := 0
+	first, asked := make(chan struct{}, 10), atomic.Int64{}
 	s, losses := r.newSession(Config{}, func(cfg *lockrt.SessionConfig) {
 		cfg.Held = func() []lockrt.HeldLease {
-			if asked++; asked == 1 {
-				return nil
+			if asked.Add(1) == 2 {
+				return []lockrt.HeldLease{{Key: "k", ID: "a"}}
 			}
-			return []lockrt.HeldLease{{Key: "k", ID: "a"}}
+			first <- struct{}{}
+			return nil
 		}
 	})
 	r.subscribed(s)
+	<-first // after the first subscription
+	asked.Store(0)
 	r.mustAcquire(s, "a")
 	r.breakUnheard()
 	r.cutLines()
