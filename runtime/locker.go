@@ -75,7 +75,7 @@ func New(store Store, cfg Config) (*Locker, error) {
 	}
 	l.closing, l.stop = context.WithCancel(context.Background())
 	l.renewCtx, l.stopRenew = context.WithCancel(context.Background())
-	l.bounds.base = l.renewCtx
+	l.bounds.begin(l.renewCtx)
 	l.renewer = newRenewer(l.session, cfg.Logger, telemetry)
 	l.running.Go(func() { l.renewer.run(l.renewCtx) })
 	return l, nil

@@ -28,7 +28,7 @@ var errTooLate = errors.New("the server refuses the request as late, again and a
 func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bound time.Duration) (answer, error) {
 	limit, over := s.calls.limits.after(bound)
 	defer over()
-	if err := s.clock.known(ctx, limit, &s.calls, s.client); err != nil {
+	if err := s.clock.known(ctx, limit, s.calls, s.client); err != nil {
 		return answer{}, explain(ctx, err)
 	}
 	attempts, late, backoff := 0, 0, askBackoff

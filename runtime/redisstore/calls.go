@@ -18,7 +18,7 @@ var errNoAnswer = errors.New("the store did not answer within " + callTime.Strin
 // heeds deadlines, if it is told to, and cancellation only while it waits for a connection. A goroutine whose call is
 // over waits for the next one, so that a call starts none as a rule.
 type calls struct {
-	limits limits
+	limits *limits
 
 	mu      sync.Mutex      // guards what follows
 	parked  []chan<- func() // goroutines without work, the last one first
@@ -28,6 +28,8 @@ type calls struct {
 
 // parkedCalls is how many goroutines wait for work at the most.
 const parkedCalls = 64
+
+func newCalls() *calls { return &calls{limits: newLimits()} }
 
 // start runs f. After close the goroutine is nobody's; it ends with f.
 func (c *calls) start(f func()) {

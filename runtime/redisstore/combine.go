@@ -125,7 +125,7 @@ func (c *combiner) do(ctx, limit context.Context, e *entry) error {
 func (c *combiner) doQuick(ctx context.Context, e *entry) error {
 	c.inFlight.Add(1)
 	defer c.inFlight.Done()
-	limit := c.quick.limits.next()
+	limit := c.quick.limits.Next()
 	call := callContext(ctx, limit)
 	end, _ := call.Deadline()
 	e.sent, e.latest = time.Now(), c.latest(end)

@@ -99,7 +99,7 @@ func newCombiner(t *testing.T) (*combiner, *gate) {
 	}
 	g := new(gate)
 	client.AddHook(g)
-	clock, workers := newServerClock(), new(calls)
+	clock, workers := newServerClock(), newCalls()
 	t.Cleanup(workers.close)
 	return &combiner{
 		client: client, script: echoScript, batch: combineBatch, args: func(t terms, _ int64) []any { return []any{t.ttl} },
@@ -124,7 +124,7 @@ func echo(ctx context.Context, c *combiner, text string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		e := &entry{id: text, terms: terms{ttl: int64(len(text))}}
-		err := c.do(ctx, c.calls.limits.next(), e)
+		err := c.do(ctx, c.calls.limits.Next(), e)
 		if want := fmt.Sprint(len(text), " ", text); err == nil && e.answer != want {
 			err = fmt.Errorf("answered %v, want %q", e.answer, want)
 		}
@@ -233,7 +233,7 @@ func TestCombiner_entryThatWasGivenUpInTimeIsNotSent(t *testing.T) {
 	results := fill(t, c, g)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.do(ctx, c.calls.limits.next(), &entry{id: "given up"}) }()
+	go func() { done <- c.do(ctx, c.calls.limits.Next(), &entry{id: "given up"}) }()
 	testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == 1 })
 	cancel()
 	if err := <-done; errors.As(err, new(*underWayError)) {

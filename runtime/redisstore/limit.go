@@ -4,44 +4,25 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
-// limits makes contexts that end after callTime, or another length. Calls that begin within share of each other share
-// one timer: arming one for each costs more than all the rest that a session does for an uncontended acquire.
-type limits struct {
-	length, share time.Duration // 0: callTime, limitShare
-	cause         error         // nil: errNoAnswer
+// callShare is by how much calls that share a limit may differ.
+const callShare = 50 * time.Millisecond
 
-	mu     sync.Mutex // guards what follows
-	shared context.Context
-	cancel context.CancelFunc // of shared; its timer does the work
-	fresh  time.Time          // until when shared is given to new calls
+// limits makes contexts that end after callTime, or another length.
+type limits struct{ timelimit.Shared }
+
+func newLimits() *limits {
+	return &limits{timelimit.Shared{Length: callTime, Share: callShare, Cause: errNoAnswer}}
 }
 
-const limitShare = 50 * time.Millisecond
-
-// next returns a context that ends after the length and up to the share.
-func (l *limits) next() context.Context {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := time.Now(); now.After(l.fresh) {
-		length, share, cause := l.length, l.share, l.cause
-		if length == 0 {
-			length, share, cause = callTime, limitShare, errNoAnswer
-		}
-		// Calls may still use the one before. It ends by itself.
-		l.shared, l.cancel = context.WithTimeoutCause(context.Background(), length+share, cause)
-		l.fresh = now.Add(share)
-	}
-	return l.shared
-}
-
-// after returns a context that ends after d, or like next. The returned function must be called when the call is over.
+// after returns a context that ends after d, or like Next. The returned function must be called when the call is over.
 func (l *limits) after(d time.Duration) (context.Context, context.CancelFunc) {
 	if d >= callTime {
-		return l.next(), func() {}
+		return l.Next(), func() {}
 	}
 	return context.WithTimeoutCause(context.Background(), d, noAnswerError(d))
 }
@@ -67,17 +48,8 @@ func callContext(ctx, limit context.Context) context.Context {
 			return ctx
 		}
 	}
-	return limitedContext{Context: limit, values: ctx}
+	return timelimit.WithValues(limit, ctx)
 }
-
-// limitedContext has the end of one context and the values of another.
-type limitedContext struct {
-	context.Context
-	values context.Context
-}
-
-// Value implements context.Context.
-func (c limitedContext) Value(key any) any { return c.values.Value(key) }
 
 // explain is a failed call's error as the caller gets it. Where ctx, the caller's own, has ended, it says so: the
 // client reports that as a time-out of its connection, too. Where it lives, nothing says that it has ended: the

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 const (
@@ -26,12 +28,12 @@ type quick struct {
 	able   bool // the client heeds deadlines
 	base   time.Time
 	paused atomic.Int64 // until when, from base
-	limits limits
+	limits timelimit.Shared
 }
 
 func newQuick(client redis.UniversalClient) *quick {
 	q := &quick{base: time.Now()}
-	q.limits.length, q.limits.share, q.limits.cause = quickTime, quickShare, errSlow
+	q.limits.Length, q.limits.Share, q.limits.Cause = quickTime, quickShare, errSlow
 	switch c := client.(type) {
 	case *redis.Client:
 		q.able = c.Options().ContextTimeoutEnabled

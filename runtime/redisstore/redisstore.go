@@ -104,6 +104,7 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 	channel := "lockgen:" + rand.Text()
 	sess := &session{
 		SessionConfig: cfg, client: client, own: ownClient(client), clustered: clustered, retries: retriesOf(client),
+		calls: newCalls(),
 		space: newKeySpace(cfg.Namespace), clock: newServerClock(), quick: newQuick(client),
 		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
@@ -121,11 +122,11 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 	for i := range stripes {
 		sess.acquires[i] = &combiner{
 			client: client, script: acquireScript, batch: batch, args: sess.acquireArgs,
-			latest: sess.clock.latest, calls: &sess.calls, quick: sess.quick, over: sess.over,
+			latest: sess.clock.latest, calls: sess.calls, quick: sess.quick, over: sess.over,
 		}
 		sess.releases[i] = &combiner{
 			client: client, script: releaseScript, batch: batch, args: func(terms, int64) []any { return releaseArgs },
-			latest: sess.clock.latest, calls: &sess.calls, quick: sess.quick,
+			latest: sess.clock.latest, calls: sess.calls, quick: sess.quick,
 		}
 	}
 	return sess

@@ -28,7 +28,7 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 func (s *session) once(
 	ctx context.Context, try func(limit context.Context) (done, unsure bool, err error),
 ) (bool, error) {
-	limit := s.calls.limits.next()
+	limit := s.calls.limits.Next()
 	unanswered := false
 	var said lastWord
 	for backoff := 5 * time.Millisecond; ; backoff = min(2*backoff, 500*time.Millisecond) {

@@ -22,7 +22,7 @@ type session struct {
 	client    redis.UniversalClient
 	clustered bool
 	retries   int // how often the client repeats a call
-	calls     calls
+	calls     *calls
 	quick     *quick
 	clock     serverClock
 	acquires  combiners
