@@ -28,7 +28,7 @@ var errTooLate = errors.New("the server refuses the request as late, again and a
 func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bound time.Duration) (answer, error) {
 	limit, over := s.calls.limits.after(bound)
 	defer over()
-	if err := s.clock.known(ctx, limit, s.calls, s.client); err != nil {
+	if err := s.clockKnown(ctx, limit, keys); err != nil {
 		return answer{}, explain(ctx, err)
 	}
 	attempts, late, backoff := 0, 0, askBackoff
@@ -68,7 +68,7 @@ func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.
 	if req.Wait > 0 {
 		e.liveness = s.liveness.Milliseconds()
 	}
-	if err := s.acquires.of(e.keys).do(ctx, limit, e); err != nil {
+	if err := s.stripe(keys).acquires.do(ctx, limit, e); err != nil {
 		if underWay := new(underWayError); errors.As(err, &underWay) {
 			s.doubt(req.ID, keys, underWay.latest)
 		} else if !e.sent.IsZero() && mayHaveRun(err) {
@@ -78,7 +78,7 @@ func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.
 	}
 	a, err := parseAnswer(e.answer, e.sent)
 	if err == nil {
-		s.clock.learn(a.clock)
+		s.stripe(keys).clock.learn(a.clock)
 	}
 	return a, err
 }

@@ -148,7 +148,7 @@ func (c *crowd) held(i int) string {
 // act any more.
 func TestBatch_acquiresWhoseAnswerIsLost(t *testing.T) {
 	c := newCrowd(t)
-	errs := c.together(c.s.acquires[0], func(i int) error { return c.acquire(c.ctx, i) }, func() { c.lossy.lose(1) })
+	errs := c.together(c.s.stripes[0].acquires, func(i int) error { return c.acquire(c.ctx, i) }, func() { c.lossy.lose(1) })
 	for i, err := range errs {
 		if err != nil || c.held(i) != fmt.Sprint("id", i) {
 			t.Errorf("caller %d: %v, its lock is held by %q", i, err, c.held(i))
@@ -174,7 +174,7 @@ func TestBatch_releasesWhoseAnswerIsLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, err := range c.together(c.s.releases[0], c.release, func() { c.lossy.lose(1) }) {
+	for i, err := range c.together(c.s.stripes[0].releases, c.release, func() { c.lossy.lose(1) }) {
 		if err != nil {
 			t.Errorf("caller %d: %v; its lease was released by the call whose answer was lost", i, err)
 		}
@@ -191,7 +191,7 @@ func TestBatch_callerThatGivesUpUnderWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	const impatient = 7
 	left := make(chan error, 1)
-	errs := c.together(c.s.acquires[0], func(i int) error {
+	errs := c.together(c.s.stripes[0].acquires, func(i int) error {
 		if i != impatient {
 			return c.acquire(c.ctx, i)
 		}
@@ -220,7 +220,7 @@ func TestBatch_callersThatGiveUpAsTheSessionCloses(t *testing.T) {
 	var left sync.WaitGroup
 	left.Add(crowdSize)
 	closed := make(chan error, 1)
-	c.together(c.s.acquires[0], func(i int) error {
+	c.together(c.s.stripes[0].acquires, func(i int) error {
 		if i < crowdSize {
 			defer left.Done()
 		}

@@ -248,7 +248,7 @@ func TestSession_silentServer_crowd(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := opened.(*session)
-	s.clock.learn(clockPair{time.Now(), time.Now().UnixMicro()}) // as if the server had answered once
+	s.stripes[0].clock.learn(clockPair{time.Now(), time.Now().UnixMicro()}) // as if the server had answered once
 	start := time.Now()
 	var wg sync.WaitGroup
 	for i := range 50 {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // clockPair ties the two clocks: the local moment is not after the moment at which the server's clock showed micros,
@@ -20,10 +18,9 @@ func (c clockPair) at(micros int64) time.Time {
 	return c.local.Add(time.Duration(micros-c.micros) * time.Microsecond)
 }
 
-// serverClock says what the server's clock shows at the most, by the pair of the last answer. It is good for requests
-// to refuse themselves, not for leases: those use the pair of their own request.
-//
-// The servers of a cluster may differ. Then some requests refuse themselves too early, and are repeated.
+// serverClock says what a server's clock shows at the most, by the pair of the last answer. It is good for requests
+// to refuse themselves, not for leases: those use the pair of their own request. If answers of two servers come in turns
+// whose clocks differ, some requests refuse themselves too early, and are repeated.
 type serverClock struct {
 	base   time.Time     // a moment of this process's monotonic clock
 	offset atomic.Int64  // what the server's clock shows at base (µs), or a little more; 0: not known
@@ -52,7 +49,9 @@ func (c *serverClock) learn(p clockPair) {
 func (c *serverClock) forget() { c.offset.Store(0) }
 
 // known asks the server for its time, if no answer has told that yet. Others wait for the one that asks.
-func (c *serverClock) known(ctx, limit context.Context, calls *calls, client redis.UniversalClient) error {
+func (c *serverClock) known(
+	ctx, limit context.Context, calls *calls, ask func(context.Context) (time.Time, error),
+) error {
 	if c.offset.Load() != 0 {
 		return nil
 	}
@@ -76,7 +75,7 @@ func (c *serverClock) known(ctx, limit context.Context, calls *calls, client red
 	)
 	calls.start(func() {
 		defer close(done)
-		shown, err = client.Time(call).Result()
+		shown, err = ask(call)
 	})
 	if left := await(ctx, limit, done); left != nil {
 		return left

@@ -344,6 +344,9 @@ func settle(part []*entry, cmd *redis.Cmd) {
 
 // isReply reports whether the server itself answered with an error.
 func isReply(err error) bool {
+	if err == nil {
+		return false // errors.As would allocate
+	}
 	var reply redis.Error
 	return errors.As(err, &reply)
 }

@@ -87,7 +87,7 @@ func TestSession_releaseBesideAForeignKey(t *testing.T) {
 	if err := r.client.HSet(r.ctx, batch[1].keys.lock, "another", "program").Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.releases[0].together(r.ctx, batch)
+	s.stripes[0].releases.together(r.ctx, batch)
 	if batch[0].err != nil || !batch[0].unsure {
 		t.Errorf("the release of mine: %v, unsure %v; want an answer that may be the second", batch[0].err, batch[0].unsure)
 	}

@@ -66,7 +66,9 @@ func (s *session) cancelRest() {
 	defer cancel()
 	quiet := make(chan struct{})
 	s.calls.start(func() {
-		s.acquires.wait()
+		for _, st := range s.stripes {
+			st.acquires.inFlight.Wait()
+		}
 		close(quiet)
 	})
 	select {

@@ -27,6 +27,9 @@ func (w *lastWord) or(err error) error {
 
 // isWord reports whether an error came from the server, or from the machine that should run it.
 func isWord(err error) bool {
+	if err == nil {
+		return false
+	}
 	dial := new(net.OpError)
 	return isReply(err) || errors.As(err, &dial) && dial.Op == "dial" && !dial.Timeout()
 }

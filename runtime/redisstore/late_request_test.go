@@ -117,11 +117,11 @@ func TestSession_requestThatComesAfterTheRelease(t *testing.T) {
 func TestSession_clockOfAnotherServer(t *testing.T) {
 	r := newRig(t)
 	s, _ := r.newSession(Config{})
-	s.clock.offset.Store(1)
+	s.stripes[0].clock.offset.Store(1)
 	if _, err := s.Acquire(r.ctx, lockrt.Request{Key: "k", ID: "a", TTL: time.Minute}); err != nil {
 		t.Errorf("the request that refused itself: %v", err)
 	}
-	if now := r.client.Time(r.ctx).Val().UnixMicro(); s.clock.latest(time.Now()) < now-time.Second.Microseconds() {
+	if now := r.client.Time(r.ctx).Val().UnixMicro(); s.stripes[0].clock.latest(time.Now()) < now-time.Second.Microseconds() {
 		t.Error("the answer did not renew the clock")
 	}
 }

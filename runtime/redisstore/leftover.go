@@ -43,6 +43,11 @@ func (s *session) leftoverOf(id string, keys lockKeys) *leftover {
 	return l
 }
 
+// settledBy is when the requests of a leftover have acted, if they ever do.
+func (s *session) settledBy(l *leftover) time.Time {
+	return s.stripe(l.keys).clock.when(l.latest).Add(doubtTime)
+}
+
 // doubt remembers an acquire that had no answer.
 func (s *session) doubt(id string, keys lockKeys, latest int64) {
 	s.mu.Lock()
@@ -52,8 +57,8 @@ func (s *session) doubt(id string, keys lockKeys, latest int64) {
 	if latest = max(latest, l.latest); l.latest != latest {
 		l.latest = latest
 		if l.wanted {
-			s.sleepers.Set(l, s.clock.when(latest).Add(doubtTime))
-			s.wakeBefore(s.clock.when(latest).Add(doubtTime))
+			s.sleepers.Set(l, s.settledBy(l))
+			s.wakeBefore(s.settledBy(l))
 		}
 	}
 }
@@ -67,7 +72,7 @@ func (s *session) abandon(id string, keys lockKeys, patience time.Duration) {
 	s.unwantedLocked(l)
 	from := time.Now()
 	if l.latest != 0 {
-		from = s.clock.when(l.latest).Add(doubtTime)
+		from = s.settledBy(l)
 	}
 	if until := from.Add(patience); until.After(l.until) {
 		l.until = until
@@ -85,7 +90,7 @@ func (s *session) unwanted(id string) {
 	defer s.mu.Unlock()
 	if l := s.leftovers[id]; l != nil && l.wanted {
 		s.unwantedLocked(l)
-		l.until = s.clock.when(l.latest).Add(doubtTime + time.Hour)
+		l.until = s.settledBy(l).Add(time.Hour)
 		s.cancelSoon(l) // the request may have acted while the release was under way
 	}
 }

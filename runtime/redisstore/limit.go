@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/lockgen/lockgen/runtime/internal/timelimit"
@@ -24,7 +25,57 @@ func (l *limits) after(d time.Duration) (context.Context, context.CancelFunc) {
 	if d >= callTime {
 		return l.Next(), func() {}
 	}
-	return context.WithTimeoutCause(context.Background(), d, noAnswerError(d))
+	own := &ownLimit{length: d, end: time.Now().Add(d)}
+	return own, own.stop
+}
+
+// ownLimit is the limit of one call. It has a timer if somebody waits for its end: a call that is made in its caller's
+// goroutine needs none.
+type ownLimit struct {
+	length time.Duration
+	end    time.Time
+	began  sync.Once
+	ctx    context.Context // set by began
+	cancel context.CancelFunc
+}
+
+func (l *ownLimit) begin() {
+	l.began.Do(func() {
+		l.ctx, l.cancel = context.WithDeadlineCause(context.Background(), l.end, noAnswerError(l.length))
+	})
+}
+
+func (l *ownLimit) stop() {
+	l.began.Do(func() { l.ctx, l.cancel = closedLimit, func() {} })
+	l.cancel()
+}
+
+// closedLimit is for one that ends without anybody who waits for it.
+var closedLimit = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// Deadline implements context.Context.
+func (l *ownLimit) Deadline() (time.Time, bool) { return l.end, true }
+
+// Done implements context.Context.
+func (l *ownLimit) Done() <-chan struct{} {
+	l.begin()
+	return l.ctx.Done()
+}
+
+// Err implements context.Context.
+func (l *ownLimit) Err() error {
+	l.begin()
+	return l.ctx.Err()
+}
+
+// Value implements context.Context.
+func (l *ownLimit) Value(key any) any {
+	l.begin()
+	return l.ctx.Value(key)
 }
 
 // noAnswerError is errNoAnswer with another time.

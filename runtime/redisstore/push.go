@@ -70,7 +70,7 @@ func (s *session) subscribe(sub *redis.PubSub) bool {
 // on a lock. After the first subscription the server may also be another one.
 func (s *session) isSubscribed(first bool) {
 	if !first {
-		s.clock.forget()
+		s.forgetClocks()
 		s.lines.Add(1)
 	}
 	wake(s.wakeRecheck)

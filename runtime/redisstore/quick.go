@@ -69,6 +69,9 @@ func wasSent(err error) bool {
 
 // isTimeout reports whether a call ended with the deadline that it was given.
 func isTimeout(err error) bool {
+	if err == nil {
+		return false
+	}
 	var timeout net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }

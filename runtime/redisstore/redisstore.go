@@ -105,7 +105,7 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 	sess := &session{
 		SessionConfig: cfg, client: client, own: ownClient(client), clustered: clustered, retries: retriesOf(client),
 		calls: newCalls(),
-		space: newKeySpace(cfg.Namespace), clock: newServerClock(), quick: newQuick(client),
+		space: newKeySpace(cfg.Namespace), quick: newQuick(client),
 		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
 		waiters: make(map[string]*waiter), queues: make(map[string]*queue), leftovers: make(map[string]*leftover),
@@ -113,21 +113,6 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 		wakeKeeper: make(chan struct{}, 1), subscribed: make(chan struct{}, 1),
 		wakeJanitor: make(chan struct{}, 1), wakeRecheck: make(chan struct{}, 1),
 	}
-	batch, stripes := combineBatch, 1
-	if clustered {
-		batch, stripes = 1, combineStripes
-	}
-	releaseArgs := []any{storeCfg.Retention.Milliseconds()}
-	sess.acquires, sess.releases = make(combiners, stripes), make(combiners, stripes)
-	for i := range stripes {
-		sess.acquires[i] = &combiner{
-			client: client, script: acquireScript, batch: batch, args: sess.acquireArgs,
-			latest: sess.clock.latest, calls: sess.calls, quick: sess.quick, over: sess.over,
-		}
-		sess.releases[i] = &combiner{
-			client: client, script: releaseScript, batch: batch, args: func(terms, int64) []any { return releaseArgs },
-			latest: sess.clock.latest, calls: sess.calls, quick: sess.quick,
-		}
-	}
+	sess.stripes = sess.newStripes()
 	return sess
 }

@@ -64,7 +64,7 @@ func (s *session) release(
 		return n == 1, false, err
 	}
 	e := &entry{keys: keys, id: rel.ID}
-	if err := s.releases.of(e.keys).do(ctx, limit, e); err != nil {
+	if err := s.stripe(keys).releases.do(ctx, limit, e); err != nil {
 		return false, false, err
 	}
 	return e.answer == int64(1), e.unsure, nil

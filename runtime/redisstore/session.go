@@ -24,9 +24,7 @@ type session struct {
 	retries   int // how often the client repeats a call
 	calls     *calls
 	quick     *quick
-	clock     serverClock
-	acquires  combiners
-	releases  combiners
+	stripes   []*stripe
 	space     keySpace
 	channel   string // where pushes for this session arrive
 	waiterID  string // channel and node, as the scripts keep them

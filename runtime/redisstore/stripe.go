@@ -1,23 +1,80 @@
 package redisstore
 
-// combineStripes is into how many parts of equal size the slots of a cluster are divided. Its servers have ranges of
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// clusterStripes is into how many parts of equal size the slots of a cluster are divided. Its servers have ranges of
 // slots, so hardly a part is on two of them.
-const combineStripes = 64
+const clusterStripes = 64
 
-// combiners are those of the stripes: a call that goes to several servers of a cluster is as slow as the slowest of
-// them, and locks must not wait for a server that has none of them. Without a cluster there is one.
-type combiners []*combiner
-
-func (c combiners) of(keys lockKeys) *combiner {
-	if len(c) == 1 {
-		return c[0]
-	}
-	return c[slotOfKey(keys.lock)*len(c)/clusterSlots]
+// stripe is what the locks of one part of the slots have in common: their server, as a rule. A call that goes to several
+// servers of a cluster is as slow as the slowest of them, and each server has a clock of its own. Without a cluster there
+// is one stripe.
+type stripe struct {
+	clock    serverClock
+	acquires *combiner
+	releases *combiner
 }
 
-// wait returns when no call is in flight.
-func (c combiners) wait() {
-	for _, one := range c {
-		one.inFlight.Wait()
+func newStripe(s *session, batch int) *stripe {
+	st := &stripe{clock: newServerClock()}
+	releaseArgs := []any{s.retention.Milliseconds()}
+	st.acquires = &combiner{
+		client: s.client, script: acquireScript, batch: batch, args: s.acquireArgs,
+		latest: st.clock.latest, calls: s.calls, quick: s.quick, over: s.over,
 	}
+	st.releases = &combiner{
+		client: s.client, script: releaseScript, batch: batch, args: func(terms, int64) []any { return releaseArgs },
+		latest: st.clock.latest, calls: s.calls, quick: s.quick,
+	}
+	return st
+}
+
+func (s *session) newStripes() []*stripe {
+	if !s.clustered {
+		return []*stripe{newStripe(s, combineBatch)}
+	}
+	stripes := make([]*stripe, clusterStripes)
+	for i := range stripes {
+		stripes[i] = newStripe(s, 1)
+	}
+	return stripes
+}
+
+// stripe returns that of a lock.
+func (s *session) stripe(keys lockKeys) *stripe {
+	if len(s.stripes) == 1 {
+		return s.stripes[0]
+	}
+	return s.stripes[slotOfKey(keys.lock)*len(s.stripes)/clusterSlots]
+}
+
+// forgetClocks is for connections to what may be other servers.
+func (s *session) forgetClocks() {
+	for _, st := range s.stripes {
+		st.clock.forget()
+	}
+}
+
+// clockKnown asks the server of a lock for its time, if no answer has told that yet.
+func (s *session) clockKnown(ctx, limit context.Context, keys lockKeys) error {
+	return s.stripe(keys).clock.known(ctx, limit, s.calls, func(ctx context.Context) (time.Time, error) {
+		return serverTime(ctx, s.client, keys.lock)
+	})
+}
+
+// serverTime asks the server that has a key.
+func serverTime(ctx context.Context, client redis.UniversalClient, key string) (time.Time, error) {
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		master, err := cluster.MasterForKey(ctx, key)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return master.Time(ctx).Result()
+	}
+	return client.Time(ctx).Result()
 }
