@@ -5,10 +5,10 @@
 -- Returns {1 it owned the lock or 0 it did not, now (µs)}
 local id, t = ARGV[1], now()
 
-redis.call('ZREM', KEYS[2], id)
-redis.call('HDEL', KEYS[3], id)
-if not mine(redis.call('GET', KEYS[1]), id) then
-  return { 0, t }
+if mine(redis.call('GET', KEYS[1]), id) then
+  release(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[2]), t)
+  return { 1, t }
 end
-release(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[2]), t)
-return { 1, t }
+redis.call('HDEL', KEYS[3], id)
+redis.call('ZREM', KEYS[2], id)
+return { 0, t }

@@ -76,29 +76,32 @@ local function keepQueue(queueKey, waitersKey, liveness)
   return left ~= -2
 end
 
--- pokeFirst lets the first waiter ask for the end of the lease in its way, which is sooner than it knows.
-local function pokeFirst(queueKey, waitersKey)
-  local id = redis.call('ZRANGE', queueKey, 0, 0)[1]
+-- poke lets the waiter with a rank ask for the end of the lease in its way, which is sooner than it knows.
+local function poke(queueKey, waitersKey, rank)
+  local id = redis.call('ZRANGE', queueKey, rank, rank)[1]
   local waiter = id and redis.call('HGET', waitersKey, id)
   if waiter then
     publish(string.match(waiter, '^%d+ (%S+) '), 'poke ' .. id)
   end
 end
 
--- handOn makes the first live waiter the owner and pushes the grant to its process. The lease lasts no longer than the
--- process is known to live, but half a second at least: the process makes it longer when it has learnt of it, and if it
--- is dead, it keeps the others waiting no longer than that. Waiters of processes that have not shown life are dropped;
--- one that was only paused finds that out at its next poke and queues again. left is what the lease that ends had left
--- (ms), for which those behind the new owner have set their timers.
+-- handOn makes the first live waiter the owner and pushes the grant to its process; without one it frees the lock. The
+-- lease lasts no longer than the process is known to live, but half a second at least: the process makes it longer when
+-- it has learnt of it, and if it is dead, it keeps the others waiting no longer than that. Waiters of processes that have
+-- not shown life are dropped; one that was only paused finds that out at its next poke and queues again. left is what
+-- the lease that ends had left (ms), for which those behind the new owner have set their timers.
+--
+-- Keys are deleted last, and not touched after that. While a slot of a Redis Cluster moves, its server refuses to touch a
+-- key that it does not have, and so would end the script half-way.
 local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, left)
+  local passed = {}
   while true do
-    local id = redis.pcall('ZRANGE', queueKey, 0, 0)[1] -- nothing if another program's key is in the way
+    local id = redis.pcall('ZRANGE', queueKey, #passed, #passed)[1] -- nothing if another program's key is in the way
     if not id then
-      redis.call('DEL', waitersKey)
-      return
+      break
     end
+    passed[#passed + 1] = id
     local waiter = redis.call('HGET', waitersKey, id)
-    redis.call('ZREM', queueKey, id)
     redis.call('HDEL', waitersKey, id)
     if waiter then
       local ttl, channel, node = string.match(waiter, '^(%d+) (%S+) (.*)$')
@@ -111,17 +114,23 @@ local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, lef
         -- Nobody needs to hear of a lease that its process is about to lengthen. In the last second of its life the
         -- process is probably dead.
         if left > ttl and (ttl == whole or ttl < 1000) then
-          pokeFirst(queueKey, waitersKey)
+          poke(queueKey, waitersKey, #passed)
+        end
+        for _, gone in ipairs(passed) do
+          redis.call('ZREM', queueKey, gone)
         end
         return
       end
     end
   end
+  redis.call('DEL', lockKey)
+  if passed[1] then
+    redis.call('DEL', queueKey)
+  end
+  redis.call('DEL', waitersKey)
 end
 
--- release frees the lock of a lease that ends before its time, and hands it on.
+-- release ends a lease before its time, and hands the lock on.
 local function release(lockKey, queueKey, waitersKey, floorKey, retention, t)
-  local left = redis.call('PTTL', lockKey)
-  redis.call('DEL', lockKey)
-  handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, left)
+  handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, redis.call('PTTL', lockKey))
 end

@@ -16,5 +16,5 @@ local _, epoch, since = parse(lock)
 redis.call('SET', KEYS[1], table.concat({ '-', epoch, since, ARGV[2], '-', '' }, ' '), 'PX', ARGV[2])
 redis.call('SET', KEYS[4], epoch, 'PX', int(ARGV[2] + ARGV[3]))
 -- The first waiter's timer is set for the end of the lease; let it ask for the new end.
-pokeFirst(KEYS[2], KEYS[3])
+poke(KEYS[2], KEYS[3], 0)
 return 1
