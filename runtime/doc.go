@@ -40,8 +40,8 @@
 //   - A store that is down is told from a lock that is held: ErrBusy needs a live lease in this process or the store's
 //     word that somebody holds the lock. Every other error wraps its cause, and a limit of ours never looks like one of
 //     the caller's.
-//   - Every call ends within its wait, within 100 ms of the end of its context, and without either within 5 s if the
-//     store does not answer.
+//   - Every call ends within its wait, within 100 ms of the end of its context, and without either 5 s after a question
+//     that the store does not answer. A wait asks again from time to time, on Redis every redisstore.Config.Liveness/3.
 //   - Nothing outlives [Locker.Close] but calls that a store does not answer, for 5 s. An uncontended Acquire starts no
 //     goroutine.
 //

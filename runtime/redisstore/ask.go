@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// askRetries is how often a question is repeated at once whose answer was lost, where the client does not say.
+	// askRetries is how often a question is repeated at once whose answer was lost, where the client does not say, and
+	// how often one of a caller who does not wait that the server was not ready for.
 	askRetries = 3
 	// askLate is how often one is repeated that refused itself although its time was not over: the server's clock was
 	// set, or the answers of another server have told of another time.
@@ -51,7 +52,7 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 			continue
 		case errors.Is(err, errSlow):
 			continue // the same question, from another goroutine
-		case attempts == s.retries || !retryable(err) || ctx.Err() != nil || limit.Err() != nil:
+		case !retryable(err), ctx.Err() != nil, limit.Err() != nil, attempts >= s.retries && !patient(req, err):
 			return answer{}, explain(ctx, said.or(err))
 		}
 		attempts++
@@ -61,6 +62,10 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 		backoff = min(2*backoff, askBackoffMax)
 	}
 }
+
+// patient reports whether a question is repeated for as long as its limit allows: the server is there and not ready, and
+// the caller has time.
+func patient(req lockrt.Request, err error) bool { return req.Wait > 0 && isReply(err) }
 
 // askOnce runs acquire.lua once.
 func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.Request) (answer, error) {

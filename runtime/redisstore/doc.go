@@ -74,9 +74,12 @@
 // # Bounds
 //
 // Every call returns when its context ends, and after 5 s without an answer, whatever the client does: client calls
-// run on goroutines that the session keeps for them. A call that its caller has left ends with the client's own
-// time-outs, or at its deadline if the client heeds that (ContextTimeoutEnabled). The error says that the store did
-// not answer; it is that of a context only if the caller's has ended.
+// run on goroutines that the session keeps for them. Who waits without any end asks again when a sign of life has no
+// answer, which takes Liveness/3 and a second more at the most. A call that a server refuses because it is not ready
+// (LOADING, CLUSTERDOWN, TRYAGAIN while a slot moves, and their like) is repeated: a release and an acquire that waits
+// for as long as they may take, one that does not wait three times. A call that its caller has left ends with the
+// client's own time-outs, or at its deadline if the client heeds that (ContextTimeoutEnabled). The error says that the
+// store did not answer; it is that of a context only if the caller's has ended.
 //
 // Renewals, signs of life and the subscription use connections of the session's own.
 //

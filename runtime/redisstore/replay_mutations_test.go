@@ -147,26 +147,31 @@ func TestScripts_replayFindsMutations(t *testing.T) {
 		t.Run(m.script+"_"+m.old, func(t *testing.T) {
 			mutant := *r
 			mutant.scripts = mutate(t, m.script, m.old, m.new)
-			found := &failure{TB: t}
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				mutant.t = found
-				p := newReplay(&mutant)
-				defer p.close()
-				for i := range uint64(walks) {
-					p.walk(rand.New(rand.NewPCG(seed, i)))
-				}
-			}()
-			<-done
-			if found.text == "" {
+			found := mutant.walkUntilItFails(walks, seed)
+			if found == "" {
 				t.Errorf("%d walks did not tell this script from the real one", walks)
 			}
-			if strings.Contains(found.text, "ERR ") {
-				t.Errorf("the mutation does not run: %s", found.text)
+			if strings.Contains(found, "ERR ") {
+				t.Errorf("the mutation does not run: %s", found)
 			}
 		})
 	}
+}
+
+// walkUntilItFails replays the model and returns what was found; empty after that many walks without a difference.
+func (r *rig) walkUntilItFails(walks int, seed uint64) string {
+	mutant, found, done := *r, &failure{TB: r.t}, make(chan struct{})
+	mutant.t = found
+	go func() {
+		defer close(done)
+		p := newReplay(&mutant)
+		defer p.close()
+		for i := range uint64(walks) {
+			p.walk(rand.New(rand.NewPCG(seed, i)))
+		}
+	}()
+	<-done
+	return found.text
 }
 
 // mutate loads the scripts with one file changed. Other files are loaded as they are.

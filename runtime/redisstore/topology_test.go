@@ -71,6 +71,12 @@ func TestStore_clusterSlotMigration(t *testing.T) {
 // migrate moves the slot of key from the node that has it to the other.
 func migrate(t *testing.T, cluster *testenv.RedisCluster, key string) {
 	t.Helper()
+	beginMigration(t, cluster, key)()
+}
+
+// beginMigration has the slot of a key move to the other of two nodes, and returns what moves its keys.
+func beginMigration(t *testing.T, cluster *testenv.RedisCluster, key string) (finish func()) {
+	t.Helper()
 	ctx := t.Context()
 	from, to := newClient(t, cluster.Nodes[0]), newClient(t, cluster.Nodes[1])
 	target := cluster.Nodes[1]
@@ -88,26 +94,60 @@ func migrate(t *testing.T, cluster *testenv.RedisCluster, key string) {
 			t.Fatal(err)
 		}
 	}
-	keys, err := from.ClusterGetKeysInSlot(ctx, int(slot), 100).Result()
-	if err != nil || len(keys) != 4 {
-		t.Fatalf("the slot holds %q (error %v), want the lock's four keys", keys, err)
-	}
-	host, port, err := net.SplitHostPort(target.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := []any{"MIGRATE", host, port, "", 0, 5000, "KEYS"}
-	for _, key := range keys {
-		args = append(args, key)
-	}
-	if err := from.Do(ctx, args...).Err(); err != nil {
-		t.Fatal(err)
-	}
-	for _, node := range []*redis.Client{to, from} {
-		if err := node.Do(ctx, "CLUSTER", "SETSLOT", slot, "NODE", toID).Err(); err != nil {
+	return func() {
+		t.Helper()
+		keys, err := from.ClusterGetKeysInSlot(ctx, int(slot), 100).Result()
+		if err != nil || len(keys) == 0 {
+			t.Fatalf("the slot holds %q (error %v), want the lock's keys", keys, err)
+		}
+		host, port, err := net.SplitHostPort(target.Addr())
+		if err != nil {
 			t.Fatal(err)
 		}
+		args := []any{"MIGRATE", host, port, "", 0, 5000, "KEYS"}
+		for _, key := range keys {
+			args = append(args, key)
+		}
+		if err := from.Do(ctx, args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, node := range []*redis.Client{to, from} {
+			if err := node.Do(ctx, "CLUSTER", "SETSLOT", slot, "NODE", toID).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
+}
+
+// TestStore_clusterSlotMigration_release releases a lock in the middle: the one who waits gets it there, and gives it
+// back when its keys have moved.
+func TestStore_clusterSlotMigration_release(t *testing.T) {
+	cluster := testenv.Cluster(t, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	open := func() *lockrt.Locker {
+		locks, err := lockrt.Open(ctx, cluster.URL(), lockrt.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = locks.Close(context.Background()) })
+		return locks
+	}
+	a, b := open(), open()
+	lease := mustAcquire(ctx, t, a, "k", lockrt.Options{TTL: long})
+	next := acquiring(ctx, b, "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
+	queued(t, a, "k", 1)
+	finish := beginMigration(t, cluster, "lock:{k}")
+	mustRelease(ctx, t, lease)
+	taken := (<-next).follows(t, lease)
+	third := acquiring(ctx, a, "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
+	released := make(chan error, 1)
+	go func() { released <- taken.Release(ctx) }() // three of the four keys are there: the server wants it to try again
+	finish()
+	if err := <-released; err != nil {
+		t.Errorf("release while the keys move: %v", err)
+	}
+	mustRelease(ctx, t, (<-third).follows(t, taken))
 }
 
 // TestStore_sentinelFailover kills the master. The replica may not have heard of the last leases; whoever acquires
