@@ -112,7 +112,7 @@ func (c *combiner) do(ctx, limit context.Context, e *entry) error {
 		more, latest := c.leave(e, ctx.Err() == nil && errors.Is(err, errNoAnswer))
 		switch {
 		case more > 0:
-			limit, over = c.calls.limits.after(more)
+			limit, over = c.calls.limits.more(more)
 		case latest != 0:
 			return &underWayError{error: err, latest: latest}
 		default:

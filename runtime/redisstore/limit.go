@@ -25,15 +25,21 @@ func (l *limits) after(d time.Duration) (context.Context, context.CancelFunc) {
 	if d >= callTime {
 		return l.Next(), func() {}
 	}
-	own := &ownLimit{length: d, end: time.Now().Add(d)}
+	own := &ownLimit{end: time.Now().Add(d), cause: noAnswerError(d)}
+	return own, own.stop
+}
+
+// more is after for a call that has waited for callTime already.
+func (l *limits) more(d time.Duration) (context.Context, context.CancelFunc) {
+	own := &ownLimit{end: time.Now().Add(d), cause: errNoAnswer}
 	return own, own.stop
 }
 
 // ownLimit is the limit of one call. It has a timer if somebody waits for its end: a call that is made in its caller's
 // goroutine needs none.
 type ownLimit struct {
-	length time.Duration
 	end    time.Time
+	cause  error
 	began  sync.Once
 	ctx    context.Context // set by began
 	cancel context.CancelFunc
@@ -41,7 +47,7 @@ type ownLimit struct {
 
 func (l *ownLimit) begin() {
 	l.began.Do(func() {
-		l.ctx, l.cancel = context.WithDeadlineCause(context.Background(), l.end, noAnswerError(l.length))
+		l.ctx, l.cancel = context.WithDeadlineCause(context.Background(), l.end, l.cause)
 	})
 }
 

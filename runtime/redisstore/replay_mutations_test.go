@@ -1,11 +1,13 @@
 package redisstore
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // mutations are scripts that are broken in one place, as somebody might break them.
@@ -132,7 +134,7 @@ var mutations = []struct{ script, old, new string }{
 	{"break", `or ARGV[5] == '1'`, `or true`},
 	{"break", `if id == '-' or`, `if`},
 	{"break", `if id ~= '-' then
-  publish`, `if true then
+  publish`, `if id == '-' then
   publish`},
 	{"break", `since, '0', channel`, `since, '1', channel`},
 	{"break", `'KEEPTTL'`, `'PX', 60000`},
@@ -160,8 +162,10 @@ func TestScripts_replayFindsMutations(t *testing.T) {
 
 // walkUntilItFails replays the model and returns what was found; empty after that many walks without a difference.
 func (r *rig) walkUntilItFails(walks int, seed uint64) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
 	mutant, found, done := *r, &failure{TB: r.t}, make(chan struct{})
-	mutant.t = found
+	mutant.t, mutant.ctx = found, ctx
 	go func() {
 		defer close(done)
 		p := newReplay(&mutant)
@@ -171,6 +175,9 @@ func (r *rig) walkUntilItFails(walks int, seed uint64) string {
 		}
 	}()
 	<-done
+	if ctx.Err() != nil {
+		r.t.Fatalf("%d walks take too long: %s", walks, found.text)
+	}
 	return found.text
 }
 
