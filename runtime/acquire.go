@@ -62,6 +62,9 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 		}
 		return outer.share(ctx, o)
 	}
+	// A context of the caller's own whose methods panic does so here, where nobody waits behind it yet.
+	_, _ = ctx.Deadline()
+	_ = ctx.Done()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,11 @@ func (l *Locker) acquireSorted(ctx context.Context, sorted []string, o Options) 
 	until := deadlineOf(o.Wait)
 	leases := make(Leases, 0, len(sorted))
 	if o.Wait > 0 && len(sorted) >= atOnce {
-		leases = append(leases, l.tryAtOnce(ctx, sorted, o)...)
+		first, silent := l.tryAtOnce(ctx, sorted, o)
+		if silent != nil {
+			return first, silent
+		}
+		leases = append(leases, first...)
 		o.Wait = left(until)
 	}
 	if len(leases) > 0 {

@@ -2,7 +2,10 @@ package lockrt
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
+	"time"
 )
 
 const (
@@ -13,42 +16,54 @@ const (
 
 // tryAtOnce asks for many keys at the same time, so that a set which is free costs a few round trips and not one for each
 // key. It returns the leases of the keys before the first that is not free, and gives back what it got behind that: who
-// waits for a key holds none that comes after it, so nobody waits in a circle. Of errors the caller hears when it asks
-// for that key again.
-func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) Leases {
+// waits for a key holds none that comes after it, so nobody waits in a circle. The error is of a store that did not
+// answer: of others the caller hears when it asks for that key again.
+func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) (Leases, error) {
 	for _, key := range sorted {
 		if l.heldIn(ctx, key) != nil {
-			return nil // shared, or an error: one after another
+			return nil, nil // shared, or an error: one after another
 		}
 	}
 	if o.validate() != nil || l.enter() != nil {
-		return nil
+		return nil, nil
 	}
 	defer l.leave()
 	o.Wait = 0
-	grants := make([]*grant, len(sorted))
+	grants, errs, began := make([]*grant, len(sorted)), make([]error, len(sorted)), time.Now()
 	slots := make(chan struct{}, atOnceMax)
 	var asking sync.WaitGroup
 	for i, key := range sorted {
 		slots <- struct{}{}
 		asking.Go(func() {
-			grants[i] = l.tryGrant(ctx, key, o)
+			grants[i], errs[i] = l.tryGrant(ctx, key, o)
 			<-slots
 		})
 	}
 	asking.Wait()
-	return l.beginPrefix(ctx, grants, o)
+	leases := l.beginPrefix(ctx, grants, o)
+	if time.Since(began) >= maxAskTime {
+		for i, err := range errs {
+			if err != nil && !errors.Is(err, ErrBusy) {
+				return leases, fmt.Errorf("acquire lock %s: %w", quote(sorted[i]), err)
+			}
+		}
+	}
+	return leases, nil
 }
 
-// tryGrant takes one key, if nobody wants it here and it is free at the store.
-func (l *Locker) tryGrant(ctx context.Context, key string, o Options) *grant {
+// maxAskTime is how long a store that is silent is asked.
+const maxAskTime = 5 * time.Second
+
+// tryGrant takes one key, if nobody wants it here and it is free at the store. Without a grant the error is the store's,
+// if it was asked.
+func (l *Locker) tryGrant(ctx context.Context, key string, o Options) (*grant, error) {
 	if checkKey(key) != nil {
-		return nil
+		return nil, nil
 	}
 	inLine := l.cfg.LocalHandoffs > 0
 	if inLine {
 		if position, _, _ := l.lines.join(key, o.TTL, false); position != ahead {
-			return nil
+			return nil, nil
 		}
 	}
 	g, err := l.ask(ctx, o, Request{Key: key})
@@ -59,7 +74,7 @@ func (l *Locker) tryGrant(ctx context.Context, key string, o Options) *grant {
 	case inLine:
 		l.yield(key, "")
 	}
-	return g
+	return g, err
 }
 
 // beginPrefix makes leases of the grants up to the first that is missing.

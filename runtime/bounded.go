@@ -27,7 +27,22 @@ func (b *bounds) context(ctx context.Context, limit time.Duration) (context.Cont
 	}
 	end, leave := context.WithCancel(end)
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(graceTime, leave) })
-	return timelimit.WithValues(end, ctx), func() { stop(); leave(); cancel() }
+	return endOf{Context: timelimit.WithValues(end, ctx), caller: ctx}, func() { stop(); leave(); cancel() }
+}
+
+// endOf is a context whose end is told as that of the caller's, if that has ended.
+type endOf struct {
+	context.Context
+	caller context.Context
+}
+
+// Err implements context.Context.
+func (c endOf) Err() error {
+	err := c.Context.Err()
+	if err != nil && c.caller.Err() != nil {
+		return c.caller.Err()
+	}
+	return err
 }
 
 func (b *bounds) limit(limit time.Duration) (context.Context, context.CancelFunc) {

@@ -56,6 +56,9 @@ func TestLease_Release_endsWithItsContext(t *testing.T) {
 				if err == nil || c.is != nil && !errors.Is(err, c.is) {
 					t.Errorf("the error is %v, want %v", err, c.is)
 				}
+				if errors.Is(err, context.Canceled) != (c.is == context.Canceled) {
+					t.Errorf("nobody cancelled anything, or somebody did: %v", err)
+				}
 				if c.is == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 					t.Errorf("a limit of ours looks like one of the caller's: %v", err)
 				}
@@ -236,6 +239,121 @@ func TestLocker_Close_manyLeasesAtASilentStore(t *testing.T) {
 		}
 		if took := time.Since(began); took > 6*time.Second {
 			t.Errorf("Close took %s", took)
+		}
+	})
+}
+
+// Those that are released first may end sooner than the rest can know that the store is silent.
+func TestLocker_Close_shortLeasesAtASilentStore(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		locks, err := lockrt.New(store, lockrt.Config{Logger: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range manyKeys(300) {
+			mustAcquire(t, locks, t.Context(), key, lockrt.Options{TTL: 4 * time.Second})
+		}
+		deaf(store)
+		began := time.Now()
+		_ = locks.Close(context.Background())
+		if took := time.Since(began); took > 5*time.Second+bound {
+			t.Errorf("Close took %s", took)
+		}
+	})
+}
+
+// Trying all at once and then one after another must not take the time of both.
+func TestLocker_AcquireAll_silentStore(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		silence := errors.New("no answer")
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, _ lockrt.Request, _ lockrt.Session) (lockrt.Grant, error) {
+				select {
+				case <-ctx.Done():
+					return lockrt.Grant{}, ctx.Err()
+				case <-time.After(5 * time.Second):
+					return lockrt.Grant{}, silence
+				}
+			}
+		})
+		began := time.Now()
+		_, err := locks.AcquireAll(t.Context(), manyKeys(40), lockrt.Options{TTL: ttl, Wait: time.Minute})
+		if !errors.Is(err, silence) || !strings.Contains(err.Error(), "acquire lock") {
+			t.Errorf("the error is %v, want what the store said, and of which lock", err)
+		}
+		if took := time.Since(began); took > 5*time.Second+bound {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// A context of the caller's own may panic. That is the caller's bug, and nobody else's.
+func TestLocker_Acquire_contextThatPanics(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		holder := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		for _, method := range []string{"Done", "Deadline", "Err"} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: Acquire swallows the panic", method)
+					}
+				}()
+				ctx := panicContext{t.Context(), method}
+				_, _ = locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: time.Second})
+			}()
+		}
+		if err := holder.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+	})
+}
+
+type panicContext struct {
+	context.Context
+	method string
+}
+
+func (c panicContext) Done() <-chan struct{} {
+	c.panics("Done")
+	return c.Context.Done()
+}
+
+func (c panicContext) Deadline() (time.Time, bool) {
+	c.panics("Deadline")
+	return c.Context.Deadline()
+}
+
+func (c panicContext) Err() error {
+	c.panics("Err")
+	return c.Context.Err()
+}
+
+func (c panicContext) panics(method string) {
+	if method == c.method {
+		panic(method)
+	}
+}
+
+// The store has done what it was asked for, and nobody heard of it: the second release is not the loss of a lease.
+func TestLease_Release_againAfterALostAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		lost := errors.New("the line was cut")
+		store.set(func(s *faultStore) {
+			s.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+				_ = real.Release(ctx, rel)
+				return lost
+			}
+		})
+		if err := lease.Release(t.Context()); !errors.Is(err, lost) {
+			t.Fatalf("the first release: %v", err)
+		}
+		store.set(func(s *faultStore) { s.release = nil })
+		for range 2 {
+			if err := lease.Release(t.Context()); err != nil || !errors.Is(lease.Err(), lockrt.ErrNotHeld) {
+				t.Errorf("again: %v; the lease says %v", err, lease.Err())
+			}
 		}
 	})
 }

@@ -95,12 +95,13 @@ const closeReleases = 32
 func releaseAll(ctx context.Context, leases []*Lease) error {
 	ctx, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
+	silence := time.AfterFunc(maxReleaseTime, func() { silent(errSilent) })
+	defer silence.Stop()
 	var (
-		answered = time.Now() // guarded by mu
-		wg       sync.WaitGroup
-		mu       sync.Mutex
-		errs     []error
-		slots    = make(chan struct{}, closeReleases)
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		errs  []error // guarded by mu
+		slots = make(chan struct{}, closeReleases)
 	)
 	for _, lease := range leases {
 		select {
@@ -114,16 +115,14 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			err := lease.release(ctx)
+			if err == nil {
+				silence.Reset(maxReleaseTime)
+				return
+			}
 			mu.Lock()
 			defer mu.Unlock()
-			switch {
-			case err == nil:
-				answered = time.Now()
-			case len(errs) < maxCloseErrors && !errors.Is(context.Cause(ctx), errSilent):
+			if len(errs) < maxCloseErrors && !errors.Is(context.Cause(ctx), errSilent) {
 				errs = append(errs, err)
-			}
-			if time.Since(answered) >= maxReleaseTime {
-				silent(errSilent)
 			}
 		})
 	}

@@ -26,6 +26,7 @@ type Lease struct {
 	over      error      // nil while the lease lives
 	done      chan struct{}
 	releasing bool      // a Release is under way
+	unsure    bool      // one has failed: the store may have ended the lease all the same
 	released  bool      // the store or the next caller has it
 	idle      sync.Cond // signalled when releasing ends
 }

@@ -49,7 +49,7 @@ func (le *Lease) release(ctx context.Context) (err error) {
 	le.mu.Unlock()
 	defer func() {
 		le.mu.Lock()
-		le.releasing, le.released = false, err == nil
+		le.releasing, le.released, le.unsure = false, err == nil, err != nil
 		le.mu.Unlock()
 		le.idle.Broadcast()
 	}()
@@ -81,6 +81,8 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	err := l.session.Release(callCtx, Release{Key: g.key, ID: g.id, Keep: keep})
 	l.lines.vacate(g)
 	switch {
+	case errors.Is(err, ErrLost) && le.unsure: // by the one before
+		return nil
 	case errors.Is(err, ErrLost):
 		le.foundLost(&lostError{key: g.key, reason: errNotMine})
 		return nil

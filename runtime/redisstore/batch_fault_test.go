@@ -261,3 +261,32 @@ func TestBatch_wrongNumberOfAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A release that waits to be sent is given up by its caller. It goes on in the background all the same.
+func TestBatch_releaseThatIsGivenUpBeforeItIsSent(t *testing.T) {
+	c := newCrowd(t)
+	for i := range combineFull + 1 {
+		if err := c.acquire(c.ctx, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := c.gate.hold(nil)
+	trips := c.gate.trips.Load()
+	var lanes sync.WaitGroup
+	for i := range combineFull {
+		lanes.Go(func() { _ = c.release(1 + i) })
+		testsync.Eventually(t, "a lane is taken", func() bool { return c.gate.trips.Load() == trips+int64(i+1) })
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	left := make(chan error, 1)
+	go func() { left <- c.s.Release(ctx, lockrt.Release{Key: "key0", ID: "id0"}) }()
+	combiner := c.s.stripes[0].releases
+	testsync.Eventually(t, "the caller waits", func() bool { return combiner.gathered() == 1 })
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("release: %v, want context.Canceled", err)
+	}
+	open()
+	lanes.Wait()
+	testsync.Eventually(t, "the lock is free", func() bool { return c.held(0) == "" })
+}

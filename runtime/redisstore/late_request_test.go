@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -132,6 +133,11 @@ func TestExplain(t *testing.T) {
 	err := explain(t.Context(), own)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || !errors.Is(err, redis.ErrPoolTimeout) {
 		t.Errorf("%v: only the context's error is to be hidden", err)
+	}
+	for _, our := range []error{context.DeadlineExceeded, fmt.Errorf("scan: %w", context.DeadlineExceeded)} {
+		if text := explain(t.Context(), our).Error(); strings.Contains(text, "context") {
+			t.Errorf("%q speaks of a context, and the caller's lives", text)
+		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -134,10 +135,14 @@ func (e timeoutError) Error() string {
 	if dial := new(net.OpError); errors.As(e.err, &dial) {
 		return e.err.Error()
 	}
-	if e.err == context.DeadlineExceeded || e.err == context.Canceled {
+	said := e.err.Error()
+	for _, over := range []error{context.DeadlineExceeded, context.Canceled} {
+		said = strings.TrimSuffix(strings.TrimSuffix(said, over.Error()), ": ")
+	}
+	if said == "" {
 		return errNoAnswer.Error()
 	}
-	return errNoAnswer.Error() + ": " + e.err.Error()
+	return errNoAnswer.Error() + ": " + said
 }
 
 // Is and As stand in for Unwrap.

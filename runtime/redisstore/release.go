@@ -8,11 +8,15 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Release implements lockrt.Session.
+// Release implements lockrt.Session. One that fails goes on in the background, whether it was sent or not. A MinHold
+// that could not be told to the server is not cut short by that: the lease has its TTL.
 func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 	keys := s.space.keys(rel.Key)
 	done, err := s.once(ctx, func(limit context.Context) (bool, bool, error) { return s.release(ctx, limit, keys, rel) })
 	if err != nil {
+		if rel.Keep == 0 {
+			s.abandon(rel.ID, keys, releasePatience)
+		}
 		return err
 	}
 	s.unwanted(rel.ID)
@@ -21,6 +25,10 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 	}
 	return nil
 }
+
+// releasePatience is how long a release that failed is tried again. At the end of the lease's TTL, which is not known
+// here, there is nothing more to do, and the server says so.
+const releasePatience = time.Hour
 
 // once has a script run that changes something once and answers at a second time that there is nothing to change. It
 // repeats the call itself instead of leaving that to the client, because it has to know: that answer, after a call that
