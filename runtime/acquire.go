@@ -14,8 +14,8 @@ import (
 //
 // The error wraps ErrBusy (a *BusyError) when the store said that somebody else holds the lock, and the wait is over;
 // ctx's error and its cause when ctx ended, joined with the *BusyError if the holder is known; ErrNested when the call
-// chain of ctx holds the key already; ErrLost when the lease was broken in the moment of its grant and nothing is left of
-// the wait; ErrKey and ErrOptions for bad arguments; ErrClosed after Close; and else what the store's client said. A
+// chain of ctx holds the key already; ErrLost when the lease was broken in the moment of its grant and nothing is left
+// of the wait; ErrKey and ErrOptions for bad arguments; ErrClosed after Close; and else what the store's client said. A
 // store that is down is never ErrBusy.
 func (l *Locker) Acquire(ctx context.Context, key string, o Options) (*Lease, error) {
 	if err := l.usable(ctx); err != nil {
@@ -75,7 +75,7 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 	if l.cfg.LocalHandoffs < 0 {
 		return l.acquireAlone(ctx, key, o)
 	}
-	return l.acquireInLine(ctx, key, o)
+	return l.acquireQueued(ctx, key, o)
 }
 
 // heldIn returns the live lease of ctx's call chain on key of this Locker.
@@ -88,7 +88,7 @@ func (l *Locker) heldIn(ctx context.Context, key string) *Lease {
 	return nil
 }
 
-// acquireAlone asks the store past the local line.
+// acquireAlone asks the store past the local queue.
 func (l *Locker) acquireAlone(ctx context.Context, key string, o Options) (*Lease, error) {
 	g, err := l.ask(ctx, o, Request{Key: key})
 	if err != nil {
@@ -98,15 +98,15 @@ func (l *Locker) acquireAlone(ctx context.Context, key string, o Options) (*Leas
 }
 
 // acquireInLine lets the callers of this process come one after another.
-func (l *Locker) acquireInLine(ctx context.Context, key string, o Options) (*Lease, error) {
+func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lease, error) {
 	until := deadlineOf(o.Wait)
 	for {
-		position, t, held := l.lines.join(key, o.TTL, o.Wait > 0)
+		position, t, held := l.queues.join(key, o.TTL, o.Wait > 0)
 		switch {
 		case position == atWindow && held != nil && held.err() == nil:
 			return nil, l.busyHere(held)
 		case position == atWindow:
-			// The first in line is asking the store; the store knows who is in its way.
+			// The first in the queue is asking the store; the store knows who is in its way.
 			return l.acquireAlone(ctx, key, o)
 		case position == ahead:
 			return l.lead(ctx, key, "", o)
@@ -141,47 +141,47 @@ func (l *Locker) acquireInLine(ctx context.Context, key string, o Options) (*Lea
 	}
 }
 
-// lead asks the store for a line, from the place there that was left to this caller, if any.
+// lead asks the store for a local queue, from the place there that was left to this caller, if any.
 func (l *Locker) lead(ctx context.Context, key, place string, o Options) (*Lease, error) {
 	until := deadlineOf(o.Wait)
-	g, err := l.ask(ctx, o, l.lineRequest(key, place, o.Wait))
+	g, err := l.ask(ctx, o, l.queueRequest(key, place, o.Wait))
 	if err != nil {
 		l.stopLeading(ctx, key, err, until)
 		return nil, err
 	}
-	g.inLine = true
-	l.lines.hold(g)
+	g.queued = true
+	l.queues.hold(g)
 	return l.beginOrGiveBack(ctx, g, o)
 }
 
-// lineRequest is the request of a caller who asks for a line: it hears what those who wait may have to know, and leaves
-// its place to them.
-func (l *Locker) lineRequest(key, place string, wait time.Duration) Request {
+// queueRequest is the request of a caller who asks for a local queue: it hears what those who wait may have to know,
+// and leaves its place to them.
+func (l *Locker) queueRequest(key, place string, wait time.Duration) Request {
 	req := Request{Key: key, ID: place}
 	if wait > 0 {
-		req.Told = func(busy *BusyError, err error) { l.lines.told(key, word{busy, othersError(err), time.Now()}) }
+		req.Told = func(busy *BusyError, err error) { l.queues.told(key, word{busy, othersError(err), time.Now()}) }
 	}
 	return req
 }
 
-// stopLeading lets the next in line ask after err. If the store could not be asked although there was time, all in line
-// get that error: none of them could do better, and one after another would wait for as long each.
+// stopLeading lets the next in the queue ask after err. If the store could not be asked although there was time, all in
+// the queue get that error: none of them could do better, and one after another would wait for as long each.
 func (l *Locker) stopLeading(ctx context.Context, key string, err error, until time.Time) {
 	own := ctx.Err() != nil || !until.IsZero() && !time.Now().Before(until)
 	for _, mine := range []error{ErrBusy, ErrLost, ErrClosed} {
 		own = own || errors.Is(err, mine)
 	}
 	if !own {
-		l.lines.fail(key, othersError(err))
+		l.queues.fail(key, othersError(err))
 		return
 	}
 	l.yield(key, "")
 }
 
-// yield lets the next in line ask, from the place at the store that is left, if any. A place that nobody wants is given
-// up.
+// yield lets the next in the queue ask, from the place at the store that is left, if any. A place that nobody wants is
+// given up.
 func (l *Locker) yield(key, place string) {
-	place = l.lines.yield(key, place)
+	place = l.queues.yield(key, place)
 	if place == "" {
 		return
 	}
@@ -199,7 +199,7 @@ func (l *Locker) beginOrGiveBack(ctx context.Context, g *grant, o Options) (*Lea
 	return lease, err
 }
 
-// awaitTurn waits in line. It returns the grant that was passed on, or the request to ask the store.
+// awaitTurn waits in the queue. It returns the grant that was passed on, or the request to ask the store.
 func (l *Locker) awaitTurn(ctx context.Context, key string, t *turn, o Options, until time.Time) (call, error) {
 	var budget <-chan time.Time
 	if o.Wait != Forever {
@@ -218,9 +218,9 @@ func (l *Locker) awaitTurn(ctx context.Context, key string, t *turn, o Options, 
 	case <-l.closing.Done():
 		why = func() error { return ErrClosed }
 	}
-	// Who is in the way is asked before the place in line is given up.
+	// Who is in the way is asked before the place in the queue is given up.
 	err := why()
-	if !l.lines.leave(key, t) {
+	if !l.queues.leave(key, t) {
 		// The turn came in the same moment: let the next one have it.
 		switch c := <-t.ready; {
 		case c.grant != nil:

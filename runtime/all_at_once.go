@@ -9,15 +9,16 @@ import (
 )
 
 const (
-	// atOnce is how many keys make it worthwhile to ask for them at the same time, and atOnceMax how many are under way.
+	// atOnce is how many keys make it worthwhile to ask for them at the same time, and atOnceMax how many are under
+	// way.
 	atOnce    = 8
 	atOnceMax = 256
 )
 
-// tryAtOnce asks for many keys at the same time, so that a set which is free costs a few round trips and not one for each
-// key. It returns the leases of the keys before the first that is not free, and gives back what it got behind that: who
-// waits for a key holds none that comes after it, so nobody waits in a circle. The error is of a store that did not
-// answer: of others the caller hears when it asks for that key again.
+// tryAtOnce asks for many keys at the same time, so that a set which is free costs a few round trips and not one for
+// each key. It returns the leases of the keys before the first that is not free, and gives back what it got behind
+// that: who waits for a key holds none that comes after it, so nobody waits in a circle. The error is of a store that
+// did not answer: of others the caller hears when it asks for that key again.
 func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) (Leases, error) {
 	for _, key := range sorted {
 		if l.heldIn(ctx, key) != nil {
@@ -54,23 +55,23 @@ func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) (Lea
 // maxAskTime is how long a store that is silent is asked.
 const maxAskTime = 5 * time.Second
 
-// tryGrant takes one key, if nobody wants it here and it is free at the store. Without a grant the error is the store's,
-// if it was asked.
+// tryGrant takes one key, if nobody wants it here and it is free at the store. Without a grant the error is the
+// store's, if it was asked.
 func (l *Locker) tryGrant(ctx context.Context, key string, o Options) (*grant, error) {
 	if checkKey(key) != nil {
 		return nil, nil
 	}
 	inLine := l.cfg.LocalHandoffs > 0
 	if inLine {
-		if position, _, _ := l.lines.join(key, o.TTL, false); position != ahead {
+		if position, _, _ := l.queues.join(key, o.TTL, false); position != ahead {
 			return nil, nil
 		}
 	}
 	g, err := l.ask(ctx, o, Request{Key: key})
 	switch {
 	case err == nil && inLine:
-		g.inLine = true
-		l.lines.hold(g)
+		g.queued = true
+		l.queues.hold(g)
 	case inLine:
 		l.yield(key, "")
 	}

@@ -21,7 +21,7 @@ func manyKeys(n int) (keys []string) {
 
 // A large set that is free is asked for at the same time. One after another would wait here for ever.
 func TestLocker_AcquireAll_asksForManyAtOnce(t *testing.T) {
-	for name, cfg := range map[string]lockrt.Config{"in line": {}, "strict": {LocalHandoffs: -1}} {
+	for name, cfg := range map[string]lockrt.Config{"in the queue": {}, "strict": {LocalHandoffs: -1}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 				locks := newLocker(t, store, cfg)

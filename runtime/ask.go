@@ -19,7 +19,7 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 		}
 		req.TTL, req.Wait = o.TTL, o.Wait
 		if inLine {
-			req.Keep = func() bool { return l.lines.stays(req.Key, req.ID) }
+			req.Keep = func() bool { return l.queues.stays(req.Key, req.ID) }
 		}
 		granted, err := l.session.Acquire(ctx, req)
 		if err == nil {
@@ -76,7 +76,7 @@ func (l *Locker) checkGrant(g *Grant) error {
 }
 
 // refresh reports whether enough of the lease is left to begin with. If a tenth has passed (a slow answer, a late push,
-// a pass in a busy line), or if the store gave less than was asked and nobody will renew it, it is renewed first: no
+// a pass in a busy queue), or if the store gave less than was asked and nobody will renew it, it is renewed first: no
 // critical section starts with a lease that is about to end.
 func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
 	given, deadline := g.given()
@@ -86,8 +86,8 @@ func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
 	sent := time.Now()
 	g.renewal(sent)
 	err := renewEach(ctx, l.session, []Renewal{{Key: g.key, ID: g.id, TTL: o.TTL}})[0]
-	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to others
-	// in between and to this id again, with a higher epoch than we know.
+	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to
+	// others in between and to this id again, with a higher epoch than we know.
 	if err != nil || !time.Now().Before(deadline) {
 		return false
 	}
@@ -108,7 +108,7 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released, left to its TTL",
 			slog.String("key", g.key), slog.Any("error", err))
 	}
-	l.lines.vacate(g)
+	l.queues.vacate(g)
 }
 
 // deadlineOf is the end of a wait that begins now; the zero time for Forever.

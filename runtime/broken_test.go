@@ -64,7 +64,7 @@ func TestLocker_Break_crossesItsGrant(t *testing.T) {
 
 // A store that forgot gives a lock again. Within one process the earlier lease ends before the later begins.
 func TestLocker_Acquire_endsAnEarlierLeaseOnTheKey(t *testing.T) {
-	for name, cfg := range map[string]lockrt.Config{"in line": {}, "strict": {LocalHandoffs: -1}} {
+	for name, cfg := range map[string]lockrt.Config{"in the queue": {}, "strict": {LocalHandoffs: -1}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &faultStore{Store: memstore.New()}

@@ -13,10 +13,10 @@ func (l *Locker) busyHere(g *grant) *BusyError {
 	return &BusyError{Key: g.key, Holder: l.cfg.Node, Remaining: time.Until(deadline) + margin(ttl)}
 }
 
-// waitedInVain is the error of a caller whose wait in line is over: that somebody holds the lock, if the store or a live
-// lease of this process says so, and else why nobody can say so.
+// waitedInVain is the error of a caller whose wait in the queue is over: that somebody holds the lock, if the store or
+// a live lease of this process says so, and else why nobody can say so.
 func (l *Locker) waitedInVain(key string, wait time.Duration) error {
-	held, said := l.lines.state(key)
+	held, said := l.queues.state(key)
 	switch {
 	case held != nil && held.err() == nil:
 		return l.busyHere(held)
@@ -42,9 +42,9 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 // shown is a wait for people.
 func shown(wait time.Duration) time.Duration { return wait.Round(time.Millisecond) }
 
-// gaveUp is the error of a caller whose context ended while it waited in line, with the holder if that is known.
+// gaveUp is the error of a caller whose context ended while it waited in the queue, with the holder if that is known.
 func (l *Locker) gaveUp(ctx context.Context, key string) error {
-	held, said := l.lines.state(key)
+	held, said := l.queues.state(key)
 	switch {
 	case held != nil && held.err() == nil:
 		return errors.Join(ctx.Err(), l.busyHere(held))
@@ -57,7 +57,7 @@ func (l *Locker) gaveUp(ctx context.Context, key string) error {
 }
 
 // isFresh reports whether the store has named a holder whose lease should not be over. When it is, the one who asks for
-// the line asks again; a store that does not answer that has said nothing of the present.
+// the queue asks again; a store that does not answer that has said nothing of the present.
 func (w word) isFresh() bool {
 	return w.busy != nil && time.Since(w.at) <= w.busy.Remaining+freshTime
 }

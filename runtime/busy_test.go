@@ -52,7 +52,7 @@ func TestLocker_Acquire_silentStoreIsNotBusy(t *testing.T) {
 	}
 }
 
-// The store refuses one who asks for a line: all in it hear so at once, instead of asking one after another.
+// The store refuses one who asks for a local queue: all in it hear so at once, instead of asking one after another.
 func TestLocker_Acquire_errorOfTheStoreEndsTheWholeLine(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		down := errors.New("the store is down")
@@ -160,7 +160,7 @@ func TestErrors_doNotRepeatAHugeKey(t *testing.T) {
 	}
 }
 
-// The one who asks for the line has a context that ends. What the others hear of that is not the end of theirs.
+// The one who asks for the queue has a context that ends. What the others hear of that is not the end of theirs.
 func TestLocker_Acquire_endOfAnotherCallersContext(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		refused := errors.New("refused")

@@ -54,15 +54,15 @@
 // A store that forgets (FLUSHALL, a Redis failover) may grant a lock twice; the earlier holder learns that at its next
 // renewal, and the fences tell who is the later.
 //
-// No wall clock is compared with another, but time has to pass equally fast here and at the store: a clock that is slower
-// by more than the margin makes a holder believe in its lease for too long. So does a machine that sleeps, because
-// the monotonic clock of Linux stands still meanwhile; its leases are lost at their next renewal. Fences hold in both
-// cases, as long as the store's clock is not set back behind the last fence while the store has forgotten that.
+// No wall clock is compared with another, but time has to pass equally fast here and at the store: a clock that is
+// slower by more than the margin makes a holder believe in its lease for too long. So does a machine that sleeps,
+// because the monotonic clock of Linux stands still meanwhile; its leases are lost at their next renewal. Fences hold
+// in both cases, as long as the store's clock is not set back behind the last fence while the store has forgotten that.
 //
 // # How it works
 //
 // Options say how one lock is kept; grants, in grant.go, are what the store gave and until when it is certain. One
 // goroutine per Locker renews all grants in batches (renew.go). One timer, which waits for no call, ends those whose
-// deadline has come (expirer.go), so a store that does not answer cannot hide the end of a lease. Callers of one process
-// that want the same key stand in a local line (line.go); one of them at a time asks the store.
+// deadline has come (expirer.go), so a store that does not answer cannot hide the end of a lease. Callers of one
+// process that want the same key stand in a local queue (localqueue.go); one of them at a time asks the store.
 package lockrt

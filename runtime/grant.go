@@ -9,7 +9,7 @@ import (
 )
 
 // grant is this process's side of one lock given by the store: until when it is certain, who works under it, and how it
-// ended. The leases of several callers may live under it one after another (see lines), each with the next pass.
+// ended. The leases of several callers may live under it one after another (see localQueues), each with the next pass.
 //
 // It ends in one of two ways, whichever comes first: release (nobody wants it any more) or lose (deadline, MaxHold,
 // Break, or the store's "not mine"). Results of calls that were in flight are applied only while it has not ended, so a
@@ -20,9 +20,9 @@ type grant struct {
 	id     string
 	fence  Fence     // of the first lease under it
 	began  time.Time // when the store gave it, or a little before
-	inLine bool      // it goes back through the local line; set before anybody else sees it
+	queued bool      // it goes back through the local queue; set before anybody else sees it
 
-	mu       sync.Mutex    // guards what follows; taken before that of a line
+	mu       sync.Mutex    // guards what follows; taken before that of a local queue
 	ttl      time.Duration // what renewals ask for
 	gave     time.Duration // what the store gave last
 	deadline time.Time     // monotonic; margin already taken off
@@ -71,19 +71,19 @@ func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
 	return lease, nil
 }
 
-// passOn gives the grant to the next caller in the local line, unless it has to go back to the store: nobody waits, the
-// bound on local hand-offs is reached, or the lease is not good any more. from is the lease whose turn ends; nil if the
-// grant is between two turns.
+// passOn gives the grant to the next caller in the local queue, unless it has to go back to the store: nobody waits,
+// the bound on local hand-offs is reached, or the lease is not good any more. from is the lease whose turn ends; nil if
+// the grant is between two turns.
 func (g *grant) passOn(from *Lease) bool {
 	l := g.locker
 	g.mu.Lock()
 	now := time.Now()
-	if !g.inLine || g.over != nil || g.owner != from || l.closing.Err() != nil || !now.Before(g.deadline) ||
+	if !g.queued || g.over != nil || g.owner != from || l.closing.Err() != nil || !now.Before(g.deadline) ||
 		g.passes >= l.cfg.LocalHandoffs || now.Sub(g.began) >= l.cfg.LocalHandoffTime {
 		g.mu.Unlock()
 		return false
 	}
-	next := l.lines.pass(g, g.ttl, g.passes+1 == l.cfg.LocalHandoffs)
+	next := l.queues.pass(g, g.ttl, g.passes+1 == l.cfg.LocalHandoffs)
 	if next == nil {
 		g.mu.Unlock()
 		return false
@@ -113,7 +113,7 @@ func (g *grant) extend(sent time.Time, ttl time.Duration) {
 	}
 }
 
-// lose ends the grant as lost, unless it has ended already. The next caller in line has to ask the store.
+// lose ends the grant as lost, unless it has ended already. The next caller in the queue has to ask the store.
 func (g *grant) lose(reason error) { g.loseTurn(nil, reason) }
 
 // loseTurn is lose if it is still the turn of the given lease; nil stands for any.

@@ -24,7 +24,7 @@ type Locker struct {
 	renewer *renewer
 	expirer *expirer
 	bounds  bounds
-	lines   *lines
+	queues  *localQueues
 
 	telemetry *telemetry // nil: none
 
@@ -64,7 +64,7 @@ func New(store Store, cfg Config) (*Locker, error) {
 	}
 	l := &Locker{
 		cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".",
-		lines: newLines(), expirer: newExpirer(), grants: make(map[string]*grant), byKey: make(map[string]*grant),
+		queues: newLocalQueues(), expirer: newExpirer(), grants: make(map[string]*grant), byKey: make(map[string]*grant),
 		ended: make(chan struct{}),
 	}
 	l.session, err = store.Open(SessionConfig{
@@ -208,10 +208,10 @@ func (l *Locker) held() []HeldLease {
 	return leases
 }
 
-// leaseLost is called once for a grant that was lost. The next caller in line has to ask the store.
+// leaseLost is called once for a grant that was lost. The next caller in the queue has to ask the store.
 func (l *Locker) leaseLost(g *grant, reason error) {
 	l.forget(g)
-	l.lines.vacate(g)
+	l.queues.vacate(g)
 	l.telemetry.leaseLost()
 	l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
 		slog.String("key", g.key), slog.Uint64("fence", uint64(g.fence)), slog.Any("reason", reason))

@@ -110,7 +110,7 @@ func TestLocker_Close_endsWaitsAndReleases(t *testing.T) {
 // TestLocker_Close_grantThatCrosses has the store grant a lock in the moment in which Close begins: nobody will use it,
 // and it must not stay taken until its TTL.
 func TestLocker_Close_grantThatCrosses(t *testing.T) {
-	for name, handoffs := range map[string]int{"in line": 0, "past the line": -1} {
+	for name, handoffs := range map[string]int{"in the queue": 0, "past the queue": -1} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *faultStore, other *lockrt.Locker) {
 				locks := newLocker(t, store, lockrt.Config{LocalHandoffs: handoffs})

@@ -79,7 +79,7 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
 	err := l.session.Release(callCtx, Release{Key: g.key, ID: g.id, Keep: keep})
-	l.lines.vacate(g)
+	l.queues.vacate(g)
 	switch {
 	case errors.Is(err, ErrLost) && le.unsure: // by the one before
 		return nil

@@ -80,7 +80,7 @@ func TestLine_asksNobodyWhileTheLeaseMayPassOn(t *testing.T) {
 	})
 }
 
-// At the last pass that is allowed the next in line goes to the store, ahead of whoever comes later elsewhere.
+// At the last pass that is allowed the next in the queue goes to the store, ahead of whoever comes later elsewhere.
 func TestLine_waitsAtTheStoreWhenThePassesAreUsedUp(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 		locks := newLocker(t, store, lockrt.Config{LocalHandoffs: 1, LocalHandoffTime: time.Hour})
@@ -98,7 +98,7 @@ func TestLine_waitsAtTheStoreWhenThePassesAreUsedUp(t *testing.T) {
 	})
 }
 
-// A caller that gives up at the store leaves its place there to the next in line.
+// A caller that gives up at the store leaves its place there to the next in the queue.
 func TestLine_placeAtTheStoreOutlivesWhoGivesUp(t *testing.T) {
 	for name, o := range map[string]struct {
 		wait   time.Duration
@@ -166,7 +166,7 @@ func TestLine_placeThatNobodyWantsIsGivenUp(t *testing.T) {
 	})
 }
 
-// The next in line gives up in the moment in which the place is left to it.
+// The next in the queue gives up in the moment in which the place is left to it.
 func TestLine_placeIsGivenUpWhenWhoItWasLeftToIsGone(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		other := newLocker(t, store.Store, lockrt.Config{})
@@ -205,7 +205,7 @@ func TestLine_placeIsGivenUpWhenWhoItWasLeftToIsGone(t *testing.T) {
 	})
 }
 
-// The first in line goes to the store in the moment in which it joins, and others join after it.
+// The first in the queue goes to the store in the moment in which it joins, and others join after it.
 func TestLine_joinedWhenTheLeaseCanNoLongerPassOn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		tt := takeTurns{t, make(chan string, 10)}
@@ -221,8 +221,8 @@ func TestLine_joinedWhenTheLeaseCanNoLongerPassOn(t *testing.T) {
 	})
 }
 
-// The place goes on to a caller that asks for another TTL, in the moment in which it is granted with the first one's. The
-// lease is believed in for no longer than the store keeps it.
+// The place goes on to a caller that asks for another TTL, in the moment in which it is granted with the first one's.
+// The lease is believed in for no longer than the store keeps it.
 func TestLine_placeThatIsGrantedWithAnotherTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		other := newLocker(t, store.Store, lockrt.Config{})

@@ -25,7 +25,7 @@ func TestLine_turnThatComesWithTheEndOfTheWait(t *testing.T) {
 			held := mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl})
 			ctx, cancel := context.WithCancel(t.Context())
 			var impatient sync.WaitGroup
-			for range 3 { // one asks the store, two stand in line behind it
+			for range 3 { // one asks the store, two wait behind it
 				impatient.Go(func() {
 					if _, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever}); !errors.Is(err, context.Canceled) {
 						t.Errorf("the error is %v", err)
@@ -59,10 +59,10 @@ func TestLine_headThatFailsMakesRoom(t *testing.T) {
 		_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Millisecond})
 		var busy *lockrt.BusyError
 		if !errors.As(err, &busy) || busy.Holder != "other" {
-			t.Errorf("a wait in line that ran out: %v, want busy by other", err)
+			t.Errorf("a wait in the queue that ran out: %v, want busy by other", err)
 		}
 		if _, err := locks.TryAcquire(t.Context(), "k", lockrt.Options{TTL: ttl}); !errors.As(err, &busy) || busy.Holder != "other" {
-			t.Errorf("a try behind the line: %v, want busy by other", err)
+			t.Errorf("a try behind the queue: %v, want busy by other", err)
 		}
 		cancel()
 		if err := <-head; !errors.Is(err, context.Canceled) {
@@ -130,7 +130,7 @@ func TestLine_randomCancellation(t *testing.T) {
 	}
 }
 
-// The time that a caller has stood in line is time that it has waited.
+// The time that a caller has waited in the local queue is time that it has waited.
 func TestLine_waitInLineAndAtTheStoreIsOne(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		other := newLocker(t, store.Store, lockrt.Config{})
@@ -143,7 +143,7 @@ func TestLine_waitInLineAndAtTheStoreIsOne(t *testing.T) {
 		start := time.Now()
 		_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: 5 * time.Second})
 		if waited := time.Since(start); !errors.Is(err, lockrt.ErrBusy) || waited != 5*time.Second {
-			t.Errorf("%v after %s, want busy after 5s: 3 in line and 2 at its head", err, waited)
+			t.Errorf("%v after %s, want busy after 5s: 3 in the queue and 2 at its head", err, waited)
 		}
 		wg.Wait()
 	})
@@ -163,7 +163,8 @@ func (c slowContext) Err() error {
 	return err
 }
 
-// A lease passes on to a caller that is just leaving the line. It is released, renewed no more, and no loss to anybody.
+// A lease passes on to a caller that is just leaving the queue. It is released, renewed no more, and no loss to
+// anybody.
 func TestLine_leaseThatPassesToOneThatLeaves(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 		var log testsync.Log
@@ -189,7 +190,7 @@ func TestLine_leaseThatPassesToOneThatLeaves(t *testing.T) {
 	})
 }
 
-// Who stands in line behind a holder of this process is told of Close, which does not end the lease before.
+// Who wait in the local queue behind a holder of this process is told of Close, which does not end the lease before.
 func TestLine_closeEndsTheWait(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 		locks := newLocker(t, store, lockrt.Config{})

@@ -185,7 +185,7 @@ func TestLine_joinedAgainAfterItWasEmpty(t *testing.T) {
 			holder = <-next
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			if _, err := locks.Acquire(ctx, "k", o); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("one that left the line: %v, want its context's error", err)
+				t.Errorf("one that left the queue: %v, want its context's error", err)
 			}
 			cancel()
 		}
