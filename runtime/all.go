@@ -45,9 +45,9 @@ func (l *Locker) acquireSorted(ctx context.Context, sorted []string, o Options) 
 	until := deadlineOf(o.Wait)
 	leases := make(Leases, 0, len(sorted))
 	if o.Wait > 0 && len(sorted) >= atOnce {
-		first, silent := l.tryAtOnce(ctx, sorted, o)
-		if silent != nil {
-			return first, silent
+		first, err := l.tryAtOnce(ctx, sorted, o)
+		if err != nil {
+			return first, err
 		}
 		leases = append(leases, first...)
 		o.Wait = left(until)

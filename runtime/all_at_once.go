@@ -9,6 +9,8 @@ import (
 )
 
 const (
+	// atOnceTime is for how long a store that cannot be asked is asked for many keys before it is not asked for each.
+	atOnceTime = time.Second
 	// atOnce is how many keys make it worthwhile to ask for them at the same time, and atOnceMax how many are under
 	// way.
 	atOnce    = 8
@@ -18,7 +20,7 @@ const (
 // tryAtOnce asks for many keys at the same time, so that a set which is free costs a few round trips and not one for
 // each key. It returns the leases of the keys before the first that is not free, and gives back what it got behind
 // that: who waits for a key holds none that comes after it, so nobody waits in a circle. The error is of a store that
-// did not answer: of others the caller hears when it asks for that key again.
+// could not be asked for a second: of others the caller hears when it asks for that key again.
 func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) (Leases, error) {
 	for _, key := range sorted {
 		if l.heldIn(ctx, key) != nil {
@@ -29,31 +31,32 @@ func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) (Lea
 		return nil, nil
 	}
 	defer l.leave()
+	limit, began := min(o.Wait, maxReleaseTime), time.Now()
+	asking, cancel := l.bounds.context(ctx, limit)
+	defer cancel()
 	o.Wait = 0
-	grants, errs, began := make([]*grant, len(sorted)), make([]error, len(sorted)), time.Now()
+	grants, errs := make([]*grant, len(sorted)), make([]error, len(sorted))
 	slots := make(chan struct{}, atOnceMax)
-	var asking sync.WaitGroup
+	var all sync.WaitGroup
 	for i, key := range sorted {
 		slots <- struct{}{}
-		asking.Go(func() {
-			grants[i], errs[i] = l.tryGrant(ctx, key, o)
+		all.Go(func() {
+			grants[i], errs[i] = l.tryGrant(asking, key, o)
 			<-slots
 		})
 	}
-	asking.Wait()
+	all.Wait()
 	leases := l.beginPrefix(ctx, grants, o)
-	if time.Since(began) >= maxAskTime {
-		for i, err := range errs {
-			if err != nil && !errors.Is(err, ErrBusy) {
-				return leases, fmt.Errorf("acquire lock %s: %w", quote(sorted[i]), err)
-			}
+	if time.Since(began) < min(limit, atOnceTime) {
+		return leases, nil
+	}
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, ErrBusy) {
+			return leases, fmt.Errorf("acquire lock %s: %w", quote(sorted[i]), withContext(ctx, unanswered(err, limit)))
 		}
 	}
 	return leases, nil
 }
-
-// maxAskTime is how long a store that is silent is asked.
-const maxAskTime = 5 * time.Second
 
 // tryGrant takes one key, if nobody wants it here and it is free at the store. Without a grant the error is the
 // store's, if it was asked.

@@ -93,8 +93,9 @@ const closeReleases = 32
 
 // releaseAll releases leases until ctx ends, or the store has answered none of them for maxReleaseTime.
 func releaseAll(ctx context.Context, leases []*Lease) error {
-	ctx, silent := context.WithCancelCause(ctx)
+	until, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
+	ctx = silenceContext{until}
 	silence := time.AfterFunc(maxReleaseTime, func() { silent(errSilent) })
 	defer silence.Stop()
 	var (
@@ -110,7 +111,7 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 		}
 		if ctx.Err() != nil {
 			wg.Wait()
-			return errors.Join(append(errs, fmt.Errorf("leases left to their TTL: %w", context.Cause(ctx)))...)
+			return errors.Join(append(errs, fmt.Errorf("more locks left to their TTL: %w", ctx.Err()))...)
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
@@ -121,7 +122,7 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if len(errs) < maxCloseErrors && !errors.Is(context.Cause(ctx), errSilent) {
+			if len(errs) < maxCloseErrors {
 				errs = append(errs, err)
 			}
 		})
@@ -133,6 +134,17 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 // maxCloseErrors is how many releases Close names that failed.
 const maxCloseErrors = 10
 
-var errSilent = fmt.Errorf("the store has answered nothing for %s", maxReleaseTime)
+// silenceContext ends with errSilent, and not as if somebody had cancelled it.
+type silenceContext struct{ context.Context }
+
+// Err implements context.Context.
+func (c silenceContext) Err() error {
+	if context.Cause(c.Context) == errSilent {
+		return errSilent
+	}
+	return c.Context.Err()
+}
+
+var errSilent = fmt.Errorf("the store did not answer for %s", maxReleaseTime)
 
 var errClosing = fmt.Errorf("its Locker was closed: %w", ErrClosed)

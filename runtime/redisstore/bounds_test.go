@@ -155,7 +155,7 @@ func TestSession_silentServer(t *testing.T) {
 // The client's goroutines are kept: a call starts none once there is one.
 func TestCalls_reuse(t *testing.T) {
 	var c calls
-	defer c.close()
+	defer c.close(time.Now().Add(time.Minute))
 	parked := func() int {
 		c.mu.Lock()
 		defer c.mu.Unlock()

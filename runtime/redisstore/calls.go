@@ -72,8 +72,9 @@ func (c *calls) park(next chan<- func()) bool {
 	return true
 }
 
-// close ends the parked goroutines, and waits for those that are in a call.
-func (c *calls) close() {
+// close ends the parked goroutines, and waits for those that are in a call, until then at the most: a call that has no
+// answer ends after callTime by itself.
+func (c *calls) close(until time.Time) {
 	c.mu.Lock()
 	c.closed = true
 	for _, worker := range c.parked {
@@ -81,7 +82,17 @@ func (c *calls) close() {
 	}
 	c.parked = nil
 	c.mu.Unlock()
-	c.running.Wait()
+	over := make(chan struct{})
+	go func() {
+		c.running.Wait()
+		close(over)
+	}()
+	patience := time.NewTimer(time.Until(until))
+	defer patience.Stop()
+	select {
+	case <-over:
+	case <-patience.C:
+	}
 }
 
 // await waits until done is closed, and says why it waits no longer.

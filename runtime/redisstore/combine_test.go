@@ -100,7 +100,7 @@ func newCombiner(t *testing.T) (*combiner, *gate) {
 	g := new(gate)
 	client.AddHook(g)
 	clock, workers := newServerClock(), newCalls()
-	t.Cleanup(workers.close)
+	t.Cleanup(func() { workers.close(time.Now().Add(time.Minute)) })
 	return &combiner{
 		client: client, script: echoScript, batch: combineBatch, args: func(t terms, _ int64) []any { return []any{t.ttl} },
 		latest: clock.latest, calls: workers,

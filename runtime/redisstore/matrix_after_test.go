@@ -20,7 +20,7 @@ func (c *cell) recover() {
 	if c.finally != nil {
 		c.finally()
 	}
-	if c.call.name != "Close" {
+	if !c.call.closes {
 		c.releaseLate(c.lease)
 		for _, lease := range c.leases {
 			c.releaseLate(lease)
@@ -31,7 +31,7 @@ func (c *cell) recover() {
 	for _, key := range append(c.keys(), c.key, c.key+" of others") {
 		c.leftNothing(key)
 	}
-	if c.call.name != "Close" {
+	if !c.call.closes {
 		c.worksAgain()
 	}
 }

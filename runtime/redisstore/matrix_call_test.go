@@ -16,7 +16,8 @@ type call struct {
 	// waits is whether Options.Wait matters; each of the matrix's waits is tried then.
 	waits bool
 	// deaf is whether the call goes on after the end of its context, as a release has to.
-	deaf bool
+	closes bool // it ends the Locker
+	deaf   bool
 	// survives are total faults under which the call may succeed all the same.
 	survives []string
 	// silent is whether the call reports no failure of the store.
@@ -78,6 +79,10 @@ var matrixCalls = []call{
 	},
 	{name: "AcquireAll", says: "acquire lock", waits: true, do: func(ctx context.Context, c *cell) (err error) {
 		c.leases, err = c.locks.AcquireAll(ctx, c.keys(), c.options())
+		return err
+	}},
+	{name: "AcquireAll of many", says: "acquire lock", waits: true, do: func(ctx context.Context, c *cell) (err error) {
+		c.leases, err = c.locks.AcquireAll(ctx, c.manyKeys(), c.options())
 		return err
 	}},
 	{name: "Do", says: "acquire lock %q", waits: true, ttl: leftTTL, do: func(ctx context.Context, c *cell) error {
@@ -143,7 +148,7 @@ var matrixCalls = []call{
 		},
 	},
 	{
-		name: "Close", says: "lock", survives: frees, ttl: leftTTL, before: mineAndAWaiter,
+		name: "Close", says: "lock", closes: true, survives: frees, ttl: leftTTL, before: mineAndAWaiter,
 		do: func(ctx context.Context, c *cell) error {
 			err := c.locks.Close(ctx)
 			if waited := <-c.waiting; !errors.Is(waited.err, lockrt.ErrClosed) || errors.Is(waited.err, lockrt.ErrBusy) {
@@ -151,6 +156,10 @@ var matrixCalls = []call{
 			}
 			return err
 		},
+	},
+	{
+		name: "Close with many leases", says: "lock", closes: true, survives: frees, ttl: leftTTL, before: manyOfMine,
+		do: func(ctx context.Context, c *cell) error { return c.locks.Close(ctx) },
 	},
 	{
 		name: "Lease.Release", says: "release lock %q", deaf: true, survives: frees, before: mine,

@@ -21,6 +21,13 @@ func mineAll(c *cell) {
 	}
 }
 
+// manyOfMine lets the cell's process hold more locks than Close releases at a time.
+func manyOfMine(c *cell) {
+	if _, err := c.locks.AcquireAll(c.m.ctx, c.manyKeys(), lockrt.Options{TTL: leftTTL, Wait: matrixPatience}); err != nil {
+		c.problem("prepare: %v", err)
+	}
+}
+
 // mineAndAWaiter lets the cell's process hold one lock, and wait for another.
 func mineAndAWaiter(c *cell) {
 	mine(c)
@@ -88,8 +95,12 @@ func (c *cell) sees(infos []lockrt.LockInfo, err error) error {
 }
 
 // keys are those of a call on several; their prefix is the cell's.
-func (c *cell) keys() (keys []string) {
-	for i := range 4 {
+func (c *cell) keys() []string { return c.someKeys(4) }
+
+func (c *cell) manyKeys() []string { return c.someKeys(40) }
+
+func (c *cell) someKeys(n int) (keys []string) {
+	for i := range n {
 		keys = append(keys, fmt.Sprint(c.key, " ", i))
 	}
 	return keys

@@ -107,10 +107,11 @@ func (s *session) Close(ctx context.Context) error {
 		s.closed = true
 		s.mu.Unlock()
 		s.stop()
+		until := time.Now().Add(closeTime)
 		go func() {
 			s.running.Wait()
 			s.closeOwn() // ends its calls
-			s.calls.close()
+			s.calls.close(until)
 			close(s.ended)
 		}()
 	})
