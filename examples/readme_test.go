@@ -194,6 +194,24 @@ func TestReadme_links(t *testing.T) {
 	}
 }
 
+// CONTRIBUTING.md sends people to files that are there. Those of things to come have invented names.
+func TestContributing_paths(t *testing.T) {
+	invented := regexp.MustCompile(`NAME|ll9999`)
+	named := regexp.MustCompile("`((?:cmd|docs|examples|internal|jobs|runtime|\\.ci)/[\\w./*-]+|[A-Z]+(?:\\.zh-CN)?\\.md|go\\.mod)`")
+	found := named.FindAllStringSubmatch(read(t, "../CONTRIBUTING.md"), -1)
+	if len(found) < 30 {
+		t.Errorf("only %d paths", len(found))
+	}
+	for _, match := range found {
+		if invented.MatchString(match[1]) {
+			continue
+		}
+		if files, err := filepath.Glob(filepath.Join("..", match[1])); err != nil || len(files) == 0 {
+			t.Errorf("CONTRIBUTING.md names %s, which does not exist (%v)", match[1], err)
+		}
+	}
+}
+
 // A check that passes everything is none.
 func TestReadme_wrongSnippetsFail(t *testing.T) {
 	m := newModule(t)
