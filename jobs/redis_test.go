@@ -156,9 +156,10 @@ func TestRedisStore_bounded(t *testing.T) {
 		}
 	}
 	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the session's
-	// lease, the records, and the failures among them.
-	if keys, entries := contents(t, client); keys != 9 || entries != 7+keep+KeptFailures {
-		t.Errorf("%d keys with %d entries, want 9 with %d", keys, entries, 7+keep+KeptFailures)
+	// lease, the records, and the failures among them; for lists its name, what a search looks into, when it was recorded last, that
+	// it fails and that it missed ticks, and how many all have missed.
+	if keys, entries := contents(t, client); keys != 15 || entries != 13+keep+KeptFailures {
+		t.Errorf("%d keys with %d entries, want 15 with %d", keys, entries, 13+keep+KeptFailures)
 	}
 }
 
@@ -223,8 +224,8 @@ func TestRedisStore_expiry(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, err := client.Keys(ctx, "*").Result()
-	if err != nil || len(keys) != 33 {
-		t.Fatalf("keys %q, %v; want 33, one for everything that is kept", keys, err)
+	if err != nil || len(keys) != 39 {
+		t.Fatalf("keys %q, %v; want 39, one for everything that is kept", keys, err)
 	}
 	for _, key := range keys {
 		if ttl := client.PTTL(ctx, key).Val(); ttl <= 0 || ttl > Retention {
