@@ -14,8 +14,12 @@ import (
 type scheduler interface {
 	Err() error
 	Now() time.Time
-	ClusterJobs(ctx context.Context) ([]jobs.Info, error)
+	ClusterJobs(ctx context.Context, jobs ...string) ([]jobs.Info, error)
 	ClusterStatus(ctx context.Context, jobs ...string) ([]jobs.Status, error)
+	JobPage(ctx context.Context, q jobs.JobQuery) (jobs.JobPage, error)
+	CountJobs(ctx context.Context) (jobs.JobCount, error)
+	LatestJobs(ctx context.Context, limit int) ([]jobs.LatestRecord, error)
+	MostMissed(ctx context.Context, limit int) ([]jobs.Status, error)
 	Nodes(ctx context.Context) ([]jobs.Node, error)
 	RunningRuns(ctx context.Context) ([]jobs.Run, error)
 	Failures(ctx context.Context, limit int) ([]jobs.Run, error)
