@@ -57,13 +57,15 @@ func (k *known) get(ctx context.Context, question string, fetch func(context.Con
 		k.mu.Lock()
 		a := k.find(question)
 		if a.used = time.Now(); a.used.Before(a.until) {
-			sure := a.failed != nil || !k.silent && a.used.Before(k.heard.Add(freshFor))
 			copied := *a
-			k.mu.Unlock()
-			if sure {
+			switch sure := a.failed != nil || !k.silent && a.used.Before(k.heard.Add(freshFor)); {
+			case sure:
+				k.mu.Unlock()
 				return copied
+			case question != alive:
+				k.mu.Unlock()
+				return k.verify(ctx, a)
 			}
-			return k.verify(ctx, a)
 		}
 		if a.flight == nil {
 			a.flight, a.stale = make(chan struct{}), false

@@ -79,6 +79,34 @@ func TestKnown_get_slowStore(t *testing.T) {
 	})
 }
 
+// What is used for long is not shown as the present while the store does not answer, whichever page has heard of that.
+func TestKnown_get_silentMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{takes: 3 * time.Second}
+		k := s.known()
+		good := k.get(t.Context(), "q", s.fetch) // of use for 12 s
+		time.Sleep(2 * time.Second)
+		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil || s.probed != 1 || s.asked != 1 {
+			t.Errorf("%v, probed %d times, asked %d times; want a small question", a.failed, s.probed, s.asked)
+		}
+		s.takes, s.down = 0, errors.New("connection refused")
+		k.get(t.Context(), "another", s.fetch)
+		if a := k.get(t.Context(), "q", s.fetch); a.failed == nil || a.value != 1 || !a.since.Equal(good.asked) {
+			t.Errorf("%+v, want what was known and that it is of the past", a)
+		}
+		s.down = nil
+		time.Sleep(failedFor)
+		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil || a.back.IsZero() || a.value != 3 {
+			t.Errorf("after the outage: %+v", a)
+		}
+		time.Sleep(freshFor)
+		s.down = errors.New("connection refused")
+		if a := k.get(t.Context(), "q", s.fetch); a.failed == nil {
+			t.Error("nobody has noticed that the store is silent")
+		}
+	})
+}
+
 // An outage keeps what was known, since when, and ends with a word about it.
 func TestKnown_get_outage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
