@@ -5,5 +5,5 @@
 //
 // Its tests leave pictures of every screen, in both themes, on a phone and on a wide screen, in the folder screenshots:
 // for people to look at, and for CI to keep as artefacts. They are not committed. A test that fails leaves one of what
-// it saw last, failed-NAME.jpg.
+// it saw last, failed-NAME.png.
 package browsertest

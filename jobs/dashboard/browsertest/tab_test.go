@@ -236,12 +236,12 @@ func (b *tab) shoot(name string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(90))
+	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err == nil {
 		err = os.MkdirAll(shotDir, 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(shotDir, name+".jpg"), picture, 0o644)
+		err = os.WriteFile(filepath.Join(shotDir, name+".png"), png, 0o644)
 	}
 	if err != nil {
 		b.t.Errorf("screenshot %s: %v", name, err)
