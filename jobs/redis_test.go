@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -268,4 +270,56 @@ func TestRedisStore_loss(t *testing.T) {
 		t.Fatal(err)
 	}
 	beat("after the copy was restored", true)
+}
+
+// TestRedisStore_listMany walks through a search, there and back, that has to look at more names of one shard than a script does.
+func TestRedisStore_listMany(t *testing.T) {
+	t.Parallel()
+	server := testenv.Redis(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer client.Close()
+	ctx := context.Background()
+	s := NewRedisStore(client, "lock")
+	var r Registration
+	var all []string // that are searched for
+	for i, crowded := 0, 0; crowded < 2500; i++ {
+		name := fmt.Sprintf("job-%06d", i)
+		if KeyOf(s, name) == KeyOf(s, "job-000000") {
+			crowded++
+		} else if i%50 > 0 {
+			continue
+		}
+		r.Offers = append(r.Offers, Offer{Definition: Definition{Job: name}})
+		if strings.Contains(name, "7") && strings.Contains(name, "3") {
+			all = append(all, name)
+		}
+	}
+	if _, err := s.Register(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int{1, 7, 300, 5000} {
+		for _, back := range []bool{false, true} {
+			q := ListQuery{Search: []string{"7", "3"}, Back: back, Limit: limit}
+			left := all
+			if limit == 1 {
+				q.From = map[bool]string{true: all[10], false: all[len(all)-10]}[back]
+				left = map[bool][]string{true: all[:10], false: all[len(all)-9:]}[back]
+			}
+			for more := true; more; {
+				page, err := s.List(ctx, q)
+				n := min(limit, len(left))
+				want, rest := left[:n], left[n:]
+				if back {
+					rest, want = left[:len(left)-n], left[len(left)-n:]
+				}
+				left = rest
+				if more = page.More; err != nil || !slices.Equal(page.Jobs, want) || more != (len(left) > 0) {
+					t.Fatalf("List of %+v = %+v, %v; want %q, and %d others", q, page, err, want, len(left))
+				}
+				if q.From = want[0]; !back {
+					q.From = want[n-1]
+				}
+			}
+		}
+	}
 }
