@@ -1,41 +1,80 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
 // ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one that has
-// none and does not run. Of a job that nodes have in several versions it tells the newest. A job that no node has any more is
-// among them, as orphaned, while anything is left of it: a mark, a pause, a run in flight, a one-off job that waits. It blocks
-// until the store has answered or ctx ends.
-func (s *Scheduler) ClusterJobs(ctx context.Context) ([]Info, error) {
-	specs, err := s.cfg.Store.Definitions(ctx)
+// none and does not run: all of them, or those that are named, as far as they are known. Of a job that nodes have in several
+// versions it tells the newest. A job that no node has any more is among them, as orphaned, while anything is left of it: a
+// mark, a pause, a run in flight, a one-off job that waits. It blocks until the store has answered or ctx ends. For many jobs
+// see [Scheduler.JobPage].
+func (s *Scheduler) ClusterJobs(ctx context.Context, jobs ...string) ([]Info, error) {
+	infos, err := s.clusterJobs(ctx, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
 	}
+	return infos, nil
+}
+
+func (s *Scheduler) clusterJobs(ctx context.Context, jobs []string) ([]Info, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
+		return nil, err
 	}
+	named := len(jobs) > 0
+	if !named {
+		if jobs, err = s.clusterNames(ctx, StateAny, StateHandler); err != nil {
+			return nil, err
+		}
+	}
+	jobs = slices.Sorted(slices.Values(jobs))
+	now, living := s.clock.now(), s.living(nodes)
+	infos := make([]Info, 0, len(jobs))
+	for batch := range slices.Chunk(jobs, listBatch) {
+		view, err := s.cfg.Store.Look(ctx, batch)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range view.Jobs {
+			if info, known := s.clusterInfoOf(batch[i], &v, living, now); known || !named {
+				infos = append(infos, info)
+			}
+		}
+	}
+	return infos, nil
+}
+
+// listBatch is how many jobs are read at a time where all are wanted.
+const listBatch = 1000
+
+// clusterNames are the names of all jobs in some states, and of those of which only a run or a one-off job is left.
+func (s *Scheduler) clusterNames(ctx context.Context, states ...JobState) ([]string, error) {
 	left, err := s.leftovers(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
+		return nil, err
 	}
-	now := s.clock.now()
-	infos := make([]Info, 0, len(specs))
-	for i := range specs {
-		delete(left, specs[i].Job)
-		infos = append(infos, s.clusterInfo(&specs[i], nodes, now))
+	for _, state := range states {
+		for q := (ListQuery{State: state, Limit: listBatch}); ; {
+			page, err := s.cfg.Store.List(ctx, q)
+			if err != nil {
+				return nil, err
+			}
+			for _, job := range page.Jobs {
+				left[job] = true
+			}
+			if !page.More || len(page.Jobs) == 0 {
+				break
+			}
+			q.From = page.Jobs[len(page.Jobs)-1]
+		}
 	}
-	for job := range left {
-		infos = append(infos, s.clusterInfo(&JobSpec{Job: job}, nodes, now))
-	}
-	slices.SortFunc(infos, func(a, b Info) int { return cmp.Compare(a.Job.Name, b.Job.Name) })
-	return infos, nil
+	return slices.Sorted(maps.Keys(left)), nil
 }
 
 // leftoverLimit is how many one-off jobs that wait are looked at for handlers that no node has.
@@ -61,10 +100,15 @@ func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
 	return left, nil
 }
 
+// clusterInfoOf describes a job by its state. It reports whether the store knows more of it than its name.
+func (s *Scheduler) clusterInfoOf(job string, v *JobView, living map[string]string, now time.Time) (info Info, known bool) {
+	v.Spec.Job, v.Spec.Mark = job, v.Mark
+	return s.clusterInfo(&v.Spec, living, now), len(v.Spec.Defs) > 0 || !v.Mark.IsZero() || len(v.Claims) > 0
+}
+
 // clusterInfo describes a job of the cluster, by this node's own entry where its definition is the one in force.
-func (s *Scheduler) clusterInfo(spec *JobSpec, nodes []Node, now time.Time) Info {
+func (s *Scheduler) clusterInfo(spec *JobSpec, living map[string]string, now time.Time) Info {
 	info := Info{Job: Job{Name: spec.Job}, Mark: spec.Mark, Zone: time.UTC}
-	living := s.living(nodes)
 	newest := spec.newest(func(session string) bool { return living[session] != "" })
 	if info.Orphaned = newest == nil; !info.Orphaned {
 		for session := range spec.Offers {
@@ -113,42 +157,61 @@ func (s *Scheduler) describe(info *Info, d *Definition, spec *JobSpec) {
 	}
 }
 
-// ClusterStatus is [Scheduler.Status] for jobs of the whole cluster: those that [Scheduler.ClusterJobs] returns, in its order,
-// if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a job.
+// ClusterStatus is [Scheduler.Status] for jobs of the whole cluster: those that [Scheduler.ClusterJobs] returns, in its order and
+// without handlers, if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a job.
 func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status, error) {
-	infos, err := s.ClusterJobs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	byName := make(map[string]Info, len(infos))
-	for _, info := range infos {
-		byName[info.Job.Name] = info
-	}
 	if len(jobs) == 0 {
-		for _, info := range infos {
-			if !info.Handler {
-				jobs = append(jobs, info.Job.Name)
-			}
+		all, err := s.clusterNames(ctx, StateAny)
+		if err != nil {
+			return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
+		}
+		jobs = slices.DeleteFunc(all, func(job string) bool { return strings.HasPrefix(job, handlerPrefix) })
+	}
+	return s.clusterStatuses(ctx, jobs)
+}
+
+func (s *Scheduler) clusterStatuses(ctx context.Context, jobs []string) ([]Status, error) {
+	nodes, err := s.cfg.Store.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the nodes: %w", err)
+	}
+	living := s.living(nodes)
+	all := make([]Status, 0, len(jobs))
+	for batch := range slices.Chunk(jobs, listBatch) {
+		some, err := s.statuses(ctx, batch, func(i int, view JobView, now time.Time) (Status, error) {
+			return s.clusterStatus(ctx, batch[i], &view, living, now)
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func (s *Scheduler) clusterStatus(
+	ctx context.Context, job string, view *JobView, living map[string]string, now time.Time,
+) (st Status, err error) {
+	var known bool
+	if st.Info, known = s.clusterInfoOf(job, view, living, now); !known {
+		if e := s.entry(job); e != nil && s.isRegistered(e) {
+			st.Info, known = s.ownInfo(e), true // the store has lost it, and will hear of it again
 		}
 	}
-	for _, name := range jobs {
-		if _, known := byName[name]; known {
-			continue
+	if !known && strings.HasPrefix(job, handlerPrefix) {
+		left, err := s.leftovers(ctx)
+		if known = left[job]; err != nil {
+			return st, fmt.Errorf("look at job %q: %w", job, err)
 		}
-		e := s.entry(name)
-		if e == nil || !s.isRegistered(e) {
-			return nil, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store", name, ErrUnknownJob)
-		}
-		byName[name] = s.ownInfo(e) // the store has lost it, and will hear of it again
 	}
-	return s.statuses(ctx, jobs, func(i int, view JobView, _ time.Time) (Status, error) {
-		st := Status{Info: byName[jobs[i]]}
-		st.Mark = view.Mark
-		if view.Paused == nil {
-			st.Next = st.Info.Next
-		}
-		return st, nil
-	})
+	if !known {
+		return st, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store", job, ErrUnknownJob)
+	}
+	st.Mark = view.Mark
+	if view.Paused == nil {
+		st.Next = st.Info.Next
+	}
+	return st, nil
 }
 
 // ownInfo is what this node alone knows of a job.

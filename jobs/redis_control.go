@@ -19,13 +19,14 @@ func (s *redisStore) one(ctx context.Context, doing string, script *script, keys
 
 func (s *redisStore) Pause(ctx context.Context, job string, p Pause) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "write its pause", pauseScript, []string{at.marks, at.paused, at.stamp}, ErrUnknownJob,
+	return s.one(ctx, "write its pause", pauseScript, []string{at.marks, at.paused, at.stamp, at.pausing}, ErrUnknownJob,
 		job, encodeJSON(p))
 }
 
 func (s *redisStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "end its pause", resumeScript, []string{at.marks, at.paused, at.runs(job), at.stamp}, ErrGone,
+	keys := []string{at.marks, at.paused, at.runs(job), at.stamp, at.pausing, at.names, at.latest, at.failing, at.never}
+	return s.one(ctx, "end its pause", resumeScript, keys, ErrGone,
 		retention.Milliseconds(), job, version, encodeRecord(&record), keep)
 }
 

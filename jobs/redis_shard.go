@@ -18,6 +18,9 @@ const (
 type shard struct {
 	marks, seen, paused, missed, owed, specs, epochs, madeUp, flight, owner, begun, alive, notices, once, due, past, stamp, failures string
 
+	// What lists and counts are made from.
+	names, texts, latest, failing, pausing, missing, never, totals string
+
 	base string
 }
 
@@ -32,6 +35,8 @@ func newShard(namespace string, n int) *shard {
 		specs: base + "specs", epochs: base + "epochs", madeUp: base + "madeup",
 		flight: base + "flight", owner: base + "owner", begun: base + "begun", alive: base + "alive",
 		notices: base + "notices", once: base + "once", due: base + "due", past: base + "past", stamp: base + "stamp", failures: base + "failures", base: base,
+		names: base + "names", texts: base + "texts", latest: base + "latest", failing: base + "failing", pausing: base + "pausing",
+		missing: base + "missing", never: base + "never", totals: base + "totals",
 	}
 }
 
@@ -42,6 +47,7 @@ func (s *shard) runs(job string) string { return s.base + "runs:" + job }
 func (s *shard) all() []string {
 	return []string{
 		s.flight, s.owner, s.begun, s.alive, s.notices, s.once, s.due, s.past, s.stamp, s.marks, s.seen, s.paused, s.missed, s.owed, s.specs, s.epochs, s.madeUp, s.failures,
+		s.names, s.texts, s.latest, s.failing, s.pausing, s.missing, s.never, s.totals,
 	}
 }
 

@@ -1,6 +1,6 @@
 -- Pauses a job. One that is paused already stays so since when it was.
 --
--- KEYS  1 marks, 2 paused, 3 stamp
+-- KEYS  1 marks, 2 paused, 3 stamp, 4 pausing
 -- ARGV  1 job, 2 the pause (JSON)
 -- Returns 1  done
 --         0  the job is not known
@@ -11,4 +11,5 @@ if old then new.at = cjson.decode(old).at end
 local version = nextVersion(last)
 redis.call('HSET', KEYS[2], ARGV[1], version .. ' ' .. cjson.encode(new))
 redis.call('HSET', KEYS[3], 'pv', version)
+redis.call('ZADD', KEYS[4], 0, ARGV[1])
 return 1
