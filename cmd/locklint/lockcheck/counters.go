@@ -12,7 +12,7 @@ var countWord = regexp.MustCompile(`(?i)limit|quota|attempt|retr|visit|view|stat
 
 // findCounters pairs INCR with the DEL or DECR that makes a lock of it. The first who counts has got the lock: there
 // is a test for one, and the release runs on that way only. Without these two it is a counter.
-func (ix *index) findCounters() {
+func (ix *lockSet) findCounters() {
 	var counts, releases []*command
 	for _, fn := range ix.funcs {
 		for _, c := range ix.commands[fn] {
@@ -43,7 +43,7 @@ func (ix *index) findCounters() {
 	}
 }
 
-func (ix *index) isCounterLock(c, r *command) bool {
+func (ix *lockSet) isCounterLock(c, r *command) bool {
 	if c.call == r.call || speaksOfOther(c.fn, c.key) || speaksOfOther(r.fn, r.key) {
 		return false
 	}

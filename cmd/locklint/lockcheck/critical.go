@@ -38,9 +38,7 @@ func (r *reporter) criticals() []*critical {
 	if r.index.leases == nil {
 		return nil
 	}
-	li := r.index.leases
-	li.criticalOnce.Do(func() { li.allCriticals = r.index.findCriticals() })
-	return li.allCriticals
+	return r.index.sections()
 }
 
 // findCriticals collects the sections of the package.

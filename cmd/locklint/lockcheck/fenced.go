@@ -15,17 +15,17 @@ import (
 // variable or field of another type, the methods are that change something by their names.
 
 // markFenced notes the objects that a mark stands on and tells importers of the functions among them.
-func (ix *index) markFenced(marks []*directive.Mark) {
+func (d *directives) markFenced(marks []*directive.Mark) {
 	for _, m := range marks {
 		for _, id := range markedNames(m.Node) {
-			obj := ix.pass.TypesInfo.Defs[id]
+			obj := d.p.pass.TypesInfo.Defs[id]
 			if obj == nil {
 				continue
 			}
-			ix.fenced[obj] = true
+			d.fenced[obj] = true
 			if fn, ok := obj.(*types.Func); ok {
-				ix.pass.ExportObjectFact(fn, new(fencedFact))
-				ix.carrier = true
+				d.p.pass.ExportObjectFact(fn, new(fencedFact))
+				d.p.carrier = true
 			}
 		}
 	}
@@ -53,42 +53,42 @@ func markedNames(n ast.Node) []*ast.Ident {
 }
 
 // isFenced reports whether a call is one of a marked sink.
-func (ix *index) isFenced(c *ssa.CallCommon) bool {
+func (d *directives) isFenced(c *ssa.CallCommon) bool {
 	m, ok := methodOf(c)
 	if !ok {
-		return ix.holdsSink(c.Value)
+		return d.holdsSink(c.Value)
 	}
-	if ix.isFencedFunc(m.obj) {
+	if d.isFencedFunc(m.obj) {
 		return true
 	}
 	if c.IsInvoke() {
-		if impl := ix.implementation(m.obj); impl != nil && ix.isFencedFunc(impl) {
+		if impl := d.p.implementation(m.obj); impl != nil && d.isFencedFunc(impl) {
 			return true
 		}
 	}
 	if m.recv == nil || !writeName.MatchString(m.obj.Name()) {
 		return false
 	}
-	return ix.holdsSink(m.recv) || ix.fenced[typeNameOf(m.recv.Type())]
+	return d.holdsSink(m.recv) || d.fenced[typeNameOf(m.recv.Type())]
 }
 
-func (ix *index) isFencedFunc(fn *types.Func) bool {
+func (d *directives) isFencedFunc(fn *types.Func) bool {
 	fn = fn.Origin()
-	return ix.fenced[fn] || fn.Pkg() != nil && fn.Pkg() != ix.pass.Pkg && ix.pass.ImportObjectFact(fn, new(fencedFact))
+	return d.fenced[fn] || fn.Pkg() != nil && fn.Pkg() != d.p.pass.Pkg && d.p.pass.ImportObjectFact(fn, new(fencedFact))
 }
 
 // holdsSink reports whether a value is read from a marked variable or field.
-func (ix *index) holdsSink(v ssa.Value) bool {
+func (d *directives) holdsSink(v ssa.Value) bool {
 	load, ok := v.(*ssa.UnOp)
 	if !ok {
 		return false
 	}
 	switch addr := cellOf(load.X).(type) {
 	case *ssa.Global:
-		return ix.fenced[addr.Object()]
+		return d.fenced[addr.Object()]
 	case *ssa.FieldAddr:
 		if s, ok := elem(addr.X.Type()).Underlying().(*types.Struct); ok {
-			return ix.fenced[s.Field(addr.Field).Origin()]
+			return d.fenced[s.Field(addr.Field).Origin()]
 		}
 	}
 	return false

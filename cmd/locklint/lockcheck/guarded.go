@@ -14,17 +14,27 @@ type guarded struct {
 	wrapper string
 }
 
+// directives are the functions with a //lock: directive and what //lock:fenced marks.
+type directives struct {
+	p       *program
+	guarded map[*types.Func]*guarded
+	fenced  map[types.Object]bool
+}
+
+func newDirectives(p *program) *directives {
+	return &directives{p, map[*types.Func]*guarded{}, map[types.Object]bool{}}
+}
+
 // findGuarded collects the guarded functions of the package and tells importers about them.
-func (ix *index) findGuarded() {
-	ix.guarded, ix.fenced = map[*types.Func]*guarded{}, map[types.Object]bool{}
-	for _, file := range ix.pass.Files {
+func (d *directives) findGuarded() {
+	for _, file := range d.p.pass.Files {
 		if !mentionsDirective(file) {
 			continue
 		}
 		found := directive.Find(file)
-		ix.markFenced(found.Fenced)
+		d.markFenced(found.Fenced)
 		for _, a := range found.Funcs {
-			obj, ok := ix.pass.TypesInfo.Defs[a.Decl.Name].(*types.Func)
+			obj, ok := d.p.pass.TypesInfo.Defs[a.Decl.Name].(*types.Func)
 			if !ok {
 				continue
 			}
@@ -33,9 +43,9 @@ func (ix *index) findGuarded() {
 				written = a.Directive.Func.Value
 			}
 			g := &guarded{a.Decl, directive.WrapperName(a.Decl.Name.Name, written)}
-			ix.guarded[obj] = g
-			ix.pass.ExportObjectFact(obj, &guardedFact{g.wrapper})
-			ix.carrier = true
+			d.guarded[obj] = g
+			d.p.pass.ExportObjectFact(obj, &guardedFact{g.wrapper})
+			d.p.carrier = true
 		}
 	}
 }
@@ -53,13 +63,13 @@ func mentionsDirective(file *ast.File) bool {
 }
 
 // wrapperFor returns the name of the wrapper that guards fn, "" if fn is not guarded.
-func (ix *index) wrapperFor(fn *types.Func) string {
+func (d *directives) wrapperFor(fn *types.Func) string {
 	fn = fn.Origin()
-	if g := ix.guarded[fn]; g != nil {
+	if g := d.guarded[fn]; g != nil {
 		return g.wrapper
 	}
 	var f guardedFact
-	if fn.Pkg() != nil && fn.Pkg() != ix.pass.Pkg && ix.pass.ImportObjectFact(fn, &f) {
+	if fn.Pkg() != nil && fn.Pkg() != d.p.pass.Pkg && d.p.pass.ImportObjectFact(fn, &f) {
 		return f.Wrapper
 	}
 	return ""

@@ -1,15 +1,11 @@
 package lockcheck
 
 import (
-	"go/ast"
-	"go/token"
 	"go/types"
 	"reflect"
-	"slices"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/ssa"
 )
 
 // indexAnalyzer gathers, once for each package, what the checks share: SSA form, the Redis commands of each function,
@@ -26,40 +22,16 @@ var indexAnalyzer = &analysis.Analyzer{
 
 // An index is what indexAnalyzer found. In a package without any lock everything is empty.
 type index struct {
-	pass  *analysis.Pass
-	pkg   *ssa.Package    // nil if the package does not touch a client
-	funcs []*ssa.Function // declared functions and function literals, in source order
-
-	commands  map[*ssa.Function][]*command // by declared function, those of its literals included
-	summaries map[*ssa.Function][]summaryCommand
-	own       map[*ssa.Function][]*command // cache while commands are collected
-	called    map[calledKey]*command       // the same
-	locks     []*lock
-	renewals  []*lock // in which the EXPIRE that prolongs it stands for the release
-	counters  []*lock // made of INCR and DEL or DECR
-	impls     map[*types.Func]*types.Func
-	waiting   map[*ssa.Function]bool
-
-	leases  *leaseInfo
-	guarded map[*types.Func]*guarded
-	fenced  map[types.Object]bool
-
-	carrier bool
-
-	callsOnce sync.Once // the checks run in parallel
-	calls     map[token.Pos]*ast.CallExpr
+	*lockSet
+	*directives
+	leases   *leaseInfo
+	sections func() []*critical // computed once: the checks run in parallel
 }
 
 func runIndex(pass *analysis.Pass) (any, error) {
-	ix := &index{
-		pass:      pass,
-		commands:  map[*ssa.Function][]*command{},
-		summaries: map[*ssa.Function][]summaryCommand{},
-		own:       map[*ssa.Function][]*command{},
-		called:    map[calledKey]*command{},
-		impls:     map[*types.Func]*types.Func{},
-		waiting:   map[*ssa.Function]bool{},
-	}
+	p := &program{pass: pass, impls: map[*types.Func]*types.Func{}}
+	ix := &index{lockSet: &lockSet{summaries: newSummaries(p)}, directives: newDirectives(p)}
+	ix.sections = sync.OnceValue(ix.findCriticals)
 	if clientOf(pass.Pkg.Path()) != notClient {
 		return ix, nil // a client's own code is not for us to judge, and its methods are known by name
 	}
@@ -94,7 +66,7 @@ func (ix *index) analyze() (ok bool) {
 	ix.findRenewals()
 	ix.findCounters()
 	ix.exportSummaries()
-	ix.leases = newLeaseInfo(ix)
+	ix.leases = newLeaseInfo(ix.program)
 	ix.leases.export()
 	return true
 }
@@ -114,14 +86,6 @@ func (ix *index) touchesClient() bool {
 		}
 	}
 	return ix.callsClient(ix.hasCarriers()) || declaresSetNX(ix.pass.Pkg)
-}
-
-// hasCarriers reports whether some package that this one imports, even through others, has facts.
-func (ix *index) hasCarriers() bool {
-	return slices.ContainsFunc(ix.pass.AllPackageFacts(), func(f analysis.PackageFact) bool {
-		_, ok := f.Fact.(*carrierFact)
-		return ok && f.Package != ix.pass.Pkg
-	})
 }
 
 // callsClient reports whether the package mentions a client's method, as of another package's variable, or a function
@@ -157,53 +121,3 @@ func declaresSetNX(pkg *types.Package) bool {
 	return false
 }
 
-// buildSSA builds the package's SSA form. buildssa.Analyzer would do it for every package, before anybody knows
-// whether it is needed.
-func (ix *index) buildSSA() {
-	pass := ix.pass
-	prog := ssa.NewProgram(pass.Fset, 0)
-	prog.SetNoReturn(ix.noReturn())
-	for _, p := range pass.Pkg.Imports() {
-		prog.CreatePackage(p, nil, nil, true)
-	}
-	pkg := prog.CreatePackage(pass.Pkg, pass.Files, pass.TypesInfo, false)
-	pkg.Build()
-	for _, file := range pass.Files {
-		for _, decl := range file.Decls {
-			fd, isFunc := decl.(*ast.FuncDecl)
-			if !isFunc {
-				continue
-			}
-			if obj, isObj := pass.TypesInfo.Defs[fd.Name].(*types.Func); isObj {
-				ix.addFunc(prog.FuncValue(obj))
-			}
-		}
-	}
-	ix.pkg = pkg
-}
-
-func (ix *index) addFunc(fn *ssa.Function) {
-	if fn == nil {
-		return
-	}
-	ix.funcs = append(ix.funcs, fn)
-	for _, lit := range fn.AnonFuncs {
-		ix.addFunc(lit)
-	}
-}
-
-// callExpr returns the syntax of a call, nil if there is none.
-func (ix *index) callExpr(call ssa.CallInstruction) *ast.CallExpr {
-	ix.callsOnce.Do(func() {
-		ix.calls = map[token.Pos]*ast.CallExpr{}
-		for _, file := range ix.pass.Files {
-			ast.Inspect(file, func(n ast.Node) bool {
-				if c, ok := n.(*ast.CallExpr); ok {
-					ix.calls[c.Lparen] = c
-				}
-				return true
-			})
-		}
-	})
-	return ix.calls[call.Common().Pos()]
-}

@@ -16,7 +16,7 @@ var standIn = regexp.MustCompile(`(?i)mock|fake|stub|noop|^nop|dummy`)
 
 // implementation returns the one method behind a method of an interface of this package, nil if there are several,
 // none, or the interface is somebody else's.
-func (ix *index) implementation(m *types.Func) *types.Func {
+func (ix *program) implementation(m *types.Func) *types.Func {
 	if m.Pkg() != ix.pass.Pkg {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (ix *index) implementation(m *types.Func) *types.Func {
 	return impl
 }
 
-func (ix *index) findImplementation(m *types.Func) *types.Func {
+func (ix *program) findImplementation(m *types.Func) *types.Func {
 	recv := m.Signature().Recv()
 	if recv == nil {
 		return nil
@@ -62,13 +62,13 @@ func (ix *index) findImplementation(m *types.Func) *types.Func {
 	return found
 }
 
-func (ix *index) isStandIn(tn *types.TypeName) bool {
+func (ix *program) isStandIn(tn *types.TypeName) bool {
 	file := filepath.Base(ix.pass.Fset.Position(tn.Pos()).Filename)
 	return standIn.MatchString(tn.Name()) || strings.HasSuffix(file, "_test.go")
 }
 
 // exportInterfaces tells importers about methods of interfaces what they are told about their implementation.
-func (ix *index) exportInterfaces() {
+func (ix *summaries) exportInterfaces() {
 	scope := ix.pass.Pkg.Scope()
 	for _, name := range scope.Names() {
 		tn, ok := scope.Lookup(name).(*types.TypeName)

@@ -2,7 +2,6 @@ package lockcheck
 
 import (
 	"go/types"
-	"sync"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -29,18 +28,16 @@ type leaseSite struct {
 // leaseInfo knows, for the functions of this package and by facts of others, which hand out leases and what they do
 // with those they get. Answers are computed on demand, because they depend on each other.
 type leaseInfo struct {
-	ix    *index
+	p     *program
 	facts map[*ssa.Function]*leaseFact
 	busy  map[*ssa.Function]bool // being computed: recursion is not followed
 	flows []*siteFlow            // of every site in the package
 
-	criticalOnce sync.Once // the checks run in parallel
-	allCriticals []*critical
 }
 
-func newLeaseInfo(ix *index) *leaseInfo {
-	li := &leaseInfo{ix: ix, facts: map[*ssa.Function]*leaseFact{}, busy: map[*ssa.Function]bool{}}
-	for _, fn := range ix.funcs {
+func newLeaseInfo(p *program) *leaseInfo {
+	li := &leaseInfo{p: p, facts: map[*ssa.Function]*leaseFact{}, busy: map[*ssa.Function]bool{}}
+	for _, fn := range p.funcs {
 		li.factOf(fn)
 	}
 	return li
@@ -50,9 +47,9 @@ func newLeaseInfo(ix *index) *leaseInfo {
 func (li *leaseInfo) export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
-		if ok && obj.Pkg() == li.ix.pass.Pkg && (f.Returns > 0 || f.Makes > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
-			li.ix.pass.ExportObjectFact(obj, f)
-			li.ix.carrier = true
+		if ok && obj.Pkg() == li.p.pass.Pkg && (f.Returns > 0 || f.Makes > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
+			li.p.pass.ExportObjectFact(obj, f)
+			li.p.carrier = true
 		}
 	}
 }
@@ -66,9 +63,9 @@ func (li *leaseInfo) factOf(fn *ssa.Function) *leaseFact {
 		return f
 	}
 	f := new(leaseFact)
-	if fn.Pkg != li.ix.pkg {
+	if fn.Pkg != li.p.pkg {
 		if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil && clientOfPackage(obj.Pkg()) == notClient {
-			li.ix.pass.ImportObjectFact(obj, f)
+			li.p.pass.ImportObjectFact(obj, f)
 		}
 		li.facts[fn] = f
 		return f

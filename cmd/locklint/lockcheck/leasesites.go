@@ -204,6 +204,6 @@ func (li *leaseInfo) keepsUntilExpiry(m method) bool {
 	if len(m.args) == 0 {
 		return false
 	}
-	set, known := li.ix.optionOf(m.args[len(m.args)-1], "NoRenew")
+	set, known := li.p.optionOf(m.args[len(m.args)-1], "NoRenew")
 	return !known || set != nil
 }

@@ -57,12 +57,12 @@ func (r *reporter) reportUnheld(l *lock) {
 
 // expires reports whether an acquire's key can expire under its holder: it has a time to live, or gets one with
 // EXPIRE.
-func (ix *index) expires(a *command) bool {
+func (ix *lockSet) expires(a *command) bool {
 	return !a.noTTL() || len(ix.expiriesOf(a)) > 0
 }
 
 // expiriesOf are the EXPIRE commands that follow an acquire on the same key.
-func (ix *index) expiriesOf(a *command) []*command {
+func (ix *lockSet) expiriesOf(a *command) []*command {
 	var list []*command
 	for _, c := range ix.commands[a.fn] {
 		if c.op != opExpire || c.key.String() != a.key.String() {

@@ -19,7 +19,7 @@ func checkRenewals(r *reporter) {
 
 // findRenewals finds the commands that prolong locks. A lock that nobody releases, because its holder prolongs it until
 // it ends, as a leader does, is one as well, but its key must say so. The renewal stands for the release.
-func (ix *index) findRenewals() {
+func (ix *lockSet) findRenewals() {
 	var expires []*command
 	for _, fn := range ix.funcs {
 		for _, c := range ix.commands[fn] {
@@ -69,7 +69,7 @@ var renewWord = regexp.MustCompile(`(?i)renew|extend|refresh|keep_?alive|watch_?
 
 // renews reports whether an EXPIRE prolongs the lock that an acquire has taken, blindly. What follows the acquire in
 // the same line of execution is its second step, not a renewal.
-func (ix *index) renews(a, e *command) bool {
+func (ix *lockSet) renews(a, e *command) bool {
 	if a.call == e.call || ix.isSecondStep(e.root()) || ix.ownerCompared(e) != nil || insideWatch(e.call) ||
 		ix.renewedWithCare(e) {
 		return false
@@ -91,7 +91,7 @@ func (ix *index) renews(a, e *command) bool {
 }
 
 // isSecondStep reports whether an EXPIRE follows an acquire where it is issued, other than in the background.
-func (ix *index) isSecondStep(e *command) bool {
+func (ix *lockSet) isSecondStep(e *command) bool {
 	for _, a := range ix.commands[e.fn] {
 		if a.op == opAcquire && a.call != e.call && a.key.String() == e.key.String() && comesAfter(a.call, e.call) &&
 			!inBackground(a, e.call) {
@@ -102,7 +102,7 @@ func (ix *index) isSecondStep(e *command) bool {
 }
 
 // renewedWithCare reports whether the package has a script that prolongs such a key only for its owner.
-func (ix *index) renewedWithCare(e *command) bool {
+func (ix *lockSet) renewedWithCare(e *command) bool {
 	for _, cmds := range ix.commands {
 		for _, c := range cmds {
 			if c.op == opCompareExpire && ix.related(e, c) {

@@ -39,7 +39,7 @@ func checkTimeLocks(r *reporter) {
 
 // takeover returns the GETSET that belongs to an acquire: on the same key and with times as values, or in the
 // acquire's own function if the key or the function says that it is about a lock.
-func (ix *index) takeover(a *command) *command {
+func (ix *lockSet) takeover(a *command) *command {
 	for _, fn := range ix.funcs {
 		for _, s := range ix.commands[fn] {
 			if s.op != opSwap || ix.inTest(s.pos()) || speaksOfOther(s.fn, s.key) {
@@ -53,7 +53,7 @@ func (ix *index) takeover(a *command) *command {
 	return nil
 }
 
-func (ix *index) takesOver(a, s *command) bool {
+func (ix *lockSet) takesOver(a, s *command) bool {
 	timed := isTimed(s.value) || isTimed(a.value)
 	if a.fn == s.fn {
 		return a.key.String() == s.key.String() && (timed || speaksOfLock(a.key) || lockWord.MatchString(a.fn.Name()))
@@ -63,7 +63,7 @@ func (ix *index) takesOver(a, s *command) bool {
 }
 
 // isTimeLock reports whether the value of an acquire is the time at which the lock ends.
-func (ix *index) isTimeLock(a *command) bool {
+func (ix *lockSet) isTimeLock(a *command) bool {
 	adds := func(k keyExpr) bool { return k.Text == opAdd || k.Text == "(time.Time).Add" }
 	return isTimed(a.value) && a.value.any(adds) || ix.takeover(a) != nil
 }

@@ -24,8 +24,16 @@ type lock struct {
 	judged bool
 }
 
+// A lockSet is the locks of a package.
+type lockSet struct {
+	*summaries
+	locks    []*lock
+	renewals []*lock // in which the EXPIRE that prolongs it stands for the release
+	counters []*lock // made of INCR and DEL or DECR
+}
+
 // findLocks pairs the acquires of the package with its releases.
-func (ix *index) findLocks() {
+func (ix *lockSet) findLocks() {
 	var acquires, releases []*command
 	for _, fn := range ix.funcs {
 		for _, c := range ix.commands[fn] {
@@ -50,7 +58,7 @@ func (ix *index) findLocks() {
 
 // judge finds out which locks are made up of others: a lock that a type makes up is a lock of its users, too. What is
 // closest to the client comes first; locks at the same distance do not hide each other.
-func (ix *index) judge() {
+func (ix *lockSet) judge() {
 	slices.SortStableFunc(ix.locks,
 		func(a, b *lock) int { return cmp.Or(a.depth()-b.depth(), ix.distance(a)-ix.distance(b)) })
 	for from := 0; from < len(ix.locks); {
@@ -68,7 +76,7 @@ func (ix *index) judge() {
 }
 
 // distance says how far apart the acquire and the release of a lock stand: findings name the nearest.
-func (ix *index) distance(l *lock) int {
+func (ix *lockSet) distance(l *lock) int {
 	a, r := l.acquire, l.release
 	switch {
 	case a.fn == r.fn:
@@ -108,7 +116,7 @@ func (l *lock) depth() int { return l.acquire.depth() + l.release.depth() }
 //   - in a method such as Release of a type that the acquiring function fills with the key: a lock handle;
 //   - in two other functions of the package: the keys have the same, distinctive shape, and the key says that it is
 //     a lock, or the release compares the owner. Otherwise it might as well be a cache entry and its invalidation.
-func (ix *index) isLock(a, r *command) bool {
+func (ix *lockSet) isLock(a, r *command) bool {
 	if a.call == r.call {
 		return false
 	}
@@ -140,7 +148,7 @@ func (ix *index) isLock(a, r *command) bool {
 // related reports whether a command elsewhere in the package works on the key of c. A key that is nothing but an
 // argument is taken for the same only among the methods of one type, and not where the other function has a lock of
 // its own.
-func (ix *index) related(c, other *command) bool {
+func (ix *lockSet) related(c, other *command) bool {
 	if c.fn == other.fn {
 		return c.key.String() == other.key.String()
 	}
@@ -152,7 +160,7 @@ func (ix *index) related(c, other *command) bool {
 }
 
 // acquires reports whether the function of a command takes the lock itself.
-func (ix *index) acquires(c *command) bool {
+func (ix *lockSet) acquires(c *command) bool {
 	for _, a := range ix.commands[c.fn] {
 		if (a.op == opAcquire || a.op == opCount) && a.key.String() == c.key.String() {
 			return true
@@ -182,7 +190,7 @@ func handsOn(a *command, key keyExpr) bool {
 }
 
 // inTest reports whether a position lies in a _test.go file: tests delete keys to start afresh.
-func (ix *index) inTest(pos token.Pos) bool {
+func (ix *program) inTest(pos token.Pos) bool {
 	return strings.HasSuffix(filepath.Base(ix.pass.Fset.Position(pos).Filename), "_test.go")
 }
 

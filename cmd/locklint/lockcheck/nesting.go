@@ -59,7 +59,7 @@ func (li *leaseInfo) acquired(call ssa.CallInstruction, m method) []takenLock {
 	default:
 		return nil
 	}
-	if set, known := li.ix.optionOf(m.arg(1), "Reentrant"); !known || set != nil {
+	if set, known := li.p.optionOf(m.arg(1), "Reentrant"); !known || set != nil {
 		return nil
 	}
 	keys := []ssa.Value{m.arg(0)}

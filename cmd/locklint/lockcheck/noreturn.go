@@ -68,7 +68,7 @@ func knownNeverReturns(fn *types.Func) bool {
 
 // noReturn finds out which of the functions that the package declares or calls never return, and tells its importers.
 // The fact is one of our own: no two analyzers of a driver may share a type, and others run ctrlflow, too.
-func (ix *index) noReturn() func(*types.Func) bool {
+func (ix *program) noReturn() func(*types.Func) bool {
 	sub := *ix.pass
 	sub.Analyzer = ctrlflow.Analyzer
 	sub.ResultOf = map[*analysis.Analyzer]any{inspect.Analyzer: inspector.New(sub.Files)}
@@ -90,7 +90,7 @@ func (ix *index) noReturn() func(*types.Func) bool {
 
 // mayExit reports whether the package may declare a function that never returns and that a package with locks calls.
 // Only packages that the user works on are asked: those of other modules are not worth looking at for this alone.
-func (ix *index) mayExit() bool {
+func (ix *program) mayExit() bool {
 	if ix.pass.Module == nil || ix.pass.Module.Version != "" || ix.pass.Pkg.Name() == "main" {
 		return false
 	}

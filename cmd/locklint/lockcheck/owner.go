@@ -6,7 +6,7 @@ import (
 
 // ownerCompared returns the GET whose value decides, compared with something, whether a DEL or EXPIRE runs; nil if
 // there is none.
-func (ix *index) ownerCompared(c *command) *command {
+func (ix *lockSet) ownerCompared(c *command) *command {
 	for _, read := range ix.commands[c.fn] {
 		if read.op == opRead && read.key.String() == c.key.String() && comparedBefore(read, c.call) {
 			return read

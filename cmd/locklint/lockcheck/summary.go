@@ -12,14 +12,35 @@ const (
 	maxRounds  = 6  // calls deep within one package
 )
 
+// summaries are the commands of a package and what its functions do for their callers.
+type summaries struct {
+	*program
+	commands  map[*ssa.Function][]*command // by declared function, those of its literals included
+	byFunc    map[*ssa.Function][]summaryCommand
+	own       map[*ssa.Function][]*command // cache while commands are collected
+	called    map[calledKey]*command       // the same
+	waiting   map[*ssa.Function]bool
+}
+
+func newSummaries(p *program) *summaries {
+	return &summaries{
+		program:   p,
+		commands:  map[*ssa.Function][]*command{},
+		byFunc:    map[*ssa.Function][]summaryCommand{},
+		own:       map[*ssa.Function][]*command{},
+		called:    map[calledKey]*command{},
+		waiting:   map[*ssa.Function]bool{},
+	}
+}
+
 // collectCommands finds the commands of every declared function: its own, those in its function literals, and those
 // that the functions it calls issue on its behalf. The last kind needs summaries, and these need the commands, hence
 // the rounds until nothing changes.
-func (ix *index) collectCommands() {
+func (ix *summaries) collectCommands() {
 	for _, fn := range ix.funcs {
 		if fn.Parent() == nil {
 			ix.commands[fn] = ix.ownCommands(fn)
-			ix.summaries[fn] = ix.summarise(fn, ix.commands[fn])
+			ix.byFunc[fn] = ix.summarise(fn, ix.commands[fn])
 		}
 	}
 	for range maxRounds {
@@ -31,7 +52,7 @@ func (ix *index) collectCommands() {
 			cmds := append(ix.ownCommands(fn), ix.calledCommands(fn)...)
 			changed = changed || len(cmds) != len(ix.commands[fn])
 			ix.commands[fn] = cmds
-			ix.summaries[fn] = ix.summarise(fn, cmds)
+			ix.byFunc[fn] = ix.summarise(fn, cmds)
 		}
 		if !changed {
 			break
@@ -41,7 +62,7 @@ func (ix *index) collectCommands() {
 }
 
 // ownCommands are the commands that a function and its literals issue themselves.
-func (ix *index) ownCommands(fn *ssa.Function) []*command {
+func (ix *summaries) ownCommands(fn *ssa.Function) []*command {
 	if cmds, ok := ix.own[fn]; ok {
 		return append([]*command(nil), cmds...)
 	}
@@ -52,7 +73,7 @@ func (ix *index) ownCommands(fn *ssa.Function) []*command {
 }
 
 // calledCommands are the commands that a function issues through others.
-func (ix *index) calledCommands(fn *ssa.Function) []*command {
+func (ix *summaries) calledCommands(fn *ssa.Function) []*command {
 	var cmds []*command
 	eachCall(fn, func(call ssa.CallInstruction) {
 		callee, values := ix.calleeOf(call.Common())
@@ -89,7 +110,7 @@ func (ix *index) calledCommands(fn *ssa.Function) []*command {
 
 // calledCommand is the object for a command that a call issues through another function. It stays the same in all
 // rounds, because it may be the origin of others.
-func (ix *index) calledCommand(call ssa.CallInstruction, s summaryCommand) *command {
+func (ix *summaries) calledCommand(call ssa.CallInstruction, s summaryCommand) *command {
 	key := calledKey{call, s.Op, s.Name, s.Key.String(), s.Judged}
 	if ix.called[key] == nil {
 		ix.called[key] = new(command)
@@ -107,7 +128,7 @@ type calledKey struct {
 
 // calleeOf returns the function or method that a call runs and what it is given, the receiver first. Nil if nobody
 // knows.
-func (ix *index) calleeOf(call *ssa.CallCommon) (callee *types.Func, args []ssa.Value) {
+func (ix *program) calleeOf(call *ssa.CallCommon) (callee *types.Func, args []ssa.Value) {
 	if call.IsInvoke() {
 		callee, args = call.Method, append([]ssa.Value{call.Value}, call.Args...)
 		if impl := ix.implementation(callee); impl != nil {
@@ -127,9 +148,9 @@ func (ix *index) calleeOf(call *ssa.CallCommon) (callee *types.Func, args []ssa.
 }
 
 // summaryOf returns what is known of a function of this package or, from its fact, of another.
-func (ix *index) summaryOf(fn *types.Func) []summaryCommand {
+func (ix *summaries) summaryOf(fn *types.Func) []summaryCommand {
 	if fn.Pkg() == ix.pass.Pkg {
-		return ix.summaries[ix.pkg.Prog.FuncValue(fn)]
+		return ix.byFunc[ix.pkg.Prog.FuncValue(fn)]
 	}
 	if fn.Pkg() == nil || clientOfPackage(fn.Pkg()) != notClient {
 		return nil
@@ -142,7 +163,7 @@ func (ix *index) summaryOf(fn *types.Func) []summaryCommand {
 }
 
 // summarise keeps what a caller can use: commands on keys made of parameters, constants and package variables.
-func (ix *index) summarise(fn *ssa.Function, cmds []*command) []summaryCommand {
+func (ix *summaries) summarise(fn *ssa.Function, cmds []*command) []summaryCommand {
 	var out []summaryCommand
 	for _, c := range cmds {
 		if !c.key.portable() {
@@ -182,7 +203,7 @@ func containsCommand(list []summaryCommand, s summaryCommand) bool {
 
 // exportSummaries hands the summaries to importing packages. It runs after the locks of this package are known, so
 // that importers do not report them again.
-func (ix *index) exportSummaries() {
+func (ix *summaries) exportSummaries() {
 	for fn, cmds := range ix.commands {
 		obj, ok := fn.Object().(*types.Func)
 		if !ok || obj.Pkg() != ix.pass.Pkg {
@@ -192,7 +213,7 @@ func (ix *index) exportSummaries() {
 			c.judged = c.root().judged
 		}
 		if s := ix.summarise(fn, cmds); len(s) > 0 {
-			ix.summaries[fn] = s
+			ix.byFunc[fn] = s
 			ix.pass.ExportObjectFact(obj, &summaryFact{s})
 			ix.carrier = true
 		}

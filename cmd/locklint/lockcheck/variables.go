@@ -7,7 +7,7 @@ import (
 )
 
 // assigned reports whether a function other than the initialiser may change a package variable.
-func (ix *index) assigned(g *ssa.Global) bool {
+func (ix *program) assigned(g *ssa.Global) bool {
 	for _, fn := range ix.funcs {
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
@@ -34,7 +34,7 @@ func mayAssign(instr ssa.Instruction, g *ssa.Global) bool {
 }
 
 // optionOf is literalField for options that may also stand in a package variable which is never assigned again.
-func (ix *index) optionOf(v ssa.Value, name string) (set ssa.Value, known bool) {
+func (ix *program) optionOf(v ssa.Value, name string) (set ssa.Value, known bool) {
 	if load, ok := v.(*ssa.UnOp); ok {
 		if g, ok := load.X.(*ssa.Global); ok && g.Pkg == ix.pkg && !ix.assigned(g) {
 			v = globalInit(g)

@@ -32,7 +32,7 @@ var blockingCommand = regexp.MustCompile(`^(B[LRZ][A-Z]\w*|XRead\w*|Receive\w*|S
 const shortestSleep = time.Millisecond
 
 // mayWait reports whether a function may wait, itself or in what it calls.
-func (ix *index) mayWait(fn *ssa.Function) bool {
+func (ix *summaries) mayWait(fn *ssa.Function) bool {
 	if waits, ok := ix.waiting[fn]; ok {
 		return waits
 	}
@@ -48,7 +48,7 @@ func (ix *index) mayWait(fn *ssa.Function) bool {
 	return false
 }
 
-func (ix *index) instrMayWait(instr ssa.Instruction) bool {
+func (ix *summaries) instrMayWait(instr ssa.Instruction) bool {
 	switch instr := instr.(type) {
 	case *ssa.UnOp:
 		return instr.Op == token.ARROW
@@ -62,7 +62,7 @@ func (ix *index) instrMayWait(instr ssa.Instruction) bool {
 	return false
 }
 
-func (ix *index) callMayWait(call *ssa.CallCommon) bool {
+func (ix *summaries) callMayWait(call *ssa.CallCommon) bool {
 	if _, ok := call.Value.(*ssa.Builtin); ok {
 		return false
 	}
