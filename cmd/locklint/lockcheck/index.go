@@ -120,4 +120,3 @@ func declaresSetNX(pkg *types.Package) bool {
 	}
 	return false
 }
-

@@ -55,3 +55,24 @@ func TestLuaEffects_chains(t *testing.T) {
 		}
 	}
 }
+
+// TestLuaEffects_unreadable: what the reader cannot follow is no script at all.
+func TestLuaEffects_unreadable(t *testing.T) {
+	del := "redis.call('DEL', KEYS[1])"
+	for name, text := range map[string]string{
+		"function":  "local function f() " + del + " end f()",
+		"method":    "local x = KEYS x:f() " + del,
+		"lambda":    "local f = function() end " + del,
+		"deep":      strings.Repeat("do ", 300) + strings.Repeat("end ", 300) + del,
+		"no Lua":    "if (x) { del }",
+		"cut off":   "if redis.call('GET', KEYS[1]) == ARGV[1] then",
+		"no quotes": "redis.call('DEL, KEYS[1])",
+	} {
+		if effects, _, ok := luaEffects(text); ok {
+			t.Errorf("%s: read as %v", name, effects)
+		}
+	}
+	if effects, _, ok := luaEffects(del); !ok || len(effects) != 1 {
+		t.Errorf("%s: %v, %v", del, effects, ok)
+	}
+}

@@ -12,10 +12,10 @@ import (
 // This file brings Lua and Go together: which text a script has, and which keys of the Go side it works on. What a
 // script does to a key, luaflow.go says.
 
-// The marks around the number of a Go value inside a script's text.
+// The marks around the number of a Go value inside a script's text. One outside quotes passes for a name.
 const (
-	markStart = '\x01'
-	markEnd   = '\x02'
+	markStart = "__lockgen_value_"
+	markEnd   = "__"
 )
 
 // A scriptText is the source of a script. Values that only the running program knows stand in it as marks.
@@ -58,7 +58,7 @@ func (s *scriptText) add(k keyExpr) {
 			s.add(a)
 		}
 	default:
-		s.text += string(markStart) + strconv.Itoa(len(s.parts)) + string(markEnd)
+		s.text += markStart + strconv.Itoa(len(s.parts)) + markEnd
 		s.parts = append(s.parts, k)
 	}
 }
@@ -67,12 +67,12 @@ func (s *scriptText) add(k keyExpr) {
 func (s *scriptText) unmark(text string) keyExpr {
 	var list []keyExpr
 	for text != "" {
-		plain, rest, found := strings.Cut(text, string(markStart))
+		plain, rest, found := strings.Cut(text, markStart)
 		list = append(list, keyExpr{Op: keyLit, Text: plain})
 		if !found {
 			break
 		}
-		number, after, _ := strings.Cut(rest, string(markEnd))
+		number, after, _ := strings.Cut(rest, markEnd)
 		i, err := strconv.Atoi(number)
 		if err != nil || i >= len(s.parts) {
 			return keyExpr{}
@@ -125,7 +125,7 @@ func (b luaBinding) key(x *luaExpr, depth int) keyExpr {
 		return b.unmark(x.text)
 	case x.kind == "num":
 		return keyExpr{Op: keyLit, Text: x.text}
-	case x.kind == "name" && strings.IndexByte(x.text, markStart) >= 0:
+	case x.kind == "name" && strings.Contains(x.text, markStart):
 		return b.unmark(x.text)
 	case x.kind == "name" && b.env[x.text] != nil && b.env[x.text] != x:
 		return b.key(b.env[x.text], depth+1)

@@ -15,21 +15,21 @@ const (
 // summaries are the commands of a package and what its functions do for their callers.
 type summaries struct {
 	*program
-	commands  map[*ssa.Function][]*command // by declared function, those of its literals included
-	byFunc    map[*ssa.Function][]summaryCommand
-	own       map[*ssa.Function][]*command // cache while commands are collected
-	called    map[calledKey]*command       // the same
-	waiting   map[*ssa.Function]bool
+	commands map[*ssa.Function][]*command // by declared function, those of its literals included
+	byFunc   map[*ssa.Function][]summaryCommand
+	own      map[*ssa.Function][]*command // cache while commands are collected
+	called   map[calledKey]*command       // the same
+	waiting  map[*ssa.Function]bool
 }
 
 func newSummaries(p *program) *summaries {
 	return &summaries{
-		program:   p,
-		commands:  map[*ssa.Function][]*command{},
-		byFunc:    map[*ssa.Function][]summaryCommand{},
-		own:       map[*ssa.Function][]*command{},
-		called:    map[calledKey]*command{},
-		waiting:   map[*ssa.Function]bool{},
+		program:  p,
+		commands: map[*ssa.Function][]*command{},
+		byFunc:   map[*ssa.Function][]summaryCommand{},
+		own:      map[*ssa.Function][]*command{},
+		called:   map[calledKey]*command{},
+		waiting:  map[*ssa.Function]bool{},
 	}
 }
 
