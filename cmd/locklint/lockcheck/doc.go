@@ -1,31 +1,38 @@
 // Package lockcheck holds the checks of locklint as importable analyzers.
 //
 // [Analyzers] is all that a driver needs; [Checks] adds what the analysis framework has no place for, such as the
-// severity. What each check finds, how the code fails and how to fix it stands in docs, one page for each check.
+// severity. What each check finds, how the code fails and how to fix it stands in the page of its folder.
 //
 // # Precision
 //
 // Silent on doubt: a finding is something that a maintainer would fix. SETNX by itself is mostly not a lock but
-// de-duplication, throttling or a cache, so the LL2 checks report only what plays the role of a lock (see isLock): an
-// acquire and a release of the same key, described by a [keyExpr] because the two mostly stand in different functions.
-// LL1001 follows a lease path by path (see follower) and lets it go as soon as somebody unknown has it.
+// de-duplication, throttling or a cache, so the LL2 checks report only what plays the role of a lock (package locks):
+// an acquire and a release of the same key, described by an expression because the two mostly stand in different
+// functions. LL1001 and LL3 follow a lease path by path (package leases) and let it go as soon as somebody unknown has
+// it.
 //
 // # Structure
 //
-//	clients, method, command, goredis, redigo, script   which calls are Redis commands
-//	key, keyof, cell                                    what a command's key is made of
-//	summary, facts                                      what functions do for their callers, also across packages
-//	locks, names                                        the gate: which commands make up a lock
-//	leases, flow…                                       the data flow of LL1001
-//	guarded                                             functions with a //lock: directive
-//	fenced, guardedresources                            what //lock:fenced marks and package fence guards
-//	outputs, stale…                                     what lockgen has written for them
-//	index                                               runs all of the above once for each package
-//	ignore, check                                       suppression, the catalogue, reporting
-//	llNNNN…                                             one check each
+// A check is a folder below checks: llNNNN.go, its page doc.md, and testdata/src with what it finds and what it is
+// silent on. The list of the checks, CHECKS.md and the tests are made from the folders;
 //
-// A new check is a file llNNNN.go with a newCheck and a run function that reads the index, its page in docs, an entry
-// in [Checks], and a package of the same name in testdata/src.
+//	go run ./cmd/locklint/internal/newcheck LL9999 "what it finds"
+//
+// starts one. What checks share are the packages below internal. Arrows go one way, from the later to the earlier:
+//
+//	ssax, clients, ops, lua, docs   SSA form made handy; the libraries by their import paths; what commands do; scripts
+//	keyexpr                         what a key, a value or a time is made of
+//	rediscmd                        which calls are Redis commands
+//	answers                         what a program does with the answer of an acquire
+//	program                         one package: its SSA form, which functions never return, its interfaces
+//	summaries                       what functions do for their callers, also across packages
+//	locks                           the gate: which commands make up a lock
+//	handles, leases                 the data flow of leases and of the locks of other libraries
+//	guards, generated, suppress     directives, lockgen's files, the comments that silence findings
+//	sections                        what runs under a lock of this project
+//	index                           runs all of the above once for each package
+//	check                           the entry of the catalogue and the reporter
+//	fixes, leaks, transactions      what several checks report in the same way
 //
 // # Cost
 //

@@ -15,15 +15,18 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/checktest"
 )
 
 // FuzzChecks runs every check on Go that may be anything: cut off, of the wrong types, or of no types at all. It wants
 // no crash; what the index digests is up to go/ssa, whose own panics cost a package its findings.
 func FuzzChecks(f *testing.F) {
-	imp := stubImporter(f)
+	tree := checktest.Tree(f)
+	imp := stubImporter(f, tree)
 	for _, pattern := range []string{"hard/*.go", "recipes/*.go", "ll1001/*.go", "ll1004/*.go", "ll1010/*.go",
 		"ll2005/*.go", "ll3003/*.go"} {
-		names, err := filepath.Glob(filepath.Join("testdata", "src", filepath.FromSlash(pattern)))
+		names, err := filepath.Glob(filepath.Join(tree, "src", filepath.FromSlash(pattern)))
 		if err != nil || len(names) == 0 {
 			f.Fatalf("%s: no seeds: %v", pattern, err)
 		}
@@ -39,7 +42,7 @@ func FuzzChecks(f *testing.F) {
 		}
 	}
 	// Seeds that do not even compile would prove little.
-	whole, err := os.ReadFile("testdata/src/ll2005/ll2005.go")
+	whole, err := os.ReadFile(filepath.Join(tree, "src", "ll2005", "ll2005.go"))
 	if err != nil || !checkText(f, imp, string(whole)) {
 		f.Fatalf("a seed does not compile: are the stand-ins of the clients missing? %v", err)
 	}
@@ -117,7 +120,7 @@ func runAll(t testing.TB, pass *analysis.Pass, compiles bool) {
 }
 
 // stubImporter imports the stand-ins of the clients from testdata and the standard library from its export data.
-func stubImporter(f *testing.F) types.Importer {
+func stubImporter(f *testing.F, tree string) types.Importer {
 	mode := packages.NeedName | packages.NeedExportFile | packages.NeedDeps | packages.NeedImports
 	out, err := packages.Load(&packages.Config{Mode: mode},
 		"context", "errors", "fmt", "iter", "log", "math/rand", "net/http", "os", "strconv", "strings", "sync", "testing",
@@ -129,10 +132,11 @@ func stubImporter(f *testing.F) types.Importer {
 	packages.Visit(out, nil, func(p *packages.Package) { files[p.PkgPath] = p.ExportFile })
 	fset := token.NewFileSet()
 	std := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
-	return &stubs{fset: fset, std: std, files: files, done: map[string]*types.Package{"unsafe": types.Unsafe}}
+	return &stubs{tree: tree, fset: fset, std: std, files: files, done: map[string]*types.Package{"unsafe": types.Unsafe}}
 }
 
 type stubs struct {
+	tree  string
 	mu    sync.Mutex
 	fset  *token.FileSet
 	std   types.Importer
@@ -158,7 +162,7 @@ func (s *stubs) load(path string) (*types.Package, error) {
 		}
 		return p, err
 	}
-	dir := filepath.Join("testdata", "src", filepath.FromSlash(path))
+	dir := filepath.Join(s.tree, "src", filepath.FromSlash(path))
 	names, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 	if len(names) == 0 || strings.Contains(path, "..") {
 		return nil, os.ErrNotExist

@@ -1,0 +1,61 @@
+// Package ll2001 is the check LL2001; see doc.md.
+package ll2001
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+//go:embed doc.md
+var page string
+
+// Check is LL2001.
+var Check = check.New(check.Spec{Page: page, Severity: check.Error, Run: checkOutcomes})
+
+// checkOutcomes reports acquires of locks whose outcome nobody looks at.
+func checkOutcomes(r *check.Reporter) {
+	done := map[*rediscmd.Command]bool{}
+	for _, l := range r.Index.Locks {
+		c := l.Acquire
+		if done[c] || r.Index.InTest(c.Pos()) {
+			continue
+		}
+		done[c] = true
+		how := answers.AttentionTo(c)
+		if how == answers.Attentive || looksAgain(r.Index, c) {
+			continue
+		}
+		why := "is ignored"
+		if how == answers.OnlyError {
+			why = "is ignored, only the error is looked at, and that is nil when somebody else holds the lock"
+		}
+		pos, end := r.Span(c)
+		r.Report(analysis.Diagnostic{
+			Pos: pos, End: end,
+			Message: fmt.Sprintf("the outcome of %s %s: everybody gets this lock; go on only if the key was set",
+				c.What(), why),
+			Related: []analysis.RelatedInformation{{
+				Pos:     l.Release.Pos(),
+				Message: "it is a lock because it is released here",
+			}},
+		})
+	}
+}
+
+// looksAgain reports whether a function reads the key after it has tried to set it: who compares knows whose it is.
+func looksAgain(ix *index.Index, c *rediscmd.Command) bool {
+	return slices.ContainsFunc(ix.Commands[c.Fn], func(read *rediscmd.Command) bool {
+		return read.Op == ops.Read && read.Key.String() == c.Key.String() && read.Call != c.Call &&
+			ssax.ComesAfter(c.Call, read.Call) && !answers.AsksIfPresent(read)
+	})
+}

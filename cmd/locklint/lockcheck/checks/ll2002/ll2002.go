@@ -1,0 +1,114 @@
+// Package ll2002 is the check LL2002; see doc.md.
+package ll2002
+
+import (
+	_ "embed"
+	"fmt"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+//go:embed doc.md
+var page string
+
+// Check is LL2002.
+var Check = check.New(check.Spec{Page: page, Severity: check.Error, Run: checkReleases})
+
+// checkReleases reports unconditional deletes of lock keys. It is silent where the code cares for ownership in any
+// way: a GET of the key before the DEL (whether the two are atomic is another check's question), WATCH, or a script
+// for the same lock elsewhere in the package, beside which a plain DEL is meant to be a forced release. It is silent,
+// too, on a lock without expiry: that one is not lost to anybody before it is deleted.
+func checkReleases(r *check.Reporter) {
+	done := map[*rediscmd.Command]bool{}
+	for _, l := range r.Index.Locks {
+		del := l.Release
+		if done[del] || l.Judged || del.Op != ops.Delete || r.Index.InTest(del.Pos()) {
+			continue
+		}
+		if minds(r.Index, del) {
+			continue
+		}
+		unheld := l.Acquire.Fn == del.Fn && answers.WhenHeld(l.Acquire, del.Call) == answers.EitherWay
+		if !unheld && !r.Index.Expires(l.Acquire) {
+			continue
+		}
+		done[del] = true
+		if unheld {
+			reportUnheld(r, l)
+			continue
+		}
+		pos, end := r.Span(del)
+		r.Report(analysis.Diagnostic{
+			Pos: pos, End: end,
+			Message: fmt.Sprintf("%s releases this lock without asking whose it is: if the %s at %s has expired meanwhile, "+
+				"it deletes the lock of the next holder; compare the token and delete in one script",
+				del.What(), l.Acquire.Name, r.Place(l.Acquire.Pos(), del.Pos())),
+			Related: []analysis.RelatedInformation{{Pos: l.Acquire.Pos(), Message: "the lock is acquired here"}},
+		})
+	}
+}
+
+// reportUnheld reports a release that does not depend on the acquire: it deletes the lock of whoever has got it.
+func reportUnheld(r *check.Reporter, l *locks.Lock) {
+	pos, end := r.Span(l.Release)
+	r.Report(analysis.Diagnostic{
+		Pos: pos, End: end,
+		Message: fmt.Sprintf("%s also runs when %s (%s) has not got the lock: then it deletes the lock of somebody else; "+
+			"release only what was acquired, and compare the token and delete in one script",
+			l.Release.What(), l.Acquire.What(), r.Place(l.Acquire.Pos(), l.Release.Pos())),
+		Related: []analysis.RelatedInformation{{Pos: l.Acquire.Pos(), Message: "the lock is acquired here"}},
+	})
+}
+
+// minds reports whether the code around a DEL cares who owns the key.
+func minds(ix *index.Index, del *rediscmd.Command) bool {
+	for _, c := range ix.Commands[del.Fn] {
+		if c.Op == ops.Read && c.Key.String() == del.Key.String() && ssax.ComesAfter(c.Call, del.Call) && !answers.AsksIfPresent(c) {
+			return true
+		}
+	}
+	for _, cmds := range ix.Commands {
+		for _, c := range cmds {
+			switch {
+			case c.Op == ops.CompareDel && ix.Related(del, c) && !endAnother(ix, del, c):
+				return true
+			case c.Root() == del.Root() && c != del && ix.OwnerCompared(c) != nil:
+				return true // a helper that is called after the comparison
+			}
+		}
+	}
+	return rediscmd.InsideWatch(del.Call)
+}
+
+// endAnother reports whether two releases of such a key belong to acquires of their own, so that the care which one of
+// them takes says nothing of the other.
+func endAnother(ix *index.Index, x, y *rediscmd.Command) bool {
+	ofX, ofY := ownAcquires(ix, x), ownAcquires(ix, y)
+	for a := range ofX {
+		if ofY[a] {
+			return false
+		}
+	}
+	return len(ofX) > 0 && len(ofY) > 0
+}
+
+// ownAcquires are the acquires that a release certainly belongs to: those of its own function, and of those that its
+// function belongs to.
+func ownAcquires(ix *index.Index, release *rediscmd.Command) map[*rediscmd.Command]bool {
+	own := map[*rediscmd.Command]bool{}
+	for _, l := range ix.Locks {
+		a := l.Acquire
+		if l.Release.Call == release.Call && (a.Fn == release.Fn || locks.Belongs(a.Fn, release.Fn)) {
+			own[a.Root()] = true
+		}
+	}
+	return own
+}

@@ -1,0 +1,163 @@
+// Package ll2003 is the check LL2003; see doc.md.
+package ll2003
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+//go:embed doc.md
+var page string
+
+// Check is LL2003.
+var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Run: checkTokens})
+
+// checkTokens reports locks whose value cannot tell one holder from the next. A constant never can; a host or a time
+// is reported only where the release relies on it, because elsewhere it is no token but a note for people.
+func checkTokens(r *check.Reporter) {
+	comparing := map[*rediscmd.Command]bool{}
+	for _, l := range r.Index.Locks {
+		if l.Release.Op == ops.CompareDel || r.Index.OwnerCompared(l.Release) != nil {
+			comparing[l.Acquire.Root()] = true
+		}
+	}
+	done := map[*rediscmd.Command]bool{}
+	for _, l := range slices.Concat(r.Index.Locks, r.Index.Renewals) {
+		a := l.Acquire
+		if l.Judged || done[a.Root()] || a.Wrong != "" || !r.Index.Expires(a) || r.Index.InTest(a.Pos()) ||
+			r.Index.IsTimeLock(a) {
+			continue
+		}
+		fault := tokenFault(r.Index, a, comparing[a.Root()])
+		if fault == "" {
+			continue
+		}
+		done[a.Root()] = true
+		if a.Root().Value.Op == keyexpr.Lit {
+			a = a.Root() // the wrapper's own choice
+		}
+		pos, end := r.Span(a)
+		r.Report(analysis.Diagnostic{
+			Pos: pos, End: end,
+			Message: fmt.Sprintf("the token that %s stores is %s: once this lock has expired, its old holder cannot tell its "+
+				"own key from the next holder's; make a random token for each acquisition",
+				a.What(), fault),
+			Related: []analysis.RelatedInformation{{Pos: l.Release.Pos(), Message: role(l)}},
+		})
+	}
+}
+
+// role says what the other command of a lock does.
+func role(l *locks.Lock) string {
+	if l.Release.Op == ops.Expire {
+		return "the lock is prolonged here"
+	}
+	return "the lock is released here"
+}
+
+// A sameness says for whom a value is the same.
+type sameness uint8
+
+const (
+	ownValue  sameness = iota // possibly different for each acquisition
+	always                    // constant
+	perHost                   // the same in all goroutines, or even all processes of a host
+	perSecond                 // the time
+)
+
+// leaderWord marks locks that belong to a process on purpose, however often it asks.
+var leaderWord = regexp.MustCompile(`(?i)leader|elect|master|primary|owner|instance|node|worker|sched`)
+
+// tokenFault says in which way the value of an acquire is not unique, "" if it may be.
+func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
+	if !a.Value.Known() {
+		return ""
+	}
+	if a.Value.Op != keyexpr.Lit && a.Value.String() == a.Key.String() {
+		return "the key itself"
+	}
+	same := samenessOf(ix, a.Value, 0)
+	switch {
+	case same == always && a.Value.Op == keyexpr.Lit:
+		return fmt.Sprintf("the constant %q", a.Value.Text)
+	case same == always:
+		return "a constant"
+	case !compared || leaderWord.MatchString(a.Fn.Name()) || leaderWord.MatchString(a.Key.String()) ||
+		leaderWord.MatchString(lastElem(ssax.ReceiverName(a.Fn))):
+		return ""
+	case same == perHost:
+		return "the same for all goroutines of the process"
+	case same == perSecond:
+		return "the time in seconds, which two acquisitions can share"
+	}
+	return ""
+}
+
+// samenessOf classifies a value by the parts that it is made of.
+func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
+	if depth > keyexpr.MaxDepth {
+		return ownValue
+	}
+	switch k.Op {
+	case keyexpr.Lit:
+		return always
+	case keyexpr.Global:
+		return samenessOfVariable(ix, k, depth)
+	case keyexpr.Call:
+		switch name := k.Text; {
+		case name == "os.Hostname#0", name == "os.Getpid", name == "os.Getppid":
+			return perHost
+		case name == "(time.Time).Unix" && len(k.Args) == 1 && k.Args[0].Text == "time.Now":
+			return perSecond
+		case name != keyexpr.Add && name != keyexpr.Raw && !strings.HasPrefix(name, "strconv.") && !strings.HasPrefix(name, "fmt.Sprint"):
+			return ownValue
+		}
+	case keyexpr.Concat:
+	default:
+		return ownValue
+	}
+	worst := always
+	for _, part := range k.Args {
+		switch same := samenessOf(ix, part, depth+1); {
+		case same == ownValue:
+			return ownValue
+		case worst == always:
+			worst = same
+		case same != always && same != worst:
+			return ownValue // a host and a time: rarely the same
+		}
+	}
+	return worst
+}
+
+// samenessOfVariable looks at what a package variable is set to when the program starts, if that is all.
+func samenessOfVariable(ix *index.Index, k keyexpr.Expr, depth int) sameness {
+	g := ix.Pkg.Var(strings.TrimPrefix(k.Text, ix.Pass.Pkg.Path()+"."))
+	if g == nil || ix.Assigned(g) {
+		return ownValue
+	}
+	init := ssax.GlobalInit(g)
+	if init == nil {
+		return ownValue
+	}
+	if samenessOf(ix, keyexpr.Of(init), depth+1) == always {
+		return always
+	}
+	return perHost
+}
+
+// lastElem is a type's or function's name without the path of its package.
+func lastElem(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

@@ -1,0 +1,46 @@
+// Package ll2009 is the check LL2009; see doc.md.
+package ll2009
+
+import (
+	_ "embed"
+	"fmt"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+)
+
+//go:embed doc.md
+var page string
+
+// Check is LL2009.
+var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Run: checkTimeLocks})
+
+// checkTimeLocks reports locks that keep their expiry in the value and take over an expired one with GETSET.
+func checkTimeLocks(r *check.Reporter) {
+	done := map[*rediscmd.Command]bool{}
+	for _, fn := range r.Index.Funcs {
+		for _, a := range r.Index.Commands[fn] {
+			if a.Op != ops.Acquire || !a.Key.Known() || r.Index.InTest(a.Pos()) {
+				continue
+			}
+			s := r.Index.Takeover(a)
+			if s == nil || done[s.Root()] || s.Via != "" && s.Judged {
+				continue
+			}
+			done[s.Root()] = true
+			s, a := s.Root(), a.Root() // the function that makes up the lock, not those that use it
+			pos, end := r.Span(s)
+			r.Report(analysis.Diagnostic{
+				Pos: pos, End: end,
+				Message: fmt.Sprintf("%s takes over the lock of the %s at %s by the time in its value: that needs clocks that "+
+					"agree on all machines, and whoever loses the race has already overwritten the winner's time; let the server "+
+					"end the lock: SET key token NX PX ttl",
+					s.What(), a.Name, r.Place(a.Pos(), s.Pos())),
+				Related: []analysis.RelatedInformation{{Pos: a.Pos(), Message: "the lock is acquired here"}},
+			})
+		}
+	}
+}

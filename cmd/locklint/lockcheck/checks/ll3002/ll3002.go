@@ -1,0 +1,98 @@
+// Package ll3002 is the check LL3002; see doc.md.
+package ll3002
+
+import (
+	_ "embed"
+	"fmt"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/sections"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+//go:embed doc.md
+var page string
+
+// Check is LL3002.
+var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Run: checkRefusals})
+
+// checkRefusals reports acquires after which the same code runs with and without the lock: the error is logged, or
+// handled in a branch that rejoins the critical section, or not looked at by anybody. Code that runs after the release
+// may run without the lock, too, and what a deferred literal does says nothing.
+func checkRefusals(r *check.Reporter) {
+	for _, flow := range r.Flows(clients.IsPeer) {
+		site := flow.Site
+		if r.Index.InTest(site.Call.Pos()) {
+			continue
+		}
+		pos, end := r.CallSpan(site.Call)
+		if ignoresError(site) {
+			r.Report(analysis.Diagnostic{
+				Pos: pos, End: end,
+				Message: fmt.Sprintf("the error of %s is ignored: when somebody else holds the lock, the code goes on without "+
+					"it; return or wait", r.CallText(site.Call)),
+			})
+			continue
+		}
+		both := map[ssa.Instruction]bool{}
+		for instr := range flow.Outside {
+			if flow.Inside[instr] {
+				both[instr] = true
+			}
+		}
+		work := sections.WorkIn(both)
+		if len(work) == 0 {
+			continue
+		}
+		at := work[0].Common().Pos()
+		r.Report(analysis.Diagnostic{
+			Pos: pos, End: end,
+			Message: fmt.Sprintf("when %s fails, the code goes on without the lock: %s at %s runs either way; return on the "+
+				"error, or wait for the lock",
+				r.CallText(site.Call), r.CallText(work[0]), r.Place(at, pos)),
+			Related: []analysis.RelatedInformation{{Pos: at, Message: "runs with and without the lock"}},
+		})
+	}
+}
+
+// ignoresError reports whether nobody can know whether the acquire succeeded.
+func ignoresError(site *leases.Site) bool {
+	if site.Recv != nil {
+		return ssax.Unused(site.Call)
+	}
+	if site.Err < 0 {
+		return false
+	}
+	for _, instr := range *site.Call.Referrers() {
+		ex, ok := instr.(*ssa.Extract)
+		switch {
+		case !ok || ex.Index == site.Err && !ssax.Unused(ex):
+			return false
+		case ex.Index == site.Lease && !onlyCalled(ex):
+			return false // compared with nil, or gone where it may be
+		}
+	}
+	return true
+}
+
+// onlyCalled reports whether a lease is used for nothing but its methods.
+func onlyCalled(lease ssa.Value) bool {
+	for _, instr := range *lease.Referrers() {
+		switch instr := instr.(type) {
+		case ssa.CallInstruction:
+			if handles.Of(instr.Common()) != lease && instr.Common().Value != lease {
+				return false
+			}
+		case *ssa.DebugRef:
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,57 @@
+// Package ll3005 is the check LL3005; see doc.md.
+package ll3005
+
+import (
+	_ "embed"
+	"fmt"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/fixes"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+//go:embed doc.md
+var page string
+
+// Check is LL3005.
+var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Fixable: true, Run: checkUndue})
+
+// checkUndue reports releases that run although the acquire has failed: most often a defer that stands before the error
+// check. What then happens depends on the library.
+func checkUndue(r *check.Reporter) {
+	for _, flow := range r.Flows(clients.IsPeer) {
+		if len(flow.Undue) == 0 || r.Index.InTest(flow.Site.Call.Pos()) {
+			continue
+		}
+		release := ssax.CallsOf(flow.Undue)[0]
+		pos, end := r.CallSpan(release)
+		d := analysis.Diagnostic{
+			Pos: pos, End: end,
+			Message: fmt.Sprintf("%s runs also when %s at %s has failed: %s; release behind the error check",
+				r.CallText(release), r.CallText(flow.Site.Call), r.Place(flow.Site.Call.Pos(), pos),
+				undueEffect[flow.Site.Library]),
+			Related: []analysis.RelatedInformation{{Pos: flow.Site.Call.Pos(), Message: "acquired here"}},
+		}
+		if b := fixes.BlockOf(r, flow.Site); b != nil {
+			stmt := release
+			if d := ssax.DeferOf(release, flow.Fn); d != nil {
+				stmt = d
+			}
+			if at := b.Holds(stmt); at >= 0 {
+				if fix := fixes.Move(r, "release behind the error check", b.List[at], b.List[b.Check]); fix != nil {
+					d.SuggestedFixes = []analysis.SuggestedFix{*fix}
+				}
+			}
+		}
+		r.Report(d)
+	}
+}
+
+var undueEffect = map[clients.Client]string{
+	clients.Redsync:     "it deletes with an old or empty token, and its error hides that of the acquire",
+	clients.Redislock:   "there is no lock then, and the versions before 0.9.2 dereference nil",
+	clients.Rueidislock: "the function to release may be nil then, and calling it panics",
+}

@@ -1,0 +1,186 @@
+package answers
+
+import (
+	"go/constant"
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// This file tells the two ways apart on which a function goes on after it has asked for a lock.
+
+// A way says on which of the ways a call runs.
+type way uint8
+
+const (
+	unknownWay way = iota
+	OnlyHeld       // only with the lock
+	OnlyLost       // only without
+	EitherWay      // with and without it
+)
+
+// An outcomeTest is a branch on the outcome of an acquire.
+type outcomeTest struct {
+	block *ssa.BasicBlock
+	got   int // which successor is taken by whoever has got the lock
+}
+
+func (t outcomeTest) taken() *ssa.BasicBlock { return t.block.Succs[t.got] }
+
+func (t outcomeTest) lost() *ssa.BasicBlock { return t.block.Succs[1-t.got] }
+
+// TestsOf finds the branches on the outcome of an acquire, in its function and in the literals inside.
+func TestsOf(c *rediscmd.Command) []outcomeTest {
+	var list []outcomeTest
+	var visit func(fn *ssa.Function)
+	visit = func(fn *ssa.Function) {
+		for _, b := range fn.Blocks {
+			if len(b.Instrs) == 0 {
+				continue
+			}
+			cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+			if !ok || b.Succs[0] == b.Succs[1] {
+				continue
+			}
+			if got, ok := SuccessBranch(cond.Cond, c); ok {
+				list = append(list, outcomeTest{b, got})
+			}
+		}
+		for _, lit := range fn.AnonFuncs {
+			visit(lit)
+		}
+	}
+	visit(c.Fn)
+	return list
+}
+
+// SuccessBranch returns which successor means success: 0 for if ok, 1 for if !ok. A condition about anything but the
+// outcome is none.
+func SuccessBranch(cond ssa.Value, c *rediscmd.Command) (int, bool) {
+	switch v := cond.(type) {
+	case *ssa.UnOp:
+		if v.Op == token.NOT {
+			got, ok := SuccessBranch(v.X, c)
+			return 1 - got, ok
+		}
+	case *ssa.BinOp:
+		return successOfCompare(v, c)
+	}
+	if ssax.IsBool(cond.Type()) && DependsOn(cond, c, 0) && !aboutError(cond, 0) {
+		return 0, true
+	}
+	return 0, false
+}
+
+// successOfCompare reads comparisons with a constant: == 1, != 0, == true, == "OK" for SETNX; == 1, > 1 for INCR.
+func successOfCompare(v *ssa.BinOp, c *rediscmd.Command) (int, bool) {
+	x, y, op := v.X, v.Y, v.Op
+	if _, ok := ssax.ConstOf(x); ok {
+		x, y, op = y, x, mirrored[op]
+	}
+	value, ok := ssax.ConstOf(y)
+	if !ok || ssax.IsError(x.Type()) || !DependsOn(x, c, 0) {
+		return 0, false
+	}
+	if c.Op == ops.Count {
+		return successOfCount(op, value)
+	}
+	success := value.Kind() == constant.String && constant.StringVal(value) == "OK" ||
+		value.Kind() == constant.Bool && constant.BoolVal(value) || value.ExactString() == "1"
+	failure := value.Kind() == constant.Bool && !constant.BoolVal(value) || value.ExactString() == "0"
+	switch {
+	case op == token.EQL && success, op == token.NEQ && failure:
+		return 0, true
+	case op == token.NEQ && success, op == token.EQL && failure:
+		return 1, true
+	}
+	return 0, false
+}
+
+var mirrored = map[token.Token]token.Token{
+	token.EQL: token.EQL, token.NEQ: token.NEQ, token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ,
+	token.GEQ: token.LEQ,
+}
+
+// successOfCount reads the comparisons that single out the first who counts.
+func successOfCount(op token.Token, value constant.Value) (int, bool) {
+	switch op.String() + value.ExactString() {
+	case "==1", "<=1", "<2":
+		return 0, true
+	case "!=1", ">1", ">=2":
+		return 1, true
+	}
+	return 0, false
+}
+
+// aboutError reports whether a boolean is a statement about an error, as errors.Is makes.
+func aboutError(v ssa.Value, depth int) bool {
+	if depth > keyexpr.MaxDepth {
+		return true
+	}
+	switch v := v.(type) {
+	case *ssa.BinOp:
+		return ssax.IsError(v.X.Type()) || aboutError(v.X, depth+1) || aboutError(v.Y, depth+1)
+	case *ssa.Call:
+		for _, a := range v.Call.Args {
+			if ssax.IsError(a.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// WhenHeld says on which ways a release runs that stands in the function of its acquire.
+func WhenHeld(a *rediscmd.Command, release ssa.CallInstruction) way {
+	result := unknownWay
+	for _, t := range TestsOf(a) {
+		at := registration(a, release, t.block.Parent())
+		if at == nil {
+			continue
+		}
+		if ssax.IsDeferred(at) && ssax.RunsBefore(at, t.block.Instrs[len(t.block.Instrs)-1]) {
+			return EitherWay
+		}
+		var again *ssa.BasicBlock // where the next try starts
+		if a.Call.Parent() == at.Parent() {
+			again = a.Call.Block()
+		}
+		got, lost := map[*ssa.BasicBlock]bool{}, map[*ssa.BasicBlock]bool{}
+		ssax.Reach(t.taken(), t.block, got)
+		ssax.Reach(t.lost(), again, lost)
+		switch g, l := got[at.Block()], lost[at.Block()]; {
+		case g && !l:
+			return OnlyHeld // whatever other tests say
+		case l && !g && result == unknownWay:
+			result = OnlyLost
+		case g && l:
+			result = EitherWay
+		}
+	}
+	return result
+}
+
+// registration is the instruction of a function that makes a release happen: the call itself, or what runs or defers
+// the function literal that it stands in. Nil if there is none, or if the literal looks at the outcome by itself.
+func registration(a *rediscmd.Command, release ssa.CallInstruction, fn *ssa.Function) ssa.Instruction {
+	at := ssa.Instruction(release)
+	for at != nil && at.Parent() != fn {
+		for b := at.Block(); b.Idom() != nil; b = b.Idom() {
+			last := b.Idom().Instrs[len(b.Idom().Instrs)-1]
+			if cond, ok := last.(*ssa.If); ok && DependsOn(cond.Cond, a, 0) {
+				return nil
+			}
+		}
+		lit := at.Parent()
+		if at = nil; lit.Parent() != nil {
+			at = ssax.RunnerOf(lit)
+		}
+	}
+	return at
+}

@@ -1,0 +1,93 @@
+package answers
+
+import (
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// Skippable reports whether a release stands in a branch that rejoins the rest of its function, as in
+//
+//	if status >= 400 {
+//		rdb.Del(ctx, key)
+//	}
+//
+// A branch that depends on the acquire itself is fine, and so are early returns before the release: forgetting it
+// there does not make it anything but a release.
+func Skippable(a *rediscmd.Command, release ssa.CallInstruction) bool {
+	stop := a.Call.Block()
+	for b := release.Block(); b != stop && b.Idom() != nil; b = b.Idom() {
+		cond, ok := b.Idom().Instrs[len(b.Idom().Instrs)-1].(*ssa.If)
+		if !ok || len(b.Preds) != 1 || b.Preds[0] != b.Idom() {
+			continue
+		}
+		other := b.Idom().Succs[0]
+		if other == b {
+			other = b.Idom().Succs[1]
+		}
+		if ssax.Rejoin(release.Block(), other, stop) && !DependsOn(cond.Cond, a, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// DependsOn reports whether a condition is about an acquire: its outcome, its error, or a flag that is set to a
+// constant on some path, which mostly says whether the lock was taken.
+func DependsOn(v ssa.Value, a *rediscmd.Command, depth int) bool {
+	if v == nil || depth > 2*keyexpr.MaxDepth {
+		return false
+	}
+	on := func(v ssa.Value) bool { return DependsOn(v, a, depth+1) }
+	switch v := v.(type) {
+	case *ssa.Call:
+		if ssa.CallInstruction(v) == a.Call {
+			return true
+		}
+		if v.Call.IsInvoke() && on(v.Call.Value) || slices.ContainsFunc(v.Call.Args, on) {
+			return true
+		}
+	case *ssa.Phi:
+		for _, e := range v.Edges {
+			if _, isConst := e.(*ssa.Const); isConst && ssax.IsBool(v.Type()) || on(e) {
+				return true
+			}
+		}
+	case *ssa.UnOp:
+		if v.Op != token.MUL {
+			return on(v.X)
+		}
+		return variableDependsOn(ssax.CellOf(v.X), a, depth)
+	case *ssa.FieldAddr:
+		return on(v.X)
+	case ssa.Instruction:
+		for _, op := range v.Operands(nil) {
+			if *op != nil && on(*op) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// variableDependsOn is DependsOn for what a captured variable may hold.
+func variableDependsOn(addr ssa.Value, a *rediscmd.Command, depth int) bool {
+	cell, ok := addr.(*ssa.Alloc)
+	if !ok {
+		return DependsOn(addr, a, depth+1)
+	}
+	found := false
+	ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
+		if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
+			_, isConst := st.Val.(*ssa.Const)
+			found = found || isConst && ssax.IsBool(st.Val.Type()) || DependsOn(st.Val, a, depth+1)
+		}
+		return true
+	})
+	return found
+}

@@ -1,0 +1,186 @@
+package answers
+
+import (
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// This file finds out what a program does with the answer of an acquire: did it get the lock or not.
+
+// An attention says how much of the answer a program looks at.
+type attention uint8
+
+const (
+	Attentive   attention = iota // the outcome is used, or goes where it may be
+	OnlyError                    // the error is looked at, the outcome is not
+	inattentive                  // nothing is looked at
+)
+
+// AttentionTo says what is done with the outcome of an acquire. It is attentive in case of doubt.
+func AttentionTo(c *rediscmd.Command) attention {
+	if c.Pipe != rediscmd.Direct {
+		return Attentive // the outcome arrives with Exec
+	}
+	call, ok := c.Call.(*ssa.Call)
+	if !ok {
+		if c.Reply == rediscmd.ReplyUnknown {
+			return Attentive
+		}
+		return inattentive // go and defer drop every result
+	}
+	switch c.Reply {
+	case rediscmd.ReplyBoolCmd, rediscmd.ReplyMessage:
+		return attentionToBoolCmd(call)
+	case rediscmd.ReplyCmd:
+		if ssax.Unused(call) {
+			return inattentive
+		}
+	case rediscmd.ReplyValue:
+		return attentionToResult(call, 0)
+	case rediscmd.ReplyResult:
+		if call.Call.Signature().Results().Len() == 1 {
+			if ssax.Unused(call) {
+				return inattentive
+			}
+			return Attentive
+		}
+		return attentionToResult(call, c.Result)
+	}
+	return Attentive
+}
+
+// attentionToResult looks at one of several results.
+func attentionToResult(call *ssa.Call, index int) attention {
+	seen := inattentive
+	for _, instr := range *call.Referrers() {
+		switch ex := instr.(type) {
+		case *ssa.Extract:
+			switch {
+			case ssax.Unused(ex):
+			case ex.Index == index:
+				return Attentive
+			default:
+				seen = OnlyError
+			}
+		case *ssa.DebugRef:
+		default:
+			return Attentive
+		}
+	}
+	return seen
+}
+
+// attentionToBoolCmd looks at what is asked of go-redis's BoolCmd or Cmd, or of rueidis's RedisResult. Err is nil when
+// the key exists, so asking for it alone is asking nothing. Err is a method of an embedded field, hence the second look
+// at what takes a field's address.
+func attentionToBoolCmd(cmd ssa.Value) attention {
+	seen := inattentive
+	for _, instr := range *cmd.Referrers() {
+		at := Attentive
+		switch instr := instr.(type) {
+		case *ssa.DebugRef:
+			at = inattentive
+		case *ssa.FieldAddr:
+			at = attentionToBoolCmd(instr)
+		case ssa.CallInstruction:
+			at = attentionOfMethod(instr, cmd)
+		}
+		if at == Attentive {
+			return Attentive
+		}
+		seen = min(seen, at)
+	}
+	return seen
+}
+
+// attentionOfMethod looks at one method call on a BoolCmd.
+func attentionOfMethod(call ssa.CallInstruction, cmd ssa.Value) attention {
+	m, ok := ssax.MethodOf(call.Common())
+	if !ok || m.Recv != cmd {
+		return Attentive
+	}
+	result := call.Value() // nil for go and defer
+	switch m.Obj.Name() {
+	case "Err", "Error", "NonRedisError":
+		return OnlyError
+	case "Result", "Bool", "Int", "Int64", "AsBool", "AsInt64", "ToBool", "ToInt64":
+		if result == nil {
+			return inattentive
+		}
+		return attentionToResult(result, 0)
+	case "Val":
+		if result == nil || ssax.Unused(result) {
+			return inattentive
+		}
+	}
+	return Attentive
+}
+
+// OutcomeResult returns which result of a function is the outcome of one of its acquires, as in a method that wraps
+// SetNX; -1 if none certainly is.
+func OutcomeResult(fn *ssa.Function, c *rediscmd.Command) int {
+	for _, b := range fn.Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok {
+			continue
+		}
+		for i, v := range ret.Results {
+			if ssax.IsBool(v.Type()) && isOutcome(v, c, 0) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// isOutcome reports whether a value is the outcome of an acquire itself.
+func isOutcome(v ssa.Value, c *rediscmd.Command, depth int) bool {
+	switch v := v.(type) {
+	case *ssa.Call:
+		if c.Reply == rediscmd.ReplyResult && v == c.Call {
+			return true
+		}
+		m, ok := ssax.MethodOf(&v.Call)
+		return ok && m.Recv != nil && m.Recv == c.Call.Value() && m.Obj.Name() == "Val"
+	case *ssa.Extract:
+		call, ok := v.Tuple.(*ssa.Call)
+		if !ok {
+			return false
+		}
+		if c.Reply == rediscmd.ReplyResult && call == c.Call {
+			return v.Index == c.Result
+		}
+		m, ok := ssax.MethodOf(&call.Call)
+		return ok && v.Index == 0 && m.Recv != nil && m.Obj.Name() == "Result" && m.Recv == ssa.Value(c.Call.Value())
+	case *ssa.UnOp:
+		cell, ok := ssax.CellOf(v.X).(*ssa.Alloc)
+		return ok && v.Op == token.MUL && depth <= ssax.MaxDepth && holdsOutcome(cell, c, depth)
+	}
+	return false
+}
+
+// holdsOutcome reports whether a variable holds the outcome of an acquire, or a constant where there has been none, as
+// a named result does in a function with a defer statement.
+func holdsOutcome(cell *ssa.Alloc, c *rediscmd.Command, depth int) bool {
+	found := false
+	ok := ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			if load, ok := instr.Val.(*ssa.UnOp); ok && load.X == addr {
+				return true // return ok, err
+			}
+			_, isConst := instr.Val.(*ssa.Const)
+			outcome := isOutcome(instr.Val, c, depth+1)
+			found = found || outcome
+			return instr.Addr == addr && (isConst || outcome)
+		case *ssa.UnOp, *ssa.DebugRef:
+			return true
+		}
+		return false
+	})
+	return ok && found
+}

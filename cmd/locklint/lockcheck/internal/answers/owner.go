@@ -1,0 +1,63 @@
+package answers
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// AsksIfPresent reports whether nothing but the error of a GET is looked at: that says whether there is an owner, not
+// who it is.
+func AsksIfPresent(read *rediscmd.Command) bool {
+	call, ok := read.Call.(*ssa.Call)
+	return ok && read.Via == "" && attentionToBoolCmd(call) == OnlyError
+}
+
+// ComparedBefore reports whether a call runs only after a comparison with what was read.
+func ComparedBefore(read *rediscmd.Command, call ssa.CallInstruction) bool {
+	for at := ssa.Instruction(call); at != nil; at = ssax.UserOf(at.Parent()) {
+		for b := at.Block(); b != nil; b = b.Idom() {
+			d := b.Idom()
+			if d == nil {
+				break
+			}
+			if cond, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If); ok && comparesValue(cond.Cond, read, 0) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// comparesValue reports whether a condition compares what was read with something else, rather than asking whether
+// there was anything to read.
+func comparesValue(v ssa.Value, read *rediscmd.Command, depth int) bool {
+	if depth > keyexpr.MaxDepth {
+		return false
+	}
+	switch v := v.(type) {
+	case *ssa.UnOp:
+		return comparesValue(v.X, read, depth+1)
+	case *ssa.Phi:
+		for _, e := range v.Edges {
+			if comparesValue(e, read, depth+1) {
+				return true
+			}
+		}
+	case *ssa.BinOp:
+		if ssax.IsError(v.X.Type()) || ssax.IsNilConst(v.X) || ssax.IsNilConst(v.Y) || ssax.IsEmpty(v.X) || ssax.IsEmpty(v.Y) {
+			return false
+		}
+		return DependsOn(v.X, read, 0) || DependsOn(v.Y, read, 0)
+	case *ssa.Call:
+		for _, a := range v.Call.Args {
+			if ssax.IsError(a.Type()) {
+				return false
+			}
+		}
+		return len(v.Call.Args) > 1 && DependsOn(v, read, 0)
+	}
+	return false
+}

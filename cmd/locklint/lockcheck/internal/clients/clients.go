@@ -1,0 +1,99 @@
+package clients
+
+import (
+	"go/types"
+	"strings"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+// A Client is a library whose calls the checks understand.
+type Client uint8
+
+const (
+	None        Client = iota
+	GoRedis            // any version of go-redis
+	Redigo             // redigo under any of its homes
+	Rueidis            // rueidis and its command builder
+	Runtime            // the runtime of this project
+	Redsync            // any version of redsync
+	Redislock          // bsm/redislock
+	Rueidislock        // rueidislock, and valkeylock, which is the same
+)
+
+// Of tells from its import path which client a package is. Only the package that users import counts, not the
+// packages below it: a subpackage such as redisotel has no commands of its own.
+func Of(path string) Client {
+	path = WithoutVendor(path)
+	switch path {
+	case "github.com/go-redis/redis", "github.com/go-redis/redis/v7", "github.com/go-redis/redis/v8",
+		"github.com/go-redis/redis/v9", "github.com/redis/go-redis/v9",
+		"gopkg.in/redis.v3", "gopkg.in/redis.v4", "gopkg.in/redis.v5",
+		"github.com/redis/rueidis/rueidiscompat": // rueidis behind go-redis's methods
+		return GoRedis
+	case "github.com/gomodule/redigo/redis", "github.com/garyburd/redigo/redis":
+		return Redigo
+	case "github.com/redis/rueidis", "github.com/redis/rueidis/internal/cmds",
+		"github.com/rueian/rueidis", "github.com/rueian/rueidis/internal/cmds":
+		return Rueidis
+	case directive.RuntimePath:
+		return Runtime
+	case "github.com/go-redsync/redsync", "github.com/go-redsync/redsync/v2", "github.com/go-redsync/redsync/v3",
+		"github.com/go-redsync/redsync/v4", "gopkg.in/redsync.v1", "github.com/hjr265/redsync.go/redsync":
+		return Redsync
+	case "github.com/bsm/redislock":
+		return Redislock
+	case "github.com/redis/rueidis/rueidislock", "github.com/rueian/rueidis/rueidislock",
+		"github.com/valkey-io/valkey-go/valkeylock":
+		return Rueidislock
+	}
+	return None
+}
+
+// WithoutVendor undoes the prefix that a vendored package's path has in GOPATH mode.
+func WithoutVendor(path string) string {
+	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
+		return path[i+len("/vendor/"):]
+	}
+	return strings.TrimPrefix(path, "vendor/")
+}
+
+// OfPackage is Of for a package that may be nil, as that of error's method is.
+func OfPackage(pkg *types.Package) Client {
+	if pkg == nil {
+		return None
+	}
+	return Of(pkg.Path())
+}
+
+// Named returns the name of the type that t is or points to, if that type is declared in client c.
+func Named(t types.Type, c Client) string {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || OfPackage(n.Obj().Pkg()) != c {
+		return ""
+	}
+	return n.Obj().Name()
+}
+
+// HandleName is how messages call what a library hands out.
+func (c Client) HandleName() string {
+	if c == Runtime {
+		return "lease"
+	}
+	return "lock"
+}
+
+// IsPeer reports whether a library is one of those that LL3 is about.
+func IsPeer(c Client) bool { return c == Redsync || c == Redislock || c == Rueidislock }
+
+// JobsPath is the import path of the scheduler.
+const JobsPath = "github.com/lockgen/lockgen/jobs"
+
+// IsJob reports whether a type is jobs.Job.
+func IsJob(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Name() == "Job" && n.Obj().Pkg() != nil && WithoutVendor(n.Obj().Pkg().Path()) == JobsPath
+}

@@ -1,0 +1,104 @@
+package fixes
+
+import (
+	"bytes"
+	"go/ast"
+	"go/token"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+)
+
+// TestsError reports whether a statement is if err != nil { …; return }.
+func TestsError(s ast.Stmt, err string) bool {
+	test, ok := s.(*ast.IfStmt)
+	if !ok || test.Init != nil || !Leaves(s) {
+		return false
+	}
+	cond, ok := test.Cond.(*ast.BinaryExpr)
+	if !ok || cond.Op != token.NEQ {
+		return false
+	}
+	x, ok1 := cond.X.(*ast.Ident)
+	y, ok2 := cond.Y.(*ast.Ident)
+	return ok1 && ok2 && x.Name == err && y.Name == "nil"
+}
+
+// IndentOf is the white space before a statement: one tab for each column, as gofmt writes it.
+func IndentOf(fset *token.FileSet, s ast.Stmt) string {
+	n := fset.Position(s.Pos()).Column - 1
+	tabs := make([]byte, n)
+	for i := range tabs {
+		tabs[i] = '\t'
+	}
+	return string(tabs)
+}
+
+// Leaves reports whether a statement is an if without else whose body ends in return, continue, break or panic: a
+// test of the outcome.
+func Leaves(s ast.Stmt) bool {
+	test, ok := s.(*ast.IfStmt)
+	if !ok || test.Else != nil || len(test.Body.List) == 0 {
+		return false
+	}
+	switch last := test.Body.List[len(test.Body.List)-1].(type) {
+	case *ast.ReturnStmt, *ast.BranchStmt:
+		return true
+	case *ast.ExprStmt:
+		call, ok := last.X.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		id, ok := call.Fun.(*ast.Ident)
+		return ok && id.Name == "panic"
+	}
+	return false
+}
+
+// DeleteLine removes a statement, and the lines it stands on if it has them to itself.
+func DeleteLine(r *check.Reporter, s ast.Stmt) analysis.TextEdit {
+	edit := analysis.TextEdit{Pos: s.Pos(), End: s.End()}
+	file := r.Pass.Fset.File(s.Pos())
+	text, err := r.Pass.ReadFile(file.Name())
+	if err != nil || len(text) != file.Size() {
+		return edit
+	}
+	start, end := file.Offset(s.Pos()), file.Offset(s.End())
+	first := bytes.LastIndexByte(text[:start], '\n') + 1
+	last := bytes.IndexByte(text[end:], '\n')
+	if last < 0 || len(bytes.TrimSpace(text[first:start])) > 0 || len(bytes.TrimSpace(text[end:end+last])) > 0 {
+		return edit
+	}
+	return analysis.TextEdit{Pos: file.Pos(first), End: file.Pos(end + last + 1)}
+}
+
+// Statements is the list of statements that a node holds, nil for other nodes.
+func Statements(n ast.Node) []ast.Stmt {
+	switch n := n.(type) {
+	case *ast.BlockStmt:
+		return n.List
+	case *ast.CaseClause:
+		return n.Body
+	case *ast.CommClause:
+		return n.Body
+	}
+	return nil
+}
+
+// listAround returns the statements of the block that holds a node as a statement of its own, or inside one, and the
+// index of that statement. Nil if there is none, or if a loop lies between the function and the block.
+func listAround(r *check.Reporter, n ast.Node) (list []ast.Stmt, at int) {
+	for _, outer := range r.PathTo(n) {
+		if list = Statements(outer); list == nil {
+			continue
+		}
+		for i, s := range list {
+			if s.Pos() <= n.Pos() && n.End() <= s.End() {
+				return list, i
+			}
+		}
+		return nil, 0
+	}
+	return nil, 0
+}

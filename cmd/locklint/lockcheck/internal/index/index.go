@@ -1,0 +1,130 @@
+package index
+
+import (
+	"go/types"
+	"reflect"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/docs"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/guards"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/sections"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/summaries"
+)
+
+var factTypes = []analysis.Fact{new(summaries.Fact), new(leases.Fact), new(guards.Fact), new(program.Carrier),
+	new(program.NeverReturns), new(guards.Fenced)}
+
+// Analyzer gathers, once for each package, what the checks share: SSA form, the Redis commands of each function,
+// the locks they make up, what happens to leases, and which functions are guarded. It alone owns facts, so that a
+// check is a matter of reading the index and reporting.
+var Analyzer = &analysis.Analyzer{
+	Name:       "lockindex",
+	Doc:        "gather locks, leases and directives for the other analyzers of locklint",
+	URL:        docs.Checks,
+	Run:        run,
+	ResultType: reflect.TypeFor[*Index](),
+	FactTypes:  factTypes,
+}
+
+// An Index is what Analyzer found. In a package without any lock everything is empty.
+type Index struct {
+	*locks.Set
+	*guards.Directives
+	Leases   *leases.Info
+	Sections func() []*sections.Section // computed once: the checks run in parallel
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	p := &program.Package{Pass: pass, Impls: map[*types.Func]*types.Func{}}
+	ix := &Index{Set: &locks.Set{Info: summaries.New(p)}, Directives: guards.New(p)}
+	ix.Sections = sync.OnceValue(func() []*sections.Section { return sections.FindCriticals(ix.Leases, ix.Directives) })
+	if clients.Of(pass.Pkg.Path()) != clients.None {
+		return ix, nil // a client's own code is not for us to judge, and its methods are known by name
+	}
+	ix.FindGuarded()
+	switch {
+	case ix.touchesClient():
+		if !ix.analyze() {
+			ix.Pkg, ix.Funcs, ix.Commands, ix.Leases = nil, nil, nil, nil
+			ix.Locks, ix.Renewals, ix.Counters = nil, nil, nil
+		}
+	case ix.MayExit():
+		ix.NoReturn() // for its facts
+	}
+	if ix.Carrier {
+		pass.ExportPackageFact(new(program.Carrier))
+	}
+	return ix, nil
+}
+
+// analyze runs the steps that need SSA form. Code that they cannot digest, most likely code that go/ssa cannot
+// digest, costs its package the findings, not the user the whole run.
+func (ix *Index) analyze() (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			program.OnPanic(r)
+			ok = false
+		}
+	}()
+	ix.BuildSSA()
+	ix.CollectCommands()
+	ix.FindLocks()
+	ix.FindRenewals()
+	ix.FindCounters()
+	ix.ExportSummaries()
+	ix.Leases = leases.New(ix.Package)
+	ix.Leases.Export()
+	return true
+}
+
+// touchesClient reports whether the package can contain a lock at all: it imports a client, calls a method of one or a
+// function about which there is a fact, or has an interface of its own for a client. Everything below costs far more
+// than this.
+func (ix *Index) touchesClient() bool {
+	for _, imp := range ix.Pass.Pkg.Imports() {
+		if clients.Of(imp.Path()) != clients.None {
+			return true
+		}
+	}
+	return ix.callsClient(ix.HasCarriers()) || declaresSetNX(ix.Pass.Pkg)
+}
+
+// callsClient reports whether the package mentions a client's method, as of another package's variable, or a function
+// of another that has a fact.
+func (ix *Index) callsClient(carriers bool) bool {
+	known := map[*types.Package]bool{}
+	for _, obj := range ix.Pass.TypesInfo.Uses {
+		fn, ok := obj.(*types.Func)
+		if !ok || fn.Pkg() == nil || fn.Pkg() == ix.Pass.Pkg {
+			continue
+		}
+		isClient, seen := known[fn.Pkg()]
+		if !seen {
+			isClient = clients.OfPackage(fn.Pkg()) != clients.None
+			known[fn.Pkg()] = isClient
+		}
+		fn = fn.Origin()
+		if isClient || carriers && (ix.Pass.ImportObjectFact(fn, new(summaries.Fact)) ||
+			ix.Pass.ImportObjectFact(fn, new(leases.Fact))) {
+			return true
+		}
+	}
+	return false
+}
+
+// declaresSetNX reports whether the package has an interface over a Redis client: it may not import the client.
+func declaresSetNX(pkg *types.Package) bool {
+	for _, name := range pkg.Scope().Names() {
+		if tn, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok && rediscmd.HasSetNX(tn.Type()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,80 @@
+package index
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
+)
+
+// This file lets drivers skip packages before they are type-checked. What it says must follow from text alone and err
+// on one side only: a package that it calls irrelevant has no findings and no facts, provided that none of its
+// dependencies is a carrier (see [Carries]).
+
+// words are what some file of a package with a lock, a directive or an ignore comment says: a client's import path,
+// the acquire of an interface that somebody declared over a client, a comment. Case does not matter.
+var words = [][]byte{
+	[]byte("redis"), // the clients of Redis, and the libraries on top of them
+	[]byte("redigo"),
+	[]byte("rueid"),
+	[]byte("redsync"),
+	[]byte("lockgen/lockgen"), // this project's runtime
+	[]byte("setnx"),           // an interface over a client, or another package's variable
+	[]byte(`"nx"`),            // another package's variable
+	[]byte("newmutex("),
+	[]byte(".obtain("),
+	[]byte("locklint:"), // a comment that silences a check
+}
+
+// directiveLike finds directives and, generously, what the directive package takes for a misspelt one.
+var directiveLike = regexp.MustCompile(`^(s|gen)?( ?:|[ .=][a-z]+=)`)
+
+// exitWords are what a file with a function that never returns says; see MayExit.
+var exitWords = [][]byte{[]byte("exit("), []byte("fatal"), []byte(".panic")}
+
+// Relevant reports whether a package can have findings or facts by itself, from the text of its files by name.
+func Relevant(module *analysis.Module, files map[string][]byte) bool {
+	mine := module != nil && module.Version == ""
+	for name, text := range files {
+		lower := bytes.ToLower(text)
+		if containsAny(lower, words) || mentionsLock(lower) ||
+			mine && !strings.HasSuffix(name, "_test.go") && containsAny(lower, exitWords) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentionsLock reports whether a text in lower case has a directive or something like it at the start of a comment.
+func mentionsLock(text []byte) bool {
+	for {
+		i := bytes.Index(text, []byte("lock"))
+		if i < 0 {
+			return false
+		}
+		before := bytes.TrimSuffix(text[:i], []byte(" "))
+		text = text[i+len("lock"):]
+		if n := len(before); n > 0 && bytes.IndexByte([]byte("/*\n"), before[n-1]) >= 0 && directiveLike.Match(text) {
+			return true
+		}
+	}
+}
+
+func containsAny(text []byte, words [][]byte) bool {
+	for _, w := range words {
+		if bytes.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// Carries reports whether a fact makes its package a carrier: the packages that import it, even through others, may
+// have findings because of it.
+func Carries(fact analysis.Fact) bool {
+	_, ok := fact.(*program.Carrier)
+	return ok
+}

@@ -1,0 +1,137 @@
+package keyexpr
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Expr is what a key is made of, reduced to what two functions can have in common: literals, parameters, fields,
+// package variables and calls. Equal expressions of one function mean the same key as far as anyone can tell without
+// running it. It crosses packages inside facts, hence the exported fields.
+type Expr struct {
+	Op   Op
+	Text string
+	Args []Expr
+}
+
+type Op uint8
+
+const (
+	Unknown Op = iota // nothing is known; equal to nothing, not even itself
+	Lit               // Text is the constant
+	Param             // Text is the index of the function's parameter, the receiver counted
+	Local             // Text names a value inside one function; never leaves its package
+	Concat            // Args joined
+	Call              // Text is the function called with Args
+	Field             // Text is the field selected from Args[0]
+	Global            // Text is the package variable
+)
+
+// MaxDepth bounds the expressions that are followed: real keys are two or three levels deep.
+const MaxDepth = 6
+
+// Known reports whether every part of the expression is known.
+func (k Expr) Known() bool {
+	return k.Op != Unknown && !slices.ContainsFunc(k.Args, func(a Expr) bool { return !a.Known() })
+}
+
+// String identifies the expression within its function.
+func (k Expr) String() string { return k.format(false) }
+
+// Shape identifies the expression across functions: parameters and locals, whose names say nothing elsewhere, are
+// all the same.
+func (k Expr) Shape() string { return k.format(true) }
+
+func (k Expr) format(shape bool) string {
+	var b strings.Builder
+	k.write(&b, shape)
+	return b.String()
+}
+
+func (k Expr) write(b *strings.Builder, shape bool) {
+	switch k.Op {
+	case Unknown:
+		b.WriteByte('?')
+		return
+	case Lit:
+		b.WriteString(strconv.Quote(k.Text))
+		return
+	case Param, Local:
+		b.WriteByte('$')
+		if !shape {
+			b.WriteString(k.Text)
+		}
+		return
+	case Concat:
+		b.WriteByte('+')
+	case Field:
+		b.WriteByte('.')
+	case Global:
+		b.WriteByte('@')
+	}
+	b.WriteString(k.Text)
+	b.WriteByte('(')
+	for _, a := range k.Args {
+		a.write(b, shape)
+		b.WriteByte(',')
+	}
+	b.WriteByte(')')
+}
+
+// Any reports whether pred holds for the expression or a part of it.
+func (k Expr) Any(pred func(Expr) bool) bool {
+	return pred(k) || slices.ContainsFunc(k.Args, func(a Expr) bool { return a.Any(pred) })
+}
+
+// Distinctive reports whether the expression says more than "some argument", so that finding it in two functions
+// means something.
+func (k Expr) Distinctive() bool {
+	return k.Any(func(k Expr) bool {
+		switch k.Op {
+		case Lit:
+			return len(k.Text) >= 3
+		case Field, Global:
+			return true
+		case Call:
+			return k.Text != "fmt.Sprintf" && k.Text != "fmt.Sprint"
+		}
+		return false
+	})
+}
+
+// Portable reports whether the expression means something outside its function.
+func (k Expr) Portable() bool {
+	return k.Known() && !k.Any(func(k Expr) bool { return k.Op == Local })
+}
+
+// Bind replaces parameters by what a caller passes for them.
+func (k Expr) Bind(args []Expr) Expr {
+	if k.Op == Param {
+		i, err := strconv.Atoi(k.Text)
+		if err != nil || i >= len(args) {
+			return Expr{}
+		}
+		return args[i]
+	}
+	if len(k.Args) == 0 {
+		return k
+	}
+	bound := make([]Expr, len(k.Args))
+	for i, a := range k.Args {
+		bound[i] = a.Bind(args)
+	}
+	if k.Op == Concat {
+		return Join(bound)
+	}
+	return Expr{k.Op, k.Text, bound}
+}
+
+// Depth is the number of levels of the expression.
+func (k Expr) Depth() int {
+	d := 0
+	for _, a := range k.Args {
+		d = max(d, a.Depth())
+	}
+	return d + 1
+}

@@ -1,0 +1,159 @@
+package keyexpr
+
+import (
+	"go/constant"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// Of describes an SSA value as a key expression. What it cannot follow becomes a local: it still equals itself
+// inside the function, but nothing elsewhere.
+func Of(v ssa.Value) Expr { return At(v, 0) }
+
+func At(v ssa.Value, depth int) Expr {
+	if v == nil || depth > MaxDepth {
+		return Expr{}
+	}
+	at := func(v ssa.Value) Expr { return At(v, depth+1) }
+	switch v := v.(type) {
+	case *ssa.Const:
+		return Expr{Op: Lit, Text: constText(v)}
+	case *ssa.Parameter:
+		return paramKey(v)
+	case *ssa.Convert:
+		return convertedKey(v.X, v.Type(), depth)
+	case *ssa.ChangeType:
+		return convertedKey(v.X, v.Type(), depth)
+	case *ssa.MakeInterface:
+		return At(v.X, depth)
+	case *ssa.ChangeInterface:
+		return At(v.X, depth)
+	case *ssa.BinOp:
+		switch v.Op {
+		case token.ADD:
+			if ssax.IsString(v.Type()) {
+				return Join(joined(v, depth))
+			}
+			fallthrough
+		case token.SUB, token.MUL, token.QUO:
+			return Expr{Op: Call, Text: v.Op.String(), Args: []Expr{at(v.X), at(v.Y)}}
+		}
+	case *ssa.Field:
+		return Expr{Op: Field, Text: ssax.FieldName(v.X.Type(), v.Field), Args: []Expr{at(v.X)}}
+	case *ssa.Extract:
+		if call, ok := v.Tuple.(*ssa.Call); ok {
+			k := callKey(call, depth)
+			k.Text += "#" + strconv.Itoa(v.Index)
+			return k
+		}
+	case *ssa.Call:
+		return callKey(v, depth)
+	case *ssa.UnOp:
+		if v.Op == token.MUL {
+			return loadKey(v, depth)
+		}
+	}
+	return OfLocal(v)
+}
+
+// convertedKey describes a conversion, which changes nothing unless a Duration becomes a plain number.
+func convertedKey(v ssa.Value, to types.Type, depth int) Expr {
+	if ssax.IsDuration(v.Type()) && !ssax.IsDuration(to) {
+		return Expr{Op: Call, Text: Raw, Args: []Expr{At(v, depth+1)}}
+	}
+	return At(v, depth)
+}
+
+// loadKey describes what is read from an address.
+func loadKey(load *ssa.UnOp, depth int) Expr {
+	addr := ssax.CellOf(load.X)
+	switch addr := addr.(type) {
+	case *ssa.Global:
+		return Expr{Op: Global, Text: addr.Pkg.Pkg.Path() + "." + addr.Name()}
+	case *ssa.FieldAddr:
+		base := addr.X
+		if a, ok := ssax.CellOf(base).(*ssa.Alloc); ok {
+			if stored, ok := ssax.OnlyStore(a); ok {
+				return Expr{Op: Field, Text: ssax.FieldName(base.Type(), addr.Field), Args: []Expr{At(stored, depth+1)}}
+			}
+		}
+		return Expr{Op: Field, Text: ssax.FieldName(base.Type(), addr.Field), Args: []Expr{At(base, depth+1)}}
+	case *ssa.Alloc:
+		if stored, ok := ssax.OnlyStore(addr); ok {
+			return At(stored, depth+1)
+		}
+		return OfLocal(addr)
+	}
+	return OfLocal(load)
+}
+
+// callKey describes the result of a call: the same function on the same arguments counts as the same key.
+// Formatting is spelled out because that is how most keys are built.
+func callKey(call *ssa.Call, depth int) Expr {
+	c := &call.Call
+	k, args := Expr{Op: Call}, c.Args
+	switch fn := c.StaticCallee(); {
+	case c.IsInvoke():
+		k.Text, args = c.Method.FullName(), append([]ssa.Value{c.Value}, args...)
+	case fn == nil:
+		return OfLocal(call)
+	default:
+		k.Text = ssax.CalleeName(fn)
+	}
+	if elems, ok := variadicArgs(c); ok {
+		if k.Text == "fmt.Sprintf" {
+			if text, ok := formatted(args[0], elems, depth); ok {
+				return text
+			}
+		}
+		args = slices.Concat(args[:len(args)-1], elems)
+	}
+	for _, a := range args {
+		k.Args = append(k.Args, At(a, depth+1))
+	}
+	return k
+}
+
+// variadicArgs are the arguments for the variadic parameter of a call, if it has one and they are written out.
+func variadicArgs(c *ssa.CallCommon) ([]ssa.Value, bool) {
+	if !c.Signature().Variadic() {
+		return nil, false
+	}
+	return ssax.Variadic(c.Args[len(c.Args)-1])
+}
+
+func paramKey(p *ssa.Parameter) Expr {
+	fn := p.Parent()
+	if fn.Parent() != nil {
+		return OfLocal(p) // a parameter of a function literal is nobody's argument
+	}
+	for i, q := range fn.Params {
+		if p == q {
+			return Expr{Op: Param, Text: strconv.Itoa(i)}
+		}
+	}
+	return OfLocal(p)
+}
+
+func OfLocal(v ssa.Value) Expr {
+	if v.Parent() == nil {
+		return Expr{}
+	}
+	return Expr{Op: Local, Text: v.Parent().String() + "." + v.Name()}
+}
+
+func constText(c *ssa.Const) string {
+	if c.Value == nil {
+		return "nil"
+	}
+	if c.Value.Kind() == constant.String {
+		return constant.StringVal(c.Value)
+	}
+	return c.Value.ExactString()
+}

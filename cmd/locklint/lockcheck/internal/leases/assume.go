@@ -1,0 +1,182 @@
+package leases
+
+import (
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// assume narrows a state to the branch on which a condition has an outcome. It returns false when the state rules
+// that branch out.
+func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
+	if not, ok := cond.(*ssa.UnOp); ok && not.Op == token.NOT {
+		return f.assume(s, not.X, !outcome)
+	}
+	switch s.of(cond) {
+	case isTrue:
+		return outcome
+	case isFalse:
+		return !outcome
+	case theFlag:
+		return s.learn(outcome)
+	}
+	if b, ok := cond.(*ssa.BinOp); ok && (b.Op == token.EQL || b.Op == token.NEQ) {
+		if x, ok := comparedWithNil(s, b); ok {
+			return f.assumeNil(s, x, outcome == (b.Op == token.EQL))
+		}
+		if (s.of(b.X) == theError || s.of(b.Y) == theError) && outcome == (b.Op == token.EQL) {
+			return s.learn(false) // err == ErrBusy: there is an error
+		}
+		if x, truth, ok := comparedWithBool(b); ok {
+			return f.assume(s, x, outcome == (truth == (b.Op == token.EQL)))
+		}
+	}
+	if f.saysOver(s, cond, outcome) {
+		s.Lease, s.over = released, true
+		return true
+	}
+	if call, ok := cond.(*ssa.Call); ok && outcome && isErrorTest(s, call) {
+		return s.learn(false) // errors.Is(err, …), or a function of the program, finds something: there is an error
+	}
+	return f.remember(s, cond, outcome)
+}
+
+// saysOver reports whether the lease is over where a condition has an outcome: it is the case of a select that received
+// from Done, or Err has returned an error.
+func (f *follower) saysOver(s *pathState, cond ssa.Value, outcome bool) bool {
+	b, ok := cond.(*ssa.BinOp)
+	if !ok || s.Lease != held && s.Lease != unchecked {
+		return false
+	}
+	if ex, ok := b.X.(*ssa.Extract); ok && b.Op == token.EQL && outcome {
+		sel, isSelect := ex.Tuple.(*ssa.Select)
+		i := ssax.IntOf(b.Y)
+		return isSelect && ex.Index == 0 && 0 <= i && i < len(sel.States) && isDone(s, sel.States[i].Chan)
+	}
+	call, ok := b.X.(*ssa.Call)
+	return ok && ssax.IsNilConst(b.Y) && outcome == (b.Op == token.NEQ) && asksLease(s, call, "Err")
+}
+
+// isDone reports whether a channel is closed when the lease is over. That of its context is no such channel, because
+// the context ends with that of the caller, too.
+func isDone(s *pathState, ch ssa.Value) bool {
+	call, ok := ch.(*ssa.Call)
+	return ok && asksLease(s, call, "Done")
+}
+
+// asksLease reports whether a call is that of a method of the lease.
+func asksLease(s *pathState, call *ssa.Call, name string) bool {
+	m, ok := ssax.MethodOf(&call.Call)
+	return ok && m.Recv != nil && m.Obj.Name() == name && s.of(m.Recv) == theLease
+}
+
+// assumeNil narrows by x == nil.
+func (f *follower) assumeNil(s *pathState, x ssa.Value, null bool) bool {
+	switch s.of(x) {
+	case theLease:
+		return s.learn(!null)
+	case theError:
+		return s.learn(null)
+	case isNil:
+		return null
+	}
+	return true
+}
+
+// learn records whether the acquire succeeded.
+func (s *pathState) learn(success bool) bool {
+	if s.verdict != unasked {
+		return success == (s.verdict == granted)
+	}
+	switch s.Lease {
+	case Absent:
+		return !success // not acquired on this path
+	case unchecked:
+		s.Lease = Absent
+		if success {
+			s.Lease = held
+		}
+	}
+	s.verdict = refused
+	if success {
+		s.verdict = granted
+	}
+	return true // released or escaped: both may happen before anybody looks
+}
+
+// comparedWithNil returns the other side of a comparison with nil.
+func comparedWithNil(s *pathState, b *ssa.BinOp) (ssa.Value, bool) {
+	switch {
+	case ssax.IsNilConst(b.Y) && !ssax.IsBool(b.Y.Type()):
+		return b.X, s.of(b.X) != unknown
+	case ssax.IsNilConst(b.X) && !ssax.IsBool(b.X.Type()):
+		return b.Y, s.of(b.Y) != unknown
+	}
+	return nil, false
+}
+
+// comparedWithBool returns the other side of a comparison with true or false.
+func comparedWithBool(b *ssa.BinOp) (x ssa.Value, truth, ok bool) {
+	for _, side := range [2][2]ssa.Value{{b.X, b.Y}, {b.Y, b.X}} {
+		if c, isConst := side[1].(*ssa.Const); isConst && c.Value != nil && ssax.IsBool(c.Type()) {
+			return side[0], c.Value.String() == "true", true
+		}
+	}
+	return nil, false, false
+}
+
+// isErrorTest reports whether a condition is a call that is handed the acquire's error, such as errors.Is, or isBusy:
+// predicates on errors find nothing in a nil error.
+func isErrorTest(s *pathState, call *ssa.Call) bool {
+	return slices.ContainsFunc(call.Call.Args, func(a ssa.Value) bool { return s.of(a) == theError })
+}
+
+// remember keeps the outcome of a condition that is tested again, so that both tests agree.
+func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
+	key, negated := condition(cond)
+	if f.tested[key] < 2 {
+		return true
+	}
+	value := outcome != negated
+	if old, ok := s.conds[key]; ok {
+		return old == value
+	}
+	s.conds[key] = value
+	return true
+}
+
+// conditionsOf counts how often a function tests each condition. Only those tested again are worth remembering.
+func conditionsOf(fn *ssa.Function) map[string]int {
+	n := map[string]int{}
+	for _, b := range fn.Blocks {
+		if cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
+			key, _ := condition(cond.Cond)
+			n[key]++
+		}
+	}
+	return n
+}
+
+// condition identifies a condition and says whether it is negated, so that x == nil and x != nil are one.
+func condition(c ssa.Value) (key string, negated bool) {
+	switch c := c.(type) {
+	case *ssa.UnOp:
+		if c.Op == token.NOT {
+			key, negated = condition(c.X)
+			return key, !negated
+		}
+	case *ssa.BinOp:
+		x, y := keyexpr.Of(c.X), keyexpr.Of(c.Y)
+		if x.Known() && y.Known() {
+			if c.Op == token.NEQ {
+				return x.String() + "==" + y.String(), true
+			}
+			return x.String() + c.Op.String() + y.String(), false
+		}
+	}
+	return keyexpr.Of(c).String(), false
+}

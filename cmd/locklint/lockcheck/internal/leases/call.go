@@ -1,0 +1,189 @@
+package leases
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// call runs a call: the acquire itself, a method of the lease, a function literal, or a function that may have the
+// lease as an argument.
+func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
+	if f.site != nil && call == f.site.Call && f.depth == 0 {
+		f.acquire(v, call, &s)
+		return []pathState{s}
+	}
+	s.set(call, unknown)
+	f.made(call, &s)
+	if lit := ssax.Literal(call.Common()); lit != nil {
+		for i, a := range call.Call.Args {
+			s.set(lit.Params[i], s.of(a))
+		}
+		return f.inline(lit, s)
+	}
+	f.pass(call, &s)
+	return []pathState{s}
+}
+
+// acquire runs the call that is followed. To reach it again with the lease held is a leak.
+func (f *follower) acquire(v *visit, call *ssa.Call, s *pathState) {
+	if (s.Lease == held || s.Lease == unchecked && !s.consulted) && len(s.defers) == 0 {
+		f.flow.Leaks = append(f.flow.Leaks, Leak{call, v})
+	}
+	if f.site.Recv != nil {
+		s.locked(f.site.Recv)
+		s.set(call, theError)
+		return
+	}
+	s.acquired()
+	if f.site.only {
+		s.set(call, theLease)
+	}
+}
+
+// inline runs a function literal from a state; its own defers are its own.
+func (f *follower) inline(lit *ssa.Function, s pathState) []pathState {
+	if f.depth == ssax.MaxDepth {
+		f.flow.GaveUp = true
+		return nil
+	}
+	outer, deferred := s.defers, s.deferred
+	s.defers, s.deferred = nil, nil
+	f.depth++
+	ends := f.run(lit, s)
+	f.depth--
+	for i := range ends {
+		ends[i].defers = slices.Clone(outer)
+		if !ends[i].over {
+			ends[i].deferred = deferred
+		}
+	}
+	return ends
+}
+
+// pass hands the arguments of a call over and says what becomes of the lease among them.
+func (f *follower) pass(call ssa.CallInstruction, s *pathState) {
+	c := call.Common()
+	if handle := handles.Of(c); handle != nil && s.of(handle) == theLease {
+		f.handled(call, handles.VerbOf(c, handle), s)
+		return
+	}
+	if s.of(c.Value) == theLease {
+		s.Lease = escaped
+	}
+	for i, a := range c.Args {
+		switch s.of(a) {
+		case theLease:
+			f.hand(call, i, s)
+		case theError:
+			if !understands(c) {
+				s.consulted = true
+			}
+		}
+	}
+}
+
+// handled is a method call on the lease.
+func (f *follower) handled(call ssa.CallInstruction, v handles.Verb, s *pathState) {
+	switch v {
+	case handles.VerbRelease:
+		f.release(call, s)
+	case handles.VerbUse, handles.VerbExtend:
+		if s.verdict == unasked && (s.Lease == unchecked || s.Lease == released && !s.over) && !s.consulted && !s.only {
+			f.flow.Hasty[call] = true
+		}
+	default:
+		s.Lease = escaped
+	}
+}
+
+// hand gives the lease to a function as its i-th argument.
+func (f *follower) hand(call ssa.CallInstruction, i int, s *pathState) {
+	fn := call.Common().StaticCallee()
+	at := fateUnknown
+	if fn != nil && fn.Parent() == nil {
+		at = f.li.FactOf(fn).Params[i]
+	} else if lit := ssax.Literal(call.Common()); lit != nil && len(lit.FreeVars) == 0 {
+		at = followParam(f.li, lit, lit.Params[i])
+	}
+	switch at {
+	case fateReleased:
+		f.release(call, s)
+	case fateBorrowed:
+	default:
+		s.Lease = escaped
+	}
+}
+
+// release ends the life of the lease on this path, or makes sure that it will end. Of what was not acquired it is
+// harmless for leases, which are nil-safe, but not for the locks of every library.
+func (f *follower) release(call ssa.CallInstruction, s *pathState) {
+	if s.Lease == escaped {
+		return
+	}
+	d, deferred := call.(*ssa.Defer)
+	f.flow.Released = true
+	f.flow.Releases[call] = f.flow.Releases[call] || deferred || f.ending > 0
+	s.Lease = released
+	if deferred {
+		s.deferred = d
+		return
+	}
+	if s.verdict == refused {
+		f.flow.Undue[call] = true
+	}
+	s.over, s.deferred = true, nil
+}
+
+// understands reports whether a function only looks at an error, in ways that the analysis follows or that decide
+// nothing.
+func understands(c *ssa.CallCommon) bool {
+	m, ok := ssax.MethodOf(c)
+	if !ok || m.Obj.Pkg() == nil {
+		return false
+	}
+	switch m.Obj.Pkg().Path() {
+	case "errors", "fmt", "log", "log/slog", "testing":
+		return true
+	}
+	return false
+}
+
+// deferred handles a defer statement. A deferred release is certain from here on; a deferred literal is kept until
+// the function returns, because it sees its variables as they are then.
+func (f *follower) deferred(d *ssa.Defer, s *pathState) {
+	if lit := ssax.Literal(d.Common()); lit != nil &&
+		!slices.ContainsFunc(d.Call.Args, func(a ssa.Value) bool { return s.of(a) == theLease }) {
+		if !slices.Contains(s.defers, d) {
+			s.defers = append(s.defers, d)
+		}
+		return
+	}
+	f.pass(d, s)
+}
+
+// runDefers runs what a path has deferred, the last literal first.
+func (f *follower) runDefers(s pathState) []pathState {
+	if s.deferred != nil {
+		if s.verdict == refused {
+			f.flow.Undue[s.deferred] = true
+		}
+		s.over, s.deferred = true, nil
+	}
+	pending := s.defers
+	s.defers = nil
+	states := []pathState{s}
+	f.ending++
+	defer func() { f.ending-- }()
+	for _, d := range slices.Backward(pending) {
+		var next []pathState
+		for _, s := range states {
+			next = append(next, f.inline(ssax.Literal(d.Common()), s)...)
+		}
+		states = next
+	}
+	return states
+}

@@ -1,0 +1,32 @@
+package leases
+
+import (
+	"fmt"
+)
+
+// A Fact says how a function deals with leases, also the locks of other libraries.
+type Fact struct {
+	// Returns is one more than the index of the result that is a lease which the caller must release, 0 if there is none.
+	Returns int
+	Err, OK int          // one more than the index of the result that says whether there is a lease, 0 for none
+	Params  map[int]fate // of each lease parameter, the receiver counted
+	// Makes is one more than the index of the result that is a new mutex, not locked yet; 0 if there is none.
+	Makes int
+	Takes []Taken // whenever it is called
+}
+
+// AFact marks the type.
+func (*Fact) AFact() {}
+
+func (f *Fact) String() string {
+	return fmt.Sprintf("lease(returns=%d params=%v)", f.Returns, f.Params)
+}
+
+// A fate is what a function does with a lease that it is given.
+type fate uint8
+
+const (
+	fateUnknown  fate = iota // released on some paths, kept, or not to be followed
+	fateReleased             // released on every path
+	fateBorrowed             // used, and left to the caller on every path
+)

@@ -1,0 +1,249 @@
+package leases
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// This file is the analysis behind the checks of paths: a forward data flow over the SSA form of one function for one
+// lease. What is said of leases here holds for the locks of the other libraries, too (see handles.go). A
+// block is visited once for every different state that reaches it, until no new state turns up. States of different
+// paths are kept apart instead of being merged, so that a flag which says whether the lock was taken (wasLocked)
+// leads to the right branch later on. A function with more states than maxStates is given up, silently.
+
+// maxStates bounds the visits of blocks, literals included. Real functions need some dozens.
+const maxStates = 3000
+
+// A Leak is a way out of the function with the lease held.
+type Leak struct {
+	Exit  ssa.Instruction // an *ssa.Return, or the acquire that is reached again in a loop
+	Trail *visit          // how it is reached
+}
+
+// A Flow is the result of following one lease.
+type Flow struct {
+	Site     *Site
+	Fn       *ssa.Function
+	Leaks    []Leak
+	Returned map[*ssa.Return]int // exits that hand the lease to the caller, with the index of the result
+	Released bool                // on some path
+	GaveUp   bool
+
+	Releases map[ssa.CallInstruction]bool // where it is released; the value: by a deferred call or literal
+	Inside   map[ssa.Instruction]bool     // calls, go and defer statements that run with the lease certainly held
+	Outside  map[ssa.Instruction]bool     // those that run though the acquire is known to have failed
+	Undue    map[ssa.CallInstruction]bool // releases of them
+	Hasty    map[ssa.CallInstruction]bool // uses of the lease before anybody has looked whether there is one
+}
+
+func newSiteFlow(fn *ssa.Function, site *Site) *Flow {
+	return &Flow{
+		Site: site, Fn: fn, Returned: map[*ssa.Return]int{}, Releases: map[ssa.CallInstruction]bool{},
+		Inside: map[ssa.Instruction]bool{}, Outside: map[ssa.Instruction]bool{},
+		Undue: map[ssa.CallInstruction]bool{}, Hasty: map[ssa.CallInstruction]bool{},
+	}
+}
+
+// IsDeferred reports whether the lease is released by a deferred call on some path.
+func (flow *Flow) IsDeferred() bool {
+	for _, deferred := range flow.Releases {
+		if deferred {
+			return true
+		}
+	}
+	return false
+}
+
+// A visit is one state at the entry of one block, linked to where it came from.
+type visit struct {
+	Block *ssa.BasicBlock
+	State pathState
+	From  *visit
+}
+
+// A follower follows one lease through one function and the function literals that it calls.
+type follower struct {
+	li     *Info
+	fn     *ssa.Function
+	site   *Site // nil when a parameter is followed
+	flow   *Flow
+	exits  []leaseState // of a followed parameter: its state at each return
+	tested map[string]int
+	visits int
+	depth  int // of function literals being called
+	ending int // of deferred literals being run
+}
+
+// followSite follows the lease that a call returns.
+func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
+	f := &follower{li: li, fn: fn, site: site}
+	f.flow = newSiteFlow(fn, site)
+	f.tested = conditionsOf(fn)
+	s := newPathState()
+	s.only = site.only
+	if p, ok := site.Recv.(*ssa.Parameter); ok {
+		s.set(p, theLease)
+	}
+	f.run(fn, s)
+	return f.flow
+}
+
+// followParam follows a lease that a function is given.
+func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
+	f := &follower{li: li, fn: fn, tested: conditionsOf(fn)}
+	f.flow = newSiteFlow(fn, nil)
+	s := newPathState()
+	s.Lease, s.verdict = held, granted
+	s.set(p, theLease)
+	f.run(fn, s)
+	if f.flow.GaveUp || len(f.exits) == 0 {
+		return fateUnknown
+	}
+	result := fateUnknown
+	for _, st := range f.exits {
+		at := fateUnknown
+		switch st {
+		case released:
+			at = fateReleased
+		case held:
+			at = fateBorrowed
+		}
+		if at == fateUnknown || result != fateUnknown && result != at {
+			return fateUnknown
+		}
+		result = at
+	}
+	return result
+}
+
+// run analyses a function from a state and returns the states at its returns.
+func (f *follower) run(fn *ssa.Function, start pathState) []pathState {
+	if len(fn.Blocks) == 0 {
+		f.flow.GaveUp = true
+		return nil
+	}
+	var ends []pathState
+	seen := map[*ssa.BasicBlock]map[string]bool{}
+	queue := []*visit{{Block: fn.Blocks[0], State: start.clone()}}
+	for len(queue) > 0 && !f.flow.GaveUp {
+		v := queue[0]
+		queue = queue[1:]
+		key := v.State.key()
+		if seen[v.Block] == nil {
+			seen[v.Block] = map[string]bool{}
+		}
+		if seen[v.Block][key] {
+			continue
+		}
+		seen[v.Block][key] = true
+		if f.visits++; f.visits > maxStates {
+			f.flow.GaveUp = true
+			return nil
+		}
+		for _, st := range f.block(v, &ends) {
+			queue = append(queue, f.edges(v, st)...)
+		}
+	}
+	return ends
+}
+
+// block runs the instructions of a block. Calls of function literals can split the state, so there may be several.
+func (f *follower) block(v *visit, ends *[]pathState) []pathState {
+	states := []pathState{v.State.clone()}
+	for _, instr := range v.Block.Instrs {
+		if len(states) == 0 {
+			return nil
+		}
+		var next []pathState
+		for _, s := range states {
+			if ret, ok := instr.(*ssa.Return); ok {
+				f.leave(v, ret, s, ends)
+				continue
+			}
+			next = append(next, f.step(v, instr, s)...)
+		}
+		states = next
+	}
+	return states
+}
+
+// leave handles a return of the function or of a literal that it called.
+func (f *follower) leave(v *visit, ret *ssa.Return, s pathState, ends *[]pathState) {
+	if f.depth > 0 {
+		for _, r := range ret.Results {
+			if s.of(r) == theLease {
+				s.Lease = escaped
+			}
+		}
+		*ends = append(*ends, s)
+		return
+	}
+	for i, r := range ret.Results {
+		if s.of(r) == theLease && (s.Lease == held || s.Lease == unchecked) {
+			f.flow.Returned[ret] = i
+			s.Lease = escaped
+		}
+	}
+	if f.site == nil {
+		f.exits = append(f.exits, s.Lease)
+	} else if s.Lease == held || s.Lease == unchecked && !s.consulted {
+		f.flow.Leaks = append(f.flow.Leaks, Leak{ret, v})
+	}
+}
+
+// edges continues a state at the successors of its block.
+func (f *follower) edges(v *visit, s pathState) []*visit {
+	b := v.Block
+	var out []*visit
+	for i, succ := range b.Succs {
+		next := s.clone()
+		if cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
+			if !f.assume(&next, cond.Cond, i == 0) {
+				continue
+			}
+		}
+		if succ.Dominates(b) {
+			clear(next.conds) // another round of a loop
+		}
+		if (next.Lease == held || next.Lease == unchecked) && f.skipsRelease(b, succ) {
+			next.Lease = escaped
+		}
+		f.enter(&next, b, succ)
+		out = append(out, &visit{Block: succ, State: next, From: v})
+	}
+	return out
+}
+
+// enter gives the phis of a block their values, all at once as the SSA form demands.
+func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
+	edge := 0
+	for i, p := range to.Preds {
+		if p == from {
+			edge = i
+		}
+	}
+	values := map[ssa.Value]abstract{}
+	for _, instr := range to.Instrs {
+		phi, ok := instr.(*ssa.Phi)
+		if !ok {
+			break
+		}
+		values[phi] = worthKnowing(s.of(phi.Edges[edge]), phi.Type())
+	}
+	for phi, a := range values {
+		s.set(phi, a)
+	}
+}
+
+// worthKnowing forgets what cannot decide a branch: only leases, errors and flags do. The lease itself is never lost
+// sight of, whatever the type of the variable that it goes into.
+func worthKnowing(a abstract, t types.Type) abstract {
+	if a == theLease || handles.Is(t) || ssax.IsError(t) || ssax.IsBool(t) {
+		return a
+	}
+	return unknown
+}

@@ -1,0 +1,171 @@
+package leases
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// A Site is a call that hands the caller a lease to release, or locks an object that can be locked.
+type Site struct {
+	Call    *ssa.Call
+	Name    string         // of what is called
+	Library clients.Client // whose lease it is
+
+	// Which results are the lease, the error and the flag that say whether there is one; -1 for none. only is true when
+	// the call has a single result, which then is the lease itself.
+	Lease, Err, OK int
+	only           bool
+	Optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
+	Closed         bool // the function closes the locker, and that releases what it holds
+
+	// For an object that is locked: the object, the value that it was born as if that happened in this function, and how
+	// it is reached if it lives in a field or package variable. Only one that was born here is this function's to unlock.
+	Recv, made ssa.Value
+	at         string
+}
+
+// Info knows, for the functions of this package and by facts of others, which hand out leases and what they do
+// with those they get. Answers are computed on demand, because they depend on each other.
+type Info struct {
+	P     *program.Package
+	facts map[*ssa.Function]*Fact
+	busy  map[*ssa.Function]bool // being computed: recursion is not followed
+	Flows []*Flow                // of every site in the package
+
+}
+
+func New(p *program.Package) *Info {
+	li := &Info{P: p, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{}}
+	for _, fn := range p.Funcs {
+		li.FactOf(fn)
+	}
+	return li
+}
+
+// Export tells importing packages what they need to know.
+func (li *Info) Export() {
+	for fn, f := range li.facts {
+		obj, ok := fn.Object().(*types.Func)
+		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Returns > 0 || f.Makes > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
+			li.P.Pass.ExportObjectFact(obj, f)
+			li.P.Carrier = true
+		}
+	}
+}
+
+// FactOf returns what a function does with leases; never nil.
+func (li *Info) FactOf(fn *ssa.Function) *Fact {
+	if o := fn.Origin(); o != nil {
+		fn = o
+	}
+	if f := li.facts[fn]; f != nil {
+		return f
+	}
+	f := new(Fact)
+	if fn.Pkg != li.P.Pkg {
+		if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil && clients.OfPackage(obj.Pkg()) == clients.None {
+			li.P.Pass.ImportObjectFact(obj, f)
+		}
+		li.facts[fn] = f
+		return f
+	}
+	if li.busy[fn] {
+		return f
+	}
+	li.busy[fn] = true
+	f.Params = li.paramFates(fn)
+	f.Makes = li.makes(fn)
+	f.Takes = li.takes(fn)
+	li.returns(fn, f)
+	delete(li.busy, fn)
+	li.facts[fn] = f
+	return f
+}
+
+// paramFates follows each parameter that is a lease.
+func (li *Info) paramFates(fn *ssa.Function) map[int]fate {
+	var fates map[int]fate
+	for i, p := range fn.Params {
+		if !handles.Is(p.Type()) || len(fn.Blocks) == 0 {
+			continue
+		}
+		if fates == nil {
+			fates = map[int]fate{}
+		}
+		fates[i] = followParam(li, fn, p)
+	}
+	return fates
+}
+
+// returns follows the leases that a function acquires, and finds out whether it hands one of them to its caller.
+func (li *Info) returns(fn *ssa.Function, f *Fact) {
+	handed := map[*ssa.Return]int{} // result index plus one
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if !ok {
+				continue
+			}
+			if site := li.siteOf(call); site != nil {
+				flow := followSite(li, fn, site)
+				li.Flows = append(li.Flows, flow)
+				for ret, i := range flow.Returned {
+					if site.Owned() {
+						handed[ret] = i + 1
+					}
+				}
+			}
+		}
+	}
+	if len(handed) == 0 || fn.Parent() != nil {
+		return
+	}
+	index := 0
+	for _, i := range handed {
+		if index != 0 && index != i {
+			return
+		}
+		index = i
+	}
+	for _, b := range fn.Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if ok && handed[ret] == 0 && !ssax.IsNilConst(ret.Results[index-1]) {
+			return // sometimes a lease from elsewhere, which need not be the caller's to release
+		}
+	}
+	findOutcome(f, fn.Signature.Results(), index-1)
+}
+
+// findOutcome finds the result that says whether there is a lease: an error, else a bool, else a pointer or an
+// interface that is nil on success. With other results, which may say it in ways that nobody can follow, no fact is
+// made.
+func findOutcome(f *Fact, results *types.Tuple, lease int) {
+	nilable := 0
+	for i := range results.Len() {
+		switch t := results.At(i).Type(); {
+		case i == lease:
+		case ssax.IsError(t):
+			f.Err = i + 1
+		case ssax.IsBool(t):
+			f.OK = i + 1
+		case types.IsInterface(t):
+			nilable = i + 1
+		default:
+			if _, ok := t.Underlying().(*types.Pointer); ok {
+				nilable = i + 1
+			}
+		}
+	}
+	if f.Err == 0 && f.OK == 0 {
+		f.Err = nilable
+	}
+	if f.Err > 0 || f.OK > 0 || results.Len() == 1 {
+		f.Returns = lease + 1
+	}
+}

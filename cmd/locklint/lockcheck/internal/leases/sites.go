@@ -1,0 +1,200 @@
+package leases
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// siteOf recognises a call that returns a lease which the caller has to release, or that locks an object.
+func (li *Info) siteOf(call *ssa.Call) *Site {
+	m, ok := ssax.MethodOf(&call.Call)
+	if !ok {
+		return nil
+	}
+	if site := li.librarySite(call, m); site != nil {
+		return site
+	}
+	if isLockCall(m) {
+		return li.mutexSite(call, m)
+	}
+	fn := call.Call.StaticCallee()
+	if fn == nil || fn.Parent() != nil || clients.OfPackage(m.Obj.Pkg()) != clients.None {
+		return nil
+	}
+	f := li.FactOf(fn)
+	results := fn.Signature.Results()
+	if f.Returns == 0 || f.Returns > results.Len() {
+		return nil
+	}
+	library := handles.Library(results.At(f.Returns - 1).Type())
+	if library == clients.None {
+		library = clients.Rueidislock
+	}
+	return &Site{
+		Call: call, Name: ssax.CalleeShort(fn), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
+		only: results.Len() == 1, Closed: closesLocker(call.Parent()),
+	}
+}
+
+// librarySite recognises the calls of the libraries themselves that return a lease.
+func (li *Info) librarySite(call *ssa.Call, m ssax.Method) *Site {
+	site := &Site{Call: call, Name: m.Obj.Name(), Library: clients.OfPackage(m.Obj.Pkg()), Lease: 0, Err: 1, OK: -1}
+	switch site.Library {
+	case clients.Runtime:
+		switch m.Obj.Name() {
+		case "Acquire", "TryAcquire", "AcquireAll":
+			if m.Recv == nil || clients.Named(m.Recv.Type(), clients.Runtime) != "Locker" {
+				return nil
+			}
+		default:
+			return nil
+		}
+		site.Optional = li.keepsUntilExpiry(m)
+	case clients.Redislock:
+		if m.Obj.Name() != "Obtain" && m.Obj.Name() != "ObtainMulti" {
+			return nil
+		}
+	case clients.Rueidislock:
+		switch m.Obj.Name() {
+		case "WithContext", "TryWithContext", "ForceWithContext":
+		default:
+			return nil
+		}
+		site.Lease, site.Err = 1, 2
+		site.Closed = endsContext(call)
+	default:
+		return nil
+	}
+	site.Closed = site.Closed || closesLocker(call.Parent())
+	return site
+}
+
+// isLockCall reports whether a call locks a redsync mutex.
+func isLockCall(m ssax.Method) bool {
+	return m.Recv != nil && handles.Library(m.Recv.Type()) == clients.Redsync && clients.OfPackage(m.Obj.Pkg()) == clients.Redsync &&
+		handles.VerbOf(m.Call, m.Recv) == handles.VerbLock
+}
+
+// mutexSite describes the locking of a mutex.
+func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
+	site := &Site{Call: call, Name: "Mutex." + m.Obj.Name(), Library: clients.Redsync, Lease: -1, Err: -1, OK: -1,
+		Recv: m.Recv}
+	born := ssax.SoleValue(m.Recv)
+	if instr, ok := born.(ssa.Instruction); ok && instr.Parent() == call.Parent() && li.isNew(born) {
+		site.made = born
+		return site
+	}
+	if load, ok := m.Recv.(*ssa.UnOp); ok {
+		if k := keyexpr.Of(load); k.Known() {
+			site.at = k.String()
+		}
+	}
+	return site
+}
+
+// isMutex reports whether a value that is read from memory is the mutex that the site locks.
+func (site *Site) isMutex(load *ssa.UnOp) bool {
+	return site.at != "" && handles.Library(load.Type()) == clients.Redsync && keyexpr.Of(load).String() == site.at
+}
+
+// Owned reports whether the lease is this function's to release: always, but for a mutex that was not born here.
+func (site *Site) Owned() bool { return site.Recv == nil || site.made != nil }
+
+// isNew reports whether a value is a mutex that nobody else has: what NewMutex returns, or a function that calls it.
+func (li *Info) isNew(v ssa.Value) bool {
+	index := 0
+	if ex, ok := v.(*ssa.Extract); ok {
+		v, index = ex.Tuple, ex.Index
+	}
+	call, ok := v.(*ssa.Call)
+	if !ok {
+		return false
+	}
+	m, ok := ssax.MethodOf(&call.Call)
+	if !ok {
+		return false
+	}
+	if clients.OfPackage(m.Obj.Pkg()) == clients.Redsync {
+		return m.Obj.Name() == "NewMutex"
+	}
+	fn := call.Call.StaticCallee()
+	return fn != nil && fn.Parent() == nil && li.FactOf(fn).Makes == index+1
+}
+
+// makes finds the result of a function that is a new mutex whenever it is not nil. 0 for none.
+func (li *Info) makes(fn *ssa.Function) int {
+	results := fn.Signature.Results()
+	for i := range results.Len() {
+		if handles.Library(results.At(i).Type()) != clients.Redsync || fn.Parent() != nil {
+			continue
+		}
+		made := 0
+		for _, b := range fn.Blocks {
+			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+			if !ok || ssax.IsNilConst(ret.Results[i]) {
+				continue
+			}
+			if !li.isNew(ret.Results[i]) || !onlyReturned(ret.Results[i]) {
+				return 0
+			}
+			made = i + 1
+		}
+		return made
+	}
+	return 0
+}
+
+// onlyReturned reports whether nothing is done with a value but to return it.
+func onlyReturned(v ssa.Value) bool {
+	for _, instr := range *v.Referrers() {
+		switch instr.(type) {
+		case *ssa.Return, *ssa.DebugRef:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// endsContext reports whether an acquire is given a context that was made for this piece of work: rueidislock's locks
+// end with it.
+func endsContext(call *ssa.Call) bool {
+	ex, ok := ssax.SoleValue(ssax.ContextOf(&call.Call)).(*ssa.Extract)
+	if !ok {
+		return false
+	}
+	maker, ok := ex.Tuple.(*ssa.Call)
+	if !ok {
+		return false
+	}
+	fn := maker.Call.StaticCallee()
+	return fn != nil && fn.Pkg != nil && (fn.Pkg.Pkg.Path() == "context" || fn.Pkg.Pkg.Path() == "os/signal")
+}
+
+// closesLocker reports whether a function, or the one around it, closes a locker: that releases what it holds.
+func closesLocker(fn *ssa.Function) bool {
+	closes := false
+	ssax.EachCall(ssax.Outermost(fn), func(call ssa.CallInstruction) {
+		m, ok := ssax.MethodOf(call.Common())
+		if !ok || m.Recv == nil || m.Obj.Name() != "Close" {
+			return
+		}
+		t := m.Recv.Type()
+		closes = closes || clients.Named(t, clients.Runtime) == "Locker" || clients.Named(t, clients.Rueidislock) == "Locker"
+	})
+	return closes
+}
+
+// keepsUntilExpiry reports whether the options of an acquire may say NoRenew: then the lock is over after its TTL
+// without anybody's help, and leaving it until then is a rate limit.
+func (li *Info) keepsUntilExpiry(m ssax.Method) bool {
+	if len(m.Args) == 0 {
+		return false
+	}
+	set, known := li.P.OptionOf(m.Args[len(m.Args)-1], "NoRenew")
+	return !known || set != nil
+}

@@ -1,0 +1,158 @@
+package leases
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// A leaseState is where a lease stands on one path.
+type leaseState uint8
+
+const (
+	Absent    leaseState = iota // not acquired yet, or certainly not acquired
+	unchecked                   // the acquire has returned, nobody has looked whether it succeeded
+	held
+	released // or certain to be: its release is deferred (see pathState.deferred)
+	escaped  // stored or handed to somebody unknown, whose business it is now
+)
+
+// A verdict is what is known of the outcome of the acquire.
+type verdict uint8
+
+const (
+	unasked verdict = iota
+	granted
+	refused
+)
+
+// An abstract value is what a path knows about an SSA value or a variable.
+type abstract uint8
+
+const (
+	unknown abstract = iota
+	theLease
+	theError // of the acquire
+	theFlag  // the acquire's bool
+	isNil    // certainly nil
+	isTrue
+	isFalse
+	theLiteral // of a literal that has been made and gone where nobody follows it
+)
+
+// A pathState is everything that the analysis knows at one point of one set of paths. It is a value: steps make new
+// ones.
+type pathState struct {
+	Lease   leaseState
+	verdict verdict
+	// deferred is the statement that releases the lease when the function returns: until then it is held. over is set
+	// once it has been released for good.
+	deferred *ssa.Defer
+	over     bool
+	only     bool // the acquire has no result that says whether it succeeded
+
+	known map[ssa.Value]abstract // SSA values, and variables in memory by their address
+	conds map[string]bool        // outcomes of conditions that the function tests more than once
+	// consulted: code that cannot be followed has seen the acquire's error, so it may know that there is no lease.
+	consulted bool
+	// defers are the deferred function literals in the order of their defer statements; each is entered once, so that
+	// the states stay finite in loops.
+	defers []*ssa.Defer
+}
+
+func newPathState() pathState {
+	return pathState{known: map[ssa.Value]abstract{}, conds: map[string]bool{}}
+}
+
+// clone copies the state so that one path's step does not change another's.
+func (s pathState) clone() pathState {
+	s.known, s.conds = maps.Clone(s.known), maps.Clone(s.conds)
+	s.defers = slices.Clone(s.defers)
+	return s
+}
+
+// set records what is known of a value. Ignorance is the absence of an entry, so that equal states have equal keys.
+func (s *pathState) set(v ssa.Value, a abstract) {
+	if a == unknown {
+		delete(s.known, v)
+		return
+	}
+	s.known[v] = a
+}
+
+// of says what is known of a value. The address of a variable is not its content.
+func (s *pathState) of(v ssa.Value) abstract {
+	switch v := v.(type) {
+	case *ssa.Alloc, *ssa.FreeVar:
+		return unknown
+	case *ssa.Const:
+		switch {
+		case v.Value == nil && !ssax.IsBool(v.Type()):
+			return isNil
+		case ssax.IsBool(v.Type()) && v.Value != nil && v.Value.String() == "true":
+			return isTrue
+		case ssax.IsBool(v.Type()):
+			return isFalse
+		}
+		return unknown
+	}
+	return s.known[v]
+}
+
+// key identifies the state among those of one block.
+func (s *pathState) key() string {
+	parts := make([]string, 0, len(s.known)+len(s.conds)+len(s.defers))
+	for v, a := range s.known {
+		parts = append(parts, fmt.Sprintf("%p=%d", v, a))
+	}
+	for c, b := range s.conds {
+		parts = append(parts, fmt.Sprintf("%s=%t", c, b))
+	}
+	slices.Sort(parts)
+	for _, d := range s.defers {
+		parts = append(parts, fmt.Sprintf("%p", d))
+	}
+	return fmt.Sprintf("%d|%d|%p|%t|%t|%s", s.Lease, s.verdict, s.deferred, s.over, s.consulted, strings.Join(parts, "|"))
+}
+
+// acquired starts the life of a lease: whatever was known of an earlier round of a loop is void.
+func (s *pathState) acquired() {
+	for v, a := range s.known {
+		if a == theLease || a == theError || a == theFlag {
+			delete(s.known, v)
+		}
+	}
+	s.Lease, s.verdict, s.deferred, s.over, s.consulted = unchecked, unasked, nil, false, false
+}
+
+// locked is acquired for an object that is locked: it is the same one as before, and its unlocking may be deferred
+// already, or have been left to somebody else.
+func (s *pathState) locked(mutex ssa.Value) {
+	for v, a := range s.known {
+		if a == theError {
+			delete(s.known, v)
+		}
+	}
+	s.verdict, s.over, s.consulted = unasked, false, false
+	switch {
+	case s.Lease == escaped:
+	case s.deferred != nil:
+		s.Lease = released
+	default:
+		s.Lease = unchecked
+	}
+	s.set(mutex, theLease)
+}
+
+// holding reports whether the lease is certainly held at this point.
+func (s *pathState) holding() bool {
+	if s.over || s.verdict != granted && (s.verdict == refused || !s.only) {
+		return false
+	}
+	return s.Lease == held || s.Lease == unchecked || s.Lease == released && s.deferred != nil
+}

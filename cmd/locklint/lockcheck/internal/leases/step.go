@@ -1,0 +1,164 @@
+package leases
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// step runs one instruction. What it does not know how to follow makes the lease escape, never leak.
+func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathState {
+	f.record(instr, &s)
+	switch instr := instr.(type) {
+	case *ssa.Call:
+		return f.call(v, instr, s)
+	case *ssa.Defer:
+		f.deferred(instr, &s)
+	case *ssa.Go:
+		if slices.ContainsFunc(instr.Call.Args, func(a ssa.Value) bool { return s.of(a) == theLease }) {
+			s.Lease = escaped
+		}
+	case *ssa.RunDefers:
+		return f.runDefers(s)
+	case *ssa.Extract:
+		s.set(instr, f.extracted(instr))
+		f.made(instr, &s)
+	case *ssa.Alloc:
+		f.assign(instr, zero(ssax.Elem(instr.Type())), &s)
+	case *ssa.Store:
+		f.store(instr, &s)
+	case *ssa.UnOp:
+		if instr.Op == token.ARROW && isDone(&s, instr.X) && (s.Lease == held || s.Lease == unchecked) {
+			s.Lease, s.over = released, true
+		}
+		s.set(instr, f.loaded(instr, &s))
+	case *ssa.ChangeType:
+		s.set(instr, s.of(instr.X))
+	case *ssa.ChangeInterface:
+		s.set(instr, s.of(instr.X))
+	case *ssa.MakeInterface:
+		s.set(instr, s.of(instr.X))
+	case *ssa.Phi, *ssa.BinOp, *ssa.If, *ssa.Jump, *ssa.Panic, *ssa.DebugRef:
+	case *ssa.MakeClosure:
+		f.other(instr, &s)
+		f.makes(instr, &s)
+	case *ssa.TypeAssert:
+		f.other(instr, &s)
+		if s.of(instr.X) == theError {
+			s.consulted = true
+		}
+	default:
+		f.other(instr, &s)
+	}
+	return []pathState{s}
+}
+
+// record notes what runs with the lease, and what runs without it because the acquire failed. Deferred literals run
+// when all is over, whatever the outcome, and say nothing.
+func (f *follower) record(instr ssa.Instruction, s *pathState) {
+	switch instr.(type) {
+	case *ssa.Call, *ssa.Go, *ssa.Defer:
+	default:
+		return
+	}
+	switch {
+	case f.ending > 0:
+	case s.holding():
+		f.flow.Inside[instr] = true
+	case s.verdict == refused && s.Lease != escaped:
+		f.flow.Outside[instr] = true
+	}
+}
+
+// made notes the birth of the object that is locked later.
+func (f *follower) made(v ssa.Value, s *pathState) {
+	if f.site != nil && f.site.made == v {
+		s.set(v, theLease)
+	}
+}
+
+// other is any instruction that puts the lease out of sight.
+func (f *follower) other(instr ssa.Instruction, s *pathState) {
+	for _, op := range instr.Operands(nil) {
+		if *op != nil && s.of(*op) == theLease {
+			s.Lease = escaped
+		}
+	}
+}
+
+// extracted says what one result of the acquire is.
+func (f *follower) extracted(ex *ssa.Extract) abstract {
+	if f.site == nil || ex.Tuple != ssa.Value(f.site.Call) {
+		return unknown
+	}
+	switch ex.Index {
+	case f.site.Lease:
+		return theLease
+	case f.site.Err:
+		return theError
+	case f.site.OK:
+		return theFlag
+	}
+	return unknown
+}
+
+// loaded says what a unary operation yields: the content of a variable, or a negated flag.
+func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
+	switch op.Op {
+	case token.MUL:
+		if f.site != nil && f.site.isMutex(op) {
+			return theLease
+		}
+		return s.known[ssax.CellOf(op.X)]
+	case token.NOT:
+		switch s.of(op.X) {
+		case isTrue:
+			return isFalse
+		case isFalse:
+			return isTrue
+		}
+	}
+	return unknown
+}
+
+// store assigns to a variable of the function, or puts the lease somewhere else.
+func (f *follower) store(st *ssa.Store, s *pathState) {
+	what := s.of(st.Val)
+	cell, isVar := ssax.CellOf(st.Addr).(*ssa.Alloc)
+	if !isVar || !ssax.Within(cell.Parent(), f.fn) {
+		if what == theLease {
+			s.Lease = escaped
+		}
+		return
+	}
+	if what == theLease && f.leaksNow(cell, s) {
+		s.Lease = escaped
+	}
+	f.assign(cell, what, s)
+}
+
+// assign records the content of a variable. Of one that unseen code may change, a constant says nothing for long; the
+// acquire's results do, because who checks them does so before anything else.
+func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
+	what = worthKnowing(what, ssax.Elem(cell.Type()))
+	if what >= isNil && f.leaks(cell) {
+		what = unknown
+	}
+	s.set(cell, what)
+}
+
+// zero is what a variable holds when it is declared.
+func zero(t types.Type) abstract {
+	switch {
+	case ssax.IsBool(t):
+		return isFalse
+	case ssax.IsError(t) || handles.Is(t):
+		return isNil
+	}
+	return unknown
+}

@@ -1,0 +1,191 @@
+package locks
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/summaries"
+)
+
+// A Lock is an acquire and a release that play their roles on one key. Everything that LL2 reports starts here:
+// SETNX by itself is mostly de-duplication, throttling or a cache, and stays silent.
+type Lock struct {
+	Acquire *rediscmd.Command
+	Release *rediscmd.Command // Delete or CompareDel
+
+	// judged: both commands belong to a lock that has been found closer to the client, by this package or another. What
+	// is wrong with them is reported there; what their user does with the outcome is not.
+	Judged bool
+}
+
+// A Set is the locks of a package.
+type Set struct {
+	*summaries.Info
+	Locks    []*Lock
+	Renewals []*Lock // in which the EXPIRE that prolongs it stands for the release
+	Counters []*Lock // made of INCR and DEL or DECR
+}
+
+// FindLocks pairs the acquires of the package with its releases.
+func (ix *Set) FindLocks() {
+	var acquires, releases []*rediscmd.Command
+	for _, fn := range ix.Funcs {
+		for _, c := range ix.Commands[fn] {
+			switch {
+			case !c.Key.Known():
+			case c.Op == ops.Acquire:
+				acquires = append(acquires, c)
+			case c.Op == ops.Delete || c.Op == ops.CompareDel:
+				releases = append(releases, c)
+			}
+		}
+	}
+	for _, a := range acquires {
+		for _, r := range releases {
+			if ix.isLock(a, r) {
+				ix.Locks = append(ix.Locks, &Lock{Acquire: a, Release: r})
+			}
+		}
+	}
+	ix.judge()
+}
+
+// judge finds out which locks are made up of others: a lock that a type makes up is a lock of its users, too. What is
+// closest to the client comes first; locks at the same distance do not hide each other.
+func (ix *Set) judge() {
+	slices.SortStableFunc(ix.Locks,
+		func(a, b *Lock) int { return cmp.Or(a.depth()-b.depth(), ix.distance(a)-ix.distance(b)) })
+	for from := 0; from < len(ix.Locks); {
+		to := from
+		for to < len(ix.Locks) && ix.Locks[to].depth() == ix.Locks[from].depth() {
+			l := ix.Locks[to]
+			l.Judged = l.Acquire.Root().Judged && l.Release.Root().Judged
+			to++
+		}
+		for _, l := range ix.Locks[from:to] {
+			l.Acquire.Root().Judged, l.Release.Root().Judged = true, true
+		}
+		from = to
+	}
+}
+
+// distance says how far apart the acquire and the release of a lock stand: findings name the nearest.
+func (ix *Set) distance(l *Lock) int {
+	a, r := l.Acquire, l.Release
+	switch {
+	case a.Fn == r.Fn:
+		return 0
+	case Belongs(a.Fn, r.Fn):
+		return 1
+	case ssax.ReceiverName(a.Fn) != "" && ssax.ReceiverName(a.Fn) == ssax.ReceiverName(r.Fn):
+		return 2
+	case ssax.SameFile(ix.Pass.Fset, a.Pos(), r.Pos()):
+		return 3
+	}
+	return 4
+}
+
+// Belongs reports whether a releasing function belongs to an acquiring one: their names pair up, or it is a method of
+// what the other hands out.
+func Belongs(acquire, release *ssa.Function) bool {
+	if namesPair(acquire, release) {
+		return true
+	}
+	recv := ssax.ReceiverName(release)
+	for v := range acquire.Signature.Results().Variables() {
+		if recv != "" && ssax.FullTypeName(v.Type()) == recv {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Lock) depth() int { return l.Acquire.Depth() + l.Release.Depth() }
+
+// isLock is the gate. It decides by the strongest evidence there is:
+//
+//   - in one function: the same key is acquired and, later, deleted on the way out, other than to undo a failure;
+//   - in two functions, the releasing one without an acquire of its own, whose names pair up on one type, such as Lock
+//     and Unlock: the keys have the same shape, be it only "the argument";
+//   - in a method such as Release of a type that the acquiring function fills with the key: a lock handle;
+//   - in two other functions of the package: the keys have the same, distinctive shape, and the key says that it is
+//     a lock, or the release compares the owner. Otherwise it might as well be a cache entry and its invalidation.
+func (ix *Set) isLock(a, r *rediscmd.Command) bool {
+	if a.Call == r.Call {
+		return false
+	}
+	if speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key) {
+		return false
+	}
+	if a.Fn == r.Fn {
+		return a.Key.String() == r.Key.String() && ssax.ComesAfter(a.Call, r.Call) && !ssax.UndoesFailure(r.Call) &&
+			(!answers.Skippable(a, r.Call) || ix.OwnerCompared(r) != nil) && answers.WhenHeld(a, r.Call) != answers.OnlyLost
+	}
+	if ix.InTest(r.Pos()) || isForced(r.Fn) || ix.acquires(r) {
+		return false
+	}
+	if isRelease(r.Fn) && handsOn(a, r.Key) {
+		return true
+	}
+	if a.Key.Shape() != r.Key.Shape() {
+		return false
+	}
+	if namesPair(a.Fn, r.Fn) {
+		return true
+	}
+	if !a.Key.Distinctive() || ssax.UndoesFailure(r.Call) {
+		return false
+	}
+	return speaksOfLock(a.Key) || r.Compares || ix.OwnerCompared(r) != nil
+}
+
+// Related reports whether a command elsewhere in the package works on the key of c. A key that is nothing but an
+// argument is taken for the same only among the methods of one type, and not where the other function has a lock of
+// its own.
+func (ix *Set) Related(c, other *rediscmd.Command) bool {
+	if c.Fn == other.Fn {
+		return c.Key.String() == other.Key.String()
+	}
+	if c.Key.Shape() != other.Key.Shape() {
+		return false
+	}
+	return c.Key.Distinctive() || ssax.ReceiverName(c.Fn) != "" && ssax.ReceiverName(c.Fn) == ssax.ReceiverName(other.Fn) &&
+		!ix.acquires(other)
+}
+
+// acquires reports whether the function of a command takes the lock itself.
+func (ix *Set) acquires(c *rediscmd.Command) bool {
+	for _, a := range ix.Commands[c.Fn] {
+		if (a.Op == ops.Acquire || a.Op == ops.Count) && a.Key.String() == c.Key.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// handsOn reports whether the function of an acquire stores the key in the field that a release reads it from.
+func handsOn(a *rediscmd.Command, key keyexpr.Expr) bool {
+	if key.Op != keyexpr.Field {
+		return false
+	}
+	for _, b := range a.Fn.Blocks {
+		for _, instr := range b.Instrs {
+			st, ok := instr.(*ssa.Store)
+			if !ok {
+				continue
+			}
+			fa, ok := st.Addr.(*ssa.FieldAddr)
+			if ok && ssax.FieldName(fa.X.Type(), fa.Field) == key.Text && keyexpr.Of(st.Val).String() == a.Key.String() {
+				return true
+			}
+		}
+	}
+	return false
+}

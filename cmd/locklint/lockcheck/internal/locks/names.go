@@ -1,0 +1,122 @@
+package locks
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// Names are weak evidence, used only where the key alone cannot tell a lock from a cache entry: when the acquire and
+// the release stand in different functions.
+
+// lockWord finds lock, mutex and the like inside an identifier or a key, but neither block nor clock.
+var lockWord = regexp.MustCompile(`(?i)(^|[^bc])lock|mutex|(^|[^a-z])mtx`)
+
+// stateWord marks names that speak of locking something for people, not for processes.
+var stateWord = regexp.MustCompile(`(?i)lockout|locked|user|account|member|wallet|password|login|screen`)
+
+// forceWord marks functions whose purpose is to remove a lock whoever owns it.
+var forceWord = regexp.MustCompile(`(?i)force|break|admin|reset|clear|clean|purge|evict|flush|expireall|` +
+	`deleteall|invalidate`)
+
+// otherWord marks the uses of SETNX that are no locks even where the key is given back.
+var otherWord = regexp.MustCompile(`(?i)idempot|\bidem|_idem|(?-i:Idem)|dedup|duplicate|throttl|rate_?limit|` +
+	`cooldown|debounce|nonce`)
+
+// The verbs that pair up. The rest of the two names must agree: LockOrder belongs to UnlockOrder.
+var verbPairs = []struct{ acquire, release *regexp.Regexp }{
+	{regexp.MustCompile(`(?i)^(?:try|get|spin|wait|do)?lock`),
+		regexp.MustCompile(`(?i)^(?:un|release|del|delete|free|remove|do?un|try_?un)_?lock`)},
+	{regexp.MustCompile(`(?i)^(?:try)?(?:acquire|obtain)`), regexp.MustCompile(`(?i)^(?:release|free|unlock)`)},
+}
+
+// On one type Release alone is the counterpart of Lock alone.
+var (
+	bareLock    = regexp.MustCompile(`(?i)^(?:try)?lock(?:context|ctx|withcontext)?$`)
+	bareRelease = regexp.MustCompile(`(?i)^release(?:context|ctx|withcontext)?$`)
+)
+
+// namesPair reports whether two functions are the acquire and the release of one lock by their names and by where
+// they are declared: methods of one type, or functions.
+func namesPair(acquire, release *ssa.Function) bool {
+	if ssax.ReceiverName(acquire) != ssax.ReceiverName(release) {
+		return false
+	}
+	a, r := acquire.Name(), release.Name()
+	if ssax.ReceiverName(acquire) != "" && bareLock.MatchString(a) && bareRelease.MatchString(r) ||
+		strings.EqualFold("un"+a, r) && lockWord.MatchString(a) && !stateWord.MatchString(a) {
+		return true
+	}
+	for _, p := range verbPairs {
+		a := p.acquire.FindString(acquire.Name())
+		r := p.release.FindString(release.Name())
+		if a == "" || r == "" {
+			continue
+		}
+		restA, restR := subject(acquire.Name()[len(a):]), subject(release.Name()[len(r):])
+		if restA == restR && !stateWord.MatchString(restA) {
+			return true
+		}
+	}
+	return false
+}
+
+// isRelease reports whether a function is a release by its name.
+func isRelease(fn *ssa.Function) bool {
+	for _, p := range verbPairs {
+		if p.release.MatchString(fn.Name()) {
+			return true
+		}
+	}
+	return false
+}
+
+// subject is what is left of a function's name without its verb: the thing locked. Context and Key are variants of
+// the same operation.
+func subject(rest string) string {
+	rest = strings.ToLower(rest)
+	for _, suffix := range []string{"context", "ctx", "withttl", "withtimeout", "withexpire", "key", "redis"} {
+		rest = strings.TrimSuffix(rest, suffix)
+	}
+	return strings.Trim(strings.TrimSuffix(rest, "lock"), "_")
+}
+
+// isForced reports whether a function means to remove other people's locks.
+func isForced(fn *ssa.Function) bool { return forceWord.MatchString(fn.Name()) }
+
+// speaksOfOther reports whether a function, its type or a key says that it is about something else than a lock.
+func speaksOfOther(fn *ssa.Function, k keyexpr.Expr) bool {
+	if otherWord.MatchString(fn.Name()) {
+		return true
+	}
+	recv := ssax.ReceiverName(fn)
+	if otherWord.MatchString(recv[strings.LastIndexByte(recv, '/')+1:]) {
+		return true
+	}
+	return k.Any(func(k keyexpr.Expr) bool {
+		return k.Op != keyexpr.Local && k.Op != keyexpr.Param && otherWord.MatchString(k.Text[strings.LastIndexByte(k.Text, '/')+1:])
+	})
+}
+
+// speaksOfLock reports whether the text of a key, or of what it is made of, says that it is a lock. The locked
+// account and the locked-out user are business state.
+func speaksOfLock(k keyexpr.Expr) bool {
+	says := false
+	business := k.Any(func(k keyexpr.Expr) bool {
+		text := k.Text
+		switch k.Op {
+		case keyexpr.Call, keyexpr.Field, keyexpr.Global:
+			text = text[strings.LastIndexByte(text, '/')+1:]
+		case keyexpr.Lit:
+		default:
+			return false
+		}
+		says = says || lockWord.MatchString(text)
+		return strings.Contains(strings.ToLower(text), "lockout") || strings.Contains(strings.ToLower(text), "locked")
+	})
+	return says && !business
+}

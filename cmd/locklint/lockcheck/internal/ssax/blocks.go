@@ -1,0 +1,110 @@
+package ssax
+
+import (
+	"golang.org/x/tools/go/ssa"
+)
+
+// RunsBefore reports whether first has run whenever second runs.
+func RunsBefore(first, second ssa.Instruction) bool {
+	if first.Parent() != second.Parent() {
+		return false
+	}
+	if first.Block() == second.Block() {
+		return IndexIn(first.Block(), first) < IndexIn(second.Block(), second)
+	}
+	return first.Block().Dominates(second.Block())
+}
+
+// LoopOf returns the blocks of the natural loop with a head, none if the block is not the head of a loop.
+func LoopOf(head *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	loop := map[*ssa.BasicBlock]bool{}
+	var add func(b *ssa.BasicBlock)
+	add = func(b *ssa.BasicBlock) {
+		if loop[b] {
+			return
+		}
+		loop[b] = true
+		if b != head {
+			for _, p := range b.Preds {
+				add(p)
+			}
+		}
+	}
+	for _, p := range head.Preds {
+		if head.Dominates(p) {
+			loop[head] = true
+			add(p)
+		}
+	}
+	return loop
+}
+
+// Reaches reports whether a block can run after another: itself only if it can run twice.
+func Reaches(from, to *ssa.BasicBlock) bool {
+	if from.Parent() != to.Parent() {
+		return false
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	reach := []*ssa.BasicBlock{from}
+	for len(reach) > 0 {
+		b := reach[0]
+		reach = reach[1:]
+		for _, s := range b.Succs {
+			if s == to {
+				return true
+			}
+			if !seen[s] {
+				seen[s] = true
+				reach = append(reach, s)
+			}
+		}
+	}
+	return false
+}
+
+// ComesAfter reports whether second can run after first. Across function literals it is taken for granted: they run
+// when their function says, mostly at its end.
+func ComesAfter(first, second ssa.CallInstruction) bool {
+	if first.Parent() != second.Parent() {
+		return true
+	}
+	if _, ok := second.(*ssa.Defer); ok {
+		return true
+	}
+	from, to := first.Block(), second.Block()
+	return from == to && IndexIn(from, first) < IndexIn(to, second) || Reaches(from, to)
+}
+
+func IndexIn(b *ssa.BasicBlock, instr ssa.Instruction) int {
+	for i, in := range b.Instrs {
+		if in == instr {
+			return i
+		}
+	}
+	return -1
+}
+
+// Rejoin reports whether two branches lead to a common block other than stop.
+func Rejoin(x, y, stop *ssa.BasicBlock) bool {
+	after := map[*ssa.BasicBlock]bool{}
+	Reach(x, stop, after)
+	also := map[*ssa.BasicBlock]bool{}
+	Reach(y, stop, also)
+	for b := range after {
+		if also[b] {
+			return true
+		}
+	}
+	return false
+}
+
+// Reach collects the blocks that can run from b on, without passing stop.
+func Reach(b, stop *ssa.BasicBlock, seen map[*ssa.BasicBlock]bool) {
+	if b == stop || seen[b] {
+		return
+	}
+	seen[b] = true
+	for _, s := range b.Succs {
+		Reach(s, stop, seen)
+	}
+}

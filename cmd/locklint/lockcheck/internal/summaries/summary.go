@@ -1,0 +1,217 @@
+package summaries
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// Limits of a summary. A function beyond them is a data layer, not a lock; it gets no summary at all.
+const (
+	maxSummary = 12 // commands in a summary
+	maxRounds  = 6  // calls deep within one package
+)
+
+// Info are the commands of a package and what its functions do for their callers.
+type Info struct {
+	*program.Package
+	Commands map[*ssa.Function][]*rediscmd.Command // by declared function, those of its literals included
+	byFunc   map[*ssa.Function][]Command
+	own      map[*ssa.Function][]*rediscmd.Command // cache while commands are collected
+	called   map[calledKey]*rediscmd.Command       // the same
+	waiting  map[*ssa.Function]bool
+}
+
+func New(p *program.Package) *Info {
+	return &Info{
+		Package:  p,
+		Commands: map[*ssa.Function][]*rediscmd.Command{},
+		byFunc:   map[*ssa.Function][]Command{},
+		own:      map[*ssa.Function][]*rediscmd.Command{},
+		called:   map[calledKey]*rediscmd.Command{},
+		waiting:  map[*ssa.Function]bool{},
+	}
+}
+
+// CollectCommands finds the commands of every declared function: its own, those in its function literals, and those
+// that the functions it calls issue on its behalf. The last kind needs summaries, and these need the commands, hence
+// the rounds until nothing changes.
+func (ix *Info) CollectCommands() {
+	for _, fn := range ix.Funcs {
+		if fn.Parent() == nil {
+			ix.Commands[fn] = ix.ownCommands(fn)
+			ix.byFunc[fn] = ix.summarise(fn, ix.Commands[fn])
+		}
+	}
+	for range maxRounds {
+		changed := false
+		for _, fn := range ix.Funcs {
+			if fn.Parent() != nil {
+				continue
+			}
+			cmds := append(ix.ownCommands(fn), ix.calledCommands(fn)...)
+			changed = changed || len(cmds) != len(ix.Commands[fn])
+			ix.Commands[fn] = cmds
+			ix.byFunc[fn] = ix.summarise(fn, cmds)
+		}
+		if !changed {
+			break
+		}
+	}
+	ix.own, ix.called = nil, nil
+}
+
+// ownCommands are the commands that a function and its literals issue themselves.
+func (ix *Info) ownCommands(fn *ssa.Function) []*rediscmd.Command {
+	if cmds, ok := ix.own[fn]; ok {
+		return append([]*rediscmd.Command(nil), cmds...)
+	}
+	var cmds []*rediscmd.Command
+	ssax.EachCall(fn, func(call ssa.CallInstruction) { cmds = append(cmds, rediscmd.Of(call)...) })
+	ix.own[fn] = cmds
+	return append([]*rediscmd.Command(nil), cmds...)
+}
+
+// calledCommands are the commands that a function issues through others.
+func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
+	var cmds []*rediscmd.Command
+	ssax.EachCall(fn, func(call ssa.CallInstruction) {
+		callee, values := ix.CalleeOf(call.Common())
+		if callee == nil || callee == fn.Object() {
+			return
+		}
+		summary := ix.summaryOf(callee)
+		if len(summary) == 0 {
+			return
+		}
+		var args []keyexpr.Expr
+		for _, v := range values {
+			args = append(args, keyexpr.Of(v))
+		}
+		for _, s := range summary {
+			key := s.Key.Bind(args)
+			if !key.Known() || key.Depth() > keyexpr.MaxDepth {
+				continue
+			}
+			if s.origin == nil && s.Value.Op == keyexpr.Lit {
+				s.Value = keyexpr.Expr{} // chosen by another package: nothing that could be mended here
+			}
+			c := ix.calledCommand(call, s)
+			*c = rediscmd.Command{
+				Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), Ttl: s.TTL.Bind(args), Unit: s.Unit,
+				Pipe: s.Pipe, Compares: s.Compares, Waits: s.Waits, Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome,
+				Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
+			}
+			cmds = append(cmds, c)
+		}
+	})
+	return cmds
+}
+
+// calledCommand is the object for a command that a call issues through another function. It stays the same in all
+// rounds, because it may be the origin of others.
+func (ix *Info) calledCommand(call ssa.CallInstruction, s Command) *rediscmd.Command {
+	key := calledKey{call, s.Op, s.Name, s.Key.String(), s.Judged}
+	if ix.called[key] == nil {
+		ix.called[key] = new(rediscmd.Command)
+	}
+	return ix.called[key]
+}
+
+// A calledKey names a command by the call and by what makes it different from the others of a summary.
+type calledKey struct {
+	call      ssa.CallInstruction
+	op        ops.Op
+	name, key string
+	judged    bool
+}
+
+// summaryOf returns what is known of a function of this package or, from its fact, of another.
+func (ix *Info) summaryOf(fn *types.Func) []Command {
+	if fn.Pkg() == ix.Pass.Pkg {
+		return ix.byFunc[ix.Pkg.Prog.FuncValue(fn)]
+	}
+	if fn.Pkg() == nil || clients.OfPackage(fn.Pkg()) != clients.None {
+		return nil
+	}
+	var f Fact
+	if !ix.Pass.ImportObjectFact(fn, &f) {
+		return nil
+	}
+	return f.Commands
+}
+
+// summarise keeps what a caller can use: commands on keys made of parameters, constants and package variables.
+func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command {
+	var out []Command
+	for _, c := range cmds {
+		if !c.Key.Portable() {
+			continue
+		}
+		s := Command{
+			Op: c.Op, Name: c.Name, Key: c.Key, Value: c.Value, TTL: c.Ttl, Unit: c.Unit, Pipe: c.Pipe,
+			Compares: c.Compares, Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1, origin: c,
+		}
+		if c.Op == ops.Acquire {
+			s.Outcome = answers.OutcomeResult(fn, c)
+		}
+		if !s.TTL.Portable() {
+			s.TTL = keyexpr.Expr{}
+		}
+		if !s.Value.Portable() {
+			s.Value = keyexpr.Expr{}
+		}
+		if !containsCommand(out, s) {
+			out = append(out, s)
+		}
+	}
+	if len(out) > maxSummary {
+		return nil
+	}
+	return out
+}
+
+func containsCommand(list []Command, s Command) bool {
+	for _, o := range list {
+		if o.Op == s.Op && o.Name == s.Name && o.Judged == s.Judged && o.Key.String() == s.Key.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// ExportSummaries hands the summaries to importing packages. It runs after the locks of this package are known, so
+// that importers do not report them again.
+func (ix *Info) ExportSummaries() {
+	for fn, cmds := range ix.Commands {
+		obj, ok := fn.Object().(*types.Func)
+		if !ok || obj.Pkg() != ix.Pass.Pkg {
+			continue
+		}
+		for _, c := range cmds {
+			c.Judged = c.Root().Judged
+		}
+		if s := ix.summarise(fn, cmds); len(s) > 0 {
+			ix.byFunc[fn] = s
+			ix.Pass.ExportObjectFact(obj, &Fact{s})
+			ix.Carrier = true
+		}
+	}
+	ix.exportInterfaces()
+}
+
+// replyOf says where a caller finds the outcome of a summarised acquire.
+func replyOf(s Command) rediscmd.Reply {
+	if s.Op == ops.Acquire && s.Outcome >= 0 {
+		return rediscmd.ReplyResult
+	}
+	return rediscmd.ReplyUnknown
+}
