@@ -134,7 +134,7 @@ func leaseName(r *check.Reporter, s *sections.Section) (id *ast.Ident, text stri
 	if call == nil || s.Site.Lease < 0 {
 		return nil, ""
 	}
-	for _, n := range r.PathTo(call) {
+	for n := range r.Around(call) {
 		assign, ok := n.(*ast.AssignStmt)
 		if !ok {
 			continue

@@ -51,14 +51,14 @@ func checkIgnores(r *check.Reporter) {
 // malformed says what keeps a comment from silencing anything at all, "" if nothing does.
 func malformed(ig *suppress.Comment, known []*analysis.Analyzer) string {
 	switch {
-	case len(ig.Ids) == 0:
+	case len(ig.IDs) == 0:
 		return "this comment silences nothing: name the checks, as in //locklint:ignore LL2002 the reason"
 	case ig.Reason == "":
 		return fmt.Sprintf("this comment silences nothing: add the reason, as in //locklint:ignore %s the key is unique "+
 			"for each run",
-			strings.Join(ig.Ids, ","))
+			strings.Join(ig.IDs, ","))
 	}
-	for _, id := range ig.Ids {
+	for _, id := range ig.IDs {
 		if id != "LL1015" && !slices.ContainsFunc(known, func(a *analysis.Analyzer) bool { return a.Name == id }) {
 			return fmt.Sprintf("there is no check %s: locklint -h lists them", id)
 		}
@@ -69,10 +69,10 @@ func malformed(ig *suppress.Comment, known []*analysis.Analyzer) string {
 // unused are the IDs of which the comment has silenced no finding. LL1015 may be one of the IDs, to keep a comment
 // that is only needed with other build tags, and is never unused itself.
 func unused(ig *suppress.Comment) []string {
-	if slices.Contains(ig.Ids, "LL1015") {
+	if slices.Contains(ig.IDs, "LL1015") {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(ig.Ids), func(id string) bool { return ig.Used[id] })
+	return slices.DeleteFunc(slices.Clone(ig.IDs), func(id string) bool { return ig.Used[id] })
 }
 
 func reportUnused(r *check.Reporter, ig *suppress.Comment, unused []string) {
@@ -81,7 +81,7 @@ func reportUnused(r *check.Reporter, ig *suppress.Comment, unused []string) {
 		Message: fmt.Sprintf("there is no %s here to silence: remove the comment", unused[0]),
 	}
 	edit := removal(r, ig)
-	if left := slices.DeleteFunc(slices.Clone(ig.Ids), func(id string) bool { return !ig.Used[id] }); len(left) > 0 {
+	if left := slices.DeleteFunc(slices.Clone(ig.IDs), func(id string) bool { return !ig.Used[id] }); len(left) > 0 {
 		d.Message = fmt.Sprintf("there is no %s here to silence: remove the ID", strings.Join(unused, ", "))
 		text := "//locklint:ignore " + strings.Join(left, ",") + " " + ig.Reason
 		edit = analysis.TextEdit{Pos: ig.Pos, End: end(ig), NewText: []byte(text)}

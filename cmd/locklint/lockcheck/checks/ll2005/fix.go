@@ -42,30 +42,14 @@ func mergeExpiry(r *check.Reporter, a, e *rediscmd.Command) *analysis.SuggestedF
 
 // follows returns the statement that is the expire call if it follows the statement of setnx as described above.
 func follows(r *check.Reporter, setnx, expire *ast.CallExpr) ast.Stmt {
-	path := r.PathTo(setnx)
-	for i, n := range path {
-		list := fixes.Statements(n)
-		if i == 0 || list == nil {
-			continue
+	list, at := fixes.ListAround(r, setnx)
+	for i := at + 1; i < len(list); i++ {
+		if isExpireStatement(list[i], expire) {
+			return list[i]
 		}
-		at := -1
-		for j, s := range list {
-			if s.Pos() <= setnx.Pos() && setnx.End() <= s.End() {
-				at = j
-			}
-		}
-		if at < 0 {
+		if !fixes.Leaves(list[i]) {
 			return nil
 		}
-		for _, s := range list[at+1:] {
-			if isExpireStatement(s, expire) {
-				return s
-			}
-			if !fixes.Leaves(s) {
-				return nil
-			}
-		}
-		return nil
 	}
 	return nil
 }

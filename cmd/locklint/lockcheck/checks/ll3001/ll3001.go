@@ -4,9 +4,9 @@ package ll3001
 import (
 	_ "embed"
 	"fmt"
-	"go/ast"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
@@ -66,12 +66,8 @@ func isStatement(r *check.Reporter, call *ssa.Call) bool {
 	if x == nil {
 		return false
 	}
-	path := r.PathTo(x)
-	if len(path) < 2 {
-		return false
-	}
-	_, ok := path[1].(*ast.ExprStmt)
-	return ok
+	cur, ok := r.Index.Syntax().FindNode(x)
+	return ok && cur.ParentEdgeKind() == edge.ExprStmt_X
 }
 
 // inDefer reports whether a call stands in a literal that is deferred.

@@ -6,9 +6,10 @@ import (
 	"go/ast"
 	"go/format"
 	"go/token"
+	"iter"
 	"strings"
 
-	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/ast/inspector"
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -60,15 +61,29 @@ func (r *Reporter) Place(pos, from token.Pos) string {
 // MaxCondition is the length of the conditions that messages quote.
 const MaxCondition = 60
 
-// PathAt returns the nodes around a position, innermost first.
-func (r *Reporter) PathAt(pos token.Pos) []ast.Node {
-	for _, f := range r.Pass.Files {
-		if f.FileStart <= pos && pos < f.FileEnd {
-			path, _ := astutil.PathEnclosingInterval(f, pos, pos)
-			return path
+// AroundPos are the nodes around a position, innermost first.
+func (r *Reporter) AroundPos(pos token.Pos) iter.Seq[ast.Node] {
+	cur, ok := r.Index.Syntax().FindByPos(pos, pos)
+	return enclosing(cur, ok)
+}
+
+// Around are a node and the nodes around it, innermost first.
+func (r *Reporter) Around(n ast.Node) iter.Seq[ast.Node] {
+	cur, ok := r.Index.Syntax().FindNode(n)
+	return enclosing(cur, ok)
+}
+
+func enclosing(cur inspector.Cursor, ok bool) iter.Seq[ast.Node] {
+	return func(yield func(ast.Node) bool) {
+		if !ok {
+			return
+		}
+		for c := range cur.Enclosing() {
+			if !yield(c.Node()) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // Source is the text of an expression.
@@ -78,17 +93,6 @@ func (r *Reporter) Source(x ast.Expr) []byte {
 		return nil
 	}
 	return b.Bytes()
-}
-
-// PathTo returns the nodes around a node, innermost first.
-func (r *Reporter) PathTo(n ast.Node) []ast.Node {
-	for _, f := range r.Pass.Files {
-		if f.FileStart <= n.Pos() && n.Pos() < f.FileEnd {
-			path, _ := astutil.PathEnclosingInterval(f, n.Pos(), n.End())
-			return path
-		}
-	}
-	return nil
 }
 
 // CallText is what a call calls, as it stands in the source.

@@ -21,6 +21,9 @@ const (
 	Rueidislock        // rueidislock, and valkeylock, which is the same
 )
 
+// HandsOutLocks reports whether a library is one of locks, this project's among them, rather than a client of Redis.
+func (c Client) HandsOutLocks() bool { return c == Runtime || IsPeer(c) }
+
 // Of tells from its import path which client a package is. Only the package that users import counts, not the
 // packages below it: a subpackage such as redisotel has no commands of its own.
 func Of(path string) Client {

@@ -33,7 +33,7 @@ func BlockOf(r *check.Reporter, site *leases.Site) *AcquireBlock {
 	if call == nil {
 		return nil
 	}
-	list, at := listAround(r, call)
+	list, at := ListAround(r, call)
 	if list == nil {
 		return nil
 	}

@@ -86,10 +86,10 @@ func Statements(n ast.Node) []ast.Stmt {
 	return nil
 }
 
-// listAround returns the statements of the block that holds a node as a statement of its own, or inside one, and the
+// ListAround returns the statements of the block that holds a node as a statement of its own, or inside one, and the
 // index of that statement. Nil if there is none, or if a loop lies between the function and the block.
-func listAround(r *check.Reporter, n ast.Node) (list []ast.Stmt, at int) {
-	for _, outer := range r.PathTo(n) {
+func ListAround(r *check.Reporter, n ast.Node) (list []ast.Stmt, at int) {
+	for outer := range r.Around(n) {
 		if list = Statements(outer); list == nil {
 			continue
 		}

@@ -55,7 +55,7 @@ func asksAcquire(cond ssa.Value, site *leases.Site) bool {
 // has received there.
 func guard(r *check.Reporter, pos, acquire token.Pos) string {
 	var inner ast.Node
-	for _, n := range r.PathAt(pos) {
+	for n := range r.AroundPos(pos) {
 		switch n := n.(type) {
 		case *ast.FuncLit, *ast.FuncDecl:
 			return ""
@@ -84,7 +84,7 @@ func guard(r *check.Reporter, pos, acquire token.Pos) string {
 
 // branch is the source of the condition that an SSA value came from.
 func branch(r *check.Reporter, cond ssa.Value, holds bool) string {
-	for _, n := range r.PathAt(cond.Pos()) {
+	for n := range r.AroundPos(cond.Pos()) {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
 			if n.OpPos == cond.Pos() {

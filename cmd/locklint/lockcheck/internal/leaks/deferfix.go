@@ -30,7 +30,7 @@ func deferRelease(r *check.Reporter, call *ast.CallExpr, flow *leases.Flow) *ana
 		return nil
 	}
 	var list []ast.Stmt
-	for _, n := range r.PathTo(call) {
+	for n := range r.Around(call) {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
 			return nil

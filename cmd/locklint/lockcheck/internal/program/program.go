@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
 	"golang.org/x/tools/go/ssa"
 )
 
@@ -27,8 +28,8 @@ type Package struct {
 	Impls   map[*types.Func]*types.Func // what implementation has found
 	Carrier bool                        // the package has facts
 
-	callsOnce sync.Once // the checks run in parallel
-	calls     map[token.Pos]*ast.CallExpr
+	syntaxOnce sync.Once // the checks run in parallel
+	syntax     *inspector.Inspector
 }
 
 // HasCarriers reports whether some package that this one imports, even through others, has facts.
@@ -74,18 +75,26 @@ func (p *Package) addFunc(fn *ssa.Function) {
 	}
 }
 
+// Syntax is the root of the package's syntax trees.
+func (p *Package) Syntax() inspector.Cursor {
+	p.syntaxOnce.Do(func() { p.syntax = inspector.New(p.Pass.Files) })
+	return p.syntax.Root()
+}
+
 // CallExpr returns the syntax of a call, nil if there is none.
 func (p *Package) CallExpr(call ssa.CallInstruction) *ast.CallExpr {
-	p.callsOnce.Do(func() {
-		p.calls = map[token.Pos]*ast.CallExpr{}
-		for _, file := range p.Pass.Files {
-			ast.Inspect(file, func(n ast.Node) bool {
-				if c, ok := n.(*ast.CallExpr); ok {
-					p.calls[c.Lparen] = c
-				}
-				return true
-			})
+	lparen := call.Common().Pos()
+	if !lparen.IsValid() {
+		return nil
+	}
+	cur, ok := p.Syntax().FindByPos(lparen, lparen)
+	if !ok {
+		return nil
+	}
+	for c := range cur.Enclosing((*ast.CallExpr)(nil)) {
+		if x := c.Node().(*ast.CallExpr); x.Lparen == lparen {
+			return x
 		}
-	})
-	return p.calls[call.Common().Pos()]
+	}
+	return nil
 }

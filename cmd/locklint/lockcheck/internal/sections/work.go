@@ -45,7 +45,7 @@ func isIdlePackage(pkg *types.Package) bool {
 		return true // the method of error
 	}
 	path := clients.WithoutVendor(pkg.Path())
-	return idlePackages[path] || clients.Of(path) >= clients.Runtime && clients.Of(path) <= clients.Rueidislock ||
+	return idlePackages[path] || clients.Of(path).HandsOutLocks() ||
 		slices.Contains(loggers, strings.ToLower(pkg.Name())) ||
 		slices.ContainsFunc(idlePrefixes, func(p string) bool { return strings.HasPrefix(path, p) })
 }

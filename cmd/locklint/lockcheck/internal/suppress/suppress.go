@@ -37,7 +37,7 @@ var Analyzer = &analysis.Analyzer{
 type Comment struct {
 	Pos    token.Pos
 	Text   string
-	Ids    []string // empty: every check, as //nolint:locklint says
+	IDs    []string // empty: every check, as //nolint:locklint says
 	Reason string   // a //locklint:ignore without one silences nothing
 	Nolint bool
 
@@ -93,7 +93,7 @@ func parseIgnore(text string) *Comment {
 		ig := &Comment{Reason: strings.TrimSpace(m[2])}
 		for id := range strings.SplitSeq(m[1], ",") {
 			if id = strings.ToUpper(strings.TrimSpace(id)); id != "" {
-				ig.Ids = append(ig.Ids, id)
+				ig.IDs = append(ig.IDs, id)
 			}
 		}
 		return ig
@@ -158,5 +158,5 @@ func (igs *Comments) Silence(fset *token.FileSet, id string, pos token.Pos) *Sil
 }
 
 func (ig *Comment) covers(id string) bool {
-	return ig.Nolint || ig.Reason != "" && slices.Contains(ig.Ids, id)
+	return ig.Nolint || ig.Reason != "" && slices.Contains(ig.IDs, id)
 }
