@@ -77,7 +77,7 @@ func timeFault(ix *index.Index, c *rediscmd.Command) string {
 		}
 		return ""
 	}
-	if c.TtlValue == nil {
+	if c.TTLValue == nil {
 		return ""
 	}
 	if c.Unit > 1 {
@@ -95,7 +95,7 @@ func unitFault(ix *index.Index, c *rediscmd.Command) string {
 	if c.Unit == time.Millisecond {
 		unit = "milliseconds"
 	}
-	k := c.Ttl
+	k := c.TTL
 	if k.Op != keyexpr.Call || len(k.Args) == 0 {
 		return ""
 	}
@@ -120,7 +120,7 @@ func unitFault(ix *index.Index, c *rediscmd.Command) string {
 
 // durationFault looks at a Duration that is computed.
 func durationFault(ix *index.Index, c *rediscmd.Command) string {
-	switch v := c.TtlValue.(type) {
+	switch v := c.TTLValue.(type) {
 	case *ssa.BinOp:
 		if v.Op.String() == keyexpr.Mul && isTime(ix, v.X, c.Fn) && isTime(ix, v.Y, c.Fn) {
 			return "a Duration is multiplied by a Duration, which is no time but overflows; use one of them"

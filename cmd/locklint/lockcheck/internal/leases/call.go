@@ -18,6 +18,9 @@ func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 	}
 	s.set(call, unknown)
 	f.made(call, &s)
+	if s.isRefused() && f.takesAgain(call) {
+		s.Lease = escaped
+	}
 	if lit := ssax.Literal(call.Common()); lit != nil {
 		for i, a := range call.Call.Args {
 			s.set(lit.Params[i], s.of(a))
@@ -26,6 +29,24 @@ func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 	}
 	f.pass(call, &s)
 	return []pathState{s}
+}
+
+// takesAgain reports whether a call tries once more to get a lock of the kind that is followed. What runs behind it
+// depends on that try: it is no longer known to run without a lock.
+func (f *follower) takesAgain(call *ssa.Call) bool {
+	if f.site == nil {
+		return false
+	}
+	if other := f.li.siteOf(call); other != nil {
+		return other.Library == f.site.Library
+	}
+	results := call.Call.Signature().Results()
+	for v := range results.Variables() {
+		if handles.Library(v.Type()) == f.site.Library {
+			return true
+		}
+	}
+	return false
 }
 
 // acquire runs the call that is followed. To reach it again with the lease held is a leak.

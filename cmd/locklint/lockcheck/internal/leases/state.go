@@ -149,6 +149,9 @@ func (s *pathState) locked(mutex ssa.Value) {
 	s.set(mutex, theLease)
 }
 
+// isRefused reports whether the acquire is known to have failed, and nobody else has taken the matter over.
+func (s *pathState) isRefused() bool { return s.verdict == refused && s.Lease != escaped }
+
 // holding reports whether the lease is certainly held at this point.
 func (s *pathState) holding() bool {
 	if s.over || s.verdict != granted && (s.verdict == refused || !s.only) {

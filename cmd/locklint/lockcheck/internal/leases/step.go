@@ -70,7 +70,7 @@ func (f *follower) record(instr ssa.Instruction, s *pathState) {
 	case f.ending > 0:
 	case s.holding():
 		f.flow.Inside[instr] = true
-	case s.verdict == refused && s.Lease != escaped:
+	case s.isRefused():
 		f.flow.Outside[instr] = true
 	}
 }

@@ -68,7 +68,7 @@ func (f *flow) command(name string, args []*Expr, g guard) {
 			e.Op = ops.CompareDel
 		}
 	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
-		e.Ttl, e.Unit = arg(1), ops.UnitOf(name)
+		e.TTL, e.Unit = arg(1), ops.UnitOf(name)
 		e.Op = ops.Expire
 		if g.owner {
 			e.Op = ops.CompareExpire
@@ -93,7 +93,7 @@ func (f *flow) set(e *Effect, name string, args []*Expr) (nx bool) {
 		e.Value = f.resolve(args[1])
 	}
 	if (name == "SETEX" || name == "PSETEX") && len(args) == 3 {
-		e.Ttl, e.Unit = f.resolve(args[1]), ops.UnitOf(name)
+		e.TTL, e.Unit = f.resolve(args[1]), ops.UnitOf(name)
 	}
 	for i, a := range args {
 		if i < 2 || a.Kind != "str" {
@@ -104,7 +104,7 @@ func (f *flow) set(e *Effect, name string, args []*Expr) (nx bool) {
 			nx = true
 		case "EX", "PX", "EXAT", "PXAT":
 			if i+1 < len(args) {
-				e.Ttl, e.Unit = f.resolve(args[i+1]), ops.UnitOf(option)
+				e.TTL, e.Unit = f.resolve(args[i+1]), ops.UnitOf(option)
 			}
 		}
 	}
@@ -115,10 +115,10 @@ func (f *flow) set(e *Effect, name string, args []*Expr) (nx bool) {
 func (f *flow) prolongs(expire Effect) bool {
 	for i := range f.effects {
 		e := &f.effects[i]
-		if e.Op == ops.Acquire && e.Ttl == nil && same(e.Key, expire.Key) {
-			e.Ttl, e.Unit = expire.Ttl, expire.Unit
-			if e.Ttl == nil {
-				e.Ttl = unknown
+		if e.Op == ops.Acquire && e.TTL == nil && same(e.Key, expire.Key) {
+			e.TTL, e.Unit = expire.TTL, expire.Unit
+			if e.TTL == nil {
+				e.TTL = unknown
 			}
 			return true
 		}

@@ -14,7 +14,7 @@ func upper(s string) string { return strings.ToUpper(s) }
 type Effect struct {
 	Op         ops.Op
 	Key, Value *Expr
-	Ttl        *Expr // nil: none
+	TTL        *Expr // nil: none
 	Unit       time.Duration
 }
 

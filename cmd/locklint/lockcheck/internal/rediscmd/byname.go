@@ -86,12 +86,12 @@ func eachKey(o ops.Op, name string, keys []ssa.Value) []*Command {
 
 // setTTL notes the time that a command is given.
 func (c *Command) setTTL(v ssa.Value, unit time.Duration) {
-	c.Ttl, c.Unit, c.TtlValue = ttlOf(v, unit), unit, v
+	c.TTL, c.Unit, c.TTLValue = ttlOf(v, unit), unit, v
 }
 
 // setnxCommand recognises SETNX key value, and what people add to it because SET takes it.
 func setnxCommand(args []ssa.Value) []*Command {
-	c := &Command{Op: ops.Acquire, Name: "SETNX", Key: keyexpr.Of(args[0]), Ttl: noExpiry}
+	c := &Command{Op: ops.Acquire, Name: "SETNX", Key: keyexpr.Of(args[0]), TTL: noExpiry}
 	if len(args) > 1 {
 		c.Value = keyexpr.Of(args[1])
 	}
@@ -106,7 +106,7 @@ func setCommand(args []ssa.Value) []*Command {
 	if len(args) < 2 {
 		return nil
 	}
-	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(args[0]), Value: keyexpr.Of(args[1]), Ttl: noExpiry}
+	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(args[0]), Value: keyexpr.Of(args[1]), TTL: noExpiry}
 	nx := false
 	for i := 2; i < len(args); i++ {
 		text, ok := ssax.ConstString(args[i])
@@ -114,7 +114,7 @@ func setCommand(args []ssa.Value) []*Command {
 			if _, isConst := ssax.ConstOf(args[i]); isConst {
 				c.Wrong = "SET has no option that is a number; a time follows EX or PX"
 			} else {
-				c.Ttl = keyexpr.Expr{} // an option that only the running program knows
+				c.TTL = keyexpr.Expr{} // an option that only the running program knows
 			}
 			continue
 		}

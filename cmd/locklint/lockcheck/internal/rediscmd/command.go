@@ -28,12 +28,12 @@ type Command struct {
 	Name  string // as written: SetNX, SET NX, DEL …
 	Key   keyexpr.Expr
 	Value keyexpr.Expr // of an acquire or a swap: what the key is set to
-	Ttl   keyexpr.Expr // of an acquire or an expiry, in units of unit: a literal "0" means none
+	TTL   keyexpr.Expr // of an acquire or an expiry, in units of unit: a literal "0" means none
 	Unit  time.Duration
 	Pipe  Pipe
 	Reply Reply
 
-	TtlValue ssa.Value // what ttl was read from, nil if another function issues the command
+	TTLValue ssa.Value // what ttl was read from, nil if another function issues the command
 	Compares bool      // CompareDel: a script that certainly compares, not one that nobody can read
 	Wrong    string    // what the server will reject it for
 	Waits    bool      // the function that issues the command also waits, so that a loop around it does not spin
@@ -93,7 +93,7 @@ func (c *Command) What() string {
 // NoTTL reports whether an acquire certainly sets no expiry. A negative one is go-redis's KeepTTL, which keeps the
 // expiry of a key that is not there.
 func (c *Command) NoTTL() bool {
-	return c.Ttl.Op == keyexpr.Lit && (c.Ttl.Text == "0" || strings.HasPrefix(c.Ttl.Text, "-"))
+	return c.TTL.Op == keyexpr.Lit && (c.TTL.Text == "0" || strings.HasPrefix(c.TTL.Text, "-"))
 }
 
 // Of recognises the commands that a call issues itself.

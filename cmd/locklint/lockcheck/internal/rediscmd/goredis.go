@@ -116,7 +116,7 @@ func setArgs(m ssax.Method) []*Command {
 	if !known || !isConst || !strings.EqualFold(text, "NX") {
 		return nil
 	}
-	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(m.Arg(0)), Value: keyexpr.Of(m.Arg(1)), Ttl: noExpiry,
+	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(m.Arg(0)), Value: keyexpr.Of(m.Arg(1)), TTL: noExpiry,
 		Reply: ReplyCmd}
 	for _, field := range []string{"TTL", "ExpireAt"} {
 		if ttl, _ := ssax.LiteralField(args, field); ttl != nil {

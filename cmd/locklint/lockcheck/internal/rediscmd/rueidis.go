@@ -97,7 +97,7 @@ func rueidisPlain(chain []ssax.Method) []*Command {
 
 // rueidisSet recognises Set().Key(key).Value(token).Nx() with one of the expiries.
 func rueidisSet(chain []ssax.Method) []*Command {
-	c := &Command{Op: ops.Acquire, Name: "SET NX", Ttl: noExpiry}
+	c := &Command{Op: ops.Acquire, Name: "SET NX", TTL: noExpiry}
 	nx := false
 	for _, m := range chain {
 		v := m.Arg(0)

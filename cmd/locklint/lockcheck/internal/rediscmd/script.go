@@ -100,10 +100,10 @@ func (s scriptText) commands(keys, args []ssa.Value) []*Command {
 			c.Value = b.key(e.Value, 0)
 		}
 		switch {
-		case e.Ttl != nil:
-			c.Ttl, c.Unit = b.key(e.Ttl, 0), e.Unit
+		case e.TTL != nil:
+			c.TTL, c.Unit = b.key(e.TTL, 0), e.Unit
 		case e.Op == ops.Acquire:
-			c.Ttl = noExpiry
+			c.TTL = noExpiry
 		}
 		if c.Key.Known() {
 			cmds = append(cmds, c)

@@ -25,7 +25,7 @@ func ttlOf(v ssa.Value, unit time.Duration) keyexpr.Expr {
 
 // Lasts is how long a command's time to live is, in nanoseconds; ok is false if nobody can tell.
 func (c *Command) Lasts() (ns float64, ok bool) {
-	n, ok := c.Ttl.Number()
+	n, ok := c.TTL.Number()
 	if !ok || c.Unit == 0 {
 		return 0, false
 	}

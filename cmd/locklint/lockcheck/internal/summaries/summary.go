@@ -106,7 +106,7 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 			}
 			c := ix.calledCommand(call, s)
 			*c = rediscmd.Command{
-				Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), Ttl: s.TTL.Bind(args), Unit: s.Unit,
+				Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: s.TTL.Bind(args), Unit: s.Unit,
 				Pipe: s.Pipe, Compares: s.Compares, Waits: s.Waits, Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome,
 				Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
 			}
@@ -157,7 +157,7 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 			continue
 		}
 		s := Command{
-			Op: c.Op, Name: c.Name, Key: c.Key, Value: c.Value, TTL: c.Ttl, Unit: c.Unit, Pipe: c.Pipe,
+			Op: c.Op, Name: c.Name, Key: c.Key, Value: c.Value, TTL: c.TTL, Unit: c.Unit, Pipe: c.Pipe,
 			Compares: c.Compares, Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1, origin: c,
 		}
 		if c.Op == ops.Acquire {

@@ -1,0 +1,104 @@
+package ll3002
+
+import (
+	"context"
+	"log"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+)
+
+// An acquire that is tried again by hand: what follows runs with the lock of a later try.
+
+func get(ctx context.Context, c *redislock.Client) *redislock.Lock {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return nil
+	}
+	return lock
+}
+
+func untilThere(ctx context.Context, c *redislock.Client) error {
+	lock := get(ctx, c)
+	for lock == nil {
+		time.Sleep(time.Second)
+		lock = get(ctx, c)
+	}
+	defer lock.Release(ctx)
+	return work()
+}
+
+func untilNoError(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	for err != nil {
+		time.Sleep(time.Second)
+		lock, err = c.Obtain(ctx, "a", time.Minute, nil)
+	}
+	defer lock.Release(ctx)
+	return work()
+}
+
+func secondTry(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		time.Sleep(time.Second)
+		if lock, err = c.Obtain(ctx, "a", time.Minute, nil); err != nil {
+			return err
+		}
+	}
+	defer lock.Release(ctx)
+	return work()
+}
+
+func secondLock(m *redsync.Mutex) error {
+	if err := m.Lock(); err != nil {
+		time.Sleep(time.Second)
+		if err := m.Lock(); err != nil {
+			return err
+		}
+	}
+	defer m.Unlock()
+	return work()
+}
+
+func otherServer(ctx context.Context, first, second *redislock.Client, obtain func() (*redislock.Lock, error)) error {
+	lock, err := first.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		lock, err = obtain()
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Release(ctx)
+	return work()
+}
+
+func inLiteral(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		try := func() {
+			time.Sleep(time.Second)
+			lock, err = c.Obtain(ctx, "a", time.Minute, nil)
+		}
+		try()
+		if err != nil {
+			return err
+		}
+	}
+	defer lock.Release(ctx)
+	return work()
+}
+
+// The second try is refused, too, and nobody looks.
+func secondTryLogged(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		time.Sleep(time.Second)
+		if lock, err = c.Obtain(ctx, "a", time.Minute, nil); err != nil { // want `LL3002: when c.Obtain fails, the code goes on without the lock`
+			log.Println(err)
+		}
+	}
+	defer lock.Release(ctx)
+	return work()
+}
