@@ -128,6 +128,11 @@ func TestHardCode(t *testing.T) {
 	analysistest.Run(t, checktest.Tree(t), everything, "hard")
 }
 
+// TestQuiet runs the whole catalogue on shapes that look worse than they are.
+func TestQuiet(t *testing.T) {
+	analysistest.Run(t, checktest.Tree(t), everything, "quiet")
+}
+
 // TestRecipes runs the whole catalogue on the hand-rolled locks of well-known articles.
 func TestRecipes(t *testing.T) {
 	analysistest.Run(t, checktest.Tree(t), everything, "recipes")

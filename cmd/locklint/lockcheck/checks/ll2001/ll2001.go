@@ -4,16 +4,12 @@ package ll2001
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
 //go:embed doc.md
@@ -32,7 +28,7 @@ func checkOutcomes(r *check.Reporter) {
 		}
 		done[c] = true
 		how := answers.AttentionTo(c)
-		if how == answers.Attentive || looksAgain(r.Index, c) {
+		if how == answers.Attentive || r.Index.LooksAgain(c) && !r.Index.AlwaysSame(c.Value, c.Fn) {
 			continue
 		}
 		why := "is ignored"
@@ -50,12 +46,4 @@ func checkOutcomes(r *check.Reporter) {
 			}},
 		})
 	}
-}
-
-// looksAgain reports whether a function reads the key after it has tried to set it: who compares knows whose it is.
-func looksAgain(ix *index.Index, c *rediscmd.Command) bool {
-	return slices.ContainsFunc(ix.Commands[c.Fn], func(read *rediscmd.Command) bool {
-		return read.Op == ops.Read && read.Key.String() == c.Key.String() && read.Call != c.Call &&
-			ssax.ComesAfter(c.Call, read.Call) && !answers.AsksIfPresent(read)
-	})
 }

@@ -28,6 +28,9 @@ func checkAtomicRelease(r *check.Reporter) {
 		if done[del.Root()] || del.Op != ops.Delete || del.JudgedElsewhere() || r.Index.InTest(del.Pos()) {
 			continue
 		}
+		for del.Origin != nil && r.Index.OwnerCompared(del.Origin) != nil {
+			del = del.Origin // the helper that asks is to be mended, not its caller
+		}
 		read := r.Index.OwnerCompared(del)
 		if read == nil {
 			continue

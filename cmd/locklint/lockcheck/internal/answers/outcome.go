@@ -2,6 +2,7 @@ package answers
 
 import (
 	"go/token"
+	"regexp"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -52,6 +53,29 @@ func AttentionTo(c *rediscmd.Command) attention {
 	}
 	return Attentive
 }
+
+// ReachesNobody reports whether nothing that the program does depends on the outcome of an acquire.
+func ReachesNobody(c *rediscmd.Command) bool {
+	if c.Pipe == rediscmd.Direct {
+		return AttentionTo(c) == inattentive
+	}
+	call, ok := c.Call.(*ssa.Call)
+	if !ok || c.Via != "" || !ssax.Unused(call) {
+		return false
+	}
+	read := false // what Exec returns
+	ssax.EachCall(c.Fn, func(other ssa.CallInstruction) {
+		m, ok := ssax.MethodOf(other.Common())
+		if !ok || m.Recv == nil || other.Value() == nil || !sendsPipe.MatchString(m.Obj.Name()) {
+			return
+		}
+		read = read || attentionToResult(other.Value(), 0) == Attentive
+	})
+	return !read
+}
+
+// sendsPipe matches the methods that send what was queued and return the answers.
+var sendsPipe = regexp.MustCompile(`^(Exec|Pipelined|TxPipelined|Receive|Do|DoMulti)`)
 
 // attentionToResult looks at one of several results.
 func attentionToResult(call *ssa.Call, index int) attention {

@@ -1,6 +1,8 @@
 package answers
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
@@ -23,10 +25,50 @@ func ComparedBefore(read *rediscmd.Command, call ssa.CallInstruction) bool {
 			if d == nil {
 				break
 			}
-			if cond, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If); ok && comparesValue(cond.Cond, read, 0) {
+			if cond, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If); ok && (comparesValue(cond.Cond, read, 0) ||
+				read.Via != "" && read.Compares && isAnswer(cond.Cond, read.Call.Value(), 0)) {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// Compares reports whether a function compares what it reads with something: in a branch, or in what it returns.
+func Compares(fn *ssa.Function, read *rediscmd.Command) bool {
+	for _, b := range fn.Blocks {
+		switch last := b.Instrs[len(b.Instrs)-1].(type) {
+		case *ssa.If:
+			if comparesValue(last.Cond, read, 0) {
+				return true
+			}
+		case *ssa.Return:
+			for _, v := range last.Results {
+				if ssax.IsBool(v.Type()) && comparesValue(v, read, 0) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// isAnswer reports whether a condition asks what a call has answered: its bool, or its error.
+func isAnswer(v ssa.Value, call *ssa.Call, depth int) bool {
+	if call == nil || depth > keyexpr.MaxDepth {
+		return false
+	}
+	switch v := v.(type) {
+	case *ssa.Call:
+		return v == call
+	case *ssa.Extract:
+		return v.Tuple == ssa.Value(call)
+	case *ssa.UnOp:
+		return isAnswer(v.X, call, depth+1)
+	case *ssa.BinOp:
+		return isAnswer(v.X, call, depth+1) || isAnswer(v.Y, call, depth+1)
+	case *ssa.Phi:
+		return slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return isAnswer(e, call, depth+1) })
 	}
 	return false
 }
@@ -52,6 +94,9 @@ func comparesValue(v ssa.Value, read *rediscmd.Command, depth int) bool {
 		}
 		return DependsOn(v.X, read, 0) || DependsOn(v.Y, read, 0)
 	case *ssa.Call:
+		if read.Via != "" && v == read.Call.Value() {
+			return read.Compares
+		}
 		for _, a := range v.Call.Args {
 			if ssax.IsError(a.Type()) {
 				return false

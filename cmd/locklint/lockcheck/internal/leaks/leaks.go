@@ -22,7 +22,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 		if len(flow.Leaks) == 0 || flow.Site.Closed || !flow.Site.Owned() && !unlocksAlone(r.Index, flow) {
 			continue
 		}
-		if !flow.Released && (flow.Site.Optional || r.Index.InTest(flow.Site.Call.Pos())) {
+		if !flow.Released && (flow.Site.Claims() || flow.Site.Optional || r.Index.InTest(flow.Site.Call.Pos())) {
 			continue
 		}
 		exits := exitsOf(r, flow)

@@ -49,7 +49,7 @@ func (ix *Set) FindCounters() {
 }
 
 func (ix *Set) isCounterLock(c, r *rediscmd.Command) bool {
-	if c.Call == r.Call || speaksOfOther(c.Fn, c.Key) || speaksOfOther(r.Fn, r.Key) {
+	if c.Call == r.Call || c.Ended || r.Ended || r.Forced || speaksOfOther(c.Fn, c.Key) || speaksOfOther(r.Fn, r.Key) {
 		return false
 	}
 	if !speaksOfLock(c.Key) && (countWord.MatchString(c.Fn.Name()) || countWord.MatchString(c.Key.String())) {

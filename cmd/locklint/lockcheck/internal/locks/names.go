@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -83,6 +84,20 @@ func subject(rest string) string {
 		rest = strings.TrimSuffix(rest, suffix)
 	}
 	return strings.Trim(strings.TrimSuffix(rest, "lock"), "_")
+}
+
+// saysLock reports whether a command's key, or the functions around it, speak of a lock.
+func saysLock(c *rediscmd.Command) bool {
+	if speaksOfLock(c.Key) {
+		return true
+	}
+	recv := ssax.ReceiverName(c.Fn)
+	for _, name := range []string{c.Fn.Name(), c.Via, recv[strings.LastIndexByte(recv, '/')+1:]} {
+		if lockWord.MatchString(name) && !stateWord.MatchString(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // isForced reports whether a function means to remove other people's locks.

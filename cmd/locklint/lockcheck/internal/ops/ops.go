@@ -22,6 +22,9 @@ const (
 	Watch            // WATCH
 )
 
+// Releases reports whether a command ends a lock.
+func (o Op) Releases() bool { return o == Delete || o == CompareDel || o == Uncount }
+
 // UnitOf is the unit of the time to live that a command or an option of SET takes, 0 if it takes a point in time.
 func UnitOf(name string) time.Duration {
 	switch strings.ToUpper(name) {

@@ -34,9 +34,13 @@ type Command struct {
 	Reply Reply
 
 	TTLValue ssa.Value // what ttl was read from, nil if another function issues the command
-	Compares bool      // CompareDel: a script that certainly compares, not one that nobody can read
-	Wrong    string    // what the server will reject it for
-	Waits    bool      // the function that issues the command also waits, so that a loop around it does not spin
+	// Compares: of CompareDel a script that certainly compares, not one that nobody can read; of Read a function that
+	// compares what it reads.
+	Compares bool
+	Wrong    string // what the server will reject it for
+	Ended    bool   // the function that issues the command takes the key and ends it itself
+	Forced   bool   // a function on the way to the command says that it forces a release
+	Waits    bool   // the function that issues the command also waits, so that a loop around it does not spin
 
 	Result int // for ReplyResult: which one
 

@@ -30,6 +30,8 @@ type Command struct {
 	Unit     time.Duration
 	Pipe     rediscmd.Pipe
 	Compares bool
+	Ended    bool // see rediscmd.Command
+	Forced   bool
 	Waits    bool // the function may wait, for whatever reason
 	Judged   bool // part of a lock that its own package has reported
 	Outcome  int  // for an acquire: which result says whether it succeeded, -1 unknown

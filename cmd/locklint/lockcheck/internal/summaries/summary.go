@@ -2,6 +2,8 @@ package summaries
 
 import (
 	"go/types"
+	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -107,7 +109,7 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 			c := ix.calledCommand(call, s)
 			*c = rediscmd.Command{
 				Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: s.TTL.Bind(args), Unit: s.Unit,
-				Pipe: s.Pipe, Compares: s.Compares, Waits: s.Waits, Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome,
+				Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Forced: s.Forced, Waits: s.Waits, Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome,
 				Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
 			}
 			cmds = append(cmds, c)
@@ -158,7 +160,9 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 		}
 		s := Command{
 			Op: c.Op, Name: c.Name, Key: c.Key, Value: c.Value, TTL: c.TTL, Unit: c.Unit, Pipe: c.Pipe,
-			Compares: c.Compares, Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1, origin: c,
+			Compares: c.Compares || c.Op == ops.Read && answers.Compares(fn, c), Ended: c.Ended || endedBy(c, cmds),
+			Forced: c.Forced || forceWord.MatchString(fn.Name()), Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1,
+			origin: c,
 		}
 		if c.Op == ops.Acquire {
 			s.Outcome = answers.OutcomeResult(fn, c)
@@ -177,6 +181,26 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 		return nil
 	}
 	return out
+}
+
+// forceWord marks functions that remove a lock whoever owns it.
+var forceWord = regexp.MustCompile(`(?i)force`)
+
+// endedBy reports whether a function that issues some commands takes the key of one of them and ends it again: it is
+// done with the key, and what its callers do with the same key is another story.
+func endedBy(c *rediscmd.Command, cmds []*rediscmd.Command) bool {
+	return slices.ContainsFunc(cmds, func(other *rediscmd.Command) bool {
+		if other.Call == c.Call || other.Key.String() != c.Key.String() {
+			return false
+		}
+		switch c.Op {
+		case ops.Acquire, ops.Count:
+			return other.Op.Releases() && ssax.ComesAfter(c.Call, other.Call) && !ssax.UndoesFailure(other.Call)
+		case ops.Delete, ops.CompareDel, ops.Uncount:
+			return other.Op == ops.Acquire || other.Op == ops.Count
+		}
+		return false
+	})
 }
 
 func containsCommand(list []Command, s Command) bool {

@@ -31,8 +31,9 @@ func jobInTwoSteps(ctx context.Context, s *store.Store, id string) error {
 }
 
 func ignored(ctx context.Context, s *store.Store, id string) {
-	s.PutIfAbsent(ctx, id, time.Minute) // want `LL2001: the outcome of SetNX \(through Store.PutIfAbsent\) is ignored`
-	defer s.Remove(ctx, id)             // want `LL2002: DEL`
+	key := "lock:" + id
+	s.PutIfAbsent(ctx, key, time.Minute) // want `LL2001: the outcome of SetNX \(through Store.PutIfAbsent\) is ignored`
+	defer s.Remove(ctx, key)             // want `LL2002: DEL`
 }
 
 // Through two packages.
