@@ -36,7 +36,7 @@ func checkOutcomes(r *check.Reporter) {
 			why = "is ignored, only the error is looked at, and that is nil when somebody else holds the lock"
 		}
 		pos, end := r.Span(c)
-		r.Report(analysis.Diagnostic{
+		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("the outcome of %s %s: everybody gets this lock; go on only if the key was set",
 				c.What(), why),

@@ -46,7 +46,7 @@ func checkReleases(r *check.Reporter) {
 			continue
 		}
 		pos, end := r.Span(del)
-		r.Report(analysis.Diagnostic{
+		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("%s releases this lock without asking whose it is: if the %s at %s has expired meanwhile, "+
 				"it deletes the lock of the next holder; compare the token and delete in one script",
@@ -59,7 +59,7 @@ func checkReleases(r *check.Reporter) {
 // reportUnheld reports a release that does not depend on the acquire: it deletes the lock of whoever has got it.
 func reportUnheld(r *check.Reporter, l *locks.Lock) {
 	pos, end := r.Span(l.Release)
-	r.Report(analysis.Diagnostic{
+	r.ReportOnce(analysis.Diagnostic{
 		Pos: pos, End: end,
 		Message: fmt.Sprintf("%s also runs when %s (%s) has not got the lock: then it deletes the lock of somebody else; "+
 			"release only what was acquired, and compare the token and delete in one script",

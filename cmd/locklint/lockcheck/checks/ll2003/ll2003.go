@@ -50,7 +50,7 @@ func checkTokens(r *check.Reporter) {
 			a = a.Root() // the wrapper's own choice
 		}
 		pos, end := r.Span(a)
-		r.Report(analysis.Diagnostic{
+		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("the token that %s stores is %s: once this lock has expired, its old holder cannot tell its "+
 				"own key from the next holder's; make a random token for each acquisition",

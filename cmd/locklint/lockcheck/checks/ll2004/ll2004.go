@@ -41,7 +41,7 @@ func checkAtomicRelease(r *check.Reporter) {
 		}
 		done[del.Root()] = true
 		pos, end := r.Span(del)
-		r.Report(analysis.Diagnostic{
+		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("%s comes after the %s at %s that compares the owner, and not in one step with it: if the "+
 				"lock expires in between, this deletes the lock of the next holder; %s",

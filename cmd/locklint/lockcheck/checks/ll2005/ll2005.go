@@ -41,7 +41,7 @@ func checkTwoSteps(r *check.Reporter) {
 		if fix := mergeExpiry(r, a, e); fix != nil {
 			d.SuggestedFixes = []analysis.SuggestedFix{*fix}
 		}
-		r.Report(d)
+		r.ReportOnce(d)
 	}
 }
 

@@ -42,7 +42,7 @@ func checkArguments(r *check.Reporter) {
 		}
 		done[c] = true
 		pos, end := r.Span(c)
-		r.Report(analysis.Diagnostic{
+		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("%s of this lock: %s", c.What(), fault),
 			Related: []analysis.RelatedInformation{{Pos: l.Release.Pos(), Message: "it is a lock because it is released here"}},

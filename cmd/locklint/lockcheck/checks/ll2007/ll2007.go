@@ -33,7 +33,7 @@ func checkExpiry(r *check.Reporter) {
 		}
 		done[a.Root()] = true
 		pos, end := r.Span(a)
-		r.Report(analysis.Diagnostic{
+		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("%s takes this lock without an expiry: a holder that crashes before the %s at %s leaves it "+
 				"locked until somebody deletes the key by hand; set the expiry in the same command: SET key token NX PX ttl",

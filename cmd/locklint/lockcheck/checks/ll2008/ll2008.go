@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 )
 
@@ -20,13 +21,13 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Run: check
 // checkRenewals reports commands that prolong a lock whoever holds it by then.
 func checkRenewals(r *check.Reporter) {
 	for _, l := range r.Index.Renewals {
-		reportRenewal(r, l.Acquire.Root(), l.Release.Root())
+		reportRenewal(r, l.Acquire, locks.Responsible(l.Release))
 	}
 }
 
 func reportRenewal(r *check.Reporter, a, e *rediscmd.Command) {
 	pos, end := r.Span(e)
-	r.Report(analysis.Diagnostic{
+	r.ReportOnce(analysis.Diagnostic{
 		Pos: pos, End: end,
 		Message: fmt.Sprintf("%s prolongs this lock without asking whose it is: if the %s at %s has expired meanwhile, it "+
 			"prolongs the lock of the next holder, and the old one never learns that it has lost its own; compare the token "+

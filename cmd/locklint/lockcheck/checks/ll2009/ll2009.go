@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 )
@@ -31,9 +32,9 @@ func checkTimeLocks(r *check.Reporter) {
 				continue
 			}
 			done[s.Root()] = true
-			s, a := s.Root(), a.Root() // the function that makes up the lock, not those that use it
+			s, a := locks.Responsible(s), locks.Responsible(a) // not those that use the lock
 			pos, end := r.Span(s)
-			r.Report(analysis.Diagnostic{
+			r.ReportOnce(analysis.Diagnostic{
 				Pos: pos, End: end,
 				Message: fmt.Sprintf("%s takes over the lock of the %s at %s by the time in its value: that needs clocks that "+
 					"agree on all machines, and whoever loses the race has already overwritten the winner's time; let the server "+

@@ -42,7 +42,7 @@ func checkLoops(r *check.Reporter) {
 			}
 			done[c.Call] = true
 			pos, end := r.Span(c)
-			r.Report(analysis.Diagnostic{
+			r.ReportOnce(analysis.Diagnostic{
 				Pos: pos, End: end,
 				Message: fmt.Sprintf("%s is tried again at once when somebody else has the lock: the loop keeps a core and the "+
 					"server busy until the lock is free; wait between two tries, longer each time and with some chance in it",

@@ -47,7 +47,7 @@ func checkCounters(r *check.Reporter) {
 			d.Related = append(d.Related, analysis.RelatedInformation{Pos: e.Pos(), Message: "the expiry is set here"})
 		}
 		d.Message = fmt.Sprintf("%s is used as a lock: %s; use SET key token NX PX ttl", c.What(), harm)
-		r.Report(d)
+		r.ReportOnce(d)
 	}
 }
 

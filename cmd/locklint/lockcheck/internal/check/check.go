@@ -3,6 +3,7 @@
 package check
 
 import (
+	"go/token"
 	"reflect"
 	"strings"
 
@@ -93,6 +94,7 @@ type Reporter struct {
 	Index   *index.Index // nil for syntactic checks
 	Ignores *suppress.Comments
 	result  *Result
+	told    map[token.Pos]bool // see ReportOnce
 }
 
 // run runs a check. Like that of the index, a panic costs the package its findings, not the user the whole run.
@@ -113,6 +115,18 @@ func (r *Reporter) ReportAs(severity Severity, d analysis.Diagnostic) {
 	if d.Pos.IsValid() && !r.Ignores.Generated[r.Pass.Fset.Position(d.Pos).Filename] {
 		r.handOn(severity, d)
 	}
+}
+
+// ReportOnce is Report for a call that issues a command in several ways: one finding for each place is enough.
+func (r *Reporter) ReportOnce(d analysis.Diagnostic) {
+	if r.told[d.Pos] {
+		return
+	}
+	if r.told == nil {
+		r.told = map[token.Pos]bool{}
+	}
+	r.told[d.Pos] = true
+	r.Report(d)
 }
 
 // ReportAnywhere is report for a finding that generated code is itself to blame for.

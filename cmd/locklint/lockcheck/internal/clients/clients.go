@@ -2,6 +2,8 @@ package clients
 
 import (
 	"go/types"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -24,34 +26,48 @@ const (
 // HandsOutLocks reports whether a library is one of locks, this project's among them, rather than a client of Redis.
 func (c Client) HandsOutLocks() bool { return c == Runtime || IsPeer(c) }
 
+// paths are the import paths of the clients.
+var paths = map[string]Client{
+	"github.com/go-redis/redis":    GoRedis,
+	"github.com/go-redis/redis/v7": GoRedis,
+	"github.com/go-redis/redis/v8": GoRedis,
+	"github.com/go-redis/redis/v9": GoRedis,
+	"github.com/redis/go-redis/v9": GoRedis,
+	"gopkg.in/redis.v3":            GoRedis,
+	"gopkg.in/redis.v4":            GoRedis,
+	"gopkg.in/redis.v5":            GoRedis,
+
+	"github.com/redis/rueidis/rueidiscompat": GoRedis, // rueidis behind go-redis's methods
+
+	"github.com/gomodule/redigo/redis": Redigo,
+	"github.com/garyburd/redigo/redis": Redigo,
+
+	"github.com/redis/rueidis":                Rueidis,
+	"github.com/redis/rueidis/internal/cmds":  Rueidis,
+	"github.com/rueian/rueidis":               Rueidis,
+	"github.com/rueian/rueidis/internal/cmds": Rueidis,
+
+	directive.RuntimePath: Runtime,
+
+	"github.com/go-redsync/redsync":         Redsync,
+	"github.com/go-redsync/redsync/v2":      Redsync,
+	"github.com/go-redsync/redsync/v3":      Redsync,
+	"github.com/go-redsync/redsync/v4":      Redsync,
+	"gopkg.in/redsync.v1":                   Redsync,
+	"github.com/hjr265/redsync.go/redsync":  Redsync,
+	"github.com/bsm/redislock":              Redislock,
+	"github.com/redis/rueidis/rueidislock":  Rueidislock,
+	"github.com/rueian/rueidis/rueidislock": Rueidislock,
+
+	"github.com/valkey-io/valkey-go/valkeylock": Rueidislock,
+}
+
+// Paths are the import paths of the clients, sorted.
+func Paths() []string { return slices.Sorted(maps.Keys(paths)) }
+
 // Of tells from its import path which client a package is. Only the package that users import counts, not the
 // packages below it: a subpackage such as redisotel has no commands of its own.
-func Of(path string) Client {
-	path = WithoutVendor(path)
-	switch path {
-	case "github.com/go-redis/redis", "github.com/go-redis/redis/v7", "github.com/go-redis/redis/v8",
-		"github.com/go-redis/redis/v9", "github.com/redis/go-redis/v9",
-		"gopkg.in/redis.v3", "gopkg.in/redis.v4", "gopkg.in/redis.v5",
-		"github.com/redis/rueidis/rueidiscompat": // rueidis behind go-redis's methods
-		return GoRedis
-	case "github.com/gomodule/redigo/redis", "github.com/garyburd/redigo/redis":
-		return Redigo
-	case "github.com/redis/rueidis", "github.com/redis/rueidis/internal/cmds",
-		"github.com/rueian/rueidis", "github.com/rueian/rueidis/internal/cmds":
-		return Rueidis
-	case directive.RuntimePath:
-		return Runtime
-	case "github.com/go-redsync/redsync", "github.com/go-redsync/redsync/v2", "github.com/go-redsync/redsync/v3",
-		"github.com/go-redsync/redsync/v4", "gopkg.in/redsync.v1", "github.com/hjr265/redsync.go/redsync":
-		return Redsync
-	case "github.com/bsm/redislock":
-		return Redislock
-	case "github.com/redis/rueidis/rueidislock", "github.com/rueian/rueidis/rueidislock",
-		"github.com/valkey-io/valkey-go/valkeylock":
-		return Rueidislock
-	}
-	return None
-}
+func Of(path string) Client { return paths[WithoutVendor(path)] }
 
 // WithoutVendor undoes the prefix that a vendored package's path has in GOPATH mode.
 func WithoutVendor(path string) string {

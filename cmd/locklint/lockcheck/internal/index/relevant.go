@@ -2,11 +2,13 @@ package index
 
 import (
 	"bytes"
+	"path"
 	"regexp"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
 )
 
@@ -14,19 +16,26 @@ import (
 // on one side only: a package that it calls irrelevant has no findings and no facts, provided that none of its
 // dependencies is a carrier (see [Carries]).
 
-// words are what some file of a package with a lock, a directive or an ignore comment says: a client's import path,
-// the acquire of an interface that somebody declared over a client, a comment. Case does not matter.
-var words = [][]byte{
-	[]byte("redis"), // the clients of Redis, and the libraries on top of them
-	[]byte("redigo"),
-	[]byte("rueid"),
-	[]byte("redsync"),
-	[]byte("lockgen/lockgen"), // this project's runtime
+// words are what some file of a package with a lock, a directive or an ignore comment says: the path of a client, or
+// what stands where another package has imported one. Case does not matter.
+var words = withPaths([][]byte{
+	[]byte("redis"),           // most clients, and the libraries on top of them
+	[]byte("lockgen/lockgen"), // this project's packages
 	[]byte("setnx"),           // an interface over a client, or another package's variable
 	[]byte(`"nx"`),            // another package's variable
-	[]byte("newmutex("),
+	[]byte("newmutex("),       // the same
 	[]byte(".obtain("),
 	[]byte("locklint:"), // a comment that silences a check
+})
+
+// withPaths adds the ends of those import paths of clients that none of some words finds.
+func withPaths(list [][]byte) [][]byte {
+	for _, p := range clients.Paths() {
+		if p = strings.ToLower(p); !containsAny([]byte(p), list) {
+			list = append(list, []byte(path.Join(path.Base(path.Dir(p)), path.Base(p))))
+		}
+	}
+	return list
 }
 
 // directiveLike finds directives and, generously, what the directive package takes for a misspelt one.

@@ -8,16 +8,18 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
-// condition names what must hold for a leak to happen: the test around the exit, or else the last branch on the way
-// out that could have gone the other way. "" if it cannot be said briefly.
+// condition names what must hold for a leak to happen: the test around the exit, or else the branch behind which there
+// is no release any more. "" if it cannot be said briefly.
 func condition(r *check.Reporter, l leases.Leak, flow *leases.Flow) (text string, inside bool) {
 	if l.Exit.Pos().IsValid() {
 		if text := guard(r, l.Exit.Pos(), flow.Site.Call.Pos()); text != "" {
 			return text, true
 		}
 	}
+	ends := releaseBlocks(flow)
 	for v := l.Trail; v != nil && v.From != nil; v = v.From {
 		from := v.From.Block
 		cond, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
@@ -30,12 +32,75 @@ func condition(r *check.Reporter, l leases.Leak, flow *leases.Flow) (text string
 		if asksAcquire(cond.Cond, flow.Site) {
 			continue // that the acquire succeeded goes without saying
 		}
-		if text := branch(r, cond.Cond, from.Succs[0] == v.Block); text != "" {
-			return text, false
+		holds := from.Succs[0] == v.Block
+		other := from.Succs[0]
+		if holds {
+			other = from.Succs[1]
+		}
+		acquire := flow.Site.Call.Block()
+		if leadsTo(other, ends, acquire) && !leadsTo(v.Block, ends, acquire) {
+			if text := branch(r, cond.Cond, holds); text != "" {
+				return text, false
+			}
+			return passedBy(r, flow, l.Exit.Pos()), false
 		}
 	}
 	return "", false
 }
+
+// releaseBlocks are the blocks of a function that release the lease, or defer that.
+func releaseBlocks(flow *leases.Flow) map[*ssa.BasicBlock]bool {
+	ends := map[*ssa.BasicBlock]bool{}
+	for call := range flow.Releases {
+		if d := ssax.DeferOf(call, flow.Fn); d != nil {
+			ends[d.Block()] = true
+		} else if call.Parent() == flow.Fn {
+			ends[call.Block()] = true
+		}
+	}
+	return ends
+}
+
+// leadsTo reports whether a block is one of some blocks, or one of them can run after it, before the next acquire.
+func leadsTo(from *ssa.BasicBlock, blocks map[*ssa.BasicBlock]bool, acquire *ssa.BasicBlock) bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	ssax.Reach(from, acquire, seen)
+	for b := range blocks {
+		if seen[b] {
+			return true
+		}
+	}
+	return false
+}
+
+// passedBy is the condition of the only if around the only release that the exit and the acquire do not share: the one
+// to name where the branch has no place in the source, as that of a variable has none.
+func passedBy(r *check.Reporter, flow *leases.Flow, exit token.Pos) string {
+	if len(flow.Releases) != 1 {
+		return ""
+	}
+	var inner ast.Node
+	text, found := "", 0
+	for call := range flow.Releases {
+		for n := range r.AroundPos(call.Common().Pos()) {
+			test, ok := n.(*ast.IfStmt)
+			if ok && !encloses(test, exit) && !encloses(test, flow.Site.Call.Pos()) {
+				found++
+				text = quote(r, test.Cond, inner == ast.Node(test.Else))
+			}
+			if _, ok := n.(*ast.FuncLit); ok {
+				return ""
+			}
+			inner = n
+		}
+	}
+	if found != 1 {
+		return ""
+	}
+	return text
+}
+
+func encloses(n ast.Node, pos token.Pos) bool { return n.Pos() <= pos && pos < n.End() }
 
 // asksAcquire reports whether a condition compares a result of the acquire.
 func asksAcquire(cond ssa.Value, site *leases.Site) bool {
@@ -82,20 +147,39 @@ func guard(r *check.Reporter, pos, acquire token.Pos) string {
 	return ""
 }
 
-// branch is the source of the condition that an SSA value came from.
+// branch is the source of the condition that an SSA value came from, of a whole && or || where it is a part of one.
 func branch(r *check.Reporter, cond ssa.Value, holds bool) string {
+	var inner ast.Expr
 	for n := range r.AroundPos(cond.Pos()) {
 		switch n := n.(type) {
+		case *ast.ParenExpr:
 		case *ast.BinaryExpr:
-			if n.OpPos == cond.Pos() {
-				return quote(r, n, holds)
+			switch {
+			case n.OpPos == cond.Pos():
+				inner = n
+			case inner == nil || n.Op != token.LAND && n.Op != token.LOR:
+			case holds == (n.Op == token.LOR):
+				inner = n // the side that decides about the whole
+			case ast.Unparen(n.Y) == inner:
+				inner = n // the last side, which the others leave it to
+			default:
+				return ""
+			}
+		case *ast.UnaryExpr:
+			if inner != nil {
+				return ""
 			}
 		case *ast.CallExpr:
 			if n.Lparen == cond.Pos() {
-				return quote(r, n, holds)
+				inner = n
 			}
+		case *ast.Ident:
+			inner = n
 		case ast.Stmt:
-			return ""
+			if inner == nil {
+				return ""
+			}
+			return quote(r, inner, holds)
 		}
 	}
 	return ""

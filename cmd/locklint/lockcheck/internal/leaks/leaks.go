@@ -18,6 +18,7 @@ import (
 // alone where that may be meant: with NoRenew, in a function that closes the locker, and in tests, whose locker ends
 // with them.
 func Check(r *check.Reporter, of func(clients.Client) bool) {
+	var told []*leases.Flow
 	for _, flow := range r.Flows(of) {
 		if len(flow.Leaks) == 0 || flow.Site.Closed || !flow.Site.Owned() && !unlocksAlone(r.Index, flow) {
 			continue
@@ -25,6 +26,10 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 		if !flow.Released && (flow.Site.Claims() || flow.Site.Optional || r.Index.InTest(flow.Site.Call.Pos())) {
 			continue
 		}
+		if slices.ContainsFunc(told, func(other *leases.Flow) bool { return sameLeak(flow, other) }) {
+			continue
+		}
+		told = append(told, flow)
 		exits := exitsOf(r, flow)
 		d := analysis.Diagnostic{
 			Pos:     flow.Site.Call.Pos(),
@@ -41,6 +46,14 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 		}
 		r.Report(d)
 	}
+}
+
+// sameLeak reports whether two acquires, as those of a loop that tries again, fill one variable and leave it behind at
+// one place.
+func sameLeak(x, y *leases.Flow) bool {
+	return x.Fn == y.Fn && x.Site.SharesVariable(y.Site) && slices.ContainsFunc(x.Leaks, func(l leases.Leak) bool {
+		return slices.ContainsFunc(y.Leaks, func(other leases.Leak) bool { return l.Exit == other.Exit })
+	})
 }
 
 // An exit is one way out with the lease held, as it is shown to people.

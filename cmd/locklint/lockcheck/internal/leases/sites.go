@@ -244,3 +244,44 @@ func triesOnce(made ssa.Value) bool {
 		return fn != nil && (fn.Name() == "WithTries" || fn.Name() == "SetTries") && ssax.IntOf(option.Call.Args[0]) == 1
 	})
 }
+
+// SharesVariable reports whether what two acquires return ends up in one variable, or whether they lock one mutex.
+func (site *Site) SharesVariable(other *Site) bool {
+	if site.Recv != nil && other.Recv != nil {
+		return ssax.SoleValue(site.Recv) == ssax.SoleValue(other.Recv) || site.at != "" && site.at == other.at
+	}
+	mine, others := map[ssa.Value]bool{}, map[ssa.Value]bool{}
+	variablesOf(site, mine)
+	variablesOf(other, others)
+	for v := range mine {
+		if others[v] {
+			return true
+		}
+	}
+	return false
+}
+
+// variablesOf collects the variables that the lease of an acquire goes into.
+func variablesOf(site *Site, into map[ssa.Value]bool) {
+	var follow func(v ssa.Value)
+	follow = func(v ssa.Value) {
+		for _, instr := range *v.Referrers() {
+			switch instr := instr.(type) {
+			case *ssa.Extract:
+				if instr.Index == site.Lease {
+					follow(instr)
+				}
+			case *ssa.Phi:
+				if !into[instr] {
+					into[instr] = true
+					follow(instr)
+				}
+			case *ssa.Store:
+				if instr.Val == v {
+					into[ssax.CellOf(instr.Addr)] = true
+				}
+			}
+		}
+	}
+	follow(site.Call)
+}

@@ -152,6 +152,15 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	return speaksOfLock(a.Key) || r.Compares || ix.OwnerCompared(r) != nil
 }
 
+// Responsible is the command, on the way from a call to what is issued in the end, that speaks of a lock: a wrapper for
+// all kinds of keys is not to blame for what its callers do with it.
+func Responsible(c *rediscmd.Command) *rediscmd.Command {
+	for c.Origin != nil && (c.Origin.Key.Distinctive() || saysLock(c.Origin)) {
+		c = c.Origin
+	}
+	return c
+}
+
 // Related reports whether a command elsewhere in the package works on the key of c. A key that is nothing but an
 // argument is taken for the same only among the methods of one type, and not where the other function has a lock of
 // its own.

@@ -160,7 +160,7 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 		}
 		s := Command{
 			Op: c.Op, Name: c.Name, Key: c.Key, Value: c.Value, TTL: c.TTL, Unit: c.Unit, Pipe: c.Pipe,
-			Compares: c.Compares || c.Op == ops.Read && answers.Compares(fn, c), Ended: c.Ended || endedBy(c, cmds),
+			Compares: c.Compares || asks(fn, c, cmds), Ended: c.Ended || endedBy(c, cmds),
 			Forced: c.Forced || forceWord.MatchString(fn.Name()), Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1,
 			origin: c,
 		}
@@ -181,6 +181,14 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 		return nil
 	}
 	return out
+}
+
+// asks reports whether a function reads a key to compare its owner, and not because it takes the lock itself.
+func asks(fn *ssa.Function, read *rediscmd.Command, cmds []*rediscmd.Command) bool {
+	return read.Op == ops.Read && answers.Compares(fn, read) &&
+		!slices.ContainsFunc(cmds, func(c *rediscmd.Command) bool {
+			return (c.Op == ops.Acquire || c.Op == ops.Count) && c.Key.String() == read.Key.String()
+		})
 }
 
 // forceWord marks functions that remove a lock whoever owns it.
