@@ -30,13 +30,13 @@ func checkReleases(r *check.Reporter) {
 	done := map[*rediscmd.Command]bool{}
 	for _, l := range r.Index.Locks {
 		del := l.Release
-		if done[del] || l.Judged || del.Op != ops.Delete || r.Index.InTest(del.Pos()) {
+		unheld := l.Acquire.Fn == del.Fn && answers.WhenHeld(l.Acquire, del.Call) == answers.EitherWay
+		if done[del] || l.Judged && !unheld || del.Op != ops.Delete || r.Index.InTest(del.Pos()) {
 			continue
 		}
 		if minds(r.Index, del) {
 			continue
 		}
-		unheld := l.Acquire.Fn == del.Fn && answers.WhenHeld(l.Acquire, del.Call) == answers.EitherWay
 		if !unheld && !r.Index.Expires(l.Acquire) {
 			continue
 		}

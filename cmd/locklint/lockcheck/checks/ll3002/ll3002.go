@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/sections"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
@@ -32,7 +31,7 @@ func checkRefusals(r *check.Reporter) {
 			continue
 		}
 		pos, end := r.CallSpan(site.Call)
-		if ignoresError(site) {
+		if ignoresError(r, site) {
 			r.Report(analysis.Diagnostic{
 				Pos: pos, End: end,
 				Message: fmt.Sprintf("the error of %s is ignored: when somebody else holds the lock, the code goes on without "+
@@ -42,7 +41,8 @@ func checkRefusals(r *check.Reporter) {
 		}
 		both := map[ssa.Instruction]bool{}
 		for instr := range flow.Outside {
-			if flow.Inside[instr] {
+			call, ok := instr.(ssa.CallInstruction)
+			if flow.Inside[instr] && ok && !r.Index.Leases.Handles(call.Common()) {
 				both[instr] = true
 			}
 		}
@@ -62,19 +62,19 @@ func checkRefusals(r *check.Reporter) {
 }
 
 // ignoresError reports whether nobody can know whether the acquire succeeded.
-func ignoresError(site *leases.Site) bool {
-	if site.Recv != nil {
+func ignoresError(r *check.Reporter, site *leases.Site) bool {
+	switch {
+	case site.Recv != nil && site.Err < 0 && site.OK < 0:
 		return ssax.Unused(site.Call)
-	}
-	if site.Err < 0 {
+	case site.Err < 0 && site.OK < 0:
 		return false
 	}
 	for _, instr := range *site.Call.Referrers() {
 		ex, ok := instr.(*ssa.Extract)
 		switch {
-		case !ok || ex.Index == site.Err && !ssax.Unused(ex):
+		case !ok || (ex.Index == site.Err || ex.Index == site.OK) && !ssax.Unused(ex):
 			return false
-		case ex.Index == site.Lease && !onlyCalled(ex):
+		case ex.Index == site.Lease && !onlyCalled(r, ex):
 			return false // compared with nil, or gone where it may be
 		}
 	}
@@ -82,11 +82,11 @@ func ignoresError(site *leases.Site) bool {
 }
 
 // onlyCalled reports whether a lease is used for nothing but its methods.
-func onlyCalled(lease ssa.Value) bool {
+func onlyCalled(r *check.Reporter, lease ssa.Value) bool {
 	for _, instr := range *lease.Referrers() {
 		switch instr := instr.(type) {
 		case ssa.CallInstruction:
-			if handles.Of(instr.Common()) != lease && instr.Common().Value != lease {
+			if r.Index.Leases.HandleOf(instr.Common()) != lease && instr.Common().Value != lease {
 				return false
 			}
 		case *ssa.DebugRef:

@@ -31,7 +31,7 @@ func checkReleaseContexts(r *check.Reporter) {
 		for _, release := range ssax.CallsOf(flow.Releases) {
 			_, ok := ssax.MethodOf(release.Common())
 			ctx := ssax.ContextOf(release.Common())
-			if !ok || ctx == nil || handles.Of(release.Common()) == nil || r.Index.InTest(release.Common().Pos()) {
+			if !ok || ctx == nil || r.Index.Leases.HandleOf(release.Common()) == nil || !r.Index.Leases.PassesContext(release.Common()) || r.Index.InTest(release.Common().Pos()) {
 				continue
 			}
 			why := cancellable(ctx, 0)

@@ -42,7 +42,7 @@ func BlockOf(r *check.Reporter, site *leases.Site) *AcquireBlock {
 		return nil
 	}
 	index := site.Err
-	if site.Recv != nil {
+	if site.Recv != nil && site.Err < 0 {
 		index = 0
 	}
 	if index < 0 || index >= len(assign.Lhs) {

@@ -78,9 +78,10 @@ func VerbOf(c *ssa.CallCommon, handle ssa.Value) Verb {
 	if !ok {
 		return VerbRelease // rueidislock
 	}
-	switch m.Obj.Name() {
-	case "Release", "Unlock", "UnlockContext":
+	if IsReleaseName(m.Obj.Name()) {
 		return VerbRelease
+	}
+	switch m.Obj.Name() {
 	case "Lock", "LockContext", "TryLock", "TryLockContext":
 		return VerbLock
 	case "Extend", "ExtendContext", "Refresh":
@@ -90,6 +91,11 @@ func VerbOf(c *ssa.CallCommon, handle ssa.Value) Verb {
 		return VerbOther
 	}
 	return VerbUse
+}
+
+// IsReleaseName reports whether a method of a handle releases, by its name.
+func IsReleaseName(name string) bool {
+	return name == "Release" || name == "Unlock" || name == "UnlockContext"
 }
 
 // IsReleaseCall reports whether a call releases some lock that is known by its type.

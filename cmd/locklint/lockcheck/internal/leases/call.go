@@ -42,7 +42,7 @@ func (f *follower) takesAgain(call *ssa.Call) bool {
 	}
 	results := call.Call.Signature().Results()
 	for v := range results.Variables() {
-		if handles.Library(v.Type()) == f.site.Library {
+		if f.li.libraryOf(v.Type()) == f.site.Library {
 			return true
 		}
 	}
@@ -56,7 +56,12 @@ func (f *follower) acquire(v *visit, call *ssa.Call, s *pathState) {
 	}
 	if f.site.Recv != nil {
 		s.locked(f.site.Recv)
-		s.set(call, theError)
+		switch {
+		case ssax.IsError(call.Type()):
+			s.set(call, theError)
+		case ssax.IsBool(call.Type()):
+			s.set(call, theFlag)
+		}
 		return
 	}
 	s.acquired()
@@ -88,12 +93,19 @@ func (f *follower) inline(lit *ssa.Function, s pathState) []pathState {
 // pass hands the arguments of a call over and says what becomes of the lease among them.
 func (f *follower) pass(call ssa.CallInstruction, s *pathState) {
 	c := call.Common()
-	if handle := handles.Of(c); handle != nil && s.of(handle) == theLease {
-		f.handled(call, handles.VerbOf(c, handle), s)
+	if handle := f.li.HandleOf(c); handle != nil && s.of(handle) == theLease {
+		f.handled(call, f.li.VerbOf(c, handle), s)
 		return
 	}
 	if s.of(c.Value) == theLease {
-		s.Lease = escaped
+		switch {
+		case c.IsInvoke() && f.li.isOwn(c.Value.Type()): // asks the lock something
+		case c.IsInvoke():
+			s.Lease = escaped
+		default:
+			f.release(call, s) // a function that releases, with parameters or results of its own
+		}
+		return
 	}
 	for i, a := range c.Args {
 		switch s.of(a) {
@@ -153,7 +165,7 @@ func (f *follower) release(call ssa.CallInstruction, s *pathState) {
 		s.deferred = d
 		return
 	}
-	if s.verdict == refused {
+	if s.verdict == refused && !f.li.isHarmless(call.Common()) {
 		f.flow.Undue[call] = true
 	}
 	s.over, s.deferred = true, nil
@@ -189,7 +201,7 @@ func (f *follower) deferred(d *ssa.Defer, s *pathState) {
 // runDefers runs what a path has deferred, the last literal first.
 func (f *follower) runDefers(s pathState) []pathState {
 	if s.deferred != nil {
-		if s.verdict == refused {
+		if s.verdict == refused && !f.li.isHarmless(&s.deferred.Call) {
 			f.flow.Undue[s.deferred] = true
 		}
 		s.over, s.deferred = true, nil

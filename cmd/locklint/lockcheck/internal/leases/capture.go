@@ -44,7 +44,7 @@ func (f *follower) leaksUnless(addr ssa.Value, unmade func(*ssa.MakeClosure) boo
 				if transparent(instr) && f.leaks(lit.FreeVars[i]) {
 					return true
 				}
-				if !transparent(instr) && !borrows(lit.FreeVars[i]) && (unmade == nil || !unmade(instr)) {
+				if !transparent(instr) && !f.borrows(lit.FreeVars[i]) && (unmade == nil || !unmade(instr)) {
 					return true
 				}
 			}
@@ -61,14 +61,22 @@ func (f *follower) makes(mc *ssa.MakeClosure, s *pathState) {
 	if !ok || transparent(mc) {
 		return
 	}
+	releases := false
 	for i, b := range mc.Bindings {
-		if _, isVar := b.(*ssa.Alloc); !isVar || borrows(lit.FreeVars[i]) {
+		if _, isVar := b.(*ssa.Alloc); !isVar || f.borrows(lit.FreeVars[i]) {
 			continue
 		}
 		s.set(mc, theLiteral)
-		if s.known[b] == theLease {
+		switch {
+		case s.known[b] != theLease:
+		case f.releasesCaptured(lit.FreeVars[i]):
+			releases = true
+		default:
 			s.Lease = escaped
 		}
+	}
+	if releases {
+		s.set(mc, theLease) // whoever has the literal can release with it
 	}
 }
 
@@ -93,7 +101,7 @@ func transparent(mc *ssa.MakeClosure) bool {
 }
 
 // borrows reports whether a literal only asks a captured lease something, extends it, or compares it.
-func borrows(captured *ssa.FreeVar) bool {
+func (f *follower) borrows(captured *ssa.FreeVar) bool {
 	for _, instr := range *captured.Referrers() {
 		load, ok := instr.(*ssa.UnOp)
 		if !ok {
@@ -102,10 +110,10 @@ func borrows(captured *ssa.FreeVar) bool {
 		for _, use := range *load.Referrers() {
 			switch use := use.(type) {
 			case *ssa.Call:
-				if handles.Of(use.Common()) != load {
+				if f.li.HandleOf(use.Common()) != load {
 					return false
 				}
-				if v := handles.VerbOf(use.Common(), load); v != handles.VerbUse && v != handles.VerbExtend {
+				if v := f.li.VerbOf(use.Common(), load); v != handles.VerbUse && v != handles.VerbExtend {
 					return false
 				}
 			case *ssa.BinOp, *ssa.DebugRef:
@@ -117,6 +125,23 @@ func borrows(captured *ssa.FreeVar) bool {
 	return true
 }
 
+// releasesCaptured reports whether a literal releases a captured lease.
+func (f *follower) releasesCaptured(captured *ssa.FreeVar) bool {
+	for _, instr := range *captured.Referrers() {
+		load, ok := instr.(*ssa.UnOp)
+		if !ok {
+			continue
+		}
+		for _, use := range *load.Referrers() {
+			call, ok := use.(ssa.CallInstruction)
+			if ok && f.li.HandleOf(call.Common()) == load && f.li.VerbOf(call.Common(), load) == handles.VerbRelease {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // skipsRelease reports whether an edge leads past a loop that releases a lease which was acquired before: out of its
 // head, or around it. The path then says that the loop ran not even once, which for a loop over the leases themselves,
 // or one that tries the release several times, is not what happens.
@@ -126,7 +151,7 @@ func (f *follower) skipsRelease(from, to *ssa.BasicBlock) bool {
 		if len(loop) == 0 || loop[to] || f.site != nil && loop[f.site.Call.Block()] {
 			continue
 		}
-		if releases(loop) {
+		if f.releases(loop) {
 			return true
 		}
 	}
@@ -134,10 +159,10 @@ func (f *follower) skipsRelease(from, to *ssa.BasicBlock) bool {
 }
 
 // releases reports whether some block releases a lease.
-func releases(loop map[*ssa.BasicBlock]bool) bool {
+func (f *follower) releases(loop map[*ssa.BasicBlock]bool) bool {
 	for b := range loop {
 		for _, instr := range b.Instrs {
-			if call, ok := instr.(ssa.CallInstruction); ok && handles.IsReleaseCall(call.Common()) {
+			if call, ok := instr.(ssa.CallInstruction); ok && f.li.isReleaseCall(call.Common()) {
 				return true
 			}
 		}

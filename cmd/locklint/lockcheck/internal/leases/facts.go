@@ -2,6 +2,9 @@ package leases
 
 import (
 	"fmt"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 )
 
 // A Fact says how a function deals with leases, also the locks of other libraries.
@@ -13,12 +16,22 @@ type Fact struct {
 	// Makes is one more than the index of the result that is a new mutex, not locked yet; 0 if there is none.
 	Makes int
 	Takes []Taken // whenever it is called
+
+	// Verb is what a method does with the lock in its receiver, which is one of Library. Detached: it does not release
+	// with the context that it is given. Library also says whose lock Returns is, where its type does not.
+	Verb     handles.Verb
+	Library  clients.Client
+	Detached bool
+	Guarded  bool // it releases nothing where nothing is there to release
 }
 
 // AFact marks the type.
 func (*Fact) AFact() {}
 
 func (f *Fact) String() string {
+	if f.Verb != handles.VerbOther {
+		return fmt.Sprintf("lease(verb=%d)", f.Verb)
+	}
 	return fmt.Sprintf("lease(returns=%d params=%v)", f.Returns, f.Params)
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -232,7 +232,7 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 		if !ok {
 			break
 		}
-		values[phi] = worthKnowing(s.of(phi.Edges[edge]), phi.Type())
+		values[phi] = f.worthKnowing(s.of(phi.Edges[edge]), phi.Type())
 	}
 	for phi, a := range values {
 		s.set(phi, a)
@@ -241,8 +241,8 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 
 // worthKnowing forgets what cannot decide a branch: only leases, errors and flags do. The lease itself is never lost
 // sight of, whatever the type of the variable that it goes into.
-func worthKnowing(a abstract, t types.Type) abstract {
-	if a == theLease || handles.Is(t) || ssax.IsError(t) || ssax.IsBool(t) {
+func (f *follower) worthKnowing(a abstract, t types.Type) abstract {
+	if a == theLease || f.li.libraryOf(t) != clients.None || ssax.IsError(t) || ssax.IsBool(t) {
 		return a
 	}
 	return unknown

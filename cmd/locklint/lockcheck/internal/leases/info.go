@@ -37,11 +37,14 @@ type Info struct {
 	facts map[*ssa.Function]*Fact
 	busy  map[*ssa.Function]bool // being computed: recursion is not followed
 	Flows []*Flow                // of every site in the package
-
+	verbs map[*types.Func]ownVerb
 }
 
+// New looks at all functions of a package.
 func New(p *program.Package) *Info {
-	li := &Info{P: p, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{}}
+	li := &Info{P: p, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
+		verbs: map[*types.Func]ownVerb{}}
+	li.findVerbs()
 	for _, fn := range p.Funcs {
 		li.FactOf(fn)
 	}
@@ -52,11 +55,12 @@ func New(p *program.Package) *Info {
 func (li *Info) Export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
-		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Returns > 0 || f.Makes > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
+		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Verb != handles.VerbOther || f.Returns > 0 || f.Makes > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
 			li.P.Pass.ExportObjectFact(obj, f)
 			li.P.Carrier = true
 		}
 	}
+	li.exportVerbs()
 }
 
 // FactOf returns what a function does with leases; never nil.
@@ -79,6 +83,10 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 		return f
 	}
 	li.busy[fn] = true
+	if obj := methodOf(fn); obj != nil {
+		v := li.verbs[obj]
+		f.Verb, f.Library, f.Detached, f.Guarded = v.verb, v.library, v.detached, v.guarded
+	}
 	f.Params = li.paramFates(fn)
 	f.Makes = li.makes(fn)
 	f.Takes = li.takes(fn)
@@ -92,7 +100,7 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 func (li *Info) paramFates(fn *ssa.Function) map[int]fate {
 	var fates map[int]fate
 	for i, p := range fn.Params {
-		if !handles.Is(p.Type()) || len(fn.Blocks) == 0 {
+		if li.libraryOf(p.Type()) == clients.None || len(fn.Blocks) == 0 {
 			continue
 		}
 		if fates == nil {
@@ -106,6 +114,7 @@ func (li *Info) paramFates(fn *ssa.Function) map[int]fate {
 // returns follows the leases that a function acquires, and finds out whether it hands one of them to its caller.
 func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	handed := map[*ssa.Return]int{} // result index plus one
+	library := clients.None
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			call, ok := instr.(*ssa.Call)
@@ -118,6 +127,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 				for ret, i := range flow.Returned {
 					if site.Owned() {
 						handed[ret] = i + 1
+						library = site.Library
 					}
 				}
 			}
@@ -138,6 +148,9 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 		if ok && handed[ret] == 0 && !ssax.IsNilConst(ret.Results[index-1]) {
 			return // sometimes a lease from elsewhere, which need not be the caller's to release
 		}
+	}
+	if f.Verb == handles.VerbOther {
+		f.Library = library
 	}
 	findOutcome(f, fn.Signature.Results(), index-1)
 }

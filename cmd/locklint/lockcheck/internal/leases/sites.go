@@ -21,8 +21,8 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	if site := li.librarySite(call, m); site != nil {
 		return site
 	}
-	if isLockCall(m) {
-		return li.mutexSite(call, m)
+	if site := li.lockSite(call, m); site != nil {
+		return site
 	}
 	fn := call.Call.StaticCallee()
 	if fn == nil || fn.Parent() != nil || clients.OfPackage(m.Obj.Pkg()) != clients.None {
@@ -33,8 +33,12 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	if f.Returns == 0 || f.Returns > results.Len() {
 		return nil
 	}
-	library := handles.Library(results.At(f.Returns - 1).Type())
-	if library == clients.None {
+	library := li.libraryOf(results.At(f.Returns - 1).Type())
+	switch {
+	case library != clients.None:
+	case f.Library != clients.None:
+		library = f.Library
+	default:
 		library = clients.Rueidislock
 	}
 	return &Site{
@@ -76,6 +80,33 @@ func (li *Info) librarySite(call *ssa.Call, m ssax.Method) *Site {
 	return site
 }
 
+// lockSite describes a call that locks an object: a mutex of redsync, or one of the program's own.
+func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
+	if isLockCall(m) {
+		return li.mutexSite(call, m)
+	}
+	if m.Recv == nil {
+		return nil
+	}
+	v := li.own(m.Obj)
+	if v.verb != handles.VerbLock {
+		return nil
+	}
+	site := li.mutexSite(call, m)
+	site.Name, site.Library = ssax.ShortName(m.Obj), v.library
+	results := call.Call.Signature().Results()
+	for i := range results.Len() {
+		switch t := results.At(i).Type(); {
+		case results.Len() == 1:
+		case ssax.IsError(t):
+			site.Err = i
+		case ssax.IsBool(t):
+			site.OK = i
+		}
+	}
+	return site
+}
+
 // isLockCall reports whether a call locks a redsync mutex.
 func isLockCall(m ssax.Method) bool {
 	return m.Recv != nil && handles.Library(m.Recv.Type()) == clients.Redsync && clients.OfPackage(m.Obj.Pkg()) == clients.Redsync &&
@@ -101,7 +132,7 @@ func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
 
 // isMutex reports whether a value that is read from memory is the mutex that the site locks.
 func (site *Site) isMutex(load *ssa.UnOp) bool {
-	return site.at != "" && handles.Library(load.Type()) == clients.Redsync && keyexpr.Of(load).String() == site.at
+	return site.at != "" && keyexpr.Of(load).String() == site.at
 }
 
 // Owned reports whether the lease is this function's to release: always, but for a mutex that was not born here.

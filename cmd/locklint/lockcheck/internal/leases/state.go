@@ -54,7 +54,8 @@ type pathState struct {
 	// once it has been released for good.
 	deferred *ssa.Defer
 	over     bool
-	only     bool // the acquire has no result that says whether it succeeded
+	wrapped  ssa.Value // a struct of the program's own that the lease has been put into
+	only     bool      // the acquire has no result that says whether it succeeded
 
 	known map[ssa.Value]abstract // SSA values, and variables in memory by their address
 	conds map[string]bool        // outcomes of conditions that the function tests more than once
@@ -87,6 +88,9 @@ func (s *pathState) set(v ssa.Value, a abstract) {
 
 // of says what is known of a value. The address of a variable is not its content.
 func (s *pathState) of(v ssa.Value) abstract {
+	if s.wrapped != nil && v == s.wrapped {
+		return theLease
+	}
 	switch v := v.(type) {
 	case *ssa.Alloc, *ssa.FreeVar:
 		return unknown
@@ -117,7 +121,7 @@ func (s *pathState) key() string {
 	for _, d := range s.defers {
 		parts = append(parts, fmt.Sprintf("%p", d))
 	}
-	return fmt.Sprintf("%d|%d|%p|%t|%t|%s", s.Lease, s.verdict, s.deferred, s.over, s.consulted, strings.Join(parts, "|"))
+	return fmt.Sprintf("%d|%d|%p|%p|%t|%t|%s", s.Lease, s.verdict, s.wrapped, s.deferred, s.over, s.consulted, strings.Join(parts, "|"))
 }
 
 // acquired starts the life of a lease: whatever was known of an earlier round of a loop is void.
@@ -128,6 +132,7 @@ func (s *pathState) acquired() {
 		}
 	}
 	s.Lease, s.verdict, s.deferred, s.over, s.consulted = unchecked, unasked, nil, false, false
+	s.wrapped = nil
 }
 
 // locked is acquired for an object that is locked: it is the same one as before, and its unlocking may be deferred

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -20,7 +20,8 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.Defer:
 		f.deferred(instr, &s)
 	case *ssa.Go:
-		if slices.ContainsFunc(instr.Call.Args, func(a ssa.Value) bool { return s.of(a) == theLease }) {
+		if s.of(instr.Call.Value) == theLease ||
+			slices.ContainsFunc(instr.Call.Args, func(a ssa.Value) bool { return s.of(a) == theLease }) {
 			s.Lease = escaped
 		}
 	case *ssa.RunDefers:
@@ -29,7 +30,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		s.set(instr, f.extracted(instr))
 		f.made(instr, &s)
 	case *ssa.Alloc:
-		f.assign(instr, zero(ssax.Elem(instr.Type())), &s)
+		f.assign(instr, f.zero(ssax.Elem(instr.Type())), &s)
 	case *ssa.Store:
 		f.store(instr, &s)
 	case *ssa.UnOp:
@@ -44,7 +45,15 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.MakeInterface:
 		s.set(instr, s.of(instr.X))
 	case *ssa.Phi, *ssa.BinOp, *ssa.If, *ssa.Jump, *ssa.Panic, *ssa.DebugRef:
+	case *ssa.FieldAddr:
+		if f.li.libraryOf(ssax.Elem(instr.Type())) != clients.None || !f.li.isOwn(instr.X.Type()) {
+			f.other(instr, &s)
+		}
 	case *ssa.MakeClosure:
+		if f.li.bindsRelease(instr) && s.of(instr.Bindings[0]) == theLease {
+			s.set(instr, theLease)
+			break
+		}
 		f.other(instr, &s)
 		f.makes(instr, &s)
 	case *ssa.TypeAssert:
@@ -114,6 +123,9 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 		if f.site != nil && f.site.isMutex(op) {
 			return theLease
 		}
+		if s.wrapped != nil && op.X == s.wrapped {
+			return theLease
+		}
 		return s.known[ssax.CellOf(op.X)]
 	case token.NOT:
 		switch s.of(op.X) {
@@ -132,7 +144,11 @@ func (f *follower) store(st *ssa.Store, s *pathState) {
 	cell, isVar := ssax.CellOf(st.Addr).(*ssa.Alloc)
 	if !isVar || !ssax.Within(cell.Parent(), f.fn) {
 		if what == theLease {
-			s.Lease = escaped
+			if own := f.wrapping(st); own != nil {
+				s.wrapped = own
+			} else {
+				s.Lease = escaped
+			}
 		}
 		return
 	}
@@ -142,10 +158,23 @@ func (f *follower) store(st *ssa.Store, s *pathState) {
 	f.assign(cell, what, s)
 }
 
+// wrapping is the struct, made in this function, that a store puts a lock into, if it has a method that releases it.
+func (f *follower) wrapping(st *ssa.Store) ssa.Value {
+	field, ok := st.Addr.(*ssa.FieldAddr)
+	if !ok {
+		return nil
+	}
+	own, ok := field.X.(*ssa.Alloc)
+	if !ok || own.Parent() != f.fn || f.li.libraryOf(own.Type()) == clients.None {
+		return nil
+	}
+	return own
+}
+
 // assign records the content of a variable. Of one that unseen code may change, a constant says nothing for long; the
 // acquire's results do, because who checks them does so before anything else.
 func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
-	what = worthKnowing(what, ssax.Elem(cell.Type()))
+	what = f.worthKnowing(what, ssax.Elem(cell.Type()))
 	if what >= isNil && f.leaks(cell) {
 		what = unknown
 	}
@@ -153,11 +182,11 @@ func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
 }
 
 // zero is what a variable holds when it is declared.
-func zero(t types.Type) abstract {
+func (f *follower) zero(t types.Type) abstract {
 	switch {
 	case ssax.IsBool(t):
 		return isFalse
-	case ssax.IsError(t) || handles.Is(t):
+	case ssax.IsError(t) || f.li.libraryOf(t) != clients.None:
 		return isNil
 	}
 	return unknown
