@@ -9,7 +9,8 @@
 //	    version: latest
 //
 // after golangci-lint custom, .golangci.yml switches the linter on. Both settings are lists of check IDs and may be
-// left out: enable runs only these checks, also such that are off by default, disable all but these.
+// left out: enable runs only these checks, also such that are off by default, disable all but these; enable: [all] runs
+// every check.
 //
 //	version: "2"
 //	linters:
@@ -21,13 +22,15 @@
 //	        settings:
 //	          disable: [LL2003]
 //
-// golangci-lint knows neither severities nor the checks' IDs. The ID therefore stands in front of each message, and
-// both //nolint:locklint and //locklint:ignore LL2002 reason silence a finding.
+// golangci-lint knows no severities, and puts the ID of the check in front of each message by itself. It makes an issue
+// of its own of each related place; those stand in the text instead. Both //nolint:locklint and
+// //locklint:ignore LL2002 reason silence a finding.
 package golangci
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/golangci/plugin-module-register/register"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
@@ -57,9 +60,10 @@ func New(raw any) (register.LinterPlugin, error) {
 		return nil, err
 	}
 	p := &plugin{}
+	plain := plainAnalyzers()
 	for _, c := range lockcheck.Checks {
 		if (len(on) == 0 && !c.Off || slices.Contains(on, c)) && !slices.Contains(off, c) {
-			p.analyzers = append(p.analyzers, c.Analyzer)
+			p.analyzers = append(p.analyzers, plain[c.Analyzer])
 		}
 	}
 	if len(p.analyzers) == 0 {
@@ -71,6 +75,10 @@ func New(raw any) (register.LinterPlugin, error) {
 func lookup(ids []string) ([]*lockcheck.Check, error) {
 	var list []*lockcheck.Check
 	for _, id := range ids {
+		if strings.EqualFold(id, "all") {
+			list = append(list, lockcheck.Checks...)
+			continue
+		}
 		c := lockcheck.Lookup(id)
 		if c == nil {
 			return nil, fmt.Errorf("locklint: the settings name a check %q that there is not: locklint -h lists them",
@@ -79,6 +87,34 @@ func lookup(ids []string) ([]*lockcheck.Check, error) {
 		list = append(list, c)
 	}
 	return list, nil
+}
+
+// plainAnalyzers are the analyzers of the checks as golangci-lint wants them: without the ID in front of the messages,
+// and without related places. One that requires another requires the plain one, so that none runs twice.
+func plainAnalyzers() map[*analysis.Analyzer]*analysis.Analyzer {
+	plain := map[*analysis.Analyzer]*analysis.Analyzer{}
+	for _, c := range lockcheck.Checks {
+		a := *c.Analyzer
+		a.Run = func(pass *analysis.Pass) (any, error) {
+			sub := *pass
+			sub.Report = func(d analysis.Diagnostic) {
+				d.Message = strings.TrimPrefix(d.Message, c.ID+": ")
+				d.Related = nil
+				pass.Report(d)
+			}
+			return c.Analyzer.Run(&sub)
+		}
+		plain[c.Analyzer] = &a
+	}
+	for _, a := range plain {
+		a.Requires = slices.Clone(a.Requires)
+		for i, req := range a.Requires {
+			if other := plain[req]; other != nil {
+				a.Requires[i] = other
+			}
+		}
+	}
+	return plain
 }
 
 type plugin struct{ analyzers []*analysis.Analyzer }

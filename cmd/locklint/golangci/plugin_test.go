@@ -48,23 +48,43 @@ func TestPlugin_finds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found []string
+	related := 0
 	for _, act := range graph.Roots {
 		if act.Err != nil {
 			t.Errorf("%s: %v", act.Analyzer.Name, act.Err)
 		}
 		for _, d := range act.Diagnostics {
-			found = append(found, d.Message)
+			found = append(found, act.Analyzer.Name+": "+d.Message) // as golangci-lint prints it
+			related += len(d.Related)
 		}
 	}
-	if len(found) != 1 || !strings.HasPrefix(found[0], "LL1001: ") {
-		t.Errorf("the findings are %q, want the one lease that is not released, with its ID in front", found)
+	if len(found) != 1 || !strings.HasPrefix(found[0], "LL1001: ") || strings.Count(found[0], "LL1001") != 1 {
+		t.Errorf("the findings are %q, want the one lease that is not released, with its ID in front once", found)
+	}
+	if related > 0 {
+		t.Errorf("%d related places: golangci-lint makes issues of them", related)
 	}
 }
 
+func names(list []*analysis.Analyzer) []string {
+	var out []string
+	for _, a := range list {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
 func TestPlugin_settings(t *testing.T) {
-	if got := analyzers(t, nil); !slices.Equal(got, lockcheck.Analyzers) {
-		t.Errorf("without settings %d analyzers run, want the %d that are on by default", len(got),
-			len(lockcheck.Analyzers))
+	if got, want := names(analyzers(t, nil)), names(lockcheck.Analyzers); !slices.Equal(got, want) {
+		t.Errorf("without settings %q run, want those that are on by default: %q", got, want)
+	}
+	for _, all := range []string{"all", "ALL"} {
+		if got := analyzers(t, map[string]any{"enable": []string{all}}); len(got) != len(lockcheck.Checks) {
+			t.Errorf("enable: [%s] runs %d checks, want %d", all, len(got), len(lockcheck.Checks))
+		}
+	}
+	if err := analysis.Validate(analyzers(t, map[string]any{"enable": []string{"all"}})); err != nil {
+		t.Error(err)
 	}
 	list := analyzers(t, map[string]any{"enable": []string{"LL1007", "ll2002"}, "disable": []string{"LL2002"}})
 	if len(list) != 1 || list[0].Name != "LL1007" {
