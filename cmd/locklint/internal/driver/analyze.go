@@ -19,6 +19,10 @@ func (l *loader) analyze(roots []*packages.Package, checks []*lockcheck.Check) [
 		n.checks = checks
 		nodes = append(nodes, n)
 	}
+	seen := map[*node]bool{}
+	for _, n := range nodes {
+		l.meet(n, seen) // all of them, so that a world knows when it ends
+	}
 	var wg sync.WaitGroup
 	for _, n := range nodes {
 		wg.Go(func() { l.run(n) })
@@ -38,8 +42,34 @@ func (l *loader) run(n *node) {
 		wg.Wait()
 		l.tokens <- struct{}{}
 		defer func() { <-l.tokens }()
+		defer n.world.leave()
 		n.res, n.err = l.unit(n, imports).Run(n.checks)
+		n.settle()
 	})
+}
+
+// meet makes the nodes of all packages below one.
+func (l *loader) meet(n *node, seen map[*node]bool) {
+	if seen[n] {
+		return
+	}
+	seen[n] = true
+	for _, imp := range l.imports(n) {
+		l.meet(imp, seen)
+	}
+}
+
+// settle keeps of a result what is needed later: places instead of positions, and types only for the importers of a
+// package of which the compiler exports nothing.
+func (n *node) settle() {
+	if n.res == nil {
+		return
+	}
+	n.found = findingsOf(n.world.fset, n.res.Checks)
+	n.res.Checks = nil
+	if !n.broken() {
+		n.res.Types = nil
+	}
 }
 
 func (l *loader) imports(n *node) []*node {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/lockgen/lockgen/cmd/locklint/internal/unit"
@@ -60,10 +61,12 @@ func testMain(p *packages.Package) bool {
 	return p.Name == "main" && strings.HasSuffix(p.ID, ".test") && p.Imports["testing/internal/testdeps"] != nil
 }
 
-// A world is the packages that may meet in one program. Each test binary is a world of its own: packages that depend
-// on the tested one are compiled again for it, under the same paths.
+// A world is the packages that may meet in one program. A test binary has one of its own for the packages that import
+// what was compiled again for it, under the same path; all other packages, also those with tests inside, share one. It
+// ends with the last of its packages: what they import is most of the memory of a run.
 type world struct {
-	fset *token.FileSet
+	fset  *token.FileSet
+	nodes atomic.Int64 // that are still to be run
 
 	mu       sync.Mutex // types are shared and read by all packages of a world
 	imported map[string]*types.Package
@@ -84,7 +87,8 @@ type node struct {
 	world  *world
 	checks []*lockcheck.Check // nil for a package that is only asked what it tells
 	once   sync.Once
-	res    *unit.Result
+	res    *unit.Result // without what was found, and without types that nobody needs
+	found  []finding
 	err    error
 }
 
@@ -101,16 +105,37 @@ func (l *loader) node(p *packages.Package) *node {
 	defer l.mu.Unlock()
 	n := l.nodes[p]
 	if n == nil {
-		_, test := unit.TestVariant(p.ID)
+		test := testWorld(p)
 		w := l.worlds[test]
 		if w == nil {
 			w = &world{fset: token.NewFileSet(), imported: map[string]*types.Package{}}
 			l.worlds[test] = w
 		}
+		w.nodes.Add(1)
 		n = &node{pkg: p, world: w}
 		l.nodes[p] = n
 	}
 	return n
+}
+
+// testWorld names the test binary whose world a package belongs to, "" for the one that most share.
+func testWorld(p *packages.Package) string {
+	for _, imp := range p.Imports {
+		if _, test := unit.TestVariant(imp.ID); test != "" {
+			return test
+		}
+	}
+	return ""
+}
+
+// leave counts a package out. The last one takes the world with it.
+func (w *world) leave() {
+	if w.nodes.Add(-1) > 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fset, w.imported = nil, nil
 }
 
 // exported returns what the compiler exports of a package, read once for each world.

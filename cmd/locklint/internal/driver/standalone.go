@@ -27,9 +27,7 @@ func standalone(o *options, stdout, stderr io.Writer) int {
 	failed := len(failures) > 0
 	var findings []finding
 	for _, n := range nodes {
-		if n.res != nil {
-			findings = append(findings, findingsOf(n.world.fset, n.res.Checks)...)
-		}
+		findings = append(findings, n.found...)
 	}
 	code, err := finish(o, tidy(findings), failures, stdout, stderr)
 	if err != nil {
