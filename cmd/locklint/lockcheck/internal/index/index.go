@@ -110,6 +110,9 @@ func (ix *Index) callsClient(carriers bool) bool {
 			isClient = clients.OfPackage(fn.Pkg()) != clients.None
 			known[fn.Pkg()] = isClient
 		}
+		if recv := fn.Signature().Recv(); recv != nil && rediscmd.HasSetNX(recv.Type()) {
+			return true // a method of an interface over a client, declared elsewhere
+		}
 		fn = fn.Origin()
 		if isClient || carriers && (ix.Pass.ImportObjectFact(fn, new(summaries.Fact)) ||
 			ix.Pass.ImportObjectFact(fn, new(leases.Fact))) {
