@@ -37,7 +37,11 @@ func checkTokens(r *check.Reporter) {
 	done := map[*rediscmd.Command]bool{}
 	for _, l := range slices.Concat(r.Index.Locks, r.Index.Renewals) {
 		a := l.Acquire
-		if l.Judged || done[a.Root()] || a.Wrong != "" || !r.Index.Expires(a) || r.Index.InTest(a.Pos()) ||
+		whose := a
+		if a.Root().Value.Op == keyexpr.Lit {
+			whose = a.Root() // the wrapper's own choice
+		}
+		if l.Judged || done[whose] || a.Wrong != "" || !r.Index.Expires(a) || r.Index.InTest(a.Pos()) ||
 			r.Index.IsTimeLock(a) {
 			continue
 		}
@@ -45,10 +49,8 @@ func checkTokens(r *check.Reporter) {
 		if fault == "" {
 			continue
 		}
-		done[a.Root()] = true
-		if a.Root().Value.Op == keyexpr.Lit {
-			a = a.Root() // the wrapper's own choice
-		}
+		done[whose] = true
+		a = whose
 		pos, end := r.Span(a)
 		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
@@ -25,7 +26,7 @@ func checkAtomicRelease(r *check.Reporter) {
 	done := map[*rediscmd.Command]bool{}
 	for _, l := range r.Index.Locks {
 		del := l.Release
-		if done[del.Root()] || del.Op != ops.Delete || del.JudgedElsewhere() || r.Index.InTest(del.Pos()) {
+		if done[locks.Responsible(del)] || del.Op != ops.Delete || del.JudgedElsewhere() || r.Index.InTest(del.Pos()) {
 			continue
 		}
 		for del.Origin != nil && r.Index.OwnerCompared(del.Origin) != nil {
@@ -39,7 +40,7 @@ func checkAtomicRelease(r *check.Reporter) {
 		if !bad {
 			continue
 		}
-		done[del.Root()] = true
+		done[locks.Responsible(del)] = true
 		pos, end := r.Span(del)
 		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,

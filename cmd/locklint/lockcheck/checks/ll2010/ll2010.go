@@ -13,6 +13,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
@@ -33,7 +34,7 @@ func checkLoops(r *check.Reporter) {
 	done := map[ssa.CallInstruction]bool{}
 	for _, fn := range r.Index.Funcs {
 		for _, c := range r.Index.Commands[fn] {
-			if c.Op != ops.Acquire && c.Op != ops.Count || !wanted[c] && !c.Root().Judged && !c.Judged {
+			if c.Op != ops.Acquire && c.Op != ops.Count || !wanted[c] && !locks.Responsible(c).Judged && !c.Judged {
 				continue
 			}
 			if done[c.Call] || c.Waits || c.Pipe != rediscmd.Direct || r.Index.InTest(c.Pos()) ||
@@ -135,7 +136,9 @@ func sameKeyIn(loop map[*ssa.BasicBlock]bool, key keyexpr.Expr) bool {
 			}
 		}
 	}
-	return !key.Any(func(k keyexpr.Expr) bool { return k.Op == keyexpr.Local && changing[k.Text] })
+	return !key.Any(func(k keyexpr.Expr) bool {
+		return k.Op == keyexpr.Local && changing[k.Text] || k.Op == keyexpr.Each && k.Text == ""
+	})
 }
 
 // spinsRecursively reports whether the function of an acquire calls itself for the same key when it fails, and waits

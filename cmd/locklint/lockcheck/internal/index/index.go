@@ -78,7 +78,7 @@ func (ix *Index) analyze() (ok bool) {
 	ix.FindLocks()
 	ix.FindRenewals()
 	ix.FindCounters()
-	ix.ExportSummaries()
+	ix.Export()
 	ix.Leases = leases.New(ix.Package)
 	ix.Leases.Export()
 	return true

@@ -26,6 +26,7 @@ const (
 	Call              // Text is the function called with Args
 	Field             // Text is the field selected from Args[0]
 	Global            // Text is the package variable
+	Each              // an element of the list Args[0]: Text is its index, "" for any
 )
 
 // MaxDepth bounds the expressions that are followed: real keys are two or three levels deep.
@@ -69,6 +70,8 @@ func (k Expr) write(b *strings.Builder, shape bool) {
 		b.WriteByte('.')
 	case Global:
 		b.WriteByte('@')
+	case Each:
+		b.WriteByte('*')
 	}
 	b.WriteString(k.Text)
 	b.WriteByte('(')
@@ -125,6 +128,37 @@ func (k Expr) Bind(args []Expr) Expr {
 		return Join(bound)
 	}
 	return Expr{k.Op, k.Text, bound}
+}
+
+// Element replaces the elements of a list that is a parameter by one that a caller has put into it.
+func (k Expr) Element(param string, by Expr) Expr {
+	if k.Op == Each && k.Args[0].Op == Param && k.Args[0].Text == param {
+		return by
+	}
+	if len(k.Args) == 0 {
+		return k
+	}
+	args := make([]Expr, len(k.Args))
+	for i, a := range k.Args {
+		args[i] = a.Element(param, by)
+	}
+	if k.Op == Concat {
+		return Join(args)
+	}
+	return Expr{k.Op, k.Text, args}
+}
+
+// ListParam is the parameter that is a list of which the expression has an element, "" if there is none.
+func (k Expr) ListParam() string {
+	if k.Op == Each && k.Args[0].Op == Param {
+		return k.Args[0].Text
+	}
+	for _, a := range k.Args {
+		if p := a.ListParam(); p != "" {
+			return p
+		}
+	}
+	return ""
 }
 
 // Depth is the number of levels of the expression.

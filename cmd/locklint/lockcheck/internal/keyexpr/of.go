@@ -84,6 +84,16 @@ func loadKey(load *ssa.UnOp, depth int) Expr {
 			}
 		}
 		return Expr{Op: Field, Text: ssax.FieldName(base.Type(), addr.Field), Args: []Expr{At(base, depth+1)}}
+	case *ssa.IndexAddr:
+		list := At(addr.X, depth+1)
+		if list.Op != Param && list.Op != Field && list.Op != Global {
+			return OfLocal(load)
+		}
+		index := ""
+		if c, ok := addr.Index.(*ssa.Const); ok {
+			index = constText(c)
+		}
+		return Expr{Op: Each, Text: index, Args: []Expr{list}}
 	case *ssa.Alloc:
 		if stored, ok := ssax.OnlyStore(addr); ok {
 			return At(stored, depth+1)

@@ -37,14 +37,14 @@ func (ix *Set) FindCounters() {
 		}
 		for _, r := range releases {
 			if ix.isCounterLock(c, r) {
-				l := &Lock{Acquire: c, Release: r, Judged: c.Root().Judged && r.Root().Judged}
+				l := &Lock{Acquire: c, Release: r, Judged: Responsible(c).Judged && Responsible(r).Judged}
 				ix.Counters = append(ix.Counters, l)
 			}
 		}
 	}
 	slices.SortStableFunc(ix.Counters, func(a, b *Lock) int { return ix.distance(a) - ix.distance(b) })
 	for _, l := range ix.Counters {
-		l.Acquire.Root().Judged, l.Release.Root().Judged = true, true
+		Responsible(l.Acquire).Judged, Responsible(l.Release).Judged = true, true
 	}
 }
 

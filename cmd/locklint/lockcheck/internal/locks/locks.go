@@ -66,11 +66,11 @@ func (ix *Set) judge() {
 		to := from
 		for to < len(ix.Locks) && ix.Locks[to].depth() == ix.Locks[from].depth() {
 			l := ix.Locks[to]
-			l.Judged = l.Acquire.Root().Judged && l.Release.Root().Judged
+			l.Judged = Responsible(l.Acquire).Judged && Responsible(l.Release).Judged
 			to++
 		}
 		for _, l := range ix.Locks[from:to] {
-			l.Acquire.Root().Judged, l.Release.Root().Judged = true, true
+			Responsible(l.Acquire).Judged, Responsible(l.Release).Judged = true, true
 		}
 		from = to
 	}
@@ -150,6 +150,16 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 		return false
 	}
 	return speaksOfLock(a.Key) || r.Compares || ix.OwnerCompared(r) != nil
+}
+
+// Export tells importing packages what the functions do, and which of it has been judged here.
+func (ix *Set) Export() {
+	for _, cmds := range ix.Commands {
+		for _, c := range cmds {
+			c.Judged = c.Judged || Responsible(c).Judged
+		}
+	}
+	ix.ExportSummaries()
 }
 
 // Responsible is the command, on the way from a call to what is issued in the end, that speaks of a lock: a wrapper for

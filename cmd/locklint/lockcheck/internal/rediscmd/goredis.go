@@ -9,6 +9,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+	"golang.org/x/tools/go/ssa"
 )
 
 // goRedisCommands recognises the methods of go-redis, and of interfaces that a program declares over them: those
@@ -50,6 +51,9 @@ func goRedisMethod(m ssax.Method) []*Command {
 		return setArgs(m)
 	case "Del", "Unlink", "Delete":
 		if m.Obj.Signature().Variadic() {
+			if list := m.Arg(0); len(m.Rest(0)) == 0 && isList(list) {
+				return []*Command{{Op: ops.Delete, Name: "DEL", Key: keyexpr.Expr{Op: keyexpr.Each, Args: []keyexpr.Expr{keyexpr.Of(list)}}}}
+			}
 			return eachKey(ops.Delete, "DEL", m.Rest(0))
 		}
 		return one(ops.Delete)
@@ -85,6 +89,12 @@ func goRedisMethod(m ssax.Method) []*Command {
 		return goRedisDo(m)
 	}
 	return nil
+}
+
+// isList reports whether a value is a list that a function is given.
+func isList(v ssa.Value) bool {
+	_, ok := v.(*ssa.Parameter)
+	return ok
 }
 
 func goRedisSetNX(m ssax.Method) []*Command {

@@ -84,12 +84,13 @@ func IndexIn(b *ssa.BasicBlock, instr ssa.Instruction) int {
 	return -1
 }
 
-// Rejoin reports whether two branches lead to a common block other than stop.
+// Rejoin reports whether two branches lead to a common block other than stop, the second one past the first.
 func Rejoin(x, y, stop *ssa.BasicBlock) bool {
 	after := map[*ssa.BasicBlock]bool{}
 	Reach(x, stop, after)
-	also := map[*ssa.BasicBlock]bool{}
+	also := map[*ssa.BasicBlock]bool{x: true} // in a loop the second may come to the first later on
 	Reach(y, stop, also)
+	delete(also, x)
 	for b := range after {
 		if also[b] {
 			return true

@@ -4,6 +4,7 @@ import (
 	"go/types"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -99,29 +100,49 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 			args = append(args, keyexpr.Of(v))
 		}
 		for _, s := range summary {
-			key := s.Key.Bind(args)
-			if !key.Known() || key.Depth() > keyexpr.MaxDepth {
-				continue
+			for i, key := range keysOf(s.Key, args, values) {
+				if !key.Known() || key.Depth() > keyexpr.MaxDepth {
+					continue
+				}
+				if s.origin == nil && s.Value.Op == keyexpr.Lit {
+					s.Value = keyexpr.Expr{} // chosen by another package: nothing that could be mended here
+				}
+				c := ix.calledCommand(call, s, i)
+				*c = rediscmd.Command{
+					Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: s.TTL.Bind(args), Unit: s.Unit,
+					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Forced: s.Forced, Waits: s.Waits, Judged: s.Judged,
+					Reply: replyOf(s), Result: s.Outcome, Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
+				}
+				cmds = append(cmds, c)
 			}
-			if s.origin == nil && s.Value.Op == keyexpr.Lit {
-				s.Value = keyexpr.Expr{} // chosen by another package: nothing that could be mended here
-			}
-			c := ix.calledCommand(call, s)
-			*c = rediscmd.Command{
-				Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: s.TTL.Bind(args), Unit: s.Unit,
-				Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Forced: s.Forced, Waits: s.Waits, Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome,
-				Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
-			}
-			cmds = append(cmds, c)
 		}
 	})
 	return cmds
 }
 
+// keysOf are the keys that a command of a summary works on: one, or one for each element of a list that is written out.
+func keysOf(key keyexpr.Expr, args []keyexpr.Expr, values []ssa.Value) []keyexpr.Expr {
+	param := key.ListParam()
+	i, err := strconv.Atoi(param)
+	if param == "" || err != nil || i >= len(values) {
+		return []keyexpr.Expr{key.Bind(args)}
+	}
+	elems, ok := ssax.Variadic(values[i])
+	if !ok {
+		return []keyexpr.Expr{key.Bind(args)}
+	}
+	var list []keyexpr.Expr
+	for _, e := range elems {
+		bound := key.Element(param, keyexpr.Expr{Op: keyexpr.Param, Text: strconv.Itoa(len(args))})
+		list = append(list, bound.Bind(append(slices.Clone(args), keyexpr.Of(e))))
+	}
+	return list
+}
+
 // calledCommand is the object for a command that a call issues through another function. It stays the same in all
 // rounds, because it may be the origin of others.
-func (ix *Info) calledCommand(call ssa.CallInstruction, s Command) *rediscmd.Command {
-	key := calledKey{call, s.Op, s.Name, s.Key.String(), s.Judged}
+func (ix *Info) calledCommand(call ssa.CallInstruction, s Command, element int) *rediscmd.Command {
+	key := calledKey{call, s.Op, s.Name, s.Key.String(), s.Judged, element}
 	if ix.called[key] == nil {
 		ix.called[key] = new(rediscmd.Command)
 	}
@@ -134,6 +155,7 @@ type calledKey struct {
 	op        ops.Op
 	name, key string
 	judged    bool
+	element   int // of a list of keys
 }
 
 // summaryOf returns what is known of a function of this package or, from its fact, of another.
@@ -227,9 +249,6 @@ func (ix *Info) ExportSummaries() {
 		obj, ok := fn.Object().(*types.Func)
 		if !ok || obj.Pkg() != ix.Pass.Pkg {
 			continue
-		}
-		for _, c := range cmds {
-			c.Judged = c.Root().Judged
 		}
 		if s := ix.summarise(fn, cmds); len(s) > 0 {
 			ix.byFunc[fn] = s
