@@ -91,6 +91,9 @@ func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
 	if a.Value.Op != keyexpr.Lit && a.Value.String() == a.Key.String() {
 		return "the key itself"
 	}
+	if text, ok := ix.Constant(a.Value, a.Fn); ok && a.Value.Op == keyexpr.Field {
+		return fmt.Sprintf("the constant %q", text)
+	}
 	same := samenessOf(ix, a.Value, 0)
 	switch {
 	case same == always && a.Value.Op == keyexpr.Lit:

@@ -31,6 +31,14 @@ func checkRefusals(r *check.Reporter) {
 			continue
 		}
 		pos, end := r.CallSpan(site.Call)
+		if site.Null && onlyCalled(r, site.Call) {
+			r.Report(analysis.Diagnostic{
+				Pos: pos, End: end,
+				Message: fmt.Sprintf("%s returns nil when it has not got the lock, and nobody looks: the code goes on without it; "+
+					"return or wait", r.CallText(site.Call)),
+			})
+			continue
+		}
 		if ignoresError(r, site) {
 			r.Report(analysis.Diagnostic{
 				Pos: pos, End: end,

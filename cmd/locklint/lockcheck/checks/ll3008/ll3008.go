@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"go/version"
 
@@ -29,30 +30,45 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Info, Fixable: true
 func checkReleaseContexts(r *check.Reporter) {
 	for _, flow := range r.Flows(clients.IsPeer) {
 		for _, release := range ssax.CallsOf(flow.Releases) {
-			_, ok := ssax.MethodOf(release.Common())
-			ctx := ssax.ContextOf(release.Common())
-			if !ok || ctx == nil || r.Index.Leases.HandleOf(release.Common()) == nil || !r.Index.Leases.PassesContext(release.Common()) || r.Index.InTest(release.Common().Pos()) {
-				continue
+			c := release.Common()
+			if r.Index.Leases.HandleOf(c) != nil && r.Index.Leases.PassesContext(c) {
+				reportContext(r, release, flow.Site.Call.Pos(), true)
 			}
-			why := cancellable(ctx, 0)
-			if why == "" || ssax.IsMain(flow.Fn) {
-				continue
-			}
-			pos, end := r.CallSpan(release)
-			d := analysis.Diagnostic{
-				Pos: pos, End: end,
-				Message: fmt.Sprintf("%s is given %s: once that is cancelled the release fails and the lock stays until its "+
-					"TTL; release with context.WithoutCancel(ctx)",
-					r.CallText(release), why),
-				Related: []analysis.RelatedInformation{{Pos: flow.Site.Call.Pos(), Message: "acquired here"}},
-			}
-			if fix := withoutCancel(r, release); fix != nil {
-				d.SuggestedFixes = []analysis.SuggestedFix{*fix}
-			}
-			r.Report(d)
+		}
+	}
+	for _, l := range r.Index.Locks {
+		del := l.Release
+		if l.Acquire.Fn == del.Fn && del.Via == "" && l.Acquire.Via == "" && r.Index.Expires(l.Acquire) {
+			reportContext(r, del.Call, l.Acquire.Pos(), false)
 		}
 	}
 }
+
+// reportContext reports a release whose context may be cancelled. For a lock by hand, which mostly has worse faults,
+// that of the caller does not count: nobody knows whether it can end.
+func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token.Pos, callers bool) {
+	ctx := ssax.ContextOf(release.Common())
+	if ctx == nil || r.Index.InTest(release.Common().Pos()) || ssax.IsMain(release.Parent()) {
+		return
+	}
+	why := cancellable(ctx, 0)
+	if why == "" || why == callersContext && !callers {
+		return
+	}
+	pos, end := r.CallSpan(release)
+	d := analysis.Diagnostic{
+		Pos: pos, End: end,
+		Message: fmt.Sprintf("%s is given %s: once that is cancelled the release fails and the lock stays until its TTL; "+
+			"release with context.WithoutCancel(ctx)", r.CallText(release), why),
+		Related: []analysis.RelatedInformation{{Pos: acquire, Message: "acquired here"}},
+	}
+	if fix := withoutCancel(r, release); fix != nil {
+		d.SuggestedFixes = []analysis.SuggestedFix{*fix}
+	}
+	r.ReportOnce(d)
+}
+
+const callersContext = "the caller's context"
 
 // cancellable says in what way a context may be cancelled, "" if it is not or nobody knows.
 func cancellable(ctx ssa.Value, depth int) string {
@@ -62,7 +78,7 @@ func cancellable(ctx ssa.Value, depth int) string {
 	switch ctx := ssax.SoleValue(ctx).(type) {
 	case *ssa.Parameter:
 		if ctx.Parent().Parent() == nil && !ssax.IsMain(ctx.Parent()) {
-			return "the caller's context"
+			return callersContext
 		}
 	case *ssa.Extract:
 		call, ok := ctx.Tuple.(*ssa.Call)

@@ -26,6 +26,9 @@ func Skippable(a *rediscmd.Command, release ssa.CallInstruction) bool {
 		if !ok || len(b.Preds) != 1 || b.Preds[0] != b.Idom() {
 			continue
 		}
+		if ssax.LoopOf(b.Idom())[release.Block()] {
+			continue // a loop over what is to be released
+		}
 		other := b.Idom().Succs[0]
 		if other == b {
 			other = b.Idom().Succs[1]

@@ -15,6 +15,8 @@ type Fact struct {
 	Params  map[int]fate // of each lease parameter, the receiver counted
 	// Makes is one more than the index of the result that is a new mutex, not locked yet; 0 if there is none.
 	Makes int
+	// Null: Returns is the only result, and nil when there is no lease.
+	Null  bool
 	Takes []Taken // whenever it is called
 
 	// Verb is what a method does with the lock in its receiver, which is one of Library. Detached: it does not release

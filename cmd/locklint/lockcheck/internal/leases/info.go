@@ -21,6 +21,7 @@ type Site struct {
 	// the call has a single result, which then is the lease itself.
 	Lease, Err, OK int
 	only           bool
+	Null           bool // its only result, the lease, is nil when there is none
 	Optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
 	Closed         bool // the function closes the locker, and that releases what it holds
 
@@ -136,7 +137,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	if len(handed) == 0 || fn.Parent() != nil {
 		return
 	}
-	index := 0
+	index, null := 0, false
 	for _, i := range handed {
 		if index != 0 && index != i {
 			return
@@ -145,6 +146,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	}
 	for _, b := range fn.Blocks {
 		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		null = null || ok && handed[ret] == 0
 		if ok && handed[ret] == 0 && !ssax.IsNilConst(ret.Results[index-1]) {
 			return // sometimes a lease from elsewhere, which need not be the caller's to release
 		}
@@ -152,6 +154,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	if f.Verb == handles.VerbOther {
 		f.Library = library
 	}
+	f.Null = null && fn.Signature.Results().Len() == 1
 	findOutcome(f, fn.Signature.Results(), index-1)
 }
 

@@ -43,7 +43,7 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	}
 	return &Site{
 		Call: call, Name: ssax.CalleeShort(fn), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
-		only: results.Len() == 1, Closed: closesLocker(call.Parent()),
+		only: results.Len() == 1, Null: f.Null, Closed: closesLocker(call.Parent()),
 	}
 }
 

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"go/token"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,33 +34,84 @@ func (ix *Set) LooksAgain(c *rediscmd.Command) bool {
 	})
 }
 
-// AlwaysSame reports whether a value is one constant, be it that of all callers of its function: then a comparison with
-// it tells nobody from anybody.
+// AlwaysSame reports whether a value is one constant: then a comparison with it tells nobody from anybody.
 func (ix *Set) AlwaysSame(value keyexpr.Expr, fn *ssa.Function) bool {
-	if value.Op == keyexpr.Lit {
+	_, ok := ix.Constant(value, fn)
+	return ok
+}
+
+// Constant is what a value of a function always is: a constant, a parameter that all callers give the same constant, or
+// a field that is set to nothing else. Callers in other packages are not in sight, so a package without any caller
+// knows nothing.
+func (ix *Set) Constant(value keyexpr.Expr, fn *ssa.Function) (text string, ok bool) {
+	all := map[string]bool{}
+	if !ix.constants(value, fn, all, 0) || len(all) != 1 {
+		return "", false
+	}
+	for text = range all {
+	}
+	return text, true
+}
+
+// constants collects what a value can be; false if that is not known.
+func (ix *Set) constants(value keyexpr.Expr, fn *ssa.Function, all map[string]bool, depth int) bool {
+	switch {
+	case value.Op == keyexpr.Lit:
+		all[value.Text] = true
 		return true
-	}
-	i, err := strconv.Atoi(value.Text)
-	if value.Op != keyexpr.Param || err != nil {
+	case depth > 2:
 		return false
+	case value.Op == keyexpr.Param:
+		return ix.handedOver(value, fn, all, depth)
+	case value.Op == keyexpr.Field:
+		return ix.storedInto(value.Text, all, depth)
 	}
-	seen := map[string]bool{}
+	return false
+}
+
+// handedOver collects what the callers of a function give it for a parameter.
+func (ix *Set) handedOver(param keyexpr.Expr, fn *ssa.Function, all map[string]bool, depth int) bool {
+	i, err := strconv.Atoi(param.Text)
+	known, calls := err == nil, 0
 	for _, caller := range ix.Funcs {
-		if caller.Parent() != nil {
+		if caller.Parent() != nil || !known {
 			continue
 		}
 		ssax.EachCall(caller, func(call ssa.CallInstruction) {
 			if obj, args := ix.CalleeOf(call.Common()); obj != nil && obj == fn.Object() && i < len(args) {
-				if k := keyexpr.Of(args[i]); k.Op == keyexpr.Lit {
-					seen[k.Text] = true
-				} else {
-					seen["\x00"+k.String()] = true
-				}
+				calls++
+				known = known && ix.constants(keyexpr.Of(args[i]), caller, all, depth+1)
 			}
 		})
 	}
-	for text := range seen {
-		return len(seen) == 1 && !strings.HasPrefix(text, "\x00")
+	return known && calls > 0
+}
+
+// storedInto collects what the package sets a field to. One that other packages can set is not known.
+func (ix *Set) storedInto(field string, all map[string]bool, depth int) bool {
+	if token.IsExported(field[strings.LastIndexByte(field, '.')+1:]) {
+		return false
 	}
-	return false
+	known, stores := true, 0
+	for _, fn := range ix.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				fa, ok := instr.(*ssa.FieldAddr)
+				if !ok || ssax.FieldName(fa.X.Type(), fa.Field) != field {
+					continue
+				}
+				for _, use := range *fa.Referrers() {
+					switch use := use.(type) {
+					case *ssa.Store:
+						stores++
+						known = known && use.Addr == ssa.Value(fa) && ix.constants(keyexpr.Of(use.Val), ssax.Outermost(fn), all, depth+1)
+					case *ssa.UnOp, *ssa.DebugRef:
+					default:
+						known = false
+					}
+				}
+			}
+		}
+	}
+	return known && stores > 0
 }
