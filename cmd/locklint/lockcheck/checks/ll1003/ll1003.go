@@ -60,13 +60,15 @@ func directCalls(r *check.Reporter, decl ast.Decl, caller *types.Func) {
 		}
 		d := analysis.Diagnostic{
 			Pos: call.Pos(), End: call.End(),
-			Message: fmt.Sprintf("%s relies on its lock, which only its wrapper %s takes: call %s", fn.Name(), wrapper, wrapper),
+			Message: fmt.Sprintf("%s relies on its lock, which only its wrapper %s takes: call %s", fn.Name(), wrapper,
+				wrapper),
 		}
 		if fix := callWrapper(r, call, fn, wrapper); fix != nil {
 			d.SuggestedFixes = []analysis.SuggestedFix{*fix}
 		}
 		if g := r.Index.Guarded[fn.Origin()]; g != nil {
-			d.Related = []analysis.RelatedInformation{{Pos: g.Decl.Name.Pos(), Message: "the directive stands on this function"}}
+			d.Related = []analysis.RelatedInformation{{Pos: g.Decl.Name.Pos(),
+				Message: "the directive stands on this function"}}
 		}
 		r.Report(d)
 		return true

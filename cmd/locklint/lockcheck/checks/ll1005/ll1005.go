@@ -3,6 +3,7 @@ package ll1005
 
 import (
 	_ "embed"
+
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -14,7 +15,8 @@ import (
 var page string
 
 // Check is LL1005.
-var Check = check.New(check.Spec{Page: page, Severity: check.Error, Fixable: true, Syntactic: true, Run: checkDirectives})
+var Check = check.New(check.Spec{Page: page, Severity: check.Error, Fixable: true, Syntactic: true,
+	Run: checkDirectives})
 
 // checkDirectives reports what the generator would refuse, with the generator's own parser. It works without type
 // information as far as it goes: where wrappers are missing the package does not compile, and a bad directive is the

@@ -24,7 +24,8 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Error, Run: checkNe
 // reentrant; deferred calls and goroutines are not followed.
 func checkNesting(r *check.Reporter) {
 	done := map[ssa.CallInstruction]bool{}
-	sections.Nestings(r.Criticals(), r.Index.Leases, func(s *sections.Section, outer, inner leases.Taken, call ssa.CallInstruction) {
+	sections.Nestings(r.Criticals(), r.Index.Leases, func(s *sections.Section, outer, inner leases.Taken,
+		call ssa.CallInstruction) {
 		if outer.Key.String() != inner.Key.String() || outer.Locker.String() != inner.Locker.String() {
 			return
 		}

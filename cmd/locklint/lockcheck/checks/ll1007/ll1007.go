@@ -29,7 +29,8 @@ func checkOrder(r *check.Reporter) {
 		pos token.Pos
 	}
 	orders := map[pair]seen{}
-	sections.Nestings(r.Criticals(), r.Index.Leases, func(s *sections.Section, outer, inner leases.Taken, call ssa.CallInstruction) {
+	sections.Nestings(r.Criticals(), r.Index.Leases, func(s *sections.Section, outer, inner leases.Taken,
+		call ssa.CallInstruction) {
 		a, b := outer.Key.Shape(), inner.Key.Shape()
 		if a == b || !outer.Key.Distinctive() || !inner.Key.Distinctive() || r.Index.InTest(s.Pos) {
 			return

@@ -156,7 +156,8 @@ func outerContext(r *check.Reporter, s *sections.Section) types.Object {
 		return nil
 	}
 	for _, arg := range call.Args {
-		if id, ok := arg.(*ast.Ident); ok && r.Pass.TypesInfo.Uses[id] != nil && ssax.IsContext(r.Pass.TypesInfo.Uses[id].Type()) {
+		if id, ok := arg.(*ast.Ident); ok && r.Pass.TypesInfo.Uses[id] != nil &&
+			ssax.IsContext(r.Pass.TypesInfo.Uses[id].Type()) {
 			return r.Pass.TypesInfo.Uses[id]
 		}
 	}

@@ -45,6 +45,7 @@ func checkDoInTx(r *check.Reporter, s *sections.Section) {
 // takes the lock in there.
 func checkGuardedTx(r *check.Reporter, s *sections.Section) {
 	if p := transactions.TxParam(s.Fn); p != nil && !transactions.MayBeNil(p) {
-		transactions.ReportTaken(r, s.Name, s.Pos, s.Pos+token.Pos(len(s.Fn.Name())), transactions.HandedIn(p), p.Pos(), token.NoPos)
+		transactions.ReportTaken(r, s.Name, s.Pos, s.Pos+token.Pos(len(s.Fn.Name())), transactions.HandedIn(p), p.Pos(),
+			token.NoPos)
 	}
 }

@@ -151,7 +151,8 @@ func bounds(s *sections.Section, g *start) bool {
 			if !ok {
 				continue
 			}
-			if stored, ok := ssax.OnlyStore(cell); ok && bounded(stored) || handles.Library(ssax.Elem(cell.Type())) == clients.Runtime {
+			if stored, ok := ssax.OnlyStore(cell); ok && bounded(stored) ||
+				handles.Library(ssax.Elem(cell.Type())) == clients.Runtime {
 				return true
 			}
 		}

@@ -71,7 +71,8 @@ func reportUnheld(r *check.Reporter, l *locks.Lock) {
 // minds reports whether the code around a DEL cares who owns the key.
 func minds(ix *index.Index, del *rediscmd.Command) bool {
 	for _, c := range ix.Commands[del.Fn] {
-		if c.Op == ops.Read && c.Key.String() == del.Key.String() && ssax.ComesAfter(c.Call, del.Call) && !answers.AsksIfPresent(c) {
+		if c.Op == ops.Read && c.Key.String() == del.Key.String() && ssax.ComesAfter(c.Call, del.Call) &&
+			!answers.AsksIfPresent(c) {
 			return true
 		}
 	}

@@ -127,7 +127,8 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 			return perHost
 		case name == "(time.Time).Unix" && len(k.Args) == 1 && k.Args[0].Text == "time.Now":
 			return perSecond
-		case name != keyexpr.Add && name != keyexpr.Raw && !strings.HasPrefix(name, "strconv.") && !strings.HasPrefix(name, "fmt.Sprint"):
+		case name != keyexpr.Add && name != keyexpr.Raw && !strings.HasPrefix(name, "strconv.") &&
+			!strings.HasPrefix(name, "fmt.Sprint"):
 			return ownValue
 		}
 	case keyexpr.Concat:

@@ -38,7 +38,8 @@ func checkAnswers(r *check.Reporter) {
 
 func checkAnswer(r *check.Reporter, call *ssa.Call) {
 	handle := handles.Of(&call.Call)
-	if handle == nil || !clients.IsPeer(handles.Library(handle.Type())) || r.Index.InTest(call.Pos()) || !isStatement(r, call) {
+	if handle == nil || !clients.IsPeer(handles.Library(handle.Type())) || r.Index.InTest(call.Pos()) ||
+		!isStatement(r, call) {
 		return
 	}
 	what := "if the lock had expired, somebody else may have worked at the same time, and nobody learns of it"

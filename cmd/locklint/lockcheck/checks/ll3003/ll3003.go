@@ -3,6 +3,7 @@ package ll3003
 
 import (
 	_ "embed"
+
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leaks"
@@ -12,4 +13,7 @@ import (
 var page string
 
 // Check is LL3003.
-var Check = check.New(check.Spec{Page: page, Severity: check.Error, Run: func(r *check.Reporter) { leaks.Check(r, clients.IsPeer) }})
+var Check = check.New(check.Spec{Page: page, Severity: check.Error, Run: func(r *check.Reporter) {
+	leaks.Check(r,
+		clients.IsPeer)
+}})

@@ -3,6 +3,7 @@ package ll3004
 
 import (
 	_ "embed"
+
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/transactions"
@@ -12,4 +13,5 @@ import (
 var page string
 
 // Check is LL3004.
-var Check = check.New(check.Spec{Page: page, Severity: check.Error, Run: func(r *check.Reporter) { transactions.Check(r, clients.IsPeer) }})
+var Check = check.New(check.Spec{Page: page, Severity: check.Error,
+	Run: func(r *check.Reporter) { transactions.Check(r, clients.IsPeer) }})

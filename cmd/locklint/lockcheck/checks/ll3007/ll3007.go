@@ -98,7 +98,8 @@ func extends(fn *ssa.Function) bool {
 	found := false
 	ssax.EachCall(ssax.Outermost(fn), func(call ssa.CallInstruction) {
 		handle := handles.Of(call.Common())
-		found = found || handle != nil && handles.Is(handle.Type()) && handles.VerbOf(call.Common(), handle) == handles.VerbExtend
+		found = found || handle != nil && handles.Is(handle.Type()) &&
+			handles.VerbOf(call.Common(), handle) == handles.VerbExtend
 	})
 	return found
 }

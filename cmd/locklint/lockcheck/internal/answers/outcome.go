@@ -1,3 +1,5 @@
+// Package answers finds out what a program does with the answer of an acquire: whether it looks at it, on which ways it
+// goes on with and without the lock, and whether it compares the owner.
 package answers
 
 import (

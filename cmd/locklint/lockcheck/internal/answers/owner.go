@@ -89,7 +89,8 @@ func comparesValue(v ssa.Value, read *rediscmd.Command, depth int) bool {
 			}
 		}
 	case *ssa.BinOp:
-		if ssax.IsError(v.X.Type()) || ssax.IsNilConst(v.X) || ssax.IsNilConst(v.Y) || ssax.IsEmpty(v.X) || ssax.IsEmpty(v.Y) {
+		if ssax.IsError(v.X.Type()) || ssax.IsNilConst(v.X) || ssax.IsNilConst(v.Y) || ssax.IsEmpty(v.X) ||
+			ssax.IsEmpty(v.Y) {
 			return false
 		}
 		return DependsOn(v.X, read, 0) || DependsOn(v.Y, read, 0)

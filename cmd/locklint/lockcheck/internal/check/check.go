@@ -1,5 +1,5 @@
-// Package check is what every check is made with: its entry in the catalogue, and the reporter by which it reads what was
-// gathered about a package and says what it has found.
+// Package check is what every check is made with: its entry in the catalogue, and the reporter by which it reads what
+// was gathered about a package and says what it has found.
 package check
 
 import (

@@ -12,7 +12,8 @@ import (
 // Target describes the function to the directive package.
 func (r *Reporter) Target(file *ast.File, decl *ast.FuncDecl) directive.Target {
 	return directive.Target{
-		File: file, Filename: r.Pass.Fset.PositionFor(file.Pos(), false).Filename, Decl: decl, Pkg: r.Pass.Pkg, Info: r.Pass.TypesInfo,
+		File: file, Filename: r.Pass.Fset.PositionFor(file.Pos(), false).Filename, Decl: decl, Pkg: r.Pass.Pkg,
+		Info:      r.Pass.TypesInfo,
 		Generated: r.isOutputAt,
 	}
 }
@@ -22,7 +23,8 @@ func (r *Reporter) IsOutput(file *ast.File) bool {
 	return r.Ignores.Lockgen[r.Pass.Fset.Position(file.Package).Filename]
 }
 
-// isOutputAt is IsOutput for the file of a position, which may be one of another package: of that only the name is known.
+// isOutputAt is IsOutput for the file of a position, which may be one of another package: of that only the name is
+// known.
 func (r *Reporter) isOutputAt(pos token.Pos) bool {
 	name := r.Pass.Fset.Position(pos).Filename
 	return r.Ignores.Lockgen[name] || generated.Name.MatchString(filepath.Base(name))

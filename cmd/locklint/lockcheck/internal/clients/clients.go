@@ -1,3 +1,4 @@
+// Package clients knows the libraries whose calls the checks understand, by their import paths.
 package clients
 
 import (

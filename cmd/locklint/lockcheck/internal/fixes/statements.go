@@ -1,3 +1,4 @@
+// Package fixes has the pieces that suggested fixes are made of.
 package fixes
 
 import (

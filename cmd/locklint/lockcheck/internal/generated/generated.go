@@ -1,3 +1,4 @@
+// Package generated tells the files that lockgen, or anybody, has generated from those that people write.
 package generated
 
 import (

@@ -1,3 +1,4 @@
+// Package guards knows the functions with a //lock: directive and what //lock:fenced marks.
 package guards
 
 import (
@@ -33,6 +34,7 @@ type Directives struct {
 	fenced  map[types.Object]bool
 }
 
+// New is empty until FindGuarded has run.
 func New(p *program.Package) *Directives {
 	return &Directives{p, map[*types.Func]*Func{}, map[types.Object]bool{}}
 }

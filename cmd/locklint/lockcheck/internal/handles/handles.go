@@ -1,3 +1,4 @@
+// Package handles knows the values that stand for held locks, and what the methods of the libraries do with them.
 package handles
 
 import (

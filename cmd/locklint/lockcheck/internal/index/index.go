@@ -1,3 +1,4 @@
+// Package index gathers about a package, once, what the checks share.
 package index
 
 import (

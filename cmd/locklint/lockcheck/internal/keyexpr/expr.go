@@ -1,3 +1,4 @@
+// Package keyexpr describes what keys, values and times are made of, so that two functions can be compared.
 package keyexpr
 
 import (
@@ -15,6 +16,7 @@ type Expr struct {
 	Args []Expr
 }
 
+// An Op says what an expression is.
 type Op uint8
 
 const (

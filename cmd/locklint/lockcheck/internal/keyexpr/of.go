@@ -16,6 +16,7 @@ import (
 // inside the function, but nothing elsewhere.
 func Of(v ssa.Value) Expr { return At(v, 0) }
 
+// At is Of for a part of an expression, depth levels down.
 func At(v ssa.Value, depth int) Expr {
 	if v == nil || depth > MaxDepth {
 		return Expr{}
@@ -151,6 +152,7 @@ func paramKey(p *ssa.Parameter) Expr {
 	return OfLocal(p)
 }
 
+// OfLocal describes a value by nothing but its name.
 func OfLocal(v ssa.Value) Expr {
 	if v.Parent() == nil {
 		return Expr{}

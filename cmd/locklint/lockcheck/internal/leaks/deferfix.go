@@ -45,7 +45,8 @@ func deferRelease(r *check.Reporter, call *ast.CallExpr, flow *leases.Flow) *ana
 }
 
 // insertDefer makes the fix once the statements around the acquire are known.
-func insertDefer(r *check.Reporter, call *ast.CallExpr, flow *leases.Flow, list []ast.Stmt, ctx string) *analysis.SuggestedFix {
+func insertDefer(r *check.Reporter, call *ast.CallExpr, flow *leases.Flow, list []ast.Stmt,
+	ctx string) *analysis.SuggestedFix {
 	for i, s := range list {
 		assign, ok := s.(*ast.AssignStmt)
 		if !ok || len(assign.Rhs) != 1 || assign.Rhs[0] != ast.Expr(call) || i+1 == len(list) {

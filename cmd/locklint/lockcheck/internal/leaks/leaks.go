@@ -1,3 +1,4 @@
+// Package leaks reports locks that some path leaves held.
 package leaks
 
 import (

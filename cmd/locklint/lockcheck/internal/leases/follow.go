@@ -1,3 +1,5 @@
+// Package leases follows leases, and the locks of other libraries, path by path: where they are acquired, held,
+// released and left behind, and what functions do with them for their callers.
 package leases
 
 import (

@@ -56,7 +56,8 @@ func New(p *program.Package) *Info {
 func (li *Info) Export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
-		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Verb != handles.VerbOther || f.Returns > 0 || f.Makes > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
+		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Verb != handles.VerbOther || f.Returns > 0 || f.Makes > 0 ||
+			len(f.Takes) > 0 || len(f.Params) > 0) {
 			li.P.Pass.ExportObjectFact(obj, f)
 			li.P.Carrier = true
 		}

@@ -121,7 +121,8 @@ func (s *pathState) key() string {
 	for _, d := range s.defers {
 		parts = append(parts, fmt.Sprintf("%p", d))
 	}
-	return fmt.Sprintf("%d|%d|%p|%p|%t|%t|%s", s.Lease, s.verdict, s.wrapped, s.deferred, s.over, s.consulted, strings.Join(parts, "|"))
+	return fmt.Sprintf("%d|%d|%p|%p|%t|%t|%s", s.Lease, s.verdict, s.wrapped, s.deferred, s.over, s.consulted,
+		strings.Join(parts, "|"))
 }
 
 // acquired starts the life of a lease: whatever was known of an earlier round of a loop is void.

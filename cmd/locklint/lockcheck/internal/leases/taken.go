@@ -125,7 +125,8 @@ func (li *Info) takes(fn *ssa.Function) []Taken {
 					return o.Key.String() == t.Key.String() && o.Locker.String() == t.Locker.String()
 				}
 				t.call = call
-				if t.Key.Portable() && t.Locker.Portable() && !slices.ContainsFunc(list, same) && t.Key.Depth() <= keyexpr.MaxDepth {
+				if t.Key.Portable() && t.Locker.Portable() && !slices.ContainsFunc(list, same) &&
+					t.Key.Depth() <= keyexpr.MaxDepth {
 					list = append(list, t)
 				}
 			}

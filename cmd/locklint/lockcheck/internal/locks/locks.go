@@ -1,3 +1,4 @@
+// Package locks is the gate of the checks of locks by hand: it decides which commands make up a lock.
 package locks
 
 import (
@@ -181,7 +182,8 @@ func (ix *Set) Related(c, other *rediscmd.Command) bool {
 	if c.Key.Shape() != other.Key.Shape() {
 		return false
 	}
-	return c.Key.Distinctive() || ssax.ReceiverName(c.Fn) != "" && ssax.ReceiverName(c.Fn) == ssax.ReceiverName(other.Fn) &&
+	return c.Key.Distinctive() || ssax.ReceiverName(c.Fn) != "" &&
+		ssax.ReceiverName(c.Fn) == ssax.ReceiverName(other.Fn) &&
 		!ix.acquires(other)
 }
 

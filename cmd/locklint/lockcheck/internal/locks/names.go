@@ -113,7 +113,8 @@ func speaksOfOther(fn *ssa.Function, k keyexpr.Expr) bool {
 		return true
 	}
 	return k.Any(func(k keyexpr.Expr) bool {
-		return k.Op != keyexpr.Local && k.Op != keyexpr.Param && otherWord.MatchString(k.Text[strings.LastIndexByte(k.Text, '/')+1:])
+		return k.Op != keyexpr.Local && k.Op != keyexpr.Param &&
+			otherWord.MatchString(k.Text[strings.LastIndexByte(k.Text, '/')+1:])
 	})
 }
 

@@ -104,7 +104,8 @@ func (ix *Set) storedInto(field string, all map[string]bool, depth int) bool {
 					switch use := use.(type) {
 					case *ssa.Store:
 						stores++
-						known = known && use.Addr == ssa.Value(fa) && ix.constants(keyexpr.Of(use.Val), ssax.Outermost(fn), all, depth+1)
+						known = known && use.Addr == ssa.Value(fa) &&
+							ix.constants(keyexpr.Of(use.Val), ssax.Outermost(fn), all, depth+1)
 					case *ssa.UnOp, *ssa.DebugRef:
 					default:
 						known = false

@@ -1,3 +1,4 @@
+// Package lua says what a script does to the keys that it is given, as far as a lock is concerned.
 package lua
 
 import (

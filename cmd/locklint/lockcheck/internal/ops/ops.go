@@ -1,3 +1,4 @@
+// Package ops names what Redis commands do to a lock.
 package ops
 
 import (

@@ -1,3 +1,5 @@
+// Package program is the package that is looked at: its SSA form, its syntax, which of its functions never return, and
+// what its interfaces hide.
 package program
 
 import (

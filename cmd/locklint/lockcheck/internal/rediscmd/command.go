@@ -1,3 +1,4 @@
+// Package rediscmd recognises the Redis commands that calls of the clients issue.
 package rediscmd
 
 import (

@@ -27,6 +27,7 @@ func goRedisCommands(m ssax.Method) []*Command {
 	return cmds
 }
 
+// IsGoRedis reports whether a call is one of go-redis, or of an interface over it.
 func IsGoRedis(m ssax.Method) bool {
 	if clients.OfPackage(m.Obj.Pkg()) == clients.GoRedis {
 		return true
@@ -52,7 +53,8 @@ func goRedisMethod(m ssax.Method) []*Command {
 	case "Del", "Unlink", "Delete":
 		if m.Obj.Signature().Variadic() {
 			if list := m.Arg(0); len(m.Rest(0)) == 0 && isList(list) {
-				return []*Command{{Op: ops.Delete, Name: "DEL", Key: keyexpr.Expr{Op: keyexpr.Each, Args: []keyexpr.Expr{keyexpr.Of(list)}}}}
+				each := keyexpr.Expr{Op: keyexpr.Each, Args: []keyexpr.Expr{keyexpr.Of(list)}}
+				return []*Command{{Op: ops.Delete, Name: "DEL", Key: each}}
 			}
 			return eachKey(ops.Delete, "DEL", m.Rest(0))
 		}

@@ -1,3 +1,5 @@
+// Package sections finds the critical sections under locks of this project, and tells the work in them from what only
+// logs, computes or handles the lock.
 package sections
 
 import (
@@ -124,7 +126,8 @@ func callsIn(fn *ssa.Function) map[ssa.Instruction]bool {
 }
 
 // Nestings visits the locks that are taken while another is held: inner is taken by a call in the section of outer.
-func Nestings(sections []*Section, leases *leases.Info, visit func(s *Section, outer, inner leases.Taken, call ssa.CallInstruction)) {
+func Nestings(sections []*Section, leases *leases.Info, visit func(s *Section, outer, inner leases.Taken,
+	call ssa.CallInstruction)) {
 	for _, s := range sections {
 		if s.Call == nil {
 			continue // the section of a directive is that of its wrapper, too

@@ -14,7 +14,8 @@ import (
 // IsFresh reports whether a context is context.Background() or TODO(): mentioning it twice need not be an oversight.
 func IsFresh(call *ssa.Call) bool {
 	fn := call.Call.StaticCallee()
-	return fn != nil && fn.Object() != nil && (ssax.CalleeName(fn) == "context.Background" || ssax.CalleeName(fn) == "context.TODO")
+	return fn != nil && fn.Object() != nil && (ssax.CalleeName(fn) == "context.Background" ||
+		ssax.CalleeName(fn) == "context.TODO")
 }
 
 // What a critical section does: the checks of paths tell work, which the lock is there for, from logging, arithmetic

@@ -75,6 +75,7 @@ func ComesAfter(first, second ssa.CallInstruction) bool {
 	return from == to && IndexIn(from, first) < IndexIn(to, second) || Reaches(from, to)
 }
 
+// IndexIn is the place of an instruction in its block, -1 if it stands in another.
 func IndexIn(b *ssa.BasicBlock, instr ssa.Instruction) int {
 	for i, in := range b.Instrs {
 		if in == instr {

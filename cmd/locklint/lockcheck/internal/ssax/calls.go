@@ -1,3 +1,5 @@
+// Package ssax makes SSA form handy: calls and their receivers, function literals and what they capture, constants, and
+// which block can run after which.
 package ssax
 
 import (

@@ -50,6 +50,7 @@ func ConstOf(v ssa.Value) (constant.Value, bool) {
 	return c.Value, true
 }
 
+// IsNilConst reports whether a value is nil, or the zero value of its type.
 func IsNilConst(v ssa.Value) bool {
 	c, ok := v.(*ssa.Const)
 	return ok && c.Value == nil

@@ -28,6 +28,7 @@ func RunnerOf(lit *ssa.Function) ssa.Instruction {
 	return found
 }
 
+// IsDeferred reports whether an instruction is a defer statement.
 func IsDeferred(instr ssa.Instruction) bool {
 	_, ok := instr.(*ssa.Defer)
 	return ok

@@ -70,6 +70,7 @@ func FieldName(t types.Type, i int) string {
 	return types.TypeString(t, nil) + "." + s.Field(i).Name()
 }
 
+// ReceiverName is the name, with its package, of the type that a function is a method of, "" if it is none.
 func ReceiverName(fn *ssa.Function) string {
 	recv := fn.Signature.Recv()
 	if recv == nil {

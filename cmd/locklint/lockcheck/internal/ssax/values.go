@@ -39,6 +39,7 @@ func ThroughConversions(v ssa.Value) ssa.Value {
 	}
 }
 
+// SameFile reports whether two positions lie in one file.
 func SameFile(fset *token.FileSet, a, b token.Pos) bool { return fset.File(a) == fset.File(b) }
 
 // GlobalInit is the value that the package's initialiser stores into a variable, nil if it is not in sight.

@@ -1,3 +1,4 @@
+// Package summaries knows which Redis commands functions issue for their callers, also across packages.
 package summaries
 
 import (
@@ -33,6 +34,7 @@ type Info struct {
 	waiting  map[*ssa.Function]bool
 }
 
+// New is empty until CollectCommands has run.
 func New(p *program.Package) *Info {
 	return &Info{
 		Package:  p,

@@ -51,6 +51,7 @@ func (ix *Info) MayWait(fn *ssa.Function) bool {
 	return false
 }
 
+// InstrMayWait reports whether an instruction may wait.
 func (ix *Info) InstrMayWait(instr ssa.Instruction) bool {
 	switch instr := instr.(type) {
 	case *ssa.UnOp:

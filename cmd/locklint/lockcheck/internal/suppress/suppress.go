@@ -1,3 +1,4 @@
+// Package suppress reads the comments that silence findings.
 package suppress
 
 import (

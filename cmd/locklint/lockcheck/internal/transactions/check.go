@@ -78,6 +78,7 @@ func ReportOpenTx(r *check.Reporter, name string, call *ssa.Call) bool {
 	return p != nil
 }
 
+// HandedIn names a transaction that a function is given.
 func HandedIn(p *ssa.Parameter) string { return "that is handed in as " + p.Name() }
 
 // ReportInTx reports an acquire inside a transaction; commit is valid if the lock is released before it.

@@ -1,3 +1,4 @@
+// Package transactions finds out where database transactions are open, and reports locks that do not enclose them.
 package transactions
 
 import (

@@ -1,0 +1,87 @@
+package leases
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// tellsOutcome reports whether the last result of a method says whether an acquire in it has succeeded: it returns the
+// error or the flag itself, or says nil or true only where the acquire has not failed.
+func tellsOutcome(fn *ssa.Function, site *Site) bool {
+	results := fn.Signature.Results()
+	if results.Len() == 0 {
+		return false
+	}
+	last := results.At(results.Len() - 1).Type()
+	if !ssax.IsError(last) && !ssax.IsBool(last) {
+		return false
+	}
+	says := false
+	for _, b := range fn.Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok {
+			continue
+		}
+		v := ret.Results[len(ret.Results)-1]
+		switch {
+		case isOutcomeOf(v, site, 0):
+			says = true
+		case isSuccess(v):
+			if onFailure(b, site) {
+				return false
+			}
+			says = says || site.Call.Block().Dominates(b)
+		}
+	}
+	return says
+}
+
+// isOutcomeOf reports whether a value is the error or the flag of an acquire, or made of it.
+func isOutcomeOf(v ssa.Value, site *Site, depth int) bool {
+	if v == nil || depth > ssax.MaxDepth {
+		return false
+	}
+	switch v := v.(type) {
+	case *ssa.Call:
+		return v == site.Call
+	case *ssa.Extract:
+		return v.Tuple == ssa.Value(site.Call) && v.Index != site.Lease
+	case *ssa.BinOp:
+		return isOutcomeOf(v.X, site, depth+1) || isOutcomeOf(v.Y, site, depth+1)
+	case *ssa.Phi:
+		for _, e := range v.Edges {
+			if isOutcomeOf(e, site, depth+1) {
+				return true
+			}
+		}
+	case *ssa.UnOp:
+		return isOutcomeOf(ssax.SoleValue(v), site, depth+1) && ssax.SoleValue(v) != ssa.Value(v)
+	}
+	return false
+}
+
+// isSuccess reports whether a result says that all went well.
+func isSuccess(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && (c.Value == nil && !ssax.IsBool(c.Type()) || c.Value != nil && c.Value.String() == "true")
+}
+
+// onFailure reports whether a block runs only where an acquire has failed.
+func onFailure(b *ssa.BasicBlock, site *Site) bool {
+	for ; b.Idom() != nil; b = b.Idom() {
+		from := b.Idom()
+		cond, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
+		if !ok || len(b.Preds) != 1 || !isOutcomeOf(cond.Cond, site, 0) {
+			continue
+		}
+		failed, isErr := ssax.ErrorBranch(cond.Cond)
+		if !isErr {
+			failed = 1 // if ok { … }
+		}
+		if from.Succs[failed] == b && from.Succs[0] != from.Succs[1] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package leases
+
+import (
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// findVerbs looks at the methods of the package. Types may wrap types that wrap, hence the rounds.
+func (li *Info) findVerbs() {
+	for range 2 {
+		kept := map[string]clients.Client{} // what acquiring methods put into fields
+		for _, fn := range li.P.Funcs {
+			li.findAcquire(fn, kept)
+		}
+		for _, fn := range li.P.Funcs {
+			li.findRelease(fn, kept)
+		}
+	}
+}
+
+// methodOf is the method that a function is, nil for other functions and for those of types that hide the receiver.
+func methodOf(fn *ssa.Function) *types.Func {
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || fn.Signature.Recv() == nil || len(fn.Params) == 0 || len(fn.Blocks) == 0 {
+		return nil
+	}
+	return obj
+}
+
+// findAcquire recognises a method that acquires a lock, keeps it in its receiver, and says whether it has got it.
+func (li *Info) findAcquire(fn *ssa.Function, kept map[string]clients.Client) {
+	obj := methodOf(fn)
+	if obj == nil {
+		return
+	}
+	var found *Site
+	field := ""
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if !ok {
+				continue
+			}
+			site := li.directSite(call)
+			if site == nil || !clients.IsPeer(site.Library) {
+				continue
+			}
+			if name := keptIn(site); name != "" {
+				found, field = site, name
+			}
+		}
+	}
+	if found == nil {
+		return
+	}
+	kept[field] = found.Library
+	if tellsOutcome(fn, found) && !li.releasesOnSuccess(fn, field) {
+		li.verbs[obj] = ownVerb{verb: handles.VerbLock, library: found.Library}
+	}
+}
+
+// directSite is siteOf without facts about functions.
+func (li *Info) directSite(call *ssa.Call) *Site {
+	m, ok := ssax.MethodOf(&call.Call)
+	if !ok {
+		return nil
+	}
+	if site := li.librarySite(call, m); site != nil {
+		return site
+	}
+	return li.lockSite(call, m)
+}
+
+// keptIn is the field of the receiver in which the lock of an acquire lives or is put, "" if there is none.
+func keptIn(site *Site) string {
+	if site.Recv != nil {
+		if name := receiverField(site.Recv); name != "" {
+			return name
+		}
+		return storedIn(site.Recv)
+	}
+	for _, instr := range *site.Call.Referrers() {
+		if ex, ok := instr.(*ssa.Extract); ok && ex.Index == site.Lease {
+			return storedIn(ex)
+		}
+	}
+	return ""
+}
+
+// receiverField names the field of the receiver from which a value is read, "" if it is read elsewhere.
+func receiverField(v ssa.Value) string {
+	k := keyexpr.Of(v)
+	if k.Op != keyexpr.Field {
+		return ""
+	}
+	name := k.Text
+	for k.Op == keyexpr.Field && len(k.Args) == 1 {
+		k = k.Args[0]
+	}
+	if k.Op != keyexpr.Param || k.Text != "0" {
+		return ""
+	}
+	return name
+}
+
+// storedIn names the field of the receiver into which a value is put, "" if there is none.
+func storedIn(v ssa.Value) string {
+	if v.Referrers() == nil {
+		return ""
+	}
+	for _, instr := range *v.Referrers() {
+		st, ok := instr.(*ssa.Store)
+		if !ok || st.Val != v {
+			continue
+		}
+		if field, ok := st.Addr.(*ssa.FieldAddr); ok {
+			if base := keyexpr.Of(field.X); base.Op == keyexpr.Param && base.Text == "0" {
+				return ssax.FieldName(field.X.Type(), field.Field)
+			}
+		}
+	}
+	return ""
+}
+
+// releasesOnSuccess reports whether a method releases the lock in a field other than to undo a failure.
+func (li *Info) releasesOnSuccess(fn *ssa.Function, field string) bool {
+	found := false
+	ssax.EachCall(fn, func(call ssa.CallInstruction) {
+		found = found || li.releasedField(call, nil) == field && !ssax.UndoesFailure(call)
+	})
+	return found
+}
+
+// releasedField names the field of the receiver whose lock a call releases, "" if it releases none. Function values are
+// releases only where an acquiring method has kept them.
+func (li *Info) releasedField(call ssa.CallInstruction, kept map[string]clients.Client) string {
+	c := call.Common()
+	handle := li.HandleOf(c)
+	if handle == nil || li.VerbOf(c, handle) != handles.VerbRelease {
+		return ""
+	}
+	name := receiverField(handle)
+	if li.libraryOf(handle.Type()) == clients.None && kept[name] != clients.Rueidislock {
+		return ""
+	}
+	return name
+}
+
+// findRelease recognises a method that releases or extends the lock in its receiver. What does neither, and does not
+// touch it, only uses the lock.
+func (li *Info) findRelease(fn *ssa.Function, kept map[string]clients.Client) {
+	obj := methodOf(fn)
+	if obj == nil || li.verbs[obj].verb == handles.VerbLock {
+		return
+	}
+	v := ownVerb{}
+	ssax.EachCall(fn, func(call ssa.CallInstruction) {
+		c := call.Common()
+		handle := li.HandleOf(c)
+		if handle == nil {
+			return
+		}
+		library := li.libraryOf(handle.Type())
+		if name := receiverField(handle); name == "" {
+			return
+		} else if library == clients.None {
+			library = kept[name]
+		}
+		if !clients.IsPeer(library) {
+			return
+		}
+		switch li.VerbOf(c, handle) {
+		case handles.VerbRelease:
+			if li.releasedField(call, kept) != "" {
+				v = ownVerb{handles.VerbRelease, library, !passesContext(fn, c), isGuarded(call, receiverField(handle))}
+			}
+		case handles.VerbExtend:
+			if v.verb == handles.VerbOther {
+				v = ownVerb{verb: handles.VerbExtend, library: library}
+			}
+		case handles.VerbLock:
+			v = ownVerb{verb: handles.VerbOther, library: library} // both, and not in a way that can be followed
+		}
+	})
+	if v.verb != handles.VerbOther {
+		li.verbs[obj] = v
+	}
+}
+
+// isGuarded reports whether a call runs only where a field of the receiver, or a flag in one, has been looked at.
+func isGuarded(call ssa.CallInstruction, field string) bool {
+	for b := call.Block(); b.Idom() != nil; b = b.Idom() {
+		cond, ok := b.Idom().Instrs[len(b.Idom().Instrs)-1].(*ssa.If)
+		if !ok {
+			continue
+		}
+		k := keyexpr.Of(cond.Cond)
+		if cmp, ok := cond.Cond.(*ssa.BinOp); ok {
+			k = keyexpr.Of(cmp.X)
+		}
+		if not, ok := cond.Cond.(*ssa.UnOp); ok && not.Op == token.NOT {
+			k = keyexpr.Of(not.X)
+		}
+		if k.Op == keyexpr.Field && (k.Text == field || ssax.IsBool(cond.Cond.Type())) {
+			return true
+		}
+	}
+	return false
+}
+
+// isHarmless reports whether a release does nothing where nothing was acquired.
+func (li *Info) isHarmless(c *ssa.CallCommon) bool {
+	m, ok := ssax.MethodOf(c)
+	return ok && li.own(m.Obj).guarded
+}
+
+// passesContext reports whether a call is given the context that its function is given.
+func passesContext(fn *ssa.Function, c *ssa.CallCommon) bool {
+	ctx := ssax.ContextOf(c)
+	if ctx == nil {
+		return false
+	}
+	p, ok := ssax.SoleValue(ctx).(*ssa.Parameter)
+	return ok && p.Parent() == fn
+}
