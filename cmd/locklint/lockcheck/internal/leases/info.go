@@ -39,6 +39,8 @@ type Info struct {
 	busy  map[*ssa.Function]bool // being computed: recursion is not followed
 	Flows []*Flow                // of every site in the package
 	verbs map[*types.Func]ownVerb
+	// wrappers are the libraries of the types of the program, nil while the verbs of their methods are being found.
+	wrappers map[*types.TypeName]clients.Client
 }
 
 // New looks at all functions of a package.
@@ -46,6 +48,7 @@ func New(p *program.Package) *Info {
 	li := &Info{P: p, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
 		verbs: map[*types.Func]ownVerb{}}
 	li.findVerbs()
+	li.wrappers = map[*types.TypeName]clients.Client{}
 	for _, fn := range p.Funcs {
 		li.FactOf(fn)
 	}

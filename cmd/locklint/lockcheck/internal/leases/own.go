@@ -97,12 +97,19 @@ func (li *Info) libraryOf(t types.Type) clients.Client {
 	if !ok || clients.OfPackage(named.Obj().Pkg()) != clients.None {
 		return clients.None
 	}
+	library, known := li.wrappers[named.Obj()]
+	if known {
+		return library
+	}
 	for m := range methodsOf(named) {
 		if v := li.own(m); v.verb == handles.VerbRelease {
-			return v.library
+			library = v.library
 		}
 	}
-	return clients.None
+	if li.wrappers != nil {
+		li.wrappers[named.Obj()] = library
+	}
+	return library
 }
 
 // methodsOf are the methods that a type declares.

@@ -3,6 +3,7 @@ package leases
 import (
 	"go/token"
 	"go/types"
+	"regexp"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -34,10 +35,14 @@ func methodOf(fn *ssa.Function) *types.Func {
 	return obj
 }
 
+// lockName marks methods that are there to lock, by their names or those of their types. A worker that takes a lock when
+// it starts is something else: whoever goes on when it has not started need not do so without a lock.
+var lockName = regexp.MustCompile(`(?i)(^|[^bc])lock|mutex|mtx|acquire|obtain|lease`)
+
 // findAcquire recognises a method that acquires a lock, keeps it in its receiver, and says whether it has got it.
 func (li *Info) findAcquire(fn *ssa.Function, kept map[string]clients.Client) {
 	obj := methodOf(fn)
-	if obj == nil {
+	if obj == nil || !lockName.MatchString(ssax.ShortName(obj)) {
 		return
 	}
 	var found *Site

@@ -63,13 +63,13 @@ func (k *Keyed) Done() {
 	}
 }
 
-// A Holder keeps a lock of redislock.
-type Holder struct {
+// A LockHolder keeps a lock of redislock.
+type LockHolder struct {
 	client *redislock.Client
 	lock   *redislock.Lock
 }
 
-func (h *Holder) Take(ctx context.Context, key string) (bool, error) {
+func (h *LockHolder) Take(ctx context.Context, key string) (bool, error) {
 	lock, err := h.client.Obtain(ctx, key, time.Minute, nil)
 	if errors.Is(err, redislock.ErrNotObtained) {
 		return false, err
@@ -82,7 +82,7 @@ func (h *Holder) Take(ctx context.Context, key string) (bool, error) {
 }
 
 // Give releases whatever has become of the context.
-func (h *Holder) Give(ctx context.Context) error {
+func (h *LockHolder) Give(ctx context.Context) error {
 	return h.lock.Release(context.WithoutCancel(ctx))
 }
 
@@ -124,14 +124,14 @@ func (c *Client) ObtainMethod(ctx context.Context, key string) (func(context.Con
 	return lock.Release, nil
 }
 
-// A Session keeps the cancel function of rueidislock.
-type Session struct {
+// A SessionLock keeps the cancel function of rueidislock.
+type SessionLock struct {
 	locker rueidislock.Locker
 	cancel context.CancelFunc
 	other  func()
 }
 
-func (s *Session) Begin(ctx context.Context, name string) error {
+func (s *SessionLock) Begin(ctx context.Context, name string) error {
 	_, cancel, err := s.locker.TryWithContext(ctx, name)
 	if err != nil {
 		return err
@@ -140,9 +140,9 @@ func (s *Session) Begin(ctx context.Context, name string) error {
 	return nil
 }
 
-func (s *Session) End() { s.cancel() }
+func (s *SessionLock) End() { s.cancel() }
 
-func (s *Session) Other() { s.other() }
+func (s *SessionLock) Other() { s.other() }
 
 // A Locker hides the only implementation.
 type Locker interface {
@@ -151,12 +151,12 @@ type Locker interface {
 	Name() string
 }
 
-// Through hands a wrapper to a wrapper.
-type Through struct{ inner *Mutex }
+// ThroughMutex hands a wrapper to a wrapper.
+type ThroughMutex struct{ inner *Mutex }
 
-func (t *Through) Enter(ctx context.Context) error { return t.inner.Lock(ctx) }
+func (t *ThroughMutex) Enter(ctx context.Context) error { return t.inner.Lock(ctx) }
 
-func (t *Through) Leave(ctx context.Context) error { return t.inner.Unlock(ctx) }
+func (t *ThroughMutex) Leave(ctx context.Context) error { return t.inner.Unlock(ctx) }
 
 // Forgives says nothing of its outcome.
 type Forgives struct{ mu *redsync.Mutex }
@@ -187,3 +187,10 @@ func (r *Redis) Lock(ctx context.Context, key, token string) (bool, error) {
 }
 
 func (r *Redis) Unlock(ctx context.Context, key string) error { return r.rdb.Del(ctx, key).Err() }
+
+// A Worker takes a lock when it starts, which is its own business.
+type Worker struct{ mu *redsync.Mutex }
+
+func (w *Worker) Start(ctx context.Context) error { return w.mu.LockContext(ctx) }
+
+func (w *Worker) Stop(ctx context.Context) { w.mu.UnlockContext(context.WithoutCancel(ctx)) }

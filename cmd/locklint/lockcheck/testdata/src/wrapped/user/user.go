@@ -72,7 +72,7 @@ func keyed(k *locks.Keyed) error {
 	return work()
 }
 
-func taken(ctx context.Context, h *locks.Holder) error {
+func taken(ctx context.Context, h *locks.LockHolder) error {
 	ok, err := h.Take(ctx, "a")
 	if err != nil || !ok {
 		return err
@@ -81,7 +81,7 @@ func taken(ctx context.Context, h *locks.Holder) error {
 	return work()
 }
 
-func takenAnyway(ctx context.Context, h *locks.Holder) error {
+func takenAnyway(ctx context.Context, h *locks.LockHolder) error {
 	ok, err := h.Take(ctx, "a") // want `LL3002: when h.Take fails`
 	if err != nil || !ok {
 		log.Println(err)
@@ -128,7 +128,7 @@ func byMethod(ctx context.Context, c *locks.Client, early bool) error {
 	return unlock(ctx)
 }
 
-func session(ctx context.Context, s *locks.Session) error {
+func session(ctx context.Context, s *locks.SessionLock) error {
 	if err := s.Begin(ctx, "a"); err != nil { // want `LL3002`
 		log.Println(err)
 	}
@@ -138,7 +138,7 @@ func session(ctx context.Context, s *locks.Session) error {
 	return err
 }
 
-func through(ctx context.Context, t *locks.Through) error {
+func through(ctx context.Context, t *locks.ThroughMutex) error {
 	if err := t.Enter(ctx); err != nil { // want `LL3002`
 		log.Println(err)
 	}
@@ -219,5 +219,13 @@ func onlyHeld(ctx context.Context, r *locks.Redis, token string) error {
 		return err
 	}
 	defer r.Unlock(ctx, "lock:a")
+	return work()
+}
+
+func start(ctx context.Context, w *locks.Worker) error {
+	if err := w.Start(ctx); err != nil {
+		log.Println(err)
+	}
+	defer w.Stop(ctx)
 	return work()
 }
