@@ -90,28 +90,26 @@ func RegisterJobs(s *jobs.Scheduler, notes *witness.Recorder) error {
 }
 
 // RegisterJobs adds the scheduled jobs of r to s. Every node registers them; each tick runs on one
-// node, under the locks of the job.
+// node, under the locks of the job. Keys that read what may change are built before each run.
 //
 //   - github.com/lockgen/lockgen/examples/cluster.region.settle: */2 * * * * *
 func (r *region) RegisterJobs(s *jobs.Scheduler) error {
-	code := lockrt.KeyNil("r.code")
-	if r != nil {
-		code = lockrt.KeyString("r.code", r.code)
-	}
-	key, err := lockrt.BuildKey(lockrt.KeyText("settle:"), code)
-	if err != nil {
-		return err
+	if r == nil {
+		return lockrt.NilPointer("r")
 	}
 	return s.Add(jobs.Job{
-		Name:    "github.com/lockgen/lockgen/examples/cluster.region.settle",
-		Spec:    "*/2 * * * * *",
-		Keys:    []string{key},
+		Name: "github.com/lockgen/lockgen/examples/cluster.region.settle",
+		Spec: "*/2 * * * * *",
+		KeysFunc: func() ([]string, error) {
+			key, err := lockrt.BuildKey(lockrt.KeyText("settle:"), lockrt.KeyString("r.code", r.code))
+			return []string{key}, err
+		},
 		Lock:    lockrt.Options{TTL: 3 * time.Second},
 		Misfire: jobs.MisfireAll,
 		Overlap: jobs.OverlapQueue,
 		Retries: 5,
 		Run: func(ctx context.Context) error {
-			return r.settleLocked(ctx, lockrt.Held(ctx, key).Fence())
+			return r.settleLocked(ctx, lockrt.FromContext(ctx).Fence())
 		},
 	})
 }

@@ -48,6 +48,14 @@ type wrapper struct {
 	lease      string // or leases
 	ran        string
 	parts      map[*directive.BoundPart]string // locals for values behind pointers
+
+	// Of a job:
+	recvPointer bool   // RegisterJobs has a pointer
+	recvChecked bool   // it is not nil
+	copied      string // what the keys read in place of it: a copy of what it points to, for a value receiver
+	keysFunc    string // a local that builds the keys, for a function that wants to know them as well
+	keysVar     string // what it returned
+	keyVar      string // one of those
 }
 
 // planOutput chooses all names of a file.

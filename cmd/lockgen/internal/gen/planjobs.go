@@ -3,6 +3,7 @@ package gen
 import (
 	"go/ast"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ const registerName = "RegisterJobs"
 type registration struct {
 	receiver  *wrapper // whose receiver is repeated; nil for the package's
 	recvType  ast.Expr // with the type parameters as they are named here
-	value     string   // what the receiver points to, for jobs with a value receiver; "" if it is no pointer or none has
+	guarded   bool     // a nil receiver is refused: keys or jobs with a value receiver read what it points to
 	scheduler string
 	jobs      []*wrapper
 	params    []*jobParam
@@ -97,6 +98,9 @@ func planJobs(units []*unit, im *imports) []*registration {
 		r.scheduler = local.claim("s", "scheduler")
 		for _, job := range r.jobs {
 			job.nameJob(local, len(r.jobs) > 1)
+		}
+		for _, job := range r.jobs {
+			job.nameLater(local)
 		}
 		all = append(all, r)
 	}
@@ -200,7 +204,7 @@ func (u *unit) shortName() string {
 	return u.Decl.Name.Name
 }
 
-// nameJob names a job's locals. Where several jobs share the function, keys carry the job's name.
+// nameJob names a job's locals in RegisterJobs. Where several jobs share the function, keys carry the job's name.
 func (w *wrapper) nameJob(local names, several bool) {
 	w.ctx, w.err = "ctx", "err"
 	if !local.free("ctx") {
@@ -209,15 +213,42 @@ func (w *wrapper) nameJob(local names, several bool) {
 	if !local.free("err") {
 		w.err = "jobErr"
 	}
+	short := lowerFirst(w.shortName())
+	if w.keysChange() {
+		if len(w.Keys) > 1 && w.usesLease() {
+			w.keysFunc = local.local(short + "Keys")
+		}
+		return
+	}
+	name := "key"
+	if several {
+		name = short + "Key"
+	}
+	w.nameKeys(local, name)
+}
+
+// nameLater names the locals of the function that builds the keys of a job, which no other function sees.
+func (w *wrapper) nameLater(local names) {
+	if !w.keysChange() {
+		return
+	}
+	local = maps.Clone(local)
+	w.nameKeys(local, "key")
+	if w.copied != "" {
+		w.copied = local.local(w.copied)
+	}
+	if w.keysFunc != "" {
+		w.keysVar, w.keyVar = local.local("keys"), local.local("key")
+	}
+}
+
+func (w *wrapper) nameKeys(local names, name string) {
 	for i, key := range w.Keys {
-		name := "key"
-		if several {
-			name = lowerFirst(w.shortName()) + "Key"
-		}
 		if len(w.Keys) > 1 {
-			name += itoa(i + 1)
+			w.keys = append(w.keys, local.local(name+itoa(i+1)))
+		} else {
+			w.keys = append(w.keys, local.local(name))
 		}
-		w.keys = append(w.keys, local.local(name))
 		w.nameParts(local, key)
 	}
 }

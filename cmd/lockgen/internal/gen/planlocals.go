@@ -124,7 +124,7 @@ func (w *wrapper) nameLocals(local names) {
 // nameParts names locals for values that are read through pointers.
 func (w *wrapper) nameParts(local names, key *directive.BoundKey) {
 	for i := range key.Parts {
-		if part := &key.Parts[i]; part.Hole != nil && behindPointer(part.Value) {
+		if part := &key.Parts[i]; part.Hole != nil && w.behindPointer(part.Value) {
 			last := lowerFirst(part.Hole.Path[len(part.Hole.Path)-1].Name)
 			w.parts[part] = local.claim(last, last+"Part")
 		}
@@ -137,16 +137,21 @@ func injected(p *directive.Param) bool {
 }
 
 // behindPointer tells whether reading a value could go through a nil pointer, so that it has to be guarded.
-func behindPointer(v *directive.Value) bool {
+func (w *wrapper) behindPointer(v *directive.Value) bool {
 	if v.Kind == directive.KindLen && v.Deref {
 		return true
 	}
-	for _, step := range v.Steps {
-		if step.Pointer {
+	for n := range v.Steps {
+		if w.mayBeNil(v, n) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayBeNil tells whether the n-th field on the way to a value is selected from a pointer that may be nil.
+func (w *wrapper) mayBeNil(v *directive.Value, n int) bool {
+	return v.Steps[n].Pointer && !(n == 0 && v.From == directive.FromReceiver && w.recvChecked)
 }
 
 // usesLease tells whether the body takes a fence or a lease.

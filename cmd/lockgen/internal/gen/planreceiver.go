@@ -25,14 +25,16 @@ func (r *registration) nameReceiver(local names) {
 		recv = r.receiver.usualReceiver()
 	}
 	recv = local.param(recv)
+	pointer := isPointer(r.receiver.Recv.Expr)
 	for _, job := range r.jobs {
-		job.recv = recv
-		if isPointer(r.receiver.Recv.Expr) && !isPointer(job.Recv.Expr) {
-			if r.value == "" {
-				r.value = local.local("value")
-			}
-			job.recv = r.value
+		job.recv, job.recvPointer = recv, pointer
+		if pointer && !isPointer(job.Recv.Expr) {
+			job.copied = "value"
 		}
+		r.guarded = r.guarded || pointer && (job.copied != "" || job.keyNeedsReceiver())
+	}
+	for _, job := range r.jobs {
+		job.recvChecked = r.guarded
 	}
 	r.nameTypeParams(local)
 }

@@ -1,12 +1,15 @@
 package gen
 
 import (
+	"slices"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// render writes RegisterJobs: the keys first, so that an unusable one is reported before any job is added.
+// render writes RegisterJobs: the keys that are known by then first, so that an unusable one is reported before any job is
+// added.
 func (r *registration) render(g *jen.Group) {
 	for _, line := range r.docLines() {
 		g.Comment(line)
@@ -28,7 +31,7 @@ func (r *registration) docLines() []string {
 		owner = r.receiver.recv
 	}
 	text := wrap(registerName + " adds the scheduled jobs of " + owner + " to " + r.scheduler +
-		". Every node registers them; each tick runs on one node, under the locks of the job.")
+		". Every node registers them; each tick runs on one node, under the locks of the job." + r.keysSentence())
 	text += "\n"
 	for _, job := range r.jobs {
 		text += "\n  - " + job.jobName() + ": " + job.Directive.Cron.Value
@@ -39,8 +42,20 @@ func (r *registration) docLines() []string {
 	return comment(text)
 }
 
+// keysSentence says what of the receiver and of the parameters is read later.
+func (r *registration) keysSentence() string {
+	if slices.ContainsFunc(r.jobs, (*wrapper).keysChange) {
+		return " Keys that read what may change are built before each run."
+	}
+	return ""
+}
+
 func (r *registration) body(g *jen.Group) {
-	r.copyReceiver(g)
+	if r.guarded {
+		recv := r.receiver.recv
+		g.If(jen.Id(recv).Op("==").Nil()).Block(
+			jen.Return(jen.Qual(runtimePath, "NilPointer").Call(jen.Lit(recv))))
+	}
 	for _, job := range r.jobs {
 		job.buildJobKeys(g)
 	}
@@ -59,46 +74,6 @@ func (r *registration) add(job *wrapper) *jen.Statement {
 	return jen.Id(r.scheduler).Dot("Add").Call(literal(jen.Qual(jobsPath, "Job"), job.jobFields(r.scheduler), 0))
 }
 
-// copyReceiver gives the jobs with a value receiver the value that a call would have copied for them.
-func (r *registration) copyReceiver(g *jen.Group) {
-	if r.value == "" {
-		return
-	}
-	recv := r.receiver.recv
-	g.If(jen.Id(recv).Op("==").Nil()).Block(
-		jen.Return(jen.Qual(runtimePath, "NilPointer").Call(jen.Lit(recv))))
-	g.Id(r.value).Op(":=").Op("*").Id(recv)
-}
-
-// buildJobKeys declares the keys. A constant one that is mentioned once stays where it is used.
-func (w *wrapper) buildJobKeys(g *jen.Group) {
-	for i, key := range w.Keys {
-		if w.guardParts(g, key); !w.constantKey(i) {
-			g.List(jen.Id(w.keys[i]), jen.Id(w.err)).Op(":=").Add(w.buildKey(key))
-			g.If(jen.Id(w.err).Op("!=").Nil()).Block(jen.Return(jen.Id(w.err)))
-		} else if w.jobHolds(i) {
-			g.Const().Id(w.keys[i]).Op("=").Add(w.constantText(i))
-		}
-	}
-}
-
-// jobHolds tells whether the function takes the lease or fence of a key.
-func (w *wrapper) jobHolds(key int) bool {
-	for _, p := range w.Params {
-		if injected(p) && p.Key == key {
-			return true
-		}
-	}
-	return false
-}
-
-func (w *wrapper) jobKeyExpr(i int) *jen.Statement {
-	if w.constantKey(i) && !w.jobHolds(i) {
-		return w.constantText(i)
-	}
-	return jen.Id(w.keys[i])
-}
-
 func (w *wrapper) jobFields(scheduler string) []jen.Code {
 	d := w.Directive
 	var fields []jen.Code
@@ -114,11 +89,7 @@ func (w *wrapper) jobFields(scheduler string) []jen.Code {
 	if d.TZ != nil {
 		field("TZ", w.text(d.TZ))
 	}
-	field("Keys", jen.Index().String().ValuesFunc(func(g *jen.Group) {
-		for i := range w.Keys {
-			g.Add(w.jobKeyExpr(i))
-		}
-	}))
+	field(w.keysField())
 	field("Lock", w.options())
 	if d.Misfire != nil {
 		field("Misfire", jen.Qual(jobsPath, "Misfire"+upperFirst(d.Misfire.Value)))
@@ -148,16 +119,16 @@ func (w *wrapper) jobFields(scheduler string) []jen.Code {
 
 // runJob calls the function itself: the scheduler holds its locks. Results other than the error have nobody to go to.
 func (w *wrapper) runJob(g *jen.Group, scheduler string) {
+	w.askForKeys(g)
 	call := w.callee().CallFunc(func(g *jen.Group) {
 		for i, p := range w.Params {
-			held := jen.Qual(runtimePath, "Held").Call(jen.Id(w.ctx), jen.Id(w.keyName(p.Key)))
 			switch {
 			case p.Role == directive.RoleContext:
 				g.Id(w.ctx)
 			case p.Role == directive.RoleFence:
-				g.Add(held).Dot("Fence").Call()
+				g.Add(w.jobLease(p.Key)).Dot("Fence").Call()
 			case p.Role == directive.RoleLease:
-				g.Add(held)
+				g.Add(w.jobLease(p.Key))
 			case isLocker(p):
 				g.Id(scheduler).Dot("Locker").Call()
 			case p.Variadic:
@@ -189,13 +160,6 @@ func blanks(n int) []jen.Code {
 		codes = append(codes, jen.Id("_"))
 	}
 	return codes
-}
-
-func (w *wrapper) keyName(i int) string {
-	if i < len(w.keys) {
-		return w.keys[i]
-	}
-	return ""
 }
 
 // text is an option's text, or the constant that it names.

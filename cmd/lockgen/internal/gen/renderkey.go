@@ -131,8 +131,11 @@ func (w *wrapper) valueExpr(part *directive.BoundPart) *jen.Statement {
 // path selects the first n fields on the way to a value.
 func (w *wrapper) path(v *directive.Value, n int) *jen.Statement {
 	s := jen.Id(w.recv)
-	if v.From == directive.FromParam {
+	switch {
+	case v.From == directive.FromParam:
 		s = jen.Id(w.params[v.Param])
+	case w.copied != "":
+		s = jen.Id(w.copied)
 	}
 	for _, step := range v.Steps[:n] {
 		s.Dot(step.Name)
@@ -158,8 +161,8 @@ func (w *wrapper) guardParts(g *jen.Group, key *directive.BoundKey) {
 			reachable.Add(pointer).Op("!=").Nil()
 		}
 		v := part.Value
-		for n, step := range v.Steps {
-			if step.Pointer {
+		for n := range v.Steps {
+			if w.mayBeNil(v, n) {
 				and(w.path(v, n))
 			}
 		}

@@ -1,0 +1,176 @@
+package gen
+
+import (
+	"go/types"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+)
+
+// keysChange tells whether the keys of a job may change after it is registered, so that they are built before each run:
+// they read the receiver's fields, something behind a pointer, or a method. Values that RegisterJobs was given stay as
+// they are: their keys are built at once, and one that cannot be built is reported at once.
+func (w *wrapper) keysChange() bool {
+	for _, key := range w.Keys {
+		for _, part := range key.Parts {
+			if part.Hole != nil && !w.fixed(part.Value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *wrapper) fixed(v *directive.Value) bool {
+	if v.Deref || v.Addr || v.From == directive.FromReceiver && w.recvPointer {
+		return false
+	}
+	for _, step := range v.Steps {
+		if step.Pointer {
+			return false
+		}
+	}
+	switch v.Kind {
+	case directive.KindText, directive.KindStringer:
+		return false
+	case directive.KindLen:
+		return hasFixedLen(v.Type)
+	}
+	return true
+}
+
+// hasFixedLen tells whether the length of a value is a part of it.
+func hasFixedLen(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	switch t.Underlying().(type) {
+	case *types.Basic, *types.Slice, *types.Array:
+		return true
+	}
+	return false
+}
+
+// keysField is the field of a job that says which locks it holds.
+func (w *wrapper) keysField() (name string, value jen.Code) {
+	switch {
+	case w.keysFunc != "":
+		return "KeysFunc", jen.Id(w.keysFunc)
+	case w.keysChange():
+		return "KeysFunc", w.keysLit()
+	}
+	return "Keys", w.keyList(func(i int) *jen.Statement { return w.jobKeyExpr(i) })
+}
+
+func (w *wrapper) keyList(expr func(i int) *jen.Statement) *jen.Statement {
+	return jen.Index().String().ValuesFunc(func(g *jen.Group) {
+		for i := range w.Keys {
+			g.Add(expr(i))
+		}
+	})
+}
+
+// keysLit is the function that builds the keys of a run.
+func (w *wrapper) keysLit() *jen.Statement {
+	return jen.Func().Params().Params(jen.Index().String(), jen.Error()).BlockFunc(func(g *jen.Group) {
+		if w.copied != "" && w.keysReadReceiver() {
+			g.Id(w.copied).Op(":=").Op("*").Id(w.recv)
+		}
+		last := len(w.Keys) - 1
+		for last >= 0 && w.constantKey(last) {
+			last--
+		}
+		for i, key := range w.Keys {
+			if w.constantKey(i) {
+				continue
+			}
+			w.guardParts(g, key)
+			g.List(jen.Id(w.keys[i]), jen.Id(w.err)).Op(":=").Add(w.buildKey(key))
+			if i < last {
+				g.If(jen.Id(w.err).Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Id(w.err)))
+			}
+		}
+		g.Return(w.keyList(func(i int) *jen.Statement {
+			if w.constantKey(i) {
+				return w.constantText(i)
+			}
+			return jen.Id(w.keys[i])
+		}), jen.Id(w.err))
+	})
+}
+
+func (w *wrapper) keysReadReceiver() bool {
+	for _, key := range w.Keys {
+		for _, part := range key.Parts {
+			if part.Value != nil && part.Value.From == directive.FromReceiver {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// buildJobKeys declares what the job refers to: keys that cannot change, or the function that builds them. A constant key
+// that is mentioned once stays where it is used.
+func (w *wrapper) buildJobKeys(g *jen.Group) {
+	if w.keysFunc != "" {
+		g.Id(w.keysFunc).Op(":=").Add(w.keysLit())
+	}
+	if w.keysChange() {
+		return
+	}
+	for i, key := range w.Keys {
+		if w.guardParts(g, key); !w.constantKey(i) {
+			g.List(jen.Id(w.keys[i]), jen.Id(w.err)).Op(":=").Add(w.buildKey(key))
+			g.If(jen.Id(w.err).Op("!=").Nil()).Block(jen.Return(jen.Id(w.err)))
+		} else if w.jobNames(i) {
+			g.Const().Id(w.keys[i]).Op("=").Add(w.constantText(i))
+		}
+	}
+}
+
+// jobNames tells whether the run of a job asks for the lease of a key by its text: where there is only one key, the
+// context's lease is that one's.
+func (w *wrapper) jobNames(key int) bool {
+	if len(w.Keys) == 1 {
+		return false
+	}
+	for _, p := range w.Params {
+		if injected(p) && p.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *wrapper) jobKeyExpr(i int) *jen.Statement {
+	if w.constantKey(i) && !w.jobNames(i) {
+		return w.constantText(i)
+	}
+	return jen.Id(w.keys[i])
+}
+
+// jobLease is the lease of a key while the job runs.
+func (w *wrapper) jobLease(key int) *jen.Statement {
+	switch {
+	case len(w.Keys) == 1:
+		return jen.Qual(runtimePath, "FromContext").Call(jen.Id(w.ctx))
+	case w.keysFunc != "":
+		return jen.Qual(runtimePath, "Held").Call(jen.Id(w.ctx), jen.Id(w.keysVar).Index(jen.Lit(key)))
+	}
+	return jen.Qual(runtimePath, "Held").Call(jen.Id(w.ctx), jen.Id(w.keys[key]))
+}
+
+// askForKeys builds the keys of a run again, to tell its leases apart. What the keys read may have changed since the
+// locks were taken: then the run ends before it has begun.
+func (w *wrapper) askForKeys(g *jen.Group) {
+	if w.keysFunc == "" {
+		return
+	}
+	g.List(jen.Id(w.keysVar), jen.Id(w.err)).Op(":=").Id(w.keysFunc).Call()
+	g.If(jen.Id(w.err).Op("!=").Nil()).Block(jen.Return(jen.Id(w.err)))
+	g.For(jen.List(jen.Id("_"), jen.Id(w.keyVar)).Op(":=").Range().Id(w.keysVar)).Block(
+		jen.If(jen.Id(w.err).Op(":=").Qual(runtimePath, "AssertHeld").Call(jen.Id(w.ctx), jen.Id(w.keyVar)),
+			jen.Id(w.err).Op("!=").Nil()).Block(jen.Return(jen.Id(w.err))))
+}
