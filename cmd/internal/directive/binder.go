@@ -31,10 +31,11 @@ func Bind(d *Directive, t Target) (*Func, []Problem) {
 // A binder holds what Bind is about to return.
 type binder struct {
 	Target
-	d     *Directive
-	f     *Func
-	sig   *types.Signature      // nil without type information
-	types map[*Param]types.Type // of the parameters and the receiver, also those known from the syntax alone
+	d         *Directive
+	f         *Func
+	sig       *types.Signature      // nil without type information
+	lockerArg *String               // the locker that is looked for
+	types     map[*Param]types.Type // of the parameters and the receiver, also those known from the syntax alone
 	problems
 }
 

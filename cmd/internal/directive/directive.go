@@ -30,6 +30,10 @@ type Directive struct {
 	Timeout *Duration
 	Retries *Int
 	Jitter  *Duration
+
+	Defaults *Defaults // of the package, once Apply has brought them in; nil if it has none
+
+	prefix, out *String // of the defaults of a package only
 }
 
 // A Line is the text of one comment after "//lock:".

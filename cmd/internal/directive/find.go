@@ -10,6 +10,7 @@ import (
 // A Found is what Find reads from one file.
 type Found struct {
 	Funcs    []*Annotated // functions with a directive, in source order, also those with problems
+	Defaults []*Defaults  // //lock:default lines in the package's doc comment; there should be at most one in a package
 	Fenced   []*Mark      // //lock:fenced marks, in source order
 	Problems []Problem    // of the file: look-alikes and misplaced directives; those of Funcs are with each of them
 }
@@ -64,7 +65,9 @@ func (f *finder) group(group *ast.CommentGroup) {
 	alike := false
 	for _, c := range group.List {
 		rest, ok := strings.CutPrefix(c.Text, "//lock:")
-		switch {
+		switch mark, isMark := isDefault(c.Text); {
+		case isMark:
+			f.defaults(c, mark, group)
 		case strings.TrimRightFunc(c.Text, unicode.IsSpace) == "//lock:fenced":
 			f.fenced(c, group)
 		case ok && isArgument(rest) || ok && rest == "" && inDoc:
@@ -101,6 +104,18 @@ func withoutMissing(found []Problem) []Problem {
 		}
 	}
 	return kept
+}
+
+// defaults records the defaults of the package, or reports a line that stands where it is none.
+func (f *finder) defaults(c *ast.Comment, text string, group *ast.CommentGroup) {
+	d, found := ParseDefaults(Line{Pos: c.End() - token.Pos(len(text)), Text: text})
+	if _, ok := f.owner(group).(*ast.File); ok {
+		f.found.Defaults = append(f.found.Defaults, d)
+		f.problems = append(f.problems, found...)
+		return
+	}
+	f.add(c.Pos(), c.End(), "default", "%s stands in no package's doc comment, %s: put it right above a package clause, with "+
+		"no blank line between", defaultMark, f.where(group))
 }
 
 // fenced records a mark, or reports one that marks nothing.

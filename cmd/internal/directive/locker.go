@@ -10,10 +10,10 @@ const lockerType = "*lockrt.Locker"
 func isLocker(t types.Type) bool { return t != nil && isPointerTo(t, RuntimePath, "Locker") }
 
 // locker finds where the wrapper gets its locker: what locker= says, else the receiver's only field of that type, else
-// the only parameter, else a new parameter.
+// the only parameter, else the variable that the package has as a default, else a new parameter.
 func (b *binder) locker() {
 	if b.d.Locker != nil {
-		b.writtenLocker(strings.Split(b.d.Locker.Value, "."))
+		b.writtenLocker(b.d.Locker)
 		return
 	}
 	if b.fieldLocker() {
@@ -28,6 +28,9 @@ func (b *binder) locker() {
 	switch len(found) {
 	case 0:
 		b.f.Locker = Locker{From: FromNewParam}
+		if d := b.d.Defaults; d != nil && d.Options.Locker != nil {
+			b.packageLocker(d.Options.Locker)
+		}
 		return
 	case 1:
 	default:

@@ -6,15 +6,16 @@ import (
 )
 
 // writtenLocker resolves the path of locker=. Receiver and parameters hide what the package declares, as in the body.
-func (b *binder) writtenLocker(path []string) {
-	arg := b.d.Locker.Arg
+func (b *binder) writtenLocker(written *String) {
+	b.lockerArg = written
+	arg, path := written.Arg, strings.Split(written.Value, ".")
 	from, index, p := b.root(path[0])
 	if p != nil {
 		b.f.Locker = Locker{From: from, Param: index, Fields: path[1:]}
 		if p.Role == RoleFence || p.Role == RoleLease {
 			b.at(arg, "locker",
 				"locker=%s starts at %s, which exists only once the lock is held: name a field of the receiver or a package "+
-					"variable", b.d.Locker.Value, path[0])
+					"variable", b.lockerArg.Value, path[0])
 			return
 		}
 		b.selectLocker(b.types[p], path[1:])
@@ -26,18 +27,32 @@ func (b *binder) writtenLocker(path []string) {
 		b.importedLocker(pkg, path)
 		return
 	}
+	b.variable(path)
+}
+
+// packageLocker resolves the path that the defaults of the package name: it starts at a variable of the package, whatever
+// the function calls its parameters.
+func (b *binder) packageLocker(written *String) {
+	b.lockerArg = written
+	path := strings.Split(written.Value, ".")
+	b.f.Locker = Locker{From: FromPackage, Var: path[0], Fields: path[1:]}
+	b.variable(path)
+}
+
+// variable follows a path from a variable of the package.
+func (b *binder) variable(path []string) {
 	if b.Pkg == nil {
 		b.f.NeedsTypes = true
 		return
 	}
-	obj := b.packageVar(path[0])
+	arg, obj := b.lockerArg.Arg, b.packageVar(path[0])
 	if v, ok := obj.(*types.Var); ok {
 		b.selectLocker(v.Type(), path[1:])
 		return
 	}
 	if obj != nil {
 		b.at(arg, "locker", "locker=%s names a %s: name a field of the receiver or a package variable of type %s",
-			b.d.Locker.Value, kindOf(obj), lockerType)
+			b.lockerArg.Value, kindOf(obj), lockerType)
 		return
 	}
 	b.unknownLocker(path)
@@ -62,7 +77,7 @@ func (b *binder) importedLocker(pkg *types.Package, path []string) {
 		b.selectLocker(v.Type(), path[2:])
 		return
 	}
-	b.at(b.d.Locker.Arg, "locker", "locker=%s: package %s has no exported variable %s", b.d.Locker.Value, pkg.Path(),
+	b.at(b.lockerArg.Arg, "locker", "locker=%s: package %s has no exported variable %s", b.lockerArg.Value, pkg.Path(),
 		path[1])
 }
 
@@ -72,7 +87,7 @@ func (b *binder) unknownLocker(path []string) {
 	guess := ""
 	if named := b.receiverNamed(); named != nil && b.f.Recv.Name != "" {
 		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, b.Pkg, path[0]); obj != nil {
-			guess = b.f.Recv.Name + "." + b.d.Locker.Value
+			guess = b.f.Recv.Name + "." + b.lockerArg.Value
 		}
 	}
 	if guess == "" {
@@ -80,8 +95,8 @@ func (b *binder) unknownLocker(path []string) {
 			guess = strings.Join(append([]string{root}, path[1:]...), ".")
 		}
 	}
-	p := b.at(b.d.Locker.Arg, "locker", "locker=%s: there is no receiver, parameter or package variable %s%s",
-		b.d.Locker.Value, path[0], didYouMean(guess))
+	p := b.at(b.lockerArg.Arg, "locker", "locker=%s: there is no receiver, parameter or package variable %s%s",
+		b.lockerArg.Value, path[0], didYouMean(guess))
 	if guess != "" {
 		p.write(guess)
 	}
@@ -102,10 +117,10 @@ func (b *binder) selectLocker(t types.Type, fields []string) {
 		}
 		if next == nil {
 			guess := Nearest(name, b.fieldNames(t))
-			p := b.at(b.d.Locker.Arg, "locker", "locker=%s: %s has no field %s%s", b.d.Locker.Value, typeString(b.Pkg, t), name,
+			p := b.at(b.lockerArg.Arg, "locker", "locker=%s: %s has no field %s%s", b.lockerArg.Value, typeString(b.Pkg, t), name,
 				didYouMean(guess))
 			if guess != "" {
-				p.write(replaceLast(b.d.Locker.Value, name, guess))
+				p.write(replaceLast(b.lockerArg.Value, name, guess))
 			}
 			return
 		}
@@ -120,7 +135,7 @@ func (b *binder) selectLocker(t types.Type, fields []string) {
 		return
 	}
 	if !isLocker(t) {
-		b.at(b.d.Locker.Arg, "locker", "locker=%s has type %s: it must be a %s", b.d.Locker.Value, typeString(b.Pkg, t),
+		b.at(b.lockerArg.Arg, "locker", "locker=%s has type %s: it must be a %s", b.lockerArg.Value, typeString(b.Pkg, t),
 			lockerType)
 	}
 }

@@ -82,7 +82,16 @@ func alike(text string, inDoc bool) (head int, ok bool) {
 	case inDoc && (rest == "key" || rest == "ttl"):
 		return len(m[0]), true
 	}
+	if options, ok := cutWord(rest, "default"); ok { // of a package
+		rest = options
+	}
 	return len(m[0]), startsKnown(rest)
+}
+
+// cutWord cuts a word and the blank behind it.
+func cutWord(text, word string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(text, word)
+	return strings.TrimLeft(rest, " \t"), ok && strings.TrimLeft(rest, " \t") != rest
 }
 
 // startsKnown reports whether text starts with an option's name, in any case, and =.

@@ -22,12 +22,13 @@ type option struct {
 	kind  kind
 	words []string             // of kindWord
 	cron  bool                 // only for scheduled jobs
+	own   bool                 // each function's: a package has no default of it
 	slot  func(*Directive) any // pointer to the field that holds it; nil for key
 	ask   string               // an example value for messages
 }
 
 var options = []option{
-	{name: "key", kind: kindKey, ask: "order:{id}"},
+	{name: "key", kind: kindKey, own: true, ask: "order:{id}"},
 	{name: "ttl", kind: kindDuration, ask: "30s", slot: func(d *Directive) any { return &d.TTL }},
 	{name: "wait", kind: kindWait, ask: "5s", slot: func(d *Directive) any { return &d.Wait }},
 	{name: "renew", kind: kindBool, ask: "false", slot: func(d *Directive) any { return &d.Renew }},
@@ -36,12 +37,14 @@ var options = []option{
 	{name: "reentrant", kind: kindBool, ask: "false", slot: func(d *Directive) any { return &d.Reentrant }},
 	{name: "busy", kind: kindWord, words: []string{"error", "skip"}, ask: "skip",
 		slot: func(d *Directive) any { return &d.Busy }},
-	{name: "func", kind: kindIdent, ask: "PlaceOrder", slot: func(d *Directive) any { return &d.Func }},
+	{name: "func", kind: kindIdent, own: true, ask: "PlaceOrder", slot: func(d *Directive) any { return &d.Func }},
 	{name: "locker", kind: kindPath, ask: "s.locks", slot: func(d *Directive) any { return &d.Locker }},
-	{name: "shared", kind: kindReason, ask: `"both change the stock"`, slot: func(d *Directive) any { return &d.Shared }},
-	{name: "cron", kind: kindText, ask: `"0 3 * * *"`, slot: func(d *Directive) any { return &d.Cron }},
+	{name: "shared", kind: kindReason, own: true, ask: `"both change the stock"`,
+		slot: func(d *Directive) any { return &d.Shared }},
+	{name: "cron", kind: kindText, own: true, ask: `"0 3 * * *"`, slot: func(d *Directive) any { return &d.Cron }},
 	{name: "tz", kind: kindText, cron: true, ask: "Europe/Berlin", slot: func(d *Directive) any { return &d.TZ }},
-	{name: "job", kind: kindText, cron: true, ask: "nightly-report", slot: func(d *Directive) any { return &d.Job }},
+	{name: "job", kind: kindText, own: true, cron: true, ask: "nightly-report",
+		slot: func(d *Directive) any { return &d.Job }},
 	{name: "misfire", kind: kindWord, words: []string{"skip", "once", "all"}, cron: true, ask: "once",
 		slot: func(d *Directive) any { return &d.Misfire }},
 	{name: "overlap", kind: kindWord, words: []string{"skip", "queue", "replace", "allow"}, cron: true, ask: "skip",
@@ -52,19 +55,23 @@ var options = []option{
 }
 
 // optionNamed is the row of a name, nil if there is none.
-func optionNamed(name string) *option {
-	for i := range options {
-		if options[i].name == name {
-			return &options[i]
+func optionNamed(name string) *option { return namedIn(options, name) }
+
+func namedIn(rows []option, name string) *option {
+	for i := range rows {
+		if rows[i].name == name {
+			return &rows[i]
 		}
 	}
 	return nil
 }
 
-func optionNames() []string {
-	names := make([]string, len(options))
-	for i := range options {
-		names[i] = options[i].name
+func optionNames() []string { return namesOf(options) }
+
+func namesOf(rows []option) []string {
+	names := make([]string, len(rows))
+	for i := range rows {
+		names[i] = rows[i].name
 	}
 	return names
 }

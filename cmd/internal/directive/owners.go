@@ -54,6 +54,8 @@ func (f *finder) where(group *ast.CommentGroup) string {
 	switch n := f.owner(group).(type) {
 	case *ast.File:
 		return "above the package clause"
+	case *ast.FuncDecl:
+		return "above function " + n.Name.Name
 	case *ast.GenDecl:
 		return "above " + declaration(n.Tok)
 	case *ast.TypeSpec:

@@ -8,7 +8,7 @@ import (
 // Parse reads the //lock: lines of one comment. The directive is never nil; where problems are returned it holds what
 // was understood. Problems that need the function or its types are Bind's.
 func Parse(lines []Line) (*Directive, []Problem) {
-	p := &reader{d: &Directive{Lines: lines}, seen: map[string]token.Pos{}}
+	p := &reader{d: &Directive{Lines: lines}, seen: map[string]token.Pos{}, options: options}
 	for i, line := range lines {
 		args, found := scan(line)
 		p.problems = append(p.problems, found...)
@@ -30,6 +30,7 @@ func Parse(lines []Line) (*Directive, []Problem) {
 // A reader holds what the lines said so far.
 type reader struct {
 	d        *Directive
+	options  []option
 	seen     map[string]token.Pos // where an option was first given, also with a bad value
 	hasKey   bool                 // some key was given, also a bad one
 	keyFirst bool                 // on the first line
@@ -45,7 +46,7 @@ func (p *reader) arg(line Line, raw rawArg) {
 	if raw.form != formNone {
 		a.ValuePos, a.ValueEnd = at(raw.valueAt), at(raw.valueAt)+token.Pos(len(raw.value))
 	}
-	o := optionNamed(raw.name)
+	o := namedIn(p.options, raw.name)
 	if o == nil {
 		o = p.unknown(&a, raw)
 		if o == nil {
@@ -71,15 +72,32 @@ func (p *reader) unknown(a *Arg, raw rawArg) *option {
 			"fenced is no option of a lock but a mark of its own: write //lock:fenced on a line by itself")
 		return nil
 	}
-	guess := Nearest(raw.name, optionNames())
-	o := optionNamed(guess)
+	if p.elsewhere(a.Pos, nameEnd, raw.name) {
+		return nil
+	}
+	guess := Nearest(raw.name, namesOf(p.options))
+	o := namedIn(p.options, guess)
 	if o == nil || (o.kind != kindKey && p.seen[guess].IsValid()) {
 		p.add(a.Pos, nameEnd, "option-unknown", "there is no option %s%s (the options are %s)", shown(raw.name),
-			didYouMean(guess), oneOf(optionNames()))
+			didYouMean(guess), oneOf(namesOf(p.options)))
 		return nil
 	}
 	p.add(a.Pos, nameEnd, "option-unknown", "there is no option %s%s", shown(raw.name), didYouMean(guess)).write(guess)
 	return o
+}
+
+// elsewhere reports an option that belongs to a function and stands in the defaults of a package, or the other way round.
+func (p *reader) elsewhere(pos, end token.Pos, name string) bool {
+	switch {
+	case namedIn(onlyDefaults, name) != nil:
+		p.add(pos, end, "default", "%s is for all functions of a package: write it in %s above the package clause", name,
+			defaultMark)
+	case optionNamed(name) != nil:
+		p.add(pos, end, "default", "%s is each function's own, and has no default: write it at the function", name)
+	default:
+		return false
+	}
+	return true
 }
 
 // set reads the value and puts it in the option's slot.

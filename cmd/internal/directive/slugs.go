@@ -11,6 +11,8 @@ var slugs = map[string]string{
 	"look-alike": "a comment is written like a //lock: directive but is not one, so nothing would be locked",
 	"misplaced":  "a //lock: directive does not stand in the doc comment of a function or method",
 
+	"default": "a //lock:default line stands where no package has its defaults, or says what no default can say",
+
 	// The line.
 	"empty":          "there is nothing where an argument should be",
 	"character":      "a control character or invalid UTF-8 in a directive or in the text of a key",

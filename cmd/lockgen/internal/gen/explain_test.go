@@ -66,6 +66,9 @@ func TestExplain_examplesAreTrue(t *testing.T) {
 
 // exampleSource is an example as a file, with the imports that it uses.
 func exampleSource(pkg, example string) string {
+	if strings.Contains(example, "\n\tpackage ") {
+		return strings.ReplaceAll(example, "\n\t", "\n")[1:] + "\n"
+	}
 	text := "package " + pkg + "x\n\n"
 	for _, im := range []string{"context", "time", "github.com/lockgen/lockgen/runtime"} {
 		name := im[strings.LastIndex(im, "/")+1:]

@@ -35,20 +35,23 @@ func (g *generator) find() {
 		c.file, c.err = parser.ParseFile(g.files.fset, c.path(), c.folder.candidates[c.name],
 			parser.ParseComments|parser.SkipObjectResolution)
 	})
+	defaults := packageDefaults{}
 	for _, c := range all {
 		if c.err != nil {
 			g.syntax(c.path(), c.err)
 			continue
 		}
 		g.files.ast[c.path()] = c.file
-		found := directive.Find(c.file)
+		found, s := directive.Find(c.file), setOf(c.name, c.file)
 		g.problems = append(g.problems, fromDirective(g.files.fset, found.Problems)...)
+		for _, d := range found.Defaults {
+			g.addDefaults(defaults, c, s, d)
+		}
 		for _, a := range found.Funcs {
-			g.problems = append(g.problems, fromDirective(g.files.fset, a.Problems)...)
-			g.found = append(g.found, &annotated{Annotated: a, folder: c.folder, name: c.name, file: c.file,
-				set: setOf(c.name, c.file)})
+			g.found = append(g.found, &annotated{Annotated: a, folder: c.folder, name: c.name, file: c.file, set: s})
 		}
 	}
+	g.applyDefaults(defaults)
 }
 
 // syntax reports what keeps a file from being read. Without reading it nobody knows what its directives ask for.

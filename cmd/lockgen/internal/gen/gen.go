@@ -135,6 +135,9 @@ func (g *generator) foreign(groups map[string][]*unit) {
 			g.problems = append(g.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
 				Message: "this file was not written by lockgen, which would write its own here: rename it"})
 		}
+		if slices.Contains(f.skipped, path) {
+			g.problems = append(g.problems, notRegular(path))
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ type Function struct {
 	Reentrant bool   `json:"reentrant"`
 	Busy      string `json:"busy"`
 	Shared    string `json:"shared,omitempty"`
+	Defaults  string `json:"defaults,omitempty"` // where the package says what applies here: file:line
 	Job       *Job   `json:"job,omitempty"`
 }
 
@@ -101,6 +102,7 @@ func (g *generator) function(u *unit, after time.Time) Function {
 	if d.Shared != nil {
 		f.Shared = d.Shared.Value
 	}
+	f.Defaults = g.defaultsAt(u)
 	for _, key := range u.Keys {
 		f.Keys = append(f.Keys, u.listed(key))
 	}

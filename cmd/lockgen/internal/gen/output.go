@@ -29,10 +29,11 @@ func carriesHeader(content []byte) bool {
 
 // isOutput tells whether a file is lockgen's own output in whatever state: intact, cut off, emptied, or full of merge
 // conflict marks. Such a file is not read as source and may be replaced. A file of that name that somebody wrote by
-// hand, without the header but proper Go, is source like any other.
+// hand, without the header but proper Go, is source like any other. Under another name, which out= gives, it is output as
+// long as it begins like one.
 func isOutput(name string, content []byte) bool {
 	if !outputPattern.MatchString(name) {
-		return false
+		return carriesHeader(content)
 	}
 	for line := range bytes.Lines(files.TrimMark(content)) {
 		if string(bytes.TrimRight(line, "\r\n")) == header {
@@ -51,6 +52,7 @@ type set struct {
 	constraint constraint.Expr // nil if there is none
 	test       bool            // in a _test.go file
 	external   bool            // of package x_test
+	out        string          // what the package calls its output, "" if it does not say
 }
 
 // setOf reads the set of a source file from its name, its //go:build line and its imports.
@@ -75,7 +77,8 @@ func and(x, y constraint.Expr) constraint.Expr {
 
 // nameConstraint is what the go command reads from a name such as queue_linux_amd64_test.go.
 func nameConstraint(name string) constraint.Expr {
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".go"), "_test")
+	name, _, _ = strings.Cut(name, ".") // queue_linux.pb.go counts as well
+	name = strings.TrimSuffix(name, "_test")
 	words := strings.Split(name, "_")[1:] // the first word never counts: linux.go is built everywhere
 	if n := len(words); n >= 2 && knownOS[words[n-2]] && knownArch[words[n-1]] {
 		return and(&constraint.TagExpr{Tag: words[n-2]}, &constraint.TagExpr{Tag: words[n-1]})
@@ -121,15 +124,20 @@ func (s set) buildText() string {
 	return s.constraint.String()
 }
 
-// outputName is the file that the set's wrappers go to. It ends in gen.go or gen_test.go, so that the name itself
-// constrains nothing; the words before only keep sets apart for the reader. alone says that no test file inside the
-// package has directives: then those of package x_test take lock_gen_test.go.
+// outputName is the file that the set's wrappers go to. It ends in gen.go or gen_test.go, or as the package says, so that
+// the name itself constrains nothing; the words before only keep sets apart for the reader. alone says that no test file
+// inside the package has directives: then those of package x_test take lock_gen_test.go.
 func (s set) outputName(alone bool) string {
-	name := "lock_"
-	if s.constraint != nil {
-		name += words(s.constraint) + "_"
+	name, isGen := "lock", true
+	if s.out != "" {
+		name, isGen = strings.CutSuffix(s.out, "_gen")
 	}
-	name += "gen"
+	if s.constraint != nil {
+		name, isGen = name+"_"+words(s.constraint), true
+	}
+	if isGen {
+		name += "_gen"
+	}
 	if s.external && !alone {
 		name += "_ext"
 	}

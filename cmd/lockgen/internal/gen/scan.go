@@ -129,8 +129,12 @@ func (f *folder) unreadable(name string) {
 		f.skipped = append(f.skipped, path)
 		return
 	}
-	f.problems = append(f.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
-		Message: "this is no regular file of the module, and lockgen writes nothing else: delete it"})
+	f.problems = append(f.problems, notRegular(path))
+}
+
+func notRegular(path string) Problem {
+	return Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
+		Message: "this is no regular file of the module, and lockgen writes nothing else: delete it"}
 }
 
 // mentions tells whether a file may hold what package directive takes for a directive or for a mistaken one: a comment,

@@ -50,6 +50,13 @@ func (w walker) directive(d *directive.Directive) map[string]bool {
 			w.imported(path[0], path[1], inside, 0)
 		}
 	}
+	if d.Defaults != nil && d.Defaults.Options.Locker != nil {
+		path := strings.Split(d.Defaults.Options.Locker.Value, ".")
+		for _, field := range path[1:] {
+			w.fields[field] = true
+		}
+		w.name(path[0], inside)
+	}
 	return starts
 }
 
