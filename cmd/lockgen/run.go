@@ -47,6 +47,8 @@ Flags:
 	              or if keys of different functions can be the same
 	-explain kind explain a kind of problem, with a wrong and a right example
 	-json         print problems and files as JSON to standard output
+	-o path       write to a folder, in which the packages' folders are repeated, or
+	              to a file with .go; for sources that cannot be written to
 	-tags list    build tags, separated by commas; files under other tags and for
 	              other systems are generated as well
 	-v            say what is loaded and written
@@ -67,7 +69,7 @@ type command struct {
 	check, json, verbose bool
 	list                 bool
 	from                 time.Time // of list: the moment from which ticks are told
-	tags, explain        string
+	tags, explain, out   string
 	patterns             []string
 	stdout, stderr       io.Writer
 	mayWrite             func() bool // is asked once, before the first file is touched
@@ -117,6 +119,7 @@ func (c *command) parse(args []string) (code int, done bool) {
 	flags.BoolVar(&c.json, "json", false, "")
 	flags.BoolVar(&c.verbose, "v", false, "")
 	flags.StringVar(&c.tags, "tags", "", "")
+	flags.StringVar(&c.out, "o", "", "")
 	flags.StringVar(&c.explain, "explain", "", "")
 	from := flags.String("from", "", "")
 	c.list = len(args) > 0 && args[0] == "list"
@@ -134,8 +137,8 @@ func (c *command) parse(args []string) (code int, done bool) {
 		fmt.Fprintln(c.stdout, "lockgen", files.Version())
 		return exitOK, true
 	}
-	if c.list && (c.check || c.explain != "") || !c.list && *from != "" {
-		return c.misused("-check and -explain are not for list, and -from is for list only"), true
+	if c.list && (c.check || c.explain != "" || c.out != "") || !c.list && *from != "" {
+		return c.misused("-check, -explain and -o are not for list, and -from is for list only"), true
 	}
 	if c.explain != "" {
 		return c.explainKind(), true
@@ -160,7 +163,7 @@ func (c *command) parse(args []string) (code int, done bool) {
 
 func (c *command) misused(what string) int {
 	fmt.Fprintf(c.stderr,
-		"lockgen: %s\nThe flags are -check, -explain kind, -json, -tags list, -v and -version. Run lockgen -h for what they "+
+		"lockgen: %s\nThe flags are -check, -explain kind, -json, -o path, -tags list, -v and -version. Run lockgen -h for what they "+
 			"do.\n", what)
 	return exitFailed
 }
@@ -173,7 +176,7 @@ func (c *command) generate(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitFailed, fmt.Errorf("lockgen: %w", err)
 	}
-	cfg := gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(), Collisions: c.check,
+	cfg := gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(), Out: c.out, Collisions: c.check,
 		Logf: c.logf, Warnf: c.warnf}
 	if c.list {
 		return c.printList(ctx, cfg)

@@ -24,6 +24,7 @@ type Config struct {
 	Patterns []string // packages as the go command takes them
 	Tags     string   // build tags, comma separated
 	Env      []string // of the go command
+	Out      string   // a folder, or a file with .go, that takes the output; "": beside the sources
 	// Logf tells what is done, for -v. Warnf tells what is no error and probably not meant. Both may be nil.
 	Logf, Warnf func(format string, args ...any)
 
@@ -118,6 +119,10 @@ func (g *generator) result() (*Result, error) {
 	files, err := g.render(g.plan(groups))
 	if err != nil {
 		return nil, err
+	}
+	if g.cfg.Out != "" {
+		files, err = g.elsewhere(files)
+		return &Result{Files: files}, err
 	}
 	result := &Result{Files: files}
 	for _, f := range g.folders {

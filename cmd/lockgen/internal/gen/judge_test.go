@@ -102,7 +102,7 @@ func (x *trial) write() {
 // run runs the steps of Generate with another way to bind. The result is nil if there is nothing to judge: no
 // directive, one under a constraint that does not hold here, or none that bind understands.
 func (x *trial) run(bind func(*generator, platform) bool) *Result {
-	f, err := scanDir(x.dir)
+	f, err := scanDir(x.dir, false)
 	if err != nil {
 		x.t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func scan(ctx context.Context, cfg Config) ([]*folder, []Problem, error) {
 	}
 	scanned := make([]*folder, len(dirs))
 	errs := make([]error, len(dirs))
-	each(len(dirs), func(i int) { scanned[i], errs[i] = scanDir(dirs[i]) })
+	each(len(dirs), func(i int) { scanned[i], errs[i] = scanDir(dirs[i], cfg.Out != "") })
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +78,8 @@ func each(n int, work func(i int)) {
 	wg.Wait()
 }
 
-func scanDir(dir string) (*folder, error) {
+// scanDir reads a folder. Links may lead out of the module where that is how a sandbox shows the sources.
+func scanDir(dir string, links bool) (*folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func scanDir(dir string) (*folder, error) {
 		if !strings.HasSuffix(name, ".go") || hidden(name) || entry.IsDir() {
 			continue
 		}
-		content, err := f.read(entry)
+		content, err := f.read(entry, links)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // a dangling link, or removed since: the go command will say so if it matters
@@ -115,9 +116,9 @@ func scanDir(dir string) (*folder, error) {
 
 // read returns the content of a file of the folder. A link may not lead out of the module: what it leads to is nobody's
 // source, and would end up in a diff.
-func (f *folder) read(entry fs.DirEntry) ([]byte, error) {
+func (f *folder) read(entry fs.DirEntry, links bool) ([]byte, error) {
 	path := filepath.Join(f.dir, entry.Name())
-	if entry.Type().IsRegular() {
+	if links || entry.Type().IsRegular() {
 		return files.Read(path)
 	}
 	return files.ReadBelow(files.ModuleRoot(f.dir), path)

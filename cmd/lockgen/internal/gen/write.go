@@ -95,6 +95,9 @@ func stage(f File) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
 	temp, err := files.CreateTemp(filepath.Dir(path), tempPrefix) // the dot hides it from the go command
 	if err != nil {
 		return nil, err
