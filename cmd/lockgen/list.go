@@ -70,33 +70,16 @@ func locksTable(b *strings.Builder, functions []gen.Function) {
 	for _, f := range functions {
 		for i, key := range f.Keys {
 			if i > 0 { // further keys of the function
-				rows = append(rows, []string{"", "", typed(key)})
+				rows = append(rows, []string{"", "", key.Typed()})
 				continue
 			}
 			rows = append(rows, []string{path.Base(f.Package) + "." + f.Function,
-				fmt.Sprintf("%s:%d", files.Name(f.File), f.Line), typed(key), f.TTL, f.Wait, f.Mode, f.Wrapper, f.Locker})
+				fmt.Sprintf("%s:%d", files.Name(f.File), f.Line), key.Typed(), f.TTL, f.Wait, f.Mode, f.Wrapper, f.Locker})
 		}
 	}
 	if len(rows) > 1 {
 		table(b, rows)
 	}
-}
-
-// typed is a template with the types of its placeholders: order:{id int64}.
-func typed(key gen.Key) string {
-	text := key.Template
-	if key.Text != "" {
-		return fmt.Sprintf("%s (%s)", text, key.Text)
-	}
-	for _, p := range key.Placeholders {
-		for _, end := range []string{"}", "?", "|"} {
-			if old := "{" + p.Name + end; strings.Contains(text, old) {
-				text = strings.Replace(text, old, "{"+p.Name+" "+p.Type+end, 1)
-				break
-			}
-		}
-	}
-	return text
 }
 
 const tickForm = "Mon 2006-01-02 15:04:05 MST"

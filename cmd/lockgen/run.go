@@ -29,7 +29,7 @@ const usage = `Lockgen writes lock_gen.go beside Go functions that carry a //loc
 Usage:
 
 	lockgen [flags] [packages]
-	lockgen list [-json] [-from time] [-tags list] [packages]
+	lockgen list [-json] [-from time] [-graph dot|mermaid] [-tags list] [packages]
 	lockgen -explain kind
 
 Packages are named as the go command names them: a folder (./shop), a folder and
@@ -61,7 +61,9 @@ with 2 if not; -check exits with 1 if only the files differ.
 
 Lockgen list prints every lock and job of the packages, with -json for other tools,
 and the keys of different functions that can be the same. The next ticks of a job
-are those from now on, or from a time such as 2026-01-31T12:00:00Z.
+are those from now on, or from a time such as 2026-01-31T12:00:00Z. With -graph it
+draws which locks are taken while others are held, for Graphviz or as Mermaid text;
+cycles, in which callers can wait for each other, are red.
 `
 
 // A command is one run, as the flags say.
@@ -70,6 +72,7 @@ type command struct {
 	list                 bool
 	from                 time.Time // of list: the moment from which ticks are told
 	tags, explain, out   string
+	graph                string // of list: the form to draw in
 	patterns             []string
 	stdout, stderr       io.Writer
 	mayWrite             func() bool // is asked once, before the first file is touched
@@ -122,6 +125,7 @@ func (c *command) parse(args []string) (code int, done bool) {
 	flags.StringVar(&c.out, "o", "", "")
 	flags.StringVar(&c.explain, "explain", "", "")
 	from := flags.String("from", "", "")
+	flags.StringVar(&c.graph, "graph", "", "")
 	c.list = len(args) > 0 && args[0] == "list"
 	if c.list {
 		args = args[1:]
@@ -137,8 +141,11 @@ func (c *command) parse(args []string) (code int, done bool) {
 		fmt.Fprintln(c.stdout, "lockgen", files.Version())
 		return exitOK, true
 	}
-	if c.list && (c.check || c.explain != "" || c.out != "") || !c.list && *from != "" {
-		return c.misused("-check, -explain and -o are not for list, and -from is for list only"), true
+	if c.list && (c.check || c.explain != "" || c.out != "") || !c.list && *from+c.graph != "" {
+		return c.misused("-check, -explain and -o are not for list, and -from and -graph are for list only"), true
+	}
+	if err := c.checkGraph(*from); err != nil {
+		return c.misused(err.Error()), true
 	}
 	if c.explain != "" {
 		return c.explainKind(), true
@@ -178,6 +185,9 @@ func (c *command) generate(ctx context.Context) (int, error) {
 	}
 	cfg := gen.Config{Dir: dir, Patterns: c.patterns, Tags: c.tags, Env: os.Environ(), Out: c.out, Collisions: c.check,
 		Logf: c.logf, Warnf: c.warnf}
+	if c.graph != "" {
+		return c.printGraph(ctx, cfg)
+	}
 	if c.list {
 		return c.printList(ctx, cfg)
 	}

@@ -2,7 +2,9 @@ package gen
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -45,6 +47,23 @@ type Key struct {
 	Template     string        `json:"template"`
 	Text         string        `json:"text,omitempty"` // of a constant
 	Placeholders []Placeholder `json:"placeholders,omitempty"`
+}
+
+// Typed is the template with the types of its placeholders: order:{id int64}.
+func (key Key) Typed() string {
+	text := key.Template
+	if key.Text != "" {
+		return fmt.Sprintf("%s (%s)", text, key.Text)
+	}
+	for _, p := range key.Placeholders {
+		for _, end := range []string{"}", "?", "|"} {
+			if old := "{" + p.Name + end; strings.Contains(text, old) {
+				text = strings.Replace(text, old, "{"+p.Name+" "+p.Type+end, 1)
+				break
+			}
+		}
+	}
+	return text
 }
 
 // A Placeholder is what a key reads.

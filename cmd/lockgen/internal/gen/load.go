@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,10 +19,7 @@ const metadata = packages.NeedName | packages.NeedFiles | packages.NeedImports |
 func load(ctx context.Context, cfg Config, p platform, dirs []string, tests bool) ([]*packages.Package, error) {
 	patterns := make([]string, len(dirs))
 	for i, dir := range dirs {
-		patterns[i] = dir
-		if rel, err := filepath.Rel(cfg.Dir, dir); err == nil {
-			patterns[i] = strings.TrimSuffix("."+string(os.PathSeparator)+rel, string(os.PathSeparator)+".")
-		}
+		patterns[i] = pathPattern(cfg.Dir, dir)
 	}
 	return list(ctx, cfg, metadata, p, tests, patterns)
 }
