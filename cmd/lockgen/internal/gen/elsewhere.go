@@ -36,7 +36,7 @@ func (g *generator) elsewhere(all []File) ([]File, error) {
 			rel, err := filepath.Rel(g.cfg.Dir, f.Path)
 			if err != nil || !filepath.IsLocal(rel) {
 				return nil, fmt.Errorf("lockgen: -o repeats folders as they are seen from the current one, and %s is not below "+
-					"it: run lockgen in the module's root", names[i])
+					"it: run lockgen in the root of the module", names[i])
 			}
 			to = filepath.Join(to, rel)
 		}

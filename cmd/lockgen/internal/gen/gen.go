@@ -112,6 +112,7 @@ func (g *generator) result() (*Result, error) {
 	groups := g.byOutput()
 	g.foreign(groups)
 	g.clashesElsewhere()
+	g.hiddenJobs()
 	g.problems = withoutRepeats(g.problems)
 	if len(g.problems) > 0 {
 		return &Result{Problems: tidy(g.problems, g.cfg.Dir)}, nil

@@ -1,0 +1,79 @@
+package gen
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
+)
+
+// loadBodies type checks the packages that the patterns name, with the outputs as they should be.
+func loadBodies(ctx context.Context, cfg Config, outputs []File) ([]*packages.Package, error) {
+	dirs, _, err := expand(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	conf := &packages.Config{Context: ctx, Dir: cfg.Dir, Env: cfg.Env, Overlay: map[string][]byte{},
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+			packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo}
+	if cfg.Tags != "" {
+		conf.BuildFlags = []string{"-tags=" + cfg.Tags}
+	}
+	for _, f := range outputs {
+		switch {
+		case f.Want != nil && f.changed():
+			conf.Overlay[f.Path] = f.Want
+		case f.Want == nil:
+			conf.Overlay[f.Path] = []byte("//go:build ignore\n\npackage ignored\n")
+		}
+	}
+	patterns := make([]string, len(dirs))
+	for i, dir := range dirs {
+		patterns[i] = pathPattern(cfg.Dir, dir)
+	}
+	pkgs, err := packages.Load(conf, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("lockgen: the packages cannot be loaded: %w", plainError(err))
+	}
+	return pkgs, bodyErrors(cfg, pkgs)
+}
+
+// bodyErrors says what keeps the calls from being known.
+func bodyErrors(cfg Config, pkgs []*packages.Package) error {
+	const most = 10
+	var lines []string
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			if strings.Contains(e.Msg, "build constraints exclude all Go files") || strings.HasPrefix(e.Msg, "# ") {
+				continue // nothing to see on this system, or the compiler's words for what the type checker says as well
+			}
+			pos := e.Pos
+			if path, rest, ok := strings.Cut(pos, ":"); ok {
+				pos = files.Name(relative(cfg.Dir, path)) + ":" + rest
+			}
+			if line := pos + ": " + e.Msg; !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if len(lines) > most {
+		lines = append(lines[:most], fmt.Sprintf("and %d more", len(lines)-most))
+	}
+	return fmt.Errorf("lockgen: the graph needs packages that compile:\n%s", strings.Join(lines, "\n"))
+}
+
+// pathPattern is a folder as the go command takes it.
+func pathPattern(base, dir string) string {
+	if rel, err := filepath.Rel(base, dir); err == nil {
+		return strings.TrimSuffix("."+string(filepath.Separator)+rel, string(filepath.Separator)+".")
+	}
+	return dir
+}
