@@ -2,9 +2,7 @@ package files
 
 import (
 	"bytes"
-	"errors"
 	"hash/fnv"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -59,12 +57,4 @@ func Leftover(path, prefix string, first []byte) bool {
 	}
 	text, err := os.ReadFile(path)
 	return err == nil && (bytes.HasPrefix(text, first) || bytes.HasPrefix(first, text))
-}
-
-// Remove removes a file that may be gone.
-func Remove(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,10 +53,8 @@ func bodyErrors(cfg Config, pkgs []*packages.Package) error {
 			if strings.Contains(e.Msg, "build constraints exclude all Go files") || strings.HasPrefix(e.Msg, "# ") {
 				continue // nothing to see on this system, or the compiler's words for what the type checker says as well
 			}
-			pos := e.Pos
-			if path, rest, ok := strings.Cut(pos, ":"); ok {
-				pos = files.Name(relative(cfg.Dir, path)) + ":" + rest
-			}
+			path, at := splitPosition(e.Pos)
+			pos := files.Name(relative(cfg.Dir, path)) + at
 			if line := pos + ": " + e.Msg; !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
@@ -68,6 +67,15 @@ func bodyErrors(cfg Config, pkgs []*packages.Package) error {
 		lines = append(lines[:most], fmt.Sprintf("and %d more", len(lines)-most))
 	}
 	return fmt.Errorf("lockgen: the graph needs packages that compile:\n%s", strings.Join(lines, "\n"))
+}
+
+// positionEnd is the line, and perhaps the column, behind a file's name. The name may have a colon of its own: C:\a.go.
+var positionEnd = regexp.MustCompile(`(:\d+){1,2}$`)
+
+// splitPosition cuts file:line:column in two.
+func splitPosition(pos string) (path, at string) {
+	at = positionEnd.FindString(pos)
+	return strings.TrimSuffix(pos, at), at
 }
 
 // pathPattern is a folder as the go command takes it.

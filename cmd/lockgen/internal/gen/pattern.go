@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -57,10 +58,7 @@ func expandPath(base, pattern string) ([]string, error) {
 		return nil, errors.New(
 			"... is only understood at the end of a path: name the folder above it, such as ./internal/...")
 	}
-	root := filepath.FromSlash(path)
-	if root == "" {
-		root = string(os.PathSeparator)
-	}
+	root := filepath.FromSlash(wholeRoot(path, runtime.GOOS))
 	if !filepath.IsAbs(root) {
 		root = filepath.Join(base, root)
 	}
@@ -82,6 +80,15 @@ func expandPath(base, pattern string) ([]string, error) {
 		return []string{root}, nil
 	}
 	return walk(root)
+}
+
+// wholeRoot gives the root of a file system, or of a drive, back the slash that the pattern's dots followed: C: alone is the
+// current folder of the drive.
+func wholeRoot(path, goos string) string {
+	if path == "" || goos == "windows" && len(path) == 2 && path[1] == ':' {
+		return path + "/"
+	}
+	return path
 }
 
 // walk lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
