@@ -48,7 +48,7 @@ func (f *finder) lookAlike(c *ast.Comment, inDoc bool) bool {
 	found, offset := false, len("/*")
 	for _, line := range strings.SplitAfter(text, "\n") {
 		bare := strings.TrimPrefix(line, "//")
-		if _, ok := alike(bare, inDoc); ok && inDoc && line[0] != ' ' {
+		if _, ok := alike(bare, inDoc); ok && (inDoc || strings.HasPrefix(bare, "lock:default")) && line[0] != ' ' {
 			// In a file with CRLF line ends the parser drops the CRs of a block, so this may be off by a line's
 			// number; it stays inside the comment.
 			at := c.Slash + token.Pos(offset)
