@@ -218,7 +218,7 @@ func firstText(parts []Part) (Text, bool) {
 // correct drops the problem that something is missing which is not, and adds what contradicts the defaults.
 func (a *Annotated) correct(d *Defaults) {
 	a.Problems = slices.DeleteFunc(a.Problems, func(p Problem) bool {
-		return p.Slug == "ttl-missing" && d.Options.TTL != nil
+		return p.Slug == "ttl-missing" && d.Options.TTL != nil || p.Slug == "key-empty" && d.Prefix != nil && a.hasValue(p.Pos)
 	})
 	var found problems
 	found.conflicts(a.Directive, false)
@@ -234,6 +234,16 @@ func (a *Annotated) correct(d *Defaults) {
 		p.Message = fmt.Sprintf("with the package's %s: %s", defaultMark, p.Message)
 		a.Problems = append(a.Problems, p)
 	}
+}
+
+// hasValue tells whether the key at a position has placeholders: behind a prefix they may all be empty.
+func (a *Annotated) hasValue(at token.Pos) bool {
+	return slices.ContainsFunc(a.Directive.Keys, func(k *Key) bool {
+		return k.Template != nil && k.Template.Pos == at && slices.ContainsFunc(k.Template.Parts, func(part Part) bool {
+			_, ok := part.(*Placeholder)
+			return ok
+		})
+	})
 }
 
 // contradictsItself tells whether the defaults alone are wrong, which is reported where they stand.

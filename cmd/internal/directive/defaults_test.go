@@ -41,7 +41,7 @@ func two(id int) {}
 //lock:key=@Key,cron="@daily"
 func three() {}
 
-//lock:key={id}:x,ttl=1m,cron="@daily",tz=UTC
+//lock:key={id?},ttl=1m,cron="@daily",tz=UTC
 func four(id int) {}
 `
 	found, problems := defaultsOf(t, src)
@@ -52,7 +52,7 @@ func four(id int) {}
 		"//lock:key=shop:{{a}}:a:{id},ttl=30s,wait=@patience,busy=skip",
 		"//lock:key=shop:{{a}}:{id},ttl=1m,wait=0,busy=error",
 		`//lock:key=@Key,ttl=30s,wait=@patience,busy=skip,cron="@daily",tz=Europe/Berlin,misfire=all`,
-		`//lock:key=shop:{{a}}:{id}:x,ttl=1m,wait=@patience,busy=skip,cron="@daily",tz=UTC,misfire=all`,
+		`//lock:key=shop:{{a}}:{id?},ttl=1m,wait=@patience,busy=skip,cron="@daily",tz=UTC,misfire=all`,
 	}
 	for i, a := range found.Funcs {
 		if got := a.Directive.String(); got != want[i] {
@@ -71,6 +71,7 @@ func TestDefaults_problems(t *testing.T) {
 		{"//lock:default ttl=30", "", "duration 30: "},
 		{"//lock:default ttl=30s,ttl=1m", "", "option-repeat ttl=1m: "},
 		{"//lock:default tll=30s", "", "option-unknown tll: there is no option \"tll\"; did you mean \"ttl\"?"},
+		{"//lock:default prefix=a", ",key=\"\"", "key-empty \"\": the key is empty"},
 		{"//lock:default key=a,ttl=30s", "", "default key: key is each function's own"},
 		{"//lock:default shared=\"a\"", "", "default shared: "},
 		{"//lock:default prefix=a:{id},ttl=30s", "", "default {id}: prefix holds the placeholder"},
