@@ -2,18 +2,41 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // Forms are the languages that a graph can be drawn in.
 var Forms = map[string]func(*Graph) string{"dot": (*Graph).DOT, "mermaid": (*Graph).Mermaid}
 
+// nested are the locks that have an edge. The others would hide them.
+func (g *Graph) nested() []int {
+	var found []int
+	for i := range g.Locks {
+		if slices.ContainsFunc(g.Edges, func(e Edge) bool { return e.Outer == i || e.Inner == i }) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func leftOut(n int) string {
+	if n == 1 {
+		return "1 lock is left out: it is not taken while another one is held"
+	}
+	return fmt.Sprintf("%d locks are left out: none is taken while another one is held", n)
+}
+
 // DOT is the graph for Graphviz. Arrows lead from the lock that is held to the one that is taken; those of a cycle are red,
 // those through interfaces dashed.
 func (g *Graph) DOT() string {
 	var b strings.Builder
 	b.WriteString("digraph locks {\n\trankdir=LR\n\tnode [shape=box]\n")
-	for i := range g.Locks {
+	nested := g.nested()
+	if n := len(g.Locks) - len(nested); n > 0 {
+		fmt.Fprintf(&b, "\t// %s\n", leftOut(n))
+	}
+	for _, i := range nested {
 		fmt.Fprintf(&b, "\tn%d [label=%s]\n", i+1, dotText(g.Locks[i].label()))
 	}
 	for i := range g.Edges {
@@ -40,7 +63,11 @@ func dotText(lines []string) string {
 func (g *Graph) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
-	for i := range g.Locks {
+	nested := g.nested()
+	if n := len(g.Locks) - len(nested); n > 0 {
+		fmt.Fprintf(&b, "\t%%%% %s\n", leftOut(n))
+	}
+	for _, i := range nested {
 		fmt.Fprintf(&b, "\tn%d[%s]\n", i+1, mermaidText(g.Locks[i].label()))
 	}
 	var red []string
