@@ -2,6 +2,7 @@ package directive
 
 import (
 	"fmt"
+	"go/ast"
 	"go/token"
 	"slices"
 	"strings"
@@ -124,6 +125,29 @@ func OnePerPackage(all []*Defaults, place func(token.Pos) string) (*Defaults, []
 		found.add(d.Pos(), d.End(), "default", "the package has its defaults at %s: keep one line", place(all[0].Pos()))
 	}
 	return all[0], found.sorted()
+}
+
+// FindAll is Find for files of one package, with the defaults of the package brought into its directives. Place says where
+// something stands, for messages. The results are in the order of the files.
+func FindAll(files []*ast.File, place func(token.Pos) string) []*Found {
+	var all []*Found
+	var defaults []*Defaults
+	for _, file := range files {
+		found := Find(file)
+		all, defaults = append(all, found), append(defaults, found.Defaults...)
+	}
+	chosen, problems := OnePerPackage(defaults, place)
+	for i, found := range all {
+		for _, p := range problems {
+			if files[i].FileStart <= p.Pos && p.Pos < files[i].FileEnd {
+				found.Problems = append(found.Problems, p)
+			}
+		}
+		for _, a := range found.Funcs {
+			a.Apply(chosen)
+		}
+	}
+	return all
 }
 
 // Apply gives the directive of a function what the defaults of its package say and it does not, and corrects its problems:

@@ -9,14 +9,8 @@ import (
 
 // Overlap decides whether two keys can be the same text for some values, and gives an example. The decision is exact on
 // what values can be written as, with two exceptions that say yes too often: sizes of integers do not count, and any
-// text is taken for one that MarshalText or String could return. A key whose values are not known overlaps with none.
-func Overlap(a, b *BoundKey) (example string, ok bool) {
-	x, y := a.automaton(), b.automaton()
-	if x == nil || y == nil {
-		return "", false
-	}
-	return meet(x, y)
-}
+// text is taken for one that MarshalText or String could return.
+func Overlap(a, b Pattern) (example string, ok bool) { return meet(a.automaton(), b.automaton()) }
 
 // Prefix is what every text of the key begins with.
 func (k *BoundKey) Prefix() string {
@@ -29,30 +23,6 @@ func (k *BoundKey) Prefix() string {
 	return ""
 }
 
-// automaton reads the texts of a key, nil if they are not known.
-func (k *BoundKey) automaton() *automaton {
-	a := &automaton{}
-	at := a.state()
-	if ref := k.Key.Const; ref != nil {
-		if ref.Object == nil {
-			return nil
-		}
-		a.text(at, constant.StringVal(ref.Object.Val()))
-		return a
-	}
-	for _, part := range k.Parts {
-		switch {
-		case part.Hole == nil:
-			at = a.text(at, part.Text)
-		case part.Value == nil:
-			return nil
-		default:
-			at = part.Value.read(a, at, part.Hole)
-		}
-	}
-	return a
-}
-
 const (
 	lowerHex = digits + "abcdef"
 	upperHex = digits + "ABCDEF"
@@ -60,10 +30,10 @@ const (
 )
 
 // read reads what the value can be written as, from a state on, and returns the state behind it.
-func (v *Value) read(a *automaton, from int, hole *Placeholder) int {
+func (p *PatternPart) read(a *automaton, from int) int {
 	var ends []int
-	kinds := v.kinds
-	switch v.Kind {
+	kinds := kindSet(p.Kinds)
+	switch p.Kind {
 	case KindString, KindText, KindStringer:
 		kinds = setString
 	case KindInt, KindTime:
@@ -74,7 +44,7 @@ func (v *Value) read(a *automaton, from int, hole *Placeholder) int {
 		kinds = setBool
 	}
 	switch {
-	case hole.Filter == FilterHash:
+	case p.Filter == FilterHash:
 		at := from
 		for range hashLen {
 			next := a.state()
@@ -83,29 +53,29 @@ func (v *Value) read(a *automaton, from int, hole *Placeholder) int {
 		}
 		ends = append(ends, at)
 	default:
-		ends = v.readKinds(a, from, kinds, hole.Filter)
+		ends = p.readKinds(a, from, kinds)
 	}
 	end := a.state()
 	for _, at := range ends {
 		a.skip(at, end)
 	}
-	if hole.Optional {
+	if p.Optional {
 		a.skip(from, end)
-		if v.Kind == KindString || v.Kind == KindText || v.Kind == KindBasic {
+		if p.Kind == KindString || p.Kind == KindText || p.Kind == KindBasic {
 			a.link(from, end, setOfBytes("%")) // a pointer to an empty string
 		}
 	}
 	return end
 }
 
-func (v *Value) readKinds(a *automaton, from int, kinds kindSet, f Filter) []int {
+func (p *PatternPart) readKinds(a *automaton, from int, kinds kindSet) []int {
 	var ends []int
 	if kinds&setString != 0 {
 		start := from
-		if v.Kind == KindBasic {
+		if p.Kind == KindBasic {
 			start = a.text(from, "%s") // keeps a string apart from a number
 		}
-		ends = append(ends, readEscaped(a, start, f == FilterLower))
+		ends = append(ends, readEscaped(a, start, p.Filter == FilterLower))
 	}
 	if kinds&(setInt|setUint) != 0 {
 		ends = append(ends, readNumber(a, from, kinds&setInt != 0)...)
@@ -161,37 +131,6 @@ func readNumber(a *automaton, from int, signed bool) []int {
 		a.link(minus, more, setOfBytes(digits[1:]))
 	}
 	return []int{zero, more}
-}
-
-// sameKey tells whether two keys are one on purpose: both name the same constant, or both have the same template with
-// values of the same types.
-func sameKey(a, b *BoundKey) bool {
-	if a.Key.Const != nil || b.Key.Const != nil {
-		return a.Key.Const != nil && b.Key.Const != nil && a.Key.Const.Object != nil &&
-			b.Key.Const.Object != nil && sameObject(a.Key.Const.Object, b.Key.Const.Object)
-	}
-	holes := 0
-	if a.Key.Template.String() != b.Key.Template.String() || len(a.Parts) != len(b.Parts) {
-		return false
-	}
-	for i := range a.Parts {
-		x, y := a.Parts[i].Value, b.Parts[i].Value
-		if (x == nil) != (y == nil) {
-			return false
-		}
-		if x != nil {
-			holes++
-			if x.TypeText(nil) != y.TypeText(nil) {
-				return false
-			}
-		}
-	}
-	return holes > 0 // the same text twice may be a copy
-}
-
-// sameObject compares by name: a generator may have checked a package twice.
-func sameObject(a, b *types.Const) bool {
-	return a.Name() == b.Name() && a.Pkg().Path() == b.Pkg().Path()
 }
 
 // TypeText is the type of the value as it is written in a package, with import paths where that is nil.

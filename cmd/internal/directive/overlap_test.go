@@ -2,14 +2,18 @@ package directive
 
 import "testing"
 
-// key binds the first key of a directive on a function with these parameters.
-func key(t *testing.T, template, params string) *BoundKey {
+// key is the pattern of the first key of a directive on a function with these parameters.
+func key(t *testing.T, template, params string) Pattern {
 	t.Helper()
 	_, _, f, found := bound(t, "//lock:key="+template+",ttl=30s\nfunc f("+params+") {}", true)
 	for _, p := range found {
 		t.Fatalf("%s: %s", template, p.Message)
 	}
-	return f.Keys[0]
+	p, ok := f.Pattern(f.Keys[0])
+	if !ok {
+		t.Fatalf("%s: nothing is known", template)
+	}
+	return p
 }
 
 func TestOverlap(t *testing.T) {
@@ -60,7 +64,8 @@ func TestCollide_sameKeyIsMeant(t *testing.T) {
 		{"order:{id}", "id int64", "order:{n}", "n int64", false},
 		{"cart", "", "cart", "", false},
 	} {
-		if got := sameKey(key(t, c.a, c.inA), key(t, c.b, c.inB)); got != c.want {
+		x, y := key(t, c.a, c.inA), key(t, c.b, c.inB)
+		if got := x.sameKey(&y); got != c.want {
 			t.Errorf("%s (%s) and %s (%s): %t", c.a, c.inA, c.b, c.inB, got)
 		}
 	}

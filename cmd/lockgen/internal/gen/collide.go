@@ -39,8 +39,8 @@ func (c Collision) Problem() Problem {
 // A placedKey is a key with the function that it belongs to.
 type placedKey struct {
 	*unit
-	key *directive.BoundKey
-	at  KeyRef
+	pattern directive.Pattern
+	at      KeyRef
 }
 
 // collisions compares the keys of all functions that one program may hold, test files aside.
@@ -51,7 +51,9 @@ func (g *generator) collisions() []Collision {
 			continue
 		}
 		for _, key := range u.Keys {
-			keys = append(keys, placedKey{unit: u, key: key, at: g.keyRef(u, key)})
+			if pattern, ok := u.Pattern(key); ok {
+				keys = append(keys, placedKey{u, pattern, g.keyRef(u, key)})
+			}
 		}
 	}
 	slices.SortFunc(keys, func(a, b placedKey) int { return compareRefs(a.at, b.at) })
@@ -61,7 +63,7 @@ func (g *generator) collisions() []Collision {
 			if first.unit == second.unit {
 				continue
 			}
-			example, ok := directive.Collide(first.Func, first.key, second.Func, second.key)
+			example, ok := directive.Collide(first.pattern, second.pattern)
 			if ok && g.together(first.unit, second.unit) {
 				found = append(found, Collision{First: first.at, Second: second.at, Example: example})
 			}

@@ -1,56 +1,14 @@
 package gen
 
 import (
-	"go/types"
-
 	"github.com/dave/jennifer/jen"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// keysChange tells whether the keys of a job may change after it is registered, so that they are built before each run:
-// they read the receiver's fields, something behind a pointer, or a method. Values that RegisterJobs was given stay as
-// they are: their keys are built at once, and one that cannot be built is reported at once.
-func (w *wrapper) keysChange() bool {
-	for _, key := range w.Keys {
-		for _, part := range key.Parts {
-			if part.Hole != nil && !w.fixed(part.Value) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (w *wrapper) fixed(v *directive.Value) bool {
-	if v.Deref || v.Addr || v.From == directive.FromReceiver && w.recvPointer {
-		return false
-	}
-	for _, step := range v.Steps {
-		if step.Pointer {
-			return false
-		}
-	}
-	switch v.Kind {
-	case directive.KindText, directive.KindStringer:
-		return false
-	case directive.KindLen:
-		return hasFixedLen(v.Type)
-	}
-	return true
-}
-
-// hasFixedLen tells whether the length of a value is a part of it.
-func hasFixedLen(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	switch t.Underlying().(type) {
-	case *types.Basic, *types.Slice, *types.Array:
-		return true
-	}
-	return false
-}
+// keysChange tells whether the keys of a job are built before each run. Those that cannot change are built when it is
+// registered, and one that cannot be built is reported then.
+func (w *wrapper) keysChange() bool { return w.KeysChange(w.recvPointer) }
 
 // keysField is the field of a job that says which locks it holds.
 func (w *wrapper) keysField() (name string, value jen.Code) {

@@ -16,11 +16,33 @@ func (s *staleness) jobDiffers(p *protection) {
 	s.textDiffers("cron", d.Cron, "missing", p.fields["Spec"])
 	s.textDiffers("tz", d.TZ, "missing", p.fields["TZ"])
 	s.lockDiffers(p)
+	s.keysLaterDiffers(p)
 	s.wordDiffers("misfire", "Misfire", d.Misfire, p.fields["Misfire"])
 	s.wordDiffers("overlap", "Overlap", d.Overlap, p.fields["Overlap"])
 	s.durationDiffers("timeout", d.Timeout, p.fields["Timeout"])
 	s.retriesDiffer(d.Retries, p.fields["Retries"])
 	s.durationDiffers("jitter", d.Jitter, p.fields["Jitter"])
+}
+
+// keysLaterDiffers compares when the keys are built: before each run if what they read may change.
+func (s *staleness) keysLaterDiffers(p *protection) {
+	pointer := false
+	if recv := p.decl.Recv; recv != nil && len(recv.List) == 1 {
+		_, pointer = ast.Unparen(recv.List[0].Type).(*ast.StarExpr)
+	}
+	for _, key := range s.fn.Keys {
+		for _, part := range key.Parts {
+			if part.Hole != nil && (part.Value == nil || part.Value.Type == nil && part.Value.Kind == directive.KindLen) {
+				return // nobody knows
+			}
+		}
+	}
+	switch want := s.fn.KeysChange(pointer); {
+	case want && !p.later:
+		s.add(s.fn.Keys[0].Key.Arg, "what the job's keys read may change, and %s builds them once", s.file)
+	case !want && p.later:
+		s.add(s.fn.Keys[0].Key.Arg, "the job's keys cannot change, and %s builds them before each run", s.file)
+	}
 }
 
 // wordDiffers compares an option that is a word with the constant of package jobs that stands for it.

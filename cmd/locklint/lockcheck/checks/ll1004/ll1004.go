@@ -31,14 +31,10 @@ func checkGenerated(r *check.Reporter) {
 	if g == nil {
 		return
 	}
-	for _, file := range r.Pass.Files {
-		if r.IsOutput(file) || !guards.MentionsDirective(file) {
-			continue
-		}
-		found := directive.Find(file)
+	for _, found := range r.Directives() {
 		g.broken = append(g.broken, found.Problems...)
 		for _, a := range found.Funcs {
-			fn, problems := directive.Bind(a.Directive, r.Target(file, a.Decl))
+			fn, problems := directive.Bind(a.Directive, r.Target(found.File, a.Decl))
 			g.take(fn)
 			if len(problems)+len(a.Problems) == 0 && !g.handWritten(fn) {
 				compare(r, g, fn)

@@ -66,6 +66,13 @@ func (s *shop) nightlyLocked(ctx context.Context) error { return nil }
 
 //lock:key=weekly,ttl=2m,cron=@specOne,retries=@tries
 func (s *shop) weeklyLocked(ctx context.Context, lease *lockrt.Lease) error { return nil }
+
+//lock:key=both:{s.user.Name},ttl=2m,cron=@specOne
+//lock:key=fixed:{n}
+func (s shop) bothLocked(ctx context.Context, n int, x, y lockrt.Fence) error { return nil }
+
+//lock:key=of:{region},ttl=2m,cron=@specOne
+func regionLocked(ctx context.Context, region string) error { return nil }
 `
 
 // mutations are changes of jobSource, and what LL1004 says of them.
@@ -136,6 +143,14 @@ var mutations = []struct{ from, to, want string }{
 	{"jitter=10s", "jitter=20s", "jitter is 20s in the directive, 10s in"},
 	{"{s.user.ID},ttl=2m", "{s.user.ID},ttl=3m", "ttl is 3m in the directive, 2m in"},
 	{"key=job:{", "key=jobs:{", "the key is jobs:{s.user.ID} in the directive, job:{s.user.ID} in"},
+	{"key=both:{s.user.Name}", "key=both:{s.user.ID}", "the key is both:{s.user.ID} in the directive, both:{s.user.Name} in"},
+	{"key=fixed:{n}", "key=fixes:{n}", "the key is fixes:{n} in the directive, fixed:{n} in"},
+	{"//lock:key=fixed:{n}\n", "//lock:key=fixed:{n}\n//lock:key=c\n", "the directive has 3 keys, the lock in lock_gen.go has 2"},
+	{"regionLocked(ctx context.Context, region string)", "regionLocked(ctx context.Context, region *string)",
+		"what the job's keys read may change, and lock_gen.go builds them once"},
+	{"package app\n", "//lock:default wait=7s\npackage app\n", "wait is 7s in the directive, 0 in"},
+	{"package app\n", "//lock:default prefix=p:\npackage app\n", "the key is p:order:{id}:{name|lower} in the directive, order:{id}"},
+	{"package app\n", "//lock:default misfire=all\npackage app\n", "misfire is all in the directive, missing in"},
 	{`cron="0 3 * * *",tz=UTC,job=nightly,misfire=once,overlap=skip,timeout=10m,retries=3,jitter=10s`, "wait=0", "there is no cron in the directive, and lock_gen.go registers a job"},
 	{"key=plain,ttl=1h", "key=plain,ttl=1h,cron=@specOne", "lock_gen.go registers no job"},
 	{"//lock:key=plain,ttl=1h\n", "", "generated code is orphaned: plainWithLock in lock_gen.go runs plain, which has " +

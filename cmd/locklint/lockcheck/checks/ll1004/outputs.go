@@ -22,6 +22,9 @@ type protection struct {
 	fields  map[string]ast.Expr   // of a job; nil for wrappers
 	consts  map[string]ast.Expr   // what the declaration's own constants and variables are set to
 	guarded map[string][]ast.Expr // what they are assigned later
+
+	keysFunc string // the local that builds the keys of a job, "" if there is none
+	later    bool   // keys are built before each run
 }
 
 // protectionsOf reads the wrappers and jobs of one of lockgen's files. What does not look like lockgen's is left out.
@@ -62,6 +65,7 @@ func wrapperCall(fd *ast.FuncDecl, call *ast.CallExpr) *protection {
 		return nil
 	}
 	p := &protection{decl: fd, locker: sel.X, keys: []ast.Expr{call.Args[1]}, options: options}
+	p.readLocals(fd.Body)
 	if list, ok := call.Args[1].(*ast.CompositeLit); ok {
 		p.keys = list.Elts
 	}
@@ -80,13 +84,41 @@ func jobCall(fd *ast.FuncDecl, call *ast.CallExpr) *protection {
 	}
 	p := &protection{decl: fd, locker: sel.X, fields: fieldsOf(job)}
 	lit, ok1 := p.fields["Run"].(*ast.FuncLit)
-	keys, ok2 := p.fields["Keys"].(*ast.CompositeLit)
-	options, ok3 := p.fields["Lock"].(*ast.CompositeLit)
-	if !ok1 || !ok2 || !ok3 {
+	options, ok2 := p.fields["Lock"].(*ast.CompositeLit)
+	if !ok1 || !ok2 {
 		return nil
 	}
-	p.keys, p.options = keys.Elts, options
+	p.options = options
+	p.readLocals(fd.Body)
+	if keys, ok := p.fields["Keys"].(*ast.CompositeLit); ok {
+		p.keys = keys.Elts
+	} else if !p.readKeysFunc() {
+		return nil
+	}
 	return p.running(lit)
+}
+
+// readKeysFunc reads the function that builds the keys of a job: it returns a list of them and an error.
+func (p *protection) readKeysFunc() bool {
+	x := p.fields["KeysFunc"]
+	if id, ok := x.(*ast.Ident); ok {
+		p.keysFunc, x = id.Name, p.resolve(x)
+	}
+	lit, ok := x.(*ast.FuncLit)
+	if !ok || len(lit.Body.List) == 0 {
+		return false
+	}
+	last, ok := lit.Body.List[len(lit.Body.List)-1].(*ast.ReturnStmt)
+	if !ok || len(last.Results) != 2 {
+		return false
+	}
+	list, ok := last.Results[0].(*ast.CompositeLit)
+	if !ok {
+		return false
+	}
+	p.keys, p.later = list.Elts, true
+	p.readLocals(lit.Body)
+	return true
 }
 
 // fieldsOf are the values of a struct literal by the names of the fields.
@@ -121,11 +153,10 @@ func (p *protection) running(lit *ast.FuncLit) *protection {
 			continue
 		}
 		name, ok := p.callee(call.Fun)
-		if !ok {
+		if !ok || name == (member{"", p.keysFunc}) {
 			continue
 		}
 		p.body, p.call, p.stmt = name, call, s
-		p.readLocals()
 		return p
 	}
 	return nil
@@ -148,10 +179,12 @@ func (p *protection) callee(fun ast.Expr) (member, bool) {
 	return member{}, false
 }
 
-// readLocals notes what the constants and variables of the declaration are set to.
-func (p *protection) readLocals() {
-	p.consts, p.guarded = map[string]ast.Expr{}, map[string][]ast.Expr{}
-	ast.Inspect(p.decl.Body, func(n ast.Node) bool {
+// readLocals notes what the constants and variables of a function are set to, those of literals in it apart.
+func (p *protection) readLocals(body *ast.BlockStmt) {
+	if p.consts == nil {
+		p.consts, p.guarded = map[string]ast.Expr{}, map[string][]ast.Expr{}
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			return false

@@ -22,15 +22,11 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Error, Fixable: tru
 // information as far as it goes: where wrappers are missing the package does not compile, and a bad directive is the
 // likely reason.
 func checkDirectives(r *check.Reporter) {
-	for _, file := range r.Pass.Files {
-		if r.IsOutput(file) || !guards.MentionsDirective(file) {
-			continue
-		}
-		found := directive.Find(file)
+	for _, found := range r.Directives() {
 		reportAll(r, found.Problems)
 		for _, a := range found.Funcs {
 			reportAll(r, a.Problems)
-			_, problems := directive.Bind(a.Directive, r.Target(file, a.Decl))
+			_, problems := directive.Bind(a.Directive, r.Target(found.File, a.Decl))
 			reportAll(r, problems)
 		}
 	}

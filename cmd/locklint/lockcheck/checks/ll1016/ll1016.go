@@ -35,12 +35,18 @@ type jobSite struct {
 // a directive.
 func checkJobs(r *check.Reporter) {
 	var list []jobSite
+	found := map[*ast.File]*directive.Found{}
+	for _, f := range r.Directives() {
+		found[f.File] = f.Found
+	}
 	for _, file := range r.Pass.Files {
 		name := r.Pass.Fset.Position(file.Package).Filename
 		if r.IsOutput(file) || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		list = append(list, directiveJobs(r, file)...)
+		if f := found[file]; f != nil {
+			list = append(list, directiveJobs(r, file, f)...)
+		}
 		list = append(list, writtenJobs(r, file)...)
 	}
 	names := map[string]token.Pos{}
@@ -65,12 +71,9 @@ func checkJobs(r *check.Reporter) {
 }
 
 // directiveJobs are the jobs of a file's directives. What never fires is reported on the way.
-func directiveJobs(r *check.Reporter, file *ast.File) []jobSite {
-	if !guards.MentionsDirective(file) {
-		return nil
-	}
+func directiveJobs(r *check.Reporter, file *ast.File, found *directive.Found) []jobSite {
 	var list []jobSite
-	for _, a := range directive.Find(file).Funcs {
+	for _, a := range found.Funcs {
 		_, more := directive.Bind(a.Directive, r.Target(file, a.Decl))
 		for _, p := range append(a.Problems, more...) {
 			if guards.NeverFires(p) {

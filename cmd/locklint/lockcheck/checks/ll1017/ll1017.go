@@ -5,16 +5,13 @@ import (
 	_ "embed"
 	"fmt"
 	"go/types"
-	"strings"
 	"time"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lockgen/lockgen/cmd/internal/directive"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/guards"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/sections"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
@@ -28,7 +25,8 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Run: check
 
 // checkLengths reports what copied directives look like, and leases that are over before the work is.
 func checkLengths(r *check.Reporter) {
-	ttls := checkKeys(r)
+	checkKeys(r)
+	ttls := fixedTTLs(r)
 	for _, s := range r.Criticals() {
 		ttl, ok := fixedTTL(r.Index, s)
 		if s.Call == nil {
@@ -52,58 +50,17 @@ func checkLengths(r *check.Reporter) {
 	}
 }
 
-// A usedKey is a key of a function with a directive.
-type usedKey struct {
-	fn  *directive.Func
-	key *directive.BoundKey
-}
-
-// checkKeys reports keys of different functions that can be the same text although nobody said so, and returns the ttl
-// of the functions without renewal. Lockgen -check compares the packages of a module with each other.
-func checkKeys(r *check.Reporter) map[types.Object]time.Duration {
+// fixedTTLs are the lengths of the leases that directives do not renew.
+func fixedTTLs(r *check.Reporter) map[types.Object]time.Duration {
 	ttls := map[types.Object]time.Duration{}
-	var keys []usedKey
-	for _, file := range r.Pass.Files {
-		name := r.Pass.Fset.Position(file.Package).Filename
-		if r.IsOutput(file) || strings.HasSuffix(name, "_test.go") || !guards.MentionsDirective(file) {
-			continue
-		}
-		for _, a := range directive.Find(file).Funcs {
+	for _, found := range r.Directives() {
+		for _, a := range found.Funcs {
 			if d := a.Directive; d.TTL != nil && !d.Renews() && (d.TTL.Const == nil || d.TTL.Value > 0) {
 				ttls[r.Pass.TypesInfo.Defs[a.Decl.Name]] = d.TTL.Value
-			}
-			fn, problems := directive.Bind(a.Directive, r.Target(file, a.Decl))
-			if len(a.Problems)+len(problems) > 0 {
-				continue // LL1005 says so
-			}
-			for _, key := range fn.Keys {
-				keys = append(keys, usedKey{fn, key})
-			}
-		}
-	}
-	for i, second := range keys {
-		for _, first := range keys[:i] {
-			if first.fn == second.fn {
-				continue
-			}
-			if example, ok := directive.Collide(first.fn, first.key, second.fn, second.key); ok {
-				collision(r, first, second, example)
-				break
 			}
 		}
 	}
 	return ttls
-}
-
-func collision(r *check.Reporter, first, second usedKey, example string) {
-	k, other := second.key.Key, first.key.Key
-	r.Report(analysis.Diagnostic{
-		Pos: k.Pos, End: k.End,
-		Message: fmt.Sprintf("the key can be that of %s at %s, such as %q, so the two never run at the same time; give each "+
-			"its own key, or say that it is meant: shared=\"why\" in both, or key=@Const in both",
-			first.fn.Decl.Name.Name, r.Place(other.Pos, k.Pos), example),
-		Related: []analysis.RelatedInformation{{Pos: other.Pos, Message: "the other key"}},
-	})
 }
 
 // fixedTTL is the constant length of a lease that is not renewed.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/generated"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/guards"
 )
 
 // Target describes the function to the directive package.
@@ -16,6 +17,27 @@ func (r *Reporter) Target(file *ast.File, decl *ast.FuncDecl) directive.Target {
 		Info:      r.Pass.TypesInfo,
 		Generated: r.isOutputAt,
 	}
+}
+
+// A FoundFile is a file with comments that mention directives, and what they are.
+type FoundFile struct {
+	*directive.Found
+	File *ast.File
+}
+
+// Directives are those of the package, with its defaults brought in. Lockgen's own files are left out.
+func (r *Reporter) Directives() []FoundFile {
+	var files []*ast.File
+	for _, file := range r.Pass.Files {
+		if !r.IsOutput(file) && guards.MentionsDirective(file) {
+			files = append(files, file)
+		}
+	}
+	var all []FoundFile
+	for i, found := range directive.FindAll(files, guards.Place(r.Pass)) {
+		all = append(all, FoundFile{found, files[i]})
+	}
+	return all
 }
 
 // IsOutput reports whether lockgen has written a file.

@@ -31,21 +31,28 @@ type Func struct {
 type Directives struct {
 	p       *program.Package
 	Guarded map[*types.Func]*Func
-	fenced  map[types.Object]bool
+	Own     []OwnKey
+	// Imported are the keys of the packages that the package is built from, by path: for a package with keys, or a program.
+	Imported map[string]*Keys
+	fenced   map[types.Object]bool
 }
 
 // New is empty until FindGuarded has run.
 func New(p *program.Package) *Directives {
-	return &Directives{p, map[*types.Func]*Func{}, map[types.Object]bool{}}
+	return &Directives{p: p, Guarded: map[*types.Func]*Func{}, fenced: map[types.Object]bool{},
+		Imported: map[string]*Keys{}}
 }
 
 // FindGuarded collects the guarded functions of the package and tells importers about them.
 func (d *Directives) FindGuarded() {
+	var files []*ast.File
 	for _, file := range d.p.Pass.Files {
-		if !MentionsDirective(file) {
-			continue
+		if MentionsDirective(file) {
+			files = append(files, file)
 		}
-		found := directive.Find(file)
+	}
+	all := directive.FindAll(files, Place(d.p.Pass))
+	for _, found := range all {
 		d.markFenced(found.Fenced)
 		for _, a := range found.Funcs {
 			obj, ok := d.p.Pass.TypesInfo.Defs[a.Decl.Name].(*types.Func)
@@ -62,6 +69,7 @@ func (d *Directives) FindGuarded() {
 			d.p.Carrier = true
 		}
 	}
+	d.findKeys(files, all)
 }
 
 // MentionsDirective spares files without any directive the search for one.

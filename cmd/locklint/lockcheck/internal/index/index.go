@@ -20,7 +20,7 @@ import (
 )
 
 var factTypes = []analysis.Fact{new(summaries.Fact), new(leases.Fact), new(guards.Fact), new(program.Carrier),
-	new(program.NeverReturns), new(guards.Fenced)}
+	new(program.NeverReturns), new(guards.Fenced), new(guards.Keys)}
 
 // Analyzer gathers, once for each package, what the checks share: SSA form, the Redis commands of each function,
 // the locks they make up, what happens to leases, and which functions are guarded. It alone owns facts, so that a

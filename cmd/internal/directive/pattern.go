@@ -1,0 +1,109 @@
+package directive
+
+import (
+	"go/constant"
+	"strings"
+)
+
+// A Pattern is what of a key says which texts it can be, and whether others may be the same on purpose. It needs neither
+// syntax nor types, so one package can tell another of it.
+type Pattern struct {
+	Template string        // as written, or @Const
+	Const    string        // import path and name of the constant that the key is, "" for a template
+	Parts    []PatternPart // of a constant its text
+	Lease    string        // the lengths of the lease
+	Shared   bool          // the function says that the lock is meant to be that of others
+}
+
+// A PatternPart is literal text, or a value.
+type PatternPart struct {
+	Text     string
+	Type     string // of the value, with import paths; "" for text
+	Kind     Kind
+	Kinds    uint8 // what the values of a KindBasic may be
+	Filter   Filter
+	Optional bool
+}
+
+// Pattern is the pattern of a key. It is false if the key is not wholly known.
+func (f *Func) Pattern(k *BoundKey) (Pattern, bool) {
+	p := Pattern{Template: k.Key.text(), Lease: f.Directive.lease(), Shared: f.Directive.Shared != nil}
+	if ref := k.Key.Const; ref != nil {
+		if ref.Object == nil {
+			return p, false
+		}
+		p.Const = ref.Object.Pkg().Path() + "." + ref.Object.Name()
+		p.Parts = []PatternPart{{Text: constant.StringVal(ref.Object.Val())}}
+		return p, true
+	}
+	for _, part := range k.Parts {
+		switch v := part.Value; {
+		case part.Hole == nil:
+			p.Parts = append(p.Parts, PatternPart{Text: part.Text})
+		case v == nil:
+			return p, false
+		default:
+			p.Parts = append(p.Parts, PatternPart{Type: v.TypeText(nil), Kind: v.Kind, Kinds: uint8(v.kinds),
+				Filter: part.Hole.Filter, Optional: part.Hole.Optional})
+		}
+	}
+	return p, true
+}
+
+// lease is the lengths of a lease, in one text.
+func (d *Directive) lease() string {
+	var b strings.Builder
+	for _, x := range []*Duration{d.TTL, d.MaxHold, d.MinHold} {
+		if x != nil {
+			b.WriteString(FormatDuration(x.Value))
+		}
+		b.WriteByte(' ')
+	}
+	if !d.Renews() {
+		b.WriteString("once")
+	}
+	return b.String()
+}
+
+// prefix is what every text of the key begins with.
+func (p *Pattern) prefix() string {
+	if len(p.Parts) > 0 && p.Parts[0].Type == "" {
+		return p.Parts[0].Text
+	}
+	return ""
+}
+
+// automaton reads the texts of a key.
+func (p *Pattern) automaton() *automaton {
+	a := &automaton{}
+	at := a.state()
+	for _, part := range p.Parts {
+		if part.Type == "" {
+			at = a.text(at, part.Text)
+		} else {
+			at = part.read(a, at)
+		}
+	}
+	return a
+}
+
+// sameKey tells whether two keys are one on purpose: both name the same constant, or both have the same template with
+// values of the same types.
+func (p *Pattern) sameKey(q *Pattern) bool {
+	if p.Const != "" || q.Const != "" {
+		return p.Const == q.Const
+	}
+	if p.Template != q.Template || len(p.Parts) != len(q.Parts) {
+		return false
+	}
+	values := 0
+	for i := range p.Parts {
+		if p.Parts[i].Type != q.Parts[i].Type {
+			return false
+		}
+		if p.Parts[i].Type != "" {
+			values++
+		}
+	}
+	return values > 0 // the same text twice may be a copy
+}
