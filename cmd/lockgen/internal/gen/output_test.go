@@ -103,7 +103,9 @@ func TestIsOutput(t *testing.T) {
 		{"lock_gen.go", "<<<<<<< HEAD\n" + header + "\n", true},
 		{"lock_gen.go", "package a\n\nfunc broken( {", true},
 		{"lock_gen.go", "package a\n\nfunc mine() {}\n", false},
-		{"shop.go", header + "\n\npackage a\n", false},
+		{"zz_locks.go", header + "\n\npackage a\n", true}, // out=zz_locks
+		{"zz_locks.go", "// Mine.\n\n" + header + "\n\npackage a\n", false},
+		{"shop.go", "package a\n", false},
 		{"lock_linux_gen_test.go", header + "\r\n", true},
 	} {
 		if got := isOutput(tt.name, []byte(tt.content)); got != tt.want {
