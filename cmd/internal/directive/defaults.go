@@ -46,7 +46,7 @@ func isDefault(text string) (rest string, ok bool) {
 func ParseDefaults(line Line) (*Defaults, []Problem) {
 	d := &Defaults{Line: line, Options: &Directive{Lines: []Line{line}}}
 	p := &reader{d: d.Options, seen: map[string]token.Pos{}, options: defaultOptions}
-	text := strings.TrimLeft(line.Text, " \t")
+	text := strings.TrimLeftFunc(line.Text, unicode.IsSpace)
 	at := line.Pos + token.Pos(len(line.Text)-len(text))
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -76,7 +76,11 @@ func (p *reader) prefix() *Template {
 	if s == nil {
 		return nil
 	}
-	t, found := parseTemplate(value{text: s.Value, base: s.ValuePos}, s.ValuePos, s.ValueEnd)
+	at := value{text: s.Value, base: s.ValuePos}
+	if int(s.ValueEnd-s.ValuePos) == len(s.Value)+len(`""`) {
+		at.base++
+	}
+	t, found := parseTemplate(at, s.ValuePos, s.ValueEnd)
 	p.problems = append(p.problems, found...)
 	for _, part := range t.Parts {
 		if hole, ok := part.(*Placeholder); ok {

@@ -75,6 +75,8 @@ func TestDefaults_problems(t *testing.T) {
 		{"//lock:default key=a,ttl=30s", "", "default key: key is each function's own"},
 		{"//lock:default shared=\"a\"", "", "default shared: "},
 		{"//lock:default prefix=a:{id},ttl=30s", "", "default {id}: prefix holds the placeholder"},
+		{"//lock:default prefix=\"a b:{id}\",ttl=30s", "", "default {id}: prefix holds the placeholder"},
+		{"//lock:default\u00a0ttl=30", "", "duration 30: "},
 		{"//lock:default prefix=a:{id", "", "brace "},
 		{"//lock:default ttl=@time.Second", "", "default @time.Second: "},
 		{"//lock:default maxhold=1m,renew=false", "", "conflict maxhold=1m: maxhold ends renewal"},
