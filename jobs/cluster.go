@@ -25,14 +25,13 @@ func (s *Scheduler) ClusterJobs(ctx context.Context) ([]Info, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
 	}
-	now := s.clock.now()
 	infos := make([]Info, 0, len(specs))
 	for i := range specs {
 		delete(left, specs[i].Job)
-		infos = append(infos, s.clusterInfo(&specs[i], nodes, now))
+		infos = append(infos, s.clusterInfo(&specs[i], nodes))
 	}
 	for job := range left {
-		infos = append(infos, s.clusterInfo(&JobSpec{Job: job}, nodes, now))
+		infos = append(infos, s.clusterInfo(&JobSpec{Job: job}, nodes))
 	}
 	slices.SortFunc(infos, func(a, b Info) int { return cmp.Compare(a.Job.Name, b.Job.Name) })
 	return infos, nil
@@ -62,7 +61,7 @@ func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
 }
 
 // clusterInfo describes a job of the cluster, by this node's own entry where its definition is the one in force.
-func (s *Scheduler) clusterInfo(spec *JobSpec, nodes []Node, now time.Time) Info {
+func (s *Scheduler) clusterInfo(spec *JobSpec, nodes []Node) Info {
 	info := Info{Job: Job{Name: spec.Job}, Mark: spec.Mark, Zone: time.UTC}
 	living := s.living(nodes)
 	newest := spec.newest(func(session string) bool { return living[session] != "" })
@@ -82,7 +81,7 @@ func (s *Scheduler) clusterInfo(spec *JobSpec, nodes []Node, now time.Time) Info
 	s.describe(&info, &newest.Definition, spec)
 	if from := spec.Mark; !info.Handler && !info.Orphaned {
 		if from.IsZero() {
-			from = now
+			from = s.partOf(spec.Job).clock.now()
 		}
 		info.Next = afterOn(info.line, from)
 	}

@@ -164,7 +164,7 @@ func (s *Scheduler) endUnowned(ctx context.Context, n Notice, now time.Time) {
 			continue
 		}
 		f := Finish{Run: p.Run, Owner: p.Owner, Orphan: true, Keep: s.cfg.History}
-		f.Run.Ended, f.Run.Outcome = now, OutcomeCancelled
+		f.Run.Ended, f.Run.Outcome = latest(now, p.Run.latest()), OutcomeCancelled
 		f.Run.Reason = (&cancelledError{author: n.Author, reason: n.Reason}).Error() + ", while no living node had it"
 		var cancelled *CancelledError
 		if err := s.cfg.Store.Finish(ctx, []Finish{f})[0]; err == nil || errors.As(err, &cancelled) {

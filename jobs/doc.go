@@ -95,7 +95,8 @@
 //     A loss of less than the time between two beats is noticed only if it took a claim, or a node's last beat, with it.
 //   - Punctuality. A tick starts late by a round trip or two, by Jitter, by the wait for a lock, and by however long
 //     the store is away.
-//   - One clock in a Redis Cluster: each job goes by the clock of the server that has its slots. Keep them in step.
+//   - One clock in a Redis Cluster: each job goes by the clock of the server that has its slots, and so do its records. Keep the
+//     clocks in step: when two are half a second apart or more, the log says so.
 //   - Order between ticks of a job, except that claims are made in order, and that those that are owed wait for each other.
 //   - A tick whose job is on no running node is not looked after: its run stays in flight until a node has the job
 //     again, or the week is over.

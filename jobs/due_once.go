@@ -8,7 +8,7 @@ import (
 
 // claimOnce claims the one-off jobs that are due.
 func (l *loop) claimOnce(ctx context.Context) {
-	now := l.s.clock.now()
+	now := l.part.clock.now()
 	n, _ := slices.BinarySearchFunc(l.soon, now.Add(time.Nanosecond), func(o Once, t time.Time) int { return o.At.Compare(t) })
 	due := l.soon[:n]
 	l.soon = l.soon[n:]

@@ -68,8 +68,8 @@ func (l *loop) settle() {
 		if p.err != nil {
 			// In time after an outage: others would take the run for one that this node has lost sight of.
 			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff, l.s.cfg.Heartbeat)
-			e.owing = l.s.clock.now()
-			l.wakeAt(e, l.s.clock.now().Add(e.backoff))
+			e.owing = l.part.clock.now()
+			l.wakeAt(e, l.part.clock.now().Add(e.backoff))
 			continue
 		}
 		asked := e.unsure

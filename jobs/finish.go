@@ -19,7 +19,7 @@ type ending struct {
 func (x *attempt) end(how ending) *Pending {
 	r := &x.p.Run
 	if r.Ended.IsZero() { // it has not begun
-		r.Ended = x.s.clock.now()
+		r.Ended = x.e.part.clock.ending(r.Claimed)
 	}
 	r.Outcome, r.Reason, r.Error = how.outcome, how.reason, how.text
 	f := Finish{Run: *r, Owner: x.s.session, Lease: x.s.lease, Keep: x.s.cfg.History}
@@ -58,7 +58,7 @@ func (x *attempt) retry() *Pending {
 func (s *Scheduler) pending(r Run, attempt int, trigger string) *Pending {
 	return &Pending{
 		Run: Run{
-			ID: s.newID(r.Job), Job: r.Job, Tick: r.Tick, Claimed: s.clock.now(), Node: s.cfg.Node,
+			ID: s.newID(r.Job), Job: r.Job, Tick: r.Tick, Claimed: s.partOf(r.Job).clock.now(), Node: s.cfg.Node,
 			Attempt: attempt, Trigger: trigger, Author: r.Author, Once: r.Once, Payload: r.Payload,
 		},
 		Owner: s.session, Locker: s.locks.Node(),

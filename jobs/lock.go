@@ -45,7 +45,7 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 
 // delay notes that the attempt is held up.
 func (x *attempt) delay() {
-	now := x.s.clock.now()
+	now := x.e.part.clock.now()
 	x.p.delay()
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
@@ -57,7 +57,7 @@ func (x *attempt) delay() {
 // differs from one tick to the next, so that ticks skipped in a row share a record.
 func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 	var busy *lockrt.BusyError
-	switch late := x.s.clock.now().Sub(x.p.Run.Tick.Add(x.e.job.Jitter)); {
+	switch late := x.e.part.clock.now().Sub(x.p.Run.Tick.Add(x.e.job.Jitter)); {
 	case ctx.Err() != nil:
 		return leave
 	case errors.As(err, &busy) && busy.Holder == "":

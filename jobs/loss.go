@@ -38,7 +38,7 @@ func newMemory() memory {
 
 // rememberRun notes that a run was recorded.
 func (s *Scheduler) rememberRun(r Run) {
-	now := s.clock.local()
+	now := s.cfg.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	forget(s.memory.ended, func(e endedRun) bool { return now.Sub(e.at) > knownFor })
@@ -71,7 +71,7 @@ func (s *Scheduler) rememberOnce(o Once) {
 
 // rememberPast notes that a one-off job waits no more.
 func (s *Scheduler) rememberPast(id string) {
-	now := s.clock.local()
+	now := s.cfg.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.memory.waiting, id)
@@ -110,11 +110,11 @@ func (p *part) rememberPulse(pulse Pulse) {
 // the highest mark that any of them knows.
 func (p *part) noticeLoss(sign string) {
 	s := p.s
-	now := s.clock.local()
+	now := s.cfg.Now()
 	s.mu.Lock()
 	again := now.Before(p.heldUntil)
 	if p.forgetful, p.stale = true, true; !again {
-		p.heldUntil, p.lossAt = now.Add(s.lease), s.clock.storeTime(now)
+		p.heldUntil, p.lossAt = now.Add(s.lease), p.clock.storeTime(now)
 	}
 	p.rouse()
 	s.mu.Unlock()

@@ -37,7 +37,7 @@ func (s *Scheduler) refuseOrphan(ctx context.Context, spec *JobSpec) error {
 
 // living are the names of the nodes that have given a sign of life lately, by session.
 func (s *Scheduler) living(nodes []Node) map[string]string {
-	now, living := s.clock.now(), make(map[string]string)
+	now, living := s.oncePart().clock.now(), make(map[string]string)
 	for _, n := range nodes {
 		if now.Sub(n.Heartbeat) <= s.lease {
 			living[n.Session] = n.Name
@@ -72,7 +72,7 @@ func (s *Scheduler) endOrphans(ctx context.Context) error {
 		}
 	}
 	seen, owned := make(map[string]time.Time), make(map[string]bool) // by job
-	now := s.clock.now()
+	now := s.oncePart().clock.now()
 	for i := range specs {
 		spec := &specs[i]
 		seen[spec.Job] = spec.Seen
@@ -86,7 +86,7 @@ func (s *Scheduler) endOrphans(ctx context.Context) error {
 	old := func(job string, since time.Time) bool {
 		return !owned[job] && now.Sub(since) > orphanTime && now.Sub(seen[job]) > orphanTime
 	}
-	if err := s.endOrphanedRuns(ctx, old, now); err != nil {
+	if err := s.endOrphanedRuns(ctx, old); err != nil {
 		return err
 	}
 	return s.endOrphanedOnce(ctx, old, now)
@@ -117,7 +117,7 @@ func (s *Scheduler) retire(ctx context.Context, spec *JobSpec, programs map[stri
 
 const orphanReason = "no node has had the job for too long: it was removed or renamed"
 
-func (s *Scheduler) endOrphanedRuns(ctx context.Context, old func(string, time.Time) bool, now time.Time) error {
+func (s *Scheduler) endOrphanedRuns(ctx context.Context, old func(string, time.Time) bool) error {
 	flights, err := s.cfg.Store.InFlight(ctx)
 	if err != nil {
 		return err
@@ -128,7 +128,8 @@ func (s *Scheduler) endOrphanedRuns(ctx context.Context, old func(string, time.T
 			continue
 		}
 		f := Finish{Run: p.Run, Owner: p.Owner, Orphan: true, Keep: s.cfg.History}
-		f.Run.Ended, f.Run.Outcome, f.Run.Reason = now, OutcomeLost, orphanReason
+		f.Run.Ended = s.partOf(p.Run.Job).clock.ending(p.Run.latest())
+		f.Run.Outcome, f.Run.Reason = OutcomeLost, orphanReason
 		if p.Run.Started.IsZero() {
 			f.Run.Outcome = OutcomeSkipped
 		}

@@ -11,6 +11,7 @@ import (
 type part struct {
 	s        *Scheduler
 	n        int
+	clock    *clock // of the part
 	starts   *gatherer[Start]
 	finishes *gatherer[Finish]
 	wake     chan struct{} // tells the loop of added jobs and of one-off jobs
@@ -39,7 +40,7 @@ type part struct {
 
 func newPart(s *Scheduler, n int) *part {
 	return &part{
-		s: s, n: n, starts: newGatherer(s.cfg.Store.Start), finishes: newGatherer(s.cfg.Store.Finish),
+		s: s, n: n, clock: newClock(s.cfg.Now), starts: newGatherer(s.cfg.Store.Start), finishes: newGatherer(s.cfg.Store.Finish),
 		wake: make(chan struct{}, 1), beaten: make(chan struct{}),
 	}
 }
@@ -91,7 +92,7 @@ func (p *part) heard(err error) {
 		return // it answers, and will know better in a moment
 	}
 	s := p.s
-	now := s.clock.local()
+	now := s.cfg.Now()
 	s.mu.Lock()
 	before, _ := s.downParts()
 	p.down = err

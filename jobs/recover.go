@@ -146,7 +146,7 @@ func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 		f.Next = &next
 		return f
 	}
-	f.Run.Ended = s.clock.now()
+	f.Run.Ended = e.part.clock.ending(p.Run.latest())
 	f.Run.Outcome, f.Run.Reason = OutcomeLost, lostReason(p, s.lease)
 	why := e.whyNot(p)
 	switch {
@@ -185,7 +185,7 @@ func (p *part) reconcile(h *host) {
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
 	defer cancel()
 	var strays []Pending
-	old := s.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
+	old := p.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
 	var known []Finish
 	err := p.flights(ctx, func(f Pending) {
 		if run, ended := s.hasEnded(f.Run.ID); ended {

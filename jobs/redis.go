@@ -59,6 +59,19 @@ func (s *redisStore) shardsOf(part int) (shards []int) {
 	return shards
 }
 
+// locate names the server that a part is on.
+func (s *redisStore) locate(ctx context.Context, part int) string {
+	c, clustered := s.client.(*redis.ClusterClient)
+	if !clustered {
+		return ""
+	}
+	server, err := c.MasterForKey(ctx, s.shards[part].marks)
+	if err != nil {
+		return ""
+	}
+	return server.Options().Addr
+}
+
 // pick returns the elements of a group as arguments.
 func pick(g shardGroup, all []string) []any {
 	args := make([]any, len(g.indices))

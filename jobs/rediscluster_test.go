@@ -100,19 +100,20 @@ func (r *clusterRig) start() *Scheduler {
 
 // on returns the jobs of which neither state nor lock is on a master, and the others.
 func (r *clusterRig) on(s *Scheduler, master int) (elsewhere, there []string) {
-	client := ClientOf(StoreOf(s))
-	slots := int64(16384 / clusterMasters)
-	at := func(key string) int64 {
-		return min(client.ClusterKeySlot(r.t.Context(), key).Val()/slots, clusterMasters-1)
-	}
 	for _, name := range r.names {
-		if at(KeyOf(StoreOf(s), name)) == int64(master) || at("lock:{job:"+name+"}") == int64(master) {
+		if r.masterOf(s, KeyOf(StoreOf(s), name)) == master || r.masterOf(s, "lock:{job:"+name+"}") == master {
 			there = append(there, name)
 		} else {
 			elsewhere = append(elsewhere, name)
 		}
 	}
 	return elsewhere, there
+}
+
+// masterOf returns the master that a key is on.
+func (r *clusterRig) masterOf(s *Scheduler, key string) int {
+	slot := ClientOf(StoreOf(s)).ClusterKeySlot(r.t.Context(), key).Val()
+	return min(int(slot)/(16384/clusterMasters), clusterMasters-1)
 }
 
 // reach waits until all the jobs have run a tick that late.

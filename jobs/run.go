@@ -54,6 +54,9 @@ func (r *Run) first() time.Time {
 	return r.First
 }
 
+// latest is the last moment that is known of a run that has not ended.
+func (r *Run) latest() time.Time { return latest(r.Claimed, r.Started) }
+
 // joins reports whether r may share a record. A skip that somebody asked for, or that ended a retry, has its own.
 func (r *Run) joins() bool {
 	return r.Outcome == OutcomeSkipped && r.Author == "" && (r.Trigger == TriggerSchedule || r.Trigger == TriggerMisfire)

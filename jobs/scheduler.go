@@ -21,7 +21,6 @@ import (
 type Scheduler struct {
 	cfg       Config
 	locks     *lockrt.Locker
-	clock     *clock
 	telemetry *telemetry
 	lease     time.Duration // of the session
 	session   string        // random: the owner of this scheduler's runs
@@ -45,6 +44,7 @@ type Scheduler struct {
 	coming  int            // how many in live have not
 	rush    chan struct{}  // closed when the rush is over; nil: there is none
 	memory  memory         // for a store that loses data
+	apart   bool           // the clocks of the parts differ
 }
 
 type state int
@@ -69,7 +69,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		cfg: cfg, locks: locks, clock: newClock(cfg.Now), telemetry: telemetry, lease: leaseBeats * cfg.Heartbeat,
+		cfg: cfg, locks: locks, telemetry: telemetry, lease: leaseBeats * cfg.Heartbeat,
 		session: strings.ToLower(rand.Text()[:12]), began: cfg.Now(),
 		memory:  newMemory(),
 		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
@@ -129,7 +129,6 @@ type Info struct {
 
 // Jobs returns the jobs, sorted by name, without handlers of one-off jobs. It does not ask the store.
 func (s *Scheduler) Jobs() []Info {
-	now := s.clock.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	infos := make([]Info, 0, len(s.entries))
@@ -140,7 +139,7 @@ func (s *Scheduler) Jobs() []Info {
 		info := s.info(e)
 		from := e.mark
 		if from.IsZero() {
-			from = now
+			from = e.part.clock.now()
 		}
 		info.Next = e.after(from)
 		infos = append(infos, info)
@@ -161,8 +160,9 @@ func (s *Scheduler) info(e *entry) Info {
 }
 
 // Now returns the time on the store's clock, which all times in records are on, as this node estimates it: by the last
-// answer that told, and by the local clock before the first one.
-func (s *Scheduler) Now() time.Time { return s.clock.now() }
+// answer that told, and by the local clock before the first one. Of a Redis Cluster, in which each job goes by the clock of the
+// server that has it, it is that of the server with the list of nodes.
+func (s *Scheduler) Now() time.Time { return s.oncePart().clock.now() }
 
 // Err returns nil while the store answers, and else what it said, and since when. A server of a Redis Cluster may be away on its
 // own: the error says how much of the store that is, and the jobs on the others run. Ticks are late meanwhile, not lost:

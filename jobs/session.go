@@ -38,7 +38,7 @@ func (s *Scheduler) keepSession(h *host) {
 // keep is keepSession in one part of the store.
 func (p *part) keep(h *host) {
 	s := p.s
-	every, registered := s.cfg.Heartbeat, s.clock.local()
+	every, registered := s.cfg.Heartbeat, s.cfg.Now()
 	var steady time.Time // since when all beats have succeeded; zero: the last one failed
 	strange := 0         // beats in a row with runs in flight that this node does not know of
 	for {
@@ -49,18 +49,18 @@ func (p *part) keep(h *host) {
 				steady = time.Time{}
 			}
 			if steady.IsZero() {
-				steady = s.clock.local()
+				steady = s.cfg.Now()
 			}
 			// When the store was away all sessions seem dead at first: each gets the time to give a sign of life.
-			if s.clock.local().Sub(steady) < s.lease {
+			if s.cfg.Now().Sub(steady) < s.lease {
 				pulse.Orphans = onlyNobodys(pulse.Orphans)
 			}
 			strange = p.listen(h, pulse, strange)
 		} else {
 			steady = time.Time{}
 		}
-		if ok && s.clock.local().Sub(registered) > registerTime {
-			registered = s.clock.local()
+		if ok && s.cfg.Now().Sub(registered) > registerTime {
+			registered = s.cfg.Now()
 			s.keeping.Go(func() { // beside the beats, which must go on
 				p.registerAgain(h.records)
 				if p == s.oncePart() {
@@ -87,12 +87,12 @@ func (p *part) beat(h *host) (Pulse, bool) {
 	defer cancel()
 	s.mu.Lock()
 	node := Node{
-		Name: s.cfg.Node, Session: s.session, Started: s.clock.storeTime(s.began), ClockOffset: s.clock.offset(),
+		Name: s.cfg.Node, Session: s.session, Started: p.clock.storeTime(s.began), ClockOffset: p.clock.offset(),
 		Jobs: len(s.entries), Running: len(s.live), Draining: h.waiting.Err() != nil,
 		Program: s.cfg.Program, Version: s.cfg.Version,
 	}
 	s.mu.Unlock()
-	sent := s.clock.local()
+	sent := s.cfg.Now()
 	pulse, err := s.cfg.Store.Beat(ctx, Beat{
 		Part: p.n, Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: p.stamp,
 	})
@@ -102,7 +102,8 @@ func (p *part) beat(h *host) (Pulse, bool) {
 	if p.heard(err); err != nil {
 		return Pulse{}, false
 	}
-	s.clock.observe(pulse.Now, sent)
+	p.clock.observe(pulse.Now, sent)
+	s.compareClocks(ctx)
 	p.stamp = pulse.Stamp
 	p.rememberPulse(pulse)
 	if pulse.Lost {
@@ -151,7 +152,7 @@ func (s *Scheduler) horizon() time.Duration { return horizonBeats * s.cfg.Heartb
 
 // expect hands one-off jobs that are soon due to the loop.
 func (s *Scheduler) expect(due []Once) {
-	limit := s.clock.now().Add(s.horizon())
+	limit := s.oncePart().clock.now().Add(s.horizon())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.oncePart()
@@ -210,13 +211,13 @@ func (p *part) syncClock(ctx context.Context) {
 	}
 	callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	sent := p.s.clock.local()
+	sent := p.s.cfg.Now()
 	view, err := p.s.cfg.Store.Look(callCtx, names(entries[:1]))
 	if ctx.Err() != nil {
 		return // what it said says nothing about the store
 	}
 	if p.heard(err); err == nil {
-		p.s.clock.observe(view.Now, sent)
+		p.clock.observe(view.Now, sent)
 	}
 }
 

@@ -29,8 +29,7 @@ func (s *Scheduler) Upcoming(job string, n int) ([]Upcoming, error) {
 	if e == nil || e.schedule == nil {
 		return nil, fmt.Errorf("list the next ticks of job %q: %w: this scheduler does not have it", job, ErrUnknownJob)
 	}
-	now := s.clock.now()
-	if mark.Before(now) {
+	if now := e.part.clock.now(); mark.Before(now) {
 		mark = now
 	}
 	return upcoming(line, mark, n), nil
