@@ -53,10 +53,10 @@ type attempt struct {
 
 // do goes through the attempt and returns the one that is to follow.
 func (x *attempt) do(ctx context.Context) *Pending {
-	if x.p.Run.Trigger == TriggerRetry && !pause(ctx, backoff(x.p.Run)) {
+	if x.p.Run.Trigger == TriggerRetry && !pause(ctx, backoff(x.p.Run.Attempt)) {
 		return x.giveUp(ctx)
 	}
-	leases, refusal := x.lock(ctx)
+	leases, refusal := x.lockPatiently(ctx)
 	if refusal != nil {
 		if refusal.outcome == "" {
 			return x.giveUp(ctx)

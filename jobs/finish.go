@@ -42,18 +42,6 @@ func (x *attempt) end(how ending) *Pending {
 	return f.Next
 }
 
-// retry returns the attempt after this one, nil if there is to be none.
-func (x *attempt) retry() *Pending {
-	r := x.p.Run
-	retryable := []Outcome{OutcomeError, OutcomePanic, OutcomeTimeout, OutcomeLost, OutcomeCancelled}
-	if !slices.Contains(retryable, r.Outcome) || r.Attempt > x.e.job.Retries {
-		return nil
-	}
-	next := x.s.pending(r, r.Attempt+1, TriggerRetry)
-	next.Backlog, next.Patient = x.p.Backlog, x.p.Patient
-	return next
-}
-
 // pending is a further run for the tick of r.
 func (s *Scheduler) pending(r Run, attempt int, trigger string) *Pending {
 	return &Pending{
@@ -139,9 +127,4 @@ func (x *attempt) overruled(ctx context.Context, r *Run) bool {
 	}
 	i := slices.IndexFunc(records[0], func(kept Run) bool { return kept.ID == r.ID })
 	return i >= 0 && records[0][i].Outcome == OutcomeLost && r.Outcome != OutcomeLost
-}
-
-// backoff is how long to wait before a retry: 1 s, 2 s, 4 s … up to a minute.
-func backoff(r Run) time.Duration {
-	return min(time.Second<<min(max(r.Attempt-2, 0), 6), time.Minute)
 }

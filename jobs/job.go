@@ -61,7 +61,9 @@ type Job struct {
 	// Timeout ends the context of a run after this time. Defaults to none.
 	Timeout time.Duration
 	// Retries is how many more times a tick is tried after an error, panic, timeout or lost lease, after 1 s,
-	// 2 s, 4 s … up to a minute, and after the death of its node. Defaults to none.
+	// 2 s, 4 s … up to a minute, and after the death of its node. A retry that finds the lock held, by the run of a later
+	// tick for example, is not used up by that: it comes back after further pauses, and is recorded as skipped, with no other
+	// to follow, if the lock was held each time for a minute or more. Defaults to none.
 	Retries int
 }
 

@@ -14,6 +14,7 @@ import (
 type refusal struct {
 	outcome     Outcome
 	reason, err string
+	held        bool // the lock is
 }
 
 var leave = &refusal{}
@@ -23,7 +24,7 @@ var leave = &refusal{}
 func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 	var err error
 	if x.keys, err = x.e.keys(&x.p.Run); err != nil {
-		return nil, &refusal{OutcomeError, "the lock cannot be taken", err.Error()}
+		return nil, &refusal{outcome: OutcomeError, reason: "the lock cannot be taken", err: err.Error()}
 	}
 	if len(x.keys) == 0 {
 		return nil, nil
@@ -61,21 +62,25 @@ func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 	case ctx.Err() != nil:
 		return leave
 	case errors.As(err, &busy) && busy.Holder == "":
-		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is kept by its minimum hold time", busy.Key), ""}
+		return heldBecause(fmt.Sprintf("lock %q is kept by its minimum hold time", busy.Key), "")
 	case errors.As(err, &busy):
-		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is held by %s", busy.Key, busy.Holder), ""}
+		return heldBecause(fmt.Sprintf("lock %q is held by %s", busy.Key, busy.Holder), "")
 	case errors.Is(err, lockrt.ErrBusy):
-		return &refusal{OutcomeSkipped, "the lock is held", err.Error()}
+		return heldBecause("the lock is held", err.Error())
 	case errors.Is(err, lockrt.ErrClosed), errors.Is(err, lockrt.ErrKey),
 		errors.Is(err, lockrt.ErrOptions), errors.Is(err, lockrt.ErrNested):
-		return &refusal{OutcomeError, "the lock cannot be taken", err.Error()}
+		return &refusal{outcome: OutcomeError, reason: "the lock cannot be taken", err: err.Error()}
 	case x.e.job.Misfire == MisfireSkip && late > x.e.job.Grace:
 		why := "store of locks unavailable until the tick was too late, and Misfire is skip"
-		return &refusal{OutcomeSkipped, why, err.Error()}
+		return &refusal{outcome: OutcomeSkipped, reason: why, err: err.Error()}
 	}
 	x.s.cfg.Logger.Warn("job lock not taken, store of locks unavailable; trying again",
 		"job", x.e.job.Name, "tick", x.p.Run.Tick, "error", err)
 	return nil
+}
+
+func heldBecause(reason, err string) *refusal {
+	return &refusal{outcome: OutcomeSkipped, reason: reason, err: err, held: true}
 }
 
 // tryLock asks once.
