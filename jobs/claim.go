@@ -51,7 +51,7 @@ func (s *Scheduler) newPending(e *entry, tick, now time.Time, trigger string) *P
 			ID: s.newID(e.job.Name), Job: e.job.Name, Tick: tick, Claimed: now, Node: s.cfg.Node,
 			Attempt: 1, Trigger: trigger,
 		},
-		Owner: s.session, Locker: s.locks.Node(),
+		Owner: s.session, Locker: s.locks.Node(), Program: s.cfg.Program,
 	}
 }
 

@@ -90,26 +90,27 @@ func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time
 // RunNow runs a job once, now, beside its schedule and also while it is paused, under its locks and Overlap. If this
 // scheduler is running and has the job, the run is its own; else it is picked up within seconds by a node that has it.
 // The run's ID is returned as soon as the store has it; see [Scheduler.FindRun]. The error wraps ErrUnknownJob if no
-// node has ever added the job, and ErrOrphaned if nodes are running, and none of them has it.
+// node has ever added the job, ErrOrphaned if nodes are running, and none of them has it, and ErrOtherProgram if another
+// program has it, and this scheduler has a job of the same name.
 func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID string, err error) {
 	view, now, err := s.lookAtKnown(ctx, job)
+	var program string
 	if err == nil {
-		err = s.refuseOrphan(ctx, &view.Spec)
+		program, err = s.owner(ctx, &view.Spec)
 	}
-	if err != nil {
-		return "", fmt.Errorf("run job %q now: %w", job, err)
+	if err == nil {
+		runID, err = s.put(ctx, Run{Job: job, Tick: now, Claimed: now, Author: author}, program)
 	}
-	runID, err = s.put(ctx, Run{Job: job, Tick: now, Claimed: now, Author: author})
 	if err != nil {
 		return "", fmt.Errorf("run job %q now: %w", job, err)
 	}
 	return runID, nil
 }
 
-// put has a run that somebody asked for in flight, on this node if it is running and has the job.
-func (s *Scheduler) put(ctx context.Context, r Run) (runID string, err error) {
+// put has a run that somebody asked for in flight, on this node if it is running and has the job, for nodes of a program.
+func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID string, err error) {
 	r.ID, r.Node, r.Attempt, r.Trigger = s.newID(r.Job), s.cfg.Node, 1, TriggerManual
-	p := Pending{Run: r, Owner: Nobody, Locker: s.locks.Node()}
+	p := Pending{Run: r, Owner: Nobody, Locker: s.locks.Node(), Program: program}
 	e, h, done := s.here(r.Job)
 	defer done()
 	if e != nil {

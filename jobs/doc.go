@@ -35,7 +35,8 @@
 // grace where several would collide. What is owed is run one after another, beside the ticks on time, which go on by the mark.
 //
 // A job belongs to a program, the main module. While a node of one program has it, another program that offers a job of the same
-// name in the same namespace is refused it: see [Scheduler.Err].
+// name in the same namespace is refused it: see [Scheduler.Err]. A run is made by nodes of the program that it was claimed or asked
+// for; if the name has gone to another program since, it ends without having run.
 //
 // A run in flight belongs to its node's session, of which the node gives a sign of life every second (Config.Heartbeat):
 // one call for all of its runs. When five have failed to come, any other node that has the job takes the run over, one of

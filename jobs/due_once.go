@@ -26,7 +26,7 @@ func (l *loop) sendOnce(batch []Once, now time.Time) {
 	l.s.mu.Lock()
 	for _, o := range batch {
 		e := l.s.entries[handlerPrefix+o.Handler]
-		if e == nil {
+		if e == nil || !e.isOurs() {
 			continue // it waits for a node that has the handler
 		}
 		p := l.s.newPending(e, o.At, now, TriggerOnce)

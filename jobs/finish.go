@@ -49,7 +49,7 @@ func (s *Scheduler) pending(r Run, attempt int, trigger string) *Pending {
 			ID: s.newID(r.Job), Job: r.Job, Tick: r.Tick, Claimed: s.partOf(r.Job).clock.now(), Node: s.cfg.Node,
 			Attempt: attempt, Trigger: trigger, Author: r.Author, Once: r.Once, Payload: r.Payload,
 		},
-		Owner: s.session, Locker: s.locks.Node(),
+		Owner: s.session, Locker: s.locks.Node(), Program: s.cfg.Program,
 	}
 }
 

@@ -210,7 +210,7 @@ func (l *loop) admitted(e *entry, view JobView) {
 		l.s.cfg.Logger.Info("job left to the nodes that have a newer timing of it",
 			"job", e.job.Name, "ours", e.timing().Spec, "theirs", view.Spec.Line[len(view.Spec.Line)-1].Timing.Spec)
 	case e.refused != before:
-		l.s.cfg.Logger.Error("job refused", "error", l.s.refusal(e))
+		l.s.cfg.Logger.Error("job refused", "error", l.s.refusal(e, e.refused))
 	}
 }
 

@@ -70,7 +70,8 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 // once else. The job is kept in the store until then. A time that has passed means now. The id names the job among all
 // one-off jobs, of all handlers: calling At again with it does nothing while the job waits, and for a day after it has
 // run. payload is at most 16 KiB and is shown in records. One whose handler no node has waits, which is logged, and is recorded
-// as skipped a week after its time. It blocks until the store has answered or ctx ends.
+// as skipped a week after its time. The error wraps ErrOtherProgram if another program has the handler, and this scheduler has one
+// of the same name. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, payload []byte) error {
 	switch {
 	case handler == "" || len(handler) > maxName || !isText(handler):
@@ -85,6 +86,9 @@ func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, pa
 	case at.IsZero():
 		return fmt.Errorf("add one-off job %q: its time is zero: say when", id)
 	}
+	if err := s.refuseHandler(ctx, handler); err != nil {
+		return fmt.Errorf("add one-off job %q: %w", id, err)
+	}
 	o := Once{ID: id, Handler: handler, At: at.UTC().Truncate(time.Microsecond), Payload: payload}
 	if err := s.cfg.Store.Put(ctx, o); err != nil {
 		return fmt.Errorf("add one-off job %q: %w", id, err)
@@ -95,6 +99,25 @@ func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, pa
 	return nil
 }
 
+// refuseHandler returns ErrOtherProgram for a handler of this scheduler whose name another program has.
+func (s *Scheduler) refuseHandler(ctx context.Context, handler string) error {
+	s.mu.Lock()
+	e := s.entries[handlerPrefix+handler]
+	fine := e == nil || e.isOurs()
+	s.mu.Unlock()
+	if fine {
+		return nil
+	}
+	view, err := s.cfg.Store.Look(ctx, []string{handlerPrefix + handler})
+	if err == nil {
+		_, err = s.owner(ctx, &view.Jobs[0].Spec)
+	}
+	if errors.Is(err, ErrOrphaned) {
+		return nil
+	}
+	return err
+}
+
 // warnOfHandler says so if a one-off job is for a handler that nobody has.
 func (s *Scheduler) warnOfHandler(ctx context.Context, o Once) {
 	if s.entry(handlerPrefix+o.Handler) != nil {
@@ -102,7 +125,7 @@ func (s *Scheduler) warnOfHandler(ctx context.Context, o Once) {
 	}
 	view, err := s.cfg.Store.Look(ctx, []string{handlerPrefix + o.Handler})
 	if err == nil {
-		err = s.refuseOrphan(ctx, &view.Jobs[0].Spec)
+		_, err = s.owner(ctx, &view.Jobs[0].Spec)
 	}
 	if errors.Is(err, ErrOrphaned) {
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "one-off job waits for a handler that no node has",

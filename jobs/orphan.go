@@ -17,24 +17,6 @@ const (
 	orphanTime = 7 * 24 * time.Hour
 )
 
-// refuseOrphan returns ErrOrphaned for a job that none of the living nodes has, if there are any.
-func (s *Scheduler) refuseOrphan(ctx context.Context, spec *JobSpec) error {
-	e, _, done := s.here(spec.Job)
-	done()
-	if e != nil && spec.Offers[s.session] > 0 {
-		return nil // it has not ended, and has it, whether or not the store has heard of it since it has lost data
-	}
-	nodes, err := s.cfg.Store.Nodes(ctx)
-	if err != nil {
-		return err
-	}
-	living := s.living(nodes)
-	if len(living) > 0 && spec.newest(func(session string) bool { return living[session] != "" }) == nil {
-		return ErrOrphaned
-	}
-	return nil
-}
-
 // living are the names of the nodes that have given a sign of life lately, by session.
 func (s *Scheduler) living(nodes []Node) map[string]string {
 	now, living := s.oncePart().clock.now(), make(map[string]string)

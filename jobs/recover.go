@@ -25,7 +25,7 @@ func (p *part) recover(h *host, orphans []Pending) {
 	s.mu.Lock()
 	var mine []Pending
 	for _, o := range orphans {
-		if s.entries[o.Run.Job] != nil {
+		if e := s.entries[o.Run.Job]; e != nil && e.isOurs() {
 			mine = append(mine, o)
 		}
 	}
@@ -134,6 +134,12 @@ func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
 // node has left by dying is recorded as lost.
 func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 	f := Finish{Run: p.Run, Owner: p.Owner, Lease: s.lease, Orphan: orphan, Keep: s.cfg.History}
+	other := s.otherProgram(p)
+	if p.Owner == Nobody && other != "" {
+		f.Run.Ended = e.part.clock.ending(p.Run.latest())
+		f.Run.Outcome, f.Run.Reason = OutcomeSkipped, other
+		return f
+	}
 	if p.Owner == Nobody {
 		f.Run.Outcome = ""
 		next := p
@@ -148,7 +154,7 @@ func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 	}
 	f.Run.Ended = e.part.clock.ending(p.Run.latest())
 	f.Run.Outcome, f.Run.Reason = OutcomeLost, lostReason(p, s.lease)
-	why := e.whyNot(p)
+	why := firstOf(other, e.whyNot(p))
 	switch {
 	case why != "":
 		f.Run.Reason += "; not run again, " + why

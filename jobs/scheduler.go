@@ -181,7 +181,7 @@ func (s *Scheduler) Err() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
 		if e := s.entries[name]; e.refused != "" {
-			errs = append(errs, s.refusal(e))
+			errs = append(errs, s.refusal(e, e.refused))
 		}
 	}
 	return errors.Join(errs...)

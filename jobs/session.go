@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -180,12 +179,6 @@ func (p *part) registration(entries []*entry) Registration {
 	return r
 }
 
-// refusal says why a job is not run by this node. It needs mu or the loop.
-func (s *Scheduler) refusal(e *entry) error {
-	return fmt.Errorf("job %q: %w: program %q has it, and this one is %q; give one of them another Job.Name, or each program "+
-		"a namespace of its own (lockrt.Config.Namespace)", e.job.Name, ErrOtherProgram, e.refused, s.cfg.Program)
-}
-
 // registerAgain tells the store that the jobs are still in use.
 func (p *part) registerAgain(ctx context.Context) {
 	p.s.mu.Lock()
@@ -193,12 +186,23 @@ func (p *part) registerAgain(ctx context.Context) {
 	p.s.mu.Unlock()
 	for chunk := range slices.Chunk(entries, claimBatch) {
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		_, err := p.s.cfg.Store.Register(callCtx, p.registration(chunk))
+		view, err := p.s.cfg.Store.Register(callCtx, p.registration(chunk))
 		cancel()
 		if p.heard(err); err != nil {
 			return // there are many more times until a year is over
 		}
+		if slices.ContainsFunc(view.Jobs, func(job JobView) bool { return job.Refused != "" }) {
+			p.offerAgain() // the loop is to learn of it
+		}
 	}
+}
+
+// offerAgain has the loop register all jobs of the part.
+func (p *part) offerAgain() {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.stale = true
+	p.rouse()
 }
 
 // syncClock asks the store for the time, by looking at a job of the part.

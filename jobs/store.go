@@ -188,6 +188,7 @@ type Pending struct {
 	Backlog    bool   `json:"backlog,omitempty"`    // of a tick that was owed, see Claim.Owe, or held up
 	Patient    bool   `json:"patient,omitempty"`    // it waits a while for the lock, which one of those may hold
 	PassedOn   bool   `json:"passedOn,omitempty"`   // by a node that is shutting down, for any other
+	Program    string `json:"program,omitempty"`    // whose nodes it is for; "": any that have the job
 }
 
 // delay notes that the stores, or the death of its node, have held a run up before it began. A later tick's run may have the lock
