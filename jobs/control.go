@@ -32,12 +32,14 @@ type Pause struct {
 // node has ever added the job.
 func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error {
 	_, now, err := s.lookAtKnown(ctx, job)
+	var state PauseState
 	if err == nil {
-		err = s.cfg.Store.Pause(ctx, job, Pause{Author: author, Reason: reason, At: now})
+		state, err = s.cfg.Store.Pause(ctx, job, Pause{Author: author, Reason: reason, At: now})
 	}
 	if err != nil {
 		return fmt.Errorf("pause job %q: %w", job, err)
 	}
+	s.rememberPause(state)
 	s.cfg.Logger.WarnContext(ctx, "job paused", "job", job, "author", author, "reason", reason)
 	return nil
 }
@@ -53,13 +55,14 @@ func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
 		if view.Paused == nil {
 			return nil
 		}
-		err = s.cfg.Store.Resume(ctx, job, view.Paused.Version, s.pausedRecord(job, author, view, now), s.cfg.History)
+		state, err := s.cfg.Store.Resume(ctx, job, view.Paused.Version, s.pausedRecord(job, author, view, now), s.cfg.History)
 		switch {
 		case errors.Is(err, ErrGone): // somebody else has resumed it, or paused it anew
 			continue
 		case err != nil:
 			return fmt.Errorf("resume job %q: %w", job, err)
 		}
+		s.rememberPause(state)
 		s.cfg.Logger.InfoContext(ctx, "job resumed", "job", job, "author", author, "paused by", view.Paused.Author)
 		return nil
 	}

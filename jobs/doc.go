@@ -91,6 +91,8 @@
 //     backup): then it is at least once, for what a living node knows of. Nodes notice within a heartbeat, by a stamp in the store
 //     and by marks that have fallen back; they log it, register all jobs again with the highest mark that any of them knows, put
 //     back pauses, resumes, the one-off jobs that they have put or that are soon due, and their runs, and claim nothing for a lease.
+//     Until then a node that has not noticed may claim a tick of a job that another one has paused in the second before, or what was
+//     due in a pause that another one has ended in that second.
 //     What no running node knows is lost: the records, one-off jobs that were put by others and are not due soon, runs that wait
 //     for any node, the marks of jobs that no running node has. What a node that is dead did since the older state may be done again.
 //     A loss of less than the time between two beats is noticed only if it took a claim, or a node's last beat, with it.

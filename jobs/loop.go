@@ -170,8 +170,12 @@ func (l *loop) resync(ctx context.Context) {
 	}
 }
 
-// register offers jobs to the store and asks for their marks. It waits until this node has heard who else is alive.
+// register offers jobs to the store and asks for their marks. It waits until this node has heard who else is alive. A store that
+// has lost data hears of pauses first: once it has the marks others may claim.
 func (l *loop) register(ctx context.Context) {
+	if len(l.unknown) > 0 {
+		l.part.restore(l.host)
+	}
 	for len(l.unknown) > 0 && len(l.part.alive()) > 0 && ctx.Err() == nil {
 		batch := l.unknown[:min(len(l.unknown), claimBatch)]
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)

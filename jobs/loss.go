@@ -79,15 +79,63 @@ func (s *Scheduler) rememberPast(id string) {
 	s.memory.past[id] = now
 }
 
+// heardPause notes a pause or a resume, and reports false if that or a later one is known. It needs Scheduler.mu.
+func (m *memory) heardPause(state PauseState) bool {
+	if state.Version <= m.pauses[state.Job].Version {
+		return false
+	}
+	m.pauses[state.Job] = state
+	return true
+}
+
+// rememberPause notes a pause or a resume that the store has taken from this scheduler: until their next beats no others know.
+func (s *Scheduler) rememberPause(state PauseState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.memory.heardPause(state) {
+		s.partOf(state.Job).accepted[state.Job] = state.Version
+	}
+}
+
+// acceptedPauses are the versions of pauses and resumes that the next beat is to tell of, by job.
+func (p *part) acceptedPauses() map[string]int64 {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return maps.Clone(p.accepted)
+}
+
+// checkPauses returns a job of which the store does not know the pause or resume any more that it had taken before a beat, "" if
+// there is none.
+func (p *part) checkPauses(before map[string]int64, pulse Pulse) (lost string) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	for _, state := range pulse.Pauses {
+		if version, wanted := p.accepted[state.Job]; wanted && state.Version >= version {
+			delete(p.accepted, state.Job)
+		}
+	}
+	for job, version := range before {
+		if p.accepted[job] == version {
+			delete(p.accepted, job)
+			lost = job
+		}
+	}
+	return lost
+}
+
+// resumedAt returns when a job was resumed, if it has been since it was paused last. It needs Scheduler.mu.
+func (m *memory) resumedAt(job string) (at time.Time, ok bool) {
+	state, known := m.pauses[job]
+	return time.UnixMicro(state.Version).UTC(), known && state.Pause == nil
+}
+
 // rememberPulse notes what a beat has told.
 func (p *part) rememberPulse(pulse Pulse) {
 	s := p.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, state := range pulse.Pauses {
-		if state.Version > s.memory.pauses[state.Job].Version {
-			s.memory.pauses[state.Job] = state
-		}
+		s.memory.heardPause(state)
 	}
 	if pulse.Lost || p != s.oncePart() {
 		return // it does not tell of one-off jobs, or not of those that are to be put back

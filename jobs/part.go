@@ -35,6 +35,8 @@ type part struct {
 	forgetful bool          // what this node knows is to be put back
 	stale     bool          // all jobs are to be registered again
 
+	accepted map[string]int64 // versions of pauses and resumes that this node has put and no beat has told of, by job
+
 	recovering bool // orphans are being taken over
 }
 
@@ -42,6 +44,7 @@ func newPart(s *Scheduler, n int) *part {
 	return &part{
 		s: s, n: n, clock: newClock(s.cfg.Now), starts: newGatherer(s.cfg.Store.Start), finishes: newGatherer(s.cfg.Store.Finish),
 		wake: make(chan struct{}, 1), beaten: make(chan struct{}),
+		accepted: make(map[string]int64),
 	}
 }
 

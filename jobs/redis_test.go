@@ -207,7 +207,7 @@ func TestRedisStore_expiry(t *testing.T) {
 	if got := s.Claim(ctx, []Claim{c})[0]; got.Status != ClaimWon {
 		t.Fatal(got)
 	}
-	if err := s.Pause(ctx, "j", Pause{Author: "ada", At: mark}); err != nil {
+	if _, err := s.Pause(ctx, "j", Pause{Author: "ada", At: mark}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Put(ctx, Once{ID: "x", Handler: "h", At: mark.Add(time.Hour)}); err != nil {

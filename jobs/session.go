@@ -91,7 +91,7 @@ func (p *part) beat(h *host) (Pulse, bool) {
 		Program: s.cfg.Program, Version: s.cfg.Version,
 	}
 	s.mu.Unlock()
-	sent := s.cfg.Now()
+	sent, accepted := s.cfg.Now(), p.acceptedPauses()
 	pulse, err := s.cfg.Store.Beat(ctx, Beat{
 		Part: p.n, Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: p.stamp,
 	})
@@ -105,8 +105,12 @@ func (p *part) beat(h *host) (Pulse, bool) {
 	s.compareClocks(ctx)
 	p.stamp = pulse.Stamp
 	p.rememberPulse(pulse)
-	if pulse.Lost {
+	lost := p.checkPauses(accepted, pulse)
+	switch {
+	case pulse.Lost:
 		p.noticeLoss("it does not know of this node's last sign of life")
+	case lost != "":
+		p.noticeLoss("it does not know that this node has paused or resumed job " + lost)
 	}
 	p.noteBeat()
 	return pulse, true
@@ -173,8 +177,13 @@ func (p *part) registration(entries []*entry) Registration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Peers = p.peers
+	lost := s.cfg.Now().Before(p.heldUntil)
 	for i, e := range entries {
-		r.Offers[i] = Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark, Owed: e.owed, OwedKnown: e.owedOK}
+		o := Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark, Owed: e.owed, OwedKnown: e.owedOK}
+		if at, ok := s.memory.resumedAt(e.job.Name); lost && ok && at.After(e.mark) && at.Before(p.clock.now()) {
+			o.Mark, o.Owed, o.OwedKnown = at, nil, false // what was due during the pause is not owed
+		}
+		r.Offers[i] = o
 	}
 	return r
 }

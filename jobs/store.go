@@ -131,13 +131,13 @@ type Store interface {
 	Failures(ctx context.Context, limit int) ([]Run, error)
 
 	// Pause stops a job's ticks from being claimed. A pause that there is already is replaced, except for its At. Each
-	// pause and each resume has a higher version than the one before. The error is ErrUnknownJob if the job was never
-	// registered.
-	Pause(ctx context.Context, job string, p Pause) error
+	// pause and each resume has a higher version than the one before. It returns what stands then. The error is
+	// ErrUnknownJob if the job was never registered.
+	Pause(ctx context.Context, job string, p Pause) (PauseState, error)
 
 	// Resume ends the pause with this version: the job's mark becomes the store's time, if that is later, and record is
-	// kept. The error is ErrGone, and nothing changes, if that is not the job's pause.
-	Resume(ctx context.Context, job string, version int64, record Run, keep int) error
+	// kept. It returns what stands then. The error is ErrGone, and nothing changes, if that is not the job's pause.
+	Resume(ctx context.Context, job string, version int64, record Run, keep int) (PauseState, error)
 
 	// Cancel leaves a notice for a run, whoever owns it now or later. The error is ErrGone if the run is not in flight.
 	Cancel(ctx context.Context, n Notice) error
