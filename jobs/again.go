@@ -18,11 +18,11 @@ func (s *Scheduler) RunAgain(ctx context.Context, runID, author string) (newID s
 	old, err := s.FindRun(ctx, runID)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("run %q again: %w", runID, err)
+		return "", fmt.Errorf("run %q again: %w", brief(runID), err)
 	case old.Outcome == "":
-		return "", fmt.Errorf("run %q again: %w: it has not ended", runID, ErrNotAgain)
+		return "", fmt.Errorf("run %q again: %w: it has not ended", brief(runID), ErrNotAgain)
 	case old.Ticks > 1:
-		return "", fmt.Errorf("run %q again: %w: its record stands for %d ticks", runID, ErrNotAgain, old.Ticks)
+		return "", fmt.Errorf("run %q again: %w: its record stands for %d ticks", brief(runID), ErrNotAgain, old.Ticks)
 	}
 	view, err := s.cfg.Store.Look(ctx, []string{old.Job})
 	var program string
@@ -35,7 +35,7 @@ func (s *Scheduler) RunAgain(ctx context.Context, runID, author string) (newID s
 		}, program)
 	}
 	if err != nil {
-		return "", fmt.Errorf("run %q again: %w", runID, err)
+		return "", fmt.Errorf("run %q again: %w", brief(runID), err)
 	}
 	return newID, nil
 }

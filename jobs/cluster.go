@@ -136,7 +136,7 @@ func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status
 		}
 		e := s.entry(name)
 		if e == nil || !s.isRegistered(e) {
-			return nil, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store", name, ErrUnknownJob)
+			return nil, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store", brief(name), ErrUnknownJob)
 		}
 		byName[name] = s.ownInfo(e) // the store has lost it, and will hear of it again
 	}

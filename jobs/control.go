@@ -30,14 +30,18 @@ type Pause struct {
 // claimed before go on, with their retries, and [Scheduler.RunNow] still works. The ticks meanwhile are not run later;
 // one record stands for them. Pausing a paused job replaces author and reason. The error wraps ErrUnknownJob if no
 // node has ever added the job.
+//
+// Here and in the other methods that take them, of an author 200 bytes are kept and of a reason 2 KiB; what is longer is cut
+// between two characters. Each is one line: control and format characters are replaced.
 func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error {
+	author, reason = plain(author, maxAuthor), plain(reason, maxReason)
 	_, now, err := s.lookAtKnown(ctx, job)
 	var state PauseState
 	if err == nil {
 		state, err = s.cfg.Store.Pause(ctx, job, Pause{Author: author, Reason: reason, At: now})
 	}
 	if err != nil {
-		return fmt.Errorf("pause job %q: %w", job, err)
+		return fmt.Errorf("pause job %q: %w", brief(job), err)
 	}
 	s.rememberPause(state)
 	s.cfg.Logger.WarnContext(ctx, "job paused", "job", job, "author", author, "reason", reason)
@@ -47,10 +51,11 @@ func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error
 // Resume ends a pause: the job's next tick is the first from now on. Resuming a job that is not paused does nothing.
 // The error wraps ErrUnknownJob if no node has ever added the job.
 func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
+	author = plain(author, maxAuthor)
 	for {
 		view, now, err := s.lookAtKnown(ctx, job)
 		if err != nil {
-			return fmt.Errorf("resume job %q: %w", job, err)
+			return fmt.Errorf("resume job %q: %w", brief(job), err)
 		}
 		if view.Paused == nil {
 			return nil
@@ -60,7 +65,7 @@ func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
 		case errors.Is(err, ErrGone): // somebody else has resumed it, or paused it anew
 			continue
 		case err != nil:
-			return fmt.Errorf("resume job %q: %w", job, err)
+			return fmt.Errorf("resume job %q: %w", brief(job), err)
 		}
 		s.rememberPause(state)
 		s.cfg.Logger.InfoContext(ctx, "job resumed", "job", job, "author", author, "paused by", view.Paused.Author)
@@ -105,7 +110,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID strin
 		runID, err = s.put(ctx, Run{Job: job, Tick: now, Claimed: now, Author: author}, program)
 	}
 	if err != nil {
-		return "", fmt.Errorf("run job %q now: %w", job, err)
+		return "", fmt.Errorf("run job %q now: %w", brief(job), err)
 	}
 	return runID, nil
 }
@@ -113,6 +118,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID strin
 // put has a run that somebody asked for in flight, on this node if it is running and has the job, for nodes of a program.
 func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID string, err error) {
 	r.ID, r.Node, r.Attempt, r.Trigger = s.newID(r.Job), s.cfg.Node, 1, TriggerManual
+	r.Author = plain(r.Author, maxAuthor)
 	p := Pending{Run: r, Owner: Nobody, Locker: s.locks.Node(), Program: program}
 	e, h, done := s.here(r.Job)
 	defer done()
@@ -137,20 +143,20 @@ func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID strin
 func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) error {
 	job, ok := jobOfRun(runID)
 	if !ok {
-		return fmt.Errorf("cancel run %q: %w: this is no run's ID", runID, ErrUnknownRun)
+		return fmt.Errorf("cancel run %q: %w: this is no run's ID", brief(runID), ErrUnknownRun)
 	}
 	now, err := s.storeTime(ctx, job)
-	n := Notice{Job: job, ID: runID, At: now, Author: author, Reason: reason}
+	n := Notice{Job: job, ID: runID, At: now, Author: plain(author, maxAuthor), Reason: plain(reason, maxReason)}
 	if err == nil {
 		err = s.cfg.Store.Cancel(ctx, n)
 	}
 	switch {
 	case errors.Is(err, ErrGone):
-		return fmt.Errorf("cancel run %q: %w: it is not in flight", runID, ErrUnknownRun)
+		return fmt.Errorf("cancel run %q: %w: it is not in flight", brief(runID), ErrUnknownRun)
 	case err != nil:
-		return fmt.Errorf("cancel run %q: %w", runID, err)
+		return fmt.Errorf("cancel run %q: %w", brief(runID), err)
 	}
-	s.cfg.Logger.WarnContext(ctx, "job run to be cancelled", "run", runID, "author", author, "reason", reason)
+	s.cfg.Logger.WarnContext(ctx, "job run to be cancelled", "run", runID, "author", n.Author, "reason", n.Reason)
 	s.obey(n) // if it is here, there is no need to wait for the next beat
 	s.endUnowned(ctx, n, now)
 	return nil

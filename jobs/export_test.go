@@ -15,6 +15,9 @@ var (
 	MaxWaiting    = maxWaiting
 	MaxRecoveries = maxRecoveries
 	Retention     = retention
+	MaxAuthor     = maxAuthor
+	MaxReason     = maxReason
+	MaxErrorText  = maxErrorText
 )
 
 // Deafen makes a scheduler go by its local clock, whatever the store says.

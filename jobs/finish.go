@@ -21,7 +21,7 @@ func (x *attempt) end(how ending) *Pending {
 	if r.Ended.IsZero() { // it has not begun
 		r.Ended = x.e.part.clock.ending(r.Claimed)
 	}
-	r.Outcome, r.Reason, r.Error = how.outcome, how.reason, how.text
+	r.Outcome, r.Reason, r.Error = how.outcome, plain(how.reason, maxErrorText), plainLines(how.text, maxErrorText)
 	f := Finish{Run: *r, Owner: x.s.session, Lease: x.s.lease, Keep: x.s.cfg.History}
 	if !how.final {
 		f.Next = x.retry()

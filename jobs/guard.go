@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/robfig/cron/v3"
 )
@@ -95,18 +93,6 @@ func plainText(p any) string {
 		return p.Error()
 	}
 	return fmt.Sprintf("a value of type %T", p)
-}
-
-// cut shortens a text to n bytes, between two runes, and says so.
-func cut(text string, n int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + " … (cut)"
 }
 
 // guardedHandler is a log handler that can neither end the process nor hold up the scheduler: what it cannot handle in time is

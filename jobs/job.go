@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/robfig/cron/v3"
 
@@ -103,12 +101,13 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	complain(strings.HasPrefix(j.Name, handlerPrefix),
 		"its Name begins with %q, as only those of handlers of one-off jobs do: choose another", handlerPrefix)
 	complain(len(j.Name) > maxName, "its Name has %d bytes: use %d at most", len(j.Name), maxName)
-	complain(!isText(j.Name), "its Name %q holds a control character or a format character, or is not UTF-8: use printable text", j.Name)
+	complain(!isText(j.Name), "its Name %q holds a control character or a format character, or is not UTF-8: use printable text",
+		brief(j.Name))
 	complain(j.Run == nil, "it has no Run: set the function to call")
 	complain(j.Grace < 0 || j.Timeout < 0 || j.Jitter < 0 || j.Retries < 0 || j.MisfireCap < 0,
 		"Grace %s, Timeout %s, Jitter %s, Retries %d, MisfireCap %d: none may be negative",
 		j.Grace, j.Timeout, j.Jitter, j.Retries, j.MisfireCap)
-	complain(slices.Contains(j.Keys, ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q", "job:"+j.Name)
+	complain(slices.Contains(j.Keys, ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q", "job:"+brief(j.Name))
 	complain(!slices.Contains([]Misfire{"", MisfireSkip, MisfireOnce, MisfireAll}, j.Misfire),
 		"Misfire is %q: use one of skip, once, all", j.Misfire)
 	complain(!slices.Contains([]Overlap{"", OverlapSkip, OverlapQueue, OverlapReplace, OverlapAllow}, j.Overlap),
@@ -132,15 +131,9 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 		}
 	}
 	if len(errs) > 0 {
-		return nil, fmt.Errorf("add job %q: %w", j.Name, errors.Join(errs...))
+		return nil, fmt.Errorf("add job %q: %w", brief(j.Name), errors.Join(errs...))
 	}
 	return e, nil
-}
-
-// isText reports whether s keeps what it is in a record, and in a log, and is what it seems to be where it is shown: characters
-// that only change how others are shown are none of it.
-func isText(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) })
 }
 
 // lockProblems is what the Locker would say of Keys and Lock at every run.

@@ -101,8 +101,7 @@ func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 		if j.Overlap != OverlapReplace || !replaces || !errors.As(err, &busy) {
 			return leases, err
 		}
-		why := fmt.Sprintf("%s tick %s on node %s", replacedBy, x.p.Run.Tick.Format(time.RFC3339), x.s.cfg.Node)
-		if err := locks.Break(ctx, busy.Key, why); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
+		if err := locks.Break(ctx, busy.Key, x.replaces()); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
 			return nil, err
 		}
 		o.Wait = max(o.Wait, time.Second) // others may be in line for what was broken
@@ -112,7 +111,24 @@ func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 }
 
 // replacedBy begins the reason for which a lock is broken under OverlapReplace.
-const replacedBy = "replaced by the run of"
+const replacedBy = "replaced by the run "
 
-// replaced reports whether a lock was lost to a later run. The reason is all that comes along with the loss.
-func replaced(lost error) bool { return strings.Contains(lost.Error(), replacedBy) }
+// replaces is the reason for which this attempt breaks a lock.
+func (x *attempt) replaces() string {
+	whose := "of tick " + x.p.Run.Tick.Format(time.RFC3339)
+	if x.p.Run.Trigger == TriggerManual {
+		whose = fmt.Sprintf("that %s asked for", firstOf(x.p.Run.Author, "somebody"))
+	}
+	return fmt.Sprintf("%s%s, on node %s", replacedBy, whose, x.s.cfg.Node)
+}
+
+// replacement returns by which later run a lock was lost, "" if it was not. The reason is all that comes along with the loss.
+func replacement(lost error) string {
+	text := lost.Error()
+	at := strings.Index(text, replacedBy)
+	if at < 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(text[at:], "\n")
+	return line
+}

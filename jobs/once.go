@@ -50,7 +50,7 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 		errs = append(errs, fmt.Errorf("its Name has %d bytes: use %d at most", len(h.Name), maxName))
 	}
 	if !isText(h.Name) {
-		errs = append(errs, fmt.Errorf("its Name %q holds a control character or a format character, or is not UTF-8: use printable text", h.Name))
+		errs = append(errs, fmt.Errorf("its Name %q holds a control character or a format character, or is not UTF-8: use printable text", brief(h.Name)))
 	}
 	if h.Run == nil {
 		errs = append(errs, errors.New("it has no Run: set the function to call"))
@@ -59,7 +59,7 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 		errs = append(errs, fmt.Errorf("Timeout %s, Retries %d: none may be negative", h.Timeout, h.Retries))
 	}
 	if len(errs) > 0 {
-		return nil, fmt.Errorf("add handler %q: %w", h.Name, errors.Join(errs...))
+		return nil, fmt.Errorf("add handler %q: %w", brief(h.Name), errors.Join(errs...))
 	}
 	j := Job{Name: handlerPrefix + h.Name, Timeout: h.Timeout, Retries: h.Retries, Overlap: OverlapQueue}
 	j.defaults()
@@ -73,29 +73,45 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 // as skipped a week after its time. The error wraps ErrOtherProgram if another program has the handler, and this scheduler has one
 // of the same name. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, payload []byte) error {
-	switch {
-	case handler == "" || len(handler) > maxName || !isText(handler):
-		return fmt.Errorf("add one-off job %q: the handler's name %q is no such name: name one that a node adds with AddHandler", id, handler)
-	case id == "" || len(id) > maxOnceID || !isText(id):
-		return fmt.Errorf("add one-off job %q: its id has %d bytes: use 1 to %d of printable UTF-8", id, len(id), maxOnceID)
-	case len(payload) > maxPayload:
-		return fmt.Errorf("add one-off job %q: its payload has %d bytes: use %d at most, keep what is larger elsewhere and name it",
-			id, len(payload), maxPayload)
-	case at.UTC().Year() < 1 || at.UTC().Year() > maxYear:
-		return fmt.Errorf("add one-off job %q: its time is in the year %d: say one up to %d; is its unit right?", id, at.UTC().Year(), maxYear)
-	case at.IsZero():
-		return fmt.Errorf("add one-off job %q: its time is zero: say when", id)
+	if err := onceProblem(handler, id, at, payload); err != nil {
+		return fmt.Errorf("add one-off job %q: %w", brief(id), err)
 	}
 	if err := s.refuseHandler(ctx, handler); err != nil {
-		return fmt.Errorf("add one-off job %q: %w", id, err)
+		return fmt.Errorf("add one-off job %q: %w", brief(id), err)
 	}
 	o := Once{ID: id, Handler: handler, At: at.UTC().Truncate(time.Microsecond), Payload: payload}
 	if err := s.cfg.Store.Put(ctx, o); err != nil {
-		return fmt.Errorf("add one-off job %q: %w", id, err)
+		return fmt.Errorf("add one-off job %q: %w", brief(id), err)
 	}
 	s.rememberOnce(o)
 	s.expect([]Once{o}) // without waiting for the next beat
 	s.warnOfHandler(ctx, o)
+	return nil
+}
+
+// onceProblem says what is wrong with a one-off job, nil if nothing is.
+func onceProblem(handler, id string, at time.Time, payload []byte) error {
+	const odd = "holds a control character or a format character, or is not UTF-8: use printable text"
+	switch {
+	case handler == "":
+		return errors.New("the handler's name is empty: name one that a node adds with AddHandler")
+	case len(handler) > maxName:
+		return fmt.Errorf("the handler's name has %d bytes (%q): use %d at most", len(handler), brief(handler), maxName)
+	case !isText(handler):
+		return fmt.Errorf("the handler's name %q %s", handler, odd)
+	case id == "":
+		return errors.New("its id is empty: name the job")
+	case len(id) > maxOnceID:
+		return fmt.Errorf("its id has %d bytes: use %d at most", len(id), maxOnceID)
+	case !isText(id):
+		return errors.New("its id " + odd)
+	case len(payload) > maxPayload:
+		return fmt.Errorf("its payload has %d bytes: use %d at most, keep what is larger elsewhere and name it", len(payload), maxPayload)
+	case at.UTC().Year() < 1 || at.UTC().Year() > maxYear:
+		return fmt.Errorf("its time is in the year %d: say one up to %d; is its unit right?", at.UTC().Year(), maxYear)
+	case at.IsZero():
+		return errors.New("its time is zero: say when")
+	}
 	return nil
 }
 
@@ -138,10 +154,10 @@ func (s *Scheduler) warnOfHandler(ctx context.Context, o Once) {
 func (s *Scheduler) Withdraw(ctx context.Context, id string) error {
 	err := s.cfg.Store.Withdraw(ctx, id)
 	if errors.Is(err, ErrGone) {
-		return fmt.Errorf("withdraw one-off job %q: %w: no such job waits for its time", id, ErrUnknownRun)
+		return fmt.Errorf("withdraw one-off job %q: %w: no such job waits for its time", brief(id), ErrUnknownRun)
 	}
 	if err != nil {
-		return fmt.Errorf("withdraw one-off job %q: %w", id, err)
+		return fmt.Errorf("withdraw one-off job %q: %w", brief(id), err)
 	}
 	s.rememberPast(id)
 	return nil

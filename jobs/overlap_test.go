@@ -117,7 +117,7 @@ func TestScheduler_overlapReplace(t *testing.T) {
 		if got, want := jobstest.Outcomes(runs), "cancelled ok"; got != want {
 			t.Fatalf("outcomes %q, want %q", got, want)
 		}
-		if err, _ := cause.Load().(error); !errors.Is(err, lockrt.ErrLost) || !strings.Contains(runs[0].Reason, "replaced by the run of tick 2000-01-01T00:02:00Z") {
+		if err, _ := cause.Load().(error); !errors.Is(err, lockrt.ErrLost) || !strings.HasPrefix(runs[0].Reason, "replaced by the run of tick 2000-01-01T00:02:00Z, on node n") {
 			t.Errorf("cause %v, reason %q; want ErrLost and who replaced it", cause.Load(), runs[0].Reason)
 		}
 	})

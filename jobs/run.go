@@ -22,7 +22,7 @@ type Run struct {
 	Node    string       `json:"node"`
 	Outcome Outcome      `json:"outcome,omitempty"`
 	Reason  string       `json:"reason,omitempty"` // why it was not run, or not to its end
-	Error   string       `json:"error,omitempty"`  // what Job.Run returned, or the panic with its stack
+	Error   string       `json:"error,omitempty"`  // what Job.Run returned, or the panic with its stack; cut at 8 KiB
 	Fence   lockrt.Fence `json:"fence,omitempty"`  // of the first key
 	Attempt int          `json:"attempt"`          // from 1
 	Trigger string       `json:"trigger"`

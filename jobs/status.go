@@ -96,7 +96,7 @@ func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, er
 	e := s.entries[name]
 	s.mu.Unlock()
 	if e == nil && view.Mark.IsZero() {
-		return st, fmt.Errorf("look at job %q: %w: no node has ever added it", name, ErrUnknownJob)
+		return st, fmt.Errorf("look at job %q: %w: no node has ever added it", brief(name), ErrUnknownJob)
 	}
 	st.Mark = view.Mark
 	if e != nil && e.schedule != nil {
@@ -121,7 +121,7 @@ func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, er
 func (s *Scheduler) Runs(ctx context.Context, job string, limit int) ([]Run, error) {
 	runs, err := s.cfg.Store.Runs(ctx, []string{job}, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list the last %d runs of job %q: %w", limit, job, err)
+		return nil, fmt.Errorf("list the last %d runs of job %q: %w", limit, brief(job), err)
 	}
 	return runs[0], nil
 }
@@ -131,12 +131,12 @@ func (s *Scheduler) Runs(ctx context.Context, job string, limit int) ([]Run, err
 func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
 	job, ok := jobOfRun(runID)
 	if !ok {
-		return Run{}, fmt.Errorf("find run %q: %w: this is no run's ID", runID, ErrUnknownRun)
+		return Run{}, fmt.Errorf("find run %q: %w: this is no run's ID", brief(runID), ErrUnknownRun)
 	}
 	// In flight first: a run that ends between the two questions is on record.
 	view, err := s.cfg.Store.Look(ctx, []string{job})
 	if err != nil {
-		return Run{}, fmt.Errorf("find run %q: %w", runID, err)
+		return Run{}, fmt.Errorf("find run %q: %w", brief(runID), err)
 	}
 	for _, p := range view.Jobs[0].Claims {
 		if p.Run.ID == runID {
@@ -145,12 +145,16 @@ func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
 	}
 	runs, err := s.Runs(ctx, job, maxHistory)
 	if err != nil {
-		return Run{}, fmt.Errorf("find run %q: %w", runID, err)
+		return Run{}, fmt.Errorf("find run %q: %w", brief(runID), err)
 	}
 	if i := slices.IndexFunc(runs, func(r Run) bool { return r.ID == runID }); i >= 0 {
 		return runs[i], nil
 	}
-	return Run{}, fmt.Errorf("find run %q: %w: it is not in flight, and not among the last %d on record", runID, ErrUnknownRun, len(runs))
+	where := fmt.Sprintf("it is not in flight, and not among the %d that the job has on record", len(runs))
+	if len(runs) == 0 {
+		where = "it is not in flight, and the job has none on record"
+	}
+	return Run{}, fmt.Errorf("find run %q: %w: %s", brief(runID), ErrUnknownRun, where)
 }
 
 // maxHistory bounds Config.History.
