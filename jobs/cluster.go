@@ -3,38 +3,72 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
 
 // ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one that has
 // none and does not run. Of a job that nodes have in several versions it tells the newest. A job that no node has any more is
-// among them, as orphaned, while anything is left of it: a mark, a pause, a run in flight, a one-off job that waits. It blocks
-// until the store has answered or ctx ends.
+// among them, as orphaned, while anything is left of it: a mark, a pause, a run in flight, a one-off job that waits. If this
+// scheduler runs, its own jobs are among them, whatever the store has lost.
+//
+// If only a part of the store does not answer, what the others and this node know comes with an error that wraps a [*PartsError]; if
+// that is the part with the list of nodes, Info.Nodes is empty and no job is orphaned. It blocks until the store has answered
+// or ctx ends.
 func (s *Scheduler) ClusterJobs(ctx context.Context) ([]Info, error) {
-	specs, err := s.cfg.Store.Definitions(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
+	var specs []JobSpec
+	var living map[string]string // by session; nil: not known
+	var left map[string]bool
+	var errs [3]error
+	all(ctx,
+		func(ctx context.Context) { specs, errs[0] = s.cfg.Store.Definitions(ctx) },
+		func(ctx context.Context) { living, errs[1] = s.livingNodes(ctx) },
+		func(ctx context.Context) { left, errs[2] = s.leftovers(ctx) })
+	var missing *PartsError
+	for _, err := range errs {
+		if err != nil && !errors.As(err, &missing) {
+			return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
+		}
 	}
-	nodes, err := s.cfg.Store.Nodes(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
-	}
-	left, err := s.leftovers(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
-	}
-	infos := make([]Info, 0, len(specs))
+	infos := make(map[string]Info, len(specs))
 	for i := range specs {
-		delete(left, specs[i].Job)
-		infos = append(infos, s.clusterInfo(&specs[i], nodes))
+		infos[specs[i].Job] = s.clusterInfo(&specs[i], living)
 	}
 	for job := range left {
-		infos = append(infos, s.clusterInfo(&JobSpec{Job: job}, nodes))
+		if _, known := infos[job]; !known && !missing.lacks(s.cfg.Store.PartOf(job)) {
+			infos[job] = s.clusterInfo(&JobSpec{Job: job}, living)
+		}
 	}
-	slices.SortFunc(infos, func(a, b Info) int { return cmp.Compare(a.Job.Name, b.Job.Name) })
-	return infos, nil
+	for _, info := range s.ownInfos() {
+		if _, known := infos[info.Job.Name]; !known {
+			infos[info.Job.Name] = info
+		}
+	}
+	list := slices.SortedFunc(maps.Values(infos), func(a, b Info) int { return cmp.Compare(a.Job.Name, b.Job.Name) })
+	if missing != nil {
+		return list, fmt.Errorf("list the jobs of the cluster: %w", errors.Join(errs[:]...))
+	}
+	return list, nil
+}
+
+// livingNodes are the names of the nodes that live, by session.
+func (s *Scheduler) livingNodes(ctx context.Context) (map[string]string, error) {
+	nodes, err := s.cfg.Store.Nodes(ctx)
+	if err != nil {
+		return nil, s.ofOncePart(err)
+	}
+	return s.living(nodes), nil
+}
+
+// ofOncePart makes an error of a call about the part of the one-off jobs one that says so, unless that is all of the store.
+func (s *Scheduler) ofOncePart(err error) error {
+	if err == nil || len(s.parts) == 1 {
+		return err
+	}
+	return &PartsError{Parts: []int{s.oncePart().n}, Of: len(s.parts), Err: err}
 }
 
 // leftoverLimit is how many one-off jobs that wait are looked at for handlers that no node has.
@@ -42,14 +76,15 @@ const leftoverLimit = 10_000
 
 // leftovers are the jobs and handlers that runs in flight and one-off jobs name.
 func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
-	flights, err := s.cfg.Store.InFlight(ctx)
-	if err != nil {
-		return nil, err
-	}
-	waiting, err := s.cfg.Store.Waiting(ctx, leftoverLimit)
-	if err != nil {
-		return nil, err
-	}
+	var flights []Pending
+	var waiting []Once
+	var errs [2]error
+	all(ctx,
+		func(ctx context.Context) { flights, errs[0] = s.cfg.Store.InFlight(ctx) },
+		func(ctx context.Context) {
+			waiting, errs[1] = s.cfg.Store.Waiting(ctx, leftoverLimit)
+			errs[1] = s.ofOncePart(errs[1])
+		})
 	left := make(map[string]bool)
 	for _, p := range flights {
 		left[p.Run.Job] = true
@@ -57,15 +92,35 @@ func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
 	for _, o := range waiting {
 		left[handlerPrefix+o.Handler] = true
 	}
-	return left, nil
+	return left, errors.Join(errs[:]...)
+}
+
+// ownInfos are the jobs and handlers that this node is known to have, if it runs.
+func (s *Scheduler) ownInfos() (infos []Info) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != started {
+		return nil
+	}
+	for _, e := range s.entries {
+		if !e.isOurs() {
+			continue
+		}
+		info := s.info(e)
+		info.Nodes = []string{s.cfg.Node}
+		if e.schedule != nil {
+			info.Next = e.after(e.mark)
+		}
+		infos = append(infos, info)
+	}
+	return infos
 }
 
 // clusterInfo describes a job of the cluster, by this node's own entry where its definition is the one in force.
-func (s *Scheduler) clusterInfo(spec *JobSpec, nodes []Node) Info {
+func (s *Scheduler) clusterInfo(spec *JobSpec, living map[string]string) Info {
 	info := Info{Job: Job{Name: spec.Job}, Mark: spec.Mark, Zone: time.UTC}
-	living := s.living(nodes)
-	newest := spec.newest(func(session string) bool { return living[session] != "" })
-	if info.Orphaned = newest == nil; !info.Orphaned {
+	newest := spec.newest(func(session string) bool { return living == nil || living[session] != "" })
+	if info.Orphaned = newest == nil && living != nil; newest != nil {
 		for session := range spec.Offers {
 			if name := living[session]; name != "" {
 				info.Nodes = append(info.Nodes, name)
@@ -134,11 +189,7 @@ func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status
 		if _, known := byName[name]; known {
 			continue
 		}
-		e := s.entry(name)
-		if e == nil || !s.isRegistered(e) {
-			return nil, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store", brief(name), ErrUnknownJob)
-		}
-		byName[name] = s.ownInfo(e) // the store has lost it, and will hear of it again
+		return nil, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store", brief(name), ErrUnknownJob)
 	}
 	return s.statuses(ctx, jobs, func(i int, view JobView, _ time.Time) (Status, error) {
 		st := Status{Info: byName[jobs[i]]}
@@ -148,13 +199,6 @@ func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status
 		}
 		return st, nil
 	})
-}
-
-// ownInfo is what this node alone knows of a job.
-func (s *Scheduler) ownInfo(e *entry) Info {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.info(e)
 }
 
 // Upcoming returns the next n ticks after a time, fewer if the schedule ends. It is empty for a handler, for an orphaned job,

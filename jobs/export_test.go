@@ -61,3 +61,6 @@ func KeyOf(s Store, job string) string { return s.(*redisStore).shards[shardOf(j
 
 // NewMemoryStoreAt is NewMemoryStore with another clock.
 func NewMemoryStoreAt(now func() time.Time) Store { return newMemoryStore(now) }
+
+// NodesKeyOf returns the key of the list of nodes, in a store in Redis.
+func NodesKeyOf(s Store) string { return s.(*redisStore).nodes }

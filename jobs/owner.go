@@ -15,11 +15,10 @@ func (s *Scheduler) owner(ctx context.Context, spec *JobSpec) (program string, e
 	if here != nil && spec.Offers[s.session] > 0 {
 		return s.cfg.Program, nil
 	}
-	nodes, err := s.cfg.Store.Nodes(ctx)
+	living, err := s.livingFor(ctx, spec)
 	if err != nil {
 		return "", err
 	}
-	living := s.living(nodes)
 	newest := spec.newest(func(session string) bool { return living[session] != "" })
 	switch {
 	case newest != nil && own != nil && newest.Definition.Program != s.cfg.Program:
@@ -36,6 +35,32 @@ func (s *Scheduler) owner(ctx context.Context, spec *JobSpec) (program string, e
 		return spec.Defs[len(spec.Defs)-1].Definition.Program, nil
 	}
 	return "", nil
+}
+
+// livingFor are the sessions that live, with some name. A scheduler that runs knows from its last beat in the part with the
+// job. Where the list of nodes is in another part, which is away, all that have offered the job are taken to live.
+func (s *Scheduler) livingFor(ctx context.Context, spec *JobSpec) (map[string]string, error) {
+	p, living := s.partOf(spec.Job), make(map[string]string)
+	s.mu.Lock()
+	if s.state == started {
+		for _, session := range p.peers {
+			living[session] = "a peer"
+		}
+	}
+	s.mu.Unlock()
+	if len(living) > 0 {
+		return living, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	known, err := s.livingNodes(ctx)
+	if err == nil || p == s.oncePart() {
+		return known, err
+	}
+	for session := range spec.Offers {
+		living[session] = "unknown"
+	}
+	return living, nil
 }
 
 // isOurs reports whether this node is known to have a job: the store has taken its offer. It needs Scheduler.mu.

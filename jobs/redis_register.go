@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -120,16 +121,17 @@ func (s *redisStore) Restore(ctx context.Context, m Memory) error {
 }
 
 func (s *redisStore) Definitions(ctx context.Context) ([]JobSpec, error) {
-	pipe := s.client.Pipeline()
 	var marks, specs [allShards]*redis.MapStringStringCmd
-	for i, at := range s.shards {
-		marks[i], specs[i] = pipe.HGetAll(ctx, at.marks), pipe.HGetAll(ctx, at.specs)
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("list the definitions of jobs in Redis: %w", err)
-	}
+	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
+		marks[i], specs[i] = pipe.HGetAll(ctx, s.shards[i].marks), pipe.HGetAll(ctx, s.shards[i].specs)
+	})
 	var all []JobSpec
+	failed := make(map[int]error)
 	for i := range s.shards {
+		if err := cmp.Or(marks[i].Err(), specs[i].Err()); err != nil {
+			failed[i] = err
+			continue
+		}
 		marks, specs := marks[i].Val(), specs[i].Val()
 		for job := range marks {
 			if specs[job] == "" {
@@ -143,6 +145,9 @@ func (s *redisStore) Definitions(ctx context.Context) ([]JobSpec, error) {
 			}
 			all = append(all, spec)
 		}
+	}
+	if err := s.partsError(failed); err != nil {
+		return all, fmt.Errorf("list the definitions of jobs in Redis: %w", err)
 	}
 	return all, nil
 }

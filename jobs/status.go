@@ -27,7 +27,8 @@ type Node struct {
 const nodeRetention = 10 * time.Minute
 
 // Nodes returns the nodes of the cluster, sorted by name. A node that was killed stays for ten minutes, with the time
-// of its last sign of life. It blocks until the store has answered or ctx ends.
+// of its last sign of life. The list is in one part of the store, with the one-off jobs. It blocks until the store has answered or
+// ctx ends.
 func (s *Scheduler) Nodes(ctx context.Context) ([]Node, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
 	if err != nil {
@@ -161,18 +162,19 @@ func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
 const maxHistory = 100_000
 
 // RunningRuns returns the runs that are in flight on all nodes, by job. Started is zero while a run waits for a lock or a
-// retry. It blocks until the store has answered or ctx ends.
+// retry. If only a part of the store does not answer, the runs in the others come with an error that wraps a [*PartsError]. It
+// blocks until the store has answered or ctx ends.
 func (s *Scheduler) RunningRuns(ctx context.Context) ([]Run, error) {
 	pending, err := s.cfg.Store.InFlight(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the runs in flight: %w", err)
+		err = fmt.Errorf("list the runs in flight: %w", err)
 	}
 	runs := make([]Run, len(pending))
 	for i, p := range pending {
 		runs[i] = p.Run
 	}
 	slices.SortFunc(runs, func(a, b Run) int { return strings.Compare(a.ID, b.ID) })
-	return runs, nil
+	return runs, err
 }
 
 // jobOfRun returns the job that an ID of a run names: the ID is the job's name, an @, and what makes it unique.

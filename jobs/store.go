@@ -61,7 +61,8 @@ type Store interface {
 	// changes, if epoch is not the job's.
 	Retire(ctx context.Context, job, epoch string) error
 
-	// Definitions returns what is known of all jobs and handlers, in no order.
+	// Definitions returns what is known of all jobs and handlers, in no order. Like InFlight and Failures it returns what there
+	// is with a *PartsError if only some parts of the store do not answer.
 	Definitions(ctx context.Context) ([]JobSpec, error)
 
 	// Look tells the state of the jobs, in the order asked for, and changes nothing. The mark of an unknown job is the
