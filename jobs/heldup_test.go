@@ -132,3 +132,32 @@ func TestScheduler_heldUp_byDeath(t *testing.T) {
 		c.Stop()
 	})
 }
+
+// TestScheduler_heldUp_silence has the store of locks not answer for a while: all ticks that wait for its answer run when it comes.
+func TestScheduler_heldUp_silence(t *testing.T) {
+	t.Parallel()
+	for _, misfire := range []Misfire{MisfireAll, MisfireOnce} {
+		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+			from := time.Now()
+			for range 2 {
+				n := c.Node(Config{History: 1000}, 0)
+				n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: misfire, Run: jobstest.Sleep(100 * time.Millisecond)})
+				n.Start()
+			}
+			time.Sleep(5*time.Second + 700*time.Millisecond)
+			for _, silence := range []time.Duration{4 * time.Second, 12 * time.Second} {
+				for _, n := range c.Nodes() {
+					n.SilenceLocks(true)
+				}
+				time.Sleep(silence)
+				for _, n := range c.Nodes() {
+					n.SilenceLocks(false)
+				}
+				time.Sleep(20 * time.Second)
+			}
+			c.Stop()
+			to := time.Now()
+			c.ExpectOnce("j", "* * * * * *", from, to)
+		})
+	}
+}

@@ -19,6 +19,9 @@ type refusal struct {
 
 var leave = &refusal{}
 
+// slowLocks is how long the store of locks may take to say that a lock is held. What is heard later counts as held up.
+const slowLocks = 500 * time.Millisecond
+
 // lock takes the job's locks by its overlap policy. The leases' context ends with ctx. A store of locks that does not
 // answer is asked again, within the grace if missed ticks are to be skipped.
 func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
@@ -30,11 +33,14 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 		return nil, nil
 	}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		asked := x.s.cfg.Now()
 		leases, err := x.tryLock(ctx)
 		if err == nil {
 			return leases, nil
 		}
-		if r := x.refuse(ctx, err); r != nil {
+		// An answer that was long in coming is as good as none: later ticks may have asked meanwhile.
+		silent := !x.p.Backlog && x.s.cfg.Now().Sub(asked)-x.patience().Wait > slowLocks
+		if r := x.refuse(ctx, err); r != nil && !(r.held && silent) {
 			return nil, r
 		}
 		x.delay()
@@ -83,9 +89,9 @@ func heldBecause(reason, err string) *refusal {
 	return &refusal{outcome: OutcomeSkipped, reason: reason, err: err, held: true}
 }
 
-// tryLock asks once.
-func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
-	j, locks, keys, o := &x.e.job, x.s.locks, x.keys, x.e.lock
+// patience are the options of the locks, with how long this attempt waits for them.
+func (x *attempt) patience() lockrt.Options {
+	j, o := &x.e.job, x.e.lock
 	switch {
 	case j.Overlap != OverlapSkip && !x.p.Backlog:
 	case x.p.Backlog && j.Misfire == MisfireAll:
@@ -93,6 +99,12 @@ func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 	case x.p.Patient:
 		o.Wait = max(o.Wait, j.Grace) // a run that makes up for a missed tick may have the lock
 	}
+	return o
+}
+
+// tryLock asks once.
+func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
+	j, locks, keys, o := &x.e.job, x.s.locks, x.keys, x.patience()
 	leases, err := locks.AcquireAll(ctx, keys, o)
 	// Only a tick on its schedule replaces: one that comes late must not end a later one's run.
 	replaces := !x.p.Backlog && (x.p.Run.Trigger == TriggerSchedule || x.p.Run.Trigger == TriggerManual)
