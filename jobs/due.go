@@ -102,6 +102,12 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			l.heardOwed(e, c.Owed)
 		}
 		l.s.telemetry.claimed(c.Status)
+		if l.s.cfg.Now().Sub(sent) > slowStore { // others may have claimed later ticks since, or will before this one has its lock
+			e.owing = l.part.clock.now()
+			if claims[i].Pending != nil && e.job.Overlap == OverlapSkip {
+				claims[i].Pending.delay()
+			}
+		}
 		if c.Status == ClaimWon {
 			l.s.won(l.host, e, claims[i])
 		}

@@ -19,8 +19,9 @@ type refusal struct {
 
 var leave = &refusal{}
 
-// slowLocks is how long the store of locks may take to say that a lock is held. What is heard later counts as held up.
-const slowLocks = 500 * time.Millisecond
+// slowStore is how long the stores may take to say that a tick is won, or that its lock is held. A tick that hears of it later
+// counts as held up.
+const slowStore = 500 * time.Millisecond
 
 // lock takes the job's locks by its overlap policy. The leases' context ends with ctx. A store of locks that does not
 // answer is asked again, within the grace if missed ticks are to be skipped.
@@ -39,7 +40,7 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 			return leases, nil
 		}
 		// An answer that was long in coming is as good as none: later ticks may have asked meanwhile.
-		silent := !x.p.Backlog && x.s.cfg.Now().Sub(asked)-x.patience().Wait > slowLocks
+		silent := !x.p.Backlog && x.e.job.Overlap == OverlapSkip && x.s.cfg.Now().Sub(asked)-x.patience().Wait > slowStore
 		if r := x.refuse(ctx, err); r != nil && !(r.held && silent) {
 			return nil, r
 		}
