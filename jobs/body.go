@@ -23,7 +23,8 @@ type result struct {
 
 var errTimeout = errors.New("the timeout is over")
 
-// call calls the work of a run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that one only.
+// call calls the work of a run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that one
+// only.
 func call(ctx context.Context, work func(context.Context) error, timeout time.Duration) (res result) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -76,8 +77,8 @@ func (r *result) classify(lost error) ending {
 	return ending{outcome: OutcomeError}
 }
 
-// text is what a record keeps of how the work ended. The methods of what the user returned or panicked with are called with care:
-// what they do is not to reach anything but this run.
+// text is what a record keeps of how the work ended. The methods of what the user returned or panicked with are called
+// with care: what they do is not to reach anything but this run.
 func (r *result) text() string {
 	text := ""
 	switch {

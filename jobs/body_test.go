@@ -91,8 +91,8 @@ func TestScheduler_retrySucceeds(t *testing.T) {
 	})
 }
 
-// TestScheduler_cancelledButOK cancels runs that make nothing of it, or that take it for a success: who has cancelled them
-// is on record all the same, and they are not retried.
+// TestScheduler_cancelledButOK cancels runs that make nothing of it, or that take it for a success: who has cancelled
+// them is on record all the same, and they are not retried.
 func TestScheduler_cancelledButOK(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

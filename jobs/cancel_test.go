@@ -10,8 +10,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_Cancel_nobodyHasIt cancels runs that wait for any node, and one whose node is dead and whose job nobody else has:
-// they end at once, and no node begins them.
+// TestScheduler_Cancel_nobodyHasIt cancels runs that wait for any node, and one whose node is dead and whose job nobody
+// else has: they end at once, and no node begins them.
 func TestScheduler_Cancel_nobodyHasIt(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -62,7 +62,8 @@ func TestScheduler_Cancel_nobodyHasIt(t *testing.T) {
 	})
 }
 
-// TestScheduler_Cancel_endsFirst cancels a run from another node just before it ends: it is ok, and says that somebody asked.
+// TestScheduler_Cancel_endsFirst cancels a run from another node just before it ends: it is ok, and says that somebody
+// asked.
 func TestScheduler_Cancel_endsFirst(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_misfireAll_comesBack has a job whose runs take longer than its period miss three ticks: they are made up for, and
-// the ticks after them are on time, or skipped because an earlier run has the lock.
+// TestScheduler_misfireAll_comesBack has a job whose runs take longer than its period miss three ticks: they are made
+// up for, and the ticks after them are on time, or skipped because an earlier run has the lock.
 func TestScheduler_misfireAll_comesBack(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []Overlap{OverlapSkip, OverlapAllow} {
@@ -52,8 +52,8 @@ func TestScheduler_misfireAll_comesBack(t *testing.T) {
 	}
 }
 
-// TestScheduler_lateWithinGrace has five jobs a second of every kind, and a store that is silent for eight seconds: no tick is
-// dropped because the one before it began in the same moment.
+// TestScheduler_lateWithinGrace has five jobs a second of every kind, and a store that is silent for eight seconds: no
+// tick is dropped because the one before it began in the same moment.
 func TestScheduler_lateWithinGrace(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -82,8 +82,8 @@ func TestScheduler_lateWithinGrace(t *testing.T) {
 	})
 }
 
-// TestScheduler_flushDuringCatchUp has the store forget all while missed ticks are caught up: a node hears of it by a claim before
-// its next beat, and still knows what is owed.
+// TestScheduler_flushDuringCatchUp has the store forget all while missed ticks are caught up: a node hears of it by a
+// claim before its next beat, and still knows what is owed.
 func TestScheduler_flushDuringCatchUp(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -14,9 +14,9 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_chaos runs 50 nodes with clocks up to 30 s off for 100,000 ticks, through frozen and crashed nodes, stores
-// that are away, lost answers, and deploys with another spec: no tick runs twice, none is missed, and each has a record.
-// The seed is printed when it fails; LOCKGEN_SEED repeats it.
+// TestScheduler_chaos runs 50 nodes with clocks up to 30 s off for 100,000 ticks, through frozen and crashed nodes,
+// stores that are away, lost answers, and deploys with another spec: no tick runs twice, none is missed, and each has a
+// record. The seed is printed when it fails; LOCKGEN_SEED repeats it.
 func TestScheduler_chaos(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// clock estimates the time of a part of the store from the moments of its answers. Nodes schedule by it, so that it does not
-// matter what their own clocks show; the store refuses what comes too early all the same. Parts may be servers with clocks
-// of their own: what is decided, awaited and recorded about a job goes by that of the part with the job, wherever its lock is.
+// clock estimates the time of a part of the store from the moments of its answers. Nodes schedule by it, so that it
+// does not matter what their own clocks show; the store refuses what comes too early all the same. Parts may be servers
+// with clocks of their own: what is decided, awaited and recorded about a job goes by that of the part with the job,
+// wherever its lock is.
 //
 // Between answers the estimate runs on the local monotonic clock. A step of the wall clock does not move it; time
 // during which the machine slept is missing from it, which stepped notices.
@@ -60,9 +61,9 @@ func (c *clock) storeTime(local time.Time) time.Time {
 	return c.storeAt(local).Truncate(time.Microsecond)
 }
 
-// beginning is now for the begin of a run. The store cuts its answers to the microsecond, so that estimates lag by up to
-// one: this is rounded up by as much, lest a run seem to begin before that of another node has ended, or before its tick. It is
-// not before the run was claimed, by an estimate that was corrected meanwhile, or by another node's.
+// beginning is now for the begin of a run. The store cuts its answers to the microsecond, so that estimates lag by up
+// to one: this is rounded up by as much, lest a run seem to begin before that of another node has ended, or before its
+// tick. It is not before the run was claimed, by an estimate that was corrected meanwhile, or by another node's.
 func (c *clock) beginning(claimed time.Time) time.Time {
 	return latest(claimed, c.now().Add(time.Microsecond).Truncate(time.Microsecond))
 }

@@ -8,20 +8,22 @@ import (
 )
 
 const (
-	// clocksApart is by how much the clocks of two parts of the store are to differ for certain before the log says so, and
-	// clocksTogether up to which difference they agree again.
+	// clocksApart is by how much the clocks of two parts of the store are to differ for certain before the log says so,
+	// and clocksTogether up to which difference they agree again.
 	clocksApart    = 500 * time.Millisecond
 	clocksTogether = 250 * time.Millisecond
 )
 
-// estimate returns the time of the part at a moment of the local clock, and how wrong that may be; false before the first answer.
+// estimate returns the time of the part at a moment of the local clock, and how wrong that may be; false before the
+// first answer.
 func (c *clock) estimate(local time.Time) (store time.Time, within time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.storeAt(local), c.within, !c.store.IsZero() && !c.deaf
 }
 
-// spread returns the fastest and the slowest of the parts' clocks, as far as they are known, and how far they are apart, for certain and probably.
+// spread returns the fastest and the slowest of the parts' clocks, as far as they are known, and how far they are
+// apart, for certain and probably.
 func (s *Scheduler) spread() (fastest, slowest *part, sure, probable time.Duration) {
 	var first, last time.Time // the estimates of slowest and fastest
 	var unsure time.Duration

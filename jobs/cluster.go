@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one that has
-// none and does not run. Of a job that nodes have in several versions it tells the newest. A job that no node has any more is
-// among them, as orphaned, while anything is left of it: a mark, a pause, a run in flight, a one-off job that waits. If this
-// scheduler runs, its own jobs are among them, whatever the store has lost.
+// ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one
+// that has none and does not run. Of a job that nodes have in several versions it tells the newest. A job that no node
+// has any more is among them, as orphaned, while anything is left of it: a mark, a pause, a run in flight, a one-off
+// job that waits. If this scheduler runs, its own jobs are among them, whatever the store has lost.
 //
-// If only a part of the store does not answer, what the others and this node know comes with an error that wraps a [*PartsError]; if
-// that is the part with the list of nodes, Info.Nodes is empty and no job is orphaned. It blocks until the store has answered
-// or ctx ends.
+// If only a part of the store does not answer, what the others and this node know comes with an error that wraps a
+// [*PartsError]; if that is the part with the list of nodes, Info.Nodes is empty and no job is orphaned. It blocks
+// until the store has answered or ctx ends.
 func (s *Scheduler) ClusterJobs(ctx context.Context) ([]Info, error) {
 	var specs []JobSpec
 	var living map[string]string // by session; nil: not known
@@ -63,7 +63,8 @@ func (s *Scheduler) livingNodes(ctx context.Context) (map[string]string, error) 
 	return s.living(nodes), nil
 }
 
-// ofOncePart makes an error of a call about the part of the one-off jobs one that says so, unless that is all of the store.
+// ofOncePart makes an error of a call about the part of the one-off jobs one that says so, unless that is all of the
+// store.
 func (s *Scheduler) ofOncePart(err error) error {
 	if err == nil || len(s.parts) == 1 {
 		return err
@@ -167,8 +168,8 @@ func (s *Scheduler) describe(info *Info, d *Definition, spec *JobSpec) {
 	}
 }
 
-// ClusterStatus is [Scheduler.Status] for jobs of the whole cluster: those that [Scheduler.ClusterJobs] returns, in its order,
-// if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a job.
+// ClusterStatus is [Scheduler.Status] for jobs of the whole cluster: those that [Scheduler.ClusterJobs] returns, in its
+// order, if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a job.
 func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status, error) {
 	infos, err := s.ClusterJobs(ctx)
 	if err != nil {
@@ -201,8 +202,8 @@ func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status
 	})
 }
 
-// Upcoming returns the next n ticks after a time, fewer if the schedule ends. It is empty for a handler, for an orphaned job,
-// and for a Job.Schedule of another node.
+// Upcoming returns the next n ticks after a time, fewer if the schedule ends. It is empty for a handler, for an
+// orphaned job, and for a Job.Schedule of another node.
 func (i Info) Upcoming(after time.Time, n int) []Upcoming {
 	if i.Orphaned {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_ClusterJobs lists the cluster from a scheduler without jobs that does not run, through a deploy and the end of
-// the nodes.
+// TestScheduler_ClusterJobs lists the cluster from a scheduler without jobs that does not run, through a deploy and the
+// end of the nodes.
 func TestScheduler_ClusterJobs(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -87,8 +87,8 @@ func TestScheduler_ClusterJobs(t *testing.T) {
 	})
 }
 
-// TestScheduler_otherProgram has two services with a job of the same name in one namespace: the second one is refused, says so,
-// and gets the job when the first is gone.
+// TestScheduler_otherProgram has two services with a job of the same name in one namespace: the second one is refused,
+// says so, and gets the job when the first is gone.
 func TestScheduler_otherProgram(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

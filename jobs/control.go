@@ -31,8 +31,8 @@ type Pause struct {
 // one record stands for them. Pausing a paused job replaces author and reason. The error wraps ErrUnknownJob if no
 // node has ever added the job.
 //
-// Here and in the other methods that take them, of an author 200 bytes are kept and of a reason 2 KiB; what is longer is cut
-// between two characters. Each is one line: control and format characters are replaced.
+// Here and in the other methods that take them, of an author 200 bytes are kept and of a reason 2 KiB; what is longer
+// is cut between two characters. Each is one line: control and format characters are replaced.
 func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error {
 	author, reason = plain(author, maxAuthor), plain(reason, maxReason)
 	_, now, err := s.lookAtKnown(ctx, job)
@@ -98,8 +98,8 @@ func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time
 // RunNow runs a job once, now, beside its schedule and also while it is paused, under its locks and Overlap. If this
 // scheduler is running and has the job, the run is its own; else it is picked up within seconds by a node that has it.
 // The run's ID is returned as soon as the store has it; see [Scheduler.FindRun]. The error wraps ErrUnknownJob if no
-// node has ever added the job, ErrOrphaned if nodes are running, and none of them has it, and ErrOtherProgram if another
-// program has it, and this scheduler has a job of the same name.
+// node has ever added the job, ErrOrphaned if nodes are running, and none of them has it, and ErrOtherProgram if
+// another program has it, and this scheduler has a job of the same name.
 func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID string, err error) {
 	view, now, err := s.lookAtKnown(ctx, job)
 	var program string
@@ -115,7 +115,8 @@ func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID strin
 	return runID, nil
 }
 
-// put has a run that somebody asked for in flight, on this node if it is running and has the job, for nodes of a program.
+// put has a run that somebody asked for in flight, on this node if it is running and has the job, for nodes of a
+// program.
 func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID string, err error) {
 	r.ID, r.Node, r.Attempt, r.Trigger = s.newID(r.Job), s.cfg.Node, 1, TriggerManual
 	r.Author = plain(r.Author, maxAuthor)
@@ -137,9 +138,9 @@ func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID strin
 }
 
 // Cancel ends a run on whichever node it is: its context is cancelled within seconds, and it is recorded as cancelled
-// by author. One that has not begun does not begin, on whatever node, and one that nobody looks after is recorded at once. A run
-// that ends before its node hears of it is recorded as it ended, with Run.CancelAsked. It blocks until the store has the wish,
-// not until the run has ended. The error wraps ErrUnknownRun if the run is not in flight.
+// by author. One that has not begun does not begin, on whatever node, and one that nobody looks after is recorded at
+// once. A run that ends before its node hears of it is recorded as it ended, with Run.CancelAsked. It blocks until the
+// store has the wish, not until the run has ended. The error wraps ErrUnknownRun if the run is not in flight.
 func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) error {
 	job, ok := jobOfRun(runID)
 	if !ok {
@@ -162,8 +163,8 @@ func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) er
 	return nil
 }
 
-// endUnowned ends a run that is to be cancelled if no node has it, or one that is dead. Where that fails, whoever takes the run
-// over finds the notice.
+// endUnowned ends a run that is to be cancelled if no node has it, or one that is dead. Where that fails, whoever takes
+// the run over finds the notice.
 func (s *Scheduler) endUnowned(ctx context.Context, n Notice, now time.Time) {
 	view, err := s.cfg.Store.Look(ctx, []string{n.Job})
 	if err != nil {

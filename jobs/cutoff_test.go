@@ -118,8 +118,8 @@ func TestScheduler_poison_counts(t *testing.T) {
 	})
 }
 
-// TestScheduler_beginIsNotedFirst cuts the node off from the store of jobs while it waits for the lock. It must not begin
-// before the store knows: if it died then, another would run the tick again as one that had not begun.
+// TestScheduler_beginIsNotedFirst cuts the node off from the store of jobs while it waits for the lock. It must not
+// begin before the store knows: if it died then, another would run the tick again as one that had not begun.
 func TestScheduler_beginIsNotedFirst(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -75,13 +75,15 @@ type JobSpec struct {
 	Offers map[string]int64 // versions by session; those of the dead stay until the next registration of the job
 }
 
-// VersionedDef is a definition with its version: definitions are numbered in the order in which the store first sees them.
+// VersionedDef is a definition with its version: definitions are numbered in the order in which the store first sees
+// them.
 type VersionedDef struct {
 	Version    int64
 	Definition Definition
 }
 
-// newest returns the definition with the highest version that a session has of which alive says so, nil if there is none.
+// newest returns the definition with the highest version that a session has of which alive says so, nil if there is
+// none.
 func (s *JobSpec) newest(alive func(session string) bool) *VersionedDef {
 	var best *VersionedDef
 	for session, version := range s.Offers {
@@ -125,8 +127,8 @@ func readTiming(key string) (t Timing, err error) {
 	return t, err
 }
 
-// parse returns the schedule and the zone of a timing that another node may have published; nil if it has no ticks, or none
-// that can be computed here.
+// parse returns the schedule and the zone of a timing that another node may have published; nil if it has no ticks, or
+// none that can be computed here.
 func (t Timing) parse() (cron.Schedule, *time.Location) {
 	zone, err := time.LoadLocation(t.Zone)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_changedSpec deploys a spec of every five minutes over a daily one at noon: nothing that it would have had before
-// is missed, whatever the policy.
+// TestScheduler_changedSpec deploys a spec of every five minutes over a daily one at noon: nothing that it would have
+// had before is missed, whatever the policy.
 func TestScheduler_changedSpec(t *testing.T) {
 	t.Parallel()
 	for _, misfire := range []Misfire{MisfireSkip, MisfireOnce, MisfireAll} {
@@ -52,8 +52,8 @@ func TestScheduler_changedSpec(t *testing.T) {
 	}
 }
 
-// deployWorld is a random sequence of deploys of one job, with an oracle: the versions in the order in which they first came,
-// the one in force at each moment, and with it the ticks that are owed.
+// deployWorld is a random sequence of deploys of one job, with an oracle: the versions in the order in which they first
+// came, the one in force at each moment, and with it the ticks that are owed.
 type deployWorld struct {
 	*jobstest.Cluster
 	t     *testing.T
@@ -102,9 +102,9 @@ func (w *deployWorld) note() {
 	}
 }
 
-// TestScheduler_deploys makes random sequences of deploys, restarts, roll-backs and outages with several versions of a spec alive,
-// in any order of starts, and holds the ticks that ran against the oracle's: each once, whatever happened meanwhile. What is due
-// within half a minute of a change may belong to either side.
+// TestScheduler_deploys makes random sequences of deploys, restarts, roll-backs and outages with several versions of a
+// spec alive, in any order of starts, and holds the ticks that ran against the oracle's: each once, whatever happened
+// meanwhile. What is due within half a minute of a change may belong to either side.
 func TestScheduler_deploys(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(3)

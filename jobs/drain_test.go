@@ -98,8 +98,8 @@ func TestScheduler_drainPassesOn(t *testing.T) {
 	})
 }
 
-// TestScheduler_Drain_cancelled drains without a deadline while the store of jobs is away and a record cannot be written,
-// and then loses patience: Run returns too.
+// TestScheduler_Drain_cancelled drains without a deadline while the store of jobs is away and a record cannot be
+// written, and then loses patience: Run returns too.
 func TestScheduler_Drain_cancelled(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -138,7 +138,8 @@ func TestScheduler_drainEndsWithoutTheRun(t *testing.T) {
 	})
 }
 
-// TestScheduler_drainDoesNotWait checks that a drain does not wait for runs that wait: for their locks or their retries.
+// TestScheduler_drainDoesNotWait checks that a drain does not wait for runs that wait: for their locks or their
+// retries.
 func TestScheduler_drainDoesNotWait(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -9,8 +9,8 @@ import (
 // busyRetry is how soon to ask again for a tick that has to wait for the end of another node's run.
 const busyRetry = time.Second
 
-// claimDue claims ticks that are due: of so many jobs that this node's share of them makes one call. What is left is due
-// at once again, while those that were claimed begin.
+// claimDue claims ticks that are due: of so many jobs that this node's share of them makes one call. What is left is
+// due at once again, while those that were claimed begin.
 func (l *loop) claimDue(ctx context.Context) {
 	now, peers := l.part.clock.now(), l.part.alive()
 	most := claimBatch * max(len(peers), 1)
@@ -131,8 +131,9 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 	}
 }
 
-// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of lost data. It
-// reports whether the store is to be believed: what this node knows is to be put back otherwise, what is owed too.
+// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of
+// lost data. It reports whether the store is to be believed: what this node knows is to be put back otherwise, what is
+// owed too.
 func (l *loop) heardMark(e *entry, mark time.Time) bool {
 	if mark.Before(e.mark) {
 		l.part.noticeLoss("the mark of job " + e.job.Name + " is older than the one that this node knows")

@@ -19,7 +19,8 @@ func (l *loop) claimOnce(ctx context.Context) {
 	}
 }
 
-// sendOnce makes one call. One-off jobs of which the answer is lost come back with the next beat, or are found in flight.
+// sendOnce makes one call. One-off jobs of which the answer is lost come back with the next beat, or are found in
+// flight.
 func (l *loop) sendOnce(batch []Once, now time.Time) {
 	var entries []*entry
 	var claims []Claim

@@ -12,9 +12,10 @@ type probed struct {
 	err  error
 }
 
-// resolve sets those aside that have a claim of which the answer was lost, and finds out about them beside the loop: it may be that
-// only the part of the store with these jobs is away, and others are due. To repeat the claims would be wrong: meanwhile the tick may
-// be too late for its policy. A claim that reaches the store after this is found by reconcile.
+// resolve sets those aside that have a claim of which the answer was lost, and finds out about them beside the loop: it
+// may be that only the part of the store with these jobs is away, and others are due. To repeat the claims would be
+// wrong: meanwhile the tick may be too late for its policy. A claim that reaches the store after this is found by
+// reconcile.
 func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
 	var unsure []*entry
 	for _, e := range due {

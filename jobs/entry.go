@@ -12,8 +12,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// entry is a job in a scheduler. What is below the line belongs to the loop; other goroutines read mark, line, version and
-// refused under Scheduler.mu, under which the loop writes them.
+// entry is a job in a scheduler. What is below the line belongs to the loop; other goroutines read mark, line, version
+// and refused under Scheduler.mu, under which the loop writes them.
 type entry struct {
 	job      Job
 	schedule cron.Schedule // nil for a handler

@@ -114,8 +114,8 @@ func (x *attempt) start(ctx context.Context) bool {
 	}
 }
 
-// tooLate reports whether the tick is not to be run any more, since its store was away at the begin: it is past its grace, and
-// Misfire is skip.
+// tooLate reports whether the tick is not to be run any more, since its store was away at the begin: it is past its
+// grace, and Misfire is skip.
 func (x *attempt) tooLate() bool {
 	j, r := &x.e.job, &x.p.Run
 	scheduled := r.Trigger == TriggerSchedule || r.Trigger == TriggerRecovery && r.Attempt == 1

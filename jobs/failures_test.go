@@ -57,8 +57,8 @@ func TestScheduler_longLeaseNotRenewed(t *testing.T) {
 	})
 }
 
-// TestScheduler_jobsSharingAFunction: gocron locks the name of the function where a job has none, so that one of two jobs
-// does not run. Here a job has to have a name, and two jobs two.
+// TestScheduler_jobsSharingAFunction: gocron locks the name of the function where a job has none, so that one of two
+// jobs does not run. Here a job has to have a name, and two jobs two.
 func TestScheduler_jobsSharingAFunction(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -79,8 +79,8 @@ func TestScheduler_jobsSharingAFunction(t *testing.T) {
 	})
 }
 
-// TestScheduler_restartedMoreOftenThanThePeriod has a weekly job in a cluster that is deployed every day, and is down at the
-// time of the job: schedulers that count from their start never run it.
+// TestScheduler_restartedMoreOftenThanThePeriod has a weekly job in a cluster that is deployed every day, and is down
+// at the time of the job: schedulers that count from their start never run it.
 func TestScheduler_restartedMoreOftenThanThePeriod(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -54,7 +54,8 @@ func (s *Scheduler) pending(r Run, attempt int, trigger string) *Pending {
 }
 
 // giveUp leaves an attempt that has not begun: to whoever has taken it over, to other nodes if this one is shutting
-// down, for good if somebody has cancelled it. When its lock was lost or its begin could not be noted, it is made again.
+// down, for good if somebody has cancelled it. When its lock was lost or its begin could not be noted, it is made
+// again.
 func (x *attempt) giveUp(ctx context.Context) *Pending {
 	cause := context.Cause(ctx)
 	var cancelled *cancelledError

@@ -26,8 +26,8 @@ type funcStringer func() string
 
 func (f funcStringer) String() string { return f() }
 
-// TestScheduler_poisonousErrors has jobs that return and throw what panics, ends its goroutine or blocks when it is looked at: each run is
-// recorded with what can be said of it, and the node lives.
+// TestScheduler_poisonousErrors has jobs that return and throw what panics, ends its goroutine or blocks when it is
+// looked at: each run is recorded with what can be said of it, and the node lives.
 func TestScheduler_poisonousErrors(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -23,8 +23,8 @@ import (
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
 
-// The test binary becomes a node of a cluster when childEnv names it. It runs the job "j" every second, which tells a witness of
-// its begin in the list "begins" and of its record in "records", until its standard input ends.
+// The test binary becomes a node of a cluster when childEnv names it. It runs the job "j" every second, which tells a
+// witness of its begin in the list "begins" and of its record in "records", until its standard input ends.
 const (
 	childEnv     = "JOBS_TEST_CHILD"
 	childAddrEnv = "JOBS_TEST_ADDR"
@@ -218,8 +218,8 @@ func (p *processes) awaitSuccession(node string) {
 	})
 }
 
-// records holds the begins that the witness heard of against the records that are left, which it returns: no tick has begun twice,
-// and what is recorded as ok has begun.
+// records holds the begins that the witness heard of against the records that are left, which it returns: no tick has
+// begun twice, and what is recorded as ok has begun.
 func (p *processes) records() []Run {
 	p.t.Helper()
 	for _, tick := range p.heard("begins") {

@@ -12,7 +12,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// failover is a store that goes away from all nodes, with that of the locks, in the moment in which one of them has won a tick.
+// failover is a store that goes away from all nodes, with that of the locks, in the moment in which one of them has won
+// a tick.
 type failover struct {
 	Store
 	node   *jobstest.Node
@@ -42,8 +43,8 @@ func (s *failover) Start(ctx context.Context, starts []Start) []error {
 	return s.Store.Start(ctx, starts)
 }
 
-// TestScheduler_heldUp has the stores go away while a tick is claimed, or about to begin: it is run, and so are those after it,
-// though they are claimed before it gets the lock.
+// TestScheduler_heldUp has the stores go away while a tick is claimed, or about to begin: it is run, and so are those
+// after it, though they are claimed before it gets the lock.
 func TestScheduler_heldUp(t *testing.T) {
 	t.Parallel()
 	moments := []failover{{onWin: true}, {onWin: true, answer: true}, {onWin: true, answer: true, locks: true}, {}}
@@ -102,8 +103,8 @@ func expectHeldUp(t *testing.T, c *jobstest.Cluster, moment failover, misfire Mi
 	}
 }
 
-// TestScheduler_heldUp_byDeath has a node die with a tick that it has claimed: whoever takes it over waits for the lock, which the
-// runs of later ticks have most of the time.
+// TestScheduler_heldUp_byDeath has a node die with a tick that it has claimed: whoever takes it over waits for the
+// lock, which the runs of later ticks have most of the time.
 func TestScheduler_heldUp_byDeath(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -133,7 +134,8 @@ func TestScheduler_heldUp_byDeath(t *testing.T) {
 	})
 }
 
-// TestScheduler_heldUp_silence has the store of locks not answer for a while: all ticks that wait for its answer run when it comes.
+// TestScheduler_heldUp_silence has the store of locks not answer for a while: all ticks that wait for its answer run
+// when it comes.
 func TestScheduler_heldUp_silence(t *testing.T) {
 	t.Parallel()
 	for _, misfire := range []Misfire{MisfireAll, MisfireOnce} {

@@ -36,8 +36,9 @@ func newHost(ctx context.Context, timeout time.Duration) *host {
 var errDrained = errors.New("the node is shutting down and its drain timeout is over")
 
 // Drain ends [Scheduler.Run], as the end of its context does, but lets runs finish until ctx ends in place of
-// Config.DrainTimeout. It blocks until Run is about to return, or for ten seconds more than ctx, in which runs that were
-// cancelled may say their last words. The error is ctx's if that ended first. A scheduler that does not run is drained.
+// Config.DrainTimeout. It blocks until Run is about to return, or for ten seconds more than ctx, in which runs that
+// were cancelled may say their last words. The error is ctx's if that ended first. A scheduler that does not run is
+// drained.
 func (s *Scheduler) Drain(ctx context.Context) error {
 	s.mu.Lock()
 	h, stop := s.host, s.stop

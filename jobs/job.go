@@ -25,8 +25,9 @@ type Job struct {
 	// TZ is the IANA name of the zone of Spec. Defaults to Config.Location.
 	TZ string
 	// Schedule is used in place of Spec. All nodes must get the same ticks from it. It is asked with times in
-	// Config.Location; the zero time means that there are no more ticks. It is to answer at once: one that panics, or takes
-	// longer than a second, is asked again a minute later. A changed one is not told from the old one, as it has no text.
+	// Config.Location; the zero time means that there are no more ticks. It is to answer at once: one that panics, or
+	// takes longer than a second, is asked again a minute later. A changed one is not told from the old one, as it has
+	// no text.
 	Schedule cron.Schedule
 	// Run is the work. Its context ends when the job's lock is lost, when Timeout is over, and when a drain takes
 	// too long; it carries the leases (lockrt.FromContext, lockrt.Held) and the tick ([TickFromContext]). Required.
@@ -35,8 +36,9 @@ type Job struct {
 	// Keys are the locks that are held while the job runs. Defaults to "job:" + Name, and to none if Overlap is
 	// OverlapAllow.
 	Keys []string
-	// KeysFunc is used in place of Keys: it is called before each attempt, so that keys may depend on what changes while
-	// the program runs. It is to answer at once, on all nodes alike. An attempt whose keys it cannot tell ends in an error.
+	// KeysFunc is used in place of Keys: it is called before each attempt, so that keys may depend on what changes
+	// while the program runs. It is to answer at once, on all nodes alike. An attempt whose keys it cannot tell ends in
+	// an error.
 	KeysFunc func() ([]string, error)
 	// Lock has the options for Keys. TTL defaults to 30 s; one above a minute is taken for a minute, so that the
 	// death of a node is noticed within it (locks are renewed; where NoRenew is set as well, the job is still stopped
@@ -59,9 +61,9 @@ type Job struct {
 	// Timeout ends the context of a run after this time. Defaults to none.
 	Timeout time.Duration
 	// Retries is how many more times a tick is tried after an error, panic, timeout or lost lease, after 1 s,
-	// 2 s, 4 s … up to a minute, and after the death of its node. A retry that finds the lock held, by the run of a later
-	// tick for example, is not used up by that: it comes back after further pauses, and is recorded as skipped, with no other
-	// to follow, if the lock was held each time for a minute or more. Defaults to none.
+	// 2 s, 4 s … up to a minute, and after the death of its node. A retry that finds the lock held, by the run of a
+	// later tick for example, is not used up by that: it comes back after further pauses, and is recorded as skipped,
+	// with no other to follow, if the lock was held each time for a minute or more. Defaults to none.
 	Retries int
 }
 
@@ -185,8 +187,9 @@ func (j *Job) defaults() {
 // minLockTTL is the least that package lockrt takes.
 const minLockTTL = 10 * time.Millisecond
 
-// maxLockTTL bounds what Lock.TTL may make a dead node cost: its locks are free after this time however long the job may
-// take. A lock is renewed while the job runs, so a longer TTL would only outlive longer failures of the store of locks.
+// maxLockTTL bounds what Lock.TTL may make a dead node cost: its locks are free after this time however long the job
+// may take. A lock is renewed while the job runs, so a longer TTL would only outlive longer failures of the store of
+// locks.
 const maxLockTTL = time.Minute
 
 // lockOptions are the options with which the locks are taken.

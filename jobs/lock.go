@@ -19,8 +19,8 @@ type refusal struct {
 
 var leave = &refusal{}
 
-// slowStore is how long the stores may take to say that a tick is won, or that its lock is held. A tick that hears of it later
-// counts as held up.
+// slowStore is how long the stores may take to say that a tick is won, or that its lock is held. A tick that hears of
+// it later counts as held up.
 const slowStore = 500 * time.Millisecond
 
 // lock takes the job's locks by its overlap policy. The leases' context ends with ctx. A store of locks that does not
@@ -135,7 +135,8 @@ func (x *attempt) replaces() string {
 	return fmt.Sprintf("%s%s, on node %s", replacedBy, whose, x.s.cfg.Node)
 }
 
-// replacement returns by which later run a lock was lost, "" if it was not. The reason is all that comes along with the loss.
+// replacement returns by which later run a lock was lost, "" if it was not. The reason is all that comes along with the
+// loss.
 func replacement(lost error) string {
 	text := lost.Error()
 	at := strings.Index(text, replacedBy)

@@ -120,8 +120,8 @@ func (l *loop) admit() {
 	slices.SortFunc(l.soon, byTime)
 }
 
-// checkEpochs finds the jobs of which another node has changed the timing in force. When a node has gone it is for those who have
-// an older timing to put that back in force.
+// checkEpochs finds the jobs of which another node has changed the timing in force. When a node has gone it is for
+// those who have an older timing to put that back in force.
 func (l *loop) checkEpochs(ctx context.Context) {
 	if !l.suspect {
 		return
@@ -170,8 +170,8 @@ func (l *loop) resync(ctx context.Context) {
 	}
 }
 
-// register offers jobs to the store and asks for their marks. It waits until this node has heard who else is alive. A store that
-// has lost data hears of pauses first: once it has the marks others may claim.
+// register offers jobs to the store and asks for their marks. It waits until this node has heard who else is alive. A
+// store that has lost data hears of pauses first: once it has the marks others may claim.
 func (l *loop) register(ctx context.Context) {
 	if len(l.unknown) > 0 {
 		l.part.restore(l.host)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// knownRuns is how many ended runs, and how many one-off jobs of each kind, a node remembers for the case that the store
-	// forgets.
+	// knownRuns is how many ended runs, and how many one-off jobs of each kind, a node remembers for the case that the
+	// store forgets.
 	knownRuns = 4096
 	// knownFor is for how long it remembers ended runs.
 	knownFor = 10 * time.Minute
@@ -88,7 +88,8 @@ func (m *memory) heardPause(state PauseState) bool {
 	return true
 }
 
-// rememberPause notes a pause or a resume that the store has taken from this scheduler: until their next beats no others know.
+// rememberPause notes a pause or a resume that the store has taken from this scheduler: until their next beats no
+// others know.
 func (s *Scheduler) rememberPause(state PauseState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +105,8 @@ func (p *part) acceptedPauses() map[string]int64 {
 	return maps.Clone(p.accepted)
 }
 
-// checkPauses returns a job of which the store does not know the pause or resume any more that it had taken before a beat, "" if
-// there is none.
+// checkPauses returns a job of which the store does not know the pause or resume any more that it had taken before a
+// beat, "" if there is none.
 func (p *part) checkPauses(before map[string]int64, pulse Pulse) (lost string) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -153,9 +154,9 @@ func (p *part) rememberPulse(pulse Pulse) {
 	}
 }
 
-// noticeLoss is called when the store turns out to know less than it did. All jobs are registered again with the marks that this
-// node knows, what else it knows is put back, and nothing is claimed for a lease: by then all nodes have noticed, and the store has
-// the highest mark that any of them knows.
+// noticeLoss is called when the store turns out to know less than it did. All jobs are registered again with the marks
+// that this node knows, what else it knows is put back, and nothing is claimed for a lease: by then all nodes have
+// noticed, and the store has the highest mark that any of them knows.
 func (p *part) noticeLoss(sign string) {
 	s := p.s
 	now := s.cfg.Now()
@@ -174,7 +175,8 @@ func (p *part) noticeLoss(sign string) {
 		slog.String("sign", sign), slog.Duration("for", s.lease))
 }
 
-// remind registers a job again that the store turns out not to know although this node has it there. It does nothing for others.
+// remind registers a job again that the store turns out not to know although this node has it there. It does nothing
+// for others.
 func (s *Scheduler) remind(ctx context.Context, job string) error {
 	e, _, done := s.here(job)
 	defer done()
@@ -249,8 +251,8 @@ func (p *part) known() (m Memory, forgetful bool) {
 	return m, true
 }
 
-// restoreRun puts one run back, that the store turned out not to know, if that is because it has lost data. It waits for a beat,
-// which tells.
+// restoreRun puts one run back, that the store turned out not to know, if that is because it has lost data. It waits
+// for a beat, which tells.
 func (x *attempt) restoreRun(ctx context.Context, r *Run) bool {
 	x.e.part.awaitBeat(ctx)
 	if !x.e.part.lostSince(r.Claimed) {
@@ -263,7 +265,8 @@ func (x *attempt) restoreRun(ctx context.Context, r *Run) bool {
 	return x.s.cfg.Store.Restore(ctx, Memory{Flights: []Pending{p}, Lease: x.s.lease}) == nil
 }
 
-// awaitBeat waits until a beat that was begun after this call has been answered, for two heartbeats and a call's time at most.
+// awaitBeat waits until a beat that was begun after this call has been answered, for two heartbeats and a call's time
+// at most.
 func (p *part) awaitBeat(ctx context.Context) {
 	p.s.mu.Lock()
 	beaten := p.beaten

@@ -81,8 +81,9 @@ func (w *lossy) must(err error) {
 	}
 }
 
-// TestScheduler_flush flushes the store at all kinds of moments: all ticks run once, also those that are due just then and those
-// at work, pauses stay, one-off jobs run once, and the log says what happened. A node that is new just then makes no difference.
+// TestScheduler_flush flushes the store at all kinds of moments: all ticks run once, also those that are due just then
+// and those at work, pauses stay, one-off jobs run once, and the log says what happened. A node that is new just then
+// makes no difference.
 func TestScheduler_flush(t *testing.T) {
 	t.Parallel()
 	for round := range 8 {
@@ -141,8 +142,8 @@ func (w *lossy) expectOnce(name string, from, to time.Time) {
 	}
 }
 
-// TestScheduler_rewind takes the store back to an older state: no tick of a living node runs twice, a resume stands, and one-off
-// jobs run once.
+// TestScheduler_rewind takes the store back to an older state: no tick of a living node runs twice, a resume stands,
+// and one-off jobs run once.
 func TestScheduler_rewind(t *testing.T) {
 	t.Parallel()
 	for round := range 6 {
@@ -179,8 +180,8 @@ func TestScheduler_rewind(t *testing.T) {
 	}
 }
 
-// TestScheduler_flush_holds has a node that has not heard of the last tick be the first to register after the store has forgotten
-// all: it claims nothing until the one that has run the tick can have said so.
+// TestScheduler_flush_holds has a node that has not heard of the last tick be the first to register after the store has
+// forgotten all: it claims nothing until the one that has run the tick can have said so.
 func TestScheduler_flush_holds(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

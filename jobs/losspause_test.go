@@ -9,8 +9,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_lossAfterPause has the store lose its data, or go back to before, at once after a node has paused a job or resumed
-// it, so that no other node has heard of that: it stands all the same.
+// TestScheduler_lossAfterPause has the store lose its data, or go back to before, at once after a node has paused a job
+// or resumed it, so that no other node has heard of that: it stands all the same.
 func TestScheduler_lossAfterPause(t *testing.T) {
 	t.Parallel()
 	for round := range 12 {

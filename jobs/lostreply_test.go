@@ -12,8 +12,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_lostReply_ofTheRecord loses the answer to the record of a run, one that failed and the one that made up for
-// it: each is told of once, and the retry is made once.
+// TestScheduler_lostReply_ofTheRecord loses the answer to the record of a run, one that failed and the one that made up
+// for it: each is told of once, and the retry is made once.
 func TestScheduler_lostReply_ofTheRecord(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

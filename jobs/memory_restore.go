@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// compareStamp looks whether the store knows of the session's last beat, and notes this one. A stamp is what tells this store
-// from one that forgot, and the time of the beat. It needs mu.
+// compareStamp looks whether the store knows of the session's last beat, and notes this one. A stamp is what tells this
+// store from one that forgot, and the time of the beat. It needs mu.
 func (s *memoryStore) compareStamp(b Beat, p *Pulse, now time.Time) {
 	if stamp, at, ok := strings.Cut(b.Stamp, " "); ok {
 		n, _ := strconv.ParseInt(at, 10, 64) // it is of our own making

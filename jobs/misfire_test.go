@@ -70,8 +70,9 @@ func TestScheduler_misfire(t *testing.T) {
 	})
 }
 
-// TestScheduler_misfireAll_inOrder has ten nodes catch up with missed ticks, of which each fails at first, and one kills its
-// node: they run one after another, the oldest first, retries between, without waiting for longer than they must.
+// TestScheduler_misfireAll_inOrder has ten nodes catch up with missed ticks, of which each fails at first, and one
+// kills its node: they run one after another, the oldest first, retries between, without waiting for longer than they
+// must.
 func TestScheduler_misfireAll_inOrder(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -119,8 +120,8 @@ func TestScheduler_misfireAll_inOrder(t *testing.T) {
 	})
 }
 
-// TestScheduler_misfireAll_wakes checks that the end of a run wakes the next at once, and that the end of a run of a dead
-// node, of which nobody tells, is noticed soon.
+// TestScheduler_misfireAll_wakes checks that the end of a run wakes the next at once, and that the end of a run of a
+// dead node, of which nobody tells, is noticed soon.
 func TestScheduler_misfireAll_wakes(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

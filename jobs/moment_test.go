@@ -19,8 +19,9 @@ import (
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
-// TestScheduler_storeAwayAtTheBegin has a run wait for its lock, and the store of jobs go away before it has that: the record says
-// when the work began, not when the node first asked for it; and with misfire skip it does not begin when it is too late.
+// TestScheduler_storeAwayAtTheBegin has a run wait for its lock, and the store of jobs go away before it has that: the
+// record says when the work began, not when the node first asked for it; and with misfire skip it does not begin when
+// it is too late.
 func TestScheduler_storeAwayAtTheBegin(t *testing.T) {
 	t.Parallel()
 	for _, misfire := range []Misfire{MisfireOnce, MisfireSkip} {
@@ -58,8 +59,8 @@ func TestScheduler_storeAwayAtTheBegin(t *testing.T) {
 	}
 }
 
-// TestScheduler_drainBelowThirtySeconds drains by default with a run that ignores its context, with and without the store: it is
-// over before a platform that waits for 30 s kills the process.
+// TestScheduler_drainBelowThirtySeconds drains by default with a run that ignores its context, with and without the
+// store: it is over before a platform that waits for 30 s kills the process.
 func TestScheduler_drainBelowThirtySeconds(t *testing.T) {
 	t.Parallel()
 	for _, away := range []bool{false, true} {
@@ -138,7 +139,8 @@ func TestNew_telemetryOfTheLocker(t *testing.T) {
 	})
 }
 
-// TestScheduler_Resume_byAStranger resumes a job from a scheduler that does not have it: the record tells of all ticks meanwhile.
+// TestScheduler_Resume_byAStranger resumes a job from a scheduler that does not have it: the record tells of all ticks
+// meanwhile.
 func TestScheduler_Resume_byAStranger(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

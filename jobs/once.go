@@ -31,8 +31,8 @@ const (
 	maxYear    = 9999 // the last one that a record can hold
 )
 
-// AddHandler adds a handler, before or during [Scheduler.Run]. One-off jobs go to nodes that have their handler, and wait
-// while there is none. The error names everything that is wrong with h.
+// AddHandler adds a handler, before or during [Scheduler.Run]. One-off jobs go to nodes that have their handler, and
+// wait while there is none. The error names everything that is wrong with h.
 func (s *Scheduler) AddHandler(h Handler) error {
 	e, err := h.prepare(s.cfg.Location)
 	if err != nil {
@@ -69,9 +69,9 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 // At has a handler called once, at a time, by any node that has it: at least once if the handler has Retries, at most
 // once else. The job is kept in the store until then. A time that has passed means now. The id names the job among all
 // one-off jobs, of all handlers: calling At again with it does nothing while the job waits, and for a day after it has
-// run. payload is at most 16 KiB and is shown in records. One whose handler no node has waits, which is logged, and is recorded
-// as skipped a week after its time. The error wraps ErrOtherProgram if another program has the handler, and this scheduler has one
-// of the same name. It blocks until the store has answered or ctx ends.
+// run. payload is at most 16 KiB and is shown in records. One whose handler no node has waits, which is logged, and is
+// recorded as skipped a week after its time. The error wraps ErrOtherProgram if another program has the handler, and
+// this scheduler has one of the same name. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, payload []byte) error {
 	if err := onceProblem(handler, id, at, payload); err != nil {
 		return fmt.Errorf("add one-off job %q: %w", brief(id), err)
@@ -149,8 +149,8 @@ func (s *Scheduler) warnOfHandler(ctx context.Context, o Once) {
 	}
 }
 
-// Withdraw removes a one-off job that waits for its time. The error wraps ErrUnknownRun if none does: it may be running,
-// then see [Scheduler.Cancel]. It blocks until the store has answered or ctx ends.
+// Withdraw removes a one-off job that waits for its time. The error wraps ErrUnknownRun if none does: it may be
+// running, then see [Scheduler.Cancel]. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) Withdraw(ctx context.Context, id string) error {
 	err := s.cfg.Store.Withdraw(ctx, id)
 	if errors.Is(err, ErrGone) {
@@ -163,8 +163,8 @@ func (s *Scheduler) Withdraw(ctx context.Context, id string) error {
 	return nil
 }
 
-// Waiting returns the one-off jobs that wait for their time, the next first, limit at most. It blocks until the store has
-// answered or ctx ends.
+// Waiting returns the one-off jobs that wait for their time, the next first, limit at most. It blocks until the store
+// has answered or ctx ends.
 func (s *Scheduler) Waiting(ctx context.Context, limit int) ([]Once, error) {
 	all, err := s.cfg.Store.Waiting(ctx, limit)
 	if err != nil {

@@ -30,8 +30,8 @@ func (l *letters) handler(fail bool) Handler {
 	}}
 }
 
-// TestScheduler_At puts one-off jobs from several nodes, twice each: each runs once, at its time, through a restart of all
-// nodes, and is not run again when it is put once more.
+// TestScheduler_At puts one-off jobs from several nodes, twice each: each runs once, at its time, through a restart of
+// all nodes, and is not run again when it is put once more.
 func TestScheduler_At(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// retireTime is after what time without a node a job counts as removed, while nodes of its program live: nothing of the
-	// time since it was seen last is owed when it comes back.
+	// retireTime is after what time without a node a job counts as removed, while nodes of its program live: nothing of
+	// the time since it was seen last is owed when it comes back.
 	retireTime = 24 * time.Hour
-	// orphanTime is after what time what is left of a removed job ends by itself: its runs in flight, its pause, one-off jobs
-	// for a handler that no node has had since they were due.
+	// orphanTime is after what time what is left of a removed job ends by itself: its runs in flight, its pause,
+	// one-off jobs for a handler that no node has had since they were due.
 	orphanTime = 7 * 24 * time.Hour
 )
 

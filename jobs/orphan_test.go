@@ -10,8 +10,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_removedJob removes a job from a program: what is left of it ends by itself after a week, and nothing is owed
-// when it comes back after months.
+// TestScheduler_removedJob removes a job from a program: what is left of it ends by itself after a week, and nothing is
+// owed when it comes back after months.
 func TestScheduler_removedJob(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -66,8 +66,8 @@ func TestScheduler_removedJob(t *testing.T) {
 	})
 }
 
-// TestScheduler_storeAway takes the store away for longer than the session's lease while runs end that no lock guards: their nodes
-// live, so they are recorded as they ended, once.
+// TestScheduler_storeAway takes the store away for longer than the session's lease while runs end that no lock guards:
+// their nodes live, so they are recorded as they ended, once.
 func TestScheduler_storeAway(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// owner returns the program whose nodes are to make a run that somebody asks for. The error is ErrOrphaned if none of the living
-// nodes has the job, though there are some, and ErrOtherProgram if this scheduler has one of that name, and the nodes that have it
-// are of another program: whoever asks here may mean either.
+// owner returns the program whose nodes are to make a run that somebody asks for. The error is ErrOrphaned if none of
+// the living nodes has the job, though there are some, and ErrOtherProgram if this scheduler has one of that name, and
+// the nodes that have it are of another program: whoever asks here may mean either.
 func (s *Scheduler) owner(ctx context.Context, spec *JobSpec) (program string, err error) {
 	own := s.entry(spec.Job)
 	here, _, done := s.here(spec.Job)
@@ -37,8 +37,8 @@ func (s *Scheduler) owner(ctx context.Context, spec *JobSpec) (program string, e
 	return "", nil
 }
 
-// livingFor are the sessions that live, with some name. A scheduler that runs knows from its last beat in the part with the
-// job. Where the list of nodes is in another part, which is away, all that have offered the job are taken to live.
+// livingFor are the sessions that live, with some name. A scheduler that runs knows from its last beat in the part with
+// the job. Where the list of nodes is in another part, which is away, all that have offered the job are taken to live.
 func (s *Scheduler) livingFor(ctx context.Context, spec *JobSpec) (map[string]string, error) {
 	p, living := s.partOf(spec.Job), make(map[string]string)
 	s.mu.Lock()
@@ -76,8 +76,8 @@ func (s *Scheduler) refusal(e *entry, program string) error {
 		"a namespace of its own (lockrt.Config.Namespace)", what, ErrOtherProgram, program, s.cfg.Program, field)
 }
 
-// otherProgram says why a run that was left behind is not made by this node, "" if it may be: it was for another program, and the
-// job is this one's since.
+// otherProgram says why a run that was left behind is not made by this node, "" if it may be: it was for another
+// program, and the job is this one's since.
 func (s *Scheduler) otherProgram(p Pending) string {
 	if p.Program == "" || p.Program == s.cfg.Program {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// part is what a scheduler keeps for one part of the store, which may be away while the others answer. Each has a loop, a keeper
-// of the session, a back-off and calls of its own, so that none waits for another.
+// part is what a scheduler keeps for one part of the store, which may be away while the others answer. Each has a loop,
+// a keeper of the session, a back-off and calls of its own, so that none waits for another.
 type part struct {
 	s        *Scheduler
 	n        int

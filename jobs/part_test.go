@@ -14,8 +14,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// twoParts is a store of two parts, of which the second, with the jobs that begin with "bad", can be taken away: calls about it
-// then hang. It refuses calls about both.
+// twoParts is a store of two parts, of which the second, with the jobs that begin with "bad", can be taken away: calls
+// about it then hang. It refuses calls about both.
 type twoParts struct {
 	Store
 	bad  Store
@@ -137,8 +137,8 @@ func (s *twoParts) Restore(ctx context.Context, m Memory) error {
 	return store.Restore(ctx, m)
 }
 
-// TestScheduler_partOfTheStoreAway takes a part of the store away: the jobs of the other go on to the second, those of nodes that
-// start meanwhile too, and what the part missed is made up for when it is back.
+// TestScheduler_partOfTheStoreAway takes a part of the store away: the jobs of the other go on to the second, those of
+// nodes that start meanwhile too, and what the part missed is made up for when it is back.
 func TestScheduler_partOfTheStoreAway(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// PartsError says that some parts of the store did not answer, as when one server of a Redis Cluster is away. What a list comes
-// with it is what the others have told.
+// PartsError says that some parts of the store did not answer, as when one server of a Redis Cluster is away. What a
+// list comes with it is what the others have told.
 type PartsError struct {
 	Parts []int // that did not answer, from 0 on
 	Of    int   // how many there are
@@ -29,7 +29,8 @@ func (e *PartsError) Unwrap() error { return e.Err }
 // lacks reports whether a part did not answer.
 func (e *PartsError) lacks(part int) bool { return e != nil && slices.Contains(e.Parts, part) }
 
-// partsError is the error of a list of which some shards have failed, nil if none has, and not a PartsError if no part answers.
+// partsError is the error of a list of which some shards have failed, nil if none has, and not a PartsError if no part
+// answers.
 func (s *redisStore) partsError(failed map[int]error) error {
 	parts := make(map[int]bool)
 	var err error
@@ -45,8 +46,8 @@ func (s *redisStore) partsError(failed map[int]error) error {
 	return &PartsError{Parts: slices.Sorted(maps.Keys(parts)), Of: s.parts, Err: err}
 }
 
-// readAll has commands be added for each shard, and sends those for the shards of a part in one round trip. A part that does not
-// answer keeps none of the others waiting, nor from having an answer. Each command has its own error.
+// readAll has commands be added for each shard, and sends those for the shards of a part in one round trip. A part that
+// does not answer keeps none of the others waiting, nor from having an answer. Each command has its own error.
 func (s *redisStore) readAll(ctx context.Context, add func(pipe redis.Pipeliner, shard int)) {
 	reads := make([]func(context.Context), s.parts)
 	for part := range reads {

@@ -18,8 +18,8 @@ import (
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
 
-// TestScheduler_listsWithoutAPart stops one of three servers of a cluster: lists tell what the others know, and what is missing, and
-// RunNow works for jobs on the others, whichever server has the list of nodes.
+// TestScheduler_listsWithoutAPart stops one of three servers of a cluster: lists tell what the others know, and what is
+// missing, and RunNow works for jobs on the others, whichever server has the list of nodes.
 func TestScheduler_listsWithoutAPart(t *testing.T) {
 	t.Parallel()
 	r := newClusterRig(t, testenv.ClusterConfig{})

@@ -40,7 +40,8 @@ func (p *programs) expect(t *testing.T, when string, want ...string) {
 	p.ran = nil
 }
 
-// TestScheduler_otherProgramsJob has a program that was refused a job be asked for it in all ways: it does not call its own work.
+// TestScheduler_otherProgramsJob has a program that was refused a job be asked for it in all ways: it does not call its
+// own work.
 func TestScheduler_otherProgramsJob(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -81,8 +82,8 @@ func TestScheduler_otherProgramsJob(t *testing.T) {
 	})
 }
 
-// TestScheduler_otherProgramTakesOver has the program that has a job die with runs in flight, when another one waits for the name:
-// that one does not do their work.
+// TestScheduler_otherProgramTakesOver has the program that has a job die with runs in flight, when another one waits
+// for the name: that one does not do their work.
 func TestScheduler_otherProgramTakesOver(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -130,8 +130,8 @@ func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
 	return true
 }
 
-// succession ends a run that was left behind and says what makes up for it. What waits for any node keeps its ID; what a
-// node has left by dying is recorded as lost.
+// succession ends a run that was left behind and says what makes up for it. What waits for any node keeps its ID; what
+// a node has left by dying is recorded as lost.
 func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 	f := Finish{Run: p.Run, Owner: p.Owner, Lease: s.lease, Orphan: orphan, Keep: s.cfg.History}
 	other := s.otherProgram(p)

@@ -10,7 +10,8 @@ import (
 	. "github.com/lockgen/lockgen/jobs"
 )
 
-// TestRedisStore_texts asks a server that is not there: what was tried stands in the error once, with whoever was asked.
+// TestRedisStore_texts asks a server that is not there: what was tried stands in the error once, with whoever was
+// asked.
 func TestRedisStore_texts(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})

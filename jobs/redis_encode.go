@@ -129,7 +129,8 @@ func writeOwed(owed []Span) string {
 	return strings.Join(texts, ";")
 }
 
-// readPause reads what is kept of the last pause or resume of a job: its version, a blank, and the pause as JSON or a dash.
+// readPause reads what is kept of the last pause or resume of a job: its version, a blank, and the pause as JSON or a
+// dash.
 func readPause(text string) (*Pause, error) {
 	version, text, _ := strings.Cut(text, " ")
 	if text == "-" {
@@ -155,8 +156,8 @@ func readPauseState(job, text string) (state PauseState, err error) {
 	return state, err
 }
 
-// readPulse adds the answer of beat.lua of one shard to a pulse, and returns the shard's part of the stamp: what tells it from
-// one that forgot, the time, and the version of its pauses.
+// readPulse adds the answer of beat.lua of one shard to a pulse, and returns the shard's part of the stamp: what tells
+// it from one that forgot, the time, and the version of its pauses.
 func readPulse(reply []any, p *Pulse) (stamp string, err error) {
 	if len(reply) != 10 {
 		return "", errMalformed

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRedisStore_slots checks what Redis Cluster hashes: all keys of a shard have the same tag, not an empty one, and no
-// two jobs, shards or namespaces share a key.
+// TestRedisStore_slots checks what Redis Cluster hashes: all keys of a shard have the same tag, not an empty one, and
+// no two jobs, shards or namespaces share a key.
 func TestRedisStore_slots(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]string)

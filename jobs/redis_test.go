@@ -94,8 +94,8 @@ func TestScheduler_redis(t *testing.T) {
 	}
 }
 
-// TestRedisStore_bounded runs a job 10,000 times, with a retry for every tenth and a wish to cancel for every hundredth:
-// what is kept of it is the latest records, and no more.
+// TestRedisStore_bounded runs a job 10,000 times, with a retry for every tenth and a wish to cancel for every
+// hundredth: what is kept of it is the latest records, and no more.
 func TestRedisStore_bounded(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
@@ -155,8 +155,8 @@ func TestRedisStore_bounded(t *testing.T) {
 			}
 		}
 	}
-	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the session's
-	// lease, the records, and the failures among them.
+	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the
+	// session's lease, the records, and the failures among them.
 	if keys, entries := contents(t, client); keys != 9 || entries != 7+keep+KeptFailures {
 		t.Errorf("%d keys with %d entries, want 9 with %d", keys, entries, 7+keep+KeptFailures)
 	}

@@ -53,8 +53,8 @@ func buildShim(t *testing.T) string {
 	return library
 }
 
-// TestScheduler_clusterClock has the clock of one of three servers be off: the jobs of each server run at each tick of its clock,
-// wherever their locks are, and their records are in order.
+// TestScheduler_clusterClock has the clock of one of three servers be off: the jobs of each server run at each tick of
+// its clock, wherever their locks are, and their records are in order.
 func TestScheduler_clusterClock(t *testing.T) {
 	t.Parallel()
 	for _, skew := range []time.Duration{30 * time.Second, -4 * time.Second} {

@@ -155,8 +155,8 @@ func betweenTicks() {
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond)))
 }
 
-// TestScheduler_clusterMasterAway takes away a master that has no replica: the jobs that do not need it run at each tick, those of
-// a node that starts meanwhile too.
+// TestScheduler_clusterMasterAway takes away a master that has no replica: the jobs that do not need it run at each
+// tick, those of a node that starts meanwhile too.
 func TestScheduler_clusterMasterAway(t *testing.T) {
 	for name, takeAway := range map[string]func(*testenv.RedisServer) error{
 		"killed": (*testenv.RedisServer).Kill, "frozen": (*testenv.RedisServer).Pause,
@@ -193,8 +193,8 @@ func TestScheduler_clusterMasterAway(t *testing.T) {
 	}
 }
 
-// TestScheduler_clusterFailover takes away a master that has a replica: all jobs run again after its promotion, and no tick runs
-// twice.
+// TestScheduler_clusterFailover takes away a master that has a replica: all jobs run again after its promotion, and no
+// tick runs twice.
 func TestScheduler_clusterFailover(t *testing.T) {
 	for name, takeAway := range map[string]func(*testenv.RedisServer) error{
 		"killed": (*testenv.RedisServer).Kill, "frozen": (*testenv.RedisServer).Pause,

@@ -23,12 +23,12 @@ func (x *attempt) retry() *Pending {
 	return next
 }
 
-// heldTime is how long a retry comes back to a lock that it finds held. Each keeps a run in flight, of which a job may have
-// maxWaiting at a time.
+// heldTime is how long a retry comes back to a lock that it finds held. Each keeps a run in flight, of which a job may
+// have maxWaiting at a time.
 const heldTime = time.Minute
 
-// lockPatiently is lock for any attempt. A tick that finds the lock held is skipped; one that was tried already comes back after
-// pauses that grow, as another run may have begun while it paused.
+// lockPatiently is lock for any attempt. A tick that finds the lock held is skipped; one that was tried already comes
+// back after pauses that grow, as another run may have begun while it paused.
 func (x *attempt) lockPatiently(ctx context.Context) (lockrt.Leases, *refusal) {
 	began := x.s.cfg.Now()
 	for try := 1; ; try++ {

@@ -13,8 +13,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// TestScheduler_retryFindsTheLockHeld has somebody else hold the job's lock when a failed tick is to be tried again: it comes back
-// until it gets the lock, and is given up after a minute or so.
+// TestScheduler_retryFindsTheLockHeld has somebody else hold the job's lock when a failed tick is to be tried again: it
+// comes back until it gets the lock, and is given up after a minute or so.
 func TestScheduler_retryFindsTheLockHeld(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

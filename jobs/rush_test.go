@@ -38,8 +38,9 @@ func (s *orderStore) Finish(ctx context.Context, finishes []Finish) []error {
 
 func noWork(context.Context) error { return nil }
 
-// TestScheduler_crowdBeginsFirst has more jobs due together than one call claims. All begin before the first is recorded;
-// some of them wait for a lock that another holds, and some that may not hold theirs for long do not wait for the others.
+// TestScheduler_crowdBeginsFirst has more jobs due together than one call claims. All begin before the first is
+// recorded; some of them wait for a lock that another holds, and some that may not hold theirs for long do not wait for
+// the others.
 func TestScheduler_crowdBeginsFirst(t *testing.T) {
 	t.Parallel()
 	const crowd = 1100

@@ -160,14 +160,14 @@ func (s *Scheduler) info(e *entry) Info {
 }
 
 // Now returns the time on the store's clock, which all times in records are on, as this node estimates it: by the last
-// answer that told, and by the local clock before the first one. Of a Redis Cluster, in which each job goes by the clock of the
-// server that has it, it is that of the server with the list of nodes.
+// answer that told, and by the local clock before the first one. Of a Redis Cluster, in which each job goes by the
+// clock of the server that has it, it is that of the server with the list of nodes.
 func (s *Scheduler) Now() time.Time { return s.oncePart().clock.now() }
 
-// Err returns nil while the store answers, and else what it said, and since when. A server of a Redis Cluster may be away on its
-// own: the error says how much of the store that is, and the jobs on the others run. Ticks are late meanwhile, not lost:
-// the mark is in the store, and Job.Misfire decides when it is back. It also names the jobs that this node does not run because
-// another program has them; that error wraps ErrOtherProgram.
+// Err returns nil while the store answers, and else what it said, and since when. A server of a Redis Cluster may be
+// away on its own: the error says how much of the store that is, and the jobs on the others run. Ticks are late
+// meanwhile, not lost: the mark is in the store, and Job.Misfire decides when it is back. It also names the jobs that
+// this node does not run because another program has them; that error wraps ErrOtherProgram.
 func (s *Scheduler) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// leaseBeats is how many beats of a node may fail before its runs are taken over. It does not limit how long they take.
+	// leaseBeats is how many beats of a node may fail before its runs are taken over. It does not limit how long they
+	// take.
 	leaseBeats = 5
 	// horizonBeats is how many beats ahead a beat asks for one-off jobs: some may fail.
 	horizonBeats = 3
@@ -234,5 +235,6 @@ func (p *part) syncClock(ctx context.Context) {
 	}
 }
 
-// isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to another.
+// isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to
+// another.
 func isMoving(err error) bool { return err != nil && strings.Contains(err.Error(), "TRYAGAIN") }

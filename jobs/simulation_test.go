@@ -69,8 +69,8 @@ func TestScheduler_simulated(t *testing.T) {
 	t.Run(fmt.Sprint("20 nodes ", many, " hours"), func(t *testing.T) { simulate(t, 20, many) })
 }
 
-// TestScheduler_year has three nodes whose clocks are minutes apart run a year of ticks: each once, also those of a zone
-// that changes its clocks twice.
+// TestScheduler_year has three nodes whose clocks are minutes apart run a year of ticks: each once, also those of a
+// zone that changes its clocks twice.
 func TestScheduler_year(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -136,8 +136,8 @@ func simulate(t *testing.T, nodes, hours int) {
 	})
 }
 
-// TestScheduler_crowd has so many jobs due together that the nodes share them out, while one of them cannot do its share:
-// the others do it a moment later.
+// TestScheduler_crowd has so many jobs due together that the nodes share them out, while one of them cannot do its
+// share: the others do it a moment later.
 func TestScheduler_crowd(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -172,8 +172,8 @@ func TestScheduler_crowd(t *testing.T) {
 	})
 }
 
-// TestScheduler_twoVersionsOfASpec is a rolling deploy: as soon as the first node has the new spec its ticks are due, and
-// those of the old one are not any more, though nodes with that live on and start again. Those of both run once.
+// TestScheduler_twoVersionsOfASpec is a rolling deploy: as soon as the first node has the new spec its ticks are due,
+// and those of the old one are not any more, though nodes with that live on and start again. Those of both run once.
 func TestScheduler_twoVersionsOfASpec(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

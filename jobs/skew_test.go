@@ -11,8 +11,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_partsWithOtherClocks has one of two parts of the store go by a clock that is off: the jobs in each run at each tick
-// of its own clock, their records are in order, and the log says so, and when the clocks are set right.
+// TestScheduler_partsWithOtherClocks has one of two parts of the store go by a clock that is off: the jobs in each run
+// at each tick of its own clock, their records are in order, and the log says so, and when the clocks are set right.
 func TestScheduler_partsWithOtherClocks(t *testing.T) {
 	t.Parallel()
 	for _, skew := range []time.Duration{30 * time.Second, -30 * time.Second, 4 * time.Second, time.Second, -time.Second} {

@@ -15,10 +15,10 @@ import (
 	"github.com/lockgen/lockgen/internal/testsync"
 )
 
-// TestScheduler_soak has real processes live through deaths, stops, deploys with another spec, outages that last longer than a
-// session's lease, flushes, and restarts of the server without its data, while another server hears of each begin: no tick begins
-// twice, and each that is due under all specs has begun, or has a record. It is a deploy and a flush, and ten minutes of all that
-// with LOCKGEN_SOAK, by LOCKGEN_SEED if that is set.
+// TestScheduler_soak has real processes live through deaths, stops, deploys with another spec, outages that last longer
+// than a session's lease, flushes, and restarts of the server without its data, while another server hears of each
+// begin: no tick begins twice, and each that is due under all specs has begun, or has a record. It is a deploy and a
+// flush, and ten minutes of all that with LOCKGEN_SOAK, by LOCKGEN_SEED if that is set.
 func TestScheduler_soak(t *testing.T) {
 	t.Parallel()
 	long := os.Getenv("LOCKGEN_SOAK") != ""

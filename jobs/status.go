@@ -27,8 +27,8 @@ type Node struct {
 const nodeRetention = 10 * time.Minute
 
 // Nodes returns the nodes of the cluster, sorted by name. A node that was killed stays for ten minutes, with the time
-// of its last sign of life. The list is in one part of the store, with the one-off jobs. It blocks until the store has answered or
-// ctx ends.
+// of its last sign of life. The list is in one part of the store, with the one-off jobs. It blocks until the store has
+// answered or ctx ends.
 func (s *Scheduler) Nodes(ctx context.Context) ([]Node, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
 	if err != nil {
@@ -161,9 +161,9 @@ func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
 // maxHistory bounds Config.History.
 const maxHistory = 100_000
 
-// RunningRuns returns the runs that are in flight on all nodes, by job. Started is zero while a run waits for a lock or a
-// retry. If only a part of the store does not answer, the runs in the others come with an error that wraps a [*PartsError]. It
-// blocks until the store has answered or ctx ends.
+// RunningRuns returns the runs that are in flight on all nodes, by job. Started is zero while a run waits for a lock or
+// a retry. If only a part of the store does not answer, the runs in the others come with an error that wraps a
+// [*PartsError]. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) RunningRuns(ctx context.Context) ([]Run, error) {
 	pending, err := s.cfg.Store.InFlight(ctx)
 	if err != nil {

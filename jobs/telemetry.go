@@ -68,8 +68,8 @@ func byJob(name string, more ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributes(append(more, attribute.String("job.name", name))...)
 }
 
-// started begins to measure a run. The context is that of the work, within the run's span; done ends both, as of when the
-// work ended.
+// started begins to measure a run. The context is that of the work, within the run's span; done ends both, as of when
+// the work ended.
 func (t *telemetry) started(ctx context.Context, r *Run, jitter time.Duration) (work context.Context, done func(ending)) {
 	if t == nil {
 		return ctx, func(ending) {}

@@ -13,8 +13,8 @@ const (
 	maxReason    = 2 << 10 // of somebody who asks for something
 )
 
-// isText reports whether s keeps what it is in a record, and in a log, and is what it seems to be where it is shown: characters
-// that only change how others are shown are none of it.
+// isText reports whether s keeps what it is in a record, and in a log, and is what it seems to be where it is shown:
+// characters that only change how others are shown are none of it.
 func isText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) })
 }

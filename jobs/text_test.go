@@ -29,7 +29,8 @@ func expectText(t *testing.T, what, text string, limit int, lines bool) {
 	}
 }
 
-// TestScheduler_nastyTexts has authors, reasons and errors be a megabyte with characters that change how they are shown.
+// TestScheduler_nastyTexts has authors, reasons and errors be a megabyte with characters that change how they are
+// shown.
 func TestScheduler_nastyTexts(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
