@@ -210,9 +210,11 @@ func (w *chaos) judge() {
 			case !last.Started.IsZero() && last.Outcome != OutcomeSkipped:
 				lost++ // it had begun when its node or its lock went, and Retries is 0
 			default:
-				w.t.Errorf("%s: tick %s ended as %s, %s, without having been run", name, tick, last.Outcome, last.Reason)
+				w.t.Errorf("%s: tick %s ended as %s, %s, without having been run", name, tick, last.Outcome,
+					last.Reason)
 			}
 		}
 	}
-	w.t.Logf("%d begun; of those that both specs have %d ok, %d interrupted; %d nodes in all", w.total, ok, lost, len(w.Nodes()))
+	w.t.Logf("%d begun; of those that both specs have %d ok, %d interrupted; %d nodes in all", w.total, ok, lost,
+		len(w.Nodes()))
 }

@@ -190,7 +190,8 @@ func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status
 		if _, known := byName[name]; known {
 			continue
 		}
-		return nil, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store", brief(name), ErrUnknownJob)
+		return nil, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store",
+			brief(name), ErrUnknownJob)
 	}
 	return s.statuses(ctx, jobs, func(i int, view JobView, _ time.Time) (Status, error) {
 		st := Status{Info: byName[jobs[i]]}

@@ -65,7 +65,8 @@ func TestScheduler_ClusterJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 		statuses, err := onlooker.ClusterStatus(ctx)
-		if err != nil || len(statuses) != 2 || statuses[1].Job.Name != "j" || statuses[1].Paused == nil || !statuses[1].Next.IsZero() {
+		if err != nil || len(statuses) != 2 || statuses[1].Job.Name != "j" || statuses[1].Paused == nil ||
+			!statuses[1].Next.IsZero() {
 			t.Errorf("ClusterStatus = %+v, %v; want every and j, which is paused", statuses, err)
 		}
 		if err := onlooker.At(ctx, "mail", "m1", time.Now().Add(time.Hour), nil); err != nil {
@@ -105,7 +106,8 @@ func TestScheduler_otherProgram(t *testing.T) {
 			t.Errorf("the first program: %v", err)
 		}
 		err := mail.Err()
-		if !errors.Is(err, ErrOtherProgram) || !strings.Contains(err.Error(), `"shop"`) || !strings.Contains(err.Error(), `"mail"`) {
+		if !errors.Is(err, ErrOtherProgram) || !strings.Contains(err.Error(), `"shop"`) ||
+			!strings.Contains(err.Error(), `"mail"`) {
 			t.Errorf("the second program: %v, want ErrOtherProgram with both names", err)
 		}
 		time.Sleep(10 * time.Minute)

@@ -68,7 +68,8 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		}
 	}
 	if c.History < 0 {
-		return c, fmt.Errorf("jobs.New: Config.History is %d: set how many records to keep per job, 0 for 100", c.History)
+		return c, fmt.Errorf("jobs.New: Config.History is %d: set how many records to keep per job, 0 for 100",
+			c.History)
 	}
 	if c.History > maxHistory {
 		return c, fmt.Errorf("jobs.New: Config.History is %d: keep %d records per job at most", c.History, maxHistory)
@@ -77,7 +78,8 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		c.Heartbeat = minHeartbeat
 	}
 	if c.Heartbeat < minHeartbeat || c.Heartbeat > maxHeartbeat {
-		return c, fmt.Errorf("jobs.New: Config.Heartbeat is %s: set %s to %s, 0 for %[2]s", c.Heartbeat, minHeartbeat, maxHeartbeat)
+		return c, fmt.Errorf("jobs.New: Config.Heartbeat is %s: set %s to %s, 0 for %[2]s", c.Heartbeat, minHeartbeat,
+			maxHeartbeat)
 	}
 	tracer, meter := locks.Telemetry()
 	if c.TracerProvider == nil {

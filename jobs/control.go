@@ -60,7 +60,8 @@ func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
 		if view.Paused == nil {
 			return nil
 		}
-		state, err := s.cfg.Store.Resume(ctx, job, view.Paused.Version, s.pausedRecord(job, author, view, now), s.cfg.History)
+		state, err := s.cfg.Store.Resume(ctx, job, view.Paused.Version, s.pausedRecord(job, author, view, now),
+			s.cfg.History)
 		switch {
 		case errors.Is(err, ErrGone): // somebody else has resumed it, or paused it anew
 			continue
@@ -75,7 +76,8 @@ func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
 
 // pausedRecord stands for the ticks from the mark to now.
 func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time) Run {
-	why := fmt.Sprintf("paused by %s from %s until resumed by %s", view.Paused.Author, view.Paused.At.Format(time.RFC3339), author)
+	why := fmt.Sprintf("paused by %s from %s until resumed by %s", view.Paused.Author,
+		view.Paused.At.Format(time.RFC3339), author)
 	if view.Paused.Reason != "" {
 		why += ": " + view.Paused.Reason
 	}
@@ -126,7 +128,8 @@ func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID strin
 	if e != nil {
 		p.Owner = s.session
 	}
-	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: r.Job, Manual: true, Pending: &p, Lease: s.lease, Keep: s.cfg.History}})[0]
+	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: r.Job, Manual: true, Pending: &p, Lease: s.lease,
+		Keep: s.cfg.History}})[0]
 	if claimed.Err != nil {
 		return "", fmt.Errorf("%w; it may have reached the store and be run all the same", claimed.Err)
 	}

@@ -37,7 +37,8 @@ type Timing struct {
 	Spec    string `json:"spec,omitempty"`
 	Zone    string `json:"zone,omitempty"`    // IANA name
 	Seconds bool   `json:"seconds,omitempty"` // Spec has a field of seconds
-	Custom  bool   `json:"custom,omitempty"`  // Job.Schedule, which has no text: only nodes that have the job can compute it
+	// Job.Schedule, which has no text: only nodes that have the job can compute it
+	Custom bool `json:"custom,omitempty"`
 }
 
 // Stretch is a time in which a timing is in force: from Since, which it excludes, to Since of the next one, which it
@@ -152,6 +153,7 @@ func (t Timing) parse() (cron.Schedule, *time.Location) {
 func (d *Definition) plain() Job {
 	return Job{
 		Name: d.Job, Spec: d.Spec, TZ: d.Zone, Keys: d.Keys, Lock: lockrt.Options{TTL: d.TTL}, Overlap: d.Overlap,
-		Misfire: d.Misfire, MisfireCap: d.MisfireCap, Grace: d.Grace, Jitter: d.Jitter, Timeout: d.Timeout, Retries: d.Retries,
+		Misfire: d.Misfire, MisfireCap: d.MisfireCap, Grace: d.Grace, Jitter: d.Jitter, Timeout: d.Timeout,
+		Retries: d.Retries,
 	}
 }

@@ -102,7 +102,8 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			l.heardOwed(e, c.Owed)
 		}
 		l.s.telemetry.claimed(c.Status)
-		if l.s.cfg.Now().Sub(sent) > slowStore { // others may have claimed later ticks since, or will before this one has its lock
+		// others may have claimed later ticks since, or will before this one has its lock
+		if l.s.cfg.Now().Sub(sent) > slowStore {
 			e.owing = l.part.clock.now()
 			if claims[i].Pending != nil && e.job.Overlap == OverlapSkip {
 				claims[i].Pending.delay()

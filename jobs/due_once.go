@@ -9,7 +9,8 @@ import (
 // claimOnce claims the one-off jobs that are due.
 func (l *loop) claimOnce(ctx context.Context) {
 	now := l.part.clock.now()
-	n, _ := slices.BinarySearchFunc(l.soon, now.Add(time.Nanosecond), func(o Once, t time.Time) int { return o.At.Compare(t) })
+	n, _ := slices.BinarySearchFunc(l.soon, now.Add(time.Nanosecond),
+		func(o Once, t time.Time) int { return o.At.Compare(t) })
 	due := l.soon[:n]
 	l.soon = l.soon[n:]
 	for len(due) > 0 && ctx.Err() == nil {

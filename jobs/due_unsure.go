@@ -79,7 +79,8 @@ func (l *loop) settle() {
 			l.heardOwed(e, p.view.Owed)
 		}
 		for _, flight := range p.view.Claims {
-			if asked != nil && asked.Pending != nil && flight.Run.ID == asked.Pending.Run.ID && !l.s.isLive(flight.Run.ID) {
+			if asked != nil && asked.Pending != nil && flight.Run.ID == asked.Pending.Run.ID &&
+				!l.s.isLive(flight.Run.ID) {
 				asked.Pending.delay()
 				l.s.won(l.host, e, *asked)
 			}

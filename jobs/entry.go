@@ -66,7 +66,8 @@ func (e *entry) keys(r *Run) ([]string, error) {
 	case got.err != nil:
 		return nil, fmt.Errorf("Job.KeysFunc of job %q: %s", e.job.Name, errorText(got.err))
 	case len(got.keys) == 0 || slices.Contains(got.keys, ""):
-		return nil, fmt.Errorf("Job.KeysFunc of job %q returned %q: return the locks to hold, none of them empty", e.job.Name, got.keys)
+		return nil, fmt.Errorf("Job.KeysFunc of job %q returned %q: return the locks to hold, none of them empty",
+			e.job.Name, got.keys)
 	}
 	return slices.Clone(got.keys), nil
 }

@@ -28,7 +28,8 @@ func TestScheduler_killedUnderALongLease(t *testing.T) {
 		}}
 		for range 3 {
 			n := c.Node(Config{}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Retries: 1, Lock: lockrt.Options{TTL: 12 * time.Hour}, Run: b.on(n)})
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Retries: 1, Lock: lockrt.Options{TTL: 12 * time.Hour},
+				Run: b.on(n)})
 			n.Start()
 		}
 		time.Sleep(10 * time.Minute)
@@ -51,7 +52,8 @@ func TestScheduler_longLeaseNotRenewed(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		c.Stop()
 		runs := c.Finished("j")
-		if jobstest.Outcomes(runs) != "lost" || runs[0].Ended.Sub(runs[0].Started).Round(time.Minute) != 10*time.Minute {
+		if jobstest.Outcomes(runs) != "lost" ||
+			runs[0].Ended.Sub(runs[0].Started).Round(time.Minute) != 10*time.Minute {
 			t.Errorf("runs %+v, want one that was stopped after ten minutes", runs)
 		}
 	})

@@ -105,7 +105,8 @@ func (x *attempt) tell(f Finish) (done bool, asked *Notice) {
 			return true, nil // by an earlier try, whose answer was lost
 		case errors.Is(err, ErrGone):
 			x.s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job run was recorded as lost by another node while it ran",
-				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick), slog.String("outcome", string(f.Run.Outcome)))
+				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick),
+				slog.String("outcome", string(f.Run.Outcome)))
 			return false, nil
 		}
 		x.e.part.heard(err)

@@ -42,7 +42,9 @@ func beChild(name string) {
 func runChild(name string) error {
 	client := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddrEnv), ContextTimeoutEnabled: true})
 	defer client.Close()
-	teller := redis.NewClient(&redis.Options{Addr: cmp.Or(os.Getenv(witnessEnv), os.Getenv(childAddrEnv)), MaxRetries: -1}) // says nothing twice
+	// says nothing twice
+	teller := redis.NewClient(&redis.Options{Addr: cmp.Or(os.Getenv(witnessEnv), os.Getenv(childAddrEnv)),
+		MaxRetries: -1})
 	defer teller.Close()
 	locks, err := lockrt.New(redisstore.New(client, redisstore.Config{}),
 		lockrt.Config{Node: name, Logger: slog.New(slog.DiscardHandler)})
@@ -56,8 +58,9 @@ func runChild(name string) error {
 		return err
 	}
 	err = s.Add(Job{
-		Name: "j", Spec: cmp.Or(os.Getenv(specEnv), "@every 1s"), Misfire: MisfireAll, MisfireCap: 1000, Overlap: OverlapQueue,
-		Lock: lockrt.Options{TTL: 3 * time.Second},
+		Name: "j", Spec: cmp.Or(os.Getenv(specEnv), "@every 1s"), Misfire: MisfireAll, MisfireCap: 1000,
+		Overlap: OverlapQueue,
+		Lock:    lockrt.Options{TTL: 3 * time.Second},
 		Run: func(ctx context.Context) error {
 			_, tick, _ := TickFromContext(ctx)
 			if err := teller.RPush(ctx, "begins", name+" "+tick.UTC().Format(time.RFC3339)).Err(); err != nil {
@@ -102,7 +105,8 @@ type process struct {
 }
 
 func newProcesses(t *testing.T, server, witness *testenv.RedisServer) *processes {
-	client, hearer := redis.NewClient(&redis.Options{Addr: server.Addr()}), redis.NewClient(&redis.Options{Addr: witness.Addr()})
+	client, hearer := redis.NewClient(&redis.Options{Addr: server.Addr()}),
+		redis.NewClient(&redis.Options{Addr: witness.Addr()})
 	t.Cleanup(func() {
 		_ = client.Close()
 		_ = hearer.Close()
@@ -118,7 +122,8 @@ func (p *processes) start(spec string) {
 	p.t.Helper()
 	name := fmt.Sprint("process-", len(p.nodes))
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+name, childAddrEnv+"="+p.addr, witnessEnv+"="+p.witness.Options().Addr, specEnv+"="+spec)
+	cmd.Env = append(os.Environ(), childEnv+"="+name, childAddrEnv+"="+p.addr, witnessEnv+"="+p.witness.Options().Addr,
+		specEnv+"="+spec)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -97,7 +97,8 @@ func expectHeldUp(t *testing.T, c *jobstest.Cluster, moment failover, misfire Mi
 	}
 	// A node that has not seen it does not expect a late run to have the lock of a tick on time.
 	for _, r := range c.Finished("j") {
-		if late := r.Tick.Sub(jobstest.Start.Add(time.Second)) % (20 * time.Second); late < 4*time.Second && r.Outcome != OutcomeOK {
+		if late := r.Tick.Sub(jobstest.Start.Add(time.Second)) % (20 * time.Second); late < 4*time.Second &&
+			r.Outcome != OutcomeOK {
 			t.Errorf("tick %s, due while the locks were away: %s %s", r.Tick, r.Outcome, r.Reason)
 		}
 	}
@@ -118,7 +119,8 @@ func TestScheduler_heldUp_byDeath(t *testing.T) {
 				tick = time.Now().Truncate(time.Second)
 				n.Crash()
 			}
-			n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: MisfireAll, Run: jobstest.Sleep(900 * time.Millisecond)})
+			n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: MisfireAll,
+				Run: jobstest.Sleep(900 * time.Millisecond)})
 			n.Start()
 		}
 		for range 3 {
@@ -143,7 +145,8 @@ func TestScheduler_heldUp_silence(t *testing.T) {
 			from := time.Now()
 			for range 2 {
 				n := c.Node(Config{History: 1000}, 0)
-				n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: misfire, Run: jobstest.Sleep(100 * time.Millisecond)})
+				n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: misfire,
+					Run: jobstest.Sleep(100 * time.Millisecond)})
 				n.Start()
 			}
 			time.Sleep(5*time.Second + 700*time.Millisecond)
@@ -165,7 +168,8 @@ func TestScheduler_heldUp_silence(t *testing.T) {
 			}
 			for _, tick := range c.Ticks("* * * * * *", from, to) {
 				// A node that was not held up does not expect a late run to have the lock of a tick on time.
-				after := tick.Equal(jobstest.Start.Add(10*time.Second)) || tick.Equal(jobstest.Start.Add(42*time.Second))
+				after := tick.Equal(jobstest.Start.Add(10*time.Second)) ||
+					tick.Equal(jobstest.Start.Add(42*time.Second))
 				if ran[tick] != OutcomeOK && !after {
 					t.Errorf("tick %s ended %q, want it run", tick, ran[tick])
 				}

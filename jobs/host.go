@@ -76,7 +76,8 @@ func (s *Scheduler) drain(h *host) error {
 	s.state = ended
 	n := len(s.live)
 	s.mu.Unlock()
-	s.cfg.Logger.LogAttrs(h.work, slog.LevelInfo, "jobs draining", slog.Int("runs", n), slog.Duration("timeout", timeout))
+	s.cfg.Logger.LogAttrs(h.work, slog.LevelInfo, "jobs draining", slog.Int("runs", n),
+		slog.Duration("timeout", timeout))
 	done := make(chan struct{})
 	idle := make(chan struct{})
 	go func() { // ends with the runs, which are told to; the keeper of their claims ends after them
@@ -102,7 +103,8 @@ func (s *Scheduler) drain(h *host) error {
 		stuck = append(stuck, l.job)
 	}
 	slices.Sort(stuck)
-	return fmt.Errorf("jobs: %d runs go on although their context was cancelled %s ago: %q; they keep their locks until they "+
+	return fmt.Errorf("jobs: %d runs go on although their context was cancelled %s ago: %q; they keep their locks "+
+		"until they "+
 		"return or the Locker is closed; make Job.Run return when its context ends", len(stuck), 2*lastWords, stuck)
 }
 

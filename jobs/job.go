@@ -103,13 +103,15 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	complain(strings.HasPrefix(j.Name, handlerPrefix),
 		"its Name begins with %q, as only those of handlers of one-off jobs do: choose another", handlerPrefix)
 	complain(len(j.Name) > maxName, "its Name has %d bytes: use %d at most", len(j.Name), maxName)
-	complain(!isText(j.Name), "its Name %q holds a control character or a format character, or is not UTF-8: use printable text",
+	complain(!isText(j.Name),
+		"its Name %q holds a control character or a format character, or is not UTF-8: use printable text",
 		brief(j.Name))
 	complain(j.Run == nil, "it has no Run: set the function to call")
 	complain(j.Grace < 0 || j.Timeout < 0 || j.Jitter < 0 || j.Retries < 0 || j.MisfireCap < 0,
 		"Grace %s, Timeout %s, Jitter %s, Retries %d, MisfireCap %d: none may be negative",
 		j.Grace, j.Timeout, j.Jitter, j.Retries, j.MisfireCap)
-	complain(slices.Contains(j.Keys, ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q", "job:"+brief(j.Name))
+	complain(slices.Contains(j.Keys, ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q",
+		"job:"+brief(j.Name))
 	complain(!slices.Contains([]Misfire{"", MisfireSkip, MisfireOnce, MisfireAll}, j.Misfire),
 		"Misfire is %q: use one of skip, once, all", j.Misfire)
 	complain(!slices.Contains([]Overlap{"", OverlapSkip, OverlapQueue, OverlapReplace, OverlapAllow}, j.Overlap),
@@ -145,10 +147,12 @@ func (j *Job) lockProblems() (errs []error) {
 		errs = append(errs, fmt.Errorf("Lock.TTL is %s: set %s or more, 0 for 30s", o.TTL, minLockTTL))
 	}
 	if o.Wait < 0 || o.MinHold < 0 || o.MaxHold < 0 {
-		errs = append(errs, fmt.Errorf("Lock has Wait %s, MinHold %s, MaxHold %s: none may be negative", o.Wait, o.MinHold, o.MaxHold))
+		errs = append(errs, fmt.Errorf("Lock has Wait %s, MinHold %s, MaxHold %s: none may be negative", o.Wait,
+			o.MinHold, o.MaxHold))
 	}
 	if o.MaxHold > 0 && o.MinHold > o.MaxHold {
-		errs = append(errs, fmt.Errorf("Lock.MinHold %s is longer than MaxHold %s: the lock would be lost before it may be free",
+		errs = append(errs, fmt.Errorf("Lock.MinHold %s is longer than MaxHold %s: the lock would be lost before it "+
+			"may be free",
 			o.MinHold, o.MaxHold))
 	}
 	for _, key := range j.Keys {

@@ -40,7 +40,8 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 			return leases, nil
 		}
 		// An answer that was long in coming is as good as none: later ticks may have asked meanwhile.
-		silent := !x.p.Backlog && x.e.job.Overlap == OverlapSkip && x.s.cfg.Now().Sub(asked)-x.patience().Wait > slowStore
+		silent := !x.p.Backlog && x.e.job.Overlap == OverlapSkip &&
+			x.s.cfg.Now().Sub(asked)-x.patience().Wait > slowStore
 		if r := x.refuse(ctx, err); r != nil && !(r.held && silent) {
 			return nil, r
 		}

@@ -52,13 +52,14 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // loop is the one goroutine that decides when something is to be done about the jobs of a part. It owns its entries.
 type loop struct {
-	s        *Scheduler
-	part     *part
-	host     *host
-	heap     timeheap.Heap[*entry] // by when to look at them again
-	unknown  []*entry              // to be registered
-	dormant  []*entry              // another timing is in force, or another program has the job: ask again when a node goes
-	deferred []*entry              // due, but left to other nodes until later
+	s       *Scheduler
+	part    *part
+	host    *host
+	heap    timeheap.Heap[*entry] // by when to look at them again
+	unknown []*entry              // to be registered
+	// another timing is in force, or another program has the job: ask again when a node goes
+	dormant  []*entry
+	deferred []*entry // due, but left to other nodes until later
 	later    time.Time
 	suspect  bool      // a node has gone: what it had put in force may not be so any more
 	recheck  time.Time // when to ask about dormant entries even if no node seems to have gone
@@ -257,7 +258,8 @@ func (l *loop) sleep() time.Duration {
 func (l *loop) schedule(e *entry) {
 	e.plan = e.next(e.mark, l.part.clock.now())
 	if why := failureOf(e.schedule); why != "" && e.plan.due.IsZero() {
-		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name, "error", why)
+		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name,
+			"error", why)
 		e.plan.due = l.part.clock.now().Add(time.Minute) // holds for no moment, so it is made anew then
 	}
 	at := e.plan.due

@@ -171,7 +171,8 @@ func (p *part) noticeLoss(sign string) {
 		return
 	}
 	s.cfg.Logger.LogAttrs(context.Background(), slog.LevelError,
-		"job store has lost data; jobs are registered again with what this node knows, and no ticks are claimed until then",
+		"job store has lost data; jobs are registered again with what this node knows, and no ticks are claimed until "+
+			"then",
 		slog.String("sign", sign), slog.Duration("for", s.lease))
 }
 

@@ -108,7 +108,8 @@ func TestScheduler_flush(t *testing.T) {
 			}
 			time.Sleep(time.Hour + time.Minute)
 			view, err := c.Store.Look(ctx, []string{"off", "on"})
-			if err != nil || view.Jobs[0].Paused == nil || view.Jobs[0].Paused.Reason != "broken" || view.Jobs[1].Paused != nil {
+			if err != nil || view.Jobs[0].Paused == nil || view.Jobs[0].Paused.Reason != "broken" ||
+				view.Jobs[1].Paused != nil {
 				t.Errorf("%+v, %v; want off paused by ada, and on not", view, err)
 			}
 			to := time.Now()

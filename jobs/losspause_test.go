@@ -19,7 +19,8 @@ func TestScheduler_lossAfterPause(t *testing.T) {
 			for range 3 {
 				n := c.Node(Config{}, 0)
 				for _, name := range []string{"off", "on"} {
-					n.MustAdd(Job{Name: name, Spec: "* * * * * *", Misfire: MisfireAll, Run: jobstest.Sleep(time.Millisecond)})
+					n.MustAdd(Job{Name: name, Spec: "* * * * * *", Misfire: MisfireAll,
+						Run: jobstest.Sleep(time.Millisecond)})
 				}
 				n.Start()
 			}
@@ -46,19 +47,22 @@ func TestScheduler_lossAfterPause(t *testing.T) {
 			lost := time.Now()
 			time.Sleep(time.Minute)
 			view, err := c.Store.Look(ctx, []string{"off", "on"})
-			if err != nil || view.Jobs[0].Paused == nil || view.Jobs[0].Paused.Reason != "broken" || view.Jobs[1].Paused != nil {
+			if err != nil || view.Jobs[0].Paused == nil || view.Jobs[0].Paused.Reason != "broken" ||
+				view.Jobs[1].Paused != nil {
 				t.Errorf("round %d: %+v, %v; want off paused by ada, and on not", round, view, err)
 			}
 			c.Stop()
 			for _, r := range c.Finished("off") {
-				if r.Tick.After(lost.Add(2*time.Second)) && r.Outcome == OutcomeOK { // by then all have heard of the pause
+				// by then all have heard of the pause
+				if r.Tick.After(lost.Add(2*time.Second)) && r.Outcome == OutcomeOK {
 					t.Errorf("round %d: tick %s of the paused job ran", round, r.Tick)
 				}
 			}
 			ran := false
 			for _, r := range c.Finished("on") {
 				// A node that has not noticed the loss may have claimed it before it hears that the pause is over.
-				if late := r.Claimed.Sub(lost) > 2*time.Second; late && r.Tick.After(paused) && r.Tick.Before(resumed) && r.Outcome == OutcomeOK {
+				if late := r.Claimed.Sub(lost) > 2*time.Second; late && r.Tick.After(paused) &&
+					r.Tick.Before(resumed) && r.Outcome == OutcomeOK {
 					t.Errorf("round %d: tick %s ran, which was due during the pause", round, r.Tick)
 				}
 				ran = ran || r.Tick.After(lost.Add(30*time.Second)) && r.Outcome == OutcomeOK

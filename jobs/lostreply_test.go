@@ -53,7 +53,8 @@ func TestScheduler_endedBeforeTheRelease(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		c.Stop()
 		runs := c.Finished("j")
-		if jobstest.Outcomes(runs) != "ok" || runs[0].Ended.Sub(runs[0].Started).Round(time.Millisecond) != time.Minute {
+		if jobstest.Outcomes(runs) != "ok" ||
+			runs[0].Ended.Sub(runs[0].Started).Round(time.Millisecond) != time.Minute {
 			t.Errorf("runs %+v, want one that took a minute", runs)
 		}
 	})
@@ -90,7 +91,8 @@ func TestScheduler_cancelledAsItBegins(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		c.Stop()
 		runs := c.Recorded("j")
-		if jobstest.Outcomes(runs) != "cancelled" || !strings.Contains(runs[0].Reason, "just in time, before it began") {
+		if jobstest.Outcomes(runs) != "cancelled" ||
+			!strings.Contains(runs[0].Reason, "just in time, before it began") {
 			t.Errorf("runs %+v, want one cancelled before it began", runs)
 		}
 	})

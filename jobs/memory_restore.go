@@ -80,7 +80,8 @@ func (s *memoryStore) keep(other *memoryStore) {
 	s.jobs = make(map[string]*memoryJob, len(other.jobs))
 	for name, j := range other.jobs {
 		own := *j
-		own.runs, own.spec.line, own.spec.defs = slices.Clone(j.runs), slices.Clone(j.spec.line), slices.Clone(j.spec.defs)
+		own.runs, own.spec.line, own.spec.defs = slices.Clone(j.runs), slices.Clone(j.spec.line),
+			slices.Clone(j.spec.defs)
 		own.spec.offers = maps.Clone(j.spec.offers)
 		s.jobs[name] = &own
 	}
@@ -90,5 +91,6 @@ func (s *memoryStore) keep(other *memoryStore) {
 		s.flights[id] = &own
 	}
 	s.alive, s.notices, s.waiting = maps.Clone(other.alive), maps.Clone(other.notices), maps.Clone(other.waiting)
-	s.past, s.nodes, s.beats, s.stamp = maps.Clone(other.past), maps.Clone(other.nodes), maps.Clone(other.beats), other.stamp
+	s.past, s.nodes, s.beats, s.stamp = maps.Clone(other.past), maps.Clone(other.nodes), maps.Clone(other.beats),
+		other.stamp
 }

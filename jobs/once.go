@@ -50,7 +50,8 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 		errs = append(errs, fmt.Errorf("its Name has %d bytes: use %d at most", len(h.Name), maxName))
 	}
 	if !isText(h.Name) {
-		errs = append(errs, fmt.Errorf("its Name %q holds a control character or a format character, or is not UTF-8: use printable text", brief(h.Name)))
+		errs = append(errs, fmt.Errorf("its Name %q holds a control character or a format character, or is not UTF-8: "+
+			"use printable text", brief(h.Name)))
 	}
 	if h.Run == nil {
 		errs = append(errs, errors.New("it has no Run: set the function to call"))
@@ -106,7 +107,8 @@ func onceProblem(handler, id string, at time.Time, payload []byte) error {
 	case !isText(id):
 		return errors.New("its id " + odd)
 	case len(payload) > maxPayload:
-		return fmt.Errorf("its payload has %d bytes: use %d at most, keep what is larger elsewhere and name it", len(payload), maxPayload)
+		return fmt.Errorf("its payload has %d bytes: use %d at most, keep what is larger elsewhere and name it",
+			len(payload), maxPayload)
 	case at.UTC().Year() < 1 || at.UTC().Year() > maxYear:
 		return fmt.Errorf("its time is in the year %d: say one up to %d; is its unit right?", at.UTC().Year(), maxYear)
 	case at.IsZero():

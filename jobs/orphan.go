@@ -33,7 +33,8 @@ func (s *Scheduler) tidy(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*storeTimeout)
 	defer cancel()
 	if err := s.endOrphans(ctx); err != nil && ctx.Err() == nil {
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "what is left of removed jobs not looked at, store unavailable; trying again",
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn,
+			"what is left of removed jobs not looked at, store unavailable; trying again",
 			slog.Any("error", err))
 	}
 }
@@ -80,11 +81,13 @@ func (s *Scheduler) retire(ctx context.Context, spec *JobSpec, programs map[stri
 		return nil
 	}
 	lives := programs[spec.Defs[len(spec.Defs)-1].Definition.Program]
-	if inForce := spec.Line[len(spec.Line)-1].Timing; lives && inForce != (Timing{}) && now.Sub(spec.Seen) > retireTime {
+	if inForce := spec.Line[len(spec.Line)-1].Timing; lives && inForce != (Timing{}) &&
+		now.Sub(spec.Seen) > retireTime {
 		if err := s.cfg.Store.Retire(ctx, spec.Job, spec.Epoch); err != nil && !errors.Is(err, ErrGone) {
 			return err
 		}
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job counts as removed, no node has it", slog.String("job", spec.Job),
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job counts as removed, no node has it",
+			slog.String("job", spec.Job),
 			slog.Time("since", spec.Seen))
 	}
 	if now.Sub(spec.Seen) <= orphanTime {
@@ -141,8 +144,9 @@ func (s *Scheduler) endOrphanedOnce(ctx context.Context, old func(string, time.T
 		p := &Pending{
 			Owner: s.session, Locker: s.locks.Node(),
 			Run: Run{
-				ID: s.newID(job), Job: job, Tick: o.At, Claimed: now, Node: s.cfg.Node, Attempt: 1, Trigger: TriggerOnce,
-				Once: o.ID, Payload: o.Payload,
+				ID: s.newID(job), Job: job, Tick: o.At, Claimed: now, Node: s.cfg.Node, Attempt: 1,
+				Trigger: TriggerOnce,
+				Once:    o.ID, Payload: o.Payload,
 			},
 		}
 		claim := Claim{Job: job, Once: o.ID, Tick: o.At, Due: o.At, Pending: p, Lease: s.lease, Keep: s.cfg.History}

@@ -42,7 +42,8 @@ func TestScheduler_removedJob(t *testing.T) {
 		if _, err := n.RunNow(ctx, "b", "bob"); !errors.Is(err, ErrOrphaned) {
 			t.Errorf("RunNow of a removed job: %v, want ErrOrphaned", err)
 		}
-		if st, err := n.ClusterStatus(ctx, "b"); err != nil || !st[0].Orphaned || st[0].Paused == nil || len(st[0].Running) != 1 {
+		if st, err := n.ClusterStatus(ctx, "b"); err != nil || !st[0].Orphaned || st[0].Paused == nil ||
+			len(st[0].Running) != 1 {
 			t.Errorf("ClusterStatus = %+v, %v; want b orphaned, paused, running", st, err)
 		}
 		time.Sleep(8 * 24 * time.Hour)
@@ -74,7 +75,8 @@ func TestScheduler_storeAway(t *testing.T) {
 		for range 3 {
 			n := c.Node(Config{}, 0)
 			for _, name := range []string{"a", "b", "c", "d"} {
-				n.MustAdd(Job{Name: name, Spec: "* * * * *", Overlap: OverlapAllow, Run: jobstest.Sleep(20 * time.Second)})
+				n.MustAdd(Job{Name: name, Spec: "* * * * *", Overlap: OverlapAllow,
+					Run: jobstest.Sleep(20 * time.Second)})
 			}
 			n.Start()
 			time.Sleep(300 * time.Millisecond)

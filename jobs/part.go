@@ -42,8 +42,9 @@ type part struct {
 
 func newPart(s *Scheduler, n int) *part {
 	return &part{
-		s: s, n: n, clock: newClock(s.cfg.Now), starts: newGatherer(s.cfg.Store.Start), finishes: newGatherer(s.cfg.Store.Finish),
-		wake: make(chan struct{}, 1), beaten: make(chan struct{}),
+		s: s, n: n, clock: newClock(s.cfg.Now), starts: newGatherer(s.cfg.Store.Start),
+		finishes: newGatherer(s.cfg.Store.Finish),
+		wake:     make(chan struct{}, 1), beaten: make(chan struct{}),
 		accepted: make(map[string]int64),
 	}
 }
@@ -114,6 +115,7 @@ func (p *part) heard(err error) {
 			"part of the job store unavailable, ticks of the jobs in it are not claimed; trying again",
 			slog.Any("error", err), slog.Int("part", p.n))
 	case before > 0 && after == 0:
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo, "job store available again", slog.Duration("after", now.Sub(since)))
+		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo, "job store available again",
+			slog.Duration("after", now.Sub(since)))
 	}
 }

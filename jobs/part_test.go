@@ -147,7 +147,8 @@ func TestScheduler_partOfTheStoreAway(t *testing.T) {
 		start := func() {
 			n := c.Node(Config{Store: store, Logger: log.Logger()}, 0)
 			for _, name := range []string{"bad1", "bad2", "good1", "good2"} {
-				n.MustAdd(Job{Name: name, Spec: "* * * * * *", Misfire: MisfireAll, MisfireCap: 100, Run: jobstest.Sleep(10 * time.Millisecond)})
+				n.MustAdd(Job{Name: name, Spec: "* * * * * *", Misfire: MisfireAll, MisfireCap: 100,
+					Run: jobstest.Sleep(10 * time.Millisecond)})
 			}
 			n.Start()
 		}
@@ -157,7 +158,8 @@ func TestScheduler_partOfTheStoreAway(t *testing.T) {
 		from := time.Now()
 		store.away.Store(true)
 		time.Sleep(30 * time.Second)
-		if err := c.Nodes()[0].Err(); err == nil || !strings.Contains(err.Error(), "1 of 2 parts of the job store unavailable") {
+		if err := c.Nodes()[0].Err(); err == nil ||
+			!strings.Contains(err.Error(), "1 of 2 parts of the job store unavailable") {
 			t.Errorf("Err = %v, want it to tell of the part", err)
 		}
 		start()

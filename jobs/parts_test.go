@@ -49,7 +49,8 @@ func TestScheduler_listsWithoutAPart(t *testing.T) {
 	check := func(what string, err error) {
 		t.Helper()
 		var parts *PartsError
-		if !errors.As(err, &parts) || len(parts.Parts) == 0 || len(parts.Parts) >= parts.Of || !strings.Contains(err.Error(), "parts of the job store") {
+		if !errors.As(err, &parts) || len(parts.Parts) == 0 || len(parts.Parts) >= parts.Of ||
+			!strings.Contains(err.Error(), "parts of the job store") {
 			t.Errorf("%s: %v, want a PartsError", what, err)
 		}
 	}
@@ -107,7 +108,8 @@ func TestScheduler_ClusterJobs_afterLoss(t *testing.T) {
 		time.Sleep(10*time.Second + 300*time.Millisecond)
 		c.Flush()
 		all, err := n.ClusterJobs(context.Background())
-		if err != nil || len(all) != 1 || all[0].Job.Spec != "@yearly" || all[0].Orphaned || !slices.Equal(all[0].Nodes, []string{"n0"}) || all[0].Next.IsZero() {
+		if err != nil || len(all) != 1 || all[0].Job.Spec != "@yearly" || all[0].Orphaned ||
+			!slices.Equal(all[0].Nodes, []string{"n0"}) || all[0].Next.IsZero() {
 			t.Errorf("ClusterJobs = %+v, %v", all, err)
 		}
 		c.Stop()

@@ -77,7 +77,8 @@ func (e *entry) nextOwed(now time.Time) plan {
 				cutoff = span.To.Add(time.Microsecond)
 			}
 			p.tick, p.run = e.lastBefore(tick, cutoff), false
-			p.skipped = &gap{tick, p.tick, "misfire: too late when those before it had ended, and Misfire is " + string(e.job.Misfire)}
+			p.skipped = &gap{tick, p.tick,
+				"misfire: too late when those before it had ended, and Misfire is " + string(e.job.Misfire)}
 		}
 	}
 	next := e.after(p.tick)
@@ -139,7 +140,8 @@ func (e *entry) next(mark, now time.Time) plan {
 		return missed
 	}
 	missed.due = missed.tick
-	missed.skipped = &gap{first, skipTo, fmt.Sprintf("misfire: %s is run once for all that were missed", missed.tick.UTC().Format(time.RFC3339))}
+	missed.skipped = &gap{first, skipTo, fmt.Sprintf("misfire: %s is run once for all that were missed",
+		missed.tick.UTC().Format(time.RFC3339))}
 	return missed
 }
 

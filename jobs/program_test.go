@@ -24,7 +24,8 @@ func (p *programs) node(program string) *jobstest.Node {
 		return nil
 	}
 	n.MustAdd(Job{Name: "j", Spec: "0 3 * * *", Run: func(context.Context) error { return work() }})
-	if err := n.AddHandler(Handler{Name: "h", Run: func(context.Context, string, []byte) error { return work() }}); err != nil {
+	if err := n.AddHandler(Handler{Name: "h",
+		Run: func(context.Context, string, []byte) error { return work() }}); err != nil {
 		panic(err)
 	}
 	return n
@@ -52,10 +53,12 @@ func TestScheduler_otherProgramsJob(t *testing.T) {
 		mail, asking := p.node("mail"), c.Node(Config{Program: "mail"}, 0) // asking has no jobs
 		mail.Start()
 		asking.Start()
-		if err := shop.At(ctx, "h", "early", time.Now(), nil); err != nil { // mail has not heard yet that it is refused the handler
+		// mail has not heard yet that it is refused the handler
+		if err := shop.At(ctx, "h", "early", time.Now(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := mail.RunNow(ctx, "j", "ada"); !errors.Is(err, ErrOtherProgram) || !strings.Contains(err.Error(), `"shop"`) {
+		if _, err := mail.RunNow(ctx, "j", "ada"); !errors.Is(err, ErrOtherProgram) ||
+			!strings.Contains(err.Error(), `"shop"`) {
 			t.Errorf("RunNow before it has heard that it is refused: %v", err)
 		}
 		p.expect(t, "a one-off job while another program starts", "shop")
@@ -70,7 +73,8 @@ func TestScheduler_otherProgramsJob(t *testing.T) {
 		if _, err := mail.RunAgain(ctx, id, "ada"); !errors.Is(err, ErrOtherProgram) {
 			t.Errorf("RunAgain: %v", err)
 		}
-		if err := mail.At(ctx, "h", "late", time.Now(), nil); !errors.Is(err, ErrOtherProgram) || !strings.Contains(err.Error(), `handler "h"`) {
+		if err := mail.At(ctx, "h", "late", time.Now(), nil); !errors.Is(err, ErrOtherProgram) ||
+			!strings.Contains(err.Error(), `handler "h"`) {
 			t.Errorf("At: %v", err)
 		}
 		p.expect(t, "what the refused program asks for")

@@ -7,7 +7,8 @@ import (
 )
 
 // one runs a script that answers 1 or 0, and returns gone for a 0.
-func (s *redisStore) one(ctx context.Context, doing string, script *script, keys []string, gone error, args ...any) error {
+func (s *redisStore) one(ctx context.Context, doing string, script *script, keys []string, gone error,
+	args ...any) error {
 	switch n, err := script.run(ctx, s.client, scriptCall{keys: keys, args: args})[0].Int64(); {
 	case err != nil:
 		return fmt.Errorf("%s in Redis: %w", doing, err)

@@ -15,7 +15,8 @@ func TestRedisStore_slots(t *testing.T) {
 		s := NewRedisStore(nil, namespace).(*redisStore)
 		for n, at := range s.shards {
 			keys := at.all()
-			for _, job := range []string{"", "a", "{", "}", "{}", "}{", "{a}", "a}", "%", "%7B", "a:runs", ":", "a}:runs"} {
+			for _, job := range []string{"", "a", "{", "}", "{}", "}{", "{a}", "a}", "%", "%7B", "a:runs", ":",
+				"a}:runs"} {
 				keys = append(keys, at.runs(job))
 			}
 			for _, key := range keys {

@@ -46,7 +46,8 @@ func (s *redisStore) Register(ctx context.Context, r Registration) (View, error)
 func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 	at := s.shards[g.shard]
 	args := make([]any, 0, 7+len(r.Peers)+8*len(g.indices))
-	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptLine, len(r.Peers))
+	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptLine,
+		len(r.Peers))
 	for _, peer := range r.Peers {
 		args = append(args, peer)
 	}
@@ -64,12 +65,14 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 		}
 		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, mark, handler, owed)
 	}
-	return scriptCall{keys: []string{at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed}, args: args}
+	return scriptCall{keys: []string{at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed},
+		args: args}
 }
 
 func (s *redisStore) Retire(ctx context.Context, job, epoch string) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "retire job "+strconv.Quote(job), retireScript, []string{at.marks, at.seen, at.specs, at.epochs}, ErrGone,
+	return s.one(ctx, "retire job "+strconv.Quote(job), retireScript, []string{at.marks, at.seen, at.specs, at.epochs},
+		ErrGone,
 		job, epoch, rand.Text(), Timing{}.key())
 }
 

@@ -33,7 +33,8 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 			}
 			status, _ := reply[1+3*k].(int64)
 			results[at] = Claimed{
-				Status: ClaimStatus(status), Mark: readMicro(reply[2+3*k]), Owed: readOwed(reply[3+3*k]), Now: readMicro(reply[0]),
+				Status: ClaimStatus(status), Mark: readMicro(reply[2+3*k]), Owed: readOwed(reply[3+3*k]),
+				Now: readMicro(reply[0]),
 			}
 		}
 	}
@@ -42,7 +43,8 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 
 func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 	at, first := s.shards[g.shard], claims[g.indices[0]]
-	keys := []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past, at.epochs, at.owed}
+	keys := []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past, at.epochs,
+		at.owed}
 	args := make([]any, 0, 4+12*len(g.indices))
 	args = append(args, retention.Milliseconds(), first.Lease.Microseconds(), first.Keep, onceRetention.Microseconds())
 	for _, i := range g.indices {
@@ -71,7 +73,8 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 			skipped = encodeRecord(c.Skipped)
 			keys = append(keys, at.runs(c.Job))
 		}
-		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run, skipped, extra, c.Epoch, owe)
+		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run,
+			skipped, extra, c.Epoch, owe)
 	}
 	return scriptCall{keys: keys, args: args}
 }
@@ -205,7 +208,8 @@ func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
 	return p, err
 }
 
-func (s *redisStore) beatCalls(shards []int, session string, lease, horizon time.Duration, expiry any, stamp string) []scriptCall {
+func (s *redisStore) beatCalls(shards []int, session string, lease, horizon time.Duration, expiry any,
+	stamp string) []scriptCall {
 	stamps := strings.Split(stamp, ",")
 	fresh := rand.Text()
 	calls := make([]scriptCall, len(shards))

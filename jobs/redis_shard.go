@@ -16,7 +16,8 @@ const (
 
 // shard has the keys of one group of jobs; see lua/lib.lua for what they hold.
 type shard struct {
-	marks, seen, paused, missed, owed, specs, epochs, madeUp, flight, owner, begun, alive, notices, once, due, past, stamp, failures string
+	marks, seen, paused, missed, owed, specs, epochs, madeUp, flight, owner, begun, alive, notices, once, due, past,
+	stamp, failures string
 
 	base string
 }
@@ -28,10 +29,12 @@ func newShard(namespace string, n int) *shard {
 	ns := encode(namespace)
 	base := ns + ":jobs:{" + ns + ":" + strconv.Itoa(n) + "}:"
 	return &shard{
-		marks: base + "marks", seen: base + "seen", paused: base + "paused", missed: base + "missed", owed: base + "owed",
+		marks: base + "marks", seen: base + "seen", paused: base + "paused", missed: base + "missed",
+		owed:  base + "owed",
 		specs: base + "specs", epochs: base + "epochs", madeUp: base + "madeup",
 		flight: base + "flight", owner: base + "owner", begun: base + "begun", alive: base + "alive",
-		notices: base + "notices", once: base + "once", due: base + "due", past: base + "past", stamp: base + "stamp", failures: base + "failures", base: base,
+		notices: base + "notices", once: base + "once", due: base + "due", past: base + "past", stamp: base + "stamp",
+		failures: base + "failures", base: base,
 	}
 }
 
@@ -41,7 +44,8 @@ func (s *shard) runs(job string) string { return s.base + "runs:" + job }
 // all are the keys that every shard has.
 func (s *shard) all() []string {
 	return []string{
-		s.flight, s.owner, s.begun, s.alive, s.notices, s.once, s.due, s.past, s.stamp, s.marks, s.seen, s.paused, s.missed, s.owed, s.specs, s.epochs, s.madeUp, s.failures,
+		s.flight, s.owner, s.begun, s.alive, s.notices, s.once, s.due, s.past, s.stamp, s.marks, s.seen, s.paused,
+		s.missed, s.owed, s.specs, s.epochs, s.madeUp, s.failures,
 	}
 }
 

@@ -44,7 +44,8 @@ func TestScheduler_redis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := Job{Name: "j", Spec: "@every 1s", Grace: time.Hour, Lock: lockrt.Options{TTL: 5 * time.Second}, Overlap: OverlapQueue}
+		j := Job{Name: "j", Spec: "@every 1s", Grace: time.Hour, Lock: lockrt.Options{TTL: 5 * time.Second},
+			Overlap: OverlapQueue}
 		j.Run = func(ctx context.Context) error { return lockrt.AssertHeld(ctx, "job:j") }
 		if err := s.Add(j); err != nil {
 			t.Fatal(err)
@@ -115,7 +116,8 @@ func TestRedisStore_bounded(t *testing.T) {
 		var finishes []Finish
 		for i := first; i < first+batch; i++ {
 			run := func(attempt int) Run {
-				return Run{ID: fmt.Sprint("j@o.", i, ".", attempt), Job: "j", Tick: mark.Add(time.Microsecond), Attempt: attempt}
+				return Run{ID: fmt.Sprint("j@o.", i, ".", attempt), Job: "j", Tick: mark.Add(time.Microsecond),
+					Attempt: attempt}
 			}
 			r := run(1)
 			claims = append(claims, Claim{

@@ -71,7 +71,8 @@ func TestScheduler_clusterClock(t *testing.T) {
 			s := r.start()
 			r.start()
 			there := r.stateOn(s, off)
-			elsewhere := slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return slices.Contains(there, name) })
+			elsewhere := slices.DeleteFunc(slices.Clone(r.names),
+				func(name string) bool { return slices.Contains(there, name) })
 			r.reach("all jobs run", elsewhere, time.Now().Add(-time.Second))
 			r.reach("all jobs run", there, time.Now().Add(skew-time.Second))
 			from := time.Now()
@@ -86,7 +87,8 @@ func TestScheduler_clusterClock(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, run := range runs {
-					if run.Claimed.Before(run.Tick) || run.Started.Before(run.Claimed) || run.Ended.Before(run.Started) {
+					if run.Claimed.Before(run.Tick) || run.Started.Before(run.Claimed) ||
+						run.Ended.Before(run.Started) {
 						t.Errorf("the times of %+v are not in order", run)
 					}
 				}

@@ -64,7 +64,8 @@ func (r *clusterRig) start() *Scheduler {
 		r.t.Fatal(err)
 	}
 	for _, name := range r.names {
-		j := Job{Name: name, Spec: "@every 1s", Misfire: MisfireAll, MisfireCap: 1000, Lock: lockrt.Options{TTL: 5 * time.Second}}
+		j := Job{Name: name, Spec: "@every 1s", Misfire: MisfireAll, MisfireCap: 1000,
+			Lock: lockrt.Options{TTL: 5 * time.Second}}
 		j.Run = func(ctx context.Context) error {
 			_, tick, _ := TickFromContext(ctx)
 			r.mu.Lock()
@@ -212,7 +213,8 @@ func TestScheduler_clusterFailover(t *testing.T) {
 			if err := takeAway(r.servers.Nodes[lost]); err != nil {
 				t.Fatal(err)
 			}
-			testsync.Eventually(t, "the replica is promoted", func() bool { return r.servers.IsMaster(r.servers.Replicas[lost]) })
+			testsync.Eventually(t, "the replica is promoted",
+				func() bool { return r.servers.IsMaster(r.servers.Replicas[lost]) })
 			promoted := time.Now()
 			r.reach("all jobs run after the promotion", r.names, promoted)
 			t.Logf("promoted after %s, all jobs run after %s", promoted.Sub(from), time.Since(from))

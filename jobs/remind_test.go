@@ -34,7 +34,8 @@ func TestScheduler_flush_asked(t *testing.T) {
 			t.Errorf("the run that was asked for: %+v, %v", r, err)
 		}
 		flush()
-		if all, err := n.ClusterStatus(ctx, "j"); err != nil || len(all) != 1 || all[0].Orphaned || all[0].Job.Spec != "@yearly" {
+		if all, err := n.ClusterStatus(ctx, "j"); err != nil || len(all) != 1 || all[0].Orphaned ||
+			all[0].Job.Spec != "@yearly" {
 			t.Errorf("ClusterStatus = %+v, %v", all, err)
 		}
 		if err := n.Pause(ctx, "k", "ada", "broken"); err != nil {

@@ -37,7 +37,8 @@ func (x *attempt) lockPatiently(ctx context.Context) (lockrt.Leases, *refusal) {
 			return leases, refusal
 		}
 		if waited := x.s.cfg.Now().Sub(began); waited >= heldTime {
-			refusal.reason += fmt.Sprintf("; so it was each of the %d times that the retry came for it in %s", try, waited.Round(time.Second))
+			refusal.reason += fmt.Sprintf("; so it was each of the %d times that the retry came for it in %s", try,
+				waited.Round(time.Second))
 			return nil, refusal
 		}
 		if try == 1 {

@@ -27,9 +27,10 @@ func TestScheduler_retryFindsTheLockHeld(t *testing.T) {
 		t.Run(fmt.Sprint(c.held), func(t *testing.T) {
 			jobstest.Run(t, func(t *testing.T, cl *jobstest.Cluster) {
 				n := cl.Node(Config{}, 0)
-				n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Keys: []string{"k"}, Retries: 2, Run: func(context.Context) error {
-					return errors.New("as always")
-				}})
+				n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Keys: []string{"k"}, Retries: 2,
+					Run: func(context.Context) error {
+						return errors.New("as always")
+					}})
 				n.Start()
 				time.Sleep(time.Minute + 500*time.Millisecond) // it has failed once
 				lease, err := n.Locker().Acquire(t.Context(), "k", lockrt.Options{TTL: 30 * time.Second})
@@ -49,7 +50,8 @@ func TestScheduler_retryFindsTheLockHeld(t *testing.T) {
 					got = append(got, fmt.Sprint(r.Attempt, " ", r.Outcome))
 					waited := r.Ended.Sub(r.Claimed)
 					if r.Outcome == OutcomeSkipped &&
-						(!strings.Contains(r.Reason, `lock "k" is held by n0; so it was each of the `) || waited < time.Minute || waited > 2*time.Minute) {
+						(!strings.Contains(r.Reason, `lock "k" is held by n0; so it was each of the `) ||
+							waited < time.Minute || waited > 2*time.Minute) {
 						t.Errorf("after %s: %q, want it to say how often it was tried", waited, r.Reason)
 					}
 				}
@@ -69,12 +71,13 @@ func TestScheduler_retryHeldWhileTheNodeStops(t *testing.T) {
 		var ran int
 		for range 2 {
 			n := c.Node(Config{}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Keys: []string{"k"}, Retries: 2, Run: func(context.Context) error {
-				if ran++; ran == 1 {
-					return errors.New("for once")
-				}
-				return nil
-			}})
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Keys: []string{"k"}, Retries: 2,
+				Run: func(context.Context) error {
+					if ran++; ran == 1 {
+						return errors.New("for once")
+					}
+					return nil
+				}})
 		}
 		first, second := c.Nodes()[0], c.Nodes()[1]
 		first.Start()

@@ -59,7 +59,8 @@ func (r *Run) latest() time.Time { return latest(r.Claimed, r.Started) }
 
 // joins reports whether r may share a record. A skip that somebody asked for, or that ended a retry, has its own.
 func (r *Run) joins() bool {
-	return r.Outcome == OutcomeSkipped && r.Author == "" && (r.Trigger == TriggerSchedule || r.Trigger == TriggerMisfire)
+	return r.Outcome == OutcomeSkipped && r.Author == "" &&
+		(r.Trigger == TriggerSchedule || r.Trigger == TriggerMisfire)
 }
 
 // Outcome is how a run ended.

@@ -61,7 +61,8 @@ func TestScheduler_crowdBeginsFirst(t *testing.T) {
 				store := &orderStore{Store: cl.Store}
 				n := cl.Node(Config{Store: store}, 0)
 				for i := range crowd {
-					j := Job{Name: fmt.Sprint("j", i), Spec: "1 1 * * *", Lock: lockrt.Options{TTL: time.Minute}, Run: noWork}
+					j := Job{Name: fmt.Sprint("j", i), Spec: "1 1 * * *", Lock: lockrt.Options{TTL: time.Minute},
+						Run: noWork}
 					c.change(i, &j)
 					n.MustAdd(j)
 				}

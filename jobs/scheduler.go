@@ -97,7 +97,8 @@ func (s *Scheduler) addEntry(e *entry, doing, name string) error {
 		return fmt.Errorf("%s %q: the scheduler has ended; make a new one", doing, name)
 	}
 	if s.entries[e.job.Name] != nil {
-		return fmt.Errorf("%s %q: the scheduler has a job of that name; give each its own, runs are recorded under it", doing, name)
+		return fmt.Errorf("%s %q: the scheduler has a job of that name; give each its own, runs are recorded under it",
+			doing, name)
 	}
 	s.entries[e.job.Name] = e
 	e.part = s.partOf(e.job.Name)
@@ -155,7 +156,8 @@ func (s *Scheduler) info(e *entry) Info {
 		line = []inForce{{schedule: e.schedule, zone: e.zone}}
 	}
 	return Info{
-		Job: e.job, Mark: e.mark, Zone: e.zone, Program: s.cfg.Program, Version: s.cfg.Version, Handler: e.handler != nil, line: line,
+		Job: e.job, Mark: e.mark, Zone: e.zone, Program: s.cfg.Program, Version: s.cfg.Version,
+		Handler: e.handler != nil, line: line,
 	}
 }
 
@@ -176,7 +178,8 @@ func (s *Scheduler) Err() error {
 	case n > 0 && n == len(s.parts):
 		errs = append(errs, fmt.Errorf("job store unavailable since %s: %w", s.since.UTC().Format(time.RFC3339), err))
 	case n > 0:
-		errs = append(errs, fmt.Errorf("%d of %d parts of the job store unavailable since %s, the jobs in the others run: %w",
+		errs = append(errs, fmt.Errorf("%d of %d parts of the job store unavailable since %s, the jobs in the others "+
+			"run: %w",
 			n, len(s.parts), s.since.UTC().Format(time.RFC3339), err))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {

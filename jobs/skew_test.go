@@ -15,11 +15,13 @@ import (
 // at each tick of its own clock, their records are in order, and the log says so, and when the clocks are set right.
 func TestScheduler_partsWithOtherClocks(t *testing.T) {
 	t.Parallel()
-	for _, skew := range []time.Duration{30 * time.Second, -30 * time.Second, 4 * time.Second, time.Second, -time.Second} {
+	for _, skew := range []time.Duration{30 * time.Second, -30 * time.Second, 4 * time.Second, time.Second,
+		-time.Second} {
 		t.Run(fmt.Sprint(skew), func(t *testing.T) {
 			jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 				off := skew
-				store := &twoParts{Store: c.Store, bad: NewMemoryStoreAt(func() time.Time { return time.Now().Add(off) })}
+				store := &twoParts{Store: c.Store,
+					bad: NewMemoryStoreAt(func() time.Time { return time.Now().Add(off) })}
 				var log testsync.Log
 				for range 2 {
 					n := c.Node(Config{Store: store, Logger: log.Logger()}, 0)

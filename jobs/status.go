@@ -57,7 +57,10 @@ func (s *Scheduler) Status(ctx context.Context, jobs ...string) ([]Status, error
 			jobs = append(jobs, info.Job.Name)
 		}
 	}
-	return s.statuses(ctx, jobs, func(i int, view JobView, now time.Time) (Status, error) { return s.status(jobs[i], view, now) })
+	return s.statuses(ctx, jobs, func(i int, view JobView, now time.Time) (Status,
+		error) {
+		return s.status(jobs[i], view, now)
+	})
 }
 
 // statuses asks the store about jobs; what of each says what a job is.

@@ -277,14 +277,15 @@ type Beat struct {
 // Pulse is what a session learns of a part of the store from its [Store.Beat].
 type Pulse struct {
 	Now     time.Time
-	Peers   []string     // sessions that have beaten within the lease, this one among them, sorted
-	Held    int          // runs in flight that belong to the session
-	Orphans []Pending    // some thousands at most; the next beat tells the others
-	Notices []Notice     // for runs that the session owns or has owned; they are repeated until the run has ended
-	Stamp   string       // for the next beat
-	Lost    bool         // the store does not know of the beat that gave Beat.Stamp: it has lost data, or is a copy from before
-	Pauses  []PauseState // of all jobs that were ever paused, if they may have changed since the last beat
-	Due     []Once       // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+	Peers   []string  // sessions that have beaten within the lease, this one among them, sorted
+	Held    int       // runs in flight that belong to the session
+	Orphans []Pending // some thousands at most; the next beat tells the others
+	Notices []Notice  // for runs that the session owns or has owned; they are repeated until the run has ended
+	Stamp   string    // for the next beat
+	// the store does not know of the beat that gave Beat.Stamp: it has lost data, or is a copy from before
+	Lost   bool
+	Pauses []PauseState // of all jobs that were ever paused, if they may have changed since the last beat
+	Due    []Once       // one-off jobs whose time comes within the horizon, the next first, some thousands at most
 }
 
 // CancelledError says that somebody wants a run to end.

@@ -20,7 +20,10 @@ var nasty = "\x00\x1b[31mada\u202e\u2028\u200b\xff\n\t" + strings.Repeat("é…"
 // expectText checks a text that was made of nasty, or of another text with as much in it.
 func expectText(t *testing.T, what, text string, limit int, lines bool) {
 	t.Helper()
-	bad := strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && !(lines && (r == '\n' || r == '\t')) })
+	bad := strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsGraphic(r) &&
+			!(lines && (r == '\n' || r == '\t'))
+	})
 	if bad || !utf8.ValidString(text) || len(text) > limit+20 || !strings.Contains(text, "ada") {
 		t.Errorf("%s is %.60q… of %d bytes, want it readable and of %d at most", what, text, len(text), limit)
 	}
@@ -38,7 +41,8 @@ func TestScheduler_nastyTexts(t *testing.T) {
 		n.MustAdd(Job{Name: "fails", Spec: "@yearly", Run: func(context.Context) error { return errors.New(nasty) }})
 		n.MustAdd(Job{Name: "panics", Spec: "@yearly", Run: func(context.Context) error { panic(nasty) }})
 		n.MustAdd(Job{Name: "hangs", Spec: "@yearly", Run: jobstest.Sleep(time.Hour)})
-		n.MustAdd(Job{Name: "keyless", Spec: "@yearly", Run: jobstest.Sleep(0), KeysFunc: func() ([]string, error) { return nil, errors.New(nasty) }})
+		n.MustAdd(Job{Name: "keyless", Spec: "@yearly", Run: jobstest.Sleep(0),
+			KeysFunc: func() ([]string, error) { return nil, errors.New(nasty) }})
 		n.Start()
 		time.Sleep(time.Second)
 		ids := make(map[string]string)
@@ -106,7 +110,8 @@ func TestScheduler_longNames(t *testing.T) {
 			"Add": n.Add(Job{Name: long, Spec: "@daily"}), "AddHandler": n.AddHandler(Handler{Name: long}),
 			"At, handler": n.At(ctx, long, "id", time.Now(), nil), "At, id": n.At(ctx, "h", long, time.Now(), nil),
 			"Withdraw": n.Withdraw(ctx, long), "Pause": n.Pause(ctx, long, "", ""), "Resume": n.Resume(ctx, long, ""),
-			"Cancel": n.Cancel(ctx, long+"@1", "", ""), "RunNow": runNow, "RunAgain": runAgain, "FindRun": find, "Status": status,
+			"Cancel": n.Cancel(ctx, long+"@1", "", ""), "RunNow": runNow, "RunAgain": runAgain, "FindRun": find,
+			"Status":        status,
 			"ClusterStatus": clusterStatus, "Upcoming": upcoming,
 		} {
 			if err == nil || len(err.Error()) > 2000 || !strings.Contains(err.Error(), "(cut)") {
@@ -132,11 +137,14 @@ func TestScheduler_faultsOfNames(t *testing.T) {
 			"handler's name has 201 bytes":              n.At(ctx, strings.Repeat("x", 201), "x", time.Now(), nil),
 			"handler's name is empty":                   n.At(ctx, "", "x", time.Now(), nil),
 			"handler's name \"h\\x1b\" holds a control": n.At(ctx, "h\x1b", "x", time.Now(), nil),
-			`write it in lower case: "@every 1s"`:       n.Add(Job{Name: "k", Spec: "@EVERY 1s", Run: jobstest.Sleep(0)}),
-			`write it in lower case: "@daily"`:          n.Add(Job{Name: "k", Spec: "@Daily", Run: jobstest.Sleep(0)}),
-			"longer than a year":                        n.Add(Job{Name: "k", Spec: "@every 2562047h", Run: jobstest.Sleep(0)}),
-			"longer than Go can count":                  n.Add(Job{Name: "k", Spec: "@every 9999999h", Run: jobstest.Sleep(0)}),
-			"the job has none on record":                never,
+			`write it in lower case: "@every 1s"`: n.Add(Job{Name: "k", Spec: "@EVERY 1s",
+				Run: jobstest.Sleep(0)}),
+			`write it in lower case: "@daily"`: n.Add(Job{Name: "k", Spec: "@Daily", Run: jobstest.Sleep(0)}),
+			"longer than a year": n.Add(Job{Name: "k", Spec: "@every 2562047h",
+				Run: jobstest.Sleep(0)}),
+			"longer than Go can count": n.Add(Job{Name: "k", Spec: "@every 9999999h",
+				Run: jobstest.Sleep(0)}),
+			"the job has none on record": never,
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)

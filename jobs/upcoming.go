@@ -27,7 +27,8 @@ func (s *Scheduler) Upcoming(job string, n int) ([]Upcoming, error) {
 	}
 	s.mu.Unlock()
 	if e == nil || e.schedule == nil {
-		return nil, fmt.Errorf("list the next ticks of job %q: %w: this scheduler does not have it", brief(job), ErrUnknownJob)
+		return nil, fmt.Errorf("list the next ticks of job %q: %w: this scheduler does not have it", brief(job),
+			ErrUnknownJob)
 	}
 	if now := e.part.clock.now(); mark.Before(now) {
 		mark = now
