@@ -20,6 +20,7 @@ type twoParts struct {
 	Store
 	bad  Store
 	away atomic.Bool
+	mute atomic.Bool // begins and ends of runs in it hang
 }
 
 var errMixed = errors.New("a call about two parts of the store")
@@ -99,6 +100,10 @@ func (s *twoParts) Start(ctx context.Context, starts []Start) []error {
 		names = append(names, c.Run.Job)
 	}
 	store, err := s.part(ctx, names...)
+	if err == nil && store == s.bad && s.mute.Load() {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
 	if err != nil {
 		return slices.Repeat([]error{err}, len(starts))
 	}
@@ -111,6 +116,10 @@ func (s *twoParts) Finish(ctx context.Context, finishes []Finish) []error {
 		names = append(names, c.Run.Job)
 	}
 	store, err := s.part(ctx, names...)
+	if err == nil && store == s.bad && s.mute.Load() {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
 	if err != nil {
 		return slices.Repeat([]error{err}, len(finishes))
 	}
@@ -190,6 +199,31 @@ func TestScheduler_partOfTheStoreAway(t *testing.T) {
 			if n := strings.Count(log.String(), want); n < 2 { // by each node that was there
 				t.Errorf("the log says %d times %q", n, want)
 			}
+		}
+	})
+}
+
+// TestScheduler_beginsOfAPartHang has a part of the store take claims, and be silent about begins and ends: runs of the
+// other begin and end at once all the same.
+func TestScheduler_beginsOfAPartHang(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		store := &twoParts{Store: c.Store, bad: NewMemoryStore()}
+		n := c.Node(Config{Store: store}, 0)
+		for _, name := range []string{"bad1", "bad2", "good1", "good2"} {
+			n.MustAdd(Job{Name: name, Spec: "* * * * * *", Run: jobstest.Sleep(10 * time.Millisecond)})
+		}
+		n.Start()
+		time.Sleep(5 * time.Second)
+		from := time.Now()
+		store.mute.Store(true)
+		time.Sleep(30 * time.Second)
+		to := time.Now()
+		store.mute.Store(false)
+		time.Sleep(30 * time.Second)
+		c.Stop()
+		for _, name := range []string{"good1", "good2"} {
+			expectPunctual(t, c, name, from, to)
 		}
 	})
 }
