@@ -33,12 +33,14 @@ func (s *Scheduler) ClusterJobs(ctx context.Context) ([]Info, error) {
 			return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
 		}
 	}
+	var undefined *PartsError // parts whose definitions are missing: what is left in them says nothing
+	_ = errors.As(errs[0], &undefined)
 	infos := make(map[string]Info, len(specs))
 	for i := range specs {
 		infos[specs[i].Job] = s.clusterInfo(&specs[i], living)
 	}
 	for job := range left {
-		if _, known := infos[job]; !known && !missing.lacks(s.cfg.Store.PartOf(job)) {
+		if _, known := infos[job]; !known && !undefined.lacks(s.cfg.Store.PartOf(job)) {
 			infos[job] = s.clusterInfo(&JobSpec{Job: job}, living)
 		}
 	}

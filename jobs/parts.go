@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// PartsError says that some parts of the store did not answer, as when one server of a Redis Cluster is away. What a
-// list comes with it is what the others have told.
+// PartsError says that some parts of the store did not answer, as when one server of a Redis Cluster is away. The
+// list that comes with it is what the others have told.
 type PartsError struct {
 	Parts []int // that did not answer, from 0 on
 	Of    int   // how many there are
