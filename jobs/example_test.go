@@ -74,6 +74,5 @@ func ExampleScheduler_Add() {
 	// Output:
 	// <nil>
 	// add job "reports.nightly": the scheduler has a job of that name; give each its own, runs are recorded under it
-	// add job "reports.leap": cron spec "0 0 31 2 *": it never fires: none of the months chosen has such a day of
-	// month; choose a day that exists, for the last day of a month run daily and check in the job
+	// add job "reports.leap": cron spec "0 0 31 2 *": it never fires: none of the months chosen has such a day of month; choose a day that exists, for the last day of a month run daily and check in the job
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,12 +15,16 @@ import (
 // programs is a cluster of which two programs have a job "j" and a handler "h"; shop has them first.
 type programs struct {
 	*jobstest.Cluster
+
+	mu  sync.Mutex
 	ran []string // the programs whose work was called
 }
 
 func (p *programs) node(program string) *jobstest.Node {
 	n := p.Node(Config{Program: program}, 0)
 	work := func() error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		p.ran = append(p.ran, program)
 		return nil
 	}
@@ -35,6 +40,8 @@ func (p *programs) node(program string) *jobstest.Node {
 func (p *programs) expect(t *testing.T, when string, want ...string) {
 	t.Helper()
 	time.Sleep(3 * time.Second)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if got := strings.Join(p.ran, " "); got != strings.Join(want, " ") {
 		t.Errorf("%s: called %q, want %q", when, got, want)
 	}

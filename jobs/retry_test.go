@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,12 +69,12 @@ func TestScheduler_retryFindsTheLockHeld(t *testing.T) {
 func TestScheduler_retryHeldWhileTheNodeStops(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-		var ran int
+		var ran atomic.Int32
 		for range 2 {
 			n := c.Node(Config{}, 0)
 			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Keys: []string{"k"}, Retries: 2,
 				Run: func(context.Context) error {
-					if ran++; ran == 1 {
+					if ran.Add(1) == 1 {
 						return errors.New("for once")
 					}
 					return nil

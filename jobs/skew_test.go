@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,9 +20,10 @@ func TestScheduler_partsWithOtherClocks(t *testing.T) {
 		-time.Second} {
 		t.Run(fmt.Sprint(skew), func(t *testing.T) {
 			jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-				off := skew
+				var off atomic.Int64
+				off.Store(int64(skew))
 				store := &twoParts{Store: c.Store,
-					bad: NewMemoryStoreAt(func() time.Time { return time.Now().Add(off) })}
+					bad: NewMemoryStoreAt(func() time.Time { return time.Now().Add(time.Duration(off.Load())) })}
 				var log testsync.Log
 				for range 2 {
 					n := c.Node(Config{Store: store, Logger: log.Logger()}, 0)
@@ -48,7 +50,7 @@ func TestScheduler_partsWithOtherClocks(t *testing.T) {
 					}
 				}
 				expectSaid(t, &log, "clocks of the job store's servers differ", 2)
-				off = 0
+				off.Store(0)
 				time.Sleep(10 * time.Second)
 				expectSaid(t, &log, "clocks of the job store's servers agree again", 2)
 				expectSaid(t, &log, "clocks of the job store's servers differ", 2)
