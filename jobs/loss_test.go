@@ -215,3 +215,25 @@ func TestScheduler_flush_holds(t *testing.T) {
 		}
 	})
 }
+
+// TestScheduler_rewind_overAnEnd takes the store back to before the end of a run that its node has recorded: the record
+// comes back as it was, and the tick is not run again.
+func TestScheduler_rewind_overAnEnd(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		for range 2 {
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Retries: 3, Run: jobstest.Sleep(20 * time.Second)})
+			n.Start()
+		}
+		time.Sleep(time.Minute + 10*time.Second)
+		restore := c.Snapshot()
+		time.Sleep(30 * time.Second)
+		restore()
+		time.Sleep(2 * time.Minute)
+		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "ok" || len(c.Finished("j")) != 1 {
+			t.Errorf("records %+v, told of %+v; want the run as it ended", runs, c.Finished("j"))
+		}
+		c.Stop()
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	. "github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
@@ -101,5 +102,21 @@ func TestScheduler_storeAway(t *testing.T) {
 				t.Errorf("%s: %d records, want %d", name, len(runs), rounds)
 			}
 		}
+	})
+}
+
+// TestScheduler_At_withoutHandler puts a one-off job for a handler that no node has: the log says so.
+func TestScheduler_At_withoutHandler(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		var log testsync.Log
+		n := c.Node(Config{Logger: log.Logger()}, 0)
+		n.Start()
+		time.Sleep(2 * time.Second)
+		if err := n.At(context.Background(), "nobody", "x", time.Now(), nil); err != nil {
+			t.Fatal(err)
+		}
+		expectSaid(t, &log, "one-off job waits for a handler that no node has", 1)
+		c.Stop()
 	})
 }

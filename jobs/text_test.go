@@ -114,7 +114,8 @@ func TestScheduler_longNames(t *testing.T) {
 			"Status":        status,
 			"ClusterStatus": clusterStatus, "Upcoming": upcoming,
 		} {
-			if err == nil || len(err.Error()) > 2000 || !strings.Contains(err.Error(), "(cut)") {
+			if err == nil || len(err.Error()) > 2000 || !strings.Contains(err.Error(), "(cut)") ||
+				strings.ContainsRune(err.Error(), '\uFFFD') {
 				t.Errorf("%s: %d bytes: %.300s", what, len(fmt.Sprint(err)), fmt.Sprint(err))
 			}
 		}
