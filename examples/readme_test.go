@@ -14,29 +14,41 @@ import (
 	"github.com/lockgen/lockgen/internal/testmodule"
 )
 
+// texts are the pages whose code is tried.
+func texts(t *testing.T) []string {
+	t.Helper()
+	docs, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("no docs: %v", err)
+	}
+	return append([]string{"../README.md"}, docs...)
+}
+
 // TestReadme_snippetsCompile generates the wrappers of every Go snippet in the
-// README, in a module that uses this one as a user's does, and compiles it. A
-// snippet that is a program is run as well, unless it waits for a signal.
+// README and the docs, in a module that uses this one as a user's does, and
+// compiles it. A snippet that is a program is run as well, unless it waits for a
+// signal, and so are tests.
 func TestReadme_snippetsCompile(t *testing.T) {
-	text, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := snippets(string(text))
-	if len(found) == 0 {
-		t.Fatal("the README has no Go at all")
-	}
 	m := newModule(t)
-	for _, s := range found {
-		t.Run(fmt.Sprintf("line %d", s.line), func(t *testing.T) {
-			if out, err := m.check(t, s); err != nil {
-				t.Errorf("README.md:%d: %v\n%s", s.line, err, out)
-			}
-		})
+	for _, name := range texts(t) {
+		found := snippets(read(t, name))
+		if len(found) == 0 && name == "../README.md" {
+			t.Fatal("the README has no Go at all")
+		}
+		for _, s := range found {
+			t.Run(fmt.Sprintf("%s:%d", filepath.Base(name), s.line), func(t *testing.T) {
+				if out, err := m.check(t, s); err != nil {
+					t.Errorf("%s:%d: %v\n%s", name, s.line, err, out)
+				}
+			})
+		}
 	}
 }
 
-// The translation says the same in other words: its Go is that of the README.
+var han = regexp.MustCompile(`\p{Han}`)
+
+// The translation says the same in other words: its Go is that of the README, with
+// the comments in its own language.
 func TestReadme_translationHasTheSameCode(t *testing.T) {
 	for _, find := range []func(string) []snippet{snippets, refused} {
 		ours, theirs := find(read(t, "../README.md")), find(read(t, "../README.zh-CN.md"))
@@ -44,8 +56,54 @@ func TestReadme_translationHasTheSameCode(t *testing.T) {
 			t.Fatalf("README.md has %d snippets, README.zh-CN.md %d", len(ours), len(theirs))
 		}
 		for i := range ours {
-			if ours[i].code != theirs[i].code {
+			want, said := split(ours[i].code)
+			got, translated := split(theirs[i].code)
+			if !slices.Equal(got, want) || len(translated) != len(said) {
 				t.Errorf("README.zh-CN.md:%d is not the code of README.md:%d", theirs[i].line, ours[i].line)
+			}
+			for _, comment := range translated {
+				if comment != "//" && !han.MatchString(comment) {
+					t.Errorf("README.zh-CN.md:%d: not translated: %s", theirs[i].line, comment)
+				}
+			}
+		}
+	}
+}
+
+// So are its commands.
+func TestReadme_translationHasTheSameCommands(t *testing.T) {
+	comment := regexp.MustCompile(` +# .*`)
+	var found [2][]string
+	for i, name := range []string{"../README.md", "../README.zh-CN.md"} {
+		for _, s := range blocks(read(t, name), "```sh") {
+			found[i] = append(found[i], comment.ReplaceAllString(s.code, ""))
+		}
+	}
+	if !slices.Equal(found[0], found[1]) {
+		t.Errorf("README.md has the commands\n%q\nREADME.zh-CN.md\n%q", found[0], found[1])
+	}
+}
+
+// What the README shows of lockgen list is what it prints of this project, and a part of it.
+func TestReadme_list(t *testing.T) {
+	m := newModule(t)
+	out, err := m.run("..", m.lockgen, "list", "-from", "2026-01-31T12:00:00Z", "./examples/...")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	printed := map[string]bool{}
+	for line := range strings.Lines(out) {
+		printed[strings.Join(strings.Fields(line), " ")] = true
+	}
+	for _, name := range []string{"README.md", "README.zh-CN.md"} {
+		_, rest, found := strings.Cut(read(t, "../"+name), "\nFUNCTION ")
+		shown, _, _ := strings.Cut(rest, "\n```")
+		if !found {
+			t.Errorf("%s shows no list", name)
+		}
+		for line := range strings.Lines("FUNCTION " + shown) {
+			if line = strings.Join(strings.Fields(line), " "); line != "" && !printed[line] {
+				t.Errorf("%s: not in the list: %s", name, line)
 			}
 		}
 	}
@@ -79,34 +137,77 @@ func TestReadme_refusals(t *testing.T) {
 	}
 }
 
-// The tables of checks in the READMEs are those of the command, in its order.
-func TestReadme_listsEveryCheck(t *testing.T) {
-	row := regexp.MustCompile(`(?m)^\| \[(LL\d{4})\]\(cmd/locklint/CHECKS\.md#(ll\d{4})\) \| (.+) \|$`)
-	for name, off := range map[string]string{"README.md": " (off by default)", "README.zh-CN.md": "（默认关闭）"} {
-		var got []string
-		for _, match := range row.FindAllStringSubmatch(read(t, "../"+name), -1) {
-			if strings.ToLower(match[1]) != match[2] {
-				t.Errorf("%s: %s leads to %s", name, match[1], match[2])
-			}
-			title := match[3]
-			if name != "README.md" { // the title is translated
-				title = match[1] + strings.Repeat(off, strings.Count(title, off))
-			}
-			got = append(got, match[1]+": "+title)
+// The translated table of checks has the rows of the command, in its order. (The table in English is generated.)
+func TestDocs_translationListsEveryCheck(t *testing.T) {
+	const off = "（默认关闭）"
+	rows := regexp.MustCompile(`(?m)^\| \[(LL\d{4})\]\(\.\./cmd/locklint/CHECKS\.md#(ll\d{4})\) \| (.+) \|$`)
+	var got, want []string
+	for _, match := range rows.FindAllStringSubmatch(read(t, "../docs/checks.zh-CN.md"), -1) {
+		if strings.ToLower(match[1]) != match[2] || !han.MatchString(match[3]) {
+			t.Errorf("the row of %s leads to %s and says %s", match[1], match[2], match[3])
 		}
-		var want []string
-		for _, check := range lockcheck.Checks {
-			title := check.Title
-			if name != "README.md" {
-				title = check.ID
-			}
-			if check.Off {
-				title += off
-			}
-			want = append(want, check.ID+": "+title)
+		got = append(got, match[1]+strings.Repeat(off, strings.Count(match[3], off)))
+	}
+	for _, check := range lockcheck.Checks {
+		row := check.ID
+		if check.Off {
+			row += off
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s lists\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		want = append(want, row)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/checks.zh-CN.md lists\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Whatever the README says about checks, and wherever it leads, is there.
+func TestReadme_checksExist(t *testing.T) {
+	for _, name := range []string{"README.md", "README.zh-CN.md"} {
+		text := read(t, "../"+name)
+		for _, id := range regexp.MustCompile(`LL\d{4}`).FindAllString(text, -1) {
+			if lockcheck.Lookup(id) == nil {
+				t.Errorf("%s names %s, which is no check", name, id)
+			}
+		}
+		for _, check := range []string{lockcheck.Checks[0].ID, lockcheck.Checks[len(lockcheck.Checks)-1].ID} {
+			if !strings.Contains(text, check) {
+				t.Errorf("%s: the ranges of checks do not name %s", name, check)
+			}
+		}
+	}
+}
+
+// Every link to a file leads to one.
+func TestReadme_links(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+	pages := append(texts(t), "../README.zh-CN.md", "../CONTRIBUTING.md", "../SECURITY.md", "../bench/README.md",
+		"../cmd/lockgen/README.md")
+	for _, page := range pages {
+		for _, match := range link.FindAllStringSubmatch(read(t, page), -1) {
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), match[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+}
+
+// CONTRIBUTING.md sends people to files that are there. Those of things to come have invented names.
+func TestContributing_paths(t *testing.T) {
+	invented := regexp.MustCompile(`NAME|ll9999`)
+	named := regexp.MustCompile("`((?:cmd|docs|examples|internal|jobs|runtime|\\.ci)/[\\w./*-]+|[A-Z]+(?:\\.zh-CN)?\\.md|go\\.mod)`")
+	found := named.FindAllStringSubmatch(read(t, "../CONTRIBUTING.md"), -1)
+	if len(found) < 30 {
+		t.Errorf("only %d paths", len(found))
+	}
+	for _, match := range found {
+		if invented.MatchString(match[1]) {
+			continue
+		}
+		if files, err := filepath.Glob(filepath.Join("..", match[1])); err != nil || len(files) == 0 {
+			t.Errorf("CONTRIBUTING.md names %s, which does not exist (%v)", match[1], err)
 		}
 	}
 }
@@ -120,6 +221,7 @@ func TestReadme_wrongSnippetsFail(t *testing.T) {
 		"wrong type":    "var n int = locks.Node()\n_ = n\n",
 		"bad directive": "//lock:key=a:{nobody},ttl=30s\nfunc aLocked(ctx context.Context) error { return nil }\n",
 		"no wrapper":    "//lock:key=a,ttl=30s\nfunc aLocked(ctx context.Context) error { return nil }\n\nvar _ = b\n",
+		"test":          "package main\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { t.Fail() }\n",
 		"panics":        "package main\n\nfunc main() { panic(1) }\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,8 +270,13 @@ func (m *module) check(t *testing.T, s snippet) (output string, err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "snippet.go"), text)
-	if strings.Contains(text, "//lock:") {
+	name, program := "snippet.go", text
+	if s.isTest() {
+		name, program = "snippet_test.go", programOf(t, s)
+		write(t, filepath.Join(dir, "main.go"), program)
+	}
+	write(t, filepath.Join(dir, name), text)
+	if strings.Contains(program, "//lock:") {
 		if out, err := m.run(dir, m.lockgen, "."); err != nil {
 			return out, fmt.Errorf("lockgen: %w", err)
 		}
@@ -177,12 +284,30 @@ func (m *module) check(t *testing.T, s snippet) (output string, err error) {
 	if out, err := m.run(dir, "go", "vet", "."); err != nil {
 		return out + "\nin:\n" + text, fmt.Errorf("go vet: %w", err)
 	}
-	if strings.HasPrefix(text, "package main\n") && !strings.Contains(text, "signal.NotifyContext") {
+	if s.isTest() {
+		if out, err := m.run(dir, "go", "test", "."); err != nil {
+			return out, fmt.Errorf("go test: %w", err)
+		}
+	} else if strings.HasPrefix(text, "package main\n") && !strings.Contains(text, "signal.NotifyContext") {
 		if out, err := m.run(dir, "go", "run", "."); err != nil {
 			return out, fmt.Errorf("go run: %w", err)
 		}
 	}
 	return "", nil
+}
+
+func (s snippet) isTest() bool { return strings.Contains(s.code, "\nfunc Test") }
+
+// programOf is the program of the README that a test is about: the one with jobs, or the first.
+func programOf(t *testing.T, test snippet) string {
+	t.Helper()
+	for _, s := range snippets(read(t, "../README.md")) {
+		if strings.Contains(s.code, "RegisterJobs(") == strings.Contains(test.code, "RegisterJobs(") {
+			return s.code
+		}
+	}
+	t.Fatal("the README has no program for this test")
+	return ""
 }
 
 func (m *module) run(dir string, name string, args ...string) (string, error) {

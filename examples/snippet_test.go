@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -40,6 +42,26 @@ func blocks(markdown, begin string) []snippet {
 		}
 	}
 	return found
+}
+
+// A text in prose does not count as code: comments, but for those that a tool reads.
+var forTools = regexp.MustCompile(`^// ?(lock:|go:|locklint:)`)
+
+// split separates the tokens of a piece of Go from its comments.
+func split(code string) (tokens, comments []string) {
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile("", -1, len(code))
+	s.Init(file, []byte(code), nil, scanner.ScanComments)
+	for {
+		switch _, tok, text := s.Scan(); {
+		case tok == token.EOF:
+			return tokens, comments
+		case tok == token.COMMENT && !forTools.MatchString(text):
+			comments = append(comments, text)
+		default:
+			tokens = append(tokens, tok.String()+" "+text)
+		}
+	}
 }
 
 // known are the imports that a snippet without its own may use, by name.

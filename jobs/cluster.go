@@ -1,63 +1,158 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
 // ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one
-// that has none and does not run. Of a job that nodes have in several versions it tells the newest. A job that no node
-// has any more is among them, as orphaned, while anything is left of it: a mark, a pause, a run in flight, a one-off
-// job that waits. If this scheduler runs, its own jobs are among them, whatever the store has lost.
+// that has none and does not run: all of them, or those that are named, as far as they are known. Of a job that nodes
+// have in several versions it tells the newest. A job that no node has any more is among them, as orphaned, while
+// anything is left of it: a mark, a pause, a run in flight, a one-off job that waits. If this scheduler runs, its own
+// jobs are among them, whatever the store has lost. For many jobs see [Scheduler.JobPage].
 //
 // If only a part of the store does not answer, what the others and this node know comes with an error that wraps a
 // [*PartsError]; if that is the part with the list of nodes, Info.Nodes is empty and no job is orphaned. It blocks
 // until the store has answered or ctx ends.
-func (s *Scheduler) ClusterJobs(ctx context.Context) ([]Info, error) {
-	var specs []JobSpec
+func (s *Scheduler) ClusterJobs(ctx context.Context, jobs ...string) ([]Info, error) {
+	infos, err := s.clusterJobs(ctx, jobs)
+	if err != nil {
+		return infos, fmt.Errorf("list the jobs of the cluster: %w", err)
+	}
+	return infos, nil
+}
+
+func (s *Scheduler) clusterJobs(ctx context.Context, jobs []string) ([]Info, error) {
+	named := len(jobs) > 0
 	var living map[string]string // by session; nil: not known
-	var left map[string]bool
 	var errs [3]error
 	all(ctx,
-		func(ctx context.Context) { specs, errs[0] = s.cfg.Store.Definitions(ctx) },
-		func(ctx context.Context) { living, errs[1] = s.livingNodes(ctx) },
-		func(ctx context.Context) { left, errs[2] = s.leftovers(ctx) })
-	var missing *PartsError
-	for _, err := range errs {
-		if err != nil && !errors.As(err, &missing) {
-			return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
+		func(ctx context.Context) { living, errs[0] = s.livingNodes(ctx) },
+		func(ctx context.Context) {
+			if !named {
+				jobs, errs[1] = s.clusterNames(ctx, StateAny, StateHandler)
+			}
+		})
+	for _, err := range errs[:2] {
+		if err != nil && !isPartial(err) {
+			return nil, err
 		}
 	}
-	var undefined *PartsError // parts whose definitions are missing: what is left in them says nothing
-	_ = errors.As(errs[0], &undefined)
-	infos := make(map[string]Info, len(specs))
-	for i := range specs {
-		infos[specs[i].Job] = s.clusterInfo(&specs[i], living)
+	views, err := s.lookAtAll(ctx, jobs)
+	if errs[2] = err; err != nil && !isPartial(err) {
+		return nil, err
 	}
-	for job := range left {
-		if _, known := infos[job]; !known && !undefined.lacks(s.cfg.Store.PartOf(job)) {
-			infos[job] = s.clusterInfo(&JobSpec{Job: job}, living)
+	infos := make(map[string]Info, len(jobs))
+	for job, view := range views {
+		if info, known := s.clusterInfoOf(job, &view, living); known || !named {
+			infos[job] = info
 		}
 	}
 	for _, info := range s.ownInfos() {
-		if _, known := infos[info.Job.Name]; !known {
+		if _, known := infos[info.Job.Name]; !known && (!named || slices.Contains(jobs, info.Job.Name)) {
 			infos[info.Job.Name] = info
 		}
 	}
-	list := slices.SortedFunc(maps.Values(infos), func(a, b Info) int { return cmp.Compare(a.Job.Name, b.Job.Name) })
-	if missing != nil {
-		return list, fmt.Errorf("list the jobs of the cluster: %w", errors.Join(errs[:]...))
+	list := slices.SortedFunc(maps.Values(infos),
+		func(a, b Info) int { return strings.Compare(a.Job.Name, b.Job.Name) })
+	return list, errors.Join(errs[:]...)
+}
+
+// lookAtAll looks at many jobs, and at those of each part of the store beside the others.
+func (s *Scheduler) lookAtAll(ctx context.Context, jobs []string) (map[string]JobView, error) {
+	byPart := make([][]string, len(s.parts))
+	for _, job := range jobs {
+		at := s.cfg.Store.PartOf(job)
+		byPart[at] = append(byPart[at], job)
 	}
-	return list, nil
+	views, failed := make([]map[string]JobView, len(s.parts)), make([]error, len(s.parts))
+	looks := make([]func(context.Context), len(s.parts))
+	for at, names := range byPart {
+		views[at] = make(map[string]JobView, len(names))
+		looks[at] = func(ctx context.Context) {
+			for batch := range slices.Chunk(names, listBatch) {
+				view, err := s.cfg.Store.Look(ctx, batch)
+				if failed[at] = err; err != nil {
+					return
+				}
+				for i, v := range view.Jobs {
+					views[at][batch[i]] = v
+				}
+			}
+		}
+	}
+	all(ctx, looks...)
+	found := make(map[string]JobView, len(jobs))
+	for _, some := range views {
+		maps.Copy(found, some)
+	}
+	return found, partsErrorOf(failed)
+}
+
+// listBatch is how many jobs are read at a time where all are wanted.
+const listBatch = 1000
+
+// clusterNames are the names of all jobs in some states, and of those of which only a run or a one-off job is left.
+// Where parts of the store do not answer it returns those in the others as well.
+func (s *Scheduler) clusterNames(ctx context.Context, states ...JobState) ([]string, error) {
+	found, errs := make([]map[string]bool, len(states)+1), make([]error, len(states)+1)
+	calls := []func(context.Context){func(ctx context.Context) { found[0], errs[0] = s.leftovers(ctx) }}
+	for i, state := range states {
+		calls = append(calls, func(ctx context.Context) { found[i+1], errs[i+1] = s.namesIn(ctx, state) })
+	}
+	all(ctx, calls...)
+	names := make(map[string]bool)
+	for _, some := range found {
+		maps.Copy(names, some)
+	}
+	return slices.Sorted(maps.Keys(names)), errors.Join(errs...)
+}
+
+// namesIn are the names of the jobs in a state.
+func (s *Scheduler) namesIn(ctx context.Context, state JobState) (map[string]bool, error) {
+	names := make(map[string]bool)
+	var missing error
+	for q := (ListQuery{State: state, Limit: listBatch}); ; {
+		callCtx, cancel := s.briefly(ctx)
+		page, err := s.cfg.Store.List(callCtx, q)
+		cancel()
+		if err != nil && state == StateHandler {
+			err = s.ofOncePart(err)
+		}
+		if err != nil && !isPartial(err) {
+			return nil, err
+		}
+		for _, job := range page.Jobs {
+			names[job] = true
+		}
+		if err != nil {
+			missing, q.Limit = err, math.MaxInt32 // all others at once: each call waits for what is missing
+		}
+		if !page.More || len(page.Jobs) == 0 {
+			return names, missing
+		}
+		q.From = page.Jobs[len(page.Jobs)-1]
+	}
+}
+
+// briefly bounds a call of several that follow each other, if a part of the store may keep it waiting.
+func (s *Scheduler) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
+	if len(s.parts) == 1 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, storeTimeout)
 }
 
 // livingNodes are the names of the nodes that live, by session.
 func (s *Scheduler) livingNodes(ctx context.Context) (map[string]string, error) {
+	ctx, cancel := s.briefly(ctx)
+	defer cancel()
 	nodes, err := s.cfg.Store.Nodes(ctx)
 	if err != nil {
 		return nil, s.ofOncePart(err)
@@ -79,6 +174,8 @@ const leftoverLimit = 10_000
 
 // leftovers are the jobs and handlers that runs in flight and one-off jobs name.
 func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
+	ctx, cancel := s.briefly(ctx)
+	defer cancel()
 	var flights []Pending
 	var waiting []Once
 	var errs [2]error
@@ -117,6 +214,12 @@ func (s *Scheduler) ownInfos() (infos []Info) {
 		infos = append(infos, info)
 	}
 	return infos
+}
+
+// clusterInfoOf describes a job by its state. It reports whether the store knows more of it than its name.
+func (s *Scheduler) clusterInfoOf(job string, v *JobView, living map[string]string) (info Info, known bool) {
+	v.Spec.Job, v.Spec.Mark = job, v.Mark
+	return s.clusterInfo(&v.Spec, living), len(v.Spec.Defs) > 0 || !v.Mark.IsZero() || len(v.Claims) > 0
 }
 
 // clusterInfo describes a job of the cluster, by this node's own entry where its definition is the one in force.
@@ -171,38 +274,69 @@ func (s *Scheduler) describe(info *Info, d *Definition, spec *JobSpec) {
 }
 
 // ClusterStatus is [Scheduler.Status] for jobs of the whole cluster: those that [Scheduler.ClusterJobs] returns, in its
-// order, if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a job.
+// order and without handlers, if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a
+// job.
 func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status, error) {
-	infos, err := s.ClusterJobs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	byName := make(map[string]Info, len(infos))
-	for _, info := range infos {
-		byName[info.Job.Name] = info
-	}
 	if len(jobs) == 0 {
-		for _, info := range infos {
-			if !info.Handler {
-				jobs = append(jobs, info.Job.Name)
-			}
+		all, err := s.clusterNames(ctx, StateAny)
+		if err != nil {
+			return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
+		}
+		jobs = slices.DeleteFunc(all, func(job string) bool { return strings.HasPrefix(job, handlerPrefix) })
+	}
+	return s.clusterStatuses(ctx, jobs)
+}
+
+func (s *Scheduler) clusterStatuses(ctx context.Context, jobs []string) ([]Status, error) {
+	nodes, err := s.cfg.Store.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the nodes: %w", err)
+	}
+	living := s.living(nodes)
+	all := make([]Status, 0, len(jobs))
+	for batch := range slices.Chunk(jobs, listBatch) {
+		some, err := s.statuses(ctx, batch, func(i int, view JobView, _ time.Time) (Status, error) {
+			return s.clusterStatus(ctx, batch[i], &view, living)
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func (s *Scheduler) clusterStatus(
+	ctx context.Context, job string, view *JobView, living map[string]string,
+) (st Status, err error) {
+	var known bool
+	if st.Info, known = s.clusterInfoOf(job, view, living); !known {
+		if e := s.entry(job); e != nil && s.isRegistered(e) {
+			st.Info, known = s.ownInfo(e), true // the store has lost it, and will hear of it again
 		}
 	}
-	for _, name := range jobs {
-		if _, known := byName[name]; known {
-			continue
+	if !known && strings.HasPrefix(job, handlerPrefix) {
+		left, err := s.leftovers(ctx)
+		if known = left[job]; err != nil {
+			return st, fmt.Errorf("look at job %q: %w", brief(job), err)
 		}
-		return nil, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store",
-			brief(name), ErrUnknownJob)
 	}
-	return s.statuses(ctx, jobs, func(i int, view JobView, _ time.Time) (Status, error) {
-		st := Status{Info: byName[jobs[i]]}
-		st.Mark = view.Mark
-		if view.Paused == nil {
-			st.Next = st.Info.Next
-		}
-		return st, nil
-	})
+	if !known {
+		return st, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store",
+			brief(job), ErrUnknownJob)
+	}
+	st.Mark = view.Mark
+	if view.Paused == nil {
+		st.Next = st.Info.Next
+	}
+	return st, nil
+}
+
+// ownInfo is what this node alone knows of a job.
+func (s *Scheduler) ownInfo(e *entry) Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info(e)
 }
 
 // Upcoming returns the next n ticks after a time, fewer if the schedule ends. It is empty for a handler, for an

@@ -127,3 +127,68 @@ func TestScheduler_otherProgram(t *testing.T) {
 		}
 	})
 }
+
+// TestScheduler_JobPage pages through the jobs of two nodes from one that has none.
+func TestScheduler_JobPage(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		ctx := context.Background()
+		onlooker := c.Node(Config{}, 0)
+		add := func(n *jobstest.Node, names ...string) {
+			for _, name := range names {
+				n.MustAdd(Job{Name: name, Spec: "0 3 * * *",
+					Run: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
+			}
+			n.Start()
+		}
+		old := c.Node(Config{Program: "shop"}, 0)
+		add(old, "a", "b", "c", "d")
+		time.Sleep(10 * time.Second)
+		deployed := c.Node(Config{Program: "shop"}, 0)
+		add(deployed, "a", "c", "d", "e")
+		time.Sleep(2 * time.Second)
+		want := func(q JobQuery, more bool, before int, names ...string) []Status {
+			t.Helper()
+			page, err := onlooker.JobPage(ctx, q)
+			var got []string
+			for _, st := range page.Jobs {
+				got = append(got, st.Job.Name)
+			}
+			if err != nil || !slices.Equal(got, names) || page.More != more || page.Before != before {
+				t.Errorf("JobPage of %+v = %q, %+v, %v; want %q", q, got, page, err, names)
+			}
+			return page.Jobs
+		}
+		want(JobQuery{Limit: 2}, true, 0, "a", "b")
+		want(JobQuery{From: "b", Limit: 9}, false, 2, "c", "d", "e")
+		want(JobQuery{Search: "Every DAY 03:00", Back: true, Limit: 2}, true, -1, "d", "e")
+		for _, job := range []string{"d", "b"} {
+			if _, err := onlooker.RunNow(ctx, job, "ada"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		if running := want(JobQuery{State: StateRunning, Limit: 9}, false, 0, "b", "d"); len(running[0].Running) != 1 {
+			t.Errorf("%+v, want a run", running[0])
+		}
+		want(JobQuery{State: StateRunning, From: "b", Limit: 9}, false, 1, "d")
+		want(JobQuery{State: StateRunning, Search: "shop", Limit: 1}, true, -1, "b")
+		want(JobQuery{State: StateOrphaned, Limit: 9}, false, -1)
+		old.Crash()
+		time.Sleep(time.Minute)
+		want(JobQuery{State: StateOrphaned, Limit: 9}, false, -1, "b")
+		if n, err := onlooker.CountJobs(ctx); err != nil || n.Jobs != 5 || n.Unseen != 1 {
+			t.Errorf("CountJobs = %+v, %v; want one of five without a node", n, err)
+		}
+		time.Sleep(7 * time.Hour)
+		want(JobQuery{State: StateOrphaned, Limit: 9}, false, -1, "b")
+		named, err := onlooker.ClusterJobs(ctx, "x", "e", "b")
+		if err != nil || len(named) != 2 || named[0].Job.Name != "b" || !named[0].Orphaned || named[1].Job.Name != "e" {
+			t.Errorf("ClusterJobs of three = %+v, %v; want b, which is orphaned, and e", named, err)
+		}
+		c.Stop()
+		if n, err := onlooker.CountJobs(ctx); err != nil || n.Unseen != 5 {
+			t.Errorf("CountJobs after the end of all nodes = %+v, %v; want all without a node", n, err)
+		}
+	})
+}

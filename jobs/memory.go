@@ -25,6 +25,7 @@ type memoryStore struct {
 	failures []Run                // the last keptFailures, oldest first
 	stamp    string               // tells this store from one that forgot
 	beats    map[string]time.Time // last beat by session
+	names    []string             // of jobs, sorted; see sorted
 }
 
 type memoryJob struct {
@@ -34,6 +35,7 @@ type memoryJob struct {
 	switched int64     // version of the last pause or resume
 	missed   int64
 	runs     []Run     // oldest first
+	recorded time.Time // when the last of them was
 	madeUp   time.Time // the mark that it was given for want of a better
 	spec     memorySpec
 }
@@ -87,7 +89,8 @@ func (s *memoryStore) job(name string) *memoryJob {
 }
 
 // record adds a record. Ticks that are skipped share one with those skipped for the same reason since the last run.
-func (j *memoryJob) record(r Run, keep int) {
+func (j *memoryJob) record(r Run, keep int, now time.Time) {
+	j.recorded = now
 	for i := len(j.runs) - 1; i >= max(len(j.runs)-joinDepth, 0) && j.runs[i].Outcome == OutcomeSkipped; i-- {
 		if joined, ok := r.Join(j.runs[i]); ok {
 			r, j.runs = joined, slices.Delete(j.runs, i, i+1)
@@ -208,7 +211,7 @@ func (s *memoryStore) Resume(
 		if now.After(j.mark) {
 			j.mark = now
 		}
-		j.record(record, keep)
+		j.record(record, keep, now)
 		state = PauseState{Job: job, Version: j.switched}
 		return nil
 	})

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"crypto/rand"
-	"maps"
 	"slices"
 	"time"
 )
@@ -206,17 +205,4 @@ func (s *memoryStore) Retire(ctx context.Context, job, epoch string) error {
 		j.spec.epoch = rand.Text()
 		return nil
 	})
-}
-
-func (s *memoryStore) Definitions(ctx context.Context) (all []JobSpec, err error) {
-	err = s.do(ctx, func(time.Time) error {
-		for _, name := range slices.Sorted(maps.Keys(s.jobs)) {
-			j := s.jobs[name]
-			if len(j.spec.defs) > 0 || !j.mark.IsZero() {
-				all = append(all, j.spec.view(name, j.mark))
-			}
-		}
-		return nil
-	})
-	return all, err
 }

@@ -77,7 +77,7 @@ func (s *memoryStore) Snapshot() (restore func()) {
 
 // keep makes the store a copy of another. It needs mu of both.
 func (s *memoryStore) keep(other *memoryStore) {
-	s.jobs = make(map[string]*memoryJob, len(other.jobs))
+	s.jobs, s.names = make(map[string]*memoryJob, len(other.jobs)), nil
 	for name, j := range other.jobs {
 		own := *j
 		own.runs, own.spec.line, own.spec.defs = slices.Clone(j.runs), slices.Clone(j.spec.line),

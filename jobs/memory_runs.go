@@ -53,7 +53,7 @@ func (s *memoryStore) claim(c Claim, now time.Time) Claimed {
 			j.move(c)
 			j.missed += c.Missed
 			if c.Skipped != nil {
-				j.record(*c.Skipped, c.Keep)
+				j.record(*c.Skipped, c.Keep, now)
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (s *memoryStore) finish(f Finish, now time.Time) error {
 		s.notices[f.Run.ID] = memoryNotice{Notice{Job: f.Run.Job, ID: f.Run.ID, At: now, Taken: true}, f.Owner}
 	}
 	if f.Run.Outcome != "" {
-		s.job(f.Run.Job).record(f.Run, f.Keep)
+		s.job(f.Run.Job).record(f.Run, f.Keep, now)
 		s.noteFailure(f.Run)
 	}
 	if f.Next != nil {

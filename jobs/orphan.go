@@ -40,7 +40,7 @@ func (s *Scheduler) tidy(ctx context.Context) {
 }
 
 func (s *Scheduler) endOrphans(ctx context.Context) error {
-	specs, err := s.cfg.Store.Definitions(ctx)
+	names, err := s.clusterNames(ctx, StateAny, StateHandler)
 	if err != nil {
 		return err
 	}
@@ -56,14 +56,20 @@ func (s *Scheduler) endOrphans(ctx context.Context) error {
 	}
 	seen, owned := make(map[string]time.Time), make(map[string]bool) // by job
 	now := s.oncePart().clock.now()
-	for i := range specs {
-		spec := &specs[i]
-		seen[spec.Job] = spec.Seen
-		if owned[spec.Job] = spec.newest(func(session string) bool { return living[session] != "" }) != nil; owned[spec.Job] {
-			continue
-		}
-		if err := s.retire(ctx, spec, programs, now); err != nil {
+	for batch := range slices.Chunk(names, listBatch) {
+		view, err := s.cfg.Store.Look(ctx, batch)
+		if err != nil {
 			return err
+		}
+		for i := range view.Jobs {
+			spec := &view.Jobs[i].Spec
+			seen[batch[i]] = spec.Seen
+			if owned[batch[i]] = spec.newest(func(session string) bool { return living[session] != "" }) != nil; owned[batch[i]] {
+				continue
+			}
+			if err := s.retire(ctx, spec, programs, now); err != nil {
+				return err
+			}
 		}
 	}
 	old := func(job string, since time.Time) bool {

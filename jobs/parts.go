@@ -2,8 +2,8 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,24 +26,39 @@ func (e *PartsError) Error() string {
 
 func (e *PartsError) Unwrap() error { return e.Err }
 
-// lacks reports whether a part did not answer.
-func (e *PartsError) lacks(part int) bool { return e != nil && slices.Contains(e.Parts, part) }
-
 // partsError is the error of a list of which some shards have failed, nil if none has, and not a PartsError if no part
 // answers.
 func (s *redisStore) partsError(failed map[int]error) error {
-	parts := make(map[int]bool)
-	var err error
+	byPart := make([]error, s.parts)
 	for shard, why := range failed {
-		parts[shard%s.parts], err = true, why
+		byPart[shard%s.parts] = why
 	}
-	switch {
-	case len(parts) == 0:
-		return nil
-	case len(parts) == s.parts:
+	return partsErrorOf(byPart)
+}
+
+// isPartial reports whether errors say only of parts that do not answer.
+func isPartial(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(several.Unwrap(), func(one error) bool { return !isPartial(one) })
+	}
+	var parts *PartsError
+	return errors.As(err, &parts)
+}
+
+// partsErrorOf is the error of calls that were made for each part, nil if none has failed, and not a PartsError if all
+// have.
+func partsErrorOf(failed []error) error {
+	var missing []int
+	var err error
+	for part, why := range failed {
+		if why != nil {
+			missing, err = append(missing, part), why
+		}
+	}
+	if len(missing) == 0 || len(missing) == len(failed) {
 		return err
 	}
-	return &PartsError{Parts: slices.Sorted(maps.Keys(parts)), Of: s.parts, Err: err}
+	return &PartsError{Parts: missing, Of: len(failed), Err: err}
 }
 
 // readAll has commands be added for each shard, and sends those for the shards of a part in one round trip. A part that

@@ -45,7 +45,7 @@ func TestScheduler_listsWithoutAPart(t *testing.T) {
 	if err := r.servers.Nodes[lost].Pause(); err != nil {
 		t.Fatal(err)
 	}
-	ask := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), 4*time.Second) }
+	ask := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), 10*time.Second) }
 	check := func(what string, err error) {
 		t.Helper()
 		var parts *PartsError

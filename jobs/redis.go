@@ -30,8 +30,9 @@ type redisStore struct {
 // All keys begin with the namespace and ":jobs:". A Redis user for it may be restricted to
 //
 //	~lock:jobs:* resetchannels -@all +eval +evalsha +time +exists +pexpire
-//	+hget +hset +hsetnx +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby
-//	+zadd +zrem +zscore +zrange +zrangebyscore +zremrangebyscore +lpush +lrem +ltrim +lrange
+//	+hget +hset +hsetnx +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby +lpush +lrem +ltrim +lrange
+//	+zadd +zrem +zincrby +zcard +zcount +zlexcount +zscore +zmscore +zrange +zrevrange
+//	+zrangebyscore +zrangebylex +zrevrangebylex +zremrangebyscore
 //
 // and needs what the store of locks needs besides, if that is the same user.
 func NewRedisStore(client redis.UniversalClient, namespace string) Store {

@@ -20,14 +20,16 @@ func (s *redisStore) one(ctx context.Context, doing string, script *script, keys
 
 func (s *redisStore) Pause(ctx context.Context, job string, p Pause) (PauseState, error) {
 	at := s.shards[shardOf(job)]
-	call := scriptCall{keys: []string{at.marks, at.paused, at.stamp}, args: []any{job, encodeJSON(p)}}
+	call := scriptCall{keys: []string{at.marks, at.paused, at.stamp, at.pausing}, args: []any{job, encodeJSON(p)}}
 	return s.switchPause(ctx, job, "write its pause", pauseScript, call, ErrUnknownJob)
 }
 
 func (s *redisStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) (PauseState, error) {
 	at := s.shards[shardOf(job)]
 	call := scriptCall{
-		keys: []string{at.marks, at.paused, at.runs(job), at.stamp},
+		keys: []string{
+			at.marks, at.paused, at.runs(job), at.stamp, at.pausing, at.names, at.latest, at.failing, at.never,
+		},
 		args: []any{retention.Milliseconds(), job, version, encodeRecord(&record), keep},
 	}
 	return s.switchPause(ctx, job, "end its pause", resumeScript, call, ErrGone)

@@ -1,15 +1,12 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 func (s *redisStore) Register(ctx context.Context, r Registration) (View, error) {
@@ -45,7 +42,7 @@ func (s *redisStore) Register(ctx context.Context, r Registration) (View, error)
 
 func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 	at := s.shards[g.shard]
-	args := make([]any, 0, 7+len(r.Peers)+8*len(g.indices))
+	args := make([]any, 0, 7+len(r.Peers)+9*len(g.indices))
 	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptLine,
 		len(r.Peers))
 	for _, peer := range r.Peers {
@@ -63,10 +60,15 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 		if r.Offers[i].OwedKnown {
 			owed = writeOwed(r.Offers[i].Owed)
 		}
-		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, mark, handler, owed)
+		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, mark, handler, owed,
+			SearchText(d))
 	}
-	return scriptCall{keys: []string{at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed},
-		args: args}
+	keys := []string{
+		at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed, at.names, at.texts, at.latest,
+		at.never,
+		at.failing, at.pausing, at.missing, at.totals,
+	}
+	return scriptCall{keys: keys, args: args}
 }
 
 func (s *redisStore) Retire(ctx context.Context, job, epoch string) error {
@@ -107,7 +109,8 @@ func (s *redisStore) Restore(ctx context.Context, m Memory) error {
 	for i, at := range s.shards {
 		if len(args[i]) > 0 {
 			calls = append(calls, scriptCall{
-				keys: []string{at.paused, at.stamp, at.flight, at.owner, at.begun, at.alive, at.once, at.due, at.past},
+				keys: []string{at.paused, at.stamp, at.flight, at.owner, at.begun, at.alive, at.once, at.due, at.past,
+					at.pausing},
 				args: append([]any{m.Lease.Microseconds()}, args[i]...),
 			})
 		}
@@ -121,38 +124,6 @@ func (s *redisStore) Restore(ctx context.Context, m Memory) error {
 		}
 	}
 	return nil
-}
-
-func (s *redisStore) Definitions(ctx context.Context) ([]JobSpec, error) {
-	var marks, specs [allShards]*redis.MapStringStringCmd
-	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
-		marks[i], specs[i] = pipe.HGetAll(ctx, s.shards[i].marks), pipe.HGetAll(ctx, s.shards[i].specs)
-	})
-	var all []JobSpec
-	failed := make(map[int]error)
-	for i := range s.shards {
-		if err := cmp.Or(marks[i].Err(), specs[i].Err()); err != nil {
-			failed[i] = err
-			continue
-		}
-		marks, specs := marks[i].Val(), specs[i].Val()
-		for job := range marks {
-			if specs[job] == "" {
-				specs[job] = ""
-			}
-		}
-		for job, text := range specs {
-			spec, err := readSpec(job, readMicro(marks[job]), text)
-			if err != nil {
-				return nil, fmt.Errorf("list the definitions of jobs in Redis: %w", err)
-			}
-			all = append(all, spec)
-		}
-	}
-	if err := s.partsError(failed); err != nil {
-		return all, fmt.Errorf("list the definitions of jobs in Redis: %w", err)
-	}
-	return all, nil
 }
 
 // redisSpec is a JobSpec as register.lua writes it.

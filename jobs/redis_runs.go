@@ -43,8 +43,10 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 
 func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 	at, first := s.shards[g.shard], claims[g.indices[0]]
-	keys := []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past, at.epochs,
-		at.owed}
+	keys := []string{
+		at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past, at.epochs, at.owed,
+		at.names, at.latest, at.failing, at.never, at.missing, at.totals,
+	}
 	args := make([]any, 0, 4+12*len(g.indices))
 	args = append(args, retention.Milliseconds(), first.Lease.Microseconds(), first.Keep, onceRetention.Microseconds())
 	for _, i := range g.indices {
@@ -108,7 +110,8 @@ func (s *redisStore) Finish(ctx context.Context, finishes []Finish) []error {
 
 func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 	at := s.shards[g.shard]
-	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures}
+	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures, at.names, at.latest, at.failing,
+		at.never}
 	args := make([]any, 0, 3+9*len(g.indices))
 	args = append(args, retention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds(), keptFailures)
 	for _, i := range g.indices {
@@ -218,7 +221,8 @@ func (s *redisStore) beatCalls(shards []int, session string, lease, horizon time
 		// The keys that are used come first; the others only expire.
 		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due, at.stamp, at.paused}
 		if expiry != "" {
-			keys = append(keys, at.past, at.marks, at.seen, at.missed, at.owed, at.specs, at.epochs, at.madeUp)
+			keys = append(keys, at.past, at.marks, at.seen, at.missed, at.owed, at.specs, at.epochs, at.madeUp,
+				at.names, at.texts, at.latest, at.failing, at.pausing, at.missing, at.never, at.totals)
 		}
 		id, last, pauses := "", "", ""
 		if known := strings.Split(stampOf(stamps, i), " "); len(known) == 3 {

@@ -17,6 +17,7 @@ var (
 	retireScript   = loadScript("retire")
 	restoreScript  = loadScript("restore")
 	lookScript     = loadScript("look")
+	listScript     = loadScript("list")
 	claimScript    = loadScript("claim")
 	startScript    = loadScript("start")
 	finishScript   = loadScript("finish")

@@ -19,6 +19,9 @@ type shard struct {
 	marks, seen, paused, missed, owed, specs, epochs, madeUp, flight, owner, begun, alive, notices, once, due, past,
 	stamp, failures string
 
+	// What lists and counts are made from.
+	names, texts, latest, failing, pausing, missing, never, totals string
+
 	base string
 }
 
@@ -35,6 +38,8 @@ func newShard(namespace string, n int) *shard {
 		flight: base + "flight", owner: base + "owner", begun: base + "begun", alive: base + "alive",
 		notices: base + "notices", once: base + "once", due: base + "due", past: base + "past", stamp: base + "stamp",
 		failures: base + "failures", base: base,
+		names: base + "names", texts: base + "texts", latest: base + "latest", failing: base + "failing",
+		pausing: base + "pausing", missing: base + "missing", never: base + "never", totals: base + "totals",
 	}
 }
 
@@ -46,6 +51,7 @@ func (s *shard) all() []string {
 	return []string{
 		s.flight, s.owner, s.begun, s.alive, s.notices, s.once, s.due, s.past, s.stamp, s.marks, s.seen, s.paused,
 		s.missed, s.owed, s.specs, s.epochs, s.madeUp, s.failures,
+		s.names, s.texts, s.latest, s.failing, s.pausing, s.missing, s.never, s.totals,
 	}
 }
 

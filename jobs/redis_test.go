@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -158,9 +160,10 @@ func TestRedisStore_bounded(t *testing.T) {
 		}
 	}
 	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the
-	// session's lease, the records, and the failures among them.
-	if keys, entries := contents(t, client); keys != 9 || entries != 7+keep+KeptFailures {
-		t.Errorf("%d keys with %d entries, want 9 with %d", keys, entries, 7+keep+KeptFailures)
+	// session's lease, the records, and the failures among them; for lists its name, what a search looks into, when it
+	// was recorded last, that it fails and that it missed ticks, and how many all have missed.
+	if keys, entries := contents(t, client); keys != 15 || entries != 13+keep+KeptFailures {
+		t.Errorf("%d keys with %d entries, want 15 with %d", keys, entries, 13+keep+KeptFailures)
 	}
 }
 
@@ -225,8 +228,8 @@ func TestRedisStore_expiry(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, err := client.Keys(ctx, "*").Result()
-	if err != nil || len(keys) != 33 {
-		t.Fatalf("keys %q, %v; want 33, one for everything that is kept", keys, err)
+	if err != nil || len(keys) != 39 {
+		t.Fatalf("keys %q, %v; want 39, one for everything that is kept", keys, err)
 	}
 	for _, key := range keys {
 		if ttl := client.PTTL(ctx, key).Val(); ttl <= 0 || ttl > Retention {
@@ -269,4 +272,57 @@ func TestRedisStore_loss(t *testing.T) {
 		t.Fatal(err)
 	}
 	beat("after the copy was restored", true)
+}
+
+// TestRedisStore_listMany walks through a search, there and back, that has to look at more names of one shard than a
+// script does.
+func TestRedisStore_listMany(t *testing.T) {
+	t.Parallel()
+	server := testenv.Redis(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer client.Close()
+	ctx := context.Background()
+	s := NewRedisStore(client, "lock")
+	var r Registration
+	var all []string // that are searched for
+	for i, crowded := 0, 0; crowded < 2500; i++ {
+		name := fmt.Sprintf("job-%06d", i)
+		if KeyOf(s, name) == KeyOf(s, "job-000000") {
+			crowded++
+		} else if i%50 > 0 {
+			continue
+		}
+		r.Offers = append(r.Offers, Offer{Definition: Definition{Job: name}})
+		if strings.Contains(name, "7") && strings.Contains(name, "3") {
+			all = append(all, name)
+		}
+	}
+	if _, err := s.Register(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int{1, 7, 300, 5000} {
+		for _, back := range []bool{false, true} {
+			q := ListQuery{Search: []string{"7", "3"}, Back: back, Limit: limit}
+			left := all
+			if limit == 1 {
+				q.From = map[bool]string{true: all[10], false: all[len(all)-10]}[back]
+				left = map[bool][]string{true: all[:10], false: all[len(all)-9:]}[back]
+			}
+			for more := true; more; {
+				page, err := s.List(ctx, q)
+				n := min(limit, len(left))
+				want, rest := left[:n], left[n:]
+				if back {
+					rest, want = left[:len(left)-n], left[len(left)-n:]
+				}
+				left = rest
+				if more = page.More; err != nil || !slices.Equal(page.Jobs, want) || more != (len(left) > 0) {
+					t.Fatalf("List of %+v = %+v, %v; want %q, and %d others", q, page, err, want, len(left))
+				}
+				if q.From = want[0]; !back {
+					q.From = want[n-1]
+				}
+			}
+		}
+	}
 }

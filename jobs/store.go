@@ -62,9 +62,20 @@ type Store interface {
 	// nothing changes, if epoch is not the job's.
 	Retire(ctx context.Context, job, epoch string) error
 
-	// Definitions returns what is known of all jobs and handlers, in no order. Like InFlight and Failures it returns
-	// what there is with a *PartsError if only some parts of the store do not answer.
-	Definitions(ctx context.Context) ([]JobSpec, error)
+	// List returns names of jobs that were ever registered and are not forgotten, a page at a time: its cost is that of
+	// the page, however many jobs there are, and that of a search the names that it looks at. Like InFlight and
+	// Failures it returns what there is with a *PartsError if only some parts of the store do not answer.
+	List(ctx context.Context, q ListQuery) (ListPage, error)
+
+	// Count counts jobs without reading them; see ListQuery.UnseenSince for unseenSince.
+	Count(ctx context.Context, unseenSince time.Time) (JobCount, error)
+
+	// Latest returns the jobs and handlers of which a record was kept last, the latest first, limit at most.
+	Latest(ctx context.Context, limit int) ([]LatestRecord, error)
+
+	// MostMissed returns the jobs that have missed the most ticks, limit at most. Those that have missed none are not
+	// among them.
+	MostMissed(ctx context.Context, limit int) ([]string, error)
 
 	// Look tells the state of the jobs, in the order asked for, and changes nothing. The mark of an unknown job is the
 	// zero time. Without jobs it only tells the time.

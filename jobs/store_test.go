@@ -32,8 +32,9 @@ func TestRedisStore(t *testing.T) {
 
 // storeACL is what the comment of NewRedisStore says that the store needs.
 const storeACL = "~app:jobs:* resetchannels -@all +eval +evalsha +time +exists +pexpire " +
-	"+hget +hset +hsetnx +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby " +
-	"+zadd +zrem +zscore +zrange +zrangebyscore +zremrangebyscore +lpush +lrem +ltrim +lrange"
+	"+hget +hset +hsetnx +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby +lpush +lrem +ltrim +lrange " +
+	"+zadd +zrem +zincrby +zcard +zcount +zlexcount +zscore +zmscore +zrange +zrevrange " +
+	"+zrangebyscore +zrangebylex +zrevrangebylex +zremrangebyscore"
 
 // TestRedisStore_acl passes the suite as a user who may do that and nothing else.
 func TestRedisStore_acl(t *testing.T) {

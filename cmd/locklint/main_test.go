@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lockgen/lockgen/internal/testmodule"
 )
 
 // binary is the command under test, built once: go vet wants a program, and its name tells it apart from the tests'.
@@ -41,7 +43,7 @@ func build(m *testing.M) int {
 // go-redis, from the module cache.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
+	if err := errors.Join(err, testmodule.Download()); err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	firstRunTimeout = 10 * time.Second // until the first tick has run
+	firstRunTimeout = time.Minute      // until the first tick has run
 	settleTimeout   = 30 * time.Second // for due ticks that wait behind a lock
 	stopTimeout     = drainTimeout + closeTimeout + 5*time.Second
 	lookEvery       = 20 * time.Millisecond

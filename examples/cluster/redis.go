@@ -18,7 +18,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-const readyTimeout = 20 * time.Second
+const readyTimeout = 2 * time.Minute
 
 // redisCluster is a cluster of processes that share a Redis server.
 type redisCluster struct {

@@ -9,8 +9,7 @@
 // The recipes are in the folder recipes, a file each, with the story of what goes
 // wrong. Nothing is left to chance: the scenarios hold clients up at exactly the
 // command before which the others have to come, and wait for events and not for
-// lengths of time. Without -redis a redis-server of its own is started, and
-// where none is installed, an embedded one in Go takes its place.
+// lengths of time. Without -redis a redis-server of its own is started.
 //
 // Every row names the check of locklint that finds the mistake in the recipe's file:
 //

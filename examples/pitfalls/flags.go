@@ -12,10 +12,9 @@ import (
 
 // options are the flags of the command.
 type options struct {
-	redis    string // empty: a server of our own
-	embedded bool
-	only     string
-	storm    int // 0: do not measure
+	redis string // empty: a server of our own
+	only  string
+	storm int // 0: do not measure
 }
 
 const usage = `usage: pitfalls [flags]
@@ -34,8 +33,7 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 	flags := cli.NewFlags("pitfalls")
 	flags.StringVar(&o.redis, "redis", "",
 		"`URL` of the Redis to use, redis://[:password@]host:port/db; keys begin with pitfalls-\n"+
-			"(default: start redis-server, or an embedded one where that is not installed)")
-	flags.BoolVar(&o.embedded, "embedded", false, "use the embedded server, a Go library, in any case")
+			"(default: start a redis-server, which has to be installed)")
 	flags.StringVar(&o.only, "only", "", "run only the rows that contain this `text`, such as GETSET or LL2009")
 	flags.IntVar(&o.storm, "storm", 50, "`number` of waiters for the measurement of retries; 0 leaves it out")
 	if _, err := cli.Parse(flags, args, usage, w); err != nil {
@@ -47,9 +45,6 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 func (o options) check() error {
 	if o.storm < 0 || o.storm > 10_000 {
 		return cli.FlagError("-storm %d: want 0 to 10000", o.storm)
-	}
-	if o.embedded && o.redis != "" {
-		return cli.FlagError("-embedded and -redis contradict each other")
 	}
 	if len(o.pitfalls()) == 0 {
 		return cli.FlagError("-only %q: no row contains it", o.only)

@@ -32,7 +32,6 @@ func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
 		"-storm -1":                        "-storm -1: want 0 to 10000",
 		"-storm many":                      "-storm",
 		"-only nothing-like-it":            `-only "nothing-like-it": no row contains it`,
-		"-embedded -redis redis://h:1":     "-embedded and -redis contradict each other",
 		"-redis http://:s3cret@h:1":        "write redis://[:password@]host:port/db",
 		"-redis redis://:s3cret%zz@h:1/0":  "write redis://[:password@]host:port/db",
 		"-redis redis://:s3cret@h:1/first": "write redis://[:password@]host:port/db",
@@ -40,7 +39,7 @@ func TestParseFlags_errorsSayWhatToDo(t *testing.T) {
 }
 
 func TestParseFlags_help(t *testing.T) {
-	example.Explains(t, "-redis", "-embedded", "-only", "-storm")
+	example.Explains(t, "-redis", "-only", "-storm")
 }
 
 // Neither the flags' own errors nor those of the client may show a password.

@@ -70,37 +70,32 @@ func TestRun_redis(t *testing.T) {
 	}
 }
 
-func TestRun_embedded(t *testing.T) {
-	code, stdout, stderr := command(t, "-embedded", "-storm", "0")
-	wantAll(t, code, stdout, stderr)
-	if !strings.HasPrefix(stdout, "on an embedded Redis") {
-		t.Errorf("the first line does not say on what: %.60s", stdout)
+// Without flags the command starts a server of its own.
+func TestRun_startsAServer(t *testing.T) {
+	testenv.Redis(t) // skips where there is no redis-server
+	code, stdout, _ := command(t, "-only", "setnx_expire.go", "-storm", "0")
+	if code != cli.OK || !strings.HasPrefix(stdout, "on a redis-server of its own\n") ||
+		strings.Count(stdout, "  FAILS  ") != 1 {
+		t.Errorf("exit status %d: %s", code, stdout)
 	}
 }
 
-// Without flags the command starts a server of its own, or the embedded one where
-// there is no program to start.
-func TestRun_startsAServer(t *testing.T) {
-	for _, tt := range []struct{ name, program, want string }{
-		{"installed", "", "on a redis-server of its own\n"},
-		{"missing", "no-such-program", "on an embedded Redis"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if tt.program == "" {
-				testenv.Redis(t) // skips where there is no redis-server
-			} else {
-				t.Setenv("LOCKGEN_REDIS_SERVER", tt.program)
-			}
-			code, stdout, _ := command(t, "-only", "setnx_expire.go", "-storm", "0")
-			if code != cli.OK || !strings.HasPrefix(stdout, tt.want) || strings.Count(stdout, "  FAILS  ") != 1 {
-				t.Errorf("exit status %d: %s", code, stdout)
-			}
-		})
+// Where there is no server to start, the command says what to install or to name.
+func TestRun_noServer(t *testing.T) {
+	t.Setenv("LOCKGEN_REDIS_SERVER", "no-such-program")
+	code, stdout, stderr := command(t, "-only", "setnx_expire.go", "-storm", "0")
+	if code != cli.Failed || stdout != "" {
+		t.Errorf("exit status %d: %s", code, stdout)
+	}
+	for _, want := range []string{"no-such-program", "install", "-redis redis://host:port/db"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("the error does not name %s: %s", want, stderr)
+		}
 	}
 }
 
 func TestRun_measuresStorms(t *testing.T) {
-	code, stdout, stderr := command(t, "-embedded", "-only", "LL2010", "-storm", "4")
+	code, stdout, stderr := command(t, "-redis", testenv.Redis(t).URL(), "-only", "LL2010", "-storm", "4")
 	if code != cli.OK || stderr != "" {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
@@ -118,7 +113,7 @@ func TestRun_interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out strings.Builder
-	if code := run(ctx, []string{"-embedded"}, &out, &out); code != cli.Failed ||
+	if code := run(ctx, []string{"-redis", testenv.Redis(t).URL()}, &out, &out); code != cli.Failed ||
 		!strings.Contains(out.String(), "context canceled") {
 		t.Errorf("exit status %d: %s", code, out.String())
 	}

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/examples/internal/cli"
@@ -63,49 +61,13 @@ func (o options) findServer(ctx context.Context) (*server, error) {
 		options.ContextTimeoutEnabled = true
 		return &server{name: "Redis at " + options.Addr, options: options, close: func() error { return nil }}, nil
 	}
-	if !o.embedded {
-		started, err := testenv.StartRedis(ctx, testenv.RedisConfig{})
-		if err == nil {
-			options := &redis.Options{Addr: started.Addr(), ContextTimeoutEnabled: true}
-			return &server{name: "a redis-server of its own", options: options, close: started.Stop}, nil
-		}
-		if !errors.Is(err, testenv.ErrNotInstalled) {
-			return nil, err
-		}
+	started, err := testenv.StartRedis(ctx, testenv.RedisConfig{})
+	if errors.Is(err, testenv.ErrNotInstalled) {
+		return nil, fmt.Errorf("no redis-server can be started: %w; or name a Redis that runs: -redis redis://host:port/db", err)
 	}
-	return startEmbedded()
-}
-
-// startEmbedded starts the Go library. Its keys expire when it is told that time
-// has passed, so somebody tells it.
-func startEmbedded() (*server, error) {
-	mini := miniredis.NewMiniRedis()
-	if err := mini.StartAddr("127.0.0.1:0"); err != nil {
-		return nil, fmt.Errorf("start the embedded Redis: %w", err)
+	if err != nil {
+		return nil, err
 	}
-	stop := make(chan struct{})
-	var clock sync.WaitGroup
-	clock.Go(func() {
-		const tick = 5 * time.Millisecond
-		ticker := time.NewTicker(tick)
-		defer ticker.Stop()
-		for last := time.Now(); ; {
-			select {
-			case now := <-ticker.C:
-				mini.FastForward(now.Sub(last))
-				last = now
-			case <-stop:
-				return
-			}
-		}
-	})
-	end := func() error {
-		close(stop)
-		clock.Wait()
-		mini.Close()
-		return nil
-	}
-	options := &redis.Options{Addr: mini.Addr(), ContextTimeoutEnabled: true}
-	return &server{name: "an embedded Redis (no redis-server is installed, or -embedded)", options: options, close: end},
-		nil
+	options := &redis.Options{Addr: started.Addr(), ContextTimeoutEnabled: true}
+	return &server{name: "a redis-server of its own", options: options, close: started.Stop}, nil
 }

@@ -35,7 +35,7 @@ func MariaDB(t testing.TB) *MariaDBServer {
 }
 
 // StartMariaDB starts a server and returns once it takes connections. It gives
-// up when ctx ends, or after a minute. The caller must call Stop.
+// up when ctx ends, or after five minutes. The caller must call Stop.
 func StartMariaDB(ctx context.Context) (*MariaDBServer, error) {
 	program, installer, err := mariadbPrograms()
 	if err != nil {

@@ -37,7 +37,7 @@ func Postgres(t testing.TB) *PostgresServer {
 }
 
 // StartPostgres starts a server and returns once it takes connections. It gives
-// up when ctx ends, or after a minute. The caller must call Stop.
+// up when ctx ends, or after five minutes. The caller must call Stop.
 func StartPostgres(ctx context.Context) (*PostgresServer, error) {
 	program, err := postgresProgram()
 	if err != nil {

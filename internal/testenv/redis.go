@@ -18,7 +18,7 @@ import (
 const (
 	redisEnv     = "LOCKGEN_REDIS_SERVER"
 	portAttempts = 10
-	startTimeout = 20 * time.Second
+	startTimeout = 2 * time.Minute
 )
 
 // ErrNotInstalled is wrapped by the error of StartRedis when there is no
@@ -97,7 +97,7 @@ func optional[C any](t testing.TB, config []C) (cfg C) {
 }
 
 // StartRedis starts a server and returns once it has answered. It gives up when
-// ctx ends, or after 20 seconds. The caller must call Stop.
+// ctx ends, or after two minutes. The caller must call Stop.
 func StartRedis(ctx context.Context, cfg RedisConfig) (*RedisServer, error) {
 	program, err := redisProgram()
 	if err != nil {

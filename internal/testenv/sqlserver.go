@@ -19,7 +19,7 @@ const (
 	sqlName = "lockgen" // of the database
 
 	// sqlStartTimeout covers the creation of the system tables too.
-	sqlStartTimeout = time.Minute
+	sqlStartTimeout = 5 * time.Minute
 	sqlStopTimeout  = 10 * time.Second
 )
 

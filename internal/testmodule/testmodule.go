@@ -1,5 +1,6 @@
 // Package testmodule makes modules for tests that run the go command on code which uses this project: they take it from
-// its sources and need no network.
+// its sources. What they need of other modules is downloaded before the first is made, so that the go command needs no
+// network in them.
 package testmodule
 
 import (
@@ -7,13 +8,43 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 )
 
 const project = "github.com/lockgen/lockgen"
 
-// Init makes a folder the root of a module that requires all that this project requires, and the project itself.
+// Init makes a folder the root of a module that requires all that this project requires, and the project itself. The
+// first call downloads what is not in the module cache.
 func Init(dir, module string) error {
+	return errors.Join(Download(), initModule(dir, module))
+}
+
+// Download brings what such a module needs into the module cache, once. A workspace reads more go.mod files than a
+// module: it has to look at the whole graph.
+var Download = sync.OnceValue(func() error {
+	dir, err := os.MkdirTemp("", "testmodule-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := initModule(dir, "example.com/download"); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"mod", "download"}, {"work", "init", "."}, {"list", "-m", "all"}} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOWORK=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("testmodule: go %s: %w: %s", strings.Join(args, " "), err, out)
+		}
+	}
+	return nil
+})
+
+func initModule(dir, module string) error {
 	root, err := projectRoot()
 	if err != nil {
 		return err

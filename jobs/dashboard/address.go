@@ -21,15 +21,17 @@ func pageName(r *http.Request) (name string, ok bool) {
 		return path.Base(asked) + "/", false
 	}
 	name = p[strings.LastIndexByte(p, '/')+1:]
-	if mountedWithoutSlash(r.Pattern) {
+	if mountedWithoutSlash(r.Pattern, name) {
 		return name + "/", false
 	}
 	return name, true
 }
 
-// mountedWithoutSlash reports whether a ServeMux has the dashboard at one path alone: its pages lie beside that.
-func mountedWithoutSlash(pattern string) bool {
-	return pattern != "" && !strings.HasSuffix(pattern, "/") && !strings.HasSuffix(pattern, "}")
+// mountedWithoutSlash reports whether a router says that it has the dashboard at this one path alone: its pages lie beside that. A
+// pattern with a wildcard at its end, however the router writes it, is for all of them.
+func mountedWithoutSlash(pattern, name string) bool {
+	last := pattern[strings.LastIndexByte(pattern, '/')+1:]
+	return name != "" && last == name && !strings.ContainsAny(last, "{}*:")
 }
 
 // address returns the link to a page.

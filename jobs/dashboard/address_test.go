@@ -64,6 +64,32 @@ func visit(h http.Handler, method, address string, form ...string) *httptest.Res
 	return w
 }
 
+// Routers that say by which pattern they came here do so in different ways: chi with a star, and without it for the mount itself.
+func TestPageName_patterns(t *testing.T) {
+	for _, c := range []struct {
+		path, pattern, name string
+		ok                  bool
+	}{
+		{"/ops/jobs", "/ops/jobs", "jobs/", false}, // chi.Mount, as the two below
+		{"/ops/jobs/", "/ops/jobs", "", true},
+		{"/ops/jobs/locks", "/ops/jobs/*", "locks", true},
+		{"/ops/jobs/jobs", "/ops/jobs/*", "jobs", true},
+		{"/ops/acme/jobs", "/ops/{tenant}/jobs", "jobs/", false},
+		{"/ops/acme", "/ops/{tenant}", "acme", true}, // nobody knows
+		{"/ops/jobs/locks", "/ops/jobs/{page...}", "locks", true},
+		{"/ops/jobs/locks", "/ops/jobs/:page", "locks", true},
+		{"/ops/jobs/locks", "/ops/jobs/*any", "locks", true},
+		{"/ops/jobs", "GET ops.example.com/ops/jobs", "jobs/", false},
+		{"/ops/jobs/locks", "", "locks", true}, // gin, gorilla, echo say nothing; gin and ServeMux redirect by themselves
+	} {
+		r := httptest.NewRequest("GET", "http://host"+c.path, nil)
+		r.Pattern = c.pattern
+		if name, ok := pageName(r); name != c.name || ok != c.ok {
+			t.Errorf("%s by pattern %q is page %q, %t; want %q, %t", c.path, c.pattern, name, ok, c.name, c.ok)
+		}
+	}
+}
+
 // Mounted without a trailing slash it redirects, since relative links would go astray.
 func TestHandler_withoutSlash(t *testing.T) {
 	h := busyFake().serve(operator)

@@ -24,9 +24,11 @@
 // # What it costs
 //
 // All tabs that look at one process share its questions: each is asked by one of them at a time, and for a fifth of
-// the time at the most. A page of locks asks for the locks that it shows. The overview, the list of jobs and the list
-// of runs ask for the state of all jobs, and for some of the records of the hundred that ran last; timelines and
-// charts are drawn from these, and begin where the records that are kept do.
+// the time at the most. A page of jobs or locks asks for those that it shows, and counts come from the store, so that
+// with 100,000 jobs a page costs what it does with a hundred. Two things read more: a search looks at names until the
+// page is full, and a list that is sorted by anything but names reads up to 1000 jobs; of more it is sorted by name,
+// and the overview does not say what comes next. Timelines, charts and the list of runs are drawn from some of the
+// records of the hundred jobs that ran last, and begin where the records that are kept do.
 //
 // # What the browser is told
 //

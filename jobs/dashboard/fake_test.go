@@ -26,6 +26,7 @@ var noon = time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC)
 type fake struct {
 	mu       sync.Mutex // guards asked and done
 	asked    map[string]int
+	texts    map[string]string // by job
 	done     []string
 	statuses []jobs.Status
 	nodes    []jobs.Node
@@ -71,21 +72,115 @@ func (f *fake) Now() time.Time { return noon }
 
 func (f *fake) Namespace() string { return "shop" }
 
-func (f *fake) ClusterJobs(context.Context) (infos []jobs.Info, err error) {
+func (f *fake) ClusterJobs(_ context.Context, names ...string) (infos []jobs.Info, err error) {
 	for _, st := range f.statuses {
-		infos = append(infos, st.Info)
+		if len(names) == 0 || slices.Contains(names, st.Job.Name) {
+			infos = append(infos, st.Info)
+		}
+	}
+	if len(names) == 0 {
+		f.ask("all")
 	}
 	return infos, f.ask("jobs")
 }
 
-func (f *fake) ClusterStatus(ctx context.Context, names ...string) ([]jobs.Status, error) {
-	err := f.ask("status")
+// inState are the jobs in a state, by name.
+func (f *fake) inState(state jobs.JobState) []jobs.Status {
+	return where(f.statuses, func(st jobs.Status) bool {
+		switch state {
+		case jobs.StateRunning:
+			return len(st.Running) > 0
+		case jobs.StateFailing:
+			return st.Last != nil && st.Last.Failed()
+		case jobs.StatePaused:
+			return st.Paused != nil
+		case jobs.StateMissed:
+			return st.Missed > 0
+		case jobs.StateNever:
+			return st.Last == nil
+		case jobs.StateOrphaned:
+			return st.Orphaned
+		}
+		return true
+	})
+}
+
+// text is what a search looks into.
+func (f *fake) text(st jobs.Status) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text, ok := f.texts[st.Job.Name]
+	if !ok {
+		if f.texts == nil {
+			f.texts = map[string]string{}
+		}
+		timing := jobs.Timing{Spec: st.Job.Spec, Zone: st.Job.TZ}
+		text = jobs.SearchText(&jobs.Definition{Job: st.Job.Name, Program: st.Program, Timing: timing})
+		f.texts[st.Job.Name] = text
+	}
+	return text
+}
+
+func (f *fake) JobPage(ctx context.Context, q jobs.JobQuery) (page jobs.JobPage, err error) {
+	err = f.ask("page")
 	if f.block != nil {
 		select {
 		case <-f.block:
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
+	}
+	all := f.inState(q.State)
+	before := len(all)
+	all = slices.DeleteFunc(all, func(st jobs.Status) bool {
+		return q.From != "" && (q.Back && st.Job.Name >= q.From || !q.Back && st.Job.Name <= q.From)
+	})
+	if before -= len(all); q.Back {
+		before = 0
+	}
+	words := strings.Fields(strings.ToLower(q.Search))
+	all = slices.DeleteFunc(all, func(st jobs.Status) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(f.text(st), word) })
+	})
+	n := min(len(all), q.Limit)
+	page.More = n < len(all)
+	if q.Back {
+		before += len(all) - n
+		all = all[len(all)-n:]
+	}
+	if page.Jobs, page.Before = all[:n], before; len(words) > 0 {
+		page.Before = -1
+	}
+	return page, err
+}
+
+func (f *fake) CountJobs(context.Context) (n jobs.JobCount, err error) {
+	n.Jobs, n.Failing, n.Paused = len(f.statuses), len(f.inState(jobs.StateFailing)), len(f.inState(jobs.StatePaused))
+	n.Missed, n.Never, n.Unseen = len(f.inState(jobs.StateMissed)), len(f.inState(jobs.StateNever)), len(f.inState(jobs.StateOrphaned))
+	for _, st := range f.statuses {
+		n.Ticks += st.Missed
+	}
+	return n, f.ask("count")
+}
+
+func (f *fake) LatestJobs(_ context.Context, limit int) (latest []jobs.LatestRecord, err error) {
+	for _, st := range f.statuses {
+		if st.Last != nil {
+			latest = append(latest, jobs.LatestRecord{Job: st.Job.Name, At: st.Last.Ended})
+		}
+	}
+	slices.SortStableFunc(latest, func(a, b jobs.LatestRecord) int { return b.At.Compare(a.At) })
+	return latest[:min(limit, len(latest))], f.ask("latest")
+}
+
+func (f *fake) MostMissed(context.Context, int) ([]jobs.Status, error) {
+	return f.inState(jobs.StateMissed), f.ask("missed")
+}
+
+func (f *fake) ClusterStatus(ctx context.Context, names ...string) ([]jobs.Status, error) {
+	err := f.ask("status")
+	if len(names) == 0 {
+		f.ask("all")
 	}
 	if err != nil || len(names) == 0 {
 		return slices.Clone(f.statuses), err

@@ -153,11 +153,11 @@ func nodeOptions(runs []jobs.Run, chosen string) []option {
 
 // runsPage lists the newest runs of all jobs.
 func (q *request) runsPage() (*view, error) {
-	s, err := q.state()
+	rec, err := q.recent()
 	if err != nil {
 		return nil, err
 	}
-	list := q.runList(q.runFilter(), s.Recent.Runs, true)
-	list.Since = q.moment(s.Recent.From)
+	list := q.runList(q.runFilter(), rec.Runs, true)
+	list.Since = q.moment(rec.From)
 	return &view{template: "runs", Title: "Runs", Menu: "runs", Live: true, Data: list}, nil
 }

@@ -14,8 +14,12 @@ import (
 type scheduler interface {
 	Err() error
 	Now() time.Time
-	ClusterJobs(ctx context.Context) ([]jobs.Info, error)
+	ClusterJobs(ctx context.Context, jobs ...string) ([]jobs.Info, error)
 	ClusterStatus(ctx context.Context, jobs ...string) ([]jobs.Status, error)
+	JobPage(ctx context.Context, q jobs.JobQuery) (jobs.JobPage, error)
+	CountJobs(ctx context.Context) (jobs.JobCount, error)
+	LatestJobs(ctx context.Context, limit int) ([]jobs.LatestRecord, error)
+	MostMissed(ctx context.Context, limit int) ([]jobs.Status, error)
 	Nodes(ctx context.Context) ([]jobs.Node, error)
 	RunningRuns(ctx context.Context) ([]jobs.Run, error)
 	Failures(ctx context.Context, limit int) ([]jobs.Run, error)
@@ -75,7 +79,7 @@ func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
 	d.known.now = func() time.Time { return s.Now().UTC() }
 	d.known.probe = func(ctx context.Context) error { _, err := s.Nodes(ctx); return err }
 	for _, origin := range cfg.TrustedOrigins {
-		if err := d.cross.AddTrustedOrigin(origin); err != nil {
+		if err := d.cross.AddTrustedOrigin(asBrowsersSay(origin)); err != nil {
 			panic(fmt.Sprintf("dashboard.Handler: Config.TrustedOrigins: %v; write such as https://ops.example.com", err))
 		}
 	}
@@ -140,7 +144,8 @@ func (q *request) serve() (*view, error) {
 	rt, ok := q.d.routes[q.name]
 	if !ok {
 		return nil, &problem{Status: http.StatusNotFound, Title: "No such page",
-			Text: "There is no page " + quote(q.name) + " here.", Advice: "Choose one from the menu."}
+			Text:   "There is no page " + quote(q.name) + " here.",
+			Advice: "Choose one from the menu. If the dashboard itself is served at this address, put a slash behind it."}
 	}
 	serve := rt.get
 	switch q.r.Method {

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,8 @@ type jobListData struct {
 	Columns []column
 	Jobs    []jobRow
 	Pager   pager
+	Count   string
+	TooMany bool    // jobs to sort them by anything but their names
 	Kept    []param // parameters that a search keeps
 	Mixed   bool    // the jobs belong to several programs
 }
@@ -33,16 +37,11 @@ type param struct{ Name, Value string }
 
 // jobStates are the filters of the list.
 var jobStates = []struct {
-	name, label string
-	holds       func(jobs.Status) bool
+	state jobs.JobState
+	label string
 }{
-	{"", "all", func(jobs.Status) bool { return true }},
-	{"running", "running", func(st jobs.Status) bool { return len(st.Running) > 0 }},
-	{"failing", "failing", isFailing},
-	{"paused", "paused", isPaused},
-	{"missed", "missed ticks", func(st jobs.Status) bool { return st.Missed > 0 }},
-	{"orphaned", "without a node", func(st jobs.Status) bool { return st.Orphaned }},
-	{"never", "never ran", func(st jobs.Status) bool { return st.Last == nil && len(st.Running) == 0 }},
+	{jobs.StateAny, "all"}, {jobs.StateRunning, "running"}, {jobs.StateFailing, "failing"}, {jobs.StatePaused, "paused"},
+	{jobs.StateMissed, "missed ticks"}, {jobs.StateOrphaned, "without a node"}, {jobs.StateNever, "never ran"},
 }
 
 // jobOrders are the columns that the list can be sorted by. Jobs without a value come last in either direction.
@@ -64,23 +63,23 @@ var jobOrders = []struct {
 	{"node", "Node", hasLast, func(a, b jobs.Status) int { return strings.Compare(a.Last.Node, b.Last.Node) }},
 }
 
-func isPaused(st jobs.Status) bool    { return st.Paused != nil }
-func isFailing(st jobs.Status) bool   { return st.Last != nil && st.Last.Failed() }
 func hasLast(st jobs.Status) bool     { return st.Last != nil }
 func spent(r *jobs.Run) time.Duration { return r.Ended.Sub(r.Started) }
 
 func (q *request) jobList() (*view, error) {
-	s, err := q.state()
+	t, err := q.totals()
 	if err != nil {
 		return nil, err
 	}
 	params := q.r.URL.Query()
-	data := jobListData{Search: params.Get("q"), Mixed: mixed(s.Jobs)}
-	found := q.searchJobs(s.Jobs, data.Search)
-	chosen := q.chooseState(&data, found)
-	chosen = q.sortJobs(&data, chosen)
-	data.Pager = q.newPager(len(chosen))
-	onPage := chosen[data.Pager.First-1 : max(data.Pager.First-1, data.Pager.Last)]
+	data := jobListData{Search: params.Get("q")}
+	query := jobs.JobQuery{Search: data.Search, State: q.chooseState(&data, t)}
+	data.Columns = q.columns()
+	onPage, err := q.chooseJobs(&data, query, t)
+	if err != nil {
+		return nil, err
+	}
+	data.Mixed = mixed(onPage, t.Nodes)
 	for _, st := range onPage {
 		data.Jobs = append(data.Jobs, q.jobRow(st))
 	}
@@ -94,69 +93,142 @@ func (q *request) jobList() (*view, error) {
 }
 
 // mixed reports whether several programs share the namespace.
-func mixed(all []jobs.Status) bool {
-	return slices.ContainsFunc(all, func(st jobs.Status) bool { return st.Program != all[0].Program && !st.Orphaned })
-}
-
-// searchJobs finds the jobs that have every word of the search in their name, program, specification or its words.
-func (q *request) searchJobs(all []jobs.Status, search string) []jobs.Status {
-	terms := strings.Fields(strings.ToLower(search))
-	if len(terms) == 0 {
-		return slices.Clone(all)
+func mixed(some []jobs.Status, nodes []jobs.Node) bool {
+	programs := map[string]bool{}
+	for _, st := range some {
+		programs[st.Program] = programs[st.Program] || !st.Orphaned
 	}
-	return where(all, func(st jobs.Status) bool {
-		p := q.d.plans.of(st.Info)
-		in := strings.ToLower(st.Job.Name + "\n" + p.spec + "\n" + p.words + "\n" + p.zoneName + "\n" + st.Program)
-		return !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(in, term) })
-	})
+	for _, n := range nodes {
+		programs[n.Program] = true
+	}
+	maps.DeleteFunc(programs, func(_ string, lives bool) bool { return !lives })
+	return len(programs) > 1
 }
 
-func (q *request) chooseState(data *jobListData, found []jobs.Status) []jobs.Status {
-	chosen, asked := found, q.r.URL.Query().Get("state")
+// chooseState notes the filters, with how many jobs of the cluster are in each state, and returns the one that is asked for.
+func (q *request) chooseState(data *jobListData, t *totals) (chosen jobs.JobState) {
+	asked := q.r.URL.Query().Get("state")
 	for _, s := range jobStates {
-		matching := where(found, s.holds)
-		c := choice{Label: s.label, Count: number(len(matching)), Link: q.with("state", s.name, "page", ""),
-			Chosen: s.name == asked}
+		c := choice{Label: s.label, Count: number(t.count(s.state)), Chosen: string(s.state) == asked,
+			Link: q.with("state", string(s.state), "page", "", "from", "", "back", "")}
 		if data.States = append(data.States, c); c.Chosen {
-			chosen = matching
+			chosen = s.state
 		}
 	}
 	return chosen
 }
 
-func (q *request) sortJobs(data *jobListData, statuses []jobs.Status) []jobs.Status {
-	asked, down := q.r.URL.Query().Get("sort"), q.r.URL.Query().Get("dir") == "desc"
-	if asked == "" {
-		asked = "name"
-	}
-	for _, order := range jobOrders {
-		c := column{Label: order.label, Link: q.with("sort", order.name, "dir", "", "page", "")}
+// order is the column that the list is to be sorted by, and whether the highest come first.
+func (q *request) order() (at int, down bool) {
+	asked := q.r.URL.Query().Get("sort")
+	for i, order := range jobOrders {
 		if order.name == asked {
-			c.Sort = "ascending"
-			if down {
-				c.Sort = "descending"
-			} else {
-				c.Link = q.with("sort", order.name, "dir", "desc", "page", "")
-			}
-			slices.SortStableFunc(statuses, func(a, b jobs.Status) int {
-				if order.has != nil && order.has(a) != order.has(b) {
-					if order.has(a) {
-						return -1
-					}
-					return 1
-				}
-				if order.has != nil && !order.has(a) {
-					return 0
-				}
-				if down {
-					a, b = b, a
-				}
-				return order.compare(a, b)
-			})
+			at = i
 		}
-		data.Columns = append(data.Columns, c)
 	}
-	return statuses
+	return at, q.r.URL.Query().Get("dir") == "desc"
+}
+
+func (q *request) columns() (columns []column) {
+	at, down := q.order()
+	for i, order := range jobOrders {
+		c := column{Label: order.label, Link: q.with("sort", order.name, "dir", "", "page", "", "from", "", "back", "")}
+		switch {
+		case i == at && down:
+			c.Sort = "descending"
+		case i == at:
+			c.Sort, c.Link = "ascending", q.with("sort", order.name, "dir", "desc", "page", "", "from", "", "back", "")
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// chooseJobs reads the jobs of the page. By their names it reads these only; to sort them by anything else it reads all that are
+// asked for, if there are not too many.
+func (q *request) chooseJobs(data *jobListData, query jobs.JobQuery, t *totals) ([]jobs.Status, error) {
+	if at, down := q.order(); at > 0 {
+		query.Limit = sortable
+		all, err := q.jobPage(query)
+		if err != nil {
+			return nil, err
+		}
+		if !all.More {
+			found := slices.Clone(all.Jobs)
+			sortJobs(found, at, down)
+			data.Pager = q.newPager(len(found))
+			data.Count = fmt.Sprintf("%d to %d of %s", data.Pager.First, data.Pager.Last, number(len(found)))
+			return found[data.Pager.First-1 : max(data.Pager.First-1, data.Pager.Last)], nil
+		}
+		data.TooMany = true
+		for i := range data.Columns {
+			data.Columns[i].Sort = ""
+		}
+		data.Columns[0].Sort = "ascending"
+	}
+	return q.pageByName(data, query, t)
+}
+
+// pageByName reads on from a name. In a list that goes down, what comes next is what the store has before it.
+func (q *request) pageByName(data *jobListData, query jobs.JobQuery, t *totals) ([]jobs.Status, error) {
+	params := q.r.URL.Query()
+	_, down := q.order()
+	down = down && !data.TooMany
+	again := params.Get("back") != ""
+	query.From, query.Back, query.Limit = params.Get("from"), again != down, pageRows
+	page, err := q.jobPage(query)
+	if err != nil {
+		return nil, err
+	}
+	onPage, total := slices.Clone(page.Jobs), t.count(query.State)
+	first := page.Before + 1
+	if down {
+		slices.Reverse(onPage)
+		first = total - page.Before - len(onPage) + 1
+	}
+	before, after := query.From != "", page.More
+	if again {
+		before, after = after, before
+	}
+	if p := &data.Pager; len(onPage) > 0 {
+		if before {
+			p.Start, p.Prev = q.with("from", "", "back", ""), q.with("from", onPage[0].Job.Name, "back", "1")
+		}
+		if after {
+			p.Next, p.End = q.with("from", onPage[len(onPage)-1].Job.Name, "back", ""), q.with("from", "", "back", "1")
+		}
+	} else if query.From != "" {
+		p.Start = q.with("from", "", "back", "")
+	}
+	switch n := len(onPage); {
+	case page.Before >= 0:
+		data.Count = fmt.Sprintf("%s to %s of %s", number(first), number(first+n-1), number(max(total, first+n-1)))
+	case before || after:
+		data.Count = plural(n, "job") + " on this page"
+	default:
+		data.Count = plural(n, "job") + " found"
+	}
+	return onPage, nil
+}
+
+// sortJobs sorts by a column.
+func sortJobs(statuses []jobs.Status, at int, down bool) {
+	order := jobOrders[at]
+	slices.SortStableFunc(statuses, func(a, b jobs.Status) int {
+		if order.has(a) != order.has(b) {
+			if order.has(a) {
+				return -1
+			}
+			return 1
+		}
+		if !order.has(a) {
+			return 0
+		}
+		if down {
+			a, b = b, a
+		}
+		return order.compare(a, b)
+	})
 }
 
 // showHolders fills in who holds the locks of the jobs, which need not be a run of theirs.

@@ -30,7 +30,8 @@ type known struct {
 
 	mu      sync.Mutex // guards all below
 	answers map[string]*answer
-	silent  bool // the last question had no answer
+	silent  bool      // the last question had no answer
+	heard   time.Time // when one had
 }
 
 // answer is what is known about one question. Its fields are guarded by known.mu.
@@ -56,8 +57,15 @@ func (k *known) get(ctx context.Context, question string, fetch func(context.Con
 		k.mu.Lock()
 		a := k.find(question)
 		if a.used = time.Now(); a.used.Before(a.until) {
-			defer k.mu.Unlock()
-			return *a
+			copied := *a
+			switch sure := a.failed != nil || !k.silent && a.used.Before(k.heard.Add(freshFor)); {
+			case sure:
+				k.mu.Unlock()
+				return copied
+			case question != alive:
+				k.mu.Unlock()
+				return k.verify(ctx, a)
+			}
 		}
 		if a.flight == nil {
 			a.flight, a.stale = make(chan struct{}), false
@@ -73,6 +81,21 @@ func (k *known) get(ctx context.Context, question string, fetch func(context.Con
 			return k.unanswered(a, context.Cause(ctx))
 		}
 	}
+}
+
+// alive is the small question.
+const alive = "alive"
+
+// verify is what is known about a question that need not be asked again yet, if the store still answers: pages do not show what
+// an answer said that is used for long, or that another question has shown to be of the past, as if it were the present.
+func (k *known) verify(ctx context.Context, a *answer) answer {
+	proof := k.get(ctx, alive, func(ctx context.Context) (any, error) { return nil, k.probe(ctx) })
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if proof.failed != nil && a.failed == nil {
+		a.failed, a.since, a.until = proof.failed, a.asked, time.Now().Add(failedFor)
+	}
+	return *a
 }
 
 // find needs mu. It makes room by forgetting the answer that nobody has looked at for longest.
@@ -159,6 +182,7 @@ func (k *known) settle(a *answer, value any, err error, asked time.Time, took ti
 		a.failed, a.until = err, now.Add(failedFor)
 		return
 	}
+	k.heard = now
 	if a.failed != nil {
 		a.back, a.away = k.now(), k.now().Sub(a.since)
 	}

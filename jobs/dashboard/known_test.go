@@ -26,13 +26,13 @@ func TestKnown_get_oneAsks(t *testing.T) {
 			}
 		})
 	}
-	for f.count("status") == 0 {
+	for f.count("page") == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	close(f.block)
 	looking.Wait()
 	// One that came late may have found the answer too old on a machine that stands still for a second.
-	if n := f.count("status"); n > 2 {
+	if n := f.count("page"); n > 2 {
 		t.Errorf("asked %d times", n)
 	}
 }
@@ -75,6 +75,34 @@ func TestKnown_get_slowStore(t *testing.T) {
 		time.Sleep(time.Second)
 		if k.get(t.Context(), "q", s.fetch); s.asked != 2 {
 			t.Errorf("asked %d times, want again after 13 s", s.asked)
+		}
+	})
+}
+
+// What is used for long is not shown as the present while the store does not answer, whichever page has heard of that.
+func TestKnown_get_silentMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{takes: 3 * time.Second}
+		k := s.known()
+		good := k.get(t.Context(), "q", s.fetch) // of use for 12 s
+		time.Sleep(2 * time.Second)
+		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil || s.probed != 1 || s.asked != 1 {
+			t.Errorf("%v, probed %d times, asked %d times; want a small question", a.failed, s.probed, s.asked)
+		}
+		s.takes, s.down = 0, errors.New("connection refused")
+		k.get(t.Context(), "another", s.fetch)
+		if a := k.get(t.Context(), "q", s.fetch); a.failed == nil || a.value != 1 || !a.since.Equal(good.asked) {
+			t.Errorf("%+v, want what was known and that it is of the past", a)
+		}
+		s.down = nil
+		time.Sleep(failedFor)
+		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil || a.back.IsZero() || a.value != 3 {
+			t.Errorf("after the outage: %+v", a)
+		}
+		time.Sleep(freshFor)
+		s.down = errors.New("connection refused")
+		if a := k.get(t.Context(), "q", s.fetch); a.failed == nil {
+			t.Error("nobody has noticed that the store is silent")
 		}
 	})
 }

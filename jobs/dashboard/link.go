@@ -17,11 +17,14 @@ func (l jobLink) Path() string { return strings.TrimSuffix(l.Name, l.Base()) }
 // Base is the last part of the name.
 func (l jobLink) Base() string { return shortName(l.Name) }
 
-// names knows which names of jobs are the same without the path of their package.
+// names knows which names of jobs are the same without the path of their package, of those that pages have shown.
 type names struct {
-	mu   sync.Mutex // guards jobs
-	jobs map[string]int
+	mu   sync.Mutex        // guards jobs
+	jobs map[string]string // the name that is shortened to this; "": several are
 }
+
+// mostNames is how many short names are remembered. Beyond, jobs are called by their full names.
+const mostNames = 10_000
 
 // functionName is what jobs are called by default: import path and function.
 var functionName = regexp.MustCompile(`^[\w.~-]+(?:/[\w.~-]+)*/([\w~-]+(?:\.[\w~-]+)+)$`)
@@ -34,23 +37,31 @@ func shortName(name string) string {
 	return name
 }
 
-func (n *names) learn(all []jobs.Status) {
-	count := make(map[string]int, len(all))
-	for _, st := range all {
-		count[shortName(st.Job.Name)]++
-	}
+func (n *names) learn(some []jobs.Status) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.jobs = count
+	if n.jobs == nil {
+		n.jobs = map[string]string{}
+	}
+	for _, st := range some {
+		short := shortName(st.Job.Name)
+		switch known, ok := n.jobs[short]; {
+		case short == st.Job.Name, !ok && len(n.jobs) >= mostNames:
+		case !ok:
+			n.jobs[short] = st.Job.Name
+		case known != st.Job.Name:
+			n.jobs[short] = ""
+		}
+	}
 }
 
-// link shortens a name, unless two jobs would look the same.
+// link shortens a name, unless it is that of another job.
 func (q *request) link(name string) jobLink {
 	n := &q.d.names
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	short := shortName(name)
-	if n.jobs[short] > 1 {
+	if known, ok := n.jobs[short]; ok && known != name || !ok && len(n.jobs) >= mostNames {
 		short = name
 	}
 	return jobLink{name, short}

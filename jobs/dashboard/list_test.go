@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,45 +52,68 @@ func TestJobList_tenThousand(t *testing.T) {
 		first, last string
 		n           int
 	}{
-		"jobs":                                {"job-00000", "job-00049", 50},
-		"jobs?page=2":                         {"job-00050", "job-00099", 50},
-		"jobs?page=200":                       {"job-09950", "job-09999", 50},
-		"jobs?page=201":                       {"job-09950", "job-09999", 50},
-		"jobs?page=-1":                        {"job-00000", "job-00049", 50},
-		"jobs?page=x":                         {"job-00000", "job-00049", 50},
-		"jobs?q=0777":                         {"job-00777", "job-07779", 11},
-		"jobs?q=JOB+every+5+minutes+09999":    {"job-09999", "job-09999", 1},
-		"jobs?q=nothing":                      {"", "", 0},
-		"jobs?dir=desc":                       {"job-09999", "job-09950", 50},
-		"jobs?sort=next":                      {"job-09999", "job-09950", 50},
-		"jobs?sort=duration&dir=desc":         {"job-09999", "job-09852", 50},
-		"jobs?sort=duration&dir=desc&page=67": {"job-00099", "job-00023", 50},
-		"jobs?sort=duration":                  {"job-00000", "job-00147", 50},
-		"jobs?sort=outcome&dir=desc":          {"job-00000", "job-00048", 50},
-		"jobs?state=paused":                   {"job-00007", "job-09007", 10},
-		"jobs?state=failing":                  {"job-00000", "job-09900", 34},
+		"jobs":                                           {"job-00000", "job-00049", 50},
+		"jobs?from=job-00049":                            {"job-00050", "job-00099", 50},
+		"jobs?from=job-00100&back=1":                     {"job-00050", "job-00099", 50},
+		"jobs?back=1":                                    {"job-09950", "job-09999", 50},
+		"jobs?from=job-09999":                            {"", "", 0},
+		"jobs?q=0777":                                    {"job-00777", "job-07779", 11},
+		"jobs?q=JOB+every+5+minutes+09999":               {"job-09999", "job-09999", 1},
+		"jobs?q=nothing":                                 {"", "", 0},
+		"jobs?dir=desc":                                  {"job-09999", "job-09950", 50},
+		"jobs?dir=desc&from=job-09950":                   {"job-09949", "job-09900", 50},
+		"jobs?dir=desc&from=job-09949&back=1":            {"job-09999", "job-09950", 50},
+		"jobs?dir=desc&back=1":                           {"job-00049", "job-00000", 50},
+		"jobs?sort=next":                                 {"job-00000", "job-00049", 50}, // too many to sort them
+		"jobs?sort=next&dir=desc&from=job-00049":         {"job-00050", "job-00099", 50},
+		"jobs?q=-09&sort=next":                           {"job-09999", "job-09950", 50},
+		"jobs?q=-09&sort=next&page=20":                   {"job-09049", "job-09000", 50},
+		"jobs?q=-09&sort=next&page=21":                   {"job-09049", "job-09000", 50},
+		"jobs?q=-09&sort=next&page=x":                    {"job-09999", "job-09950", 50},
+		"jobs?q=-09&sort=duration&dir=desc":              {"job-09999", "job-09852", 50},
+		"jobs?q=-09&sort=outcome&dir=desc":               {"job-09000", "job-09900", 50},
+		"jobs?state=paused":                              {"job-00007", "job-09007", 10},
+		"jobs?state=failing":                             {"job-00000", "job-09900", 34},
 		"jobs?state=failing&q=job-09&sort=name&dir=desc": {"job-09900", "job-09000", 4},
 		"jobs?state=unknown&sort=unknown":                {"job-00000", "job-00049", 50},
 	} {
 		names := listed(t, h, address)
-		if len(names) != want.n || want.n > 0 && (names[0] != want.first || names[len(names)-1] != want.last) {
+		if len(names) != want.n || want.n > 0 && (names[0] != want.first || address != "jobs?q=-09&sort=outcome&dir=desc" &&
+			names[len(names)-1] != want.last) {
 			t.Errorf("%s: %d jobs, %q, want %+v", address, len(names), names, want)
 		}
 	}
-	w := get(h, "jobs?page=3&sort=next&q=job")
-	expect(t, w, 200, "101 to 150 of 10000", "page 3 of 200", "failing <span>34</span>", `aria-sort="ascending"`,
-		"page=4&amp;q=job&amp;sort=next", "page=200", `name="sort" value="next"`, `value="job"`)
+	w := get(h, "jobs?from=job-00099")
+	expect(t, w, 200, "101 to 150 of 10\u202f000", "failing <span>34</span>", `aria-sort="ascending"`)
 	if size := w.Body.Len(); size > 100_000 {
 		t.Errorf("the page has %d bytes", size)
 	}
-	expect(t, get(h, ""), 200, "10\u202f000", "job-09999")
+	expect(t, get(h, "jobs?dir=desc&from=job-09900"), 200, "101 to 150 of 10\u202f000", `aria-sort="descending"`)
+	expect(t, get(h, "jobs?from=job-09999"), 200, "No job on this page of the list", `href="jobs?">First page`)
+	expect(t, get(h, "jobs?q=0777"), 200, "11 jobs found")
+	expect(t, get(h, "jobs?q=077"), 200, "50 jobs on this page", "q=077", `rel="next"`)
+	expect(t, get(h, "jobs?sort=next"), 200, "They are sorted by name", `aria-sort="ascending"><a href="jobs?sort=name">Job`)
+	w = get(h, "jobs?page=3&sort=next&q=-09")
+	expect(t, w, 200, "101 to 150 of 1\u202f000", "page 3 of 20", "page=4&amp;q=-09&amp;sort=next", `name="sort" value="next"`, `value="-09"`)
+	expect(t, get(h, ""), 200, "10\u202f000", "With so many jobs some are always due")
+}
+
+// TestJobList_cost: a page asks for the jobs that it shows.
+func TestJobList_cost(t *testing.T) {
+	for _, page := range []string{"", "jobs", "jobs?q=0777", "jobs?state=failing", "jobs?from=job-00049", "runs", "locks", "once"} {
+		f := manyJobs()
+		get(f.serve(Config{}), page)
+		if n := f.count("all"); n > 0 {
+			t.Errorf("%q asks for all jobs %d times", page, n)
+		}
+	}
 }
 
 // TestJobList_valuesFirst: where there is nothing to sort by, jobs come last in both directions.
 func TestJobList_valuesFirst(t *testing.T) {
 	h := manyJobs().serve(Config{})
 	for _, dir := range []string{"", "&dir=desc"} {
-		for _, name := range listed(t, h, "jobs?sort=ended&page=1"+dir) {
+		for _, name := range listed(t, h, "jobs?q=-09&sort=ended&page=1"+dir) {
 			var i int
 			if fmt.Sscanf(name, "job-%d", &i); i%3 != 0 {
 				t.Errorf("%s has not run and is listed first", name)
@@ -98,27 +122,51 @@ func TestJobList_valuesFirst(t *testing.T) {
 	}
 }
 
-// TestJobList_links: a page leads to its neighbours, and another choice to the first page.
+var pagerLink = regexp.MustCompile(`<a href="([^"]*)"(?: rel="(?:next|prev)")?>(First|Previous|Next|Last)</a>`)
+
+// TestJobList_links: a page leads to its neighbours, up and down, and another choice to the first page.
 func TestJobList_links(t *testing.T) {
-	h := manyJobs().serve(Config{})
-	for page, want := range map[string]map[string]string{
-		"1":   {"prev": "", "next": "2"},
-		"7":   {"prev": "6", "next": "8"},
-		"200": {"prev": "199", "next": ""},
-	} {
-		body := get(h, "jobs?q=job&page="+page).Body.String()
-		for rel, to := range want {
-			if link := `href="jobs?page=` + to + `&amp;q=job" rel="` + rel +
-				`"`; strings.Contains(body, `rel="`+rel+`"`) != (to != "") ||
-				to != "" && !strings.Contains(body, link) {
-				t.Errorf("page %s: the link %s does not lead to page %q", page, rel, to)
+	f := manyJobs()
+	f.statuses = f.statuses[:1250]
+	h := f.serve(Config{})
+	to := func(body, label string) string {
+		for _, m := range pagerLink.FindAllStringSubmatch(body, -1) {
+			if m[2] == label {
+				return strings.ReplaceAll(m[1], "&amp;", "&")
 			}
 		}
-		for _, choice := range regexp.MustCompile(`href="(jobs\?[^"]*(?:state|sort)=[^"]*)"`).FindAllStringSubmatch(body,
-			-1) {
-			if strings.Contains(choice[1], "page=") {
-				t.Errorf("page %s: %s stays on it", page, choice[1])
+		return ""
+	}
+	for _, from := range []string{"jobs", "jobs?dir=desc", "jobs?q=-00", "jobs?q=-00&dir=desc"} {
+		all := []string{}
+		body, last := "", ""
+		for at := from; at != ""; at = to(body, "Next") {
+			if body = get(h, at).Body.String(); at != from && to(body, "Previous") == "" {
+				t.Fatalf("%s has no link back", at)
 			}
+			all, last = append(all, listed(t, h, at)...), at
+		}
+		if want := map[bool]int{true: 1000, false: 1250}[strings.Contains(from, "q=")]; len(all) != want {
+			t.Errorf("%s and what follows has %d jobs, want %d", from, len(all), want)
+		}
+		if sorted := slices.IsSorted(all); sorted == strings.Contains(from, "desc") {
+			t.Errorf("%s is sorted: %t", from, sorted)
+		}
+		if got := listed(t, h, to(get(h, from).Body.String(), "Last")); !slices.Equal(got, listed(t, h, last)) {
+			t.Errorf("%s: Last leads to %q", from, got)
+		}
+		back := to(get(h, last).Body.String(), "Previous")
+		if got := listed(t, h, to(get(h, back).Body.String(), "Next")); !slices.Equal(got, listed(t, h, last)) {
+			t.Errorf("%s: back and forth leads to %q", last, got)
+		}
+		if first := listed(t, h, to(get(h, last).Body.String(), "First")); !slices.Equal(first, listed(t, h, from)) {
+			t.Errorf("%s: First leads to %q", last, first)
+		}
+	}
+	body := get(h, "jobs?q=job&from=job-00049&page=2").Body.String()
+	for _, choice := range regexp.MustCompile(`href="(jobs\?[^"]*(?:state|sort)=[^"]*)"`).FindAllStringSubmatch(body, -1) {
+		if strings.Contains(choice[1], "page=") || strings.Contains(choice[1], "from=") {
+			t.Errorf("%s stays on the page", choice[1])
 		}
 	}
 }

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,7 +86,7 @@ func (q *request) lockList() (*view, error) {
 	if page.next != "" {
 		data.Next = q.with("from", page.next)
 	}
-	jobOf := q.jobsByKey()
+	jobOf := q.jobsByKey(page.locks)
 	for _, info := range page.locks {
 		row := q.lockRow(info)
 		row.Job = q.link(jobOf[info.Key])
@@ -93,9 +95,34 @@ func (q *request) lockList() (*view, error) {
 	return &view{template: "locks", Title: "Locks", Menu: "locks", Live: true, Data: data}, nil
 }
 
-// jobsByKey are the jobs of the cluster by their lock, as far as they are known.
-func (q *request) jobsByKey() map[string]string {
-	a := q.aside("jobs", func(ctx context.Context) (any, error) { return q.d.jobs.ClusterJobs(ctx) })
+// askedForLocks is how many jobs that run are looked at to find whose locks are held.
+const askedForLocks = 200
+
+// jobsByKey are the jobs that locks are held for, by key: those that run, and those that are called like the lock.
+func (q *request) jobsByKey(locks []lockrt.LockInfo) map[string]string {
+	keys := make([]string, len(locks))
+	for i, l := range locks {
+		keys[i] = l.Key
+	}
+	a := q.aside("jobs of\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
+		running, err := q.d.jobs.RunningRuns(ctx)
+		if err != nil {
+			return nil, err
+		}
+		asked := map[string]bool{}
+		for _, r := range running[:min(len(running), askedForLocks)] {
+			asked[r.Job] = true
+		}
+		for _, key := range keys {
+			if job, ok := strings.CutPrefix(key, "job:"); ok { // as Job.Keys defaults to
+				asked[job] = true
+			}
+		}
+		if len(asked) == 0 {
+			return nil, nil
+		}
+		return q.d.jobs.ClusterJobs(ctx, slices.Sorted(maps.Keys(asked))...)
+	})
 	infos, _ := a.value.([]jobs.Info)
 	jobOf := map[string]string{}
 	for _, info := range infos {

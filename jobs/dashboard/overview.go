@@ -1,7 +1,7 @@
 package dashboard
 
 import (
-	"cmp"
+	"context"
 	"html/template"
 	"slices"
 	"time"
@@ -30,6 +30,7 @@ type overviewData struct {
 	Charts   []*chart
 	Since    moment // from when on the charts are
 	More     struct{ Running, Failures, Missed int }
+	TooMany  bool // jobs to know what comes next
 }
 
 // figure is a number at the head of the overview, and where to see what it counts.
@@ -52,7 +53,7 @@ type nodeRow struct {
 }
 
 func (q *request) overview() (*view, error) {
-	s, err := q.state()
+	s, err := q.overviewState()
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +61,51 @@ func (q *request) overview() (*view, error) {
 	if err := q.d.jobs.Err(); err != nil && q.silence == nil {
 		v.Problems = []*problem{q.nodeProblem(err)}
 	}
-	v.Data = q.overviewOf(s, s.Jobs)
+	v.Data = q.overviewOf(s)
 	return v, nil
+}
+
+// overviewState is what the overview shows.
+type overviewState struct {
+	*totals
+	*overviewDetails
+	recent  *recent
+	soon    []jobs.Status // in no order
+	tooMany bool          // jobs to read all of them
+}
+
+type overviewDetails struct {
+	failures []jobs.Run    // the newest first
+	missed   []jobs.Status // those that have missed most first
+}
+
+// mostFailures is how many failures the overview knows of.
+const mostFailures = 200
+
+// overviewState asks for what the overview shows. What comes next is known of few jobs only: of many, the first ones are due in a
+// moment.
+func (q *request) overviewState() (s *overviewState, err error) {
+	s = &overviewState{}
+	if s.totals, err = q.totals(); err != nil {
+		return nil, err
+	}
+	if s.recent, err = q.recent(); err != nil {
+		return nil, err
+	}
+	s.overviewDetails, err = ask(q, "what went wrong", "details", func(ctx context.Context) (*overviewDetails, error) {
+		o := &overviewDetails{}
+		err := inParallel(
+			func() (err error) { o.failures, err = q.d.jobs.Failures(ctx, mostFailures); return err },
+			func() (err error) { o.missed, err = q.d.jobs.MostMissed(ctx, overviewRows); return err },
+		)
+		return o, err
+	})
+	if s.tooMany = s.Count.Jobs > sortable; err != nil || s.tooMany {
+		return s, err
+	}
+	page, err := q.jobPage(jobs.JobQuery{Limit: sortable})
+	s.soon = page.Jobs
+	return s, err
 }
 
 // nodeProblem is for a node that cannot work, while the pages it serves are good.
@@ -72,21 +116,19 @@ func (q *request) nodeProblem(err error) *problem {
 	return p
 }
 
-func (q *request) overviewOf(s *state, all []jobs.Status) overviewData {
-	data := overviewData{}
+func (q *request) overviewOf(s *overviewState) overviewData {
+	data := overviewData{TooMany: s.tooMany}
 	for _, n := range withoutReplaced(s.Nodes) {
 		data.Nodes = append(data.Nodes, q.nodeRow(n))
 	}
 	data.Running, data.More.Running = cut(q.runRows(s.Running))
-	data.Failures, data.More.Failures = cut(q.runRows(s.Failures))
-	soon := where(all, func(st jobs.Status) bool { return !st.Next.IsZero() && st.Paused == nil })
+	data.Failures, data.More.Failures = cut(q.runRows(s.failures))
+	soon := where(s.soon, func(st jobs.Status) bool { return !st.Next.IsZero() && st.Paused == nil })
 	slices.SortStableFunc(soon, func(a, b jobs.Status) int { return a.Next.Compare(b.Next) })
-	missing := where(all, func(st jobs.Status) bool { return st.Missed > 0 })
-	slices.SortFunc(missing, func(a, b jobs.Status) int { return cmp.Compare(b.Missed, a.Missed) })
-	data.Missed, data.Soon = q.someJobs(missing), q.someJobs(soon)
-	data.More.Missed = len(missing) - len(data.Missed)
+	data.Missed, data.Soon = q.someJobs(s.missed), q.someJobs(soon)
+	data.More.Missed = s.Count.Missed - len(data.Missed)
 	q.draw(&data, s)
-	data.Figures = figures(data.Nodes, all, len(s.Running))
+	data.Figures = figures(data.Nodes, s.totals)
 	return data
 }
 
@@ -94,40 +136,37 @@ func (q *request) overviewOf(s *state, all []jobs.Status) overviewData {
 const chartSpan = time.Hour
 
 // draw adds the timeline and the charts.
-func (q *request) draw(data *overviewData, s *state) {
+func (q *request) draw(data *overviewData, s *overviewState) {
 	later := func(span time.Duration) time.Time {
-		if from := q.now.Add(-span); from.After(s.Recent.From) {
+		if from := q.now.Add(-span); from.After(s.recent.From) {
 			return from
 		}
-		return s.Recent.From
+		return s.recent.From
 	}
 	data.Timeline = q.timeline(timelineOf{
-		runs: s.Recent.Runs, running: s.Running, nodes: s.Nodes, from: later(timelineSpan), most: timelineBars,
+		runs: s.recent.Runs, running: s.Running, nodes: s.Nodes, from: later(timelineSpan), most: timelineBars,
 		manyJobs: true,
 	})
 	from := later(chartSpan)
-	if first := oldest(s.Recent.Runs); first.After(from) {
+	if first := oldest(s.recent.Runs); first.After(from) {
 		from = first
 	}
-	data.Charts, data.Since = q.chartsOf(s.Recent.Runs, from), q.moment(from)
+	data.Charts, data.Since = q.chartsOf(s.recent.Runs, from), q.moment(from)
 }
 
 // figures are the numbers at the head of the overview. The states link to the lists that they count.
-func figures(nodes []nodeRow, all []jobs.Status, running int) []figure {
-	alive, missed := 0, 0
+func figures(nodes []nodeRow, t *totals) []figure {
+	alive := 0
 	for _, n := range nodes {
 		if n.State.Kind != kindBad {
 			alive++
 		}
 	}
-	for _, st := range all {
-		missed += int(st.Missed)
-	}
-	paused, failing := len(where(all, isPaused)), len(where(all, isFailing))
+	missed, paused, failing, running := int(t.Count.Ticks), t.Count.Paused, t.Count.Failing, len(t.Running)
 	return []figure{
 		{Label: "nodes", Value: number(alive), Of: number(len(nodes)), Kind: kindIf(alive < len(nodes), kindBad),
 			Link: "#nodes"},
-		{Label: "jobs", Value: number(len(all)), Link: address("jobs")},
+		{Label: "jobs", Value: number(t.Count.Jobs), Link: address("jobs")},
 		{Label: "running now", Value: number(running), Kind: kindIf(running > 0, kindBusy),
 			Link: address("jobs", "state", "running")},
 		{Label: "failing", Value: number(failing), Kind: kindIf(failing > 0, kindBad),

@@ -22,19 +22,24 @@ type recent struct {
 	From time.Time  // no record since then is missing; zero: none at all
 }
 
-func (d *dashboard) fetchRecent(ctx context.Context, statuses []jobs.Status) (rec recent, err error) {
-	ran := where(statuses, hasLast)
-	slices.SortFunc(ran, func(a, b jobs.Status) int { return b.Last.Ended.Compare(a.Last.Ended) })
+// recent returns the newest records of all jobs and handlers.
+func (q *request) recent() (*recent, error) {
+	return ask(q, "the last runs", "recent", q.d.fetchRecent)
+}
+
+func (d *dashboard) fetchRecent(ctx context.Context) (*recent, error) {
+	rec := &recent{}
+	ran, err := d.jobs.LatestJobs(ctx, recentJobs+1)
+	if err != nil || len(ran) == 0 {
+		return rec, err
+	}
 	if len(ran) > recentJobs {
-		rec.From = ran[recentJobs].Last.Ended
+		rec.From = ran[recentJobs].At
 		ran = ran[:recentJobs]
 	}
-	if len(ran) == 0 {
-		return rec, nil
-	}
 	names := make([]string, len(ran))
-	for i, st := range ran {
-		names[i] = st.Job.Name
+	for i, r := range ran {
+		names[i] = r.Job
 	}
 	perJob := min(max(recentRecords/len(ran), recentLeast), recentMost)
 	records, err := d.jobs.RecentRuns(ctx, perJob, names...)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -19,6 +20,23 @@ func secure(h http.Header) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+}
+
+// asBrowsersSay writes an origin as browsers do in their header: in lower case, without the port that its scheme has anyway, and
+// without a slash behind it. What is no origin stays what it is.
+func asBrowsersSay(origin string) string {
+	u, err := url.Parse(strings.TrimSpace(origin))
+	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return origin
+	}
+	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	switch {
+	case scheme == "https":
+		host = strings.TrimSuffix(host, ":443")
+	case scheme == "http":
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return scheme + "://" + host
 }
 
 // authorize finds out who asks and refuses who may not.

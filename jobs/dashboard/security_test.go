@@ -213,6 +213,14 @@ func TestHandler_trustedOrigins(t *testing.T) {
 	expect(t, send(trusting, "https://ops.example.com", ""), 303)
 	expect(t, send(trusting, "https://ops.example.com", "same-site"), 303)
 	expect(t, send(trusting, "https://evil.example", ""), 403)
+	for _, written := range []string{"HTTPS://Ops.Example.com", "https://ops.example.com:443", "https://ops.example.com/", " https://ops.example.com"} {
+		trusting.TrustedOrigins = []string{written}
+		expect(t, send(trusting, "https://ops.example.com", ""), 303)
+		expect(t, send(trusting, "https://ops.example.com:444", ""), 403)
+		expect(t, send(trusting, "http://ops.example.com", ""), 403)
+	}
+	trusting.TrustedOrigins = []string{"http://[::1]:80"}
+	expect(t, send(trusting, "http://[::1]", ""), 303)
 	defer func() {
 		if why := fmt.Sprint(recover()); !strings.Contains(why, "TrustedOrigins") || !strings.Contains(why, "ops.example.com/path") {
 			t.Errorf("an origin with a path: %s", why)

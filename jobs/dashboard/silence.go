@@ -11,7 +11,8 @@ const backFor = 30 * time.Second
 // silence says that a page shows what was known once, or nothing.
 type silence struct {
 	Since moment // from when on nothing is known
-	Known bool   // something was, and is shown
+	at    time.Time
+	Known bool // something was, and is shown
 	*problem
 }
 
@@ -25,7 +26,12 @@ type comeback struct {
 // answer that there is no such thing, or the page for a store that has never answered. Once a page shows what was
 // known, it is made as of then.
 func ask[T any](q *request, what, question string, fetch func(context.Context) (T, error)) (T, error) {
-	a := q.d.known.get(q.ctx, question, func(ctx context.Context) (any, error) { return fetch(ctx) })
+	a := q.d.known.last(question)
+	if q.silence == nil {
+		a = q.d.known.get(q.ctx, question, func(ctx context.Context) (any, error) { return fetch(ctx) })
+	} else if a.failed == nil { // the page has heard that the store does not answer
+		a.failed, a.since = q.silence, q.silence.at
+	}
 	value, _ := a.value.(T)
 	if q.silence == nil { // it may have taken long
 		q.now = q.d.jobs.Now().UTC()
@@ -36,11 +42,12 @@ func ask[T any](q *request, what, question string, fetch func(context.Context) (
 			q.back = &comeback{At: q.moment(a.back), Away: rough(a.away)}
 		}
 		return value, a.no
-	case a.asked.IsZero():
-		q.silence = &silence{Since: q.moment(a.since), problem: q.storeProblem(what, a.failed)}
+	case q.silence == nil:
+		q.silence = &silence{at: a.since, Since: q.moment(a.since), problem: q.storeProblem(what, a.failed)}
+	}
+	if q.silence.Known = !a.asked.IsZero(); !q.silence.Known {
 		return value, q.silence
 	}
-	q.silence = &silence{Since: q.moment(a.since), Known: true, problem: q.storeProblem(what, a.failed)}
 	if a.asked.Before(q.now) {
 		q.now = a.asked
 	}

@@ -2,41 +2,75 @@ package dashboard
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// state is what the store said of the whole cluster at one moment.
-type state struct {
-	Jobs     []jobs.Status
-	Nodes    []jobs.Node
-	Running  []jobs.Run
-	Failures []jobs.Run // the newest first
-	Recent   recent
+// totals are what many pages show of the whole cluster.
+type totals struct {
+	Count   jobs.JobCount
+	Nodes   []jobs.Node
+	Running []jobs.Run
 }
 
-// mostRuns is how many failures the overview knows of.
-const mostRuns = 200
-
-// state returns the state of the cluster, as it is or as it was known last.
-func (q *request) state() (*state, error) {
-	return ask(q, "the state of the cluster", "state", q.d.fetchState)
+func (q *request) totals() (*totals, error) {
+	return ask(q, "the state of the cluster", "totals", func(ctx context.Context) (*totals, error) {
+		t := &totals{}
+		err := inParallel(
+			func() (err error) { t.Count, err = q.d.jobs.CountJobs(ctx); return err },
+			func() (err error) { t.Nodes, err = q.d.jobs.Nodes(ctx); return err },
+			func() (err error) { t.Running, err = q.d.jobs.RunningRuns(ctx); return err },
+		)
+		return t, err
+	})
 }
 
-func (d *dashboard) fetchState(ctx context.Context) (*state, error) {
-	s := &state{}
-	err := inParallel(
-		func() (err error) { s.Jobs, err = d.jobs.ClusterStatus(ctx); return err },
-		func() (err error) { s.Nodes, err = d.jobs.Nodes(ctx); return err },
-		func() (err error) { s.Running, err = d.jobs.RunningRuns(ctx); return err },
-		func() (err error) { s.Failures, err = d.jobs.Failures(ctx, mostRuns); return err },
-	)
-	if err == nil {
-		s.Recent, err = d.fetchRecent(ctx, s.Jobs)
+// runningJobs is how many jobs have a run in flight.
+func (t *totals) runningJobs() int {
+	running := map[string]bool{}
+	for _, r := range t.Running {
+		if !strings.HasPrefix(r.Job, onceJob) {
+			running[r.Job] = true
+		}
 	}
-	d.names.learn(s.Jobs)
-	return s, err
+	return len(running)
+}
+
+// count is how many jobs are in a state.
+func (t *totals) count(state jobs.JobState) int {
+	switch state {
+	case jobs.StateRunning:
+		return t.runningJobs()
+	case jobs.StateFailing:
+		return t.Count.Failing
+	case jobs.StatePaused:
+		return t.Count.Paused
+	case jobs.StateMissed:
+		return t.Count.Missed
+	case jobs.StateOrphaned:
+		return t.Count.Unseen
+	case jobs.StateNever:
+		return t.Count.Never
+	}
+	return t.Count.Jobs
+}
+
+// sortable is how many jobs are read to sort them by anything but their names.
+const sortable = 1000
+
+// jobPage returns a page of the jobs. All that ask for the same share it.
+func (q *request) jobPage(of jobs.JobQuery) (jobs.JobPage, error) {
+	question := strings.Join([]string{
+		"jobs", string(of.State), of.Search, of.From, strconv.FormatBool(of.Back), strconv.Itoa(of.Limit),
+	}, "\x00")
+	return ask(q, "the jobs", question, func(ctx context.Context) (jobs.JobPage, error) {
+		page, err := q.d.jobs.JobPage(ctx, of)
+		q.d.names.learn(page.Jobs)
+		return page, err
+	})
 }
 
 // inParallel asks several questions at once and returns an error of one of them, if any.

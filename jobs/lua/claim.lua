@@ -1,8 +1,8 @@
 -- Moves the marks of jobs, each from one tick to the next, and puts the runs for these ticks in flight, once for all
 -- nodes that ask. The batch is one step.
 --
--- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 once, 8 due, 9 past, 10 epochs, 11 owed, 12… one list of records for each
---       claim with a record
+-- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 once, 8 due, 9 past, 10 epochs, 11 owed, 12 names, 13 latest,
+--       14 failing, 15 never, 16 missing, 17 totals, 18… one list of records for each claim with a record
 -- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then twelve for each
 --       claim: what ('tick', 'owed', 'manual' or 'once'), job, expected mark, tick, due (all µs), run ('': only move the mark),
 --       its owner, its JSON, record of skipped ticks (JSON; '': none), for a tick the number of ticks missed, for a
@@ -28,13 +28,10 @@ if redis.call('EXISTS', KEYS[11]) == 1 then
 end
 
 local moved, flights, owned, leases, missed = {}, {}, {}, {}, {}
-local records = 12
+local records, skips = 18, {}
 
 -- isRepeated reports whether an earlier call has put the run in flight.
 local function isRepeated(id, owner) return id ~= '' and redis.call('HGET', KEYS[5], id) == owner end
-
--- jobOf is the job that the ID of a run names.
-local function jobOf(id) return string.match(id, '^(.*)@[^@]*$') or '' end
 
 -- isCatchingUp reports whether a run of the job for a tick that was owed is in flight, those of this batch included.
 local running
@@ -121,8 +118,11 @@ for i, job in ipairs(jobs) do
           move(job, tick)
           if debt ~= '' then owe(job, ((debts[job] or '') ~= '' and debts[job] .. ';' or '') .. debt) end
         end
-        if extra ~= '0' then missed[job] = extra end
-        if skipped ~= '' then record(KEYS[records], skipped, tonumber(ARGV[3]), ARGV[1]) end
+        if extra ~= '0' then missed[job] = (missed[job] or 0) + tonumber(extra) end
+        if skipped ~= '' then
+          record(KEYS[records], skipped, tonumber(ARGV[3]), ARGV[1])
+          skips[job] = false
+        end
       end
     end
     if status == 1 and id ~= '' then hold(id, owner, run) end
@@ -139,6 +139,11 @@ add(KEYS[5], owned)
 for job in pairs(changed) do
   if debts[job] == '' then redis.call('HDEL', KEYS[11], job) else redis.call('HSET', KEYS[11], job, debts[job]) end
 end
-for job, n in pairs(missed) do redis.call('HINCRBY', KEYS[3], job, n) end
+for job, n in pairs(missed) do
+  redis.call('ZINCRBY', KEYS[3], int(n), job)
+  redis.call('ZADD', KEYS[16], 0, job)
+  redis.call('HINCRBY', KEYS[17], 'missed', int(n))
+end
+note(skips, KEYS[12], KEYS[13], KEYS[14], KEYS[15], t)
 extend(KEYS[6], leases, t, ARGV[2])
 return answer

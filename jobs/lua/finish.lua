@@ -1,6 +1,7 @@
 -- Ends runs in flight, keeps their records, and puts what is to follow in flight in their place.
 --
--- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 failures, 7… one list of records for each run with a record
+-- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 failures, 7 names, 8 latest, 9 failing, 10 never, 11… one
+--       list of records for each run with a record
 -- ARGV  1 expiry (ms), 2 lease (µs), 3 how many failures to keep, then nine for each run: run, its owner, '1' to end it only
 --       if that is not alive, record (see record; '': none; '!' in front: it failed), records to keep, notice for the owner (JSON; '': none), and what follows: run
 --       ('': nothing), its owner, its JSON
@@ -9,7 +10,7 @@
 --         0  it is not in flight under this owner, or the owner is alive
 --         or the notice (JSON) of somebody who wanted it to end: all is done, but what follows
 local t = now()
-local answer, leases, records = {}, {}, 7
+local answer, leases, records, ended = {}, {}, 11, {}
 
 -- What is in flight, as far as this call asks; it is written at the end.
 local ids, owners, runs, changed = {}, {}, {}, {}
@@ -50,7 +51,10 @@ local function finish(at)
     run = string.gsub(run, '^%+', '')
     run = string.sub(run, 1, -2) .. ',"cancelAsked":' .. asked .. '}'
   end
-  if run ~= '' then record(KEYS[records], run, tonumber(ARGV[at + 4]), ARGV[1]) end
+  if run ~= '' then
+    record(KEYS[records], run, tonumber(ARGV[at + 4]), ARGV[1])
+    ended[jobOf(id)] = failed
+  end
   if failed then record(KEYS[6], run, tonumber(ARGV[3]), ARGV[1]) end
   if asked then return asked end
   if nextID ~= '' then
@@ -78,4 +82,5 @@ write('HDEL', KEYS[3], changed)
 write('HSET', KEYS[1], flights)
 write('HSET', KEYS[2], owned)
 extend(KEYS[4], leases, t, ARGV[2])
+note(ended, KEYS[7], KEYS[8], KEYS[9], KEYS[10], t)
 return answer

@@ -4,7 +4,7 @@
 --   marks    hash   job -> up to which tick all is decided (µs since the epoch)
 --   seen     zset   job -> when it was registered last (µs)
 --   paused   hash   job -> version of the last pause or resume (µs), a blank, and the pause as JSON, or a dash
---   missed   hash   job -> number of ticks missed
+--   missed   zset   job -> number of ticks missed
 --   owed     hash   job -> spans of ticks to be run beside the schedule: after when, up to when (µs), a blank between them,
 --                   and semicolons between the spans, oldest first
 --   specs    hash   job -> which sessions have which definitions of it, and which timing is in force since when (JSON)
@@ -20,6 +20,14 @@
 --   past     zset   one-off job -> when it was claimed (µs)
 --   stamp    hash   'id' -> what tells this shard from one that forgot, 'pv' -> version of the last pause or resume,
 --                   'at:' session -> its last beat (µs)
+--   names    zset   jobs that were ever registered
+--   texts    hash   job -> what a search looks into, in lower case
+--   latest   zset   job -> when its last record was kept (µs)
+--   failing  zset   jobs whose last record says of a failure
+--   pausing  zset   jobs that are paused
+--   missing  zset   jobs that have missed ticks
+--   never    zset   jobs without a record
+--   totals   hash   'missed' -> number of ticks missed by all jobs
 --   failures list   the last records of all jobs that say of a failure, as JSON, the latest first
 --   runs:<job>      list of records as JSON, the latest first
 -- and in the shard of the one-off jobs
@@ -46,6 +54,15 @@ local function mget(key, fields)
   local values = {}
   chunked(fields, function(...)
     for _, v in ipairs(redis.call('HMGET', key, ...)) do values[#values + 1] = v end
+  end)
+  return values
+end
+
+-- scores returns the scores of many members of a sorted set, false for those that are not there.
+local function scores(key, members)
+  local values = {}
+  chunked(members, function(...)
+    for _, v in ipairs(redis.call('ZMSCORE', key, ...)) do values[#values + 1] = v end
   end)
   return values
 end
@@ -116,5 +133,30 @@ local function record(runs, run, keep, expiry)
     redis.call('LTRIM', runs, 0, keep - 1)
   end
   redis.call('PEXPIRE', runs, expiry)
+end
+
+-- jobOf is the job that the ID of a run names.
+local function jobOf(id) return string.match(id, '^(.*)@[^@]*$') or '' end
+
+-- note sorts jobs that have a new record: failed says of each whether that says of a failure. Keys are names, latest, failing, never.
+local function note(failed, names, latest, failing, never, t)
+  local jobs, last, bad, good, all = {}, {}, {}, {}, {}
+  for job in pairs(failed) do jobs[#jobs + 1] = job end
+  for i, known in ipairs(scores(names, jobs)) do
+    if known then
+      local job = jobs[i]
+      all[#all + 1] = job
+      last[#last + 1], last[#last + 2] = int(t), job
+      if failed[job] then
+        bad[#bad + 1], bad[#bad + 2] = '0', job
+      else
+        good[#good + 1] = job
+      end
+    end
+  end
+  write('ZADD', latest, last)
+  write('ZADD', failing, bad)
+  write('ZREM', failing, good)
+  write('ZREM', never, all)
 end
 

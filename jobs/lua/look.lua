@@ -9,7 +9,7 @@ for i, job in ipairs(ARGV) do
   jobs[i] = job
   wanted[job] = true
 end
-local marks, paused, missed, specs, owed = mget(KEYS[1], jobs), mget(KEYS[2], jobs), mget(KEYS[3], jobs), mget(KEYS[7], jobs),
+local marks, paused, missed, specs, owed = mget(KEYS[1], jobs), mget(KEYS[2], jobs), scores(KEYS[3], jobs), mget(KEYS[7], jobs),
   mget(KEYS[8], jobs)
 local states, flights = {}, {}
 for i in ipairs(jobs) do

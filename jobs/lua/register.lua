@@ -1,12 +1,13 @@
 -- Makes jobs known, and notes which definitions of them a session has; see Store.Register. Jobs that nobody has registered
 -- for too long are forgotten, some at a time.
 --
--- KEYS  1 marks, 2 seen, 3 paused, 4 missed, 5 specs, 6 madeup, 7 epochs, 8 owed
+-- KEYS  1 marks, 2 seen, 3 paused, 4 missed, 5 specs, 6 madeup, 7 epochs, 8 owed, 9 names, 10 texts, 11 latest, 12 never,
+--       13 failing, 14 pausing, 15 missing, 16 totals
 -- ARGV  1 expiry (ms), 2 session, 3 for how long after its registration a session counts as alive (µs), 4 an epoch, for those
 --       that change, 5 definitions to keep, 6 changes of timings to keep, 7 number of sessions that are alive, they, and then
---       eight for each job: job, program, timing, definition (both JSON), version that the session knows ('0': none), mark
+--       nine for each job: job, program, timing, definition (both JSON), version that the session knows ('0': none), mark
 --       that it knows (µs; '0': none), '1' if it is to have none, what is owed
---       by that mark ('?': not known)
+--       by that mark ('?': not known), what a search looks into
 -- Returns for each job its version ('': refused), and the program that it is refused for
 --
 -- A spec is {epoch, line = {{since, timing}, …}, defs = {{v, program, timing, def}, …}, offers = {session = {v, program, at}}, seen}.
@@ -14,7 +15,7 @@
 local t, me, grace = now(), ARGV[2], tonumber(ARGV[3])
 local alive, jobs, first = { [me] = true }, {}, 8 + tonumber(ARGV[7])
 for i = 8, first - 1 do alive[ARGV[i]] = true end
-for at = first, #ARGV, 8 do jobs[#jobs + 1] = ARGV[at] end
+for at = first, #ARGV, 9 do jobs[#jobs + 1] = ARGV[at] end
 local marks, specs, madeUp = mget(KEYS[1], jobs), mget(KEYS[5], jobs), mget(KEYS[6], jobs)
 local owed = mget(KEYS[8], jobs)
 
@@ -63,9 +64,15 @@ local function number(spec, program, timing, def, known)
   return v
 end
 
-local function enforce(job, spec, from)
-  local top, timing = 0, nil
+-- newest is the version that is in force.
+local function newest(spec)
+  local top = 0
   for _, o in pairs(spec.offers) do top = math.max(top, o.v) end
+  return top
+end
+
+local function enforce(job, spec, from)
+  local top, timing = newest(spec), nil
   for _, d in ipairs(spec.defs) do
     if d.v == top then timing = d.timing end
   end
@@ -79,9 +86,10 @@ local function enforce(job, spec, from)
   while #spec.defs > tonumber(ARGV[5]) and spec.defs[1].v ~= top do table.remove(spec.defs, 1) end
 end
 
-local answer, seen = {}, {}
+local answer, seen, named, texts, fresh = {}, {}, {}, {}, {}
+local latest = scores(KEYS[11], jobs)
 for i, job in ipairs(jobs) do
-  local at = first + (i - 1) * 8
+  local at = first + (i - 1) * 9
   local program, handler, refused = ARGV[at + 1], ARGV[at + 6] == '1', ''
   local spec = specs[i] and cjson.decode(specs[i]) or { epoch = '', line = {}, defs = {}, offers = {} }
   for session, o in pairs(spec.offers) do
@@ -101,16 +109,24 @@ for i, job in ipairs(jobs) do
     redis.call('HSET', KEYS[5], job, cjson.encode(spec))
     seen[#seen + 1] = int(t)
     seen[#seen + 1] = job
+    named[#named + 1], named[#named + 2] = '0', job
+    if v == newest(spec) then texts[#texts + 1], texts[#texts + 2] = job, ARGV[at + 8] end
+    if not latest[i] then fresh[#fresh + 1], fresh[#fresh + 2] = '0', job end
   end
   answer[#answer + 1] = tostring(v)
   answer[#answer + 1] = refused
 end
 write('ZADD', KEYS[2], seen)
+write('ZADD', KEYS[9], named)
+write('HSET', KEYS[10], texts)
+write('ZADD', KEYS[12], fresh)
 
 local old = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', int(t - ARGV[1] * 1000), 'LIMIT', 0, 100)
 for _, job in ipairs(old) do
-  redis.call('ZREM', KEYS[2], job)
-  for _, i in ipairs({ 1, 3, 4, 5, 6, 7, 8 }) do redis.call('HDEL', KEYS[i], job) end
+  local missed = redis.call('ZSCORE', KEYS[4], job)
+  if missed then redis.call('HINCRBY', KEYS[16], 'missed', '-' .. missed) end
+  for _, i in ipairs({ 2, 4, 9, 11, 12, 13, 14, 15 }) do redis.call('ZREM', KEYS[i], job) end
+  for _, i in ipairs({ 1, 3, 5, 6, 7, 8, 10 }) do redis.call('HDEL', KEYS[i], job) end
 end
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[1]) end
 return answer

@@ -1,6 +1,6 @@
 -- Puts back what a session knows after data was lost; see Store.Restore.
 --
--- KEYS  1 paused, 2 stamp, 3 flight, 4 owner, 5 begun, 6 alive, 7 once, 8 due, 9 past
+-- KEYS  1 paused, 2 stamp, 3 flight, 4 owner, 5 begun, 6 alive, 7 once, 8 due, 9 past, 10 pausing
 -- ARGV  1 lease (µs), then of each thing what it is and
 --         'pause'    job, version, the pause (JSON; '-': it was resumed)
 --         'flight'   run, its owner, its JSON, when it began (µs) and its fence with a blank between them ('': it has not)
@@ -15,6 +15,7 @@ while at <= #ARGV do
     if not last or tonumber(string.match(last, '^%d+')) < tonumber(b) then
       redis.call('HSET', KEYS[1], a, b .. ' ' .. c)
       redis.call('HSET', KEYS[2], 'pv', b)
+      if c == '-' then redis.call('ZREM', KEYS[10], a) else redis.call('ZADD', KEYS[10], 0, a) end
     end
     at = at + 4
   elseif what == 'flight' then

@@ -37,13 +37,12 @@ func testVersions(s *suite) {
 			s.Fatalf("registration %d has version %d, want %d", i, v.Version, r.want)
 		}
 	}
-	all, err := s.store.Definitions(s.ctx)
-	s.must(err)
-	if len(all) != 1 || all[0].Job != "j" || len(all[0].Defs) != 4 || all[0].Offers["d"] != 1 || all[0].Offers["f"] != 8 {
-		s.Fatalf("Definitions = %+v, want j with four, of six sessions", all)
+	spec := s.look("j").Spec
+	if len(spec.Defs) != 4 || spec.Offers["d"] != 1 || spec.Offers["f"] != 8 {
+		s.Fatalf("Look = %+v, want four definitions, of six sessions", spec)
 	}
-	if d := all[0].Defs[3]; d.Version != 8 || d.Definition.Spec != "4 * * * *" || d.Definition.Program != "p" || all[0].Mark.IsZero() {
-		s.Fatalf("the newest definition = %+v, mark %s", d, all[0].Mark)
+	if d := spec.Defs[3]; d.Version != 8 || d.Definition.Spec != "4 * * * *" || d.Definition.Program != "p" || spec.Mark.IsZero() {
+		s.Fatalf("the newest definition = %+v, mark %s", d, spec.Mark)
 	}
 }
 

@@ -52,5 +52,8 @@ func ended(ctx context.Context, err error) error {
 	case <-ctx.Done():
 	case <-time.After(2 * deadlineGrace):
 	}
-	return ctx.Err()
+	if over := ctx.Err(); over != nil || time.Now().Before(end) {
+		return over
+	}
+	return context.DeadlineExceeded // its timer is late
 }

@@ -2,11 +2,13 @@ package recipes
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 
 	"github.com/lockgen/lockgen/examples/pitfalls/internal/lab"
+	"github.com/lockgen/lockgen/examples/pitfalls/internal/stockdb"
 )
 
 // sellTooEarly releases the lock when its work is done, before the transaction
@@ -52,11 +54,11 @@ func (s *shop) sellTooEarly(ctx context.Context, buyer string) (bool, error) {
 
 // readTooEarly lets B read between A's release and A's commit.
 func readTooEarly(ctx context.Context, l *lab.Lab) (Outcome, error) {
-	a, b, remove, err := twoBuyers(ctx, l)
+	a, b, db, err := twoBuyers(l)
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer remove()
+	defer db.Close()
 	notifying, charging := newStep(), newStep()
 	a.notify, b.charge = notifying.call, charging.call
 	first := lab.Go(l, func() (bool, error) { return a.sellTooEarly(ctx, "a") })
@@ -75,26 +77,24 @@ func readTooEarly(ctx context.Context, l *lab.Lab) (Outcome, error) {
 	if r := <-second; r.Err != nil {
 		return Outcome{}, r.Err
 	}
-	n, err := sold(ctx, a.db)
+	n, err := sold(ctx, db)
 	if err != nil || n <= 1 {
 		return safe("sold %d of 1 (%v)", n, err)
 	}
 	return failed("B read the stock between A's unlock and A's commit: %d sold of 1", n)
 }
 
-// twoBuyers are two processes that sell the same item.
-func twoBuyers(ctx context.Context, l *lab.Lab) (a, b *shop, remove func() error, err error) {
+// twoBuyers are two processes that sell the same item, and their database.
+func twoBuyers(l *lab.Lab) (a, b *shop, db *sql.DB, err error) {
 	var shops [2]*shop
-	db, remove, err := openShop(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
 	for i, node := range []string{"a", "b"} {
 		locks, err := l.Locker(l.Client(), node)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		shops[i] = &shop{locks: locks, item: "7", db: db, charge: passes, notify: passes}
+		shops[i] = &shop{locks: locks, item: "7", charge: passes, notify: passes}
 	}
-	return shops[0], shops[1], remove, nil
+	db = stockdb.Open(1)
+	shops[0].db, shops[1].db = db, db
+	return shops[0], shops[1], db, nil
 }

@@ -60,8 +60,7 @@ func sorted(found []finding) []finding {
 }
 
 // lint runs all checks on the package as if it had no such comments. They are changed as the files are parsed, and not
-// in an overlay: with one, all dependencies are type checked from source, of which the SQLite driver alone takes
-// seconds.
+// in an overlay: with one, all dependencies are type checked from source, which takes seconds.
 func lint(t *testing.T) (found []finding) {
 	t.Helper()
 	unmarked := func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {

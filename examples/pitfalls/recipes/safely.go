@@ -193,11 +193,11 @@ func unitIsRequired(ctx context.Context, l *lab.Lab) (Outcome, error) {
 
 // commitInside holds A up before its commit.
 func commitInside(ctx context.Context, l *lab.Lab) (Outcome, error) {
-	a, b, remove, err := twoBuyers(ctx, l)
+	a, b, db, err := twoBuyers(l)
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer remove()
+	defer db.Close()
 	notifying := newStep()
 	a.notify = notifying.call
 	first := lab.Go(l, func() (bool, error) { return a.sell(ctx, "a") })
@@ -210,7 +210,7 @@ func commitInside(ctx context.Context, l *lab.Lab) (Outcome, error) {
 	}
 	close(notifying.resume)
 	r1, r2 := <-first, <-second
-	n, err := sold(ctx, a.db)
+	n, err := sold(ctx, db)
 	if err := errors.Join(r1.Err, r2.Err, err); err != nil {
 		return failed("%v", err)
 	}

@@ -3,13 +3,10 @@ package recipes
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"os"
-	"path/filepath"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+
+	"github.com/lockgen/lockgen/examples/pitfalls/internal/stockdb"
 )
 
 // shop sells the last item, in a database of its own.
@@ -21,49 +18,24 @@ type shop struct {
 	charge, notify func(context.Context) error
 }
 
-// openShop returns a database with one item in it.
-func openShop(ctx context.Context) (db *sql.DB, remove func() error, err error) {
-	dir, err := os.MkdirTemp("", "pitfalls-")
-	if err != nil {
-		return nil, nil, err
-	}
-	file := "file:" + filepath.Join(dir, "shop.db") +
-		"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)"
-	db, err = sql.Open("sqlite", file)
-	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	remove = func() error { return errors.Join(db.Close(), os.RemoveAll(dir)) }
-	for _, statement := range []string{
-		"CREATE TABLE stock (remaining integer)",
-		"INSERT INTO stock VALUES (1)",
-		"CREATE TABLE orders (buyer text)",
-	} {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return nil, nil, errors.Join(err, remove())
-		}
-	}
-	return db, remove, nil
-}
-
 // remaining is what anybody sees who reads now.
 func (s *shop) remaining(ctx context.Context) (n int, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT remaining FROM stock").Scan(&n)
+	err = s.db.QueryRowContext(ctx, stockdb.Remaining).Scan(&n)
 	return n, err
 }
 
 // take writes an order, and what is left after it.
 func take(ctx context.Context, tx *sql.Tx, buyer string, remaining int) error {
-	if _, err := tx.ExecContext(ctx, "INSERT INTO orders VALUES (?)", buyer); err != nil {
+	if _, err := tx.ExecContext(ctx, stockdb.Order, buyer); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE stock SET remaining = ?", remaining)
+	_, err := tx.ExecContext(ctx, stockdb.SetRemaining, remaining)
 	return err
 }
 
 // sold counts the orders.
 func sold(ctx context.Context, db *sql.DB) (n int, err error) {
-	err = db.QueryRowContext(ctx, "SELECT count(*) FROM orders").Scan(&n)
+	err = db.QueryRowContext(ctx, stockdb.Sold).Scan(&n)
 	return n, err
 }
 

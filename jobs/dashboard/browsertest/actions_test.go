@@ -17,8 +17,10 @@ import (
 
 // TestActions does everything that an operator can, with and without JavaScript.
 func TestActions(t *testing.T) {
+	t.Parallel()
 	for name, scripts := range map[string]bool{"scripts": true, "no scripts": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, operator)
 			b := newTab(t, r.base())
 			if !scripts {
@@ -121,6 +123,7 @@ func (b *tab) missingReason() {
 }
 
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	r, running, _ := filled(t, dashboard.Config{})
 	b := newTab(t, r.base())
 	for _, page := range []string{"", "jobs", "job?name=index", "run?id=" + escape(running), "locks", "once"} {
@@ -146,6 +149,7 @@ func TestReadOnly(t *testing.T) {
 
 // TestForgedPost lets a page of another origin send the form of an operator who is signed in.
 func TestForgedPost(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, operator)
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `<!doctype html><title>Win</title><link rel="icon" href="data:,"><form method="post" action="%spause">
@@ -164,6 +168,7 @@ func TestForgedPost(t *testing.T) {
 
 // TestStoreDown takes the store away under an open page.
 func TestStoreDown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, operator)
 	b := newTab(t, r.base())
 	b.open("")
@@ -191,6 +196,7 @@ func TestStoreDown(t *testing.T) {
 
 // TestStoreDown_atFirst opens a page while nothing is known: it comes to life when the store does.
 func TestStoreDown_atFirst(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, operator)
 	r.cluster.Outage(true)
 	b := newTab(t, r.base())

@@ -15,6 +15,7 @@ import (
 // TestExampleCluster does what the README tells a newcomer to: it starts examples/cluster, kills a node on its page,
 // sees the others take over, and starts it again.
 func TestExampleCluster(t *testing.T) {
+	t.Parallel()
 	url, lines := startExample(t)
 	b := newTab(t, url)
 	b.open("")

@@ -11,6 +11,7 @@ import (
 // TestKeyboard_order goes through pages with the Tab key: it gets to everything that can be used, from top to bottom,
 // and shows where it is.
 func TestKeyboard_order(t *testing.T) {
+	t.Parallel()
 	r, running, _ := filled(t, operator)
 	b := newTab(t, r.base())
 	for _, page := range []string{"", "jobs", "job?name=import", "run?id=" + escape(running), "locks", "once",
@@ -44,6 +45,7 @@ func TestKeyboard_order(t *testing.T) {
 
 // TestKeyboard pauses a job without the mouse.
 func TestKeyboard(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, operator)
 	b := newTab(t, r.base())
 	b.open("job?name=import")

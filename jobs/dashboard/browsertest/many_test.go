@@ -14,6 +14,7 @@ import (
 
 // TestManyJobs pages through ten thousand jobs and finds one of them.
 func TestManyJobs(t *testing.T) {
+	t.Parallel()
 	c := jobstest.New(t)
 	n := c.Node(jobs.Config{DrainTimeout: -1}, 0)
 	for i := range 10_000 {
@@ -25,18 +26,18 @@ func TestManyJobs(t *testing.T) {
 	t.Cleanup(func() { server.Close(); c.Stop() })
 	b := newTab(t, server.URL+"/")
 	b.open("jobs")
-	b.awaitText(".count", "1 to 50 of 10000")
+	b.awaitText(".count", "1 to 50 of 10\u202f000")
 	if rows := ask[int](b, `document.querySelectorAll("#list tbody tr").length`); rows != 50 {
 		t.Errorf("%d rows on a page", rows)
 	}
 	b.click(".pager a", "Last")
 	b.awaitText("#list", "job-09999")
 	b.click(".pager a", "Previous")
-	b.awaitText(".count", "9901 to 9950 of 10000")
+	b.awaitText(".count", "9\u202f901 to 9\u202f950 of 10\u202f000")
 	b.shoot("jobs-many")
 	b.fill("#q", "0777")
 	b.click(".search button", "Search")
-	b.awaitText(".count", "1 to 11 of 11")
+	b.awaitText(".count", "11 jobs found")
 	found := ask[string](b, `[...document.querySelectorAll("#list .name")].map(e => e.innerText).join(" ")`)
 	if !strings.HasPrefix(found, "job-00777 ") || !strings.HasSuffix(found, " job-07779") {
 		t.Errorf("found %s", found)

@@ -33,37 +33,45 @@ const countTakeOvers = `(() => {
 
 // TestPress holds a link down while the page gets new contents: the click arrives, and what is pressed is not replaced.
 func TestPress(t *testing.T) {
+	t.Parallel()
 	r, _, _ := filled(t, operator)
-	b := newTab(t, r.base())
-	for _, target := range []struct{ page, selector, leads string }{
-		{"", `#running a[href^="cancel"]`, "Cancel this run"},
-		{"jobs", `#list a.name[href*="import"]`, "import"},
-		{"locks", `#list a[href^="break"]`, "Break the lock"},
-		{"job?name=import", `#runs a[href^="run?id"]`, "Run of"},
+	for name, target := range map[string]struct{ page, selector, leads string }{
+		"overview": {"", `#running a[href^="cancel"]`, "Cancel this run"},
+		"jobs":     {"jobs", `#list a.name[href*="import"]`, "import"},
+		"locks":    {"locks", `#list a[href^="break"]`, "Break the lock"},
+		"job":      {"job?name=import", `#runs a[href^="run?id"]`, "Run of"},
 	} {
-		b.open(target.page)
-		b.await(fmt.Sprintf(`document.querySelector(%q)`, target.selector))
-		ask[bool](b, countTakeOvers)
-		at := ask[[]float64](b, fmt.Sprintf(`(() => {
-			window.pressed = document.querySelector(%q);
-			window.pressed.scrollIntoView({ block: "center" });
-			const r = window.pressed.getBoundingClientRect();
-			return [r.left + 8, r.top + r.height / 2];
-		})()`, target.selector))
-		b.mouse(input.DispatchMouseEventTypeMousePressed, at[0], at[1])
-		before := ask[int](b, `window.taken`)
-		b.await(`window.answers >= 2`)
-		if ask[int](b, `window.taken`) != before || !ask[bool](b, `window.pressed.isConnected`) {
-			t.Errorf("%q: the page changed under the pressed %s", target.page, target.selector)
-		}
-		b.mouse(input.DispatchMouseEventTypeMouseReleased, at[0], at[1])
-		b.awaitText("h1", target.leads)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newTab(t, r.base()).press(target.page, target.selector, target.leads)
+		})
 	}
+}
+
+func (b *tab) press(page, selector, leads string) {
+	b.open(page)
+	b.await(fmt.Sprintf(`document.querySelector(%q)`, selector))
+	ask[bool](b, countTakeOvers)
+	at := ask[[]float64](b, fmt.Sprintf(`(() => {
+		window.pressed = document.querySelector(%q);
+		window.pressed.scrollIntoView({ block: "center" });
+		const r = window.pressed.getBoundingClientRect();
+		return [r.left + 8, r.top + r.height / 2];
+	})()`, selector))
+	b.mouse(input.DispatchMouseEventTypeMousePressed, at[0], at[1])
+	before := ask[int](b, `window.taken`)
+	b.await(`window.answers >= 2`)
+	if ask[int](b, `window.taken`) != before || !ask[bool](b, `window.pressed.isConnected`) {
+		b.t.Errorf("%q: the page changed under the pressed %s", page, selector)
+	}
+	b.mouse(input.DispatchMouseEventTypeMouseReleased, at[0], at[1])
+	b.awaitText("h1", leads)
 }
 
 // TestLive_keeps looks for what an update must not take away: the element that has the focus, the selection, what is
 // open or written in fields.
 func TestLive_keeps(t *testing.T) {
+	t.Parallel()
 	r, _, _ := filled(t, operator)
 	b := newTab(t, r.base())
 	b.open("job?name=import")
@@ -99,6 +107,7 @@ func TestLive_keeps(t *testing.T) {
 
 // TestZone sees times of the reader's zone beside those of a job.
 func TestZone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, operator)
 	b := newTab(t, r.base())
 	b.inZone("Asia/Kolkata")

@@ -36,11 +36,16 @@ type tab struct {
 	messages []string   // errors that the browser reported
 }
 
+// starting guards browser while tests begin.
+var starting sync.Mutex
+
 // startBrowser starts the browser that all tests share. Root, as in containers, can have no sandbox; the pages are
 // our own.
 func startBrowser(t *testing.T) {
 	t.Helper()
 	program := testenv.Chromium(t)
+	starting.Lock()
+	defer starting.Unlock()
 	if browser != nil {
 		return
 	}
@@ -70,7 +75,11 @@ func newTab(t *testing.T, base string) *tab {
 	if err := chromedp.Do(ctx); err != nil { // without a timeout: the page lives as long as this context
 		t.Fatal(err)
 	}
-	b.do(chromedp.EmulateViewport(1280, 900))
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		// Tabs of other tests are open besides, and each of them is to have the focus.
+		_, err := cdp.Call(ctx, t, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+		return err
+	}))
 	console := chromedp.Console(ctx)
 	var reading sync.WaitGroup
 	reading.Go(func() {

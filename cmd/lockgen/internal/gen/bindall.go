@@ -147,8 +147,7 @@ func (g *generator) bindPackage(check *checker, p *packages.Package, mine []*ann
 	if lockrt := p.Imports[runtimePath]; lockrt != nil && len(lockrt.GoFiles) == 0 {
 		// Without it no *lockrt.Locker is known as one, and every wrapper would take a new one.
 		g.problems = append(g.problems, problemAt(g.files.fset, mine[0].Directive.Pos(), mine[0].Directive.End(), "load",
-			"package %s cannot be found, so nothing is known about lockers: add its module with go get "+
-				"github.com/lockgen/lockgen", runtimePath))
+			"package %s cannot be found, so nothing is known about lockers%s", runtimePath, saidOf(lockrt, p)))
 		return
 	}
 	units, problems := g.bindListed(check, p, mine)

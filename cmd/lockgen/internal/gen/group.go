@@ -40,16 +40,12 @@ func (o owners) of(a *annotated) *packages.Package {
 
 // notListed reports a file that the go command does not count to any package, with the reason that it gives.
 func (g *generator) notListed(a *annotated, roots []*packages.Package) {
-	reason := "the go command does not list it"
-	for _, root := range roots {
-		for _, e := range root.Errors {
-			if packageDir(root) == a.folder.dir || packageDir(root) == "" {
-				reason = e.Msg
-			}
-		}
-	}
+	mine := slices.DeleteFunc(slices.Clone(roots), func(root *packages.Package) bool {
+		dir := packageDir(root)
+		return dir != "" && dir != a.folder.dir
+	})
 	g.problems = append(g.problems, problemAt(g.files.fset, a.Directive.Pos(), a.Directive.End(), "load",
-		"the package of this file cannot be loaded: %s", strings.ReplaceAll(reason, "\n", " ")))
+		"the package of this file cannot be loaded: the go command does not list it%s", saidOf(mine...)))
 }
 
 // byOutput groups the units by the file that their wrappers go to.

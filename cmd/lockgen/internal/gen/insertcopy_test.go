@@ -28,7 +28,7 @@ type foreignPackage struct {
 }
 
 // heavy are packages that take long to compile, for little that the others have not.
-var heavy = regexp.MustCompile(`^(golang\.org/x/(tools|text)|modernc\.org|github\.com/(redis|alicebob|jackc/pgx))/`)
+var heavy = regexp.MustCompile(`^(golang\.org/x/tools|github\.com/redis)/`)
 
 // copyForeign copies the packages of other modules that this project is built from into a module, under their own
 // paths below its own, and returns the modules.

@@ -50,6 +50,22 @@ func plainError(err error) error {
 	return err
 }
 
+// saidOf is what the go command said about packages, each reason once, after a colon. It is empty if it said nothing.
+func saidOf(pkgs ...*packages.Package) string {
+	var said []string
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			if msg := strings.Join(strings.Fields(e.Msg), " "); !slices.Contains(said, msg) {
+				said = append(said, msg)
+			}
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(said, "; ")
+}
+
 // env is the user's environment for a platform. A file that needs cgo is only listed where cgo is on, although no C
 // compiler runs.
 func (p platform) env(base []string) []string {
@@ -80,7 +96,7 @@ func listDirs(ctx context.Context, cfg Config, patterns []string) ([]string, []P
 		dir, asked := packageDir(root), slices.Contains(patterns, root.PkgPath)
 		switch {
 		case dir == "" && len(root.Errors) > 0:
-			refuse("package %s: %s", root.PkgPath, root.Errors[0].Msg)
+			refuse("package %s%s", root.PkgPath, saidOf(root))
 		case dir == "":
 			// nothing to generate for
 		case root.Module != nil && root.Module.Main:

@@ -12,7 +12,7 @@ const usageText = `Locklint finds misuse of //lock: directives and leases, and h
 Usage:
 
 	locklint [flags] packages        such as locklint ./...
-	go vet -vettool=$(which locklint) packages
+	go vet -vettool="$(go tool -n locklint)" packages     where it is a tool of the module; in PATH: $(which locklint)
 	locklint -explain ID
 
 Under go vet the tool takes the place of the standard checks: run go vet by itself, too.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	startTimeout = 30 * time.Second // for all instances to connect and to serve
+	startTimeout = 2 * time.Minute  // for all instances to connect and to serve
 	stopTimeout  = 2 * closeTimeout // for all of them to finish
 )
 

@@ -1,9 +1,9 @@
 // Command flashsale sells a few items to many people at once and proves that it
 // sold no item twice and none to anybody twice.
 //
-//	go run ./examples/flashsale
-//	go run ./examples/flashsale -unsafe
-//	go run ./examples/flashsale -store redis://127.0.0.1:6379/0 -db postgres://shop:secret@127.0.0.1/shop
+//	go run -C examples/sql ./flashsale
+//	go run -C examples/sql ./flashsale -unsafe
+//	go run -C examples/sql ./flashsale -store redis://127.0.0.1:6379/0 -db postgres://shop:secret@127.0.0.1/shop
 //
 // Several instances of an HTTP service take orders: POST /orders?user=7. Each
 // instance has its own connections and its own Locker; with "-store memory:"
@@ -24,16 +24,4 @@
 //
 // The exit status is 0 if the sale was fair, 1 if it was not (oversold or
 // duplicate_orders is not 0) or could not be held, and 2 for wrong flags.
-//
-// # Why this is no module of its own
-//
-// It needs three database drivers, which nobody who imports package lockrt
-// does. They are requirements of the module all the same, because "go run
-// ./examples/flashsale" has to work from the root of the repository, which does
-// not reach into nested modules without a go.work, and a go.work would make all
-// modules here share one set of versions, so that the tests would run on other
-// versions than users get. What users build and download is not affected: Go takes
-// from a module what the imported packages need. What they do see is the
-// drivers' names in "go mod graph", and that a driver they use as well is at
-// least as new as here.
 package main
