@@ -24,12 +24,24 @@ func (l *Locker) Acquire(ctx context.Context, key string, o Options) (*Lease, er
 	end := l.telemetry.startAcquire(ctx, key)
 	lease, err := l.acquire(ctx, key, o)
 	if end != nil {
-		end(lease, err)
+		l.tell(ctx, lease, func() { end(lease, err) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("acquire lock %s: %w", quote(key), withCause(ctx, err))
 	}
 	return lease, nil
+}
+
+// tell runs tracers and meters of the caller's own. If they panic nobody gets the lease, so nobody could release it.
+func (l *Locker) tell(ctx context.Context, lease *Lease, f func()) {
+	told := false
+	defer func() {
+		if !told {
+			_ = lease.Release(ctx) // the panic goes on
+		}
+	}()
+	f()
+	told = true
 }
 
 // withCause adds why ctx has ended to an error that says only that it has. It may have been that of a lease which is

@@ -83,8 +83,13 @@ func (ls Leases) giveUp(ctx context.Context) {
 	for _, lease := range ls {
 		lease.grant.keepNothing(lease)
 	}
+	if len(ls) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+	defer cancel()
 	if err := ls.Release(ctx); err != nil && !errors.Is(err, ErrLost) {
-		ls[0].grant.locker.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused locks not released, left to their TTL",
+		ls[0].grant.locker.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused locks not released yet, at worst left to their TTL",
 			slog.Any("error", err))
 	}
 }

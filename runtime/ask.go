@@ -95,6 +95,9 @@ func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
 	return time.Since(sent) <= o.TTL/2
 }
 
+// giveBackTime is how long a caller without a lease waits for the release of what it had. It goes on in the background.
+const giveBackTime = 80 * time.Millisecond
+
 // giveBack passes on a grant that nobody here will use, or releases it.
 func (l *Locker) giveBack(ctx context.Context, g *grant) {
 	if g.passOn(nil) {
@@ -102,10 +105,10 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 	}
 	g.end(nil, ErrNotHeld)
 	defer l.forget(g)
-	ctx, cancel := l.bounds.context(ctx, maxReleaseTime)
+	ctx, cancel := l.bounds.context(ctx, giveBackTime)
 	defer cancel()
 	if err := l.session.Release(ctx, Release{Key: g.key, ID: g.id}); err != nil && !errors.Is(err, ErrLost) {
-		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released, left to its TTL",
+		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released yet, at worst left to its TTL",
 			slog.String("key", g.key), slog.Any("error", err))
 	}
 	l.queues.vacate(g)

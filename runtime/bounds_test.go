@@ -287,6 +287,52 @@ func TestLocker_AcquireAll_silentStore(t *testing.T) {
 	})
 }
 
+// What a set has is given back when it cannot be had whole; the caller does not wait for that at a silent store.
+func TestLocker_AcquireAll_givesBackAtASilentStore(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store, lockrt.Config{})
+		mustAcquire(t, other, t.Context(), "b", lockrt.Options{TTL: time.Hour})
+		deaf(store)
+		began := time.Now()
+		_, err := locks.AcquireAll(context.Background(), []string{"a", "b"}, lockrt.Options{TTL: ttl, Wait: time.Second})
+		if took := time.Since(began); !errors.Is(err, lockrt.ErrBusy) || took > time.Second+2*bound {
+			t.Errorf("%v after %s, want ErrBusy after 1s", err, took)
+		}
+		store.set(func(s *faultStore) { s.release = nil })
+	})
+}
+
+// A release beside another has that one's result, and its own context.
+func TestLease_Release_besideAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		deaf(store)
+		began := time.Now()
+		results := make(chan error, 2)
+		for range 2 {
+			go func() { results <- lease.Release(context.Background()) }()
+		}
+		synctest.Wait()
+		for _, end := range []time.Duration{0, 200 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), end)
+			second := time.Now()
+			err := lease.Release(ctx)
+			if took := time.Since(second); !errors.Is(err, context.DeadlineExceeded) || took > end+bound {
+				t.Errorf("with a context of %s: %v after %s", end, err, took)
+			}
+			cancel()
+		}
+		for range 2 {
+			if err := <-results; err == nil {
+				t.Error("a release that the store did not answer returns nil")
+			}
+		}
+		if took := time.Since(began); took > 5*time.Second+4*bound {
+			t.Errorf("two releases took %s", took)
+		}
+	})
+}
+
 // A context of the caller's own may panic. That is the caller's bug, and nobody else's.
 func TestLocker_Acquire_contextThatPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {

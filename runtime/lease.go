@@ -25,10 +25,9 @@ type Lease struct {
 	mu        sync.Mutex // guards what follows
 	over      error      // nil while the lease lives
 	done      chan struct{}
-	releasing bool      // a Release is under way
-	unsure    bool      // one has failed: the store may have ended the lease all the same
-	released  bool      // the store or the next caller has it
-	idle      sync.Cond // signalled when releasing ends
+	releasing *releaseCall // nil: none is under way
+	unsure    bool         // one has failed: the store may have ended the lease all the same
+	released  bool         // the store or the next caller has it
 }
 
 // newLease makes the lease and its context. It is live when its grant says so.
@@ -39,7 +38,6 @@ func newLease(ctx context.Context, g *grant, o Options) *Lease {
 	}
 	lease.ctx.Context, lease.cancel = context.WithCancelCause(ctx)
 	lease.ctx.lease = lease
-	lease.idle.L = &lease.mu
 	return lease
 }
 

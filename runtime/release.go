@@ -34,25 +34,57 @@ func (le *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// release returns only what went wrong at the store. While another call does the same it waits for that one's result:
-// on a condition, because under testing/synctest time stands still for whoever waits on a mutex.
-func (le *Lease) release(ctx context.Context) (err error) {
+// releaseCall is a release under way. Those that come meanwhile have its result.
+type releaseCall struct {
+	done chan struct{} // closed at its end
+	err  error         // set before
+}
+
+// release returns only what went wrong at the store.
+func (le *Lease) release(ctx context.Context) error {
 	le.mu.Lock()
-	for le.releasing {
-		le.idle.Wait()
+	if other := le.releasing; other != nil {
+		le.mu.Unlock()
+		return le.awaitRelease(ctx, other)
 	}
 	if le.released {
 		le.mu.Unlock()
 		return nil
 	}
-	le.releasing = true
+	mine := &releaseCall{done: make(chan struct{})}
+	le.releasing = mine
 	le.mu.Unlock()
+	ended := false
 	defer func() {
 		le.mu.Lock()
-		le.releasing, le.released, le.unsure = false, err == nil, err != nil
+		le.releasing, le.released, le.unsure = nil, ended && mine.err == nil, mine.err != nil
 		le.mu.Unlock()
-		le.idle.Broadcast()
+		close(mine.done)
 	}()
+	mine.err = le.releaseOrPass(ctx)
+	ended = true
+	return mine.err
+}
+
+// awaitRelease waits for the release of another caller.
+func (le *Lease) awaitRelease(ctx context.Context, other *releaseCall) error {
+	select {
+	case <-other.done:
+		return other.err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(graceTime)
+	defer grace.Stop()
+	select {
+	case <-other.done:
+		return other.err
+	case <-grace.C:
+		return fmt.Errorf("release lock %s: %w (it goes on in the background)", quote(le.grant.key), ctx.Err())
+	}
+}
+
+// releaseOrPass ends the lease's turn under its grant, and the grant if nobody here goes on with it.
+func (le *Lease) releaseOrPass(ctx context.Context) error {
 	switch keep := le.grant.keep(le); {
 	case le.owner != nil:
 		le.grant.leave(le, ErrNotHeld)

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	oteltrace "go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -120,3 +122,35 @@ func TestConfig_TracerProvider(t *testing.T) {
 		}
 	})
 }
+
+// A tracer of the caller's own panics when the lock is taken. Nobody has the lease then; it must not be renewed for ever.
+func TestLocker_Acquire_tracerThatPanics(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		bad := newLocker(t, store, lockrt.Config{TracerProvider: panickyProvider{}})
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic is swallowed")
+				}
+			}()
+			_, _ = bad.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl})
+		}()
+		mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+	})
+}
+
+type panickyProvider struct{ noop.TracerProvider }
+
+func (panickyProvider) Tracer(string, ...oteltrace.TracerOption) oteltrace.Tracer {
+	return panickyTracer{}
+}
+
+type panickyTracer struct{ noop.Tracer }
+
+func (panickyTracer) Start(ctx context.Context, _ string, _ ...oteltrace.SpanStartOption) (context.Context, oteltrace.Span) {
+	return ctx, panickySpan{}
+}
+
+type panickySpan struct{ noop.Span }
+
+func (panickySpan) End(...oteltrace.SpanEndOption) { panic("the tracer is broken") }

@@ -16,10 +16,10 @@ import (
 
 // Redis runs commands and scripts only if their fence is current. The mark of a resource is a key beside the data.
 //
-// In Redis Cluster the mark and all keys of one call must share a slot. They do where the resource is called like the
-// key it protects, or has that key's {hash tag}: resource "cart:42" goes with the keys "cart:42" and "{cart:42}:items",
-// resource "{user42}" or "cart:{user42}" with all keys that hold {user42}. In a name without a hash tag, %, { and } are
-// percent-encoded first.
+// In Redis Cluster the mark and all keys of one call must share a slot. They do where the resource has the {hash tag} of
+// the key that it protects, or where it is called like that key and the key holds no %, { or }: resource "cart:42" goes
+// with the keys "cart:42" and "{cart:42}:items", resource "{user42}" or "cart:{user42}" with all keys that hold {user42}.
+// In a name without a hash tag %, { and } are percent-encoded, so such a name needs a tag of its own.
 //
 // An ACL needs ~fence:{*, the keys of the data, +get +set +eval +evalsha and the commands of the work; for commands of
 // more than 7,000 words +watch +unwatch +multi +exec too, and +del for Reset.

@@ -290,3 +290,91 @@ func TestBatch_releaseThatIsGivenUpBeforeItIsSent(t *testing.T) {
 	lanes.Wait()
 	testsync.Eventually(t, "the lock is free", func() bool { return c.held(0) == "" })
 }
+
+// A release with a MinHold fails. The lock is free when that is over, and not at the end of the TTL.
+func TestSession_Release_minHoldThatFails(t *testing.T) {
+	c := newCrowd(t)
+	if err := c.acquire(c.ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	cancel()
+	const keep = 2 * time.Second
+	began := time.Now()
+	open := c.gate.hold(nil)
+	err := c.s.Release(ctx, lockrt.Release{Key: "key0", ID: "id0", Keep: keep})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("release: %v, want context.Canceled", err)
+	}
+	c.lossy.lose(1) // what was under way does not count either
+	open()
+	testsync.Eventually(t, "the lock is free", func() bool { return c.held(0) == "" })
+	if took := time.Since(began); took < keep {
+		t.Errorf("the lock was free after %s of a MinHold of %s", took, keep)
+	}
+}
+
+// Close does not cut short a MinHold that the server could not be told of.
+func TestSession_Close_minHoldThatFailed(t *testing.T) {
+	c := newCrowd(t)
+	if err := c.acquire(c.ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	cancel()
+	open := c.gate.hold(nil)
+	_ = c.s.Release(ctx, lockrt.Release{Key: "key0", ID: "id0", Keep: time.Hour})
+	c.lossy.lose(1)
+	open()
+	if err := c.s.Close(context.WithoutCancel(c.ctx)); err != nil || c.held(0) != "id0" && c.held(0) != "-" {
+		t.Errorf("Close: %v; the lock is held by %q", err, c.held(0))
+	}
+}
+
+// Releases have failed when the session closes, and the server is there again: none of them is forgotten.
+func TestSession_Close_failedReleases(t *testing.T) {
+	c := newCrowd(t)
+	const n = 100
+	for i := range n {
+		if err := c.acquire(c.ctx, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	cancel()
+	open := c.gate.hold(nil)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { _ = c.s.Release(ctx, lockrt.Release{Key: fmt.Sprint("key", i), ID: fmt.Sprint("id", i)}) })
+	}
+	all.Wait()
+	closed := make(chan error, 1)
+	go func() { closed <- c.s.Close(context.WithoutCancel(c.ctx)) }()
+	time.AfterFunc(1500*time.Millisecond, open) // the first cancel of Close has no answer
+	if err := <-closed; err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	for i := range n {
+		if id := c.held(i); id != "" {
+			t.Fatalf("lock %d is left to its TTL, held by %q", i, id)
+		}
+	}
+}
+
+// The server stays silent: Close ends, and says what it leaves.
+func TestSession_Close_failedReleasesAtASilentServer(t *testing.T) {
+	c := newCrowd(t)
+	if err := c.acquire(c.ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	cancel()
+	defer c.gate.hold(nil)()
+	_ = c.s.Release(ctx, lockrt.Release{Key: "key0", ID: "id0"})
+	if err := c.s.Close(context.WithoutCancel(c.ctx)); err == nil || !strings.Contains(err.Error(), "left to their TTL") {
+		t.Errorf("Close: %v, want that a lock is left to its TTL", err)
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	clear(c.s.leftovers) // the rig closes the session, too
+}

@@ -58,8 +58,10 @@
 //
 // Replication is asynchronous: a failover may forget the last leases. Their holders learn that at their next renewal, a
 // third of the TTL later at most; until then a second holder is possible, and its fence is higher. Enforce the fence
-// where that matters. With appendfsync everysec the same holds for a restart. The eviction policy must be noeviction:
-// a lock is a key with an expiry, the first that other policies evict.
+// where that matters. In a planned failover of Sentinels the old master goes on for about ten seconds: a session that
+// Sentinels lead to it asks them every second where to renew, but others may be granted locks there;
+// min-replicas-to-write stops it. With appendfsync everysec the same holds for a restart. The eviction policy must be
+// noeviction: a lock is a key with an expiry, the first that other policies evict.
 //
 // # A request that comes late
 //
@@ -87,11 +89,11 @@
 //
 // A [Store] takes the clients for which it is known where a command goes: of one server, of Sentinels, of a Redis
 // Cluster. The clients that lockrt.Open makes ask a cluster every 2 s who has which keys, and take a node for away that
-// is silent for as long, so that locks are back about that time after a replica was promoted. What go-redis writes about
-// them to its own logger, by default standard error, goes to the Logger of the Locker, unless the application has set a
-// logger with redis.SetLogger: go-redis has one for all clients of a process. Two kinds of lines cannot be told apart and
-// stay with that logger: what a client hears of its Sentinels in the background, such as a new master, and that of a
-// cluster all nodes seem to be down.
+// is silent for as long, so that locks are back about that time after a replica was promoted. What go-redis writes
+// about them to its own logger, by default standard error, goes to the Logger of the Locker, unless the application has
+// set a logger with redis.SetLogger: go-redis has one for all clients of a process. Two kinds of lines cannot be told
+// apart and stay with that logger: what a client hears of its Sentinels in the background, such as a new master, and
+// that of a cluster all nodes seem to be down.
 //
 // # Clocks
 //

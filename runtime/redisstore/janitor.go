@@ -11,7 +11,7 @@ import (
 const (
 	// cancelBatch is how many leases are cancelled in one round trip.
 	cancelBatch = 500
-	// closeTime bounds what Close still cancels, closeWait how long it waits for acquires under way before.
+	// closeTime bounds what Close still does, closeWait how long it waits for acquires under way, and for each answer.
 	closeTime = 5 * time.Second
 	closeWait = time.Second
 )
@@ -60,9 +60,10 @@ func (s *session) janitorPause() time.Duration {
 }
 
 // cancelRest cancels everything that is left, once, when nobody acquires any more. It waits for the acquires that are
-// still under way, which may be granted after their callers have gone. What it does not reach is left to its TTL.
+// still under way, which may be granted after their callers have gone. What it does not reach until the session has to
+// be closed is left to its TTL.
 func (s *session) cancelRest() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeTime)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(s.ctx), s.closeBy)
 	defer cancel()
 	quiet := make(chan struct{})
 	s.calls.start(func() {
@@ -75,14 +76,30 @@ func (s *session) cancelRest() {
 	case <-quiet:
 	case <-time.After(closeWait):
 	}
-	for {
+	for backoff := time.Duration(0); sleep(ctx, backoff); {
 		trip, done := context.WithTimeout(ctx, closeWait)
 		tried, failed := s.cancelSome(trip, true)
 		done()
-		if tried == 0 || failed {
+		if tried == 0 {
 			return
 		}
+		backoff = 0
+		if failed {
+			backoff = jitter(100 * time.Millisecond)
+		}
 	}
+}
+
+// left is how many leases nobody wants that the server may have.
+func (s *session) left() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.leftovers {
+		if !l.wanted {
+			n++
+		}
+	}
+	return n
 }
 
 // cancelSome cancels a batch: what is due, or all that nobody wants. It reports how many were tried, and whether the
@@ -118,8 +135,8 @@ func (s *session) takeLeftovers(all bool) (batch []*leftover) {
 		if !ok {
 			break
 		}
-		if l.wanted {
-			s.forgetLeftover(l) // what it could bring about it has
+		if l.wanted || l.kept.After(now) {
+			s.forgetLeftover(l) // what it could bring about it has; or its MinHold outlives the session
 			continue
 		}
 		l.state = ready

@@ -14,6 +14,7 @@ type leftover struct {
 	latest int64     // of the unanswered requests, on the server's clock (µs); 0: none
 	open   int       // how many those are
 	until  time.Time // then the server has forgotten it, whether it was reached or not
+	kept   time.Time // not to be cancelled before: its MinHold lasts until then
 
 	state leftoverState
 	again bool // it is to be cancelled again at once
@@ -80,6 +81,23 @@ func (s *session) abandon(id string, keys lockKeys, patience time.Duration) {
 	s.cancelSoon(l)
 }
 
+// abandonAfter is abandon for a lease whose release has failed, and which keeps its lock until then.
+func (s *session) abandonAfter(id string, keys lockKeys, then time.Time) {
+	if !then.After(time.Now()) {
+		s.abandon(id, keys, releasePatience)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leftoverOf(id, keys)
+	s.unwantedLocked(l)
+	l.kept, l.until = then, then.Add(releasePatience)
+	if l.state == asleep {
+		s.sleepers.Set(l, then)
+		s.wakeBefore(then)
+	}
+}
+
 // unwanted is called for a lease that has ended at the server. If a request for it is still under way, that must not
 // bring it back.
 func (s *session) unwanted(id string) {
@@ -131,10 +149,15 @@ func (s *session) answered(id string) {
 	}
 }
 
-// cancelSoon lets the janitor cancel it next; mu is held.
+// cancelSoon lets the janitor cancel it next, or when its MinHold is over; mu is held.
 func (s *session) cancelSoon(l *leftover) {
 	switch l.state {
 	case asleep:
+		if l.kept.After(time.Now()) {
+			s.sleepers.Set(l, l.kept)
+			s.wakeBefore(l.kept)
+			return
+		}
 		s.sleepers.Remove(l)
 		l.state = ready
 		s.ready = append(s.ready, l)

@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"errors"
+	"syscall"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -79,7 +80,12 @@ func (c *cell) worksAgain() {
 		if lease == nil {
 			continue
 		}
-		if err := lease.Check(c.m.ctx); err != nil || lease.Fence() <= max(last, c.was) {
+		err := lease.Check(c.m.ctx)
+		for began := time.Now(); errors.Is(err, syscall.ECONNREFUSED) && time.Since(began) < matrixPatience; {
+			time.Sleep(100 * time.Millisecond) // the client does not dial for a second after many refusals
+			err = lease.Check(c.m.ctx)
+		}
+		if err != nil || lease.Fence() <= max(last, c.was) {
 			c.problem("the lock is taken with fence %d after %d, check: %v", lease.Fence(), max(last, c.was), err)
 		}
 		last = lease.Fence()

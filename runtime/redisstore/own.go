@@ -1,12 +1,22 @@
 package redisstore
 
 import (
+	"time"
+
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // ownConnections is how many connections to each server a session has for itself.
 const ownConnections = 2
+
+// A client of Sentinels leaves the connections to a master that is not one any more; a copy of it does not hear of that.
+// In a planned failover the old master goes on as one for some ten seconds, and would renew what has run out at the new
+// one. So the copy asks the Sentinels again and again.
+const (
+	failoverAddr = "FailoverClient" // what such a client gives as its address
+	ownLifetime  = time.Second
+)
 
 // ownClient returns a small client like the caller's. What keeps leases and places in queues goes through it, so that
 // a caller whose work takes all connections of its client (BLPOP) loses nothing; and the subscription, so that a
@@ -33,6 +43,9 @@ func ownClient(client redis.UniversalClient) redis.UniversalClient {
 		o.ReadTimeout, o.WriteTimeout = max(o.ReadTimeout, 0), max(o.WriteTimeout, 0) // "without end" is the default here
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, quiet()
 		o.ClientSideCache, o.ClientSideCacheConfig, o.AutoPipelineOptions = nil, nil, nil
+		if o.Addr == failoverAddr {
+			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = ownLifetime, 0
+		}
 		return redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *c.Options()

@@ -8,15 +8,13 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Release implements lockrt.Session. One that fails goes on in the background, whether it was sent or not. A MinHold
-// that could not be told to the server is not cut short by that: the lease has its TTL.
+// Release implements lockrt.Session. One that fails goes on in the background, whether it was sent or not: at once, or
+// when the MinHold is over that could not be told to the server.
 func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
-	keys := s.space.keys(rel.Key)
+	began, keys := time.Now(), s.space.keys(rel.Key)
 	done, err := s.once(ctx, func(limit context.Context) (bool, bool, error) { return s.release(ctx, limit, keys, rel) })
 	if err != nil {
-		if rel.Keep == 0 {
-			s.abandon(rel.ID, keys, releasePatience)
-		}
+		s.abandonAfter(rel.ID, keys, began.Add(rel.Keep))
 		return err
 	}
 	s.unwanted(rel.ID)

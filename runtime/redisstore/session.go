@@ -36,6 +36,7 @@ type session struct {
 	ended   chan struct{} // closed when the goroutines are gone
 	running sync.WaitGroup
 	closing sync.Once
+	closeBy time.Time // until when Close takes; set before ctx ends
 
 	mu            sync.Mutex            // guards what follows
 	own           redis.UniversalClient // see ownClient; nil: there is none, or it is closed
@@ -106,21 +107,24 @@ func (s *session) Close(ctx context.Context) error {
 		s.mu.Lock()
 		s.closed = true
 		s.mu.Unlock()
+		s.closeBy = time.Now().Add(closeTime)
 		s.stop()
-		until := time.Now().Add(closeTime)
 		go func() {
 			s.running.Wait()
 			s.closeOwn() // ends its calls
-			s.calls.close(until)
+			s.calls.close(s.closeBy)
 			close(s.ended)
 		}()
 	})
 	select {
 	case <-s.ended:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if n := s.left(); n > 0 {
+		return fmt.Errorf("up to %d locks that nobody wants are left to their TTL: %w", n, errNoAnswer)
+	}
+	return nil
 }
 
 // sleep reports whether d passed before ctx ended.

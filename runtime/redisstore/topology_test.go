@@ -185,3 +185,37 @@ func TestStore_sentinelFailover(t *testing.T) {
 		}
 	}
 }
+
+// TestStore_sentinelPlannedFailover has the Sentinels make the replica the master. The old one goes on as a master for
+// some seconds: what it renews is worth nothing.
+func TestStore_sentinelPlannedFailover(t *testing.T) {
+	sentinel := testenv.Sentinel(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	locks, err := lockrt.Open(ctx, sentinel.URL(), lockrt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = locks.Close(context.Background()) })
+	lease := mustAcquire(ctx, t, locks, "k", lockrt.Options{TTL: 5 * time.Second})
+	replica := newClient(t, sentinel.Replica)
+	testsync.Eventually(t, "the replica has the lease", func() bool { return replica.Exists(ctx, "lock:{k}").Val() == 1 })
+	asked := redis.NewClient(&redis.Options{Addr: sentinel.Addrs()[0]})
+	t.Cleanup(func() { _ = asked.Close() })
+	if err := asked.Do(ctx, "SENTINEL", "FAILOVER", testenv.SentinelMaster).Err(); err != nil {
+		t.Fatal(err)
+	}
+	testsync.Eventually(t, "the replica is the master", func() bool {
+		return strings.Contains(replica.Info(ctx, "replication").Val(), "role:master")
+	})
+	// More renewals than it takes for the lease to run out where nobody renews it.
+	for range 6 {
+		last := lease.Deadline()
+		testsync.Eventually(t, "the lease is renewed or lost", func() bool {
+			return lease.Deadline().After(last) || lease.Err() != nil
+		})
+	}
+	if lease.Err() == nil && replica.Exists(ctx, "lock:{k}").Val() == 0 {
+		t.Error("the lease lives, and the new master would give its lock to others")
+	}
+}
