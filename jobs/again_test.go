@@ -47,12 +47,14 @@ func TestScheduler_RunAgain(t *testing.T) {
 			t.Errorf("the work ran for %s, want %s", tick, failed.Tick)
 		}
 		again, err := onlooker.FindRun(ctx, id)
-		if err != nil || again.Outcome != OutcomeOK || again.Trigger != TriggerManual || again.Author != "ada" || again.Attempt != 1 ||
+		if err != nil || again.Outcome != OutcomeOK || again.Trigger != TriggerManual || again.Author != "ada" ||
+			again.Attempt != 1 ||
 			!again.Tick.Equal(failed.Tick) || again.ID == failed.ID {
 			t.Errorf("the new run is %+v, %v", again, err)
 		}
 		records, err := onlooker.RecentRuns(ctx, 10, "j", "none")
-		if err != nil || len(records) != 2 || len(records[0]) != 2 || records[0][1].ID != failed.ID || len(records[1]) != 0 {
+		if err != nil || len(records) != 2 || len(records[0]) != 2 || records[0][1].ID != failed.ID ||
+			len(records[1]) != 0 {
 			t.Errorf("RecentRuns is %+v, %v; want both runs, the new one first", records, err)
 		}
 		time.Sleep(24 * time.Hour)

@@ -23,7 +23,8 @@ type result struct {
 
 var errTimeout = errors.New("the timeout is over")
 
-// call calls the work of a run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that one only.
+// call calls the work of a run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that one
+// only.
 func call(ctx context.Context, work func(context.Context) error, timeout time.Duration) (res result) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -56,8 +57,8 @@ func (r *result) classify(lost error) ending {
 		return ending{outcome: OutcomePanic, reason: "and the lock was lost: " + lost.Error()}
 	case r.panicked:
 		return ending{outcome: OutcomePanic}
-	case lost != nil && replaced(lost):
-		return ending{outcome: OutcomeCancelled, reason: lost.Error(), final: true}
+	case lost != nil && replacement(lost) != "":
+		return ending{outcome: OutcomeCancelled, reason: replacement(lost), final: true}
 	case lost != nil:
 		return ending{outcome: OutcomeLost, reason: lost.Error()}
 	case errors.Is(r.cause, lockrt.ErrLost), errors.Is(r.cause, errTakenOver):
@@ -76,11 +77,8 @@ func (r *result) classify(lost error) ending {
 	return ending{outcome: OutcomeError}
 }
 
-// maxErrorText bounds what a record keeps of an error or a stack.
-const maxErrorText = 8 << 10
-
-// text is what a record keeps of how the work ended. The methods of what the user returned or panicked with are called with care:
-// what they do is not to reach anything but this run.
+// text is what a record keeps of how the work ended. The methods of what the user returned or panicked with are called
+// with care: what they do is not to reach anything but this run.
 func (r *result) text() string {
 	text := ""
 	switch {
@@ -91,5 +89,5 @@ func (r *result) text() string {
 	case r.err != nil:
 		text = errorText(r.err)
 	}
-	return cut(text, maxErrorText)
+	return plainLines(text, maxErrorText)
 }

@@ -37,7 +37,8 @@ func TestScheduler_outcomes(t *testing.T) {
 			jobstest.Run(t, func(t *testing.T, cl *jobstest.Cluster) {
 				for range 2 {
 					n := cl.Node(Config{}, 0)
-					n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Timeout: 10 * time.Second, Retries: c.retries, Run: c.run})
+					n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Timeout: 10 * time.Second, Retries: c.retries,
+						Run: c.run})
 					n.Start()
 				}
 				time.Sleep(10 * time.Minute)
@@ -51,8 +52,10 @@ func TestScheduler_outcomes(t *testing.T) {
 					t.Fatalf("outcomes %q, want %q; error %q, want one with %q", got, c.want, runs[0].Error, c.text)
 				}
 				for i, r := range runs {
-					if r.Attempt != i+1 || i > 0 && (r.Trigger != TriggerRetry || r.Started.Sub(runs[i-1].Ended).Round(time.Millisecond) < time.Second) {
-						t.Errorf("attempt %d is %+v, want it numbered and a second or more after the one before", i+1, r)
+					if r.Attempt != i+1 || i > 0 && (r.Trigger != TriggerRetry ||
+						r.Started.Sub(runs[i-1].Ended).Round(time.Millisecond) < time.Second) {
+						t.Errorf("attempt %d is %+v, want it numbered and a second or more after the one before", i+1,
+							r)
 					}
 				}
 			})
@@ -91,8 +94,8 @@ func TestScheduler_retrySucceeds(t *testing.T) {
 	})
 }
 
-// TestScheduler_cancelledButOK cancels runs that make nothing of it, or that take it for a success: who has cancelled them
-// is on record all the same, and they are not retried.
+// TestScheduler_cancelledButOK cancels runs that make nothing of it, or that take it for a success: who has cancelled
+// them is on record all the same, and they are not retried.
 func TestScheduler_cancelledButOK(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -111,7 +114,8 @@ func TestScheduler_cancelledButOK(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Millisecond) // its own node need not wait for a beat
-		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "cancelled" || runs[0].Reason != "cancelled by ada: enough" {
+		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "cancelled" ||
+			runs[0].Reason != "cancelled by ada: enough" {
 			t.Errorf("runs %+v, want one cancelled by ada", runs)
 		}
 		c.Stop()
@@ -123,11 +127,13 @@ func TestScheduler_longError(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
-		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: func(context.Context) error { return errors.New(strings.Repeat("x", 1<<20)) }})
+		n.MustAdd(Job{Name: "j", Spec: "1 * * * *",
+			Run: func(context.Context) error { return errors.New(strings.Repeat("x", 1<<20)) }})
 		n.Start()
 		time.Sleep(2 * time.Minute)
 		c.Stop()
-		if runs := c.Recorded("j"); len(runs) != 1 || len(runs[0].Error) > 9<<10 || !strings.HasSuffix(runs[0].Error, "(cut)") {
+		if runs := c.Recorded("j"); len(runs) != 1 || len(runs[0].Error) > 9<<10 ||
+			!strings.HasSuffix(runs[0].Error, "(cut)") {
 			t.Errorf("%d runs, want one with a short error", len(runs))
 		}
 	})

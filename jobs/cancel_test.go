@@ -10,8 +10,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_Cancel_nobodyHasIt cancels runs that wait for any node, and one whose node is dead and whose job nobody else has:
-// they end at once, and no node begins them.
+// TestScheduler_Cancel_nobodyHasIt cancels runs that wait for any node, and one whose node is dead and whose job nobody
+// else has: they end at once, and no node begins them.
 func TestScheduler_Cancel_nobodyHasIt(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -39,7 +39,8 @@ func TestScheduler_Cancel_nobodyHasIt(t *testing.T) {
 			}
 		}
 		n := begin()
-		if runs := c.Recorded("j"); begun != 0 || len(runs) != 5 || runs[0].Outcome != OutcomeCancelled || runs[0].CancelAsked == nil {
+		if runs := c.Recorded("j"); begun != 0 || len(runs) != 5 || runs[0].Outcome != OutcomeCancelled ||
+			runs[0].CancelAsked == nil {
 			t.Errorf("%d begun, records %+v; want five cancelled ones", begun, runs)
 		}
 		id, err := n.RunNow(ctx, "j", "ada")
@@ -62,7 +63,8 @@ func TestScheduler_Cancel_nobodyHasIt(t *testing.T) {
 	})
 }
 
-// TestScheduler_Cancel_endsFirst cancels a run from another node just before it ends: it is ok, and says that somebody asked.
+// TestScheduler_Cancel_endsFirst cancels a run from another node just before it ends: it is ok, and says that somebody
+// asked.
 func TestScheduler_Cancel_endsFirst(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -84,7 +86,8 @@ func TestScheduler_Cancel_endsFirst(t *testing.T) {
 		}
 		time.Sleep(15 * time.Second)
 		got := c.Finished("j")
-		if len(got) != 1 || got[0].Outcome != OutcomeError || got[0].CancelAsked == nil || got[0].CancelAsked.Author != "bob" {
+		if len(got) != 1 || got[0].Outcome != OutcomeError || got[0].CancelAsked == nil ||
+			got[0].CancelAsked.Author != "bob" {
 			t.Errorf("runs %+v, want one that failed, without a retry, and says that bob asked for its end", got)
 		}
 		c.Stop()

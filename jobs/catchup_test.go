@@ -11,15 +11,16 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_misfireAll_comesBack has a job whose runs take longer than its period miss three ticks: they are made up for, and
-// the ticks after them are on time, or skipped because an earlier run has the lock.
+// TestScheduler_misfireAll_comesBack has a job whose runs take longer than its period miss three ticks: they are made
+// up for, and the ticks after them are on time, or skipped because an earlier run has the lock.
 func TestScheduler_misfireAll_comesBack(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []Overlap{OverlapSkip, OverlapAllow} {
 		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 			for range 3 {
 				n := c.Node(Config{}, 0)
-				n.MustAdd(Job{Name: "j", Spec: "* * * * *", Misfire: MisfireAll, Overlap: overlap, Run: jobstest.Sleep(90 * time.Second)})
+				n.MustAdd(Job{Name: "j", Spec: "* * * * *", Misfire: MisfireAll, Overlap: overlap,
+					Run: jobstest.Sleep(90 * time.Second)})
 				n.Start()
 			}
 			from := time.Now()
@@ -33,13 +34,15 @@ func TestScheduler_misfireAll_comesBack(t *testing.T) {
 			c.Stop()
 			recorded := make(map[time.Time]bool)
 			for _, r := range c.Recorded("j") {
-				for tick := r.Tick; !tick.Before(r.First) && (tick.Equal(r.Tick) || !r.First.IsZero()); tick = tick.Add(-time.Minute) {
+				for tick := r.Tick; !tick.Before(r.First) &&
+					(tick.Equal(r.Tick) || !r.First.IsZero()); tick = tick.Add(-time.Minute) {
 					recorded[tick] = true
 				}
 				if late := r.Started.Sub(r.Tick); r.Tick.After(back) && !r.Started.IsZero() && late > 11*time.Second {
 					t.Errorf("%s: tick %s began %s late", overlap, r.Tick, late)
 				}
-				if missed := r.Tick.After(from.Add(5*time.Minute)) && r.Tick.Before(back); missed && r.Outcome != OutcomeOK {
+				if missed := r.Tick.After(from.Add(5*time.Minute)) && r.Tick.Before(back); missed &&
+					r.Outcome != OutcomeOK {
 					t.Errorf("%s: missed tick %s: %s, %s; want it made up for", overlap, r.Tick, r.Outcome, r.Reason)
 				}
 			}
@@ -52,8 +55,8 @@ func TestScheduler_misfireAll_comesBack(t *testing.T) {
 	}
 }
 
-// TestScheduler_lateWithinGrace has five jobs a second of every kind, and a store that is silent for eight seconds: no tick is
-// dropped because the one before it began in the same moment.
+// TestScheduler_lateWithinGrace has five jobs a second of every kind, and a store that is silent for eight seconds: no
+// tick is dropped because the one before it began in the same moment.
 func TestScheduler_lateWithinGrace(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -61,7 +64,8 @@ func TestScheduler_lateWithinGrace(t *testing.T) {
 		for range 3 {
 			n := c.Node(Config{History: 1000}, 0)
 			for i, m := range misfires {
-				n.MustAdd(Job{Name: fmt.Sprint("j", i), Spec: "* * * * * *", Misfire: m, Grace: 30 * time.Second, Run: jobstest.Sleep(100 * time.Millisecond)})
+				n.MustAdd(Job{Name: fmt.Sprint("j", i), Spec: "* * * * * *", Misfire: m, Grace: 30 * time.Second,
+					Run: jobstest.Sleep(100 * time.Millisecond)})
 			}
 			n.Start()
 		}
@@ -82,8 +86,8 @@ func TestScheduler_lateWithinGrace(t *testing.T) {
 	})
 }
 
-// TestScheduler_flushDuringCatchUp has the store forget all while missed ticks are caught up: a node hears of it by a claim before
-// its next beat, and still knows what is owed.
+// TestScheduler_flushDuringCatchUp has the store forget all while missed ticks are caught up: a node hears of it by a
+// claim before its next beat, and still knows what is owed.
 func TestScheduler_flushDuringCatchUp(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -14,9 +14,9 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_chaos runs 50 nodes with clocks up to 30 s off for 100,000 ticks, through frozen and crashed nodes, stores
-// that are away, lost answers, and deploys with another spec: no tick runs twice, none is missed, and each has a record.
-// The seed is printed when it fails; LOCKGEN_SEED repeats it.
+// TestScheduler_chaos runs 50 nodes with clocks up to 30 s off for 100,000 ticks, through frozen and crashed nodes,
+// stores that are away, lost answers, and deploys with another spec: no tick runs twice, none is missed, and each has a
+// record. The seed is printed when it fails; LOCKGEN_SEED repeats it.
 func TestScheduler_chaos(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -210,9 +210,11 @@ func (w *chaos) judge() {
 			case !last.Started.IsZero() && last.Outcome != OutcomeSkipped:
 				lost++ // it had begun when its node or its lock went, and Retries is 0
 			default:
-				w.t.Errorf("%s: tick %s ended as %s, %s, without having been run", name, tick, last.Outcome, last.Reason)
+				w.t.Errorf("%s: tick %s ended as %s, %s, without having been run", name, tick, last.Outcome,
+					last.Reason)
 			}
 		}
 	}
-	w.t.Logf("%d begun; of those that both specs have %d ok, %d interrupted; %d nodes in all", w.total, ok, lost, len(w.Nodes()))
+	w.t.Logf("%d begun; of those that both specs have %d ok, %d interrupted; %d nodes in all", w.total, ok, lost,
+		len(w.Nodes()))
 }

@@ -12,7 +12,8 @@ const maxWaiting = 100
 
 // claim makes the request for a plan.
 func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
-	c := Claim{Job: e.job.Name, Prev: e.mark, Tick: p.tick, Due: p.due, Epoch: e.epoch, Lease: s.lease, Keep: s.cfg.History}
+	c := Claim{Job: e.job.Name, Prev: e.mark, Tick: p.tick, Due: p.due, Epoch: e.epoch, Lease: s.lease,
+		Keep: s.cfg.History}
 	c.Owe = p.owe
 	if p.owed {
 		c.Owed, c.Done, c.Prev = true, p.done, p.prev
@@ -28,7 +29,8 @@ func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
 	if run {
 		c.Pending = s.newPending(e, p.tick, now, p.trigger)
 		c.Pending.Backlog = p.owed
-		c.Pending.Patient = p.owed || len(e.owed) > 0 || now.Sub(e.owing) < e.job.Grace || now.Before(s.patientUntil(e)) ||
+		c.Pending.Patient = p.owed || len(e.owed) > 0 || now.Sub(e.owing) < e.job.Grace ||
+			now.Before(s.patientUntil(e)) ||
 			now.Sub(p.due) > time.Second // others that are late as well may have the lock
 	}
 	if skipped != nil {
@@ -51,7 +53,7 @@ func (s *Scheduler) newPending(e *entry, tick, now time.Time, trigger string) *P
 			ID: s.newID(e.job.Name), Job: e.job.Name, Tick: tick, Claimed: now, Node: s.cfg.Node,
 			Attempt: 1, Trigger: trigger,
 		},
-		Owner: s.session, Locker: s.locks.Node(),
+		Owner: s.session, Locker: s.locks.Node(), Program: s.cfg.Program,
 	}
 }
 

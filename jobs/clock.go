@@ -5,8 +5,10 @@ import (
 	"time"
 )
 
-// clock estimates the store's time from the moments of its answers. Nodes schedule by it, so that it does not matter
-// what their own clocks show; the store refuses what comes too early all the same.
+// clock estimates the time of a part of the store from the moments of its answers. Nodes schedule by it, so that it
+// does not matter what their own clocks show; the store refuses what comes too early all the same. Parts may be servers
+// with clocks of their own: what is decided, awaited and recorded about a job goes by that of the part with the job,
+// wherever its lock is.
 //
 // Between answers the estimate runs on the local monotonic clock. A step of the wall clock does not move it; time
 // during which the machine slept is missing from it, which stepped notices.
@@ -59,18 +61,23 @@ func (c *clock) storeTime(local time.Time) time.Time {
 	return c.storeAt(local).Truncate(time.Microsecond)
 }
 
-// beginning is now for the begin of a run. The store cuts its answers to the microsecond, so that estimates lag by up to
-// one: this is rounded up by as much, lest a run seem to begin before that of another node has ended, or before its tick.
-func (c *clock) beginning() time.Time {
-	return c.now().Add(time.Microsecond).Truncate(time.Microsecond)
+// beginning is now for the begin of a run. The store cuts its answers to the microsecond, so that estimates lag by up
+// to one: this is rounded up by as much, lest a run seem to begin before that of another node has ended, or before its
+// tick. It is not before the run was claimed, by an estimate that was corrected meanwhile, or by another node's.
+func (c *clock) beginning(claimed time.Time) time.Time {
+	return latest(claimed, c.now().Add(time.Microsecond).Truncate(time.Microsecond))
 }
 
-// ending is now for the end of a run that began at began, which an estimate that was corrected meanwhile may be before.
+// ending is now for the end of a run that began at began, or was claimed then, with the same care.
 func (c *clock) ending(began time.Time) time.Time {
-	if now := c.now().Truncate(time.Microsecond); now.After(began) {
-		return now
+	return latest(began, c.now().Truncate(time.Microsecond))
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
 	}
-	return began
+	return b
 }
 
 // observe takes in the store's time from an answer to a question that was asked at sent. An estimate from a faster

@@ -2,79 +2,171 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 )
 
-// ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one that has
-// none and does not run: all of them, or those that are named, as far as they are known. Of a job that nodes have in several
-// versions it tells the newest. A job that no node has any more is among them, as orphaned, while anything is left of it: a
-// mark, a pause, a run in flight, a one-off job that waits. It blocks until the store has answered or ctx ends. For many jobs
-// see [Scheduler.JobPage].
+// ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one
+// that has none and does not run: all of them, or those that are named, as far as they are known. Of a job that nodes
+// have in several versions it tells the newest. A job that no node has any more is among them, as orphaned, while
+// anything is left of it: a mark, a pause, a run in flight, a one-off job that waits. If this scheduler runs, its own
+// jobs are among them, whatever the store has lost. For many jobs see [Scheduler.JobPage].
+//
+// If only a part of the store does not answer, what the others and this node know comes with an error that wraps a
+// [*PartsError]; if that is the part with the list of nodes, Info.Nodes is empty and no job is orphaned. It blocks
+// until the store has answered or ctx ends.
 func (s *Scheduler) ClusterJobs(ctx context.Context, jobs ...string) ([]Info, error) {
 	infos, err := s.clusterJobs(ctx, jobs)
 	if err != nil {
-		return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
+		return infos, fmt.Errorf("list the jobs of the cluster: %w", err)
 	}
 	return infos, nil
 }
 
 func (s *Scheduler) clusterJobs(ctx context.Context, jobs []string) ([]Info, error) {
-	nodes, err := s.cfg.Store.Nodes(ctx)
-	if err != nil {
+	named := len(jobs) > 0
+	var living map[string]string // by session; nil: not known
+	var errs [3]error
+	all(ctx,
+		func(ctx context.Context) { living, errs[0] = s.livingNodes(ctx) },
+		func(ctx context.Context) {
+			if !named {
+				jobs, errs[1] = s.clusterNames(ctx, StateAny, StateHandler)
+			}
+		})
+	for _, err := range errs[:2] {
+		if err != nil && !isPartial(err) {
+			return nil, err
+		}
+	}
+	views, err := s.lookAtAll(ctx, jobs)
+	if errs[2] = err; err != nil && !isPartial(err) {
 		return nil, err
 	}
-	named := len(jobs) > 0
-	if !named {
-		if jobs, err = s.clusterNames(ctx, StateAny, StateHandler); err != nil {
-			return nil, err
+	infos := make(map[string]Info, len(jobs))
+	for job, view := range views {
+		if info, known := s.clusterInfoOf(job, &view, living); known || !named {
+			infos[job] = info
 		}
 	}
-	jobs = slices.Sorted(slices.Values(jobs))
-	now, living := s.clock.now(), s.living(nodes)
-	infos := make([]Info, 0, len(jobs))
-	for batch := range slices.Chunk(jobs, listBatch) {
-		view, err := s.cfg.Store.Look(ctx, batch)
-		if err != nil {
-			return nil, err
+	for _, info := range s.ownInfos() {
+		if _, known := infos[info.Job.Name]; !known && (!named || slices.Contains(jobs, info.Job.Name)) {
+			infos[info.Job.Name] = info
 		}
-		for i, v := range view.Jobs {
-			if info, known := s.clusterInfoOf(batch[i], &v, living, now); known || !named {
-				infos = append(infos, info)
+	}
+	list := slices.SortedFunc(maps.Values(infos),
+		func(a, b Info) int { return strings.Compare(a.Job.Name, b.Job.Name) })
+	return list, errors.Join(errs[:]...)
+}
+
+// lookAtAll looks at many jobs, and at those of each part of the store beside the others.
+func (s *Scheduler) lookAtAll(ctx context.Context, jobs []string) (map[string]JobView, error) {
+	byPart := make([][]string, len(s.parts))
+	for _, job := range jobs {
+		at := s.cfg.Store.PartOf(job)
+		byPart[at] = append(byPart[at], job)
+	}
+	views, failed := make([]map[string]JobView, len(s.parts)), make([]error, len(s.parts))
+	looks := make([]func(context.Context), len(s.parts))
+	for at, names := range byPart {
+		views[at] = make(map[string]JobView, len(names))
+		looks[at] = func(ctx context.Context) {
+			for batch := range slices.Chunk(names, listBatch) {
+				view, err := s.cfg.Store.Look(ctx, batch)
+				if failed[at] = err; err != nil {
+					return
+				}
+				for i, v := range view.Jobs {
+					views[at][batch[i]] = v
+				}
 			}
 		}
 	}
-	return infos, nil
+	all(ctx, looks...)
+	found := make(map[string]JobView, len(jobs))
+	for _, some := range views {
+		maps.Copy(found, some)
+	}
+	return found, partsErrorOf(failed)
 }
 
 // listBatch is how many jobs are read at a time where all are wanted.
 const listBatch = 1000
 
 // clusterNames are the names of all jobs in some states, and of those of which only a run or a one-off job is left.
+// Where parts of the store do not answer it returns those in the others as well.
 func (s *Scheduler) clusterNames(ctx context.Context, states ...JobState) ([]string, error) {
-	left, err := s.leftovers(ctx)
-	if err != nil {
-		return nil, err
+	found, errs := make([]map[string]bool, len(states)+1), make([]error, len(states)+1)
+	calls := []func(context.Context){func(ctx context.Context) { found[0], errs[0] = s.leftovers(ctx) }}
+	for i, state := range states {
+		calls = append(calls, func(ctx context.Context) { found[i+1], errs[i+1] = s.namesIn(ctx, state) })
 	}
-	for _, state := range states {
-		for q := (ListQuery{State: state, Limit: listBatch}); ; {
-			page, err := s.cfg.Store.List(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			for _, job := range page.Jobs {
-				left[job] = true
-			}
-			if !page.More || len(page.Jobs) == 0 {
-				break
-			}
-			q.From = page.Jobs[len(page.Jobs)-1]
+	all(ctx, calls...)
+	names := make(map[string]bool)
+	for _, some := range found {
+		maps.Copy(names, some)
+	}
+	return slices.Sorted(maps.Keys(names)), errors.Join(errs...)
+}
+
+// namesIn are the names of the jobs in a state.
+func (s *Scheduler) namesIn(ctx context.Context, state JobState) (map[string]bool, error) {
+	names := make(map[string]bool)
+	var missing error
+	for q := (ListQuery{State: state, Limit: listBatch}); ; {
+		callCtx, cancel := s.briefly(ctx)
+		page, err := s.cfg.Store.List(callCtx, q)
+		cancel()
+		if err != nil && state == StateHandler {
+			err = s.ofOncePart(err)
 		}
+		if err != nil && !isPartial(err) {
+			return nil, err
+		}
+		for _, job := range page.Jobs {
+			names[job] = true
+		}
+		if err != nil {
+			missing, q.Limit = err, math.MaxInt32 // all others at once: each call waits for what is missing
+		}
+		if !page.More || len(page.Jobs) == 0 {
+			return names, missing
+		}
+		q.From = page.Jobs[len(page.Jobs)-1]
 	}
-	return slices.Sorted(maps.Keys(left)), nil
+}
+
+// briefly bounds a call of several that follow each other, if a part of the store may keep it waiting.
+func (s *Scheduler) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
+	if len(s.parts) == 1 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, storeTimeout)
+}
+
+// livingNodes are the names of the nodes that live, by session.
+func (s *Scheduler) livingNodes(ctx context.Context) (map[string]string, error) {
+	ctx, cancel := s.briefly(ctx)
+	defer cancel()
+	nodes, err := s.cfg.Store.Nodes(ctx)
+	if err != nil {
+		return nil, s.ofOncePart(err)
+	}
+	return s.living(nodes), nil
+}
+
+// ofOncePart makes an error of a call about the part of the one-off jobs one that says so, unless that is all of the
+// store.
+func (s *Scheduler) ofOncePart(err error) error {
+	if err == nil || len(s.parts) == 1 {
+		return err
+	}
+	return &PartsError{Parts: []int{s.oncePart().n}, Of: len(s.parts), Err: err}
 }
 
 // leftoverLimit is how many one-off jobs that wait are looked at for handlers that no node has.
@@ -82,14 +174,17 @@ const leftoverLimit = 10_000
 
 // leftovers are the jobs and handlers that runs in flight and one-off jobs name.
 func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
-	flights, err := s.cfg.Store.InFlight(ctx)
-	if err != nil {
-		return nil, err
-	}
-	waiting, err := s.cfg.Store.Waiting(ctx, leftoverLimit)
-	if err != nil {
-		return nil, err
-	}
+	ctx, cancel := s.briefly(ctx)
+	defer cancel()
+	var flights []Pending
+	var waiting []Once
+	var errs [2]error
+	all(ctx,
+		func(ctx context.Context) { flights, errs[0] = s.cfg.Store.InFlight(ctx) },
+		func(ctx context.Context) {
+			waiting, errs[1] = s.cfg.Store.Waiting(ctx, leftoverLimit)
+			errs[1] = s.ofOncePart(errs[1])
+		})
 	left := make(map[string]bool)
 	for _, p := range flights {
 		left[p.Run.Job] = true
@@ -97,20 +192,41 @@ func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
 	for _, o := range waiting {
 		left[handlerPrefix+o.Handler] = true
 	}
-	return left, nil
+	return left, errors.Join(errs[:]...)
+}
+
+// ownInfos are the jobs and handlers that this node is known to have, if it runs.
+func (s *Scheduler) ownInfos() (infos []Info) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != started {
+		return nil
+	}
+	for _, e := range s.entries {
+		if !e.isOurs() {
+			continue
+		}
+		info := s.info(e)
+		info.Nodes = []string{s.cfg.Node}
+		if e.schedule != nil {
+			info.Next = e.after(e.mark)
+		}
+		infos = append(infos, info)
+	}
+	return infos
 }
 
 // clusterInfoOf describes a job by its state. It reports whether the store knows more of it than its name.
-func (s *Scheduler) clusterInfoOf(job string, v *JobView, living map[string]string, now time.Time) (info Info, known bool) {
+func (s *Scheduler) clusterInfoOf(job string, v *JobView, living map[string]string) (info Info, known bool) {
 	v.Spec.Job, v.Spec.Mark = job, v.Mark
-	return s.clusterInfo(&v.Spec, living, now), len(v.Spec.Defs) > 0 || !v.Mark.IsZero() || len(v.Claims) > 0
+	return s.clusterInfo(&v.Spec, living), len(v.Spec.Defs) > 0 || !v.Mark.IsZero() || len(v.Claims) > 0
 }
 
 // clusterInfo describes a job of the cluster, by this node's own entry where its definition is the one in force.
-func (s *Scheduler) clusterInfo(spec *JobSpec, living map[string]string, now time.Time) Info {
+func (s *Scheduler) clusterInfo(spec *JobSpec, living map[string]string) Info {
 	info := Info{Job: Job{Name: spec.Job}, Mark: spec.Mark, Zone: time.UTC}
-	newest := spec.newest(func(session string) bool { return living[session] != "" })
-	if info.Orphaned = newest == nil; !info.Orphaned {
+	newest := spec.newest(func(session string) bool { return living == nil || living[session] != "" })
+	if info.Orphaned = newest == nil && living != nil; newest != nil {
 		for session := range spec.Offers {
 			if name := living[session]; name != "" {
 				info.Nodes = append(info.Nodes, name)
@@ -126,7 +242,7 @@ func (s *Scheduler) clusterInfo(spec *JobSpec, living map[string]string, now tim
 	s.describe(&info, &newest.Definition, spec)
 	if from := spec.Mark; !info.Handler && !info.Orphaned {
 		if from.IsZero() {
-			from = now
+			from = s.partOf(spec.Job).clock.now()
 		}
 		info.Next = afterOn(info.line, from)
 	}
@@ -157,8 +273,9 @@ func (s *Scheduler) describe(info *Info, d *Definition, spec *JobSpec) {
 	}
 }
 
-// ClusterStatus is [Scheduler.Status] for jobs of the whole cluster: those that [Scheduler.ClusterJobs] returns, in its order and
-// without handlers, if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a job.
+// ClusterStatus is [Scheduler.Status] for jobs of the whole cluster: those that [Scheduler.ClusterJobs] returns, in its
+// order and without handlers, if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a
+// job.
 func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status, error) {
 	if len(jobs) == 0 {
 		all, err := s.clusterNames(ctx, StateAny)
@@ -178,8 +295,8 @@ func (s *Scheduler) clusterStatuses(ctx context.Context, jobs []string) ([]Statu
 	living := s.living(nodes)
 	all := make([]Status, 0, len(jobs))
 	for batch := range slices.Chunk(jobs, listBatch) {
-		some, err := s.statuses(ctx, batch, func(i int, view JobView, now time.Time) (Status, error) {
-			return s.clusterStatus(ctx, batch[i], &view, living, now)
+		some, err := s.statuses(ctx, batch, func(i int, view JobView, _ time.Time) (Status, error) {
+			return s.clusterStatus(ctx, batch[i], &view, living)
 		})
 		if err != nil {
 			return nil, err
@@ -190,10 +307,10 @@ func (s *Scheduler) clusterStatuses(ctx context.Context, jobs []string) ([]Statu
 }
 
 func (s *Scheduler) clusterStatus(
-	ctx context.Context, job string, view *JobView, living map[string]string, now time.Time,
+	ctx context.Context, job string, view *JobView, living map[string]string,
 ) (st Status, err error) {
 	var known bool
-	if st.Info, known = s.clusterInfoOf(job, view, living, now); !known {
+	if st.Info, known = s.clusterInfoOf(job, view, living); !known {
 		if e := s.entry(job); e != nil && s.isRegistered(e) {
 			st.Info, known = s.ownInfo(e), true // the store has lost it, and will hear of it again
 		}
@@ -201,11 +318,12 @@ func (s *Scheduler) clusterStatus(
 	if !known && strings.HasPrefix(job, handlerPrefix) {
 		left, err := s.leftovers(ctx)
 		if known = left[job]; err != nil {
-			return st, fmt.Errorf("look at job %q: %w", job, err)
+			return st, fmt.Errorf("look at job %q: %w", brief(job), err)
 		}
 	}
 	if !known {
-		return st, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store", job, ErrUnknownJob)
+		return st, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store",
+			brief(job), ErrUnknownJob)
 	}
 	st.Mark = view.Mark
 	if view.Paused == nil {
@@ -221,8 +339,8 @@ func (s *Scheduler) ownInfo(e *entry) Info {
 	return s.info(e)
 }
 
-// Upcoming returns the next n ticks after a time, fewer if the schedule ends. It is empty for a handler, for an orphaned job,
-// and for a Job.Schedule of another node.
+// Upcoming returns the next n ticks after a time, fewer if the schedule ends. It is empty for a handler, for an
+// orphaned job, and for a Job.Schedule of another node.
 func (i Info) Upcoming(after time.Time, n int) []Upcoming {
 	if i.Orphaned {
 		return nil

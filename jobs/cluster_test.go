@@ -12,8 +12,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_ClusterJobs lists the cluster from a scheduler without jobs that does not run, through a deploy and the end of
-// the nodes.
+// TestScheduler_ClusterJobs lists the cluster from a scheduler without jobs that does not run, through a deploy and the
+// end of the nodes.
 func TestScheduler_ClusterJobs(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -65,7 +65,8 @@ func TestScheduler_ClusterJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 		statuses, err := onlooker.ClusterStatus(ctx)
-		if err != nil || len(statuses) != 2 || statuses[1].Job.Name != "j" || statuses[1].Paused == nil || !statuses[1].Next.IsZero() {
+		if err != nil || len(statuses) != 2 || statuses[1].Job.Name != "j" || statuses[1].Paused == nil ||
+			!statuses[1].Next.IsZero() {
 			t.Errorf("ClusterStatus = %+v, %v; want every and j, which is paused", statuses, err)
 		}
 		if err := onlooker.At(ctx, "mail", "m1", time.Now().Add(time.Hour), nil); err != nil {
@@ -87,8 +88,8 @@ func TestScheduler_ClusterJobs(t *testing.T) {
 	})
 }
 
-// TestScheduler_otherProgram has two services with a job of the same name in one namespace: the second one is refused, says so,
-// and gets the job when the first is gone.
+// TestScheduler_otherProgram has two services with a job of the same name in one namespace: the second one is refused,
+// says so, and gets the job when the first is gone.
 func TestScheduler_otherProgram(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -105,7 +106,8 @@ func TestScheduler_otherProgram(t *testing.T) {
 			t.Errorf("the first program: %v", err)
 		}
 		err := mail.Err()
-		if !errors.Is(err, ErrOtherProgram) || !strings.Contains(err.Error(), `"shop"`) || !strings.Contains(err.Error(), `"mail"`) {
+		if !errors.Is(err, ErrOtherProgram) || !strings.Contains(err.Error(), `"shop"`) ||
+			!strings.Contains(err.Error(), `"mail"`) {
 			t.Errorf("the second program: %v, want ErrOtherProgram with both names", err)
 		}
 		time.Sleep(10 * time.Minute)
@@ -134,7 +136,8 @@ func TestScheduler_JobPage(t *testing.T) {
 		onlooker := c.Node(Config{}, 0)
 		add := func(n *jobstest.Node, names ...string) {
 			for _, name := range names {
-				n.MustAdd(Job{Name: name, Spec: "0 3 * * *", Run: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
+				n.MustAdd(Job{Name: name, Spec: "0 3 * * *",
+					Run: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
 			}
 			n.Start()
 		}

@@ -19,8 +19,8 @@ type Config struct {
 	Store Store
 	// Node names this process in records. Defaults to the Locker's node.
 	Node string
-	// Program says what program the jobs belong to: nodes of two programs in one namespace do not share a job of the same
-	// name. Defaults to the path of the main module, and to that of the main package if there is none.
+	// Program says what program the jobs belong to: nodes of two programs in one namespace do not share a job of the
+	// same name. Defaults to the path of the main module, and to that of the main package if there is none.
 	Program string
 	// Version is shown beside the node and its jobs. Defaults to the version of the main module, and to the revision
 	// that it was built from if that has none.
@@ -35,9 +35,9 @@ type Config struct {
 	// Kubernetes kills a process that has been told to end 30 s ago; negative means not at all.
 	DrainTimeout time.Duration
 	// Heartbeat is how often the node gives a sign of life, and hears what other nodes ask of it: to cancel a run, to
-	// run one now, a one-off job. After five of them without one its runs are taken over. It costs a call per node, and a
-	// step of the machine's clock is noticed within it. All nodes must use the same. Defaults to 1 s, which is also the
-	// least; at most 5 min, for simulations of long times.
+	// run one now, a one-off job. After five of them without one its runs are taken over. It costs a call per node, and
+	// a step of the machine's clock is noticed within it. All nodes must use the same. Defaults to 1 s, which is also
+	// the least; at most 5 min, for simulations of long times.
 	Heartbeat time.Duration
 	// History is how many records are kept per job. Defaults to 100.
 	History int
@@ -68,7 +68,8 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		}
 	}
 	if c.History < 0 {
-		return c, fmt.Errorf("jobs.New: Config.History is %d: set how many records to keep per job, 0 for 100", c.History)
+		return c, fmt.Errorf("jobs.New: Config.History is %d: set how many records to keep per job, 0 for 100",
+			c.History)
 	}
 	if c.History > maxHistory {
 		return c, fmt.Errorf("jobs.New: Config.History is %d: keep %d records per job at most", c.History, maxHistory)
@@ -77,7 +78,8 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		c.Heartbeat = minHeartbeat
 	}
 	if c.Heartbeat < minHeartbeat || c.Heartbeat > maxHeartbeat {
-		return c, fmt.Errorf("jobs.New: Config.Heartbeat is %s: set %s to %s, 0 for %[2]s", c.Heartbeat, minHeartbeat, maxHeartbeat)
+		return c, fmt.Errorf("jobs.New: Config.Heartbeat is %s: set %s to %s, 0 for %[2]s", c.Heartbeat, minHeartbeat,
+			maxHeartbeat)
 	}
 	tracer, meter := locks.Telemetry()
 	if c.TracerProvider == nil {

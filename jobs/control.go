@@ -30,14 +30,20 @@ type Pause struct {
 // claimed before go on, with their retries, and [Scheduler.RunNow] still works. The ticks meanwhile are not run later;
 // one record stands for them. Pausing a paused job replaces author and reason. The error wraps ErrUnknownJob if no
 // node has ever added the job.
+//
+// Here and in the other methods that take them, of an author 200 bytes are kept and of a reason 2 KiB; what is longer
+// is cut between two characters. Each is one line: control and format characters are replaced.
 func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error {
+	author, reason = plain(author, maxAuthor), plain(reason, maxReason)
 	_, now, err := s.lookAtKnown(ctx, job)
+	var state PauseState
 	if err == nil {
-		err = s.cfg.Store.Pause(ctx, job, Pause{Author: author, Reason: reason, At: now})
+		state, err = s.cfg.Store.Pause(ctx, job, Pause{Author: author, Reason: reason, At: now})
 	}
 	if err != nil {
-		return fmt.Errorf("pause job %q: %w", job, err)
+		return fmt.Errorf("pause job %q: %w", brief(job), err)
 	}
+	s.rememberPause(state)
 	s.cfg.Logger.WarnContext(ctx, "job paused", "job", job, "author", author, "reason", reason)
 	return nil
 }
@@ -45,21 +51,24 @@ func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error
 // Resume ends a pause: the job's next tick is the first from now on. Resuming a job that is not paused does nothing.
 // The error wraps ErrUnknownJob if no node has ever added the job.
 func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
+	author = plain(author, maxAuthor)
 	for {
 		view, now, err := s.lookAtKnown(ctx, job)
 		if err != nil {
-			return fmt.Errorf("resume job %q: %w", job, err)
+			return fmt.Errorf("resume job %q: %w", brief(job), err)
 		}
 		if view.Paused == nil {
 			return nil
 		}
-		err = s.cfg.Store.Resume(ctx, job, view.Paused.Version, s.pausedRecord(job, author, view, now), s.cfg.History)
+		state, err := s.cfg.Store.Resume(ctx, job, view.Paused.Version, s.pausedRecord(job, author, view, now),
+			s.cfg.History)
 		switch {
 		case errors.Is(err, ErrGone): // somebody else has resumed it, or paused it anew
 			continue
 		case err != nil:
-			return fmt.Errorf("resume job %q: %w", job, err)
+			return fmt.Errorf("resume job %q: %w", brief(job), err)
 		}
+		s.rememberPause(state)
 		s.cfg.Logger.InfoContext(ctx, "job resumed", "job", job, "author", author, "paused by", view.Paused.Author)
 		return nil
 	}
@@ -67,7 +76,8 @@ func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
 
 // pausedRecord stands for the ticks from the mark to now.
 func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time) Run {
-	why := fmt.Sprintf("paused by %s from %s until resumed by %s", view.Paused.Author, view.Paused.At.Format(time.RFC3339), author)
+	why := fmt.Sprintf("paused by %s from %s until resumed by %s", view.Paused.Author,
+		view.Paused.At.Format(time.RFC3339), author)
 	if view.Paused.Reason != "" {
 		why += ": " + view.Paused.Reason
 	}
@@ -90,32 +100,36 @@ func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time
 // RunNow runs a job once, now, beside its schedule and also while it is paused, under its locks and Overlap. If this
 // scheduler is running and has the job, the run is its own; else it is picked up within seconds by a node that has it.
 // The run's ID is returned as soon as the store has it; see [Scheduler.FindRun]. The error wraps ErrUnknownJob if no
-// node has ever added the job, and ErrOrphaned if nodes are running, and none of them has it.
+// node has ever added the job, ErrOrphaned if nodes are running, and none of them has it, and ErrOtherProgram if
+// another program has it, and this scheduler has a job of the same name.
 func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID string, err error) {
 	view, now, err := s.lookAtKnown(ctx, job)
+	var program string
 	if err == nil {
-		err = s.refuseOrphan(ctx, &view.Spec)
+		program, err = s.owner(ctx, &view.Spec)
+	}
+	if err == nil {
+		runID, err = s.put(ctx, Run{Job: job, Tick: now, Claimed: now, Author: author}, program)
 	}
 	if err != nil {
-		return "", fmt.Errorf("run job %q now: %w", job, err)
-	}
-	runID, err = s.put(ctx, Run{Job: job, Tick: now, Claimed: now, Author: author})
-	if err != nil {
-		return "", fmt.Errorf("run job %q now: %w", job, err)
+		return "", fmt.Errorf("run job %q now: %w", brief(job), err)
 	}
 	return runID, nil
 }
 
-// put has a run that somebody asked for in flight, on this node if it is running and has the job.
-func (s *Scheduler) put(ctx context.Context, r Run) (runID string, err error) {
+// put has a run that somebody asked for in flight, on this node if it is running and has the job, for nodes of a
+// program.
+func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID string, err error) {
 	r.ID, r.Node, r.Attempt, r.Trigger = s.newID(r.Job), s.cfg.Node, 1, TriggerManual
-	p := Pending{Run: r, Owner: Nobody, Locker: s.locks.Node()}
+	r.Author = plain(r.Author, maxAuthor)
+	p := Pending{Run: r, Owner: Nobody, Locker: s.locks.Node(), Program: program}
 	e, h, done := s.here(r.Job)
 	defer done()
 	if e != nil {
 		p.Owner = s.session
 	}
-	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: r.Job, Manual: true, Pending: &p, Lease: s.lease, Keep: s.cfg.History}})[0]
+	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: r.Job, Manual: true, Pending: &p, Lease: s.lease,
+		Keep: s.cfg.History}})[0]
 	if claimed.Err != nil {
 		return "", fmt.Errorf("%w; it may have reached the store and be run all the same", claimed.Err)
 	}
@@ -127,33 +141,33 @@ func (s *Scheduler) put(ctx context.Context, r Run) (runID string, err error) {
 }
 
 // Cancel ends a run on whichever node it is: its context is cancelled within seconds, and it is recorded as cancelled
-// by author. One that has not begun does not begin, on whatever node, and one that nobody looks after is recorded at once. A run
-// that ends before its node hears of it is recorded as it ended, with Run.CancelAsked. It blocks until the store has the wish,
-// not until the run has ended. The error wraps ErrUnknownRun if the run is not in flight.
+// by author. One that has not begun does not begin, on whatever node, and one that nobody looks after is recorded at
+// once. A run that ends before its node hears of it is recorded as it ended, with Run.CancelAsked. It blocks until the
+// store has the wish, not until the run has ended. The error wraps ErrUnknownRun if the run is not in flight.
 func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) error {
 	job, ok := jobOfRun(runID)
 	if !ok {
-		return fmt.Errorf("cancel run %q: %w: this is no run's ID", runID, ErrUnknownRun)
+		return fmt.Errorf("cancel run %q: %w: this is no run's ID", brief(runID), ErrUnknownRun)
 	}
 	now, err := s.storeTime(ctx, job)
-	n := Notice{Job: job, ID: runID, At: now, Author: author, Reason: reason}
+	n := Notice{Job: job, ID: runID, At: now, Author: plain(author, maxAuthor), Reason: plain(reason, maxReason)}
 	if err == nil {
 		err = s.cfg.Store.Cancel(ctx, n)
 	}
 	switch {
 	case errors.Is(err, ErrGone):
-		return fmt.Errorf("cancel run %q: %w: it is not in flight", runID, ErrUnknownRun)
+		return fmt.Errorf("cancel run %q: %w: it is not in flight", brief(runID), ErrUnknownRun)
 	case err != nil:
-		return fmt.Errorf("cancel run %q: %w", runID, err)
+		return fmt.Errorf("cancel run %q: %w", brief(runID), err)
 	}
-	s.cfg.Logger.WarnContext(ctx, "job run to be cancelled", "run", runID, "author", author, "reason", reason)
+	s.cfg.Logger.WarnContext(ctx, "job run to be cancelled", "run", runID, "author", n.Author, "reason", n.Reason)
 	s.obey(n) // if it is here, there is no need to wait for the next beat
 	s.endUnowned(ctx, n, now)
 	return nil
 }
 
-// endUnowned ends a run that is to be cancelled if no node has it, or one that is dead. Where that fails, whoever takes the run
-// over finds the notice.
+// endUnowned ends a run that is to be cancelled if no node has it, or one that is dead. Where that fails, whoever takes
+// the run over finds the notice.
 func (s *Scheduler) endUnowned(ctx context.Context, n Notice, now time.Time) {
 	view, err := s.cfg.Store.Look(ctx, []string{n.Job})
 	if err != nil {
@@ -164,7 +178,7 @@ func (s *Scheduler) endUnowned(ctx context.Context, n Notice, now time.Time) {
 			continue
 		}
 		f := Finish{Run: p.Run, Owner: p.Owner, Orphan: true, Keep: s.cfg.History}
-		f.Run.Ended, f.Run.Outcome = now, OutcomeCancelled
+		f.Run.Ended, f.Run.Outcome = latest(now, p.Run.latest()), OutcomeCancelled
 		f.Run.Reason = (&cancelledError{author: n.Author, reason: n.Reason}).Error() + ", while no living node had it"
 		var cancelled *CancelledError
 		if err := s.cfg.Store.Finish(ctx, []Finish{f})[0]; err == nil || errors.As(err, &cancelled) {

@@ -40,7 +40,8 @@ func TestScheduler_Pause(t *testing.T) {
 		nodes = three(c, jobstest.Sleep(time.Second))[3:]
 		time.Sleep(3 * time.Minute)
 		st, err := nodes[1].Status(ctx, "j")
-		if err != nil || st[0].Paused == nil || st[0].Paused.Author != "ada" || st[0].Paused.Reason != "too <loud>" || !st[0].Next.IsZero() {
+		if err != nil || st[0].Paused == nil || st[0].Paused.Author != "ada" || st[0].Paused.Reason != "too <loud>" ||
+			!st[0].Next.IsZero() {
 			t.Fatalf("Status = %+v, %v; want it paused by ada", st, err)
 		}
 		if err := nodes[1].Resume(ctx, "j", "bob"); err != nil {
@@ -52,7 +53,8 @@ func TestScheduler_Pause(t *testing.T) {
 			n.Stop()
 		}
 		runs := c.Finished("j")
-		if got := jobstest.Outcomes(runs); got != "ok ok ok ok" || runs[2].Tick.Before(resumed) || runs[2].Started.Sub(runs[2].Tick) > time.Second {
+		if got := jobstest.Outcomes(runs); got != "ok ok ok ok" || runs[2].Tick.Before(resumed) ||
+			runs[2].Started.Sub(runs[2].Tick) > time.Second {
 			t.Errorf("runs %+v, want two before the pause and two on time after it", runs)
 		}
 		var skipped []Run
@@ -61,7 +63,8 @@ func TestScheduler_Pause(t *testing.T) {
 				skipped = append(skipped, r)
 			}
 		}
-		if len(skipped) != 1 || !strings.Contains(skipped[0].Reason, "paused by ada") || !strings.Contains(skipped[0].Reason, "resumed by bob: too <loud>") {
+		if len(skipped) != 1 || !strings.Contains(skipped[0].Reason, "paused by ada") ||
+			!strings.Contains(skipped[0].Reason, "resumed by bob: too <loud>") {
 			t.Errorf("skipped %+v, want one record that stands for the pause", skipped)
 		}
 	})
@@ -85,7 +88,8 @@ func TestScheduler_control_unknown(t *testing.T) {
 		}
 		for _, id := range []string{"", "x", "j@nobody.1"} {
 			_, find := n.FindRun(ctx, id)
-			if cancel := n.Cancel(ctx, id, "ada", ""); !errors.Is(cancel, ErrUnknownRun) || !errors.Is(find, ErrUnknownRun) {
+			if cancel := n.Cancel(ctx, id, "ada", ""); !errors.Is(cancel, ErrUnknownRun) ||
+				!errors.Is(find, ErrUnknownRun) {
 				t.Errorf("Cancel and FindRun of run %q = %v and %v, want ErrUnknownRun", id, cancel, find)
 			}
 		}
@@ -143,7 +147,8 @@ func TestScheduler_Cancel(t *testing.T) {
 		ctx := context.Background()
 		for range 2 {
 			n := c.Node(Config{}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "0 0 1 1 *", Retries: 3, Overlap: OverlapQueue, Run: jobstest.Sleep(time.Hour)})
+			n.MustAdd(Job{Name: "j", Spec: "0 0 1 1 *", Retries: 3, Overlap: OverlapQueue,
+				Run: jobstest.Sleep(time.Hour)})
 			n.Start()
 		}
 		time.Sleep(time.Second)
@@ -197,7 +202,8 @@ func TestScheduler_Nodes(t *testing.T) {
 			t.Fatalf("Nodes = %+v, %v; want the dead one and the one that is left", nodes, err)
 		}
 		if nodes[0].Heartbeat.After(died) || time.Since(nodes[1].Heartbeat) > 2*time.Second {
-			t.Errorf("heartbeats %s and %s, want one before %s and one now", nodes[0].Heartbeat, nodes[1].Heartbeat, died)
+			t.Errorf("heartbeats %s and %s, want one before %s and one now", nodes[0].Heartbeat, nodes[1].Heartbeat,
+				died)
 		}
 		if off := nodes[1].ClockOffset + 3*time.Minute; off.Abs() > time.Millisecond || nodes[1].Jobs != 1 {
 			t.Errorf("node = %+v, want its clock 3 minutes behind, and a job", nodes[1])

@@ -62,7 +62,8 @@ func TestScheduler_nodeDiesInMidRun(t *testing.T) {
 				var got []string
 				for i := len(runs) - 1; i >= 0; i-- {
 					got = append(got, string(runs[i].Outcome))
-					if runs[i].Outcome == OutcomeLost && !strings.Contains(runs[i].Reason, "died or was cut off while it ran") {
+					if runs[i].Outcome == OutcomeLost &&
+						!strings.Contains(runs[i].Reason, "died or was cut off while it ran") {
 						t.Errorf("reason %q", runs[i].Reason)
 					}
 				}
@@ -109,7 +110,8 @@ func TestScheduler_nodeDiesBeforeTheRun(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		runs := c.Recorded("j")
-		if got := jobstest.Outcomes(runs); got != "ok lost" || runs[0].Node == dead || runs[1].Node != dead || runs[0].Trigger != TriggerRecovery || runs[0].Attempt != 1 {
+		if got := jobstest.Outcomes(runs); got != "ok lost" || runs[0].Node == dead || runs[1].Node != dead ||
+			runs[0].Trigger != TriggerRecovery || runs[0].Attempt != 1 {
 			t.Errorf("runs %+v, want a lost one of %q, then recovered by another", runs, dead)
 		}
 		if len(b.starts) != 1 {

@@ -79,13 +79,15 @@ func TestScheduler_poison(t *testing.T) {
 		mark := view.Jobs[0].Mark
 		claim := Claim{
 			Job: "j", Prev: mark, Tick: mark.Add(time.Microsecond), Due: mark, Keep: 100, // its owner is dead at once
-			Pending: &Pending{Owner: "dead", Recoveries: MaxRecoveries, Run: Run{ID: "j@dead.1", Job: "j", Tick: mark, Node: "dead"}},
+			Pending: &Pending{Owner: "dead", Recoveries: MaxRecoveries,
+				Run: Run{ID: "j@dead.1", Job: "j", Tick: mark, Node: "dead"}},
 		}
 		if got := c.Store.Claim(context.Background(), []Claim{claim})[0]; got.Status != ClaimWon {
 			t.Fatal(got)
 		}
 		time.Sleep(5 * time.Minute)
-		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "lost" || len(b.starts) != 0 || !strings.Contains(runs[0].Reason, "not run again, too many nodes") {
+		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "lost" || len(b.starts) != 0 ||
+			!strings.Contains(runs[0].Reason, "not run again, too many nodes") {
 			t.Errorf("runs %+v, started on %v; want it lost and left alone", runs, b.starts)
 		}
 		c.Stop()
@@ -109,7 +111,8 @@ func TestScheduler_poison_counts(t *testing.T) {
 		}
 		runs := c.Recorded("j")
 		if len(runs) != MaxRecoveries+1 || !strings.Contains(runs[0].Reason, "not run again, too many nodes") {
-			t.Errorf("%d records, the last %+v; want the run given up after %d nodes", len(runs), runs[0], MaxRecoveries+1)
+			t.Errorf("%d records, the last %+v; want the run given up after %d nodes", len(runs), runs[0],
+				MaxRecoveries+1)
 		}
 		if left, err := c.Store.InFlight(context.Background()); err != nil || len(left) != 0 {
 			t.Errorf("still in flight: %+v, %v", left, err)
@@ -118,8 +121,8 @@ func TestScheduler_poison_counts(t *testing.T) {
 	})
 }
 
-// TestScheduler_beginIsNotedFirst cuts the node off from the store of jobs while it waits for the lock. It must not begin
-// before the store knows: if it died then, another would run the tick again as one that had not begun.
+// TestScheduler_beginIsNotedFirst cuts the node off from the store of jobs while it waits for the lock. It must not
+// begin before the store knows: if it died then, another would run the tick again as one that had not begun.
 func TestScheduler_beginIsNotedFirst(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -157,14 +160,15 @@ func TestScheduler_takenOver(t *testing.T) {
 		var cause atomic.Value
 		for range 2 {
 			n := c.Node(Config{}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Overlap: OverlapAllow, Retries: 1, Run: func(ctx context.Context) error {
-				if cause.CompareAndSwap(nil, jobstest.ErrCut) { // the first to come
-					n.CutJobs(true)
-					<-ctx.Done()
-					cause.Store(context.Cause(ctx))
-				}
-				return nil
-			}})
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Overlap: OverlapAllow, Retries: 1,
+				Run: func(ctx context.Context) error {
+					if cause.CompareAndSwap(nil, jobstest.ErrCut) { // the first to come
+						n.CutJobs(true)
+						<-ctx.Done()
+						cause.Store(context.Cause(ctx))
+					}
+					return nil
+				}})
 			n.Start()
 		}
 		time.Sleep(5 * time.Minute)

@@ -37,7 +37,8 @@ type Timing struct {
 	Spec    string `json:"spec,omitempty"`
 	Zone    string `json:"zone,omitempty"`    // IANA name
 	Seconds bool   `json:"seconds,omitempty"` // Spec has a field of seconds
-	Custom  bool   `json:"custom,omitempty"`  // Job.Schedule, which has no text: only nodes that have the job can compute it
+	// Job.Schedule, which has no text: only nodes that have the job can compute it
+	Custom bool `json:"custom,omitempty"`
 }
 
 // Stretch is a time in which a timing is in force: from Since, which it excludes, to Since of the next one, which it
@@ -75,13 +76,15 @@ type JobSpec struct {
 	Offers map[string]int64 // versions by session; those of the dead stay until the next registration of the job
 }
 
-// VersionedDef is a definition with its version: definitions are numbered in the order in which the store first sees them.
+// VersionedDef is a definition with its version: definitions are numbered in the order in which the store first sees
+// them.
 type VersionedDef struct {
 	Version    int64
 	Definition Definition
 }
 
-// newest returns the definition with the highest version that a session has of which alive says so, nil if there is none.
+// newest returns the definition with the highest version that a session has of which alive says so, nil if there is
+// none.
 func (s *JobSpec) newest(alive func(session string) bool) *VersionedDef {
 	var best *VersionedDef
 	for session, version := range s.Offers {
@@ -125,8 +128,8 @@ func readTiming(key string) (t Timing, err error) {
 	return t, err
 }
 
-// parse returns the schedule and the zone of a timing that another node may have published; nil if it has no ticks, or none
-// that can be computed here.
+// parse returns the schedule and the zone of a timing that another node may have published; nil if it has no ticks, or
+// none that can be computed here.
 func (t Timing) parse() (cron.Schedule, *time.Location) {
 	zone, err := time.LoadLocation(t.Zone)
 	if err != nil {
@@ -150,6 +153,7 @@ func (t Timing) parse() (cron.Schedule, *time.Location) {
 func (d *Definition) plain() Job {
 	return Job{
 		Name: d.Job, Spec: d.Spec, TZ: d.Zone, Keys: d.Keys, Lock: lockrt.Options{TTL: d.TTL}, Overlap: d.Overlap,
-		Misfire: d.Misfire, MisfireCap: d.MisfireCap, Grace: d.Grace, Jitter: d.Jitter, Timeout: d.Timeout, Retries: d.Retries,
+		Misfire: d.Misfire, MisfireCap: d.MisfireCap, Grace: d.Grace, Jitter: d.Jitter, Timeout: d.Timeout,
+		Retries: d.Retries,
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_changedSpec deploys a spec of every five minutes over a daily one at noon: nothing that it would have had before
-// is missed, whatever the policy.
+// TestScheduler_changedSpec deploys a spec of every five minutes over a daily one at noon: nothing that it would have
+// had before is missed, whatever the policy.
 func TestScheduler_changedSpec(t *testing.T) {
 	t.Parallel()
 	for _, misfire := range []Misfire{MisfireSkip, MisfireOnce, MisfireAll} {
@@ -45,15 +45,16 @@ func TestScheduler_changedSpec(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("misfire %s: %q, want %q", misfire, got, want)
 			}
-			if missed, err := c.Store.Look(context.Background(), []string{"j"}); err != nil || missed.Jobs[0].Missed > 1 {
+			if missed, err := c.Store.Look(context.Background(), []string{"j"}); err != nil ||
+				missed.Jobs[0].Missed > 1 {
 				t.Errorf("misfire %s: %d missed, %v", misfire, missed.Jobs[0].Missed, err)
 			}
 		})
 	}
 }
 
-// deployWorld is a random sequence of deploys of one job, with an oracle: the versions in the order in which they first came,
-// the one in force at each moment, and with it the ticks that are owed.
+// deployWorld is a random sequence of deploys of one job, with an oracle: the versions in the order in which they first
+// came, the one in force at each moment, and with it the ticks that are owed.
 type deployWorld struct {
 	*jobstest.Cluster
 	t     *testing.T
@@ -77,7 +78,8 @@ var deploySpecs = []deploySpec{
 
 func (w *deployWorld) begin(spec deploySpec) {
 	n := w.Node(Config{}, 0)
-	n.MustAdd(Job{Name: "j", Spec: spec.spec, TZ: spec.zone, Misfire: MisfireAll, MisfireCap: 10_000, Run: jobstest.Sleep(time.Second)})
+	n.MustAdd(Job{Name: "j", Spec: spec.spec, TZ: spec.zone, Misfire: MisfireAll, MisfireCap: 10_000,
+		Run: jobstest.Sleep(time.Second)})
 	n.Start()
 	version := slices.Index(w.specs, spec)
 	if version < 0 {
@@ -102,9 +104,9 @@ func (w *deployWorld) note() {
 	}
 }
 
-// TestScheduler_deploys makes random sequences of deploys, restarts, roll-backs and outages with several versions of a spec alive,
-// in any order of starts, and holds the ticks that ran against the oracle's: each once, whatever happened meanwhile. What is due
-// within half a minute of a change may belong to either side.
+// TestScheduler_deploys makes random sequences of deploys, restarts, roll-backs and outages with several versions of a
+// spec alive, in any order of starts, and holds the ticks that ran against the oracle's: each once, whatever happened
+// meanwhile. What is due within half a minute of a change may belong to either side.
 func TestScheduler_deploys(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(3)
@@ -113,7 +115,8 @@ func TestScheduler_deploys(t *testing.T) {
 	}
 	for seed := range seeds {
 		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-			w := &deployWorld{Cluster: c, t: t, rand: rand.New(rand.NewPCG(seed, 3)), nodes: make(map[*jobstest.Node]int)}
+			w := &deployWorld{Cluster: c, t: t, rand: rand.New(rand.NewPCG(seed, 3)),
+				nodes: make(map[*jobstest.Node]int)}
 			for range 30 {
 				w.step()
 				time.Sleep(time.Duration(w.rand.Int64N(int64(2*time.Hour))) + time.Minute)
@@ -180,7 +183,8 @@ func (w *deployWorld) judge(end time.Time, seed uint64) {
 		}
 	}
 	edge := func(tick time.Time) bool {
-		return tick.After(end) || slices.ContainsFunc(w.line, func(d deployed) bool { return tick.Sub(d.since).Abs() < 30*time.Second })
+		return tick.After(end) || slices.ContainsFunc(w.line,
+			func(d deployed) bool { return tick.Sub(d.since).Abs() < 30*time.Second })
 	}
 	for tick := range want {
 		if ran[tick] != 1 && !edge(tick) {

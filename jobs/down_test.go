@@ -27,7 +27,8 @@ func TestScheduler_storeDown(t *testing.T) {
 			n.CutJobs(true)
 		}
 		time.Sleep(3 * time.Minute)
-		if err := c.Nodes()[0].Err(); !errors.Is(err, jobstest.ErrCut) || !strings.Contains(err.Error(), "unavailable since 2000-01-01T00:0") {
+		if err := c.Nodes()[0].Err(); !errors.Is(err, jobstest.ErrCut) ||
+			!strings.Contains(err.Error(), "unavailable since 2000-01-01T00:0") {
 			t.Errorf("Err while the store is down = %v", err)
 		}
 		for _, n := range c.Nodes() {
@@ -73,7 +74,8 @@ func TestScheduler_storeOfLocksDown(t *testing.T) {
 		time.Sleep(time.Minute)
 		c.Stop()
 		runs := c.Finished("skip")
-		if jobstest.Outcomes(runs) != "skipped" || !strings.Contains(runs[0].Reason, "store of locks unavailable") || !strings.Contains(runs[0].Error, "connection refused") {
+		if jobstest.Outcomes(runs) != "skipped" || !strings.Contains(runs[0].Reason, "store of locks unavailable") ||
+			!strings.Contains(runs[0].Error, "connection refused") {
 			t.Errorf("skip: %+v, want one skipped for the store", runs)
 		}
 		if runs := c.Finished("once"); jobstest.Outcomes(runs) != "ok" {
@@ -87,10 +89,11 @@ func TestScheduler_releaseFails(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
-		n.MustAdd(Job{Name: "j", Spec: "1,2 * * * *", Lock: lockrt.Options{TTL: time.Hour}, Run: func(context.Context) error {
-			n.CutLocks(true)
-			return nil
-		}})
+		n.MustAdd(Job{Name: "j", Spec: "1,2 * * * *", Lock: lockrt.Options{TTL: time.Hour},
+			Run: func(context.Context) error {
+				n.CutLocks(true)
+				return nil
+			}})
 		n.Start()
 		time.Sleep(80 * time.Second)
 		n.CutLocks(false)

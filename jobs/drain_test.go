@@ -66,7 +66,8 @@ func TestScheduler_drainPassesOn(t *testing.T) {
 		}
 		jobs := func(n *jobstest.Node, fail error) {
 			n.MustAdd(Job{Name: "queued", Spec: "1 * * * *", Overlap: OverlapQueue, Run: b.on(n)})
-			n.MustAdd(Job{Name: "failing", Spec: "1 * * * *", Retries: 9, Run: func(context.Context) error { return fail }})
+			n.MustAdd(Job{Name: "failing", Spec: "1 * * * *", Retries: 9,
+				Run: func(context.Context) error { return fail }})
 			n.MustAdd(Job{Name: "cancelled", Spec: "1 * * * *", Retries: 9, Run: func(ctx context.Context) error {
 				if fail == nil {
 					return nil
@@ -88,18 +89,20 @@ func TestScheduler_drainPassesOn(t *testing.T) {
 		jobs(second, nil)
 		time.Sleep(time.Minute)
 		c.Stop()
-		for job, want := range map[string]string{"queued": "ok", "failing": "error error error error ok", "cancelled": "cancelled ok"} {
+		for job, want := range map[string]string{"queued": "ok", "failing": "error error error error ok",
+			"cancelled": "cancelled ok"} {
 			runs := c.Finished(job)
 			last := runs[len(runs)-1]
-			if got := jobstest.Outcomes(runs); got != want || last.Node != second.Name() || last.Trigger != TriggerRecovery || last.Attempt != len(runs) {
+			if got := jobstest.Outcomes(runs); got != want || last.Node != second.Name() ||
+				last.Trigger != TriggerRecovery || last.Attempt != len(runs) {
 				t.Errorf("%s: %q, want %q; last %+v", job, got, want, last)
 			}
 		}
 	})
 }
 
-// TestScheduler_Drain_cancelled drains without a deadline while the store of jobs is away and a record cannot be written,
-// and then loses patience: Run returns too.
+// TestScheduler_Drain_cancelled drains without a deadline while the store of jobs is away and a record cannot be
+// written, and then loses patience: Run returns too.
 func TestScheduler_Drain_cancelled(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -126,7 +129,8 @@ func TestScheduler_drainEndsWithoutTheRun(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{}, 0)
-		n.MustAdd(Job{Name: "deaf", Spec: "1 * * * *", Run: func(context.Context) error { time.Sleep(10 * time.Minute); return nil }})
+		n.MustAdd(Job{Name: "deaf", Spec: "1 * * * *",
+			Run: func(context.Context) error { time.Sleep(10 * time.Minute); return nil }})
 		n.Start()
 		time.Sleep(time.Minute + time.Second)
 		if err := n.Shutdown(); err == nil || !strings.Contains(err.Error(), `["deaf"]`) {
@@ -138,7 +142,8 @@ func TestScheduler_drainEndsWithoutTheRun(t *testing.T) {
 	})
 }
 
-// TestScheduler_drainDoesNotWait checks that a drain does not wait for runs that wait: for their locks or their retries.
+// TestScheduler_drainDoesNotWait checks that a drain does not wait for runs that wait: for their locks or their
+// retries.
 func TestScheduler_drainDoesNotWait(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -9,10 +9,10 @@ import (
 // busyRetry is how soon to ask again for a tick that has to wait for the end of another node's run.
 const busyRetry = time.Second
 
-// claimDue claims ticks that are due: of so many jobs that this node's share of them makes one call. What is left is due
-// at once again, while those that were claimed begin.
+// claimDue claims ticks that are due: of so many jobs that this node's share of them makes one call. What is left is
+// due at once again, while those that were claimed begin.
 func (l *loop) claimDue(ctx context.Context) {
-	now, peers := l.s.clock.now(), l.part.alive()
+	now, peers := l.part.clock.now(), l.part.alive()
 	most := claimBatch * max(len(peers), 1)
 	var due []*entry
 	for len(due) < most {
@@ -39,7 +39,7 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 	for len(due) > 0 {
 		batch := due[:min(len(due), claimBatch)]
 		due = due[len(batch):]
-		now := l.s.clock.now()
+		now := l.part.clock.now()
 		entries := make([]*entry, 0, len(batch))
 		claims := make([]Claim, 0, len(batch))
 		for _, e := range batch {
@@ -87,14 +87,14 @@ func (l *loop) ask(e *entry, now time.Time) Claim {
 func (l *loop) send(entries []*entry, claims []Claim) {
 	ctx, cancel := context.WithTimeout(l.host.work, storeTimeout)
 	defer cancel()
-	sent := l.s.clock.local()
+	sent := l.s.cfg.Now()
 	results := l.s.cfg.Store.Claim(ctx, claims)
 	var failure error
 	for i, c := range results {
 		e := entries[i]
 		if c.Err != nil {
 			failure = c.Err
-			e.unsure, e.owing = &claims[i], l.s.clock.now()
+			e.unsure, e.owing = &claims[i], l.part.clock.now()
 			continue
 		}
 		e.unsure = nil
@@ -102,6 +102,13 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			l.heardOwed(e, c.Owed)
 		}
 		l.s.telemetry.claimed(c.Status)
+		// others may have claimed later ticks since, or will before this one has its lock
+		if l.s.cfg.Now().Sub(sent) > slowStore {
+			e.owing = l.part.clock.now()
+			if claims[i].Pending != nil && e.job.Overlap == OverlapSkip {
+				claims[i].Pending.delay()
+			}
+		}
 		if c.Status == ClaimWon {
 			l.s.won(l.host, e, claims[i])
 		}
@@ -114,19 +121,20 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 		switch e := entries[i]; {
 		case c.Err == nil:
 			e.backoff = 0
-			l.s.clock.observe(c.Now, sent)
+			l.part.clock.observe(c.Now, sent)
 			l.reschedule(e, claims[i], c)
 		case some: // a part of the store is away, as one server of a cluster: only its jobs wait
 			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff)
-			l.wakeAt(e, l.s.clock.now().Add(e.backoff))
+			l.wakeAt(e, l.part.clock.now().Add(e.backoff))
 		default:
 			l.wakeAt(e, l.tryAt)
 		}
 	}
 }
 
-// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of lost data. It
-// reports whether the store is to be believed: what this node knows is to be put back otherwise, what is owed too.
+// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of
+// lost data. It reports whether the store is to be believed: what this node knows is to be put back otherwise, what is
+// owed too.
 func (l *loop) heardMark(e *entry, mark time.Time) bool {
 	if mark.Before(e.mark) {
 		l.part.noticeLoss("the mark of job " + e.job.Name + " is older than the one that this node knows")
@@ -141,7 +149,7 @@ func (l *loop) heardOwed(e *entry, owed []Span) {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	if e.owed, e.owedOK = owed, true; len(owed) > 0 {
-		e.owing = l.s.clock.now()
+		e.owing = l.part.clock.now()
 	}
 }
 
@@ -154,7 +162,7 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 		l.unknown = append(l.unknown, e) // to be offered again, with the mark that this node knows
 	case e.busy:
 		// The end of a run of this node wakes it at once; those of others are looked for.
-		e.owedAt = l.s.clock.now().Add(busyRetry)
+		e.owedAt = l.part.clock.now().Add(busyRetry)
 		l.schedule(e)
 	case e.paused:
 		// Until it is resumed each tick is asked for, so that no node has to hear of it.
@@ -165,7 +173,7 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 		l.wakeAt(e, next)
 	case c.Status == ClaimEarly && !wasPaused:
 		// By whatever clock this node thought it due: wait out the difference.
-		l.wakeAt(e, l.s.clock.now().Add(max(asked.Due.Sub(c.Now), time.Millisecond)))
+		l.wakeAt(e, l.part.clock.now().Add(max(asked.Due.Sub(c.Now), time.Millisecond)))
 	default:
 		l.schedule(e)
 	}

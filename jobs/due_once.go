@@ -8,8 +8,9 @@ import (
 
 // claimOnce claims the one-off jobs that are due.
 func (l *loop) claimOnce(ctx context.Context) {
-	now := l.s.clock.now()
-	n, _ := slices.BinarySearchFunc(l.soon, now.Add(time.Nanosecond), func(o Once, t time.Time) int { return o.At.Compare(t) })
+	now := l.part.clock.now()
+	n, _ := slices.BinarySearchFunc(l.soon, now.Add(time.Nanosecond),
+		func(o Once, t time.Time) int { return o.At.Compare(t) })
 	due := l.soon[:n]
 	l.soon = l.soon[n:]
 	for len(due) > 0 && ctx.Err() == nil {
@@ -19,14 +20,15 @@ func (l *loop) claimOnce(ctx context.Context) {
 	}
 }
 
-// sendOnce makes one call. One-off jobs of which the answer is lost come back with the next beat, or are found in flight.
+// sendOnce makes one call. One-off jobs of which the answer is lost come back with the next beat, or are found in
+// flight.
 func (l *loop) sendOnce(batch []Once, now time.Time) {
 	var entries []*entry
 	var claims []Claim
 	l.s.mu.Lock()
 	for _, o := range batch {
 		e := l.s.entries[handlerPrefix+o.Handler]
-		if e == nil {
+		if e == nil || !e.isOurs() {
 			continue // it waits for a node that has the handler
 		}
 		p := l.s.newPending(e, o.At, now, TriggerOnce)

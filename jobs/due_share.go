@@ -35,7 +35,7 @@ func (l *loop) share(due []*entry, peers []string, now time.Time) []*entry {
 
 // claimDeferred looks after the shares of the others: mostly they have done them, and it is enough to hear so.
 func (l *loop) claimDeferred(ctx context.Context) {
-	now := l.s.clock.now()
+	now := l.part.clock.now()
 	if len(l.deferred) > 0 && l.s.rushing() != nil {
 		l.later = now.Add(deferral) // what the others do is not worth the time of those who are to begin
 	}

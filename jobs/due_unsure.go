@@ -12,9 +12,10 @@ type probed struct {
 	err  error
 }
 
-// resolve sets those aside that have a claim of which the answer was lost, and finds out about them beside the loop: it may be that
-// only the part of the store with these jobs is away, and others are due. To repeat the claims would be wrong: meanwhile the tick may
-// be too late for its policy. A claim that reaches the store after this is found by reconcile.
+// resolve sets those aside that have a claim of which the answer was lost, and finds out about them beside the loop: it
+// may be that only the part of the store with these jobs is away, and others are due. To repeat the claims would be
+// wrong: meanwhile the tick may be too late for its policy. A claim that reaches the store after this is found by
+// reconcile.
 func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
 	var unsure []*entry
 	for _, e := range due {
@@ -68,8 +69,8 @@ func (l *loop) settle() {
 		if p.err != nil {
 			// In time after an outage: others would take the run for one that this node has lost sight of.
 			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff, l.s.cfg.Heartbeat)
-			e.owing = l.s.clock.now()
-			l.wakeAt(e, l.s.clock.now().Add(e.backoff))
+			e.owing = l.part.clock.now()
+			l.wakeAt(e, l.part.clock.now().Add(e.backoff))
 			continue
 		}
 		asked := e.unsure
@@ -78,7 +79,8 @@ func (l *loop) settle() {
 			l.heardOwed(e, p.view.Owed)
 		}
 		for _, flight := range p.view.Claims {
-			if asked != nil && asked.Pending != nil && flight.Run.ID == asked.Pending.Run.ID && !l.s.isLive(flight.Run.ID) {
+			if asked != nil && asked.Pending != nil && flight.Run.ID == asked.Pending.Run.ID &&
+				!l.s.isLive(flight.Run.ID) {
 				asked.Pending.delay()
 				l.s.won(l.host, e, *asked)
 			}

@@ -12,8 +12,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// entry is a job in a scheduler. What is below the line belongs to the loop; other goroutines read mark, line, version and
-// refused under Scheduler.mu, under which the loop writes them.
+// entry is a job in a scheduler. What is below the line belongs to the loop; other goroutines read mark, line, version
+// and refused under Scheduler.mu, under which the loop writes them.
 type entry struct {
 	job      Job
 	schedule cron.Schedule // nil for a handler
@@ -66,7 +66,8 @@ func (e *entry) keys(r *Run) ([]string, error) {
 	case got.err != nil:
 		return nil, fmt.Errorf("Job.KeysFunc of job %q: %s", e.job.Name, errorText(got.err))
 	case len(got.keys) == 0 || slices.Contains(got.keys, ""):
-		return nil, fmt.Errorf("Job.KeysFunc of job %q returned %q: return the locks to hold, none of them empty", e.job.Name, got.keys)
+		return nil, fmt.Errorf("Job.KeysFunc of job %q returned %q: return the locks to hold, none of them empty",
+			e.job.Name, got.keys)
 	}
 	return slices.Clone(got.keys), nil
 }

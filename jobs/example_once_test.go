@@ -36,7 +36,8 @@ func ExampleScheduler_At() {
 		panic(err)
 	}
 	for range 2 {
-		if err := s.At(ctx, "reminder", "order-42", time.Now().Add(50*time.Millisecond), []byte("please pay")); err != nil {
+		if err := s.At(ctx, "reminder", "order-42", time.Now().Add(50*time.Millisecond),
+			[]byte("please pay")); err != nil {
 			panic(err)
 		}
 	}

@@ -53,10 +53,10 @@ type attempt struct {
 
 // do goes through the attempt and returns the one that is to follow.
 func (x *attempt) do(ctx context.Context) *Pending {
-	if x.p.Run.Trigger == TriggerRetry && !pause(ctx, backoff(x.p.Run)) {
+	if x.p.Run.Trigger == TriggerRetry && !pause(ctx, backoff(x.p.Run.Attempt)) {
 		return x.giveUp(ctx)
 	}
-	leases, refusal := x.lock(ctx)
+	leases, refusal := x.lockPatiently(ctx)
 	if refusal != nil {
 		if refusal.outcome == "" {
 			return x.giveUp(ctx)
@@ -83,7 +83,7 @@ func (x *attempt) do(ctx context.Context) *Pending {
 	work, done := x.s.telemetry.started(work, &x.p.Run, x.e.jitter(x.p.Run.Tick))
 	res := call(work, x.e.work(&x.p.Run), x.e.job.Timeout)
 	// Before the lock goes: the next run may begin with that, on another node, and must not seem to overlap this one.
-	x.p.Run.Ended = x.s.clock.ending(x.p.Run.Started)
+	x.p.Run.Ended = x.e.part.clock.ending(x.p.Run.Started)
 	x.letOthersBegin()
 	// And the lock goes before the record: the next run need not wait for that.
 	lost := x.unlock(leases)
@@ -97,10 +97,10 @@ func (x *attempt) do(ctx context.Context) *Pending {
 // run the tick again, thinking that it had not begun.
 func (x *attempt) start(ctx context.Context) bool {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		x.p.Run.Started = x.s.clock.beginning()
+		x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed)
 		err := x.e.part.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
 		if err == nil && x.s.begins(ctx, x.live, &x.p.Run) {
-			x.p.Run.Started = x.s.clock.beginning() // the work begins after the answer
+			x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed) // the work begins after the answer
 			return true
 		}
 		var cancelled *CancelledError
@@ -114,12 +114,12 @@ func (x *attempt) start(ctx context.Context) bool {
 	}
 }
 
-// tooLate reports whether the tick is not to be run any more, since its store was away at the begin: it is past its grace, and
-// Misfire is skip.
+// tooLate reports whether the tick is not to be run any more, since its store was away at the begin: it is past its
+// grace, and Misfire is skip.
 func (x *attempt) tooLate() bool {
 	j, r := &x.e.job, &x.p.Run
 	scheduled := r.Trigger == TriggerSchedule || r.Trigger == TriggerRecovery && r.Attempt == 1
-	return j.Misfire == MisfireSkip && scheduled && x.s.clock.now().Sub(r.Tick.Add(j.Jitter)) > j.Grace
+	return j.Misfire == MisfireSkip && scheduled && x.e.part.clock.now().Sub(r.Tick.Add(j.Jitter)) > j.Grace
 }
 
 // unlock releases the leases and returns the error of a lock that was lost. A release that the store did not answer is

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,19 +15,32 @@ var (
 	MaxWaiting    = maxWaiting
 	MaxRecoveries = maxRecoveries
 	Retention     = retention
+	MaxAuthor     = maxAuthor
+	MaxReason     = maxReason
+	MaxErrorText  = maxErrorText
 )
 
 // Deafen makes a scheduler go by its local clock, whatever the store says.
-func (s *Scheduler) Deafen() { s.clock.deaf = true }
+func (s *Scheduler) Deafen() {
+	for _, p := range s.parts {
+		p.clock.deaf = true
+	}
+}
 
 // LiveRuns returns the number of runs of a job that this scheduler looks after.
 func (s *Scheduler) LiveRuns(job string) int { return s.liveRuns(job) }
 
 // SetWallClock replaces the clock that sleeps of the machine are noticed by.
-func (s *Scheduler) SetWallClock(wall func() time.Time) { s.clock.wall = wall }
+func (s *Scheduler) SetWallClock(wall func() time.Time) {
+	for _, p := range s.parts {
+		p.clock.wall = wall
+	}
+}
 
 // ClockStepped reports whether a sleep of the machine was noticed and not yet dealt with.
-func (s *Scheduler) ClockStepped() bool { return s.clock.stepped() }
+func (s *Scheduler) ClockStepped() bool {
+	return slices.ContainsFunc(s.parts, func(p *part) bool { return p.clock.stepped() })
+}
 
 // StoreOf returns what Config.Store became.
 func StoreOf(s *Scheduler) Store { return s.cfg.Store }
@@ -44,3 +58,9 @@ const KeptFailures = keptFailures
 
 // KeyOf returns a key of the shard that a job is in, in a store in Redis.
 func KeyOf(s Store, job string) string { return s.(*redisStore).shards[shardOf(job)].marks }
+
+// NewMemoryStoreAt is NewMemoryStore with another clock.
+func NewMemoryStoreAt(now func() time.Time) Store { return newMemoryStore(now) }
+
+// NodesKeyOf returns the key of the list of nodes, in a store in Redis.
+func NodesKeyOf(s Store) string { return s.(*redisStore).nodes }

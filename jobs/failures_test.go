@@ -28,7 +28,8 @@ func TestScheduler_killedUnderALongLease(t *testing.T) {
 		}}
 		for range 3 {
 			n := c.Node(Config{}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Retries: 1, Lock: lockrt.Options{TTL: 12 * time.Hour}, Run: b.on(n)})
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Retries: 1, Lock: lockrt.Options{TTL: 12 * time.Hour},
+				Run: b.on(n)})
 			n.Start()
 		}
 		time.Sleep(10 * time.Minute)
@@ -51,14 +52,15 @@ func TestScheduler_longLeaseNotRenewed(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		c.Stop()
 		runs := c.Finished("j")
-		if jobstest.Outcomes(runs) != "lost" || runs[0].Ended.Sub(runs[0].Started).Round(time.Minute) != 10*time.Minute {
+		if jobstest.Outcomes(runs) != "lost" ||
+			runs[0].Ended.Sub(runs[0].Started).Round(time.Minute) != 10*time.Minute {
 			t.Errorf("runs %+v, want one that was stopped after ten minutes", runs)
 		}
 	})
 }
 
-// TestScheduler_jobsSharingAFunction: gocron locks the name of the function where a job has none, so that one of two jobs
-// does not run. Here a job has to have a name, and two jobs two.
+// TestScheduler_jobsSharingAFunction: gocron locks the name of the function where a job has none, so that one of two
+// jobs does not run. Here a job has to have a name, and two jobs two.
 func TestScheduler_jobsSharingAFunction(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -79,8 +81,8 @@ func TestScheduler_jobsSharingAFunction(t *testing.T) {
 	})
 }
 
-// TestScheduler_restartedMoreOftenThanThePeriod has a weekly job in a cluster that is deployed every day, and is down at the
-// time of the job: schedulers that count from their start never run it.
+// TestScheduler_restartedMoreOftenThanThePeriod has a weekly job in a cluster that is deployed every day, and is down
+// at the time of the job: schedulers that count from their start never run it.
 func TestScheduler_restartedMoreOftenThanThePeriod(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -19,9 +19,9 @@ type ending struct {
 func (x *attempt) end(how ending) *Pending {
 	r := &x.p.Run
 	if r.Ended.IsZero() { // it has not begun
-		r.Ended = x.s.clock.now()
+		r.Ended = x.e.part.clock.ending(r.Claimed)
 	}
-	r.Outcome, r.Reason, r.Error = how.outcome, how.reason, how.text
+	r.Outcome, r.Reason, r.Error = how.outcome, plain(how.reason, maxErrorText), plainLines(how.text, maxErrorText)
 	f := Finish{Run: *r, Owner: x.s.session, Lease: x.s.lease, Keep: x.s.cfg.History}
 	if !how.final {
 		f.Next = x.retry()
@@ -42,31 +42,20 @@ func (x *attempt) end(how ending) *Pending {
 	return f.Next
 }
 
-// retry returns the attempt after this one, nil if there is to be none.
-func (x *attempt) retry() *Pending {
-	r := x.p.Run
-	retryable := []Outcome{OutcomeError, OutcomePanic, OutcomeTimeout, OutcomeLost, OutcomeCancelled}
-	if !slices.Contains(retryable, r.Outcome) || r.Attempt > x.e.job.Retries {
-		return nil
-	}
-	next := x.s.pending(r, r.Attempt+1, TriggerRetry)
-	next.Backlog, next.Patient = x.p.Backlog, x.p.Patient
-	return next
-}
-
 // pending is a further run for the tick of r.
 func (s *Scheduler) pending(r Run, attempt int, trigger string) *Pending {
 	return &Pending{
 		Run: Run{
-			ID: s.newID(r.Job), Job: r.Job, Tick: r.Tick, Claimed: s.clock.now(), Node: s.cfg.Node,
+			ID: s.newID(r.Job), Job: r.Job, Tick: r.Tick, Claimed: s.partOf(r.Job).clock.now(), Node: s.cfg.Node,
 			Attempt: attempt, Trigger: trigger, Author: r.Author, Once: r.Once, Payload: r.Payload,
 		},
-		Owner: s.session, Locker: s.locks.Node(),
+		Owner: s.session, Locker: s.locks.Node(), Program: s.cfg.Program,
 	}
 }
 
 // giveUp leaves an attempt that has not begun: to whoever has taken it over, to other nodes if this one is shutting
-// down, for good if somebody has cancelled it. When its lock was lost or its begin could not be noted, it is made again.
+// down, for good if somebody has cancelled it. When its lock was lost or its begin could not be noted, it is made
+// again.
 func (x *attempt) giveUp(ctx context.Context) *Pending {
 	cause := context.Cause(ctx)
 	var cancelled *cancelledError
@@ -116,7 +105,8 @@ func (x *attempt) tell(f Finish) (done bool, asked *Notice) {
 			return true, nil // by an earlier try, whose answer was lost
 		case errors.Is(err, ErrGone):
 			x.s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job run was recorded as lost by another node while it ran",
-				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick), slog.String("outcome", string(f.Run.Outcome)))
+				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick),
+				slog.String("outcome", string(f.Run.Outcome)))
 			return false, nil
 		}
 		x.e.part.heard(err)
@@ -139,9 +129,4 @@ func (x *attempt) overruled(ctx context.Context, r *Run) bool {
 	}
 	i := slices.IndexFunc(records[0], func(kept Run) bool { return kept.ID == r.ID })
 	return i >= 0 && records[0][i].Outcome == OutcomeLost && r.Outcome != OutcomeLost
-}
-
-// backoff is how long to wait before a retry: 1 s, 2 s, 4 s … up to a minute.
-func backoff(r Run) time.Duration {
-	return min(time.Second<<min(max(r.Attempt-2, 0), 6), time.Minute)
 }

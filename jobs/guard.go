@@ -5,20 +5,19 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/robfig/cron/v3"
 )
 
-// guardTime is how long a method of a user's value may take that is to return at once: Error, String, Next, a log handler.
+// guardTime is how long a method of a user's value may take that is to return at once: Error, String, Next, a log
+// handler.
 const guardTime = time.Second
 
-// guard calls f, which runs code of the user, so that it can neither end the process nor hold up the caller. failure says what
-// went wrong: it panicked, called runtime.Goexit, or has not returned within guardTime; its goroutine stays behind then, until
-// it does.
+// guard calls f, which runs code of the user, so that it can neither end the process nor hold up the caller. failure
+// says what went wrong: it panicked, called runtime.Goexit, or has not returned within guardTime; its goroutine stays
+// behind then, until it does.
 func guard[T any](f func() T) (v T, failure string) {
 	return guardCounting(new(atomic.Int32), f)
 }
@@ -97,20 +96,8 @@ func plainText(p any) string {
 	return fmt.Sprintf("a value of type %T", p)
 }
 
-// cut shortens a text to n bytes, between two runes, and says so.
-func cut(text string, n int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + " … (cut)"
-}
-
-// guardedHandler is a log handler that can neither end the process nor hold up the scheduler: what it cannot handle in time is
-// dropped, and so is all that follows until it returns.
+// guardedHandler is a log handler that can neither end the process nor hold up the scheduler: what it cannot handle in
+// time is dropped, and so is all that follows until it returns.
 type guardedHandler struct {
 	slog.Handler
 	stuck *atomic.Int32

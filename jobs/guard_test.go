@@ -26,8 +26,8 @@ type funcStringer func() string
 
 func (f funcStringer) String() string { return f() }
 
-// TestScheduler_poisonousErrors has jobs that return and throw what panics, ends its goroutine or blocks when it is looked at: each run is
-// recorded with what can be said of it, and the node lives.
+// TestScheduler_poisonousErrors has jobs that return and throw what panics, ends its goroutine or blocks when it is
+// looked at: each run is recorded with what can be said of it, and the node lives.
 func TestScheduler_poisonousErrors(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -38,18 +38,27 @@ func TestScheduler_poisonousErrors(t *testing.T) {
 			outcome Outcome
 			text    string
 		}{
-			"typed nil":         {func(context.Context) error { var e *nilError; return e }, OutcomeError, "*jobs_test.nilError"},
-			"error panics":      {func(context.Context) error { return funcError(func() string { panic("boo") }) }, OutcomeError, "boo"},
-			"error panics so":   {func(context.Context) error { return funcError(func() string { panic(funcStringer(block)) }) }, OutcomeError, "funcStringer"},
-			"error goes":        {func(context.Context) error { return funcError(func() string { runtime.Goexit(); return "" }) }, OutcomeError, "Goexit"},
-			"error blocks":      {func(context.Context) error { return funcError(block) }, OutcomeError, "not returned"},
-			"panic panics":      {func(context.Context) error { panic(funcStringer(func() string { panic("boo") })) }, OutcomePanic, "boo"},
-			"panic blocks":      {func(context.Context) error { panic(funcError(block)) }, OutcomePanic, "not returned"},
-			"panic goes":        {func(context.Context) error { panic(funcError(func() string { runtime.Goexit(); return "" })) }, OutcomePanic, "Goexit"},
-			"panic in a panic":  {func(context.Context) error { defer func() { panic("second") }(); panic("first") }, OutcomePanic, "second"},
-			"panic of nil":      {func(context.Context) error { panic(nil) }, OutcomePanic, "nil"},
-			"goes":              {func(context.Context) error { runtime.Goexit(); return nil }, OutcomeError, "Goexit"},
-			"says nothing good": {func(context.Context) error { return errors.New("a\xffb" + strings.Repeat("ä", 8<<10)) }, OutcomeError, "(cut)"},
+			"typed nil": {func(context.Context) error { var e *nilError; return e }, OutcomeError,
+				"*jobs_test.nilError"},
+			"error panics": {func(context.Context) error { return funcError(func() string { panic("boo") }) },
+				OutcomeError, "boo"},
+			"error panics so": {func(context.Context) error { return funcError(func() string { panic(funcStringer(block)) }) }, OutcomeError, "funcStringer"},
+			"error goes":      {func(context.Context) error { return funcError(func() string { runtime.Goexit(); return "" }) }, OutcomeError, "Goexit"},
+			"error blocks": {func(context.Context) error { return funcError(block) }, OutcomeError,
+				"not returned"},
+			"panic panics": {func(context.Context) error { panic(funcStringer(func() string { panic("boo") })) },
+				OutcomePanic, "boo"},
+			"panic blocks": {func(context.Context) error { panic(funcError(block)) }, OutcomePanic,
+				"not returned"},
+			"panic goes": {func(context.Context) error { panic(funcError(func() string { runtime.Goexit(); return "" })) }, OutcomePanic, "Goexit"},
+			"panic in a panic": {func(context.Context) error { defer func() { panic("second") }(); panic("first") },
+				OutcomePanic, "second"},
+			"panic of nil": {func(context.Context) error { panic(nil) }, OutcomePanic, "nil"},
+			"goes":         {func(context.Context) error { runtime.Goexit(); return nil }, OutcomeError, "Goexit"},
+			"says nothing good": {func(context.Context) error {
+				return errors.New("a\xffb" + strings.Repeat("ä",
+					8<<10))
+			}, OutcomeError, "(cut)"},
 		}
 		n := c.Node(Config{OnRun: func(r Run) {
 			if r.Tick.Minute()%2 == 0 {
@@ -70,7 +79,8 @@ func TestScheduler_poisonousErrors(t *testing.T) {
 				t.Errorf("%s: %d records, want two attempts at each of three ticks", name, len(runs))
 				continue
 			}
-			if r := runs[0]; r.Outcome != j.outcome || !strings.Contains(r.Error, j.text) || !utf8.ValidString(r.Error) {
+			if r := runs[0]; r.Outcome != j.outcome || !strings.Contains(r.Error, j.text) ||
+				!utf8.ValidString(r.Error) {
 				t.Errorf("%s: %s, %.200q; want %s, %q", name, r.Outcome, r.Error, j.outcome, j.text)
 			}
 		}
@@ -100,7 +110,8 @@ func TestScheduler_poisonousLogger(t *testing.T) {
 			func(slog.Record) error { <-release; return nil },
 		} {
 			n := c.Node(Config{Logger: slog.New(h)}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Run: func(context.Context) error { return errors.New("failed") }})
+			n.MustAdd(Job{Name: "j", Spec: "* * * * *",
+				Run: func(context.Context) error { return errors.New("failed") }})
 			n.Start()
 			time.Sleep(3 * time.Minute)
 			n.Stop()

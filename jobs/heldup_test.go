@@ -12,7 +12,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// failover is a store that goes away from all nodes, with that of the locks, in the moment in which one of them has won a tick.
+// failover is a store that goes away from all nodes, with that of the locks, in the moment in which one of them has won
+// a tick.
 type failover struct {
 	Store
 	node   *jobstest.Node
@@ -42,8 +43,8 @@ func (s *failover) Start(ctx context.Context, starts []Start) []error {
 	return s.Store.Start(ctx, starts)
 }
 
-// TestScheduler_heldUp has the stores go away while a tick is claimed, or about to begin: it is run, and so are those after it,
-// though they are claimed before it gets the lock.
+// TestScheduler_heldUp has the stores go away while a tick is claimed, or about to begin: it is run, and so are those
+// after it, though they are claimed before it gets the lock.
 func TestScheduler_heldUp(t *testing.T) {
 	t.Parallel()
 	moments := []failover{{onWin: true}, {onWin: true, answer: true}, {onWin: true, answer: true, locks: true}, {}}
@@ -96,14 +97,15 @@ func expectHeldUp(t *testing.T, c *jobstest.Cluster, moment failover, misfire Mi
 	}
 	// A node that has not seen it does not expect a late run to have the lock of a tick on time.
 	for _, r := range c.Finished("j") {
-		if late := r.Tick.Sub(jobstest.Start.Add(time.Second)) % (20 * time.Second); late < 4*time.Second && r.Outcome != OutcomeOK {
+		if late := r.Tick.Sub(jobstest.Start.Add(time.Second)) % (20 * time.Second); late < 4*time.Second &&
+			r.Outcome != OutcomeOK {
 			t.Errorf("tick %s, due while the locks were away: %s %s", r.Tick, r.Outcome, r.Reason)
 		}
 	}
 }
 
-// TestScheduler_heldUp_byDeath has a node die with a tick that it has claimed: whoever takes it over waits for the lock, which the
-// runs of later ticks have most of the time.
+// TestScheduler_heldUp_byDeath has a node die with a tick that it has claimed: whoever takes it over waits for the
+// lock, which the runs of later ticks have most of the time.
 func TestScheduler_heldUp_byDeath(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -117,7 +119,8 @@ func TestScheduler_heldUp_byDeath(t *testing.T) {
 				tick = time.Now().Truncate(time.Second)
 				n.Crash()
 			}
-			n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: MisfireAll, Run: jobstest.Sleep(900 * time.Millisecond)})
+			n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: MisfireAll,
+				Run: jobstest.Sleep(900 * time.Millisecond)})
 			n.Start()
 		}
 		for range 3 {
@@ -131,4 +134,46 @@ func TestScheduler_heldUp_byDeath(t *testing.T) {
 		}
 		c.Stop()
 	})
+}
+
+// TestScheduler_heldUp_silence has the store of locks not answer for a while: all ticks that wait for its answer run
+// when it comes.
+func TestScheduler_heldUp_silence(t *testing.T) {
+	t.Parallel()
+	for _, misfire := range []Misfire{MisfireAll, MisfireOnce} {
+		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+			from := time.Now()
+			for range 2 {
+				n := c.Node(Config{History: 1000}, 0)
+				n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: misfire,
+					Run: jobstest.Sleep(100 * time.Millisecond)})
+				n.Start()
+			}
+			time.Sleep(5*time.Second + 700*time.Millisecond)
+			for _, silence := range []time.Duration{4 * time.Second, 12 * time.Second} {
+				for _, n := range c.Nodes() {
+					n.SilenceLocks(true)
+				}
+				time.Sleep(silence)
+				for _, n := range c.Nodes() {
+					n.SilenceLocks(false)
+				}
+				time.Sleep(20 * time.Second)
+			}
+			c.Stop()
+			to := time.Now()
+			ran := make(map[time.Time]Outcome)
+			for _, r := range c.Finished("j") {
+				ran[r.Tick] = r.Outcome
+			}
+			for _, tick := range c.Ticks("* * * * * *", from, to) {
+				// A node that was not held up does not expect a late run to have the lock of a tick on time.
+				after := tick.Equal(jobstest.Start.Add(10*time.Second)) ||
+					tick.Equal(jobstest.Start.Add(42*time.Second))
+				if ran[tick] != OutcomeOK && !after {
+					t.Errorf("tick %s ended %q, want it run", tick, ran[tick])
+				}
+			}
+		})
+	}
 }

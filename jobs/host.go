@@ -36,8 +36,9 @@ func newHost(ctx context.Context, timeout time.Duration) *host {
 var errDrained = errors.New("the node is shutting down and its drain timeout is over")
 
 // Drain ends [Scheduler.Run], as the end of its context does, but lets runs finish until ctx ends in place of
-// Config.DrainTimeout. It blocks until Run is about to return, or for ten seconds more than ctx, in which runs that were
-// cancelled may say their last words. The error is ctx's if that ended first. A scheduler that does not run is drained.
+// Config.DrainTimeout. It blocks until Run is about to return, or for ten seconds more than ctx, in which runs that
+// were cancelled may say their last words. The error is ctx's if that ended first. A scheduler that does not run is
+// drained.
 func (s *Scheduler) Drain(ctx context.Context) error {
 	s.mu.Lock()
 	h, stop := s.host, s.stop
@@ -75,7 +76,8 @@ func (s *Scheduler) drain(h *host) error {
 	s.state = ended
 	n := len(s.live)
 	s.mu.Unlock()
-	s.cfg.Logger.LogAttrs(h.work, slog.LevelInfo, "jobs draining", slog.Int("runs", n), slog.Duration("timeout", timeout))
+	s.cfg.Logger.LogAttrs(h.work, slog.LevelInfo, "jobs draining", slog.Int("runs", n),
+		slog.Duration("timeout", timeout))
 	done := make(chan struct{})
 	idle := make(chan struct{})
 	go func() { // ends with the runs, which are told to; the keeper of their claims ends after them
@@ -101,7 +103,8 @@ func (s *Scheduler) drain(h *host) error {
 		stuck = append(stuck, l.job)
 	}
 	slices.Sort(stuck)
-	return fmt.Errorf("jobs: %d runs go on although their context was cancelled %s ago: %q; they keep their locks until they "+
+	return fmt.Errorf("jobs: %d runs go on although their context was cancelled %s ago: %q; they keep their locks "+
+		"until they "+
 		"return or the Locker is closed; make Job.Run return when its context ends", len(stuck), 2*lastWords, stuck)
 }
 

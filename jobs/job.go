@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/robfig/cron/v3"
 
@@ -27,8 +25,9 @@ type Job struct {
 	// TZ is the IANA name of the zone of Spec. Defaults to Config.Location.
 	TZ string
 	// Schedule is used in place of Spec. All nodes must get the same ticks from it. It is asked with times in
-	// Config.Location; the zero time means that there are no more ticks. It is to answer at once: one that panics, or takes
-	// longer than a second, is asked again a minute later. A changed one is not told from the old one, as it has no text.
+	// Config.Location; the zero time means that there are no more ticks. It is to answer at once: one that panics, or
+	// takes longer than a second, is asked again a minute later. A changed one is not told from the old one, as it has
+	// no text.
 	Schedule cron.Schedule
 	// Run is the work. Its context ends when the job's lock is lost, when Timeout is over, and when a drain takes
 	// too long; it carries the leases (lockrt.FromContext, lockrt.Held) and the tick ([TickFromContext]). Required.
@@ -37,8 +36,9 @@ type Job struct {
 	// Keys are the locks that are held while the job runs. Defaults to "job:" + Name, and to none if Overlap is
 	// OverlapAllow.
 	Keys []string
-	// KeysFunc is used in place of Keys: it is called before each attempt, so that keys may depend on what changes while
-	// the program runs. It is to answer at once, on all nodes alike. An attempt whose keys it cannot tell ends in an error.
+	// KeysFunc is used in place of Keys: it is called before each attempt, so that keys may depend on what changes
+	// while the program runs. It is to answer at once, on all nodes alike. An attempt whose keys it cannot tell ends in
+	// an error.
 	KeysFunc func() ([]string, error)
 	// Lock has the options for Keys. TTL defaults to 30 s; one above a minute is taken for a minute, so that the
 	// death of a node is noticed within it (locks are renewed; where NoRenew is set as well, the job is still stopped
@@ -61,7 +61,9 @@ type Job struct {
 	// Timeout ends the context of a run after this time. Defaults to none.
 	Timeout time.Duration
 	// Retries is how many more times a tick is tried after an error, panic, timeout or lost lease, after 1 s,
-	// 2 s, 4 s … up to a minute, and after the death of its node. Defaults to none.
+	// 2 s, 4 s … up to a minute, and after the death of its node. A retry that finds the lock held, by the run of a
+	// later tick for example, is not used up by that: it comes back after further pauses, and is recorded as skipped,
+	// with no other to follow, if the lock was held each time for a minute or more. Defaults to none.
 	Retries int
 }
 
@@ -101,12 +103,15 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	complain(strings.HasPrefix(j.Name, handlerPrefix),
 		"its Name begins with %q, as only those of handlers of one-off jobs do: choose another", handlerPrefix)
 	complain(len(j.Name) > maxName, "its Name has %d bytes: use %d at most", len(j.Name), maxName)
-	complain(!isText(j.Name), "its Name %q holds a control character or a format character, or is not UTF-8: use printable text", j.Name)
+	complain(!isText(j.Name),
+		"its Name %q holds a control character or a format character, or is not UTF-8: use printable text",
+		brief(j.Name))
 	complain(j.Run == nil, "it has no Run: set the function to call")
 	complain(j.Grace < 0 || j.Timeout < 0 || j.Jitter < 0 || j.Retries < 0 || j.MisfireCap < 0,
 		"Grace %s, Timeout %s, Jitter %s, Retries %d, MisfireCap %d: none may be negative",
 		j.Grace, j.Timeout, j.Jitter, j.Retries, j.MisfireCap)
-	complain(slices.Contains(j.Keys, ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q", "job:"+j.Name)
+	complain(slices.Contains(j.Keys, ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q",
+		"job:"+brief(j.Name))
 	complain(!slices.Contains([]Misfire{"", MisfireSkip, MisfireOnce, MisfireAll}, j.Misfire),
 		"Misfire is %q: use one of skip, once, all", j.Misfire)
 	complain(!slices.Contains([]Overlap{"", OverlapSkip, OverlapQueue, OverlapReplace, OverlapAllow}, j.Overlap),
@@ -130,15 +135,9 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 		}
 	}
 	if len(errs) > 0 {
-		return nil, fmt.Errorf("add job %q: %w", j.Name, errors.Join(errs...))
+		return nil, fmt.Errorf("add job %q: %w", brief(j.Name), errors.Join(errs...))
 	}
 	return e, nil
-}
-
-// isText reports whether s keeps what it is in a record, and in a log, and is what it seems to be where it is shown: characters
-// that only change how others are shown are none of it.
-func isText(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) })
 }
 
 // lockProblems is what the Locker would say of Keys and Lock at every run.
@@ -148,10 +147,12 @@ func (j *Job) lockProblems() (errs []error) {
 		errs = append(errs, fmt.Errorf("Lock.TTL is %s: set %s or more, 0 for 30s", o.TTL, minLockTTL))
 	}
 	if o.Wait < 0 || o.MinHold < 0 || o.MaxHold < 0 {
-		errs = append(errs, fmt.Errorf("Lock has Wait %s, MinHold %s, MaxHold %s: none may be negative", o.Wait, o.MinHold, o.MaxHold))
+		errs = append(errs, fmt.Errorf("Lock has Wait %s, MinHold %s, MaxHold %s: none may be negative", o.Wait,
+			o.MinHold, o.MaxHold))
 	}
 	if o.MaxHold > 0 && o.MinHold > o.MaxHold {
-		errs = append(errs, fmt.Errorf("Lock.MinHold %s is longer than MaxHold %s: the lock would be lost before it may be free",
+		errs = append(errs, fmt.Errorf("Lock.MinHold %s is longer than MaxHold %s: the lock would be lost before it "+
+			"may be free",
 			o.MinHold, o.MaxHold))
 	}
 	for _, key := range j.Keys {
@@ -190,8 +191,9 @@ func (j *Job) defaults() {
 // minLockTTL is the least that package lockrt takes.
 const minLockTTL = 10 * time.Millisecond
 
-// maxLockTTL bounds what Lock.TTL may make a dead node cost: its locks are free after this time however long the job may
-// take. A lock is renewed while the job runs, so a longer TTL would only outlive longer failures of the store of locks.
+// maxLockTTL bounds what Lock.TTL may make a dead node cost: its locks are free after this time however long the job
+// may take. A lock is renewed while the job runs, so a longer TTL would only outlive longer failures of the store of
+// locks.
 const maxLockTTL = time.Minute
 
 // lockOptions are the options with which the locks are taken.

@@ -13,8 +13,8 @@ type inForce struct {
 	zone     *time.Location
 }
 
-// after returns the first tick of the job after t, zero if there is none: what was due under an earlier timing belongs to
-// that, and nothing under one from before it came into force.
+// after returns the first tick of the job after t, zero if there is none: what was due under an earlier timing belongs
+// to that, and nothing under one from before it came into force.
 func (e *entry) after(t time.Time) time.Time {
 	if len(e.line) == 0 {
 		return tickAfter(e.schedule, e.zone, t)
@@ -42,8 +42,8 @@ func afterOn(line []inForce, t time.Time) time.Time {
 	return time.Time{}
 }
 
-// lineOf makes what the store says of the timings of a job computable. own is the timing of this node's job, which schedule
-// belongs to.
+// lineOf makes what the store says of the timings of a job computable. own is the timing of this node's job, which
+// schedule belongs to.
 func lineOf(stretches []Stretch, own Timing, schedule cron.Schedule, zone *time.Location) []inForce {
 	line := make([]inForce, len(stretches))
 	for i, s := range stretches {
@@ -55,8 +55,8 @@ func lineOf(stretches []Stretch, own Timing, schedule cron.Schedule, zone *time.
 	return line
 }
 
-// learn takes in what the store says of a job that this node has registered. It reports whether the node is to look after
-// its ticks.
+// learn takes in what the store says of a job that this node has registered. It reports whether the node is to look
+// after its ticks.
 func (s *Scheduler) learn(e *entry, view JobView) bool {
 	own := e.timing()
 	line := lineOf(view.Spec.Line, own, e.schedule, e.zone)

@@ -26,7 +26,8 @@ const (
 // ListQuery asks a [Store] for a page of the names of jobs, which are sorted byte by byte.
 type ListQuery struct {
 	State JobState
-	// Search has words in lower case. Each of them must be part of what [SearchText] says of the job's definition in force.
+	// Search has words in lower case. Each of them must be part of what [SearchText] says of the job's definition in
+	// force.
 	Search []string
 	// UnseenSince asks for the jobs that no session has registered since then. The zero time asks for all.
 	UnseenSince time.Time
@@ -50,7 +51,8 @@ func (q *ListQuery) finds(text string, seen time.Time) bool {
 type ListPage struct {
 	Jobs []string // sorted
 	More bool     // there are others after them, or before them if the query went back
-	// Before is how many jobs of the state come before the page; -1 if only some of them are asked for, which nobody counts.
+	// Before is how many jobs of the state come before the page; -1 if only some of them are asked for, which nobody
+	// counts.
 	Before int
 }
 
@@ -68,7 +70,8 @@ type LatestRecord struct {
 	At  time.Time
 }
 
-// SearchText is what a search for a job looks into: its name, its program, and its timing as it is written and in words.
+// SearchText is what a search for a job looks into: its name, its program, and its timing as it is written and in
+// words.
 func SearchText(d *Definition) string {
 	text := []string{d.Job, d.Program, d.Spec, "", d.Zone}
 	if d.Spec != "" {

@@ -145,7 +145,8 @@ func (s *Scheduler) here(job string) (e *entry, h *host, done func()) {
 	return e, s.host, s.runs.Done
 }
 
-// spawn runs work as one of the goroutines that the drain waits for. It reports false, and does not, once that has begun.
+// spawn runs work as one of the goroutines that the drain waits for. It reports false, and does not, once that has
+// begun.
 func (s *Scheduler) spawn(work func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

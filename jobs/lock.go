@@ -14,26 +14,35 @@ import (
 type refusal struct {
 	outcome     Outcome
 	reason, err string
+	held        bool // the lock is
 }
 
 var leave = &refusal{}
+
+// slowStore is how long the stores may take to say that a tick is won, or that its lock is held. A tick that hears of
+// it later counts as held up.
+const slowStore = 500 * time.Millisecond
 
 // lock takes the job's locks by its overlap policy. The leases' context ends with ctx. A store of locks that does not
 // answer is asked again, within the grace if missed ticks are to be skipped.
 func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 	var err error
 	if x.keys, err = x.e.keys(&x.p.Run); err != nil {
-		return nil, &refusal{OutcomeError, "the lock cannot be taken", err.Error()}
+		return nil, &refusal{outcome: OutcomeError, reason: "the lock cannot be taken", err: err.Error()}
 	}
 	if len(x.keys) == 0 {
 		return nil, nil
 	}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		asked := x.s.cfg.Now()
 		leases, err := x.tryLock(ctx)
 		if err == nil {
 			return leases, nil
 		}
-		if r := x.refuse(ctx, err); r != nil {
+		// An answer that was long in coming is as good as none: later ticks may have asked meanwhile.
+		silent := !x.p.Backlog && x.e.job.Overlap == OverlapSkip &&
+			x.s.cfg.Now().Sub(asked)-x.patience().Wait > slowStore
+		if r := x.refuse(ctx, err); r != nil && !(r.held && silent) {
 			return nil, r
 		}
 		x.delay()
@@ -45,7 +54,7 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 
 // delay notes that the attempt is held up.
 func (x *attempt) delay() {
-	now := x.s.clock.now()
+	now := x.e.part.clock.now()
 	x.p.delay()
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
@@ -57,30 +66,34 @@ func (x *attempt) delay() {
 // differs from one tick to the next, so that ticks skipped in a row share a record.
 func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 	var busy *lockrt.BusyError
-	switch late := x.s.clock.now().Sub(x.p.Run.Tick.Add(x.e.job.Jitter)); {
+	switch late := x.e.part.clock.now().Sub(x.p.Run.Tick.Add(x.e.job.Jitter)); {
 	case ctx.Err() != nil:
 		return leave
 	case errors.As(err, &busy) && busy.Holder == "":
-		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is kept by its minimum hold time", busy.Key), ""}
+		return heldBecause(fmt.Sprintf("lock %q is kept by its minimum hold time", busy.Key), "")
 	case errors.As(err, &busy):
-		return &refusal{OutcomeSkipped, fmt.Sprintf("lock %q is held by %s", busy.Key, busy.Holder), ""}
+		return heldBecause(fmt.Sprintf("lock %q is held by %s", busy.Key, busy.Holder), "")
 	case errors.Is(err, lockrt.ErrBusy):
-		return &refusal{OutcomeSkipped, "the lock is held", err.Error()}
+		return heldBecause("the lock is held", err.Error())
 	case errors.Is(err, lockrt.ErrClosed), errors.Is(err, lockrt.ErrKey),
 		errors.Is(err, lockrt.ErrOptions), errors.Is(err, lockrt.ErrNested):
-		return &refusal{OutcomeError, "the lock cannot be taken", err.Error()}
+		return &refusal{outcome: OutcomeError, reason: "the lock cannot be taken", err: err.Error()}
 	case x.e.job.Misfire == MisfireSkip && late > x.e.job.Grace:
 		why := "store of locks unavailable until the tick was too late, and Misfire is skip"
-		return &refusal{OutcomeSkipped, why, err.Error()}
+		return &refusal{outcome: OutcomeSkipped, reason: why, err: err.Error()}
 	}
 	x.s.cfg.Logger.Warn("job lock not taken, store of locks unavailable; trying again",
 		"job", x.e.job.Name, "tick", x.p.Run.Tick, "error", err)
 	return nil
 }
 
-// tryLock asks once.
-func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
-	j, locks, keys, o := &x.e.job, x.s.locks, x.keys, x.e.lock
+func heldBecause(reason, err string) *refusal {
+	return &refusal{outcome: OutcomeSkipped, reason: reason, err: err, held: true}
+}
+
+// patience are the options of the locks, with how long this attempt waits for them.
+func (x *attempt) patience() lockrt.Options {
+	j, o := &x.e.job, x.e.lock
 	switch {
 	case j.Overlap != OverlapSkip && !x.p.Backlog:
 	case x.p.Backlog && j.Misfire == MisfireAll:
@@ -88,6 +101,12 @@ func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 	case x.p.Patient:
 		o.Wait = max(o.Wait, j.Grace) // a run that makes up for a missed tick may have the lock
 	}
+	return o
+}
+
+// tryLock asks once.
+func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
+	j, locks, keys, o := &x.e.job, x.s.locks, x.keys, x.patience()
 	leases, err := locks.AcquireAll(ctx, keys, o)
 	// Only a tick on its schedule replaces: one that comes late must not end a later one's run.
 	replaces := !x.p.Backlog && (x.p.Run.Trigger == TriggerSchedule || x.p.Run.Trigger == TriggerManual)
@@ -96,8 +115,7 @@ func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 		if j.Overlap != OverlapReplace || !replaces || !errors.As(err, &busy) {
 			return leases, err
 		}
-		why := fmt.Sprintf("%s tick %s on node %s", replacedBy, x.p.Run.Tick.Format(time.RFC3339), x.s.cfg.Node)
-		if err := locks.Break(ctx, busy.Key, why); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
+		if err := locks.Break(ctx, busy.Key, x.replaces()); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
 			return nil, err
 		}
 		o.Wait = max(o.Wait, time.Second) // others may be in line for what was broken
@@ -107,7 +125,25 @@ func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 }
 
 // replacedBy begins the reason for which a lock is broken under OverlapReplace.
-const replacedBy = "replaced by the run of"
+const replacedBy = "replaced by the run "
 
-// replaced reports whether a lock was lost to a later run. The reason is all that comes along with the loss.
-func replaced(lost error) bool { return strings.Contains(lost.Error(), replacedBy) }
+// replaces is the reason for which this attempt breaks a lock.
+func (x *attempt) replaces() string {
+	whose := "of tick " + x.p.Run.Tick.Format(time.RFC3339)
+	if x.p.Run.Trigger == TriggerManual {
+		whose = fmt.Sprintf("that %s asked for", firstOf(x.p.Run.Author, "somebody"))
+	}
+	return fmt.Sprintf("%s%s, on node %s", replacedBy, whose, x.s.cfg.Node)
+}
+
+// replacement returns by which later run a lock was lost, "" if it was not. The reason is all that comes along with the
+// loss.
+func replacement(lost error) string {
+	text := lost.Error()
+	at := strings.Index(text, replacedBy)
+	if at < 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(text[at:], "\n")
+	return line
+}

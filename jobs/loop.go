@@ -52,13 +52,14 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // loop is the one goroutine that decides when something is to be done about the jobs of a part. It owns its entries.
 type loop struct {
-	s        *Scheduler
-	part     *part
-	host     *host
-	heap     timeheap.Heap[*entry] // by when to look at them again
-	unknown  []*entry              // to be registered
-	dormant  []*entry              // another timing is in force, or another program has the job: ask again when a node goes
-	deferred []*entry              // due, but left to other nodes until later
+	s       *Scheduler
+	part    *part
+	host    *host
+	heap    timeheap.Heap[*entry] // by when to look at them again
+	unknown []*entry              // to be registered
+	// another timing is in force, or another program has the job: ask again when a node goes
+	dormant  []*entry
+	deferred []*entry // due, but left to other nodes until later
 	later    time.Time
 	suspect  bool      // a node has gone: what it had put in force may not be so any more
 	recheck  time.Time // when to ask about dormant entries even if no node seems to have gone
@@ -79,11 +80,11 @@ func (l *loop) run(ctx context.Context) {
 		}
 		l.admit()
 		l.settle()
-		if !l.s.clock.now().Before(l.tryAt) {
+		if !l.part.clock.now().Before(l.tryAt) {
 			l.resync(ctx)
 			l.checkEpochs(ctx)
 			l.register(ctx)
-			if !l.s.clock.local().Before(l.part.onHold()) {
+			if !l.s.cfg.Now().Before(l.part.onHold()) {
 				l.claimDue(ctx)
 				l.claimDeferred(ctx)
 				l.claimOnce(ctx)
@@ -98,7 +99,7 @@ func (l *loop) admit() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	l.unknown = append(l.unknown, l.part.added...)
-	if now := l.s.clock.now(); l.part.departed || len(l.dormant) > 0 && !now.Before(l.recheck) {
+	if now := l.part.clock.now(); l.part.departed || len(l.dormant) > 0 && !now.Before(l.recheck) {
 		l.recheck, l.suspect = now.Add(dormantRecheck), l.suspect || l.part.departed
 		l.unknown, l.dormant, l.part.departed = append(l.unknown, l.dormant...), nil, false
 	}
@@ -109,7 +110,7 @@ func (l *loop) admit() {
 	}
 	for _, e := range l.part.freed {
 		if e.busy && l.heap.Has(e) {
-			e.owedAt = l.s.clock.now()
+			e.owedAt = l.part.clock.now()
 			l.heap.Set(e, e.owedAt)
 		}
 	}
@@ -120,8 +121,8 @@ func (l *loop) admit() {
 	slices.SortFunc(l.soon, byTime)
 }
 
-// checkEpochs finds the jobs of which another node has changed the timing in force. When a node has gone it is for those who have
-// an older timing to put that back in force.
+// checkEpochs finds the jobs of which another node has changed the timing in force. When a node has gone it is for
+// those who have an older timing to put that back in force.
 func (l *loop) checkEpochs(ctx context.Context) {
 	if !l.suspect {
 		return
@@ -165,17 +166,21 @@ func (l *loop) offerAll() {
 }
 
 func (l *loop) resync(ctx context.Context) {
-	if l.s.clock.stepped() {
+	if l.part.clock.stepped() {
 		l.part.syncClock(ctx)
 	}
 }
 
-// register offers jobs to the store and asks for their marks. It waits until this node has heard who else is alive.
+// register offers jobs to the store and asks for their marks. It waits until this node has heard who else is alive. A
+// store that has lost data hears of pauses first: once it has the marks others may claim.
 func (l *loop) register(ctx context.Context) {
+	if len(l.unknown) > 0 {
+		l.part.restore(l.host)
+	}
 	for len(l.unknown) > 0 && len(l.part.alive()) > 0 && ctx.Err() == nil {
 		batch := l.unknown[:min(len(l.unknown), claimBatch)]
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		sent := l.s.clock.local()
+		sent := l.s.cfg.Now()
 		view, err := l.s.cfg.Store.Register(callCtx, l.part.registration(batch))
 		cancel()
 		if ctx.Err() != nil {
@@ -184,7 +189,7 @@ func (l *loop) register(ctx context.Context) {
 		if l.answered(err); err != nil {
 			return
 		}
-		l.s.clock.observe(view.Now, sent)
+		l.part.clock.observe(view.Now, sent)
 		for i, e := range batch {
 			l.admitted(e, view.Jobs[i])
 		}
@@ -210,7 +215,7 @@ func (l *loop) admitted(e *entry, view JobView) {
 		l.s.cfg.Logger.Info("job left to the nodes that have a newer timing of it",
 			"job", e.job.Name, "ours", e.timing().Spec, "theirs", view.Spec.Line[len(view.Spec.Line)-1].Timing.Spec)
 	case e.refused != before:
-		l.s.cfg.Logger.Error("job refused", "error", l.s.refusal(e))
+		l.s.cfg.Logger.Error("job refused", "error", l.s.refusal(e, e.refused))
 	}
 }
 
@@ -224,7 +229,7 @@ func names(entries []*entry) []string {
 
 // sleep returns how long nothing is to be done.
 func (l *loop) sleep() time.Duration {
-	now := l.s.clock.now()
+	now := l.part.clock.now()
 	d := l.s.cfg.Heartbeat // a step of the clock or a sleep of the machine is noticed within this
 	if l.heap.Len() > 0 {
 		_, first := l.heap.First()
@@ -239,7 +244,7 @@ func (l *loop) sleep() time.Duration {
 	if len(l.unknown) > 0 && len(l.part.alive()) > 0 {
 		d = 0
 	}
-	if hold := l.part.onHold().Sub(l.s.clock.local()); hold > 0 {
+	if hold := l.part.onHold().Sub(l.s.cfg.Now()); hold > 0 {
 		d = max(d, min(hold, l.s.cfg.Heartbeat))
 		if len(l.unknown) > 0 {
 			d = 0
@@ -251,15 +256,16 @@ func (l *loop) sleep() time.Duration {
 
 // schedule plans what is next about e and puts it on the heap; it is left out if its schedule has ended.
 func (l *loop) schedule(e *entry) {
-	e.plan = e.next(e.mark, l.s.clock.now())
+	e.plan = e.next(e.mark, l.part.clock.now())
 	if why := failureOf(e.schedule); why != "" && e.plan.due.IsZero() {
-		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name, "error", why)
-		e.plan.due = l.s.clock.now().Add(time.Minute) // holds for no moment, so it is made anew then
+		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name,
+			"error", why)
+		e.plan.due = l.part.clock.now().Add(time.Minute) // holds for no moment, so it is made anew then
 	}
 	at := e.plan.due
 	if len(e.owed) > 0 && (at.IsZero() || e.owedAt.Before(at)) {
 		at = e.owedAt
-		if now := l.s.clock.now(); at.Before(now) {
+		if now := l.part.clock.now(); at.Before(now) {
 			at = now
 		}
 	}
@@ -281,5 +287,5 @@ func (l *loop) answered(err error) {
 		return
 	}
 	l.backoff = min(max(2*l.backoff, minBackoff), maxBackoff)
-	l.tryAt = l.s.clock.now().Add(l.backoff/2 + rand.N(l.backoff/2+1))
+	l.tryAt = l.part.clock.now().Add(l.backoff/2 + rand.N(l.backoff/2+1))
 }

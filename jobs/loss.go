@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// knownRuns is how many ended runs, and how many one-off jobs of each kind, a node remembers for the case that the store
-	// forgets.
+	// knownRuns is how many ended runs, and how many one-off jobs of each kind, a node remembers for the case that the
+	// store forgets.
 	knownRuns = 4096
 	// knownFor is for how long it remembers ended runs.
 	knownFor = 10 * time.Minute
@@ -38,7 +38,7 @@ func newMemory() memory {
 
 // rememberRun notes that a run was recorded.
 func (s *Scheduler) rememberRun(r Run) {
-	now := s.clock.local()
+	now := s.cfg.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	forget(s.memory.ended, func(e endedRun) bool { return now.Sub(e.at) > knownFor })
@@ -71,12 +71,63 @@ func (s *Scheduler) rememberOnce(o Once) {
 
 // rememberPast notes that a one-off job waits no more.
 func (s *Scheduler) rememberPast(id string) {
-	now := s.clock.local()
+	now := s.cfg.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.memory.waiting, id)
 	forget(s.memory.past, func(at time.Time) bool { return now.Sub(at) > onceRetention })
 	s.memory.past[id] = now
+}
+
+// heardPause notes a pause or a resume, and reports false if that or a later one is known. It needs Scheduler.mu.
+func (m *memory) heardPause(state PauseState) bool {
+	if state.Version <= m.pauses[state.Job].Version {
+		return false
+	}
+	m.pauses[state.Job] = state
+	return true
+}
+
+// rememberPause notes a pause or a resume that the store has taken from this scheduler: until their next beats no
+// others know.
+func (s *Scheduler) rememberPause(state PauseState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.memory.heardPause(state) {
+		s.partOf(state.Job).accepted[state.Job] = state.Version
+	}
+}
+
+// acceptedPauses are the versions of pauses and resumes that the next beat is to tell of, by job.
+func (p *part) acceptedPauses() map[string]int64 {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return maps.Clone(p.accepted)
+}
+
+// checkPauses returns a job of which the store does not know the pause or resume any more that it had taken before a
+// beat, "" if there is none.
+func (p *part) checkPauses(before map[string]int64, pulse Pulse) (lost string) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	for _, state := range pulse.Pauses {
+		if version, wanted := p.accepted[state.Job]; wanted && state.Version >= version {
+			delete(p.accepted, state.Job)
+		}
+	}
+	for job, version := range before {
+		if p.accepted[job] == version {
+			delete(p.accepted, job)
+			lost = job
+		}
+	}
+	return lost
+}
+
+// resumedAt returns when a job was resumed, if it has been since it was paused last. It needs Scheduler.mu.
+func (m *memory) resumedAt(job string) (at time.Time, ok bool) {
+	state, known := m.pauses[job]
+	return time.UnixMicro(state.Version).UTC(), known && state.Pause == nil
 }
 
 // rememberPulse notes what a beat has told.
@@ -85,9 +136,7 @@ func (p *part) rememberPulse(pulse Pulse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, state := range pulse.Pauses {
-		if state.Version > s.memory.pauses[state.Job].Version {
-			s.memory.pauses[state.Job] = state
-		}
+		s.memory.heardPause(state)
 	}
 	if pulse.Lost || p != s.oncePart() {
 		return // it does not tell of one-off jobs, or not of those that are to be put back
@@ -105,16 +154,16 @@ func (p *part) rememberPulse(pulse Pulse) {
 	}
 }
 
-// noticeLoss is called when the store turns out to know less than it did. All jobs are registered again with the marks that this
-// node knows, what else it knows is put back, and nothing is claimed for a lease: by then all nodes have noticed, and the store has
-// the highest mark that any of them knows.
+// noticeLoss is called when the store turns out to know less than it did. All jobs are registered again with the marks
+// that this node knows, what else it knows is put back, and nothing is claimed for a lease: by then all nodes have
+// noticed, and the store has the highest mark that any of them knows.
 func (p *part) noticeLoss(sign string) {
 	s := p.s
-	now := s.clock.local()
+	now := s.cfg.Now()
 	s.mu.Lock()
 	again := now.Before(p.heldUntil)
 	if p.forgetful, p.stale = true, true; !again {
-		p.heldUntil, p.lossAt = now.Add(s.lease), s.clock.storeTime(now)
+		p.heldUntil, p.lossAt = now.Add(s.lease), p.clock.storeTime(now)
 	}
 	p.rouse()
 	s.mu.Unlock()
@@ -122,11 +171,13 @@ func (p *part) noticeLoss(sign string) {
 		return
 	}
 	s.cfg.Logger.LogAttrs(context.Background(), slog.LevelError,
-		"job store has lost data; jobs are registered again with what this node knows, and no ticks are claimed until then",
+		"job store has lost data; jobs are registered again with what this node knows, and no ticks are claimed until "+
+			"then",
 		slog.String("sign", sign), slog.Duration("for", s.lease))
 }
 
-// remind registers a job again that the store turns out not to know although this node has it there. It does nothing for others.
+// remind registers a job again that the store turns out not to know although this node has it there. It does nothing
+// for others.
 func (s *Scheduler) remind(ctx context.Context, job string) error {
 	e, _, done := s.here(job)
 	defer done()
@@ -201,8 +252,8 @@ func (p *part) known() (m Memory, forgetful bool) {
 	return m, true
 }
 
-// restoreRun puts one run back, that the store turned out not to know, if that is because it has lost data. It waits for a beat,
-// which tells.
+// restoreRun puts one run back, that the store turned out not to know, if that is because it has lost data. It waits
+// for a beat, which tells.
 func (x *attempt) restoreRun(ctx context.Context, r *Run) bool {
 	x.e.part.awaitBeat(ctx)
 	if !x.e.part.lostSince(r.Claimed) {
@@ -215,7 +266,8 @@ func (x *attempt) restoreRun(ctx context.Context, r *Run) bool {
 	return x.s.cfg.Store.Restore(ctx, Memory{Flights: []Pending{p}, Lease: x.s.lease}) == nil
 }
 
-// awaitBeat waits until a beat that was begun after this call has been answered, for two heartbeats and a call's time at most.
+// awaitBeat waits until a beat that was begun after this call has been answered, for two heartbeats and a call's time
+// at most.
 func (p *part) awaitBeat(ctx context.Context) {
 	p.s.mu.Lock()
 	beaten := p.beaten

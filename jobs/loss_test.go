@@ -81,8 +81,9 @@ func (w *lossy) must(err error) {
 	}
 }
 
-// TestScheduler_flush flushes the store at all kinds of moments: all ticks run once, also those that are due just then and those
-// at work, pauses stay, one-off jobs run once, and the log says what happened. A node that is new just then makes no difference.
+// TestScheduler_flush flushes the store at all kinds of moments: all ticks run once, also those that are due just then
+// and those at work, pauses stay, one-off jobs run once, and the log says what happened. A node that is new just then
+// makes no difference.
 func TestScheduler_flush(t *testing.T) {
 	t.Parallel()
 	for round := range 8 {
@@ -107,7 +108,8 @@ func TestScheduler_flush(t *testing.T) {
 			}
 			time.Sleep(time.Hour + time.Minute)
 			view, err := c.Store.Look(ctx, []string{"off", "on"})
-			if err != nil || view.Jobs[0].Paused == nil || view.Jobs[0].Paused.Reason != "broken" || view.Jobs[1].Paused != nil {
+			if err != nil || view.Jobs[0].Paused == nil || view.Jobs[0].Paused.Reason != "broken" ||
+				view.Jobs[1].Paused != nil {
 				t.Errorf("%+v, %v; want off paused by ada, and on not", view, err)
 			}
 			to := time.Now()
@@ -141,8 +143,8 @@ func (w *lossy) expectOnce(name string, from, to time.Time) {
 	}
 }
 
-// TestScheduler_rewind takes the store back to an older state: no tick of a living node runs twice, a resume stands, and one-off
-// jobs run once.
+// TestScheduler_rewind takes the store back to an older state: no tick of a living node runs twice, a resume stands,
+// and one-off jobs run once.
 func TestScheduler_rewind(t *testing.T) {
 	t.Parallel()
 	for round := range 6 {
@@ -179,8 +181,8 @@ func TestScheduler_rewind(t *testing.T) {
 	}
 }
 
-// TestScheduler_flush_holds has a node that has not heard of the last tick be the first to register after the store has forgotten
-// all: it claims nothing until the one that has run the tick can have said so.
+// TestScheduler_flush_holds has a node that has not heard of the last tick be the first to register after the store has
+// forgotten all: it claims nothing until the one that has run the tick can have said so.
 func TestScheduler_flush_holds(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -211,5 +213,27 @@ func TestScheduler_flush_holds(t *testing.T) {
 				t.Errorf("tick %s has run %d times", tick, ran[tick])
 			}
 		}
+	})
+}
+
+// TestScheduler_rewind_overAnEnd takes the store back to before the end of a run that its node has recorded: the record
+// comes back as it was, and the tick is not run again.
+func TestScheduler_rewind_overAnEnd(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		for range 2 {
+			n := c.Node(Config{}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Retries: 3, Run: jobstest.Sleep(20 * time.Second)})
+			n.Start()
+		}
+		time.Sleep(time.Minute + 10*time.Second)
+		restore := c.Snapshot()
+		time.Sleep(30 * time.Second)
+		restore()
+		time.Sleep(2 * time.Minute)
+		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "ok" || len(c.Finished("j")) != 1 {
+			t.Errorf("records %+v, told of %+v; want the run as it ended", runs, c.Finished("j"))
+		}
+		c.Stop()
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_lostReply_ofTheRecord loses the answer to the record of a run, one that failed and the one that made up for
-// it: each is told of once, and the retry is made once.
+// TestScheduler_lostReply_ofTheRecord loses the answer to the record of a run, one that failed and the one that made up
+// for it: each is told of once, and the retry is made once.
 func TestScheduler_lostReply_ofTheRecord(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -53,7 +53,8 @@ func TestScheduler_endedBeforeTheRelease(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		c.Stop()
 		runs := c.Finished("j")
-		if jobstest.Outcomes(runs) != "ok" || runs[0].Ended.Sub(runs[0].Started).Round(time.Millisecond) != time.Minute {
+		if jobstest.Outcomes(runs) != "ok" ||
+			runs[0].Ended.Sub(runs[0].Started).Round(time.Millisecond) != time.Minute {
 			t.Errorf("runs %+v, want one that took a minute", runs)
 		}
 	})
@@ -90,7 +91,8 @@ func TestScheduler_cancelledAsItBegins(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		c.Stop()
 		runs := c.Recorded("j")
-		if jobstest.Outcomes(runs) != "cancelled" || !strings.Contains(runs[0].Reason, "just in time, before it began") {
+		if jobstest.Outcomes(runs) != "cancelled" ||
+			!strings.Contains(runs[0].Reason, "just in time, before it began") {
 			t.Errorf("runs %+v, want one cancelled before it began", runs)
 		}
 	})

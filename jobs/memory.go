@@ -181,8 +181,8 @@ func byName(a, b Node) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), a.Started.Compare(b.Started))
 }
 
-func (s *memoryStore) Pause(ctx context.Context, job string, p Pause) error {
-	return s.do(ctx, func(now time.Time) error {
+func (s *memoryStore) Pause(ctx context.Context, job string, p Pause) (state PauseState, err error) {
+	err = s.do(ctx, func(now time.Time) error {
 		j := s.jobs[job]
 		if j == nil || j.mark.IsZero() {
 			return ErrUnknownJob
@@ -193,12 +193,16 @@ func (s *memoryStore) Pause(ctx context.Context, job string, p Pause) error {
 		j.switched = max(now.UnixMicro(), j.switched+1)
 		p.Version = j.switched
 		j.paused = &p
+		state = PauseState{Job: job, Version: p.Version, Pause: &p}
 		return nil
 	})
+	return state, err
 }
 
-func (s *memoryStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) error {
-	return s.do(ctx, func(now time.Time) error {
+func (s *memoryStore) Resume(
+	ctx context.Context, job string, version int64, record Run, keep int,
+) (state PauseState, err error) {
+	err = s.do(ctx, func(now time.Time) error {
 		j := s.jobs[job]
 		if j == nil || j.paused == nil || j.paused.Version != version {
 			return ErrGone
@@ -208,6 +212,8 @@ func (s *memoryStore) Resume(ctx context.Context, job string, version int64, rec
 			j.mark = now
 		}
 		j.record(record, keep, now)
+		state = PauseState{Job: job, Version: j.switched}
 		return nil
 	})
+	return state, err
 }

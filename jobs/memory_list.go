@@ -146,7 +146,10 @@ func (s *memoryStore) MostMissed(ctx context.Context, limit int) (jobs []string,
 
 // mostMissed sorts and cuts what several parts of a store say.
 func mostMissed(limit int, all []missedCount) (jobs []string) {
-	slices.SortFunc(all, func(a, b missedCount) int { return cmp.Or(cmp.Compare(b.ticks, a.ticks), cmp.Compare(a.job, b.job)) })
+	slices.SortFunc(all, func(a, b missedCount) int {
+		return cmp.Or(cmp.Compare(b.ticks, a.ticks),
+			cmp.Compare(a.job, b.job))
+	})
 	for _, m := range all[:max(0, min(len(all), limit))] {
 		jobs = append(jobs, m.job)
 	}

@@ -31,7 +31,8 @@ type memorySpec struct {
 }
 
 func (s *memoryStore) Register(ctx context.Context, r Registration) (View, error) {
-	names, versions, refused := make([]string, len(r.Offers)), make([]int64, len(r.Offers)), make([]string, len(r.Offers))
+	names, versions, refused := make([]string, len(r.Offers)), make([]int64, len(r.Offers)),
+		make([]string, len(r.Offers))
 	err := s.do(ctx, func(now time.Time) error {
 		for i, o := range r.Offers {
 			names[i] = o.Definition.Job

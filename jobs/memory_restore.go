@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// compareStamp looks whether the store knows of the session's last beat, and notes this one. A stamp is what tells this store
-// from one that forgot, and the time of the beat. It needs mu.
+// compareStamp looks whether the store knows of the session's last beat, and notes this one. A stamp is what tells this
+// store from one that forgot, and the time of the beat. It needs mu.
 func (s *memoryStore) compareStamp(b Beat, p *Pulse, now time.Time) {
 	if stamp, at, ok := strings.Cut(b.Stamp, " "); ok {
 		n, _ := strconv.ParseInt(at, 10, 64) // it is of our own making
@@ -80,7 +80,8 @@ func (s *memoryStore) keep(other *memoryStore) {
 	s.jobs, s.names = make(map[string]*memoryJob, len(other.jobs)), nil
 	for name, j := range other.jobs {
 		own := *j
-		own.runs, own.spec.line, own.spec.defs = slices.Clone(j.runs), slices.Clone(j.spec.line), slices.Clone(j.spec.defs)
+		own.runs, own.spec.line, own.spec.defs = slices.Clone(j.runs), slices.Clone(j.spec.line),
+			slices.Clone(j.spec.defs)
 		own.spec.offers = maps.Clone(j.spec.offers)
 		s.jobs[name] = &own
 	}
@@ -90,5 +91,6 @@ func (s *memoryStore) keep(other *memoryStore) {
 		s.flights[id] = &own
 	}
 	s.alive, s.notices, s.waiting = maps.Clone(other.alive), maps.Clone(other.notices), maps.Clone(other.waiting)
-	s.past, s.nodes, s.beats, s.stamp = maps.Clone(other.past), maps.Clone(other.nodes), maps.Clone(other.beats), other.stamp
+	s.past, s.nodes, s.beats, s.stamp = maps.Clone(other.past), maps.Clone(other.nodes), maps.Clone(other.beats),
+		other.stamp
 }

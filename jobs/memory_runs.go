@@ -145,7 +145,8 @@ func (s *memoryStore) Finish(ctx context.Context, finishes []Finish) []error {
 
 func (s *memoryStore) finish(f Finish, now time.Time) error {
 	switch {
-	case f.Next != nil && s.owned(f.Next.Run.ID, f.Next.Owner) != nil && (f.Next.Run.ID != f.Run.ID || f.Next.Owner != f.Owner):
+	case f.Next != nil && s.owned(f.Next.Run.ID, f.Next.Owner) != nil &&
+		(f.Next.Run.ID != f.Run.ID || f.Next.Owner != f.Owner):
 		return nil // a repeated call
 	case s.owned(f.Run.ID, f.Owner) == nil:
 		return ErrGone

@@ -51,8 +51,9 @@ func TestScheduler_misfire(t *testing.T) {
 			runs := c.Finished(job)
 			for _, r := range runs {
 				got = append(got, fmt.Sprint(r.Tick.Minute(), " ", r.Outcome, " ", r.Trigger))
-				if r.Outcome == OutcomeSkipped && (!strings.HasPrefix(r.Reason, "misfire: ") || r.First.Minute() != 20 ||
-					r.Ticks != int64(r.Tick.Minute()/10-1)) {
+				if r.Outcome == OutcomeSkipped &&
+					(!strings.HasPrefix(r.Reason, "misfire: ") || r.First.Minute() != 20 ||
+						r.Ticks != int64(r.Tick.Minute()/10-1)) {
 					t.Errorf("%s: %+v, want all ticks from minute 20 on for a misfire", job, r)
 				}
 			}
@@ -60,18 +61,22 @@ func TestScheduler_misfire(t *testing.T) {
 				t.Errorf("%s: %s, want %s", job, s, want)
 			}
 			runs = slices.DeleteFunc(runs, func(r Run) bool { return r.Outcome == OutcomeSkipped })
-			byStart := slices.SortedFunc(slices.Values(runs), func(a, b Run) int { return a.Started.Compare(b.Started) })
+			byStart := slices.SortedFunc(slices.Values(runs),
+				func(a, b Run) int { return a.Started.Compare(b.Started) })
 			for i := range byStart[1:] {
-				if last, next := byStart[i], byStart[i+1]; next.Started.Before(last.Ended) || next.Tick.Before(last.Tick) {
-					t.Errorf("%s: after that of tick %s until %s began a run of tick %s at %s", job, last.Tick, last.Ended, next.Tick, next.Started)
+				if last, next := byStart[i], byStart[i+1]; next.Started.Before(last.Ended) ||
+					next.Tick.Before(last.Tick) {
+					t.Errorf("%s: after that of tick %s until %s began a run of tick %s at %s", job, last.Tick,
+						last.Ended, next.Tick, next.Started)
 				}
 			}
 		}
 	})
 }
 
-// TestScheduler_misfireAll_inOrder has ten nodes catch up with missed ticks, of which each fails at first, and one kills its
-// node: they run one after another, the oldest first, retries between, without waiting for longer than they must.
+// TestScheduler_misfireAll_inOrder has ten nodes catch up with missed ticks, of which each fails at first, and one
+// kills its node: they run one after another, the oldest first, retries between, without waiting for longer than they
+// must.
 func TestScheduler_misfireAll_inOrder(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -119,20 +124,21 @@ func TestScheduler_misfireAll_inOrder(t *testing.T) {
 	})
 }
 
-// TestScheduler_misfireAll_wakes checks that the end of a run wakes the next at once, and that the end of a run of a dead
-// node, of which nobody tells, is noticed soon.
+// TestScheduler_misfireAll_wakes checks that the end of a run wakes the next at once, and that the end of a run of a
+// dead node, of which nobody tells, is noticed soon.
 func TestScheduler_misfireAll_wakes(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var starts atomic.Int32
 		up := func() {
 			n := c.Node(Config{DrainTimeout: -1}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Misfire: MisfireAll, Overlap: OverlapAllow, Run: func(ctx context.Context) error {
-				if starts.Add(1) == 20 {
-					n.Crash()
-				}
-				return jobstest.Sleep(100 * time.Millisecond)(ctx)
-			}})
+			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Misfire: MisfireAll, Overlap: OverlapAllow,
+				Run: func(ctx context.Context) error {
+					if starts.Add(1) == 20 {
+						n.Crash()
+					}
+					return jobstest.Sleep(100 * time.Millisecond)(ctx)
+				}})
 			n.Start()
 		}
 		up()

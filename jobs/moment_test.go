@@ -19,8 +19,9 @@ import (
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
-// TestScheduler_storeAwayAtTheBegin has a run wait for its lock, and the store of jobs go away before it has that: the record says
-// when the work began, not when the node first asked for it; and with misfire skip it does not begin when it is too late.
+// TestScheduler_storeAwayAtTheBegin has a run wait for its lock, and the store of jobs go away before it has that: the
+// record says when the work began, not when the node first asked for it; and with misfire skip it does not begin when
+// it is too late.
 func TestScheduler_storeAwayAtTheBegin(t *testing.T) {
 	t.Parallel()
 	for _, misfire := range []Misfire{MisfireOnce, MisfireSkip} {
@@ -31,7 +32,8 @@ func TestScheduler_storeAwayAtTheBegin(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Misfire: misfire, Overlap: OverlapQueue, Run: jobstest.Sleep(time.Second)})
+				n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Misfire: misfire, Overlap: OverlapQueue,
+					Run: jobstest.Sleep(time.Second)})
 				n.Start()
 				time.Sleep(61 * time.Second)
 				n.CutJobs(true)
@@ -48,9 +50,11 @@ func TestScheduler_storeAwayAtTheBegin(t *testing.T) {
 				switch {
 				case len(runs) != 1:
 					t.Errorf("records %+v, want one", runs)
-				case misfire == MisfireSkip && (runs[0].Outcome != OutcomeSkipped || !runs[0].Started.IsZero() || !strings.Contains(runs[0].Reason, "too late")):
+				case misfire == MisfireSkip && (runs[0].Outcome != OutcomeSkipped || !runs[0].Started.IsZero() ||
+					!strings.Contains(runs[0].Reason, "too late")):
 					t.Errorf("record %+v, want it skipped", runs[0])
-				case misfire == MisfireOnce && (runs[0].Started.Before(back) || runs[0].Ended.Sub(runs[0].Started).Round(time.Millisecond) != time.Second):
+				case misfire == MisfireOnce && (runs[0].Started.Before(back) ||
+					runs[0].Ended.Sub(runs[0].Started).Round(time.Millisecond) != time.Second):
 					t.Errorf("record %+v, want it begun after %s, and a second long", runs[0], back)
 				}
 			})
@@ -58,14 +62,15 @@ func TestScheduler_storeAwayAtTheBegin(t *testing.T) {
 	}
 }
 
-// TestScheduler_drainBelowThirtySeconds drains by default with a run that ignores its context, with and without the store: it is
-// over before a platform that waits for 30 s kills the process.
+// TestScheduler_drainBelowThirtySeconds drains by default with a run that ignores its context, with and without the
+// store: it is over before a platform that waits for 30 s kills the process.
 func TestScheduler_drainBelowThirtySeconds(t *testing.T) {
 	t.Parallel()
 	for _, away := range []bool{false, true} {
 		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 			n := c.Node(Config{}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: func(context.Context) error { time.Sleep(time.Hour); return nil }})
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *",
+				Run: func(context.Context) error { time.Sleep(time.Hour); return nil }})
 			n.Start()
 			time.Sleep(time.Minute + time.Second)
 			n.CutJobs(away)
@@ -91,7 +96,10 @@ func TestScheduler_keysFunc(t *testing.T) {
 		shop.Store("a")
 		var took []string
 		n.MustAdd(Job{
-			Name: "j", Spec: "* * * * *", KeysFunc: func() ([]string, error) { return []string{"shop:" + shop.Load().(string)}, nil },
+			Name: "j", Spec: "* * * * *", KeysFunc: func() ([]string,
+				error) {
+				return []string{"shop:" + shop.Load().(string)}, nil
+			},
 			Run: func(ctx context.Context) error {
 				held, err := n.Locker().List(ctx, "")
 				for _, lock := range held {
@@ -116,7 +124,8 @@ func TestNew_telemetryOfTheLocker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
-		locks, err := lockrt.New(memstore.New(), lockrt.Config{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		locks, err := lockrt.New(memstore.New(),
+			lockrt.Config{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +147,8 @@ func TestNew_telemetryOfTheLocker(t *testing.T) {
 	})
 }
 
-// TestScheduler_Resume_byAStranger resumes a job from a scheduler that does not have it: the record tells of all ticks meanwhile.
+// TestScheduler_Resume_byAStranger resumes a job from a scheduler that does not have it: the record tells of all ticks
+// meanwhile.
 func TestScheduler_Resume_byAStranger(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -158,7 +168,8 @@ func TestScheduler_Resume_byAStranger(t *testing.T) {
 		}
 		r := c.Recorded("j")[0]
 		at := func(minutes int) time.Time { return jobstest.Start.Add(time.Duration(minutes) * time.Minute) }
-		if !r.First.Equal(at(10)) || !r.Tick.Equal(at(20)) || r.Ticks != 3 || !strings.Contains(r.Reason, "paused by bob from 2000-01-01T00:06:00Z") {
+		if !r.First.Equal(at(10)) || !r.Tick.Equal(at(20)) || r.Ticks != 3 ||
+			!strings.Contains(r.Reason, "paused by bob from 2000-01-01T00:06:00Z") {
 			t.Errorf("record %+v, want the three ticks from 10 to 20 past, by the first pause's time", r)
 		}
 		c.Stop()

@@ -30,8 +30,8 @@ func (l *letters) handler(fail bool) Handler {
 	}}
 }
 
-// TestScheduler_At puts one-off jobs from several nodes, twice each: each runs once, at its time, through a restart of all
-// nodes, and is not run again when it is put once more.
+// TestScheduler_At puts one-off jobs from several nodes, twice each: each runs once, at its time, through a restart of
+// all nodes, and is not run again when it is put once more.
 func TestScheduler_At(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -74,7 +74,8 @@ func TestScheduler_At(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		put(nodes[0], "soon", 4*time.Hour)
 		time.Sleep(2 * time.Hour)
-		want := map[string][]string{"soon": {"to soon at 00:01:30"}, "late": {"to late at 01:00:00"}, "past": {"to past at 00:00:01"}}
+		want := map[string][]string{"soon": {"to soon at 00:01:30"}, "late": {"to late at 01:00:00"},
+			"past": {"to past at 00:00:01"}}
 		if got := fmt.Sprint(l.got); got != fmt.Sprint(want) {
 			t.Errorf("ran %s, want %v", got, want)
 		}
@@ -109,7 +110,8 @@ func TestScheduler_At_retries(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		c.Stop()
-		if runs := c.Finished("once:mail"); jobstest.Outcomes(runs) != "error ok" || runs[1].Once != "x" || string(runs[1].Payload) != "hi" {
+		if runs := c.Finished("once:mail"); jobstest.Outcomes(runs) != "error ok" || runs[1].Once != "x" ||
+			string(runs[1].Payload) != "hi" {
 			t.Errorf("runs %+v, want an error and then a success with the payload", runs)
 		}
 	})

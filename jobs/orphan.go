@@ -9,35 +9,17 @@ import (
 )
 
 const (
-	// retireTime is after what time without a node a job counts as removed, while nodes of its program live: nothing of the
-	// time since it was seen last is owed when it comes back.
+	// retireTime is after what time without a node a job counts as removed, while nodes of its program live: nothing of
+	// the time since it was seen last is owed when it comes back.
 	retireTime = 24 * time.Hour
-	// orphanTime is after what time what is left of a removed job ends by itself: its runs in flight, its pause, one-off jobs
-	// for a handler that no node has had since they were due.
+	// orphanTime is after what time what is left of a removed job ends by itself: its runs in flight, its pause,
+	// one-off jobs for a handler that no node has had since they were due.
 	orphanTime = 7 * 24 * time.Hour
 )
 
-// refuseOrphan returns ErrOrphaned for a job that none of the living nodes has, if there are any.
-func (s *Scheduler) refuseOrphan(ctx context.Context, spec *JobSpec) error {
-	e, _, done := s.here(spec.Job)
-	done()
-	if e != nil && spec.Offers[s.session] > 0 {
-		return nil // it has not ended, and has it, whether or not the store has heard of it since it has lost data
-	}
-	nodes, err := s.cfg.Store.Nodes(ctx)
-	if err != nil {
-		return err
-	}
-	living := s.living(nodes)
-	if len(living) > 0 && spec.newest(func(session string) bool { return living[session] != "" }) == nil {
-		return ErrOrphaned
-	}
-	return nil
-}
-
 // living are the names of the nodes that have given a sign of life lately, by session.
 func (s *Scheduler) living(nodes []Node) map[string]string {
-	now, living := s.clock.now(), make(map[string]string)
+	now, living := s.oncePart().clock.now(), make(map[string]string)
 	for _, n := range nodes {
 		if now.Sub(n.Heartbeat) <= s.lease {
 			living[n.Session] = n.Name
@@ -51,7 +33,8 @@ func (s *Scheduler) tidy(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*storeTimeout)
 	defer cancel()
 	if err := s.endOrphans(ctx); err != nil && ctx.Err() == nil {
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "what is left of removed jobs not looked at, store unavailable; trying again",
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn,
+			"what is left of removed jobs not looked at, store unavailable; trying again",
 			slog.Any("error", err))
 	}
 }
@@ -72,7 +55,7 @@ func (s *Scheduler) endOrphans(ctx context.Context) error {
 		}
 	}
 	seen, owned := make(map[string]time.Time), make(map[string]bool) // by job
-	now := s.clock.now()
+	now := s.oncePart().clock.now()
 	for batch := range slices.Chunk(names, listBatch) {
 		view, err := s.cfg.Store.Look(ctx, batch)
 		if err != nil {
@@ -92,7 +75,7 @@ func (s *Scheduler) endOrphans(ctx context.Context) error {
 	old := func(job string, since time.Time) bool {
 		return !owned[job] && now.Sub(since) > orphanTime && now.Sub(seen[job]) > orphanTime
 	}
-	if err := s.endOrphanedRuns(ctx, old, now); err != nil {
+	if err := s.endOrphanedRuns(ctx, old); err != nil {
 		return err
 	}
 	return s.endOrphanedOnce(ctx, old, now)
@@ -104,11 +87,13 @@ func (s *Scheduler) retire(ctx context.Context, spec *JobSpec, programs map[stri
 		return nil
 	}
 	lives := programs[spec.Defs[len(spec.Defs)-1].Definition.Program]
-	if inForce := spec.Line[len(spec.Line)-1].Timing; lives && inForce != (Timing{}) && now.Sub(spec.Seen) > retireTime {
+	if inForce := spec.Line[len(spec.Line)-1].Timing; lives && inForce != (Timing{}) &&
+		now.Sub(spec.Seen) > retireTime {
 		if err := s.cfg.Store.Retire(ctx, spec.Job, spec.Epoch); err != nil && !errors.Is(err, ErrGone) {
 			return err
 		}
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job counts as removed, no node has it", slog.String("job", spec.Job),
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job counts as removed, no node has it",
+			slog.String("job", spec.Job),
 			slog.Time("since", spec.Seen))
 	}
 	if now.Sub(spec.Seen) <= orphanTime {
@@ -123,7 +108,7 @@ func (s *Scheduler) retire(ctx context.Context, spec *JobSpec, programs map[stri
 
 const orphanReason = "no node has had the job for too long: it was removed or renamed"
 
-func (s *Scheduler) endOrphanedRuns(ctx context.Context, old func(string, time.Time) bool, now time.Time) error {
+func (s *Scheduler) endOrphanedRuns(ctx context.Context, old func(string, time.Time) bool) error {
 	flights, err := s.cfg.Store.InFlight(ctx)
 	if err != nil {
 		return err
@@ -134,7 +119,8 @@ func (s *Scheduler) endOrphanedRuns(ctx context.Context, old func(string, time.T
 			continue
 		}
 		f := Finish{Run: p.Run, Owner: p.Owner, Orphan: true, Keep: s.cfg.History}
-		f.Run.Ended, f.Run.Outcome, f.Run.Reason = now, OutcomeLost, orphanReason
+		f.Run.Ended = s.partOf(p.Run.Job).clock.ending(p.Run.latest())
+		f.Run.Outcome, f.Run.Reason = OutcomeLost, orphanReason
 		if p.Run.Started.IsZero() {
 			f.Run.Outcome = OutcomeSkipped
 		}
@@ -164,8 +150,9 @@ func (s *Scheduler) endOrphanedOnce(ctx context.Context, old func(string, time.T
 		p := &Pending{
 			Owner: s.session, Locker: s.locks.Node(),
 			Run: Run{
-				ID: s.newID(job), Job: job, Tick: o.At, Claimed: now, Node: s.cfg.Node, Attempt: 1, Trigger: TriggerOnce,
-				Once: o.ID, Payload: o.Payload,
+				ID: s.newID(job), Job: job, Tick: o.At, Claimed: now, Node: s.cfg.Node, Attempt: 1,
+				Trigger: TriggerOnce,
+				Once:    o.ID, Payload: o.Payload,
 			},
 		}
 		claim := Claim{Job: job, Once: o.ID, Tick: o.At, Due: o.At, Pending: p, Lease: s.lease, Keep: s.cfg.History}

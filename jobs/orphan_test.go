@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	. "github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_removedJob removes a job from a program: what is left of it ends by itself after a week, and nothing is owed
-// when it comes back after months.
+// TestScheduler_removedJob removes a job from a program: what is left of it ends by itself after a week, and nothing is
+// owed when it comes back after months.
 func TestScheduler_removedJob(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -42,7 +43,8 @@ func TestScheduler_removedJob(t *testing.T) {
 		if _, err := n.RunNow(ctx, "b", "bob"); !errors.Is(err, ErrOrphaned) {
 			t.Errorf("RunNow of a removed job: %v, want ErrOrphaned", err)
 		}
-		if st, err := n.ClusterStatus(ctx, "b"); err != nil || !st[0].Orphaned || st[0].Paused == nil || len(st[0].Running) != 1 {
+		if st, err := n.ClusterStatus(ctx, "b"); err != nil || !st[0].Orphaned || st[0].Paused == nil ||
+			len(st[0].Running) != 1 {
 			t.Errorf("ClusterStatus = %+v, %v; want b orphaned, paused, running", st, err)
 		}
 		time.Sleep(8 * 24 * time.Hour)
@@ -66,15 +68,16 @@ func TestScheduler_removedJob(t *testing.T) {
 	})
 }
 
-// TestScheduler_storeAway takes the store away for longer than the session's lease while runs end that no lock guards: their nodes
-// live, so they are recorded as they ended, once.
+// TestScheduler_storeAway takes the store away for longer than the session's lease while runs end that no lock guards:
+// their nodes live, so they are recorded as they ended, once.
 func TestScheduler_storeAway(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		for range 3 {
 			n := c.Node(Config{}, 0)
 			for _, name := range []string{"a", "b", "c", "d"} {
-				n.MustAdd(Job{Name: name, Spec: "* * * * *", Overlap: OverlapAllow, Run: jobstest.Sleep(20 * time.Second)})
+				n.MustAdd(Job{Name: name, Spec: "* * * * *", Overlap: OverlapAllow,
+					Run: jobstest.Sleep(20 * time.Second)})
 			}
 			n.Start()
 			time.Sleep(300 * time.Millisecond)
@@ -99,5 +102,21 @@ func TestScheduler_storeAway(t *testing.T) {
 				t.Errorf("%s: %d records, want %d", name, len(runs), rounds)
 			}
 		}
+	})
+}
+
+// TestScheduler_At_withoutHandler puts a one-off job for a handler that no node has: the log says so.
+func TestScheduler_At_withoutHandler(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		var log testsync.Log
+		n := c.Node(Config{Logger: log.Logger()}, 0)
+		n.Start()
+		time.Sleep(2 * time.Second)
+		if err := n.At(context.Background(), "nobody", "x", time.Now(), nil); err != nil {
+			t.Fatal(err)
+		}
+		expectSaid(t, &log, "one-off job waits for a handler that no node has", 1)
+		c.Stop()
 	})
 }

@@ -11,10 +11,11 @@ import (
 
 // JobQuery asks for a page of the jobs of the cluster. The zero value, with a limit, asks for the first ones.
 type JobQuery struct {
-	State  JobState // StateAny asks for all
-	Search string   // words that must be part of a job's name, program, timing or what that says in words; see [SearchText]
-	From   string   // jobs after this one; "": from the first one on
-	Back   bool     // the last ones before From in its place; From "": those at the end
+	State JobState // StateAny asks for all
+	// words that must be part of a job's name, program, timing or what that says in words; see [SearchText]
+	Search string
+	From   string // jobs after this one; "": from the first one on
+	Back   bool   // the last ones before From in its place; From "": those at the end
 	Limit  int
 }
 
@@ -25,10 +26,10 @@ type JobPage struct {
 	Before int  // how many jobs of the state come before the page; -1 if nobody has counted them
 }
 
-// JobPage returns a page of the jobs of the cluster, as [Scheduler.ClusterStatus] tells of them. The store reads the jobs of
-// the page, however many there are; for a search, the names up to those. An orphaned job may be told apart from the others
-// late, by [Scheduler.CountJobs] as well: when the oldest node was started after it was registered last, and after three hours.
-// It blocks until the store has answered or ctx ends.
+// JobPage returns a page of the jobs of the cluster, as [Scheduler.ClusterStatus] tells of them. The store reads the
+// jobs of the page, however many there are; for a search, the names up to those. An orphaned job may be told apart from
+// the others late, by [Scheduler.CountJobs] as well: when the oldest node was started after it was registered last, and
+// after three hours. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) JobPage(ctx context.Context, q JobQuery) (JobPage, error) {
 	page, err := s.jobPage(ctx, q)
 	if err != nil {
@@ -96,7 +97,10 @@ func (s *Scheduler) listRunning(ctx context.Context, q ListQuery) (ListPage, err
 	if before -= len(names); q.Back {
 		before = 0
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return q.searches() && !q.finds(texts[name], time.Time{}) })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return q.searches() &&
+			!q.finds(texts[name], time.Time{})
+	})
 	return cutPage(q, names, before), nil
 }
 
@@ -108,13 +112,14 @@ func (s *JobSpec) text(job string) string {
 	return SearchText(&Definition{Job: job})
 }
 
-// unseenTime is how long a node goes without registering its jobs, at most: it does every registerTime, unless the store is away.
+// unseenTime is how long a node goes without registering its jobs, at most: it does every registerTime, unless the
+// store is away.
 const unseenTime = 3 * registerTime
 
 // unseenSince is the latest time since when all living nodes have registered all of their jobs.
 func (s *Scheduler) unseenSince(ctx context.Context) (time.Time, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
-	now, living := s.clock.now(), s.living(nodes)
+	now, living := s.oncePart().clock.now(), s.living(nodes)
 	since := now.Add(unseenTime) // of nobody's jobs
 	for _, n := range nodes {
 		if living[n.Session] != "" && n.Started.Before(since) {
@@ -127,8 +132,8 @@ func (s *Scheduler) unseenSince(ctx context.Context) (time.Time, error) {
 	return since, err
 }
 
-// CountJobs counts the jobs of the cluster without reading them; JobCount.Unseen are those that no node has. It blocks until the
-// store has answered or ctx ends.
+// CountJobs counts the jobs of the cluster without reading them; JobCount.Unseen are those that no node has. It blocks
+// until the store has answered or ctx ends.
 func (s *Scheduler) CountJobs(ctx context.Context) (JobCount, error) {
 	since, err := s.unseenSince(ctx)
 	if err != nil {
@@ -141,8 +146,8 @@ func (s *Scheduler) CountJobs(ctx context.Context) (JobCount, error) {
 	return n, nil
 }
 
-// LatestJobs returns the jobs and handlers of which a record was kept last, the latest first, limit at most. It blocks until the
-// store has answered or ctx ends.
+// LatestJobs returns the jobs and handlers of which a record was kept last, the latest first, limit at most. It blocks
+// until the store has answered or ctx ends.
 func (s *Scheduler) LatestJobs(ctx context.Context, limit int) ([]LatestRecord, error) {
 	latest, err := s.cfg.Store.Latest(ctx, limit)
 	if err != nil {
@@ -151,7 +156,8 @@ func (s *Scheduler) LatestJobs(ctx context.Context, limit int) ([]LatestRecord, 
 	return latest, nil
 }
 
-// MostMissed returns the jobs that have missed the most ticks, limit at most. It blocks until the store has answered or ctx ends.
+// MostMissed returns the jobs that have missed the most ticks, limit at most. It blocks until the store has answered or
+// ctx ends.
 func (s *Scheduler) MostMissed(ctx context.Context, limit int) ([]Status, error) {
 	names, err := s.cfg.Store.MostMissed(ctx, limit)
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// part is what a scheduler keeps for one part of the store, which may be away while the others answer. Each has a loop, a keeper
-// of the session, a back-off and calls of its own, so that none waits for another.
+// part is what a scheduler keeps for one part of the store, which may be away while the others answer. Each has a loop,
+// a keeper of the session, a back-off and calls of its own, so that none waits for another.
 type part struct {
 	s        *Scheduler
 	n        int
+	clock    *clock // of the part
 	starts   *gatherer[Start]
 	finishes *gatherer[Finish]
 	wake     chan struct{} // tells the loop of added jobs and of one-off jobs
@@ -34,13 +35,17 @@ type part struct {
 	forgetful bool          // what this node knows is to be put back
 	stale     bool          // all jobs are to be registered again
 
+	accepted map[string]int64 // versions of pauses and resumes that this node has put and no beat has told of, by job
+
 	recovering bool // orphans are being taken over
 }
 
 func newPart(s *Scheduler, n int) *part {
 	return &part{
-		s: s, n: n, starts: newGatherer(s.cfg.Store.Start), finishes: newGatherer(s.cfg.Store.Finish),
-		wake: make(chan struct{}, 1), beaten: make(chan struct{}),
+		s: s, n: n, clock: newClock(s.cfg.Now), starts: newGatherer(s.cfg.Store.Start),
+		finishes: newGatherer(s.cfg.Store.Finish),
+		wake:     make(chan struct{}, 1), beaten: make(chan struct{}),
+		accepted: make(map[string]int64),
 	}
 }
 
@@ -91,7 +96,7 @@ func (p *part) heard(err error) {
 		return // it answers, and will know better in a moment
 	}
 	s := p.s
-	now := s.clock.local()
+	now := s.cfg.Now()
 	s.mu.Lock()
 	before, _ := s.downParts()
 	p.down = err
@@ -110,6 +115,7 @@ func (p *part) heard(err error) {
 			"part of the job store unavailable, ticks of the jobs in it are not claimed; trying again",
 			slog.Any("error", err), slog.Int("part", p.n))
 	case before > 0 && after == 0:
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo, "job store available again", slog.Duration("after", now.Sub(since)))
+		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo, "job store available again",
+			slog.Duration("after", now.Sub(since)))
 	}
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// twoParts is a store of two parts, of which the second, with the jobs that begin with "bad", can be taken away: calls about it
-// then hang. It refuses calls about both.
+// twoParts is a store of two parts, of which the second, with the jobs that begin with "bad", can be taken away: calls
+// about it then hang. It refuses calls about both.
 type twoParts struct {
 	Store
 	bad  Store
 	away atomic.Bool
+	mute atomic.Bool // begins and ends of runs in it hang
 }
 
 var errMixed = errors.New("a call about two parts of the store")
@@ -99,6 +100,10 @@ func (s *twoParts) Start(ctx context.Context, starts []Start) []error {
 		names = append(names, c.Run.Job)
 	}
 	store, err := s.part(ctx, names...)
+	if err == nil && store == s.bad && s.mute.Load() {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
 	if err != nil {
 		return slices.Repeat([]error{err}, len(starts))
 	}
@@ -111,6 +116,10 @@ func (s *twoParts) Finish(ctx context.Context, finishes []Finish) []error {
 		names = append(names, c.Run.Job)
 	}
 	store, err := s.part(ctx, names...)
+	if err == nil && store == s.bad && s.mute.Load() {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
 	if err != nil {
 		return slices.Repeat([]error{err}, len(finishes))
 	}
@@ -137,8 +146,8 @@ func (s *twoParts) Restore(ctx context.Context, m Memory) error {
 	return store.Restore(ctx, m)
 }
 
-// TestScheduler_partOfTheStoreAway takes a part of the store away: the jobs of the other go on to the second, those of nodes that
-// start meanwhile too, and what the part missed is made up for when it is back.
+// TestScheduler_partOfTheStoreAway takes a part of the store away: the jobs of the other go on to the second, those of
+// nodes that start meanwhile too, and what the part missed is made up for when it is back.
 func TestScheduler_partOfTheStoreAway(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -147,7 +156,8 @@ func TestScheduler_partOfTheStoreAway(t *testing.T) {
 		start := func() {
 			n := c.Node(Config{Store: store, Logger: log.Logger()}, 0)
 			for _, name := range []string{"bad1", "bad2", "good1", "good2"} {
-				n.MustAdd(Job{Name: name, Spec: "* * * * * *", Misfire: MisfireAll, MisfireCap: 100, Run: jobstest.Sleep(10 * time.Millisecond)})
+				n.MustAdd(Job{Name: name, Spec: "* * * * * *", Misfire: MisfireAll, MisfireCap: 100,
+					Run: jobstest.Sleep(10 * time.Millisecond)})
 			}
 			n.Start()
 		}
@@ -157,7 +167,8 @@ func TestScheduler_partOfTheStoreAway(t *testing.T) {
 		from := time.Now()
 		store.away.Store(true)
 		time.Sleep(30 * time.Second)
-		if err := c.Nodes()[0].Err(); err == nil || !strings.Contains(err.Error(), "1 of 2 parts of the job store unavailable") {
+		if err := c.Nodes()[0].Err(); err == nil ||
+			!strings.Contains(err.Error(), "1 of 2 parts of the job store unavailable") {
 			t.Errorf("Err = %v, want it to tell of the part", err)
 		}
 		start()
@@ -188,6 +199,31 @@ func TestScheduler_partOfTheStoreAway(t *testing.T) {
 			if n := strings.Count(log.String(), want); n < 2 { // by each node that was there
 				t.Errorf("the log says %d times %q", n, want)
 			}
+		}
+	})
+}
+
+// TestScheduler_beginsOfAPartHang has a part of the store take claims, and be silent about begins and ends: runs of the
+// other begin and end at once all the same.
+func TestScheduler_beginsOfAPartHang(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		store := &twoParts{Store: c.Store, bad: NewMemoryStore()}
+		n := c.Node(Config{Store: store}, 0)
+		for _, name := range []string{"bad1", "bad2", "good1", "good2"} {
+			n.MustAdd(Job{Name: name, Spec: "* * * * * *", Run: jobstest.Sleep(10 * time.Millisecond)})
+		}
+		n.Start()
+		time.Sleep(5 * time.Second)
+		from := time.Now()
+		store.mute.Store(true)
+		time.Sleep(30 * time.Second)
+		to := time.Now()
+		store.mute.Store(false)
+		time.Sleep(30 * time.Second)
+		c.Stop()
+		for _, name := range []string{"good1", "good2"} {
+			expectPunctual(t, c, name, from, to)
 		}
 	})
 }

@@ -23,8 +23,8 @@ type plan struct {
 	until time.Time // until when it holds; zero: only now
 }
 
-// holds reports whether p, made when the mark was mark, is still what is to be done at the time now: a plan for a tick in
-// time is one until its grace is over, any other may change from moment to moment.
+// holds reports whether p, made when the mark was mark, is still what is to be done at the time now: a plan for a tick
+// in time is one until its grace is over, any other may change from moment to moment.
 func (p plan) holds(mark, now time.Time) bool {
 	return !p.due.IsZero() && p.mark.Equal(mark) && now.Before(p.until)
 }
@@ -58,7 +58,8 @@ func (e *entry) oweAll(first, newest time.Time, skipped *gap) plan {
 	return p
 }
 
-// nextOwed decides about the oldest tick that is owed. One that has become too late meanwhile is run only if Misfire is all.
+// nextOwed decides about the oldest tick that is owed. One that has become too late meanwhile is run only if Misfire is
+// all.
 func (e *entry) nextOwed(now time.Time) plan {
 	span := e.owed[0]
 	p := plan{due: now, owed: true, prev: span.From, trigger: TriggerSchedule}
@@ -76,7 +77,8 @@ func (e *entry) nextOwed(now time.Time) plan {
 				cutoff = span.To.Add(time.Microsecond)
 			}
 			p.tick, p.run = e.lastBefore(tick, cutoff), false
-			p.skipped = &gap{tick, p.tick, "misfire: too late when those before it had ended, and Misfire is " + string(e.job.Misfire)}
+			p.skipped = &gap{tick, p.tick,
+				"misfire: too late when those before it had ended, and Misfire is " + string(e.job.Misfire)}
 		}
 	}
 	next := e.after(p.tick)
@@ -138,12 +140,13 @@ func (e *entry) next(mark, now time.Time) plan {
 		return missed
 	}
 	missed.due = missed.tick
-	missed.skipped = &gap{first, skipTo, fmt.Sprintf("misfire: %s is run once for all that were missed", missed.tick.UTC().Format(time.RFC3339))}
+	missed.skipped = &gap{first, skipTo, fmt.Sprintf("misfire: %s is run once for all that were missed",
+		missed.tick.UTC().Format(time.RFC3339))}
 	return missed
 }
 
-// tickAfter returns the first tick of a schedule after t, zero if there is none. Ticks are kept to the microsecond, rounded
-// up, so that the tick after a rounded one is a later one.
+// tickAfter returns the first tick of a schedule after t, zero if there is none. Ticks are kept to the microsecond,
+// rounded up, so that the tick after a rounded one is a later one.
 func tickAfter(s cron.Schedule, zone *time.Location, t time.Time) time.Time {
 	next := s.Next(t.In(zone))
 	if next.IsZero() || !next.After(t) {
@@ -192,8 +195,8 @@ func (e *entry) oldestKept(first, last time.Time) time.Time {
 	return oldest
 }
 
-// maxCount is where counting the ticks of a gap ends: a job of every second that was away for a year has missed more than
-// anybody wants to wait for.
+// maxCount is where counting the ticks of a gap ends: a job of every second that was away for a year has missed more
+// than anybody wants to wait for.
 const maxCount = 10_000
 
 // count returns the number of ticks in a gap, maxCount at most.

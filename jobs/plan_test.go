@@ -35,9 +35,12 @@ func TestEntry_next(t *testing.T) {
 		{MisfireSkip, "* * * * *", "10:00:00", "10:05:05", "10:04:00 not run, not 10:01:00-10:04:00"},
 		{MisfireAll, "* * * * *", "10:00:00", "10:05:30", "10:05:00 not run, owes 10:01:00-10:05:00"},
 		{MisfireAll, "* * * * *", "10:00:00", "10:01:05", "10:01:00 schedule"},
-		{MisfireAll, "* * * * *", "10:00:00", "20:00:30", "20:00:00 not run, not 10:01:00-19:50:00, owes 19:51:00-20:00:00"}, // cap 10
+		// cap 10
+		{MisfireAll, "* * * * *", "10:00:00", "20:00:30",
+			"20:00:00 not run, not 10:01:00-19:50:00, owes 19:51:00-20:00:00"},
 		{MisfireAll, "* * * * *", "10:00:00", "10:10:30", "10:10:00 not run, owes 10:01:00-10:10:00"},
-		{MisfireAll, "* * * * *", "10:00:00", "10:11:30", "10:11:00 not run, not 10:01:00-10:01:00, owes 10:02:00-10:11:00"},
+		{MisfireAll, "* * * * *", "10:00:00", "10:11:30",
+			"10:11:00 not run, not 10:01:00-10:01:00, owes 10:02:00-10:11:00"},
 		{MisfireAll, "* * * * *", "10:00:00", "10:01:30", "10:01:00 not run, owes 10:01:00-10:01:00"},
 		// Several within their grace would collide.
 		{MisfireSkip, "* * * * * *", "10:00:00", "10:00:05", "10:00:05 not run, owes 10:00:01-10:00:05"},
@@ -46,7 +49,8 @@ func TestEntry_next(t *testing.T) {
 		{MisfireAll, "* * * * * *", "10:00:00", "10:00:01", "10:00:01 schedule"},
 		{MisfireSkip, "* * * * * *", "10:00:00", "10:00:15", "10:00:04 not run, not 10:00:01-10:00:04"},
 	} {
-		e, err := Job{Name: "j", Spec: c.spec, Misfire: c.misfire, MisfireCap: 10, Run: func(context.Context) error { return nil }}.prepare(time.UTC)
+		e, err := Job{Name: "j", Spec: c.spec, Misfire: c.misfire, MisfireCap: 10,
+			Run: func(context.Context) error { return nil }}.prepare(time.UTC)
 		if err != nil {
 			t.Fatal(err)
 		}

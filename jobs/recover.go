@@ -25,7 +25,7 @@ func (p *part) recover(h *host, orphans []Pending) {
 	s.mu.Lock()
 	var mine []Pending
 	for _, o := range orphans {
-		if s.entries[o.Run.Job] != nil {
+		if e := s.entries[o.Run.Job]; e != nil && e.isOurs() {
 			mine = append(mine, o)
 		}
 	}
@@ -130,10 +130,16 @@ func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
 	return true
 }
 
-// succession ends a run that was left behind and says what makes up for it. What waits for any node keeps its ID; what a
-// node has left by dying is recorded as lost.
+// succession ends a run that was left behind and says what makes up for it. What waits for any node keeps its ID; what
+// a node has left by dying is recorded as lost.
 func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 	f := Finish{Run: p.Run, Owner: p.Owner, Lease: s.lease, Orphan: orphan, Keep: s.cfg.History}
+	other := s.otherProgram(p)
+	if p.Owner == Nobody && other != "" {
+		f.Run.Ended = e.part.clock.ending(p.Run.latest())
+		f.Run.Outcome, f.Run.Reason = OutcomeSkipped, other
+		return f
+	}
 	if p.Owner == Nobody {
 		f.Run.Outcome = ""
 		next := p
@@ -146,9 +152,9 @@ func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 		f.Next = &next
 		return f
 	}
-	f.Run.Ended = s.clock.now()
+	f.Run.Ended = e.part.clock.ending(p.Run.latest())
 	f.Run.Outcome, f.Run.Reason = OutcomeLost, lostReason(p, s.lease)
-	why := e.whyNot(p)
+	why := firstOf(other, e.whyNot(p))
 	switch {
 	case why != "":
 		f.Run.Reason += "; not run again, " + why
@@ -185,7 +191,7 @@ func (p *part) reconcile(h *host) {
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
 	defer cancel()
 	var strays []Pending
-	old := s.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
+	old := p.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
 	var known []Finish
 	err := p.flights(ctx, func(f Pending) {
 		if run, ended := s.hasEnded(f.Run.ID); ended {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -58,6 +59,19 @@ func (s *redisStore) shardsOf(part int) (shards []int) {
 		shards = append(shards, n)
 	}
 	return shards
+}
+
+// locate names the server that a part is on.
+func (s *redisStore) locate(ctx context.Context, part int) string {
+	c, clustered := s.client.(*redis.ClusterClient)
+	if !clustered {
+		return ""
+	}
+	server, err := c.MasterForKey(ctx, s.shards[part].marks)
+	if err != nil {
+		return ""
+	}
+	return server.Options().Addr
 }
 
 // pick returns the elements of a group as arguments.
@@ -150,18 +164,19 @@ func (s *redisStore) read(ctx context.Context, jobs []string, hash func(*shard) 
 }
 
 func (s *redisStore) InFlight(ctx context.Context) ([]Pending, error) {
-	pipe := s.client.Pipeline()
 	var hashes [allShards][3]*redis.MapStringStringCmd
-	for i, at := range s.shards {
-		for k, key := range []string{at.flight, at.owner, at.begun} {
+	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
+		for k, key := range []string{s.shards[i].flight, s.shards[i].owner, s.shards[i].begun} {
 			hashes[i][k] = pipe.HGetAll(ctx, key)
 		}
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("list the runs in flight in Redis: %w", err)
-	}
+	})
 	var all []Pending
-	for _, h := range hashes {
+	failed := make(map[int]error)
+	for i, h := range hashes {
+		if err := cmp.Or(h[0].Err(), h[1].Err(), h[2].Err()); err != nil {
+			failed[i] = err
+			continue
+		}
 		owners, begun := h[1].Val(), h[2].Val()
 		for id, text := range h[0].Val() {
 			if owners[id] == "" {
@@ -173,6 +188,9 @@ func (s *redisStore) InFlight(ctx context.Context) ([]Pending, error) {
 			}
 			all = append(all, p)
 		}
+	}
+	if err := s.partsError(failed); err != nil {
+		return all, fmt.Errorf("list the runs in flight in Redis: %w", err)
 	}
 	return all, nil
 }

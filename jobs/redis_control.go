@@ -7,7 +7,8 @@ import (
 )
 
 // one runs a script that answers 1 or 0, and returns gone for a 0.
-func (s *redisStore) one(ctx context.Context, doing string, script *script, keys []string, gone error, args ...any) error {
+func (s *redisStore) one(ctx context.Context, doing string, script *script, keys []string, gone error,
+	args ...any) error {
 	switch n, err := script.run(ctx, s.client, scriptCall{keys: keys, args: args})[0].Int64(); {
 	case err != nil:
 		return fmt.Errorf("%s in Redis: %w", doing, err)
@@ -17,17 +18,39 @@ func (s *redisStore) one(ctx context.Context, doing string, script *script, keys
 	return nil
 }
 
-func (s *redisStore) Pause(ctx context.Context, job string, p Pause) error {
+func (s *redisStore) Pause(ctx context.Context, job string, p Pause) (PauseState, error) {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "write its pause", pauseScript, []string{at.marks, at.paused, at.stamp, at.pausing}, ErrUnknownJob,
-		job, encodeJSON(p))
+	call := scriptCall{keys: []string{at.marks, at.paused, at.stamp, at.pausing}, args: []any{job, encodeJSON(p)}}
+	return s.switchPause(ctx, job, "write its pause", pauseScript, call, ErrUnknownJob)
 }
 
-func (s *redisStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) error {
+func (s *redisStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) (PauseState, error) {
 	at := s.shards[shardOf(job)]
-	keys := []string{at.marks, at.paused, at.runs(job), at.stamp, at.pausing, at.names, at.latest, at.failing, at.never}
-	return s.one(ctx, "end its pause", resumeScript, keys, ErrGone,
-		retention.Milliseconds(), job, version, encodeRecord(&record), keep)
+	call := scriptCall{
+		keys: []string{
+			at.marks, at.paused, at.runs(job), at.stamp, at.pausing, at.names, at.latest, at.failing, at.never,
+		},
+		args: []any{retention.Milliseconds(), job, version, encodeRecord(&record), keep},
+	}
+	return s.switchPause(ctx, job, "end its pause", resumeScript, call, ErrGone)
+}
+
+// switchPause runs a script that answers what is kept of a pause, or nothing: then it returns gone.
+func (s *redisStore) switchPause(
+	ctx context.Context, job, doing string, script *script, call scriptCall, gone error,
+) (PauseState, error) {
+	text, err := script.run(ctx, s.client, call)[0].Text()
+	if err == nil && text == "" {
+		return PauseState{}, gone
+	}
+	var state PauseState
+	if err == nil {
+		state, err = readPauseState(job, text)
+	}
+	if err != nil {
+		return PauseState{}, fmt.Errorf("%s in Redis: %w", doing, err)
+	}
+	return state, nil
 }
 
 func (s *redisStore) Cancel(ctx context.Context, n Notice) error {

@@ -10,16 +10,19 @@ import (
 	. "github.com/lockgen/lockgen/jobs"
 )
 
-// TestRedisStore_texts asks a server that is not there: what was tried stands in the error once, with whoever was asked.
+// TestRedisStore_texts asks a server that is not there: what was tried stands in the error once, with whoever was
+// asked.
 func TestRedisStore_texts(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	ctx, store := context.Background(), NewRedisStore(client, "lock")
 	_, waiting := store.Waiting(ctx, 1)
+	_, paused := store.Pause(ctx, "j", Pause{})
+	_, resumed := store.Resume(ctx, "j", 1, Run{}, 1)
 	for want, err := range map[string]error{
-		"write its pause in Redis: ":       store.Pause(ctx, "j", Pause{}),
-		"end its pause in Redis: ":         store.Resume(ctx, "j", 1, Run{}, 1),
+		"write its pause in Redis: ":       paused,
+		"end its pause in Redis: ":         resumed,
 		"leave a notice in Redis: ":        store.Cancel(ctx, Notice{Job: "j", ID: "j@1"}),
 		"store it in Redis: ":              store.Put(ctx, Once{ID: "o"}),
 		"remove it in Redis: ":             store.Withdraw(ctx, "o"),

@@ -129,7 +129,8 @@ func writeOwed(owed []Span) string {
 	return strings.Join(texts, ";")
 }
 
-// readPause reads what is kept of the last pause or resume of a job: its version, a blank, and the pause as JSON or a dash.
+// readPause reads what is kept of the last pause or resume of a job: its version, a blank, and the pause as JSON or a
+// dash.
 func readPause(text string) (*Pause, error) {
 	version, text, _ := strings.Cut(text, " ")
 	if text == "-" {
@@ -146,8 +147,17 @@ func readPause(text string) (*Pause, error) {
 	return p, nil
 }
 
-// readPulse adds the answer of beat.lua of one shard to a pulse, and returns the shard's part of the stamp: what tells it from
-// one that forgot, the time, and the version of its pauses.
+// readPauseState is readPause for one of which the version is wanted, too.
+func readPauseState(job, text string) (state PauseState, err error) {
+	version, _, _ := strings.Cut(text, " ")
+	state.Job = job
+	state.Version, _ = strconv.ParseInt(version, 10, 64)
+	state.Pause, err = readPause(text)
+	return state, err
+}
+
+// readPulse adds the answer of beat.lua of one shard to a pulse, and returns the shard's part of the stamp: what tells
+// it from one that forgot, the time, and the version of its pauses.
 func readPulse(reply []any, p *Pulse) (stamp string, err error) {
 	if len(reply) != 10 {
 		return "", errMalformed
@@ -168,9 +178,8 @@ func readPulse(reply []any, p *Pulse) (stamp string, err error) {
 	}
 	p.Peers = append(p.Peers, peers...)
 	for i := 0; i < len(pauses); i += 2 {
-		state := PauseState{Job: pauses[i]}
-		state.Version, _ = strconv.ParseInt(pauses[i+1][:max(strings.IndexByte(pauses[i+1], ' '), 0)], 10, 64)
-		if state.Pause, err = readPause(pauses[i+1]); err != nil {
+		state, err := readPauseState(pauses[i], pauses[i+1])
+		if err != nil {
 			return "", err
 		}
 		p.Pauses = append(p.Pauses, state)

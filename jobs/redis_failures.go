@@ -11,21 +11,25 @@ func (s *redisStore) Failures(ctx context.Context, limit int) ([]Run, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	pipe := s.client.Pipeline()
 	var cmds [allShards]*redis.StringSliceCmd
-	for i, at := range s.shards {
-		cmds[i] = pipe.LRange(ctx, at.failures, 0, int64(limit)-1)
-	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
+	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
+		cmds[i] = pipe.LRange(ctx, s.shards[i].failures, 0, int64(limit)-1)
+	})
 	var lists [allShards][]Run
+	failed := make(map[int]error)
 	for i, cmd := range cmds {
 		lines, err := cmd.Result()
-		if err == nil {
-			lists[i], err = readRuns(lines)
-		}
 		if err != nil {
+			failed[i] = err
+			continue
+		}
+		if lists[i], err = readRuns(lines); err != nil {
 			return nil, fmt.Errorf("list failures in Redis: %w", err)
 		}
 	}
-	return latestFailures(limit, lists[:]...), nil
+	failures := latestFailures(limit, lists[:]...)
+	if err := s.partsError(failed); err != nil {
+		return failures, fmt.Errorf("list failures in Redis: %w", err)
+	}
+	return failures, nil
 }

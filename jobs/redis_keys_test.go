@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRedisStore_slots checks what Redis Cluster hashes: all keys of a shard have the same tag, not an empty one, and no
-// two jobs, shards or namespaces share a key.
+// TestRedisStore_slots checks what Redis Cluster hashes: all keys of a shard have the same tag, not an empty one, and
+// no two jobs, shards or namespaces share a key.
 func TestRedisStore_slots(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]string)
@@ -15,7 +15,8 @@ func TestRedisStore_slots(t *testing.T) {
 		s := NewRedisStore(nil, namespace).(*redisStore)
 		for n, at := range s.shards {
 			keys := at.all()
-			for _, job := range []string{"", "a", "{", "}", "{}", "}{", "{a}", "a}", "%", "%7B", "a:runs", ":", "a}:runs"} {
+			for _, job := range []string{"", "a", "{", "}", "{}", "}{", "{a}", "a}", "%", "%7B", "a:runs", ":",
+				"a}:runs"} {
 				keys = append(keys, at.runs(job))
 			}
 			for _, key := range keys {

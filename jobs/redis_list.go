@@ -9,7 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// listStretch is how many names one script looks at in a search. It is the time for which other clients of the server wait.
+// listStretch is how many names one script looks at in a search. It is the time for which other clients of the server
+// wait.
 const listStretch = 1000
 
 // shardList is how far the list of a shard has been read.
@@ -21,13 +22,15 @@ type shardList struct {
 	found  []string
 	ended  bool // there are no others
 	read   bool
+	err    error // why it could not be read, which ends it
 }
 
 func (s *redisStore) List(ctx context.Context, q ListQuery) (ListPage, error) {
 	lists := s.listsOf(q)
 	want := max(q.Limit, 0) + 1 // one more tells whether there are others
 	for {
-		open := slices.DeleteFunc(slices.Clone(lists), func(l *shardList) bool { return l.read && (l.ended || len(l.found) >= want) })
+		open := slices.DeleteFunc(slices.Clone(lists),
+			func(l *shardList) bool { return l.read && (l.ended || len(l.found) >= want) })
 		if all, final := merged(lists, q.Back, want); final {
 			before := 0
 			for _, l := range lists {
@@ -36,12 +39,30 @@ func (s *redisStore) List(ctx context.Context, q ListQuery) (ListPage, error) {
 			if q.Back {
 				before -= len(all)
 			}
-			return cutPage(q, all, before), nil
+			page, err := cutPage(q, all, before), s.unread(lists)
+			if err != nil {
+				err = fmt.Errorf("list jobs in Redis: %w", err)
+			}
+			return page, err
 		}
-		if err := s.listMore(ctx, q, open, want); err != nil {
-			return ListPage{}, fmt.Errorf("list jobs in Redis: %w", err)
+		s.listMore(ctx, q, open, want)
+	}
+}
+
+// unread says which lists could not be read.
+func (s *redisStore) unread(lists []*shardList) error {
+	failed := make(map[int]error)
+	for _, l := range lists {
+		if l.err != nil {
+			failed[slices.Index(s.shards[:], l.at)] = l.err
 		}
 	}
+	if len(failed) == len(lists) {
+		for _, err := range failed {
+			return err // all that there is to be read
+		}
+	}
+	return s.partsError(failed)
 }
 
 // listsOf are the lists that a query is about, one of each shard that can have such jobs.
@@ -52,7 +73,8 @@ func (s *redisStore) listsOf(q ListQuery) (lists []*shardList) {
 	}
 	for _, at := range s.shards[:shards] {
 		key, ok := map[JobState]string{
-			StateAny: at.names, StateFailing: at.failing, StatePaused: at.pausing, StateMissed: at.missing, StateNever: at.never,
+			StateAny: at.names, StateFailing: at.failing, StatePaused: at.pausing, StateMissed: at.missing,
+			StateNever: at.never,
 		}[q.State]
 		if ok {
 			lists = append(lists, &shardList{key: key, at: at, from: q.From})
@@ -61,8 +83,8 @@ func (s *redisStore) listsOf(q ListQuery) (lists []*shardList) {
 	return lists
 }
 
-// merged puts together what was found, sorted, up to want names of the end where the reading began. It is final if no shard can
-// have others among these.
+// merged puts together what was found, sorted, up to want names of the end where the reading began. It is final if no
+// shard can have others among these.
 func merged(lists []*shardList, back bool, want int) (all []string, final bool) {
 	for _, l := range lists {
 		all = append(all, l.found...)
@@ -83,7 +105,7 @@ func merged(lists []*shardList, back bool, want int) (all []string, final bool) 
 }
 
 // listMore reads on in the lists that are open.
-func (s *redisStore) listMore(ctx context.Context, q ListQuery, open []*shardList, want int) error {
+func (s *redisStore) listMore(ctx context.Context, q ListQuery, open []*shardList, want int) {
 	calls := make([]scriptCall, len(open))
 	for i, l := range open {
 		back, unseen, most := "0", "", want-len(l.found)
@@ -102,16 +124,26 @@ func (s *redisStore) listMore(ctx context.Context, q ListQuery, open []*shardLis
 		}
 		calls[i] = scriptCall{keys: []string{l.key, l.at.texts, l.at.seen}, args: args}
 	}
-	for i, cmd := range listScript.run(ctx, s.client, calls...) {
-		reply, err := cmd.Slice()
-		if err == nil {
-			err = open[i].take(reply)
-		}
-		if err != nil {
-			return err
+	read := func(ctx context.Context, first, end int) {
+		for i, cmd := range listScript.run(ctx, s.client, calls[first:end]...) {
+			reply, err := cmd.Slice()
+			if err == nil {
+				err = open[first+i].take(reply)
+			}
+			if err != nil {
+				open[first+i].err, open[first+i].ended, open[first+i].read = err, true, true
+			}
 		}
 	}
-	return nil
+	if s.parts == 1 {
+		read(ctx, 0, len(calls))
+		return
+	}
+	reads := make([]func(context.Context), len(calls)) // so that a server that is away keeps none of the others waiting
+	for i := range reads {
+		reads[i] = func(ctx context.Context) { read(ctx, i, i+1) }
+	}
+	all(ctx, reads...)
 }
 
 // take reads the answer of list.lua.
@@ -169,9 +201,10 @@ func (s *redisStore) Count(ctx context.Context, unseenSince time.Time) (JobCount
 
 func (s *redisStore) Latest(ctx context.Context, limit int) ([]LatestRecord, error) {
 	var all []LatestRecord
-	err := s.highest(ctx, s.shards[:], limit, func(at *shard) string { return at.latest }, func(job string, score float64) {
-		all = append(all, LatestRecord{job, time.UnixMicro(int64(score)).UTC()})
-	})
+	err := s.highest(ctx, s.shards[:], limit, func(at *shard) string { return at.latest },
+		func(job string, score float64) {
+			all = append(all, LatestRecord{job, time.UnixMicro(int64(score)).UTC()})
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs that ran last in Redis: %w", err)
 	}
@@ -180,9 +213,10 @@ func (s *redisStore) Latest(ctx context.Context, limit int) ([]LatestRecord, err
 
 func (s *redisStore) MostMissed(ctx context.Context, limit int) ([]string, error) {
 	var all []missedCount
-	err := s.highest(ctx, s.shards[:shards], limit, func(at *shard) string { return at.missed }, func(job string, score float64) {
-		all = append(all, missedCount{job, int64(score)})
-	})
+	err := s.highest(ctx, s.shards[:shards], limit, func(at *shard) string { return at.missed },
+		func(job string, score float64) {
+			all = append(all, missedCount{job, int64(score)})
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs that missed ticks in Redis: %w", err)
 	}

@@ -43,7 +43,8 @@ func (s *redisStore) Register(ctx context.Context, r Registration) (View, error)
 func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 	at := s.shards[g.shard]
 	args := make([]any, 0, 7+len(r.Peers)+9*len(g.indices))
-	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptLine, len(r.Peers))
+	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptLine,
+		len(r.Peers))
 	for _, peer := range r.Peers {
 		args = append(args, peer)
 	}
@@ -59,10 +60,12 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 		if r.Offers[i].OwedKnown {
 			owed = writeOwed(r.Offers[i].Owed)
 		}
-		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, mark, handler, owed, SearchText(d))
+		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, mark, handler, owed,
+			SearchText(d))
 	}
 	keys := []string{
-		at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed, at.names, at.texts, at.latest, at.never,
+		at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed, at.names, at.texts, at.latest,
+		at.never,
 		at.failing, at.pausing, at.missing, at.totals,
 	}
 	return scriptCall{keys: keys, args: args}
@@ -70,7 +73,8 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 
 func (s *redisStore) Retire(ctx context.Context, job, epoch string) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "retire job "+strconv.Quote(job), retireScript, []string{at.marks, at.seen, at.specs, at.epochs}, ErrGone,
+	return s.one(ctx, "retire job "+strconv.Quote(job), retireScript, []string{at.marks, at.seen, at.specs, at.epochs},
+		ErrGone,
 		job, epoch, rand.Text(), Timing{}.key())
 }
 
@@ -105,7 +109,8 @@ func (s *redisStore) Restore(ctx context.Context, m Memory) error {
 	for i, at := range s.shards {
 		if len(args[i]) > 0 {
 			calls = append(calls, scriptCall{
-				keys: []string{at.paused, at.stamp, at.flight, at.owner, at.begun, at.alive, at.once, at.due, at.past, at.pausing},
+				keys: []string{at.paused, at.stamp, at.flight, at.owner, at.begun, at.alive, at.once, at.due, at.past,
+					at.pausing},
 				args: append([]any{m.Lease.Microseconds()}, args[i]...),
 			})
 		}

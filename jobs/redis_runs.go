@@ -33,7 +33,8 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 			}
 			status, _ := reply[1+3*k].(int64)
 			results[at] = Claimed{
-				Status: ClaimStatus(status), Mark: readMicro(reply[2+3*k]), Owed: readOwed(reply[3+3*k]), Now: readMicro(reply[0]),
+				Status: ClaimStatus(status), Mark: readMicro(reply[2+3*k]), Owed: readOwed(reply[3+3*k]),
+				Now: readMicro(reply[0]),
 			}
 		}
 	}
@@ -74,7 +75,8 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 			skipped = encodeRecord(c.Skipped)
 			keys = append(keys, at.runs(c.Job))
 		}
-		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run, skipped, extra, c.Epoch, owe)
+		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run,
+			skipped, extra, c.Epoch, owe)
 	}
 	return scriptCall{keys: keys, args: args}
 }
@@ -108,7 +110,8 @@ func (s *redisStore) Finish(ctx context.Context, finishes []Finish) []error {
 
 func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 	at := s.shards[g.shard]
-	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures, at.names, at.latest, at.failing, at.never}
+	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures, at.names, at.latest, at.failing,
+		at.never}
 	args := make([]any, 0, 3+9*len(g.indices))
 	args = append(args, retention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds(), keptFailures)
 	for _, i := range g.indices {
@@ -208,7 +211,8 @@ func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
 	return p, err
 }
 
-func (s *redisStore) beatCalls(shards []int, session string, lease, horizon time.Duration, expiry any, stamp string) []scriptCall {
+func (s *redisStore) beatCalls(shards []int, session string, lease, horizon time.Duration, expiry any,
+	stamp string) []scriptCall {
 	stamps := strings.Split(stamp, ",")
 	fresh := rand.Text()
 	calls := make([]scriptCall, len(shards))

@@ -16,7 +16,8 @@ const (
 
 // shard has the keys of one group of jobs; see lua/lib.lua for what they hold.
 type shard struct {
-	marks, seen, paused, missed, owed, specs, epochs, madeUp, flight, owner, begun, alive, notices, once, due, past, stamp, failures string
+	marks, seen, paused, missed, owed, specs, epochs, madeUp, flight, owner, begun, alive, notices, once, due, past,
+	stamp, failures string
 
 	// What lists and counts are made from.
 	names, texts, latest, failing, pausing, missing, never, totals string
@@ -31,12 +32,14 @@ func newShard(namespace string, n int) *shard {
 	ns := encode(namespace)
 	base := ns + ":jobs:{" + ns + ":" + strconv.Itoa(n) + "}:"
 	return &shard{
-		marks: base + "marks", seen: base + "seen", paused: base + "paused", missed: base + "missed", owed: base + "owed",
+		marks: base + "marks", seen: base + "seen", paused: base + "paused", missed: base + "missed",
+		owed:  base + "owed",
 		specs: base + "specs", epochs: base + "epochs", madeUp: base + "madeup",
 		flight: base + "flight", owner: base + "owner", begun: base + "begun", alive: base + "alive",
-		notices: base + "notices", once: base + "once", due: base + "due", past: base + "past", stamp: base + "stamp", failures: base + "failures", base: base,
-		names: base + "names", texts: base + "texts", latest: base + "latest", failing: base + "failing", pausing: base + "pausing",
-		missing: base + "missing", never: base + "never", totals: base + "totals",
+		notices: base + "notices", once: base + "once", due: base + "due", past: base + "past", stamp: base + "stamp",
+		failures: base + "failures", base: base,
+		names: base + "names", texts: base + "texts", latest: base + "latest", failing: base + "failing",
+		pausing: base + "pausing", missing: base + "missing", never: base + "never", totals: base + "totals",
 	}
 }
 
@@ -46,7 +49,8 @@ func (s *shard) runs(job string) string { return s.base + "runs:" + job }
 // all are the keys that every shard has.
 func (s *shard) all() []string {
 	return []string{
-		s.flight, s.owner, s.begun, s.alive, s.notices, s.once, s.due, s.past, s.stamp, s.marks, s.seen, s.paused, s.missed, s.owed, s.specs, s.epochs, s.madeUp, s.failures,
+		s.flight, s.owner, s.begun, s.alive, s.notices, s.once, s.due, s.past, s.stamp, s.marks, s.seen, s.paused,
+		s.missed, s.owed, s.specs, s.epochs, s.madeUp, s.failures,
 		s.names, s.texts, s.latest, s.failing, s.pausing, s.missing, s.never, s.totals,
 	}
 }

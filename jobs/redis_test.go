@@ -46,7 +46,8 @@ func TestScheduler_redis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := Job{Name: "j", Spec: "@every 1s", Grace: time.Hour, Lock: lockrt.Options{TTL: 5 * time.Second}, Overlap: OverlapQueue}
+		j := Job{Name: "j", Spec: "@every 1s", Grace: time.Hour, Lock: lockrt.Options{TTL: 5 * time.Second},
+			Overlap: OverlapQueue}
 		j.Run = func(ctx context.Context) error { return lockrt.AssertHeld(ctx, "job:j") }
 		if err := s.Add(j); err != nil {
 			t.Fatal(err)
@@ -96,8 +97,8 @@ func TestScheduler_redis(t *testing.T) {
 	}
 }
 
-// TestRedisStore_bounded runs a job 10,000 times, with a retry for every tenth and a wish to cancel for every hundredth:
-// what is kept of it is the latest records, and no more.
+// TestRedisStore_bounded runs a job 10,000 times, with a retry for every tenth and a wish to cancel for every
+// hundredth: what is kept of it is the latest records, and no more.
 func TestRedisStore_bounded(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
@@ -117,7 +118,8 @@ func TestRedisStore_bounded(t *testing.T) {
 		var finishes []Finish
 		for i := first; i < first+batch; i++ {
 			run := func(attempt int) Run {
-				return Run{ID: fmt.Sprint("j@o.", i, ".", attempt), Job: "j", Tick: mark.Add(time.Microsecond), Attempt: attempt}
+				return Run{ID: fmt.Sprint("j@o.", i, ".", attempt), Job: "j", Tick: mark.Add(time.Microsecond),
+					Attempt: attempt}
 			}
 			r := run(1)
 			claims = append(claims, Claim{
@@ -157,9 +159,9 @@ func TestRedisStore_bounded(t *testing.T) {
 			}
 		}
 	}
-	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the session's
-	// lease, the records, and the failures among them; for lists its name, what a search looks into, when it was recorded last, that
-	// it fails and that it missed ticks, and how many all have missed.
+	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the
+	// session's lease, the records, and the failures among them; for lists its name, what a search looks into, when it
+	// was recorded last, that it fails and that it missed ticks, and how many all have missed.
 	if keys, entries := contents(t, client); keys != 15 || entries != 13+keep+KeptFailures {
 		t.Errorf("%d keys with %d entries, want 15 with %d", keys, entries, 13+keep+KeptFailures)
 	}
@@ -210,7 +212,7 @@ func TestRedisStore_expiry(t *testing.T) {
 	if got := s.Claim(ctx, []Claim{c})[0]; got.Status != ClaimWon {
 		t.Fatal(got)
 	}
-	if err := s.Pause(ctx, "j", Pause{Author: "ada", At: mark}); err != nil {
+	if _, err := s.Pause(ctx, "j", Pause{Author: "ada", At: mark}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Put(ctx, Once{ID: "x", Handler: "h", At: mark.Add(time.Hour)}); err != nil {
@@ -272,7 +274,8 @@ func TestRedisStore_loss(t *testing.T) {
 	beat("after the copy was restored", true)
 }
 
-// TestRedisStore_listMany walks through a search, there and back, that has to look at more names of one shard than a script does.
+// TestRedisStore_listMany walks through a search, there and back, that has to look at more names of one shard than a
+// script does.
 func TestRedisStore_listMany(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)

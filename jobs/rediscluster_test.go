@@ -64,7 +64,8 @@ func (r *clusterRig) start() *Scheduler {
 		r.t.Fatal(err)
 	}
 	for _, name := range r.names {
-		j := Job{Name: name, Spec: "@every 1s", Misfire: MisfireAll, MisfireCap: 1000, Lock: lockrt.Options{TTL: 5 * time.Second}}
+		j := Job{Name: name, Spec: "@every 1s", Misfire: MisfireAll, MisfireCap: 1000,
+			Lock: lockrt.Options{TTL: 5 * time.Second}}
 		j.Run = func(ctx context.Context) error {
 			_, tick, _ := TickFromContext(ctx)
 			r.mu.Lock()
@@ -100,19 +101,20 @@ func (r *clusterRig) start() *Scheduler {
 
 // on returns the jobs of which neither state nor lock is on a master, and the others.
 func (r *clusterRig) on(s *Scheduler, master int) (elsewhere, there []string) {
-	client := ClientOf(StoreOf(s))
-	slots := int64(16384 / clusterMasters)
-	at := func(key string) int64 {
-		return min(client.ClusterKeySlot(r.t.Context(), key).Val()/slots, clusterMasters-1)
-	}
 	for _, name := range r.names {
-		if at(KeyOf(StoreOf(s), name)) == int64(master) || at("lock:{job:"+name+"}") == int64(master) {
+		if r.masterOf(s, KeyOf(StoreOf(s), name)) == master || r.masterOf(s, "lock:{job:"+name+"}") == master {
 			there = append(there, name)
 		} else {
 			elsewhere = append(elsewhere, name)
 		}
 	}
 	return elsewhere, there
+}
+
+// masterOf returns the master that a key is on.
+func (r *clusterRig) masterOf(s *Scheduler, key string) int {
+	slot := ClientOf(StoreOf(s)).ClusterKeySlot(r.t.Context(), key).Val()
+	return min(int(slot)/(16384/clusterMasters), clusterMasters-1)
 }
 
 // reach waits until all the jobs have run a tick that late.
@@ -154,8 +156,8 @@ func betweenTicks() {
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond)))
 }
 
-// TestScheduler_clusterMasterAway takes away a master that has no replica: the jobs that do not need it run at each tick, those of
-// a node that starts meanwhile too.
+// TestScheduler_clusterMasterAway takes away a master that has no replica: the jobs that do not need it run at each
+// tick, those of a node that starts meanwhile too.
 func TestScheduler_clusterMasterAway(t *testing.T) {
 	for name, takeAway := range map[string]func(*testenv.RedisServer) error{
 		"killed": (*testenv.RedisServer).Kill, "frozen": (*testenv.RedisServer).Pause,
@@ -192,8 +194,8 @@ func TestScheduler_clusterMasterAway(t *testing.T) {
 	}
 }
 
-// TestScheduler_clusterFailover takes away a master that has a replica: all jobs run again after its promotion, and no tick runs
-// twice.
+// TestScheduler_clusterFailover takes away a master that has a replica: all jobs run again after its promotion, and no
+// tick runs twice.
 func TestScheduler_clusterFailover(t *testing.T) {
 	for name, takeAway := range map[string]func(*testenv.RedisServer) error{
 		"killed": (*testenv.RedisServer).Kill, "frozen": (*testenv.RedisServer).Pause,
@@ -211,7 +213,8 @@ func TestScheduler_clusterFailover(t *testing.T) {
 			if err := takeAway(r.servers.Nodes[lost]); err != nil {
 				t.Fatal(err)
 			}
-			testsync.Eventually(t, "the replica is promoted", func() bool { return r.servers.IsMaster(r.servers.Replicas[lost]) })
+			testsync.Eventually(t, "the replica is promoted",
+				func() bool { return r.servers.IsMaster(r.servers.Replicas[lost]) })
 			promoted := time.Now()
 			r.reach("all jobs run after the promotion", r.names, promoted)
 			t.Logf("promoted after %s, all jobs run after %s", promoted.Sub(from), time.Since(from))

@@ -9,8 +9,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_flush_asked asks a node about its job, and for something to be done with it, in the moment in which the store has
-// lost its data: the node does not say that nobody has ever had the job, and what was asked for is done.
+// TestScheduler_flush_asked asks a node about its job, and for something to be done with it, in the moment in which the
+// store has lost its data: the node does not say that nobody has ever had the job, and what was asked for is done.
 func TestScheduler_flush_asked(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -34,7 +34,8 @@ func TestScheduler_flush_asked(t *testing.T) {
 			t.Errorf("the run that was asked for: %+v, %v", r, err)
 		}
 		flush()
-		if all, err := n.ClusterStatus(ctx, "j"); err != nil || len(all) != 1 || all[0].Orphaned || all[0].Job.Spec != "@yearly" {
+		if all, err := n.ClusterStatus(ctx, "j"); err != nil || len(all) != 1 || all[0].Orphaned ||
+			all[0].Job.Spec != "@yearly" {
 			t.Errorf("ClusterStatus = %+v, %v", all, err)
 		}
 		if err := n.Pause(ctx, "k", "ada", "broken"); err != nil {

@@ -22,7 +22,7 @@ type Run struct {
 	Node    string       `json:"node"`
 	Outcome Outcome      `json:"outcome,omitempty"`
 	Reason  string       `json:"reason,omitempty"` // why it was not run, or not to its end
-	Error   string       `json:"error,omitempty"`  // what Job.Run returned, or the panic with its stack
+	Error   string       `json:"error,omitempty"`  // what Job.Run returned, or the panic with its stack; cut at 8 KiB
 	Fence   lockrt.Fence `json:"fence,omitempty"`  // of the first key
 	Attempt int          `json:"attempt"`          // from 1
 	Trigger string       `json:"trigger"`
@@ -54,9 +54,13 @@ func (r *Run) first() time.Time {
 	return r.First
 }
 
+// latest is the last moment that is known of a run that has not ended.
+func (r *Run) latest() time.Time { return latest(r.Claimed, r.Started) }
+
 // joins reports whether r may share a record. A skip that somebody asked for, or that ended a retry, has its own.
 func (r *Run) joins() bool {
-	return r.Outcome == OutcomeSkipped && r.Author == "" && (r.Trigger == TriggerSchedule || r.Trigger == TriggerMisfire)
+	return r.Outcome == OutcomeSkipped && r.Author == "" &&
+		(r.Trigger == TriggerSchedule || r.Trigger == TriggerMisfire)
 }
 
 // Outcome is how a run ended.

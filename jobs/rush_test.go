@@ -38,8 +38,9 @@ func (s *orderStore) Finish(ctx context.Context, finishes []Finish) []error {
 
 func noWork(context.Context) error { return nil }
 
-// TestScheduler_crowdBeginsFirst has more jobs due together than one call claims. All begin before the first is recorded;
-// some of them wait for a lock that another holds, and some that may not hold theirs for long do not wait for the others.
+// TestScheduler_crowdBeginsFirst has more jobs due together than one call claims. All begin before the first is
+// recorded; some of them wait for a lock that another holds, and some that may not hold theirs for long do not wait for
+// the others.
 func TestScheduler_crowdBeginsFirst(t *testing.T) {
 	t.Parallel()
 	const crowd = 1100
@@ -60,7 +61,8 @@ func TestScheduler_crowdBeginsFirst(t *testing.T) {
 				store := &orderStore{Store: cl.Store}
 				n := cl.Node(Config{Store: store}, 0)
 				for i := range crowd {
-					j := Job{Name: fmt.Sprint("j", i), Spec: "1 1 * * *", Lock: lockrt.Options{TTL: time.Minute}, Run: noWork}
+					j := Job{Name: fmt.Sprint("j", i), Spec: "1 1 * * *", Lock: lockrt.Options{TTL: time.Minute},
+						Run: noWork}
 					c.change(i, &j)
 					n.MustAdd(j)
 				}

@@ -21,7 +21,6 @@ import (
 type Scheduler struct {
 	cfg       Config
 	locks     *lockrt.Locker
-	clock     *clock
 	telemetry *telemetry
 	lease     time.Duration // of the session
 	session   string        // random: the owner of this scheduler's runs
@@ -45,6 +44,7 @@ type Scheduler struct {
 	coming  int            // how many in live have not
 	rush    chan struct{}  // closed when the rush is over; nil: there is none
 	memory  memory         // for a store that loses data
+	apart   bool           // the clocks of the parts differ
 }
 
 type state int
@@ -69,7 +69,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		cfg: cfg, locks: locks, clock: newClock(cfg.Now), telemetry: telemetry, lease: leaseBeats * cfg.Heartbeat,
+		cfg: cfg, locks: locks, telemetry: telemetry, lease: leaseBeats * cfg.Heartbeat,
 		session: strings.ToLower(rand.Text()[:12]), began: cfg.Now(),
 		memory:  newMemory(),
 		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
@@ -97,7 +97,8 @@ func (s *Scheduler) addEntry(e *entry, doing, name string) error {
 		return fmt.Errorf("%s %q: the scheduler has ended; make a new one", doing, name)
 	}
 	if s.entries[e.job.Name] != nil {
-		return fmt.Errorf("%s %q: the scheduler has a job of that name; give each its own, runs are recorded under it", doing, name)
+		return fmt.Errorf("%s %q: the scheduler has a job of that name; give each its own, runs are recorded under it",
+			doing, name)
 	}
 	s.entries[e.job.Name] = e
 	e.part = s.partOf(e.job.Name)
@@ -129,7 +130,6 @@ type Info struct {
 
 // Jobs returns the jobs, sorted by name, without handlers of one-off jobs. It does not ask the store.
 func (s *Scheduler) Jobs() []Info {
-	now := s.clock.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	infos := make([]Info, 0, len(s.entries))
@@ -140,7 +140,7 @@ func (s *Scheduler) Jobs() []Info {
 		info := s.info(e)
 		from := e.mark
 		if from.IsZero() {
-			from = now
+			from = e.part.clock.now()
 		}
 		info.Next = e.after(from)
 		infos = append(infos, info)
@@ -156,18 +156,20 @@ func (s *Scheduler) info(e *entry) Info {
 		line = []inForce{{schedule: e.schedule, zone: e.zone}}
 	}
 	return Info{
-		Job: e.job, Mark: e.mark, Zone: e.zone, Program: s.cfg.Program, Version: s.cfg.Version, Handler: e.handler != nil, line: line,
+		Job: e.job, Mark: e.mark, Zone: e.zone, Program: s.cfg.Program, Version: s.cfg.Version,
+		Handler: e.handler != nil, line: line,
 	}
 }
 
 // Now returns the time on the store's clock, which all times in records are on, as this node estimates it: by the last
-// answer that told, and by the local clock before the first one.
-func (s *Scheduler) Now() time.Time { return s.clock.now() }
+// answer that told, and by the local clock before the first one. Of a Redis Cluster, in which each job goes by the
+// clock of the server that has it, it is that of the server with the list of nodes.
+func (s *Scheduler) Now() time.Time { return s.oncePart().clock.now() }
 
-// Err returns nil while the store answers, and else what it said, and since when. A server of a Redis Cluster may be away on its
-// own: the error says how much of the store that is, and the jobs on the others run. Ticks are late meanwhile, not lost:
-// the mark is in the store, and Job.Misfire decides when it is back. It also names the jobs that this node does not run because
-// another program has them; that error wraps ErrOtherProgram.
+// Err returns nil while the store answers, and else what it said, and since when. A server of a Redis Cluster may be
+// away on its own: the error says how much of the store that is, and the jobs on the others run. Ticks are late
+// meanwhile, not lost: the mark is in the store, and Job.Misfire decides when it is back. It also names the jobs that
+// this node does not run because another program has them; that error wraps ErrOtherProgram.
 func (s *Scheduler) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,12 +178,13 @@ func (s *Scheduler) Err() error {
 	case n > 0 && n == len(s.parts):
 		errs = append(errs, fmt.Errorf("job store unavailable since %s: %w", s.since.UTC().Format(time.RFC3339), err))
 	case n > 0:
-		errs = append(errs, fmt.Errorf("%d of %d parts of the job store unavailable since %s, the jobs in the others run: %w",
+		errs = append(errs, fmt.Errorf("%d of %d parts of the job store unavailable since %s, the jobs in the others "+
+			"run: %w",
 			n, len(s.parts), s.since.UTC().Format(time.RFC3339), err))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
 		if e := s.entries[name]; e.refused != "" {
-			errs = append(errs, s.refusal(e))
+			errs = append(errs, s.refusal(e, e.refused))
 		}
 	}
 	return errors.Join(errs...)

@@ -32,7 +32,8 @@ func TestScheduler_Add_refuses(t *testing.T) {
 			"Wait -1ns":                 {Name: "a", Spec: "@daily", Run: run, Lock: lockrt.Options{Wait: -1}},
 			"with a zero byte":          {Name: "a", Spec: "@daily", Run: run, Keys: []string{"k\x00"}},
 			"MinHold 2s is longer than MaxHold 1s": {
-				Name: "a", Spec: "@daily", Run: run, Lock: lockrt.Options{MinHold: 2 * time.Second, MaxHold: time.Second},
+				Name: "a", Spec: "@daily", Run: run,
+				Lock: lockrt.Options{MinHold: 2 * time.Second, MaxHold: time.Second},
 			},
 			"it has no Run":                        {Name: "a", Spec: "@daily"},
 			"it is empty: write five fields":       {Name: "a", Run: run},
@@ -45,14 +46,17 @@ func TestScheduler_Add_refuses(t *testing.T) {
 			"Keys holds an empty key":              {Name: "a", Spec: "@daily", Keys: []string{""}, Run: run},
 			"the scheduler has a job of that name": {Name: "taken", Spec: "@hourly", Run: run},
 		} {
-			if err := n.Add(j); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "add job") {
+			if err := n.Add(j); err == nil || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), "add job") {
 				t.Errorf("Add(%+v) = %v, want an error with %q", j, err, want)
 			}
 		}
-		if err := n.Add(Job{}); err == nil || !strings.Contains(err.Error(), "no Name") || !strings.Contains(err.Error(), "no Run") {
+		if err := n.Add(Job{}); err == nil || !strings.Contains(err.Error(), "no Name") ||
+			!strings.Contains(err.Error(), "no Run") {
 			t.Errorf("Add of nothing = %v, want all problems at once", err)
 		}
-		if jobs := n.Jobs(); len(jobs) != 1 || jobs[0].Job.Name != "taken" || jobs[0].Job.Keys[0] != "job:taken" || jobs[0].Next.IsZero() {
+		if jobs := n.Jobs(); len(jobs) != 1 || jobs[0].Job.Name != "taken" || jobs[0].Job.Keys[0] != "job:taken" ||
+			jobs[0].Next.IsZero() {
 			t.Errorf("Jobs = %+v, want the one that was good, with its defaults", jobs)
 		}
 		n.Start()
@@ -91,7 +95,8 @@ func TestScheduler_location(t *testing.T) {
 		n.Start()
 		time.Sleep(24 * time.Hour)
 		c.Stop()
-		if runs := c.Finished("j"); jobstest.Outcomes(runs) != "ok" || runs[0].Tick.Format(time.RFC3339) != "2000-01-01T18:00:00Z" {
+		if runs := c.Finished("j"); jobstest.Outcomes(runs) != "ok" ||
+			runs[0].Tick.Format(time.RFC3339) != "2000-01-01T18:00:00Z" {
 			t.Errorf("runs %+v, want one at 03:00 in Tokyo", runs)
 		}
 	})
@@ -104,7 +109,8 @@ func TestScheduler_jitter(t *testing.T) {
 		from := time.Now()
 		for range 3 {
 			n := c.Node(Config{}, 0)
-			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Jitter: 30 * time.Second, Grace: time.Second, Run: jobstest.Sleep(0)})
+			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Jitter: 30 * time.Second, Grace: time.Second,
+				Run: jobstest.Sleep(0)})
 			n.Start()
 		}
 		time.Sleep(time.Hour + 40*time.Second)
@@ -162,7 +168,8 @@ func TestNew_storeDefaults(t *testing.T) {
 		t.Error("New with a negative History succeeded")
 	}
 	for _, beat := range []time.Duration{-1, time.Millisecond, time.Hour} {
-		if _, err := New(locks, Config{Store: NewMemoryStore(), Heartbeat: beat}); err == nil || !strings.Contains(err.Error(), "Config.Heartbeat") {
+		if _, err := New(locks, Config{Store: NewMemoryStore(), Heartbeat: beat}); err == nil ||
+			!strings.Contains(err.Error(), "Config.Heartbeat") {
 			t.Errorf("New with a Heartbeat of %s = %v, want an error", beat, err)
 		}
 	}

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -12,7 +11,8 @@ import (
 )
 
 const (
-	// leaseBeats is how many beats of a node may fail before its runs are taken over. It does not limit how long they take.
+	// leaseBeats is how many beats of a node may fail before its runs are taken over. It does not limit how long they
+	// take.
 	leaseBeats = 5
 	// horizonBeats is how many beats ahead a beat asks for one-off jobs: some may fail.
 	horizonBeats = 3
@@ -38,7 +38,7 @@ func (s *Scheduler) keepSession(h *host) {
 // keep is keepSession in one part of the store.
 func (p *part) keep(h *host) {
 	s := p.s
-	every, registered := s.cfg.Heartbeat, s.clock.local()
+	every, registered := s.cfg.Heartbeat, s.cfg.Now()
 	var steady time.Time // since when all beats have succeeded; zero: the last one failed
 	strange := 0         // beats in a row with runs in flight that this node does not know of
 	for {
@@ -49,18 +49,18 @@ func (p *part) keep(h *host) {
 				steady = time.Time{}
 			}
 			if steady.IsZero() {
-				steady = s.clock.local()
+				steady = s.cfg.Now()
 			}
 			// When the store was away all sessions seem dead at first: each gets the time to give a sign of life.
-			if s.clock.local().Sub(steady) < s.lease {
+			if s.cfg.Now().Sub(steady) < s.lease {
 				pulse.Orphans = onlyNobodys(pulse.Orphans)
 			}
 			strange = p.listen(h, pulse, strange)
 		} else {
 			steady = time.Time{}
 		}
-		if ok && s.clock.local().Sub(registered) > registerTime {
-			registered = s.clock.local()
+		if ok && s.cfg.Now().Sub(registered) > registerTime {
+			registered = s.cfg.Now()
 			s.keeping.Go(func() { // beside the beats, which must go on
 				p.registerAgain(h.records)
 				if p == s.oncePart() {
@@ -87,12 +87,12 @@ func (p *part) beat(h *host) (Pulse, bool) {
 	defer cancel()
 	s.mu.Lock()
 	node := Node{
-		Name: s.cfg.Node, Session: s.session, Started: s.clock.storeTime(s.began), ClockOffset: s.clock.offset(),
+		Name: s.cfg.Node, Session: s.session, Started: p.clock.storeTime(s.began), ClockOffset: p.clock.offset(),
 		Jobs: len(s.entries), Running: len(s.live), Draining: h.waiting.Err() != nil,
 		Program: s.cfg.Program, Version: s.cfg.Version,
 	}
 	s.mu.Unlock()
-	sent := s.clock.local()
+	sent, accepted := s.cfg.Now(), p.acceptedPauses()
 	pulse, err := s.cfg.Store.Beat(ctx, Beat{
 		Part: p.n, Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: p.stamp,
 	})
@@ -102,11 +102,16 @@ func (p *part) beat(h *host) (Pulse, bool) {
 	if p.heard(err); err != nil {
 		return Pulse{}, false
 	}
-	s.clock.observe(pulse.Now, sent)
+	p.clock.observe(pulse.Now, sent)
+	s.compareClocks(ctx)
 	p.stamp = pulse.Stamp
 	p.rememberPulse(pulse)
-	if pulse.Lost {
+	lost := p.checkPauses(accepted, pulse)
+	switch {
+	case pulse.Lost:
 		p.noticeLoss("it does not know of this node's last sign of life")
+	case lost != "":
+		p.noticeLoss("it does not know that this node has paused or resumed job " + lost)
 	}
 	p.noteBeat()
 	return pulse, true
@@ -151,7 +156,7 @@ func (s *Scheduler) horizon() time.Duration { return horizonBeats * s.cfg.Heartb
 
 // expect hands one-off jobs that are soon due to the loop.
 func (s *Scheduler) expect(due []Once) {
-	limit := s.clock.now().Add(s.horizon())
+	limit := s.oncePart().clock.now().Add(s.horizon())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.oncePart()
@@ -173,16 +178,15 @@ func (p *part) registration(entries []*entry) Registration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Peers = p.peers
+	lost := s.cfg.Now().Before(p.heldUntil)
 	for i, e := range entries {
-		r.Offers[i] = Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark, Owed: e.owed, OwedKnown: e.owedOK}
+		o := Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark, Owed: e.owed, OwedKnown: e.owedOK}
+		if at, ok := s.memory.resumedAt(e.job.Name); lost && ok && at.After(e.mark) && at.Before(p.clock.now()) {
+			o.Mark, o.Owed, o.OwedKnown = at, nil, false // what was due during the pause is not owed
+		}
+		r.Offers[i] = o
 	}
 	return r
-}
-
-// refusal says why a job is not run by this node. It needs mu or the loop.
-func (s *Scheduler) refusal(e *entry) error {
-	return fmt.Errorf("job %q: %w: program %q has it, and this one is %q; give one of them another Job.Name, or each program "+
-		"a namespace of its own (lockrt.Config.Namespace)", e.job.Name, ErrOtherProgram, e.refused, s.cfg.Program)
 }
 
 // registerAgain tells the store that the jobs are still in use.
@@ -192,12 +196,23 @@ func (p *part) registerAgain(ctx context.Context) {
 	p.s.mu.Unlock()
 	for chunk := range slices.Chunk(entries, claimBatch) {
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		_, err := p.s.cfg.Store.Register(callCtx, p.registration(chunk))
+		view, err := p.s.cfg.Store.Register(callCtx, p.registration(chunk))
 		cancel()
 		if p.heard(err); err != nil {
 			return // there are many more times until a year is over
 		}
+		if slices.ContainsFunc(view.Jobs, func(job JobView) bool { return job.Refused != "" }) {
+			p.offerAgain() // the loop is to learn of it
+		}
 	}
+}
+
+// offerAgain has the loop register all jobs of the part.
+func (p *part) offerAgain() {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.stale = true
+	p.rouse()
 }
 
 // syncClock asks the store for the time, by looking at a job of the part.
@@ -210,15 +225,16 @@ func (p *part) syncClock(ctx context.Context) {
 	}
 	callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	sent := p.s.clock.local()
+	sent := p.s.cfg.Now()
 	view, err := p.s.cfg.Store.Look(callCtx, names(entries[:1]))
 	if ctx.Err() != nil {
 		return // what it said says nothing about the store
 	}
 	if p.heard(err); err == nil {
-		p.s.clock.observe(view.Now, sent)
+		p.clock.observe(view.Now, sent)
 	}
 }
 
-// isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to another.
+// isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to
+// another.
 func isMoving(err error) bool { return err != nil && strings.Contains(err.Error(), "TRYAGAIN") }

@@ -44,7 +44,8 @@ func TestScheduler_clocksApart(t *testing.T) {
 						if deaf {
 							n.Deafen()
 						}
-						n.MustAdd(Job{Name: "j", Spec: "* * * * *", Grace: time.Hour, Run: jobstest.Sleep(10 * time.Millisecond)})
+						n.MustAdd(Job{Name: "j", Spec: "* * * * *", Grace: time.Hour,
+							Run: jobstest.Sleep(10 * time.Millisecond)})
 						n.Start()
 					}
 					time.Sleep(time.Hour + time.Second)
@@ -69,8 +70,8 @@ func TestScheduler_simulated(t *testing.T) {
 	t.Run(fmt.Sprint("20 nodes ", many, " hours"), func(t *testing.T) { simulate(t, 20, many) })
 }
 
-// TestScheduler_year has three nodes whose clocks are minutes apart run a year of ticks: each once, also those of a zone
-// that changes its clocks twice.
+// TestScheduler_year has three nodes whose clocks are minutes apart run a year of ticks: each once, also those of a
+// zone that changes its clocks twice.
 func TestScheduler_year(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -79,7 +80,8 @@ func TestScheduler_year(t *testing.T) {
 			n := c.Node(Config{Heartbeat: 5 * time.Minute, History: 10_000}, time.Duration(i-1)*3*time.Minute)
 			n.MustAdd(Job{Name: "hourly", Spec: "@hourly", Run: jobstest.Sleep(time.Second)})
 			n.MustAdd(Job{Name: "monthly", Spec: "@monthly", Run: jobstest.Sleep(time.Hour)})
-			n.MustAdd(Job{Name: "nightly", Spec: "30 1 * * *", TZ: "America/New_York", Run: jobstest.Sleep(time.Minute)})
+			n.MustAdd(Job{Name: "nightly", Spec: "30 1 * * *", TZ: "America/New_York",
+				Run: jobstest.Sleep(time.Minute)})
 			n.Start()
 		}
 		time.Sleep(366*24*time.Hour + 150*time.Minute) // 2000 is a leap year
@@ -103,7 +105,8 @@ func TestScheduler_year(t *testing.T) {
 }
 
 func simulate(t *testing.T, nodes, hours int) {
-	specs := map[string]string{"minutely": "* * * * *", "odd": "7-59/13 */2 * * *", "nightly": "20 0 * * *", "often": "*/5 * * * *", "every": "@every 7m"}
+	specs := map[string]string{"minutely": "* * * * *", "odd": "7-59/13 */2 * * *", "nightly": "20 0 * * *",
+		"often": "*/5 * * * *", "every": "@every 7m"}
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		from := time.Now()
 		var running []*jobstest.Node
@@ -136,8 +139,8 @@ func simulate(t *testing.T, nodes, hours int) {
 	})
 }
 
-// TestScheduler_crowd has so many jobs due together that the nodes share them out, while one of them cannot do its share:
-// the others do it a moment later.
+// TestScheduler_crowd has so many jobs due together that the nodes share them out, while one of them cannot do its
+// share: the others do it a moment later.
 func TestScheduler_crowd(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -172,8 +175,8 @@ func TestScheduler_crowd(t *testing.T) {
 	})
 }
 
-// TestScheduler_twoVersionsOfASpec is a rolling deploy: as soon as the first node has the new spec its ticks are due, and
-// those of the old one are not any more, though nodes with that live on and start again. Those of both run once.
+// TestScheduler_twoVersionsOfASpec is a rolling deploy: as soon as the first node has the new spec its ticks are due,
+// and those of the old one are not any more, though nodes with that live on and start again. Those of both run once.
 func TestScheduler_twoVersionsOfASpec(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// TestScheduler_wakesOnTime puts a node's machine to sleep: its monotonic clock, and the estimate that hangs on it, stand
-// still meanwhile. Within a second of waking it has asked the store for the time and runs what is due.
+// TestScheduler_wakesOnTime puts a node's machine to sleep: its monotonic clock, and the estimate that hangs on it,
+// stand still meanwhile. Within a second of waking it has asked the store for the time and runs what is due.
 func TestScheduler_wakesOnTime(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

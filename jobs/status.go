@@ -27,7 +27,8 @@ type Node struct {
 const nodeRetention = 10 * time.Minute
 
 // Nodes returns the nodes of the cluster, sorted by name. A node that was killed stays for ten minutes, with the time
-// of its last sign of life. It blocks until the store has answered or ctx ends.
+// of its last sign of life. The list is in one part of the store, with the one-off jobs. It blocks until the store has
+// answered or ctx ends.
 func (s *Scheduler) Nodes(ctx context.Context) ([]Node, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
 	if err != nil {
@@ -56,7 +57,10 @@ func (s *Scheduler) Status(ctx context.Context, jobs ...string) ([]Status, error
 			jobs = append(jobs, info.Job.Name)
 		}
 	}
-	return s.statuses(ctx, jobs, func(i int, view JobView, now time.Time) (Status, error) { return s.status(jobs[i], view, now) })
+	return s.statuses(ctx, jobs, func(i int, view JobView, now time.Time) (Status,
+		error) {
+		return s.status(jobs[i], view, now)
+	})
 }
 
 // statuses asks the store about jobs; what of each says what a job is.
@@ -96,7 +100,7 @@ func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, er
 	e := s.entries[name]
 	s.mu.Unlock()
 	if e == nil && view.Mark.IsZero() {
-		return st, fmt.Errorf("look at job %q: %w: no node has ever added it", name, ErrUnknownJob)
+		return st, fmt.Errorf("look at job %q: %w: no node has ever added it", brief(name), ErrUnknownJob)
 	}
 	st.Mark = view.Mark
 	if e != nil && e.schedule != nil {
@@ -121,7 +125,7 @@ func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, er
 func (s *Scheduler) Runs(ctx context.Context, job string, limit int) ([]Run, error) {
 	runs, err := s.cfg.Store.Runs(ctx, []string{job}, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list the last %d runs of job %q: %w", limit, job, err)
+		return nil, fmt.Errorf("list the last %d runs of job %q: %w", limit, brief(job), err)
 	}
 	return runs[0], nil
 }
@@ -131,12 +135,12 @@ func (s *Scheduler) Runs(ctx context.Context, job string, limit int) ([]Run, err
 func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
 	job, ok := jobOfRun(runID)
 	if !ok {
-		return Run{}, fmt.Errorf("find run %q: %w: this is no run's ID", runID, ErrUnknownRun)
+		return Run{}, fmt.Errorf("find run %q: %w: this is no run's ID", brief(runID), ErrUnknownRun)
 	}
 	// In flight first: a run that ends between the two questions is on record.
 	view, err := s.cfg.Store.Look(ctx, []string{job})
 	if err != nil {
-		return Run{}, fmt.Errorf("find run %q: %w", runID, err)
+		return Run{}, fmt.Errorf("find run %q: %w", brief(runID), err)
 	}
 	for _, p := range view.Jobs[0].Claims {
 		if p.Run.ID == runID {
@@ -145,30 +149,35 @@ func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
 	}
 	runs, err := s.Runs(ctx, job, maxHistory)
 	if err != nil {
-		return Run{}, fmt.Errorf("find run %q: %w", runID, err)
+		return Run{}, fmt.Errorf("find run %q: %w", brief(runID), err)
 	}
 	if i := slices.IndexFunc(runs, func(r Run) bool { return r.ID == runID }); i >= 0 {
 		return runs[i], nil
 	}
-	return Run{}, fmt.Errorf("find run %q: %w: it is not in flight, and not among the last %d on record", runID, ErrUnknownRun, len(runs))
+	where := fmt.Sprintf("it is not in flight, and not among the %d that the job has on record", len(runs))
+	if len(runs) == 0 {
+		where = "it is not in flight, and the job has none on record"
+	}
+	return Run{}, fmt.Errorf("find run %q: %w: %s", brief(runID), ErrUnknownRun, where)
 }
 
 // maxHistory bounds Config.History.
 const maxHistory = 100_000
 
-// RunningRuns returns the runs that are in flight on all nodes, by job. Started is zero while a run waits for a lock or a
-// retry. It blocks until the store has answered or ctx ends.
+// RunningRuns returns the runs that are in flight on all nodes, by job. Started is zero while a run waits for a lock or
+// a retry. If only a part of the store does not answer, the runs in the others come with an error that wraps a
+// [*PartsError]. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) RunningRuns(ctx context.Context) ([]Run, error) {
 	pending, err := s.cfg.Store.InFlight(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the runs in flight: %w", err)
+		err = fmt.Errorf("list the runs in flight: %w", err)
 	}
 	runs := make([]Run, len(pending))
 	for i, p := range pending {
 		runs[i] = p.Run
 	}
 	slices.SortFunc(runs, func(a, b Run) int { return strings.Compare(a.ID, b.ID) })
-	return runs, nil
+	return runs, err
 }
 
 // jobOfRun returns the job that an ID of a run names: the ID is the job's name, an @, and what makes it unique.

@@ -11,10 +11,10 @@ import (
 // one-off jobs that wait for their time, and the nodes. [NewMemoryStore] and [NewRedisStore] implement it; the comments
 // are the contract, and package storetest is its test.
 //
-// What a method changes about one job or one run it changes in one atomic step, and it decides by the store's own clock,
-// which all nodes share. Methods that take several elements treat each for itself, in order, and their result has one
-// element for each. All methods may be called concurrently, and block until the store has answered or ctx ends. Times
-// are kept to the microsecond.
+// What a method changes about one job or one run it changes in one atomic step, and it decides by the store's own
+// clock, which all nodes share. Methods that take several elements treat each for itself, in order, and their result
+// has one element for each. All methods may be called concurrently, and block until the store has answered or ctx ends.
+// Times are kept to the microsecond.
 //
 // Every call may be repeated when its answer was lost, and then says what the first said, unless something else has
 // happened to the run since.
@@ -27,17 +27,18 @@ import (
 //
 // # Owners
 //
-// A run in flight belongs to an owner, the session of a node. The owner is alive until its lease is over, on the store's
-// clock: every Claim, Start, Finish and Beat of a session makes its lease last for that call's Lease from then. A run
-// whose owner is not alive is an orphan, and may be taken over; one whose owner is [Nobody] always is.
+// A run in flight belongs to an owner, the session of a node. The owner is alive until its lease is over, on the
+// store's clock: every Claim, Start, Finish and Beat of a session makes its lease last for that call's Lease from then.
+// A run whose owner is not alive is an orphan, and may be taken over; one whose owner is [Nobody] always is.
 //
 // # Parts
 //
-// A store consists of one or several parts, each of which may be away while the others answer, as the servers of a Redis
-// Cluster may. For its jobs a node makes calls that are about one part only, so that none waits for another.
+// A store consists of one or several parts, each of which may be away while the others answer, as the servers of a
+// Redis Cluster may. For its jobs a node makes calls that are about one part only, so that none waits for another.
 type Store interface {
-	// Parts returns the number of parts, and PartOf the one that a job is in, from 0 on. Jobs whose names begin with "once:" are
-	// handlers, and are in one part with all one-off jobs. Neither blocks, and what they return never changes.
+	// Parts returns the number of parts, and PartOf the one that a job is in, from 0 on. Jobs whose names begin with
+	// "once:" are handlers, and are in one part with all one-off jobs. Neither blocks, and what they return never
+	// changes.
 	Parts() int
 	PartOf(job string) int
 
@@ -46,23 +47,24 @@ type Store interface {
 	//     nothing before that is owed. Of handlers no mark is kept.
 	//   - A known mark that is before Offer.Mark becomes that. One that the store had made up for a session that knew
 	//     of none, and that has not moved since, becomes Offer.Mark also if that is earlier.
-	//   - Where the mark becomes that of the offer, so does what is owed. Where it is the same, of what is owed only what
-	//     Offer.Owed has as well stays owed, from the later one of the two, if Offer.OwedKnown is set.
+	//   - Where the mark becomes that of the offer, so does what is owed. Where it is the same, of what is owed only
+	//     what Offer.Owed has as well stays owed, from the later one of the two, if Offer.OwedKnown is set.
 	//   - While a session of another program that is alive has the job, it is not registered: see JobView.Refused.
-	//   - A definition that differs from all that are known gets a version: Offer.Version if that is free, else one above
-	//     all others. Of those that are known some of the newest are kept.
-	//   - Of the definitions that sessions that are alive have, that with the highest version is in force. If its Timing is
-	//     not that in force before, it is so from the store's time on, and the epoch changes.
+	//   - A definition that differs from all that are known gets a version: Offer.Version if that is free, else one
+	//     above all others. Of those that are known some of the newest are kept.
+	//   - Of the definitions that sessions that are alive have, that with the highest version is in force. If its
+	//     Timing is not that in force before, it is so from the store's time on, and the epoch changes.
 	// A store may forget a job that nobody has registered for a year.
 	Register(ctx context.Context, r Registration) (View, error)
 
-	// Retire puts a job's timing out of force as of the last time that a session has registered it, or of the mark if that
-	// is later: nothing after that is owed until a session registers the job again. The error is ErrGone, and nothing
-	// changes, if epoch is not the job's.
+	// Retire puts a job's timing out of force as of the last time that a session has registered it, or of the mark if
+	// that is later: nothing after that is owed until a session registers the job again. The error is ErrGone, and
+	// nothing changes, if epoch is not the job's.
 	Retire(ctx context.Context, job, epoch string) error
 
-	// List returns names of jobs that were ever registered and are not forgotten, a page at a time: its cost is that of the
-	// page, however many jobs there are, and that of a search the names that it looks at.
+	// List returns names of jobs that were ever registered and are not forgotten, a page at a time: its cost is that of
+	// the page, however many jobs there are, and that of a search the names that it looks at. Like InFlight and
+	// Failures it returns what there is with a *PartsError if only some parts of the store do not answer.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
 
 	// Count counts jobs without reading them; see ListQuery.UnseenSince for unseenSince.
@@ -71,7 +73,8 @@ type Store interface {
 	// Latest returns the jobs and handlers of which a record was kept last, the latest first, limit at most.
 	Latest(ctx context.Context, limit int) ([]LatestRecord, error)
 
-	// MostMissed returns the jobs that have missed the most ticks, limit at most. Those that have missed none are not among them.
+	// MostMissed returns the jobs that have missed the most ticks, limit at most. Those that have missed none are not
+	// among them.
 	MostMissed(ctx context.Context, limit int) ([]string, error)
 
 	// Look tells the state of the jobs, in the order asked for, and changes nothing. The mark of an unknown job is the
@@ -95,10 +98,10 @@ type Store interface {
 	//   - the mark is not Prev: ClaimTaken
 	//   - the job is paused: ClaimPaused
 	//   - Due is later than the store's time: ClaimEarly
-	//   - else the mark becomes Tick, Owe is added to what is owed, Skipped is recorded, Missed is added to the job's count
-	//     of missed ticks, and Pending is in flight: ClaimWon.
-	// With Owed set, in place of the mark that what is owed longest begins at Prev is asked for, it then begins at Tick, or
-	// is owed no more if Done is set; and while a run with Pending.Backlog of the job is in flight: ClaimBusy.
+	//   - else the mark becomes Tick, Owe is added to what is owed, Skipped is recorded, Missed is added to the job's
+	//     count of missed ticks, and Pending is in flight: ClaimWon.
+	// With Owed set, in place of the mark that what is owed longest begins at Prev is asked for, it then begins at
+	// Tick, or is owed no more if Done is set; and while a run with Pending.Backlog of the job is in flight: ClaimBusy.
 	// Whatever is not ClaimWon changes nothing else.
 	Claim(ctx context.Context, claims []Claim) []Claimed
 
@@ -109,22 +112,22 @@ type Store interface {
 	// Finish ends runs: the run is no longer in flight, its record is kept (not if its Outcome is empty: then it is
 	// only passed on), and Next, if any, is in flight in its place; it may have the same ID. The error is ErrGone, and
 	// nothing changes, if the run is not in flight under this owner, or if Orphan is set and the owner is alive. An
-	// owner whose orphan was ended finds a Notice in its next Beat. If somebody wants the run to end, Run.CancelAsked of
-	// its record says so, a Next with another ID is not put in flight, and the error is a *CancelledError; the rest is
-	// done. A Next with the same ID keeps the notice.
+	// owner whose orphan was ended finds a Notice in its next Beat. If somebody wants the run to end, Run.CancelAsked
+	// of its record says so, a Next with another ID is not put in flight, and the error is a *CancelledError; the rest
+	// is done. A Next with the same ID keeps the notice.
 	Finish(ctx context.Context, finishes []Finish) []error
 
-	// Beat is a sign of life of a session in one part of the store. In the part of one-off jobs it shows Node in the list of
-	// nodes. It returns what the session is to know of the part.
+	// Beat is a sign of life of a session in one part of the store. In the part of one-off jobs it shows Node in the
+	// list of nodes. It returns what the session is to know of the part.
 	Beat(ctx context.Context, b Beat) (Pulse, error)
 
 	// Restore puts back what sessions know after data was lost. Of pauses and resumes the one with the highest version
-	// stands. A run that is not in flight is so again; that it is recorded already is not looked for. One-off jobs in Past
-	// have been claimed or withdrawn and wait no more; of those in Waiting one that is not known waits again.
+	// stands. A run that is not in flight is so again; that it is recorded already is not looked for. One-off jobs in
+	// Past have been claimed or withdrawn and wait no more; of those in Waiting one that is not known waits again.
 	Restore(ctx context.Context, m Memory) error
 
-	// Leave ends a session: its node leaves the list, and the runs it may have left behind are orphans at once. What it can it does
-	// in all parts, whichever are away.
+	// Leave ends a session: its node leaves the list, and the runs it may have left behind are orphans at once. What it
+	// can it does in all parts, whichever are away.
 	Leave(ctx context.Context, session string) error
 
 	// Nodes returns the nodes that have beaten within the last ten minutes, sorted by name.
@@ -136,18 +139,19 @@ type Store interface {
 	// Runs returns the records of each job, the latest recorded first, limit at most of each.
 	Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error)
 
-	// Failures returns records of all jobs that say of a failure ([Run.Failed]), the latest recorded first, limit at most.
-	// The newest 200 of the cluster are kept at least, whatever Keep and however many runs their jobs have had since.
+	// Failures returns records of all jobs that say of a failure ([Run.Failed]), the latest recorded first, limit at
+	// most. The newest 200 of the cluster are kept at least, whatever Keep and however many runs their jobs have had
+	// since.
 	Failures(ctx context.Context, limit int) ([]Run, error)
 
 	// Pause stops a job's ticks from being claimed. A pause that there is already is replaced, except for its At. Each
-	// pause and each resume has a higher version than the one before. The error is ErrUnknownJob if the job was never
-	// registered.
-	Pause(ctx context.Context, job string, p Pause) error
+	// pause and each resume has a higher version than the one before. It returns what stands then. The error is
+	// ErrUnknownJob if the job was never registered.
+	Pause(ctx context.Context, job string, p Pause) (PauseState, error)
 
 	// Resume ends the pause with this version: the job's mark becomes the store's time, if that is later, and record is
-	// kept. The error is ErrGone, and nothing changes, if that is not the job's pause.
-	Resume(ctx context.Context, job string, version int64, record Run, keep int) error
+	// kept. It returns what stands then. The error is ErrGone, and nothing changes, if that is not the job's pause.
+	Resume(ctx context.Context, job string, version int64, record Run, keep int) (PauseState, error)
 
 	// Cancel leaves a notice for a run, whoever owns it now or later. The error is ErrGone if the run is not in flight.
 	Cancel(ctx context.Context, n Notice) error
@@ -198,10 +202,12 @@ type Pending struct {
 	Backlog    bool   `json:"backlog,omitempty"`    // of a tick that was owed, see Claim.Owe, or held up
 	Patient    bool   `json:"patient,omitempty"`    // it waits a while for the lock, which one of those may hold
 	PassedOn   bool   `json:"passedOn,omitempty"`   // by a node that is shutting down, for any other
+	Program    string `json:"program,omitempty"`    // whose nodes it is for; "": any that have the job
 }
 
-// delay notes that the stores, or the death of its node, have held a run up before it began. A later tick's run may have the lock
-// meanwhile, so it is run beside the schedule, as a tick that is owed. What somebody has asked for replaces others all the same.
+// delay notes that the stores, or the death of its node, have held a run up before it began. A later tick's run may
+// have the lock meanwhile, so it is run beside the schedule, as a tick that is owed. What somebody has asked for
+// replaces others all the same.
 func (p *Pending) delay() {
 	p.Patient = true
 	p.Backlog = p.Backlog || p.Run.Author == "" && p.Run.Once == ""
@@ -282,14 +288,15 @@ type Beat struct {
 // Pulse is what a session learns of a part of the store from its [Store.Beat].
 type Pulse struct {
 	Now     time.Time
-	Peers   []string     // sessions that have beaten within the lease, this one among them, sorted
-	Held    int          // runs in flight that belong to the session
-	Orphans []Pending    // some thousands at most; the next beat tells the others
-	Notices []Notice     // for runs that the session owns or has owned; they are repeated until the run has ended
-	Stamp   string       // for the next beat
-	Lost    bool         // the store does not know of the beat that gave Beat.Stamp: it has lost data, or is a copy from before
-	Pauses  []PauseState // of all jobs that were ever paused, if they may have changed since the last beat
-	Due     []Once       // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+	Peers   []string  // sessions that have beaten within the lease, this one among them, sorted
+	Held    int       // runs in flight that belong to the session
+	Orphans []Pending // some thousands at most; the next beat tells the others
+	Notices []Notice  // for runs that the session owns or has owned; they are repeated until the run has ended
+	Stamp   string    // for the next beat
+	// the store does not know of the beat that gave Beat.Stamp: it has lost data, or is a copy from before
+	Lost   bool
+	Pauses []PauseState // of all jobs that were ever paused, if they may have changed since the last beat
+	Due    []Once       // one-off jobs whose time comes within the horizon, the next first, some thousands at most
 }
 
 // CancelledError says that somebody wants a run to end.

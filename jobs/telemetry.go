@@ -39,25 +39,31 @@ func newTelemetry(cfg Config) (*telemetry, error) {
 		cfg.TracerProvider = tracenoop.NewTracerProvider()
 	}
 	t := &telemetry{tracer: cfg.TracerProvider.Tracer(scope), statuses: make(map[ClaimStatus]metric.MeasurementOption)}
-	names := map[ClaimStatus]string{ClaimWon: "won", ClaimTaken: "taken", ClaimEarly: "early", ClaimPaused: "paused", ClaimBusy: "busy",
+	names := map[ClaimStatus]string{ClaimWon: "won", ClaimTaken: "taken", ClaimEarly: "early", ClaimPaused: "paused",
+		ClaimBusy:  "busy",
 		ClaimStale: "stale", ClaimUnknown: "unknown"}
 	for status, name := range names {
 		t.statuses[status] = metric.WithAttributeSet(attribute.NewSet(attribute.String("job.claim", name)))
 	}
 	meter := cfg.MeterProvider.Meter(scope)
 	seconds := metric.WithUnit("s")
-	late := metric.WithExplicitBucketBoundaries(.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
-	long := metric.WithExplicitBucketBoundaries(.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 4*3600, 12*3600)
+	late := metric.WithExplicitBucketBoundaries(.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300,
+		3600)
+	long := metric.WithExplicitBucketBoundaries(.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 4*3600,
+		12*3600)
 	var errs [6]error
 	t.lateness, errs[0] = meter.Float64Histogram("lockgen.job.lateness", seconds, late,
 		metric.WithDescription("Time from when a tick was due, its jitter included, to when its work began, by trigger."))
 	t.duration, errs[1] = meter.Float64Histogram("lockgen.job.duration", seconds, long,
 		metric.WithDescription("Time that the work of a run took, by outcome."))
-	t.runs, errs[2] = meter.Int64Counter("lockgen.job.runs", metric.WithDescription("Records of runs, by outcome and trigger."))
-	t.claims, errs[3] = meter.Int64Counter("lockgen.job.claims", metric.WithDescription("Claims of ticks, by how they went."))
+	t.runs, errs[2] = meter.Int64Counter("lockgen.job.runs",
+		metric.WithDescription("Records of runs, by outcome and trigger."))
+	t.claims, errs[3] = meter.Int64Counter("lockgen.job.claims",
+		metric.WithDescription("Claims of ticks, by how they went."))
 	t.ticksMissed, errs[4] = meter.Int64Counter("lockgen.job.missed",
 		metric.WithDescription("Ticks that were not run by the job's policy for missed ticks."))
-	t.running, errs[5] = meter.Int64UpDownCounter("lockgen.job.running", metric.WithDescription("Runs that are at work."))
+	t.running, errs[5] = meter.Int64UpDownCounter("lockgen.job.running",
+		metric.WithDescription("Runs that are at work."))
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("jobs.New: Config.MeterProvider: %w", err)
 	}
@@ -68,14 +74,16 @@ func byJob(name string, more ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributes(append(more, attribute.String("job.name", name))...)
 }
 
-// started begins to measure a run. The context is that of the work, within the run's span; done ends both, as of when the
-// work ended.
-func (t *telemetry) started(ctx context.Context, r *Run, jitter time.Duration) (work context.Context, done func(ending)) {
+// started begins to measure a run. The context is that of the work, within the run's span; done ends both, as of when
+// the work ended.
+func (t *telemetry) started(ctx context.Context, r *Run, jitter time.Duration) (work context.Context,
+	done func(ending)) {
 	if t == nil {
 		return ctx, func(ending) {}
 	}
 	began := time.Now()
-	t.lateness.Record(ctx, r.Started.Sub(r.Tick.Add(jitter)).Seconds(), byJob(r.Job, attribute.String("job.trigger", r.Trigger)))
+	t.lateness.Record(ctx, r.Started.Sub(r.Tick.Add(jitter)).Seconds(),
+		byJob(r.Job, attribute.String("job.trigger", r.Trigger)))
 	t.running.Add(ctx, 1, byJob(r.Job))
 	ctx, span := t.tracer.Start(ctx, "job.run", trace.WithNewRoot(), trace.WithAttributes(
 		attribute.String("job.name", r.Job), attribute.String("job.run", r.ID), attribute.String("job.node", r.Node),

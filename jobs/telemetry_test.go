@@ -39,7 +39,8 @@ func TestScheduler_telemetry(t *testing.T) {
 		if got := attributesOf(t, reader, "lockgen.job.missed"); got["skips "] != 3 {
 			t.Errorf("missed %v, want three", got)
 		}
-		if got := attributesOf(t, reader, "lockgen.job.duration"); got["good ok"] != 1 || got["bad error"] != 1 || len(got) != 2 {
+		if got := attributesOf(t, reader, "lockgen.job.duration"); got["good ok"] != 1 || got["bad error"] != 1 ||
+			len(got) != 2 {
 			t.Errorf("durations %v, want one of good, ok, and one of bad, error", got)
 		}
 		if got := attributesOf(t, reader, "lockgen.job.lateness"); got["good "] != 1 || got["bad "] != 1 {

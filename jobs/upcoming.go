@@ -27,10 +27,10 @@ func (s *Scheduler) Upcoming(job string, n int) ([]Upcoming, error) {
 	}
 	s.mu.Unlock()
 	if e == nil || e.schedule == nil {
-		return nil, fmt.Errorf("list the next ticks of job %q: %w: this scheduler does not have it", job, ErrUnknownJob)
+		return nil, fmt.Errorf("list the next ticks of job %q: %w: this scheduler does not have it", brief(job),
+			ErrUnknownJob)
 	}
-	now := s.clock.now()
-	if mark.Before(now) {
+	if now := e.part.clock.now(); mark.Before(now) {
 		mark = now
 	}
 	return upcoming(line, mark, n), nil

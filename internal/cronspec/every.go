@@ -22,14 +22,20 @@ func (e every) Next(t time.Time) time.Time {
 	return time.Unix(n-past+e.seconds, 0).In(t.Location())
 }
 
+// maxEvery is the longest interval that is of any use.
+const maxEvery = 366 * 24 * time.Hour
+
 func parseEvery(words []string, zone string) (cron.Schedule, error) {
 	text := strings.Join(words, " ")
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("@every interval %q is not a duration: write a Go duration such as @every 90s or @every 1h30m", text)
+		return nil, fmt.Errorf("@every interval %q is not a duration, or longer than Go can count: write a Go duration such as @every 90s or @every 1h30m", text)
 	case d < time.Second:
 		return nil, fmt.Errorf("@every interval %q is shorter than a second: write a positive number of whole seconds, @every 1s at least", text)
+	case d > maxEvery:
+		return nil, fmt.Errorf("@every interval %q is longer than a year, its ticks are multiples since 1970: write fields such as %q for a "+
+			"time of year", text, "0 3 1 1 *")
 	case d%time.Second != 0:
 		return nil, fmt.Errorf("@every interval %q is not a number of whole seconds: write @every %s or @every %s", text, d.Truncate(time.Second), d.Truncate(time.Second)+time.Second)
 	case zone != "":

@@ -2,6 +2,7 @@ package cronspec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,14 +115,19 @@ func loadZone(name string) (*time.Location, error) {
 }
 
 func checkDescriptor(words []string) error {
-	const known = "@yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly or @every 90s"
+	descriptors := []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+	known := strings.Join(descriptors, ", ") + " or @every 90s"
+	lower := strings.ToLower(words[0])
+	if lower != words[0] && (lower == "@every" || slices.Contains(descriptors, lower)) {
+		return fmt.Errorf("unknown descriptor %q: write it in lower case: %q", words[0], strings.Join(append([]string{lower}, words[1:]...), " "))
+	}
 	if len(words) > 1 {
 		return fmt.Errorf("descriptor %q takes nothing after it, found %q: write %q alone", words[0], strings.Join(words[1:], " "), words[0])
 	}
-	switch d := words[0]; d {
-	case "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly":
+	switch d := words[0]; {
+	case slices.Contains(descriptors, d):
 		return nil
-	case "@reboot":
+	case d == "@reboot":
 		return fmt.Errorf("descriptor %q is no time of the clock that a cluster could agree on: do it when the program starts, or write one of %s", d, known)
 	default:
 		return fmt.Errorf("unknown descriptor %q: write one of %s", d, known)

@@ -29,7 +29,7 @@ func (s *RedisServer) launch(ctx context.Context) error {
 		return fmt.Errorf("testenv: open the log of redis-server: %w", err)
 	}
 	defer logFile.Close() // the child has its own copy
-	proc, err := startProcess(s.program, s.args(), logFile)
+	proc, err := startProcess(s.program, s.args(), logFile, s.cfg.Env...)
 	if err != nil {
 		return fmt.Errorf("testenv: start %s: %w", s.program, err)
 	}

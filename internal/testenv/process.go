@@ -12,9 +12,10 @@ type process struct {
 	done chan struct{} // closed when the child has been waited for
 }
 
-// startProcess starts a child with its output in log.
-func startProcess(program string, args []string, log *os.File) (*process, error) {
+// startProcess starts a child with its output in log, and with env besides the environment of this process.
+func startProcess(program string, args []string, log *os.File, env ...string) (*process, error) {
 	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = childAttributes()
 	return startCommand(cmd, log)
 }

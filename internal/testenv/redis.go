@@ -38,6 +38,9 @@ type RedisConfig struct {
 	// Args are appended to the command line, for example "--maxmemory", "10mb".
 	Args []string
 
+	// Env has variables that the server gets besides the environment of the test.
+	Env []string
+
 	sentinelFile string // makes it a sentinel with this configuration
 }
 

@@ -37,6 +37,9 @@ type ClusterConfig struct {
 	// NodeTimeout is how long a node is silent before it counts as down; a replica
 	// takes the place of a dead master up to a second or two later. Defaults to 5 s.
 	NodeTimeout time.Duration
+
+	// Env returns the RedisConfig.Env of a master, counted from 0. Defaults to none.
+	Env func(master int) []string
 }
 
 // Cluster starts a cluster of n masters, and their replicas, for one test. At
@@ -47,8 +50,12 @@ func Cluster(t testing.TB, n int, config ...ClusterConfig) *RedisCluster {
 	t.Helper()
 	c := &RedisCluster{cfg: optional(t, config), busPorts: make(map[*RedisServer]int)}
 	c.cfg.NodeTimeout = cmp.Or(c.cfg.NodeTimeout, 5*time.Second)
-	for range n {
-		c.Nodes = append(c.Nodes, c.node(t))
+	for i := range n {
+		var env []string
+		if c.cfg.Env != nil {
+			env = c.cfg.Env(i)
+		}
+		c.Nodes = append(c.Nodes, c.node(t, env...))
 	}
 	for range n * c.cfg.Replicas {
 		c.Replicas = append(c.Replicas, c.node(t))
@@ -65,13 +72,13 @@ func Cluster(t testing.TB, n int, config ...ClusterConfig) *RedisCluster {
 	return c
 }
 
-func (c *RedisCluster) node(t testing.TB) *RedisServer {
+func (c *RedisCluster) node(t testing.TB, env ...string) *RedisServer {
 	t.Helper()
 	bus, err := freePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	node := Redis(t, RedisConfig{Args: []string{
+	node := Redis(t, RedisConfig{Env: env, Args: []string{
 		"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
 		"--cluster-node-timeout", strconv.FormatInt(c.cfg.NodeTimeout.Milliseconds(), 10),
 		// A replica is promoted however long it has not heard of its master: a busy machine is no reason to wait.

@@ -17,39 +17,52 @@ var ErrCut = errors.New("connection refused")
 type link struct {
 	crashed, jobsCut, locksCut atomic.Bool
 	dropReplies                atomic.Int32
-
-	mu     sync.Mutex
-	frozen chan struct{} // closed when the node thaws; nil: it is not frozen
+	frozen, locksSilent        gate
 }
 
-func (l *link) freeze() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.frozen == nil {
-		l.frozen = make(chan struct{})
+// gate lets calls through unless it is shut.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // closed when the gate opens; nil: it is open
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut == nil {
+		g.shut = make(chan struct{})
 	}
 }
 
-func (l *link) thaw() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.frozen != nil {
-		close(l.frozen)
-		l.frozen = nil
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut != nil {
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+// pass waits until the gate is open, or ctx ends.
+func (g *gate) pass(ctx context.Context) error {
+	g.mu.Lock()
+	shut := g.shut
+	g.mu.Unlock()
+	if shut == nil {
+		return nil
+	}
+	select {
+	case <-shut:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
 // pass returns whether a call may go on to the store, when it may.
 func (l *link) pass(ctx context.Context, cut *atomic.Bool) error {
-	l.mu.Lock()
-	frozen := l.frozen
-	l.mu.Unlock()
-	if frozen != nil {
-		select {
-		case <-frozen:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if err := l.frozen.pass(ctx); err != nil {
+		return err
 	}
 	if l.crashed.Load() || cut.Load() {
 		return ErrCut

@@ -23,7 +23,12 @@ type lockSession struct {
 	link *link
 }
 
-func (s *lockSession) pass(ctx context.Context) error { return s.link.pass(ctx, &s.link.locksCut) }
+func (s *lockSession) pass(ctx context.Context) error {
+	if err := s.link.locksSilent.pass(ctx); err != nil {
+		return err
+	}
+	return s.link.pass(ctx, &s.link.locksCut)
+}
 
 func (s *lockSession) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
 	if err := s.pass(ctx); err != nil {

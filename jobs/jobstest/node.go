@@ -73,7 +73,7 @@ func (n *Node) Stop() {
 // wait for that, call [Node.Stop].
 func (n *Node) Crash() {
 	n.link.crashed.Store(true)
-	n.link.thaw()
+	n.link.frozen.open()
 	if n.cancel != nil {
 		n.cancel()
 	}
@@ -88,12 +88,21 @@ func (n *Node) CutJobs(on bool) { n.link.jobsCut.Store(on) }
 // CutLocks cuts the node off from the store of locks, or connects it again.
 func (n *Node) CutLocks(on bool) { n.link.locksCut.Store(on) }
 
+// SilenceLocks makes calls to the store of locks wait for an answer, as a server that is stopped does, or lets them go on.
+func (n *Node) SilenceLocks(on bool) {
+	if on {
+		n.link.locksSilent.close()
+	} else {
+		n.link.locksSilent.open()
+	}
+}
+
 // DropReplies lets the next count changes reach the store of jobs, but not their answers the node.
 func (n *Node) DropReplies(count int) { n.link.dropReplies.Store(int32(count)) }
 
 // Freeze makes the node hang, as SIGSTOP or a machine that is put to sleep does: calls that it makes do not reach the
 // stores until [Node.Thaw]. Its timers go on, which those of a process that is stopped do not.
-func (n *Node) Freeze() { n.link.freeze() }
+func (n *Node) Freeze() { n.link.frozen.close() }
 
 // Thaw ends [Node.Freeze].
-func (n *Node) Thaw() { n.link.thaw() }
+func (n *Node) Thaw() { n.link.frozen.open() }

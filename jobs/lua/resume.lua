@@ -2,11 +2,10 @@
 --
 -- KEYS  1 marks, 2 paused, 3 records of the job, 4 stamp, 5 pausing, 6 names, 7 latest, 8 failing, 9 never
 -- ARGV  1 expiry (ms), 2 job, 3 version of its pause, 4 record (JSON), 5 records to keep
--- Returns 1  done
---         0  that is not its pause
+-- Returns what is kept of the resume, '' if that is not its pause
 local t = now()
 local paused = redis.call('HGET', KEYS[2], ARGV[2])
-if not paused or string.match(paused, '^%d+') ~= ARGV[3] or not string.match(paused, '}$') then return 0 end
+if not paused or string.match(paused, '^%d+') ~= ARGV[3] or not string.match(paused, '}$') then return '' end
 local version = nextVersion(paused)
 redis.call('HSET', KEYS[2], ARGV[2], version .. ' -')
 redis.call('HSET', KEYS[4], 'pv', version)
@@ -16,4 +15,4 @@ if tonumber(redis.call('HGET', KEYS[1], ARGV[2]) or 0) < t then
 end
 record(KEYS[3], ARGV[4], tonumber(ARGV[5]), ARGV[1])
 note({ [ARGV[2]] = false }, KEYS[6], KEYS[7], KEYS[8], KEYS[9], t)
-return 1
+return version .. ' -'

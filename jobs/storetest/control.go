@@ -10,14 +10,14 @@ import (
 
 func testPause(s *suite) {
 	at := s.now()
-	if err := s.store.Pause(s.ctx, "j", jobs.Pause{Author: "ada", At: at}); !errors.Is(err, jobs.ErrUnknownJob) {
+	if _, err := s.store.Pause(s.ctx, "j", jobs.Pause{Author: "ada", At: at}); !errors.Is(err, jobs.ErrUnknownJob) {
 		s.Fatalf("Pause of an unknown job = %v, want ErrUnknownJob", err)
 	}
 	c := s.next("j", "a")
-	s.must(s.store.Pause(s.ctx, "j", jobs.Pause{Author: "ada", Reason: "later", At: at}))
+	s.pause("j", jobs.Pause{Author: "ada", Reason: "later", At: at})
 	first := s.look("j").Paused.Version
 	again := at.Add(time.Millisecond)
-	s.must(s.store.Pause(s.ctx, "j", jobs.Pause{Author: "bob", Reason: "<b>", At: again}))
+	state := s.pause("j", jobs.Pause{Author: "bob", Reason: "<b>", At: again})
 	s.claim(c, jobs.ClaimPaused)
 	early := c
 	early.Due = s.now().Add(time.Hour)
@@ -26,13 +26,19 @@ func testPause(s *suite) {
 	if v.Paused == nil || v.Paused.Author != "bob" || v.Paused.Reason != "<b>" || !v.Paused.At.Equal(at) || v.Paused.Version <= first || !v.Mark.Equal(c.Prev) {
 		s.Fatalf("paused = %+v, mark %s; want bob's, with the old begin and a new version, and the old mark", v.Paused, v.Mark)
 	}
+	if state.Job != "j" || state.Version != v.Paused.Version || *state.Pause != *v.Paused {
+		s.Fatalf("Pause says that %+v stands, want %+v", state, v.Paused)
+	}
 	record := jobs.Run{ID: id("j", "r"), Job: "j", Outcome: jobs.OutcomeSkipped, Reason: "paused"}
-	if err := s.store.Resume(s.ctx, "j", first, record, 3); !errors.Is(err, jobs.ErrGone) {
+	if _, err := s.store.Resume(s.ctx, "j", first, record, 3); !errors.Is(err, jobs.ErrGone) {
 		s.Fatalf("Resume of another pause = %v, want ErrGone", err)
 	}
 	before := s.now()
-	s.must(s.store.Resume(s.ctx, "j", v.Paused.Version, record, 3))
-	if err := s.store.Resume(s.ctx, "j", v.Paused.Version, record, 3); !errors.Is(err, jobs.ErrGone) {
+	if state, err := s.store.Resume(s.ctx, "j", v.Paused.Version, record, 3); err != nil || state.Job != "j" ||
+		state.Version <= v.Paused.Version || state.Pause != nil {
+		s.Fatalf("Resume says that %+v stands, %v; want a resume with a new version", state, err)
+	}
+	if _, err := s.store.Resume(s.ctx, "j", v.Paused.Version, record, 3); !errors.Is(err, jobs.ErrGone) {
 		s.Fatalf("second Resume = %v, want ErrGone", err)
 	}
 	if v := s.look("j"); v.Paused != nil || v.Mark.Before(before) || len(s.runs("j")) != 1 {
@@ -40,6 +46,13 @@ func testPause(s *suite) {
 	}
 	s.claim(c, jobs.ClaimTaken)
 	s.claim(s.next("j", "b"), jobs.ClaimWon)
+}
+
+func (s *suite) pause(job string, p jobs.Pause) jobs.PauseState {
+	s.Helper()
+	state, err := s.store.Pause(s.ctx, job, p)
+	s.must(err)
+	return state
 }
 
 func testPut(s *suite) {

@@ -177,10 +177,10 @@ func testEndedContext(s *suite) {
 		"Claim":  s.store.Claim(ctx, []jobs.Claim{c})[0].Err,
 		"Start":  s.store.Start(ctx, []jobs.Start{{Run: c.Pending.Run, Owner: "o1"}})[0],
 		"Finish": s.store.Finish(ctx, []jobs.Finish{{Run: c.Pending.Run, Owner: "o1"}})[0],
-		"Pause":  s.store.Pause(ctx, "j", jobs.Pause{Author: "ada", At: c.Tick}),
 		"Put":    s.store.Put(ctx, jobs.Once{ID: "x", Handler: "h", At: c.Tick}),
 	}
 	_, errs["Register"] = s.store.Register(ctx, offer("s1", "k"))
+	_, errs["Pause"] = s.store.Pause(ctx, "j", jobs.Pause{Author: "ada", At: c.Tick})
 	_, errs["Look"] = s.store.Look(ctx, []string{"j"})
 	_, errs["Beat"] = s.store.Beat(ctx, jobs.Beat{Session: "o1"})
 	for call, err := range errs {

@@ -94,7 +94,7 @@ func testListStates(s *suite) {
 	s.run("job-003", "a", jobs.OutcomePanic)
 	s.run("job-004", "a", jobs.OutcomeTimeout)
 	s.run("job-003", "b", jobs.OutcomeOK)
-	s.must(s.store.Pause(s.ctx, "job-005", jobs.Pause{Author: "ada"}))
+	s.pause("job-005", jobs.Pause{Author: "ada"})
 	c := s.next("job-002", "c")
 	c.Pending, c.Missed = nil, 3
 	s.claim(c, jobs.ClaimWon)
@@ -115,7 +115,8 @@ func testListStates(s *suite) {
 	skipped.Pending, skipped.Skipped = nil, &jobs.Run{ID: id("job-004", "e"), Job: "job-004", Outcome: jobs.OutcomeSkipped}
 	s.claim(skipped, jobs.ClaimWon)
 	p := s.look("job-005").Paused
-	s.must(s.store.Resume(s.ctx, "job-005", p.Version, jobs.Run{ID: id("job-005", "f"), Job: "job-005"}, 3))
+	_, err = s.store.Resume(s.ctx, "job-005", p.Version, jobs.Run{ID: id("job-005", "f"), Job: "job-005"}, 3)
+	s.must(err)
 	want(jobs.StateFailing, "job-002")
 	want(jobs.StatePaused)
 	want(jobs.StateNever, "job-000")

@@ -26,7 +26,7 @@ func testStamp(s *suite) {
 
 func testRestore(s *suite) {
 	s.register("j")
-	s.must(s.store.Pause(s.ctx, "j", jobs.Pause{Author: "ada", At: s.now()}))
+	s.pause("j", jobs.Pause{Author: "ada", At: s.now()})
 	version := s.look("j").Paused.Version
 	begun := pending("j", "b", "o1", s.now())
 	begun.Run.Started, begun.Run.Fence = s.now(), 1<<60+1

@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+)
+
+const (
+	// clocksApart is by how much the clocks of two parts of the store are to differ for certain before the log says so,
+	// and clocksTogether up to which difference they agree again.
+	clocksApart    = 500 * time.Millisecond
+	clocksTogether = 250 * time.Millisecond
+)
+
+// estimate returns the time of the part at a moment of the local clock, and how wrong that may be; false before the
+// first answer.
+func (c *clock) estimate(local time.Time) (store time.Time, within time.Duration, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.storeAt(local), c.within, !c.store.IsZero() && !c.deaf
+}
+
+// spread returns the fastest and the slowest of the parts' clocks, as far as they are known, and how far they are
+// apart, for certain and probably.
+func (s *Scheduler) spread() (fastest, slowest *part, sure, probable time.Duration) {
+	var first, last time.Time // the estimates of slowest and fastest
+	var unsure time.Duration
+	local := s.cfg.Now()
+	for _, p := range s.parts {
+		store, within, ok := p.clock.estimate(local)
+		if !ok {
+			continue
+		}
+		if unsure = max(unsure, within); slowest == nil || store.Before(first) {
+			slowest, first = p, store
+		}
+		if fastest == nil || store.After(last) {
+			fastest, last = p, store
+		}
+	}
+	probable = last.Sub(first)
+	return fastest, slowest, probable - 2*unsure, probable
+}
+
+// compareClocks tells the log when the clocks of the store's parts have gone apart, and when they agree again.
+func (s *Scheduler) compareClocks(ctx context.Context) {
+	if len(s.parts) == 1 {
+		return
+	}
+	fastest, slowest, sure, probable := s.spread()
+	s.mu.Lock()
+	before := s.apart
+	switch {
+	case sure >= clocksApart:
+		s.apart = true
+	case probable <= clocksTogether:
+		s.apart = false
+	}
+	after := s.apart
+	s.mu.Unlock()
+	switch {
+	case after && !before:
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn,
+			"clocks of the job store's servers differ; each job goes by that of its own server, set them right",
+			slog.Duration("by", probable.Round(time.Millisecond)),
+			slog.String("fast", s.whereIs(ctx, fastest)), slog.String("slow", s.whereIs(ctx, slowest)))
+	case before && !after:
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "clocks of the job store's servers agree again")
+	}
+}
+
+// locator is a store that can name the server that a part is on; "" if it does not know.
+type locator interface {
+	locate(ctx context.Context, part int) string
+}
+
+// whereIs names the server that a part is on, for people.
+func (s *Scheduler) whereIs(ctx context.Context, p *part) string {
+	if store, ok := s.cfg.Store.(locator); ok {
+		if server := store.locate(ctx, p.n); server != "" {
+			return server
+		}
+	}
+	return "part " + strconv.Itoa(p.n)
+}
