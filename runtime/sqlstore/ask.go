@@ -1,0 +1,309 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// quest is one Acquire.
+type quest struct {
+	req  lockrt.Request
+	id   string // escaped
+	name []byte
+	left atomic.Bool // its caller has gone: nothing more is to be asked for it
+
+	slow bool // it was not free at once
+}
+
+func (s *session) quest(req lockrt.Request) *quest {
+	return &quest{req: req, id: escaped(req.ID), name: rowName(s.Namespace, req.Key)}
+}
+
+// answer is what the server said to a claim.
+type answer struct {
+	outcome outcome
+	epoch   uint64
+	since   int64
+	until   int64
+	holder  string
+	place   int // how many stand before it in the queue, and that one itself; 0: it is not in it
+	clock   clockPair
+	latest  int64 // a request without an answer may act until then, on the server's clock; 0: there is none
+	guarded bool  // the last lease is over, and its holder in a guarded transaction
+}
+
+func (a answer) grant(req lockrt.Request) lockrt.Grant {
+	g := lockrt.Grant{Epoch: a.epoch, Start: a.clock.at(a.since)}
+	if ttl := fromMicros(a.until - a.since); ttl < req.TTL {
+		g.TTL = ttl
+	}
+	return g
+}
+
+func (a answer) busy(key string) *lockrt.BusyError {
+	return &lockrt.BusyError{Key: key, Holder: a.holder, Remaining: a.remaining()}
+}
+
+// remaining is what is left of the lease in the way. While its holder is in a guarded transaction it is not over.
+func (a answer) remaining() time.Duration {
+	if left := fromMicros(a.until - a.clock.micros); left > 0 {
+		return left
+	}
+	return time.Millisecond
+}
+
+// ask asks the server once, until it has an answer, ctx ends, or bound is over. latest of the answer is set with an
+// error too.
+func (s *session) ask(ctx context.Context, q *quest, bound time.Duration) (answer, error) {
+	type said struct {
+		answer
+		err error
+	}
+	// The call may outlast this function: it has its own memory.
+	result := new(atomic.Pointer[said])
+	end := time.Now().Add(bound)
+	left, err := s.calls.do(ctx, bound, func(limit context.Context) error {
+		a, err := s.askServer(limit, q)
+		result.Store(&said{a, err})
+		if q.left.Load() {
+			s.brought(q.id)
+		}
+		return err
+	})
+	a := said{}
+	if r := result.Load(); r != nil {
+		a = *r
+	}
+	if left {
+		// In this order: as long as the server's clock is not known nothing was sent, and nothing will be.
+		q.left.Store(true)
+		a.answer = answer{latest: s.store.clock.latest(end)}
+	}
+	if err != nil {
+		return a.answer, s.explain(ctx, err)
+	}
+	return a.answer, nil
+}
+
+// explain is the error of a call as the caller gets it.
+func (s *session) explain(ctx context.Context, err error) error {
+	if t := s.store.known.Load(); t != nil {
+		return t.explain(ctx, err)
+	}
+	return (&tables{dialect: &unknown}).explain(ctx, err)
+}
+
+// unknown is the dialect of a server that has not been asked yet.
+var unknown = dialect{}
+
+const (
+	askRetries = 3 // how often a question is repeated at once that had no answer
+	askBackoff = 4 * time.Millisecond
+)
+
+// askServer asks until there is an answer.
+func (s *session) askServer(ctx context.Context, q *quest) (a answer, err error) {
+	t, err := s.store.ready(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	end, _ := ctx.Deadline()
+	turn := asking{s: s, t: t, q: q, latest: s.store.clock.latest(end)}
+	defer func() { a.latest = turn.unanswered }()
+	for failures := 0; ; {
+		if q.left.Load() {
+			return answer{}, context.Canceled
+		}
+		a, done, err := turn.once(ctx)
+		switch {
+		case err == nil && done:
+			return a, nil
+		case err == nil || t.again(err): // nothing was changed
+			if !turn.conflict(ctx) {
+				return answer{}, errors.Join(errConflict, err)
+			}
+			continue
+		case ctx.Err() != nil || q.left.Load() || !t.retryable(err):
+			return answer{}, err
+		}
+		tell(q.req, nil, t.explain(context.Background(), err))
+		if failures++; failures > askRetries || !sleep(ctx, jitter(askBackoff<<(2*failures))) {
+			return answer{}, err
+		}
+	}
+}
+
+// tell lets the Locker know what the store said.
+func tell(req lockrt.Request, busy *lockrt.BusyError, err error) {
+	if req.Told != nil {
+		req.Told(busy, err)
+	}
+}
+
+// asking is one question, which may take several statements.
+type asking struct {
+	s *session
+	t *tables
+	q *quest
+
+	latest     int64
+	unanswered int64 // latest, if a statement that takes or joins had no answer
+	conflicts  int
+	version    int64 // of the row that could not be changed
+	unchanged  int   // how often it was found like that
+}
+
+// conflict waits a little where somebody else has changed the row, longer each time.
+func (a *asking) conflict(ctx context.Context) bool {
+	a.conflicts++
+	return !a.q.left.Load() && sleep(ctx, jitter(min(time.Duration(a.conflicts)*time.Millisecond, 20*time.Millisecond)))
+}
+
+// sent remembers a statement whose answer did not come.
+func (a *asking) sent(err error) error {
+	if err != nil && a.t.mayHaveRun(err) {
+		a.unanswered = max(a.unanswered, a.latest)
+	}
+	return err
+}
+
+// once takes the lock in one statement, or reads its row, decides, and writes what was decided. done is false if
+// somebody else has changed the row meanwhile.
+func (a *asking) once(ctx context.Context) (answer, bool, error) {
+	if !a.q.slow && a.t.take != "" {
+		a.q.slow = true
+		if got, err := a.fast(ctx); err != nil || got.outcome == granted {
+			a.q.slow = err == nil
+			return got, err == nil, err
+		}
+	}
+	over, err := a.s.slot(ctx)
+	if err != nil {
+		return answer{}, false, err
+	}
+	defer over()
+	return a.onRow(ctx)
+}
+
+// fast takes the lock if it is free and has no queue.
+func (a *asking) fast(ctx context.Context) (got answer, err error) {
+	e := &entry{id: a.q.id, name: a.q.name, key: a.q.req.Key, ttl: micros(a.q.req.TTL), latest: a.latest}
+	latest := a.latest
+	if a.t.takeMany != "" {
+		got, latest, err = a.s.takes.do(ctx, e)
+	} else {
+		var over func()
+		if over, err = a.s.slot(ctx); err != nil {
+			return got, err
+		}
+		got, err = a.s.takeAlone(ctx, a.t, e)
+		over()
+	}
+	if a.sent(err) != nil && a.unanswered != 0 {
+		a.unanswered = max(a.unanswered, latest)
+	}
+	return got, err
+}
+
+// onRow reads the row, decides and writes.
+func (a *asking) onRow(ctx context.Context) (answer, bool, error) {
+	db := a.s.store.db
+	rows, clock, err := a.t.read(ctx, db, a.q.name)
+	if err != nil {
+		return answer{}, false, err
+	}
+	r, there := rows[string(a.q.name)]
+	if !there {
+		return a.first(ctx)
+	}
+	a.s.store.clock.learn(clock)
+	var lives liveness
+	if !r.held(clock.micros) {
+		if lives, err = a.s.livesOf(ctx, a.t, r, clock.micros); err != nil {
+			return answer{}, false, err
+		}
+	}
+	c := a.claim(clock)
+	out, w, next, over := r.ask(c, clock.micros, lives)
+	if out == full {
+		return answer{}, false, refusal("%d processes stand in the queue of the lock, which is as many as it takes", maxQueue)
+	}
+	done, err := a.write(ctx, w, next, c, clock, over)
+	if !done && err == nil && over && a.heldBack(r) {
+		out, next, done = busy, r, true
+	}
+	return a.answerOf(out, next, clock), done, err
+}
+
+func (a *asking) claim(clock clockPair) claim {
+	return claim{wait: a.q.req.Wait > 0, place: place{
+		id: a.q.id, ttl: micros(a.q.req.TTL), live: clock.micros + micros(a.s.cfg.Liveness), session: a.s.id, node: a.s.node,
+	}}
+}
+
+// first makes the row of a lock that has none.
+func (a *asking) first(ctx context.Context) (answer, bool, error) {
+	if a.t.insert == "" {
+		a.q.slow = false // take makes it
+		return answer{}, false, nil
+	}
+	version, clock, err := a.t.schema(ctx, a.s.store.db) // for the clock: there was no row to tell it
+	if err != nil || version != schemaVersion {
+		return answer{}, false, errors.Join(err, a.t.versionError(version))
+	}
+	now, ttl := clock.micros, micros(a.q.req.TTL)
+	_, err = a.t.exec(ctx, a.s.store.db, a.t.insert, args{
+		"name": a.q.name, "key": []byte(a.q.req.Key), "since": now, "epoch": now, "owner": a.q.id, "session": a.s.id,
+		"node": a.s.node, "until": now + ttl, "latest": min(a.latest, now+ttl),
+	})
+	return answer{}, false, a.sent(err) // the row says who has it
+}
+
+// write does what was decided. It reports whether that was possible.
+func (a *asking) write(ctx context.Context, w write, next row, c claim, clock clockPair, over bool) (bool, error) {
+	db := a.s.store.db
+	switch w {
+	case join:
+		n, err := a.t.exec(ctx, db, a.t.join, args{
+			"name": a.q.name, "line": c.line(), "id": a.q.id, "mark": mark(a.q.id), "latest": a.latest,
+		})
+		return n > 0, a.sent(err)
+	case change:
+		latest := a.latest
+		if next.held(clock.micros) {
+			latest = min(latest, next.until) // a lease that is over by then is of no use
+		}
+		done, err := a.t.swap(ctx, db, next, latest, !over)
+		return done, a.sent(err)
+	}
+	return true, nil
+}
+
+// heldBack reports whether the row of a lease that is over was found unchanged again and again and could not be taken
+// all the same: its holder is in a guarded transaction.
+func (a *asking) heldBack(r row) bool {
+	if r.version != a.version {
+		a.version, a.unchanged = r.version, 0
+	}
+	a.unchanged++
+	return a.t.dialect.name == Postgres && a.unchanged > 2
+}
+
+// answerOf tells what a row means for the request.
+func (a *asking) answerOf(out outcome, r row, clock clockPair) answer {
+	return answer{
+		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, holder: r.node, place: r.find(a.q.id) + 1,
+		clock: clock, guarded: out == busy && !r.held(clock.micros),
+	}
+}
+
+// takenAnswer is that of a lock that was free when it was asked for at the local time sent.
+func takenAnswer(epoch, since, ttl int64, sent time.Time) answer {
+	return answer{
+		outcome: granted, epoch: uint64(epoch), since: since, until: since + ttl, clock: clockPair{local: sent, micros: since},
+	}
+}

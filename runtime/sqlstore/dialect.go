@@ -1,0 +1,262 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Dialect is the SQL that a database speaks.
+type Dialect string
+
+const (
+	// Postgres is PostgreSQL 12 or later.
+	Postgres Dialect = "postgres"
+	// MySQL is MySQL 8.0 or later, or MariaDB 10.6 or later, with InnoDB.
+	MySQL Dialect = "mysql"
+	// SQLite is SQLite 3.35 or later.
+	SQLite Dialect = "sqlite"
+)
+
+// querier is a *sql.DB, or a *sql.Conn taken from one.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// dialect is how one kind of database is asked. Its statements are templates, see [tables.text]. A statement that is
+// empty does not exist there, and the step is made of others.
+type dialect struct {
+	name     Dialect
+	numbered bool   // parameters are $1, $2 and not ?
+	quote    string // around names
+	now      string // the server's clock, µs
+	tick     string // the same, at the moment at which a statement that has waited goes on
+	ddl      string
+	grants   string
+	booted   string // what adds the moment of the server's start to the sessions, as the session bootSession
+
+	take    string // A1: acquires a lock that is free and has no queue
+	insert  string // the same, of a row that is not there; its answer is read from the row
+	swap    string // C: replaces a row that still has its version
+	patient string // the same, and it waits for the end of a guarded transaction
+	join    string
+	leave   string
+	free    string // R1: releases a lock without a queue
+	renew   string // N
+	beat    string // H
+	mark    string // B: swap, and what its process is told, in one step; "": in a transaction
+	force   string // the same, and it waits for the end of a guarded transaction
+	tell    string // the second half of it alone
+
+	takeMany, freeMany string // A1 and R1 for many, in one statement
+
+	examine func(ctx context.Context, q querier) error // refuses what cannot work
+}
+
+// bootSession is no session's name.
+const bootSession = "-"
+
+// tables are a dialect's statements on the tables of one store.
+type tables struct {
+	*dialect
+	names *strings.Replacer
+	shown string // for people
+}
+
+// statements that all dialects have in common.
+const (
+	columns = `name, lock_key, version, epoch, owner, session, node, broken, since, until, queue`
+
+	readSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name IN (:names)`
+	// pollSQL leaves out what is large, and also asks which leases of the session were broken.
+	pollSQL = `SELECT name, owner, node, epoch, since, until, broken, {now}, (SELECT told FROM {session} WHERE session = :session)
+FROM {lock} WHERE name IN (:names)`
+	listSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name >= :from AND name < :below AND until > {now}
+ORDER BY name LIMIT :limit`
+	renewOneSQL = `UPDATE {lock} SET until = CASE WHEN until < {now} + :ttl THEN {now} + :ttl ELSE until END, version = version + 1
+WHERE name = :name AND owner = :id AND until > {now} AND broken = ''`
+	livesSQL = `SELECT session, live FROM {session} WHERE session IN (:sessions){booted}`
+	toldSQL  = `SELECT told FROM {session} WHERE session = :session`
+	ackSQL   = `UPDATE {session} SET told = replace(told, :line, '') WHERE session = :session`
+	sweepSQL = `SELECT name FROM {lock} WHERE name > :after ORDER BY name LIMIT :limit`
+	// A row that nobody has wanted for so long is only there for its epoch, which the clock has passed by then.
+	dropSQL         = `DELETE FROM {lock} WHERE name IN (:names) AND until < {now} - :age AND since < {now} - :age AND name <> :schema`
+	dropSessionsSQL = `DELETE FROM {session} WHERE live < {now} - :age`
+	schemaSQL       = `SELECT epoch, {now} FROM {lock} WHERE name = :schema`
+	lookSQL         = `SELECT session, node, live, told FROM {session} WHERE 1 = 0`
+)
+
+var dialects = map[Dialect]*dialect{Postgres: &postgres, MySQL: &mysql, SQLite: &sqlite}
+
+// newTables returns the statements for tables called base_lock and base_session.
+func newTables(name Dialect, base string) (*tables, error) {
+	d := dialects[name]
+	if d == nil {
+		return nil, fmt.Errorf("dialect %q; use sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite", name)
+	}
+	parts := strings.Split(base, ".")
+	for _, part := range parts {
+		if !identifier(part) || len(parts) > 2 {
+			return nil, fmt.Errorf("table %q; a name, or a schema and a name, of up to %d ASCII letters, digits and underscores, "+
+				"not beginning with a digit, is needed", base, maxIdentifier)
+		}
+	}
+	schema := ""
+	if len(parts) == 2 {
+		schema = d.quote + parts[0] + d.quote + "."
+	}
+	last := parts[len(parts)-1]
+	usage := ""
+	if schema != "" {
+		usage = "GRANT USAGE ON SCHEMA " + strings.TrimSuffix(schema, ".") + " TO the_role;\n"
+	}
+	t := &tables{dialect: d, shown: base + "_lock and " + base + "_session"}
+	t.names = strings.NewReplacer(
+		"{lock}", schema+d.quote+last+"_lock"+d.quote, "{session}", schema+d.quote+last+"_session"+d.quote,
+		"{now}", d.now, "{tick}", d.tick, "{usage}", usage, "{booted}", d.booted,
+	)
+	return t, nil
+}
+
+// maxIdentifier leaves room for what is added to a table's name: PostgreSQL cuts off after 63.
+const maxIdentifier = 55
+
+func identifier(s string) bool {
+	if s == "" || len(s) > maxIdentifier || s[0] >= '0' && s[0] <= '9' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// args are a statement's parameters by name. A [][]byte or []string stands for as many parameters as it has elements.
+type args map[string]any
+
+// pairs stands for a list of tuples of two.
+type pairs [][2]any
+
+// build makes a statement of its template: {lock} and the like are replaced, and each :name becomes a parameter.
+func (t *tables) build(template string, a args) (string, []any) {
+	text := t.names.Replace(template)
+	var b strings.Builder
+	var values []any
+	at := make(map[string]string)
+	param := func(v any) string {
+		values = append(values, v)
+		if t.numbered {
+			return "$" + strconv.Itoa(len(values))
+		}
+		return "?"
+	}
+	for i := 0; i < len(text); {
+		name := paramAt(text, i)
+		if name == "" {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		i += 1 + len(name)
+		if known := at[name]; known != "" && t.numbered {
+			b.WriteString(known)
+			continue
+		}
+		var marks []string
+		value := t.value(name, a)
+		if tuples, ok := value.(pairs); ok {
+			for _, two := range tuples {
+				marks = append(marks, "("+param(two[0])+", "+param(two[1])+")")
+			}
+		} else {
+			for _, v := range elements(value) {
+				marks = append(marks, param(v))
+			}
+		}
+		at[name] = strings.Join(marks, ", ")
+		b.WriteString(at[name])
+	}
+	return b.String(), values
+}
+
+// paramAt returns the name of the parameter that begins at i, "" if none does. "::" is a cast.
+func paramAt(text string, i int) string {
+	if text[i] != ':' || i > 0 && text[i-1] == ':' {
+		return ""
+	}
+	end := i + 1
+	for end < len(text) && text[end] >= 'a' && text[end] <= 'z' {
+		end++
+	}
+	return text[i+1 : end]
+}
+
+func (t *tables) value(name string, a args) any {
+	if v, ok := a[name]; ok {
+		return v
+	}
+	if name == "now" {
+		return clockMicros() // the engine has no clock of its own that is good enough
+	}
+	panic("sqlstore: no value for the parameter " + name)
+}
+
+func elements(v any) []any {
+	var all []any
+	switch v := v.(type) {
+	case [][]byte:
+		for _, e := range v {
+			all = append(all, e)
+		}
+	case []string:
+		for _, e := range v {
+			all = append(all, e)
+		}
+	default:
+		all = []any{v}
+	}
+	return all
+}
+
+// padded repeats the last element until there are 2^n: each length is a statement of its own to the server.
+func padded[T any](list []T) []T {
+	for n := len(list); n > 0 && n&(n-1) != 0; n++ {
+		list = append(list[:len(list):len(list)], list[len(list)-1])
+	}
+	return list
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (t *tables) exec(ctx context.Context, q querier, template string, a args) (int64, error) {
+	text, values := t.build(template, a)
+	result, err := q.ExecContext(ctx, text, values...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// query runs a statement and has each row scanned.
+func (t *tables) query(ctx context.Context, q querier, template string, a args, scan func(*sql.Rows) error) (err error) {
+	text, values := t.build(template, a)
+	rows, err := q.QueryContext(ctx, text, values...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := rows.Close(); err == nil {
+			err = closing
+		}
+	}()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

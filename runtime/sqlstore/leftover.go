@@ -1,0 +1,232 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+)
+
+// leftover is a lease that the table may have and nobody wants, or that a statement without an answer may still bring
+// about. It is cancelled until the server has answered; and once more when the server's clock has passed the latest
+// moment at which the statement may act: after that nothing can come any more.
+type leftover struct {
+	id, key string
+	wanted  bool      // a lease of somebody's; what is left over of it is an unanswered statement
+	latest  int64     // of the unanswered statements, on the server's clock (µs); 0: none
+	until   time.Time // then its lease is over, whether the server was reached or not
+	backoff time.Duration
+
+	busy      bool // it is being cancelled
+	again     bool // and is to be cancelled once more after that
+	heapPlace int
+}
+
+// doubtTime is how much longer than it should an unanswered statement is remembered of a lease that somebody holds.
+const doubtTime = 10 * time.Second
+
+// leftoverOf returns the leftover of a lease, a new one if need be; mu is held.
+func (s *session) leftoverOf(id, key string) *leftover {
+	l := s.leftovers[id]
+	if l == nil {
+		l = &leftover{id: id, key: key, wanted: true}
+		s.leftovers[id] = l
+	}
+	return l
+}
+
+// doubt remembers that a statement for a lease that somebody has had no answer.
+func (s *session) doubt(id, key string, latest int64) {
+	if latest == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leftoverOf(id, key)
+	l.latest = max(l.latest, latest)
+	if l.wanted {
+		s.chore(l, s.store.clock.when(l.latest).Add(doubtTime))
+	}
+}
+
+// abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background. It is tried
+// for as long as the lease may last. A statement for it that had no answer may act until latest.
+func (s *session) abandon(id, key string, latest int64, patience time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leftoverOf(id, key)
+	l.wanted, l.latest = false, max(l.latest, latest)
+	from := time.Now()
+	if l.latest != 0 {
+		from = s.store.clock.when(l.latest).Add(doubtTime)
+	}
+	if until := from.Add(patience + 2*s.cfg.Liveness); until.After(l.until) {
+		l.until = until
+	}
+	s.chore(l, time.Now())
+}
+
+// unwanted is called for a lease that has ended at the server. If a statement for it may still act, that must not bring
+// it back.
+func (s *session) unwanted(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.leases, id)
+	if l := s.leftovers[id]; l != nil && l.wanted {
+		l.wanted = false
+		l.until = s.store.clock.when(l.latest).Add(doubtTime + time.Hour)
+		s.chore(l, time.Now())
+	}
+}
+
+// brought is called when the statements of a caller that left are over: they may have brought it the lease.
+func (s *session) brought(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.leftovers[id]; l != nil && !l.wanted {
+		s.chore(l, time.Now())
+	}
+}
+
+// chore lets the janitor look after a leftover at a time; mu is held.
+func (s *session) chore(l *leftover, at time.Time) {
+	if l.busy {
+		l.again = true
+		return
+	}
+	s.chores.Set(l, at)
+	if first, _ := s.chores.First(); first == l {
+		wake(s.wakeJanitor)
+	}
+}
+
+// forgetLeftover drops a leftover; mu is held.
+func (s *session) forgetLeftover(l *leftover) {
+	s.chores.Remove(l)
+	delete(s.leftovers, l.id)
+}
+
+const (
+	// janitors is how many leftovers are cancelled at a time.
+	janitors = 4
+	// closeTime bounds what Close still cancels.
+	closeTime = 5 * time.Second
+	// sweepEvery is how often rows that nobody wants any more are looked for.
+	sweepEvery = 10 * time.Minute
+)
+
+// cleanUp cancels what is left over, and deletes old rows. When the session closes it waits for the last callers and
+// tries what is left once more.
+func (s *session) cleanUp() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	sweep := time.Now().Add(jitter(2 * sweepEvery))
+	var after []byte
+	for s.ctx.Err() == nil {
+		s.cancelDue(s.ctx, false)
+		if time.Now().After(sweep) {
+			after = s.sweepPage(s.ctx, after)
+			sweep = time.Now().Add(jitter(2 * sweepEvery))
+		}
+		timer.Reset(min(s.janitorPause(), time.Until(sweep)))
+		select {
+		case <-s.ctx.Done():
+		case <-s.wakeJanitor:
+		case <-timer.C:
+		}
+	}
+	s.acquiring.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	s.cancelDue(ctx, true)
+}
+
+func (s *session) janitorPause() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.chores.Len() == 0 {
+		return time.Hour
+	}
+	_, at := s.chores.First()
+	return max(time.Until(at), 0)
+}
+
+// cancelDue cancels what is due, or all that nobody wants, once.
+func (s *session) cancelDue(ctx context.Context, last bool) {
+	due := s.takeDue(last)
+	workers := make(chan struct{}, janitors)
+	for _, l := range due {
+		workers <- struct{}{}
+		s.calls.start(func() {
+			defer func() { <-workers }()
+			s.cancelOne(ctx, l, last)
+		})
+	}
+	for range cap(workers) {
+		workers <- struct{}{}
+	}
+}
+
+func (s *session) takeDue(all bool) (due []*leftover) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if all {
+		now = now.Add(1000 * time.Hour)
+	}
+	for {
+		l, ok := s.chores.TakeDue(now)
+		if !ok {
+			return due
+		}
+		if l.wanted {
+			s.forgetLeftover(l) // what its statement could bring about it has
+			continue
+		}
+		l.busy, l.again = true, false
+		due = append(due, l)
+	}
+}
+
+// cancelOne takes a lease out of the queue or off its lock, and says when to do so again.
+func (s *session) cancelOne(ctx context.Context, l *leftover, last bool) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	clock, err := s.cancel(ctx, l.id, rowName(s.Namespace, l.key))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.busy = false
+	switch now := time.Now(); {
+	case err == nil && (last || !l.again && clock > l.latest):
+		s.forgetLeftover(l)
+	case err == nil && l.again:
+		s.chore(l, now)
+	case err == nil:
+		s.chore(l, now.Add(fromMicros(l.latest-clock)+time.Millisecond))
+	case last || now.After(l.until):
+		s.forgetLeftover(l)
+	default:
+		l.backoff = min(max(2*l.backoff, 50*time.Millisecond), time.Second)
+		s.chore(l, now.Add(jitter(l.backoff)))
+	}
+}
+
+// cancel takes a lease out of the queue, or off the lock, which goes on. It returns the server's clock.
+func (s *session) cancel(ctx context.Context, id string, name []byte) (clock int64, err error) {
+	t, err := s.store.ready(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = s.change(ctx, t, name, func(r *row, now int64, lives liveness) (bool, row, string) {
+		clock = now
+		if r == nil {
+			return false, row{}, ""
+		}
+		if at := r.find(id); at >= 0 {
+			return false, *r, r.queue[at].line()
+		}
+		if r.owner != id {
+			return false, *r, ""
+		}
+		return true, r.pass(now, lives), ""
+	})
+	return clock, err
+}

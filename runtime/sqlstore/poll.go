@@ -1,0 +1,268 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+)
+
+// waiter is one Acquire that may have to wait.
+type waiter struct {
+	q     *quest
+	watch *watch     // guarded by session.mu; nil: it is not known to stand in the queue
+	news  chan heard // buffered: the last word of a poll
+	lost  chan error // buffered: the lease was broken, and why
+}
+
+// say leaves the waiter a poll's word in place of one that it has not heard. session.mu is held, so that there is one
+// that says.
+func (w *waiter) say(h heard) {
+	select {
+	case <-w.news:
+	default:
+	}
+	w.news <- h
+}
+
+// watch is a lock that this session waits for. It is guarded by session.mu.
+type watch struct {
+	name    []byte
+	waiters []*waiter
+	place   int           // of the first of them in the queue
+	hold    time.Duration // how long the lock is held, on an average; 0: not known
+	state   rowState      // as of the last poll
+	over    int           // how many polls have found it over
+	unheard bool          // the last poll had no answer
+
+	heapPlace int
+}
+
+func (s *session) enlist(q *quest) *waiter {
+	w := &waiter{q: q, news: make(chan heard, 1), lost: make(chan error, 1)}
+	s.mu.Lock()
+	s.waiters[q.id] = w
+	s.mu.Unlock()
+	return w
+}
+
+// delist makes sure that nobody reaches the waiter any more.
+func (s *session) delist(w *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiters[w.q.id] == w {
+		delete(s.waiters, w.q.id)
+	}
+	watched := w.watch
+	if watched == nil {
+		return
+	}
+	for i, other := range watched.waiters {
+		if other == w {
+			watched.waiters = append(watched.waiters[:i:i], watched.waiters[i+1:]...)
+			break
+		}
+	}
+	if len(watched.waiters) == 0 {
+		s.polls.Remove(watched)
+		delete(s.watches, string(watched.name))
+	}
+}
+
+// queued has a lock polled for a waiter that stands in its queue.
+func (s *session) queued(w *waiter, a answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.watch == nil {
+		w.watch = s.watches[string(w.q.name)]
+		if w.watch == nil {
+			w.watch = &watch{name: w.q.name, place: a.place}
+			s.watches[string(w.q.name)] = w.watch
+			wake(s.wakeKeeper)
+		}
+		w.watch.waiters = append(w.watch.waiters, w)
+	}
+	w.watch.place = max(min(w.watch.place, a.place), 1)
+	age := fromMicros(a.clock.micros - a.since)
+	s.pollAt(w.watch, s.interval(w.watch, age, a.remaining()))
+}
+
+// pollAt sets when a lock is asked about next; mu is held.
+func (s *session) pollAt(w *watch, in time.Duration) {
+	s.polls.Set(w, time.Now().Add(in))
+	if first, _ := s.polls.First(); first == w {
+		wake(s.wakePoller)
+	}
+}
+
+// interval is when to ask about a lock that has been held for age and should be over after remaining: twice in the time
+// that the wait is expected to last, and when the lease in the way ends.
+func (s *session) interval(w *watch, age, remaining time.Duration) time.Duration {
+	hold := w.hold
+	if hold == 0 {
+		hold = age
+	}
+	in := min(max(time.Duration(w.place)*hold/2, s.cfg.PollMin), s.cfg.PollMax)
+	in -= jitter(in/8) / 2
+	return max(min(in, remaining+time.Millisecond+jitter(10*time.Millisecond)), s.cfg.PollMin/2)
+}
+
+// poll asks about all locks that this session waits for, and whether a lease was broken.
+func (s *session) poll() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	backoff := time.Duration(0)
+	for {
+		timer.Reset(max(s.pollPause(), backoff))
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.wakePoller:
+			if backoff > 0 && !sleep(s.ctx, backoff) {
+				return
+			}
+		case <-timer.C:
+		}
+		switch err := s.pollDue(); {
+		case err == nil:
+			backoff = 0
+		default:
+			backoff = jitter(min(max(2*backoff, 50*time.Millisecond), time.Second))
+		}
+	}
+}
+
+// pollPause is how long there is nothing to ask.
+func (s *session) pollPause() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pause := time.Hour
+	if s.polls.Len() > 0 {
+		_, at := s.polls.First()
+		pause = time.Until(at)
+	}
+	if len(s.leases) > 0 {
+		pause = min(pause, time.Until(s.toldAt.Add(s.cfg.PollMax)))
+	}
+	return max(pause, 0)
+}
+
+// pollBatch is how many locks one statement asks about at the most.
+const pollBatch = 1000
+
+// takeWatches returns the locks to ask about. Those that are due soon are asked about along with those that are, so that
+// there is one statement for all.
+func (s *session) takeWatches() []*watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	var due []*watch
+	for soon := now; len(due) < pollBatch; soon = now.Add(s.cfg.PollMax / 2) {
+		w, ok := s.polls.TakeDue(soon)
+		if !ok {
+			break
+		}
+		due = append(due, w)
+	}
+	return due
+}
+
+// pollDue asks once.
+func (s *session) pollDue() error {
+	ctx, cancel := context.WithTimeout(s.ctx, callTime)
+	defer cancel()
+	t, err := s.store.ready(ctx)
+	due := s.takeWatches()
+	if len(due) == 0 {
+		if err != nil {
+			return err
+		}
+		return s.pollTold(ctx, t)
+	}
+	var states map[string]rowState
+	var told string
+	var clock clockPair
+	if err == nil {
+		names := make([][]byte, len(due))
+		for i, w := range due {
+			names[i] = w.name
+		}
+		states, told, clock, err = t.poll(ctx, s.store.db, s.id, names)
+	}
+	s.mu.Lock()
+	for _, w := range due {
+		if len(w.waiters) == 0 {
+			continue // they have all left meanwhile
+		}
+		if err != nil {
+			s.pollFailed(w, s.explain(context.Background(), err))
+		} else {
+			s.polled(w, states, clock)
+		}
+	}
+	if err == nil && len(states) > 0 {
+		s.toldAt = time.Now()
+	}
+	s.mu.Unlock()
+	if err == nil && told != "" {
+		s.heedTold(told)
+	}
+	return err
+}
+
+// pollFailed lets the waiters know that the server cannot be asked; mu is held.
+func (s *session) pollFailed(w *watch, err error) {
+	w.unheard = true
+	for _, waiter := range w.waiters {
+		waiter.say(heard{err: err})
+	}
+	s.pollAt(w, s.cfg.PollMax)
+}
+
+// polled takes what a poll says of a lock; mu is held.
+func (s *session) polled(w *watch, states map[string]rowState, clock clockPair) {
+	state, there := states[string(w.name)]
+	if !there { // an administrator has emptied the table
+		for _, waiter := range w.waiters {
+			waiter.say(heard{poke: true})
+		}
+		s.pollAt(w, s.cfg.PollMax)
+		return
+	}
+	was := w.state
+	if state.epoch != was.epoch && was.epoch != 0 {
+		held := fromMicros(max(state.since-was.since, 1))
+		w.hold = (3*w.hold + held) / 4
+		w.place = max(w.place-1, 1)
+	}
+	if state.until <= clock.micros {
+		w.over++
+		w.waiters[0].say(heard{poke: true})
+		w.state = state
+		s.pollAt(w, min(s.cfg.PollMin<<min(w.over, 10), s.cfg.PollMax))
+		return
+	}
+	for _, waiter := range w.waiters {
+		a := answer{
+			outcome: busy, epoch: uint64(state.epoch), since: state.since, until: state.until, holder: state.node, clock: clock,
+		}
+		switch {
+		case state.owner == waiter.q.id && state.broken != "":
+			a.outcome = broken
+		case state.owner == waiter.q.id:
+			a.outcome = granted
+		case state == was && !w.unheard:
+			continue // nothing that it does not know
+		}
+		waiter.say(heard{answer: a})
+	}
+	w.over, w.unheard, w.state = 0, false, state
+	s.pollAt(w, s.interval(w, fromMicros(clock.micros-state.since), fromMicros(state.until-clock.micros)))
+}
+
+// askAll lets everybody who waits ask: the process was silent for so long that it may have been passed over.
+func (s *session) askAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.waiters {
+		w.say(heard{poke: true})
+	}
+}
