@@ -91,7 +91,7 @@ func (s *session) needsLife() (waits, holds bool) {
 }
 
 func (s *session) beat() error {
-	ctx, cancel := context.WithTimeout(s.ctx, max(s.cfg.Liveness/3, time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), max(s.cfg.Liveness/3, time.Second))
 	defer cancel()
 	t, err := s.store.ready(ctx)
 	if err != nil {

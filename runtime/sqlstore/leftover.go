@@ -121,9 +121,9 @@ func (s *session) cleanUp() {
 	sweep := time.Now().Add(jitter(2 * sweepEvery))
 	var after []byte
 	for s.ctx.Err() == nil {
-		s.cancelDue(s.ctx, false)
+		s.cancelDue(context.Background(), false)
 		if time.Now().After(sweep) {
-			after = s.sweepPage(s.ctx, after)
+			after = s.sweepPage(context.Background(), after)
 			sweep = time.Now().Add(jitter(2 * sweepEvery))
 		}
 		timer.Reset(min(s.janitorPause(), time.Until(sweep)))

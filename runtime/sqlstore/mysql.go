@@ -53,6 +53,10 @@ func examineMySQL(ctx context.Context, q querier) error {
 	if err != nil {
 		return err
 	}
+	return set.judge()
+}
+
+func (set mysqlServer) judge() error {
 	version := set["version"]
 	isolation := set["transaction_isolation"] + set["tx_isolation"] // the second is MariaDB's name for it, up to 11.1
 	switch {
@@ -60,7 +64,7 @@ func examineMySQL(ctx context.Context, q querier) error {
 		return refusal("the server is TiDB %s, with which locks were never tested", version)
 	case !mysqlRecent(version):
 		return refusal("the server has version %s; MySQL 8.0 or MariaDB 10.6 or later is needed", version)
-	case set["read_only"] == "ON" && set["super_read_only"] == "ON" || set["innodb_read_only"] == "ON":
+	case set["read_only"] == "ON" || set["super_read_only"] == "ON" || set["innodb_read_only"] == "ON":
 		return errReadOnly
 	case set["log_bin"] == "ON" && set["binlog_format"] == "STATEMENT" && strings.HasPrefix(isolation, "READ-"):
 		return refusal("binlog_format is STATEMENT and the isolation %s, with which the server refuses every write; "+
@@ -69,14 +73,17 @@ func examineMySQL(ctx context.Context, q querier) error {
 	return nil
 }
 
-func mysqlVariables(ctx context.Context, q querier) (map[string]string, error) {
+// mysqlServer is what a server says of itself, by the names of its variables.
+type mysqlServer map[string]string
+
+func mysqlVariables(ctx context.Context, q querier) (mysqlServer, error) {
 	rows, err := q.QueryContext(ctx, `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'transaction_isolation',
 'tx_isolation', 'read_only', 'super_read_only', 'innodb_read_only', 'log_bin', 'binlog_format')`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	set := make(map[string]string)
+	set := make(mysqlServer)
 	for rows.Next() {
 		var name, value sql.NullString
 		if err := rows.Scan(&name, &value); err != nil {

@@ -167,7 +167,8 @@ func (s *session) takeWatches() []*watch {
 
 // pollDue asks once.
 func (s *session) pollDue() error {
-	ctx, cancel := context.WithTimeout(s.ctx, callTime)
+	// Not the session's context: a statement that is cancelled costs its connection.
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
 	t, err := s.store.ready(ctx)
 	due := s.takeWatches()

@@ -117,26 +117,38 @@ func postgresArray(items []string) string {
 
 // examinePostgres refuses servers and settings that would break what locks rest on.
 func examinePostgres(ctx context.Context, q querier) error {
-	var version, isolation, readOnly string
-	var number int
+	var s postgresServer
 	rows, err := q.QueryContext(ctx, `SELECT version(), current_setting('server_version_num')::int,
 current_setting('transaction_isolation'), current_setting('transaction_read_only')`)
 	if err != nil {
 		return err
 	}
-	if err := scanOne(rows, &version, &number, &isolation, &readOnly); err != nil {
+	if err := scanOne(rows, &s.version, &s.number, &s.isolation, &s.readOnly); err != nil {
 		return err
 	}
+	return s.judge()
+}
+
+// postgresServer is what a server says of itself.
+type postgresServer struct {
+	version   string
+	number    int
+	isolation string
+	readOnly  string
+}
+
+func (s postgresServer) judge() error {
 	switch {
-	case strings.Contains(version, "CockroachDB") || strings.Contains(version, "-YB-"):
-		return refusal("the server is %s: what a statement sees after a wait for a row, which locks rest on, is different there", version)
-	case number < 120000:
-		return refusal("the server is %s; PostgreSQL 12 or later is needed", version)
-	case readOnly == "on":
+	case strings.Contains(s.version, "CockroachDB") || strings.Contains(s.version, "-YB-"):
+		return refusal("the server is %s: what a statement sees there after a wait for a row, which locks rest on, is something else",
+			s.version)
+	case s.number < 120000:
+		return refusal("the server is %s; PostgreSQL 12 or later is needed", s.version)
+	case s.readOnly == "on":
 		return errReadOnly
-	case isolation != "read committed":
+	case s.isolation != "read committed":
 		return refusal("the connection's default isolation is %s, where statements that meet fail instead of waiting; "+
-			"give the pool of the locks default_transaction_isolation 'read committed'", isolation)
+			"give the pool of the locks default_transaction_isolation 'read committed'", s.isolation)
 	}
 	return nil
 }

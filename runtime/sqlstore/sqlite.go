@@ -56,6 +56,10 @@ func examineSQLite(ctx context.Context, q querier) error {
 	if err := scanOne(rows, &version); err != nil {
 		return err
 	}
+	return judgeSQLite(version)
+}
+
+func judgeSQLite(version string) error {
 	parts := strings.SplitN(version, ".", 3)
 	major, _ := strconv.Atoi(parts[0])
 	minor := 0

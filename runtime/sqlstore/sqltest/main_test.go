@@ -2,6 +2,8 @@ package sqltest
 
 import (
 	"database/sql"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -52,4 +54,33 @@ func TestPostgres_conformance(t *testing.T) {
 	storetest.Run(t, func(*testing.T) lockrt.Store {
 		return sqlstore.New(db, sqlstore.Config{Dialect: sqlstore.Postgres})
 	}, storetest.Processes(func(*testing.T) string { return server.URL() }))
+}
+
+func TestMariaDB_conformance(t *testing.T) {
+	server, db := mariaDB(t)
+	storetest.Run(t, func(*testing.T) lockrt.Store {
+		return sqlstore.New(db, sqlstore.Config{Dialect: sqlstore.MySQL})
+	}, storetest.Processes(func(*testing.T) string { return mysqlURL(server) }))
+}
+
+// mariaDB starts a server with the tables.
+func mariaDB(t testing.TB) (*testenv.MariaDBServer, *sql.DB) {
+	t.Helper()
+	server := testenv.MariaDB(t)
+	db := openDB(t, "mysql", server.DSN())
+	db.SetMaxIdleConns(20)
+	createTables(t, db, sqlstore.Config{})
+	return server, db
+}
+
+// mysqlURL is the server's address as lockrt.Open takes it.
+func mysqlURL(server *testenv.MariaDBServer) string {
+	return "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(server.DSN())
+}
+
+func TestSQLite_conformance(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "locks.db")
+	store := openSQLite(t, url)
+	storetest.Run(t, func(*testing.T) lockrt.Store { return store },
+		storetest.Processes(func(*testing.T) string { return url }))
 }

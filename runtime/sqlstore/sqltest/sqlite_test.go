@@ -1,0 +1,24 @@
+package sqltest
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/sqlstore"
+)
+
+// openSQLite makes the file with the tables.
+func openSQLite(t testing.TB, url string) lockrt.Store {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(url, "sqlite:")+
+		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(4)
+	createTables(t, db, sqlstore.Config{})
+	return sqlstore.New(db, sqlstore.Config{})
+}
