@@ -54,6 +54,7 @@ func (s *session) keepAlive() {
 		case <-timer.C:
 		}
 		sent := time.Now()
+		s.stalls.begin()
 		err := s.beat()
 		failing = s.logAlive(failing, err)
 		if err != nil {
@@ -68,6 +69,7 @@ func (s *session) keepAlive() {
 		if !shown.IsZero() && sent.Sub(shown) > max(s.cfg.Liveness, 2*keepRow) {
 			s.recheck()
 		}
+		s.stalls.end(s.cfg.Liveness)
 		shown = sent
 	}
 }

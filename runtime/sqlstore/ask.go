@@ -66,7 +66,9 @@ func (s *session) ask(ctx context.Context, q *quest, bound time.Duration) (answe
 	// The call may outlast this function: it has its own memory.
 	result := new(atomic.Pointer[said])
 	end := time.Now().Add(bound)
+	s.asks.Add(1)
 	left, err := s.calls.do(ctx, bound, func(limit context.Context) error {
+		defer s.asks.Done()
 		a, err := s.askServer(limit, q)
 		result.Store(&said{a, err})
 		if q.left.Load() {
@@ -266,6 +268,7 @@ func (a *asking) first(ctx context.Context) (answer, bool, error) {
 // write does what was decided. It reports whether that was possible.
 func (a *asking) write(ctx context.Context, w write, next row, c claim, clock clockPair, over bool) (bool, error) {
 	db := a.s.store.db
+	defer a.s.stalls.took(time.Now(), a.s.cfg.Liveness)
 	switch w {
 	case join:
 		n, err := a.t.exec(ctx, db, a.t.join, args{

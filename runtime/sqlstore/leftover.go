@@ -107,8 +107,9 @@ func (s *session) forgetLeftover(l *leftover) {
 const (
 	// janitors is how many leftovers are cancelled at a time.
 	janitors = 4
-	// closeTime bounds what Close still cancels.
+	// closeTime bounds what Close still cancels, closeWait how long it waits for statements under way before.
 	closeTime = 5 * time.Second
+	closeWait = time.Second
 	// sweepEvery is how often rows that nobody wants any more are looked for.
 	sweepEvery = 10 * time.Minute
 )
@@ -134,9 +135,23 @@ func (s *session) cleanUp() {
 		}
 	}
 	s.acquiring.Wait()
+	s.awaitAsks()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	s.cancelDue(ctx, true)
+}
+
+// awaitAsks waits for questions whose callers have left: they may still bring something.
+func (s *session) awaitAsks() {
+	quiet := make(chan struct{})
+	s.calls.start(func() {
+		s.asks.Wait()
+		close(quiet)
+	})
+	select {
+	case <-quiet:
+	case <-time.After(closeWait):
+	}
 }
 
 func (s *session) janitorPause() time.Duration {

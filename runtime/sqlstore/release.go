@@ -52,6 +52,7 @@ func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide 
 		}
 	}
 	swap, next, leave := decide(found, clock.micros, lives)
+	defer s.stalls.took(time.Now(), s.cfg.Liveness)
 	switch {
 	case leave != "":
 		n, err := t.exec(ctx, s.store.db, t.leave, args{"name": name, "line": leave})

@@ -36,10 +36,12 @@ type session struct {
 
 	pinned pinned
 	live   liveCache
+	stalls stalls
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
 	acquiring sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
+	asks      sync.WaitGroup // questions under way; Add only within acquiring
 	watches   map[string]*watch
 	polls     timeheap.Heap[*watch]
 	toldAt    time.Time            // when the session's own row was read last

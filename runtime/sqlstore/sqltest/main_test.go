@@ -80,7 +80,14 @@ func mysqlURL(server *testenv.MariaDBServer) string {
 
 func TestSQLite_conformance(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "locks.db")
-	store := openSQLite(t, url)
-	storetest.Run(t, func(*testing.T) lockrt.Store { return store },
+	db := openSQLite(t, url)
+	storetest.Run(t, func(*testing.T) lockrt.Store { return sqlstore.New(db, sqlstore.Config{}) },
 		storetest.Processes(func(*testing.T) string { return url }))
+}
+
+// mysqlDSN is the inverse of mysqlURL.
+func mysqlDSN(url string) string {
+	user, rest, _ := strings.Cut(strings.TrimPrefix(url, "mysql://"), "@")
+	addr, name, _ := strings.Cut(rest, "/")
+	return user + "@tcp(" + addr + ")/" + name
 }

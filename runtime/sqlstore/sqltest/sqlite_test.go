@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/sqlstore"
 )
 
 // openSQLite makes the file with the tables.
-func openSQLite(t testing.TB, url string) lockrt.Store {
+func openSQLite(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(url, "sqlite:")+
 		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
@@ -18,7 +17,7 @@ func openSQLite(t testing.TB, url string) lockrt.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	db.SetMaxOpenConns(4)
+	db.SetMaxOpenConns(8)
 	createTables(t, db, sqlstore.Config{})
-	return sqlstore.New(db, sqlstore.Config{})
+	return db
 }
