@@ -96,11 +96,8 @@ func (s *session) explain(ctx context.Context, err error) error {
 	if t := s.store.known.Load(); t != nil {
 		return t.explain(ctx, err)
 	}
-	return (&tables{dialect: &unknown}).explain(ctx, err)
+	return explain(ctx, err)
 }
-
-// unknown is the dialect of a server that has not been asked yet.
-var unknown = dialect{}
 
 const (
 	askRetries = 3 // how often a question is repeated at once that had no answer

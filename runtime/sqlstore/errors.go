@@ -181,11 +181,12 @@ func (t *tables) mayHaveRun(err error) bool {
 
 // explain is a failed call's error as the caller gets it. Only where ctx, the caller's own, has ended it says so: our
 // own limits look like that to the client.
-func (t *tables) explain(ctx context.Context, err error) error {
+func (t *tables) explain(ctx context.Context, err error) error { return explain(ctx, t.help(err)) }
+
+func explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	err = t.help(err)
 	if over := ctx.Err(); over != nil {
 		if errors.Is(err, over) {
 			return err

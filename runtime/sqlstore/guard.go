@@ -19,6 +19,9 @@ type Tx interface {
 // ErrUnsupported is wrapped by the error of a Guard on a database that cannot do that.
 var ErrUnsupported = errors.New("this store has no guard")
 
+// guardIdle is how long a guarded transaction may be idle at the least, however short the lease.
+const guardIdle = 5 * time.Second
+
 // guardSQL locks the row so that it can be renewed, and cannot become another lease's, before the transaction ends. It
 // also bounds for how long the server keeps a transaction whose client is silent.
 const guardSQL = `SELECT set_config('idle_in_transaction_session_timeout', (SELECT CASE WHEN s.setting::bigint BETWEEN 1 AND :idle::bigint
@@ -42,7 +45,7 @@ FROM {lock} AS k WHERE k.name = :name AND k.epoch = :epoch AND k.owner <> '' AND
 // A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. One that
 // is to commit all the same, because the guard keeps the lock, needs a context of its own.
 //
-// The server ends a guarded transaction that is idle for what is left of the lease, 1 s at least: a client that has
+// The server ends a guarded transaction that is idle for what is left of the lease, 5 s at least: a client that has
 // stopped inside it keeps the lock for no longer than that.
 func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
 	if err := lease.Err(); err != nil {
@@ -64,7 +67,7 @@ func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
 	if t.name != Postgres {
 		return fmt.Errorf("guard %q: %w: %s has no lock on a row that lets it be renewed; use package fence", lease.Key(), ErrUnsupported, t.name)
 	}
-	idle := max(time.Until(lease.Deadline()), time.Second).Milliseconds()
+	idle := max(time.Until(lease.Deadline()), guardIdle).Milliseconds()
 	text, values := t.build(guardSQL, args{
 		"name": rowName(locks.Namespace(), lease.Key()), "epoch": int64(lease.Fence().Epoch()), "idle": strconv.FormatInt(idle, 10),
 	})

@@ -77,10 +77,9 @@ func openPostgres(text string) (*sql.DB, Config, error) {
 	if err != nil {
 		return nil, cfg, urlError(err)
 	}
-	query := u.Query()
-	if !query.Has("application_name") {
-		query.Set("application_name", "lockgen")
-		u.RawQuery = query.Encode()
+	if !u.Query().Has("application_name") {
+		// Added and not encoded anew: the drivers take a plus for a plus.
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&application_name=lockgen", "&")
 	}
 	db, err := sql.Open(name, u.String())
 	return db, cfg, withoutURL(err, u)
