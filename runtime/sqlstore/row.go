@@ -69,6 +69,9 @@ func parseQueue(text string) ([]place, error) {
 		return nil, nil
 	}
 	lines := strings.Split(text, "\n")
+	if lines[0] != "" {
+		return nil, errForeign(lines[0])
+	}
 	queue := make([]place, 0, len(lines)-1)
 	for _, line := range lines[1:] {
 		fields := strings.Split(line, " ")
