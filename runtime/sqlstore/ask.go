@@ -173,7 +173,7 @@ func (a *asking) sent(err error) error {
 // once takes the lock in one statement, or reads its row, decides, and writes what was decided. done is false if
 // somebody else has changed the row meanwhile.
 func (a *asking) once(ctx context.Context) (answer, bool, error) {
-	if !a.q.slow && a.t.take != "" {
+	if !a.q.slow && a.t.take != "" && !a.s.isWatched(a.q.name) {
 		a.q.slow = true
 		if got, err := a.fast(ctx); err != nil || got.outcome == granted {
 			a.q.slow = err == nil
@@ -190,8 +190,7 @@ func (a *asking) once(ctx context.Context) (answer, bool, error) {
 
 // fast takes the lock if it is free and has no queue.
 func (a *asking) fast(ctx context.Context) (got answer, err error) {
-	e := &entry{id: a.q.id, name: a.q.name, key: a.q.req.Key, ttl: micros(a.q.req.TTL), latest: a.latest}
-	latest := a.latest
+	e, latest := a.entry(), a.latest
 	if a.t.takeMany != "" {
 		got, latest, err = a.s.takes.do(ctx, e)
 	} else {
@@ -202,10 +201,17 @@ func (a *asking) fast(ctx context.Context) (got answer, err error) {
 		got, err = a.s.takeAlone(ctx, a.t, e)
 		over()
 	}
-	if a.sent(err) != nil && a.unanswered != 0 {
+	switch {
+	case a.sent(err) != nil && a.unanswered != 0:
 		a.unanswered = max(a.unanswered, latest)
+	case got.outcome == granted:
+		a.s.store.clock.learn(got.clock)
 	}
 	return got, err
+}
+
+func (a *asking) entry() *entry {
+	return &entry{id: a.q.id, name: a.q.name, key: a.q.req.Key, ttl: micros(a.q.req.TTL), latest: a.latest}
 }
 
 // onRow reads the row, decides and writes.
@@ -247,8 +253,8 @@ func (a *asking) claim(clock clockPair) claim {
 // first makes the row of a lock that has none.
 func (a *asking) first(ctx context.Context) (answer, bool, error) {
 	if a.t.insert == "" {
-		a.q.slow = false // take makes it
-		return answer{}, false, nil
+		got, err := a.s.takeAlone(ctx, a.t, a.entry())
+		return got, got.outcome == granted, a.sent(err)
 	}
 	version, clock, err := a.t.schema(ctx, a.s.store.db) // for the clock: there was no row to tell it
 	if err != nil || version != schemaVersion {

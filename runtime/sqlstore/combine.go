@@ -98,14 +98,17 @@ func (c *combiner) lane() {
 	}
 }
 
-// take returns the next batch, with each lock once at the most: a statement would meet its own change. mu is held.
+// take returns the next batch, with each lock once at the most: a statement would meet its own change. Who comes second
+// is to ask for itself. mu is held.
 func (c *combiner) take() []*entry {
 	var batch, rest []*entry
 	names, latest := make(map[string]bool), c.latest()
 	for _, e := range c.waiting {
 		switch {
 		case e.gone:
-		case len(batch) == combineBatch || names[string(e.name)]:
+		case names[string(e.name)]:
+			close(e.done)
+		case len(batch) == combineBatch:
 			rest = append(rest, e)
 		default:
 			names[string(e.name)] = true

@@ -85,6 +85,13 @@ func (s *session) queued(w *waiter, a answer) {
 	s.pollAt(w.watch, s.interval(w.watch, age, a.remaining()))
 }
 
+// isWatched reports whether somebody of this session waits for a lock: then it is not free.
+func (s *session) isWatched(name []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watches[string(name)] != nil
+}
+
 // pollAt sets when a lock is asked about next; mu is held.
 func (s *session) pollAt(w *watch, in time.Duration) {
 	s.polls.Set(w, time.Now().Add(in))

@@ -34,17 +34,22 @@ func (s *session) wait(ctx context.Context, q *quest) (lockrt.Grant, error) {
 	defer s.delist(w)
 	a, err := s.ask(ctx, q, bound)
 	s.doubt(q.id, q.req.Key, a.latest)
-	if err != nil {
+	over := ctx.Err() != nil || !until.IsZero() && time.Now().After(until)
+	if err != nil && (over || !isSilence(err) || !s.store.clock.fresh()) {
 		tell(q.req, nil, err)
-		s.giveUp(q, ctx.Err() != nil || !until.IsZero() && time.Now().After(until))
+		s.giveUp(q, over)
 		return lockrt.Grant{}, err
 	}
-	if a.outcome == granted && current(a.grant(q.req), q.req) {
+	if err == nil && a.outcome == granted && current(a.grant(q.req), q.req) {
 		return s.accept(q, a), nil
 	}
-	state := waiting{s: s, q: q, w: w, until: until, endless: until.IsZero() && ctx.Done() == nil}
-	return state.await(ctx, a)
+	state := waiting{s: s, q: q, w: w, until: until, endless: until.IsZero() && ctx.Done() == nil, askedAt: time.Now()}
+	return state.await(ctx, heard{answer: a, err: err})
 }
+
+// isSilence reports whether an error says no more than that there was no answer in time. While the server answers
+// others, there are only many before this one.
+func isSilence(err error) bool { return errors.Is(err, errNoAnswer) || errors.Is(err, errConflict) }
 
 // giveUp takes a request back that its caller has given up. over says that the caller's time was: then the place may
 // stay for the next of its process.
@@ -93,8 +98,8 @@ type heard struct {
 	poke bool // a poll says no more than that the request is to ask
 }
 
-// await waits in the queue. first is what the server said when the request joined it.
-func (w *waiting) await(ctx context.Context, first answer) (lockrt.Grant, error) {
+// await waits in the queue. first is what the server said to the first question.
+func (w *waiting) await(ctx context.Context, first heard) (lockrt.Grant, error) {
 	var budget <-chan time.Time
 	if !w.until.IsZero() {
 		timer := time.NewTimer(time.Until(w.until))
@@ -104,7 +109,7 @@ func (w *waiting) await(ctx context.Context, first answer) (lockrt.Grant, error)
 	w.poke = time.NewTimer(time.Hour)
 	defer w.poke.Stop()
 	defer w.settleQuestion()
-	grant, err := w.hear(ctx, heard{answer: first}, true)
+	grant, err := w.hear(ctx, first, true)
 	for grant == nil && err == nil {
 		select {
 		case h := <-w.w.news:
@@ -210,7 +215,7 @@ func (w *waiting) unheard(ctx context.Context, err error, asked bool) error {
 		return nil // await sees that
 	}
 	tell(w.q.req, nil, err)
-	if t := w.s.store.known.Load(); asked && (t == nil || !t.retryable(err)) && !errors.Is(err, errConflict) && !errors.Is(err, errNoAnswer) {
+	if t := w.s.store.known.Load(); asked && (t == nil || !t.retryable(err)) && !isSilence(err) {
 		return err
 	}
 	if w.since.IsZero() {
@@ -219,7 +224,7 @@ func (w *waiting) unheard(ctx context.Context, err error, asked bool) error {
 			w.since = w.askedAt
 		}
 	}
-	if w.endless && time.Since(w.since) >= callTime {
+	if w.endless && time.Since(w.since) >= callTime && !(isSilence(err) && w.s.store.clock.fresh()) {
 		return err
 	}
 	w.down = err
