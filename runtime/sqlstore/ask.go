@@ -30,6 +30,7 @@ type answer struct {
 	since   int64
 	until   int64
 	holder  string
+	turns   int64
 	place   int // how many stand before it in the queue, and that one itself; 0: it is not in it
 	clock   clockPair
 	latest  int64 // a request without an answer may act until then, on the server's clock; 0: there is none
@@ -302,7 +303,7 @@ func (a *asking) heldBack(r row) bool {
 // answerOf tells what a row means for the request.
 func (a *asking) answerOf(out outcome, r row, clock clockPair) answer {
 	return answer{
-		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, holder: r.node, place: r.find(a.q.id) + 1,
+		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, turns: r.turns, holder: r.node, place: r.find(a.q.id) + 1,
 		clock: clock, guarded: out == busy && !r.held(clock.micros),
 	}
 }

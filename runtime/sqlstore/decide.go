@@ -90,7 +90,7 @@ func (r row) firstLive(lives liveness) (first *place, rest []place) {
 
 // give makes a waiter the owner. Those before it are dead and dropped.
 func (r row) give(to place, rest []place, now int64) row {
-	r.epoch = max(r.epoch+1, now)
+	r.epoch, r.turns = max(r.epoch+1, now), r.turns+1
 	r.owner, r.session, r.node, r.broken = to.id, to.session, to.node, ""
 	r.since, r.until = now, now+to.ttl
 	r.queue = rest

@@ -68,11 +68,11 @@ type tables struct {
 
 // statements that all dialects have in common.
 const (
-	columns = `name, lock_key, version, epoch, owner, session, node, broken, since, until, queue`
+	columns = `name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue`
 
 	readSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name IN (:names)`
 	// pollSQL leaves out what is large, and also asks which leases of the session were broken.
-	pollSQL = `SELECT name, owner, node, epoch, since, until, broken, {now}, (SELECT told FROM {session} WHERE session = :session)
+	pollSQL = `SELECT name, owner, node, turns, epoch, since, until, broken, {now}, (SELECT told FROM {session} WHERE session = :session)
 FROM {lock} WHERE name IN (:names)`
 	listSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name >= :from AND name < :below AND until > {now}
 ORDER BY name LIMIT :limit`

@@ -20,7 +20,7 @@ var mysql = dialect{
 	grants: `GRANT SELECT, INSERT, UPDATE, DELETE ON {lock} TO the_user; GRANT SELECT, INSERT, UPDATE, DELETE ON {session} TO the_user;`,
 
 	insert: `INSERT INTO {lock} (` + columns + `)
-SELECT :name, :key, :since, :epoch, :owner, :session, :node, '', :since, :until, '' FROM DUAL WHERE {tick} <= :latest
+SELECT :name, :key, :since, :epoch, 1, :owner, :session, :node, '', :since, :until, '' FROM DUAL WHERE {tick} <= :latest
 ON DUPLICATE KEY UPDATE name = {lock}.name`,
 	swap:    mysqlSwap,
 	patient: mysqlSwap,
@@ -38,12 +38,12 @@ ON DUPLICATE KEY UPDATE live = {now} + :liveness`,
 	examine: examineMySQL,
 }
 
-const mysqlSwap = `UPDATE {lock} SET version = version + 1, epoch = :epoch, owner = :owner, session = :session, node = :node,
+const mysqlSwap = `UPDATE {lock} SET version = version + 1, epoch = :epoch, turns = :turns, owner = :owner, session = :session, node = :node,
   broken = :broken, since = :since, until = :until, queue = :queue
 WHERE name = :name AND version = :version AND {tick} <= :latest`
 
 const mysqlMark = `UPDATE {lock} AS k LEFT JOIN {session} AS s ON s.session = :holder SET k.version = k.version + 1,
-  k.epoch = :epoch, k.owner = :owner, k.session = :session, k.node = :node, k.broken = :broken, k.since = :since,
+  k.epoch = :epoch, k.turns = :turns, k.owner = :owner, k.session = :session, k.node = :node, k.broken = :broken, k.since = :since,
   k.until = :until, k.queue = :queue, s.told = CONCAT(s.told, :line)
 WHERE k.name = :name AND k.version = :version AND {tick} <= :latest`
 

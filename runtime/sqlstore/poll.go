@@ -27,7 +27,7 @@ func (w *waiter) say(h heard) {
 type watch struct {
 	name    []byte
 	waiters []*waiter
-	place   int           // of the first of them in the queue
+	turn    int64         // which of the lock's grants should be that of the first of them
 	hold    time.Duration // how long the lock is held, on an average; 0: not known
 	state   rowState      // as of the last poll
 	over    int           // how many polls have found it over
@@ -74,15 +74,17 @@ func (s *session) queued(w *waiter, a answer) {
 	if w.watch == nil {
 		w.watch = s.watches[string(w.q.name)]
 		if w.watch == nil {
-			w.watch = &watch{name: w.q.name, place: a.place}
+			w.watch = &watch{name: w.q.name}
 			s.watches[string(w.q.name)] = w.watch
 			wake(s.wakeKeeper)
 		}
 		w.watch.waiters = append(w.watch.waiters, w)
 	}
-	w.watch.place = max(min(w.watch.place, a.place), 1)
+	if turn := a.turns + int64(a.place); w.watch.turn == 0 || turn < w.watch.turn || len(w.watch.waiters) == 1 {
+		w.watch.turn = turn
+	}
 	age := fromMicros(a.clock.micros - a.since)
-	s.pollAt(w.watch, s.interval(w.watch, age, a.remaining()))
+	s.pollAt(w.watch, s.interval(w.watch, a.turns, age, a.remaining()))
 }
 
 // isWatched reports whether somebody of this session waits for a lock: then it is not free.
@@ -101,13 +103,12 @@ func (s *session) pollAt(w *watch, in time.Duration) {
 }
 
 // interval is when to ask about a lock that has been held for age and should be over after remaining: twice in the time
-// that the wait is expected to last, and when the lease in the way ends.
-func (s *session) interval(w *watch, age, remaining time.Duration) time.Duration {
-	hold := w.hold
-	if hold == 0 {
-		hold = age
-	}
-	in := min(max(time.Duration(w.place)*hold/2, s.cfg.PollMin), s.cfg.PollMax)
+// that the wait is expected to last, and when the lease in the way ends. Where the lock is held for longer than it was on
+// an average, that is not known, and it may be for as long again.
+func (s *session) interval(w *watch, turns int64, age, remaining time.Duration) time.Duration {
+	before := time.Duration(max(w.turn-turns-1, 0))
+	expected := before*max(w.hold, age/4) + max(w.hold-age, (age-w.hold)/2)
+	in := min(max(expected/2, s.cfg.PollMin), s.cfg.PollMax)
 	in -= jitter(in/8) / 2
 	return max(min(in, remaining+time.Millisecond+jitter(10*time.Millisecond)), s.cfg.PollMin/2)
 }
@@ -236,10 +237,8 @@ func (s *session) polled(w *watch, states map[string]rowState, clock clockPair) 
 		return
 	}
 	was := w.state
-	if state.epoch != was.epoch && was.epoch != 0 {
-		held := fromMicros(max(state.since-was.since, 1))
-		w.hold = (3*w.hold + held) / 4
-		w.place = max(w.place-1, 1)
+	if grants := state.turns - was.turns; grants > 0 && was.turns > 0 {
+		w.hold = (w.hold + fromMicros(max(state.since-was.since, 0))/time.Duration(grants)) / 2
 	}
 	if state.until <= clock.micros {
 		w.over++
@@ -263,7 +262,7 @@ func (s *session) polled(w *watch, states map[string]rowState, clock clockPair) 
 		waiter.say(heard{answer: a})
 	}
 	w.over, w.unheard, w.state = 0, false, state
-	s.pollAt(w, s.interval(w, fromMicros(clock.micros-state.since), fromMicros(state.until-clock.micros)))
+	s.pollAt(w, s.interval(w, state.turns, fromMicros(clock.micros-state.since), fromMicros(state.until-clock.micros)))
 }
 
 // askAll lets everybody who waits ask: the process was silent for so long that it may have been passed over.

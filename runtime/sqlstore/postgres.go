@@ -32,11 +32,11 @@ var postgres = dialect{
 
 	take: `WITH c AS MATERIALIZED (SELECT {now} AS t)
 INSERT INTO {lock} AS k (` + columns + `)
-SELECT :name::bytea, :key::bytea, c.t, c.t, :id::text, :session::text, :node::text, '', c.t, c.t + :ttl::bigint, '' FROM c
+SELECT :name::bytea, :key::bytea, c.t, c.t, 1, :id::text, :session::text, :node::text, '', c.t, c.t + :ttl::bigint, '' FROM c
 WHERE c.t <= :latest::bigint
   AND NOT EXISTS (SELECT 1 FROM {lock} AS b WHERE b.name = :name::bytea AND (b.until > c.t OR b.owner <> '' OR b.queue <> ''))
 ON CONFLICT (name) DO UPDATE SET version = k.version + 1, epoch = greatest(k.epoch + 1, excluded.epoch),
-  owner = excluded.owner, session = excluded.session, node = excluded.node, broken = '',
+  turns = k.turns + 1, owner = excluded.owner, session = excluded.session, node = excluded.node, broken = '',
   since = excluded.since, until = excluded.until
 WHERE k.owner = '' AND k.until <= excluded.since AND k.queue = '' AND {tick} <= :latest::bigint
 RETURNING epoch, since`,
@@ -72,12 +72,13 @@ ON CONFLICT (session) DO UPDATE SET live = excluded.live` + unflushed,
 f AS MATERIALIZED (SELECT k.name, a.id, a.ttl FROM {lock} AS k JOIN a ON k.name = a.name
   WHERE k.owner = '' AND k.queue = '' AND k.until <= {now} ORDER BY k.name FOR NO KEY UPDATE OF k SKIP LOCKED),
 c AS MATERIALIZED (SELECT {now} AS t, count(*) FROM f),
-u AS (UPDATE {lock} AS k SET version = k.version + 1, epoch = greatest(k.epoch + 1, c.t), owner = f.id,
+u AS (UPDATE {lock} AS k SET version = k.version + 1, epoch = greatest(k.epoch + 1, c.t),
+    turns = k.turns + 1, owner = f.id,
     session = :session::text, node = :node::text, broken = '', since = c.t, until = c.t + f.ttl
   FROM f, c WHERE k.name = f.name AND k.owner = '' AND k.queue = '' AND k.until <= c.t AND c.t <= :latest::bigint
   RETURNING k.owner, k.epoch, k.since),
 i AS (INSERT INTO {lock} (` + columns + `)
-  SELECT a.name, a.lock_key, c.t, c.t, a.id, :session::text, :node::text, '', c.t, c.t + a.ttl, '' FROM a, c
+  SELECT a.name, a.lock_key, c.t, c.t, 1, a.id, :session::text, :node::text, '', c.t, c.t + a.ttl, '' FROM a, c
   WHERE c.t <= :latest::bigint AND NOT EXISTS (SELECT 1 FROM {lock} AS k WHERE k.name = a.name) ORDER BY a.name
   ON CONFLICT (name) DO NOTHING RETURNING owner, epoch, since)
 SELECT owner, epoch, since FROM u UNION ALL SELECT owner, epoch, since FROM i`,
@@ -94,13 +95,13 @@ SELECT owner, set_config('synchronous_commit', 'off', true) FROM u`,
 
 const postgresSwap = `WITH l AS MATERIALIZED (SELECT name FROM {lock} WHERE name = :name AND version = :version %s),
 c AS MATERIALIZED (SELECT l.name, {tick} AS t FROM l)
-UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, owner = :owner, session = :session, node = :node,
+UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, turns = :turns, owner = :owner, session = :session, node = :node,
   broken = :broken, since = :since, until = :until, queue = :queue
 FROM c WHERE k.name = c.name AND k.version = :version AND c.t <= :latest::bigint`
 
 const postgresMark = `WITH l AS MATERIALIZED (SELECT name FROM {lock} WHERE name = :name AND version = :version %s),
 c AS MATERIALIZED (SELECT l.name, {tick} AS t FROM l),
-u AS (UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, owner = :owner, session = :session, node = :node,
+u AS (UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, turns = :turns, owner = :owner, session = :session, node = :node,
   broken = :broken, since = :since, until = :until, queue = :queue
   FROM c WHERE k.name = c.name AND k.version = :version AND c.t <= :latest::bigint RETURNING k.name)
 INSERT INTO {session} AS s (session, node, live, told) SELECT :holder::text, '', 0, :line::text FROM u

@@ -192,7 +192,8 @@ func (t *tables) renewOne(ctx context.Context, q querier, l lease) (int64, error
 // rowState is what a poll reads of a row.
 type rowState struct {
 	owner, node, broken string
-	epoch, since, until int64
+	turns, epoch        int64
+	since, until        int64
 }
 
 // poll reads the states of rows, by name, and what the session is told.
@@ -203,7 +204,7 @@ func (t *tables) poll(ctx context.Context, q querier, session string, names [][]
 	err := t.query(ctx, q, pollSQL, args{"names": padded(names), "session": session}, func(rows *sql.Rows) error {
 		var name []byte
 		var r rowState
-		err := rows.Scan(&name, &r.owner, &r.node, &r.epoch, &r.since, &r.until, &r.broken, &clock.micros, &told)
+		err := rows.Scan(&name, &r.owner, &r.node, &r.turns, &r.epoch, &r.since, &r.until, &r.broken, &clock.micros, &told)
 		states[string(name)] = r
 		return err
 	})

@@ -13,6 +13,7 @@ type row struct {
 	name, key   []byte
 	version     int64
 	epoch       int64
+	turns       int64  // how many grants there were
 	owner       string // escaped lease ID; empty: free, or kept by MinHold
 	session     string
 	node        string

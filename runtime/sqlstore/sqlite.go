@@ -21,11 +21,11 @@ var sqlite = dialect{
 	tick: `CAST((julianday('now') - 2440587.5) * 86400000000 AS integer)`,
 
 	take: `INSERT INTO {lock} AS k (` + columns + `)
-SELECT :name, :key, c.t, c.t, :id, :session, :node, '', c.t, c.t + :ttl, '' FROM (SELECT {now} AS t) AS c
+SELECT :name, :key, c.t, c.t, 1, :id, :session, :node, '', c.t, c.t + :ttl, '' FROM (SELECT {now} AS t) AS c
 WHERE {tick} <= :latest
   AND NOT EXISTS (SELECT 1 FROM {lock} AS b WHERE b.name = :name AND (b.until > c.t OR b.owner <> '' OR b.queue <> ''))
 ON CONFLICT (name) DO UPDATE SET version = k.version + 1, epoch = max(k.epoch + 1, excluded.epoch),
-  owner = excluded.owner, session = excluded.session, node = excluded.node, broken = '',
+  turns = k.turns + 1, owner = excluded.owner, session = excluded.session, node = excluded.node, broken = '',
   since = excluded.since, until = excluded.until
 WHERE k.owner = '' AND k.until <= excluded.since AND k.queue = ''
 RETURNING epoch, since`,

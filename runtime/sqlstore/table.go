@@ -40,7 +40,7 @@ func (t *tables) read(ctx context.Context, q querier, names ...[]byte) (rows map
 }
 
 func scanRow(result *sql.Rows) (r row, now int64, err error) {
-	err = result.Scan(&r.name, &r.key, &r.version, &r.epoch, &r.owner, &r.session, &r.node, &r.broken, &r.since, &r.until,
+	err = result.Scan(&r.name, &r.key, &r.version, &r.epoch, &r.turns, &r.owner, &r.session, &r.node, &r.broken, &r.since, &r.until,
 		&r.queueAsRead, &now)
 	if err == nil {
 		r.queue, err = parseQueue(r.queueAsRead)
@@ -61,7 +61,7 @@ func (t *tables) swap(ctx context.Context, q querier, next row, latest int64, pa
 
 func (t *tables) swapArgs(next row, latest int64) args {
 	return args{
-		"name": next.name, "version": next.version, "epoch": next.epoch, "owner": next.owner, "session": next.session,
+		"name": next.name, "version": next.version, "epoch": next.epoch, "turns": next.turns, "owner": next.owner, "session": next.session,
 		"node": next.node, "broken": next.broken, "since": next.since, "until": next.until,
 		"queue": queueText(next.queue), "latest": latest,
 	}

@@ -3,6 +3,7 @@ CREATE TABLE IF NOT EXISTS {lock} (
 	lock_key blob NOT NULL,          -- the whole key
 	version bigint NOT NULL,         -- grows with every change of the row
 	epoch bigint NOT NULL,           -- of the last grant
+	turns bigint NOT NULL,           -- how many grants there were
 	owner varbinary(768) NOT NULL,   -- lease ID; empty: free, or kept by MinHold
 	session varbinary(64) NOT NULL,
 	node varbinary(255) NOT NULL,
@@ -19,5 +20,5 @@ CREATE TABLE IF NOT EXISTS {session} (
 	told mediumblob NOT NULL         -- a line for each of its leases that was broken: lease ID, name, why
 ) ENGINE=InnoDB;
 
-INSERT INTO {lock} (name, lock_key, version, epoch, owner, session, node, broken, since, until, queue)
-VALUES ('schema', '', 0, 1, '', '', '', '', 0, 0, '') ON DUPLICATE KEY UPDATE name = name;
+INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue)
+VALUES ('schema', '', 0, 1, 0, '', '', '', '', 0, 0, '') ON DUPLICATE KEY UPDATE name = name;

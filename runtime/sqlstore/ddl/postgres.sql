@@ -3,6 +3,7 @@ CREATE TABLE IF NOT EXISTS {lock} (
 	lock_key bytea NOT NULL,         -- the whole key
 	version bigint NOT NULL,         -- grows with every change of the row
 	epoch bigint NOT NULL,           -- of the last grant
+	turns bigint NOT NULL,           -- how many grants there were
 	owner text COLLATE "C" NOT NULL, -- lease ID; empty: free, or kept by MinHold
 	session text COLLATE "C" NOT NULL,
 	node text NOT NULL,
@@ -20,5 +21,5 @@ CREATE TABLE IF NOT EXISTS {session} (
 	told text NOT NULL               -- a line for each of its leases that was broken: lease ID, name, why
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
 
-INSERT INTO {lock} (name, lock_key, version, epoch, owner, session, node, broken, since, until, queue)
-VALUES ('schema', '', 0, 1, '', '', '', '', 0, 0, '') ON CONFLICT (name) DO NOTHING;
+INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue)
+VALUES ('schema', '', 0, 1, 0, '', '', '', '', 0, 0, '') ON CONFLICT (name) DO NOTHING;

@@ -3,6 +3,7 @@ CREATE TABLE IF NOT EXISTS {lock} (
 	lock_key blob NOT NULL,          -- the whole key
 	version integer NOT NULL,        -- grows with every change of the row
 	epoch integer NOT NULL,          -- of the last grant
+	turns integer NOT NULL,          -- how many grants there were
 	owner text NOT NULL,             -- lease ID; empty: free, or kept by MinHold
 	session text NOT NULL,
 	node text NOT NULL,
@@ -19,5 +20,5 @@ CREATE TABLE IF NOT EXISTS {session} (
 	told text NOT NULL               -- a line for each of its leases that was broken: lease ID, name, why
 ) WITHOUT ROWID;
 
-INSERT INTO {lock} (name, lock_key, version, epoch, owner, session, node, broken, since, until, queue)
-VALUES (CAST('schema' AS blob), x'', 0, 1, '', '', '', '', 0, 0, '') ON CONFLICT (name) DO NOTHING;
+INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue)
+VALUES (CAST('schema' AS blob), x'', 0, 1, 0, '', '', '', '', 0, 0, '') ON CONFLICT (name) DO NOTHING;
