@@ -128,8 +128,8 @@ func TestRow_breaking(t *testing.T) {
 	}
 }
 
-// A random walk: nobody owns a lock beside another, epochs grow with every owner, and nobody stands in the queue twice or
-// while it owns the lock.
+// A random walk: nobody owns a lock beside another, epochs grow with every owner, and nobody stands in the queue twice
+// or while it owns the lock.
 func TestRow_randomSteps(t *testing.T) {
 	for range 2000 {
 		r, now, granted := row{}, int64(1000), map[string]int64{} // until when each lease believes to hold the lock

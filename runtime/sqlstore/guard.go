@@ -34,8 +34,8 @@ FROM {lock} AS k WHERE k.name = :name AND k.epoch = :epoch AND k.owner <> '' AND
 // [ErrUnsupported], and package fence is the way.
 //
 // The error wraps lockrt.ErrLost if the lease does not hold its lock any more. Then, and after every other error, roll
-// back. In a transaction with the isolation REPEATABLE READ or SERIALIZABLE an error with the code 40001 says the same of
-// a lease that ended after the transaction had begun.
+// back. In a transaction with the isolation REPEATABLE READ or SERIALIZABLE an error with the code 40001 says the same
+// of a lease that ended after the transaction had begun.
 //
 // Call it first in the transaction. It does not block, unless the lock changes hands in this moment. Renewals go on.
 // What wants to end the lease waits for the transaction: Release, Close and MaxHold for 5 s, after which the lease is

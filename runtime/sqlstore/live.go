@@ -42,8 +42,8 @@ func (s *stalls) now(liveness time.Duration) bool {
 	return until != nil && time.Now().Before(*until)
 }
 
-// liveCache knows until when the processes of others count as live, at the least. So it is asked about a process once in
-// Liveness, and not at every hand-over.
+// liveCache knows until when the processes of others count as live, at the least. So it is asked about a process once
+// in Liveness, and not at every hand-over.
 type liveCache struct {
 	mu    sync.Mutex // guards until
 	until map[string]int64
@@ -53,8 +53,8 @@ type liveCache struct {
 const maxLives = 1000
 
 // livesOf returns which waiters of a row live. Their word in the row counts, and that in the table of sessions. While
-// the server has not been up for long, or has just been very slow, everybody lives: nobody could show it. The clock is that of the row's answer: no statement waits for a lock
-// between reading the one and the other.
+// the server has not been up for long, or has just been very slow, everybody lives: nobody could show it. The clock is
+// that of the row's answer: no statement waits for a lock between reading the one and the other.
 func (s *session) livesOf(ctx context.Context, t *tables, r row, now int64) (liveness, error) {
 	known := func(p place) bool { return p.live > now || p.session == s.id || s.live.get(p.session) > now }
 	var ask []string

@@ -81,8 +81,8 @@ type Store struct {
 var _ lockrt.Store = (*Store)(nil)
 
 // New returns a store on db, which stays the caller's. It does not contact the server: the first use does, and refuses
-// servers and settings that locks cannot rest on, and tables that are not there. A Config that makes no sense is refused
-// by lockrt.New.
+// servers and settings that locks cannot rest on, and tables that are not there. A Config that makes no sense is
+// refused by lockrt.New.
 //
 // A session uses up to ten connections of db: eight for calls that come at the same time, one for polls, and one that
 // it keeps for renewals, so that work that takes all connections loses no lease. A db with SetMaxOpenConns below 4 has

@@ -174,8 +174,8 @@ func (w *waiting) settleQuestion() {
 	w.asked = nil
 }
 
-// hear takes the server's word, or that there was none. asked says that it answers a question of this request, and not a
-// poll.
+// hear takes the server's word, or that there was none. asked says that it answers a question of this request, and not
+// a poll.
 func (w *waiting) hear(ctx context.Context, h heard, asked bool) (*lockrt.Grant, error) {
 	switch {
 	case h.err != nil:

@@ -120,8 +120,8 @@ func lateRequests(t *testing.T, e *engine) {
 	}
 }
 
-// A row is locked for longer than a process counts as live without showing itself. Those who wait show themselves all the
-// time, and come first.
+// A row is locked for longer than a process counts as live without showing itself. Those who wait show themselves all
+// the time, and come first.
 func waitsForRow(t *testing.T, e *engine) {
 	if e.name == "sqlite" {
 		t.Skip("it locks the whole file, so that nobody can show life")
@@ -176,8 +176,8 @@ func deadWaiter(t *testing.T, e *engine) {
 	}
 }
 
-// The mark on the lock and what the holder's process is told are one step: where the second is impossible the first does
-// not happen.
+// The mark on the lock and what the holder's process is told are one step: where the second is impossible the first
+// does not happen.
 func breakIsOneStep(t *testing.T, e *engine) {
 	s, losses := e.session(t, "a")
 	g := take(t, s, "k", "1", long)
