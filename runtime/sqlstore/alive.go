@@ -107,7 +107,8 @@ func (s *session) logAlive(failing bool, err error) bool {
 	switch {
 	case s.ctx.Err() != nil:
 	case err != nil && !failing:
-		s.Logger.Warn("lock sessions not refreshed; waiters may lose their places", slog.Any("error", s.explain(context.Background(), err)))
+		s.Logger.Warn("lock sessions not refreshed; waiters may lose their places",
+			slog.Any("error", s.explain(context.Background(), err)))
 	case err == nil && failing:
 		s.Logger.Info("lock sessions are refreshed again")
 	}

@@ -165,14 +165,15 @@ func (a *asking) heldBack(r row) bool {
 // answerOf tells what a row means for the request.
 func (a *asking) answerOf(out outcome, r row, clock clockPair) answer {
 	return answer{
-		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, turns: r.turns, holder: r.node, place: r.find(a.q.id) + 1,
-		clock: clock, guarded: out == busy && !r.held(clock.micros),
+		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, turns: r.turns, holder: r.node,
+		place: r.find(a.q.id) + 1, clock: clock, guarded: out == busy && !r.held(clock.micros),
 	}
 }
 
 // takenAnswer is that of a lock that was free when it was asked for at the local time sent.
 func takenAnswer(epoch, since, ttl int64, sent time.Time) answer {
 	return answer{
-		outcome: granted, epoch: uint64(epoch), since: since, until: since + ttl, clock: clockPair{local: sent, micros: since},
+		outcome: granted, epoch: uint64(epoch), since: since, until: since + ttl,
+		clock: clockPair{local: sent, micros: since},
 	}
 }

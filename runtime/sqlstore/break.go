@@ -11,6 +11,9 @@ import (
 func (s *session) Break(ctx context.Context, b lockrt.Breaking) error {
 	done := make(chan bool, 1)
 	_, err := s.calls.do(ctx, callTime, func(limit context.Context) error {
+		// What is left of the time says who is in the way.
+		limit, cancel := context.WithTimeout(limit, callTime-2*askSilence)
+		defer cancel()
 		ok, err := s.breakLease(limit, b)
 		done <- ok
 		return err
@@ -26,11 +29,7 @@ func (s *session) Break(ctx context.Context, b lockrt.Breaking) error {
 
 // breakLease reports whether that lease held the lock. What was broken by a statement that had no answer did.
 func (s *session) breakLease(ctx context.Context, b lockrt.Breaking) (bool, error) {
-	t, err := s.store.ready(ctx)
-	if err != nil {
-		return false, err
-	}
-	over, err := s.slot(ctx)
+	t, over, err := s.connected(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -113,6 +112,10 @@ func (s *session) breakInTransaction(ctx context.Context, t *tables, a args) (do
 	return err == nil && end == "COMMIT", err
 }
 
+// guardsSQL finds the transactions that have locked a row of the table, as Guard does.
+const guardsSQL = `SELECT coalesce(string_agg(DISTINCT pid::text, ', '), '') FROM pg_locks
+WHERE relation = '{lock}'::regclass AND mode = 'RowShareLock' AND granted AND pid <> pg_backend_pid()`
+
 // guardedBy names the transactions that a Break may have waited for.
 func (s *session) guardedBy(t *tables, err error) error {
 	if t.name != Postgres {
@@ -121,14 +124,13 @@ func (s *session) guardedBy(t *tables, err error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), askSilence)
 	defer cancel()
 	var pids string
-	rows, asked := s.store.db.QueryContext(ctx, t.names.Replace(`SELECT coalesce(string_agg(DISTINCT pid::text, ', '), '') FROM pg_locks
-WHERE relation = '{lock}'::regclass AND mode = 'RowShareLock' AND granted AND pid <> pg_backend_pid()`))
+	rows, asked := s.store.db.QueryContext(ctx, t.names.Replace(guardsSQL))
 	if asked == nil {
 		asked = scanOne(rows, &pids)
 	}
 	if asked != nil || pids == "" {
 		return err
 	}
-	return fmt.Errorf("%w; transactions that guard a lease are open in the server's processes %s (pg_stat_activity), one of them may be "+
-		"the holder's: the lock goes on when it ends", err, pids)
+	return fmt.Errorf("%w; transactions that guard a lease are open in the server's processes %s (pg_stat_activity), "+
+		"one of them may be the holder's: the lock goes on when it ends", err, pids)
 }

@@ -63,7 +63,8 @@ func wrapCreate(t *tables, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("create the lock tables %s: %w; let somebody who may run\n%s%s", t.shown, err, t.ddlText(), t.names.Replace(t.grants))
+	return fmt.Errorf("create the lock tables %s: %w; let somebody who may run\n%s%s",
+		t.shown, err, t.ddlText(), t.names.Replace(t.grants))
 }
 
 // createKey is the advisory lock of PostgreSQL under which tables are created.
@@ -79,7 +80,8 @@ func (t *tables) create(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // after the commit it does nothing
-	for _, text := range []string{"SET LOCAL lock_timeout = '5s'", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(createKey))} {
+	alone := fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(createKey))
+	for _, text := range []string{"SET LOCAL lock_timeout = '5s'", alone} {
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			return err
 		}
@@ -122,8 +124,8 @@ func (t *tables) versionError(version int64) error {
 	if version == schemaVersion {
 		return nil
 	}
-	return refusal("the tables %s have version %d, and this program works with version %d; run the migration that belongs to it, "+
-		"or the program that belongs to the tables", t.shown, version, schemaVersion)
+	return refusal("the tables %s have version %d, and this program works with version %d; run the migration that "+
+		"belongs to it, or the program that belongs to the tables", t.shown, version, schemaVersion)
 }
 
 // detect asks the server which dialect it speaks.
@@ -139,7 +141,8 @@ func detect(ctx context.Context, q querier) (Dialect, error) {
 	case err == nil && version != "" && version[0] >= '0' && version[0] <= '9':
 		return MySQL, nil // "10.11.6-MariaDB" and "8.0.36" carry no name that both have
 	case err == nil:
-		return "", refusal("the server calls itself %q; set Config.Dialect if it speaks one of postgres, mysql and sqlite", version)
+		return "", refusal("the server calls itself %q; set Config.Dialect if it speaks one of postgres, mysql and sqlite",
+			version)
 	case ctx.Err() != nil:
 		return "", err
 	}

@@ -120,7 +120,9 @@ func (r row) release(id string, keep, now int64, lives liveness) (next row, ok b
 
 // breaking is what a Break changes: it marks the lease, or hands the lock on. ok is false if that lease does not hold
 // the lock.
-func (r row) breaking(id string, epoch int64, force bool, reason string, now int64, lives liveness) (w write, next row, ok bool) {
+func (r row) breaking(
+	id string, epoch int64, force bool, reason string, now int64, lives liveness,
+) (w write, next row, ok bool) {
 	switch {
 	case !r.held(now) || r.owner != id || r.epoch != epoch:
 		return nothing, r, false

@@ -71,18 +71,21 @@ const (
 
 	readSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name IN (:names)`
 	// pollSQL leaves out what is large, and also asks which leases of the session were broken.
-	pollSQL = `SELECT name, owner, node, turns, epoch, since, until, broken, {now}, (SELECT told FROM {session} WHERE session = :session)
+	pollSQL = `SELECT name, owner, node, turns, epoch, since, until, broken, {now},
+  (SELECT told FROM {session} WHERE session = :session)
 FROM {lock} WHERE name IN (:names)`
 	listSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name >= :from AND name < :below AND until > {now}
 ORDER BY name LIMIT :limit`
-	renewOneSQL = `UPDATE {lock} SET until = CASE WHEN until < {now} + :ttl THEN {now} + :ttl ELSE until END, version = version + 1
+	renewOneSQL = `UPDATE {lock} SET version = version + 1,
+  until = CASE WHEN until < {now} + :ttl THEN {now} + :ttl ELSE until END
 WHERE name = :name AND owner = :id AND until > {now} AND broken = ''`
 	livesSQL = `SELECT session, live FROM {session} WHERE session IN (:sessions){booted}`
 	toldSQL  = `SELECT told FROM {session} WHERE session = :session`
 	ackSQL   = `UPDATE {session} SET told = replace(told, :line, '') WHERE session = :session`
 	sweepSQL = `SELECT name FROM {lock} WHERE name > :after ORDER BY name LIMIT :limit`
 	// A row that nobody has wanted for so long is only there for its epoch, which the clock has passed by then.
-	dropSQL         = `DELETE FROM {lock} WHERE name IN (:names) AND until < {now} - :age AND since < {now} - :age AND name <> :schema`
+	dropSQL = `DELETE FROM {lock}
+WHERE name IN (:names) AND until < {now} - :age AND since < {now} - :age AND name <> :schema`
 	dropSessionsSQL = `DELETE FROM {session} WHERE live < {now} - :age`
 	schemaSQL       = `SELECT epoch, {now} FROM {lock} WHERE name = :schema`
 	lookSQL         = `SELECT session, node, live, told FROM {session} WHERE 1 = 0`
@@ -94,13 +97,14 @@ var dialects = map[Dialect]*dialect{Postgres: &postgres, MySQL: &mysql, SQLite: 
 func newTables(name Dialect, base string) (*tables, error) {
 	d := dialects[name]
 	if d == nil {
-		return nil, fmt.Errorf("dialect %q; use sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite", name)
+		return nil, fmt.Errorf("dialect %q; use sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite",
+			name)
 	}
 	parts := strings.Split(base, ".")
 	for _, part := range parts {
 		if !identifier(part) || len(parts) > 2 {
-			return nil, fmt.Errorf("table %q; a name, or a schema and a name, of up to %d ASCII letters, digits and underscores, "+
-				"not beginning with a digit, is needed", base, maxIdentifier)
+			return nil, fmt.Errorf("table %q; a name, or a schema and a name, of up to %d ASCII letters, digits and "+
+				"underscores, not beginning with a digit, is needed", base, maxIdentifier)
 		}
 	}
 	schema := ""

@@ -157,8 +157,8 @@ func (t *tables) help(err error) error {
 	case t.isDenied(err):
 		return fmt.Errorf("%w; the role lacks a right: let somebody who may run\n%s", err, t.names.Replace(t.grants))
 	case t.isPooled(err):
-		return fmt.Errorf("%w; a pooler in transaction mode does not keep prepared statements: use default_query_exec_mode=exec "+
-			"with pgx, binary_parameters=yes with lib/pq", err)
+		return fmt.Errorf("%w; a pooler in transaction mode does not keep prepared statements: use "+
+			"default_query_exec_mode=exec with pgx, binary_parameters=yes with lib/pq", err)
 	}
 	return err
 }
@@ -206,7 +206,8 @@ func (e timeoutError) Error() string { return errNoAnswer.Error() }
 
 // Is and As stand in for Unwrap.
 func (e timeoutError) Is(target error) bool {
-	return target == errNoAnswer || target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
+	return target == errNoAnswer ||
+		target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
 }
 
 // As implements the interface of errors.As.

@@ -24,9 +24,11 @@ const guardIdle = 5 * time.Second
 
 // guardSQL locks the row so that it can be renewed, and cannot become another lease's, before the transaction ends. It
 // also bounds for how long the server keeps a transaction whose client is silent.
-const guardSQL = `SELECT set_config('idle_in_transaction_session_timeout', (SELECT CASE WHEN s.setting::bigint BETWEEN 1 AND :idle::bigint
-  THEN s.setting ELSE (:idle::bigint)::text END FROM pg_settings AS s WHERE s.name = 'idle_in_transaction_session_timeout'), true)
-FROM {lock} AS k WHERE k.name = :name AND k.epoch = :epoch AND k.owner <> '' AND k.until > {now} AND k.broken = '' FOR KEY SHARE OF k`
+const guardSQL = `SELECT set_config('idle_in_transaction_session_timeout', (
+  SELECT CASE WHEN s.setting::bigint BETWEEN 1 AND :idle::bigint THEN s.setting ELSE (:idle::bigint)::text END
+  FROM pg_settings AS s WHERE s.name = 'idle_in_transaction_session_timeout'), true)
+FROM {lock} AS k WHERE k.name = :name AND k.epoch = :epoch AND k.owner <> '' AND k.until > {now} AND k.broken = ''
+FOR KEY SHARE OF k`
 
 // Guard makes a transaction part of the lease: from here on nobody else gets the lock before the transaction has ended,
 // even past the end of the lease. So what it commits is committed under the lock, and no fence has to be checked. The
@@ -52,24 +54,27 @@ func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
 		return fmt.Errorf("guard: %w", err)
 	}
 	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool {
-		return fmt.Errorf("guard %q: %w: %T is no transaction, the guard would end with its own statement; pass the *sql.Tx of the writes",
-			lease.Key(), lockrt.ErrOptions, tx)
+		return fmt.Errorf("guard %q: %w: %T is no transaction, the guard would end with its own statement; pass the *sql.Tx "+
+			"of the writes", lease.Key(), lockrt.ErrOptions, tx)
 	}
 	locks := lease.Locker()
 	store, ok := locks.Store().(*Store)
 	if !ok {
-		return fmt.Errorf("guard %q: %w: the lock is not kept in a database but by %T; use package fence", lease.Key(), ErrUnsupported, locks.Store())
+		return fmt.Errorf("guard %q: %w: the lock is not kept in a database but by %T; use package fence",
+			lease.Key(), ErrUnsupported, locks.Store())
 	}
 	t, err := store.ready(ctx)
 	if err != nil {
 		return fmt.Errorf("guard %q: %w", lease.Key(), err)
 	}
 	if t.name != Postgres {
-		return fmt.Errorf("guard %q: %w: %s has no lock on a row that lets it be renewed; use package fence", lease.Key(), ErrUnsupported, t.name)
+		return fmt.Errorf("guard %q: %w: %s has no lock on a row that lets it be renewed; use package fence",
+			lease.Key(), ErrUnsupported, t.name)
 	}
 	idle := max(time.Until(lease.Deadline()), guardIdle).Milliseconds()
 	text, values := t.build(guardSQL, args{
-		"name": rowName(locks.Namespace(), lease.Key()), "epoch": int64(lease.Fence().Epoch()), "idle": strconv.FormatInt(idle, 10),
+		"name": rowName(locks.Namespace(), lease.Key()), "epoch": int64(lease.Fence().Epoch()),
+		"idle": strconv.FormatInt(idle, 10),
 	})
 	var setting string
 	err = tx.QueryRowContext(ctx, text, values...).Scan(&setting)

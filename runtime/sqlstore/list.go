@@ -57,7 +57,8 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 	}
 	got, err := reading(s, ctx, func(ctx context.Context, t *tables) (got result, err error) {
 		n := 0
-		err = t.query(ctx, s.store.db, listSQL, args{"from": from, "below": below, "limit": limit}, func(rows *sql.Rows) error {
+		bounds := args{"from": from, "below": below, "limit": limit}
+		err = t.query(ctx, s.store.db, listSQL, bounds, func(rows *sql.Rows) error {
 			r, now, err := scanRow(rows)
 			if err != nil {
 				return err
@@ -96,11 +97,7 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 func reading[T any](s *session, ctx context.Context, f func(context.Context, *tables) (T, error)) (T, error) {
 	done := make(chan T, 1)
 	_, err := s.calls.do(ctx, callTime, func(limit context.Context) error {
-		t, err := s.store.ready(limit)
-		if err != nil {
-			return err
-		}
-		over, err := s.slot(limit)
+		t, over, err := s.connected(limit)
 		if err != nil {
 			return err
 		}
@@ -148,7 +145,9 @@ func (s *session) sweepPage(ctx context.Context, after []byte) []byte {
 		return after
 	}
 	if len(names) > 0 {
-		_, err = t.exec(ctx, s.store.db, dropSQL, args{"names": padded(names), "age": micros(s.cfg.Retention), "schema": schemaRow})
+		_, err = t.exec(ctx, s.store.db, dropSQL, args{
+			"names": padded(names), "age": micros(s.cfg.Retention), "schema": schemaRow,
+		})
 	}
 	if err == nil {
 		_, err = t.exec(ctx, s.store.db, dropSessionsSQL, args{"age": micros(oldSession)})

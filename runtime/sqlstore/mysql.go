@@ -15,9 +15,10 @@ var mysqlDDL string
 // another one by then. UTC_TIMESTAMP is the moment at which the statement began; it knows no summer time.
 var mysql = dialect{
 	name: MySQL, quote: "`", ddl: mysqlDDL,
-	now:    `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
-	tick:   `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
-	grants: `GRANT SELECT, INSERT, UPDATE, DELETE ON {lock} TO the_user; GRANT SELECT, INSERT, UPDATE, DELETE ON {session} TO the_user;`,
+	now:  `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
+	tick: `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
+	grants: `GRANT SELECT, INSERT, UPDATE, DELETE ON {lock} TO the_user;
+GRANT SELECT, INSERT, UPDATE, DELETE ON {session} TO the_user;`,
 
 	insert: `INSERT INTO {lock} (` + columns + `)
 SELECT :name, :key, :since, :epoch, 1, :owner, :session, :node, '', :since, :until, '' FROM DUAL WHERE {tick} <= :latest
@@ -38,13 +39,13 @@ ON DUPLICATE KEY UPDATE live = {now} + :liveness`,
 	examine: examineMySQL,
 }
 
-const mysqlSwap = `UPDATE {lock} SET version = version + 1, epoch = :epoch, turns = :turns, owner = :owner, session = :session, node = :node,
-  broken = :broken, since = :since, until = :until, queue = :queue
+const mysqlSwap = `UPDATE {lock} SET version = version + 1, epoch = :epoch, turns = :turns, owner = :owner,
+  session = :session, node = :node, broken = :broken, since = :since, until = :until, queue = :queue
 WHERE name = :name AND version = :version AND {tick} <= :latest`
 
 const mysqlMark = `UPDATE {lock} AS k LEFT JOIN {session} AS s ON s.session = :holder SET k.version = k.version + 1,
-  k.epoch = :epoch, k.turns = :turns, k.owner = :owner, k.session = :session, k.node = :node, k.broken = :broken, k.since = :since,
-  k.until = :until, k.queue = :queue, s.told = CONCAT(s.told, :line)
+  k.epoch = :epoch, k.turns = :turns, k.owner = :owner, k.session = :session, k.node = :node, k.broken = :broken,
+  k.since = :since, k.until = :until, k.queue = :queue, s.told = CONCAT(s.told, :line)
 WHERE k.name = :name AND k.version = :version AND {tick} <= :latest`
 
 // examineMySQL refuses servers and settings that would break what locks rest on.

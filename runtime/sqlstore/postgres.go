@@ -34,7 +34,8 @@ var postgres = dialect{
 INSERT INTO {lock} AS k (` + columns + `)
 SELECT :name::bytea, :key::bytea, c.t, c.t, 1, :id::text, :session::text, :node::text, '', c.t, c.t + :ttl::bigint, '' FROM c
 WHERE c.t <= :latest::bigint
-  AND NOT EXISTS (SELECT 1 FROM {lock} AS b WHERE b.name = :name::bytea AND (b.until > c.t OR b.owner <> '' OR b.queue <> ''))
+  AND NOT EXISTS (SELECT 1 FROM {lock} AS b
+    WHERE b.name = :name::bytea AND (b.until > c.t OR b.owner <> '' OR b.queue <> ''))
 ON CONFLICT (name) DO UPDATE SET version = k.version + 1, epoch = greatest(k.epoch + 1, excluded.epoch),
   turns = k.turns + 1, owner = excluded.owner, session = excluded.session, node = excluded.node, broken = '',
   since = excluded.since, until = excluded.until
@@ -95,14 +96,14 @@ SELECT owner, set_config('synchronous_commit', 'off', true) FROM u`,
 
 const postgresSwap = `WITH l AS MATERIALIZED (SELECT name FROM {lock} WHERE name = :name AND version = :version %s),
 c AS MATERIALIZED (SELECT l.name, {tick} AS t FROM l)
-UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, turns = :turns, owner = :owner, session = :session, node = :node,
-  broken = :broken, since = :since, until = :until, queue = :queue
+UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, turns = :turns, owner = :owner,
+  session = :session, node = :node, broken = :broken, since = :since, until = :until, queue = :queue
 FROM c WHERE k.name = c.name AND k.version = :version AND c.t <= :latest::bigint`
 
 const postgresMark = `WITH l AS MATERIALIZED (SELECT name FROM {lock} WHERE name = :name AND version = :version %s),
 c AS MATERIALIZED (SELECT l.name, {tick} AS t FROM l),
-u AS (UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, turns = :turns, owner = :owner, session = :session, node = :node,
-  broken = :broken, since = :since, until = :until, queue = :queue
+u AS (UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, turns = :turns, owner = :owner,
+  session = :session, node = :node, broken = :broken, since = :since, until = :until, queue = :queue
   FROM c WHERE k.name = c.name AND k.version = :version AND c.t <= :latest::bigint RETURNING k.name)
 INSERT INTO {session} AS s (session, node, live, told) SELECT :holder::text, '', 0, :line::text FROM u
 ON CONFLICT (session) DO UPDATE SET told = s.told || excluded.told`

@@ -9,15 +9,19 @@ import (
 // renewAll renews leases and returns which ones it has, by name and id. Where the engine does not say, that is told by
 // the rows: a lease that holds its lock after the statement did so before.
 func (t *tables) renewAll(ctx context.Context, q querier, leases []lease) (map[string]bool, error) {
+	done := make(map[string]bool, len(leases))
 	if t.name != Postgres {
-		return nil, t.renewByTTL(ctx, q, leases)
+		n, err := t.renewByTTL(ctx, q, leases)
+		for _, l := range leases {
+			done[string(l.name)+"\x00"+l.id] = n == int64(len(leases))
+		}
+		return done, err
 	}
 	var names [][]byte
 	var ids, ttls []string
 	for _, l := range leases {
 		names, ids, ttls = append(names, l.name), append(ids, l.id), append(ttls, decimal(l.ttl))
 	}
-	done := make(map[string]bool, len(leases))
 	err := t.query(ctx, q, t.renew, args{
 		"names": postgresArray(hexNames(names)), "ids": postgresArray(ids), "ttls": postgresArray(ttls),
 	}, func(rows *sql.Rows) error {
@@ -30,7 +34,8 @@ func (t *tables) renewAll(ctx context.Context, q querier, leases []lease) (map[s
 	return done, err
 }
 
-func (t *tables) renewByTTL(ctx context.Context, q querier, leases []lease) error {
+// renewByTTL renews leases and returns how many.
+func (t *tables) renewByTTL(ctx context.Context, q querier, leases []lease) (renewed int64, err error) {
 	type part struct {
 		names  [][]byte
 		owners pairs
@@ -45,11 +50,13 @@ func (t *tables) renewByTTL(ctx context.Context, q querier, leases []lease) erro
 		p.names, p.owners = append(p.names, l.name), append(p.owners, [2]any{l.name, l.id})
 	}
 	for ttl, p := range parts {
-		if _, err := t.exec(ctx, q, t.renew, args{"ttl": ttl, "names": p.names, "pairs": p.owners}); err != nil {
-			return err
+		n, err := t.exec(ctx, q, t.renew, args{"ttl": ttl, "names": p.names, "pairs": p.owners})
+		if err != nil {
+			return 0, err
 		}
+		renewed += n
 	}
-	return nil
+	return renewed, nil
 }
 
 func (t *tables) renewOne(ctx context.Context, q querier, l lease) (int64, error) {
@@ -64,7 +71,9 @@ type rowState struct {
 }
 
 // poll reads the states of rows, by name, and what the session is told.
-func (t *tables) poll(ctx context.Context, q querier, session string, names [][]byte) (map[string]rowState, string, clockPair, error) {
+func (t *tables) poll(
+	ctx context.Context, q querier, session string, names [][]byte,
+) (map[string]rowState, string, clockPair, error) {
 	states := make(map[string]rowState, len(names))
 	clock := clockPair{local: time.Now()}
 	var told sql.NullString

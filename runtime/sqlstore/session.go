@@ -176,6 +176,15 @@ func (s *session) Close(ctx context.Context) error {
 // latest is until when a statement may act that is sent at this moment, on the server's clock.
 func (s *session) latest() int64 { return s.store.clock.latest(time.Now().Add(callTime)) }
 
+// connected returns the statements and one of the connections of callers, which over gives back.
+func (s *session) connected(ctx context.Context) (t *tables, over func(), err error) {
+	if t, err = s.store.ready(ctx); err != nil {
+		return nil, nil, err
+	}
+	over, err = s.slot(ctx)
+	return t, over, err
+}
+
 // slot waits for one of the connections of callers. What it returns gives that back.
 func (s *session) slot(ctx context.Context) (func(), error) {
 	select {

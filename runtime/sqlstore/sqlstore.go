@@ -48,8 +48,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: sqlstore.Config has Retention %s and Liveness %s; at least 1s and 100ms are needed",
 			lockrt.ErrOptions, c.Retention, c.Liveness)
 	case c.PollMin < time.Millisecond || c.PollMax < c.PollMin:
-		return c, fmt.Errorf("%w: sqlstore.Config has PollMin %s and PollMax %s; at least 1ms is needed, and PollMax not below PollMin",
-			lockrt.ErrOptions, c.PollMin, c.PollMax)
+		return c, fmt.Errorf("%w: sqlstore.Config has PollMin %s and PollMax %s; at least 1ms is needed, and PollMax not "+
+			"below PollMin", lockrt.ErrOptions, c.PollMin, c.PollMax)
 	}
 	return c, nil
 }

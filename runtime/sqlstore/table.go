@@ -61,8 +61,8 @@ func (t *tables) swap(ctx context.Context, q querier, next row, latest int64, pa
 
 func (t *tables) swapArgs(next row, latest int64) args {
 	return args{
-		"name": next.name, "version": next.version, "epoch": next.epoch, "turns": next.turns, "owner": next.owner, "session": next.session,
-		"node": next.node, "broken": next.broken, "since": next.since, "until": next.until,
+		"name": next.name, "version": next.version, "epoch": next.epoch, "turns": next.turns, "owner": next.owner,
+		"session": next.session, "node": next.node, "broken": next.broken, "since": next.since, "until": next.until,
 		"queue": queueText(next.queue), "latest": latest,
 	}
 }

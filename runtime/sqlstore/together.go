@@ -9,11 +9,12 @@ import (
 
 // takeMany is A1.
 func (s *session) takeMany(ctx context.Context, batch []*entry) {
-	t, err := s.store.ready(ctx)
+	t, over, err := s.connected(ctx)
 	if err != nil {
 		fail(batch, err)
 		return
 	}
+	defer over()
 	if len(batch) > 1 {
 		s.takeTogether(ctx, t, batch)
 		return
@@ -69,11 +70,12 @@ func (s *session) takeTogether(ctx context.Context, t *tables, batch []*entry) {
 
 // freeMany is R1.
 func (s *session) freeMany(ctx context.Context, batch []*entry) {
-	t, err := s.store.ready(ctx)
+	t, over, err := s.connected(ctx)
 	if err != nil {
 		fail(batch, err)
 		return
 	}
+	defer over()
 	if len(batch) > 1 {
 		s.freeTogether(ctx, t, batch)
 		return

@@ -116,7 +116,8 @@ func openMySQL(text string) (*sql.DB, Config, error) {
 	if password, ok := u.User.Password(); ok {
 		user += ":" + password
 	}
-	dsn := fmt.Sprintf("%s@tcp(%s)/%s?%s", user, net.JoinHostPort(host, port), url.PathEscape(strings.Trim(u.Path, "/")), query.Encode())
+	dsn := fmt.Sprintf("%s@tcp(%s)/%s?%s",
+		user, net.JoinHostPort(host, port), url.PathEscape(strings.Trim(u.Path, "/")), query.Encode())
 	db, err := sql.Open(name, dsn)
 	return db, cfg, withoutURL(err, u)
 }
@@ -131,8 +132,8 @@ func openSQLite(text string) (*sql.DB, Config, error) {
 	}
 	file := strings.TrimPrefix(strings.TrimPrefix(text, "sqlite:"), "//")
 	if file == "" || strings.Contains(file, ":memory:") || strings.Contains(file, "mode=memory") {
-		return nil, cfg, fmt.Errorf("%w: write sqlite:FILE; a database in memory is seen by this process alone, and memory: is meant for that",
-			lockrt.ErrOptions)
+		return nil, cfg, fmt.Errorf("%w: write sqlite:FILE; a database in memory is seen by this process alone, and memory: "+
+			"is meant for that", lockrt.ErrOptions)
 	}
 	db, err := sql.Open(name, file)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ func TestGuard(t *testing.T) {
 		"a close":                            guardedClose,
 		"a break":                            guardedBreak,
 		"a break by force":                   guardedForce,
+		"a break by force in vain":           guardedForceInVain,
 		"renewals":                           guardedRenewal,
 		"a stale lease":                      guardStale,
 		"a stale caller of the same process": guardPassedOn,
@@ -157,6 +159,28 @@ func guardedForce(t *testing.T, e *engine) {
 	b.ID = info.ID
 	e.nobodyUntilCommit(t, tx, func() { go func() { broken <- s.(lockrt.Breaker).Break(t.Context(), b) }() })
 	if err := <-broken; err != nil {
+		t.Error(err)
+	}
+}
+
+// A Break that cannot hand the lock on says who is in the way.
+func guardedForceInVain(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
+	var pid string
+	if err := tx.QueryRow("SELECT pg_backend_pid()::text").Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := e.session(t, "c")
+	info, err := s.(lockrt.Inspector).Inspect(t.Context(), "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := lockrt.Breaking{Key: "k", ID: info.ID, Fence: info.Fence, Reason: "test", Force: true}
+	err = s.(lockrt.Breaker).Break(t.Context(), b)
+	if err == nil || !strings.Contains(err.Error(), pid) {
+		t.Errorf("the error does not name the process %s: %v", pid, err)
+	}
+	if err := errors.Join(tx.Commit(), lease.Err()); err != nil {
 		t.Error(err)
 	}
 }
