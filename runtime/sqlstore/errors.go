@@ -202,7 +202,12 @@ func explain(ctx context.Context, err error) error {
 // timeoutError hides from errors.Is that its error is one of a context.
 type timeoutError struct{ err error }
 
-func (e timeoutError) Error() string { return errNoAnswer.Error() }
+func (e timeoutError) Error() string {
+	if e.err == context.DeadlineExceeded || e.err == context.Canceled {
+		return errNoAnswer.Error()
+	}
+	return errNoAnswer.Error() + ": " + e.err.Error()
+}
 
 // Is and As stand in for Unwrap.
 func (e timeoutError) Is(target error) bool {
