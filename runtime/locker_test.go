@@ -139,7 +139,7 @@ func TestLocker_Close_grantThatCrosses(t *testing.T) {
 func TestOpen(t *testing.T) {
 	for url, want := range map[string]string{
 		"no scheme at all":                "no scheme",
-		"postgres://u:secret@h/db":        `no store is registered for "postgres" URLs; registered are: closable, memory`,
+		"oracle://u:secret@h/db":        `no store is registered for "postgres" URLs; registered are: closable, memory`,
 		"redis://u:secret@127.0.0.1:6379": "runtime/redisstore",
 	} {
 		_, err := lockrt.Open(t.Context(), url, lockrt.Config{})
