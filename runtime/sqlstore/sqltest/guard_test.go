@@ -70,8 +70,18 @@ func (e *engine) guarded(t *testing.T, l *lockrt.Locker, o lockrt.Options) (*loc
 	return lease, tx
 }
 
+// writes is the end of a transaction that writes.
+func writes(tx *sql.Tx) func() error {
+	return func() error {
+		if _, err := tx.Exec("INSERT INTO data VALUES (1)"); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+}
+
 // nobodyUntilCommit checks that a waiter gets the lock after the commit and not before.
-func (e *engine) nobodyUntilCommit(t *testing.T, tx *sql.Tx, meanwhile func()) {
+func (e *engine) nobodyUntilCommit(t *testing.T, commit func() error, meanwhile func()) {
 	t.Helper()
 	b := e.locker(t, "b")
 	next := make(chan error, 1)
@@ -88,10 +98,7 @@ func (e *engine) nobodyUntilCommit(t *testing.T, tx *sql.Tx, meanwhile func()) {
 	if _, err := b.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long}); !errors.Is(err, lockrt.ErrBusy) {
 		t.Errorf("a try meanwhile: %v, want ErrBusy", err)
 	}
-	if _, err := tx.Exec("INSERT INTO data VALUES (1)"); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Commit(); err != nil {
+	if err := commit(); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -106,13 +113,13 @@ func (e *engine) nobodyUntilCommit(t *testing.T, tx *sql.Tx, meanwhile func()) {
 
 func guardedPastTheLease(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: 500 * time.Millisecond, NoRenew: true})
-	e.nobodyUntilCommit(t, tx, func() { <-lease.Done() })
+	e.nobodyUntilCommit(t, writes(tx), func() { <-lease.Done() })
 }
 
 func guardedRelease(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
 	released := make(chan error, 1)
-	e.nobodyUntilCommit(t, tx, func() { go func() { released <- lease.Release(t.Context()) }() })
+	e.nobodyUntilCommit(t, writes(tx), func() { go func() { released <- lease.Release(t.Context()) }() })
 	if err := <-released; err != nil {
 		t.Error(err)
 	}
@@ -121,7 +128,7 @@ func guardedRelease(t *testing.T, e *engine) {
 func guardedMinHold(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long, MinHold: 100 * time.Millisecond})
 	released := make(chan error, 1)
-	e.nobodyUntilCommit(t, tx, func() { go func() { released <- lease.Release(t.Context()) }() })
+	e.nobodyUntilCommit(t, writes(tx), func() { go func() { released <- lease.Release(t.Context()) }() })
 	if err := <-released; err != nil {
 		t.Error(err)
 	}
@@ -131,7 +138,7 @@ func guardedClose(t *testing.T, e *engine) {
 	a := e.locker(t, "a")
 	_, tx := e.guarded(t, a, lockrt.Options{TTL: long})
 	closed := make(chan error, 1)
-	e.nobodyUntilCommit(t, tx, func() { go func() { closed <- a.Close(context.WithoutCancel(t.Context())) }() })
+	e.nobodyUntilCommit(t, writes(tx), func() { go func() { closed <- a.Close(context.WithoutCancel(t.Context())) }() })
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
@@ -139,7 +146,7 @@ func guardedClose(t *testing.T, e *engine) {
 
 func guardedBreak(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
-	e.nobodyUntilCommit(t, tx, func() {
+	e.nobodyUntilCommit(t, writes(tx), func() {
 		if err := e.locker(t, "c").Break(t.Context(), "k", "test"); err != nil {
 			t.Error(err)
 		}
@@ -157,7 +164,7 @@ func guardedForce(t *testing.T, e *engine) {
 		t.Fatal(err)
 	}
 	b.ID = info.ID
-	e.nobodyUntilCommit(t, tx, func() { go func() { broken <- s.(lockrt.Breaker).Break(t.Context(), b) }() })
+	e.nobodyUntilCommit(t, writes(tx), func() { go func() { broken <- s.(lockrt.Breaker).Break(t.Context(), b) }() })
 	if err := <-broken; err != nil {
 		t.Error(err)
 	}
