@@ -103,6 +103,11 @@ func (a *asking) onRow(ctx context.Context) (answer, bool, error) {
 	done, err := a.write(ctx, w, next, c, clock, over)
 	if !done && err == nil && over && a.heldBack(r) {
 		out, next, done = busy, r, true
+		if c.wait && r.find(c.id) < 0 {
+			next.queue = append(next.queue, c.place)
+			n, failed := a.t.exec(ctx, db, a.t.joinOver, a.joinArgs(c))
+			done, err = n > 0, a.sent(failed)
+		}
 	}
 	return a.answerOf(out, next, clock), done, err
 }
@@ -137,9 +142,7 @@ func (a *asking) write(ctx context.Context, w write, next row, c claim, clock cl
 	defer a.s.stalls.took(time.Now(), a.s.cfg.Liveness)
 	switch w {
 	case join:
-		n, err := a.t.exec(ctx, db, a.t.join, args{
-			"name": a.q.name, "line": c.line(), "id": a.q.id, "mark": mark(a.q.id), "latest": a.latest,
-		})
+		n, err := a.t.exec(ctx, db, a.t.join, a.joinArgs(c))
 		return n > 0, a.sent(err)
 	case change:
 		latest := a.latest
@@ -152,6 +155,10 @@ func (a *asking) write(ctx context.Context, w write, next row, c claim, clock cl
 	return true, nil
 }
 
+func (a *asking) joinArgs(c claim) args {
+	return args{"name": a.q.name, "line": c.line(), "id": a.q.id, "mark": mark(a.q.id), "latest": a.latest}
+}
+
 // heldBack reports whether the row of a lease that is over was found unchanged again and again and could not be taken
 // all the same: its holder is in a guarded transaction.
 func (a *asking) heldBack(r row) bool {
@@ -159,7 +166,7 @@ func (a *asking) heldBack(r row) bool {
 		a.version, a.unchanged = r.version, 0
 	}
 	a.unchanged++
-	return a.t.dialect.name == Postgres && a.unchanged > 2
+	return a.t.joinOver != "" && a.unchanged > 2
 }
 
 // answerOf tells what a row means for the request.

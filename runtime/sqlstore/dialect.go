@@ -42,13 +42,15 @@ type dialect struct {
 	swap    string // C: replaces a row that still has its version
 	patient string // the same, and it waits for the end of a guarded transaction
 	join    string
-	leave   string
-	free    string // R1: releases a lock without a queue
-	renew   string // N
-	beat    string // H
-	mark    string // B: swap, and what its process is told, in one step; "": in a transaction
-	force   string // the same, and it waits for the end of a guarded transaction
-	tell    string // the second half of it alone
+	// joinOver joins the queue of a lease that is over and whose holder is in a guarded transaction; "": there is no guard.
+	joinOver string
+	leave    string
+	free     string // R1: releases a lock without a queue
+	renew    string // N
+	beat     string // H
+	mark     string // B: swap, and what its process is told, in one step; "": in a transaction
+	force    string // the same, and it waits for the end of a guarded transaction
+	tell     string // the second half of it alone
 
 	takeMany, freeMany string // A1 and R1 for many, in one statement
 

@@ -47,6 +47,8 @@ RETURNING epoch, since`,
 
 	join: `UPDATE {lock} SET queue = queue || :line::text, version = version + 1
 WHERE name = :name AND until > {now} AND owner <> :id AND strpos(queue, :mark::text) = 0 AND {tick} <= :latest` + unflushed,
+	joinOver: `UPDATE {lock} SET queue = queue || :line::text, version = version + 1
+WHERE name = :name AND owner <> '' AND owner <> :id AND strpos(queue, :mark::text) = 0 AND {tick} <= :latest` + unflushed,
 	leave: `UPDATE {lock} SET queue = replace(queue, :line::text, ''), version = version + 1
 WHERE name = :name AND strpos(queue, :line::text) > 0` + unflushed,
 

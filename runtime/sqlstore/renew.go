@@ -56,17 +56,14 @@ func (s *session) perLease(ctx context.Context, leases []lease, renew bool) []er
 			got <- some
 			return err
 		})
-		var some []error
-		if err == nil {
-			some = <-got
-		}
-		for i := range chunk {
-			if err != nil {
-				errs[from+i] = s.explain(ctx, err)
-			} else {
-				errs[from+i] = some[i]
+		if err != nil { // that the server is silent is not found out for each part anew
+			err = s.explain(ctx, err)
+			for i := from; i < len(errs); i++ {
+				errs[i] = err
 			}
+			return errs
 		}
+		copy(errs[from:], <-got)
 	}
 	return errs
 }

@@ -21,6 +21,7 @@ func TestGuard(t *testing.T) {
 	e.exec(t, "CREATE TABLE data (n int)")
 	for name, test := range map[string]func(*testing.T, *engine){
 		"a lease runs out":                   guardedPastTheLease,
+		"waiters come meanwhile":             guardedOrder,
 		"a release comes too early":          guardedRelease,
 		"MinHold comes too early":            guardedMinHold,
 		"a close":                            guardedClose,
@@ -114,6 +115,33 @@ func (e *engine) nobodyUntilCommit(t *testing.T, commit func() error, meanwhile 
 func guardedPastTheLease(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: 500 * time.Millisecond, NoRenew: true})
 	e.nobodyUntilCommit(t, writes(tx), func() { <-lease.Done() })
+}
+
+// Those who come while the lease is over and the transaction open get the lock in their order.
+func guardedOrder(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: 500 * time.Millisecond, NoRenew: true})
+	<-lease.Done()
+	b, _ := e.session(t, "b")
+	c, _ := e.session(t, "c")
+	testsync.Eventually(t, "the lease is over for all", func() bool {
+		_, err := b.(lockrt.Inspector).Inspect(t.Context(), "k")
+		return errors.Is(err, lockrt.ErrNotHeld)
+	})
+	first := e.waiting(t, b, "k", "first")
+	second := e.waiting(t, c, "k", "second")
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	one := end(t, first)
+	if one.err != nil {
+		t.Fatal(one.err)
+	}
+	if err := b.Release(t.Context(), lockrt.Release{Key: "k", ID: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	if two := end(t, second); two.err != nil || two.grant.Epoch <= one.grant.Epoch {
+		t.Errorf("the second has epoch %d after %d, %v", two.grant.Epoch, one.grant.Epoch, two.err)
+	}
 }
 
 func guardedRelease(t *testing.T, e *engine) {
