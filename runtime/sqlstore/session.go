@@ -23,7 +23,6 @@ type session struct {
 	id    string // names the process in the tables
 	node  string // as the tables have it
 	calls calls
-	slots chan struct{} // has an element for each connection that callers' statements use
 	takes combiner
 	frees combiner
 
@@ -60,7 +59,8 @@ var (
 	_ lockrt.Checker   = (*session)(nil)
 )
 
-// callerConns is how many connections the statements of callers use at a time.
+// callerConns is how many connections the statements of callers use at a time. SQLite has one writer, and those who wait
+// for each other there do so in no order: callers of one process take their turns before they get that far.
 const callerConns = 8
 
 // newSession makes a session whose goroutines do not run yet.
@@ -68,7 +68,7 @@ func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *sessio
 	ctx, stop := context.WithCancel(context.Background())
 	s := &session{
 		SessionConfig: cfg, store: store, cfg: storeCfg, id: strings.ToLower(rand.Text()), node: shown(cfg.Node, 200),
-		slots: make(chan struct{}, callerConns), ctx: ctx, stop: stop, ended: make(chan struct{}),
+		ctx: ctx, stop: stop, ended: make(chan struct{}),
 		watches: make(map[string]*watch), polls: timeheap.New(func(w *watch) *int { return &w.heapPlace }),
 		waiters: make(map[string]*waiter), leases: make(map[string]*held), losing: make(map[string]time.Time),
 		leftovers:  make(map[string]*leftover),
@@ -187,9 +187,13 @@ func (s *session) connected(ctx context.Context) (t *tables, over func(), err er
 
 // slot waits for one of the connections of callers. What it returns gives that back.
 func (s *session) slot(ctx context.Context) (func(), error) {
+	slots := s.store.slots
+	if t := s.store.known.Load(); t != nil && t.name == SQLite {
+		slots = s.store.single
+	}
 	select {
-	case s.slots <- struct{}{}:
-		return func() { <-s.slots }, nil
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -73,6 +73,8 @@ type Store struct {
 	cfg   Config
 	owned bool // the pool was opened by URL
 
+	slots  chan struct{} // has an element for each connection that statements of callers use
+	single chan struct{} // the same, where there is one writer at a time
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
 	clock  serverClock
@@ -84,11 +86,14 @@ var _ lockrt.Store = (*Store)(nil)
 // servers and settings that locks cannot rest on, and tables that are not there. A Config that makes no sense is
 // refused by lockrt.New.
 //
-// A session uses up to ten connections of db: eight for calls that come at the same time, one for polls, and one that
-// it keeps for renewals, so that work that takes all connections loses no lease. A db with SetMaxOpenConns below 4 has
+// The store uses up to eight connections of db for calls that come at the same time. Each Locker has one more for polls,
+// and one that it keeps for renewals, so that work that takes all connections loses no lease. A db with SetMaxOpenConns below 4 has
 // none to keep; then renewals wait for a connection like everybody else.
 func New(db *sql.DB, cfg Config) *Store {
-	return &Store{db: db, cfg: cfg, asking: make(chan struct{}, 1), clock: newServerClock()}
+	return &Store{
+		db: db, cfg: cfg, clock: newServerClock(), asking: make(chan struct{}, 1),
+		slots: make(chan struct{}, callerConns), single: make(chan struct{}, 1),
+	}
 }
 
 // DB returns the pool, for packages that keep their own data beside the locks.
