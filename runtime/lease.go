@@ -107,6 +107,14 @@ func (le *Lease) Key() string {
 	return le.grant.key
 }
 
+// Locker returns the Locker that gave the lease, nil for a nil lease. It is for packages that build on a store.
+func (le *Lease) Locker() *Locker {
+	if le == nil {
+		return nil
+	}
+	return le.grant.locker
+}
+
 // Fence returns the fencing token, 0 for a nil lease. It does not change while the lease lives.
 func (le *Lease) Fence() Fence {
 	if le.none() {

@@ -139,7 +139,10 @@ func TestLocker_Close_grantThatCrosses(t *testing.T) {
 func TestOpen(t *testing.T) {
 	for url, want := range map[string]string{
 		"no scheme at all":                "no scheme",
-		"postgres://u:secret@h/db":        `no store is registered for "postgres" URLs; registered are: closable, memory`,
+		"oracle://u:secret@h/db":          `no store is registered for "oracle" URLs; registered are: closable, memory`,
+		"postgres://u:secret@h/db":        "runtime/sqlstore",
+		"mysql://u:secret@h/db":           "runtime/sqlstore",
+		"sqlite:file.db":                  "runtime/sqlstore",
 		"redis://u:secret@127.0.0.1:6379": "runtime/redisstore",
 	} {
 		_, err := lockrt.Open(t.Context(), url, lockrt.Config{})

@@ -35,6 +35,11 @@ var driverImports = map[string]string{
 	"memory": "github.com/lockgen/lockgen/runtime/memstore",
 	"redis":  "github.com/lockgen/lockgen/runtime/redisstore",
 	"unix":   "github.com/lockgen/lockgen/runtime/redisstore",
+
+	"postgres":   "github.com/lockgen/lockgen/runtime/sqlstore",
+	"postgresql": "github.com/lockgen/lockgen/runtime/sqlstore",
+	"mysql":      "github.com/lockgen/lockgen/runtime/sqlstore",
+	"sqlite":     "github.com/lockgen/lockgen/runtime/sqlstore",
 }
 
 // Open returns a Locker on the store that url names, for example "redis://127.0.0.1:6379/0" or "memory:". The store's

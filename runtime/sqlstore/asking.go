@@ -1,0 +1,186 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// asking is one question, which may take several statements.
+type asking struct {
+	s *session
+	t *tables
+	q *quest
+
+	latest     int64
+	unanswered int64 // latest, if a statement that takes or joins had no answer
+	conflicts  int
+	version    int64 // of the row that could not be changed
+	unchanged  int   // how often it was found like that
+}
+
+// conflict waits a little where somebody else has changed the row, longer each time.
+func (a *asking) conflict(ctx context.Context) bool {
+	a.conflicts++
+	return !a.q.left.Load() && sleep(ctx, jitter(min(time.Duration(a.conflicts)*time.Millisecond, 20*time.Millisecond)))
+}
+
+// sent remembers a statement whose answer did not come.
+func (a *asking) sent(err error) error {
+	if err != nil && a.t.mayHaveRun(err) {
+		a.unanswered = max(a.unanswered, a.latest)
+	}
+	return err
+}
+
+// once takes the lock in one statement, or reads its row, decides, and writes what was decided. done is false if
+// somebody else has changed the row meanwhile.
+func (a *asking) once(ctx context.Context) (answer, bool, error) {
+	if !a.q.slow && a.t.take != "" && !a.s.isWatched(a.q.name) {
+		a.q.slow = true
+		if got, err := a.fast(ctx); err != nil || got.outcome == granted {
+			a.q.slow = err == nil
+			return got, err == nil, err
+		}
+	}
+	over, err := a.s.slot(ctx)
+	if err != nil {
+		return answer{}, false, err
+	}
+	defer over()
+	return a.onRow(ctx)
+}
+
+// fast takes the lock if it is free and has no queue.
+func (a *asking) fast(ctx context.Context) (got answer, err error) {
+	e, latest := a.entry(), a.latest
+	if a.t.takeMany != "" {
+		got, latest, err = a.s.takes.do(ctx, e)
+	} else {
+		var over func()
+		if over, err = a.s.slot(ctx); err != nil {
+			return got, err
+		}
+		got, err = a.s.takeAlone(ctx, a.t, e)
+		over()
+	}
+	switch {
+	case a.sent(err) != nil && a.unanswered != 0:
+		a.unanswered = max(a.unanswered, latest)
+	case got.outcome == granted:
+		a.s.store.clock.learn(got.clock)
+	}
+	return got, err
+}
+
+func (a *asking) entry() *entry {
+	return &entry{id: a.q.id, name: a.q.name, key: a.q.req.Key, ttl: micros(a.q.req.TTL), latest: a.latest}
+}
+
+// onRow reads the row, decides and writes.
+func (a *asking) onRow(ctx context.Context) (answer, bool, error) {
+	db := a.s.store.db
+	rows, clock, err := a.t.read(ctx, db, a.q.name)
+	if err != nil {
+		return answer{}, false, err
+	}
+	r, there := rows[string(a.q.name)]
+	if !there {
+		return a.first(ctx)
+	}
+	a.s.store.clock.learn(clock)
+	var lives liveness
+	if !r.held(clock.micros) {
+		if lives, err = a.s.livesOf(ctx, a.t, r, clock.micros); err != nil {
+			return answer{}, false, err
+		}
+	}
+	c := a.claim(clock)
+	out, w, next, over := r.ask(c, clock.micros, lives)
+	if out == full {
+		return answer{}, false, refusal("%d processes stand in the queue of the lock, which is as many as it takes", maxQueue)
+	}
+	done, err := a.write(ctx, w, next, c, clock, over)
+	if !done && err == nil && over && a.heldBack(r) {
+		out, next, done = busy, r, true
+		if c.wait && r.find(c.id) < 0 {
+			next.queue = append(next.queue, c.place)
+			n, failed := a.t.exec(ctx, db, a.t.joinOver, a.joinArgs(c))
+			done, err = n > 0, a.sent(failed)
+		}
+	}
+	return a.answerOf(out, next, clock), done, err
+}
+
+func (a *asking) claim(clock clockPair) claim {
+	return claim{wait: a.q.req.Wait > 0, place: place{
+		id: a.q.id, ttl: micros(a.q.req.TTL), live: clock.micros + micros(a.s.cfg.Liveness), session: a.s.id, node: a.s.node,
+	}}
+}
+
+// first makes the row of a lock that has none.
+func (a *asking) first(ctx context.Context) (answer, bool, error) {
+	if a.t.insert == "" {
+		got, err := a.s.takeAlone(ctx, a.t, a.entry())
+		return got, got.outcome == granted, a.sent(err)
+	}
+	version, clock, err := a.t.schema(ctx, a.s.store.db) // for the clock: there was no row to tell it
+	if err != nil || version != schemaVersion {
+		return answer{}, false, errors.Join(err, a.t.versionError(version))
+	}
+	now, ttl := clock.micros, micros(a.q.req.TTL)
+	_, err = a.t.exec(ctx, a.s.store.db, a.t.insert, args{
+		"name": a.q.name, "key": []byte(a.q.req.Key), "since": now, "epoch": now, "owner": a.q.id, "session": a.s.id,
+		"node": a.s.node, "until": now + ttl, "latest": min(a.latest, now+ttl),
+	})
+	return answer{}, false, a.sent(err) // the row says who has it
+}
+
+// write does what was decided. It reports whether that was possible.
+func (a *asking) write(ctx context.Context, w write, next row, c claim, clock clockPair, over bool) (bool, error) {
+	db := a.s.store.db
+	defer a.s.stalls.took(time.Now(), a.s.cfg.Liveness)
+	switch w {
+	case join:
+		n, err := a.t.exec(ctx, db, a.t.join, a.joinArgs(c))
+		return n > 0, a.sent(err)
+	case change:
+		latest := a.latest
+		if next.held(clock.micros) {
+			latest = min(latest, next.until) // a lease that is over by then is of no use
+		}
+		done, err := a.t.swap(ctx, db, next, latest, !over)
+		return done, a.sent(err)
+	}
+	return true, nil
+}
+
+func (a *asking) joinArgs(c claim) args {
+	return args{"name": a.q.name, "line": c.line(), "id": a.q.id, "mark": mark(a.q.id), "latest": a.latest}
+}
+
+// heldBack reports whether the row of a lease that is over was found unchanged again and again and could not be taken
+// all the same: its holder is in a guarded transaction.
+func (a *asking) heldBack(r row) bool {
+	if r.version != a.version {
+		a.version, a.unchanged = r.version, 0
+	}
+	a.unchanged++
+	return a.t.joinOver != "" && a.unchanged > 2
+}
+
+// answerOf tells what a row means for the request.
+func (a *asking) answerOf(out outcome, r row, clock clockPair) answer {
+	return answer{
+		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, turns: r.turns, holder: r.node,
+		place: r.find(a.q.id) + 1, clock: clock, guarded: out == busy && !r.held(clock.micros),
+	}
+}
+
+// takenAnswer is that of a lock that was free when it was asked for at the local time sent.
+func takenAnswer(epoch, since, ttl int64, sent time.Time) answer {
+	return answer{
+		outcome: granted, epoch: uint64(epoch), since: since, until: since + ttl,
+		clock: clockPair{local: sent, micros: since},
+	}
+}

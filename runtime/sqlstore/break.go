@@ -1,0 +1,136 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Break implements lockrt.Breaker. The mark and what the holder's process is told are written in one step.
+func (s *session) Break(ctx context.Context, b lockrt.Breaking) error {
+	done := make(chan bool, 1)
+	_, err := s.calls.do(ctx, callTime, func(limit context.Context) error {
+		// What is left of the time says who is in the way.
+		limit, cancel := context.WithTimeout(limit, callTime-2*askSilence)
+		defer cancel()
+		ok, err := s.breakLease(limit, b)
+		done <- ok
+		return err
+	})
+	if err != nil {
+		return s.explain(ctx, err)
+	}
+	if !<-done {
+		return lockrt.ErrNotHeld
+	}
+	return nil
+}
+
+// breakLease reports whether that lease held the lock. What was broken by a statement that had no answer did.
+func (s *session) breakLease(ctx context.Context, b lockrt.Breaking) (bool, error) {
+	t, over, err := s.connected(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer over()
+	unanswered := false
+	for {
+		done, ok, err := s.breakOnce(ctx, t, b)
+		switch {
+		case err == nil && done:
+			return ok || unanswered, nil
+		case err != nil && !t.retryable(err):
+			return false, err
+		case err != nil:
+			unanswered = unanswered || t.mayHaveRun(err)
+		}
+		if !sleep(ctx, jitter(askBackoff)) {
+			if err == nil {
+				err = errConflict
+			}
+			return false, s.guardedBy(t, err)
+		}
+	}
+}
+
+func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (done, ok bool, err error) {
+	name := rowName(s.Namespace, b.Key)
+	rows, clock, err := t.read(ctx, s.store.db, name)
+	r, there := rows[string(name)]
+	if err != nil || !there {
+		return err == nil, false, err
+	}
+	lives, err := s.livesOf(ctx, t, r, clock.micros)
+	if err != nil {
+		return false, false, err
+	}
+	reason := shown(fmt.Sprintf("broken by %s: %s", s.Node, b.Reason), 1000)
+	w, next, ok := r.breaking(escaped(b.ID), int64(b.Fence.Epoch()), b.Force, reason, clock.micros, lives)
+	if w == nothing {
+		return true, ok, nil
+	}
+	a := t.swapArgs(next, clock.micros+micros(callTime))
+	a["holder"], a["line"] = r.session, toldLine(r.owner, b.Key, reason)
+	switch {
+	case r.owner == "":
+		done, err = t.swap(ctx, s.store.db, next, clock.micros+micros(callTime), true)
+	case t.mark == "":
+		done, err = s.breakInTransaction(ctx, t, a)
+	default:
+		text := t.mark
+		if b.Force {
+			text = t.force
+		}
+		var n int64
+		n, err = t.exec(ctx, s.store.db, text, a)
+		done = n > 0
+	}
+	return done, ok, err
+}
+
+// breakInTransaction is for an engine that changes one table in a statement.
+func (s *session) breakInTransaction(ctx context.Context, t *tables, a args) (done bool, err error) {
+	conn, err := s.store.db.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return false, err
+	}
+	end := "ROLLBACK"
+	n, err := t.exec(ctx, conn, t.dialect.swap, a)
+	if err == nil && n > 0 {
+		if _, err = t.exec(ctx, conn, t.tell, a); err == nil {
+			end = "COMMIT"
+		}
+	}
+	if _, ended := conn.ExecContext(ctx, end); err == nil {
+		err = ended
+	}
+	return err == nil && end == "COMMIT", err
+}
+
+// guardsSQL finds the transactions that have locked a row of the table, as Guard does.
+const guardsSQL = `SELECT coalesce(string_agg(DISTINCT pid::text, ', '), '') FROM pg_locks
+WHERE relation = '{lock}'::regclass AND mode = 'RowShareLock' AND granted AND pid <> pg_backend_pid()`
+
+// guardedBy names the transactions that a Break may have waited for.
+func (s *session) guardedBy(t *tables, err error) error {
+	if t.name != Postgres {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askSilence)
+	defer cancel()
+	var pids string
+	rows, asked := s.store.db.QueryContext(ctx, t.names.Replace(guardsSQL))
+	if asked == nil {
+		asked = scanOne(rows, &pids)
+	}
+	if asked != nil || pids == "" {
+		return err
+	}
+	return fmt.Errorf("%w; transactions that guard a lease are open in the server's processes %s (pg_stat_activity), "+
+		"one of them may be the holder's: the lock goes on when it ends", err, pids)
+}

@@ -1,0 +1,24 @@
+CREATE TABLE IF NOT EXISTS {lock} (
+	name blob PRIMARY KEY NOT NULL,  -- namespace, 0x00, key; shortened with a hash where that is long
+	lock_key blob NOT NULL,          -- the whole key
+	version integer NOT NULL,        -- grows with every change of the row
+	epoch integer NOT NULL,          -- of the last grant
+	turns integer NOT NULL,          -- how many grants there were
+	owner text NOT NULL,             -- lease ID; empty: free, or kept by MinHold
+	session text NOT NULL,
+	node text NOT NULL,
+	broken text NOT NULL,            -- why an operator ended the lease; empty: nobody did
+	since integer NOT NULL,          -- µs of the machine's clock, as are all times
+	until integer NOT NULL,          -- the end of the lease; 0: free
+	queue text NOT NULL              -- a line for each waiter: ID, TTL, live until, session, node
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS {session} (
+	session text PRIMARY KEY NOT NULL,
+	node text NOT NULL,
+	live integer NOT NULL,           -- until when the process counts as live
+	told text NOT NULL               -- a line for each of its leases that was broken: lease ID, name, why
+) WITHOUT ROWID;
+
+INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue)
+VALUES (CAST('schema' AS blob), x'', 0, 1, 0, '', '', '', '', 0, 0, '') ON CONFLICT (name) DO NOTHING;

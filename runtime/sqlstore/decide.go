@@ -1,0 +1,136 @@
+package sqlstore
+
+// What is to become of a lock is decided here, on the row that was read, and written by a statement that changes
+// nothing if the row is another one by then. Nothing here asks or waits.
+
+// outcome is what a request comes to.
+type outcome int
+
+const (
+	busy    outcome = iota // somebody else holds the lock
+	granted                // the lease owns the lock
+	broken                 // it does, and an operator broke it
+	full                   // the queue takes no more
+)
+
+// write is how an outcome comes to be.
+type write int
+
+const (
+	nothing write = iota // the row stays
+	join                 // a line is added to the queue
+	change               // the row is replaced
+)
+
+// claim is who asks for a lock.
+type claim struct {
+	place
+	wait bool // it joins the queue
+}
+
+// maxQueue is how many may stand in a queue. A process has one place in it as a rule, so that this is thousands of
+// processes' worth; every change rewrites the queue.
+const maxQueue = 1000
+
+// liveness says whether a waiter's process lives, as far as is known. A queue is asked about from the front.
+type liveness func(place) bool
+
+// ask decides on a claim. What it returns as the row is what change writes. over says that the last lease has run out,
+// and not been given back: its holder may be in a guarded transaction.
+func (r row) ask(c claim, now int64, lives liveness) (out outcome, w write, next row, over bool) {
+	switch {
+	case r.owned(c.id, now) && r.broken != "":
+		return broken, nothing, r, false
+	case r.owned(c.id, now):
+		return granted, nothing, r, false
+	case r.held(now):
+		out, w, next = r.line(c)
+		return out, w, next, false
+	}
+	over = r.owner != ""
+	first, rest := r.firstLive(func(p place) bool { return p.id == c.id || lives(p) })
+	if first == nil || first.id == c.id {
+		return granted, change, r.give(c.place, rest, now), over
+	}
+	next = r.give(*first, rest, now)
+	if out, w, joined := next.line(c); w != nothing {
+		return out, change, joined, over
+	}
+	return busy, change, next, over
+}
+
+// line lets a claim stand in the queue of a lock that is held.
+func (r row) line(c claim) (outcome, write, row) {
+	at := r.find(c.id)
+	switch {
+	case !c.wait:
+		return busy, nothing, r
+	case at >= 0 && r.queue[at].ttl == c.ttl:
+		return busy, nothing, r
+	case at >= 0: // its place was kept for another caller
+		r.queue = append([]place(nil), r.queue...)
+		r.queue[at].ttl = c.ttl
+		return busy, change, r
+	case len(r.queue) >= maxQueue:
+		return full, nothing, r
+	}
+	r.queue = append(append([]place(nil), r.queue...), c.place)
+	return busy, join, r
+}
+
+// firstLive returns the first waiter whose process lives, nil if there is none, and those behind it.
+func (r row) firstLive(lives liveness) (first *place, rest []place) {
+	for i := range r.queue {
+		if lives(r.queue[i]) {
+			return &r.queue[i], r.queue[i+1:]
+		}
+	}
+	return nil, nil
+}
+
+// give makes a waiter the owner. Those before it are dead and dropped.
+func (r row) give(to place, rest []place, now int64) row {
+	r.epoch, r.turns = max(r.epoch+1, now), r.turns+1
+	r.owner, r.session, r.node, r.broken = to.id, to.session, to.node, ""
+	r.since, r.until = now, now+to.ttl
+	r.queue = rest
+	return r
+}
+
+// pass hands the lock on to the first live waiter, or frees it.
+func (r row) pass(now int64, lives liveness) row {
+	if first, rest := r.firstLive(lives); first != nil {
+		return r.give(*first, rest, now)
+	}
+	r.owner, r.session, r.node, r.broken, r.until, r.queue = "", "", "", "", 0, nil
+	return r
+}
+
+// release ends a lease. keep is for how long the lock stays taken, by nobody.
+func (r row) release(id string, keep, now int64, lives liveness) (next row, ok bool) {
+	switch {
+	case !r.owned(id, now):
+		return r, false
+	case keep > 0:
+		r.owner, r.session, r.node, r.broken, r.until = "", "", "", "", now+keep
+		return r, true
+	}
+	return r.pass(now, lives), true
+}
+
+// breaking is what a Break changes: it marks the lease, or hands the lock on. ok is false if that lease does not hold
+// the lock.
+func (r row) breaking(
+	id string, epoch int64, force bool, reason string, now int64, lives liveness,
+) (w write, next row, ok bool) {
+	switch {
+	case !r.held(now) || r.owner != id || r.epoch != epoch:
+		return nothing, r, false
+	case id == "" || force:
+		return change, r.pass(now, lives), true
+	case r.broken != "":
+		return nothing, r, true
+	}
+	r.broken = reason
+	return change, r, true
+}

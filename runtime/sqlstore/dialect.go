@@ -1,0 +1,142 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// Dialect is the SQL that a database speaks.
+type Dialect string
+
+const (
+	// Postgres is PostgreSQL 12 or later.
+	Postgres Dialect = "postgres"
+	// MySQL is MySQL 8.0 or later, or MariaDB 10.6 or later, with InnoDB.
+	MySQL Dialect = "mysql"
+	// SQLite is SQLite 3.35 or later.
+	SQLite Dialect = "sqlite"
+)
+
+// querier is a *sql.DB, or a *sql.Conn taken from one.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// dialect is how one kind of database is asked. Its statements are templates, see [tables.text]. A statement that is
+// empty does not exist there, and the step is made of others.
+type dialect struct {
+	name     Dialect
+	numbered bool   // parameters are $1, $2 and not ?
+	quote    string // around names
+	now      string // the server's clock, µs
+	tick     string // the same, at the moment at which a statement that has waited goes on
+	ddl      string
+	grants   string
+	booted   string // what adds the moment of the server's start to the sessions, as the session bootSession
+
+	take    string // A1: acquires a lock that is free and has no queue
+	insert  string // the same, of a row that is not there; its answer is read from the row
+	swap    string // C: replaces a row that still has its version
+	patient string // the same, and it waits for the end of a guarded transaction
+	join    string
+	// joinOver joins the queue of a lease that is over and whose holder is in a guarded transaction; "": there is no guard.
+	joinOver string
+	leave    string
+	free     string // R1: releases a lock without a queue
+	renew    string // N
+	beat     string // H
+	mark     string // B: swap, and what its process is told, in one step; "": in a transaction
+	force    string // the same, and it waits for the end of a guarded transaction
+	tell     string // the second half of it alone
+
+	takeMany, freeMany string // A1 and R1 for many, in one statement
+
+	examine func(ctx context.Context, q querier) error // refuses what cannot work
+}
+
+// bootSession is no session's name.
+const bootSession = "-"
+
+// tables are a dialect's statements on the tables of one store.
+type tables struct {
+	*dialect
+	names *strings.Replacer
+	shown string // for people
+}
+
+// statements that all dialects have in common.
+const (
+	columns = `name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue`
+
+	readSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name IN (:names)`
+	// pollSQL leaves out what is large, and also asks which leases of the session were broken.
+	pollSQL = `SELECT name, owner, node, turns, epoch, since, until, broken, {now},
+  (SELECT told FROM {session} WHERE session = :session)
+FROM {lock} WHERE name IN (:names)`
+	listSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name >= :from AND name < :below AND until > {now}
+ORDER BY name LIMIT :limit`
+	renewOneSQL = `UPDATE {lock} SET version = version + 1,
+  until = CASE WHEN until < {now} + :ttl THEN {now} + :ttl ELSE until END
+WHERE name = :name AND owner = :id AND until > {now} AND broken = ''`
+	livesSQL = `SELECT session, live FROM {session} WHERE session IN (:sessions){booted}`
+	toldSQL  = `SELECT told FROM {session} WHERE session = :session`
+	ackSQL   = `UPDATE {session} SET told = replace(told, :line, '') WHERE session = :session`
+	sweepSQL = `SELECT name FROM {lock} WHERE name > :after ORDER BY name LIMIT :limit`
+	// A row that nobody has wanted for so long is only there for its epoch, which the clock has passed by then.
+	dropSQL = `DELETE FROM {lock}
+WHERE name IN (:names) AND until < {now} - :age AND since < {now} - :age AND name <> :schema`
+	dropSessionsSQL = `DELETE FROM {session} WHERE live < {now} - :age`
+	schemaSQL       = `SELECT epoch, {now} FROM {lock} WHERE name = :schema`
+	lookSQL         = `SELECT session, node, live, told FROM {session} WHERE 1 = 0`
+)
+
+var dialects = map[Dialect]*dialect{Postgres: &postgres, MySQL: &mysql, SQLite: &sqlite}
+
+// newTables returns the statements for tables called base_lock and base_session.
+func newTables(name Dialect, base string) (*tables, error) {
+	d := dialects[name]
+	if d == nil {
+		return nil, fmt.Errorf("dialect %q; use sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite",
+			name)
+	}
+	parts := strings.Split(base, ".")
+	for _, part := range parts {
+		if !identifier(part) || len(parts) > 2 {
+			return nil, fmt.Errorf("table %q; a name, or a schema and a name, of up to %d ASCII letters, digits and "+
+				"underscores, not beginning with a digit, is needed", base, maxIdentifier)
+		}
+	}
+	schema := ""
+	if len(parts) == 2 {
+		schema = d.quote + parts[0] + d.quote + "."
+	}
+	last := parts[len(parts)-1]
+	usage := ""
+	if schema != "" {
+		usage = "GRANT USAGE ON SCHEMA " + strings.TrimSuffix(schema, ".") + " TO the_role;\n"
+	}
+	t := &tables{dialect: d, shown: base + "_lock and " + base + "_session"}
+	t.names = strings.NewReplacer(
+		"{lock}", schema+d.quote+last+"_lock"+d.quote, "{session}", schema+d.quote+last+"_session"+d.quote,
+		"{now}", d.now, "{tick}", d.tick, "{usage}", usage, "{booted}", d.booted,
+	)
+	return t, nil
+}
+
+// maxIdentifier leaves room for what is added to a table's name: PostgreSQL cuts off after 63.
+const maxIdentifier = 55
+
+func identifier(s string) bool {
+	if s == "" || len(s) > maxIdentifier || s[0] >= '0' && s[0] <= '9' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}

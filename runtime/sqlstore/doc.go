@@ -1,0 +1,110 @@
+// Package sqlstore keeps locks in the database that an application already has: PostgreSQL 12 or later, MySQL 8.0 or
+// MariaDB 10.6 or later, SQLite 3.35 or later, through database/sql. It imports no driver.
+//
+//	import (
+//		_ "github.com/jackc/pgx/v5/stdlib"
+//		_ "github.com/lockgen/lockgen/runtime/sqlstore"
+//	)
+//
+//	locks, err := lockrt.Open(ctx, "postgres://app:PASSWORD@db.example/app", lockrt.Config{})
+//
+// or lockrt.New(sqlstore.New(db, sqlstore.Config{}), lockrt.Config{}) with a pool of the application's own. The URLs
+// are postgres:// and postgresql:// as the drivers pgx and lib/pq read them, mysql://user:password@host:3306/database
+// with the parameters of github.com/go-sql-driver/mysql, and sqlite:FILE.
+//
+// # Tables
+//
+// There are two, made by [CreateTables] or by what [DDL] returns; the files stand in the folder ddl. Nothing else
+// creates or alters them. One row in the first has their version. What a role needs is what [Grants] returns, and no
+// more.
+//
+// # Protocol
+//
+// One row is one lock, and the queue of those who wait stands in it: a line for each, in order of arrival. A row
+// without an owner keeps the last epoch. Every step is one statement that commits by itself. So no transaction is ever
+// open while a client decides, and one that stops at any point keeps nobody waiting for longer than its lease; and any
+// pooler may stand in between.
+//
+//	             take: free                              free: nobody waits
+//	(free) ─────────────────────────▶ (held by A) ───────────────────────────▶ (free)
+//	                                     │  ▲
+//	       read: held → join: B is queued│  │ read → swap: B is the first that lives, and owns it
+//	                                     ▼  │
+//	                                  (held by A, B queued)
+//
+// What is neither free nor released without a queue is read, decided on by this process (decide.go), and written by a
+// statement that does nothing if the row has another version by then; then it is read again. So a decision rests on one
+// state of the row, whatever the isolation of the engine shows a statement that has waited for it, and whatever its
+// planner makes of an expression; and all three engines have one logic. Each version stands for a change by somebody,
+// so that of those who try again one has succeeded.
+//
+// Who acquires a busy lock without waiting writes nothing. Calls of many goroutines share statements in PostgreSQL:
+// while four are under way, those that come are gathered, and one statement takes or frees up to 32 locks. Statements
+// on several rows take them in the order of their names and skip those that somebody has locked, which are then tried
+// alone.
+//
+// # Waiting
+//
+// A process asks about all locks that it waits for in one statement, between Config.PollMin and PollMax apart: twice in
+// the time that it expects to wait, by its place in the queue and how long the lock was held of late, and when the
+// lease in the way ends. With the same statement it learns which of its own leases were broken; while it only holds
+// locks, it asks for that every PollMax. A holder that does not hear of it is refused the next renewal.
+//
+// Whoever releases a lock makes the first waiter the owner whose process lives. A process that waits shows that every
+// Liveness/3 in the second table. Nobody counts as dead whose line in the queue is younger than Liveness, nor while the
+// server has not been up for that long (PostgreSQL) or has just been so slow that nobody could show life. A waiter
+// whose process dies may be granted the lock all the same, and keeps the others waiting for its lease or for Liveness,
+// whichever is longer.
+//
+// # Clocks
+//
+// The server's clock counts, in SQLite that of the machine; nobody's is compared with another's. A lease is counted in
+// the process on the monotonic clock from a moment before the statement was sent that read the clock. A step of the
+// server's clock forwards takes as much from every lease, which its holder learns at its next renewal; a step back
+// keeps locks of the dead, and those kept by MinHold, for as much longer.
+//
+// # A request that comes late
+//
+// Every statement that takes a lock or joins a queue carries the latest moment, on the server's clock, at which it may
+// act, 5 s at most. PostgreSQL looks at it after the statement has waited for the row. A caller that leaves within 100
+// ms of the end of its context therefore leaves nothing: what it asked for is cancelled at once, and again when the
+// moment has passed, if there was no answer.
+//
+// # Fences
+//
+// Each grant has an epoch, the greater of the last epoch + 1 and the server's clock in µs. Rows are deleted when nobody
+// has wanted the lock for Config.Retention; later the clock alone makes epochs grow.
+//
+// # The lock and the write in one transaction
+//
+// In PostgreSQL [Guard] makes a transaction part of the lease: what it commits is committed under the lock, even past
+// the end of the lease. No other store can do that. MySQL and SQLite have no lock on a row that would let renewals
+// pass; there package fence refuses the writes of stale holders, as it does for locks that are kept elsewhere.
+//
+// # What a failover forgets
+//
+// A replica that is behind when it is promoted has not heard of the last grants, nor of the last renewals: a second
+// holder is possible until the first learns of it at its next renewal, and its fence is higher.
+// synchronous_standby_names in PostgreSQL, semi-synchronous replication (AFTER_SYNC) in MySQL and Galera forget
+// nothing. Grants and renewals wait for the disk. Releases, joins and signs of life do not in PostgreSQL: a crash of
+// the server only makes such a lock last to its TTL.
+//
+// # Servers, settings and poolers
+//
+// Refused with the reason: older versions, read-only servers, another default isolation than READ COMMITTED in
+// PostgreSQL, CockroachDB and YugabyteDB, TiDB, binlog_format=STATEMENT with READ COMMITTED in MySQL, SQLite in memory.
+// Behind a proxy that splits reads and writes reads may be old: nothing is granted by one, but a lock may look busy
+// that is free.
+//
+// Behind a pooler in transaction mode, such as pgbouncer, PostgreSQL's drivers need default_query_exec_mode=exec (pgx)
+// or binary_parameters=yes (lib/pq). Sessions set nothing on their connections.
+//
+// SQLite has one writer at a time, and locks write: give them a file of their own. A process that is stopped inside a
+// write stops all.
+//
+// # Bloat
+//
+// In PostgreSQL every change of a row leaves a dead version, which the next ones clean up as long as no transaction is
+// open elsewhere that may still see it. One that stays open for minutes makes a hot lock slower and slower; the column
+// backend_xmin of pg_stat_activity tells who that is.
+package sqlstore

@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Tx is an open transaction: a *sql.Tx, or what gorm, ent and sqlc pass around in its place.
+type Tx interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// ErrUnsupported is wrapped by the error of a Guard on a database that cannot do that.
+var ErrUnsupported = errors.New("this store has no guard")
+
+// guardIdle is how long a guarded transaction may be idle at the least, however short the lease.
+const guardIdle = 5 * time.Second
+
+// guardSQL locks the row so that it can be renewed, and cannot become another lease's, before the transaction ends. It
+// also bounds for how long the server keeps a transaction whose client is silent.
+const guardSQL = `SELECT set_config('idle_in_transaction_session_timeout', (
+  SELECT CASE WHEN s.setting::bigint BETWEEN 1 AND :idle::bigint THEN s.setting ELSE (:idle::bigint)::text END
+  FROM pg_settings AS s WHERE s.name = 'idle_in_transaction_session_timeout'), true)
+FROM {lock} AS k WHERE k.name = :name AND k.epoch = :epoch AND k.owner <> '' AND k.until > {now} AND k.broken = ''
+FOR KEY SHARE OF k`
+
+// Guard makes a transaction part of the lease: from here on nobody else gets the lock before the transaction has ended,
+// even past the end of the lease. So what it commits is committed under the lock, and no fence has to be checked. The
+// lock and the data must be in the same database, and the database PostgreSQL; elsewhere the error wraps
+// [ErrUnsupported], and package fence is the way.
+//
+// The error wraps lockrt.ErrLost if the lease does not hold its lock any more. Then, and after every other error, roll
+// back. In a transaction with the isolation REPEATABLE READ or SERIALIZABLE an error with the code 40001 says the same
+// of a lease that ended after the transaction had begun.
+//
+// Call it first in the transaction. It does not block, unless the lock changes hands in this moment. Renewals go on.
+// What wants to end the lease waits for the transaction: Release, Close and MaxHold for 5 s, after which the lease is
+// given back in the background, and a Break with Force too. Do not release a lease in its transaction. Several
+// transactions may be guarded by one lease.
+//
+// A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. One that
+// is to commit all the same, because the guard keeps the lock, needs a context of its own.
+//
+// The server ends a guarded transaction that is idle for what is left of the lease, 5 s at least: a client that has
+// stopped inside it keeps the lock for no longer than that.
+func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
+	if err := lease.Err(); err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool {
+		return fmt.Errorf("guard %q: %w: %T is no transaction, the guard would end with its own statement; pass the *sql.Tx "+
+			"of the writes", lease.Key(), lockrt.ErrOptions, tx)
+	}
+	locks := lease.Locker()
+	store, ok := locks.Store().(*Store)
+	if !ok {
+		return fmt.Errorf("guard %q: %w: the lock is not kept in a database but by %T; use package fence",
+			lease.Key(), ErrUnsupported, locks.Store())
+	}
+	t, err := store.ready(ctx)
+	if err != nil {
+		return fmt.Errorf("guard %q: %w", lease.Key(), err)
+	}
+	if t.name != Postgres {
+		return fmt.Errorf("guard %q: %w: %s has no lock on a row that lets it be renewed; use package fence",
+			lease.Key(), ErrUnsupported, t.name)
+	}
+	idle := max(time.Until(lease.Deadline()), guardIdle).Milliseconds()
+	text, values := t.build(guardSQL, args{
+		"name": rowName(locks.Namespace(), lease.Key()), "epoch": int64(lease.Fence().Epoch()),
+		"idle": strconv.FormatInt(idle, 10),
+	})
+	var setting string
+	err = tx.QueryRowContext(ctx, text, values...).Scan(&setting)
+	switch over := lease.Err(); {
+	case errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("guard %q: %w: the lease does not hold the lock any more", lease.Key(), lockrt.ErrLost)
+	case err != nil:
+		return fmt.Errorf("guard %q: %w", lease.Key(), t.help(err))
+	case over != nil: // it was passed on in this process meanwhile, under the same row
+		return fmt.Errorf("guard %q: %w", lease.Key(), over)
+	}
+	return nil
+}

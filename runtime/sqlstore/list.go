@@ -1,0 +1,159 @@
+package sqlstore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+const (
+	maxWaitersListed = 100
+	// listPage is how many locks one statement of List reads.
+	listPage = 500
+	// cursorMark begins every cursor; what follows is the name of the last row of the page before, in hex.
+	cursorMark = "after "
+)
+
+// List implements lockrt.Session, in statements of a bounded size.
+func (s *session) List(ctx context.Context, prefix string) ([]lockrt.LockInfo, error) {
+	var all []lockrt.LockInfo
+	for cursor := ""; ; {
+		page, next, err := s.ListPage(ctx, prefix, cursor, listPage)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); next == "" {
+			slices.SortFunc(all, byKey)
+			return all, nil
+		}
+		cursor = next
+	}
+}
+
+func byKey(a, b lockrt.LockInfo) int { return cmp.Compare(a.Key, b.Key) }
+
+// ListPage implements lockrt.Pager.
+func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
+	from, below := nameRange(s.Namespace, prefix)
+	if cursor != "" {
+		text, ok := strings.CutPrefix(cursor, cursorMark)
+		last, err := hex.DecodeString(text)
+		if !ok || err != nil || bytes.Compare(last, from) < 0 || bytes.Compare(last, below) >= 0 {
+			return nil, "", fmt.Errorf("%w %q", lockrt.ErrCursor, cursor)
+		}
+		from = append(last, 0) // the next name that there may be
+	}
+	type result struct {
+		page []lockrt.LockInfo
+		next string
+	}
+	got, err := reading(s, ctx, func(ctx context.Context, t *tables) (got result, err error) {
+		n := 0
+		bounds := args{"from": from, "below": below, "limit": limit}
+		err = t.query(ctx, s.store.db, listSQL, bounds, func(rows *sql.Rows) error {
+			r, now, err := scanRow(rows)
+			if err != nil {
+				return err
+			}
+			if n++; n == limit {
+				got.next = cursorMark + hex.EncodeToString(r.name)
+			}
+			if strings.HasPrefix(string(r.key), prefix) { // the names of long ones do not tell
+				got.page = append(got.page, r.info(now))
+			}
+			return nil
+		})
+		return got, err
+	})
+	slices.SortFunc(got.page, byKey)
+	return got.page, got.next, err
+}
+
+// Inspect implements lockrt.Inspector.
+func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, error) {
+	name := rowName(s.Namespace, key)
+	return reading(s, ctx, func(ctx context.Context, t *tables) (lockrt.LockInfo, error) {
+		rows, clock, err := t.read(ctx, s.store.db, name)
+		if err != nil {
+			return lockrt.LockInfo{}, err
+		}
+		r, there := rows[string(name)]
+		if !there || !r.held(clock.micros) {
+			return lockrt.LockInfo{}, lockrt.ErrNotHeld
+		}
+		return r.info(clock.micros), nil
+	})
+}
+
+// reading returns what f reads.
+func reading[T any](s *session, ctx context.Context, f func(context.Context, *tables) (T, error)) (T, error) {
+	done := make(chan T, 1)
+	_, err := s.calls.do(ctx, callTime, func(limit context.Context) error {
+		t, over, err := s.connected(limit)
+		if err != nil {
+			return err
+		}
+		defer over()
+		got, err := f(limit, t)
+		done <- got
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, s.explain(ctx, err)
+	}
+	return <-done, nil
+}
+
+func (r *row) info(now int64) lockrt.LockInfo {
+	info := lockrt.LockInfo{
+		Key: string(r.key), Node: r.node, ID: plain(r.owner), Fence: lockrt.FenceOf(uint64(r.epoch)),
+		Since: time.UnixMicro(r.since), Remaining: fromMicros(r.until - now),
+	}
+	for i, p := range r.queue {
+		if i == maxWaitersListed {
+			break
+		}
+		info.Waiters = append(info.Waiters, lockrt.Waiter{Node: p.node, ID: plain(p.id)})
+	}
+	return info
+}
+
+// sweepPage deletes the rows of a page that nobody has wanted for long, and returns where the next page begins.
+func (s *session) sweepPage(ctx context.Context, after []byte) []byte {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	t, err := s.store.ready(ctx)
+	if err != nil {
+		return after
+	}
+	var names [][]byte
+	if err := t.query(ctx, s.store.db, sweepSQL, args{"after": after, "limit": listPage}, func(rows *sql.Rows) error {
+		var name []byte
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	}); err != nil {
+		return after
+	}
+	if len(names) > 0 {
+		_, err = t.exec(ctx, s.store.db, dropSQL, args{
+			"names": padded(names), "age": micros(s.cfg.Retention), "schema": schemaRow,
+		})
+	}
+	if err == nil {
+		_, err = t.exec(ctx, s.store.db, dropSessionsSQL, args{"age": micros(oldSession)})
+	}
+	if err != nil || len(names) < listPage {
+		return []byte{}
+	}
+	return names[len(names)-1]
+}

@@ -1,0 +1,167 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+)
+
+// poll asks about all locks that this session waits for, and whether a lease was broken.
+func (s *session) poll() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	backoff := time.Duration(0)
+	for {
+		timer.Reset(max(s.pollPause(), backoff))
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.wakePoller:
+			if backoff > 0 && !sleep(s.ctx, backoff) {
+				return
+			}
+		case <-timer.C:
+		}
+		switch err := s.pollDue(); {
+		case err == nil:
+			backoff = 0
+		default:
+			backoff = jitter(min(max(2*backoff, 50*time.Millisecond), time.Second))
+		}
+	}
+}
+
+// pollPause is how long there is nothing to ask.
+func (s *session) pollPause() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pause := time.Hour
+	if s.polls.Len() > 0 {
+		_, at := s.polls.First()
+		pause = time.Until(at)
+	}
+	if len(s.leases) > 0 {
+		pause = min(pause, time.Until(s.toldAt.Add(s.cfg.PollMax)))
+	}
+	return max(pause, 0)
+}
+
+// pollBatch is how many locks one statement asks about at the most.
+const pollBatch = 1000
+
+// takeWatches returns the locks to ask about. Those that are due soon are asked about along with those that are, so
+// that there is one statement for all.
+func (s *session) takeWatches() []*watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	var due []*watch
+	for soon := now; len(due) < pollBatch; soon = now.Add(s.cfg.PollMax / 2) {
+		w, ok := s.polls.TakeDue(soon)
+		if !ok {
+			break
+		}
+		due = append(due, w)
+	}
+	return due
+}
+
+// pollDue asks once.
+func (s *session) pollDue() error {
+	// Not the session's context: a statement that is cancelled costs its connection.
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	t, err := s.store.ready(ctx)
+	due := s.takeWatches()
+	if len(due) == 0 {
+		if err != nil {
+			return err
+		}
+		return s.pollTold(ctx, t)
+	}
+	var states map[string]rowState
+	var told string
+	var clock clockPair
+	if err == nil {
+		names := make([][]byte, len(due))
+		for i, w := range due {
+			names[i] = w.name
+		}
+		states, told, clock, err = t.poll(ctx, s.store.db, s.id, names)
+	}
+	s.mu.Lock()
+	for _, w := range due {
+		if len(w.waiters) == 0 {
+			continue // they have all left meanwhile
+		}
+		if err != nil {
+			s.pollFailed(w, s.explain(context.Background(), err))
+		} else {
+			s.polled(w, states, clock)
+		}
+	}
+	if err == nil && len(states) > 0 {
+		s.toldAt = time.Now()
+	}
+	s.mu.Unlock()
+	if err == nil && told != "" {
+		s.heedTold(told)
+	}
+	return err
+}
+
+// pollFailed lets the waiters know that the server cannot be asked; mu is held.
+func (s *session) pollFailed(w *watch, err error) {
+	w.unheard = true
+	for _, waiter := range w.waiters {
+		waiter.say(heard{err: err})
+	}
+	s.pollAt(w, s.cfg.PollMax)
+}
+
+// polled takes what a poll says of a lock; mu is held.
+func (s *session) polled(w *watch, states map[string]rowState, clock clockPair) {
+	state, there := states[string(w.name)]
+	if !there { // an administrator has emptied the table
+		for _, waiter := range w.waiters {
+			waiter.say(heard{poke: true})
+		}
+		s.pollAt(w, s.cfg.PollMax)
+		return
+	}
+	was := w.state
+	if grants := state.turns - was.turns; grants > 0 && was.turns > 0 {
+		w.hold = (w.hold + fromMicros(max(state.since-was.since, 0))/time.Duration(grants)) / 2
+	}
+	if state.until <= clock.micros {
+		w.over++
+		w.waiters[0].say(heard{poke: true})
+		w.state = state
+		s.pollAt(w, min(s.cfg.PollMin<<min(w.over, 10), s.cfg.PollMax))
+		return
+	}
+	for _, waiter := range w.waiters {
+		a := answer{
+			outcome: busy, epoch: uint64(state.epoch), since: state.since, until: state.until, holder: state.node, clock: clock,
+		}
+		switch {
+		case state.owner == waiter.q.id && state.broken != "":
+			a.outcome = broken
+		case state.owner == waiter.q.id:
+			a.outcome = granted
+		case state == was && !w.unheard:
+			continue // nothing that it does not know
+		}
+		waiter.say(heard{answer: a})
+	}
+	w.over, w.unheard, w.state = 0, false, state
+	s.pollAt(w, s.interval(w, state.turns, fromMicros(clock.micros-state.since), fromMicros(state.until-clock.micros)))
+}
+
+// askAll lets everybody who waits ask: the process was silent for so long that it may have been passed over.
+func (s *session) askAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.waiters {
+		w.say(heard{poke: true})
+	}
+}

@@ -1,0 +1,154 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// step is what is to be done with a row, nil if there is none: replace it by next, take the line leave out of its
+// queue, or nothing.
+type step func(r *row, now int64, lives liveness) (swap bool, next row, leave string)
+
+// change reads a row and does what decide says, again if somebody else has changed the row in between. It waits for a
+// guarded transaction of the lease that decide ends.
+func (s *session) change(ctx context.Context, t *tables, name []byte, decide step) error {
+	over, err := s.slot(ctx)
+	if err != nil {
+		return err
+	}
+	defer over()
+	for conflicts := 0; ; conflicts++ {
+		done, err := s.tryChange(ctx, t, name, decide)
+		if err == nil && done || err != nil && !t.again(err) {
+			return err
+		}
+		if !sleep(ctx, jitter(min(time.Duration(conflicts+1)*time.Millisecond, 20*time.Millisecond))) {
+			return errors.Join(errConflict, err)
+		}
+	}
+}
+
+func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide step) (bool, error) {
+	rows, clock, err := t.read(ctx, s.store.db, name)
+	if err != nil {
+		return false, err
+	}
+	if len(rows) == 0 { // there was nothing to tell the clock
+		if _, clock, err = t.schema(ctx, s.store.db); err != nil {
+			return false, err
+		}
+	}
+	s.store.clock.learn(clock)
+	var found *row
+	var lives liveness
+	if r, ok := rows[string(name)]; ok {
+		found = &r
+		if lives, err = s.livesOf(ctx, t, r, clock.micros); err != nil {
+			return false, err
+		}
+	}
+	swap, next, leave := decide(found, clock.micros, lives)
+	defer s.stalls.took(time.Now(), s.cfg.Liveness)
+	switch {
+	case leave != "":
+		n, err := t.exec(ctx, s.store.db, t.leave, args{"name": name, "line": leave})
+		return n > 0, err
+	case swap:
+		end, _ := ctx.Deadline()
+		return t.swap(ctx, s.store.db, next, s.store.clock.latest(end), true)
+	}
+	return true, nil
+}
+
+// Release implements lockrt.Session.
+func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
+	id := escaped(rel.ID)
+	left, err := s.calls.do(ctx, callTime, func(limit context.Context) error {
+		done, err := s.release(limit, rel, id)
+		switch {
+		case err == nil && !done:
+			err = lockrt.ErrLost
+			fallthrough
+		case err == nil:
+			s.unwanted(id)
+		}
+		return err
+	})
+	switch {
+	case err == nil || errors.Is(err, lockrt.ErrLost):
+		return err
+	case rel.Keep == 0: // the lease is over for its owner, so that it goes on whatever the answer would have been
+		s.drop(id)
+		s.abandon(id, rel.Key, 0, brokenPatience)
+	case !left:
+		s.drop(id)
+	}
+	return s.explain(ctx, err)
+}
+
+// brokenPatience is how long it is tried to give back a lease that nobody renews.
+const brokenPatience = time.Minute
+
+// release ends a lease. It repeats what had no answer, and knows that a lease which is gone after that was released.
+func (s *session) release(ctx context.Context, rel lockrt.Release, id string) (released bool, err error) {
+	t, err := s.store.ready(ctx)
+	if err != nil {
+		return false, err
+	}
+	unanswered := false
+	var said error
+	for backoff := 5 * time.Millisecond; ; backoff = min(2*backoff, 500*time.Millisecond) {
+		released, err = s.releaseOnce(ctx, t, rel, id)
+		switch {
+		case err == nil:
+			return released || unanswered, nil
+		case !t.retryable(err):
+			return false, err
+		case isContext(err) && said != nil:
+			err = said
+		}
+		said = err
+		unanswered = unanswered || t.mayHaveRun(err)
+		if !sleep(ctx, jitter(backoff)) {
+			return false, err
+		}
+	}
+}
+
+func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release, id string) (released bool, err error) {
+	name := rowName(s.Namespace, rel.Key)
+	if rel.Keep == 0 {
+		if released, err = s.free(ctx, t, &entry{id: id, name: name}); released || err != nil {
+			return released, err
+		}
+	}
+	err = s.change(ctx, t, name, func(r *row, now int64, lives liveness) (bool, row, string) {
+		if r == nil {
+			return false, row{}, ""
+		}
+		next, ok := r.release(id, micros(rel.Keep), now, lives)
+		released = ok
+		return ok, next, ""
+	})
+	return released, err
+}
+
+// free releases a lock without a queue.
+func (s *session) free(ctx context.Context, t *tables, e *entry) (bool, error) {
+	if t.freeMany != "" {
+		_, _, err := s.frees.do(ctx, e)
+		return err == nil && e.ok, err
+	}
+	over, err := s.slot(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer over()
+	return s.freeAlone(ctx, t, e)
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,88 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// renewAll renews leases and returns which ones it has, by name and id. Where the engine does not say, that is told by
+// the rows: a lease that holds its lock after the statement did so before.
+func (t *tables) renewAll(ctx context.Context, q querier, leases []lease) (map[string]bool, error) {
+	done := make(map[string]bool, len(leases))
+	if t.name != Postgres {
+		n, err := t.renewByTTL(ctx, q, leases)
+		for _, l := range leases {
+			done[string(l.name)+"\x00"+l.id] = n == int64(len(leases))
+		}
+		return done, err
+	}
+	var names [][]byte
+	var ids, ttls []string
+	for _, l := range leases {
+		names, ids, ttls = append(names, l.name), append(ids, l.id), append(ttls, decimal(l.ttl))
+	}
+	err := t.query(ctx, q, t.renew, args{
+		"names": postgresArray(hexNames(names)), "ids": postgresArray(ids), "ttls": postgresArray(ttls),
+	}, func(rows *sql.Rows) error {
+		var name []byte
+		var id string
+		err := rows.Scan(&name, &id)
+		done[string(name)+"\x00"+id] = true
+		return err
+	})
+	return done, err
+}
+
+// renewByTTL renews leases and returns how many.
+func (t *tables) renewByTTL(ctx context.Context, q querier, leases []lease) (renewed int64, err error) {
+	type part struct {
+		names  [][]byte
+		owners pairs
+	}
+	parts := make(map[int64]*part)
+	for _, l := range leases {
+		p := parts[l.ttl]
+		if p == nil {
+			p = new(part)
+			parts[l.ttl] = p
+		}
+		p.names, p.owners = append(p.names, l.name), append(p.owners, [2]any{l.name, l.id})
+	}
+	for ttl, p := range parts {
+		n, err := t.exec(ctx, q, t.renew, args{"ttl": ttl, "names": p.names, "pairs": p.owners})
+		if err != nil {
+			return 0, err
+		}
+		renewed += n
+	}
+	return renewed, nil
+}
+
+func (t *tables) renewOne(ctx context.Context, q querier, l lease) (int64, error) {
+	return t.exec(ctx, q, renewOneSQL, args{"name": l.name, "id": l.id, "ttl": l.ttl})
+}
+
+// rowState is what a poll reads of a row.
+type rowState struct {
+	owner, node, broken string
+	turns, epoch        int64
+	since, until        int64
+}
+
+// poll reads the states of rows, by name, and what the session is told.
+func (t *tables) poll(
+	ctx context.Context, q querier, session string, names [][]byte,
+) (map[string]rowState, string, clockPair, error) {
+	states := make(map[string]rowState, len(names))
+	clock := clockPair{local: time.Now()}
+	var told sql.NullString
+	err := t.query(ctx, q, pollSQL, args{"names": padded(names), "session": session}, func(rows *sql.Rows) error {
+		var name []byte
+		var r rowState
+		err := rows.Scan(&name, &r.owner, &r.node, &r.turns, &r.epoch, &r.since, &r.until, &r.broken, &clock.micros, &told)
+		states[string(name)] = r
+		return err
+	})
+	return states, told.String, clock, err
+}

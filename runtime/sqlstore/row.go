@@ -1,0 +1,116 @@
+package sqlstore
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// row is one lock as the table has it. Times are µs of the server's clock.
+type row struct {
+	name, key   []byte
+	version     int64
+	epoch       int64
+	turns       int64  // how many grants there were
+	owner       string // escaped lease ID; empty: free, or kept by MinHold
+	session     string
+	node        string
+	broken      string
+	since       int64
+	until       int64
+	queue       []place
+	queueAsRead string
+}
+
+// held reports whether the lock is taken at a moment, if only by MinHold.
+func (r *row) held(now int64) bool { return r.until > now }
+
+// owned reports whether a lease owns the lock at a moment.
+func (r *row) owned(id string, now int64) bool { return r.held(now) && r.owner == id && id != "" }
+
+// find returns the index of a lease in the queue, -1 if it is not there.
+func (r *row) find(id string) int {
+	for i := range r.queue {
+		if r.queue[i].id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// place is a waiter in the queue.
+type place struct {
+	id      string // escaped
+	ttl     int64  // µs
+	live    int64  // its process is known to live until then, whatever the table of sessions says
+	session string
+	node    string
+}
+
+// line is a place as it stands in the table. It begins with the line break, so that mark finds it wherever it is.
+func (p place) line() string {
+	return fmt.Sprintf("\n%s %d %d %s %s", p.id, p.ttl, p.live, p.session, url.QueryEscape(p.node))
+}
+
+// mark is what the line of a lease begins with, and no other.
+func mark(id string) string { return "\n" + id + " " }
+
+func queueText(queue []place) string {
+	var b strings.Builder
+	for _, p := range queue {
+		b.WriteString(p.line())
+	}
+	return b.String()
+}
+
+func parseQueue(text string) ([]place, error) {
+	if text == "" {
+		return nil, nil
+	}
+	lines := strings.Split(text, "\n")
+	if lines[0] != "" {
+		return nil, errForeign(lines[0])
+	}
+	queue := make([]place, 0, len(lines)-1)
+	for _, line := range lines[1:] {
+		fields := strings.Split(line, " ")
+		if len(fields) != 5 {
+			return nil, errForeign(line)
+		}
+		p := place{id: fields[0], session: fields[3]}
+		var err error
+		if p.ttl, err = strconv.ParseInt(fields[1], 10, 64); err != nil {
+			return nil, errForeign(line)
+		}
+		if p.live, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
+			return nil, errForeign(line)
+		}
+		if p.node, err = url.QueryUnescape(fields[4]); err != nil {
+			return nil, errForeign(line)
+		}
+		queue = append(queue, p)
+	}
+	return queue, nil
+}
+
+func errForeign(line string) error {
+	return fmt.Errorf("a queue holds the line %q; is another program writing to the lock table?", line)
+}
+
+// escaped makes a lease ID one word of ASCII; plain is its inverse.
+func escaped(id string) string { return url.QueryEscape(id) }
+
+func plain(id string) string {
+	text, err := url.QueryUnescape(id)
+	if err != nil {
+		return id
+	}
+	return text
+}
+
+// micros rounds up: a lease is never shorter on the server than its holder believes.
+func micros(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
+
+func fromMicros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

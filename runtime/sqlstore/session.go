@@ -1,0 +1,223 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/timeheap"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// session implements lockrt.Session and what it may implement besides. Three goroutines belong to it: poll asks about
+// the locks that are waited for and whether a lease was broken, keepAlive shows that the process lives, cleanUp takes
+// back what callers have given up. Its statements run on more: see calls.
+type session struct {
+	lockrt.SessionConfig
+	store *Store
+	cfg   Config
+	id    string // names the process in the tables
+	node  string // as the tables have it
+	calls calls
+	takes combiner
+	frees combiner
+
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+	ended   chan struct{} // closed when the goroutines are gone
+	running sync.WaitGroup
+	closing sync.Once
+
+	pinned pinned
+	live   liveCache
+	stalls stalls
+
+	mu        sync.Mutex // guards what follows
+	closed    bool
+	acquiring sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
+	asks      sync.WaitGroup // questions under way; Add only within acquiring
+	watches   map[string]*watch
+	polls     timeheap.Heap[*watch]
+	toldAt    time.Time            // when the session's own row was read last
+	waiters   map[string]*waiter   // by escaped lease ID, as what follows
+	leases    map[string]*held     // granted, and not seen to end
+	losing    map[string]time.Time // broken, and since when that is known
+	leftovers map[string]*leftover
+	chores    timeheap.Heap[*leftover]
+
+	wakePoller, wakeKeeper, wakeJanitor chan struct{}
+}
+
+var (
+	_ lockrt.Inspector = (*session)(nil)
+	_ lockrt.Pager     = (*session)(nil)
+	_ lockrt.Breaker   = (*session)(nil)
+	_ lockrt.Checker   = (*session)(nil)
+)
+
+// callerConns is how many connections the statements of callers use at a time. SQLite has one writer, and those who wait
+// for each other there do so in no order: callers of one process take their turns before they get that far.
+const callerConns = 8
+
+// newSession makes a session whose goroutines do not run yet.
+func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *session {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &session{
+		SessionConfig: cfg, store: store, cfg: storeCfg, id: strings.ToLower(rand.Text()), node: shown(cfg.Node, 200),
+		ctx: ctx, stop: stop, ended: make(chan struct{}),
+		watches: make(map[string]*watch), polls: timeheap.New(func(w *watch) *int { return &w.heapPlace }),
+		waiters: make(map[string]*waiter), leases: make(map[string]*held), losing: make(map[string]time.Time),
+		leftovers:  make(map[string]*leftover),
+		chores:     timeheap.New(func(l *leftover) *int { return &l.heapPlace }),
+		wakePoller: make(chan struct{}, 1), wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),
+	}
+	s.takes = combiner{run: s.takeMany, start: s.calls.start, latest: s.latest}
+	s.frees = combiner{run: s.freeMany, start: s.calls.start, latest: s.latest}
+	return s
+}
+
+// held is a lease that this session was granted and has not seen the end of.
+type held struct {
+	key   string
+	until time.Time // then it is over, unless it was renewed
+}
+
+// hold remembers a lease, for as long as it may have to be told that it was broken.
+func (s *session) hold(id, key string, until time.Time) {
+	s.mu.Lock()
+	first := len(s.leases) == 0
+	s.leases[id] = &held{key, until}
+	s.mu.Unlock()
+	if first {
+		wake(s.wakeKeeper)
+		wake(s.wakePoller)
+	}
+}
+
+func (s *session) drop(id string) {
+	s.mu.Lock()
+	delete(s.leases, id)
+	s.mu.Unlock()
+}
+
+// Acquire implements lockrt.Session.
+func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
+	if !s.enter() {
+		return lockrt.Grant{}, lockrt.ErrClosed
+	}
+	defer s.acquiring.Done()
+	q := s.quest(req)
+	if err := ctx.Err(); err != nil {
+		s.abandon(q.id, req.Key, 0, req.TTL) // its place may have been kept
+		return lockrt.Grant{}, err
+	}
+	if req.Wait > 0 {
+		return s.wait(ctx, q)
+	}
+	a, err := s.ask(ctx, q, callTime)
+	switch {
+	case err == nil && a.outcome == broken:
+		err = errBrokenUnknown
+	case err == nil && a.outcome != granted:
+		return lockrt.Grant{}, a.busy(req.Key)
+	}
+	if err != nil {
+		s.abandon(q.id, req.Key, a.latest, req.TTL)
+		return lockrt.Grant{}, err
+	}
+	return s.accept(q, a), nil
+}
+
+var errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
+
+// accept turns an answer into the caller's grant.
+func (s *session) accept(q *quest, a answer) lockrt.Grant {
+	g := a.grant(q.req)
+	s.hold(q.id, q.req.Key, g.Start.Add(q.req.TTL))
+	return g
+}
+
+// enter counts an Acquire, unless the session is closed.
+func (s *session) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.acquiring.Add(1)
+	}
+	return !s.closed
+}
+
+// Close implements lockrt.Session.
+func (s *session) Close(ctx context.Context) error {
+	s.closing.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		s.stop()
+		go func() {
+			s.running.Wait()
+			s.pinned.close()
+			s.calls.close()
+			close(s.ended)
+		}()
+	})
+	select {
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// latest is until when a statement may act that is sent at this moment, on the server's clock.
+func (s *session) latest() int64 { return s.store.clock.latest(time.Now().Add(callTime)) }
+
+// connected returns the statements and one of the connections of callers, which over gives back.
+func (s *session) connected(ctx context.Context) (t *tables, over func(), err error) {
+	if t, err = s.store.ready(ctx); err != nil {
+		return nil, nil, err
+	}
+	over, err = s.slot(ctx)
+	return t, over, err
+}
+
+// slot waits for one of the connections of callers. What it returns gives that back.
+func (s *session) slot(ctx context.Context) (func(), error) {
+	slots := s.store.slots
+	if t := s.store.known.Load(); t != nil && t.name == SQLite {
+		slots = s.store.single
+	}
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// sleep reports whether d passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// jitter returns between half of d and d.
+func jitter(d time.Duration) time.Duration { return d/2 + mathrand.N(d/2+1) }
+
+// wake makes one pending signal of any number.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,181 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Config configures a [Store]. The zero value is usable.
+type Config struct {
+	// Dialect is the SQL that the database speaks. If it is empty, the server is asked at the first use.
+	Dialect Dialect
+	// Table is what the names of the tables begin with, a name or a schema and a name with a dot between; _lock and
+	// _session are added. ASCII letters, digits and underscores. Defaults to "lockgen".
+	Table string
+	// Retention is how long the last epoch of a key is remembered after its last use. Later the server's clock alone
+	// makes epochs grow. Defaults to 1 h.
+	Retention time.Duration
+	// Liveness is how long a waiter of a process that no longer shows itself keeps its place in a queue. Processes
+	// that wait show themselves three times as often. Defaults to 3 s.
+	Liveness time.Duration
+	// PollMin and PollMax bound how often a process asks about all the locks that it waits for, in one statement: twice
+	// in the time that it expects to wait. PollMax is also how soon a holder learns that its lease was broken.
+	// They default to 5 ms and 250 ms.
+	PollMin, PollMax time.Duration
+}
+
+func (c Config) withDefaults() (Config, error) {
+	set := func(d *time.Duration, def time.Duration) {
+		if *d == 0 {
+			*d = def
+		}
+	}
+	set(&c.Retention, time.Hour)
+	set(&c.Liveness, 3*time.Second)
+	set(&c.PollMin, 5*time.Millisecond)
+	set(&c.PollMax, max(250*time.Millisecond, c.PollMin))
+	if c.Table == "" {
+		c.Table = "lockgen"
+	}
+	switch {
+	case c.Retention < time.Second || c.Liveness < 100*time.Millisecond:
+		return c, fmt.Errorf("%w: sqlstore.Config has Retention %s and Liveness %s; at least 1s and 100ms are needed",
+			lockrt.ErrOptions, c.Retention, c.Liveness)
+	case c.PollMin < time.Millisecond || c.PollMax < c.PollMin:
+		return c, fmt.Errorf("%w: sqlstore.Config has PollMin %s and PollMax %s; at least 1ms is needed, and PollMax not "+
+			"below PollMin", lockrt.ErrOptions, c.PollMin, c.PollMax)
+	}
+	return c, nil
+}
+
+// resolve is withDefaults and the statements, of a dialect that is known.
+func (c Config) resolve() (Config, *tables, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return c, nil, err
+	}
+	t, err := newTables(c.Dialect, c.Table)
+	if err != nil {
+		return c, nil, fmt.Errorf("%w: %w", lockrt.ErrOptions, err)
+	}
+	return c, t, nil
+}
+
+// Store keeps locks in a database. It implements lockrt.Store.
+type Store struct {
+	db    *sql.DB
+	cfg   Config
+	owned bool // the pool was opened by URL
+
+	slots  chan struct{} // has an element for each connection that statements of callers use
+	single chan struct{} // the same, where there is one writer at a time
+	asking chan struct{} // has an element while somebody examines the server
+	known  atomic.Pointer[tables]
+	clock  serverClock
+}
+
+var _ lockrt.Store = (*Store)(nil)
+
+// New returns a store on db, which stays the caller's. It does not contact the server: the first use does, and refuses
+// servers and settings that locks cannot rest on, and tables that are not there. A Config that makes no sense is
+// refused by lockrt.New.
+//
+// The store uses up to eight connections of db for calls that come at the same time. Each Locker has one more for polls,
+// and one that it keeps for renewals, so that work that takes all connections loses no lease. A db with SetMaxOpenConns below 4 has
+// none to keep; then renewals wait for a connection like everybody else.
+func New(db *sql.DB, cfg Config) *Store {
+	return &Store{
+		db: db, cfg: cfg, clock: newServerClock(), asking: make(chan struct{}, 1),
+		slots: make(chan struct{}, callerConns), single: make(chan struct{}, 1),
+	}
+}
+
+// DB returns the pool, for packages that keep their own data beside the locks.
+func (s *Store) DB() *sql.DB { return s.db }
+
+// Close closes the pool if the store was opened by URL.
+func (s *Store) Close() error {
+	if !s.owned {
+		return nil
+	}
+	return s.db.Close()
+}
+
+// Open implements lockrt.Store.
+func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
+	if s.db == nil {
+		return nil, fmt.Errorf("%w: sqlstore.New was given no *sql.DB", lockrt.ErrOptions)
+	}
+	checked := s.cfg
+	if checked.Dialect == "" {
+		checked.Dialect = Postgres // any: the server will be asked
+	}
+	storeCfg, _, err := checked.resolve()
+	if err != nil {
+		return nil, err
+	}
+	sess := newSession(s, cfg, storeCfg)
+	sess.running.Go(sess.poll)
+	sess.running.Go(sess.keepAlive)
+	sess.running.Go(sess.cleanUp)
+	return sess, nil
+}
+
+// ready returns the statements. Until it has succeeded once it examines the server and the tables.
+func (s *Store) ready(ctx context.Context) (*tables, error) {
+	if t := s.known.Load(); t != nil {
+		return t, nil
+	}
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if t := s.known.Load(); t != nil {
+		return t, nil
+	}
+	t, err := s.examine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.known.Store(t)
+	return t, nil
+}
+
+func (s *Store) examine(ctx context.Context) (*tables, error) {
+	cfg := s.cfg
+	if cfg.Dialect == "" {
+		var err error
+		if cfg.Dialect, err = detect(ctx, s.db); err != nil {
+			return nil, err
+		}
+	}
+	_, t, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, t.help(err)
+	}
+	defer conn.Close()
+	if err := t.examine(ctx, conn); err != nil {
+		return nil, t.help(err)
+	}
+	clock, err := t.look(ctx, conn)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = refusal("the tables %s are not complete; call sqlstore.CreateTables, or run\n%s", t.shown, t.ddlText())
+	}
+	if err != nil {
+		return nil, t.help(err)
+	}
+	s.clock.learn(clock)
+	return t, nil
+}

@@ -1,0 +1,343 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockgen/lockgen/internal/testsync"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/sqlstore"
+)
+
+func TestGuard(t *testing.T) {
+	server, db := postgres(t)
+	e := &engine{name: "postgres", db: db, url: server.URL(), forUpdate: " FOR UPDATE"}
+	e.exec(t, "CREATE TABLE data (n int)")
+	for name, test := range map[string]func(*testing.T, *engine){
+		"a lease runs out":                   guardedPastTheLease,
+		"waiters come meanwhile":             guardedOrder,
+		"a release comes too early":          guardedRelease,
+		"MinHold comes too early":            guardedMinHold,
+		"a close":                            guardedClose,
+		"a break":                            guardedBreak,
+		"a break by force":                   guardedForce,
+		"a break by force in vain":           guardedForceInVain,
+		"renewals":                           guardedRenewal,
+		"a stale lease":                      guardStale,
+		"a stale caller of the same process": guardPassedOn,
+		"an old snapshot":                    guardOldSnapshot,
+		"a client that has stopped":          guardStopped,
+		"another kind of store":              guardElsewhere,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, e) })
+	}
+}
+
+func (e *engine) begin(t *testing.T, level sql.IsolationLevel) *sql.Tx {
+	t.Helper()
+	tx, err := e.db.BeginTx(context.WithoutCancel(t.Context()), &sql.TxOptions{Isolation: level})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	return tx
+}
+
+// guarded returns a lease and a transaction with its guard.
+func (e *engine) guarded(t *testing.T, l *lockrt.Locker, o lockrt.Options) (*lockrt.Lease, *sql.Tx) {
+	t.Helper()
+	var lease *lockrt.Lease
+	var tx *sql.Tx
+	testsync.Eventually(t, "the guard comes before the end of the lease", func() bool {
+		var err error
+		if lease, err = l.Acquire(t.Context(), "k", o); err != nil {
+			t.Fatal(err)
+		}
+		tx = e.begin(t, sql.LevelDefault)
+		if err := sqlstore.Guard(t.Context(), tx, lease); err == nil {
+			return true
+		} else if !errors.Is(err, lockrt.ErrLost) {
+			t.Fatal(err)
+		}
+		_ = tx.Rollback()
+		return false
+	})
+	return lease, tx
+}
+
+// writes is the end of a transaction that writes.
+func writes(tx *sql.Tx) func() error {
+	return func() error {
+		if _, err := tx.Exec("INSERT INTO data VALUES (1)"); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+}
+
+// nobodyUntilCommit checks that a waiter gets the lock after the commit and not before.
+func (e *engine) nobodyUntilCommit(t *testing.T, commit func() error, meanwhile func()) {
+	t.Helper()
+	b := e.locker(t, "b")
+	next := make(chan error, 1)
+	go func() {
+		_, err := b.Acquire(context.WithoutCancel(t.Context()), "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
+		next <- err
+	}()
+	meanwhile()
+	select {
+	case err := <-next:
+		t.Fatalf("somebody else has the lock before the commit (%v)", err)
+	case <-time.After(700 * time.Millisecond):
+	}
+	if _, err := b.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long}); !errors.Is(err, lockrt.ErrBusy) {
+		t.Errorf("a try meanwhile: %v, want ErrBusy", err)
+	}
+	if err := commit(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-next:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(testsync.Patience):
+		t.Error("nobody gets the lock after the commit")
+	}
+}
+
+func guardedPastTheLease(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: 500 * time.Millisecond, NoRenew: true})
+	e.nobodyUntilCommit(t, writes(tx), func() { <-lease.Done() })
+}
+
+// Those who come while the lease is over and the transaction open get the lock in their order.
+func guardedOrder(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: 500 * time.Millisecond, NoRenew: true})
+	<-lease.Done()
+	b, _ := e.session(t, "b")
+	c, _ := e.session(t, "c")
+	testsync.Eventually(t, "the lease is over for all", func() bool {
+		_, err := b.(lockrt.Inspector).Inspect(t.Context(), "k")
+		return errors.Is(err, lockrt.ErrNotHeld)
+	})
+	first := e.waiting(t, b, "k", "first")
+	second := e.waiting(t, c, "k", "second")
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	one := end(t, first)
+	if one.err != nil {
+		t.Fatal(one.err)
+	}
+	if err := b.Release(t.Context(), lockrt.Release{Key: "k", ID: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	if two := end(t, second); two.err != nil || two.grant.Epoch <= one.grant.Epoch {
+		t.Errorf("the second has epoch %d after %d, %v", two.grant.Epoch, one.grant.Epoch, two.err)
+	}
+}
+
+func guardedRelease(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
+	released := make(chan error, 1)
+	e.nobodyUntilCommit(t, writes(tx), func() { go func() { released <- lease.Release(t.Context()) }() })
+	if err := <-released; err != nil {
+		t.Error(err)
+	}
+}
+
+func guardedMinHold(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long, MinHold: 100 * time.Millisecond})
+	released := make(chan error, 1)
+	e.nobodyUntilCommit(t, writes(tx), func() { go func() { released <- lease.Release(t.Context()) }() })
+	if err := <-released; err != nil {
+		t.Error(err)
+	}
+}
+
+func guardedClose(t *testing.T, e *engine) {
+	a := e.locker(t, "a")
+	_, tx := e.guarded(t, a, lockrt.Options{TTL: long})
+	closed := make(chan error, 1)
+	e.nobodyUntilCommit(t, writes(tx), func() { go func() { closed <- a.Close(context.WithoutCancel(t.Context())) }() })
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+func guardedBreak(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
+	e.nobodyUntilCommit(t, writes(tx), func() {
+		if err := e.locker(t, "c").Break(t.Context(), "k", "test"); err != nil {
+			t.Error(err)
+		}
+		<-lease.Done()
+	})
+}
+
+func guardedForce(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
+	s, _ := e.session(t, "c")
+	broken := make(chan error, 1)
+	b := lockrt.Breaking{Key: "k", Fence: lease.Fence(), Reason: "test", Force: true}
+	info, err := s.(lockrt.Inspector).Inspect(t.Context(), "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ID = info.ID
+	e.nobodyUntilCommit(t, writes(tx), func() { go func() { broken <- s.(lockrt.Breaker).Break(t.Context(), b) }() })
+	if err := <-broken; err != nil {
+		t.Error(err)
+	}
+}
+
+// A Break that cannot hand the lock on says who is in the way.
+func guardedForceInVain(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
+	var pid string
+	if err := tx.QueryRow("SELECT pg_backend_pid()::text").Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := e.session(t, "c")
+	info, err := s.(lockrt.Inspector).Inspect(t.Context(), "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := lockrt.Breaking{Key: "k", ID: info.ID, Fence: info.Fence, Reason: "test", Force: true}
+	err = s.(lockrt.Breaker).Break(t.Context(), b)
+	if err == nil || !strings.Contains(err.Error(), pid) {
+		t.Errorf("the error does not name the process %s: %v", pid, err)
+	}
+	if err := errors.Join(tx.Commit(), lease.Err()); err != nil {
+		t.Error(err)
+	}
+}
+
+func guardedRenewal(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: 2 * time.Second})
+	first := lease.Deadline()
+	testsync.Eventually(t, "the lease is renewed", func() bool { return lease.Deadline().After(first.Add(2*time.Second)) || lease.Err() != nil })
+	if err := errors.Join(lease.Err(), tx.Commit(), lease.Release(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+func guardStale(t *testing.T, e *engine) {
+	a, b := e.locker(t, "a"), e.locker(t, "b")
+	lease, err := a.Acquire(t.Context(), "k", lockrt.Options{TTL: short, NoRenew: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Acquire(t.Context(), "k", lockrt.Options{TTL: long, Wait: testsync.Patience}); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlstore.Guard(t.Context(), e.begin(t, sql.LevelDefault), lease); !errors.Is(err, lockrt.ErrLost) {
+		t.Errorf("the guard of a lease that is over: %v, want ErrLost", err)
+	}
+}
+
+// The row stays the same when a lease is passed on inside a process.
+func guardPassedOn(t *testing.T, e *engine) {
+	l := e.locker(t, "a")
+	one, err := l.Acquire(t.Context(), "k", lockrt.Options{TTL: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := make(chan *lockrt.Lease, 1)
+	go func() {
+		two, err := l.Acquire(context.WithoutCancel(t.Context()), "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
+		if err != nil {
+			t.Error(err)
+		}
+		next <- two
+	}()
+	if err := one.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	two := <-next
+	if err := sqlstore.Guard(t.Context(), e.begin(t, sql.LevelDefault), one); !errors.Is(err, lockrt.ErrNotHeld) {
+		t.Errorf("the guard of the lease before: %v, want ErrNotHeld", err)
+	}
+	if err := sqlstore.Guard(t.Context(), e.begin(t, sql.LevelDefault), two); err != nil {
+		t.Errorf("the guard of the lease: %v", err)
+	}
+}
+
+// A transaction whose snapshot is from before the lock changed hands must not pass, although it sees the lease hold it.
+func guardOldSnapshot(t *testing.T, e *engine) {
+	for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelSerializable} {
+		for name, ends := range map[string]func(*testing.T, lockrt.Session){
+			"released": func(t *testing.T, s lockrt.Session) {
+				if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "1"}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"kept": func(t *testing.T, s lockrt.Session) {
+				if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "1", Keep: time.Millisecond}); err != nil {
+					t.Fatal(err)
+				}
+			},
+		} {
+			t.Run(level.String()+" "+name, func(t *testing.T) {
+				s, _ := e.session(t, "a")
+				take(t, s, "k", "1", long)
+				tx := e.begin(t, level)
+				var n int
+				if err := tx.QueryRow("SELECT count(*) FROM data").Scan(&n); err != nil { // now it has its snapshot
+					t.Fatal(err)
+				}
+				ends(t, s)
+				if _, err := s.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "2", TTL: long, Wait: testsync.Patience}); err != nil {
+					t.Fatal(err)
+				}
+				// What Guard asks. (A lease of this process would know of its end by itself.)
+				var one int
+				err := tx.QueryRow("SELECT 1 FROM lockgen_lock WHERE name = $1 AND owner = '1' FOR KEY SHARE", e.rowName(t, "k")).Scan(&one)
+				var pg *pgconn.PgError
+				if !errors.As(err, &pg) || pg.Code != "40001" {
+					t.Errorf("the guard in an old snapshot: %v, want 40001", err)
+				}
+			})
+		}
+	}
+}
+
+func guardStopped(t *testing.T, e *engine) {
+	_, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: time.Second, NoRenew: true})
+	// Nothing more is heard of the client.
+	if _, err := e.locker(t, "b").Acquire(t.Context(), "k", lockrt.Options{TTL: long, Wait: testsync.Patience}); err != nil {
+		t.Error(err)
+	}
+	if err := tx.Commit(); err == nil {
+		t.Error("the transaction of a client that had stopped is committed")
+	}
+}
+
+func guardElsewhere(t *testing.T, e *engine) {
+	if err := sqlstore.Guard(t.Context(), e.begin(t, sql.LevelDefault), nil); err == nil {
+		t.Error("the guard of no lease passes")
+	}
+	lite := &engine{name: "sqlite", db: openSQLite(t, "sqlite:"+t.TempDir()+"/l.db")}
+	lease, err := lite.locker(t, "a").Acquire(t.Context(), "k", lockrt.Options{TTL: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := lite.begin(t, sql.LevelDefault)
+	if err := sqlstore.Guard(t.Context(), tx, lease); !errors.Is(err, sqlstore.ErrUnsupported) {
+		t.Errorf("the guard on SQLite: %v, want ErrUnsupported", err)
+	}
+	pg, err := e.locker(t, "a").Acquire(t.Context(), "k", lockrt.Options{TTL: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlstore.Guard(t.Context(), e.db, pg); !errors.Is(err, lockrt.ErrOptions) {
+		t.Errorf("the guard without a transaction: %v, want ErrOptions", err)
+	}
+}

@@ -1,0 +1,106 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"time"
+)
+
+// schemaRow is the name of the row that says which version the tables have. No lock has a name without a NUL.
+var schemaRow = []byte("schema")
+
+// schemaVersion is the version of the tables that this code works with. Columns that are added do not change it.
+const schemaVersion = 1
+
+// clockPair ties the two clocks: the local moment is not after the moment at which the server's clock showed micros,
+// because it was read before the request was sent.
+type clockPair struct {
+	local  time.Time
+	micros int64
+}
+
+// at returns a local moment that is not after the one at which the server's clock showed micros.
+func (c clockPair) at(micros int64) time.Time { return c.local.Add(fromMicros(micros - c.micros)) }
+
+// read returns the rows that are there, by name, and the server's clock.
+func (t *tables) read(ctx context.Context, q querier, names ...[]byte) (rows map[string]row, clock clockPair, err error) {
+	rows = make(map[string]row, len(names))
+	clock.local = time.Now()
+	err = t.query(ctx, q, readSQL, args{"names": padded(names)}, func(result *sql.Rows) error {
+		r, now, err := scanRow(result)
+		if err != nil {
+			return err
+		}
+		clock.micros = now
+		rows[string(r.name)] = r
+		return nil
+	})
+	return rows, clock, err
+}
+
+func scanRow(result *sql.Rows) (r row, now int64, err error) {
+	err = result.Scan(&r.name, &r.key, &r.version, &r.epoch, &r.turns, &r.owner, &r.session, &r.node, &r.broken, &r.since, &r.until,
+		&r.queueAsRead, &now)
+	if err == nil {
+		r.queue, err = parseQueue(r.queueAsRead)
+	}
+	return r, now, err
+}
+
+// swap writes next in place of the row that was read, if nothing has changed that since and the server's clock is not
+// past latest. patient waits for a guarded transaction; otherwise there is no change while one is open.
+func (t *tables) swap(ctx context.Context, q querier, next row, latest int64, patient bool) (bool, error) {
+	text := t.dialect.swap
+	if patient {
+		text = t.patient
+	}
+	n, err := t.exec(ctx, q, text, t.swapArgs(next, latest))
+	return n > 0, err
+}
+
+func (t *tables) swapArgs(next row, latest int64) args {
+	return args{
+		"name": next.name, "version": next.version, "epoch": next.epoch, "turns": next.turns, "owner": next.owner,
+		"session": next.session, "node": next.node, "broken": next.broken, "since": next.since, "until": next.until,
+		"queue": queueText(next.queue), "latest": latest,
+	}
+}
+
+// lives returns until when sessions count as live.
+func (t *tables) lives(ctx context.Context, q querier, sessions []string) (map[string]int64, error) {
+	live := make(map[string]int64, len(sessions))
+	err := t.query(ctx, q, livesSQL, args{"sessions": padded(sessions)}, func(rows *sql.Rows) error {
+		var session string
+		var until int64
+		if err := rows.Scan(&session, &until); err != nil {
+			return err
+		}
+		live[session] = until
+		return nil
+	})
+	return live, err
+}
+
+// schema returns the version of the tables and the server's clock.
+func (t *tables) schema(ctx context.Context, q querier) (version int64, clock clockPair, err error) {
+	clock.local = time.Now()
+	found := false
+	err = t.query(ctx, q, schemaSQL, args{"schema": schemaRow}, func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(&version, &clock.micros)
+	})
+	if err == nil && !found {
+		err = sql.ErrNoRows
+	}
+	return version, clock, err
+}
+
+// hexNames are names as elements of a PostgreSQL array.
+func hexNames(names [][]byte) []string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = `\x` + hex.EncodeToString(name)
+	}
+	return texts
+}
