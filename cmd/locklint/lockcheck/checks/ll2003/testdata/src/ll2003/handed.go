@@ -51,4 +51,4 @@ func (h *random) Unlock(ctx context.Context) error {
 }
 
 func ordersRandom(rdb *redis.Client, token string) *random { return newRandom(rdb, "lock:o", token) }
-func billsConstant(rdb *redis.Client) *random             { return newRandom(rdb, "lock:b", "x") }
+func billsConstant(rdb *redis.Client) *random              { return newRandom(rdb, "lock:b", "x") }
