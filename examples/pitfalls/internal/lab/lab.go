@@ -24,7 +24,7 @@ import (
 // pollEvery is how often Redis is asked whether something has happened.
 const pollEvery = 2 * time.Millisecond
 
-// closeTimeout bounds the end of a scenario.
+// closeTimeout bounds each step at the end of a scenario.
 const closeTimeout = 5 * time.Second
 
 // Lab is a Redis and the clients of one scenario. Its keys are its own.
@@ -180,12 +180,12 @@ func (l *Lab) Close() error {
 	l.running.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
 	var err error
 	for i := len(l.closers) - 1; i >= 0; i-- {
 		err = errors.Join(err, l.closers[i]())
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
 	keys := l.watcher.Scan(ctx, 0, l.prefix+":*", 0).Iterator()
 	for keys.Next(ctx) {
 		err = errors.Join(err, l.watcher.Unlink(ctx, keys.Val()).Err())
