@@ -37,7 +37,7 @@ func (l fireLocker) Lock(ctx context.Context, key string) (cron.ReleaseFunc, err
 	}
 	key = name + "@" + strconv.FormatInt(at+int64(l.skew), 10)
 	var taken *redsync.ErrTaken
-	//locklint:ignore LL3003 a claim is kept, its time is over in ten minutes
+	// A claim is kept: its time is over in ten minutes.
 	err = l.sync.NewMutex("cron:lock:"+key, redsync.WithExpiry(10*time.Minute), redsync.WithTries(1)).TryLockContext(ctx)
 	if errors.As(err, &taken) || errors.Is(err, redsync.ErrFailed) {
 		return nil, fmt.Errorf("%w: %s", cron.ErrLockHeld, key)

@@ -30,6 +30,9 @@ func (c *cell) bound() time.Duration {
 // judge looks at the end of the call.
 func (c *cell) judge() {
 	ended := c.ctx.Err()
+	if end, ok := c.ctx.Deadline(); ok && !time.Now().Before(end) {
+		ended = context.DeadlineExceeded // its timer may be late
+	}
 	if limit := c.bound(); c.took > limit+matrixSlack+lagged() {
 		c.problem("it took %s, want %s at the most; it ended with: %v", c.took.Round(time.Millisecond), limit, c.err)
 	}
