@@ -38,19 +38,20 @@ func hold(ctx context.Context, o options, stdout, stderr io.Writer) (fair bool, 
 	if err := s.prepare(ctx, o.stock); err != nil {
 		return false, err
 	}
-	l, err := serve(ctx, o, s, stdout, stderr)
-	if err != nil {
-		return false, err
+	l, served := serve(ctx, o, s, stdout, stderr)
+	if l == nil {
+		return false, served
 	}
 	// The count takes place also after an interrupt, which has ended ctx.
 	c, err := s.count(context.WithoutCancel(ctx), o.stock)
 	if err != nil {
-		return false, err
+		return false, errors.Join(err, served)
 	}
-	return c.oversold == 0 && c.duplicates == 0, report(stdout, l, c)
+	return c.oversold == 0 && c.duplicates == 0, errors.Join(report(stdout, l, c), served)
 }
 
-// serve runs the instances for as long as the load lasts.
+// serve runs the instances for as long as the load lasts. There is something to count where it returns a load, whatever
+// the error.
 func serve(ctx context.Context, o options, s *sale, stdout, stderr io.Writer) (_ *load, err error) {
 	svc, err := start(ctx, o, s, stderr)
 	if err != nil {
