@@ -107,9 +107,9 @@ func (le *Lease) Key() string {
 	return le.grant.key
 }
 
-// Locker returns the Locker that gave the lease, nil for a nil lease. It is for packages that build on a store.
+// Locker returns the Locker that gave the lease, nil for a lease of no lock. It is for packages that build on a store.
 func (le *Lease) Locker() *Locker {
-	if le == nil {
+	if le.none() {
 		return nil
 	}
 	return le.grant.locker

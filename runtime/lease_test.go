@@ -23,8 +23,8 @@ func TestLease_nilAndZero(t *testing.T) {
 				}
 			}
 			<-lease.Done()
-			if lease.Key() != "" || lease.Fence() != 0 || !lease.Deadline().IsZero() || lease.Context().Err() != nil {
-				t.Error("it has a key, a fence, a deadline or an ended context")
+			if lease.Locker() != nil || lease.Key() != "" || lease.Fence() != 0 || !lease.Deadline().IsZero() || lease.Context().Err() != nil {
+				t.Error("it has a Locker, a key, a fence, a deadline or an ended context")
 			}
 		})
 	}
