@@ -37,7 +37,7 @@ type dialect struct {
 	grants   string
 	booted   string // what adds the moment of the server's start to the sessions, as the session bootSession
 
-	take    string // A1: acquires a lock that is free and has no queue
+	take    string // acquires a lock that is free and has no queue
 	insert  string // the same, of a row that is not there; its answer is read from the row
 	swap    string // C: replaces a row that still has its version
 	patient string // the same, and it waits for the end of a guarded transaction
@@ -45,14 +45,14 @@ type dialect struct {
 	// joinOver joins the queue of a lease that is over and whose holder is in a guarded transaction; "": there is no guard.
 	joinOver string
 	leave    string
-	free     string // R1: releases a lock without a queue
+	free     string // releases a lock without a queue
 	renew    string // N
 	beat     string // H
 	mark     string // B: swap, and what its process is told, in one step; "": in a transaction
 	force    string // the same, and it waits for the end of a guarded transaction
 	tell     string // the second half of it alone
 
-	takeMany, freeMany string // A1 and R1 for many, in one statement
+	takeMany, freeMany string // take and free for many locks, in one statement
 
 	examine func(ctx context.Context, q querier) error // refuses what cannot work
 }

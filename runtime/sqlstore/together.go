@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// takeMany is A1.
+// takeMany takes locks that are free, in one statement: what the engine finds otherwise stays open.
 func (s *session) takeMany(ctx context.Context, batch []*entry) {
 	t, over, err := s.connected(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *session) takeTogether(ctx context.Context, t *tables, batch []*entry) {
 	}
 }
 
-// freeMany is R1.
+// freeMany releases locks that nobody waits for, in one statement: what the engine finds otherwise stays open.
 func (s *session) freeMany(ctx context.Context, batch []*entry) {
 	t, over, err := s.connected(ctx)
 	if err != nil {
