@@ -73,7 +73,6 @@ func TestFault_holderKilled(t *testing.T) {
 
 // The first in line cannot take what it is given. Those behind it get the lock without it, after one lease at most.
 func TestFault_firstWaiterGone(t *testing.T) {
-	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
 			server := testenv.Redis(t)

@@ -18,7 +18,6 @@ import (
 
 // A push is a hint: with all of them lost, what waits finds out by itself when the lease in its way should be over.
 func TestFault_allPushesDropped(t *testing.T) {
-	t.Parallel()
 	server := testenv.Redis(t)
 	ctx := testContext(t)
 	p := newProxy(t, server.Addr())
@@ -108,7 +107,6 @@ func TestFault_subscriptionsKilled(t *testing.T) {
 
 // A process that is paused for longer than its waiters' places last is passed over, and finds its way back by itself.
 func TestFault_waiterOutOfTheQueue(t *testing.T) {
-	t.Parallel()
 	server := testenv.Redis(t)
 	ctx := testContext(t)
 	admin := newClient(t, server)

@@ -40,7 +40,6 @@ func cutFirst(n int, key string, then func()) func(request, reply []byte) verdic
 }
 
 func TestFault_blackHoledHolder(t *testing.T) {
-	t.Parallel()
 	server := testenv.Redis(t)
 	ctx := testContext(t)
 	for _, ttl := range []time.Duration{300 * time.Millisecond, time.Second} {
@@ -100,7 +99,6 @@ func TestFault_acquireReplyLost(t *testing.T) {
 
 // The client repeats the call after the first answer was lost, and is refused: that error says nothing about the first.
 func TestFault_replyLostThenRefused(t *testing.T) {
-	t.Parallel()
 	server := testenv.Redis(t)
 	ctx := testContext(t)
 	direct := newLocker(t, newClient(t, server), redisstore.Config{})

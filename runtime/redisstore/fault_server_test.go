@@ -43,7 +43,6 @@ func TestFault_serverKilledWithAOF(t *testing.T) {
 // A server that comes back empty has forgotten everybody. Holders notice at their next renewal, waiters when they are
 // subscribed again; later fences are higher, because the clock is.
 func TestFault_serverKilledWithoutData(t *testing.T) {
-	t.Parallel()
 	server := testenv.Redis(t)
 	ctx := testContext(t)
 	a, b := newLocker(t, newClient(t, server), redisstore.Config{}), newLocker(t, newClient(t, server), redisstore.Config{})
