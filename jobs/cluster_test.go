@@ -78,7 +78,7 @@ func TestScheduler_ClusterJobs(t *testing.T) {
 				t.Errorf("%s after the end of all nodes: %+v, want it orphaned", name, info)
 			}
 		}
-		if _, there := list()["once:mail"]; !there {
+		if _, there := list()["one-off:mail"]; !there {
 			t.Errorf("jobs %v, want the handler that a one-off job waits for", list())
 		}
 		if _, err := onlooker.ClusterStatus(ctx, "k"); !errors.Is(err, ErrUnknownJob) {

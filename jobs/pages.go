@@ -119,7 +119,7 @@ const unseenTime = 3 * registerTime
 // unseenSince is the latest time since when all living nodes have registered all of their jobs.
 func (s *Scheduler) unseenSince(ctx context.Context) (time.Time, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
-	now, living := s.oncePart().clock.now(), s.living(nodes)
+	now, living := s.oneOffPart().clock.now(), s.living(nodes)
 	since := now.Add(unseenTime) // of nobody's jobs
 	for _, n := range nodes {
 		if living[n.Session] != "" && n.Started.Before(since) {

@@ -25,7 +25,7 @@ type scheduler interface {
 	Failures(ctx context.Context, limit int) ([]jobs.Run, error)
 	RecentRuns(ctx context.Context, perJob int, jobs ...string) ([][]jobs.Run, error)
 	FindRun(ctx context.Context, runID string) (jobs.Run, error)
-	Waiting(ctx context.Context, limit int) ([]jobs.Once, error)
+	Waiting(ctx context.Context, limit int) ([]jobs.OneOff, error)
 
 	RunNow(ctx context.Context, job, author string) (runID string, err error)
 	RunAgain(ctx context.Context, runID, author string) (newID string, err error)
@@ -102,7 +102,7 @@ func newRoutes() map[string]route {
 		"run":      {get: (*request).run},
 		"runs":     {get: (*request).runsPage},
 		"locks":    {get: (*request).lockList},
-		"once":     {get: (*request).onceList},
+		"one-off":  {get: (*request).oneOffList},
 		"theme":    {post: (*request).setTheme},
 		"run-now":  {get: confirm(runNow), post: perform(runNow), act: true},
 		"again":    {get: confirm(runAgain), post: perform(runAgain), act: true},
