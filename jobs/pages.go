@@ -18,7 +18,7 @@ type JobQuery struct {
 	Search string
 	From   string // jobs after this one; "": from the first one on
 	Back   bool   // the last ones before From in its place; From "": those at the end
-	Limit  int  // up to 100,000 count
+	Limit  int    // up to 100,000 count
 }
 
 const (
