@@ -173,3 +173,6 @@ func (s *Scheduler) Waiting(ctx context.Context, limit int) ([]OneOff, error) {
 	}
 	return all, nil
 }
+
+// Check says what is wrong with a one-off job, nil if nothing is: what [Scheduler.At] would refuse.
+func (o *OneOff) Check() error { return oneOffProblem(o.Handler, o.ID, o.At, o.Payload) }
