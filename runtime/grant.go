@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // grant is this process's side of one lock given by the store: until when it is certain, who works under it, and how it
@@ -65,7 +67,8 @@ func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
 	if o.MaxHold > 0 {
 		lease.maxTimer = time.AfterFunc(o.MaxHold, lease.reachMaxHold)
 	}
-	next := g.deadline.Add(margin(g.gave) - g.gave + jitter(g.gave/3))
+	// Leases that begin together are renewed apart from the first time on: a burst keeps the store from its other clients.
+	next := g.deadline.Add(margin(g.gave) - g.gave + pace.Jitter(g.gave/3))
 	g.mu.Unlock()
 	g.locker.renewer.set(g, next, !o.NoRenew)
 	return lease, nil

@@ -83,7 +83,7 @@ func newCrowd(t *testing.T) *crowd {
 	client := redis.NewClient(&redis.Options{Addr: r.client.Options().Addr, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
 	for _, s := range []*script{acquireScript, releaseScript, cancelScript} {
-		if err := client.ScriptLoad(r.ctx, s.source).Err(); err != nil {
+		if err := client.ScriptLoad(r.ctx, s.Source).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
 
 const (
@@ -100,11 +102,11 @@ func (c *combiner) do(ctx, limit context.Context, e *entry) error {
 		c.lanes++
 		c.inFlight.Add(1)
 		batch := c.take()
-		c.calls.start(func() { c.send(batch) })
+		c.calls.Start(func() { c.send(batch) })
 	}
 	c.mu.Unlock()
 	for over := func() {}; ; {
-		err := await(ctx, limit, e.done)
+		err := workers.Await(ctx, limit, e.done)
 		over()
 		if err == nil {
 			return e.err
@@ -151,7 +153,7 @@ func (c *combiner) doAlone(ctx, limit context.Context, e *entry) error {
 	e.sent, e.latest = time.Now(), latest
 	done := make(chan struct{})
 	c.inFlight.Add(1)
-	c.calls.start(func() {
+	c.calls.Start(func() {
 		c.single(call, e)
 		c.mu.Lock()
 		c.alone--
@@ -166,7 +168,7 @@ func (c *combiner) doAlone(ctx, limit context.Context, e *entry) error {
 		c.inFlight.Done()
 		close(done)
 	})
-	if err := await(ctx, limit, done); err != nil {
+	if err := workers.Await(ctx, limit, done); err != nil {
 		c.mu.Lock()
 		e.gone = true
 		c.mu.Unlock()
@@ -258,7 +260,7 @@ func (c *combiner) settled(batch []*entry, answered bool) {
 func (c *combiner) single(ctx context.Context, e *entry) {
 	one := [...]*entry{e}
 	call := c.call(one[:])
-	settle(one[:], c.script.run(ctx, c.client, call.keys, call.args...))
+	settle(one[:], c.script.Run(ctx, c.client, call.Keys, call.Args...))
 }
 
 // together runs the script for all, in one round trip. It reports whether the server answered.
@@ -288,7 +290,7 @@ func (c *combiner) pipeline(ctx context.Context, parts [][]*entry) []*redis.Cmd 
 	for i, part := range parts {
 		calls[i] = c.call(part)
 	}
-	return c.script.pipeline(ctx, c.client, calls)
+	return c.script.RunAll(ctx, c.client, calls)
 }
 
 // split puts entries with the same terms together, up to size.
@@ -315,12 +317,12 @@ func group[T any, K comparable](items []T, size int, kind func(T) K) (parts [][]
 // call is the script's call for entries with the same terms.
 func (c *combiner) call(part []*entry) call {
 	args := c.args(part[0].terms, part[0].latest)
-	made := call{keys: make([]string, 4*len(part)), args: append(make([]any, 0, len(args)+len(part)), args...)}
+	made := call{Keys: make([]string, 4*len(part)), Args: append(make([]any, 0, len(args)+len(part)), args...)}
 	n := len(part)
 	for i, e := range part {
-		made.keys[i], made.keys[n+i] = e.keys.lock, e.keys.queue
-		made.keys[2*n+i], made.keys[3*n+i] = e.keys.waiters, e.keys.floor
-		made.args = append(made.args, e.id)
+		made.Keys[i], made.Keys[n+i] = e.keys.lock, e.keys.queue
+		made.Keys[2*n+i], made.Keys[3*n+i] = e.keys.waiters, e.keys.floor
+		made.Args = append(made.Args, e.id)
 	}
 	return made
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/internal/redisscript"
 	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testsync"
 )
@@ -94,16 +95,16 @@ func newCombiner(t *testing.T) (*combiner, *gate) {
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.ScriptLoad(t.Context(), echoScript.source).Err(); err != nil {
+	if err := client.ScriptLoad(t.Context(), echoScript.Source).Err(); err != nil {
 		t.Fatal(err)
 	}
 	g := new(gate)
 	client.AddHook(g)
-	clock, workers := newServerClock(), newCalls()
-	t.Cleanup(func() { workers.close(time.Now().Add(time.Minute)) })
+	clock, made := newServerClock(), newCalls()
+	t.Cleanup(func() { made.Close(time.Now().Add(time.Minute)) })
 	return &combiner{
 		client: client, script: echoScript, batch: combineBatch, args: func(t terms, _ int64) []any { return []any{t.ttl} },
-		latest: clock.latest, calls: workers,
+		latest: clock.Latest, calls: made,
 	}, g
 }
 
@@ -116,7 +117,7 @@ for i = 2, #ARGV do
   answers[i - 1] = ARGV[1] .. ' ' .. ARGV[i]
 end
 return #answers == 1 and answers[1] or answers`
-	return &script{source: source, sha: shaOf(source)}
+	return redisscript.New(source)
 }()
 
 // echo starts a call and returns the channel of its result.
