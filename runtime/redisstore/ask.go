@@ -91,7 +91,7 @@ func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.
 
 // over is called with an acquire whose caller has left and whose call is over.
 func (s *session) over(e *entry) {
-	if e.err == nil || isReply(e.err) {
+	if e.answered() {
 		s.answered(e.id)
 	} else {
 		s.brought(e.id)

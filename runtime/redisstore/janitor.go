@@ -70,7 +70,7 @@ func (s *session) cancelRest() {
 	quiet := make(chan struct{})
 	s.calls.Start(func() {
 		for _, st := range s.stripes {
-			st.acquires.inFlight.Wait()
+			st.acquires.Wait()
 		}
 		close(quiet)
 	})

@@ -58,7 +58,10 @@ func (a *asking) once(ctx context.Context) (answer, bool, error) {
 func (a *asking) fast(ctx context.Context) (got answer, err error) {
 	e, latest := a.entry(), a.latest
 	if a.t.takeMany != "" {
-		got, latest, err = a.s.takes.do(ctx, e)
+		if err = a.s.takes.Do(ctx, e); err == nil {
+			got, err = e.answer, e.err
+		}
+		latest = e.latest
 	} else {
 		var over func()
 		if over, err = a.s.slot(ctx); err != nil {

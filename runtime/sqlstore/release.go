@@ -141,7 +141,10 @@ func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release
 // free releases a lock without a queue.
 func (s *session) free(ctx context.Context, t *tables, e *entry) (bool, error) {
 	if t.freeMany != "" {
-		_, _, err := s.frees.do(ctx, e)
+		err := s.frees.Do(ctx, e)
+		if err == nil {
+			err = e.err
+		}
 		return err == nil && e.ok, err
 	}
 	over, err := s.slot(ctx)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/combine"
 	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -23,8 +24,8 @@ type session struct {
 	id    string // names the process in the tables
 	node  string // as the tables have it
 	calls calls
-	takes combiner
-	frees combiner
+	takes combine.Combiner[*entry]
+	frees combine.Combiner[*entry]
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
@@ -75,8 +76,8 @@ func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *sessio
 		chores:     timeheap.New(func(l *leftover) *int { return &l.heapPlace }),
 		wakePoller: make(chan struct{}, 1), wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),
 	}
-	s.takes = combiner{run: s.takeMany, start: s.calls.Start, latest: s.latest}
-	s.frees = combiner{run: s.freeMany, start: s.calls.Start, latest: s.latest}
+	s.combining(&s.takes, s.takeMany)
+	s.combining(&s.frees, s.freeMany)
 	return s
 }
 
