@@ -137,6 +137,7 @@ func TestSession_breakWhoseAnswerIsLost(t *testing.T) {
 
 // The subscription was cut while the lease was broken: the session asks when it is subscribed again.
 func TestSession_heldLeasesAreAskedForAfterACut(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var granted atomic.Bool // the session may ask about held leases as soon as it is subscribed
 	s, losses := r.newSession(Config{}, func(cfg *lockrt.SessionConfig) {

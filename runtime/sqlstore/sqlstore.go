@@ -79,6 +79,8 @@ type Store struct {
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
 	clock  *storeclock.Clock
+
+	compared atomic.Pointer[otherPool] // the last pool of DoTx that is not db
 }
 
 var _ lockrt.Store = (*Store)(nil)
