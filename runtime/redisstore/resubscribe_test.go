@@ -204,7 +204,7 @@ func TestAliveScript_forgottenQueueOfAnOwner(t *testing.T) {
 	s, _ := r.sessionHolding("a")
 	r.mustAcquire(s, "a")
 	keys := []string{r.keys.queue, r.keys.waiters, r.keys.lock}
-	states, err := aliveScript.run(r.ctx, r.client, keys, s.channel, 1000).Slice()
+	states, err := aliveScript.Run(r.ctx, r.client, keys, s.channel, 1000).Slice()
 	if err != nil {
 		t.Fatal(err)
 	}
