@@ -3,6 +3,7 @@ package sqltest
 import (
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -21,7 +22,16 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if name := os.Getenv(childEnv); name != "" {
+		if err := beNode(name, os.Getenv(urlEnv)); err != nil {
+			fmt.Fprintln(os.Stderr, name+":", err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func openDB(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
@@ -46,6 +56,8 @@ type engine struct {
 	db   *sql.DB
 	url  string // as lockrt.Open takes it
 	n    *atomic.Int64
+
+	server any // that was started
 }
 
 // engines runs a test on every database.
@@ -57,7 +69,9 @@ func engines(t *testing.T, test func(*testing.T, *engine)) {
 
 func postgres(t testing.TB) *engine {
 	server := testenv.Postgres(t)
-	return newEngine(t, "postgres", openDB(t, "pgx", server.URL()), server.URL())
+	e := newEngine(t, "postgres", openDB(t, "pgx", server.URL()), server.URL())
+	e.server = server
+	return e
 }
 
 func mariaDB(t testing.TB) *engine {
