@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -24,13 +26,30 @@ import (
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(childEnv); name != "" {
-		if err := beNode(name, os.Getenv(urlEnv)); err != nil {
+		if err := beChild(name, os.Getenv(urlEnv)); err != nil {
 			fmt.Fprintln(os.Stderr, name+":", err)
 			os.Exit(1)
 		}
 		return
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// beChild is what a process of this test binary does that is a node.
+func beChild(name, url string) error {
+	many, every, ok := strings.Cut(os.Getenv(manyEnv), " ")
+	if !ok {
+		return beNode(name, url)
+	}
+	n, err := strconv.Atoi(many)
+	if err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(every)
+	if err != nil {
+		return err
+	}
+	return beMany(name, url, n, d)
 }
 
 func openDB(t testing.TB, driver, dsn string) *sql.DB {
