@@ -1,4 +1,4 @@
-package jobs_test
+package redisstore_test
 
 import (
 	"context"
@@ -7,29 +7,30 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/redisstore"
 )
 
-// TestRedisStore_texts asks a server that is not there: what was tried stands in the error once, with whoever was
+// TestStore_texts asks a server that is not there: what was tried stands in the error once, with whoever was
 // asked.
-func TestRedisStore_texts(t *testing.T) {
+func TestStore_texts(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	ctx, store := context.Background(), NewRedisStore(client, "lock")
+	ctx, store := context.Background(), redisstore.New(client, "lock")
 	_, waiting := store.Waiting(ctx, 1)
-	_, paused := store.Pause(ctx, "j", Pause{})
-	_, resumed := store.Resume(ctx, "j", 1, Run{}, 1)
+	_, paused := store.Pause(ctx, "j", jobs.Pause{})
+	_, resumed := store.Resume(ctx, "j", 1, jobs.Run{}, 1)
 	for want, err := range map[string]error{
 		"write its pause in Redis: ":       paused,
 		"end its pause in Redis: ":         resumed,
-		"leave a notice in Redis: ":        store.Cancel(ctx, Notice{Job: "j", ID: "j@1"}),
-		"store it in Redis: ":              store.Put(ctx, OneOff{ID: "o"}),
+		"leave a notice in Redis: ":        store.Cancel(ctx, jobs.Notice{Job: "j", ID: "j@1"}),
+		"store it in Redis: ":              store.Put(ctx, jobs.OneOff{ID: "o"}),
 		"remove it in Redis: ":             store.Withdraw(ctx, "o"),
 		"list one-off jobs in Redis: ":     waiting,
 		"end a session in Redis: ":         store.Leave(ctx, "s"),
 		"give a sign of life in Redis: ":   heartbeatError(ctx, store),
-		`claim a tick of job "j" in Redis`: store.Claim(ctx, []Claim{{Job: "j"}})[0].Err,
+		`claim a tick of job "j" in Redis`: store.Claim(ctx, []jobs.Claim{{Job: "j"}})[0].Err,
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "in Redis") != 1 ||
 			!strings.Contains(err.Error(), "127.0.0.1:1") {
@@ -38,7 +39,7 @@ func TestRedisStore_texts(t *testing.T) {
 	}
 }
 
-func heartbeatError(ctx context.Context, store Store) error {
-	_, err := store.Heartbeat(ctx, Heartbeat{Session: "s"})
+func heartbeatError(ctx context.Context, store jobs.Store) error {
+	_, err := store.Heartbeat(ctx, jobs.Heartbeat{Session: "s"})
 	return err
 }

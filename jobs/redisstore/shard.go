@@ -1,8 +1,11 @@
-package jobs
+package redisstore
 
 import (
 	"strconv"
 	"strings"
+
+	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/internal/spread"
 )
 
 const (
@@ -66,10 +69,10 @@ func encode(s string) string {
 
 // shardOf returns the number of a job's shard.
 func shardOf(job string) int {
-	if strings.HasPrefix(job, handlerPrefix) {
+	if strings.HasPrefix(job, jobs.HandlerPrefix) {
 		return oneOffShard
 	}
-	return int(hashOf(job) % shards)
+	return int(spread.Hash(job) % shards)
 }
 
 // byShard sorts the indices of n elements by the shards of their jobs, in order, into groups of up to scriptSize.

@@ -1,34 +1,36 @@
-package jobs
+package memstore
 
 import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
 // extend makes an owner's lease last from now. It needs mu.
-func (s *memoryStore) extend(owner string, now time.Time, lease time.Duration) {
-	if owner != Nobody {
+func (s *Store) extend(owner string, now time.Time, lease time.Duration) {
+	if owner != jobs.Nobody {
 		s.alive[owner] = now.Add(lease)
 	}
 }
 
 // hold puts a run in flight. It needs mu.
-func (s *memoryStore) hold(p InFlight, now time.Time, lease time.Duration) {
+func (s *Store) hold(p jobs.InFlight, now time.Time, lease time.Duration) {
 	s.flights[p.Run.ID] = &p
 	s.extend(p.Owner, now, lease)
 }
 
 // owned returns a run in flight of an owner, nil if there is none. It needs mu.
-func (s *memoryStore) owned(id, owner string) *InFlight {
+func (s *Store) owned(id, owner string) *jobs.InFlight {
 	if p := s.flights[id]; p != nil && p.Owner == owner {
 		return p
 	}
 	return nil
 }
 
-func (s *memoryStore) Claim(ctx context.Context, claims []Claim) []Claimed {
-	results := make([]Claimed, len(claims))
+func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
+	results := make([]jobs.Claimed, len(claims))
 	for i, c := range claims {
 		results[i].Err = s.do(ctx, func(now time.Time) error {
 			results[i] = s.claim(c, now)
@@ -38,11 +40,11 @@ func (s *memoryStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 	return results
 }
 
-func (s *memoryStore) claim(c Claim, now time.Time) Claimed {
+func (s *Store) claim(c jobs.Claim, now time.Time) jobs.Claimed {
 	j := s.job(c.Job)
 	status := s.decide(j, c, now)
-	if status != ClaimWon {
-		return Claimed{Status: status, Cursor: j.cursor, Owed: slices.Clone(j.owed), Now: now}
+	if status != jobs.ClaimWon {
+		return jobs.Claimed{Status: status, Cursor: j.cursor, Owed: slices.Clone(j.owed), Now: now}
 	}
 	if repeated := c.InFlight != nil && s.owned(c.InFlight.Run.ID, c.InFlight.Owner) != nil; !repeated {
 		switch {
@@ -60,11 +62,11 @@ func (s *memoryStore) claim(c Claim, now time.Time) Claimed {
 	if c.InFlight != nil {
 		s.hold(*c.InFlight, now, c.Lease)
 	}
-	return Claimed{Status: ClaimWon, Cursor: j.cursor, Owed: slices.Clone(j.owed), Now: now}
+	return jobs.Claimed{Status: jobs.ClaimWon, Cursor: j.cursor, Owed: slices.Clone(j.owed), Now: now}
 }
 
 // move changes what is decided and owed as a claim says.
-func (j *memoryJob) move(c Claim) {
+func (j *job) move(c jobs.Claim) {
 	switch {
 	case c.Owed && c.Done:
 		j.owed = slices.Clone(j.owed[1:])
@@ -78,35 +80,35 @@ func (j *memoryJob) move(c Claim) {
 	}
 }
 
-func (s *memoryStore) decide(j *memoryJob, c Claim, now time.Time) ClaimStatus {
+func (s *Store) decide(j *job, c jobs.Claim, now time.Time) jobs.ClaimStatus {
 	_, waits := s.waiting[c.OneOff]
 	switch {
 	case c.InFlight != nil && s.owned(c.InFlight.Run.ID, c.InFlight.Owner) != nil, c.Manual:
-		return ClaimWon
+		return jobs.ClaimWon
 	case c.OneOff != "" && !waits:
-		return ClaimTaken
+		return jobs.ClaimTaken
 	case c.OneOff != "" && c.Due.After(now):
-		return ClaimEarly
+		return jobs.ClaimEarly
 	case c.OneOff != "":
-		return ClaimWon
+		return jobs.ClaimWon
 	case j.cursor.IsZero():
-		return ClaimUnknown
+		return jobs.ClaimUnknown
 	case c.Epoch != "" && c.Epoch != j.spec.epoch:
-		return ClaimStale
+		return jobs.ClaimStale
 	case c.Owed && (len(j.owed) == 0 || !j.owed[0].From.Equal(c.Prev)), !c.Owed && !j.cursor.Equal(c.Prev):
-		return ClaimTaken
+		return jobs.ClaimTaken
 	case j.paused != nil:
-		return ClaimPaused
+		return jobs.ClaimPaused
 	case c.Due.After(now):
-		return ClaimEarly
+		return jobs.ClaimEarly
 	case c.Owed && s.catchingUp(c.Job):
-		return ClaimBusy
+		return jobs.ClaimBusy
 	}
-	return ClaimWon
+	return jobs.ClaimWon
 }
 
 // catchingUp reports whether a run of the job for a tick that was owed is in flight. It needs mu.
-func (s *memoryStore) catchingUp(job string) bool {
+func (s *Store) catchingUp(job string) bool {
 	for _, p := range s.flights {
 		if p.Run.Job == job && p.Backlog {
 			return true
@@ -115,16 +117,16 @@ func (s *memoryStore) catchingUp(job string) bool {
 	return false
 }
 
-func (s *memoryStore) Start(ctx context.Context, starts []Start) []error {
+func (s *Store) Start(ctx context.Context, starts []jobs.Start) []error {
 	errs := make([]error, len(starts))
 	for i, b := range starts {
 		errs[i] = s.do(ctx, func(now time.Time) error {
 			p := s.owned(b.Run.ID, b.Owner)
 			if p == nil {
-				return ErrGone
+				return jobs.ErrGone
 			}
 			if n, told := s.notices[b.Run.ID]; told && n.owner == "" {
-				return &CancelledError{n.Notice}
+				return &jobs.CancelledError{Notice: n.Notice}
 			}
 			begun := *p // others may be looking at the old one
 			begun.Run.Started, begun.Run.Fence = b.Run.Started, b.Run.Fence
@@ -135,7 +137,7 @@ func (s *memoryStore) Start(ctx context.Context, starts []Start) []error {
 	return errs
 }
 
-func (s *memoryStore) Finish(ctx context.Context, finishes []Finish) []error {
+func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 	errs := make([]error, len(finishes))
 	for i, f := range finishes {
 		errs[i] = s.do(ctx, func(now time.Time) error { return s.finish(f, now) })
@@ -143,15 +145,15 @@ func (s *memoryStore) Finish(ctx context.Context, finishes []Finish) []error {
 	return errs
 }
 
-func (s *memoryStore) finish(f Finish, now time.Time) error {
+func (s *Store) finish(f jobs.Finish, now time.Time) error {
 	switch {
 	case f.Next != nil && s.owned(f.Next.Run.ID, f.Next.Owner) != nil &&
 		(f.Next.Run.ID != f.Run.ID || f.Next.Owner != f.Owner):
 		return nil // a repeated call
 	case s.owned(f.Run.ID, f.Owner) == nil:
-		return ErrGone
+		return jobs.ErrGone
 	case f.Orphan && s.alive[f.Owner].After(now):
-		return ErrGone
+		return jobs.ErrGone
 	}
 	delete(s.flights, f.Run.ID)
 	asked, cancelled := s.notices[f.Run.ID]
@@ -164,8 +166,8 @@ func (s *memoryStore) finish(f Finish, now time.Time) error {
 	if cancelled {
 		f.Run.CancelAsked, f.Next = &asked.Notice, nil
 	}
-	if f.Orphan && f.Owner != Nobody {
-		s.notices[f.Run.ID] = memoryNotice{Notice{Job: f.Run.Job, ID: f.Run.ID, At: now, Taken: true}, f.Owner}
+	if f.Orphan && f.Owner != jobs.Nobody {
+		s.notices[f.Run.ID] = notice{jobs.Notice{Job: f.Run.Job, ID: f.Run.ID, At: now, Taken: true}, f.Owner}
 	}
 	if f.Run.Outcome != "" {
 		s.job(f.Run.Job).record(f.Run, f.Keep, now)
@@ -175,26 +177,23 @@ func (s *memoryStore) finish(f Finish, now time.Time) error {
 		s.hold(*f.Next, now, f.Lease)
 	}
 	if cancelled {
-		return &CancelledError{asked.Notice}
+		return &jobs.CancelledError{Notice: asked.Notice}
 	}
 	return nil
 }
 
-func (s *memoryStore) Cancel(ctx context.Context, n Notice) error {
+func (s *Store) Cancel(ctx context.Context, n jobs.Notice) error {
 	return s.do(ctx, func(time.Time) error {
 		if s.flights[n.ID] == nil {
-			return ErrGone
+			return jobs.ErrGone
 		}
 		n.At = n.At.UTC().Truncate(time.Microsecond)
-		s.notices[n.ID] = memoryNotice{n, ""}
+		s.notices[n.ID] = notice{n, ""}
 		return nil
 	})
 }
 
-// noticeRetention is how long a notice waits for an owner that does not come back.
-const noticeRetention = time.Hour
-
-func (s *memoryStore) Heartbeat(ctx context.Context, b Heartbeat) (reply HeartbeatReply, err error) {
+func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (reply jobs.HeartbeatReply, err error) {
 	err = s.do(ctx, func(now time.Time) error {
 		b.Node.Heartbeat = now
 		s.nodes[b.Session] = b.Node
@@ -222,7 +221,7 @@ func (s *memoryStore) Heartbeat(ctx context.Context, b Heartbeat) (reply Heartbe
 			}
 		}
 		for id, n := range s.notices {
-			if now.Sub(n.At) > noticeRetention && s.flights[id] == nil {
+			if now.Sub(n.At) > jobs.NoticeRetention && s.flights[id] == nil {
 				delete(s.notices, id)
 			} else if n.owner == b.Session || n.owner == "" && s.owned(id, b.Session) != nil {
 				reply.Notices = append(reply.Notices, n.Notice)
@@ -236,12 +235,12 @@ func (s *memoryStore) Heartbeat(ctx context.Context, b Heartbeat) (reply Heartbe
 		return nil
 	})
 	slices.Sort(reply.Peers)
-	slices.SortFunc(reply.Due, byTime)
-	slices.SortFunc(reply.Orphans, func(a, b InFlight) int { return a.Run.Tick.Compare(b.Run.Tick) })
+	slices.SortFunc(reply.Due, jobs.OneOff.Compare)
+	slices.SortFunc(reply.Orphans, func(a, b jobs.InFlight) int { return a.Run.Tick.Compare(b.Run.Tick) })
 	return reply, err
 }
 
-func (s *memoryStore) Leave(ctx context.Context, session string) error {
+func (s *Store) Leave(ctx context.Context, session string) error {
 	return s.do(ctx, func(time.Time) error {
 		delete(s.nodes, session)
 		delete(s.alive, session)

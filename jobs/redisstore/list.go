@@ -1,4 +1,4 @@
-package jobs
+package redisstore
 
 import (
 	"context"
@@ -6,7 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockgen/lockgen/jobs/internal/parallel"
+
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/internal/merge"
 )
 
 // listStretch is how many names one script looks at in a search. It is the time for which other clients of the server
@@ -25,7 +30,7 @@ type shardList struct {
 	err    error // why it could not be read, which ends it
 }
 
-func (s *redisStore) List(ctx context.Context, q ListQuery) (ListPage, error) {
+func (s *Store) List(ctx context.Context, q jobs.ListQuery) (jobs.ListPage, error) {
 	lists := s.listsOf(q)
 	want := max(q.Limit, 0) + 1 // one more tells whether there are others
 	for {
@@ -39,7 +44,7 @@ func (s *redisStore) List(ctx context.Context, q ListQuery) (ListPage, error) {
 			if q.Back {
 				before -= len(all)
 			}
-			page, err := cutPage(q, all, before), s.unread(lists)
+			page, err := q.Page(all, before), s.unread(lists)
 			if err != nil {
 				err = fmt.Errorf("list jobs in Redis: %w", err)
 			}
@@ -50,7 +55,7 @@ func (s *redisStore) List(ctx context.Context, q ListQuery) (ListPage, error) {
 }
 
 // unread says which lists could not be read.
-func (s *redisStore) unread(lists []*shardList) error {
+func (s *Store) unread(lists []*shardList) error {
 	failed := make(map[int]error)
 	for _, l := range lists {
 		if l.err != nil {
@@ -66,15 +71,15 @@ func (s *redisStore) unread(lists []*shardList) error {
 }
 
 // listsOf are the lists that a query is about, one of each shard that can have such jobs.
-func (s *redisStore) listsOf(q ListQuery) (lists []*shardList) {
-	if q.State == StateHandler {
+func (s *Store) listsOf(q jobs.ListQuery) (lists []*shardList) {
+	if q.State == jobs.StateHandler {
 		at := s.shards[oneOffShard]
 		return []*shardList{{key: at.names, at: at, from: q.From}}
 	}
 	for _, at := range s.shards[:shards] {
-		key, ok := map[JobState]string{
-			StateAny: at.names, StateFailing: at.failing, StatePaused: at.pausing, StateMissed: at.missing,
-			StateNever: at.never,
+		key, ok := map[jobs.JobState]string{
+			jobs.StateAny: at.names, jobs.StateFailing: at.failing, jobs.StatePaused: at.pausing, jobs.StateMissed: at.missing,
+			jobs.StateNever: at.never,
 		}[q.State]
 		if ok {
 			lists = append(lists, &shardList{key: key, at: at, from: q.From})
@@ -105,7 +110,7 @@ func merged(lists []*shardList, back bool, want int) (all []string, final bool) 
 }
 
 // listMore reads on in the lists that are open.
-func (s *redisStore) listMore(ctx context.Context, q ListQuery, open []*shardList, want int) {
+func (s *Store) listMore(ctx context.Context, q jobs.ListQuery, open []*shardList, want int) {
 	calls := make([]scriptCall, len(open))
 	for i, l := range open {
 		back, unseen, most := "0", "", want-len(l.found)
@@ -115,7 +120,7 @@ func (s *redisStore) listMore(ctx context.Context, q ListQuery, open []*shardLis
 		if !q.UnseenSince.IsZero() {
 			unseen = micros(q.UnseenSince)
 		}
-		if q.searches() {
+		if q.Searches() {
 			most = listStretch
 		}
 		args := []any{l.from, back, want - len(l.found), most, unseen}
@@ -143,7 +148,7 @@ func (s *redisStore) listMore(ctx context.Context, q ListQuery, open []*shardLis
 	for i := range reads {
 		reads[i] = func(ctx context.Context) { read(ctx, i, i+1) }
 	}
-	all(ctx, reads...)
+	parallel.Do(ctx, reads...)
 }
 
 // take reads the answer of list.lua.
@@ -163,8 +168,8 @@ func (l *shardList) take(reply []any) error {
 	return nil
 }
 
-func (s *redisStore) Count(ctx context.Context, unseenSince time.Time) (JobCount, error) {
-	var n JobCount
+func (s *Store) Count(ctx context.Context, unseenSince time.Time) (jobs.JobCount, error) {
+	var n jobs.JobCount
 	pipe := s.client.Pipeline()
 	sums := make(map[*redis.IntCmd]*int)
 	var ticks []*redis.StringCmd
@@ -183,7 +188,7 @@ func (s *redisStore) Count(ctx context.Context, unseenSince time.Time) (JobCount
 	for cmd, sum := range sums {
 		count, err := cmd.Result()
 		if err != nil {
-			return JobCount{}, fmt.Errorf("count jobs in Redis: %w", err)
+			return jobs.JobCount{}, fmt.Errorf("count jobs in Redis: %w", err)
 		}
 		*sum += int(count)
 	}
@@ -193,38 +198,38 @@ func (s *redisStore) Count(ctx context.Context, unseenSince time.Time) (JobCount
 			n.Ticks += count
 		case redis.Nil:
 		default:
-			return JobCount{}, fmt.Errorf("count missed ticks in Redis: %w", err)
+			return jobs.JobCount{}, fmt.Errorf("count missed ticks in Redis: %w", err)
 		}
 	}
 	return n, nil
 }
 
-func (s *redisStore) Latest(ctx context.Context, limit int) ([]LatestRecord, error) {
-	var all []LatestRecord
+func (s *Store) Latest(ctx context.Context, limit int) ([]jobs.LatestRecord, error) {
+	var all []jobs.LatestRecord
 	err := s.highest(ctx, s.shards[:], limit, func(at *shard) string { return at.latest },
 		func(job string, score float64) {
-			all = append(all, LatestRecord{job, time.UnixMicro(int64(score)).UTC()})
+			all = append(all, jobs.LatestRecord{Job: job, At: time.UnixMicro(int64(score)).UTC()})
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs that ran last in Redis: %w", err)
 	}
-	return latestRecords(limit, all), nil
+	return merge.Latest(limit, all), nil
 }
 
-func (s *redisStore) MostMissed(ctx context.Context, limit int) ([]string, error) {
-	var all []missedCount
+func (s *Store) MostMissed(ctx context.Context, limit int) ([]string, error) {
+	var all []merge.Missed
 	err := s.highest(ctx, s.shards[:shards], limit, func(at *shard) string { return at.missed },
 		func(job string, score float64) {
-			all = append(all, missedCount{job, int64(score)})
+			all = append(all, merge.Missed{Job: job, Ticks: int64(score)})
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs that missed ticks in Redis: %w", err)
 	}
-	return mostMissed(limit, all), nil
+	return merge.MostMissed(limit, all), nil
 }
 
 // highest reads the members with the highest scores of each shard.
-func (s *redisStore) highest(
+func (s *Store) highest(
 	ctx context.Context, of []*shard, limit int, key func(*shard) string, yield func(job string, score float64),
 ) error {
 	if limit <= 0 {

@@ -1,4 +1,4 @@
-package jobs
+package memstore
 
 import (
 	"context"
@@ -7,25 +7,27 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
 // compareStamp looks whether the store knows of the session's last heartbeat, and notes this one. A stamp is what tells
 // this store from one that forgot, and the time of the heartbeat. It needs mu.
-func (s *memoryStore) compareStamp(b Heartbeat, p *HeartbeatReply, now time.Time) {
+func (s *Store) compareStamp(b jobs.Heartbeat, p *jobs.HeartbeatReply, now time.Time) {
 	if stamp, at, ok := strings.Cut(b.Stamp, " "); ok {
 		n, _ := strconv.ParseInt(at, 10, 64) // it is of our own making
 		p.Lost = stamp != s.stamp || s.heartbeats[b.Session].Before(time.UnixMicro(n))
 	}
 	s.heartbeats[b.Session] = now
-	p.Stamp = s.stamp + " " + micros(now)
+	p.Stamp = s.stamp + " " + strconv.FormatInt(now.UnixMicro(), 10)
 	for _, name := range slices.Sorted(maps.Keys(s.jobs)) {
 		if j := s.jobs[name]; j.switched != 0 {
-			p.Pauses = append(p.Pauses, PauseState{name, j.switched, j.paused})
+			p.Pauses = append(p.Pauses, jobs.PauseState{Job: name, Version: j.switched, Pause: j.paused})
 		}
 	}
 }
 
-func (s *memoryStore) Restore(ctx context.Context, m Memory) error {
+func (s *Store) Restore(ctx context.Context, m jobs.Memory) error {
 	return s.do(ctx, func(now time.Time) error {
 		for _, p := range m.Pauses {
 			if j := s.job(p.Job); p.Version > j.switched {
@@ -56,17 +58,17 @@ func (s *memoryStore) Restore(ctx context.Context, m Memory) error {
 }
 
 // Flush forgets all, as a server does that is started again without its data; tests use it.
-func (s *memoryStore) Flush() {
+func (s *Store) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keep(newMemoryStore(s.now))
+	s.keep(NewAt(s.now))
 }
 
 // Snapshot returns a function that takes the store back to what it is at present; tests use it.
-func (s *memoryStore) Snapshot() (restore func()) {
+func (s *Store) Snapshot() (restore func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := newMemoryStore(s.now)
+	old := NewAt(s.now)
 	old.keep(s)
 	return func() {
 		s.mu.Lock()
@@ -76,8 +78,8 @@ func (s *memoryStore) Snapshot() (restore func()) {
 }
 
 // keep makes the store a copy of another. It needs mu of both.
-func (s *memoryStore) keep(other *memoryStore) {
-	s.jobs, s.names = make(map[string]*memoryJob, len(other.jobs)), nil
+func (s *Store) keep(other *Store) {
+	s.jobs, s.names = make(map[string]*job, len(other.jobs)), nil
 	for name, j := range other.jobs {
 		own := *j
 		own.runs, own.spec.timings, own.spec.defs = slices.Clone(j.runs), slices.Clone(j.spec.timings),
@@ -85,7 +87,7 @@ func (s *memoryStore) keep(other *memoryStore) {
 		own.spec.offers = maps.Clone(j.spec.offers)
 		s.jobs[name] = &own
 	}
-	s.flights = make(map[string]*InFlight, len(other.flights))
+	s.flights = make(map[string]*jobs.InFlight, len(other.flights))
 	for id, p := range other.flights {
 		own := *p
 		s.flights[id] = &own

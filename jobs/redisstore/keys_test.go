@@ -1,4 +1,4 @@
-package jobs
+package redisstore
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// TestRedisStore_slots checks what Redis Cluster hashes: all keys of a shard have the same tag, not an empty one, and
+// TestStore_slots checks what Redis Cluster hashes: all keys of a shard have the same tag, not an empty one, and
 // no two jobs, shards or namespaces share a key.
-func TestRedisStore_slots(t *testing.T) {
+func TestStore_slots(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]string)
 	for _, namespace := range []string{"", "lock", "{", "{x}", "}", "a:jobs", "lock:1"} {
-		s := NewRedisStore(nil, namespace).(*redisStore)
+		s := New(nil, namespace)
 		for n, at := range s.shards {
 			keys := at.all()
 			for _, job := range []string{"", "a", "{", "}", "{}", "}{", "{a}", "a}", "%", "%7B", "a:runs", ":",

@@ -1,36 +1,32 @@
-package jobs
+package memstore
 
 import (
 	"context"
 	"crypto/rand"
+	"reflect"
 	"slices"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
-const (
-	// keptDefs is how many definitions of a job are remembered, so that an old one that comes back is known to be old.
-	keptDefs = 8
-	// keptTimings is how many changes of its timing are remembered before a job's cursor has passed them.
-	keptTimings = 16
-)
-
-// memoryOffer is that a session has a version of a definition.
-type memoryOffer struct {
+// offer is that a session has a version of a definition.
+type offer struct {
 	version int64
 	program string
 	at      time.Time
 }
 
-// memorySpec is what is known of the definitions of a job.
-type memorySpec struct {
+// spec is what is known of the definitions of a job.
+type spec struct {
 	epoch   string
-	timings []TimingPeriod
-	defs    []VersionedDef
-	offers  map[string]memoryOffer
+	timings []jobs.TimingPeriod
+	defs    []jobs.VersionedDef
+	offers  map[string]offer
 	seen    time.Time // when an offer was made last
 }
 
-func (s *memoryStore) Register(ctx context.Context, r Registration) (View, error) {
+func (s *Store) Register(ctx context.Context, r jobs.Registration) (jobs.View, error) {
 	names, versions, refused := make([]string, len(r.Offers)), make([]int64, len(r.Offers)),
 		make([]string, len(r.Offers))
 	err := s.do(ctx, func(now time.Time) error {
@@ -41,7 +37,7 @@ func (s *memoryStore) Register(ctx context.Context, r Registration) (View, error
 		return nil
 	})
 	if err != nil {
-		return View{}, err
+		return jobs.View{}, err
 	}
 	view, err := s.Look(ctx, names)
 	for i := range view.Jobs {
@@ -51,7 +47,7 @@ func (s *memoryStore) Register(ctx context.Context, r Registration) (View, error
 }
 
 // register treats one offer. It needs mu.
-func (s *memoryStore) register(r Registration, o Offer, now time.Time) (version int64, refused string) {
+func (s *Store) register(r jobs.Registration, o jobs.Offer, now time.Time) (version int64, refused string) {
 	d := o.Definition
 	j := s.jobs[d.Job]
 	if j != nil {
@@ -76,14 +72,14 @@ func (s *memoryStore) register(r Registration, o Offer, now time.Time) (version 
 		}
 	}
 	version = j.spec.number(d, o.Version)
-	j.spec.offers[r.Session] = memoryOffer{version, d.Program, now}
+	j.spec.offers[r.Session] = offer{version, d.Program, now}
 	j.spec.seen = now
 	j.spec.enforce(j.from(), now)
 	return version, ""
 }
 
 // from is the time after which ticks may be owed.
-func (j *memoryJob) from() time.Time {
+func (j *job) from() time.Time {
 	if len(j.owed) > 0 {
 		return j.owed[0].From
 	}
@@ -91,9 +87,9 @@ func (j *memoryJob) from() time.Time {
 }
 
 // bothOwed is what two who know the same cursor say is owed: as long as it stays, less and less is.
-func bothOwed(a, b []Span) (both []Span) {
+func bothOwed(a, b []jobs.Span) (both []jobs.Span) {
 	for _, s := range a {
-		i := slices.IndexFunc(b, func(other Span) bool { return other.To.Equal(s.To) })
+		i := slices.IndexFunc(b, func(other jobs.Span) bool { return other.To.Equal(s.To) })
 		if i < 0 {
 			continue
 		}
@@ -106,7 +102,7 @@ func bothOwed(a, b []Span) (both []Span) {
 }
 
 // lift makes the cursor of a job what a session knows of it.
-func (j *memoryJob) lift(known, now time.Time) {
+func (j *job) lift(known, now time.Time) {
 	madeUp := !j.madeUp.IsZero() && j.madeUp.Equal(j.cursor)
 	switch {
 	case j.cursor.IsZero() && known.IsZero():
@@ -122,10 +118,10 @@ func (j *memoryJob) lift(known, now time.Time) {
 }
 
 // number returns the version of a definition, a new one if it is not known.
-func (m *memorySpec) number(d Definition, known int64) int64 {
-	text, top, taken := encodeJSON(d), int64(0), false
+func (m *spec) number(d jobs.Definition, known int64) int64 {
+	top, taken := int64(0), false
 	for _, v := range m.defs {
-		if encodeJSON(v.Definition) == text {
+		if same(v.Definition, d) {
 			return v.Version
 		}
 		top, taken = max(top, v.Version), taken || v.Version == known
@@ -133,41 +129,48 @@ func (m *memorySpec) number(d Definition, known int64) int64 {
 	if known == 0 || taken {
 		known = top + 1
 	}
-	m.defs = append(m.defs, VersionedDef{known, d})
-	slices.SortFunc(m.defs, func(a, b VersionedDef) int { return int(a.Version - b.Version) })
+	m.defs = append(m.defs, jobs.VersionedDef{Version: known, Definition: d})
+	slices.SortFunc(m.defs, func(a, b jobs.VersionedDef) int { return int(a.Version - b.Version) })
 	if m.offers == nil {
-		m.offers = make(map[string]memoryOffer)
+		m.offers = make(map[string]offer)
 	}
 	return known
 }
 
+// same compares definitions.
+func same(a, b jobs.Definition) bool {
+	keys := slices.Equal(a.Keys, b.Keys)
+	a.Keys, b.Keys = nil, nil
+	return keys && reflect.DeepEqual(a, b)
+}
+
 // enforce puts the newest definition that a session has in force, and forgets what is of no more use: nothing before
 // from is owed.
-func (m *memorySpec) enforce(from, now time.Time) {
+func (m *spec) enforce(from, now time.Time) {
 	top := int64(0)
 	for _, o := range m.offers {
 		top = max(top, o.version)
 	}
-	at := slices.IndexFunc(m.defs, func(d VersionedDef) bool { return d.Version == top })
+	at := slices.IndexFunc(m.defs, func(d jobs.VersionedDef) bool { return d.Version == top })
 	if timing := m.defs[at].Definition.Timing; len(m.timings) == 0 || m.timings[len(m.timings)-1].Timing != timing {
 		since := now
 		if len(m.timings) == 0 && !from.IsZero() {
 			since = from
 		}
-		m.timings = append(m.timings, TimingPeriod{Since: since, Timing: timing})
+		m.timings = append(m.timings, jobs.TimingPeriod{Since: since, Timing: timing})
 		m.epoch = rand.Text()
 	}
-	for len(m.timings) > 1 && (!m.timings[1].Since.After(from) || len(m.timings) > keptTimings) {
+	for len(m.timings) > 1 && (!m.timings[1].Since.After(from) || len(m.timings) > jobs.KeptTimings) {
 		m.timings = slices.Clone(m.timings[1:])
 	}
-	for len(m.defs) > keptDefs && m.defs[0].Version != top {
+	for len(m.defs) > jobs.KeptDefinitions && m.defs[0].Version != top {
 		m.defs = m.defs[1:]
 	}
 }
 
 // view needs mu.
-func (m *memorySpec) view(job string, cursor time.Time) JobSpec {
-	spec := JobSpec{
+func (m *spec) view(job string, cursor time.Time) jobs.JobSpec {
+	spec := jobs.JobSpec{
 		Job: job, Cursor: cursor, Epoch: m.epoch, Timings: slices.Clone(m.timings), Defs: slices.Clone(m.defs),
 		Offers: make(map[string]int64, len(m.offers)),
 	}
@@ -178,10 +181,10 @@ func (m *memorySpec) view(job string, cursor time.Time) JobSpec {
 	return spec
 }
 
-func (s *memoryStore) Epochs(ctx context.Context, jobs []string) ([]string, error) {
-	epochs := make([]string, len(jobs))
+func (s *Store) Epochs(ctx context.Context, names []string) ([]string, error) {
+	epochs := make([]string, len(names))
 	err := s.do(ctx, func(time.Time) error {
-		for i, name := range jobs {
+		for i, name := range names {
 			if j := s.jobs[name]; j != nil {
 				epochs[i] = j.spec.epoch
 			}
@@ -191,17 +194,17 @@ func (s *memoryStore) Epochs(ctx context.Context, jobs []string) ([]string, erro
 	return epochs, err
 }
 
-func (s *memoryStore) Retire(ctx context.Context, job, epoch string) error {
+func (s *Store) Retire(ctx context.Context, job, epoch string) error {
 	return s.do(ctx, func(time.Time) error {
 		j := s.jobs[job]
 		if j == nil || epoch == "" || j.spec.epoch != epoch {
-			return ErrGone
+			return jobs.ErrGone
 		}
 		since := j.spec.seen
 		if j.cursor.After(since) {
 			since = j.cursor
 		}
-		j.spec.timings = append(j.spec.timings, TimingPeriod{Since: since})
+		j.spec.timings = append(j.spec.timings, jobs.TimingPeriod{Since: since})
 		j.spec.epoch = rand.Text()
 		return nil
 	})

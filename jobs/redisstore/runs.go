@@ -1,4 +1,4 @@
-package jobs
+package redisstore
 
 import (
 	"context"
@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
-func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
-	results := make([]Claimed, len(claims))
+func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
+	results := make([]jobs.Claimed, len(claims))
 	groups := byShard(len(claims), func(i int) string { return claims[i].Job })
 	calls := make([]scriptCall, len(groups))
 	for i, g := range groups {
@@ -32,8 +34,8 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 				continue
 			}
 			status, _ := reply[1+3*k].(int64)
-			results[at] = Claimed{
-				Status: ClaimStatus(status), Cursor: readMicro(reply[2+3*k]), Owed: readOwed(reply[3+3*k]),
+			results[at] = jobs.Claimed{
+				Status: jobs.ClaimStatus(status), Cursor: readMicro(reply[2+3*k]), Owed: readOwed(reply[3+3*k]),
 				Now: readMicro(reply[0]),
 			}
 		}
@@ -41,14 +43,14 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 	return results
 }
 
-func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
+func (s *Store) claimCall(g shardGroup, claims []jobs.Claim) scriptCall {
 	at, first := s.shards[g.shard], claims[g.indices[0]]
 	keys := []string{
 		at.cursors, at.paused, at.missed, at.flight, at.owner, at.alive, at.oneOffs, at.due, at.past, at.epochs, at.owed,
 		at.names, at.latest, at.failing, at.never, at.missing, at.totals,
 	}
 	args := make([]any, 0, 4+12*len(g.indices))
-	args = append(args, retention.Milliseconds(), first.Lease.Microseconds(), first.Keep, oneOffRetention.Microseconds())
+	args = append(args, jobs.JobRetention.Milliseconds(), first.Lease.Microseconds(), first.Keep, jobs.OneOffRetention.Microseconds())
 	for _, i := range g.indices {
 		c := &claims[i]
 		what, extra := "tick", any(c.Missed)
@@ -81,7 +83,7 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 	return scriptCall{keys: keys, args: args}
 }
 
-func (s *redisStore) Start(ctx context.Context, starts []Start) []error {
+func (s *Store) Start(ctx context.Context, starts []jobs.Start) []error {
 	groups := byShard(len(starts), func(i int) string { return starts[i].Run.Job })
 	calls := make([]scriptCall, len(groups))
 	for i, g := range groups {
@@ -98,7 +100,7 @@ func (s *redisStore) Start(ctx context.Context, starts []Start) []error {
 	return readDone(len(starts), groups, startScript.run(ctx, s.client, calls...), doing)
 }
 
-func (s *redisStore) Finish(ctx context.Context, finishes []Finish) []error {
+func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 	groups := byShard(len(finishes), func(i int) string { return finishes[i].Run.Job })
 	calls := make([]scriptCall, len(groups))
 	for i, g := range groups {
@@ -108,20 +110,20 @@ func (s *redisStore) Finish(ctx context.Context, finishes []Finish) []error {
 	return readDone(len(finishes), groups, finishScript.run(ctx, s.client, calls...), doing)
 }
 
-func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
+func (s *Store) finishCall(g shardGroup, finishes []jobs.Finish) scriptCall {
 	at := s.shards[g.shard]
 	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures, at.names, at.latest, at.failing,
 		at.never}
 	args := make([]any, 0, 3+9*len(g.indices))
-	args = append(args, retention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds(), keptFailures)
+	args = append(args, jobs.JobRetention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds(), jobs.KeptFailures)
 	for _, i := range g.indices {
 		f := &finishes[i]
 		orphan, record, notice, id, owner, next := "0", "", "", "", "", ""
 		if f.Orphan {
 			orphan = "1"
 		}
-		if f.Orphan && f.Owner != Nobody {
-			notice = encodeJSON(Notice{Job: f.Run.Job, ID: f.Run.ID, At: f.Run.Ended, Taken: true})
+		if f.Orphan && f.Owner != jobs.Nobody {
+			notice = encodeJSON(jobs.Notice{Job: f.Run.Job, ID: f.Run.ID, At: f.Run.Ended, Taken: true})
 		}
 		if f.Run.Outcome != "" {
 			record = encodeRecord(&f.Run)
@@ -151,7 +153,7 @@ func readDone(n int, groups []shardGroup, cmds []*redis.Cmd, doing func(i int) s
 			case err != nil:
 				errs[at] = fmt.Errorf("%s in Redis: %w", doing(at), err)
 			case done[k] == int64(0):
-				errs[at] = ErrGone
+				errs[at] = jobs.ErrGone
 			case done[k] != int64(1):
 				errs[at] = readCancelled(done[k])
 			}
@@ -163,7 +165,7 @@ func readDone(n int, groups []shardGroup, cmds []*redis.Cmd, doing func(i int) s
 // readCancelled reads the notice that a script answers in place of a number.
 func readCancelled(answer any) error {
 	text, _ := answer.(string)
-	var cancelled CancelledError
+	var cancelled jobs.CancelledError
 	if err := json.Unmarshal([]byte(text), &cancelled.Notice); err != nil {
 		return fmt.Errorf("%w (notice: %w)", errMalformed, err)
 	}
@@ -177,7 +179,7 @@ const (
 	touchEvery = 600
 )
 
-func (s *redisStore) Heartbeat(ctx context.Context, b Heartbeat) (p HeartbeatReply, err error) {
+func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (p jobs.HeartbeatReply, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("give a sign of life in Redis: %w", err)
@@ -185,7 +187,7 @@ func (s *redisStore) Heartbeat(ctx context.Context, b Heartbeat) (p HeartbeatRep
 	}()
 	expiry := any("")
 	if s.heartbeats[b.Part].Add(1)%touchEvery == 1 {
-		expiry = retention.Milliseconds()
+		expiry = jobs.JobRetention.Milliseconds()
 	}
 	shards := s.shardsOf(b.Part)
 	cmds := heartbeatScript.run(ctx, s.client, s.heartbeatCalls(shards, b.Session, b.Lease, b.Horizon, expiry, b.Stamp)...)
@@ -196,22 +198,22 @@ func (s *redisStore) Heartbeat(ctx context.Context, b Heartbeat) (p HeartbeatRep
 			stamps[i], err = readReply(reply, &p)
 		}
 		if err != nil {
-			return HeartbeatReply{}, err
+			return jobs.HeartbeatReply{}, err
 		}
 	}
 	p.Stamp = strings.Join(stamps, ",")
 	slices.Sort(p.Peers)
 	p.Peers = slices.Compact(p.Peers)
-	slices.SortFunc(p.Due, byTime)
+	slices.SortFunc(p.Due, jobs.OneOff.Compare)
 	if slices.Contains(shards, oneOffShard) {
 		err = nodeScript.run(ctx, s.client, scriptCall{keys: []string{s.nodes}, args: []any{
-			b.Session, encodeJSON(b.Node), nodeRetention.Microseconds(),
+			b.Session, encodeJSON(b.Node), jobs.NodeRetention.Microseconds(),
 		}})[0].Err()
 	}
 	return p, err
 }
 
-func (s *redisStore) heartbeatCalls(shards []int, session string, lease, horizon time.Duration, expiry any,
+func (s *Store) heartbeatCalls(shards []int, session string, lease, horizon time.Duration, expiry any,
 	stamp string) []scriptCall {
 	stamps := strings.Split(stamp, ",")
 	fresh := rand.Text()
@@ -229,7 +231,7 @@ func (s *redisStore) heartbeatCalls(shards []int, session string, lease, horizon
 			id, last, pauses = known[0], known[1], known[2]
 		}
 		calls[i] = scriptCall{keys: keys, args: []any{
-			session, lease.Microseconds(), horizon.Microseconds(), replyLimit, noticeRetention.Microseconds(), expiry,
+			session, lease.Microseconds(), horizon.Microseconds(), replyLimit, jobs.NoticeRetention.Microseconds(), expiry,
 			fresh, id, last, pauses,
 		}}
 	}
@@ -244,7 +246,7 @@ func stampOf(stamps []string, i int) string {
 	return ""
 }
 
-func (s *redisStore) Leave(ctx context.Context, session string) error {
+func (s *Store) Leave(ctx context.Context, session string) error {
 	all := make([]int, allShards)
 	for n := range all {
 		all[n] = n

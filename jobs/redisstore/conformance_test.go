@@ -1,4 +1,4 @@
-package jobs_test
+package redisstore_test
 
 import (
 	"context"
@@ -10,15 +10,11 @@ import (
 
 	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/redisstore"
 	"github.com/lockgen/lockgen/jobs/storetest"
 )
 
-func TestMemoryStore(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, func(*testing.T) jobs.Store { return jobs.NewMemoryStore() })
-}
-
-func TestRedisStore(t *testing.T) {
+func TestStore(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	n := 0
@@ -26,18 +22,18 @@ func TestRedisStore(t *testing.T) {
 		client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 		t.Cleanup(func() { client.Close() })
 		n++
-		return jobs.NewRedisStore(client, fmt.Sprintf("n{%d}", n))
+		return redisstore.New(client, fmt.Sprintf("n{%d}", n))
 	})
 }
 
-// storeACL is what the comment of NewRedisStore says that the store needs.
+// storeACL is what the package comment says that the store needs.
 const storeACL = "~app:jobs:* resetchannels -@all +eval +evalsha +time +exists +pexpire " +
 	"+hget +hset +hsetnx +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby +lpush +lrem +ltrim +lrange " +
 	"+zadd +zrem +zincrby +zcard +zcount +zlexcount +zscore +zmscore +zrange +zrevrange " +
 	"+zrangebyscore +zrangebylex +zrevrangebylex +zremrangebyscore"
 
-// TestRedisStore_acl passes the suite as a user who may do that and nothing else.
-func TestRedisStore_acl(t *testing.T) {
+// TestStore_acl passes the suite as a user who may do that and nothing else.
+func TestStore_acl(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr()})
@@ -58,6 +54,6 @@ func TestRedisStore_acl(t *testing.T) {
 			Addr: server.Addr(), Username: "jobs", Password: "secret", DisableIdentity: true,
 		})
 		t.Cleanup(func() { client.Close() })
-		return jobs.NewRedisStore(client, "app")
+		return redisstore.New(client, "app")
 	})
 }

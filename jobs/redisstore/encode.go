@@ -1,4 +1,4 @@
-package jobs
+package redisstore
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -23,15 +24,15 @@ func encodeJSON(v any) string {
 }
 
 // encodeRecord encodes a record as the scripts want it: with a + in front if it may join another.
-func encodeRecord(r *Run) string {
-	if r.joins() {
+func encodeRecord(r *jobs.Run) string {
+	if r.Joins() {
 		return "+" + encodeJSON(r)
 	}
 	return encodeJSON(r)
 }
 
 // encodeInFlight encodes a run in flight. Its owner and when it began are kept beside it, because they change.
-func encodeInFlight(p *InFlight) string {
+func encodeInFlight(p *jobs.InFlight) string {
 	if !p.Run.Started.IsZero() || p.Run.Fence != 0 {
 		plain := *p
 		plain.Run.Started, plain.Run.Fence = time.Time{}, 0
@@ -41,7 +42,7 @@ func encodeInFlight(p *InFlight) string {
 }
 
 // readInFlight puts together what is kept of a run in flight.
-func readInFlight(id, owner, begun, text string) (p InFlight, err error) {
+func readInFlight(id, owner, begun, text string) (p jobs.InFlight, err error) {
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return p, fmt.Errorf("%w (run %s: %w)", errMalformed, id, err)
 	}
@@ -60,7 +61,7 @@ func readInFlight(id, owner, begun, text string) (p InFlight, err error) {
 }
 
 // readAllInFlight reads runs in flight as the scripts list them: ID, owner, begin, JSON.
-func readAllInFlight(reply any) (all []InFlight, err error) {
+func readAllInFlight(reply any) (all []jobs.InFlight, err error) {
 	texts, err := readTexts(reply)
 	if err != nil || len(texts)%4 != 0 {
 		return nil, errMalformed
@@ -76,7 +77,7 @@ func readAllInFlight(reply any) (all []InFlight, err error) {
 }
 
 // readLook reads the answer of look.lua into the views of a group's jobs.
-func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now time.Time, err error) {
+func readLook(reply []any, g shardGroup, names []string, views []jobs.JobView) (now time.Time, err error) {
 	if len(reply) != 3 {
 		return now, errMalformed
 	}
@@ -90,7 +91,7 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 	}
 	at := make(map[string]int, len(g.indices))
 	for i, k := range g.indices {
-		at[jobs[k]] = k
+		at[names[k]] = k
 		v := &views[k]
 		if v.Cursor = readMicro(states[5*i]); states[5*i+1] != "" {
 			if v.Paused, err = readPause(states[5*i+1]); err != nil {
@@ -99,7 +100,7 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 		}
 		v.Missed, _ = strconv.ParseInt(states[5*i+2], 10, 64) // "" is none
 		v.Owed = readOwed(states[5*i+4])
-		if v.Spec, err = readSpec(jobs[k], v.Cursor, states[5*i+3]); err != nil {
+		if v.Spec, err = readSpec(names[k], v.Cursor, states[5*i+3]); err != nil {
 			return now, err
 		}
 	}
@@ -111,17 +112,17 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 }
 
 // readOwed reads spans of ticks: from and to with a blank between them, and semicolons between the spans.
-func readOwed(v any) (owed []Span) {
+func readOwed(v any) (owed []jobs.Span) {
 	text, _ := v.(string)
 	for _, span := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' }) {
 		from, to, _ := strings.Cut(span, " ")
-		owed = append(owed, Span{readMicro(from), readMicro(to)})
+		owed = append(owed, jobs.Span{From: readMicro(from), To: readMicro(to)})
 	}
 	return owed
 }
 
 // writeOwed is the opposite of readOwed.
-func writeOwed(owed []Span) string {
+func writeOwed(owed []jobs.Span) string {
 	texts := make([]string, len(owed))
 	for i, s := range owed {
 		texts[i] = micros(s.From) + " " + micros(s.To)
@@ -131,12 +132,12 @@ func writeOwed(owed []Span) string {
 
 // readPause reads what is kept of the last pause or resume of a job: its version, a blank, and the pause as JSON or a
 // dash.
-func readPause(text string) (*Pause, error) {
+func readPause(text string) (*jobs.Pause, error) {
 	version, text, _ := strings.Cut(text, " ")
 	if text == "-" {
 		return nil, nil
 	}
-	p := new(Pause)
+	p := new(jobs.Pause)
 	if err := json.Unmarshal([]byte(text), p); err != nil {
 		return nil, fmt.Errorf("%w (pause: %w)", errMalformed, err)
 	}
@@ -148,7 +149,7 @@ func readPause(text string) (*Pause, error) {
 }
 
 // readPauseState is readPause for one of which the version is wanted, too.
-func readPauseState(job, text string) (state PauseState, err error) {
+func readPauseState(job, text string) (state jobs.PauseState, err error) {
 	version, _, _ := strings.Cut(text, " ")
 	state.Job = job
 	state.Version, _ = strconv.ParseInt(version, 10, 64)
@@ -158,7 +159,7 @@ func readPauseState(job, text string) (state PauseState, err error) {
 
 // readReply adds the answer of heartbeat.lua of one shard to a reply, and returns the shard's part of the stamp: what
 // tells it from one that forgot, the time, and the version of its pauses.
-func readReply(reply []any, p *HeartbeatReply) (stamp string, err error) {
+func readReply(reply []any, p *jobs.HeartbeatReply) (stamp string, err error) {
 	if len(reply) != 10 {
 		return "", errMalformed
 	}
@@ -188,7 +189,7 @@ func readReply(reply []any, p *HeartbeatReply) (stamp string, err error) {
 }
 
 // readTold reads what a shard has to tell besides.
-func readTold(reply []any, p *HeartbeatReply) error {
+func readTold(reply []any, p *jobs.HeartbeatReply) error {
 	held, _ := reply[1].(int64)
 	orphans, err := readAllInFlight(reply[2])
 	if err != nil {
@@ -199,7 +200,7 @@ func readTold(reply []any, p *HeartbeatReply) error {
 		return err
 	}
 	for _, text := range notices {
-		var n Notice
+		var n jobs.Notice
 		if err := json.Unmarshal([]byte(text), &n); err != nil {
 			return fmt.Errorf("%w (notice: %w)", errMalformed, err)
 		}
@@ -216,13 +217,13 @@ func readTold(reply []any, p *HeartbeatReply) error {
 }
 
 // readOneOffs reads one-off jobs; those that are gone since they were listed are left out.
-func readOneOffs(values []any) (all []OneOff, err error) {
+func readOneOffs(values []any) (all []jobs.OneOff, err error) {
 	for _, v := range values {
 		text, ok := v.(string)
 		if !ok {
 			continue
 		}
-		var o OneOff
+		var o jobs.OneOff
 		if err := json.Unmarshal([]byte(text), &o); err != nil {
 			return nil, fmt.Errorf("%w (one-off job: %w)", errMalformed, err)
 		}

@@ -1,13 +1,15 @@
-package jobs
+package redisstore
 
 import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
 // one runs a script that answers 1 or 0, and returns gone for a 0.
-func (s *redisStore) one(ctx context.Context, doing string, script *script, keys []string, gone error,
+func (s *Store) one(ctx context.Context, doing string, script *script, keys []string, gone error,
 	args ...any) error {
 	switch n, err := script.run(ctx, s.client, scriptCall{keys: keys, args: args})[0].Int64(); {
 	case err != nil:
@@ -18,60 +20,60 @@ func (s *redisStore) one(ctx context.Context, doing string, script *script, keys
 	return nil
 }
 
-func (s *redisStore) Pause(ctx context.Context, job string, p Pause) (PauseState, error) {
+func (s *Store) Pause(ctx context.Context, job string, p jobs.Pause) (jobs.PauseState, error) {
 	at := s.shards[shardOf(job)]
 	call := scriptCall{keys: []string{at.cursors, at.paused, at.stamp, at.pausing}, args: []any{job, encodeJSON(p)}}
-	return s.switchPause(ctx, job, "write its pause", pauseScript, call, ErrUnknownJob)
+	return s.switchPause(ctx, job, "write its pause", pauseScript, call, jobs.ErrUnknownJob)
 }
 
-func (s *redisStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) (PauseState, error) {
+func (s *Store) Resume(ctx context.Context, job string, version int64, record jobs.Run, keep int) (jobs.PauseState, error) {
 	at := s.shards[shardOf(job)]
 	call := scriptCall{
 		keys: []string{
 			at.cursors, at.paused, at.runs(job), at.stamp, at.pausing, at.names, at.latest, at.failing, at.never,
 		},
-		args: []any{retention.Milliseconds(), job, version, encodeRecord(&record), keep},
+		args: []any{jobs.JobRetention.Milliseconds(), job, version, encodeRecord(&record), keep},
 	}
-	return s.switchPause(ctx, job, "end its pause", resumeScript, call, ErrGone)
+	return s.switchPause(ctx, job, "end its pause", resumeScript, call, jobs.ErrGone)
 }
 
 // switchPause runs a script that answers what is kept of a pause, or nothing: then it returns gone.
-func (s *redisStore) switchPause(
+func (s *Store) switchPause(
 	ctx context.Context, job, doing string, script *script, call scriptCall, gone error,
-) (PauseState, error) {
+) (jobs.PauseState, error) {
 	text, err := script.run(ctx, s.client, call)[0].Text()
 	if err == nil && text == "" {
-		return PauseState{}, gone
+		return jobs.PauseState{}, gone
 	}
-	var state PauseState
+	var state jobs.PauseState
 	if err == nil {
 		state, err = readPauseState(job, text)
 	}
 	if err != nil {
-		return PauseState{}, fmt.Errorf("%s in Redis: %w", doing, err)
+		return jobs.PauseState{}, fmt.Errorf("%s in Redis: %w", doing, err)
 	}
 	return state, nil
 }
 
-func (s *redisStore) Cancel(ctx context.Context, n Notice) error {
+func (s *Store) Cancel(ctx context.Context, n jobs.Notice) error {
 	at := s.shards[shardOf(n.Job)]
-	return s.one(ctx, "leave a notice", cancelScript, []string{at.owner, at.notices}, ErrGone,
+	return s.one(ctx, "leave a notice", cancelScript, []string{at.owner, at.notices}, jobs.ErrGone,
 		n.ID, encodeJSON(n))
 }
 
-func (s *redisStore) Put(ctx context.Context, o OneOff) error {
+func (s *Store) Put(ctx context.Context, o jobs.OneOff) error {
 	at := s.shards[oneOffShard]
 	o.At = o.At.UTC().Truncate(time.Microsecond)
 	return s.one(ctx, "store it", putScript, []string{at.oneOffs, at.due, at.past}, nil,
-		o.ID, encodeJSON(o), micros(o.At), oneOffRetention.Microseconds())
+		o.ID, encodeJSON(o), micros(o.At), jobs.OneOffRetention.Microseconds())
 }
 
-func (s *redisStore) Withdraw(ctx context.Context, id string) error {
+func (s *Store) Withdraw(ctx context.Context, id string) error {
 	at := s.shards[oneOffShard]
-	return s.one(ctx, "remove it", withdrawScript, []string{at.oneOffs, at.due}, ErrGone, id)
+	return s.one(ctx, "remove it", withdrawScript, []string{at.oneOffs, at.due}, jobs.ErrGone, id)
 }
 
-func (s *redisStore) Waiting(ctx context.Context, limit int) ([]OneOff, error) {
+func (s *Store) Waiting(ctx context.Context, limit int) ([]jobs.OneOff, error) {
 	at := s.shards[oneOffShard]
 	if limit <= 0 {
 		return nil, nil

@@ -1,4 +1,4 @@
-package jobs
+package redisstore
 
 import (
 	"context"
@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
-func (s *redisStore) Register(ctx context.Context, r Registration) (View, error) {
+func (s *Store) Register(ctx context.Context, r jobs.Registration) (jobs.View, error) {
 	names := make([]string, len(r.Offers))
 	for i, o := range r.Offers {
 		names[i] = o.Definition.Job
@@ -26,7 +28,7 @@ func (s *redisStore) Register(ctx context.Context, r Registration) (View, error)
 			err = errMalformed
 		}
 		if err != nil {
-			return View{}, fmt.Errorf("register %d jobs in Redis: %w", len(names), err)
+			return jobs.View{}, fmt.Errorf("register %d jobs in Redis: %w", len(names), err)
 		}
 		for k, at := range groups[i].indices {
 			versions[at], _ = strconv.ParseInt(answer[2*k], 10, 64) // "" is none
@@ -40,10 +42,10 @@ func (s *redisStore) Register(ctx context.Context, r Registration) (View, error)
 	return view, err
 }
 
-func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
+func (s *Store) registerCall(g shardGroup, r jobs.Registration) scriptCall {
 	at := s.shards[g.shard]
 	args := make([]any, 0, 7+len(r.Peers)+9*len(g.indices))
-	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptTimings,
+	args = append(args, jobs.JobRetention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), jobs.KeptDefinitions, jobs.KeptTimings,
 		len(r.Peers))
 	for _, peer := range r.Peers {
 		args = append(args, peer)
@@ -60,8 +62,8 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 		if r.Offers[i].OwedKnown {
 			owed = writeOwed(r.Offers[i].Owed)
 		}
-		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, cursor, handler, owed,
-			SearchText(d))
+		args = append(args, d.Job, d.Program, encodeJSON(d.Timing), encodeJSON(d), r.Offers[i].Version, cursor, handler, owed,
+			jobs.SearchText(d))
 	}
 	keys := []string{
 		at.cursors, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed, at.names, at.texts, at.latest,
@@ -71,14 +73,14 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 	return scriptCall{keys: keys, args: args}
 }
 
-func (s *redisStore) Retire(ctx context.Context, job, epoch string) error {
+func (s *Store) Retire(ctx context.Context, job, epoch string) error {
 	at := s.shards[shardOf(job)]
 	return s.one(ctx, "retire job "+strconv.Quote(job), retireScript, []string{at.cursors, at.seen, at.specs, at.epochs},
-		ErrGone,
-		job, epoch, rand.Text(), Timing{}.key())
+		jobs.ErrGone,
+		job, epoch, rand.Text(), encodeJSON(jobs.Timing{}))
 }
 
-func (s *redisStore) Restore(ctx context.Context, m Memory) error {
+func (s *Store) Restore(ctx context.Context, m jobs.Memory) error {
 	var args [allShards][]any
 	add := func(job string, what ...any) {
 		at := shardOf(job)
@@ -100,10 +102,10 @@ func (s *redisStore) Restore(ctx context.Context, m Memory) error {
 		add(p.Run.Job, "flight", p.Run.ID, p.Owner, encodeInFlight(p), begun)
 	}
 	for _, o := range m.Waiting {
-		add(handlerPrefix, "oneoff", o.ID, encodeJSON(o), micros(o.At))
+		add(jobs.HandlerPrefix, "oneoff", o.ID, encodeJSON(o), micros(o.At))
 	}
 	for _, id := range m.Past {
-		add(handlerPrefix, "past", id)
+		add(jobs.HandlerPrefix, "past", id)
 	}
 	var calls []scriptCall
 	for i, at := range s.shards {
@@ -126,8 +128,8 @@ func (s *redisStore) Restore(ctx context.Context, m Memory) error {
 	return nil
 }
 
-// redisSpec is a JobSpec as register.lua writes it.
-type redisSpec struct {
+// keptSpec is a JobSpec as register.lua writes it.
+type keptSpec struct {
 	Epoch   string `json:"epoch"`
 	Timings []struct {
 		Since  string `json:"since"`
@@ -143,25 +145,25 @@ type redisSpec struct {
 	Seen string `json:"seen"`
 }
 
-func readSpec(job string, cursor time.Time, text string) (JobSpec, error) {
-	spec := JobSpec{Job: job, Cursor: cursor}
+func readSpec(job string, cursor time.Time, text string) (jobs.JobSpec, error) {
+	spec := jobs.JobSpec{Job: job, Cursor: cursor}
 	if text == "" {
 		return spec, nil
 	}
-	var kept redisSpec
+	var kept keptSpec
 	if err := json.Unmarshal([]byte(text), &kept); err != nil {
 		return spec, fmt.Errorf("%w (definitions of job %s: %w)", errMalformed, job, err)
 	}
 	spec.Epoch, spec.Offers = kept.Epoch, make(map[string]int64, len(kept.Offers))
 	for _, l := range kept.Timings {
-		period := TimingPeriod{Since: readMicro(l.Since)}
+		period := jobs.TimingPeriod{Since: readMicro(l.Since)}
 		if err := json.Unmarshal([]byte(l.Timing), &period.Timing); err != nil {
 			return spec, fmt.Errorf("%w (timing of job %s: %w)", errMalformed, job, err)
 		}
 		spec.Timings = append(spec.Timings, period)
 	}
 	for _, d := range kept.Defs {
-		v := VersionedDef{Version: d.Version}
+		v := jobs.VersionedDef{Version: d.Version}
 		if err := json.Unmarshal([]byte(d.Def), &v.Definition); err != nil {
 			return spec, fmt.Errorf("%w (definition of job %s: %w)", errMalformed, job, err)
 		}

@@ -1,75 +1,76 @@
-package jobs
+package memstore
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
-// memoryStore is the model: what the Redis store does in scripts, it does under a mutex.
-type memoryStore struct {
+// Store implements [jobs.Store]. The zero value is not usable; see [New].
+type Store struct {
 	now func() time.Time
 
 	mu         sync.Mutex // guards what follows
-	jobs       map[string]*memoryJob
-	flights    map[string]*InFlight // by run ID
-	alive      map[string]time.Time // until when, by session
-	notices    map[string]memoryNotice
-	waiting    map[string]OneOff
+	jobs       map[string]*job
+	flights    map[string]*jobs.InFlight // by run ID
+	alive      map[string]time.Time      // until when, by session
+	notices    map[string]notice
+	waiting    map[string]jobs.OneOff
 	past       map[string]time.Time // the one-off jobs of the last day, by ID
-	nodes      map[string]Node      // by session
-	failures   []Run                // the last keptFailures, oldest first
+	nodes      map[string]jobs.Node // by session
+	failures   []jobs.Run           // the last KeptFailures, oldest first
 	stamp      string               // tells this store from one that forgot
 	heartbeats map[string]time.Time // last heartbeat by session
 	names      []string             // of jobs, sorted; see sorted
 }
 
-type memoryJob struct {
-	owed     []Span
-	cursor   time.Time // zero: it was never registered
-	paused   *Pause    // nil: it is not
-	switched int64     // version of the last pause or resume
+type job struct {
+	owed     []jobs.Span
+	cursor   time.Time   // zero: it was never registered
+	paused   *jobs.Pause // nil: it is not
+	switched int64       // version of the last pause or resume
 	missed   int64
-	runs     []Run     // oldest first
-	recorded time.Time // when the last of them was
-	madeUp   time.Time // the cursor that it was given for want of a better
-	spec     memorySpec
+	runs     []jobs.Run // oldest first
+	recorded time.Time  // when the last of them was
+	madeUp   time.Time  // the cursor that it was given for want of a better
+	spec     spec
 }
 
 // joinDepth is how many records are looked at for one that a skipped tick may share: there are as many reasons in turn
 // as there are nodes that may hold a lock.
 const joinDepth = 32
 
-type memoryNotice struct {
-	Notice
+type notice struct {
+	jobs.Notice
 	owner string // whom it is for; "": whoever has the run
 }
 
-// NewMemoryStore returns a store in the memory of this process, for programs with one process and for tests. Schedulers
-// that share it share their jobs; all is forgotten when the process ends.
-func NewMemoryStore() Store { return newMemoryStore(time.Now) }
+// New returns an empty store.
+func New() *Store { return NewAt(time.Now) }
 
-func newMemoryStore(now func() time.Time) *memoryStore {
-	return &memoryStore{
+// NewAt returns an empty store that goes by a clock of the caller.
+func NewAt(now func() time.Time) *Store {
+	return &Store{
 		now:  func() time.Time { return now().UTC().Truncate(time.Microsecond) },
-		jobs: make(map[string]*memoryJob), flights: make(map[string]*InFlight), alive: make(map[string]time.Time),
-		notices: make(map[string]memoryNotice), waiting: make(map[string]OneOff), past: make(map[string]time.Time),
-		nodes: make(map[string]Node), stamp: rand.Text(), heartbeats: make(map[string]time.Time),
+		jobs: make(map[string]*job), flights: make(map[string]*jobs.InFlight), alive: make(map[string]time.Time),
+		notices: make(map[string]notice), waiting: make(map[string]jobs.OneOff), past: make(map[string]time.Time),
+		nodes: make(map[string]jobs.Node), stamp: rand.Text(), heartbeats: make(map[string]time.Time),
 	}
 }
 
 // Parts implements [Store]: all is in one.
-func (s *memoryStore) Parts() int { return 1 }
+func (s *Store) Parts() int { return 1 }
 
 // PartOf implements [Store].
-func (s *memoryStore) PartOf(string) int { return 0 }
+func (s *Store) PartOf(string) int { return 0 }
 
 // do runs change under the mutex, unless ctx has ended.
-func (s *memoryStore) do(ctx context.Context, change func(now time.Time) error) error {
+func (s *Store) do(ctx context.Context, change func(now time.Time) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -79,19 +80,19 @@ func (s *memoryStore) do(ctx context.Context, change func(now time.Time) error) 
 }
 
 // job returns the state of a job. It needs mu.
-func (s *memoryStore) job(name string) *memoryJob {
+func (s *Store) job(name string) *job {
 	j := s.jobs[name]
 	if j == nil {
-		j = &memoryJob{}
+		j = &job{}
 		s.jobs[name] = j
 	}
 	return j
 }
 
 // record adds a record. Ticks that are skipped share one with those skipped for the same reason since the last run.
-func (j *memoryJob) record(r Run, keep int, now time.Time) {
+func (j *job) record(r jobs.Run, keep int, now time.Time) {
 	j.recorded = now
-	for i := len(j.runs) - 1; i >= max(len(j.runs)-joinDepth, 0) && j.runs[i].Outcome == OutcomeSkipped; i-- {
+	for i := len(j.runs) - 1; i >= max(len(j.runs)-joinDepth, 0) && j.runs[i].Outcome == jobs.OutcomeSkipped; i-- {
 		if joined, ok := r.Join(j.runs[i]); ok {
 			r, j.runs = joined, slices.Delete(j.runs, i, i+1)
 			break
@@ -103,16 +104,16 @@ func (j *memoryJob) record(r Run, keep int, now time.Time) {
 	}
 }
 
-func (s *memoryStore) Look(ctx context.Context, jobs []string) (v View, err error) {
+func (s *Store) Look(ctx context.Context, names []string) (v jobs.View, err error) {
 	err = s.do(ctx, func(now time.Time) error {
 		v.Now = now
-		inFlight := make(map[string][]InFlight)
+		inFlight := make(map[string][]jobs.InFlight)
 		for _, id := range slices.Sorted(maps.Keys(s.flights)) {
 			p := s.flights[id]
 			inFlight[p.Run.Job] = append(inFlight[p.Run.Job], *p)
 		}
-		for _, name := range jobs {
-			view := JobView{InFlight: inFlight[name]}
+		for _, name := range names {
+			view := jobs.JobView{InFlight: inFlight[name]}
 			if j := s.jobs[name]; j != nil {
 				view.Cursor, view.Paused, view.Missed = j.cursor, j.paused, j.missed
 				view.Spec = j.spec.view(name, j.cursor)
@@ -125,10 +126,10 @@ func (s *memoryStore) Look(ctx context.Context, jobs []string) (v View, err erro
 	return v, err
 }
 
-func (s *memoryStore) Cursors(ctx context.Context, jobs []string) ([]time.Time, error) {
-	cursors := make([]time.Time, len(jobs))
+func (s *Store) Cursors(ctx context.Context, names []string) ([]time.Time, error) {
+	cursors := make([]time.Time, len(names))
 	err := s.do(ctx, func(time.Time) error {
-		for i, name := range jobs {
+		for i, name := range names {
 			if j := s.jobs[name]; j != nil {
 				cursors[i] = j.cursor
 			}
@@ -138,7 +139,7 @@ func (s *memoryStore) Cursors(ctx context.Context, jobs []string) ([]time.Time, 
 	return cursors, err
 }
 
-func (s *memoryStore) InFlight(ctx context.Context) (all []InFlight, err error) {
+func (s *Store) InFlight(ctx context.Context) (all []jobs.InFlight, err error) {
 	err = s.do(ctx, func(time.Time) error {
 		for _, p := range s.flights {
 			all = append(all, *p)
@@ -148,10 +149,10 @@ func (s *memoryStore) InFlight(ctx context.Context) (all []InFlight, err error) 
 	return all, err
 }
 
-func (s *memoryStore) Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error) {
-	all := make([][]Run, len(jobs))
+func (s *Store) Runs(ctx context.Context, names []string, limit int) ([][]jobs.Run, error) {
+	all := make([][]jobs.Run, len(names))
 	err := s.do(ctx, func(time.Time) error {
-		for i, name := range jobs {
+		for i, name := range names {
 			if j := s.jobs[name]; j != nil && limit > 0 {
 				all[i] = slices.Clone(j.runs[max(len(j.runs)-limit, 0):])
 				slices.Reverse(all[i])
@@ -162,10 +163,10 @@ func (s *memoryStore) Runs(ctx context.Context, jobs []string, limit int) ([][]R
 	return all, err
 }
 
-func (s *memoryStore) Nodes(ctx context.Context) (nodes []Node, err error) {
+func (s *Store) Nodes(ctx context.Context) (nodes []jobs.Node, err error) {
 	err = s.do(ctx, func(now time.Time) error {
 		for session, n := range s.nodes {
-			if now.Sub(n.Heartbeat) > nodeRetention {
+			if now.Sub(n.Heartbeat) > jobs.NodeRetention {
 				delete(s.nodes, session)
 				continue
 			}
@@ -173,19 +174,15 @@ func (s *memoryStore) Nodes(ctx context.Context) (nodes []Node, err error) {
 		}
 		return nil
 	})
-	slices.SortFunc(nodes, byName)
+	slices.SortFunc(nodes, jobs.Node.Compare)
 	return nodes, err
 }
 
-func byName(a, b Node) int {
-	return cmp.Or(cmp.Compare(a.Name, b.Name), a.Started.Compare(b.Started))
-}
-
-func (s *memoryStore) Pause(ctx context.Context, job string, p Pause) (state PauseState, err error) {
+func (s *Store) Pause(ctx context.Context, job string, p jobs.Pause) (state jobs.PauseState, err error) {
 	err = s.do(ctx, func(now time.Time) error {
 		j := s.jobs[job]
 		if j == nil || j.cursor.IsZero() {
-			return ErrUnknownJob
+			return jobs.ErrUnknownJob
 		}
 		if p.At = p.At.UTC().Truncate(time.Microsecond); j.paused != nil {
 			p.At = j.paused.At
@@ -193,26 +190,26 @@ func (s *memoryStore) Pause(ctx context.Context, job string, p Pause) (state Pau
 		j.switched = max(now.UnixMicro(), j.switched+1)
 		p.Version = j.switched
 		j.paused = &p
-		state = PauseState{Job: job, Version: p.Version, Pause: &p}
+		state = jobs.PauseState{Job: job, Version: p.Version, Pause: &p}
 		return nil
 	})
 	return state, err
 }
 
-func (s *memoryStore) Resume(
-	ctx context.Context, job string, version int64, record Run, keep int,
-) (state PauseState, err error) {
+func (s *Store) Resume(
+	ctx context.Context, job string, version int64, record jobs.Run, keep int,
+) (state jobs.PauseState, err error) {
 	err = s.do(ctx, func(now time.Time) error {
 		j := s.jobs[job]
 		if j == nil || j.paused == nil || j.paused.Version != version {
-			return ErrGone
+			return jobs.ErrGone
 		}
 		j.paused, j.switched = nil, max(now.UnixMicro(), j.switched+1)
 		if now.After(j.cursor) {
 			j.cursor = now
 		}
 		j.record(record, keep, now)
-		state = PauseState{Job: job, Version: j.switched}
+		state = jobs.PauseState{Job: job, Version: j.switched}
 		return nil
 	})
 	return state, err

@@ -1,13 +1,16 @@
-package jobs
+package redisstore
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/internal/merge"
 )
 
-func (s *redisStore) Failures(ctx context.Context, limit int) ([]Run, error) {
+func (s *Store) Failures(ctx context.Context, limit int) ([]jobs.Run, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -15,7 +18,7 @@ func (s *redisStore) Failures(ctx context.Context, limit int) ([]Run, error) {
 	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
 		cmds[i] = pipe.LRange(ctx, s.shards[i].failures, 0, int64(limit)-1)
 	})
-	var lists [allShards][]Run
+	var lists [allShards][]jobs.Run
 	failed := make(map[int]error)
 	for i, cmd := range cmds {
 		lines, err := cmd.Result()
@@ -27,7 +30,7 @@ func (s *redisStore) Failures(ctx context.Context, limit int) ([]Run, error) {
 			return nil, fmt.Errorf("list failures in Redis: %w", err)
 		}
 	}
-	failures := latestFailures(limit, lists[:]...)
+	failures := merge.Failures(limit, lists[:]...)
 	if err := s.partsError(failed); err != nil {
 		return failures, fmt.Errorf("list failures in Redis: %w", err)
 	}

@@ -1,4 +1,4 @@
-package jobs
+package redisstore
 
 import (
 	"cmp"
@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/jobs"
 )
 
-// retention is how long a job that no node adds any more is remembered. Nodes register their jobs every few hours, so
-// it counts from the end of the last of them.
-const retention = 400 * 24 * time.Hour
+// runsBatch is of how many jobs the records are asked for in one round trip.
+const runsBatch = 512
 
-type redisStore struct {
+// Store implements [jobs.Store]. The zero value is not usable; see [New].
+type Store struct {
 	client     redis.UniversalClient
 	shards     [allShards]*shard
 	parts      int                      // one, or in a cluster as many as shards
@@ -24,19 +26,10 @@ type redisStore struct {
 	heartbeats [allShards]atomic.Uint64 // by part
 }
 
-// NewRedisStore returns a store in Redis 6.2 or later, or Valkey, single or cluster. Schedulers with the same namespace
-// share their jobs. The client stays the caller's.
-//
-// All keys begin with the namespace and ":jobs:". A Redis user for it may be restricted to
-//
-//	~lock:jobs:* resetchannels -@all +eval +evalsha +time +exists +pexpire
-//	+hget +hset +hsetnx +hmget +hdel +hexists +hkeys +hvals +hgetall +hincrby +lpush +lrem +ltrim +lrange
-//	+zadd +zrem +zincrby +zcard +zcount +zlexcount +zscore +zmscore +zrange +zrevrange
-//	+zrangebyscore +zrangebylex +zrevrangebylex +zremrangebyscore
-//
-// and needs what the store of locks needs besides, if that is the same user.
-func NewRedisStore(client redis.UniversalClient, namespace string) Store {
-	s := &redisStore{client: client, parts: 1}
+// New returns a store in a Redis server or cluster. Schedulers with the same namespace share their jobs. The client
+// stays the caller's.
+func New(client redis.UniversalClient, namespace string) *Store {
+	s := &Store{client: client, parts: 1}
 	if _, clustered := client.(*redis.ClusterClient); clustered {
 		s.parts = allShards
 	}
@@ -48,21 +41,21 @@ func NewRedisStore(client redis.UniversalClient, namespace string) Store {
 }
 
 // Parts implements [Store].
-func (s *redisStore) Parts() int { return s.parts }
+func (s *Store) Parts() int { return s.parts }
 
 // PartOf implements [Store].
-func (s *redisStore) PartOf(job string) int { return shardOf(job) % s.parts }
+func (s *Store) PartOf(job string) int { return shardOf(job) % s.parts }
 
 // shardsOf are the numbers of the shards of a part.
-func (s *redisStore) shardsOf(part int) (shards []int) {
+func (s *Store) shardsOf(part int) (shards []int) {
 	for n := part; n < allShards; n += s.parts {
 		shards = append(shards, n)
 	}
 	return shards
 }
 
-// locate names the server that a part is on.
-func (s *redisStore) locate(ctx context.Context, part int) string {
+// Locate implements [jobs.Locator]: it names the server that a part is on.
+func (s *Store) Locate(ctx context.Context, part int) string {
 	c, clustered := s.client.(*redis.ClusterClient)
 	if !clustered {
 		return ""
@@ -83,54 +76,54 @@ func pick(g shardGroup, all []string) []any {
 	return args
 }
 
-func (s *redisStore) Look(ctx context.Context, jobs []string) (View, error) {
-	if len(jobs) == 0 {
+func (s *Store) Look(ctx context.Context, names []string) (jobs.View, error) {
+	if len(names) == 0 {
 		now, err := s.client.Time(ctx).Result()
 		if err != nil {
-			return View{}, fmt.Errorf("ask Redis for the time: %w", err)
+			return jobs.View{}, fmt.Errorf("ask Redis for the time: %w", err)
 		}
-		return View{Now: now.UTC().Truncate(time.Microsecond)}, nil
+		return jobs.View{Now: now.UTC().Truncate(time.Microsecond)}, nil
 	}
-	groups := byShard(len(jobs), func(i int) string { return jobs[i] })
+	groups := byShard(len(names), func(i int) string { return names[i] })
 	calls := make([]scriptCall, len(groups))
 	for i, g := range groups {
 		at := s.shards[g.shard]
 		calls[i] = scriptCall{
 			keys: []string{at.cursors, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs, at.owed},
-			args: pick(g, jobs),
+			args: pick(g, names),
 		}
 	}
-	v := View{Jobs: make([]JobView, len(jobs))}
+	v := jobs.View{Jobs: make([]jobs.JobView, len(names))}
 	for i, cmd := range lookScript.run(ctx, s.client, calls...) {
 		reply, err := cmd.Slice()
 		if err == nil {
-			v.Now, err = readLook(reply, groups[i], jobs, v.Jobs)
+			v.Now, err = readLook(reply, groups[i], names, v.Jobs)
 		}
 		if err != nil {
-			return View{}, fmt.Errorf("look at %d jobs in Redis: %w", len(jobs), err)
+			return jobs.View{}, fmt.Errorf("look at %d jobs in Redis: %w", len(names), err)
 		}
 	}
 	return v, nil
 }
 
-func (s *redisStore) Cursors(ctx context.Context, jobs []string) ([]time.Time, error) {
-	values, err := s.read(ctx, jobs, func(at *shard) string { return at.cursors })
+func (s *Store) Cursors(ctx context.Context, names []string) ([]time.Time, error) {
+	values, err := s.read(ctx, names, func(at *shard) string { return at.cursors })
 	if err != nil {
-		return nil, fmt.Errorf("read the cursors of %d jobs in Redis: %w", len(jobs), err)
+		return nil, fmt.Errorf("read the cursors of %d jobs in Redis: %w", len(names), err)
 	}
-	cursors := make([]time.Time, len(jobs))
+	cursors := make([]time.Time, len(names))
 	for i, v := range values {
 		cursors[i] = readMicro(v)
 	}
 	return cursors, nil
 }
 
-func (s *redisStore) Epochs(ctx context.Context, jobs []string) ([]string, error) {
-	values, err := s.read(ctx, jobs, func(at *shard) string { return at.epochs })
+func (s *Store) Epochs(ctx context.Context, names []string) ([]string, error) {
+	values, err := s.read(ctx, names, func(at *shard) string { return at.epochs })
 	if err != nil {
-		return nil, fmt.Errorf("read the epochs of %d jobs in Redis: %w", len(jobs), err)
+		return nil, fmt.Errorf("read the epochs of %d jobs in Redis: %w", len(names), err)
 	}
-	epochs := make([]string, len(jobs))
+	epochs := make([]string, len(names))
 	for i, v := range values {
 		epochs[i], _ = v.(string) // nil: it has none
 	}
@@ -138,19 +131,19 @@ func (s *redisStore) Epochs(ctx context.Context, jobs []string) ([]string, error
 }
 
 // read reads the values of jobs in the hash of their shards that hash names, nil where there is none.
-func (s *redisStore) read(ctx context.Context, jobs []string, hash func(*shard) string) ([]any, error) {
-	groups := byShard(len(jobs), func(i int) string { return jobs[i] })
+func (s *Store) read(ctx context.Context, names []string, hash func(*shard) string) ([]any, error) {
+	groups := byShard(len(names), func(i int) string { return names[i] })
 	cmds := make([]*redis.SliceCmd, len(groups))
 	pipe := s.client.Pipeline()
 	for i, g := range groups {
-		names := make([]string, len(g.indices))
+		fields := make([]string, len(g.indices))
 		for k, at := range g.indices {
-			names[k] = jobs[at]
+			fields[k] = names[at]
 		}
-		cmds[i] = pipe.HMGet(ctx, hash(s.shards[g.shard]), names...)
+		cmds[i] = pipe.HMGet(ctx, hash(s.shards[g.shard]), fields...)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
-	all := make([]any, len(jobs))
+	all := make([]any, len(names))
 	for i, cmd := range cmds {
 		values, err := cmd.Result()
 		if err != nil {
@@ -163,14 +156,14 @@ func (s *redisStore) read(ctx context.Context, jobs []string, hash func(*shard) 
 	return all, nil
 }
 
-func (s *redisStore) InFlight(ctx context.Context) ([]InFlight, error) {
+func (s *Store) InFlight(ctx context.Context) ([]jobs.InFlight, error) {
 	var hashes [allShards][3]*redis.MapStringStringCmd
 	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
 		for k, key := range []string{s.shards[i].flight, s.shards[i].owner, s.shards[i].begun} {
 			hashes[i][k] = pipe.HGetAll(ctx, key)
 		}
 	})
-	var all []InFlight
+	var all []jobs.InFlight
 	failed := make(map[int]error)
 	for i, h := range hashes {
 		if err := cmp.Or(h[0].Err(), h[1].Err(), h[2].Err()); err != nil {
@@ -195,13 +188,13 @@ func (s *redisStore) InFlight(ctx context.Context) ([]InFlight, error) {
 	return all, nil
 }
 
-func (s *redisStore) Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error) {
-	all := make([][]Run, len(jobs))
-	if limit <= 0 || len(jobs) == 0 {
+func (s *Store) Runs(ctx context.Context, names []string, limit int) ([][]jobs.Run, error) {
+	all := make([][]jobs.Run, len(names))
+	if limit <= 0 || len(names) == 0 {
 		return all, nil
 	}
-	for first := 0; first < len(jobs); first += claimBatch {
-		batch := jobs[first:min(first+claimBatch, len(jobs))]
+	for first := 0; first < len(names); first += runsBatch {
+		batch := names[first:min(first+runsBatch, len(names))]
 		pipe := s.client.Pipeline()
 		cmds := make([]*redis.StringSliceCmd, len(batch))
 		for i, job := range batch {
@@ -221,8 +214,8 @@ func (s *redisStore) Runs(ctx context.Context, jobs []string, limit int) ([][]Ru
 	return all, nil
 }
 
-func readRuns(lines []string) ([]Run, error) {
-	runs := make([]Run, len(lines))
+func readRuns(lines []string) ([]jobs.Run, error) {
+	runs := make([]jobs.Run, len(lines))
 	for i, line := range lines {
 		if err := json.Unmarshal([]byte(line), &runs[i]); err != nil {
 			return nil, err
@@ -231,23 +224,23 @@ func readRuns(lines []string) ([]Run, error) {
 	return runs, nil
 }
 
-func (s *redisStore) Nodes(ctx context.Context) ([]Node, error) {
+func (s *Store) Nodes(ctx context.Context) ([]jobs.Node, error) {
 	pipe := s.client.Pipeline()
 	values, now := pipe.HVals(ctx, s.nodes), pipe.Time(ctx)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("list the nodes in Redis: %w", err)
 	}
-	var nodes []Node
+	var nodes []jobs.Node
 	for _, text := range values.Val() {
-		var n Node
+		var n jobs.Node
 		at, err := readStamped(text, &n)
 		if err != nil {
 			return nil, fmt.Errorf("list the nodes in Redis: %w", err)
 		}
-		if n.Heartbeat = at; now.Val().Sub(at) <= nodeRetention {
+		if n.Heartbeat = at; now.Val().Sub(at) <= jobs.NodeRetention {
 			nodes = append(nodes, n)
 		}
 	}
-	slices.SortFunc(nodes, byName)
+	slices.SortFunc(nodes, jobs.Node.Compare)
 	return nodes, nil
 }
