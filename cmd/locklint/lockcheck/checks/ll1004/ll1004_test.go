@@ -22,6 +22,8 @@ import (
 	"context"
 	"time"
 
+	"database/sql"
+
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -44,6 +46,11 @@ type box[T any] struct{ locks *lockrt.Locker }
 //
 //lock:key=order:{id}:{name|lower},ttl=30s,wait=5s,maxhold=10m,minhold=1s,renew=true,locker=s.locks
 func (s *till) placeLocked(ctx context.Context, id int64, name string) (int, error) { return 0, nil }
+
+type bank struct { locks *lockrt.Locker; db, other *sql.DB }
+
+//lock:key=pay:{id},ttl=30s,tx=b.db
+func (b *bank) payLocked(ctx context.Context, tx *sql.Tx, id int64, fence lockrt.Fence) error { return nil }
 
 //lock:key=plain,ttl=1h
 func plain() {}
@@ -88,6 +95,10 @@ var mutations = []struct{ from, to, want string }{
 	{"minhold=1s", "minhold=2s", "minhold is 2s in the directive, 1s in"},
 	{"maxhold=10m,minhold=1s,renew=true", "renew=false", "renew is false in the directive, true in"},
 	{"locker=s.locks", "locker=s.spare", "the locker is s.spare now, s.locks in"},
+	{"tx=b.db", "tx=b.other", "the transaction is begun in b.other now, b.db in"},
+	{",tx=b.db", "", "tx is missing in the directive, b.db in"},
+	{"key=plain,ttl=1h\nfunc plain() {}", "key=plain,ttl=1h,tx=pool\nfunc plain(tx *sql.Tx) {}\n\nvar pool *sql.DB", "tx is pool in the directive, missing in"},
+	{"tx *sql.Tx, id int64, fence lockrt.Fence", "id int64, tx *sql.Tx, fence lockrt.Fence", "the parameters or results of payLocked are not those"},
 	{"order:{id}:", "orders:{id}:", "the key is orders:{id}:{name|lower} in the directive, order:{id}:{name|lower} in"},
 	{"{name|lower}", "{name}", "the key is order:{id}:{name} in"},
 	{"{name|lower}", "{name?}", "the key is order:{id}:{name?} in"},

@@ -17,6 +17,7 @@ type protection struct {
 	call    *ast.CallExpr         // of that function
 	stmt    ast.Stmt              // the statement that the call stands in
 	locker  ast.Expr              // what Do is called on, or the scheduler
+	tx      ast.Expr              // where the transaction is begun; nil if there is none
 	keys    []ast.Expr            // as they are handed over
 	options *ast.CompositeLit     // of the lock
 	fields  map[string]ast.Expr   // of a job; nil for wrappers
@@ -53,20 +54,31 @@ func protectionsOf(file *ast.File) (wrappers, jobs []*protection) {
 	return wrappers, jobs
 }
 
-// wrapperCall reads locker.Do(ctx, key, lockrt.Options{…}, func(…) error { … }), nil if a call is something else.
+// wrapperCall reads locker.Do(ctx, key, lockrt.Options{…}, func(…) error { … }), or
+// sqlstore.DoTx(ctx, locker, key, lockrt.Options{…}, db, func(…) error { … }). nil if a call is something else.
 func wrapperCall(fd *ast.FuncDecl, call *ast.CallExpr) *protection {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || len(call.Args) != 4 || sel.Sel.Name != "Do" && sel.Sel.Name != "DoAll" {
+	if !ok {
 		return nil
 	}
-	lit, ok1 := call.Args[3].(*ast.FuncLit)
-	options, ok2 := call.Args[2].(*ast.CompositeLit)
+	var locker, tx ast.Expr
+	args := call.Args
+	switch name := sel.Sel.Name; {
+	case (name == "Do" || name == "DoAll") && len(args) == 4:
+		locker, args = sel.X, args[1:]
+	case (name == "DoTx" || name == "DoAllTx") && len(args) == 6:
+		locker, tx, args = args[1], args[4], []ast.Expr{args[2], args[3], args[5]}
+	default:
+		return nil
+	}
+	lit, ok1 := args[2].(*ast.FuncLit)
+	options, ok2 := args[1].(*ast.CompositeLit)
 	if !ok1 || !ok2 {
 		return nil
 	}
-	p := &protection{decl: fd, locker: sel.X, keys: []ast.Expr{call.Args[1]}, options: options}
+	p := &protection{decl: fd, locker: locker, tx: tx, keys: []ast.Expr{args[0]}, options: options}
 	p.readLocals(fd.Body)
-	if list, ok := call.Args[1].(*ast.CompositeLit); ok {
+	if list, ok := args[0].(*ast.CompositeLit); ok {
 		p.keys = list.Elts
 	}
 	return p.running(lit)

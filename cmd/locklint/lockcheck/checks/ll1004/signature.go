@@ -185,6 +185,8 @@ func (s *staleness) wantedArgs() []string {
 			list = append(list, "fence "+strconv.Itoa(p.Key))
 		case directive.RoleLease:
 			list = append(list, "lease "+strconv.Itoa(p.Key))
+		case directive.RoleTx:
+			list = append(list, "tx")
 		default:
 			list = append(list, p.Name)
 		}
@@ -195,11 +197,14 @@ func (s *staleness) wantedArgs() []string {
 // args are the arguments with which a wrapper calls its function: names, and which key's fence or lease.
 func (p *protection) args() []string {
 	var list []string
-	lease := ""
+	lease, tx := "", ""
 	if lit := p.closure(); lit != nil {
-		for _, f := range lit.Type.Params.List {
+		for i, f := range lit.Type.Params.List {
 			if len(f.Names) == 1 {
 				lease = f.Names[0].Name // the last one
+			}
+			if p.tx != nil && i == 1 {
+				tx = lease
 			}
 		}
 	}
@@ -210,7 +215,9 @@ func (p *protection) args() []string {
 		}
 		switch y := x.(type) {
 		case *ast.Ident:
-			if y.Name == lease && (len(p.keys) == 1) {
+			if y.Name == tx && tx != "" {
+				list = append(list, "tx")
+			} else if y.Name == lease && (len(p.keys) == 1) {
 				list = append(list, what+"0")
 			} else {
 				list = append(list, y.Name)

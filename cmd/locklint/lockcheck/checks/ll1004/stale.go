@@ -39,7 +39,8 @@ func (s *staleness) wrapperDiffers(p *protection) {
 		}
 		s.differs(at, "busy", busyText(d.SkipsBusy()), busyText(skips))
 	}
-	if want, got := s.lockerText(), exprText(p.locker); want != got &&
+	s.txDiffers(p)
+	if want, got := s.sourceText(&fn.Locker), exprText(p.locker); want != got &&
 		!(fn.Locker.From == directive.FromPackage && strings.HasSuffix(got, "."+want)) {
 		if fn.Locker.From != directive.FromNewParam && fn.Locker.From != directive.FromParam || strings.Contains(got, ".") {
 			at := directive.Arg{}
@@ -220,9 +221,26 @@ func mentionsBusy(fd *ast.FuncDecl) bool {
 	return found
 }
 
-// lockerText is how the wrapper should reach the locker.
-func (s *staleness) lockerText() string {
-	l := s.fn.Locker
+// txDiffers compares where the transaction is begun.
+func (s *staleness) txDiffers(p *protection) {
+	d, from := s.fn.Directive, s.fn.Tx
+	switch {
+	case from == nil && p.tx != nil:
+		s.add(directive.Arg{}, "tx is missing in the directive, %s in %s", exprText(p.tx), s.file)
+	case from == nil:
+	case p.tx == nil:
+		s.add(d.Tx.Arg, "tx is %s in the directive, missing in %s", d.Tx.Value, s.file)
+	default:
+		want, got := s.sourceText(from), exprText(p.tx)
+		if want != got && !(from.From == directive.FromPackage && strings.HasSuffix(got, "."+want)) &&
+			(from.From != directive.FromParam || strings.Contains(got, ".")) {
+			s.add(d.Tx.Arg, "the transaction is begun in %s now, %s in %s", want, got, s.file)
+		}
+	}
+}
+
+// sourceText is how the wrapper should reach the locker, or the pool of the transaction.
+func (s *staleness) sourceText(l *directive.Source) string {
 	var parts []string
 	switch l.From {
 	case directive.FromReceiver:
