@@ -64,7 +64,7 @@ func (n *lockgenNode) run(ctx context.Context) error {
 func (n *lockgenNode) settle(ctx context.Context) error {
 	for {
 		all := n.scheduler.Jobs()
-		if !slices.ContainsFunc(all, func(i jobs.Info) bool { return i.Mark.IsZero() }) {
+		if !slices.ContainsFunc(all, func(i jobs.Info) bool { return i.Cursor.IsZero() }) {
 			return nil
 		}
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Config configures a [Scheduler]. The zero value is usable.
 type Config struct {
-	// Store keeps marks, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
+	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
 	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks.
 	Store Store
 	// Node names this process in records. Defaults to the Locker's node.

@@ -57,7 +57,7 @@ func ClientOf(s Store) redis.UniversalClient {
 const KeptFailures = keptFailures
 
 // KeyOf returns a key of the shard that a job is in, in a store in Redis.
-func KeyOf(s Store, job string) string { return s.(*redisStore).shards[shardOf(job)].marks }
+func KeyOf(s Store, job string) string { return s.(*redisStore).shards[shardOf(job)].cursors }
 
 // NewMemoryStoreAt is NewMemoryStore with another clock.
 func NewMemoryStoreAt(now func() time.Time) Store { return newMemoryStore(now) }

@@ -219,7 +219,7 @@ func (p *processes) awaitSuccession(node string) {
 	p.t.Helper()
 	testsync.Eventually(p.t, "the runs of "+node+" are taken over", func() bool {
 		flights, err := p.store.InFlight(context.Background())
-		return err == nil && !slices.ContainsFunc(flights, func(f Pending) bool { return f.Run.Node == node })
+		return err == nil && !slices.ContainsFunc(flights, func(f InFlight) bool { return f.Run.Node == node })
 	})
 }
 

@@ -14,29 +14,29 @@ import (
 type memoryStore struct {
 	now func() time.Time
 
-	mu       sync.Mutex // guards what follows
-	jobs     map[string]*memoryJob
-	flights  map[string]*Pending  // by run ID
-	alive    map[string]time.Time // until when, by session
-	notices  map[string]memoryNotice
-	waiting  map[string]Once
-	past     map[string]time.Time // the one-off jobs of the last day, by ID
-	nodes    map[string]Node      // by session
-	failures []Run                // the last keptFailures, oldest first
-	stamp    string               // tells this store from one that forgot
-	beats    map[string]time.Time // last beat by session
-	names    []string             // of jobs, sorted; see sorted
+	mu         sync.Mutex // guards what follows
+	jobs       map[string]*memoryJob
+	flights    map[string]*InFlight // by run ID
+	alive      map[string]time.Time // until when, by session
+	notices    map[string]memoryNotice
+	waiting    map[string]OneOff
+	past       map[string]time.Time // the one-off jobs of the last day, by ID
+	nodes      map[string]Node      // by session
+	failures   []Run                // the last keptFailures, oldest first
+	stamp      string               // tells this store from one that forgot
+	heartbeats map[string]time.Time // last heartbeat by session
+	names      []string             // of jobs, sorted; see sorted
 }
 
 type memoryJob struct {
 	owed     []Span
-	mark     time.Time // zero: it was never registered
+	cursor   time.Time // zero: it was never registered
 	paused   *Pause    // nil: it is not
 	switched int64     // version of the last pause or resume
 	missed   int64
 	runs     []Run     // oldest first
 	recorded time.Time // when the last of them was
-	madeUp   time.Time // the mark that it was given for want of a better
+	madeUp   time.Time // the cursor that it was given for want of a better
 	spec     memorySpec
 }
 
@@ -56,9 +56,9 @@ func NewMemoryStore() Store { return newMemoryStore(time.Now) }
 func newMemoryStore(now func() time.Time) *memoryStore {
 	return &memoryStore{
 		now:  func() time.Time { return now().UTC().Truncate(time.Microsecond) },
-		jobs: make(map[string]*memoryJob), flights: make(map[string]*Pending), alive: make(map[string]time.Time),
-		notices: make(map[string]memoryNotice), waiting: make(map[string]Once), past: make(map[string]time.Time),
-		nodes: make(map[string]Node), stamp: rand.Text(), beats: make(map[string]time.Time),
+		jobs: make(map[string]*memoryJob), flights: make(map[string]*InFlight), alive: make(map[string]time.Time),
+		notices: make(map[string]memoryNotice), waiting: make(map[string]OneOff), past: make(map[string]time.Time),
+		nodes: make(map[string]Node), stamp: rand.Text(), heartbeats: make(map[string]time.Time),
 	}
 }
 
@@ -106,16 +106,16 @@ func (j *memoryJob) record(r Run, keep int, now time.Time) {
 func (s *memoryStore) Look(ctx context.Context, jobs []string) (v View, err error) {
 	err = s.do(ctx, func(now time.Time) error {
 		v.Now = now
-		inFlight := make(map[string][]Pending)
+		inFlight := make(map[string][]InFlight)
 		for _, id := range slices.Sorted(maps.Keys(s.flights)) {
 			p := s.flights[id]
 			inFlight[p.Run.Job] = append(inFlight[p.Run.Job], *p)
 		}
 		for _, name := range jobs {
-			view := JobView{Claims: inFlight[name]}
+			view := JobView{InFlight: inFlight[name]}
 			if j := s.jobs[name]; j != nil {
-				view.Mark, view.Paused, view.Missed = j.mark, j.paused, j.missed
-				view.Spec = j.spec.view(name, j.mark)
+				view.Cursor, view.Paused, view.Missed = j.cursor, j.paused, j.missed
+				view.Spec = j.spec.view(name, j.cursor)
 				view.Owed = slices.Clone(j.owed)
 			}
 			v.Jobs = append(v.Jobs, view)
@@ -125,20 +125,20 @@ func (s *memoryStore) Look(ctx context.Context, jobs []string) (v View, err erro
 	return v, err
 }
 
-func (s *memoryStore) Marks(ctx context.Context, jobs []string) ([]time.Time, error) {
-	marks := make([]time.Time, len(jobs))
+func (s *memoryStore) Cursors(ctx context.Context, jobs []string) ([]time.Time, error) {
+	cursors := make([]time.Time, len(jobs))
 	err := s.do(ctx, func(time.Time) error {
 		for i, name := range jobs {
 			if j := s.jobs[name]; j != nil {
-				marks[i] = j.mark
+				cursors[i] = j.cursor
 			}
 		}
 		return nil
 	})
-	return marks, err
+	return cursors, err
 }
 
-func (s *memoryStore) InFlight(ctx context.Context) (all []Pending, err error) {
+func (s *memoryStore) InFlight(ctx context.Context) (all []InFlight, err error) {
 	err = s.do(ctx, func(time.Time) error {
 		for _, p := range s.flights {
 			all = append(all, *p)
@@ -184,7 +184,7 @@ func byName(a, b Node) int {
 func (s *memoryStore) Pause(ctx context.Context, job string, p Pause) (state PauseState, err error) {
 	err = s.do(ctx, func(now time.Time) error {
 		j := s.jobs[job]
-		if j == nil || j.mark.IsZero() {
+		if j == nil || j.cursor.IsZero() {
 			return ErrUnknownJob
 		}
 		if p.At = p.At.UTC().Truncate(time.Microsecond); j.paused != nil {
@@ -208,8 +208,8 @@ func (s *memoryStore) Resume(
 			return ErrGone
 		}
 		j.paused, j.switched = nil, max(now.UnixMicro(), j.switched+1)
-		if now.After(j.mark) {
-			j.mark = now
+		if now.After(j.cursor) {
+			j.cursor = now
 		}
 		j.record(record, keep, now)
 		state = PauseState{Job: job, Version: j.switched}

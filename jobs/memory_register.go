@@ -10,8 +10,8 @@ import (
 const (
 	// keptDefs is how many definitions of a job are remembered, so that an old one that comes back is known to be old.
 	keptDefs = 8
-	// keptLine is how many changes of its timing are remembered before a job's mark has passed them.
-	keptLine = 16
+	// keptTimings is how many changes of its timing are remembered before a job's cursor has passed them.
+	keptTimings = 16
 )
 
 // memoryOffer is that a session has a version of a definition.
@@ -23,11 +23,11 @@ type memoryOffer struct {
 
 // memorySpec is what is known of the definitions of a job.
 type memorySpec struct {
-	epoch  string
-	line   []Stretch
-	defs   []VersionedDef
-	offers map[string]memoryOffer
-	seen   time.Time // when an offer was made last
+	epoch   string
+	timings []TimingPeriod
+	defs    []VersionedDef
+	offers  map[string]memoryOffer
+	seen    time.Time // when an offer was made last
 }
 
 func (s *memoryStore) Register(ctx context.Context, r Registration) (View, error) {
@@ -68,10 +68,10 @@ func (s *memoryStore) register(r Registration, o Offer, now time.Time) (version 
 	}
 	j = s.job(d.Job)
 	if !d.Handler {
-		before := j.mark
-		if j.lift(o.Mark, now); !j.mark.Equal(before) {
+		before := j.cursor
+		if j.lift(o.Cursor, now); !j.cursor.Equal(before) {
 			j.owed = slices.Clone(o.Owed)
-		} else if o.OwedKnown && o.Mark.Equal(j.mark) {
+		} else if o.OwedKnown && o.Cursor.Equal(j.cursor) {
 			j.owed = bothOwed(j.owed, o.Owed)
 		}
 	}
@@ -87,10 +87,10 @@ func (j *memoryJob) from() time.Time {
 	if len(j.owed) > 0 {
 		return j.owed[0].From
 	}
-	return j.mark
+	return j.cursor
 }
 
-// bothOwed is what two who know the same mark say is owed: as long as it stays, less and less is.
+// bothOwed is what two who know the same cursor say is owed: as long as it stays, less and less is.
 func bothOwed(a, b []Span) (both []Span) {
 	for _, s := range a {
 		i := slices.IndexFunc(b, func(other Span) bool { return other.To.Equal(s.To) })
@@ -105,19 +105,19 @@ func bothOwed(a, b []Span) (both []Span) {
 	return both
 }
 
-// lift makes the mark of a job what a session knows of it.
+// lift makes the cursor of a job what a session knows of it.
 func (j *memoryJob) lift(known, now time.Time) {
-	madeUp := !j.madeUp.IsZero() && j.madeUp.Equal(j.mark)
+	madeUp := !j.madeUp.IsZero() && j.madeUp.Equal(j.cursor)
 	switch {
-	case j.mark.IsZero() && known.IsZero():
-		j.mark, j.madeUp = now, now
-	case j.mark.IsZero(), known.After(j.mark):
-		j.mark = known
+	case j.cursor.IsZero() && known.IsZero():
+		j.cursor, j.madeUp = now, now
+	case j.cursor.IsZero(), known.After(j.cursor):
+		j.cursor = known
 	case madeUp && !known.IsZero():
-		if len(j.spec.line) > 0 && j.spec.line[0].Since.Equal(j.mark) {
-			j.spec.line[0].Since = known
+		if len(j.spec.timings) > 0 && j.spec.timings[0].Since.Equal(j.cursor) {
+			j.spec.timings[0].Since = known
 		}
-		j.mark = known
+		j.cursor = known
 	}
 }
 
@@ -149,16 +149,16 @@ func (m *memorySpec) enforce(from, now time.Time) {
 		top = max(top, o.version)
 	}
 	at := slices.IndexFunc(m.defs, func(d VersionedDef) bool { return d.Version == top })
-	if timing := m.defs[at].Definition.Timing; len(m.line) == 0 || m.line[len(m.line)-1].Timing != timing {
+	if timing := m.defs[at].Definition.Timing; len(m.timings) == 0 || m.timings[len(m.timings)-1].Timing != timing {
 		since := now
-		if len(m.line) == 0 && !from.IsZero() {
+		if len(m.timings) == 0 && !from.IsZero() {
 			since = from
 		}
-		m.line = append(m.line, Stretch{Since: since, Timing: timing})
+		m.timings = append(m.timings, TimingPeriod{Since: since, Timing: timing})
 		m.epoch = rand.Text()
 	}
-	for len(m.line) > 1 && (!m.line[1].Since.After(from) || len(m.line) > keptLine) {
-		m.line = slices.Clone(m.line[1:])
+	for len(m.timings) > 1 && (!m.timings[1].Since.After(from) || len(m.timings) > keptTimings) {
+		m.timings = slices.Clone(m.timings[1:])
 	}
 	for len(m.defs) > keptDefs && m.defs[0].Version != top {
 		m.defs = m.defs[1:]
@@ -166,9 +166,9 @@ func (m *memorySpec) enforce(from, now time.Time) {
 }
 
 // view needs mu.
-func (m *memorySpec) view(job string, mark time.Time) JobSpec {
+func (m *memorySpec) view(job string, cursor time.Time) JobSpec {
 	spec := JobSpec{
-		Job: job, Mark: mark, Epoch: m.epoch, Line: slices.Clone(m.line), Defs: slices.Clone(m.defs),
+		Job: job, Cursor: cursor, Epoch: m.epoch, Timings: slices.Clone(m.timings), Defs: slices.Clone(m.defs),
 		Offers: make(map[string]int64, len(m.offers)),
 	}
 	for session, o := range m.offers {
@@ -198,10 +198,10 @@ func (s *memoryStore) Retire(ctx context.Context, job, epoch string) error {
 			return ErrGone
 		}
 		since := j.spec.seen
-		if j.mark.After(since) {
-			since = j.mark
+		if j.cursor.After(since) {
+			since = j.cursor
 		}
-		j.spec.line = append(j.spec.line, Stretch{Since: since})
+		j.spec.timings = append(j.spec.timings, TimingPeriod{Since: since})
 		j.spec.epoch = rand.Text()
 		return nil
 	})

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// compareStamp looks whether the store knows of the session's last beat, and notes this one. A stamp is what tells this
-// store from one that forgot, and the time of the beat. It needs mu.
-func (s *memoryStore) compareStamp(b Beat, p *Pulse, now time.Time) {
+// compareStamp looks whether the store knows of the session's last heartbeat, and notes this one. A stamp is what tells
+// this store from one that forgot, and the time of the heartbeat. It needs mu.
+func (s *memoryStore) compareStamp(b Heartbeat, p *HeartbeatReply, now time.Time) {
 	if stamp, at, ok := strings.Cut(b.Stamp, " "); ok {
 		n, _ := strconv.ParseInt(at, 10, 64) // it is of our own making
-		p.Lost = stamp != s.stamp || s.beats[b.Session].Before(time.UnixMicro(n))
+		p.Lost = stamp != s.stamp || s.heartbeats[b.Session].Before(time.UnixMicro(n))
 	}
-	s.beats[b.Session] = now
+	s.heartbeats[b.Session] = now
 	p.Stamp = s.stamp + " " + micros(now)
 	for _, name := range slices.Sorted(maps.Keys(s.jobs)) {
 		if j := s.jobs[name]; j.switched != 0 {
@@ -35,7 +35,7 @@ func (s *memoryStore) Restore(ctx context.Context, m Memory) error {
 				}
 			}
 		}
-		for _, p := range m.Flights {
+		for _, p := range m.InFlight {
 			if s.flights[p.Run.ID] == nil {
 				s.hold(p, now, m.Lease)
 			}
@@ -80,17 +80,17 @@ func (s *memoryStore) keep(other *memoryStore) {
 	s.jobs, s.names = make(map[string]*memoryJob, len(other.jobs)), nil
 	for name, j := range other.jobs {
 		own := *j
-		own.runs, own.spec.line, own.spec.defs = slices.Clone(j.runs), slices.Clone(j.spec.line),
+		own.runs, own.spec.timings, own.spec.defs = slices.Clone(j.runs), slices.Clone(j.spec.timings),
 			slices.Clone(j.spec.defs)
 		own.spec.offers = maps.Clone(j.spec.offers)
 		s.jobs[name] = &own
 	}
-	s.flights = make(map[string]*Pending, len(other.flights))
+	s.flights = make(map[string]*InFlight, len(other.flights))
 	for id, p := range other.flights {
 		own := *p
 		s.flights[id] = &own
 	}
 	s.alive, s.notices, s.waiting = maps.Clone(other.alive), maps.Clone(other.notices), maps.Clone(other.waiting)
-	s.past, s.nodes, s.beats, s.stamp = maps.Clone(other.past), maps.Clone(other.nodes), maps.Clone(other.beats),
+	s.past, s.nodes, s.heartbeats, s.stamp = maps.Clone(other.past), maps.Clone(other.nodes), maps.Clone(other.heartbeats),
 		other.stamp
 }

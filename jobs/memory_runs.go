@@ -14,13 +14,13 @@ func (s *memoryStore) extend(owner string, now time.Time, lease time.Duration) {
 }
 
 // hold puts a run in flight. It needs mu.
-func (s *memoryStore) hold(p Pending, now time.Time, lease time.Duration) {
+func (s *memoryStore) hold(p InFlight, now time.Time, lease time.Duration) {
 	s.flights[p.Run.ID] = &p
 	s.extend(p.Owner, now, lease)
 }
 
 // owned returns a run in flight of an owner, nil if there is none. It needs mu.
-func (s *memoryStore) owned(id, owner string) *Pending {
+func (s *memoryStore) owned(id, owner string) *InFlight {
 	if p := s.flights[id]; p != nil && p.Owner == owner {
 		return p
 	}
@@ -42,13 +42,13 @@ func (s *memoryStore) claim(c Claim, now time.Time) Claimed {
 	j := s.job(c.Job)
 	status := s.decide(j, c, now)
 	if status != ClaimWon {
-		return Claimed{Status: status, Mark: j.mark, Owed: slices.Clone(j.owed), Now: now}
+		return Claimed{Status: status, Cursor: j.cursor, Owed: slices.Clone(j.owed), Now: now}
 	}
-	if repeated := c.Pending != nil && s.owned(c.Pending.Run.ID, c.Pending.Owner) != nil; !repeated {
+	if repeated := c.InFlight != nil && s.owned(c.InFlight.Run.ID, c.InFlight.Owner) != nil; !repeated {
 		switch {
-		case c.Once != "":
-			delete(s.waiting, c.Once)
-			s.past[c.Once] = now
+		case c.OneOff != "":
+			delete(s.waiting, c.OneOff)
+			s.past[c.OneOff] = now
 		case !c.Manual:
 			j.move(c)
 			j.missed += c.Missed
@@ -57,10 +57,10 @@ func (s *memoryStore) claim(c Claim, now time.Time) Claimed {
 			}
 		}
 	}
-	if c.Pending != nil {
-		s.hold(*c.Pending, now, c.Lease)
+	if c.InFlight != nil {
+		s.hold(*c.InFlight, now, c.Lease)
 	}
-	return Claimed{Status: ClaimWon, Mark: j.mark, Owed: slices.Clone(j.owed), Now: now}
+	return Claimed{Status: ClaimWon, Cursor: j.cursor, Owed: slices.Clone(j.owed), Now: now}
 }
 
 // move changes what is decided and owed as a claim says.
@@ -72,28 +72,28 @@ func (j *memoryJob) move(c Claim) {
 		j.owed = slices.Clone(j.owed)
 		j.owed[0].From = c.Tick
 	default:
-		if j.mark = c.Tick; c.Owe != nil {
+		if j.cursor = c.Tick; c.Owe != nil {
 			j.owed = append(slices.Clone(j.owed), *c.Owe)
 		}
 	}
 }
 
 func (s *memoryStore) decide(j *memoryJob, c Claim, now time.Time) ClaimStatus {
-	_, waits := s.waiting[c.Once]
+	_, waits := s.waiting[c.OneOff]
 	switch {
-	case c.Pending != nil && s.owned(c.Pending.Run.ID, c.Pending.Owner) != nil, c.Manual:
+	case c.InFlight != nil && s.owned(c.InFlight.Run.ID, c.InFlight.Owner) != nil, c.Manual:
 		return ClaimWon
-	case c.Once != "" && !waits:
+	case c.OneOff != "" && !waits:
 		return ClaimTaken
-	case c.Once != "" && c.Due.After(now):
+	case c.OneOff != "" && c.Due.After(now):
 		return ClaimEarly
-	case c.Once != "":
+	case c.OneOff != "":
 		return ClaimWon
-	case j.mark.IsZero():
+	case j.cursor.IsZero():
 		return ClaimUnknown
 	case c.Epoch != "" && c.Epoch != j.spec.epoch:
 		return ClaimStale
-	case c.Owed && (len(j.owed) == 0 || !j.owed[0].From.Equal(c.Prev)), !c.Owed && !j.mark.Equal(c.Prev):
+	case c.Owed && (len(j.owed) == 0 || !j.owed[0].From.Equal(c.Prev)), !c.Owed && !j.cursor.Equal(c.Prev):
 		return ClaimTaken
 	case j.paused != nil:
 		return ClaimPaused
@@ -194,16 +194,16 @@ func (s *memoryStore) Cancel(ctx context.Context, n Notice) error {
 // noticeRetention is how long a notice waits for an owner that does not come back.
 const noticeRetention = time.Hour
 
-func (s *memoryStore) Beat(ctx context.Context, b Beat) (pulse Pulse, err error) {
+func (s *memoryStore) Heartbeat(ctx context.Context, b Heartbeat) (reply HeartbeatReply, err error) {
 	err = s.do(ctx, func(now time.Time) error {
 		b.Node.Heartbeat = now
 		s.nodes[b.Session] = b.Node
 		s.extend(b.Session, now, b.Lease)
-		pulse.Now = now
-		s.compareStamp(b, &pulse, now)
+		reply.Now = now
+		s.compareStamp(b, &reply, now)
 		for session, n := range s.nodes {
 			if now.Sub(n.Heartbeat) <= b.Lease {
-				pulse.Peers = append(pulse.Peers, session)
+				reply.Peers = append(reply.Peers, session)
 			}
 		}
 		owners := map[string]bool{b.Session: true}
@@ -211,9 +211,9 @@ func (s *memoryStore) Beat(ctx context.Context, b Beat) (pulse Pulse, err error)
 			owners[p.Owner] = true
 			switch {
 			case p.Owner == b.Session:
-				pulse.Held++
+				reply.Held++
 			case !s.alive[p.Owner].After(now):
-				pulse.Orphans = append(pulse.Orphans, *p)
+				reply.Orphans = append(reply.Orphans, *p)
 			}
 		}
 		for session, until := range s.alive {
@@ -225,27 +225,27 @@ func (s *memoryStore) Beat(ctx context.Context, b Beat) (pulse Pulse, err error)
 			if now.Sub(n.At) > noticeRetention && s.flights[id] == nil {
 				delete(s.notices, id)
 			} else if n.owner == b.Session || n.owner == "" && s.owned(id, b.Session) != nil {
-				pulse.Notices = append(pulse.Notices, n.Notice)
+				reply.Notices = append(reply.Notices, n.Notice)
 			}
 		}
 		for _, o := range s.waiting {
 			if !o.At.After(now.Add(b.Horizon)) {
-				pulse.Due = append(pulse.Due, o)
+				reply.Due = append(reply.Due, o)
 			}
 		}
 		return nil
 	})
-	slices.Sort(pulse.Peers)
-	slices.SortFunc(pulse.Due, byTime)
-	slices.SortFunc(pulse.Orphans, func(a, b Pending) int { return a.Run.Tick.Compare(b.Run.Tick) })
-	return pulse, err
+	slices.Sort(reply.Peers)
+	slices.SortFunc(reply.Due, byTime)
+	slices.SortFunc(reply.Orphans, func(a, b InFlight) int { return a.Run.Tick.Compare(b.Run.Tick) })
+	return reply, err
 }
 
 func (s *memoryStore) Leave(ctx context.Context, session string) error {
 	return s.do(ctx, func(time.Time) error {
 		delete(s.nodes, session)
 		delete(s.alive, session)
-		delete(s.beats, session)
+		delete(s.heartbeats, session)
 		return nil
 	})
 }

@@ -126,12 +126,12 @@ func (s *twoParts) Finish(ctx context.Context, finishes []Finish) []error {
 	return store.Finish(ctx, finishes)
 }
 
-func (s *twoParts) Beat(ctx context.Context, b Beat) (Pulse, error) {
+func (s *twoParts) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
 	store, err := s.at(ctx, b.Part)
 	if err != nil {
-		return Pulse{}, err
+		return HeartbeatReply{}, err
 	}
-	return store.Beat(ctx, b)
+	return store.Heartbeat(ctx, b)
 }
 
 func (s *twoParts) Leave(ctx context.Context, session string) error {

@@ -17,11 +17,11 @@ import (
 const retention = 400 * 24 * time.Hour
 
 type redisStore struct {
-	client redis.UniversalClient
-	shards [allShards]*shard
-	parts  int                      // one, or in a cluster as many as shards
-	nodes  string                   // key of the list of nodes, beside the one-off jobs
-	beats  [allShards]atomic.Uint64 // by part
+	client     redis.UniversalClient
+	shards     [allShards]*shard
+	parts      int                      // one, or in a cluster as many as shards
+	nodes      string                   // key of the list of nodes, beside the one-off jobs
+	heartbeats [allShards]atomic.Uint64 // by part
 }
 
 // NewRedisStore returns a store in Redis 6.2 or later, or Valkey, single or cluster. Schedulers with the same namespace
@@ -43,7 +43,7 @@ func NewRedisStore(client redis.UniversalClient, namespace string) Store {
 	for n := range s.shards {
 		s.shards[n] = newShard(namespace, n)
 	}
-	s.nodes = s.shards[onceShard].base + "nodes"
+	s.nodes = s.shards[oneOffShard].base + "nodes"
 	return s
 }
 
@@ -67,7 +67,7 @@ func (s *redisStore) locate(ctx context.Context, part int) string {
 	if !clustered {
 		return ""
 	}
-	server, err := c.MasterForKey(ctx, s.shards[part].marks)
+	server, err := c.MasterForKey(ctx, s.shards[part].cursors)
 	if err != nil {
 		return ""
 	}
@@ -96,7 +96,7 @@ func (s *redisStore) Look(ctx context.Context, jobs []string) (View, error) {
 	for i, g := range groups {
 		at := s.shards[g.shard]
 		calls[i] = scriptCall{
-			keys: []string{at.marks, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs, at.owed},
+			keys: []string{at.cursors, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs, at.owed},
 			args: pick(g, jobs),
 		}
 	}
@@ -113,16 +113,16 @@ func (s *redisStore) Look(ctx context.Context, jobs []string) (View, error) {
 	return v, nil
 }
 
-func (s *redisStore) Marks(ctx context.Context, jobs []string) ([]time.Time, error) {
-	values, err := s.read(ctx, jobs, func(at *shard) string { return at.marks })
+func (s *redisStore) Cursors(ctx context.Context, jobs []string) ([]time.Time, error) {
+	values, err := s.read(ctx, jobs, func(at *shard) string { return at.cursors })
 	if err != nil {
-		return nil, fmt.Errorf("read the marks of %d jobs in Redis: %w", len(jobs), err)
+		return nil, fmt.Errorf("read the cursors of %d jobs in Redis: %w", len(jobs), err)
 	}
-	marks := make([]time.Time, len(jobs))
+	cursors := make([]time.Time, len(jobs))
 	for i, v := range values {
-		marks[i] = readMicro(v)
+		cursors[i] = readMicro(v)
 	}
-	return marks, nil
+	return cursors, nil
 }
 
 func (s *redisStore) Epochs(ctx context.Context, jobs []string) ([]string, error) {
@@ -163,14 +163,14 @@ func (s *redisStore) read(ctx context.Context, jobs []string, hash func(*shard) 
 	return all, nil
 }
 
-func (s *redisStore) InFlight(ctx context.Context) ([]Pending, error) {
+func (s *redisStore) InFlight(ctx context.Context) ([]InFlight, error) {
 	var hashes [allShards][3]*redis.MapStringStringCmd
 	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
 		for k, key := range []string{s.shards[i].flight, s.shards[i].owner, s.shards[i].begun} {
 			hashes[i][k] = pipe.HGetAll(ctx, key)
 		}
 	})
-	var all []Pending
+	var all []InFlight
 	failed := make(map[int]error)
 	for i, h := range hashes {
 		if err := cmp.Or(h[0].Err(), h[1].Err(), h[2].Err()); err != nil {
@@ -182,7 +182,7 @@ func (s *redisStore) InFlight(ctx context.Context) ([]Pending, error) {
 			if owners[id] == "" {
 				continue // it ended between the questions
 			}
-			p, err := readPending(id, owners[id], begun[id], text)
+			p, err := readInFlight(id, owners[id], begun[id], text)
 			if err != nil {
 				return nil, fmt.Errorf("list the runs in flight in Redis: %w", err)
 			}

@@ -20,7 +20,7 @@ func (s *redisStore) one(ctx context.Context, doing string, script *script, keys
 
 func (s *redisStore) Pause(ctx context.Context, job string, p Pause) (PauseState, error) {
 	at := s.shards[shardOf(job)]
-	call := scriptCall{keys: []string{at.marks, at.paused, at.stamp, at.pausing}, args: []any{job, encodeJSON(p)}}
+	call := scriptCall{keys: []string{at.cursors, at.paused, at.stamp, at.pausing}, args: []any{job, encodeJSON(p)}}
 	return s.switchPause(ctx, job, "write its pause", pauseScript, call, ErrUnknownJob)
 }
 
@@ -28,7 +28,7 @@ func (s *redisStore) Resume(ctx context.Context, job string, version int64, reco
 	at := s.shards[shardOf(job)]
 	call := scriptCall{
 		keys: []string{
-			at.marks, at.paused, at.runs(job), at.stamp, at.pausing, at.names, at.latest, at.failing, at.never,
+			at.cursors, at.paused, at.runs(job), at.stamp, at.pausing, at.names, at.latest, at.failing, at.never,
 		},
 		args: []any{retention.Milliseconds(), job, version, encodeRecord(&record), keep},
 	}
@@ -59,20 +59,20 @@ func (s *redisStore) Cancel(ctx context.Context, n Notice) error {
 		n.ID, encodeJSON(n))
 }
 
-func (s *redisStore) Put(ctx context.Context, o Once) error {
-	at := s.shards[onceShard]
+func (s *redisStore) Put(ctx context.Context, o OneOff) error {
+	at := s.shards[oneOffShard]
 	o.At = o.At.UTC().Truncate(time.Microsecond)
-	return s.one(ctx, "store it", putScript, []string{at.once, at.due, at.past}, nil,
-		o.ID, encodeJSON(o), micros(o.At), onceRetention.Microseconds())
+	return s.one(ctx, "store it", putScript, []string{at.oneOffs, at.due, at.past}, nil,
+		o.ID, encodeJSON(o), micros(o.At), oneOffRetention.Microseconds())
 }
 
 func (s *redisStore) Withdraw(ctx context.Context, id string) error {
-	at := s.shards[onceShard]
-	return s.one(ctx, "remove it", withdrawScript, []string{at.once, at.due}, ErrGone, id)
+	at := s.shards[oneOffShard]
+	return s.one(ctx, "remove it", withdrawScript, []string{at.oneOffs, at.due}, ErrGone, id)
 }
 
-func (s *redisStore) Waiting(ctx context.Context, limit int) ([]Once, error) {
-	at := s.shards[onceShard]
+func (s *redisStore) Waiting(ctx context.Context, limit int) ([]OneOff, error) {
+	at := s.shards[oneOffShard]
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -83,9 +83,9 @@ func (s *redisStore) Waiting(ctx context.Context, limit int) ([]Once, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	values, err := s.client.HMGet(ctx, at.once, ids...).Result()
+	values, err := s.client.HMGet(ctx, at.oneOffs, ids...).Result()
 	if err != nil {
 		return nil, fmt.Errorf("list one-off jobs in Redis: %w", err)
 	}
-	return readOnce(values)
+	return readOneOffs(values)
 }

@@ -24,11 +24,11 @@ func TestRedisStore_texts(t *testing.T) {
 		"write its pause in Redis: ":       paused,
 		"end its pause in Redis: ":         resumed,
 		"leave a notice in Redis: ":        store.Cancel(ctx, Notice{Job: "j", ID: "j@1"}),
-		"store it in Redis: ":              store.Put(ctx, Once{ID: "o"}),
+		"store it in Redis: ":              store.Put(ctx, OneOff{ID: "o"}),
 		"remove it in Redis: ":             store.Withdraw(ctx, "o"),
 		"list one-off jobs in Redis: ":     waiting,
 		"end a session in Redis: ":         store.Leave(ctx, "s"),
-		"give a sign of life in Redis: ":   beatError(ctx, store),
+		"give a sign of life in Redis: ":   heartbeatError(ctx, store),
 		`claim a tick of job "j" in Redis`: store.Claim(ctx, []Claim{{Job: "j"}})[0].Err,
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "in Redis") != 1 ||
@@ -38,7 +38,7 @@ func TestRedisStore_texts(t *testing.T) {
 	}
 }
 
-func beatError(ctx context.Context, store Store) error {
-	_, err := store.Beat(ctx, Beat{Session: "s"})
+func heartbeatError(ctx context.Context, store Store) error {
+	_, err := store.Heartbeat(ctx, Heartbeat{Session: "s"})
 	return err
 }

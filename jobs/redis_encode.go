@@ -30,8 +30,8 @@ func encodeRecord(r *Run) string {
 	return encodeJSON(r)
 }
 
-// encodePending encodes a run in flight. Its owner and when it began are kept beside it, because they change.
-func encodePending(p *Pending) string {
+// encodeInFlight encodes a run in flight. Its owner and when it began are kept beside it, because they change.
+func encodeInFlight(p *InFlight) string {
 	if !p.Run.Started.IsZero() || p.Run.Fence != 0 {
 		plain := *p
 		plain.Run.Started, plain.Run.Fence = time.Time{}, 0
@@ -40,8 +40,8 @@ func encodePending(p *Pending) string {
 	return encodeJSON(p)
 }
 
-// readPending puts together what is kept of a run in flight.
-func readPending(id, owner, begun, text string) (p Pending, err error) {
+// readInFlight puts together what is kept of a run in flight.
+func readInFlight(id, owner, begun, text string) (p InFlight, err error) {
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return p, fmt.Errorf("%w (run %s: %w)", errMalformed, id, err)
 	}
@@ -59,14 +59,14 @@ func readPending(id, owner, begun, text string) (p Pending, err error) {
 	return p, nil
 }
 
-// readFlights reads runs in flight as the scripts list them: ID, owner, begin, JSON.
-func readFlights(reply any) (all []Pending, err error) {
+// readAllInFlight reads runs in flight as the scripts list them: ID, owner, begin, JSON.
+func readAllInFlight(reply any) (all []InFlight, err error) {
 	texts, err := readTexts(reply)
 	if err != nil || len(texts)%4 != 0 {
 		return nil, errMalformed
 	}
 	for i := 0; i < len(texts); i += 4 {
-		p, err := readPending(texts[i], texts[i+1], texts[i+2], texts[i+3])
+		p, err := readInFlight(texts[i], texts[i+1], texts[i+2], texts[i+3])
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 	if err != nil || len(states) != 5*len(g.indices) {
 		return now, errMalformed
 	}
-	flights, err := readFlights(reply[2])
+	flights, err := readAllInFlight(reply[2])
 	if err != nil {
 		return now, err
 	}
@@ -92,20 +92,20 @@ func readLook(reply []any, g shardGroup, jobs []string, views []JobView) (now ti
 	for i, k := range g.indices {
 		at[jobs[k]] = k
 		v := &views[k]
-		if v.Mark = readMicro(states[5*i]); states[5*i+1] != "" {
+		if v.Cursor = readMicro(states[5*i]); states[5*i+1] != "" {
 			if v.Paused, err = readPause(states[5*i+1]); err != nil {
 				return now, err
 			}
 		}
 		v.Missed, _ = strconv.ParseInt(states[5*i+2], 10, 64) // "" is none
 		v.Owed = readOwed(states[5*i+4])
-		if v.Spec, err = readSpec(jobs[k], v.Mark, states[5*i+3]); err != nil {
+		if v.Spec, err = readSpec(jobs[k], v.Cursor, states[5*i+3]); err != nil {
 			return now, err
 		}
 	}
 	for _, p := range flights {
 		k := at[p.Run.Job]
-		views[k].Claims = append(views[k].Claims, p)
+		views[k].InFlight = append(views[k].InFlight, p)
 	}
 	return readMicro(reply[0]), nil
 }
@@ -156,9 +156,9 @@ func readPauseState(job, text string) (state PauseState, err error) {
 	return state, err
 }
 
-// readPulse adds the answer of beat.lua of one shard to a pulse, and returns the shard's part of the stamp: what tells
-// it from one that forgot, the time, and the version of its pauses.
-func readPulse(reply []any, p *Pulse) (stamp string, err error) {
+// readReply adds the answer of heartbeat.lua of one shard to a reply, and returns the shard's part of the stamp: what
+// tells it from one that forgot, the time, and the version of its pauses.
+func readReply(reply []any, p *HeartbeatReply) (stamp string, err error) {
 	if len(reply) != 10 {
 		return "", errMalformed
 	}
@@ -188,9 +188,9 @@ func readPulse(reply []any, p *Pulse) (stamp string, err error) {
 }
 
 // readTold reads what a shard has to tell besides.
-func readTold(reply []any, p *Pulse) error {
+func readTold(reply []any, p *HeartbeatReply) error {
 	held, _ := reply[1].(int64)
-	orphans, err := readFlights(reply[2])
+	orphans, err := readAllInFlight(reply[2])
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func readTold(reply []any, p *Pulse) error {
 		p.Notices = append(p.Notices, n)
 	}
 	values, _ := reply[4].([]any)
-	due, err := readOnce(values)
+	due, err := readOneOffs(values)
 	if err != nil {
 		return err
 	}
@@ -215,14 +215,14 @@ func readTold(reply []any, p *Pulse) error {
 	return nil
 }
 
-// readOnce reads one-off jobs; those that are gone since they were listed are left out.
-func readOnce(values []any) (all []Once, err error) {
+// readOneOffs reads one-off jobs; those that are gone since they were listed are left out.
+func readOneOffs(values []any) (all []OneOff, err error) {
 	for _, v := range values {
 		text, ok := v.(string)
 		if !ok {
 			continue
 		}
-		var o Once
+		var o OneOff
 		if err := json.Unmarshal([]byte(text), &o); err != nil {
 			return nil, fmt.Errorf("%w (one-off job: %w)", errMalformed, err)
 		}

@@ -68,7 +68,7 @@ func (s *redisStore) unread(lists []*shardList) error {
 // listsOf are the lists that a query is about, one of each shard that can have such jobs.
 func (s *redisStore) listsOf(q ListQuery) (lists []*shardList) {
 	if q.State == StateHandler {
-		at := s.shards[onceShard]
+		at := s.shards[oneOffShard]
 		return []*shardList{{key: at.names, at: at, from: q.From}}
 	}
 	for _, at := range s.shards[:shards] {

@@ -43,15 +43,15 @@ func (s *redisStore) Register(ctx context.Context, r Registration) (View, error)
 func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 	at := s.shards[g.shard]
 	args := make([]any, 0, 7+len(r.Peers)+9*len(g.indices))
-	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptLine,
+	args = append(args, retention.Milliseconds(), r.Session, r.Grace.Microseconds(), rand.Text(), keptDefs, keptTimings,
 		len(r.Peers))
 	for _, peer := range r.Peers {
 		args = append(args, peer)
 	}
 	for _, i := range g.indices {
-		d, mark, handler := &r.Offers[i].Definition, "0", "0"
-		if known := r.Offers[i].Mark; !known.IsZero() {
-			mark = micros(known)
+		d, cursor, handler := &r.Offers[i].Definition, "0", "0"
+		if known := r.Offers[i].Cursor; !known.IsZero() {
+			cursor = micros(known)
 		}
 		if d.Handler {
 			handler = "1"
@@ -60,11 +60,11 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 		if r.Offers[i].OwedKnown {
 			owed = writeOwed(r.Offers[i].Owed)
 		}
-		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, mark, handler, owed,
+		args = append(args, d.Job, d.Program, d.Timing.key(), encodeJSON(d), r.Offers[i].Version, cursor, handler, owed,
 			SearchText(d))
 	}
 	keys := []string{
-		at.marks, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed, at.names, at.texts, at.latest,
+		at.cursors, at.seen, at.paused, at.missed, at.specs, at.madeUp, at.epochs, at.owed, at.names, at.texts, at.latest,
 		at.never,
 		at.failing, at.pausing, at.missing, at.totals,
 	}
@@ -73,7 +73,7 @@ func (s *redisStore) registerCall(g shardGroup, r Registration) scriptCall {
 
 func (s *redisStore) Retire(ctx context.Context, job, epoch string) error {
 	at := s.shards[shardOf(job)]
-	return s.one(ctx, "retire job "+strconv.Quote(job), retireScript, []string{at.marks, at.seen, at.specs, at.epochs},
+	return s.one(ctx, "retire job "+strconv.Quote(job), retireScript, []string{at.cursors, at.seen, at.specs, at.epochs},
 		ErrGone,
 		job, epoch, rand.Text(), Timing{}.key())
 }
@@ -91,16 +91,16 @@ func (s *redisStore) Restore(ctx context.Context, m Memory) error {
 		}
 		add(p.Job, "pause", p.Job, p.Version, text)
 	}
-	for i := range m.Flights {
-		p := &m.Flights[i]
+	for i := range m.InFlight {
+		p := &m.InFlight[i]
 		begun := ""
 		if !p.Run.Started.IsZero() {
 			begun = micros(p.Run.Started) + " " + strconv.FormatUint(uint64(p.Run.Fence), 10)
 		}
-		add(p.Run.Job, "flight", p.Run.ID, p.Owner, encodePending(p), begun)
+		add(p.Run.Job, "flight", p.Run.ID, p.Owner, encodeInFlight(p), begun)
 	}
 	for _, o := range m.Waiting {
-		add(handlerPrefix, "once", o.ID, encodeJSON(o), micros(o.At))
+		add(handlerPrefix, "oneoff", o.ID, encodeJSON(o), micros(o.At))
 	}
 	for _, id := range m.Past {
 		add(handlerPrefix, "past", id)
@@ -109,7 +109,7 @@ func (s *redisStore) Restore(ctx context.Context, m Memory) error {
 	for i, at := range s.shards {
 		if len(args[i]) > 0 {
 			calls = append(calls, scriptCall{
-				keys: []string{at.paused, at.stamp, at.flight, at.owner, at.begun, at.alive, at.once, at.due, at.past,
+				keys: []string{at.paused, at.stamp, at.flight, at.owner, at.begun, at.alive, at.oneOffs, at.due, at.past,
 					at.pausing},
 				args: append([]any{m.Lease.Microseconds()}, args[i]...),
 			})
@@ -128,11 +128,11 @@ func (s *redisStore) Restore(ctx context.Context, m Memory) error {
 
 // redisSpec is a JobSpec as register.lua writes it.
 type redisSpec struct {
-	Epoch string `json:"epoch"`
-	Line  []struct {
+	Epoch   string `json:"epoch"`
+	Timings []struct {
 		Since  string `json:"since"`
 		Timing string `json:"timing"`
-	} `json:"line"`
+	} `json:"timings"`
 	Defs []struct {
 		Version int64  `json:"v"`
 		Def     string `json:"def"`
@@ -143,8 +143,8 @@ type redisSpec struct {
 	Seen string `json:"seen"`
 }
 
-func readSpec(job string, mark time.Time, text string) (JobSpec, error) {
-	spec := JobSpec{Job: job, Mark: mark}
+func readSpec(job string, cursor time.Time, text string) (JobSpec, error) {
+	spec := JobSpec{Job: job, Cursor: cursor}
 	if text == "" {
 		return spec, nil
 	}
@@ -153,12 +153,12 @@ func readSpec(job string, mark time.Time, text string) (JobSpec, error) {
 		return spec, fmt.Errorf("%w (definitions of job %s: %w)", errMalformed, job, err)
 	}
 	spec.Epoch, spec.Offers = kept.Epoch, make(map[string]int64, len(kept.Offers))
-	for _, l := range kept.Line {
-		stretch := Stretch{Since: readMicro(l.Since)}
-		if err := json.Unmarshal([]byte(l.Timing), &stretch.Timing); err != nil {
+	for _, l := range kept.Timings {
+		period := TimingPeriod{Since: readMicro(l.Since)}
+		if err := json.Unmarshal([]byte(l.Timing), &period.Timing); err != nil {
 			return spec, fmt.Errorf("%w (timing of job %s: %w)", errMalformed, job, err)
 		}
-		spec.Line = append(spec.Line, stretch)
+		spec.Timings = append(spec.Timings, period)
 	}
 	for _, d := range kept.Defs {
 		v := VersionedDef{Version: d.Version}

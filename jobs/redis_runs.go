@@ -33,7 +33,7 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 			}
 			status, _ := reply[1+3*k].(int64)
 			results[at] = Claimed{
-				Status: ClaimStatus(status), Mark: readMicro(reply[2+3*k]), Owed: readOwed(reply[3+3*k]),
+				Status: ClaimStatus(status), Cursor: readMicro(reply[2+3*k]), Owed: readOwed(reply[3+3*k]),
 				Now: readMicro(reply[0]),
 			}
 		}
@@ -44,17 +44,17 @@ func (s *redisStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 	at, first := s.shards[g.shard], claims[g.indices[0]]
 	keys := []string{
-		at.marks, at.paused, at.missed, at.flight, at.owner, at.alive, at.once, at.due, at.past, at.epochs, at.owed,
+		at.cursors, at.paused, at.missed, at.flight, at.owner, at.alive, at.oneOffs, at.due, at.past, at.epochs, at.owed,
 		at.names, at.latest, at.failing, at.never, at.missing, at.totals,
 	}
 	args := make([]any, 0, 4+12*len(g.indices))
-	args = append(args, retention.Milliseconds(), first.Lease.Microseconds(), first.Keep, onceRetention.Microseconds())
+	args = append(args, retention.Milliseconds(), first.Lease.Microseconds(), first.Keep, oneOffRetention.Microseconds())
 	for _, i := range g.indices {
 		c := &claims[i]
 		what, extra := "tick", any(c.Missed)
 		switch {
-		case c.Once != "":
-			what, extra = "once", c.Once
+		case c.OneOff != "":
+			what, extra = "oneoff", c.OneOff
 		case c.Manual:
 			what = "manual"
 		case c.Owed:
@@ -68,8 +68,8 @@ func (s *redisStore) claimCall(g shardGroup, claims []Claim) scriptCall {
 			owe = micros(c.Owe.From) + " " + micros(c.Owe.To)
 		}
 		id, owner, run, skipped := "", "", "", ""
-		if c.Pending != nil {
-			id, owner, run = c.Pending.Run.ID, c.Pending.Owner, encodePending(c.Pending)
+		if c.InFlight != nil {
+			id, owner, run = c.InFlight.Run.ID, c.InFlight.Owner, encodeInFlight(c.InFlight)
 		}
 		if c.Skipped != nil {
 			skipped = encodeRecord(c.Skipped)
@@ -131,7 +131,7 @@ func (s *redisStore) finishCall(g shardGroup, finishes []Finish) scriptCall {
 			record = "!" + record
 		}
 		if f.Next != nil {
-			id, owner, next = f.Next.Run.ID, f.Next.Owner, encodePending(f.Next)
+			id, owner, next = f.Next.Run.ID, f.Next.Owner, encodeInFlight(f.Next)
 		}
 		args = append(args, f.Run.ID, f.Owner, orphan, record, f.Keep, notice, id, owner, next)
 	}
@@ -171,39 +171,39 @@ func readCancelled(answer any) error {
 }
 
 const (
-	// pulseLimit is how many orphans and one-off jobs one shard tells of in one beat.
-	pulseLimit = 500
-	// touchEvery is after how many beats of a process the expiry of all keys is renewed.
+	// replyLimit is how many orphans and one-off jobs one shard tells of in one heartbeat.
+	replyLimit = 500
+	// touchEvery is after how many heartbeats of a process the expiry of all keys is renewed.
 	touchEvery = 600
 )
 
-func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
+func (s *redisStore) Heartbeat(ctx context.Context, b Heartbeat) (p HeartbeatReply, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("give a sign of life in Redis: %w", err)
 		}
 	}()
 	expiry := any("")
-	if s.beats[b.Part].Add(1)%touchEvery == 1 {
+	if s.heartbeats[b.Part].Add(1)%touchEvery == 1 {
 		expiry = retention.Milliseconds()
 	}
 	shards := s.shardsOf(b.Part)
-	cmds := beatScript.run(ctx, s.client, s.beatCalls(shards, b.Session, b.Lease, b.Horizon, expiry, b.Stamp)...)
+	cmds := heartbeatScript.run(ctx, s.client, s.heartbeatCalls(shards, b.Session, b.Lease, b.Horizon, expiry, b.Stamp)...)
 	stamps := make([]string, len(cmds))
 	for i, cmd := range cmds {
 		reply, err := cmd.Slice()
 		if err == nil {
-			stamps[i], err = readPulse(reply, &p)
+			stamps[i], err = readReply(reply, &p)
 		}
 		if err != nil {
-			return Pulse{}, err
+			return HeartbeatReply{}, err
 		}
 	}
 	p.Stamp = strings.Join(stamps, ",")
 	slices.Sort(p.Peers)
 	p.Peers = slices.Compact(p.Peers)
 	slices.SortFunc(p.Due, byTime)
-	if slices.Contains(shards, onceShard) {
+	if slices.Contains(shards, oneOffShard) {
 		err = nodeScript.run(ctx, s.client, scriptCall{keys: []string{s.nodes}, args: []any{
 			b.Session, encodeJSON(b.Node), nodeRetention.Microseconds(),
 		}})[0].Err()
@@ -211,7 +211,7 @@ func (s *redisStore) Beat(ctx context.Context, b Beat) (p Pulse, err error) {
 	return p, err
 }
 
-func (s *redisStore) beatCalls(shards []int, session string, lease, horizon time.Duration, expiry any,
+func (s *redisStore) heartbeatCalls(shards []int, session string, lease, horizon time.Duration, expiry any,
 	stamp string) []scriptCall {
 	stamps := strings.Split(stamp, ",")
 	fresh := rand.Text()
@@ -219,9 +219,9 @@ func (s *redisStore) beatCalls(shards []int, session string, lease, horizon time
 	for i, n := range shards {
 		at := s.shards[n]
 		// The keys that are used come first; the others only expire.
-		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.once, at.due, at.stamp, at.paused}
+		keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.oneOffs, at.due, at.stamp, at.paused}
 		if expiry != "" {
-			keys = append(keys, at.past, at.marks, at.seen, at.missed, at.owed, at.specs, at.epochs, at.madeUp,
+			keys = append(keys, at.past, at.cursors, at.seen, at.missed, at.owed, at.specs, at.epochs, at.madeUp,
 				at.names, at.texts, at.latest, at.failing, at.pausing, at.missing, at.never, at.totals)
 		}
 		id, last, pauses := "", "", ""
@@ -229,7 +229,7 @@ func (s *redisStore) beatCalls(shards []int, session string, lease, horizon time
 			id, last, pauses = known[0], known[1], known[2]
 		}
 		calls[i] = scriptCall{keys: keys, args: []any{
-			session, lease.Microseconds(), horizon.Microseconds(), pulseLimit, noticeRetention.Microseconds(), expiry,
+			session, lease.Microseconds(), horizon.Microseconds(), replyLimit, noticeRetention.Microseconds(), expiry,
 			fresh, id, last, pauses,
 		}}
 	}
@@ -253,7 +253,7 @@ func (s *redisStore) Leave(ctx context.Context, session string) error {
 	go func() { unlisted <- s.client.HDel(ctx, s.nodes, session).Err() }() // beside the rest: its server may be away
 	var err error
 	failed := 0
-	for _, cmd := range beatScript.run(ctx, s.client, s.beatCalls(all, session, 0, 0, "", "")...) {
+	for _, cmd := range heartbeatScript.run(ctx, s.client, s.heartbeatCalls(all, session, 0, 0, "", "")...) {
 		if cmd.Err() != nil {
 			failed, err = failed+1, cmd.Err()
 		}

@@ -9,14 +9,14 @@ const (
 	// shards is how many groups the jobs are spread over. The keys of one group are in one slot, so that a script can
 	// work on many jobs, and the groups spread over the servers of a Redis Cluster. All nodes must agree on it.
 	shards = 16
-	// onceShard is a further one, for all one-off jobs: their IDs are to be unique among all of them.
-	onceShard = shards
-	allShards = shards + 1
+	// oneOffShard is a further one, for all one-off jobs: their IDs are to be unique among all of them.
+	oneOffShard = shards
+	allShards   = shards + 1
 )
 
 // shard has the keys of one group of jobs; see lua/lib.lua for what they hold.
 type shard struct {
-	marks, seen, paused, missed, owed, specs, epochs, madeUp, flight, owner, begun, alive, notices, once, due, past,
+	cursors, seen, paused, missed, owed, specs, epochs, madeUp, flight, owner, begun, alive, notices, oneOffs, due, past,
 	stamp, failures string
 
 	// What lists and counts are made from.
@@ -27,16 +27,16 @@ type shard struct {
 
 // newShard builds the keys. Their hash tag, in braces, is the same for all, and neither empty nor another namespace's:
 //
-//	lock:jobs:{lock:7}:marks  lock:jobs:{lock:7}:runs:nightly
+//	lock:jobs:{lock:7}:cursors  lock:jobs:{lock:7}:runs:nightly
 func newShard(namespace string, n int) *shard {
 	ns := encode(namespace)
 	base := ns + ":jobs:{" + ns + ":" + strconv.Itoa(n) + "}:"
 	return &shard{
-		marks: base + "marks", seen: base + "seen", paused: base + "paused", missed: base + "missed",
+		cursors: base + "cursors", seen: base + "seen", paused: base + "paused", missed: base + "missed",
 		owed:  base + "owed",
 		specs: base + "specs", epochs: base + "epochs", madeUp: base + "madeup",
 		flight: base + "flight", owner: base + "owner", begun: base + "begun", alive: base + "alive",
-		notices: base + "notices", once: base + "once", due: base + "due", past: base + "past", stamp: base + "stamp",
+		notices: base + "notices", oneOffs: base + "oneoffs", due: base + "due", past: base + "past", stamp: base + "stamp",
 		failures: base + "failures", base: base,
 		names: base + "names", texts: base + "texts", latest: base + "latest", failing: base + "failing",
 		pausing: base + "pausing", missing: base + "missing", never: base + "never", totals: base + "totals",
@@ -49,7 +49,7 @@ func (s *shard) runs(job string) string { return s.base + "runs:" + job }
 // all are the keys that every shard has.
 func (s *shard) all() []string {
 	return []string{
-		s.flight, s.owner, s.begun, s.alive, s.notices, s.once, s.due, s.past, s.stamp, s.marks, s.seen, s.paused,
+		s.flight, s.owner, s.begun, s.alive, s.notices, s.oneOffs, s.due, s.past, s.stamp, s.cursors, s.seen, s.paused,
 		s.missed, s.owed, s.specs, s.epochs, s.madeUp, s.failures,
 		s.names, s.texts, s.latest, s.failing, s.pausing, s.missing, s.never, s.totals,
 	}
@@ -67,7 +67,7 @@ func encode(s string) string {
 // shardOf returns the number of a job's shard.
 func shardOf(job string) int {
 	if strings.HasPrefix(job, handlerPrefix) {
-		return onceShard
+		return oneOffShard
 	}
 	return int(hashOf(job) % shards)
 }

@@ -110,7 +110,7 @@ func TestRedisStore_bounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mark, keep := view.Jobs[0].Mark, 50
+	cursor, keep := view.Jobs[0].Cursor, 50
 	const batch = 200
 	for first := 0; first < 10_000; first += batch {
 		var claims []Claim
@@ -118,20 +118,20 @@ func TestRedisStore_bounded(t *testing.T) {
 		var finishes []Finish
 		for i := first; i < first+batch; i++ {
 			run := func(attempt int) Run {
-				return Run{ID: fmt.Sprint("j@o.", i, ".", attempt), Job: "j", Tick: mark.Add(time.Microsecond),
+				return Run{ID: fmt.Sprint("j@o.", i, ".", attempt), Job: "j", Tick: cursor.Add(time.Microsecond),
 					Attempt: attempt}
 			}
 			r := run(1)
 			claims = append(claims, Claim{
-				Job: "j", Prev: mark, Tick: r.Tick, Due: view.Now, Lease: time.Minute, Keep: keep, Missed: 1,
-				Pending: &Pending{Owner: "o", Run: r}, Skipped: &Run{ID: r.ID + "s", Job: "j", Outcome: OutcomeSkipped},
+				Job: "j", Prev: cursor, Tick: r.Tick, Due: view.Now, Lease: time.Minute, Keep: keep, Missed: 1,
+				InFlight: &InFlight{Owner: "o", Run: r}, Skipped: &Run{ID: r.ID + "s", Job: "j", Outcome: OutcomeSkipped},
 			})
-			mark = r.Tick
+			cursor = r.Tick
 			starts = append(starts, Start{Run: r, Owner: "o", Lease: time.Minute})
 			f := Finish{Run: r, Owner: "o", Lease: time.Minute, Keep: keep}
 			f.Run.Outcome = OutcomeError
 			if i%10 == 0 {
-				f.Next = &Pending{Owner: "o", Run: run(2)}
+				f.Next = &InFlight{Owner: "o", Run: run(2)}
 				last := Finish{Run: run(2), Owner: "o", Lease: time.Minute, Keep: keep}
 				last.Run.Outcome = OutcomeOK
 				finishes = append(finishes, f, last)
@@ -148,7 +148,7 @@ func TestRedisStore_bounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := 5; i < len(starts); i += 100 { // without a retry
-			if err := s.Cancel(ctx, Notice{Job: "j", ID: starts[i].Run.ID, At: mark}); err != nil {
+			if err := s.Cancel(ctx, Notice{Job: "j", ID: starts[i].Run.ID, At: cursor}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -159,7 +159,7 @@ func TestRedisStore_bounded(t *testing.T) {
 			}
 		}
 	}
-	// The mark, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the
+	// The cursor, and that it was made up, when it was registered, as what, the epoch, how many ticks it missed, the
 	// session's lease, the records, and the failures among them; for lists its name, what a search looks into, when it
 	// was recorded last, that it fails and that it missed ticks, and how many all have missed.
 	if keys, entries := contents(t, client); keys != 15 || entries != 13+keep+KeptFailures {
@@ -204,27 +204,27 @@ func TestRedisStore_expiry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mark := view.Jobs[0].Mark
+	cursor := view.Jobs[0].Cursor
 	c := Claim{
-		Job: "j", Prev: mark, Tick: mark.Add(time.Microsecond), Due: mark, Lease: time.Minute, Keep: 3, Missed: 1,
-		Pending: &Pending{Owner: "o1", Run: Run{ID: "j@o1.1", Job: "j"}}, Skipped: &Run{ID: "j@o1.2", Job: "j"},
+		Job: "j", Prev: cursor, Tick: cursor.Add(time.Microsecond), Due: cursor, Lease: time.Minute, Keep: 3, Missed: 1,
+		InFlight: &InFlight{Owner: "o1", Run: Run{ID: "j@o1.1", Job: "j"}}, Skipped: &Run{ID: "j@o1.2", Job: "j"},
 	}
 	if got := s.Claim(ctx, []Claim{c})[0]; got.Status != ClaimWon {
 		t.Fatal(got)
 	}
-	if _, err := s.Pause(ctx, "j", Pause{Author: "ada", At: mark}); err != nil {
+	if _, err := s.Pause(ctx, "j", Pause{Author: "ada", At: cursor}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(ctx, Once{ID: "x", Handler: "h", At: mark.Add(time.Hour)}); err != nil {
+	if err := s.Put(ctx, OneOff{ID: "x", Handler: "h", At: cursor.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	if errs := s.Start(ctx, []Start{{Run: c.Pending.Run, Owner: "o1", Lease: time.Minute}}); errs[0] != nil {
+	if errs := s.Start(ctx, []Start{{Run: c.InFlight.Run, Owner: "o1", Lease: time.Minute}}); errs[0] != nil {
 		t.Fatal(errs[0])
 	}
 	if err := s.Cancel(ctx, Notice{Job: "j", ID: "j@o1.1"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Beat(ctx, Beat{Session: "o1", Lease: time.Minute}); err != nil {
+	if _, err := s.Heartbeat(ctx, Heartbeat{Session: "o1", Lease: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	keys, err := client.Keys(ctx, "*").Result()
@@ -247,31 +247,31 @@ func TestRedisStore_loss(t *testing.T) {
 	ctx := context.Background()
 	s := NewRedisStore(client, "lock")
 	stamp := ""
-	beat := func(doing string, lost bool) {
+	heartbeat := func(doing string, lost bool) {
 		t.Helper()
-		p, err := s.Beat(ctx, Beat{Session: "o1", Lease: time.Minute, Stamp: stamp})
+		p, err := s.Heartbeat(ctx, Heartbeat{Session: "o1", Lease: time.Minute, Stamp: stamp})
 		if err != nil || p.Lost != lost {
 			t.Fatalf("%s: lost %t, %v; want %t", doing, p.Lost, err, lost)
 		}
 		stamp = p.Stamp
 	}
-	beat("first", false)
-	beat("second", false)
+	heartbeat("first", false)
+	heartbeat("second", false)
 	if err := client.FlushAll(ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	beat("after a flush", true)
-	beat("after that", false)
+	heartbeat("after a flush", true)
+	heartbeat("after that", false)
 	if err := client.Del(ctx, "lock:jobs:{lock:5}:stamp").Err(); err != nil {
 		t.Fatal(err)
 	}
-	beat("after the loss of a shard", true)
+	heartbeat("after the loss of a shard", true)
 	old := client.Dump(ctx, "lock:jobs:{lock:6}:stamp").Val()
-	beat("before the copy is restored", false)
+	heartbeat("before the copy is restored", false)
 	if err := client.RestoreReplace(ctx, "lock:jobs:{lock:6}:stamp", 0, old).Err(); err != nil {
 		t.Fatal(err)
 	}
-	beat("after the copy was restored", true)
+	heartbeat("after the copy was restored", true)
 }
 
 // TestRedisStore_listMany walks through a search, there and back, that has to look at more names of one shard than a

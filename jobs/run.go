@@ -29,7 +29,7 @@ type Run struct {
 	Author  string       `json:"author,omitempty"` // who asked for it, or ended the pause that it stands for
 	// CancelAsked is who asked for the run to end; it may have ended by itself before it heard of that. Nil: nobody.
 	CancelAsked *Notice `json:"cancelAsked,omitempty"`
-	Once        string  `json:"once,omitempty"`    // ID of the one-off job
+	OneOff      string  `json:"oneOff,omitempty"`  // ID of the one-off job
 	Payload     []byte  `json:"payload,omitempty"` // of the one-off job
 }
 
@@ -84,7 +84,7 @@ const (
 	TriggerRecovery = "recovery" // the node that had claimed the tick died
 	TriggerRetry    = "retry"    // the attempt before failed
 	TriggerManual   = "manual"   // somebody asked for it
-	TriggerOnce     = "once"     // the time of a one-off job
+	TriggerOneOff   = "one-off"  // the time of a one-off job
 )
 
 type tickKey struct{}

@@ -167,10 +167,10 @@ func TestNew_storeDefaults(t *testing.T) {
 	if _, err := New(locks, Config{Store: NewMemoryStore(), History: -1}); err == nil {
 		t.Error("New with a negative History succeeded")
 	}
-	for _, beat := range []time.Duration{-1, time.Millisecond, time.Hour} {
-		if _, err := New(locks, Config{Store: NewMemoryStore(), Heartbeat: beat}); err == nil ||
+	for _, heartbeat := range []time.Duration{-1, time.Millisecond, time.Hour} {
+		if _, err := New(locks, Config{Store: NewMemoryStore(), Heartbeat: heartbeat}); err == nil ||
 			!strings.Contains(err.Error(), "Config.Heartbeat") {
-			t.Errorf("New with a Heartbeat of %s = %v, want an error", beat, err)
+			t.Errorf("New with a Heartbeat of %s = %v, want an error", heartbeat, err)
 		}
 	}
 }

@@ -151,7 +151,7 @@ func (ls *localQueues) pass(g *grant, ttl time.Duration, isLast bool) *turn {
 	defer s.mu.Unlock()
 	q := s.queues[g.key]
 	// A lease is granted for one TTL. With another, its holder's death would block the lock for too long or too short.
-	if q == nil || q.held != g || q.asking || q.first == nil || q.first.ttl != ttl {
+	if q == nil || q.held != g || q.asking || q.first == nil || g.capped(q.first.ttl) != ttl {
 		return nil
 	}
 	next := q.first

@@ -58,6 +58,7 @@ type Session interface {
 
 	// Renew lets every lease last its TTL again, counted from now; it never shortens one. The result has one element
 	// per renewal: nil, ErrLost where the lease is no longer the holder or was broken, or an error that leaves it open.
+	// A TTL beyond Grant.MaxTTL is such an error.
 	Renew(ctx context.Context, renewals []Renewal) []error
 
 	// Release ends the lease, hands the lock to the first live waiter or frees it. A lease that is not the holder
@@ -102,6 +103,9 @@ type Grant struct {
 	// TTL is what the store gives, if that is not what was asked for; 0 stands for Request.TTL. A renewal asks for the
 	// whole TTL again.
 	TTL time.Duration
+	// MaxTTL is the longest TTL that the store gives this lease, for engines that have one: the session of a process may
+	// have been negotiated. Renewals ask for no more, except those of Lease.Extend. 0 stands for any.
+	MaxTTL time.Duration
 }
 
 // Renewal asks for one lease to last TTL again.

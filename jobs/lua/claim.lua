@@ -1,16 +1,16 @@
--- Moves the marks of jobs, each from one tick to the next, and puts the runs for these ticks in flight, once for all
+-- Moves the cursors of jobs, each from one tick to the next, and puts the runs for these ticks in flight, once for all
 -- nodes that ask. The batch is one step.
 --
--- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 once, 8 due, 9 past, 10 epochs, 11 owed, 12 names, 13 latest,
+-- KEYS  1 cursors, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 oneoffs, 8 due, 9 past, 10 epochs, 11 owed, 12 names, 13 latest,
 --       14 failing, 15 never, 16 missing, 17 totals, 18… one list of records for each claim with a record
 -- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then twelve for each
---       claim: what ('tick', 'owed', 'manual' or 'once'), job, expected mark, tick, due (all µs), run ('': only move the mark),
+--       claim: what ('tick', 'owed', 'manual' or 'oneoff'), job, expected cursor, tick, due (all µs), run ('': only move the cursor),
 --       its owner, its JSON, record of skipped ticks (JSON; '': none), for a tick the number of ticks missed, for a
 --       one-off job its ID, the epoch that it was planned in ('': any), what is owed besides
 --       (span; '': nothing), or 'done' for the last of a span
--- Returns {now (µs), then status, mark and what is owed of each claim}; the status is
+-- Returns {now (µs), then status, cursor and what is owed of each claim}; the status is
 --         1  claimed, now or by an earlier call
---         2  the mark is another one, or the one-off job does not wait any more
+--         2  the cursor is another one, or the one-off job does not wait any more
 --         3  it is too early
 --         4  the job is paused
 --         5  a tick that was owed is asked for, and a run of the job for such a one is in flight
@@ -21,8 +21,8 @@ local jobs = {}
 for i = 5, #ARGV, 12 do jobs[#jobs + 1] = ARGV[i + 1] end
 local known, epochs, pauses = mget(KEYS[1], jobs), mget(KEYS[10], jobs), {}
 if redis.call('EXISTS', KEYS[2]) == 1 then pauses = mget(KEYS[2], jobs) end
-local marks, debts, changed = {}, {}, {}
-for i, job in ipairs(jobs) do marks[job] = marks[job] or known[i] end
+local cursors, debts, changed = {}, {}, {}
+for i, job in ipairs(jobs) do cursors[job] = cursors[job] or known[i] end
 if redis.call('EXISTS', KEYS[11]) == 1 then
   for i, debt in ipairs(mget(KEYS[11], jobs)) do debts[jobs[i]] = debt or nil end
 end
@@ -54,13 +54,13 @@ local function hold(id, owner, run)
   leases[owner] = true
 end
 
-local function move(job, mark)
-  marks[job] = mark
+local function move(job, cursor)
+  cursors[job] = cursor
   moved[#moved + 1] = job
-  moved[#moved + 1] = mark
+  moved[#moved + 1] = cursor
 end
 
-local function claimOnce(name, due)
+local function claimOneOff(name, due)
   local at = redis.call('ZSCORE', KEYS[8], name)
   if not at then return 2 end
   if due > t then return 3 end
@@ -87,11 +87,11 @@ local function pay(job, tick, done)
 end
 
 local function claimTick(i, job, prev, due, owed, epoch)
-  local mark = marks[job]
-  if not mark then return 7 end
+  local cursor = cursors[job]
+  if not cursor then return 7 end
   if epoch ~= '' and epoch ~= epochs[i] then return 6 end
-  if owed then mark = debts[job] and string.match(debts[job], '^%d+') end
-  if mark ~= prev then return 2 end
+  if owed then cursor = debts[job] and string.match(debts[job], '^%d+') end
+  if cursor ~= prev then return 2 end
   if pauses[i] and string.sub(pauses[i], -1) == '}' then return 4 end
   if due > t then return 3 end
   if owed and isCatchingUp(job) then return 5 end
@@ -105,10 +105,10 @@ for i, job in ipairs(jobs) do
   local id, owner, run, skipped, extra, epoch, debt =
     ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9], ARGV[at + 10], ARGV[at + 11]
   local status = 1
-  -- A run that is in flight has moved its mark, so where that is as expected there is nothing to be asked.
-  if what == 'tick' and marks[job] == prev or not isRepeated(id, owner) then
-    if what == 'once' then
-      status = claimOnce(extra, due)
+  -- A run that is in flight has moved its cursor, so where that is as expected there is nothing to be asked.
+  if what == 'tick' and cursors[job] == prev or not isRepeated(id, owner) then
+    if what == 'oneoff' then
+      status = claimOneOff(extra, due)
     elseif what ~= 'manual' then
       status = claimTick(i, job, prev, due, what == 'owed', epoch)
       if status == 1 then
@@ -129,7 +129,7 @@ for i, job in ipairs(jobs) do
   end
   if skipped ~= '' then records = records + 1 end
   answer[#answer + 1] = status
-  answer[#answer + 1] = marks[job] or ''
+  answer[#answer + 1] = cursors[job] or ''
   answer[#answer + 1] = debts[job] or ''
 end
 

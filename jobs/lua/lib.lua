@@ -1,7 +1,7 @@
 -- Shared by all scripts of package jobs, which stand below this.
 --
 -- Jobs are spread over shards by name; the keys of a shard are in one slot, so that a script can work on many jobs:
---   marks    hash   job -> up to which tick all is decided (µs since the epoch)
+--   cursors  hash   job -> up to which tick all is decided (µs since the epoch)
 --   seen     zset   job -> when it was registered last (µs)
 --   paused   hash   job -> version of the last pause or resume (µs), a blank, and the pause as JSON, or a dash
 --   missed   zset   job -> number of ticks missed
@@ -9,17 +9,17 @@
 --                   and semicolons between the spans, oldest first
 --   specs    hash   job -> which sessions have which definitions of it, and which timing is in force since when (JSON)
 --   epochs   hash   job -> the epoch of its spec
---   madeup   hash   job -> the mark that it was given for want of a better (µs)
+--   madeup   hash   job -> the cursor that it was given for want of a better (µs)
 --   flight   hash   run -> the run in flight, as JSON
 --   owner    hash   run -> the session that it belongs to
 --   begun    hash   run -> when it began (µs), a blank, and its fence
 --   alive    hash   session -> until when its lease holds (µs)
 --   notices  hash   run -> when (µs), for which owner ('*': whoever has the run), and notice as JSON, with blanks between them
---   once     hash   one-off job -> it, as JSON
+--   oneoffs  hash   one-off job -> it, as JSON
 --   due      zset   one-off job -> its time (µs)
 --   past     zset   one-off job -> when it was claimed (µs)
 --   stamp    hash   'id' -> what tells this shard from one that forgot, 'pv' -> version of the last pause or resume,
---                   'at:' session -> its last beat (µs)
+--                   'at:' session -> its last heartbeat (µs)
 --   names    zset   jobs that were ever registered
 --   texts    hash   job -> what a search looks into, in lower case
 --   latest   zset   job -> when its last record was kept (µs)

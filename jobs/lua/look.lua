@@ -1,19 +1,19 @@
 -- Reads the state of jobs.
 --
--- KEYS  1 marks, 2 paused, 3 missed, 4 flight, 5 owner, 6 begun, 7 specs, 8 owed
+-- KEYS  1 cursors, 2 paused, 3 missed, 4 flight, 5 owner, 6 begun, 7 specs, 8 owed
 -- ARGV  the jobs
--- Returns {now (µs), {mark or '', paused or '', missed or '', spec or '', owed or '' of each job},
+-- Returns {now (µs), {cursor or '', paused or '', missed or '', spec or '', owed or '' of each job},
 --          {run, owner, begun or '', JSON of each of their runs in flight}}
 local jobs, wanted = {}, {}
 for i, job in ipairs(ARGV) do
   jobs[i] = job
   wanted[job] = true
 end
-local marks, paused, missed, specs, owed = mget(KEYS[1], jobs), mget(KEYS[2], jobs), scores(KEYS[3], jobs), mget(KEYS[7], jobs),
+local cursors, paused, missed, specs, owed = mget(KEYS[1], jobs), mget(KEYS[2], jobs), scores(KEYS[3], jobs), mget(KEYS[7], jobs),
   mget(KEYS[8], jobs)
 local states, flights = {}, {}
 for i in ipairs(jobs) do
-  states[#states + 1] = marks[i] or ''
+  states[#states + 1] = cursors[i] or ''
   states[#states + 1] = paused[i] or ''
   states[#states + 1] = missed[i] or ''
   states[#states + 1] = specs[i] or ''

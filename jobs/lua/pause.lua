@@ -1,6 +1,6 @@
 -- Pauses a job. One that is paused already stays so since when it was.
 --
--- KEYS  1 marks, 2 paused, 3 stamp, 4 pausing
+-- KEYS  1 cursors, 2 paused, 3 stamp, 4 pausing
 -- ARGV  1 job, 2 the pause (JSON)
 -- Returns what is kept of the pause, '' if the job is not known
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return '' end

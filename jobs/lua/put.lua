@@ -1,6 +1,6 @@
 -- Stores a one-off job, unless its ID is known already.
 --
--- KEYS  once, due, past
+-- KEYS  oneoffs, due, past
 -- ARGV  1 its ID, 2 it (JSON), 3 its time (µs), 4 how long the IDs of past ones are remembered (µs)
 -- Returns 1  done
 --         0  one of that ID waits, or has run

@@ -1,25 +1,25 @@
 -- Makes jobs known, and notes which definitions of them a session has; see Store.Register. Jobs that nobody has registered
 -- for too long are forgotten, some at a time.
 --
--- KEYS  1 marks, 2 seen, 3 paused, 4 missed, 5 specs, 6 madeup, 7 epochs, 8 owed, 9 names, 10 texts, 11 latest, 12 never,
+-- KEYS  1 cursors, 2 seen, 3 paused, 4 missed, 5 specs, 6 madeup, 7 epochs, 8 owed, 9 names, 10 texts, 11 latest, 12 never,
 --       13 failing, 14 pausing, 15 missing, 16 totals
 -- ARGV  1 expiry (ms), 2 session, 3 for how long after its registration a session counts as alive (µs), 4 an epoch, for those
 --       that change, 5 definitions to keep, 6 changes of timings to keep, 7 number of sessions that are alive, they, and then
---       nine for each job: job, program, timing, definition (both JSON), version that the session knows ('0': none), mark
+--       nine for each job: job, program, timing, definition (both JSON), version that the session knows ('0': none), cursor
 --       that it knows (µs; '0': none), '1' if it is to have none, what is owed
---       by that mark ('?': not known), what a search looks into
+--       by that cursor ('?': not known), what a search looks into
 -- Returns for each job its version ('': refused), and the program that it is refused for
 --
--- A spec is {epoch, line = {{since, timing}, …}, defs = {{v, program, timing, def}, …}, offers = {session = {v, program, at}}, seen}.
+-- A spec is {epoch, timings = {{since, timing}, …}, defs = {{v, program, timing, def}, …}, offers = {session = {v, program, at}}, seen}.
 -- Times in it are texts: cjson would round them.
 local t, me, grace = now(), ARGV[2], tonumber(ARGV[3])
 local alive, jobs, first = { [me] = true }, {}, 8 + tonumber(ARGV[7])
 for i = 8, first - 1 do alive[ARGV[i]] = true end
 for at = first, #ARGV, 9 do jobs[#jobs + 1] = ARGV[at] end
-local marks, specs, madeUp = mget(KEYS[1], jobs), mget(KEYS[5], jobs), mget(KEYS[6], jobs)
+local cursors, specs, madeUp = mget(KEYS[1], jobs), mget(KEYS[5], jobs), mget(KEYS[6], jobs)
 local owed = mget(KEYS[8], jobs)
 
--- both is what two who know the same mark say is owed: as long as it stays, less and less is.
+-- both is what two who know the same cursor say is owed: as long as it stays, less and less is.
 local function both(a, b)
   local froms, spans = {}, {}
   for from, to in string.gmatch(b, '(%d+) (%d+)') do froms[to] = from end
@@ -30,26 +30,26 @@ local function both(a, b)
 end
 
 local function lift(i, job, spec, known, debt)
-  local mark = marks[i]
-  if not mark then
-    marks[i] = known ~= '0' and known or int(t)
-    if known == '0' then redis.call('HSET', KEYS[6], job, marks[i]) end
-  elseif tonumber(known) > tonumber(mark) then
-    marks[i] = known
-  elseif madeUp[i] == mark and known ~= '0' then
-    if spec.line[1] and spec.line[1].since == mark then spec.line[1].since = known end
-    marks[i] = known
+  local cursor = cursors[i]
+  if not cursor then
+    cursors[i] = known ~= '0' and known or int(t)
+    if known == '0' then redis.call('HSET', KEYS[6], job, cursors[i]) end
+  elseif tonumber(known) > tonumber(cursor) then
+    cursors[i] = known
+  elseif madeUp[i] == cursor and known ~= '0' then
+    if spec.timings[1] and spec.timings[1].since == cursor then spec.timings[1].since = known end
+    cursors[i] = known
   end
-  if marks[i] ~= mark then
-    redis.call('HSET', KEYS[1], job, marks[i])
+  if cursors[i] ~= cursor then
+    redis.call('HSET', KEYS[1], job, cursors[i])
     owed[i] = debt ~= '?' and debt or ''
     redis.call('HSET', KEYS[8], job, owed[i])
-  elseif debt ~= '?' and known == mark and owed[i] and owed[i] ~= '' then
+  elseif debt ~= '?' and known == cursor and owed[i] and owed[i] ~= '' then
     owed[i] = both(owed[i], debt)
     redis.call('HSET', KEYS[8], job, owed[i])
   end
   if owed[i] == '' then redis.call('HDEL', KEYS[8], job) end
-  if madeUp[i] and (madeUp[i] ~= marks[i] or tonumber(madeUp[i]) < t - 3600000000) then redis.call('HDEL', KEYS[6], job) end
+  if madeUp[i] and (madeUp[i] ~= cursors[i] or tonumber(madeUp[i]) < t - 3600000000) then redis.call('HDEL', KEYS[6], job) end
 end
 
 local function number(spec, program, timing, def, known)
@@ -76,13 +76,13 @@ local function enforce(job, spec, from)
   for _, d in ipairs(spec.defs) do
     if d.v == top then timing = d.timing end
   end
-  local line = spec.line
-  if not line[1] or line[#line].timing ~= timing then
-    line[#line + 1] = { since = not line[1] and from or int(t), timing = timing }
+  local timings = spec.timings
+  if not timings[1] or timings[#timings].timing ~= timing then
+    timings[#timings + 1] = { since = not timings[1] and from or int(t), timing = timing }
     spec.epoch = ARGV[4]
     redis.call('HSET', KEYS[7], job, spec.epoch)
   end
-  while line[2] and (tonumber(line[2].since) <= tonumber(from or 0) or #line > tonumber(ARGV[6])) do table.remove(line, 1) end
+  while timings[2] and (tonumber(timings[2].since) <= tonumber(from or 0) or #timings > tonumber(ARGV[6])) do table.remove(timings, 1) end
   while #spec.defs > tonumber(ARGV[5]) and spec.defs[1].v ~= top do table.remove(spec.defs, 1) end
 end
 
@@ -91,7 +91,7 @@ local latest = scores(KEYS[11], jobs)
 for i, job in ipairs(jobs) do
   local at = first + (i - 1) * 9
   local program, handler, refused = ARGV[at + 1], ARGV[at + 6] == '1', ''
-  local spec = specs[i] and cjson.decode(specs[i]) or { epoch = '', line = {}, defs = {}, offers = {} }
+  local spec = specs[i] and cjson.decode(specs[i]) or { epoch = '', timings = {}, defs = {}, offers = {} }
   for session, o in pairs(spec.offers) do
     if not alive[session] and t - tonumber(o.at) > grace then
       spec.offers[session] = nil
@@ -105,7 +105,7 @@ for i, job in ipairs(jobs) do
     v = number(spec, program, ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4]))
     spec.offers[me] = { v = v, program = program, at = int(t) }
     spec.seen = int(t)
-    enforce(job, spec, owed[i] and string.match(owed[i], '^%d+') or marks[i])
+    enforce(job, spec, owed[i] and string.match(owed[i], '^%d+') or cursors[i])
     redis.call('HSET', KEYS[5], job, cjson.encode(spec))
     seen[#seen + 1] = int(t)
     seen[#seen + 1] = job

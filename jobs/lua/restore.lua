@@ -1,10 +1,10 @@
 -- Puts back what a session knows after data was lost; see Store.Restore.
 --
--- KEYS  1 paused, 2 stamp, 3 flight, 4 owner, 5 begun, 6 alive, 7 once, 8 due, 9 past, 10 pausing
+-- KEYS  1 paused, 2 stamp, 3 flight, 4 owner, 5 begun, 6 alive, 7 oneoffs, 8 due, 9 past, 10 pausing
 -- ARGV  1 lease (µs), then of each thing what it is and
 --         'pause'    job, version, the pause (JSON; '-': it was resumed)
 --         'flight'   run, its owner, its JSON, when it began (µs) and its fence with a blank between them ('': it has not)
---         'once'     one-off job, its JSON, its time (µs)
+--         'oneoff'   one-off job, its JSON, its time (µs)
 --         'past'     one-off job that waits no more
 -- Returns 1
 local t, at, leases = now(), 2, {}
@@ -26,7 +26,7 @@ while at <= #ARGV do
       leases[b] = true
     end
     at = at + 5
-  elseif what == 'once' then
+  elseif what == 'oneoff' then
     if not redis.call('ZSCORE', KEYS[8], a) and not redis.call('ZSCORE', KEYS[9], a) then
       redis.call('HSET', KEYS[7], a, b)
       redis.call('ZADD', KEYS[8], c, a)

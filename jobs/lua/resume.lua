@@ -1,6 +1,6 @@
 -- Ends a pause of a job: nothing before now is owed any more.
 --
--- KEYS  1 marks, 2 paused, 3 records of the job, 4 stamp, 5 pausing, 6 names, 7 latest, 8 failing, 9 never
+-- KEYS  1 cursors, 2 paused, 3 records of the job, 4 stamp, 5 pausing, 6 names, 7 latest, 8 failing, 9 never
 -- ARGV  1 expiry (ms), 2 job, 3 version of its pause, 4 record (JSON), 5 records to keep
 -- Returns what is kept of the resume, '' if that is not its pause
 local t = now()

@@ -1,6 +1,6 @@
 -- Removes a one-off job that waits.
 --
--- KEYS  once, due
+-- KEYS  oneoffs, due
 -- ARGV  1 its ID
 -- Returns 1  done
 --         0  no such job waits

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -56,7 +57,7 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 			return answer{}, explain(ctx, said.or(err))
 		}
 		attempts++
-		if !sleep(ctx, jitter(backoff)) {
+		if !pace.Sleep(ctx, pace.Jitter(backoff)) {
 			return answer{}, explain(ctx, said.or(err))
 		}
 		backoff = min(2*backoff, askBackoffMax)
@@ -83,14 +84,14 @@ func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.
 	}
 	a, err := parseAnswer(e.answer, e.sent)
 	if err == nil {
-		s.stripe(keys).clock.learn(a.clock)
+		s.stripe(keys).clock.Learn(a.clock)
 	}
 	return a, err
 }
 
 // over is called with an acquire whose caller has left and whose call is over.
 func (s *session) over(e *entry) {
-	if e.err == nil || isReply(e.err) {
+	if e.answered() {
 		s.answered(e.id)
 	} else {
 		s.brought(e.id)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -51,7 +52,7 @@ func (s *session) once(
 			return false, explain(ctx, said.or(err))
 		}
 		unanswered = unanswered || mayHaveRun(err)
-		timer := time.NewTimer(jitter(backoff))
+		timer := time.NewTimer(pace.Jitter(backoff))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

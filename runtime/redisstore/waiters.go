@@ -3,6 +3,8 @@ package redisstore
 import (
 	"sync"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // waiter is one Acquire that may have to wait. It is known to listen before the request is sent, because the push may
@@ -87,12 +89,12 @@ func (s *session) queued(w *waiter, a answer) time.Duration {
 		if q == nil {
 			q = &queue{keys: w.keys}
 			s.queues[w.keys.lock] = q
-			wake(s.wakeKeeper)
+			pace.Wake(s.wakeKeeper)
 		}
 		w.queue, w.place = q, len(q.waiters)
 		q.waiters = append(q.waiters, w)
 	}
-	if shown := a.clock.local; shown.After(w.queue.shown) {
+	if shown := a.clock.Local; shown.After(w.queue.shown) {
 		w.queue.shown = shown
 	}
 	return after
@@ -100,13 +102,5 @@ func (s *session) queued(w *waiter, a answer) time.Duration {
 
 // pokeAfter is when the lease in the way should be over; a little later, not at once for all processes that wait.
 func pokeAfter(remaining time.Duration) time.Duration {
-	return max(remaining, 0) + time.Millisecond + jitter(10*time.Millisecond)
-}
-
-// wake makes one pending signal of any number.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	return max(remaining, 0) + time.Millisecond + pace.Jitter(10*time.Millisecond)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -55,7 +56,7 @@ func (s *session) keepAlive() {
 		err := s.beat()
 		failing = s.logAlive(failing, err)
 		if err != nil {
-			if !sleep(s.ctx, jitter(min(s.cfg.Liveness/3, time.Second))) {
+			if !pace.Sleep(s.ctx, pace.Jitter(min(s.cfg.Liveness/3, time.Second))) {
 				return
 			}
 			continue

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -38,7 +39,7 @@ type answer struct {
 }
 
 func (a answer) grant(req lockrt.Request) lockrt.Grant {
-	g := lockrt.Grant{Epoch: a.epoch, Start: a.clock.at(a.since)}
+	g := lockrt.Grant{Epoch: a.epoch, Start: a.clock.At(a.since)}
 	if ttl := fromMicros(a.until - a.since); ttl < req.TTL {
 		g.TTL = ttl
 	}
@@ -51,7 +52,7 @@ func (a answer) busy(key string) *lockrt.BusyError {
 
 // remaining is what is left of the lease in the way. While its holder is in a guarded transaction it is not over.
 func (a answer) remaining() time.Duration {
-	if left := fromMicros(a.until - a.clock.micros); left > 0 {
+	if left := fromMicros(a.until - a.clock.Micros); left > 0 {
 		return left
 	}
 	return time.Millisecond
@@ -84,7 +85,7 @@ func (s *session) ask(ctx context.Context, q *quest, bound time.Duration) (answe
 	if left {
 		// In this order: as long as the server's clock is not known nothing was sent, and nothing will be.
 		q.left.Store(true)
-		a.answer = answer{latest: s.store.clock.latest(end)}
+		a.answer = answer{latest: s.store.clock.Latest(end)}
 	}
 	if err != nil {
 		return a.answer, s.explain(ctx, err)
@@ -112,7 +113,7 @@ func (s *session) askServer(ctx context.Context, q *quest) (a answer, err error)
 		return answer{}, err
 	}
 	end, _ := ctx.Deadline()
-	turn := asking{s: s, t: t, q: q, latest: s.store.clock.latest(end)}
+	turn := asking{s: s, t: t, q: q, latest: s.store.clock.Latest(end)}
 	defer func() { a.latest = turn.unanswered }()
 	for failures := 0; ; {
 		if q.left.Load() {
@@ -131,7 +132,7 @@ func (s *session) askServer(ctx context.Context, q *quest) (a answer, err error)
 			return answer{}, err
 		}
 		tell(q.req, nil, t.explain(context.Background(), err))
-		if failures++; failures > askRetries || !sleep(ctx, jitter(askBackoff<<(2*failures))) {
+		if failures++; failures > askRetries || !pace.Sleep(ctx, pace.Jitter(askBackoff<<(2*failures))) {
 			return answer{}, err
 		}
 	}

@@ -75,12 +75,12 @@ func (t *tables) poll(
 	ctx context.Context, q querier, session string, names [][]byte,
 ) (map[string]rowState, string, clockPair, error) {
 	states := make(map[string]rowState, len(names))
-	clock := clockPair{local: time.Now()}
+	clock := clockPair{Local: time.Now()}
 	var told sql.NullString
 	err := t.query(ctx, q, pollSQL, args{"names": padded(names), "session": session}, func(rows *sql.Rows) error {
 		var name []byte
 		var r rowState
-		err := rows.Scan(&name, &r.owner, &r.node, &r.turns, &r.epoch, &r.since, &r.until, &r.broken, &clock.micros, &told)
+		err := rows.Scan(&name, &r.owner, &r.node, &r.turns, &r.epoch, &r.since, &r.until, &r.broken, &clock.Micros, &told)
 		states[string(name)] = r
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/storeclock"
 )
 
 // Config configures a [Store]. The zero value is usable.
@@ -77,7 +78,7 @@ type Store struct {
 	single chan struct{} // the same, where there is one writer at a time
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
-	clock  serverClock
+	clock  *storeclock.Clock
 
 	compared atomic.Pointer[otherPool] // the last pool of DoTx that is not db
 }
@@ -93,7 +94,7 @@ var _ lockrt.Store = (*Store)(nil)
 // none to keep; then renewals wait for a connection like everybody else.
 func New(db *sql.DB, cfg Config) *Store {
 	return &Store{
-		db: db, cfg: cfg, clock: newServerClock(), asking: make(chan struct{}, 1),
+		db: db, cfg: cfg, clock: storeclock.New(), asking: make(chan struct{}, 1),
 		slots: make(chan struct{}, callerConns), single: make(chan struct{}, 1),
 	}
 }
@@ -178,6 +179,6 @@ func (s *Store) examine(ctx context.Context) (*tables, error) {
 	if err != nil {
 		return nil, t.help(err)
 	}
-	s.clock.learn(clock)
+	s.clock.Learn(clock)
 	return t, nil
 }

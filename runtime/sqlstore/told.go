@@ -62,7 +62,7 @@ func (s *session) lose(id, key string, reason error, line string) {
 		}
 	}
 	s.mu.Unlock()
-	s.calls.start(func() {
+	s.calls.Start(func() {
 		if !known {
 			s.Lost(plain(id), reason)
 			s.abandon(id, key, 0, brokenPatience)

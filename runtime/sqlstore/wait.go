@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -35,7 +36,7 @@ func (s *session) wait(ctx context.Context, q *quest) (lockrt.Grant, error) {
 	a, err := s.ask(ctx, q, bound)
 	s.doubt(q.id, q.req.Key, a.latest)
 	over := ctx.Err() != nil || !until.IsZero() && time.Now().After(until)
-	if err != nil && (over || !isSilence(err) || !s.store.clock.fresh()) {
+	if err != nil && (over || !isSilence(err) || !s.store.clock.Heard(callTime)) {
 		tell(q.req, nil, err)
 		s.giveUp(q, over)
 		return lockrt.Grant{}, err
@@ -157,7 +158,7 @@ func (w *waiting) ask(ctx context.Context) {
 	w.asked, w.askedAt = answered, time.Now()
 	s, q := w.s, w.s.quest(w.q.req) // what an earlier question still does is its own
 	q.slow = true
-	s.calls.start(func() {
+	s.calls.Start(func() {
 		a, err := s.ask(ctx, q, callTime)
 		s.doubt(q.id, q.req.Key, a.latest)
 		answered <- heard{answer: a, err: err}
@@ -180,7 +181,7 @@ func (w *waiting) hear(ctx context.Context, h heard, asked bool) (*lockrt.Grant,
 	switch {
 	case h.err != nil:
 		return nil, w.unheard(ctx, h.err, asked)
-	case !asked && h.clock.micros < w.clock.micros:
+	case !asked && h.clock.Micros < w.clock.Micros:
 		return nil, nil // overtaken by an answer
 	case h.outcome == broken:
 		return nil, errBrokenUnknown
@@ -199,10 +200,10 @@ func (w *waiting) hear(ctx context.Context, h heard, asked bool) (*lockrt.Grant,
 		return nil, nil
 	case h.guarded:
 		w.pause = min(max(2*w.pause, guardPause), guardPauseMax)
-		w.poke.Reset(jitter(w.pause))
+		w.poke.Reset(pace.Jitter(w.pause))
 	default:
 		w.pause = 0
-		w.poke.Reset(askAgain + jitter(askAgain))
+		w.poke.Reset(askAgain + pace.Jitter(askAgain))
 		w.s.queued(w.w, h.answer)
 	}
 	return nil, nil
@@ -224,13 +225,13 @@ func (w *waiting) unheard(ctx context.Context, err error, asked bool) error {
 			w.since = w.askedAt
 		}
 	}
-	if w.endless && time.Since(w.since) >= callTime && !(isSilence(err) && w.s.store.clock.fresh()) {
+	if w.endless && time.Since(w.since) >= callTime && !(isSilence(err) && w.s.store.clock.Heard(callTime)) {
 		return err
 	}
 	w.down = err
 	if asked {
 		w.pause = min(max(2*w.pause, 50*time.Millisecond), time.Second)
-		w.poke.Reset(jitter(w.pause))
+		w.poke.Reset(pace.Jitter(w.pause))
 	}
 	return nil
 }

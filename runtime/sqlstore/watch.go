@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // waiter is one Acquire that may have to wait.
@@ -75,14 +77,14 @@ func (s *session) queued(w *waiter, a answer) {
 		if w.watch == nil {
 			w.watch = &watch{name: w.q.name}
 			s.watches[string(w.q.name)] = w.watch
-			wake(s.wakeKeeper)
+			pace.Wake(s.wakeKeeper)
 		}
 		w.watch.waiters = append(w.watch.waiters, w)
 	}
 	if turn := a.turns + int64(a.place); w.watch.turn == 0 || turn < w.watch.turn || len(w.watch.waiters) == 1 {
 		w.watch.turn = turn
 	}
-	age := fromMicros(a.clock.micros - a.since)
+	age := fromMicros(a.clock.Micros - a.since)
 	s.pollAt(w.watch, s.interval(w.watch, a.turns, age, a.remaining()))
 }
 
@@ -97,7 +99,7 @@ func (s *session) isWatched(name []byte) bool {
 func (s *session) pollAt(w *watch, in time.Duration) {
 	s.polls.Set(w, time.Now().Add(in))
 	if first, _ := s.polls.First(); first == w {
-		wake(s.wakePoller)
+		pace.Wake(s.wakePoller)
 	}
 }
 
@@ -108,6 +110,6 @@ func (s *session) interval(w *watch, turns int64, age, remaining time.Duration) 
 	before := time.Duration(max(w.turn-turns-1, 0))
 	expected := before*max(w.hold, age/4) + max(w.hold-age, (age-w.hold)/2)
 	in := min(max(expected/2, s.cfg.PollMin), s.cfg.PollMax)
-	in -= jitter(in/8) / 2
-	return max(min(in, remaining+time.Millisecond+jitter(10*time.Millisecond)), s.cfg.PollMin/2)
+	in -= pace.Jitter(in/8) / 2
+	return max(min(in, remaining+time.Millisecond+pace.Jitter(10*time.Millisecond)), s.cfg.PollMin/2)
 }

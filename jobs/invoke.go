@@ -23,9 +23,9 @@ type result struct {
 
 var errTimeout = errors.New("the timeout is over")
 
-// call calls the work of a run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that one
+// invoke calls the work of a run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that one
 // only.
-func call(ctx context.Context, work func(context.Context) error, timeout time.Duration) (res result) {
+func invoke(ctx context.Context, work func(context.Context) error, timeout time.Duration) (res result) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)

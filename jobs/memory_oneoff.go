@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// onceRetention is how long the ID of a one-off job is remembered after its time.
-const onceRetention = 24 * time.Hour
+// oneOffRetention is how long the ID of a one-off job is remembered after its time.
+const oneOffRetention = 24 * time.Hour
 
-func (s *memoryStore) Put(ctx context.Context, o Once) error {
+func (s *memoryStore) Put(ctx context.Context, o OneOff) error {
 	return s.do(ctx, func(now time.Time) error {
-		maps.DeleteFunc(s.past, func(_ string, at time.Time) bool { return now.Sub(at) > onceRetention })
+		maps.DeleteFunc(s.past, func(_ string, at time.Time) bool { return now.Sub(at) > oneOffRetention })
 		if _, waits := s.waiting[o.ID]; waits || !s.past[o.ID].IsZero() {
 			return nil
 		}
@@ -33,7 +33,7 @@ func (s *memoryStore) Withdraw(ctx context.Context, id string) error {
 	})
 }
 
-func (s *memoryStore) Waiting(ctx context.Context, limit int) (all []Once, err error) {
+func (s *memoryStore) Waiting(ctx context.Context, limit int) (all []OneOff, err error) {
 	err = s.do(ctx, func(time.Time) error {
 		all = slices.SortedFunc(maps.Values(s.waiting), byTime)
 		all = all[:min(len(all), max(limit, 0))]
@@ -42,4 +42,4 @@ func (s *memoryStore) Waiting(ctx context.Context, limit int) (all []Once, err e
 	return all, err
 }
 
-func byTime(a, b Once) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) }
+func byTime(a, b OneOff) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) }

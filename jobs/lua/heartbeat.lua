@@ -1,12 +1,12 @@
 -- Gives a sign of life of a session in one shard, and tells it what it is to know.
 --
--- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 once, 7 due, 8 stamp, 9 paused, and all other keys of the shard
+-- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 oneoffs, 7 due, 8 stamp, 9 paused, and all other keys of the shard
 -- ARGV  1 session, 2 lease (µs; 0: the session ends), 3 up to when one-off jobs are wanted (µs from now), 4 how many
 --       orphans and one-off jobs at most, 5 how long notices are kept (µs), 6 expiry of the keys (ms; '': leave them), 7 a stamp, for a
---       shard without one, 8 stamp, 9 time (µs) and 10 version of pauses that the session's last beat was told ('': none was)
+--       shard without one, 8 stamp, 9 time (µs) and 10 version of pauses that the session's last heartbeat was told ('': none was)
 -- Returns {now (µs), runs of the session, {run, owner, begun or '', JSON of each orphan}, {notices}, {one-off jobs}, stamp,
---          '1' if the shard does not know of the session's last beat, version of pauses, {job, its pause, …; empty if the
---          version is the one that was told}, {sessions that have beaten within the lease}}
+--          '1' if the shard does not know of the session's last heartbeat, version of pauses, {job, its pause, …; empty if the
+--          version is the one that was told}, {sessions with a heartbeat within the lease}}
 local t = now()
 local me, lease, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
 
@@ -20,14 +20,14 @@ else
   redis.call('HSET', KEYS[8], 'at:' .. me, int(t))
 end
 local peers = {}
-local beats = redis.call('HGETALL', KEYS[8])
-for i = 1, #beats, 2 do
-  if string.sub(beats[i], 1, 3) == 'at:' then
-    local age = t - tonumber(beats[i + 1])
+local heartbeats = redis.call('HGETALL', KEYS[8])
+for i = 1, #heartbeats, 2 do
+  if string.sub(heartbeats[i], 1, 3) == 'at:' then
+    local age = t - tonumber(heartbeats[i + 1])
     if age <= lease then
-      peers[#peers + 1] = string.sub(beats[i], 4)
+      peers[#peers + 1] = string.sub(heartbeats[i], 4)
     elseif ARGV[6] ~= '' and age > 86400000000 then
-      redis.call('HDEL', KEYS[8], beats[i])
+      redis.call('HDEL', KEYS[8], heartbeats[i])
     end
   end
 end

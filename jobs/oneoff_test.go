@@ -79,8 +79,8 @@ func TestScheduler_At(t *testing.T) {
 		if got := fmt.Sprint(l.got); got != fmt.Sprint(want) {
 			t.Errorf("ran %s, want %v", got, want)
 		}
-		for _, r := range c.Recorded("once:mail") {
-			if r.Outcome != OutcomeOK || r.Trigger != TriggerOnce || string(r.Payload) != "to "+r.Once || r.Fence == 0 {
+		for _, r := range c.Recorded("one-off:mail") {
+			if r.Outcome != OutcomeOK || r.Trigger != TriggerOneOff || string(r.Payload) != "to "+r.OneOff || r.Fence == 0 {
 				t.Errorf("record %+v, want it ok, with its ID and payload, under a lock", r)
 			}
 		}
@@ -110,7 +110,7 @@ func TestScheduler_At_retries(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		c.Stop()
-		if runs := c.Finished("once:mail"); jobstest.Outcomes(runs) != "error ok" || runs[1].Once != "x" ||
+		if runs := c.Finished("one-off:mail"); jobstest.Outcomes(runs) != "error ok" || runs[1].OneOff != "x" ||
 			string(runs[1].Payload) != "hi" {
 			t.Errorf("runs %+v, want an error and then a success with the payload", runs)
 		}

@@ -11,9 +11,9 @@ import (
 // Handler is the work of one-off jobs: each [Scheduler.At] names one.
 type Handler struct {
 	// Name identifies the handler in the store, as Job.Name does a job. Required, up to 200 bytes. Its runs are
-	// recorded under "once:" + Name.
+	// recorded under "one-off:" + Name.
 	Name string
-	// Run is the work. Its context carries the lease of the lock "once:" + id, and otherwise is as that of Job.Run.
+	// Run is the work. Its context carries the lease of the lock "one-off:" + id, and otherwise is as that of Job.Run.
 	// Required.
 	Run func(ctx context.Context, id string, payload []byte) error
 	// Timeout ends the context of a run after this time. Defaults to none.
@@ -23,12 +23,12 @@ type Handler struct {
 }
 
 // handlerPrefix is in front of the names under which handlers are jobs. No job's name may begin with it.
-const handlerPrefix = "once:"
+const handlerPrefix = "one-off:"
 
 const (
-	maxOnceID  = 200
-	maxPayload = 16 << 10
-	maxYear    = 9999 // the last one that a record can hold
+	maxOneOffID = 200
+	maxPayload  = 16 << 10
+	maxYear     = 9999 // the last one that a record can hold
 )
 
 // AddHandler adds a handler, before or during [Scheduler.Run]. One-off jobs go to nodes that have their handler, and
@@ -74,24 +74,24 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 // recorded as skipped a week after its time. The error wraps ErrOtherProgram if another program has the handler, and
 // this scheduler has one of the same name. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, payload []byte) error {
-	if err := onceProblem(handler, id, at, payload); err != nil {
+	if err := oneOffProblem(handler, id, at, payload); err != nil {
 		return fmt.Errorf("add one-off job %q: %w", brief(id), err)
 	}
 	if err := s.refuseHandler(ctx, handler); err != nil {
 		return fmt.Errorf("add one-off job %q: %w", brief(id), err)
 	}
-	o := Once{ID: id, Handler: handler, At: at.UTC().Truncate(time.Microsecond), Payload: payload}
+	o := OneOff{ID: id, Handler: handler, At: at.UTC().Truncate(time.Microsecond), Payload: payload}
 	if err := s.cfg.Store.Put(ctx, o); err != nil {
 		return fmt.Errorf("add one-off job %q: %w", brief(id), err)
 	}
-	s.rememberOnce(o)
-	s.expect([]Once{o}) // without waiting for the next beat
+	s.rememberOneOff(o)
+	s.expect([]OneOff{o}) // without waiting for the next heartbeat
 	s.warnOfHandler(ctx, o)
 	return nil
 }
 
-// onceProblem says what is wrong with a one-off job, nil if nothing is.
-func onceProblem(handler, id string, at time.Time, payload []byte) error {
+// oneOffProblem says what is wrong with a one-off job, nil if nothing is.
+func oneOffProblem(handler, id string, at time.Time, payload []byte) error {
 	const odd = "holds a control character or a format character, or is not UTF-8: use printable text"
 	switch {
 	case handler == "":
@@ -102,8 +102,8 @@ func onceProblem(handler, id string, at time.Time, payload []byte) error {
 		return fmt.Errorf("the handler's name %q %s", handler, odd)
 	case id == "":
 		return errors.New("its id is empty: name the job")
-	case len(id) > maxOnceID:
-		return fmt.Errorf("its id has %d bytes: use %d at most", len(id), maxOnceID)
+	case len(id) > maxOneOffID:
+		return fmt.Errorf("its id has %d bytes: use %d at most", len(id), maxOneOffID)
 	case !isText(id):
 		return errors.New("its id " + odd)
 	case len(payload) > maxPayload:
@@ -137,7 +137,7 @@ func (s *Scheduler) refuseHandler(ctx context.Context, handler string) error {
 }
 
 // warnOfHandler says so if a one-off job is for a handler that nobody has.
-func (s *Scheduler) warnOfHandler(ctx context.Context, o Once) {
+func (s *Scheduler) warnOfHandler(ctx context.Context, o OneOff) {
 	if s.entry(handlerPrefix+o.Handler) != nil {
 		return
 	}
@@ -147,7 +147,7 @@ func (s *Scheduler) warnOfHandler(ctx context.Context, o Once) {
 	}
 	if errors.Is(err, ErrOrphaned) {
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "one-off job waits for a handler that no node has",
-			slog.String("once", o.ID), slog.String("handler", o.Handler), slog.Time("at", o.At))
+			slog.String("one_off", o.ID), slog.String("handler", o.Handler), slog.Time("at", o.At))
 	}
 }
 
@@ -167,10 +167,13 @@ func (s *Scheduler) Withdraw(ctx context.Context, id string) error {
 
 // Waiting returns the one-off jobs that wait for their time, the next first, limit at most. It blocks until the store
 // has answered or ctx ends.
-func (s *Scheduler) Waiting(ctx context.Context, limit int) ([]Once, error) {
+func (s *Scheduler) Waiting(ctx context.Context, limit int) ([]OneOff, error) {
 	all, err := s.cfg.Store.Waiting(ctx, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list one-off jobs: %w", err)
 	}
 	return all, nil
 }
+
+// Check says what is wrong with a one-off job, nil if nothing is: what [Scheduler.At] would refuse.
+func (o *OneOff) Check() error { return oneOffProblem(o.Handler, o.ID, o.At, o.Payload) }

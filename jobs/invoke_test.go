@@ -25,7 +25,7 @@ func TestScheduler_outcomes(t *testing.T) {
 	}{
 		{"ok", func(context.Context) error { return nil }, 3, "ok", ""},
 		{"error", func(context.Context) error { return fail }, 0, "error", "no such table"},
-		{"panic", func(context.Context) error { panic("boom") }, 0, "panic", "body_test.go"},
+		{"panic", func(context.Context) error { panic("boom") }, 0, "panic", "invoke_test.go"},
 		{"nil panic", func(context.Context) error { panic(nil) }, 0, "panic", "nil"},
 		{"goexit", func(context.Context) error { runtime.Goexit(); return nil }, 0, "error", "Goexit"},
 		{"timeout", jobstest.Sleep(time.Hour), 0, "timeout", "timeout"},
@@ -113,7 +113,7 @@ func TestScheduler_cancelledButOK(t *testing.T) {
 		if err := n.Cancel(context.Background(), running[0].ID, "ada", "enough"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond) // its own node need not wait for a beat
+		time.Sleep(time.Millisecond) // its own node need not wait for a heartbeat
 		if runs := c.Recorded("j"); jobstest.Outcomes(runs) != "cancelled" ||
 			runs[0].Reason != "cancelled by ada: enough" {
 			t.Errorf("runs %+v, want one cancelled by ada", runs)

@@ -38,29 +38,29 @@ func (s *orderStore) Finish(ctx context.Context, finishes []Finish) []error {
 
 func noWork(context.Context) error { return nil }
 
-// TestScheduler_crowdBeginsFirst has more jobs due together than one call claims. All begin before the first is
+// TestScheduler_burstBeginsFirst has more jobs due together than one call claims. All begin before the first is
 // recorded; some of them wait for a lock that another holds, and some that may not hold theirs for long do not wait for
 // the others.
-func TestScheduler_crowdBeginsFirst(t *testing.T) {
+func TestScheduler_burstBeginsFirst(t *testing.T) {
 	t.Parallel()
-	const crowd = 1100
+	const burst = 1100
 	for _, c := range []struct {
 		name   string
 		change func(i int, j *Job)
 		begun  int
 		within time.Duration // of the first record after the tick
 	}{
-		{"all", func(int, *Job) {}, crowd, 20 * time.Millisecond},
+		{"all", func(int, *Job) {}, burst, 20 * time.Millisecond},
 		{"one lock for two", func(i int, j *Job) {
-			j.Keys, j.Overlap = []string{fmt.Sprint("half ", i%(crowd/2))}, OverlapQueue
-		}, crowd / 2, 500 * time.Millisecond},
+			j.Keys, j.Overlap = []string{fmt.Sprint("half ", i%(burst/2))}, OverlapQueue
+		}, burst / 2, 500 * time.Millisecond},
 		{"bounded", func(i int, j *Job) { j.Lock.MaxHold = time.Minute }, 1, 5 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			jobstest.Run(t, func(t *testing.T, cl *jobstest.Cluster) {
 				store := &orderStore{Store: cl.Store}
 				n := cl.Node(Config{Store: store}, 0)
-				for i := range crowd {
+				for i := range burst {
 					j := Job{Name: fmt.Sprint("j", i), Spec: "1 1 * * *", Lock: lockrt.Options{TTL: time.Minute},
 						Run: noWork}
 					c.change(i, &j)
@@ -70,9 +70,9 @@ func TestScheduler_crowdBeginsFirst(t *testing.T) {
 				time.Sleep(90 * time.Minute)
 				cl.Stop()
 				tick := jobstest.Start.Add(61 * time.Minute)
-				if store.begun != crowd || store.first < c.begun || store.ended.Sub(tick) > c.within {
+				if store.begun != burst || store.first < c.begun || store.ended.Sub(tick) > c.within {
 					t.Errorf("%d began, %d of them before the first record, %s after the tick; want %d, %d, within %s",
-						store.begun, store.first, store.ended.Sub(tick), crowd, c.begun, c.within)
+						store.begun, store.first, store.ended.Sub(tick), burst, c.begun, c.within)
 				}
 			})
 		})

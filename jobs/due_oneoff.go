@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// claimOnce claims the one-off jobs that are due.
-func (l *loop) claimOnce(ctx context.Context) {
+// claimOneOffs claims the one-off jobs that are due.
+func (l *loop) claimOneOffs(ctx context.Context) {
 	now := l.part.clock.now()
 	n, _ := slices.BinarySearchFunc(l.soon, now.Add(time.Nanosecond),
-		func(o Once, t time.Time) int { return o.At.Compare(t) })
+		func(o OneOff, t time.Time) int { return o.At.Compare(t) })
 	due := l.soon[:n]
 	l.soon = l.soon[n:]
 	for len(due) > 0 && ctx.Err() == nil {
 		batch := due[:min(len(due), claimBatch)]
 		due = due[len(batch):]
-		l.sendOnce(batch, now)
+		l.sendOneOffs(batch, now)
 	}
 }
 
-// sendOnce makes one call. One-off jobs of which the answer is lost come back with the next beat, or are found in
-// flight.
-func (l *loop) sendOnce(batch []Once, now time.Time) {
+// sendOneOffs makes one call. One-off jobs of which the answer is lost come back with the next heartbeat, or are found
+// in flight.
+func (l *loop) sendOneOffs(batch []OneOff, now time.Time) {
 	var entries []*entry
 	var claims []Claim
 	l.s.mu.Lock()
@@ -31,11 +31,11 @@ func (l *loop) sendOnce(batch []Once, now time.Time) {
 		if e == nil || !e.isOurs() {
 			continue // it waits for a node that has the handler
 		}
-		p := l.s.newPending(e, o.At, now, TriggerOnce)
-		p.Run.Once, p.Run.Payload = o.ID, o.Payload
+		p := l.s.firstAttempt(e, o.At, now, TriggerOneOff)
+		p.Run.OneOff, p.Run.Payload = o.ID, o.Payload
 		entries = append(entries, e)
 		claims = append(claims, Claim{
-			Job: e.job.Name, Once: o.ID, Tick: o.At, Due: o.At, Pending: p, Lease: l.s.lease, Keep: l.s.cfg.History,
+			Job: e.job.Name, OneOff: o.ID, Tick: o.At, Due: o.At, InFlight: p, Lease: l.s.lease, Keep: l.s.cfg.History,
 		})
 	}
 	l.s.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *loop) sendOnce(batch []Once, now time.Time) {
 		case c.Err != nil:
 			failure = c.Err
 		case c.Status == ClaimWon:
-			l.s.rememberPast(claims[i].Once)
+			l.s.rememberPast(claims[i].OneOff)
 			l.s.won(l.host, entries[i], claims[i])
 		}
 	}

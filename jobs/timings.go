@@ -16,17 +16,17 @@ type inForce struct {
 // after returns the first tick of the job after t, zero if there is none: what was due under an earlier timing belongs
 // to that, and nothing under one from before it came into force.
 func (e *entry) after(t time.Time) time.Time {
-	if len(e.line) == 0 {
+	if len(e.timings) == 0 {
 		return tickAfter(e.schedule, e.zone, t)
 	}
-	return afterOn(e.line, t)
+	return afterOn(e.timings, t)
 }
 
-func afterOn(line []inForce, t time.Time) time.Time {
-	for i, f := range line {
+func afterOn(timings []inForce, t time.Time) time.Time {
+	for i, f := range timings {
 		var end time.Time
-		if i+1 < len(line) {
-			end = line[i+1].since
+		if i+1 < len(timings) {
+			end = timings[i+1].since
 		}
 		if f.schedule == nil || !end.IsZero() && !t.Before(end) {
 			continue
@@ -42,31 +42,31 @@ func afterOn(line []inForce, t time.Time) time.Time {
 	return time.Time{}
 }
 
-// lineOf makes what the store says of the timings of a job computable. own is the timing of this node's job, which
+// periodsOf makes what the store says of the timings of a job computable. own is the timing of this node's job, which
 // schedule belongs to.
-func lineOf(stretches []Stretch, own Timing, schedule cron.Schedule, zone *time.Location) []inForce {
-	line := make([]inForce, len(stretches))
-	for i, s := range stretches {
-		line[i] = inForce{since: s.Since, schedule: schedule, zone: zone}
+func periodsOf(periods []TimingPeriod, own Timing, schedule cron.Schedule, zone *time.Location) []inForce {
+	timings := make([]inForce, len(periods))
+	for i, s := range periods {
+		timings[i] = inForce{since: s.Since, schedule: schedule, zone: zone}
 		if s.Timing != own {
-			line[i].schedule, line[i].zone = s.Timing.parse()
+			timings[i].schedule, timings[i].zone = s.Timing.parse()
 		}
 	}
-	return line
+	return timings
 }
 
 // learn takes in what the store says of a job that this node has registered. It reports whether the node is to look
 // after its ticks.
 func (s *Scheduler) learn(e *entry, view JobView) bool {
 	own := e.timing()
-	line := lineOf(view.Spec.Line, own, e.schedule, e.zone)
-	dormant := len(line) > 0 && view.Spec.Line[len(line)-1].Timing != own
+	timings := periodsOf(view.Spec.Timings, own, e.schedule, e.zone)
+	dormant := len(timings) > 0 && view.Spec.Timings[len(timings)-1].Timing != own
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.refused, e.dormant = view.Refused, dormant
 	if e.refused == "" {
 		e.owed, e.owedOK = view.Owed, true
-		e.mark, e.line, e.version, e.epoch = view.Mark, line, view.Version, view.Spec.Epoch
+		e.cursor, e.timings, e.version, e.epoch = view.Cursor, timings, view.Version, view.Spec.Epoch
 	}
 	return e.refused == "" && !dormant
 }

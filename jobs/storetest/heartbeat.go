@@ -9,51 +9,51 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-func testBeat(s *suite) {
+func testHeartbeat(s *suite) {
 	s.claim(s.next("j", "a"), jobs.ClaimWon)
 	s.claim(s.next("k", "a"), jobs.ClaimWon)
 	before := s.now()
-	p := s.beat("o1", time.Minute)
+	p := s.heartbeat("o1", time.Minute)
 	if p.Held != 2 || len(p.Orphans) != 0 || p.Now.Before(before) || !slices.Equal(p.Peers, []string{"o1"}) {
-		s.Fatalf("pulse of the owner = %+v, want its two runs", p)
+		s.Fatalf("reply of the owner = %+v, want its two runs", p)
 	}
-	if p := s.beat("o2", time.Minute); p.Held != 0 || len(p.Orphans) != 0 || !slices.Equal(p.Peers, []string{"o1", "o2"}) {
-		s.Fatalf("pulse of another = %+v, want no orphans, and both as peers", p)
+	if p := s.heartbeat("o2", time.Minute); p.Held != 0 || len(p.Orphans) != 0 || !slices.Equal(p.Peers, []string{"o1", "o2"}) {
+		s.Fatalf("reply of another = %+v, want no orphans, and both as peers", p)
 	}
-	s.beat("o1", 0)
-	p = s.beat("o2", time.Minute)
+	s.heartbeat("o1", 0)
+	p = s.heartbeat("o2", time.Minute)
 	if len(p.Orphans) != 2 || p.Orphans[0].Owner != "o1" || p.Orphans[0].Locker != "L" {
 		s.Fatalf("orphans = %+v, want the two of o1", p.Orphans)
 	}
-	if p := s.beat("o1", time.Minute); p.Held != 2 || len(p.Orphans) != 0 {
-		s.Fatalf("pulse of the owner that is back = %+v, want its two runs", p)
+	if p := s.heartbeat("o1", time.Minute); p.Held != 2 || len(p.Orphans) != 0 {
+		s.Fatalf("reply of the owner that is back = %+v, want its two runs", p)
 	}
-	if p := s.beat("o2", time.Minute); len(p.Orphans) != 0 {
+	if p := s.heartbeat("o2", time.Minute); len(p.Orphans) != 0 {
 		s.Fatalf("orphans = %+v, want none: their owner is back", p.Orphans)
 	}
 }
 
 func testNotices(s *suite) {
 	c := s.next("j", "a")
-	n := jobs.Notice{Job: "j", ID: c.Pending.Run.ID, At: s.now(), Author: "ada", Reason: "too <slow>"}
+	n := jobs.Notice{Job: "j", ID: c.InFlight.Run.ID, At: s.now(), Author: "ada", Reason: "too <slow>"}
 	if err := s.store.Cancel(s.ctx, n); !errors.Is(err, jobs.ErrGone) {
 		s.Fatalf("Cancel of a run that is not in flight = %v, want ErrGone", err)
 	}
 	s.claim(c, jobs.ClaimWon)
 	s.must(s.store.Cancel(s.ctx, n))
-	if p := s.beat("o2", time.Minute); len(p.Notices) != 0 {
+	if p := s.heartbeat("o2", time.Minute); len(p.Notices) != 0 {
 		s.Fatalf("notices of another session = %+v, want none", p.Notices)
 	}
 	for range 2 {
-		p := s.beat("o1", time.Minute)
+		p := s.heartbeat("o1", time.Minute)
 		if len(p.Notices) != 1 || p.Notices[0].ID != n.ID || p.Notices[0].Author != "ada" || p.Notices[0].Reason != n.Reason {
 			s.Fatalf("notices = %+v, want %+v", p.Notices, n)
 		}
 	}
-	r := c.Pending.Run
+	r := c.InFlight.Run
 	r.Outcome = jobs.OutcomeCancelled
 	wantCancelled(s, "Finish", s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
-	if p := s.beat("o1", time.Minute); len(p.Notices) != 0 {
+	if p := s.heartbeat("o1", time.Minute); len(p.Notices) != 0 {
 		s.Fatalf("notices after the run = %+v, want none", p.Notices)
 	}
 }
@@ -70,11 +70,11 @@ func testCancelled(s *suite) {
 	for _, skip := range []bool{false, true} {
 		c := s.next("j", fmt.Sprint("a", skip))
 		s.claim(c, jobs.ClaimWon)
-		r := c.Pending.Run
+		r := c.InFlight.Run
 		s.must(s.store.Cancel(s.ctx, jobs.Notice{Job: "j", ID: r.ID, At: s.now(), Author: "ada", Reason: "no"}))
 		wantCancelled(s, "Start", s.start(jobs.Start{Run: r, Owner: "o1", Lease: time.Minute}))
-		if v := s.look("j"); len(v.Claims) != 1 || !v.Claims[0].Run.Started.IsZero() {
-			s.Fatalf("in flight = %+v, want the run, not begun", v.Claims)
+		if v := s.look("j"); len(v.InFlight) != 1 || !v.InFlight[0].Run.Started.IsZero() {
+			s.Fatalf("in flight = %+v, want the run, not begun", v.InFlight)
 		}
 		if r.Outcome = jobs.OutcomeError; skip {
 			r.Outcome = jobs.OutcomeSkipped // it might share a record otherwise
@@ -82,8 +82,8 @@ func testCancelled(s *suite) {
 		retry := pending("j", fmt.Sprint("b", skip), "o1", c.Tick)
 		wantCancelled(s, "Finish", s.finish(jobs.Finish{Run: r, Owner: "o1", Next: retry, Lease: time.Minute, Keep: 9}))
 		runs := s.runs("j")
-		if v := s.look("j"); len(v.Claims) != 0 || runs[0].ID != r.ID || runs[0].Outcome != r.Outcome {
-			s.Fatalf("in flight %+v, records %+v; want no retry", v.Claims, runs)
+		if v := s.look("j"); len(v.InFlight) != 0 || runs[0].ID != r.ID || runs[0].Outcome != r.Outcome {
+			s.Fatalf("in flight %+v, records %+v; want no retry", v.InFlight, runs)
 		}
 		if asked := runs[0].CancelAsked; asked == nil || asked.Author != "ada" || asked.Reason != "no" {
 			s.Fatalf("record %+v, want it to say that ada asked", runs[0])
@@ -92,12 +92,12 @@ func testCancelled(s *suite) {
 }
 
 func testLeave(s *suite) {
-	s.beat("o1", time.Hour)
+	s.heartbeat("o1", time.Hour)
 	s.claim(s.next("j", "a"), jobs.ClaimWon)
 	s.must(s.store.Leave(s.ctx, "o1"))
 	s.must(s.store.Leave(s.ctx, "o1"))
-	if p := s.beat("o2", time.Minute); len(p.Orphans) != 1 || !slices.Equal(p.Peers, []string{"o2"}) {
-		s.Fatalf("pulse after the owner left = %+v, want its run as an orphan", p)
+	if p := s.heartbeat("o2", time.Minute); len(p.Orphans) != 1 || !slices.Equal(p.Peers, []string{"o2"}) {
+		s.Fatalf("reply after the owner left = %+v, want its run as an orphan", p)
 	}
 	nodes, err := s.store.Nodes(s.ctx)
 	s.must(err)
@@ -110,7 +110,7 @@ func testNodes(s *suite) {
 	before := s.now()
 	started := before.Add(-time.Hour)
 	for _, name := range []string{"b", "a"} {
-		_, err := s.store.Beat(s.ctx, jobs.Beat{Session: "session-" + name, Lease: time.Minute, Node: jobs.Node{
+		_, err := s.store.Heartbeat(s.ctx, jobs.Heartbeat{Session: "session-" + name, Lease: time.Minute, Node: jobs.Node{
 			Name: name, Session: "session-" + name, Started: started, ClockOffset: -3 * time.Minute, Jobs: 7, Running: 2, Draining: name == "a",
 		}})
 		s.must(err)
@@ -122,7 +122,7 @@ func testNodes(s *suite) {
 	}
 	n := nodes[0]
 	if n.Heartbeat.Before(before) || n.Heartbeat.After(s.now()) || !n.Started.Equal(started) || !n.Draining {
-		s.Fatalf("node = %+v, want the time of its beat, and it draining", n)
+		s.Fatalf("node = %+v, want the time of its heartbeat, and it draining", n)
 	}
 	if n.ClockOffset != -3*time.Minute || n.Jobs != 7 || n.Running != 2 {
 		s.Fatalf("node = %+v, want what it said of itself", n)
