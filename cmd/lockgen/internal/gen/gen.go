@@ -90,7 +90,12 @@ func understand(ctx context.Context, cfg Config) (*generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{cfg: cfg, files: newSources(), problems: problems, folders: folders}
+	g := &generator{cfg: cfg, files: newSources(), problems: problems}
+	for _, f := range folders {
+		if g.dirs = append(g.dirs, f.dir); !f.idle() {
+			g.folders = append(g.folders, f)
+		}
+	}
 	g.find()
 	if old := g.tooNew(runtime.Version()); len(old) > 0 {
 		g.problems = old // what else there is to say may come from that
@@ -173,6 +178,7 @@ type generator struct {
 	problems []Problem
 	modules  modules
 	folders  []*folder // with candidates or outputs
+	dirs     []string  // of all folders that were asked for
 }
 
 // render makes the files of all units, and finds those on disk that no directive is left for.

@@ -29,22 +29,30 @@ func carriesHeader(content []byte) bool {
 
 // isOutput tells whether a file is lockgen's own output in whatever state: intact, cut off, emptied, or full of merge
 // conflict marks. Such a file is not read as source and may be replaced. A file of that name that somebody wrote by
-// hand, without the header but proper Go, is source like any other. Under another name, which out= gives, it is output as
-// long as it begins like one.
+// hand, without the header but proper Go or no Go at all, is source like any other. Under another name, which out= gives,
+// it is output as long as it begins like one.
 func isOutput(name string, content []byte) bool {
 	if !outputPattern.MatchString(name) {
 		return carriesHeader(content)
 	}
+	if holdsHeader(content) {
+		return true
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, content, parser.SkipObjectResolution|parser.ParseComments)
+	if !file.Package.IsValid() {
+		return false
+	}
+	return err != nil || len(file.Decls)+len(file.Comments) == 0
+}
+
+// holdsHeader tells whether the header stands somewhere in a file, or nothing at all.
+func holdsHeader(content []byte) bool {
 	for line := range bytes.Lines(files.TrimMark(content)) {
 		if string(bytes.TrimRight(line, "\r\n")) == header {
 			return true
 		}
 	}
-	if len(bytes.TrimSpace(content)) == 0 {
-		return true
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), name, content, parser.SkipObjectResolution)
-	return err != nil || len(file.Decls) == 0
+	return len(bytes.TrimSpace(content)) == 0
 }
 
 // A set is what the wrappers of one output file have in common.

@@ -103,6 +103,9 @@ func TestIsOutput(t *testing.T) {
 		{"lock_gen.go", "<<<<<<< HEAD\n" + header + "\n", true},
 		{"lock_gen.go", "package a\n\nfunc broken( {", true},
 		{"lock_gen.go", "package a\n\nfunc mine() {}\n", false},
+		{"lock_gen.go", "// Package a is mine.\npackage a\n", false},
+		{"lock_gen.go", "// mine\n", false},
+		{"lock_gen.go", "module example.com/app\n", false},
 		{"zz_locks.go", header + "\n\npackage a\n", true}, // out=zz_locks
 		{"zz_locks.go", "// Mine.\n\n" + header + "\n\npackage a\n", false},
 		{"shop.go", "package a\n", false},
