@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"go/build"
 	"go/types"
 	"os"
@@ -148,6 +149,13 @@ func (g *generator) foreign(groups map[string][]*unit) {
 		case f.outputs[name] == nil && slices.Contains(f.goFiles, name):
 			g.problems = append(g.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
 				Message: "this file was not written by lockgen, which would write its own here: rename it"})
+		}
+		for _, other := range f.goFiles {
+			if other != name && strings.EqualFold(other, name) {
+				g.problems = append(g.problems, Problem{File: filepath.Join(f.dir, other), Line: 1, Column: 1, Kind: "foreign",
+					Message: fmt.Sprintf("lockgen would write %s beside this file, and the go command refuses names that differ in "+
+						"case only: rename it", name)})
+			}
 		}
 	}
 }

@@ -97,21 +97,30 @@ func nameConstraint(name string) constraint.Expr {
 	return nil
 }
 
-// buildLine is the //go:build constraint of a file, which stands above the package clause.
+// buildLine is the //go:build constraint of a file, which stands above the package clause. A file without one may have lines
+// // +build, which go vet no longer wants and the go command still obeys: all of them hold, and none is in the doc comment.
 func buildLine(file *ast.File) constraint.Expr {
+	var old constraint.Expr
 	for _, group := range file.Comments {
 		if group.Pos() > file.Package {
 			break
 		}
 		for _, line := range group.List {
-			if constraint.IsGoBuild(line.Text) {
-				if expr, err := constraint.Parse(line.Text); err == nil {
-					return expr
-				}
+			isOld := constraint.IsPlusBuild(line.Text) && group != file.Doc
+			if !isOld && !constraint.IsGoBuild(line.Text) {
+				continue
+			}
+			expr, err := constraint.Parse(line.Text)
+			switch {
+			case err != nil:
+			case isOld:
+				old = and(old, expr)
+			default:
+				return expr
 			}
 		}
 	}
-	return nil
+	return old
 }
 
 // cgoConstraint: files that import "C" are left out where cgo is off, without saying so.

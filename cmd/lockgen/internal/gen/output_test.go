@@ -116,3 +116,23 @@ func TestIsOutput(t *testing.T) {
 		}
 	}
 }
+
+// TestBuildLine: lines // +build count above the doc comment of a package and where no //go:build stands.
+func TestBuildLine(t *testing.T) {
+	for src, want := range map[string]string{
+		"package a\n":                    "",
+		"// +build linux\n\npackage a\n": "linux",
+		"// Copyright\n\n// +build linux darwin\n// +build x\n\npackage a": "(linux || darwin) && x",
+		"//go:build x\n// +build y\n\npackage a\n":                         "x",
+		"// Package a is one.\n// +build ignore\npackage a\n":              "",
+		"package a\n\n// +build linux\n\nfunc f() {}\n":                    "",
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "a.go", src, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (set{constraint: buildLine(file)}).buildText(); got != want {
+			t.Errorf("%q is built for %q, want %q", src, got, want)
+		}
+	}
+}
