@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
@@ -44,7 +45,7 @@ func (g *generator) clashElsewhere(u *unit, name, remedy string) {
 		if err != nil {
 			continue // somebody else reports it
 		}
-		together := and(u.set.constraint, other.constraint)
+		together := constraints.And(u.set.constraint, other.constraint)
 		if _, ok := platformFor(together, g.cfg.home); !ok {
 			continue
 		}

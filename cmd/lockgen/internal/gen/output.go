@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
@@ -67,70 +68,8 @@ type set struct {
 func setOf(name string, file *ast.File) set {
 	s := set{test: strings.HasSuffix(name, "_test.go")}
 	s.external = s.test && strings.HasSuffix(file.Name.Name, "_test")
-	for _, expr := range []constraint.Expr{nameConstraint(name), buildLine(file), cgoConstraint(file)} {
-		s.constraint = and(s.constraint, expr)
-	}
+	s.constraint = constraints.Of(name, file)
 	return s
-}
-
-func and(x, y constraint.Expr) constraint.Expr {
-	switch {
-	case x == nil:
-		return y
-	case y == nil || x.String() == y.String():
-		return x
-	}
-	return &constraint.AndExpr{X: x, Y: y}
-}
-
-// nameConstraint is what the go command reads from a name such as queue_linux_amd64_test.go.
-func nameConstraint(name string) constraint.Expr {
-	name, _, _ = strings.Cut(name, ".") // queue_linux.pb.go counts as well
-	name = strings.TrimSuffix(name, "_test")
-	words := strings.Split(name, "_")[1:] // the first word never counts: linux.go is built everywhere
-	if n := len(words); n >= 2 && knownOS[words[n-2]] && knownArch[words[n-1]] {
-		return and(&constraint.TagExpr{Tag: words[n-2]}, &constraint.TagExpr{Tag: words[n-1]})
-	}
-	if n := len(words); n >= 1 && (knownOS[words[n-1]] || knownArch[words[n-1]]) {
-		return &constraint.TagExpr{Tag: words[n-1]}
-	}
-	return nil
-}
-
-// buildLine is the //go:build constraint of a file, which stands above the package clause. A file without one may have lines
-// // +build, which go vet no longer wants and the go command still obeys: all of them hold, and none is in the doc comment.
-func buildLine(file *ast.File) constraint.Expr {
-	var old constraint.Expr
-	for _, group := range file.Comments {
-		if group.Pos() > file.Package {
-			break
-		}
-		for _, line := range group.List {
-			isOld := constraint.IsPlusBuild(line.Text) && group != file.Doc
-			if !isOld && !constraint.IsGoBuild(line.Text) {
-				continue
-			}
-			expr, err := constraint.Parse(line.Text)
-			switch {
-			case err != nil:
-			case isOld:
-				old = and(old, expr)
-			default:
-				return expr
-			}
-		}
-	}
-	return old
-}
-
-// cgoConstraint: files that import "C" are left out where cgo is off, without saying so.
-func cgoConstraint(file *ast.File) constraint.Expr {
-	for _, spec := range file.Imports {
-		if spec.Path.Value == `"C"` {
-			return &constraint.TagExpr{Tag: "cgo"}
-		}
-	}
-	return nil
 }
 
 // buildText is the constraint as it stands behind //go:build, "" if there is none.

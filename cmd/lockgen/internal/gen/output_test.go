@@ -4,7 +4,11 @@ import (
 	"go/build/constraint"
 	"go/parser"
 	"go/token"
+	"os/exec"
+	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 )
 
 func parseSet(t *testing.T, name, src string) set {
@@ -38,7 +42,7 @@ func TestSet_outputName(t *testing.T) {
 		if !outputPattern.MatchString(s.outputName(false)) || !outputPattern.MatchString(s.outputName(true)) {
 			t.Errorf("%s is not recognized as output", s.outputName(false))
 		}
-		if nameConstraint(s.outputName(false)) != nil {
+		if constraints.OfName(s.outputName(false)) != nil {
 			t.Errorf("the name %s constrains the file", s.outputName(false))
 		}
 	}
@@ -131,8 +135,23 @@ func TestBuildLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (set{constraint: buildLine(file)}).buildText(); got != want {
+		if got := (set{constraint: constraints.Of("a.go", file)}).buildText(); got != want {
 			t.Errorf("%q is built for %q, want %q", src, got, want)
+		}
+	}
+}
+
+// TestPlatformFor_everyPort: a file for any port that Go has is built somewhere.
+func TestPlatformFor_everyPort(t *testing.T) {
+	out, err := exec.Command("go", "tool", "dist", "list").Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	for port := range strings.FieldsSeq(string(out)) {
+		goos, goarch, _ := strings.Cut(port, "/")
+		p, ok := platformFor(constraints.OfName("a_"+goos+"_"+goarch+".go"), platform{goos: "linux", goarch: "amd64"})
+		if !ok || p.goos != goos || p.goarch != goarch {
+			t.Errorf("%s is built for %+v, %t", port, p, ok)
 		}
 	}
 }
