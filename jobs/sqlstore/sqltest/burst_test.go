@@ -69,7 +69,7 @@ func beMany(name, url string, many int, every time.Duration) (err error) {
 	}
 	go func() {
 		for ctx.Err() == nil && slices.ContainsFunc(s.Jobs(), func(i jobs.Info) bool { return i.Cursor.IsZero() }) {
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(time.Second)
 		}
 		fmt.Println("ready")
 	}()
