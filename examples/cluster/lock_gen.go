@@ -65,11 +65,11 @@ func RegisterJobs(s *jobs.Scheduler, notes *witness.Recorder) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/examples/cluster.expireCarts",
 			Spec:    "* * * * * *",
-			Keys:    []string{"carts:expire"},
-			Lock:    lockrt.Options{TTL: 3 * time.Second},
 			Misfire: jobs.MisfireAll,
 			Overlap: jobs.OverlapQueue,
 			Retries: 5,
+			Keys:    []string{"carts:expire"},
+			Lock:    lockrt.Options{TTL: 3 * time.Second},
 			Run: func(ctx context.Context) error {
 				return expireCartsLocked(ctx, notes)
 			},
@@ -77,11 +77,11 @@ func RegisterJobs(s *jobs.Scheduler, notes *witness.Recorder) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/examples/cluster.rebuildIndex",
 			Spec:    "*/3 * * * * *",
-			Keys:    []string{"index:rebuild"},
-			Lock:    lockrt.Options{TTL: 3 * time.Second},
 			Misfire: jobs.MisfireAll,
 			Overlap: jobs.OverlapQueue,
 			Retries: 5,
+			Keys:    []string{"index:rebuild"},
+			Lock:    lockrt.Options{TTL: 3 * time.Second},
 			Run: func(ctx context.Context) error {
 				return rebuildIndexLocked(ctx, notes)
 			},
@@ -98,16 +98,16 @@ func (r *region) RegisterJobs(s *jobs.Scheduler) error {
 		return lockrt.NilPointer("r")
 	}
 	return s.Add(jobs.Job{
-		Name: "github.com/lockgen/lockgen/examples/cluster.region.settle",
-		Spec: "*/2 * * * * *",
+		Name:    "github.com/lockgen/lockgen/examples/cluster.region.settle",
+		Spec:    "*/2 * * * * *",
+		Misfire: jobs.MisfireAll,
+		Overlap: jobs.OverlapQueue,
+		Retries: 5,
 		KeysFunc: func() ([]string, error) {
 			key, err := lockrt.BuildKey(lockrt.KeyText("settle:"), lockrt.KeyString("r.code", r.code))
 			return []string{key}, err
 		},
-		Lock:    lockrt.Options{TTL: 3 * time.Second},
-		Misfire: jobs.MisfireAll,
-		Overlap: jobs.OverlapQueue,
-		Retries: 5,
+		Lock: lockrt.Options{TTL: 3 * time.Second},
 		Run: func(ctx context.Context) error {
 			return r.settleLocked(ctx, lockrt.FromContext(ctx).Fence())
 		},

@@ -122,7 +122,9 @@ func (f *fake) text(st jobs.Status) string {
 }
 
 func (f *fake) JobPage(ctx context.Context, q jobs.JobQuery) (page jobs.JobPage, err error) {
-	err = f.ask("page")
+	if err = f.ask("page"); err == nil && len(q.Search) > 200 {
+		err = fmt.Errorf("list: %w", jobs.ErrSearch)
+	}
 	if f.block != nil {
 		select {
 		case <-f.block:

@@ -139,8 +139,16 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// maxAddress is more than the longest key of a lock needs. A page repeats its address in many links.
+const maxAddress = 16 << 10
+
 // serve finds the page and checks who asks for it. The view is nil if the request was answered.
 func (q *request) serve() (*view, error) {
+	if len(q.r.RequestURI) > maxAddress || len(q.r.URL.RawQuery) > maxAddress {
+		q.r.URL.RawQuery = ""
+		return nil, &problem{Status: http.StatusRequestURITooLong, Title: "The address is too long",
+			Text: fmt.Sprintf("It has more than %d bytes, and no page here needs so many.", maxAddress)}
+	}
 	rt, ok := q.d.routes[q.name]
 	if !ok {
 		return nil, &problem{Status: http.StatusNotFound, Title: "No such page",

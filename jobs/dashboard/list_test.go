@@ -182,6 +182,19 @@ func TestJobList_search(t *testing.T) {
 	}
 }
 
+func TestJobList_searchTooLong(t *testing.T) {
+	expect(t, get(busyFake().serve(Config{}), "jobs?q="+strings.Repeat("e+", 101)), 400, "The search is too long")
+}
+
+// Of an address that is longer than any page needs nothing is repeated.
+func TestHandler_addressTooLong(t *testing.T) {
+	res := get(busyFake().serve(Config{}), "jobs?from="+strings.Repeat("nobody", maxAddress/6))
+	expect(t, res, 414, "The address is too long")
+	if strings.Contains(res.Body.String(), "nobody") {
+		t.Error("the page repeats the address")
+	}
+}
+
 func TestOnceList_many(t *testing.T) {
 	f := busyFake()
 	for i := range oneOffsShown - 1 {

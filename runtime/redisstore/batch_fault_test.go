@@ -293,6 +293,7 @@ func TestBatch_releaseThatIsGivenUpBeforeItIsSent(t *testing.T) {
 
 // A release with a MinHold fails. The lock is free when that is over, and not at the end of the TTL.
 func TestSession_Release_minHoldThatFails(t *testing.T) {
+	t.Parallel()
 	c := newCrowd(t)
 	if err := c.acquire(c.ctx, 0); err != nil {
 		t.Fatal(err)
@@ -333,6 +334,7 @@ func TestSession_Close_minHoldThatFailed(t *testing.T) {
 
 // Releases have failed when the session closes, and the server is there again: none of them is forgotten.
 func TestSession_Close_failedReleases(t *testing.T) {
+	t.Parallel()
 	c := newCrowd(t)
 	const n = 100
 	for i := range n {
@@ -363,6 +365,7 @@ func TestSession_Close_failedReleases(t *testing.T) {
 
 // The server stays silent: Close ends, and says what it leaves.
 func TestSession_Close_failedReleasesAtASilentServer(t *testing.T) {
+	t.Parallel()
 	c := newCrowd(t)
 	if err := c.acquire(c.ctx, 0); err != nil {
 		t.Fatal(err)

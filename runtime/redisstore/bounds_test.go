@@ -240,6 +240,7 @@ func TestSession_toldAndKept(t *testing.T) {
 
 // Calls that are gathered while others are in flight have no more time than those.
 func TestSession_silentServer_crowd(t *testing.T) {
+	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: silentServer(t)})
 	opened, err := New(client, Config{}).Open(lockrt.SessionConfig{
 		Namespace: "lock", Node: "node", Logger: slog.New(slog.DiscardHandler), Lost: func(string, error) {},

@@ -136,6 +136,7 @@ func TestSession_breakWhoseAnswerIsLost(t *testing.T) {
 
 // The subscription was cut while the lease was broken: the session asks when it is subscribed again.
 func TestSession_heldLeasesAreAskedForAfterACut(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s, losses := r.newSession(Config{}, func(cfg *lockrt.SessionConfig) {
 		cfg.Held = func() []lockrt.HeldLease {

@@ -82,6 +82,7 @@ func (h *holdback) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 // The client repeats the request, the lease is released, then the first request arrives: before its latest moment it
 // takes the lock, and is followed by a cancel; after it, it changes nothing.
 func TestSession_requestThatComesAfterTheRelease(t *testing.T) {
+	t.Parallel()
 	for _, wait := range []time.Duration{0, time.Minute} {
 		t.Run(fmt.Sprint("wait ", wait), func(t *testing.T) {
 			r := newRig(t)

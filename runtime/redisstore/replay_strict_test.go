@@ -41,6 +41,7 @@ func strict(set scriptSet) scriptSet {
 
 // A script that a server runs while the slot of its keys moves must come to its end.
 func TestScripts_touchNoKeyThatIsGone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.scripts = strict(realScripts())
 	p := newReplay(r)

@@ -92,6 +92,7 @@ func (r *rig) subscribed(s *session) {
 }
 
 func TestSession_subscribedAgain_asksAboutHeldLeases(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s, losses := r.sessionHolding("a")
 	r.subscribed(s)
@@ -105,6 +106,7 @@ func TestSession_subscribedAgain_asksAboutHeldLeases(t *testing.T) {
 
 // The Locker is asked between the answer to an acquire and the moment when it knows of the lease.
 func TestSession_subscribedAgain_grantOnItsWay(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	first, asked := make(chan struct{}, 10), atomic.Int64{}
 	s, losses := r.newSession(Config{}, func(cfg *lockrt.SessionConfig) {

@@ -77,9 +77,12 @@
 //
 // # The lock and the write in one transaction
 //
-// In PostgreSQL [Guard] makes a transaction part of the lease: what it commits is committed under the lock, even past
-// the end of the lease. No other store can do that. MySQL and SQLite have no lock on a row that would let renewals
-// pass; there package fence refuses the writes of stale holders, as it does for locks that are kept elsewhere.
+// [DoTx] runs a function in a transaction that is committed before the lock is released.
+//
+// In PostgreSQL [Guard], which it uses, makes a transaction part of the lease: what it commits is committed under the
+// lock, even past the end of the lease. No other store can do that. MySQL and SQLite have no lock on a row that would
+// let renewals pass; there DoTx uses package fence, which refuses the writes of stale holders, as it does for locks that
+// are kept elsewhere.
 //
 // # What a failover forgets
 //

@@ -78,6 +78,8 @@ type Store struct {
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
 	clock  serverClock
+
+	compared atomic.Pointer[otherPool] // the last pool of DoTx that is not db
 }
 
 var _ lockrt.Store = (*Store)(nil)

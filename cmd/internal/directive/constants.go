@@ -12,31 +12,28 @@ import (
 func (b *binder) constants() {
 	for i := range options {
 		o := &options[i]
-		if o.slot == nil {
-			continue
-		}
-		switch p := o.slot(b.d).(type) {
-		case **Duration:
-			if *p != nil && (*p).Const != nil {
-				b.durationConst(o, *p)
+		for _, v := range o.values(b.d) {
+			if v.Constant() != nil {
+				b.constantOf(o, v)
 			}
-		case **String:
-			if *p != nil && (*p).Const != nil {
-				b.textConst(o, *p)
-			}
-		case **Int:
-			if *p != nil && (*p).Const != nil {
-				b.intConst(o, *p)
-			}
-		}
-	}
-	for _, k := range b.d.Keys {
-		if k.Const != nil {
-			b.keyConst(k)
 		}
 	}
 	b.conflicts(b.d, true)
 	b.schedule(b.d, true)
+}
+
+// constantOf resolves the reference of one value.
+func (b *binder) constantOf(o *option, v OptionValue) {
+	switch v := v.(type) {
+	case *Duration:
+		b.durationConst(o, v)
+	case *String:
+		b.textConst(o, v)
+	case *Int:
+		b.intConst(o, v)
+	case *Key:
+		b.keyConst(v)
+	}
 }
 
 // resolve finds the constant of a reference. Without type information it stays unknown, and that is no problem.

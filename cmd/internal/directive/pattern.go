@@ -1,6 +1,7 @@
 package directive
 
 import (
+	"fmt"
 	"go/constant"
 	"strings"
 )
@@ -50,17 +51,19 @@ func (f *Func) Pattern(k *BoundKey) (Pattern, bool) {
 	return p, true
 }
 
-// lease is the lengths of a lease, in one text.
+// lease is what functions that share a lock on purpose agree on, in one text.
 func (d *Directive) lease() string {
 	var b strings.Builder
-	for _, x := range []*Duration{d.TTL, d.MaxHold, d.MinHold} {
-		if x != nil {
-			b.WriteString(FormatDuration(x.Value))
+	for i := range options {
+		o := &options[i]
+		if !o.lease {
+			continue
 		}
-		b.WriteByte(' ')
-	}
-	if !d.Renews() {
-		b.WriteString("once")
+		value := o.list.unset
+		if v := o.given(d); v != nil {
+			value = listed(v)
+		}
+		fmt.Fprintf(&b, "%v ", value)
 	}
 	return b.String()
 }

@@ -131,9 +131,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.forgets",
 			Spec:    "*/10 * * * *",
+			Misfire: jobs.MisfireSkip,
 			Keys:    []string{"probe:forgets"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
-			Misfire: jobs.MisfireSkip,
 			Run: func(ctx context.Context) error {
 				return forgetsLocked(ctx, work)
 			},
@@ -141,9 +141,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.replays",
 			Spec:    "*/10 * * * *",
+			Misfire: jobs.MisfireAll,
 			Keys:    []string{"probe:replays"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
-			Misfire: jobs.MisfireAll,
 			Run: func(ctx context.Context) error {
 				return replaysLocked(ctx, work)
 			},
@@ -151,9 +151,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.condenses",
 			Spec:    "*/10 * * * *",
+			Misfire: jobs.MisfireOnce,
 			Keys:    []string{"probe:condenses"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
-			Misfire: jobs.MisfireOnce,
 			Run: func(ctx context.Context) error {
 				return condensesLocked(ctx, work)
 			},
@@ -161,9 +161,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.givesWay",
 			Spec:    "1,2 5 * * *",
+			Overlap: jobs.OverlapSkip,
 			Keys:    []string{"probe:gives-way"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
-			Overlap: jobs.OverlapSkip,
 			Run: func(ctx context.Context) error {
 				return givesWayLocked(ctx, work)
 			},
@@ -171,9 +171,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.queues",
 			Spec:    "1,2 5 * * *",
+			Overlap: jobs.OverlapQueue,
 			Keys:    []string{"probe:queues"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
-			Overlap: jobs.OverlapQueue,
 			Run: func(ctx context.Context) error {
 				return queuesLocked(ctx, work)
 			},
@@ -181,9 +181,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.replaces",
 			Spec:    "1,2 5 * * *",
+			Overlap: jobs.OverlapReplace,
 			Keys:    []string{"probe:replaces"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
-			Overlap: jobs.OverlapReplace,
 			Run: func(ctx context.Context) error {
 				return replacesLocked(ctx, work)
 			},
@@ -191,9 +191,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.waits",
 			Spec:    "1,2 5 * * *",
+			Overlap: jobs.OverlapSkip,
 			Keys:    []string{"probe:waits"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second, Wait: 5 * time.Minute},
-			Overlap: jobs.OverlapSkip,
 			Run: func(ctx context.Context) error {
 				return waitsLocked(ctx, work)
 			},
@@ -201,9 +201,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.ends",
 			Spec:    "1 5 * * *",
+			Timeout: 20 * time.Second,
 			Keys:    []string{"probe:ends"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
-			Timeout: 20 * time.Second,
 			Run: func(ctx context.Context) error {
 				return endsLocked(ctx, work)
 			},
@@ -211,9 +211,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:    "github.com/lockgen/lockgen/jobs/internal/probe.tries",
 			Spec:    "1 5 * * *",
+			Retries: 2,
 			Keys:    []string{"probe:tries"},
 			Lock:    lockrt.Options{TTL: 30 * time.Second},
-			Retries: 2,
 			Run: func(ctx context.Context) error {
 				return triesLocked(ctx, work)
 			},
@@ -221,9 +221,9 @@ func RegisterJobs(s *jobs.Scheduler, work Work) error {
 		s.Add(jobs.Job{
 			Name:   "github.com/lockgen/lockgen/jobs/internal/probe.spreads",
 			Spec:   "* 5 * * *",
+			Jitter: 40 * time.Second,
 			Keys:   []string{"probe:spreads"},
 			Lock:   lockrt.Options{TTL: 30 * time.Second},
-			Jitter: 40 * time.Second,
 			Run: func(ctx context.Context) error {
 				return spreadsLocked(ctx, work)
 			},

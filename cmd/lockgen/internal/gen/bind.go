@@ -88,7 +88,7 @@ func (u *unit) unresolved() bool {
 			}
 		}
 	}
-	for _, ref := range constRefs(u.Directive) {
+	for _, ref := range u.Directive.Constants() {
 		if ref.Object == nil {
 			return true
 		}

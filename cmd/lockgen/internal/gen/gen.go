@@ -137,12 +137,12 @@ func (g *generator) result() (*Result, error) {
 func (g *generator) foreign(groups map[string][]*unit) {
 	for path, units := range groups {
 		f, name := units[0].folder, filepath.Base(path)
-		if f.outputs[name] == nil && slices.Contains(f.goFiles, name) {
+		switch {
+		case f.blocked[name] || slices.Contains(f.skipped, path):
+			g.problems = append(g.problems, notRegular(path))
+		case f.outputs[name] == nil && slices.Contains(f.goFiles, name):
 			g.problems = append(g.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
 				Message: "this file was not written by lockgen, which would write its own here: rename it"})
-		}
-		if slices.Contains(f.skipped, path) {
-			g.problems = append(g.problems, notRegular(path))
 		}
 	}
 }

@@ -86,12 +86,8 @@ func (u *unit) addImports(im *imports) {
 		im.addUsed(u.Decl.Recv, u.info, u.pkg)
 	}
 	im.addUsed(u.Decl.Type, u.info, u.pkg)
-	d := u.Directive
-	u.addDurations(im, d.TTL, d.Wait, d.MaxHold, d.MinHold)
-	for _, key := range d.Keys {
-		u.addConst(im, key.Const)
-	}
-	if d.SkipsBusy() {
+	u.addSettings(im, false)
+	if u.Directive.SkipsBusy() {
 		im.add("errors", "errors", "")
 	}
 	if u.Locker.Pkg != nil {
@@ -99,21 +95,19 @@ func (u *unit) addImports(im *imports) {
 	}
 }
 
-func (u *unit) addDurations(im *imports, durations ...*directive.Duration) {
-	for _, d := range durations {
-		switch {
-		case d == nil:
-		case d.Const != nil:
-			u.addConst(im, d.Const)
-		case d.Value != 0 && !d.Forever:
+// addSettings notes the packages that options bring: those of a job, or those of its lock and of wrappers.
+func (u *unit) addSettings(im *imports, job bool) {
+	for s := range u.Directive.Settings() {
+		if (s.Sets.Of == directive.Job) != job {
+			continue
+		}
+		ref := s.Value.Constant()
+		if ref != nil && ref.Object != nil && ref.Object.Pkg() != u.pkg {
+			im.addPackage(ref.Object.Pkg())
+		}
+		if d, ok := s.Value.(*directive.Duration); ok && ref == nil && !s.Zero() && !d.Forever {
 			im.add("time", "time", "")
 		}
-	}
-}
-
-func (u *unit) addConst(im *imports, ref *directive.ConstRef) {
-	if ref != nil && ref.Object != nil && ref.Object.Pkg() != u.pkg {
-		im.addPackage(ref.Object.Pkg())
 	}
 }
 
@@ -147,21 +141,22 @@ func (u *unit) bodyNames() []string {
 			found = append(found, plainNames(field.Type, u.info)...)
 		}
 	}
-	d := u.Directive
-	for _, duration := range []*directive.Duration{d.TTL, d.Wait, d.MaxHold, d.MinHold} {
-		if duration != nil && duration.Const != nil {
-			found = append(found, duration.Const.Name)
-		}
-	}
-	for _, key := range d.Keys {
-		if key.Const != nil {
-			found = append(found, key.Const.Name)
-		}
-	}
+	found = append(found, u.constNames(false)...)
 	if u.Locker.From == directive.FromPackage && u.Locker.Pkg == nil {
 		found = append(found, u.Locker.Var)
 	}
 	return append(found, typeParamNames(u.Decl)...)
+}
+
+// constNames are the constants that options of a job name, or those of its lock and of wrappers.
+func (u *unit) constNames(job bool) []string {
+	var found []string
+	for s := range u.Directive.Settings() {
+		if ref := s.Value.Constant(); ref != nil && (s.Sets.Of == directive.Job) == job {
+			found = append(found, ref.Name)
+		}
+	}
+	return found
 }
 
 func typeParamNames(decl *ast.FuncDecl) []string {

@@ -64,16 +64,7 @@ func addJobImports(im *imports, units []*unit) {
 			im.add("errors", "errors", "")
 		}
 		for _, u := range group {
-			d := u.Directive
-			for _, text := range []*directive.String{d.Cron, d.TZ, d.Job} {
-				if text != nil {
-					u.addConst(im, text.Const)
-				}
-			}
-			if d.Retries != nil {
-				u.addConst(im, d.Retries.Const)
-			}
-			u.addDurations(im, d.Timeout, d.Jitter)
+			u.addSettings(im, true)
 		}
 	}
 }
@@ -89,7 +80,7 @@ func planJobs(units []*unit, im *imports) []*registration {
 		}
 		for _, u := range group {
 			local.reserve(u.bodyNames()...)
-			local.reserve(constNames(u.Directive)...)
+			local.reserve(u.constNames(true)...)
 			r.jobs = append(r.jobs, &wrapper{unit: u, copier: copier{info: u.info, local: u.pkg, renamed: map[string]string{}},
 				parts: map[*directive.BoundPart]string{}})
 		}
@@ -105,24 +96,6 @@ func planJobs(units []*unit, im *imports) []*registration {
 		all = append(all, r)
 	}
 	return all
-}
-
-func constNames(d *directive.Directive) []string {
-	var found []string
-	for _, text := range []*directive.String{d.Cron, d.TZ, d.Job} {
-		if text != nil && text.Const != nil {
-			found = append(found, text.Const.Name)
-		}
-	}
-	if d.Retries != nil && d.Retries.Const != nil {
-		found = append(found, d.Retries.Const.Name)
-	}
-	for _, duration := range []*directive.Duration{d.Timeout, d.Jitter} {
-		if duration != nil && duration.Const != nil {
-			found = append(found, duration.Const.Name)
-		}
-	}
-	return found
 }
 
 // nameParams names the parameters of RegisterJobs. Jobs that call the same dependency alike share it. A value is each

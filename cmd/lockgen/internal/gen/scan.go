@@ -22,6 +22,7 @@ type folder struct {
 	candidates map[string][]byte // by name
 	outputs    map[string][]byte // by name
 	leftovers  []string          // paths of what a killed run has left
+	blocked    map[string]bool   // names of links and folders: nothing may be written there
 	skipped    []string          // paths of Go files that are none to read
 	problems   []Problem
 }
@@ -84,13 +85,21 @@ func scanDir(dir string, links bool) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{dir: dir, candidates: map[string][]byte{}, outputs: map[string][]byte{}}
+	f := &folder{dir: dir, candidates: map[string][]byte{}, outputs: map[string][]byte{}, blocked: map[string]bool{}}
 	for _, entry := range entries {
 		name := entry.Name()
 		if path := filepath.Join(dir, name); files.Leftover(path, tempPrefix, []byte(header)) {
 			f.leftovers = append(f.leftovers, path)
 		}
-		if !strings.HasSuffix(name, ".go") || hidden(name) || entry.IsDir() {
+		if !strings.HasSuffix(name, ".go") || hidden(name) {
+			continue
+		}
+		f.blocked[name] = !links && !entry.Type().IsRegular()
+		switch {
+		case entry.IsDir():
+			continue
+		case f.blocked[name] && outputPattern.MatchString(name):
+			f.unreadable(name)
 			continue
 		}
 		content, err := f.read(entry, links)
@@ -105,7 +114,7 @@ func scanDir(dir string, links bool) (*folder, error) {
 		}
 		f.goFiles = append(f.goFiles, name)
 		switch {
-		case isOutput(name, content):
+		case isOutput(name, content) && !f.blocked[name]:
 			f.outputs[name] = append([]byte{}, content...) // not nil, also where it is empty
 		case mentions(content):
 			f.candidates[name] = content

@@ -32,7 +32,7 @@ func (w walker) directive(d *directive.Directive) map[string]bool {
 			}
 		}
 	}
-	for _, ref := range constRefs(d) {
+	for _, ref := range d.Constants() {
 		if ref.Pkg != "" {
 			w.imported(ref.Pkg, ref.Name, inside, 0)
 		} else {
@@ -58,33 +58,6 @@ func (w walker) directive(d *directive.Directive) map[string]bool {
 		w.name(path[0], inside)
 	}
 	return starts
-}
-
-// constRefs are the constants that a directive names.
-func constRefs(d *directive.Directive) []*directive.ConstRef {
-	var refs []*directive.ConstRef
-	add := func(ref *directive.ConstRef) {
-		if ref != nil {
-			refs = append(refs, ref)
-		}
-	}
-	for _, key := range d.Keys {
-		add(key.Const)
-	}
-	for _, x := range []*directive.Duration{d.TTL, d.Wait, d.MaxHold, d.MinHold, d.Timeout, d.Jitter} {
-		if x != nil {
-			add(x.Const)
-		}
-	}
-	for _, x := range []*directive.String{d.Cron, d.TZ, d.Job} {
-		if x != nil {
-			add(x.Const)
-		}
-	}
-	if d.Retries != nil {
-		add(d.Retries.Const)
-	}
-	return refs
 }
 
 // annotated demands the types of a function with a directive: the receiver's struct may hold the locker, and the

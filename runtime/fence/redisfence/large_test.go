@@ -1,4 +1,4 @@
-package fence_test
+package redisfence_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 	"github.com/lockgen/lockgen/runtime/fence/internal/fencetest"
+	"github.com/lockgen/lockgen/runtime/fence/redisfence"
 )
 
 // push is RPUSH of n values to key; the last is tail.
@@ -125,7 +126,7 @@ func TestRedis_Do_manyValuesOfOneLease(t *testing.T) {
 func TestRedis_refusesRing(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
 	t.Cleanup(func() { _ = ring.Close() })
-	r := fence.Redis{Client: ring}
+	r := redisfence.Redis{Client: ring}
 	for name, err := range map[string]error{
 		"Do": r.Do(t.Context(), "x", 1, "SET", "x", "1").Err(), "Check": r.Check(t.Context(), "x", 1),
 		"a long Do": r.Do(t.Context(), "x", 1, push("x", 9000, "end")...).Err(), "Reset": r.Reset(t.Context(), "x"),

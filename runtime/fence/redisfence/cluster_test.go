@@ -1,4 +1,4 @@
-package fence_test
+package redisfence_test
 
 import (
 	"strings"
@@ -7,11 +7,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
-	"github.com/lockgen/lockgen/runtime/fence"
+	"github.com/lockgen/lockgen/runtime/fence/redisfence"
 )
 
 // newCluster is a cluster of one node: that is enough for the server to insist on slots.
-func newCluster(t *testing.T) (fence.Redis, *redis.ClusterClient) {
+func newCluster(t *testing.T) (redisfence.Redis, *redis.ClusterClient) {
 	t.Helper()
 	_, node := newRedis(t, testenv.RedisConfig{Args: []string{"--cluster-enabled", "yes"}})
 	if err := node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
@@ -24,7 +24,7 @@ func newCluster(t *testing.T) (fence.Redis, *redis.ClusterClient) {
 	}
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{node.Options().Addr}})
 	t.Cleanup(func() { _ = client.Close() })
-	return fence.Redis{Client: client}, client
+	return redisfence.Redis{Client: client}, client
 }
 
 func TestRedis_MarkKey_sharesTheSlot(t *testing.T) {
@@ -64,7 +64,7 @@ func TestRedis_MarkKey_isOneToOne(t *testing.T) {
 	seen := map[string]string{}
 	for _, namespace := range []string{"", "a", "fence:{a}", "fence:tag"} {
 		for _, resource := range []string{"a", "{a}", "{{a}", "{a}}", "{}a", "a}", "%7Ba}", "%257Ba", "tag:a", "tag:{a}", "tag:tag:{a}", "}{"} {
-			key := fence.Redis{Namespace: namespace}.MarkKey(resource)
+			key := redisfence.Redis{Namespace: namespace}.MarkKey(resource)
 			if other, ok := seen[key]; ok {
 				t.Errorf("namespace %q, resource %q and %s share the mark %s", namespace, resource, other, key)
 			}

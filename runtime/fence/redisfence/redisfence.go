@@ -1,4 +1,6 @@
-package fence
+// Package redisfence refuses commands and scripts in Redis whose fence is not current; see
+// [github.com/lockgen/lockgen/runtime/fence].
+package redisfence
 
 import (
 	"context"
@@ -12,6 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/fence"
+	named "github.com/lockgen/lockgen/runtime/fence/internal/resource"
 )
 
 // Redis runs commands and scripts only if their fence is current. The mark of a resource is a key beside the data.
@@ -50,6 +54,8 @@ func NewScript(lua string) *Script {
 	return &Script{redis.NewScript("local function work(KEYS, ARGV) " + lua + "\nend\n" + guardLua)}
 }
 
+var _ fence.State = Redis{}
+
 var (
 	commandScript = NewScript("return redis.call(unpack(ARGV))")
 	noScript      = NewScript("return 1")
@@ -57,7 +63,7 @@ var (
 
 // Do runs a command, if no higher fence than f was seen for resource. The first word after the command's name must be
 // its key, as in "SET", key, value; for commands with several keys use [Redis.Run]. A refused command's error is a
-// [*StaleError]. The reply is what the command returns through Lua: numbers and text as usual, "OK" as text.
+// [*fence.StaleError]. The reply is what the command returns through Lua: numbers and text as usual, "OK" as text.
 //
 // A command of more than 7,000 words, which is more than Lua can pass on, runs in a transaction (WATCH, MULTI, EXEC)
 // instead: the same in effect, in four round trips, and again if another write with the same mark comes in between. Its
@@ -66,7 +72,7 @@ var (
 // As with every command, the client may repeat it when the connection breaks, unless its MaxRetries is negative.
 func (r Redis) Do(ctx context.Context, resource string, f lockrt.Fence, args ...any) *redis.Cmd {
 	if len(args) < 2 {
-		return failed(ctx, fmt.Errorf("fenced command on %q: %w: a command and its key are needed, got %d words", resource, ErrInvalid, len(args)))
+		return failed(ctx, fmt.Errorf("fenced command on %q: %w: a command and its key are needed, got %d words", resource, fence.ErrInvalid, len(args)))
 	}
 	key, ok := args[1].([]byte)
 	if !ok {
@@ -79,7 +85,7 @@ func (r Redis) Do(ctx context.Context, resource string, f lockrt.Fence, args ...
 }
 
 // Run runs a script with its keys and arguments, if no higher fence than f was seen for resource. A refused script's
-// error is a [*StaleError].
+// error is a [*fence.StaleError].
 func (r Redis) Run(ctx context.Context, resource string, f lockrt.Fence, script *Script, keys []string, args ...any) *redis.Cmd {
 	if err := r.check(resource, f); err != nil {
 		return failed(ctx, fmt.Errorf("fenced script: %w", err))
@@ -94,7 +100,7 @@ func (r Redis) Run(ctx context.Context, resource string, f lockrt.Fence, script 
 	return cmd
 }
 
-// Check records f for resource and fails with a [*StaleError] if a higher fence was seen. It is [State.Check]: it says
+// Check records f for resource and fails with a [*fence.StaleError] if a higher fence was seen. It is [fence.State]: it says
 // nothing about what is written after it, by this or another command.
 func (r Redis) Check(ctx context.Context, resource string, f lockrt.Fence) error {
 	return r.Run(ctx, resource, f, noScript, nil).Err()
@@ -116,14 +122,17 @@ func (r Redis) check(resource string, f lockrt.Fence) error {
 	_, ring := r.Client.(*redis.Ring)
 	switch {
 	case r.Client == nil:
-		return fmt.Errorf("%w: fence.Redis has no Client", ErrInvalid)
+		return fmt.Errorf("%w: redisfence.Redis has no Client", fence.ErrInvalid)
 	case ring:
-		return fmt.Errorf("%w: fence.Redis has a *redis.Ring, which sends keys to another server when one is away and leaves "+
-			"their marks behind; use a single server, Sentinels or a Redis Cluster", ErrInvalid)
+		return fmt.Errorf("%w: redisfence.Redis has a *redis.Ring, which sends keys to another server when one is away and leaves "+
+			"their marks behind; use a single server, Sentinels or a Redis Cluster", fence.ErrInvalid)
 	case r.Expiry < 0 || r.Expiry > 0 && r.Expiry < time.Second:
-		return fmt.Errorf("%w: fence.Redis has Expiry %s; use 0 for none, or at least a second, longer than any holder can be delayed", ErrInvalid, r.Expiry)
+		return fmt.Errorf("%w: redisfence.Redis has Expiry %s; use 0 for none, or at least a second, longer than any holder can be delayed", fence.ErrInvalid, r.Expiry)
 	}
-	return check(resource, f)
+	if err := named.Check(resource, f); err != nil {
+		return fmt.Errorf("%w: %w", fence.ErrInvalid, err)
+	}
+	return nil
 }
 
 func failed(ctx context.Context, err error) *redis.Cmd {
@@ -146,7 +155,7 @@ func (r Redis) explain(err error, resource string, f lockrt.Fence, keys []string
 		if parseErr != nil {
 			return r.badMark(resource, err)
 		}
-		return &StaleError{Resource: resource, Given: f, Highest: lockrt.Fence(highest)}
+		return &fence.StaleError{Resource: resource, Given: f, Highest: lockrt.Fence(highest)}
 	case "BADFENCEMARK":
 		return r.badMark(resource, err)
 	case "CROSSSLOT":
@@ -157,7 +166,7 @@ func (r Redis) explain(err error, resource string, f lockrt.Fence, keys []string
 }
 
 func (r Redis) badMark(resource string, err error) error {
-	return fmt.Errorf("fenced command on %q: the mark %s: %w; set fence.Redis.Namespace to one of your own, or remove that key",
+	return fmt.Errorf("fenced command on %q: the mark %s: %w; set redisfence.Redis.Namespace to one of your own, or remove that key",
 		resource, r.MarkKey(resource), err)
 }
 

@@ -1,4 +1,4 @@
-package fence
+package redisfence
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/fence"
 )
 
 const (
@@ -64,9 +65,9 @@ func (r Redis) judge(ctx context.Context, tx *redis.Tx, resource string, f lockr
 	highest, err := strconv.ParseUint(seen, 10, 63)
 	switch {
 	case err != nil || lockrt.Fence(highest).String() != seen || highest == 0:
-		return r.badMark(resource, fmt.Errorf("it holds no fence but %q", shorten(seen)))
+		return r.badMark(resource, fmt.Errorf("it holds no fence but %.64q", seen))
 	case highest > uint64(f):
-		return &StaleError{Resource: resource, Given: f, Highest: lockrt.Fence(highest)}
+		return &fence.StaleError{Resource: resource, Given: f, Highest: lockrt.Fence(highest)}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package fence_test
+package redisfence_test
 
 import (
 	"errors"
@@ -12,13 +12,14 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 	"github.com/lockgen/lockgen/runtime/fence/internal/fencetest"
+	"github.com/lockgen/lockgen/runtime/fence/redisfence"
 )
 
-func newRedis(t testing.TB, config ...testenv.RedisConfig) (fence.Redis, *redis.Client) {
+func newRedis(t testing.TB, config ...testenv.RedisConfig) (redisfence.Redis, *redis.Client) {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: testenv.Redis(t, config...).Addr(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
-	return fence.Redis{Client: client}, client
+	return redisfence.Redis{Client: client}, client
 }
 
 func TestRedis_conformance(t *testing.T) {
@@ -79,7 +80,7 @@ func TestRedis_Do_neverWritesLowerAfterHigher(t *testing.T) {
 func TestRedis_Run_seesItsOwnKeysAndArguments(t *testing.T) {
 	r, client := newRedis(t)
 	ctx := t.Context()
-	script := fence.NewScript(`-- a comment
+	script := redisfence.NewScript(`-- a comment
 		for i, key in ipairs(KEYS) do redis.call('SET', key, ARGV[i]) end
 		return {#KEYS, #ARGV} -- and one at the end`)
 	sizes, err := r.Run(ctx, "pair", 5, script, []string{"a", "b"}, "1", "2").Int64Slice()
@@ -101,7 +102,7 @@ func TestRedis_Run_seesItsOwnKeysAndArguments(t *testing.T) {
 func TestRedis_Run_failedWorkRaisesTheMark(t *testing.T) {
 	r, client := newRedis(t)
 	ctx := t.Context()
-	script := fence.NewScript("redis.call('SET', KEYS[1], 'half')\nerror('in line two')")
+	script := redisfence.NewScript("redis.call('SET', KEYS[1], 'half')\nerror('in line two')")
 	err := r.Run(ctx, "x", 9, script, []string{"x"}).Err()
 	if err == nil || errors.Is(err, fence.ErrStale) || !strings.Contains(err.Error(), "user_script:2: in line two") {
 		t.Errorf("error of the work: %v", err)
@@ -150,9 +151,9 @@ func TestRedis_refuses(t *testing.T) {
 	r, _ := newRedis(t)
 	ctx := t.Context()
 	for name, err := range map[string]error{
-		"no client":       fence.Redis{}.Check(ctx, "x", 1),
-		"short expiry":    fence.Redis{Client: r.Client, Expiry: time.Millisecond}.Check(ctx, "x", 1),
-		"minus expiry":    fence.Redis{Client: r.Client, Expiry: -1}.Check(ctx, "x", 1),
+		"no client":       redisfence.Redis{}.Check(ctx, "x", 1),
+		"short expiry":    redisfence.Redis{Client: r.Client, Expiry: time.Millisecond}.Check(ctx, "x", 1),
+		"minus expiry":    redisfence.Redis{Client: r.Client, Expiry: -1}.Check(ctx, "x", 1),
 		"command, no key": r.Do(ctx, "x", 1, "PING").Err(),
 	} {
 		if !errors.Is(err, fence.ErrInvalid) {
