@@ -102,6 +102,9 @@ func New(db *sql.DB, cfg Config) *Store {
 // DB returns the pool, for packages that keep their own data beside the locks.
 func (s *Store) DB() *sql.DB { return s.db }
 
+// Config returns what [New] was given, for the same packages.
+func (s *Store) Config() Config { return s.cfg }
+
 // Close closes the pool if the store was opened by URL.
 func (s *Store) Close() error {
 	if !s.owned {
