@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
+	_ "github.com/lockgen/lockgen/jobs/redisstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs/internal/parallel"
 )
 
 // ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one
@@ -32,7 +34,7 @@ func (s *Scheduler) clusterJobs(ctx context.Context, jobs []string) ([]Info, err
 	named := len(jobs) > 0
 	var living map[string]string // by session; nil: not known
 	var errs [3]error
-	all(ctx,
+	parallel.Do(ctx,
 		func(ctx context.Context) { living, errs[0] = s.livingNodes(ctx) },
 		func(ctx context.Context) {
 			if !named {
@@ -87,12 +89,12 @@ func (s *Scheduler) lookAtAll(ctx context.Context, jobs []string) (map[string]Jo
 			}
 		}
 	}
-	all(ctx, looks...)
+	parallel.Do(ctx, looks...)
 	found := make(map[string]JobView, len(jobs))
 	for _, some := range views {
 		maps.Copy(found, some)
 	}
-	return found, partsErrorOf(failed)
+	return found, PartsErrorOf(failed)
 }
 
 // listBatch is how many jobs are read at a time where all are wanted.
@@ -106,7 +108,7 @@ func (s *Scheduler) clusterNames(ctx context.Context, states ...JobState) ([]str
 	for i, state := range states {
 		calls = append(calls, func(ctx context.Context) { found[i+1], errs[i+1] = s.namesIn(ctx, state) })
 	}
-	all(ctx, calls...)
+	parallel.Do(ctx, calls...)
 	names := make(map[string]bool)
 	for _, some := range found {
 		maps.Copy(names, some)
@@ -179,7 +181,7 @@ func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
 	var flights []InFlight
 	var waiting []OneOff
 	var errs [2]error
-	all(ctx,
+	parallel.Do(ctx,
 		func(ctx context.Context) { flights, errs[0] = s.cfg.Store.InFlight(ctx) },
 		func(ctx context.Context) {
 			waiting, errs[1] = s.cfg.Store.Waiting(ctx, leftoverLimit)
@@ -190,7 +192,7 @@ func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
 		left[p.Run.Job] = true
 	}
 	for _, o := range waiting {
-		left[handlerPrefix+o.Handler] = true
+		left[HandlerPrefix+o.Handler] = true
 	}
 	return left, errors.Join(errs[:]...)
 }
@@ -282,7 +284,7 @@ func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status
 		if err != nil {
 			return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
 		}
-		jobs = slices.DeleteFunc(all, func(job string) bool { return strings.HasPrefix(job, handlerPrefix) })
+		jobs = slices.DeleteFunc(all, func(job string) bool { return strings.HasPrefix(job, HandlerPrefix) })
 	}
 	return s.clusterStatuses(ctx, jobs)
 }
@@ -315,7 +317,7 @@ func (s *Scheduler) clusterStatus(
 			st.Info, known = s.ownInfo(e), true // the store has lost it, and will hear of it again
 		}
 	}
-	if !known && strings.HasPrefix(job, handlerPrefix) {
+	if !known && strings.HasPrefix(job, HandlerPrefix) {
 		left, err := s.leftovers(ctx)
 		if known = left[job]; err != nil {
 			return st, fmt.Errorf("look at job %q: %w", brief(job), err)

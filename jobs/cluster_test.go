@@ -138,17 +138,18 @@ func TestScheduler_JobPage_hugeQuery(t *testing.T) {
 		n.Start()
 		time.Sleep(time.Second)
 		for _, search := range []string{strings.Repeat("e", 201), "a b c d e f g h i j k"} {
-			if _, err := n.JobPage(t.Context(), JobQuery{Search: search, Limit: 1}); !errors.Is(err, ErrSearch) {
+			if _, err := n.JobPage(context.Background(), JobQuery{Search: search, Limit: 1}); !errors.Is(err, ErrSearch) {
 				t.Errorf("a search for %q: %v", search, err)
 			}
 		}
 		for _, q := range []JobQuery{
 			{Search: strings.Repeat("e ", 100), Limit: 1}, {Limit: math.MaxInt}, {Limit: math.MaxInt, Back: true},
 		} {
-			if page, err := n.JobPage(t.Context(), q); err != nil || len(page.Jobs) != 1 {
+			if page, err := n.JobPage(context.Background(), q); err != nil || len(page.Jobs) != 1 {
 				t.Errorf("%+v: %+v, %v", q, page, err)
 			}
 		}
+		n.Stop()
 	})
 }
 

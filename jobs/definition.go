@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -118,14 +117,6 @@ func (e *entry) timing() Timing {
 		words = words[1:] // the zone is beside it
 	}
 	return Timing{Spec: strings.Join(words, " "), Zone: e.zone.String(), Seconds: len(words) == 6}
-}
-
-// key identifies a timing in the store.
-func (t Timing) key() string { return encodeJSON(t) }
-
-func readTiming(key string) (t Timing, err error) {
-	err = json.Unmarshal([]byte(key), &t)
-	return t, err
 }
 
 // parse returns the schedule and the zone of a timing that another node may have published; nil if it has no ticks, or

@@ -27,7 +27,7 @@ func (l *loop) sendOneOffs(batch []OneOff, now time.Time) {
 	var claims []Claim
 	l.s.mu.Lock()
 	for _, o := range batch {
-		e := l.s.entries[handlerPrefix+o.Handler]
+		e := l.s.entries[HandlerPrefix+o.Handler]
 		if e == nil || !e.isOurs() {
 			continue // it waits for a node that has the handler
 		}

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
@@ -48,7 +47,7 @@ type entry struct {
 func (e *entry) keys(r *Run) ([]string, error) {
 	switch {
 	case e.handler != nil:
-		return []string{handlerPrefix + r.OneOff}, nil
+		return []string{HandlerPrefix + r.OneOff}, nil
 	case e.job.KeysFunc == nil:
 		return e.job.Keys, nil
 	}
@@ -79,17 +78,4 @@ func (e *entry) work(r *Run) func(context.Context) error {
 	}
 	id, payload := r.OneOff, r.Payload
 	return func(ctx context.Context) error { return e.handler(ctx, id, payload) }
-}
-
-func hashOf(text string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return mix(h.Sum64())
-}
-
-// mix spreads what FNV leaves in the low bits of the last bytes.
-func mix(x uint64) uint64 {
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	return x ^ x>>33
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
+	_ "github.com/lockgen/lockgen/jobs/memstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	_ "github.com/lockgen/lockgen/runtime/memstore"
 )
 
 // A one-off job is kept in the store until its time, and runs on any node that has the handler. Asking for it twice

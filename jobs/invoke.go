@@ -23,8 +23,8 @@ type result struct {
 
 var errTimeout = errors.New("the timeout is over")
 
-// invoke calls the work of a run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that one
-// only.
+// invoke calls the work of a run. It does so in a goroutine of its own, which it waits for: runtime.Goexit ends that
+// one only.
 func invoke(ctx context.Context, work func(context.Context) error, timeout time.Duration) (res result) {
 	if timeout > 0 {
 		var cancel context.CancelFunc

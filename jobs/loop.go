@@ -118,7 +118,7 @@ func (l *loop) admit() {
 		l.offerAll()
 	}
 	l.part.added, l.part.soon, l.part.freed = nil, nil, nil
-	slices.SortFunc(l.soon, byTime)
+	slices.SortFunc(l.soon, OneOff.Compare)
 }
 
 // checkEpochs finds the jobs of which another node has changed the timing in force. When a node has gone it is for

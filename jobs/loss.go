@@ -75,7 +75,7 @@ func (s *Scheduler) rememberPast(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.memory.waiting, id)
-	forget(s.memory.past, func(at time.Time) bool { return now.Sub(at) > oneOffRetention })
+	forget(s.memory.past, func(at time.Time) bool { return now.Sub(at) > OneOffRetention })
 	s.memory.past[id] = now
 }
 

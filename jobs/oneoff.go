@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs/internal/spread"
 )
 
 // Handler is the work of one-off jobs: each [Scheduler.At] names one.
@@ -21,9 +23,6 @@ type Handler struct {
 	// Retries is how many more times a one-off job is tried; see Job.Retries. Defaults to none.
 	Retries int
 }
-
-// handlerPrefix is in front of the names under which handlers are jobs. No job's name may begin with it.
-const handlerPrefix = "one-off:"
 
 const (
 	maxOneOffID = 200
@@ -62,9 +61,9 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("add handler %q: %w", brief(h.Name), errors.Join(errs...))
 	}
-	j := Job{Name: handlerPrefix + h.Name, Timeout: h.Timeout, Retries: h.Retries, Overlap: OverlapQueue}
+	j := Job{Name: HandlerPrefix + h.Name, Timeout: h.Timeout, Retries: h.Retries, Overlap: OverlapQueue}
 	j.defaults()
-	return &entry{job: j, handler: h.Run, zone: zone, lock: j.lockOptions(), hash: hashOf(j.Name)}, nil
+	return &entry{job: j, handler: h.Run, zone: zone, lock: j.lockOptions(), hash: spread.Hash(j.Name)}, nil
 }
 
 // At has a handler called once, at a time, by any node that has it: at least once if the handler has Retries, at most
@@ -120,13 +119,13 @@ func oneOffProblem(handler, id string, at time.Time, payload []byte) error {
 // refuseHandler returns ErrOtherProgram for a handler of this scheduler whose name another program has.
 func (s *Scheduler) refuseHandler(ctx context.Context, handler string) error {
 	s.mu.Lock()
-	e := s.entries[handlerPrefix+handler]
+	e := s.entries[HandlerPrefix+handler]
 	fine := e == nil || e.isOurs()
 	s.mu.Unlock()
 	if fine {
 		return nil
 	}
-	view, err := s.cfg.Store.Look(ctx, []string{handlerPrefix + handler})
+	view, err := s.cfg.Store.Look(ctx, []string{HandlerPrefix + handler})
 	if err == nil {
 		_, err = s.owner(ctx, &view.Jobs[0].Spec)
 	}
@@ -138,10 +137,10 @@ func (s *Scheduler) refuseHandler(ctx context.Context, handler string) error {
 
 // warnOfHandler says so if a one-off job is for a handler that nobody has.
 func (s *Scheduler) warnOfHandler(ctx context.Context, o OneOff) {
-	if s.entry(handlerPrefix+o.Handler) != nil {
+	if s.entry(HandlerPrefix+o.Handler) != nil {
 		return
 	}
-	view, err := s.cfg.Store.Look(ctx, []string{handlerPrefix + o.Handler})
+	view, err := s.cfg.Store.Look(ctx, []string{HandlerPrefix + o.Handler})
 	if err == nil {
 		_, err = s.owner(ctx, &view.Jobs[0].Spec)
 	}

@@ -143,7 +143,7 @@ func (s *Scheduler) endOrphanedOnce(ctx context.Context, old func(string, time.T
 		return err
 	}
 	for _, o := range waiting {
-		job := handlerPrefix + o.Handler
+		job := HandlerPrefix + o.Handler
 		if !old(job, o.At) {
 			continue
 		}

@@ -71,7 +71,7 @@ func (e *entry) isOurs() bool { return e.version != 0 && e.refused == "" }
 func (s *Scheduler) refusal(e *entry, program string) error {
 	what, field := fmt.Sprintf("job %q", e.job.Name), "Job"
 	if e.handler != nil {
-		what, field = fmt.Sprintf("handler %q", e.job.Name[len(handlerPrefix):]), "Handler"
+		what, field = fmt.Sprintf("handler %q", e.job.Name[len(HandlerPrefix):]), "Handler"
 	}
 	return fmt.Errorf("%s: %w: program %q has it, and this one is %q; give one of them another %s.Name, or each program "+
 		"a namespace of its own (lockrt.Config.Namespace)", what, ErrOtherProgram, program, s.cfg.Program, field)

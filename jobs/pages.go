@@ -18,7 +18,7 @@ type JobQuery struct {
 	Search string
 	From   string // jobs after this one; "": from the first one on
 	Back   bool   // the last ones before From in its place; From "": those at the end
-	Limit  int  // up to 100,000 count
+	Limit  int    // up to 100,000 count
 }
 
 const (
@@ -98,14 +98,14 @@ func (s *Scheduler) listRunning(ctx context.Context, q ListQuery) (ListPage, err
 	}
 	running := make(map[string]bool)
 	for _, p := range flights {
-		if !strings.HasPrefix(p.Run.Job, handlerPrefix) {
+		if !strings.HasPrefix(p.Run.Job, HandlerPrefix) {
 			running[p.Run.Job] = true
 		}
 	}
 	names := slices.Sorted(maps.Keys(running))
 	texts := make(map[string]string)
 	for batch := range slices.Chunk(names, listBatch) {
-		if !q.searches() {
+		if !q.Searches() {
 			break
 		}
 		view, err := s.cfg.Store.Look(ctx, batch)
@@ -124,10 +124,10 @@ func (s *Scheduler) listRunning(ctx context.Context, q ListQuery) (ListPage, err
 		before = 0
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return q.searches() &&
-			!q.finds(texts[name], time.Time{})
+		return q.Searches() &&
+			!q.Finds(texts[name], time.Time{})
 	})
-	return cutPage(q, names, before), nil
+	return q.Page(names, before), nil
 }
 
 // text is what a search for a job looks into.

@@ -53,7 +53,7 @@ func newPart(s *Scheduler, n int) *part {
 func (s *Scheduler) partOf(job string) *part { return s.parts[s.cfg.Store.PartOf(job)] }
 
 // oneOffPart has the one-off jobs.
-func (s *Scheduler) oneOffPart() *part { return s.partOf(handlerPrefix) }
+func (s *Scheduler) oneOffPart() *part { return s.partOf(HandlerPrefix) }
 
 // rouse wakes the loop.
 func (p *part) rouse() {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockgen/lockgen/jobs/internal/spread"
+
 	"github.com/robfig/cron/v3"
 )
 
@@ -213,6 +215,6 @@ func (e *entry) jitter(tick time.Time) time.Duration {
 	if e.job.Jitter == 0 {
 		return 0
 	}
-	x := mix(e.hash ^ mix(uint64(tick.UnixMicro())))
+	x := spread.Mix(e.hash ^ spread.Mix(uint64(tick.UnixMicro())))
 	return time.Duration(x % uint64(e.job.Jitter)).Truncate(time.Microsecond)
 }

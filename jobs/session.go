@@ -162,7 +162,7 @@ func (s *Scheduler) expect(due []OneOff) {
 	p := s.oneOffPart()
 	before := len(p.soon)
 	for _, o := range due {
-		if s.entries[handlerPrefix+o.Handler] != nil && !o.At.After(limit) && s.state == started {
+		if s.entries[HandlerPrefix+o.Handler] != nil && !o.At.After(limit) && s.state == started {
 			p.soon = append(p.soon, o)
 		}
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,8 +24,10 @@ type Node struct {
 	Version     string        `json:"version,omitempty"` // Config.Version
 }
 
-// nodeRetention is how long a node is listed that gives no sign of life.
-const nodeRetention = 10 * time.Minute
+// Compare orders nodes by name, those of one name by when they started.
+func (n Node) Compare(other Node) int {
+	return cmp.Or(cmp.Compare(n.Name, other.Name), n.Started.Compare(other.Started))
+}
 
 // Nodes returns the nodes of the cluster, sorted by name. A node that was killed stays for ten minutes, with the time
 // of its last sign of life. The list is in one part of the store, with the one-off jobs. It blocks until the store has

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -8,8 +9,8 @@ import (
 
 // Store keeps what the nodes of a cluster must agree on. Of each job, the cursor (up to which tick all is decided), the
 // runs in flight (taken on by a node and not finished), whether it is paused, and the records of its runs; besides, the
-// one-off jobs that wait for their time, and the nodes. [NewMemoryStore] and [NewRedisStore] implement it; the comments
-// are the contract, and package storetest is its test.
+// one-off jobs that wait for their time, and the nodes. The packages below
+// this one implement it; the comments are the contract, and package storetest is its test.
 //
 // What a method changes about one job or one run it changes in one atomic step, and it decides by the store's own
 // clock, which all nodes share. Methods that take several elements treat each for itself, in order, and their result
@@ -338,4 +339,9 @@ type OneOff struct {
 	Handler string    `json:"handler"`
 	At      time.Time `json:"at"`
 	Payload []byte    `json:"payload,omitempty"`
+}
+
+// Compare orders one-off jobs by their time, those of one time by their ID.
+func (o OneOff) Compare(other OneOff) int {
+	return cmp.Or(o.At.Compare(other.At), cmp.Compare(o.ID, other.ID))
 }

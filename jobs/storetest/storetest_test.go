@@ -11,13 +11,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/memstore"
 	"github.com/lockgen/lockgen/jobs/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRun(t *testing.T) {
-	storetest.Run(t, func(*testing.T) jobs.Store { return jobs.NewMemoryStore() })
+	storetest.Run(t, func(*testing.T) jobs.Store { return memstore.New() })
 }
 
 // broken is a store that does not keep its contract: what is set is called before a call, or after it, and may change
@@ -149,7 +150,7 @@ func TestBroken(t *testing.T) {
 	}
 	storetest.Run(t, func(*testing.T) jobs.Store {
 		b := brokenStores[name].store
-		b.Store = jobs.NewMemoryStore()
+		b.Store = memstore.New()
 		return b
 	})
 }

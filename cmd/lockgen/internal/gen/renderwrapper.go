@@ -7,7 +7,9 @@ import (
 )
 
 func (w *wrapper) render(g *jen.Group) {
-	for _, line := range w.docLines() {
+	made := w.Fingerprint()
+	made.Code = openSum
+	for _, line := range append(w.docLines(), "//", made.String()) {
 		g.Comment(line)
 	}
 	fn := g.Func()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
+	jobmem "github.com/lockgen/lockgen/jobs/memstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
@@ -96,7 +97,7 @@ func open(t *testing.T, store lockrt.Store) lockrt.Session {
 // Nothing that a dead node asks of the stores gets there.
 func TestLine_Cut_everyCall(t *testing.T) {
 	line, ctx := New(), t.Context()
-	behind, session := line.Jobs(jobs.NewMemoryStore()), open(t, line.Locks(memstore.New()))
+	behind, session := line.Jobs(jobmem.New()), open(t, line.Locks(memstore.New()))
 	run := jobs.Run{ID: "a@1", Job: "a"}
 	calls := map[string]func() error{
 		"acquire": func() error {
