@@ -25,18 +25,24 @@ func TestOptions_eachReachesTheCode(t *testing.T) {
 	if err := initModule(dir); err != nil {
 		t.Fatal(err)
 	}
-	const source = "package app\n\nimport lockrt \"github.com/lockgen/lockgen/runtime\"\n\n" +
-		"type shop struct{ locks, spare *lockrt.Locker }\n\n//lock:%\nfunc (s *shop) work(userID string) (int, error) { return 0, nil }\n"
+	const source = "package app\n\nimport (\n\"database/sql\"\n\nlockrt \"github.com/lockgen/lockgen/runtime\"\n)\n\n" +
+		"type shop struct{ locks, spare *lockrt.Locker; db *sql.DB }\n\n" +
+		"//lock:%\nfunc (s *shop) work(userID string) (int, error) { return 0, nil }\n"
 	base := []string{"key=a", "ttl=20s", "locker=s.spare", `cron="@daily"`}
 	write := func(name string, args []string) {
-		writeFile(t, dir, name+"/app.go", strings.Replace(source, "%", strings.Join(args, ","), 1))
+		text := source
+		if name == "tx" {
+			text = strings.Replace(text, "userID string", "userID string, tx *sql.Tx", 1)
+		}
+		writeFile(t, dir, name+"/app.go", strings.Replace(text, "%", strings.Join(args, ","), 1))
 	}
 	write("none", base)
 	rows := optionRow.FindAllStringSubmatch(string(mustRead(t, "README.md")), -1)
 	for _, row := range rows {
 		args := []string{row[2]}
 		for _, arg := range base {
-			if name, _, _ := strings.Cut(arg, "="); name != row[1] {
+			// A transaction contradicts a schedule.
+			if name, _, _ := strings.Cut(arg, "="); name != row[1] && !(name == "cron" && row[1] == "tx") {
 				args = append(args, arg)
 			}
 		}

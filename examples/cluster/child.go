@@ -7,8 +7,8 @@ import (
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
 	"github.com/lockgen/lockgen/examples/internal/child"
+	_ "github.com/lockgen/lockgen/jobs/redisstore" // the redis: scheme of lockrt.Open
 	lockrt "github.com/lockgen/lockgen/runtime"
-	_ "github.com/lockgen/lockgen/runtime/redisstore" // the redis: scheme of lockrt.Open
 )
 
 // childRole, as the first argument of the command, makes it a node.

@@ -47,6 +47,7 @@ type wrapper struct {
 	keys       []string
 	err        string
 	lease      string // or leases
+	tx         string // the transaction; "" without tx=
 	ran        string
 	parts      map[*directive.BoundPart]string // locals for values behind pointers
 
@@ -91,9 +92,23 @@ func (u *unit) addImports(im *imports) {
 	if u.Directive.SkipsBusy() {
 		im.add("errors", "errors", "")
 	}
-	if u.Locker.Pkg != nil {
-		im.addPackage(u.Locker.Pkg)
+	for _, from := range u.sources() {
+		if from.Pkg != nil {
+			im.addPackage(from.Pkg)
+		}
 	}
+	if u.Tx != nil {
+		im.add(sqlstorePath, "sqlstore", "")
+		im.add("database/sql", "sql", "")
+	}
+}
+
+// sources are where the wrapper finds what is not passed to it.
+func (u *unit) sources() []*directive.Source {
+	if u.Tx != nil {
+		return []*directive.Source{&u.Locker, u.Tx}
+	}
+	return []*directive.Source{&u.Locker}
 }
 
 // addSettings notes the packages that options bring: those of a job, or those of its lock and of wrappers.
@@ -150,8 +165,10 @@ func (u *unit) needed() []string {
 		found = append(found, u.Decl.Name.Name)
 	}
 	found = append(found, u.constNames(false)...)
-	if u.Locker.From == directive.FromPackage && u.Locker.Pkg == nil {
-		found = append(found, u.Locker.Var)
+	for _, from := range u.sources() {
+		if from.From == directive.FromPackage && from.Pkg == nil {
+			found = append(found, from.Var)
+		}
 	}
 	return found
 }

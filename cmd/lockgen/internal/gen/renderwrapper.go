@@ -98,7 +98,7 @@ func (w *wrapper) resultList() *jen.Statement {
 func (w *wrapper) body(g *jen.Group) {
 	w.declareResults(g)
 	declared := w.buildKeys(g) || w.named
-	w.guardLocker(g)
+	w.guardSources(g)
 	skips := w.Directive.SkipsBusy()
 	if skips {
 		g.Id(w.ran).Op(":=").False()
