@@ -118,6 +118,7 @@ func (g *generator) result() (*Result, error) {
 	groups := g.byOutput()
 	g.foreign(groups)
 	g.clashesElsewhere()
+	g.typesElsewhere()
 	g.hiddenJobs()
 	g.problems = withoutRepeats(g.problems)
 	if len(g.problems) > 0 {
