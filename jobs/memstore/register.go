@@ -144,7 +144,7 @@ func same(a, b jobs.Definition) bool {
 	return keys && reflect.DeepEqual(a, b)
 }
 
-// enforce puts the newest definition that a session has in force, and forgets what is of no more use: nothing before
+// enforce puts the newest definition that a session has in force, and drops what is not needed: nothing before
 // from is owed.
 func (m *spec) enforce(from, now time.Time) {
 	top := int64(0)
