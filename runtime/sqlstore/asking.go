@@ -156,6 +156,9 @@ func (a *asking) write(ctx context.Context, w write, next row, c claim, clock cl
 			latest = min(latest, next.until) // a lease that is over by then is of no use
 		}
 		done, err := a.t.swap(ctx, db, next, latest, !over)
+		if done && next.owner != c.id && next.since == clock.Micros { // it was given to another
+			a.s.calls.Start(func() { a.s.ringFor(context.Background(), nil, next) })
+		}
 		return done, a.sent(err)
 	}
 	return true, nil

@@ -49,6 +49,10 @@
 // lease in the way ends. With the same statement it learns which of its own leases were broken; while it only holds
 // locks, it asks for that every PollMax. A holder that does not hear of it is refused the next renewal.
 //
+// With a Config.Listener, that of package pgxlisten, processes ring each other in PostgreSQL when a lock changes hands. A
+// ring is sent behind the commit that it tells of, together with others, and a release waits until it is. Who hears asks
+// at once, and otherwise about once a second, with its sign of life. Who does not hear its own rings polls as above.
+//
 // Whoever releases a lock makes the first waiter the owner whose process lives. A process that waits shows that every
 // Liveness/3 in the second table. A process does not count as dead while its line in the queue is younger than
 // Liveness. No process does while the server has not been up for that long (PostgreSQL), or was so slow of late that

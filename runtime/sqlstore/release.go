@@ -60,7 +60,11 @@ func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide 
 		return n > 0, err
 	case swap:
 		end, _ := ctx.Deadline()
-		return t.swap(ctx, s.store.db, next, s.store.clock.Latest(end), true)
+		done, err := t.swap(ctx, s.store.db, next, s.store.clock.Latest(end), true)
+		if done {
+			s.ringFor(ctx, found, next)
+		}
+		return done, err
 	}
 	return true, nil
 }

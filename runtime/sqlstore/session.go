@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/combine"
@@ -26,6 +27,10 @@ type session struct {
 	calls calls
 	takes combine.Combiner[*item]
 	frees combine.Combiner[*item]
+	rings combine.Combiner[*ring]
+	bell  bell
+
+	beaten atomic.Pointer[time.Time] // when a poll showed last that the process lives; nil: none did
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
@@ -76,6 +81,11 @@ func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *sessio
 		chores:     timeheap.New(func(l *leftover) *int { return &l.heapPlace }),
 		wakePoller: make(chan struct{}, 1), wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),
 	}
+	s.bell.echo = make(chan struct{}, 1)
+	if s.cfg.Listener != nil {
+		s.id += hearing
+	}
+	s.ringer(&s.rings)
 	s.combining(&s.takes, s.takeMany)
 	s.combining(&s.frees, s.freeMany)
 	return s

@@ -29,6 +29,10 @@ type Config struct {
 	// waits for. One statement asks about all of them, twice in the time that the process expects to wait. A holder
 	// learns within PollMax that its lease was broken. They default to 5 ms and 250 ms.
 	PollMin, PollMax time.Duration
+	// Listener lets processes ring each other in PostgreSQL when a lock changes hands, so that they poll only now and then:
+	// see package pgxlisten, which also sets it for stores that are opened by URL. While nothing is heard, as behind a pooler
+	// in transaction mode, they poll as without. Defaults to nil: poll.
+	Listener Listener
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -102,6 +106,9 @@ func New(db *sql.DB, cfg Config) *Store {
 // DB returns the pool, for packages that keep their own data beside the locks.
 func (s *Store) DB() *sql.DB { return s.db }
 
+// Config returns what [New] was given, for the same packages.
+func (s *Store) Config() Config { return s.cfg }
+
 // Close closes the pool if the store was opened by URL.
 func (s *Store) Close() error {
 	if !s.owned {
@@ -127,6 +134,9 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	sess.running.Go(sess.poll)
 	sess.running.Go(sess.keepAlive)
 	sess.running.Go(sess.cleanUp)
+	if storeCfg.Listener != nil {
+		sess.running.Go(sess.listen)
+	}
 	return sess, nil
 }
 
