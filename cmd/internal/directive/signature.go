@@ -39,7 +39,7 @@ func (b *binder) signature() {
 	b.f.AddsError = b.addsError()
 	if b.d.Cron != nil && b.Decl.Recv == nil && b.Decl.Type.TypeParams != nil {
 		b.add(b.d.Cron.Pos, b.d.Cron.End, "cron-generic",
-			"%s is generic, and a scheduled job has nobody to choose its type arguments: schedule a function without type "+
+			"%s is generic, and a scheduled job has no caller that chooses its type arguments: schedule a function without type "+
 				"parameters that calls it", b.fn())
 	}
 }
