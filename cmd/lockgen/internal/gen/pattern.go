@@ -82,7 +82,7 @@ func expandPath(base, pattern string, links bool) ([]string, error) {
 		}
 		return []string{root}, nil
 	}
-	return walk(root)
+	return packageDirs(root)
 }
 
 // wholeRoot gives the root of a file system, or of a drive, back the slash that the pattern's dots followed: C: alone is the
@@ -94,9 +94,9 @@ func wholeRoot(path, goos string) string {
 	return path
 }
 
-// walk lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
+// packageDirs lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
 // testdata, vendor, other modules, and what go.mod ignores.
-func walk(root string) ([]string, error) {
+func packageDirs(root string) ([]string, error) {
 	var dirs []string
 	ignored := ignoredDirs(root)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
