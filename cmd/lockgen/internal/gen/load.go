@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // metadata asks the go command for files and imports only: nothing is compiled, so it answers the same whatever state
@@ -95,6 +97,8 @@ func listDirs(ctx context.Context, cfg Config, patterns []string) ([]string, []P
 			refuse("package %s%s", root.PkgPath, saidOf(root))
 		case dir == "":
 			// nothing to generate for
+		case root.Module != nil && root.Module.Main && cfg.Out == "" && !files.Below(files.ModuleRoot(root.Module.Dir), dir):
+			refuse("package %s %s", root.PkgPath, leadsOut)
 		case root.Module != nil && root.Module.Main:
 			dirs = append(dirs, dir)
 		case asked:
@@ -113,9 +117,9 @@ func packageDir(p *packages.Package) string {
 	if p.Dir != "" {
 		return p.Dir
 	}
-	for _, files := range [][]string{p.GoFiles, p.IgnoredFiles} {
-		if len(files) > 0 {
-			return filepath.Dir(files[0])
+	for _, paths := range [][]string{p.GoFiles, p.IgnoredFiles} {
+		if len(paths) > 0 {
+			return filepath.Dir(paths[0])
 		}
 	}
 	return ""
