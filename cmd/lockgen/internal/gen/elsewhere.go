@@ -30,7 +30,8 @@ func (g *generator) elsewhere(all []File) ([]File, error) {
 		if len(wanted) > 1 {
 			found = fmt.Sprintf("there would be %d: %s", len(wanted), strings.Join(names, ", "))
 		}
-		return nil, fmt.Errorf("lockgen: -o %s names one file, and %s; name a folder, or one package", g.cfg.Out, found)
+		return nil, fmt.Errorf("lockgen: -o %s names one file, and %s; name a folder, or one package",
+			files.Name(g.cfg.Out), found)
 	}
 	for i, f := range wanted {
 		to := g.cfg.Out
