@@ -7,11 +7,9 @@ import (
 	"time"
 )
 
-// Bounds of the time that a release may block for. Past the lease's own deadline the store frees the lock by itself.
-const (
-	minReleaseTime = 200 * time.Millisecond
-	maxReleaseTime = 5 * time.Second
-)
+// minReleaseTime is how long a release may take at the least. Past the lease's own deadline the store frees the lock by
+// itself.
+const minReleaseTime = 200 * time.Millisecond
 
 // Release ends the lease and cancels its context, then gives the lock to the next waiter. It blocks until the store
 // answers, but for 5 s at most, and not for longer than 100 ms after the end of ctx: then the release goes on in the
@@ -107,7 +105,7 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 		l.recall(g)
 	}
 	_, deadline := g.state()
-	limit := min(max(time.Until(deadline), minReleaseTime), maxReleaseTime)
+	limit := min(max(time.Until(deadline), minReleaseTime), callTime)
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
 	err := l.session.Release(callCtx, Release{Key: g.key, ID: g.id, Keep: keep})

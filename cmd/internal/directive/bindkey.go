@@ -52,7 +52,7 @@ func (b *binder) value(hole *Placeholder) *Value {
 		return nil
 	}
 	switch p.Role {
-	case RoleFence, RoleLease:
+	case RoleFence, RoleLease, RoleTx:
 		b.add(root.Pos, root.End, "too-early",
 			"%s comes from the lock that %s is the key of: take a parameter that the caller passes", root.Name, hole)
 		return nil

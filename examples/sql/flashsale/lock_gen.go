@@ -25,6 +25,8 @@ const _ = lockrt.IfUndefinedRunLockgenV3
 //
 // It holds the locks order:{s.sale.name}:{userID} and stock:{s.sale.name} while it runs. While
 // somebody else holds one of them for longer than 20s, it returns [lockrt.ErrBusy].
+//
+//lockgen:made fae60106.979a3507.6b81574f.521577f0.d7e31a57 placeOrderLocked key=order:{s.sale.name}:{userID},key=stock:{s.sale.name},ttl=5s,wait=20s
 func (s *shop) placeOrder(ctx context.Context, userID int64) (result outcome, err error) {
 	name := lockrt.KeyNil("s.sale.name")
 	if s != nil && s.sale != nil {

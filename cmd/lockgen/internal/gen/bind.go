@@ -31,7 +31,10 @@ func bind(fset *token.FileSet, found []*annotated, pkg *types.Package, info *typ
 		problems = append(problems, fromDirective(fset, bad)...)
 		u := &unit{Func: fn, folder: a.folder, file: a.file, pkg: pkg, info: info, set: a.set}
 		problems = append(problems, u.limits(fset, len(bad) > 0 || len(a.Problems) > 0)...)
-		resolveDotLocker(u)
+		resolveDot(u, &u.Locker)
+		if u.Tx != nil {
+			resolveDot(u, u.Tx)
+		}
 		units = append(units, u)
 	}
 	return units, problems
@@ -96,9 +99,8 @@ func (u *unit) unresolved() bool {
 	return u.Recv != nil && u.Recv.Type == nil
 }
 
-// resolveDotLocker finds the package of a locker= that names a variable through a dot import.
-func resolveDotLocker(u *unit) {
-	l := &u.Locker
+// resolveDot finds the package of a path that names a variable through a dot import.
+func resolveDot(u *unit, l *directive.Source) {
 	if l.From != directive.FromPackage || l.Pkg != nil || u.pkg.Scope().Lookup(l.Var) != nil {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // render writes RegisterJobs: the keys that are known by then first, so that an unusable one is reported before any job is
 // added.
 func (r *registration) render(g *jen.Group) {
-	for _, line := range r.docLines() {
+	for _, line := range append(r.docLines(), "//", directive.Fingerprint{Code: openSum}.String()) {
 		g.Comment(line)
 	}
 	fn := g.Func()
