@@ -13,9 +13,9 @@ import (
 
 // Config configures a [Scheduler]. The zero value is usable.
 type Config struct {
-	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
-	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks. Its package
-	// must be imported, if only for its side effect; it imports that of the locks:
+	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis or
+	// database, under the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks.
+	// Its package must be imported, if only for its side effect; it imports that of the locks:
 	//
 	//	import _ "github.com/lockgen/lockgen/jobs/redisstore"
 	Store Store
