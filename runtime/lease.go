@@ -107,7 +107,8 @@ func (le *Lease) Key() string {
 	return le.grant.key
 }
 
-// Locker returns the Locker that gave the lease, nil for a lease of no lock. It is for packages that build on a store.
+// Locker returns the Locker that gave the lease, nil for a lease of no lock. It is for packages that build on a store,
+// such as sqlstore.
 func (le *Lease) Locker() *Locker {
 	if le.none() {
 		return nil

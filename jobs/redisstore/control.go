@@ -30,7 +30,7 @@ func (s *Store) Resume(ctx context.Context, job string, version int64, record jo
 	at := s.shards[shardOf(job)]
 	call := scriptCall{
 		keys: []string{
-			at.cursors, at.paused, at.runs(job), at.stamp, at.pausing, at.names, at.latest, at.failing, at.never,
+			at.cursors, at.paused, at.runs(job), at.stamp, at.pausing, at.latest, at.failing, at.never,
 		},
 		args: []any{jobs.JobRetention.Milliseconds(), job, version, encodeRecord(&record), keep},
 	}

@@ -47,7 +47,7 @@ func (s *Store) claimCall(g shardGroup, claims []jobs.Claim) scriptCall {
 	at, first := s.shards[g.shard], claims[g.indices[0]]
 	keys := []string{
 		at.cursors, at.paused, at.missed, at.flight, at.owner, at.alive, at.oneOffs, at.due, at.past, at.epochs, at.owed,
-		at.names, at.latest, at.failing, at.never, at.missing, at.totals,
+		at.latest, at.failing, at.never, at.missing, at.totals,
 	}
 	args := make([]any, 0, 4+12*len(g.indices))
 	args = append(args, jobs.JobRetention.Milliseconds(), first.Lease.Microseconds(), first.Keep, jobs.OneOffRetention.Microseconds())
@@ -112,8 +112,7 @@ func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 
 func (s *Store) finishCall(g shardGroup, finishes []jobs.Finish) scriptCall {
 	at := s.shards[g.shard]
-	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures, at.names, at.latest, at.failing,
-		at.never}
+	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures, at.latest, at.failing, at.never}
 	args := make([]any, 0, 3+9*len(g.indices))
 	args = append(args, jobs.JobRetention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds(), jobs.KeptFailures)
 	for _, i := range g.indices {

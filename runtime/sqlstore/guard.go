@@ -44,8 +44,8 @@ FOR KEY SHARE OF k`
 // given back in the background, and a Break with Force too. Do not release a lease in its transaction. Several
 // transactions may be guarded by one lease.
 //
-// A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. One that
-// is to commit all the same, because the guard keeps the lock, needs a context of its own.
+// A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. To
+// commit all the same, because the guard keeps the lock, begin it with a context of its own.
 //
 // The server ends a guarded transaction that is idle for what is left of the lease, 5 s at least: a client that has
 // stopped inside it keeps the lock for no longer than that.

@@ -127,7 +127,7 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, id string) (r
 func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release, id string) (released bool, err error) {
 	name := rowName(s.Namespace, rel.Key)
 	if rel.Keep == 0 {
-		if released, err = s.free(ctx, t, &entry{id: id, name: name}); released || err != nil {
+		if released, err = s.free(ctx, t, &item{id: id, name: name}); released || err != nil {
 			return released, err
 		}
 	}
@@ -143,7 +143,7 @@ func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release
 }
 
 // free releases a lock without a queue.
-func (s *session) free(ctx context.Context, t *tables, e *entry) (bool, error) {
+func (s *session) free(ctx context.Context, t *tables, e *item) (bool, error) {
 	if t.freeMany != "" {
 		err := s.frees.Do(ctx, e)
 		if err == nil {

@@ -23,7 +23,7 @@ FROM unnest(:channels::text[], :payloads::text[]) AS r(channel, payload)`
 
 // ring is a hint to a session.
 type ring struct {
-	combine.Place
+	combine.Ticket
 	session string
 	what    string
 }

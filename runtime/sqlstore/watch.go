@@ -8,7 +8,7 @@ import (
 
 // waiter is one Acquire that may have to wait.
 type waiter struct {
-	q     *quest
+	q     *request
 	watch *watch     // guarded by session.mu; nil: it is not known to stand in the queue
 	news  chan heard // buffered: the last word of a poll
 	lost  chan error // buffered: the lease was broken, and why
@@ -38,7 +38,7 @@ type watch struct {
 	heapPlace int
 }
 
-func (s *session) enlist(q *quest) *waiter {
+func (s *session) enlist(q *request) *waiter {
 	w := &waiter{q: q, news: make(chan heard, 1), lost: make(chan error, 1)}
 	s.mu.Lock()
 	s.waiters[q.id] = w

@@ -14,6 +14,9 @@ func (b *binder) signature() {
 		b.f.RecvType = ReceiverBase(field.Type)
 		if b.sig != nil {
 			b.know(b.f.Recv, b.sig.Recv().Type())
+			if named := b.receiverNamed(); named != nil { // written as an alias, it is the same type
+				b.f.RecvType = named.Obj().Name()
+			}
 		}
 	}
 	for _, field := range b.Decl.Type.Params.List {

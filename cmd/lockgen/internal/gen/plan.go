@@ -3,6 +3,7 @@ package gen
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strconv"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -145,10 +146,8 @@ func planWrapper(u *unit, im *imports) *wrapper {
 
 // bodyNames are the names of the package and the universe that the wrapper's body refers to.
 func (u *unit) bodyNames() []string {
-	found := append([]string{}, predeclared...)
-	if u.Recv == nil {
-		found = append(found, u.Decl.Name.Name)
-	} else {
+	found := u.needed()
+	if u.Recv != nil {
 		found = append(found, plainNames(u.Decl.Recv.List[0].Type, u.info)...)
 	}
 	if results := u.Decl.Type.Results; results != nil {
@@ -156,13 +155,27 @@ func (u *unit) bodyNames() []string {
 			found = append(found, plainNames(field.Type, u.info)...)
 		}
 	}
+	return append(found, typeParamNames(u.Decl)...)
+}
+
+// needed are those of bodyNames that are no types of the signature: a type parameter may not have them.
+func (u *unit) needed() []string {
+	found := append([]string{}, predeclared...)
+	if u.Recv == nil {
+		found = append(found, u.Decl.Name.Name)
+	}
 	found = append(found, u.constNames(false)...)
 	for _, from := range u.sources() {
 		if from.From == directive.FromPackage && from.Pkg == nil {
 			found = append(found, from.Var)
 		}
 	}
-	return append(found, typeParamNames(u.Decl)...)
+	return found
+}
+
+// needs tells whether the code of a job refers to a name that a type parameter of its receiver may not have.
+func (u *unit) needs(name string) bool {
+	return slices.Contains(u.needed(), name) || slices.Contains(u.constNames(true), name)
 }
 
 // constNames are the constants that options of a job name, or those of its lock and of wrappers.

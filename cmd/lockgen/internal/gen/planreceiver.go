@@ -56,7 +56,8 @@ func (r *registration) nameTypeParams(local names) {
 	chosen := directive.ReceiverTypeParams(r.receiver.Recv.Expr)
 	for i := range chosen {
 		for _, job := range r.jobs {
-			if name := directive.ReceiverTypeParams(job.Recv.Expr)[i]; name != chosen[i] || slices.Contains(predeclared, name) {
+			name := directive.ReceiverTypeParams(job.Recv.Expr)[i]
+			if name != chosen[i] || slices.ContainsFunc(r.jobs, func(job *wrapper) bool { return job.needs(name) }) {
 				chosen[i] = taken.claim("T")
 				local.reserve(chosen[i])
 				break
