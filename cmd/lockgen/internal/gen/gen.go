@@ -120,6 +120,7 @@ func (g *generator) result() (*Result, error) {
 	g.clashesElsewhere()
 	g.typesElsewhere()
 	g.hiddenJobs()
+	g.lostJobs()
 	g.problems = withoutRepeats(g.problems)
 	if len(g.problems) > 0 {
 		return &Result{Problems: tidy(g.problems, g.cfg.Dir)}, nil
