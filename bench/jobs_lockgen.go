@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
+	_ "github.com/lockgen/lockgen/jobs/redisstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -64,7 +65,7 @@ func (n *lockgenNode) run(ctx context.Context) error {
 func (n *lockgenNode) settle(ctx context.Context) error {
 	for {
 		all := n.scheduler.Jobs()
-		if !slices.ContainsFunc(all, func(i jobs.Info) bool { return i.Mark.IsZero() }) {
+		if !slices.ContainsFunc(all, func(i jobs.Info) bool { return i.Cursor.IsZero() }) {
 			return nil
 		}
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {

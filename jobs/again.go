@@ -31,7 +31,7 @@ func (s *Scheduler) RunAgain(ctx context.Context, runID, author string) (newID s
 	}
 	if err == nil {
 		newID, err = s.put(ctx, Run{
-			Job: old.Job, Tick: old.Tick, Claimed: view.Now, Once: old.Once, Payload: old.Payload, Author: author,
+			Job: old.Job, Tick: old.Tick, Claimed: view.Now, OneOff: old.OneOff, Payload: old.Payload, Author: author,
 		}, program)
 	}
 	if err != nil {

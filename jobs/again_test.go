@@ -120,7 +120,7 @@ func TestScheduler_RunAgain_once(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
-		for _, r := range c.Finished("once:mail") {
+		for _, r := range c.Finished("one-off:mail") {
 			if _, err := n.RunAgain(ctx, r.ID, "ada"); err != nil {
 				t.Error(err)
 			}

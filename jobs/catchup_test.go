@@ -87,7 +87,7 @@ func TestScheduler_lateWithinGrace(t *testing.T) {
 }
 
 // TestScheduler_flushDuringCatchUp has the store forget all while missed ticks are caught up: a node hears of it by a
-// claim before its next beat, and still knows what is owed.
+// claim before its next heartbeat, and still knows what is owed.
 func TestScheduler_flushDuringCatchUp(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {

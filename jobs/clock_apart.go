@@ -71,15 +71,15 @@ func (s *Scheduler) compareClocks(ctx context.Context) {
 	}
 }
 
-// locator is a store that can name the server that a part is on; "" if it does not know.
-type locator interface {
-	locate(ctx context.Context, part int) string
+// Locator is a [Store] that can name the server that a part is on, for people; "" if it does not know.
+type Locator interface {
+	Locate(ctx context.Context, part int) string
 }
 
 // whereIs names the server that a part is on, for people.
 func (s *Scheduler) whereIs(ctx context.Context, p *part) string {
-	if store, ok := s.cfg.Store.(locator); ok {
-		if server := store.locate(ctx, p.n); server != "" {
+	if store, ok := s.cfg.Store.(Locator); ok {
+		if server := store.Locate(ctx, p.n); server != "" {
 			return server
 		}
 	}

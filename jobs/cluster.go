@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockgen/lockgen/jobs/internal/parallel"
 )
 
 // ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one
 // that has none and does not run: all of them, or those that are named, as far as they are known. Of a job that nodes
 // have in several versions it tells the newest. A job that no node has any more is among them, as orphaned, while
-// anything is left of it: a mark, a pause, a run in flight, a one-off job that waits. If this scheduler runs, its own
+// anything is left of it: a cursor, a pause, a run in flight, a one-off job that waits. If this scheduler runs, its own
 // jobs are among them, whatever the store has lost. For many jobs see [Scheduler.JobPage].
 //
 // If only a part of the store does not answer, what the others and this node know comes with an error that wraps a
@@ -32,7 +34,7 @@ func (s *Scheduler) clusterJobs(ctx context.Context, jobs []string) ([]Info, err
 	named := len(jobs) > 0
 	var living map[string]string // by session; nil: not known
 	var errs [3]error
-	all(ctx,
+	parallel.Do(ctx,
 		func(ctx context.Context) { living, errs[0] = s.livingNodes(ctx) },
 		func(ctx context.Context) {
 			if !named {
@@ -87,12 +89,12 @@ func (s *Scheduler) lookAtAll(ctx context.Context, jobs []string) (map[string]Jo
 			}
 		}
 	}
-	all(ctx, looks...)
+	parallel.Do(ctx, looks...)
 	found := make(map[string]JobView, len(jobs))
 	for _, some := range views {
 		maps.Copy(found, some)
 	}
-	return found, partsErrorOf(failed)
+	return found, PartsErrorOf(failed)
 }
 
 // listBatch is how many jobs are read at a time where all are wanted.
@@ -106,7 +108,7 @@ func (s *Scheduler) clusterNames(ctx context.Context, states ...JobState) ([]str
 	for i, state := range states {
 		calls = append(calls, func(ctx context.Context) { found[i+1], errs[i+1] = s.namesIn(ctx, state) })
 	}
-	all(ctx, calls...)
+	parallel.Do(ctx, calls...)
 	names := make(map[string]bool)
 	for _, some := range found {
 		maps.Copy(names, some)
@@ -123,7 +125,7 @@ func (s *Scheduler) namesIn(ctx context.Context, state JobState) (map[string]boo
 		page, err := s.cfg.Store.List(callCtx, q)
 		cancel()
 		if err != nil && state == StateHandler {
-			err = s.ofOncePart(err)
+			err = s.ofOneOffPart(err)
 		}
 		if err != nil && !isPartial(err) {
 			return nil, err
@@ -155,18 +157,18 @@ func (s *Scheduler) livingNodes(ctx context.Context) (map[string]string, error) 
 	defer cancel()
 	nodes, err := s.cfg.Store.Nodes(ctx)
 	if err != nil {
-		return nil, s.ofOncePart(err)
+		return nil, s.ofOneOffPart(err)
 	}
 	return s.living(nodes), nil
 }
 
-// ofOncePart makes an error of a call about the part of the one-off jobs one that says so, unless that is all of the
+// ofOneOffPart makes an error of a call about the part of the one-off jobs one that says so, unless that is all of the
 // store.
-func (s *Scheduler) ofOncePart(err error) error {
+func (s *Scheduler) ofOneOffPart(err error) error {
 	if err == nil || len(s.parts) == 1 {
 		return err
 	}
-	return &PartsError{Parts: []int{s.oncePart().n}, Of: len(s.parts), Err: err}
+	return &PartsError{Parts: []int{s.oneOffPart().n}, Of: len(s.parts), Err: err}
 }
 
 // leftoverLimit is how many one-off jobs that wait are looked at for handlers that no node has.
@@ -176,21 +178,21 @@ const leftoverLimit = 10_000
 func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
 	ctx, cancel := s.briefly(ctx)
 	defer cancel()
-	var flights []Pending
-	var waiting []Once
+	var flights []InFlight
+	var waiting []OneOff
 	var errs [2]error
-	all(ctx,
+	parallel.Do(ctx,
 		func(ctx context.Context) { flights, errs[0] = s.cfg.Store.InFlight(ctx) },
 		func(ctx context.Context) {
 			waiting, errs[1] = s.cfg.Store.Waiting(ctx, leftoverLimit)
-			errs[1] = s.ofOncePart(errs[1])
+			errs[1] = s.ofOneOffPart(errs[1])
 		})
 	left := make(map[string]bool)
 	for _, p := range flights {
 		left[p.Run.Job] = true
 	}
 	for _, o := range waiting {
-		left[handlerPrefix+o.Handler] = true
+		left[HandlerPrefix+o.Handler] = true
 	}
 	return left, errors.Join(errs[:]...)
 }
@@ -209,7 +211,7 @@ func (s *Scheduler) ownInfos() (infos []Info) {
 		info := s.info(e)
 		info.Nodes = []string{s.cfg.Node}
 		if e.schedule != nil {
-			info.Next = e.after(e.mark)
+			info.Next = e.after(e.cursor)
 		}
 		infos = append(infos, info)
 	}
@@ -218,13 +220,13 @@ func (s *Scheduler) ownInfos() (infos []Info) {
 
 // clusterInfoOf describes a job by its state. It reports whether the store knows more of it than its name.
 func (s *Scheduler) clusterInfoOf(job string, v *JobView, living map[string]string) (info Info, known bool) {
-	v.Spec.Job, v.Spec.Mark = job, v.Mark
-	return s.clusterInfo(&v.Spec, living), len(v.Spec.Defs) > 0 || !v.Mark.IsZero() || len(v.Claims) > 0
+	v.Spec.Job, v.Spec.Cursor = job, v.Cursor
+	return s.clusterInfo(&v.Spec, living), len(v.Spec.Defs) > 0 || !v.Cursor.IsZero() || len(v.InFlight) > 0
 }
 
 // clusterInfo describes a job of the cluster, by this node's own entry where its definition is the one in force.
 func (s *Scheduler) clusterInfo(spec *JobSpec, living map[string]string) Info {
-	info := Info{Job: Job{Name: spec.Job}, Mark: spec.Mark, Zone: time.UTC}
+	info := Info{Job: Job{Name: spec.Job}, Cursor: spec.Cursor, Zone: time.UTC}
 	newest := spec.newest(func(session string) bool { return living == nil || living[session] != "" })
 	if info.Orphaned = newest == nil && living != nil; newest != nil {
 		for session := range spec.Offers {
@@ -240,11 +242,11 @@ func (s *Scheduler) clusterInfo(spec *JobSpec, living map[string]string) Info {
 		return info
 	}
 	s.describe(&info, &newest.Definition, spec)
-	if from := spec.Mark; !info.Handler && !info.Orphaned {
+	if from := spec.Cursor; !info.Handler && !info.Orphaned {
 		if from.IsZero() {
 			from = s.partOf(spec.Job).clock.now()
 		}
-		info.Next = afterOn(info.line, from)
+		info.Next = afterOn(info.timings, from)
 	}
 	return info
 }
@@ -263,13 +265,13 @@ func (s *Scheduler) describe(info *Info, d *Definition, spec *JobSpec) {
 		info.Zone = zone
 	}
 	if e != nil {
-		info.line = lineOf(spec.Line, own, e.schedule, e.zone)
+		info.timings = periodsOf(spec.Timings, own, e.schedule, e.zone)
 	} else {
-		info.line = lineOf(spec.Line, Timing{}, nil, info.Zone)
+		info.timings = periodsOf(spec.Timings, Timing{}, nil, info.Zone)
 	}
-	if len(spec.Line) == 0 || spec.Line[len(spec.Line)-1].Timing != d.Timing { // not yet registered by its nodes
+	if len(spec.Timings) == 0 || spec.Timings[len(spec.Timings)-1].Timing != d.Timing { // not yet registered by its nodes
 		schedule, zone := d.Timing.parse()
-		info.line = append(info.line, inForce{since: spec.Mark, schedule: schedule, zone: zone})
+		info.timings = append(info.timings, inForce{since: spec.Cursor, schedule: schedule, zone: zone})
 	}
 }
 
@@ -282,7 +284,7 @@ func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status
 		if err != nil {
 			return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
 		}
-		jobs = slices.DeleteFunc(all, func(job string) bool { return strings.HasPrefix(job, handlerPrefix) })
+		jobs = slices.DeleteFunc(all, func(job string) bool { return strings.HasPrefix(job, HandlerPrefix) })
 	}
 	return s.clusterStatuses(ctx, jobs)
 }
@@ -315,7 +317,7 @@ func (s *Scheduler) clusterStatus(
 			st.Info, known = s.ownInfo(e), true // the store has lost it, and will hear of it again
 		}
 	}
-	if !known && strings.HasPrefix(job, handlerPrefix) {
+	if !known && strings.HasPrefix(job, HandlerPrefix) {
 		left, err := s.leftovers(ctx)
 		if known = left[job]; err != nil {
 			return st, fmt.Errorf("look at job %q: %w", brief(job), err)
@@ -325,7 +327,7 @@ func (s *Scheduler) clusterStatus(
 		return st, fmt.Errorf("look at job %q: %w: no node has it, and nothing is left of it in the store",
 			brief(job), ErrUnknownJob)
 	}
-	st.Mark = view.Mark
+	st.Cursor = view.Cursor
 	if view.Paused == nil {
 		st.Next = st.Info.Next
 	}
@@ -345,5 +347,5 @@ func (i Info) Upcoming(after time.Time, n int) []Upcoming {
 	if i.Orphaned {
 		return nil
 	}
-	return upcoming(i.line, after, n)
+	return upcoming(i.timings, after, n)
 }

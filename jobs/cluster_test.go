@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -78,7 +79,7 @@ func TestScheduler_ClusterJobs(t *testing.T) {
 				t.Errorf("%s after the end of all nodes: %+v, want it orphaned", name, info)
 			}
 		}
-		if _, there := list()["once:mail"]; !there {
+		if _, there := list()["one-off:mail"]; !there {
 			t.Errorf("jobs %v, want the handler that a one-off job waits for", list())
 		}
 		if _, err := onlooker.ClusterStatus(ctx, "k"); !errors.Is(err, ErrUnknownJob) {
@@ -125,6 +126,30 @@ func TestScheduler_otherProgram(t *testing.T) {
 		if n := len(c.Finished("mail.own")); n != 20 {
 			t.Errorf("%d runs of the job that only the second program has, want 20", n)
 		}
+	})
+}
+
+// The store compares the words of a search with every name, while nobody else is served.
+func TestScheduler_JobPage_hugeQuery(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		n.MustAdd(Job{Name: "e", Spec: "@daily", Run: func(context.Context) error { return nil }})
+		n.Start()
+		time.Sleep(time.Second)
+		for _, search := range []string{strings.Repeat("e", 201), "a b c d e f g h i j k"} {
+			if _, err := n.JobPage(context.Background(), JobQuery{Search: search, Limit: 1}); !errors.Is(err, ErrSearch) {
+				t.Errorf("a search for %q: %v", search, err)
+			}
+		}
+		for _, q := range []JobQuery{
+			{Search: strings.Repeat("e ", 100), Limit: 1}, {Limit: math.MaxInt}, {Limit: math.MaxInt, Back: true},
+		} {
+			if page, err := n.JobPage(context.Background(), q); err != nil || len(page.Jobs) != 1 {
+				t.Errorf("%+v: %+v, %v", q, page, err)
+			}
+		}
+		n.Stop()
 	})
 }
 

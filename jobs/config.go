@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
@@ -14,8 +13,11 @@ import (
 
 // Config configures a [Scheduler]. The zero value is usable.
 type Config struct {
-	// Store keeps marks, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
-	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks.
+	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
+	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks. Its package
+	// must be imported, if only for its side effect; it imports that of the locks:
+	//
+	//	import _ "github.com/lockgen/lockgen/jobs/redisstore"
 	Store Store
 	// Node names this process in records. Defaults to the Locker's node.
 	Node string
@@ -57,15 +59,16 @@ type Config struct {
 
 const (
 	minHeartbeat = time.Second
-	maxHeartbeat = nodeRetention / 2 // a node that lives stays in the list of nodes
+	maxHeartbeat = NodeRetention / 2 // a node that lives stays in the list of nodes
 )
 
 func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.Store == nil {
-		if c.Store = storeFor(locks); c.Store == nil {
-			return c, fmt.Errorf("jobs.New: no job store is known for locks in a %T: "+
-				"set Config.Store, to NewRedisStore or NewMemoryStore for example", locks.Store())
+		store, err := storeBeside(locks)
+		if err != nil {
+			return c, fmt.Errorf("jobs.New: %w", err)
 		}
+		c.Store = store
 	}
 	if c.History < 0 {
 		return c, fmt.Errorf("jobs.New: Config.History is %d: set how many records to keep per job, 0 for 100",
@@ -117,26 +120,4 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		c.OnRun = func(Run) {}
 	}
 	return c, nil
-}
-
-// valuer and clienter are how the stores of locks say where jobs may be kept beside them.
-type (
-	valuer interface {
-		Value(key any, mk func() any) any
-	}
-	clienter interface {
-		Client() redis.UniversalClient
-	}
-)
-
-// storeFor returns the store that matches where the locks are, nil if there is none.
-func storeFor(locks *lockrt.Locker) Store {
-	type key struct{ namespace string }
-	switch at := locks.Store().(type) {
-	case clienter:
-		return NewRedisStore(at.Client(), locks.Namespace())
-	case valuer:
-		return at.Value(key{locks.Namespace()}, func() any { return NewMemoryStore() }).(Store)
-	}
-	return nil
 }

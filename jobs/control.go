@@ -32,7 +32,7 @@ type Pause struct {
 // node has ever added the job.
 //
 // Here and in the other methods that take them, of an author 200 bytes are kept and of a reason 2 KiB; what is longer
-// is cut between two characters. Each is one line: control and format characters are replaced.
+// is cut between two characters. Each is one timings: control and format characters are replaced.
 func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error {
 	author, reason = plain(author, maxAuthor), plain(reason, maxReason)
 	_, now, err := s.lookAtKnown(ctx, job)
@@ -74,7 +74,7 @@ func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
 	}
 }
 
-// pausedRecord stands for the ticks from the mark to now.
+// pausedRecord stands for the ticks from the cursor to now.
 func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time) Run {
 	why := fmt.Sprintf("paused by %s from %s until resumed by %s", view.Paused.Author,
 		view.Paused.At.Format(time.RFC3339), author)
@@ -85,11 +85,11 @@ func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time
 		ID: s.newID(job), Job: job, Tick: now, Claimed: now, Ended: now, Node: s.cfg.Node,
 		Outcome: OutcomeSkipped, Reason: why, Attempt: 1, Trigger: TriggerSchedule, Author: author,
 	}
-	e := &entry{zone: s.cfg.Location, line: lineOf(view.Spec.Line, Timing{}, nil, nil)}
+	e := &entry{zone: s.cfg.Location, timings: periodsOf(view.Spec.Timings, Timing{}, nil, nil)}
 	if own := s.entry(job); own != nil { // it may have a schedule that no other can compute
-		e.line = lineOf(view.Spec.Line, own.timing(), own.schedule, own.zone)
+		e.timings = periodsOf(view.Spec.Timings, own.timing(), own.schedule, own.zone)
 	}
-	if first := e.after(view.Mark); !first.IsZero() && first.Before(now) {
+	if first := e.after(view.Cursor); !first.IsZero() && first.Before(now) {
 		r.First = first
 		r.Tick = e.lastBefore(first, now)
 		r.Ticks = e.count(&gap{first: first, last: r.Tick})
@@ -122,13 +122,13 @@ func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID strin
 func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID string, err error) {
 	r.ID, r.Node, r.Attempt, r.Trigger = s.newID(r.Job), s.cfg.Node, 1, TriggerManual
 	r.Author = plain(r.Author, maxAuthor)
-	p := Pending{Run: r, Owner: Nobody, Locker: s.locks.Node(), Program: program}
+	p := InFlight{Run: r, Owner: Nobody, Locker: s.locks.Node(), Program: program}
 	e, h, done := s.here(r.Job)
 	defer done()
 	if e != nil {
 		p.Owner = s.session
 	}
-	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: r.Job, Manual: true, Pending: &p, Lease: s.lease,
+	claimed := s.cfg.Store.Claim(ctx, []Claim{{Job: r.Job, Manual: true, InFlight: &p, Lease: s.lease,
 		Keep: s.cfg.History}})[0]
 	if claimed.Err != nil {
 		return "", fmt.Errorf("%w; it may have reached the store and be run all the same", claimed.Err)
@@ -161,7 +161,7 @@ func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) er
 		return fmt.Errorf("cancel run %q: %w", brief(runID), err)
 	}
 	s.cfg.Logger.WarnContext(ctx, "job run to be cancelled", "run", runID, "author", n.Author, "reason", n.Reason)
-	s.obey(n) // if it is here, there is no need to wait for the next beat
+	s.obey(n) // if it is here, there is no need to wait for the next heartbeat
 	s.endUnowned(ctx, n, now)
 	return nil
 }
@@ -173,7 +173,7 @@ func (s *Scheduler) endUnowned(ctx context.Context, n Notice, now time.Time) {
 	if err != nil {
 		return
 	}
-	for _, p := range view.Jobs[0].Claims {
+	for _, p := range view.Jobs[0].InFlight {
 		if p.Run.ID != n.ID {
 			continue
 		}
@@ -197,7 +197,7 @@ func (s *Scheduler) storeTime(ctx context.Context, job string) (time.Time, error
 // lookAtKnown returns the state of one job.
 func (s *Scheduler) lookAtKnown(ctx context.Context, job string) (JobView, time.Time, error) {
 	view, err := s.cfg.Store.Look(ctx, []string{job})
-	if err == nil && view.Jobs[0].Mark.IsZero() {
+	if err == nil && view.Jobs[0].Cursor.IsZero() {
 		if err = s.remind(ctx, job); err == nil {
 			view, err = s.cfg.Store.Look(ctx, []string{job})
 		}
@@ -205,7 +205,7 @@ func (s *Scheduler) lookAtKnown(ctx context.Context, job string) (JobView, time.
 	switch {
 	case err != nil:
 		return JobView{}, time.Time{}, err
-	case view.Jobs[0].Mark.IsZero():
+	case view.Jobs[0].Cursor.IsZero():
 		return JobView{}, time.Time{}, fmt.Errorf("%w: no node has ever added it", ErrUnknownJob)
 	}
 	return view.Jobs[0], view.Now, nil

@@ -76,11 +76,11 @@ func TestScheduler_poison(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mark := view.Jobs[0].Mark
+		cursor := view.Jobs[0].Cursor
 		claim := Claim{
-			Job: "j", Prev: mark, Tick: mark.Add(time.Microsecond), Due: mark, Keep: 100, // its owner is dead at once
-			Pending: &Pending{Owner: "dead", Recoveries: MaxRecoveries,
-				Run: Run{ID: "j@dead.1", Job: "j", Tick: mark, Node: "dead"}},
+			Job: "j", Prev: cursor, Tick: cursor.Add(time.Microsecond), Due: cursor, Keep: 100, // its owner is dead at once
+			InFlight: &InFlight{Owner: "dead", Recoveries: MaxRecoveries,
+				Run: Run{ID: "j@dead.1", Job: "j", Tick: cursor, Node: "dead"}},
 		}
 		if got := c.Store.Claim(context.Background(), []Claim{claim})[0]; got.Status != ClaimWon {
 			t.Fatal(got)

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +17,7 @@ type Definition struct {
 	Job     string `json:"job"`               // its name in the store
 	Program string `json:"program,omitempty"` // Config.Program of the node
 	Version string `json:"version,omitempty"` // Config.Version of the node
-	Handler bool   `json:"handler,omitempty"` // a handler of one-off jobs: it has no ticks and no mark
+	Handler bool   `json:"handler,omitempty"` // a handler of one-off jobs: it has no ticks and no cursor
 	Timing
 
 	Keys       []string      `json:"keys,omitempty"`
@@ -41,9 +40,9 @@ type Timing struct {
 	Custom bool `json:"custom,omitempty"`
 }
 
-// Stretch is a time in which a timing is in force: from Since, which it excludes, to Since of the next one, which it
-// includes.
-type Stretch struct {
+// TimingPeriod is a time in which a timing is in force: from Since, which it excludes, to Since of the next one, which
+// it includes.
+type TimingPeriod struct {
 	Since  time.Time
 	Timing Timing
 }
@@ -52,8 +51,8 @@ type Stretch struct {
 type Offer struct {
 	Definition Definition
 	Version    int64     // of the definition, as the session has heard of it before; 0: never
-	Mark       time.Time // as the session has heard of it before; zero: never
-	Owed       []Span    // as the session has heard with that mark
+	Cursor     time.Time // as the session has heard of it before; zero: never
+	Owed       []Span    // as the session has heard with that cursor
 	OwedKnown  bool
 }
 
@@ -67,13 +66,13 @@ type Registration struct {
 
 // JobSpec is what the store knows of the definitions of a job.
 type JobSpec struct {
-	Job    string
-	Mark   time.Time        // up to which all is decided; zero: it has none
-	Epoch  string           // changes whenever another timing comes into force
-	Line   []Stretch        // of the timings in force, from the mark on; the last one is in force
-	Defs   []VersionedDef   // by version, oldest first
-	Seen   time.Time        // when a session has registered it last
-	Offers map[string]int64 // versions by session; those of the dead stay until the next registration of the job
+	Job     string
+	Cursor  time.Time        // up to which all is decided; zero: it has none
+	Epoch   string           // changes whenever another timing comes into force
+	Timings []TimingPeriod   // of the timings in force, from the cursor on; the last one is in force
+	Defs    []VersionedDef   // by version, oldest first
+	Seen    time.Time        // when a session has registered it last
+	Offers  map[string]int64 // versions by session; those of the dead stay until the next registration of the job
 }
 
 // VersionedDef is a definition with its version: definitions are numbered in the order in which the store first sees
@@ -118,14 +117,6 @@ func (e *entry) timing() Timing {
 		words = words[1:] // the zone is beside it
 	}
 	return Timing{Spec: strings.Join(words, " "), Zone: e.zone.String(), Seconds: len(words) == 6}
-}
-
-// key identifies a timing in the store.
-func (t Timing) key() string { return encodeJSON(t) }
-
-func readTiming(key string) (t Timing, err error) {
-	err = json.Unmarshal([]byte(key), &t)
-	return t, err
 }
 
 // parse returns the schedule and the zone of a timing that another node may have published; nil if it has no ticks, or

@@ -7,7 +7,7 @@
 //
 //	           due on the store's clock            locks taken, begin noted
 //	tick ──────────────────────────────▶ claimed ──────────────────────────▶ started
-//	  │  one node wins: the mark moves     │  │                                │  │
+//	  │  one node wins: the cursor moves     │  │                                │  │
 //	  │  and the claim stands, one step    │  │                                │  ├─▶ ok  error  panic  timeout
 //	  │                                    │  ├─▶ skipped (held by …)          │  ├─▶ lost       (its lock)
 //	  └─▶ skipped (misfire, paused)        │  └─▶ passed on (drain)            │  └─▶ cancelled  (drain, by hand)
@@ -15,12 +15,12 @@
 //	                            its node died: lost,                its node died: lost,
 //	                            claimed again at once               claimed again while Retries are left
 //
-// Of each job the store keeps the mark: the scheduled time up to which all is decided. A node that believes a tick due
-// asks the store to move the mark from where the node last saw it to that tick. The store does so if the mark is still
-// there and the tick is due by its own clock, and in the same step puts the run in flight, so that no crash can lie
-// between the two. Whoever comes second sees another mark and goes on from there. Since marks are scheduled times and
-// only grow, neither clocks that are apart, nor a job that is over before the next node asks, nor two versions of a
-// spec in a rolling deploy make a tick run twice.
+// Of each job the store keeps the cursor: the scheduled time up to which all is decided. A node that believes a tick
+// due asks the store to move the cursor from where the node last saw it to that tick. The store does so if the cursor
+// is still there and the tick is due by its own clock, and in the same step puts the run in flight, so that no crash
+// can lie between the two. Whoever comes second sees another cursor and goes on from there. Since cursors are scheduled
+// times and only grow, neither clocks that are apart, nor a job that is over before the next node asks, nor two
+// versions of a spec in a rolling deploy make a tick run twice.
 //
 // # What is in force
 //
@@ -34,7 +34,7 @@
 //
 // Ticks that were missed, and are to be run each, are put down in the store as owed, and so are ticks that are late
 // within their grace where several would collide. What is owed is run one after another, beside the ticks on time,
-// which go on by the mark.
+// which go on by the cursor.
 //
 // A job belongs to a program, the main module. While a node of one program has it, another program that offers a job of
 // the same name in the same namespace is refused it: see [Scheduler.Err]. A run is made by nodes of the program that it
@@ -47,8 +47,8 @@
 // then). A node that shuts down says so, and what it leaves is picked up within seconds.
 //
 // When thousands of jobs are due together, one call claims some hundreds of ticks, and those that lose learn the new
-// marks from the same answer. The nodes then begin with shares of their own, and look after the others' shares a moment
-// later; begins and records of concurrent runs share calls too.
+// cursors from the same answer. The nodes then begin with shares of their own, and look after the others' shares a
+// moment later; begins and records of concurrent runs share calls too.
 //
 // A store may consist of parts, of which one may be away while the others answer: the servers of a Redis Cluster, if
 // its cluster-require-full-coverage is off, and until a replica has been promoted. Each has a loop, signs of life and a
@@ -69,7 +69,7 @@
 //   - Under the default locks one run of a job at a time in the whole cluster. A run whose lock is lost has its context
 //     cancelled before another can begin, and is recorded as lost whatever it returns. A run that ignores its context
 //     can still overlap; the fence in its context (lockrt.FromContext) lets what it writes to tell the two apart.
-//   - What was due while no node ran, or while the store was away, is decided by Job.Misfire from the mark. The first
+//   - What was due while no node ran, or while the store was away, is decided by Job.Misfire from the cursor. The first
 //     time a job's name is seen nothing before that moment is owed.
 //   - Every tick leaves a record: of each attempt, or of why it was not run. The record that the lock was held names
 //     the holder; that the store did not answer is another one. Ticks that are skipped for the same reason share a
@@ -95,14 +95,14 @@
 //     as lost, and run again if Retries allow.
 //   - Once, when the store loses data (FLUSHALL, a restart without persistence, a failover to a replica that lags, a
 //     restored backup): then it is at least once, for what a living node knows of. Nodes notice within a heartbeat, by
-//     a stamp in the store and by marks that have fallen back; they log it, register all jobs again with the highest
-//     mark that any of them knows, put back pauses, resumes, the one-off jobs that they have put or that are soon due,
-//     and their runs, and claim nothing for a lease. Until then a node that has not noticed may claim a tick of a job
-//     that another one has paused in the second before, or what was due in a pause that another one has ended in that
-//     second. What no running node knows is lost: the records, one-off jobs that were put by others and are not due
-//     soon, runs that wait for any node, the marks of jobs that no running node has. What a node that is dead did since
-//     the older state may be done again. A loss of less than the time between two beats is noticed only if it took a
-//     claim, or a node's last beat, with it.
+//     a stamp in the store and by cursors that have fallen back; they log it, register all jobs again with the highest
+//     cursor that any of them knows, put back pauses, resumes, the one-off jobs that they have put or that are soon
+//     due, and their runs, and claim nothing for a lease. Until then a node that has not noticed may claim a tick of a
+//     job that another one has paused in the second before, or what was due in a pause that another one has ended in
+//     that second. What no running node knows is lost: the records, one-off jobs that were put by others and are not
+//     due soon, runs that wait for any node, the cursors of jobs that no running node has. What a node that is dead did
+//     since the older state may be done again. A loss of less than the time between two heartbeats is noticed only if
+//     it took a claim, or a node's last heartbeat, with it.
 //   - Punctuality. A tick starts late by a round trip or two, by Jitter, by the wait for a lock, and by however long
 //     the store is away.
 //   - One clock in a Redis Cluster: each job goes by the clock of the server that has its slots, and so do its records.

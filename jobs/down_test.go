@@ -79,7 +79,7 @@ func TestScheduler_storeOfLocksDown(t *testing.T) {
 			t.Errorf("skip: %+v, want one skipped for the store", runs)
 		}
 		if runs := c.Finished("once"); jobstest.Outcomes(runs) != "ok" {
-			t.Errorf("once: %+v, want one that ran when the store was back", runs)
+			t.Errorf("one-off: %+v, want one that ran when the store was back", runs)
 		}
 	})
 }

@@ -24,10 +24,10 @@ func (l *loop) claimDue(ctx context.Context) {
 	}
 	more := len(due) == most
 	if more {
-		l.part.startRush(l.host)
+		l.part.startBurst(l.host)
 	}
 	due = l.resolve(ctx, due)
-	if len(due) >= crowd {
+	if len(due) >= burst {
 		due = l.share(due, peers, now)
 	}
 	l.claim(ctx, due)
@@ -56,8 +56,8 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 				continue
 			}
 			p := e.plan
-			if !p.holds(e.mark, now) {
-				p = e.next(e.mark, now)
+			if !p.holds(e.cursor, now) {
+				p = e.next(e.cursor, now)
 			}
 			if p.due.IsZero() || p.due.After(now) { // nothing is due on the schedule
 				if len(e.owed) == 0 || e.owedAt.After(now) {
@@ -78,7 +78,7 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 // early, so that nothing is won by it.
 func (l *loop) ask(e *entry, now time.Time) Claim {
 	return Claim{
-		Job: e.job.Name, Prev: e.mark, Tick: e.mark, Due: now.Add(time.Hour), Lease: l.s.lease, Keep: l.s.cfg.History,
+		Job: e.job.Name, Prev: e.cursor, Tick: e.cursor, Due: now.Add(time.Hour), Lease: l.s.lease, Keep: l.s.cfg.History,
 	}
 }
 
@@ -98,15 +98,15 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			continue
 		}
 		e.unsure = nil
-		if l.heardMark(e, c.Mark) {
+		if l.heardCursor(e, c.Cursor) {
 			l.heardOwed(e, c.Owed)
 		}
 		l.s.telemetry.claimed(c.Status)
 		// others may have claimed later ticks since, or will before this one has its lock
 		if l.s.cfg.Now().Sub(sent) > slowStore {
 			e.owing = l.part.clock.now()
-			if claims[i].Pending != nil && e.job.Overlap == OverlapSkip {
-				claims[i].Pending.delay()
+			if claims[i].InFlight != nil && e.job.Overlap == OverlapSkip {
+				claims[i].InFlight.delay()
 			}
 		}
 		if c.Status == ClaimWon {
@@ -132,19 +132,19 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 	}
 }
 
-// heardMark takes in a mark from the store. Marks only grow: one that is lower than what is known, or gone, tells of
-// lost data. It reports whether the store is to be believed: what this node knows is to be put back otherwise, what is
-// owed too.
-func (l *loop) heardMark(e *entry, mark time.Time) bool {
-	if mark.Before(e.mark) {
-		l.part.noticeLoss("the mark of job " + e.job.Name + " is older than the one that this node knows")
+// heardCursor takes in a cursor from the store. Cursors only grow: one that is lower than what is known, or gone, tells
+// of lost data. It reports whether the store is to be believed: what this node knows is to be put back otherwise, what
+// is owed too.
+func (l *loop) heardCursor(e *entry, cursor time.Time) bool {
+	if cursor.Before(e.cursor) {
+		l.part.noticeLoss("the cursor of job " + e.job.Name + " is older than the one that this node knows")
 		return false
 	}
-	l.s.setMark(e, mark)
+	l.s.setCursor(e, cursor)
 	return true
 }
 
-// heardOwed takes in what is owed beside the schedule, along with the mark.
+// heardOwed takes in what is owed beside the schedule, along with the cursor.
 func (l *loop) heardOwed(e *entry, owed []Span) {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
@@ -159,7 +159,7 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 	e.paused, e.busy = c.Status == ClaimPaused, c.Status == ClaimBusy
 	switch {
 	case c.Status == ClaimStale, c.Status == ClaimUnknown:
-		l.unknown = append(l.unknown, e) // to be offered again, with the mark that this node knows
+		l.unknown = append(l.unknown, e) // to be offered again, with the cursor that this node knows
 	case e.busy:
 		// The end of a run of this node wakes it at once; those of others are looked for.
 		e.owedAt = l.part.clock.now().Add(busyRetry)

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// crowd is the number of jobs due together from which on the nodes share them out.
-	crowd = 64
+	// burst is the number of jobs due together from which on the nodes share them out.
+	burst = 64
 	// deferral is how long a node then leaves the others' shares to them, from when its own runs have begun. It only
 	// saves work: who claims a tick is decided by the store, and what a node does not do of its share is late by this,
 	// not missed.
 	deferral = 40 * time.Millisecond
 )
 
-// share returns the part of a crowd that falls to this node, and defers the rest.
+// share returns the part of a burst that falls to this node, and defers the rest.
 func (l *loop) share(due []*entry, peers []string, now time.Time) []*entry {
 	me := slices.Index(peers, l.s.session)
 	if me < 0 || len(peers) == 1 {
@@ -36,7 +36,7 @@ func (l *loop) share(due []*entry, peers []string, now time.Time) []*entry {
 // claimDeferred looks after the shares of the others: mostly they have done them, and it is enough to hear so.
 func (l *loop) claimDeferred(ctx context.Context) {
 	now := l.part.clock.now()
-	if len(l.deferred) > 0 && l.s.rushing() != nil {
+	if len(l.deferred) > 0 && l.s.inBurst() != nil {
 		l.later = now.Add(deferral) // what the others do is not worth the time of those who are to begin
 	}
 	if len(l.deferred) == 0 || now.Before(l.later) {
@@ -48,7 +48,7 @@ func (l *loop) claimDeferred(ctx context.Context) {
 		batch := left[:min(len(left), 4*claimBatch)]
 		left = left[len(batch):]
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		marks, err := l.s.cfg.Store.Marks(callCtx, names(batch))
+		cursors, err := l.s.cfg.Store.Cursors(callCtx, names(batch))
 		cancel()
 		if err != nil { // the claims will tell what is wrong
 			l.claim(ctx, batch)
@@ -56,12 +56,12 @@ func (l *loop) claimDeferred(ctx context.Context) {
 		}
 		var open []*entry
 		for i, e := range batch {
-			if marks[i].Equal(e.mark) {
+			if cursors[i].Equal(e.cursor) {
 				open = append(open, e)
 				continue
 			}
-			if l.heardMark(e, marks[i]) {
-				e.owedOK = false // it is not told along with the marks
+			if l.heardCursor(e, cursors[i]) {
+				e.owedOK = false // it is not told along with the cursors
 			}
 			l.schedule(e)
 		}

@@ -75,13 +75,13 @@ func (l *loop) settle() {
 		}
 		asked := e.unsure
 		e.unsure, e.backoff = nil, 0
-		if l.heardMark(e, p.view.Mark) {
+		if l.heardCursor(e, p.view.Cursor) {
 			l.heardOwed(e, p.view.Owed)
 		}
-		for _, flight := range p.view.Claims {
-			if asked != nil && asked.Pending != nil && flight.Run.ID == asked.Pending.Run.ID &&
+		for _, flight := range p.view.InFlight {
+			if asked != nil && asked.InFlight != nil && flight.Run.ID == asked.InFlight.Run.ID &&
 				!l.s.isLive(flight.Run.ID) {
-				asked.Pending.delay()
+				asked.InFlight.delay()
 				l.s.won(l.host, e, *asked)
 			}
 		}

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// entry is a job in a scheduler. What is below the line belongs to the loop; other goroutines read mark, line, version
-// and refused under Scheduler.mu, under which the loop writes them.
+// entry is a job in a scheduler. What is below the line belongs to the loop; other goroutines read cursor, timings,
+// version and refused under Scheduler.mu, under which the loop writes them.
 type entry struct {
 	job      Job
 	schedule cron.Schedule // nil for a handler
@@ -23,16 +22,16 @@ type entry struct {
 	hash     uint64         // of the name
 	part     *part          // of the store that has it
 
-	mark    time.Time // as last heard of from the store
-	line    []inForce // the timings from the mark on; nil: the store has not been asked
+	cursor  time.Time // as last heard of from the store
+	timings []inForce // the timings from the cursor on; nil: the store has not been asked
 	version int64     // of this node's definition
 	epoch   string    // as last heard of
 	dormant bool      // another timing is in force
 	refused string    // the program that has the job
 
-	plan    plan          // what is to be done then; of no worth when the mark has moved or the time is past
+	plan    plan          // what is to be done then; of no worth when the cursor has moved or the time is past
 	owed    []Span        // ticks to be run beside the schedule, as last heard
-	owedOK  bool          // they belong to mark
+	owedOK  bool          // they belong to cursor
 	owedAt  time.Time     // when to ask for one of them
 	owing   time.Time     // when some were owed last, or the store did not answer
 	delayed time.Time     // when a run here was held up last; guarded by Scheduler.mu
@@ -48,7 +47,7 @@ type entry struct {
 func (e *entry) keys(r *Run) ([]string, error) {
 	switch {
 	case e.handler != nil:
-		return []string{handlerPrefix + r.Once}, nil
+		return []string{HandlerPrefix + r.OneOff}, nil
 	case e.job.KeysFunc == nil:
 		return e.job.Keys, nil
 	}
@@ -77,19 +76,6 @@ func (e *entry) work(r *Run) func(context.Context) error {
 	if e.handler == nil {
 		return e.job.Run
 	}
-	id, payload := r.Once, r.Payload
+	id, payload := r.OneOff, r.Payload
 	return func(ctx context.Context) error { return e.handler(ctx, id, payload) }
-}
-
-func hashOf(text string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return mix(h.Sum64())
-}
-
-// mix spreads what FNV leaves in the low bits of the last bytes.
-func mix(x uint64) uint64 {
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	return x ^ x>>33
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
+	_ "github.com/lockgen/lockgen/jobs/memstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	_ "github.com/lockgen/lockgen/runtime/memstore"
 )
 
 func Example() {

@@ -11,19 +11,19 @@ import (
 
 // launch runs what is pending in a goroutine of its own, with all the attempts that follow. It is called from the loop,
 // from other runs, and between here and done, so that the drain cannot have ended. p is the run's from then on.
-func (s *Scheduler) launch(h *host, e *entry, p *Pending) {
+func (s *Scheduler) launch(h *host, e *entry, p *InFlight) {
 	ctx, l := s.begin(h, e, p)
 	s.runs.Go(func() { s.execute(ctx, l, h, e, p) })
 }
 
 // begin makes a run known to this node.
-func (s *Scheduler) begin(h *host, e *entry, p *Pending) (context.Context, *live) {
+func (s *Scheduler) begin(h *host, e *entry, p *InFlight) (context.Context, *live) {
 	ctx, cancel := context.WithCancelCause(h.work)
 	ctx = context.WithValue(ctx, tickKey{}, tickValue{job: e.job.Name, tick: p.Run.Tick.In(e.zone)})
 	return ctx, s.track(h, e, p, cancel)
 }
 
-func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *Pending) {
+func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *InFlight) {
 	for {
 		x := &attempt{s: s, host: h, e: e, live: l, p: p}
 		next := x.do(ctx)
@@ -47,12 +47,12 @@ type attempt struct {
 	host *host
 	e    *entry
 	live *live
-	p    *Pending
+	p    *InFlight
 	keys []string // of the locks that it takes
 }
 
 // do goes through the attempt and returns the one that is to follow.
-func (x *attempt) do(ctx context.Context) *Pending {
+func (x *attempt) do(ctx context.Context) *InFlight {
 	if x.p.Run.Trigger == TriggerRetry && !pause(ctx, backoff(x.p.Run.Attempt)) {
 		return x.giveUp(ctx)
 	}
@@ -81,7 +81,7 @@ func (x *attempt) do(ctx context.Context) *Pending {
 		return x.giveUp(ctx)
 	}
 	work, done := x.s.telemetry.started(work, &x.p.Run, x.e.jitter(x.p.Run.Tick))
-	res := call(work, x.e.work(&x.p.Run), x.e.job.Timeout)
+	res := invoke(work, x.e.work(&x.p.Run), x.e.job.Timeout)
 	// Before the lock goes: the next run may begin with that, on another node, and must not seem to overlap this one.
 	x.p.Run.Ended = x.e.part.clock.ending(x.p.Run.Started)
 	x.letOthersBegin()

@@ -3,8 +3,6 @@ package jobs
 import (
 	"slices"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // What tests in package jobs_test need to see of the inside. They cannot be in this package, since package jobstest
@@ -14,7 +12,6 @@ var (
 	ErrTakenOver  = errTakenOver
 	MaxWaiting    = maxWaiting
 	MaxRecoveries = maxRecoveries
-	Retention     = retention
 	MaxAuthor     = maxAuthor
 	MaxReason     = maxReason
 	MaxErrorText  = maxErrorText
@@ -44,23 +41,3 @@ func (s *Scheduler) ClockStepped() bool {
 
 // StoreOf returns what Config.Store became.
 func StoreOf(s *Scheduler) Store { return s.cfg.Store }
-
-// ClientOf returns the client of a store in Redis, nil for others.
-func ClientOf(s Store) redis.UniversalClient {
-	if r, ok := s.(*redisStore); ok {
-		return r.client
-	}
-	return nil
-}
-
-// KeptFailures is how many failures a store keeps besides the records of the jobs.
-const KeptFailures = keptFailures
-
-// KeyOf returns a key of the shard that a job is in, in a store in Redis.
-func KeyOf(s Store, job string) string { return s.(*redisStore).shards[shardOf(job)].marks }
-
-// NewMemoryStoreAt is NewMemoryStore with another clock.
-func NewMemoryStoreAt(now func() time.Time) Store { return newMemoryStore(now) }
-
-// NodesKeyOf returns the key of the list of nodes, in a store in Redis.
-func NodesKeyOf(s Store) string { return s.(*redisStore).nodes }

@@ -3,11 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
-	"slices"
 )
-
-// keptFailures is how many failures a store keeps besides the records of the jobs.
-const keptFailures = 200
 
 // Failed reports whether a run ended in an error, a panic or a timeout, or was lost.
 func (r Run) Failed() bool {
@@ -31,11 +27,4 @@ func (s *Scheduler) Failures(ctx context.Context, limit int) ([]Run, error) {
 		return failures, fmt.Errorf("list the last %d failures: %w", limit, err)
 	}
 	return failures, nil
-}
-
-// latestFailures puts lists of failures together.
-func latestFailures(limit int, lists ...[]Run) []Run {
-	all := slices.Concat(lists...)
-	slices.SortStableFunc(all, func(a, b Run) int { return b.Ended.Compare(a.Ended) })
-	return all[:max(0, min(len(all), limit))]
 }

@@ -16,7 +16,7 @@ type ending struct {
 }
 
 // end records the attempt and returns the next one, if this node is to make it.
-func (x *attempt) end(how ending) *Pending {
+func (x *attempt) end(how ending) *InFlight {
 	r := &x.p.Run
 	if r.Ended.IsZero() { // it has not begun
 		r.Ended = x.e.part.clock.ending(r.Claimed)
@@ -42,12 +42,12 @@ func (x *attempt) end(how ending) *Pending {
 	return f.Next
 }
 
-// pending is a further run for the tick of r.
-func (s *Scheduler) pending(r Run, attempt int, trigger string) *Pending {
-	return &Pending{
+// furtherAttempt is a further run for the tick of r.
+func (s *Scheduler) furtherAttempt(r Run, attempt int, trigger string) *InFlight {
+	return &InFlight{
 		Run: Run{
 			ID: s.newID(r.Job), Job: r.Job, Tick: r.Tick, Claimed: s.partOf(r.Job).clock.now(), Node: s.cfg.Node,
-			Attempt: attempt, Trigger: trigger, Author: r.Author, Once: r.Once, Payload: r.Payload,
+			Attempt: attempt, Trigger: trigger, Author: r.Author, OneOff: r.OneOff, Payload: r.Payload,
 		},
 		Owner: s.session, Locker: s.locks.Node(), Program: s.cfg.Program,
 	}
@@ -56,7 +56,7 @@ func (s *Scheduler) pending(r Run, attempt int, trigger string) *Pending {
 // giveUp leaves an attempt that has not begun: to whoever has taken it over, to other nodes if this one is shutting
 // down, for good if somebody has cancelled it. When its lock was lost or its begin could not be noted, it is made
 // again.
-func (x *attempt) giveUp(ctx context.Context) *Pending {
+func (x *attempt) giveUp(ctx context.Context) *InFlight {
 	cause := context.Cause(ctx)
 	var cancelled *cancelledError
 	switch {

@@ -19,6 +19,7 @@ import (
 	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testsync"
 	. "github.com/lockgen/lockgen/jobs"
+	jobredis "github.com/lockgen/lockgen/jobs/redisstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -112,7 +113,7 @@ func newProcesses(t *testing.T, server, witness *testenv.RedisServer) *processes
 		_ = hearer.Close()
 	})
 	return &processes{
-		t: t, addr: server.Addr(), store: NewRedisStore(client, "lock"), witness: hearer,
+		t: t, addr: server.Addr(), store: jobredis.New(client, "lock"), witness: hearer,
 		nodes: make(map[string]*process), begins: make(map[string]int),
 	}
 }
@@ -219,7 +220,7 @@ func (p *processes) awaitSuccession(node string) {
 	p.t.Helper()
 	testsync.Eventually(p.t, "the runs of "+node+" are taken over", func() bool {
 		flights, err := p.store.InFlight(context.Background())
-		return err == nil && !slices.ContainsFunc(flights, func(f Pending) bool { return f.Run.Node == node })
+		return err == nil && !slices.ContainsFunc(flights, func(f InFlight) bool { return f.Run.Node == node })
 	})
 }
 

@@ -26,7 +26,7 @@ type failover struct {
 
 func (s *failover) Claim(ctx context.Context, claims []Claim) []Claimed {
 	results := s.Store.Claim(ctx, claims)
-	if s.onWin && claims[0].Pending != nil && results[0].Status == ClaimWon && s.due.CompareAndSwap(true, false) {
+	if s.onWin && claims[0].InFlight != nil && results[0].Status == ClaimWon && s.due.CompareAndSwap(true, false) {
 		if !s.answer {
 			s.node.DropReplies(1)
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockgen/lockgen/jobs/internal/spread"
+
 	"github.com/robfig/cron/v3"
 
 	"github.com/lockgen/lockgen/internal/cronspec"
@@ -100,8 +102,8 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	}
 	complain(j.Name == "",
 		"it has no Name: give it one that all versions of the program share, runs are recorded under it")
-	complain(strings.HasPrefix(j.Name, handlerPrefix),
-		"its Name begins with %q, as only those of handlers of one-off jobs do: choose another", handlerPrefix)
+	complain(strings.HasPrefix(j.Name, HandlerPrefix),
+		"its Name begins with %q, as only those of handlers of one-off jobs do: choose another", HandlerPrefix)
 	complain(len(j.Name) > maxName, "its Name has %d bytes: use %d at most", len(j.Name), maxName)
 	complain(!isText(j.Name),
 		"its Name %q holds a control character or a format character, or is not UTF-8: use printable text",
@@ -120,7 +122,7 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	errs = append(errs, j.lockProblems()...)
 	j.defaults()
 
-	e := &entry{job: j, zone: defaultZone, lock: j.lockOptions(), hash: hashOf(j.Name)}
+	e := &entry{job: j, zone: defaultZone, lock: j.lockOptions(), hash: spread.Hash(j.Name)}
 	switch {
 	case j.Schedule != nil:
 		e.schedule = guardSchedule(j.Schedule)

@@ -36,15 +36,31 @@ type ListQuery struct {
 	Limit       int
 }
 
-// searches reports whether names have to be looked at one by one.
-func (q *ListQuery) searches() bool { return len(q.Search) > 0 || !q.UnseenSince.IsZero() }
+// Searches reports whether names have to be looked at one by one.
+func (q *ListQuery) Searches() bool { return len(q.Search) > 0 || !q.UnseenSince.IsZero() }
 
-// finds reports whether a job is asked for, of those in the state.
-func (q *ListQuery) finds(text string, seen time.Time) bool {
+// Finds reports whether a job is asked for, of those in the state: by its [SearchText], and by when a session has
+// registered it last.
+func (q *ListQuery) Finds(text string, seen time.Time) bool {
 	if !q.UnseenSince.IsZero() && !seen.Before(q.UnseenSince) {
 		return false
 	}
 	return !slices.ContainsFunc(q.Search, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+// Page makes a page of all names that are asked for, sorted: those that come after From, or before it if Back is set.
+// before is how many names of the state come before them.
+func (q *ListQuery) Page(all []string, before int) (page ListPage) {
+	n := min(len(all), max(q.Limit, 0))
+	page.More, page.Before = n < len(all), before
+	if q.Back {
+		page.Before += len(all) - n
+		all = all[len(all)-n:]
+	}
+	if page.Jobs = slices.Clone(all[:n]); q.Searches() {
+		page.Before = -1
+	}
+	return page
 }
 
 // ListPage is a page of names.

@@ -8,11 +8,11 @@ import (
 
 // live is a run in flight on this node.
 type live struct {
-	id, job string
-	cancel  context.CancelCauseFunc // of the context of its work
-	begun   bool                    // guarded by Scheduler.mu
-	telling bool                    // its end is on the way to the store; guarded by Scheduler.mu
-	pending Pending                 // as the store should have it; guarded by Scheduler.mu
+	id, job  string
+	cancel   context.CancelCauseFunc // of the context of its work
+	begun    bool                    // guarded by Scheduler.mu
+	telling  bool                    // its end is on the way to the store; guarded by Scheduler.mu
+	inFlight InFlight                // as the store should have it; guarded by Scheduler.mu
 }
 
 // errTakenOver is the cause of the context of a run that others have recorded as lost.
@@ -45,8 +45,8 @@ func (s *Scheduler) obey(n Notice) {
 // errDraining is the cause of the context of a run that is to leave before it has begun.
 var errDraining = errors.New("the node is shutting down")
 
-func (s *Scheduler) track(h *host, e *entry, p *Pending, cancel context.CancelCauseFunc) *live {
-	l := &live{id: p.Run.ID, job: e.job.Name, cancel: cancel, pending: *p}
+func (s *Scheduler) track(h *host, e *entry, p *InFlight, cancel context.CancelCauseFunc) *live {
+	l := &live{id: p.Run.ID, job: e.job.Name, cancel: cancel, inFlight: *p}
 	id := l.id
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Scheduler) begins(ctx context.Context, l *live, r *Run) bool {
 	defer s.mu.Unlock()
 	l.begun = ctx.Err() == nil
 	if l.begun {
-		l.pending.Run.Started, l.pending.Run.Fence = r.Started, r.Fence
+		l.inFlight.Run.Started, l.inFlight.Run.Fence = r.Started, r.Fence
 		s.begun++
 		s.coming--
 	}
@@ -94,7 +94,7 @@ func (s *Scheduler) untrack(e *entry, l *live) {
 	}
 	if s.perJob[l.job]--; s.perJob[l.job] == 0 {
 		delete(s.perJob, l.job)
-		if l.pending.Backlog {
+		if l.inFlight.Backlog {
 			e.part.freed = append(e.part.freed, e)
 			e.part.rouse()
 		}
@@ -127,10 +127,10 @@ func (s *Scheduler) patientUntil(e *entry) time.Time {
 	return e.delayed.Add(e.job.Grace)
 }
 
-func (s *Scheduler) setMark(e *entry, mark time.Time) {
+func (s *Scheduler) setCursor(e *entry, cursor time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.mark = mark
+	e.cursor = cursor
 }
 
 // here returns a job and the host to run it on, if this scheduler is running and has it. Until done is called the drain

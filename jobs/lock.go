@@ -58,7 +58,7 @@ func (x *attempt) delay() {
 	x.p.delay()
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
-	x.live.pending.delay() // for its end, which frees what waits for it
+	x.live.inFlight.delay() // for its end, which frees what waits for it
 	x.e.delayed = now
 }
 

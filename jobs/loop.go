@@ -63,7 +63,7 @@ type loop struct {
 	later    time.Time
 	suspect  bool      // a node has gone: what it had put in force may not be so any more
 	recheck  time.Time // when to ask about dormant entries even if no node seems to have gone
-	soon     []Once    // one-off jobs that are soon due, the next first
+	soon     []OneOff  // one-off jobs that are soon due, the next first
 	tryAt    time.Time // not before then: the store did not answer
 	backoff  time.Duration
 }
@@ -87,7 +87,7 @@ func (l *loop) run(ctx context.Context) {
 			if !l.s.cfg.Now().Before(l.part.onHold()) {
 				l.claimDue(ctx)
 				l.claimDeferred(ctx)
-				l.claimOnce(ctx)
+				l.claimOneOffs(ctx)
 			}
 		}
 		timer.Reset(l.sleep())
@@ -104,7 +104,7 @@ func (l *loop) admit() {
 		l.unknown, l.dormant, l.part.departed = append(l.unknown, l.dormant...), nil, false
 	}
 	for _, o := range l.part.soon {
-		if !slices.ContainsFunc(l.soon, func(known Once) bool { return known.ID == o.ID }) {
+		if !slices.ContainsFunc(l.soon, func(known OneOff) bool { return known.ID == o.ID }) {
 			l.soon = append(l.soon, o)
 		}
 	}
@@ -118,7 +118,7 @@ func (l *loop) admit() {
 		l.offerAll()
 	}
 	l.part.added, l.part.soon, l.part.freed = nil, nil, nil
-	slices.SortFunc(l.soon, byTime)
+	slices.SortFunc(l.soon, OneOff.Compare)
 }
 
 // checkEpochs finds the jobs of which another node has changed the timing in force. When a node has gone it is for
@@ -171,8 +171,8 @@ func (l *loop) resync(ctx context.Context) {
 	}
 }
 
-// register offers jobs to the store and asks for their marks. It waits until this node has heard who else is alive. A
-// store that has lost data hears of pauses first: once it has the marks others may claim.
+// register offers jobs to the store and asks for their cursors. It waits until this node has heard who else is alive. A
+// store that has lost data hears of pauses first: once it has the cursors others may claim.
 func (l *loop) register(ctx context.Context) {
 	if len(l.unknown) > 0 {
 		l.part.restore(l.host)
@@ -213,7 +213,7 @@ func (l *loop) admitted(e *entry, view JobView) {
 	switch {
 	case e.refused == "":
 		l.s.cfg.Logger.Info("job left to the nodes that have a newer timing of it",
-			"job", e.job.Name, "ours", e.timing().Spec, "theirs", view.Spec.Line[len(view.Spec.Line)-1].Timing.Spec)
+			"job", e.job.Name, "ours", e.timing().Spec, "theirs", view.Spec.Timings[len(view.Spec.Timings)-1].Timing.Spec)
 	case e.refused != before:
 		l.s.cfg.Logger.Error("job refused", "error", l.s.refusal(e, e.refused))
 	}
@@ -256,7 +256,7 @@ func (l *loop) sleep() time.Duration {
 
 // schedule plans what is next about e and puts it on the heap; it is left out if its schedule has ended.
 func (l *loop) schedule(e *entry) {
-	e.plan = e.next(e.mark, l.part.clock.now())
+	e.plan = e.next(e.cursor, l.part.clock.now())
 	if why := failureOf(e.schedule); why != "" && e.plan.due.IsZero() {
 		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name,
 			"error", why)

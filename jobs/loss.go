@@ -19,7 +19,7 @@ const (
 // memory is what this node knows of what the store has been told. It is guarded by Scheduler.mu.
 type memory struct {
 	pauses  map[string]PauseState // by job
-	waiting map[string]Once       // one-off jobs that this scheduler has put or heard of, by ID
+	waiting map[string]OneOff     // one-off jobs that this scheduler has put or heard of, by ID
 	past    map[string]time.Time  // those that it has claimed or withdrawn: when
 	ended   map[string]endedRun   // runs that it has recorded, by ID
 }
@@ -31,7 +31,7 @@ type endedRun struct {
 
 func newMemory() memory {
 	return memory{
-		pauses: make(map[string]PauseState), waiting: make(map[string]Once), past: make(map[string]time.Time),
+		pauses: make(map[string]PauseState), waiting: make(map[string]OneOff), past: make(map[string]time.Time),
 		ended: make(map[string]endedRun),
 	}
 }
@@ -59,12 +59,12 @@ func forget[V any](m map[string]V, old func(V) bool) {
 	}
 }
 
-// rememberOnce notes a one-off job that waits.
-func (s *Scheduler) rememberOnce(o Once) {
+// rememberOneOff notes a one-off job that waits.
+func (s *Scheduler) rememberOneOff(o OneOff) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, over := s.memory.past[o.ID]; !over {
-		forget(s.memory.waiting, func(Once) bool { return false })
+		forget(s.memory.waiting, func(OneOff) bool { return false })
 		s.memory.waiting[o.ID] = o
 	}
 }
@@ -75,7 +75,7 @@ func (s *Scheduler) rememberPast(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.memory.waiting, id)
-	forget(s.memory.past, func(at time.Time) bool { return now.Sub(at) > onceRetention })
+	forget(s.memory.past, func(at time.Time) bool { return now.Sub(at) > OneOffRetention })
 	s.memory.past[id] = now
 }
 
@@ -88,7 +88,7 @@ func (m *memory) heardPause(state PauseState) bool {
 	return true
 }
 
-// rememberPause notes a pause or a resume that the store has taken from this scheduler: until their next beats no
+// rememberPause notes a pause or a resume that the store has taken from this scheduler: until their next heartbeats no
 // others know.
 func (s *Scheduler) rememberPause(state PauseState) {
 	s.mu.Lock()
@@ -98,7 +98,7 @@ func (s *Scheduler) rememberPause(state PauseState) {
 	}
 }
 
-// acceptedPauses are the versions of pauses and resumes that the next beat is to tell of, by job.
+// acceptedPauses are the versions of pauses and resumes that the next heartbeat is to tell of, by job.
 func (p *part) acceptedPauses() map[string]int64 {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -106,11 +106,11 @@ func (p *part) acceptedPauses() map[string]int64 {
 }
 
 // checkPauses returns a job of which the store does not know the pause or resume any more that it had taken before a
-// beat, "" if there is none.
-func (p *part) checkPauses(before map[string]int64, pulse Pulse) (lost string) {
+// heartbeat, "" if there is none.
+func (p *part) checkPauses(before map[string]int64, reply HeartbeatReply) (lost string) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
-	for _, state := range pulse.Pauses {
+	for _, state := range reply.Pauses {
 		if version, wanted := p.accepted[state.Job]; wanted && state.Version >= version {
 			delete(p.accepted, state.Job)
 		}
@@ -130,33 +130,33 @@ func (m *memory) resumedAt(job string) (at time.Time, ok bool) {
 	return time.UnixMicro(state.Version).UTC(), known && state.Pause == nil
 }
 
-// rememberPulse notes what a beat has told.
-func (p *part) rememberPulse(pulse Pulse) {
+// rememberReply notes what a heartbeat has told.
+func (p *part) rememberReply(reply HeartbeatReply) {
 	s := p.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, state := range pulse.Pauses {
+	for _, state := range reply.Pauses {
 		s.memory.heardPause(state)
 	}
-	if pulse.Lost || p != s.oncePart() {
+	if reply.Lost || p != s.oneOffPart() {
 		return // it does not tell of one-off jobs, or not of those that are to be put back
 	}
-	due := make(map[string]bool, len(pulse.Due))
-	for _, o := range pulse.Due {
+	due := make(map[string]bool, len(reply.Due))
+	for _, o := range reply.Due {
 		if due[o.ID] = true; s.memory.past[o.ID].IsZero() && len(s.memory.waiting) < knownRuns {
 			s.memory.waiting[o.ID] = o
 		}
 	}
 	for id, o := range s.memory.waiting {
-		if !due[id] && o.At.Before(pulse.Now) {
+		if !due[id] && o.At.Before(reply.Now) {
 			delete(s.memory.waiting, id) // another node has claimed it
 		}
 	}
 }
 
-// noticeLoss is called when the store turns out to know less than it did. All jobs are registered again with the marks
-// that this node knows, what else it knows is put back, and nothing is claimed for a lease: by then all nodes have
-// noticed, and the store has the highest mark that any of them knows.
+// noticeLoss is called when the store turns out to know less than it did. All jobs are registered again with the
+// cursors that this node knows, what else it knows is put back, and nothing is claimed for a lease: by then all nodes
+// have noticed, and the store has the highest cursor that any of them knows.
 func (p *part) noticeLoss(sign string) {
 	s := p.s
 	now := s.cfg.Now()
@@ -189,11 +189,11 @@ func (s *Scheduler) remind(ctx context.Context, job string) error {
 	return err
 }
 
-// isRegistered reports whether the store has told the mark of a job.
+// isRegistered reports whether the store has told the cursor of a job.
 func (s *Scheduler) isRegistered(e *entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !e.mark.IsZero()
+	return !e.cursor.IsZero()
 }
 
 // onHold returns until when nothing is to be claimed, by the local clock.
@@ -210,7 +210,7 @@ func (p *part) lostSince(t time.Time) bool {
 	return !p.lossAt.IsZero() && !p.lossAt.Before(t)
 }
 
-// restore puts back what this node knows. It is tried again at the next beat if the store does not answer.
+// restore puts back what this node knows. It is tried again at the next heartbeat if the store does not answer.
 func (p *part) restore(h *host) {
 	m, forgetful := p.known()
 	if !forgetful {
@@ -241,21 +241,21 @@ func (p *part) known() (m Memory, forgetful bool) {
 			m.Pauses = append(m.Pauses, state)
 		}
 	}
-	if p == s.oncePart() {
+	if p == s.oneOffPart() {
 		m.Waiting, m.Past = slices.Collect(maps.Values(s.memory.waiting)), slices.Collect(maps.Keys(s.memory.past))
 	}
 	for _, l := range s.live {
 		if !l.telling && s.partOf(l.job) == p { // else its record is on its way
-			m.Flights = append(m.Flights, l.pending)
+			m.InFlight = append(m.InFlight, l.inFlight)
 		}
 	}
 	return m, true
 }
 
 // restoreRun puts one run back, that the store turned out not to know, if that is because it has lost data. It waits
-// for a beat, which tells.
+// for a heartbeat, which tells.
 func (x *attempt) restoreRun(ctx context.Context, r *Run) bool {
-	x.e.part.awaitBeat(ctx)
+	x.e.part.awaitHeartbeat(ctx)
 	if !x.e.part.lostSince(r.Claimed) {
 		return false
 	}
@@ -263,35 +263,35 @@ func (x *attempt) restoreRun(ctx context.Context, r *Run) bool {
 	p.Owner = x.s.session
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return x.s.cfg.Store.Restore(ctx, Memory{Flights: []Pending{p}, Lease: x.s.lease}) == nil
+	return x.s.cfg.Store.Restore(ctx, Memory{InFlight: []InFlight{p}, Lease: x.s.lease}) == nil
 }
 
-// awaitBeat waits until a beat that was begun after this call has been answered, for two heartbeats and a call's time
-// at most.
-func (p *part) awaitBeat(ctx context.Context) {
+// awaitHeartbeat waits until a heartbeat that was begun after this call has been answered, for two heartbeats and a
+// call's time at most.
+func (p *part) awaitHeartbeat(ctx context.Context) {
 	p.s.mu.Lock()
-	beaten := p.beaten
+	answered := p.answered
 	p.s.mu.Unlock()
 	timer := time.NewTimer(2*p.s.cfg.Heartbeat + storeTimeout)
 	defer timer.Stop()
 	for range 2 { // the first may have been under way
 		select {
-		case <-beaten:
+		case <-answered:
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 			return
 		}
 		p.s.mu.Lock()
-		beaten = p.beaten
+		answered = p.answered
 		p.s.mu.Unlock()
 	}
 }
 
-// noteBeat tells those who wait for a beat.
-func (p *part) noteBeat() {
+// noteHeartbeat tells those who wait for a heartbeat.
+func (p *part) noteHeartbeat() {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
-	close(p.beaten)
-	p.beaten = make(chan struct{})
+	close(p.answered)
+	p.answered = make(chan struct{})
 }

@@ -191,11 +191,11 @@ func (s *moving) Claim(ctx context.Context, claims []Claim) []Claimed {
 	return s.Store.Claim(ctx, claims)
 }
 
-func (s *moving) Beat(ctx context.Context, b Beat) (Pulse, error) {
+func (s *moving) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
 	if s.moves.Load() {
-		return Pulse{}, errMoving
+		return HeartbeatReply{}, errMoving
 	}
-	return s.Store.Beat(ctx, b)
+	return s.Store.Heartbeat(ctx, b)
 }
 
 // TestScheduler_slotMoves has the store put calls off for a moment: that is no outage, and the tick runs.

@@ -19,7 +19,7 @@ const (
 
 // living are the names of the nodes that have given a sign of life lately, by session.
 func (s *Scheduler) living(nodes []Node) map[string]string {
-	now, living := s.oncePart().clock.now(), make(map[string]string)
+	now, living := s.oneOffPart().clock.now(), make(map[string]string)
 	for _, n := range nodes {
 		if now.Sub(n.Heartbeat) <= s.lease {
 			living[n.Session] = n.Name
@@ -55,7 +55,7 @@ func (s *Scheduler) endOrphans(ctx context.Context) error {
 		}
 	}
 	seen, owned := make(map[string]time.Time), make(map[string]bool) // by job
-	now := s.oncePart().clock.now()
+	now := s.oneOffPart().clock.now()
 	for batch := range slices.Chunk(names, listBatch) {
 		view, err := s.cfg.Store.Look(ctx, batch)
 		if err != nil {
@@ -83,11 +83,11 @@ func (s *Scheduler) endOrphans(ctx context.Context) error {
 
 // retire puts an orphaned job out of force, and in the end its pause.
 func (s *Scheduler) retire(ctx context.Context, spec *JobSpec, programs map[string]bool, now time.Time) error {
-	if len(spec.Defs) == 0 || len(spec.Line) == 0 {
+	if len(spec.Defs) == 0 || len(spec.Timings) == 0 {
 		return nil
 	}
 	lives := programs[spec.Defs[len(spec.Defs)-1].Definition.Program]
-	if inForce := spec.Line[len(spec.Line)-1].Timing; lives && inForce != (Timing{}) &&
+	if inForce := spec.Timings[len(spec.Timings)-1].Timing; lives && inForce != (Timing{}) &&
 		now.Sub(spec.Seen) > retireTime {
 		if err := s.cfg.Store.Retire(ctx, spec.Job, spec.Epoch); err != nil && !errors.Is(err, ErrGone) {
 			return err
@@ -143,19 +143,19 @@ func (s *Scheduler) endOrphanedOnce(ctx context.Context, old func(string, time.T
 		return err
 	}
 	for _, o := range waiting {
-		job := handlerPrefix + o.Handler
+		job := HandlerPrefix + o.Handler
 		if !old(job, o.At) {
 			continue
 		}
-		p := &Pending{
+		p := &InFlight{
 			Owner: s.session, Locker: s.locks.Node(),
 			Run: Run{
 				ID: s.newID(job), Job: job, Tick: o.At, Claimed: now, Node: s.cfg.Node, Attempt: 1,
-				Trigger: TriggerOnce,
-				Once:    o.ID, Payload: o.Payload,
+				Trigger: TriggerOneOff,
+				OneOff:  o.ID, Payload: o.Payload,
 			},
 		}
-		claim := Claim{Job: job, Once: o.ID, Tick: o.At, Due: o.At, Pending: p, Lease: s.lease, Keep: s.cfg.History}
+		claim := Claim{Job: job, OneOff: o.ID, Tick: o.At, Due: o.At, InFlight: p, Lease: s.lease, Keep: s.cfg.History}
 		if got := s.cfg.Store.Claim(ctx, []Claim{claim})[0]; got.Err != nil || got.Status != ClaimWon {
 			continue
 		}

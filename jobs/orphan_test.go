@@ -55,7 +55,7 @@ func TestScheduler_removedJob(t *testing.T) {
 		if runs := c.Recorded("b"); len(runs) != 2 || runs[0].Outcome == OutcomeOK || runs[1].Outcome == OutcomeOK {
 			t.Errorf("records %+v, want the run and the pause that were ended", runs)
 		}
-		if runs := c.Recorded("once:mail"); len(runs) != 1 || runs[0].Outcome != OutcomeSkipped {
+		if runs := c.Recorded("one-off:mail"); len(runs) != 1 || runs[0].Outcome != OutcomeSkipped {
 			t.Errorf("records %+v, want the one-off job skipped", runs)
 		}
 		time.Sleep(90 * 24 * time.Hour)

@@ -37,8 +37,9 @@ func (s *Scheduler) owner(ctx context.Context, spec *JobSpec) (program string, e
 	return "", nil
 }
 
-// livingFor are the sessions that live, with some name. A scheduler that runs knows from its last beat in the part with
-// the job. Where the list of nodes is in another part, which is away, all that have offered the job are taken to live.
+// livingFor are the sessions that live, with some name. A scheduler that runs knows from its last heartbeat in the part
+// with the job. Where the list of nodes is in another part, which is away, all that have offered the job are taken to
+// live.
 func (s *Scheduler) livingFor(ctx context.Context, spec *JobSpec) (map[string]string, error) {
 	p, living := s.partOf(spec.Job), make(map[string]string)
 	s.mu.Lock()
@@ -54,7 +55,7 @@ func (s *Scheduler) livingFor(ctx context.Context, spec *JobSpec) (map[string]st
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	known, err := s.livingNodes(ctx)
-	if err == nil || p == s.oncePart() {
+	if err == nil || p == s.oneOffPart() {
 		return known, err
 	}
 	for session := range spec.Offers {
@@ -70,7 +71,7 @@ func (e *entry) isOurs() bool { return e.version != 0 && e.refused == "" }
 func (s *Scheduler) refusal(e *entry, program string) error {
 	what, field := fmt.Sprintf("job %q", e.job.Name), "Job"
 	if e.handler != nil {
-		what, field = fmt.Sprintf("handler %q", e.job.Name[len(handlerPrefix):]), "Handler"
+		what, field = fmt.Sprintf("handler %q", e.job.Name[len(HandlerPrefix):]), "Handler"
 	}
 	return fmt.Errorf("%s: %w: program %q has it, and this one is %q; give one of them another %s.Name, or each program "+
 		"a namespace of its own (lockrt.Config.Namespace)", what, ErrOtherProgram, program, s.cfg.Program, field)
@@ -78,7 +79,7 @@ func (s *Scheduler) refusal(e *entry, program string) error {
 
 // otherProgram says why a run that was left behind is not made by this node, "" if it may be: it was for another
 // program, and the job is this one's since.
-func (s *Scheduler) otherProgram(p Pending) string {
+func (s *Scheduler) otherProgram(p InFlight) string {
 	if p.Program == "" || p.Program == s.cfg.Program {
 		return ""
 	}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,11 +13,35 @@ import (
 // JobQuery asks for a page of the jobs of the cluster. The zero value, with a limit, asks for the first ones.
 type JobQuery struct {
 	State JobState // StateAny asks for all
-	// words that must be part of a job's name, program, timing or what that says in words; see [SearchText]
+	// words that must be part of a job's name, program, timing or what that says in words; see [SearchText]. Up to 10
+	// words of 200 bytes in all: the store compares them with every name.
 	Search string
 	From   string // jobs after this one; "": from the first one on
 	Back   bool   // the last ones before From in its place; From "": those at the end
-	Limit  int
+	Limit  int    // up to 100,000 count
+}
+
+const (
+	maxSearch      = 200 // bytes
+	maxSearchWords = 10
+	maxPage        = 100_000
+)
+
+// ErrSearch says that a search is too long; see [JobQuery].
+var ErrSearch = errors.New("the search is too long")
+
+// searchWords are the words of a search, each once.
+func searchWords(search string) ([]string, error) {
+	if len(search) > maxSearch {
+		return nil, fmt.Errorf("%w: it has %d bytes: use %d at most", ErrSearch, len(search), maxSearch)
+	}
+	words := strings.Fields(strings.ToLower(search))
+	slices.Sort(words)
+	words = slices.Compact(words)
+	if len(words) > maxSearchWords {
+		return nil, fmt.Errorf("%w: it has %d words: use %d at most", ErrSearch, len(words), maxSearchWords)
+	}
+	return words, nil
 }
 
 // JobPage is a page of the jobs of the cluster, by name.
@@ -39,11 +64,12 @@ func (s *Scheduler) JobPage(ctx context.Context, q JobQuery) (JobPage, error) {
 }
 
 func (s *Scheduler) jobPage(ctx context.Context, q JobQuery) (JobPage, error) {
-	names := ListQuery{
-		State: q.State, Search: strings.Fields(strings.ToLower(q.Search)), From: q.From, Back: q.Back, Limit: q.Limit,
+	words, err := searchWords(q.Search)
+	if err != nil {
+		return JobPage{}, err
 	}
+	names := ListQuery{State: q.State, Search: words, From: q.From, Back: q.Back, Limit: min(q.Limit, maxPage)}
 	var list ListPage
-	var err error
 	switch q.State {
 	case StateRunning:
 		list, err = s.listRunning(ctx, names)
@@ -72,14 +98,14 @@ func (s *Scheduler) listRunning(ctx context.Context, q ListQuery) (ListPage, err
 	}
 	running := make(map[string]bool)
 	for _, p := range flights {
-		if !strings.HasPrefix(p.Run.Job, handlerPrefix) {
+		if !strings.HasPrefix(p.Run.Job, HandlerPrefix) {
 			running[p.Run.Job] = true
 		}
 	}
 	names := slices.Sorted(maps.Keys(running))
 	texts := make(map[string]string)
 	for batch := range slices.Chunk(names, listBatch) {
-		if !q.searches() {
+		if !q.Searches() {
 			break
 		}
 		view, err := s.cfg.Store.Look(ctx, batch)
@@ -98,10 +124,10 @@ func (s *Scheduler) listRunning(ctx context.Context, q ListQuery) (ListPage, err
 		before = 0
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return q.searches() &&
-			!q.finds(texts[name], time.Time{})
+		return q.Searches() &&
+			!q.Finds(texts[name], time.Time{})
 	})
-	return cutPage(q, names, before), nil
+	return q.Page(names, before), nil
 }
 
 // text is what a search for a job looks into.
@@ -119,7 +145,7 @@ const unseenTime = 3 * registerTime
 // unseenSince is the latest time since when all living nodes have registered all of their jobs.
 func (s *Scheduler) unseenSince(ctx context.Context) (time.Time, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
-	now, living := s.oncePart().clock.now(), s.living(nodes)
+	now, living := s.oneOffPart().clock.now(), s.living(nodes)
 	since := now.Add(unseenTime) // of nobody's jobs
 	for _, n := range nodes {
 		if living[n.Session] != "" && n.Started.Before(since) {

@@ -15,27 +15,27 @@ type part struct {
 	starts   *gatherer[Start]
 	finishes *gatherer[Finish]
 	wake     chan struct{} // tells the loop of added jobs and of one-off jobs
-	stamp    string        // of the last beat; only the keeper uses it
+	stamp    string        // of the last heartbeat; only the keeper uses it
 
 	// Scheduler.mu guards what follows.
 	added    []*entry // not yet seen by the loop
 	probed   []probed // not yet seen by the loop
-	soon     []Once   // not yet seen by the loop
+	soon     []OneOff // not yet seen by the loop
 	freed    []*entry // of which a run has ended that others may wait for; not yet seen by the loop
-	peers    []string // sessions that are alive, sorted; as of the last beat
+	peers    []string // sessions that are alive, sorted; as of the last heartbeat
 	departed bool     // a session has gone since the loop looked last
 	live     int      // runs of this node
 	down     error    // why the part could not be asked last
-	claiming bool     // the loop is at the claims of a crowd
+	claiming bool     // the loop is at the claims of a burst
 
 	// What follows is about a store that loses data.
-	beaten    chan struct{} // closed at the next beat that is answered
+	answered  chan struct{} // closed at the next heartbeat that is answered
 	lossAt    time.Time     // when a loss was noticed last, on the store's clock
 	heldUntil time.Time     // nothing is claimed before, by the local clock
 	forgetful bool          // what this node knows is to be put back
 	stale     bool          // all jobs are to be registered again
 
-	accepted map[string]int64 // versions of pauses and resumes that this node has put and no beat has told of, by job
+	accepted map[string]int64 // versions of pauses and resumes that this node has put and no heartbeat has told of, by job
 
 	recovering bool // orphans are being taken over
 }
@@ -44,7 +44,7 @@ func newPart(s *Scheduler, n int) *part {
 	return &part{
 		s: s, n: n, clock: newClock(s.cfg.Now), starts: newGatherer(s.cfg.Store.Start),
 		finishes: newGatherer(s.cfg.Store.Finish),
-		wake:     make(chan struct{}, 1), beaten: make(chan struct{}),
+		wake:     make(chan struct{}, 1), answered: make(chan struct{}),
 		accepted: make(map[string]int64),
 	}
 }
@@ -52,8 +52,8 @@ func newPart(s *Scheduler, n int) *part {
 // partOf returns the part of the store that a job is in.
 func (s *Scheduler) partOf(job string) *part { return s.parts[s.cfg.Store.PartOf(job)] }
 
-// oncePart has the one-off jobs.
-func (s *Scheduler) oncePart() *part { return s.partOf(handlerPrefix) }
+// oneOffPart has the one-off jobs.
+func (s *Scheduler) oneOffPart() *part { return s.partOf(HandlerPrefix) }
 
 // rouse wakes the loop.
 func (p *part) rouse() {
@@ -63,7 +63,7 @@ func (p *part) rouse() {
 	}
 }
 
-// alive returns the sessions that are alive, sorted; as of the last beat.
+// alive returns the sessions that are alive, sorted; as of the last heartbeat.
 func (p *part) alive() []string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"github.com/lockgen/lockgen/internal/testsync"
 	. "github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/jobstest"
+	jobmem "github.com/lockgen/lockgen/jobs/memstore"
 )
 
 // twoParts is a store of two parts, of which the second, with the jobs that begin with "bad", can be taken away: calls
@@ -126,12 +127,12 @@ func (s *twoParts) Finish(ctx context.Context, finishes []Finish) []error {
 	return store.Finish(ctx, finishes)
 }
 
-func (s *twoParts) Beat(ctx context.Context, b Beat) (Pulse, error) {
+func (s *twoParts) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
 	store, err := s.at(ctx, b.Part)
 	if err != nil {
-		return Pulse{}, err
+		return HeartbeatReply{}, err
 	}
-	return store.Beat(ctx, b)
+	return store.Heartbeat(ctx, b)
 }
 
 func (s *twoParts) Leave(ctx context.Context, session string) error {
@@ -151,7 +152,7 @@ func (s *twoParts) Restore(ctx context.Context, m Memory) error {
 func TestScheduler_partOfTheStoreAway(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-		store := &twoParts{Store: c.Store, bad: NewMemoryStore()}
+		store := &twoParts{Store: c.Store, bad: jobmem.New()}
 		var log testsync.Log
 		start := func() {
 			n := c.Node(Config{Store: store, Logger: log.Logger()}, 0)
@@ -208,7 +209,7 @@ func TestScheduler_partOfTheStoreAway(t *testing.T) {
 func TestScheduler_beginsOfAPartHang(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-		store := &twoParts{Store: c.Store, bad: NewMemoryStore()}
+		store := &twoParts{Store: c.Store, bad: jobmem.New()}
 		n := c.Node(Config{Store: store}, 0)
 		for _, name := range []string{"bad1", "bad2", "good1", "good2"} {
 			n.MustAdd(Job{Name: name, Spec: "* * * * * *", Run: jobstest.Sleep(10 * time.Millisecond)})

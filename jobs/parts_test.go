@@ -39,7 +39,7 @@ func TestScheduler_listsWithoutAPart(t *testing.T) {
 	if all, err := onlooker.ClusterJobs(t.Context()); err != nil || len(all) != len(r.names) {
 		t.Fatalf("ClusterJobs = %d, %v", len(all), err)
 	}
-	lost := r.masterOf(s, NodesKeyOf(StoreOf(s)))
+	lost := r.masterOf(s, stateKey(s, HandlerPrefix)) // which the list of nodes is beside
 	there := r.stateOn(s, lost)
 	elsewhere, _ := r.on(s, lost)
 	if err := r.servers.Nodes[lost].Pause(); err != nil {

@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockgen/lockgen/jobs/internal/spread"
+
 	"github.com/robfig/cron/v3"
 )
 
-// plan is what to do next about a job whose mark is known.
+// plan is what to do next about a job whose cursor is known.
 type plan struct {
 	due     time.Time // when to do it; zero: the schedule has no more ticks
-	tick    time.Time // the new mark
-	run     bool      // whether to run tick; false: only move the mark
+	tick    time.Time // the new cursor
+	run     bool      // whether to run tick; false: only move the cursor
 	trigger string
 	owe     *Span // ticks that are to be run one after another beside the schedule
 	owed    bool  // it is about those: from prev, and tick is the last of its span if done
@@ -19,14 +21,14 @@ type plan struct {
 	prev    time.Time
 	skipped *gap // the ticks passed over, to be recorded
 
-	mark  time.Time // after which this was planned
-	until time.Time // until when it holds; zero: only now
+	cursor time.Time // after which this was planned
+	until  time.Time // until when it holds; zero: only now
 }
 
-// holds reports whether p, made when the mark was mark, is still what is to be done at the time now: a plan for a tick
-// in time is one until its grace is over, any other may change from moment to moment.
-func (p plan) holds(mark, now time.Time) bool {
-	return !p.due.IsZero() && p.mark.Equal(mark) && now.Before(p.until)
+// holds reports whether p, made when the cursor was cursor, is still what is to be done at the time now: a plan for a
+// tick in time is one until its grace is over, any other may change from moment to moment.
+func (p plan) holds(cursor, now time.Time) bool {
+	return !p.due.IsZero() && p.cursor.Equal(cursor) && now.Before(p.until)
 }
 
 // newestDue returns the last tick from first on that is due at the time now, first if that is the only one, or none is.
@@ -92,10 +94,10 @@ type gap struct {
 	why         string
 }
 
-// next decides what comes after mark, at the time now. It depends on nothing else, so nodes that see the same mark
-// decide alike, and the store's compare-and-set on the mark lets one of them act.
-func (e *entry) next(mark, now time.Time) plan {
-	first := e.after(mark)
+// next decides what comes after cursor, at the time now. It depends on nothing else, so nodes that see the same cursor
+// decide alike, and the store's compare-and-set on the cursor lets one of them act.
+func (e *entry) next(cursor, now time.Time) plan {
+	first := e.after(cursor)
 	if first.IsZero() {
 		return plan{}
 	}
@@ -107,7 +109,7 @@ func (e *entry) next(mark, now time.Time) plan {
 		}
 		return plan{
 			due: first.Add(e.jitter(first)), tick: first, run: true, trigger: TriggerSchedule,
-			mark: mark, until: first.Add(e.job.Grace + e.job.Jitter),
+			cursor: cursor, until: first.Add(e.job.Grace + e.job.Jitter),
 		}
 	}
 	// first, and all up to last, are later than their grace allows.
@@ -213,6 +215,6 @@ func (e *entry) jitter(tick time.Time) time.Duration {
 	if e.job.Jitter == 0 {
 		return 0
 	}
-	x := mix(e.hash ^ mix(uint64(tick.UnixMicro())))
+	x := spread.Mix(e.hash ^ spread.Mix(uint64(tick.UnixMicro())))
 	return time.Duration(x % uint64(e.job.Jitter)).Truncate(time.Microsecond)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestEntry_next checks the decisions about missed ticks, as a pure function of mark and time.
+// TestEntry_next checks the decisions about missed ticks, as a pure function of cursor and time.
 func TestEntry_next(t *testing.T) {
 	t.Parallel()
 	day := func(clock string) time.Time {
@@ -18,10 +18,10 @@ func TestEntry_next(t *testing.T) {
 		return v.AddDate(2026, 0, 0)
 	}
 	for _, c := range []struct {
-		misfire   Misfire
-		spec      string
-		mark, now string
-		want      string // tick, trigger, skipped ticks
+		misfire     Misfire
+		spec        string
+		cursor, now string
+		want        string // tick, trigger, skipped ticks
 	}{
 		{MisfireOnce, "* * * * *", "10:00:00", "10:00:30", "10:01:00 schedule"},
 		{MisfireOnce, "* * * * *", "10:00:00", "10:01:09", "10:01:00 schedule"}, // within its grace
@@ -54,7 +54,7 @@ func TestEntry_next(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := e.next(day(c.mark), day(c.now))
+		p := e.next(day(c.cursor), day(c.now))
 		got := p.tick.Format("15:04:05")
 		if p.tick.Day() != 1 {
 			got += "+24h"
@@ -71,7 +71,7 @@ func TestEntry_next(t *testing.T) {
 			got += fmt.Sprintf(", owes %s-%s", e.after(o.From).Format("15:04:05"), o.To.Format("15:04:05"))
 		}
 		if got != c.want {
-			t.Errorf("Misfire %s, %s, mark %s, now %s: %s, want %s", c.misfire, c.spec, c.mark, c.now, got, c.want)
+			t.Errorf("Misfire %s, %s, cursor %s, now %s: %s, want %s", c.misfire, c.spec, c.cursor, c.now, got, c.want)
 		}
 	}
 }

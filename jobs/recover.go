@@ -18,12 +18,12 @@ const maxRecoveries = 10
 // takeOverSize is how many runs are taken over together: the locks of each are asked for first.
 const takeOverSize = 256
 
-// recover takes over what it can of the runs that nobody looks after. It goes on beside the beats, once at a time: the
-// locks of a dead node are asked for, and there may be many.
-func (p *part) recover(h *host, orphans []Pending) {
+// recover takes over what it can of the runs that nobody looks after. It goes on beside the heartbeats, once at a time:
+// the locks of a dead node are asked for, and there may be many.
+func (p *part) recover(h *host, orphans []InFlight) {
 	s := p.s
 	s.mu.Lock()
-	var mine []Pending
+	var mine []InFlight
 	for _, o := range orphans {
 		if e := s.entries[o.Run.Job]; e != nil && e.isOurs() {
 			mine = append(mine, o)
@@ -58,7 +58,7 @@ func (p *part) setRecovering(yes bool) {
 
 // takeOver ends runs that were left behind, and runs their ticks if they have not begun or may be tried again. Of all
 // nodes that try, the store lets one.
-func (p *part) takeOver(h *host, left []Pending, orphans bool) {
+func (p *part) takeOver(h *host, left []InFlight, orphans bool) {
 	s := p.s
 	var entries []*entry
 	var finishes []Finish
@@ -84,7 +84,7 @@ func (p *part) takeOver(h *host, left []Pending, orphans bool) {
 				s.report(f.Run)
 			}
 		case errors.Is(err, ErrGone): // taken by another node, or alive after all
-		case err != nil: // unknown: the next beat will tell
+		case err != nil: // unknown: the next heartbeat will tell
 			p.heard(err)
 		default:
 			if f.Run.Outcome != "" {
@@ -105,7 +105,7 @@ func (s *Scheduler) entry(job string) *entry {
 
 // mayTakeOver reports whether the run's locks are out of its node's hands: a node that is cut off from the store of
 // jobs, or was stopped for a while, may still hold them and be at work.
-func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
+func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p InFlight) bool {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	keys, err := e.keys(&p.Run)
@@ -132,7 +132,7 @@ func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p Pending) bool {
 
 // succession ends a run that was left behind and says what makes up for it. What waits for any node keeps its ID; what
 // a node has left by dying is recorded as lost.
-func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
+func (s *Scheduler) succession(e *entry, p InFlight, orphan bool) Finish {
 	f := Finish{Run: p.Run, Owner: p.Owner, Lease: s.lease, Orphan: orphan, Keep: s.cfg.History}
 	other := s.otherProgram(p)
 	if p.Owner == Nobody && other != "" {
@@ -159,10 +159,10 @@ func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 	case why != "":
 		f.Run.Reason += "; not run again, " + why
 	case p.Run.Started.IsZero():
-		f.Next = s.pending(p.Run, p.Run.Attempt, TriggerRecovery)
+		f.Next = s.furtherAttempt(p.Run, p.Run.Attempt, TriggerRecovery)
 		f.Next.Recoveries = p.Recoveries + 1
 	default:
-		f.Next = s.pending(p.Run, p.Run.Attempt+1, TriggerRecovery)
+		f.Next = s.furtherAttempt(p.Run, p.Run.Attempt+1, TriggerRecovery)
 	}
 	if f.Next != nil {
 		f.Next.Backlog, f.Next.Patient = p.Backlog, p.Patient
@@ -174,7 +174,7 @@ func (s *Scheduler) succession(e *entry, p Pending, orphan bool) Finish {
 }
 
 // whyNot says why a lost run is not run again, "" if it is.
-func (e *entry) whyNot(p Pending) string {
+func (e *entry) whyNot(p InFlight) string {
 	switch {
 	case p.Run.Started.IsZero() && p.Recoveries >= maxRecoveries:
 		return "too many nodes have died with it"
@@ -190,10 +190,10 @@ func (p *part) reconcile(h *host) {
 	s := p.s
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
 	defer cancel()
-	var strays []Pending
+	var strays []InFlight
 	old := p.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
 	var known []Finish
-	err := p.flights(ctx, func(f Pending) {
+	err := p.flights(ctx, func(f InFlight) {
 		if run, ended := s.hasEnded(f.Run.ID); ended {
 			known = append(known, Finish{Run: run, Owner: s.session, Keep: s.cfg.History})
 		} else if f.Run.Claimed.Before(old) {
@@ -219,7 +219,7 @@ func (p *part) reconcile(h *host) {
 }
 
 // flights calls see with the runs in flight of this session that nothing here looks after.
-func (p *part) flights(ctx context.Context, see func(Pending)) error {
+func (p *part) flights(ctx context.Context, see func(InFlight)) error {
 	p.s.mu.Lock()
 	entries := p.entries()
 	p.s.mu.Unlock()
@@ -229,7 +229,7 @@ func (p *part) flights(ctx context.Context, see func(Pending)) error {
 			return err
 		}
 		for _, job := range view.Jobs {
-			for _, f := range job.Claims {
+			for _, f := range job.InFlight {
 				if f.Owner == p.s.session && !p.s.isLive(f.Run.ID) {
 					see(f)
 				}
@@ -248,7 +248,7 @@ func (s *Scheduler) hasEnded(id string) (Run, bool) {
 }
 
 // lostReason says what is known of a run whose node died.
-func lostReason(p Pending, lease time.Duration) string {
+func lostReason(p InFlight, lease time.Duration) string {
 	began := "before the run began"
 	if !p.Run.Started.IsZero() {
 		began = "while it ran"

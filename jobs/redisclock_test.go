@@ -104,7 +104,7 @@ func TestScheduler_clusterClock(t *testing.T) {
 // stateOn returns the jobs of which the state is on a master, wherever their locks are.
 func (r *clusterRig) stateOn(s *Scheduler, master int) (there []string) {
 	for _, name := range r.names {
-		if r.masterOf(s, KeyOf(StoreOf(s), name)) == master {
+		if r.masterOf(s, stateKey(s, name)) == master {
 			there = append(there, name)
 		}
 	}

@@ -102,7 +102,7 @@ func (r *clusterRig) start() *Scheduler {
 // on returns the jobs of which neither state nor lock is on a master, and the others.
 func (r *clusterRig) on(s *Scheduler, master int) (elsewhere, there []string) {
 	for _, name := range r.names {
-		if r.masterOf(s, KeyOf(StoreOf(s), name)) == master || r.masterOf(s, "lock:{job:"+name+"}") == master {
+		if r.masterOf(s, stateKey(s, name)) == master || r.masterOf(s, "lock:{job:"+name+"}") == master {
 			there = append(there, name)
 		} else {
 			elsewhere = append(elsewhere, name)
@@ -111,9 +111,14 @@ func (r *clusterRig) on(s *Scheduler, master int) (elsewhere, there []string) {
 	return elsewhere, there
 }
 
+// stateKey is a key of the state of a job: in a cluster each shard is a part.
+func stateKey(s *Scheduler, job string) string {
+	return fmt.Sprintf("lock:jobs:{lock:%d}:cursors", StoreOf(s).PartOf(job))
+}
+
 // masterOf returns the master that a key is on.
 func (r *clusterRig) masterOf(s *Scheduler, key string) int {
-	slot := ClientOf(StoreOf(s)).ClusterKeySlot(r.t.Context(), key).Val()
+	slot := s.Locker().Store().(*redisstore.Store).Client().ClusterKeySlot(r.t.Context(), key).Val()
 	return min(int(slot)/(16384/clusterMasters), clusterMasters-1)
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 // retry returns the attempt after this one, nil if there is to be none.
-func (x *attempt) retry() *Pending {
+func (x *attempt) retry() *InFlight {
 	r := x.p.Run
 	retryable := []Outcome{OutcomeError, OutcomePanic, OutcomeTimeout, OutcomeLost, OutcomeCancelled}
 	if !slices.Contains(retryable, r.Outcome) || r.Attempt > x.e.job.Retries {
 		return nil
 	}
-	next := x.s.pending(r, r.Attempt+1, TriggerRetry)
+	next := x.s.furtherAttempt(r, r.Attempt+1, TriggerRetry)
 	next.Backlog, next.Patient = x.p.Backlog, x.p.Patient
 	return next
 }

@@ -29,7 +29,7 @@ type Run struct {
 	Author  string       `json:"author,omitempty"` // who asked for it, or ended the pause that it stands for
 	// CancelAsked is who asked for the run to end; it may have ended by itself before it heard of that. Nil: nobody.
 	CancelAsked *Notice `json:"cancelAsked,omitempty"`
-	Once        string  `json:"once,omitempty"`    // ID of the one-off job
+	OneOff      string  `json:"oneOff,omitempty"`  // ID of the one-off job
 	Payload     []byte  `json:"payload,omitempty"` // of the one-off job
 }
 
@@ -37,7 +37,7 @@ type Run struct {
 // ticks of a schedule that were skipped for the same reason. It is otherwise r, under the ID of the earlier one, so
 // that links to it hold while it grows.
 func (r Run) Join(earlier Run) (joined Run, ok bool) {
-	if !r.joins() || !earlier.joins() || r.Trigger != earlier.Trigger || r.Reason != earlier.Reason {
+	if !r.Joins() || !earlier.Joins() || r.Trigger != earlier.Trigger || r.Reason != earlier.Reason {
 		return r, false
 	}
 	r.ID, r.Ticks = earlier.ID, max(earlier.Ticks, 1)+max(r.Ticks, 1)
@@ -57,8 +57,8 @@ func (r *Run) first() time.Time {
 // latest is the last moment that is known of a run that has not ended.
 func (r *Run) latest() time.Time { return latest(r.Claimed, r.Started) }
 
-// joins reports whether r may share a record. A skip that somebody asked for, or that ended a retry, has its own.
-func (r *Run) joins() bool {
+// Joins reports whether r may share a record. A skip that somebody asked for, or that ended a retry, has its own.
+func (r *Run) Joins() bool {
 	return r.Outcome == OutcomeSkipped && r.Author == "" &&
 		(r.Trigger == TriggerSchedule || r.Trigger == TriggerMisfire)
 }
@@ -84,7 +84,7 @@ const (
 	TriggerRecovery = "recovery" // the node that had claimed the tick died
 	TriggerRetry    = "retry"    // the attempt before failed
 	TriggerManual   = "manual"   // somebody asked for it
-	TriggerOnce     = "once"     // the time of a one-off job
+	TriggerOneOff   = "one-off"  // the time of a one-off job
 )
 
 type tickKey struct{}

@@ -32,7 +32,7 @@ type Scheduler struct {
 	runs    sync.WaitGroup // goroutines of runs; from outside of them only spawn and here add to it
 	keeping sync.WaitGroup // the keepers of the session, which end after them
 
-	mu      sync.Mutex // guards what follows, and mark of the entries, and most of the parts
+	mu      sync.Mutex // guards what follows, and cursor of the entries, and most of the parts
 	state   state
 	host    *host              // while it runs
 	stop    context.CancelFunc // begins the drain
@@ -42,7 +42,7 @@ type Scheduler struct {
 	since   time.Time      // since when a part of the store is down
 	begun   uint64         // how many runs have begun
 	coming  int            // how many in live have not
-	rush    chan struct{}  // closed when the rush is over; nil: there is none
+	burst   chan struct{}  // closed when the burst is over; nil: there is none
 	memory  memory         // for a store that loses data
 	apart   bool           // the clocks of the parts differ
 }
@@ -69,7 +69,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		cfg: cfg, locks: locks, telemetry: telemetry, lease: leaseBeats * cfg.Heartbeat,
+		cfg: cfg, locks: locks, telemetry: telemetry, lease: leaseHeartbeats * cfg.Heartbeat,
 		session: strings.ToLower(rand.Text()[:12]), began: cfg.Now(),
 		memory:  newMemory(),
 		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
@@ -112,10 +112,10 @@ func (s *Scheduler) Locker() *lockrt.Locker { return s.locks }
 
 // Info describes a job of a scheduler, or of the cluster.
 type Info struct {
-	Job  Job            // with its defaults; of other nodes' jobs without Run, Schedule and most of Lock
-	Mark time.Time      // up to which tick all is decided, as this node last heard; zero before the first contact
-	Next time.Time      // the first tick after that
-	Zone *time.Location // of Job.Spec: as TZ or the spec say, else Config.Location
+	Job    Job            // with its defaults; of other nodes' jobs without Run, Schedule and most of Lock
+	Cursor time.Time      // up to which tick all is decided, as this node last heard; zero before the first contact
+	Next   time.Time      // the first tick after that
+	Zone   *time.Location // of Job.Spec: as TZ or the spec say, else Config.Location
 
 	Program string // that the job belongs to, see Config.Program
 	Version string // of the program, see Config.Version
@@ -125,7 +125,7 @@ type Info struct {
 	Nodes    []string // names of the nodes that have the job, sorted
 	Orphaned bool     // no node has it: it is only remembered
 
-	line []inForce
+	timings []inForce
 }
 
 // Jobs returns the jobs, sorted by name, without handlers of one-off jobs. It does not ask the store.
@@ -138,7 +138,7 @@ func (s *Scheduler) Jobs() []Info {
 			continue
 		}
 		info := s.info(e)
-		from := e.mark
+		from := e.cursor
 		if from.IsZero() {
 			from = e.part.clock.now()
 		}
@@ -151,24 +151,24 @@ func (s *Scheduler) Jobs() []Info {
 
 // info needs mu.
 func (s *Scheduler) info(e *entry) Info {
-	line := e.line
-	if len(line) == 0 {
-		line = []inForce{{schedule: e.schedule, zone: e.zone}}
+	timings := e.timings
+	if len(timings) == 0 {
+		timings = []inForce{{schedule: e.schedule, zone: e.zone}}
 	}
 	return Info{
-		Job: e.job, Mark: e.mark, Zone: e.zone, Program: s.cfg.Program, Version: s.cfg.Version,
-		Handler: e.handler != nil, line: line,
+		Job: e.job, Cursor: e.cursor, Zone: e.zone, Program: s.cfg.Program, Version: s.cfg.Version,
+		Handler: e.handler != nil, timings: timings,
 	}
 }
 
 // Now returns the time on the store's clock, which all times in records are on, as this node estimates it: by the last
 // answer that told, and by the local clock before the first one. Of a Redis Cluster, in which each job goes by the
 // clock of the server that has it, it is that of the server with the list of nodes.
-func (s *Scheduler) Now() time.Time { return s.oncePart().clock.now() }
+func (s *Scheduler) Now() time.Time { return s.oneOffPart().clock.now() }
 
 // Err returns nil while the store answers, and else what it said, and since when. A server of a Redis Cluster may be
 // away on its own: the error says how much of the store that is, and the jobs on the others run. Ticks are late
-// meanwhile, not lost: the mark is in the store, and Job.Misfire decides when it is back. It also names the jobs that
+// meanwhile, not lost: the cursor is in the store, and Job.Misfire decides when it is back. It also names the jobs that
 // this node does not run because another program has them; that error wraps ErrOtherProgram.
 func (s *Scheduler) Err() error {
 	s.mu.Lock()

@@ -10,6 +10,8 @@ import (
 
 	. "github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/jobstest"
+	jobmem "github.com/lockgen/lockgen/jobs/memstore"
+	jobredis "github.com/lockgen/lockgen/jobs/redisstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 	"github.com/lockgen/lockgen/runtime/redisstore"
@@ -153,7 +155,7 @@ func TestNew_storeDefaults(t *testing.T) {
 	}
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer client.Close()
-	if s := StoreOf(open(redisstore.New(client, redisstore.Config{}), "x")); ClientOf(s) != client {
+	if _, ok := StoreOf(open(redisstore.New(client, redisstore.Config{}), "x")).(*jobredis.Store); !ok {
 		t.Error("beside locks in Redis, jobs must be kept there too")
 	}
 	locks, err := lockrt.New(unknownStore{mem}, lockrt.Config{})
@@ -164,13 +166,13 @@ func TestNew_storeDefaults(t *testing.T) {
 	if _, err := New(locks, Config{}); err == nil || !strings.Contains(err.Error(), "set Config.Store") {
 		t.Errorf("New beside an unknown store = %v, want an error that says what to set", err)
 	}
-	if _, err := New(locks, Config{Store: NewMemoryStore(), History: -1}); err == nil {
+	if _, err := New(locks, Config{Store: jobmem.New(), History: -1}); err == nil {
 		t.Error("New with a negative History succeeded")
 	}
-	for _, beat := range []time.Duration{-1, time.Millisecond, time.Hour} {
-		if _, err := New(locks, Config{Store: NewMemoryStore(), Heartbeat: beat}); err == nil ||
+	for _, heartbeat := range []time.Duration{-1, time.Millisecond, time.Hour} {
+		if _, err := New(locks, Config{Store: jobmem.New(), Heartbeat: heartbeat}); err == nil ||
 			!strings.Contains(err.Error(), "Config.Heartbeat") {
-			t.Errorf("New with a Heartbeat of %s = %v, want an error", beat, err)
+			t.Errorf("New with a Heartbeat of %s = %v, want an error", heartbeat, err)
 		}
 	}
 }

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// leaseBeats is how many beats of a node may fail before its runs are taken over. It does not limit how long they
-	// take.
-	leaseBeats = 5
-	// horizonBeats is how many beats ahead a beat asks for one-off jobs: some may fail.
-	horizonBeats = 3
-	registerTime = time.Hour // how often jobs are registered again, lest the store forget them
+	// leaseHeartbeats is how many heartbeats of a node may fail before its runs are taken over. It does not limit how
+	// long they take.
+	leaseHeartbeats = 5
+	// horizonHeartbeats is how many heartbeats ahead a heartbeat asks for one-off jobs: some may fail.
+	horizonHeartbeats = 3
+	registerTime      = time.Hour // how often jobs are registered again, lest the store forget them
 )
 
 // keepSession gives signs of life, and acts on what the store answers, until the runs of this node are done. Then it
@@ -39,13 +39,13 @@ func (s *Scheduler) keepSession(h *host) {
 func (p *part) keep(h *host) {
 	s := p.s
 	every, registered := s.cfg.Heartbeat, s.cfg.Now()
-	var steady time.Time // since when all beats have succeeded; zero: the last one failed
-	strange := 0         // beats in a row with runs in flight that this node does not know of
+	var steady time.Time // since when all heartbeats have succeeded; zero: the last one failed
+	strange := 0         // heartbeats in a row with runs in flight that this node does not know of
 	for {
-		pulse, ok := p.beat(h)
+		reply, ok := p.heartbeat(h)
 		if ok {
 			p.restore(h)
-			if pulse.Lost {
+			if reply.Lost {
 				steady = time.Time{}
 			}
 			if steady.IsZero() {
@@ -53,22 +53,22 @@ func (p *part) keep(h *host) {
 			}
 			// When the store was away all sessions seem dead at first: each gets the time to give a sign of life.
 			if s.cfg.Now().Sub(steady) < s.lease {
-				pulse.Orphans = onlyNobodys(pulse.Orphans)
+				reply.Orphans = onlyNobodys(reply.Orphans)
 			}
-			strange = p.listen(h, pulse, strange)
+			strange = p.listen(h, reply, strange)
 		} else {
 			steady = time.Time{}
 		}
 		if ok && s.cfg.Now().Sub(registered) > registerTime {
 			registered = s.cfg.Now()
-			s.keeping.Go(func() { // beside the beats, which must go on
+			s.keeping.Go(func() { // beside the heartbeats, which must go on
 				p.registerAgain(h.records)
-				if p == s.oncePart() {
+				if p == s.oneOffPart() {
 					s.tidy(h.records)
 				}
 			})
 		}
-		// Nodes that started together need not beat together.
+		// Heartbeats of nodes that started together are spread.
 		if !pause(h.records, every-rand.N(every/8)) {
 			return
 		}
@@ -76,12 +76,12 @@ func (p *part) keep(h *host) {
 }
 
 // onlyNobodys are the runs that wait for any node.
-func onlyNobodys(orphans []Pending) []Pending {
-	return slices.DeleteFunc(orphans, func(p Pending) bool { return p.Owner != Nobody })
+func onlyNobodys(orphans []InFlight) []InFlight {
+	return slices.DeleteFunc(orphans, func(p InFlight) bool { return p.Owner != Nobody })
 }
 
-// beat reports false if the part did not answer.
-func (p *part) beat(h *host) (Pulse, bool) {
+// heartbeat reports false if the part did not answer.
+func (p *part) heartbeat(h *host) (HeartbeatReply, bool) {
 	s := p.s
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
 	defer cancel()
@@ -93,44 +93,44 @@ func (p *part) beat(h *host) (Pulse, bool) {
 	}
 	s.mu.Unlock()
 	sent, accepted := s.cfg.Now(), p.acceptedPauses()
-	pulse, err := s.cfg.Store.Beat(ctx, Beat{
+	reply, err := s.cfg.Store.Heartbeat(ctx, Heartbeat{
 		Part: p.n, Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: p.stamp,
 	})
 	if h.records.Err() != nil {
-		return Pulse{}, false // what it said says nothing about the store
+		return HeartbeatReply{}, false // what it said says nothing about the store
 	}
 	if p.heard(err); err != nil {
-		return Pulse{}, false
+		return HeartbeatReply{}, false
 	}
-	p.clock.observe(pulse.Now, sent)
+	p.clock.observe(reply.Now, sent)
 	s.compareClocks(ctx)
-	p.stamp = pulse.Stamp
-	p.rememberPulse(pulse)
-	lost := p.checkPauses(accepted, pulse)
+	p.stamp = reply.Stamp
+	p.rememberReply(reply)
+	lost := p.checkPauses(accepted, reply)
 	switch {
-	case pulse.Lost:
+	case reply.Lost:
 		p.noticeLoss("it does not know of this node's last sign of life")
 	case lost != "":
 		p.noticeLoss("it does not know that this node has paused or resumed job " + lost)
 	}
-	p.noteBeat()
-	return pulse, true
+	p.noteHeartbeat()
+	return reply, true
 }
 
-// listen acts on a pulse. It returns how many pulses in a row have told of runs that this node does not know of.
-func (p *part) listen(h *host, pulse Pulse, strange int) int {
+// listen acts on a reply. It returns how many replies in a row have told of runs that this node does not know of.
+func (p *part) listen(h *host, reply HeartbeatReply, strange int) int {
 	s := p.s
-	for _, n := range pulse.Notices {
+	for _, n := range reply.Notices {
 		s.obey(n)
 	}
 	s.mu.Lock()
 	first := len(p.peers) == 0
 	for _, peer := range p.peers {
-		if _, still := slices.BinarySearch(pulse.Peers, peer); !still {
+		if _, still := slices.BinarySearch(reply.Peers, peer); !still {
 			p.departed = true
 		}
 	}
-	p.peers = pulse.Peers
+	p.peers = reply.Peers
 	known := p.live
 	if first || p.departed {
 		p.rouse()
@@ -139,9 +139,9 @@ func (p *part) listen(h *host, pulse Pulse, strange int) int {
 	if h.waiting.Err() != nil {
 		return 0
 	}
-	s.expect(pulse.Due)
-	p.recover(h, pulse.Orphans)
-	if pulse.Held <= known {
+	s.expect(reply.Due)
+	p.recover(h, reply.Orphans)
+	if reply.Held <= known {
 		return 0
 	}
 	// Runs that are just being claimed or recorded look strange for a moment.
@@ -152,17 +152,17 @@ func (p *part) listen(h *host, pulse Pulse, strange int) int {
 	return strange
 }
 
-func (s *Scheduler) horizon() time.Duration { return horizonBeats * s.cfg.Heartbeat }
+func (s *Scheduler) horizon() time.Duration { return horizonHeartbeats * s.cfg.Heartbeat }
 
 // expect hands one-off jobs that are soon due to the loop.
-func (s *Scheduler) expect(due []Once) {
-	limit := s.oncePart().clock.now().Add(s.horizon())
+func (s *Scheduler) expect(due []OneOff) {
+	limit := s.oneOffPart().clock.now().Add(s.horizon())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.oncePart()
+	p := s.oneOffPart()
 	before := len(p.soon)
 	for _, o := range due {
-		if s.entries[handlerPrefix+o.Handler] != nil && !o.At.After(limit) && s.state == started {
+		if s.entries[HandlerPrefix+o.Handler] != nil && !o.At.After(limit) && s.state == started {
 			p.soon = append(p.soon, o)
 		}
 	}
@@ -180,9 +180,9 @@ func (p *part) registration(entries []*entry) Registration {
 	r.Peers = p.peers
 	lost := s.cfg.Now().Before(p.heldUntil)
 	for i, e := range entries {
-		o := Offer{Definition: s.definition(e), Version: e.version, Mark: e.mark, Owed: e.owed, OwedKnown: e.owedOK}
-		if at, ok := s.memory.resumedAt(e.job.Name); lost && ok && at.After(e.mark) && at.Before(p.clock.now()) {
-			o.Mark, o.Owed, o.OwedKnown = at, nil, false // what was due during the pause is not owed
+		o := Offer{Definition: s.definition(e), Version: e.version, Cursor: e.cursor, Owed: e.owed, OwedKnown: e.owedOK}
+		if at, ok := s.memory.resumedAt(e.job.Name); lost && ok && at.After(e.cursor) && at.Before(p.clock.now()) {
+			o.Cursor, o.Owed, o.OwedKnown = at, nil, false // what was due during the pause is not owed
 		}
 		r.Offers[i] = o
 	}

@@ -139,9 +139,9 @@ func simulate(t *testing.T, nodes, hours int) {
 	})
 }
 
-// TestScheduler_crowd has so many jobs due together that the nodes share them out, while one of them cannot do its
+// TestScheduler_burst has so many jobs due together that the nodes share them out, while one of them cannot do its
 // share: the others do it a moment later.
-func TestScheduler_crowd(t *testing.T) {
+func TestScheduler_burst(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		const jobs = 300

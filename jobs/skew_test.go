@@ -10,6 +10,7 @@ import (
 	"github.com/lockgen/lockgen/internal/testsync"
 	. "github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/jobstest"
+	jobmem "github.com/lockgen/lockgen/jobs/memstore"
 )
 
 // TestScheduler_partsWithOtherClocks has one of two parts of the store go by a clock that is off: the jobs in each run
@@ -23,7 +24,7 @@ func TestScheduler_partsWithOtherClocks(t *testing.T) {
 				var off atomic.Int64
 				off.Store(int64(skew))
 				store := &twoParts{Store: c.Store,
-					bad: NewMemoryStoreAt(func() time.Time { return time.Now().Add(time.Duration(off.Load())) })}
+					bad: jobmem.NewAt(func() time.Time { return time.Now().Add(time.Duration(off.Load())) })}
 				var log testsync.Log
 				for range 2 {
 					n := c.Node(Config{Store: store, Logger: log.Logger()}, 0)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,8 +24,10 @@ type Node struct {
 	Version     string        `json:"version,omitempty"` // Config.Version
 }
 
-// nodeRetention is how long a node is listed that gives no sign of life.
-const nodeRetention = 10 * time.Minute
+// Compare orders nodes by name, those of one name by when they started.
+func (n Node) Compare(other Node) int {
+	return cmp.Or(cmp.Compare(n.Name, other.Name), n.Started.Compare(other.Started))
+}
 
 // Nodes returns the nodes of the cluster, sorted by name. A node that was killed stays for ten minutes, with the time
 // of its last sign of life. The list is in one part of the store, with the one-off jobs. It blocks until the store has
@@ -38,7 +41,7 @@ func (s *Scheduler) Nodes(ctx context.Context) ([]Node, error) {
 }
 
 // Status is what the cluster knows of a job. Info is as this node has it; of a job that it does not have, only the name
-// and the mark are known.
+// and the cursor are known.
 type Status struct {
 	Info
 	Next    time.Time // the next tick to be claimed; zero if there is none, or the job is paused
@@ -84,7 +87,7 @@ func (s *Scheduler) statuses(
 			return nil, err
 		}
 		all[i].Paused, all[i].Missed = view.Jobs[i].Paused, view.Jobs[i].Missed
-		for _, p := range view.Jobs[i].Claims {
+		for _, p := range view.Jobs[i].InFlight {
 			all[i].Running = append(all[i].Running, p.Run)
 		}
 		if len(records[i]) > 0 {
@@ -99,12 +102,12 @@ func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, er
 	s.mu.Lock()
 	e := s.entries[name]
 	s.mu.Unlock()
-	if e == nil && view.Mark.IsZero() {
+	if e == nil && view.Cursor.IsZero() {
 		return st, fmt.Errorf("look at job %q: %w: no node has ever added it", brief(name), ErrUnknownJob)
 	}
-	st.Mark = view.Mark
+	st.Cursor = view.Cursor
 	if e != nil && e.schedule != nil {
-		from := view.Mark
+		from := view.Cursor
 		if from.IsZero() {
 			from = now
 		}
@@ -112,7 +115,7 @@ func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, er
 		st.Info = s.info(e)
 		st.Info.Next = e.after(from)
 		s.mu.Unlock()
-		st.Mark = view.Mark
+		st.Cursor = view.Cursor
 		if view.Paused == nil {
 			st.Next = st.Info.Next
 		}
@@ -142,7 +145,7 @@ func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("find run %q: %w", brief(runID), err)
 	}
-	for _, p := range view.Jobs[0].Claims {
+	for _, p := range view.Jobs[0].InFlight {
 		if p.Run.ID == runID {
 			return p.Run, nil
 		}

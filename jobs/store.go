@@ -1,15 +1,16 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 )
 
-// Store keeps what the nodes of a cluster must agree on. Of each job, the mark (up to which tick all is decided), the
+// Store keeps what the nodes of a cluster must agree on. Of each job, the cursor (up to which tick all is decided), the
 // runs in flight (taken on by a node and not finished), whether it is paused, and the records of its runs; besides, the
-// one-off jobs that wait for their time, and the nodes. [NewMemoryStore] and [NewRedisStore] implement it; the comments
-// are the contract, and package storetest is its test.
+// one-off jobs that wait for their time, and the nodes. The packages below
+// this one implement it; the comments are the contract, and package storetest is its test.
 //
 // What a method changes about one job or one run it changes in one atomic step, and it decides by the store's own
 // clock, which all nodes share. Methods that take several elements treat each for itself, in order, and their result
@@ -28,8 +29,8 @@ import (
 // # Owners
 //
 // A run in flight belongs to an owner, the session of a node. The owner is alive until its lease is over, on the
-// store's clock: every Claim, Start, Finish and Beat of a session makes its lease last for that call's Lease from then.
-// A run whose owner is not alive is an orphan, and may be taken over; one whose owner is [Nobody] always is.
+// store's clock: every Claim, Start, Finish and Heartbeat of a session makes its lease last for that call's Lease from
+// then. A run whose owner is not alive is an orphan, and may be taken over; one whose owner is [Nobody] always is.
 //
 // # Parts
 //
@@ -37,17 +38,17 @@ import (
 // Redis Cluster may. For its jobs a node makes calls that are about one part only, so that none waits for another.
 type Store interface {
 	// Parts returns the number of parts, and PartOf the one that a job is in, from 0 on. Jobs whose names begin with
-	// "once:" are handlers, and are in one part with all one-off jobs. Neither blocks, and what they return never
+	// "one-off:" are handlers, and are in one part with all one-off jobs. Neither blocks, and what they return never
 	// changes.
 	Parts() int
 	PartOf(job string) int
 
 	// Register makes jobs known, notes which definitions of them a session has, and tells their state. Of each:
-	//   - If the store does not know the job, its mark becomes Offer.Mark, or the store's time if that is zero, so that
-	//     nothing before that is owed. Of handlers no mark is kept.
-	//   - A known mark that is before Offer.Mark becomes that. One that the store had made up for a session that knew
-	//     of none, and that has not moved since, becomes Offer.Mark also if that is earlier.
-	//   - Where the mark becomes that of the offer, so does what is owed. Where it is the same, of what is owed only
+	//   - If the store does not know the job, its cursor becomes Offer.Cursor, or the store's time if that is zero, so
+	//     that nothing before that is owed. Of handlers no cursor is kept.
+	//   - A known cursor that is before Offer.Cursor becomes that. One that the store had made up for a session that
+	//     knew of none, and that has not moved since, becomes Offer.Cursor also if that is earlier.
+	//   - Where the cursor becomes that of the offer, so does what is owed. Where it is the same, of what is owed only
 	//     what Offer.Owed has as well stays owed, from the later one of the two, if Offer.OwedKnown is set.
 	//   - While a session of another program that is alive has the job, it is not registered: see JobView.Refused.
 	//   - A definition that differs from all that are known gets a version: Offer.Version if that is free, else one
@@ -57,7 +58,7 @@ type Store interface {
 	// A store may forget a job that nobody has registered for a year.
 	Register(ctx context.Context, r Registration) (View, error)
 
-	// Retire puts a job's timing out of force as of the last time that a session has registered it, or of the mark if
+	// Retire puts a job's timing out of force as of the last time that a session has registered it, or of the cursor if
 	// that is later: nothing after that is owed until a session registers the job again. The error is ErrGone, and
 	// nothing changes, if epoch is not the job's.
 	Retire(ctx context.Context, job, epoch string) error
@@ -77,32 +78,32 @@ type Store interface {
 	// among them.
 	MostMissed(ctx context.Context, limit int) ([]string, error)
 
-	// Look tells the state of the jobs, in the order asked for, and changes nothing. The mark of an unknown job is the
-	// zero time. Without jobs it only tells the time.
+	// Look tells the state of the jobs, in the order asked for, and changes nothing. The cursor of an unknown job is
+	// the zero time. Without jobs it only tells the time.
 	Look(ctx context.Context, jobs []string) (View, error)
 
-	// Marks tells the marks of the jobs, zero for unknown ones, and changes nothing. It is what nodes ask most when
+	// Cursors tells the cursors of the jobs, zero for unknown ones, and changes nothing. It is what nodes ask most when
 	// many jobs are due.
-	Marks(ctx context.Context, jobs []string) ([]time.Time, error)
+	Cursors(ctx context.Context, jobs []string) ([]time.Time, error)
 
 	// Epochs tells the epochs of the jobs, "" for unknown ones, and changes nothing.
 	Epochs(ctx context.Context, jobs []string) ([]string, error)
 
-	// Claim moves marks and puts runs in flight. The first that applies:
-	//   - Pending is in flight already under the same owner: ClaimWon (a repeated call)
-	//   - Once is set: ClaimTaken if no such one-off job waits, ClaimEarly if Due is later than the store's time;
-	//     else it waits no longer, Pending is in flight: ClaimWon
-	//   - Manual is set: Pending is in flight, the mark stays: ClaimWon
+	// Claim moves cursors and puts runs in flight. The first that applies:
+	//   - InFlight is in flight already under the same owner: ClaimWon (a repeated call)
+	//   - OneOff is set: ClaimTaken if no such one-off job waits, ClaimEarly if Due is later than the store's time;
+	//     else it waits no longer, InFlight is in flight: ClaimWon
+	//   - Manual is set: InFlight is in flight, the cursor stays: ClaimWon
 	//   - the job is unknown: ClaimUnknown
 	//   - Epoch is set, and is not that of the job: ClaimStale
-	//   - the mark is not Prev: ClaimTaken
+	//   - the cursor is not Prev: ClaimTaken
 	//   - the job is paused: ClaimPaused
 	//   - Due is later than the store's time: ClaimEarly
-	//   - else the mark becomes Tick, Owe is added to what is owed, Skipped is recorded, Missed is added to the job's
-	//     count of missed ticks, and Pending is in flight: ClaimWon.
-	// With Owed set, in place of the mark that what is owed longest begins at Prev is asked for, it then begins at
-	// Tick, or is owed no more if Done is set; and while a run with Pending.Backlog of the job is in flight: ClaimBusy.
-	// Whatever is not ClaimWon changes nothing else.
+	//   - else the cursor becomes Tick, Owe is added to what is owed, Skipped is recorded, Missed is added to the job's
+	//     count of missed ticks, and InFlight is in flight: ClaimWon.
+	// With Owed set, in place of the cursor that what is owed longest begins at Prev is asked for, it then begins at
+	// Tick, or is owed no more if Done is set; and while a run with InFlight.Backlog of the job is in flight:
+	// ClaimBusy. Whatever is not ClaimWon changes nothing else.
 	Claim(ctx context.Context, claims []Claim) []Claimed
 
 	// Start notes that runs begin. The error is ErrGone if the run is not in flight under this owner, and a
@@ -112,14 +113,14 @@ type Store interface {
 	// Finish ends runs: the run is no longer in flight, its record is kept (not if its Outcome is empty: then it is
 	// only passed on), and Next, if any, is in flight in its place; it may have the same ID. The error is ErrGone, and
 	// nothing changes, if the run is not in flight under this owner, or if Orphan is set and the owner is alive. An
-	// owner whose orphan was ended finds a Notice in its next Beat. If somebody wants the run to end, Run.CancelAsked
-	// of its record says so, a Next with another ID is not put in flight, and the error is a *CancelledError; the rest
-	// is done. A Next with the same ID keeps the notice.
+	// owner whose orphan was ended finds a Notice in its next Heartbeat. If somebody wants the run to end,
+	// Run.CancelAsked of its record says so, a Next with another ID is not put in flight, and the error is a
+	// *CancelledError; the rest is done. A Next with the same ID keeps the notice.
 	Finish(ctx context.Context, finishes []Finish) []error
 
-	// Beat is a sign of life of a session in one part of the store. In the part of one-off jobs it shows Node in the
-	// list of nodes. It returns what the session is to know of the part.
-	Beat(ctx context.Context, b Beat) (Pulse, error)
+	// Heartbeat is a sign of life of a session in one part of the store. In the part of one-off jobs it shows Node in
+	// the list of nodes. It returns what the session is to know of the part.
+	Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error)
 
 	// Restore puts back what sessions know after data was lost. Of pauses and resumes the one with the highest version
 	// stands. A run that is not in flight is so again; that it is recorded already is not looked for. One-off jobs in
@@ -130,11 +131,11 @@ type Store interface {
 	// can it does in all parts, whichever are away.
 	Leave(ctx context.Context, session string) error
 
-	// Nodes returns the nodes that have beaten within the last ten minutes, sorted by name.
+	// Nodes returns the nodes whose last heartbeat is within the last ten minutes, sorted by name.
 	Nodes(ctx context.Context) ([]Node, error)
 
 	// InFlight returns all runs in flight, in no order.
-	InFlight(ctx context.Context) ([]Pending, error)
+	InFlight(ctx context.Context) ([]InFlight, error)
 
 	// Runs returns the records of each job, the latest recorded first, limit at most of each.
 	Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error)
@@ -149,8 +150,8 @@ type Store interface {
 	// ErrUnknownJob if the job was never registered.
 	Pause(ctx context.Context, job string, p Pause) (PauseState, error)
 
-	// Resume ends the pause with this version: the job's mark becomes the store's time, if that is later, and record is
-	// kept. It returns what stands then. The error is ErrGone, and nothing changes, if that is not the job's pause.
+	// Resume ends the pause with this version: the job's cursor becomes the store's time, if that is later, and record
+	// is kept. It returns what stands then. The error is ErrGone, and nothing changes, if that is not the job's pause.
 	Resume(ctx context.Context, job string, version int64, record Run, keep int) (PauseState, error)
 
 	// Cancel leaves a notice for a run, whoever owns it now or later. The error is ErrGone if the run is not in flight.
@@ -158,13 +159,13 @@ type Store interface {
 
 	// Put stores a one-off job. If one with the same ID waits, or had its time within the last day, nothing changes;
 	// that is no error.
-	Put(ctx context.Context, o Once) error
+	Put(ctx context.Context, o OneOff) error
 
 	// Withdraw removes a one-off job that waits. The error is ErrGone if none does.
 	Withdraw(ctx context.Context, id string) error
 
 	// Waiting returns the one-off jobs that wait for their time, the next first, limit at most.
-	Waiting(ctx context.Context, limit int) ([]Once, error)
+	Waiting(ctx context.Context, limit int) ([]OneOff, error)
 }
 
 // ErrGone says that what a call of a [Store] was about is not there any more. Of a run: it is not in flight under the
@@ -182,19 +183,19 @@ type View struct {
 
 // JobView is the state of one job.
 type JobView struct {
-	Mark   time.Time // zero: the job is unknown
-	Paused *Pause    // nil: it is not
-	Missed int64     // ticks that were not run by Job.Misfire, since the job is known
-	Claims []Pending // in flight
-	Owed   []Span    // ticks that are to be run one after another beside the schedule, oldest first
-	Spec   JobSpec   // zero: no session has ever registered it
+	Cursor   time.Time  // zero: the job is unknown
+	Paused   *Pause     // nil: it is not
+	Missed   int64      // ticks that were not run by Job.Misfire, since the job is known
+	InFlight []InFlight // in flight
+	Owed     []Span     // ticks that are to be run one after another beside the schedule, oldest first
+	Spec     JobSpec    // zero: no session has ever registered it
 
 	Version int64  // of the definition that was registered; only from Register
 	Refused string // the program that has the job, if it is another one; only from Register
 }
 
-// Pending is a run in flight.
-type Pending struct {
+// InFlight is a run in flight.
+type InFlight struct {
 	Run        Run    `json:"run"`                  // Started is zero until Store.Start
 	Owner      string `json:"-"`                    // the session that it belongs to
 	Locker     string `json:"locker,omitempty"`     // Node of the Locker whose lock the run uses
@@ -208,37 +209,37 @@ type Pending struct {
 // delay notes that the stores, or the death of its node, have held a run up before it began. A later tick's run may
 // have the lock meanwhile, so it is run beside the schedule, as a tick that is owed. What somebody has asked for
 // replaces others all the same.
-func (p *Pending) delay() {
+func (p *InFlight) delay() {
 	p.Patient = true
-	p.Backlog = p.Backlog || p.Run.Author == "" && p.Run.Once == ""
+	p.Backlog = p.Backlog || p.Run.Author == "" && p.Run.OneOff == ""
 }
 
 // Span is a stretch of ticks: those after From, up to To.
 type Span struct{ From, To time.Time }
 
-// Claim asks to move a job's mark, or to put a run in flight.
+// Claim asks to move a job's cursor, or to put a run in flight.
 type Claim struct {
-	Job     string
-	Manual  bool          // leave the mark alone
-	Epoch   string        // JobSpec.Epoch that the claim was planned in; "" for any
-	Once    string        // ID of the one-off job to take in place of a tick; "" for none
-	Prev    time.Time     // what the node believes the mark to be
-	Tick    time.Time     // the new mark
-	Due     time.Time     // the earliest moment for it on the store's clock: the tick, and its jitter
-	Owe     *Span         // ticks after Prev, up to Tick, that are to be run one after another beside the schedule
-	Owed    bool          // take a tick of those; leave the mark alone
-	Done    bool          // it is the last one of its span
-	Pending *Pending      // the run for Tick; nil when no tick is to be run
-	Skipped *Run          // the record of the ticks after Prev that are not run; nil for none
-	Missed  int64         // their number
-	Lease   time.Duration // of Pending.Owner
-	Keep    int           // records to keep per job
+	Job      string
+	Manual   bool          // leave the cursor alone
+	Epoch    string        // JobSpec.Epoch that the claim was planned in; "" for any
+	OneOff   string        // ID of the one-off job to take in place of a tick; "" for none
+	Prev     time.Time     // what the node believes the cursor to be
+	Tick     time.Time     // the new cursor
+	Due      time.Time     // the earliest moment for it on the store's clock: the tick, and its jitter
+	Owe      *Span         // ticks after Prev, up to Tick, that are to be run one after another beside the schedule
+	Owed     bool          // take a tick of those; leave the cursor alone
+	Done     bool          // it is the last one of its span
+	InFlight *InFlight     // the run for Tick; nil when no tick is to be run
+	Skipped  *Run          // the record of the ticks after Prev that are not run; nil for none
+	Missed   int64         // their number
+	Lease    time.Duration // of InFlight.Owner
+	Keep     int           // records to keep per job
 }
 
 // Claimed is the answer to one [Claim].
 type Claimed struct {
 	Status ClaimStatus
-	Mark   time.Time // as it is now; zero for one-off jobs
+	Cursor time.Time // as it is now; zero for one-off jobs
 	Owed   []Span    // as it is now, oldest first
 	Now    time.Time // the store's time
 	Err    error     // why the store could not be asked; the rest is zero then
@@ -269,34 +270,34 @@ type Start struct {
 type Finish struct {
 	Run    Run
 	Owner  string
-	Next   *Pending
+	Next   *InFlight
 	Lease  time.Duration // of Next.Owner
 	Orphan bool          // end it only if Owner is not alive
 	Keep   int           // records to keep per job
 }
 
-// Beat is a sign of life of a session.
-type Beat struct {
+// Heartbeat is a sign of life of a session.
+type Heartbeat struct {
 	Part    int
 	Session string
 	Node    Node // its Heartbeat is set by the store
 	Lease   time.Duration
 	Horizon time.Duration // how far ahead to look for one-off jobs
-	Stamp   string        // Pulse.Stamp of the session's last beat in the part that was answered; "": none was
+	Stamp   string        // HeartbeatReply.Stamp of the session's last heartbeat in the part that was answered; "": none was
 }
 
-// Pulse is what a session learns of a part of the store from its [Store.Beat].
-type Pulse struct {
+// HeartbeatReply is what a session learns of a part of the store from its [Store.Heartbeat].
+type HeartbeatReply struct {
 	Now     time.Time
-	Peers   []string  // sessions that have beaten within the lease, this one among them, sorted
-	Held    int       // runs in flight that belong to the session
-	Orphans []Pending // some thousands at most; the next beat tells the others
-	Notices []Notice  // for runs that the session owns or has owned; they are repeated until the run has ended
-	Stamp   string    // for the next beat
-	// the store does not know of the beat that gave Beat.Stamp: it has lost data, or is a copy from before
+	Peers   []string   // sessions with a heartbeat within the lease, this one among them, sorted
+	Held    int        // runs in flight that belong to the session
+	Orphans []InFlight // some thousands at most; the next heartbeat tells the others
+	Notices []Notice   // for runs that the session owns or has owned; they are repeated until the run has ended
+	Stamp   string     // for the next heartbeat
+	// the store does not know of the heartbeat that gave Heartbeat.Stamp: it has lost data, or is a copy from before
 	Lost   bool
-	Pauses []PauseState // of all jobs that were ever paused, if they may have changed since the last beat
-	Due    []Once       // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+	Pauses []PauseState // of all jobs that were ever paused, if they may have changed since the last heartbeat
+	Due    []OneOff     // one-off jobs whose time comes within the horizon, the next first, some thousands at most
 }
 
 // CancelledError says that somebody wants a run to end.
@@ -315,11 +316,11 @@ type PauseState struct {
 
 // Memory is what a session knows of what the store has lost.
 type Memory struct {
-	Pauses  []PauseState
-	Flights []Pending     // runs of the session
-	Lease   time.Duration // of the session
-	Waiting []Once
-	Past    []string // IDs of one-off jobs
+	Pauses   []PauseState
+	InFlight []InFlight    // runs of the session
+	Lease    time.Duration // of the session
+	Waiting  []OneOff
+	Past     []string // IDs of one-off jobs
 }
 
 // Notice tells the owner of a run that it is to end.
@@ -332,10 +333,15 @@ type Notice struct {
 	Taken  bool      `json:"taken,omitempty"` // another node has ended it as an orphan
 }
 
-// Once is a one-off job that waits for its time.
-type Once struct {
+// OneOff is a one-off job that waits for its time.
+type OneOff struct {
 	ID      string    `json:"id"`
 	Handler string    `json:"handler"`
 	At      time.Time `json:"at"`
 	Payload []byte    `json:"payload,omitempty"`
+}
+
+// Compare orders one-off jobs by their time, those of one time by their ID.
+func (o OneOff) Compare(other OneOff) int {
+	return cmp.Or(o.At.Compare(other.At), cmp.Compare(o.ID, other.ID))
 }

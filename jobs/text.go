@@ -58,4 +58,4 @@ func cut(text string, n int) string {
 }
 
 // brief is a name as errors repeat it.
-func brief(name string) string { return cut(name, maxName+len(handlerPrefix)) }
+func brief(name string) string { return cut(name, maxName+len(HandlerPrefix)) }

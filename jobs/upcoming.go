@@ -20,28 +20,28 @@ type Upcoming struct {
 func (s *Scheduler) Upcoming(job string, n int) ([]Upcoming, error) {
 	s.mu.Lock()
 	e := s.entries[job]
-	var mark time.Time
-	var line []inForce
+	var cursor time.Time
+	var timings []inForce
 	if e != nil {
-		mark, line = e.mark, s.info(e).line
+		cursor, timings = e.cursor, s.info(e).timings
 	}
 	s.mu.Unlock()
 	if e == nil || e.schedule == nil {
 		return nil, fmt.Errorf("list the next ticks of job %q: %w: this scheduler does not have it", brief(job),
 			ErrUnknownJob)
 	}
-	if now := e.part.clock.now(); mark.Before(now) {
-		mark = now
+	if now := e.part.clock.now(); cursor.Before(now) {
+		cursor = now
 	}
-	return upcoming(line, mark, n), nil
+	return upcoming(timings, cursor, n), nil
 }
 
-func upcoming(line []inForce, after time.Time, n int) (ticks []Upcoming) {
-	if len(line) == 0 || line[len(line)-1].schedule == nil {
+func upcoming(timings []inForce, after time.Time, n int) (ticks []Upcoming) {
+	if len(timings) == 0 || timings[len(timings)-1].schedule == nil {
 		return nil
 	}
-	last := line[len(line)-1]
-	for tick := afterOn(line, after); !tick.IsZero() && len(ticks) < n; tick = afterOn(line, tick) {
+	last := timings[len(timings)-1]
+	for tick := afterOn(timings, after); !tick.IsZero() && len(ticks) < n; tick = afterOn(timings, tick) {
 		local := tick.In(last.zone)
 		ticks = append(ticks, Upcoming{Tick: local, DST: string(cronspec.Shift(last.schedule, local))})
 	}

@@ -74,7 +74,8 @@ func locksTable(b *strings.Builder, functions []gen.Function) {
 				continue
 			}
 			rows = append(rows, []string{path.Base(f.Package) + "." + f.Function,
-				fmt.Sprintf("%s:%d", files.Name(f.File), f.Line), key.Typed(), f.TTL, f.Wait, f.Mode, f.Wrapper, f.Locker})
+				fmt.Sprintf("%s:%d", files.Name(f.File), f.Line), key.Typed(), f.Options.Text("ttl"),
+				f.Options.Text("wait"), f.Mode, f.Wrapper, f.Locker})
 		}
 	}
 	if len(rows) > 1 {

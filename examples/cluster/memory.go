@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/lifeline"
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
+	jobmem "github.com/lockgen/lockgen/jobs/memstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
@@ -43,7 +44,7 @@ type member struct {
 
 func startMemory(o options, b *board, logger *slog.Logger) (*memoryCluster, error) {
 	c := &memoryCluster{
-		locks: memstore.New(), store: jobs.NewMemoryStore(), board: b, logger: logger,
+		locks: memstore.New(), store: jobmem.New(), board: b, logger: logger,
 		failed: make(chan error, o.nodes),
 	}
 	var err error

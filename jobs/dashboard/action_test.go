@@ -36,7 +36,7 @@ func TestHandler_actions(t *testing.T) {
 		{"resume carts by ada", "job?name=carts", "Resumed “carts” on all nodes"},
 		{"cancel index@1 by ada: why", "run?id=index%401", "Asked the node to cancel the run"},
 		{"break job:index: why (by ada)", "locks", "Broke the lock “job:index”"},
-		{"withdraw welcome-42", "once", "Withdrew the one-off job “welcome-42”"},
+		{"withdraw welcome-42", "one-off", "Withdrew the one-off job “welcome-42”"},
 	} {
 		f := busyFake()
 		h := f.serve(operator)

@@ -143,13 +143,13 @@ func since(took string) string {
 var withdraw = &action{
 	verb: "withdraw", param: "id", danger: true,
 	explain: func(_ *request, id string) (*question, error) {
-		return &question{Title: "Withdraw the one-off job " + id + "?", Button: "Withdraw", Back: address("once"),
+		return &question{Title: "Withdraw the one-off job " + id + "?", Button: "Withdraw", Back: address("one-off"),
 			Text: []string{
 				"It will not run. If it runs already it goes on.",
 			}}, nil
 	},
 	do: func(q *request, ctx context.Context, id, _ string) (string, string, error) {
-		return "Withdrew the one-off job " + quote(id) + ".", address("once"), q.d.jobs.Withdraw(ctx, id)
+		return "Withdrew the one-off job " + quote(id) + ".", address("one-off"), q.d.jobs.Withdraw(ctx, id)
 	},
 }
 

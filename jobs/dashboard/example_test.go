@@ -14,6 +14,8 @@ import (
 
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/dashboard"
+	_ "github.com/lockgen/lockgen/jobs/memstore"
+	_ "github.com/lockgen/lockgen/jobs/redisstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 )

@@ -32,7 +32,7 @@ type fake struct {
 	nodes    []jobs.Node
 	runs     []jobs.Run
 	failures []jobs.Run
-	waiting  []jobs.Once
+	waiting  []jobs.OneOff
 	locks    []lockrt.LockInfo
 	upcoming []jobs.Upcoming
 	down     error // every question to the store fails
@@ -122,7 +122,9 @@ func (f *fake) text(st jobs.Status) string {
 }
 
 func (f *fake) JobPage(ctx context.Context, q jobs.JobQuery) (page jobs.JobPage, err error) {
-	err = f.ask("page")
+	if err = f.ask("page"); err == nil && len(q.Search) > 200 {
+		err = fmt.Errorf("list: %w", jobs.ErrSearch)
+	}
 	if f.block != nil {
 		select {
 		case <-f.block:
@@ -197,7 +199,9 @@ func (f *fake) Nodes(context.Context) ([]jobs.Node, error) { return f.nodes, f.a
 func (f *fake) Failures(context.Context, int) ([]jobs.Run, error) {
 	return f.failures, f.ask("failures")
 }
-func (f *fake) Waiting(context.Context, int) ([]jobs.Once, error) { return f.waiting, f.ask("waiting") }
+func (f *fake) Waiting(context.Context, int) ([]jobs.OneOff, error) {
+	return f.waiting, f.ask("waiting")
+}
 
 func (f *fake) RunningRuns(context.Context) (running []jobs.Run, err error) {
 	for _, st := range f.statuses {
@@ -324,7 +328,7 @@ func busyFake() *fake {
 		},
 		upcoming: []jobs.Upcoming{{Tick: noon.Add(13 * time.Hour), DST: "skipped"},
 			{Tick: noon.Add(37 * time.Hour), DST: "repeated"}},
-		waiting: []jobs.Once{{ID: "welcome-42", Handler: "mail", At: noon.Add(time.Minute),
+		waiting: []jobs.OneOff{{ID: "welcome-42", Handler: "mail", At: noon.Add(time.Minute),
 			Payload: []byte(`{"to":"a@example.com"}`)}},
 	}
 	index, report, carts, foreign := job("index", "*/5 * * * *", ""), job("report", "30 2 * * *", "Europe/Vienna"),

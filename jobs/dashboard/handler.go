@@ -25,7 +25,7 @@ type scheduler interface {
 	Failures(ctx context.Context, limit int) ([]jobs.Run, error)
 	RecentRuns(ctx context.Context, perJob int, jobs ...string) ([][]jobs.Run, error)
 	FindRun(ctx context.Context, runID string) (jobs.Run, error)
-	Waiting(ctx context.Context, limit int) ([]jobs.Once, error)
+	Waiting(ctx context.Context, limit int) ([]jobs.OneOff, error)
 
 	RunNow(ctx context.Context, job, author string) (runID string, err error)
 	RunAgain(ctx context.Context, runID, author string) (newID string, err error)
@@ -102,7 +102,7 @@ func newRoutes() map[string]route {
 		"run":      {get: (*request).run},
 		"runs":     {get: (*request).runsPage},
 		"locks":    {get: (*request).lockList},
-		"once":     {get: (*request).onceList},
+		"one-off":  {get: (*request).oneOffList},
 		"theme":    {post: (*request).setTheme},
 		"run-now":  {get: confirm(runNow), post: perform(runNow), act: true},
 		"again":    {get: confirm(runAgain), post: perform(runAgain), act: true},
@@ -139,8 +139,16 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// maxAddress is more than the longest key of a lock needs. A page repeats its address in many links.
+const maxAddress = 16 << 10
+
 // serve finds the page and checks who asks for it. The view is nil if the request was answered.
 func (q *request) serve() (*view, error) {
+	if len(q.r.RequestURI) > maxAddress || len(q.r.URL.RawQuery) > maxAddress {
+		q.r.URL.RawQuery = ""
+		return nil, &problem{Status: http.StatusRequestURITooLong, Title: "The address is too long",
+			Text: fmt.Sprintf("It has more than %d bytes, and no page here needs so many.", maxAddress)}
+	}
 	rt, ok := q.d.routes[q.name]
 	if !ok {
 		return nil, &problem{Status: http.StatusNotFound, Title: "No such page",

@@ -18,7 +18,7 @@ const ticksAhead = 10
 type jobData struct {
 	Job      jobRow
 	Known    bool   // the job's definition is
-	Once     string // the handler, if it is one of one-off jobs
+	OneOff   string // the handler, if it is one of one-off jobs
 	Policies []fact
 	Locks    []lockRow
 	Ticks    []tickRow
@@ -77,8 +77,8 @@ func (q *request) job() (*view, error) {
 	}
 	st := j.status
 	data := jobData{Job: q.jobRow(st), Known: defined(st.Info), Running: q.runRows(st.Running)}
-	if handler, once := strings.CutPrefix(name, onceJob); once {
-		v.Menu, data.Once = "once", handler
+	if handler, once := strings.CutPrefix(name, handlerPrefix); once {
+		v.Menu, data.OneOff = "one-off", handler
 	}
 	if data.Known {
 		data.Policies, data.Zone = policies(st.Job), q.d.plans.of(st.Info).zone.String()
@@ -109,7 +109,7 @@ func (q *request) statusOf(ctx context.Context, name string) (jobs.Status, error
 	}
 	statuses, err := q.d.jobs.ClusterStatus(ctx, name)
 	switch {
-	case errors.Is(err, jobs.ErrUnknownJob) && strings.HasPrefix(name, onceJob): // its records may be left
+	case errors.Is(err, jobs.ErrUnknownJob) && strings.HasPrefix(name, handlerPrefix): // its records may be left
 		return jobs.Status{Info: jobs.Info{Job: jobs.Job{Name: name}, Handler: true}}, nil
 	case err != nil:
 		return jobs.Status{}, err
@@ -170,7 +170,7 @@ var overlapNotes = map[jobs.Overlap]string{
 	jobs.OverlapAllow:   "the next tick runs beside it",
 }
 
-// defined reports whether a job's definition is known: where only its mark, a pause or a run is left, it is not.
+// defined reports whether a job's definition is known: where only its cursor, a pause or a run is left, it is not.
 func defined(info jobs.Info) bool {
 	return !info.Handler && (info.Job.Spec != "" || info.Job.Schedule != nil || len(info.Nodes) > 0)
 }

@@ -2,8 +2,10 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -76,6 +78,10 @@ func (q *request) jobList() (*view, error) {
 	query := jobs.JobQuery{Search: data.Search, State: q.chooseState(&data, t)}
 	data.Columns = q.columns()
 	onPage, err := q.chooseJobs(&data, query, t)
+	if errors.Is(err, jobs.ErrSearch) {
+		return nil, &problem{Status: http.StatusBadRequest, Title: "The search is too long",
+			Text: "It may have ten words, of 200 bytes in all."}
+	}
 	if err != nil {
 		return nil, err
 	}

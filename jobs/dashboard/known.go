@@ -214,7 +214,7 @@ func (k *known) forget() {
 // isAnswer reports whether an error is what a store says that answers.
 func isAnswer(err error) bool {
 	for _, no := range []error{jobs.ErrUnknownJob, jobs.ErrUnknownRun, lockrt.ErrNotHeld, lockrt.ErrKey, lockrt.ErrCursor,
-		errors.ErrUnsupported} {
+		jobs.ErrSearch, errors.ErrUnsupported} {
 		if errors.Is(err, no) {
 			return true
 		}

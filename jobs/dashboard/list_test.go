@@ -100,7 +100,7 @@ func TestJobList_tenThousand(t *testing.T) {
 
 // TestJobList_cost: a page asks for the jobs that it shows.
 func TestJobList_cost(t *testing.T) {
-	for _, page := range []string{"", "jobs", "jobs?q=0777", "jobs?state=failing", "jobs?from=job-00049", "runs", "locks", "once"} {
+	for _, page := range []string{"", "jobs", "jobs?q=0777", "jobs?state=failing", "jobs?from=job-00049", "runs", "locks", "one-off"} {
 		f := manyJobs()
 		get(f.serve(Config{}), page)
 		if n := f.count("all"); n > 0 {
@@ -182,10 +182,23 @@ func TestJobList_search(t *testing.T) {
 	}
 }
 
+func TestJobList_searchTooLong(t *testing.T) {
+	expect(t, get(busyFake().serve(Config{}), "jobs?q="+strings.Repeat("e+", 101)), 400, "The search is too long")
+}
+
+// Of an address that is longer than any page needs nothing is repeated.
+func TestHandler_addressTooLong(t *testing.T) {
+	res := get(busyFake().serve(Config{}), "jobs?from="+strings.Repeat("nobody", maxAddress/6))
+	expect(t, res, 414, "The address is too long")
+	if strings.Contains(res.Body.String(), "nobody") {
+		t.Error("the page repeats the address")
+	}
+}
+
 func TestOnceList_many(t *testing.T) {
 	f := busyFake()
-	for i := range onceShown - 1 {
-		f.waiting = append(f.waiting, jobs.Once{ID: fmt.Sprint(i), Handler: "mail", At: noon})
+	for i := range oneOffsShown - 1 {
+		f.waiting = append(f.waiting, jobs.OneOff{ID: fmt.Sprint(i), Handler: "mail", At: noon})
 	}
-	expect(t, get(f.serve(Config{}), "once"), 200, "The first 500 that wait")
+	expect(t, get(f.serve(Config{}), "one-off"), 200, "The first 500 that wait")
 }

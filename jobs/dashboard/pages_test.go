@@ -17,7 +17,7 @@ import (
 
 // allPages are the pages that show something in busyFake.
 var allPages = []string{"", "jobs", "job?name=index", "job?name=report", "job?name=carts", "job?name=foreign",
-	"run?id=report@7", "run?id=index@1", "runs", "locks", "once"}
+	"run?id=report@7", "run?id=index@1", "runs", "locks", "one-off"}
 
 // actionPages ask before they act.
 var actionPages = []string{"run-now?name=index", "again?id=report@7", "pause?name=index", "resume?name=carts", "cancel?id=index@1",
@@ -40,7 +40,7 @@ func TestHandler_pagesShow(t *testing.T) {
 			`node-2 <small title="17">fence 17</small>`, "never ran", "nobody knows its schedule any more", "no node has it"},
 		"job?name=report": {"Every day at 02:30", "30 2 * * *", "29 Mar 03:00:00", "clocks go forward", "clocks go back",
 			"Run now",
-			"61 ticks since 26 Mar 02:00:00: lock &#34;job:report&#34; is held by node-3", "<svg viewBox", "median 4 s", "once", `class="timeline"`, "Throughput", "Lateness",
+			"61 ticks since 26 Mar 02:00:00: lock &#34;job:report&#34; is held by node-3", "<svg viewBox", "median 4 s", "one-off", `class="timeline"`, "Throughput", "Lateness",
 			"free"},
 		"job?name=index": {"held by node-2, fence 17, for 1 min", "waiting: node-1, node-3, node-1 and 1 more", "running"},
 		"job?name=carts": {"Paused by <b>ada</b>", "Resume"},
@@ -53,7 +53,7 @@ func TestHandler_pagesShow(t *testing.T) {
 		"locks": {"job:index", "order:42", "21 s", "kept by its minimum hold time", "<b>4</b>",
 			`href="job?name=index"`},
 		"locks?q=order": {"order:42", "1 on this page: all that are held"},
-		"once":          {"welcome-42", "mail", "in 1 min", "a@example.com", "Withdraw"},
+		"one-off":       {"welcome-42", "mail", "in 1 min", "a@example.com", "Withdraw"},
 
 		"run-now?name=index": {"Run index now?", "It is running at present", `<form method="post" action="run-now"`,
 			`value="index"`},
@@ -71,7 +71,7 @@ func TestHandler_emptyCluster(t *testing.T) {
 	for page, text := range map[string]string{
 		"": "No node has reported", "jobs": "No node has added a job", "jobs?q=x": "No job here has “x”",
 		"jobs?state=paused": "No job is in this state", "locks": "No lock is held", "locks?q=a": "begins with “a”",
-		"once": "No one-off job waits",
+		"one-off": "No one-off job waits",
 	} {
 		expect(t, get(h, page), 200, text)
 	}
@@ -99,7 +99,7 @@ func TestHandler_escapes(t *testing.T) {
 	st.Job.Name, st.Job.Keys, st.Job.Spec, st.Job.TZ = evil, []string{evil}, evil, evil
 	st.Paused = &jobs.Pause{Author: evil, Reason: evil, At: noon}
 	r := jobs.Run{ID: evil, Job: evil, Node: evil, Outcome: jobs.Outcome(evil), Reason: evil, Error: evil, Trigger: evil,
-		Author: evil, Once: evil, Payload: []byte(evil), Tick: noon, Started: noon, Ended: noon}
+		Author: evil, OneOff: evil, Payload: []byte(evil), Tick: noon, Started: noon, Ended: noon}
 	failed := r
 	failed.Outcome = jobs.OutcomeError
 	running := r
@@ -108,13 +108,13 @@ func TestHandler_escapes(t *testing.T) {
 	f.runs, f.failures = []jobs.Run{r, failed, failed}, []jobs.Run{failed}
 	f.nodes[0].Name = evil
 	f.locks = []lockrt.LockInfo{{Key: evil, Node: evil, Waiters: []lockrt.Waiter{{Node: evil}}}}
-	f.waiting = []jobs.Once{{ID: evil, Handler: evil, Payload: []byte(evil)}}
+	f.waiting = []jobs.OneOff{{ID: evil, Handler: evil, Payload: []byte(evil)}}
 	f.upcoming = []jobs.Upcoming{{Tick: noon, DST: evil}}
 	cfg := Config{Title: evil, Authorize: func(*http.Request) (User, error) { return User{evil, RoleOperator}, nil }}
 	h := f.serve(cfg)
 	query := "=" + queryEscape(evil)
 	for _, page := range []string{"", "jobs", "jobs?q" + query, "jobs?state" + query + "&sort" + query, "job?name" + query,
-		"run?id" + query, "locks", "locks?q" + query, "once", "run-now?name" + query, "pause?name" + query,
+		"run?id" + query, "locks", "locks?q" + query, "one-off", "run-now?name" + query, "pause?name" + query,
 		"resume?name" + query, "cancel?id" + query + "2", "break?key" + query, "withdraw?id" + query,
 		"nonsense" + queryEscape("<script>alert(1)"), "run?id=gone" + queryEscape(evil)} {
 		body := get(h, page).Body.String()
@@ -143,7 +143,7 @@ func TestHandler_redacts(t *testing.T) {
 	fields := map[string]bool{}
 	cfg := operator
 	cfg.Redact = func(field, value string) string { fields[field] = true; return "[" + field + " withheld]" }
-	f.runs[0].Payload, f.runs[0].Once = []byte("pin 1234"), "x"
+	f.runs[0].Payload, f.runs[0].OneOff = []byte("pin 1234"), "x"
 	h := f.serve(cfg)
 	for _, page := range allPages {
 		body := get(h, page).Body.String()
@@ -176,7 +176,7 @@ func TestHandler_redacts(t *testing.T) {
 func TestHandler_payloadOfBytes(t *testing.T) {
 	f := busyFake()
 	f.waiting[0].Payload = []byte{0xff, 0xfe}
-	expect(t, get(f.serve(operator), "once"), 200, "2 bytes that are no text")
+	expect(t, get(f.serve(operator), "one-off"), 200, "2 bytes that are no text")
 }
 
 // falsehoods are what nobody knows while the store does not answer.

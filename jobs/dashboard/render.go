@@ -17,7 +17,7 @@ import (
 var web embed.FS
 
 // templates holds one set per page: the layout, the parts that pages share, and the page itself as "content".
-var templates = parseTemplates("overview", "jobs", "job", "runs", "run", "locks", "once", "confirm", "problem")
+var templates = parseTemplates("overview", "jobs", "job", "runs", "run", "locks", "one-off", "confirm", "problem")
 
 func parseTemplates(names ...string) map[string]*template.Template {
 	funcs := template.FuncMap{"name": breakable}

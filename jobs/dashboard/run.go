@@ -11,13 +11,13 @@ import (
 )
 
 type runData struct {
-	Attempts      []runRow // of the same tick, this one among them; nil if it is the only one
-	Run           runRow
-	Times         []timeRow
-	Reason, Error string
-	Once, Payload string
-	HasPayload    bool
-	CancelAsked   string // by whom and when; empty: by nobody
+	Attempts        []runRow // of the same tick, this one among them; nil if it is the only one
+	Run             runRow
+	Times           []timeRow
+	Reason, Error   string
+	OneOff, Payload string
+	HasPayload      bool
+	CancelAsked     string // by whom and when; empty: by nobody
 }
 
 // timeRow is a moment in the life of a run.
@@ -53,7 +53,7 @@ func (q *request) run() (*view, error) {
 	r := s.run
 	data := runData{
 		Run: q.runRow(r), Reason: q.text("reason", r.Reason), Error: q.text("error", r.Error),
-		Once: r.Once, HasPayload: len(r.Payload) > 0, Payload: q.payload(r.Payload),
+		OneOff: r.OneOff, HasPayload: len(r.Payload) > 0, Payload: q.payload(r.Payload),
 	}
 	if len(s.attempts) > 1 {
 		data.Attempts = q.runRows(s.attempts)
@@ -81,7 +81,7 @@ func (q *request) attempts(ctx context.Context, r jobs.Run) ([]jobs.Run, error) 
 	}
 	byID := map[string]jobs.Run{r.ID: r}
 	for _, other := range slices.Concat(records[0], st.Running) {
-		if other.Tick.Equal(r.Tick) && other.Once == r.Once && other.Ticks < 2 {
+		if other.Tick.Equal(r.Tick) && other.OneOff == r.OneOff && other.Ticks < 2 {
 			byID[other.ID] = other
 		}
 	}

@@ -32,7 +32,7 @@ func (q *request) totals() (*totals, error) {
 func (t *totals) runningJobs() int {
 	running := map[string]bool{}
 	for _, r := range t.Running {
-		if !strings.HasPrefix(r.Job, onceJob) {
+		if !strings.HasPrefix(r.Job, handlerPrefix) {
 			running[r.Job] = true
 		}
 	}

@@ -106,7 +106,7 @@ func (q *request) bar(r jobs.Run, nodes []jobs.Node, manyJobs bool) timeline.Bar
 	b := timeline.Bar{
 		Lane: r.Node, Kind: m.Kind, From: r.Started, To: endOf(r, q.now), Open: r.Outcome == "",
 		Link: address("run", "id", r.ID), Broken: r.Outcome == jobs.OutcomeLost,
-		Chain: fmt.Sprint(r.Job, "\x00", r.Once, "\x00", r.Tick.UnixMicro()),
+		Chain: fmt.Sprint(r.Job, "\x00", r.OneOff, "\x00", r.Tick.UnixMicro()),
 	}
 	for _, n := range nodes {
 		end := n.Heartbeat.Add(time.Second) // when the next one was due
@@ -140,7 +140,7 @@ func (q *request) addTick(ticks map[string]timeline.Tick, r jobs.Run, manyJobs b
 	if manyJobs {
 		t.Title = r.Job + " " + t.Title
 	}
-	ticks[fmt.Sprint(r.Tick.UnixMicro(), r.Job, r.Once)] = t
+	ticks[fmt.Sprint(r.Tick.UnixMicro(), r.Job, r.OneOff)] = t
 }
 
 // lanes are the nodes, those that have bars first where there are too many.

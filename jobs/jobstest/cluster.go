@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
+	jobmem "github.com/lockgen/lockgen/jobs/memstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
@@ -39,11 +40,11 @@ type Cluster struct {
 
 // New returns a cluster without nodes, for tests that have a bubble already.
 func New(t testing.TB) *Cluster {
-	return &Cluster{t: t, Locks: memstore.New(), Store: jobs.NewMemoryStore()}
+	return &Cluster{t: t, Locks: memstore.New(), Store: jobmem.New()}
 }
 
-// Node adds a node with a local clock that is off by skew; [Node.Start] runs it. Its name is n0, n1 and so on. Of cfg the
-// Store, if any, is behind the node's link as well; Logger defaults to none; OnRun is called besides.
+// Node adds a node with a local clock that is off by skew; [Node.Start] runs it. Its name is n0, n1 and so on. Of cfg
+// the Store, if any, is behind the node's link as well; Logger defaults to none; OnRun is called besides.
 func (c *Cluster) Node(cfg jobs.Config, skew time.Duration) *Node {
 	c.t.Helper()
 	c.mu.Lock()
@@ -102,12 +103,12 @@ func (c *Cluster) Outage(on bool) {
 	}
 }
 
-// Flush has the store of jobs forget all, as a server does that is started again without its data. It needs the store that New
-// made.
+// Flush has the store of jobs forget all, as a server does that is started again without its data. It needs the store
+// that New made.
 func (c *Cluster) Flush() { c.Store.(interface{ Flush() }).Flush() }
 
-// Snapshot returns a function that takes the store of jobs back to what it is at present, as a restored backup does. It needs the
-// store that New made.
+// Snapshot returns a function that takes the store of jobs back to what it is at present, as a restored backup does. It
+// needs the store that New made.
 func (c *Cluster) Snapshot() (restore func()) {
 	return c.Store.(interface{ Snapshot() func() }).Snapshot()
 }

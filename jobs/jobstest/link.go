@@ -109,11 +109,11 @@ func (s *jobLink) Look(ctx context.Context, names []string) (jobs.View, error) {
 	return s.Store.Look(ctx, names)
 }
 
-func (s *jobLink) Marks(ctx context.Context, names []string) ([]time.Time, error) {
+func (s *jobLink) Cursors(ctx context.Context, names []string) ([]time.Time, error) {
 	if err := s.pass(ctx); err != nil {
 		return nil, err
 	}
-	return s.Store.Marks(ctx, names)
+	return s.Store.Cursors(ctx, names)
 }
 
 func (s *jobLink) Epochs(ctx context.Context, names []string) ([]string, error) {
@@ -164,11 +164,11 @@ func (s *jobLink) replies(errs []error) []error {
 	return errs
 }
 
-func (s *jobLink) Beat(ctx context.Context, b jobs.Beat) (jobs.Pulse, error) {
+func (s *jobLink) Heartbeat(ctx context.Context, b jobs.Heartbeat) (jobs.HeartbeatReply, error) {
 	if err := s.pass(ctx); err != nil {
-		return jobs.Pulse{}, err
+		return jobs.HeartbeatReply{}, err
 	}
-	return s.Store.Beat(ctx, b)
+	return s.Store.Heartbeat(ctx, b)
 }
 
 func (s *jobLink) Restore(ctx context.Context, m jobs.Memory) error {
@@ -185,7 +185,7 @@ func (s *jobLink) Leave(ctx context.Context, session string) error {
 	return s.Store.Leave(ctx, session)
 }
 
-func (s *jobLink) InFlight(ctx context.Context) ([]jobs.Pending, error) {
+func (s *jobLink) InFlight(ctx context.Context) ([]jobs.InFlight, error) {
 	if err := s.pass(ctx); err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (s *jobLink) Cancel(ctx context.Context, n jobs.Notice) error {
 	return s.link.reply(s.Store.Cancel(ctx, n))
 }
 
-func (s *jobLink) Put(ctx context.Context, o jobs.Once) error {
+func (s *jobLink) Put(ctx context.Context, o jobs.OneOff) error {
 	if err := s.pass(ctx); err != nil {
 		return err
 	}

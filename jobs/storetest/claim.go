@@ -13,25 +13,25 @@ func testRegister(s *suite) {
 	before := s.now()
 	v, err := s.store.Register(s.ctx, offer("s1", "j", "k"))
 	s.must(err)
-	mark := v.Jobs[0].Mark
-	if mark.Before(before) || mark.After(s.now()) || len(v.Jobs) != 2 || len(v.Jobs[0].Claims) != 0 || v.Jobs[0].Paused != nil {
-		s.Fatalf("Register of a new job = %+v, want its mark between %s and now", v, before)
+	cursor := v.Jobs[0].Cursor
+	if cursor.Before(before) || cursor.After(s.now()) || len(v.Jobs) != 2 || len(v.Jobs[0].InFlight) != 0 || v.Jobs[0].Paused != nil {
+		s.Fatalf("Register of a new job = %+v, want its cursor between %s and now", v, before)
 	}
 	again, err := s.store.Register(s.ctx, offer("s1", "j"))
 	s.must(err)
-	if !again.Jobs[0].Mark.Equal(mark) {
-		s.Fatalf("the mark moved from %s to %s when the job was registered again", mark, again.Jobs[0].Mark)
+	if !again.Jobs[0].Cursor.Equal(cursor) {
+		s.Fatalf("the cursor moved from %s to %s when the job was registered again", cursor, again.Jobs[0].Cursor)
 	}
-	marks, err := s.store.Marks(s.ctx, []string{"k", "nobody's", "j"})
+	cursors, err := s.store.Cursors(s.ctx, []string{"k", "nobody's", "j"})
 	s.must(err)
-	if len(marks) != 3 || !marks[2].Equal(mark) || !marks[1].IsZero() || !marks[0].Equal(v.Jobs[1].Mark) {
-		s.Fatalf("Marks = %v, want those of k, none, and of j, %s", marks, mark)
+	if len(cursors) != 3 || !cursors[2].Equal(cursor) || !cursors[1].IsZero() || !cursors[0].Equal(v.Jobs[1].Cursor) {
+		s.Fatalf("Cursors = %v, want those of k, none, and of j, %s", cursors, cursor)
 	}
 }
 
 func testLook(s *suite) {
 	for range 2 {
-		if v := s.look("j"); !v.Mark.IsZero() || v.Paused != nil || v.Missed != 0 || len(v.Claims) != 0 {
+		if v := s.look("j"); !v.Cursor.IsZero() || v.Paused != nil || v.Missed != 0 || len(v.InFlight) != 0 {
 			s.Fatalf("Look of an unknown job = %+v, want nothing", v)
 		}
 	}
@@ -39,21 +39,21 @@ func testLook(s *suite) {
 
 func testClaimOnce(s *suite) {
 	c := s.next("j", "a")
-	if got := s.claim(c, jobs.ClaimWon); !got.Mark.Equal(c.Tick) || got.Now.Before(c.Prev) {
-		s.Fatalf("Claim = %+v, want the mark at %s and the time", got, c.Tick)
+	if got := s.claim(c, jobs.ClaimWon); !got.Cursor.Equal(c.Tick) || got.Now.Before(c.Prev) {
+		s.Fatalf("Claim = %+v, want the cursor at %s and the time", got, c.Tick)
 	}
 	other := c
-	other.Pending = pending("j", "b", "o2", c.Tick)
-	if got := s.claim(other, jobs.ClaimTaken); !got.Mark.Equal(c.Tick) {
-		s.Fatalf("mark in the refusal = %s, want %s", got.Mark, c.Tick)
+	other.InFlight = pending("j", "b", "o2", c.Tick)
+	if got := s.claim(other, jobs.ClaimTaken); !got.Cursor.Equal(c.Tick) {
+		s.Fatalf("cursor in the refusal = %s, want %s", got.Cursor, c.Tick)
 	}
 	other.Tick = c.Tick.Add(time.Microsecond) // another version of the spec, not aware of c
 	s.claim(other, jobs.ClaimTaken)
 	v := s.look("j")
-	if len(v.Claims) != 1 {
-		s.Fatalf("in flight = %+v, want a alone", v.Claims)
+	if len(v.InFlight) != 1 {
+		s.Fatalf("in flight = %+v, want a alone", v.InFlight)
 	}
-	if p := v.Claims[0]; p.Run.ID != id("j", "a") || !p.Run.Tick.Equal(c.Tick) || p.Locker != "L" || p.Owner != "o1" || !p.Run.Started.IsZero() {
+	if p := v.InFlight[0]; p.Run.ID != id("j", "a") || !p.Run.Tick.Equal(c.Tick) || p.Locker != "L" || p.Owner != "o1" || !p.Run.Started.IsZero() {
 		s.Fatalf("in flight = %+v, want a as it was claimed", p)
 	}
 }
@@ -64,10 +64,10 @@ func testClaimRace(s *suite) {
 	won := make(chan string, 50)
 	for i := range cap(won) {
 		mine := c
-		mine.Pending = pending("j", fmt.Sprint("r", i), fmt.Sprint("o", i), c.Tick)
+		mine.InFlight = pending("j", fmt.Sprint("r", i), fmt.Sprint("o", i), c.Tick)
 		wg.Go(func() {
 			if got := s.store.Claim(s.ctx, []jobs.Claim{mine})[0]; got.Status == jobs.ClaimWon {
-				won <- mine.Pending.Run.ID
+				won <- mine.InFlight.Run.ID
 			} else if got.Status != jobs.ClaimTaken {
 				s.Errorf("Claim = %+v, want won or taken", got)
 			}
@@ -75,8 +75,8 @@ func testClaimRace(s *suite) {
 	}
 	wg.Wait()
 	v := s.look("j")
-	if len(won) != 1 || len(v.Claims) != 1 || v.Claims[0].Run.ID != <-won {
-		s.Fatalf("%d won, in flight are %+v; want one, and that one", len(won), v.Claims)
+	if len(won) != 1 || len(v.InFlight) != 1 || v.InFlight[0].Run.ID != <-won {
+		s.Fatalf("%d won, in flight are %+v; want one, and that one", len(won), v.InFlight)
 	}
 }
 
@@ -84,10 +84,10 @@ func testClaimEarly(s *suite) {
 	c := s.next("j", "a")
 	c.Due = s.now().Add(time.Hour)
 	c.Skipped, c.Missed = &jobs.Run{ID: id("j", "s"), Job: "j", Outcome: jobs.OutcomeSkipped}, 7
-	if got := s.claim(c, jobs.ClaimEarly); !got.Mark.Equal(c.Prev) || !got.Now.Before(c.Due) {
-		s.Fatalf("Claim of what is not due = %+v, want the old mark and the time", got)
+	if got := s.claim(c, jobs.ClaimEarly); !got.Cursor.Equal(c.Prev) || !got.Now.Before(c.Due) {
+		s.Fatalf("Claim of what is not due = %+v, want the old cursor and the time", got)
 	}
-	if v := s.look("j"); !v.Mark.Equal(c.Prev) || len(v.Claims) != 0 || v.Missed != 0 || len(s.runs("j")) != 0 {
+	if v := s.look("j"); !v.Cursor.Equal(c.Prev) || len(v.InFlight) != 0 || v.Missed != 0 || len(s.runs("j")) != 0 {
 		s.Fatalf("after an early claim: %+v, %v; want nothing changed", v, s.runs("j"))
 	}
 }
@@ -96,19 +96,19 @@ func testClaimRepeated(s *suite) {
 	c := s.next("j", "a")
 	c.Skipped, c.Missed = &jobs.Run{ID: id("j", "s"), Job: "j", Outcome: jobs.OutcomeSkipped}, 7
 	s.claim(c, jobs.ClaimWon)
-	if got := s.claim(c, jobs.ClaimWon); !got.Mark.Equal(c.Tick) {
-		s.Fatalf("repeated claim = %+v, want the mark at %s", got, c.Tick)
+	if got := s.claim(c, jobs.ClaimWon); !got.Cursor.Equal(c.Tick) {
+		s.Fatalf("repeated claim = %+v, want the cursor at %s", got, c.Tick)
 	}
-	if v := s.look("j"); len(v.Claims) != 1 || v.Missed != 7 || len(s.runs("j")) != 1 {
+	if v := s.look("j"); len(v.InFlight) != 1 || v.Missed != 7 || len(s.runs("j")) != 1 {
 		s.Fatalf("after a repeated claim: %+v, records %v; want one of each", v, s.runs("j"))
 	}
-	s.must(s.finish(jobs.Finish{Run: c.Pending.Run, Owner: "o1"}))
+	s.must(s.finish(jobs.Finish{Run: c.InFlight.Run, Owner: "o1"}))
 	s.claim(c, jobs.ClaimTaken) // its run is over: it is not begun again
 }
 
 func testClaimSkipped(s *suite) {
 	c := s.next("j", "")
-	c.Pending = nil
+	c.InFlight = nil
 	c.Skipped = &jobs.Run{ID: id("j", "s"), Job: "j", Tick: c.Tick, Outcome: jobs.OutcomeSkipped, Reason: "because"}
 	c.Missed = 3
 	s.claim(c, jobs.ClaimWon)
@@ -116,7 +116,7 @@ func testClaimSkipped(s *suite) {
 	next.Missed = 4
 	s.claim(next, jobs.ClaimWon)
 	v, runs := s.look("j"), s.runs("j")
-	if !v.Mark.Equal(next.Tick) || len(v.Claims) != 1 || v.Missed != 7 || len(runs) != 1 || runs[0].Reason != "because" || !runs[0].Tick.Equal(c.Tick) {
+	if !v.Cursor.Equal(next.Tick) || len(v.InFlight) != 1 || v.Missed != 7 || len(runs) != 1 || runs[0].Reason != "because" || !runs[0].Tick.Equal(c.Tick) {
 		s.Fatalf("after a skip: %+v, records %+v; want seven missed and the record", v, runs)
 	}
 }
@@ -137,17 +137,17 @@ func testClaimBatch(s *suite) {
 	v, err := s.store.Register(s.ctx, offer("s1", names...))
 	s.must(err)
 	for i := range claims {
-		mark := v.Jobs[i].Mark
-		tick := mark.Add(time.Microsecond)
+		cursor := v.Jobs[i].Cursor
+		tick := cursor.Add(time.Microsecond)
 		claims[i] = jobs.Claim{
-			Job: names[i], Prev: mark, Tick: tick, Due: mark, Lease: time.Minute, Keep: 3,
-			Pending: pending(names[i], "a", "o1", tick),
+			Job: names[i], Prev: cursor, Tick: tick, Due: cursor, Lease: time.Minute, Keep: 3,
+			InFlight: pending(names[i], "a", "o1", tick),
 		}
 		switch i % 4 {
 		case 1:
 			claims[i].Due = v.Now.Add(time.Hour)
 		case 2:
-			claims[i].Prev = mark.Add(-time.Second)
+			claims[i].Prev = cursor.Add(-time.Second)
 		case 3:
 			claims[i].Skipped = &jobs.Run{ID: id(names[i], "s"), Job: names[i], Outcome: jobs.OutcomeSkipped}
 		}
@@ -155,9 +155,9 @@ func testClaimBatch(s *suite) {
 	// Twice the same job in one batch: the second sees what the first did.
 	twice := claims[0]
 	twice.Prev, twice.Tick = claims[0].Tick, claims[0].Tick.Add(time.Microsecond)
-	twice.Pending = pending(twice.Job, "b", "o1", twice.Tick)
+	twice.InFlight = pending(twice.Job, "b", "o1", twice.Tick)
 	claims = append(claims, twice, twice)
-	claims[len(claims)-1].Pending = pending(twice.Job, "c", "o1", twice.Tick)
+	claims[len(claims)-1].InFlight = pending(twice.Job, "c", "o1", twice.Tick)
 	want := []jobs.ClaimStatus{jobs.ClaimWon, jobs.ClaimEarly, jobs.ClaimTaken, jobs.ClaimWon}
 	for i, got := range s.store.Claim(s.ctx, claims) {
 		expected := want[i%4]
@@ -180,46 +180,46 @@ func testClaimBatch(s *suite) {
 func testClaimUnknown(s *suite) {
 	now := s.now()
 	c := jobs.Claim{
-		Job: "j", Prev: now, Tick: now, Due: now.Add(-time.Hour), Lease: time.Minute, Keep: 3, Pending: pending("j", "a", "o1", now),
+		Job: "j", Prev: now, Tick: now, Due: now.Add(-time.Hour), Lease: time.Minute, Keep: 3, InFlight: pending("j", "a", "o1", now),
 	}
 	s.claim(c, jobs.ClaimUnknown)
-	if v := s.look("j"); !v.Mark.IsZero() || len(v.Claims) != 0 {
+	if v := s.look("j"); !v.Cursor.IsZero() || len(v.InFlight) != 0 {
 		s.Fatalf("after the claim of an unknown job: %+v, want it still unknown", v)
 	}
 }
 
 func testClaimOwed(s *suite) {
 	c := s.next("j", "n")
-	mark := c.Prev
-	at := func(n int) time.Time { return mark.Add(time.Duration(n) * time.Microsecond) }
+	cursor := c.Prev
+	at := func(n int) time.Time { return cursor.Add(time.Duration(n) * time.Microsecond) }
 	for i, to := range []int{3, 5} { // two spans: ticks 1 to 3, and 5
-		owe := jobs.Claim{Job: "j", Prev: at(i * 4), Tick: at(to - i), Due: mark, Keep: 3, Owe: &jobs.Span{From: at(i * 4), To: at(to)}}
+		owe := jobs.Claim{Job: "j", Prev: at(i * 4), Tick: at(to - i), Due: cursor, Keep: 3, Owe: &jobs.Span{From: at(i * 4), To: at(to)}}
 		if i == 0 {
 			owe.Tick = at(4)
 		} else {
 			owe.Tick = at(6)
 		}
-		if got := s.claim(owe, jobs.ClaimWon); len(got.Owed) != i+1 || !got.Mark.Equal(owe.Tick) {
-			s.Fatalf("Claim = %+v, want the mark at %s, and %d spans owed", got, owe.Tick, i+1)
+		if got := s.claim(owe, jobs.ClaimWon); len(got.Owed) != i+1 || !got.Cursor.Equal(owe.Tick) {
+			s.Fatalf("Claim = %+v, want the cursor at %s, and %d spans owed", got, owe.Tick, i+1)
 		}
 	}
 	owed := func(unique string, prev, tick int) jobs.Claim {
 		c := jobs.Claim{
-			Job: "j", Owed: true, Prev: at(prev), Tick: at(tick), Due: mark, Lease: time.Minute, Keep: 3,
-			Pending: pending("j", unique, "o1", at(tick)),
+			Job: "j", Owed: true, Prev: at(prev), Tick: at(tick), Due: cursor, Lease: time.Minute, Keep: 3,
+			InFlight: pending("j", unique, "o1", at(tick)),
 		}
-		c.Pending.Backlog = true
+		c.InFlight.Backlog = true
 		return c
 	}
 	end := func(c jobs.Claim) {
-		r := c.Pending.Run
+		r := c.InFlight.Run
 		r.Outcome = jobs.OutcomeOK
 		s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
 	}
 	s.claim(owed("x", 1, 2), jobs.ClaimTaken)
 	first := owed("a", 0, 2)
-	if got := s.claim(first, jobs.ClaimWon); len(got.Owed) != 2 || !got.Owed[0].From.Equal(at(2)) || !got.Mark.Equal(at(6)) {
-		s.Fatalf("Claim of a tick that is owed = %+v, want what is owed to begin at it, and the mark as it was", got)
+	if got := s.claim(first, jobs.ClaimWon); len(got.Owed) != 2 || !got.Owed[0].From.Equal(at(2)) || !got.Cursor.Equal(at(6)) {
+		s.Fatalf("Claim of a tick that is owed = %+v, want what is owed to begin at it, and the cursor as it was", got)
 	}
 	if got := s.claim(first, jobs.ClaimWon); len(got.Owed) != 2 { // repeated
 		s.Fatalf("repeated: %+v, want two spans", got)
@@ -228,7 +228,7 @@ func testClaimOwed(s *suite) {
 	last := owed("b", 2, 3)
 	last.Done = true
 	s.claim(last, jobs.ClaimBusy)
-	onTime := jobs.Claim{Job: "j", Prev: at(6), Tick: at(7), Due: mark, Lease: time.Minute, Keep: 3, Pending: pending("j", "t", "o1", at(7))}
+	onTime := jobs.Claim{Job: "j", Prev: at(6), Tick: at(7), Due: cursor, Lease: time.Minute, Keep: 3, InFlight: pending("j", "t", "o1", at(7))}
 	s.claim(onTime, jobs.ClaimWon) // it is in nobody's way
 	end(first)
 	if got := s.claim(last, jobs.ClaimWon); len(got.Owed) != 1 || !got.Owed[0].From.Equal(at(4)) || !got.Owed[0].To.Equal(at(5)) {
@@ -242,16 +242,16 @@ func testClaimOwed(s *suite) {
 		s.Fatalf("two in one batch = %+v, want the first won and the second to wait", got)
 	}
 	end(third)
-	fourth.Done, fourth.Pending = true, nil
+	fourth.Done, fourth.InFlight = true, nil
 	s.claim(fourth, jobs.ClaimWon)
-	if v := s.look("j"); len(v.Owed) != 0 || len(v.Claims) != 1 || !v.Mark.Equal(at(7)) {
+	if v := s.look("j"); len(v.Owed) != 0 || len(v.InFlight) != 1 || !v.Cursor.Equal(at(7)) {
 		s.Fatalf("in the end: %+v, want nothing owed, and the run on time in flight", v)
 	}
 }
 
 func testRegisterOwed(s *suite) {
 	v := s.registered(timed("a", "j", "1 * * * *", "a", "b"))
-	at := func(n int) time.Time { return v.Mark.Add(time.Duration(n) * time.Microsecond) }
+	at := func(n int) time.Time { return v.Cursor.Add(time.Duration(n) * time.Microsecond) }
 	check := func(what string, r jobs.Registration, want ...jobs.Span) {
 		s.Helper()
 		got := s.registered(r).Owed
@@ -261,42 +261,42 @@ func testRegisterOwed(s *suite) {
 	}
 	r := timed("b", "j", "1 * * * *", "a", "b")
 	o := &r.Offers[0]
-	o.Mark, o.OwedKnown, o.Owed = at(9), true, []jobs.Span{{From: at(1), To: at(3)}, {From: at(4), To: at(6)}}
-	check("a higher mark", r, o.Owed...)
+	o.Cursor, o.OwedKnown, o.Owed = at(9), true, []jobs.Span{{From: at(1), To: at(3)}, {From: at(4), To: at(6)}}
+	check("a higher cursor", r, o.Owed...)
 	o.Owed = []jobs.Span{{From: at(5), To: at(6)}}
-	check("the same mark", r, o.Owed...)
+	check("the same cursor", r, o.Owed...)
 	o.OwedKnown, o.Owed = false, nil
-	check("the same mark, owed unknown", r, jobs.Span{From: at(5), To: at(6)})
-	o.Mark, o.OwedKnown = at(2), true
-	check("a lower mark", r, jobs.Span{From: at(5), To: at(6)})
-	o.Mark = at(10)
-	check("a higher mark, nothing owed", r)
+	check("the same cursor, owed unknown", r, jobs.Span{From: at(5), To: at(6)})
+	o.Cursor, o.OwedKnown = at(2), true
+	check("a lower cursor", r, jobs.Span{From: at(5), To: at(6)})
+	o.Cursor = at(10)
+	check("a higher cursor, nothing owed", r)
 }
 
 func testClaimManual(s *suite) {
 	s.register("j")
-	mark := s.look("j").Mark
-	c := jobs.Claim{Job: "j", Manual: true, Lease: time.Minute, Keep: 3, Pending: pending("j", "m", jobs.Nobody, mark)}
-	c.Pending.Run.Author = "ada"
+	cursor := s.look("j").Cursor
+	c := jobs.Claim{Job: "j", Manual: true, Lease: time.Minute, Keep: 3, InFlight: pending("j", "m", jobs.Nobody, cursor)}
+	c.InFlight.Run.Author = "ada"
 	s.claim(c, jobs.ClaimWon)
 	s.claim(c, jobs.ClaimWon)
-	if v := s.look("j"); !v.Mark.Equal(mark) || len(v.Claims) != 1 || v.Claims[0].Owner != jobs.Nobody || v.Claims[0].Run.Author != "ada" {
-		s.Fatalf("after a claim on demand: %+v, want the old mark and one run", v)
+	if v := s.look("j"); !v.Cursor.Equal(cursor) || len(v.InFlight) != 1 || v.InFlight[0].Owner != jobs.Nobody || v.InFlight[0].Run.Author != "ada" {
+		s.Fatalf("after a claim on demand: %+v, want the old cursor and one run", v)
 	}
-	if p := s.beat("o1", time.Minute); len(p.Orphans) != 1 || p.Orphans[0].Run.ID != id("j", "m") {
+	if p := s.heartbeat("o1", time.Minute); len(p.Orphans) != 1 || p.Orphans[0].Run.ID != id("j", "m") {
 		s.Fatalf("orphans = %+v, want what belongs to nobody", p.Orphans)
 	}
 }
 
 func testNames(s *suite) {
 	names := []string{
-		"a", "A", "a:runs", "{a}", "}{", "a b", "a\nb", "%", "ä", "<script>", "a@b", "@", "marks", "once:x", "once:y",
+		"a", "A", "a:runs", "{a}", "}{", "a b", "a\nb", "%", "ä", "<script>", "a@b", "@", "cursors", "one-off:x", "one-off:y",
 	}
 	s.register(names...)
 	for i, name := range names {
 		c := s.next(name, fmt.Sprint("x.", i))
 		s.claim(c, jobs.ClaimWon)
-		r := c.Pending.Run
+		r := c.InFlight.Run
 		r.Outcome, r.Error = jobs.OutcomeOK, name
 		if i%2 == 0 {
 			s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 3}))
@@ -304,11 +304,11 @@ func testNames(s *suite) {
 	}
 	for i, name := range names {
 		v, runs := s.look(name), s.runs(name)
-		if i%2 == 0 && (len(v.Claims) != 0 || len(runs) != 1 || runs[0].Error != name || runs[0].Job != name) {
-			s.Errorf("%q: in flight %+v, records %+v; want its own record", name, v.Claims, runs)
+		if i%2 == 0 && (len(v.InFlight) != 0 || len(runs) != 1 || runs[0].Error != name || runs[0].Job != name) {
+			s.Errorf("%q: in flight %+v, records %+v; want its own record", name, v.InFlight, runs)
 		}
-		if i%2 == 1 && (len(v.Claims) != 1 || v.Claims[0].Run.Job != name || len(runs) != 0) {
-			s.Errorf("%q: in flight %+v, records %+v; want its own run", name, v.Claims, runs)
+		if i%2 == 1 && (len(v.InFlight) != 1 || v.InFlight[0].Run.Job != name || len(runs) != 0) {
+			s.Errorf("%q: in flight %+v, records %+v; want its own run", name, v.InFlight, runs)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func testFailures(s *suite) {
 	end := func(i int, o jobs.Outcome) jobs.Run {
 		job := []string{"often", "seldom"}[i%2]
 		p := pending(job, fmt.Sprint("r", i), "o1", first)
-		s.claim(jobs.Claim{Job: job, Manual: true, Pending: p, Lease: time.Minute, Keep: 1}, jobs.ClaimWon)
+		s.claim(jobs.Claim{Job: job, Manual: true, InFlight: p, Lease: time.Minute, Keep: 1}, jobs.ClaimWon)
 		r := p.Run
 		r.Outcome, r.Error, r.Ended = o, fmt.Sprint("error ", i), first.Add(time.Duration(i)*time.Second)
 		s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Lease: time.Minute, Keep: 1}))

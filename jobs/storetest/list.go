@@ -31,7 +31,7 @@ func (s *suite) many(n int) (names []string) {
 	}
 	s.register(names...)
 	_, err := s.store.Register(s.ctx, jobs.Registration{Session: "s1", Offers: []jobs.Offer{
-		{Definition: jobs.Definition{Job: "once:mail", Handler: true}},
+		{Definition: jobs.Definition{Job: "one-off:mail", Handler: true}},
 	}})
 	s.must(err)
 	return names
@@ -58,7 +58,7 @@ func testList(s *suite) {
 	}
 	s.wantPage(jobs.ListQuery{From: "job-0115", Limit: 2}, true, 12, "job-012", "job-013") // there is none of that name
 	s.wantPage(jobs.ListQuery{From: "job-099", Limit: 2}, false, 100)
-	s.wantPage(jobs.ListQuery{State: jobs.StateHandler, Limit: 2}, false, 0, "once:mail")
+	s.wantPage(jobs.ListQuery{State: jobs.StateHandler, Limit: 2}, false, 0, "one-off:mail")
 	n, err := s.store.Count(s.ctx, time.Time{})
 	if want := (jobs.JobCount{Jobs: 100, Never: 100}); err != nil || n != want {
 		s.Fatalf("Count = %+v, %v; want %+v", n, err, want)
@@ -76,9 +76,9 @@ func testListBack(s *suite) {
 // run has a run of a job begin and end.
 func (s *suite) run(job, unique string, outcome jobs.Outcome) {
 	s.Helper()
-	c := jobs.Claim{Job: job, Manual: true, Lease: time.Minute, Keep: 3, Pending: pending(job, unique, "o1", s.now())}
+	c := jobs.Claim{Job: job, Manual: true, Lease: time.Minute, Keep: 3, InFlight: pending(job, unique, "o1", s.now())}
 	s.claim(c, jobs.ClaimWon)
-	f := jobs.Finish{Run: c.Pending.Run, Owner: "o1", Keep: 3}
+	f := jobs.Finish{Run: c.InFlight.Run, Owner: "o1", Keep: 3}
 	f.Run.Outcome, f.Run.Ended = outcome, s.now()
 	s.must(s.finish(f))
 }
@@ -96,7 +96,7 @@ func testListStates(s *suite) {
 	s.run("job-003", "b", jobs.OutcomeOK)
 	s.pause("job-005", jobs.Pause{Author: "ada"})
 	c := s.next("job-002", "c")
-	c.Pending, c.Missed = nil, 3
+	c.InFlight, c.Missed = nil, 3
 	s.claim(c, jobs.ClaimWon)
 	want(jobs.StateFailing, "job-002", "job-004")
 	want(jobs.StatePaused, "job-005")
@@ -112,7 +112,7 @@ func testListStates(s *suite) {
 	}
 	s.wantPage(jobs.ListQuery{UnseenSince: before, From: "job-000", Limit: 2}, true, -1, "job-002", "job-003")
 	skipped := s.next("job-004", "d") // the newest record says of no failure
-	skipped.Pending, skipped.Skipped = nil, &jobs.Run{ID: id("job-004", "e"), Job: "job-004", Outcome: jobs.OutcomeSkipped}
+	skipped.InFlight, skipped.Skipped = nil, &jobs.Run{ID: id("job-004", "e"), Job: "job-004", Outcome: jobs.OutcomeSkipped}
 	s.claim(skipped, jobs.ClaimWon)
 	p := s.look("job-005").Paused
 	_, err = s.store.Resume(s.ctx, "job-005", p.Version, jobs.Run{ID: id("job-005", "f"), Job: "job-005"}, 3)
@@ -149,12 +149,12 @@ func testListSearch(s *suite) {
 func testRankings(s *suite) {
 	s.many(5)
 	began := s.now()
-	for _, job := range []string{"job-003", "job-001", "job-004", "job-001", "once:mail", "unknown"} {
+	for _, job := range []string{"job-003", "job-001", "job-004", "job-001", "one-off:mail", "unknown"} {
 		s.run(job, fmt.Sprint(s.now().UnixMicro()), jobs.OutcomeOK)
 	}
 	latest, err := s.store.Latest(s.ctx, 3)
 	s.must(err)
-	if len(latest) != 3 || latest[0].Job != "once:mail" || latest[1].Job != "job-001" || latest[2].Job != "job-004" {
+	if len(latest) != 3 || latest[0].Job != "one-off:mail" || latest[1].Job != "job-001" || latest[2].Job != "job-004" {
 		s.Fatalf("Latest = %+v, want once:mail, job-001, job-004", latest)
 	}
 	if at := latest[0].At; at.Before(began) || at.After(s.now()) || at.Before(latest[2].At) {
@@ -162,7 +162,7 @@ func testRankings(s *suite) {
 	}
 	for job, n := range map[string]int64{"job-000": 2, "job-002": 12, "job-003": 7} {
 		c := s.next(job, "m")
-		c.Pending, c.Missed = nil, n
+		c.InFlight, c.Missed = nil, n
 		s.claim(c, jobs.ClaimWon)
 	}
 	most, err := s.store.MostMissed(s.ctx, 2)

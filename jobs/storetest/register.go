@@ -41,27 +41,27 @@ func testVersions(s *suite) {
 	if len(spec.Defs) != 4 || spec.Offers["d"] != 1 || spec.Offers["f"] != 8 {
 		s.Fatalf("Look = %+v, want four definitions, of six sessions", spec)
 	}
-	if d := spec.Defs[3]; d.Version != 8 || d.Definition.Spec != "4 * * * *" || d.Definition.Program != "p" || spec.Mark.IsZero() {
-		s.Fatalf("the newest definition = %+v, mark %s", d, spec.Mark)
+	if d := spec.Defs[3]; d.Version != 8 || d.Definition.Spec != "4 * * * *" || d.Definition.Program != "p" || spec.Cursor.IsZero() {
+		s.Fatalf("the newest definition = %+v, cursor %s", d, spec.Cursor)
 	}
 }
 
 func testInForce(s *suite) {
 	inForce := func(v jobs.JobView) string {
 		s.Helper()
-		if len(v.Spec.Line) == 0 || v.Spec.Epoch == "" {
+		if len(v.Spec.Timings) == 0 || v.Spec.Epoch == "" {
 			s.Fatalf("Register = %+v, want a line and an epoch", v)
 		}
-		return v.Spec.Line[len(v.Spec.Line)-1].Timing.Spec
+		return v.Spec.Timings[len(v.Spec.Timings)-1].Timing.Spec
 	}
 	before := s.registered(timed("old", "j", "1 * * * *", "old"))
-	if inForce(before) != "1 * * * *" || !before.Spec.Line[0].Since.Equal(before.Mark) {
-		s.Fatalf("the first definition: %+v, want it in force from the mark on", before)
+	if inForce(before) != "1 * * * *" || !before.Spec.Timings[0].Since.Equal(before.Cursor) {
+		s.Fatalf("the first definition: %+v, want it in force from the cursor on", before)
 	}
 	asked := s.now()
 	changed := s.registered(timed("new", "j", "2 * * * *", "old", "new"))
-	if inForce(changed) != "2 * * * *" || changed.Spec.Epoch == before.Spec.Epoch || len(changed.Spec.Line) != 2 ||
-		changed.Spec.Line[1].Since.Before(asked) || changed.Spec.Line[1].Since.After(s.now()) || !changed.Mark.Equal(before.Mark) {
+	if inForce(changed) != "2 * * * *" || changed.Spec.Epoch == before.Spec.Epoch || len(changed.Spec.Timings) != 2 ||
+		changed.Spec.Timings[1].Since.Before(asked) || changed.Spec.Timings[1].Since.After(s.now()) || !changed.Cursor.Equal(before.Cursor) {
 		s.Fatalf("a newer definition: %+v, want it in force from now on, after the old one", changed)
 	}
 	epochs, err := s.store.Epochs(s.ctx, []string{"nobody's", "j"})
@@ -73,38 +73,38 @@ func testInForce(s *suite) {
 		s.Fatalf("an old definition once more: %+v, want the newer one still in force", again)
 	}
 	gone := s.registered(timed("old2", "j", "1 * * * *", "old", "old2")) // new has died; the registration allows no grace
-	if inForce(gone) != "1 * * * *" || gone.Spec.Epoch == changed.Spec.Epoch || len(gone.Spec.Line) != 3 {
+	if inForce(gone) != "1 * * * *" || gone.Spec.Epoch == changed.Spec.Epoch || len(gone.Spec.Timings) != 3 {
 		s.Fatalf("when the newer one's session is dead: %+v, want the old one in force again", gone)
 	}
 	r := timed("old", "j", "1 * * * *", "old", "old2")
-	r.Offers[0].Mark = s.now()
-	if v := s.registered(r); len(v.Spec.Line) != 1 || v.Spec.Epoch != gone.Spec.Epoch {
-		s.Fatalf("with the mark past all changes: %+v, want only the last timing remembered", v.Spec)
+	r.Offers[0].Cursor = s.now()
+	if v := s.registered(r); len(v.Spec.Timings) != 1 || v.Spec.Epoch != gone.Spec.Epoch {
+		s.Fatalf("with the cursor past all changes: %+v, want only the last timing remembered", v.Spec)
 	}
 }
 
 func testLift(s *suite) {
 	v := s.registered(timed("a", "j", "1 * * * *", "a", "b"))
-	earlier, later := v.Mark.Add(-time.Minute), v.Mark.Add(time.Minute)
+	earlier, later := v.Cursor.Add(-time.Minute), v.Cursor.Add(time.Minute)
 	lift := func(known, want time.Time) {
 		s.Helper()
 		r := timed("b", "j", "1 * * * *", "a", "b")
-		r.Offers[0].Mark = known
-		if v = s.registered(r); !v.Mark.Equal(want) {
-			s.Fatalf("mark %s after a registration that knows of %s, want %s", v.Mark, known, want)
+		r.Offers[0].Cursor = known
+		if v = s.registered(r); !v.Cursor.Equal(want) {
+			s.Fatalf("cursor %s after a registration that knows of %s, want %s", v.Cursor, known, want)
 		}
 	}
 	lift(earlier, earlier) // the store's was made up
-	if !v.Spec.Line[0].Since.Equal(earlier) {
-		s.Fatalf("the timing is in force since %s, want %s, as the mark", v.Spec.Line[0].Since, earlier)
+	if !v.Spec.Timings[0].Since.Equal(earlier) {
+		s.Fatalf("the timing is in force since %s, want %s, as the cursor", v.Spec.Timings[0].Since, earlier)
 	}
 	lift(earlier.Add(-time.Minute), earlier)
 	lift(later, later)
 	lift(earlier, later)
 	r := timed("c", "k", "1 * * * *")
-	r.Offers[0].Mark = earlier
-	if v := s.registered(r); !v.Mark.Equal(earlier) {
-		s.Fatalf("mark %s of an unknown job that a session knows, want %s", v.Mark, earlier)
+	r.Offers[0].Cursor = earlier
+	if v := s.registered(r); !v.Cursor.Equal(earlier) {
+		s.Fatalf("cursor %s of an unknown job that a session knows, want %s", v.Cursor, earlier)
 	}
 }
 
@@ -123,9 +123,9 @@ func testRefused(s *suite) {
 }
 
 func testRegisterHandler(s *suite) {
-	r := jobs.Registration{Session: "a", Offers: []jobs.Offer{{Definition: jobs.Definition{Job: "once:h", Handler: true}}}}
-	if v := s.registered(r); !v.Mark.IsZero() || v.Version != 1 {
-		s.Fatalf("Register of a handler = %+v, want it known without a mark", v)
+	r := jobs.Registration{Session: "a", Offers: []jobs.Offer{{Definition: jobs.Definition{Job: "one-off:h", Handler: true}}}}
+	if v := s.registered(r); !v.Cursor.IsZero() || v.Version != 1 {
+		s.Fatalf("Register of a handler = %+v, want it known without a cursor", v)
 	}
 }
 

@@ -14,7 +14,7 @@ func (s *suite) end(unique string, outcome jobs.Outcome, change func(*jobs.Run))
 	s.Helper()
 	c := s.next("j", unique)
 	s.claim(c, jobs.ClaimWon)
-	r := c.Pending.Run
+	r := c.InFlight.Run
 	r.Outcome, r.Reason, r.Claimed = outcome, `lock "é" is <held>`, c.Tick
 	change(&r)
 	s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Keep: 10}))
@@ -55,7 +55,7 @@ func testSkipsShare(s *suite) {
 	s.end("d", jobs.OutcomeSkipped, asIs)
 	expect("a×3 c×0", "then one for the first reason again")
 	c := s.next("j", "")
-	c.Pending, c.Missed, c.Keep = nil, 5, 10
+	c.InFlight, c.Missed, c.Keep = nil, 5, 10
 	c.Skipped = &jobs.Run{
 		ID: id("j", "e"), Job: "j", Tick: c.Tick, First: c.Prev, Ticks: 5, Outcome: jobs.OutcomeSkipped, Reason: "other",
 		Trigger: jobs.TriggerSchedule,
@@ -82,7 +82,7 @@ func testSkipsShareRace(s *suite) {
 	for i := range n {
 		c := s.next("j", fmt.Sprint(i))
 		s.claim(c, jobs.ClaimWon)
-		runs = append(runs, c.Pending.Run)
+		runs = append(runs, c.InFlight.Run)
 	}
 	var wg sync.WaitGroup
 	for _, r := range runs {

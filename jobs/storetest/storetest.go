@@ -17,15 +17,15 @@ import (
 // Run tests the store that open returns, an empty one at each call.
 func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 	for name, test := range map[string]func(*suite){
-		"register gives a new job the present as its mark":          testRegister,
+		"register gives a new job the present as its cursor":        testRegister,
 		"register numbers definitions":                              testVersions,
 		"register lets the newest timing of the living be in force": testInForce,
-		"register lifts marks":                                      testLift,
+		"register lifts cursors":                                    testLift,
 		"register refuses another program's job":                    testRefused,
-		"register keeps no mark of handlers":                        testRegisterHandler,
+		"register keeps no cursor of handlers":                      testRegisterHandler,
 		"claim in another epoch is stale":                           testClaimStale,
 		"look changes nothing":                                      testLook,
-		"claim moves the mark once":                                 testClaimOnce,
+		"claim moves the cursor once":                               testClaimOnce,
 		"claim is won by one of many":                               testClaimRace,
 		"claim refuses what is too early":                           testClaimEarly,
 		"claim may be repeated":                                     testClaimRepeated,
@@ -34,18 +34,18 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"claim of an unknown job changes nothing":                   testClaimUnknown,
 		"claim takes what is owed one after another":                testClaimOwed,
 		"register knows what is owed":                               testRegisterOwed,
-		"claim on demand leaves the mark alone":                     testClaimManual,
+		"claim on demand leaves the cursor alone":                   testClaimManual,
 		"start notes the begin":                                     testStart,
 		"finish records once":                                       testFinish,
 		"finish passes on under the same ID":                        testFinishPassOn,
 		"finish of an orphan waits for its owner's lease":           testFinishOrphan,
 		"finish may be repeated":                                    testFinishRepeated,
-		"beat keeps runs and tells of orphans":                      testBeat,
+		"heartbeat keeps runs and tells of orphans":                 testHeartbeat,
 		"what is cancelled does not begin, and says so":             testCancelled,
-		"beat does not seem lost where it is known":                 testStamp,
+		"heartbeat does not seem lost where it is known":            testStamp,
 		"restore puts back what is newer":                           testRestore,
 		"retire puts a timing out of force":                         testRetire,
-		"beat tells of notices":                                     testNotices,
+		"heartbeat tells of notices":                                testNotices,
 		"leave makes orphans":                                       testLeave,
 		"nodes are listed":                                          testNodes,
 		"in flight are the runs of all jobs":                        testInFlight,
@@ -60,7 +60,7 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"latest and most missed come first":                         testRankings,
 		"pause stops ticks, resume forgives them":                   testPause,
 		"one-off jobs are put once":                                 testPut,
-		"one-off jobs are claimed once":                             testOnce,
+		"one-off jobs are claimed once":                             testOneOff,
 		"names keep apart":                                          testNames,
 		"a context that has ended changes nothing":                  testEndedContext,
 	} {
@@ -125,24 +125,24 @@ func (s *suite) claim(c jobs.Claim, want jobs.ClaimStatus) jobs.Claimed {
 	return got[0]
 }
 
-// next builds a claim of the tick 1 µs after the mark, due already, by owner o1.
+// next builds a claim of the tick 1 µs after the cursor, due already, by owner o1.
 func (s *suite) next(job, unique string) jobs.Claim {
 	s.Helper()
-	mark := s.look(job).Mark
-	if mark.IsZero() {
+	cursor := s.look(job).Cursor
+	if cursor.IsZero() {
 		s.register(job)
-		mark = s.look(job).Mark
+		cursor = s.look(job).Cursor
 	}
-	tick := mark.Add(time.Microsecond)
+	tick := cursor.Add(time.Microsecond)
 	return jobs.Claim{
-		Job: job, Prev: mark, Tick: tick, Due: mark, Lease: time.Minute, Keep: 3,
-		Pending: pending(job, unique, "o1", tick),
+		Job: job, Prev: cursor, Tick: tick, Due: cursor, Lease: time.Minute, Keep: 3,
+		InFlight: pending(job, unique, "o1", tick),
 	}
 }
 
 // pending is a run in flight. Its ID is made as schedulers make theirs.
-func pending(job, unique, owner string, tick time.Time) *jobs.Pending {
-	return &jobs.Pending{
+func pending(job, unique, owner string, tick time.Time) *jobs.InFlight {
+	return &jobs.InFlight{
 		Owner: owner, Locker: "L",
 		Run: jobs.Run{ID: id(job, unique), Job: job, Tick: tick, Node: "n1", Attempt: 1, Trigger: jobs.TriggerSchedule},
 	}
@@ -175,9 +175,9 @@ func (s *suite) runs(job string) []jobs.Run {
 	return runs[0]
 }
 
-func (s *suite) beat(session string, lease time.Duration) jobs.Pulse {
+func (s *suite) heartbeat(session string, lease time.Duration) jobs.HeartbeatReply {
 	s.Helper()
-	p, err := s.store.Beat(s.ctx, jobs.Beat{
+	p, err := s.store.Heartbeat(s.ctx, jobs.Heartbeat{
 		Session: session, Node: jobs.Node{Name: "node-" + session, Session: session}, Lease: lease, Horizon: time.Minute,
 	})
 	s.must(err)

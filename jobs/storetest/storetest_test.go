@@ -11,16 +11,18 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/memstore"
 	"github.com/lockgen/lockgen/jobs/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRun(t *testing.T) {
-	storetest.Run(t, func(*testing.T) jobs.Store { return jobs.NewMemoryStore() })
+	storetest.Run(t, func(*testing.T) jobs.Store { return memstore.New() })
 }
 
-// broken is a store that does not keep its contract: what is set is called before a call, or after it, and may change it.
+// broken is a store that does not keep its contract: what is set is called before a call, or after it, and may change
+// it.
 type broken struct {
 	jobs.Store
 	claim    func(*jobs.Claim)
@@ -28,9 +30,9 @@ type broken struct {
 	finish   func(*jobs.Finish)
 	finished func(error) error
 	start    func(*jobs.Start)
-	pulse    func(*jobs.Pulse)
+	reply    func(*jobs.HeartbeatReply)
 	runs     func([]jobs.Run) []jobs.Run
-	put      func(*jobs.Once)
+	put      func(*jobs.OneOff)
 }
 
 func (b broken) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
@@ -72,10 +74,10 @@ func (b broken) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 	return errs
 }
 
-func (b broken) Beat(ctx context.Context, beat jobs.Beat) (jobs.Pulse, error) {
-	p, err := b.Store.Beat(ctx, beat)
-	if b.pulse != nil {
-		b.pulse(&p)
+func (b broken) Heartbeat(ctx context.Context, heartbeat jobs.Heartbeat) (jobs.HeartbeatReply, error) {
+	p, err := b.Store.Heartbeat(ctx, heartbeat)
+	if b.reply != nil {
+		b.reply(&p)
 	}
 	return p, err
 }
@@ -90,7 +92,7 @@ func (b broken) Runs(ctx context.Context, names []string, limit int) ([][]jobs.R
 	return all, err
 }
 
-func (b broken) Put(ctx context.Context, o jobs.Once) error {
+func (b broken) Put(ctx context.Context, o jobs.OneOff) error {
 	if b.put != nil {
 		b.put(&o)
 	}
@@ -109,20 +111,20 @@ var brokenStores = map[string]struct {
 	}}, "claim_is_won_by_one_of_many"},
 	"nothing is early": {broken{claim: func(c *jobs.Claim) { c.Due = time.Time{} }}, "claim_refuses_what_is_too_early"},
 	"never alone": {broken{claim: func(c *jobs.Claim) {
-		if c.Pending != nil {
-			c.Pending.Backlog = false
+		if c.InFlight != nil {
+			c.InFlight.Backlog = false
 		}
 	}}, "claim_takes_what_is_owed_one_after_another"},
-	"skips are not recorded":    {broken{claim: func(c *jobs.Claim) { c.Skipped = nil }}, "claim_records_what_is_skipped"},
-	"missed are not counted":    {broken{claim: func(c *jobs.Claim) { c.Missed = 0 }}, "claim_records_what_is_skipped"},
-	"on demand moves the mark":  {broken{claim: func(c *jobs.Claim) { c.Manual = false }}, "claim_on_demand_leaves_the_mark_alone"},
-	"all records are kept":      {broken{finish: func(f *jobs.Finish) { f.Keep = 1000 }}, "runs_are_capped,_latest_first"},
-	"orphans need no lease":     {broken{finish: func(f *jobs.Finish) { f.Orphan = false }}, "finish_of_an_orphan_waits_for_its_owner's_lease"},
-	"what follows is forgotten": {broken{finish: func(f *jobs.Finish) { f.Next = nil }}, "finish_records_once"},
-	"gone is no error":          {broken{finished: func(error) error { return nil }}, "finish_records_once"},
-	"fences are doubles":        {broken{start: func(s *jobs.Start) { s.Run.Fence &^= 0xff }}, "start_notes_the_begin"},
-	"no orphans":                {broken{pulse: func(p *jobs.Pulse) { p.Orphans = nil }}, "beat_keeps_runs_and_tells_of_orphans"},
-	"no notices":                {broken{pulse: func(p *jobs.Pulse) { p.Notices = nil }}, "beat_tells_of_notices"},
+	"skips are not recorded":     {broken{claim: func(c *jobs.Claim) { c.Skipped = nil }}, "claim_records_what_is_skipped"},
+	"missed are not counted":     {broken{claim: func(c *jobs.Claim) { c.Missed = 0 }}, "claim_records_what_is_skipped"},
+	"on demand moves the cursor": {broken{claim: func(c *jobs.Claim) { c.Manual = false }}, "claim_on_demand_leaves_the_cursor_alone"},
+	"all records are kept":       {broken{finish: func(f *jobs.Finish) { f.Keep = 1000 }}, "runs_are_capped,_latest_first"},
+	"orphans need no lease":      {broken{finish: func(f *jobs.Finish) { f.Orphan = false }}, "finish_of_an_orphan_waits_for_its_owner's_lease"},
+	"what follows is forgotten":  {broken{finish: func(f *jobs.Finish) { f.Next = nil }}, "finish_records_once"},
+	"gone is no error":           {broken{finished: func(error) error { return nil }}, "finish_records_once"},
+	"fences are doubles":         {broken{start: func(s *jobs.Start) { s.Run.Fence &^= 0xff }}, "start_notes_the_begin"},
+	"no orphans":                 {broken{reply: func(p *jobs.HeartbeatReply) { p.Orphans = nil }}, "heartbeat_keeps_runs_and_tells_of_orphans"},
+	"no notices":                 {broken{reply: func(p *jobs.HeartbeatReply) { p.Notices = nil }}, "heartbeat_tells_of_notices"},
 	"oldest first": {broken{runs: func(r []jobs.Run) []jobs.Run {
 		for i, k := 0, len(r)-1; i < k; i, k = i+1, k-1 {
 			r[i], r[k] = r[k], r[i]
@@ -131,7 +133,9 @@ var brokenStores = map[string]struct {
 	}}, "runs_are_capped,_latest_first"},
 	"skips stand alone": {broken{finish: func(f *jobs.Finish) { f.Run.Author = "bob" }}, "skips_for_one_reason_share_a_record"},
 	"any skips share":   {broken{finish: func(f *jobs.Finish) { f.Run.Reason = "" }}, "skips_for_one_reason_share_a_record"},
-	"payloads are text": {broken{put: func(o *jobs.Once) { o.Payload = []byte(strings.ToValidUTF8(string(o.Payload[:len(o.Payload)/2]), "?")) }},
+	"payloads are text": {broken{put: func(o *jobs.OneOff) {
+		o.Payload = []byte(strings.ToValidUTF8(string(o.Payload[:len(o.Payload)/2]), "?"))
+	}},
 		"one-off_jobs_are_put_once"},
 }
 
@@ -146,7 +150,7 @@ func TestBroken(t *testing.T) {
 	}
 	storetest.Run(t, func(*testing.T) jobs.Store {
 		b := brokenStores[name].store
-		b.Store = jobs.NewMemoryStore()
+		b.Store = memstore.New()
 		return b
 	})
 }

@@ -19,7 +19,7 @@ import (
 //
 //	f := lockrt.Held(ctx, key).Fence()
 //
-// and give f to [Guard], [Redis.Do] or [SetHeader]. It is 0 when that lock is not held, and 0 is refused by everything
+// and give f to [Guard], redisfence.Redis.Do or [SetHeader]. It is 0 when that lock is not held, and 0 is refused by everything
 // in this package.
 func FromContext(ctx context.Context, resource string) (lockrt.Fence, error) {
 	lease, err := leaseFor(ctx, resource)

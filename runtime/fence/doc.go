@@ -19,8 +19,8 @@
 // # Which one to use
 //
 // [Guard] and [GuardLease] are for a database: one call in the transaction of the writes, and they commit only if no
-// higher fence has been there. [Redis] does the same for a command or a script. [Transport] and [Middleware] carry the
-// fence over HTTP to the service that owns the data; they refuse what is stale on arrival.
+// higher fence has been there. Package redisfence does the same for a command or a script in Redis. [Transport] and
+// [Middleware] carry the fence over HTTP to the service that owns the data; they refuse what is stale on arrival.
 //
 //	err := locks.Do(ctx, "account:42", opts, func(ctx context.Context, lease *lockrt.Lease) error {
 //		tx, err := db.BeginTx(ctx, nil)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 	"github.com/lockgen/lockgen/runtime/memstore"
@@ -86,19 +84,6 @@ func ExampleSQL_GuardLease() {
 		return tx.Commit()
 	}
 	_ = withdraw
-}
-
-// The resource is called like the key, so that both share a slot in Redis Cluster.
-func ExampleRedis_Do() {
-	store := func(ctx context.Context, client redis.UniversalClient, lease *lockrt.Lease, cart string) error {
-		guarded := fence.Redis{Client: client}
-		err := guarded.Do(ctx, "cart:42", lease.Fence(), "SET", "cart:42", cart).Err()
-		if errors.Is(err, fence.ErrStale) {
-			return fmt.Errorf("somebody else has the cart now: %w", err)
-		}
-		return err
-	}
-	_ = store
 }
 
 // Checking again in the handler's transaction closes the gap between the middleware and the write.

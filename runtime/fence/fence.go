@@ -3,11 +3,9 @@ package fence
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strings"
-	"unicode/utf8"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/fence/internal/resource"
 )
 
 var (
@@ -37,22 +35,10 @@ func (e *StaleError) Error() string {
 // Is makes errors.Is(err, ErrStale) true.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
-// maxResource keeps a resource within the keys that all databases can index.
-const maxResource = 512
-
 // check refuses what no store of marks can keep exactly.
-func check(resource string, f lockrt.Fence) error {
-	switch {
-	case resource == "":
-		return fmt.Errorf("%w: the resource is empty", ErrInvalid)
-	case len(resource) > maxResource:
-		return fmt.Errorf("%w: the resource is %d bytes long, more than %d; hash the long part", ErrInvalid, len(resource), maxResource)
-	case !utf8.ValidString(resource) || strings.IndexByte(resource, 0) >= 0:
-		return fmt.Errorf("%w: the resource %q is not UTF-8 text without zero bytes", ErrInvalid, resource)
-	case f == 0:
-		return fmt.Errorf("%w: fence 0 for %q: %w: it is what a nil or missing lease returns", ErrInvalid, resource, lockrt.ErrNotHeld)
-	case f > math.MaxInt64:
-		return fmt.Errorf("%w: fence %s for %q is not below 2^63; no lease has such a fence", ErrInvalid, f, resource)
+func check(name string, f lockrt.Fence) error {
+	if err := resource.Check(name, f); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return nil
 }

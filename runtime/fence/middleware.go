@@ -26,13 +26,13 @@ import (
 // the lock. Authentication therefore stands in front, and the resource is one that the caller may write to. A fence
 // counts the microseconds since 1970 in its upper bits, so one that is further ahead of this server's clock than
 // MaxAhead is refused: a mark that was raised too far refuses the holders for that long at most. An operator ends it by
-// [Memory.Reset], [SQL.Reset] or [Redis.Reset].
+// [Memory.Reset], [SQL.Reset] or redisfence.Redis.Reset.
 //
 // The mark is raised before the handler runs, and stays where the handler fails: a holder with this fence exists.
 //
 // A request that passes was not stale when it was checked. Nothing stops it from being overtaken after that, in the
 // handler, by one with a higher fence. Where that matters, check again where the write is: in the handler, give the
-// fence of [Received] to [Guard] in the transaction, or to [Redis.Do].
+// fence of [Received] to [Guard] in the transaction, or to redisfence.Redis.Do.
 type Middleware struct {
 	// State keeps the fences. Defaults to a [Memory] for each handler: enough for one process that never restarts
 	// while holders are under way, and with up to [DefaultMax] resources.

@@ -14,9 +14,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockgen/lockgen/internal/testsync"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/internal/testenv"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 	"github.com/lockgen/lockgen/runtime/fence/internal/fencetest"
+	"github.com/lockgen/lockgen/runtime/fence/redisfence"
 )
 
 // passed answers 200 with the fence that the middleware handed on.
@@ -204,7 +208,9 @@ func TestMiddleware_stateErrors(t *testing.T) {
 }
 
 func TestMiddleware_concurrentRequests(t *testing.T) {
-	r, _ := newRedis(t)
+	client := redis.NewClient(&redis.Options{Addr: testenv.Redis(t).Addr()})
+	t.Cleanup(func() { _ = client.Close() })
+	r := redisfence.Redis{Client: client}
 	for name, state := range map[string]fence.State{"memory": nil, "redis": r} {
 		t.Run(name, func(t *testing.T) {
 			h := fence.Middleware{State: state}.Wrap(passed)

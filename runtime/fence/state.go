@@ -18,10 +18,7 @@ type State interface {
 	Check(ctx context.Context, resource string, f lockrt.Fence) error
 }
 
-var (
-	_ State = (*Memory)(nil)
-	_ State = Redis{}
-)
+var _ State = (*Memory)(nil)
 
 // DefaultMax is how many resources a [Memory] remembers if its Max is 0: about 20 MB with names of 60 bytes.
 const DefaultMax = 100_000

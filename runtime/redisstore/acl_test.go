@@ -100,6 +100,7 @@ func denied(t *testing.T, admin *redis.Client) []string {
 }
 
 func TestACL_conformance(t *testing.T) {
+	t.Parallel()
 	// The suite's namespaces are "storetest …"; rules hold no spaces.
 	server, admin := aclServer(t, "storetest?*")
 	storetest.Run(t, func(t *testing.T) lockrt.Store {
@@ -190,6 +191,7 @@ func TestACL_otherNamespaceIsRefused(t *testing.T) {
 
 // A cluster's client asks every node for the slots, and reads each node's keys for a list.
 func TestACL_cluster(t *testing.T) {
+	t.Parallel()
 	cluster := testenv.Cluster(t, 2)
 	for _, node := range cluster.Nodes {
 		setACL(t, newClient(t, node), "lock")

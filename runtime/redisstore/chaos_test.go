@@ -36,6 +36,7 @@ const (
 // is left behind. LOCKGEN_SEED repeats the plan of a run, though not what the machine makes of it; LOCKGEN_SOAK makes
 // it long.
 func TestChaos_processes(t *testing.T) {
+	t.Parallel()
 	lasts := 10 * time.Second
 	if os.Getenv("LOCKGEN_SOAK") != "" {
 		lasts = 4 * time.Minute

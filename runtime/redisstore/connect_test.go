@@ -23,6 +23,7 @@ import (
 
 // A URL's scheme is the same in all cases.
 func TestOpen_schemeInCapitals(t *testing.T) {
+	t.Parallel()
 	server, socket := redisOnSocket(t)
 	for _, url := range []string{
 		strings.Replace(server.URL(), "redis", "REDIS", 1), strings.Replace(server.URL(), "redis", "Redis", 1),
@@ -97,6 +98,7 @@ func tlsServer(t *testing.T) (server *testenv.RedisServer, tlsAddr string) {
 
 // TLS and none, mistaken for each other, are named as the cause.
 func TestOpen_tlsMistaken(t *testing.T) {
+	t.Parallel()
 	server, tlsAddr := tlsServer(t)
 	if err := useLock(t.Context(), "rediss://:secret@"+tlsAddr+"/0?skip_verify=true", nil); err != nil {
 		t.Fatalf("the server does not speak TLS: %v", err)
@@ -123,6 +125,7 @@ func TestOpen_tlsMistaken(t *testing.T) {
 }
 
 func TestOpen_replica(t *testing.T) {
+	t.Parallel()
 	master := testenv.Redis(t)
 	host, port, _ := net.SplitHostPort(master.Addr())
 	replica := testenv.Redis(t, testenv.RedisConfig{Args: []string{"--replicaof", host + " " + port}})
@@ -148,6 +151,7 @@ func TestOpen_replica(t *testing.T) {
 }
 
 func TestOpen_evictionPolicy(t *testing.T) {
+	t.Parallel()
 	const warning = "maxmemory-policy=volatile-lru"
 	server := testenv.Redis(t, testenv.RedisConfig{Args: []string{"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"}})
 	setACL(t, newClient(t, server), "lock")
@@ -171,6 +175,7 @@ func TestOpen_evictionPolicy(t *testing.T) {
 
 // A server accepts and never answers: whoever gives up waits no longer, and the bound of Open is not the caller's.
 func TestOpen_silentAndCancelled(t *testing.T) {
+	t.Parallel()
 	server := testenv.Redis(t)
 	server.Pause()
 	defer server.Resume()

@@ -57,6 +57,7 @@ func TestHandOn_lastsNoLongerThanTheProcessIsKnownToLive(t *testing.T) {
 // Dead processes in the queue: those behind them wait for the time that it takes to notice a death, not for a lease of
 // each.
 func TestSession_deadWaitersBlockForABoundedTime(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		dead int
 		ttl  time.Duration

@@ -14,6 +14,7 @@ import (
 // TestOpen_clusterFailover takes a master away and waits for the promotion of its replica. Locks of its slots fail until
 // then, and soon after it they do not.
 func TestOpen_clusterFailover(t *testing.T) {
+	t.Parallel()
 	for name, takeAway := range map[string]func(*testenv.RedisServer) error{
 		"killed": (*testenv.RedisServer).Kill, "frozen": (*testenv.RedisServer).Pause,
 	} {

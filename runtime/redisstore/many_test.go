@@ -85,6 +85,7 @@ func TestSession_manyKeys(t *testing.T) {
 // Many give up at once, one stays. The crowd is taken out of the queue in full batches, nobody is forgotten, and the one
 // gets the lock with its release.
 func TestSession_manyGiveUp(t *testing.T) {
+	t.Parallel()
 	crowd := 15_000
 	if testing.Short() {
 		crowd = 3_000

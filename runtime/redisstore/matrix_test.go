@@ -16,17 +16,17 @@ import (
 
 // TestMatrix makes every exported call of the API meet every fault, with every kind of context and of wait. Each cell
 // has a process of its own (a Locker and a client behind a proxy) and keys of its own. It checks which error comes, how
-// long that takes at most, and, when the fault is over, that nothing is left behind and everything works again.
+// long that takes at most, and, when the fault is over, that nothing is left behind and everything works again. The parts
+// take turns: each has hundreds of calls under way, whose times are looked at.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	for i, faults := range [][]fault{lineFaults[:4], lineFaults[4:8], lineFaults[8:]} {
 		t.Run(fmt.Sprint("line ", i), func(t *testing.T) {
-			t.Parallel()
 			newMatrix(t, testenv.RedisConfig{}).run(faults)
 		})
 	}
 	for _, f := range serverFaults {
 		t.Run("server "+f.name, func(t *testing.T) {
-			t.Parallel()
 			newMatrix(t, f.config).run([]fault{f})
 		})
 	}

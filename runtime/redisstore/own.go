@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -49,6 +50,7 @@ func ownClient(client redis.UniversalClient) redis.UniversalClient {
 		return redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *c.Options()
+		o.Addrs = slices.Clone(o.Addrs) // to which a cluster client appends what it discovers
 		o.MaxRedirects = none(o.MaxRedirects)
 		o.PoolSize, o.PipelinePoolSize, o.MaxConcurrentDials = ownConnections, -1, ownConnections
 		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0

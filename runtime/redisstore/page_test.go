@@ -16,6 +16,7 @@ import (
 
 // A page costs its own locks, not all that are held, and also ends among the keys of others.
 func TestSession_ListPage_costs(t *testing.T) {
+	t.Parallel()
 	server := testenv.Redis(t)
 	client := newClient(t, server)
 	locks, err := lockrt.New(redisstore.New(client, redisstore.Config{}), lockrt.Config{Namespace: "shop"})

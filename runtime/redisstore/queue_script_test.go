@@ -82,6 +82,40 @@ func TestAliveScript_refreshesTheProcessAndTheQueue(t *testing.T) {
 	r.wantOwner("b")
 }
 
+// Who asks again writes to the queue. However often that is, the queue does not outlive what it says about its waiters.
+func TestQueue_expiresWithItsWaiters(t *testing.T) {
+	r := newRig(t)
+	r.acquire("a", "p", 0)
+	r.acquire("b", "q", rigLiveness)
+	for range 500 {
+		r.acquire("b", "q", rigLiveness)
+		r.alive("q", rigLiveness)
+	}
+	expires := func(key string) time.Duration {
+		at, err := r.client.Do(r.ctx, "PEXPIRETIME", key).Int64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(at) * time.Millisecond
+	}
+	// Redis 7.0 reads its clock anew for each command of a script.
+	if queue, waiters := expires(r.keys.queue), expires(r.keys.waiters); queue > waiters+100*time.Millisecond {
+		t.Errorf("the queue expires %s after its waiters", queue-waiters)
+	}
+}
+
+// What is made anew expires, too.
+func TestAliveScript_waitersAreGone(t *testing.T) {
+	r := newRig(t)
+	r.acquire("a", "p", 0)
+	r.acquire("b", "q", rigLiveness)
+	r.expire(r.keys.waiters)
+	r.alive("q", rigLiveness)
+	if ttl := r.pttl(r.keys.waiters); ttl <= 0 {
+		t.Errorf("the waiters expire in %s", ttl)
+	}
+}
+
 func TestAliveScript_leaseInTheWayIsOver(t *testing.T) {
 	r := newRig(t)
 	r.acquire("a", "p", 0)

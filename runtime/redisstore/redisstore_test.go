@@ -51,6 +51,7 @@ func newClient(t testing.TB, server *testenv.RedisServer) *redis.Client {
 }
 
 func TestStore_conformance(t *testing.T) {
+	t.Parallel()
 	server := testenv.Redis(t)
 	storetest.Run(t, func(t *testing.T) lockrt.Store {
 		return redisstore.New(newClient(t, server), redisstore.Config{})

@@ -16,6 +16,7 @@ import (
 
 // On a cluster the leases of one slot share a script, as they do on a single server.
 func TestSession_renewOnClusterGroupsBySlot(t *testing.T) {
+	t.Parallel()
 	cluster := testenv.Cluster(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -44,7 +45,7 @@ func TestSession_renewOnClusterGroupsBySlot(t *testing.T) {
 	}
 	for _, node := range cluster.Nodes {
 		direct := dialNode(t, node)
-		if err := errors.Join(direct.ScriptLoad(ctx, renewScript.source).Err(), direct.ConfigResetStat(ctx).Err()); err != nil {
+		if err := errors.Join(direct.ScriptLoad(ctx, renewScript.Source).Err(), direct.ConfigResetStat(ctx).Err()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,6 +104,7 @@ func evalshaCalls(t *testing.T, client *redis.Client) (calls int) {
 
 // The server is the one to say in which slot a key is.
 func TestSlotOf_isThatOfTheServer(t *testing.T) {
+	t.Parallel()
 	cluster := testenv.Cluster(t, 1)
 	client := dialNode(t, cluster.Nodes[0])
 	space := newKeySpace("a {name}space")

@@ -19,6 +19,7 @@ const (
 )
 
 func TestScripts_replayTheModel(t *testing.T) {
+	t.Parallel()
 	seed := replaySeed(t)
 	walks := replayWalks
 	if os.Getenv("LOCKGEN_SOAK") != "" {

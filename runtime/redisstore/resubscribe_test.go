@@ -92,6 +92,7 @@ func (r *rig) subscribed(s *session) {
 }
 
 func TestSession_subscribedAgain_asksAboutHeldLeases(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s, losses := r.sessionHolding("a")
 	r.subscribed(s)
@@ -105,6 +106,7 @@ func TestSession_subscribedAgain_asksAboutHeldLeases(t *testing.T) {
 
 // The Locker is asked between the answer to an acquire and the moment when it knows of the lease.
 func TestSession_subscribedAgain_grantOnItsWay(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	first, asked := make(chan struct{}, 10), atomic.Int64{}
 	s, losses := r.newSession(Config{}, func(cfg *lockrt.SessionConfig) {
@@ -144,9 +146,9 @@ func TestSession_subscribedAgain_answerUnderWay(t *testing.T) {
 			}()
 			<-answers.executed
 			r.breakUnheard()
-			lines := s.lines.Load()
+			lines := s.resubscribed.Load()
 			r.cutLines()
-			testsync.Eventually(t, "the session has its line again", func() bool { return s.lines.Load() > lines })
+			testsync.Eventually(t, "the session has its line again", func() bool { return s.resubscribed.Load() > lines })
 			close(answers.read)
 			if err := <-failed; !errors.Is(err, lockrt.ErrLost) {
 				t.Errorf("Acquire returned %v, want ErrLost: the lease is broken", err)
@@ -202,7 +204,7 @@ func TestAliveScript_forgottenQueueOfAnOwner(t *testing.T) {
 	s, _ := r.sessionHolding("a")
 	r.mustAcquire(s, "a")
 	keys := []string{r.keys.queue, r.keys.waiters, r.keys.lock}
-	states, err := aliveScript.run(r.ctx, r.client, keys, s.channel, 1000).Slice()
+	states, err := aliveScript.Run(r.ctx, r.client, keys, s.channel, 1000).Slice()
 	if err != nil {
 		t.Fatal(err)
 	}

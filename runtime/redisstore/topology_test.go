@@ -19,6 +19,7 @@ import (
 )
 
 func TestStore_conformanceOnCluster(t *testing.T) {
+	t.Parallel()
 	cluster := testenv.Cluster(t, 3)
 	storetest.Run(t, func(t *testing.T) lockrt.Store {
 		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
@@ -29,6 +30,7 @@ func TestStore_conformanceOnCluster(t *testing.T) {
 
 // TestStore_clusterSlotMigration moves the slot of a key to another node while the key is held and waited for.
 func TestStore_clusterSlotMigration(t *testing.T) {
+	t.Parallel()
 	cluster := testenv.Cluster(t, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -122,6 +124,7 @@ func beginMigration(t *testing.T, cluster *testenv.RedisCluster, key string) (fi
 // TestStore_clusterSlotMigration_release releases a lock in the middle: the one who waits gets it there, and gives it
 // back when its keys have moved.
 func TestStore_clusterSlotMigration_release(t *testing.T) {
+	t.Parallel()
 	cluster := testenv.Cluster(t, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -153,6 +156,7 @@ func TestStore_clusterSlotMigration_release(t *testing.T) {
 // TestStore_sentinelFailover kills the master. The replica may not have heard of the last leases; whoever acquires
 // after it must have a higher fence, and a holder that was forgotten must be told.
 func TestStore_sentinelFailover(t *testing.T) {
+	t.Parallel()
 	sentinel := testenv.Sentinel(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -189,6 +193,7 @@ func TestStore_sentinelFailover(t *testing.T) {
 // TestStore_sentinelPlannedFailover has the Sentinels make the replica the master. The old one goes on as a master for
 // some seconds: what it renews is worth nothing.
 func TestStore_sentinelPlannedFailover(t *testing.T) {
+	t.Parallel()
 	sentinel := testenv.Sentinel(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -15,6 +15,7 @@ const serverPassword, sentinelPassword, watcherPassword = "serv/er s3cret", "wat
 // Sentinels and servers have users and passwords of their own, which must not be taken for each other's; and neither
 // the application's log, nor the client's, nor an error repeats any of them.
 func TestOpen_sentinelCredentials(t *testing.T) {
+	t.Parallel()
 	sentinel := testenv.Sentinel(t, testenv.SentinelConfig{Password: serverPassword, SentinelPassword: sentinelPassword})
 	for _, server := range []*testenv.RedisServer{sentinel.Master, sentinel.Replica} {
 		setACL(t, newClient(t, server), "lock")

@@ -64,13 +64,21 @@ func sqliteCode(err error) int {
 func (t *tables) isReply(err error) bool {
 	switch t.name {
 	case Postgres:
-		state := sqlState(err)
-		return state != "" && !strings.HasPrefix(state, "08") && !strings.HasPrefix(state, "57P")
+		return postgresReply(err)
 	case MySQL:
-		n := mysqlNumber(err)
-		return n >= 1000 && n < 2000 && n != 1053 && n != 1927 // ended by a shutdown, or by KILL
+		return mysqlReply(err)
 	}
 	return !isContext(err)
+}
+
+func postgresReply(err error) bool {
+	state := sqlState(err)
+	return state != "" && !strings.HasPrefix(state, "08") && !strings.HasPrefix(state, "57P")
+}
+
+func mysqlReply(err error) bool {
+	n := mysqlNumber(err)
+	return n >= 1000 && n < 2000 && n != 1053 && n != 1927 // ended by a shutdown, or by KILL
 }
 
 // again reports whether the server has done nothing and asks for the statement to be repeated.

@@ -5,38 +5,34 @@ import (
 	"go/types"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // constants resolves the references @Const and checks what they are worth, then the options that had to wait for it.
 func (b *binder) constants() {
 	for i := range options {
 		o := &options[i]
-		if o.slot == nil {
-			continue
-		}
-		switch p := o.slot(b.d).(type) {
-		case **Duration:
-			if *p != nil && (*p).Const != nil {
-				b.durationConst(o, *p)
+		for _, v := range o.values(b.d) {
+			if v.Constant() != nil {
+				b.constantOf(o, v)
 			}
-		case **String:
-			if *p != nil && (*p).Const != nil {
-				b.textConst(o, *p)
-			}
-		case **Int:
-			if *p != nil && (*p).Const != nil {
-				b.intConst(o, *p)
-			}
-		}
-	}
-	for _, k := range b.d.Keys {
-		if k.Const != nil {
-			b.keyConst(k)
 		}
 	}
 	b.conflicts(b.d, true)
 	b.schedule(b.d, true)
+}
+
+// constantOf resolves the reference of one value.
+func (b *binder) constantOf(o *option, v OptionValue) {
+	switch v := v.(type) {
+	case *Duration:
+		b.durationConst(o, v)
+	case *String:
+		b.textConst(o, v)
+	case *Int:
+		b.intConst(o, v)
+	case *Key:
+		b.keyConst(v)
+	}
 }
 
 // resolve finds the constant of a reference. Without type information it stays unknown, and that is no problem.
@@ -200,7 +196,7 @@ func (b *binder) keyConst(k *Key) {
 	case strings.ContainsAny(text, "{}"):
 		b.constant(k.Const,
 			"it is %s, and a constant is the text of a key, not a template: write the template in the directive", shown(text))
-	case strings.IndexFunc(text, unicode.IsControl) >= 0:
+	case strings.IndexFunc(text, invisible) >= 0:
 		b.add(k.ValuePos, k.ValueEnd, "character", "the key %s is %s, which holds a control character: delete it", k.Const,
 			shown(text))
 	default:

@@ -28,8 +28,8 @@ func (d *Defaults) End() token.Pos { return d.Line.Pos + token.Pos(len(d.Line.Te
 
 // onlyDefaults are the options that only the defaults of a package have.
 var onlyDefaults = []option{
-	{name: "prefix", kind: kindReason, ask: "shop:", slot: func(d *Directive) any { return &d.prefix }},
-	{name: "out", kind: kindReason, ask: "locks_gen", slot: func(d *Directive) any { return &d.out }},
+	{name: "prefix", kind: kindReason, ask: "shop:", slot: func(d *Directive) slot { return field(&d.prefix) }},
+	{name: "out", kind: kindReason, ask: "locks_gen", slot: func(d *Directive) slot { return field(&d.out) }},
 }
 
 // defaultOptions are the options that a package can have defaults for.
@@ -96,25 +96,13 @@ func (p *reader) prefix() *Template {
 func (p *reader) localConstants() {
 	for i := range defaultOptions {
 		o := &defaultOptions[i]
-		var ref *ConstRef
-		switch slot := o.slot(p.d).(type) {
-		case **Duration:
-			if *slot != nil {
-				ref = (*slot).Const
-			}
-		case **String:
-			if *slot != nil {
-				ref = (*slot).Const
-			}
-		case **Int:
-			if *slot != nil {
-				ref = (*slot).Const
-			}
+		v := o.given(p.d)
+		if v == nil || v.Constant() == nil || v.Constant().Pkg == "" {
+			continue
 		}
-		if ref != nil && ref.Pkg != "" {
-			p.add(ref.Pos, ref.End, "default", "%s is a constant of another package, and defaults name those of their own: "+
-				"declare const %s = %s and write %s=@%s", ref, ref.Name, ref.String()[1:], o.name, ref.Name)
-		}
+		ref := v.Constant()
+		p.add(ref.Pos, ref.End, "default", "%s is a constant of another package, and defaults name those of their own: "+
+			"declare const %s = %s and write %s=@%s", ref, ref.Name, ref.String()[1:], o.name, ref.Name)
 	}
 }
 
@@ -163,7 +151,7 @@ func (a *Annotated) Apply(d *Defaults) {
 	a.Directive.Defaults = d
 	for i := range options {
 		o := &options[i]
-		if o.own || o.kind == kindPath || o.cron && a.Directive.Cron == nil || o.written(a.Directive) != nil {
+		if o.own || o.kind == kindPath || o.cron && a.Directive.Cron == nil || o.given(a.Directive) != nil {
 			continue // the locker is Bind's, who knows whether the receiver has one
 		}
 		o.copyFrom(d.Options, a.Directive)
@@ -178,37 +166,8 @@ func (a *Annotated) Apply(d *Defaults) {
 
 // copyFrom gives a directive the option of another one. Bind writes into what it resolves, so each has its own.
 func (o *option) copyFrom(from, to *Directive) {
-	ref := func(c *ConstRef) *ConstRef {
-		if c == nil {
-			return nil
-		}
-		own := *c
-		return &own
-	}
-	switch src := o.slot(from).(type) {
-	case **Duration:
-		if *src != nil {
-			own := **src
-			own.Const = ref(own.Const)
-			*o.slot(to).(**Duration) = &own
-		}
-	case **String:
-		if *src != nil {
-			own := **src
-			own.Const = ref(own.Const)
-			*o.slot(to).(**String) = &own
-		}
-	case **Int:
-		if *src != nil {
-			own := **src
-			own.Const = ref(own.Const)
-			*o.slot(to).(**Int) = &own
-		}
-	case **Bool:
-		if *src != nil {
-			own := **src
-			*o.slot(to).(**Bool) = &own
-		}
+	if v := o.given(from); v != nil {
+		o.store(to, v.clone())
 	}
 }
 

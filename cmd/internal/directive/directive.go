@@ -6,36 +6,6 @@ import (
 	"time"
 )
 
-// A Directive is what the //lock: lines of one comment say. Options that were not written are nil.
-type Directive struct {
-	Lines []Line // as written, in order
-	Keys  []*Key // in the order written, at least one unless there are problems
-
-	TTL       *Duration
-	Wait      *Duration // nil means try once; Forever is possible
-	Renew     *Bool     // nil means true
-	MaxHold   *Duration
-	MinHold   *Duration
-	Reentrant *Bool   // nil means false
-	Busy      *String // "error" or "skip"; nil means error
-	Func      *String // name of the wrapper, a valid identifier
-	Locker    *String // a dotted path of identifiers; Bind resolves it
-	Shared    *String // why the lock is meant to be that of other functions too
-
-	Cron    *String // non-nil makes the function a scheduled job
-	TZ      *String
-	Job     *String
-	Misfire *String // "skip", "once" or "all"
-	Overlap *String // "skip", "queue", "replace" or "allow"
-	Timeout *Duration
-	Retries *Int
-	Jitter  *Duration
-
-	Defaults *Defaults // of the package, once Apply has brought them in; nil if it has none
-
-	prefix, out *String // of the defaults of a package only
-}
-
 // A Line is the text of one comment after "//lock:".
 type Line struct {
 	Pos  token.Pos // of the first character after "//lock:"

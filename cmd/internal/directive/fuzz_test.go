@@ -57,19 +57,16 @@ func dump(d *Directive) string {
 		}
 		return fmt.Sprintf("%q %q", c.Pkg, c.Name)
 	}
-	for _, o := range options {
-		if o.slot == nil || o.written(d) == nil {
-			continue
-		}
-		switch p := o.slot(d).(type) {
-		case **Duration:
-			fmt.Fprintln(&b, o.name, int64((*p).Value), (*p).Forever, c((*p).Const))
-		case **String:
-			fmt.Fprintf(&b, "%s %q %s\n", o.name, (*p).Value, c((*p).Const))
-		case **Bool:
-			fmt.Fprintln(&b, o.name, (*p).Value)
-		case **Int:
-			fmt.Fprintln(&b, o.name, (*p).Value, c((*p).Const))
+	for s := range d.Settings() {
+		switch v := s.Value.(type) {
+		case *Duration:
+			fmt.Fprintln(&b, s.Name, int64(v.Value), v.Forever, c(v.Const))
+		case *String:
+			fmt.Fprintf(&b, "%s %q %s\n", s.Name, v.Value, c(v.Const))
+		case *Bool:
+			fmt.Fprintln(&b, s.Name, v.Value)
+		case *Int:
+			fmt.Fprintln(&b, s.Name, v.Value, c(v.Const))
 		}
 	}
 	return b.String()

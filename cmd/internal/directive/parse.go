@@ -121,30 +121,26 @@ func (p *reader) set(o *option, a Arg, raw rawArg) {
 }
 
 func (p *reader) setValue(o *option, a Arg, f form, v value) {
-	if o.kind == kindKey {
+	if read, ok := p.read(o, a, f, v); ok {
+		o.store(p.d, read)
+	}
+}
+
+// read is what a value means to its option. It is false if it means nothing, which is reported.
+func (p *reader) read(o *option, a Arg, f form, v value) (OptionValue, bool) {
+	switch o.kind {
+	case kindKey:
 		t, found := parseTemplate(v, a.ValuePos, a.ValueEnd)
 		p.problems = append(p.problems, found...)
-		p.d.Keys = append(p.d.Keys, &Key{Arg: a, Template: t})
-		return
+		return &Key{Arg: a, Template: t}, true
+	case kindDuration, kindWait:
+		return p.duration(o, a, v.text)
+	case kindBool:
+		return p.boolean(o, a, f, v.text)
+	case kindInt:
+		return p.number(o, a, v.text)
 	}
-	switch slot := o.slot(p.d).(type) {
-	case **Duration:
-		if d, ok := p.duration(o, a, v.text); ok {
-			*slot = d
-		}
-	case **Bool:
-		if b, ok := p.boolean(o, a, f, v.text); ok {
-			*slot = b
-		}
-	case **Int:
-		if n, ok := p.number(o, a, v.text); ok {
-			*slot = n
-		}
-	case **String:
-		if s, ok := p.str(o, a, v); ok {
-			*slot = s
-		}
-	}
+	return p.str(o, a, v)
 }
 
 // setConst reads a value @Const. What the constant is worth is Bind's to find out.
@@ -162,21 +158,15 @@ func (p *reader) setConst(o *option, a Arg, raw rawArg) {
 			"%s is no reference to a constant: write @Const or @pkg.Const, or quote text that starts with @", shown(raw.value))
 		return
 	}
-	if o.kind == kindKey {
-		p.d.Keys = append(p.d.Keys, &Key{Arg: a, Const: c})
-		return
-	}
-	switch slot := o.slot(p.d).(type) {
-	case **Duration:
-		*slot = &Duration{Arg: a, Const: c}
-	case **Int:
-		*slot = &Int{Arg: a, Const: c}
-	case **String:
-		if o.kind == kindText {
-			*slot = &String{Arg: a, Const: c}
-			return
-		}
-		p.noConst(o, a)
+	switch o.kind {
+	case kindKey:
+		o.store(p.d, &Key{Arg: a, Const: c})
+	case kindDuration, kindWait:
+		o.store(p.d, &Duration{Arg: a, Const: c})
+	case kindInt:
+		o.store(p.d, &Int{Arg: a, Const: c})
+	case kindText:
+		o.store(p.d, &String{Arg: a, Const: c})
 	default:
 		p.noConst(o, a)
 	}

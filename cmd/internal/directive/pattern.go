@@ -1,6 +1,7 @@
 package directive
 
 import (
+	"fmt"
 	"go/constant"
 	"strings"
 )
@@ -23,6 +24,8 @@ type PatternPart struct {
 	Kinds    uint8 // what the values of a KindBasic may be
 	Filter   Filter
 	Optional bool
+	// MarksEmpty: a pointer to an empty text may be written as a lone percent sign.
+	MarksEmpty bool
 }
 
 // Pattern is the pattern of a key. It is false if the key is not wholly known.
@@ -44,23 +47,25 @@ func (f *Func) Pattern(k *BoundKey) (Pattern, bool) {
 			return p, false
 		default:
 			p.Parts = append(p.Parts, PatternPart{Type: v.TypeText(nil), Kind: v.Kind, Kinds: uint8(v.kinds),
-				Filter: part.Hole.Filter, Optional: part.Hole.Optional})
+				Filter: part.Hole.Filter, Optional: part.Hole.Optional, MarksEmpty: v.marksEmpty()})
 		}
 	}
 	return p, true
 }
 
-// lease is the lengths of a lease, in one text.
+// lease is what functions that share a lock on purpose agree on, in one text.
 func (d *Directive) lease() string {
 	var b strings.Builder
-	for _, x := range []*Duration{d.TTL, d.MaxHold, d.MinHold} {
-		if x != nil {
-			b.WriteString(FormatDuration(x.Value))
+	for i := range options {
+		o := &options[i]
+		if !o.lease {
+			continue
 		}
-		b.WriteByte(' ')
-	}
-	if !d.Renews() {
-		b.WriteString("once")
+		value := o.list.unset
+		if v := o.given(d); v != nil {
+			value = listed(v)
+		}
+		fmt.Fprintf(&b, "%v ", value)
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package directive
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -18,58 +19,29 @@ func (d *Directive) String() string {
 	return "//lock:" + strings.Join(args, ",")
 }
 
-// print is the option as arguments: none if it was not given, several only for keys.
+// made is String without what changes no code: reasons, and values that hold anyway.
+func (d *Directive) made() string {
+	var args []string
+	for i := range options {
+		o := &options[i]
+		if v := o.given(d); v != nil && o.kind != kindReason && v.String() != fmt.Sprint(o.list.unset) {
+			args = append(args, o.print(d)...)
+		}
+	}
+	return "//lock:" + strings.Join(args, ",")
+}
+
+// print is the option as arguments: none if it was not given, several only for keys. A switch that is on is its name.
 func (o *option) print(d *Directive) []string {
-	if o.slot == nil {
-		var args []string
-		for _, k := range d.Keys {
-			args = append(args, o.name+"="+k.print())
+	var args []string
+	for _, v := range o.values(d) {
+		if b, ok := v.(*Bool); ok && b.Value {
+			args = append(args, o.name)
+		} else {
+			args = append(args, o.name+"="+v.String())
 		}
-		return args
 	}
-	if o.written(d) == nil {
-		return nil
-	}
-	switch p := o.slot(d).(type) {
-	case **Duration:
-		return []string{o.name + "=" + (*p).String()}
-	case **Int:
-		if (*p).Const != nil {
-			return []string{o.name + "=" + (*p).Const.String()}
-		}
-		return []string{o.name + "=" + strconv.Itoa((*p).Value)}
-	case **Bool:
-		if (*p).Value {
-			return []string{o.name}
-		}
-		return []string{o.name + "=false"}
-	case **String:
-		if (*p).Const != nil {
-			return []string{o.name + "=" + (*p).Const.String()}
-		}
-		return []string{o.name + "=" + quoteValue((*p).Value)}
-	}
-	return nil
-}
-
-func (k *Key) print() string {
-	if k.Const != nil {
-		return k.Const.String()
-	}
-	return quoteValue(k.Template.String())
-}
-
-// String is the value as it is written in a directive.
-func (d *Duration) String() string {
-	switch {
-	case d.Const != nil:
-		return d.Const.String()
-	case d.Forever:
-		return "forever"
-	case d.Value == 0:
-		return "0"
-	}
-	return FormatDuration(d.Value)
+	return args
 }
 
 // quoteValue writes text as a value: bare where it would be read back whole.

@@ -61,7 +61,7 @@ func checkExample(t *testing.T, readme string, o *option, example string) {
 	}
 	args = slices.DeleteFunc(args, func(arg string) bool { return strings.HasPrefix(arg, o.name+"=") })
 	d, found := Parse([]Line{{Pos: 1, Text: strings.Join(append(args, example), ",")}})
-	if len(found) > 0 || o.written(d) == nil {
+	if len(found) > 0 || o.given(d) == nil {
 		t.Errorf("%s: the example %s of %s: %v", readme, example, o.name, found)
 	}
 }

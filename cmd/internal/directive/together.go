@@ -36,7 +36,8 @@ func (p *reader) given(name string) bool {
 func (p *reader) needCron() {
 	for i := range options {
 		o := &options[i]
-		if a := o.written(p.d); o.cron && a != nil {
+		if v := o.given(p.d); o.cron && v != nil {
+			a := v.Written()
 			p.add(a.Pos, a.End, "cron-only",
 				"%s is for scheduled jobs and the directive has no cron: add cron=\"0 3 * * *\", or delete %s", o.name, o.name)
 		}
@@ -62,37 +63,6 @@ func (k *Key) text() string {
 		return k.Const.String()
 	}
 	return k.Template.String()
-}
-
-// conflicts reports options that contradict each other. Parse asks with constants false and looks at what is written
-// out; Bind asks with constants true, once it knows what they are worth, and looks at the pairs with one of those.
-func (ps *problems) conflicts(d *Directive, constants bool) {
-	turn := func(pair ...*Duration) bool {
-		some := false
-		for _, d := range pair {
-			if d == nil || (d.Const != nil && d.Const.Object == nil) {
-				return false
-			}
-			some = some || d.Const != nil
-		}
-		return some == constants
-	}
-	if turn(d.MinHold, d.MaxHold) && d.MinHold.Value > d.MaxHold.Value {
-		ps.add(d.MinHold.Pos, d.MinHold.End, "conflict",
-			"minhold %s is longer than maxhold %s, after which the lock is given up: shorten minhold, or raise maxhold",
-			FormatDuration(d.MinHold.Value), FormatDuration(d.MaxHold.Value))
-	}
-	if constants {
-		return
-	}
-	if d.MaxHold != nil && !d.Renews() {
-		ps.add(d.MaxHold.Pos, d.MaxHold.End, "conflict",
-			"maxhold ends renewal and renew=false has none, the lease ends after its ttl anyway: delete one of them")
-	}
-	if d.SkipsBusy() && d.Wait != nil && d.Wait.Forever {
-		ps.add(d.Busy.Pos, d.Busy.End, "conflict",
-			"busy=skip says what to do when the wait is over, and wait=forever never is: delete one of them, or bound the wait")
-	}
 }
 
 // schedule reports a cron specification or a zone that is wrong, each where it is written. It takes turns like

@@ -98,7 +98,7 @@ func (r *rig) withdraw(t *testing.T, b *tab) {
 			t.Fatal(err)
 		}
 	}
-	b.open("once")
+	b.open("one-off")
 	b.awaitText("#list", "welcome-1")
 	b.click(`#list a[aria-label^="Withdraw <script>"]`, "Withdraw")
 	b.awaitText(".confirm h1", evil)
@@ -126,7 +126,7 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	r, running, _ := filled(t, dashboard.Config{})
 	b := newTab(t, r.base())
-	for _, page := range []string{"", "jobs", "job?name=index", "run?id=" + escape(running), "locks", "once"} {
+	for _, page := range []string{"", "jobs", "job?name=index", "run?id=" + escape(running), "locks", "one-off"} {
 		b.open(page)
 		b.awaitText("footer", "read-only")
 		if n := ask[int](b, `document.querySelectorAll("main form:not([role=search]), main .button").length`); n > 0 {

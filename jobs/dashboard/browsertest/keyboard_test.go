@@ -14,7 +14,7 @@ func TestKeyboard_order(t *testing.T) {
 	t.Parallel()
 	r, running, _ := filled(t, operator)
 	b := newTab(t, r.base())
-	for _, page := range []string{"", "jobs", "job?name=import", "run?id=" + escape(running), "locks", "once",
+	for _, page := range []string{"", "jobs", "job?name=import", "run?id=" + escape(running), "locks", "one-off",
 		"break?key=job:index"} {
 		b.open(page)
 		// Updates would replace what has just been counted.

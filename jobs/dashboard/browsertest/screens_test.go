@@ -47,7 +47,7 @@ func screensOf(running, failed string) []screen {
 		{"run-failed", "run?id=" + escape(failed), ".error", "<b>connection refused</b>"},
 		{"run-running", "run?id=" + escape(running), "#head", "so far"},
 		{"locks", "locks", "#list", "job:index"},
-		{"once", "once", "#list", "welcome-42"},
+		{"one-off", "one-off", "#list", "welcome-42"},
 		{"run-now", "run-now?name=import", ".confirm", "Run import now?"},
 		{"pause", "pause?name=import", ".confirm", "Pause import?"},
 		{"resume", "resume?name=report", ".confirm", "Resume report?"},

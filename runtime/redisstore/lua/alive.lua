@@ -15,10 +15,11 @@ for i = 1, n do
     left = math.max(redis.call('PTTL', lockKey), 0)
   end
   local state = left
-  if not keepQueue(queueKey, waitersKey, liveness) then
+  if redis.call('EXISTS', queueKey) == 0 then
     state = -1
   else
     redis.call('HSET', waitersKey, '@' .. channel, live)
+    keepQueue(queueKey, waitersKey, liveness)
   end
   if lock and string.find(lock, ' ' .. channel .. ' ', 1, true) then
     state = { string.match(lock, '^%S+'), state }

@@ -40,7 +40,7 @@ end
 local function touch(key)
   local left = redis.call('PTTL', key)
   if left ~= -1 then
-    redis.call('PEXPIRE', key, math.max(left, 0) + 1)
+    redis.call('PEXPIRE', key, math.max(left, 1))
   end
 end
 
@@ -65,15 +65,14 @@ local function take(lockKey, floorKey, retention, t, id, ttl, channelAndNode)
   return epoch
 end
 
--- keepQueue lets the queue live as long as its most patient process, and reports whether there is one. It never
--- shortens that: processes may be configured differently. Queue and waiters always get their time together.
+-- keepQueue lets the queue live as long as its most patient process. It never shortens that: processes may be
+-- configured differently. Queue and waiters always get their time together, also if one of them is new.
 local function keepQueue(queueKey, waitersKey, liveness)
-  local left = redis.call('PTTL', queueKey)
-  if left < 1.5 * liveness and left ~= -2 then
+  local left = math.min(redis.call('PTTL', queueKey), redis.call('PTTL', waitersKey))
+  if left < 1.5 * liveness then
     redis.call('PEXPIRE', queueKey, 2 * liveness)
     redis.call('PEXPIRE', waitersKey, 2 * liveness)
   end
-  return left ~= -2
 end
 
 -- poke lets the waiter with a rank ask for the end of the lease in its way, which is sooner than it knows.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"net/url"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,28 +14,6 @@ import (
 
 // A server that is silent, or whose connections break. It is neither a busy lock, nor the end of anybody's context.
 func TestStore_faults(t *testing.T) {
-	proxied := func(t *testing.T, e *engine, test func(*testing.T, *engine, *proxy)) {
-		var p *proxy
-		far := *e
-		switch e.name {
-		case "postgres":
-			u, err := url.Parse(e.url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p = newProxy(t, u.Host)
-			far.url = strings.Replace(e.url, u.Host, p.listener.Addr().String(), 1)
-			far.db = openDB(t, "pgx", far.url)
-		case "mariadb":
-			host := strings.SplitN(strings.SplitN(e.url, "@", 2)[1], "/", 2)[0]
-			p = newProxy(t, host)
-			far.url = strings.Replace(e.url, host, p.listener.Addr().String(), 1)
-			far.db = openDB(t, "mysql", mysqlDSN(far.url))
-		default:
-			t.Skip("there is no network")
-		}
-		test(t, &far, p)
-	}
 	engines(t, func(t *testing.T, e *engine) {
 		for name, test := range map[string]func(t *testing.T, far, near *engine, p *proxy){
 			"silent: callers leave in time":        silentServer,
@@ -47,7 +23,10 @@ func TestStore_faults(t *testing.T) {
 			"a release is repeated":                cutRelease,
 		} {
 			t.Run(name, func(t *testing.T) {
-				proxied(t, e, func(t *testing.T, far *engine, p *proxy) { test(t, far, e, p) })
+				far := *e
+				var p *proxy
+				far.db, p = e.through(t)
+				test(t, &far, e, p)
 			})
 		}
 	})

@@ -16,6 +16,7 @@ type proxy struct {
 	open   chan struct{} // closed while bytes pass
 	conns  map[net.Conn]bool
 	closed bool
+	mute   bool // what servers answer is thrown away
 }
 
 func newProxy(t *testing.T, target string) *proxy {
@@ -56,21 +57,21 @@ func (p *proxy) accept() {
 			_, _ = client.Close(), server.Close()
 		}
 		p.mu.Unlock()
-		p.running.Go(func() { p.pass(client, server) })
-		p.running.Go(func() { p.pass(server, client) })
+		p.running.Go(func() { p.pass(client, server, false) })
+		p.running.Go(func() { p.pass(server, client, true) })
 	}
 }
 
-func (p *proxy) pass(from, to net.Conn) {
+func (p *proxy) pass(from, to net.Conn, answers bool) {
 	defer p.forget(from, to)
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
 		p.mu.Lock()
-		open := p.open
+		open, mute := p.open, p.mute && answers
 		p.mu.Unlock()
 		<-open
-		if n > 0 {
+		if n > 0 && !mute {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return
 			}
@@ -108,10 +109,18 @@ func (p *proxy) resume() {
 	}
 }
 
+// swallow throws away what servers answer, until the next cut.
+func (p *proxy) swallow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mute = true
+}
+
 // cut ends all connections.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.mute = false
 	for c := range p.conns {
 		_ = c.Close()
 	}

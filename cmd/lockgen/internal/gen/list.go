@@ -18,28 +18,27 @@ type Listing struct {
 	Collisions []Collision `json:"collisions"`
 }
 
-// A Function is one with a directive. Durations are as time.ParseDuration reads them.
+// A Function is one with a directive. In JSON its options stand beside the other fields.
 type Function struct {
-	Package   string `json:"package"`
-	Function  string `json:"function"`
-	File      string `json:"file"`
-	Line      int    `json:"line"`
-	Column    int    `json:"column"`
-	Build     string `json:"build,omitempty"` // the constraint that it is built under
-	Wrapper   string `json:"wrapper"`
-	Locker    string `json:"locker"`
-	Keys      []Key  `json:"keys"`
-	TTL       string `json:"ttl"`
-	Wait      string `json:"wait"` // 0: one try; forever: until the context ends
-	Mode      string `json:"mode"`
-	Renew     bool   `json:"renew"`
-	MaxHold   string `json:"maxhold,omitempty"`
-	MinHold   string `json:"minhold,omitempty"`
-	Reentrant bool   `json:"reentrant"`
-	Busy      string `json:"busy"`
-	Shared    string `json:"shared,omitempty"`
-	Defaults  string `json:"defaults,omitempty"` // where the package says what applies here: file:line
-	Job       *Job   `json:"job,omitempty"`
+	Package  string  `json:"package"`
+	Function string  `json:"function"`
+	File     string  `json:"file"`
+	Line     int     `json:"line"`
+	Column   int     `json:"column"`
+	Build    string  `json:"build,omitempty"` // the constraint that it is built under
+	Wrapper  string  `json:"wrapper"`
+	Locker   string  `json:"locker"`
+	Keys     []Key   `json:"keys"`
+	Mode     string  `json:"mode"`
+	Defaults string  `json:"defaults,omitempty"` // where the package says what applies here: file:line
+	Job      *Job    `json:"job,omitempty"`
+	Options  Options `json:"-"`
+}
+
+// MarshalJSON writes the function with its options.
+func (f Function) MarshalJSON() ([]byte, error) {
+	type plain Function
+	return withOptions(plain(f), f.Options)
 }
 
 // A Key is a template with the types of its placeholders.
@@ -72,18 +71,20 @@ type Placeholder struct {
 	Type string `json:"type"`
 }
 
-// A Job is when and how a function is scheduled.
+// A Job is when and how a function is scheduled. In JSON its options stand beside the other fields.
 type Job struct {
 	Name    string      `json:"name"`
 	Cron    string      `json:"cron"`
 	Words   string      `json:"words"`
 	Zone    string      `json:"zone,omitempty"` // empty: that of the process
 	Next    []time.Time `json:"next"`
-	Misfire string      `json:"misfire,omitempty"`
-	Overlap string      `json:"overlap,omitempty"`
-	Timeout string      `json:"timeout,omitempty"`
-	Retries int         `json:"retries,omitempty"`
-	Jitter  string      `json:"jitter,omitempty"`
+	Options Options     `json:"-"`
+}
+
+// MarshalJSON writes the job with its options.
+func (j Job) MarshalJSON() ([]byte, error) {
+	type plain Job
+	return withOptions(plain(j), j.Options)
 }
 
 // List reads the directives of all packages. Ticks are those after a moment. It writes nothing.
@@ -109,19 +110,8 @@ func List(ctx context.Context, cfg Config, after time.Time) (*Listing, []Problem
 func (g *generator) function(u *unit, after time.Time) Function {
 	d, at := u.Directive, g.position(u)
 	f := Function{Package: u.pkg.Path(), Function: u.funcName(), File: relative(g.cfg.Dir, at.Filename), Line: at.Line,
-		Column: at.Column, Build: u.set.buildText(), Wrapper: u.Name, Locker: u.lockerText(), TTL: length(d.TTL),
-		Wait: "0", Mode: "exclusive", Renew: d.Renews(), MaxHold: length(d.MaxHold), MinHold: length(d.MinHold),
-		Reentrant: d.Reentrant != nil && d.Reentrant.Value, Busy: "error"}
-	if d.Wait != nil {
-		f.Wait = length(d.Wait)
-	}
-	if d.SkipsBusy() {
-		f.Busy = "skip"
-	}
-	if d.Shared != nil {
-		f.Shared = d.Shared.Value
-	}
-	f.Defaults = g.defaultsAt(u)
+		Column: at.Column, Build: u.set.buildText(), Wrapper: u.Name, Locker: u.lockerText(), Mode: "exclusive",
+		Defaults: g.defaultsAt(u), Options: d.List(false)}
 	for _, key := range u.Keys {
 		f.Keys = append(f.Keys, u.listed(key))
 	}
@@ -129,18 +119,6 @@ func (g *generator) function(u *unit, after time.Time) Function {
 		f.Job = u.job(after)
 	}
 	return f
-}
-
-func length(d *directive.Duration) string {
-	switch {
-	case d == nil:
-		return ""
-	case d.Forever:
-		return "forever"
-	case d.Value == 0:
-		return "0"
-	}
-	return directive.FormatDuration(d.Value)
 }
 
 func (u *unit) listed(key *directive.BoundKey) Key {
@@ -165,7 +143,7 @@ func (u *unit) lockerText() string {
 	for _, p := range u.Params {
 		w.params = append(w.params, p.Name)
 	}
-	text := w.lockerRoot()
+	text := w.rootOf(&u.Locker)
 	if l := u.Locker; l.From == directive.FromPackage && l.Pkg != nil {
 		text = l.Pkg.Name() + "." + text
 	}
@@ -177,15 +155,9 @@ func (u *unit) lockerText() string {
 
 func (u *unit) job(after time.Time) *Job {
 	d := u.Directive
-	j := &Job{Name: u.jobName(), Cron: d.Cron.Value, Words: cronwords.Of(d.Cron.Value), Timeout: length(d.Timeout),
-		Jitter: length(d.Jitter)}
-	for to, option := range map[*string]*directive.String{&j.Zone: d.TZ, &j.Misfire: d.Misfire, &j.Overlap: d.Overlap} {
-		if option != nil {
-			*to = option.Value
-		}
-	}
-	if d.Retries != nil {
-		j.Retries = d.Retries.Value
+	j := &Job{Name: u.jobName(), Cron: d.Cron.Value, Words: cronwords.Of(d.Cron.Value), Options: d.List(true)}
+	if d.TZ != nil {
+		j.Zone = d.TZ.Value
 	}
 	schedule, err := cronspec.Parse(d.Cron.Value, j.Zone)
 	if err != nil {

@@ -26,12 +26,12 @@ func expand(ctx context.Context, cfg Config) ([]string, []Problem, error) {
 			others = append(others, pattern)
 			continue
 		}
-		found, err := expandPath(cfg.Dir, pattern)
+		found, err := expandPath(cfg.Dir, pattern, cfg.Out != "")
 		if err != nil {
-			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v", pattern, err)})
+			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v", files.Name(pattern), err)})
 		}
 		if err == nil && len(found) == 0 {
-			cfg.Warnf("%s matches no packages", pattern)
+			cfg.Warnf("%s matches no packages", files.Name(pattern))
 		}
 		dirs = append(dirs, found...)
 	}
@@ -52,7 +52,8 @@ func isPath(pattern string) bool {
 	return p == "." || p == ".." || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../") || filepath.IsAbs(pattern)
 }
 
-func expandPath(base, pattern string) ([]string, error) {
+// expandPath is the folders that a pattern names. Links may lead out of the module where that is how a sandbox shows it.
+func expandPath(base, pattern string, links bool) ([]string, error) {
 	path, recursive := strings.CutSuffix(filepath.ToSlash(pattern), "/...")
 	if strings.Contains(path, "...") {
 		return nil, errors.New(
@@ -70,6 +71,8 @@ func expandPath(base, pattern string) ([]string, error) {
 		return nil, err
 	case !info.IsDir():
 		return nil, errors.New("is a file: name its folder, a wrapper is generated for a whole package")
+	case !links && !files.Below(files.ModuleRoot(root), root):
+		return nil, errors.New("leads out of the module through a link: run lockgen where the folder really is")
 	case files.Vendored(root):
 		return nil, errors.New("is vendored: its generated code would be lost with the next go mod vendor; run lockgen in its " +
 			"own module")

@@ -46,6 +46,7 @@ type wrapper struct {
 	keys       []string
 	err        string
 	lease      string // or leases
+	tx         string // the transaction; "" without tx=
 	ran        string
 	parts      map[*directive.BoundPart]string // locals for values behind pointers
 
@@ -86,34 +87,42 @@ func (u *unit) addImports(im *imports) {
 		im.addUsed(u.Decl.Recv, u.info, u.pkg)
 	}
 	im.addUsed(u.Decl.Type, u.info, u.pkg)
-	d := u.Directive
-	u.addDurations(im, d.TTL, d.Wait, d.MaxHold, d.MinHold)
-	for _, key := range d.Keys {
-		u.addConst(im, key.Const)
-	}
-	if d.SkipsBusy() {
+	u.addSettings(im, false)
+	if u.Directive.SkipsBusy() {
 		im.add("errors", "errors", "")
 	}
-	if u.Locker.Pkg != nil {
-		im.addPackage(u.Locker.Pkg)
-	}
-}
-
-func (u *unit) addDurations(im *imports, durations ...*directive.Duration) {
-	for _, d := range durations {
-		switch {
-		case d == nil:
-		case d.Const != nil:
-			u.addConst(im, d.Const)
-		case d.Value != 0 && !d.Forever:
-			im.add("time", "time", "")
+	for _, from := range u.sources() {
+		if from.Pkg != nil {
+			im.addPackage(from.Pkg)
 		}
 	}
+	if u.Tx != nil {
+		im.add(sqlstorePath, "sqlstore", "")
+		im.add("database/sql", "sql", "")
+	}
 }
 
-func (u *unit) addConst(im *imports, ref *directive.ConstRef) {
-	if ref != nil && ref.Object != nil && ref.Object.Pkg() != u.pkg {
-		im.addPackage(ref.Object.Pkg())
+// sources are where the wrapper finds what is not passed to it.
+func (u *unit) sources() []*directive.Source {
+	if u.Tx != nil {
+		return []*directive.Source{&u.Locker, u.Tx}
+	}
+	return []*directive.Source{&u.Locker}
+}
+
+// addSettings notes the packages that options bring: those of a job, or those of its lock and of wrappers.
+func (u *unit) addSettings(im *imports, job bool) {
+	for s := range u.Directive.Settings() {
+		if (s.Sets.Of == directive.Job) != job {
+			continue
+		}
+		ref := s.Value.Constant()
+		if ref != nil && ref.Object != nil && ref.Object.Pkg() != u.pkg {
+			im.addPackage(ref.Object.Pkg())
+		}
+		if d, ok := s.Value.(*directive.Duration); ok && ref == nil && !s.Zero() && !d.Forever {
+			im.add("time", "time", "")
+		}
 	}
 }
 
@@ -136,10 +145,8 @@ func planWrapper(u *unit, im *imports) *wrapper {
 
 // bodyNames are the names of the package and the universe that the wrapper's body refers to.
 func (u *unit) bodyNames() []string {
-	found := append([]string{}, predeclared...)
-	if u.Recv == nil {
-		found = append(found, u.Decl.Name.Name)
-	} else {
+	found := u.needed()
+	if u.Recv != nil {
 		found = append(found, plainNames(u.Decl.Recv.List[0].Type, u.info)...)
 	}
 	if results := u.Decl.Type.Results; results != nil {
@@ -147,21 +154,33 @@ func (u *unit) bodyNames() []string {
 			found = append(found, plainNames(field.Type, u.info)...)
 		}
 	}
-	d := u.Directive
-	for _, duration := range []*directive.Duration{d.TTL, d.Wait, d.MaxHold, d.MinHold} {
-		if duration != nil && duration.Const != nil {
-			found = append(found, duration.Const.Name)
-		}
-	}
-	for _, key := range d.Keys {
-		if key.Const != nil {
-			found = append(found, key.Const.Name)
-		}
-	}
-	if u.Locker.From == directive.FromPackage && u.Locker.Pkg == nil {
-		found = append(found, u.Locker.Var)
-	}
 	return append(found, typeParamNames(u.Decl)...)
+}
+
+// needed are those of bodyNames that are no types of the signature: a type parameter may not have them.
+func (u *unit) needed() []string {
+	found := append([]string{}, predeclared...)
+	if u.Recv == nil {
+		found = append(found, u.Decl.Name.Name)
+	}
+	found = append(found, u.constNames(false)...)
+	for _, from := range u.sources() {
+		if from.From == directive.FromPackage && from.Pkg == nil {
+			found = append(found, from.Var)
+		}
+	}
+	return found
+}
+
+// constNames are the constants that options of a job name, or those of its lock and of wrappers.
+func (u *unit) constNames(job bool) []string {
+	var found []string
+	for s := range u.Directive.Settings() {
+		if ref := s.Value.Constant(); ref != nil && (s.Sets.Of == directive.Job) == job {
+			found = append(found, ref.Name)
+		}
+	}
+	return found
 }
 
 func typeParamNames(decl *ast.FuncDecl) []string {

@@ -16,7 +16,6 @@ const registerName = "RegisterJobs"
 // A registration is one RegisterJobs.
 type registration struct {
 	receiver  *wrapper // whose receiver is repeated; nil for the package's
-	recvType  ast.Expr // with the type parameters as they are named here
 	guarded   bool     // a nil receiver is refused: keys or jobs with a value receiver read what it points to
 	scheduler string
 	jobs      []*wrapper
@@ -64,16 +63,7 @@ func addJobImports(im *imports, units []*unit) {
 			im.add("errors", "errors", "")
 		}
 		for _, u := range group {
-			d := u.Directive
-			for _, text := range []*directive.String{d.Cron, d.TZ, d.Job} {
-				if text != nil {
-					u.addConst(im, text.Const)
-				}
-			}
-			if d.Retries != nil {
-				u.addConst(im, d.Retries.Const)
-			}
-			u.addDurations(im, d.Timeout, d.Jitter)
+			u.addSettings(im, true)
 		}
 	}
 }
@@ -89,7 +79,7 @@ func planJobs(units []*unit, im *imports) []*registration {
 		}
 		for _, u := range group {
 			local.reserve(u.bodyNames()...)
-			local.reserve(constNames(u.Directive)...)
+			local.reserve(u.constNames(true)...)
 			r.jobs = append(r.jobs, &wrapper{unit: u, copier: copier{info: u.info, local: u.pkg, renamed: map[string]string{}},
 				parts: map[*directive.BoundPart]string{}})
 		}
@@ -105,24 +95,6 @@ func planJobs(units []*unit, im *imports) []*registration {
 		all = append(all, r)
 	}
 	return all
-}
-
-func constNames(d *directive.Directive) []string {
-	var found []string
-	for _, text := range []*directive.String{d.Cron, d.TZ, d.Job} {
-		if text != nil && text.Const != nil {
-			found = append(found, text.Const.Name)
-		}
-	}
-	if d.Retries != nil && d.Retries.Const != nil {
-		found = append(found, d.Retries.Const.Name)
-	}
-	for _, duration := range []*directive.Duration{d.Timeout, d.Jitter} {
-		if duration != nil && duration.Const != nil {
-			found = append(found, duration.Const.Name)
-		}
-	}
-	return found
 }
 
 // nameParams names the parameters of RegisterJobs. Jobs that call the same dependency alike share it. A value is each
@@ -149,7 +121,7 @@ func (r *registration) nameParams(local names) {
 // param is the name of a job's parameter. It adds the parameter unless another job shares it.
 func (r *registration) param(job *wrapper, i int, several bool, local names) string {
 	p := job.Params[i]
-	t := job.unit.paramType(i)
+	t := p.Type
 	shared := several && p.Name != "" && isDependency(t)
 	if shared {
 		for _, other := range r.params {

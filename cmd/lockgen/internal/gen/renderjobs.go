@@ -11,12 +11,12 @@ import (
 // render writes RegisterJobs: the keys that are known by then first, so that an unusable one is reported before any job is
 // added.
 func (r *registration) render(g *jen.Group) {
-	for _, line := range r.docLines() {
+	for _, line := range append(r.docLines(), "//", directive.Fingerprint{Code: openSum}.String()) {
 		g.Comment(line)
 	}
 	fn := g.Func()
 	if r.receiver != nil {
-		fn.Params(jen.Id(r.receiver.recv).Add(r.receiver.expr(r.recvType)))
+		fn.Params(jen.Id(r.receiver.recv).Add(r.receiver.expr(r.receiver.Recv.Expr)))
 	}
 	params := []jen.Code{jen.Id(r.scheduler).Op("*").Qual(jobsPath, "Scheduler")}
 	for _, p := range r.params {
@@ -80,34 +80,14 @@ func (w *wrapper) jobFields(scheduler string) []jen.Code {
 	field := func(name string, value jen.Code) {
 		fields = append(fields, jen.Id(name).Op(":").Add(value))
 	}
-	if d.Job != nil {
-		field("Name", w.text(d.Job))
+	if d.Job != nil && d.Job.Const != nil {
+		field("Name", w.constant(d.Job.Const))
 	} else {
 		field("Name", jen.Lit(w.jobName()))
 	}
-	field("Spec", w.text(d.Cron))
-	if d.TZ != nil {
-		field("TZ", w.text(d.TZ))
-	}
+	fields = append(fields, w.fields(directive.Job)...)
 	field(w.keysField())
 	field("Lock", w.options())
-	if d.Misfire != nil {
-		field("Misfire", jen.Qual(jobsPath, "Misfire"+upperFirst(d.Misfire.Value)))
-	}
-	if d.Overlap != nil {
-		field("Overlap", jen.Qual(jobsPath, "Overlap"+upperFirst(d.Overlap.Value)))
-	}
-	if d.Timeout != nil {
-		field("Timeout", w.duration(d.Timeout))
-	}
-	if r := d.Retries; r != nil && r.Const != nil {
-		field("Retries", w.constant(r.Const))
-	} else if r != nil && r.Value != 0 {
-		field("Retries", jen.Lit(r.Value))
-	}
-	if d.Jitter != nil {
-		field("Jitter", w.duration(d.Jitter))
-	}
 	ctx := jen.Id(w.ctx)
 	if !w.usesContext() && !w.usesLease() {
 		ctx = jen.Null()
@@ -117,7 +97,7 @@ func (w *wrapper) jobFields(scheduler string) []jen.Code {
 	return fields
 }
 
-// runJob calls the function itself: the scheduler holds its locks. Results other than the error have nobody to go to.
+// runJob calls the function itself: the scheduler holds its locks. Results other than the error are dropped.
 func (w *wrapper) runJob(g *jen.Group, scheduler string) {
 	w.askForKeys(g)
 	call := w.callee().CallFunc(func(g *jen.Group) {
@@ -160,14 +140,6 @@ func blanks(n int) []jen.Code {
 		codes = append(codes, jen.Id("_"))
 	}
 	return codes
-}
-
-// text is an option's text, or the constant that it names.
-func (w *wrapper) text(s *directive.String) *jen.Statement {
-	if s.Const != nil {
-		return w.constant(s.Const)
-	}
-	return jen.Lit(s.Value)
 }
 
 // jobName is what the job is registered as.

@@ -8,31 +8,43 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// options is the lockrt.Options literal: only what differs from the zero value, on one line while that is short.
+// options is the lockrt.Options literal, on one line while that is short.
 func (w *wrapper) options() *jen.Statement {
-	d := w.Directive
-	var fields []jen.Code
-	field := func(name string, value *jen.Statement) {
-		fields = append(fields, jen.Id(name).Op(":").Add(value))
-	}
-	field("TTL", w.duration(d.TTL))
-	if d.Wait != nil && (d.Wait.Forever || d.Wait.Value != 0 || d.Wait.Const != nil) {
-		field("Wait", w.duration(d.Wait))
-	}
-	if d.MinHold != nil {
-		field("MinHold", w.duration(d.MinHold))
-	}
-	if d.MaxHold != nil {
-		field("MaxHold", w.duration(d.MaxHold))
-	}
-	if !d.Renews() {
-		field("NoRenew", jen.True())
-	}
-	if d.Reentrant != nil && d.Reentrant.Value {
-		field("Reentrant", jen.True())
-	}
-	return literal(jen.Qual(runtimePath, "Options"), fields, 3)
+	return literal(jen.Qual(runtimePath, "Options"), w.fields(directive.LockOptions), 3)
 }
+
+// fields are the fields of a struct that the directive sets: only what differs from the zero value.
+func (w *wrapper) fields(of directive.Struct) []jen.Code {
+	var fields []jen.Code
+	for s := range w.Directive.Settings() {
+		if s.Sets.Of == of && s.Sets.Name != "" && !s.Zero() {
+			fields = append(fields, jen.Id(s.Sets.Name).Op(":").Add(w.setting(s)))
+		}
+	}
+	return fields
+}
+
+// setting is what an option is set to, or the constant that says so.
+func (w *wrapper) setting(s directive.Setting) *jen.Statement {
+	if ref := s.Value.Constant(); ref != nil {
+		return w.constant(ref)
+	}
+	switch v := s.Value.(type) {
+	case *directive.Duration:
+		return w.duration(v)
+	case *directive.Int:
+		return jen.Lit(v.Value)
+	case *directive.String:
+		if s.Word {
+			return jen.Qual(structPath[s.Sets.Of], s.Sets.Name+upperFirst(v.Value))
+		}
+		return jen.Lit(v.Value)
+	}
+	return jen.True() // a switch that is not at its zero value
+}
+
+// structPath is where the structs that options set fields of are declared.
+var structPath = map[directive.Struct]string{directive.LockOptions: runtimePath, directive.Job: jobsPath}
 
 // literal is a composite literal, on one line if it has at most inline fields.
 func literal(typ *jen.Statement, fields []jen.Code, inline int) *jen.Statement {
@@ -40,10 +52,7 @@ func literal(typ *jen.Statement, fields []jen.Code, inline int) *jen.Statement {
 }
 
 func (w *wrapper) duration(d *directive.Duration) *jen.Statement {
-	switch {
-	case d.Const != nil:
-		return w.constant(d.Const)
-	case d.Forever:
+	if d.Forever {
 		return jen.Qual(runtimePath, "Forever")
 	}
 	return durationExpr(d.Value)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -22,6 +21,7 @@ type folder struct {
 	candidates map[string][]byte // by name
 	outputs    map[string][]byte // by name
 	leftovers  []string          // paths of what a killed run has left
+	blocked    map[string]bool   // names of links and folders: nothing may be written there
 	skipped    []string          // paths of Go files that are none to read
 	problems   []Problem
 }
@@ -35,7 +35,7 @@ func (f *folder) paths() []string {
 	return all
 }
 
-// scan reads the folders that patterns name and returns those with candidates or outputs, sorted by path.
+// scan reads the folders that patterns name, sorted by path.
 func scan(ctx context.Context, cfg Config) ([]*folder, []Problem, error) {
 	dirs, problems, err := expand(ctx, cfg)
 	if err != nil || len(problems) > 0 {
@@ -54,11 +54,11 @@ func scan(ctx context.Context, cfg Config) ([]*folder, []Problem, error) {
 				files.Name(relative(cfg.Dir, path)))
 		}
 	}
-	kept := slices.DeleteFunc(scanned, func(f *folder) bool {
-		return len(f.candidates)+len(f.outputs)+len(f.leftovers) == 0
-	})
-	return kept, problems, nil
+	return scanned, problems, nil
 }
+
+// idle tells whether a folder has nothing to do with lockgen.
+func (f *folder) idle() bool { return len(f.candidates)+len(f.outputs)+len(f.leftovers) == 0 }
 
 // each runs work for 0 to n-1 on all processors and waits for it.
 func each(n int, work func(i int)) {
@@ -84,13 +84,21 @@ func scanDir(dir string, links bool) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{dir: dir, candidates: map[string][]byte{}, outputs: map[string][]byte{}}
+	f := &folder{dir: dir, candidates: map[string][]byte{}, outputs: map[string][]byte{}, blocked: map[string]bool{}}
 	for _, entry := range entries {
 		name := entry.Name()
 		if path := filepath.Join(dir, name); files.Leftover(path, tempPrefix, []byte(header)) {
 			f.leftovers = append(f.leftovers, path)
 		}
-		if !strings.HasSuffix(name, ".go") || hidden(name) || entry.IsDir() {
+		if !strings.HasSuffix(name, ".go") || hidden(name) {
+			continue
+		}
+		f.blocked[name] = !links && !entry.Type().IsRegular()
+		switch {
+		case entry.IsDir():
+			continue
+		case f.blocked[name] && outputPattern.MatchString(name):
+			f.unreadable(name)
 			continue
 		}
 		content, err := f.read(entry, links)
@@ -105,7 +113,7 @@ func scanDir(dir string, links bool) (*folder, error) {
 		}
 		f.goFiles = append(f.goFiles, name)
 		switch {
-		case isOutput(name, content):
+		case isOutput(name, content) && !f.blocked[name]:
 			f.outputs[name] = append([]byte{}, content...) // not nil, also where it is empty
 		case mentions(content):
 			f.candidates[name] = content

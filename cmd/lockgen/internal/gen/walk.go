@@ -15,7 +15,7 @@ type walker struct {
 	file *ast.File
 }
 
-// directive demands the constants and the locker that a directive names. It returns the names that key and locker paths
+// directive demands the constants and the paths that a directive names. It returns the names that key and locker paths
 // start with.
 func (w walker) directive(d *directive.Directive) map[string]bool {
 	starts := map[string]bool{}
@@ -32,15 +32,18 @@ func (w walker) directive(d *directive.Directive) map[string]bool {
 			}
 		}
 	}
-	for _, ref := range constRefs(d) {
+	for _, ref := range d.Constants() {
 		if ref.Pkg != "" {
 			w.imported(ref.Pkg, ref.Name, inside, 0)
 		} else {
 			w.name(ref.Name, inside)
 		}
 	}
-	if d.Locker != nil {
-		path := strings.Split(d.Locker.Value, ".")
+	for _, from := range []*directive.String{d.Locker, d.Tx} {
+		if from == nil {
+			continue
+		}
+		path := strings.Split(from.Value, ".")
 		starts[path[0]] = true
 		for _, field := range path[1:] {
 			w.fields[field] = true
@@ -58,33 +61,6 @@ func (w walker) directive(d *directive.Directive) map[string]bool {
 		w.name(path[0], inside)
 	}
 	return starts
-}
-
-// constRefs are the constants that a directive names.
-func constRefs(d *directive.Directive) []*directive.ConstRef {
-	var refs []*directive.ConstRef
-	add := func(ref *directive.ConstRef) {
-		if ref != nil {
-			refs = append(refs, ref)
-		}
-	}
-	for _, key := range d.Keys {
-		add(key.Const)
-	}
-	for _, x := range []*directive.Duration{d.TTL, d.Wait, d.MaxHold, d.MinHold, d.Timeout, d.Jitter} {
-		if x != nil {
-			add(x.Const)
-		}
-	}
-	for _, x := range []*directive.String{d.Cron, d.TZ, d.Job} {
-		if x != nil {
-			add(x.Const)
-		}
-	}
-	if d.Retries != nil {
-		add(d.Retries.Const)
-	}
-	return refs
 }
 
 // annotated demands the types of a function with a directive: the receiver's struct may hold the locker, and the

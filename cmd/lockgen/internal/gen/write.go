@@ -83,28 +83,23 @@ func Clean(leftovers []string) error {
 type pending struct {
 	File
 	temp string // "" if the file is to be removed, or has been replaced
-	path string // what to replace: a link stays a link
 }
 
 func stage(f File) (*pending, error) {
-	p := &pending{File: f, path: f.Path}
+	p := &pending{File: f}
 	if f.Want == nil {
 		return p, nil
 	}
-	path, mode, err := target(f.Path)
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+		return nil, err
+	}
+	temp, err := files.CreateTemp(filepath.Dir(f.Path), tempPrefix) // the dot hides it from the go command
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	temp, err := files.CreateTemp(filepath.Dir(path), tempPrefix) // the dot hides it from the go command
-	if err != nil {
-		return nil, err
-	}
-	p.path, p.temp = path, temp.Name()
+	p.temp = temp.Name()
 	_, err = temp.Write(f.Want)
-	if err = errors.Join(err, temp.Chmod(mode), temp.Close()); err != nil {
+	if err = errors.Join(err, temp.Chmod(modeFor(f.Path)), temp.Close()); err != nil {
 		return nil, errors.Join(err, p.discard())
 	}
 	return p, nil
@@ -112,9 +107,9 @@ func stage(f File) (*pending, error) {
 
 func (p *pending) finish() error {
 	if p.Want == nil {
-		return files.Remove(p.path)
+		return files.Remove(p.Path)
 	}
-	err := files.Rename(p.temp, p.path)
+	err := files.Rename(p.temp, p.Path)
 	if err == nil {
 		p.temp = ""
 	}
@@ -128,20 +123,12 @@ func (p *pending) discard() error {
 	return os.Remove(p.temp)
 }
 
-// target is the file to replace and the mode to give it. Of a link that is what it points to.
-func target(path string) (string, fs.FileMode, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return path, newFileMode(filepath.Dir(path)), nil
+// modeFor is the mode to give a file: that of the one it replaces. A link is replaced, and what it leads to is left alone.
+func modeFor(path string) fs.FileMode {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		return info.Mode().Perm()
 	}
-	if err != nil {
-		return "", 0, err
-	}
-	info, err := os.Stat(real)
-	if err != nil {
-		return "", 0, err
-	}
-	return real, info.Mode().Perm(), nil
+	return newFileMode(filepath.Dir(path))
 }
 
 // newFileMode is that of the sources beside it, as far as reading and writing goes: who may read them may read what is

@@ -79,7 +79,8 @@ func TestCommit_replacesInOneStep(t *testing.T) {
 	}
 }
 
-func TestCommit_replacesWhatALinkPointsTo(t *testing.T) {
+// TestCommit_replacesALink: what a link leads to is somebody else's.
+func TestCommit_replacesALink(t *testing.T) {
 	dir := t.TempDir()
 	real, link := filepath.Join(dir, "real.go"), filepath.Join(dir, "lock_gen.go")
 	write(t, real, "old", 0o644)
@@ -89,10 +90,10 @@ func TestCommit_replacesWhatALinkPointsTo(t *testing.T) {
 	if _, err := Commit([]File{{Path: link, Want: []byte("new"), Have: []byte("old")}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, mode := read(t, link); mode&fs.ModeSymlink == 0 {
-		t.Error("the link became a file")
+	if text, mode := read(t, link); text != "new" || !mode.IsRegular() {
+		t.Errorf("in place of the link: %q, %s", text, mode)
 	}
-	if text, _ := read(t, real); text != "new" {
+	if text, _ := read(t, real); text != "old" {
 		t.Errorf("the file behind the link holds %q", text)
 	}
 }

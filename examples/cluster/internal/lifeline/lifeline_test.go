@@ -11,8 +11,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
+	jobmem "github.com/lockgen/lockgen/jobs/memstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
@@ -96,7 +97,7 @@ func open(t *testing.T, store lockrt.Store) lockrt.Session {
 // Nothing that a dead node asks of the stores gets there.
 func TestLine_Cut_everyCall(t *testing.T) {
 	line, ctx := New(), t.Context()
-	behind, session := line.Jobs(jobs.NewMemoryStore()), open(t, line.Locks(memstore.New()))
+	behind, session := line.Jobs(jobmem.New()), open(t, line.Locks(memstore.New()))
 	run := jobs.Run{ID: "a@1", Job: "a"}
 	calls := map[string]func() error{
 		"acquire": func() error {
@@ -107,11 +108,14 @@ func TestLine_Cut_everyCall(t *testing.T) {
 		"release":  func() error { return session.Release(ctx, lockrt.Release{Key: "k", ID: "1"}) },
 		"register": func() error { _, err := behind.Register(ctx, jobs.Registration{Session: "s"}); return err },
 		"look":     func() error { _, err := behind.Look(ctx, []string{"a"}); return err },
-		"marks":    func() error { _, err := behind.Marks(ctx, []string{"a"}); return err },
+		"cursors":  func() error { _, err := behind.Cursors(ctx, []string{"a"}); return err },
 		"claim":    func() error { return behind.Claim(ctx, []jobs.Claim{{Job: "a"}})[0].Err },
 		"start":    func() error { return behind.Start(ctx, []jobs.Start{{Run: run}})[0] },
 		"finish":   func() error { return behind.Finish(ctx, []jobs.Finish{{Run: run}})[0] },
-		"beat":     func() error { _, err := behind.Beat(ctx, jobs.Beat{Session: "s", Lease: time.Minute}); return err },
+		"heartbeat": func() error {
+			_, err := behind.Heartbeat(ctx, jobs.Heartbeat{Session: "s", Lease: time.Minute})
+			return err
+		},
 		"leave":    func() error { return behind.Leave(ctx, "s") },
 		"inflight": func() error { _, err := behind.InFlight(ctx); return err },
 	}

@@ -57,8 +57,8 @@ func (s jobStore) Look(ctx context.Context, names []string) (jobs.View, error) {
 	return ask(ctx, s.line, func(ctx context.Context) (jobs.View, error) { return s.Store.Look(ctx, names) })
 }
 
-func (s jobStore) Marks(ctx context.Context, names []string) ([]time.Time, error) {
-	return ask(ctx, s.line, func(ctx context.Context) ([]time.Time, error) { return s.Store.Marks(ctx, names) })
+func (s jobStore) Cursors(ctx context.Context, names []string) ([]time.Time, error) {
+	return ask(ctx, s.line, func(ctx context.Context) ([]time.Time, error) { return s.Store.Cursors(ctx, names) })
 }
 
 func (s jobStore) Epochs(ctx context.Context, names []string) ([]string, error) {
@@ -85,14 +85,14 @@ func (s jobStore) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 		func(ctx context.Context) []error { return s.Store.Finish(ctx, finishes) })
 }
 
-func (s jobStore) Beat(ctx context.Context, b jobs.Beat) (jobs.Pulse, error) {
-	return ask(ctx, s.line, func(ctx context.Context) (jobs.Pulse, error) { return s.Store.Beat(ctx, b) })
+func (s jobStore) Heartbeat(ctx context.Context, b jobs.Heartbeat) (jobs.HeartbeatReply, error) {
+	return ask(ctx, s.line, func(ctx context.Context) (jobs.HeartbeatReply, error) { return s.Store.Heartbeat(ctx, b) })
 }
 
 func (s jobStore) Leave(ctx context.Context, session string) error {
 	return tell(ctx, s.line, func(ctx context.Context) error { return s.Store.Leave(ctx, session) })
 }
 
-func (s jobStore) InFlight(ctx context.Context) ([]jobs.Pending, error) {
-	return ask(ctx, s.line, func(ctx context.Context) ([]jobs.Pending, error) { return s.Store.InFlight(ctx) })
+func (s jobStore) InFlight(ctx context.Context) ([]jobs.InFlight, error) {
+	return ask(ctx, s.line, func(ctx context.Context) ([]jobs.InFlight, error) { return s.Store.InFlight(ctx) })
 }

@@ -3,7 +3,6 @@ package ll1010
 import (
 	"fmt"
 	"go/token"
-	"go/types"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/guards"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
@@ -20,7 +18,7 @@ import (
 )
 
 // This file finds the resources that a package guards with fences: the tables that are written in functions that call
-// fence.SQL's Guard, and the keys that fence.Redis writes. Writing them elsewhere under a lock without a fence is what
+// fence.SQL's Guard, and the keys that redisfence.Redis writes. Writing them elsewhere under a lock without a fence is what
 // the guard cannot see.
 
 // resources are what the package guards, each with a place where it does.
@@ -33,8 +31,7 @@ type resources struct {
 
 // guardedResources collects them, nil if there are none.
 func guardedResources(r *check.Reporter, use *fenceUse) *resources {
-	if !slices.ContainsFunc(r.Pass.Pkg.Imports(),
-		func(p *types.Package) bool { return clients.WithoutVendor(p.Path()) == fencePath }) {
+	if !slices.ContainsFunc(r.Pass.Pkg.Imports(), isFencePath) {
 		return nil
 	}
 	g := &resources{r, use, map[string]token.Pos{}, map[string]token.Pos{}}
@@ -100,7 +97,7 @@ func (g *resources) tablesOfCall(c *ssa.CallCommon, depth int) []string {
 	return g.tablesOf(callee, depth+1)
 }
 
-// addKeys notes the keys of fence.Redis's Do(ctx, resource, fence, command, key, …) and Run(…, script, keys, …).
+// addKeys notes the keys of redisfence.Redis's Do(ctx, resource, fence, command, key, …) and Run(…, script, keys, …).
 func (g *resources) addKeys(m ssax.Method, at token.Pos) {
 	var keys []ssa.Value
 	if m.Obj.Name() == "Do" {

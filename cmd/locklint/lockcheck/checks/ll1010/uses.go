@@ -1,6 +1,7 @@
 package ll1010
 
 import (
+	"go/types"
 	"slices"
 	"strings"
 
@@ -14,13 +15,19 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/transactions"
 )
 
-// fencePath is the import path of the package that enforces fences.
+// fencePath is the import path of the package that enforces fences; others that do lie below it.
 const fencePath = directive.RuntimePath + "/fence"
 
-// isFenceCall reports whether a call is one of this project's package that enforces fences.
+// isFencePath reports whether a package is one of those that enforce fences.
+func isFencePath(p *types.Package) bool {
+	path := clients.WithoutVendor(p.Path())
+	return path == fencePath || strings.HasPrefix(path, fencePath+"/")
+}
+
+// isFenceCall reports whether a call is one of this project's packages that enforce fences.
 func isFenceCall(c *ssa.CallCommon) bool {
 	m, ok := ssax.MethodOf(c)
-	return ok && m.Obj.Pkg() != nil && clients.WithoutVendor(m.Obj.Pkg().Path()) == fencePath
+	return ok && m.Obj.Pkg() != nil && isFencePath(m.Obj.Pkg())
 }
 
 // A fenceUse answers how functions of the package deal with fences. Every answer is computed once.

@@ -7,6 +7,7 @@ import (
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
+	"github.com/lockgen/lockgen/runtime/fence/redisfence"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -15,7 +16,7 @@ type stock struct {
 	db    *sql.DB
 	rdb   *redis.Client
 	marks fence.SQL
-	keys  fence.Redis
+	keys  redisfence.Redis
 }
 
 func (s *stock) sell(ctx context.Context) error {

@@ -8,14 +8,9 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-type (
-	SQL   struct{}
-	Redis struct{}
-)
+type SQL struct{}
 
 func (SQL) Guard(ctx context.Context, tx *sql.Tx, resource string, f lockrt.Fence) error { return nil }
 func (SQL) GuardLease(ctx context.Context, tx *sql.Tx, resource string) error            { return nil }
-
-func (Redis) Do(ctx context.Context, resource string, f lockrt.Fence, args ...any) error { return nil }
 
 func FromContext(ctx context.Context) (lockrt.Fence, error) { return 0, nil }

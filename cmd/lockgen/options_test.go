@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/gen"
+)
+
+// optionRow is a row of README's tables of options: the name, and the example at the end.
+var optionRow = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|.*\\| `([^`]+)` \\|$")
+
+var fingerprint = regexp.MustCompile("(?m)^//lockgen:made .*$")
+
+// TestOptions_eachReachesTheCode generates a function with each option of README's tables, which are complete, and
+// without it. The code must be another, but for an option that only says something to people.
+func TestOptions_eachReachesTheCode(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := initModule(dir); err != nil {
+		t.Fatal(err)
+	}
+	const source = "package app\n\nimport (\n\"database/sql\"\n\nlockrt \"github.com/lockgen/lockgen/runtime\"\n)\n\n" +
+		"type shop struct{ locks, spare *lockrt.Locker; db *sql.DB }\n\n" +
+		"//lock:%\nfunc (s *shop) work(userID string) (int, error) { return 0, nil }\n"
+	base := []string{"key=a", "ttl=20s", "locker=s.spare", `cron="@daily"`}
+	write := func(name string, args []string) {
+		text := source
+		if name == "tx" {
+			text = strings.Replace(text, "userID string", "userID string, tx *sql.Tx", 1)
+		}
+		writeFile(t, dir, name+"/app.go", strings.Replace(text, "%", strings.Join(args, ","), 1))
+	}
+	write("none", base)
+	rows := optionRow.FindAllStringSubmatch(string(mustRead(t, "README.md")), -1)
+	for _, row := range rows {
+		args := []string{row[2]}
+		for _, arg := range base {
+			// A transaction contradicts a schedule.
+			if name, _, _ := strings.Cut(arg, "="); name != row[1] && !(name == "cron" && row[1] == "tx") {
+				args = append(args, arg)
+			}
+		}
+		if row[1] != "key" { // stands first
+			args[0], args[1] = args[1], args[0]
+		}
+		write(row[1], args)
+	}
+	result, err := gen.Generate(context.Background(), gen.Config{Dir: dir, Patterns: []string{"./..."}, Env: corpusEnv(t)})
+	if err != nil || len(result.Problems) > 0 {
+		t.Fatal(err, result.Problems)
+	}
+	code := map[string]string{}
+	for _, f := range result.Files {
+		name := filepath.Base(filepath.Dir(f.Path))
+		plain := fingerprint.ReplaceAllString(string(f.Want), "") // it notices every change
+		code[name] = strings.ReplaceAll(plain, "app/"+name, "app/none")
+	}
+	if len(rows) < 15 || len(code) != len(rows)+1 {
+		t.Fatalf("%d rows, %d files", len(rows), len(code))
+	}
+	for _, row := range rows {
+		same := code[row[1]] == code["none"]
+		if onlySays := row[1] == "shared"; same != onlySays {
+			t.Errorf("%s: the generated code with and without it is the same: %v", row[2], same)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package jobs
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// StoreFunc returns the store of jobs that belongs beside the locks of a Locker: in the same place, under its
+// namespace. It contacts nothing. It returns nil, and no error, if the locks are in a store of another kind.
+type StoreFunc func(locks *lockrt.Locker) (Store, error)
+
+var (
+	storesMu sync.Mutex
+	stores   []StoreFunc
+)
+
+// RegisterStore makes a kind of store available to [New], for schedulers without Config.Store. Packages of stores call
+// it from init.
+func RegisterStore(beside StoreFunc) {
+	storesMu.Lock()
+	defer storesMu.Unlock()
+	stores = append(stores, beside)
+}
+
+// storeImports tells a user of New which import is missing, by the package of the store of locks.
+var storeImports = map[string]string{
+	"github.com/lockgen/lockgen/runtime/memstore":   "github.com/lockgen/lockgen/jobs/memstore",
+	"github.com/lockgen/lockgen/runtime/redisstore": "github.com/lockgen/lockgen/jobs/redisstore",
+	"github.com/lockgen/lockgen/runtime/sqlstore":   "github.com/lockgen/lockgen/jobs/sqlstore",
+}
+
+// storeBeside returns the store that matches where the locks are.
+func storeBeside(locks *lockrt.Locker) (Store, error) {
+	storesMu.Lock()
+	known := stores
+	storesMu.Unlock()
+	for _, beside := range known {
+		if store, err := beside(locks); store != nil || err != nil {
+			return store, err
+		}
+	}
+	kind := reflect.TypeOf(locks.Store())
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	if path := storeImports[kind.PkgPath()]; path != "" {
+		return nil, fmt.Errorf("no store of jobs is registered for locks in a %T; add import _ %q, or set Config.Store",
+			locks.Store(), path)
+	}
+	return nil, fmt.Errorf("no store of jobs is registered for locks in a %T; set Config.Store", locks.Store())
+}

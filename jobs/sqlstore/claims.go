@@ -1,0 +1,239 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/internal/ledger"
+)
+
+// stepSize is how many elements one transaction is about: enough that round trips do not count, few enough that others
+// do not wait for the rows for long.
+const stepSize = 256
+
+// Register implements jobs.Store.
+func (s *Store) Register(ctx context.Context, r jobs.Registration) (jobs.View, error) {
+	names := make([]string, 0, len(r.Offers))
+	versions, refused := make([]int64, len(r.Offers)), make([]string, len(r.Offers))
+	first := 0
+	for offers := range slices.Chunk(r.Offers, stepSize) {
+		n := &need{spec: true}
+		for _, o := range offers {
+			names = append(names, o.Definition.Job)
+			n.jobs.add(o.Definition.Job)
+		}
+		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
+			for i := range offers {
+				versions[first+i], refused[first+i] = state.Register(&r, &offers[i], now)
+			}
+		})
+		if err != nil {
+			return jobs.View{}, s.in(err, "register %d jobs", len(r.Offers))
+		}
+		first += len(offers)
+	}
+	view, err := s.Look(ctx, names)
+	for i := range view.Jobs {
+		view.Jobs[i].Version, view.Jobs[i].Refused = versions[i], refused[i]
+	}
+	return view, err
+}
+
+// Retire implements jobs.Store.
+func (s *Store) Retire(ctx context.Context, job, epoch string) error {
+	n := &need{spec: true}
+	n.jobs.add(job)
+	return s.one(ctx, n, func(state *ledger.State, _ time.Time) error { return state.Retire(job, epoch) },
+		"retire job %q", job)
+}
+
+// one does a step with a single result.
+func (s *Store) one(
+	ctx context.Context, n *need, change func(*ledger.State, time.Time) error, format string, a ...any,
+) error {
+	var result error
+	if err := s.step(ctx, n, func(state *ledger.State, now time.Time) { result = change(state, now) }); err != nil {
+		return s.in(err, format, a...)
+	}
+	return result
+}
+
+// Claim implements jobs.Store.
+func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
+	results := make([]jobs.Claimed, len(claims))
+	each(claims, results, func(some []jobs.Claim, answers []jobs.Claimed) {
+		n := new(need)
+		for i := range some {
+			n.claim(&some[i])
+		}
+		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
+			for i, c := range some {
+				answers[i] = state.Claim(c, now)
+			}
+		})
+		for i := range answers {
+			if err != nil {
+				answers[i] = jobs.Claimed{Err: s.in(err, "claim a tick of job %q", some[i].Job)}
+			}
+		}
+	})
+	return results
+}
+
+// each has f work on the elements, stepSize at a time.
+func each[E, R any](elements []E, results []R, f func([]E, []R)) {
+	for first := 0; first < len(elements); first += stepSize {
+		end := min(first+stepSize, len(elements))
+		f(elements[first:end], results[first:end])
+	}
+}
+
+func (n *need) claim(c *jobs.Claim) {
+	n.jobs.add(c.Job)
+	if c.InFlight != nil {
+		n.runs.add(c.InFlight.Run.ID)
+	}
+	if c.OneOff != "" {
+		n.oneOffs.add(c.OneOff)
+	}
+	if c.Owed {
+		n.runsOf.add(c.Job)
+	}
+	if c.Skipped != nil {
+		n.record(c.Skipped, c.Keep)
+	}
+}
+
+// Start implements jobs.Store.
+func (s *Store) Start(ctx context.Context, starts []jobs.Start) []error {
+	errs := make([]error, len(starts))
+	each(starts, errs, func(some []jobs.Start, answers []error) {
+		n := new(need)
+		for i := range some {
+			n.jobs.add(some[i].Run.Job)
+			n.runs.add(some[i].Run.ID)
+		}
+		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
+			for i, b := range some {
+				answers[i] = state.Start(b, now)
+			}
+		})
+		s.fail(answers, err, "note that a run begins")
+	})
+	return errs
+}
+
+// fail has all answers say that a step failed, if it did.
+func (s *Store) fail(answers []error, err error, doing string) {
+	if err == nil {
+		return
+	}
+	err = s.in(err, "%s", doing)
+	for i := range answers {
+		answers[i] = err
+	}
+}
+
+// Finish implements jobs.Store.
+func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
+	errs := make([]error, len(finishes))
+	each(finishes, errs, func(some []jobs.Finish, answers []error) {
+		n, failures := new(need), 0
+		for i := range some {
+			n.finish(&some[i])
+		}
+		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
+			for i, f := range some {
+				answers[i] = state.Finish(f, now)
+			}
+			failures = len(state.Failures)
+		})
+		s.fail(answers, err, "end a run")
+		s.pruneFailures(ctx, failures)
+	})
+	return errs
+}
+
+func (n *need) finish(f *jobs.Finish) {
+	n.jobs.add(f.Run.Job)
+	n.runs.add(f.Run.ID)
+	if f.Next != nil {
+		n.jobs.add(f.Next.Run.Job)
+		n.runs.add(f.Next.Run.ID)
+	}
+	if f.Orphan && f.Owner != jobs.Nobody {
+		n.sessions.add(f.Owner)
+	}
+	if f.Run.Outcome != "" {
+		n.record(&f.Run, f.Keep)
+	}
+}
+
+// Cancel implements jobs.Store.
+func (s *Store) Cancel(ctx context.Context, notice jobs.Notice) error {
+	n := new(need)
+	n.jobs.add(notice.Job)
+	n.runs.add(notice.ID)
+	return s.one(ctx, n, func(state *ledger.State, _ time.Time) error { return state.Cancel(notice) }, "leave a notice")
+}
+
+// Pause implements jobs.Store.
+func (s *Store) Pause(ctx context.Context, job string, p jobs.Pause) (stands jobs.PauseState, err error) {
+	n := new(need)
+	n.jobs.add(job)
+	err = s.one(ctx, n, func(state *ledger.State, now time.Time) (err error) {
+		stands, err = state.Pause(job, p, now)
+		return err
+	}, "write its pause")
+	return stands, err
+}
+
+// Resume implements jobs.Store.
+func (s *Store) Resume(
+	ctx context.Context, job string, version int64, record jobs.Run, keep int,
+) (stands jobs.PauseState, err error) {
+	n := new(need)
+	n.jobs.add(job)
+	record.Job = job
+	n.record(&record, keep)
+	err = s.one(ctx, n, func(state *ledger.State, now time.Time) (err error) {
+		stands, err = state.Resume(job, version, record, keep, now)
+		return err
+	}, "end its pause")
+	return stands, err
+}
+
+// Restore implements jobs.Store.
+func (s *Store) Restore(ctx context.Context, m jobs.Memory) error {
+	for len(m.Pauses)+len(m.InFlight)+len(m.Waiting)+len(m.Past) > 0 {
+		some, n := jobs.Memory{Lease: m.Lease}, new(need)
+		some.Pauses, m.Pauses = cut(m.Pauses)
+		some.InFlight, m.InFlight = cut(m.InFlight)
+		some.Waiting, m.Waiting = cut(m.Waiting)
+		if len(m.Waiting) == 0 { // what is over does not wait, whatever comes first
+			some.Past, m.Past = cut(m.Past)
+		}
+		for _, p := range some.Pauses {
+			n.jobs.add(p.Job)
+		}
+		for _, p := range some.InFlight {
+			n.jobs.add(p.Run.Job)
+			n.runs.add(p.Run.ID)
+		}
+		for _, o := range some.Waiting {
+			n.oneOffs.add(o.ID)
+		}
+		n.oneOffs.add(some.Past...)
+		if err := s.step(ctx, n, func(state *ledger.State, now time.Time) { state.Restore(some, now) }); err != nil {
+			return s.in(err, "restore what was lost")
+		}
+	}
+	return nil
+}
+
+func cut[E any](all []E) (some, rest []E) {
+	n := min(len(all), stepSize)
+	return all[:n], all[n:]
+}

@@ -1,0 +1,92 @@
+CREATE TABLE IF NOT EXISTS {job} (
+	namespace blob NOT NULL,
+	name blob NOT NULL,
+	known integer NOT NULL,         -- 1: a job, 2: a handler of one-off jobs, 0: nobody has registered it
+	tick_cursor integer NOT NULL,   -- up to which tick all is decided, µs of the machine's clock, as are all times; 0: none
+	made_up integer NOT NULL,       -- the cursor that it was given for want of a better
+	owed text NOT NULL,             -- spans of ticks to be run beside the schedule, JSON
+	paused text NOT NULL,           -- the pause, JSON; empty: it is not paused
+	switched integer NOT NULL,      -- version of the last pause or resume
+	missed integer NOT NULL,        -- how many ticks were missed
+	newest integer NOT NULL,        -- seq of the newest record
+	oldest integer NOT NULL,        -- and of the oldest that is kept
+	failing integer NOT NULL,       -- 1, 2: the newest record says of a failure; 2: it is listed nowhere
+	pausing integer NOT NULL,       -- 1: it is in the list of jobs that are paused
+	missing integer NOT NULL,       -- 1: that have missed ticks
+	never integer NOT NULL,         -- 1: that have no record
+	epoch text NOT NULL,            -- changes with the timing in force
+	seen integer NOT NULL,          -- when it was registered last
+	search blob NOT NULL,           -- what a search looks into
+	spec text NOT NULL,             -- definitions, timings, and who has them, JSON
+	PRIMARY KEY (namespace, name)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS {index:job_known} ON {bare:job} (namespace, known, name);
+CREATE INDEX IF NOT EXISTS {index:job_failing} ON {bare:job} (namespace, failing, name);
+CREATE INDEX IF NOT EXISTS {index:job_pausing} ON {bare:job} (namespace, pausing, name);
+CREATE INDEX IF NOT EXISTS {index:job_missing} ON {bare:job} (namespace, missing, name);
+CREATE INDEX IF NOT EXISTS {index:job_never} ON {bare:job} (namespace, never, name);
+CREATE INDEX IF NOT EXISTS {index:job_missed} ON {bare:job} (namespace, missed);
+CREATE INDEX IF NOT EXISTS {index:job_switched} ON {bare:job} (namespace, switched);
+CREATE INDEX IF NOT EXISTS {index:job_seen} ON {bare:job} (namespace, seen);
+
+CREATE TABLE IF NOT EXISTS {run} (
+	namespace blob NOT NULL,
+	id blob NOT NULL,
+	job blob NOT NULL,
+	owner blob NOT NULL,            -- the session that it belongs to
+	body text NOT NULL,             -- the run in flight, JSON
+	PRIMARY KEY (namespace, id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS {index:run_job} ON {bare:run} (namespace, job);
+CREATE INDEX IF NOT EXISTS {index:run_owner} ON {bare:run} (namespace, owner);
+
+CREATE TABLE IF NOT EXISTS {record} (
+	namespace blob NOT NULL,
+	job blob NOT NULL,
+	seq integer NOT NULL,           -- without gaps
+	at integer NOT NULL,            -- when it was kept
+	body text NOT NULL,             -- the record, JSON
+	PRIMARY KEY (namespace, job, seq)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS {index:record_at} ON {bare:record} (namespace, at);
+
+CREATE TABLE IF NOT EXISTS {failure} (
+	namespace blob NOT NULL,
+	at integer NOT NULL,
+	id blob NOT NULL,
+	body text NOT NULL,             -- a record that says of a failure, JSON
+	PRIMARY KEY (namespace, at, id)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS {notice} (
+	namespace blob NOT NULL,
+	run blob NOT NULL,
+	owner blob NOT NULL,            -- whom it is for; empty: whoever has the run
+	at integer NOT NULL,
+	body text NOT NULL,             -- the notice, JSON
+	PRIMARY KEY (namespace, run)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS {index:notice_owner} ON {bare:notice} (namespace, owner);
+
+CREATE TABLE IF NOT EXISTS {oneoff} (
+	namespace blob NOT NULL,
+	id blob NOT NULL,
+	past integer NOT NULL,          -- when it was claimed; 0: it waits
+	at integer NOT NULL,            -- its time
+	body text NOT NULL,             -- the one-off job, JSON
+	PRIMARY KEY (namespace, id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS {index:oneoff_at} ON {bare:oneoff} (namespace, past, at);
+
+CREATE TABLE IF NOT EXISTS {node} (
+	namespace blob NOT NULL,
+	session blob NOT NULL,
+	alive integer NOT NULL,         -- until when its lease lasts
+	beat integer NOT NULL,          -- its last heartbeat; 0: there was none
+	body text NOT NULL,             -- the node, JSON
+	PRIMARY KEY (namespace, session)
+) WITHOUT ROWID;
+
+INSERT INTO {job} (namespace, name, known, tick_cursor, made_up, owed, paused, switched, missed, newest, oldest, failing,
+	pausing, missing, never, epoch, seen, search, spec)
+VALUES (x'', CAST('schema' AS blob), 0, 1, 0, '', '', 0, 0, 0, 1, 0, 0, 0, 0, '', 0, x'', '') ON CONFLICT (namespace, name) DO NOTHING;

@@ -1,0 +1,146 @@
+package sqlstore
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+var (
+	//go:embed ddl/postgres.sql
+	postgresDDL string
+	//go:embed ddl/mysql.sql
+	mysqlDDL string
+	//go:embed ddl/sqlite.sql
+	sqliteDDL string
+)
+
+// dialect is what the statements of one kind of database have of their own. Statements are templates: {job} and the
+// like are tables, {now} is the server's clock, and each ? is a parameter.
+type dialect struct {
+	sqldialect.Dialect
+	shown     string // for people
+	numbered  bool   // parameters are $1, $2 and not ?
+	quote     string // around names
+	now       string // the server's clock, µs
+	forUpdate string
+	greatest  string // of two columns
+	ddl       string
+	role      string // in the grants
+	// limits ends waits for locks, and the transaction of a client that has stopped.
+	limits string
+}
+
+var dialects = map[sqldialect.Dialect]*dialect{
+	sqldialect.Postgres: {
+		shown: "PostgreSQL", numbered: true, quote: `"`, ddl: postgresDDL, forUpdate: " FOR UPDATE", greatest: "greatest", role: "the_role",
+		now:    `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
+		limits: `SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '5s', true)`,
+	},
+	sqldialect.MySQL: {
+		shown: "MySQL", quote: "`", ddl: mysqlDDL, forUpdate: " FOR UPDATE", greatest: "GREATEST", role: "the_user",
+		now: `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
+	},
+	sqldialect.SQLite: {shown: "SQLite", quote: `"`, ddl: sqliteDDL, greatest: "max"}, // its clock is the process's
+}
+
+// tables are the statements on the tables of one store.
+type tables struct {
+	*dialect
+	schema string // quoted, with a dot; may be empty
+	base   string
+	shown  string // for people
+}
+
+var tableNames = []string{"job", "run", "record", "failure", "notice", "oneoff", "node"}
+
+// newTables returns the statements for tables whose names begin with base.
+func newTables(name sqldialect.Dialect, base string) (*tables, error) {
+	d := dialects[name]
+	if d == nil {
+		return nil, fmt.Errorf("%w: dialect %q; use sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite",
+			lockrt.ErrOptions, name)
+	}
+	own := *d
+	own.Dialect = name
+	parts := strings.Split(base, ".")
+	for _, part := range parts {
+		if !identifier(part) || len(parts) > 2 {
+			return nil, fmt.Errorf("%w: table %q; a name, or a schema and a name, of up to %d ASCII letters, digits and "+
+				"underscores, not beginning with a digit, is needed", lockrt.ErrOptions, base, maxIdentifier)
+		}
+	}
+	t := &tables{dialect: &own, base: parts[len(parts)-1]}
+	if len(parts) == 2 {
+		t.schema = d.quote + parts[0] + d.quote + "."
+	}
+	t.shown = base + "_" + strings.Join(tableNames, ", _")
+	return t, nil
+}
+
+// maxIdentifier leaves room for what is added to a table's name: PostgreSQL cuts off after 63.
+const maxIdentifier = 45
+
+func identifier(s string) bool {
+	if s == "" || len(s) > maxIdentifier || s[0] >= '0' && s[0] <= '9' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// text makes a statement of its template.
+func (t *tables) text(template string) string {
+	var b strings.Builder
+	b.Grow(2 * len(template))
+	for n := 0; ; {
+		at := strings.IndexAny(template, "{?")
+		if at < 0 {
+			b.WriteString(template)
+			return b.String()
+		}
+		b.WriteString(template[:at])
+		if template[at] == '?' {
+			template = template[at+1:]
+			if n++; t.numbered {
+				b.WriteByte('$')
+				b.WriteString(strconv.Itoa(n))
+			} else {
+				b.WriteByte('?')
+			}
+			continue
+		}
+		name, rest, _ := strings.Cut(template[at+1:], "}")
+		template = rest
+		b.WriteString(t.named(name))
+	}
+}
+
+// named is what stands in braces in a template: {now}, a table, one without its schema as in {bare:job}, or an index.
+func (t *tables) named(name string) string {
+	what, of, _ := strings.Cut(name, ":")
+	switch {
+	case what == "now":
+		return t.now
+	case what == "bare", what == "index" && t.Dialect == sqldialect.Postgres: // which has it in the schema of its table
+		return t.quoted("", of)
+	case what == "index":
+		return t.quoted(t.schema, of)
+	}
+	return t.quoted(t.schema, what)
+}
+
+func (t *tables) quoted(schema, name string) string {
+	return schema + t.quote + t.base + "_" + name + t.quote
+}
+
+// marks are n parameters, for a list.
+func marks(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }

@@ -1,0 +1,187 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+// replySize is how many orphans and one-off jobs one reply has at most.
+const replySize = 2000
+
+// Heartbeat implements jobs.Store. A stamp is the time of the heartbeat, and a blank, and a fingerprint of the pauses.
+func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (jobs.HeartbeatReply, error) {
+	reply, err := s.heartbeat(ctx, b)
+	if err != nil {
+		return jobs.HeartbeatReply{}, s.in(err, "give a sign of life")
+	}
+	s.sweep(ctx)
+	return reply, nil
+}
+
+func (s *Store) heartbeat(ctx context.Context, b jobs.Heartbeat) (reply jobs.HeartbeatReply, err error) {
+	last, err := s.beat(ctx, b, &reply)
+	if err != nil {
+		return reply, err
+	}
+	pauses, err := s.fingerprint(ctx)
+	if err != nil {
+		return reply, err
+	}
+	at, told, _ := strings.Cut(b.Stamp, " ")
+	if b.Stamp != "" {
+		known, _ := strconv.ParseInt(at, 10, 64) // it is of our own making
+		reply.Lost = last < known
+	}
+	reply.Stamp = strconv.FormatInt(micros(reply.Now), 10) + " " + pauses
+	if reply.Lost || pauses != told {
+		if reply.Pauses, err = s.pauses(ctx); err != nil {
+			return reply, err
+		}
+	}
+	return reply, s.tell(ctx, b, &reply)
+}
+
+// beat writes the sign of life, and returns when the one before was.
+func (s *Store) beat(ctx context.Context, b jobs.Heartbeat, reply *jobs.HeartbeatReply) (last int64, err error) {
+	t, err := s.ready(ctx)
+	if err != nil {
+		return 0, err
+	}
+	limited, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	session := []byte(b.Session)
+	err = t.query(limited, s.db, `SELECT beat FROM {node} WHERE namespace = ? AND session = ?`, []any{s.namespace, session},
+		func(rows *sql.Rows) error { return rows.Scan(&last) })
+	if err != nil {
+		return 0, t.explain(ctx, err)
+	}
+	now, err := t.clock(limited, s.db)
+	if err != nil {
+		return 0, t.explain(ctx, err)
+	}
+	b.Node.Heartbeat, reply.Now = now, now
+	leave, err := s.enter(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	row := []any{s.namespace, session, micros(now.Add(b.Lease)), micros(now), encode(b.Node)}
+	err = t.upsert(limited, s.db, nodeTable, nodeTable.columns[2:], [][]any{row})
+	return last, t.explain(ctx, err)
+}
+
+// fingerprint changes with each pause and each resume.
+func (s *Store) fingerprint(ctx context.Context) (text string, err error) {
+	const query = `SELECT count(*), coalesce(max(switched), 0), coalesce(sum(switched % 1000003), 0) FROM {job}
+WHERE namespace = ? AND switched > 0`
+	err = s.read(ctx, query, []any{s.namespace}, func(rows *sql.Rows) error {
+		var n, top, sum int64
+		err := rows.Scan(&n, &top, &sum)
+		text = fmt.Sprint(n, ".", top, ".", sum)
+		return err
+	})
+	return text, err
+}
+
+func (s *Store) pauses(ctx context.Context) (all []jobs.PauseState, err error) {
+	const query = `SELECT name, switched, paused FROM {job} WHERE namespace = ? AND switched > 0 ORDER BY name`
+	err = s.read(ctx, query, []any{s.namespace}, func(rows *sql.Rows) error {
+		var name string
+		var r jobRow
+		if err := rows.Scan(&name, &r.switched, &r.paused); err != nil {
+			return err
+		}
+		j, err := r.read(name)
+		if err == nil {
+			all = append(all, jobs.PauseState{Job: name, Version: r.switched, Pause: j.Paused})
+		}
+		return err
+	})
+	return all, err
+}
+
+// tell reads what a session is to know.
+func (s *Store) tell(ctx context.Context, b jobs.Heartbeat, reply *jobs.HeartbeatReply) (err error) {
+	me, now := []byte(b.Session), micros(reply.Now)
+	const peers = `SELECT session FROM {node} WHERE namespace = ? AND beat >= ? AND beat > 0`
+	if err := s.read(ctx, peers, []any{s.namespace, micros(reply.Now.Add(-b.Lease))}, func(rows *sql.Rows) error {
+		var session string
+		err := rows.Scan(&session)
+		reply.Peers = append(reply.Peers, session)
+		return err
+	}); err != nil {
+		return err
+	}
+	slices.Sort(reply.Peers)
+	const held = `SELECT count(*) FROM {run} WHERE namespace = ? AND owner = ?`
+	if err := s.read(ctx, held, []any{s.namespace, me}, func(rows *sql.Rows) error { return rows.Scan(&reply.Held) }); err != nil {
+		return err
+	}
+	const orphans = `SELECT r.id, r.owner, r.body FROM {run} r LEFT JOIN {node} n ON n.namespace = r.namespace AND n.session = r.owner
+WHERE r.namespace = ? AND r.owner <> ? AND (n.alive IS NULL OR n.alive <= ?) LIMIT ?`
+	if reply.Orphans, err = s.flights(ctx, orphans, s.namespace, me, now, replySize); err != nil {
+		return err
+	}
+	slices.SortFunc(reply.Orphans, func(a, b jobs.InFlight) int { return a.Run.Tick.Compare(b.Run.Tick) })
+	if err := s.notices(ctx, me, reply); err != nil {
+		return err
+	}
+	reply.Due, err = s.waiting(ctx, micros(reply.Now.Add(b.Horizon)), replySize)
+	return err
+}
+
+// notices reads those for the session, and those for whoever has a run that it has.
+func (s *Store) notices(ctx context.Context, me []byte, reply *jobs.HeartbeatReply) error {
+	const text = `SELECT n.run, n.body FROM {notice} n WHERE n.namespace = ? AND n.owner = ?
+UNION ALL SELECT n.run, n.body FROM {notice} n JOIN {run} r ON r.namespace = n.namespace AND r.id = n.run
+WHERE n.namespace = ? AND n.owner = ? AND r.owner = ?`
+	return s.read(ctx, text, []any{s.namespace, me, s.namespace, []byte{}, me}, func(rows *sql.Rows) error {
+		var run, body string
+		if err := rows.Scan(&run, &body); err != nil {
+			return err
+		}
+		n, err := read[jobs.Notice]("the notice for run "+run, body)
+		reply.Notices = append(reply.Notices, n)
+		return err
+	})
+}
+
+// Leave implements jobs.Store.
+func (s *Store) Leave(ctx context.Context, session string) error {
+	t, err := s.ready(ctx)
+	if err == nil {
+		err = t.explain(ctx, t.remove(ctx, s.db, nodeTable, s.namespace, []string{session}))
+	}
+	if err != nil {
+		return s.in(err, "end a session")
+	}
+	return nil
+}
+
+// Nodes implements jobs.Store.
+func (s *Store) Nodes(ctx context.Context) (nodes []jobs.Node, err error) {
+	now, err := s.now(ctx)
+	if err == nil {
+		const text = `SELECT session, body FROM {node} WHERE namespace = ? AND beat >= ? AND beat > 0`
+		err = s.read(ctx, text, []any{s.namespace, micros(now.Add(-jobs.NodeRetention))}, func(rows *sql.Rows) error {
+			var session, body string
+			if err := rows.Scan(&session, &body); err != nil {
+				return err
+			}
+			n, err := read[jobs.Node]("node "+session, body)
+			nodes = append(nodes, n)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, s.in(err, "list the nodes")
+	}
+	slices.SortFunc(nodes, jobs.Node.Compare)
+	return nodes, nil
+}

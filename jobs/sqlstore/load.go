@@ -1,0 +1,222 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
+	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/internal/ledger"
+)
+
+// need is what a step is about. The row of a job is the lock of all that belongs to it: its runs, their notices, its
+// records. One-off jobs and sessions have rows of their own, which are locked after it.
+type need struct {
+	jobs     set
+	spec     bool // with their definitions
+	runs     set  // by ID, with their notices
+	runsOf   set  // of jobs
+	records  set  // the newest ones of jobs
+	oneOffs  set
+	sessions set
+	keep     map[string]int // how many records to keep of a job that gets one
+}
+
+type set map[string]bool
+
+func (s *set) add(names ...string) {
+	if *s == nil {
+		*s = make(set)
+	}
+	for _, name := range names {
+		(*s)[name] = true
+	}
+}
+
+// sorted is the order in which rows are locked, so that no two transactions wait for each other.
+func (s set) sorted() []string { return slices.Sorted(maps.Keys(s)) }
+
+// record says that a record of a job will be kept.
+func (n *need) record(r *jobs.Run, keep int) {
+	if n.keep == nil {
+		n.keep = make(map[string]int)
+	}
+	n.keep[r.Job] = keep
+	if r.Outcome == jobs.OutcomeSkipped {
+		n.records.add(r.Job)
+	}
+}
+
+// What the columns hold. A server may cut off what is longer.
+const (
+	maxName = 512
+	maxID   = 768
+)
+
+func (n *need) check() error {
+	for _, limit := range []struct {
+		what  string
+		names set
+		most  int
+	}{{"name of a job", n.jobs, maxName}, {"ID of a run", n.runs, maxID}, {"ID of a one-off job", n.oneOffs, maxID}} {
+		for name := range limit.names {
+			if len(name) > limit.most {
+				return fmt.Errorf("the %s has %d bytes: use %d at most", limit.what, len(name), limit.most)
+			}
+		}
+	}
+	return nil
+}
+
+// found is what was read: as a state, and as rows, by which what has changed is told.
+type found struct {
+	state   *ledger.State
+	now     time.Time
+	jobs    map[string]jobRow
+	runs    map[string]string // body, by ID
+	owners  map[string]string
+	notices map[string]bool
+	oneOffs map[string]bool // whether it waits
+	records map[string][]recordRow
+	alive   map[string]time.Time
+}
+
+type recordRow struct {
+	seq, at  int64
+	id, body string
+}
+
+// load locks and reads. The clock is read after all locks are held, so that it does not stand before the time of
+// anything that others have written there.
+func (t *tables) load(ctx context.Context, q querier, namespace []byte, n *need) (*found, error) {
+	f := &found{
+		state: ledger.NewState(), jobs: make(map[string]jobRow), runs: make(map[string]string), owners: make(map[string]string),
+		notices: make(map[string]bool), oneOffs: make(map[string]bool), records: make(map[string][]recordRow),
+		alive: make(map[string]time.Time),
+	}
+	for _, part := range []func(context.Context, querier, []byte, *need, *found) error{
+		t.loadJobs, t.loadOneOffs, t.loadSessions, t.loadNow, t.loadRuns, t.loadNotices, t.loadRecords,
+	} {
+		if err := part(ctx, q, namespace, n, f); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (t *tables) loadJobs(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
+	columns := slices.Clone(jobColumns)
+	if !n.spec { // they are long, and seldom needed
+		columns[len(columns)-2], columns[len(columns)-1] = "'' AS search", "'' AS spec"
+	}
+	text := `SELECT ` + join(columns) + ` FROM {job} WHERE namespace = ? AND name IN `
+	return t.selectIn(ctx, q, text, namespace, n.jobs.sorted(), ` ORDER BY name`+t.forUpdate, func(rows *sql.Rows) error {
+		var r jobRow
+		name, err := scanJob(rows, &r)
+		if err == nil {
+			f.jobs[name] = r
+			f.state.Jobs[name], err = r.read(name)
+		}
+		return err
+	})
+}
+
+func (t *tables) loadOneOffs(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
+	const text = `SELECT id, past, body FROM {oneoff} WHERE namespace = ? AND id IN `
+	return t.selectIn(ctx, q, text, namespace, n.oneOffs.sorted(), ` ORDER BY id`+t.forUpdate, func(rows *sql.Rows) error {
+		var id, body string
+		var past int64
+		if err := rows.Scan(&id, &past, &body); err != nil {
+			return err
+		}
+		if f.oneOffs[id] = past == 0; past != 0 {
+			f.state.Past[id] = fromMicros(past)
+			return nil
+		}
+		o, err := read[jobs.OneOff]("one-off job "+id, body)
+		f.state.Waiting[id] = o
+		return err
+	})
+}
+
+func (t *tables) loadSessions(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
+	const text = `SELECT session, alive FROM {node} WHERE namespace = ? AND session IN `
+	return t.selectIn(ctx, q, text, namespace, n.sessions.sorted(), ` ORDER BY session`+t.forUpdate, func(rows *sql.Rows) error {
+		var session string
+		var alive int64
+		err := rows.Scan(&session, &alive)
+		f.state.Alive[session], f.alive[session] = fromMicros(alive), fromMicros(alive)
+		return err
+	})
+}
+
+func (t *tables) loadNow(ctx context.Context, q querier, _ []byte, _ *need, f *found) (err error) {
+	f.now, err = t.clock(ctx, q)
+	return err
+}
+
+// clock reads the server's clock. In SQLite that is the machine's, which all processes that use the file share.
+func (t *tables) clock(ctx context.Context, q querier) (now time.Time, err error) {
+	if t.Dialect == sqldialect.SQLite {
+		return fromMicros(time.Now().UnixMicro()), nil
+	}
+	err = t.query(ctx, q, `SELECT {now}`, nil, func(rows *sql.Rows) error {
+		var n int64
+		err := rows.Scan(&n)
+		now = fromMicros(n)
+		return err
+	})
+	return now, err
+}
+
+func (t *tables) loadRuns(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
+	scan := func(rows *sql.Rows) error {
+		var id, owner, body string
+		if err := rows.Scan(&id, &owner, &body); err != nil {
+			return err
+		}
+		p, err := readRun(id, owner, body)
+		f.state.InFlight[id], f.runs[id], f.owners[id] = p, body, owner
+		return err
+	}
+	const text = `SELECT id, owner, body FROM {run} WHERE namespace = ? AND `
+	if err := t.selectIn(ctx, q, text+`id IN `, namespace, n.runs.sorted(), ``, scan); err != nil {
+		return err
+	}
+	return t.selectIn(ctx, q, text+`job IN `, namespace, n.runsOf.sorted(), ``, scan)
+}
+
+func (t *tables) loadNotices(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
+	const text = `SELECT run, owner, body FROM {notice} WHERE namespace = ? AND run IN `
+	return t.selectIn(ctx, q, text, namespace, n.runs.sorted(), ``, func(rows *sql.Rows) error {
+		var run, owner, body string
+		if err := rows.Scan(&run, &owner, &body); err != nil {
+			return err
+		}
+		notice, err := read[jobs.Notice]("the notice for run "+run, body)
+		f.state.Notices[run], f.notices[run] = ledger.Notice{Notice: notice, Owner: owner}, true
+		return err
+	})
+}
+
+// loadRecords reads the newest records of jobs, which are one after another.
+func (t *tables) loadRecords(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
+	text := fmt.Sprintf(`SELECT r.job, r.seq, r.at, r.body FROM {record} r JOIN {job} j ON j.namespace = r.namespace AND j.name = r.job
+WHERE r.namespace = ? AND r.seq > j.newest - %d AND r.job IN `, ledger.JoinDepth)
+	return t.selectIn(ctx, q, text, namespace, n.records.sorted(), ` ORDER BY r.job, r.seq`, func(rows *sql.Rows) error {
+		var job string
+		var r recordRow
+		if err := rows.Scan(&job, &r.seq, &r.at, &r.body); err != nil {
+			return err
+		}
+		run, err := read[jobs.Run]("a record of job "+job, r.body)
+		r.id = run.ID
+		f.state.Jobs[job].Runs = append(f.state.Jobs[job].Runs, run)
+		f.records[job] = append(f.records[job], r)
+		return err
+	})
+}

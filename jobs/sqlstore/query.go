@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"math/bits"
+	"strings"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
+)
+
+// querier is a *sql.DB, a *sql.Conn or a *sql.Tx.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// query runs a statement and has each row scanned.
+func (t *tables) query(ctx context.Context, q querier, template string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, t.text(template), args...)
+	if err != nil {
+		return err
+	}
+	for err == nil && rows.Next() {
+		err = scan(rows)
+	}
+	if err != nil {
+		_ = rows.Close()
+		return err
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+func (t *tables) exec(ctx context.Context, q querier, template string, args ...any) (int64, error) {
+	result, err := q.ExecContext(ctx, t.text(template), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// Statements on many rows are cut, so that none is too large for a server, and so that there are few of different
+// lengths: each is a statement of its own to the server, which it has to plan.
+const (
+	mostRows  = 256
+	mostBytes = 1 << 20
+)
+
+// table is what writing needs to know.
+type table struct {
+	name    string
+	key     []string
+	columns []string // those of the key first
+}
+
+// insert adds rows, which are not there. If one is all the same, the error is a duplicate, and nothing is added.
+func (t *tables) insert(ctx context.Context, q querier, of *table, rows [][]any) error {
+	return t.write(ctx, q, of, rows, "")
+}
+
+// upsert writes rows, whether they are there or not: of those that are the columns.
+func (t *tables) upsert(ctx context.Context, q querier, of *table, columns []string, rows [][]any) error {
+	var set []string
+	for _, c := range columns {
+		if t.Dialect == sqldialect.MySQL {
+			set = append(set, c+" = VALUES("+c+")")
+		} else {
+			set = append(set, c+" = excluded."+c)
+		}
+	}
+	return t.write(ctx, q, of, rows, t.onConflict(of, strings.Join(set, ", ")))
+}
+
+func (t *tables) onConflict(of *table, set string) string {
+	if t.Dialect == sqldialect.MySQL {
+		return " ON DUPLICATE KEY UPDATE " + set
+	}
+	return " ON CONFLICT (" + join(of.key) + ") DO UPDATE SET " + set
+}
+
+func (t *tables) write(ctx context.Context, q querier, of *table, rows [][]any, suffix string) error {
+	into := "INSERT INTO {" + of.name + "} (" + join(of.columns) + ") VALUES "
+	for len(rows) > 0 {
+		n := portion(rows)
+		values := strings.TrimSuffix(strings.Repeat(marks(len(of.columns))+", ", n), ", ")
+		var args []any
+		for _, row := range rows[:n] {
+			args = append(args, row...)
+		}
+		if _, err := t.exec(ctx, q, into+values+suffix, args...); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// portion is how many of the rows the next statement is about, a power of two.
+func portion(rows [][]any) int {
+	n, size := 0, 0
+	for n < min(len(rows), mostRows) && (n == 0 || size < mostBytes) {
+		for _, v := range rows[n] {
+			switch v := v.(type) {
+			case string:
+				size += len(v)
+			case []byte:
+				size += len(v)
+			}
+		}
+		n++
+	}
+	return 1 << (bits.Len(uint(n)) - 1)
+}
+
+// remove deletes rows by the last column of their key.
+func (t *tables) remove(ctx context.Context, q querier, of *table, namespace []byte, keys []string) error {
+	text := "DELETE FROM {" + of.name + "} WHERE " + of.key[0] + " = ? AND " + of.key[1] + " IN "
+	for len(keys) > 0 {
+		n := min(len(keys), mostRows)
+		list := padded(keys[:n])
+		if _, err := t.exec(ctx, q, text+marks(len(list)), withKeys(namespace, list)...); err != nil {
+			return err
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+// selectIn reads the rows of a list of names, in portions. text ends where the list begins, and after is what follows.
+func (t *tables) selectIn(
+	ctx context.Context, q querier, text string, namespace []byte, keys []string, after string, scan func(*sql.Rows) error,
+) error {
+	for len(keys) > 0 {
+		n := min(len(keys), mostRows)
+		list := padded(keys[:n])
+		if err := t.query(ctx, q, text+marks(len(list))+after, withKeys(namespace, list), scan); err != nil {
+			return err
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+// padded repeats the last element until there are 2^n.
+func padded[E any](list []E) []E {
+	for n := len(list); n > 0 && n&(n-1) != 0; n++ {
+		list = append(list[:len(list):len(list)], list[len(list)-1])
+	}
+	return list
+}
+
+func withKeys(namespace []byte, keys []string) []any {
+	args := make([]any, 0, len(keys)+1)
+	args = append(args, namespace)
+	for _, k := range keys {
+		args = append(args, []byte(k))
+	}
+	return args
+}
+
+func join(columns []string) string { return strings.Join(columns, ", ") }

@@ -1,0 +1,123 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
+	"github.com/lockgen/lockgen/jobs/internal/ledger"
+)
+
+// attempts is how often a transaction is tried that meets others.
+const attempts = 20
+
+// step does one step of a Store: it locks and reads what need names, has change decide, and writes what that changed,
+// in one transaction. change is called again if the transaction has to be repeated.
+func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.State, now time.Time)) error {
+	t, err := s.ready(ctx)
+	if err != nil {
+		return err
+	}
+	if err := need.check(); err != nil {
+		return err
+	}
+	leave, err := s.enter(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	limited, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	for n := 1; ; n++ {
+		err := t.once(limited, s.db, func(q querier) error {
+			found, err := t.load(limited, q, s.namespace, need)
+			if err != nil {
+				return err
+			}
+			change(found.state, found.now)
+			return t.save(limited, q, s.namespace, need, found)
+		})
+		if err == nil || n == attempts || limited.Err() != nil || !t.Again(err) && !t.IsDuplicate(err) {
+			return t.explain(ctx, err)
+		}
+		pause := time.Duration(rand.Int64N(int64(min(n, 10)) * int64(5*time.Millisecond)))
+		select {
+		case <-limited.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// enter waits for a turn: a store leaves connections of the pool to others, and with SQLite, whose waiters have no
+// order, its calls take turns.
+func (s *Store) enter(ctx context.Context, t *tables) (leave func(), err error) {
+	turn := s.slots
+	if t.Dialect == sqldialect.SQLite {
+		turn = s.single
+	}
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// once runs f in a transaction. In all of them a statement sees what was committed before it began, so that what is
+// read after the locks were taken is current.
+func (t *tables) once(ctx context.Context, db *sql.DB, f func(querier) error) error {
+	if t.Dialect == sqldialect.SQLite {
+		return onceSQLite(ctx, db, f)
+	}
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after the commit it does nothing
+	if t.limits != "" {
+		if _, err := tx.ExecContext(ctx, t.limits); err != nil {
+			return err
+		}
+	}
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// onceSQLite takes the only lock that there is first: a transaction that reads and then writes fails when another has
+// written meanwhile, without waiting.
+func onceSQLite(ctx context.Context, db *sql.DB, f func(querier) error) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if err = f(conn); err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	if _, rollback := conn.ExecContext(bounded, "ROLLBACK"); rollback != nil {
+		// The connection may still be in the transaction, so nobody may get it.
+		err = errors.Join(err, ignoreBadConn(conn.Raw(func(any) error { return driver.ErrBadConn })))
+	}
+	return err
+}
+
+func ignoreBadConn(err error) error {
+	if errors.Is(err, driver.ErrBadConn) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+// Package intx runs work in a transaction that is committed while locks are held, whatever kind of transaction it is.
+package intx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// ErrUnsure is sqlstore.ErrUnsure.
+var ErrUnsure = errors.New("it is not known whether the transaction was committed")
+
+// RollbackTime bounds a rollback: a server that is silent for longer finds out by itself that the client has gone.
+const RollbackTime = 5 * time.Second
+
+// Kind says how one kind of transaction is used.
+type Kind[T any] struct {
+	// Begin begins a transaction, which is rolled back when ctx ends.
+	Begin func(ctx context.Context) (T, error)
+	// Guard makes the transaction part of the leases. The function that it returns, if any, is asked before the commit.
+	Guard func(ctx context.Context, tx T, leases lockrt.Leases) (ctxOfWork context.Context, before func() error, err error)
+	// Commit and Rollback end it. Rollback of one that is over does nothing.
+	Commit   func(ctx context.Context, tx T) error
+	Rollback func(ctx context.Context, tx T)
+	// Answered reports whether a commit's error is the server's word that it was not done.
+	Answered func(error) bool
+}
+
+// Do takes the locks on keys, begins a transaction, guards it, runs fn in it, commits, and releases.
+func Do[T any](
+	ctx context.Context, locks *lockrt.Locker, keys []string, o lockrt.Options, kind Kind[T],
+	fn func(ctx context.Context, tx T, leases lockrt.Leases) error,
+) error {
+	committed := false
+	err := locks.DoAll(ctx, keys, o, func(leaseCtx context.Context, leases lockrt.Leases) (err error) {
+		committed, err = kind.run(ctx, leaseCtx, leases, fn)
+		return err
+	})
+	if committed && errors.Is(err, lockrt.ErrLost) {
+		return nil // what was to be done under the lock has been, and the end of the lease is of no more interest
+	}
+	return err
+}
+
+// run is one transaction. ctx is the caller's: a transaction that is guarded may outlast the lease.
+func (k Kind[T]) run(
+	ctx, leaseCtx context.Context, leases lockrt.Leases, fn func(ctx context.Context, tx T, leases lockrt.Leases) error,
+) (committed bool, err error) {
+	txCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tx, err := k.Begin(txCtx)
+	if err != nil {
+		return false, fmt.Errorf("begin a transaction under lock %s: %w", named(leases), err)
+	}
+	over := false
+	defer func() { // after an error, a panic and Goexit
+		if !over {
+			bound := time.AfterFunc(RollbackTime, cancel)
+			defer bound.Stop()
+			k.Rollback(txCtx, tx)
+		}
+	}()
+	workCtx, before, err := k.Guard(leaseCtx, tx, leases)
+	if err != nil {
+		return false, err
+	}
+	if err := fn(workCtx, tx, leases); err != nil {
+		return false, err
+	}
+	if before != nil {
+		if err := before(); err != nil {
+			return false, err
+		}
+	}
+	if err := ctx.Err(); err != nil { // known not to be committed, which an interrupted commit is not
+		return false, fmt.Errorf("commit under lock %s: not tried: %w", named(leases), withCause(ctx, err))
+	}
+	if err := k.Commit(ctx, tx); err != nil {
+		over = k.Answered(err)
+		if !over {
+			err = fmt.Errorf("%w: %w", ErrUnsure, err)
+		}
+		return false, fmt.Errorf("commit under lock %s: %w", named(leases), err)
+	}
+	over = true
+	return true, nil
+}
+
+func withCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return errors.Join(err, cause)
+	}
+	return err
+}
+
+// named is what the locks are called in errors.
+func named(leases lockrt.Leases) string {
+	if len(leases) == 1 {
+		return fmt.Sprintf("%q", leases[0].Key())
+	}
+	return fmt.Sprintf("%q and %d more", leases[0].Key(), len(leases)-1)
+}
