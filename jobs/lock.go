@@ -34,14 +34,14 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 		return nil, nil
 	}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		asked := x.s.cfg.Now()
+		asked := time.Now()
 		leases, err := x.tryLock(ctx)
 		if err == nil {
 			return leases, nil
 		}
 		// An answer that was long in coming is as good as none: later ticks may have asked meanwhile.
 		silent := !x.p.Backlog && x.e.job.Overlap == OverlapSkip &&
-			x.s.cfg.Now().Sub(asked)-x.patience().Wait > slowStore
+			time.Since(asked)-x.patience().Wait > slowStore
 		if r := x.refuse(ctx, err); r != nil && !(r.held && silent) {
 			return nil, r
 		}
