@@ -62,7 +62,9 @@ func (c *clock) offset() time.Duration {
 }
 
 // storeTime is storeAt, to the precision of a store.
-func (c *clock) storeTime(local time.Time) time.Time { return c.storeAt(local).Truncate(time.Microsecond) }
+func (c *clock) storeTime(local time.Time) time.Time {
+	return c.storeAt(local).Truncate(time.Microsecond)
+}
 
 // beginning is now for the begin of a run. The store cuts its answers to the microsecond, so that estimates lag by up
 // to one: this is rounded up by as much, lest a run seem to begin before that of another node has ended, or before its

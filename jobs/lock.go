@@ -33,6 +33,7 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 	if len(x.keys) == 0 {
 		return nil, nil
 	}
+	retried := false
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		asked := time.Now()
 		leases, err := x.tryLock(ctx)
@@ -43,6 +44,14 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 		silent := !x.p.Backlog && x.e.job.Overlap == OverlapSkip &&
 			time.Since(asked)-x.patience().Wait > slowStore
 		if r := x.refuse(ctx, err); r != nil && !(r.held && silent) {
+			if !r.held || x.e.job.Overlap != OverlapSkip || x.p.Patient {
+				return nil, r
+			}
+			switch by := x.holder(ctx); {
+			case by == heldUp && x.becomePatient(ctx), by == gone && !retried:
+				retried = true
+				continue
+			}
 			return nil, r
 		}
 		x.delay()
