@@ -145,10 +145,8 @@ func planWrapper(u *unit, im *imports) *wrapper {
 
 // bodyNames are the names of the package and the universe that the wrapper's body refers to.
 func (u *unit) bodyNames() []string {
-	found := append([]string{}, predeclared...)
-	if u.Recv == nil {
-		found = append(found, u.Decl.Name.Name)
-	} else {
+	found := u.needed()
+	if u.Recv != nil {
 		found = append(found, plainNames(u.Decl.Recv.List[0].Type, u.info)...)
 	}
 	if results := u.Decl.Type.Results; results != nil {
@@ -156,13 +154,22 @@ func (u *unit) bodyNames() []string {
 			found = append(found, plainNames(field.Type, u.info)...)
 		}
 	}
+	return append(found, typeParamNames(u.Decl)...)
+}
+
+// needed are those of bodyNames that are no types of the signature: a type parameter may not have them.
+func (u *unit) needed() []string {
+	found := append([]string{}, predeclared...)
+	if u.Recv == nil {
+		found = append(found, u.Decl.Name.Name)
+	}
 	found = append(found, u.constNames(false)...)
 	for _, from := range u.sources() {
 		if from.From == directive.FromPackage && from.Pkg == nil {
 			found = append(found, from.Var)
 		}
 	}
-	return append(found, typeParamNames(u.Decl)...)
+	return found
 }
 
 // constNames are the constants that options of a job name, or those of its lock and of wrappers.

@@ -8,12 +8,12 @@ import (
 )
 
 // nameTypeParams names the type parameters. A function's blank one needs a name: the call of the body mentions it. One
-// that is called like something of the language, which the wrapper's body needs, gets another name.
+// that is called like something else that the wrapper's body needs gets another name.
 func (w *wrapper) nameTypeParams(local names) {
 	taken := maps.Clone(local)
 	taken.reserve(plainNames(w.Decl.Type, w.unit.info)...)
 	rename := func(name string) string {
-		if name != "_" && !slices.Contains(predeclared, name) {
+		if name != "_" && !slices.Contains(w.needed(), name) {
 			return name
 		}
 		fresh := taken.claim("T")

@@ -25,15 +25,14 @@ type declaration struct {
 type generatedCode struct {
 	all       []*declaration           // those with fingerprints, in the order of the source
 	byName    map[member]*declaration  // all of lockgen's
-	registers map[string]*declaration  // RegisterJobs by owner
+	registers bool                     // one is RegisterJobs
 	people    map[member]*ast.FuncDecl // what people have written
 	broken    []directive.Problem      // comments that should have been directives
 }
 
 // readGenerated reads lockgen's files. Nil if the package has neither such a file nor a directive.
 func readGenerated(r *check.Reporter) *generatedCode {
-	g := &generatedCode{byName: map[member]*declaration{}, registers: map[string]*declaration{},
-		people: map[member]*ast.FuncDecl{}}
+	g := &generatedCode{byName: map[member]*declaration{}, people: map[member]*ast.FuncDecl{}}
 	relevant := false
 	for _, file := range r.Pass.Files {
 		output := r.IsOutput(file)
@@ -62,9 +61,7 @@ func (g *generatedCode) add(fd *ast.FuncDecl, file string) {
 		d.made, d.known = directive.ParseFingerprint(fd.Doc.List[len(fd.Doc.List)-1].Text)
 	}
 	g.byName[member{ownerOf(fd), fd.Name.Name}] = d
-	if fd.Name.Name == "RegisterJobs" && d.made.Func == "" {
-		g.registers[ownerOf(fd)] = d
-	}
+	g.registers = g.registers || fd.Name.Name == "RegisterJobs" && d.made.Func == ""
 	if d.known {
 		g.all = append(g.all, d)
 	}
@@ -73,15 +70,16 @@ func (g *generatedCode) add(fd *ast.FuncDecl, file string) {
 // wrapperOf is the wrapper that was made for a function, else the declaration that has its name; nil if there is none.
 func (g *generatedCode) wrapperOf(fn *directive.Func) *declaration {
 	var found *declaration
+	owner := ownerOf(fn.Decl)
 	for _, d := range g.all {
-		if ownerOf(d.decl) == fn.RecvType && d.made.Func == fn.Decl.Name.Name {
+		if ownerOf(d.decl) == owner && d.made.Func == fn.Decl.Name.Name {
 			if found = d; d.decl.Name.Name == fn.Name {
 				break
 			}
 		}
 	}
 	if found == nil {
-		found = g.byName[member{fn.RecvType, fn.Name}]
+		found = g.byName[member{owner, fn.Name}]
 	}
 	return found
 }

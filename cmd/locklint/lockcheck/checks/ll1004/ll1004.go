@@ -38,7 +38,7 @@ func checkGenerated(r *check.Reporter) {
 			if w != nil {
 				w.taken = true
 			}
-			if handWritten := g.people[member{fn.RecvType, fn.Name}] != nil; handWritten { // LL1005's
+			if handWritten := g.people[member{ownerOf(fn.Decl), fn.Name}] != nil; handWritten { // LL1005's
 				continue
 			}
 			if len(problems)+len(a.Problems) == 0 {
@@ -66,7 +66,7 @@ func (g *generatedCode) compare(r *check.Reporter, fn *directive.Func, w *declar
 	}
 	s := &staleness{r: r, fn: fn, wrapper: w}
 	s.compare()
-	if jobs := g.registers[fn.RecvType]; d.Cron != nil && jobs == nil && len(s.list) == 0 {
+	if d.Cron != nil && !g.registers && len(s.list) == 0 {
 		s.add(d.Cron.Arg, "%s registers no job", w.file)
 	}
 	s.report()
