@@ -31,7 +31,7 @@ func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) (Lea
 		return nil, nil
 	}
 	defer l.leave()
-	limit, began := min(o.Wait, maxReleaseTime), time.Now()
+	limit, began := min(o.Wait, callTime), time.Now()
 	asking, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
 	o.Wait = 0

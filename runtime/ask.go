@@ -19,7 +19,8 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 		}
 		req.TTL, req.Wait = o.TTL, o.Wait
 		if inLine {
-			req.Keep = func() bool { return l.queues.stays(req.Key, req.ID) }
+			key, id := req.Key, req.ID // so that the request itself stays on the stack
+			req.Keep = func() bool { return l.queues.stays(key, id) }
 		}
 		granted, err := l.session.Acquire(ctx, req)
 		if err == nil {
@@ -79,20 +80,21 @@ func (l *Locker) checkGrant(g *Grant) error {
 // a pass in a busy queue), or if the store gave less than was asked and nobody will renew it, it is renewed first: no
 // critical section starts with a lease that is about to end.
 func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
+	ttl := g.capped(o.TTL)
 	given, deadline := g.given()
-	if time.Until(deadline) >= given-margin(given)-given/10 && !(o.NoRenew && given < o.TTL) {
+	if time.Until(deadline) >= given-margin(given)-given/10 && !(o.NoRenew && given < ttl) {
 		return true
 	}
 	sent := time.Now()
 	g.renewal(sent)
-	err := renewEach(ctx, l.session, []Renewal{{Key: g.key, ID: g.id, TTL: o.TTL}})[0]
+	err := renewEach(ctx, l.session, []Renewal{{Key: g.key, ID: g.id, TTL: ttl}})[0]
 	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to
 	// others in between and to this id again, with a higher epoch than we know.
 	if err != nil || !time.Now().Before(deadline) {
 		return false
 	}
-	g.extend(sent, o.TTL)
-	return time.Since(sent) <= o.TTL/2
+	g.extend(sent, ttl)
+	return time.Since(sent) <= ttl/2
 }
 
 // giveBackTime is how long a caller without a lease waits for the release of what it had. It goes on in the background.

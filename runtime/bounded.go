@@ -7,7 +7,10 @@ import (
 	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
-// bounds makes contexts for calls that must not last longer than maxReleaseTime.
+// callTime bounds every call to the store whose caller has no nearer end.
+const callTime = 5 * time.Second
+
+// bounds makes contexts for calls that must not last longer than callTime.
 type bounds struct{ timelimit.Shared }
 
 // graceTime is what a release gets after the end of its caller's context.
@@ -15,11 +18,11 @@ const graceTime = 80 * time.Millisecond
 
 // begin has the limits end with base, too.
 func (b *bounds) begin(base context.Context) {
-	b.Base, b.Length, b.Share = base, maxReleaseTime, 250*time.Millisecond
+	b.Base, b.Length, b.Share = base, callTime, 250*time.Millisecond
 }
 
 // context returns a context with ctx's values that ends after limit, or graceTime after the end of ctx; with a limit of
-// maxReleaseTime or more, after that and up to the share. The returned function must be called when the call is over.
+// callTime or more, after that and up to the share. The returned function must be called when the call is over.
 func (b *bounds) context(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	end, cancel := b.limit(limit)
 	if ctx.Done() == nil {
@@ -46,7 +49,7 @@ func (c endOf) Err() error {
 }
 
 func (b *bounds) limit(limit time.Duration) (context.Context, context.CancelFunc) {
-	if limit < maxReleaseTime {
+	if limit < callTime {
 		return context.WithTimeout(b.Base, limit)
 	}
 	return b.Next(), func() {}

@@ -136,6 +136,57 @@ func TestGrant_TTL(t *testing.T) {
 	})
 }
 
+// The store gives no lease more than a maximum: renewals ask for that, callers of one TTL go on passing the lease on, and
+// who wants more is told.
+func TestGrant_MaxTTL(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		const most = ttl / 5
+		errLong := errors.New("longer than the session")
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				req.TTL = min(req.TTL, most)
+				g, err := real.Acquire(ctx, req)
+				g.TTL, g.MaxTTL = req.TTL, most
+				return g, err
+			}
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				if renewals[0].TTL > most {
+					return []error{errLong}
+				}
+				return real.Renew(ctx, renewals)
+			}
+		})
+		began := time.Now()
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		next := make(chan *lockrt.Lease, 1)
+		go func() {
+			lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+			if err != nil {
+				t.Error(err)
+			}
+			next <- lease
+		}()
+		synctest.Wait()
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		passed := <-next
+		if passed.Fence() != lease.Fence()+1 {
+			t.Errorf("fence %d after %d: the lease was not passed on", passed.Fence(), lease.Fence())
+		}
+		time.Sleep(3 * most)
+		if err := passed.Err(); err != nil {
+			t.Errorf("the lease was lost although it could be renewed: %v", err)
+		}
+		if d := time.Until(passed.Deadline()); d >= most {
+			t.Errorf("after %s the lease is believed in for %s, want less than %s", time.Since(began), d, most)
+		}
+		if err := passed.Extend(t.Context(), ttl); !errors.Is(err, errLong) {
+			t.Errorf("extend beyond the maximum: %v, want the store's error", err)
+		}
+	})
+}
+
 // The timer may come late. Whoever asks the context hears what the clock says.
 func TestLease_Context_errLooksAtTheClock(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {

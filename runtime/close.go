@@ -81,7 +81,7 @@ func (l *Locker) leases() []*Lease {
 	l.mu.Unlock()
 	var leases []*Lease
 	for _, g := range grants {
-		if lease := g.turn(); lease != nil {
+		if lease := g.holder(); lease != nil {
 			leases = append(leases, lease)
 		}
 	}
@@ -91,12 +91,12 @@ func (l *Locker) leases() []*Lease {
 // closeReleases is how many releases Close keeps in flight.
 const closeReleases = 32
 
-// releaseAll releases leases until ctx ends, or the store has answered none of them for maxReleaseTime.
+// releaseAll releases leases until ctx ends, or the store has answered none of them for callTime.
 func releaseAll(ctx context.Context, leases []*Lease) error {
 	until, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
 	ctx = silenceContext{until}
-	silence := time.AfterFunc(maxReleaseTime, func() { silent(errSilent) })
+	silence := time.AfterFunc(callTime, func() { silent(errSilent) })
 	defer silence.Stop()
 	var (
 		wg    sync.WaitGroup
@@ -117,7 +117,7 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 			defer func() { <-slots }()
 			err := lease.release(ctx)
 			if err == nil {
-				silence.Reset(maxReleaseTime)
+				silence.Reset(callTime)
 				return
 			}
 			mu.Lock()
@@ -145,6 +145,6 @@ func (c silenceContext) Err() error {
 	return c.Context.Err()
 }
 
-var errSilent = fmt.Errorf("the store did not answer for %s", maxReleaseTime)
+var errSilent = fmt.Errorf("the store did not answer for %s", callTime)
 
 var errClosing = fmt.Errorf("its Locker was closed: %w", ErrClosed)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // grant is this process's side of one lock given by the store: until when it is certain, who works under it, and how it
@@ -18,9 +20,10 @@ type grant struct {
 	locker *Locker
 	key    string
 	id     string
-	fence  Fence     // of the first lease under it
-	began  time.Time // when the store gave it, or a little before
-	queued bool      // it goes back through the local queue; set before anybody else sees it
+	fence  Fence         // of the first lease under it
+	began  time.Time     // when the store gave it, or a little before
+	most   time.Duration // the longest TTL that the store gives; 0: any
+	queued bool          // it goes back through the local queue; set before anybody else sees it
 
 	mu       sync.Mutex    // guards what follows; taken before that of a local queue
 	ttl      time.Duration // what renewals ask for
@@ -41,14 +44,24 @@ type grant struct {
 }
 
 func newGrant(l *Locker, req Request, g Grant) *grant {
-	gave := g.TTL
-	if gave <= 0 || gave > req.TTL {
-		gave = req.TTL
+	made := &grant{
+		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start, most: g.MaxTTL,
 	}
-	return &grant{
-		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start,
-		ttl: req.TTL, gave: gave, deadline: g.Start.Add(gave - margin(gave)),
+	made.ttl = made.capped(req.TTL)
+	made.gave = made.ttl
+	if g.TTL > 0 {
+		made.gave = min(g.TTL, made.ttl)
 	}
+	made.deadline = g.Start.Add(made.gave - margin(made.gave))
+	return made
+}
+
+// capped is the TTL that the store gives who asks for ttl.
+func (g *grant) capped(ttl time.Duration) time.Duration {
+	if g.most > 0 {
+		return min(ttl, g.most)
+	}
+	return ttl
 }
 
 // begin starts the turn of a new lease. On a grant that has ended it returns the reason.
@@ -65,7 +78,8 @@ func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
 	if o.MaxHold > 0 {
 		lease.maxTimer = time.AfterFunc(o.MaxHold, lease.reachMaxHold)
 	}
-	next := g.deadline.Add(margin(g.gave) - g.gave + jitter(g.gave/3))
+	// Leases that begin together are renewed apart from the first time on: a burst keeps the store from its other clients.
+	next := g.deadline.Add(margin(g.gave) - g.gave + pace.Jitter(g.gave/3))
 	g.mu.Unlock()
 	g.locker.renewer.set(g, next, !o.NoRenew)
 	return lease, nil
@@ -169,8 +183,8 @@ func (g *grant) share(owner, lease *Lease, o Options) error {
 	return nil
 }
 
-// turn returns the lease whose turn it is.
-func (g *grant) turn() *Lease {
+// holder returns the lease whose holder it is.
+func (g *grant) holder() *Lease {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.owner

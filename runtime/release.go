@@ -7,11 +7,9 @@ import (
 	"time"
 )
 
-// Bounds of the time that a release may block for. Past the lease's own deadline the store frees the lock by itself.
-const (
-	minReleaseTime = 200 * time.Millisecond
-	maxReleaseTime = 5 * time.Second
-)
+// minReleaseTime is how long a release may take at the least. Past the lease's own deadline the store frees the lock by
+// itself.
+const minReleaseTime = 200 * time.Millisecond
 
 // Release ends the lease and cancels its context, then gives the lock to the next waiter. It blocks until the store
 // answers, but for 5 s at most, and not for longer than 100 ms after the end of ctx: then the release goes on in the
@@ -34,16 +32,20 @@ func (le *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// releaseCall is a release under way. Those that come meanwhile have its result.
+// releaseCall is what others wait for that want to release while a release is under way. They have its result.
 type releaseCall struct {
 	done chan struct{} // closed at its end
 	err  error         // set before
 }
 
 // release returns only what went wrong at the store.
-func (le *Lease) release(ctx context.Context) error {
+func (le *Lease) release(ctx context.Context) (err error) {
 	le.mu.Lock()
-	if other := le.releasing; other != nil {
+	if le.releasing {
+		if le.awaited == nil {
+			le.awaited = &releaseCall{done: make(chan struct{})}
+		}
+		other := le.awaited
 		le.mu.Unlock()
 		return le.awaitRelease(ctx, other)
 	}
@@ -51,19 +53,22 @@ func (le *Lease) release(ctx context.Context) error {
 		le.mu.Unlock()
 		return nil
 	}
-	mine := &releaseCall{done: make(chan struct{})}
-	le.releasing = mine
+	le.releasing = true
 	le.mu.Unlock()
 	ended := false
 	defer func() {
 		le.mu.Lock()
-		le.releasing, le.released, le.unsure = nil, ended && mine.err == nil, mine.err != nil
+		others := le.awaited
+		le.releasing, le.awaited, le.released, le.unsure = false, nil, ended && err == nil, err != nil
 		le.mu.Unlock()
-		close(mine.done)
+		if others != nil {
+			others.err = err
+			close(others.done)
+		}
 	}()
-	mine.err = le.releaseOrPass(ctx)
+	err = le.releaseOrPass(ctx)
 	ended = true
-	return mine.err
+	return err
 }
 
 // awaitRelease waits for the release of another caller.
@@ -107,7 +112,7 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 		l.recall(g)
 	}
 	_, deadline := g.state()
-	limit := min(max(time.Until(deadline), minReleaseTime), maxReleaseTime)
+	limit := min(max(time.Until(deadline), minReleaseTime), callTime)
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
 	err := l.session.Release(callCtx, Release{Key: g.key, ID: g.id, Keep: keep})

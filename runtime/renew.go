@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/timeheap"
 )
 
@@ -156,12 +156,12 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 		switch err := errs[i]; {
 		case err == nil:
 			g.extend(sent, renewals[i].TTL)
-			r.again(g, sent.Add(jitter(renewals[i].TTL/3)))
+			r.again(g, sent.Add(pace.Jitter(renewals[i].TTL/3)))
 		case errors.Is(err, ErrLost):
 			g.lose(errNotMine)
 		default:
 			failed, first = failed+1, err
-			r.again(g, time.Now().Add(jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))))
+			r.again(g, time.Now().Add(pace.Jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))))
 		}
 	}
 	switch {
@@ -198,10 +198,4 @@ func firstFailed(renewals []Renewal, errs []error) string {
 		}
 	}
 	return ""
-}
-
-// jitter returns between half of d and d. Leases that were acquired within a second are renewed over several from their
-// first renewal on: a burst of many would keep the store from its other clients.
-func jitter(d time.Duration) time.Duration {
-	return d/2 + rand.N(d/2+1)
 }

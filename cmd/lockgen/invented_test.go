@@ -56,7 +56,7 @@ func work() error { return nil }
 `
 
 // TestOptions_aRowOfTheTableIsEnough builds lockgen with options that only have a row in the table of package directive,
-// and expects each to be read, checked, generated, listed, and seen by -check when it changes.
+// and expects each to be read, checked, generated, listed, and seen by -check and locklint when it changes.
 func TestOptions_aRowOfTheTableIsEnough(t *testing.T) {
 	lockgen := buildInvented(t, "github.com/lockgen/lockgen/cmd/lockgen")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -96,6 +96,12 @@ func TestOptions_aRowOfTheTableIsEnough(t *testing.T) {
 		if out, code := run(source, "-check"); code != 1 {
 			t.Errorf("-check with %q for %q: exit %d\n%s", change.to, change.from, code, out)
 		}
+	}
+	locklint := buildInvented(t, "github.com/lockgen/lockgen/cmd/locklint")
+	writeFile(t, dir, "app.go", strings.Replace(inventedSource, "weight=3", "weight=4", 1))
+	if out, _ := execute(t, dir, locklint, "-enable=LL1004", "."); !strings.Contains(out,
+		"app.go:11:60: LL1004: generated code is stale: weight is 4 in the directive, 3 in lock_gen.go") {
+		t.Errorf("locklint:\n%s", out)
 	}
 	listed(t, func() (string, int) { return run(inventedSource, "list", "-json") })
 	for _, bad := range []struct{ from, to, want string }{

@@ -17,6 +17,7 @@ import (
 var notMessages = []struct{ file, text, why string }{
 	{"slugs.go", "", "what locklint explains kinds of problems with"},
 	{"platform.go", "", "names of systems"},
+	{"difference.go", "the number of keys", "locklint says it"},
 	{"standin.go", "", "names of packages"},
 	{"options.go", "both change the stock", "an example of a value"},
 	{"list.go", "2006-01-02 15:04:05 MST", "a form of time"},

@@ -108,7 +108,7 @@ func (c *command) run(ctx context.Context, args []string) int {
 	}
 	code, err := c.generate(ctx)
 	if err != nil && ctx.Err() == nil {
-		fmt.Fprintln(c.stderr, err)
+		fmt.Fprintln(c.stderr, files.Plain(err.Error()))
 	}
 	return code
 }
@@ -171,7 +171,7 @@ func (c *command) parse(args []string) (code int, done bool) {
 func (c *command) misused(what string) int {
 	fmt.Fprintf(c.stderr,
 		"lockgen: %s\nThe flags are -check, -explain kind, -json, -o path, -tags list, -v and -version. Run lockgen -h for what they "+
-			"do.\n", what)
+			"do.\n", files.Plain(what))
 	return exitFailed
 }
 

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -19,6 +19,8 @@ const _ = lockrt.IfUndefinedRunLockgenV3
 //
 // It holds the lock carts:expire while it runs. While somebody else holds it, it returns
 // [lockrt.ErrBusy].
+//
+//lockgen:made 789de01b.054c64bf.9bd1fcad.e3b0c442 expireCartsLocked key=carts:expire,ttl=3s,cron="* * * * * *",misfire=all,overlap=queue,retries=5
 func expireCarts(ctx context.Context, locks *lockrt.Locker, notes *witness.Recorder) error {
 	return locks.Do(ctx, "carts:expire", lockrt.Options{TTL: 3 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return expireCartsLocked(ctx, notes)
@@ -30,6 +32,8 @@ func expireCarts(ctx context.Context, locks *lockrt.Locker, notes *witness.Recor
 //
 // It holds the lock index:rebuild while it runs. While somebody else holds it, it returns
 // [lockrt.ErrBusy].
+//
+//lockgen:made 77f381d6.054c64bf.9bd1fcad.e3b0c442 rebuildIndexLocked key=index:rebuild,ttl=3s,cron="*/3 * * * * *",misfire=all,overlap=queue,retries=5
 func rebuildIndex(ctx context.Context, locks *lockrt.Locker, notes *witness.Recorder) error {
 	return locks.Do(ctx, "index:rebuild", lockrt.Options{TTL: 3 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return rebuildIndexLocked(ctx, notes)
@@ -41,6 +45,8 @@ func rebuildIndex(ctx context.Context, locks *lockrt.Locker, notes *witness.Reco
 //
 // It holds the lock settle:{r.code} while it runs. While somebody else holds it, it returns
 // [lockrt.ErrBusy].
+//
+//lockgen:made 3aa8607c.51591705.9bd1fcad.59553dfe settleLocked key=settle:{r.code},ttl=3s,cron="*/2 * * * * *",misfire=all,overlap=queue,retries=5
 func (r *region) settle(ctx context.Context, locks *lockrt.Locker) error {
 	code := lockrt.KeyNil("r.code")
 	if r != nil {
@@ -60,6 +66,8 @@ func (r *region) settle(ctx context.Context, locks *lockrt.Locker) error {
 //
 //   - github.com/lockgen/lockgen/examples/cluster.expireCarts: * * * * * *
 //   - github.com/lockgen/lockgen/examples/cluster.rebuildIndex: */3 * * * * *
+//
+//lockgen:made 7666f1b8
 func RegisterJobs(s *jobs.Scheduler, notes *witness.Recorder) error {
 	return errors.Join(
 		s.Add(jobs.Job{
@@ -93,6 +101,8 @@ func RegisterJobs(s *jobs.Scheduler, notes *witness.Recorder) error {
 // node, under the locks of the job. Keys that read what may change are built before each run.
 //
 //   - github.com/lockgen/lockgen/examples/cluster.region.settle: */2 * * * * *
+//
+//lockgen:made e91c4aaf
 func (r *region) RegisterJobs(s *jobs.Scheduler) error {
 	if r == nil {
 		return lockrt.NilPointer("r")

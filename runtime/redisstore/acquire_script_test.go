@@ -10,7 +10,7 @@ func TestAcquireScript_freeIsTaken(t *testing.T) {
 	r := newRig(t)
 	before := r.client.Time(r.ctx).Val()
 	a := r.acquire("a", "p", 0)
-	if !a.granted || a.since != int64(a.epoch) || a.clock.micros != a.since {
+	if !a.granted || a.since != int64(a.epoch) || a.clock.Micros != a.since {
 		t.Fatalf("the answer is %+v, want a grant that begins now, with the clock as its epoch", a)
 	}
 	if int64(a.epoch) < before.UnixMicro() {
@@ -34,8 +34,8 @@ func TestAcquireScript_againIsTheSameGrant(t *testing.T) {
 	if !again.granted || again.epoch != first.epoch || again.since != first.since {
 		t.Fatalf("first %+v, again %+v", first, again)
 	}
-	if again.clock.micros <= again.since {
-		t.Errorf("the server's clock is %d at the second answer, the grant was at %d", again.clock.micros, again.since)
+	if again.clock.Micros <= again.since {
+		t.Errorf("the server's clock is %d at the second answer, the grant was at %d", again.clock.Micros, again.since)
 	}
 	r.wantQueue()
 }
@@ -70,7 +70,7 @@ func TestAcquireScript_busyIsQueuedOnceInOrderOfArrival(t *testing.T) {
 	r.acquire("a", "p", 0)
 	// Names that sort otherwise than they arrive.
 	for _, id := range []string{"z", "m", "b", "z", "m"} {
-		if a := r.acquire(id, "q", rigLiveness); a.granted || a.clock.micros == 0 {
+		if a := r.acquire(id, "q", rigLiveness); a.granted || a.clock.Micros == 0 {
 			t.Fatalf("the answer to %s is %+v", id, a)
 		}
 	}
@@ -156,7 +156,7 @@ func TestAcquireScript_clockBehindTheFloor(t *testing.T) {
 		if !a.granted || a.epoch != ahead+1+i {
 			t.Fatalf("acquisition %d: %+v, want epoch %d", i, a, ahead+1+i)
 		}
-		if a.since >= int64(ahead) || a.clock.micros != a.since {
+		if a.since >= int64(ahead) || a.clock.Micros != a.since {
 			t.Errorf("the lease is counted from %d, which is not the server's clock", a.since)
 		}
 		r.release("a", 0)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 const (
@@ -81,7 +83,7 @@ func (s *session) pokeEndless() {
 	defer s.mu.Unlock()
 	for _, w := range s.waiters {
 		if w.endless {
-			wake(w.pokes)
+			pace.Wake(w.pokes)
 		}
 	}
 }
@@ -112,9 +114,9 @@ func (s *session) showLifeTo(chunks [][]*queue) (failed error) {
 	all := make([]call, len(chunks))
 	for i, queues := range chunks {
 		n := len(queues)
-		all[i] = call{keys: make([]string, 3*n), args: []any{s.channel, s.liveness.Milliseconds()}}
+		all[i] = call{Keys: make([]string, 3*n), Args: []any{s.channel, s.liveness.Milliseconds()}}
 		for j, q := range queues {
-			all[i].keys[j], all[i].keys[n+j], all[i].keys[2*n+j] = q.keys.queue, q.keys.waiters, q.keys.lock
+			all[i].Keys[j], all[i].Keys[n+j], all[i].Keys[2*n+j] = q.keys.queue, q.keys.waiters, q.keys.lock
 		}
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, max(s.liveness/3, time.Second))
@@ -150,7 +152,7 @@ func (s *session) shown(queues []*queue, states []any, sent time.Time) {
 		if own, isOwn := states[i].([]any); isOwn && len(own) == 2 {
 			left, ok = own[1].(int64)
 			if id, _ := own[0].(string); s.waiters[id] != nil {
-				wake(s.waiters[id].pokes)
+				pace.Wake(s.waiters[id].pokes)
 			}
 		}
 		if !ok {
@@ -160,7 +162,7 @@ func (s *session) shown(queues []*queue, states []any, sent time.Time) {
 		passedOver := sent.Sub(q.shown) > s.liveness
 		for _, w := range q.waiters {
 			if left < 0 || passedOver || w.asks.After(latest) {
-				wake(w.pokes)
+				pace.Wake(w.pokes)
 			}
 		}
 		if sent.After(q.shown) {

@@ -21,7 +21,7 @@ type answer struct {
 }
 
 func (a answer) grant(req lockrt.Request) lockrt.Grant {
-	return grantOf(a.epoch, a.clock.at(a.since), a.ttl, req)
+	return grantOf(a.epoch, a.clock.At(a.since), a.ttl, req)
 }
 
 // grantOf is the grant of a lease that may be shorter or longer than what is asked for.
@@ -47,8 +47,9 @@ const (
 
 // parseAnswer reads what acquire.lua returns. sent is a moment before the request was.
 func parseAnswer(reply any, sent time.Time) (answer, error) {
+	pair := func(micros int64) clockPair { return clockPair{Local: sent, Micros: micros} }
 	if epoch, ok := reply.(int64); ok {
-		return answer{granted: true, epoch: uint64(epoch), since: epoch, clock: clockPair{sent, epoch}}, nil
+		return answer{granted: true, epoch: uint64(epoch), since: epoch, clock: pair(epoch)}, nil
 	}
 	values, _ := reply.([]any)
 	var holder string
@@ -67,17 +68,17 @@ func parseAnswer(reply any, sent time.Time) (answer, error) {
 	switch kind := n[0]; {
 	case whole && kind == answerBusy && len(values) == 4:
 		return answer{
-			remaining: time.Duration(n[1]) * time.Millisecond, holder: holder, clock: clockPair{sent, n[2]},
+			remaining: time.Duration(n[1]) * time.Millisecond, holder: holder, clock: pair(n[2]),
 		}, nil
 	case whole && kind == answerGranted && len(values) == 5 && holder == "":
 		return answer{
 			granted: true, epoch: uint64(n[1]), since: n[2], ttl: time.Duration(n[4]) * time.Millisecond,
-			clock: clockPair{sent, n[3]},
+			clock: pair(n[3]),
 		}, nil
 	case whole && kind == answerLate && len(values) == 2:
-		return answer{late: true, clock: clockPair{sent, n[1]}}, nil
+		return answer{late: true, clock: pair(n[1])}, nil
 	case whole && kind == answerBroken && len(values) == 2:
-		return answer{broken: true, clock: clockPair{sent, n[1]}}, nil
+		return answer{broken: true, clock: pair(n[1])}, nil
 	}
 	return answer{}, fmt.Errorf("the lock script acquire answered %v; is another program writing to the lock's keys?",
 		reply)

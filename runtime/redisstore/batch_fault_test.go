@@ -83,7 +83,7 @@ func newCrowd(t *testing.T) *crowd {
 	client := redis.NewClient(&redis.Options{Addr: r.client.Options().Addr, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
 	for _, s := range []*script{acquireScript, releaseScript, cancelScript} {
-		if err := client.ScriptLoad(r.ctx, s.source).Err(); err != nil {
+		if err := client.ScriptLoad(r.ctx, s.Source).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,9 +113,7 @@ func (c *crowd) together(combiner *combiner, work func(i int) error, before func
 	errs := make([]error, crowdSize)
 	var callers sync.WaitGroup
 	for i := range crowdSize {
-		combiner.mu.Lock()
-		combiner.moved = time.Now() // however slow this machine is, the lanes count as moving
-		combiner.mu.Unlock()
+		combiner.Move() // however slow this machine is
 		callers.Go(func() { errs[i] = work(i) })
 		testsync.Eventually(c.t, "the caller waits", func() bool { return combiner.gathered() == i+1 })
 	}
@@ -249,7 +247,7 @@ func TestBatch_callersThatGiveUpAsTheSessionCloses(t *testing.T) {
 
 // A proxy that garbles, or another program's script under our hash: no caller may take another's answer for its own.
 func TestBatch_wrongNumberOfAnswers(t *testing.T) {
-	part := []*entry{{id: "a"}, {id: "b"}}
+	part := []*item{{id: "a"}, {id: "b"}}
 	for _, answers := range [][]any{{}, {int64(1)}, {int64(1), int64(1), int64(1)}} {
 		cmd := redis.NewCmd(t.Context())
 		cmd.SetVal(answers)

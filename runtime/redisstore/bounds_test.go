@@ -152,26 +152,6 @@ func TestSession_silentServer(t *testing.T) {
 	}
 }
 
-// The client's goroutines are kept: a call starts none once there is one.
-func TestCalls_reuse(t *testing.T) {
-	var c calls
-	defer c.close(time.Now().Add(time.Minute))
-	parked := func() int {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return len(c.parked)
-	}
-	for range 100 {
-		if err := c.do(t.Context(), func() error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		testsync.Eventually(t, "the goroutine waits for work", func() bool { return parked() > 0 })
-	}
-	if n := parked(); n != 1 {
-		t.Errorf("%d goroutines for calls one after the other", n)
-	}
-}
-
 // Work that takes all connections of the caller's client for long loses no lease.
 func TestSession_renewsBesideAnExhaustedPool(t *testing.T) {
 	r := newRig(t)
@@ -249,7 +229,8 @@ func TestSession_silentServer_crowd(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := opened.(*session)
-	s.stripes[0].clock.learn(clockPair{time.Now(), time.Now().UnixMicro()}) // as if the server had answered once
+	// As if the server had answered once.
+	s.stripes[0].clock.Learn(clockPair{Local: time.Now(), Micros: time.Now().UnixMicro()})
 	start := time.Now()
 	var wg sync.WaitGroup
 	for i := range 50 {

@@ -118,7 +118,7 @@ func TestBreakScript_ofAKeptLock(t *testing.T) {
 func TestInspectScript(t *testing.T) {
 	r := newRig(t)
 	inspect := func(waiters int) (lockrt.LockInfo, error) {
-		return parseInfo("k", inspectScript.run(r.ctx, r.client, r.keys.all()[:3], waiters))
+		return parseInfo("k", inspectScript.Run(r.ctx, r.client, r.keys.all()[:3], waiters))
 	}
 	if _, err := inspect(2); !errors.Is(err, lockrt.ErrNotHeld) {
 		t.Errorf("a free lock: %v, want ErrNotHeld", err)

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,7 +120,7 @@ func TestSession_askedForABrokenLease(t *testing.T) {
 func TestSession_breakWhoseAnswerIsLost(t *testing.T) {
 	c := newCrowd(t)
 	r := c.rig
-	if err := c.s.client.ScriptLoad(r.ctx, breakScript.source).Err(); err != nil {
+	if err := c.s.client.ScriptLoad(r.ctx, breakScript.Source).Err(); err != nil {
 		t.Fatal(err)
 	}
 	r.acquire("a", "p", 0)
@@ -138,8 +139,12 @@ func TestSession_breakWhoseAnswerIsLost(t *testing.T) {
 func TestSession_heldLeasesAreAskedForAfterACut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	var granted atomic.Bool // the session may ask about held leases as soon as it is subscribed
 	s, losses := r.newSession(Config{}, func(cfg *lockrt.SessionConfig) {
 		cfg.Held = func() []lockrt.HeldLease {
+			if !granted.Load() {
+				return nil
+			}
 			return []lockrt.HeldLease{{Key: "k", ID: "a"}, {Key: "gone", ID: "g"}, {Key: "kept", ID: "h"}}
 		}
 	})
@@ -147,6 +152,7 @@ func TestSession_heldLeasesAreAskedForAfterACut(t *testing.T) {
 	if _, err := s.Acquire(r.ctx, lockrt.Request{Key: "kept", ID: "h", TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
+	granted.Store(true)
 	r.deaf(s)
 	r.want("break", r.brkLease("a", g.Epoch, "test", false), 1)
 	if err := r.client.ClientKillByFilter(r.ctx, "TYPE", "pubsub").Err(); err != nil {

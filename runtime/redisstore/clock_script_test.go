@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/redisscript"
 )
 
 // stoppedClock makes a script see one moment for ever. Its µs are few, so that they have to be padded with zeros.
@@ -18,8 +20,8 @@ const stoppedMicros = int64(1700000000_000042)
 // stop gives the rig scripts for which the clock stands still.
 func (r *rig) stop() {
 	stopped := func(s *script) *script {
-		source := stoppedClock + s.source
-		return &script{source: source, sha: shaOf(source)}
+		source := stoppedClock + s.Source
+		return redisscript.New(source)
 	}
 	s := realScripts()
 	r.scripts = scriptSet{
@@ -36,7 +38,7 @@ func TestScripts_clockThatStandsStill(t *testing.T) {
 	epoch := uint64(stoppedMicros) - 1
 	for range 3 {
 		a := r.acquire("a", "p", 0)
-		if epoch++; !a.granted || a.epoch != epoch || a.since != stoppedMicros || a.clock.micros != stoppedMicros {
+		if epoch++; !a.granted || a.epoch != epoch || a.since != stoppedMicros || a.clock.Micros != stoppedMicros {
 			t.Fatalf("the answer is %+v, want epoch %d since %d", a, epoch, stoppedMicros)
 		}
 		r.release("a", 0)

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/internal/combine"
+	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
 
 const (
@@ -27,42 +28,43 @@ const (
 	combineTake = 1024
 )
 
-// combiner runs one script for concurrent callers together. As long as few calls are in flight, each goes out at once
-// and alone; when there are more, leases are gathered, and go out in one call when a lane is free, until nobody waits
-// any more. So few callers pay nothing, and many pay for a round trip, its system calls and the script's own cost
-// once.
+// combiner runs one script for concurrent callers together.
 //
 // (The client's AutoPipeline has a goroutine between every caller and the connection, too, and still runs one script
 // for each.)
 type combiner struct {
+	combine.Combiner[*item]
 	client redis.UniversalClient
 	script *script
 	batch  int                       // how many leases one call may have; in a cluster one: a script stays within one slot
 	args   func(terms, int64) []any  // what stands before the ids; the second is the call's latest
 	latest func(end time.Time) int64 // what the server's clock shows then, at the most
 	calls  *calls
-	quick  *quick       // nil: no call is made in its caller's goroutine
-	over   func(*entry) // called when a call is over whose caller has left; may be nil
-
-	inFlight sync.WaitGroup // calls
-
-	mu       sync.Mutex // guards what follows
-	alone    int        // calls in flight that were not gathered
-	lanes    int        // senders of gathered calls; at least one while anybody waits
-	moved    time.Time  // when a lane last took those who waited
-	answered time.Time  // when a call last had an answer
-	waiting  []*entry
+	quick  *quick // nil: no call is made in its caller's goroutine
 }
 
-// entry is one lease's part in a call.
-type entry struct {
+// init sets what all combiners have in common.
+func (c *combiner) init() *combiner {
+	c.Alone, c.Lanes, c.Most, c.Stall, c.Time = combineAlone, combineLanes, combineTake, combineStall, callTime
+	c.Start, c.Send = c.calls.Start, c.together
+	c.Taken = func(batch []*item) {
+		now := time.Now()
+		latest := c.latest(now.Add(callTime))
+		for _, e := range batch {
+			e.sent, e.latest = now, latest
+		}
+	}
+	return c
+}
+
+// item is one lease's part in a call.
+type item struct {
+	combine.Ticket
 	keys lockKeys
 	id   string
 	terms
-	done chan struct{} // closed when the call is over; nil for one that goes out alone
-	gone bool          // its caller has left; if it was not sent it will not be; guarded by combiner.mu
 
-	// Set when the call is made, under combiner.mu where it is gathered.
+	// Set when the call is made, in Taken where it is gathered.
 	sent   time.Time // not after the request is sent; zero: not yet
 	latest int64     // until when, on the server's clock, the request may act (µs)
 
@@ -84,37 +86,33 @@ func (e *underWayError) Unwrap() error { return e.error }
 
 // do runs the script for e and returns when it is answered, or ctx ends, or limit does. After an *underWayError e must
 // not be looked at; after another error of ctx or of limit it was not sent and will not be.
-func (c *combiner) do(ctx, limit context.Context, e *entry) error {
-	c.mu.Lock()
-	if c.lanes == 0 && c.alone < combineAlone {
-		c.alone++
-		c.mu.Unlock()
+//
+// A caller whose limit is over goes on waiting as long as the server has answered others within callTime: then there are
+// only many before it.
+func (c *combiner) do(ctx, limit context.Context, e *item) error {
+	if c.Enter() {
 		if c.quick.use() {
 			return c.doQuick(ctx, e)
 		}
 		return c.doAlone(ctx, limit, e)
 	}
-	e.done = make(chan struct{})
-	c.waiting = append(c.waiting, e)
-	if c.lanes < combineLanes || time.Since(c.moved) > combineStall {
-		c.lanes++
-		c.inFlight.Add(1)
-		batch := c.take()
-		c.calls.start(func() { c.send(batch) })
-	}
-	c.mu.Unlock()
+	done := c.Join(e)
 	for over := func() {}; ; {
-		err := await(ctx, limit, e.done)
+		err := workers.Await(ctx, limit, done)
 		over()
 		if err == nil {
 			return e.err
 		}
-		more, latest := c.leave(e, ctx.Err() == nil && errors.Is(err, errNoAnswer))
+		patience := time.Duration(0)
+		if ctx.Err() == nil && errors.Is(err, errNoAnswer) {
+			patience = callTime
+		}
+		more := c.Leave(e, patience)
 		switch {
 		case more > 0:
 			limit, over = c.calls.limits.more(more)
-		case latest != 0:
-			return &underWayError{error: err, latest: latest}
+		case e.latest != 0:
+			return &underWayError{error: err, latest: e.latest}
 		default:
 			return err
 		}
@@ -122,20 +120,12 @@ func (c *combiner) do(ctx, limit context.Context, e *entry) error {
 }
 
 // doQuick sends e in a call of its own, from this goroutine. The error is errSlow if it is to be sent again.
-func (c *combiner) doQuick(ctx context.Context, e *entry) error {
-	c.inFlight.Add(1)
-	defer c.inFlight.Done()
-	limit := c.quick.limits.Next()
-	call := callContext(ctx, limit)
+func (c *combiner) doQuick(ctx context.Context, e *item) error {
+	call := callContext(ctx, c.quick.limits.Next())
 	end, _ := call.Deadline()
 	e.sent, e.latest = time.Now(), c.latest(end)
 	c.single(call, e)
-	c.mu.Lock()
-	c.alone--
-	if e.err == nil || isReply(e.err) {
-		c.answered = time.Now()
-	}
-	c.mu.Unlock()
+	c.Exit(e, e.answered())
 	if isTimeout(e.err) && ctx.Err() == nil && ended(ctx, e.err) == nil {
 		c.quick.pause()
 		return slowError{e.err}
@@ -144,127 +134,38 @@ func (c *combiner) doQuick(ctx context.Context, e *entry) error {
 }
 
 // doAlone sends e in a call of its own.
-func (c *combiner) doAlone(ctx, limit context.Context, e *entry) error {
+func (c *combiner) doAlone(ctx, limit context.Context, e *item) error {
 	call := callContext(ctx, limit)
 	end, _ := call.Deadline()
 	latest := c.latest(end)
 	e.sent, e.latest = time.Now(), latest
 	done := make(chan struct{})
-	c.inFlight.Add(1)
-	c.calls.start(func() {
+	c.calls.Start(func() {
 		c.single(call, e)
-		c.mu.Lock()
-		c.alone--
-		if e.err == nil || isReply(e.err) {
-			c.answered = time.Now()
-		}
-		gone := e.gone
-		c.mu.Unlock()
-		if gone && c.over != nil {
-			c.over(e)
-		}
-		c.inFlight.Done()
+		c.Exit(e, e.answered())
 		close(done)
 	})
-	if err := await(ctx, limit, done); err != nil {
-		c.mu.Lock()
-		e.gone = true
-		c.mu.Unlock()
+	if err := workers.Await(ctx, limit, done); err != nil {
+		c.Leave(e, 0)
 		return &underWayError{error: err, latest: latest}
 	}
 	return e.err
 }
 
-// leave takes back an entry that was not sent, or says until when it may act. One that may stay, because only our own
-// limit is over, gets more time if it is not the server that is silent: as long as it has answered others within
-// callTime, there are only many before this one.
-func (c *combiner) leave(e *entry, mayStay bool) (more time.Duration, latest int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if left := callTime - time.Since(c.answered); mayStay && left > 0 {
-		return left, 0
-	}
-	e.gone = true
-	return 0, e.latest
-}
-
-// take returns those who wait; mu is held.
-func (c *combiner) take() []*entry {
-	now := time.Now()
-	latest := c.latest(now.Add(callTime))
-	var batch []*entry
-	at := 0
-	for ; at < len(c.waiting) && len(batch) < combineTake; at++ {
-		if e := c.waiting[at]; !e.gone {
-			e.sent, e.latest = now, latest
-			batch = append(batch, e)
-		}
-	}
-	if c.waiting = c.waiting[at:]; len(c.waiting) == 0 {
-		c.waiting = nil
-	}
-	c.moved = now
-	return batch
-}
-
-// next returns those who wait, or gives up the lane.
-func (c *combiner) next() []*entry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.waiting) > 0 {
-		if batch := c.take(); len(batch) > 0 {
-			return batch
-		}
-	}
-	c.lanes--
-	return nil
-}
-
-// send uses a lane as long as somebody waits. It ends soon after the last of its callers has an answer.
-func (c *combiner) send(batch []*entry) {
-	defer c.inFlight.Done()
-	for ; batch != nil; batch = c.next() {
-		ctx, cancel := context.WithTimeout(context.Background(), callTime)
-		answered := c.together(ctx, batch)
-		cancel()
-		c.settled(batch, answered)
-		// Those callers mostly come back at once for their next lease: let them, so that it goes along.
-		runtime.Gosched()
-	}
-}
-
-// settled tells the callers, those too who have left.
-func (c *combiner) settled(batch []*entry, answered bool) {
-	var gone []*entry
-	c.mu.Lock()
-	if answered {
-		c.answered = time.Now()
-	}
-	for _, e := range batch {
-		if e.gone {
-			gone = append(gone, e)
-		}
-		close(e.done)
-	}
-	c.mu.Unlock()
-	for _, e := range gone {
-		if c.over != nil {
-			c.over(e)
-		}
-	}
-}
+// answered reports whether the server has answered.
+func (e *item) answered() bool { return e.err == nil || isReply(e.err) }
 
 // single runs the script for one.
-func (c *combiner) single(ctx context.Context, e *entry) {
-	one := [...]*entry{e}
+func (c *combiner) single(ctx context.Context, e *item) {
+	one := [...]*item{e}
 	call := c.call(one[:])
-	settle(one[:], c.script.run(ctx, c.client, call.keys, call.args...))
+	settle(one[:], c.script.Run(ctx, c.client, call.Keys, call.Args...))
 }
 
 // together runs the script for all, in one round trip. It reports whether the server answered.
-func (c *combiner) together(ctx context.Context, batch []*entry) (answered bool) {
+func (c *combiner) together(ctx context.Context, batch []*item) (answered bool) {
 	parts := split(batch, c.batch)
-	var failed []*entry
+	var failed []*item
 	for i, cmd := range c.pipeline(ctx, parts) {
 		answered = answered || cmd.Err() == nil || isReply(cmd.Err())
 		if settle(parts[i], cmd); len(parts[i]) > 1 && isReply(cmd.Err()) {
@@ -283,17 +184,17 @@ func (c *combiner) together(ctx context.Context, batch []*entry) (answered bool)
 	return answered
 }
 
-func (c *combiner) pipeline(ctx context.Context, parts [][]*entry) []*redis.Cmd {
+func (c *combiner) pipeline(ctx context.Context, parts [][]*item) []*redis.Cmd {
 	calls := make([]call, len(parts))
 	for i, part := range parts {
 		calls[i] = c.call(part)
 	}
-	return c.script.pipeline(ctx, c.client, calls)
+	return c.script.RunAll(ctx, c.client, calls)
 }
 
-// split puts entries with the same terms together, up to size.
-func split(batch []*entry, size int) [][]*entry {
-	return group(batch, size, func(e *entry) terms { return e.terms })
+// split puts items with the same terms together, up to size.
+func split(batch []*item, size int) [][]*item {
+	return group(batch, size, func(e *item) terms { return e.terms })
 }
 
 // group puts items of the same kind together, up to size, and keeps their order.
@@ -312,21 +213,21 @@ func group[T any, K comparable](items []T, size int, kind func(T) K) (parts [][]
 	return parts
 }
 
-// call is the script's call for entries with the same terms.
-func (c *combiner) call(part []*entry) call {
+// call is the script's call for items with the same terms.
+func (c *combiner) call(part []*item) call {
 	args := c.args(part[0].terms, part[0].latest)
-	made := call{keys: make([]string, 4*len(part)), args: append(make([]any, 0, len(args)+len(part)), args...)}
+	made := call{Keys: make([]string, 4*len(part)), Args: append(make([]any, 0, len(args)+len(part)), args...)}
 	n := len(part)
 	for i, e := range part {
-		made.keys[i], made.keys[n+i] = e.keys.lock, e.keys.queue
-		made.keys[2*n+i], made.keys[3*n+i] = e.keys.waiters, e.keys.floor
-		made.args = append(made.args, e.id)
+		made.Keys[i], made.Keys[n+i] = e.keys.lock, e.keys.queue
+		made.Keys[2*n+i], made.Keys[3*n+i] = e.keys.waiters, e.keys.floor
+		made.Args = append(made.Args, e.id)
 	}
 	return made
 }
 
-// settle gives each entry its part of the answer.
-func settle(part []*entry, cmd *redis.Cmd) {
+// settle gives each item its part of the answer.
+func settle(part []*item, cmd *redis.Cmd) {
 	if len(part) == 1 {
 		part[0].answer, part[0].err = cmd.Result()
 		return

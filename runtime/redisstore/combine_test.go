@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/internal/redisscript"
 	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testsync"
 )
@@ -94,17 +95,17 @@ func newCombiner(t *testing.T) (*combiner, *gate) {
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.ScriptLoad(t.Context(), echoScript.source).Err(); err != nil {
+	if err := client.ScriptLoad(t.Context(), echoScript.Source).Err(); err != nil {
 		t.Fatal(err)
 	}
 	g := new(gate)
 	client.AddHook(g)
-	clock, workers := newServerClock(), newCalls()
-	t.Cleanup(func() { workers.close(time.Now().Add(time.Minute)) })
-	return &combiner{
+	clock, made := newServerClock(), newCalls()
+	t.Cleanup(func() { made.Close(time.Now().Add(time.Minute)) })
+	return (&combiner{
 		client: client, script: echoScript, batch: combineBatch, args: func(t terms, _ int64) []any { return []any{t.ttl} },
-		latest: clock.latest, calls: workers,
-	}, g
+		latest: clock.Latest, calls: made,
+	}).init(), g
 }
 
 // echoScript answers each id with the terms and the id, and keeps it. It fails half-way if one is called poison.
@@ -116,14 +117,14 @@ for i = 2, #ARGV do
   answers[i - 1] = ARGV[1] .. ' ' .. ARGV[i]
 end
 return #answers == 1 and answers[1] or answers`
-	return &script{source: source, sha: shaOf(source)}
+	return redisscript.New(source)
 }()
 
 // echo starts a call and returns the channel of its result.
 func echo(ctx context.Context, c *combiner, text string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		e := &entry{id: text, terms: terms{ttl: int64(len(text))}}
+		e := &item{id: text, terms: terms{ttl: int64(len(text))}}
 		err := c.do(ctx, c.calls.limits.Next(), e)
 		if want := fmt.Sprint(len(text), " ", text); err == nil && e.answer != want {
 			err = fmt.Errorf("answered %v, want %q", e.answer, want)
@@ -133,16 +134,7 @@ func echo(ctx context.Context, c *combiner, text string) <-chan error {
 	return done
 }
 
-func (c *combiner) gathered() (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, e := range c.waiting {
-		if !e.gone {
-			n++
-		}
-	}
-	return n
-}
+func (c *combiner) gathered() int { return c.State().Waiting }
 
 // combineFull is how many calls are in flight before the next caller has to wait.
 const combineFull = combineAlone + combineLanes
@@ -163,9 +155,7 @@ func TestCombiner_gathersWhatComesWhileLanesAreTaken(t *testing.T) {
 	results := fill(t, c, g)
 	const callers = 50
 	for i := range callers {
-		c.mu.Lock()
-		c.moved = time.Now() // however slow this machine is, the lanes count as moving
-		c.mu.Unlock()
+		c.Move() // however slow this machine is
 		results = append(results, echo(t.Context(), c, fmt.Sprint("caller ", i)))
 		testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == i+1 })
 	}
@@ -178,7 +168,7 @@ func TestCombiner_gathersWhatComesWhileLanesAreTaken(t *testing.T) {
 	if trips := g.trips.Load(); trips != combineFull+1 {
 		t.Errorf("%d round trips for %d callers, want one for each of the first and one for all the others", trips, len(results))
 	}
-	testsync.Eventually(t, "the lanes are free again", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.alone+c.lanes == 0 })
+	testsync.Eventually(t, "the lanes are free again", func() bool { return c.State().InFlight == 0 })
 }
 
 func TestCombiner_callerThatGivesUpDoesNotWait(t *testing.T) {
@@ -207,11 +197,7 @@ func TestCombiner_deadConnectionsDoNotStopOthers(t *testing.T) {
 	stuck := echo(t.Context(), c, "gathered behind them")
 	testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == 1 })
 	g.open()
-	testsync.Eventually(t, "the lanes count as stuck", func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return time.Since(c.moved) > combineStall
-	})
+	testsync.Eventually(t, "the lanes count as stuck", func() bool { return c.State().Stalled })
 	if err := <-echo(t.Context(), c, "later"); err != nil {
 		t.Error(err)
 	}
@@ -233,7 +219,7 @@ func TestCombiner_entryThatWasGivenUpInTimeIsNotSent(t *testing.T) {
 	results := fill(t, c, g)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.do(ctx, c.calls.limits.Next(), &entry{id: "given up"}) }()
+	go func() { done <- c.do(ctx, c.calls.limits.Next(), &item{id: "given up"}) }()
 	testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == 1 })
 	cancel()
 	if err := <-done; errors.As(err, new(*underWayError)) {

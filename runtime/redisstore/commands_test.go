@@ -38,7 +38,11 @@ func TestScripts_redis62(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		source := luaFile(strings.TrimSuffix(file.Name(), ".lua"))
+		text, err := luaFiles.ReadFile("lua/" + file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := string(text)
 		for _, call := range callsOf(source) {
 			words := upperWord.FindAllStringSubmatch(call, -1)
 			if len(words) == 0 {

@@ -71,7 +71,7 @@ func TestAcquireScript_manyLeasesAreAnsweredOneByOne(t *testing.T) {
 		}
 		keys, args = append(keys, r.keys), append(args, fmt.Sprint("id", i))
 	}
-	answers, err := acquireScript.run(r.ctx, r.client, byKind(keys), args...).Slice()
+	answers, err := acquireScript.Run(r.ctx, r.client, byKind(keys), args...).Slice()
 	r.called("acquire", err)
 	for i, reply := range answers {
 		a, err := parseAnswer(reply, time.Now())
@@ -103,7 +103,7 @@ func TestReleaseScript_manyLeasesAreReleasedOneByOne(t *testing.T) {
 		}
 		keys, args = append(keys, r.keys), append(args, "mine")
 	}
-	released, err := ints(releaseScript.run(r.ctx, r.client, byKind(keys), args...), 12)
+	released, err := ints(releaseScript.Run(r.ctx, r.client, byKind(keys), args...), 12)
 	r.called("release", err)
 	if want := slices.Repeat([]int64{1, 0, 1}, 4); !slices.Equal(released, want) {
 		t.Errorf("released %v, want %v", released, want)

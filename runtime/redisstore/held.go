@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -14,8 +15,8 @@ var errForgotten = errors.New("the server has forgotten it")
 
 // Check implements lockrt.Checker. A server that must not be written to does not know: held.lua writes.
 func (s *session) Check(ctx context.Context, leases []lockrt.HeldLease) []error {
-	return s.perLease(ctx, heldScript, leases, func(i int) leaseCall {
-		return leaseCall{keys: []string{s.space.lock(leases[i].Key)}, args: []any{leases[i].ID}}
+	return s.perLease(ctx, heldScript, leases, func(i int) call {
+		return call{Keys: []string{s.space.lock(leases[i].Key)}, Args: []any{leases[i].ID}}
 	})
 }
 
@@ -29,7 +30,7 @@ func (s *session) recheck() {
 			return
 		case <-s.wakeRecheck:
 		}
-		if !s.askHeld() || !sleep(s.ctx, recheckAgain) || !s.askHeld() {
+		if !s.askHeld() || !pace.Sleep(s.ctx, recheckAgain) || !s.askHeld() {
 			return
 		}
 	}
@@ -41,7 +42,7 @@ const recheckAgain = time.Second
 // askHeld reports whether the session lives.
 func (s *session) askHeld() bool {
 	for backoff := 100 * time.Millisecond; !s.recheckHeld(); backoff = min(2*backoff, time.Second) {
-		if !sleep(s.ctx, jitter(backoff)) {
+		if !pace.Sleep(s.ctx, pace.Jitter(backoff)) {
 			return false
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 const (
@@ -24,7 +26,7 @@ func (s *session) cleanUp() {
 	backoff := time.Duration(0)
 	for {
 		if backoff > 0 { // the server is away
-			sleep(s.ctx, backoff)
+			pace.Sleep(s.ctx, backoff)
 		}
 		timer.Reset(s.janitorPause())
 		select {
@@ -36,7 +38,7 @@ func (s *session) cleanUp() {
 		case <-timer.C:
 		}
 		if _, failed := s.cancelSome(s.ctx, false); failed {
-			backoff = jitter(min(max(2*backoff, 100*time.Millisecond), time.Second))
+			backoff = pace.Jitter(min(max(2*backoff, 100*time.Millisecond), time.Second))
 		} else {
 			backoff = 0
 		}
@@ -66,9 +68,9 @@ func (s *session) cancelRest() {
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(s.ctx), s.closeBy)
 	defer cancel()
 	quiet := make(chan struct{})
-	s.calls.start(func() {
+	s.calls.Start(func() {
 		for _, st := range s.stripes {
-			st.acquires.inFlight.Wait()
+			st.acquires.Wait()
 		}
 		close(quiet)
 	})
@@ -76,7 +78,7 @@ func (s *session) cancelRest() {
 	case <-quiet:
 	case <-time.After(closeWait):
 	}
-	for backoff := time.Duration(0); sleep(ctx, backoff); {
+	for backoff := time.Duration(0); pace.Sleep(ctx, backoff); {
 		trip, done := context.WithTimeout(ctx, closeWait)
 		tried, failed := s.cancelSome(trip, true)
 		done()
@@ -85,7 +87,7 @@ func (s *session) cancelRest() {
 		}
 		backoff = 0
 		if failed {
-			backoff = jitter(100 * time.Millisecond)
+			backoff = pace.Jitter(100 * time.Millisecond)
 		}
 	}
 }
@@ -108,7 +110,7 @@ func (s *session) cancelSome(ctx context.Context, all bool) (tried int, failed b
 	batch := s.takeLeftovers(all)
 	calls := make([]call, len(batch))
 	for i, l := range batch {
-		calls[i] = call{keys: l.keys.all(), args: []any{l.id, s.retention.Milliseconds()}}
+		calls[i] = call{Keys: l.keys.all(), Args: []any{l.id, s.retention.Milliseconds()}}
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()

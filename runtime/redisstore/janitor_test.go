@@ -35,7 +35,7 @@ func TestSession_grantOfAnAbandonedLeaseIsCancelledAtOnce(t *testing.T) {
 	r := newRig(t)
 	s, _ := r.newSession(Config{})
 	r.acquire("w", "p", 0)
-	latest := s.stripes[0].clock.latest(time.Now().Add(time.Hour))
+	latest := s.stripes[0].clock.Latest(time.Now().Add(time.Hour))
 	s.mu.Lock()
 	l := s.leftoverOf("w", r.keys)
 	s.unwantedLocked(l)

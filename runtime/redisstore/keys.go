@@ -1,6 +1,10 @@
 package redisstore
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lockgen/lockgen/internal/redistag"
+)
 
 // lockKeys are the four Redis keys of one lock. Their common part stands in braces, so that Redis Cluster puts them
 // into one slot, and is encoded so that a lock's name can neither end those braces early nor be mistaken for another's:
@@ -10,12 +14,12 @@ type lockKeys struct{ lock, queue, waiters, floor string }
 
 func (k lockKeys) all() []string { return []string{k.lock, k.queue, k.waiters, k.floor} }
 
-// keySpace builds the keys of one namespace. It is the only place that does.
+// keySpace builds the keys of one namespace. It is the only place that does. Names are never empty, so no hash tag is.
 type keySpace struct{ prefix string }
 
-func newKeySpace(namespace string) keySpace { return keySpace{encode(namespace) + ":{"} }
+func newKeySpace(namespace string) keySpace { return keySpace{redistag.Encode(namespace) + ":{"} }
 
-func (s keySpace) lock(name string) string { return s.prefix + encode(name) + "}" }
+func (s keySpace) lock(name string) string { return s.prefix + redistag.Encode(name) + "}" }
 
 func (s keySpace) keys(name string) lockKeys {
 	lock := s.lock(name)
@@ -38,25 +42,12 @@ func (s keySpace) name(lock string) (string, bool) {
 		return "", false
 	}
 	name, ok = strings.CutSuffix(name, "}")
-	return decoder.Replace(name), ok && !strings.Contains(name, "}")
+	return redistag.Decode(name), ok && !strings.Contains(name, "}")
 }
 
 // pattern matches all lock keys whose name begins with prefix, and perhaps others.
 func (s keySpace) pattern(prefix string) string {
-	return globEscape.Replace(s.prefix+encode(prefix)) + "*}"
+	return globEscape.Replace(s.prefix+redistag.Encode(prefix)) + "*}"
 }
 
-var (
-	encoder    = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
-	decoder    = strings.NewReplacer("%25", "%", "%7B", "{", "%7D", "}")
-	globEscape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
-)
-
-// encode keeps braces out of what stands between the braces of a hash tag. An empty tag cannot arise either: names
-// are never empty.
-func encode(s string) string {
-	if strings.ContainsAny(s, "%{}") {
-		return encoder.Replace(s)
-	}
-	return s
-}
+var globEscape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)

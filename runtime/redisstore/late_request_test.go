@@ -28,7 +28,7 @@ func TestAcquireScript_tooLate(t *testing.T) {
 		}
 		return a
 	}
-	if a := ask("a"); !a.late || a.clock.micros == 0 {
+	if a := ask("a"); !a.late || a.clock.Micros == 0 {
 		t.Errorf("of a free lock: %+v, want late and the server's clock", a)
 	}
 	if n := r.client.DBSize(r.ctx).Val(); n != 0 {
@@ -41,7 +41,7 @@ func TestAcquireScript_tooLate(t *testing.T) {
 	r.wantQueue()
 	// Two leases in one call are not to be taken for an epoch each.
 	keys := []lockKeys{newKeySpace("lock").keys("x"), newKeySpace("lock").keys("y")}
-	replies, err := acquireScript.run(r.ctx, r.client, byKind(keys), rigTTL, rigTTL+rigRetention, 0, "c n", 1, "a", "b").Slice()
+	replies, err := acquireScript.Run(r.ctx, r.client, byKind(keys), rigTTL, rigTTL+rigRetention, 0, "c n", 1, "a", "b").Slice()
 	if err != nil || len(replies) != 2 {
 		t.Fatalf("%v, %v", replies, err)
 	}
@@ -66,7 +66,7 @@ func (h *holdback) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		args := cmd.Args()
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.held == nil && len(args) > 1 && args[1] == acquireScript.sha {
+		if h.held == nil && len(args) > 1 && args[1] == acquireScript.SHA {
 			h.held = args
 			cmd.SetErr(errReset)
 			return errReset
@@ -89,7 +89,7 @@ func TestSession_requestThatComesAfterTheRelease(t *testing.T) {
 			// A client that heeds no deadline: with others the first request refuses itself after quickTime already.
 			client := redis.NewClient(&redis.Options{Addr: r.client.Options().Addr})
 			t.Cleanup(func() { _ = client.Close() })
-			if err := client.ScriptLoad(r.ctx, acquireScript.source).Err(); err != nil {
+			if err := client.ScriptLoad(r.ctx, acquireScript.Source).Err(); err != nil {
 				t.Fatal(err)
 			}
 			late := new(holdback)
@@ -119,11 +119,11 @@ func TestSession_requestThatComesAfterTheRelease(t *testing.T) {
 func TestSession_clockOfAnotherServer(t *testing.T) {
 	r := newRig(t)
 	s, _ := r.newSession(Config{})
-	s.stripes[0].clock.offset.Store(1)
+	s.stripes[0].clock.Learn(clockPair{Local: time.Now(), Micros: time.Second.Microseconds()})
 	if _, err := s.Acquire(r.ctx, lockrt.Request{Key: "k", ID: "a", TTL: time.Minute}); err != nil {
 		t.Errorf("the request that refused itself: %v", err)
 	}
-	if now := r.client.Time(r.ctx).Val().UnixMicro(); s.stripes[0].clock.latest(time.Now()) < now-time.Second.Microseconds() {
+	if now := r.client.Time(r.ctx).Val().UnixMicro(); s.stripes[0].clock.Latest(time.Now()) < now-time.Second.Microseconds() {
 		t.Error("the answer did not renew the clock")
 	}
 }

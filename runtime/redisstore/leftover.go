@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // leftover is a lease that the server may have and nobody wants, or that an acquire which had no answer may still bring
@@ -16,9 +18,9 @@ type leftover struct {
 	until  time.Time // then the server has forgotten it, whether it was reached or not
 	kept   time.Time // not to be cancelled before: its MinHold lasts until then
 
-	state leftoverState
-	again bool // it is to be cancelled again at once
-	place int  // in the heap
+	state     leftoverState
+	again     bool // it is to be cancelled again at once
+	heapPlace int  // in the heap
 }
 
 type leftoverState int
@@ -46,7 +48,7 @@ func (s *session) leftoverOf(id string, keys lockKeys) *leftover {
 
 // settledBy is when the requests of a leftover have acted, if they ever do.
 func (s *session) settledBy(l *leftover) time.Time {
-	return s.stripe(l.keys).clock.when(l.latest).Add(doubtTime)
+	return s.stripe(l.keys).clock.When(l.latest).Add(doubtTime)
 }
 
 // doubt remembers an acquire that had no answer.
@@ -161,7 +163,7 @@ func (s *session) cancelSoon(l *leftover) {
 		s.sleepers.Remove(l)
 		l.state = ready
 		s.ready = append(s.ready, l)
-		wake(s.wakeJanitor)
+		pace.Wake(s.wakeJanitor)
 	case taken:
 		l.again = true
 	case ready:
@@ -172,7 +174,7 @@ func (s *session) cancelSoon(l *leftover) {
 func (s *session) wakeBefore(at time.Time) {
 	if at.Before(s.janitorSleeps) {
 		s.janitorSleeps = at
-		wake(s.wakeJanitor)
+		pace.Wake(s.wakeJanitor)
 	}
 }
 

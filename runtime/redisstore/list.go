@@ -72,7 +72,7 @@ func (s *session) scan(
 		next uint64
 	}
 	got := new(page)
-	err = s.calls.do(ctx, func() (err error) {
+	err = s.calls.Do(ctx, func() (err error) {
 		got.keys, got.next, err = client.Scan(ctx, at, pattern, count).Result()
 		return err
 	})
@@ -97,7 +97,7 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 	call, cancel := bounded(ctx)
 	defer cancel()
 	c := s.inspectCall(key)
-	info, err := parseInfo(key, s.calls.run(call, s.client, inspectScript, c.keys, c.args...))
+	info, err := parseInfo(key, s.calls.run(call, s.client, inspectScript, c.Keys, c.Args...))
 	if err != nil {
 		return lockrt.LockInfo{}, explain(ctx, err)
 	}
@@ -105,7 +105,7 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 }
 
 func (s *session) inspectCall(name string) call {
-	return call{keys: s.space.keys(name).all()[:3], args: []any{maxWaitersListed}}
+	return call{Keys: s.space.keys(name).all()[:3], Args: []any{maxWaitersListed}}
 }
 
 // parseInfo reads the answer of inspect.lua.

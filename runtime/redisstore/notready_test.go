@@ -33,7 +33,7 @@ func (n *notReady) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func isAcquire(cmd redis.Cmder) bool {
 	args := cmd.Args()
-	return len(args) > 1 && (args[1] == acquireScript.sha || args[1] == acquireScript.source)
+	return len(args) > 1 && (args[1] == acquireScript.SHA || args[1] == acquireScript.Source)
 }
 
 // A server that is not ready is asked again for as long as the caller has time.

@@ -92,7 +92,7 @@ func (s *session) masters(ctx context.Context) ([]master, error) {
 	all := new([]master)
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	err := s.calls.do(ctx, func() error {
+	err := s.calls.Do(ctx, func() error {
 		return cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
 			mu.Lock()
 			defer mu.Unlock()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 const (
@@ -71,17 +73,17 @@ func (s *session) subscribe(sub *redis.PubSub) bool {
 func (s *session) isSubscribed(first bool) {
 	if !first {
 		s.forgetClocks()
-		s.lines.Add(1)
+		s.resubscribed.Add(1)
 	}
-	wake(s.wakeRecheck)
+	pace.Wake(s.wakeRecheck)
 	s.mu.Lock()
 	for _, w := range s.waiters {
 		if w.queue == nil { // its first answer is on its way
-			wake(w.pokes)
+			pace.Wake(w.pokes)
 		}
 	}
 	s.mu.Unlock()
-	wake(s.subscribed)
+	pace.Wake(s.subscribed)
 }
 
 // receive handles the pushes; lua/lib.lua has their forms.
@@ -148,7 +150,7 @@ func (s *session) poke(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.waiters[id]; w != nil {
-		wake(w.pokes)
+		pace.Wake(w.pokes)
 	}
 }
 

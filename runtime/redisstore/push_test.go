@@ -111,7 +111,7 @@ func TestSession_pushIsTheGrant(t *testing.T) {
 	r.acquire("holder", "p", 0)
 	done := r.wait(s, "w", time.Minute)
 	calls := r.scriptCalls()
-	if err := releaseScript.run(r.ctx, r.client, r.keys.all(), rigRetention, "holder").Err(); err != nil {
+	if err := releaseScript.Run(r.ctx, r.client, r.keys.all(), rigRetention, "holder").Err(); err != nil {
 		t.Fatal(err)
 	}
 	a := <-done

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -51,7 +52,7 @@ func (s *session) once(
 			return false, explain(ctx, said.or(err))
 		}
 		unanswered = unanswered || mayHaveRun(err)
-		timer := time.NewTimer(jitter(backoff))
+		timer := time.NewTimer(pace.Jitter(backoff))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -69,7 +70,7 @@ func (s *session) release(
 		n, err := s.runOnce(ctx, limit, retainScript, keys.all(), rel.ID, millis(rel.Keep), s.retention.Milliseconds())
 		return n == 1, false, err
 	}
-	e := &entry{keys: keys, id: rel.ID}
+	e := &item{keys: keys, id: rel.ID}
 	if err := s.stripe(keys).releases.do(ctx, limit, e); err != nil {
 		return false, false, err
 	}

@@ -17,21 +17,16 @@ func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error 
 	for i, r := range renewals {
 		leases[i] = lockrt.HeldLease{Key: r.Key, ID: r.ID}
 	}
-	return s.perLease(ctx, renewScript, leases, func(i int) leaseCall {
+	return s.perLease(ctx, renewScript, leases, func(i int) call {
 		keys := s.space.keys(renewals[i].Key)
-		return leaseCall{keys: []string{keys.lock, keys.floor}, args: []any{renewals[i].ID, millis(renewals[i].TTL)}}
+		return call{Keys: []string{keys.lock, keys.floor}, Args: []any{renewals[i].ID, millis(renewals[i].TTL)}}
 	}, s.retention.Milliseconds())
 }
 
-// leaseCall is one lease's part in a script that answers for each: 1 it holds its lock, 0 it does not, 2 it was broken.
-type leaseCall struct {
-	keys []string
-	args []any
-}
-
-// perLease runs such a script. first stands before the arguments of the leases.
+// perLease runs a script that answers for each lease: 1 it holds its lock, 0 it does not, 2 it was broken. part is what
+// the script gets for one of them, and first stands before the arguments of all.
 func (s *session) perLease(
-	ctx context.Context, script *script, leases []lockrt.HeldLease, part func(i int) leaseCall, first ...any,
+	ctx context.Context, script *script, leases []lockrt.HeldLease, part func(i int) call, first ...any,
 ) []error {
 	p := &perLease{session: s, ctx: ctx, script: script, leases: leases, part: part, first: first}
 	p.errs = make([]error, len(leases))
@@ -52,7 +47,7 @@ type perLease struct {
 	ctx    context.Context // the caller's
 	script *script
 	leases []lockrt.HeldLease
-	part   func(i int) leaseCall
+	part   func(i int) call
 	first  []any
 	errs   []error
 }
@@ -100,10 +95,10 @@ func (p *perLease) together(ctx context.Context, chunks [][]int) (refused [][]in
 }
 
 func (p *perLease) call(chunk []int) call {
-	c := call{args: append([]any(nil), p.first...)}
+	c := call{Args: append([]any(nil), p.first...)}
 	for _, i := range chunk {
 		part := p.part(i)
-		c.keys, c.args = append(c.keys, part.keys...), append(c.args, part.args...)
+		c.Keys, c.Args = append(c.Keys, part.Keys...), append(c.Args, part.Args...)
 	}
 	return c
 }

@@ -45,7 +45,7 @@ func TestSession_renewOnClusterGroupsBySlot(t *testing.T) {
 	}
 	for _, node := range cluster.Nodes {
 		direct := dialNode(t, node)
-		if err := errors.Join(direct.ScriptLoad(ctx, renewScript.source).Err(), direct.ConfigResetStat(ctx).Err()); err != nil {
+		if err := errors.Join(direct.ScriptLoad(ctx, renewScript.Source).Err(), direct.ConfigResetStat(ctx).Err()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,7 +51,7 @@ func TestRenewScript_manyLeasesAreMatchedOneByOne(t *testing.T) {
 		keys = append(keys, r.keys.lock, r.keys.floor)
 		args = append(args, fmt.Sprint("id", i), rigTTL)
 	}
-	renewed, err := ints(renewScript.run(r.ctx, r.client, keys, args...), 20)
+	renewed, err := ints(renewScript.Run(r.ctx, r.client, keys, args...), 20)
 	r.called("renew", err)
 	for i, n := range renewed {
 		if want := min(int64(i%3), 1); n != want {

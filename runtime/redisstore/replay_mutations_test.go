@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/redisscript"
 )
 
 // mutations are scripts that are broken in one place, as somebody might break them.
@@ -185,13 +187,13 @@ func mutate(t *testing.T, file, old, new string) scriptSet {
 	t.Helper()
 	changed := false
 	load := func(name string) *script {
-		source := loadScript(name).source
+		source := redisscript.Load(luaFiles, name).Source
 		if file != "lib" && file != name {
-			return &script{source: source, sha: shaOf(source)}
+			return redisscript.New(source)
 		}
 		text := strings.Replace(source, old, new, 1)
 		changed = changed || text != source
-		return &script{source: text, sha: shaOf(text)}
+		return redisscript.New(text)
 	}
 	set := scriptSet{
 		load("acquire"), load("release"), load("retain"), load("cancel"), load("renew"), load("held"), load("alive"), load("break"),

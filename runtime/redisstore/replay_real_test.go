@@ -1,8 +1,6 @@
 package redisstore
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -101,21 +99,21 @@ func (p *replay) run(script model.Script, ttls [model.MaxLeases]int8) {
 		p.compareGrant(script, reply)
 		return
 	case model.Renew:
-		renewed, err := ints(p.scripts.renew.run(p.ctx, p.client, []string{p.keys.lock, p.keys.floor}, replayRetention, id, ttl), 1)
+		renewed, err := ints(p.scripts.renew.Run(p.ctx, p.client, []string{p.keys.lock, p.keys.floor}, replayRetention, id, ttl), 1)
 		p.called("renew", err)
 		got = int(renewed[0])
 	case model.Held:
 		other := newKeySpace("lock").keys("before").lock
-		held, err := ints(p.scripts.held.run(p.ctx, p.client, []string{other, p.keys.lock}, "nobody", id), 2)
+		held, err := ints(p.scripts.held.Run(p.ctx, p.client, []string{other, p.keys.lock}, "nobody", id), 2)
 		p.called("held", err)
 		got = int(held[1])
 	case model.Release:
 		reply, _ := p.amongOthers(p.scripts.release, id, replayRetention).(int64)
 		got = int(reply)
 	case model.Retain:
-		got = p.number("retain", p.scripts.retain.run(p.ctx, p.client, all, id, keep, replayRetention))
+		got = p.number("retain", p.scripts.retain.Run(p.ctx, p.client, all, id, keep, replayRetention))
 	case model.Cancel:
-		cancelled, err := ints(p.scripts.cancel.run(p.ctx, p.client, all, id, replayRetention), 2)
+		cancelled, err := ints(p.scripts.cancel.Run(p.ctx, p.client, all, id, replayRetention), 2)
 		p.called("cancel", err)
 		got = int(cancelled[0])
 	case model.ShowLife:
@@ -129,7 +127,7 @@ func (p *replay) run(script model.Script, ttls [model.MaxLeases]int8) {
 		if script.Break.Force {
 			force = 1
 		}
-		got = p.number("break", p.scripts.brk.run(p.ctx, p.client, all,
+		got = p.number("break", p.scripts.brk.Run(p.ctx, p.client, all,
 			named, p.epochs[script.Break.Epoch], "test", replayRetention, force))
 	}
 	want := 0
@@ -148,7 +146,7 @@ func (p *replay) run(script model.Script, ttls [model.MaxLeases]int8) {
 func (p *replay) showLife(script model.Script, liveness int64) {
 	empty := newKeySpace("lock").keys("empty")
 	keys := []string{empty.queue, p.keys.queue, empty.waiters, p.keys.waiters, empty.lock, p.keys.lock}
-	states, err := p.scripts.alive.run(p.ctx, p.client, keys, channelOf(procName(script.Who)), liveness).Slice()
+	states, err := p.scripts.alive.Run(p.ctx, p.client, keys, channelOf(procName(script.Who)), liveness).Slice()
 	p.called("alive", err)
 	if len(states) != 2 || states[0] != int64(-1) {
 		p.differ("alive answers %v for a queue that is not there and one that may be", states)
@@ -183,7 +181,7 @@ func (p *replay) amongOthers(s *script, id string, args ...any) any {
 			args = append(args, fmt.Sprint(other, p.calls>>3&1))
 		}
 	}
-	reply := s.run(p.ctx, p.client, byKind(keys), args...)
+	reply := s.Run(p.ctx, p.client, byKind(keys), args...)
 	if len(keys) == 1 {
 		p.called("acquire or release", reply.Err())
 		return reply.Val()
@@ -220,7 +218,7 @@ func (p *replay) compareGrant(script model.Script, reply any) {
 	if a.ttl > 0 && ticks(a.ttl.Milliseconds()) != script.Answer.TTL {
 		p.differ("the grant is said to be for %v, the model says %d ticks", a.ttl, script.Answer.TTL)
 	}
-	age := min(time.Duration(a.clock.micros-a.since)*time.Microsecond/tick, model.TTL)
+	age := min(time.Duration(a.clock.Micros-a.since)*time.Microsecond/tick, model.TTL)
 	if int8(age) != script.Answer.Age {
 		p.differ("the grant is said to be %d ticks old, the model says %d", age, script.Answer.Age)
 	}
@@ -300,9 +298,4 @@ func (p *replay) textOf(push model.Push) string {
 func (p *replay) differ(format string, args ...any) {
 	p.t.Helper()
 	p.t.Fatalf("%s\nafter %s", fmt.Sprintf(format, args...), strings.Join(p.trace, ", "))
-}
-
-func shaOf(source string) string {
-	sum := sha1.Sum([]byte(source))
-	return hex.EncodeToString(sum[:])
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/internal/redisscript"
 )
 
 // strictRedis stands in for the server of a slot that moves: where all keys of a script are there when it begins, which
@@ -33,8 +35,8 @@ func strict(set scriptSet) scriptSet {
 	for _, s := range []**script{
 		&set.acquire, &set.release, &set.retain, &set.cancel, &set.renew, &set.held, &set.alive, &set.brk,
 	} {
-		source := strictRedis + (*s).source
-		*s = &script{source: source, sha: shaOf(source)}
+		source := strictRedis + (*s).Source
+		*s = redisscript.New(source)
 	}
 	return set
 }

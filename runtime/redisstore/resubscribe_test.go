@@ -146,9 +146,9 @@ func TestSession_subscribedAgain_answerUnderWay(t *testing.T) {
 			}()
 			<-answers.executed
 			r.breakUnheard()
-			lines := s.lines.Load()
+			lines := s.resubscribed.Load()
 			r.cutLines()
-			testsync.Eventually(t, "the session has its line again", func() bool { return s.lines.Load() > lines })
+			testsync.Eventually(t, "the session has its line again", func() bool { return s.resubscribed.Load() > lines })
 			close(answers.read)
 			if err := <-failed; !errors.Is(err, lockrt.ErrLost) {
 				t.Errorf("Acquire returned %v, want ErrLost: the lease is broken", err)
@@ -204,7 +204,7 @@ func TestAliveScript_forgottenQueueOfAnOwner(t *testing.T) {
 	s, _ := r.sessionHolding("a")
 	r.mustAcquire(s, "a")
 	keys := []string{r.keys.queue, r.keys.waiters, r.keys.lock}
-	states, err := aliveScript.run(r.ctx, r.client, keys, s.channel, 1000).Slice()
+	states, err := aliveScript.Run(r.ctx, r.client, keys, s.channel, 1000).Slice()
 	if err != nil {
 		t.Fatal(err)
 	}

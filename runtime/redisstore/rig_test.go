@@ -63,7 +63,7 @@ func (r *rig) acquire(id, proc string, liveness int64) answer {
 
 // askFor runs acquire.lua for one lease.
 func (r *rig) askFor(keys lockKeys, id string, args ...any) (any, error) {
-	return r.scripts.acquire.run(r.ctx, r.client, keys.all(), append(args, id)...).Result()
+	return r.scripts.acquire.Run(r.ctx, r.client, keys.all(), append(args, id)...).Result()
 }
 
 // byKind is the order in which the scripts that work on many leases get their keys.
@@ -81,21 +81,21 @@ func byKind(locks []lockKeys) []string {
 func (r *rig) release(id string, keep int64) int {
 	r.t.Helper()
 	if keep > 0 {
-		return r.number("retain", r.scripts.retain.run(r.ctx, r.client, r.keys.all(), id, keep, rigRetention))
+		return r.number("retain", r.scripts.retain.Run(r.ctx, r.client, r.keys.all(), id, keep, rigRetention))
 	}
-	return r.number("release", r.scripts.release.run(r.ctx, r.client, r.keys.all(), rigRetention, id))
+	return r.number("release", r.scripts.release.Run(r.ctx, r.client, r.keys.all(), rigRetention, id))
 }
 
 func (r *rig) cancel(id string) int {
 	r.t.Helper()
-	answer, err := ints(r.scripts.cancel.run(r.ctx, r.client, r.keys.all(), id, rigRetention), 2)
+	answer, err := ints(r.scripts.cancel.Run(r.ctx, r.client, r.keys.all(), id, rigRetention), 2)
 	r.called("cancel", err)
 	return int(answer[0])
 }
 
 func (r *rig) renew(id string, ttl int64) int {
 	r.t.Helper()
-	renewed, err := ints(r.scripts.renew.run(r.ctx, r.client, []string{r.keys.lock, r.keys.floor}, rigRetention, id, ttl), 1)
+	renewed, err := ints(r.scripts.renew.Run(r.ctx, r.client, []string{r.keys.lock, r.keys.floor}, rigRetention, id, ttl), 1)
 	r.called("renew", err)
 	return int(renewed[0])
 }
@@ -104,7 +104,7 @@ func (r *rig) renew(id string, ttl int64) int {
 func (r *rig) alive(proc string, liveness int64) (left int, own string) {
 	r.t.Helper()
 	keys := []string{r.keys.queue, r.keys.waiters, r.keys.lock}
-	states, err := r.scripts.alive.run(r.ctx, r.client, keys, channelOf(proc), liveness).Slice()
+	states, err := r.scripts.alive.Run(r.ctx, r.client, keys, channelOf(proc), liveness).Slice()
 	r.called("alive", err)
 	if len(states) != 1 {
 		r.t.Fatalf("alive answered %v for one queue", states)
@@ -130,12 +130,12 @@ func (r *rig) brkLease(id string, epoch uint64, reason string, force bool) int {
 	if force {
 		by = 1
 	}
-	return r.number("break", r.scripts.brk.run(r.ctx, r.client, r.keys.all(), id, epoch, reason, rigRetention, by))
+	return r.number("break", r.scripts.brk.Run(r.ctx, r.client, r.keys.all(), id, epoch, reason, rigRetention, by))
 }
 
 func (r *rig) held(id string) int {
 	r.t.Helper()
-	held, err := ints(r.scripts.held.run(r.ctx, r.client, []string{r.keys.lock}, id), 1)
+	held, err := ints(r.scripts.held.Run(r.ctx, r.client, []string{r.keys.lock}, id), 1)
 	r.called("held", err)
 	return int(held[0])
 }

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,8 +48,8 @@ type session struct {
 	sleepers      timeheap.Heap[*leftover]
 	janitorSleeps time.Time // until when cleanUp sleeps if nobody wakes it
 
-	doubtful atomic.Int64 // how many leftovers are leases that somebody holds; changed under mu
-	lines    atomic.Int64 // how often the session has subscribed again
+	doubtful     atomic.Int64 // how many leftovers are leases that somebody holds; changed under mu
+	resubscribed atomic.Int64 // how often the session has subscribed again
 
 	wakeKeeper  chan struct{}
 	subscribed  chan struct{} // wakes the keeper at once
@@ -112,7 +111,7 @@ func (s *session) Close(ctx context.Context) error {
 		go func() {
 			s.running.Wait()
 			s.closeOwn() // ends its calls
-			s.calls.close(s.closeBy)
+			s.calls.Close(s.closeBy)
 			close(s.ended)
 		}()
 	})
@@ -126,18 +125,3 @@ func (s *session) Close(ctx context.Context) error {
 	}
 	return nil
 }
-
-// sleep reports whether d passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// jitter returns between half of d and d.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

@@ -1,12 +1,16 @@
 package redisstore
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lockgen/lockgen/internal/redistag"
+)
 
 // clusterSlots is into how many slots Redis Cluster divides all keys.
 const clusterSlots = 1 << 14
 
 // slotOf returns the slot of a lock's keys in Redis Cluster: the CRC-16 (XMODEM) of what stands between their braces.
-func slotOf(name string) int { return slotOfTag(encode(name)) }
+func slotOf(name string) int { return slotOfTag(redistag.Encode(name)) }
 
 // slotOfKey is slotOf for the lock's key.
 func slotOfKey(key string) int {

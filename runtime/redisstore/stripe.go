@@ -23,14 +23,15 @@ type stripe struct {
 func newStripe(s *session, batch int) *stripe {
 	st := &stripe{clock: newServerClock()}
 	releaseArgs := []any{s.retention.Milliseconds()}
-	st.acquires = &combiner{
+	st.acquires = (&combiner{
 		client: s.client, script: acquireScript, batch: batch, args: s.acquireArgs,
-		latest: st.clock.latest, calls: s.calls, quick: s.quick, over: s.over,
-	}
-	st.releases = &combiner{
+		latest: st.clock.Latest, calls: s.calls, quick: s.quick,
+	}).init()
+	st.acquires.Left = s.over
+	st.releases = (&combiner{
 		client: s.client, script: releaseScript, batch: batch, args: func(terms, int64) []any { return releaseArgs },
-		latest: st.clock.latest, calls: s.calls, quick: s.quick,
-	}
+		latest: st.clock.Latest, calls: s.calls, quick: s.quick,
+	}).init()
 	return st
 }
 
@@ -56,13 +57,17 @@ func (s *session) stripe(keys lockKeys) *stripe {
 // forgetClocks is for connections to what may be other servers.
 func (s *session) forgetClocks() {
 	for _, st := range s.stripes {
-		st.clock.forget()
+		st.clock.Forget()
 	}
 }
 
 // clockKnown asks the server of a lock for its time, if no answer has told that yet.
 func (s *session) clockKnown(ctx, limit context.Context, keys lockKeys) error {
-	return s.stripe(keys).clock.known(ctx, limit, s.calls, func(ctx context.Context) (time.Time, error) {
+	clock := &s.stripe(keys).clock
+	if clock.Known() {
+		return nil
+	}
+	return clock.known(ctx, limit, s.calls, func(ctx context.Context) (time.Time, error) {
 		return serverTime(ctx, s.client, keys.lock)
 	})
 }

@@ -18,7 +18,7 @@ func TestSession_stripe_clocksOfAClustersServers(t *testing.T) {
 	t.Cleanup(s.closeOwn)
 	first := s.space.keys("k")
 	ahead := time.Now().Add(30 * time.Second)
-	s.stripe(first).clock.learn(clockPair{time.Now(), ahead.UnixMicro()})
+	s.stripe(first).clock.Learn(clockPair{Local: time.Now(), Micros: ahead.UnixMicro()})
 	if s.stripe(s.space.keys("k")) != s.stripe(first) {
 		t.Error("a lock changes its stripe")
 	}
@@ -28,7 +28,7 @@ func TestSession_stripe_clocksOfAClustersServers(t *testing.T) {
 		if other == s.stripe(first) {
 			continue
 		}
-		if others++; other.clock.offset.Load() != 0 {
+		if others++; other.clock.Known() {
 			t.Fatal("the clock of one stripe is that of another")
 		}
 	}
@@ -36,7 +36,7 @@ func TestSession_stripe_clocksOfAClustersServers(t *testing.T) {
 		t.Errorf("%d of 1000 locks are in other stripes, want nearly all of them", others)
 	}
 	s.forgetClocks()
-	if s.stripe(first).clock.offset.Load() != 0 {
+	if s.stripe(first).clock.Known() {
 		t.Error("a clock outlives the connections")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -150,7 +151,7 @@ func (w *waiting) ask(ctx context.Context) {
 	answered := make(chan heard, 1)
 	w.asked, w.askedAt = answered, time.Now()
 	s, keys, req := w.session, w.waiter.keys, w.req // the waiter may be another's when the question ends
-	s.calls.start(func() {
+	s.calls.Start(func() {
 		a, err := s.ask(ctx, keys, req, callTime)
 		answered <- heard{a, err}
 	})
@@ -169,10 +170,10 @@ func (w *waiting) settleQuestion() {
 // pushed is the grant of a push, nil if it came too late: its lease is over, or it was given before the server said
 // that the request has to wait, which it would not have said of one that owns the lock.
 func (w *waiting) pushed(p pushed) *lockrt.Grant {
-	if p.since < w.clock.micros {
+	if p.since < w.clock.Micros {
 		return nil
 	}
-	grant := grantOf(p.epoch, w.clock.at(p.since), p.ttl, w.req)
+	grant := grantOf(p.epoch, w.clock.At(p.since), p.ttl, w.req)
 	if now := time.Now(); grant.Start.After(now) {
 		grant.Start = now
 	}
@@ -212,7 +213,7 @@ func (w *waiting) hear(ctx context.Context, r heard) (*lockrt.Grant, error) {
 			return nil, r.err
 		}
 		w.down, w.backoff = r.err, min(max(2*w.backoff, 50*time.Millisecond), time.Second)
-		w.poke.Reset(jitter(w.backoff))
+		w.poke.Reset(pace.Jitter(w.backoff))
 	}
 	return nil, nil
 }

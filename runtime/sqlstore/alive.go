@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -27,10 +28,16 @@ func (s *session) keepAlive() {
 	failing := false
 	for {
 		waits, holds := s.needsLife()
+		if polled := s.lastBeaten(); polled.After(shown) {
+			shown = polled
+		}
 		pause := time.Hour
 		switch {
 		case waits:
 			pause = s.cfg.Liveness / 3
+			if s.bell.heard.Load() {
+				pause = s.cfg.Liveness / 2 // polls do it, as a rule
+			}
 		case holds:
 			pause = keepRow
 		}
@@ -55,7 +62,7 @@ func (s *session) keepAlive() {
 		err := s.beat()
 		failing = s.logAlive(failing, err)
 		if err != nil {
-			if !sleep(s.ctx, jitter(min(s.cfg.Liveness/3, time.Second))) {
+			if !pace.Sleep(s.ctx, pace.Jitter(min(s.cfg.Liveness/3, time.Second))) {
 				return
 			}
 			continue

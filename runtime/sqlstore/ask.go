@@ -6,11 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// quest is one Acquire.
-type quest struct {
+// request is one Acquire.
+type request struct {
 	req  lockrt.Request
 	id   string // escaped
 	name []byte
@@ -19,8 +20,8 @@ type quest struct {
 	slow bool // it was not free at once
 }
 
-func (s *session) quest(req lockrt.Request) *quest {
-	return &quest{req: req, id: escaped(req.ID), name: rowName(s.Namespace, req.Key)}
+func (s *session) newRequest(req lockrt.Request) *request {
+	return &request{req: req, id: escaped(req.ID), name: rowName(s.Namespace, req.Key)}
 }
 
 // answer is what the server said to a claim.
@@ -38,7 +39,7 @@ type answer struct {
 }
 
 func (a answer) grant(req lockrt.Request) lockrt.Grant {
-	g := lockrt.Grant{Epoch: a.epoch, Start: a.clock.at(a.since)}
+	g := lockrt.Grant{Epoch: a.epoch, Start: a.clock.At(a.since)}
 	if ttl := fromMicros(a.until - a.since); ttl < req.TTL {
 		g.TTL = ttl
 	}
@@ -51,7 +52,7 @@ func (a answer) busy(key string) *lockrt.BusyError {
 
 // remaining is what is left of the lease in the way. While its holder is in a guarded transaction it is not over.
 func (a answer) remaining() time.Duration {
-	if left := fromMicros(a.until - a.clock.micros); left > 0 {
+	if left := fromMicros(a.until - a.clock.Micros); left > 0 {
 		return left
 	}
 	return time.Millisecond
@@ -59,7 +60,7 @@ func (a answer) remaining() time.Duration {
 
 // ask asks the server once, until it has an answer, ctx ends, or bound is over. latest of the answer is set with an
 // error too.
-func (s *session) ask(ctx context.Context, q *quest, bound time.Duration) (answer, error) {
+func (s *session) ask(ctx context.Context, q *request, bound time.Duration) (answer, error) {
 	type said struct {
 		answer
 		err error
@@ -84,7 +85,7 @@ func (s *session) ask(ctx context.Context, q *quest, bound time.Duration) (answe
 	if left {
 		// In this order: as long as the server's clock is not known nothing was sent, and nothing will be.
 		q.left.Store(true)
-		a.answer = answer{latest: s.store.clock.latest(end)}
+		a.answer = answer{latest: s.store.clock.Latest(end)}
 	}
 	if err != nil {
 		return a.answer, s.explain(ctx, err)
@@ -106,24 +107,24 @@ const (
 )
 
 // askServer asks until there is an answer.
-func (s *session) askServer(ctx context.Context, q *quest) (a answer, err error) {
+func (s *session) askServer(ctx context.Context, q *request) (a answer, err error) {
 	t, err := s.store.ready(ctx)
 	if err != nil {
 		return answer{}, err
 	}
 	end, _ := ctx.Deadline()
-	turn := asking{s: s, t: t, q: q, latest: s.store.clock.latest(end)}
-	defer func() { a.latest = turn.unanswered }()
+	asked := asking{s: s, t: t, q: q, latest: s.store.clock.Latest(end)}
+	defer func() { a.latest = asked.unanswered }()
 	for failures := 0; ; {
 		if q.left.Load() {
 			return answer{}, context.Canceled
 		}
-		a, done, err := turn.once(ctx)
+		a, done, err := asked.once(ctx)
 		switch {
 		case err == nil && done:
 			return a, nil
 		case err == nil || t.again(err): // nothing was changed
-			if !turn.conflict(ctx) {
+			if !asked.conflict(ctx) {
 				return answer{}, errors.Join(errConflict, err)
 			}
 			continue
@@ -131,7 +132,7 @@ func (s *session) askServer(ctx context.Context, q *quest) (a answer, err error)
 			return answer{}, err
 		}
 		tell(q.req, nil, t.explain(context.Background(), err))
-		if failures++; failures > askRetries || !sleep(ctx, jitter(askBackoff<<(2*failures))) {
+		if failures++; failures > askRetries || !pace.Sleep(ctx, pace.Jitter(askBackoff<<(2*failures))) {
 			return answer{}, err
 		}
 	}

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // asking is one question, which may take several statements.
 type asking struct {
 	s *session
 	t *tables
-	q *quest
+	q *request
 
 	latest     int64
 	unanswered int64 // latest, if a statement that takes or joins had no answer
@@ -22,7 +24,8 @@ type asking struct {
 // conflict waits a little where somebody else has changed the row, longer each time.
 func (a *asking) conflict(ctx context.Context) bool {
 	a.conflicts++
-	return !a.q.left.Load() && sleep(ctx, jitter(min(time.Duration(a.conflicts)*time.Millisecond, 20*time.Millisecond)))
+	pause := pace.Jitter(min(time.Duration(a.conflicts)*time.Millisecond, 20*time.Millisecond))
+	return !a.q.left.Load() && pace.Sleep(ctx, pause)
 }
 
 // sent remembers a statement whose answer did not come.
@@ -55,7 +58,10 @@ func (a *asking) once(ctx context.Context) (answer, bool, error) {
 func (a *asking) fast(ctx context.Context) (got answer, err error) {
 	e, latest := a.entry(), a.latest
 	if a.t.takeMany != "" {
-		got, latest, err = a.s.takes.do(ctx, e)
+		if err = a.s.takes.Do(ctx, e); err == nil {
+			got, err = e.answer, e.err
+		}
+		latest = e.latest
 	} else {
 		var over func()
 		if over, err = a.s.slot(ctx); err != nil {
@@ -68,13 +74,13 @@ func (a *asking) fast(ctx context.Context) (got answer, err error) {
 	case a.sent(err) != nil && a.unanswered != 0:
 		a.unanswered = max(a.unanswered, latest)
 	case got.outcome == granted:
-		a.s.store.clock.learn(got.clock)
+		a.s.store.clock.Learn(got.clock)
 	}
 	return got, err
 }
 
-func (a *asking) entry() *entry {
-	return &entry{id: a.q.id, name: a.q.name, key: a.q.req.Key, ttl: micros(a.q.req.TTL), latest: a.latest}
+func (a *asking) entry() *item {
+	return &item{id: a.q.id, name: a.q.name, key: a.q.req.Key, ttl: micros(a.q.req.TTL), latest: a.latest}
 }
 
 // onRow reads the row, decides and writes.
@@ -88,15 +94,15 @@ func (a *asking) onRow(ctx context.Context) (answer, bool, error) {
 	if !there {
 		return a.first(ctx)
 	}
-	a.s.store.clock.learn(clock)
+	a.s.store.clock.Learn(clock)
 	var lives liveness
-	if !r.held(clock.micros) {
-		if lives, err = a.s.livesOf(ctx, a.t, r, clock.micros); err != nil {
+	if !r.held(clock.Micros) {
+		if lives, err = a.s.livesOf(ctx, a.t, r, clock.Micros); err != nil {
 			return answer{}, false, err
 		}
 	}
 	c := a.claim(clock)
-	out, w, next, over := r.ask(c, clock.micros, lives)
+	out, w, next, over := r.ask(c, clock.Micros, lives)
 	if out == full {
 		return answer{}, false, refusal("%d processes stand in the queue of the lock, which is as many as it takes", maxQueue)
 	}
@@ -114,7 +120,7 @@ func (a *asking) onRow(ctx context.Context) (answer, bool, error) {
 
 func (a *asking) claim(clock clockPair) claim {
 	return claim{wait: a.q.req.Wait > 0, place: place{
-		id: a.q.id, ttl: micros(a.q.req.TTL), live: clock.micros + micros(a.s.cfg.Liveness), session: a.s.id, node: a.s.node,
+		id: a.q.id, ttl: micros(a.q.req.TTL), live: clock.Micros + micros(a.s.cfg.Liveness), session: a.s.id, node: a.s.node,
 	}}
 }
 
@@ -128,7 +134,7 @@ func (a *asking) first(ctx context.Context) (answer, bool, error) {
 	if err != nil || version != schemaVersion {
 		return answer{}, false, errors.Join(err, a.t.versionError(version))
 	}
-	now, ttl := clock.micros, micros(a.q.req.TTL)
+	now, ttl := clock.Micros, micros(a.q.req.TTL)
 	_, err = a.t.exec(ctx, a.s.store.db, a.t.insert, args{
 		"name": a.q.name, "key": []byte(a.q.req.Key), "since": now, "epoch": now, "owner": a.q.id, "session": a.s.id,
 		"node": a.s.node, "until": now + ttl, "latest": min(a.latest, now+ttl),
@@ -146,10 +152,13 @@ func (a *asking) write(ctx context.Context, w write, next row, c claim, clock cl
 		return n > 0, a.sent(err)
 	case change:
 		latest := a.latest
-		if next.held(clock.micros) {
+		if next.held(clock.Micros) {
 			latest = min(latest, next.until) // a lease that is over by then is of no use
 		}
 		done, err := a.t.swap(ctx, db, next, latest, !over)
+		if done && next.owner != c.id && next.since == clock.Micros { // it was given to another
+			a.s.calls.Start(func() { a.s.ringFor(context.Background(), nil, next) })
+		}
 		return done, a.sent(err)
 	}
 	return true, nil
@@ -173,7 +182,7 @@ func (a *asking) heldBack(r row) bool {
 func (a *asking) answerOf(out outcome, r row, clock clockPair) answer {
 	return answer{
 		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, turns: r.turns, holder: r.node,
-		place: r.find(a.q.id) + 1, clock: clock, guarded: out == busy && !r.held(clock.micros),
+		place: r.find(a.q.id) + 1, clock: clock, guarded: out == busy && !r.held(clock.Micros),
 	}
 }
 
@@ -181,6 +190,6 @@ func (a *asking) answerOf(out outcome, r row, clock clockPair) answer {
 func takenAnswer(epoch, since, ttl int64, sent time.Time) answer {
 	return answer{
 		outcome: granted, epoch: uint64(epoch), since: since, until: since + ttl,
-		clock: clockPair{local: sent, micros: since},
+		clock: clockPair{Local: sent, Micros: since},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -45,7 +46,7 @@ func (s *session) breakLease(ctx context.Context, b lockrt.Breaking) (bool, erro
 		case err != nil:
 			unanswered = unanswered || t.mayHaveRun(err)
 		}
-		if !sleep(ctx, jitter(askBackoff)) {
+		if !pace.Sleep(ctx, pace.Jitter(askBackoff)) {
 			if err == nil {
 				err = errConflict
 			}
@@ -61,20 +62,20 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 	if err != nil || !there {
 		return err == nil, false, err
 	}
-	lives, err := s.livesOf(ctx, t, r, clock.micros)
+	lives, err := s.livesOf(ctx, t, r, clock.Micros)
 	if err != nil {
 		return false, false, err
 	}
 	reason := shown(fmt.Sprintf("broken by %s: %s", s.Node, b.Reason), 1000)
-	w, next, ok := r.breaking(escaped(b.ID), int64(b.Fence.Epoch()), b.Force, reason, clock.micros, lives)
+	w, next, ok := r.breaking(escaped(b.ID), int64(b.Fence.Epoch()), b.Force, reason, clock.Micros, lives)
 	if w == nothing {
 		return true, ok, nil
 	}
-	a := t.swapArgs(next, clock.micros+micros(callTime))
+	a := t.swapArgs(next, clock.Micros+micros(callTime))
 	a["holder"], a["line"] = r.session, toldLine(r.owner, b.Key, reason)
 	switch {
 	case r.owner == "":
-		done, err = t.swap(ctx, s.store.db, next, clock.micros+micros(callTime), true)
+		done, err = t.swap(ctx, s.store.db, next, clock.Micros+micros(callTime), true)
 	case t.mark == "":
 		done, err = s.breakInTransaction(ctx, t, a)
 	default:
@@ -85,6 +86,10 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 		var n int64
 		n, err = t.exec(ctx, s.store.db, text, a)
 		done = n > 0
+	}
+	if done && err == nil {
+		s.ringFor(ctx, &r, next)
+		s.ringTold(ctx, r.session)
 	}
 	return done, ok, err
 }

@@ -3,8 +3,9 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
 
 // callTime bounds every call to the server whose caller has no nearer end.
@@ -12,40 +13,16 @@ const callTime = 5 * time.Second
 
 var errNoAnswer = errors.New("the store did not answer within " + callTime.String())
 
-// calls runs what asks the server on goroutines of its own, so that a caller can leave when its context ends. The
-// caller's context never reaches the driver: a statement that is cancelled may have run, and drivers close the
-// connection. What a caller has left ends with its own time limit.
-type calls struct {
-	mu      sync.Mutex // guards closed
-	closed  bool
-	running sync.WaitGroup // Add only while not closed
-}
-
-// start runs f. After close the goroutine is nobody's; it ends with f, which is bounded.
-func (c *calls) start(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		go f()
-		return
-	}
-	c.running.Go(f)
-}
-
-// close waits for all.
-func (c *calls) close() {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.running.Wait()
-}
+// calls runs statements on goroutines of their own. The caller's context never reaches the driver: a statement that is
+// cancelled may have run, and drivers close the connection. What a caller has left ends with its own time limit.
+type calls struct{ workers.Pool }
 
 // do runs f with a context that ends after bound, and returns f's error, or the caller's if that leaves before: then f
 // still runs, and what it uses belongs to it.
 func (c *calls) do(ctx context.Context, bound time.Duration, f func(ctx context.Context) error) (left bool, err error) {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
 	done := make(chan error, 1)
-	c.start(func() {
+	c.Start(func() {
 		defer cancel()
 		done <- f(limited)
 	})

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 const (
@@ -20,13 +22,13 @@ const (
 func (s *session) cleanUp() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	sweep := time.Now().Add(jitter(2 * sweepEvery))
+	sweep := time.Now().Add(pace.Jitter(2 * sweepEvery))
 	var after []byte
 	for s.ctx.Err() == nil {
 		s.cancelDue(context.Background(), false)
 		if time.Now().After(sweep) {
 			after = s.sweepPage(context.Background(), after)
-			sweep = time.Now().Add(jitter(2 * sweepEvery))
+			sweep = time.Now().Add(pace.Jitter(2 * sweepEvery))
 		}
 		timer.Reset(min(s.janitorPause(), time.Until(sweep)))
 		select {
@@ -45,7 +47,7 @@ func (s *session) cleanUp() {
 // awaitAsks waits for questions whose callers have left: they may still bring something.
 func (s *session) awaitAsks() {
 	quiet := make(chan struct{})
-	s.calls.start(func() {
+	s.calls.Start(func() {
 		s.asks.Wait()
 		close(quiet)
 	})
@@ -71,7 +73,7 @@ func (s *session) cancelDue(ctx context.Context, last bool) {
 	workers := make(chan struct{}, janitors)
 	for _, l := range due {
 		workers <- struct{}{}
-		s.calls.start(func() {
+		s.calls.Start(func() {
 			defer func() { <-workers }()
 			s.cancelOne(ctx, l, last)
 		})
@@ -121,7 +123,7 @@ func (s *session) cancelOne(ctx context.Context, l *leftover, last bool) {
 		s.forgetLeftover(l)
 	default:
 		l.backoff = min(max(2*l.backoff, 50*time.Millisecond), time.Second)
-		s.chore(l, now.Add(jitter(l.backoff)))
+		s.chore(l, now.Add(pace.Jitter(l.backoff)))
 	}
 }
 

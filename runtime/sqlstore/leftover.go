@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // leftover is a lease that the table may have and nobody wants, or that a statement without an answer may still bring
@@ -42,7 +44,7 @@ func (s *session) doubt(id, key string, latest int64) {
 	l := s.leftoverOf(id, key)
 	l.latest = max(l.latest, latest)
 	if l.wanted {
-		s.chore(l, s.store.clock.when(l.latest).Add(doubtTime))
+		s.chore(l, s.store.clock.When(l.latest).Add(doubtTime))
 	}
 }
 
@@ -55,7 +57,7 @@ func (s *session) abandon(id, key string, latest int64, patience time.Duration) 
 	l.wanted, l.latest = false, max(l.latest, latest)
 	from := time.Now()
 	if l.latest != 0 {
-		from = s.store.clock.when(l.latest).Add(doubtTime)
+		from = s.store.clock.When(l.latest).Add(doubtTime)
 	}
 	if until := from.Add(patience + 2*s.cfg.Liveness); until.After(l.until) {
 		l.until = until
@@ -71,7 +73,7 @@ func (s *session) unwanted(id string) {
 	delete(s.leases, id)
 	if l := s.leftovers[id]; l != nil && l.wanted {
 		l.wanted = false
-		l.until = s.store.clock.when(l.latest).Add(doubtTime + time.Hour)
+		l.until = s.store.clock.When(l.latest).Add(doubtTime + time.Hour)
 		s.chore(l, time.Now())
 	}
 }
@@ -93,7 +95,7 @@ func (s *session) chore(l *leftover, at time.Time) {
 	}
 	s.chores.Set(l, at)
 	if first, _ := s.chores.First(); first == l {
-		wake(s.wakeJanitor)
+		pace.Wake(s.wakeJanitor)
 	}
 }
 

@@ -86,10 +86,10 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 			return lockrt.LockInfo{}, err
 		}
 		r, there := rows[string(name)]
-		if !there || !r.held(clock.micros) {
+		if !there || !r.held(clock.Micros) {
 			return lockrt.LockInfo{}, lockrt.ErrNotHeld
 		}
-		return r.info(clock.micros), nil
+		return r.info(clock.Micros), nil
 	})
 }
 

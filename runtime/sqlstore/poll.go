@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // poll asks about all locks that this session waits for, and whether a lease was broken.
@@ -16,7 +18,7 @@ func (s *session) poll() {
 		case <-s.ctx.Done():
 			return
 		case <-s.wakePoller:
-			if backoff > 0 && !sleep(s.ctx, backoff) {
+			if backoff > 0 && !pace.Sleep(s.ctx, backoff) {
 				return
 			}
 		case <-timer.C:
@@ -25,7 +27,7 @@ func (s *session) poll() {
 		case err == nil:
 			backoff = 0
 		default:
-			backoff = jitter(min(max(2*backoff, 50*time.Millisecond), time.Second))
+			backoff = pace.Jitter(min(max(2*backoff, 50*time.Millisecond), time.Second))
 		}
 	}
 }
@@ -40,7 +42,7 @@ func (s *session) pollPause() time.Duration {
 		pause = time.Until(at)
 	}
 	if len(s.leases) > 0 {
-		pause = min(pause, time.Until(s.toldAt.Add(s.cfg.PollMax)))
+		pause = min(pause, time.Until(s.toldAt.Add(s.toldEvery())))
 	}
 	return max(pause, 0)
 }
@@ -86,7 +88,7 @@ func (s *session) pollDue() error {
 		for i, w := range due {
 			names[i] = w.name
 		}
-		states, told, clock, err = t.poll(ctx, s.store.db, s.id, names)
+		states, told, clock, err = s.pollAndBeat(ctx, t, names)
 	}
 	s.mu.Lock()
 	for _, w := range due {
@@ -132,7 +134,7 @@ func (s *session) polled(w *watch, states map[string]rowState, clock clockPair) 
 	if grants := state.turns - was.turns; grants > 0 && was.turns > 0 {
 		w.hold = (w.hold + fromMicros(max(state.since-was.since, 0))/time.Duration(grants)) / 2
 	}
-	if state.until <= clock.micros {
+	if state.until <= clock.Micros {
 		w.over++
 		w.waiters[0].say(heard{poke: true})
 		w.state = state
@@ -154,7 +156,7 @@ func (s *session) polled(w *watch, states map[string]rowState, clock clockPair) 
 		waiter.say(heard{answer: a})
 	}
 	w.over, w.unheard, w.state = 0, false, state
-	s.pollAt(w, s.interval(w, state.turns, fromMicros(clock.micros-state.since), fromMicros(state.until-clock.micros)))
+	s.pollAt(w, s.interval(w, state.turns, fromMicros(clock.Micros-state.since), fromMicros(state.until-clock.Micros)))
 }
 
 // askAll lets everybody who waits ask: the process was silent for so long that it may have been passed over.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -26,7 +27,7 @@ func (s *session) change(ctx context.Context, t *tables, name []byte, decide ste
 		if err == nil && done || err != nil && !t.again(err) {
 			return err
 		}
-		if !sleep(ctx, jitter(min(time.Duration(conflicts+1)*time.Millisecond, 20*time.Millisecond))) {
+		if !pace.Sleep(ctx, pace.Jitter(min(time.Duration(conflicts+1)*time.Millisecond, 20*time.Millisecond))) {
 			return errors.Join(errConflict, err)
 		}
 	}
@@ -42,16 +43,16 @@ func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide 
 			return false, err
 		}
 	}
-	s.store.clock.learn(clock)
+	s.store.clock.Learn(clock)
 	var found *row
 	var lives liveness
 	if r, ok := rows[string(name)]; ok {
 		found = &r
-		if lives, err = s.livesOf(ctx, t, r, clock.micros); err != nil {
+		if lives, err = s.livesOf(ctx, t, r, clock.Micros); err != nil {
 			return false, err
 		}
 	}
-	swap, next, leave := decide(found, clock.micros, lives)
+	swap, next, leave := decide(found, clock.Micros, lives)
 	defer s.stalls.took(time.Now(), s.cfg.Liveness)
 	switch {
 	case leave != "":
@@ -59,7 +60,11 @@ func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide 
 		return n > 0, err
 	case swap:
 		end, _ := ctx.Deadline()
-		return t.swap(ctx, s.store.db, next, s.store.clock.latest(end), true)
+		done, err := t.swap(ctx, s.store.db, next, s.store.clock.Latest(end), true)
+		if done {
+			s.ringFor(ctx, found, next)
+		}
+		return done, err
 	}
 	return true, nil
 }
@@ -113,7 +118,7 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, id string) (r
 		}
 		said = err
 		unanswered = unanswered || t.mayHaveRun(err)
-		if !sleep(ctx, jitter(backoff)) {
+		if !pace.Sleep(ctx, pace.Jitter(backoff)) {
 			return false, err
 		}
 	}
@@ -122,7 +127,7 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, id string) (r
 func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release, id string) (released bool, err error) {
 	name := rowName(s.Namespace, rel.Key)
 	if rel.Keep == 0 {
-		if released, err = s.free(ctx, t, &entry{id: id, name: name}); released || err != nil {
+		if released, err = s.free(ctx, t, &item{id: id, name: name}); released || err != nil {
 			return released, err
 		}
 	}
@@ -138,9 +143,12 @@ func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release
 }
 
 // free releases a lock without a queue.
-func (s *session) free(ctx context.Context, t *tables, e *entry) (bool, error) {
+func (s *session) free(ctx context.Context, t *tables, e *item) (bool, error) {
 	if t.freeMany != "" {
-		_, _, err := s.frees.do(ctx, e)
+		err := s.frees.Do(ctx, e)
+		if err == nil {
+			err = e.err
+		}
 		return err == nil && e.ok, err
 	}
 	over, err := s.slot(ctx)

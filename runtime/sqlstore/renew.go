@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -78,7 +79,7 @@ func (s *session) renewChunk(ctx context.Context, leases []lease, renew bool) (e
 			if errs, err = s.renewOn(ctx, t, q, leases, renew); err == nil || !t.again(err) {
 				return err
 			}
-			if !sleep(ctx, jitter(10*time.Millisecond)) {
+			if !pace.Sleep(ctx, pace.Jitter(10*time.Millisecond)) {
 				return err
 			}
 		}
@@ -108,7 +109,7 @@ func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []le
 	for j, i := range open {
 		names[j] = leases[i].name
 	}
-	states, _, now, err := t.poll(ctx, q, s.id, names)
+	states, _, now, err := t.poll(ctx, q, pollSQL, args{"session": s.id}, names)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []le
 		l := leases[i]
 		state, there := states[string(l.name)]
 		switch {
-		case !there || state.owner != l.id || state.until <= now.micros:
+		case !there || state.owner != l.id || state.until <= now.Micros:
 			s.unwanted(l.id)
 			errs[i] = lockrt.ErrLost
 		case state.broken != "":

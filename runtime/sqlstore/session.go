@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	mathrand "math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/combine"
+	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -23,8 +25,12 @@ type session struct {
 	id    string // names the process in the tables
 	node  string // as the tables have it
 	calls calls
-	takes combiner
-	frees combiner
+	takes combine.Combiner[*item]
+	frees combine.Combiner[*item]
+	rings combine.Combiner[*ring]
+	bell  bell
+
+	beaten atomic.Pointer[time.Time] // when a poll showed last that the process lives; nil: none did
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
@@ -75,8 +81,13 @@ func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *sessio
 		chores:     timeheap.New(func(l *leftover) *int { return &l.heapPlace }),
 		wakePoller: make(chan struct{}, 1), wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),
 	}
-	s.takes = combiner{run: s.takeMany, start: s.calls.start, latest: s.latest}
-	s.frees = combiner{run: s.freeMany, start: s.calls.start, latest: s.latest}
+	s.bell.echo = make(chan struct{}, 1)
+	if s.cfg.Listener != nil {
+		s.id += hearing
+	}
+	s.ringer(&s.rings)
+	s.combining(&s.takes, s.takeMany)
+	s.combining(&s.frees, s.freeMany)
 	return s
 }
 
@@ -93,8 +104,8 @@ func (s *session) hold(id, key string, until time.Time) {
 	s.leases[id] = &held{key, until}
 	s.mu.Unlock()
 	if first {
-		wake(s.wakeKeeper)
-		wake(s.wakePoller)
+		pace.Wake(s.wakeKeeper)
+		pace.Wake(s.wakePoller)
 	}
 }
 
@@ -110,7 +121,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 		return lockrt.Grant{}, lockrt.ErrClosed
 	}
 	defer s.acquiring.Done()
-	q := s.quest(req)
+	q := s.newRequest(req)
 	if err := ctx.Err(); err != nil {
 		s.abandon(q.id, req.Key, 0, req.TTL) // its place may have been kept
 		return lockrt.Grant{}, err
@@ -135,7 +146,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 var errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
 
 // accept turns an answer into the caller's grant.
-func (s *session) accept(q *quest, a answer) lockrt.Grant {
+func (s *session) accept(q *request, a answer) lockrt.Grant {
 	g := a.grant(q.req)
 	s.hold(q.id, q.req.Key, g.Start.Add(q.req.TTL))
 	return g
@@ -161,7 +172,7 @@ func (s *session) Close(ctx context.Context) error {
 		go func() {
 			s.running.Wait()
 			s.pinned.close()
-			s.calls.close()
+			s.calls.Close(time.Now().Add(2 * callTime)) // a driver may be late to heed the end of a call
 			close(s.ended)
 		}()
 	})
@@ -174,7 +185,7 @@ func (s *session) Close(ctx context.Context) error {
 }
 
 // latest is until when a statement may act that is sent at this moment, on the server's clock.
-func (s *session) latest() int64 { return s.store.clock.latest(time.Now().Add(callTime)) }
+func (s *session) latest() int64 { return s.store.clock.Latest(time.Now().Add(callTime)) }
 
 // connected returns the statements and one of the connections of callers, which over gives back.
 func (s *session) connected(ctx context.Context) (t *tables, over func(), err error) {
@@ -196,28 +207,5 @@ func (s *session) slot(ctx context.Context) (func(), error) {
 		return func() { <-slots }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	}
-}
-
-// sleep reports whether d passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// jitter returns between half of d and d.
-func jitter(d time.Duration) time.Duration { return d/2 + mathrand.N(d/2+1) }
-
-// wake makes one pending signal of any number.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }

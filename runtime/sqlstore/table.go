@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/storeclock"
 )
 
 // schemaRow is the name of the row that says which version the tables have. No lock has a name without a NUL.
@@ -13,26 +15,18 @@ var schemaRow = []byte("schema")
 // schemaVersion is the version of the tables that this code works with. Columns that are added do not change it.
 const schemaVersion = 1
 
-// clockPair ties the two clocks: the local moment is not after the moment at which the server's clock showed micros,
-// because it was read before the request was sent.
-type clockPair struct {
-	local  time.Time
-	micros int64
-}
-
-// at returns a local moment that is not after the one at which the server's clock showed micros.
-func (c clockPair) at(micros int64) time.Time { return c.local.Add(fromMicros(micros - c.micros)) }
+type clockPair = storeclock.Pair
 
 // read returns the rows that are there, by name, and the server's clock.
 func (t *tables) read(ctx context.Context, q querier, names ...[]byte) (rows map[string]row, clock clockPair, err error) {
 	rows = make(map[string]row, len(names))
-	clock.local = time.Now()
+	clock.Local = time.Now()
 	err = t.query(ctx, q, readSQL, args{"names": padded(names)}, func(result *sql.Rows) error {
 		r, now, err := scanRow(result)
 		if err != nil {
 			return err
 		}
-		clock.micros = now
+		clock.Micros = now
 		rows[string(r.name)] = r
 		return nil
 	})
@@ -84,11 +78,11 @@ func (t *tables) lives(ctx context.Context, q querier, sessions []string) (map[s
 
 // schema returns the version of the tables and the server's clock.
 func (t *tables) schema(ctx context.Context, q querier) (version int64, clock clockPair, err error) {
-	clock.local = time.Now()
+	clock.Local = time.Now()
 	found := false
 	err = t.query(ctx, q, schemaSQL, args{"schema": schemaRow}, func(rows *sql.Rows) error {
 		found = true
-		return rows.Scan(&version, &clock.micros)
+		return rows.Scan(&version, &clock.Micros)
 	})
 	if err == nil && !found {
 		err = sql.ErrNoRows

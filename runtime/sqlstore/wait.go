@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 const (
 	// askGrace is how much longer than a short wait the first question may take: it says who holds the lock.
 	askGrace = 50 * time.Millisecond
-	// askSilence is how long the server may stay silent before its last word is out of date.
+	// askSilence is how long the server may stay silent before its last answer is out of date.
 	askSilence = 250 * time.Millisecond
 	// askAgain is how often a waiter makes sure that it stands in the queue.
 	askAgain = 10 * time.Second
@@ -24,7 +25,7 @@ const (
 var errGrantTooLate = errors.New("the lock was granted and its lease over before that was known")
 
 // wait is Acquire for a request that may stand in the queue.
-func (s *session) wait(ctx context.Context, q *quest) (lockrt.Grant, error) {
+func (s *session) wait(ctx context.Context, q *request) (lockrt.Grant, error) {
 	until, bound := time.Time{}, callTime
 	if q.req.Wait != lockrt.Forever {
 		until = time.Now().Add(q.req.Wait)
@@ -35,7 +36,7 @@ func (s *session) wait(ctx context.Context, q *quest) (lockrt.Grant, error) {
 	a, err := s.ask(ctx, q, bound)
 	s.doubt(q.id, q.req.Key, a.latest)
 	over := ctx.Err() != nil || !until.IsZero() && time.Now().After(until)
-	if err != nil && (over || !isSilence(err) || !s.store.clock.fresh()) {
+	if err != nil && (over || !isSilence(err) || !s.store.clock.Heard(callTime)) {
 		tell(q.req, nil, err)
 		s.giveUp(q, over)
 		return lockrt.Grant{}, err
@@ -53,7 +54,7 @@ func isSilence(err error) bool { return errors.Is(err, errNoAnswer) || errors.Is
 
 // giveUp takes a request back that its caller has given up. over says that the caller's time was: then the place may
 // stay for the next of its process.
-func (s *session) giveUp(q *quest, over bool) {
+func (s *session) giveUp(q *request, over bool) {
 	if over && q.req.Keep != nil && q.req.Keep() {
 		return
 	}
@@ -73,7 +74,7 @@ func current(g lockrt.Grant, req lockrt.Request) bool {
 // waiting is the state of one that stands in the queue.
 type waiting struct {
 	s       *session
-	q       *quest
+	q       *request
 	w       *waiter
 	until   time.Time // zero: no end
 	endless bool      // it waits for as long as the store answers, and no longer
@@ -155,9 +156,9 @@ func (w *waiting) ask(ctx context.Context) {
 	ctx, w.leave = context.WithCancel(ctx)
 	answered := make(chan heard, 1)
 	w.asked, w.askedAt = answered, time.Now()
-	s, q := w.s, w.s.quest(w.q.req) // what an earlier question still does is its own
+	s, q := w.s, w.s.newRequest(w.q.req) // what an earlier question still does is its own
 	q.slow = true
-	s.calls.start(func() {
+	s.calls.Start(func() {
 		a, err := s.ask(ctx, q, callTime)
 		s.doubt(q.id, q.req.Key, a.latest)
 		answered <- heard{answer: a, err: err}
@@ -180,7 +181,7 @@ func (w *waiting) hear(ctx context.Context, h heard, asked bool) (*lockrt.Grant,
 	switch {
 	case h.err != nil:
 		return nil, w.unheard(ctx, h.err, asked)
-	case !asked && h.clock.micros < w.clock.micros:
+	case !asked && h.clock.Micros < w.clock.Micros:
 		return nil, nil // overtaken by an answer
 	case h.outcome == broken:
 		return nil, errBrokenUnknown
@@ -199,10 +200,10 @@ func (w *waiting) hear(ctx context.Context, h heard, asked bool) (*lockrt.Grant,
 		return nil, nil
 	case h.guarded:
 		w.pause = min(max(2*w.pause, guardPause), guardPauseMax)
-		w.poke.Reset(jitter(w.pause))
+		w.poke.Reset(pace.Jitter(w.pause))
 	default:
 		w.pause = 0
-		w.poke.Reset(askAgain + jitter(askAgain))
+		w.poke.Reset(askAgain + pace.Jitter(askAgain))
 		w.s.queued(w.w, h.answer)
 	}
 	return nil, nil
@@ -224,13 +225,13 @@ func (w *waiting) unheard(ctx context.Context, err error, asked bool) error {
 			w.since = w.askedAt
 		}
 	}
-	if w.endless && time.Since(w.since) >= callTime && !(isSilence(err) && w.s.store.clock.fresh()) {
+	if w.endless && time.Since(w.since) >= callTime && !(isSilence(err) && w.s.store.clock.Heard(callTime)) {
 		return err
 	}
 	w.down = err
 	if asked {
 		w.pause = min(max(2*w.pause, 50*time.Millisecond), time.Second)
-		w.poke.Reset(jitter(w.pause))
+		w.poke.Reset(pace.Jitter(w.pause))
 	}
 	return nil
 }

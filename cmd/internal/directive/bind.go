@@ -32,7 +32,8 @@ type Func struct {
 	RecvType   string // base type name of the receiver, "" for functions
 	Params     []*Param
 	AddsError  bool // the body's last result is not error: the wrapper returns one more
-	Locker     Locker
+	Locker     Source
+	Tx         *Source     // where the wrapper begins the transaction; nil without tx=
 	Keys       []*BoundKey // one for each of Directive.Keys
 	NeedsTypes bool        // types were missing and something could not be decided or checked without them
 }
@@ -45,7 +46,13 @@ const (
 	RoleContext              // the first parameter; the body receives the lease's context
 	RoleFence                // not in the wrapper's signature, filled in from the lease of Key
 	RoleLease                // the same, the lease itself
+	RoleTx                   // the same, the transaction that tx= asks for
 )
+
+// Injected reports whether the wrapper fills the parameter in, so that it is absent from its signature.
+func (p *Param) Injected() bool {
+	return p.Role == RoleFence || p.Role == RoleLease || p.Role == RoleTx
+}
 
 // A Param is one parameter. Parameters declared together (a, b int) are separate; unnamed ones have no Ident.
 type Param struct {
@@ -68,8 +75,8 @@ const (
 	FromPackage // a package-level variable, of this package or, if Pkg is set, of an imported one
 )
 
-// A Locker says where the wrapper gets its *lockrt.Locker.
-type Locker struct {
+// A Source says where the wrapper gets its *lockrt.Locker, or the *sql.DB of its transaction.
+type Source struct {
 	From   Origin
 	Param  int            // for FromParam
 	Var    string         // for FromPackage: the variable

@@ -22,6 +22,7 @@ func Bind(d *Directive, t Target) (*Func, []Problem) {
 	b.signature()
 	b.wrapper()
 	b.locker()
+	b.tx()
 	for _, k := range d.Keys {
 		b.f.Keys = append(b.f.Keys, b.key(k))
 	}
@@ -31,11 +32,10 @@ func Bind(d *Directive, t Target) (*Func, []Problem) {
 // A binder holds what Bind is about to return.
 type binder struct {
 	Target
-	d         *Directive
-	f         *Func
-	sig       *types.Signature      // nil without type information
-	lockerArg *String               // the locker that is looked for
-	types     map[*Param]types.Type // of the parameters and the receiver, also those known from the syntax alone
+	d     *Directive
+	f     *Func
+	sig   *types.Signature      // nil without type information
+	types map[*Param]types.Type // of the parameters and the receiver, also those known from the syntax alone
 	problems
 }
 

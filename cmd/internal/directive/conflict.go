@@ -34,6 +34,15 @@ var busyWait = conflict{
 	},
 }
 
+var txCron = conflict{
+	with: "cron",
+	when: func(d *Directive) bool { return d.Cron != nil },
+	say: func(*Directive) string {
+		return "the locks of a job are held by the scheduler, which begins no transaction: schedule a function that calls " +
+			"the one with tx"
+	},
+}
+
 // conflicts reports options that contradict each other. Parse asks with constants false and looks at what is written
 // out; Bind asks with constants true, once it knows what they are worth, and looks at the pairs with one of those.
 func (ps *problems) conflicts(d *Directive, constants bool) {

@@ -140,11 +140,22 @@ const (
 
 // mayContain reports whether the text of the value can contain c, filter and encoding included.
 func (v *Value) mayContain(hole *Placeholder, c byte) bool {
-	// A pointer to an empty value is written as a lone percent sign where nil is nothing.
-	if hole.Optional && c == '%' {
+	if hole.Optional && c == '%' && v.marksEmpty() {
 		return true
 	}
 	return strings.IndexByte(v.alphabet(hole.Filter), c) >= 0
+}
+
+// marksEmpty reports whether an empty text may be written as a lone percent sign where the value is optional: nil, which is
+// nothing there, is another value than a pointer to an empty one.
+func (v *Value) marksEmpty() bool {
+	switch v.Kind {
+	case KindString:
+		return v.Deref
+	case KindBasic:
+		return v.Deref && v.kinds&setString != 0
+	}
+	return v.Kind == KindText || v.Kind == KindStringer
 }
 
 func (v *Value) alphabet(f Filter) string {

@@ -13,7 +13,7 @@ func isLocker(t types.Type) bool { return t != nil && isPointerTo(t, RuntimePath
 // the only parameter, else the variable that the package has as a default, else a new parameter.
 func (b *binder) locker() {
 	if b.d.Locker != nil {
-		b.writtenLocker(b.d.Locker)
+		b.pathTo("locker", b.d.Locker, &b.f.Locker, isLocker, lockerType).resolve()
 		return
 	}
 	if b.fieldLocker() {
@@ -27,16 +27,16 @@ func (b *binder) locker() {
 	}
 	switch len(found) {
 	case 0:
-		b.f.Locker = Locker{From: FromNewParam}
+		b.f.Locker = Source{From: FromNewParam}
 		if d := b.d.Defaults; d != nil && d.Options.Locker != nil {
-			b.packageLocker(d.Options.Locker)
+			b.pathTo("locker", d.Options.Locker, &b.f.Locker, isLocker, lockerType).resolveInPackage()
 		}
 		return
 	case 1:
 	default:
 		b.whole("locker", "%s has %d parameters of type %s: choose one with locker=", b.fn(), len(found), lockerType)
 	}
-	b.f.Locker = Locker{From: FromParam, Param: found[0]}
+	b.f.Locker = Source{From: FromParam, Param: found[0]}
 }
 
 // fieldLocker looks for the locker in the receiver.
@@ -62,7 +62,7 @@ func (b *binder) fieldLocker() bool {
 		b.whole("locker", "%s has %d fields of type %s: choose one with locker=%s", b.f.RecvType, len(found), lockerType,
 			oneOf(names))
 	}
-	b.f.Locker = Locker{From: FromReceiver, Fields: found[0]}
+	b.f.Locker = Source{From: FromReceiver, Fields: found[0]}
 	return true
 }
 

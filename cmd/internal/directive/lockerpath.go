@@ -5,57 +5,72 @@ import (
 	"strings"
 )
 
-// writtenLocker resolves the path of locker=. Receiver and parameters hide what the package declares, as in the body.
-func (b *binder) writtenLocker(written *String) {
-	b.lockerArg = written
-	arg, path := written.Arg, strings.Split(written.Value, ".")
+// A pathArg is the value of an option that says where the wrapper finds something.
+type pathArg struct {
+	*binder
+	option string // also the kind of its problems
+	arg    *String
+	into   *Source
+	is     func(types.Type) bool // what it must lead to
+	want   string                // that in words
+}
+
+func (b *binder) pathTo(option string, arg *String, into *Source, is func(types.Type) bool, want string) *pathArg {
+	return &pathArg{b, option, arg, into, is, want}
+}
+
+// problem reports a problem of the path; the format begins behind option=path.
+func (b *pathArg) problem(format string, args ...any) *Problem {
+	return b.at(b.arg.Arg, b.option, "%s=%s"+format, append([]any{b.option, b.arg.Value}, args...)...)
+}
+
+// resolve follows a path that a function says. Receiver and parameters hide what the package declares, as in the body.
+func (b *pathArg) resolve() {
+	path := strings.Split(b.arg.Value, ".")
 	from, index, p := b.root(path[0])
 	if p != nil {
-		b.f.Locker = Locker{From: from, Param: index, Fields: path[1:]}
-		if p.Role == RoleFence || p.Role == RoleLease {
-			b.at(arg, "locker",
-				"locker=%s starts at %s, which exists only once the lock is held: name a field of the receiver or a package "+
-					"variable", b.lockerArg.Value, path[0])
+		*b.into = Source{From: from, Param: index, Fields: path[1:]}
+		if p.Injected() {
+			b.problem(" starts at %s, which exists only once the lock is held: name a field of the receiver or a package variable",
+				path[0])
 			return
 		}
-		b.selectLocker(b.types[p], path[1:])
+		b.follow(b.types[p], path[1:])
 		return
 	}
-	b.f.Locker = Locker{From: FromPackage, Var: path[0], Fields: path[1:]}
+	*b.into = Source{From: FromPackage, Var: path[0], Fields: path[1:]}
 	if imported, pkg := b.imported(path[0]); imported != "" && len(path) > 1 && b.packageVar(path[0]) == nil {
-		b.f.Locker = Locker{From: FromPackage, Pkg: pkg, Var: path[1], Fields: path[2:]}
-		b.importedLocker(pkg, path)
+		*b.into = Source{From: FromPackage, Pkg: pkg, Var: path[1], Fields: path[2:]}
+		b.inImported(pkg, path)
 		return
 	}
 	b.variable(path)
 }
 
-// packageLocker resolves the path that the defaults of the package name: it starts at a variable of the package, whatever
+// resolveInPackage follows a path that the defaults of the package name: it starts at a variable of the package, whatever
 // the function calls its parameters.
-func (b *binder) packageLocker(written *String) {
-	b.lockerArg = written
-	path := strings.Split(written.Value, ".")
-	b.f.Locker = Locker{From: FromPackage, Var: path[0], Fields: path[1:]}
+func (b *pathArg) resolveInPackage() {
+	path := strings.Split(b.arg.Value, ".")
+	*b.into = Source{From: FromPackage, Var: path[0], Fields: path[1:]}
 	b.variable(path)
 }
 
 // variable follows a path from a variable of the package.
-func (b *binder) variable(path []string) {
+func (b *pathArg) variable(path []string) {
 	if b.Pkg == nil {
 		b.f.NeedsTypes = true
 		return
 	}
-	arg, obj := b.lockerArg.Arg, b.packageVar(path[0])
+	obj := b.packageVar(path[0])
 	if v, ok := obj.(*types.Var); ok {
-		b.selectLocker(v.Type(), path[1:])
+		b.follow(v.Type(), path[1:])
 		return
 	}
 	if obj != nil {
-		b.at(arg, "locker", "locker=%s names a %s: name a field of the receiver or a package variable of type %s",
-			b.lockerArg.Value, kindOf(obj), lockerType)
+		b.problem(" names a %s: name a field of the receiver or a package variable of type %s", kindOf(obj), b.want)
 		return
 	}
-	b.unknownLocker(path)
+	b.unknown(path)
 }
 
 func (b *binder) packageVar(name string) types.Object {
@@ -68,26 +83,25 @@ func (b *binder) packageVar(name string) types.Object {
 	return b.dotObject(name)
 }
 
-func (b *binder) importedLocker(pkg *types.Package, path []string) {
+func (b *pathArg) inImported(pkg *types.Package, path []string) {
 	if pkg == nil {
 		b.f.NeedsTypes = true
 		return
 	}
 	if v, ok := pkg.Scope().Lookup(path[1]).(*types.Var); ok && v.Exported() {
-		b.selectLocker(v.Type(), path[2:])
+		b.follow(v.Type(), path[2:])
 		return
 	}
-	b.at(b.lockerArg.Arg, "locker", "locker=%s: package %s has no exported variable %s", b.lockerArg.Value, pkg.Path(),
-		path[1])
+	b.problem(": package %s has no exported variable %s", pkg.Path(), path[1])
 }
 
-// unknownLocker reports a path that starts nowhere, with what it may have meant: the receiver's field without the
+// unknown reports a path that starts nowhere, with what it may have meant: the receiver's field without the
 // receiver, or a name that is nearly right.
-func (b *binder) unknownLocker(path []string) {
+func (b *pathArg) unknown(path []string) {
 	guess := ""
 	if named := b.receiverNamed(); named != nil && b.f.Recv.Name != "" {
 		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, b.Pkg, path[0]); obj != nil {
-			guess = b.f.Recv.Name + "." + b.lockerArg.Value
+			guess = b.f.Recv.Name + "." + b.arg.Value
 		}
 	}
 	if guess == "" {
@@ -95,15 +109,14 @@ func (b *binder) unknownLocker(path []string) {
 			guess = strings.Join(append([]string{root}, path[1:]...), ".")
 		}
 	}
-	p := b.at(b.lockerArg.Arg, "locker", "locker=%s: there is no receiver, parameter or package variable %s%s",
-		b.lockerArg.Value, path[0], didYouMean(guess))
+	p := b.problem(": there is no receiver, parameter or package variable %s%s", path[0], didYouMean(guess))
 	if guess != "" {
 		p.write(guess)
 	}
 }
 
-// selectLocker follows the fields from a value of type t, writes embedded ones out, and wants a locker at the end.
-func (b *binder) selectLocker(t types.Type, fields []string) {
+// follow selects the fields from a value of type t, writes embedded ones out, and looks at what is there at the end.
+func (b *pathArg) follow(t types.Type, fields []string) {
 	if unknown(t) || b.Pkg == nil && len(fields) > 0 {
 		b.f.NeedsTypes = true
 		return
@@ -117,10 +130,9 @@ func (b *binder) selectLocker(t types.Type, fields []string) {
 		}
 		if next == nil {
 			guess := Nearest(name, b.fieldNames(t))
-			p := b.at(b.lockerArg.Arg, "locker", "locker=%s: %s has no field %s%s", b.lockerArg.Value, typeString(b.Pkg, t), name,
-				didYouMean(guess))
+			p := b.problem(": %s has no field %s%s", typeString(b.Pkg, t), name, didYouMean(guess))
 			if guess != "" {
-				p.write(replaceLast(b.lockerArg.Value, name, guess))
+				p.write(replaceLast(b.arg.Value, name, guess))
 			}
 			return
 		}
@@ -129,14 +141,13 @@ func (b *binder) selectLocker(t types.Type, fields []string) {
 		}
 		t = next
 	}
-	b.f.Locker.Fields = path
+	b.into.Fields = path
 	if unknown(t) {
 		b.f.NeedsTypes = true
 		return
 	}
-	if !isLocker(t) {
-		b.at(b.lockerArg.Arg, "locker", "locker=%s has type %s: it must be a %s", b.lockerArg.Value, typeString(b.Pkg, t),
-			lockerType)
+	if !b.is(t) {
+		b.problem(" has type %s: it must be a %s", typeString(b.Pkg, t), b.want)
 	}
 }
 

@@ -14,6 +14,7 @@ type Directive struct {
 	Busy      *String // "error" or "skip"; nil means error
 	Func      *String // name of the wrapper, a valid identifier
 	Locker    *String // a dotted path of identifiers; Bind resolves it
+	Tx        *String // a dotted path to a *sql.DB; Bind resolves it
 	Shared    *String // why the lock is meant to be that of other functions too
 
 	Cron    *String // non-nil makes the function a scheduled job
@@ -82,6 +83,8 @@ var options = []option{
 		slot: func(d *Directive) slot { return field(&d.Func) }},
 	{name: "locker", kind: kindPath, ask: "s.locks", sets: byHand, list: listing{elsewhere: true},
 		slot: func(d *Directive) slot { return field(&d.Locker) }},
+	{name: "tx", kind: kindPath, own: true, ask: "s.db", sets: byHand, slot: func(d *Directive) slot { return field(&d.Tx) },
+		against: []conflict{txCron}},
 	{name: "shared", kind: kindReason, own: true, ask: `"both change the stock"`, sets: byHand,
 		slot: func(d *Directive) slot { return field(&d.Shared) }},
 	{name: "cron", kind: kindText, own: true, ask: `"0 3 * * *"`, sets: jobField("Spec"), list: listing{elsewhere: true},

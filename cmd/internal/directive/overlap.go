@@ -61,8 +61,8 @@ func (p *PatternPart) read(a *automaton, from int) int {
 	}
 	if p.Optional {
 		a.skip(from, end)
-		if p.Kind == KindString || p.Kind == KindText || p.Kind == KindBasic {
-			a.link(from, end, setOfBytes("%")) // a pointer to an empty string
+		if p.MarksEmpty {
+			a.link(from, end, setOfBytes("%"))
 		}
 	}
 	return end

@@ -24,6 +24,8 @@ type PatternPart struct {
 	Kinds    uint8 // what the values of a KindBasic may be
 	Filter   Filter
 	Optional bool
+	// MarksEmpty: a pointer to an empty text may be written as a lone percent sign.
+	MarksEmpty bool
 }
 
 // Pattern is the pattern of a key. It is false if the key is not wholly known.
@@ -45,7 +47,7 @@ func (f *Func) Pattern(k *BoundKey) (Pattern, bool) {
 			return p, false
 		default:
 			p.Parts = append(p.Parts, PatternPart{Type: v.TypeText(nil), Kind: v.Kind, Kinds: uint8(v.kinds),
-				Filter: part.Hole.Filter, Optional: part.Hole.Optional})
+				Filter: part.Hole.Filter, Optional: part.Hole.Optional, MarksEmpty: v.marksEmpty()})
 		}
 	}
 	return p, true

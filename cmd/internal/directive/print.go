@@ -1,6 +1,7 @@
 package directive
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,6 +15,18 @@ func (d *Directive) String() string {
 	var args []string
 	for i := range options {
 		args = append(args, options[i].print(d)...)
+	}
+	return "//lock:" + strings.Join(args, ",")
+}
+
+// made is String without what changes no code: reasons, and values that hold anyway.
+func (d *Directive) made() string {
+	var args []string
+	for i := range options {
+		o := &options[i]
+		if v := o.given(d); v != nil && o.kind != kindReason && v.String() != fmt.Sprint(o.list.unset) {
+			args = append(args, o.print(d)...)
+		}
 	}
 	return "//lock:" + strings.Join(args, ",")
 }

@@ -27,6 +27,11 @@ func (b *binder) roles() {
 		case isPointerTo(t, RuntimePath, "Lease"):
 			p.Role, p.Key = RoleLease, leases
 			leases++
+		case b.d.Tx != nil && isPointerTo(t, "database/sql", "Tx"):
+			p.Role = RoleTx
+		case b.d.Tx != nil && isNamed(t, "database/sql", "Tx"):
+			p.Role = RoleTx
+			b.whole("tx", "%s takes a sql.Tx by value, and a copy of a transaction is none: write *sql.Tx", b.fn())
 		case isNamed(t, RuntimePath, "Lease"):
 			b.whole("lease", "%s takes a lockrt.Lease by value, and a copy of a lease is none: write *lockrt.Lease", b.fn())
 		case isPointerTo(t, RuntimePath, "Fence"):

@@ -14,6 +14,9 @@ func (b *binder) signature() {
 		b.f.RecvType = ReceiverBase(field.Type)
 		if b.sig != nil {
 			b.know(b.f.Recv, b.sig.Recv().Type())
+			if named := b.receiverNamed(); named != nil { // written as an alias, it is the same type
+				b.f.RecvType = named.Obj().Name()
+			}
 		}
 	}
 	for _, field := range b.Decl.Type.Params.List {
@@ -34,7 +37,20 @@ func (b *binder) signature() {
 	}
 	b.roles()
 	b.f.AddsError = b.addsError()
-	if b.d.Cron != nil && b.Decl.Recv == nil && b.Decl.Type.TypeParams != nil {
+	if b.d.Cron != nil {
+		b.genericJob()
+	}
+}
+
+// genericJob reports a job that one directive cannot name: a function with type parameters is none until somebody chooses
+// them, and the method of a generic type is one for each instance.
+func (b *binder) genericJob() {
+	switch recv := b.f.Recv; {
+	case recv != nil && len(ReceiverTypeParams(recv.Expr)) > 0:
+		b.add(b.d.Cron.Pos, b.d.Cron.End, "cron-generic",
+			"%s is a method of the generic type %s, and all instances of the type would share one job: schedule a function, or "+
+				"a method of a type without type parameters, that calls it", b.fn(), b.f.RecvType)
+	case b.Decl.Type.TypeParams != nil:
 		b.add(b.d.Cron.Pos, b.d.Cron.End, "cron-generic",
 			"%s is generic, and a scheduled job has nobody to choose its type arguments: schedule a function without type "+
 				"parameters that calls it", b.fn())

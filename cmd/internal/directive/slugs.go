@@ -58,10 +58,11 @@ var slugs = map[string]string{
 	"context":      "context.Context is not the first parameter",
 	"lease":        "a fence or lease parameter of the wrong form, or more of them than keys",
 	"locker":       "locker= names no *lockrt.Locker, or there are several to choose from",
+	"tx":           "tx= names no *sql.DB, or the function does not take one *sql.Tx",
 	"wrapper-name": "the wrapper's name cannot be used",
 	"name-clash":   "the wrapper's name is taken",
 	"test":         "a function that go test calls cannot have a wrapper",
-	"cron-generic": "a generic function cannot be a scheduled job",
+	"cron-generic": "a generic function, or a method of a generic type, cannot be a scheduled job",
 }
 
 // Slugs returns the slug of every kind of problem, sorted.

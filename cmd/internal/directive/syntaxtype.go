@@ -74,7 +74,7 @@ func knownType(pkg, name string) types.Type {
 		under = types.NewInterfaceType(nil, nil)
 	case RuntimePath + ".Fence":
 		under = types.Typ[types.Uint64]
-	case "time.Time", RuntimePath + ".Lease", RuntimePath + ".Locker":
+	case "time.Time", RuntimePath + ".Lease", RuntimePath + ".Locker", "database/sql.DB", "database/sql.Tx":
 	default:
 		return nil
 	}

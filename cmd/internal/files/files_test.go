@@ -125,3 +125,9 @@ func TestCheckTags(t *testing.T) {
 		}
 	}
 }
+
+func TestPlain_escapesWhatIsActedOn(t *testing.T) {
+	if got := Plain("größe\n\ta\x1b[31m\u202eb\r"); got != "größe\n\ta\\x1b[31m\\u202eb\\r" {
+		t.Errorf("printed as %q", got)
+	}
+}

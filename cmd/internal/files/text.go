@@ -45,3 +45,17 @@ func Relative(dir, path string) string {
 	}
 	return path
 }
+
+// Plain is a message as it is printed: what a terminal or a log would act on, line ends aside, stands there as an escape.
+func Plain(message string) string {
+	var b strings.Builder
+	for _, r := range message {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
+}

@@ -14,6 +14,8 @@ const _ = lockrt.IfUndefinedRunLockgenV3
 
 // work calls workLocked under a lock. It holds the lock job:{id} while it runs, and waits for it until
 // the context ends.
+//
+//lockgen:made 2a2ef2e1.64e386e3.6b81574f.e65f2729 workLocked key=job:{id},ttl=1s,wait=forever
 func (o *office) work(ctx context.Context, id string, do func(context.Context) error) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("job:"), lockrt.KeyString("id", id))
 	if err != nil {
@@ -30,6 +32,8 @@ func (o *office) work(ctx context.Context, id string, do func(context.Context) e
 // tryWork does not wait for others.
 //
 // It holds the lock job:{id} while it runs. While somebody else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 5412dee2.64e386e3.6b81574f.e65f2729 tryWorkLocked key=job:{id},ttl=1s
 func (o *office) tryWork(ctx context.Context, id string, do func(context.Context) error) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("job:"), lockrt.KeyString("id", id))
 	if err != nil {
@@ -46,6 +50,8 @@ func (o *office) tryWork(ctx context.Context, id string, do func(context.Context
 // nestedWork may be called by work that has the lock already.
 //
 // It holds the lock job:{id} while it runs. While somebody else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 45e9163b.64e386e3.6b81574f.e65f2729 nestedWorkLocked key=job:{id},ttl=1s,reentrant
 func (o *office) nestedWork(ctx context.Context, id string, do func(context.Context) error) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("job:"), lockrt.KeyString("id", id))
 	if err != nil {
@@ -62,6 +68,8 @@ func (o *office) nestedWork(ctx context.Context, id string, do func(context.Cont
 // sell is sellTooEarly with the lock around all of it, commit included.
 //
 // It holds the lock shop:{s.item} while it runs, and waits for it until the context ends.
+//
+//lockgen:made 09aea2af.44d7865c.6b81574f.483fb7ea sellLocked key=shop:{s.item},ttl=2s,wait=forever
 func (s *shop) sell(ctx context.Context, buyer string) (done bool, err error) {
 	item := lockrt.KeyNil("s.item")
 	if s != nil {

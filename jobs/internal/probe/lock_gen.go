@@ -16,6 +16,8 @@ const _ = lockrt.IfUndefinedRunLockgenV3
 
 // tokyo calls tokyoLocked under a lock. It holds the lock probe:tokyo while it runs. While somebody
 // else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made aba6902d.68f86312.9bd1fcad.e3b0c442 tokyoLocked key=probe:tokyo,ttl=30s,cron="30 2 * * *",tz=Asia/Tokyo,job=early-in-tokyo
 func tokyo(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:tokyo", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return tokyoLocked(ctx, work)
@@ -24,6 +26,8 @@ func tokyo(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // forgets calls forgetsLocked under a lock. It holds the lock probe:forgets while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 45745dd0.68f86312.9bd1fcad.e3b0c442 forgetsLocked key=probe:forgets,ttl=30s,cron="*/10 * * * *",misfire=skip
 func forgets(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:forgets", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return forgetsLocked(ctx, work)
@@ -32,6 +36,8 @@ func forgets(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // replays calls replaysLocked under a lock. It holds the lock probe:replays while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made c23131d1.68f86312.9bd1fcad.e3b0c442 replaysLocked key=probe:replays,ttl=30s,cron="*/10 * * * *",misfire=all
 func replays(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:replays", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return replaysLocked(ctx, work)
@@ -40,6 +46,8 @@ func replays(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // condenses calls condensesLocked under a lock. It holds the lock probe:condenses while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 162694f3.68f86312.9bd1fcad.e3b0c442 condensesLocked key=probe:condenses,ttl=30s,cron="*/10 * * * *",misfire=once
 func condenses(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:condenses", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return condensesLocked(ctx, work)
@@ -48,6 +56,8 @@ func condenses(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // givesWay calls givesWayLocked under a lock. It holds the lock probe:gives-way while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made bc7652e9.68f86312.9bd1fcad.e3b0c442 givesWayLocked key=probe:gives-way,ttl=30s,cron="1,2 5 * * *",overlap=skip
 func givesWay(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:gives-way", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return givesWayLocked(ctx, work)
@@ -56,6 +66,8 @@ func givesWay(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // queues calls queuesLocked under a lock. It holds the lock probe:queues while it runs. While somebody
 // else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 59d1e9e8.68f86312.9bd1fcad.e3b0c442 queuesLocked key=probe:queues,ttl=30s,cron="1,2 5 * * *",overlap=queue
 func queues(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:queues", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return queuesLocked(ctx, work)
@@ -64,6 +76,8 @@ func queues(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // replaces calls replacesLocked under a lock. It holds the lock probe:replaces while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made d3b62686.68f86312.9bd1fcad.e3b0c442 replacesLocked key=probe:replaces,ttl=30s,cron="1,2 5 * * *",overlap=replace
 func replaces(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:replaces", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return replacesLocked(ctx, work)
@@ -72,6 +86,8 @@ func replaces(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // waits calls waitsLocked under a lock. It holds the lock probe:waits while it runs. While somebody
 // else holds it for longer than 5m, it returns [lockrt.ErrBusy].
+//
+//lockgen:made efc5488e.68f86312.9bd1fcad.e3b0c442 waitsLocked key=probe:waits,ttl=30s,wait=5m,cron="1,2 5 * * *",overlap=skip
 func waits(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:waits", lockrt.Options{TTL: 30 * time.Second, Wait: 5 * time.Minute}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return waitsLocked(ctx, work)
@@ -80,6 +96,8 @@ func waits(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // ends calls endsLocked under a lock. It holds the lock probe:ends while it runs. While somebody else
 // holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made c8d2658a.68f86312.9bd1fcad.e3b0c442 endsLocked key=probe:ends,ttl=30s,cron="1 5 * * *",timeout=20s
 func ends(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:ends", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return endsLocked(ctx, work)
@@ -88,6 +106,8 @@ func ends(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // tries calls triesLocked under a lock. It holds the lock probe:tries while it runs. While somebody
 // else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 3e9a8b8f.68f86312.9bd1fcad.e3b0c442 triesLocked key=probe:tries,ttl=30s,cron="1 5 * * *",retries=2
 func tries(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:tries", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return triesLocked(ctx, work)
@@ -96,6 +116,8 @@ func tries(ctx context.Context, locks *lockrt.Locker, work Work) error {
 
 // spreads calls spreadsLocked under a lock. It holds the lock probe:spreads while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made c79521e5.68f86312.9bd1fcad.e3b0c442 spreadsLocked key=probe:spreads,ttl=30s,cron="* 5 * * *",jitter=40s
 func spreads(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:spreads", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return spreadsLocked(ctx, work)
@@ -116,6 +138,8 @@ func spreads(ctx context.Context, locks *lockrt.Locker, work Work) error {
 //   - github.com/lockgen/lockgen/jobs/internal/probe.ends: 1 5 * * *
 //   - github.com/lockgen/lockgen/jobs/internal/probe.tries: 1 5 * * *
 //   - github.com/lockgen/lockgen/jobs/internal/probe.spreads: * 5 * * *
+//
+//lockgen:made 0248e171
 func RegisterJobs(s *jobs.Scheduler, work Work) error {
 	return errors.Join(
 		s.Add(jobs.Job{

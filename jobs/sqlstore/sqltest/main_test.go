@@ -3,10 +3,13 @@ package sqltest
 import (
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -21,7 +24,33 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if name := os.Getenv(childEnv); name != "" {
+		if err := beChild(name, os.Getenv(urlEnv)); err != nil {
+			fmt.Fprintln(os.Stderr, name+":", err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// beChild is what a process of this test binary does that is a node.
+func beChild(name, url string) error {
+	many, every, ok := strings.Cut(os.Getenv(manyEnv), " ")
+	if !ok {
+		return beNode(name, url)
+	}
+	n, err := strconv.Atoi(many)
+	if err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(every)
+	if err != nil {
+		return err
+	}
+	return beMany(name, url, n, d)
+}
 
 func openDB(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
@@ -46,6 +75,8 @@ type engine struct {
 	db   *sql.DB
 	url  string // as lockrt.Open takes it
 	n    *atomic.Int64
+
+	server any // that was started
 }
 
 // engines runs a test on every database.
@@ -57,7 +88,9 @@ func engines(t *testing.T, test func(*testing.T, *engine)) {
 
 func postgres(t testing.TB) *engine {
 	server := testenv.Postgres(t)
-	return newEngine(t, "postgres", openDB(t, "pgx", server.URL()), server.URL())
+	e := newEngine(t, "postgres", openDB(t, "pgx", server.URL()), server.URL())
+	e.server = server
+	return e
 }
 
 func mariaDB(t testing.TB) *engine {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/internal/redistag"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 	named "github.com/lockgen/lockgen/runtime/fence/internal/resource"
@@ -176,11 +177,11 @@ func (r Redis) MarkKey(resource string) string {
 	if namespace == "" {
 		namespace = "fence"
 	}
-	prefix := braces.Replace(namespace) + ":{"
+	prefix := redistag.Encode(namespace) + ":{"
 	if tag := hashTag(resource); tag != "" {
 		return prefix + tag + "}:" + resource
 	}
-	return prefix + braces.Replace(resource) + "}"
+	return prefix + redistag.Encode(resource) + "}"
 }
 
 // hashTag returns what alone Redis Cluster hashes of the key: the text between the first { and the next }. It is empty
@@ -193,5 +194,3 @@ func hashTag(key string) string {
 	}
 	return tag
 }
-
-var braces = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")

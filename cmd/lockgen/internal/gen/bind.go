@@ -2,12 +2,16 @@ package gen
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"slices"
 	"strconv"
 
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 	"github.com/lockgen/lockgen/cmd/internal/directive"
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // An annotated is a function with a directive and where it stands.
@@ -31,7 +35,10 @@ func bind(fset *token.FileSet, found []*annotated, pkg *types.Package, info *typ
 		problems = append(problems, fromDirective(fset, bad)...)
 		u := &unit{Func: fn, folder: a.folder, file: a.file, pkg: pkg, info: info, set: a.set}
 		problems = append(problems, u.limits(fset, len(bad) > 0 || len(a.Problems) > 0)...)
-		resolveDotLocker(u)
+		resolveDot(u, &u.Locker)
+		if u.Tx != nil {
+			resolveDot(u, u.Tx)
+		}
 		units = append(units, u)
 	}
 	return units, problems
@@ -60,7 +67,13 @@ func (u *unit) limits(fset *token.FileSet, others bool) []Problem {
 			return true
 		})
 	}
-	if !others && u.unresolved() {
+	switch {
+	case others || !u.unresolved():
+	case slices.ContainsFunc(u.folder.paths(), importsC):
+		problems = append(problems, u.at(fset, "cgo",
+			"the directive of %s depends on a type that could not be resolved, and types of C are known only once cgo has run: "+
+				"take a parameter of a Go type such as int, and convert in the caller", u.Decl.Name.Name))
+	default:
 		problems = append(problems, u.at(fset, "types",
 			"the directive of %s depends on a type that could not be resolved: make the package's declarations compile (go "+
 				"build shows what is missing), then run lockgen again", u.Decl.Name.Name))
@@ -72,6 +85,16 @@ func (u *unit) limits(fset *token.FileSet, others bool) []Problem {
 		}
 	}
 	return problems
+}
+
+// importsC tells whether a file uses cgo. One that cannot be read does not.
+func importsC(path string) bool {
+	content, err := files.Read(path)
+	if err != nil {
+		return false
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, content, parser.ImportsOnly)
+	return err == nil && constraints.UsesCgo(file)
 }
 
 func (u *unit) isCgo(x *ast.Ident) bool {
@@ -96,9 +119,8 @@ func (u *unit) unresolved() bool {
 	return u.Recv != nil && u.Recv.Type == nil
 }
 
-// resolveDotLocker finds the package of a locker= that names a variable through a dot import.
-func resolveDotLocker(u *unit) {
-	l := &u.Locker
+// resolveDot finds the package of a path that names a variable through a dot import.
+func resolveDot(u *unit, l *directive.Source) {
 	if l.From != directive.FromPackage || l.Pkg != nil || u.pkg.Scope().Lookup(l.Var) != nil {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
@@ -17,9 +18,11 @@ func (g *generator) clashesElsewhere() {
 	for _, u := range g.units {
 		if u.Name != u.Decl.Name.Name { // or it has been reported
 			g.clashElsewhere(u, u.Name, "choose another name with func=")
+			g.clashInTests(u, u.Name)
 		}
 		if u.Directive.Cron != nil {
 			g.clashElsewhere(u, registerName, "rename that one, lockgen needs the name to register jobs")
+			g.clashInTests(u, registerName)
 		}
 	}
 }
@@ -30,15 +33,19 @@ func (g *generator) clashElsewhere(u *unit, name, remedy string) {
 		if file == nil || file.Name.Name != u.file.Name.Name {
 			continue
 		}
+		dotted := ""
+		if u.Recv == nil && token.IsExported(name) {
+			dotted = g.dotDeclares(u, file, name)
+		}
 		imported := u.Recv == nil && importsAs(file, name)
-		if !imported && !declares(file, u.RecvType, name) {
+		if dotted == "" && !imported && !declares(file, u.RecvType, name) {
 			continue
 		}
 		other, err := g.setOfFile(path)
 		if err != nil {
 			continue // somebody else reports it
 		}
-		together := and(u.set.constraint, other.constraint)
+		together := constraints.And(u.set.constraint, other.constraint)
 		if _, ok := platformFor(together, g.cfg.home); !ok {
 			continue
 		}
@@ -46,8 +53,12 @@ func (g *generator) clashElsewhere(u *unit, name, remedy string) {
 		if text := other.buildText(); text != "" {
 			where += " (built for " + text + ")"
 		}
-		does := "declares it already"
-		if imported {
+		does, remedy := "declares it already", remedy
+		switch {
+		case dotted != "":
+			does = "has it from " + dotted + ", which it imports with a dot"
+			remedy = "import that package by its name, or " + remedy
+		case imported:
 			does = "imports a package of that name"
 		}
 		g.problems = append(g.problems, u.at(g.files.fset, "name-clash", "%s is to be generated for %s, and %s %s: %s", name,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 	"github.com/lockgen/lockgen/cmd/internal/files"
 )
@@ -74,7 +75,7 @@ func (g *generator) collisions() []Collision {
 
 // together tells whether some build holds both functions.
 func (g *generator) together(a, b *unit) bool {
-	_, ok := platformFor(and(a.set.constraint, b.set.constraint), g.cfg.home)
+	_, ok := platformFor(constraints.And(a.set.constraint, b.set.constraint), g.cfg.home)
 	return ok
 }
 

@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // elsewhere moves the outputs to where Config.Out says, for sources that cannot be written to. What lies beside the sources
-// is left alone, whatever state it is in.
+// is left alone, whatever state it is in. Of a folder, outputs that no directive is left for go.
 func (g *generator) elsewhere(all []File) ([]File, error) {
 	var wanted []File
 	var names []string
@@ -33,12 +35,11 @@ func (g *generator) elsewhere(all []File) ([]File, error) {
 	for i, f := range wanted {
 		to := g.cfg.Out
 		if !single {
-			rel, err := filepath.Rel(g.cfg.Dir, f.Path)
-			if err != nil || !filepath.IsLocal(rel) {
+			var ok bool
+			if to, ok = g.moved(f.Path); !ok {
 				return nil, fmt.Errorf("lockgen: -o repeats folders as they are seen from the current one, and %s is not below "+
 					"it: run lockgen in the root of the module", names[i])
 			}
-			to = filepath.Join(to, rel)
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(g.cfg.Dir, to)
@@ -47,7 +48,7 @@ func (g *generator) elsewhere(all []File) ([]File, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("lockgen: %w", err)
 		}
-		if have != nil && !isOutput(filepath.Base(to), have) {
+		if have != nil && !holdsHeader(have) {
 			return nil, fmt.Errorf("lockgen: -o would replace %s, which lockgen has not written: name another file",
 				files.Name(relative(g.cfg.Dir, to)))
 		}
@@ -56,5 +57,41 @@ func (g *generator) elsewhere(all []File) ([]File, error) {
 			wanted[i].Want = files.Like(f.Want, have)
 		}
 	}
-	return wanted, nil
+	if single {
+		return wanted, nil
+	}
+	return append(wanted, g.movedOrphans(wanted)...), nil
+}
+
+// moved is where a path goes below the folder that takes the output. It is false for what is not below the current one.
+func (g *generator) moved(path string) (string, bool) {
+	rel, err := filepath.Rel(g.cfg.Dir, path)
+	to := g.cfg.Out
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(g.cfg.Dir, to)
+	}
+	return filepath.Join(to, rel), err == nil && filepath.IsLocal(rel)
+}
+
+// movedOrphans are outputs of earlier runs for the same packages that are not wanted any more.
+func (g *generator) movedOrphans(wanted []File) []File {
+	var orphans []File
+	for _, dir := range g.dirs {
+		to, ok := g.moved(dir)
+		entries, err := os.ReadDir(to)
+		if !ok || err != nil {
+			continue // nothing was written there yet
+		}
+		for _, entry := range entries {
+			path := filepath.Join(to, entry.Name())
+			if !entry.Type().IsRegular() || !strings.HasSuffix(path, ".go") ||
+				slices.ContainsFunc(wanted, func(f File) bool { return f.Path == path }) {
+				continue
+			}
+			if have, err := files.Read(path); err == nil && carriesHeader(have) {
+				orphans = append(orphans, File{Path: path, Have: have})
+			}
+		}
+	}
+	return orphans
 }

@@ -70,7 +70,7 @@ func exampleSource(pkg, example string) string {
 		return strings.ReplaceAll(example, "\n\t", "\n")[1:] + "\n"
 	}
 	text := "package " + pkg + "x\n\n"
-	for _, im := range []string{"context", "time", "github.com/lockgen/lockgen/runtime"} {
+	for _, im := range []string{"context", "database/sql", "time", "github.com/lockgen/lockgen/runtime"} {
 		name := im[strings.LastIndex(im, "/")+1:]
 		alias := ""
 		if name == "runtime" {

@@ -45,7 +45,7 @@ func (g *generator) find() {
 		found, s := directive.Find(c.file), setOf(c.name, c.file)
 		g.problems = append(g.problems, fromDirective(g.files.fset, found.Problems)...)
 		for _, d := range found.Defaults {
-			g.addDefaults(defaults, c, s, d)
+			g.addDefaults(defaults, c, d)
 		}
 		for _, a := range found.Funcs {
 			g.found = append(g.found, &annotated{Annotated: a, folder: c.folder, name: c.name, file: c.file, set: s})

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"go/build"
 	"go/types"
 	"os"
@@ -90,7 +91,12 @@ func understand(ctx context.Context, cfg Config) (*generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{cfg: cfg, files: newSources(), problems: problems, folders: folders}
+	g := &generator{cfg: cfg, files: newSources(), problems: problems}
+	for _, f := range folders {
+		if g.dirs = append(g.dirs, f.dir); !f.idle() {
+			g.folders = append(g.folders, f)
+		}
+	}
 	g.find()
 	if old := g.tooNew(runtime.Version()); len(old) > 0 {
 		g.problems = old // what else there is to say may come from that
@@ -112,7 +118,9 @@ func (g *generator) result() (*Result, error) {
 	groups := g.byOutput()
 	g.foreign(groups)
 	g.clashesElsewhere()
+	g.typesElsewhere()
 	g.hiddenJobs()
+	g.lostJobs()
 	g.problems = withoutRepeats(g.problems)
 	if len(g.problems) > 0 {
 		return &Result{Problems: tidy(g.problems, g.cfg.Dir)}, nil
@@ -144,6 +152,13 @@ func (g *generator) foreign(groups map[string][]*unit) {
 			g.problems = append(g.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
 				Message: "this file was not written by lockgen, which would write its own here: rename it"})
 		}
+		for _, other := range f.goFiles {
+			if other != name && strings.EqualFold(other, name) {
+				g.problems = append(g.problems, Problem{File: filepath.Join(f.dir, other), Line: 1, Column: 1, Kind: "foreign",
+					Message: fmt.Sprintf("lockgen would write %s beside this file, and the go command refuses names that differ in "+
+						"case only: rename it", name)})
+			}
+		}
 	}
 }
 
@@ -173,6 +188,7 @@ type generator struct {
 	problems []Problem
 	modules  modules
 	folders  []*folder // with candidates or outputs
+	dirs     []string  // of all folders that were asked for
 }
 
 // render makes the files of all units, and finds those on disk that no directive is left for.

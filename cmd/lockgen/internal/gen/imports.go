@@ -11,8 +11,9 @@ import (
 
 // Import paths that generated code calls. lockgen knows them by name only and imports neither.
 const (
-	runtimePath = "github.com/lockgen/lockgen/runtime"
-	jobsPath    = "github.com/lockgen/lockgen/jobs"
+	runtimePath  = "github.com/lockgen/lockgen/runtime"
+	sqlstorePath = runtimePath + "/sqlstore"
+	jobsPath     = "github.com/lockgen/lockgen/jobs"
 )
 
 // imports are the packages that one generated file may refer to. Their names are chosen before anything is rendered, so

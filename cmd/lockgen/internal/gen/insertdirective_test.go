@@ -85,7 +85,7 @@ func directiveFor(name string, fn *ast.FuncDecl) string {
 	return "//lock:key=" + key + ",ttl=30s" + extras[seed%len(extras)]
 }
 
-var basicTypes = set1("string int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uintptr byte rune bool")
+var basicTypes = wordSet("string int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uintptr byte rune bool")
 
 // generateOrRefuse generates, and takes away the directives that are refused until none is. It returns how many were, by
 // kind.

@@ -18,6 +18,8 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/txtar"
+
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 )
 
 // A trial is a folder of fuzzed sources.
@@ -156,7 +158,7 @@ func (x *trial) names(k kind) []string {
 	for _, name := range slices.Sorted(maps.Keys(x.files)) {
 		file, _ := parser.ParseFile(token.NewFileSet(), name, x.files[name], parser.ParseComments)
 		built, err := build.Default.MatchFile(x.dir, name)
-		if err != nil || !built || cgoConstraint(file) != nil && !build.Default.CgoEnabled {
+		if err != nil || !built || constraints.UsesCgo(file) && !build.Default.CgoEnabled {
 			continue
 		}
 		if of := setOf(name, file).kind(); of == k || of == kindPlain && k == kindTest {

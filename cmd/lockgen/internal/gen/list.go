@@ -143,7 +143,7 @@ func (u *unit) lockerText() string {
 	for _, p := range u.Params {
 		w.params = append(w.params, p.Name)
 	}
-	text := w.lockerRoot()
+	text := w.rootOf(&u.Locker)
 	if l := u.Locker; l.From == directive.FromPackage && l.Pkg != nil {
 		text = l.Pkg.Name() + "." + text
 	}

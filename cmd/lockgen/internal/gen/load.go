@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // metadata asks the go command for files and imports only: nothing is compiled, so it answers the same whatever state
@@ -92,7 +94,7 @@ func listDirs(ctx context.Context, cfg Config, patterns []string) ([]string, []P
 		dir, asked := packageDir(root), slices.Contains(patterns, root.PkgPath)
 		switch {
 		case dir == "" && len(root.Errors) > 0:
-			refuse("package %s%s", root.PkgPath, saidOf(root))
+			refuse("package %s%s", files.Name(root.PkgPath), saidOf(root))
 		case dir == "":
 			// nothing to generate for
 		case root.Module != nil && root.Module.Main:
@@ -113,9 +115,9 @@ func packageDir(p *packages.Package) string {
 	if p.Dir != "" {
 		return p.Dir
 	}
-	for _, files := range [][]string{p.GoFiles, p.IgnoredFiles} {
-		if len(files) > 0 {
-			return filepath.Dir(files[0])
+	for _, paths := range [][]string{p.GoFiles, p.IgnoredFiles} {
+		if len(paths) > 0 {
+			return filepath.Dir(paths[0])
 		}
 	}
 	return ""

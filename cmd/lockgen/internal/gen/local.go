@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
@@ -107,7 +108,7 @@ func (l *lister) readDir(p *packages.Package, dir string, k kind) bool {
 			continue
 		}
 		file, complete := l.files.read(at)
-		if file == nil && complete || file != nil && cgoConstraint(file) != nil && !l.cgo {
+		if file == nil && complete || file != nil && constraints.UsesCgo(file) && !l.cgo {
 			continue // output, or left out
 		}
 		if !complete {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
@@ -29,22 +30,30 @@ func carriesHeader(content []byte) bool {
 
 // isOutput tells whether a file is lockgen's own output in whatever state: intact, cut off, emptied, or full of merge
 // conflict marks. Such a file is not read as source and may be replaced. A file of that name that somebody wrote by
-// hand, without the header but proper Go, is source like any other. Under another name, which out= gives, it is output as
-// long as it begins like one.
+// hand, without the header but proper Go or no Go at all, is source like any other. Under another name, which out= gives,
+// it is output as long as it begins like one.
 func isOutput(name string, content []byte) bool {
 	if !outputPattern.MatchString(name) {
 		return carriesHeader(content)
 	}
+	if holdsHeader(content) {
+		return true
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, content, parser.SkipObjectResolution|parser.ParseComments)
+	if !file.Package.IsValid() {
+		return false
+	}
+	return err != nil || len(file.Decls)+len(file.Comments) == 0
+}
+
+// holdsHeader tells whether the header stands somewhere in a file, or nothing at all.
+func holdsHeader(content []byte) bool {
 	for line := range bytes.Lines(files.TrimMark(content)) {
 		if string(bytes.TrimRight(line, "\r\n")) == header {
 			return true
 		}
 	}
-	if len(bytes.TrimSpace(content)) == 0 {
-		return true
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), name, content, parser.SkipObjectResolution)
-	return err != nil || len(file.Decls) == 0
+	return len(bytes.TrimSpace(content)) == 0
 }
 
 // A set is what the wrappers of one output file have in common.
@@ -59,61 +68,8 @@ type set struct {
 func setOf(name string, file *ast.File) set {
 	s := set{test: strings.HasSuffix(name, "_test.go")}
 	s.external = s.test && strings.HasSuffix(file.Name.Name, "_test")
-	for _, expr := range []constraint.Expr{nameConstraint(name), buildLine(file), cgoConstraint(file)} {
-		s.constraint = and(s.constraint, expr)
-	}
+	s.constraint = constraints.Of(name, file)
 	return s
-}
-
-func and(x, y constraint.Expr) constraint.Expr {
-	switch {
-	case x == nil:
-		return y
-	case y == nil || x.String() == y.String():
-		return x
-	}
-	return &constraint.AndExpr{X: x, Y: y}
-}
-
-// nameConstraint is what the go command reads from a name such as queue_linux_amd64_test.go.
-func nameConstraint(name string) constraint.Expr {
-	name, _, _ = strings.Cut(name, ".") // queue_linux.pb.go counts as well
-	name = strings.TrimSuffix(name, "_test")
-	words := strings.Split(name, "_")[1:] // the first word never counts: linux.go is built everywhere
-	if n := len(words); n >= 2 && knownOS[words[n-2]] && knownArch[words[n-1]] {
-		return and(&constraint.TagExpr{Tag: words[n-2]}, &constraint.TagExpr{Tag: words[n-1]})
-	}
-	if n := len(words); n >= 1 && (knownOS[words[n-1]] || knownArch[words[n-1]]) {
-		return &constraint.TagExpr{Tag: words[n-1]}
-	}
-	return nil
-}
-
-// buildLine is the //go:build constraint of a file, which stands above the package clause.
-func buildLine(file *ast.File) constraint.Expr {
-	for _, group := range file.Comments {
-		if group.Pos() > file.Package {
-			break
-		}
-		for _, line := range group.List {
-			if constraint.IsGoBuild(line.Text) {
-				if expr, err := constraint.Parse(line.Text); err == nil {
-					return expr
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// cgoConstraint: files that import "C" are left out where cgo is off, without saying so.
-func cgoConstraint(file *ast.File) constraint.Expr {
-	for _, spec := range file.Imports {
-		if spec.Path.Value == `"C"` {
-			return &constraint.TagExpr{Tag: "cgo"}
-		}
-	}
-	return nil
 }
 
 // buildText is the constraint as it stands behind //go:build, "" if there is none.

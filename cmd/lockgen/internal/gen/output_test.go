@@ -4,7 +4,11 @@ import (
 	"go/build/constraint"
 	"go/parser"
 	"go/token"
+	"os/exec"
+	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 )
 
 func parseSet(t *testing.T, name, src string) set {
@@ -38,7 +42,7 @@ func TestSet_outputName(t *testing.T) {
 		if !outputPattern.MatchString(s.outputName(false)) || !outputPattern.MatchString(s.outputName(true)) {
 			t.Errorf("%s is not recognized as output", s.outputName(false))
 		}
-		if nameConstraint(s.outputName(false)) != nil {
+		if constraints.OfName(s.outputName(false)) != nil {
 			t.Errorf("the name %s constrains the file", s.outputName(false))
 		}
 	}
@@ -103,6 +107,9 @@ func TestIsOutput(t *testing.T) {
 		{"lock_gen.go", "<<<<<<< HEAD\n" + header + "\n", true},
 		{"lock_gen.go", "package a\n\nfunc broken( {", true},
 		{"lock_gen.go", "package a\n\nfunc mine() {}\n", false},
+		{"lock_gen.go", "// Package a is mine.\npackage a\n", false},
+		{"lock_gen.go", "// mine\n", false},
+		{"lock_gen.go", "module example.com/app\n", false},
 		{"zz_locks.go", header + "\n\npackage a\n", true}, // out=zz_locks
 		{"zz_locks.go", "// Mine.\n\n" + header + "\n\npackage a\n", false},
 		{"shop.go", "package a\n", false},
@@ -110,6 +117,41 @@ func TestIsOutput(t *testing.T) {
 	} {
 		if got := isOutput(tt.name, []byte(tt.content)); got != tt.want {
 			t.Errorf("isOutput(%s, %q) = %t", tt.name, tt.content, got)
+		}
+	}
+}
+
+// TestBuildLine: lines // +build count above the doc comment of a package and where no //go:build stands.
+func TestBuildLine(t *testing.T) {
+	for src, want := range map[string]string{
+		"package a\n":                    "",
+		"// +build linux\n\npackage a\n": "linux",
+		"// Copyright\n\n// +build linux darwin\n// +build x\n\npackage a": "(linux || darwin) && x",
+		"//go:build x\n// +build y\n\npackage a\n":                         "x",
+		"// Package a is one.\n// +build ignore\npackage a\n":              "",
+		"package a\n\n// +build linux\n\nfunc f() {}\n":                    "",
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "a.go", src, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (set{constraint: constraints.Of("a.go", file)}).buildText(); got != want {
+			t.Errorf("%q is built for %q, want %q", src, got, want)
+		}
+	}
+}
+
+// TestPlatformFor_everyPort: a file for any port that Go has is built somewhere.
+func TestPlatformFor_everyPort(t *testing.T) {
+	out, err := exec.Command("go", "tool", "dist", "list").Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	for port := range strings.FieldsSeq(string(out)) {
+		goos, goarch, _ := strings.Cut(port, "/")
+		p, ok := platformFor(constraints.OfName("a_"+goos+"_"+goarch+".go"), platform{goos: "linux", goarch: "amd64"})
+		if !ok || p.goos != goos || p.goarch != goarch {
+			t.Errorf("%s is built for %+v, %t", port, p, ok)
 		}
 	}
 }

@@ -28,10 +28,10 @@ func expand(ctx context.Context, cfg Config) ([]string, []Problem, error) {
 		}
 		found, err := expandPath(cfg.Dir, pattern, cfg.Out != "")
 		if err != nil {
-			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v", pattern, err)})
+			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v", files.Name(pattern), err)})
 		}
 		if err == nil && len(found) == 0 {
-			cfg.Warnf("%s matches no packages", pattern)
+			cfg.Warnf("%s matches no packages", files.Name(pattern))
 		}
 		dirs = append(dirs, found...)
 	}

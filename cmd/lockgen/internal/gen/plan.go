@@ -46,6 +46,7 @@ type wrapper struct {
 	keys       []string
 	err        string
 	lease      string // or leases
+	tx         string // the transaction; "" without tx=
 	ran        string
 	parts      map[*directive.BoundPart]string // locals for values behind pointers
 
@@ -90,9 +91,23 @@ func (u *unit) addImports(im *imports) {
 	if u.Directive.SkipsBusy() {
 		im.add("errors", "errors", "")
 	}
-	if u.Locker.Pkg != nil {
-		im.addPackage(u.Locker.Pkg)
+	for _, from := range u.sources() {
+		if from.Pkg != nil {
+			im.addPackage(from.Pkg)
+		}
 	}
+	if u.Tx != nil {
+		im.add(sqlstorePath, "sqlstore", "")
+		im.add("database/sql", "sql", "")
+	}
+}
+
+// sources are where the wrapper finds what is not passed to it.
+func (u *unit) sources() []*directive.Source {
+	if u.Tx != nil {
+		return []*directive.Source{&u.Locker, u.Tx}
+	}
+	return []*directive.Source{&u.Locker}
 }
 
 // addSettings notes the packages that options bring: those of a job, or those of its lock and of wrappers.
@@ -130,10 +145,8 @@ func planWrapper(u *unit, im *imports) *wrapper {
 
 // bodyNames are the names of the package and the universe that the wrapper's body refers to.
 func (u *unit) bodyNames() []string {
-	found := append([]string{}, predeclared...)
-	if u.Recv == nil {
-		found = append(found, u.Decl.Name.Name)
-	} else {
+	found := u.needed()
+	if u.Recv != nil {
 		found = append(found, plainNames(u.Decl.Recv.List[0].Type, u.info)...)
 	}
 	if results := u.Decl.Type.Results; results != nil {
@@ -141,11 +154,22 @@ func (u *unit) bodyNames() []string {
 			found = append(found, plainNames(field.Type, u.info)...)
 		}
 	}
-	found = append(found, u.constNames(false)...)
-	if u.Locker.From == directive.FromPackage && u.Locker.Pkg == nil {
-		found = append(found, u.Locker.Var)
-	}
 	return append(found, typeParamNames(u.Decl)...)
+}
+
+// needed are those of bodyNames that are no types of the signature: a type parameter may not have them.
+func (u *unit) needed() []string {
+	found := append([]string{}, predeclared...)
+	if u.Recv == nil {
+		found = append(found, u.Decl.Name.Name)
+	}
+	found = append(found, u.constNames(false)...)
+	for _, from := range u.sources() {
+		if from.From == directive.FromPackage && from.Pkg == nil {
+			found = append(found, from.Var)
+		}
+	}
+	return found
 }
 
 // constNames are the constants that options of a job name, or those of its lock and of wrappers.

@@ -8,12 +8,12 @@ import (
 )
 
 // nameTypeParams names the type parameters. A function's blank one needs a name: the call of the body mentions it. One
-// that is called like something of the language, which the wrapper's body needs, gets another name.
+// that is called like something else that the wrapper's body needs gets another name.
 func (w *wrapper) nameTypeParams(local names) {
 	taken := maps.Clone(local)
 	taken.reserve(plainNames(w.Decl.Type, w.unit.info)...)
 	rename := func(name string) string {
-		if name != "_" && !slices.Contains(predeclared, name) {
+		if name != "_" && !slices.Contains(w.needed(), name) {
 			return name
 		}
 		fresh := taken.claim("T")
@@ -44,7 +44,7 @@ func (w *wrapper) nameParams(local names) {
 	}
 	w.params = make([]string, len(w.Params))
 	for i, p := range w.Params {
-		if p.Name != "" && !injected(p) {
+		if p.Name != "" && !p.Injected() {
 			w.params[i] = local.param(p.Name)
 		}
 	}
@@ -62,7 +62,7 @@ func (w *wrapper) nameParams(local names) {
 	}
 	for i, p := range w.Params {
 		switch {
-		case p.Name != "" || injected(p):
+		case p.Name != "" || p.Injected():
 		case p.Role == directive.RoleContext:
 			w.params[i] = local.local("ctx")
 		default:
@@ -116,6 +116,9 @@ func (w *wrapper) nameLocals(local names) {
 	if w.usesLease() {
 		w.lease = local.local(map[bool]string{false: "lease", true: "leases"}[len(w.Keys) > 1])
 	}
+	if w.Tx != nil {
+		w.tx = local.local("tx")
+	}
 	if w.Directive.SkipsBusy() {
 		w.ran = local.local("ran")
 	}
@@ -129,11 +132,6 @@ func (w *wrapper) nameParts(local names, key *directive.BoundKey) {
 			w.parts[part] = local.claim(last, last+"Part")
 		}
 	}
-}
-
-// injected parameters are filled in by the wrapper and absent from its signature.
-func injected(p *directive.Param) bool {
-	return p.Role == directive.RoleFence || p.Role == directive.RoleLease
 }
 
 // behindPointer tells whether reading a value could go through a nil pointer, so that it has to be guarded.
@@ -157,7 +155,7 @@ func (w *wrapper) mayBeNil(v *directive.Value, n int) bool {
 // usesLease tells whether the body takes a fence or a lease.
 func (w *wrapper) usesLease() bool {
 	for _, p := range w.Params {
-		if injected(p) {
+		if p.Role == directive.RoleFence || p.Role == directive.RoleLease {
 			return true
 		}
 	}

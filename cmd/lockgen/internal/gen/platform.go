@@ -5,6 +5,8 @@ import (
 	"go/build/constraint"
 	"slices"
 	"strings"
+
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 )
 
 // A platform is a build configuration that files are loaded for.
@@ -14,37 +16,25 @@ type platform struct {
 	tags         string // comma separated, sorted
 }
 
-// knownOS, knownArch: the names that the go command reads from a file name.
-var knownOS = set1("aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris " +
-	"wasip1 windows zos")
-var knownArch = set1("386 amd64 amd64p32 arm armbe arm64 arm64be loong64 mips mipsle mips64 mips64le mips64p32 " +
-	"mips64p32le " +
-	"ppc ppc64 ppc64le riscv riscv64 s390 s390x sparc sparc64 wasm")
-
 // unixOS are the systems for which the tag unix holds.
-var unixOS = set1("aix android darwin dragonfly freebsd hurd illumos ios linux netbsd openbsd solaris")
+var unixOS = []string{"aix", "android", "darwin", "dragonfly", "freebsd", "hurd", "illumos", "ios", "linux", "netbsd",
+	"openbsd", "solaris"}
 
-func set1(words string) map[string]bool {
-	m := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
-		m[word] = true
+// foreign are platforms to try for files that the user's own leaves out: all that Go has, the most common first.
+var foreign = platforms("linux/amd64 darwin/arm64 windows/amd64 linux/arm64 freebsd/amd64 js/wasm openbsd/amd64 netbsd/amd64 " +
+	"dragonfly/amd64 solaris/amd64 illumos/amd64 aix/ppc64 plan9/amd64 android/arm64 ios/arm64 wasip1/wasm linux/386 linux/arm " +
+	"linux/loong64 linux/mips linux/mipsle linux/mips64 linux/mips64le linux/ppc64 linux/ppc64le linux/riscv64 linux/s390x " +
+	"windows/386 windows/arm64 darwin/amd64 android/386 android/amd64 android/arm freebsd/386 freebsd/arm freebsd/arm64 " +
+	"freebsd/riscv64 ios/amd64 netbsd/386 netbsd/arm netbsd/arm64 openbsd/386 openbsd/arm openbsd/arm64 openbsd/ppc64 " +
+	"openbsd/riscv64 plan9/386 plan9/arm")
+
+func platforms(list string) []platform {
+	var all []platform
+	for name := range strings.FieldsSeq(list) {
+		goos, goarch, _ := strings.Cut(name, "/")
+		all = append(all, platform{goos: goos, goarch: goarch})
 	}
-	return m
-}
-
-// foreign are platforms to try for files that the user's own leaves out, the most common first. The last ones are there
-// for constraints such as !unix or an architecture that only one system has.
-var foreign = []platform{
-	{goos: "linux", goarch: "amd64"}, {goos: "darwin", goarch: "arm64"}, {goos: "windows", goarch: "amd64"},
-	{goos: "linux", goarch: "arm64"}, {goos: "freebsd", goarch: "amd64"}, {goos: "js", goarch: "wasm"},
-	{goos: "openbsd", goarch: "amd64"}, {goos: "netbsd", goarch: "amd64"}, {goos: "dragonfly", goarch: "amd64"},
-	{goos: "solaris", goarch: "amd64"}, {goos: "illumos", goarch: "amd64"}, {goos: "aix", goarch: "ppc64"},
-	{goos: "plan9", goarch: "amd64"}, {goos: "android", goarch: "arm64"}, {goos: "ios", goarch: "arm64"},
-	{goos: "wasip1", goarch: "wasm"}, {goos: "linux", goarch: "386"}, {goos: "linux", goarch: "arm"},
-	{goos: "linux", goarch: "loong64"}, {goos: "linux", goarch: "mips"}, {goos: "linux", goarch: "mipsle"},
-	{goos: "linux", goarch: "mips64"}, {goos: "linux", goarch: "mips64le"}, {goos: "linux", goarch: "ppc64"},
-	{goos: "linux", goarch: "ppc64le"}, {goos: "linux", goarch: "riscv64"}, {goos: "linux", goarch: "s390x"},
-	{goos: "windows", goarch: "386"}, {goos: "windows", goarch: "arm64"}, {goos: "darwin", goarch: "amd64"},
+	return all
 }
 
 // platformFor finds a platform that builds files under a constraint: home if it does, else the foreign one and the
@@ -73,7 +63,7 @@ func (p platform) has(tag string) bool {
 	case tag == p.goos, tag == p.goarch, tag == "gc":
 		return true
 	case tag == "unix":
-		return unixOS[p.goos]
+		return slices.Contains(unixOS, p.goos)
 	case tag == "cgo":
 		return p.cgo
 	case tag == "linux" && p.goos == "android", tag == "solaris" && p.goos == "illumos",
@@ -101,7 +91,7 @@ func customTags(expr constraint.Expr) []string {
 		case *constraint.NotExpr:
 			walk(x.X)
 		case *constraint.TagExpr:
-			if t := x.Tag; !knownOS[t] && !knownArch[t] && t != "unix" && t != "cgo" && t != "gc" && t != "gccgo" &&
+			if t := x.Tag; !constraints.Known(t) && t != "unix" && t != "cgo" && t != "gc" && t != "gccgo" &&
 				t != "ignore" && !isRelease(t) {
 				tags = append(tags, t)
 			}

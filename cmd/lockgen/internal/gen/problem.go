@@ -37,13 +37,14 @@ type Fix struct {
 
 // String is file:line:col: message, with the parts that are known, and where to read more.
 func (p Problem) String() string {
+	message := files.Plain(p.Message)
 	switch {
 	case p.File == "":
-		return fmt.Sprintf("%s (lockgen -explain %s)", p.Message, p.Kind)
+		return fmt.Sprintf("%s (lockgen -explain %s)", message, p.Kind)
 	case p.Line == 0:
-		return fmt.Sprintf("%s: %s (lockgen -explain %s)", files.Name(p.File), p.Message, p.Kind)
+		return fmt.Sprintf("%s: %s (lockgen -explain %s)", files.Name(p.File), message, p.Kind)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s (lockgen -explain %s)", files.Name(p.File), p.Line, p.Column, p.Message, p.Kind)
+	return fmt.Sprintf("%s:%d:%d: %s (lockgen -explain %s)", files.Name(p.File), p.Line, p.Column, message, p.Kind)
 }
 
 // problemAt makes a problem of a range of source text.

@@ -3,10 +3,15 @@ package gen
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // render is the text of the file.
@@ -41,7 +46,32 @@ func (o *output) render() ([]byte, error) {
 			"lockgen: the code generated for %s is not Go, which is a bug in lockgen; please report it with the "+
 				"function's signature: %w", o.path, err)
 	}
-	return source, nil
+	return sumUp(source)
+}
+
+// openSum stands in fingerprints until the declaration is there.
+const openSum = "?"
+
+// sumUp puts the sum of each declaration into its fingerprint.
+func sumUp(source []byte) ([]byte, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var text []byte
+	done := 0
+	for _, decl := range file.Decls {
+		fd, ok := decl.(*ast.FuncDecl)
+		if !ok || fd.Doc == nil {
+			continue
+		}
+		last := fd.Doc.List[len(fd.Doc.List)-1]
+		at := fset.Position(last.Pos()).Offset + len(directive.FingerprintMark)
+		text = append(append(text, source[done:at]...), directive.CodeSum(fset, fd)...)
+		done = at + len(openSum)
+	}
+	return append(text, source[done:]...), nil
 }
 
 // groupImports sets the standard library apart from the other imports, as people do. Jennifer writes one sorted block.

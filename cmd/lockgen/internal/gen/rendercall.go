@@ -6,7 +6,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// do is the call of Do or DoAll with the closure that calls the function.
+// do is the call of Do or DoAll, or of their likes with a transaction, with the closure that calls the function.
 func (w *wrapper) do() *jen.Statement {
 	method, key := "Do", w.keyExpr(0)
 	leaseType := jen.Op("*").Qual(runtimePath, "Lease")
@@ -24,6 +24,11 @@ func (w *wrapper) do() *jen.Statement {
 	}
 	if w.lease != "" {
 		lease = w.lease
+	}
+	if w.Tx != nil {
+		return jen.Qual(sqlstorePath, method+"Tx").Call(jen.Id(w.ctx), w.lockerExpr(), key, w.options(),
+			w.pathOf(w.Tx, len(w.Tx.Fields)), jen.Func().Params(jen.Id(ctx).Qual("context", "Context"),
+				jen.Id(w.tx).Op("*").Qual("database/sql", "Tx"), jen.Id(lease).Add(leaseType)).Error().BlockFunc(w.closure))
 	}
 	params := []jen.Code{jen.Id(ctx).Qual("context", "Context"), jen.Id(lease).Add(leaseType)}
 	if ctx == "_" && lease == "_" {
@@ -67,6 +72,8 @@ func (w *wrapper) call() *jen.Statement {
 				g.Add(w.leaseExpr(p.Key)).Dot("Fence").Call()
 			case p.Role == directive.RoleLease:
 				g.Add(w.leaseExpr(p.Key))
+			case p.Role == directive.RoleTx:
+				g.Id(w.tx)
 			case p.Variadic:
 				g.Id(w.params[i]).Op("...")
 			default:

@@ -44,9 +44,18 @@ func (w *wrapper) lockSentences() string {
 	}
 	if last := len(keys) - 1; last > 0 {
 		return "It holds the locks " + strings.Join(keys[:last], ", ") + " and " + keys[last] + " while it runs" +
-			w.busySentence()
+			w.busySentence() + w.txSentence()
 	}
-	return "It holds the lock " + keys[0] + " while it runs" + w.busySentence()
+	return "It holds the lock " + keys[0] + " while it runs" + w.busySentence() + w.txSentence()
+}
+
+// txSentence says that the function runs in a transaction, and what its error means.
+func (w *wrapper) txSentence() string {
+	if w.Tx == nil {
+		return ""
+	}
+	return " It runs in a transaction of " + w.Directive.Tx.Value +
+		", which is committed while the lock is held: nil means that this was done."
 }
 
 func (w *wrapper) busySentence() string {

@@ -95,7 +95,7 @@ func (w *wrapper) jobNames(key int) bool {
 		return false
 	}
 	for _, p := range w.Params {
-		if injected(p) && p.Key == key {
+		if p.Injected() && p.Key == key {
 			return true
 		}
 	}

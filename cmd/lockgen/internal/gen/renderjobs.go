@@ -11,12 +11,12 @@ import (
 // render writes RegisterJobs: the keys that are known by then first, so that an unusable one is reported before any job is
 // added.
 func (r *registration) render(g *jen.Group) {
-	for _, line := range r.docLines() {
+	for _, line := range append(r.docLines(), "//", directive.Fingerprint{Code: openSum}.String()) {
 		g.Comment(line)
 	}
 	fn := g.Func()
 	if r.receiver != nil {
-		fn.Params(jen.Id(r.receiver.recv).Add(r.receiver.expr(r.recvType)))
+		fn.Params(jen.Id(r.receiver.recv).Add(r.receiver.expr(r.receiver.Recv.Expr)))
 	}
 	params := []jen.Code{jen.Id(r.scheduler).Op("*").Qual(jobsPath, "Scheduler")}
 	for _, p := range r.params {

@@ -10,22 +10,22 @@ import (
 )
 
 // lockerExpr is the *lockrt.Locker of a wrapper.
-func (w *wrapper) lockerExpr() *jen.Statement { return w.lockerPath(len(w.Locker.Fields)) }
+func (w *wrapper) lockerExpr() *jen.Statement { return w.pathOf(&w.Locker, len(w.Locker.Fields)) }
 
-// lockerPath selects the first n fields on the way to the locker.
-func (w *wrapper) lockerPath(n int) *jen.Statement {
-	s := jen.Id(w.lockerRoot())
-	if l := w.Locker; l.From == directive.FromPackage && l.Pkg != nil {
+// pathOf selects the first n fields on the way to what the wrapper finds somewhere.
+func (w *wrapper) pathOf(l *directive.Source, n int) *jen.Statement {
+	s := jen.Id(w.rootOf(l))
+	if l.From == directive.FromPackage && l.Pkg != nil {
 		s = jen.Qual(l.Pkg.Path(), l.Var)
 	}
-	for _, field := range w.Locker.Fields[:n] {
+	for _, field := range l.Fields[:n] {
 		s.Dot(field)
 	}
 	return s
 }
 
-func (w *wrapper) lockerRoot() string {
-	switch l := w.Locker; l.From {
+func (w *wrapper) rootOf(l *directive.Source) string {
+	switch l.From {
 	case directive.FromNewParam:
 		return w.locks
 	case directive.FromParam:
@@ -37,35 +37,44 @@ func (w *wrapper) lockerRoot() string {
 	}
 }
 
-// guardLocker returns an error where the locker is a field behind a nil pointer. The locker itself says so if it is nil.
-func (w *wrapper) guardLocker(g *jen.Group) {
-	var missing *jen.Statement
-	for _, n := range w.lockerPointers() {
-		if missing == nil {
-			missing = w.lockerPath(n).Op("==").Nil()
-		} else {
-			missing.Op("||").Add(w.lockerPath(n)).Op("==").Nil()
+// guardSources returns an error where the locker, or the pool of the transaction, is a field behind a nil pointer. If it
+// is nil itself, who is given it says so.
+func (w *wrapper) guardSources(g *jen.Group) {
+	checked := map[string]bool{}
+	for _, from := range w.sources() {
+		root := w.rootOf(from)
+		var missing *jen.Statement
+		for _, n := range w.pointersTo(from) {
+			place := strings.Join(append([]string{root}, from.Fields[:n]...), ".")
+			if checked[place] {
+				continue
+			}
+			checked[place] = true
+			if missing == nil {
+				missing = w.pathOf(from, n).Op("==").Nil()
+			} else {
+				missing.Op("||").Add(w.pathOf(from, n)).Op("==").Nil()
+			}
+		}
+		if missing != nil {
+			path := strings.Join(append([]string{root}, from.Fields...), ".")
+			failed := jen.Qual(runtimePath, "NilPointer").Call(jen.Lit(path))
+			g.If(missing).Block(jen.Return(w.returns(failed)...))
 		}
 	}
-	if missing == nil {
-		return
-	}
-	path := strings.Join(append([]string{w.lockerRoot()}, w.Locker.Fields...), ".")
-	failed := jen.Qual(runtimePath, "NilPointer").Call(jen.Lit(path))
-	g.If(missing).Block(jen.Return(w.returns(failed)...))
 }
 
-// lockerPointers are the places on the way to the locker that may be nil: how many fields are selected before each. The
+// pointersTo are the places on the way to something that may be nil: how many fields are selected before each. The
 // receiver is not among them where a key has found it already.
-func (w *wrapper) lockerPointers() []int {
+func (w *wrapper) pointersTo(from *directive.Source) []int {
 	var found []int
-	t := w.lockerRootType()
-	for n, field := range w.Locker.Fields {
+	t := w.rootType(from)
+	for n, field := range from.Fields {
 		if t == nil {
 			break
 		}
 		if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
-			if n > 0 || w.Locker.From != directive.FromReceiver || !w.keyNeedsReceiver() {
+			if n > 0 || from.From != directive.FromReceiver || !w.keyNeedsReceiver() {
 				found = append(found, n)
 			}
 			t = pointer.Elem()
@@ -75,8 +84,8 @@ func (w *wrapper) lockerPointers() []int {
 	return found
 }
 
-func (w *wrapper) lockerRootType() types.Type {
-	switch l := w.Locker; l.From {
+func (w *wrapper) rootType(l *directive.Source) types.Type {
+	switch l.From {
 	case directive.FromReceiver:
 		return w.Recv.Type
 	case directive.FromParam:

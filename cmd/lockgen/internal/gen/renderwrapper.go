@@ -7,7 +7,9 @@ import (
 )
 
 func (w *wrapper) render(g *jen.Group) {
-	for _, line := range w.docLines() {
+	made := w.Fingerprint()
+	made.Code = openSum
+	for _, line := range append(w.docLines(), "//", made.String()) {
 		g.Comment(line)
 	}
 	fn := g.Func()
@@ -96,7 +98,7 @@ func (w *wrapper) resultList() *jen.Statement {
 func (w *wrapper) body(g *jen.Group) {
 	w.declareResults(g)
 	declared := w.buildKeys(g) || w.named
-	w.guardLocker(g)
+	w.guardSources(g)
 	skips := w.Directive.SkipsBusy()
 	if skips {
 		g.Id(w.ran).Op(":=").False()

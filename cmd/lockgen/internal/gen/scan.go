@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -36,7 +35,7 @@ func (f *folder) paths() []string {
 	return all
 }
 
-// scan reads the folders that patterns name and returns those with candidates or outputs, sorted by path.
+// scan reads the folders that patterns name, sorted by path.
 func scan(ctx context.Context, cfg Config) ([]*folder, []Problem, error) {
 	dirs, problems, err := expand(ctx, cfg)
 	if err != nil || len(problems) > 0 {
@@ -55,11 +54,11 @@ func scan(ctx context.Context, cfg Config) ([]*folder, []Problem, error) {
 				files.Name(relative(cfg.Dir, path)))
 		}
 	}
-	kept := slices.DeleteFunc(scanned, func(f *folder) bool {
-		return len(f.candidates)+len(f.outputs)+len(f.leftovers) == 0
-	})
-	return kept, problems, nil
+	return scanned, problems, nil
 }
+
+// idle tells whether a folder has nothing to do with lockgen.
+func (f *folder) idle() bool { return len(f.candidates)+len(f.outputs)+len(f.leftovers) == 0 }
 
 // each runs work for 0 to n-1 on all processors and waits for it.
 func each(n int, work func(i int)) {

@@ -21,7 +21,7 @@ type standIns struct {
 func newStandIns() *standIns { return &standIns{map[string]*types.Package{}} }
 
 // standard are the first elements of the import paths of the standard library.
-var standard = set1("archive bufio bytes cmp compress container context crypto database debug embed encoding errors " +
+var standard = wordSet("archive bufio bytes cmp compress container context crypto database debug embed encoding errors " +
 	"expvar " +
 	"flag fmt go hash html image index io iter log maps math mime net os path plugin reflect regexp runtime slices sort " +
 	"strconv strings structs sync syscall testing text time unicode unique unsafe weak")
@@ -88,4 +88,12 @@ func (n *need) fill(pkg *types.Package) *types.Package {
 		named.SetTypeParams(params)
 	}
 	return pkg
+}
+
+func wordSet(words string) map[string]bool {
+	m := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		m[word] = true
+	}
+	return m
 }

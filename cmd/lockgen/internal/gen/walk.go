@@ -15,7 +15,7 @@ type walker struct {
 	file *ast.File
 }
 
-// directive demands the constants and the locker that a directive names. It returns the names that key and locker paths
+// directive demands the constants and the paths that a directive names. It returns the names that key and locker paths
 // start with.
 func (w walker) directive(d *directive.Directive) map[string]bool {
 	starts := map[string]bool{}
@@ -39,8 +39,11 @@ func (w walker) directive(d *directive.Directive) map[string]bool {
 			w.name(ref.Name, inside)
 		}
 	}
-	if d.Locker != nil {
-		path := strings.Split(d.Locker.Value, ".")
+	for _, from := range []*directive.String{d.Locker, d.Tx} {
+		if from == nil {
+			continue
+		}
+		path := strings.Split(from.Value, ".")
 		starts[path[0]] = true
 		for _, field := range path[1:] {
 			w.fields[field] = true

@@ -27,6 +27,14 @@ compile here were left out. The tables of the second and the third set say what 
 mistakes have been mended since, and what they missed is partly found since; the notes say so, the figures do not. On one
 of the third set, vmihailenco/taskq, locklint did not come to an end that day; its row is from after that was mended.
 
+The fourth set was found by other words and labelled before locklint saw it: 70 repositories, 35 of them without any
+defect, and 387 lines. Its figures are those of the first run, on 2026-11-22, over the packages with a labelled line and
+their tests; its tables have the repositories with a defect or a report. A label speaks of one line and one check. A
+report that no label asks for was judged like the others, and counts as wrong where the label says no more than that it
+would be acceptable; with these four it would be 64 of 72. On one repository, pokt-network/pocket-relay-miner, locklint
+did not come to an end: its 14 defects count as missed. With that alone mended, 74 of 86 reports are right, and 72 of 96
+defects found. Ten more of what was missed stands in packages that do not compile here, for want of modules.
+
 Of buildbuddy, the packages that mention Redis or distributed locks were looked at (39 of them, with their tests; commands
 and the tests of the whole system were not), with code generated from its .proto files by protoc-gen-go and vtprotobuf. Of
 seaweedfs everything was, for Linux, but the tests of weed/shell; what needs its fork of go-fuse, weed/mount and
@@ -65,12 +73,13 @@ func (d *Data) Document(speed string) string {
 	}
 	b.WriteString("\n## Precision: all of them together\n")
 	d.precision(&b, sets...)
-	d.wrong(&b)
+	d.wrong(&b, sets...)
 	b.WriteString(siteText)
 	for _, set := range sets {
 		d.recall(&b, set)
 	}
-	d.missed(&b)
+	d.missed(&b, sets...)
+	d.mended(&b)
 	d.modules(&b)
 	b.WriteString("\n" + speed)
 	return b.String()
@@ -80,6 +89,8 @@ var headings = map[string]string{
 	Tuned:   "that the checks were tuned on",
 	HeldOut: "kept back",
 	Fresh:   "found later",
+	Unseen:  "labelled before the first run",
+	Mended:  "labelled before the first run",
 }
 
 // repos lists the repositories of a set: a report and a site name theirs.
@@ -137,11 +148,11 @@ func offMark(id string) string {
 }
 
 // wrong lists the reports that are not bugs.
-func (d *Data) wrong(b *strings.Builder) {
+func (d *Data) wrong(b *strings.Builder, sets ...string) {
 	b.WriteString("\n### Reports that are wrong\n\n")
 	none := true
 	for _, r := range d.Reports {
-		if r.Verdict != Bug {
+		if r.Verdict != Bug && slices.Contains(sets, r.Set) {
 			none = false
 			fmt.Fprintf(b, "- %s, %s:%d, %s, %s: %s\n", r.Repo, r.Path, r.Line, r.ID, r.Verdict, r.Note)
 		}
@@ -154,7 +165,7 @@ func (d *Data) wrong(b *strings.Builder) {
 func (d *Data) recall(b *strings.Builder, set string) {
 	lines, roles := 0, map[Role]int{}
 	byID := map[string]Rate{}
-	var all, locks Rate
+	var all, locks, sure Rate
 	for _, s := range d.Sites {
 		if s.Set != set {
 			continue
@@ -166,31 +177,69 @@ func (d *Data) recall(b *strings.Builder, set string) {
 			rate.add(slices.Contains(s.Found, id))
 			byID[id] = rate
 			all.add(slices.Contains(s.Found, id))
+			if s.Role != NotSure {
+				sure.add(slices.Contains(s.Found, id))
+			}
 		}
 		if len(s.Broken) > 0 {
 			locks.add(len(s.Found) > 0)
 		}
 	}
-	fmt.Fprintf(b, "\nThe repositories %s have %d lock-like lines: %d locks, %d lines of plumbing around them, "+
-		"%d that are no locks, %d unclear.\n",
-		headings[set], lines, roles[IsLock], roles[Plumbing], roles[Other], roles[Doubtful])
+	if roles[NotSure] > 0 {
+		fmt.Fprintf(b, "\nThe repositories %s have %d labelled lines, of which the table has those with a defect: %d beyond "+
+			"doubt and %d about which the label is not sure.\n", headings[set], labelled, roles[IsLock], roles[NotSure])
+	} else {
+		fmt.Fprintf(b, "\nThe repositories %s have %d lock-like lines: %d locks, %d lines of plumbing around them, "+
+			"%d that are no locks, %d unclear.\n",
+			headings[set], lines, roles[IsLock], roles[Plumbing], roles[Other], roles[Doubtful])
+	}
 	b.WriteString("\n| defect | found | recall | 95 % interval |\n| --- | --- | --- | --- |\n")
 	for _, id := range sortedKeys(byID, strings.Compare) {
 		fmt.Fprintf(b, "| %s%s | %s |\n", id, offMark(id), byID[id])
 	}
-	fmt.Fprintf(b, "| **all defects** | %s |\n| **broken locks with a report** | %s |\n", all, locks)
+	fmt.Fprintf(b, "| **all defects** | %s |\n", all)
+	if roles[NotSure] > 0 {
+		fmt.Fprintf(b, "| **defects beyond doubt** | %s |\n", sure)
+	}
+	fmt.Fprintf(b, "| **broken locks with a report** | %s |\n", locks)
 }
 
+// labelled are the lines of the fourth set that have a label; the table has only those with a defect.
+const labelled = 387
+
 // missed lists the defects that nothing reports.
-func (d *Data) missed(b *strings.Builder) {
+func (d *Data) missed(b *strings.Builder, sets ...string) {
 	b.WriteString("\n### Missed\n\n")
 	for _, s := range d.Sites {
+		if !slices.Contains(sets, s.Set) {
+			continue
+		}
 		found := func(id string) bool { return slices.Contains(s.Found, id) }
 		missed := slices.DeleteFunc(slices.Clone(s.Broken), found)
 		if len(missed) > 0 {
 			fmt.Fprintf(b, "- %s, %s:%d, %s: %s\n", s.Repo, s.Path, s.Line, strings.Join(missed, ", "), s.Note)
 		}
 	}
+}
+
+const mendedText = `
+## The fourth set after mending (no longer unseen)
+
+The wrong reports and the misses of the first run were mended as far as they could be, each with a case of its shape in
+the check's testdata. What the checks say since then about the same repositories says nothing of code that nobody has
+seen.
+`
+
+// mended is the second run over the fourth set.
+func (d *Data) mended(b *strings.Builder) {
+	if !slices.ContainsFunc(d.Reports, func(r Report) bool { return r.Set == Mended }) {
+		return
+	}
+	b.WriteString(mendedText)
+	d.precision(b, Mended)
+	d.wrong(b, Mended)
+	d.recall(b, Mended)
+	d.missed(b, Mended)
 }
 
 func (d *Data) modules(b *strings.Builder) {

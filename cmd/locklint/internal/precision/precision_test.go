@@ -54,13 +54,14 @@ func TestPrecision_ofDefaults(t *testing.T) {
 func TestLoad_consistent(t *testing.T) {
 	d := load(t)
 	type key struct {
+		set string
 		Place
 		id string
 	}
 	seen := map[key]bool{}
 	reported := map[key]bool{}
 	for _, r := range d.Reports {
-		k := key{r.Place, r.ID}
+		k := key{r.Set, r.Place, r.ID}
 		if seen[k] {
 			t.Errorf("%+v is listed twice", k)
 		}
@@ -71,13 +72,13 @@ func TestLoad_consistent(t *testing.T) {
 		}
 	}
 	for _, s := range d.Sites {
-		if k := (key{s.Place, ""}); seen[k] {
+		if k := (key{s.Set, s.Place, ""}); seen[k] {
 			t.Errorf("the line %+v is listed twice", s.Place)
 		} else {
 			seen[k] = true
 		}
 		for _, id := range s.Found {
-			k := key{s.Place, id}
+			k := key{s.Set, s.Place, id}
 			k.Line = 0
 			if !reported[k] {
 				t.Errorf("%s:%d: %s is said to be found, but there is no such report in the file", s.Path, s.Line, id)

@@ -34,6 +34,7 @@ type Role string
 // The roles. Plumbing hands a command on for somebody else, such as an adapter between clients.
 const (
 	IsLock   Role = "lock"
+	NotSure  Role = "not sure" // a lock whose defect is not beyond doubt
 	Plumbing Role = "plumbing"
 	Other    Role = "not a lock"
 	Doubtful Role = "unclear"
@@ -71,15 +72,19 @@ type Module struct {
 	Note                     string
 }
 
-// The sets of repositories: those that the checks were tuned on, those that were kept back then, and those that were
-// found when the checks were done.
+// The sets of repositories: those that the checks were tuned on, those that were kept back then, those that were found
+// when the checks were done, and those that were labelled before the first run. Mended is the last of them once more,
+// after what the first run has shown was mended.
 const (
 	Tuned   = "tuned"
 	HeldOut = "held out"
 	Fresh   = "fresh"
+	Unseen  = "unseen"
+	Mended  = "mended"
 )
 
-var sets = []string{Tuned, HeldOut, Fresh}
+// sets are those that count: each repository once.
+var sets = []string{Tuned, HeldOut, Fresh, Unseen}
 
 // Data is what the tables say.
 type Data struct {
@@ -176,9 +181,11 @@ func numbers(f []string, m *Module) error {
 	return nil
 }
 
+func isSet(name string) bool { return name == Mended || slices.Contains(sets, name) }
+
 func (r Report) check() error {
 	switch {
-	case !slices.Contains(sets, r.Set):
+	case !isSet(r.Set):
 		return fmt.Errorf("there is no set %q", r.Set)
 	case lockcheck.Lookup(r.ID) == nil:
 		return fmt.Errorf("there is no check %q", r.ID)
@@ -191,13 +198,13 @@ func (r Report) check() error {
 }
 
 func (s Site) check() error {
-	if !slices.Contains(sets, s.Set) {
+	if !isSet(s.Set) {
 		return fmt.Errorf("there is no set %q", s.Set)
 	}
-	if !slices.Contains([]Role{IsLock, Plumbing, Other, Doubtful}, s.Role) {
+	if !slices.Contains([]Role{IsLock, NotSure, Plumbing, Other, Doubtful}, s.Role) {
 		return fmt.Errorf("there is no role %q", s.Role)
 	}
-	if s.Role != IsLock && len(s.Broken) > 0 {
+	if s.Role != IsLock && s.Role != NotSure && len(s.Broken) > 0 {
 		return fmt.Errorf("%s cannot be a broken lock", s.Role)
 	}
 	for _, id := range s.Broken {

@@ -42,6 +42,10 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3006"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3007"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3008"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll4001"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll4002"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll4003"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll4004"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 )
 
@@ -83,4 +87,8 @@ var All = []*check.Check{
 	ll3006.Check,
 	ll3007.Check,
 	ll3008.Check,
+	ll4001.Check,
+	ll4002.Check,
+	ll4003.Check,
+	ll4004.Check,
 }

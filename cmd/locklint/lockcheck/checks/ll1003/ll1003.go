@@ -107,6 +107,9 @@ func mayHold(r *check.Reporter, decl ast.Decl, caller *types.Func) bool {
 // takesLock reports whether a call is one of the runtime's ways to get a lock.
 func takesLock(r *check.Reporter, call *ast.CallExpr) bool {
 	fn := typeutil.StaticCallee(r.Pass.TypesInfo, call)
+	if fn != nil && clients.IsDoTx(fn) {
+		return true
+	}
 	if fn == nil || clients.OfPackage(fn.Pkg()) != clients.Runtime {
 		return false
 	}

@@ -20,6 +20,7 @@ const jobSource = `package app
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -44,6 +45,11 @@ type box[T any] struct{ locks *lockrt.Locker }
 //
 //lock:key=order:{id}:{name|lower},ttl=30s,wait=5s,maxhold=10m,minhold=1s,renew=true,locker=s.locks
 func (s *till) placeLocked(ctx context.Context, id int64, name string) (int, error) { return 0, nil }
+
+type bank struct{ locks *lockrt.Locker; db, other *sql.DB }
+
+//lock:key=pay:{id},ttl=30s,tx=b.db
+func (b *bank) payLocked(ctx context.Context, tx *sql.Tx, id int64, fence lockrt.Fence) error { return nil }
 
 //lock:key=plain,ttl=1h
 func plain() {}
@@ -87,24 +93,29 @@ var mutations = []struct{ from, to, want string }{
 	{",maxhold=10m", "", "maxhold is missing in the directive, 10m in"},
 	{"minhold=1s", "minhold=2s", "minhold is 2s in the directive, 1s in"},
 	{"maxhold=10m,minhold=1s,renew=true", "renew=false", "renew is false in the directive, true in"},
-	{"locker=s.locks", "locker=s.spare", "the locker is s.spare now, s.locks in"},
+	{"locker=s.locks", "locker=s.spare", "locker is s.spare in the directive, s.locks in"},
+	{"tx=b.db", "tx=b.other", "tx is b.other in the directive, b.db in"},
+	{",tx=b.db", "", "tx is missing in the directive, b.db in"},
+	{"tx *sql.Tx, id int64, fence lockrt.Fence", "id int64, tx *sql.Tx, fence lockrt.Fence", "payLocked is now func("},
 	{"order:{id}:", "orders:{id}:", "the key is orders:{id}:{name|lower} in the directive, order:{id}:{name|lower} in"},
 	{"{name|lower}", "{name}", "the key is order:{id}:{name} in"},
 	{"{name|lower}", "{name?}", "the key is order:{id}:{name?} in"},
 	{"{name|lower}", "{name|hash}", "the key is order:{id}:{name|hash} in"},
 	{"{id}:{name|lower}", "{id}", "the key is order:{id} in"},
 	{"id int64, name string) (int, error) { return 0, nil }", "id string, name string) (int, error) { return 0, nil }",
-		"have other types than lock_gen.go was made for"},
-	{"id int64, name string)", "name string, id int64)", "the wrapper should be func(ctx context.Context, name string, " +
-		"id int64) (int, error), in lock_gen.go it is"},
-	{"name string) (int, error)", "name string, more ...int) (int, error)", "the wrapper should be func("},
+		"placeLocked is now func(ctx context.Context, id string, name string) (int, error), in lock_gen.go its wrapper is " +
+			"func(ctx context.Context, id int64, name string) (int, error)"},
+	{"id int64, name string)", "name string, id int64)", "placeLocked is now func(ctx context.Context, name string, " +
+		"id int64) (int, error), in lock_gen.go its wrapper is func(ctx context.Context, id int64, name string) (int, error)"},
+	{"name string) (int, error)", "name string, more ...int) (int, error)", "placeLocked is now func("},
 	{"name string) (int, error) { return 0, nil }", "name string) (string, error) { return \"\", nil }",
-		"the wrapper should be func("},
+		"placeLocked is now func("},
 	{") placeLocked", ") putLocked", "generated code is missing: putLocked has no wrapper put"},
 	{"key=plain,", "key=simple,", "the key is simple in the directive, plain in"},
 	{"key=plain,ttl=1h", "key=plain,ttl=61m", "ttl is 1h1m in the directive, 1h in"},
-	{"func plain() {}", "func plain() error { return nil }", "the parameters or results of plain are not those"},
-	{"func plain() {}", "func plain(ctx context.Context) {}", "the parameters or results of plain are not those"},
+	{"func plain() {}", "func plain() error { return nil }", "plain is now func() error, in lock_gen.go its wrapper is func(ctx " +
+		"context.Context, locks *lockrt.Locker) error"},
+	{"func plain() {}", "func plain(ctx context.Context) {}", "plain is now func(ctx context.Context), in"},
 	{"key=@nameOne", "key=@nameTwo", "the key is @nameTwo in the directive, @nameOne in"},
 	{"key=@nameOne", "key=text-one", "the key is text-one in the directive, @nameOne in"},
 	{"ttl=@ttlOne", "ttl=@ttlTwo", "ttl is @ttlTwo in the directive, @ttlOne in"},
@@ -112,54 +123,56 @@ var mutations = []struct{ from, to, want string }{
 	{",busy=skip", "", "busy is error in the directive, skip in"},
 	{"key=plain,", "key=plain,busy=skip,", "busy is skip in the directive, error in"},
 	{"reentrant,", "", "reentrant is false in the directive, true in"},
-	{"func=constant", "func=fixed", "the wrapper's name is fixed in the directive, constant in"},
-	{"fence lockrt.Fence) (int", "lease *lockrt.Lease) (int", "the parameters or results of constantLocked are not those"},
-	{"(ctx context.Context, fence lockrt.Fence) (int", "(ctx context.Context) (int", "the parameters or results of " +
-		"constantLocked are not those"},
+	{"func=constant", "func=fixed", "func is fixed in the directive, constant in lock_gen.go; run"},
+	{"fence lockrt.Fence) (int", "lease *lockrt.Lease) (int", "constantLocked is now func("},
+	{"(ctx context.Context, fence lockrt.Fence) (int", "(ctx context.Context) (int", "constantLocked is now func("},
 	{"//lock:key=b:{b}\nfunc pairLocked(ctx context.Context, a, b string, x, y", "func pairLocked(ctx context.Context, " +
 		"a, b string, x",
-		"the directive has 1 keys, the lock in lock_gen.go has 2"},
-	{"//lock:key=b:{b}\n", "//lock:key=b:{b}\n//lock:key=c\n", "the directive has 3 keys, the lock in lock_gen.go has 2"},
+		"the number of keys is 1 in the directive, 2 in lock_gen.go"},
+	{"//lock:key=b:{b}\n", "//lock:key=b:{b}\n//lock:key=c\n", "the number of keys is 3 in the directive, 2 in lock_gen.go"},
 	{"key=b:{b}", "key=b:{a}", "the key is b:{a} in the directive, b:{b} in"},
-	{"rest ...int", "rest []int", "the wrapper should be func("},
+	{"rest ...int", "rest []int", "pairLocked is now func("},
 	{"{s.user.ID},ttl=30s", "{s.user.Other},ttl=30s", "the key is behind:{s.user.Other} in the directive, " +
 		"behind:{s.user.ID} in"},
 	{"ID, Other int64", "ID, Other string", "have other types than lock_gen.go was made for"},
-	{"value T) (T, error)", "value []T) (x T, err error)", "the wrapper should be func("},
-	{"id string, value T", "id int, value T", "have other types than lock_gen.go was made for"},
-	{"job=nightly", "job=daily", `job is "daily" in the directive, "nightly" in`},
-	{"job=nightly,", "", `.shop.nightly" in the directive, "nightly" in`},
+	{"value T) (T, error)", "value []T) (x T, err error)", "genericLocked is now func("},
+	{"id string, value T", "id int, value T", "genericLocked is now func("},
+	{"job=nightly", "job=daily", "job is daily in the directive, nightly in"},
+	{"job=nightly,", "", "job is missing in the directive, nightly in"},
 	{`cron="0 3 * * *"`, `cron="0 4 * * *"`, `cron is "0 4 * * *" in the directive, "0 3 * * *" in`},
 	{"cron=@specOne", "cron=@specTwo", "cron is @specTwo in the directive, @specOne in"},
-	{"tz=UTC", "tz=Europe/Berlin", `tz is "Europe/Berlin" in the directive, "UTC" in`},
-	{"tz=UTC,", "", `tz is missing in the directive, "UTC" in`},
+	{"tz=UTC", "tz=Europe/Berlin", "tz is Europe/Berlin in the directive, UTC in"},
+	{"tz=UTC,", "", "tz is missing in the directive, UTC in"},
 	{"misfire=once", "misfire=all", "misfire is all in the directive, once in"},
 	{"misfire=once,", "", "misfire is missing in the directive, once in"},
 	{"overlap=skip", "overlap=queue", "overlap is queue in the directive, skip in"},
 	{"timeout=10m", "timeout=20m", "timeout is 20m in the directive, 10m in"},
 	{"retries=3,", "retries=4,", "retries is 4 in the directive, 3 in"},
-	{"retries=3,", "", "retries is 0 in the directive, 3 in"},
+	{"retries=3,", "", "retries is missing in the directive, 3 in"},
 	{"retries=@tries", "retries=@others", "retries is @others in the directive, @tries in"},
 	{"jitter=10s", "jitter=20s", "jitter is 20s in the directive, 10s in"},
 	{"{s.user.ID},ttl=2m", "{s.user.ID},ttl=3m", "ttl is 3m in the directive, 2m in"},
 	{"key=job:{", "key=jobs:{", "the key is jobs:{s.user.ID} in the directive, job:{s.user.ID} in"},
 	{"key=both:{s.user.Name}", "key=both:{s.user.ID}", "the key is both:{s.user.ID} in the directive, both:{s.user.Name} in"},
 	{"key=fixed:{n}", "key=fixes:{n}", "the key is fixes:{n} in the directive, fixed:{n} in"},
-	{"//lock:key=fixed:{n}\n", "//lock:key=fixed:{n}\n//lock:key=c\n", "the directive has 3 keys, the lock in lock_gen.go has 2"},
+	{"//lock:key=fixed:{n}\n", "//lock:key=fixed:{n}\n//lock:key=c\n", "the number of keys is 3 in the directive, 2 in lock_gen.go"},
 	{"regionLocked(ctx context.Context, region string)", "regionLocked(ctx context.Context, region *string)",
-		"what the job's keys read may change, and lock_gen.go builds them once"},
+		"regionLocked is now func("},
 	{"package app\n", "//lock:default wait=7s\npackage app\n", "wait is 7s in the directive, 0 in"},
 	{"package app\n", "//lock:default prefix=p:\npackage app\n", "the key is p:order:{id}:{name|lower} in the directive, order:{id}"},
 	{"package app\n", "//lock:default misfire=all\npackage app\n", "misfire is all in the directive, missing in"},
-	{`cron="0 3 * * *",tz=UTC,job=nightly,misfire=once,overlap=skip,timeout=10m,retries=3,jitter=10s`, "wait=0", "there is no cron in the directive, and lock_gen.go registers a job"},
-	{"key=plain,ttl=1h", "key=plain,ttl=1h,cron=@specOne", "lock_gen.go registers no job"},
+	{`cron="0 3 * * *",tz=UTC,job=nightly,misfire=once,overlap=skip,timeout=10m,retries=3,jitter=10s`, "wait=0", `cron is missing in the directive, "0 3 * * *" in lock_gen.go; run`},
+	{"key=plain,ttl=1h", "key=plain,ttl=1h,cron=@specOne", "cron is @specOne in the directive, missing in"},
 	{"//lock:key=plain,ttl=1h\n", "", "generated code is orphaned: plainWithLock in lock_gen.go runs plain, which has " +
 		"no //lock: directive"},
 	{"//lock:key=plain,ttl=1h\nfunc plain() {}\n", "", "generated code is orphaned: plainWithLock in lock_gen.go runs " +
 		"plain, which does not exist any more"},
-	{"//lock:key=weekly,ttl=2m,cron=@specOne,retries=@tries\n", "", "generated code is orphaned: the job in " +
-		"RegisterJobs in lock_gen.go runs weeklyLocked"},
+	{"//lock:key=weekly,ttl=2m,cron=@specOne,retries=@tries\n", "", "generated code is orphaned: weekly in " +
+		"lock_gen.go runs weeklyLocked"},
+	{"locks, spare *lockrt.Locker }", "locks, spare *lockrt.Locker; other int }", ""},
+	{"type box[T any] struct{ locks", "type box[T any] struct{ locker", "the locker is not the one that lock_gen.go was made for"},
 	{"ttlTwo   = 30", "ttlTwo   = 31", ""},
+	{"name|lower},ttl=30s,wait=5s", "name|lower},shared=\"why not\",ttl=30s,busy=error,wait=5s", ""},
 	{"// placeLocked places.", "// placeLocked places well.", ""},
 }
 

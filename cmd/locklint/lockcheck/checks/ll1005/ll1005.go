@@ -3,6 +3,7 @@ package ll1005
 
 import (
 	_ "embed"
+	"path/filepath"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -24,6 +25,10 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Error, Fixable: tru
 func checkDirectives(r *check.Reporter) {
 	for _, found := range r.Directives() {
 		reportAll(r, found.Problems)
+		name := filepath.Base(r.Pass.Fset.PositionFor(found.File.Package, false).Filename)
+		for _, d := range found.Defaults {
+			reportAll(r, d.Place(name, found.File))
+		}
 		for _, a := range found.Funcs {
 			reportAll(r, a.Problems)
 			_, problems := directive.Bind(a.Directive, r.Target(found.File, a.Decl))

@@ -3,7 +3,10 @@ package ll1009
 
 import (
 	_ "embed"
+	"fmt"
 	"go/token"
+
+	"golang.org/x/tools/go/analysis"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
@@ -21,6 +24,11 @@ func checkLeasesInTx(r *check.Reporter) {
 	transactions.Check(r, func(c clients.Client) bool { return c == clients.Runtime })
 	for _, s := range r.Criticals() {
 		switch {
+		case s.Tx:
+			checkEnds(r, s)
+			if s.Call != nil {
+				checkDoInTx(r, s)
+			}
 		case s.Call == nil:
 			checkGuardedTx(r, s)
 		case s.Site == nil:
@@ -47,5 +55,27 @@ func checkGuardedTx(r *check.Reporter, s *sections.Section) {
 	if p := transactions.TxParam(s.Fn); p != nil && !transactions.MayBeNil(p) {
 		transactions.ReportTaken(r, s.Name, s.Pos, s.Pos+token.Pos(len(s.Fn.Name())), transactions.HandedIn(p), p.Pos(),
 			token.NoPos)
+	}
+}
+
+// checkEnds reports a commit or rollback by hand of a transaction that is ended by who has begun it.
+func checkEnds(r *check.Reporter, s *sections.Section) {
+	given := transactions.TxParam(s.Body)
+	if given == nil {
+		return
+	}
+	for _, call := range s.Calls() {
+		name := transactions.EndOf(call.Common(), given)
+		if name == "" {
+			continue
+		}
+		pos, end := r.CallSpan(call)
+		r.Report(analysis.Diagnostic{
+			Pos: pos, End: end,
+			Message: fmt.Sprintf("%s ends the transaction that %s has begun and ends itself: its guard goes with it, and what "+
+				"%s returns is no longer what has become of it; return nil to commit, and an error to roll back",
+				r.CallText(call), s.Name, s.Name),
+			Related: []analysis.RelatedInformation{{Pos: given.Pos(), Message: "the transaction comes from here"}},
+		})
 	}
 }

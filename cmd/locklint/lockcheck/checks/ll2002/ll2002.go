@@ -4,6 +4,8 @@ package ll2002
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -30,7 +32,7 @@ func checkReleases(r *check.Reporter) {
 	done := map[*rediscmd.Command]bool{}
 	for _, l := range r.Index.Locks {
 		del := l.Release
-		unheld := l.Acquire.Fn == del.Fn && answers.WhenHeld(l.Acquire, del.Call) == answers.EitherWay
+		unheld := l.Acquire.Fn == del.Fn && !del.Guarded && answers.WhenHeld(l.Acquire, del.Call) == answers.EitherWay
 		if done[del] || l.Judged && !unheld || del.Op != ops.Delete || r.Index.InTest(del.Pos()) {
 			continue
 		}
@@ -81,6 +83,8 @@ func minds(ix *index.Index, del *rediscmd.Command) bool {
 			switch {
 			case c.Op == ops.CompareDel && ix.Related(del, c) && !endAnother(ix, del, c):
 				return true
+			case c.Op == ops.CompareDel && c.Compares && besides(del, c):
+				return true
 			case c.Root() == del.Root() && c != del && ix.OwnerCompared(c) != nil:
 				return true // a helper that is called after the comparison
 			}
@@ -88,6 +92,15 @@ func minds(ix *index.Index, del *rediscmd.Command) bool {
 	}
 	return rediscmd.InsideWatch(del.Call)
 }
+
+// besides reports whether a release is the plain one of two functions, as Unlock is beside UnlockSafe.
+func besides(del, other *rediscmd.Command) bool {
+	plain, careful := del.Fn.Name(), other.Fn.Name()
+	return ssax.ReceiverName(del.Fn) == ssax.ReceiverName(other.Fn) && plain != careful &&
+		strings.HasPrefix(careful, plain) && releaseName.MatchString(plain) && del.Key.Shape() == other.Key.Shape()
+}
+
+var releaseName = regexp.MustCompile(`(?i)^(?:un_?lock|release|free)`)
 
 // endAnother reports whether two releases of such a key belong to acquires of their own, so that the care which one of
 // them takes says nothing of the other.

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"strconv"
 	"time"
 
 	"golang.org/x/tools/go/analysis"
@@ -101,6 +102,9 @@ func unitFault(ix *index.Index, c *rediscmd.Command) string {
 	}
 	switch k.Text {
 	case keyexpr.Raw:
+		if fault := quotientFault(c, k.Args[0]); fault != "" {
+			return fault
+		}
 		if from := k.Args[0]; from.Op == keyexpr.Call && from.Text == keyexpr.Quo ||
 			from.Op == keyexpr.Param && takesBareNumbers(ix, c.Fn, from) || from.Op == keyexpr.Field {
 			return ""
@@ -111,6 +115,24 @@ func unitFault(ix *index.Index, c *rediscmd.Command) string {
 			return "it takes a number of seconds and is given a smaller unit: the lock lasts a thousand times too long or more"
 		}
 	case "(time.Duration).Seconds":
+		if c.Unit == time.Millisecond {
+			return "it takes a number of milliseconds and is given seconds: the lock lasts a thousandth of its time"
+		}
+	}
+	return ""
+}
+
+// quotientFault looks at a Duration that is divided by a unit.
+func quotientFault(c *rediscmd.Command, k keyexpr.Expr) string {
+	if k.Op != keyexpr.Call || k.Text != keyexpr.Quo || len(k.Args) != 2 || k.Args[1].Op != keyexpr.Lit {
+		return ""
+	}
+	switch k.Args[1].Text {
+	case strconv.Itoa(int(time.Millisecond)), strconv.Itoa(int(time.Microsecond)):
+		if c.Unit == time.Second {
+			return "it takes a number of seconds and is given a smaller unit: the lock lasts a thousand times too long or more"
+		}
+	case strconv.Itoa(int(time.Second)):
 		if c.Unit == time.Millisecond {
 			return "it takes a number of milliseconds and is given seconds: the lock lasts a thousandth of its time"
 		}

@@ -93,7 +93,7 @@ func roundsOf(b *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 func leavesLoop(loop map[*ssa.BasicBlock]bool, c *rediscmd.Command) bool {
 	for b := range loop {
 		cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
-		if ok && (!loop[b.Succs[0]] || !loop[b.Succs[1]]) && answers.DependsOn(cond.Cond, c, 0) {
+		if ok && (!loop[b.Succs[0]] || !loop[b.Succs[1]]) && answers.DependsOn(cond.Cond, c) {
 			return true
 		}
 	}

@@ -50,7 +50,7 @@ func checkRefusals(r *check.Reporter) {
 		both := map[ssa.Instruction]bool{}
 		for instr := range flow.Outside {
 			call, ok := instr.(ssa.CallInstruction)
-			if flow.Inside[instr] && ok && !r.Index.Leases.Handles(call.Common()) {
+			if flow.Inside[instr] && ok && !r.Index.Leases.Handles(call.Common()) && !triesAgain(r, flow, call) {
 				both[instr] = true
 			}
 		}
@@ -67,6 +67,23 @@ func checkRefusals(r *check.Reporter) {
 			Related: []analysis.RelatedInformation{{Pos: at, Message: "runs with and without the lock"}},
 		})
 	}
+}
+
+// triesAgain reports whether a call runs in a loop that tries for a lock of the same kind in another place, as that of a
+// leader does: what is asked between two tries is not the work that the lock is there for.
+func triesAgain(r *check.Reporter, flow *leases.Flow, call ssa.CallInstruction) bool {
+	for _, other := range r.Index.Leases.Flows {
+		if other == flow || other.Fn != flow.Fn || other.Site.Library != flow.Site.Library {
+			continue
+		}
+		for head := other.Site.Call.Block(); head != nil; head = head.Idom() {
+			loop := ssax.LoopOf(head)
+			if loop[other.Site.Call.Block()] && loop[call.Block()] && !loop[flow.Site.Call.Block()] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ignoresError reports whether nobody can know whether the acquire succeeded.

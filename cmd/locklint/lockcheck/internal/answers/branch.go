@@ -71,7 +71,7 @@ func SuccessBranch(cond ssa.Value, c *rediscmd.Command) (int, bool) {
 	case *ssa.BinOp:
 		return successOfCompare(v, c)
 	}
-	if ssax.IsBool(cond.Type()) && DependsOn(cond, c, 0) && !aboutError(cond, 0) {
+	if ssax.IsBool(cond.Type()) && DependsOn(cond, c) && !aboutError(cond, 0) {
 		return 0, true
 	}
 	return 0, false
@@ -84,7 +84,7 @@ func successOfCompare(v *ssa.BinOp, c *rediscmd.Command) (int, bool) {
 		x, y, op = y, x, mirrored[op]
 	}
 	value, ok := ssax.ConstOf(y)
-	if !ok || ssax.IsError(x.Type()) || !DependsOn(x, c, 0) {
+	if !ok || ssax.IsError(x.Type()) || !DependsOn(x, c) {
 		return 0, false
 	}
 	if c.Op == ops.Count {
@@ -173,7 +173,7 @@ func registration(a *rediscmd.Command, release ssa.CallInstruction, fn *ssa.Func
 	for at != nil && at.Parent() != fn {
 		for b := at.Block(); b.Idom() != nil; b = b.Idom() {
 			last := b.Idom().Instrs[len(b.Idom().Instrs)-1]
-			if cond, ok := last.(*ssa.If); ok && DependsOn(cond.Cond, a, 0) {
+			if cond, ok := last.(*ssa.If); ok && DependsOn(cond.Cond, a) {
 				return nil
 			}
 		}

@@ -33,7 +33,7 @@ func Skippable(a *rediscmd.Command, release ssa.CallInstruction) bool {
 		if other == b {
 			other = b.Idom().Succs[1]
 		}
-		if ssax.Rejoin(release.Block(), other, stop) && !DependsOn(cond.Cond, a, 0) {
+		if ssax.Rejoin(release.Block(), other, stop) && !DependsOn(cond.Cond, a) {
 			return true
 		}
 	}
@@ -42,14 +42,30 @@ func Skippable(a *rediscmd.Command, release ssa.CallInstruction) bool {
 
 // DependsOn reports whether a condition is about an acquire: its outcome, its error, or a flag that is set to a
 // constant on some path, which mostly says whether the lock was taken.
-func DependsOn(v ssa.Value, a *rediscmd.Command, depth int) bool {
+func DependsOn(v ssa.Value, a *rediscmd.Command) bool {
+	d := dependence{a, map[ssa.Value]int{}}
+	return d.on(v, 0)
+}
+
+// A dependence looks for an acquire among what values are made of. It keeps how far from the start it has met each: a
+// long function is full of values that many others are made of, and to follow each way to them would take for ever.
+type dependence struct {
+	acquire *rediscmd.Command
+	seen    map[ssa.Value]int
+}
+
+func (d *dependence) on(v ssa.Value, depth int) bool {
 	if v == nil || depth > 2*keyexpr.MaxDepth {
 		return false
 	}
-	on := func(v ssa.Value) bool { return DependsOn(v, a, depth+1) }
+	if at, seen := d.seen[v]; seen && at <= depth {
+		return false // has been looked at, or is just being
+	}
+	d.seen[v] = depth
+	on := func(v ssa.Value) bool { return d.on(v, depth+1) }
 	switch v := v.(type) {
 	case *ssa.Call:
-		if ssa.CallInstruction(v) == a.Call {
+		if ssa.CallInstruction(v) == d.acquire.Call {
 			return true
 		}
 		if v.Call.IsInvoke() && on(v.Call.Value) || slices.ContainsFunc(v.Call.Args, on) {
@@ -65,7 +81,7 @@ func DependsOn(v ssa.Value, a *rediscmd.Command, depth int) bool {
 		if v.Op != token.MUL {
 			return on(v.X)
 		}
-		return variableDependsOn(ssax.CellOf(v.X), a, depth)
+		return d.onVariable(ssax.CellOf(v.X), depth)
 	case *ssa.FieldAddr:
 		return on(v.X)
 	case ssa.Instruction:
@@ -78,17 +94,17 @@ func DependsOn(v ssa.Value, a *rediscmd.Command, depth int) bool {
 	return false
 }
 
-// variableDependsOn is DependsOn for what a captured variable may hold.
-func variableDependsOn(addr ssa.Value, a *rediscmd.Command, depth int) bool {
+// onVariable is on for what a captured variable may hold.
+func (d *dependence) onVariable(addr ssa.Value, depth int) bool {
 	cell, ok := addr.(*ssa.Alloc)
 	if !ok {
-		return DependsOn(addr, a, depth+1)
+		return d.on(addr, depth+1)
 	}
 	found := false
 	ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
 		if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
 			_, isConst := st.Val.(*ssa.Const)
-			found = found || isConst && ssax.IsBool(st.Val.Type()) || DependsOn(st.Val, a, depth+1)
+			found = found || isConst && ssax.IsBool(st.Val.Type()) || d.on(st.Val, depth+1)
 		}
 		return true
 	})

@@ -93,7 +93,7 @@ func comparesValue(v ssa.Value, read *rediscmd.Command, depth int) bool {
 			ssax.IsEmpty(v.Y) {
 			return false
 		}
-		return DependsOn(v.X, read, 0) || DependsOn(v.Y, read, 0)
+		return DependsOn(v.X, read) || DependsOn(v.Y, read)
 	case *ssa.Call:
 		if read.Via != "" && v == read.Call.Value() {
 			return read.Compares
@@ -103,7 +103,7 @@ func comparesValue(v ssa.Value, read *rediscmd.Command, depth int) bool {
 				return false
 			}
 		}
-		return len(v.Call.Args) > 1 && DependsOn(v, read, 0)
+		return len(v.Call.Args) > 1 && DependsOn(v, read)
 	}
 	return false
 }

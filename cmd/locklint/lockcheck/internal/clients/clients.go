@@ -78,6 +78,12 @@ func WithoutVendor(path string) string {
 	return strings.TrimPrefix(path, "vendor/")
 }
 
+// IsDoTx reports whether a function is one that runs another in a transaction under a lock.
+func IsDoTx(fn *types.Func) bool {
+	return fn.Pkg() != nil && WithoutVendor(fn.Pkg().Path()) == directive.RuntimePath+"/sqlstore" &&
+		(fn.Name() == "DoTx" || fn.Name() == "DoAllTx")
+}
+
 // OfPackage is Of for a package that may be nil, as that of error's method is.
 func OfPackage(pkg *types.Package) Client {
 	if pkg == nil {

@@ -25,6 +25,7 @@ func (f *Fact) String() string { return "guarded(" + f.Wrapper + ")" }
 type Func struct {
 	Decl    *ast.FuncDecl
 	Wrapper string
+	Tx      bool // the wrapper begins a transaction for it
 }
 
 // Directives are the functions with a //lock: directive and what //lock:fenced marks.
@@ -63,7 +64,7 @@ func (d *Directives) FindGuarded() {
 			if a.Directive.Func != nil {
 				written = a.Directive.Func.Value
 			}
-			g := &Func{a.Decl, directive.WrapperName(a.Decl.Name.Name, written)}
+			g := &Func{a.Decl, directive.WrapperName(a.Decl.Name.Name, written), a.Directive.Tx != nil}
 			d.Guarded[obj] = g
 			d.p.Pass.ExportObjectFact(obj, &Fact{g.Wrapper})
 			d.p.Carrier = true

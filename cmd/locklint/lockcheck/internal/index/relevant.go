@@ -26,7 +26,16 @@ var words = withPaths([][]byte{
 	[]byte("newmutex("),       // the same
 	[]byte(".obtain("),
 	[]byte("locklint:"), // a comment that silences a check
+
+	[]byte("advisory_lock"), // the locks of databases
+	[]byte("advisory_xact_lock"),
+	[]byte("get_lock("),
+	[]byte("clause.locking"),
 })
+
+// rowWords say that a statement locks rows. They look alike in comments, so case matters, or what ends the text.
+var rowWords = regexp.MustCompile("FOR UPDATE|FOR NO KEY UPDATE|FOR SHARE|FOR KEY SHARE|LOCK IN SHARE|" +
+	"for (?:update|share)(?: skip locked| nowait)?[;\"`]")
 
 // withPaths adds the ends of those import paths of clients that none of some words finds.
 func withPaths(list [][]byte) [][]byte {
@@ -49,7 +58,7 @@ func Relevant(module *analysis.Module, files map[string][]byte) bool {
 	mine := module != nil && module.Version == ""
 	for name, text := range files {
 		lower := bytes.ToLower(text)
-		if containsAny(lower, words) || mentionsLock(lower) ||
+		if containsAny(lower, words) || mentionsLock(lower) || rowWords.Match(text) ||
 			mine && !strings.HasSuffix(name, "_test.go") && containsAny(lower, exitWords) {
 			return true
 		}

@@ -27,6 +27,10 @@ func TestRelevant_others(t *testing.T) {
 		"package p\n\n//locklint:ignore LL2002 why\nfunc f()\n":            true,
 		"package p\n\nimport \"github.com/lockgen/lockgen/jobs\"\n":        true,
 		"package p\n\n// unlock:it\n":                                      false,
+		"package p\n\nconst q = `SELECT n FROM t FOR UPDATE`\n":            true,
+		"package p\n\nconst q = \"select n from t for update\"\n":          true,
+		"package p\n\n// for update\n":                                     false,
+		"package p\n\nconst q = \"SELECT pg_advisory_lock(1)\"\n":          true,
 	} {
 		if got := Relevant(nil, map[string][]byte{"p.go": []byte(text)}); got != want {
 			t.Errorf("%q: relevant is %t", text, got)

@@ -57,6 +57,9 @@ func (li *Info) Taken(call ssa.CallInstruction) []Taken {
 
 // acquired are the locks of an acquire or of Do. A reentrant one nests on purpose, and options from elsewhere may be.
 func (li *Info) acquired(call ssa.CallInstruction, m ssax.Method) []Taken {
+	if clients.IsDoTx(m.Obj) {
+		return li.takenOn(call, keyexpr.Of(m.Arg(0)), m.Arg(1), m.Arg(2), m.Obj.Name() == "DoAllTx")
+	}
 	if m.Recv == nil || clients.Named(m.Recv.Type(), clients.Runtime) != "Locker" {
 		return nil
 	}
@@ -65,17 +68,21 @@ func (li *Info) acquired(call ssa.CallInstruction, m ssax.Method) []Taken {
 	default:
 		return nil
 	}
-	if set, known := li.P.OptionOf(m.Arg(1), "Reentrant"); !known || set != nil {
+	return li.takenOn(call, keyexpr.Of(m.Recv), m.Arg(0), m.Arg(1), strings.HasSuffix(m.Obj.Name(), "All"))
+}
+
+// takenOn are the locks that a call takes on a key, or on all of a list.
+func (li *Info) takenOn(call ssa.CallInstruction, locker keyexpr.Expr, key, options ssa.Value, all bool) []Taken {
+	if set, known := li.P.OptionOf(options, "Reentrant"); !known || set != nil {
 		return nil
 	}
-	keys := []ssa.Value{m.Arg(0)}
-	if strings.HasSuffix(m.Obj.Name(), "All") {
+	keys := []ssa.Value{key}
+	if all {
 		var ok bool
-		if keys, ok = ssax.Variadic(keys[0]); !ok {
+		if keys, ok = ssax.Variadic(key); !ok {
 			return nil
 		}
 	}
-	locker := keyexpr.Of(m.Recv)
 	var list []Taken
 	for _, k := range keys {
 		key := lockKey(k)

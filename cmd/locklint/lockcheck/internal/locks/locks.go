@@ -135,7 +135,7 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 		return a.Key.String() == r.Key.String() && ssax.ComesAfter(a.Call, r.Call) && !ssax.UndoesFailure(r.Call) &&
 			(!answers.Skippable(a, r.Call) || ix.OwnerCompared(r) != nil) && answers.WhenHeld(a, r.Call) != answers.OnlyLost
 	}
-	if ix.InTest(r.Pos()) || isForced(r.Fn) || ix.acquires(r) {
+	if ix.InTest(r.Pos()) || isForced(r.Fn) || ix.acquires(r) || ix.givesUp(r) {
 		return false
 	}
 	if isRelease(r.Fn) && handsOn(a, r.Key) {
@@ -145,6 +145,9 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 		return false
 	}
 	if namesPair(a.Fn, r.Fn) {
+		return true
+	}
+	if r.Op == ops.CompareDel && r.Compares && lockType(a.Fn, r.Fn) {
 		return true
 	}
 	if !a.Key.Distinctive() || ssax.UndoesFailure(r.Call) {
@@ -195,6 +198,14 @@ func (ix *Set) acquires(c *rediscmd.Command) bool {
 		}
 	}
 	return false
+}
+
+// givesUp reports whether a release runs only where its function could not get another lock: it undoes what was taken
+// before.
+func (ix *Set) givesUp(r *rediscmd.Command) bool {
+	return slices.ContainsFunc(ix.Commands[r.Fn], func(a *rediscmd.Command) bool {
+		return a.Op == ops.Acquire && a.Key.String() != r.Key.String() && answers.WhenHeld(a, r.Call) == answers.OnlyLost
+	})
 }
 
 // handsOn reports whether the function of an acquire stores the key in the field that a release reads it from.

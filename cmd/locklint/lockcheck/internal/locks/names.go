@@ -26,7 +26,7 @@ var forceWord = regexp.MustCompile(`(?i)force|break|admin|reset|clear|clean|purg
 
 // otherWord marks the uses of SETNX that are no locks even where the key is given back.
 var otherWord = regexp.MustCompile(`(?i)idempot|\bidem|_idem|(?-i:Idem)|dedup|duplicate|throttl|rate_?limit|` +
-	`cooldown|debounce|nonce`)
+	`cooldown|debounce|nonce|(?-i:OTP)|\botp|_otp|captcha`)
 
 // The verbs that pair up. The rest of the two names must agree: LockOrder belongs to UnlockOrder.
 var verbPairs = []struct{ acquire, release *regexp.Regexp }{
@@ -63,7 +63,22 @@ func namesPair(acquire, release *ssa.Function) bool {
 			return true
 		}
 	}
-	return false
+	x, y := getsLock.FindStringSubmatch(acquire.Name()), endsLock.FindStringSubmatch(release.Name())
+	return x != nil && y != nil && strings.EqualFold(x[1], y[1]) && subject(x[2]) == subject(y[2]) &&
+		!stateWord.MatchString(x[1]+x[2])
+}
+
+// The verbs around a noun: GetCouponLock belongs to DeleteCouponLock.
+var (
+	getsLock = regexp.MustCompile(`(?i)^(?:try|get|set|add|create|take|acquire|obtain)_?(\w+?)_?lock(\w*)$`)
+	endsLock = regexp.MustCompile(`(?i)^(?:release|delete|del|free|remove|drop|un)_?(\w+?)_?lock(\w*)$`)
+)
+
+// lockType reports whether two functions are methods of one type that is a lock by its name.
+func lockType(x, y *ssa.Function) bool {
+	recv := ssax.ReceiverName(x)
+	name := recv[strings.LastIndexByte(recv, '/')+1:]
+	return recv != "" && recv == ssax.ReceiverName(y) && lockWord.MatchString(name) && !stateWord.MatchString(name)
 }
 
 // isRelease reports whether a function is a release by its name.

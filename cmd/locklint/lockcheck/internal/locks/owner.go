@@ -2,6 +2,7 @@ package locks
 
 import (
 	"go/token"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,25 @@ func (ix *Set) constants(value keyexpr.Expr, fn *ssa.Function, all map[string]bo
 	return false
 }
 
+// constantsOf is constants for a value that may have a default, as in if token == "" { token = "1" }.
+func (ix *Set) constantsOf(v ssa.Value, fn *ssa.Function, all map[string]bool, depth int) bool {
+	phi, ok := v.(*ssa.Phi)
+	if !ok {
+		return ix.constants(keyexpr.Of(v), fn, all, depth)
+	}
+	some := map[string]bool{}
+	for _, e := range phi.Edges {
+		if !ix.constants(keyexpr.Of(e), fn, some, depth) {
+			return false
+		}
+	}
+	if len(some) > 1 {
+		delete(some, "")
+	}
+	maps.Copy(all, some)
+	return true
+}
+
 // handedOver collects what the callers of a function give it for a parameter.
 func (ix *Set) handedOver(param keyexpr.Expr, fn *ssa.Function, all map[string]bool, depth int) bool {
 	i, err := strconv.Atoi(param.Text)
@@ -105,7 +125,7 @@ func (ix *Set) storedInto(field string, all map[string]bool, depth int) bool {
 					case *ssa.Store:
 						stores++
 						known = known && use.Addr == ssa.Value(fa) &&
-							ix.constants(keyexpr.Of(use.Val), ssax.Outermost(fn), all, depth+1)
+							ix.constantsOf(use.Val, ssax.Outermost(fn), all, depth+1)
 					case *ssa.UnOp, *ssa.DebugRef:
 					default:
 						known = false

@@ -44,6 +44,28 @@ func (f *flow) find(x *Expr, seen map[*Expr]bool) read {
 	return readsNothing
 }
 
+// keysRead are the keys that an expression asks the server about.
+func (f *flow) keysRead(x *Expr) []*Expr {
+	var keys []*Expr
+	seen := map[*Expr]bool{}
+	var visit func(x *Expr)
+	visit = func(x *Expr) {
+		if x = f.resolve(x); seen[x] {
+			return
+		}
+		seen[x] = true
+		if _, args, ok := x.redisCall(); ok && len(args) > 0 {
+			keys = append(keys, f.resolve(args[0]))
+			return
+		}
+		for _, a := range x.Args {
+			visit(a)
+		}
+	}
+	visit(x)
+	return keys
+}
+
 // command notes what a command does to its key. A command on an owner's key or on a key that was not there is what
 // a correct lock does; the same command without the test is not.
 func (f *flow) command(name string, args []*Expr, g guard) {
@@ -65,7 +87,7 @@ func (f *flow) command(name string, args []*Expr, g guard) {
 	case "DEL", "UNLINK":
 		e.Op = ops.Delete
 		if g.owner {
-			e.Op = ops.CompareDel
+			e.Op, e.Elsewhere = ops.CompareDel, !g.about(e.Key)
 		}
 	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
 		e.TTL, e.Unit = arg(1), ops.UnitOf(name)

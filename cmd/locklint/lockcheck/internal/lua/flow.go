@@ -3,6 +3,7 @@ package lua
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,17 +18,28 @@ type Effect struct {
 	Key, Value *Expr
 	TTL        *Expr // nil: none
 	Unit       time.Duration
+	Elsewhere  bool // of CompareDel: what is compared is what another key holds
 }
 
 // A guard says what is certain where a command runs.
 type guard struct {
-	owner  bool // what the key holds has been compared with something
-	absent bool // the key did not exist, or has just been set by SETNX
+	owner  bool    // what a key holds has been compared with something
+	absent bool    // the key did not exist, or has just been set by SETNX
+	of     []*Expr // the keys whose owner has been compared, none if that is not known
 }
 
-func (g guard) or(h guard) guard { return guard{g.owner || h.owner, g.absent || h.absent} }
+func (g guard) or(h guard) guard {
+	return guard{g.owner || h.owner, g.absent || h.absent, slices.Concat(g.of, h.of)}
+}
 
-func (g guard) and(h guard) guard { return guard{g.owner && h.owner, g.absent && h.absent} }
+func (g guard) and(h guard) guard {
+	return guard{g.owner && h.owner, g.absent && h.absent, slices.Concat(g.of, h.of)}
+}
+
+// about reports whether a key may be one of those whose owner has been compared.
+func (g guard) about(key *Expr) bool {
+	return len(g.of) == 0 || slices.ContainsFunc(g.of, func(k *Expr) bool { return same(k, key) || k.Kind == "?" })
+}
 
 // A flow walks a script in the order in which it runs.
 type flow struct {
@@ -202,13 +214,13 @@ func (f *flow) conclude(x *Expr, known map[*Expr][2]guard) (t, e guard) {
 		return t, e
 	case x.Kind == "bin":
 		// An order, as in a counter: some comparison with what the key holds, on either side.
-		g := guard{owner: f.reads(x) == readsValue}
+		g := guard{owner: f.reads(x) == readsValue, of: f.keysRead(x)}
 		return g, g
 	}
 	switch f.reads(x) {
 	case readsValue: // if redis.call("GET", …) then: the key exists, false otherwise
 		name, _, _ := x.redisCall()
-		return guard{owner: name != "GET" && name != "HGET"}, guard{absent: name == "GET" || name == "HGET"}
+		return guard{owner: name != "GET" && name != "HGET", of: f.keysRead(x)}, guard{absent: name == "GET" || name == "HGET"}
 	case readsSet: // if redis.call("SET", …, "NX") then
 		return guard{absent: true}, guard{}
 	}
@@ -233,9 +245,10 @@ func (f *flow) equal(x, y *Expr) (t, e guard) {
 	case rx == readsSet:
 		return guard{absent: true}, guard{}
 	case rx == readsValue && zero: // HEXISTS … == 0, or a count that has come down
-		return guard{owner: true}, guard{owner: true}
+		g := guard{owner: true, of: f.keysRead(x)}
+		return g, g
 	case rx == readsValue:
-		return guard{owner: true}, guard{}
+		return guard{owner: true, of: f.keysRead(x)}, guard{}
 	}
 	return guard{}, guard{}
 }

@@ -41,6 +41,7 @@ type Command struct {
 	Wrong    string // what the server will reject it for
 	Ended    bool   // the function that issues the command takes the key and ends it itself
 	Forced   bool   // a function on the way to the command says that it forces a release
+	Guarded  bool   // the function that issues the command does so only where its receiver says that there is reason to
 	Waits    bool   // the function that issues the command also waits, so that a loop around it does not spin
 
 	Result int // for ReplyResult: which one

@@ -95,7 +95,7 @@ func (s scriptText) commands(keys, args []ssa.Value) []*Command {
 	b := luaBinding{s, env, keys, args}
 	var cmds []*Command
 	for _, e := range effects {
-		c := &Command{Op: e.Op, Name: "EVAL", Key: b.key(e.Key, 0), Compares: e.Op == ops.CompareDel}
+		c := &Command{Op: e.Op, Name: "EVAL", Key: b.key(e.Key, 0), Compares: e.Op == ops.CompareDel && !e.Elsewhere}
 		if e.Value != nil {
 			c.Value = b.key(e.Value, 0)
 		}

@@ -23,6 +23,7 @@ type Section struct {
 	Site *leases.Site  // nil for Do and directives
 	Call *ssa.Call     // the acquire or the call of Do; nil for directives
 	Body *ssa.Function // what Do calls, or the function with the directive; nil for acquires
+	Tx   bool          // the section runs in a transaction that is begun and ended by who takes the lock
 	Ctx  ssa.Value     // the context that the acquire is given; nil for directives
 
 	Inside map[ssa.Instruction]bool // calls, go and defer statements
@@ -58,7 +59,7 @@ func FindCriticals(li *leases.Info, d *guards.Directives) []*Section {
 			for g, info := range d.Guarded {
 				if g == obj {
 					list = append(list, &Section{Fn: fn, Name: "the wrapper " + info.Wrapper, Pos: info.Decl.Name.Pos(), Body: fn,
-						Inside: callsIn(fn)})
+						Tx: info.Tx, Inside: callsIn(fn)})
 				}
 			}
 		}
@@ -67,7 +68,7 @@ func FindCriticals(li *leases.Info, d *guards.Directives) []*Section {
 				if call, ok := instr.(*ssa.Call); ok {
 					if body := bodyOfDo(call); body != nil {
 						list = append(list, &Section{
-							Fn: fn, Name: call.Call.StaticCallee().Name(), Pos: call.Pos(), Call: call, Body: body,
+							Fn: fn, Name: call.Call.StaticCallee().Name(), Pos: call.Pos(), Call: call, Body: body, Tx: isDoTx(call),
 							Ctx: ssax.ContextOf(&call.Call), Inside: callsIn(body),
 						})
 					}
@@ -78,7 +79,7 @@ func FindCriticals(li *leases.Info, d *guards.Directives) []*Section {
 	return list
 }
 
-// bodyOfDo is the function literal that a call of Do or DoAll runs under the lock, nil for other calls.
+// bodyOfDo is the function literal that a call of Do and its likes runs under the lock, nil for other calls.
 func bodyOfDo(call *ssa.Call) *ssa.Function {
 	m, ok := ssax.MethodOf(&call.Call)
 	if !ok || !isDo(m) || len(m.Args) == 0 {
@@ -96,10 +97,15 @@ func bodyOfDo(call *ssa.Call) *ssa.Function {
 	return nil
 }
 
-// isDo reports whether a call is Do or DoAll of a locker.
+// isDo reports whether a call is Do or DoAll of a locker, or one of their likes with a transaction.
 func isDo(m ssax.Method) bool {
-	return m.Recv != nil && clients.Named(m.Recv.Type(), clients.Runtime) == "Locker" &&
+	return clients.IsDoTx(m.Obj) || m.Recv != nil && clients.Named(m.Recv.Type(), clients.Runtime) == "Locker" &&
 		slices.Contains([]string{"Do", "DoAll"}, m.Obj.Name())
+}
+
+func isDoTx(call *ssa.Call) bool {
+	m, ok := ssax.MethodOf(&call.Call)
+	return ok && clients.IsDoTx(m.Obj)
 }
 
 // callsIn are the calls, go and defer statements of a function and of the literals that it calls or defers on the spot.

@@ -2,6 +2,7 @@ package ssax
 
 import (
 	"go/constant"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -96,8 +97,11 @@ func EachCellUse(addr ssa.Value, use func(instr ssa.Instruction, addr ssa.Value)
 // Variadic returns the elements of a slice that was built for this call: the arguments of a variadic parameter or a
 // composite literal. A slice from elsewhere has unknown elements.
 func Variadic(v ssa.Value) ([]ssa.Value, bool) {
-	if c, ok := v.(*ssa.Const); ok && c.Value == nil {
+	if c, ok := v.(*ssa.Const); ok && c.Value == nil || isEmpty(v) {
 		return nil, true // no arguments at all
+	}
+	if call, ok := v.(*ssa.Call); ok {
+		return appended(call)
 	}
 	slice, ok := v.(*ssa.Slice)
 	if !ok {
@@ -136,6 +140,33 @@ func Variadic(v ssa.Value) ([]ssa.Value, bool) {
 		}
 	}
 	return elems, true
+}
+
+// appended is Variadic for what append returns: the list that it is given, and what it adds.
+func appended(call *ssa.Call) ([]ssa.Value, bool) {
+	builtin, ok := call.Call.Value.(*ssa.Builtin)
+	if !ok || builtin.Name() != "append" || len(call.Call.Args) != 2 {
+		return nil, false
+	}
+	first, known := Variadic(call.Call.Args[0])
+	more, alsoKnown := Variadic(call.Call.Args[1])
+	return slices.Concat(first, more), known && alsoKnown
+}
+
+// isEmpty reports whether a value is a slice that is made with a length of 0.
+func isEmpty(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.MakeSlice:
+		return isZero(v.Len)
+	case *ssa.Slice:
+		return v.High != nil && isZero(v.High)
+	}
+	return false
+}
+
+func isZero(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.Value != nil && c.Value.ExactString() == "0"
 }
 
 // LiteralField returns what a struct literal sets a field to, nil when the field is not set. known is false when the

@@ -27,6 +27,28 @@ func UndoesFailure(call ssa.CallInstruction) bool {
 	return false
 }
 
+// LeavesOnFailure reports whether a call runs only on the way out after some error: UndoesFailure, also where the error
+// is one of several reasons to leave, as in if err != nil || x == nil.
+func LeavesOnFailure(call ssa.CallInstruction) bool {
+	if UndoesFailure(call) {
+		return true
+	}
+	b := call.Block()
+	if _, leaves := b.Instrs[len(b.Instrs)-1].(*ssa.Return); !leaves || len(b.Preds) < 2 {
+		return false
+	}
+	found := false
+	for _, p := range b.Preds {
+		cond, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If)
+		if !ok {
+			return false
+		}
+		failed, isErr := ErrorBranch(cond.Cond)
+		found = found || isErr && p.Succs[failed] == b
+	}
+	return found
+}
+
 // ErrorBranch returns which successor is taken when the condition finds an error: 0 for err != nil, 1 for err == nil.
 func ErrorBranch(cond ssa.Value) (int, bool) {
 	b, ok := cond.(*ssa.BinOp)

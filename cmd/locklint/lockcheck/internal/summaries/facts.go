@@ -32,6 +32,7 @@ type Command struct {
 	Compares bool
 	Ended    bool // see rediscmd.Command
 	Forced   bool
+	Guarded  bool
 	Waits    bool // the function may wait, for whatever reason
 	Judged   bool // part of a lock that its own package has reported
 	Outcome  int  // for an acquire: which result says whether it succeeded, -1 unknown

@@ -2,6 +2,7 @@
 package summaries
 
 import (
+	"go/token"
 	"go/types"
 	"regexp"
 	"slices"
@@ -112,8 +113,8 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 				c := ix.calledCommand(call, s, i)
 				*c = rediscmd.Command{
 					Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: s.TTL.Bind(args), Unit: s.Unit,
-					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Forced: s.Forced, Waits: s.Waits, Judged: s.Judged,
-					Reply: replyOf(s), Result: s.Outcome, Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
+					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Forced: s.Forced, Guarded: s.Guarded, Waits: s.Waits,
+					Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome, Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
 				}
 				cmds = append(cmds, c)
 			}
@@ -184,8 +185,9 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 		}
 		s := Command{
 			Op: c.Op, Name: c.Name, Key: c.Key, Value: c.Value, TTL: c.TTL, Unit: c.Unit, Pipe: c.Pipe,
-			Compares: c.Compares || asks(fn, c, cmds), Ended: c.Ended || endedBy(c, cmds),
-			Forced: c.Forced || forceWord.MatchString(fn.Name()), Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1,
+			Compares: c.Compares || asks(fn, c, cmds), Ended: c.Ended || endedBy(c, cmds) || counts(c),
+			Guarded: c.Guarded || onlyIfSet(c),
+			Forced:  c.Forced || forceWord.MatchString(fn.Name()), Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1,
 			origin: c,
 		}
 		if c.Op == ops.Acquire {
@@ -213,6 +215,38 @@ func asks(fn *ssa.Function, read *rediscmd.Command, cmds []*rediscmd.Command) bo
 		!slices.ContainsFunc(cmds, func(c *rediscmd.Command) bool {
 			return (c.Op == ops.Acquire || c.Op == ops.Count) && c.Key.String() == read.Key.String()
 		})
+}
+
+// counts reports whether an acquire is queued in a pipeline and nobody reads whether it has succeeded: it only starts
+// a counter.
+func counts(c *rediscmd.Command) bool {
+	return c.Op == ops.Acquire && c.Pipe != rediscmd.Direct && answers.ReachesNobody(c)
+}
+
+// onlyIfSet reports whether a command runs only where a flag or a text in the receiver says so, as the flag that an
+// acquire has set when it had succeeded.
+func onlyIfSet(c *rediscmd.Command) bool {
+	for b := c.Call.Block(); b.Idom() != nil; b = b.Idom() {
+		cond, ok := b.Idom().Instrs[len(b.Idom().Instrs)-1].(*ssa.If)
+		if !ok {
+			continue
+		}
+		asked := cond.Cond
+		switch v := asked.(type) {
+		case *ssa.UnOp:
+			if v.Op == token.NOT {
+				asked = v.X
+			}
+		case *ssa.BinOp:
+			asked = v.X
+		}
+		k := keyexpr.Of(asked)
+		if k.Op == keyexpr.Field && k.Args[0].Op == keyexpr.Param && k.Args[0].Text == "0" &&
+			(ssax.IsBool(asked.Type()) || ssax.IsString(asked.Type())) {
+			return true
+		}
+	}
+	return false
 }
 
 // forceWord marks functions that remove a lock whoever owns it.

@@ -73,6 +73,16 @@ func ends(c *ssa.CallCommon) (tx ssa.Value, commit bool) {
 	return txOf(m.Recv), m.Obj.Name() == "Commit"
 }
 
+// EndOf is the name of the method by which a call ends a transaction, "" if it does not, or another one.
+func EndOf(c *ssa.CallCommon, tx ssa.Value) string {
+	if ended, commit := ends(c); ended == nil || ended != txOf(tx) {
+		return ""
+	} else if commit {
+		return "Commit"
+	}
+	return "Rollback"
+}
+
 // A txFlow says which transactions are certainly open at the start of each block of a function.
 type txFlow struct {
 	fn      *ssa.Function

@@ -31,6 +31,11 @@ func (s *shop) brokenLocked(ctx context.Context, id int64) error { return nil }
 //lock:key=order:{id},ttl=30s
 func (s *shop) editedLocked(ctx context.Context, id int64) error { return nil }
 
+// Its wrapper has no fingerprint.
+//
+//lock:key=order:{id},ttl=30s
+func (s *shop) olderLocked(ctx context.Context, id int64) error { return nil }
+
 //lock:key=order:{id},ttl=30s
 func (s *shop) byHandLocked(ctx context.Context, id int64) error { return nil }
 

@@ -9,59 +9,123 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
+// Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
+const _ = lockrt.IfUndefinedRunLockgenV3
+
+// Fresh: nothing to say.
+//
+// It holds the lock order:{id} while it runs. While somebody else holds it, it returns
+// [lockrt.ErrBusy].
+//
+//lockgen:made 42043fee.14e5c5d6.6b81574f.d25039cc placeLocked key=order:{id},ttl=30s
 func (s *shop) place(ctx context.Context, id int64) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
 	if err != nil {
 		return err
+	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
 	}
 	return s.locks.Do(ctx, key, lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return s.placeLocked(ctx, id)
 	})
 }
 
+// stale calls staleLocked under a lock. It holds the lock order:{id} while it runs. While somebody
+// else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made c30c0645.14e5c5d6.6b81574f.d25039cc staleLocked key=order:{id},ttl=30s
 func (s *shop) stale(ctx context.Context, id int64) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
 	if err != nil {
 		return err
+	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
 	}
 	return s.locks.Do(ctx, key, lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return s.staleLocked(ctx, id)
 	})
 }
 
+// orphan calls orphanLocked under a lock. It holds the lock order:{id} while it runs. While somebody
+// else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made b7d0b7bd.14e5c5d6.6b81574f.d25039cc orphanLocked key=order:{id},ttl=30s
 func (s *shop) orphan(ctx context.Context, id int64) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
 	if err != nil {
 		return err
+	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
 	}
 	return s.locks.Do(ctx, key, lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return s.orphanLocked(ctx, id)
 	})
 }
 
+// alike calls alikeLocked under a lock. It holds the lock order:{id} while it runs. While somebody
+// else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 8470d9ad.14e5c5d6.6b81574f.d25039cc alikeLocked key=order:{id},ttl=30s
 func (s *shop) alike(ctx context.Context, id int64) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
 	if err != nil {
 		return err
+	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
 	}
 	return s.locks.Do(ctx, key, lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return s.alikeLocked(ctx, id)
 	})
 }
 
+// edited calls editedLocked under a lock. It holds the lock order:{id} while it runs. While somebody
+// else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 212a9a01.14e5c5d6.6b81574f.d25039cc editedLocked key=order:{id},ttl=30s
+func (s *shop) edited(ctx context.Context, id int64) error {
+	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
+	}
+	return s.locks.Do(ctx, key, lockrt.Options{TTL: 60 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
+		return s.editedLocked(ctx, id)
+	})
+}
+
+// older calls olderLocked under a lock.
+func (s *shop) older(ctx context.Context, id int64) error {
+	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
+	}
+	return s.locks.Do(ctx, key, lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
+		return s.olderLocked(ctx, id)
+	})
+}
+
+// gone calls goneLocked under a lock. It holds the lock order:{id} while it runs. While somebody else
+// holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made c30029eb.14e5c5d6.6b81574f.d25039cc goneLocked key=order:{id},ttl=30s
 func (s *shop) gone(ctx context.Context, id int64) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
 	if err != nil {
 		return err
 	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
+	}
 	return s.locks.Do(ctx, key, lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return s.goneLocked(ctx, id)
 	})
-}
-
-func (s *shop) edited(ctx context.Context, id int64) error {
-	if time.Now().IsZero() {
-		return nil
-	}
-	return s.editedLocked(ctx, id)
 }

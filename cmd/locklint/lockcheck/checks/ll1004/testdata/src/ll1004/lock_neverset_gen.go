@@ -11,20 +11,37 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
+// Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
+const _ = lockrt.IfUndefinedRunLockgenV3
+
+// never calls neverLocked under a lock. It holds the lock order:{id} while it runs. While somebody
+// else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 27d0e4b3.14e5c5d6.6b81574f.d25039cc neverLocked key=order:{id},ttl=30s
 func (s *shop) never(ctx context.Context, id int64) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
 	if err != nil {
 		return err
+	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
 	}
 	return s.locks.Do(ctx, key, lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return s.neverLocked(ctx, id)
 	})
 }
 
+// nobody calls nobodyLocked under a lock. It holds the lock order:{id} while it runs. While somebody
+// else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made 456ab75e.14e5c5d6.6b81574f.d25039cc nobodyLocked key=order:{id},ttl=30s
 func (s *shop) nobody(ctx context.Context, id int64) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
 	if err != nil {
 		return err
+	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
 	}
 	return s.locks.Do(ctx, key, lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return s.nobodyLocked(ctx, id)

@@ -11,10 +11,20 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
+// Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
+const _ = lockrt.IfUndefinedRunLockgenV3
+
+// tagged calls taggedLocked under a lock. It holds the lock order:{id} while it runs. While somebody
+// else holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made e2e41ec7.14e5c5d6.6b81574f.d25039cc taggedLocked key=order:{id},ttl=30s
 func (s *shop) tagged(ctx context.Context, id int64) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("order:"), lockrt.KeyInt("id", id))
 	if err != nil {
 		return err
+	}
+	if s == nil {
+		return lockrt.NilPointer("s.locks")
 	}
 	return s.locks.Do(ctx, key, lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return s.taggedLocked(ctx, id)

@@ -58,3 +58,17 @@ func onError(ctx context.Context, m *redsync.Mutex, lock *redislock.Lock) error 
 	}
 	return nil
 }
+
+// severalReasons: an error is one of them.
+func severalReasons(ctx context.Context, locker *redislock.Client, load func() (*int, error)) error {
+	lock, err := locker.Obtain(ctx, "report", time.Minute, nil)
+	if err != nil {
+		return err
+	}
+	n, err := load()
+	if err != nil || n == nil {
+		lock.Release(ctx)
+		return err
+	}
+	return lock.Release(ctx)
+}

@@ -102,3 +102,44 @@ func secondTryLogged(ctx context.Context, c *redislock.Client) error {
 	defer lock.Release(ctx)
 	return work()
 }
+
+// elected is the loop of a leader: it asks in each round whether it leads, and tries again where it does not.
+type elected struct {
+	mu     *redsync.Mutex
+	leader bool
+}
+
+func (e *elected) tryAcquire() bool {
+	if err := e.mu.TryLock(); err != nil {
+		return false
+	}
+	e.leader = true
+	return true
+}
+
+func (e *elected) isLeader() bool { return e.leader }
+
+func (e *elected) extend() bool {
+	ok, err := e.mu.Extend()
+	return ok && err == nil
+}
+
+func (e *elected) release() { e.mu.Unlock() }
+
+func (e *elected) run(tick, stop <-chan struct{}, gain func()) {
+	if e.tryAcquire() {
+		gain()
+	}
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick:
+			if e.isLeader() {
+				e.extend()
+			} else if e.tryAcquire() {
+				gain()
+			}
+		}
+	}
+}

@@ -9,6 +9,13 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
+// Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
+const _ = lockrt.IfUndefinedRunLockgenV3
+
+// plainWithLock calls plain under a lock. It holds the lock plain while it runs. While somebody else
+// holds it, it returns [lockrt.ErrBusy].
+//
+//lockgen:made b193b480.d4080bab.9bd1fcad.e3b0c442 plain key=plain,ttl=1h
 func plainWithLock(ctx context.Context, locks *lockrt.Locker) error {
 	return locks.Do(ctx, "plain", lockrt.Options{TTL: time.Hour}, func(context.Context, *lockrt.Lease) error {
 		plain()

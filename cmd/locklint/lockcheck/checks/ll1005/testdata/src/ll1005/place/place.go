@@ -1,0 +1,6 @@
+//go:build !neverset
+
+//lock:default ttl=30s,out=locks.go
+package place
+
+func plain() {}

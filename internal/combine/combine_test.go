@@ -1,0 +1,148 @@
+package combine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/combine"
+)
+
+type request struct {
+	combine.Ticket
+	sent int // how often
+}
+
+// server answers when it is told to, and keeps the sizes of the batches.
+type server struct {
+	answer chan struct{}
+	mu     sync.Mutex
+	sizes  []int
+}
+
+func newCombiner() (*combine.Combiner[*request], *server) {
+	s := &server{answer: make(chan struct{})}
+	return &combine.Combiner[*request]{
+		Alone: 2, Lanes: 1, Most: 3, Time: time.Minute, Start: func(f func()) { go f() },
+		Send: func(ctx context.Context, batch []*request) bool {
+			s.mu.Lock()
+			s.sizes = append(s.sizes, len(batch))
+			for _, r := range batch {
+				r.sent++
+			}
+			s.mu.Unlock()
+			select {
+			case <-s.answer:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		},
+	}, s
+}
+
+func do(t *testing.T, c *combine.Combiner[*request], n int) *sync.WaitGroup {
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			r := new(request)
+			if err := c.Do(t.Context(), r); err != nil || r.sent != 1 {
+				t.Errorf("the request was sent %d times, error %v", r.sent, err)
+			}
+		})
+		synctest.Wait()
+	}
+	return &all
+}
+
+func TestCombiner_Do_gathers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCombiner()
+		all := do(t, c, 10) // two alone, one on the lane, seven wait
+		if got := c.State(); got != (combine.State{InFlight: 3, Waiting: 7}) {
+			t.Errorf("the state is %+v", got)
+		}
+		close(s.answer)
+		all.Wait()
+		c.Wait()
+		want := []int{1, 1, 1, 3, 3, 1}
+		for i, size := range s.sizes {
+			if len(s.sizes) != len(want) || size != want[i] {
+				t.Fatalf("the batches have %v requests, want %v", s.sizes, want)
+			}
+		}
+		if got := c.State(); got.InFlight != 0 {
+			t.Errorf("%d are in flight at the end", got.InFlight)
+		}
+	})
+}
+
+// Who leaves before its batch is taken is not sent; who leaves later is told to Left when its batch is over.
+func TestCombiner_Do_callerLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCombiner()
+		var left []*request
+		c.Left = func(r *request) { left = append(left, r) }
+		all := do(t, c, 2)
+		ctx, cancel := context.WithCancel(t.Context())
+		sent, unsent := new(request), new(request)
+		for _, r := range []*request{sent, unsent} {
+			go func() {
+				if err := c.Do(ctx, r); !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want that of the context", err)
+				}
+			}()
+			synctest.Wait()
+		}
+		cancel()
+		synctest.Wait()
+		close(s.answer)
+		all.Wait()
+		c.Wait()
+		if sent.sent != 1 || unsent.sent != 0 || len(left) != 1 || left[0] != sent {
+			t.Errorf("sent %d and %d times, want 1 and 0; %d left while they were sent, want 1", sent.sent, unsent.sent, len(left))
+		}
+	})
+}
+
+// Lanes that hang do not keep others waiting for longer than Stall.
+func TestCombiner_Join_stalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCombiner()
+		c.Stall = time.Second
+		all := do(t, c, 4)
+		time.Sleep(c.Stall + 1)
+		if got := c.State(); got != (combine.State{InFlight: 3, Waiting: 1, Stalled: true}) {
+			t.Errorf("the state is %+v", got)
+		}
+		more := do(t, c, 1)
+		if got := c.State(); got != (combine.State{InFlight: 4}) {
+			t.Errorf("one more has come: the state is %+v", got)
+		}
+		close(s.answer)
+		all.Wait()
+		more.Wait()
+	})
+}
+
+func TestCombiner_Leave_patience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := newCombiner()
+		r := new(request)
+		if left := c.Leave(r, time.Second); left != 0 {
+			t.Errorf("no answer has come, and %s are left", left)
+		}
+		c.Enter()
+		c.Exit(new(request), true)
+		time.Sleep(400 * time.Millisecond)
+		if left := c.Leave(r, time.Second); left != 600*time.Millisecond {
+			t.Errorf("the last answer came 400 ms ago, and %s are left, want 600 ms", left)
+		}
+		if left := c.Leave(r, 0); left != 0 {
+			t.Errorf("without patience %s are left", left)
+		}
+	})
+}
