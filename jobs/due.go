@@ -158,7 +158,9 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 	wasPaused := e.paused
 	e.paused, e.busy = c.Status == ClaimPaused, c.Status == ClaimBusy
 	switch {
-	case c.Status == ClaimStale, c.Status == ClaimUnknown:
+	case c.Status == ClaimStale:
+		l.doubt(e)
+	case c.Status == ClaimUnknown:
 		l.unknown = append(l.unknown, e) // to be offered again, with the cursor that this node knows
 	case e.busy:
 		// The end of a run of this node wakes it at once; those of others are looked for.
@@ -183,4 +185,12 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 	default:
 		l.schedule(e)
 	}
+}
+
+// doubt leaves e alone until it is certain that the store has not lost data: with a pause of the job, for example, that
+// another node knows and is about to put back.
+func (l *loop) doubt(e *entry) {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.doubtful, l.certain = append(l.doubtful, e), l.part.answers+2
 }

@@ -37,7 +37,7 @@ var errDrained = errors.New("the node is shutting down and its drain timeout is 
 
 // Drain ends [Scheduler.Run], as the end of its context does, but lets runs finish until ctx ends in place of
 // Config.DrainTimeout. It blocks until Run is about to return, or for ten seconds more than ctx, in which runs that
-// were cancelled may say their last words. The error is ctx's if that ended first. A scheduler that does not run is
+// were cancelled may write their records. The error is ctx's if that ended first. A scheduler that does not run is
 // drained.
 func (s *Scheduler) Drain(ctx context.Context) error {
 	s.mu.Lock()
@@ -108,7 +108,7 @@ func (s *Scheduler) drain(h *host) error {
 		"return or the Locker is closed; make Job.Run return when its context ends", len(stuck), 2*lastWords, stuck)
 }
 
-// waitOr is wait, unless ctx ends first: [Scheduler.Drain] has had enough.
+// waitOr is wait, unless ctx ends first, as that of [Scheduler.Drain] may.
 func waitOr(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

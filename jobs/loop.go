@@ -58,7 +58,11 @@ type loop struct {
 	heap    timeheap.Heap[*entry] // by when to look at them again
 	unknown []*entry              // to be registered
 	// another timing is in force, or another program has the job: ask again when a node goes
-	dormant  []*entry
+	dormant []*entry
+	// the store has another epoch of them: because of a deploy, or because it has lost data and another node was the
+	// first to register them again. The second heartbeat from then on tells, as the first may be under way.
+	doubtful []*entry
+	certain  uint64   // the heartbeat that tells about all of them
 	deferred []*entry // due, but left to other nodes until later
 	later    time.Time
 	suspect  bool      // a node has gone: what it had put in force may not be so any more
@@ -132,6 +136,9 @@ func (l *loop) admit() {
 			l.heap.Set(e, e.owedAt)
 		}
 	}
+	if len(l.doubtful) > 0 && l.part.answers >= l.certain {
+		l.unknown, l.doubtful = append(l.unknown, l.doubtful...), nil
+	}
 	if l.part.stale {
 		l.offerAll()
 	}
@@ -174,7 +181,7 @@ func (l *loop) planned() []*entry {
 
 // offerAll has all jobs registered again. It needs Scheduler.mu.
 func (l *loop) offerAll() {
-	l.part.stale, l.unknown, l.dormant, l.deferred = false, nil, nil, nil
+	l.part.stale, l.unknown, l.dormant, l.deferred, l.doubtful = false, nil, nil, nil, nil
 	for _, e := range l.part.entries() {
 		if l.heap.Has(e) {
 			l.heap.Remove(e)

@@ -292,6 +292,8 @@ func (p *part) awaitHeartbeat(ctx context.Context) {
 func (p *part) noteHeartbeat() {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
+	p.answers++
+	p.rouse()
 	close(p.answered)
 	p.answered = make(chan struct{})
 }

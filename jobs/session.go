@@ -16,7 +16,7 @@ const (
 	leaseHeartbeats = 5
 	// horizonHeartbeats is how many heartbeats ahead a heartbeat asks for one-off jobs: some may fail.
 	horizonHeartbeats = 3
-	registerTime      = time.Hour // how often jobs are registered again, lest the store forget them
+	registerTime      = time.Hour // how often jobs are registered again, so that the store does not forget them
 )
 
 // keepSession gives signs of life, and acts on what the store answers, until the runs of this node are done. Then it
@@ -200,7 +200,7 @@ func (p *part) registerAgain(ctx context.Context) {
 		view, err := p.s.cfg.Store.Register(callCtx, p.registration(chunk))
 		cancel()
 		if p.heard(err); err != nil {
-			return // there are many more times until a year is over
+			return // the store keeps jobs for a year, and the next try is within the hour
 		}
 		if slices.ContainsFunc(view.Jobs, func(job JobView) bool { return job.Refused != "" }) {
 			p.offerAgain() // the loop is to learn of it
