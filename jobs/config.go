@@ -48,8 +48,11 @@ type Config struct {
 	// MeterProvider receives the metrics lockgen.job.lateness, .duration, .runs, .claims, .missed and .running.
 	// Defaults to the Locker's, which may be none.
 	MeterProvider metric.MeterProvider
-	// Now is the local clock. It need not be right: the store's time decides, and this one is corrected by it. Timers
-	// are Go's own, so that tests with other clocks want testing/synctest; see package jobstest. Defaults to time.Now.
+	// Now is what the node's clock shows. It need not be right, and may be set at any time: the store's time decides, and
+	// between two answers of the store Go's monotonic clock measures, as timers do. Now only stands in for the store's
+	// time before the first answer, and Node.ClockOffset tells how far it is off. So tests with other clocks want
+	// testing/synctest; see package jobstest. New calls it once, and refuses one that panics or has not returned within a
+	// second; while it does so later, time.Now stands in for it. Defaults to time.Now.
 	Now func() time.Time
 	// OnRun is called after the record of a run is complete, whether it ran or was skipped, by the node that
 	// recorded it: for the run of a dead node, the one that found it. It is called from the goroutines of the
@@ -91,9 +94,6 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.MeterProvider == nil {
 		c.MeterProvider = meter
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	if c.History == 0 {
 		c.History = 100
 	}
@@ -110,6 +110,11 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		c.Logger = slog.Default()
 	}
 	c.Logger = guardLogger(c.Logger)
+	now, err := guardNow(c.Now, c.Logger)
+	if err != nil {
+		return c, err
+	}
+	c.Now = now
 	switch {
 	case c.DrainTimeout == 0:
 		c.DrainTimeout = 18 * time.Second

@@ -87,7 +87,7 @@ func (l *loop) ask(e *entry, now time.Time) Claim {
 func (l *loop) send(entries []*entry, claims []Claim) {
 	ctx, cancel := context.WithTimeout(l.host.work, storeTimeout)
 	defer cancel()
-	sent := l.s.cfg.Now()
+	sent := l.part.clock.local()
 	results := l.s.cfg.Store.Claim(ctx, claims)
 	var failure error
 	for i, c := range results {
@@ -103,7 +103,7 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 		}
 		l.s.telemetry.claimed(c.Status)
 		// others may have claimed later ticks since, or will before this one has its lock
-		if l.s.cfg.Now().Sub(sent) > slowStore {
+		if l.part.clock.local().Sub(sent) > slowStore {
 			e.owing = l.part.clock.now()
 			if claims[i].InFlight != nil && e.job.Overlap == OverlapSkip {
 				claims[i].InFlight.delay()
@@ -174,8 +174,14 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 		}
 		l.wakeAt(e, next)
 	case c.Status == ClaimEarly && !wasPaused:
-		// By whatever clock this node thought it due: wait out the difference.
-		l.wakeAt(e, l.part.clock.now().Add(max(asked.Due.Sub(c.Now), time.Millisecond)))
+		// By whatever clock this node thought it due: wait out the difference. It may have thought of later ticks only
+		// for that reason.
+		due := asked.Due
+		if !asked.Owed {
+			e.plan = e.next(e.cursor, c.Now)
+			due = e.plan.due
+		}
+		l.wakeAt(e, l.part.clock.now().Add(max(due.Sub(c.Now), time.Millisecond)))
 	default:
 		l.schedule(e)
 	}

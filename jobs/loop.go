@@ -70,6 +70,7 @@ type loop struct {
 	soon     []OneOff  // one-off jobs that are soon due, the next first
 	tryAt    time.Time // not before then: the store did not answer
 	backoff  time.Duration
+	steps    uint64 // of the part's clock, that the moments above go by
 }
 
 func (l *loop) run(ctx context.Context) {
@@ -82,19 +83,36 @@ func (l *loop) run(ctx context.Context) {
 		case <-l.part.wake:
 		case <-timer.C:
 		}
+		l.followClock()
 		l.admit()
 		l.settle()
 		if !l.part.clock.now().Before(l.tryAt) {
 			l.resync(ctx)
 			l.checkEpochs(ctx)
 			l.register(ctx)
-			if !l.s.cfg.Now().Before(l.part.onHold()) {
+			if !time.Now().Before(l.part.onHold()) {
 				l.claimDue(ctx)
 				l.claimDeferred(ctx)
 				l.claimOneOffs(ctx)
 			}
 		}
 		timer.Reset(l.sleep())
+	}
+}
+
+// followClock looks at everything anew when the clock that all moments are on was set: a step back would have the loop
+// wait for as long as the clock has gone back.
+func (l *loop) followClock() {
+	steps := l.part.clock.stepCount()
+	if steps == l.steps {
+		return
+	}
+	l.steps = steps
+	now := l.part.clock.now()
+	l.tryAt, l.later, l.recheck = time.Time{}, now, time.Time{}
+	for _, e := range l.planned() {
+		e.owedAt = now
+		l.heap.Set(e, now)
 	}
 }
 
@@ -187,7 +205,7 @@ func (l *loop) register(ctx context.Context) {
 	for len(l.unknown) > 0 && len(l.part.alive()) > 0 && ctx.Err() == nil {
 		batch := l.unknown[:min(len(l.unknown), claimBatch)]
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		sent := l.s.cfg.Now()
+		sent := l.part.clock.local()
 		view, err := l.s.cfg.Store.Register(callCtx, l.part.registration(batch))
 		cancel()
 		if ctx.Err() != nil {
@@ -251,7 +269,7 @@ func (l *loop) sleep() time.Duration {
 	if len(l.unknown) > 0 && len(l.part.alive()) > 0 {
 		d = 0
 	}
-	if hold := l.part.onHold().Sub(l.s.cfg.Now()); hold > 0 {
+	if hold := time.Until(l.part.onHold()); hold > 0 {
 		d = max(d, min(hold, l.s.cfg.Heartbeat))
 		if len(l.unknown) > 0 {
 			d = 0

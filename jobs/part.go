@@ -97,7 +97,7 @@ func (p *part) heard(err error) {
 		return // it answers, and will know better in a moment
 	}
 	s := p.s
-	now := s.cfg.Now()
+	now := time.Now()
 	s.mu.Lock()
 	before, _ := s.downParts()
 	p.down = err

@@ -70,7 +70,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, locks: locks, telemetry: telemetry, lease: leaseHeartbeats * cfg.Heartbeat,
-		session: strings.ToLower(rand.Text()[:12]), began: cfg.Now(),
+		session: strings.ToLower(rand.Text()[:12]), began: time.Now(),
 		memory:  newMemory(),
 		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
 	}

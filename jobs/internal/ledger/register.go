@@ -148,7 +148,7 @@ func (m *Spec) newest() (top int64) {
 	return top
 }
 
-// enforce puts the newest definition that a session has in force, and forgets what is of no more use: nothing before
+// enforce puts the newest definition that a session has in force, and drops what is not needed: nothing before
 // from is owed.
 func (m *Spec) enforce(from, now time.Time) {
 	top := m.newest()
