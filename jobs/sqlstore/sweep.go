@@ -19,13 +19,23 @@ const (
 	sweepJobs = 100
 )
 
-// sweep deletes what is old, now and then. What it cannot delete the next sweep will.
+// sweep calls Sweep now and then. What it cannot delete the next one will.
 func (s *Store) sweep(ctx context.Context) {
 	last, now := s.swept.Load(), time.Now().UnixMicro()
 	if now-last < sweepEvery.Microseconds() || !s.swept.CompareAndSwap(last, now) {
 		return
 	}
-	_ = s.sweepAll(ctx)
+	_ = s.Sweep(ctx)
+}
+
+// Sweep deletes what nobody wants any more: the IDs of one-off jobs that ran more than a day ago, sessions and notices of the dead,
+// failures but the newest, and jobs that nobody has registered for a year. Nodes do so every ten minutes by themselves.
+// It blocks until that is done or ctx ends.
+func (s *Store) Sweep(ctx context.Context) error {
+	if err := s.sweepAll(ctx); err != nil {
+		return s.in(err, "delete what is old")
+	}
+	return nil
 }
 
 func (s *Store) sweepAll(ctx context.Context) error {
@@ -66,7 +76,7 @@ func (s *Store) delete(ctx context.Context, t *tables, text string, args ...any)
 	limited, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	_, err = t.exec(limited, s.db, text, args...)
-	return err
+	return t.explain(ctx, err)
 }
 
 // pruneFailures deletes failures but the newest, now and then.

@@ -96,13 +96,20 @@ func guardTx(ctx context.Context, db Beginner, tx *sql.Tx, leases lockrt.Leases)
 // guardByFence guards by the fences of the leases. The keys are sorted, so that two transactions cannot wait for each
 // other's marks.
 func guardByFence(ctx context.Context, tx *sql.Tx, leases lockrt.Leases) (context.Context, error) {
+	var marks fence.SQL
 	for _, lease := range leases {
 		if fencedIn(ctx, lease) {
 			return ctx, fmt.Errorf("guard %q: %w: a transaction of this call chain is guarded by its fence and open, and this "+
 				"one would wait for it without end; use that one", lease.Key(), lockrt.ErrNested)
 		}
-		if err := fence.GuardLease(ctx, tx, lease.Key()); err != nil {
+		if err := marks.GuardLease(ctx, tx, lease.Key()); err != nil {
 			return ctx, err
+		}
+		if len(leases) > 1 && marks.Dialect == "" { // the table is there by now
+			var err error
+			if marks.Dialect, err = fence.Detect(ctx, tx); err != nil {
+				return ctx, err
+			}
 		}
 	}
 	return context.WithValue(ctx, fencedKey{}, leases), nil

@@ -89,7 +89,6 @@ var bindTests = []struct {
 	{"", "(p *Plain) f(l *lockrt.Locker) error", "fWithLock(l) param0", false},
 	{"", "(i ID) f() error", "fWithLock() new", false},
 	{"", "(g *Gen[K]) f(k K) error", "fWithLock(k) recv.locks", false},
-	{`,cron="@daily"`, "(g *Gen[K]) f() error", "fWithLock() recv.locks", false},
 	{"", "(s *Shop) init() error", "initWithLock() recv.locks", false},
 	{"", "(s *Shop) typesLocked() error", "types() recv.locks", false},
 	{"", "f[T any](t T) error", "fWithLock(t) new", true},
@@ -153,6 +152,8 @@ var bindErrors = []struct {
 	{",func=‹name›", "(s *Shop) f()", []want{{"name-clash", "type Shop has a field or method"}}},
 	{",func=‹Total›", "(o *Order) f()", []want{{"name-clash"}}},
 	{`,‹cron="@daily"›`, "f[T any]()", []want{{"cron-generic", "f is generic"}}},
+	{`,‹cron="@daily"›`, "(*Gen[T]) f()", []want{{"cron-generic", "f is a method of the generic type Gen"}}},
+	{`,‹cron="@daily"›`, "(g Gen[_]) f()", []want{{"cron-generic", "one job"}}},
 	// All at once.
 	{",wait=‹@Nope›,func=‹Variable›,locker=‹Nope›", "f(x float64)", []want{{"constant"}, {"name-clash"}, {"locker"}}},
 }

@@ -37,7 +37,20 @@ func (b *binder) signature() {
 	}
 	b.roles()
 	b.f.AddsError = b.addsError()
-	if b.d.Cron != nil && b.Decl.Recv == nil && b.Decl.Type.TypeParams != nil {
+	if b.d.Cron != nil {
+		b.genericJob()
+	}
+}
+
+// genericJob reports a job that one directive cannot name: a function with type parameters is none until somebody chooses
+// them, and the method of a generic type is one for each instance.
+func (b *binder) genericJob() {
+	switch recv := b.f.Recv; {
+	case recv != nil && len(ReceiverTypeParams(recv.Expr)) > 0:
+		b.add(b.d.Cron.Pos, b.d.Cron.End, "cron-generic",
+			"%s is a method of the generic type %s, and all instances of the type would share one job: schedule a function, or "+
+				"a method of a type without type parameters, that calls it", b.fn(), b.f.RecvType)
+	case b.Decl.Type.TypeParams != nil:
 		b.add(b.d.Cron.Pos, b.d.Cron.End, "cron-generic",
 			"%s is generic, and a scheduled job has no caller that chooses its type arguments: schedule a function without type "+
 				"parameters that calls it", b.fn())

@@ -62,7 +62,7 @@ var slugs = map[string]string{
 	"wrapper-name": "the wrapper's name cannot be used",
 	"name-clash":   "the wrapper's name is taken",
 	"test":         "a function that go test calls cannot have a wrapper",
-	"cron-generic": "a generic function cannot be a scheduled job",
+	"cron-generic": "a generic function, or a method of a generic type, cannot be a scheduled job",
 }
 
 // Slugs returns the slug of every kind of problem, sorted.

@@ -41,33 +41,6 @@ func isDependency(t types.Type) bool {
 	return false
 }
 
-// paramType is the type of a parameter in terms of the receiver's own type parameters: each method may have other names
-// for them, and go/types has other objects. It is nil if the type is not known.
-func (u *unit) paramType(i int) types.Type {
-	p := u.Params[i]
-	fn, ok := u.info.Defs[u.Decl.Name].(*types.Func)
-	if p.Type == nil || !ok || fn.Signature().RecvTypeParams().Len() == 0 {
-		return p.Type
-	}
-	named := receiverNamed(fn.Signature().Recv().Type())
-	if named == nil {
-		return p.Type
-	}
-	var own []types.Type
-	for param := range named.Origin().TypeParams().TypeParams() {
-		own = append(own, param)
-	}
-	instance, err := types.Instantiate(nil, named.Origin(), own, false)
-	if err != nil {
-		return p.Type
-	}
-	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(instance), true, u.pkg, u.Decl.Name.Name)
-	if method, ok := obj.(*types.Func); ok && i < method.Signature().Params().Len() {
-		return method.Signature().Params().At(i).Type()
-	}
-	return p.Type
-}
-
 func receiverNamed(t types.Type) *types.Named {
 	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = pointer.Elem()

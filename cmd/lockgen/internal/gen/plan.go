@@ -3,7 +3,6 @@ package gen
 import (
 	"go/ast"
 	"go/types"
-	"slices"
 	"strconv"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -171,11 +170,6 @@ func (u *unit) needed() []string {
 		}
 	}
 	return found
-}
-
-// needs tells whether the code of a job refers to a name that a type parameter of its receiver may not have.
-func (u *unit) needs(name string) bool {
-	return slices.Contains(u.needed(), name) || slices.Contains(u.constNames(true), name)
 }
 
 // constNames are the constants that options of a job name, or those of its lock and of wrappers.

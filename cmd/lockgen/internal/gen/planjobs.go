@@ -16,7 +16,6 @@ const registerName = "RegisterJobs"
 // A registration is one RegisterJobs.
 type registration struct {
 	receiver  *wrapper // whose receiver is repeated; nil for the package's
-	recvType  ast.Expr // with the type parameters as they are named here
 	guarded   bool     // a nil receiver is refused: keys or jobs with a value receiver read what it points to
 	scheduler string
 	jobs      []*wrapper
@@ -122,7 +121,7 @@ func (r *registration) nameParams(local names) {
 // param is the name of a job's parameter. It adds the parameter unless another job shares it.
 func (r *registration) param(job *wrapper, i int, several bool, local names) string {
 	p := job.Params[i]
-	t := job.unit.paramType(i)
+	t := p.Type
 	shared := several && p.Name != "" && isDependency(t)
 	if shared {
 		for _, other := range r.params {

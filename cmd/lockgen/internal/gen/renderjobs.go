@@ -16,7 +16,7 @@ func (r *registration) render(g *jen.Group) {
 	}
 	fn := g.Func()
 	if r.receiver != nil {
-		fn.Params(jen.Id(r.receiver.recv).Add(r.receiver.expr(r.recvType)))
+		fn.Params(jen.Id(r.receiver.recv).Add(r.receiver.expr(r.receiver.Recv.Expr)))
 	}
 	params := []jen.Code{jen.Id(r.scheduler).Op("*").Qual(jobsPath, "Scheduler")}
 	for _, p := range r.params {
