@@ -53,8 +53,8 @@ func (p *templateParser) parts() {
 // literal reads one character of text.
 func (p *templateParser) literal(i int) int {
 	r, size := utf8.DecodeRuneInString(p.v.text[i:])
-	if (r == utf8.RuneError && size == 1) || unicode.IsControl(r) {
-		p.report(i, i+size, "character", "the key's text holds the character %q, which no log or tool shows: delete it",
+	if (r == utf8.RuneError && size == 1) || invisible(r) {
+		p.report(i, i+size, "character", "the key's text holds the character %+q, which no log or tool shows: delete it",
 			p.v.text[i:i+size])
 	}
 	p.text.WriteString(p.v.text[i : i+size])
