@@ -44,7 +44,7 @@ var notMessages = []struct{ file, text, why string }{
 // spoken are the functions whose texts are for -v and for warnings; scripts look at them where it matters.
 var spoken = map[string]bool{"Logf": true, "logf": true}
 
-var verb = regexp.MustCompile(`%[a-z]`)
+var verb = regexp.MustCompile(`%\+?[a-z]`)
 
 // TestErrors_everyMessage: every text in the sources that can become a message, or a part of one, is seen in what a
 // script expects. A message that no program provokes is one that nobody has read.

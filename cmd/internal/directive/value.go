@@ -74,6 +74,12 @@ func shown(text string) string {
 	return strconv.Quote(text)
 }
 
+// shownASCII is shown for text whose characters do not all show.
+func shownASCII(text string) string {
+	text, _ = strconv.Unquote(shown(text)) // what it has quoted is a Go string
+	return strconv.QuoteToASCII(text)
+}
+
 // constRef reads @Const or @pkg.Const.
 func constRef(written string, base token.Pos) (*ConstRef, bool) {
 	c := &ConstRef{Pos: base, End: base + token.Pos(len(written)), Name: written[1:]}
