@@ -33,8 +33,9 @@ type Config struct {
 	// Defaults to slog.Default().
 	Logger *slog.Logger
 	// DrainTimeout is how long runs may go on after the context of Run has ended, before theirs is cancelled. Then they
-	// have 5 s to return, and their records 5 s to reach the store. Defaults to 18 s, so that all is over before
-	// Kubernetes kills a process that has been told to end 30 s ago; negative means not at all.
+	// have 5 s to return, and their records 5 s to reach the store; lockrt.Locker.Close, which follows, takes up to 5 s
+	// more if the store is away. Defaults to 13 s: 28 s in all, so that all is over before Kubernetes kills a process
+	// that has been told to end 30 s ago. Negative means not at all. See Scheduler.Drain for longer ones.
 	DrainTimeout time.Duration
 	// Heartbeat is how often the node gives a sign of life, and hears what other nodes ask of it: to cancel a run, to
 	// run one now, a one-off job. After five of them without one its runs are taken over. It costs a call per node, and
@@ -117,7 +118,7 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	c.Now = now
 	switch {
 	case c.DrainTimeout == 0:
-		c.DrainTimeout = 18 * time.Second
+		c.DrainTimeout = 13 * time.Second
 	case c.DrainTimeout < 0:
 		c.DrainTimeout = 0
 	}

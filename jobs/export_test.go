@@ -47,4 +47,4 @@ func (s *Scheduler) ClockStepped() bool {
 }
 
 // StoreOf returns what Config.Store became.
-func StoreOf(s *Scheduler) Store { return s.cfg.Store }
+func StoreOf(s *Scheduler) Store { return s.cfg.Store.(boundedStore).Store }

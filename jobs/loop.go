@@ -27,9 +27,11 @@ const (
 // While the store does not answer, Run keeps trying; see [Scheduler.Err]. The error says what went wrong while
 // draining, nil after a clean end.
 func (s *Scheduler) Run(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
+	own := ctx
+	ctx, stop := context.WithCancel(own)
 	defer stop()
-	h := newHost(ctx, s.cfg.DrainTimeout)
+	h := newHost(own, ctx, s.cfg.DrainTimeout)
+	defer context.AfterFunc(own, func() { h.change(func() { h.over = time.Now() }) })()
 	s.mu.Lock()
 	if s.state != fresh {
 		s.mu.Unlock()
