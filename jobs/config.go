@@ -13,9 +13,9 @@ import (
 
 // Config configures a [Scheduler]. The zero value is usable.
 type Config struct {
-	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
-	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks. Its package
-	// must be imported, at least for its side effect. It imports the package of the locks:
+	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis or
+	// database, under the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks.
+	// Its package must be imported, at least for its side effect. It imports the package of the locks:
 	//
 	//	import _ "github.com/lockgen/lockgen/jobs/redisstore"
 	Store Store
@@ -35,7 +35,7 @@ type Config struct {
 	// DrainTimeout is how long runs may continue after the context of Run has ended. After that their contexts are
 	// cancelled. Then runs have 5 s to return, and their records 5 s to reach the store. Defaults to 18 s: a drain then
 	// ends before Kubernetes kills the process, 30 s after it has told it to end. Negative means that runs are
-	// cancelled at once.
+	// cancelled at once. See Scheduler.Drain for longer ones.
 	DrainTimeout time.Duration
 	// Heartbeat is the interval between the node's heartbeats. By its heartbeat a node also receives requests of other
 	// nodes: to cancel a run, to run a job now, to run a one-off job. When five heartbeats have been missed, other
@@ -50,8 +50,11 @@ type Config struct {
 	// MeterProvider receives the metrics lockgen.job.lateness, .duration, .runs, .claims, .missed and .running.
 	// Defaults to the Locker's, which may be none.
 	MeterProvider metric.MeterProvider
-	// Now is the local clock. It need not be right: the store's time decides, and this one is corrected by it. Timers
-	// are Go's own, so that tests with other clocks want testing/synctest; see package jobstest. Defaults to time.Now.
+	// Now is what the node's clock shows. It need not be right, and may be set at any time: the store's time decides, and
+	// between two answers of the store Go's monotonic clock measures, as timers do. Now only stands in for the store's
+	// time before the first answer, and Node.ClockOffset tells how far it is off. So tests with other clocks want
+	// testing/synctest; see package jobstest. New calls it once, and refuses one that panics or has not returned within a
+	// second; while it does so later, time.Now stands in for it. Defaults to time.Now.
 	Now func() time.Time
 	// OnRun is called after the record of a run is complete, whether the run ran or was skipped. The node that recorded
 	// the run calls it: for the run of a dead node, the node that found it. Calls come from the goroutines of the runs,
@@ -93,9 +96,6 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.MeterProvider == nil {
 		c.MeterProvider = meter
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	if c.History == 0 {
 		c.History = 100
 	}
@@ -112,9 +112,14 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		c.Logger = slog.Default()
 	}
 	c.Logger = guardLogger(c.Logger)
+	now, err := guardNow(c.Now, c.Logger)
+	if err != nil {
+		return c, err
+	}
+	c.Now = now
 	switch {
 	case c.DrainTimeout == 0:
-		c.DrainTimeout = 18 * time.Second
+		c.DrainTimeout = 13 * time.Second
 	case c.DrainTimeout < 0:
 		c.DrainTimeout = 0
 	}

@@ -92,6 +92,7 @@ const (
 type tickKey struct{}
 
 type tickValue struct {
+	s    *Scheduler
 	job  string
 	tick time.Time
 }

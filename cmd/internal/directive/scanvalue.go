@@ -100,6 +100,7 @@ func (s *scanner) spaced(a *rawArg, rest string, end int) int {
 		value = value[1 : n-1]
 		a.form = formBroken
 	}
+	value = strings.Map(plainSpace, value)
 	_, size := utf8.DecodeRuneInString(rest[inside:])
 	p := s.report(s.at+inside, s.at+inside+size, "space", "there is white space in the unquoted value of %s: write %s=%s",
 		a.name, a.name, strconv.Quote(value))
@@ -107,6 +108,13 @@ func (s *scanner) spaced(a *rawArg, rest string, end int) int {
 		p.replace(s.pos(a.valueAt), s.pos(s.at+meant), strconv.Quote(value))
 	}
 	return meant
+}
+
+func plainSpace(r rune) rune {
+	if unicode.IsSpace(r) {
+		return ' '
+	}
+	return r
 }
 
 // bareEnd is the length of the unquoted value at the start of text: it ends before a comma that is in no braces, before
