@@ -15,84 +15,85 @@
 //	                            its node died: lost,                its node died: lost,
 //	                            claimed again at once               claimed again while Retries are left
 //
-// Of each job the store keeps the cursor: the scheduled time up to which all is decided. A node that believes a tick
-// due asks the store to move the cursor from where the node last saw it to that tick. The store does so if the cursor
-// is still there and the tick is due by its own clock, and in the same step puts the run in flight, so that no crash
-// can lie between the two. Whoever comes second sees another cursor and goes on from there. Since cursors are scheduled
-// times and only grow, neither clocks that are apart, nor a job that is over before the next node asks, nor two
-// versions of a spec in a rolling deploy make a tick run twice.
+// For each job the store keeps the cursor: all ticks up to this scheduled time are decided. A node that believes that a
+// tick is due asks the store to move the cursor to that tick, from where the node last saw it. The store does so if the
+// cursor is still there and the tick is due by the store's own clock. In the same step it puts the run in flight, so no
+// crash can come between the two. A node that asks later finds another cursor and goes on from there. Cursors are
+// scheduled times and only grow. So a tick does not run twice because of clocks that differ, a job that ends before the
+// next node asks, or two versions of a spec in a rolling deploy.
 //
 // # What is in force
 //
-// Nodes tell the store which jobs they have, with spec, zone and policies. Definitions are numbered in the order in
-// which the store first sees them. The newest one that a living node has is in force, and the store keeps since when
-// its spec and zone are so: under a new one nothing before that moment is owed, and what was due before it and is not
-// decided is owed under the old one, by the policy of the job. A node with an older one leaves the job's ticks to the
-// others, also when it is started again, and takes them up when the last node with a newer one has gone. A job that no
-// node has for a day, while nodes of its program live, counts as removed: nothing of the time since then is owed when
-// it comes back. A custom Schedule has no text; a change of it is not noticed.
+// Nodes register their jobs in the store, with spec, zone and policies. The store numbers the definitions in the order
+// in which it first sees them. The newest definition that a live node has is in force, and the store keeps since when
+// its spec and zone are in force. A tick is owed if it was due and is not decided yet. Under a new spec or zone nothing
+// before that moment is owed. What was due before it and is not decided is owed under the old one, by the policy of the
+// job. A node with an older definition leaves the job's ticks to the others, also after a restart. It takes them on
+// again when the last node with a newer definition has gone. A job that no node has for a day, while nodes of its
+// program live, counts as removed: when it comes back, nothing of the time since then is owed. A custom Schedule has no
+// text; a change of it is not noticed.
 //
-// Ticks that were missed, and are to be run each, are put down in the store as owed, and so are ticks that are late
-// within their grace where several would collide. What is owed is run one after another, beside the ticks on time,
-// which go on by the cursor.
+// Some ticks are stored as owed in the store: missed ticks that must each be run, and ticks that are late within their
+// grace where several would collide. Owed ticks run one after another. They run beside the ticks on time, which follow
+// the cursor.
 //
-// A job belongs to a program, the main module. While a node of one program has it, another program that offers a job of
-// the same name in the same namespace is refused it: see [Scheduler.Err]. A run is made by nodes of the program that it
-// was claimed or asked for; if the name has gone to another program since, it ends without having run.
+// A job belongs to a program, the main module. While a node of one program has the job, another program in the
+// namespace cannot register a job of the same name: see [Scheduler.Err]. Only nodes of the program that a run was
+// claimed or requested for make the run. If the name has gone to another program since, the run ends without having
+// run.
 //
-// A run in flight belongs to its node's session, of which the node gives a sign of life every second
-// (Config.Heartbeat): one call for all of its runs. When five have failed to come, any other node that has the job
-// takes the run over, one of them that has itself been in touch with the store for as long, once the job's locks are
-// not in the dead node's name any more (see Job.Lock for how long that may take, and Job.Retries for what happens
-// then). A node that shuts down says so, and what it leaves is picked up within seconds.
+// A run in flight belongs to its node's session. The node sends one heartbeat for all of its runs every second
+// (Config.Heartbeat). When five heartbeats have been missed, another node that has the job takes the run over. That
+// node must itself have been in touch with the store for as long, and the job's locks must not be held in the dead
+// node's name any more. See Job.Lock for how long that may take, and Job.Retries for what happens then. A node that
+// shuts down says so, and its remaining runs are picked up within seconds.
 //
-// When thousands of jobs are due together, one call claims some hundreds of ticks, and those that lose learn the new
-// cursors from the same answer. The nodes then begin with shares of their own, and look after the others' shares a
-// moment later; begins and records of concurrent runs share calls too.
+// When thousands of jobs are due together, one call claims some hundreds of ticks. A node that loses a claim learns the
+// new cursor from the same answer. Each node begins with its own share of the jobs, and looks after the shares of the
+// others a moment later. Starts and records of concurrent runs share calls too.
 //
-// A store may consist of parts, of which one may be away while the others answer: the servers of a Redis Cluster, if
-// its cluster-require-full-coverage is off, and until a replica has been promoted. Each has a loop, signs of life and a
-// back-off of its own, so that the jobs in the other parts go on, if their locks are on servers that answer as well.
-// See [Scheduler.Err].
+// A store may consist of parts. A part may be down while the others answer: a server of a Redis Cluster, if
+// cluster-require-full-coverage is off, and until a replica has been promoted. Each part has its own loop, heartbeats
+// and back-off. So the jobs in the other parts go on, if the servers of their locks answer as well. See
+// [Scheduler.Err].
 //
 // # From any node
 //
 // [Scheduler.Pause], Resume, RunNow, Cancel, Status, Nodes, FindRun and the like work in the whole cluster from any
-// scheduler on the same store, also from one that does not run. [Scheduler.At] has one-off jobs done at a time.
+// scheduler on the same store, also from one that does not run. [Scheduler.At] schedules one-off jobs.
 //
 // # What is guaranteed
 //
 //   - One claim per job and tick, decided by the store. A tick that was claimed and is not known to have begun is run
 //     by another node if its own dies, ten times at most.
-//   - A run that has begun is not begun again unless Job.Retries says so. With Retries its work must bear being done
-//     twice, as with any retry.
+//   - A run that has begun is not begun again unless Job.Retries says so. With Retries its work must be safe to repeat,
+//     as with any retry.
 //   - Under the default locks one run of a job at a time in the whole cluster. A run whose lock is lost has its context
 //     cancelled before another can begin, and is recorded as lost whatever it returns. A run that ignores its context
 //     can still overlap; the fence in its context (lockrt.FromContext) lets what it writes to tell the two apart.
-//   - What was due while no node ran, or while the store was away, is decided by Job.Misfire from the cursor. The first
-//     time a job's name is seen nothing before that moment is owed.
-//   - Every tick leaves a record: of each attempt, or of why it was not run. The record that the lock was held names
-//     the holder; that the store did not answer is another one. Ticks that are skipped for the same reason share a
-//     record until a run ends, whichever nodes skipped them: it says "skipped n ticks" by Run.Ticks, First and Tick. Of
-//     each job the newest Config.History records are kept.
-//   - A run that somebody has cancelled is not retried, and does not begin if it has not, whatever node has it or gets
-//     it. The record of one that ended before its node heard of it says who asked.
-//   - What user code returns, panics with, logs or schedules ends no process, and holds the scheduler up for a second
-//     at most, where it is asked for a text or a time: the goroutine of a method that does not return stays behind.
-//     What Go itself does not survive ends the process: a full stack, concurrent writes to a map, running out of
-//     memory.
-//   - A store that is away costs no run its record: a node that lives delivers it when the store is back, and its runs
+//   - Job.Misfire decides, from the cursor, about what was due while no node ran or the store did not answer. When a
+//     job's name is seen for the first time, nothing before that moment is owed.
+//   - Every tick leaves a record: one of each attempt, or one that says why it was not run. If the lock was held, the
+//     record names the holder; if the store did not answer, the record says that instead. Ticks that are skipped for
+//     the same reason share a record until a run ends, whichever nodes skipped them. It says "skipped n ticks" by
+//     Run.Ticks, First and Tick. The newest Config.History records of each job are kept.
+//   - A cancelled run is not retried. If it has not begun, it does not begin on any node. If it ended before its node
+//     learned of the request, its record says who asked.
+//   - User code does not end the process by what it returns, panics with, logs or schedules. Where it is asked for a
+//     text or a time, it delays the scheduler by a second at most; the goroutine of a method that does not return stays
+//     behind. Faults that Go itself does not survive end the process: a full stack, concurrent writes to a map, running
+//     out of memory.
+//   - No record is lost because the store does not answer: a live node delivers it when the store is back, and its runs
 //     are not taken over before that.
-//   - What is left of a job that no node has any more (runs in flight, a pause, one-off jobs for a handler) is shown by
-//     [Scheduler.ClusterJobs] as orphaned, can be ended by Cancel, Resume and Withdraw, and ends by itself after a
-//     week.
+//   - What is left of a job that no node has any more (runs in flight, a pause, one-off jobs for a handler) is shown as
+//     orphaned by [Scheduler.ClusterJobs]. Cancel, Resume and Withdraw can end it, and it ends by itself after a week.
 //   - Times where clocks change follow internal/cronspec: a fixed time that is skipped runs at the first instant after
 //     the gap, one that is repeated at its first occurrence; wildcard hours follow elapsed time.
 //
 // # What is not
 //
-//   - Exactly once. A node that dies after the work and before its record leaves a run that looks begun: it is recorded
-//     as lost, and run again if Retries allow.
+//   - Exactly once. If a node dies after the work and before its record, the run looks unfinished: it is recorded as
+//     lost, and run again if Retries allow.
 //   - Once, when the store loses data (FLUSHALL, a restart without persistence, a failover to a replica that lags, a
 //     restored backup): then it is at least once, for what a living node knows of. Nodes notice within a heartbeat, by
 //     a stamp in the store and by cursors that have fallen back; they log it, register all jobs again with the highest
@@ -104,12 +105,11 @@
 //     wait for any node, the cursors of jobs that no running node has. What a node that is dead did since the older
 //     state may be done again. A loss of less than the time between two heartbeats is noticed only if it took a claim,
 //     or a node's last heartbeat, with it.
-//   - Punctuality. A tick starts late by a round trip or two, by Jitter, by the wait for a lock, and by however long
-//     the store is away.
-//   - One clock in a Redis Cluster: each job goes by the clock of the server that has its slots, and so do its records.
-//     Keep the clocks in step: when two are half a second apart or more, the log says so.
-//   - Order between ticks of a job, except that claims are made in order, and that those that are owed wait for each
-//     other.
-//   - A tick whose job is on no running node is not looked after: its run stays in flight until a node has the job
-//     again, or the week is over.
+//   - Punctuality. A tick starts late by a round trip or two, by Jitter, by the wait for a lock, and by the time that
+//     the store does not answer.
+//   - One clock in a Redis Cluster: each job and its records use the clock of the server that has its slots. Keep the
+//     clocks in step: when two differ by half a second or more, the log says so.
+//   - Order between ticks of a job. Only claims are made in order, and owed ticks wait for each other.
+//   - Progress of a tick whose job is on no running node: its run stays in flight until a node has the job again, or
+//     the week is over.
 package jobs
