@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -19,7 +20,8 @@ type Config struct {
 	//
 	//	import _ "github.com/lockgen/lockgen/jobs/redisstore"
 	Store Store
-	// Node names this process in records. Defaults to the Locker's node.
+	// Node names this process in records. Like Program and Version it is printable text of up to 200 bytes. Defaults to
+	// the Locker's node.
 	Node string
 	// Program says what program the jobs belong to: nodes of two programs in one namespace do not share a job of the
 	// same name. Defaults to the path of the main module, and to that of the main package if there is none.
@@ -66,6 +68,24 @@ const (
 	maxHeartbeat = NodeRetention / 2 // a node that lives stays in the list of nodes
 )
 
+// checkNames refuses names that would not be what they seem to be in records and logs.
+func (c *Config) checkNames() error {
+	var errs []error
+	for _, name := range []struct{ field, value string }{
+		{"Node", c.Node}, {"Program", c.Program}, {"Version", c.Version},
+	} {
+		switch {
+		case len(name.value) > maxName:
+			errs = append(errs, fmt.Errorf("jobs.New: Config.%s has %d bytes: use %d at most", name.field,
+				len(name.value), maxName))
+		case !isText(name.value):
+			errs = append(errs, fmt.Errorf("jobs.New: Config.%s %q holds a control character or a format character, or "+
+				"is not UTF-8: use printable text", name.field, name.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.Store == nil {
 		store, err := storeBeside(locks)
@@ -80,6 +100,9 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	}
 	if c.History > maxHistory {
 		return c, fmt.Errorf("jobs.New: Config.History is %d: keep %d records per job at most", c.History, maxHistory)
+	}
+	if err := c.checkNames(); err != nil {
+		return c, err
 	}
 	if c.Heartbeat == 0 {
 		c.Heartbeat = minHeartbeat
@@ -99,10 +122,10 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		c.History = 100
 	}
 	if c.Node == "" {
-		c.Node = locks.Node()
+		c.Node = plain(locks.Node(), maxName)
 	}
 	if program, version := builtFrom(); c.Program == "" || c.Version == "" {
-		c.Program, c.Version = firstOf(c.Program, program), firstOf(c.Version, version)
+		c.Program, c.Version = firstOf(c.Program, plain(program, maxName)), firstOf(c.Version, plain(version, maxName))
 	}
 	if c.Location == nil {
 		c.Location = time.UTC
