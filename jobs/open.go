@@ -29,6 +29,7 @@ func RegisterStore(beside StoreFunc) {
 var storeImports = map[string]string{
 	"github.com/lockgen/lockgen/runtime/memstore":   "github.com/lockgen/lockgen/jobs/memstore",
 	"github.com/lockgen/lockgen/runtime/redisstore": "github.com/lockgen/lockgen/jobs/redisstore",
+	"github.com/lockgen/lockgen/runtime/sqlstore":   "github.com/lockgen/lockgen/jobs/sqlstore",
 }
 
 // storeBeside returns the store that matches where the locks are.

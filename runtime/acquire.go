@@ -212,7 +212,7 @@ func (l *Locker) beginOrGiveBack(ctx context.Context, g *grant, o Options) (*Lea
 }
 
 // awaitTurn waits in the queue. It returns the grant that was passed on, or the request to ask the store.
-func (l *Locker) awaitTurn(ctx context.Context, key string, t *turn, o Options, until time.Time) (call, error) {
+func (l *Locker) awaitTurn(ctx context.Context, key string, t *localWaiter, o Options, until time.Time) (call, error) {
 	var budget <-chan time.Time
 	if o.Wait != Forever {
 		timer := time.NewTimer(time.Until(until))

@@ -27,10 +27,10 @@ func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
 var ErrCursor = errors.New("unknown cursor")
 
 // ListPage returns some of what [Locker.List] returns, about limit locks sorted by key, and the cursor of the next
-// page, "" after the last. The first page has the cursor "". Pages come in an order of the store's; one before the
-// last may be short or empty, and a lock may come twice while others are taken and released. The error wraps ErrCursor
-// if cursor does not come from an earlier page. It blocks until the store has answered: on a store that implements
-// [Pager], as memory and Redis do, for the work of one page, on others for that of the whole list.
+// page, "" after the last. The first page has the cursor "". Pages come in an order of the store's; one before the last
+// may be short or empty, and a lock may come twice while others are taken and released. The error wraps ErrCursor if
+// cursor does not come from an earlier page. It blocks until the store has answered: for the work of one page on a
+// store that implements [Pager], as all of this module do, and for that of the whole list on others.
 func (l *Locker) ListPage(
 	ctx context.Context, prefix, cursor string, limit int,
 ) (page []LockInfo, next string, err error) {
@@ -102,8 +102,8 @@ func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
 
 // Break takes the lock on key from its holder. The lease is marked and its process is told; when that has cancelled the
 // work's context with ErrLost, or at the end of the lease's TTL if it does not answer, the first waiter gets the lock.
-// So the two never work at the same time, and a later holder's fence is higher, so that what the old one still writes
-// can be refused. reason says why, for that error and for the logs.
+// The two never work at the same time. A later holder's fence is higher, so what the old one still writes can be
+// refused. reason says why, for that error and for the logs.
 //
 // It blocks until the lease is marked, not until the lock is free. It ends the one lease that held the lock when it
 // was called. The error wraps ErrNotHeld if nobody holds the lock, and errors.ErrUnsupported if the store cannot break

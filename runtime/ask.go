@@ -19,7 +19,8 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 		}
 		req.TTL, req.Wait = o.TTL, o.Wait
 		if inLine {
-			req.Keep = func() bool { return l.queues.stays(req.Key, req.ID) }
+			key, id := req.Key, req.ID // so that the request itself stays on the stack
+			req.Keep = func() bool { return l.queues.stays(key, id) }
 		}
 		granted, err := l.session.Acquire(ctx, req)
 		if err == nil {

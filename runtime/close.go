@@ -81,7 +81,7 @@ func (l *Locker) leases() []*Lease {
 	l.mu.Unlock()
 	var leases []*Lease
 	for _, g := range grants {
-		if lease := g.turn(); lease != nil {
+		if lease := g.holder(); lease != nil {
 			leases = append(leases, lease)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // the list stands in testdata/deps, one file per package, and LOCKGEN_UPDATE=1 writes it anew.
 var publicPackages = []string{
 	"runtime", "runtime/memstore", "runtime/redisstore", "runtime/sqlstore", "runtime/fence", "runtime/fence/redisfence",
-	"runtime/storetest", "jobs", "jobs/memstore", "jobs/redisstore", "jobs/dashboard", "jobs/jobstest", "jobs/storetest",
+	"runtime/storetest", "jobs", "jobs/memstore", "jobs/redisstore", "jobs/sqlstore", "jobs/dashboard", "jobs/jobstest",
+	"jobs/storetest",
 }
 
 func TestDependencies(t *testing.T) {

@@ -29,21 +29,22 @@
 //   - An Acquire whose answer was lost leaves nothing behind: it is repeated under the same lease id, or cancelled; and a
 //     request that comes too late refuses itself.
 //   - A [Fence] is greater than that of every earlier lease on the key, in whatever process.
-//   - Waiting is first come first served over all processes by their first waiters: a process has one place in the
-//     store's queue, off by at most Config.LocalHandoffTime, and whoever is first in it uses that place; a caller that
-//     gives up leaves it to the next. Once it is used, the next place is at the end of the queue. Within a process a
-//     lease may pass from caller to caller Config.LocalHandoffs times or for Config.LocalHandoffTime before it goes
-//     back to the queue. So a caller may be overtaken by later ones of other processes while others of its own
-//     process are before it, and no waiter starves. With negative LocalHandoffs every caller has a place of its own.
-//   - A waiter that gives up keeps nobody waiting. One that dies does for one lease, or for as long as the store needs to
-//     notice a death, whichever is longer.
+//   - Waiting is first come first served over all processes, by their first waiters. A process has one place in the
+//     store's queue, off by at most Config.LocalHandoffTime. Its first waiter uses that place; one that gives up leaves
+//     it to the next. Once it is used, the next place is at the end of the queue. Within a process a lease may pass
+//     from caller to caller Config.LocalHandoffs times or for Config.LocalHandoffTime before it goes back to the queue.
+//     So a caller may be overtaken by later ones of other processes while others of its own process are before it, and
+//     no waiter starves. With negative LocalHandoffs every caller has a place of its own.
+//   - A waiter that gives up keeps nobody waiting. One that dies keeps others waiting for one lease, or for as long as
+//     the store needs to notice the death, whichever is longer.
 //   - A store that is down is told from a lock that is held: ErrBusy needs a live lease in this process or the store's
 //     word that somebody holds the lock. Every other error wraps its cause, and a limit of ours never looks like one of
 //     the caller's.
-//   - Every call ends within its wait, within 100 ms of the end of its context, and without either 5 s after a question
-//     that the store does not answer. A wait asks again from time to time, on Redis every redisstore.Config.Liveness/3.
-//   - Nothing outlives [Locker.Close] but calls that a store does not answer, for 5 s. An uncontended Acquire starts no
-//     goroutine.
+//   - Every call ends within its wait and within 100 ms of the end of its context. A call without either ends 5 s after
+//     a question that the store does not answer. A wait asks again from time to time, on Redis every
+//     redisstore.Config.Liveness/3.
+//   - Nothing outlives [Locker.Close], except calls that the store does not answer: they end after 5 s. An uncontended
+//     Acquire starts no goroutine.
 //
 // # What no lock can guarantee
 //

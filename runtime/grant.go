@@ -183,8 +183,8 @@ func (g *grant) share(owner, lease *Lease, o Options) error {
 	return nil
 }
 
-// turn returns the lease whose turn it is.
-func (g *grant) turn() *Lease {
+// holder returns the lease whose holder it is.
+func (g *grant) holder() *Lease {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.owner

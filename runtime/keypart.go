@@ -138,7 +138,7 @@ func (p KeyPart) Optional() KeyPart {
 	return p
 }
 
-// Text notes that the template asks for MarshalText in so many words, {x|text}. Only errors tell the difference.
+// Text notes that the template asks for MarshalText by {x|text}. It changes nothing but the errors.
 func (p KeyPart) Text() KeyPart {
 	p.filter = "text"
 	return p

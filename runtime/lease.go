@@ -25,7 +25,8 @@ type Lease struct {
 	mu        sync.Mutex // guards what follows
 	over      error      // nil while the lease lives
 	done      chan struct{}
-	releasing *releaseCall // nil: none is under way
+	releasing bool         // a release is under way
+	awaited   *releaseCall // nil: nobody else waits for it
 	unsure    bool         // one has failed: the store may have ended the lease all the same
 	released  bool         // the store or the next caller has it
 }
@@ -107,7 +108,8 @@ func (le *Lease) Key() string {
 	return le.grant.key
 }
 
-// Locker returns the Locker that gave the lease, nil for a lease of no lock. It is for packages that build on a store.
+// Locker returns the Locker that gave the lease, nil for a lease of no lock. It is for packages that build on a store,
+// such as sqlstore.
 func (le *Lease) Locker() *Locker {
 	if le.none() {
 		return nil

@@ -27,11 +27,11 @@ type queueShard struct {
 
 // localQueue is the queue of one key. It exists while somebody holds the key here, asks for it, or waits.
 type localQueue struct {
-	held        *grant // what local leases live under, if any
-	asking      bool   // a caller asks the store, ahead of those in the queue
-	place       string // the lease id of a place in the store's queue that was left to the next who asks
-	said        word   // what the store said last to those who asked
-	first, last *turn  // those who wait
+	held        *grant       // what local leases live under, if any
+	asking      bool         // a caller asks the store, ahead of those in the queue
+	place       string       // the lease id of a place in the store's queue that was left to the next who asks
+	said        word         // what the store said last to those who asked
+	first, last *localWaiter // those who wait
 	timer       *time.Timer
 }
 
@@ -43,15 +43,15 @@ type word struct {
 	at   time.Time
 }
 
-// turn is one caller's wait in a local queue.
-type turn struct {
+// localWaiter is one caller's wait in a local queue.
+type localWaiter struct {
 	ttl        time.Duration
 	queued     bool
-	prev, next *turn
+	prev, next *localWaiter
 	ready      chan call // receives once; buffered, so that whoever leaves does not wait
 }
 
-// call ends a turn's wait: with the grant that passes to the caller, with the error of who asked for all, or, without
+// call ends a wait: with the grant that passes to the caller, with the error of who asked for all, or, without
 // either, with the request to ask the store, from the place there if one was left.
 type call struct {
 	grant *grant
@@ -81,7 +81,7 @@ const (
 )
 
 // join puts a caller at the end of the queue. One that does not want to wait gets what is held locally, if anything.
-func (ls *localQueues) join(key string, ttl time.Duration, wait bool) (position, *turn, *grant) {
+func (ls *localQueues) join(key string, ttl time.Duration, wait bool) (position, *localWaiter, *grant) {
 	s := ls.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (ls *localQueues) join(key string, ttl time.Duration, wait bool) (position,
 	case !wait:
 		return atWindow, nil, q.held
 	}
-	t := &turn{ttl: ttl, queued: true, prev: q.last, ready: make(chan call, 1)}
+	t := &localWaiter{ttl: ttl, queued: true, prev: q.last, ready: make(chan call, 1)}
 	if q.last != nil {
 		q.last.next = t
 	} else {
@@ -145,7 +145,7 @@ func (q *localQueue) send() {
 
 // pass takes the next caller out of the queue if g can go on to it as it is. isLast says that g cannot be passed on
 // once more: whoever comes after that caller asks the store.
-func (ls *localQueues) pass(g *grant, ttl time.Duration, isLast bool) *turn {
+func (ls *localQueues) pass(g *grant, ttl time.Duration, isLast bool) *localWaiter {
 	s := ls.shard(g.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (ls *localQueues) pass(g *grant, ttl time.Duration, isLast bool) *turn {
 
 // leave takes a caller that gave up out of the queue. It reports false if its turn has come in the same moment; then
 // ready holds what the caller has to pass on.
-func (ls *localQueues) leave(key string, t *turn) bool {
+func (ls *localQueues) leave(key string, t *localWaiter) bool {
 	s := ls.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +186,7 @@ func (ls *localQueues) state(key string) (*grant, word) {
 	return nil, word{}
 }
 
-func (q *localQueue) remove(t *turn) {
+func (q *localQueue) remove(t *localWaiter) {
 	if t.prev != nil {
 		t.prev.next = t.next
 	} else {

@@ -32,16 +32,20 @@ func (le *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// releaseCall is a release under way. Those that come meanwhile have its result.
+// releaseCall is what others wait for that want to release while a release is under way. They have its result.
 type releaseCall struct {
 	done chan struct{} // closed at its end
 	err  error         // set before
 }
 
 // release returns only what went wrong at the store.
-func (le *Lease) release(ctx context.Context) error {
+func (le *Lease) release(ctx context.Context) (err error) {
 	le.mu.Lock()
-	if other := le.releasing; other != nil {
+	if le.releasing {
+		if le.awaited == nil {
+			le.awaited = &releaseCall{done: make(chan struct{})}
+		}
+		other := le.awaited
 		le.mu.Unlock()
 		return le.awaitRelease(ctx, other)
 	}
@@ -49,19 +53,22 @@ func (le *Lease) release(ctx context.Context) error {
 		le.mu.Unlock()
 		return nil
 	}
-	mine := &releaseCall{done: make(chan struct{})}
-	le.releasing = mine
+	le.releasing = true
 	le.mu.Unlock()
 	ended := false
 	defer func() {
 		le.mu.Lock()
-		le.releasing, le.released, le.unsure = nil, ended && mine.err == nil, mine.err != nil
+		others := le.awaited
+		le.releasing, le.awaited, le.released, le.unsure = false, nil, ended && err == nil, err != nil
 		le.mu.Unlock()
-		close(mine.done)
+		if others != nil {
+			others.err = err
+			close(others.done)
+		}
 	}()
-	mine.err = le.releaseOrPass(ctx)
+	err = le.releaseOrPass(ctx)
 	ended = true
-	return mine.err
+	return err
 }
 
 // awaitRelease waits for the release of another caller.

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Store is where locks live: package memstore keeps them in this process, package redisstore in Redis. The comments
-// of Store and [Session] are the contract; package storetest is its test and every store passes it.
+// Store is where locks live: package memstore keeps them in this process, package redisstore in Redis, package sqlstore
+// in a database. The comments of Store and [Session] are the contract; package storetest is its test and every store
+// passes it.
 type Store interface {
 	// Open starts a session: one Locker's use of the store. It does not block on the network, touches nothing that
 	// the caller owns, and may be called several times, for Lockers that share the store.
@@ -22,8 +23,8 @@ type SessionConfig struct {
 	Node string
 	// Logger receives transitions (connection lost and found), never nil.
 	Logger *slog.Logger
-	// Lost is called by the session when it learns of the end of a lease before a renewal would: an operator broke it, or
-	// the store has forgotten it. When Lost returns the work's context has ended; then, not before, the session lets a
+	// Lost is called by the session when it learns of the end of a lease before a renewal would: an operator broke it,
+	// or the store has forgotten it. When Lost returns, the work's context has ended. Only then may the session let a
 	// broken lock go on. It does not block. A lease that it does not know yet, because the answer to its Acquire is
 	// under way, is over as soon as it is known.
 	Lost func(id string, reason error)
@@ -36,7 +37,8 @@ type SessionConfig struct {
 type HeldLease struct{ Key, ID string }
 
 // Session is the driver's side of a Locker. All methods may be called concurrently. All return within 100 ms of the end
-// of their ctx, and fail after 5 s if the store does not answer; that error is not one of a context as long as ctx lives.
+// of their ctx, and fail after 5 s if the store does not answer; as long as ctx lives, that error is not one of a
+// context.
 //
 // A lease is named by its ID, chosen by the caller and never used twice; whatever a method does, it does to the lease
 // with this ID only, so every call may be repeated when its reply was lost.
@@ -52,8 +54,8 @@ type Session interface {
 	//
 	// The 5 s are for one question: a wait goes on for as long as the store answers. After an error the caller holds
 	// nothing: what the store may have granted meanwhile, or grants later to a request that was under way, is given
-	// back in the background. A waiter that gives up keeps nobody waiting; one that dies does for one lease or for as
-	// long as the store needs to notice that, whichever is longer.
+	// back in the background. A waiter that gives up keeps nobody waiting. One that dies keeps others waiting for one
+	// lease, or for as long as the store needs to notice the death, whichever is longer.
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
 	// Renew lets every lease last its TTL again, counted from now; it never shortens one. The result has one element
@@ -154,9 +156,8 @@ type Pager interface {
 	ListPage(ctx context.Context, prefix, cursor string, limit int) (page []LockInfo, next string, err error)
 }
 
-// Checker is a Session that can ask whether leases still hold their locks, in the same way in which a renewal would: a
-// server that must not be written to does not know. The result has one element per lease: nil, ErrLost, or an error that
-// leaves it open.
+// Checker is a Session that can ask whether leases still hold their locks. It asks the server that would renew them: a
+// replica does not know. The result has one element per lease: nil, ErrLost, or an error that leaves it open.
 type Checker interface {
 	Check(ctx context.Context, leases []HeldLease) []error
 }
@@ -164,7 +165,7 @@ type Checker interface {
 // Breaker is a Session that can end another session's lease. Break marks it: it cannot be renewed any more, and its
 // session is told (SessionConfig.Lost). When that session has ended it, or at the end of its TTL, the first live waiter
 // gets the lock. Marking a lease twice is no error. The next grant's epoch is higher. The error is ErrNotHeld if that
-// lease does not hold the lock, or no longer.
+// lease does not hold the lock.
 type Breaker interface {
 	Break(ctx context.Context, b Breaking) error
 }

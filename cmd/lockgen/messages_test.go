@@ -38,7 +38,7 @@ var notMessages = []struct{ file, text, why string }{
 	{"render.go", "import (\n", "a line of generated code"},
 	{"bodies.go", "//go:build ignore", "a file that takes the place of one to be removed"},
 	{"bodies.go", "build constraints exclude all", "what the go command writes"},
-	{"check.go", "package %s was not found", "dropped with the other type errors"},
+	{"typecheck.go", "package %s was not found", "dropped with the other type errors"},
 	{"run.go", "Lockgen writes lock_gen.go beside", "the help, which a script prints"},
 }
 

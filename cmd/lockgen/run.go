@@ -251,7 +251,7 @@ func (c *command) compare(dir string, result *gen.Result) (int, error) {
 	return exitStale, nil
 }
 
-// report prints the JSON form of everything that a run has to say.
+// report prints problems and files as JSON.
 func (c *command) report(problems []gen.Problem, states []gen.FileState) error {
 	e := json.NewEncoder(c.stdout)
 	e.SetIndent("", "\t")

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
 )
 

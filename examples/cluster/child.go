@@ -5,8 +5,8 @@ import (
 	"errors"
 	"os"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
 	"github.com/lockgen/lockgen/examples/internal/child"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	_ "github.com/lockgen/lockgen/jobs/redisstore" // the redis: scheme of lockrt.Open
 	lockrt "github.com/lockgen/lockgen/runtime"
 )

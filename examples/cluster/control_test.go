@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 )
 
 // mortals is a cluster of names.

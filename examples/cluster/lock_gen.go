@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -20,7 +20,7 @@ const _ = lockrt.IfUndefinedRunLockgenV3
 // It holds the lock carts:expire while it runs. While somebody else holds it, it returns
 // [lockrt.ErrBusy].
 //
-//lockgen:made 789de01b.26ec54d9.9bd1fcad.e3b0c442 expireCartsLocked key=carts:expire,ttl=3s,cron="* * * * * *",misfire=all,overlap=queue,retries=5
+//lockgen:made 789de01b.054c64bf.9bd1fcad.e3b0c442 expireCartsLocked key=carts:expire,ttl=3s,cron="* * * * * *",misfire=all,overlap=queue,retries=5
 func expireCarts(ctx context.Context, locks *lockrt.Locker, notes *witness.Recorder) error {
 	return locks.Do(ctx, "carts:expire", lockrt.Options{TTL: 3 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return expireCartsLocked(ctx, notes)
@@ -33,7 +33,7 @@ func expireCarts(ctx context.Context, locks *lockrt.Locker, notes *witness.Recor
 // It holds the lock index:rebuild while it runs. While somebody else holds it, it returns
 // [lockrt.ErrBusy].
 //
-//lockgen:made 77f381d6.cf8ebd54.9bd1fcad.e3b0c442 rebuildIndexLocked key=index:rebuild,ttl=3s,cron="*/3 * * * * *",misfire=all,overlap=queue,retries=5
+//lockgen:made 77f381d6.054c64bf.9bd1fcad.e3b0c442 rebuildIndexLocked key=index:rebuild,ttl=3s,cron="*/3 * * * * *",misfire=all,overlap=queue,retries=5
 func rebuildIndex(ctx context.Context, locks *lockrt.Locker, notes *witness.Recorder) error {
 	return locks.Do(ctx, "index:rebuild", lockrt.Options{TTL: 3 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return rebuildIndexLocked(ctx, notes)
@@ -46,7 +46,7 @@ func rebuildIndex(ctx context.Context, locks *lockrt.Locker, notes *witness.Reco
 // It holds the lock settle:{r.code} while it runs. While somebody else holds it, it returns
 // [lockrt.ErrBusy].
 //
-//lockgen:made 3aa8607c.975f3c5a.9bd1fcad.59553dfe settleLocked key=settle:{r.code},ttl=3s,cron="*/2 * * * * *",misfire=all,overlap=queue,retries=5
+//lockgen:made 3aa8607c.51591705.9bd1fcad.59553dfe settleLocked key=settle:{r.code},ttl=3s,cron="*/2 * * * * *",misfire=all,overlap=queue,retries=5
 func (r *region) settle(ctx context.Context, locks *lockrt.Locker) error {
 	code := lockrt.KeyNil("r.code")
 	if r != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/examples/cluster/internal/lifeline"
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
 	jobmem "github.com/lockgen/lockgen/jobs/memstore"
 	lockrt "github.com/lockgen/lockgen/runtime"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 )
 
 func show(p page) http.Handler { return pageHandler(func(*http.Request) page { return p }) }

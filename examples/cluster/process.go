@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
 	"github.com/lockgen/lockgen/examples/internal/child"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 )
 
 // process is a node that is a process of its own.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )

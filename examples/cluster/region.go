@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 

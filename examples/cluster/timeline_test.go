@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 )
 
 // A run of a node that was killed breaks off at its death, and a line leads to where its tick was run again.

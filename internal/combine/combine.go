@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Place is where a request stands. What is sent embeds it.
-type Place struct {
+// Ticket is where a request stands. What is sent embeds it.
+type Ticket struct {
 	done chan struct{} // closed when its batch is over; nil for one that goes out alone
 	gone bool          // its caller has left; guarded by Combiner.mu
 }
 
-func (p *Place) place() *Place { return p }
+func (t *Ticket) ticket() *Ticket { return t }
 
-// Entry is a request: a pointer to a struct that embeds [Place].
-type Entry interface{ place() *Place }
+// Entry is a request: a pointer to a struct that embeds [Ticket].
+type Entry interface{ ticket() *Ticket }
 
 // Combiner sends the requests of concurrent callers. As long as few are in flight, each goes out at once and alone. When
 // there are more, requests are gathered, and go out in one batch when a lane is free, until nobody waits any more. So few
@@ -83,7 +83,7 @@ func (c *Combiner[E]) Exit(e E, answered bool) {
 	if answered {
 		c.answered = time.Now()
 	}
-	gone := e.place().gone
+	gone := e.ticket().gone
 	c.mu.Unlock()
 	if gone && c.Left != nil {
 		c.Left(e)
@@ -93,7 +93,7 @@ func (c *Combiner[E]) Exit(e E, answered bool) {
 // Join lets e wait for a lane. The channel is closed when Send is over for it.
 func (c *Combiner[E]) Join(e E) <-chan struct{} {
 	done := make(chan struct{})
-	e.place().done = done
+	e.ticket().done = done
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, e)
@@ -114,7 +114,7 @@ func (c *Combiner[E]) Leave(e E, patience time.Duration) (left time.Duration) {
 	if left := patience - time.Since(c.answered); patience > 0 && left > 0 {
 		return left
 	}
-	e.place().gone = true
+	e.ticket().gone = true
 	return 0
 }
 
@@ -137,7 +137,7 @@ func (c *Combiner[E]) State() State {
 	defer c.mu.Unlock()
 	s := State{InFlight: c.alone + c.lanes, Stalled: c.stalled()}
 	for _, e := range c.waiting {
-		if !e.place().gone {
+		if !e.ticket().gone {
 			s.Waiting++
 		}
 	}
@@ -156,7 +156,7 @@ func (c *Combiner[E]) take() []E {
 	var batch []E
 	at := 0
 	for ; at < len(c.waiting) && len(batch) < c.Most; at++ {
-		if e := c.waiting[at]; !e.place().gone {
+		if e := c.waiting[at]; !e.ticket().gone {
 			batch = append(batch, e)
 		}
 	}
@@ -204,11 +204,11 @@ func (c *Combiner[E]) settled(batch []E, answered bool) {
 		c.answered = time.Now()
 	}
 	for _, e := range batch {
-		p := e.place()
-		if p.gone {
+		t := e.ticket()
+		if t.gone {
 			gone = append(gone, e)
 		}
-		close(p.done)
+		close(t.done)
 	}
 	c.mu.Unlock()
 	for _, e := range gone {

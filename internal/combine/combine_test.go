@@ -12,7 +12,7 @@ import (
 )
 
 type request struct {
-	combine.Place
+	combine.Ticket
 	sent int // how often
 }
 

@@ -34,8 +34,10 @@ type sqlServer struct {
 	port     int
 	password string
 
-	mu   sync.Mutex // guards proc
-	proc *process   // nil when the server is down
+	mu       sync.Mutex              // guards what follows
+	proc     *process                // nil when the server is down
+	launched func(port int) []string // how it is started, once it was; nil when it was stopped for good
+	ready    func(*process) bool
 }
 
 // forTest ties a server that was just started, or could not be, to the test.
@@ -118,9 +120,9 @@ func (s *sqlServer) Addr() string { return net.JoinHostPort("127.0.0.1", strconv
 func (s *sqlServer) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.launched = nil
 	if s.proc != nil {
-		s.proc.quit()
-		s.proc = nil
+		s.crash()
 	}
 	if err := os.RemoveAll(s.dir); err != nil {
 		return fmt.Errorf("testenv: remove the directory of %s: %w", s.name, err)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // sqlKinds are the SQL servers, by their names in LOCKGEN_REQUIRE.
@@ -154,5 +155,69 @@ func TestNewest(t *testing.T) {
 	got := newest([]string{"/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/9/bin/postgres"})
 	if want := "/usr/lib/postgresql/15/bin/postgres"; got != want {
 		t.Errorf("newest = %s, want %s", got, want)
+	}
+}
+
+// A server that was killed comes back on the same port with what it had, and one that is paused answers nothing.
+func TestSQLServer_killRestartPause(t *testing.T) {
+	for name, kind := range sqlKinds {
+		t.Run(name, func(t *testing.T) {
+			s := kind.forT(t)
+			addr := s.Addr()
+			answers := func() bool { // both kinds of server speak first, or answer a request for TLS
+				conn, err := net.DialTimeout("tcp", addr, time.Second)
+				if err != nil {
+					return false
+				}
+				defer conn.Close()
+				_, _ = conn.Write([]byte{0, 0, 0, 8, 4, 210, 22, 47})
+				_ = conn.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+				n, _ := conn.Read(make([]byte, 1))
+				return n > 0
+			}
+			awaitAnswer := func(what string) {
+				t.Helper()
+				for end := time.Now().Add(time.Minute); !answers(); {
+					if time.Now().After(end) {
+						t.Fatal(what)
+					}
+				}
+			}
+			awaitAnswer("it does not answer")
+			if err := s.Pause(); err != nil {
+				t.Fatal(err)
+			}
+			if answers() {
+				t.Error("a paused server answers")
+			}
+			if err := s.Resume(); err != nil {
+				t.Fatal(err)
+			}
+			awaitAnswer("it does not answer after the pause")
+			for range 2 { // running, and down
+				if err := s.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if answers() {
+				t.Error("a killed server answers")
+			}
+			if err := s.Pause(); !errors.Is(err, errDown) {
+				t.Errorf("pause of a server that is down: %v", err)
+			}
+			if err := s.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			if s.Addr() != addr {
+				t.Errorf("it is on %s after a restart, was on %s", s.Addr(), addr)
+			}
+			awaitAnswer("it does not answer after the restart")
+			if err := s.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Restart(); !errors.Is(err, errStopped) {
+				t.Errorf("restart of a server that was stopped: %v", err)
+			}
+		})
 	}
 }

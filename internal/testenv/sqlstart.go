@@ -70,7 +70,7 @@ func (s *sqlServer) start(ctx context.Context, args func(port int) []string, rea
 			return err
 		}
 		if err = s.awaitReady(ctx, proc, ready); err == nil {
-			s.proc = proc
+			s.proc, s.launched, s.ready = proc, args, ready
 			return nil
 		}
 		proc.kill()

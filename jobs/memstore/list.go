@@ -8,57 +8,39 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/internal/ledger"
 	"github.com/lockgen/lockgen/jobs/internal/merge"
 )
 
-// isKnown reports whether any session has ever registered the job.
-func (j *job) isKnown() bool { return len(j.spec.defs) > 0 }
-
-// is reports whether a job is in a state.
-func (j *job) is(state jobs.JobState) bool {
-	switch state {
-	case jobs.StateAny, jobs.StateHandler:
-		return true
-	case jobs.StateFailing:
-		return len(j.runs) > 0 && j.runs[len(j.runs)-1].Failed()
-	case jobs.StatePaused:
-		return j.paused != nil
-	case jobs.StateMissed:
-		return j.missed > 0
-	case jobs.StateNever:
-		return len(j.runs) == 0
-	}
-	return false
-}
-
 // sorted returns the names of all that is in jobs. It needs mu.
 func (s *Store) sorted() []string {
-	if len(s.names) != len(s.jobs) { // they only become more, but for a flush
-		s.names = slices.Sorted(maps.Keys(s.jobs))
+	if len(s.names) != len(s.state.Jobs) { // they only become more, but for a flush
+		s.names = slices.Sorted(maps.Keys(s.state.Jobs))
 	}
 	return s.names
 }
 
 // inState are the names of the jobs in a state. It needs mu.
-func (s *Store) inState(state jobs.JobState, yield func(name string, j *job)) {
+func (s *Store) inState(state jobs.JobState, yield func(name string, j *ledger.Job)) {
 	for _, name := range s.sorted() {
-		j := s.jobs[name]
-		if j.isKnown() && strings.HasPrefix(name, jobs.HandlerPrefix) == (state == jobs.StateHandler) && j.is(state) {
+		j := s.state.Jobs[name]
+		if j.Spec.IsKnown() && strings.HasPrefix(name, jobs.HandlerPrefix) == (state == jobs.StateHandler) && j.Is(state) {
 			yield(name, j)
 		}
 	}
 }
 
+// List implements [jobs.Store].
 func (s *Store) List(ctx context.Context, q jobs.ListQuery) (page jobs.ListPage, err error) {
 	err = s.do(ctx, func(time.Time) error {
 		var all []string
 		before := 0
-		s.inState(q.State, func(name string, j *job) {
+		s.inState(q.State, func(name string, j *ledger.Job) {
 			switch {
 			case q.From != "" && q.Back && name >= q.From:
 			case q.From != "" && !q.Back && name <= q.From:
 				before++
-			case !q.Searches() || q.Finds(j.spec.text(), j.spec.seen):
+			case !q.Searches() || q.Finds(j.Spec.SearchText(), j.Spec.Seen):
 				all = append(all, name)
 			}
 		})
@@ -68,29 +50,20 @@ func (s *Store) List(ctx context.Context, q jobs.ListQuery) (page jobs.ListPage,
 	return page, err
 }
 
-// text is what a search looks into.
-func (m *spec) text() string {
-	top := int64(0)
-	for _, o := range m.offers {
-		top = max(top, o.version)
-	}
-	at := slices.IndexFunc(m.defs, func(d jobs.VersionedDef) bool { return d.Version == top })
-	return jobs.SearchText(&m.defs[max(at, 0)].Definition)
-}
-
+// Count implements [jobs.Store].
 func (s *Store) Count(ctx context.Context, unseenSince time.Time) (n jobs.JobCount, err error) {
 	err = s.do(ctx, func(time.Time) error {
-		s.inState(jobs.StateAny, func(_ string, j *job) {
+		s.inState(jobs.StateAny, func(_ string, j *ledger.Job) {
 			n.Jobs++
-			n.Ticks += j.missed
+			n.Ticks += j.Missed
 			for state, count := range map[jobs.JobState]*int{
 				jobs.StateFailing: &n.Failing, jobs.StatePaused: &n.Paused, jobs.StateMissed: &n.Missed, jobs.StateNever: &n.Never,
 			} {
-				if j.is(state) {
+				if j.Is(state) {
 					*count++
 				}
 			}
-			if j.spec.seen.Before(unseenSince) {
+			if j.Spec.Seen.Before(unseenSince) {
 				n.Unseen++
 			}
 		})
@@ -99,11 +72,12 @@ func (s *Store) Count(ctx context.Context, unseenSince time.Time) (n jobs.JobCou
 	return n, err
 }
 
+// Latest implements [jobs.Store].
 func (s *Store) Latest(ctx context.Context, limit int) (latest []jobs.LatestRecord, err error) {
 	err = s.do(ctx, func(time.Time) error {
-		for name, j := range s.jobs {
-			if j.isKnown() && len(j.runs) > 0 {
-				latest = append(latest, jobs.LatestRecord{Job: name, At: j.recorded})
+		for name, j := range s.state.Jobs {
+			if j.Spec.IsKnown() && j.Kept > 0 {
+				latest = append(latest, jobs.LatestRecord{Job: name, At: j.Recorded})
 			}
 		}
 		return nil
@@ -111,10 +85,11 @@ func (s *Store) Latest(ctx context.Context, limit int) (latest []jobs.LatestReco
 	return merge.Latest(limit, latest), err
 }
 
+// MostMissed implements [jobs.Store].
 func (s *Store) MostMissed(ctx context.Context, limit int) (names []string, err error) {
 	var all []merge.Missed
 	err = s.do(ctx, func(time.Time) error {
-		s.inState(jobs.StateMissed, func(name string, j *job) { all = append(all, merge.Missed{Job: name, Ticks: j.missed}) })
+		s.inState(jobs.StateMissed, func(name string, j *ledger.Job) { all = append(all, merge.Missed{Job: name, Ticks: j.Missed}) })
 		return nil
 	})
 	return merge.MostMissed(limit, all), err

@@ -11,7 +11,7 @@ import (
 // one runs a script that answers 1 or 0, and returns gone for a 0.
 func (s *Store) one(ctx context.Context, doing string, script *script, keys []string, gone error,
 	args ...any) error {
-	switch n, err := script.run(ctx, s.client, scriptCall{keys: keys, args: args})[0].Int64(); {
+	switch n, err := script.Run(ctx, s.client, keys, args...).Int64(); {
 	case err != nil:
 		return fmt.Errorf("%s in Redis: %w", doing, err)
 	case n == 0:
@@ -22,17 +22,17 @@ func (s *Store) one(ctx context.Context, doing string, script *script, keys []st
 
 func (s *Store) Pause(ctx context.Context, job string, p jobs.Pause) (jobs.PauseState, error) {
 	at := s.shards[shardOf(job)]
-	call := scriptCall{keys: []string{at.cursors, at.paused, at.stamp, at.pausing}, args: []any{job, encodeJSON(p)}}
+	call := scriptCall{Keys: []string{at.cursors, at.paused, at.stamp, at.pausing}, Args: []any{job, encodeJSON(p)}}
 	return s.switchPause(ctx, job, "write its pause", pauseScript, call, jobs.ErrUnknownJob)
 }
 
 func (s *Store) Resume(ctx context.Context, job string, version int64, record jobs.Run, keep int) (jobs.PauseState, error) {
 	at := s.shards[shardOf(job)]
 	call := scriptCall{
-		keys: []string{
-			at.cursors, at.paused, at.runs(job), at.stamp, at.pausing, at.names, at.latest, at.failing, at.never,
+		Keys: []string{
+			at.cursors, at.paused, at.runs(job), at.stamp, at.pausing, at.latest, at.failing, at.never,
 		},
-		args: []any{jobs.JobRetention.Milliseconds(), job, version, encodeRecord(&record), keep},
+		Args: []any{jobs.JobRetention.Milliseconds(), job, version, encodeRecord(&record), keep},
 	}
 	return s.switchPause(ctx, job, "end its pause", resumeScript, call, jobs.ErrGone)
 }
@@ -41,7 +41,7 @@ func (s *Store) Resume(ctx context.Context, job string, version int64, record jo
 func (s *Store) switchPause(
 	ctx context.Context, job, doing string, script *script, call scriptCall, gone error,
 ) (jobs.PauseState, error) {
-	text, err := script.run(ctx, s.client, call)[0].Text()
+	text, err := script.Run(ctx, s.client, call.Keys, call.Args...).Text()
 	if err == nil && text == "" {
 		return jobs.PauseState{}, gone
 	}

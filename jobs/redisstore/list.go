@@ -127,10 +127,10 @@ func (s *Store) listMore(ctx context.Context, q jobs.ListQuery, open []*shardLis
 		for _, word := range q.Search {
 			args = append(args, word)
 		}
-		calls[i] = scriptCall{keys: []string{l.key, l.at.texts, l.at.seen}, args: args}
+		calls[i] = scriptCall{Keys: []string{l.key, l.at.texts, l.at.seen}, Args: args}
 	}
 	read := func(ctx context.Context, first, end int) {
-		for i, cmd := range listScript.run(ctx, s.client, calls[first:end]...) {
+		for i, cmd := range listScript.RunAll(ctx, s.client, calls[first:end]) {
 			reply, err := cmd.Slice()
 			if err == nil {
 				err = open[first+i].take(reply)

@@ -89,12 +89,12 @@ func (s *Store) Look(ctx context.Context, names []string) (jobs.View, error) {
 	for i, g := range groups {
 		at := s.shards[g.shard]
 		calls[i] = scriptCall{
-			keys: []string{at.cursors, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs, at.owed},
-			args: pick(g, names),
+			Keys: []string{at.cursors, at.paused, at.missed, at.flight, at.owner, at.begun, at.specs, at.owed},
+			Args: pick(g, names),
 		}
 	}
 	v := jobs.View{Jobs: make([]jobs.JobView, len(names))}
-	for i, cmd := range lookScript.run(ctx, s.client, calls...) {
+	for i, cmd := range lookScript.RunAll(ctx, s.client, calls) {
 		reply, err := cmd.Slice()
 		if err == nil {
 			v.Now, err = readLook(reply, groups[i], names, v.Jobs)

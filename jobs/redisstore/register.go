@@ -22,7 +22,7 @@ func (s *Store) Register(ctx context.Context, r jobs.Registration) (jobs.View, e
 		calls[i] = s.registerCall(g, r)
 	}
 	versions, refused := make([]int64, len(names)), make([]string, len(names))
-	for i, cmd := range registerScript.run(ctx, s.client, calls...) {
+	for i, cmd := range registerScript.RunAll(ctx, s.client, calls) {
 		answer, err := cmd.StringSlice()
 		if err == nil && len(answer) != 2*len(groups[i].indices) {
 			err = errMalformed
@@ -70,7 +70,7 @@ func (s *Store) registerCall(g shardGroup, r jobs.Registration) scriptCall {
 		at.never,
 		at.failing, at.pausing, at.missing, at.totals,
 	}
-	return scriptCall{keys: keys, args: args}
+	return scriptCall{Keys: keys, Args: args}
 }
 
 func (s *Store) Retire(ctx context.Context, job, epoch string) error {
@@ -111,16 +111,16 @@ func (s *Store) Restore(ctx context.Context, m jobs.Memory) error {
 	for i, at := range s.shards {
 		if len(args[i]) > 0 {
 			calls = append(calls, scriptCall{
-				keys: []string{at.paused, at.stamp, at.flight, at.owner, at.begun, at.alive, at.oneOffs, at.due, at.past,
+				Keys: []string{at.paused, at.stamp, at.flight, at.owner, at.begun, at.alive, at.oneOffs, at.due, at.past,
 					at.pausing},
-				args: append([]any{m.Lease.Microseconds()}, args[i]...),
+				Args: append([]any{m.Lease.Microseconds()}, args[i]...),
 			})
 		}
 	}
 	if len(calls) == 0 {
 		return nil
 	}
-	for _, cmd := range restoreScript.run(ctx, s.client, calls...) {
+	for _, cmd := range restoreScript.RunAll(ctx, s.client, calls) {
 		if err := cmd.Err(); err != nil {
 			return fmt.Errorf("restore what was lost in Redis: %w", err)
 		}

@@ -23,7 +23,7 @@ func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	for i, g := range groups {
 		calls[i] = s.claimCall(g, claims)
 	}
-	for i, cmd := range claimScript.run(ctx, s.client, calls...) {
+	for i, cmd := range claimScript.RunAll(ctx, s.client, calls) {
 		reply, err := cmd.Slice()
 		if err == nil && len(reply) != 1+3*len(groups[i].indices) {
 			err = errMalformed
@@ -47,7 +47,7 @@ func (s *Store) claimCall(g shardGroup, claims []jobs.Claim) scriptCall {
 	at, first := s.shards[g.shard], claims[g.indices[0]]
 	keys := []string{
 		at.cursors, at.paused, at.missed, at.flight, at.owner, at.alive, at.oneOffs, at.due, at.past, at.epochs, at.owed,
-		at.names, at.latest, at.failing, at.never, at.missing, at.totals,
+		at.latest, at.failing, at.never, at.missing, at.totals,
 	}
 	args := make([]any, 0, 4+12*len(g.indices))
 	args = append(args, jobs.JobRetention.Milliseconds(), first.Lease.Microseconds(), first.Keep, jobs.OneOffRetention.Microseconds())
@@ -80,7 +80,7 @@ func (s *Store) claimCall(g shardGroup, claims []jobs.Claim) scriptCall {
 		args = append(args, what, c.Job, c.Prev.UnixMicro(), c.Tick.UnixMicro(), c.Due.UnixMicro(), id, owner, run,
 			skipped, extra, c.Epoch, owe)
 	}
-	return scriptCall{keys: keys, args: args}
+	return scriptCall{Keys: keys, Args: args}
 }
 
 func (s *Store) Start(ctx context.Context, starts []jobs.Start) []error {
@@ -94,10 +94,10 @@ func (s *Store) Start(ctx context.Context, starts []jobs.Start) []error {
 			r := &starts[k].Run
 			args = append(args, r.ID, starts[k].Owner, micros(r.Started)+" "+strconv.FormatUint(uint64(r.Fence), 10))
 		}
-		calls[i] = scriptCall{keys: []string{at.owner, at.begun, at.alive, at.notices}, args: args}
+		calls[i] = scriptCall{Keys: []string{at.owner, at.begun, at.alive, at.notices}, Args: args}
 	}
 	doing := func(i int) string { return "start run " + strconv.Quote(starts[i].Run.ID) }
-	return readDone(len(starts), groups, startScript.run(ctx, s.client, calls...), doing)
+	return readDone(len(starts), groups, startScript.RunAll(ctx, s.client, calls), doing)
 }
 
 func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
@@ -107,13 +107,12 @@ func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 		calls[i] = s.finishCall(g, finishes)
 	}
 	doing := func(i int) string { return "finish run " + strconv.Quote(finishes[i].Run.ID) }
-	return readDone(len(finishes), groups, finishScript.run(ctx, s.client, calls...), doing)
+	return readDone(len(finishes), groups, finishScript.RunAll(ctx, s.client, calls), doing)
 }
 
 func (s *Store) finishCall(g shardGroup, finishes []jobs.Finish) scriptCall {
 	at := s.shards[g.shard]
-	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures, at.names, at.latest, at.failing,
-		at.never}
+	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures, at.latest, at.failing, at.never}
 	args := make([]any, 0, 3+9*len(g.indices))
 	args = append(args, jobs.JobRetention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds(), jobs.KeptFailures)
 	for _, i := range g.indices {
@@ -137,7 +136,7 @@ func (s *Store) finishCall(g shardGroup, finishes []jobs.Finish) scriptCall {
 		}
 		args = append(args, f.Run.ID, f.Owner, orphan, record, f.Keep, notice, id, owner, next)
 	}
-	return scriptCall{keys: keys, args: args}
+	return scriptCall{Keys: keys, Args: args}
 }
 
 // readDone reads the answers of a script that says for each element whether it was done.
@@ -190,7 +189,7 @@ func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (p jobs.Heartbe
 		expiry = jobs.JobRetention.Milliseconds()
 	}
 	shards := s.shardsOf(b.Part)
-	cmds := heartbeatScript.run(ctx, s.client, s.heartbeatCalls(shards, b.Session, b.Lease, b.Horizon, expiry, b.Stamp)...)
+	cmds := heartbeatScript.RunAll(ctx, s.client, s.heartbeatCalls(shards, b.Session, b.Lease, b.Horizon, expiry, b.Stamp))
 	stamps := make([]string, len(cmds))
 	for i, cmd := range cmds {
 		reply, err := cmd.Slice()
@@ -206,9 +205,8 @@ func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (p jobs.Heartbe
 	p.Peers = slices.Compact(p.Peers)
 	slices.SortFunc(p.Due, jobs.OneOff.Compare)
 	if slices.Contains(shards, oneOffShard) {
-		err = nodeScript.run(ctx, s.client, scriptCall{keys: []string{s.nodes}, args: []any{
-			b.Session, encodeJSON(b.Node), jobs.NodeRetention.Microseconds(),
-		}})[0].Err()
+		err = nodeScript.Run(ctx, s.client, []string{s.nodes}, b.Session, encodeJSON(b.Node),
+			jobs.NodeRetention.Microseconds()).Err()
 	}
 	return p, err
 }
@@ -230,7 +228,7 @@ func (s *Store) heartbeatCalls(shards []int, session string, lease, horizon time
 		if known := strings.Split(stampOf(stamps, i), " "); len(known) == 3 {
 			id, last, pauses = known[0], known[1], known[2]
 		}
-		calls[i] = scriptCall{keys: keys, args: []any{
+		calls[i] = scriptCall{Keys: keys, Args: []any{
 			session, lease.Microseconds(), horizon.Microseconds(), replyLimit, jobs.NoticeRetention.Microseconds(), expiry,
 			fresh, id, last, pauses,
 		}}
@@ -255,7 +253,7 @@ func (s *Store) Leave(ctx context.Context, session string) error {
 	go func() { unlisted <- s.client.HDel(ctx, s.nodes, session).Err() }() // beside the rest: its server may be away
 	var err error
 	failed := 0
-	for _, cmd := range heartbeatScript.run(ctx, s.client, s.heartbeatCalls(all, session, 0, 0, "", "")...) {
+	for _, cmd := range heartbeatScript.RunAll(ctx, s.client, s.heartbeatCalls(all, session, 0, 0, "", "")) {
 		if cmd.Err() != nil {
 			failed, err = failed+1, cmd.Err()
 		}

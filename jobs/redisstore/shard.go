@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockgen/lockgen/internal/redistag"
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/internal/spread"
 )
@@ -58,13 +59,11 @@ func (s *shard) all() []string {
 	}
 }
 
-var encoder = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D", ":", "%3A")
-
 func encode(s string) string {
 	if s == "" {
 		return "%" // no encoded text is a lone %
 	}
-	return encoder.Replace(s)
+	return strings.ReplaceAll(redistag.Encode(s), ":", "%3A")
 }
 
 // shardOf returns the number of a job's shard.

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -98,31 +97,45 @@ func identifier(s string) bool {
 	return true
 }
 
-var placeholder = regexp.MustCompile(`\{(\w+)(?::(\w+))?\}|\?`)
-
 // text makes a statement of its template.
 func (t *tables) text(template string) string {
-	n := 0
-	return placeholder.ReplaceAllStringFunc(template, func(found string) string {
-		if found == "?" {
-			if n++; !t.numbered {
-				return found
+	var b strings.Builder
+	b.Grow(2 * len(template))
+	for n := 0; ; {
+		at := strings.IndexAny(template, "{?")
+		if at < 0 {
+			b.WriteString(template)
+			return b.String()
+		}
+		b.WriteString(template[:at])
+		if template[at] == '?' {
+			template = template[at+1:]
+			if n++; t.numbered {
+				b.WriteByte('$')
+				b.WriteString(strconv.Itoa(n))
+			} else {
+				b.WriteByte('?')
 			}
-			return "$" + strconv.Itoa(n)
+			continue
 		}
-		what, of, _ := strings.Cut(strings.Trim(found, "{}"), ":")
-		switch {
-		case what == "now":
-			return t.now
-		case what == "bare":
-			return t.quoted("", of)
-		case what == "index" && t.Dialect == sqldialect.Postgres:
-			return t.quoted("", of) // it is in the schema of its table
-		case what == "index":
-			return t.quoted(t.schema, of)
-		}
-		return t.quoted(t.schema, what)
-	})
+		name, rest, _ := strings.Cut(template[at+1:], "}")
+		template = rest
+		b.WriteString(t.named(name))
+	}
+}
+
+// named is what stands in braces in a template: {now}, a table, one without its schema as in {bare:job}, or an index.
+func (t *tables) named(name string) string {
+	what, of, _ := strings.Cut(name, ":")
+	switch {
+	case what == "now":
+		return t.now
+	case what == "bare", what == "index" && t.Dialect == sqldialect.Postgres: // which has it in the schema of its table
+		return t.quoted("", of)
+	case what == "index":
+		return t.quoted(t.schema, of)
+	}
+	return t.quoted(t.schema, what)
 }
 
 func (t *tables) quoted(schema, name string) string {

@@ -1,11 +1,12 @@
 // Package sqlstore keeps jobs in the database that an application already has: PostgreSQL 12 or later, MySQL 8.0 or
 // MariaDB 10.6 or later, SQLite 3.35 or later, through database/sql. It imports no driver.
 //
-// With locks in the same database the scheduler finds this store by itself, if both packages are linked:
+// Importing the package makes it the default of jobs.Config.Store for locks in a runtime/sqlstore, which it imports as
+// well: jobs are beside the locks, under the same namespace, in tables whose names begin alike.
 //
 //	import (
 //		_ "github.com/jackc/pgx/v5/stdlib"
-//		_ "github.com/lockgen/lockgen/jobs/sqlstore" // and with it the store of locks
+//		_ "github.com/lockgen/lockgen/jobs/sqlstore"
 //	)
 //
 //	locks, err := lockrt.Open(ctx, "postgres://app:PASSWORD@db.example/app", lockrt.Config{})
@@ -49,3 +50,21 @@
 // The server's clock counts, in SQLite that of the machine, and it is read after the locks are held. Times are kept to
 // the microsecond.
 package sqlstore
+
+import (
+	"github.com/lockgen/lockgen/jobs"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	locks "github.com/lockgen/lockgen/runtime/sqlstore"
+)
+
+func init() { jobs.RegisterStore(beside) }
+
+// beside keeps jobs where the locks are, in tables whose names begin alike.
+func beside(locker *lockrt.Locker) (jobs.Store, error) {
+	at, ok := locker.Store().(*locks.Store)
+	if !ok {
+		return nil, nil
+	}
+	cfg := at.Config()
+	return New(at.DB(), Config{Namespace: locker.Namespace(), Dialect: cfg.Dialect, Table: cfg.Table}), nil
+}

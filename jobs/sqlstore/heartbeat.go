@@ -7,18 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lockgen/lockgen/jobs"
-	"github.com/lockgen/lockgen/jobs/internal/ledger"
 )
 
-const (
-	// nodeRetention is how long a node is listed that gives no sign of life.
-	nodeRetention = 10 * time.Minute
-	// replySize is how many orphans and one-off jobs one reply has at most.
-	replySize = 2000
-)
+// replySize is how many orphans and one-off jobs one reply has at most.
+const replySize = 2000
 
 // Heartbeat implements jobs.Store. A stamp is the time of the heartbeat, and a blank, and a fingerprint of the pauses.
 func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (jobs.HeartbeatReply, error) {
@@ -175,7 +169,7 @@ func (s *Store) Nodes(ctx context.Context) (nodes []jobs.Node, err error) {
 	now, err := s.now(ctx)
 	if err == nil {
 		const text = `SELECT session, body FROM {node} WHERE namespace = ? AND beat >= ? AND beat > 0`
-		err = s.read(ctx, text, []any{s.namespace, micros(now.Add(-nodeRetention))}, func(rows *sql.Rows) error {
+		err = s.read(ctx, text, []any{s.namespace, micros(now.Add(-jobs.NodeRetention))}, func(rows *sql.Rows) error {
 			var session, body string
 			if err := rows.Scan(&session, &body); err != nil {
 				return err
@@ -188,6 +182,6 @@ func (s *Store) Nodes(ctx context.Context) (nodes []jobs.Node, err error) {
 	if err != nil {
 		return nil, s.in(err, "list the nodes")
 	}
-	slices.SortFunc(nodes, ledger.ByName)
+	slices.SortFunc(nodes, jobs.Node.Compare)
 	return nodes, nil
 }

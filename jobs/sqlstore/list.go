@@ -3,10 +3,11 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
-	"github.com/lockgen/lockgen/jobs/internal/ledger"
+	"github.com/lockgen/lockgen/jobs/internal/merge"
 )
 
 // listStretch is how many names one statement of a search looks at.
@@ -34,7 +35,7 @@ func (s *Store) list(ctx context.Context, q jobs.ListQuery) (page jobs.ListPage,
 	}
 	want := max(q.Limit, 0) + 1 // one more tells whether there are others
 	stretch := want
-	if ledger.Searches(&q) {
+	if q.Searches() {
 		stretch = max(want, listStretch)
 	}
 	var names []string // in the order of reading
@@ -46,12 +47,16 @@ func (s *Store) list(ctx context.Context, q jobs.ListQuery) (page jobs.ListPage,
 		names = append(names, some[:min(len(some), want-len(names))]...)
 	}
 	before := 0
-	if !ledger.Searches(&q) && (q.From != "" || q.Back) {
+	if !q.Searches() && (q.From != "" || q.Back) {
 		if before, err = s.countBefore(ctx, state, &q); err != nil {
 			return page, err
 		}
 	}
-	return ledger.CutPage(&q, names, before), nil
+	if q.Back {
+		slices.Reverse(names)
+		before -= len(names)
+	}
+	return q.Page(names, before), nil
 }
 
 // stretch reads on in a list, and returns those that are asked for, the last name that it has looked at, and whether
@@ -78,7 +83,7 @@ func (s *Store) stretch(
 		if err := rows.Scan(&last, &search, &seen); err != nil {
 			return err
 		}
-		if n++; ledger.Finds(q, search, fromMicros(seen)) {
+		if n++; q.Finds(search, fromMicros(seen)) {
 			found = append(found, last)
 		}
 		return nil
@@ -191,5 +196,5 @@ func (s *Store) Failures(ctx context.Context, limit int) (failures []jobs.Run, e
 	if err != nil {
 		return nil, s.in(err, "list failures")
 	}
-	return ledger.Latest(failures, limit), nil
+	return merge.Failures(limit, failures), nil
 }

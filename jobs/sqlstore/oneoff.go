@@ -94,14 +94,14 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 // those that come later see what was set.
 func putText(t *tables) (text string, now []any) {
 	text = "INSERT INTO {oneoff} (" + join(oneOffTable.columns) + ") VALUES " + marks(len(oneOffTable.columns))
-	over := fmt.Sprintf("{bare:oneoff}.past > 0 AND {bare:oneoff}.past < {now} - %d", ledger.OneOffRetention.Microseconds())
+	over := fmt.Sprintf("{bare:oneoff}.past > 0 AND {bare:oneoff}.past < {now} - %d", jobs.OneOffRetention.Microseconds())
 	switch t.Dialect {
 	case sqldialect.MySQL:
 		return text + " ON DUPLICATE KEY UPDATE at = IF(" + over + ", VALUES(at), at), body = IF(" + over +
 			", VALUES(body), body), past = IF(" + over + ", 0, past)", nil
 	case sqldialect.SQLite:
 		over = fmt.Sprintf("{bare:oneoff}.past > 0 AND {bare:oneoff}.past < ?")
-		now = []any{time.Now().Add(-ledger.OneOffRetention).UnixMicro()}
+		now = []any{time.Now().Add(-jobs.OneOffRetention).UnixMicro()}
 	}
 	return text + " ON CONFLICT (" + join(oneOffTable.key) +
 		") DO UPDATE SET past = 0, at = excluded.at, body = excluded.body WHERE " + over, now

@@ -145,7 +145,7 @@ func (t *tables) selectIn(
 }
 
 // padded repeats the last element until there are 2^n.
-func padded(list []string) []string {
+func padded[E any](list []E) []E {
 	for n := len(list); n > 0 && n&(n-1) != 0; n++ {
 		list = append(list[:len(list):len(list)], list[len(list)-1])
 	}

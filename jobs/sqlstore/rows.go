@@ -92,7 +92,7 @@ func write(name string, j *ledger.Job, before jobRow, spec bool) jobRow {
 		r.known = 0
 		if j.Spec.IsKnown() {
 			r.known, r.search, r.spec = listedJob, j.Spec.SearchText(), encode(j.Spec)
-			if strings.HasPrefix(name, handlerPrefix) {
+			if strings.HasPrefix(name, jobs.HandlerPrefix) {
 				r.known = listedHandler
 			}
 		}
@@ -111,8 +111,6 @@ const (
 	listedJob     = 1
 	listedHandler = 2
 )
-
-const handlerPrefix = "one-off:"
 
 func flag(set bool) int64 {
 	if set {

@@ -145,8 +145,7 @@ func (t *tables) saveNotices(ctx context.Context, q querier, namespace []byte, n
 // earlier one, those between them move up.
 func (t *tables) saveRecords(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	var fresh, changed [][]any
-	var conditions []string
-	old := []any{namespace}
+	var old [][]any
 	for _, job := range slices.Sorted(maps.Keys(n.keep)) {
 		j := f.state.Jobs[job]
 		if j == nil || j.Recorded.IsZero() {
@@ -169,17 +168,20 @@ func (t *tables) saveRecords(ctx context.Context, q querier, namespace []byte, n
 			}
 		}
 		if first, last := max(f.jobs[job].oldest, 1), j.Kept-int64(n.keep[job]); first <= last {
-			conditions = append(conditions, "job = ? AND seq >= ? AND seq <= ?")
-			old = append(old, []byte(job), first, last)
+			old = append(old, []any{[]byte(job), first, last})
 		}
 	}
 	if err := t.insert(ctx, q, recordTable, fresh); err != nil {
 		return err
 	}
-	if err := t.upsert(ctx, q, recordTable, recordTable.columns[3:], changed); err != nil || len(conditions) == 0 {
+	if err := t.upsert(ctx, q, recordTable, recordTable.columns[3:], changed); err != nil || len(old) == 0 {
 		return err
 	}
-	_, err := t.exec(ctx, q, `DELETE FROM {record} WHERE namespace = ? AND (`+strings.Join(conditions, ` OR `)+`)`, old...)
+	args, conditions := []any{namespace}, make([]string, 0, len(old))
+	for _, r := range padded(old) {
+		conditions, args = append(conditions, `job = ? AND seq >= ? AND seq <= ?`), append(args, r...)
+	}
+	_, err := t.exec(ctx, q, `DELETE FROM {record} WHERE namespace = ? AND (`+strings.Join(conditions, ` OR `)+`)`, args...)
 	return err
 }
 

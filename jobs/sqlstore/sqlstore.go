@@ -95,8 +95,8 @@ type Store struct {
 var _ jobs.Store = (*Store)(nil)
 
 const (
-	// callConns is how many connections calls use at the same time.
-	callConns = 8
+	// callConns is how many connections transactions use at the same time. The store of locks may use the same pool.
+	callConns = 4
 	// callTime bounds every transaction.
 	callTime = 10 * time.Second
 )
@@ -104,7 +104,7 @@ const (
 // New returns a store on db, which stays the caller's. It does not contact the server: the first use does, and refuses
 // servers that will not do, tables that are not there, and a Config that makes no sense.
 //
-// The store uses up to eight connections of db at the same time, and one is enough.
+// The store uses up to four connections of db for transactions, and others for a moment; one is enough.
 func New(db *sql.DB, cfg Config) *Store {
 	cfg, err := cfg.withDefaults()
 	if db == nil {

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/lockgen/lockgen/jobs/internal/ledger"
+	"github.com/lockgen/lockgen/jobs"
 )
 
 const (
@@ -13,21 +13,29 @@ const (
 	sweepEvery = 10 * time.Minute
 	// pruneEvery is after how many failures it deletes old ones.
 	pruneEvery = 50
-	// retention is how long a job that no node adds any more is remembered. Nodes register their jobs every few hours.
-	retention = 400 * 24 * time.Hour
 	// sessionRetention is how long a session is remembered after its end.
 	sessionRetention = 24 * time.Hour
 	// sweepJobs is how many jobs are forgotten at a time.
 	sweepJobs = 100
 )
 
-// sweep deletes what is old, now and then. What it cannot delete the next sweep will.
+// sweep calls Sweep now and then. What it cannot delete the next one will.
 func (s *Store) sweep(ctx context.Context) {
 	last, now := s.swept.Load(), time.Now().UnixMicro()
 	if now-last < sweepEvery.Microseconds() || !s.swept.CompareAndSwap(last, now) {
 		return
 	}
-	_ = s.sweepAll(ctx)
+	_ = s.Sweep(ctx)
+}
+
+// Sweep deletes what nobody wants any more: the IDs of one-off jobs that ran more than a day ago, sessions and notices of the dead,
+// failures but the newest, and jobs that nobody has registered for a year. Nodes do so every ten minutes by themselves.
+// It blocks until that is done or ctx ends.
+func (s *Store) Sweep(ctx context.Context) error {
+	if err := s.sweepAll(ctx); err != nil {
+		return s.in(err, "delete what is old")
+	}
+	return nil
 }
 
 func (s *Store) sweepAll(ctx context.Context) error {
@@ -44,11 +52,11 @@ func (s *Store) sweepAll(ctx context.Context) error {
 		text string
 		args []any
 	}{
-		{`DELETE FROM {oneoff} WHERE namespace = ? AND past > 0 AND past < ?`, []any{s.namespace, before(ledger.OneOffRetention)}},
+		{`DELETE FROM {oneoff} WHERE namespace = ? AND past > 0 AND past < ?`, []any{s.namespace, before(jobs.OneOffRetention)}},
 		{`DELETE FROM {node} WHERE namespace = ? AND alive < ? AND beat < ?`,
 			[]any{s.namespace, before(sessionRetention), before(sessionRetention)}},
 		{`DELETE FROM {notice} WHERE namespace = ? AND at < ? AND NOT EXISTS (SELECT 1 FROM {run} r
-WHERE r.namespace = {notice}.namespace AND r.id = {notice}.run)`, []any{s.namespace, before(ledger.NoticeRetention)}},
+WHERE r.namespace = {notice}.namespace AND r.id = {notice}.run)`, []any{s.namespace, before(jobs.NoticeRetention)}},
 	} {
 		if err := s.delete(ctx, t, old.text, old.args...); err != nil {
 			return err
@@ -56,7 +64,7 @@ WHERE r.namespace = {notice}.namespace AND r.id = {notice}.run)`, []any{s.namesp
 	}
 	s.failures.Store(pruneEvery)
 	s.pruneFailures(ctx, 1)
-	return s.forgetJobs(ctx, t, before(retention))
+	return s.forgetJobs(ctx, t, before(jobs.JobRetention))
 }
 
 func (s *Store) delete(ctx context.Context, t *tables, text string, args ...any) error {
@@ -68,7 +76,7 @@ func (s *Store) delete(ctx context.Context, t *tables, text string, args ...any)
 	limited, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	_, err = t.exec(limited, s.db, text, args...)
-	return err
+	return t.explain(ctx, err)
 }
 
 // pruneFailures deletes failures but the newest, now and then.
@@ -83,7 +91,7 @@ func (s *Store) pruneFailures(ctx context.Context, added int) {
 	}
 	var at int64
 	const text = `SELECT at FROM {failure} WHERE namespace = ? ORDER BY at DESC LIMIT 1 OFFSET ?`
-	err = s.read(ctx, text, []any{s.namespace, ledger.KeptFailures}, func(rows *sql.Rows) error { return rows.Scan(&at) })
+	err = s.read(ctx, text, []any{s.namespace, jobs.KeptFailures}, func(rows *sql.Rows) error { return rows.Scan(&at) })
 	if err == nil && at > 0 {
 		_ = s.delete(ctx, t, `DELETE FROM {failure} WHERE namespace = ? AND at < ?`, s.namespace, at) // or the next time
 	}

@@ -36,13 +36,13 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 	attempts, late, backoff := 0, 0, askBackoff
 	var said lastWord
 	for {
-		lines := s.lines.Load()
+		lines := s.resubscribed.Load()
 		a, err := s.askOnce(ctx, limit, keys, req)
 		if said.hear(err); isWord(err) {
 			tell(req, nil, err)
 		}
 		switch {
-		case err == nil && a.granted && s.lines.Load() != lines:
+		case err == nil && a.granted && s.resubscribed.Load() != lines:
 			continue // that the lease was broken may have been pushed to nobody, before Held knew of it
 		case err == nil && !a.late:
 			return a, nil
@@ -70,7 +70,7 @@ func patient(req lockrt.Request, err error) bool { return req.Wait > 0 && isRepl
 
 // askOnce runs acquire.lua once.
 func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.Request) (answer, error) {
-	e := &entry{keys: keys, id: req.ID, terms: terms{ttl: millis(req.TTL)}}
+	e := &item{keys: keys, id: req.ID, terms: terms{ttl: millis(req.TTL)}}
 	if req.Wait > 0 {
 		e.liveness = s.liveness.Milliseconds()
 	}
@@ -90,7 +90,7 @@ func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.
 }
 
 // over is called with an acquire whose caller has left and whose call is over.
-func (s *session) over(e *entry) {
+func (s *session) over(e *item) {
 	if e.answered() {
 		s.answered(e.id)
 	} else {

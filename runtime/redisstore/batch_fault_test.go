@@ -247,7 +247,7 @@ func TestBatch_callersThatGiveUpAsTheSessionCloses(t *testing.T) {
 
 // A proxy that garbles, or another program's script under our hash: no caller may take another's answer for its own.
 func TestBatch_wrongNumberOfAnswers(t *testing.T) {
-	part := []*entry{{id: "a"}, {id: "b"}}
+	part := []*item{{id: "a"}, {id: "b"}}
 	for _, answers := range [][]any{{}, {int64(1)}, {int64(1), int64(1), int64(1)}} {
 		cmd := redis.NewCmd(t.Context())
 		cmd.SetVal(answers)

@@ -33,7 +33,7 @@ const (
 // (The client's AutoPipeline has a goroutine between every caller and the connection, too, and still runs one script
 // for each.)
 type combiner struct {
-	combine.Combiner[*entry]
+	combine.Combiner[*item]
 	client redis.UniversalClient
 	script *script
 	batch  int                       // how many leases one call may have; in a cluster one: a script stays within one slot
@@ -47,7 +47,7 @@ type combiner struct {
 func (c *combiner) init() *combiner {
 	c.Alone, c.Lanes, c.Most, c.Stall, c.Time = combineAlone, combineLanes, combineTake, combineStall, callTime
 	c.Start, c.Send = c.calls.Start, c.together
-	c.Taken = func(batch []*entry) {
+	c.Taken = func(batch []*item) {
 		now := time.Now()
 		latest := c.latest(now.Add(callTime))
 		for _, e := range batch {
@@ -57,9 +57,9 @@ func (c *combiner) init() *combiner {
 	return c
 }
 
-// entry is one lease's part in a call.
-type entry struct {
-	combine.Place
+// item is one lease's part in a call.
+type item struct {
+	combine.Ticket
 	keys lockKeys
 	id   string
 	terms
@@ -89,7 +89,7 @@ func (e *underWayError) Unwrap() error { return e.error }
 //
 // A caller whose limit is over goes on waiting as long as the server has answered others within callTime: then there are
 // only many before it.
-func (c *combiner) do(ctx, limit context.Context, e *entry) error {
+func (c *combiner) do(ctx, limit context.Context, e *item) error {
 	if c.Enter() {
 		if c.quick.use() {
 			return c.doQuick(ctx, e)
@@ -120,7 +120,7 @@ func (c *combiner) do(ctx, limit context.Context, e *entry) error {
 }
 
 // doQuick sends e in a call of its own, from this goroutine. The error is errSlow if it is to be sent again.
-func (c *combiner) doQuick(ctx context.Context, e *entry) error {
+func (c *combiner) doQuick(ctx context.Context, e *item) error {
 	call := callContext(ctx, c.quick.limits.Next())
 	end, _ := call.Deadline()
 	e.sent, e.latest = time.Now(), c.latest(end)
@@ -134,7 +134,7 @@ func (c *combiner) doQuick(ctx context.Context, e *entry) error {
 }
 
 // doAlone sends e in a call of its own.
-func (c *combiner) doAlone(ctx, limit context.Context, e *entry) error {
+func (c *combiner) doAlone(ctx, limit context.Context, e *item) error {
 	call := callContext(ctx, limit)
 	end, _ := call.Deadline()
 	latest := c.latest(end)
@@ -153,19 +153,19 @@ func (c *combiner) doAlone(ctx, limit context.Context, e *entry) error {
 }
 
 // answered reports whether the server has answered.
-func (e *entry) answered() bool { return e.err == nil || isReply(e.err) }
+func (e *item) answered() bool { return e.err == nil || isReply(e.err) }
 
 // single runs the script for one.
-func (c *combiner) single(ctx context.Context, e *entry) {
-	one := [...]*entry{e}
+func (c *combiner) single(ctx context.Context, e *item) {
+	one := [...]*item{e}
 	call := c.call(one[:])
 	settle(one[:], c.script.Run(ctx, c.client, call.Keys, call.Args...))
 }
 
 // together runs the script for all, in one round trip. It reports whether the server answered.
-func (c *combiner) together(ctx context.Context, batch []*entry) (answered bool) {
+func (c *combiner) together(ctx context.Context, batch []*item) (answered bool) {
 	parts := split(batch, c.batch)
-	var failed []*entry
+	var failed []*item
 	for i, cmd := range c.pipeline(ctx, parts) {
 		answered = answered || cmd.Err() == nil || isReply(cmd.Err())
 		if settle(parts[i], cmd); len(parts[i]) > 1 && isReply(cmd.Err()) {
@@ -184,7 +184,7 @@ func (c *combiner) together(ctx context.Context, batch []*entry) (answered bool)
 	return answered
 }
 
-func (c *combiner) pipeline(ctx context.Context, parts [][]*entry) []*redis.Cmd {
+func (c *combiner) pipeline(ctx context.Context, parts [][]*item) []*redis.Cmd {
 	calls := make([]call, len(parts))
 	for i, part := range parts {
 		calls[i] = c.call(part)
@@ -192,9 +192,9 @@ func (c *combiner) pipeline(ctx context.Context, parts [][]*entry) []*redis.Cmd 
 	return c.script.RunAll(ctx, c.client, calls)
 }
 
-// split puts entries with the same terms together, up to size.
-func split(batch []*entry, size int) [][]*entry {
-	return group(batch, size, func(e *entry) terms { return e.terms })
+// split puts items with the same terms together, up to size.
+func split(batch []*item, size int) [][]*item {
+	return group(batch, size, func(e *item) terms { return e.terms })
 }
 
 // group puts items of the same kind together, up to size, and keeps their order.
@@ -213,8 +213,8 @@ func group[T any, K comparable](items []T, size int, kind func(T) K) (parts [][]
 	return parts
 }
 
-// call is the script's call for entries with the same terms.
-func (c *combiner) call(part []*entry) call {
+// call is the script's call for items with the same terms.
+func (c *combiner) call(part []*item) call {
 	args := c.args(part[0].terms, part[0].latest)
 	made := call{Keys: make([]string, 4*len(part)), Args: append(make([]any, 0, len(args)+len(part)), args...)}
 	n := len(part)
@@ -226,8 +226,8 @@ func (c *combiner) call(part []*entry) call {
 	return made
 }
 
-// settle gives each entry its part of the answer.
-func settle(part []*entry, cmd *redis.Cmd) {
+// settle gives each item its part of the answer.
+func settle(part []*item, cmd *redis.Cmd) {
 	if len(part) == 1 {
 		part[0].answer, part[0].err = cmd.Result()
 		return

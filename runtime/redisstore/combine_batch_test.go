@@ -10,9 +10,9 @@ import (
 )
 
 func TestSplit_sameTermsUpToTheSize(t *testing.T) {
-	var batch []*entry
+	var batch []*item
 	for i := range 10 {
-		batch = append(batch, &entry{id: fmt.Sprint(i), terms: terms{ttl: int64(i % 2)}})
+		batch = append(batch, &item{id: fmt.Sprint(i), terms: terms{ttl: int64(i % 2)}})
 	}
 	var got []string
 	for _, part := range split(batch, 3) {
@@ -31,11 +31,11 @@ func TestSplit_sameTermsUpToTheSize(t *testing.T) {
 }
 
 // together sends a batch without waiting for lanes.
-func (c *combiner) togetherNow(t *testing.T, ids ...string) []*entry {
+func (c *combiner) togetherNow(t *testing.T, ids ...string) []*item {
 	t.Helper()
-	var batch []*entry
+	var batch []*item
 	for _, id := range ids {
-		batch = append(batch, &entry{id: id, terms: terms{ttl: 1}})
+		batch = append(batch, &item{id: id, terms: terms{ttl: 1}})
 	}
 	c.together(t.Context(), batch)
 	return batch
@@ -73,13 +73,13 @@ func TestCombiner_serverForgetsItsScript(t *testing.T) {
 func TestSession_releaseBesideAForeignKey(t *testing.T) {
 	r := newRig(t)
 	s, _ := r.newSession(Config{})
-	var batch []*entry
+	var batch []*item
 	for _, name := range []string{"mine", "foreign"} {
 		keys := s.space.keys(name)
 		if _, err := s.Acquire(r.ctx, lockrt.Request{Key: name, ID: name, TTL: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
-		batch = append(batch, &entry{keys: keys, id: name})
+		batch = append(batch, &item{keys: keys, id: name})
 	}
 	if err := r.client.Del(r.ctx, batch[1].keys.lock).Err(); err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ return #answers == 1 and answers[1] or answers`
 func echo(ctx context.Context, c *combiner, text string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		e := &entry{id: text, terms: terms{ttl: int64(len(text))}}
+		e := &item{id: text, terms: terms{ttl: int64(len(text))}}
 		err := c.do(ctx, c.calls.limits.Next(), e)
 		if want := fmt.Sprint(len(text), " ", text); err == nil && e.answer != want {
 			err = fmt.Errorf("answered %v, want %q", e.answer, want)
@@ -219,7 +219,7 @@ func TestCombiner_entryThatWasGivenUpInTimeIsNotSent(t *testing.T) {
 	results := fill(t, c, g)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.do(ctx, c.calls.limits.Next(), &entry{id: "given up"}) }()
+	go func() { done <- c.do(ctx, c.calls.limits.Next(), &item{id: "given up"}) }()
 	testsync.Eventually(t, "the caller waits", func() bool { return c.gathered() == 1 })
 	cancel()
 	if err := <-done; errors.As(err, new(*underWayError)) {

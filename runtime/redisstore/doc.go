@@ -14,16 +14,15 @@
 //	                                   (held by A, B queued)
 //
 // Waiters stand in a queue in order of arrival. Whoever releases makes the first live waiter the owner in the same
-// script, with a lease of the waiter's own TTL, and publishes the grant to the waiter's process. There is no moment at
-// which the lock is free while somebody waits, hence no race, no polling and no barging.
+// script, with a lease of the waiter's own TTL, and publishes the grant to the waiter's process. The lock is never free
+// while somebody waits. So there is no race, no polling and no barging.
 //
 // A push is only a hint. A waiter asks again when the lease that it waits for should be over; then it finds out that it
 // is the owner, or makes the first live waiter the owner of a lock whose lease ran out, or learns how long to wait
 // further. With all pushes lost, or refused by an ACL, everything works, only slower: see below.
 //
-// Asking again is acquire.lua once more: it is idempotent by lease id, and "poke" would be the same script without the
-// line that joins the queue, which is just what one that was passed over needs. With another TTL it changes that of the
-// place in the queue.
+// Asking again is acquire.lua once more. It is idempotent by lease id, and lets a waiter that was passed over join the
+// queue again. With another TTL it changes that of the place in the queue.
 //
 // Calls of many goroutines share scripts: while four are in flight, those that come are gathered, and one script works
 // on up to 32 leases, each with its own lock (in a cluster on one, as a script stays within one slot). A lone caller's
@@ -37,9 +36,9 @@
 // lost push costs a third of Liveness, 1 s by default.
 //
 // A waiter whose process has died may be granted the lock all the same. That lease lasts no longer than the process is
-// known to live, or half a second; a process that lives lengthens it when it learns of it. So all waiters of a process
-// that dies keep those behind them waiting for one lease, or for Liveness and half a second, whichever is longer.
-// Whoever is passed over because its process was paused finds itself out of the queue and joins it again.
+// known to live, or half a second. A process that lives lengthens it when it learns of it. So all waiters of a process
+// that dies keep those behind them waiting for one lease, or for Liveness and half a second, whichever is longer. A
+// waiter that is passed over because its process was paused finds itself out of the queue and joins it again.
 //
 // # Break
 //
@@ -75,32 +74,32 @@
 //
 // # Bounds
 //
-// Every call returns when its context ends, and after 5 s without an answer, whatever the client does: client calls
-// run on goroutines that the session keeps for them. Who waits without any end asks again when a sign of life has no
-// answer, which takes Liveness/3 and a second more at the most. A call that a server refuses because it is not ready
-// (LOADING, CLUSTERDOWN, TRYAGAIN while a slot moves, and their like) is repeated: a release and an acquire that waits
-// for as long as they may take, one that does not wait three times. A call that its caller has left ends with the
-// client's own time-outs, or at its deadline if the client heeds that (ContextTimeoutEnabled). The error says that the
-// store did not answer; it is that of a context only if the caller's has ended.
+// Every call returns when its context ends, and after 5 s without an answer, whatever the client does: client calls run
+// on goroutines that the session keeps for them. A caller that waits without an end asks again when a sign of life has
+// no answer, after Liveness/3 and a second at the most. A call that a server refuses because it is not ready (LOADING,
+// CLUSTERDOWN, TRYAGAIN while a slot moves, and their like) is repeated. A release and an acquire that waits are
+// repeated for as long as they may take, an acquire that does not wait three times. A call that its caller has left
+// ends with the client's own time-outs, or at its deadline if the client heeds that (ContextTimeoutEnabled). The error
+// says that the store did not answer; it is that of a context only if the caller's has ended.
 //
 // Renewals, signs of life and the subscription use connections of the session's own.
 //
 // # Clients
 //
 // A [Store] takes the clients for which it is known where a command goes: of one server, of Sentinels, of a Redis
-// Cluster. The clients that lockrt.Open makes ask a cluster every 2 s who has which keys, and take a node for away that
-// is silent for as long, so that locks are back about that time after a replica was promoted. What go-redis writes
-// about them to its own logger, by default standard error, goes to the Logger of the Locker, unless the application has
-// set a logger with redis.SetLogger: go-redis has one for all clients of a process. Two kinds of lines cannot be told
-// apart and stay with that logger: what a client hears of its Sentinels in the background, such as a new master, and
-// that of a cluster all nodes seem to be down.
+// Cluster. The clients that lockrt.Open makes ask a cluster every 2 s who has which keys, and take a node for lost that
+// is silent for as long. So locks are back about 2 s after a replica was promoted. What go-redis writes about them to
+// its own logger, by default standard error, goes to the Logger of the Locker, unless the application has set a logger
+// with redis.SetLogger: go-redis has one for all clients of a process. Two kinds of lines cannot be told apart and stay
+// with that logger: what a client hears of its Sentinels in the background, such as a new master, and that of a cluster
+// all nodes seem to be down.
 //
 // # Clocks
 //
-// Nobody's wall clock is compared with another's. A lease is counted on the server from the moment of its grant, and in
-// the process on the monotonic clock from a moment before that. For a pushed grant that moment is derived from the
-// server's clock at two points in time, so a step of the server's clock while somebody waits makes the estimate wrong
-// by as much as the step: forwards, and by less than the TTL, it makes a holder believe in its lease too long.
+// No wall clock is compared with another. A lease is counted on the server from the moment of its grant, and in the
+// process on the monotonic clock from a moment before that. For a pushed grant that moment is derived from the server's
+// clock at two points in time, so a step of the server's clock while somebody waits makes the estimate wrong by as much
+// as the step: forwards, and by less than the TTL, it makes a holder believe in its lease too long.
 //
 // Redis counts expiries by its wall clock. A step forwards takes as much from every lease, which its holder learns at
 // its next renewal; a step back keeps locks of the dead for as much longer, and lets late requests act for as much

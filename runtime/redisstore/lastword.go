@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// lastWord keeps why the attempts of a call failed. When its time is over while another attempt is under way, that is
-// why, and not that the server was silent.
+// lastWord keeps why the last attempt of a call failed. If the call's time is over while another attempt is under way,
+// that is the reason to report, and not that the server was silent.
 type lastWord struct{ err error }
 
 func (w *lastWord) hear(err error) {
@@ -25,7 +25,7 @@ func (w *lastWord) or(err error) error {
 	return w.err
 }
 
-// isWord reports whether an error came from the server, or from the machine that should run it.
+// isWord reports whether an error came from the server, or from the machine that should run it. A time-out does not.
 func isWord(err error) bool {
 	if err == nil {
 		return false

@@ -18,9 +18,9 @@ type leftover struct {
 	until  time.Time // then the server has forgotten it, whether it was reached or not
 	kept   time.Time // not to be cancelled before: its MinHold lasts until then
 
-	state leftoverState
-	again bool // it is to be cancelled again at once
-	place int  // in the heap
+	state     leftoverState
+	again     bool // it is to be cancelled again at once
+	heapPlace int  // in the heap
 }
 
 type leftoverState int

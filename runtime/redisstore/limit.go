@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockgen/lockgen/runtime/internal/timelimit"
@@ -15,16 +16,38 @@ import (
 const callShare = 50 * time.Millisecond
 
 // limits makes contexts that end after callTime, or another length.
-type limits struct{ timelimit.Shared }
-
-func newLimits() *limits {
-	return &limits{timelimit.Shared{Length: callTime, Share: callShare, Cause: errNoAnswer}}
+type limits struct {
+	timelimit.Shared
+	usual atomic.Pointer[usualLimit]
 }
 
-// after returns a context that ends after d, or like Next. The returned function must be called when the call is over.
+// usualLimit is the length that was asked for last. Most programs wait for the same time again and again: then a call
+// shares its timer with others.
+type usualLimit struct {
+	length time.Duration
+	timelimit.Shared
+}
+
+// usualShare is by how much the limits of calls with the same length may differ.
+const usualShare = 20 * time.Millisecond
+
+func newLimits() *limits {
+	return &limits{Shared: timelimit.Shared{Length: callTime, Share: callShare, Cause: errNoAnswer}}
+}
+
+// after returns a context that ends after d, up to usualShare earlier, or like Next. The returned function must be called
+// when the call is over.
 func (l *limits) after(d time.Duration) (context.Context, context.CancelFunc) {
-	if d >= callTime {
+	switch usual := l.usual.Load(); {
+	case d >= callTime:
 		return l.Next(), func() {}
+	case d <= 2*usualShare:
+	case usual != nil && usual.length == d:
+		return usual.Next(), func() {}
+	default: // its own timer, until it is asked for again
+		usual = &usualLimit{length: d}
+		usual.Length, usual.Share, usual.Cause = d-usualShare, usualShare, noAnswerError(d)
+		l.usual.Store(usual)
 	}
 	own := &ownLimit{end: time.Now().Add(d), cause: noAnswerError(d)}
 	return own, own.stop

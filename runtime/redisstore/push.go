@@ -73,7 +73,7 @@ func (s *session) subscribe(sub *redis.PubSub) bool {
 func (s *session) isSubscribed(first bool) {
 	if !first {
 		s.forgetClocks()
-		s.lines.Add(1)
+		s.resubscribed.Add(1)
 	}
 	pace.Wake(s.wakeRecheck)
 	s.mu.Lock()

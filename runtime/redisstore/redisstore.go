@@ -109,7 +109,7 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
 		waiters: make(map[string]*waiter), queues: make(map[string]*queue), leftovers: make(map[string]*leftover),
-		sleepers:   timeheap.New(func(l *leftover) *int { return &l.place }),
+		sleepers:   timeheap.New(func(l *leftover) *int { return &l.heapPlace }),
 		wakeKeeper: make(chan struct{}, 1), subscribed: make(chan struct{}, 1),
 		wakeJanitor: make(chan struct{}, 1), wakeRecheck: make(chan struct{}, 1),
 	}

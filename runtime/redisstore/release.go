@@ -70,7 +70,7 @@ func (s *session) release(
 		n, err := s.runOnce(ctx, limit, retainScript, keys.all(), rel.ID, millis(rel.Keep), s.retention.Milliseconds())
 		return n == 1, false, err
 	}
-	e := &entry{keys: keys, id: rel.ID}
+	e := &item{keys: keys, id: rel.ID}
 	if err := s.stripe(keys).releases.do(ctx, limit, e); err != nil {
 		return false, false, err
 	}

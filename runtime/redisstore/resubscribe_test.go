@@ -146,9 +146,9 @@ func TestSession_subscribedAgain_answerUnderWay(t *testing.T) {
 			}()
 			<-answers.executed
 			r.breakUnheard()
-			lines := s.lines.Load()
+			lines := s.resubscribed.Load()
 			r.cutLines()
-			testsync.Eventually(t, "the session has its line again", func() bool { return s.lines.Load() > lines })
+			testsync.Eventually(t, "the session has its line again", func() bool { return s.resubscribed.Load() > lines })
 			close(answers.read)
 			if err := <-failed; !errors.Is(err, lockrt.ErrLost) {
 				t.Errorf("Acquire returned %v, want ErrLost: the lease is broken", err)

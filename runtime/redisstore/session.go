@@ -48,8 +48,8 @@ type session struct {
 	sleepers      timeheap.Heap[*leftover]
 	janitorSleeps time.Time // until when cleanUp sleeps if nobody wakes it
 
-	doubtful atomic.Int64 // how many leftovers are leases that somebody holds; changed under mu
-	lines    atomic.Int64 // how often the session has subscribed again
+	doubtful     atomic.Int64 // how many leftovers are leases that somebody holds; changed under mu
+	resubscribed atomic.Int64 // how often the session has subscribed again
 
 	wakeKeeper  chan struct{}
 	subscribed  chan struct{} // wakes the keeper at once

@@ -63,7 +63,11 @@ func (s *session) forgetClocks() {
 
 // clockKnown asks the server of a lock for its time, if no answer has told that yet.
 func (s *session) clockKnown(ctx, limit context.Context, keys lockKeys) error {
-	return s.stripe(keys).clock.known(ctx, limit, s.calls, func(ctx context.Context) (time.Time, error) {
+	clock := &s.stripe(keys).clock
+	if clock.Known() {
+		return nil
+	}
+	return clock.known(ctx, limit, s.calls, func(ctx context.Context) (time.Time, error) {
 		return serverTime(ctx, s.client, keys.lock)
 	})
 }

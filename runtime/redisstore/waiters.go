@@ -13,7 +13,7 @@ type waiter struct {
 	keys    lockKeys
 	endless bool          // it waits for as long as the store answers, and no longer
 	queue   *queue        // guarded by session.mu; nil: the server may not have it in the queue
-	place   int           // guarded by session.mu; in queue.waiters
+	index   int           // guarded by session.mu; in queue.waiters
 	asks    time.Time     // guarded by session.mu; when it will ask again by itself
 	grants  chan pushed   // buffered: listen never waits
 	pokes   chan struct{} // buffered: ask the server again
@@ -54,8 +54,8 @@ func (s *session) delist(id string, w *waiter) {
 	delete(s.waiters, id)
 	if q := w.queue; q != nil {
 		last := len(q.waiters) - 1
-		q.waiters[w.place] = q.waiters[last]
-		q.waiters[w.place].place = w.place
+		q.waiters[w.index] = q.waiters[last]
+		q.waiters[w.index].index = w.index
 		q.waiters[last] = nil
 		if q.waiters = q.waiters[:last]; last == 0 {
 			delete(s.queues, q.keys.lock)
@@ -74,7 +74,7 @@ func (s *session) delist(id string, w *waiter) {
 	case <-w.lost:
 	default:
 	}
-	w.keys, w.queue, w.place, w.asks = lockKeys{}, nil, 0, time.Time{}
+	w.keys, w.queue, w.index, w.asks = lockKeys{}, nil, 0, time.Time{}
 	waiterPool.Put(w)
 }
 
@@ -91,7 +91,7 @@ func (s *session) queued(w *waiter, a answer) time.Duration {
 			s.queues[w.keys.lock] = q
 			pace.Wake(s.wakeKeeper)
 		}
-		w.queue, w.place = q, len(q.waiters)
+		w.queue, w.index = q, len(q.waiters)
 		q.waiters = append(q.waiters, w)
 	}
 	if shown := a.clock.Local; shown.After(w.queue.shown) {

@@ -28,10 +28,16 @@ func (s *session) keepAlive() {
 	failing := false
 	for {
 		waits, holds := s.needsLife()
+		if polled := s.lastBeaten(); polled.After(shown) {
+			shown = polled
+		}
 		pause := time.Hour
 		switch {
 		case waits:
 			pause = s.cfg.Liveness / 3
+			if s.bell.heard.Load() {
+				pause = s.cfg.Liveness / 2 // polls do it, as a rule
+			}
 		case holds:
 			pause = keepRow
 		}

@@ -10,8 +10,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// quest is one Acquire.
-type quest struct {
+// request is one Acquire.
+type request struct {
 	req  lockrt.Request
 	id   string // escaped
 	name []byte
@@ -20,8 +20,8 @@ type quest struct {
 	slow bool // it was not free at once
 }
 
-func (s *session) quest(req lockrt.Request) *quest {
-	return &quest{req: req, id: escaped(req.ID), name: rowName(s.Namespace, req.Key)}
+func (s *session) newRequest(req lockrt.Request) *request {
+	return &request{req: req, id: escaped(req.ID), name: rowName(s.Namespace, req.Key)}
 }
 
 // answer is what the server said to a claim.
@@ -60,7 +60,7 @@ func (a answer) remaining() time.Duration {
 
 // ask asks the server once, until it has an answer, ctx ends, or bound is over. latest of the answer is set with an
 // error too.
-func (s *session) ask(ctx context.Context, q *quest, bound time.Duration) (answer, error) {
+func (s *session) ask(ctx context.Context, q *request, bound time.Duration) (answer, error) {
 	type said struct {
 		answer
 		err error
@@ -107,24 +107,24 @@ const (
 )
 
 // askServer asks until there is an answer.
-func (s *session) askServer(ctx context.Context, q *quest) (a answer, err error) {
+func (s *session) askServer(ctx context.Context, q *request) (a answer, err error) {
 	t, err := s.store.ready(ctx)
 	if err != nil {
 		return answer{}, err
 	}
 	end, _ := ctx.Deadline()
-	turn := asking{s: s, t: t, q: q, latest: s.store.clock.Latest(end)}
-	defer func() { a.latest = turn.unanswered }()
+	asked := asking{s: s, t: t, q: q, latest: s.store.clock.Latest(end)}
+	defer func() { a.latest = asked.unanswered }()
 	for failures := 0; ; {
 		if q.left.Load() {
 			return answer{}, context.Canceled
 		}
-		a, done, err := turn.once(ctx)
+		a, done, err := asked.once(ctx)
 		switch {
 		case err == nil && done:
 			return a, nil
 		case err == nil || t.again(err): // nothing was changed
-			if !turn.conflict(ctx) {
+			if !asked.conflict(ctx) {
 				return answer{}, errors.Join(errConflict, err)
 			}
 			continue

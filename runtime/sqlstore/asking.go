@@ -12,7 +12,7 @@ import (
 type asking struct {
 	s *session
 	t *tables
-	q *quest
+	q *request
 
 	latest     int64
 	unanswered int64 // latest, if a statement that takes or joins had no answer
@@ -79,8 +79,8 @@ func (a *asking) fast(ctx context.Context) (got answer, err error) {
 	return got, err
 }
 
-func (a *asking) entry() *entry {
-	return &entry{id: a.q.id, name: a.q.name, key: a.q.req.Key, ttl: micros(a.q.req.TTL), latest: a.latest}
+func (a *asking) entry() *item {
+	return &item{id: a.q.id, name: a.q.name, key: a.q.req.Key, ttl: micros(a.q.req.TTL), latest: a.latest}
 }
 
 // onRow reads the row, decides and writes.
@@ -156,6 +156,9 @@ func (a *asking) write(ctx context.Context, w write, next row, c claim, clock cl
 			latest = min(latest, next.until) // a lease that is over by then is of no use
 		}
 		done, err := a.t.swap(ctx, db, next, latest, !over)
+		if done && next.owner != c.id && next.since == clock.Micros { // it was given to another
+			a.s.calls.Start(func() { a.s.ringFor(context.Background(), nil, next) })
+		}
 		return done, a.sent(err)
 	}
 	return true, nil

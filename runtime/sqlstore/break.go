@@ -87,6 +87,10 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 		n, err = t.exec(ctx, s.store.db, text, a)
 		done = n > 0
 	}
+	if done && err == nil {
+		s.ringFor(ctx, &r, next)
+		s.ringTold(ctx, r.session)
+	}
 	return done, ok, err
 }
 

@@ -17,9 +17,9 @@ const (
 	combineBatch = 32
 )
 
-// entry is one lease's part in a statement.
-type entry struct {
-	combine.Place
+// item is one lease's part in a statement.
+type item struct {
+	combine.Ticket
 	id, key string
 	name    []byte
 	ttl     int64
@@ -31,13 +31,13 @@ type entry struct {
 }
 
 // combining prepares a combiner: few callers pay nothing for it, and many share a round trip, a commit and its flush.
-func (s *session) combining(c *combine.Combiner[*entry], run func(context.Context, []*entry)) {
+func (s *session) combining(c *combine.Combiner[*item], run func(context.Context, []*item)) {
 	c.Alone, c.Lanes, c.Most, c.Time, c.Start = combineAlone, combineLanes, combineBatch, callTime, s.calls.Start
-	c.Send = func(ctx context.Context, batch []*entry) bool {
+	c.Send = func(ctx context.Context, batch []*item) bool {
 		run(ctx, distinct(batch))
 		return true
 	}
-	c.Taken = func(batch []*entry) {
+	c.Taken = func(batch []*item) {
 		latest := s.latest()
 		for _, e := range batch {
 			e.latest = latest
@@ -46,12 +46,12 @@ func (s *session) combining(c *combine.Combiner[*entry], run func(context.Contex
 }
 
 // distinct leaves out who comes second for a lock: a statement would meet its own change. That one has to ask alone.
-func distinct(batch []*entry) []*entry {
+func distinct(batch []*item) []*item {
 	if len(batch) == 1 {
 		return batch
 	}
 	names := make(map[string]bool, len(batch))
-	return slices.DeleteFunc(slices.Clone(batch), func(e *entry) bool {
+	return slices.DeleteFunc(slices.Clone(batch), func(e *item) bool {
 		second := names[string(e.name)]
 		names[string(e.name)] = true
 		return second

@@ -20,10 +20,9 @@
 //
 // # Protocol
 //
-// One row is one lock, and the queue of those who wait stands in it: a line for each, in order of arrival. A row
-// without an owner keeps the last epoch. Every step is one statement that commits by itself. So no transaction is ever
-// open while a client decides, and one that stops at any point keeps nobody waiting for longer than its lease; and any
-// pooler may stand in between.
+// One row is one lock, and the waiters stand in it: a line for each, in order of arrival. A row without an owner keeps
+// the last epoch. Every step is one statement that commits by itself. So no transaction is open while a client decides:
+// a client that stops at any point keeps nobody waiting for longer than its lease. Any pooler may stand in between.
 //
 //	             take: free                              free: nobody waits
 //	(free) ─────────────────────────▶ (held by A) ───────────────────────────▶ (free)
@@ -32,11 +31,11 @@
 //	                                     ▼  │
 //	                                  (held by A, B queued)
 //
-// What is neither free nor released without a queue is read, decided on by this process (decide.go), and written by a
-// statement that does nothing if the row has another version by then; then it is read again. So a decision rests on one
-// state of the row, whatever the isolation of the engine shows a statement that has waited for it, and whatever its
-// planner makes of an expression; and all three engines have one logic. Each version stands for a change by somebody,
-// so that of those who try again one has succeeded.
+// Every other step reads the row, decides in this process (decide.go), and writes by a statement that does nothing if
+// the row has another version by then. In that case the row is read again. So a decision rests on one state of the row,
+// whatever the isolation of the engine shows to a statement that has waited, and whatever its planner makes of an
+// expression. All three engines share one logic. Each version stands for a change: when one has to try again, another
+// has succeeded.
 //
 // Who acquires a busy lock without waiting writes nothing. Calls of many goroutines share statements in PostgreSQL:
 // while four are under way, those that come are gathered, and one statement takes or frees up to 32 locks. Statements
@@ -50,15 +49,19 @@
 // lease in the way ends. With the same statement it learns which of its own leases were broken; while it only holds
 // locks, it asks for that every PollMax. A holder that does not hear of it is refused the next renewal.
 //
+// With a Config.Listener, that of package pgxlisten, processes ring each other in PostgreSQL when a lock changes hands. A
+// ring is sent behind the commit that it tells of, together with others, and a release waits until it is. Who hears asks
+// at once, and otherwise about once a second, with its sign of life. Who does not hear its own rings polls as above.
+//
 // Whoever releases a lock makes the first waiter the owner whose process lives. A process that waits shows that every
-// Liveness/3 in the second table. Nobody counts as dead whose line in the queue is younger than Liveness, nor while the
-// server has not been up for that long (PostgreSQL) or has just been so slow that nobody could show life. A waiter
-// whose process dies may be granted the lock all the same, and keeps the others waiting for its lease or for Liveness,
-// whichever is longer.
+// Liveness/3 in the second table. A process does not count as dead while its line in the queue is younger than
+// Liveness. No process does while the server has not been up for that long (PostgreSQL), or was so slow of late that
+// none could show life. A waiter whose process dies may be granted the lock all the same, and keeps the others waiting
+// for its lease or for Liveness, whichever is longer.
 //
 // # Clocks
 //
-// The server's clock counts, in SQLite that of the machine; nobody's is compared with another's. A lease is counted in
+// The server's clock counts, in SQLite that of the machine. No clock is compared with another. A lease is counted in
 // the process on the monotonic clock from a moment before the statement was sent that read the clock. A step of the
 // server's clock forwards takes as much from every lease, which its holder learns at its next renewal; a step back
 // keeps locks of the dead, and those kept by MinHold, for as much longer.

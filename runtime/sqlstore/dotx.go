@@ -28,16 +28,16 @@ type Beginner interface {
 // If the Locker keeps its locks in the PostgreSQL database of db, through whichever pool, the guard is [Guard]: nobody
 // else gets the lock before the transaction has ended, even past the end of the lease. Otherwise it is fence.GuardLease
 // with the key as the resource, whose table db needs (see fence.CreateTable): a transaction that comes too late is
-// refused with fence.ErrStale, and one whose lease was lost while fn ran is rolled back. Two locks in SQLite and data in
-// the same file block each other: give the locks a file of their own.
+// refused with fence.ErrStale, and one whose lease was lost while fn ran is rolled back. Locks and data in the same
+// SQLite file block each other: give the locks a file of their own.
 //
 // fn gets the lease's context, which ends with the lease, and with ctx; work with the transaction under that context or
 // a longer one. The transaction is rolled back when ctx ends.
 //
-// DoTx returns nil if and only if the commit was acknowledged. That the lease was lost in the meantime is no error then:
-// the guard has kept others out. If nothing was committed the error is that of Locker.Do, of the guard (see there), fn's
-// own, or the database's; 40001, 40P01 and their like ask for the whole call to be repeated. An error that wraps
-// [ErrUnsure] says that nobody knows. It blocks for as long as Locker.Do, fn and the database do.
+// DoTx returns nil if and only if the commit was acknowledged. If the lease was lost in the meantime, that is no error:
+// the guard has kept others out. If nothing was committed the error is that of Locker.Do, of the guard (see there),
+// fn's own, or the database's; 40001, 40P01 and their like ask for the whole call to be repeated. An error that wraps
+// [ErrUnsure] says that the outcome is not known. It blocks for as long as Locker.Do, fn and the database do.
 func DoTx(
 	ctx context.Context, locks *lockrt.Locker, key string, o lockrt.Options, db Beginner,
 	fn func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error,
@@ -96,13 +96,20 @@ func guardTx(ctx context.Context, db Beginner, tx *sql.Tx, leases lockrt.Leases)
 // guardByFence guards by the fences of the leases. The keys are sorted, so that two transactions cannot wait for each
 // other's marks.
 func guardByFence(ctx context.Context, tx *sql.Tx, leases lockrt.Leases) (context.Context, error) {
+	var marks fence.SQL
 	for _, lease := range leases {
 		if fencedIn(ctx, lease) {
 			return ctx, fmt.Errorf("guard %q: %w: a transaction of this call chain is guarded by its fence and open, and this "+
 				"one would wait for it without end; use that one", lease.Key(), lockrt.ErrNested)
 		}
-		if err := fence.GuardLease(ctx, tx, lease.Key()); err != nil {
+		if err := marks.GuardLease(ctx, tx, lease.Key()); err != nil {
 			return ctx, err
+		}
+		if len(leases) > 1 && marks.Dialect == "" { // the table is there by now
+			var err error
+			if marks.Dialect, err = fence.Detect(ctx, tx); err != nil {
+				return ctx, err
+			}
 		}
 	}
 	return context.WithValue(ctx, fencedKey{}, leases), nil

@@ -44,18 +44,33 @@ FOR KEY SHARE OF k`
 // given back in the background, and a Break with Force too. Do not release a lease in its transaction. Several
 // transactions may be guarded by one lease.
 //
-// A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. One that
-// is to commit all the same, because the guard keeps the lock, needs a context of its own.
+// A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. To
+// commit all the same, because the guard keeps the lock, begin it with a context of its own.
 //
 // The server ends a guarded transaction that is idle for what is left of the lease, 5 s at least: a client that has
 // stopped inside it keeps the lock for no longer than that.
 func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
-	if err := lease.Err(); err != nil {
-		return fmt.Errorf("guard: %w", err)
-	}
-	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool {
+	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool && lease.Err() == nil {
 		return fmt.Errorf("guard %q: %w: %T is no transaction, the guard would end with its own statement; pass the *sql.Tx "+
 			"of the writes", lease.Key(), lockrt.ErrOptions, tx)
+	}
+	return GuardRow(ctx, lease, func(ctx context.Context, query string, args ...any) Row {
+		return tx.QueryRowContext(ctx, query, args...)
+	})
+}
+
+// Row is a *sql.Row, or what another client of PostgreSQL has in its place.
+type Row interface {
+	Scan(dest ...any) error
+}
+
+// GuardRow is [Guard] for transactions that are no *sql.Tx. queryRow runs a statement in the transaction and returns its
+// row; where there is none, Scan's error is sql.ErrNoRows, or wraps it. Package pgxlisten has a Guard for pgx.Tx.
+func GuardRow(
+	ctx context.Context, lease *lockrt.Lease, queryRow func(ctx context.Context, query string, args ...any) Row,
+) error {
+	if err := lease.Err(); err != nil {
+		return fmt.Errorf("guard: %w", err)
 	}
 	locks := lease.Locker()
 	store, ok := locks.Store().(*Store)
@@ -77,7 +92,7 @@ func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
 		"idle": strconv.FormatInt(idle, 10),
 	})
 	var setting string
-	err = tx.QueryRowContext(ctx, text, values...).Scan(&setting)
+	err = queryRow(ctx, text, values...).Scan(&setting)
 	switch over := lease.Err(); {
 	case errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("guard %q: %w: the lease does not hold the lock any more", lease.Key(), lockrt.ErrLost)

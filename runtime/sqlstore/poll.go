@@ -42,7 +42,7 @@ func (s *session) pollPause() time.Duration {
 		pause = time.Until(at)
 	}
 	if len(s.leases) > 0 {
-		pause = min(pause, time.Until(s.toldAt.Add(s.cfg.PollMax)))
+		pause = min(pause, time.Until(s.toldAt.Add(s.toldEvery())))
 	}
 	return max(pause, 0)
 }
@@ -88,7 +88,7 @@ func (s *session) pollDue() error {
 		for i, w := range due {
 			names[i] = w.name
 		}
-		states, told, clock, err = t.poll(ctx, s.store.db, s.id, names)
+		states, told, clock, err = s.pollAndBeat(ctx, t, names)
 	}
 	s.mu.Lock()
 	for _, w := range due {

@@ -60,7 +60,11 @@ func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide 
 		return n > 0, err
 	case swap:
 		end, _ := ctx.Deadline()
-		return t.swap(ctx, s.store.db, next, s.store.clock.Latest(end), true)
+		done, err := t.swap(ctx, s.store.db, next, s.store.clock.Latest(end), true)
+		if done {
+			s.ringFor(ctx, found, next)
+		}
+		return done, err
 	}
 	return true, nil
 }
@@ -123,7 +127,7 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, id string) (r
 func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release, id string) (released bool, err error) {
 	name := rowName(s.Namespace, rel.Key)
 	if rel.Keep == 0 {
-		if released, err = s.free(ctx, t, &entry{id: id, name: name}); released || err != nil {
+		if released, err = s.free(ctx, t, &item{id: id, name: name}); released || err != nil {
 			return released, err
 		}
 	}
@@ -139,7 +143,7 @@ func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release
 }
 
 // free releases a lock without a queue.
-func (s *session) free(ctx context.Context, t *tables, e *entry) (bool, error) {
+func (s *session) free(ctx context.Context, t *tables, e *item) (bool, error) {
 	if t.freeMany != "" {
 		err := s.frees.Do(ctx, e)
 		if err == nil {

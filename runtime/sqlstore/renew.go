@@ -109,7 +109,7 @@ func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []le
 	for j, i := range open {
 		names[j] = leases[i].name
 	}
-	states, _, now, err := t.poll(ctx, q, s.id, names)
+	states, _, now, err := t.poll(ctx, q, pollSQL, args{"session": s.id}, names)
 	if err != nil {
 		return nil, err
 	}

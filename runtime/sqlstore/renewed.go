@@ -72,12 +72,13 @@ type rowState struct {
 
 // poll reads the states of rows, by name, and what the session is told.
 func (t *tables) poll(
-	ctx context.Context, q querier, session string, names [][]byte,
+	ctx context.Context, q querier, text string, a args, names [][]byte,
 ) (map[string]rowState, string, clockPair, error) {
 	states := make(map[string]rowState, len(names))
 	clock := clockPair{Local: time.Now()}
 	var told sql.NullString
-	err := t.query(ctx, q, pollSQL, args{"names": padded(names), "session": session}, func(rows *sql.Rows) error {
+	a["names"] = padded(names)
+	err := t.query(ctx, q, text, a, func(rows *sql.Rows) error {
 		var name []byte
 		var r rowState
 		err := rows.Scan(&name, &r.owner, &r.node, &r.turns, &r.epoch, &r.since, &r.until, &r.broken, &clock.Micros, &told)

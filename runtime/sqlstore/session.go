@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/combine"
@@ -24,8 +25,12 @@ type session struct {
 	id    string // names the process in the tables
 	node  string // as the tables have it
 	calls calls
-	takes combine.Combiner[*entry]
-	frees combine.Combiner[*entry]
+	takes combine.Combiner[*item]
+	frees combine.Combiner[*item]
+	rings combine.Combiner[*ring]
+	bell  bell
+
+	beaten atomic.Pointer[time.Time] // when a poll showed last that the process lives; nil: none did
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
@@ -76,6 +81,11 @@ func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *sessio
 		chores:     timeheap.New(func(l *leftover) *int { return &l.heapPlace }),
 		wakePoller: make(chan struct{}, 1), wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),
 	}
+	s.bell.echo = make(chan struct{}, 1)
+	if s.cfg.Listener != nil {
+		s.id += hearing
+	}
+	s.ringer(&s.rings)
 	s.combining(&s.takes, s.takeMany)
 	s.combining(&s.frees, s.freeMany)
 	return s
@@ -111,7 +121,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 		return lockrt.Grant{}, lockrt.ErrClosed
 	}
 	defer s.acquiring.Done()
-	q := s.quest(req)
+	q := s.newRequest(req)
 	if err := ctx.Err(); err != nil {
 		s.abandon(q.id, req.Key, 0, req.TTL) // its place may have been kept
 		return lockrt.Grant{}, err
@@ -136,7 +146,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 var errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
 
 // accept turns an answer into the caller's grant.
-func (s *session) accept(q *quest, a answer) lockrt.Grant {
+func (s *session) accept(q *request, a answer) lockrt.Grant {
 	g := a.grant(q.req)
 	s.hold(q.id, q.req.Key, g.Start.Add(q.req.TTL))
 	return g

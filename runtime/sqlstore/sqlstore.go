@@ -25,10 +25,14 @@ type Config struct {
 	// Liveness is how long a waiter of a process that no longer shows itself keeps its place in a queue. Processes
 	// that wait show themselves three times as often. Defaults to 3 s.
 	Liveness time.Duration
-	// PollMin and PollMax bound how often a process asks about all the locks that it waits for, in one statement: twice
-	// in the time that it expects to wait. PollMax is also how soon a holder learns that its lease was broken.
-	// They default to 5 ms and 250 ms.
+	// PollMin and PollMax are the shortest and the longest pause between two questions about the locks that a process
+	// waits for. One statement asks about all of them, twice in the time that the process expects to wait. A holder
+	// learns within PollMax that its lease was broken. They default to 5 ms and 250 ms.
 	PollMin, PollMax time.Duration
+	// Listener lets processes ring each other in PostgreSQL when a lock changes hands, so that they poll only now and then:
+	// see package pgxlisten, which also sets it for stores that are opened by URL. While nothing is heard, as behind a pooler
+	// in transaction mode, they poll as without. Defaults to nil: poll.
+	Listener Listener
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -89,9 +93,9 @@ var _ lockrt.Store = (*Store)(nil)
 // servers and settings that locks cannot rest on, and tables that are not there. A Config that makes no sense is
 // refused by lockrt.New.
 //
-// The store uses up to eight connections of db for calls that come at the same time. Each Locker has one more for polls,
-// and one that it keeps for renewals, so that work that takes all connections loses no lease. A db with SetMaxOpenConns below 4 has
-// none to keep; then renewals wait for a connection like everybody else.
+// The store uses up to eight connections of db for calls that come at the same time. Each Locker has one more for
+// polls, and one that it keeps for renewals, so that work that takes all connections loses no lease. With
+// SetMaxOpenConns below 4 none is kept, and renewals wait for a connection like all other calls.
 func New(db *sql.DB, cfg Config) *Store {
 	return &Store{
 		db: db, cfg: cfg, clock: storeclock.New(), asking: make(chan struct{}, 1),
@@ -101,6 +105,9 @@ func New(db *sql.DB, cfg Config) *Store {
 
 // DB returns the pool, for packages that keep their own data beside the locks.
 func (s *Store) DB() *sql.DB { return s.db }
+
+// Config returns what [New] was given, for the same packages.
+func (s *Store) Config() Config { return s.cfg }
 
 // Close closes the pool if the store was opened by URL.
 func (s *Store) Close() error {
@@ -127,6 +134,9 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	sess.running.Go(sess.poll)
 	sess.running.Go(sess.keepAlive)
 	sess.running.Go(sess.cleanUp)
+	if storeCfg.Listener != nil {
+		sess.running.Go(sess.listen)
+	}
 	return sess, nil
 }
 

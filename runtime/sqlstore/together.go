@@ -8,7 +8,7 @@ import (
 )
 
 // takeMany takes locks that are free, in one statement: what the engine finds otherwise stays open.
-func (s *session) takeMany(ctx context.Context, batch []*entry) {
+func (s *session) takeMany(ctx context.Context, batch []*item) {
 	t, over, err := s.connected(ctx)
 	if err != nil {
 		fail(batch, err)
@@ -24,7 +24,7 @@ func (s *session) takeMany(ctx context.Context, batch []*entry) {
 	e.ok = e.outcome == granted
 }
 
-func (s *session) takeAlone(ctx context.Context, t *tables, e *entry) (a answer, err error) {
+func (s *session) takeAlone(ctx context.Context, t *tables, e *item) (a answer, err error) {
 	sent := time.Now()
 	err = t.query(ctx, s.store.db, t.take, args{
 		"name": e.name, "key": []byte(e.key), "id": e.id, "session": s.id, "node": s.node, "ttl": e.ttl, "latest": e.latest,
@@ -37,8 +37,8 @@ func (s *session) takeAlone(ctx context.Context, t *tables, e *entry) (a answer,
 	return a, err
 }
 
-func (s *session) takeTogether(ctx context.Context, t *tables, batch []*entry) {
-	byID := make(map[string]*entry, len(batch))
+func (s *session) takeTogether(ctx context.Context, t *tables, batch []*item) {
+	byID := make(map[string]*item, len(batch))
 	var names, keys [][]byte
 	var ids, ttls []string
 	for _, e := range batch {
@@ -69,7 +69,7 @@ func (s *session) takeTogether(ctx context.Context, t *tables, batch []*entry) {
 }
 
 // freeMany releases locks that nobody waits for, in one statement: what the engine finds otherwise stays open.
-func (s *session) freeMany(ctx context.Context, batch []*entry) {
+func (s *session) freeMany(ctx context.Context, batch []*item) {
 	t, over, err := s.connected(ctx)
 	if err != nil {
 		fail(batch, err)
@@ -84,13 +84,13 @@ func (s *session) freeMany(ctx context.Context, batch []*entry) {
 	e.ok, e.err = s.freeAlone(ctx, t, e)
 }
 
-func (s *session) freeAlone(ctx context.Context, t *tables, e *entry) (bool, error) {
+func (s *session) freeAlone(ctx context.Context, t *tables, e *item) (bool, error) {
 	n, err := t.exec(ctx, s.store.db, t.free, args{"name": e.name, "id": e.id})
 	return n > 0, err
 }
 
-func (s *session) freeTogether(ctx context.Context, t *tables, batch []*entry) {
-	byID := make(map[string]*entry, len(batch))
+func (s *session) freeTogether(ctx context.Context, t *tables, batch []*item) {
+	byID := make(map[string]*item, len(batch))
 	var names [][]byte
 	var ids []string
 	for _, e := range batch {
@@ -114,7 +114,7 @@ func (s *session) freeTogether(ctx context.Context, t *tables, batch []*entry) {
 	}
 }
 
-func fail(batch []*entry, err error) {
+func fail(batch []*item, err error) {
 	for _, e := range batch {
 		e.answer, e.ok, e.err = answer{}, false, err
 	}

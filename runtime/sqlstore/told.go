@@ -12,7 +12,7 @@ import (
 // pollTold asks which leases of this session were broken, if it is time to.
 func (s *session) pollTold(ctx context.Context, t *tables) error {
 	s.mu.Lock()
-	due := len(s.leases) > 0 && time.Since(s.toldAt) >= s.cfg.PollMax
+	due := len(s.leases) > 0 && time.Since(s.toldAt) >= s.toldEvery()
 	s.mu.Unlock()
 	if !due {
 		return nil

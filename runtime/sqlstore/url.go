@@ -41,6 +41,11 @@ func openURL(ctx context.Context, url string, open func(string) (*sql.DB, Config
 		db.SetMaxIdleConns(ownConns)
 		db.SetConnMaxIdleTime(idleTime)
 	}
+	if cfg.Dialect == Postgres {
+		if cfg.Listener, err = listenerFor(url); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
 	s := New(db, cfg)
 	s.owned = true
 	limited, cancel := context.WithTimeout(ctx, callTime)

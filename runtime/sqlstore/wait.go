@@ -13,7 +13,7 @@ import (
 const (
 	// askGrace is how much longer than a short wait the first question may take: it says who holds the lock.
 	askGrace = 50 * time.Millisecond
-	// askSilence is how long the server may stay silent before its last word is out of date.
+	// askSilence is how long the server may stay silent before its last answer is out of date.
 	askSilence = 250 * time.Millisecond
 	// askAgain is how often a waiter makes sure that it stands in the queue.
 	askAgain = 10 * time.Second
@@ -25,7 +25,7 @@ const (
 var errGrantTooLate = errors.New("the lock was granted and its lease over before that was known")
 
 // wait is Acquire for a request that may stand in the queue.
-func (s *session) wait(ctx context.Context, q *quest) (lockrt.Grant, error) {
+func (s *session) wait(ctx context.Context, q *request) (lockrt.Grant, error) {
 	until, bound := time.Time{}, callTime
 	if q.req.Wait != lockrt.Forever {
 		until = time.Now().Add(q.req.Wait)
@@ -54,7 +54,7 @@ func isSilence(err error) bool { return errors.Is(err, errNoAnswer) || errors.Is
 
 // giveUp takes a request back that its caller has given up. over says that the caller's time was: then the place may
 // stay for the next of its process.
-func (s *session) giveUp(q *quest, over bool) {
+func (s *session) giveUp(q *request, over bool) {
 	if over && q.req.Keep != nil && q.req.Keep() {
 		return
 	}
@@ -74,7 +74,7 @@ func current(g lockrt.Grant, req lockrt.Request) bool {
 // waiting is the state of one that stands in the queue.
 type waiting struct {
 	s       *session
-	q       *quest
+	q       *request
 	w       *waiter
 	until   time.Time // zero: no end
 	endless bool      // it waits for as long as the store answers, and no longer
@@ -156,7 +156,7 @@ func (w *waiting) ask(ctx context.Context) {
 	ctx, w.leave = context.WithCancel(ctx)
 	answered := make(chan heard, 1)
 	w.asked, w.askedAt = answered, time.Now()
-	s, q := w.s, w.s.quest(w.q.req) // what an earlier question still does is its own
+	s, q := w.s, w.s.newRequest(w.q.req) // what an earlier question still does is its own
 	q.slow = true
 	s.calls.Start(func() {
 		a, err := s.ask(ctx, q, callTime)

@@ -8,7 +8,7 @@ import (
 
 // waiter is one Acquire that may have to wait.
 type waiter struct {
-	q     *quest
+	q     *request
 	watch *watch     // guarded by session.mu; nil: it is not known to stand in the queue
 	news  chan heard // buffered: the last word of a poll
 	lost  chan error // buffered: the lease was broken, and why
@@ -27,6 +27,7 @@ func (w *waiter) say(h heard) {
 // watch is a lock that this session waits for. It is guarded by session.mu.
 type watch struct {
 	name    []byte
+	hash    string // what rings call it
 	waiters []*waiter
 	turn    int64         // which of the lock's grants should be that of the first of them
 	hold    time.Duration // how long the lock is held, on an average; 0: not known
@@ -37,7 +38,7 @@ type watch struct {
 	heapPlace int
 }
 
-func (s *session) enlist(q *quest) *waiter {
+func (s *session) enlist(q *request) *waiter {
 	w := &waiter{q: q, news: make(chan heard, 1), lost: make(chan error, 1)}
 	s.mu.Lock()
 	s.waiters[q.id] = w
@@ -75,7 +76,7 @@ func (s *session) queued(w *waiter, a answer) {
 	if w.watch == nil {
 		w.watch = s.watches[string(w.q.name)]
 		if w.watch == nil {
-			w.watch = &watch{name: w.q.name}
+			w.watch = &watch{name: w.q.name, hash: hashOf(w.q.name)}
 			s.watches[string(w.q.name)] = w.watch
 			pace.Wake(s.wakeKeeper)
 		}
@@ -110,6 +111,9 @@ func (s *session) interval(w *watch, turns int64, age, remaining time.Duration) 
 	before := time.Duration(max(w.turn-turns-1, 0))
 	expected := before*max(w.hold, age/4) + max(w.hold-age, (age-w.hold)/2)
 	in := min(max(expected/2, s.cfg.PollMin), s.cfg.PollMax)
+	if s.bell.heard.Load() {
+		in = s.seldom()
+	}
 	in -= pace.Jitter(in/8) / 2
 	return max(min(in, remaining+time.Millisecond+pace.Jitter(10*time.Millisecond)), s.cfg.PollMin/2)
 }

@@ -17,9 +17,9 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Processes lets the suite start and kill other processes that use the store. They open it by the URL that url returns,
-// which is asked for each test after the store was opened. The processes are the test binary itself, so its TestMain has
-// to begin with [BeProcess].
+// Processes lets the suite start and kill other processes that use the store. They open it by the URL that url returns.
+// url is called for each test, after the store was opened. The processes are the test binary itself, so its TestMain
+// has to begin with [BeProcess].
 func Processes(url func(t *testing.T) string) Option { return func(o *options) { o.url = url } }
 
 // What a process is told by its environment.

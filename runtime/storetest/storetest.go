@@ -5,7 +5,8 @@
 //		storetest.Run(t, func(t *testing.T) lockrt.Store { return mystore.New(…) })
 //	}
 //
-// A store that several processes can use says where, so that the suite can kill some of them; see [Processes].
+// For a store that several processes can use, [Processes] says where it is, so that the suite can kill some of them.
+// For an engine that is slow to notice a death, [Coarse] says how slow.
 //
 // It waits on events and never on the clock alone, so a slow machine makes it slower, not wrong; a whole run takes a few
 // seconds. It wants a store that tells the truth about time to a few milliseconds.
@@ -36,8 +37,8 @@ type options struct {
 	coarse time.Duration
 }
 
-// Coarse is for stores that need up to d to notice that a process has died, where a lease alone would end sooner.
-// Without it they are given the 3 s that are usual.
+// Coarse is for stores that may need d to notice that a process has died, although its lease ends sooner. Without it
+// they get 3 s. The leases of the processes that the suite kills are half of d or longer.
 func Coarse(d time.Duration) Option { return func(o *options) { o.coarse = d } }
 
 // Run runs the whole suite.

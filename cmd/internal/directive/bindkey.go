@@ -105,9 +105,24 @@ func (b *binder) unchecked(hole *Placeholder, i int, t types.Type, steps []Step)
 	return false
 }
 
+// hollow reports whether a type is declared as one that is not known, such as C.size_t, and has no method that gives its
+// text either. To go/types it has every method.
+func (b *binder) hollow(t types.Type) bool {
+	elem, _ := deref(t)
+	if elem.Underlying() != types.Typ[types.Invalid] {
+		return false
+	}
+	for _, name := range []string{"MarshalText", "String"} {
+		if obj, _, _ := types.LookupFieldOrMethod(t, true, b.Pkg, name); obj != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // classified finds out how a value of type t becomes text.
 func (b *binder) classified(v *Value, hole *Placeholder, t types.Type, p *Param) *Value {
-	if unknown(t) {
+	if unknown(t) || b.hollow(t) {
 		b.f.NeedsTypes = true
 		return nil
 	}

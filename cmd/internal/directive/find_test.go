@@ -186,6 +186,7 @@ var findErrors = []struct {
 	{"block of lines", "/*\nF is a function.\n\n‹//lock:key=a,ttl=30s›\n*/\nfunc F() {}", []want{{"look-alike"}}, ""},
 	{"away from functions", "var x = 1 ‹// lock:key=a›", []want{{"look-alike"}}, ""},
 	{"three slashes", "‹///lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike", "nothing is locked"}}, "//lock:key=a,ttl=30s"},
+	{"three slashes, behind gofmt", "‹// /lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
 	{"four slashes", "‹////lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
 	{"commented out", "‹// //lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
 	{"commented out loosely", "// F is a function.\n//\n‹// // lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}},

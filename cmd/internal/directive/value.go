@@ -63,7 +63,7 @@ func firstEscape(s string) string {
 	return s[:min(2, len(s))]
 }
 
-// A slot of this many characters is enough for every option; longer text in a message would hide the message.
+// Text in a message is cut after this many characters.
 const shownLen = 60
 
 // shown is text for a message, quoted and cut.

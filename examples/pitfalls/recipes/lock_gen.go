@@ -15,7 +15,7 @@ const _ = lockrt.IfUndefinedRunLockgenV3
 // work calls workLocked under a lock. It holds the lock job:{id} while it runs, and waits for it until
 // the context ends.
 //
-//lockgen:made 2a2ef2e1.2c58e151.6b81574f.e65f2729 workLocked key=job:{id},ttl=1s,wait=forever
+//lockgen:made 2a2ef2e1.64e386e3.6b81574f.e65f2729 workLocked key=job:{id},ttl=1s,wait=forever
 func (o *office) work(ctx context.Context, id string, do func(context.Context) error) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("job:"), lockrt.KeyString("id", id))
 	if err != nil {
@@ -33,7 +33,7 @@ func (o *office) work(ctx context.Context, id string, do func(context.Context) e
 //
 // It holds the lock job:{id} while it runs. While somebody else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made 5412dee2.774e3f65.6b81574f.e65f2729 tryWorkLocked key=job:{id},ttl=1s
+//lockgen:made 5412dee2.64e386e3.6b81574f.e65f2729 tryWorkLocked key=job:{id},ttl=1s
 func (o *office) tryWork(ctx context.Context, id string, do func(context.Context) error) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("job:"), lockrt.KeyString("id", id))
 	if err != nil {
@@ -51,7 +51,7 @@ func (o *office) tryWork(ctx context.Context, id string, do func(context.Context
 //
 // It holds the lock job:{id} while it runs. While somebody else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made 45e9163b.5c722c45.6b81574f.e65f2729 nestedWorkLocked key=job:{id},ttl=1s,reentrant
+//lockgen:made 45e9163b.64e386e3.6b81574f.e65f2729 nestedWorkLocked key=job:{id},ttl=1s,reentrant
 func (o *office) nestedWork(ctx context.Context, id string, do func(context.Context) error) error {
 	key, err := lockrt.BuildKey(lockrt.KeyText("job:"), lockrt.KeyString("id", id))
 	if err != nil {
@@ -69,7 +69,7 @@ func (o *office) nestedWork(ctx context.Context, id string, do func(context.Cont
 //
 // It holds the lock shop:{s.item} while it runs, and waits for it until the context ends.
 //
-//lockgen:made 09aea2af.0a314c32.6b81574f.483fb7ea sellLocked key=shop:{s.item},ttl=2s,wait=forever
+//lockgen:made 09aea2af.44d7865c.6b81574f.483fb7ea sellLocked key=shop:{s.item},ttl=2s,wait=forever
 func (s *shop) sell(ctx context.Context, buyer string) (done bool, err error) {
 	item := lockrt.KeyNil("s.item")
 	if s != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"github.com/lockgen/lockgen/examples/internal/child"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	_ "github.com/lockgen/lockgen/runtime/redisstore" // the redis: schemes of lockrt.Open
+	"github.com/lockgen/lockgen/runtime/sqlstore"
+	"github.com/lockgen/lockgen/runtime/sqlstore/pgxlisten"
 )
 
 // childRole, as the first argument of the command, makes it an instance.
@@ -47,7 +50,7 @@ func (c childSetup) start(logger *slog.Logger) (*instance, error) {
 		return nil, err
 	}
 	cfg := lockrt.Config{Namespace: c.Namespace, Node: c.Name, Logger: logger.With("instance", c.Name)}
-	locks, err := lockrt.Open(ctx, c.Store, cfg)
+	locks, err := c.locks(ctx, db, cfg)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -56,4 +59,16 @@ func (c childSetup) start(logger *slog.Logger) (*instance, error) {
 		return nil, errors.Join(err, locks.Close(ctx), db.Close())
 	}
 	return inst, nil
+}
+
+// locks opens the Locker. Locks in the database of the orders share its connections.
+func (c childSetup) locks(ctx context.Context, db *sql.DB, cfg lockrt.Config) (*lockrt.Locker, error) {
+	if c.Store != c.DB {
+		return lockrt.Open(ctx, c.Store, cfg)
+	}
+	listener, err := pgxlisten.New(c.DB)
+	if err != nil {
+		return nil, err
+	}
+	return lockrt.New(sqlstore.New(db, sqlstore.Config{Listener: listener}), cfg)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"strings"
 
 	"github.com/lockgen/lockgen/examples/internal/cli"
 )
@@ -11,8 +12,8 @@ const (
 	maxInstances = 50
 )
 
-// storeSchemes are those of package redisstore. Of a cluster or of sentinels the URL names several hosts.
-var storeSchemes = []string{"redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel",
+// storeSchemes are those of packages sqlstore, for PostgreSQL, and redisstore. Of a cluster or of sentinels the URL names several hosts.
+var storeSchemes = []string{"postgres", "postgresql", "redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel",
 	"unix"}
 
 // options are the flags of the command.
@@ -47,7 +48,8 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 	flags := cli.NewFlags("flashsale")
 	flags.StringVar(&o.store, "store", cli.MemoryStore,
 		"`URL` of the locks: memory: runs all instances in this process,\n"+
-			"redis://[:password@]host:port/db one process for each")
+			"redis://[:password@]host:port/db and postgres://… one process for each\n"+
+			"(default with -db postgres://…: that database)")
 	flags.StringVar(&o.db, "db", "", "`URL` of the database, in which the orders stay: sqlite:FILE,\n"+
 		"postgres://user:password@host:port/db or mysql://user:password@host:port/db\n"+
 		"(default: a SQLite file that is removed at the end)")
@@ -58,10 +60,13 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 	flags.IntVar(&o.stock, "stock", 100, "`number` of items for sale")
 	flags.BoolVar(&o.unsafe, "unsafe", false, "without locks and fences, to see what happens then")
 	flags.IntVar(&o.kill, "kill", 0, "after this `number` of answers kill the instance that holds the lock on\n"+
-		"the stock, with SIGKILL (redis only)")
+		"the stock, with SIGKILL (not with memory:)")
 	given, err := cli.Parse(flags, args, usage, w)
 	if err != nil {
 		return o, err
+	}
+	if !given["store"] && strings.HasPrefix(o.db, "postgres") {
+		o.store = o.db
 	}
 	return o, o.check(given)
 }

@@ -35,7 +35,7 @@ func hold(ctx context.Context, o options, stdout, stderr io.Writer) (fair bool, 
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	s := &sale{strings.ToLower(rand.Text()[:8]), db, d}
-	if err := s.prepare(ctx, o.stock); err != nil {
+	if err := s.prepare(ctx, o.stock, o.store); err != nil {
 		return false, err
 	}
 	l, served := serve(ctx, o, s, stdout, stderr)

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/sqlstore"
 )
 
 // Undefined? Then the runtime package and this file belong to different versions of lockgen: run it again.
@@ -15,16 +17,21 @@ const _ = lockrt.IfUndefinedRunLockgenV3
 // placeOrder sells one item to a user who has none yet. It runs while no
 // other instance serves the same user or touches the stock.
 //
-// The transaction begins with the fences: if this instance was paused for so long
-// that the locks went to somebody else, the guard fails, and nothing of what follows
-// is written. It comes before the reads, so that they are as new as the guard.
+// It runs in a transaction that is committed before the locks are released, and
+// that nobody else's order can overtake: with locks in the same PostgreSQL
+// nobody gets them before the commit, even if this instance is paused for longer
+// than its leases; with locks elsewhere the database refuses the commit of an
+// instance whose locks went to somebody else. The reads come after that guard.
 //
 // The names of the keys sort the user before the stock, and several keys are
 // taken in sorted order: requests of one user wait for each other without
 // keeping the stock from others.
 //
 // It holds the locks order:{s.sale.name}:{userID} and stock:{s.sale.name} while it runs. While
-// somebody else holds one of them for longer than 20s, it returns [lockrt.ErrBusy].
+// somebody else holds one of them for longer than 20s, it returns [lockrt.ErrBusy]. It runs in a
+// transaction of s.sale.db, which is committed while the lock is held: nil means that this was done.
+//
+//lockgen:made 2381efab.b9843231.05b8bdcc.4a60387d.d7e31a57 placeOrderLocked key=order:{s.sale.name}:{userID},key=stock:{s.sale.name},ttl=5s,wait=20s,tx=s.sale.db
 func (s *shop) placeOrder(ctx context.Context, userID int64) (result outcome, err error) {
 	name := lockrt.KeyNil("s.sale.name")
 	if s != nil && s.sale != nil {
@@ -47,9 +54,12 @@ func (s *shop) placeOrder(ctx context.Context, userID int64) (result outcome, er
 	if err != nil {
 		return result, err
 	}
-	err = s.locks.DoAll(ctx, []string{key1, key2}, lockrt.Options{TTL: 5 * time.Second, Wait: 20 * time.Second}, func(ctx context.Context, leases lockrt.Leases) error {
+	if s.sale == nil {
+		return result, lockrt.NilPointer("s.sale.db")
+	}
+	err = sqlstore.DoAllTx(ctx, s.locks, []string{key1, key2}, lockrt.Options{TTL: 5 * time.Second, Wait: 20 * time.Second}, s.sale.db, func(ctx context.Context, tx *sql.Tx, leases lockrt.Leases) error {
 		var err error
-		result, err = s.placeOrderLocked(ctx, userID, leases.Lease(key1).Fence(), leases.Lease(key2).Fence())
+		result, err = s.placeOrderLocked(ctx, tx, userID, leases.Lease(key1).Fence(), leases.Lease(key2).Fence())
 		return err
 	})
 	return result, err

@@ -8,6 +8,7 @@ import (
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
+	"github.com/lockgen/lockgen/runtime/sqlstore"
 )
 
 // sale is one flash sale in the database. Its name keeps the rows of several
@@ -35,8 +36,8 @@ var tables = []string{
 )`,
 }
 
-// prepare creates the tables where they are missing, and puts the stock on sale.
-func (s *sale) prepare(ctx context.Context, stock int) error {
+// prepare creates the tables where they are missing, and puts the stock on sale. locks is the URL of the locks.
+func (s *sale) prepare(ctx context.Context, stock int, locks string) error {
 	for _, table := range tables {
 		if _, err := s.db.ExecContext(ctx, table); err != nil {
 			return fmt.Errorf("create the tables of the sale (%s): %w", s.at.where, err)
@@ -44,6 +45,11 @@ func (s *sale) prepare(ctx context.Context, stock int) error {
 	}
 	if err := s.marks().CreateTable(ctx, s.db); err != nil {
 		return err
+	}
+	if locks == s.at.dsn { // the locks stand beside the orders
+		if err := sqlstore.CreateTables(ctx, s.db, sqlstore.Config{}); err != nil {
+			return err
+		}
 	}
 	query := s.at.bind("INSERT INTO flashsale_stock (sale, remaining) VALUES (?, ?)")
 	if _, err := s.db.ExecContext(ctx, query, s.name, stock); err != nil {

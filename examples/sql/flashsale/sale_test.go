@@ -39,6 +39,20 @@ func TestRun_processes(t *testing.T) {
 	})
 }
 
+// On PostgreSQL nothing else is needed: the locks stand beside the orders. An
+// instance is killed, and the others go on.
+func TestRun_postgresAlone(t *testing.T) {
+	server := testenv.Postgres(t)
+	r := runSale(t, "-db", server.URL(), "-requests", "600", "-concurrency", "300", "-users", "200", "-stock", "50")
+	r.want(t, 600, 50)
+	if !strings.Contains(r.stdout, "3 instances with locks in postgres, orders in postgres") {
+		t.Error("the first line is not what was asked for")
+	}
+	r = runSale(t, "-db", server.URL(), "-kill", "100",
+		"-requests", "800", "-concurrency", "400", "-users", "400", "-stock", "1000")
+	r.want(t, 800, 400)
+}
+
 // Several sales in one database do not count each other's orders.
 func TestRun_again(t *testing.T) {
 	db := "sqlite:" + t.TempDir() + "/shop with a ? in its name.db"

@@ -12,6 +12,7 @@ import (
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
+	"github.com/lockgen/lockgen/runtime/sqlstore"
 )
 
 // closeTimeout bounds the end of an instance: the requests it still serves, and
@@ -68,7 +69,8 @@ func ordersHandler(place func(context.Context, int64) (outcome, error)) http.Han
 		}
 		result, err := place(r.Context(), userID)
 		switch {
-		case errors.Is(err, lockrt.ErrBusy), errors.Is(err, lockrt.ErrLost), errors.Is(err, fence.ErrStale):
+		case errors.Is(err, lockrt.ErrBusy), errors.Is(err, lockrt.ErrLost), errors.Is(err, fence.ErrStale),
+			errors.Is(err, sqlstore.ErrUnsure): // to ask again is safe: nobody gets two
 			w.Header().Set("Retry-After", "1")
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		case err != nil:

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -30,39 +32,41 @@ func newShop(t *testing.T, stock int) *shop {
 	}
 	t.Cleanup(func() { locks.Close(context.Background()) })
 	s := &sale{"test", db, d}
-	if err := s.prepare(t.Context(), stock); err != nil {
+	if err := s.prepare(t.Context(), stock, "memory:"); err != nil {
 		t.Fatal(err)
 	}
 	return &shop{"instance-1", s, locks}
 }
 
-// An instance that was paused beyond its lease comes back with its old fences:
-// whichever of the two is stale, nothing of the order is written.
-func TestPlaceOrderLocked_staleFence(t *testing.T) {
+// An instance that was paused beyond its lease finds that another has been there:
+// whichever of its two locks that had, nothing of the order is written.
+func TestPlaceOrder_staleFence(t *testing.T) {
 	s := newShop(t, 5)
-	for _, step := range []struct {
-		userID      int64
-		user, stock lockrt.Fence
-		want        error
-	}{
-		{1, 10, 10, nil},
-		{2, 11, 9, fence.ErrStale}, // somebody else has the stock now
-		{1, 9, 12, fence.ErrStale}, // somebody else serves the user now
-		{2, 11, 12, nil},           // the refused one left no trace
-		{2, 11, 12, nil},           // the same lease may ask again
-		{3, 1, 11, fence.ErrStale}, // 12 has written
-		{3, 13, 13, nil},           // the latest may
-	} {
-		_, err := s.placeOrderLocked(t.Context(), step.userID, step.user, step.stock)
-		if !errors.Is(err, step.want) {
-			t.Errorf("%+v: %v", step, err)
+	overtake := func(resource string) {
+		err := s.sale.inTx(t.Context(), func(tx *sql.Tx) (bool, error) {
+			return true, s.sale.marks().Guard(t.Context(), tx, resource, math.MaxInt64)
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
+	place := func(userID int64, want error) {
+		t.Helper()
+		if _, err := s.placeOrder(t.Context(), userID); !errors.Is(err, want) {
+			t.Errorf("order of user %d: %v, want %v", userID, err, want)
+		}
+	}
+	place(1, nil)
+	overtake(s.sale.userResource(2))
+	place(2, fence.ErrStale)
+	place(3, nil) // the refused one left no trace
+	overtake(s.sale.stockResource())
+	place(4, fence.ErrStale)
 	c, err := s.sale.count(t.Context(), 5)
-	if err != nil || c != (count{sold: 3}) {
+	if err != nil || c != (count{sold: 2}) {
 		t.Errorf("counted %+v, %v", c, err)
 	}
-	if st, err := s.sale.read(t.Context(), s.sale.db, 3); err != nil || st != (state{remaining: 2, ordered: true}) {
+	if st, err := s.sale.read(t.Context(), s.sale.db, 3); err != nil || st != (state{remaining: 3, ordered: true}) {
 		t.Errorf("read %+v, %v", st, err)
 	}
 }

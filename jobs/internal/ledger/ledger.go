@@ -10,17 +10,9 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-const (
-	// KeptFailures is how many failures a store keeps besides the records of the jobs.
-	KeptFailures = 200
-	// OneOffRetention is how long the ID of a one-off job is remembered after its time.
-	OneOffRetention = 24 * time.Hour
-	// NoticeRetention is how long a notice waits for an owner that does not come back.
-	NoticeRetention = time.Hour
-	// JoinDepth is how many records are looked at for one that a skipped tick may share: there are as many reasons in
-	// turn as there are nodes that may hold a lock.
-	JoinDepth = 32
-)
+// JoinDepth is how many records are looked at for one that a skipped tick may share: there are as many reasons in turn as
+// there are nodes that may hold a lock.
+const JoinDepth = 32
 
 // State is what a store knows: all of it, or the part that a call is about.
 type State struct {
@@ -114,4 +106,21 @@ func (s *State) noteFailure(r jobs.Run) {
 	if r.Failed() {
 		s.Failures = append(s.Failures, r)
 	}
+}
+
+// Is reports whether the job is in a state.
+func (j *Job) Is(state jobs.JobState) bool {
+	switch state {
+	case jobs.StateAny, jobs.StateHandler:
+		return true
+	case jobs.StateFailing:
+		return j.Failing
+	case jobs.StatePaused:
+		return j.Paused != nil
+	case jobs.StateMissed:
+		return j.Missed > 0
+	case jobs.StateNever:
+		return j.Kept == 0
+	}
+	return false
 }

@@ -9,7 +9,7 @@ import (
 
 // Put stores a one-off job. It needs what is known of its ID.
 func (s *State) Put(o jobs.OneOff, now time.Time) {
-	if at := s.Past[o.ID]; now.Sub(at) > OneOffRetention {
+	if at := s.Past[o.ID]; now.Sub(at) > jobs.OneOffRetention {
 		delete(s.Past, o.ID)
 		s.wait(o)
 	}

@@ -17,7 +17,7 @@ const _ = lockrt.IfUndefinedRunLockgenV3
 // tokyo calls tokyoLocked under a lock. It holds the lock probe:tokyo while it runs. While somebody
 // else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made aba6902d.d7eb4eb9.9bd1fcad.e3b0c442 tokyoLocked key=probe:tokyo,ttl=30s,cron="30 2 * * *",tz=Asia/Tokyo,job=early-in-tokyo
+//lockgen:made aba6902d.68f86312.9bd1fcad.e3b0c442 tokyoLocked key=probe:tokyo,ttl=30s,cron="30 2 * * *",tz=Asia/Tokyo,job=early-in-tokyo
 func tokyo(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:tokyo", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return tokyoLocked(ctx, work)
@@ -27,7 +27,7 @@ func tokyo(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // forgets calls forgetsLocked under a lock. It holds the lock probe:forgets while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made 45745dd0.d408eaa6.9bd1fcad.e3b0c442 forgetsLocked key=probe:forgets,ttl=30s,cron="*/10 * * * *",misfire=skip
+//lockgen:made 45745dd0.68f86312.9bd1fcad.e3b0c442 forgetsLocked key=probe:forgets,ttl=30s,cron="*/10 * * * *",misfire=skip
 func forgets(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:forgets", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return forgetsLocked(ctx, work)
@@ -37,7 +37,7 @@ func forgets(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // replays calls replaysLocked under a lock. It holds the lock probe:replays while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made c23131d1.dae8ecb6.9bd1fcad.e3b0c442 replaysLocked key=probe:replays,ttl=30s,cron="*/10 * * * *",misfire=all
+//lockgen:made c23131d1.68f86312.9bd1fcad.e3b0c442 replaysLocked key=probe:replays,ttl=30s,cron="*/10 * * * *",misfire=all
 func replays(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:replays", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return replaysLocked(ctx, work)
@@ -47,7 +47,7 @@ func replays(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // condenses calls condensesLocked under a lock. It holds the lock probe:condenses while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made 162694f3.4a553128.9bd1fcad.e3b0c442 condensesLocked key=probe:condenses,ttl=30s,cron="*/10 * * * *",misfire=once
+//lockgen:made 162694f3.68f86312.9bd1fcad.e3b0c442 condensesLocked key=probe:condenses,ttl=30s,cron="*/10 * * * *",misfire=once
 func condenses(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:condenses", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return condensesLocked(ctx, work)
@@ -57,7 +57,7 @@ func condenses(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // givesWay calls givesWayLocked under a lock. It holds the lock probe:gives-way while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made bc7652e9.09995e96.9bd1fcad.e3b0c442 givesWayLocked key=probe:gives-way,ttl=30s,cron="1,2 5 * * *",overlap=skip
+//lockgen:made bc7652e9.68f86312.9bd1fcad.e3b0c442 givesWayLocked key=probe:gives-way,ttl=30s,cron="1,2 5 * * *",overlap=skip
 func givesWay(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:gives-way", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return givesWayLocked(ctx, work)
@@ -67,7 +67,7 @@ func givesWay(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // queues calls queuesLocked under a lock. It holds the lock probe:queues while it runs. While somebody
 // else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made 59d1e9e8.2ba96eba.9bd1fcad.e3b0c442 queuesLocked key=probe:queues,ttl=30s,cron="1,2 5 * * *",overlap=queue
+//lockgen:made 59d1e9e8.68f86312.9bd1fcad.e3b0c442 queuesLocked key=probe:queues,ttl=30s,cron="1,2 5 * * *",overlap=queue
 func queues(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:queues", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return queuesLocked(ctx, work)
@@ -77,7 +77,7 @@ func queues(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // replaces calls replacesLocked under a lock. It holds the lock probe:replaces while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made d3b62686.669f1ffe.9bd1fcad.e3b0c442 replacesLocked key=probe:replaces,ttl=30s,cron="1,2 5 * * *",overlap=replace
+//lockgen:made d3b62686.68f86312.9bd1fcad.e3b0c442 replacesLocked key=probe:replaces,ttl=30s,cron="1,2 5 * * *",overlap=replace
 func replaces(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:replaces", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return replacesLocked(ctx, work)
@@ -87,7 +87,7 @@ func replaces(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // waits calls waitsLocked under a lock. It holds the lock probe:waits while it runs. While somebody
 // else holds it for longer than 5m, it returns [lockrt.ErrBusy].
 //
-//lockgen:made efc5488e.52b018fd.9bd1fcad.e3b0c442 waitsLocked key=probe:waits,ttl=30s,wait=5m,cron="1,2 5 * * *",overlap=skip
+//lockgen:made efc5488e.68f86312.9bd1fcad.e3b0c442 waitsLocked key=probe:waits,ttl=30s,wait=5m,cron="1,2 5 * * *",overlap=skip
 func waits(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:waits", lockrt.Options{TTL: 30 * time.Second, Wait: 5 * time.Minute}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return waitsLocked(ctx, work)
@@ -97,7 +97,7 @@ func waits(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // ends calls endsLocked under a lock. It holds the lock probe:ends while it runs. While somebody else
 // holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made c8d2658a.77f0877a.9bd1fcad.e3b0c442 endsLocked key=probe:ends,ttl=30s,cron="1 5 * * *",timeout=20s
+//lockgen:made c8d2658a.68f86312.9bd1fcad.e3b0c442 endsLocked key=probe:ends,ttl=30s,cron="1 5 * * *",timeout=20s
 func ends(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:ends", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return endsLocked(ctx, work)
@@ -107,7 +107,7 @@ func ends(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // tries calls triesLocked under a lock. It holds the lock probe:tries while it runs. While somebody
 // else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made 3e9a8b8f.986e93ea.9bd1fcad.e3b0c442 triesLocked key=probe:tries,ttl=30s,cron="1 5 * * *",retries=2
+//lockgen:made 3e9a8b8f.68f86312.9bd1fcad.e3b0c442 triesLocked key=probe:tries,ttl=30s,cron="1 5 * * *",retries=2
 func tries(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:tries", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return triesLocked(ctx, work)
@@ -117,7 +117,7 @@ func tries(ctx context.Context, locks *lockrt.Locker, work Work) error {
 // spreads calls spreadsLocked under a lock. It holds the lock probe:spreads while it runs. While
 // somebody else holds it, it returns [lockrt.ErrBusy].
 //
-//lockgen:made c79521e5.f8483c18.9bd1fcad.e3b0c442 spreadsLocked key=probe:spreads,ttl=30s,cron="* 5 * * *",jitter=40s
+//lockgen:made c79521e5.68f86312.9bd1fcad.e3b0c442 spreadsLocked key=probe:spreads,ttl=30s,cron="* 5 * * *",jitter=40s
 func spreads(ctx context.Context, locks *lockrt.Locker, work Work) error {
 	return locks.Do(ctx, "probe:spreads", lockrt.Options{TTL: 30 * time.Second}, func(ctx context.Context, _ *lockrt.Lease) error {
 		return spreadsLocked(ctx, work)

@@ -1,8 +1,8 @@
 -- Moves the cursors of jobs, each from one tick to the next, and puts the runs for these ticks in flight, once for all
 -- nodes that ask. The batch is one step.
 --
--- KEYS  1 cursors, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 oneoffs, 8 due, 9 past, 10 epochs, 11 owed, 12 names, 13 latest,
---       14 failing, 15 never, 16 missing, 17 totals, 18… one list of records for each claim with a record
+-- KEYS  1 cursors, 2 paused, 3 missed, 4 flight, 5 owner, 6 alive, 7 oneoffs, 8 due, 9 past, 10 epochs, 11 owed, 12 latest,
+--       13 failing, 14 never, 15 missing, 16 totals, 17… one list of records for each claim with a record
 -- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then twelve for each
 --       claim: what ('tick', 'owed', 'manual' or 'oneoff'), job, expected cursor, tick, due (all µs), run ('': only move the cursor),
 --       its owner, its JSON, record of skipped ticks (JSON; '': none), for a tick the number of ticks missed, for a
@@ -28,7 +28,7 @@ if redis.call('EXISTS', KEYS[11]) == 1 then
 end
 
 local moved, flights, owned, leases, missed = {}, {}, {}, {}, {}
-local records, skips = 18, {}
+local records, skips = 17, {}
 
 -- isRepeated reports whether an earlier call has put the run in flight.
 local function isRepeated(id, owner) return id ~= '' and redis.call('HGET', KEYS[5], id) == owner end
@@ -141,9 +141,9 @@ for job in pairs(changed) do
 end
 for job, n in pairs(missed) do
   redis.call('ZINCRBY', KEYS[3], int(n), job)
-  redis.call('ZADD', KEYS[16], 0, job)
-  redis.call('HINCRBY', KEYS[17], 'missed', int(n))
+  redis.call('ZADD', KEYS[15], 0, job)
+  redis.call('HINCRBY', KEYS[16], 'missed', int(n))
 end
-note(skips, KEYS[12], KEYS[13], KEYS[14], KEYS[15], t)
+note(skips, KEYS[12], KEYS[13], KEYS[14], t)
 extend(KEYS[6], leases, t, ARGV[2])
 return answer

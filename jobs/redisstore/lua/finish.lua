@@ -1,6 +1,6 @@
 -- Ends runs in flight, keeps their records, and puts what is to follow in flight in their place.
 --
--- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 failures, 7 names, 8 latest, 9 failing, 10 never, 11… one
+-- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 failures, 7 latest, 8 failing, 9 never, 10… one
 --       list of records for each run with a record
 -- ARGV  1 expiry (ms), 2 lease (µs), 3 how many failures to keep, then nine for each run: run, its owner, '1' to end it only
 --       if that is not alive, record (see record; '': none; '!' in front: it failed), records to keep, notice for the owner (JSON; '': none), and what follows: run
@@ -10,7 +10,7 @@
 --         0  it is not in flight under this owner, or the owner is alive
 --         or the notice (JSON) of somebody who wanted it to end: all is done, but what follows
 local t = now()
-local answer, leases, records, ended = {}, {}, 11, {}
+local answer, leases, records, ended = {}, {}, 10, {}
 
 -- What is in flight, as far as this call asks; it is written at the end.
 local ids, owners, runs, changed = {}, {}, {}, {}
@@ -82,5 +82,5 @@ write('HDEL', KEYS[3], changed)
 write('HSET', KEYS[1], flights)
 write('HSET', KEYS[2], owned)
 extend(KEYS[4], leases, t, ARGV[2])
-note(ended, KEYS[7], KEYS[8], KEYS[9], KEYS[10], t)
+note(ended, KEYS[7], KEYS[8], KEYS[9], t)
 return answer

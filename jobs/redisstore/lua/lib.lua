@@ -138,25 +138,31 @@ end
 -- jobOf is the job that the ID of a run names.
 local function jobOf(id) return string.match(id, '^(.*)@[^@]*$') or '' end
 
--- note sorts jobs that have a new record: failed says of each whether that says of a failure. Keys are names, latest, failing, never.
-local function note(failed, names, latest, failing, never, t)
-  local jobs, last, bad, good, all = {}, {}, {}, {}, {}
-  for job in pairs(failed) do jobs[#jobs + 1] = job end
-  for i, known in ipairs(scores(names, jobs)) do
-    if known then
-      local job = jobs[i]
-      all[#all + 1] = job
-      last[#last + 1], last[#last + 2] = int(t), job
-      if failed[job] then
-        bad[#bad + 1], bad[#bad + 2] = '0', job
-      else
-        good[#good + 1] = job
+-- note sorts jobs that have a new record: failed says of each whether that says of a failure. A job that is known is in latest
+-- or in never; of others no note is made.
+local function note(failed, latest, failing, never, t)
+  local jobs, last, bad, good = {}, {}, {}, {}
+  for job in pairs(failed) do
+    jobs[#jobs + 1] = job
+    last[#last + 1], last[#last + 2] = int(t), job
+    if not failed[job] then good[#good + 1] = job end
+  end
+  if jobs[1] and redis.call('EXISTS', never) == 1 then
+    local first, left = {}, {}
+    for i, waits in ipairs(scores(never, jobs)) do
+      if waits then
+        first[#first + 1], first[#first + 2] = int(t), jobs[i]
+        left[#left + 1] = jobs[i]
       end
     end
+    write('ZREM', never, left)
+    write('ZADD', latest, first)
   end
-  write('ZADD', latest, last)
+  chunked(last, function(...) redis.call('ZADD', latest, 'XX', ...) end)
+  if good[1] and redis.call('EXISTS', failing) == 1 then write('ZREM', failing, good) end
+  if #good == #jobs then return end
+  for i, known in ipairs(scores(latest, jobs)) do
+    if known and failed[jobs[i]] then bad[#bad + 1], bad[#bad + 2] = '0', jobs[i] end
+  end
   write('ZADD', failing, bad)
-  write('ZREM', failing, good)
-  write('ZREM', never, all)
 end
-

@@ -10,7 +10,8 @@
 --       by that cursor ('?': not known), what a search looks into
 -- Returns for each job its version ('': refused), and the program that it is refused for
 --
--- A spec is {epoch, timings = {{since, timing}, …}, defs = {{v, program, timing, def}, …}, offers = {session = {v, program, at}}, seen}.
+-- A spec is {epoch, timings = {{since, timing}, …}, defs = {{v, program, timing, def}, …}, offers = {session = {v, program, at}}, seen,
+-- text = version that its search text is of}.
 -- Times in it are texts: cjson would round them.
 local t, me, grace = now(), ARGV[2], tonumber(ARGV[3])
 local alive, jobs, first = { [me] = true }, {}, 8 + tonumber(ARGV[7])
@@ -29,11 +30,22 @@ local function both(a, b)
   return table.concat(spans, ';')
 end
 
+-- What changes is written at the end, each hash in one command.
+local set, unset = {}, {}
+for i, _ in ipairs(KEYS) do set[i], unset[i] = {}, {} end
+
+local function put(key, job, value)
+  local list = set[key]
+  list[#list + 1], list[#list + 2] = job, value
+end
+
+local function drop(key, job) unset[key][#unset[key] + 1] = job end
+
 local function lift(i, job, spec, known, debt)
   local cursor = cursors[i]
   if not cursor then
     cursors[i] = known ~= '0' and known or int(t)
-    if known == '0' then redis.call('HSET', KEYS[6], job, cursors[i]) end
+    if known == '0' then put(6, job, cursors[i]) end
   elseif tonumber(known) > tonumber(cursor) then
     cursors[i] = known
   elseif madeUp[i] == cursor and known ~= '0' then
@@ -41,15 +53,15 @@ local function lift(i, job, spec, known, debt)
     cursors[i] = known
   end
   if cursors[i] ~= cursor then
-    redis.call('HSET', KEYS[1], job, cursors[i])
+    put(1, job, cursors[i])
+    local before = owed[i]
     owed[i] = debt ~= '?' and debt or ''
-    redis.call('HSET', KEYS[8], job, owed[i])
+    if owed[i] ~= '' then put(8, job, owed[i]) elseif before then drop(8, job) end
   elseif debt ~= '?' and known == cursor and owed[i] and owed[i] ~= '' then
     owed[i] = both(owed[i], debt)
-    redis.call('HSET', KEYS[8], job, owed[i])
+    if owed[i] ~= '' then put(8, job, owed[i]) else drop(8, job) end
   end
-  if owed[i] == '' then redis.call('HDEL', KEYS[8], job) end
-  if madeUp[i] and (madeUp[i] ~= cursors[i] or tonumber(madeUp[i]) < t - 3600000000) then redis.call('HDEL', KEYS[6], job) end
+  if madeUp[i] and (madeUp[i] ~= cursors[i] or tonumber(madeUp[i]) < t - 3600000000) then drop(6, job) end
 end
 
 local function number(spec, program, timing, def, known)
@@ -80,13 +92,13 @@ local function enforce(job, spec, from)
   if not timings[1] or timings[#timings].timing ~= timing then
     timings[#timings + 1] = { since = not timings[1] and from or int(t), timing = timing }
     spec.epoch = ARGV[4]
-    redis.call('HSET', KEYS[7], job, spec.epoch)
+    put(7, job, spec.epoch)
   end
   while timings[2] and (tonumber(timings[2].since) <= tonumber(from or 0) or #timings > tonumber(ARGV[6])) do table.remove(timings, 1) end
   while #spec.defs > tonumber(ARGV[5]) and spec.defs[1].v ~= top do table.remove(spec.defs, 1) end
 end
 
-local answer, seen, named, texts, fresh = {}, {}, {}, {}, {}
+local answer = {}
 local latest = scores(KEYS[11], jobs)
 for i, job in ipairs(jobs) do
   local at = first + (i - 1) * 9
@@ -104,22 +116,25 @@ for i, job in ipairs(jobs) do
     if not handler then lift(i, job, spec, ARGV[at + 5], ARGV[at + 7]) end
     v = number(spec, program, ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4]))
     spec.offers[me] = { v = v, program = program, at = int(t) }
+    if v == newest(spec) and spec.text ~= v then
+      spec.text = v
+      put(10, job, ARGV[at + 8])
+    end
     spec.seen = int(t)
     enforce(job, spec, owed[i] and string.match(owed[i], '^%d+') or cursors[i])
-    redis.call('HSET', KEYS[5], job, cjson.encode(spec))
-    seen[#seen + 1] = int(t)
-    seen[#seen + 1] = job
-    named[#named + 1], named[#named + 2] = '0', job
-    if v == newest(spec) then texts[#texts + 1], texts[#texts + 2] = job, ARGV[at + 8] end
-    if not latest[i] then fresh[#fresh + 1], fresh[#fresh + 2] = '0', job end
+    put(5, job, cjson.encode(spec))
+    put(2, int(t), job)
+    if not specs[i] then put(9, '0', job) end
+    if not latest[i] then put(12, '0', job) end
   end
   answer[#answer + 1] = tostring(v)
   answer[#answer + 1] = refused
 end
-write('ZADD', KEYS[2], seen)
-write('ZADD', KEYS[9], named)
-write('HSET', KEYS[10], texts)
-write('ZADD', KEYS[12], fresh)
+for _, i in ipairs({ 1, 5, 6, 7, 8, 10 }) do
+  write('HSET', KEYS[i], set[i])
+  write('HDEL', KEYS[i], unset[i])
+end
+for _, i in ipairs({ 2, 9, 12 }) do write('ZADD', KEYS[i], set[i]) end
 
 local old = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', int(t - ARGV[1] * 1000), 'LIMIT', 0, 100)
 for _, job in ipairs(old) do

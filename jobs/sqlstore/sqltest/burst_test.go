@@ -49,8 +49,7 @@ func beMany(name, url string, many int, every time.Duration) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, locks.Close(context.Background())) }()
-	store := sqlstore.New(locks.Store().(*locksql.Store).DB(), sqlstore.Config{})
-	s, err := jobs.New(locks, jobs.Config{Store: store, Logger: quiet, History: 10})
+	s, err := jobs.New(locks, jobs.Config{Logger: quiet, History: 10})
 	if err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func beMany(name, url string, many int, every time.Duration) (err error) {
 	}
 	go func() {
 		for ctx.Err() == nil && slices.ContainsFunc(s.Jobs(), func(i jobs.Info) bool { return i.Cursor.IsZero() }) {
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(time.Second)
 		}
 		fmt.Println("ready")
 	}()
@@ -101,7 +100,7 @@ func TestStore_burst(t *testing.T) {
 		}
 		first := time.Now().Truncate(every).Add(2 * every) // at the one before they have only just met
 		last := first.Add(time.Duration(ticks-1) * every)
-		time.Sleep(time.Until(last.Add(every / 2)))
+		time.Sleep(time.Until(last.Add(every * 3 / 4)))
 		awaitTick(t, sqlstore.New(e.db, sqlstore.Config{}), many, last)
 		began := make(map[[2]int64]int64)
 		for _, n := range nodes {

@@ -46,8 +46,7 @@ func beNode(name, url string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, locks.Close(context.Background())) }()
-	store := sqlstore.New(locks.Store().(*locksql.Store).DB(), sqlstore.Config{})
-	s, err := jobs.New(locks, jobs.Config{Store: store, Logger: quiet, History: 1000})
+	s, err := jobs.New(locks, jobs.Config{Logger: quiet, History: 1000})
 	if err != nil {
 		return err
 	}

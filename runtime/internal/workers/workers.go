@@ -20,7 +20,7 @@ type Pool struct {
 	running sync.WaitGroup // Add only while not closed
 }
 
-// Start runs f and does not wait for it. After Close the goroutine is nobody's; it ends with f.
+// Start runs f and does not wait for it. After Close nothing waits for the goroutine, which ends with f.
 func (p *Pool) Start(f func()) {
 	p.mu.Lock()
 	if last := len(p.idle) - 1; last >= 0 {

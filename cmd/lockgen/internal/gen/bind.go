@@ -2,12 +2,16 @@ package gen
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"slices"
 	"strconv"
 
+	"github.com/lockgen/lockgen/cmd/internal/constraints"
 	"github.com/lockgen/lockgen/cmd/internal/directive"
+	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
 // An annotated is a function with a directive and where it stands.
@@ -63,7 +67,13 @@ func (u *unit) limits(fset *token.FileSet, others bool) []Problem {
 			return true
 		})
 	}
-	if !others && u.unresolved() {
+	switch {
+	case others || !u.unresolved():
+	case slices.ContainsFunc(u.folder.paths(), importsC):
+		problems = append(problems, u.at(fset, "cgo",
+			"the directive of %s depends on a type that could not be resolved, and types of C are known only once cgo has run: "+
+				"take a parameter of a Go type such as int, and convert in the caller", u.Decl.Name.Name))
+	default:
 		problems = append(problems, u.at(fset, "types",
 			"the directive of %s depends on a type that could not be resolved: make the package's declarations compile (go "+
 				"build shows what is missing), then run lockgen again", u.Decl.Name.Name))
@@ -75,6 +85,16 @@ func (u *unit) limits(fset *token.FileSet, others bool) []Problem {
 		}
 	}
 	return problems
+}
+
+// importsC tells whether a file uses cgo. One that cannot be read does not.
+func importsC(path string) bool {
+	content, err := files.Read(path)
+	if err != nil {
+		return false
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, content, parser.ImportsOnly)
+	return err == nil && constraints.UsesCgo(file)
 }
 
 func (u *unit) isCgo(x *ast.Ident) bool {

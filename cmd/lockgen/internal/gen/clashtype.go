@@ -52,7 +52,7 @@ func (g *generator) typeElsewhere(u *unit, part directive.BoundPart) {
 		first := found[0]
 		expr = readOf(first.spec, steps)
 		for _, other := range found[1:] {
-			if x := readOf(other.spec, steps); expr == nil || x == nil || types.ExprString(expr) != types.ExprString(x) {
+			if x := readOf(other.spec, steps); expr == nil || x == nil || writtenAs(expr) != writtenAs(x) {
 				g.problems = append(g.problems, u.at(g.files.fset, "type", "the value of %s has one type %s in %s and another in %s, "+
 					"and %s is generated once for both: declare the type once, or move the function beside each of them",
 					part.Hole, name, first.at, other.at, u.Name))
@@ -104,6 +104,25 @@ func readOf(spec *ast.TypeSpec, steps []directive.Step) ast.Expr {
 		}
 	}
 	return nil
+}
+
+// writtenAs is what a type's values have in common in keys: all signed integers are written alike, and so on.
+func writtenAs(e ast.Expr) string {
+	text := types.ExprString(e)
+	obj, ok := types.Universe.Lookup(text).(*types.TypeName)
+	if !ok {
+		return text
+	}
+	basic, ok := obj.Type().Underlying().(*types.Basic)
+	switch {
+	case !ok:
+		return text
+	case basic.Info()&types.IsUnsigned != 0:
+		return "uint"
+	case basic.Info()&types.IsInteger != 0:
+		return "int"
+	}
+	return text
 }
 
 // typeSpecs are the declarations of a type in the files of a unit's package. If there are several, they are those that are

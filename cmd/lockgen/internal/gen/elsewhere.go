@@ -112,7 +112,7 @@ func (g *generator) goneDirs() []string {
 		if !ok {
 			continue
 		}
-		written, _ := walk(from) // nothing was written there yet, or it cannot be read and will be said to be so
+		written, _ := packageDirs(from) // nothing was written there yet, or it cannot be read and will be said to be so
 		for _, dir := range written {
 			rel, err := filepath.Rel(from, dir)
 			if source := filepath.Join(root, rel); err == nil && !hasGo(source) && onlyOutputs(dir) {

@@ -120,6 +120,7 @@ func (g *generator) result() (*Result, error) {
 	g.clashesElsewhere()
 	g.typesElsewhere()
 	g.hiddenJobs()
+	g.lostJobs()
 	g.problems = withoutRepeats(g.problems)
 	if len(g.problems) > 0 {
 		return &Result{Problems: tidy(g.problems, g.cfg.Dir)}, nil
@@ -161,7 +162,7 @@ func (g *generator) foreign(groups map[string][]*unit) {
 	}
 }
 
-// homePlatform is what the go command builds for when nobody says otherwise.
+// homePlatform is what the go command builds for by default.
 func homePlatform(cfg Config) platform {
 	b := build.Default
 	tags := cfg.Tags

@@ -80,7 +80,7 @@ func expandPath(base, pattern string, links bool) ([]string, error) {
 		}
 		return []string{root}, nil
 	}
-	return walk(root)
+	return packageDirs(root)
 }
 
 const leadsOut = "leads out of the module through a link: run lockgen where the folder really is"
@@ -103,9 +103,9 @@ func wholeRoot(path, goos string) string {
 	return path
 }
 
-// walk lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
+// packageDirs lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
 // testdata, vendor, other modules, and what go.mod ignores.
-func walk(root string) ([]string, error) {
+func packageDirs(root string) ([]string, error) {
 	var dirs []string
 	ignored := ignoredDirs(root)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

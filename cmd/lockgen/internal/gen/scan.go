@@ -122,8 +122,8 @@ func scanDir(dir string, links bool) (*folder, error) {
 	return f, nil
 }
 
-// read returns the content of a file of the folder. A link may not lead out of the module: what it leads to is nobody's
-// source, and would end up in a diff.
+// read returns the content of a file of the folder. A link may not lead out of the module: what it leads to is no
+// source of the module, and would end up in a diff.
 func (f *folder) read(entry fs.DirEntry, links bool) ([]byte, error) {
 	path := filepath.Join(f.dir, entry.Name())
 	if links || entry.Type().IsRegular() {

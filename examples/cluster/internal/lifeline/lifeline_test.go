@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/lockgen/lockgen/examples/cluster/internal/witness"
+	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
 	jobmem "github.com/lockgen/lockgen/jobs/memstore"
 	lockrt "github.com/lockgen/lockgen/runtime"

@@ -13,8 +13,8 @@ import (
 // ErrUnsure is sqlstore.ErrUnsure.
 var ErrUnsure = errors.New("it is not known whether the transaction was committed")
 
-// rollbackTime bounds a rollback: a server that is silent for longer finds out by itself that the client has gone.
-const rollbackTime = 5 * time.Second
+// RollbackTime bounds a rollback: a server that is silent for longer finds out by itself that the client has gone.
+const RollbackTime = 5 * time.Second
 
 // Kind says how one kind of transaction is used.
 type Kind[T any] struct {
@@ -58,7 +58,7 @@ func (k Kind[T]) run(
 	over := false
 	defer func() { // after an error, a panic and Goexit
 		if !over {
-			bound := time.AfterFunc(rollbackTime, cancel)
+			bound := time.AfterFunc(RollbackTime, cancel)
 			defer bound.Stop()
 			k.Rollback(txCtx, tx)
 		}

@@ -20,6 +20,7 @@ const jobSource = `package app
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -44,6 +45,11 @@ type box[T any] struct{ locks *lockrt.Locker }
 //
 //lock:key=order:{id}:{name|lower},ttl=30s,wait=5s,maxhold=10m,minhold=1s,renew=true,locker=s.locks
 func (s *till) placeLocked(ctx context.Context, id int64, name string) (int, error) { return 0, nil }
+
+type bank struct{ locks *lockrt.Locker; db, other *sql.DB }
+
+//lock:key=pay:{id},ttl=30s,tx=b.db
+func (b *bank) payLocked(ctx context.Context, tx *sql.Tx, id int64, fence lockrt.Fence) error { return nil }
 
 //lock:key=plain,ttl=1h
 func plain() {}
@@ -88,6 +94,9 @@ var mutations = []struct{ from, to, want string }{
 	{"minhold=1s", "minhold=2s", "minhold is 2s in the directive, 1s in"},
 	{"maxhold=10m,minhold=1s,renew=true", "renew=false", "renew is false in the directive, true in"},
 	{"locker=s.locks", "locker=s.spare", "locker is s.spare in the directive, s.locks in"},
+	{"tx=b.db", "tx=b.other", "tx is b.other in the directive, b.db in"},
+	{",tx=b.db", "", "tx is missing in the directive, b.db in"},
+	{"tx *sql.Tx, id int64, fence lockrt.Fence", "id int64, tx *sql.Tx, fence lockrt.Fence", "payLocked is now func("},
 	{"order:{id}:", "orders:{id}:", "the key is orders:{id}:{name|lower} in the directive, order:{id}:{name|lower} in"},
 	{"{name|lower}", "{name}", "the key is order:{id}:{name} in"},
 	{"{name|lower}", "{name?}", "the key is order:{id}:{name?} in"},
@@ -161,7 +170,7 @@ var mutations = []struct{ from, to, want string }{
 	{"//lock:key=weekly,ttl=2m,cron=@specOne,retries=@tries\n", "", "generated code is orphaned: weekly in " +
 		"lock_gen.go runs weeklyLocked"},
 	{"locks, spare *lockrt.Locker }", "locks, spare *lockrt.Locker; other int }", ""},
-	{"type box[T any] struct{ locks", "type box[T any] struct{ locker", "the locker is not the one that lock_gen.go was made for"},
+	{"type box[T any] struct{ locks", "type box[T any] struct{ locker", "the Locker or the database is not the one that lock_gen.go was made for"},
 	{"ttlTwo   = 30", "ttlTwo   = 31", ""},
 	{"name|lower},ttl=30s,wait=5s", "name|lower},shared=\"why not\",ttl=30s,busy=error,wait=5s", ""},
 	{"// placeLocked places.", "// placeLocked places well.", ""},

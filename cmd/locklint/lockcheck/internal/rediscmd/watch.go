@@ -15,7 +15,7 @@ func goRedisPipe(m ssax.Method) Pipe {
 	switch clients.Named(m.Recv.Type(), clients.GoRedis) {
 	case "Pipeliner", "Pipeline":
 	default:
-		if makerOf(m.Recv) == "" {
+		if makerOf(m.Recv) == "" && !isPipeline(m.Recv.Type()) {
 			return Direct
 		}
 	}
@@ -23,6 +23,20 @@ func goRedisPipe(m ssax.Method) Pipe {
 		return InMulti
 	}
 	return Pipelined
+}
+
+// isPipeline reports whether a type is an interface of the program's own over a pipeline.
+func isPipeline(t types.Type) bool {
+	iface, ok := t.Underlying().(*types.Interface)
+	if !ok {
+		return false
+	}
+	sends, discards := false, false
+	for m := range iface.Methods() {
+		sends = sends || m.Name() == "Exec"
+		discards = discards || m.Name() == "Discard"
+	}
+	return sends && discards
 }
 
 // makerOf names the method that made a pipeline: the call that returned it, or the call whose function literal

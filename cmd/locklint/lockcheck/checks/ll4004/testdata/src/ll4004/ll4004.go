@@ -88,3 +88,39 @@ func own(ctx context.Context, conn *pgx.Conn, skip bool) error {
 	_, err := conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", 1)
 	return err
 }
+
+type held struct{ conn *pgxpool.Conn }
+
+// kept hands the connection on in a struct; giving it back without the lock is no unlock.
+func kept(ctx context.Context, pool *pgxpool.Pool) (*held, error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ok bool
+	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", 1).Scan(&ok); err != nil {
+		conn.Release()
+		return nil, err
+	}
+	if !ok {
+		conn.Release()
+		return nil, errBusy
+	}
+	return &held{conn}, nil
+}
+
+func (h *held) unlock(ctx context.Context) {
+	h.conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", 1)
+	h.conn.Release()
+}
+
+// row: the answer is read later, in ways that nobody follows.
+func row(ctx context.Context, conn *sql.Conn, work func() error) error {
+	var got int
+	row := conn.QueryRowContext(ctx, "SELECT GET_LOCK('job', 1)")
+	if err := row.Scan(&got); err != nil {
+		return err
+	}
+	defer conn.ExecContext(ctx, "SELECT RELEASE_LOCK('job')")
+	return work()
+}

@@ -3,10 +3,10 @@ package nearmiss
 // @lock:key=a,ttl=30s
 func annotated() {}
 
-///lock:key=a,ttl=30s
+// /lock:key=a,ttl=30s
 func slashed() {}
 
-//lock key=a,ttl=30s
+// @Lock: key=a,ttl=30s
 func plain() {}
 
 // //lock:key=a,ttl=30s

@@ -96,8 +96,17 @@ func DeleteCouponLock(ctx context.Context, rdb *redis.Client, coupon string) err
 
 // A number that a pipeline starts and counts is no lock, here and for the callers.
 
-func number(ctx context.Context, rdb *redis.Client, session string) (int64, error) {
-	pipe := rdb.Pipeline()
+type pipeliner interface {
+	redis.Pipeliner
+	Discard()
+}
+
+type client struct{ *redis.Client }
+
+func (c client) queue() pipeliner { return nil }
+
+func number(ctx context.Context, rdb client, session string) (int64, error) {
+	pipe := rdb.queue()
 	pipe.SetNX(ctx, "session:number:"+session, 0, time.Minute).Result()
 	n := pipe.Incr(ctx, "session:number:"+session)
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -110,7 +119,7 @@ func remove(ctx context.Context, rdb *redis.Client, session string) error {
 	return rdb.Del(ctx, "session:number:"+session).Err()
 }
 
-func commit(ctx context.Context, rdb *redis.Client, session string, work func(n int64) error) error {
+func commit(ctx context.Context, rdb client, session string, work func(n int64) error) error {
 	n, err := number(ctx, rdb, session)
 	if err != nil {
 		return err
@@ -118,5 +127,5 @@ func commit(ctx context.Context, rdb *redis.Client, session string, work func(n 
 	if err := work(n); err != nil {
 		return err
 	}
-	return remove(ctx, rdb, session)
+	return remove(ctx, rdb.Client, session)
 }

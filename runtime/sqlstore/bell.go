@@ -1,0 +1,232 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"hash/fnv"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
+)
+
+const (
+	// selfRing is how often a session rings itself, and selfSilence how long that may take.
+	selfRing    = 30 * time.Second
+	selfSilence = 5 * time.Second
+	// deafFor is how long a session that hears nothing of its own ring polls before it tries to listen again.
+	deafFor = 10 * time.Minute
+	// hearing at the end of a session's name says that it listens: the others are not worth a ring.
+	hearing = ".l"
+)
+
+// What a ring says besides the hashes of locks to look at.
+const (
+	ringSelf = "self"
+	ringTold = "told" // a lease of the session's was broken
+)
+
+// bell is a session's ear. What it hears is a hint to poll now: a ring that is lost costs time and nothing else.
+type bell struct {
+	heard atomic.Bool // the last ring to itself was heard: polls may be rare
+	echo  chan struct{}
+}
+
+// channel is where a session listens. Its name is in the rows that others read, and is the session's alone.
+func channel(session string) string { return "lockgen_" + strings.TrimSuffix(session, hearing) }
+
+// hashOf is what a ring calls a lock.
+func hashOf(name []byte) string {
+	h := fnv.New64a()
+	_, _ = h.Write(name)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// listen hears the rings of others, for as long as it hears its own. LISTEN through a pooler in transaction mode
+// succeeds, and nothing ever comes.
+func (s *session) listen() {
+	backoff := time.Duration(0)
+	said := false
+	for s.ctx.Err() == nil {
+		began := time.Now()
+		err := s.listenOnce()
+		s.deaf()
+		if s.ctx.Err() != nil {
+			return
+		}
+		if !said {
+			s.Logger.Warn("locks: nothing is heard of LISTEN, the store is polled instead", slog.Any("error", err))
+			said = true
+		}
+		if time.Since(began) > selfRing {
+			backoff, said = 0, false
+		}
+		backoff = min(max(2*backoff, 100*time.Millisecond), time.Minute)
+		if errors.Is(err, errDeaf) {
+			backoff = deafFor
+		}
+		if !pace.Sleep(s.ctx, pace.Jitter(backoff)) {
+			return
+		}
+	}
+}
+
+var errDeaf = refusal("the session did not hear its own NOTIFY within %s; a pooler in transaction mode swallows LISTEN: "+
+	"give the listener a connection to the server itself", selfSilence)
+
+// listenOnce listens until the connection breaks or the session does not hear itself.
+func (s *session) listenOnce() error {
+	if err := s.awaitReady(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	defer cancel(nil)
+	up := make(chan struct{}, 1)
+	done := make(chan error, 1)
+	go func() {
+		done <- s.cfg.Listener.Listen(ctx, channel(s.id), func() { pace.Wake(up) }, s.rung)
+	}()
+	err := s.hearItself(ctx, up, done)
+	if err == nil {
+		return <-done
+	}
+	cancel(err)
+	if <-done; s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	return err
+}
+
+// awaitReady waits for the server to be known.
+func (s *session) awaitReady() error {
+	ctx, cancel := context.WithTimeout(s.ctx, callTime)
+	defer cancel()
+	_, err := s.store.ready(ctx)
+	return err
+}
+
+// hearItself rings the session itself now and then. It returns nil when the listener is done.
+func (s *session) hearItself(ctx context.Context, up <-chan struct{}, done chan error) error {
+	ended := func(err error) error {
+		done <- err
+		return nil
+	}
+	select {
+	case <-up:
+	case err := <-done:
+		return ended(err)
+	case <-time.After(2 * selfSilence):
+		return errNoAnswer
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for {
+		select {
+		case <-s.bell.echo: // of an earlier ring
+		default:
+		}
+		if err := s.rings.Do(ctx, &ring{session: s.id, what: ringSelf}); err != nil {
+			return err
+		}
+		select {
+		case <-s.bell.echo:
+		case err := <-done:
+			return ended(err)
+		case <-time.After(selfSilence):
+			return errDeaf
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !s.bell.heard.Swap(true) {
+			s.pollNow(nil) // what was rung before
+		}
+		select {
+		case err := <-done:
+			return ended(err)
+		case <-time.After(pace.Jitter(selfRing)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// seldom is how often a session asks that hears the rings of others. The question is its sign of life as well.
+func (s *session) seldom() time.Duration { return s.cfg.Liveness * 3 / 8 }
+
+// toldEvery is how often a session asks which of its leases were broken.
+func (s *session) toldEvery() time.Duration {
+	if s.bell.heard.Load() {
+		return max(s.cfg.Liveness, s.cfg.PollMax)
+	}
+	return s.cfg.PollMax
+}
+
+// pollAndBeat asks about locks. A session that asks seldom shows in the same statement that it lives.
+func (s *session) pollAndBeat(ctx context.Context, t *tables, names [][]byte) (
+	map[string]rowState, string, clockPair, error,
+) {
+	now := time.Now()
+	if !s.bell.heard.Load() || now.Sub(s.lastBeaten()) < s.cfg.Liveness/4 {
+		return t.poll(ctx, s.store.db, pollSQL, args{"session": s.id}, names)
+	}
+	a := args{"session": s.id, "node": s.node, "liveness": micros(s.cfg.Liveness)}
+	states, told, clock, err := t.poll(ctx, s.store.db, "WITH h AS ("+t.beat+") "+pollSQL, a, names)
+	if err == nil {
+		s.beaten.Store(&now)
+	}
+	return states, told, clock, err
+}
+
+// lastBeaten is when a poll showed last that the process lives, zero if none did.
+func (s *session) lastBeaten() time.Time {
+	if at := s.beaten.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
+}
+
+// deaf goes back to polling.
+func (s *session) deaf() {
+	if s.bell.heard.Swap(false) {
+		s.pollNow(nil)
+	}
+}
+
+// rung is called with what somebody has rung.
+func (s *session) rung(payload string) {
+	var locks []string
+	for what := range strings.SplitSeq(payload, "\n") {
+		switch what {
+		case ringSelf:
+			pace.Wake(s.bell.echo)
+		case ringTold:
+			s.mu.Lock()
+			s.toldAt = time.Time{}
+			s.mu.Unlock()
+			pace.Wake(s.wakePoller)
+		default:
+			locks = append(locks, what)
+		}
+	}
+	if len(locks) > 0 {
+		s.pollNow(locks)
+	}
+}
+
+// pollNow asks about locks at once, nil: about all that this session waits for.
+func (s *session) pollNow(hashes []string) {
+	wanted := make(map[string]bool, len(hashes))
+	for _, h := range hashes {
+		wanted[h] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.watches {
+		if hashes == nil || wanted[w.hash] {
+			s.pollAt(w, 0)
+		}
+	}
+}
