@@ -10,12 +10,15 @@ import (
 // with clocks of their own: what is decided, awaited and recorded about a job goes by that of the part with the job,
 // wherever its lock is.
 //
-// Between answers the estimate runs on the local monotonic clock. A step of the wall clock does not move it; time
-// during which the machine slept is missing from it, which stepped notices.
+// Between answers the estimate runs on the local monotonic clock, as timers do. A step of the wall clock does not move
+// it, nor does one of Config.Now; time during which the machine slept is missing from it, which stepped notices.
 type clock struct {
-	local func() time.Time
+	shown func() time.Time // Config.Now: what the node's clock shows
+	local func() time.Time // for what lies between two moments
 	wall  func() time.Time // without monotonic reading
-	deaf  bool             // for tests: do not correct the local clock
+	deaf  bool             // for tests: never heed the store
+
+	first, firstAt time.Time // what shown and local told at first
 
 	mu     sync.Mutex    // guards what follows
 	store  time.Time     // the store's time at the moment at; zero before the first answer
@@ -23,41 +26,43 @@ type clock struct {
 	within time.Duration // how wrong store may be: half the round trip
 	heard  time.Time     // the last answer, by local
 	heardW time.Time     // the same moment, by wall
+	steps  uint64        // how often the store's clock, or the estimate, was set
 }
 
 // driftPart is by how much two clocks may drift apart: 1/driftPart, far more than hardware does.
 const driftPart = 1000
 
-func newClock(local func() time.Time) *clock {
-	return &clock{local: local, wall: func() time.Time { return local().Round(0) }}
-}
+// stepSize is by how much a clock moves that was set. What is less makes no wait too long.
+const stepSize = 500 * time.Millisecond
 
-// now returns the estimate, and before the first answer the local time.
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.storeAt(c.local())
-}
-
-// storeAt needs mu.
-func (c *clock) storeAt(local time.Time) time.Time {
-	if c.store.IsZero() {
-		return local.UTC()
+func newClock(shown func() time.Time) *clock {
+	return &clock{
+		shown: shown, local: time.Now, wall: func() time.Time { return time.Now().Round(0) },
+		first: shown().UTC().Round(0), firstAt: time.Now(),
 	}
-	return c.store.Add(local.Sub(c.at))
 }
 
-// offset is how far the local wall clock is ahead of the store's.
+// now returns the estimate, which before the first answer begins with what the node's clock showed at first.
+func (c *clock) now() time.Time { return c.storeAt(c.local()) }
+
+// storeAt is a moment of the local clock as the store's would show it.
+func (c *clock) storeAt(local time.Time) time.Time {
+	c.mu.Lock()
+	store, at := c.store, c.at
+	c.mu.Unlock()
+	if store.IsZero() {
+		store, at = c.first, c.firstAt
+	}
+	return store.Add(local.Sub(at))
+}
+
+// offset is how far the node's clock is ahead of the store's. It calls Config.Now, so no mutex may be held.
 func (c *clock) offset() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.wall().Sub(c.storeAt(c.local())).Truncate(time.Microsecond)
+	return c.shown().Sub(c.now()).Truncate(time.Microsecond)
 }
 
-// storeTime is a moment of the local clock as the store's would have shown it.
+// storeTime is storeAt, to the precision of a store.
 func (c *clock) storeTime(local time.Time) time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return c.storeAt(local).Truncate(time.Microsecond)
 }
 
@@ -82,20 +87,31 @@ func latest(a, b time.Time) time.Time {
 
 // observe takes in the store's time from an answer to a question that was asked at sent. An estimate from a faster
 // answer stays, unless it has become too old to be better or the two contradict each other: then the store's clock was
-// set, or another store has taken over.
+// set, the machine slept, or another store has taken over.
 func (c *clock) observe(store, sent time.Time) {
 	received, wall := c.local(), c.wall()
+	within := received.Sub(sent) / 2
+	middle := sent.Add(within)
+	apart := store.Sub(c.storeAt(middle)).Abs()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard, c.heardW = received, wall
-	within := received.Sub(sent) / 2
-	middle := sent.Add(within)
 	known := c.within + middle.Sub(c.at)/driftPart
-	apart := store.Sub(c.storeAt(middle)).Abs()
-	if c.deaf || !c.store.IsZero() && within > known && apart <= within+known {
+	contradicts := apart > within+known
+	if c.deaf || !c.store.IsZero() && within > known && !contradicts {
 		return
 	}
+	if c.store.IsZero() || contradicts && apart > stepSize {
+		c.steps++
+	}
 	c.store, c.at, c.within = store, middle, within
+}
+
+// stepCount is how often what now returns has been set, rather than gone on.
+func (c *clock) stepCount() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.steps
 }
 
 // stepped reports whether, since the last answer, wall and monotonic clock have gone apart: the machine slept, or its
@@ -104,5 +120,5 @@ func (c *clock) stepped() bool {
 	now, wall := c.local(), c.wall()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.heard.IsZero() && (wall.Sub(c.heardW)-now.Sub(c.heard)).Abs() > 500*time.Millisecond
+	return !c.heard.IsZero() && (wall.Sub(c.heardW)-now.Sub(c.heard)).Abs() > stepSize
 }

@@ -18,8 +18,9 @@ const (
 // first answer.
 func (c *clock) estimate(local time.Time) (store time.Time, within time.Duration, ok bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.storeAt(local), c.within, !c.store.IsZero() && !c.deaf
+	within, ok = c.within, !c.store.IsZero() && !c.deaf
+	c.mu.Unlock()
+	return c.storeAt(local), within, ok
 }
 
 // spread returns the fastest and the slowest of the parts' clocks, as far as they are known, and how far they are
@@ -27,7 +28,7 @@ func (c *clock) estimate(local time.Time) (store time.Time, within time.Duration
 func (s *Scheduler) spread() (fastest, slowest *part, sure, probable time.Duration) {
 	var first, last time.Time // the estimates of slowest and fastest
 	var unsure time.Duration
-	local := s.cfg.Now()
+	local := time.Now()
 	for _, p := range s.parts {
 		store, within, ok := p.clock.estimate(local)
 		if !ok {

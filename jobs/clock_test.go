@@ -5,12 +5,19 @@ import (
 	"time"
 )
 
+// clockOn is a clock on a local clock that the test moves.
+func clockOn(local func() time.Time) *clock {
+	c := newClock(local)
+	c.local, c.wall, c.firstAt = local, local, local()
+	return c
+}
+
 // TestClock goes through what a node hears from its store, with a local clock that the test moves.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	local := start
-	c := newClock(func() time.Time { return local })
+	c := clockOn(func() time.Time { return local })
 	real := func() time.Time { return local.Add(3 * time.Minute) } // what the store's clock shows
 	expect := func(want time.Time, within time.Duration, when string) {
 		t.Helper()
@@ -47,7 +54,7 @@ func TestClock_order(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Microsecond)
 	local := func() time.Time { return now }
-	first, second := newClock(local), newClock(local)
+	first, second := clockOn(local), clockOn(local)
 	for _, part := range []time.Duration{0, 1, 400, 999} {
 		for _, c := range []*clock{first, second} {
 			now = now.Add(time.Second + part)

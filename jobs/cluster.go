@@ -68,30 +68,50 @@ func (s *Scheduler) clusterJobs(ctx context.Context, jobs []string) ([]Info, err
 
 // lookAtAll looks at many jobs, and at those of each part of the store beside the others.
 func (s *Scheduler) lookAtAll(ctx context.Context, jobs []string) (map[string]JobView, error) {
-	byPart := make([][]string, len(s.parts))
+	return byPart(ctx, s, jobs, func(ctx context.Context, batch []string) ([]JobView, error) {
+		view, err := s.cfg.Store.Look(ctx, batch)
+		return view.Jobs, err
+	})
+}
+
+// runsOfAll reads the records of many jobs, those of each part of the store beside the others.
+func (s *Scheduler) runsOfAll(ctx context.Context, jobs []string, limit int) (map[string][]Run, error) {
+	return byPart(ctx, s, jobs, func(ctx context.Context, batch []string) ([][]Run, error) {
+		return s.cfg.Store.Runs(ctx, batch, limit)
+	})
+}
+
+// byPart asks a question about many jobs, about those of each part of the store beside the others. Where a part does
+// not answer it returns what the others say as well.
+func byPart[T any](
+	ctx context.Context, s *Scheduler, jobs []string, ask func(context.Context, []string) ([]T, error),
+) (map[string]T, error) {
+	names := make([][]string, len(s.parts))
 	for _, job := range jobs {
 		at := s.cfg.Store.PartOf(job)
-		byPart[at] = append(byPart[at], job)
+		names[at] = append(names[at], job)
 	}
-	views, failed := make([]map[string]JobView, len(s.parts)), make([]error, len(s.parts))
-	looks := make([]func(context.Context), len(s.parts))
-	for at, names := range byPart {
-		views[at] = make(map[string]JobView, len(names))
-		looks[at] = func(ctx context.Context) {
-			for batch := range slices.Chunk(names, listBatch) {
-				view, err := s.cfg.Store.Look(ctx, batch)
+	answers, failed := make([]map[string]T, len(s.parts)), make([]error, len(s.parts))
+	calls := make([]func(context.Context), len(s.parts))
+	for at := range calls {
+		answers[at] = make(map[string]T, len(names[at]))
+		calls[at] = func(ctx context.Context) {
+			ctx, cancel := s.briefly(ctx)
+			defer cancel()
+			for batch := range slices.Chunk(names[at], listBatch) {
+				answer, err := ask(ctx, batch)
 				if failed[at] = err; err != nil {
 					return
 				}
-				for i, v := range view.Jobs {
-					views[at][batch[i]] = v
+				for i, about := range answer {
+					answers[at][batch[i]] = about
 				}
 			}
 		}
 	}
-	parallel.Do(ctx, looks...)
-	found := make(map[string]JobView, len(jobs))
-	for _, some := range views {
+	parallel.Do(ctx, calls...)
+	found := make(map[string]T, len(jobs))
+	for _, some := range answers {
 		maps.Copy(found, some)
 	}
 	return found, PartsErrorOf(failed)
@@ -278,34 +298,59 @@ func (s *Scheduler) describe(info *Info, d *Definition, spec *JobSpec) {
 // ClusterStatus is [Scheduler.Status] for jobs of the whole cluster: those that [Scheduler.ClusterJobs] returns, in its
 // order and without handlers, if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a
 // job.
+//
+// If only a part of the store does not answer, the jobs in the others come with an error that wraps a [*PartsError]; if
+// that is the part with the list of nodes, Info.Nodes is empty and no job is orphaned. The error is another one if none
+// of the jobs is in a part that answers.
 func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status, error) {
+	var missing error
 	if len(jobs) == 0 {
 		all, err := s.clusterNames(ctx, StateAny)
-		if err != nil {
+		if missing = err; err != nil && !isPartial(err) {
 			return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
 		}
 		jobs = slices.DeleteFunc(all, func(job string) bool { return strings.HasPrefix(job, HandlerPrefix) })
 	}
-	return s.clusterStatuses(ctx, jobs)
+	all, err := s.clusterStatuses(ctx, jobs)
+	return all, joinPartial(missing, err)
 }
 
 func (s *Scheduler) clusterStatuses(ctx context.Context, jobs []string) ([]Status, error) {
-	nodes, err := s.cfg.Store.Nodes(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the nodes: %w", err)
+	if len(jobs) == 0 {
+		return nil, nil
 	}
-	living := s.living(nodes)
+	var living map[string]string // nil: not known
+	var views map[string]JobView
+	var records map[string][]Run
+	var errs [3]error
+	parallel.Do(ctx,
+		func(ctx context.Context) { living, errs[0] = s.livingNodes(ctx) },
+		func(ctx context.Context) { views, errs[1] = s.lookAtAll(ctx, jobs) },
+		func(ctx context.Context) { records, errs[2] = s.runsOfAll(ctx, jobs, 1) })
+	err := errors.Join(errs[:]...)
+	if err != nil {
+		err = fmt.Errorf("look at %d jobs: %w", len(jobs), err)
+	}
+	switch {
+	case err != nil && !isPartial(errors.Join(errs[:]...)):
+		return nil, err
+	case err != nil && len(views) == 0:
+		return nil, fmt.Errorf("look at %d jobs: %w", len(jobs), causeOf(errs[1]))
+	}
 	all := make([]Status, 0, len(jobs))
-	for batch := range slices.Chunk(jobs, listBatch) {
-		some, err := s.statuses(ctx, batch, func(i int, view JobView, _ time.Time) (Status, error) {
-			return s.clusterStatus(ctx, batch[i], &view, living)
-		})
+	for _, job := range jobs {
+		view, answered := views[job]
+		if !answered {
+			continue
+		}
+		st, err := s.clusterStatus(ctx, job, &view, living)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, some...)
+		st.add(&view, records[job])
+		all = append(all, st)
 	}
-	return all, nil
+	return all, err
 }
 
 func (s *Scheduler) clusterStatus(

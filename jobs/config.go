@@ -13,9 +13,9 @@ import (
 
 // Config configures a [Scheduler]. The zero value is usable.
 type Config struct {
-	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
-	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks. Its package
-	// must be imported, if only for its side effect; it imports that of the locks:
+	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis or
+	// database, under the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks.
+	// Its package must be imported, if only for its side effect; it imports that of the locks:
 	//
 	//	import _ "github.com/lockgen/lockgen/jobs/redisstore"
 	Store Store
@@ -33,8 +33,9 @@ type Config struct {
 	// Defaults to slog.Default().
 	Logger *slog.Logger
 	// DrainTimeout is how long runs may go on after the context of Run has ended, before theirs is cancelled. Then they
-	// have 5 s to return, and their records 5 s to reach the store. Defaults to 18 s, so that all is over before
-	// Kubernetes kills a process that has been told to end 30 s ago; negative means not at all.
+	// have 5 s to return, and their records 5 s to reach the store; lockrt.Locker.Close, which follows, takes up to 5 s
+	// more if the store is away. Defaults to 13 s: 28 s in all, so that all is over before Kubernetes kills a process
+	// that has been told to end 30 s ago. Negative means not at all. See Scheduler.Drain for longer ones.
 	DrainTimeout time.Duration
 	// Heartbeat is how often the node gives a sign of life, and hears what other nodes ask of it: to cancel a run, to
 	// run one now, a one-off job. After five of them without one its runs are taken over. It costs a call per node, and
@@ -48,8 +49,11 @@ type Config struct {
 	// MeterProvider receives the metrics lockgen.job.lateness, .duration, .runs, .claims, .missed and .running.
 	// Defaults to the Locker's, which may be none.
 	MeterProvider metric.MeterProvider
-	// Now is the local clock. It need not be right: the store's time decides, and this one is corrected by it. Timers
-	// are Go's own, so that tests with other clocks want testing/synctest; see package jobstest. Defaults to time.Now.
+	// Now is what the node's clock shows. It need not be right, and may be set at any time: the store's time decides, and
+	// between two answers of the store Go's monotonic clock measures, as timers do. Now only stands in for the store's
+	// time before the first answer, and Node.ClockOffset tells how far it is off. So tests with other clocks want
+	// testing/synctest; see package jobstest. New calls it once, and refuses one that panics or has not returned within a
+	// second; while it does so later, time.Now stands in for it. Defaults to time.Now.
 	Now func() time.Time
 	// OnRun is called after the record of a run is complete, whether it ran or was skipped, by the node that
 	// recorded it: for the run of a dead node, the one that found it. It is called from the goroutines of the
@@ -91,9 +95,6 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.MeterProvider == nil {
 		c.MeterProvider = meter
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	if c.History == 0 {
 		c.History = 100
 	}
@@ -110,9 +111,14 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		c.Logger = slog.Default()
 	}
 	c.Logger = guardLogger(c.Logger)
+	now, err := guardNow(c.Now, c.Logger)
+	if err != nil {
+		return c, err
+	}
+	c.Now = now
 	switch {
 	case c.DrainTimeout == 0:
-		c.DrainTimeout = 18 * time.Second
+		c.DrainTimeout = 13 * time.Second
 	case c.DrainTimeout < 0:
 		c.DrainTimeout = 0
 	}

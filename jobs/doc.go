@@ -7,7 +7,7 @@
 //
 //	           due on the store's clock            locks taken, begin noted
 //	tick ──────────────────────────────▶ claimed ──────────────────────────▶ started
-//	  │  one node wins: the cursor moves     │  │                                │  │
+//	  │  one node wins: the cursor moves   │  │                                │  │
 //	  │  and the claim stands, one step    │  │                                │  ├─▶ ok  error  panic  timeout
 //	  │                                    │  ├─▶ skipped (held by …)          │  ├─▶ lost       (its lock)
 //	  └─▶ skipped (misfire, paused)        │  └─▶ passed on (drain)            │  └─▶ cancelled  (drain, by hand)
@@ -97,12 +97,13 @@
 //     restored backup): then it is at least once, for what a living node knows of. Nodes notice within a heartbeat, by
 //     a stamp in the store and by cursors that have fallen back; they log it, register all jobs again with the highest
 //     cursor that any of them knows, put back pauses, resumes, the one-off jobs that they have put or that are soon
-//     due, and their runs, and claim nothing for a lease. Until then a node that has not noticed may claim a tick of a
-//     job that another one has paused in the second before, or what was due in a pause that another one has ended in
-//     that second. What no running node knows is lost: the records, one-off jobs that were put by others and are not
-//     due soon, runs that wait for any node, the cursors of jobs that no running node has. What a node that is dead did
-//     since the older state may be done again. A loss of less than the time between two heartbeats is noticed only if
-//     it took a claim, or a node's last heartbeat, with it.
+//     due, and their runs, and claim nothing for a lease. If the store has forgotten all, no node claims before it has
+//     noticed. If it is an older state, a node may until its next heartbeat claim a tick of a job that another one has
+//     paused in the second before, or what was due in a pause that another one has ended in that second. What no
+//     running node knows is lost: the records, one-off jobs that were put by others and are not due soon, runs that
+//     wait for any node, the cursors of jobs that no running node has. What a node that is dead did since the older
+//     state may be done again. A loss of less than the time between two heartbeats is noticed only if it took a claim,
+//     or a node's last heartbeat, with it.
 //   - Punctuality. A tick starts late by a round trip or two, by Jitter, by the wait for a lock, and by however long
 //     the store is away.
 //   - One clock in a Redis Cluster: each job goes by the clock of the server that has its slots, and so do its records.

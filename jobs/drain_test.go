@@ -167,3 +167,109 @@ func TestScheduler_drainDoesNotWait(t *testing.T) {
 		c.Stop()
 	})
 }
+
+// TestScheduler_Drain_inside has a job drain its own scheduler: with its context that is an error at once, and with
+// another one DrainTimeout counts when the context of Run has ended.
+func TestScheduler_Drain_inside(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{DrainTimeout: 3 * time.Second}, 0)
+		var inside, outside error
+		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: func(ctx context.Context) error {
+			inside = n.Drain(ctx)
+			outside = n.Drain(context.Background())
+			return nil
+		}})
+		n.Start()
+		time.Sleep(10 * time.Minute)
+		began := time.Now()
+		err := n.Shutdown()
+		if took := time.Since(began); took > 14*time.Second {
+			t.Errorf("Run = %v after %s, want the end of DrainTimeout, and ten seconds", err, took)
+		}
+		n.Forgive()
+		c.Stop()
+		if inside == nil || !strings.Contains(inside.Error(), `"j"`) || !errors.Is(outside, ErrCutOff) {
+			t.Errorf("Drain with its own context = %v, with another one %v; want errors that say so", inside, outside)
+		}
+	})
+}
+
+// TestScheduler_Drain_times drains with several times: the longest counts, whichever comes first, and that runs were
+// cut off is an error.
+func TestScheduler_Drain_times(t *testing.T) {
+	t.Parallel()
+	const end = 0 // the context of Run ends; else a Drain of that time
+	for _, c := range []struct {
+		asked []time.Duration // a second apart
+		takes time.Duration
+		cut   bool
+	}{
+		{[]time.Duration{end, 12 * time.Second}, 10 * time.Second, false},
+		{[]time.Duration{12 * time.Second, end}, 10 * time.Second, false},
+		{[]time.Duration{12 * time.Second, time.Second}, 10 * time.Second, false},
+		{[]time.Duration{time.Second, 12 * time.Second, end}, 15 * time.Second, true},
+		{[]time.Duration{end, 4 * time.Second}, 10 * time.Second, true},
+		{[]time.Duration{2 * time.Second}, 10 * time.Second, true},
+	} {
+		jobstest.Run(t, func(t *testing.T, cl *jobstest.Cluster) {
+			n := cl.Node(Config{DrainTimeout: 3 * time.Second}, 0)
+			n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: jobstest.Sleep(c.takes)})
+			n.Start()
+			time.Sleep(time.Minute + time.Second)
+			errs := make(chan error, len(c.asked))
+			for _, d := range c.asked {
+				go func() {
+					if d == end {
+						errs <- n.Shutdown()
+						return
+					}
+					ctx, cancel := context.WithTimeout(context.Background(), d)
+					defer cancel()
+					errs <- n.Drain(ctx)
+				}()
+				time.Sleep(time.Second)
+			}
+			var err error
+			for range c.asked {
+				err = errors.Join(err, <-errs)
+			}
+			cl.Stop()
+			want := "ok"
+			if c.cut {
+				want = "cancelled"
+			}
+			if got := jobstest.Outcomes(cl.Recorded("j")); got != want || errors.Is(err, ErrCutOff) != c.cut {
+				t.Errorf("%v, a run of %s: %q, Drain = %v; want %q", c.asked, c.takes, got, err, want)
+			}
+		})
+	}
+}
+
+// TestScheduler_drain_storeAway ends a node whose stores do not answer, with runs that wait for their context and one
+// that ignores it: with the Locker's Close that takes less than the 30 s after which Kubernetes kills.
+func TestScheduler_drain_storeAway(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{}, 0)
+		for i := range 20 {
+			n.MustAdd(Job{Name: "obeys" + string(rune('a'+i)), Spec: "1 * * * *",
+				Run: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
+		}
+		n.MustAdd(Job{Name: "deaf", Spec: "1 * * * *",
+			Run: func(context.Context) error { time.Sleep(10 * time.Minute); return nil }})
+		n.Start()
+		time.Sleep(time.Minute + time.Second)
+		n.Freeze()
+		began := time.Now()
+		err := n.Shutdown()
+		closing := n.Locker().Close(context.Background())
+		if took := time.Since(began); took > 28*time.Second+500*time.Millisecond {
+			t.Errorf("Run = %v, Close = %v after %s, want 28s at most", err, closing, took)
+		}
+		n.Forgive()
+		n.Crash()
+		time.Sleep(10 * time.Minute)
+		c.Stop()
+	})
+}

@@ -87,7 +87,7 @@ func (l *loop) ask(e *entry, now time.Time) Claim {
 func (l *loop) send(entries []*entry, claims []Claim) {
 	ctx, cancel := context.WithTimeout(l.host.work, storeTimeout)
 	defer cancel()
-	sent := l.s.cfg.Now()
+	sent := l.part.clock.local()
 	results := l.s.cfg.Store.Claim(ctx, claims)
 	var failure error
 	for i, c := range results {
@@ -103,7 +103,7 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 		}
 		l.s.telemetry.claimed(c.Status)
 		// others may have claimed later ticks since, or will before this one has its lock
-		if l.s.cfg.Now().Sub(sent) > slowStore {
+		if l.part.clock.local().Sub(sent) > slowStore {
 			e.owing = l.part.clock.now()
 			if claims[i].InFlight != nil && e.job.Overlap == OverlapSkip {
 				claims[i].InFlight.delay()
@@ -158,7 +158,9 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 	wasPaused := e.paused
 	e.paused, e.busy = c.Status == ClaimPaused, c.Status == ClaimBusy
 	switch {
-	case c.Status == ClaimStale, c.Status == ClaimUnknown:
+	case c.Status == ClaimStale:
+		l.doubt(e)
+	case c.Status == ClaimUnknown:
 		l.unknown = append(l.unknown, e) // to be offered again, with the cursor that this node knows
 	case e.busy:
 		// The end of a run of this node wakes it at once; those of others are looked for.
@@ -172,9 +174,23 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 		}
 		l.wakeAt(e, next)
 	case c.Status == ClaimEarly && !wasPaused:
-		// By whatever clock this node thought it due: wait out the difference.
-		l.wakeAt(e, l.part.clock.now().Add(max(asked.Due.Sub(c.Now), time.Millisecond)))
+		// By whatever clock this node thought it due: wait out the difference. It may have thought of later ticks only
+		// for that reason.
+		due := asked.Due
+		if !asked.Owed {
+			e.plan = e.next(e.cursor, c.Now)
+			due = e.plan.due
+		}
+		l.wakeAt(e, l.part.clock.now().Add(max(due.Sub(c.Now), time.Millisecond)))
 	default:
 		l.schedule(e)
 	}
+}
+
+// doubt leaves e alone until it is certain that the store has not lost data: with a pause of the job, for example, that
+// another node knows and is about to put back.
+func (l *loop) doubt(e *entry) {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.doubtful, l.certain = append(l.doubtful, e), l.part.answers+2
 }

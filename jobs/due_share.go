@@ -37,7 +37,7 @@ func (l *loop) share(due []*entry, peers []string, now time.Time) []*entry {
 func (l *loop) claimDeferred(ctx context.Context) {
 	now := l.part.clock.now()
 	if len(l.deferred) > 0 && l.s.inBurst() != nil {
-		l.later = now.Add(deferral) // what the others do is not worth the time of those who are to begin
+		l.later = now.Add(deferral) // the ticks of this node go first
 	}
 	if len(l.deferred) == 0 || now.Before(l.later) {
 		return

@@ -29,7 +29,7 @@ type entry struct {
 	dormant bool      // another timing is in force
 	refused string    // the program that has the job
 
-	plan    plan          // what is to be done then; of no worth when the cursor has moved or the time is past
+	plan    plan          // what is to be done next; see plan.holds
 	owed    []Span        // ticks to be run beside the schedule, as last heard
 	owedOK  bool          // they belong to cursor
 	owedAt  time.Time     // when to ask for one of them

@@ -19,7 +19,7 @@ func (s *Scheduler) launch(h *host, e *entry, p *InFlight) {
 // begin makes a run known to this node.
 func (s *Scheduler) begin(h *host, e *entry, p *InFlight) (context.Context, *live) {
 	ctx, cancel := context.WithCancelCause(h.work)
-	ctx = context.WithValue(ctx, tickKey{}, tickValue{job: e.job.Name, tick: p.Run.Tick.In(e.zone)})
+	ctx = context.WithValue(ctx, tickKey{}, tickValue{s: s, job: e.job.Name, tick: p.Run.Tick.In(e.zone)})
 	return ctx, s.track(h, e, p, cancel)
 }
 

@@ -27,6 +27,13 @@ func (s *Scheduler) Deafen() {
 // LiveRuns returns the number of runs of a job that this scheduler looks after.
 func (s *Scheduler) LiveRuns(job string) int { return s.liveRuns(job) }
 
+// SetMonotonicClock replaces the clock that estimates run on between answers.
+func (s *Scheduler) SetMonotonicClock(local func() time.Time) {
+	for _, p := range s.parts {
+		p.clock.local = local
+	}
+}
+
 // SetWallClock replaces the clock that sleeps of the machine are noticed by.
 func (s *Scheduler) SetWallClock(wall func() time.Time) {
 	for _, p := range s.parts {
@@ -40,4 +47,4 @@ func (s *Scheduler) ClockStepped() bool {
 }
 
 // StoreOf returns what Config.Store became.
-func StoreOf(s *Scheduler) Store { return s.cfg.Store }
+func StoreOf(s *Scheduler) Store { return s.cfg.Store.(boundedStore).Store }

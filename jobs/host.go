@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -21,47 +20,109 @@ type host struct {
 	stopRecords context.CancelFunc
 	ended       chan struct{} // closed when Run returns
 
-	timeout atomic.Int64 // of the drain, a time.Duration
+	timeout time.Duration // Config.DrainTimeout
+
+	mu       sync.Mutex // guards what follows
+	over     time.Time  // when the context of Run ended; zero: it has not
+	requests map[*time.Time]bool
+	cutOff   bool          // runs were cancelled by the drain
+	changed  chan struct{} // has room for one
 }
 
-func newHost(ctx context.Context, timeout time.Duration) *host {
-	base := context.WithoutCancel(ctx)
-	h := &host{waiting: ctx, ended: make(chan struct{})}
-	h.timeout.Store(int64(timeout))
+// newHost makes the host of a Run with context own, which waiting comes from.
+func newHost(own, waiting context.Context, timeout time.Duration) *host {
+	base := context.WithoutCancel(own)
+	h := &host{
+		waiting: waiting, ended: make(chan struct{}), timeout: timeout,
+		requests: make(map[*time.Time]bool), changed: make(chan struct{}, 1),
+	}
 	h.work, h.stopWork = context.WithCancelCause(base)
 	h.records, h.stopRecords = context.WithCancel(base)
 	return h
 }
 
+// change has drain look at how long it may last anew.
+func (h *host) change(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f()
+	select {
+	case h.changed <- struct{}{}:
+	default: // it has not yet seen the last change
+	}
+}
+
+// end returns when the runs are to be cut off: when all who have given them time say so; false if that is open. Who
+// gives them time without an end counts until the context of Run has ended.
+func (h *host) end() (at time.Time, known bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over.IsZero() {
+		at = h.over.Add(h.timeout)
+	}
+	for until := range h.requests {
+		if until.IsZero() && h.over.IsZero() {
+			return at, false
+		}
+		at = latest(at, *until)
+	}
+	return at, !at.IsZero()
+}
+
 var errDrained = errors.New("the node is shutting down and its drain timeout is over")
 
-// Drain ends [Scheduler.Run], as the end of its context does, but lets runs finish until ctx ends in place of
-// Config.DrainTimeout. It blocks until Run is about to return, or for ten seconds more than ctx, in which runs that
-// were cancelled may say their last words. The error is ctx's if that ended first. A scheduler that does not run is
-// drained.
+// ErrCutOff says that runs were cancelled because the time of a drain was over; it is wrapped.
+var ErrCutOff = errors.New("runs were cut off")
+
+// Drain ends [Scheduler.Run], as the end of its context does, but lets runs finish until ctx ends. Of several times the
+// longest counts: that of each Drain, and Config.DrainTimeout from when the context of Run has ended. A ctx without a
+// deadline gives them any time until the context of Run ends, and no more than DrainTimeout from then on. So a time
+// beyond DrainTimeout needs a deadline, or a Run whose context outlives the signal to end.
+//
+// Drain blocks until Run is about to return, or for ten seconds more than ctx, in which runs that were cancelled may
+// say their last words. The error wraps ErrCutOff if runs were cancelled, and ctx's if that ended first. It is an error
+// to call Drain with the context of a run of this scheduler: each would wait for the other. A scheduler that does not
+// run is drained.
 func (s *Scheduler) Drain(ctx context.Context) error {
+	if v, inside := ctx.Value(tickKey{}).(tickValue); inside && v.s == s {
+		return fmt.Errorf("drain jobs: called with the context of a run of job %q, which the drain would wait for: "+
+			"end the context of Scheduler.Run instead, or call Drain in a goroutine with another context", v.job)
+	}
 	s.mu.Lock()
 	h, stop := s.host, s.stop
 	s.mu.Unlock()
 	if h == nil {
 		return nil
 	}
-	timeout := time.Duration(math.MaxInt64)
+	until := new(time.Time)
 	if deadline, ok := ctx.Deadline(); ok {
-		timeout = max(time.Until(deadline), 0)
+		*until = deadline
 	}
-	h.timeout.Store(int64(timeout))
+	h.change(func() { h.requests[until] = true })
 	stop()
+	var err error
 	select {
 	case <-h.ended:
-		return nil
 	case <-ctx.Done():
+		err = ctx.Err()
+		h.change(func() { *until = time.Now() })
+		if !wait(h.ended, 2*lastWords) {
+			why := "runs go on although they were cancelled"
+			if h.work.Err() == nil {
+				why = "runs go on, another Drain or Config.DrainTimeout gives them longer"
+			}
+			return fmt.Errorf("drain jobs: %w: %s", err, why)
+		}
 	}
-	h.stopWork(errDrained)
-	if !wait(h.ended, 2*lastWords) {
-		return fmt.Errorf("drain jobs: %w: runs go on although they were cancelled", ctx.Err())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cutOff {
+		err = errors.Join(ErrCutOff, err)
 	}
-	return ctx.Err()
+	if err != nil {
+		return fmt.Errorf("drain jobs: %w", err)
+	}
+	return nil
 }
 
 // lastWords is how long, after the drain timeout, runs get to notice that they are cancelled, and their records to
@@ -71,13 +132,11 @@ const lastWords = 5 * time.Second
 // drain ends in time whatever the runs do.
 func (s *Scheduler) drain(h *host) error {
 	defer close(h.ended)
-	timeout := time.Duration(h.timeout.Load())
 	s.mu.Lock()
 	s.state = ended
 	n := len(s.live)
 	s.mu.Unlock()
-	s.cfg.Logger.LogAttrs(h.work, slog.LevelInfo, "jobs draining", slog.Int("runs", n),
-		slog.Duration("timeout", timeout))
+	s.cfg.Logger.LogAttrs(h.work, slog.LevelInfo, "jobs draining", slog.Int("runs", n))
 	done := make(chan struct{})
 	idle := make(chan struct{})
 	go func() { // ends with the runs, which are told to; the keeper of their claims ends after them
@@ -87,7 +146,8 @@ func (s *Scheduler) drain(h *host) error {
 		h.stopRecords()
 		s.keeping.Wait()
 	}()
-	if !waitOr(h.work, idle, timeout) {
+	if !h.await(idle) {
+		h.change(func() { h.cutOff = true })
 		h.stopWork(errDrained)
 		wait(idle, lastWords)
 		h.stopRecords()
@@ -108,17 +168,23 @@ func (s *Scheduler) drain(h *host) error {
 		"return or the Locker is closed; make Job.Run return when its context ends", len(stuck), 2*lastWords, stuck)
 }
 
-// waitOr is wait, unless ctx ends first: [Scheduler.Drain] has had enough.
-func waitOr(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-ctx.Done():
-	case <-timer.C:
+// await reports whether the runs are done before they are to be cut off.
+func (h *host) await(idle <-chan struct{}) bool {
+	for {
+		var over <-chan time.Time
+		if at, known := h.end(); known {
+			timer := time.NewTimer(time.Until(at))
+			defer timer.Stop() // changes are few
+			over = timer.C
+		}
+		select {
+		case <-idle:
+			return true
+		case <-h.changed:
+		case <-over:
+			return wait(idle, 0)
+		}
 	}
-	return wait(done, 0)
 }
 
 // wait reports whether done was closed within d.

@@ -33,16 +33,25 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 	if len(x.keys) == 0 {
 		return nil, nil
 	}
+	retried := false
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		asked := x.s.cfg.Now()
+		asked := time.Now()
 		leases, err := x.tryLock(ctx)
 		if err == nil {
 			return leases, nil
 		}
 		// An answer that was long in coming is as good as none: later ticks may have asked meanwhile.
 		silent := !x.p.Backlog && x.e.job.Overlap == OverlapSkip &&
-			x.s.cfg.Now().Sub(asked)-x.patience().Wait > slowStore
+			time.Since(asked)-x.patience().Wait > slowStore
 		if r := x.refuse(ctx, err); r != nil && !(r.held && silent) {
+			if !r.held || x.e.job.Overlap != OverlapSkip || x.p.Patient {
+				return nil, r
+			}
+			switch by := x.holder(ctx); {
+			case by == heldUp && x.becomePatient(ctx), by == gone && !retried:
+				retried = true
+				continue
+			}
 			return nil, r
 		}
 		x.delay()

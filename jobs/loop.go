@@ -27,9 +27,11 @@ const (
 // While the store does not answer, Run keeps trying; see [Scheduler.Err]. The error says what went wrong while
 // draining, nil after a clean end.
 func (s *Scheduler) Run(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
+	own := ctx
+	ctx, stop := context.WithCancel(own)
 	defer stop()
-	h := newHost(ctx, s.cfg.DrainTimeout)
+	h := newHost(own, ctx, s.cfg.DrainTimeout)
+	defer context.AfterFunc(own, func() { h.change(func() { h.over = time.Now() }) })()
 	s.mu.Lock()
 	if s.state != fresh {
 		s.mu.Unlock()
@@ -58,7 +60,11 @@ type loop struct {
 	heap    timeheap.Heap[*entry] // by when to look at them again
 	unknown []*entry              // to be registered
 	// another timing is in force, or another program has the job: ask again when a node goes
-	dormant  []*entry
+	dormant []*entry
+	// the store has another epoch of them: because of a deploy, or because it has lost data and another node was the
+	// first to register them again. The second heartbeat from then on tells, as the first may be under way.
+	doubtful []*entry
+	certain  uint64   // the heartbeat that tells about all of them
 	deferred []*entry // due, but left to other nodes until later
 	later    time.Time
 	suspect  bool      // a node has gone: what it had put in force may not be so any more
@@ -66,6 +72,7 @@ type loop struct {
 	soon     []OneOff  // one-off jobs that are soon due, the next first
 	tryAt    time.Time // not before then: the store did not answer
 	backoff  time.Duration
+	steps    uint64 // of the part's clock, that the moments above go by
 }
 
 func (l *loop) run(ctx context.Context) {
@@ -78,19 +85,36 @@ func (l *loop) run(ctx context.Context) {
 		case <-l.part.wake:
 		case <-timer.C:
 		}
+		l.followClock()
 		l.admit()
 		l.settle()
 		if !l.part.clock.now().Before(l.tryAt) {
 			l.resync(ctx)
 			l.checkEpochs(ctx)
 			l.register(ctx)
-			if !l.s.cfg.Now().Before(l.part.onHold()) {
+			if !time.Now().Before(l.part.onHold()) {
 				l.claimDue(ctx)
 				l.claimDeferred(ctx)
 				l.claimOneOffs(ctx)
 			}
 		}
 		timer.Reset(l.sleep())
+	}
+}
+
+// followClock looks at everything anew when the clock that all moments are on was set: a step back would have the loop
+// wait for as long as the clock has gone back.
+func (l *loop) followClock() {
+	steps := l.part.clock.stepCount()
+	if steps == l.steps {
+		return
+	}
+	l.steps = steps
+	now := l.part.clock.now()
+	l.tryAt, l.later, l.recheck = time.Time{}, now, time.Time{}
+	for _, e := range l.planned() {
+		e.owedAt = now
+		l.heap.Set(e, now)
 	}
 }
 
@@ -113,6 +137,9 @@ func (l *loop) admit() {
 			e.owedAt = l.part.clock.now()
 			l.heap.Set(e, e.owedAt)
 		}
+	}
+	if len(l.doubtful) > 0 && l.part.answers >= l.certain {
+		l.unknown, l.doubtful = append(l.unknown, l.doubtful...), nil
 	}
 	if l.part.stale {
 		l.offerAll()
@@ -156,7 +183,7 @@ func (l *loop) planned() []*entry {
 
 // offerAll has all jobs registered again. It needs Scheduler.mu.
 func (l *loop) offerAll() {
-	l.part.stale, l.unknown, l.dormant, l.deferred = false, nil, nil, nil
+	l.part.stale, l.unknown, l.dormant, l.deferred, l.doubtful = false, nil, nil, nil, nil
 	for _, e := range l.part.entries() {
 		if l.heap.Has(e) {
 			l.heap.Remove(e)
@@ -180,7 +207,7 @@ func (l *loop) register(ctx context.Context) {
 	for len(l.unknown) > 0 && len(l.part.alive()) > 0 && ctx.Err() == nil {
 		batch := l.unknown[:min(len(l.unknown), claimBatch)]
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
-		sent := l.s.cfg.Now()
+		sent := l.part.clock.local()
 		view, err := l.s.cfg.Store.Register(callCtx, l.part.registration(batch))
 		cancel()
 		if ctx.Err() != nil {
@@ -244,7 +271,7 @@ func (l *loop) sleep() time.Duration {
 	if len(l.unknown) > 0 && len(l.part.alive()) > 0 {
 		d = 0
 	}
-	if hold := l.part.onHold().Sub(l.s.cfg.Now()); hold > 0 {
+	if hold := time.Until(l.part.onHold()); hold > 0 {
 		d = max(d, min(hold, l.s.cfg.Heartbeat))
 		if len(l.unknown) > 0 {
 			d = 0

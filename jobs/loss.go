@@ -38,7 +38,7 @@ func newMemory() memory {
 
 // rememberRun notes that a run was recorded.
 func (s *Scheduler) rememberRun(r Run) {
-	now := s.cfg.Now()
+	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	forget(s.memory.ended, func(e endedRun) bool { return now.Sub(e.at) > knownFor })
@@ -71,7 +71,7 @@ func (s *Scheduler) rememberOneOff(o OneOff) {
 
 // rememberPast notes that a one-off job waits no more.
 func (s *Scheduler) rememberPast(id string) {
-	now := s.cfg.Now()
+	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.memory.waiting, id)
@@ -159,7 +159,7 @@ func (p *part) rememberReply(reply HeartbeatReply) {
 // have noticed, and the store has the highest cursor that any of them knows.
 func (p *part) noticeLoss(sign string) {
 	s := p.s
-	now := s.cfg.Now()
+	now := time.Now()
 	s.mu.Lock()
 	again := now.Before(p.heldUntil)
 	if p.forgetful, p.stale = true, true; !again {
@@ -292,6 +292,8 @@ func (p *part) awaitHeartbeat(ctx context.Context) {
 func (p *part) noteHeartbeat() {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
+	p.answers++
+	p.rouse()
 	close(p.answered)
 	p.answered = make(chan struct{})
 }

@@ -54,13 +54,14 @@ type JobPage struct {
 // JobPage returns a page of the jobs of the cluster, as [Scheduler.ClusterStatus] tells of them. The store reads the
 // jobs of the page, however many there are; for a search, the names up to those. An orphaned job may be told apart from
 // the others late, by [Scheduler.CountJobs] as well: when the oldest node was started after it was registered last, and
-// after three hours. It blocks until the store has answered or ctx ends.
+// after three hours. If only a part of the store does not answer, the jobs in the others come with an error that wraps
+// a [*PartsError]. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) JobPage(ctx context.Context, q JobQuery) (JobPage, error) {
 	page, err := s.jobPage(ctx, q)
 	if err != nil {
-		return JobPage{}, fmt.Errorf("list a page of the jobs of the cluster: %w", err)
+		err = fmt.Errorf("list a page of the jobs of the cluster: %w", err)
 	}
-	return page, nil
+	return page, err
 }
 
 func (s *Scheduler) jobPage(ctx context.Context, q JobQuery) (JobPage, error) {
@@ -69,32 +70,40 @@ func (s *Scheduler) jobPage(ctx context.Context, q JobQuery) (JobPage, error) {
 		return JobPage{}, err
 	}
 	names := ListQuery{State: q.State, Search: words, From: q.From, Back: q.Back, Limit: min(q.Limit, maxPage)}
-	var list ListPage
-	switch q.State {
-	case StateRunning:
-		list, err = s.listRunning(ctx, names)
-	case StateOrphaned:
-		names.State = StateAny
-		if names.UnseenSince, err = s.unseenSince(ctx); err == nil {
-			list, err = s.cfg.Store.List(ctx, names)
-		}
-	default:
-		list, err = s.cfg.Store.List(ctx, names)
-	}
-	if err != nil {
+	list, err := s.listNames(ctx, names)
+	if err != nil && !isPartial(err) {
 		return JobPage{}, err
 	}
+	infos, missing := s.clusterStatuses(ctx, list.Jobs)
+	if missing != nil && !isPartial(missing) {
+		return JobPage{}, missing
+	}
 	page := JobPage{More: list.More, Before: list.Before}
-	infos, err := s.clusterStatuses(ctx, list.Jobs)
 	page.Jobs = slices.DeleteFunc(infos, func(st Status) bool { return q.State == StateOrphaned && !st.Orphaned })
-	return page, err
+	return page, errors.Join(err, missing)
+}
+
+// listNames lists the names of jobs in any state.
+func (s *Scheduler) listNames(ctx context.Context, q ListQuery) (list ListPage, err error) {
+	ctx, cancel := s.briefly(ctx)
+	defer cancel()
+	switch q.State {
+	case StateRunning:
+		return s.listRunning(ctx, q)
+	case StateOrphaned:
+		q.State = StateAny
+		if q.UnseenSince, err = s.unseenSince(ctx); err != nil {
+			return list, err
+		}
+	}
+	return s.cfg.Store.List(ctx, q)
 }
 
 // listRunning lists the jobs of which runs are in flight.
 func (s *Scheduler) listRunning(ctx context.Context, q ListQuery) (ListPage, error) {
-	flights, err := s.cfg.Store.InFlight(ctx)
-	if err != nil {
-		return ListPage{}, err
+	flights, missing := s.cfg.Store.InFlight(ctx)
+	if missing != nil && !isPartial(missing) {
+		return ListPage{}, missing
 	}
 	running := make(map[string]bool)
 	for _, p := range flights {
@@ -103,18 +112,13 @@ func (s *Scheduler) listRunning(ctx context.Context, q ListQuery) (ListPage, err
 		}
 	}
 	names := slices.Sorted(maps.Keys(running))
-	texts := make(map[string]string)
-	for batch := range slices.Chunk(names, listBatch) {
-		if !q.Searches() {
-			break
-		}
-		view, err := s.cfg.Store.Look(ctx, batch)
-		if err != nil {
+	var views map[string]JobView
+	if q.Searches() {
+		var err error
+		if views, err = s.lookAtAll(ctx, names); err != nil && !isPartial(err) {
 			return ListPage{}, err
 		}
-		for i := range view.Jobs {
-			texts[batch[i]] = view.Jobs[i].Spec.text(batch[i])
-		}
+		missing = errors.Join(missing, err)
 	}
 	before := len(names)
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -124,10 +128,10 @@ func (s *Scheduler) listRunning(ctx context.Context, q ListQuery) (ListPage, err
 		before = 0
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return q.Searches() &&
-			!q.Finds(texts[name], time.Time{})
+		spec := views[name].Spec
+		return q.Searches() && !q.Finds(spec.text(name), time.Time{})
 	})
-	return q.Page(names, before), nil
+	return q.Page(names, before), missing
 }
 
 // text is what a search for a job looks into.
@@ -158,36 +162,51 @@ func (s *Scheduler) unseenSince(ctx context.Context) (time.Time, error) {
 	return since, err
 }
 
-// CountJobs counts the jobs of the cluster without reading them; JobCount.Unseen are those that no node has. It blocks
-// until the store has answered or ctx ends.
+// CountJobs counts the jobs of the cluster without reading them; JobCount.Unseen are those that no node has. If only a
+// part of the store does not answer, the number of the jobs in the others comes with an error that wraps a
+// [*PartsError]; if that is the part with the list of nodes, Unseen is 0. It blocks until the store has answered or ctx
+// ends.
 func (s *Scheduler) CountJobs(ctx context.Context) (JobCount, error) {
-	since, err := s.unseenSince(ctx)
-	if err != nil {
-		return JobCount{}, fmt.Errorf("count the jobs of the cluster: %w", err)
+	briefly, cancel := s.briefly(ctx)
+	defer cancel()
+	since, missing := s.unseenSince(briefly)
+	if missing != nil {
+		since, missing = time.Time{}, s.ofOneOffPart(missing)
+	}
+	if missing != nil && !isPartial(missing) {
+		return JobCount{}, fmt.Errorf("count the jobs of the cluster: %w", missing)
 	}
 	n, err := s.cfg.Store.Count(ctx, since)
-	if err != nil {
-		return JobCount{}, fmt.Errorf("count the jobs of the cluster: %w", err)
+	if err = joinPartial(missing, err); err != nil {
+		err = fmt.Errorf("count the jobs of the cluster: %w", err)
 	}
-	return n, nil
+	return n, err
 }
 
-// LatestJobs returns the jobs and handlers of which a record was kept last, the latest first, limit at most. It blocks
-// until the store has answered or ctx ends.
+// LatestJobs returns the jobs and handlers of which a record was kept last, the latest first, limit at most. If only a
+// part of the store does not answer, those in the others come with an error that wraps a [*PartsError]. It blocks until
+// the store has answered or ctx ends.
 func (s *Scheduler) LatestJobs(ctx context.Context, limit int) ([]LatestRecord, error) {
 	latest, err := s.cfg.Store.Latest(ctx, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list the %d jobs that ran last: %w", limit, err)
+		err = fmt.Errorf("list the %d jobs that ran last: %w", limit, err)
 	}
-	return latest, nil
+	return latest, err
 }
 
-// MostMissed returns the jobs that have missed the most ticks, limit at most. It blocks until the store has answered or
+// MostMissed returns the jobs that have missed the most ticks, limit at most. If only a part of the store does not
+// answer, those in the others come with an error that wraps a [*PartsError]. It blocks until the store has answered or
 // ctx ends.
 func (s *Scheduler) MostMissed(ctx context.Context, limit int) ([]Status, error) {
-	names, err := s.cfg.Store.MostMissed(ctx, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list the %d jobs that missed the most ticks: %w", limit, err)
+	briefly, cancel := s.briefly(ctx)
+	names, missing := s.cfg.Store.MostMissed(briefly, limit)
+	cancel()
+	if missing != nil {
+		missing = fmt.Errorf("list the %d jobs that missed the most ticks: %w", limit, missing)
 	}
-	return s.clusterStatuses(ctx, names)
+	if missing != nil && !isPartial(missing) {
+		return nil, missing
+	}
+	all, err := s.clusterStatuses(ctx, names)
+	return all, joinPartial(missing, err)
 }

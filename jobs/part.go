@@ -30,6 +30,7 @@ type part struct {
 
 	// What follows is about a store that loses data.
 	answered  chan struct{} // closed at the next heartbeat that is answered
+	answers   uint64        // how many heartbeats were
 	lossAt    time.Time     // when a loss was noticed last, on the store's clock
 	heldUntil time.Time     // nothing is claimed before, by the local clock
 	forgetful bool          // what this node knows is to be put back
@@ -96,7 +97,7 @@ func (p *part) heard(err error) {
 		return // it answers, and will know better in a moment
 	}
 	s := p.s
-	now := s.cfg.Now()
+	now := time.Now()
 	s.mu.Lock()
 	before, _ := s.downParts()
 	p.down = err

@@ -31,6 +31,25 @@ func isPartial(err error) bool {
 	return errors.As(err, &parts)
 }
 
+// joinPartial puts errors together that say of parts that do not answer. One that says more stands alone.
+func joinPartial(errs ...error) error {
+	for _, err := range errs {
+		if err != nil && !isPartial(err) {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// causeOf is the error of a part that did not answer.
+func causeOf(err error) error {
+	var parts *PartsError
+	if errors.As(err, &parts) {
+		return parts.Err
+	}
+	return err
+}
+
 // PartsErrorOf is the error of calls that were made for each part, nil if none has failed, and not a PartsError if all
 // have.
 func PartsErrorOf(failed []error) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,6 +81,57 @@ func TestScheduler_listsWithoutAPart(t *testing.T) {
 	_, err = onlooker.Failures(ctx, 10)
 	cancel()
 	check("Failures", err)
+	others := len(r.names) - len(there)
+	var asking sync.WaitGroup
+	for what, list := range map[string]func(ctx context.Context) (int, error){
+		"ClusterStatus": func(ctx context.Context) (int, error) {
+			all, err := onlooker.ClusterStatus(ctx)
+			return len(all), err
+		},
+		"JobPage": func(ctx context.Context) (int, error) {
+			page, err := onlooker.JobPage(ctx, JobQuery{Limit: 100})
+			return len(page.Jobs), err
+		},
+		"CountJobs": func(ctx context.Context) (int, error) {
+			n, err := onlooker.CountJobs(ctx)
+			return n.Jobs, err
+		},
+		"LatestJobs": func(ctx context.Context) (int, error) {
+			latest, err := onlooker.LatestJobs(ctx, 100)
+			return len(latest), err
+		},
+		"RecentRuns": func(ctx context.Context) (int, error) {
+			runs, err := onlooker.RecentRuns(ctx, 1, r.names...)
+			return len(slices.DeleteFunc(runs, func(of []Run) bool { return len(of) == 0 })), err
+		},
+		"MostMissed": func(ctx context.Context) (int, error) {
+			_, err := onlooker.MostMissed(ctx, 10)
+			return others, err
+		},
+		"Nodes": func(ctx context.Context) (int, error) {
+			_, err := onlooker.Nodes(ctx)
+			return others, err
+		},
+	} {
+		asking.Go(func() {
+			ctx, cancel := ask()
+			defer cancel()
+			n, err := list(ctx)
+			if check(what, err); n != others {
+				t.Errorf("%s tells of %d jobs, want %d", what, n, others)
+			}
+		})
+	}
+	asking.Wait()
+	if len(there) > 0 {
+		ctx, cancel = ask()
+		all, err := onlooker.ClusterStatus(ctx, there[0])
+		cancel()
+		var parts *PartsError
+		if err == nil || errors.As(err, &parts) || len(all) != 0 {
+			t.Errorf("ClusterStatus of a job in the part that is away: %+v, %v; want no job, and an error about that part", all, err)
+		}
+	}
 	for what, asked := range map[string]*Scheduler{"node": s, "onlooker": onlooker} {
 		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
 		id, err := asked.RunNow(ctx, elsewhere[0], "ada")

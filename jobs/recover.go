@@ -11,8 +11,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// maxRecoveries is how often a run may be taken over before it has begun. A job that kills every node that gets hold
-// of it must come to an end.
+// maxRecoveries is how often a run may be taken over before it has begun. A job that kills each node which runs it is
+// given up then.
 const maxRecoveries = 10
 
 // takeOverSize is how many runs are taken over together: the locks of each are asked for first.

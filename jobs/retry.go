@@ -30,13 +30,13 @@ const heldTime = time.Minute
 // lockPatiently is lock for any attempt. A tick that finds the lock held is skipped; one that was tried already comes
 // back after pauses that grow, as another run may have begun while it paused.
 func (x *attempt) lockPatiently(ctx context.Context) (lockrt.Leases, *refusal) {
-	began := x.s.cfg.Now()
+	began := time.Now()
 	for try := 1; ; try++ {
 		leases, refusal := x.lock(ctx)
 		if refusal == nil || !refusal.held || x.p.Run.Attempt == 1 {
 			return leases, refusal
 		}
-		if waited := x.s.cfg.Now().Sub(began); waited >= heldTime {
+		if waited := time.Since(began); waited >= heldTime {
 			refusal.reason += fmt.Sprintf("; so it was each of the %d times that the retry came for it in %s", try,
 				waited.Round(time.Second))
 			return nil, refusal

@@ -90,6 +90,7 @@ const (
 type tickKey struct{}
 
 type tickValue struct {
+	s    *Scheduler
 	job  string
 	tick time.Time
 }

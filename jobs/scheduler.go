@@ -18,6 +18,11 @@ import (
 
 // Scheduler runs jobs, each tick on one of the nodes that share its store. One per process is enough; all methods may
 // be called concurrently.
+//
+// What asks the store blocks until the store has answered or ctx ends, whatever its client does underneath. The time
+// limits of the client may end a call before that, with its error: those of a Redis client with its defaults after 5 to
+// 20 s. Of a store of several parts, as on a Redis Cluster, what all parts are asked ends after 3 s, with a
+// [*PartsError] if some have answered.
 type Scheduler struct {
 	cfg       Config
 	locks     *lockrt.Locker
@@ -64,13 +69,14 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Store = boundedStore{cfg.Store}
 	telemetry, err := newTelemetry(cfg)
 	if err != nil {
 		return nil, err
 	}
 	s := &Scheduler{
 		cfg: cfg, locks: locks, telemetry: telemetry, lease: leaseHeartbeats * cfg.Heartbeat,
-		session: strings.ToLower(rand.Text()[:12]), began: cfg.Now(),
+		session: strings.ToLower(rand.Text()[:12]), began: time.Now(),
 		memory:  newMemory(),
 		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
 	}

@@ -16,7 +16,7 @@ const (
 	leaseHeartbeats = 5
 	// horizonHeartbeats is how many heartbeats ahead a heartbeat asks for one-off jobs: some may fail.
 	horizonHeartbeats = 3
-	registerTime      = time.Hour // how often jobs are registered again, lest the store forget them
+	registerTime      = time.Hour // how often jobs are registered again, so that the store does not forget them
 )
 
 // keepSession gives signs of life, and acts on what the store answers, until the runs of this node are done. Then it
@@ -38,7 +38,7 @@ func (s *Scheduler) keepSession(h *host) {
 // keep is keepSession in one part of the store.
 func (p *part) keep(h *host) {
 	s := p.s
-	every, registered := s.cfg.Heartbeat, s.cfg.Now()
+	every, registered := s.cfg.Heartbeat, time.Now()
 	var steady time.Time // since when all heartbeats have succeeded; zero: the last one failed
 	strange := 0         // heartbeats in a row with runs in flight that this node does not know of
 	for {
@@ -49,18 +49,18 @@ func (p *part) keep(h *host) {
 				steady = time.Time{}
 			}
 			if steady.IsZero() {
-				steady = s.cfg.Now()
+				steady = time.Now()
 			}
 			// When the store was away all sessions seem dead at first: each gets the time to give a sign of life.
-			if s.cfg.Now().Sub(steady) < s.lease {
+			if time.Since(steady) < s.lease {
 				reply.Orphans = onlyNobodys(reply.Orphans)
 			}
 			strange = p.listen(h, reply, strange)
 		} else {
 			steady = time.Time{}
 		}
-		if ok && s.cfg.Now().Sub(registered) > registerTime {
-			registered = s.cfg.Now()
+		if ok && time.Since(registered) > registerTime {
+			registered = time.Now()
 			s.keeping.Go(func() { // beside the heartbeats, which must go on
 				p.registerAgain(h.records)
 				if p == s.oneOffPart() {
@@ -85,14 +85,15 @@ func (p *part) heartbeat(h *host) (HeartbeatReply, bool) {
 	s := p.s
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
 	defer cancel()
+	offset := p.clock.offset()
 	s.mu.Lock()
 	node := Node{
-		Name: s.cfg.Node, Session: s.session, Started: p.clock.storeTime(s.began), ClockOffset: p.clock.offset(),
+		Name: s.cfg.Node, Session: s.session, Started: p.clock.storeTime(s.began), ClockOffset: offset,
 		Jobs: len(s.entries), Running: len(s.live), Draining: h.waiting.Err() != nil,
 		Program: s.cfg.Program, Version: s.cfg.Version,
 	}
 	s.mu.Unlock()
-	sent, accepted := s.cfg.Now(), p.acceptedPauses()
+	sent, accepted := p.clock.local(), p.acceptedPauses()
 	reply, err := s.cfg.Store.Heartbeat(ctx, Heartbeat{
 		Part: p.n, Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: p.stamp,
 	})
@@ -178,7 +179,7 @@ func (p *part) registration(entries []*entry) Registration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Peers = p.peers
-	lost := s.cfg.Now().Before(p.heldUntil)
+	lost := time.Now().Before(p.heldUntil)
 	for i, e := range entries {
 		o := Offer{Definition: s.definition(e), Version: e.version, Cursor: e.cursor, Owed: e.owed, OwedKnown: e.owedOK}
 		if at, ok := s.memory.resumedAt(e.job.Name); lost && ok && at.After(e.cursor) && at.Before(p.clock.now()) {
@@ -199,7 +200,7 @@ func (p *part) registerAgain(ctx context.Context) {
 		view, err := p.s.cfg.Store.Register(callCtx, p.registration(chunk))
 		cancel()
 		if p.heard(err); err != nil {
-			return // there are many more times until a year is over
+			return // the store keeps jobs for a year, and the next try is within the hour
 		}
 		if slices.ContainsFunc(view.Jobs, func(job JobView) bool { return job.Refused != "" }) {
 			p.offerAgain() // the loop is to learn of it
@@ -225,7 +226,7 @@ func (p *part) syncClock(ctx context.Context) {
 	}
 	callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	sent := p.s.cfg.Now()
+	sent := p.clock.local()
 	view, err := p.s.cfg.Store.Look(callCtx, names(entries[:1]))
 	if ctx.Err() != nil {
 		return // what it said says nothing about the store

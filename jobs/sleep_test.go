@@ -16,8 +16,8 @@ func TestScheduler_wakesOnTime(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var slept atomic.Int64
-		n := c.Node(Config{Now: func() time.Time { return time.Now().Add(-time.Duration(slept.Load())) }}, 0)
-		n.SetWallClock(func() time.Time { return time.Now().Round(0) })
+		n := c.Node(Config{}, 0)
+		n.SetMonotonicClock(func() time.Time { return time.Now().Add(-time.Duration(slept.Load())) })
 		var late time.Duration
 		n.MustAdd(Job{Name: "j", Spec: "* * * * *", Run: func(ctx context.Context) error {
 			_, tick, _ := TickFromContext(ctx)

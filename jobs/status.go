@@ -30,12 +30,12 @@ func (n Node) Compare(other Node) int {
 }
 
 // Nodes returns the nodes of the cluster, sorted by name. A node that was killed stays for ten minutes, with the time
-// of its last sign of life. The list is in one part of the store, with the one-off jobs. It blocks until the store has
-// answered or ctx ends.
+// of its last sign of life. The list is in one part of the store, with the one-off jobs: if only that does not answer,
+// the error wraps a [*PartsError]. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) Nodes(ctx context.Context) ([]Node, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the nodes: %w", err)
+		return nil, fmt.Errorf("list the nodes: %w", s.ofOneOffPart(err))
 	}
 	return nodes, nil
 }
@@ -86,15 +86,20 @@ func (s *Scheduler) statuses(
 		if all[i], err = of(i, view.Jobs[i], view.Now); err != nil {
 			return nil, err
 		}
-		all[i].Paused, all[i].Missed = view.Jobs[i].Paused, view.Jobs[i].Missed
-		for _, p := range view.Jobs[i].InFlight {
-			all[i].Running = append(all[i].Running, p.Run)
-		}
-		if len(records[i]) > 0 {
-			all[i].Last = &records[i][0]
-		}
+		all[i].add(&view.Jobs[i], records[i])
 	}
 	return all, nil
+}
+
+// add adds what the store says of the job, and its records.
+func (st *Status) add(view *JobView, records []Run) {
+	st.Paused, st.Missed = view.Paused, view.Missed
+	for _, p := range view.InFlight {
+		st.Running = append(st.Running, p.Run)
+	}
+	if len(records) > 0 {
+		st.Last = &records[0]
+	}
 }
 
 func (s *Scheduler) status(name string, view JobView, now time.Time) (Status, error) {

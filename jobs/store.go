@@ -68,7 +68,8 @@ type Store interface {
 	// Failures it returns what there is with a *PartsError if only some parts of the store do not answer.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
 
-	// Count counts jobs without reading them; see ListQuery.UnseenSince for unseenSince.
+	// Count counts jobs without reading them; see ListQuery.UnseenSince for unseenSince. Like List, it and the next two
+	// return what there is with a *PartsError if only some parts of the store do not answer.
 	Count(ctx context.Context, unseenSince time.Time) (JobCount, error)
 
 	// Latest returns the jobs and handlers of which a record was kept last, the latest first, limit at most.

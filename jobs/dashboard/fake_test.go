@@ -39,7 +39,10 @@ type fake struct {
 	refuses  error // every action fails
 	unlocked error // every question about locks fails
 	block    chan struct{}
+	parted   []string // questions that a part of the store does not answer
 }
+
+var errPart = &jobs.PartsError{Parts: []int{3}, Of: 17, Err: errDown}
 
 func (f *fake) ask(what string) error {
 	f.mu.Lock()
@@ -48,6 +51,9 @@ func (f *fake) ask(what string) error {
 		f.asked = map[string]int{}
 	}
 	f.asked[what]++
+	if f.down == nil && slices.Contains(f.parted, what) {
+		return fmt.Errorf("ask for %s: %w", what, errPart)
+	}
 	return f.down
 }
 
@@ -184,12 +190,12 @@ func (f *fake) ClusterStatus(ctx context.Context, names ...string) ([]jobs.Statu
 	if len(names) == 0 {
 		f.ask("all")
 	}
-	if err != nil || len(names) == 0 {
+	if err != nil && !isPartial(err) || len(names) == 0 {
 		return slices.Clone(f.statuses), err
 	}
 	for _, st := range f.statuses {
 		if st.Job.Name == names[0] {
-			return []jobs.Status{st}, nil
+			return []jobs.Status{st}, err
 		}
 	}
 	return nil, fmt.Errorf("status of %q: %w", names[0], jobs.ErrUnknownJob)

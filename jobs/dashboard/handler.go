@@ -77,7 +77,12 @@ func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
 	d := &dashboard{jobs: s, locks: l, cfg: cfg.withDefaults(), cross: http.NewCrossOriginProtection(),
 		upcoming: jobs.Info.Upcoming, routes: newRoutes()}
 	d.known.now = func() time.Time { return s.Now().UTC() }
-	d.known.probe = func(ctx context.Context) error { _, err := s.Nodes(ctx); return err }
+	d.known.probe = func(ctx context.Context) error {
+		if _, err := s.Nodes(ctx); !isPartial(err) {
+			return err
+		}
+		return nil // the rest of the store answers
+	}
 	for _, origin := range cfg.TrustedOrigins {
 		if err := d.cross.AddTrustedOrigin(asBrowsersSay(origin)); err != nil {
 			panic(fmt.Sprintf("dashboard.Handler: Config.TrustedOrigins: %v; write such as https://ops.example.com", err))

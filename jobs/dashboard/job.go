@@ -54,13 +54,13 @@ func (q *request) jobState(name string, depth int) (*jobState, error) {
 			func() (err error) { j.nodes, err = q.d.jobs.Nodes(ctx); return err },
 			func() error {
 				runs, err := q.d.jobs.RecentRuns(ctx, depth, name)
-				if err == nil {
+				if err == nil || isPartial(err) {
 					j.runs = runs[0]
 				}
 				return err
 			},
 		)
-		if err == nil {
+		if err == nil || isPartial(err) {
 			j.locks, j.noLock = q.d.fetchHolders(ctx, j.status.Job.Keys)
 		}
 		return j, err
@@ -101,7 +101,13 @@ func (q *request) job() (*view, error) {
 }
 
 // status asks for the present state of a job.
-func (q *request) status(name string) (jobs.Status, error) { return q.statusOf(q.ctx, name) }
+func (q *request) status(name string) (jobs.Status, error) {
+	st, err := q.statusOf(q.ctx, name)
+	if isPartial(err) {
+		err = nil // other parts than that with the job
+	}
+	return st, err
+}
 
 func (q *request) statusOf(ctx context.Context, name string) (jobs.Status, error) {
 	if name == "" {
@@ -111,12 +117,12 @@ func (q *request) statusOf(ctx context.Context, name string) (jobs.Status, error
 	switch {
 	case errors.Is(err, jobs.ErrUnknownJob) && strings.HasPrefix(name, handlerPrefix): // its records may be left
 		return jobs.Status{Info: jobs.Info{Job: jobs.Job{Name: name}, Handler: true}}, nil
-	case err != nil:
+	case err != nil && !isPartial(err):
 		return jobs.Status{}, err
 	case len(statuses) == 0:
 		return jobs.Status{}, jobs.ErrUnknownJob
 	}
-	return statuses[0], nil
+	return statuses[0], err
 }
 
 // missingOr tells what does not exist from a store that does not answer.

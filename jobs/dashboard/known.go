@@ -36,13 +36,14 @@ type known struct {
 
 // answer is what is known about one question. Its fields are guarded by known.mu.
 type answer struct {
-	value  any
-	no     error     // the store answered that there is no such thing
-	asked  time.Time // when value or no was asked for, on the store's clock; zero: there was no answer yet
-	failed error     // why there is no newer answer; nil: there is none missing
-	since  time.Time // failed: the time from which on nothing is known
-	back   time.Time // when the store answered again after it had failed; zero: it never had to
-	away   time.Duration
+	value   any
+	no      error     // the store answered that there is no such thing
+	asked   time.Time // when value or no was asked for, on the store's clock; zero: there was no answer yet
+	failed  error     // why there is no newer answer; nil: there is none missing
+	since   time.Time // failed: the time from which on nothing is known
+	partial error     // what parts of the store did not answer; nil: all that were asked did
+	back    time.Time // when the store answered again after it had failed; zero: it never had to
+	away    time.Duration
 
 	until  time.Time     // ask again from then on
 	flight chan struct{} // closed when the one who asks has an answer; nil while nobody asks
@@ -173,6 +174,10 @@ func (k *known) careful(ctx context.Context, silent bool) error {
 // settle keeps what came of a question. It needs mu.
 func (k *known) settle(a *answer, value any, err error, asked time.Time, took time.Duration) {
 	now := time.Now()
+	a.partial = nil
+	if isPartial(err) {
+		a.partial, err = err, nil
+	}
 	if k.silent = err != nil && !isAnswer(err); k.silent {
 		if a.failed == nil {
 			if a.since = a.asked; a.since.IsZero() {
@@ -210,6 +215,9 @@ func (k *known) forget() {
 		a.until, a.stale = time.Time{}, true
 	}
 }
+
+// isPartial reports whether an error says that parts of the store are away: what comes with it is what the others say.
+func isPartial(err error) bool { return errors.As(err, new(*jobs.PartsError)) }
 
 // isAnswer reports whether an error is what a store says that answers.
 func isAnswer(err error) bool {

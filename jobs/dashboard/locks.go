@@ -106,7 +106,7 @@ func (q *request) jobsByKey(locks []lockrt.LockInfo) map[string]string {
 	}
 	a := q.aside("jobs of\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
 		running, err := q.d.jobs.RunningRuns(ctx)
-		if err != nil {
+		if err != nil && !isPartial(err) {
 			return nil, err
 		}
 		asked := map[string]bool{}

@@ -204,6 +204,28 @@ func TestHandler_storeDown(t *testing.T) {
 	}
 }
 
+// TestHandler_partAway shows what the rest of the store says, and that something is missing.
+func TestHandler_partAway(t *testing.T) {
+	for page, questions := range map[string][]string{
+		"":                {"count", "running", "latest", "failures", "missed", "page", "runs"},
+		"jobs":            {"count", "nodes", "page"},
+		"job?name=report": {"status", "nodes", "runs"},
+		"runs":            {"latest", "runs"},
+	} {
+		f := busyFake()
+		whole := get(f.serve(operator), page)
+		f.parted = questions
+		w := get(f.serve(operator), page)
+		expect(t, w, 200, "A part of the store does not answer", "What is in it is missing on this page",
+			"1 of 17 parts of the job store do not answer (3)", "report")
+		if before, after := parts(whole.Body.String(), "content"), parts(w.Body.String(), "content"); before != after {
+			t.Errorf("%q shows\n%s\nwant what the parts have told\n%s", page, after, before)
+		}
+		f.down = errDown
+		expect(t, get(f.serve(operator), page), 503, "Unknown since")
+	}
+}
+
 // TestHandler_storeGoesDown shows what was known, as of then, and says so when the store is back.
 func TestHandler_storeGoesDown(t *testing.T) {
 	for _, page := range allPages {

@@ -36,6 +36,14 @@ func (q *request) storeProblem(what string, err error) *problem {
 	}
 }
 
+// partsProblem is for a page that lacks what is in parts of the store.
+func partsProblem(detail string) *problem {
+	return &problem{
+		Title: "A part of the store does not answer", Text: "What is in it is missing on this page.", Detail: detail,
+		Advice: "See whether all servers of the store run. This page tries again by itself.",
+	}
+}
+
 // problemOf explains the error of the action that verb names, on what.
 func (q *request) problemOf(verb, what string, err error) *problem {
 	p := &problem{Status: http.StatusConflict, Title: "Could not " + verb + " " + what,

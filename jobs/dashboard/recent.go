@@ -30,7 +30,7 @@ func (q *request) recent() (*recent, error) {
 func (d *dashboard) fetchRecent(ctx context.Context) (*recent, error) {
 	rec := &recent{}
 	ran, err := d.jobs.LatestJobs(ctx, recentJobs+1)
-	if err != nil || len(ran) == 0 {
+	if err != nil && !isPartial(err) || len(ran) == 0 {
 		return rec, err
 	}
 	if len(ran) > recentJobs {
@@ -42,7 +42,10 @@ func (d *dashboard) fetchRecent(ctx context.Context) (*recent, error) {
 		names[i] = r.Job
 	}
 	perJob := min(max(recentRecords/len(ran), recentLeast), recentMost)
-	records, err := d.jobs.RecentRuns(ctx, perJob, names...)
+	records, missing := d.jobs.RecentRuns(ctx, perJob, names...)
+	if missing != nil {
+		err = missing
+	}
 	for _, runs := range records {
 		if len(runs) == perJob && runs[perJob-1].Ended.After(rec.From) {
 			rec.From = runs[perJob-1].Ended

@@ -41,6 +41,7 @@ type request struct {
 	now  time.Time // on the store's clock; what the page shows is as of then
 
 	silence *silence       // the store does not answer; nil: it does
+	partial *problem       // parts of the store do not answer; nil: all do that were asked
 	back    *comeback      // it did not until a moment ago; nil: it did
 	zone    *time.Location // of the reader; nil: unknown
 }
@@ -83,6 +84,9 @@ func (q *request) render(v *view) {
 	v.Theme, v.Now = q.theme(), q.moment(q.now)
 	v.Space, v.Silence, v.Back = q.d.locks.Namespace(), q.silence, q.back
 	v.Live = v.Live || q.silence != nil
+	if q.partial != nil {
+		v.Problems = append([]*problem{q.partial}, v.Problems...)
+	}
 	v.Here = q.ownAddress(q.name + "?" + q.r.URL.RawQuery)
 	if q.zone != nil {
 		v.Zone = q.zone.String()

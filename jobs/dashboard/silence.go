@@ -36,6 +36,9 @@ func ask[T any](q *request, what, question string, fetch func(context.Context) (
 	if q.silence == nil { // it may have taken long
 		q.now = q.d.jobs.Now().UTC()
 	}
+	if a.partial != nil && a.failed == nil {
+		q.partial = partsProblem(q.text("error", a.partial.Error()))
+	}
 	switch {
 	case a.failed == nil:
 		if !a.back.IsZero() && q.now.Sub(a.back) < backFor {

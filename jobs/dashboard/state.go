@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -73,7 +74,8 @@ func (q *request) jobPage(of jobs.JobQuery) (jobs.JobPage, error) {
 	})
 }
 
-// inParallel asks several questions at once and returns an error of one of them, if any.
+// inParallel asks several questions at once and returns an error of one of them, if any: one that says that parts of the
+// store are away only if there is no other.
 func inParallel(questions ...func() error) error {
 	errs := make([]error, len(questions))
 	var asking sync.WaitGroup
@@ -81,10 +83,12 @@ func inParallel(questions ...func() error) error {
 		asking.Go(func() { errs[i] = question() })
 	}
 	asking.Wait()
+	var partial error
 	for _, err := range errs {
-		if err != nil {
+		if err != nil && !isPartial(err) {
 			return err
 		}
+		partial = cmp.Or(partial, err)
 	}
-	return nil
+	return partial
 }

@@ -19,7 +19,7 @@ func (s *Store) Failures(ctx context.Context, limit int) ([]jobs.Run, error) {
 		cmds[i] = pipe.LRange(ctx, s.shards[i].failures, 0, int64(limit)-1)
 	})
 	var lists [allShards][]jobs.Run
-	failed := make(map[int]error)
+	var failed [allShards]error
 	for i, cmd := range cmds {
 		lines, err := cmd.Result()
 		if err != nil {
@@ -31,7 +31,7 @@ func (s *Store) Failures(ctx context.Context, limit int) ([]jobs.Run, error) {
 		}
 	}
 	failures := merge.Failures(limit, lists[:]...)
-	if err := s.partsError(failed); err != nil {
+	if err := s.partsError(failed[:]); err != nil {
 		return failures, fmt.Errorf("list failures in Redis: %w", err)
 	}
 	return failures, nil

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -56,16 +57,12 @@ func (s *Store) List(ctx context.Context, q jobs.ListQuery) (jobs.ListPage, erro
 
 // unread says which lists could not be read.
 func (s *Store) unread(lists []*shardList) error {
-	failed := make(map[int]error)
-	for _, l := range lists {
-		if l.err != nil {
-			failed[slices.Index(s.shards[:], l.at)] = l.err
-		}
+	if len(lists) == 1 {
+		return lists[0].err
 	}
-	if len(failed) == len(lists) {
-		for _, err := range failed {
-			return err // all that there is to be read
-		}
+	failed := make([]error, len(lists)) // those of the first shards, in order
+	for i, l := range lists {
+		failed[i] = l.err
 	}
 	return s.partsError(failed)
 }
@@ -170,86 +167,86 @@ func (l *shardList) take(reply []any) error {
 
 func (s *Store) Count(ctx context.Context, unseenSince time.Time) (jobs.JobCount, error) {
 	var n jobs.JobCount
-	pipe := s.client.Pipeline()
-	sums := make(map[*redis.IntCmd]*int)
-	var ticks []*redis.StringCmd
-	for _, at := range s.shards[:shards] {
-		sums[pipe.ZCard(ctx, at.names)] = &n.Jobs
-		sums[pipe.ZCard(ctx, at.failing)] = &n.Failing
-		sums[pipe.ZCard(ctx, at.pausing)] = &n.Paused
-		sums[pipe.ZCard(ctx, at.missing)] = &n.Missed
-		sums[pipe.ZCard(ctx, at.never)] = &n.Never
-		if !unseenSince.IsZero() {
-			sums[pipe.ZCount(ctx, at.seen, "-inf", "("+micros(unseenSince))] = &n.Unseen
-		}
-		ticks = append(ticks, pipe.HGet(ctx, at.totals, "missed"))
+	sums := [...]*int{&n.Jobs, &n.Failing, &n.Paused, &n.Missed, &n.Never, &n.Unseen}
+	var counts [shards][len(sums)]*redis.IntCmd
+	var ticks [shards]*redis.StringCmd
+	before := "(-inf" // none
+	if !unseenSince.IsZero() {
+		before = "(" + micros(unseenSince)
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	for cmd, sum := range sums {
-		count, err := cmd.Result()
-		if err != nil {
-			return jobs.JobCount{}, fmt.Errorf("count jobs in Redis: %w", err)
+	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
+		if i == oneOffShard {
+			return // handlers are not counted
 		}
-		*sum += int(count)
+		at := s.shards[i]
+		for k, key := range []string{at.names, at.failing, at.pausing, at.missing, at.never} {
+			counts[i][k] = pipe.ZCard(ctx, key)
+		}
+		counts[i][len(sums)-1] = pipe.ZCount(ctx, at.seen, "-inf", before)
+		ticks[i] = pipe.HGet(ctx, at.totals, "missed")
+	})
+	var failed [shards]error
+	for i, missed := range ticks {
+		for k, cmd := range counts[i] {
+			failed[i] = cmp.Or(failed[i], cmd.Err())
+			*sums[k] += int(cmd.Val()) // 0 after an error
+		}
+		if err := missed.Err(); err != redis.Nil {
+			failed[i] = cmp.Or(failed[i], err)
+		}
+		count, _ := missed.Int64() // 0 if there is none
+		n.Ticks += count
 	}
-	for _, cmd := range ticks {
-		switch count, err := cmd.Int64(); err {
-		case nil:
-			n.Ticks += count
-		case redis.Nil:
-		default:
-			return jobs.JobCount{}, fmt.Errorf("count missed ticks in Redis: %w", err)
-		}
+	if err := s.partsError(failed[:]); err != nil {
+		return n, fmt.Errorf("count jobs in Redis: %w", err)
 	}
 	return n, nil
 }
 
 func (s *Store) Latest(ctx context.Context, limit int) ([]jobs.LatestRecord, error) {
 	var all []jobs.LatestRecord
-	err := s.highest(ctx, s.shards[:], limit, func(at *shard) string { return at.latest },
+	err := s.highest(ctx, allShards, limit, func(at *shard) string { return at.latest },
 		func(job string, score float64) {
 			all = append(all, jobs.LatestRecord{Job: job, At: time.UnixMicro(int64(score)).UTC()})
 		})
 	if err != nil {
-		return nil, fmt.Errorf("list the jobs that ran last in Redis: %w", err)
+		err = fmt.Errorf("list the jobs that ran last in Redis: %w", err)
 	}
-	return merge.Latest(limit, all), nil
+	return merge.Latest(limit, all), err
 }
 
 func (s *Store) MostMissed(ctx context.Context, limit int) ([]string, error) {
 	var all []merge.Missed
-	err := s.highest(ctx, s.shards[:shards], limit, func(at *shard) string { return at.missed },
+	err := s.highest(ctx, shards, limit, func(at *shard) string { return at.missed },
 		func(job string, score float64) {
 			all = append(all, merge.Missed{Job: job, Ticks: int64(score)})
 		})
 	if err != nil {
-		return nil, fmt.Errorf("list the jobs that missed ticks in Redis: %w", err)
+		err = fmt.Errorf("list the jobs that missed ticks in Redis: %w", err)
 	}
-	return merge.MostMissed(limit, all), nil
+	return merge.MostMissed(limit, all), err
 }
 
-// highest reads the members with the highest scores of each shard.
+// highest reads the members with the highest scores of each of the first n shards.
 func (s *Store) highest(
-	ctx context.Context, of []*shard, limit int, key func(*shard) string, yield func(job string, score float64),
+	ctx context.Context, n, limit int, key func(*shard) string, yield func(job string, score float64),
 ) error {
 	if limit <= 0 {
 		return nil
 	}
-	pipe := s.client.Pipeline()
-	cmds := make([]*redis.ZSliceCmd, len(of))
-	for i, at := range of {
-		cmds[i] = pipe.ZRevRangeWithScores(ctx, key(at), 0, int64(limit)-1)
-	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	for _, cmd := range cmds {
-		members, err := cmd.Result()
-		if err != nil {
-			return err
+	cmds := make([]*redis.ZSliceCmd, n)
+	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
+		if i < n {
+			cmds[i] = pipe.ZRevRangeWithScores(ctx, key(s.shards[i]), 0, int64(limit)-1)
 		}
-		for _, m := range members {
+	})
+	failed := make([]error, n)
+	for i, cmd := range cmds {
+		failed[i] = cmd.Err()
+		for _, m := range cmd.Val() {
 			job, _ := m.Member.(string)
 			yield(job, m.Score)
 		}
 	}
-	return nil
+	return s.partsError(failed)
 }

@@ -10,12 +10,20 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// partsError is the error of a list of which some shards have failed, nil if none has, and not a PartsError if no part
-// answers.
-func (s *Store) partsError(failed map[int]error) error {
+// partsError is the error of a list of which some of the first shards, or all, have failed. It is nil if none has, and
+// not a PartsError if none that was asked answers.
+func (s *Store) partsError(failed []error) error {
 	byPart := make([]error, s.parts)
+	answered := false
 	for shard, why := range failed {
-		byPart[shard%s.parts] = why
+		if why != nil {
+			byPart[shard%s.parts] = why
+		} else {
+			answered = true
+		}
+	}
+	if !answered {
+		return failed[0]
 	}
 	return jobs.PartsErrorOf(byPart)
 }

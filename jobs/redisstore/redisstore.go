@@ -164,7 +164,7 @@ func (s *Store) InFlight(ctx context.Context) ([]jobs.InFlight, error) {
 		}
 	})
 	var all []jobs.InFlight
-	failed := make(map[int]error)
+	var failed [allShards]error
 	for i, h := range hashes {
 		if err := cmp.Or(h[0].Err(), h[1].Err(), h[2].Err()); err != nil {
 			failed[i] = err
@@ -182,7 +182,7 @@ func (s *Store) InFlight(ctx context.Context) ([]jobs.InFlight, error) {
 			all = append(all, p)
 		}
 	}
-	if err := s.partsError(failed); err != nil {
+	if err := s.partsError(failed[:]); err != nil {
 		return all, fmt.Errorf("list the runs in flight in Redis: %w", err)
 	}
 	return all, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"log/slog"
 	"strings"
@@ -128,8 +129,12 @@ func (s *session) hearItself(ctx context.Context, up <-chan struct{}, done chan 
 		case <-s.bell.echo: // of an earlier ring
 		default:
 		}
-		if err := s.rings.Do(ctx, &ring{session: s.id, what: ringSelf}); err != nil {
+		self := &ring{session: s.id, what: ringSelf}
+		if err := s.rings.Do(ctx, self); err != nil {
 			return err
+		}
+		if self.err != nil { // that says nothing about what is heard
+			return fmt.Errorf("notify: %w", self.err)
 		}
 		select {
 		case <-s.bell.echo:
@@ -227,6 +232,11 @@ func (s *session) pollNow(hashes []string) {
 	for _, w := range s.watches {
 		if hashes == nil || wanted[w.hash] {
 			s.pollAt(w, 0)
+		}
+	}
+	for _, w := range s.waiters { // one that does not know yet that it stands in the queue
+		if w.watch == nil && (hashes == nil || wanted[hashOf(w.q.name)]) {
+			w.say(heard{poke: true})
 		}
 	}
 }

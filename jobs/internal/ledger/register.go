@@ -148,7 +148,7 @@ func (m *Spec) newest() (top int64) {
 	return top
 }
 
-// enforce puts the newest definition that a session has in force, and forgets what is of no more use: nothing before
+// enforce puts the newest definition that a session has in force, and drops what is not needed: nothing before
 // from is owed.
 func (m *Spec) enforce(from, now time.Time) {
 	top := m.newest()
@@ -213,8 +213,8 @@ func (s *State) Clone() *State {
 	}
 	for name, j := range s.Jobs {
 		own := *j
-		own.Runs, own.Spec.Timings, own.Spec.Defs = slices.Clone(j.Runs), slices.Clone(j.Spec.Timings), slices.Clone(j.Spec.Defs)
-		own.Spec.Offers = maps.Clone(j.Spec.Offers)
+		own.Runs, own.Spec.Timings = slices.Clone(j.Runs), slices.Clone(j.Spec.Timings)
+		own.Spec.Defs, own.Spec.Offers = slices.Clone(j.Spec.Defs), maps.Clone(j.Spec.Offers)
 		c.Jobs[name] = &own
 	}
 	return c

@@ -1,0 +1,221 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// boundedStore is a store of which every call ends with its context, whatever the client does underneath: one of
+// go-redis, for example, does not look at deadlines unless it is told to. A call that is given up goes on in the
+// background until the client ends it, and may still reach the store: as with any answer that was lost. What it was
+// given is its own from then on, so elements that callers go on working with are copied.
+//
+// Of a store of several parts, what is read from all of them ends within storeTimeout: by then those that are there
+// have answered.
+type boundedStore struct{ Store }
+
+// answerGrace is what a call has, after the end of its context, to say itself what has happened.
+const answerGrace = 50 * time.Millisecond
+
+// bounded makes a call that ends with ctx.
+func bounded[T any](ctx context.Context, call func() T, late func(error) T) T {
+	if ctx.Done() == nil {
+		return call()
+	}
+	type result struct {
+		answer   T
+		panicked any
+		returned bool
+	}
+	done := make(chan result, 1)
+	go func() { // ends when the client does
+		var r result
+		defer func() {
+			if !r.returned {
+				r.panicked = recover()
+			}
+			done <- r
+		}()
+		r.answer, r.returned = call(), true
+	}()
+	var r result
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		timer := time.NewTimer(answerGrace)
+		defer timer.Stop()
+		select {
+		case r = <-done:
+		case <-timer.C:
+			return late(fmt.Errorf("the job store has not answered: %w", ctx.Err()))
+		}
+	}
+	if !r.returned {
+		panic(r.panicked) // where the caller can recover it
+	}
+	return r.answer
+}
+
+// answer is what most calls return.
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+func boundedAnswer[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
+	a := bounded(ctx, func() answer[T] {
+		value, err := call(ctx)
+		return answer[T]{value, err}
+	}, func(err error) answer[T] { return answer[T]{err: err} })
+	return a.value, a.err
+}
+
+func boundedError(ctx context.Context, call func(context.Context) error) error {
+	return bounded(ctx, func() error { return call(ctx) }, func(err error) error { return err })
+}
+
+// acrossParts is boundedAnswer for what is read from all parts.
+func acrossParts[T any](ctx context.Context, s boundedStore, call func(context.Context) (T, error)) (T, error) {
+	if s.Parts() > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+	}
+	return boundedAnswer(ctx, call)
+}
+
+func (s boundedStore) Register(ctx context.Context, r Registration) (View, error) {
+	return boundedAnswer(ctx, func(ctx context.Context) (View, error) { return s.Store.Register(ctx, r) })
+}
+
+func (s boundedStore) Retire(ctx context.Context, job, epoch string) error {
+	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Retire(ctx, job, epoch) })
+}
+
+func (s boundedStore) List(ctx context.Context, q ListQuery) (ListPage, error) {
+	return acrossParts(ctx, s, func(ctx context.Context) (ListPage, error) { return s.Store.List(ctx, q) })
+}
+
+func (s boundedStore) Count(ctx context.Context, unseenSince time.Time) (JobCount, error) {
+	return acrossParts(ctx, s, func(ctx context.Context) (JobCount, error) { return s.Store.Count(ctx, unseenSince) })
+}
+
+func (s boundedStore) Latest(ctx context.Context, limit int) ([]LatestRecord, error) {
+	return acrossParts(ctx, s, func(ctx context.Context) ([]LatestRecord, error) { return s.Store.Latest(ctx, limit) })
+}
+
+func (s boundedStore) MostMissed(ctx context.Context, limit int) ([]string, error) {
+	return acrossParts(ctx, s, func(ctx context.Context) ([]string, error) { return s.Store.MostMissed(ctx, limit) })
+}
+
+func (s boundedStore) Look(ctx context.Context, jobs []string) (View, error) {
+	jobs = slices.Clone(jobs)
+	return boundedAnswer(ctx, func(ctx context.Context) (View, error) { return s.Store.Look(ctx, jobs) })
+}
+
+func (s boundedStore) Cursors(ctx context.Context, jobs []string) ([]time.Time, error) {
+	return boundedAnswer(ctx, func(ctx context.Context) ([]time.Time, error) { return s.Store.Cursors(ctx, jobs) })
+}
+
+func (s boundedStore) Epochs(ctx context.Context, jobs []string) ([]string, error) {
+	return boundedAnswer(ctx, func(ctx context.Context) ([]string, error) { return s.Store.Epochs(ctx, jobs) })
+}
+
+func (s boundedStore) Claim(ctx context.Context, claims []Claim) []Claimed {
+	own := slices.Clone(claims)
+	for i := range own {
+		own[i].InFlight = copied(own[i].InFlight)
+	}
+	return bounded(ctx, func() []Claimed { return s.Store.Claim(ctx, own) },
+		func(err error) []Claimed { return slices.Repeat([]Claimed{{Err: err}}, len(claims)) })
+}
+
+func (s boundedStore) Start(ctx context.Context, starts []Start) []error {
+	return bounded(ctx, func() []error { return s.Store.Start(ctx, starts) },
+		func(err error) []error { return slices.Repeat([]error{err}, len(starts)) })
+}
+
+func (s boundedStore) Finish(ctx context.Context, finishes []Finish) []error {
+	own := slices.Clone(finishes)
+	for i := range own {
+		own[i].Next = copied(own[i].Next)
+	}
+	return bounded(ctx, func() []error { return s.Store.Finish(ctx, own) },
+		func(err error) []error { return slices.Repeat([]error{err}, len(finishes)) })
+}
+
+func copied(p *InFlight) *InFlight {
+	if p == nil {
+		return nil
+	}
+	own := *p
+	return &own
+}
+
+func (s boundedStore) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
+	return boundedAnswer(ctx, func(ctx context.Context) (HeartbeatReply, error) { return s.Store.Heartbeat(ctx, b) })
+}
+
+func (s boundedStore) Restore(ctx context.Context, m Memory) error {
+	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Restore(ctx, m) })
+}
+
+func (s boundedStore) Leave(ctx context.Context, session string) error {
+	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Leave(ctx, session) })
+}
+
+func (s boundedStore) Nodes(ctx context.Context) ([]Node, error) {
+	return acrossParts(ctx, s, func(ctx context.Context) ([]Node, error) { return s.Store.Nodes(ctx) })
+}
+
+func (s boundedStore) InFlight(ctx context.Context) ([]InFlight, error) {
+	return acrossParts(ctx, s, func(ctx context.Context) ([]InFlight, error) { return s.Store.InFlight(ctx) })
+}
+
+func (s boundedStore) Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error) {
+	jobs = slices.Clone(jobs)
+	return boundedAnswer(ctx, func(ctx context.Context) ([][]Run, error) { return s.Store.Runs(ctx, jobs, limit) })
+}
+
+func (s boundedStore) Failures(ctx context.Context, limit int) ([]Run, error) {
+	return acrossParts(ctx, s, func(ctx context.Context) ([]Run, error) { return s.Store.Failures(ctx, limit) })
+}
+
+func (s boundedStore) Pause(ctx context.Context, job string, p Pause) (PauseState, error) {
+	return boundedAnswer(ctx, func(ctx context.Context) (PauseState, error) { return s.Store.Pause(ctx, job, p) })
+}
+
+func (s boundedStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) (PauseState, error) {
+	return boundedAnswer(ctx, func(ctx context.Context) (PauseState, error) {
+		return s.Store.Resume(ctx, job, version, record, keep)
+	})
+}
+
+func (s boundedStore) Cancel(ctx context.Context, n Notice) error {
+	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Cancel(ctx, n) })
+}
+
+// Put has a copy of the payload: it is the caller's of At.
+func (s boundedStore) Put(ctx context.Context, o OneOff) error {
+	o.Payload = slices.Clone(o.Payload)
+	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Put(ctx, o) })
+}
+
+func (s boundedStore) Withdraw(ctx context.Context, id string) error {
+	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Withdraw(ctx, id) })
+}
+
+func (s boundedStore) Waiting(ctx context.Context, limit int) ([]OneOff, error) {
+	return acrossParts(ctx, s, func(ctx context.Context) ([]OneOff, error) { return s.Store.Waiting(ctx, limit) })
+}
+
+// Locate implements [Locator], if the store does.
+func (s boundedStore) Locate(ctx context.Context, part int) string {
+	locator, ok := s.Store.(Locator)
+	if !ok {
+		return ""
+	}
+	return bounded(ctx, func() string { return locator.Locate(ctx, part) }, func(error) string { return "" })
+}
