@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// PartsError says that some parts of the store did not answer, as when one server of a Redis Cluster is away. The
-// list that comes with it is what the others have told.
+// PartsError says that some parts of the store did not answer, for example because one server of a Redis Cluster is
+// down. The list that comes with it has what the other parts have answered.
 type PartsError struct {
 	Parts []int // that did not answer, from 0 on
 	Of    int   // how many there are
-	Err   error // what one of them said
+	Err   error // the error of one of them
 }
 
 func (e *PartsError) Error() string {
@@ -31,6 +31,7 @@ func isPartial(err error) bool {
 	return errors.As(err, &parts)
 }
 
+<<<<<<< HEAD
 // joinPartial puts errors together that say of parts that do not answer. One that says more stands alone.
 func joinPartial(errs ...error) error {
 	for _, err := range errs {
@@ -52,6 +53,10 @@ func causeOf(err error) error {
 
 // PartsErrorOf is the error of calls that were made for each part, nil if none has failed, and not a PartsError if all
 // have.
+=======
+// PartsErrorOf returns the error of calls that were made to each part. It is nil if no call has failed, and not a
+// PartsError if all calls have failed.
+>>>>>>> plain
 func PartsErrorOf(failed []error) error {
 	var missing []int
 	var err error
