@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,13 +14,20 @@ import (
 
 // Config configures a [Scheduler]. The zero value is usable.
 type Config struct {
+<<<<<<< HEAD
 	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis or
 	// database, under the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks.
 	// Its package must be imported, at least for its side effect. It imports the package of the locks:
+=======
+	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
+	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks. Its package
+	// must be imported, at least for its side effect. It imports the package of the locks:
+>>>>>>> plain
 	//
 	//	import _ "github.com/lockgen/lockgen/jobs/redisstore"
 	Store Store
-	// Node names this process in records. Defaults to the Locker's node.
+	// Node names this process in records. Like Program and Version it is printable text of up to 200 bytes. Defaults to
+	// the Locker's node.
 	Node string
 	// Program names the program that the jobs belong to. Nodes of two programs in one namespace do not share a job of
 	// the same name. Defaults to the path of the main module, or of the main package if there is no module.
@@ -32,10 +40,17 @@ type Config struct {
 	// Logger receives transitions: runs that begin, end, or are skipped, store lost and found, nodes found dead.
 	// Defaults to slog.Default().
 	Logger *slog.Logger
+<<<<<<< HEAD
 	// DrainTimeout is how long runs may continue after the context of Run has ended. After that their contexts are
 	// cancelled. Then runs have 5 s to return, and their records 5 s to reach the store. Defaults to 18 s: a drain then
 	// ends before Kubernetes kills the process, 30 s after it has told it to end. Negative means that runs are
 	// cancelled at once. See Scheduler.Drain for longer ones.
+=======
+	// DrainTimeout is how long runs may continue after the context of Run has ended. After that their contexts are
+	// cancelled. Then runs have 5 s to return, and their records 5 s to reach the store. Defaults to 18 s: a drain then
+	// ends before Kubernetes kills the process, 30 s after it has told it to end. Negative means that runs are
+	// cancelled at once.
+>>>>>>> plain
 	DrainTimeout time.Duration
 	// Heartbeat is the interval between the node's heartbeats. By its heartbeat a node also receives requests of other
 	// nodes: to cancel a run, to run a job now, to run a one-off job. When five heartbeats have been missed, other
@@ -67,6 +82,24 @@ const (
 	maxHeartbeat = NodeRetention / 2 // a node that lives stays in the list of nodes
 )
 
+// checkNames refuses names that would not be what they seem to be in records and logs.
+func (c *Config) checkNames() error {
+	var errs []error
+	for _, name := range []struct{ field, value string }{
+		{"Node", c.Node}, {"Program", c.Program}, {"Version", c.Version},
+	} {
+		switch {
+		case len(name.value) > maxName:
+			errs = append(errs, fmt.Errorf("jobs.New: Config.%s has %d bytes: use %d at most", name.field,
+				len(name.value), maxName))
+		case !isText(name.value):
+			errs = append(errs, fmt.Errorf("jobs.New: Config.%s %q holds a control character or a format character, or "+
+				"is not UTF-8: use printable text", name.field, name.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	if c.Store == nil {
 		store, err := storeBeside(locks)
@@ -81,6 +114,9 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 	}
 	if c.History > maxHistory {
 		return c, fmt.Errorf("jobs.New: Config.History is %d: keep %d records per job at most", c.History, maxHistory)
+	}
+	if err := c.checkNames(); err != nil {
+		return c, err
 	}
 	if c.Heartbeat == 0 {
 		c.Heartbeat = minHeartbeat
@@ -100,10 +136,10 @@ func (c Config) withDefaults(locks *lockrt.Locker) (Config, error) {
 		c.History = 100
 	}
 	if c.Node == "" {
-		c.Node = locks.Node()
+		c.Node = plain(locks.Node(), maxName)
 	}
 	if program, version := builtFrom(); c.Program == "" || c.Version == "" {
-		c.Program, c.Version = firstOf(c.Program, program), firstOf(c.Version, version)
+		c.Program, c.Version = firstOf(c.Program, plain(program, maxName)), firstOf(c.Version, plain(version, maxName))
 	}
 	if c.Location == nil {
 		c.Location = time.UTC

@@ -178,3 +178,26 @@ func TestNew_storeDefaults(t *testing.T) {
 }
 
 type unknownStore struct{ lockrt.Store }
+
+// TestNew_names refuses names that are too long or not what they seem to be, before they are in any record.
+func TestNew_names(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		locks := c.Node(Config{}, 0).Locker()
+		for _, odd := range []string{strings.Repeat("x", 201), "x\u202ey", "a\x00b", "\xff"} {
+			for field, cfg := range map[string]Config{
+				"Config.Node": {Node: odd}, "Config.Program": {Program: odd}, "Config.Version": {Version: odd},
+			} {
+				cfg.Store = c.Store
+				if _, err := New(locks, cfg); err == nil || !strings.Contains(err.Error(), field) ||
+					len(err.Error()) > 400 {
+					t.Errorf("New with the %s %.20q = %v, want an error that names it", field, odd, err)
+				}
+			}
+		}
+		if _, err := New(locks, Config{Store: c.Store, Node: "café 1", Version: strings.Repeat("x", 200)}); err != nil {
+			t.Error(err)
+		}
+		c.Stop()
+	})
+}

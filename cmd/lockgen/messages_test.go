@@ -27,6 +27,7 @@ var notMessages = []struct{ file, text, why string }{
 	{"reserved.go", "GobDecode GobEncode", "names of methods"},
 	{"renderdoc.go", "", "comments in generated code"},
 	{"lookalike.go", "^( ?)(?i:", "a regular expression"},
+	{"lookalike.go", "^ ?(?:", "a regular expression"},
 	{"together.go", "0 0 * * *", "a specification that any zone goes with"},
 	{"renderjobs.go", " adds the scheduled jobs of ", "a comment in generated code"},
 	{"renderjobs.go", "this package", "the same"},

@@ -30,8 +30,14 @@ func (n *Node) MustAdd(j jobs.Job) {
 	}
 }
 
-// Start runs the node.
+// Start runs the node. A scheduler runs once: a second Start, or one after [Node.Crash], ends the test. A process that
+// is started again is a new [Cluster.Node].
 func (n *Node) Start() {
+	n.cluster.t.Helper()
+	if n.cancel != nil || n.Crashed() {
+		n.cluster.t.Fatalf("node %s: Start of a node that was started before or has crashed: a process that is "+
+			"started again is a new node, from Cluster.Node", n.name)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
 	go func() {

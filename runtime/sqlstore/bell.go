@@ -178,7 +178,14 @@ func (s *session) pollAndBeat(ctx context.Context, t *tables, names [][]byte) (
 		return t.poll(ctx, s.store.db, pollSQL, args{"session": s.id}, names)
 	}
 	a := args{"session": s.id, "node": s.node, "liveness": micros(s.cfg.Liveness)}
-	states, told, clock, err := t.poll(ctx, s.store.db, "WITH h AS ("+t.beat+") "+pollSQL, a, names)
+	var states map[string]rowState
+	var told string
+	var clock clockPair
+	// A connection of the pool that has been idle for a second is tried first by pgx, which is a round trip more.
+	err := s.keeping(ctx, func(q querier) (err error) {
+		states, told, clock, err = t.poll(ctx, q, "WITH h AS ("+t.beat+") "+pollSQL, a, names)
+		return err
+	})
 	if err == nil {
 		s.beaten.Store(&now)
 	}

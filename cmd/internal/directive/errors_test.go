@@ -32,6 +32,8 @@ var parseErrors = []struct {
 	{"//lock:key=a‹‹\u00a0››b,ttl=30s", []want{{"character"}, {"space", `write key="a b"`}}, `//lock:key="a b",ttl=30s`},
 	{`//lock:key=a,ttl=30s,cron="@daily",job=‹"a\u202eb"›`, []want{{"character", `job is "a\u202eb"`}}, ""},
 	{`//lock:key=a,ttl=30s,shared=‹"a\u200b"›`, []want{{"character"}}, ""},
+	{"//lock:key=‹'a'›,ttl=30s", []want{{"quote", `write key="a"`}}, `//lock:key="a",ttl=30s`},
+	{"//lock:key=‹'a:{x}'›,ttl=‹'30s'›", []want{{"quote"}, {"quote", `write ttl="30s"`}}, `//lock:key="a:{x}",ttl="30s"`},
 	{"//lock:key=one‹ ›order,ttl=30s", []want{{"space", "unquoted value of key", `key="one order"`}},
 		`//lock:key="one order",ttl=30s`},
 	{"//lock:key=a,ttl=30s,cron=0‹ ›3 * * *", []want{{"space", `cron="0 3 * * *"`}},

@@ -65,10 +65,23 @@ func (s *scanner) bare(a *rawArg) {
 	}
 	s.at += end
 	a.value = rest[:end]
+	s.single(a)
 	// With white space inside it is text whose quotes were forgotten, such as @every 5m, and reported as that.
 	if a.form == formBare && a.value[0] == '@' && strings.IndexFunc(a.value, unicode.IsSpace) < 0 {
 		a.form = formConst
 	}
+}
+
+// single reports a value in single quotes, which are no quotes here and would be part of it.
+func (s *scanner) single(a *rawArg) {
+	n := len(a.value)
+	if a.form != formBare || n < 2 || a.value[0] != '\'' || a.value[n-1] != '\'' {
+		return
+	}
+	quoted := strconv.Quote(a.value[1 : n-1])
+	a.form = formBroken
+	s.report(a.valueAt, a.valueAt+n, "quote", "the single quotes would be part of %s: write %s=%s", a.name, a.name,
+		quoted).write(quoted)
 }
 
 // closeAfter offers to close a brace behind the name that starts at from, if nothing but a name is there.
