@@ -26,7 +26,7 @@ type Run struct {
 	Fence   lockrt.Fence `json:"fence,omitempty"`  // of the first key
 	Attempt int          `json:"attempt"`          // from 1
 	Trigger string       `json:"trigger"`
-	Author  string       `json:"author,omitempty"` // who requested the run, or ended the pause that the record stands for
+	Author  string       `json:"author,omitempty"` // who requested the run, or ended the pause
 	// CancelAsked says who asked for the run to end. The run may have ended by itself before it learned of the request.
 	// Nil: nobody asked.
 	CancelAsked *Notice `json:"cancelAsked,omitempty"`

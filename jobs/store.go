@@ -290,7 +290,7 @@ type Heartbeat struct {
 	Node    Node // its Heartbeat is set by the store
 	Lease   time.Duration
 	Horizon time.Duration // how far ahead to look for one-off jobs
-	Stamp   string        // HeartbeatReply.Stamp of the session's last answered heartbeat in the part; "": there was none
+	Stamp   string        // HeartbeatReply.Stamp of the last answered heartbeat in the part; "": there was none
 }
 
 // HeartbeatReply is what a session learns of a part of the store from its [Store.Heartbeat].
