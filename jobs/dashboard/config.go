@@ -5,25 +5,25 @@ import (
 	"net/http"
 )
 
-// Config configures [Handler]. The zero value shows everything to everybody who can reach it and lets nobody change
-// anything.
+// Config configures [Handler]. With the zero value everybody who can reach the dashboard may see everything, and nobody
+// may change anything.
 type Config struct {
-	// Authorize says who sends a request: as a rule by the session, header or certificate that the application
-	// checks everywhere else. Its error, or a role that is neither RoleViewer nor RoleOperator, refuses the request;
-	// the error is logged and not shown. If it wraps a [Challenge], the browser asks for a sign-in. Nil means that
-	// everybody may look and nobody may act.
+	// Authorize returns the user who sends a request, usually from the session, header or certificate that the
+	// application checks everywhere else. Its error refuses the request, and so does a role that is neither RoleViewer
+	// nor RoleOperator. The error is logged and not shown. If it wraps a [Challenge], the browser asks for a sign-in.
+	// Nil means that everybody may look and nobody may act.
 	Authorize func(*http.Request) (User, error)
-	// TrustedOrigins are the origins, such as "https://ops.example.com", from which the dashboard is used where the
-	// request does not tell: behind a proxy that puts another Host into it. Forms sent from there are accepted, from
-	// other origins than the request's Host they are not. A proxy that keeps Host needs none. Defaults to none.
+	// TrustedOrigins are the origins of the dashboard, such as "https://ops.example.com", behind a proxy that changes
+	// the Host of requests. Forms sent from these origins are accepted. Forms sent from any other origin than the
+	// request's Host are refused. A proxy that keeps Host needs none. Defaults to none.
 	TrustedOrigins []string
-	// Title stands in the head of every page, such as the name of the cluster. Defaults to "Jobs".
+	// Title is the heading of every page, such as the name of the cluster. Defaults to "Jobs".
 	Title string
-	// Redact is given every text that jobs or people have written, and returns what may be shown of it. Field is
-	// "error", "reason" or "payload". Defaults to showing all.
+	// Redact is called with every text that jobs or people have written, and returns the text that may be shown. Field
+	// is "error", "reason" or "payload". Defaults to showing all.
 	Redact func(field, value string) string
-	// Logger receives every action with its user, every refused request, and pages that could not be made.
-	// Defaults to slog.Default().
+	// Logger receives every action with its user, every refused request, and pages that could not be rendered. Defaults
+	// to slog.Default().
 	Logger *slog.Logger
 }
 

@@ -65,7 +65,7 @@ type dashboard struct {
 // path that ends in a slash, with or without http.StripPrefix and proxies in front, since its pages lie side by side
 // and link to each other by their last path element only.
 //
-// It starts no goroutine that outlives a request. It panics if cfg.TrustedOrigins holds what is no origin.
+// It starts no goroutine that outlives a request. It panics if cfg.TrustedOrigins has an entry that is not an origin.
 func Handler(s *jobs.Scheduler, cfg Config) http.Handler {
 	if s == nil {
 		panic("dashboard.Handler: it needs a Scheduler, from jobs.New")

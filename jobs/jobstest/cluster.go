@@ -17,11 +17,10 @@ import (
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
-// Start is when a simulated world begins.
+// Start is the time at which a simulation begins.
 var Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Run runs a test in a simulated world that begins at [Start]. All nodes must have been stopped when it
-// ends.
+// Run runs a test in a simulation that begins at [Start]. The test must stop all nodes before it ends.
 func Run(t *testing.T, test func(t *testing.T, c *Cluster)) {
 	synctest.Test(t, func(t *testing.T) { test(t, New(t)) })
 }
@@ -38,13 +37,14 @@ type Cluster struct {
 	finished []jobs.Run
 }
 
-// New returns a cluster without nodes, for tests that have a bubble already.
+// New returns a cluster without nodes, for tests that run in a synctest bubble already.
 func New(t testing.TB) *Cluster {
 	return &Cluster{t: t, Locks: memstore.New(), Store: jobmem.New()}
 }
 
-// Node adds a node with a local clock that is off by skew; [Node.Start] runs it. Its name is n0, n1 and so on. Of cfg
-// the Store, if any, is behind the node's link as well; Logger defaults to none; OnRun is called besides.
+// Node adds a node with a local clock that is off by skew. [Node.Start] runs it. Its name is n0, n1 and so on. If cfg
+// has a Store, it is behind the node's link as well. Logger defaults to none. OnRun is called in addition to the
+// cluster's own.
 func (c *Cluster) Node(cfg jobs.Config, skew time.Duration) *Node {
 	c.t.Helper()
 	c.mu.Lock()
@@ -88,14 +88,14 @@ func (c *Cluster) note(n *Node, r jobs.Run) {
 	}
 }
 
-// Nodes returns all nodes that there ever were, in the order in which they were added.
+// Nodes returns all nodes that were ever added, in that order.
 func (c *Cluster) Nodes() []*Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.nodes)
 }
 
-// Outage takes both stores away from all nodes, or gives them back.
+// Outage cuts all nodes off from both stores, or connects them again.
 func (c *Cluster) Outage(on bool) {
 	for _, n := range c.Nodes() {
 		n.CutJobs(on)
@@ -103,17 +103,17 @@ func (c *Cluster) Outage(on bool) {
 	}
 }
 
-// Flush has the store of jobs forget all, as a server does that is started again without its data. It needs the store
-// that New made.
+// Flush deletes all data of the store of jobs, like a server that restarts without its data. It needs the store that
+// New made.
 func (c *Cluster) Flush() { c.Store.(interface{ Flush() }).Flush() }
 
-// Snapshot returns a function that takes the store of jobs back to what it is at present, as a restored backup does. It
-// needs the store that New made.
+// Snapshot returns a function that resets the store of jobs to its present state, like a restored backup. It needs the
+// store that New made.
 func (c *Cluster) Snapshot() (restore func()) {
 	return c.Store.(interface{ Snapshot() func() }).Snapshot()
 }
 
-// Stop shuts all nodes down in good order.
+// Stop shuts all nodes down cleanly.
 func (c *Cluster) Stop() {
 	c.t.Helper()
 	for _, n := range c.Nodes() {
@@ -121,7 +121,7 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Finished returns the runs of a job that nodes have told of, by tick and in the order of their ends.
+// Finished returns the runs of a job that nodes have reported, sorted by tick and then by their end.
 func (c *Cluster) Finished(job string) []jobs.Run {
 	c.mu.Lock()
 	defer c.mu.Unlock()

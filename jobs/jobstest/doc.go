@@ -1,8 +1,8 @@
 // Package jobstest simulates clusters of schedulers, for tests of jobs and of what is built on them.
 //
-// A [Cluster] lives in a bubble of testing/synctest: its clock runs only while everybody waits, so that a year of ticks
-// takes seconds, and every run of a test takes the same steps. Its nodes are real schedulers with real Lockers; only
-// what lies between them and their stores is under the test's control.
+// A [Cluster] lives in a bubble of testing/synctest: its clock advances only while all goroutines wait. So a year of
+// ticks takes seconds, and every run of a test takes the same steps. Its nodes are real schedulers with real Lockers.
+// The test controls only the links between them and their stores.
 //
 //	func TestNightlyReport(t *testing.T) {
 //		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
@@ -20,10 +20,10 @@
 //		})
 //	}
 //
-// What can happen to a node: its clock is off ([Cluster.Node]), it loses the way to one store or both ([Node.CutJobs],
+// Faults of a node: its clock is off ([Cluster.Node]), it loses the connection to one store or both ([Node.CutJobs],
 // [Node.CutLocks]), answers get lost ([Node.DropReplies]), it hangs ([Node.Freeze]), it dies ([Node.Crash]), it is shut
-// down ([Node.Stop]). To take a store away from everybody, see [Cluster.Outage].
+// down ([Node.Stop]). To cut all nodes off, see [Cluster.Outage].
 //
-// A crashed node's goroutines cannot be killed as a process can: its calls fail from then on, so that nothing of it
-// reaches the cluster, and its work's context ends.
+// The goroutines of a crashed node cannot be killed like a process. Instead its calls fail from then on, so that
+// nothing of it reaches the cluster, and the contexts of its runs end.
 package jobstest

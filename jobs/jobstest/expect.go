@@ -28,8 +28,8 @@ func ticks(schedule cron.Schedule, from, to time.Time) (all []time.Time) {
 	return all
 }
 
-// ExpectOnce checks that a job ran well at each tick of spec, read in UTC, after from and up to to: once, not early, and
-// at no other time.
+// ExpectOnce checks that a job succeeded exactly once at each tick of spec, not early, and at no other time. It looks
+// at the ticks in UTC after from and up to to.
 func (c *Cluster) ExpectOnce(job, spec string, from, to time.Time) {
 	c.t.Helper()
 	got := make(map[time.Time]int)
@@ -54,7 +54,7 @@ func (c *Cluster) ExpectOnce(job, spec string, from, to time.Time) {
 	}
 }
 
-// Outcomes writes the outcomes of runs with blanks between them, for comparison.
+// Outcomes returns the outcomes of runs, separated by spaces, for comparison.
 func Outcomes(runs []jobs.Run) string {
 	words := make([]string, len(runs))
 	for i, r := range runs {
@@ -63,7 +63,7 @@ func Outcomes(runs []jobs.Run) string {
 	return strings.Join(words, " ")
 }
 
-// Sleep is work that takes a time, and ends with its context.
+// Sleep returns work that takes a fixed time, or ends with its context.
 func Sleep(d time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
 		timer := time.NewTimer(d)

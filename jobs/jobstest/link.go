@@ -10,7 +10,7 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// ErrCut is what a node hears of a store that it is cut off from.
+// ErrCut is the error of calls to a store from which the node is cut off.
 var ErrCut = errors.New("connection refused")
 
 // link is what lies between one node and its stores.

@@ -22,7 +22,7 @@ type Node struct {
 // Name returns the node's name.
 func (n *Node) Name() string { return n.name }
 
-// MustAdd adds a job, or ends the test.
+// MustAdd adds a job. It ends the test if that fails.
 func (n *Node) MustAdd(j jobs.Job) {
 	n.cluster.t.Helper()
 	if err := n.Add(j); err != nil {
@@ -46,7 +46,7 @@ func (n *Node) Start() {
 	}()
 }
 
-// Shutdown begins to shut the node down and waits until [jobs.Scheduler.Run] has returned; it returns its error.
+// Shutdown shuts the node down, waits until [jobs.Scheduler.Run] has returned, and returns its error.
 func (n *Node) Shutdown() error {
 	if n.cancel == nil {
 		return nil
@@ -56,11 +56,11 @@ func (n *Node) Shutdown() error {
 	return n.err
 }
 
-// Forgive lets [Node.Stop] pass over what Shutdown has returned.
+// Forgive makes [Node.Stop] ignore the error of Shutdown.
 func (n *Node) Forgive() { n.err = nil }
 
-// Stop shuts the node down and closes its Locker. That it cannot is an error of the test, but not of a node that has
-// crashed. A second Stop does nothing.
+// Stop shuts the node down and closes its Locker. If that fails, the test fails, unless the node has crashed. A second
+// Stop does nothing.
 func (n *Node) Stop() {
 	n.cluster.t.Helper()
 	crashed := n.link.crashed.Load()
@@ -75,8 +75,8 @@ func (n *Node) Stop() {
 	}
 }
 
-// Crash kills the node: nothing that it does or says from now on reaches the cluster. Its goroutines are told to end; to
-// wait for that, call [Node.Stop].
+// Crash kills the node: none of its calls reaches the cluster from now on. Its goroutines are told to end; to wait for
+// that, call [Node.Stop].
 func (n *Node) Crash() {
 	n.link.crashed.Store(true)
 	n.link.frozen.open()
@@ -85,7 +85,8 @@ func (n *Node) Crash() {
 	}
 }
 
-// Crashed reports whether the node was killed. What its goroutines still do then, a dead process would not have done.
+// Crashed reports whether the node was killed. Its goroutines may still run for a moment, unlike those of a dead
+// process.
 func (n *Node) Crashed() bool { return n.link.crashed.Load() }
 
 // CutJobs cuts the node off from the store of jobs, or connects it again.
@@ -94,7 +95,7 @@ func (n *Node) CutJobs(on bool) { n.link.jobsCut.Store(on) }
 // CutLocks cuts the node off from the store of locks, or connects it again.
 func (n *Node) CutLocks(on bool) { n.link.locksCut.Store(on) }
 
-// SilenceLocks makes calls to the store of locks wait for an answer, as a server that is stopped does, or lets them go on.
+// SilenceLocks makes calls to the store of locks hang, like those to a server that is stopped, or lets them go on.
 func (n *Node) SilenceLocks(on bool) {
 	if on {
 		n.link.locksSilent.close()
@@ -103,11 +104,11 @@ func (n *Node) SilenceLocks(on bool) {
 	}
 }
 
-// DropReplies lets the next count changes reach the store of jobs, but not their answers the node.
+// DropReplies drops the answers to the next count changes in the store of jobs. The changes themselves reach the store.
 func (n *Node) DropReplies(count int) { n.link.dropReplies.Store(int32(count)) }
 
-// Freeze makes the node hang, as SIGSTOP or a machine that is put to sleep does: calls that it makes do not reach the
-// stores until [Node.Thaw]. Its timers go on, which those of a process that is stopped do not.
+// Freeze makes the node hang, like SIGSTOP or a suspended machine: its calls do not reach the stores until [Node.Thaw].
+// Its timers go on, unlike those of a stopped process.
 func (n *Node) Freeze() { n.link.frozen.close() }
 
 // Thaw ends [Node.Freeze].

@@ -1,5 +1,5 @@
 // Package memstore keeps jobs in the memory of this process, for programs with one process and for tests. Schedulers
-// that share a store share their jobs; all is forgotten when the process ends.
+// that share a store share their jobs. All data is lost when the process ends.
 //
 // Importing the package makes it the default of jobs.Config.Store for locks in a runtime/memstore, which it imports as
 // well: Lockers that share their store of locks and their namespace share their jobs.

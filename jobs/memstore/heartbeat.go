@@ -87,14 +87,14 @@ func (s *Store) Leave(ctx context.Context, session string) error {
 	})
 }
 
-// Flush forgets all, as a server does that is started again without its data; tests use it.
+// Flush deletes all data, like a server that restarts without its data. It is for tests.
 func (s *Store) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(NewAt(s.now))
 }
 
-// Snapshot returns a function that takes the store back to what it is at present; tests use it.
+// Snapshot returns a function that resets the store to its present state. It is for tests.
 func (s *Store) Snapshot() (restore func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

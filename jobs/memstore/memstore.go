@@ -27,7 +27,7 @@ type Store struct {
 // New returns an empty store.
 func New() *Store { return NewAt(time.Now) }
 
-// NewAt returns an empty store that goes by a clock of the caller.
+// NewAt returns an empty store that uses the caller's clock.
 func NewAt(now func() time.Time) *Store {
 	return &Store{
 		now:   func() time.Time { return now().UTC().Truncate(time.Microsecond) },
@@ -36,7 +36,7 @@ func NewAt(now func() time.Time) *Store {
 	}
 }
 
-// Parts implements [jobs.Store]: all is in one.
+// Parts implements [jobs.Store]. There is one part.
 func (s *Store) Parts() int { return 1 }
 
 // PartOf implements [jobs.Store].

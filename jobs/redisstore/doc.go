@@ -1,7 +1,7 @@
 // Package redisstore keeps jobs in Redis 6.2 or later, or Valkey, single or cluster, through go-redis.
 //
 // Importing the package makes it the default of jobs.Config.Store for locks in a runtime/redisstore, which it imports
-// as well: jobs are beside the locks, under the same namespace.
+// as well. Jobs are in the same Redis as the locks, under the same namespace.
 //
 // Every step is one Lua script (lua/*.lua; lua/lib.lua has the keys). All keys begin with the namespace and ":jobs:". A
 // Redis user for the store may be restricted to

@@ -13,8 +13,8 @@ import (
 // schemaVersion is the version of the tables that this code works with. Columns that are added do not change it.
 const schemaVersion = 1
 
-// DDL returns the statements that create the tables, for migration tools; each ends with a semicolon and a line break.
-// The Dialect must be set. They stand in the folder ddl of this package too.
+// DDL returns the statements that create the tables, for migration tools. Each ends with a semicolon and a line break.
+// The Dialect must be set. The folder ddl of this package has the same statements.
 func DDL(cfg Config) (string, error) {
 	t, err := cfg.tables()
 	if err != nil {
@@ -23,8 +23,8 @@ func DDL(cfg Config) (string, error) {
 	return t.text(t.ddl), nil
 }
 
-// Grants returns the statements that give a role the rights that jobs need, and no more; "" where the database knows no
-// roles. The Dialect must be set. They name the role the_role, in MySQL the_user.
+// Grants returns the statements that give a role exactly the rights that jobs need, "" for a database without roles.
+// The Dialect must be set. The role is called the_role in them, in MySQL the_user.
 func Grants(cfg Config) (string, error) {
 	t, err := cfg.tables()
 	if err != nil {
@@ -47,9 +47,9 @@ func (t *tables) grants() string {
 	return b.String()
 }
 
-// CreateTables creates the tables of a [Config] if they are not there; the Dialect may be left out. It looks first, so
-// that a role that may not create tables is no obstacle where they exist. Several processes may call it at the same
-// time. The error has the statements to run.
+// CreateTables creates the tables of a [Config] if they do not exist. The Dialect may be empty. It looks first, so a
+// role that may not create tables succeeds if they exist. Several processes may call it at the same time. The error has
+// the statements to run.
 func CreateTables(ctx context.Context, db *sql.DB, cfg Config) error {
 	t, err := cfg.detect(ctx, db)
 	if err != nil {

@@ -2,7 +2,8 @@
 // MariaDB 10.6 or later, SQLite 3.35 or later, through database/sql. It imports no driver.
 //
 // Importing the package makes it the default of jobs.Config.Store for locks in a runtime/sqlstore, which it imports as
-// well: jobs are beside the locks, under the same namespace, in tables whose names begin alike.
+// well. Jobs are in the same database as the locks, under the same namespace, in tables whose names have the same
+// prefix.
 //
 //	import (
 //		_ "github.com/jackc/pgx/v5/stdlib"
@@ -17,8 +18,8 @@
 //
 // # One-off jobs in a transaction
 //
-// [Store.PutTx] puts a one-off job in the caller's transaction: it exists if and only if that commits. A crash between
-// the write and the job loses neither alone, and no job runs for an order that was rolled back.
+// [Store.PutTx] stores a one-off job in the caller's transaction: the job exists if and only if the transaction
+// commits. A crash cannot leave the write without the job, and no job runs for an order that was rolled back.
 //
 //	tx, err := db.BeginTx(ctx, nil)
 //	_, err = tx.ExecContext(ctx, "INSERT INTO orders …")
@@ -27,28 +28,29 @@
 //
 // # Tables
 //
-// There are seven, made by [CreateTables] or by what [DDL] returns; the files stand in the folder ddl. Nothing else
-// creates or alters them. One row has their version. What a role needs is what [Grants] returns, and no more.
+// There are seven tables. [CreateTables] or the statements of [DDL] create them; the files are in the folder ddl.
+// Nothing else creates or alters them. One row holds their version. A role needs exactly the rights of [Grants].
 //
 // # Transactions
 //
-// A call is one transaction for each 256 of its elements. The row of a job is the lock of all that belongs to it. A
-// transaction locks the rows of its jobs in the order of their names, then those of one-off jobs and of sessions; reads
-// the server's clock; reads runs and records; has package ledger decide, which the store in memory uses too; and writes
-// the rows that changed, in a few statements. What was not there is inserted, and if another was faster the transaction
-// is repeated, as after a deadlock or a serialization failure.
+// A call is one transaction per 256 of its elements. The row of a job is the lock of everything that belongs to the
+// job. A transaction takes these steps. It locks the rows of its jobs in the order of their names, then those of
+// one-off jobs and of sessions. It reads the server's clock, then runs and records. Package ledger decides, as it does
+// for the store in memory. Then the rows that changed are written in a few statements. Missing rows are inserted. If
+// another transaction was faster, this one is repeated, as after a deadlock or a serialization failure.
 //
-// Transactions are READ COMMITTED, whatever the default of the connection is, so that what is read after a wait for a
-// lock is what the one before has written. In SQLite they begin with BEGIN IMMEDIATE.
+// Transactions are READ COMMITTED, whatever the default of the connection is. So a read after a wait for a lock sees
+// what the previous holder has written. In SQLite they begin with BEGIN IMMEDIATE.
 //
-// A process that is stopped inside a transaction keeps others from the jobs in it. In PostgreSQL the server ends such a
-// one after 5 s; in MySQL after wait_timeout if the client's machine is gone, and never while it only stands still; in
-// SQLite never. Its runs are taken over all the same when its lease is over, as soon as that can be written.
+// A process that is stopped inside a transaction keeps the rows of its jobs locked. PostgreSQL ends such a transaction
+// after 5 s. MySQL ends it after wait_timeout if the client's machine is gone, and never if the process is only
+// stopped. SQLite never ends it. The runs of the process are taken over all the same when its lease is over, as soon as
+// that can be written.
 //
 // # Clocks
 //
-// The server's clock counts, in SQLite that of the machine, and it is read after the locks are held. Times are kept to
-// the microsecond.
+// The server's clock is used, in SQLite the machine's clock. It is read after the locks are held. Times are kept to the
+// microsecond.
 package sqlstore
 
 import (

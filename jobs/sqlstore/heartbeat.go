@@ -14,7 +14,7 @@ import (
 // replySize is how many orphans and one-off jobs one reply has at most.
 const replySize = 2000
 
-// Heartbeat implements jobs.Store. A stamp is the time of the heartbeat, and a blank, and a fingerprint of the pauses.
+// Heartbeat implements jobs.Store. A stamp is the time of the heartbeat, a space, and a fingerprint of the pauses.
 func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (jobs.HeartbeatReply, error) {
 	reply, err := s.heartbeat(ctx, b)
 	if err != nil {

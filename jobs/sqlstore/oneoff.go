@@ -56,18 +56,18 @@ func (s *Store) waiting(ctx context.Context, until int64, limit int) (all []jobs
 	return all, nil
 }
 
-// Tx is an open transaction: a *sql.Tx, or what gorm, ent and sqlc pass around in its place. For pgx see [PgxTx].
+// Tx is an open transaction: a *sql.Tx, or the equivalent of gorm, ent or sqlc. For pgx see [PgxTx].
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// PutTx stores a one-off job in the caller's transaction: it exists if and only if that commits. The transaction must be
-// one of the database that the store is in, and its role needs to insert and update in the table of one-off jobs.
+// PutTx stores a one-off job in the caller's transaction: the job exists if and only if the transaction commits. The
+// transaction must be in the database of the store. Its role needs the right to insert and update in the table of
+// one-off jobs.
 //
-// As with [jobs.Scheduler.At] nothing changes if one with the same ID waits, or had its time within the last day. A
-// transaction that puts an ID waits for others that have put the same and are open. After the commit a node finds the
-// job at its next heartbeat. A time that has passed means now. The error names what is wrong with o; after every other
-// error roll back.
+// As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. If
+// other open transactions have put the same ID, PutTx waits for them. After the commit a node finds the job at its next
+// heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
 func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 	if err := o.Check(); err != nil {
 		return fmt.Errorf("put one-off job %q: %w", o.ID, err)
@@ -107,7 +107,7 @@ func putText(t *tables) (text string, now []any) {
 		") DO UPDATE SET past = 0, at = excluded.at, body = excluded.body WHERE " + over, now
 }
 
-// PgxTx makes a transaction of pgx, a pgx.Tx, one for [Store.PutTx].
+// PgxTx adapts a pgx.Tx for [Store.PutTx].
 func PgxTx[T interface{ RowsAffected() int64 }](
 	tx interface {
 		Exec(ctx context.Context, query string, args ...any) (T, error)

@@ -102,10 +102,10 @@ const (
 	callTime = 10 * time.Second
 )
 
-// New returns a store on db, which stays the caller's. It does not contact the server: the first use does, and refuses
-// servers that will not do, tables that are not there, and a Config that makes no sense.
+// New returns a store on db, which stays the caller's. It does not contact the server. The first use does; it refuses
+// unsuitable servers, missing tables and an invalid Config.
 //
-// The store uses up to four connections of db for transactions, and others for a moment; one is enough.
+// The store uses up to four connections of db for transactions, and others for short reads. One connection is enough.
 func New(db *sql.DB, cfg Config) *Store {
 	cfg, err := cfg.withDefaults()
 	if db == nil {
@@ -119,7 +119,7 @@ func New(db *sql.DB, cfg Config) *Store {
 	return s
 }
 
-// Parts implements jobs.Store: all is in one.
+// Parts implements jobs.Store. There is one part.
 func (s *Store) Parts() int { return 1 }
 
 // PartOf implements jobs.Store.

@@ -28,8 +28,8 @@ func (s *Store) sweep(ctx context.Context) {
 	_ = s.Sweep(ctx)
 }
 
-// Sweep deletes what nobody wants any more: the IDs of one-off jobs that ran more than a day ago, sessions and notices of
-// the dead, failures but the newest, and jobs that nobody has registered for a year. Nodes do so every ten minutes by
+// Sweep deletes expired data: the IDs of one-off jobs that ran more than a day ago, sessions and notices of dead nodes,
+// all but the newest failures, and jobs that no node has registered for a year. Nodes call it every ten minutes by
 // themselves. It blocks until that is done or ctx ends.
 func (s *Store) Sweep(ctx context.Context) error {
 	if err := s.sweepAll(ctx); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// JoinDepth is how many records are looked at for one that a skipped tick may share: there are as many reasons in turn as
-// there are nodes that may hold a lock.
+// JoinDepth is how many records are searched for one that a skipped tick may share. Skips alternate between as many
+// reasons as there are nodes that may hold a lock.
 const JoinDepth = 32
 
 // State is what a store knows: all of it, or the part that a call is about.
@@ -36,7 +36,7 @@ func NewState() *State {
 // Job is the state of one job or handler.
 type Job struct {
 	Cursor   time.Time // zero: it was never registered
-	MadeUp   time.Time // the cursor that it was given for want of a better
+	MadeUp   time.Time // the cursor that the store set itself, see jobs.Store.Register
 	Owed     []jobs.Span
 	Paused   *jobs.Pause // nil: it is not
 	Switched int64       // version of the last pause or resume
@@ -49,7 +49,7 @@ type Job struct {
 	Failing  bool       // it says of a failure
 }
 
-// Notice is one with the session that it is for; "": whoever has the run.
+// Notice is a notice with the session that it is for; "": the owner of the run.
 type Notice struct {
 	jobs.Notice
 	Owner string

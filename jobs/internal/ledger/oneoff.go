@@ -28,7 +28,7 @@ func Stored(o jobs.OneOff) jobs.OneOff {
 	return o
 }
 
-// Withdraw removes a one-off job that waits, which it needs.
+// Withdraw removes a one-off job that waits. It needs the job.
 func (s *State) Withdraw(id string) error {
 	if _, waits := s.Waiting[id]; !waits {
 		return jobs.ErrGone

@@ -6,7 +6,7 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// Pause pauses a job, which it needs.
+// Pause pauses a job. It needs the job.
 func (s *State) Pause(job string, p jobs.Pause, now time.Time) (jobs.PauseState, error) {
 	j := s.Jobs[job]
 	if j == nil || j.Cursor.IsZero() {

@@ -191,7 +191,7 @@ func (m *Spec) SearchText() string {
 	return jobs.SearchText(&m.Defs[max(at, 0)].Definition)
 }
 
-// View is what a Store tells of the job, without its runs in flight.
+// View is the job's state as a Store returns it, without its runs in flight.
 func (j *Job) View(name string) jobs.JobView {
 	v := jobs.JobView{Cursor: j.Cursor, Paused: j.Paused, Missed: j.Missed, Owed: slices.Clone(j.Owed)}
 	v.Spec = jobs.JobSpec{
@@ -204,7 +204,7 @@ func (j *Job) View(name string) jobs.JobView {
 	return v
 }
 
-// Clone returns a copy that shares nothing that changes.
+// Clone returns a copy that shares no mutable data.
 func (s *State) Clone() *State {
 	c := &State{
 		Jobs: make(map[string]*Job, len(s.Jobs)), InFlight: maps.Clone(s.InFlight), Alive: maps.Clone(s.Alive),

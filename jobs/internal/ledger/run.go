@@ -66,7 +66,7 @@ func (s *State) askedToEnd(f *jobs.Finish) *jobs.Notice {
 	return &n.Notice
 }
 
-// Cancel leaves a notice for a run, which it needs.
+// Cancel leaves a notice for a run. It needs the run.
 func (s *State) Cancel(n jobs.Notice) error {
 	if _, ok := s.InFlight[n.ID]; !ok {
 		return jobs.ErrGone

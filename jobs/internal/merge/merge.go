@@ -7,14 +7,14 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// Failures puts lists of failures together.
+// Failures merges lists of failures.
 func Failures(limit int, lists ...[]jobs.Run) []jobs.Run {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b jobs.Run) int { return b.Ended.Compare(a.Ended) })
 	return all[:max(0, min(len(all), limit))]
 }
 
-// Latest sorts and cuts what several parts of a store say.
+// Latest merges the answers of several parts of a store: it sorts and cuts them.
 func Latest(limit int, all []jobs.LatestRecord) []jobs.LatestRecord {
 	slices.SortFunc(all, func(a, b jobs.LatestRecord) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Job, b.Job)) })
 	return all[:max(0, min(len(all), limit))]
@@ -26,7 +26,7 @@ type Missed struct {
 	Ticks int64
 }
 
-// MostMissed sorts and cuts what several parts of a store say.
+// MostMissed merges the answers of several parts of a store: it sorts and cuts them.
 func MostMissed(limit int, all []Missed) (names []string) {
 	slices.SortFunc(all, func(a, b Missed) int {
 		return cmp.Or(cmp.Compare(b.Ticks, a.Ticks),

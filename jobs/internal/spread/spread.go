@@ -1,4 +1,4 @@
-// Package spread hashes names so that any few of the bits are evenly spread.
+// Package spread hashes names. Any few bits of a hash are evenly distributed.
 package spread
 
 import "hash/fnv"
