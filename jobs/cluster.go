@@ -295,7 +295,6 @@ func (s *Scheduler) describe(info *Info, d *Definition, spec *JobSpec) {
 	}
 }
 
-<<<<<<< HEAD
 // ClusterStatus is [Scheduler.Status] for jobs of the whole cluster: those that [Scheduler.ClusterJobs] returns, in its
 // order and without handlers, if none is named. The error wraps ErrUnknownJob if neither a node nor the store knows a
 // job.
@@ -303,11 +302,6 @@ func (s *Scheduler) describe(info *Info, d *Definition, spec *JobSpec) {
 // If only a part of the store does not answer, the jobs in the others come with an error that wraps a [*PartsError]; if
 // that is the part with the list of nodes, Info.Nodes is empty and no job is orphaned. The error is another one if none
 // of the jobs is in a part that answers.
-=======
-// ClusterStatus is [Scheduler.Status] for jobs of the whole cluster. If no job is named, it returns the jobs that
-// [Scheduler.ClusterJobs] returns, in the same order and without handlers. The error wraps ErrUnknownJob if neither a
-// node nor the store knows a job.
->>>>>>> plain
 func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status, error) {
 	var missing error
 	if len(jobs) == 0 {

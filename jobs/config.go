@@ -14,15 +14,9 @@ import (
 
 // Config configures a [Scheduler]. The zero value is usable.
 type Config struct {
-<<<<<<< HEAD
 	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis or
 	// database, under the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks.
 	// Its package must be imported, if only for its side effect; it imports that of the locks:
-=======
-	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
-	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks. Its package
-	// must be imported, at least for its side effect. It imports the package of the locks:
->>>>>>> plain
 	//
 	//	import _ "github.com/lockgen/lockgen/jobs/redisstore"
 	Store Store
@@ -40,17 +34,10 @@ type Config struct {
 	// Logger receives transitions: runs that begin, end, or are skipped, store lost and found, nodes found dead.
 	// Defaults to slog.Default().
 	Logger *slog.Logger
-<<<<<<< HEAD
 	// DrainTimeout is how long runs may go on after the context of Run has ended, before theirs is cancelled. Then they
 	// have 5 s to return, and their records 5 s to reach the store; lockrt.Locker.Close, which follows, takes up to 5 s
 	// more if the store is away. Defaults to 13 s: 28 s in all, so that all is over before Kubernetes kills a process
 	// that has been told to end 30 s ago. Negative means not at all. See Scheduler.Drain for longer ones.
-=======
-	// DrainTimeout is how long runs may continue after the context of Run has ended. After that their contexts are
-	// cancelled. Then runs have 5 s to return, and their records 5 s to reach the store. Defaults to 18 s: a drain then
-	// ends before Kubernetes kills the process, 30 s after it has told it to end. Negative means that runs are
-	// cancelled at once.
->>>>>>> plain
 	DrainTimeout time.Duration
 	// Heartbeat is the interval between the node's heartbeats. By its heartbeat a node also receives requests of other
 	// nodes: to cancel a run, to run a job now, to run a one-off job. When five heartbeats have been missed, other

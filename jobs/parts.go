@@ -31,7 +31,6 @@ func isPartial(err error) bool {
 	return errors.As(err, &parts)
 }
 
-<<<<<<< HEAD
 // joinPartial puts errors together that say of parts that do not answer. One that says more stands alone.
 func joinPartial(errs ...error) error {
 	for _, err := range errs {
@@ -53,10 +52,6 @@ func causeOf(err error) error {
 
 // PartsErrorOf is the error of calls that were made for each part, nil if none has failed, and not a PartsError if all
 // have.
-=======
-// PartsErrorOf returns the error of calls that were made to each part. It is nil if no call has failed, and not a
-// PartsError if all calls have failed.
->>>>>>> plain
 func PartsErrorOf(failed []error) error {
 	var missing []int
 	var err error
