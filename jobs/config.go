@@ -35,9 +35,10 @@ type Config struct {
 	// Defaults to slog.Default().
 	Logger *slog.Logger
 	// DrainTimeout is how long runs may continue after the context of Run has ended. After that their contexts are
-	// cancelled. Then runs have 5 s to return, and their records 5 s to reach the store. Defaults to 18 s: a drain then
-	// ends before Kubernetes kills the process, 30 s after it has told it to end. Negative means that runs are
-	// cancelled at once. See Scheduler.Drain for longer ones.
+	// cancelled. Then runs have 5 s to return, and their records 5 s to reach the store. lockrt.Locker.Close, which
+	// follows, takes up to 5 s more if the store does not answer. Defaults to 13 s: that is 28 s in all, so the process
+	// ends before Kubernetes kills it 30 s after it has told it to end. Negative means that runs are cancelled at once.
+	// See Scheduler.Drain for longer times.
 	DrainTimeout time.Duration
 	// Heartbeat is the interval between the node's heartbeats. By its heartbeat a node also receives requests of other
 	// nodes: to cancel a run, to run a job now, to run a one-off job. When five heartbeats have been missed, other

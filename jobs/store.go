@@ -290,7 +290,7 @@ type Heartbeat struct {
 	Node    Node // its Heartbeat is set by the store
 	Lease   time.Duration
 	Horizon time.Duration // how far ahead to look for one-off jobs
-	Stamp   string        // HeartbeatReply.Stamp of the last answered heartbeat in the part; "": there was none
+	Stamp   string        // HeartbeatReply.Stamp of the session's last heartbeat in the part that was answered; "": none was
 }
 
 // HeartbeatReply is what a session learns of a part of the store from its [Store.Heartbeat].
@@ -301,7 +301,7 @@ type HeartbeatReply struct {
 	Orphans []InFlight // some thousands at most; the next heartbeat returns the others
 	Notices []Notice   // for runs that the session owns or has owned; they are repeated until the run has ended
 	Stamp   string     // for the next heartbeat
-	// the store does not know the heartbeat that returned Heartbeat.Stamp: it has lost data, or is an older copy
+	// the store does not know of the heartbeat that gave Heartbeat.Stamp: it has lost data, or is a copy from before
 	Lost   bool
 	Pauses []PauseState // of all jobs that were ever paused, if they may have changed since the last heartbeat
 	Due    []OneOff     // one-off jobs whose time comes within the horizon, the next first, some thousands at most

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Acquire takes the lock on key. It blocks for one round trip to the store if the lock is free, for up to Options.Wait
-// if it is not, and never for longer than 100 ms after the end of ctx. A question that the store does not answer fails
-// after 5 s, also with Options.Wait 0 and a context without an end. The lease lives until it is released: do that with
-// defer, right after the error check.
+// Acquire takes the lock on key. If the lock is free, it blocks for one round trip to the store; otherwise for up to
+// Options.Wait. It returns within 100 ms of the end of ctx. A call that the store does not answer fails after 5 s, also
+// with Options.Wait 0 and a context without an end. The lease lasts until it is released: do that with defer, right
+// after the error check.
 //
-// The error wraps ErrBusy (a *BusyError) when the store said that somebody else holds the lock, and the wait is over;
-// ctx's error and its cause when ctx ended, joined with the *BusyError if the holder is known; ErrNested when the call
-// chain of ctx holds the key already; ErrLost when the lease was broken in the moment of its grant and nothing is left
-// of the wait; ErrKey and ErrOptions for bad arguments; ErrClosed after Close; and else what the store's client said. A
-// store that is down is never ErrBusy.
+// The error wraps ErrBusy (a *BusyError) if the store said that somebody else holds the lock, and the wait is over. If
+// ctx ended first, it wraps ctx's error and its cause, joined with the *BusyError if the holder is known. It wraps
+// ErrNested if the call chain of ctx already holds the key. It wraps ErrLost if the lease was broken at the moment of
+// its grant and nothing is left of the wait. It wraps ErrKey and ErrOptions for bad arguments, and ErrClosed after
+// Close. Any other error is from the store's client. A store that is down is never ErrBusy.
 func (l *Locker) Acquire(ctx context.Context, key string, o Options) (*Lease, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, fmt.Errorf("acquire lock %s: %w", quote(key), err)

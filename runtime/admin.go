@@ -11,7 +11,7 @@ import (
 )
 
 // List returns the held locks of the namespace whose key begins with prefix, sorted by key; "" lists all. It blocks
-// until the store has answered, which on a large Redis takes a walk over its keys.
+// until the store has answered. A large Redis has to walk over all its keys for that.
 func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
 	if err := l.lookable(ctx); err != nil {
 		return nil, fmt.Errorf("list locks %s: %w", quote(prefix), err)
@@ -26,11 +26,11 @@ func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
 // ErrCursor says that a cursor does not come from an earlier page of the same list.
 var ErrCursor = errors.New("unknown cursor")
 
-// ListPage returns some of what [Locker.List] returns, about limit locks sorted by key, and the cursor of the next
-// page, "" after the last. The first page has the cursor "". Pages come in an order of the store's; one before the last
-// may be short or empty, and a lock may come twice while others are taken and released. The error wraps ErrCursor if
-// cursor does not come from an earlier page. It blocks until the store has answered: for the work of one page on a
-// store that implements [Pager], as all of this module do, and for that of the whole list on others.
+// ListPage returns a page of [Locker.List], about limit locks sorted by key, and the cursor of the next page, "" after
+// the last. The first page has the cursor "". The store chooses the order of the pages. A page before the last may be
+// short or empty, and a lock may appear twice while others are taken and released. The error wraps ErrCursor if cursor
+// does not come from an earlier page. It blocks until the store has answered. On a store that implements [Pager], as
+// all stores of this module do, that takes the work of one page; on others that of the whole list.
 func (l *Locker) ListPage(
 	ctx context.Context, prefix, cursor string, limit int,
 ) (page []LockInfo, next string, err error) {
@@ -100,20 +100,22 @@ func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
 	return LockInfo{}, fmt.Errorf("inspect lock %s: %w", quote(key), ErrNotHeld)
 }
 
-// Break takes the lock on key from its holder. The lease is marked and its process is told; when that has cancelled the
-// work's context with ErrLost, or at the end of the lease's TTL if it does not answer, the first waiter gets the lock.
-// The two never work at the same time. A later holder's fence is higher, so what the old one still writes can be
-// refused. reason says why, for that error and for the logs.
+// Break takes the lock on key from its holder. It marks the lease, and the holder's process is told. That process
+// cancels the context of the work with ErrLost, and then the first waiter gets the lock. If the process does not
+// answer, the first waiter gets it at the end of the lease's TTL. So the two never work at the same time. The fence of
+// a later holder is higher, so the resource can refuse late writes of the old one. reason is part of that error and of
+// the logs.
 //
-// It blocks until the lease is marked, not until the lock is free. It ends the one lease that held the lock when it
-// was called. The error wraps ErrNotHeld if nobody holds the lock, and errors.ErrUnsupported if the store cannot break
-// locks.
+// It blocks until the lease is marked, not until the lock is free. It ends only the lease that held the lock at the
+// time of the call. The error wraps ErrNotHeld if nobody holds the lock, and errors.ErrUnsupported if the store cannot
+// break locks.
 func (l *Locker) Break(ctx context.Context, key, reason string) error {
 	return l.breakLock(ctx, key, reason, false)
 }
 
 // Force is Break for a holder whose process is known to be dead: the first waiter gets the lock at once. If the process
-// lives after all, it works beside the next holder until it is told; only the fence tells the two apart.
+// is alive after all, it works at the same time as the next holder until it is told. Then only the fence distinguishes
+// the two.
 func (l *Locker) Force(ctx context.Context, key, reason string) error {
 	return l.breakLock(ctx, key, reason, true)
 }

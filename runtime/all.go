@@ -12,11 +12,11 @@ import (
 // Leases are the leases of [Locker.AcquireAll], in the order in which they were acquired: sorted by key.
 type Leases []*Lease
 
-// AcquireAll takes the locks on all keys in sorted order, so that callers with the same keys in any order cannot deadlock:
-// who waits for a key holds none that comes after it. Eight keys and more are tried at the same time first, unless
-// Options.Wait is 0. A key that is named twice is locked once. Options.Wait is for all of them together. If one
-// cannot be had, those before it are released, whatever Options.MinHold says, and the error is that one's. If one is
-// lost while others are waited for, the error wraps ErrLost.
+// AcquireAll takes the locks on all keys in sorted order. So callers with the same keys in any order cannot deadlock: a
+// caller that waits for a key holds none that sorts after it. Eight or more keys are first tried at the same time,
+// unless Options.Wait is 0. A key that is named twice is locked once. Options.Wait is for all keys together. If one
+// lock cannot be acquired, the locks before it are released, whatever Options.MinHold is, and the error is that of the
+// failed one. If a lease is lost during the wait for others, the error wraps ErrLost.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leases, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, fmt.Errorf("acquire %d locks: %w", len(keys), err)
@@ -112,8 +112,8 @@ func (ls Leases) Context() context.Context {
 	return ls[len(ls)-1].Context()
 }
 
-// Release releases all leases at the same time, so that a store which does not answer costs 5 s once, and joins their
-// errors; see [Lease.Release].
+// Release releases all leases at the same time and joins their errors; see [Lease.Release]. So it takes 5 s in all, and
+// not for each lease, if the store does not answer.
 func (ls Leases) Release(ctx context.Context) error {
 	errs := make([]error, len(ls))
 	var others sync.WaitGroup

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Close refuses new work with ErrClosed, ends waiting acquires with it, cancels the context of every lease that is
-// still held, with a cause that wraps ErrLost and ErrClosed, releases the leases, and stops every goroutine of the
-// Locker. Work under a lease should therefore have ended before.
+// Close ends the Locker. It refuses new work with ErrClosed and ends waiting acquires with it. It cancels the context
+// of every lease that is still held, with a cause that wraps ErrLost and ErrClosed, and releases the leases. It stops
+// every goroutine of the Locker. So end all work under leases before the call.
 //
-// It blocks for that until ctx ends, and returns within 100 ms then: what is under way at a store that does not answer
-// ends in the background within 5 s, and leases that were not released are free after their TTL. It is idempotent:
-// later calls wait for the first, each until its own ctx ends, and return its result.
+// It blocks until that is done, or returns within 100 ms of the end of ctx. Calls to a store that does not answer then
+// end in the background within 5 s, and leases that were not released are free after their TTL. It is idempotent: later
+// calls wait for the first, each until its own ctx ends, and return its result.
 func (l *Locker) Close(ctx context.Context) error {
 	if err := l.usable(ctx); err != nil {
 		return fmt.Errorf("close locker: %w", err)

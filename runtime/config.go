@@ -17,7 +17,7 @@ type Config struct {
 	// Namespace separates the locks of different applications in one store. Keys of different namespaces never
 	// exclude each other. Defaults to "lock".
 	Namespace string
-	// Node names this process towards people, in BusyError and in lists. It need not be unique. Defaults to
+	// Node is the name of this process for people, in BusyError and in lists. It need not be unique. Defaults to
 	// host:pid:random.
 	Node string
 	// Logger receives transitions: leases lost, renewals failing, releases that failed. Keys are logged, values and
@@ -30,11 +30,11 @@ type Config struct {
 	// .waiting. Defaults to none.
 	MeterProvider metric.MeterProvider
 
-	// LocalHandoffs is how often a lease may pass from one caller of this Locker to the next that waits here, without a
-	// round trip, before the lock goes back through the store's queue to the waiters of other processes. At most 1023.
-	// Defaults to 64; negative means never: strict order of arrival over all processes.
+	// LocalHandoffs is the maximum number of local hand-offs of a lease: it passes to the next waiting caller of this
+	// Locker without a round trip. After that the lock goes back through the store's queue to the waiters of other
+	// processes. At most 1023. Defaults to 64. Negative means none: strict order of arrival over all processes.
 	LocalHandoffs int
-	// LocalHandoffTime is how long after its grant a lease may still be passed on like that. Defaults to 10 ms.
+	// LocalHandoffTime is how long after its grant a lease may still be handed off locally. Defaults to 10 ms.
 	LocalHandoffTime time.Duration
 }
 

@@ -42,8 +42,8 @@ func FromContext(ctx context.Context) *Lease {
 	return lease
 }
 
-// LeasesFromContext returns all leases of the running critical section, the outermost first, none outside of one. Those
-// that are over are among them, and one that is shared (Options.Reentrant) is there once for each Acquire.
+// LeasesFromContext returns all leases of the running critical section, the outermost first, none outside of one. They
+// include leases that are over. A shared lease (Options.Reentrant) appears once for each Acquire.
 func LeasesFromContext(ctx context.Context) Leases {
 	var leases Leases
 	for lease := FromContext(ctx); lease != nil; lease = lease.outer {
@@ -63,8 +63,8 @@ func Held(ctx context.Context, key string) *Lease {
 	return nil
 }
 
-// AssertHeld returns nil if ctx belongs to a critical section whose lease on key is still live, and else an error that
-// wraps ErrNotHeld, and ErrLost too if there was one that was lost. It does not ask the store.
+// AssertHeld returns nil if ctx belongs to a critical section whose lease on key is still live. Otherwise the error
+// wraps ErrNotHeld, and also ErrLost if such a lease was lost. It does not ask the store.
 func AssertHeld(ctx context.Context, key string) error {
 	for lease := FromContext(ctx); lease != nil; lease = lease.outer {
 		if lease.grant.key != key {

@@ -10,10 +10,10 @@ import (
 // Do runs fn under the lock on key. fn gets the lease's context, which is cancelled before the lock can be lost, and
 // the lease. The lock is released when fn returns, panics or calls runtime.Goexit.
 //
-// The error is Acquire's if the lock was not acquired, and then fn was not called; else fn's own, unchanged. If the
-// lease was lost while fn ran, the error wraps ErrLost, joined with fn's, also where fn returned nil: what it did may
-// have run at the same time as the next holder. A release that failed after that is logged, not returned: the work is
-// done, and the lock is free after its TTL.
+// If the lock was not acquired, fn is not called, and the error is that of Acquire. Otherwise the error is that of fn,
+// unchanged. If the lease was lost while fn ran, the error wraps ErrLost, joined with fn's error, even if fn returned
+// nil: fn may have run at the same time as the next holder. A failed release after that is logged and not returned: the
+// work is done, and the lock is free after its TTL.
 func (l *Locker) Do(
 	ctx context.Context, key string, o Options, fn func(ctx context.Context, lease *Lease) error,
 ) (err error) {

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// The errors of this package. Test for them with errors.Is: what is returned wraps them together with the key, the
-// reason and, where a context ended, the context's own error.
+// The errors of this package. Test for them with errors.Is: a returned error wraps them together with the key and the
+// reason. If a context ended, it also wraps the context's error.
 var (
-	// ErrBusy says that somebody else holds the lock, by the word of the store, and that the wait, if any, is over. See
-	// [BusyError]. A store that cannot be asked is never ErrBusy.
+	// ErrBusy says that, by the store's answer, somebody else holds the lock, and that the wait, if any, is over. See
+	// [BusyError]. A store that does not answer is never ErrBusy.
 	ErrBusy = errors.New("lock is busy")
 	// ErrLost says that a lease ended before it was released: it ran past its deadline without a renewal, reached
 	// its MaxHold, was broken by an operator, or was forgotten by the store. It is the cause of the lease's context.
 	ErrLost = errors.New("lease is lost")
 	// ErrNotHeld says that a lock is not held by the context or the lease that asks.
 	ErrNotHeld = errors.New("lock is not held")
-	// ErrNested says that a call chain asked for a key that it already holds. Waiting would never end.
+	// ErrNested says that a call chain asked for a key that it already holds. It would wait for itself.
 	ErrNested = errors.New("lock is already held by this call chain")
 	// ErrClosed says that the Locker was closed.
 	ErrClosed = errors.New("locker is closed")
@@ -31,11 +31,10 @@ var (
 type BusyError struct {
 	// Key is the key that was asked for.
 	Key string
-	// Holder is the node that holds the lock; empty where nobody does any more and the lock is kept by MinHold, and
-	// where it is not known.
+	// Holder is the node that holds the lock. It is empty if the holder is not known, and if only MinHold keeps the
+	// lock.
 	Holder string
-	// Remaining is what is left of the holder's lease when the store answered, 0 where it is not known. The holder
-	// may renew it.
+	// Remaining is the rest of the holder's lease at the store's answer, 0 if it is not known. The holder may renew it.
 	Remaining time.Duration
 }
 

@@ -18,8 +18,8 @@ import (
 // can neither contain the literal that follows it (the generator refuses templates where it could) nor a Redis hash
 // tag: for one template, two calls give equal keys only for equal values.
 //
-// A nil or empty value is an error that wraps [ErrKey] and names the template and the placeholder, unless the part is
-// [KeyPart.Optional]. BuildKey never blocks.
+// A nil or empty value is an error, unless the part is [KeyPart.Optional]. The error wraps [ErrKey] and names the
+// template and the placeholder. BuildKey never blocks.
 func BuildKey(parts ...KeyPart) (string, error) {
 	var short [96]byte // most keys fit, so that the string is the only allocation
 	buf := short[:0]

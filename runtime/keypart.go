@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// KeyPart is one literal or placeholder of a key template, for [BuildKey]. The constructors are typed, so that code
-// generated for a field or parameter of one kind does not compile once it is of another: rerun lockgen then.
+// KeyPart is one literal or placeholder of a key template, for [BuildKey]. The constructors are typed: if a field or
+// parameter changes its kind, code that was generated for it does not compile any more. Then run lockgen again.
 type KeyPart struct {
 	kind     partKind
 	optional bool
@@ -55,9 +55,9 @@ func KeyBool[T ~bool](name string, value T) KeyPart {
 	return KeyPart{kind: partString, name: name, text: strconv.FormatBool(bool(value))}
 }
 
-// KeyBasic is a placeholder for a value of a type parameter that stands for strings, integers and booleans alike.
-// Integers and booleans are written as usual. A string gets the mark %s in front, which no encoded text can start with,
-// so that the string "1" and the number 1 have different keys; the number 1 has one key, whatever its size and sign.
+// KeyBasic is a placeholder for a value of a type parameter that may be a string, an integer or a boolean. Integers and
+// booleans are written as usual. A string has the prefix %s, which no encoded text can begin with. So the string "1"
+// and the number 1 have different keys. The number 1 has the same key in all integer types.
 func KeyBasic[T ~string | ~bool | ~int | ~int8 | ~int16 | ~int32 | ~int64 |
 	~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr](name string, value T) KeyPart {
 	switch v := reflect.ValueOf(value); v.Kind() {
@@ -114,8 +114,8 @@ func isNil(value any) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// KeyPtr is the placeholder made by part for the value that pointer points to. A nil pointer is an error unless the
-// part is [KeyPart.Optional].
+// KeyPtr is the placeholder that part makes for the value of pointer. A nil pointer is an error unless the part is
+// [KeyPart.Optional].
 //
 //	lockrt.KeyPtr("userID", userID, lockrt.KeyInt)
 func KeyPtr[T any](name string, pointer *T, part func(name string, value T) KeyPart) KeyPart {
@@ -127,8 +127,8 @@ func KeyPtr[T any](name string, pointer *T, part func(name string, value T) KeyP
 	return p
 }
 
-// KeyNil is a placeholder whose value cannot be reached because a pointer on the way is nil. It is an error unless it
-// is [KeyPart.Optional].
+// KeyNil is a placeholder whose value cannot be read because a pointer on its path is nil. It is an error unless it is
+// [KeyPart.Optional].
 func KeyNil(name string) KeyPart { return KeyPart{kind: partNil, name: name, pointed: true} }
 
 // Optional lets the value be nil or empty, {x?}. The key then holds nothing in its place (and a mark for a pointer to
@@ -138,7 +138,7 @@ func (p KeyPart) Optional() KeyPart {
 	return p
 }
 
-// Text notes that the template asks for MarshalText by {x|text}. It changes nothing but the errors.
+// Text notes that the template asks for MarshalText by {x|text}. It changes only the errors.
 func (p KeyPart) Text() KeyPart {
 	p.filter = "text"
 	return p

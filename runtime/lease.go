@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Lease is the right to work under a lock until it is released or lost. All methods may be called concurrently, and
-// on a nil *Lease and on a zero one, which behave like a lease that was released.
+// Lease is the right to work under a lock until it is released or lost. All methods may be called concurrently. A nil
+// *Lease and a zero one behave like a lease that was released.
 type Lease struct {
 	grant    *grant
 	fence    Fence
@@ -108,7 +108,7 @@ func (le *Lease) Key() string {
 	return le.grant.key
 }
 
-// Locker returns the Locker that gave the lease, nil for a lease of no lock. It is for packages that build on a store,
+// Locker returns the Locker that gave the lease, nil for a nil or zero lease. It is for packages that build on a store,
 // such as sqlstore.
 func (le *Lease) Locker() *Locker {
 	if le.none() {
@@ -125,8 +125,8 @@ func (le *Lease) Fence() Fence {
 	return le.fence
 }
 
-// Deadline returns the moment at which the lease is over if it is not renewed until then. It moves with every renewal,
-// up to the end of Options.MaxHold.
+// Deadline returns the time at which the lease ends if it is not renewed. Every renewal moves it, up to the end of
+// Options.MaxHold.
 func (le *Lease) Deadline() time.Time {
 	if le.none() {
 		return time.Time{}
@@ -135,9 +135,9 @@ func (le *Lease) Deadline() time.Time {
 	return earlier(deadline, le.limit)
 }
 
-// Context returns the context for the work under the lock. It carries the lease (see [FromContext]), ends with the
-// context that was given to Acquire, and is cancelled with a cause that wraps ErrLost before anybody else can hold the
-// lock, or with ErrNotHeld at the release.
+// Context returns the context for the work under the lock. It carries the lease (see [FromContext]). It ends with the
+// context that was given to Acquire. It is cancelled with a cause that wraps ErrLost before anybody else can hold the
+// lock, and with ErrNotHeld at the release.
 func (le *Lease) Context() context.Context {
 	if le.none() {
 		return context.Background()
@@ -179,9 +179,8 @@ func (le *Lease) Err() error {
 	return le.over
 }
 
-// Check asks the store whether it still knows this lease as the holder. It blocks until the store answers or ctx ends.
-// nil means that the store said yes; an error that wraps ErrLost or ErrNotHeld means no, and every other error that
-// the store could not be asked.
+// Check asks the store whether this lease still holds the lock. It blocks until the store answers or ctx ends. nil
+// means yes. An error that wraps ErrLost or ErrNotHeld means no. Every other error means that the store did not answer.
 func (le *Lease) Check(ctx context.Context) error {
 	if err := le.Err(); err != nil {
 		return err
@@ -214,9 +213,9 @@ func (l *Locker) checkHeld(ctx context.Context, lease HeldLease) error {
 	return err
 }
 
-// Extend makes the lease last at least d from now, and makes d the length of all further renewals if it is longer than
-// the TTL; it never shortens a lease. What Options.MaxHold leaves of d is all that it asks for. It blocks until the
-// store answers or ctx ends.
+// Extend makes the lease last at least d from now. If d is longer than the TTL, all further renewals use d. It never
+// shortens a lease. It asks for no more of d than Options.MaxHold leaves. It blocks until the store answers or ctx
+// ends.
 func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if err := le.Err(); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// OpenFunc opens the store that url names; its scheme is in lower case. The Locker that asked closes the store with itself if it is an [io.Closer].
-// Errors name the address but never a password.
+// OpenFunc opens the store that url names. The scheme of url is in lower case. If the store is an [io.Closer], the
+// Locker closes it when it is closed itself. Errors name the address but never a password.
 type OpenFunc func(ctx context.Context, url string) (Store, error)
 
 var (
@@ -18,8 +18,8 @@ var (
 	drivers   = map[string]OpenFunc{}
 )
 
-// Register makes a store available to [Open] under a URL scheme, in whatever case that is written. Stores call it from
-// init; it panics when the scheme is taken.
+// Register makes a store available to [Open] under a URL scheme, in any case. Stores call it from init. It panics if
+// the scheme is taken.
 func Register(scheme string, open OpenFunc) {
 	scheme = strings.ToLower(scheme)
 	driversMu.Lock()

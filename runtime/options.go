@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Forever as Options.Wait waits until the context ends. With a context without an end it waits for as long as the store
+// Forever as Options.Wait waits until the context ends. If the context has no end, it waits as long as the store
 // answers.
 const Forever time.Duration = math.MaxInt64
 
@@ -25,17 +25,17 @@ type Options struct {
 	TTL time.Duration
 	// Wait is how long to wait for a busy lock: 0 tries once, [Forever] waits until the context ends.
 	Wait time.Duration
-	// MinHold keeps the lock at least this long after it was acquired, also when it is released earlier. It is for
-	// work that must not start again at once elsewhere. Defaults to 0; at most 30 days.
+	// MinHold keeps the lock at least this long after it was acquired, even if it is released earlier. It is for work
+	// that must not start again elsewhere at once. Defaults to 0; at most 30 days.
 	MinHold time.Duration
-	// MaxHold ends the lease this long after it was acquired however often it could be renewed: its context is
-	// cancelled with ErrLost and renewal stops. Defaults to 0: no limit.
+	// MaxHold ends the lease this long after it was acquired, even if the store would renew it: its context is
+	// cancelled with ErrLost, and renewal stops. Defaults to 0: no limit.
 	MaxHold time.Duration
 	// NoRenew leaves the lease to end after its TTL. By default it is renewed until it is released.
 	NoRenew bool
 	// Reentrant lets a call chain that already holds the key share that lease (same fence, released by the outermost)
-	// instead of failing with ErrNested. Of the inner call's options, MaxHold ends the inner lease alone, MinHold keeps
-	// the lock for that long after the inner call too, and the others are the outer lease's.
+	// instead of failing with ErrNested. Two options of the inner call apply: MaxHold ends the inner lease alone, and
+	// MinHold keeps the lock for that long after the inner call too. The other options are those of the outer lease.
 	Reentrant bool
 }
 

@@ -12,12 +12,12 @@ import (
 const minReleaseTime = 200 * time.Millisecond
 
 // Release ends the lease and cancels its context, then gives the lock to the next waiter. It blocks until the store
-// answers, but for 5 s at most, and not for longer than 100 ms after the end of ctx: then the release goes on in the
-// background. A ctx that has ended before does not keep it from being done.
+// answers, for at most 5 s, and returns within 100 ms of the end of ctx. The release then goes on in the background. It
+// is also done if ctx has ended before the call.
 //
-// It returns nil when the lock was released now or by an earlier call, and an error that wraps ErrLost when the lease
-// had been lost before; nothing that belongs to a later holder is touched then. After any other error the lock is
-// still free after its TTL at the latest, and Release may be called again to try once more.
+// It returns nil if the lock was released by this or an earlier call. It returns an error that wraps ErrLost if the
+// lease had been lost before; a later holder is not affected. After any other error the lock is free after its TTL at
+// the latest, and Release may be called again.
 func (le *Lease) Release(ctx context.Context) error {
 	if le.none() {
 		return nil
