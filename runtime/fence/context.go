@@ -10,12 +10,12 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// FromContext returns the fence of the lock that protects resource: of the lease in ctx whose key is called like the
-// resource, and of the only lease in ctx where none is. It does not ask the store.
+// FromContext returns the fence of the lock that protects resource: that of the lease in ctx whose key equals resource.
+// If there is none and ctx has only one lease, it returns the fence of that lease. It does not ask the store.
 //
 // The error wraps lockrt.ErrNotHeld if there is no such lease or it is over, and lockrt.ErrLost too if it was lost. It
-// wraps ErrInvalid where ctx carries leases on several keys and none is called like the resource: the fences of
-// different locks say nothing about each other. Then name the lock,
+// wraps ErrInvalid if ctx carries leases on several keys and none of these equals resource: fences of different locks
+// cannot be compared. Then name the lock,
 //
 //	f := lockrt.Held(ctx, key).Fence()
 //

@@ -11,13 +11,14 @@ import (
 var (
 	// ErrStale says that a fence is lower than one that the resource has seen. See [StaleError].
 	ErrStale = errors.New("fence is stale")
-	// ErrInvalid says that a fence, a resource or a setting of this package cannot be used, whatever was seen before.
+	// ErrInvalid says that a fence, a resource or a setting of this package is invalid, whatever fences were seen
+	// before.
 	ErrInvalid = errors.New("unusable for fencing")
 )
 
 // StaleError is the ErrStale that names the resource and both fences.
 type StaleError struct {
-	// Resource is what was to be written.
+	// Resource is the resource of the write.
 	Resource string
 	// Given is the fence that was refused.
 	Given lockrt.Fence

@@ -17,8 +17,8 @@ type Tx interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// SQL says how the marks are kept in a database. The zero value works on all dialects with [DefaultTable], which has
-// to be created first in MySQL.
+// SQL configures how the marks are kept in a database. The zero value works on all dialects with [DefaultTable], which
+// has to be created first in MySQL.
 type SQL struct {
 	// Dialect is the SQL that the database speaks. If it is empty, every Guard asks the server first (see [Detect]),
 	// which costs two round trips, one on MySQL, and creates a table that is missing, in the transaction, unless the
@@ -51,17 +51,17 @@ func (s SQL) GuardLease(ctx context.Context, tx Tx, resource string) error {
 	return s.Guard(ctx, tx, resource, f)
 }
 
-// Guard makes the transaction's writes to the resource conditional on f: it fails with a [*StaleError] if a
-// transaction with a higher fence has committed, and otherwise keeps all others with this resource waiting until this
-// one ends, so that none can commit a higher fence in between. The mark is raised by the commit; a rollback leaves it.
+// Guard makes the transaction's writes to the resource conditional on f. It fails with a [*StaleError] if a transaction
+// with a higher fence has committed. Otherwise all other transactions with this resource wait until this one ends, so
+// none can commit a higher fence in between. The commit raises the mark; a rollback leaves it unchanged.
 //
-// Call it first in the transaction, before the reads that the writes rest on: those are then as new as the guard. It
+// Call it first in the transaction, before the reads on which the writes depend: those are then as new as the guard. It
 // blocks while another transaction with the same resource is open. After any error roll back. Errors of the database
-// that ask for another try (serialization failure, deadlock, snapshot too old, busy) come through wrapped; then run
-// the whole transaction again, with the same fence.
+// that ask for another try (serialization failure, deadlock, snapshot too old, busy) come through wrapped; then run the
+// whole transaction again, with the same fence.
 //
-// A transaction that guards several resources should do so in one order everywhere, such as sorted, or two of them may
-// deadlock, which the database resolves by failing one.
+// Transactions that guard several resources should all use the same order, such as sorted. Otherwise two of them may
+// deadlock, and the database fails one.
 func (s SQL) Guard(ctx context.Context, tx Tx, resource string, f lockrt.Fence) error {
 	if err := check(resource, f); err != nil {
 		return fmt.Errorf("guard: %w", err)

@@ -23,14 +23,14 @@ var _ State = (*Memory)(nil)
 // DefaultMax is how many resources a [Memory] remembers if its Max is 0: about 20 MB with names of 60 bytes.
 const DefaultMax = 100_000
 
-// Memory is a State of this process alone: behind a load balancer every process would know other fences, so use one
-// in SQL or Redis there. The zero value is ready for use.
+// Memory is a State of this process alone. Behind a load balancer every process would know different fences, so use a
+// State in SQL or Redis there. The zero value is ready for use.
 type Memory struct {
 	// Keep is how long a resource is remembered after its last accepted request. A fence that comes later is accepted
 	// however old it is. 0 keeps it until Max resources came after it. Not to be changed after the first use.
 	Keep time.Duration
-	// Max is how many resources are remembered. When there are more, that whose last accepted request is the longest ago
-	// is forgotten, as by Keep: whoever sends requests for many paths fills no memory. Defaults to [DefaultMax]; negative
+	// Max is how many resources are remembered. When there are more, the one whose last accepted request is the oldest
+	// is forgotten, as by Keep. So requests for many paths cannot fill the memory. Defaults to [DefaultMax]; negative
 	// means no bound. Not to be changed after the first use.
 	Max int
 

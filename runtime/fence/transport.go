@@ -10,13 +10,13 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Transport is an http.RoundTripper that sends the fence of the lease in the request's context along, as the header
+// Transport is an http.RoundTripper that sends the fence of the lease in the request's context, in the header
 // Lock-Fence. A request whose context carries a lease that is over is not sent: it fails with an error that wraps
 // lockrt.ErrNotHeld, and lockrt.ErrLost if the lease was lost. Nor is one whose context carries leases on several keys,
-// none of which Resource names: see [FromContext]. A header that is there already is left alone.
+// none of which Resource names: see [FromContext]. An existing header is not changed.
 //
-// A request that was redirected to another host, or from https to http, goes without the fence, whoever set it: it was
-// meant for the first. With Required it is not sent.
+// A request that was redirected to another host, or from https to http, is sent without the fence, even if the caller
+// set the header: the fence was meant for the first host. With Required it is not sent.
 type Transport struct {
 	// Base sends the requests. Defaults to http.DefaultTransport.
 	Base http.RoundTripper

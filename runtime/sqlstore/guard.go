@@ -11,12 +11,12 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Tx is an open transaction: a *sql.Tx, or what gorm, ent and sqlc pass around in its place.
+// Tx is an open transaction: a *sql.Tx, or the equivalent of gorm, ent or sqlc.
 type Tx interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// ErrUnsupported is wrapped by the error of a Guard on a database that cannot do that.
+// ErrUnsupported says that the database does not support Guard. Errors wrap it.
 var ErrUnsupported = errors.New("this store has no guard")
 
 // guardIdle is how long a guarded transaction may be idle at the least, however short the lease.
@@ -30,25 +30,24 @@ const guardSQL = `SELECT set_config('idle_in_transaction_session_timeout', (
 FROM {lock} AS k WHERE k.name = :name AND k.epoch = :epoch AND k.owner <> '' AND k.until > {now} AND k.broken = ''
 FOR KEY SHARE OF k`
 
-// Guard makes a transaction part of the lease: from here on nobody else gets the lock before the transaction has ended,
-// even past the end of the lease. So what it commits is committed under the lock, and no fence has to be checked. The
-// lock and the data must be in the same database, and the database PostgreSQL; elsewhere the error wraps
-// [ErrUnsupported], and package fence is the way.
+// Guard makes a transaction part of the lease. From then on nobody else gets the lock before the transaction has ended,
+// even past the end of the lease. So the transaction commits under the lock, and no fence has to be checked. The lock
+// and the data must be in the same PostgreSQL database. Otherwise the error wraps [ErrUnsupported]: use package fence.
 //
 // The error wraps lockrt.ErrLost if the lease does not hold its lock any more. Then, and after every other error, roll
 // back. In a transaction with the isolation REPEATABLE READ or SERIALIZABLE an error with the code 40001 says the same
 // of a lease that ended after the transaction had begun.
 //
-// Call it first in the transaction. It does not block, unless the lock changes hands in this moment. Renewals go on.
-// What wants to end the lease waits for the transaction: Release, Close and MaxHold for 5 s, after which the lease is
-// given back in the background, and a Break with Force too. Do not release a lease in its transaction. Several
-// transactions may be guarded by one lease.
+// Call it first in the transaction. It does not block, unless the lock changes hands at this moment. Renewals go on.
+// Every end of the lease waits for the transaction: Release, Close and MaxHold for 5 s, after which the lease is given
+// back in the background, and a Break with Force too. Do not release a lease in its transaction. One lease may guard
+// several transactions.
 //
 // A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. To
 // commit all the same, because the guard keeps the lock, begin it with a context of its own.
 //
-// The server ends a guarded transaction that is idle for what is left of the lease, 5 s at least: a client that has
-// stopped inside it keeps the lock for no longer than that.
+// The server ends a guarded transaction that is idle for the rest of the lease, or for 5 s if that is longer. So a
+// client that stops inside the transaction keeps the lock for no longer than that.
 func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
 	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool && lease.Err() == nil {
 		return fmt.Errorf("guard %q: %w: %T is no transaction, the guard would end with its own statement; pass the *sql.Tx "+
@@ -64,8 +63,8 @@ type Row interface {
 	Scan(dest ...any) error
 }
 
-// GuardRow is [Guard] for transactions that are no *sql.Tx. queryRow runs a statement in the transaction and returns its
-// row; where there is none, Scan's error is sql.ErrNoRows, or wraps it. Package pgxlisten has a Guard for pgx.Tx.
+// GuardRow is [Guard] for transactions that are not a *sql.Tx. queryRow runs a statement in the transaction and returns
+// its row. If there is no row, Scan's error is sql.ErrNoRows, or wraps it. Package pgxlisten has a Guard for pgx.Tx.
 func GuardRow(
 	ctx context.Context, lease *lockrt.Lease, queryRow func(ctx context.Context, query string, args ...any) Row,
 ) error {

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// Listener hears what is sent to a channel of PostgreSQL. Package pgxlisten has one.
+// Listener receives the notifications of a channel of PostgreSQL. Package pgxlisten has an implementation.
 type Listener interface {
-	// Listen listens to a channel until ctx ends or the connection breaks, and returns why. up is called when it has begun,
-	// got with each payload, one after another; neither blocks.
+	// Listen listens to a channel until ctx ends or the connection breaks, and returns the reason. It calls up when it
+	// listens, and got with each payload, one call at a time. Neither blocks.
 	Listen(ctx context.Context, channel string, up func(), got func(payload string)) error
 }
 
@@ -17,8 +17,8 @@ var listeners struct {
 	open func(url string) (Listener, error)
 }
 
-// RegisterListener says how stores that are opened by a URL of PostgreSQL get their Listener. It is for the init
-// function of a package that has one.
+// RegisterListener sets how stores that are opened by a PostgreSQL URL get their Listener. The init function of a
+// package with a Listener calls it.
 func RegisterListener(open func(url string) (Listener, error)) {
 	listeners.mu.Lock()
 	defer listeners.mu.Unlock()

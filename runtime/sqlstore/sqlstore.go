@@ -29,9 +29,9 @@ type Config struct {
 	// waits for. One statement asks about all of them, twice in the time that the process expects to wait. A holder
 	// learns within PollMax that its lease was broken. They default to 5 ms and 250 ms.
 	PollMin, PollMax time.Duration
-	// Listener lets processes ring each other in PostgreSQL when a lock changes hands, so that they poll only now and then:
-	// see package pgxlisten, which also sets it for stores that are opened by URL. While nothing is heard, as behind a pooler
-	// in transaction mode, they poll as without. Defaults to nil: poll.
+	// Listener lets processes notify each other in PostgreSQL when a lock changes hands, so that they poll only rarely.
+	// See package pgxlisten, which also sets it for stores that are opened by URL. While no notification arrives, as
+	// behind a pooler in transaction mode, they poll as without a Listener. Defaults to nil: poll.
 	Listener Listener
 }
 
@@ -89,13 +89,12 @@ type Store struct {
 
 var _ lockrt.Store = (*Store)(nil)
 
-// New returns a store on db, which stays the caller's. It does not contact the server: the first use does, and refuses
-// servers and settings that locks cannot rest on, and tables that are not there. A Config that makes no sense is
-// refused by lockrt.New.
+// New returns a store on db, which stays the caller's. It does not contact the server. The first use does; it refuses
+// missing tables, and servers and settings that are unsuitable for locks. lockrt.New refuses an invalid Config.
 //
-// The store uses up to eight connections of db for calls that come at the same time. Each Locker has one more for
-// polls, and one that it keeps for renewals, so that work that takes all connections loses no lease. With
-// SetMaxOpenConns below 4 none is kept, and renewals wait for a connection like all other calls.
+// The store uses up to eight connections of db for concurrent calls. Each Locker has one more for polls, and keeps one
+// for renewals. So no lease is lost when other work takes all connections. With SetMaxOpenConns below 4 none is kept,
+// and renewals wait for a connection like all other calls.
 func New(db *sql.DB, cfg Config) *Store {
 	return &Store{
 		db: db, cfg: cfg, clock: storeclock.New(), asking: make(chan struct{}, 1),

@@ -18,8 +18,8 @@ import (
 )
 
 // Processes lets the suite start and kill other processes that use the store. They open it by the URL that url returns.
-// url is called for each test, after the store was opened. The processes are the test binary itself, so its TestMain
-// has to begin with [BeProcess].
+// url is called for each test, after the store was opened. The processes run the test binary itself, so its TestMain
+// must begin with [BeProcess].
 func Processes(url func(t *testing.T) string) Option { return func(o *options) { o.url = url } }
 
 // What a process is told by its environment.
@@ -30,7 +30,8 @@ const (
 	ttlEnv       = "STORETEST_TTL"
 )
 
-// BeProcess does the work of a process that [Processes] started, and does not return from it. Elsewhere it does nothing.
+// BeProcess does the work of a process that [Processes] started, and does not return there. In other processes it does
+// nothing.
 func BeProcess() {
 	url := os.Getenv(urlEnv)
 	if url == "" {

@@ -8,8 +8,8 @@
 // For a store that several processes can use, [Processes] says where it is, so that the suite can kill some of them.
 // For an engine that is slow to notice a death, [Coarse] says how slow.
 //
-// It waits on events and never on the clock alone, so a slow machine makes it slower, not wrong; a whole run takes a few
-// seconds. It wants a store that tells the truth about time to a few milliseconds.
+// It waits for events and never for the clock alone, so a slow machine makes it slower but not wrong. A whole run takes
+// a few seconds. It requires a store whose times are right to a few milliseconds.
 package storetest
 
 import (
@@ -25,11 +25,11 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// OpenFunc returns a store for one test. What it needs is cleaned up with t. Stores of different tests may share their
-// data: the suite uses other keys in each.
+// OpenFunc returns a store for one test, and cleans up with t. Stores of different tests may share their data: the
+// suite uses different keys in each.
 type OpenFunc func(t *testing.T) lockrt.Store
 
-// Option tells Run about a store.
+// Option describes a store to Run.
 type Option func(*options)
 
 type options struct {

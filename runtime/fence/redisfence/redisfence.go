@@ -29,11 +29,11 @@ import (
 // An ACL needs ~fence:{*, the keys of the data, +get +set +eval +evalsha and the commands of the work; for commands of
 // more than 7,000 words +watch +unwatch +multi +exec too, and +del for Reset.
 //
-// What is true of every Redis with replicas is true of the mark too: a failover may forget the last writes, it and the
-// data together. The eviction policy must not evict it: noeviction, or a volatile one with Expiry 0.
+// With replicas, a failover may lose the last writes, those of the mark together with those of the data. The eviction
+// policy must not evict it: noeviction, or a volatile one with Expiry 0.
 type Redis struct {
-	// Client is the caller's: a *redis.Client, also of Sentinels, or a *redis.ClusterClient. A *redis.Ring is refused: it
-	// sends keys to another server when one is away, and marks that stay behind refuse nobody.
+	// Client is the caller's: a *redis.Client, also of Sentinels, or a *redis.ClusterClient. A *redis.Ring is refused:
+	// when a server is down it sends keys to another one, which does not have their marks.
 	Client redis.UniversalClient
 	// Namespace begins the keys of all marks. Defaults to "fence".
 	Namespace string
@@ -42,7 +42,7 @@ type Redis struct {
 	Expiry time.Duration
 }
 
-// Script is Lua that runs under a fence. It sees its own KEYS and ARGV, as if nothing stood around it.
+// Script is Lua code that runs under a fence. It sees only its own KEYS and ARGV.
 type Script struct{ script *redis.Script }
 
 //go:embed lua/guard.lua
