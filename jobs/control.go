@@ -141,7 +141,7 @@ func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID strin
 }
 
 // Cancel ends a run on any node. The context of the run is cancelled within seconds, and the run is recorded as
-// cancelled by author. A run that has not begun does not begin, on any node. A run whose node is dead is recorded at
+// cancelled by author. A run that has not begun does not begin, on any node. A run that no live node has is recorded at
 // once. A run that ends before its node learns of the request is recorded as it ended, with Run.CancelAsked. Cancel
 // blocks until the store has the request, not until the run has ended. The error wraps ErrUnknownRun if the run is not
 // in flight.
@@ -167,8 +167,8 @@ func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) er
 	return nil
 }
 
-// endUnowned ends a run that is to be cancelled if no node has it, or one that is dead. Where that fails, whoever takes
-// the run over finds the notice.
+// endUnowned ends a cancelled run if no live node has it. If that fails, the node that takes the run over finds the
+// notice.
 func (s *Scheduler) endUnowned(ctx context.Context, n Notice, now time.Time) {
 	view, err := s.cfg.Store.Look(ctx, []string{n.Job})
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package browsertest drives the dashboard, and the page of examples/cluster, in a real Chromium. It is a module of its
-// own so that those who use package jobs need not load what that takes.
+// own so that users of package jobs do not download its dependencies.
 //
 //	go test ./...    # in this folder; .ci/run does it too
 //
