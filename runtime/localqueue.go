@@ -144,7 +144,7 @@ func (q *localQueue) send() {
 }
 
 // pass takes the next caller out of the queue if g can go on to it as it is. isLast says that g cannot be passed on
-// once more: whoever comes after that caller asks the store.
+// once more: the next caller after that asks the store.
 func (ls *localQueues) pass(g *grant, ttl time.Duration, isLast bool) *localWaiter {
 	s := ls.shard(g.key)
 	s.mu.Lock()

@@ -61,8 +61,8 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	return &session{store: s, cfg: cfg, closed: make(chan struct{})}, nil
 }
 
-// Value returns what belongs to key, made by mk at the first call. It lets packages that build on locks keep state
-// that is shared by exactly those who share the locks, as package jobs does. mk must not call the store.
+// Value returns the value of key, which mk makes at the first call. It lets packages that build on locks keep state
+// that has exactly the same users as the locks, as package jobs does. mk must not call the store.
 func (s *Store) Value(key any, mk func() any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

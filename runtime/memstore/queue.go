@@ -6,7 +6,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// queue holds those who wait for a lock in order of arrival. Whoever leaves costs the same wherever it stands. The zero
+// queue holds the waiters of a lock in order of arrival. Removing a waiter costs the same at every place. The zero
 // value is empty.
 type queue struct {
 	order  list.List // of *waiter
@@ -29,7 +29,7 @@ func (q *queue) push(w *waiter) {
 	q.places[w.req.ID] = q.order.PushBack(w)
 }
 
-// pop removes the first and returns it, nil if nobody waits.
+// pop removes and returns the first waiter, nil if there is none.
 func (q *queue) pop() *waiter {
 	first := q.order.Front()
 	if first == nil {
@@ -40,7 +40,7 @@ func (q *queue) pop() *waiter {
 	return w
 }
 
-// find returns who waits under a lease id, nil if nobody does.
+// find returns the waiter with a lease id, nil if there is none.
 func (q *queue) find(id string) *waiter {
 	if at := q.places[id]; at != nil {
 		return at.Value.(*waiter)

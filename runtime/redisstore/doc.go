@@ -13,9 +13,9 @@
 //	                                      ▼  │
 //	                                   (held by A, B queued)
 //
-// Waiters stand in a queue in order of arrival. Whoever releases makes the first live waiter the owner in the same
-// script, with a lease of the waiter's own TTL, and publishes the grant to the waiter's process. The lock is never free
-// while somebody waits. So there is no race, no polling and no barging.
+// Waiters stand in a queue in order of arrival. A release makes the first live waiter the owner in the same script,
+// with a lease of the waiter's own TTL, and publishes the grant to the waiter's process. The lock is never free while
+// somebody waits. So there is no race, no polling and no barging.
 //
 // A push is only a hint. A waiter asks again when the lease that it waits for should be over; then it finds out that it
 // is the owner, or makes the first live waiter the owner of a lock whose lease ran out, or learns how long to wait
@@ -24,9 +24,9 @@
 // Asking again is acquire.lua once more. It is idempotent by lease id, and lets a waiter that was passed over join the
 // queue again. With another TTL it changes that of the place in the queue.
 //
-// Calls of many goroutines share scripts: while four are in flight, those that come are gathered, and one script works
-// on up to 32 leases, each with its own lock (in a cluster on one, as a script stays within one slot). A lone caller's
-// call goes out as it is.
+// Calls of many goroutines share scripts. While four are in flight, further calls are gathered, and one script handles
+// up to 32 leases, each with its own lock. In a cluster it handles one, because a script stays within one slot. A
+// single call is sent at once.
 //
 // # Signs of life
 //
@@ -35,10 +35,10 @@
 // waiters owns the lock, that the server has forgotten a queue, that a lease in the way is shorter than was said. So a
 // lost push costs a third of Liveness, 1 s by default.
 //
-// A waiter whose process has died may be granted the lock all the same. That lease lasts no longer than the process is
-// known to live, or half a second. A process that lives lengthens it when it learns of it. So all waiters of a process
-// that dies keep those behind them waiting for one lease, or for Liveness and half a second, whichever is longer. A
-// waiter that is passed over because its process was paused finds itself out of the queue and joins it again.
+// A waiter whose process has died may still be granted the lock. That lease lasts no longer than the process is known
+// to live, or half a second. A live process extends it when it learns of it. So the waiters of a dead process together
+// delay those behind them for one lease, or for Liveness and half a second, whichever is longer. A waiter that is
+// passed over because its process was paused finds itself out of the queue and joins it again.
 //
 // # Break
 //

@@ -48,15 +48,15 @@ type Store struct {
 var _ lockrt.Store = (*Store)(nil)
 
 // New returns a store on client, which stays the caller's: a *redis.Client, also of NewFailoverClient, or a
-// *redis.ClusterClient. It does not contact the server. Another client, such as a *redis.Ring, and a Config that makes
-// no sense are refused by lockrt.New.
+// *redis.ClusterClient. It does not contact the server. lockrt.New refuses other clients, such as a *redis.Ring, and an
+// invalid Config.
 //
 // Recommended for a cluster's client: ClusterStateReloadInterval of 2 s. By its default of a minute, locks may fail for
 // that long after a failover.
 //
-// Renewals, what keeps places in queues, and the subscription go through a small client of the session's own, with two
-// connections made like those of client: work that takes all connections of client loses no lease. Hooks that were
-// added to client do not see those calls.
+// Renewals, signs of life of waiters and the subscription use a small client of the session's own. It has two
+// connections, made like those of client. So no lease is lost when other work takes all connections of client. Hooks
+// that were added to client do not see those calls.
 //
 // Recommended for client: ContextTimeoutEnabled, without which go-redis lets a call on a dead connection last for its
 // ReadTimeout whatever the context says. Callers do not wait for that, but a goroutine and a connection do.

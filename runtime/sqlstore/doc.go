@@ -37,7 +37,7 @@
 // expression. All three engines share one logic. Each version stands for a change: when one has to try again, another
 // has succeeded.
 //
-// Who acquires a busy lock without waiting writes nothing. Calls of many goroutines share statements in PostgreSQL:
+// An acquire of a busy lock without a wait writes nothing. Calls of many goroutines share statements in PostgreSQL:
 // while four are under way, those that come are gathered, and one statement takes or frees up to 32 locks. Statements
 // on several rows take them in the order of their names and skip those that somebody has locked, which are then tried
 // alone.
@@ -49,14 +49,15 @@
 // lease in the way ends. With the same statement it learns which of its own leases were broken; while it only holds
 // locks, it asks for that every PollMax. A holder that does not hear of it is refused the next renewal.
 //
-// With a Config.Listener, that of package pgxlisten, processes ring each other in PostgreSQL when a lock changes hands. A
-// ring is sent behind the commit that it tells of, together with others, and a release waits until it is. Who hears asks
-// at once, and otherwise about once a second, with its sign of life. Who does not hear its own rings polls as above.
+// With a Config.Listener, that of package pgxlisten, processes notify each other in PostgreSQL when a lock changes
+// hands. A notification is sent after the commit that it reports, together with others, and a release waits until it is
+// sent. A process that receives one asks at once. Otherwise it asks about once a second, with its sign of life. A
+// process that does not receive its own notifications polls as above.
 //
-// Whoever releases a lock makes the first waiter the owner whose process lives. A process that waits shows that every
-// Liveness/3 in the second table. A process does not count as dead while its line in the queue is younger than
-// Liveness. No process does while the server has not been up for that long (PostgreSQL), or was so slow of late that
-// none could show life. A waiter whose process dies may be granted the lock all the same, and keeps the others waiting
+// A release makes the first waiter whose process is alive the owner. A waiting process shows that it is alive every
+// Liveness/3 in the second table. A process does not count as dead while its entry in the queue is younger than
+// Liveness. No process counts as dead while the server has not been up for that long (PostgreSQL), or was so slow of
+// late that no process could show life. A waiter whose process dies may still be granted the lock. It delays the others
 // for its lease or for Liveness, whichever is longer.
 //
 // # Clocks
@@ -106,7 +107,7 @@
 // or binary_parameters=yes (lib/pq). Sessions set nothing on their connections.
 //
 // SQLite has one writer at a time, and locks write: give them a file of their own. A process that is stopped inside a
-// write stops all.
+// write blocks all others.
 //
 // # Bloat
 //

@@ -8,7 +8,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// A process that dies takes nothing with it for longer than one lease, or than the store needs to notice.
+// A process that dies keeps nothing locked for longer than one lease, or than the store needs to notice the death.
 var deathTests = map[string]func(*testing.T, *env){
 	"of_a_holder": func(t *testing.T, e *env) {
 		c := e.child("hold")

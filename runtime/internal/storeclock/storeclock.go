@@ -46,7 +46,7 @@ func (c *Clock) Learn(p Pair) {
 	c.heard.Store(int64(time.Since(c.base)))
 }
 
-// Forget is for a connection to what may be another server.
+// Forget discards the pair, for a new connection that may lead to another server.
 func (c *Clock) Forget() { c.offset.Store(0) }
 
 // Known reports whether an answer has told the time.

@@ -11,7 +11,7 @@ import (
 // most is how many goroutines wait for work at the most.
 const most = 64
 
-// Pool is the goroutines of one session. One whose work is done waits for more, so that a call starts none as a rule.
+// Pool has the goroutines of one session. A goroutine whose work is done waits for more, so a call usually starts none.
 // The zero value is ready for use.
 type Pool struct {
 	mu      sync.Mutex      // guards what follows
@@ -20,7 +20,7 @@ type Pool struct {
 	running sync.WaitGroup // Add only while not closed
 }
 
-// Start runs f and does not wait for it. After Close nothing waits for the goroutine, which ends with f.
+// Start runs f and does not wait for it. After Close nothing waits for the goroutine; it ends with f.
 func (p *Pool) Start(f func()) {
 	p.mu.Lock()
 	if last := len(p.idle) - 1; last >= 0 {
