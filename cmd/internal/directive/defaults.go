@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Defaults are what the //lock:default line in a package's doc comment says: what a directive of the package means where
-// it says nothing. What is written at a function comes first.
+// Defaults are the options of the //lock:default line in a package's doc comment. They apply to every directive of the
+// package that does not set them itself.
 type Defaults struct {
 	Line    Line
 	Options *Directive // no keys; options that were not written are nil
@@ -106,8 +106,8 @@ func (p *reader) localConstants() {
 	}
 }
 
-// OnePerPackage returns the defaults of a package whose files have those given, and reports the others. Place says where
-// something stands, for messages.
+// OnePerPackage returns the defaults of a package from those of its files, and reports all further ones. Place gives a
+// position as text for messages.
 func OnePerPackage(all []*Defaults, place func(token.Pos) string) (*Defaults, []Problem) {
 	if len(all) == 0 {
 		return nil, nil
@@ -142,8 +142,8 @@ func FindAll(files []*ast.File, place func(token.Pos) string) []*Found {
 	return all
 }
 
-// Apply gives the directive of a function what the defaults of its package say and it does not, and corrects its problems:
-// those that the defaults solve go, those that they make come. Nil defaults say nothing.
+// Apply adds to the directive of a function the defaults that it does not set itself. It corrects the problems: it
+// removes those that the defaults solve and adds those that they cause. Nil defaults change nothing.
 func (a *Annotated) Apply(d *Defaults) {
 	if d == nil {
 		return

@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// A Fingerprint says what generated code was made from. Lockgen writes it behind the doc comment of each function that
-// it declares; locklint compares it with that of the source. The sums are short digests: they tell equal from changed.
+// A Fingerprint describes the source of generated code. Lockgen writes it after the doc comment of each function that
+// it declares. Locklint compares it with the fingerprint of the source. The sums are short digests that only
+// distinguish equal from changed.
 type Fingerprint struct {
 	Code string // sum of the declaration itself
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Pattern is what of a key says which texts it can be, and whether others may be the same on purpose. It needs neither
-// syntax nor types, so one package can tell another of it.
+// A Pattern describes the texts that a key can be, and whether other keys may be the same on purpose. It needs neither
+// syntax nor types, so it can pass from one package to another.
 type Pattern struct {
 	Template string        // as written, or @Const
 	Const    string        // import path and name of the constant that the key is, "" for a template

@@ -15,7 +15,7 @@ type Problem struct {
 	Pos, End token.Pos // the offending text, inside the directive
 	Slug     string    // stable name of the kind of problem, such as "ttl-missing"; see Slugs
 	Message  string    // what is wrong, on what, why, and what to do; one line, no trailing period
-	Fix      *Fix      // what to write instead, nil where that is anybody's guess
+	Fix      *Fix      // what to write instead, nil if that is not known
 }
 
 // A Fix replaces the text between Pos and End with Text. It repairs spelling; it never decides what is to be locked.

@@ -23,9 +23,9 @@ type Setting struct {
 	Sets  Field
 }
 
-// Settings walks over what a directive says, in the order of the documentation; keys as they were written. What an
-// option is set to, the constant that it names, the field that it becomes and how lists show it are all found here:
-// neither command knows options by name, but for those whose Field is of NoStruct.
+// Settings walks over the options of a directive, in the order of the documentation, with keys as they were written.
+// Each setting has the option's value, the constant that it names, the field that it becomes, and how lists show it. So
+// neither command knows options by name, except those whose Field is of NoStruct.
 func (d *Directive) Settings() iter.Seq[Setting] {
 	return func(yield func(Setting) bool) {
 		for i := range options {

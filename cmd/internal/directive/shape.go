@@ -2,8 +2,9 @@ package directive
 
 import "strings"
 
-// Shape is the key without what its values are called: two keys of one shape can be the same lock, as far as the order in
-// which locks are taken goes. It is the text of a constant, and of a template the text with {…} for each placeholder.
+// Shape is the key without the names of its values. For the order in which locks are taken, two keys of one shape count
+// as the same lock. The shape of a constant is its text. The shape of a template is its text with {…} for each
+// placeholder.
 func (k *BoundKey) Shape() string {
 	if k.Key.Const != nil {
 		return k.Prefix()

@@ -26,7 +26,7 @@ type Config struct {
 	Tags     string   // build tags, comma separated
 	Env      []string // of the go command
 	Out      string   // a folder, or a file with .go, that takes the output; "": beside the sources
-	// Logf tells what is done, for -v. Warnf tells what is no error and probably not meant. Both may be nil.
+	// Logf reports what is done, for -v. Warnf reports what is not an error but probably a mistake. Both may be nil.
 	Logf, Warnf func(format string, args ...any)
 
 	Collisions bool // compare the keys of all functions

@@ -6,10 +6,10 @@ import (
 	"github.com/lockgen/lockgen/cmd/lockgen/internal/graph"
 )
 
-// Nesting finds which locks are taken inside which: a lock is, where its wrapper is called in the function that another
-// wrapper runs, or in a function that is called from there. Calls through interfaces of the packages lead to all types that
-// have the methods. Goroutines run beside the section and do not count. It reads function bodies, so the packages have to
-// compile, once the wrappers are there: those that would be written now are used, whatever lies on the disk.
+// Nesting finds which locks are taken while another one is held. It follows the calls from the function that a wrapper
+// runs to the wrappers of other functions. A call through an interface of the packages leads to all types that have its
+// methods. Goroutines run beside the section and do not count. It reads function bodies, so the packages must compile
+// together with their wrappers. It uses the wrappers that would be written now, not those on the disk.
 func Nesting(ctx context.Context, cfg Config) (*graph.Graph, []Problem, error) {
 	g, err := understand(ctx, cfg)
 	if err != nil {

@@ -38,9 +38,8 @@ func Check(w io.Writer, dir string, all []File) (bool, error) {
 }
 
 // Commit writes and removes what differs, and returns those files. It is the only place that changes anything. All new
-// texts are on the disk before the first file is touched: where there is no room or no permission for one of them,
-// everything stays as it was. Then each file is replaced in one step, so that a compiler or an editor never sees half
-// of one.
+// texts are on the disk before the first file is changed. If there is no space or no permission for one of them,
+// nothing is changed. Then each file is replaced in one step, so that a compiler or an editor never sees half of one.
 func Commit(wanted []File) (done []File, err error) {
 	var all []*pending
 	defer func() {

@@ -21,8 +21,8 @@ var page string
 // Check is LL1015.
 var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Fixable: true, Run: checkIgnores})
 
-// Watch makes the check run behind all others of a list, also those that are switched off or not selected: whether a
-// comment is of use does not depend on what somebody wants to see today.
+// Watch makes the check run after all others of a list, including those that are switched off or not selected. Whether
+// a comment is needed does not depend on the selection of checks.
 func Watch(list []*check.Check) {
 	for _, c := range list {
 		if c != Check {

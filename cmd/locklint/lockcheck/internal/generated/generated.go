@@ -1,4 +1,4 @@
-// Package generated tells the files that lockgen, or anybody, has generated from those that people write.
+// Package generated distinguishes generated files, by lockgen or any other tool, from those that people write.
 package generated
 
 import (
