@@ -129,7 +129,7 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 		}
 		o.Wait = left(until)
 		if c.grant == nil && ctx.Err() != nil {
-			// Of a crowd that gives up at once nobody asks the store on behalf of the others.
+			// If many callers give up at once, none of them asks the store for the others.
 			err := l.gaveUp(ctx, key)
 			l.yield(key, c.place)
 			return nil, err

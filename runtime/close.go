@@ -27,7 +27,7 @@ func (l *Locker) Close(ctx context.Context) error {
 	l.mu.Unlock()
 	if first {
 		l.stop()
-		// All leases are told before the first release: nobody would end those that ctx leaves no time for.
+		// All leases end before the first release. Otherwise those for which ctx leaves no time would not end.
 		held := l.leases()
 		for _, lease := range held {
 			lease.grant.lose(errClosing)

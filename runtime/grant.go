@@ -242,7 +242,7 @@ func (g *grant) renewal(sent time.Time) (ttl time.Duration) {
 	if g.owner == nil || g.owner.limit.IsZero() {
 		return g.ttl
 	}
-	// What lies behind the end of a MaxHold would keep the lock from others if it is not released.
+	// A TTL beyond the end of MaxHold would keep the lock from others if it is not released.
 	return min(g.ttl, max(g.owner.limit.Sub(sent)+margin(g.ttl), minTTL))
 }
 

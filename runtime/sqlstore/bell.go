@@ -20,7 +20,7 @@ const (
 	selfSilence = 5 * time.Second
 	// deafFor is how long a session that hears nothing of its own ring polls before it tries to listen again.
 	deafFor = 10 * time.Minute
-	// hearing at the end of a session's name says that it listens: the others are not worth a ring.
+	// hearing at the end of a session's name says that it listens. Other sessions are not notified.
 	hearing = ".l"
 )
 

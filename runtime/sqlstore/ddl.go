@@ -70,7 +70,7 @@ func wrapCreate(t *tables, err error) error {
 // createKey is the advisory lock of PostgreSQL under which tables are created.
 const createKey = 0x6c6f636b67656f
 
-// create runs the DDL: in PostgreSQL in one transaction, which waits for nobody longer than a few seconds.
+// create runs the DDL: in PostgreSQL in one transaction, which waits for locks for a few seconds at most.
 func (t *tables) create(ctx context.Context, db *sql.DB) error {
 	if t.name != Postgres {
 		return t.runAll(ctx, db)

@@ -10,8 +10,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// A grant that crosses with the end of the wait is nobody's: it goes on to the next in line, and with none the key is
-// free again. Leases are so long here that no key gets free by their end.
+// A grant that crosses with the end of the wait belongs to no caller: it passes to the next waiter, and without one the
+// key is free again. Leases are so long here that no key gets free by their end.
 var crossingTests = map[string]func(*testing.T, *env){
 	"context": func(t *testing.T, e *env) {
 		// The lock is released when the store asks why the context has ended: then it has made up its mind to leave, and

@@ -110,7 +110,7 @@ var toldTests = map[string]func(*testing.T, *env){
 	},
 
 	"nobody_is_busy_without_a_holder": func(t *testing.T, e *env) {
-		// However a request ends: where nobody holds the lock it is not busy.
+		// However a request ends: if nobody holds the lock, the error is not busy.
 		a, _ := e.session("a")
 		ended, cancel := context.WithCancel(e.ctx)
 		cancel()

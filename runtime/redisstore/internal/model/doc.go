@@ -20,9 +20,9 @@
 //
 // # Requests
 //
-// A request is executed at once, late, or never, and its answer may be lost. Whoever has no answer asks again, which
-// leaves the first request under way. An acquire refuses itself when it is executed after its latest moment; so a lease
-// that is taken back once more after the latest moment of all its attempts is gone for good.
+// A request is executed at once, late, or never, and its answer may be lost. A client without an answer asks again,
+// which leaves the first request under way. An acquire refuses itself when it is executed after its latest moment; so a
+// lease that is taken back once more after the latest moment of all its attempts is gone for good.
 //
 // # Breaks
 //
