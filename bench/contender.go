@@ -53,7 +53,8 @@ func (a address) goRedis() *redis.Client {
 }
 
 // contenders in the order of the tables.
-var contenders = []contender{rawSleep, rawFloor, redsyncPeer, redislockPeer, rueidislockPeer, lockgenStrict, lockgenDefault}
+var contenders = []contender{rawSleep, rawFloor, redsyncPeer, redislockPeer, rueidislockPeer, lockgenStrict, lockgenDefault,
+	sqlFloor, pglockPeer, pgAdvisory, mysqlGetter, sqlStrict, sqlPolling, sqlLockgen}
 
 // named returns the contenders with these names, in their order.
 func named(names ...string) ([]contender, error) {

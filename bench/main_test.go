@@ -53,9 +53,17 @@ var tiny = []plan{
 }
 
 func TestScenarios_reportFiguresAndTargets(t *testing.T) {
-	for _, p := range tiny {
+	for _, p := range append(tiny, sqlPlans(true, 0)...) {
 		t.Run(p.name, func(t *testing.T) {
-			testenv.Redis(t) // skips or fails where there is none
+			switch kind, _, _ := strings.Cut(p.name, "-"); kind { // skips or fails where there is none
+			case "pg":
+				testenv.Postgres(t)
+			case "mysql":
+				testenv.MariaDB(t)
+			case "sqlite":
+			default:
+				testenv.Redis(t)
+			}
 			b := &bench{progress: t.Output()}
 			if err := runAll(t.Context(), b, []plan{p}); err != nil {
 				t.Fatal(err)
@@ -65,7 +73,7 @@ func TestScenarios_reportFiguresAndTargets(t *testing.T) {
 					t.Errorf("figure %+v makes no sense", f)
 				}
 			}
-			ours := slices.ContainsFunc(b.report.figures, func(f figure) bool { return f.Contender == "lockgen" && f.Median > 0 })
+			ours := slices.ContainsFunc(b.report.figures, func(f figure) bool { return strings.HasPrefix(f.Contender, "lockgen") && f.Median > 0 })
 			if !ours || len(b.report.targets) == 0 {
 				t.Errorf("figures %+v, targets %+v: something of ours is missing", b.report.figures, b.report.targets)
 			}
@@ -76,6 +84,9 @@ func TestScenarios_reportFiguresAndTargets(t *testing.T) {
 func TestTiny_coversEveryScenario(t *testing.T) {
 	var covered []string
 	for _, p := range tiny {
+		covered = append(covered, p.name)
+	}
+	for _, p := range sqlPlans(true, 0) {
 		covered = append(covered, p.name)
 	}
 	if want := append(covered, "all"); !slices.Equal(scenarioNames(), want) {

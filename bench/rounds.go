@@ -109,9 +109,14 @@ func (r *results) bestPeer(metric string) (best string, found bool) {
 
 // against compares our series of metric with another contender's, round by round, and reports the ratio with its spread.
 func (r *results) against(b *bench, other, metric string) []float64 {
-	ratio := ratios(r.of(lockgenDefault.name, metric), r.of(other, metric))
+	return r.compare(b, lockgenDefault.name, other, metric)
+}
+
+// compare is against for one of ours.
+func (r *results) compare(b *bench, ours, other, metric string) []float64 {
+	ratio := ratios(r.of(ours, metric), r.of(other, metric))
 	if len(ratio) > 0 {
-		b.report.add(r.scenario, lockgenDefault.name, metric+", times "+other, ratio)
+		b.report.add(r.scenario, ours, metric+", times "+other, ratio)
 	}
 	return ratio
 }

@@ -24,6 +24,7 @@ const (
 	commandsEach = "client commands per acquisition"
 	starved      = "starved waiters"
 	waitToIdeal  = "wait p99, times the ideal queue"
+	waitP99      = "wait p99 ms"
 )
 
 func (s clusterContended) run(ctx context.Context, b *bench) error {
@@ -64,7 +65,7 @@ func (s clusterContended) measure(ctx context.Context, c contender, addr, key st
 		{starved, float64(found.Starved)},
 		{"held ms", millisOf(hold)},
 		{"wait p50 ms", millisOf(quantile(found.Waits, 0.50))},
-		{"wait p99 ms", millisOf(p99)},
+		{waitP99, millisOf(p99)},
 		{waitToIdeal, float64(p99) / float64(ideal)},
 	}, nil
 }

@@ -96,9 +96,10 @@ func (s settings) all() []plan {
 	override(&renew.leases, s.leases)
 	override(&renew.ttl, s.ttl)
 	override(&memory.keys, s.keys)
-	return []plan{{"seeds", seeds}, {"cluster-contended", cluster}, {"idle-wait", idle},
+	plans := []plan{{"seeds", seeds}, {"cluster-contended", cluster}, {"idle-wait", idle},
 		{"uncontended", uncontended}, {"renew", renew}, {"memory", memory}, {"jobs-due", due},
 		{"jobs-idle", idleJobs}, {"jobs-skew", skew}}
+	return append(plans, sqlPlans(s.quick, s.rounds)...)
 }
 
 // override sets what the command line names.

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// ErrNotAgain says that a record stands for nothing that can be run again; it is wrapped.
+// ErrNotAgain says that a record does not stand for a run that can be run again. Errors wrap it.
 var ErrNotAgain = errors.New("cannot be run again")
 
-// RunAgain runs the tick of a run that has ended once more, now, as [Scheduler.RunNow] does: the new run has the tick
-// of the old one, so that work which depends on the date is done for that date, and the payload of a one-off job. It
-// is the first attempt of its own; the old record stays. The error wraps ErrUnknownRun if the run is not on record,
-// ErrNotAgain if it is in flight or its record stands for several ticks, and ErrOrphaned and ErrOtherProgram as that of
+// RunAgain runs the tick of an ended run again, now, as [Scheduler.RunNow] does. The new run has the tick of the old
+// one, so work that depends on the date is done for that date. It also has the payload of a one-off job. It is attempt
+// 1 of its own, and the old record stays. The error wraps ErrUnknownRun if the run is not on record, and ErrNotAgain if
+// it is in flight or its record stands for several ticks. It wraps ErrOrphaned and ErrOtherProgram as the error of
 // RunNow does.
 func (s *Scheduler) RunAgain(ctx context.Context, runID, author string) (newID string, err error) {
 	old, err := s.FindRun(ctx, runID)

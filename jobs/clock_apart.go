@@ -72,7 +72,7 @@ func (s *Scheduler) compareClocks(ctx context.Context) {
 	}
 }
 
-// Locator is a [Store] that can name the server that a part is on, for people; "" if it does not know.
+// Locator is a [Store] that can name the server of a part. The name is for people; "" means that it is not known.
 type Locator interface {
 	Locate(ctx context.Context, part int) string
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/lockgen/lockgen/jobs/internal/parallel"
 )
 
-// ClusterJobs returns the jobs of the whole cluster, sorted by name, from any scheduler on its store, also from one
-// that has none and does not run: all of them, or those that are named, as far as they are known. Of a job that nodes
-// have in several versions it tells the newest. A job that no node has any more is among them, as orphaned, while
-// anything is left of it: a cursor, a pause, a run in flight, a one-off job that waits. If this scheduler runs, its own
-// jobs are among them, whatever the store has lost. For many jobs see [Scheduler.JobPage].
+// ClusterJobs returns jobs of the whole cluster, sorted by name: all of them, or the named ones that are known. Any
+// scheduler on the store can ask, also one that has no jobs and does not run. If nodes have a job in several versions,
+// the newest is returned. A job that no node has any more is returned as orphaned while anything is left of it: a
+// cursor, a pause, a run in flight, a waiting one-off job. If this scheduler runs, its own jobs are always among the
+// result, even if the store has lost data. For many jobs see [Scheduler.JobPage].
 //
 // If only a part of the store does not answer, what the others and this node know comes with an error that wraps a
 // [*PartsError]; if that is the part with the list of nodes, Info.Nodes is empty and no job is orphaned. It blocks
@@ -386,8 +386,8 @@ func (s *Scheduler) ownInfo(e *entry) Info {
 	return s.info(e)
 }
 
-// Upcoming returns the next n ticks after a time, fewer if the schedule ends. It is empty for a handler, for an
-// orphaned job, and for a Job.Schedule of another node.
+// Upcoming returns the next n ticks after a time, fewer if the schedule ends. The result is empty for a handler, for an
+// orphaned job, and for a job of another node with Job.Schedule.
 func (i Info) Upcoming(after time.Time, n int) []Upcoming {
 	if i.Orphaned {
 		return nil

@@ -14,20 +14,20 @@ import (
 
 // Config configures a [Scheduler]. The zero value is usable.
 type Config struct {
-	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis, under
-	// the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks. Its package
-	// must be imported, if only for its side effect; it imports that of the locks:
+	// Store keeps cursors, claims and records. Defaults to the one that matches the Locker: in the same Redis or
+	// database, under the Locker's namespace, or in memory, shared by all schedulers on the same memory store of locks.
+	// Its package must be imported, if only for its side effect; it imports that of the locks:
 	//
 	//	import _ "github.com/lockgen/lockgen/jobs/redisstore"
 	Store Store
 	// Node names this process in records. Like Program and Version it is printable text of up to 200 bytes. Defaults to
 	// the Locker's node.
 	Node string
-	// Program says what program the jobs belong to: nodes of two programs in one namespace do not share a job of the
-	// same name. Defaults to the path of the main module, and to that of the main package if there is none.
+	// Program names the program that the jobs belong to. Nodes of two programs in one namespace do not share a job of
+	// the same name. Defaults to the path of the main module, or of the main package if there is no module.
 	Program string
-	// Version is shown beside the node and its jobs. Defaults to the version of the main module, and to the revision
-	// that it was built from if that has none.
+	// Version is shown beside the node and its jobs. Defaults to the version of the main module, or to the revision
+	// that it was built from if it has no version.
 	Version string
 	// Location is the zone of specs without TZ. Defaults to UTC. All nodes must use the same.
 	Location *time.Location
@@ -39,10 +39,11 @@ type Config struct {
 	// more if the store is away. Defaults to 13 s: 28 s in all, so that all is over before Kubernetes kills a process
 	// that has been told to end 30 s ago. Negative means not at all. See Scheduler.Drain for longer ones.
 	DrainTimeout time.Duration
-	// Heartbeat is how often the node gives a sign of life, and hears what other nodes ask of it: to cancel a run, to
-	// run one now, a one-off job. After five of them without one its runs are taken over. It costs a call per node, and
-	// a step of the machine's clock is noticed within it. All nodes must use the same. Defaults to 1 s, which is also
-	// the least; at most 5 min, for simulations of long times.
+	// Heartbeat is the interval between the node's heartbeats. By its heartbeat a node also receives requests of other
+	// nodes: to cancel a run, to run a job now, to run a one-off job. When five heartbeats have been missed, other
+	// nodes take over its runs. A heartbeat costs one call per node. A step of the machine's clock is noticed within
+	// one interval. All nodes must use the same value. Defaults to 1 s, which is also the minimum. The maximum is 5
+	// min, for simulations of long times.
 	Heartbeat time.Duration
 	// History is how many records are kept per job. Defaults to 100.
 	History int
@@ -57,9 +58,9 @@ type Config struct {
 	// testing/synctest; see package jobstest. New calls it once, and refuses one that panics or has not returned within a
 	// second; while it does so later, time.Now stands in for it. Defaults to time.Now.
 	Now func() time.Time
-	// OnRun is called after the record of a run is complete, whether it ran or was skipped, by the node that
-	// recorded it: for the run of a dead node, the one that found it. It is called from the goroutines of the
-	// runs, several at a time, and delays the end of a drain.
+	// OnRun is called after the record of a run is complete, whether the run ran or was skipped. The node that recorded
+	// the run calls it: for the run of a dead node, the node that found it. Calls come from the goroutines of the runs,
+	// several at a time, and delay the end of a drain.
 	OnRun func(Run)
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The errors of calls that name a job or a run; they are wrapped.
+// The errors of calls that name a job or a run. Errors wrap them.
 var (
 	ErrUnknownJob = errors.New("unknown job")
 	ErrUnknownRun = errors.New("unknown run")
@@ -17,22 +17,22 @@ var (
 	ErrOtherProgram = errors.New("another program has a job of this name")
 )
 
-// Pause is why a job's ticks are not claimed.
+// Pause says by whom, when and why the ticks of a job were paused.
 type Pause struct {
 	Author string    `json:"author"`
 	Reason string    `json:"reason,omitempty"`
 	At     time.Time `json:"at"` // since when
-	// Version tells apart the pauses of a job: each is higher than those before.
+	// Version identifies a pause of the job. Each pause has a higher version than those before it.
 	Version int64 `json:"-"`
 }
 
-// Pause stops the ticks of a job in the whole cluster until [Scheduler.Resume], also over restarts. Runs that were
-// claimed before go on, with their retries, and [Scheduler.RunNow] still works. The ticks meanwhile are not run later;
-// one record stands for them. Pausing a paused job replaces author and reason. The error wraps ErrUnknownJob if no
-// node has ever added the job.
+// Pause stops the ticks of a job in the whole cluster until [Scheduler.Resume], also across restarts. Runs that were
+// claimed before go on, with their retries, and [Scheduler.RunNow] still works. Ticks during the pause are not run
+// later; one record stands for them. Pausing a paused job replaces author and reason. The error wraps ErrUnknownJob if
+// no node has ever added the job.
 //
-// Here and in the other methods that take them, of an author 200 bytes are kept and of a reason 2 KiB; what is longer
-// is cut between two characters. Each is one timings: control and format characters are replaced.
+// In this and all other methods, the author is cut at 200 bytes and the reason at 2 KiB, between two characters. Both
+// are stored as one line: control and format characters are replaced.
 func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error {
 	author, reason = plain(author, maxAuthor), plain(reason, maxReason)
 	_, now, err := s.lookAtKnown(ctx, job)
@@ -97,11 +97,11 @@ func (s *Scheduler) pausedRecord(job, author string, view JobView, now time.Time
 	return r
 }
 
-// RunNow runs a job once, now, beside its schedule and also while it is paused, under its locks and Overlap. If this
-// scheduler is running and has the job, the run is its own; else it is picked up within seconds by a node that has it.
-// The run's ID is returned as soon as the store has it; see [Scheduler.FindRun]. The error wraps ErrUnknownJob if no
-// node has ever added the job, ErrOrphaned if nodes are running, and none of them has it, and ErrOtherProgram if
-// another program has it, and this scheduler has a job of the same name.
+// RunNow runs a job once, now, in addition to its schedule, and also while it is paused. Its locks and Overlap apply.
+// If this scheduler is running and has the job, it makes the run itself. Otherwise a node that has the job picks it up
+// within seconds. RunNow returns the run's ID as soon as the store has it; see [Scheduler.FindRun]. The error wraps
+// ErrUnknownJob if no node has ever added the job, and ErrOrphaned if nodes are running and none of them has it. It
+// wraps ErrOtherProgram if another program has the job and this scheduler has a job of the same name.
 func (s *Scheduler) RunNow(ctx context.Context, job, author string) (runID string, err error) {
 	view, now, err := s.lookAtKnown(ctx, job)
 	var program string
@@ -140,10 +140,11 @@ func (s *Scheduler) put(ctx context.Context, r Run, program string) (runID strin
 	return r.ID, nil
 }
 
-// Cancel ends a run on whichever node it is: its context is cancelled within seconds, and it is recorded as cancelled
-// by author. One that has not begun does not begin, on whatever node, and one that nobody looks after is recorded at
-// once. A run that ends before its node hears of it is recorded as it ended, with Run.CancelAsked. It blocks until the
-// store has the wish, not until the run has ended. The error wraps ErrUnknownRun if the run is not in flight.
+// Cancel ends a run on any node. The context of the run is cancelled within seconds, and the run is recorded as
+// cancelled by author. A run that has not begun does not begin, on any node. A run whose node is dead is recorded at
+// once. A run that ends before its node learns of the request is recorded as it ended, with Run.CancelAsked. Cancel
+// blocks until the store has the request, not until the run has ended. The error wraps ErrUnknownRun if the run is not
+// in flight.
 func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) error {
 	job, ok := jobOfRun(runID)
 	if !ok {

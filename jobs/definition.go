@@ -11,7 +11,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Definition is what a node tells the others of a job or a handler that it has: all that they need to show it and to
+// Definition describes a job or a handler of a node to the other nodes. It has all that they need to show it and to
 // compute its ticks.
 type Definition struct {
 	Job     string `json:"job"`               // its name in the store
@@ -40,8 +40,8 @@ type Timing struct {
 	Custom bool `json:"custom,omitempty"`
 }
 
-// TimingPeriod is a time in which a timing is in force: from Since, which it excludes, to Since of the next one, which
-// it includes.
+// TimingPeriod is a period in which a timing is in force. It begins after Since, and it ends at Since of the next
+// period, inclusive.
 type TimingPeriod struct {
 	Since  time.Time
 	Timing Timing
@@ -60,7 +60,7 @@ type Offer struct {
 type Registration struct {
 	Session string
 	Peers   []string      // the sessions that are alive, as the session has heard
-	Grace   time.Duration // for how long after its registration a session that is not among Peers counts as alive
+	Grace   time.Duration // a session that is not among Peers counts as alive for this long after its registration
 	Offers  []Offer
 }
 
@@ -75,7 +75,7 @@ type JobSpec struct {
 	Offers  map[string]int64 // versions by session; those of the dead stay until the next registration of the job
 }
 
-// VersionedDef is a definition with its version: definitions are numbered in the order in which the store first sees
+// VersionedDef is a definition with its version. The store numbers definitions in the order in which it first sees
 // them.
 type VersionedDef struct {
 	Version    int64

@@ -14,9 +14,9 @@ func (r Run) Failed() bool {
 	return false
 }
 
-// Failures returns the failures ([Run.Failed]) of all jobs and handlers of the cluster that were recorded last, the
-// latest first, limit at most. The store keeps the newest 200 at least, however often their jobs have run since. If
-// only a part of the store does not answer, those of the others come with an error that wraps a [*PartsError]. It
+// Failures returns the latest failures ([Run.Failed]) of all jobs and handlers of the cluster, the latest recorded
+// first, limit at most. The store keeps at least the newest 200, however often the jobs have run since. If only a part
+// of the store does not answer, the failures of the other parts come with an error that wraps a [*PartsError]. It
 // blocks until the store has answered or ctx ends.
 func (s *Scheduler) Failures(ctx context.Context, limit int) ([]Run, error) {
 	if limit <= 0 {

@@ -143,7 +143,7 @@ func guardSchedule(s cron.Schedule) cron.Schedule {
 	return &guardedSchedule{inner: s}
 }
 
-// Next returns the zero time, as if there were no more ticks, if the schedule fails.
+// Next returns the zero time if the schedule fails. To the caller there are then no more ticks.
 func (g *guardedSchedule) Next(t time.Time) time.Time {
 	if g.stuck.Load() > 0 {
 		return time.Time{}

@@ -26,53 +26,54 @@ type Job struct {
 	Spec string
 	// TZ is the IANA name of the zone of Spec. Defaults to Config.Location.
 	TZ string
-	// Schedule is used in place of Spec. All nodes must get the same ticks from it. It is asked with times in
-	// Config.Location; the zero time means that there are no more ticks. It is to answer at once: one that panics, or
-	// takes longer than a second, is asked again a minute later. A changed one is not told from the old one, as it has
-	// no text.
+	// Schedule is used in place of Spec. All nodes must get the same ticks from it. It is called with times in
+	// Config.Location. It returns the zero time when there are no more ticks. It must return at once: a call that
+	// panics, or takes longer than a second, is repeated a minute later. A change of the schedule is not noticed,
+	// because a Schedule has no text to compare.
 	Schedule cron.Schedule
-	// Run is the work. Its context ends when the job's lock is lost, when Timeout is over, and when a drain takes
-	// too long; it carries the leases (lockrt.FromContext, lockrt.Held) and the tick ([TickFromContext]). Required.
+	// Run is the work. Its context ends when the job's lock is lost, when Timeout is over, and when a drain takes too
+	// long. The context carries the leases (lockrt.FromContext, lockrt.Held) and the tick ([TickFromContext]).
+	// Required.
 	Run func(ctx context.Context) error
 
 	// Keys are the locks that are held while the job runs. Defaults to "job:" + Name, and to none if Overlap is
 	// OverlapAllow.
 	Keys []string
-	// KeysFunc is used in place of Keys: it is called before each attempt, so that keys may depend on what changes
-	// while the program runs. It is to answer at once, on all nodes alike. An attempt whose keys it cannot tell ends in
-	// an error.
+	// KeysFunc is used in place of Keys. It is called before each attempt, so the keys may depend on what changes while
+	// the program runs. It must return at once, and the same keys on all nodes. If it fails, the attempt ends in an
+	// error.
 	KeysFunc func() ([]string, error)
-	// Lock has the options for Keys. TTL defaults to 30 s; one above a minute is taken for a minute, so that the
-	// death of a node is noticed within it (locks are renewed; where NoRenew is set as well, the job is still stopped
-	// after TTL). Wait is how long a run waits for a lock that is held (OverlapQueue waits for ever if it is 0).
+	// Lock has the options for Keys. TTL defaults to 30 s and is limited to a minute, so that the death of a node is
+	// noticed within a minute. Locks are renewed; with NoRenew the job is stopped after TTL. Wait is how long a run
+	// waits for a lock that is held. With OverlapQueue, 0 means that it waits without a limit.
 	Lock lockrt.Options
-	// Overlap says what happens when the lock is held, as a rule by an earlier run. Defaults to OverlapSkip.
+	// Overlap says what happens when the lock is held, usually by an earlier run. Defaults to OverlapSkip.
 	Overlap Overlap
 
-	// Misfire says what happens to ticks that are later than Grace because no node was running or the store was
-	// away. Defaults to MisfireOnce.
+	// Misfire says what happens to ticks that are later than Grace because no node was running or the store did not
+	// answer. Defaults to MisfireOnce.
 	Misfire Misfire
 	// Grace is how late a tick may begin and still be on time. Defaults to 10 s.
 	Grace time.Duration
 	// MisfireCap is the number of missed ticks that MisfireAll runs, the newest ones. Defaults to 100.
 	MisfireCap int
-	// Jitter delays every tick by a part of this duration that is hashed from name and tick, so that all nodes
-	// agree on it. Defaults to none.
+	// Jitter delays every tick by a part of this duration. The part is a hash of name and tick, so all nodes compute
+	// the same delay. Defaults to none.
 	Jitter time.Duration
 
 	// Timeout ends the context of a run after this time. Defaults to none.
 	Timeout time.Duration
-	// Retries is how many more times a tick is tried after an error, panic, timeout or lost lease, after 1 s,
-	// 2 s, 4 s … up to a minute, and after the death of its node. A retry that finds the lock held, by the run of a
-	// later tick for example, is not used up by that: it comes back after further pauses, and is recorded as skipped,
-	// with no other to follow, if the lock was held each time for a minute or more. Defaults to none.
+	// Retries is how many more times a tick is tried after an error, panic, timeout or lost lease, and after the death
+	// of its node. The pauses are 1 s, 2 s, 4 s … up to a minute. A retry that finds the lock held, for example by the
+	// run of a later tick, does not count: it is tried again after further pauses. If the lock was held each time for a
+	// minute or more, the retry is recorded as skipped, and no other follows. Defaults to none.
 	Retries int
 }
 
 // Misfire is a policy for missed ticks.
 type Misfire string
 
-// The policies for missed ticks. Whatever is not run is recorded as skipped.
+// The policies for missed ticks. Ticks that are not run are recorded as skipped.
 const (
 	MisfireSkip Misfire = "skip" // run none of them
 	MisfireOnce Misfire = "once" // run one in place of all: the newest

@@ -20,9 +20,9 @@ const (
 	dormantRecheck = time.Minute
 )
 
-// Run runs the jobs until ctx ends or [Scheduler.Drain] is called, then drains and returns: it takes on nothing new,
-// passes on to other nodes what has not begun, lets runs finish for up to Config.DrainTimeout, cancels them, and
-// records how they ended. It blocks all the while. It may be called once.
+// Run runs the jobs until ctx ends or [Scheduler.Drain] is called, then drains and returns. To drain, it takes on no
+// new runs and passes on to other nodes the runs that have not begun. It lets the others finish for up to
+// Config.DrainTimeout, cancels them, and records how they ended. It blocks until then. It may be called once.
 //
 // While the store does not answer, Run keeps trying; see [Scheduler.Err]. The error says what went wrong while
 // draining, nil after a clean end.

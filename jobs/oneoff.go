@@ -10,13 +10,13 @@ import (
 	"github.com/lockgen/lockgen/jobs/internal/spread"
 )
 
-// Handler is the work of one-off jobs: each [Scheduler.At] names one.
+// Handler does the work of one-off jobs. Each call of [Scheduler.At] names a handler.
 type Handler struct {
 	// Name identifies the handler in the store, as Job.Name does a job. Required, up to 200 bytes. Its runs are
 	// recorded under "one-off:" + Name.
 	Name string
-	// Run is the work. Its context carries the lease of the lock "one-off:" + id, and otherwise is as that of Job.Run.
-	// Required.
+	// Run is the work. Its context carries the lease of the lock "one-off:" + id, and is otherwise like that of
+	// Job.Run. Required.
 	Run func(ctx context.Context, id string, payload []byte) error
 	// Timeout ends the context of a run after this time. Defaults to none.
 	Timeout time.Duration
@@ -66,12 +66,13 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 	return &entry{job: j, handler: h.Run, zone: zone, lock: j.lockOptions(), hash: spread.Hash(j.Name)}, nil
 }
 
-// At has a handler called once, at a time, by any node that has it: at least once if the handler has Retries, at most
-// once else. The job is kept in the store until then. A time that has passed means now. The id names the job among all
-// one-off jobs, of all handlers: calling At again with it does nothing while the job waits, and for a day after it has
-// run. payload is at most 16 KiB and is shown in records. One whose handler no node has waits, which is logged, and is
-// recorded as skipped a week after its time. The error wraps ErrOtherProgram if another program has the handler, and
-// this scheduler has one of the same name. It blocks until the store has answered or ctx ends.
+// At schedules one call of a handler at a time, on any node that has the handler: at least once if the handler has
+// Retries, otherwise at most once. The store keeps the job until then. A time in the past means now. The id is unique
+// among all one-off jobs of all handlers. Calling At again with the same id does nothing while the job waits, and for a
+// day after it has run. payload is at most 16 KiB and is shown in records. If no node has the handler, the job waits,
+// which is logged, and is recorded as skipped a week after its time. The error wraps ErrOtherProgram if another program
+// has the handler and this scheduler has a handler of the same name. It blocks until the store has answered or ctx
+// ends.
 func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, payload []byte) error {
 	if err := oneOffProblem(handler, id, at, payload); err != nil {
 		return fmt.Errorf("add one-off job %q: %w", brief(id), err)
@@ -150,8 +151,8 @@ func (s *Scheduler) warnOfHandler(ctx context.Context, o OneOff) {
 	}
 }
 
-// Withdraw removes a one-off job that waits for its time. The error wraps ErrUnknownRun if none does: it may be
-// running, then see [Scheduler.Cancel]. It blocks until the store has answered or ctx ends.
+// Withdraw removes a one-off job that waits for its time. The error wraps ErrUnknownRun if no job with this ID waits.
+// The job may be running: then use [Scheduler.Cancel]. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) Withdraw(ctx context.Context, id string) error {
 	err := s.cfg.Store.Withdraw(ctx, id)
 	if errors.Is(err, ErrGone) {
@@ -174,5 +175,5 @@ func (s *Scheduler) Waiting(ctx context.Context, limit int) ([]OneOff, error) {
 	return all, nil
 }
 
-// Check says what is wrong with a one-off job, nil if nothing is: what [Scheduler.At] would refuse.
+// Check returns the error with which [Scheduler.At] would refuse a one-off job, nil if it would accept it.
 func (o *OneOff) Check() error { return oneOffProblem(o.Handler, o.ID, o.At, o.Payload) }

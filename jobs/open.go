@@ -8,8 +8,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// StoreFunc returns the store of jobs that belongs beside the locks of a Locker: in the same place, under its
-// namespace. It contacts nothing. It returns nil, and no error, if the locks are in a store of another kind.
+// StoreFunc returns the store of jobs for a Locker: in the same place as its locks, under its namespace. It contacts
+// nothing. It returns nil, and no error, if the locks are in a store of another kind.
 type StoreFunc func(locks *lockrt.Locker) (Store, error)
 
 var (

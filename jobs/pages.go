@@ -13,11 +13,11 @@ import (
 // JobQuery asks for a page of the jobs of the cluster. The zero value, with a limit, asks for the first ones.
 type JobQuery struct {
 	State JobState // StateAny asks for all
-	// words that must be part of a job's name, program, timing or what that says in words; see [SearchText]. Up to 10
-	// words of 200 bytes in all: the store compares them with every name.
+	// words that must all be in the [SearchText] of a job. Up to 10 words of 200 bytes in all: the store compares them
+	// with every name.
 	Search string
 	From   string // jobs after this one; "": from the first one on
-	Back   bool   // the last ones before From in its place; From "": those at the end
+	Back   bool   // return the last jobs before From instead; with From "": the last jobs of all
 	Limit  int    // up to 100,000 count
 }
 
@@ -48,7 +48,7 @@ func searchWords(search string) ([]string, error) {
 type JobPage struct {
 	Jobs   []Status
 	More   bool // there are others after them, or before them if the query went back
-	Before int  // how many jobs of the state come before the page; -1 if nobody has counted them
+	Before int  // how many jobs of the state come before the page; -1 if they were not counted
 }
 
 // JobPage returns a page of the jobs of the cluster, as [Scheduler.ClusterStatus] tells of them. The store reads the

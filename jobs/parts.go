@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// PartsError says that some parts of the store did not answer, as when one server of a Redis Cluster is away. The
-// list that comes with it is what the others have told.
+// PartsError says that some parts of the store did not answer, for example because one server of a Redis Cluster is
+// down. The list that comes with it has what the other parts have answered.
 type PartsError struct {
 	Parts []int // that did not answer, from 0 on
 	Of    int   // how many there are
-	Err   error // what one of them said
+	Err   error // the error of one of them
 }
 
 func (e *PartsError) Error() string {

@@ -2,26 +2,26 @@ package jobs
 
 import "time"
 
-// What each [Store] keeps besides what its comments name.
+// Retention times and counts of each [Store], in addition to those in its comments.
 const (
-	// NodeRetention is how long a node that gives no sign of life stays in the list of nodes.
+	// NodeRetention is how long a node stays in the list of nodes after its last heartbeat.
 	NodeRetention = 10 * time.Minute
-	// NoticeRetention is how long a notice waits for an owner that does not come back.
+	// NoticeRetention is how long a notice is kept for an owner that sends no heartbeat.
 	NoticeRetention = time.Hour
 	// OneOffRetention is how long the ID of a one-off job is remembered after its time.
 	OneOffRetention = 24 * time.Hour
-	// JobRetention is after what time a job that nobody registers may be forgotten. Nodes register their jobs every few
-	// hours, so it counts from the end of the last of them.
+	// JobRetention is how long the store remembers a job that no node registers. Nodes register their jobs every few
+	// hours, so it counts from about the end of the last node with the job.
 	JobRetention = 400 * 24 * time.Hour
 
-	// KeptFailures is how many failures of all jobs are kept, at least, besides the records of each job.
+	// KeptFailures is the minimum number of failures of all jobs that are kept, in addition to the records of each job.
 	KeptFailures = 200
-	// KeptDefinitions is how many definitions of a job are remembered, so that an old one that comes back is known to
-	// be old.
+	// KeptDefinitions is how many definitions of a job are remembered, so that an old definition is recognized when it
+	// is registered again.
 	KeptDefinitions = 8
-	// KeptTimings is how many changes of its timing are remembered before a job's cursor has passed them.
+	// KeptTimings is how many changes of a job's timing are remembered until the job's cursor has passed them.
 	KeptTimings = 16
 )
 
-// HandlerPrefix is in front of the names under which handlers are jobs. No other job's name may begin with it.
+// HandlerPrefix begins the job names of handlers. The name of no other job may begin with it.
 const HandlerPrefix = "one-off:"

@@ -14,7 +14,7 @@ type Run struct {
 	ID      string       `json:"id"`
 	Job     string       `json:"job"`
 	Tick    time.Time    `json:"tick"`            // the scheduled time
-	Ticks   int64        `json:"ticks,omitempty"` // how many were skipped, from First to Tick; 0: Tick alone
+	Ticks   int64        `json:"ticks,omitempty"` // how many ticks were skipped, from First to Tick; 0: Tick alone
 	First   time.Time    `json:"first,omitzero"`
 	Claimed time.Time    `json:"claimed"` // when a node took the tick on
 	Started time.Time    `json:"started,omitzero"`
@@ -26,16 +26,17 @@ type Run struct {
 	Fence   lockrt.Fence `json:"fence,omitempty"`  // of the first key
 	Attempt int          `json:"attempt"`          // from 1
 	Trigger string       `json:"trigger"`
-	Author  string       `json:"author,omitempty"` // who asked for it, or ended the pause that it stands for
-	// CancelAsked is who asked for the run to end; it may have ended by itself before it heard of that. Nil: nobody.
+	Author  string       `json:"author,omitempty"` // who requested the run, or ended the pause that the record stands for
+	// CancelAsked says who asked for the run to end. The run may have ended by itself before it learned of the request.
+	// Nil: nobody asked.
 	CancelAsked *Notice `json:"cancelAsked,omitempty"`
 	OneOff      string  `json:"oneOff,omitempty"`  // ID of the one-off job
 	Payload     []byte  `json:"payload,omitempty"` // of the one-off job
 }
 
-// Join returns the record that stands for the ticks of r and of an earlier record, and whether they may share one:
-// ticks of a schedule that were skipped for the same reason. It is otherwise r, under the ID of the earlier one, so
-// that links to it hold while it grows.
+// Join returns one record for the ticks of r and of an earlier record, and whether they may share a record. They may if
+// both are ticks of a schedule that were skipped for the same reason. The result is r under the ID of the earlier
+// record, so links to it stay valid while it grows.
 func (r Run) Join(earlier Run) (joined Run, ok bool) {
 	if !r.Joins() || !earlier.Joins() || r.Trigger != earlier.Trigger || r.Reason != earlier.Reason {
 		return r, false
@@ -57,7 +58,8 @@ func (r *Run) first() time.Time {
 // latest is the last moment that is known of a run that has not ended.
 func (r *Run) latest() time.Time { return latest(r.Claimed, r.Started) }
 
-// Joins reports whether r may share a record. A skip that somebody asked for, or that ended a retry, has its own.
+// Joins reports whether r may share a record. A skipped run that somebody requested has its own record, and so does a
+// skip that ended a retry.
 func (r *Run) Joins() bool {
 	return r.Outcome == OutcomeSkipped && r.Author == "" &&
 		(r.Trigger == TriggerSchedule || r.Trigger == TriggerMisfire)
@@ -95,9 +97,9 @@ type tickValue struct {
 	tick time.Time
 }
 
-// TickFromContext returns the job that ctx belongs to and the scheduled time that it runs for, in the job's zone; false
-// if ctx comes from no job. Use the tick where the work depends on the date, not the clock: a run may be late, or be
-// tried again the next day.
+// TickFromContext returns the job that ctx belongs to and the scheduled time of its run, in the job's zone. It returns
+// false if ctx does not come from a job. If the work depends on the date, use the tick and not the clock: a run may be
+// late, or may be tried again the next day.
 func TickFromContext(ctx context.Context) (job string, tick time.Time, ok bool) {
 	v, ok := ctx.Value(tickKey{}).(tickValue)
 	return v.job, v.tick, ok

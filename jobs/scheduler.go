@@ -86,8 +86,8 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 	return s, nil
 }
 
-// Add adds a job, before or during [Scheduler.Run]. It blocks on nothing. The job's first tick is the first after the
-// store saw the job's name for the first time, on any node. The error names everything that is wrong with j.
+// Add adds a job, before or during [Scheduler.Run]. It does not block. The first tick is the first one after the store
+// has seen the job's name for the first time, from any node. The error names everything that is wrong with j.
 func (s *Scheduler) Add(j Job) error {
 	e, err := j.prepare(s.cfg.Location)
 	if err != nil {
@@ -121,8 +121,8 @@ func (s *Scheduler) Locker() *lockrt.Locker { return s.locks }
 
 // Info describes a job of a scheduler, or of the cluster.
 type Info struct {
-	Job    Job            // with its defaults; of other nodes' jobs without Run, Schedule and most of Lock
-	Cursor time.Time      // up to which tick all is decided, as this node last heard; zero before the first contact
+	Job    Job            // with its defaults; jobs of other nodes have no Run, no Schedule and only a part of Lock
+	Cursor time.Time      // all ticks up to it are decided, as this node last heard; zero before the first contact
 	Next   time.Time      // the first tick after that
 	Zone   *time.Location // of Job.Spec: as TZ or the spec say, else Config.Location
 
@@ -130,7 +130,7 @@ type Info struct {
 	Version string // of the program, see Config.Version
 	Handler bool   // it is a handler of one-off jobs, and has no ticks
 
-	// What only ClusterJobs and ClusterStatus tell:
+	// Set only by ClusterJobs and ClusterStatus:
 	Nodes    []string // names of the nodes that have the job, sorted
 	Orphaned bool     // no node has it: it is only remembered
 
@@ -170,15 +170,17 @@ func (s *Scheduler) info(e *entry) Info {
 	}
 }
 
-// Now returns the time on the store's clock, which all times in records are on, as this node estimates it: by the last
-// answer that told, and by the local clock before the first one. Of a Redis Cluster, in which each job goes by the
-// clock of the server that has it, it is that of the server with the list of nodes.
+// Now returns this node's estimate of the time on the store's clock. All times in records are on that clock. The
+// estimate rests on the last answer of the store that had a time, and before the first answer on the local clock. In a
+// Redis Cluster each job uses the clock of the server that has it; Now is the clock of the server with the list of
+// nodes.
 func (s *Scheduler) Now() time.Time { return s.oneOffPart().clock.now() }
 
-// Err returns nil while the store answers, and else what it said, and since when. A server of a Redis Cluster may be
-// away on its own: the error says how much of the store that is, and the jobs on the others run. Ticks are late
-// meanwhile, not lost: the cursor is in the store, and Job.Misfire decides when it is back. It also names the jobs that
-// this node does not run because another program has them; that error wraps ErrOtherProgram.
+// Err returns nil while the store answers. Otherwise the error says what the store reported, and since when. A single
+// server of a Redis Cluster may be down: the error then says how much of the store is affected, and the jobs on the
+// other servers run. Ticks are late in that time, but not lost: the store keeps the cursor, and Job.Misfire decides
+// when the store is back. The error also names the jobs that this node does not run because another program has them.
+// That error wraps ErrOtherProgram.
 func (s *Scheduler) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

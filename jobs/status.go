@@ -14,7 +14,7 @@ type Node struct {
 	Name      string    `json:"name"`
 	Session   string    `json:"session"` // tells apart nodes of one name
 	Started   time.Time `json:"started"`
-	Heartbeat time.Time `json:"heartbeat"` // its last sign of life, once a second while all is well
+	Heartbeat time.Time `json:"heartbeat"` // its last heartbeat, see Config.Heartbeat
 	// ClockOffset is how far the node's clock is ahead of the store's; negative: behind it.
 	ClockOffset time.Duration `json:"clockOffset"`
 	Jobs        int           `json:"jobs"`
@@ -24,7 +24,7 @@ type Node struct {
 	Version     string        `json:"version,omitempty"` // Config.Version
 }
 
-// Compare orders nodes by name, those of one name by when they started.
+// Compare orders nodes by name, and nodes of the same name by their start.
 func (n Node) Compare(other Node) int {
 	return cmp.Or(cmp.Compare(n.Name, other.Name), n.Started.Compare(other.Started))
 }
@@ -40,20 +40,20 @@ func (s *Scheduler) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// Status is what the cluster knows of a job. Info is as this node has it; of a job that it does not have, only the name
-// and the cursor are known.
+// Status is what the cluster knows of a job. Info is what this node has. If this node does not have the job, only the
+// name and the cursor are known.
 type Status struct {
 	Info
 	Next    time.Time // the next tick to be claimed; zero if there is none, or the job is paused
 	Paused  *Pause    // nil: it is not
 	Running []Run     // in flight on any node; Started is zero while it waits for a lock or a retry
-	Last    *Run      // the record that was written last; nil: none
-	Missed  int64     // ticks that were not run by Job.Misfire, since the job is known
+	Last    *Run      // the latest record; nil: none
+	Missed  int64     // ticks that Job.Misfire has skipped since the store knows the job
 }
 
-// Status returns the state of the jobs in the order asked for, all of this scheduler's by name if none is given. The
-// error wraps ErrUnknownJob if neither this node nor the store knows a job. It blocks until the store has answered or
-// ctx ends.
+// Status returns the state of the named jobs in the given order. Without names it returns all jobs of this scheduler,
+// sorted by name. The error wraps ErrUnknownJob if neither this node nor the store knows a job. It blocks until the
+// store has answered or ctx ends.
 func (s *Scheduler) Status(ctx context.Context, jobs ...string) ([]Status, error) {
 	if len(jobs) == 0 {
 		for _, info := range s.Jobs() {
@@ -138,8 +138,8 @@ func (s *Scheduler) Runs(ctx context.Context, job string, limit int) ([]Run, err
 	return runs[0], nil
 }
 
-// FindRun returns a run that is in flight, with an empty Outcome, or that is still on record. The error wraps
-// ErrUnknownRun if it is neither. It blocks until the store has answered or ctx ends.
+// FindRun returns a run that is in flight, with an empty Outcome, or a run that is still on record. The error wraps
+// ErrUnknownRun if there is no such run. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
 	job, ok := jobOfRun(runID)
 	if !ok {
@@ -172,8 +172,8 @@ func (s *Scheduler) FindRun(ctx context.Context, runID string) (Run, error) {
 // maxHistory bounds Config.History.
 const maxHistory = 100_000
 
-// RunningRuns returns the runs that are in flight on all nodes, by job. Started is zero while a run waits for a lock or
-// a retry. If only a part of the store does not answer, the runs in the others come with an error that wraps a
+// RunningRuns returns the runs in flight on all nodes, sorted by job. Started is zero while a run waits for a lock or a
+// retry. If only a part of the store does not answer, the runs in the others come with an error that wraps a
 // [*PartsError]. It blocks until the store has answered or ctx ends.
 func (s *Scheduler) RunningRuns(ctx context.Context) ([]Run, error) {
 	pending, err := s.cfg.Store.InFlight(ctx)

@@ -7,11 +7,11 @@ import (
 	"github.com/lockgen/lockgen/internal/cronspec"
 )
 
-// Upcoming is a tick to come.
+// Upcoming is a future tick.
 type Upcoming struct {
 	Tick time.Time // in the job's zone
-	// DST says what a change of the clocks does to it: "skipped" if the time it was meant for does not exist on that
-	// day, so that it runs at the first instant after the gap; "repeated" if its time comes twice on that day; else "".
+	// DST says how a change of the clocks affects the tick. "skipped": its time does not exist on that day, so it runs
+	// at the first instant after the gap. "repeated": its time comes twice on that day. Otherwise "".
 	DST string
 }
 

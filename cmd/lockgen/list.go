@@ -56,8 +56,11 @@ func table(b *strings.Builder, rows [][]string) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		row = append(row, make([]string, len(rows[0])-len(row))...)
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+		cells := make([]string, len(rows[0]))
+		for i, cell := range row {
+			cells[i] = files.Line(cell)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	w.Flush() // a Builder takes everything
 	for line := range strings.Lines(text.String()) {

@@ -27,6 +27,7 @@ var notMessages = []struct{ file, text, why string }{
 	{"reserved.go", "GobDecode GobEncode", "names of methods"},
 	{"renderdoc.go", "", "comments in generated code"},
 	{"lookalike.go", "^( ?)(?i:", "a regular expression"},
+	{"lookalike.go", "^ ?(?:", "a regular expression"},
 	{"together.go", "0 0 * * *", "a specification that any zone goes with"},
 	{"renderjobs.go", " adds the scheduled jobs of ", "a comment in generated code"},
 	{"renderjobs.go", "this package", "the same"},
@@ -37,14 +38,14 @@ var notMessages = []struct{ file, text, why string }{
 	{"render.go", "import (\n", "a line of generated code"},
 	{"bodies.go", "//go:build ignore", "a file that takes the place of one to be removed"},
 	{"bodies.go", "build constraints exclude all", "what the go command writes"},
-	{"check.go", "package %s was not found", "dropped with the other type errors"},
+	{"typecheck.go", "package %s was not found", "dropped with the other type errors"},
 	{"run.go", "Lockgen writes lock_gen.go beside", "the help, which a script prints"},
 }
 
 // spoken are the functions whose texts are for -v and for warnings; scripts look at them where it matters.
 var spoken = map[string]bool{"Logf": true, "logf": true}
 
-var verb = regexp.MustCompile(`%[a-z]`)
+var verb = regexp.MustCompile(`%\+?[a-z]`)
 
 // TestErrors_everyMessage: every text in the sources that can become a message, or a part of one, is seen in what a
 // script expects. A message that no program provokes is one that nobody has read.

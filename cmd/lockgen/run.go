@@ -108,7 +108,7 @@ func (c *command) run(ctx context.Context, args []string) int {
 	}
 	code, err := c.generate(ctx)
 	if err != nil && ctx.Err() == nil {
-		fmt.Fprintln(c.stderr, files.Plain(err.Error()))
+		fmt.Fprintln(c.stderr, files.Lines(err.Error()))
 	}
 	return code
 }
@@ -159,7 +159,7 @@ func (c *command) parse(args []string) (code int, done bool) {
 	c.patterns = flags.Args()
 	for _, pattern := range c.patterns {
 		if strings.HasPrefix(pattern, "-") {
-			return c.misused(fmt.Sprintf("flag %s stands behind the packages: flags come first", pattern)), true
+			return c.misused(fmt.Sprintf("flag %s stands behind the packages: flags come first", files.Name(pattern))), true
 		}
 	}
 	if len(c.patterns) == 0 {
@@ -171,7 +171,7 @@ func (c *command) parse(args []string) (code int, done bool) {
 func (c *command) misused(what string) int {
 	fmt.Fprintf(c.stderr,
 		"lockgen: %s\nThe flags are -check, -explain kind, -json, -o path, -tags list, -v and -version. Run lockgen -h for what they "+
-			"do.\n", files.Plain(what))
+			"do.\n", files.Line(what))
 	return exitFailed
 }
 
@@ -247,11 +247,11 @@ func (c *command) compare(dir string, result *gen.Result) (int, error) {
 	case !stale:
 		return exitStale, nil
 	}
-	fmt.Fprintf(c.stderr, "lockgen: generated files are not up to date: run lockgen %s\n", strings.Join(c.patterns, " "))
+	fmt.Fprintf(c.stderr, "lockgen: generated files are not up to date: run lockgen %s\n", files.Names(c.patterns))
 	return exitStale, nil
 }
 
-// report prints the JSON form of everything that a run has to say.
+// report prints problems and files as JSON.
 func (c *command) report(problems []gen.Problem, states []gen.FileState) error {
 	e := json.NewEncoder(c.stdout)
 	e.SetIndent("", "\t")
@@ -269,11 +269,11 @@ func (c *command) report(problems []gen.Problem, states []gen.FileState) error {
 }
 
 func (c *command) warnf(format string, args ...any) {
-	fmt.Fprintf(c.stderr, "lockgen: warning: "+format+"\n", args...)
+	fmt.Fprintln(c.stderr, files.Line(fmt.Sprintf("lockgen: warning: "+format, args...)))
 }
 
 func (c *command) logf(format string, args ...any) {
 	if c.verbose {
-		fmt.Fprintf(c.stderr, "lockgen: "+format+"\n", args...)
+		fmt.Fprintln(c.stderr, files.Line(fmt.Sprintf("lockgen: "+format, args...)))
 	}
 }

@@ -28,8 +28,8 @@ func (d Dialect) Examine(ctx context.Context, q Querier) error {
 func examinePostgres(ctx context.Context, q Querier) error {
 	var version, readOnly string
 	var number int
-	err := one(ctx, q, `SELECT version(), current_setting('server_version_num')::int, current_setting('transaction_read_only')`,
-		&version, &number, &readOnly)
+	err := one(ctx, q, `SELECT version(), current_setting('server_version_num')::int,
+current_setting('transaction_read_only')`, &version, &number, &readOnly)
 	switch {
 	case err != nil:
 		return err

@@ -36,7 +36,7 @@ func MariaDB(t testing.TB) *MariaDBServer {
 
 // StartMariaDB starts a server and returns once it takes connections. It gives
 // up when ctx ends, or after five minutes. The caller must call Stop.
-func StartMariaDB(ctx context.Context) (*MariaDBServer, error) {
+func StartMariaDB(ctx context.Context, cfg ...SQLConfig) (*MariaDBServer, error) {
 	program, installer, err := mariadbPrograms()
 	if err != nil {
 		return nil, err
@@ -45,6 +45,7 @@ func StartMariaDB(ctx context.Context) (*MariaDBServer, error) {
 	if err != nil {
 		return nil, err
 	}
+	base.flush = flushes(cfg)
 	s := &MariaDBServer{base}
 	ctx, cancel := context.WithTimeout(ctx, sqlStartTimeout)
 	defer cancel()
@@ -95,6 +96,10 @@ func (s *MariaDBServer) create(ctx context.Context, installer string) error {
 }
 
 func (s *MariaDBServer) args(port int) []string {
+	atCommit := "2" // a killed server forgets nothing, a machine without power may
+	if s.flush {
+		atCommit = "1"
+	}
 	return []string{
 		"--no-defaults",
 		"--datadir=" + s.data(),
@@ -104,7 +109,7 @@ func (s *MariaDBServer) args(port int) []string {
 		"--socket=" + filepath.Join(s.dir, "s"), // short: the path of a socket has little room
 		"--pid-file=" + filepath.Join(s.dir, "pid"),
 		"--skip-name-resolve",
-		"--innodb-flush-log-at-trx-commit=2", // a killed server forgets nothing, a machine without power may
+		"--innodb-flush-log-at-trx-commit=" + atCommit,
 	}
 }
 

@@ -38,7 +38,7 @@ func Postgres(t testing.TB) *PostgresServer {
 
 // StartPostgres starts a server and returns once it takes connections. It gives
 // up when ctx ends, or after five minutes. The caller must call Stop.
-func StartPostgres(ctx context.Context) (*PostgresServer, error) {
+func StartPostgres(ctx context.Context, cfg ...SQLConfig) (*PostgresServer, error) {
 	program, err := postgresProgram()
 	if err != nil {
 		return nil, err
@@ -47,6 +47,7 @@ func StartPostgres(ctx context.Context) (*PostgresServer, error) {
 	if err != nil {
 		return nil, err
 	}
+	base.flush = flushes(cfg)
 	s := &PostgresServer{base}
 	ctx, cancel := context.WithTimeout(ctx, sqlStartTimeout)
 	defer cancel()
@@ -111,7 +112,7 @@ func (s *PostgresServer) args(port int) []string {
 		"-D", s.data(), "-p", strconv.Itoa(port),
 		"-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=",
-		"-c", "fsync=off",
+		"-c", fmt.Sprintf("fsync=%t", s.flush),
 		"-c", "dynamic_shared_memory_type=mmap", // in the directory, so it goes with it
 	}
 }

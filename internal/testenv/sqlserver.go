@@ -23,6 +23,14 @@ const (
 	sqlStopTimeout  = 10 * time.Second
 )
 
+// SQLConfig configures an SQL server. The zero value is for tests.
+type SQLConfig struct {
+	// Flush lets every commit wait for the disk, as servers do that are not for tests.
+	Flush bool
+}
+
+func flushes(cfg []SQLConfig) bool { return len(cfg) > 0 && cfg[0].Flush }
+
 // sqlServer is what the SQL servers have in common: a directory of their own, a
 // password that nobody else on the machine knows, and a process that does not
 // run as root.
@@ -33,6 +41,7 @@ type sqlServer struct {
 	dir      string
 	port     int
 	password string
+	flush    bool
 
 	mu       sync.Mutex              // guards what follows
 	proc     *process                // nil when the server is down

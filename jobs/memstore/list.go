@@ -89,7 +89,9 @@ func (s *Store) Latest(ctx context.Context, limit int) (latest []jobs.LatestReco
 func (s *Store) MostMissed(ctx context.Context, limit int) (names []string, err error) {
 	var all []merge.Missed
 	err = s.do(ctx, func(time.Time) error {
-		s.inState(jobs.StateMissed, func(name string, j *ledger.Job) { all = append(all, merge.Missed{Job: name, Ticks: j.Missed}) })
+		s.inState(jobs.StateMissed, func(name string, j *ledger.Job) {
+			all = append(all, merge.Missed{Job: name, Ticks: j.Missed})
+		})
 		return nil
 	})
 	return merge.MostMissed(limit, all), err

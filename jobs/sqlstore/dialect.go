@@ -37,7 +37,8 @@ type dialect struct {
 
 var dialects = map[sqldialect.Dialect]*dialect{
 	sqldialect.Postgres: {
-		shown: "PostgreSQL", numbered: true, quote: `"`, ddl: postgresDDL, forUpdate: " FOR UPDATE", greatest: "greatest", role: "the_role",
+		shown: "PostgreSQL", numbered: true, quote: `"`, ddl: postgresDDL, forUpdate: " FOR UPDATE", greatest: "greatest",
+		role:   "the_role",
 		now:    `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 		limits: `SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '5s', true)`,
 	},

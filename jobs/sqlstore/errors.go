@@ -12,8 +12,8 @@ func (t *tables) help(err error) error {
 	case err == nil:
 		return nil
 	case t.isIncomplete(err):
-		return fmt.Errorf("%w; the tables of the jobs (%s) are missing or too old: call CreateTables of jobs/sqlstore, or run\n%s",
-			err, t.shown, t.text(t.ddl))
+		return fmt.Errorf("%w; the tables of the jobs (%s) are missing or too old: call CreateTables of jobs/sqlstore, or "+
+			"run\n%s", err, t.shown, t.text(t.ddl))
 	case t.IsDenied(err):
 		return fmt.Errorf("%w; the role lacks a right: let somebody who may run\n%s", err, t.grants())
 	case t.IsPooled(err):

@@ -120,10 +120,12 @@ func (s *Store) tell(ctx context.Context, b jobs.Heartbeat, reply *jobs.Heartbea
 	}
 	slices.Sort(reply.Peers)
 	const held = `SELECT count(*) FROM {run} WHERE namespace = ? AND owner = ?`
-	if err := s.read(ctx, held, []any{s.namespace, me}, func(rows *sql.Rows) error { return rows.Scan(&reply.Held) }); err != nil {
+	err = s.read(ctx, held, []any{s.namespace, me}, func(rows *sql.Rows) error { return rows.Scan(&reply.Held) })
+	if err != nil {
 		return err
 	}
-	const orphans = `SELECT r.id, r.owner, r.body FROM {run} r LEFT JOIN {node} n ON n.namespace = r.namespace AND n.session = r.owner
+	const orphans = `SELECT r.id, r.owner, r.body FROM {run} r
+LEFT JOIN {node} n ON n.namespace = r.namespace AND n.session = r.owner
 WHERE r.namespace = ? AND r.owner <> ? AND (n.alive IS NULL OR n.alive <= ?) LIMIT ?`
 	if reply.Orphans, err = s.flights(ctx, orphans, s.namespace, me, now, replySize); err != nil {
 		return err

@@ -145,7 +145,8 @@ func (t *tables) loadOneOffs(ctx context.Context, q querier, namespace []byte, n
 
 func (t *tables) loadSessions(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	const text = `SELECT session, alive FROM {node} WHERE namespace = ? AND session IN `
-	return t.selectIn(ctx, q, text, namespace, n.sessions.sorted(), ` ORDER BY session`+t.forUpdate, func(rows *sql.Rows) error {
+	after := ` ORDER BY session` + t.forUpdate
+	return t.selectIn(ctx, q, text, namespace, n.sessions.sorted(), after, func(rows *sql.Rows) error {
 		var session string
 		var alive int64
 		err := rows.Scan(&session, &alive)
@@ -205,7 +206,8 @@ func (t *tables) loadNotices(ctx context.Context, q querier, namespace []byte, n
 
 // loadRecords reads the newest records of jobs, which are one after another.
 func (t *tables) loadRecords(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
-	text := fmt.Sprintf(`SELECT r.job, r.seq, r.at, r.body FROM {record} r JOIN {job} j ON j.namespace = r.namespace AND j.name = r.job
+	text := fmt.Sprintf(`SELECT r.job, r.seq, r.at, r.body
+FROM {record} r JOIN {job} j ON j.namespace = r.namespace AND j.name = r.job
 WHERE r.namespace = ? AND r.seq > j.newest - %d AND r.job IN `, ledger.JoinDepth)
 	return t.selectIn(ctx, q, text, namespace, n.records.sorted(), ` ORDER BY r.job, r.seq`, func(rows *sql.Rows) error {
 		var job string

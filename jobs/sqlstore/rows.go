@@ -99,7 +99,8 @@ func write(name string, j *ledger.Job, before jobRow, spec bool) jobRow {
 	}
 	r.newest, r.oldest = j.Kept, max(r.oldest, 1)
 	listed := r.known == listedJob
-	r.pausing, r.missing, r.never = flag(listed && j.Paused != nil), flag(listed && j.Missed > 0), flag(listed && j.Kept == 0)
+	r.pausing, r.missing = flag(listed && j.Is(jobs.StatePaused)), flag(listed && j.Is(jobs.StateMissed))
+	r.never = flag(listed && j.Is(jobs.StateNever))
 	if r.failing = flag(j.Failing); j.Failing && !listed {
 		r.failing = 2
 	}

@@ -47,7 +47,8 @@ func (c Config) withDefaults() (Config, error) {
 		c.Table = "lockgen"
 	}
 	if len(c.Namespace) > maxNamespace {
-		return c, fmt.Errorf("%w: the namespace has %d bytes: use %d at most", lockrt.ErrOptions, len(c.Namespace), maxNamespace)
+		return c, fmt.Errorf("%w: the namespace has %d bytes: use %d at most", lockrt.ErrOptions, len(c.Namespace),
+			maxNamespace)
 	}
 	if strings.ContainsRune(c.Namespace, 0) {
 		return c, fmt.Errorf("%w: the namespace %q holds a control character", lockrt.ErrOptions, c.Namespace)

@@ -28,9 +28,9 @@ func (s *Store) sweep(ctx context.Context) {
 	_ = s.Sweep(ctx)
 }
 
-// Sweep deletes what nobody wants any more: the IDs of one-off jobs that ran more than a day ago, sessions and notices of the dead,
-// failures but the newest, and jobs that nobody has registered for a year. Nodes do so every ten minutes by themselves.
-// It blocks until that is done or ctx ends.
+// Sweep deletes what nobody wants any more: the IDs of one-off jobs that ran more than a day ago, sessions and notices of
+// the dead, failures but the newest, and jobs that nobody has registered for a year. Nodes do so every ten minutes by
+// themselves. It blocks until that is done or ctx ends.
 func (s *Store) Sweep(ctx context.Context) error {
 	if err := s.sweepAll(ctx); err != nil {
 		return s.in(err, "delete what is old")
@@ -52,7 +52,8 @@ func (s *Store) sweepAll(ctx context.Context) error {
 		text string
 		args []any
 	}{
-		{`DELETE FROM {oneoff} WHERE namespace = ? AND past > 0 AND past < ?`, []any{s.namespace, before(jobs.OneOffRetention)}},
+		{`DELETE FROM {oneoff} WHERE namespace = ? AND past > 0 AND past < ?`,
+			[]any{s.namespace, before(jobs.OneOffRetention)}},
 		{`DELETE FROM {node} WHERE namespace = ? AND alive < ? AND beat < ?`,
 			[]any{s.namespace, before(sessionRetention), before(sessionRetention)}},
 		{`DELETE FROM {notice} WHERE namespace = ? AND at < ? AND NOT EXISTS (SELECT 1 FROM {run} r
@@ -100,8 +101,8 @@ func (s *Store) pruneFailures(ctx context.Context, added int) {
 // forgetJobs deletes jobs that nobody has registered for long, with their records, unless they have a run.
 func (s *Store) forgetJobs(ctx context.Context, t *tables, seen int64) error {
 	var names []string
-	const old = `SELECT name FROM {job} j WHERE namespace = ? AND known > 0 AND seen < ? AND NOT EXISTS (SELECT 1 FROM {run} r
-WHERE r.namespace = j.namespace AND r.job = j.name) ORDER BY name LIMIT ?`
+	const old = `SELECT name FROM {job} j WHERE namespace = ? AND known > 0 AND seen < ?
+AND NOT EXISTS (SELECT 1 FROM {run} r WHERE r.namespace = j.namespace AND r.job = j.name) ORDER BY name LIMIT ?`
 	err := s.read(ctx, old, []any{s.namespace, seen, sweepJobs}, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)

@@ -56,6 +56,9 @@ func (s *session) keepAlive() {
 				continue
 			}
 		case <-timer.C:
+			if s.lastBeaten().After(shown) {
+				continue // a poll was first
+			}
 		}
 		sent := time.Now()
 		s.stalls.begin()

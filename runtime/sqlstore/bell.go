@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"log/slog"
 	"strings"
@@ -128,8 +129,12 @@ func (s *session) hearItself(ctx context.Context, up <-chan struct{}, done chan 
 		case <-s.bell.echo: // of an earlier ring
 		default:
 		}
-		if err := s.rings.Do(ctx, &ring{session: s.id, what: ringSelf}); err != nil {
+		self := &ring{session: s.id, what: ringSelf}
+		if err := s.rings.Do(ctx, self); err != nil {
 			return err
+		}
+		if self.err != nil { // that says nothing about what is heard
+			return fmt.Errorf("notify: %w", self.err)
 		}
 		select {
 		case <-s.bell.echo:
@@ -173,7 +178,14 @@ func (s *session) pollAndBeat(ctx context.Context, t *tables, names [][]byte) (
 		return t.poll(ctx, s.store.db, pollSQL, args{"session": s.id}, names)
 	}
 	a := args{"session": s.id, "node": s.node, "liveness": micros(s.cfg.Liveness)}
-	states, told, clock, err := t.poll(ctx, s.store.db, "WITH h AS ("+t.beat+") "+pollSQL, a, names)
+	var states map[string]rowState
+	var told string
+	var clock clockPair
+	// A connection of the pool that has been idle for a second is tried first by pgx, which is a round trip more.
+	err := s.keeping(ctx, func(q querier) (err error) {
+		states, told, clock, err = t.poll(ctx, q, "WITH h AS ("+t.beat+") "+pollSQL, a, names)
+		return err
+	})
 	if err == nil {
 		s.beaten.Store(&now)
 	}
@@ -227,6 +239,11 @@ func (s *session) pollNow(hashes []string) {
 	for _, w := range s.watches {
 		if hashes == nil || wanted[w.hash] {
 			s.pollAt(w, 0)
+		}
+	}
+	for _, w := range s.waiters { // one that does not know yet that it stands in the queue
+		if w.watch == nil && (hashes == nil || wanted[hashOf(w.q.name)]) {
+			w.say(heard{poke: true})
 		}
 	}
 }

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -134,11 +133,10 @@ func lostOf(leases lockrt.Leases) error {
 }
 
 // refusedCommit reports whether the database has said that a transaction is not committed. Without an answer nobody
-// knows.
+// knows, nor if fn has ended the transaction itself.
 func refusedCommit(err error) bool {
 	text := err.Error()
-	return errors.Is(err, sql.ErrTxDone) || // it was rolled back, by fn or because a context ended
-		postgresReply(err) || mysqlReply(err) || sqliteCode(err) != 0 ||
+	return postgresReply(err) || mysqlReply(err) || sqliteCode(err) != 0 ||
 		strings.Contains(text, "unexpectedly resulted in rollback") || // pgx, after an error that fn has passed over
 		strings.Contains(text, "operation in a failed transaction") // lib/pq
 }

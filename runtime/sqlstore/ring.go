@@ -26,6 +26,7 @@ type ring struct {
 	combine.Ticket
 	session string
 	what    string
+	err     error // it was not sent
 }
 
 // ringer sends the rings of concurrent callers together.
@@ -54,6 +55,9 @@ func (s *session) sendRings(ctx context.Context, batch []*ring) bool {
 	if err == nil {
 		a := args{"channels": postgresArray(channels), "payloads": postgresArray(texts)}
 		err = t.query(ctx, s.store.db, ringSQL, a, func(*sql.Rows) error { return nil })
+	}
+	for _, r := range batch {
+		r.err = err
 	}
 	return err == nil
 }

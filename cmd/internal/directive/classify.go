@@ -52,8 +52,8 @@ func classify(v *Value, hole *Placeholder, t types.Type) (slug, reason string) {
 	return "type", whyNot(t)
 }
 
-// classifyMethod looks for a method that gives the text, of the value or of its address. A nil pointer or interface is
-// for whoever calls the method to check: the method set of a pointer tells nothing about nil.
+// classifyMethod looks for a method that gives the text, of the value or of its address. The runtime checks for a
+// nil pointer or interface before it calls the method.
 func classifyMethod(v *Value, t types.Type, k Kind, method *types.Interface) bool {
 	switch {
 	case types.Implements(t, method):

@@ -2,7 +2,7 @@ package directive
 
 import "strings"
 
-// Collide decides whether keys of two functions can be the same text although nobody said that it is meant, and gives an
+// Collide decides whether keys of two functions can be the same text although the functions do not share it on purpose, and gives an
 // example. It is meant where both functions say shared=, where both keys name the same constant, and where they have the
 // same template with values of the same types and leases of the same lengths. How long to wait for a lock, and whether it
 // may be held already, is each caller's business.

@@ -196,9 +196,9 @@ func (b *binder) keyConst(k *Key) {
 	case strings.ContainsAny(text, "{}"):
 		b.constant(k.Const,
 			"it is %s, and a constant is the text of a key, not a template: write the template in the directive", shown(text))
-	case strings.IndexFunc(text, invisible) >= 0:
-		b.add(k.ValuePos, k.ValueEnd, "character", "the key %s is %s, which holds a control character: delete it", k.Const,
-			shown(text))
+	case strings.ContainsFunc(text, invisible):
+		b.add(k.ValuePos, k.ValueEnd, "character", "the key %s is %s, which holds a character that no log or tool shows: delete "+
+			"it", k.Const, shownASCII(text))
 	default:
 		k.Const.Object = c
 	}

@@ -73,7 +73,7 @@ func (f *finder) group(group *ast.CommentGroup) {
 		case ok && isArgument(rest) || ok && rest == "" && inDoc:
 			lines = append(lines, Line{Pos: c.Slash + token.Pos(len("//lock:")), Text: rest})
 		default:
-			alike = f.lookAlike(c, inDoc) || alike
+			alike = f.lookAlike(c, group, inDoc) || alike
 		}
 	}
 	switch {

@@ -66,6 +66,12 @@ func three()
 // locks key=a, ttl=b
 // lock.key=a
 // unlock:key=a
+// @lock: protects y
+// @lock the mutex
+// +lock
+/// lock: protects z
+// // lock the mutex
+//  lock: protects x
 /* lock: protects y */
 /* lock: key
    ttl: value */
@@ -87,6 +93,20 @@ Load is documented in a block, with an example:
  lock:key=a,ttl=30s
 */
 func (t T) Load() {}
+
+// Store is documented with examples.
+//
+//  lock:key=a,ttl=30s
+//  lock:key=b,ttl=30s
+//
+//   //lock:key=c,ttl=30s
+//
+// //lock:key=d,ttl=30s
+// func (t T) saveLocked() {}
+func (t T) Store() {}
+
+// //lock:key=a,ttl=30s
+// ///lock:key=a,ttl=30s
 
 type store interface {
 	//lock:fenced
@@ -165,6 +185,20 @@ var findErrors = []struct {
 	{"block", "‹/*lock:key=a,ttl=30s*/›\nfunc F() {}", []want{{"look-alike"}}, ""},
 	{"block of lines", "/*\nF is a function.\n\n‹//lock:key=a,ttl=30s›\n*/\nfunc F() {}", []want{{"look-alike"}}, ""},
 	{"away from functions", "var x = 1 ‹// lock:key=a›", []want{{"look-alike"}}, ""},
+	{"three slashes", "‹///lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike", "nothing is locked"}}, "//lock:key=a,ttl=30s"},
+	{"three slashes, behind gofmt", "‹// /lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
+	{"four slashes", "‹////lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
+	{"commented out", "‹// //lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
+	{"commented out loosely", "// F is a function.\n//\n‹// // lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}},
+		"//lock:key=a,ttl=30s"},
+	{"commented out in a block", "‹/* //lock:key=a,ttl=30s */›\nfunc F() {}", []want{{"look-alike"}}, ""},
+	{"two blanks", "‹//  lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
+	{"two blanks under text", "// F is a function.\n‹//   lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}},
+		"//lock:key=a,ttl=30s"},
+	{"annotation", "‹// @lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
+	{"annotation without a blank", "‹//@Lock: key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
+	{"marker", "‹// +lock:key=a,ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, "//lock:key=a,ttl=30s"},
+	{"annotation of a package's defaults", "var x int\n\n‹// @lock:default ttl=30s›\n", []want{{"look-alike"}}, ""},
 	{"second line", "//lock:key=a\n‹// lock:ttl=30s›\nfunc F() {}", []want{{"look-alike"}}, ""},
 }
 

@@ -22,7 +22,7 @@ type Fingerprint struct {
 	Func      string   // the function that it calls
 	Directive string   // with the defaults of the package, without what changes no code
 	Signature string   // sum of how the function is declared
-	Locker    string   // sum of where the Locker comes from
+	Sources   string   // sum of where the Locker and the database of its transaction come from
 	Values    []string // for each key: sum of how its values are read and encoded, "" if that is not known
 }
 
@@ -32,7 +32,7 @@ const FingerprintMark = "//lockgen:made "
 // Fingerprint is what a wrapper of the function is made from. It lacks Code.
 func (f *Func) Fingerprint() Fingerprint {
 	p := Fingerprint{Func: f.Decl.Name.Name, Directive: f.Directive.made(), Signature: f.signatureSum(),
-		Locker: f.lockerSum()}
+		Sources: f.sourcesSum()}
 	for _, key := range f.Keys {
 		p.Values = append(p.Values, key.valuesSum())
 	}
@@ -44,7 +44,7 @@ func (p Fingerprint) String() string {
 	if p.Func == "" {
 		return FingerprintMark + p.Code
 	}
-	sums := append([]string{p.Code, p.Signature, p.Locker}, p.Values...)
+	sums := append([]string{p.Code, p.Signature, p.Sources}, p.Values...)
 	return FingerprintMark + strings.Join(sums, ".") + " " + p.Func + " " + strings.TrimPrefix(p.Directive, "//lock:")
 }
 
@@ -63,7 +63,7 @@ func ParseFingerprint(comment string) (Fingerprint, bool) {
 	if !ok || name == "" || len(sums) < 4 {
 		return Fingerprint{}, false
 	}
-	return Fingerprint{Code: sums[0], Signature: sums[1], Locker: sums[2], Values: sums[3:], Func: name,
+	return Fingerprint{Code: sums[0], Signature: sums[1], Sources: sums[2], Values: sums[3:], Func: name,
 		Directive: "//lock:" + args}, true
 }
 
@@ -96,13 +96,20 @@ func (f *Func) signatureSum() string {
 	return sum(parts...)
 }
 
-func (f *Func) lockerSum() string {
-	l := f.Locker
-	pkg := ""
-	if l.Pkg != nil {
-		pkg = l.Pkg.Path()
+// sourcesSum is about where the wrapper gets what callers do not pass.
+func (f *Func) sourcesSum() string {
+	var parts []any
+	for _, source := range []*Source{&f.Locker, f.Tx} {
+		if source == nil {
+			continue
+		}
+		pkg := ""
+		if source.Pkg != nil {
+			pkg = source.Pkg.Path()
+		}
+		parts = append(parts, source.From, source.Param, source.Var, pkg, source.Fields)
 	}
-	return sum(l.From, l.Param, l.Var, pkg, l.Fields)
+	return sum(parts...)
 }
 
 // valuesSum is about what a key's text leaves open.

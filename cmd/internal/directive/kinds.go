@@ -3,6 +3,7 @@ package directive
 import (
 	"go/types"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -156,6 +157,20 @@ func (v *Value) marksEmpty() bool {
 		return v.Deref && v.kinds&setString != 0
 	}
 	return v.Kind == KindText || v.Kind == KindStringer
+}
+
+// mayBeEmpty reports whether an optional value can be written as nothing: it may be nil, be read through a pointer that is
+// nil, or be an empty text. A plain number or bool always has a text, whatever ? says.
+func (v *Value) mayBeEmpty() bool {
+	switch v.Kind {
+	case KindString, KindText, KindStringer:
+		return true
+	case KindBasic:
+		if v.kinds&setString != 0 {
+			return true
+		}
+	}
+	return v.Deref || slices.ContainsFunc(v.Steps, func(s Step) bool { return s.Pointer })
 }
 
 func (v *Value) alphabet(f Filter) string {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -17,18 +18,27 @@ import (
 //   - Written loose ("// lock: key=…"), as prose writes a label, all of it must be arguments: every word is name=value
 //     or an option that needs none, and the first is an option with its value.
 //   - "//lock key=…", "//lock.key=…" and "//lock=key=…", the colon forgotten, are one too, without a blank after //.
+//   - Dressed as an annotation ("// @lock:key=…", "// +lock:key=…"), an option's name and = must come first.
+//   - In a function's doc comment a directive that is commented out ("///lock:key=…", "// //lock:key=…") counts, unless a
+//     function that is commented out follows: then all of it is old code.
 //   - A block comment of one line counts like a line; in a function's doc comment every line of a block does that
 //     starts in its first column.
 //
-// More than one blank, or a tab, before the word is an example in a doc comment, and never a look-alike.
+// A tab before the word makes it an example in a doc comment, and never a look-alike. So do blanks, unless it stands in a
+// function's doc comment where no example can begin: gofmt puts an empty line above each.
 var alikeHead = regexp.MustCompile(`^( ?)(?i:locks?|lockgen)( ?:|[ .=])([ \t]?)`)
+
+// dress is what stands before the word in a directive that is commented out or written as an annotation.
+var dress = regexp.MustCompile(`^ ?(?:/[/ ]*|[@+] ?)`)
 
 var argument = regexp.MustCompile(`^([A-Za-z]+)(=?)`)
 
 // lookAlike reports a comment that was probably meant to be a directive.
-func (f *finder) lookAlike(c *ast.Comment, inDoc bool) bool {
+func (f *finder) lookAlike(c *ast.Comment, group *ast.CommentGroup, inDoc bool) bool {
 	if text, ok := strings.CutPrefix(c.Text, "//"); ok {
-		head, ok := alike(text, inDoc)
+		cut := undress(text, c, group, inDoc)
+		head, ok := alike(text[cut:], inDoc)
+		head += cut
 		if !ok {
 			return false
 		}
@@ -39,7 +49,7 @@ func (f *finder) lookAlike(c *ast.Comment, inDoc bool) bool {
 	}
 	text := strings.TrimSuffix(strings.TrimPrefix(c.Text, "/*"), "*/")
 	if !strings.Contains(text, "\n") {
-		if _, ok := alike(text, inDoc); ok {
+		if _, ok := alike(text[undress(text, c, group, inDoc):], inDoc); ok {
 			f.report(c.Pos(), c.End(), c.Text)
 			return true
 		}
@@ -60,10 +70,42 @@ func (f *finder) lookAlike(c *ast.Comment, inDoc bool) bool {
 	return found
 }
 
+// undress is the length of what stands before the word in a directive that is commented out, written as an annotation, or
+// pushed away from the slashes; 0 where it stands for something else.
+func undress(text string, c *ast.Comment, group *ast.CommentGroup, inDoc bool) int {
+	found := dress.FindString(text)
+	blanks := len(text) - len(strings.TrimLeft(text, " "))
+	switch {
+	case strings.Contains(found, "/") && (!inDoc || holdsFunc(group)):
+		return 0
+	case found == "" && blanks > 1 && inDoc && !mayBeExample(c, group):
+		return blanks
+	}
+	return len(found)
+}
+
+// holdsFunc tells whether a comment holds a function that is commented out.
+func holdsFunc(group *ast.CommentGroup) bool {
+	return slices.ContainsFunc(group.List, func(c *ast.Comment) bool {
+		return strings.HasPrefix(strings.TrimLeft(c.Text, "/ "), "func ")
+	})
+}
+
+// mayBeExample tells whether a line with blanks before its text belongs to an example: the line above is empty, or one of the
+// same example.
+func mayBeExample(c *ast.Comment, group *ast.CommentGroup) bool {
+	i := slices.Index(group.List, c)
+	if i <= 0 {
+		return false
+	}
+	above := strings.TrimPrefix(group.List[i-1].Text, "//")
+	return strings.TrimSpace(above) == "" || strings.HasPrefix(above, "  ") || strings.HasPrefix(above, "\t")
+}
+
 func (f *finder) report(pos, end token.Pos, text string) *Problem {
 	return f.add(pos, end, "look-alike",
 		"%s looks like a lock directive and is an ordinary comment, so nothing is locked: write //lock: in lower case, "+
-			"with no blank before or after it, or reword the comment", shown(text))
+			"with nothing before it and no blank after it, or reword the comment", shown(text))
 }
 
 // alike reports whether the text behind // looks like a directive, and how long the part before its arguments is.

@@ -63,8 +63,8 @@ func (p *reader) arg(line Line, raw rawArg) {
 	p.set(o, a, raw)
 }
 
-// unknown reports an argument that is no option and returns the option it was probably meant to be, so that a slip of
-// the pen is one problem and not also a missing option.
+// unknown reports an argument that is no option and returns the option it was probably meant to be, so that a
+// misspelled option is one problem and not also a missing option.
 func (p *reader) unknown(a *Arg, raw rawArg) *option {
 	nameEnd := a.Pos + token.Pos(len(raw.name))
 	if raw.name == "fenced" {

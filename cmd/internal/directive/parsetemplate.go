@@ -54,7 +54,7 @@ func (p *templateParser) parts() {
 func (p *templateParser) literal(i int) int {
 	r, size := utf8.DecodeRuneInString(p.v.text[i:])
 	if (r == utf8.RuneError && size == 1) || invisible(r) {
-		p.report(i, i+size, "character", "the key's text holds the character %q, which no log or tool shows: delete it",
+		p.report(i, i+size, "character", "the key's text holds the character %+q, which no log or tool shows: delete it",
 			p.v.text[i:i+size])
 	}
 	p.text.WriteString(p.v.text[i : i+size])
@@ -131,9 +131,4 @@ func (p *templateParser) whole() {
 			"every value of this key is optional, so the key may be empty: write text around them, such as %s",
 			shown("cache:"+p.t.String()))
 	}
-}
-
-// invisible characters are those that logs and tools do not show, or act on: two keys would look alike.
-func invisible(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }

@@ -23,7 +23,7 @@ type PatternPart struct {
 	Kind     Kind
 	Kinds    uint8 // what the values of a KindBasic may be
 	Filter   Filter
-	Optional bool
+	Optional bool // it may be written as nothing
 	// MarksEmpty: a pointer to an empty text may be written as a lone percent sign.
 	MarksEmpty bool
 }
@@ -47,7 +47,7 @@ func (f *Func) Pattern(k *BoundKey) (Pattern, bool) {
 			return p, false
 		default:
 			p.Parts = append(p.Parts, PatternPart{Type: v.TypeText(nil), Kind: v.Kind, Kinds: uint8(v.kinds),
-				Filter: part.Hole.Filter, Optional: part.Hole.Optional, MarksEmpty: v.marksEmpty()})
+				Filter: part.Hole.Filter, Optional: part.Hole.Optional && v.mayBeEmpty(), MarksEmpty: v.marksEmpty()})
 		}
 	}
 	return p, true

@@ -63,9 +63,9 @@ func (s *scanner) report(from, to int, slug, format string, args ...any) *Proble
 func (s *scanner) characters() {
 	for i, r := range s.text {
 		_, size := utf8.DecodeRuneInString(s.text[i:])
-		if (r == utf8.RuneError && size == 1) || unicode.IsControl(r) || r == '\uFEFF' {
+		if (r == utf8.RuneError && size == 1) || unicode.IsControl(r) || invisible(r) && !unicode.IsSpace(r) {
 			s.report(i, i+size, "character",
-				"character %q cannot stand in a directive: delete it, or write it as an escape in a quoted value", s.text[i:i+size])
+				"character %+q cannot stand in a directive: delete it, or write it as an escape in a quoted value", s.text[i:i+size])
 		}
 	}
 }

@@ -65,10 +65,23 @@ func (s *scanner) bare(a *rawArg) {
 	}
 	s.at += end
 	a.value = rest[:end]
+	s.single(a)
 	// With white space inside it is text whose quotes were forgotten, such as @every 5m, and reported as that.
 	if a.form == formBare && a.value[0] == '@' && strings.IndexFunc(a.value, unicode.IsSpace) < 0 {
 		a.form = formConst
 	}
+}
+
+// single reports a value in single quotes, which are no quotes here and would be part of it.
+func (s *scanner) single(a *rawArg) {
+	n := len(a.value)
+	if a.form != formBare || n < 2 || a.value[0] != '\'' || a.value[n-1] != '\'' {
+		return
+	}
+	quoted := strconv.Quote(a.value[1 : n-1])
+	a.form = formBroken
+	s.report(a.valueAt, a.valueAt+n, "quote", "the single quotes would be part of %s: write %s=%s", a.name, a.name,
+		quoted).write(quoted)
 }
 
 // closeAfter offers to close a brace behind the name that starts at from, if nothing but a name is there.
@@ -100,6 +113,7 @@ func (s *scanner) spaced(a *rawArg, rest string, end int) int {
 		value = value[1 : n-1]
 		a.form = formBroken
 	}
+	value = strings.Map(plainSpace, value)
 	_, size := utf8.DecodeRuneInString(rest[inside:])
 	p := s.report(s.at+inside, s.at+inside+size, "space", "there is white space in the unquoted value of %s: write %s=%s",
 		a.name, a.name, strconv.Quote(value))
@@ -107,6 +121,13 @@ func (s *scanner) spaced(a *rawArg, rest string, end int) int {
 		p.replace(s.pos(a.valueAt), s.pos(s.at+meant), strconv.Quote(value))
 	}
 	return meant
+}
+
+func plainSpace(r rune) rune {
+	if unicode.IsSpace(r) {
+		return ' '
+	}
+	return r
 }
 
 // bareEnd is the length of the unquoted value at the start of text: it ends before a comma that is in no braces, before

@@ -61,7 +61,7 @@ func (b *binder) mayPromote(t types.Type) bool {
 }
 
 // fieldNames is the fields that this package can select from a value of type t, those of embedded structs included as
-// far as one level: deeper ones are too far away for a slip of the pen.
+// far as one level: deeper ones are hardly what was meant.
 func (b *binder) fieldNames(t types.Type) []string {
 	var names []string
 	for _, f := range b.fields(t) {

@@ -52,7 +52,7 @@ func (b *binder) genericJob() {
 				"a method of a type without type parameters, that calls it", b.fn(), b.f.RecvType)
 	case b.Decl.Type.TypeParams != nil:
 		b.add(b.d.Cron.Pos, b.d.Cron.End, "cron-generic",
-			"%s is generic, and a scheduled job has nobody to choose its type arguments: schedule a function without type "+
+			"%s is generic, and a scheduled job has no caller that chooses its type arguments: schedule a function without type "+
 				"parameters that calls it", b.fn())
 	}
 }

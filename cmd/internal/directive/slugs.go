@@ -15,7 +15,7 @@ var slugs = map[string]string{
 
 	// The line.
 	"empty":          "there is nothing where an argument should be",
-	"character":      "a control character or invalid UTF-8 in a directive or in the text of a key",
+	"character":      "a character that nothing shows, or invalid UTF-8, in a directive or in the text of a key",
 	"space":          "white space where the grammar has none",
 	"comma":          "two arguments without a comma between them",
 	"quote":          "a quoted value is not closed, is no Go string, or is joined to other text",

@@ -42,7 +42,7 @@ func didYouMean(candidate string) string {
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	if len(s) > 64 || len(t) > 64 {
-		return 64 // nobody misspells that, and the table would grow with the product
+		return 64 // too long for a misspelled name, and the table grows with the product
 	}
 	rows := make([][]int, len(s)+1)
 	for i := range rows {

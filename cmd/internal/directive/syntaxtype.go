@@ -66,7 +66,7 @@ func (b *binder) dotType(name string) types.Type {
 	return nil
 }
 
-// knownType stands in for a type that is told by its name alone: nothing looks inside it.
+// knownType represents a type that is recognized by its name: nothing looks inside it.
 func knownType(pkg, name string) types.Type {
 	var under types.Type = types.NewStruct(nil, nil)
 	switch pkg + "." + name {

@@ -63,7 +63,7 @@ func firstEscape(s string) string {
 	return s[:min(2, len(s))]
 }
 
-// A slot of this many characters is enough for every option; longer text in a message would hide the message.
+// Text in a message is cut after this many characters.
 const shownLen = 60
 
 // shown is text for a message, quoted and cut.
@@ -72,6 +72,12 @@ func shown(text string) string {
 		text = string([]rune(text)[:shownLen]) + "…"
 	}
 	return strconv.Quote(text)
+}
+
+// shownASCII is shown for text whose characters do not all show.
+func shownASCII(text string) string {
+	text, _ = strconv.Unquote(shown(text)) // what it has quoted is a Go string
+	return strconv.QuoteToASCII(text)
 }
 
 // constRef reads @Const or @pkg.Const.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 func (p *reader) boolean(o *option, a Arg, f form, text string) (*Bool, bool) {
@@ -93,9 +92,9 @@ func (ps *problems) text(o *option, a Arg, text string) bool {
 			o.name, o.ask)
 		return false
 	}
-	if i := strings.IndexFunc(text, unicode.IsControl); i >= 0 {
-		ps.add(a.ValuePos, a.ValueEnd, "character", "%s is %s, which holds a control character: delete it", o.name,
-			shown(text))
+	if strings.ContainsFunc(text, invisible) {
+		ps.add(a.ValuePos, a.ValueEnd, "character", "%s is %s, which holds a character that no log or tool shows: delete it",
+			o.name, shownASCII(text))
 		return false
 	}
 	return true

@@ -83,6 +83,26 @@ func TestName_quotesWhatIsActedOn(t *testing.T) {
 	}
 }
 
+func TestLine_escapesWhatIsActedOn(t *testing.T) {
+	for text, want := range map[string]string{
+		"pattern ./größe: no":   "pattern ./größe: no",
+		"-\x1b[31mx\n::error::": `-\x1b[31mx\n::error::`,
+		"a\u202eb\xff\u2028":    `a\u202eb\xff\u2028`,
+		`a\b "c"`:               `a\b "c"`,
+		"\a\t\x9b\u009b":        `\a\t\x9b\u009b`,
+	} {
+		if got := Line(text); got != want {
+			t.Errorf("%q is printed as %s, want %s", text, got, want)
+		}
+	}
+	if got, want := Lines("go: x\r\n\ty\x1b[2J\n\nz"), "go: x\n\ty\\x1b[2J\n\nz"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := Names([]string{"./a", "b\n"}), `./a "b\n"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // TestLeftover_ofADeadProcess: what a process left that is gone is removed at once, what a living one has stays.
 func TestLeftover_ofADeadProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -123,11 +143,5 @@ func TestCheckTags(t *testing.T) {
 		if err := CheckTags(list); (err == nil) != ok {
 			t.Errorf("%q: %v", list, err)
 		}
-	}
-}
-
-func TestPlain_escapesWhatIsActedOn(t *testing.T) {
-	if got := Plain("größe\n\ta\x1b[31m\u202eb\r"); got != "größe\n\ta\\x1b[31m\\u202eb\\r" {
-		t.Errorf("printed as %q", got)
 	}
 }

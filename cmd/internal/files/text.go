@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 var bom = []byte("\ufeff")
@@ -29,11 +30,59 @@ func TrimMark(text []byte) []byte { return bytes.TrimPrefix(text, bom) }
 // Name is a file's name as it is printed: quoted if it holds what a terminal or a log would act on, such as the newline
 // before a workflow command.
 func Name(path string) string {
-	if strings.IndexFunc(path, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) < 0 {
+	if strings.IndexFunc(path, actedOn) < 0 {
 		return path
 	}
 	return strconv.Quote(path)
 }
+
+// Names is Name of several, with blanks between them.
+func Names(paths []string) string {
+	all := make([]string, len(paths))
+	for i, path := range paths {
+		all[i] = Name(path)
+	}
+	return strings.Join(all, " ")
+}
+
+// Line is a message of one line as it is printed: what a terminal or a log would act on, a newline included, is escaped.
+// Names in it that may hold such are better quoted with Name, so that their ends are seen.
+func Line(text string) string {
+	if strings.IndexFunc(text, actedOn) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		if actedOn(r) {
+			quoted := strconv.Quote(text[:size])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	return b.String()
+}
+
+// Lines is Line for text of several lines, such as what another command said. Tabs stay.
+func Lines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		for i, part := range strings.Split(strings.TrimRight(line, "\r\n"), "\t") {
+			if i > 0 {
+				b.WriteString("\t")
+			}
+			b.WriteString(Line(part))
+		}
+		if strings.HasSuffix(line, "\n") {
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+func actedOn(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
 // Relative is a file's name as seen from a folder, unless it lies outside of it.
 func Relative(dir, path string) string {
@@ -44,18 +93,4 @@ func Relative(dir, path string) string {
 		return rel
 	}
 	return path
-}
-
-// Plain is a message as it is printed: what a terminal or a log would act on, line ends aside, stands there as an escape.
-func Plain(message string) string {
-	var b strings.Builder
-	for _, r := range message {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-	}
-	return b.String()
 }

@@ -1,6 +1,6 @@
 // Lintout is a tool for go vet that reads Go as strict reviewers do: with the analyzers of staticcheck, with those that
 // go fix applies, and with a few of its own. Its test runs it, and locklint, over what lockgen writes for its torture
-// corpus, without the header that makes most tools look away. It is a module of its own so that nobody else has to
+// corpus, without the header that makes most tools look away. It is a module of its own so that users do not
 // download the tools.
 package main
 

@@ -32,7 +32,9 @@
 //	sections                        what runs under a lock of this project
 //	index                           runs all of the above once for each package
 //	check                           the entry of the catalogue and the reporter
-//	fixes, leaks, transactions      what several checks report in the same way
+//	sqlcalls                        statements for databases, from syntax alone
+//	fixes, leaks, refusals,
+//	transactions                    what several checks report in the same way
 //
 // # Cost
 //

@@ -95,7 +95,8 @@ func (c *cluster) servePage(ctx context.Context, ln net.Listener) (stop func(), 
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	server := &http.Server{Handler: dashboard.Handler(s, dashboard.Config{Title: "lockgen cluster"}), ReadHeaderTimeout: 5 * time.Second}
+	handler := dashboard.Handler(s, dashboard.Config{Title: "lockgen cluster"})
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -150,7 +151,8 @@ func (c *cluster) start(ctx context.Context, stderr io.Writer) error {
 func (c *cluster) hear(note json.RawMessage) {
 	var r jobs.Run
 	if json.Unmarshal(note, &r) == nil && r.OneOff == "" {
-		c.printf("%s %-14s %s %s", r.Tick.UTC().Format(time.TimeOnly), r.Job, r.Node, strings.TrimSpace(string(r.Outcome)+" "+r.Reason))
+		c.printf("%s %-14s %s %s", r.Tick.UTC().Format(time.TimeOnly), r.Job, r.Node,
+			strings.TrimSpace(string(r.Outcome)+" "+r.Reason))
 	}
 }
 

@@ -31,7 +31,7 @@ const _ = lockrt.IfUndefinedRunLockgenV3
 // somebody else holds one of them for longer than 20s, it returns [lockrt.ErrBusy]. It runs in a
 // transaction of s.sale.db, which is committed while the lock is held: nil means that this was done.
 //
-//lockgen:made 2381efab.b9843231.6b81574f.4a60387d.d7e31a57 placeOrderLocked key=order:{s.sale.name}:{userID},key=stock:{s.sale.name},ttl=5s,wait=20s,tx=s.sale.db
+//lockgen:made 2381efab.b9843231.05b8bdcc.4a60387d.d7e31a57 placeOrderLocked key=order:{s.sale.name}:{userID},key=stock:{s.sale.name},ttl=5s,wait=20s,tx=s.sale.db
 func (s *shop) placeOrder(ctx context.Context, userID int64) (result outcome, err error) {
 	name := lockrt.KeyNil("s.sale.name")
 	if s != nil && s.sale != nil {

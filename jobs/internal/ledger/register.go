@@ -213,8 +213,8 @@ func (s *State) Clone() *State {
 	}
 	for name, j := range s.Jobs {
 		own := *j
-		own.Runs, own.Spec.Timings, own.Spec.Defs = slices.Clone(j.Runs), slices.Clone(j.Spec.Timings), slices.Clone(j.Spec.Defs)
-		own.Spec.Offers = maps.Clone(j.Spec.Offers)
+		own.Runs, own.Spec.Timings = slices.Clone(j.Runs), slices.Clone(j.Spec.Timings)
+		own.Spec.Defs, own.Spec.Offers = slices.Clone(j.Spec.Defs), maps.Clone(j.Spec.Offers)
 		c.Jobs[name] = &own
 	}
 	return c

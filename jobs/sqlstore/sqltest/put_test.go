@@ -320,6 +320,12 @@ func TestStore_storm(t *testing.T) {
 		if err != nil || len(records[0]) > 5 || len(records[0]) == 0 {
 			t.Errorf("%d records, %v; want up to five", len(records[0]), err)
 		}
+		if e.name == "postgres" {
+			_ = e.db.Close() // its connections say what they have counted
+			if n := e.deadlocks(t); n > 0 {
+				t.Errorf("%d deadlocks: rows are not locked in order", n)
+			}
+		}
 	})
 }
 

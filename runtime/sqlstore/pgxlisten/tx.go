@@ -81,6 +81,6 @@ func rollBack(ctx context.Context, tx pgx.Tx) {
 // refused reports whether the server has said that a transaction is not committed.
 func refused(err error) bool {
 	var said *pgconn.PgError
-	return errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback) ||
+	return errors.Is(err, pgx.ErrTxCommitRollback) ||
 		errors.As(err, &said) && !strings.HasPrefix(said.Code, "08") && !strings.HasPrefix(said.Code, "57P")
 }

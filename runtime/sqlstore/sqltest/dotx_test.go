@@ -161,14 +161,16 @@ func txContextEnds(t *testing.T, e, locks *engine) {
 }
 
 func txEndedByWork(t *testing.T, e, locks *engine) {
-	err := sqlstore.DoTx(t.Context(), locks.locker(t, "a"), "k", lockrt.Options{TTL: long}, e.db,
-		func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
-			return errors.Join(insert(ctx, tx, lease), tx.Rollback())
-		})
-	if !errors.Is(err, sql.ErrTxDone) || errors.Is(err, sqlstore.ErrUnsure) {
-		t.Errorf("the error is %v", err)
+	for i, end := range []func(*sql.Tx) error{(*sql.Tx).Rollback, (*sql.Tx).Commit} { // which of them it was only it knows
+		err := sqlstore.DoTx(t.Context(), locks.locker(t, "a"), "k", lockrt.Options{TTL: long}, e.db,
+			func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
+				return errors.Join(insert(ctx, tx, lease), end(tx))
+			})
+		if !errors.Is(err, sql.ErrTxDone) || !errors.Is(err, sqlstore.ErrUnsure) {
+			t.Errorf("the error is %v", err)
+		}
+		e.wrote(t, locks, i)
 	}
-	e.wrote(t, locks, 0)
 }
 
 // slowBegin begins transactions when something has happened.

@@ -9,6 +9,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lib/pq v1.12.3
 	github.com/lockgen/lockgen v0.0.0-00010101000000-000000000000
+	github.com/mattn/go-sqlite3 v1.14.53
 	go.uber.org/goleak v1.3.0
 	modernc.org/sqlite v1.61.1
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
-// A Collision is two keys of different functions that can be the same text, which nobody said is meant: one function
+// A Collision is two keys of different functions that can be the same text, and are not declared as shared: one function
 // would wait for the other.
 type Collision struct {
 	First   KeyRef `json:"first"`

@@ -30,7 +30,8 @@ func (g *generator) elsewhere(all []File) ([]File, error) {
 		if len(wanted) > 1 {
 			found = fmt.Sprintf("there would be %d: %s", len(wanted), strings.Join(names, ", "))
 		}
-		return nil, fmt.Errorf("lockgen: -o %s names one file, and %s; name a folder, or one package", g.cfg.Out, found)
+		return nil, fmt.Errorf("lockgen: -o %s names one file, and %s; name a folder, or one package",
+			files.Name(g.cfg.Out), found)
 	}
 	for i, f := range wanted {
 		to := g.cfg.Out
@@ -45,8 +46,13 @@ func (g *generator) elsewhere(all []File) ([]File, error) {
 			to = filepath.Join(g.cfg.Dir, to)
 		}
 		have, err := files.Read(to)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("lockgen: %w", err)
+		switch {
+		case errors.Is(err, files.ErrUnreadable):
+			return nil, fmt.Errorf("lockgen: -o would replace %s, which is no regular file: delete it, or name another file",
+				files.Name(relative(g.cfg.Dir, to)))
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("lockgen: -o cannot write %s: %w; name a folder that takes files",
+				files.Name(relative(g.cfg.Dir, to)), err)
 		}
 		if have != nil && !holdsHeader(have) {
 			return nil, fmt.Errorf("lockgen: -o would replace %s, which lockgen has not written: name another file",
@@ -73,10 +79,10 @@ func (g *generator) moved(path string) (string, bool) {
 	return filepath.Join(to, rel), err == nil && filepath.IsLocal(rel)
 }
 
-// movedOrphans are outputs of earlier runs for the same packages that are not wanted any more.
+// movedOrphans are outputs of earlier runs that nothing asks for: of the same packages, and of those that are gone.
 func (g *generator) movedOrphans(wanted []File) []File {
 	var orphans []File
-	for _, dir := range g.dirs {
+	for _, dir := range append(g.goneDirs(), g.dirs...) {
 		to, ok := g.moved(dir)
 		entries, err := os.ReadDir(to)
 		if !ok || err != nil {
@@ -93,5 +99,52 @@ func (g *generator) movedOrphans(wanted []File) []File {
 			}
 		}
 	}
-	return orphans
+	slices.SortFunc(orphans, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(orphans, func(a, b File) bool { return a.Path == b.Path })
+}
+
+// goneDirs are the folders that a pattern with ... would find if they had Go files. They had some when the output was
+// written for them.
+func (g *generator) goneDirs() []string {
+	var gone []string
+	for _, root := range g.roots() {
+		from, ok := g.moved(root)
+		if !ok {
+			continue
+		}
+		written, _ := packageDirs(from) // nothing was written there yet, or it cannot be read and will be said to be so
+		for _, dir := range written {
+			rel, err := filepath.Rel(from, dir)
+			if source := filepath.Join(root, rel); err == nil && !hasGo(source) && onlyOutputs(dir) {
+				gone = append(gone, source)
+			}
+		}
+	}
+	return gone
+}
+
+// onlyOutputs tells whether lockgen wrote all Go files of a folder: an output beside sources is theirs.
+func onlyOutputs(dir string) bool {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	return !slices.ContainsFunc(paths, func(path string) bool {
+		content, err := files.Read(path)
+		return err != nil || !carriesHeader(content)
+	})
+}
+
+// roots are the folders that patterns with ... start at.
+func (g *generator) roots() []string {
+	var roots []string
+	for _, pattern := range g.cfg.Patterns {
+		path, recursive := strings.CutSuffix(filepath.ToSlash(pattern), "/...")
+		mod := g.modules.of(g.cfg.Dir)
+		switch {
+		case !recursive:
+		case isPath(pattern):
+			roots = append(roots, rootOf(g.cfg.Dir, path))
+		case mod != nil && (path == mod.path() || strings.HasPrefix(path, mod.path()+"/")):
+			roots = append(roots, mod.dirOf(path))
+		}
+	}
+	return roots
 }

@@ -54,7 +54,7 @@ func (g *generator) find() {
 	g.applyDefaults(defaults)
 }
 
-// syntax reports what keeps a file from being read. Without reading it nobody knows what its directives ask for.
+// syntax reports what keeps a file from being read. What its directives ask for is then unknown.
 func (g *generator) syntax(path string, err error) {
 	var list scanner.ErrorList
 	if !errors.As(err, &list) {

@@ -162,7 +162,7 @@ func (g *generator) foreign(groups map[string][]*unit) {
 	}
 }
 
-// homePlatform is what the go command builds for when nobody says otherwise.
+// homePlatform is what the go command builds for by default.
 func homePlatform(cfg Config) platform {
 	b := build.Default
 	tags := cfg.Tags

@@ -35,7 +35,7 @@ func list(
 	}
 	roots, err := packages.Load(conf, patterns...)
 	if err != nil {
-		return nil, fmt.Errorf("lockgen: the go command cannot list %s: %w", strings.Join(patterns, " "), plainError(err))
+		return nil, fmt.Errorf("lockgen: the go command cannot list %s: %w", files.Names(patterns), plainError(err))
 	}
 	return roots, nil
 }
@@ -97,16 +97,18 @@ func listDirs(ctx context.Context, cfg Config, patterns []string) ([]string, []P
 			refuse("package %s%s", files.Name(root.PkgPath), saidOf(root))
 		case dir == "":
 			// nothing to generate for
+		case root.Module != nil && root.Module.Main && cfg.Out == "" && !files.Below(files.ModuleRoot(root.Module.Dir), dir):
+			refuse("package %s %s", files.Name(root.PkgPath), leadsOut)
 		case root.Module != nil && root.Module.Main:
 			dirs = append(dirs, dir)
 		case asked:
 			refuse("package %s is not part of the main module: its generated code would be lost with the next download; run "+
-				"lockgen in its own module", root.PkgPath)
+				"lockgen in its own module", files.Name(root.PkgPath))
 		}
 	}
 	if len(dirs)+len(problems) == 0 {
 		refuse("no package of the main module matches %s: name its folder, such as ./shop, or ./... for all below the "+
-			"current one", strings.Join(patterns, " "))
+			"current one", files.Names(patterns))
 	}
 	return dirs, problems, nil
 }

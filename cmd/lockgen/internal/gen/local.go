@@ -17,9 +17,9 @@ import (
 )
 
 // A lister finds the files and imports of packages of the user's module by looking at the folders, without the go
-// command, which takes longer to start than all the rest of most runs. What it cannot know it leaves out: the standard
-// library is stood in for (see standIns), other modules stay unknown. Package directive says when that was not enough,
-// and then the go command is asked after all. So a lister may be ignorant, but never wrong.
+// command, which takes longer to start than all the rest of most runs. What it cannot know it leaves out: stand-ins
+// take the place of the standard library, and other modules stay unknown. Package directive says when that was not enough,
+// and then the go command is asked.
 type lister struct {
 	files   *sources
 	build   build.Context

@@ -90,7 +90,7 @@ func jobsIn(structs map[string][]string, owners map[string]bool, name string) (o
 		case outer != "" && len(here) > 0:
 			return outer, here[0]
 		case len(here) > 1:
-			return "", "" // neither is promoted, and whoever asks for one is told
+			return "", "" // neither is promoted, and a call of RegisterJobs does not compile
 		case len(here) == 1:
 			outer = here[0]
 		}

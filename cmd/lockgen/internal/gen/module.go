@@ -23,7 +23,7 @@ type modules struct {
 	byDir map[string]*module // also of folders below the module's root; nil where there is none
 }
 
-// A module is what is to be known of a go.mod.
+// A module is a go.mod, and the folder that it stands in.
 type module struct {
 	root string
 	file *modfile.File

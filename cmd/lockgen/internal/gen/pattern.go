@@ -28,7 +28,8 @@ func expand(ctx context.Context, cfg Config) ([]string, []Problem, error) {
 		}
 		found, err := expandPath(cfg.Dir, pattern, cfg.Out != "")
 		if err != nil {
-			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v", files.Name(pattern), err)})
+			problems = append(problems, Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: %v",
+				files.Name(pattern), err)})
 		}
 		if err == nil && len(found) == 0 {
 			cfg.Warnf("%s matches no packages", files.Name(pattern))
@@ -59,10 +60,7 @@ func expandPath(base, pattern string, links bool) ([]string, error) {
 		return nil, errors.New(
 			"... is only understood at the end of a path: name the folder above it, such as ./internal/...")
 	}
-	root := filepath.FromSlash(wholeRoot(path, runtime.GOOS))
-	if !filepath.IsAbs(root) {
-		root = filepath.Join(base, root)
-	}
+	root := rootOf(base, path)
 	info, err := os.Stat(root)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -72,7 +70,7 @@ func expandPath(base, pattern string, links bool) ([]string, error) {
 	case !info.IsDir():
 		return nil, errors.New("is a file: name its folder, a wrapper is generated for a whole package")
 	case !links && !files.Below(files.ModuleRoot(root), root):
-		return nil, errors.New("leads out of the module through a link: run lockgen where the folder really is")
+		return nil, errors.New(leadsOut)
 	case files.Vendored(root):
 		return nil, errors.New("is vendored: its generated code would be lost with the next go mod vendor; run lockgen in its " +
 			"own module")
@@ -82,7 +80,18 @@ func expandPath(base, pattern string, links bool) ([]string, error) {
 		}
 		return []string{root}, nil
 	}
-	return walk(root)
+	return packageDirs(root)
+}
+
+const leadsOut = "leads out of the module through a link: run lockgen where the folder really is"
+
+// rootOf is the folder of a pattern, without its dots.
+func rootOf(base, path string) string {
+	root := filepath.FromSlash(wholeRoot(path, runtime.GOOS))
+	if !filepath.IsAbs(root) {
+		root = filepath.Join(base, root)
+	}
+	return root
 }
 
 // wholeRoot gives the root of a file system, or of a drive, back the slash that the pattern's dots followed: C: alone is the
@@ -94,9 +103,9 @@ func wholeRoot(path, goos string) string {
 	return path
 }
 
-// walk lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
+// packageDirs lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
 // testdata, vendor, other modules, and what go.mod ignores.
-func walk(root string) ([]string, error) {
+func packageDirs(root string) ([]string, error) {
 	var dirs []string
 	ignored := ignoredDirs(root)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -98,7 +98,7 @@ func planJobs(units []*unit, im *imports) []*registration {
 }
 
 // nameParams names the parameters of RegisterJobs. Jobs that call the same dependency alike share it. A value is each
-// job's own: two jobs that take an id hardly mean the same one.
+// job's own: two jobs that take an id rarely mean the same one.
 func (r *registration) nameParams(local names) {
 	uses := map[string]int{}
 	for _, job := range r.jobs {

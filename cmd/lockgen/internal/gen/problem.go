@@ -37,14 +37,16 @@ type Fix struct {
 
 // String is file:line:col: message, with the parts that are known, and where to read more.
 func (p Problem) String() string {
-	message := files.Plain(p.Message)
+	at := files.Name(p.File) + ":"
 	switch {
 	case p.File == "":
-		return fmt.Sprintf("%s (lockgen -explain %s)", message, p.Kind)
+		at = ""
 	case p.Line == 0:
-		return fmt.Sprintf("%s: %s (lockgen -explain %s)", files.Name(p.File), message, p.Kind)
+		at += " "
+	default:
+		at += fmt.Sprintf("%d:%d: ", p.Line, p.Column)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s (lockgen -explain %s)", files.Name(p.File), p.Line, p.Column, message, p.Kind)
+	return at + files.Line(fmt.Sprintf("%s (lockgen -explain %s)", p.Message, p.Kind))
 }
 
 // problemAt makes a problem of a range of source text.

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"go/build/constraint"
+	"strconv"
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -39,7 +40,7 @@ func (w *wrapper) lockSentences() string {
 		if key.Const != nil {
 			keys = append(keys, key.Const.String()[1:])
 		} else {
-			keys = append(keys, key.Template.String())
+			keys = append(keys, keyInProse(key.Template.String()))
 		}
 	}
 	if last := len(keys) - 1; last > 0 {
@@ -91,6 +92,17 @@ func durationText(d *directive.Duration) string {
 	return text
 }
 
+// keyInProse is a key as it stands in a sentence that is wrapped: quoted and in one piece if wrapping would change it.
+func keyInProse(text string) string {
+	if strings.Join(strings.Fields(text), " ") == text {
+		return text
+	}
+	return strings.ReplaceAll(strconv.Quote(text), " ", keptBlank)
+}
+
+// keptBlank stands for a blank that wrap leaves as it is. No key holds it.
+const keptBlank = "\x00"
+
 func wrap(text string) string {
 	var b strings.Builder
 	width := 0
@@ -107,7 +119,7 @@ func wrap(text string) string {
 		b.WriteString(word)
 		width += len(word)
 	}
-	return b.String()
+	return strings.ReplaceAll(b.String(), keptBlank, " ")
 }
 
 func comment(text string) []string {

@@ -122,8 +122,8 @@ func scanDir(dir string, links bool) (*folder, error) {
 	return f, nil
 }
 
-// read returns the content of a file of the folder. A link may not lead out of the module: what it leads to is nobody's
-// source, and would end up in a diff.
+// read returns the content of a file of the folder. A link may not lead out of the module: what it leads to is no
+// source of the module, and would end up in a diff.
 func (f *folder) read(entry fs.DirEntry, links bool) ([]byte, error) {
 	path := filepath.Join(f.dir, entry.Name())
 	if links || entry.Type().IsRegular() {
@@ -147,7 +147,7 @@ func notRegular(path string) Problem {
 }
 
 // mentions tells whether a file may hold what package directive takes for a directive or for a mistaken one: a comment,
-// or a line of a block, that starts with the word lock. It says yes to some other text; parsing decides.
+// or a line of a block, that starts with the word lock or with what may stand before it. It says yes to some other text; parsing decides.
 func mentions(content []byte) bool {
 	for _, tail := range []string{"ock", "OCK"} {
 		for from := 0; ; {
@@ -167,7 +167,7 @@ func mentions(content []byte) bool {
 }
 
 func startsComment(before []byte) bool {
-	before = bytes.TrimSuffix(before, []byte(" "))
+	before = bytes.TrimRight(before, " @+")
 	return bytes.HasSuffix(before, []byte("//")) || bytes.HasSuffix(before, []byte("/*")) ||
 		bytes.HasSuffix(before, []byte("\n"))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
-// standIns take the place of packages whose declarations nobody has read. Every name of theirs that is needed is a type
+// standIns take the place of packages whose declarations have not been read. Every name of theirs that is needed is a type
 // with nothing in it, which is wrong about most and yet enough to tell it from a context, a lease, a locker and an
 // error. The few names that directives treat on their own are as they really are. Where a lister puts them and a key
 // reads anything of such a type, it is refused and looked at again with the real one.

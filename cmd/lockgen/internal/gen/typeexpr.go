@@ -139,7 +139,7 @@ func identNames(idents []*ast.Ident) []string {
 	return all
 }
 
-// block is a struct or interface type on one line. Formatting breaks it where nobody would have written it so.
+// block is a struct or interface type on one line. The formatter breaks longer ones.
 func block(keyword string, elements []jen.Code) *jen.Statement {
 	if len(elements) == 0 {
 		return jen.Id(keyword + "{}")

@@ -30,8 +30,8 @@ func (g *generator) listLocally(l *lister, mine []*annotated) *packages.Package 
 }
 
 // bindLocally binds directives with what a lister knows. It reports whether that was enough: nothing is taken from it
-// unless everything about every function is certain, and no problem is reported on the strength of it. Problems are
-// worth the time that the go command takes.
+// unless everything about every function is certain, and no problem is reported on the strength of it. Before a problem
+// is reported, the go command is asked.
 func (g *generator) bindLocally(check *checker, p *packages.Package, mine []*annotated) bool {
 	units, problems := g.bindListed(check, p, mine)
 	if len(problems) > 0 {

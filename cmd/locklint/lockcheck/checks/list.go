@@ -42,6 +42,9 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3006"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3007"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3008"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3009"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3010"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3011"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll4001"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll4002"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll4003"
@@ -87,6 +90,9 @@ var All = []*check.Check{
 	ll3006.Check,
 	ll3007.Check,
 	ll3008.Check,
+	ll3009.Check,
+	ll3010.Check,
+	ll3011.Check,
 	ll4001.Check,
 	ll4002.Check,
 	ll4003.Check,

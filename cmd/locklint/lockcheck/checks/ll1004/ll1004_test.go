@@ -170,7 +170,7 @@ var mutations = []struct{ from, to, want string }{
 	{"//lock:key=weekly,ttl=2m,cron=@specOne,retries=@tries\n", "", "generated code is orphaned: weekly in " +
 		"lock_gen.go runs weeklyLocked"},
 	{"locks, spare *lockrt.Locker }", "locks, spare *lockrt.Locker; other int }", ""},
-	{"type box[T any] struct{ locks", "type box[T any] struct{ locker", "the locker is not the one that lock_gen.go was made for"},
+	{"type box[T any] struct{ locks", "type box[T any] struct{ locker", "the Locker or the database is not the one that lock_gen.go was made for"},
 	{"ttlTwo   = 30", "ttlTwo   = 31", ""},
 	{"name|lower},ttl=30s,wait=5s", "name|lower},shared=\"why not\",ttl=30s,busy=error,wait=5s", ""},
 	{"// placeLocked places.", "// placeLocked places well.", ""},

@@ -43,8 +43,8 @@ func (s *staleness) compare() {
 		s.add(directive.Arg{}, "%s is now %s, in %s its wrapper is %s", now.Func, types.ExprString(s.fn.Decl.Type), w.file,
 			types.ExprString(w.decl.Type))
 	}
-	if then.Locker != now.Locker && !s.fn.NeedsTypes && len(s.list) == 0 {
-		s.add(directive.Arg{}, "the locker is not the one that %s was made for", w.file)
+	if then.Sources != now.Sources && !s.fn.NeedsTypes && len(s.list) == 0 {
+		s.add(directive.Arg{}, "the Locker or the database is not the one that %s was made for", w.file)
 	}
 	s.valuesDiffer(now.Values, then.Values)
 	if len(s.list) == 0 && then.Code != directive.CodeSum(s.r.Pass.Fset, w.decl) {

@@ -62,7 +62,10 @@ func ReachesNobody(c *rediscmd.Command) bool {
 		return AttentionTo(c) == inattentive
 	}
 	call, ok := c.Call.(*ssa.Call)
-	if !ok || c.Via != "" || !ssax.Unused(call) && (c.Reply != rediscmd.ReplyBoolCmd || attentionToBoolCmd(call) == Attentive) {
+	if !ok || c.Via != "" {
+		return false
+	}
+	if !ssax.Unused(call) && (c.Reply != rediscmd.ReplyBoolCmd || attentionToBoolCmd(call) == Attentive) {
 		return false
 	}
 	read := false // what Exec returns

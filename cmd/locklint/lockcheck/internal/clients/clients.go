@@ -22,6 +22,9 @@ const (
 	Redsync            // any version of redsync
 	Redislock          // bsm/redislock
 	Rueidislock        // rueidislock, and valkeylock, which is the same
+	Etcd               // the recipes of etcd's client
+	ZooKeeper          // go-zookeeper
+	Consul             // Consul's client
 )
 
 // HandsOutLocks reports whether a library is one of locks, this project's among them, rather than a client of Redis.
@@ -61,6 +64,13 @@ var paths = map[string]Client{
 	"github.com/rueian/rueidis/rueidislock": Rueidislock,
 
 	"github.com/valkey-io/valkey-go/valkeylock": Rueidislock,
+
+	"go.etcd.io/etcd/client/v3/concurrency":       Etcd,
+	"go.etcd.io/etcd/clientv3/concurrency":        Etcd,
+	"github.com/coreos/etcd/clientv3/concurrency": Etcd,
+	"github.com/go-zookeeper/zk":                  ZooKeeper,
+	"github.com/samuel/go-zookeeper/zk":           ZooKeeper,
+	"github.com/hashicorp/consul/api":             Consul,
 }
 
 // Paths are the import paths of the clients, sorted.
@@ -114,6 +124,12 @@ func (c Client) HandleName() string {
 
 // IsPeer reports whether a library is one of those that LL3 is about.
 func IsPeer(c Client) bool { return c == Redsync || c == Redislock || c == Rueidislock }
+
+// IsCoordinator reports whether a library's locks live in a coordination service and end with a session.
+func IsCoordinator(c Client) bool { return c == Etcd || c == ZooKeeper || c == Consul }
+
+// HasMutex reports whether a library's lock is an object that exists before it is locked.
+func HasMutex(c Client) bool { return c == Redsync || IsCoordinator(c) }
 
 // JobsPath is the import path of the scheduler.
 const JobsPath = "github.com/lockgen/lockgen/jobs"

@@ -73,11 +73,11 @@ func (d *Directives) FindGuarded() {
 	d.findKeys(files, all)
 }
 
-// MentionsDirective spares files without any directive the search for one.
+// MentionsDirective spares files without any directive, or comment that looks like one, the search for it.
 func MentionsDirective(file *ast.File) bool {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
-			if strings.Contains(strings.ToLower(c.Text), "lock:") {
+			if strings.Contains(strings.ToLower(c.Text), "lock") {
 				return true
 			}
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 // A handle is the value that stands for a held lock: a *lockrt.Lease or lockrt.Leases, a *redislock.Lock, a
-// *redsync.Mutex (which exists before it is locked, and is locked again later), and for rueidislock the function that
-// releases. This file is all that the data flow knows of these libraries.
+// *redsync.Mutex (which exists before it is locked, and is locked again later), the same of etcd, ZooKeeper and Consul,
+// and for rueidislock the function that releases. This file is all that the data flow knows of these libraries.
 
 // A Verb is what a call does with the handle that it is called on.
 type Verb uint8
@@ -43,6 +43,12 @@ func Library(t types.Type) clients.Client {
 		return clients.Redislock
 	case clients.Named(t, clients.Redsync) == "Mutex":
 		return clients.Redsync
+	case clients.Named(t, clients.Etcd) == "Mutex":
+		return clients.Etcd
+	case clients.Named(t, clients.ZooKeeper) == "Lock":
+		return clients.ZooKeeper
+	case clients.Named(t, clients.Consul) == "Lock":
+		return clients.Consul
 	}
 	return clients.None
 }
@@ -83,7 +89,7 @@ func VerbOf(c *ssa.CallCommon, handle ssa.Value) Verb {
 		return VerbRelease
 	}
 	switch m.Obj.Name() {
-	case "Lock", "LockContext", "TryLock", "TryLockContext":
+	case "Lock", "LockContext", "TryLock", "TryLockContext", "LockWithData":
 		return VerbLock
 	case "Extend", "ExtendContext", "Refresh":
 		return VerbExtend

@@ -77,10 +77,10 @@ func asksLease(s *pathState, call *ssa.Call, name string) bool {
 // assumeNil narrows by x == nil.
 func (f *follower) assumeNil(s *pathState, x ssa.Value, null bool) bool {
 	switch s.of(x) {
-	case theLease:
+	case theLease, theFlag: // Consul's channel is its flag
 		return s.learn(!null)
 	case theError:
-		return s.learn(null)
+		return null && f.site != nil && f.site.also || s.learn(null)
 	case isNil:
 		return null
 	}

@@ -14,6 +14,8 @@ import (
 // last until its TTL, such as the right to run the job of the day.
 func (site *Site) Claims() bool {
 	switch site.Library {
+	case clients.Etcd, clients.ZooKeeper, clients.Consul: // as a leader does, until its session ends
+		return true
 	case clients.Redsync:
 		return strings.HasPrefix(site.Name, "Mutex.TryLock") || site.made != nil && triesOnce(site.made)
 	case clients.Redislock:

@@ -1,6 +1,9 @@
 package leases
 
 import (
+	"slices"
+	"strings"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
@@ -80,7 +83,11 @@ func (li *Info) librarySite(call *ssa.Call, m ssax.Method) *Site {
 // lockSite describes a call that locks an object: a mutex of redsync, or one of the program's own.
 func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 	if isLockCall(m) {
-		return li.mutexSite(call, m)
+		site := li.mutexSite(call, m)
+		if site.Library = handles.Library(m.Recv.Type()); clients.IsCoordinator(site.Library) {
+			coordinate(site)
+		}
+		return site
 	}
 	if m.Recv == nil {
 		return nil
@@ -104,10 +111,45 @@ func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 	return site
 }
 
-// isLockCall reports whether a call locks a redsync mutex.
+// coordinate completes what is known of a lock of a coordination service: it ends with a session or a connection, and
+// Consul returns a channel, which is nil where a single try has not got the lock.
+func coordinate(site *Site) {
+	fn := site.Call.Parent()
+	if site.Library != clients.Etcd {
+		site.Name = "Lock" + strings.TrimPrefix(site.Name, "Mutex")
+	}
+	site.Closed = closesLocker(fn) || ssax.IsMain(ssax.Outermost(fn))
+	if site.Library == clients.Consul {
+		site.Err = 1
+		if channelAsked(site.Call) {
+			site.OK, site.also = 0, true
+		}
+	}
+}
+
+// channelAsked reports whether somebody compares the channel that Consul returns with nil.
+func channelAsked(call *ssa.Call) bool {
+	for _, instr := range *call.Referrers() {
+		ex, ok := instr.(*ssa.Extract)
+		if !ok || ex.Index != 0 {
+			continue
+		}
+		for _, use := range *ex.Referrers() {
+			if cmp, ok := use.(*ssa.BinOp); ok && (ssax.IsNilConst(cmp.X) || ssax.IsNilConst(cmp.Y)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isLockCall reports whether a call locks a mutex of redsync, or a lock of a coordination service.
 func isLockCall(m ssax.Method) bool {
-	return m.Recv != nil && handles.Library(m.Recv.Type()) == clients.Redsync &&
-		clients.OfPackage(m.Obj.Pkg()) == clients.Redsync &&
+	if m.Recv == nil {
+		return false
+	}
+	library := handles.Library(m.Recv.Type())
+	return clients.HasMutex(library) && clients.OfPackage(m.Obj.Pkg()) == library &&
 		handles.VerbOf(m.Call, m.Recv) == handles.VerbLock
 }
 
@@ -150,18 +192,26 @@ func (li *Info) isNew(v ssa.Value) bool {
 	if !ok {
 		return false
 	}
-	if clients.OfPackage(m.Obj.Pkg()) == clients.Redsync {
-		return m.Obj.Name() == "NewMutex"
+	if makes := mutexMakers[clients.OfPackage(m.Obj.Pkg())]; makes != nil {
+		return index == 0 && slices.Contains(makes, m.Obj.Name())
 	}
 	fn := call.Call.StaticCallee()
 	return fn != nil && fn.Parent() == nil && li.FactOf(fn).Makes == index+1
+}
+
+// mutexMakers are the functions of the libraries that make a mutex.
+var mutexMakers = map[clients.Client][]string{
+	clients.Redsync:   {"NewMutex"},
+	clients.Etcd:      {"NewMutex"},
+	clients.ZooKeeper: {"NewLock"},
+	clients.Consul:    {"LockKey", "LockOpts"},
 }
 
 // makes finds the result of a function that is a new mutex whenever it is not nil. 0 for none.
 func (li *Info) makes(fn *ssa.Function) int {
 	results := fn.Signature.Results()
 	for i := range results.Len() {
-		if handles.Library(results.At(i).Type()) != clients.Redsync || fn.Parent() != nil {
+		if !clients.HasMutex(handles.Library(results.At(i).Type())) || fn.Parent() != nil {
 			continue
 		}
 		made := 0
@@ -207,7 +257,8 @@ func endsContext(call *ssa.Call) bool {
 	return fn != nil && fn.Pkg != nil && (fn.Pkg.Pkg.Path() == "context" || fn.Pkg.Pkg.Path() == "os/signal")
 }
 
-// closesLocker reports whether a function, or the one around it, closes a locker: that releases what it holds.
+// closesLocker reports whether a function, or the one around it, closes a locker or a session: that releases what it
+// holds.
 func closesLocker(fn *ssa.Function) bool {
 	closes := false
 	ssax.EachCall(ssax.Outermost(fn), func(call ssa.CallInstruction) {
@@ -216,7 +267,8 @@ func closesLocker(fn *ssa.Function) bool {
 			return
 		}
 		t := m.Recv.Type()
-		closes = closes || clients.Named(t, clients.Runtime) == "Locker" || clients.Named(t, clients.Rueidislock) == "Locker"
+		closes = closes || clients.Named(t, clients.Runtime) == "Locker" || clients.Named(t, clients.Rueidislock) == "Locker" ||
+			clients.Named(t, clients.Etcd) == "Session" || clients.Named(t, clients.ZooKeeper) == "Conn"
 	})
 	return closes
 }

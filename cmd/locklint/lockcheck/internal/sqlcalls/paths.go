@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/cfg"
 )
 
-// LeftLocked returns the first way out, in source order, on which a function that unlocks elsewhere leaves the lock of a
-// statement behind; nil if there is none. A function without any unlock takes the lock for somebody else.
+// LeftLocked returns the first way out, in source order, on which a function that unlocks elsewhere leaves the lock of
+// a statement behind; nil if there is none. A function without any unlock takes the lock for somebody else.
 func (c *Call) LeftLocked(pass *analysis.Pass) *ast.ReturnStmt {
 	if _, last := chain(c.At); strings.HasPrefix(c.Name, "Query") && last != "Scan" {
 		return nil // the answer is read from a row in a variable
@@ -231,64 +231,6 @@ func (w *walk) ends(n ast.Node) bool {
 		return !found
 	})
 	return found
-}
-
-// mentionsUnlock reports whether some text in a function, or a name of what it calls, unlocks. That a connection is given
-// back does not.
-func mentionsUnlock(body *ast.BlockStmt) bool {
-	found := false
-	ast.Inspect(body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BasicLit:
-			found = found || unlock.MatchString(n.Value)
-		case *ast.Ident:
-			found = found || unlockWord.MatchString(n.Name)
-		}
-		return !found
-	})
-	return found
-}
-
-var unlockWord = regexp.MustCompile(`(?i)unlock|releaselock|release_lock`)
-
-// handsOn reports whether a return gives its caller something by which to unlock: the connection, a struct or a literal
-// that may hold it.
-func (w *walk) handsOn(ret *ast.ReturnStmt) bool {
-	conn := w.connection()
-	found := false
-	ast.Inspect(ret, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit, *ast.CompositeLit:
-			found = true
-		case *ast.Ident:
-			v := w.variable(n)
-			found = found || v != nil && (v == conn || keepsConnection(v))
-		}
-		return !found
-	})
-	return found
-}
-
-// connection is the variable that the statement is sent through.
-func (w *walk) connection() *types.Var {
-	sel, ok := ast.Unparen(w.call.Expr.Fun).(*ast.SelectorExpr)
-	if !ok {
-		return nil
-	}
-	return w.variable(sel.X)
-}
-
-// keepsConnection reports whether a variable is a struct, a pointer to one or a function: it may keep the connection.
-func keepsConnection(v *types.Var) bool {
-	t := v.Type().Underlying()
-	if p, ok := t.(*types.Pointer); ok {
-		t = p.Elem().Underlying()
-	}
-	switch t.(type) {
-	case *types.Struct, *types.Signature:
-		return true
-	}
-	return false
 }
 
 func within(inner, outer ast.Node) bool {

@@ -143,3 +143,23 @@ func (e *elected) run(tick, stop <-chan struct{}, gain func()) {
 		}
 	}
 }
+
+// rounds leaves its lock behind in one round; what the next round does before it asks for a lock has nothing to do with
+// that one.
+func rounds(rs *redsync.Redsync, next func() (string, error), broken func(string) bool, handle func(string)) {
+	for {
+		name, err := next()
+		if err != nil {
+			return
+		}
+		mu := rs.NewMutex(name)
+		if err := mu.Lock(); err != nil {
+			continue
+		}
+		if broken(name) {
+			continue
+		}
+		handle(name)
+		mu.Unlock()
+	}
+}
