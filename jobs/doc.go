@@ -100,7 +100,8 @@
 //     cursor that any of them knows, put back pauses, resumes, the one-off jobs that they have put or that are soon
 //     due, and their runs, and claim nothing for a lease. If the store has forgotten all, no node claims before it has
 //     noticed. If it is an older state, a node may until its next heartbeat claim a tick of a job that another one has
-//     paused in the second before, or what was due in a pause that another one has ended in that second. What no
+//     paused in the second before, or what was due in a pause that another one has ended in that second. A
+//     one-off job that somebody withdrew in that second may be put back. What no
 //     running node knows is lost: the records, one-off jobs that were put by others and are not due soon, runs that
 //     wait for any node, the cursors of jobs that no running node has. What a node that is dead did since the older
 //     state may be done again. A loss of less than the time between two heartbeats is noticed only if it took a claim,

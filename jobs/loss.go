@@ -12,6 +12,8 @@ const (
 	// knownRuns is how many ended runs, and how many one-off jobs of each kind, a node remembers for the case that the
 	// store forgets.
 	knownRuns = 4096
+	// askedWaiting is of how many one-off jobs a heartbeat asks whether they wait still.
+	askedWaiting = 256
 	// knownFor is for how long it remembers ended runs.
 	knownFor = 10 * time.Minute
 )
@@ -130,6 +132,23 @@ func (m *memory) resumedAt(job string) (at time.Time, ok bool) {
 	return time.UnixMicro(state.Version).UTC(), known && state.Pause == nil
 }
 
+// believedWaiting are IDs of one-off jobs that this node remembers to wait, for a heartbeat to ask about: others may have
+// withdrawn them. Of many each heartbeat asks about others.
+func (p *part) believedWaiting() (ids []string) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	if p != p.s.oneOffPart() {
+		return nil
+	}
+	for id := range p.s.memory.waiting { // in an order that differs each time
+		if len(ids) == askedWaiting {
+			break
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
 // rememberReply notes what a heartbeat has told.
 func (p *part) rememberReply(reply HeartbeatReply) {
 	s := p.s
@@ -140,6 +159,9 @@ func (p *part) rememberReply(reply HeartbeatReply) {
 	}
 	if reply.Lost || p != s.oneOffPart() {
 		return // it does not tell of one-off jobs, or not of those that are to be put back
+	}
+	for _, id := range reply.Over {
+		delete(s.memory.waiting, id)
 	}
 	due := make(map[string]bool, len(reply.Due))
 	for _, o := range reply.Due {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,5 +236,45 @@ func TestScheduler_rewind_overAnEnd(t *testing.T) {
 			t.Errorf("records %+v, told of %+v; want the run as it ended", runs, c.Finished("j"))
 		}
 		c.Stop()
+	})
+}
+
+// TestScheduler_flush_withdrawn has one-off jobs withdrawn by a scheduler that does not run, and the store lose its data
+// two heartbeats later: the node that has put them does not put them back.
+func TestScheduler_flush_withdrawn(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		ctx := context.Background()
+		n, outside := c.Node(Config{}, 0), c.Node(Config{}, 0)
+		var withdrawn, kept atomic.Int32
+		if err := n.AddHandler(Handler{Name: "h", Run: func(_ context.Context, id string, _ []byte) error {
+			if id == "kept" {
+				kept.Add(1)
+			} else {
+				withdrawn.Add(1)
+			}
+			return nil
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		n.Start()
+		time.Sleep(3 * time.Second)
+		at := time.Now().Add(time.Minute)
+		for _, id := range []string{"withdrawn", "kept"} {
+			if err := n.At(ctx, "h", id, at, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(3 * time.Second)
+		if err := outside.Withdraw(ctx, "withdrawn"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		c.Flush()
+		time.Sleep(2 * time.Minute)
+		c.Stop()
+		if withdrawn.Load() != 0 || kept.Load() != 1 {
+			t.Errorf("after the loss ran what was withdrawn %d times, and the other %d times", withdrawn.Load(), kept.Load())
+		}
 	})
 }

@@ -113,6 +113,9 @@ func (s *Scheduler) addEntry(e *entry, doing, name string) error {
 	return nil
 }
 
+// History returns how many records are kept per job; see Config.History.
+func (s *Scheduler) History() int { return s.cfg.History }
+
 // Locker returns the Locker that was given to New.
 func (s *Scheduler) Locker() *lockrt.Locker { return s.locks }
 

@@ -96,6 +96,7 @@ func (p *part) heartbeat(h *host) (HeartbeatReply, bool) {
 	sent, accepted := p.clock.local(), p.acceptedPauses()
 	reply, err := s.cfg.Store.Heartbeat(ctx, Heartbeat{
 		Part: p.n, Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: p.stamp,
+		Waiting: p.believedWaiting(),
 	})
 	if h.records.Err() != nil {
 		return HeartbeatReply{}, false // what it said says nothing about the store

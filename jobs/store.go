@@ -290,6 +290,7 @@ type Heartbeat struct {
 	Node    Node // its Heartbeat is set by the store
 	Lease   time.Duration
 	Horizon time.Duration // how far ahead to look for one-off jobs
+	Waiting []string      // in the part of one-off jobs: IDs of some that the session believes to wait, some hundreds at most
 	Stamp   string        // HeartbeatReply.Stamp of the session's last heartbeat in the part that was answered; "": none was
 }
 
@@ -304,6 +305,7 @@ type HeartbeatReply struct {
 	// the store does not know of the heartbeat that gave Heartbeat.Stamp: it has lost data, or is a copy from before
 	Lost   bool
 	Pauses []PauseState // of all jobs that were ever paused, if they may have changed since the last heartbeat
+	Over   []string     // those in Heartbeat.Waiting that do not wait
 	Due    []OneOff     // one-off jobs whose time comes within the horizon, the next first, some thousands at most
 }
 

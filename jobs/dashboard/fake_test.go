@@ -35,6 +35,7 @@ type fake struct {
 	waiting  []jobs.OneOff
 	locks    []lockrt.LockInfo
 	upcoming []jobs.Upcoming
+	history  int   // records that are kept of each job, if not 100
 	down     error // every question to the store fails
 	refuses  error // every action fails
 	unlocked error // every question about locks fails
@@ -215,6 +216,8 @@ func (f *fake) RunningRuns(context.Context) (running []jobs.Run, err error) {
 	}
 	return running, f.ask("running")
 }
+
+func (f *fake) History() int { return cmp.Or(f.history, 100) }
 
 func (f *fake) RecentRuns(_ context.Context, perJob int, names ...string) ([][]jobs.Run, error) {
 	all := make([][]jobs.Run, len(names))

@@ -23,6 +23,7 @@ type scheduler interface {
 	Nodes(ctx context.Context) ([]jobs.Node, error)
 	RunningRuns(ctx context.Context) ([]jobs.Run, error)
 	Failures(ctx context.Context, limit int) ([]jobs.Run, error)
+	History() int
 	RecentRuns(ctx context.Context, perJob int, jobs ...string) ([][]jobs.Run, error)
 	FindRun(ctx context.Context, runID string) (jobs.Run, error)
 	Waiting(ctx context.Context, limit int) ([]jobs.OneOff, error)

@@ -31,6 +31,7 @@ type known struct {
 	mu      sync.Mutex // guards all below
 	answers map[string]*answer
 	silent  bool      // the last question had no answer
+	missed  time.Time // when the first of the questions was asked that last went without one, on the store's clock
 	heard   time.Time // when one had
 }
 
@@ -178,7 +179,11 @@ func (k *known) settle(a *answer, value any, err error, asked time.Time, took ti
 	if isPartial(err) {
 		a.partial, err = err, nil
 	}
+	before := k.silent
 	if k.silent = err != nil && !isAnswer(err); k.silent {
+		if !before {
+			k.missed = asked
+		}
 		if a.failed == nil {
 			if a.since = a.asked; a.since.IsZero() {
 				a.since = asked
@@ -189,7 +194,7 @@ func (k *known) settle(a *answer, value any, err error, asked time.Time, took ti
 	}
 	k.heard = now
 	if a.failed != nil {
-		a.back, a.away = k.now(), k.now().Sub(a.since)
+		a.back, a.away = k.now(), k.now().Sub(k.missed) // nobody may have looked for long before
 	}
 	a.value, a.no, a.asked, a.failed = value, err, asked, nil
 	if a.until = now.Add(max(freshFor, 4*took)); a.stale {

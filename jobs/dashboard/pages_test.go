@@ -245,7 +245,7 @@ func TestHandler_storeGoesDown(t *testing.T) {
 		}
 		d.known.forget()
 		clock.now, f.down = noon.Add(50*time.Second), nil
-		expect(t, get(d, page), 200, "The store answers again since 12:00:50 UTC, after 50 s without an answer")
+		expect(t, get(d, page), 200, "The store answers again since 12:00:50 UTC, after 10 s without an answer")
 		d.known.forget()
 		clock.now = clock.now.Add(backFor)
 		if w := get(d, page); w.Code != 200 || strings.Contains(w.Body.String(), "answers again") {

@@ -41,7 +41,8 @@ func (d *dashboard) fetchRecent(ctx context.Context) (*recent, error) {
 	for i, r := range ran {
 		names[i] = r.Job
 	}
-	perJob := min(max(recentRecords/len(ran), recentLeast), recentMost)
+	// Of a job with as many records as are asked for, or kept, those before are missing.
+	perJob := min(max(recentRecords/len(ran), recentLeast), recentMost, d.jobs.History())
 	records, missing := d.jobs.RecentRuns(ctx, perJob, names...)
 	if missing != nil {
 		err = missing

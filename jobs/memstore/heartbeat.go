@@ -30,6 +30,11 @@ func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (reply jobs.Hea
 				reply.Due = append(reply.Due, o)
 			}
 		}
+		for _, id := range b.Waiting {
+			if _, waits := s.state.Waiting[id]; !waits {
+				reply.Over = append(reply.Over, id)
+			}
+		}
 		return nil
 	})
 	slices.Sort(reply.Peers)

@@ -160,7 +160,7 @@ func readPauseState(job, text string) (state jobs.PauseState, err error) {
 // readReply adds the answer of heartbeat.lua of one shard to a reply, and returns the shard's part of the stamp: what
 // tells it from one that forgot, the time, and the version of its pauses.
 func readReply(reply []any, p *jobs.HeartbeatReply) (stamp string, err error) {
-	if len(reply) != 10 {
+	if len(reply) != 11 {
 		return "", errMalformed
 	}
 	now, _ := reply[0].(string)
@@ -178,6 +178,11 @@ func readReply(reply []any, p *jobs.HeartbeatReply) (stamp string, err error) {
 		return "", err
 	}
 	p.Peers = append(p.Peers, peers...)
+	over, err := readTexts(reply[10])
+	if err != nil {
+		return "", err
+	}
+	p.Over = append(p.Over, over...)
 	for i := 0; i < len(pauses); i += 2 {
 		state, err := readPauseState(pauses[i], pauses[i+1])
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -189,7 +188,7 @@ func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (p jobs.Heartbe
 		expiry = jobs.JobRetention.Milliseconds()
 	}
 	shards := s.shardsOf(b.Part)
-	cmds := heartbeatScript.RunAll(ctx, s.client, s.heartbeatCalls(shards, b.Session, b.Lease, b.Horizon, expiry, b.Stamp))
+	cmds := heartbeatScript.RunAll(ctx, s.client, s.heartbeatCalls(shards, b, expiry))
 	stamps := make([]string, len(cmds))
 	for i, cmd := range cmds {
 		reply, err := cmd.Slice()
@@ -211,9 +210,8 @@ func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (p jobs.Heartbe
 	return p, err
 }
 
-func (s *Store) heartbeatCalls(shards []int, session string, lease, horizon time.Duration, expiry any,
-	stamp string) []scriptCall {
-	stamps := strings.Split(stamp, ",")
+func (s *Store) heartbeatCalls(shards []int, b jobs.Heartbeat, expiry any) []scriptCall {
+	stamps := strings.Split(b.Stamp, ",")
 	fresh := rand.Text()
 	calls := make([]scriptCall, len(shards))
 	for i, n := range shards {
@@ -229,9 +227,14 @@ func (s *Store) heartbeatCalls(shards []int, session string, lease, horizon time
 			id, last, pauses = known[0], known[1], known[2]
 		}
 		calls[i] = scriptCall{Keys: keys, Args: []any{
-			session, lease.Microseconds(), horizon.Microseconds(), replyLimit, jobs.NoticeRetention.Microseconds(), expiry,
+			b.Session, b.Lease.Microseconds(), b.Horizon.Microseconds(), replyLimit, jobs.NoticeRetention.Microseconds(), expiry,
 			fresh, id, last, pauses,
 		}}
+		if n == oneOffShard {
+			for _, id := range b.Waiting {
+				calls[i].Args = append(calls[i].Args, id)
+			}
+		}
 	}
 	return calls
 }
@@ -253,7 +256,7 @@ func (s *Store) Leave(ctx context.Context, session string) error {
 	go func() { unlisted <- s.client.HDel(ctx, s.nodes, session).Err() }() // beside the rest: its server may be away
 	var err error
 	failed := 0
-	for _, cmd := range heartbeatScript.RunAll(ctx, s.client, s.heartbeatCalls(all, session, 0, 0, "", "")) {
+	for _, cmd := range heartbeatScript.RunAll(ctx, s.client, s.heartbeatCalls(all, jobs.Heartbeat{Session: session}, "")) {
 		if cmd.Err() != nil {
 			failed, err = failed+1, cmd.Err()
 		}

@@ -134,8 +134,35 @@ WHERE r.namespace = ? AND r.owner <> ? AND (n.alive IS NULL OR n.alive <= ?) LIM
 	if err := s.notices(ctx, me, reply); err != nil {
 		return err
 	}
+	if reply.Over, err = s.over(ctx, b.Waiting); err != nil {
+		return err
+	}
 	reply.Due, err = s.waiting(ctx, micros(reply.Now.Add(b.Horizon)), replySize)
 	return err
+}
+
+// over returns those of some one-off jobs that do not wait.
+func (s *Store) over(ctx context.Context, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	t, err := s.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	waits := make(map[string]bool, len(ids))
+	const text = `SELECT id FROM {oneoff} WHERE namespace = ? AND past = 0 AND id IN `
+	if err := t.selectIn(limited, s.db, text, s.namespace, ids, "", func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		waits[id] = true
+		return err
+	}); err != nil {
+		return nil, t.explain(ctx, err)
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return waits[id] }), nil
 }
 
 // notices reads those for the session, and those for whoever has a run that it has.

@@ -33,6 +33,21 @@ func testHeartbeat(s *suite) {
 	}
 }
 
+func testHeartbeatWaiting(s *suite) {
+	for _, id := range []string{"waits", "withdrawn"} {
+		s.must(s.store.Put(s.ctx, jobs.OneOff{ID: id, Handler: "h", At: s.now().Add(time.Hour)}))
+	}
+	s.must(s.store.Withdraw(s.ctx, "withdrawn"))
+	reply, err := s.store.Heartbeat(s.ctx, jobs.Heartbeat{
+		Part: s.store.PartOf(jobs.HandlerPrefix), Session: "o1", Lease: time.Minute,
+		Waiting: []string{"waits", "withdrawn", "unknown"},
+	})
+	s.must(err)
+	if want := []string{"withdrawn", "unknown"}; !slices.Equal(reply.Over, want) {
+		s.Fatalf("of three one-off jobs %q are over, want %q", reply.Over, want)
+	}
+}
+
 func testNotices(s *suite) {
 	c := s.next("j", "a")
 	n := jobs.Notice{Job: "j", ID: c.InFlight.Run.ID, At: s.now(), Author: "ada", Reason: "too <slow>"}

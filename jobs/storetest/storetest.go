@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"finish of an orphan waits for its owner's lease":           testFinishOrphan,
 		"finish may be repeated":                                    testFinishRepeated,
 		"heartbeat keeps runs and tells of orphans":                 testHeartbeat,
+		"heartbeat tells which one-off jobs wait no more":           testHeartbeatWaiting,
 		"what is cancelled does not begin, and says so":             testCancelled,
 		"heartbeat does not seem lost where it is known":            testStamp,
 		"restore puts back what is newer":                           testRestore,

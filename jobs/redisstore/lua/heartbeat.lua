@@ -3,10 +3,11 @@
 -- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 oneoffs, 7 due, 8 stamp, 9 paused, and all other keys of the shard
 -- ARGV  1 session, 2 lease (µs; 0: the session ends), 3 up to when one-off jobs are wanted (µs from now), 4 how many
 --       orphans and one-off jobs at most, 5 how long notices are kept (µs), 6 expiry of the keys (ms; '': leave them), 7 a stamp, for a
---       shard without one, 8 stamp, 9 time (µs) and 10 version of pauses that the session's last heartbeat was told ('': none was)
+--       shard without one, 8 stamp, 9 time (µs) and 10 version of pauses that the session's last heartbeat was told ('': none was), and from 11 on
+--       one-off jobs that the session believes to wait
 -- Returns {now (µs), runs of the session, {run, owner, begun or '', JSON of each orphan}, {notices}, {one-off jobs}, stamp,
 --          '1' if the shard does not know of the session's last heartbeat, version of pauses, {job, its pause, …; empty if the
---          version is the one that was told}, {sessions with a heartbeat within the lease}}
+--          version is the one that was told}, {sessions with a heartbeat within the lease}, {those of the one-off jobs that do not wait}}
 local t = now()
 local me, lease, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
 
@@ -88,4 +89,8 @@ if ARGV[6] ~= '' then
   for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
 end
 local soon = redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', int(t + ARGV[3]), 'LIMIT', 0, limit)
-return { int(t), held, orphans, mine, mget(KEYS[6], soon), id, lost, pv, pauses, peers }
+local over = {}
+for i = 11, #ARGV do
+  if not redis.call('ZSCORE', KEYS[7], ARGV[i]) then over[#over + 1] = ARGV[i] end
+end
+return { int(t), held, orphans, mine, mget(KEYS[6], soon), id, lost, pv, pauses, peers, over }
