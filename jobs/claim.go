@@ -28,6 +28,9 @@ func (s *Scheduler) claim(e *entry, p plan, now time.Time) Claim {
 		c.InFlight.Patient = p.owed || len(e.owed) > 0 || now.Sub(e.owing) < e.job.Grace ||
 			now.Before(s.patientUntil(e)) ||
 			now.Sub(p.due) > time.Second // others that are late as well may have the lock
+		if c.InFlight.Patient {
+			c.InFlight.HeldUp = latest(e.owing, s.delayedAt(e)).Truncate(time.Microsecond)
+		}
 	}
 	if skipped != nil {
 		c.Missed = e.count(skipped)

@@ -121,10 +121,13 @@ func (s *Scheduler) liveRuns(job string) int {
 }
 
 // patientUntil is until when ticks of the job wait for the lock, which a run that was held up may have.
-func (s *Scheduler) patientUntil(e *entry) time.Time {
+func (s *Scheduler) patientUntil(e *entry) time.Time { return s.delayedAt(e).Add(e.job.Grace) }
+
+// delayedAt is when a run of the job was held up last, as far as this node knows.
+func (s *Scheduler) delayedAt(e *entry) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return e.delayed.Add(e.job.Grace)
+	return e.delayed
 }
 
 func (s *Scheduler) setCursor(e *entry, cursor time.Time) {

@@ -47,8 +47,8 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 			if !r.held || x.e.job.Overlap != OverlapSkip || x.p.Patient {
 				return nil, r
 			}
-			switch by := x.holder(ctx); {
-			case by == heldUp && x.becomePatient(ctx), by == gone && !retried:
+			switch by, since := x.holder(ctx); {
+			case by == heldUp && x.becomePatient(ctx, since), by == gone && !retried:
 				retried = true
 				continue
 			}

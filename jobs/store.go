@@ -209,8 +209,10 @@ type InFlight struct {
 	Recoveries int    `json:"recoveries,omitempty"` // how often it was taken over before it started
 	Backlog    bool   `json:"backlog,omitempty"`    // of a tick that was owed, see Claim.Owe, or held up
 	Patient    bool   `json:"patient,omitempty"`    // it waits for the lock for a while, which such a run may hold
-	PassedOn   bool   `json:"passedOn,omitempty"`   // a node that is shutting down passed it on to any other
-	Program    string `json:"program,omitempty"`    // whose nodes it is for; "": any that have the job
+	// HeldUp is when the last run began that was held up, of those that this one is patient with.
+	HeldUp   time.Time `json:"heldUp,omitzero"`
+	PassedOn bool      `json:"passedOn,omitempty"` // a node that is shutting down passed it on to any other
+	Program  string    `json:"program,omitempty"`  // whose nodes it is for; "": any that have the job
 }
 
 // delay notes that the stores, or the death of its node, have held a run up before it began. A later tick's run may
