@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,13 +14,13 @@ import (
 // deafStore is a store whose client does not look at contexts: while it is away calls take 20 s, and then fail.
 type deafStore struct {
 	Store
-	away bool
+	away atomic.Bool
 }
 
 var errIOTimeout = errors.New("i/o timeout")
 
 func (s *deafStore) answer() error {
-	if s.away {
+	if s.away.Load() {
 		time.Sleep(20 * time.Second)
 		return errIOTimeout
 	}
@@ -69,7 +70,7 @@ func TestScheduler_contextEnds(t *testing.T) {
 		store := &deafStore{Store: c.Store}
 		n := c.Node(Config{Store: store}, 0)
 		at := time.Now().Add(time.Hour)
-		store.away = true
+		store.away.Store(true)
 		for name, call := range map[string]func(context.Context) error{
 			"At":            func(ctx context.Context) error { return n.At(ctx, "h", "id", at, nil) },
 			"Withdraw":      func(ctx context.Context) error { return n.Withdraw(ctx, "id") },
@@ -103,7 +104,7 @@ func TestScheduler_contextEnds(t *testing.T) {
 			cancel()
 		}
 		time.Sleep(time.Minute) // what was given up ends
-		store.away = false
+		store.away.Store(false)
 		c.Stop()
 	})
 }

@@ -174,10 +174,10 @@ func TestScheduler_Drain_inside(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		n := c.Node(Config{DrainTimeout: 3 * time.Second}, 0)
-		var inside, outside error
+		errs := make(chan error, 2)
 		n.MustAdd(Job{Name: "j", Spec: "1 * * * *", Run: func(ctx context.Context) error {
-			inside = n.Drain(ctx)
-			outside = n.Drain(context.Background())
+			errs <- n.Drain(ctx)
+			errs <- n.Drain(context.Background())
 			return nil
 		}})
 		n.Start()
@@ -189,6 +189,7 @@ func TestScheduler_Drain_inside(t *testing.T) {
 		}
 		n.Forgive()
 		c.Stop()
+		inside, outside := <-errs, <-errs
 		if inside == nil || !strings.Contains(inside.Error(), `"j"`) || !errors.Is(outside, ErrCutOff) {
 			t.Errorf("Drain with its own context = %v, with another one %v; want errors that say so", inside, outside)
 		}
