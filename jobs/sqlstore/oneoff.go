@@ -62,8 +62,8 @@ type Tx interface {
 }
 
 // PutTx stores a one-off job in the caller's transaction: the job exists if and only if the transaction commits. The
-// transaction must be in the database of the store. Its role needs the right to insert and update in the table of
-// one-off jobs.
+// transaction must be in the database of the store: PutTx does not notice another one that has such a table. Its role
+// needs the right to select, insert and update in the table of one-off jobs.
 //
 // As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. If
 // other open transactions have put the same ID, PutTx waits for them. After the commit a node finds the job at its next
@@ -71,6 +71,9 @@ type Tx interface {
 func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 	if err := o.Check(); err != nil {
 		return fmt.Errorf("put one-off job %q: %w", o.ID, err)
+	}
+	if t, ok := tx.(*sql.Tx); tx == nil || ok && t == nil {
+		return fmt.Errorf("put one-off job %q: %w: there is no transaction", o.ID, lockrt.ErrOptions)
 	}
 	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool {
 		return fmt.Errorf("put one-off job %q: %w: %T is no transaction, the job would exist whatever becomes of the writes; "+

@@ -31,12 +31,14 @@ type Beginner interface {
 // SQLite file block each other: give the locks a file of their own.
 //
 // fn gets the lease's context, which ends with the lease, and with ctx; work with the transaction under that context or
-// a longer one. The transaction is rolled back when ctx ends.
+// a longer one. The transaction is rolled back when ctx ends. In MySQL, a transaction of a machine that is gone keeps
+// the mark of its fence, and so the next DoTx on the key, until the server gives its connection up: set wait_timeout.
 //
 // DoTx returns nil if and only if the commit was acknowledged. If the lease was lost in the meantime, that is no error:
 // the guard has kept others out. If nothing was committed the error is that of Locker.Do, of the guard (see there),
 // fn's own, or the database's; 40001, 40P01 and their like ask for the whole call to be repeated. An error that wraps
-// [ErrUnsure] says that the outcome is not known. It blocks for as long as Locker.Do, fn and the database do.
+// [ErrUnsure] says that the outcome is not known: so does one a second after the end of ctx if the answer to the commit
+// is not there. A rollback is waited for for 5 s. Otherwise DoTx blocks for as long as Locker.Do, fn and the database.
 func DoTx(
 	ctx context.Context, locks *lockrt.Locker, key string, o lockrt.Options, db Beginner,
 	fn func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error,

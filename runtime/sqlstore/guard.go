@@ -39,8 +39,8 @@ FOR KEY SHARE OF k`
 // of a lease that ended after the transaction had begun.
 //
 // Call it first in the transaction. It does not block, unless the lock changes hands at this moment. Renewals go on.
-// Every end of the lease waits for the transaction: Release, Close and MaxHold for 5 s, after which the lease is given
-// back in the background, and a Break with Force too. Do not release a lease in its transaction. One lease may guard
+// Every end of the lease waits for the transaction: Release, Close and MaxHold for what is left of the lease, 5 s at
+// most, after which the lease is given back in the background, and a Break with Force too. Do not release a lease in its transaction. One lease may guard
 // several transactions.
 //
 // A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. To

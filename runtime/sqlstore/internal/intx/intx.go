@@ -13,8 +13,13 @@ import (
 // ErrUnsure is sqlstore.ErrUnsure.
 var ErrUnsure = errors.New("it is not known whether the transaction was committed")
 
-// RollbackTime bounds a rollback: a server that is silent for longer finds out by itself that the client has gone.
-const RollbackTime = 5 * time.Second
+const (
+	// RollbackTime bounds a rollback: a server that is silent for longer finds out by itself that the client has gone.
+	RollbackTime = 5 * time.Second
+	// commitTime is how long the answer to a commit may take once the caller's context has ended. Some drivers would
+	// wait for it for as long as the connection seems to stand.
+	commitTime = time.Second
+)
 
 // Kind says how one kind of transaction is used.
 type Kind[T any] struct {
@@ -58,9 +63,9 @@ func (k Kind[T]) run(
 	over := false
 	defer func() { // after an error, a panic and Goexit
 		if !over {
-			bound := time.AfterFunc(RollbackTime, cancel)
-			defer bound.Stop()
-			k.Rollback(txCtx, tx)
+			bound, stop := context.WithTimeout(context.WithoutCancel(ctx), RollbackTime)
+			defer stop()
+			_, _ = within(bound, 0, func() error { k.Rollback(txCtx, tx); return nil })
 		}
 	}()
 	workCtx, before, err := k.Guard(leaseCtx, tx, leases)
@@ -78,7 +83,13 @@ func (k Kind[T]) run(
 	if err := ctx.Err(); err != nil { // known not to be committed, which an interrupted commit is not
 		return false, fmt.Errorf("commit under lock %s: not tried: %w", named(leases), withCause(ctx, err))
 	}
-	if err := k.Commit(ctx, tx); err != nil {
+	answered, err := within(ctx, commitTime, func() error { return k.Commit(ctx, tx) })
+	if !answered {
+		over = true // it is under way: a rollback would wait for it
+		return false, fmt.Errorf("commit under lock %s: %w: no answer came until %s after the end of the context: %w",
+			named(leases), ErrUnsure, commitTime, withCause(ctx, ctx.Err()))
+	}
+	if err != nil {
 		over = k.Answered(err)
 		if !over {
 			err = fmt.Errorf("%w: %w", ErrUnsure, err)
@@ -87,6 +98,40 @@ func (k Kind[T]) run(
 	}
 	over = true
 	return true, nil
+}
+
+// within runs f, and stops waiting for it a while after ctx has ended. f then goes on until its driver gives up. What f
+// panics with, the caller does.
+func within(ctx context.Context, after time.Duration, f func() error) (answered bool, err error) {
+	type outcome struct {
+		err      error
+		panicked any
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			o.panicked = recover()
+			done <- o
+		}()
+		o.err = f()
+	}()
+	var o outcome
+	select {
+	case o = <-done:
+	case <-ctx.Done():
+		late := time.NewTimer(after)
+		defer late.Stop()
+		select {
+		case o = <-done:
+		case <-late.C:
+			return false, nil
+		}
+	}
+	if o.panicked != nil {
+		panic(o.panicked)
+	}
+	return true, o.err
 }
 
 func withCause(ctx context.Context, err error) error {
