@@ -77,6 +77,7 @@ func TestScheduler_nastyTexts(t *testing.T) {
 		} else {
 			expectText(t, "author of the second run", r.Author, MaxAuthor, false)
 		}
+		time.Sleep(3 * time.Second) // its record comes before those of the pause
 		if err := n.Pause(ctx, "fails", nasty, nasty); err != nil {
 			t.Fatal(err)
 		}
