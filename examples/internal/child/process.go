@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"sync/atomic"
 )
 
@@ -49,7 +50,7 @@ func (p *Process) start() error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	p.cmd = exec.Command(program, p.cfg.Role, p.cfg.Name)
-	p.cmd.Stderr = p.cfg.Stderr
+	p.cmd.Stderr = serialized(p.cfg.Stderr)
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return err
 	}
@@ -64,6 +65,25 @@ func (p *Process) start() error {
 	// A child that ended already says why on its output; that beats this error.
 	_ = json.NewEncoder(p.stdin).Encode(p.cfg.Setup)
 	return nil
+}
+
+// serialized lets the children of a program share a writer. They share a file as processes do.
+func serialized(w io.Writer) io.Writer {
+	if _, file := w.(*os.File); file || w == nil {
+		return w
+	}
+	return inTurn{w}
+}
+
+// inTurn is a writer that several children write to.
+type inTurn struct{ io.Writer }
+
+var turns sync.Mutex
+
+func (t inTurn) Write(text []byte) (int, error) {
+	turns.Lock()
+	defer turns.Unlock()
+	return t.Writer.Write(text)
 }
 
 // follow ends with the process.

@@ -43,14 +43,18 @@ func TestRun_processes(t *testing.T) {
 // instance is killed, and the others go on.
 func TestRun_postgresAlone(t *testing.T) {
 	server := testenv.Postgres(t)
-	r := runSale(t, "-db", server.URL(), "-requests", "600", "-concurrency", "300", "-users", "200", "-stock", "50")
-	r.want(t, 600, 50)
+	r := runSale(t, "-db", server.URL(), "-requests", "200", "-concurrency", "100", "-users", "100", "-stock", "20")
+	r.want(t, 200, 20)
 	if !strings.Contains(r.stdout, "3 instances with locks in postgres, orders in postgres") {
 		t.Error("the first line is not what was asked for")
 	}
-	r = runSale(t, "-db", server.URL(), "-kill", "100",
-		"-requests", "800", "-concurrency", "400", "-users", "400", "-stock", "1000")
-	r.want(t, 800, 400)
+	r = runSale(t, "-db", server.URL(), "-kill", "30",
+		"-requests", "160", "-concurrency", "60", "-users", "80", "-stock", "1000").summary(t)
+	// A server that is busy with other work may keep renewals waiting: that is logged, and no order is lost or doubled.
+	if r.code != cli.OK || r.requests != 160 || r.sold != 80 || r.oversold != 0 || r.duplicates != 0 {
+		t.Errorf("exit status %d, requests=%d sold=%d oversold=%d duplicate_orders=%d, want %d, 160, 80, 0 and 0",
+			r.code, r.requests, r.sold, r.oversold, r.duplicates, cli.OK)
+	}
 }
 
 // Several sales in one database do not count each other's orders.
