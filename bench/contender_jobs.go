@@ -11,15 +11,17 @@ type jobLibrary struct {
 	open func(ctx context.Context, at address, o jobsOrders, notes *jobNotes) (jobNode, error)
 }
 
-// jobLibraries in the order of the tables.
+// jobLibraries are those that keep their locks in Redis, in the order of the tables.
 var jobLibraries = []jobLibrary{
 	{"gocron", openGocronNode},
 	{"libtnb-cron", openLibtnbNode},
 	{"lockgen", openLockgenNode},
 }
 
+var sqlJobs = jobLibrary{"lockgen-sql", openSQLLockgenNode}
+
 func jobContender(name string) (jobLibrary, error) {
-	for _, l := range jobLibraries {
+	for _, l := range append([]jobLibrary{sqlJobs}, jobLibraries...) {
 		if l.name == name {
 			return l, nil
 		}

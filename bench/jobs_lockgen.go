@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgen/lockgen/jobs"
 	_ "github.com/lockgen/lockgen/jobs/redisstore"
+	_ "github.com/lockgen/lockgen/jobs/sqlstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
@@ -26,6 +27,20 @@ func openLockgenNode(_ context.Context, at address, o jobsOrders, notes *jobNote
 	if err != nil {
 		return nil, err
 	}
+	return newLockgenNode(locks, o, notes, client.Close)
+}
+
+// openSQLLockgenNode keeps jobs and locks in a database.
+func openSQLLockgenNode(ctx context.Context, at address, o jobsOrders, notes *jobNotes) (jobNode, error) {
+	locks, err := lockrt.Open(ctx, at.addr, lockrt.Config{Node: fmt.Sprint("n", o.Node), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	return newLockgenNode(locks, o, notes, func() error { return nil })
+}
+
+func newLockgenNode(locks *lockrt.Locker, o jobsOrders, notes *jobNotes, closeStore func() error) (jobNode, error) {
+	quiet := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return time.Now().Add(o.Skew) }
 	s, err := jobs.New(locks, jobs.Config{Logger: quiet, Now: now, History: 10})
 	if err != nil {
@@ -50,7 +65,7 @@ func openLockgenNode(_ context.Context, at address, o jobsOrders, notes *jobNote
 		if err := locks.Close(ctx); err != nil {
 			return err
 		}
-		return client.Close()
+		return closeStore()
 	}}, nil
 }
 

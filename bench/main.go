@@ -14,9 +14,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/testetcd"
 )
 
 func main() {
+	testetcd.BeServer()
 	if name := os.Getenv(workerEnv); name != "" {
 		os.Exit(workerMain(name))
 	}

@@ -14,9 +14,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testetcd"
 )
 
 func TestMain(m *testing.M) {
+	testetcd.BeServer()
 	contenders = append(contenders, noLock, brokenLock)
 	if name := os.Getenv(workerEnv); name != "" {
 		os.Exit(workerMain(name))
@@ -45,6 +47,8 @@ var tiny = []plan{
 	{"cluster-contended", clusterContended{crew: crew{processes: 2, waiters: 3, hold: time.Millisecond}, rounds: 1, window: 300 * time.Millisecond}},
 	{"idle-wait", idleWait{crews: []crew{{processes: 2, waiters: 3}}, rounds: 1, hold: 100 * time.Millisecond}},
 	{"uncontended", uncontended{rounds: 2, goroutines: 4, slice: 20 * time.Millisecond}},
+	{"readers", readers{rounds: 1, goroutines: 4, processes: 2, slice: 50 * time.Millisecond, stay: time.Millisecond}},
+	{"permits", permits{rounds: 1, waiters: 12, processes: 2, slice: 100 * time.Millisecond, stay: 5 * time.Millisecond}},
 	{"renew", renew{leases: 50, ttl: 200 * time.Millisecond, idle: 50 * time.Millisecond, watch: 400 * time.Millisecond}},
 	{"memory", memory{keys: 200, callers: 4, retention: time.Second, patience: time.Minute}},
 	{"jobs-due", jobsDue{nodes: 2, jobs: 40, every: time.Second, ticks: 1}},
@@ -53,7 +57,7 @@ var tiny = []plan{
 }
 
 func TestScenarios_reportFiguresAndTargets(t *testing.T) {
-	for _, p := range append(tiny, sqlPlans(true, 0)...) {
+	for _, p := range slices.Concat(tiny, sqlPlans(true, 0), etcdPlans(true, 0), zkPlans(true, 0)) {
 		t.Run(p.name, func(t *testing.T) {
 			switch kind, _, _ := strings.Cut(p.name, "-"); kind { // skips or fails where there is none
 			case "pg":
@@ -61,6 +65,8 @@ func TestScenarios_reportFiguresAndTargets(t *testing.T) {
 			case "mysql":
 				testenv.MariaDB(t)
 			case "sqlite":
+			case "zk":
+				testenv.ZooKeeper(t)
 			default:
 				testenv.Redis(t)
 			}
@@ -86,7 +92,7 @@ func TestTiny_coversEveryScenario(t *testing.T) {
 	for _, p := range tiny {
 		covered = append(covered, p.name)
 	}
-	for _, p := range sqlPlans(true, 0) {
+	for _, p := range slices.Concat(sqlPlans(true, 0), etcdPlans(true, 0), zkPlans(true, 0)) {
 		covered = append(covered, p.name)
 	}
 	if want := append(covered, "all"); !slices.Equal(scenarioNames(), want) {

@@ -7,8 +7,10 @@ func sqlPlans(quick bool, rounds int) []plan {
 	size := uncontended{rounds: 9, goroutines: 64, slice: time.Second}
 	crowd := clusterContended{crew: crew{processes: 8, waiters: 1, hold: time.Millisecond}, rounds: 3, window: 10 * time.Second}
 	load := seeds{goroutines: 1000, each: 2, rounds: 3, atLeast: 300 * time.Millisecond, limit: 25 * time.Second}
-	idle := pgIdle{crew: crew{processes: 10, waiters: 100}, rounds: 3, hold: 10 * time.Second, settle: 5 * time.Second}
+	due, held := pgJobsDueFull, pgRenewFull
+	idle := pgIdle{crew: crew{processes: 10, waiters: 100}, rounds: 3, hold: 10 * time.Second, settle: 40 * time.Second}
 	if quick {
+		due, held = pgJobsDueQuick, pgRenewQuick
 		size = uncontended{rounds: 1, goroutines: 16, slice: 100 * time.Millisecond}
 		crowd.crew.processes, crowd.rounds, crowd.window = 2, 1, time.Second
 		load = seeds{goroutines: 50, each: 2, rounds: 1, atLeast: 50 * time.Millisecond, limit: 1500 * time.Millisecond}
@@ -27,6 +29,8 @@ func sqlPlans(quick bool, rounds int) []plan {
 		sqlContended{crowd, onPostgres, []contender{pglockPeer, pgAdvisory, sqlStrict, sqlPolling, sqlLockgen}},
 		sqlSeeds{load, onPostgres, []contender{pglockPeer, sqlStrict, sqlLockgen}},
 		idle,
+		held,
+		due,
 		sqlPairs{uncontended: size, on: onMySQL, peers: []contender{mysqlGetter}, alone: 0.9, crowd: 1.2},
 		sqlContended{crowd, onMySQL, []contender{mysqlGetter, sqlStrict, sqlLockgen}},
 		sqlPairs{uncontended: size, on: onSQLite, alone: 0.8, crowd: 0.8},

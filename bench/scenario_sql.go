@@ -164,7 +164,9 @@ type pgIdle struct {
 	crew   crew
 	rounds int
 	hold   time.Duration
-	settle time.Duration // how long the waiters have to find their places, which is not counted
+	// settle is how long the waiters have to find their places, and listeners to make sure that they hear, which is not
+	// counted.
+	settle time.Duration
 }
 
 const statements = "statements/s in all"

@@ -84,22 +84,27 @@ func (s settings) plans() ([]plan, error) {
 func (s settings) all() []plan {
 	seeds, cluster, idle := seedsFull, clusterFull, idleFull
 	uncontended, renew, memory := uncontendedFull, renewFull, memoryFull
+	readers, permits := readersFull, permitsFull
 	due, idleJobs, skew := jobsDueFull, jobsIdleFull, jobsSkewFull
 	if s.quick {
 		seeds, cluster, idle = seedsQuick, clusterQuick, idleQuick
 		uncontended, renew, memory = uncontendedQuick, renewQuick, memoryQuick
+		readers, permits = readersQuick, permitsQuick
 		due, idleJobs, skew = jobsDueQuick, jobsIdleQuick, jobsSkewQuick
 	}
-	for _, rounds := range []*int{&seeds.rounds, &cluster.rounds, &idle.rounds, &uncontended.rounds} {
+	for _, rounds := range []*int{&seeds.rounds, &cluster.rounds, &idle.rounds, &uncontended.rounds, &readers.rounds,
+		&permits.rounds} {
 		override(rounds, s.rounds)
 	}
 	override(&renew.leases, s.leases)
 	override(&renew.ttl, s.ttl)
 	override(&memory.keys, s.keys)
 	plans := []plan{{"seeds", seeds}, {"cluster-contended", cluster}, {"idle-wait", idle},
-		{"uncontended", uncontended}, {"renew", renew}, {"memory", memory}, {"jobs-due", due},
+		{"uncontended", uncontended}, {"readers", readers}, {"permits", permits}, {"renew", renew}, {"memory", memory}, {"jobs-due", due},
 		{"jobs-idle", idleJobs}, {"jobs-skew", skew}}
-	return append(plans, sqlPlans(s.quick, s.rounds)...)
+	plans = append(plans, sqlPlans(s.quick, s.rounds)...)
+	plans = append(plans, etcdPlans(s.quick, s.rounds)...)
+	return append(plans, zkPlans(s.quick, s.rounds)...)
 }
 
 // override sets what the command line names.

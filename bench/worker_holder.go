@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ type holderOrders struct {
 	Addr   string        `json:"addr"`
 	Leases int           `json:"leases"`
 	TTL    time.Duration `json:"ttl"`
+	Ask    int           `json:"ask"` // of how many leases the store is asked at the end; 0: of all
 }
 
 // holderFound is what it reports.
@@ -39,15 +41,14 @@ func runHolder(ctx context.Context, text []byte, at *signals) (any, error) {
 	if err := json.Unmarshal(text, &o); err != nil {
 		return nil, err
 	}
-	l, err := openLockgen(address{addr: o.Addr}, 0, redisstore.Config{})
+	// Neither released nor closed: the server ends with the scenario, and 100,000 releases are not what is measured.
+	l, err := openHolder(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	// Neither released nor closed: the server ends with the scenario, and 100,000 releases are not what is measured.
-	l.ttl = o.TTL
 	leases := make([]*lockrt.Lease, o.Leases)
 	acquired, err := spreadOver(ctx, leases, func(ctx context.Context, i int) (err error) {
-		leases[i], err = l.acquire(ctx, fmt.Sprintf("renew-%d", i))
+		leases[i], err = l.Acquire(ctx, fmt.Sprintf("renew-%d", i), lockrt.Options{TTL: o.TTL, Wait: lockrt.Forever})
 		return err
 	})
 	if err != nil {
@@ -64,7 +65,16 @@ func runHolder(ctx context.Context, text []byte, at *signals) (any, error) {
 		return nil, err
 	}
 	var lost atomic.Int64
-	_, err = spreadOver(ctx, leases, func(ctx context.Context, i int) error {
+	asked := leases
+	if o.Ask > 0 && o.Ask < len(leases) {
+		asked = leases[:o.Ask]
+		for _, lease := range leases[o.Ask:] {
+			if lease.Err() != nil {
+				lost.Add(1)
+			}
+		}
+	}
+	_, err = spreadOver(ctx, asked, func(ctx context.Context, i int) error {
 		err := leases[i].Check(ctx) // asks the lease, then the store
 		if errors.Is(err, lockrt.ErrLost) {
 			lost.Add(1)
@@ -74,6 +84,18 @@ func runHolder(ctx context.Context, text []byte, at *signals) (any, error) {
 	})
 	found.Lost = lost.Load()
 	return found, err
+}
+
+// openHolder opens a database by its URL, or Redis by its address.
+func openHolder(ctx context.Context, o holderOrders) (*lockrt.Locker, error) {
+	if strings.Contains(o.Addr, "://") {
+		return lockrt.Open(ctx, o.Addr, lockrt.Config{Node: "bench"})
+	}
+	l, err := openLockgen(address{addr: o.Addr}, 0, redisstore.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return l.locker, nil
 }
 
 // spreadOver runs work for each lease, on several goroutines.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck"
@@ -27,21 +28,23 @@ func texts(t *testing.T) []string {
 // TestReadme_snippetsCompile generates the wrappers of every Go snippet in the
 // README and the docs, in a module that uses this one as a user's does, and
 // compiles it. A snippet that is a program is run as well, unless it waits for a
-// signal, and so are tests.
+// signal, and so are tests. The folder that an error names is the page, and the line
+// on which the snippet begins there.
 func TestReadme_snippetsCompile(t *testing.T) {
 	m := newModule(t)
+	var all []added
 	for _, name := range texts(t) {
 		found := snippets(read(t, name))
 		if len(found) == 0 && name == "../README.md" {
 			t.Fatal("the README has no Go at all")
 		}
 		for _, s := range found {
-			t.Run(fmt.Sprintf("%s:%d", filepath.Base(name), s.line), func(t *testing.T) {
-				if out, err := m.check(t, s); err != nil {
-					t.Errorf("%s:%d: %v\n%s", name, s.line, err, out)
-				}
-			})
+			page := strings.TrimSuffix(filepath.Base(name), ".md")
+			all = append(all, m.add(t, fmt.Sprintf("%s_line%d", page, s.line), s))
 		}
+	}
+	if out, err := m.check(all...); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -87,7 +90,7 @@ func TestReadme_translationHasTheSameCommands(t *testing.T) {
 // What the README shows of lockgen list is what it prints of this project, and a part of it.
 func TestReadme_list(t *testing.T) {
 	m := newModule(t)
-	out, err := m.run("..", m.lockgen, "list", "-from", "2026-01-31T12:00:00Z", "./examples/...")
+	out, err := run("..", m.lockgen, "list", "-from", "2026-01-31T12:00:00Z", "./examples/...")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -120,7 +123,7 @@ func TestReadme_refusals(t *testing.T) {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "go.mod"), "module example.test/refused\n\ngo 1.26\n")
 		write(t, filepath.Join(dir, "refused.go"), text)
-		out, err := m.run(dir, m.lockgen, ".")
+		out, err := run(dir, m.lockgen, ".")
 		if err == nil {
 			t.Errorf("README.md:%d is generated", s.line)
 		}
@@ -215,8 +218,10 @@ func TestContributing_paths(t *testing.T) {
 // A check that passes everything is none.
 func TestReadme_wrongSnippetsFail(t *testing.T) {
 	m := newModule(t)
+	if _, err := (snippet{code: "if {"}).file(); err == nil {
+		t.Error("a syntax error passes")
+	}
 	for name, code := range map[string]string{
-		"syntax":        "if {",
 		"no such name":  "lockrt.NoSuchName()\n",
 		"wrong type":    "var n int = locks.Node()\n_ = n\n",
 		"bad directive": "//lock:key=a:{nobody},ttl=30s\nfunc aLocked(ctx context.Context) error { return nil }\n",
@@ -225,7 +230,8 @@ func TestReadme_wrongSnippetsFail(t *testing.T) {
 		"panics":        "package main\n\nfunc main() { panic(1) }\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if out, err := m.check(t, snippet{code: code}); err == nil {
+			dir := strings.ReplaceAll(name, " ", "_")
+			if out, err := m.check(m.add(t, dir, snippet{code: code})); err == nil {
 				t.Errorf("passes: %s", out)
 			}
 		})
@@ -240,57 +246,108 @@ func TestSnippets(t *testing.T) {
 }
 
 // module is a user's module beside this one.
-type module struct {
-	dir     string
-	lockgen string // the command, built once
-	count   int
+type module struct{ dir, lockgen string }
+
+// builtLockgen is the command, built once.
+var builtLockgen = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(scratch, "lockgen")
+	out, err := run("..", "go", "build", "-o", path, "./cmd/lockgen")
+	if err != nil {
+		return "", fmt.Errorf("build lockgen: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// scratch is removed after the tests.
+var scratch string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "lockgen-examples-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	scratch = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 func newModule(t *testing.T) *module {
 	t.Helper()
-	m := &module{dir: t.TempDir(), lockgen: filepath.Join(t.TempDir(), "lockgen")}
-	if err := testmodule.Init(m.dir, "example.test/readme"); err != nil {
+	lockgen, err := builtLockgen()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := m.run("..", "go", "build", "-o", m.lockgen, "./cmd/lockgen"); err != nil {
-		t.Fatalf("build lockgen: %v\n%s", err, out)
+	m := &module{dir: t.TempDir(), lockgen: lockgen}
+	if err := testmodule.Init(m.dir, "example.test/readme"); err != nil {
+		t.Fatal(err)
 	}
 	return m
 }
 
-// check puts the snippet into a package of its own.
-func (m *module) check(t *testing.T, s snippet) (output string, err error) {
+// added is a snippet in a package of its own.
+type added struct {
+	pkg                  string // ./name
+	hasDirective, isTest bool
+	isProgram            bool // that ends by itself
+}
+
+// add puts a snippet into a package.
+func (m *module) add(t *testing.T, name string, s snippet) added {
 	t.Helper()
 	text, err := s.file()
 	if err != nil {
-		return s.code, err
+		t.Fatalf("%s: %v\n%s", name, err, s.code)
 	}
-	m.count++
-	dir := filepath.Join(m.dir, fmt.Sprintf("snippet%d", m.count))
+	dir := filepath.Join(m.dir, name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	name, program := "snippet.go", text
+	file, program := "snippet.go", text
 	if s.isTest() {
-		name, program = "snippet_test.go", programOf(t, s)
+		file, program = "snippet_test.go", programOf(t, s)
 		write(t, filepath.Join(dir, "main.go"), program)
 	}
-	write(t, filepath.Join(dir, name), text)
-	if strings.Contains(program, "//lock:") {
-		if out, err := m.run(dir, m.lockgen, "."); err != nil {
-			return out, fmt.Errorf("lockgen: %w", err)
+	write(t, filepath.Join(dir, file), text)
+	return added{
+		pkg: "./" + name, hasDirective: strings.Contains(program, "//lock:"), isTest: s.isTest(),
+		isProgram: strings.HasPrefix(text, "package main\n") && !s.isTest() &&
+			!strings.Contains(text, "signal.NotifyContext"),
+	}
+}
+
+// check generates, vets, tests and runs snippets, each command for all of them together.
+func (m *module) check(all ...added) (output string, err error) {
+	packages := func(which func(added) bool) (pkgs []string) {
+		for _, a := range all {
+			if which(a) {
+				pkgs = append(pkgs, a.pkg)
+			}
+		}
+		return pkgs
+	}
+	programs := packages(func(a added) bool { return a.isProgram })
+	for _, step := range []struct {
+		command string
+		args    []string
+		on      []string
+	}{
+		{m.lockgen, nil, packages(func(a added) bool { return a.hasDirective })},
+		{"go", []string{"vet"}, packages(func(added) bool { return true })},
+		{"go", []string{"test"}, packages(func(a added) bool { return a.isTest })},
+		{"go", []string{"build", "-o", "bin/"}, programs},
+	} {
+		if len(step.on) == 0 {
+			continue
+		}
+		if out, err := run(m.dir, step.command, append(step.args, step.on...)...); err != nil {
+			return out, fmt.Errorf("%s %s: %w", filepath.Base(step.command), strings.Join(step.args, " "), err)
 		}
 	}
-	if out, err := m.run(dir, "go", "vet", "."); err != nil {
-		return out + "\nin:\n" + text, fmt.Errorf("go vet: %w", err)
-	}
-	if s.isTest() {
-		if out, err := m.run(dir, "go", "test", "."); err != nil {
-			return out, fmt.Errorf("go test: %w", err)
-		}
-	} else if strings.HasPrefix(text, "package main\n") && !strings.Contains(text, "signal.NotifyContext") {
-		if out, err := m.run(dir, "go", "run", "."); err != nil {
-			return out, fmt.Errorf("go run: %w", err)
+	for _, pkg := range programs {
+		if out, err := run(m.dir, filepath.Join(m.dir, "bin", pkg)); err != nil {
+			return out, fmt.Errorf("run %s: %w", pkg, err)
 		}
 	}
 	return "", nil
@@ -310,7 +367,7 @@ func programOf(t *testing.T, test snippet) string {
 	return ""
 }
 
-func (m *module) run(dir string, name string, args ...string) (string, error) {
+func run(dir, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -buildvcs=false", "GOWORK=off")

@@ -78,6 +78,7 @@ var known = map[string]string{
 	"dashboard":  "github.com/lockgen/lockgen/jobs/dashboard",
 	"fence":      "github.com/lockgen/lockgen/runtime/fence",
 	"jobs":       "github.com/lockgen/lockgen/jobs",
+	"jobstore":   "github.com/lockgen/lockgen/jobs/sqlstore",
 	"lockrt":     "github.com/lockgen/lockgen/runtime",
 	"memstore":   "github.com/lockgen/lockgen/runtime/memstore",
 	"redisstore": "github.com/lockgen/lockgen/runtime/redisstore",

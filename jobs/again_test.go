@@ -20,7 +20,7 @@ func TestScheduler_RunAgain(t *testing.T) {
 		defer c.Stop()
 		ctx := context.Background()
 		broken, began := true, make(chan time.Time, 10)
-		n := c.Node(Config{}, 0)
+		n := c.Node(Config{Heartbeat: time.Minute}, 0)
 		n.MustAdd(Job{Name: "j", Spec: "0 3 * * *", Run: func(ctx context.Context) error {
 			_, tick, _ := TickFromContext(ctx)
 			began <- tick
@@ -41,7 +41,7 @@ func TestScheduler_RunAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Minute) // n hears of it by a heartbeat
 		<-began
 		if tick := <-began; !tick.Equal(failed.Tick) {
 			t.Errorf("the work ran for %s, want %s", tick, failed.Tick)

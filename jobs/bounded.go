@@ -76,14 +76,23 @@ func boundedError(ctx context.Context, call func(context.Context) error) error {
 	return bounded(ctx, func() error { return call(ctx) }, func(err error) error { return err })
 }
 
-// acrossParts is boundedAnswer for what is read from all parts.
+// acrossParts is boundedAnswer for what is read from all parts. The store hears of the end a little before the caller
+// does: it has time to say what the parts that are there have answered, on a busy machine too.
 func acrossParts[T any](ctx context.Context, s boundedStore, call func(context.Context) (T, error)) (T, error) {
-	if s.Parts() > 1 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, storeTimeout)
-		defer cancel()
+	if s.Parts() == 1 {
+		return boundedAnswer(ctx, call)
 	}
-	return boundedAnswer(ctx, call)
+	limit := storeTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return boundedAnswer(ctx, func(ctx context.Context) (T, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit-limit/8)
+		defer cancel()
+		return call(ctx)
+	})
 }
 
 func (s boundedStore) Register(ctx context.Context, r Registration) (View, error) {

@@ -59,7 +59,7 @@ func TestScheduler_burstBeginsFirst(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			jobstest.Run(t, func(t *testing.T, cl *jobstest.Cluster) {
 				store := &orderStore{Store: cl.Store}
-				n := cl.Node(Config{Store: store}, 0)
+				n := cl.Node(Config{Store: store, Heartbeat: time.Minute}, 0)
 				for i := range burst {
 					j := Job{Name: fmt.Sprint("j", i), Spec: "1 1 * * *", Lock: lockrt.Options{TTL: time.Minute},
 						Run: noWork}

@@ -29,7 +29,7 @@ func TestScheduler_misfireAll_comesBack(t *testing.T) {
 			time.Sleep(3*time.Minute + 30*time.Second)
 			c.Outage(false)
 			back := time.Now()
-			time.Sleep(time.Hour)
+			time.Sleep(20 * time.Minute)
 			to := time.Now().Add(-2 * time.Minute)
 			c.Stop()
 			recorded := make(map[time.Time]bool)

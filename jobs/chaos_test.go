@@ -46,7 +46,7 @@ type chaosSize struct{ nodes, jobs, minutes int }
 
 var (
 	chaosFull  = chaosSize{nodes: 50, jobs: 200, minutes: 600} // half of the jobs have every other minute for a while
-	chaosShort = chaosSize{nodes: 10, jobs: 20, minutes: 120}
+	chaosShort = chaosSize{nodes: 10, jobs: 20, minutes: rounds(120, 60)}
 )
 
 type tickOf struct {

@@ -181,6 +181,9 @@ func (s *Scheduler) endUnowned(ctx context.Context, n Notice, now time.Time) {
 		f := Finish{Run: p.Run, Owner: p.Owner, Orphan: true, Keep: s.cfg.History}
 		f.Run.Ended, f.Run.Outcome = latest(now, p.Run.latest()), OutcomeCancelled
 		f.Run.Reason = (&cancelledError{author: n.Author, reason: n.Reason}).Error() + ", while no living node had it"
+		if p.Completed {
+			f.complete()
+		}
 		var cancelled *CancelledError
 		if err := s.cfg.Store.Finish(ctx, []Finish{f})[0]; err == nil || errors.As(err, &cancelled) {
 			f.Run.CancelAsked = &n

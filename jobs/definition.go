@@ -100,7 +100,7 @@ func (s *Scheduler) definition(e *entry) Definition {
 	j := &e.job
 	return Definition{
 		Job: j.Name, Program: s.cfg.Program, Version: s.cfg.Version, Handler: e.handler != nil, Timing: e.timing(),
-		Keys: j.Keys, TTL: j.Lock.TTL, Overlap: j.Overlap, Misfire: j.Misfire, MisfireCap: j.MisfireCap,
+		Keys: j.keyTexts(), TTL: j.Lock.TTL, Overlap: j.Overlap, Misfire: j.Misfire, MisfireCap: j.MisfireCap,
 		Grace: j.Grace, Jitter: j.Jitter, Timeout: j.Timeout, Retries: j.Retries,
 	}
 }

@@ -20,7 +20,7 @@ func TestScheduler_changedSpec(t *testing.T) {
 	for _, misfire := range []Misfire{MisfireSkip, MisfireOnce, MisfireAll} {
 		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 			begin := func(spec, zone string) *jobstest.Node {
-				n := c.Node(Config{}, 0)
+				n := c.Node(Config{Heartbeat: time.Minute}, 0)
 				n.MustAdd(Job{Name: "j", Spec: spec, TZ: zone, Misfire: misfire, Run: jobstest.Sleep(time.Second)})
 				n.Start()
 				time.Sleep(time.Second)
@@ -77,7 +77,7 @@ var deploySpecs = []deploySpec{
 }
 
 func (w *deployWorld) begin(spec deploySpec) {
-	n := w.Node(Config{}, 0)
+	n := w.Node(Config{Heartbeat: 10 * time.Second}, 0)
 	n.MustAdd(Job{Name: "j", Spec: spec.spec, TZ: spec.zone, Misfire: MisfireAll, MisfireCap: 10_000,
 		Run: jobstest.Sleep(time.Second)})
 	n.Start()
@@ -109,11 +109,11 @@ func (w *deployWorld) note() {
 // meanwhile. What is due within half a minute of a change may belong to either side.
 func TestScheduler_deploys(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(3)
+	seeds := rounds(3, 1)
 	if os.Getenv("LOCKGEN_SOAK") != "" {
 		seeds = 100
 	}
-	for seed := range seeds {
+	for seed := range uint64(seeds) {
 		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 			w := &deployWorld{Cluster: c, t: t, rand: rand.New(rand.NewPCG(seed, 3)),
 				nodes: make(map[*jobstest.Node]int)}
@@ -153,7 +153,7 @@ func (w *deployWorld) step() {
 		} else {
 			n.Crash()
 		}
-		time.Sleep(10 * time.Second) // until it is known to be gone
+		time.Sleep(time.Minute) // until it is known to be gone
 		w.note()
 	}
 }

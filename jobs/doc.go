@@ -28,8 +28,8 @@
 // in which it first sees them. The newest definition that a live node has is in force, and the store keeps since when
 // its spec and zone are in force. A tick is owed if it was due and is not decided yet. Under a new spec or zone nothing
 // before that moment is owed. What was due before it and is not decided is owed under the old one, by the policy of the
-// job. A node with an older definition leaves the job's ticks to the others, also after a restart. It takes them on
-// again when the last node with a newer definition has gone. A job that no node has for a day, while nodes of its
+// job. A node with an older definition leaves the job's ticks to the others, also after a restart. It asks after each tick
+// how far they are, and takes the ticks on again when the last node with a newer definition has gone. A job that no node has for a day, while nodes of its
 // program live, counts as removed: when it comes back, nothing of the time since then is owed. A custom Schedule has no
 // text; a change of it is not noticed.
 //
@@ -99,8 +99,8 @@
 //     a stamp in the store and by cursors that have fallen back; they log it, register all jobs again with the highest
 //     cursor that any of them knows, put back pauses, resumes, the one-off jobs that they have put or that are soon
 //     due, and their runs, and claim nothing for a lease. If the store has forgotten all, no node claims before it has
-//     noticed. If it is an older state, a node may until its next heartbeat claim a tick of a job that another one has
-//     paused in the second before, or what was due in a pause that another one has ended in that second. A
+//     noticed. If it is an older state, a node may until its next heartbeat claim a tick that another one has claimed
+//     since without its knowledge, a tick of a job that another one has paused in the second before, or what was due in a pause that another one has ended in that second. A
 //     one-off job that somebody withdrew in that second may be put back. What no
 //     running node knows is lost: the records, one-off jobs that were put by others and are not due soon, runs that
 //     wait for any node, the cursors of jobs that no running node has. What a node that is dead did since the older

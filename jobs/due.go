@@ -31,6 +31,7 @@ func (l *loop) claimDue(ctx context.Context) {
 		due = l.share(due, peers, now)
 	}
 	l.claim(ctx, due)
+	l.claiming = more
 	l.part.setClaiming(more)
 }
 
@@ -51,7 +52,7 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 				l.wakeAt(e, l.tryAt)
 				continue
 			}
-			if e.paused {
+			if e.paused || e.dormant {
 				entries, claims = append(entries, e), append(claims, l.ask(e, now))
 				continue
 			}
@@ -74,11 +75,12 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 	}
 }
 
-// ask is the claim for an entry whose job was paused: the question whether it still is. It asks for something far too
-// early, so that nothing is won by it.
+// ask is the claim for an entry whose job was paused, or whose ticks are left to other nodes: the question how it stands.
+// It asks for something far too early, so that nothing is won by it.
 func (l *loop) ask(e *entry, now time.Time) Claim {
 	return Claim{
-		Job: e.job.Name, Prev: e.cursor, Tick: e.cursor, Due: now.Add(time.Hour), Lease: l.s.lease, Keep: l.s.cfg.History,
+		Job: e.job.Name, Prev: e.cursor, Tick: e.cursor, Due: now.Add(time.Hour), Epoch: e.epoch, Lease: l.s.lease,
+		Keep: l.s.cfg.History,
 	}
 }
 
@@ -98,8 +100,8 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			continue
 		}
 		e.unsure = nil
-		if l.heardCursor(e, c.Cursor) {
-			l.heardOwed(e, c.Owed)
+		if c.Status != ClaimStale { // else it may be what another node has made of an empty store, see doubt
+			l.heardState(e, c.Cursor, c.Owed)
 		}
 		l.s.telemetry.claimed(c.Status)
 		// others may have claimed later ticks since, or will before this one has its lock
@@ -134,23 +136,42 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 
 // heardCursor takes in a cursor from the store. Cursors only grow: one that is lower than what is known, or gone, tells
 // of lost data. It reports whether the store is to be believed: what this node knows is to be put back otherwise, what
-// is owed too.
+// is owed too. A node that was the first to tell an empty store of the job knows nothing better than the cursor of others.
 func (l *loop) heardCursor(e *entry, cursor time.Time) bool {
 	if cursor.Before(e.cursor) {
 		l.part.noticeLoss("the cursor of job " + e.job.Name + " is older than the one that this node knows")
-		return false
+		if cursor.IsZero() || !e.cursor.Equal(e.madeUp) {
+			return false
+		}
 	}
 	l.s.setCursor(e, cursor)
 	return true
 }
 
-// heardOwed takes in what is owed beside the schedule, along with the cursor.
-func (l *loop) heardOwed(e *entry, owed []Span) {
+// heardState takes in a cursor with what is owed by it. What has been decided stays decided: a store that owes a tick
+// which this node knows to have been taken has lost data, and another node that knew less has registered the job again.
+func (l *loop) heardState(e *entry, cursor time.Time, owed []Span) {
+	if !cursor.Before(e.cursor) && e.forgets(owed) {
+		l.part.noticeLoss("it owes ticks of job " + e.job.Name + " that this node knows to have begun")
+		return
+	}
+	if !l.heardCursor(e, cursor) {
+		return
+	}
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	if e.owed, e.owedOK = owed, true; len(owed) > 0 {
 		e.owing = l.part.clock.now()
 	}
+}
+
+// forgets reports whether ticks are owed that this node knows to be decided. What comes to be owed is after the cursor.
+func (e *entry) forgets(owed []Span) bool {
+	return e.owedOK && slices.ContainsFunc(owed, func(s Span) bool {
+		return s.From.Before(e.cursor) && !slices.ContainsFunc(e.owed, func(known Span) bool {
+			return known.To.Equal(s.To) && !s.From.Before(known.From)
+		})
+	})
 }
 
 // reschedule decides when to look at e again after an answer.
@@ -160,6 +181,8 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 	switch {
 	case c.Status == ClaimStale:
 		l.doubt(e)
+	case e.dormant:
+		l.schedule(e)
 	case c.Status == ClaimUnknown:
 		l.unknown = append(l.unknown, e) // to be offered again, with the cursor that this node knows
 	case e.busy:
@@ -188,9 +211,10 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 }
 
 // doubt leaves e alone until it is certain that the store has not lost data: with a pause of the job, for example, that
-// another node knows and is about to put back.
+// another node knows and is about to put back. Until then this node believes what it knows of the job.
 func (l *loop) doubt(e *entry) {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
+	l.dormant = slices.DeleteFunc(l.dormant, func(other *entry) bool { return other == e })
 	l.doubtful, l.certain = append(l.doubtful, e), l.part.answers+2
 }

@@ -13,6 +13,8 @@ const (
 	// saves work: who claims a tick is decided by the store, and what a node does not do of its share is late by this,
 	// not missed.
 	deferral = 40 * time.Millisecond
+	// maxDeferral is how long it waits between two looks at shares of which a part is done each time.
+	maxDeferral = 8 * deferral
 )
 
 // share returns the part of a burst that falls to this node, and defers the rest.
@@ -29,20 +31,22 @@ func (l *loop) share(due []*entry, peers []string, now time.Time) []*entry {
 			l.deferred = append(l.deferred, e)
 		}
 	}
-	l.later = now.Add(deferral)
+	l.deferUntil(now, deferral)
 	return mine
 }
 
-// claimDeferred looks after the shares of the others: mostly they have done them, and it is enough to hear so.
+// claimDeferred looks after the shares of the others: mostly they have done them, and it is enough to hear so. Those who
+// have done a part of theirs since the last look are at it, and are left what is open of it for some longer: nodes that
+// claim the same ticks at the same time wait for each other.
 func (l *loop) claimDeferred(ctx context.Context) {
 	now := l.part.clock.now()
-	if len(l.deferred) > 0 && l.s.inBurst() != nil {
-		l.later = now.Add(deferral) // the ticks of this node go first
+	if len(l.deferred) > 0 && (l.claiming || l.s.inBurst() != nil) {
+		l.deferUntil(now, deferral) // the ticks of this node go first
 	}
 	if len(l.deferred) == 0 || now.Before(l.later) {
 		return
 	}
-	left := l.deferred
+	left, peers := l.deferred, uint64(max(len(l.part.alive()), 1))
 	l.deferred = nil
 	for len(left) > 0 {
 		batch := left[:min(len(left), 4*claimBatch)]
@@ -54,17 +58,33 @@ func (l *loop) claimDeferred(ctx context.Context) {
 			l.claim(ctx, batch)
 			continue
 		}
-		var open []*entry
-		for i, e := range batch {
-			if cursors[i].Equal(e.cursor) {
-				open = append(open, e)
-				continue
-			}
-			if l.heardCursor(e, cursors[i]) {
-				e.owedOK = false // it is not told along with the cursors
-			}
-			l.schedule(e)
-		}
-		l.claim(ctx, open)
+		l.claim(ctx, l.abandoned(batch, cursors, peers))
 	}
+	l.deferUntil(l.part.clock.now(), min(2*l.patience, maxDeferral))
+}
+
+// abandoned takes in the cursors of deferred entries, defers those again whose nodes get on, and returns the others.
+func (l *loop) abandoned(batch []*entry, cursors []time.Time, peers uint64) (open []*entry) {
+	getsOn := make(map[uint64]bool)
+	for i, e := range batch {
+		if cursors[i].Equal(e.cursor) {
+			open = append(open, e)
+			continue
+		}
+		getsOn[e.hash%peers] = true
+		if l.heardCursor(e, cursors[i]) {
+			e.owedOK = false // it is not told along with the cursors
+		}
+		l.schedule(e)
+	}
+	return slices.DeleteFunc(open, func(e *entry) bool {
+		if getsOn[e.hash%peers] {
+			l.deferred = append(l.deferred, e)
+		}
+		return getsOn[e.hash%peers]
+	})
+}
+
+func (l *loop) deferUntil(now time.Time, patience time.Duration) {
+	l.patience, l.later = patience, now.Add(patience)
 }

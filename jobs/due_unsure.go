@@ -75,8 +75,9 @@ func (l *loop) settle() {
 		}
 		asked := e.unsure
 		e.unsure, e.backoff = nil, 0
-		if l.heardCursor(e, p.view.Cursor) {
-			l.heardOwed(e, p.view.Owed)
+		known := p.view.Spec.Epoch == e.epoch
+		if known || p.view.Cursor.IsZero() {
+			l.heardState(e, p.view.Cursor, p.view.Owed)
 		}
 		for _, flight := range p.view.InFlight {
 			if asked != nil && asked.InFlight != nil && flight.Run.ID == asked.InFlight.Run.ID &&
@@ -85,6 +86,10 @@ func (l *loop) settle() {
 				l.s.won(l.host, e, *asked)
 			}
 		}
-		l.schedule(e)
+		if known {
+			l.schedule(e)
+		} else {
+			l.doubt(e)
+		}
 	}
 }

@@ -24,6 +24,7 @@ type entry struct {
 
 	cursor  time.Time // as last heard of from the store
 	timings []inForce // the timings from the cursor on; nil: the store has not been asked
+	madeUp  time.Time // the cursor that the store gave to the job when this node knew of none
 	version int64     // of this node's definition
 	epoch   string    // as last heard of
 	dormant bool      // another timing is in force
@@ -44,29 +45,40 @@ type entry struct {
 }
 
 // keys are the locks of a run.
-func (e *entry) keys(r *Run) ([]string, error) {
+func (e *entry) keys(r *Run) ([]lockrt.KeyOptions, error) {
+	j := &e.job
 	switch {
 	case e.handler != nil:
-		return []string{HandlerPrefix + r.OneOff}, nil
-	case e.job.KeysFunc == nil:
-		return e.job.Keys, nil
+		return []lockrt.KeyOptions{{Key: HandlerPrefix + r.OneOff}}, nil
+	case j.KeysFunc != nil:
+		texts, err := keysOf(j, "KeysFunc", j.KeysFunc, func(keys []string) []string { return keys })
+		return j.inOneWay(texts), err
+	case j.EachFunc != nil:
+		return keysOf(j, "EachFunc", j.EachFunc, textsOf)
+	case len(j.Each) > 0:
+		return j.Each, nil
 	}
+	return j.inOneWay(j.Keys), nil
+}
+
+// keysOf calls a function of a job that builds keys.
+func keysOf[K any](j *Job, name string, build func() ([]K, error), texts func([]K) []string) ([]K, error) {
 	type result struct {
-		keys []string
+		keys []K
 		err  error
 	}
 	got, failure := guard(func() result {
-		keys, err := e.job.KeysFunc()
+		keys, err := build()
 		return result{keys, err}
 	})
 	switch {
 	case failure != "":
-		return nil, fmt.Errorf("Job.KeysFunc of job %q: %s", e.job.Name, failure)
+		return nil, fmt.Errorf("Job.%s of job %q: %s", name, j.Name, failure)
 	case got.err != nil:
-		return nil, fmt.Errorf("Job.KeysFunc of job %q: %s", e.job.Name, errorText(got.err))
-	case len(got.keys) == 0 || slices.Contains(got.keys, ""):
-		return nil, fmt.Errorf("Job.KeysFunc of job %q returned %q: return the locks to hold, none of them empty",
-			e.job.Name, got.keys)
+		return nil, fmt.Errorf("Job.%s of job %q: %s", name, j.Name, errorText(got.err))
+	case len(got.keys) == 0 || slices.Contains(texts(got.keys), ""):
+		return nil, fmt.Errorf("Job.%s of job %q returned %q: return the locks to hold, none of them empty",
+			name, j.Name, texts(got.keys))
 	}
 	return slices.Clone(got.keys), nil
 }

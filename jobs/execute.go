@@ -19,7 +19,9 @@ func (s *Scheduler) launch(h *host, e *entry, p *InFlight) {
 // begin makes a run known to this node.
 func (s *Scheduler) begin(h *host, e *entry, p *InFlight) (context.Context, *live) {
 	ctx, cancel := context.WithCancelCause(h.work)
-	ctx = context.WithValue(ctx, tickKey{}, tickValue{s: s, job: e.job.Name, tick: p.Run.Tick.In(e.zone)})
+	ctx = context.WithValue(ctx, tickKey{}, tickValue{
+		s: s, job: e.job.Name, tick: p.Run.Tick.In(e.zone), run: p.Run.ID,
+	})
 	return ctx, s.track(h, e, p, cancel)
 }
 
@@ -48,7 +50,7 @@ type attempt struct {
 	e    *entry
 	live *live
 	p    *InFlight
-	keys []string // of the locks that it takes
+	keys []lockrt.KeyOptions // the locks that it takes
 }
 
 // do goes through the attempt and returns the one that is to follow.
@@ -67,7 +69,7 @@ func (x *attempt) do(ctx context.Context) *InFlight {
 	work := ctx
 	if len(leases) > 0 {
 		work = leases.Context()
-		x.p.Run.Fence = leases.Lease(x.keys[0]).Fence()
+		x.p.Run.Fence = leases.Lease(x.keys[0].Key).Fence()
 	}
 	if !x.start(work) {
 		x.unlock(leases)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -30,10 +31,11 @@ func (x *attempt) end(how ending) *InFlight {
 	if f.Next != nil && draining {
 		f.Next.Owner, f.Next.PassedOn = Nobody, true
 	}
-	done, asked := x.tell(f)
+	done, asked := x.tell(&f)
 	if !done {
 		return nil
 	}
+	*r = f.Run
 	r.CancelAsked = asked
 	x.s.report(*r)
 	if draining || asked != nil {
@@ -76,20 +78,21 @@ func (x *attempt) giveUp(ctx context.Context) *InFlight {
 	if draining {
 		next.Owner, next.PassedOn = Nobody, true
 	}
-	if done, _ := x.tell(f); !done || draining {
+	if done, _ := x.tell(&f); !done || draining {
 		return nil
 	}
 	return &next
 }
 
 // tell finishes the claim in the store, however long that takes until the end of the drain: a run that is not recorded
-// would be taken for lost. It reports false if the run is not in flight any more, and who wanted it to end.
-func (x *attempt) tell(f Finish) (done bool, asked *Notice) {
+// would be taken for lost. It reports false if the run is not in flight any more, and who wanted it to end. A run whose
+// work was committed is a success, whatever became of it after that.
+func (x *attempt) tell(f *Finish) (done bool, asked *Notice) {
 	ctx := context.WithoutCancel(x.host.records)
 	x.s.setTelling(x.live, true)
 	restored := false
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		err := x.e.part.finishes.do(ctx, f)
+		err := x.e.part.finishes.do(ctx, *f)
 		var cancelled *CancelledError
 		switch {
 		case err == nil:
@@ -98,6 +101,9 @@ func (x *attempt) tell(f Finish) (done bool, asked *Notice) {
 		case errors.As(err, &cancelled):
 			x.s.rememberRun(f.Run)
 			return true, &cancelled.Notice
+		case errors.Is(err, ErrCompleted):
+			f.complete()
+			continue
 		case errors.Is(err, ErrGone) && !restored && x.restoreRun(x.host.records, &f.Run):
 			restored = true
 			continue
@@ -118,6 +124,16 @@ func (x *attempt) tell(f Finish) (done bool, asked *Notice) {
 		}
 	}
 }
+
+// complete makes f the end of a run that was completed in a transaction.
+func (f *Finish) complete() {
+	if f.Run.Outcome != OutcomeOK {
+		f.Run.Reason = strings.TrimSuffix(completedReason+"; then "+f.Run.Reason, "; then ")
+	}
+	f.Run.Outcome, f.Next = OutcomeOK, nil
+}
+
+const completedReason = "its work was committed"
 
 // overruled reports whether another node has recorded the run, as lost.
 func (x *attempt) overruled(ctx context.Context, r *Run) bool {

@@ -83,7 +83,7 @@ func expectHeldUp(t *testing.T, c *jobstest.Cluster, moment failover, misfire Mi
 	}
 	from := time.Now()
 	time.Sleep(850 * time.Millisecond) // to the full second
-	for range 20 {
+	for range rounds(20, 5) {
 		time.Sleep(20*time.Second - time.Millisecond)
 		due.Store(true)
 		time.Sleep(time.Millisecond)

@@ -80,7 +80,7 @@ var ErrCutOff = errors.New("runs were cut off")
 // beyond DrainTimeout needs a deadline, or a Run whose context outlives the signal to end.
 //
 // Drain blocks until Run is about to return, or for ten seconds more than ctx, in which runs that were cancelled may
-// say their last words. The error wraps ErrCutOff if runs were cancelled, and ctx's if that ended first. It is an error
+// clean up. The error wraps ErrCutOff if runs were cancelled, and ctx's if that ended first. It is an error
 // to call Drain with the context of a run of this scheduler: each would wait for the other. A scheduler that does not
 // run is drained.
 func (s *Scheduler) Drain(ctx context.Context) error {

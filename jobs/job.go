@@ -43,7 +43,15 @@ type Job struct {
 	// the program runs. It must return at once, and the same keys on all nodes. If it fails, the attempt ends in an
 	// error.
 	KeysFunc func() ([]string, error)
-	// Lock has the options for Keys. TTL defaults to 30 s and is limited to a minute, so that the death of a node is
+	// Each is used in place of Keys for locks that are not all held in the same way, such as a permit of a pool beside
+	// the job's own lock. A lock with Permits N lets in N runs at a time in the cluster, of this job and of all others
+	// that name the same key with the same number. See also Lock.Permits.
+	Each []lockrt.KeyOptions
+	// EachFunc is to Each what KeysFunc is to Keys.
+	EachFunc func() ([]lockrt.KeyOptions, error)
+	// Lock has the options for Keys. With Permits N at most N runs of the job happen at a time in the cluster. Permits
+	// need OverlapSkip or OverlapQueue. Locks that are all held to read need OverlapAllow, because runs do not keep each
+	// other out. Mode and Permits need a store of locks that has readers and permits. TTL defaults to 30 s and is limited to a minute, so that the death of a node is
 	// noticed within a minute. Locks are renewed; with NoRenew the job is stopped after TTL. Wait is how long a run
 	// waits for a lock that is held. With OverlapQueue, 0 means that it waits without a limit.
 	Lock lockrt.Options
@@ -113,14 +121,15 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 	complain(j.Grace < 0 || j.Timeout < 0 || j.Jitter < 0 || j.Retries < 0 || j.MisfireCap < 0,
 		"Grace %s, Timeout %s, Jitter %s, Retries %d, MisfireCap %d: none may be negative",
 		j.Grace, j.Timeout, j.Jitter, j.Retries, j.MisfireCap)
-	complain(slices.Contains(j.Keys, ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q",
+	complain(slices.Contains(j.keyTexts(), ""), "Keys holds an empty key: name the lock, or leave Keys empty for %q",
 		"job:"+brief(j.Name))
 	complain(!slices.Contains([]Misfire{"", MisfireSkip, MisfireOnce, MisfireAll}, j.Misfire),
 		"Misfire is %q: use one of skip, once, all", j.Misfire)
 	complain(!slices.Contains([]Overlap{"", OverlapSkip, OverlapQueue, OverlapReplace, OverlapAllow}, j.Overlap),
 		"Overlap is %q: use one of skip, queue, replace, allow", j.Overlap)
-	complain(j.KeysFunc != nil && len(j.Keys) > 0, "it has Keys %q and also a KeysFunc: keep one of them", j.Keys)
+	errs = append(errs, j.keysProblem())
 	errs = append(errs, j.lockProblems()...)
+	errs = append(errs, j.kindProblems()...)
 	j.defaults()
 
 	e := &entry{job: j, zone: defaultZone, lock: j.lockOptions(), hash: spread.Hash(j.Name)}
@@ -137,8 +146,8 @@ func (j Job) prepare(defaultZone *time.Location) (*entry, error) {
 			e.zone = loc
 		}
 	}
-	if len(errs) > 0 {
-		return nil, fmt.Errorf("add job %q: %w", brief(j.Name), errors.Join(errs...))
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("add job %q: %w", brief(j.Name), err)
 	}
 	return e, nil
 }
@@ -158,7 +167,7 @@ func (j *Job) lockProblems() (errs []error) {
 			"may be free",
 			o.MinHold, o.MaxHold))
 	}
-	for _, key := range j.Keys {
+	for _, key := range j.keyTexts() {
 		if strings.IndexByte(key, 0) >= 0 {
 			errs = append(errs, fmt.Errorf("Keys holds %q with a zero byte: leave it out", key))
 		}
@@ -185,8 +194,8 @@ func (j *Job) defaults() {
 	if j.Overlap == OverlapQueue && j.Lock.Wait == 0 {
 		j.Lock.Wait = lockrt.Forever
 	}
-	j.Keys = slices.Clone(j.Keys)
-	if len(j.Keys) == 0 && j.KeysFunc == nil && j.Overlap != OverlapAllow {
+	j.Keys, j.Each = slices.Clone(j.Keys), slices.Clone(j.Each)
+	if !j.namesKeys() && j.Overlap != OverlapAllow {
 		j.Keys = []string{"job:" + j.Name}
 	}
 }

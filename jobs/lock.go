@@ -80,11 +80,13 @@ func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 		return leave
 	case errors.As(err, &busy) && busy.Holder == "":
 		return heldBecause(fmt.Sprintf("lock %q is kept by its minimum hold time", busy.Key), "")
+	case errors.As(err, &busy) && busy.Holders > 1:
+		return heldBecause(fmt.Sprintf("lock %q is held by %d others", busy.Key, busy.Holders), "")
 	case errors.As(err, &busy):
 		return heldBecause(fmt.Sprintf("lock %q is held by %s", busy.Key, busy.Holder), "")
 	case errors.Is(err, lockrt.ErrBusy):
 		return heldBecause("the lock is held", err.Error())
-	case errors.Is(err, lockrt.ErrClosed), errors.Is(err, lockrt.ErrKey),
+	case errors.Is(err, lockrt.ErrClosed), errors.Is(err, lockrt.ErrKey), errors.Is(err, errors.ErrUnsupported),
 		errors.Is(err, lockrt.ErrOptions), errors.Is(err, lockrt.ErrNested):
 		return &refusal{outcome: OutcomeError, reason: "the lock cannot be taken", err: err.Error()}
 	case x.e.job.Misfire == MisfireSkip && late > x.e.job.Grace:
@@ -113,10 +115,16 @@ func (x *attempt) patience() lockrt.Options {
 	return o
 }
 
+// acquire takes locks, each in its own way.
+func acquire(ctx context.Context, locks *lockrt.Locker, keys []lockrt.KeyOptions, o lockrt.Options) (lockrt.Leases, error) {
+	o.Mode, o.Permits = lockrt.Write, 0
+	return locks.AcquireEach(ctx, keys, o)
+}
+
 // tryLock asks once.
 func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 	j, locks, keys, o := &x.e.job, x.s.locks, x.keys, x.patience()
-	leases, err := locks.AcquireAll(ctx, keys, o)
+	leases, err := acquire(ctx, locks, keys, o)
 	// Only a tick on its schedule replaces: one that comes late must not end a later one's run.
 	replaces := !x.p.Backlog && (x.p.Run.Trigger == TriggerSchedule || x.p.Run.Trigger == TriggerManual)
 	for range len(keys) {
@@ -128,7 +136,7 @@ func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 			return nil, err
 		}
 		o.Wait = max(o.Wait, time.Second) // others may be in line for what was broken
-		leases, err = locks.AcquireAll(ctx, keys, o)
+		leases, err = acquire(ctx, locks, keys, o)
 	}
 	return leases, err
 }

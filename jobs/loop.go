@@ -59,7 +59,8 @@ type loop struct {
 	host    *host
 	heap    timeheap.Heap[*entry] // by when to look at them again
 	unknown []*entry              // to be registered
-	// another timing is in force, or another program has the job: ask again when a node goes
+	// another timing is in force, or another program has the job: offered again when a node goes. Those of the first kind
+	// are on the heap as well, so that this node hears how far the others are.
 	dormant []*entry
 	// the store has another epoch of them: because of a deploy, or because it has lost data and another node was the
 	// first to register them again. The second heartbeat from then on tells, as the first may be under way.
@@ -67,10 +68,12 @@ type loop struct {
 	certain  uint64   // the heartbeat that tells about all of them
 	deferred []*entry // due, but left to other nodes until later
 	later    time.Time
-	suspect  bool      // a node has gone: what it had put in force may not be so any more
-	recheck  time.Time // when to ask about dormant entries even if no node seems to have gone
-	soon     []OneOff  // one-off jobs that are soon due, the next first
-	tryAt    time.Time // not before then: the store did not answer
+	patience time.Duration // what the last deferral was
+	claiming bool          // more of this node's own is due
+	suspect  bool          // a node has gone: what it had put in force may not be so any more
+	recheck  time.Time     // when to ask about dormant entries even if no node seems to have gone
+	soon     []OneOff      // one-off jobs that are soon due, the next first
+	tryAt    time.Time     // not before then: the store did not answer
 	backoff  time.Duration
 	steps    uint64 // of the part's clock, that the moments above go by
 }
@@ -125,6 +128,11 @@ func (l *loop) admit() {
 	l.unknown = append(l.unknown, l.part.added...)
 	if now := l.part.clock.now(); l.part.departed || len(l.dormant) > 0 && !now.Before(l.recheck) {
 		l.recheck, l.suspect = now.Add(dormantRecheck), l.suspect || l.part.departed
+		for _, e := range l.dormant {
+			if l.heap.Has(e) {
+				l.heap.Remove(e)
+			}
+		}
 		l.unknown, l.dormant, l.part.departed = append(l.unknown, l.dormant...), nil, false
 	}
 	for _, o := range l.part.soon {
@@ -174,11 +182,11 @@ func (l *loop) checkEpochs(ctx context.Context) {
 	l.suspect = false
 }
 
-// planned are the entries that wait for their time.
+// planned are the entries whose ticks wait for their time.
 func (l *loop) planned() []*entry {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	return slices.DeleteFunc(l.part.entries(), func(e *entry) bool { return !l.heap.Has(e) })
+	return slices.DeleteFunc(l.part.entries(), func(e *entry) bool { return e.dormant || !l.heap.Has(e) })
 }
 
 // offerAll has all jobs registered again. It needs Scheduler.mu.
@@ -218,6 +226,11 @@ func (l *loop) register(ctx context.Context) {
 		}
 		l.part.clock.observe(view.Now, sent)
 		for i, e := range batch {
+			if v := &view.Jobs[i]; v.Refused == "" && v.Cursor.Before(e.cursor) {
+				l.part.noticeLoss("it has forgotten job " + e.job.Name + " at once after it was registered")
+				l.tryAt = l.part.clock.now().Add(minBackoff)
+				return // all are offered again then
+			}
 			l.admitted(e, view.Jobs[i])
 		}
 		l.unknown = l.unknown[len(batch):]
@@ -239,6 +252,7 @@ func (l *loop) admitted(e *entry, view JobView) {
 	l.dormant = append(l.dormant, e)
 	switch {
 	case e.refused == "":
+		l.schedule(e)
 		l.s.cfg.Logger.Info("job left to the nodes that have a newer timing of it",
 			"job", e.job.Name, "ours", e.timing().Spec, "theirs", view.Spec.Timings[len(view.Spec.Timings)-1].Timing.Spec)
 	case e.refused != before:
@@ -283,6 +297,10 @@ func (l *loop) sleep() time.Duration {
 
 // schedule plans what is next about e and puts it on the heap; it is left out if its schedule has ended.
 func (l *loop) schedule(e *entry) {
+	if e.dormant {
+		l.wakeAt(e, l.hearing(e))
+		return
+	}
 	e.plan = e.next(e.cursor, l.part.clock.now())
 	if why := failureOf(e.schedule); why != "" && e.plan.due.IsZero() {
 		l.s.cfg.Logger.Error("job has no ticks, its Schedule fails; asking it again in a minute", "job", e.job.Name,
@@ -297,6 +315,20 @@ func (l *loop) schedule(e *entry) {
 		}
 	}
 	l.wakeAt(e, at)
+}
+
+// hearing is when to ask for the cursor of a job of which other nodes run the ticks: a moment after the next of them. If
+// those nodes die and the store loses its data, this node knows what they have done.
+func (l *loop) hearing(e *entry) time.Time {
+	now, every := l.part.clock.now(), l.s.cfg.Heartbeat
+	next := e.after(e.cursor)
+	switch {
+	case len(e.owed) > 0 || !next.IsZero() && next.Before(now):
+		return now.Add(every)
+	case next.IsZero():
+		return next
+	}
+	return next.Add(e.jitter(next) + every/4)
 }
 
 // wakeAt puts e on the heap; a zero time leaves it out.

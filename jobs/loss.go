@@ -47,14 +47,15 @@ func (s *Scheduler) rememberRun(r Run) {
 	s.memory.ended[r.ID] = endedRun{r, now}
 }
 
-// forget makes room in a map that is full: of what is too old, and else of some.
+// forget makes room in a map that is full: of what is too old, and else of some. It makes room for many, because it
+// looks at all.
 func forget[V any](m map[string]V, old func(V) bool) {
 	if len(m) < knownRuns {
 		return
 	}
 	maps.DeleteFunc(m, func(_ string, v V) bool { return old(v) })
 	for k := range m {
-		if len(m) < knownRuns {
+		if len(m) <= knownRuns-knownRuns/8 {
 			return
 		}
 		delete(m, k)
@@ -133,19 +134,23 @@ func (m *memory) resumedAt(job string) (at time.Time, ok bool) {
 }
 
 // believedWaiting are IDs of one-off jobs that this node remembers to wait, for a heartbeat to ask about: others may have
-// withdrawn them. Of many each heartbeat asks about others.
-func (p *part) believedWaiting() (ids []string) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+// withdrawn them. Of many each heartbeat asks about the next ones, in turn.
+func (p *part) believedWaiting() []string {
 	if p != p.s.oneOffPart() {
 		return nil
 	}
-	for id := range p.s.memory.waiting { // in an order that differs each time
-		if len(ids) == askedWaiting {
-			break
-		}
-		ids = append(ids, id)
+	p.s.mu.Lock()
+	ids := slices.Sorted(maps.Keys(p.s.memory.waiting))
+	p.s.mu.Unlock()
+	if len(ids) <= askedWaiting {
+		return ids
 	}
+	at, asked := slices.BinarySearch(ids, p.asked)
+	if asked {
+		at++
+	}
+	ids = append(ids[at:], ids[:at]...)[:askedWaiting]
+	p.asked = ids[askedWaiting-1]
 	return ids
 }
 

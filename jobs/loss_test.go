@@ -87,7 +87,7 @@ func (w *lossy) must(err error) {
 // makes no difference.
 func TestScheduler_flush(t *testing.T) {
 	t.Parallel()
-	for round := range 8 {
+	for round := range rounds(8, 4) {
 		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 			w, ctx := newLossy(t, c), context.Background()
 			time.Sleep(time.Until(time.Now().Truncate(5 * time.Minute).Add(5 * time.Minute)))
@@ -97,8 +97,8 @@ func TestScheduler_flush(t *testing.T) {
 			w.must(w.nodes[0].Pause(ctx, "on", "ada", ""))
 			w.must(w.nodes[1].Resume(ctx, "on", "ada"))
 			w.must(w.nodes[1].At(ctx, "h", "past", time.Now(), nil))
-			w.must(w.nodes[1].At(ctx, "h", "future", time.Now().Add(time.Hour), nil))
-			w.must(w.nodes[1].At(ctx, "h", "withdrawn", time.Now().Add(time.Hour), nil))
+			w.must(w.nodes[1].At(ctx, "h", "future", time.Now().Add(15*time.Minute), nil))
+			w.must(w.nodes[1].At(ctx, "h", "withdrawn", time.Now().Add(15*time.Minute), nil))
 			time.Sleep(2 * time.Second)
 			w.must(w.nodes[1].Withdraw(ctx, "withdrawn"))
 			// In the second before a tick of all jobs, and after it.
@@ -107,7 +107,7 @@ func TestScheduler_flush(t *testing.T) {
 			if round%2 == 1 {
 				w.begin()
 			}
-			time.Sleep(time.Hour + time.Minute)
+			time.Sleep(16 * time.Minute)
 			view, err := c.Store.Look(ctx, []string{"off", "on"})
 			if err != nil || view.Jobs[0].Paused == nil || view.Jobs[0].Paused.Reason != "broken" ||
 				view.Jobs[1].Paused != nil {
@@ -148,7 +148,7 @@ func (w *lossy) expectOnce(name string, from, to time.Time) {
 // and one-off jobs run once.
 func TestScheduler_rewind(t *testing.T) {
 	t.Parallel()
-	for round := range 6 {
+	for round := range rounds(6, 2) {
 		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 			random := rand.New(rand.NewPCG(uint64(round), 7))
 			w, ctx := newLossy(t, c), context.Background()
@@ -276,5 +276,38 @@ func TestScheduler_flush_withdrawn(t *testing.T) {
 		if withdrawn.Load() != 0 || kept.Load() != 1 {
 			t.Errorf("after the loss ran what was withdrawn %d times, and the other %d times", withdrawn.Load(), kept.Load())
 		}
+	})
+}
+
+// TestScheduler_flush_withdrawnMany is the same for more one-off jobs than a heartbeat asks about: each is asked about in
+// its turn.
+func TestScheduler_flush_withdrawnMany(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		const many = 2000
+		ctx := context.Background()
+		n, outside := c.Node(Config{}, 0), c.Node(Config{}, 0)
+		if err := n.AddHandler(Handler{Name: "h", Run: func(context.Context, string, []byte) error { return nil }}); err != nil {
+			t.Fatal(err)
+		}
+		n.Start()
+		time.Sleep(3 * time.Second)
+		for i := range many {
+			if err := n.At(ctx, "h", fmt.Sprint(i), time.Now().Add(time.Hour), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := 0; i < many; i += 10 {
+			if err := outside.Withdraw(ctx, fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep((many/256 + 2) * time.Second)
+		c.Flush()
+		time.Sleep(10 * time.Second)
+		if left, err := outside.Waiting(ctx, 2*many); err != nil || len(left) != many-many/10 {
+			t.Errorf("after the loss %d one-off jobs wait, %v; want the %d that were not withdrawn", len(left), err, many-many/10)
+		}
+		c.Stop()
 	})
 }

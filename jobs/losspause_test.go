@@ -13,7 +13,7 @@ import (
 // or resumed it, so that no other node has heard of that: it stands all the same.
 func TestScheduler_lossAfterPause(t *testing.T) {
 	t.Parallel()
-	for round := range 60 {
+	for round := range rounds(60, 12) {
 		jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 			ctx := context.Background()
 			for range 3 {

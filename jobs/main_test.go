@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/lockgen/lockgen/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -13,4 +15,13 @@ func TestMain(m *testing.M) {
 		return
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// rounds is how often a simulation is repeated, or how many minutes it has: fewer with the race detector, with which it
+// takes six times as long. .ci/test runs the simulations without it as well.
+func rounds(all, race int) int {
+	if testenv.RaceEnabled {
+		return race
+	}
+	return all
 }

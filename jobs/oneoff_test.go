@@ -59,8 +59,8 @@ func TestScheduler_At(t *testing.T) {
 		time.Sleep(time.Second)
 		for _, n := range nodes {
 			put(n, "soon", 90*time.Second)
-			put(n, "late", time.Hour)
-			put(n, "never", 2*time.Hour)
+			put(n, "late", 10*time.Minute)
+			put(n, "never", 15*time.Minute)
 			put(n, "past", -time.Hour)
 		}
 		if err := nodes[1].Withdraw(ctx, "never"); err != nil {
@@ -71,10 +71,10 @@ func TestScheduler_At(t *testing.T) {
 			n.Stop()
 		}
 		nodes = up()
-		time.Sleep(3 * time.Hour)
-		put(nodes[0], "soon", 4*time.Hour)
-		time.Sleep(2 * time.Hour)
-		want := map[string][]string{"soon": {"to soon at 00:01:30"}, "late": {"to late at 01:00:00"},
+		time.Sleep(20 * time.Minute)
+		put(nodes[0], "soon", 25*time.Minute)
+		time.Sleep(10 * time.Minute)
+		want := map[string][]string{"soon": {"to soon at 00:01:30"}, "late": {"to late at 00:10:00"},
 			"past": {"to past at 00:00:01"}}
 		if got := fmt.Sprint(l.got); got != fmt.Sprint(want) {
 			t.Errorf("ran %s, want %v", got, want)

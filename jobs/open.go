@@ -32,6 +32,14 @@ var storeImports = map[string]string{
 	"github.com/lockgen/lockgen/runtime/sqlstore":   "github.com/lockgen/lockgen/jobs/sqlstore",
 }
 
+// noStores tells a user of New why a kind of store of locks has no store of jobs beside it.
+var noStores = map[string]string{
+	"github.com/lockgen/lockgen/runtime/etcdstore": "etcd keeps every version of every record until it is compacted, " +
+		"and takes no writes, and so no locks, when its quota is full",
+	"github.com/lockgen/lockgen/runtime/zkstore": "ZooKeeper keeps everything in memory, and takes " +
+		"a megabyte in a request",
+}
+
 // storeBeside returns the store that matches where the locks are.
 func storeBeside(locks *lockrt.Locker) (Store, error) {
 	storesMu.Lock()
@@ -49,6 +57,10 @@ func storeBeside(locks *lockrt.Locker) (Store, error) {
 	if path := storeImports[kind.PkgPath()]; path != "" {
 		return nil, fmt.Errorf("no store of jobs is registered for locks in a %T; add import _ %q, or set Config.Store",
 			locks.Store(), path)
+	}
+	if why := noStores[kind.PkgPath()]; why != "" {
+		return nil, fmt.Errorf("there is no store of jobs for locks in a %T: %s; keep the jobs in Redis or a database: set "+
+			"Config.Store, to that of jobs/redisstore or jobs/sqlstore for example", locks.Store(), why)
 	}
 	return nil, fmt.Errorf("no store of jobs is registered for locks in a %T; set Config.Store", locks.Store())
 }

@@ -124,6 +124,9 @@ func (s *Scheduler) endOrphanedRuns(ctx context.Context, old func(string, time.T
 		if p.Run.Started.IsZero() {
 			f.Run.Outcome = OutcomeSkipped
 		}
+		if p.Completed {
+			f.complete()
+		}
 		finishes = append(finishes, f)
 	}
 	for chunk := range slices.Chunk(finishes, claimBatch) {

@@ -19,8 +19,9 @@ func TestScheduler_removedJob(t *testing.T) {
 		ctx := context.Background()
 		begin := func(names ...string) *jobstest.Node {
 			n := c.Node(Config{Heartbeat: 5 * time.Minute}, 0)
+			takes := map[string]time.Duration{"a": time.Second, "b": 48 * time.Hour}
 			for _, name := range names {
-				n.MustAdd(Job{Name: name, Spec: "0 3 * * *", Misfire: MisfireAll, Run: jobstest.Sleep(48 * time.Hour)})
+				n.MustAdd(Job{Name: name, Spec: "0 3 * * *", Misfire: MisfireAll, Run: jobstest.Sleep(takes[name])})
 			}
 			n.Start()
 			time.Sleep(time.Minute)

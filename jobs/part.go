@@ -16,6 +16,7 @@ type part struct {
 	finishes *gatherer[Finish]
 	wake     chan struct{} // tells the loop of added jobs and of one-off jobs
 	stamp    string        // of the last heartbeat; only the keeper uses it
+	asked    string        // the last one-off job that a heartbeat has asked about; only the keeper uses it
 
 	// Scheduler.mu guards what follows.
 	added    []*entry // not yet seen by the loop

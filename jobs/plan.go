@@ -104,7 +104,7 @@ func (e *entry) next(cursor, now time.Time) plan {
 	cutoff := now.Add(-e.job.Grace - e.job.Jitter)
 	newest := e.newestDue(first, now)
 	if !first.Before(cutoff) {
-		if newest.After(first) && (e.job.Overlap == OverlapSkip || e.job.Overlap == OverlapReplace) {
+		if newest.After(first) && (e.job.Overlap == OverlapSkip && !e.job.crowds() || e.job.Overlap == OverlapReplace) {
 			return e.oweAll(first, newest, nil) // they would collide
 		}
 		return plan{

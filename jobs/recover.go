@@ -84,6 +84,7 @@ func (p *part) takeOver(h *host, left []InFlight, orphans bool) {
 				s.report(f.Run)
 			}
 		case errors.Is(err, ErrGone): // taken by another node, or alive after all
+		case errors.Is(err, ErrCompleted): // in this moment: the next heartbeat says so
 		case err != nil: // unknown: the next heartbeat will tell
 			p.heard(err)
 		default:
@@ -115,7 +116,7 @@ func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p InFlight) bool 
 		return false
 	}
 	for _, key := range keys {
-		info, err := s.locks.Holder(ctx, key)
+		info, err := s.locks.Holder(ctx, key.Key)
 		switch {
 		case errors.Is(err, lockrt.ErrNotHeld):
 		case err != nil:
@@ -123,7 +124,7 @@ func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p InFlight) bool 
 				"lost job run not taken over, store of locks unavailable; trying again",
 				slog.String("job", e.job.Name), slog.Time("tick", p.Run.Tick), slog.Any("error", err))
 			return false
-		case info.Node == p.Locker:
+		case slices.ContainsFunc(info.Holders, func(h lockrt.Holder) bool { return h.Node == p.Locker }):
 			return false
 		}
 	}
@@ -154,6 +155,10 @@ func (s *Scheduler) succession(e *entry, p InFlight, orphan bool) Finish {
 	}
 	f.Run.Ended = e.part.clock.ending(p.Run.latest())
 	f.Run.Outcome, f.Run.Reason = OutcomeLost, lostReason(p, s.lease)
+	if p.Completed {
+		f.complete()
+		return f
+	}
 	why := firstOf(other, e.whyNot(p))
 	switch {
 	case why != "":

@@ -23,6 +23,7 @@ type clusterRig struct {
 	t       *testing.T
 	servers *testenv.RedisCluster
 	names   []string
+	overlap Overlap // of all jobs
 	log     testsync.Log
 
 	mu   sync.Mutex
@@ -65,7 +66,7 @@ func (r *clusterRig) start() *Scheduler {
 	}
 	for _, name := range r.names {
 		j := Job{Name: name, Spec: "@every 1s", Misfire: MisfireAll, MisfireCap: 1000,
-			Lock: lockrt.Options{TTL: 5 * time.Second}}
+			Overlap: r.overlap, Lock: lockrt.Options{TTL: 5 * time.Second}}
 		j.Run = func(ctx context.Context) error {
 			_, tick, _ := TickFromContext(ctx)
 			r.mu.Lock()

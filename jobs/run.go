@@ -95,6 +95,7 @@ type tickValue struct {
 	s    *Scheduler
 	job  string
 	tick time.Time
+	run  string
 }
 
 // TickFromContext returns the job that ctx belongs to and the scheduled time of its run, in the job's zone. It returns
@@ -103,4 +104,20 @@ type tickValue struct {
 func TickFromContext(ctx context.Context) (job string, tick time.Time, ok bool) {
 	v, ok := ctx.Value(tickKey{}).(tickValue)
 	return v.job, v.tick, ok
+}
+
+// RunID names a run in flight.
+type RunID struct {
+	Job, ID string
+	Session string // of the Scheduler that makes the run
+}
+
+// RunFromContext returns which run ctx belongs to, and false if ctx does not come from a job or a handler. Stores use it
+// that complete a run in a transaction of its work.
+func RunFromContext(ctx context.Context) (id RunID, ok bool) {
+	v, ok := ctx.Value(tickKey{}).(tickValue)
+	if !ok {
+		return RunID{}, false
+	}
+	return RunID{Job: v.job, ID: v.run, Session: v.s.session}, true
 }

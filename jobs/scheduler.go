@@ -93,6 +93,10 @@ func (s *Scheduler) Add(j Job) error {
 	if err != nil {
 		return err
 	}
+	if e.job.sharing() && !s.locks.Shares() {
+		return fmt.Errorf("add job %q: it holds a lock to read or by a permit, and the store of locks %T has only locks that one "+
+			"holds at a time: %w", brief(j.Name), s.locks.Store(), errors.ErrUnsupported)
+	}
 	return s.addEntry(e, "add job", j.Name)
 }
 

@@ -90,7 +90,7 @@ func (p *part) heartbeat(h *host) (HeartbeatReply, bool) {
 	node := Node{
 		Name: s.cfg.Node, Session: s.session, Started: p.clock.storeTime(s.began), ClockOffset: offset,
 		Jobs: len(s.entries), Running: len(s.live), Draining: h.waiting.Err() != nil,
-		Program: s.cfg.Program, Version: s.cfg.Version,
+		Program: s.cfg.Program, Version: s.cfg.Version, History: s.cfg.History,
 	}
 	s.mu.Unlock()
 	sent, accepted := p.clock.local(), p.acceptedPauses()

@@ -20,6 +20,7 @@ type Node struct {
 	Jobs        int           `json:"jobs"`
 	Running     int           `json:"running"`
 	Draining    bool          `json:"draining,omitempty"`
+	History     int           `json:"history,omitempty"` // Config.History
 	Program     string        `json:"program,omitempty"` // Config.Program
 	Version     string        `json:"version,omitempty"` // Config.Version
 }

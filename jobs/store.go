@@ -48,10 +48,12 @@ type Store interface {
 	//     time, so that nothing before it is owed. Handlers have no cursor.
 	//   - A known cursor that is before Offer.Cursor becomes Offer.Cursor. The store may have set a cursor itself, for
 	//     a session that knew of none. If such a cursor has not moved since, it becomes Offer.Cursor even if that is
-	//     earlier.
+	//     earlier. If it has, and Offer.Cursor is before what the store had set, the ticks between the two become owed,
+	//     and those of Offer.Owed as well. If another session has said so before, those up to Offer.Cursor are owed no
+	//     more.
 	//   - If the cursor becomes Offer.Cursor, the owed ticks become Offer.Owed. If the cursors are equal and
 	//     Offer.OwedKnown is set, only those ticks stay owed that Offer.Owed has as well, from the later one of the
-	//     two.
+	//     two. Those from before a cursor that the store has set itself stay owed in any case.
 	//   - While a live session of another program has the job, it is not registered: see JobView.Refused.
 	//   - A definition that differs from all known ones gets a version: Offer.Version if that is free, otherwise one
 	//     above all others. Some of the newest known definitions are kept.
@@ -120,6 +122,8 @@ type Store interface {
 	// owner is alive. An owner whose orphan was ended finds a Notice in its next Heartbeat. If somebody has asked for
 	// the run to end, the error is a *CancelledError, Run.CancelAsked of its record says so, and a Next with another ID
 	// is not put in flight; the rest is done. A Next with the same ID keeps the notice.
+	// If the run was completed in a transaction, only a Finish with OutcomeOK and without Next ends it. The error of
+	// others is ErrCompleted, and nothing changes.
 	Finish(ctx context.Context, finishes []Finish) []error
 
 	// Heartbeat extends a session's lease in one part of the store. In the part of one-off jobs it also puts Node in
@@ -179,6 +183,10 @@ type Store interface {
 // the named owner: an earlier call has recorded it, or another node has taken it over.
 var ErrGone = errors.New("not in flight")
 
+// ErrCompleted says that a run was completed in a transaction of its work, which some stores support: see CompleteTx of
+// package jobs/sqlstore. The work has been done, and must not be done again.
+var ErrCompleted = errors.New("completed in a transaction")
+
 // Nobody is the owner of runs that wait for any node.
 const Nobody = "nobody"
 
@@ -213,6 +221,8 @@ type InFlight struct {
 	HeldUp   time.Time `json:"heldUp,omitzero"`
 	PassedOn bool      `json:"passedOn,omitempty"` // a node that is shutting down passed it on to any other
 	Program  string    `json:"program,omitempty"`  // whose nodes it is for; "": any that have the job
+
+	Completed bool `json:"-"` // in a transaction of its work, see ErrCompleted
 }
 
 // delay notes that the stores, or the death of its node, have held a run up before it began. A later tick's run may

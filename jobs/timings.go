@@ -66,6 +66,9 @@ func (s *Scheduler) learn(e *entry, view JobView) bool {
 	e.refused, e.dormant = view.Refused, dormant
 	if e.refused == "" {
 		e.owed, e.owedOK = view.Owed, true
+		if first := view.Spec.Timings; e.cursor.IsZero() && len(first) > 0 && first[0].Since.Equal(view.Cursor) {
+			e.madeUp = view.Cursor
+		}
 		e.cursor, e.timings, e.version, e.epoch = view.Cursor, timings, view.Version, view.Spec.Epoch
 	}
 	return e.refused == "" && !dormant

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // Acquire takes the lock on key. If the lock is free, it blocks for one round trip to the store; otherwise for up to
@@ -65,12 +67,15 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 	if err := errors.Join(checkKey(key), o.validate()); err != nil {
 		return nil, err
 	}
+	if err := l.supports(o.kind()); err != nil {
+		return nil, err
+	}
 	if o.Wait > maxWait {
 		o.Wait = Forever // a moment so far ahead cannot be reckoned with
 	}
 	if outer := l.heldIn(ctx, key); outer != nil {
-		if !o.Reentrant {
-			return nil, fmt.Errorf("%w (fence %d); set Reentrant to share that lease", ErrNested, outer.fence)
+		if err := outer.sharable(o); err != nil {
+			return nil, err
 		}
 		return outer.share(ctx, o)
 	}
@@ -84,10 +89,15 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 		return nil, err
 	}
 	defer l.leave()
+	acquire := l.acquireQueued
 	if l.cfg.LocalHandoffs < 0 {
-		return l.acquireAlone(ctx, key, o)
+		acquire = l.acquireAlone
 	}
-	return l.acquireQueued(ctx, key, o)
+	lease, err := acquire(ctx, key, o)
+	if err != nil {
+		return nil, withContext(ctx, err) // the wait and ctx may have ended together
+	}
+	return lease, nil
 }
 
 // heldIn returns the live lease of ctx's call chain on key of this Locker.
@@ -113,9 +123,18 @@ func (l *Locker) acquireAlone(ctx context.Context, key string, o Options) (*Leas
 func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lease, error) {
 	until := deadlineOf(o.Wait)
 	for {
-		position, t, held := l.queues.join(key, o.TTL, o.Wait > 0)
+		position, t, held := l.queues.join(key, o.want(), o.Wait > 0)
 		switch {
-		case position == atWindow && held != nil && held.err() == nil:
+		case position == joined:
+			if lease := l.beginReader(ctx, held, o); lease != nil {
+				return lease, nil
+			}
+			if err := errors.Join(ctx.Err(), l.closedErr()); err != nil {
+				return nil, err
+			}
+			o.Wait = left(until)
+			continue
+		case position == atWindow && held != nil && held.err() == nil && !held.sharesWith(o.kind()):
 			return nil, l.busyHere(held)
 		case position == atWindow:
 			// The first in the queue is asking the store; the store knows who is in its way.
@@ -131,7 +150,7 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 		if c.grant == nil && ctx.Err() != nil {
 			// If many callers give up at once, none of them asks the store for the others.
 			err := l.gaveUp(ctx, key)
-			l.yield(key, c.place)
+			l.yield(key, c.place, o.kind())
 			return nil, err
 		}
 		if c.grant == nil {
@@ -139,6 +158,15 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 				o.Wait = max(o.Wait, time.Millisecond) // a place is for those who wait
 			}
 			return l.lead(ctx, key, c.place, o)
+		}
+		if c.grant.readers() != nil {
+			if lease := l.beginReader(ctx, c.grant, o); lease != nil {
+				return lease, nil
+			}
+			if err := errors.Join(ctx.Err(), l.closedErr()); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if l.refresh(ctx, c.grant, o) {
 			if lease, err := l.begin(ctx, c.grant, o); err == nil {
@@ -153,17 +181,39 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 	}
 }
 
+// beginReader makes a lease under a grant that the caller has joined. It is nil if that has just ended: then the caller
+// does without it.
+func (l *Locker) beginReader(ctx context.Context, g *grant, o Options) *Lease {
+	b := g.readers()
+	if g.fresh() {
+		if lease, err := l.begin(ctx, g, o); err == nil {
+			return lease
+		}
+	}
+	b.closed.Store(true)
+	l.giveBack(ctx, g)
+	return nil
+}
+
 // lead asks the store for a local queue, from the place there that was left to this caller, if any.
 func (l *Locker) lead(ctx context.Context, key, place string, o Options) (*Lease, error) {
 	until := deadlineOf(o.Wait)
 	g, err := l.ask(ctx, o, l.queueRequest(key, place, o.Wait))
 	if err != nil {
-		l.stopLeading(ctx, key, err, until)
+		l.stopLeading(ctx, key, err, until, o.kind())
 		return nil, err
 	}
-	g.queued = true
-	l.queues.hold(g)
+	l.hold(g, o)
 	return l.beginOrGiveBack(ctx, g, o)
+}
+
+// hold makes a grant that the caller asked for one of the local queue.
+func (l *Locker) hold(g *grant, o Options) {
+	g.queued = true
+	if o.NoRenew && g.batch != nil {
+		g.batch.closed.Store(true)
+	}
+	l.queues.hold(g)
 }
 
 // queueRequest is the request of a caller who asks for a local queue: it hears what those who wait may have to know,
@@ -178,8 +228,8 @@ func (l *Locker) queueRequest(key, place string, wait time.Duration) Request {
 
 // stopLeading lets the next in the queue ask after err. If the store could not be asked although there was time, all in
 // the queue get that error: none of them could do better, and one after another would wait for as long each.
-func (l *Locker) stopLeading(ctx context.Context, key string, err error, until time.Time) {
-	own := ctx.Err() != nil || !until.IsZero() && !time.Now().Before(until)
+func (l *Locker) stopLeading(ctx context.Context, key string, err error, until time.Time, k kind) {
+	own := timelimit.Ended(ctx) != nil || !until.IsZero() && !time.Now().Before(until)
 	for _, mine := range []error{ErrBusy, ErrLost, ErrClosed} {
 		own = own || errors.Is(err, mine)
 	}
@@ -187,19 +237,21 @@ func (l *Locker) stopLeading(ctx context.Context, key string, err error, until t
 		l.queues.fail(key, othersError(err))
 		return
 	}
-	l.yield(key, "")
+	l.yield(key, "", k)
 }
 
 // yield lets the next in the queue ask, from the place at the store that is left, if any. A place that nobody wants is
-// given up.
-func (l *Locker) yield(key, place string) {
-	place = l.queues.yield(key, place)
+// given up. k is the kind of the caller who asked.
+func (l *Locker) yield(key, place string, k kind) {
+	place = l.queues.yield(key, place, k)
 	if place == "" {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _ = l.session.Acquire(ctx, Request{Key: key, ID: place, TTL: minTTL, Wait: Forever})
+	_, _ = l.session.Acquire(ctx, Request{
+		Key: key, ID: place, TTL: minTTL, Wait: Forever, Mode: k.mode, Permits: int(k.permits),
+	})
 }
 
 // beginOrGiveBack makes a lease of a grant, which may fail because Close has begun.
@@ -238,7 +290,7 @@ func (l *Locker) awaitTurn(ctx context.Context, key string, t *localWaiter, o Op
 		case c.grant != nil:
 			l.giveBack(ctx, c.grant)
 		case c.err == nil:
-			l.yield(key, c.place)
+			l.yield(key, c.place, o.kind())
 		}
 	}
 	return call{}, err

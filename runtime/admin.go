@@ -20,7 +20,23 @@ func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list locks %s: %w", quote(prefix), err)
 	}
+	nameHolders(infos)
 	return infos, nil
+}
+
+// nameHolders lets Holders have the one holder of an exclusive lock, where the store names only several.
+func nameHolders(infos []LockInfo) {
+	named := make([]Holder, 0, len(infos))
+	for i := range infos {
+		info := &infos[i]
+		if len(info.Holders) > 0 {
+			continue
+		}
+		named = append(named, Holder{
+			Node: info.Node, ID: info.ID, Fence: info.Fence, Slot: -1, Since: info.Since, Remaining: info.Remaining,
+		})
+		info.Holders = named[len(named)-1 : len(named) : len(named)]
+	}
 }
 
 // ErrCursor says that a cursor does not come from an earlier page of the same list.
@@ -48,6 +64,7 @@ func (l *Locker) ListPage(
 	if err != nil {
 		return nil, "", fmt.Errorf("list locks %s: %w", quote(prefix), err)
 	}
+	nameHolders(page)
 	return page, next, nil
 }
 
@@ -86,7 +103,9 @@ func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
 		if err != nil {
 			return LockInfo{}, fmt.Errorf("inspect lock %s: %w", quote(key), err)
 		}
-		return info, nil
+		infos := []LockInfo{info}
+		nameHolders(infos)
+		return infos[0], nil
 	}
 	infos, err := l.List(ctx, key)
 	if err != nil {
@@ -100,27 +119,38 @@ func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
 	return LockInfo{}, fmt.Errorf("inspect lock %s: %w", quote(key), ErrNotHeld)
 }
 
-// Break takes the lock on key from its holder. It marks the lease, and the holder's process is told. That process
-// cancels the context of the work with ErrLost, and then the first waiter gets the lock. If the process does not
-// answer, the first waiter gets it at the end of the lease's TTL. So the two never work at the same time. The fence of
-// a later holder is higher, so the resource can refuse late writes of the old one. reason is part of that error and of
-// the logs.
+// Break takes the lock on key from its holder, or from all its holders, see [Locker.BreakLease] for one. It marks the
+// lease, and the holder's process is told. That process cancels the context of the work with ErrLost, and then the
+// first waiter gets the lock. If the process does not answer, the first waiter gets it at the end of the lease's TTL.
+// So the two never work at the same time. The fence of a later holder is higher, so the resource can refuse late writes
+// of the old one. reason is part of that error and of the logs.
 //
-// It blocks until the lease is marked, not until the lock is free. It ends only the lease that held the lock at the
+// It blocks until the lease is marked, not until the lock is free. It ends only leases that held the lock at the
 // time of the call. The error wraps ErrNotHeld if nobody holds the lock, and errors.ErrUnsupported if the store cannot
 // break locks.
 func (l *Locker) Break(ctx context.Context, key, reason string) error {
-	return l.breakLock(ctx, key, reason, false)
+	return l.breakLock(ctx, key, "", reason, false)
 }
 
 // Force is Break for a holder whose process is known to be dead: the first waiter gets the lock at once. If the process
 // is alive after all, it works at the same time as the next holder until it is told. Then only the fence distinguishes
 // the two.
 func (l *Locker) Force(ctx context.Context, key, reason string) error {
-	return l.breakLock(ctx, key, reason, true)
+	return l.breakLock(ctx, key, "", reason, true)
 }
 
-func (l *Locker) breakLock(ctx context.Context, key, reason string, force bool) error {
+// BreakLease is Break for one of several leases that hold the lock together: id is its Holder.ID, as [Locker.Holder]
+// names it. Those who share the lock with it keep it. The error wraps ErrNotHeld if no such lease holds the lock. An
+// empty id is that of no lease: what only MinHold keeps is for Break.
+func (l *Locker) BreakLease(ctx context.Context, key, id, reason string) error {
+	if id == "" {
+		return fmt.Errorf("break one lease on %s: %w: the id is empty; Break ends all that hold the lock", quote(key), ErrNotHeld)
+	}
+	return l.breakLock(ctx, key, id, reason, false)
+}
+
+// breakLock breaks the lease with an id, or all that hold the lock if id is empty.
+func (l *Locker) breakLock(ctx context.Context, key, id, reason string, force bool) error {
 	if err := errors.Join(checkKey(key), l.lookable(ctx)); err != nil {
 		return fmt.Errorf("break lock %s: %w", quote(key), err)
 	}
@@ -132,12 +162,26 @@ func (l *Locker) breakLock(ctx context.Context, key, reason string, force bool) 
 	if err != nil {
 		return fmt.Errorf("break the lock of whoever holds it: %w", err)
 	}
-	b := Breaking{Key: key, ID: seen.ID, Fence: seen.Fence, Reason: oneLine(reason), Force: force}
-	if err := breaker.Break(ctx, b); err != nil {
+	err = ErrNotHeld
+	for _, holder := range seen.Holders {
+		if id != "" && holder.ID != id {
+			continue
+		}
+		b := Breaking{Key: key, ID: holder.ID, Fence: holder.Fence, Reason: oneLine(reason), Force: force}
+		switch one := breaker.Break(ctx, b); {
+		case one == nil:
+			l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock broken", slog.String("key", key),
+				slog.String("holder", holder.Node), slog.Bool("force", force), slog.String("reason", reason))
+			if err == ErrNotHeld {
+				err = nil
+			}
+		case !errors.Is(one, ErrNotHeld): // else it has ended meanwhile
+			return fmt.Errorf("break lock %s: %w", quote(key), one)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("break lock %s: %w", quote(key), err)
 	}
-	l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock broken", slog.String("key", key), slog.String("holder", seen.Node),
-		slog.Bool("force", force), slog.String("reason", reason))
 	return nil
 }
 

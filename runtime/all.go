@@ -18,16 +18,25 @@ type Leases []*Lease
 // lock cannot be acquired, the locks before it are released, whatever Options.MinHold is, and the error is that of the
 // failed one. If a lease is lost during the wait for others, the error wraps ErrLost.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leases, error) {
+	each := make([]KeyOptions, len(keys))
+	for i, key := range keys {
+		each[i] = KeyOptions{Key: key, Mode: o.Mode, Permits: o.Permits}
+	}
+	return l.acquireEach(ctx, "AcquireAll", each, o)
+}
+
+// acquireEach is AcquireEach with keys that it may reorder.
+func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptions, o Options) (Leases, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, fmt.Errorf("acquire %d locks: %w", len(keys), err)
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%w: AcquireAll needs a key", ErrKey)
+		return nil, fmt.Errorf("%w: %s needs a key", ErrKey, method)
 	}
-	sorted := slices.Clone(keys)
-	slices.Sort(sorted)
-	sorted = slices.Compact(sorted)
-
+	sorted, err := sortKeys(keys)
+	if err != nil {
+		return nil, fmt.Errorf("acquire %d locks: %w", len(keys), err)
+	}
 	leases, err := l.acquireSorted(ctx, sorted, o)
 	if err == nil {
 		return leases, nil
@@ -41,7 +50,7 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leas
 }
 
 // acquireSorted returns the leases that were acquired before err.
-func (l *Locker) acquireSorted(ctx context.Context, sorted []string, o Options) (Leases, error) {
+func (l *Locker) acquireSorted(ctx context.Context, sorted []KeyOptions, o Options) (Leases, error) {
 	until := deadlineOf(o.Wait)
 	leases := make(Leases, 0, len(sorted))
 	if o.Wait > 0 && len(sorted) >= atOnce {
@@ -56,7 +65,8 @@ func (l *Locker) acquireSorted(ctx context.Context, sorted []string, o Options) 
 		ctx = leases.Context()
 	}
 	for _, key := range sorted[len(leases):] {
-		lease, err := l.Acquire(ctx, key, o)
+		o.Mode, o.Permits = key.Mode, key.Permits
+		lease, err := l.Acquire(ctx, key.Key, o)
 		if err != nil {
 			return leases, err
 		}

@@ -21,13 +21,14 @@ const (
 // each key. It returns the leases of the keys before the first that is not free, and gives back what it got behind
 // that: who waits for a key holds none that comes after it, so nobody waits in a circle. The error is of a store that
 // could not be asked for a second: of others the caller hears when it asks for that key again.
-func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) (Leases, error) {
+func (l *Locker) tryAtOnce(ctx context.Context, sorted []KeyOptions, o Options) (Leases, error) {
 	for _, key := range sorted {
-		if l.heldIn(ctx, key) != nil {
+		o.Mode, o.Permits = key.Mode, key.Permits
+		if o.validate() != nil || l.supports(o.kind()) != nil || l.heldIn(ctx, key.Key) != nil {
 			return nil, nil // shared, or an error: one after another
 		}
 	}
-	if o.validate() != nil || l.enter() != nil {
+	if l.enter() != nil {
 		return nil, nil
 	}
 	defer l.leave()
@@ -41,7 +42,9 @@ func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) (Lea
 	for i, key := range sorted {
 		slots <- struct{}{}
 		all.Go(func() {
-			grants[i], errs[i] = l.tryGrant(asking, key, o)
+			o := o
+			o.Mode, o.Permits = key.Mode, key.Permits
+			grants[i], errs[i] = l.tryGrant(asking, key.Key, o)
 			<-slots
 		})
 	}
@@ -51,8 +54,9 @@ func (l *Locker) tryAtOnce(ctx context.Context, sorted []string, o Options) (Lea
 		return leases, nil
 	}
 	for i, err := range errs {
-		if err != nil && !errors.Is(err, ErrBusy) {
-			return leases, fmt.Errorf("acquire lock %s: %w", quote(sorted[i]), withContext(ctx, unanswered(err, limit)))
+		if err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) {
+			err = unfinished(ctx, err, limit)
+			return leases, fmt.Errorf("acquire lock %s: %w", quote(sorted[i].Key), err)
 		}
 	}
 	return leases, nil
@@ -66,17 +70,24 @@ func (l *Locker) tryGrant(ctx context.Context, key string, o Options) (*grant, e
 	}
 	inLine := l.cfg.LocalHandoffs > 0
 	if inLine {
-		if position, _, _ := l.queues.join(key, o.TTL, false); position != ahead {
+		switch position, _, held := l.queues.join(key, o.want(), false); position {
+		case ahead:
+		case joined:
+			if held.fresh() {
+				return held, nil
+			}
+			l.giveBack(ctx, held)
+			return nil, nil
+		default:
 			return nil, nil
 		}
 	}
 	g, err := l.ask(ctx, o, Request{Key: key})
 	switch {
 	case err == nil && inLine:
-		g.queued = true
-		l.queues.hold(g)
+		l.hold(g, o)
 	case inLine:
-		l.yield(key, "")
+		l.yield(key, "", o.kind())
 	}
 	return g, err
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // ask gets a grant from the store, again if one arrived too late to be of use or was broken on its way. The request
@@ -17,10 +19,10 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 		if req.ID == "" {
 			req.ID = l.newID()
 		}
-		req.TTL, req.Wait = o.TTL, o.Wait
+		req.TTL, req.Wait, req.Mode, req.Permits = o.TTL, o.Wait, o.Mode, o.Permits
 		if inLine {
-			key, id := req.Key, req.ID // so that the request itself stays on the stack
-			req.Keep = func() bool { return l.queues.stays(key, id) }
+			key, id, k := req.Key, req.ID, o.kind() // so that the request itself stays on the stack
+			req.Keep = func() bool { return l.queues.stays(key, id, k) }
 		}
 		granted, err := l.session.Acquire(ctx, req)
 		if err == nil {
@@ -30,15 +32,15 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 			}
 		}
 		o.Wait = left(until)
-		if !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) || o.Wait == 0 || ctx.Err() != nil {
+		if !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) || o.Wait == 0 || timelimit.Ended(ctx) != nil {
 			return nil, withContext(ctx, err)
 		}
 	}
 }
 
-// withContext adds ctx's error to one that came of its end.
+// withContext adds ctx's error to one that came of its end, or at the same time.
 func withContext(ctx context.Context, err error) error {
-	if over := ctx.Err(); over != nil && !errors.Is(err, over) {
+	if over := timelimit.Ended(ctx); over != nil && !errors.Is(err, over) {
 		return errors.Join(over, err)
 	}
 	return err
@@ -86,8 +88,7 @@ func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
 		return true
 	}
 	sent := time.Now()
-	g.renewal(sent)
-	err := renewEach(ctx, l.session, []Renewal{{Key: g.key, ID: g.id, TTL: ttl}})[0]
+	err := renewEach(ctx, l.session, []Renewal{g.renewalOf(sent, ttl)})[0]
 	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to
 	// others in between and to this id again, with a higher epoch than we know.
 	if err != nil || !time.Now().Before(deadline) {
@@ -97,19 +98,26 @@ func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
 	return time.Since(sent) <= ttl/2
 }
 
+// fresh reports whether enough is left of a batch for another reader. It is renewed at a third of its TTL, so less than
+// half is left only if the store does not answer.
+func (g *grant) fresh() bool {
+	gave, deadline := g.given()
+	return time.Until(deadline) >= gave/2
+}
+
 // giveBackTime is how long a caller without a lease waits for the release of what it had. It goes on in the background.
 const giveBackTime = 80 * time.Millisecond
 
 // giveBack passes on a grant that nobody here will use, or releases it.
 func (l *Locker) giveBack(ctx context.Context, g *grant) {
-	if g.passOn(nil) {
+	if b := g.readers(); b != nil && !b.leave() || b == nil && g.passOn(nil) {
 		return
 	}
 	g.end(nil, ErrNotHeld)
 	defer l.forget(g)
 	ctx, cancel := l.bounds.context(ctx, giveBackTime)
 	defer cancel()
-	if err := l.session.Release(ctx, Release{Key: g.key, ID: g.id}); err != nil && !errors.Is(err, ErrLost) {
+	if err := l.session.Release(ctx, g.release(0)); err != nil && !errors.Is(err, ErrLost) {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released yet, at worst left to its TTL",
 			slog.String("key", g.key), slog.Any("error", err))
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // busyHere is the BusyError of a lock that a caller of this Locker holds.
@@ -30,13 +32,17 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 	info, err := l.Holder(ctx, key)
 	switch {
 	case err == nil:
-		return &BusyError{Key: key, Holder: info.Node, Remaining: info.Remaining}
+		busy := &BusyError{Key: key, Holder: info.Node, Remaining: info.Remaining}
+		if info.Mode == Read || info.Limit > 0 {
+			busy.Holders = len(info.Holders)
+		}
+		return busy
 	case errors.Is(err, ErrNotHeld):
 		return fmt.Errorf("waited for %s, and the store has neither granted the lock nor named a holder", shown(wait))
-	case ctx.Err() != nil:
+	case timelimit.Ended(ctx) != nil:
 		return fmt.Errorf("waited for %s, and the store does not answer", shown(wait))
 	}
-	return fmt.Errorf("waited for %s: %w", shown(wait), err)
+	return fmt.Errorf("waited for %s: %w", shown(wait), othersError(err))
 }
 
 // shown is a wait for people.

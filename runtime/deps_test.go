@@ -46,6 +46,21 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
+// TestDependencies_everyPackage: a package that others import is in the list.
+func TestDependencies_everyPackage(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "../...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		pkg := strings.TrimPrefix(path, "github.com/lockgen/lockgen/")
+		public := strings.HasPrefix(pkg+"/", "runtime/") || strings.HasPrefix(pkg+"/", "jobs/")
+		if public && !strings.Contains(pkg, "/internal") && !slices.Contains(publicPackages, pkg) {
+			t.Errorf("%s is not in publicPackages", pkg)
+		}
+	}
+}
+
 // dependencies returns what a package imports, directly or through others, without the standard library and without the
 // inside of this module.
 func dependencies(t *testing.T, pkg string) []string {

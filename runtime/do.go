@@ -43,6 +43,21 @@ func (l *Locker) DoAll(
 	return fn(leases.Context(), leases)
 }
 
+// DoEach is Do under the locks on all keys, see [Locker.AcquireEach].
+func (l *Locker) DoEach(
+	ctx context.Context, keys []KeyOptions, o Options, fn func(ctx context.Context, leases Leases) error,
+) (err error) {
+	if fn == nil {
+		return fmt.Errorf("run under %d locks: %w: there is no function to run", len(keys), ErrOptions)
+	}
+	leases, err := l.AcquireEach(ctx, keys, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = l.finishWork(ctx, err, leases.Release(ctx)) }()
+	return fn(leases.Context(), leases)
+}
+
 // finishWork joins the result of the work with that of the release.
 func (l *Locker) finishWork(ctx context.Context, work, release error) error {
 	switch {

@@ -18,17 +18,19 @@
 //
 // # Guarantees
 //
-//   - At most one live lease per key, as far as the store keeps its own promises. A lease is over at its deadline
-//     whatever the network does. Two contexts of one key are never alive at the same time. This includes hand-offs and
-//     [Locker.Break]: Break marks the lease, its process ends it and confirms that, and then the lock passes on, at the
-//     latest at the lease's deadline. Only [Locker.Force], for a holder that is dead, does not wait for that.
+//   - At most one live lease per key, as far as the store keeps its own promises; of readers and of permits as many as
+//     may hold the key together, see below. A lease is over at its deadline whatever the network does. Two contexts of
+//     one key that exclude each other are never alive at the same time. This includes hand-offs and [Locker.Break]:
+//     Break marks the lease, its process ends it and confirms that, and then the lock passes on, at the latest at the
+//     lease's deadline. Only [Locker.Force], for a holder that is dead, does not wait for that.
 //   - No blind time: [Lease.Context] ends no later than TTL minus a margin (2 % of it, from 2 ms to 5 s) after the last
 //     acknowledged acquire or renewal was sent, by a local timer on the monotonic clock that no call in flight can delay.
 //     Its Err looks at the clock, not only at the timer.
 //   - [Lease.Release] compares the owner, also works after the caller's context has ended, and may be repeated.
 //   - An Acquire whose answer was lost leaves nothing behind: it is repeated under the same lease id, or cancelled. A
 //     request that reaches the store too late has no effect.
-//   - A [Fence] is greater than that of every earlier lease on the key in any process.
+//   - A [Fence] is greater than that of every earlier lease on the key in any process. Readers that hold the key
+//     together share one. Among leases of permits that holds for each slot.
 //   - Waiting is first come, first served over all processes, by the first waiter of each process. A process has one
 //     place in the store's queue, off by at most Config.LocalHandoffTime. Its first waiter uses that place. A waiter
 //     that gives up leaves it to the next one. When the place has been used, the next one is at the end of the queue.
@@ -46,6 +48,27 @@
 //     redisstore.Config.Liveness/3.
 //   - Nothing outlives [Locker.Close] except calls that the store does not answer. Those end after 5 s. An uncontended
 //     Acquire starts no goroutine.
+//
+// # Readers, writers and permits
+//
+// Options.Mode and Options.Permits say who may hold a key together: one writer alone, readers, or so many permits. The
+// three kinds exclude each other. They wait in one queue in the order of arrival. The first in it enters while it fits:
+// a reader beside readers, a permit while fewer than its own Options.Permits hold the key. Nobody overtakes it. So
+// adjacent readers enter together, and neither readers nor writers starve. Each lease ends alone: a process that dies
+// frees its share after its TTL, and a second release changes nothing.
+//
+//   - A reader cannot become a writer ([ErrUpgrade]): two of them would wait for each other. [Lease.Downgrade] makes a
+//     writer a reader without a moment in between.
+//   - Readers share a fence and only compare it (fence.Check). The fences of permits grow per slot ([Lease.Slot]), and
+//     so they are guarded per slot (fence.GuardLease does that).
+//   - The readers of one process share one holder at the store and its renewals, and end together if that is lost. A
+//     reader joins without a round trip, unless somebody waits here or the store has said that somebody waits
+//     elsewhere, and for at most Config.LocalHandoffTime after the grant. Then readers ask the store, which may let
+//     them in beside the others.
+//   - Permits pass from caller to caller of a process as exclusive leases do. A passing permit makes the holders no
+//     more, also where they have different Options.Permits.
+//
+// A store that has exclusive locks only refuses the rest with errors.ErrUnsupported; see [Sharer].
 //
 // # What no lock can guarantee
 //
@@ -66,5 +89,6 @@
 // Options say how one lock is kept. A grant (grant.go) is what the store gave, and until when it is certain. One
 // goroutine per Locker renews all grants in batches (renew.go). One timer ends grants at their deadline (expirer.go).
 // It waits for no call, so a store that does not answer cannot hide the end of a lease. Callers of one process that
-// want the same key stand in a local queue (localqueue.go). One of them at a time asks the store.
+// want the same key stand in a local queue (localqueue.go). One of them at a time asks the store. The leases of readers
+// that share a grant are a batch (batch.go).
 package lockrt

@@ -19,6 +19,10 @@ var (
 	ErrNotHeld = errors.New("lock is not held")
 	// ErrNested says that a call chain asked for a key that it already holds. It would wait for itself.
 	ErrNested = errors.New("lock is already held by this call chain")
+	// ErrUpgrade says that a call chain that holds a key together with others, for reading or by a permit, asked to
+	// hold it alone. Two that do so would wait for each other for ever. Release the lease, acquire the other, and look
+	// again at what was read. It wraps ErrNested.
+	ErrUpgrade = fmt.Errorf("%w together with others: to hold it alone it would wait for itself", ErrNested)
 	// ErrClosed says that the Locker was closed.
 	ErrClosed = errors.New("locker is closed")
 	// ErrKey says that a key is unusable: empty, too long, or built from a nil or empty value.
@@ -31,10 +35,14 @@ var (
 type BusyError struct {
 	// Key is the key that was asked for.
 	Key string
-	// Holder is the node that holds the lock. It is empty if the holder is not known, and if only MinHold keeps the
-	// lock.
+	// Holder is the node that holds the lock, one of them if several do. It is empty if the holder is not known, and if
+	// only MinHold keeps the lock.
 	Holder string
-	// Remaining is the rest of the holder's lease at the store's answer, 0 if it is not known. The holder may renew it.
+	// Holders is how many readers or permits hold the lock. It is 0 if one lease holds it alone, and if the number is
+	// not known.
+	Holders int
+	// Remaining is the rest of the holder's lease at the store's answer, 0 if it is not known. Of several permits it is
+	// that of the first to end, of several readers that of the last. The holder may renew it.
 	Remaining time.Duration
 }
 
@@ -46,6 +54,9 @@ func (e *BusyError) Error() string {
 		return fmt.Sprintf("lock %s is busy", quote(e.Key))
 	case e.Holder == "":
 		return fmt.Sprintf("lock %s is busy: kept for another %s after its holder has gone (MinHold)", quote(e.Key), remaining)
+	case e.Holders > 1:
+		return fmt.Sprintf("lock %s is busy: held by %s and %d more for another %s unless renewed",
+			quote(e.Key), e.Holder, e.Holders-1, remaining)
 	}
 	return fmt.Sprintf("lock %s is busy: held by %s for another %s unless renewed", quote(e.Key), e.Holder, remaining)
 }

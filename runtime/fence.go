@@ -9,9 +9,10 @@ const passBits = 10
 const maxEpochBits = 63 - passBits
 
 // Fence is a fencing token. It is below 2^63 and strictly greater for every later acquisition of the same key, across
-// processes and across re-creation of the key. Send it with every write to the protected resource, and let the resource
-// refuse a lower fence than the highest that it has seen. This protects the data from a holder that was paused beyond
-// its lease. (M. Kleppmann, "How to do distributed locking", 2016.)
+// processes and across re-creation of the key. Readers that hold the key together share one. Among leases of permits it
+// is greater for every later one in the same slot, see [Lease.Slot]. Send it with every write to the protected resource,
+// and let the resource refuse a lower fence than the highest that it has seen. This protects the data from a holder that
+// was paused beyond its lease. (M. Kleppmann, "How to do distributed locking", 2016.)
 type Fence uint64
 
 // String returns the decimal digits.

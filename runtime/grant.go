@@ -11,7 +11,8 @@ import (
 )
 
 // grant is this process's side of one lock given by the store: until when it is certain, who works under it, and how it
-// ended. The leases of several callers may live under it one after another (see localQueues), each with the next pass.
+// ended. The leases of several callers may live under it one after another (see localQueues), each with the next pass;
+// if it is for reading, at the same time (see batch).
 //
 // It ends in one of two ways, whichever comes first: release (nobody wants it any more) or lose (deadline, MaxHold,
 // Break, or the store's "not mine"). Results of calls that were in flight are applied only while it has not ended, so a
@@ -20,12 +21,14 @@ type grant struct {
 	locker *Locker
 	key    string
 	id     string
-	fence  Fence         // of the first lease under it
 	began  time.Time     // when the store gave it, or a little before
 	most   time.Duration // the longest TTL that the store gives; 0: any
 	queued bool          // it goes back through the local queue; set before anybody else sees it
+	slot   int16         // of a permit
 
 	mu       sync.Mutex    // guards what follows; taken before that of a local queue
+	kind     kind          // only Downgrade changes it
+	fence    Fence         // of the first lease under it; only Downgrade changes it
 	ttl      time.Duration // what renewals ask for
 	gave     time.Duration // what the store gave last
 	deadline time.Time     // monotonic; margin already taken off
@@ -33,8 +36,11 @@ type grant struct {
 	acked    time.Time     // the last renewal that the store acknowledged, when it was sent
 	over     error         // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
 	passes   int           // how often it was passed on
-	owner    *Lease        // whose turn it is; nil between two turns
-	sharers  []*Lease      // the leases that end with the owner's (Options.Reentrant)
+
+	batch       *batch   // of a reader's grant, else nil
+	downgrading bool     // the store was asked to let others read too, and has not answered yet
+	owner       *Lease   // whose turn it is; nil between two turns, and while there are members of a batch
+	sharers     []*Lease // the leases that end with the owner's (Options.Reentrant)
 
 	// Owned by the renewer and guarded by its mutex.
 	renewing   bool
@@ -46,6 +52,7 @@ type grant struct {
 func newGrant(l *Locker, req Request, g Grant) *grant {
 	made := &grant{
 		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start, most: g.MaxTTL,
+		kind: kind{mode: req.Mode, permits: uint16(req.Permits)}, slot: int16(g.Slot),
 	}
 	made.ttl = made.capped(req.TTL)
 	made.gave = made.ttl
@@ -53,6 +60,9 @@ func newGrant(l *Locker, req Request, g Grant) *grant {
 		made.gave = min(g.TTL, made.ttl)
 	}
 	made.deadline = g.Start.Add(made.gave - margin(made.gave))
+	if req.Mode == Read {
+		made.batch = newBatch(g.Start, made.ttl)
+	}
 	return made
 }
 
@@ -73,15 +83,23 @@ func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
 		lease.cancel(g.over)
 		return nil, g.over
 	}
-	lease.fence = g.fence + Fence(g.passes)
-	g.owner = lease
+	lease.fence.Store(uint64(g.fence) + uint64(g.passes))
+	first := true
+	if g.batch != nil {
+		first, g.batch.begun = !g.batch.begun, true
+		g.batch.add(lease)
+	} else {
+		g.owner = lease
+	}
 	if o.MaxHold > 0 {
 		lease.maxTimer = time.AfterFunc(o.MaxHold, lease.reachMaxHold)
 	}
 	// Leases that begin together are renewed apart from the first time on: a burst keeps the store from its other clients.
 	next := g.deadline.Add(margin(g.gave) - g.gave + pace.Jitter(g.gave/3))
 	g.mu.Unlock()
-	g.locker.renewer.set(g, next, !o.NoRenew)
+	if first {
+		g.locker.renewer.set(g, next, !o.NoRenew)
+	}
 	return lease, nil
 }
 
@@ -92,12 +110,12 @@ func (g *grant) passOn(from *Lease) bool {
 	l := g.locker
 	g.mu.Lock()
 	now := time.Now()
-	if !g.queued || g.over != nil || g.owner != from || l.closing.Err() != nil || !now.Before(g.deadline) ||
-		g.passes >= l.cfg.LocalHandoffs || now.Sub(g.began) >= l.cfg.LocalHandoffTime {
+	if !g.queued || g.batch != nil || g.over != nil || g.owner != from || l.closing.Err() != nil ||
+		!now.Before(g.deadline) || g.passes >= l.cfg.LocalHandoffs || now.Sub(g.began) >= l.cfg.LocalHandoffTime {
 		g.mu.Unlock()
 		return false
 	}
-	next := l.queues.pass(g, g.ttl, g.passes+1 == l.cfg.LocalHandoffs)
+	next := l.queues.pass(g, g.kind, g.ttl, g.passes+1 == l.cfg.LocalHandoffs)
 	if next == nil {
 		g.mu.Unlock()
 		return false
@@ -147,8 +165,16 @@ func (g *grant) end(of *Lease, why error) bool {
 	g.over = why
 	owner, sharers := g.owner, g.sharers
 	g.sharers = nil
+	var members []*Lease
+	if g.batch != nil {
+		g.batch.closed.Store(true)
+		members = g.batch.members // nobody changes them any more
+	}
 	g.mu.Unlock()
 	finish(owner, sharers, why)
+	if members != nil {
+		finish(nil, members, why)
+	}
 	g.locker.disarm(g)
 	return true
 }
@@ -170,7 +196,7 @@ func (g *grant) share(owner, lease *Lease, o Options) error {
 	if g.over != nil {
 		return g.over
 	}
-	if g.owner != owner {
+	if lives := g.owner == owner || g.batch != nil && g.batch.has(owner); !lives {
 		return ErrNotHeld
 	}
 	g.sharers = append(g.sharers, lease)
@@ -183,18 +209,25 @@ func (g *grant) share(owner, lease *Lease, o Options) error {
 	return nil
 }
 
-// holder returns the lease whose holder it is.
+// holder returns the lease whose holder it is, one of the members of a batch.
 func (g *grant) holder() *Lease {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.batch != nil && len(g.batch.members) > 0 {
+		return g.batch.members[0]
+	}
 	return g.owner
 }
 
-// keep is for how long the lock stays taken after the release of a lease (Options.MinHold).
-func (g *grant) keep(lease *Lease) time.Duration {
+// keep is for how long the lock stays taken after the release of a lease (Options.MinHold), and whether readers share
+// the grant.
+func (g *grant) keep(lease *Lease) (keep time.Duration, readers bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return max(lease.minHold-time.Since(lease.since), 0)
+	if lease.minHold > 0 {
+		keep = max(lease.minHold-time.Since(lease.since), 0)
+	}
+	return keep, g.batch != nil
 }
 
 // keepNothing takes back the MinHold of a lease under which nothing ran.
@@ -212,6 +245,13 @@ func (g *grant) leave(lease *Lease, why error) {
 	}
 	g.mu.Unlock()
 	lease.finish(why)
+}
+
+// heldKind is the kind of the grant, which a Downgrade changes.
+func (g *grant) heldKind() kind {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.kind
 }
 
 // err is nil while the grant lives. It looks at the clock too: between the deadline and the run of its timer the grant
@@ -235,15 +275,50 @@ func (g *grant) ended() error {
 }
 
 // renewal begins a renewal and returns what it asks for.
-func (g *grant) renewal(sent time.Time) (ttl time.Duration) {
+func (g *grant) renewal(sent time.Time) Renewal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.sent = sent
-	if g.owner == nil || g.owner.limit.IsZero() {
-		return g.ttl
+	var limit time.Time
+	switch {
+	case g.batch != nil:
+		limit = g.batch.limit()
+	case g.owner != nil:
+		limit = g.owner.limit
 	}
-	// A TTL beyond the end of MaxHold would keep the lock from others if it is not released.
-	return min(g.ttl, max(g.owner.limit.Sub(sent)+margin(g.ttl), minTTL))
+	ttl := g.ttl
+	if !limit.IsZero() {
+		// A TTL beyond the end of MaxHold would keep the lock from others if it is not released.
+		ttl = min(g.ttl, max(limit.Sub(sent)+margin(g.ttl), minTTL))
+	}
+	return g.renewalLocked(sent, ttl)
+}
+
+// renewalOf begins a renewal for ttl.
+func (g *grant) renewalOf(sent time.Time, ttl time.Duration) Renewal {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.renewalLocked(sent, ttl)
+}
+
+func (g *grant) renewalLocked(sent time.Time, ttl time.Duration) Renewal {
+	g.sent = sent
+	return Renewal{
+		Key: g.key, ID: g.id, TTL: ttl, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch(),
+	}
+}
+
+// release is what ends the grant at the store. The caller has ended it here, so that nothing of it changes any more.
+func (g *grant) release(keep time.Duration) Release {
+	return Release{
+		Key: g.key, ID: g.id, Keep: keep, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch(),
+	}
+}
+
+// heldLease is the grant's name for questions to the store.
+func (g *grant) heldLease() HeldLease {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return HeldLease{Key: g.key, ID: g.id, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch()}
 }
 
 // past reports whether the lease is over at the store too: its deadline has passed, and no renewal may have been

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,7 +14,7 @@ import (
 // *Lease and a zero one behave like a lease that was released.
 type Lease struct {
 	grant    *grant
-	fence    Fence
+	fence    atomic.Uint64 // a Fence; only Downgrade changes it
 	ctx      leaseContext
 	cancel   context.CancelCauseFunc
 	outer    *Lease // the lease of the enclosing call, on whatever key
@@ -25,15 +27,18 @@ type Lease struct {
 	mu        sync.Mutex // guards what follows
 	over      error      // nil while the lease lives
 	done      chan struct{}
-	releasing bool         // a release is under way
 	awaited   *releaseCall // nil: nobody else waits for it
+	releasing bool         // a release is under way
 	unsure    bool         // one has failed: the store may have ended the lease all the same
 	released  bool         // the store or the next caller has it
+
+	noRenew bool  // Options.NoRenew
+	place   int32 // among the members of its batch, guarded by the grant's mutex
 }
 
 // newLease makes the lease and its context. It is live when its grant says so.
 func newLease(ctx context.Context, g *grant, o Options) *Lease {
-	lease := &Lease{grant: g, outer: FromContext(ctx), since: time.Now(), minHold: o.MinHold}
+	lease := &Lease{grant: g, outer: FromContext(ctx), since: time.Now(), minHold: o.MinHold, noRenew: o.NoRenew}
 	if o.MaxHold > 0 {
 		lease.limit = lease.since.Add(o.MaxHold)
 	}
@@ -45,7 +50,8 @@ func newLease(ctx context.Context, g *grant, o Options) *Lease {
 // share makes a lease that lives within le, with the same fence, so that an inner write does not fence out an outer.
 func (le *Lease) share(ctx context.Context, o Options) (*Lease, error) {
 	lease := newLease(ctx, le.grant, o)
-	lease.owner, lease.fence = le, le.fence
+	lease.owner = le
+	lease.fence.Store(le.fence.Load())
 	if le.owner != nil {
 		lease.owner = le.owner
 	}
@@ -68,11 +74,21 @@ func earlier(a, b time.Time) time.Time {
 // reachMaxHold runs when MaxHold has passed. The grant may have passed on to somebody else in the same moment. A lease
 // that shares the grant ends alone: the one that it shares still has its own time.
 func (le *Lease) reachMaxHold() {
-	if le.owner == nil {
-		le.grant.loseTurn(le, errMaxHold)
-		return
+	g := le.grant
+	lost := &lostError{key: g.key, reason: errMaxHold}
+	switch {
+	case le.owner != nil:
+		g.leave(le, lost)
+	case g.readers() == nil:
+		g.loseTurn(le, errMaxHold)
+	default:
+		switch lived, last := g.leaveBatch(le, lost); {
+		case last:
+			g.lose(errMaxHold)
+		case lived:
+			g.locker.reportLost(g, 1, errMaxHold)
+		}
 	}
-	le.grant.leave(le, &lostError{key: le.grant.key, reason: errMaxHold})
 }
 
 var errMaxHold = errors.New("it was held for its MaxHold")
@@ -117,12 +133,42 @@ func (le *Lease) Locker() *Locker {
 	return le.grant.locker
 }
 
-// Fence returns the fencing token, 0 for a nil lease. It does not change while the lease lives.
+// Fence returns the fencing token, 0 for a nil lease. It does not change while the lease lives, unless Downgrade says
+// so.
 func (le *Lease) Fence() Fence {
 	if le.none() {
 		return 0
 	}
-	return le.fence
+	return Fence(le.fence.Load())
+}
+
+// Downgrade lets a lease that writes go on as one that reads, without a moment in between: no writer gets the lock
+// before the lease has ended, and other readers may join it. The fence stays, unless the lease was handed on in this
+// process since the store granted it: then it grows. It blocks until the store answers or ctx ends. It may be repeated.
+//
+// The error wraps ErrLost or ErrNotHeld if the lease is over, and errors.ErrUnsupported if the store has no readers. It
+// wraps ErrOptions for a lease of a permit or with a MinHold, and ErrNested for one that shares that of an outer call
+// or is shared by an inner one. After any other error the lease may be one or the other, so count on reading alone and
+// call Downgrade again, or release it.
+func (le *Lease) Downgrade(ctx context.Context) error {
+	if err := le.Err(); err != nil {
+		return err
+	}
+	g := le.grant
+	if _, ok := g.locker.session.(Downgrader); !ok {
+		return fmt.Errorf("downgrade lease on %s: the store %T: %w",
+			quote(g.key), g.locker.store, errors.ErrUnsupported)
+	}
+	return g.downgrade(ctx, le)
+}
+
+// Slot returns the number of the permit, from 0 to Options.Permits-1: the lowest that was free. Two leases that are
+// held at the same time never have the same. It is -1 without permits, and for a nil lease.
+func (le *Lease) Slot() int {
+	if le.none() || le.grant.heldKind().permits == 0 {
+		return -1
+	}
+	return int(le.grant.slot)
 }
 
 // Deadline returns the time at which the lease ends if it is not renewed. Every renewal moves it, up to the end of
@@ -186,7 +232,7 @@ func (le *Lease) Check(ctx context.Context) error {
 		return err
 	}
 	g := le.grant
-	switch err := g.locker.checkHeld(ctx, HeldLease{Key: g.key, ID: g.id}); {
+	switch err := g.locker.checkHeld(ctx, g.heldLease()); {
 	case errors.Is(err, ErrLost):
 		g.lose(errNotMine)
 	case err != nil:
@@ -207,7 +253,8 @@ func (l *Locker) checkHeld(ctx context.Context, lease HeldLease) error {
 		return errNoResult
 	}
 	info, err := l.Holder(ctx, lease.Key)
-	if errors.Is(err, ErrNotHeld) || err == nil && info.ID != lease.ID {
+	named := func(h Holder) bool { return h.ID == lease.ID }
+	if errors.Is(err, ErrNotHeld) || err == nil && !slices.ContainsFunc(info.Holders, named) {
 		return ErrLost
 	}
 	return err
@@ -232,8 +279,7 @@ func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if !le.limit.IsZero() {
 		d = max(min(d, le.limit.Sub(sent)), minTTL)
 	}
-	g.renewal(sent)
-	switch err := renewEach(ctx, g.locker.session, []Renewal{{Key: g.key, ID: g.id, TTL: d}})[0]; {
+	switch err := renewEach(ctx, g.locker.session, []Renewal{g.renewalOf(sent, d)})[0]; {
 	case errors.Is(err, ErrLost):
 		g.lose(errNotMine)
 	case err != nil:

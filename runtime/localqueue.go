@@ -43,9 +43,18 @@ type word struct {
 	at   time.Time
 }
 
+// want is what a caller of a local queue asks for.
+type want struct {
+	kind    kind
+	noRenew bool
+	ttl     time.Duration
+}
+
+func (o Options) want() want { return want{kind: o.kind(), noRenew: o.NoRenew, ttl: o.TTL} }
+
 // localWaiter is one caller's wait in a local queue.
 type localWaiter struct {
-	ttl        time.Duration
+	want
 	queued     bool
 	prev, next *localWaiter
 	ready      chan call // receives once; buffered, so that whoever leaves does not wait
@@ -78,10 +87,12 @@ const (
 	ahead    position = iota // nobody is before it: it asks the store, then calls hold, yield or fail
 	behind                   // it waits for its turn
 	atWindow                 // it did not want to wait: somebody is before it
+	joined                   // it may begin a lease under the grant that is held for reading
 )
 
-// join puts a caller at the end of the queue. One that does not want to wait gets what is held locally, if anything.
-func (ls *localQueues) join(key string, ttl time.Duration, wait bool) (position, *localWaiter, *grant) {
+// join puts a caller at the end of the queue, unless it may join those who read. One that does not want to wait gets
+// what is held locally, if anything.
+func (ls *localQueues) join(key string, w want, wait bool) (position, *localWaiter, *grant) {
 	s := ls.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,10 +101,16 @@ func (ls *localQueues) join(key string, ttl time.Duration, wait bool) (position,
 	case q == nil:
 		s.queues[key] = &localQueue{asking: true}
 		return ahead, nil, nil
+	case w.kind.mode == Read && q.first == nil && !q.asking && q.held != nil && q.held.batch != nil:
+		if q.joins(w) {
+			return joined, nil, q.held
+		}
+		q.asking = true // nobody here is in the way
+		return ahead, nil, nil
 	case !wait:
 		return atWindow, nil, q.held
 	}
-	t := &localWaiter{ttl: ttl, queued: true, prev: q.last, ready: make(chan call, 1)}
+	t := &localWaiter{want: w, queued: true, prev: q.last, ready: make(chan call, 1)}
 	if q.last != nil {
 		q.last.next = t
 	} else {
@@ -106,13 +123,32 @@ func (ls *localQueues) join(key string, ttl time.Duration, wait bool) (position,
 	return behind, t, nil
 }
 
-// arm sends the first in the queue to the store when what is held may not be passed on any more. The shard's mutex is
-// held.
+// joins reports whether a reader has joined those who hold the lock here. The shard's mutex is held.
+func (q *localQueue) joins(w want) bool {
+	g := q.held
+	return w.kind.mode == Read && !w.noRenew && g != nil && g.batch != nil &&
+		g.batch.join(g.capped(w.ttl), g.locker.cfg.LocalHandoffTime)
+}
+
+// admit lets the readers at the head of the queue join those who hold the lock here. The shard's mutex is held.
+func (q *localQueue) admit() {
+	for t := q.first; t != nil && q.joins(t.want); t = q.first {
+		q.remove(t)
+		t.ready <- call{grant: q.held}
+	}
+}
+
+// arm sends the first in the queue to the store when what is held may not be passed on any more, and at once if it
+// could never pass to a caller of that kind. The shard's mutex is held.
 func (ls *localQueues) arm(key string, q *localQueue) {
-	if q.held == nil || q.asking || q.first == nil {
+	if q.asking || q.first == nil {
 		return
 	}
 	g := q.held
+	if g == nil || !g.kind.exclusive() || !q.first.kind.exclusive() {
+		q.send()
+		return
+	}
 	left := time.Until(g.began.Add(g.locker.cfg.LocalHandoffTime))
 	switch {
 	case left <= 0:
@@ -145,18 +181,24 @@ func (q *localQueue) send() {
 
 // pass takes the next caller out of the queue if g can go on to it as it is. isLast says that g cannot be passed on
 // once more: the next caller after that asks the store.
-func (ls *localQueues) pass(g *grant, ttl time.Duration, isLast bool) *localWaiter {
+//
+// An exclusive grant does not pass by the caller who asks the store, since it gets the lock when g goes back there. One
+// of several permits does: that caller waits for another one.
+func (ls *localQueues) pass(g *grant, k kind, ttl time.Duration, isLast bool) *localWaiter {
 	s := ls.shard(g.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queues[g.key]
 	// A lease is granted for one TTL. With another, its holder's death would block the lock for too long or too short.
-	if q == nil || q.held != g || q.asking || q.first == nil || g.capped(q.first.ttl) != ttl {
+	if q == nil || q.first == nil || q.first.kind != k || g.capped(q.first.ttl) != ttl {
+		return nil
+	}
+	if k.exclusive() && (q.held != g || q.asking) {
 		return nil
 	}
 	next := q.first
 	q.remove(next)
-	if isLast && q.first != nil {
+	if isLast && q.first != nil && !q.asking {
 		q.send()
 	}
 	return next

@@ -43,7 +43,8 @@ type Locker struct {
 	closed    bool
 	acquiring sync.WaitGroup // Add only under mu while not closed
 	grants    map[string]*grant
-	byKey     map[string]*grant // the last grant of each key
+	byKey     map[string]*grant   // the last exclusive grant of each key
+	shared    map[string][]*grant // the grants of each key that others may hold beside them
 	early     earlyLosses
 }
 
@@ -65,10 +66,11 @@ func New(store Store, cfg Config) (*Locker, error) {
 	l := &Locker{
 		cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".",
 		queues: newLocalQueues(), expirer: newExpirer(), grants: make(map[string]*grant), byKey: make(map[string]*grant),
-		ended: make(chan struct{}),
+		shared: make(map[string][]*grant),
+		ended:  make(chan struct{}),
 	}
 	l.session, err = store.Open(SessionConfig{
-		Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost, Held: l.held,
+		Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost, Held: l.held, Recall: l.recalled,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open lock store: %w", err)
@@ -141,18 +143,22 @@ func (l *Locker) enter() error {
 func (l *Locker) leave() { l.acquiring.Done() }
 
 // remember makes a grant known to Close and to the session's loss signals, and lets it end at its deadline. The error
-// is that of a lease whose loss was told before its grant. An earlier grant of the key ends: the store has given the
-// lock again, so it no longer knows that one.
+// is that of a lease whose loss was told before its grant. Earlier grants of the key end that cannot be held beside it:
+// the store has given the lock again, so it no longer knows those.
 func (l *Locker) remember(g *grant) error {
 	l.mu.Lock()
 	if reason := l.early.take(g.id); reason != nil {
 		l.mu.Unlock()
 		return &lostError{key: g.key, reason: reason}
 	}
-	before := l.byKey[g.key]
-	l.grants[g.id], l.byKey[g.key] = g, g
+	ended, late := l.beside(g)
+	if late {
+		l.mu.Unlock()
+		return &lostError{key: g.key, reason: errNotMine}
+	}
+	l.grants[g.id] = g
 	l.mu.Unlock()
-	if before != nil {
+	for _, before := range ended {
 		before.lose(errNotMine)
 	}
 	_, deadline := g.given()
@@ -173,6 +179,8 @@ func (l *Locker) forget(g *grant) {
 	delete(l.grants, g.id)
 	if l.byKey[g.key] == g {
 		delete(l.byKey, g.key)
+	} else if len(l.shared) > 0 {
+		l.unshare(g)
 	}
 }
 
@@ -202,8 +210,8 @@ func (l *Locker) held() []HeldLease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	leases := make([]HeldLease, 0, len(l.grants))
-	for id, g := range l.grants {
-		leases = append(leases, HeldLease{Key: g.key, ID: id})
+	for _, g := range l.grants {
+		leases = append(leases, g.heldLease())
 	}
 	return leases
 }
@@ -212,7 +220,13 @@ func (l *Locker) held() []HeldLease {
 func (l *Locker) leaseLost(g *grant, reason error) {
 	l.forget(g)
 	l.queues.vacate(g)
-	l.telemetry.leaseLost()
+	l.reportLost(g, g.leases(), reason)
+}
+
+// reportLost tells that leases of a grant were lost.
+func (l *Locker) reportLost(g *grant, leases int, reason error) {
+	l.telemetry.leasesLost(leases)
+	fence := FenceOf(g.heldLease().Epoch)
 	l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
-		slog.String("key", g.key), slog.Uint64("fence", uint64(g.fence)), slog.Any("reason", reason))
+		slog.String("key", g.key), slog.Uint64("fence", uint64(fence)), slog.Any("reason", reason))
 }

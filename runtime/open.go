@@ -40,6 +40,12 @@ var driverImports = map[string]string{
 	"postgresql": "github.com/lockgen/lockgen/runtime/sqlstore",
 	"mysql":      "github.com/lockgen/lockgen/runtime/sqlstore",
 	"sqlite":     "github.com/lockgen/lockgen/runtime/sqlstore",
+
+	"etcd":  "github.com/lockgen/lockgen/runtime/etcdstore",
+	"etcds": "github.com/lockgen/lockgen/runtime/etcdstore",
+
+	"zk":  "github.com/lockgen/lockgen/runtime/zkstore",
+	"zks": "github.com/lockgen/lockgen/runtime/zkstore",
 }
 
 // Open returns a Locker on the store that url names, for example "redis://127.0.0.1:6379/0" or "memory:". The store's
@@ -57,6 +63,10 @@ func Open(ctx context.Context, url string, cfg Config) (*Locker, error) {
 			ErrOptions)
 	}
 	scheme = strings.ToLower(scheme)
+	if scheme != "sqlite" && scheme != "unix" && isTorn(rest) {
+		return nil, fmt.Errorf("%w: the store URL has an @ behind its host; in user, password and what follows the host, "+
+			"percent-encode all but letters and digits", ErrOptions)
+	}
 	url = scheme + ":" + rest
 	driversMu.Lock()
 	open := drivers[scheme]
@@ -88,6 +98,13 @@ func Open(ctx context.Context, url string, cfg Config) (*Locker, error) {
 	}
 	l.owned = closer
 	return l, nil
+}
+
+// isTorn reports whether a part of what may be a password would be taken for a host, a path or options, and be in errors.
+func isTorn(rest string) bool {
+	rest, ok := strings.CutPrefix(rest, "//")
+	end := strings.IndexAny(rest, "/?#")
+	return ok && end >= 0 && strings.Contains(rest[end:], "@")
 }
 
 // isScheme reports whether a text is the scheme of a URL (RFC 3986), and not, say, a user and a password without one.

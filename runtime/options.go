@@ -26,7 +26,8 @@ type Options struct {
 	// Wait is how long to wait for a busy lock: 0 tries once, [Forever] waits until the context ends.
 	Wait time.Duration
 	// MinHold keeps the lock at least this long after it was acquired, even if it is released earlier. It is for work
-	// that must not start again elsewhere at once. Defaults to 0; at most 30 days.
+	// that must not start again elsewhere at once. It counts at the release: a lease that is lost, by the death of its
+	// process or a store that does not answer, frees the lock at the end of its TTL. Defaults to 0; at most 30 days.
 	MinHold time.Duration
 	// MaxHold ends the lease this long after it was acquired, even if the store would renew it: its context is
 	// cancelled with ErrLost, and renewal stops. Defaults to 0: no limit.
@@ -37,6 +38,18 @@ type Options struct {
 	// instead of failing with ErrNested. Two options of the inner call apply: MaxHold ends the inner lease alone, and
 	// MinHold keeps the lock for that long after the inner call too. The other options are those of the outer lease.
 	Reentrant bool
+
+	// Mode is Write or Read. Readers of a key hold it together; a writer holds it alone. Both wait in one queue in the
+	// order of their arrival, so neither waits for ever. A store that has exclusive locks only refuses Read with
+	// errors.ErrUnsupported. Defaults to Write.
+	Mode Mode
+	// Permits is how many leases may hold the key at the same time, up to 1000. Each has a number of its own, see
+	// [Lease.Slot]. Who asks with another number waits until fewer than that hold the key. The leases of permits and
+	// those of readers and writers exclude each other, also if Permits is 1. With MinHold the permit stays taken that
+	// long after its start, so Permits and a MinHold of one second mean so many starts a second. With a TTL of at least
+	// MinHold that also holds for leases that are lost. A store that has exclusive locks only refuses it with
+	// errors.ErrUnsupported. Defaults to 0: none, the Mode counts.
+	Permits int
 }
 
 func (o Options) validate() error {
@@ -56,7 +69,7 @@ func (o Options) validate() error {
 	case o.MaxHold > 0 && o.MinHold > o.MaxHold:
 		return fmt.Errorf("%w: MinHold %s is longer than MaxHold %s", ErrOptions, o.MinHold, o.MaxHold)
 	}
-	return nil
+	return o.validateKind()
 }
 
 func checkKey(key string) error {

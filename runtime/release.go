@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // minReleaseTime is how long a release may take at the least. Past the lease's own deadline the store frees the lock by
@@ -90,14 +92,32 @@ func (le *Lease) awaitRelease(ctx context.Context, other *releaseCall) error {
 
 // releaseOrPass ends the lease's turn under its grant, and the grant if nobody here goes on with it.
 func (le *Lease) releaseOrPass(ctx context.Context) error {
-	switch keep := le.grant.keep(le); {
+	switch keep, readers := le.grant.keep(le); {
 	case le.owner != nil:
 		le.grant.leave(le, ErrNotHeld)
+	case readers:
+		return le.releaseReader(ctx)
 	case keep == 0 && le.grant.passOn(le):
 	default:
 		return le.releaseToStore(ctx, keep)
 	}
 	return nil
+}
+
+// releaseReader ends a lease of a batch, and the grant if it was the last.
+func (le *Lease) releaseReader(ctx context.Context) error {
+	g := le.grant
+	if _, last := g.leaveBatch(le, ErrNotHeld); last {
+		return le.releaseToStore(ctx, 0)
+	}
+	if !g.returns() {
+		return nil // others go on with it, or have given it back
+	}
+	err := le.releaseToStore(ctx, 0)
+	if err != nil {
+		g.notReturned()
+	}
+	return err
 }
 
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
@@ -111,11 +131,10 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	if !ended {
 		l.recall(g)
 	}
-	_, deadline := g.state()
-	limit := min(max(time.Until(deadline), minReleaseTime), callTime)
+	limit := min(max(time.Until(g.deadline), minReleaseTime), callTime) // it does not move after the end
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
-	err := l.session.Release(callCtx, Release{Key: g.key, ID: g.id, Keep: keep})
+	err := l.session.Release(callCtx, g.release(keep))
 	l.queues.vacate(g)
 	switch {
 	case errors.Is(err, ErrLost) && le.unsure: // by the one before
@@ -123,8 +142,8 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	case errors.Is(err, ErrLost):
 		le.foundLost(&lostError{key: g.key, reason: errNotMine})
 		return nil
-	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("release lock %s: %w (it goes on in the background)", quote(g.key), withContext(ctx, err))
+	case err != nil && timelimit.Ended(ctx) != nil:
+		return fmt.Errorf("release lock %s: %w (it goes on in the background)", quote(g.key), unfinished(ctx, err, limit))
 	case err != nil:
 		return fmt.Errorf("release lock %s: %w", quote(g.key), unanswered(err, limit))
 	}

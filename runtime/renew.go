@@ -143,7 +143,7 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 	shortest := maxTTL
 	sent := time.Now()
 	for i, g := range batch {
-		renewals[i] = Renewal{Key: g.key, ID: g.id, TTL: g.renewal(sent)}
+		renewals[i] = g.renewal(sent)
 		shortest = min(shortest, renewals[i].TTL)
 	}
 	// Two thirds of the TTL are left. A call that is stuck on a dead connection must leave time for others.

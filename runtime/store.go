@@ -32,16 +32,27 @@ type SessionConfig struct {
 	// something. It then asks the store about these leases and calls Lost for those that are gone. A nil function means
 	// that there are none.
 	Held func() []HeldLease
+	// Recall is called by the session when somebody begins to wait behind a reader's lease. The Locker then lets no
+	// more of its callers share that lease, so that they do not overtake whoever waits. It does not block. A call that
+	// is lost, or of a lease that the Locker does not know, only delays that until Config.LocalHandoffTime has passed.
+	// A nil function means that nobody wants to know.
+	Recall func(id string)
 }
 
 // HeldLease is a lease that a Locker considers held.
-type HeldLease struct{ Key, ID string }
+type HeldLease struct {
+	Key     string
+	ID      string
+	Mode    Mode   // that of the request, or Read after a Downgrade
+	Permits int    // that of the request
+	Epoch   uint64 // that of the grant, or of the Downgrade
+}
 
 // Session is the driver's side of a Locker. All methods may be called concurrently. All return within 100 ms of the end
 // of their ctx, and fail after 5 s if the store does not answer. While ctx has not ended, that error is not a context
 // error.
 //
-// The ID of a lease is chosen by the caller and never used twice. A method affects only the lease with this ID, so
+// The ID of a lease is chosen by the caller and never used twice; it has no spaces. A method affects only the lease with this ID, so
 // every call may be repeated when its reply was lost.
 type Session interface {
 	// Acquire takes the lock, waiting up to Request.Wait in the order of arrival over all sessions of the store. It
@@ -86,6 +97,11 @@ type Request struct {
 	TTL  time.Duration
 	Wait time.Duration // 0: try once; Forever: until the context ends
 
+	// Mode and Permits say with whom the lease may share the lock, see [Sharer]. A session that is no Sharer gets only
+	// requests with their zero values: the lease holds the lock alone.
+	Mode    Mode
+	Permits int
+
 	// Told, if not nil, is called with every answer of the store while the request waits: who holds the lock, or why
 	// the store did not answer. It does not block.
 	Told func(*BusyError, error)
@@ -97,8 +113,10 @@ type Request struct {
 
 // Grant is a lease that was given.
 type Grant struct {
-	// Epoch grows with every grant of the key. It is below 2^53.
+	// Epoch grows with every grant of the key. It is below 2^53. Readers that hold the lock together share one.
 	Epoch uint64
+	// Slot is the number of the permit, from 0 to Request.Permits-1, the lowest that was free.
+	Slot int
 	// Start is a time on this process's monotonic clock. It is not after the moment at which the store began to count
 	// the TTL. For a direct answer it is the time before the request was sent. For engines that count the life of a
 	// process, it is that of the last acknowledged sign of life.
@@ -113,38 +131,105 @@ type Grant struct {
 
 // Renewal asks for one lease to last TTL again.
 type Renewal struct {
-	Key string
-	ID  string
-	TTL time.Duration
+	Key     string
+	ID      string
+	TTL     time.Duration
+	Mode    Mode   // as in HeldLease
+	Permits int    // as in HeldLease
+	Epoch   uint64 // as in HeldLease
 }
 
 // Release ends one lease.
 type Release struct {
 	Key string
 	ID  string
-	// Keep leaves the key locked without a holder for this long (Options.MinHold).
-	Keep time.Duration
+	// Keep leaves the key locked without a holder for this long (Options.MinHold), of a permit its slot. It is 0 for
+	// readers.
+	Keep    time.Duration
+	Mode    Mode   // as in HeldLease
+	Permits int    // as in HeldLease
+	Epoch   uint64 // as in HeldLease
 }
 
 // LockInfo describes one held lock at the moment the store was asked. Since and Remaining may be estimates.
 type LockInfo struct {
 	Key       string
-	Node      string // who holds it; empty while it is only kept by MinHold
+	Node      string // who holds it, the first of Holders; empty while it is only kept by MinHold
 	ID        string // the lease; empty while it is only kept by MinHold
 	Fence     Fence  // of the grant; local hand-offs add to it
 	Since     time.Time
+	Remaining time.Duration // until it is free if nobody renews, of permits until one is
+	Mode      Mode          // Read if readers hold it
+	Limit     int           // Options.Permits if permits hold it, of one of them if they differ; else 0
+	// Holders are all who hold the lock, one for each lease at the store, in no certain order. A list has a hundred of
+	// them, [Locker.Holder] all.
+	Holders []Holder
+	Waiters []Waiter // in the order in which they will get it, the first hundred
+}
+
+// Holder is one of those who hold a lock.
+type Holder struct {
+	Node      string // empty while only MinHold keeps its place
+	ID        string // the lease; empty while only MinHold keeps its place
+	Fence     Fence  // of the grant; local hand-offs add to it
+	Slot      int    // the number of the permit, see Lease.Slot; -1 without permits
+	Since     time.Time
 	Remaining time.Duration
-	Waiters   []Waiter // in the order in which they will get it, the first hundred
 }
 
 // Waiter is an entry of the store's queue.
 type Waiter struct {
-	Node string
-	ID   string
+	Node    string
+	ID      string
+	Mode    Mode
+	Permits int
 }
 
-// Inspector is a Session that can read the state of one lock without a list. The error is ErrNotHeld if nobody holds
-// it.
+// Sharer is a Session whose locks can be held by several at a time. Leases of three kinds hold a lock: one writer
+// alone, readers (Request.Mode), or permits (Request.Permits). Kinds exclude each other.
+//
+//   - All wait in one queue in the order of arrival, whatever their kind. A request is granted at once only if nobody
+//     waits. At every change the first in the queue is admitted while it fits: if nobody holds the lock, if it reads
+//     and readers hold the lock, or if fewer permits than its own Request.Permits hold it. That includes the departure
+//     of the first in the queue, for whatever reason, and the end of a lease of one among several.
+//   - Readers that hold the lock together share an epoch. The next writer's is higher. Permits have an epoch each, and
+//     a slot each: two that are held at the same time never have the same.
+//   - The end of one lease, by Release, by its TTL or by Break, does not affect those who share the lock with it. Every
+//     Renew and Release names its lease, so that a repeated one counts once.
+//   - When somebody begins to wait behind readers, the session calls SessionConfig.Recall of their sessions, so far as
+//     it can.
+//   - A list names the holders in LockInfo.Holders; a BusyError counts them. With one exclusive holder LockInfo.Holders
+//     may be empty: the Locker then names that one.
+type Sharer interface {
+	Session
+	// Shares does nothing. It says that the session keeps this contract.
+	Shares()
+}
+
+// Downgrader is a Sharer that can make a writer a reader.
+type Downgrader interface {
+	// Downgrade lets a writer's lease go on as a reader's, without a moment in between, before all who wait. Then the
+	// readers at the head of the queue are admitted. It returns the epoch of the lease, which is that of all readers
+	// who hold the lock together with it. It may be repeated: for a lease that is a reader's already it returns its
+	// epoch. The error wraps ErrLost if the lease does not hold the lock.
+	//
+	// Renewals and releases of the lease may be under way meanwhile, and the caller may not hear of the answer. So
+	// those that name either mode mean the lease, whichever it has.
+	Downgrade(ctx context.Context, d Downgrading) (epoch uint64, err error)
+}
+
+// Downgrading names the lease that becomes a reader's.
+type Downgrading struct {
+	Key   string
+	ID    string
+	Epoch uint64 // that of the grant
+	// NewEpoch asks for an epoch above all before, because the lease has passed on since its grant. Without it the
+	// epoch stays.
+	NewEpoch bool
+}
+
+// Inspector is a Session that can read the state of one lock without a list, with all its holders. The error is
+// ErrNotHeld if nobody holds it.
 type Inspector interface {
 	Inspect(ctx context.Context, key string) (LockInfo, error)
 }
@@ -176,8 +261,8 @@ type Breaker interface {
 // Breaking names the lease to end. It never affects a later holder of the lock.
 type Breaking struct {
 	Key    string
-	ID     string // LockInfo.ID; empty for a lock that MinHold keeps, which goes on at once
-	Fence  Fence  // LockInfo.Fence
+	ID     string // Holder.ID; empty for a lock or a slot that MinHold keeps, which goes on at once
+	Fence  Fence  // Holder.Fence
 	Reason string
 	// Force hands the lock on at once, for a holder that is known to be dead. If the holder is alive, it works at the
 	// same time as the next one until it is told. Its fence is lower.

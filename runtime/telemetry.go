@@ -106,7 +106,7 @@ func (t *telemetry) startAcquire(ctx context.Context, key string) func(*Lease, e
 		span.SetAttributes(attribute.String("lock.outcome", outcome))
 		if err == nil {
 			t.held.Add(ctx, 1, t.common)
-			span.SetAttributes(attribute.Int64("lock.fence", int64(lease.fence)))
+			span.SetAttributes(attribute.Int64("lock.fence", int64(lease.Fence())))
 		} else if outcome == "error" {
 			span.SetStatus(codes.Error, err.Error())
 		}
@@ -138,9 +138,9 @@ func (t *telemetry) ended(since time.Time) {
 	t.hold.Record(ctx, time.Since(since).Seconds(), t.common)
 }
 
-func (t *telemetry) leaseLost() {
+func (t *telemetry) leasesLost(n int) {
 	if t != nil {
-		t.lost.Add(context.Background(), 1, t.common)
+		t.lost.Add(context.Background(), int64(n), t.common)
 	}
 }
 

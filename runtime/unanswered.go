@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // unanswered is the error of a call that ended with a limit of ours, or with that of another caller. It keeps what the
@@ -20,6 +22,16 @@ func unanswered(err error, limit time.Duration) error {
 		return fmt.Errorf("the store did not answer within %s", limit.Round(time.Millisecond))
 	}
 	return errors.New("the store did not answer in time")
+}
+
+// unfinished is the error of a call that ended with ctx, the caller's, or with a limit of ours. The end of the one does
+// not look like that of the other, also if both have come.
+func unfinished(ctx context.Context, err error, limit time.Duration) error {
+	over := timelimit.Ended(ctx)
+	if over != nil && errors.Is(err, over) {
+		return err
+	}
+	return withContext(ctx, unanswered(err, limit))
 }
 
 // withoutContext removes the errors of contexts from joined errors; nil if nothing else is left.

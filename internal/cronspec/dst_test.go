@@ -103,7 +103,9 @@ type wallClock struct {
 func walk(loc *time.Location, from, to time.Time) wallClock {
 	var c wallClock
 	for t := from.In(loc); t.Before(to); t = t.Add(time.Minute) {
-		shown := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC)
+		year, month, day := t.Date()
+		hour, minute, _ := t.Clock()
+		shown := time.Date(year, month, day, hour, minute, 0, 0, time.UTC)
 		c.instants = append(c.instants, t)
 		c.readings = append(c.readings, shown.Unix()/60)
 	}

@@ -67,16 +67,14 @@ func judgeChange(t *testing.T, name string, change time.Time) {
 	}
 }
 
-// clockChanges finds the changes of a zone's offset from 2000 to 2037, to within three hours, by looking at the clock
-// every six hours.
+// clockChanges finds the changes of a zone's offset from 2000 to 2037.
 func clockChanges(loc *time.Location) (changes []time.Time) {
 	end := time.Date(2038, 1, 1, 0, 0, 0, 0, time.UTC)
 	last := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	_, offset := last.In(loc).Zone()
-	for t := last; t.Before(end); t = t.Add(6 * time.Hour) {
-		if _, now := t.In(loc).Zone(); now != offset {
-			changes = append(changes, t.Add(-3*time.Hour))
-			offset = now
+	for _, t := last.In(loc).ZoneBounds(); !t.IsZero() && t.Before(end); _, t = t.ZoneBounds() {
+		_, before := t.Add(-time.Second).Zone()
+		if _, after := t.Zone(); after != before {
+			changes = append(changes, t)
 		}
 	}
 	return changes

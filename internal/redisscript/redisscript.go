@@ -6,6 +6,7 @@ import (
 	"crypto/sha1"
 	"embed"
 	"encoding/hex"
+	"regexp"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -21,13 +22,24 @@ type Script struct {
 // LibMark is the line of a file where the shared functions go. In files without it they stand in front.
 const LibMark = "-- lib.lua is inserted here\n"
 
-// Load returns the script in lua/NAME.lua, with lua/lib.lua. It panics if a file is missing: files is part of the binary.
+// insertMark is the line of a file where another one goes.
+var insertMark = regexp.MustCompile(`(?m)^-- (\w+)\.lua is inserted here\n`)
+
+// Load returns the script in lua/NAME.lua, with lua/lib.lua and the other files that it names. It panics if a file is
+// missing: files is part of the binary.
 func Load(files embed.FS, name string) *Script {
-	lib, source := read(files, "lib"), read(files, name)
-	if strings.Contains(source, LibMark) {
-		return New(strings.Replace(source, LibMark, lib, 1))
+	return Compose(name, func(name string) string { return read(files, name) })
+}
+
+// Compose is Load for files that read returns.
+func Compose(name string, read func(name string) string) *Script {
+	source := read(name)
+	if !strings.Contains(source, LibMark) {
+		source = LibMark + source
 	}
-	return New(lib + source)
+	return New(insertMark.ReplaceAllStringFunc(source, func(mark string) string {
+		return read(insertMark.FindStringSubmatch(mark)[1])
+	}))
 }
 
 func read(files embed.FS, name string) string {
@@ -55,6 +67,8 @@ func (s *Script) Once() *Script {
 type Call struct {
 	Keys []string
 	Args []any
+	// Script is the one to run, if it is not the one that all others run.
+	Script *Script
 }
 
 // Run executes the script by its hash, or by its text where the server does not know the hash. The command has the
@@ -73,21 +87,30 @@ func (s *Script) Run(ctx context.Context, client redis.UniversalClient, keys []s
 func (s *Script) RunAll(ctx context.Context, client redis.UniversalClient, calls []Call) []*redis.Cmd {
 	cmds := make([]*redis.Cmd, len(calls))
 	if len(calls) == 1 {
-		cmds[0] = s.Run(ctx, client, calls[0].Keys, calls[0].Args...)
+		cmds[0] = s.of(calls[0]).Run(ctx, client, calls[0].Keys, calls[0].Args...)
 		return cmds
 	}
 	pipe := client.Pipeline()
 	for i, call := range calls {
-		cmds[i] = s.command(ctx, "evalsha", s.SHA, call.Keys, call.Args)
-		_ = pipe.Process(ctx, s.sent(cmds[i])) // only queues
+		script := s.of(call)
+		cmds[i] = script.command(ctx, "evalsha", script.SHA, call.Keys, call.Args)
+		_ = pipe.Process(ctx, script.sent(cmds[i])) // only queues
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for i, call := range calls {
 		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
-			cmds[i] = s.Run(ctx, client, call.Keys, call.Args...)
+			cmds[i] = s.of(call).Run(ctx, client, call.Keys, call.Args...)
 		}
 	}
 	return cmds
+}
+
+// of is the script of one call.
+func (s *Script) of(c Call) *Script {
+	if c.Script != nil {
+		return c.Script
+	}
+	return s
 }
 
 // sent is what the client gets of a command.

@@ -1,6 +1,7 @@
 package sqldialect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -65,18 +66,88 @@ func (d Dialect) IsDuplicate(err error) bool {
 	return sqliteCode(err) == 19
 }
 
-// IsMissing reports whether a table, or a column, is not there.
-func (d Dialect) IsMissing(err error) bool {
+// IsReply reports whether the server itself answered, so that the statement has done nothing.
+func (d Dialect) IsReply(err error) bool {
 	switch d {
 	case Postgres:
 		state := sqlState(err)
-		return state == "42P01" || state == "3F000" || state == "42703"
+		return state != "" && !strings.HasPrefix(state, "08") && !strings.HasPrefix(state, "57P")
 	case MySQL:
 		n := mysqlNumber(err)
-		return n == 1146 || n == 1054 || n == 1049
+		return n >= 1000 && n < 2000 && n != 1053 && n != 1927 // ended by a shutdown, or by KILL
 	}
-	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column") ||
-		strings.Contains(err.Error(), "has no column named")
+	return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+}
+
+// Answered is IsReply where the dialect is not known.
+func Answered(err error) bool {
+	return Postgres.IsReply(err) || MySQL.IsReply(err) || sqliteCode(err) != 0
+}
+
+// IsForeign reports whether an error is one of another kind of database.
+func (d Dialect) IsForeign(err error) bool {
+	if err == nil {
+		return false
+	}
+	return d != Postgres && sqlState(err) != "" || d != MySQL && mysqlNumber(err) != 0 || d != SQLite && sqliteCode(err) != 0
+}
+
+// IsOverloaded reports whether the server may take the statement later: it has no connection to spare, or ends one.
+func (d Dialect) IsOverloaded(err error) bool {
+	switch d {
+	case Postgres:
+		state := sqlState(err)
+		return strings.HasPrefix(state, "53") || strings.HasPrefix(state, "57")
+	case MySQL:
+		n := mysqlNumber(err)
+		return n == 1040 || n == 1203 || n == 1317
+	}
+	return false
+}
+
+// IsUnknownDatabase reports whether there is no such database.
+func (d Dialect) IsUnknownDatabase(err error) bool {
+	return d == Postgres && sqlState(err) == "3D000" || d == MySQL && mysqlNumber(err) == 1049
+}
+
+// IsNull reports whether a column would have no value that must have one.
+func (d Dialect) IsNull(err error) bool {
+	switch d {
+	case Postgres:
+		return sqlState(err) == "23502"
+	case MySQL:
+		return mysqlNumber(err) == 1048
+	}
+	return strings.Contains(err.Error(), "NOT NULL constraint failed")
+}
+
+// IsMissingTable reports whether a table is not there.
+func (d Dialect) IsMissingTable(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch d {
+	case Postgres:
+		return sqlState(err) == "42P01"
+	case MySQL:
+		return mysqlNumber(err) == 1146
+	}
+	return strings.Contains(err.Error(), "no such table")
+}
+
+// IsMissing reports whether a table, its schema, or a column is not there.
+func (d Dialect) IsMissing(err error) bool {
+	if err == nil || d.IsMissingTable(err) {
+		return err != nil
+	}
+	switch d {
+	case Postgres:
+		state := sqlState(err)
+		return state == "3F000" || state == "42703"
+	case MySQL:
+		return mysqlNumber(err) == 1054
+	}
+	return strings.Contains(err.Error(), "no such column") || strings.Contains(err.Error(), "has no column named")
 }
 
 // IsDenied reports whether the role lacks a right.

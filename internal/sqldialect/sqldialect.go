@@ -28,6 +28,11 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// Executor runs statements that return nothing.
+type Executor interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
 // ErrReadOnly says that the server is a replica.
 var ErrReadOnly = errors.New("the server takes no writes; the primary is needed")
 
@@ -40,36 +45,51 @@ func (e refusalError) Unwrap() error        { return e.error }
 // Refusal is an error that wraps lockrt.ErrOptions without saying so.
 func Refusal(format string, a ...any) error { return refusalError{fmt.Errorf(format, a...)} }
 
+// IsRefusal reports whether an error is one of [Refusal].
+func IsRefusal(err error) bool { return errors.As(err, new(refusalError)) }
+
 // Detect asks the server which dialect it speaks.
 func Detect(ctx context.Context, q Querier) (Dialect, error) {
+	return DetectBy(ctx, func(query string, version *string) error { return One(ctx, q, query, version) })
+}
+
+// DetectBy is Detect by a function that runs a query and reads its only value. It leaves a transaction as it was.
+func DetectBy(ctx context.Context, ask func(query string, version *string) error) (Dialect, error) {
+	// PostgreSQL and MySQL know version(). It comes first because a failed statement ends a transaction in PostgreSQL,
+	// while SQLite, which does not know it, takes no notice.
 	var version string
-	err := one(ctx, q, "SELECT version()", &version)
+	err := ask("SELECT version()", &version)
 	switch {
-	case err == nil && (strings.HasPrefix(version, "PostgreSQL ") || strings.Contains(version, "CockroachDB")):
+	case err == nil && strings.Contains(version, "CockroachDB"):
+		return "", notPostgres(version)
+	case err == nil && strings.HasPrefix(version, "PostgreSQL "):
 		return Postgres, nil
 	case err == nil && version != "" && version[0] >= '0' && version[0] <= '9':
 		return MySQL, nil // "10.11.6-MariaDB" and "8.0.36" carry no name that both have
 	case err == nil:
-		return "", Refusal("the server calls itself %q; set Config.Dialect if it speaks one of postgres, mysql and sqlite",
+		return "", Refusal("the server calls itself %q; set the Dialect if it speaks one of postgres, mysql and sqlite",
 			version)
 	case ctx.Err() != nil:
 		return "", err
 	}
-	if other := one(ctx, q, "SELECT sqlite_version()", &version); other != nil {
+	if other := ask("SELECT sqlite_version()", &version); other != nil {
 		return "", fmt.Errorf("ask which database it is: %w", errors.Join(err, other))
 	}
 	return SQLite, nil
 }
 
-// one reads the only row.
-func one(ctx context.Context, q Querier, query string, into ...any) error {
+// One reads the only row. The error wraps sql.ErrNoRows if there is none.
+func One(ctx context.Context, q Querier, query string, into ...any) error {
 	rows, err := q.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	if !rows.Next() {
-		return errors.Join(rows.Err(), sql.ErrNoRows)
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return sql.ErrNoRows
 	}
 	if err := rows.Scan(into...); err != nil {
 		return err

@@ -23,7 +23,8 @@ type MariaDBServer struct{ *sqlServer }
 // name in LOCKGEN_REQUIRE is "mariadb".
 //
 // LOCKGEN_MARIADB_SERVER names the mariadbd program to start. Defaults to the one
-// in PATH or /usr/sbin. mariadb-install-db is looked up in PATH.
+// in PATH or /usr/sbin. mariadb-install-db is looked up in PATH. The mysqld of
+// MySQL is taken, too, so that what runs on MariaDB can be run on MySQL.
 func MariaDB(t testing.TB) *MariaDBServer {
 	t.Helper()
 	s, err := StartMariaDB(context.Background())
@@ -58,6 +59,7 @@ func StartMariaDB(ctx context.Context, cfg ...SQLConfig) (*MariaDBServer, error)
 	return s, nil
 }
 
+// mariadbPrograms returns no installer for the program of MySQL, which is its own.
 func mariadbPrograms() (server, installer string, err error) {
 	name := os.Getenv(mariadbEnv)
 	if name == "" {
@@ -67,12 +69,20 @@ func mariadbPrograms() (server, installer string, err error) {
 	if err != nil && name == "mariadbd" {
 		server, err = exec.LookPath("/usr/sbin/mariadbd") // often in root's PATH alone
 	}
+	if err == nil && isMySQL(server) {
+		return server, "", nil
+	}
 	installer, installerErr := exec.LookPath("mariadb-install-db")
 	if err := errors.Join(err, installerErr); err != nil {
 		return "", "", fmt.Errorf("testenv: mariadb is %w: %w; install it (apt-get install mariadb-server) or name the program in %s",
 			ErrNotInstalled, err, mariadbEnv)
 	}
 	return server, installer, nil
+}
+
+func isMySQL(program string) bool {
+	version, err := exec.Command(program, "--no-defaults", "--version").Output()
+	return err == nil && bytes.Contains(version, []byte("Ver ")) && !bytes.Contains(version, []byte("MariaDB"))
 }
 
 func (s *MariaDBServer) data() string     { return filepath.Join(s.dir, "data") }
@@ -90,6 +100,9 @@ func (s *MariaDBServer) create(ctx context.Context, installer string) error {
 	}
 	if err := s.account.own(s.initFile()); err != nil {
 		return fmt.Errorf("testenv: let mariadb read its first statements: %w", err)
+	}
+	if installer == "" {
+		return s.setUp(ctx, s.program, "--no-defaults", "--datadir="+s.data(), "--initialize-insecure")
 	}
 	return s.setUp(ctx, installer, "--no-defaults", "--datadir="+s.data(), "--auth-root-authentication-method=normal",
 		"--skip-test-db", "--skip-name-resolve")
@@ -109,6 +122,9 @@ func (s *MariaDBServer) args(port int) []string {
 		"--socket=" + filepath.Join(s.dir, "s"), // short: the path of a socket has little room
 		"--pid-file=" + filepath.Join(s.dir, "pid"),
 		"--skip-name-resolve",
+		"--secure-file-priv=" + s.dir, // that of a package may not be there
+		"--loose-mysqlx=OFF",          // MySQL only: a port that all servers would want
+		"--max-connections=400",       // tests share servers
 		"--innodb-flush-log-at-trx-commit=" + atCommit,
 	}
 }

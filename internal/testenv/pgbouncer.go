@@ -66,6 +66,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = 20
 max_client_conn = 500
+server_login_retry = 0.2
 `, host, targetPort, sqlUser, s.target.password, port)
 	file := filepath.Join(s.dir, "pgbouncer.ini")
 	// What is wrong with the file the server says itself.

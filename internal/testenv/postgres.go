@@ -111,6 +111,7 @@ func (s *PostgresServer) args(port int) []string {
 	return []string{
 		"-D", s.data(), "-p", strconv.Itoa(port),
 		"-c", "listen_addresses=127.0.0.1",
+		"-c", "max_connections=400", // tests share servers
 		"-c", "unix_socket_directories=",
 		"-c", fmt.Sprintf("fsync=%t", s.flush),
 		"-c", "dynamic_shared_memory_type=mmap", // in the directory, so it goes with it
@@ -118,11 +119,15 @@ func (s *PostgresServer) args(port int) []string {
 }
 
 // ready reads what the server itself notes for pg_ctl: its process id in the
-// first line and its state in the eighth.
+// first line and its state in the eighth. One that follows another takes reads when it is a standby.
 func (s *PostgresServer) ready(proc *process) bool {
 	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
 	lines := strings.Split(string(text), "\n")
-	return err == nil && len(lines) > 7 && lines[0] == strconv.Itoa(proc.pid()) && strings.TrimSpace(lines[7]) == "ready"
+	if err != nil || len(lines) < 8 || lines[0] != strconv.Itoa(proc.pid()) {
+		return false
+	}
+	state := strings.TrimSpace(lines[7])
+	return state == "ready" || state == "standby"
 }
 
 // URL returns the address as postgres://…, with user, password and database.

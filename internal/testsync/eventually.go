@@ -10,7 +10,7 @@ const pollEvery = 2 * time.Millisecond
 
 // Patience is how long something may take that must come. Only a failure takes this long. It may be changed before any
 // test has begun, where failures are what is wanted.
-var Patience = 2 * time.Minute
+var Patience = 5 * time.Minute
 
 // Eventually returns when cond holds, and ends the test when that takes too long. It must be called from the test's own
 // goroutine, as t.Fatal must.

@@ -32,6 +32,9 @@ type question struct {
 	Button string
 	Back   string // where to go instead
 	Holder string // of the lock to break, as the user saw it
+	Lease  string // of the one holder to break, among several
+	Each   []holderRow
+	Key    string // of Each
 
 	// set by ask
 	Page, Param, Target, Reason string

@@ -2,13 +2,10 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/lockgen/lockgen/jobs"
-	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 var runNow = &action{
@@ -150,40 +147,5 @@ var withdraw = &action{
 	},
 	do: func(q *request, ctx context.Context, id, _ string) (string, string, error) {
 		return "Withdrew the one-off job " + quote(id) + ".", address("one-off"), q.d.jobs.Withdraw(ctx, id)
-	},
-}
-
-var breakLock = &action{
-	verb: "break", param: "key", needs: true, danger: true,
-	explain: func(q *request, key string) (*question, error) {
-		info, err := q.d.locks.Holder(q.ctx, key)
-		switch {
-		case errors.Is(err, lockrt.ErrNotHeld), errors.Is(err, lockrt.ErrKey):
-			return nil, q.problemOf("break", quote(key), err)
-		case err != nil:
-			return nil, q.storeProblem("the holder of lock "+quote(key), err)
-		}
-		return &question{
-			Title: "Break the lock " + key + "?", Button: "Break the lock", Back: address("locks"),
-			Holder: strconv.FormatUint(uint64(info.Fence), 10),
-			Text: []string{
-				fmt.Sprintf("It is held by %s, with fence %d, since %s.", holderName(info), info.Fence, q.moment(info.Since).Away),
-				"The holder is told at once and the context of its work ends. Work that ignores this goes on beside the next " +
-					"holder’s; only what checks the fence refuses its late writes.",
-			},
-		}, nil
-	},
-	do: func(q *request, ctx context.Context, key, reason string) (string, string, error) {
-		info, err := q.d.locks.Holder(ctx, key)
-		if err != nil {
-			return "", "", err
-		}
-		if seen := q.r.PostForm.Get("holder"); seen != strconv.FormatUint(uint64(info.Fence), 10) {
-			return "", "", &problem{Status: http.StatusConflict, Title: "The lock has changed hands",
-				Text:   fmt.Sprintf("It is held by %s now, with fence %d. Nothing was broken.", holderName(info), info.Fence),
-				Advice: "Confirm again if you mean this holder too."}
-		}
-		err = q.d.locks.Break(ctx, key, reason+" (by "+q.author()+")")
-		return "Broke the lock " + quote(key) + ". The next in line has it now.", address("locks"), err
 	},
 }

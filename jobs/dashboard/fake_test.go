@@ -267,6 +267,10 @@ func (f *fake) Break(_ context.Context, key, reason string) error {
 	return f.note("break %s: %s", key, reason)
 }
 
+func (f *fake) BreakLease(_ context.Context, key, id, reason string) error {
+	return f.note("break %s of %s: %s", id, key, reason)
+}
+
 // ListPage has the index of the first lock as its cursor.
 func (f *fake) ListPage(_ context.Context, prefix, cursor string, limit int) (page []lockrt.LockInfo, next string, err error) {
 	at := 0

@@ -43,6 +43,7 @@ type locker interface {
 	ListPage(ctx context.Context, prefix, cursor string, limit int) (page []lockrt.LockInfo, next string, err error)
 	Holder(ctx context.Context, key string) (lockrt.LockInfo, error)
 	Break(ctx context.Context, key, reason string) error
+	BreakLease(ctx context.Context, key, id, reason string) error
 }
 
 // storeTimeout is how long a page waits for the store.

@@ -61,7 +61,7 @@ func (q *request) jobState(name string, depth int) (*jobState, error) {
 			},
 		)
 		if err == nil || isPartial(err) {
-			j.locks, j.noLock = q.d.fetchHolders(ctx, j.status.Job.Keys)
+			j.locks, j.noLock = q.d.fetchHolders(ctx, keysOf(&j.status.Job))
 		}
 		return j, err
 	})
@@ -204,7 +204,7 @@ func dstWarning(kind string) string {
 // jobLocks shows each lock of a job with who holds it.
 func (q *request) jobLocks(j *jobState) []lockRow {
 	var rows []lockRow
-	for _, key := range j.status.Job.Keys {
+	for _, key := range keysOf(&j.status.Job) {
 		info, known := j.locks[key]
 		switch {
 		case !known:

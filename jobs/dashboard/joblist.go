@@ -241,16 +241,17 @@ func sortJobs(statuses []jobs.Status, at int, down bool) {
 func (q *request) showHolders(statuses []jobs.Status, rows []jobRow) {
 	var keys []string
 	for _, st := range statuses {
-		if len(st.Job.Keys) > 0 {
-			keys = append(keys, st.Job.Keys[0])
+		if own := keysOf(&st.Job); len(own) > 0 {
+			keys = append(keys, own[0])
 		}
 	}
 	held := q.holders(keys)
 	for i, st := range statuses {
-		if len(st.Job.Keys) == 0 {
+		own := keysOf(&st.Job)
+		if len(own) == 0 {
 			continue
 		}
-		info, known := held[st.Job.Keys[0]]
+		info, known := held[own[0]]
 		switch {
 		case !known && rows[i].Holder == "":
 			rows[i].Holder = "unknown"

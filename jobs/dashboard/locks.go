@@ -23,7 +23,11 @@ type lockRow struct {
 	Since           moment
 	Age, Remaining  string
 	Waiters         []string // nodes, in the order in which they get it
-	Job             jobLink  // that has the key
+	Sharers         string   // how many hold it together; empty: one holds it alone
+	Holders         []holderRow
+	MoreHolders     int     // than Holders, at least
+	Crowd           bool    // the list does not name all who hold it
+	Job             jobLink // that has the key
 	Free            bool
 	Kept            bool   // by nobody, until its minimum hold time is over
 	Unknown         string // why it could not be asked
@@ -45,19 +49,29 @@ func (f fence) Short() string {
 func (q *request) lockRow(info lockrt.LockInfo) lockRow {
 	row := lockRow{
 		Key: info.Key, Holder: holderName(info), ID: info.ID, Fence: fence(info.Fence), Since: q.moment(info.Since),
-		Remaining: duration(info.Remaining), Kept: info.Node == "",
+		Remaining: duration(info.Remaining), Kept: info.Node == "" && !shared(info),
 	}
 	if !info.Since.IsZero() {
 		row.Age = rough(max(0, q.now.Sub(info.Since)))
 	}
 	for _, w := range info.Waiters {
-		row.Waiters = append(row.Waiters, w.Node)
+		row.Waiters = append(row.Waiters, waiterText(w))
+	}
+	row.Sharers, row.Holders = sharers(info), q.holderRows(info)
+	if row.Crowd = len(row.Holders) >= listedHolders; row.Crowd {
+		row.Sharers = "at least " + row.Sharers
+	}
+	if row.MoreHolders = len(row.Holders) - shownHolders; row.MoreHolders > 0 {
+		row.Holders = row.Holders[:shownHolders]
 	}
 	return row
 }
 
 func holderName(info lockrt.LockInfo) string {
-	if info.Node == "" {
+	switch {
+	case shared(info):
+		return sharers(info)
+	case info.Node == "":
 		return "kept by its minimum hold time"
 	}
 	return info.Node
@@ -126,7 +140,7 @@ func (q *request) jobsByKey(locks []lockrt.LockInfo) map[string]string {
 	infos, _ := a.value.([]jobs.Info)
 	jobOf := map[string]string{}
 	for _, info := range infos {
-		for _, key := range info.Job.Keys {
+		for _, key := range keysOf(&info.Job) {
 			jobOf[key] = info.Job.Name
 		}
 	}

@@ -42,7 +42,7 @@ func (d *dashboard) fetchRecent(ctx context.Context) (*recent, error) {
 		names[i] = r.Job
 	}
 	// Of a job with as many records as are asked for, or kept, those before are missing.
-	perJob := min(max(recentRecords/len(ran), recentLeast), recentMost, d.jobs.History())
+	perJob := min(max(recentRecords/len(ran), recentLeast), recentMost, d.leastHistory(ctx))
 	records, missing := d.jobs.RecentRuns(ctx, perJob, names...)
 	if missing != nil {
 		err = missing
@@ -55,4 +55,17 @@ func (d *dashboard) fetchRecent(ctx context.Context) (*recent, error) {
 	}
 	slices.SortStableFunc(rec.Runs, func(a, b jobs.Run) int { return b.Ended.Compare(a.Ended) })
 	return rec, err
+}
+
+// leastHistory is how many records of a job are kept whichever node has recorded its last runs. Nodes that are not known
+// are taken to keep as many as this scheduler.
+func (d *dashboard) leastHistory(ctx context.Context) int {
+	least := d.jobs.History()
+	nodes, _ := d.jobs.Nodes(ctx) // the page says that they are not known
+	for _, n := range nodes {
+		if n.History > 0 {
+			least = min(least, n.History)
+		}
+	}
+	return least
 }

@@ -13,9 +13,9 @@ import (
 // Records are complete from where those of the busiest job begin, however far back those of others go: charts that began
 // earlier would show that a job which always failed has begun to fail.
 func TestOverview_chartsBeginWhereRecordsAreComplete(t *testing.T) {
-	for _, history := range []int{0, 50} {
-		f := &fake{history: history}
-		kept := max(history, 100*(1-min(history, 1)))
+	for _, of := range []struct{ history, nodes, kept int }{{0, 0, 100}, {50, 0, 50}, {1000, 40, 40}} {
+		history, kept := of.history, of.kept
+		f := &fake{history: history, nodes: []jobs.Node{{Name: "a", History: of.nodes}}}
 		for name, every := range map[string]time.Duration{"sec": time.Second, "rare": 30 * time.Second} {
 			for i := range kept {
 				ended := noon.Add(-time.Duration(i) * every)

@@ -23,6 +23,9 @@ type lockSession struct {
 	link *link
 }
 
+// Shares says that the memory store has readers and permits.
+func (*lockSession) Shares() {}
+
 func (s *lockSession) pass(ctx context.Context) error {
 	if err := s.link.locksSilent.pass(ctx); err != nil {
 		return err

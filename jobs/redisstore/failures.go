@@ -15,12 +15,14 @@ func (s *Store) Failures(ctx context.Context, limit int) ([]jobs.Run, error) {
 		return nil, nil
 	}
 	var cmds [allShards]*redis.StringSliceCmd
-	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
+	failed := s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
 		cmds[i] = pipe.LRange(ctx, s.shards[i].failures, 0, int64(limit)-1)
 	})
 	var lists [allShards][]jobs.Run
-	var failed [allShards]error
 	for i, cmd := range cmds {
+		if failed[i] != nil {
+			continue
+		}
 		lines, err := cmd.Result()
 		if err != nil {
 			failed[i] = err

@@ -126,26 +126,44 @@ func (s *Store) listMore(ctx context.Context, q jobs.ListQuery, open []*shardLis
 		}
 		calls[i] = scriptCall{Keys: []string{l.key, l.at.texts, l.at.seen}, Args: args}
 	}
-	read := func(ctx context.Context, first, end int) {
-		for i, cmd := range listScript.RunAll(ctx, s.client, calls[first:end]) {
-			reply, err := cmd.Slice()
-			if err == nil {
-				err = open[first+i].take(reply)
+	size := len(calls)
+	if s.parts > 1 {
+		size = 1 // so that a server that is away keeps none of the others waiting
+	}
+	var reads []func(context.Context) func()
+	for first := 0; first < len(calls); first += size {
+		some := open[first : first+size]
+		reads = append(reads, func(ctx context.Context) func() {
+			cmds := listScript.RunAll(ctx, s.client, calls[first:first+size])
+			return func() {
+				for i, cmd := range cmds {
+					some[i].end(some[i].takeReply(cmd))
+				}
 			}
-			if err != nil {
-				open[first+i].err, open[first+i].ended, open[first+i].read = err, true, true
+		})
+	}
+	for i, late := range parallel.Collect(ctx, reads...) {
+		for _, l := range open[i*size : (i+1)*size] {
+			if late {
+				l.end(errLate(ctx))
 			}
 		}
 	}
-	if s.parts == 1 {
-		read(ctx, 0, len(calls))
-		return
+}
+
+// end notes why a list could not be read.
+func (l *shardList) end(err error) {
+	if err != nil {
+		l.err, l.ended, l.read = err, true, true
 	}
-	reads := make([]func(context.Context), len(calls)) // so that a server that is away keeps none of the others waiting
-	for i := range reads {
-		reads[i] = func(ctx context.Context) { read(ctx, i, i+1) }
+}
+
+func (l *shardList) takeReply(cmd *redis.Cmd) error {
+	reply, err := cmd.Slice()
+	if err != nil {
+		return err
 	}
-	parallel.Do(ctx, reads...)
+	return l.take(reply)
 }
 
 // take reads the answer of list.lua.
@@ -174,7 +192,7 @@ func (s *Store) Count(ctx context.Context, unseenSince time.Time) (jobs.JobCount
 	if !unseenSince.IsZero() {
 		before = "(" + micros(unseenSince)
 	}
-	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
+	late := s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
 		if i == oneOffShard {
 			return // handlers are not counted
 		}
@@ -185,8 +203,11 @@ func (s *Store) Count(ctx context.Context, unseenSince time.Time) (jobs.JobCount
 		counts[i][len(sums)-1] = pipe.ZCount(ctx, at.seen, "-inf", before)
 		ticks[i] = pipe.HGet(ctx, at.totals, "missed")
 	})
-	var failed [shards]error
+	failed := late[:shards]
 	for i, missed := range ticks {
+		if failed[i] != nil {
+			continue
+		}
 		for k, cmd := range counts[i] {
 			failed[i] = cmp.Or(failed[i], cmd.Err())
 			*sums[k] += int(cmd.Val()) // 0 after an error
@@ -197,7 +218,7 @@ func (s *Store) Count(ctx context.Context, unseenSince time.Time) (jobs.JobCount
 		count, _ := missed.Int64() // 0 if there is none
 		n.Ticks += count
 	}
-	if err := s.partsError(failed[:]); err != nil {
+	if err := s.partsError(failed); err != nil {
 		return n, fmt.Errorf("count jobs in Redis: %w", err)
 	}
 	return n, nil
@@ -235,13 +256,16 @@ func (s *Store) highest(
 		return nil
 	}
 	cmds := make([]*redis.ZSliceCmd, n)
-	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
+	late := s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
 		if i < n {
 			cmds[i] = pipe.ZRevRangeWithScores(ctx, key(s.shards[i]), 0, int64(limit)-1)
 		}
 	})
-	failed := make([]error, n)
+	failed := late[:n]
 	for i, cmd := range cmds {
+		if failed[i] != nil {
+			continue
+		}
 		failed[i] = cmd.Err()
 		for _, m := range cmd.Val() {
 			job, _ := m.Member.(string)

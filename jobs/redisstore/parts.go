@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/lockgen/lockgen/jobs/internal/parallel"
 
@@ -29,15 +30,31 @@ func (s *Store) partsError(failed []error) error {
 }
 
 // readAll has commands be added for each shard, and sends those for the shards of a part in one round trip. A part that
-// does not answer keeps none of the others waiting, nor from having an answer. Each command has its own error.
-func (s *Store) readAll(ctx context.Context, add func(pipe redis.Pipeliner, shard int)) {
-	reads := make([]func(context.Context), s.parts)
+// does not answer keeps none of the others waiting, nor from having an answer. Each command of a shard without an error has
+// its own. The commands of a shard with an error are still under way: ctx has ended, and the client does not look at it.
+func (s *Store) readAll(ctx context.Context, add func(pipe redis.Pipeliner, shard int)) (late [allShards]error) {
+	reads := make([]func(context.Context) func(), s.parts)
 	for part := range reads {
 		pipe := s.client.Pipeline()
 		for _, shard := range s.shardsOf(part) {
 			add(pipe, shard)
 		}
-		reads[part] = func(ctx context.Context) { _, _ = pipe.Exec(ctx) }
+		reads[part] = func(ctx context.Context) func() {
+			_, _ = pipe.Exec(ctx) // each command has its own error
+			return func() {}
+		}
 	}
-	parallel.Do(ctx, reads...)
+	for part, yes := range parallel.Collect(ctx, reads...) {
+		for _, shard := range s.shardsOf(part) {
+			if yes {
+				late[shard] = errLate(ctx)
+			}
+		}
+	}
+	return late
+}
+
+// errLate is the error of a part that has not answered when ctx ends.
+func errLate(ctx context.Context) error {
+	return fmt.Errorf("it has not answered: %w", context.Cause(ctx))
 }

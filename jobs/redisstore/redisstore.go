@@ -158,14 +158,16 @@ func (s *Store) read(ctx context.Context, names []string, hash func(*shard) stri
 
 func (s *Store) InFlight(ctx context.Context) ([]jobs.InFlight, error) {
 	var hashes [allShards][3]*redis.MapStringStringCmd
-	s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
+	failed := s.readAll(ctx, func(pipe redis.Pipeliner, i int) {
 		for k, key := range []string{s.shards[i].flight, s.shards[i].owner, s.shards[i].begun} {
 			hashes[i][k] = pipe.HGetAll(ctx, key)
 		}
 	})
 	var all []jobs.InFlight
-	var failed [allShards]error
 	for i, h := range hashes {
+		if failed[i] != nil {
+			continue
+		}
 		if err := cmp.Or(h[0].Err(), h[1].Err(), h[2].Err()); err != nil {
 			failed[i] = err
 			continue

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
@@ -11,7 +12,7 @@ import (
 
 // stepSize is how many elements one transaction is about: enough that round trips do not count, few enough that others
 // do not wait for the rows for long.
-const stepSize = 256
+const stepSize = 512
 
 // Register implements jobs.Store.
 func (s *Store) Register(ctx context.Context, r jobs.Registration) (jobs.View, error) {
@@ -63,7 +64,7 @@ func (s *Store) one(
 // Claim implements jobs.Store.
 func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	results := make([]jobs.Claimed, len(claims))
-	each(claims, results, func(some []jobs.Claim, answers []jobs.Claimed) {
+	each(claims, results, func(c *jobs.Claim) string { return c.Job }, func(some []jobs.Claim, answers []jobs.Claimed) {
 		n := new(need)
 		for i := range some {
 			n.claim(&some[i])
@@ -82,12 +83,31 @@ func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	return results
 }
 
-// each has f work on the elements, stepSize at a time.
-func each[E, R any](elements []E, results []R, f func([]E, []R)) {
+// each has f work on the elements, stepSize at a time: one after another where two of them are about one job, which must
+// be told of things in their order, and side by side otherwise.
+func each[E, R any](elements []E, results []R, job func(*E) string, f func([]E, []R)) {
+	var steps sync.WaitGroup
+	apart := len(elements) > stepSize && areApart(elements, job)
 	for first := 0; first < len(elements); first += stepSize {
 		end := min(first+stepSize, len(elements))
-		f(elements[first:end], results[first:end])
+		steps.Go(func() { f(elements[first:end], results[first:end]) })
+		if !apart {
+			steps.Wait()
+		}
 	}
+	steps.Wait()
+}
+
+func areApart[E any](elements []E, job func(*E) string) bool {
+	seen := make(map[string]bool, len(elements))
+	for i := range elements {
+		name := job(&elements[i])
+		if seen[name] {
+			return false
+		}
+		seen[name] = true
+	}
+	return true
 }
 
 func (n *need) claim(c *jobs.Claim) {
@@ -109,7 +129,7 @@ func (n *need) claim(c *jobs.Claim) {
 // Start implements jobs.Store.
 func (s *Store) Start(ctx context.Context, starts []jobs.Start) []error {
 	errs := make([]error, len(starts))
-	each(starts, errs, func(some []jobs.Start, answers []error) {
+	each(starts, errs, func(s *jobs.Start) string { return s.Run.Job }, func(some []jobs.Start, answers []error) {
 		n := new(need)
 		for i := range some {
 			n.jobs.add(some[i].Run.Job)
@@ -139,7 +159,7 @@ func (s *Store) fail(answers []error, err error, doing string) {
 // Finish implements jobs.Store.
 func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 	errs := make([]error, len(finishes))
-	each(finishes, errs, func(some []jobs.Finish, answers []error) {
+	each(finishes, errs, func(f *jobs.Finish) string { return f.Run.Job }, func(some []jobs.Finish, answers []error) {
 		n, failures := new(need), 0
 		for i := range some {
 			n.finish(&some[i])

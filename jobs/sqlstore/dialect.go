@@ -22,10 +22,8 @@ var (
 // dialect is what the statements of one kind of database have of their own. Statements are templates: {job} and the
 // like are tables, {now} is the server's clock, and each ? is a parameter.
 type dialect struct {
-	sqldialect.Dialect
 	shown     string // for people
 	numbered  bool   // parameters are $1, $2 and not ?
-	quote     string // around names
 	now       string // the server's clock, µs
 	forUpdate string
 	greatest  string // of two columns
@@ -33,28 +31,33 @@ type dialect struct {
 	role      string // in the grants
 	// limits ends waits for locks, and the transaction of a client that has stopped.
 	limits string
+	// home is what tells the database apart, of the row that has it.
+	home string
 }
 
 var dialects = map[sqldialect.Dialect]*dialect{
 	sqldialect.Postgres: {
-		shown: "PostgreSQL", numbered: true, quote: `"`, ddl: postgresDDL, forUpdate: " FOR UPDATE", greatest: "greatest",
+		shown: "PostgreSQL", numbered: true, ddl: postgresDDL, forUpdate: " FOR UPDATE", greatest: "greatest",
 		role:   "the_role",
 		now:    `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
+		home:   `body || ' ' || current_database()`, // a copy has another name
 		limits: `SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '5s', true)`,
 	},
 	sqldialect.MySQL: {
-		shown: "MySQL", quote: "`", ddl: mysqlDDL, forUpdate: " FOR UPDATE", greatest: "GREATEST", role: "the_user",
-		now: `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
+		shown: "MySQL", ddl: mysqlDDL, forUpdate: " FOR UPDATE", greatest: "GREATEST", role: "the_user",
+		now:  `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
+		home: `body`,
 	},
-	sqldialect.SQLite: {shown: "SQLite", quote: `"`, ddl: sqliteDDL, greatest: "max"}, // its clock is the process's
+	sqldialect.SQLite: {shown: "SQLite", ddl: sqliteDDL, greatest: "max", home: `body`}, // its clock is the process's
 }
 
 // tables are the statements on the tables of one store.
 type tables struct {
 	*dialect
+	sqldialect.Tables
 	schema string // quoted, with a dot; may be empty
 	base   string
-	shown  string // for people
+	isHome string // what the database says of itself; set by look
 }
 
 var tableNames = []string{"job", "run", "record", "failure", "notice", "oneoff", "node"}
@@ -66,37 +69,21 @@ func newTables(name sqldialect.Dialect, base string) (*tables, error) {
 		return nil, fmt.Errorf("%w: dialect %q; use sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite",
 			lockrt.ErrOptions, name)
 	}
-	own := *d
-	own.Dialect = name
-	parts := strings.Split(base, ".")
-	for _, part := range parts {
-		if !identifier(part) || len(parts) > 2 {
-			return nil, fmt.Errorf("%w: table %q; a name, or a schema and a name, of up to %d ASCII letters, digits and "+
-				"underscores, not beginning with a digit, is needed", lockrt.ErrOptions, base, maxIdentifier)
-		}
+	schema, last, err := name.SplitName(base, maxIdentifier)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", lockrt.ErrOptions, err)
 	}
-	t := &tables{dialect: &own, base: parts[len(parts)-1]}
-	if len(parts) == 2 {
-		t.schema = d.quote + parts[0] + d.quote + "."
+	t := &tables{dialect: d, schema: schema, base: last}
+	t.Tables = sqldialect.Tables{
+		Dialect: name, Of: "job", Names: base + "_" + strings.Join(tableNames, ", _"),
+		Creator: "CreateTables of jobs/sqlstore",
 	}
-	t.shown = base + "_" + strings.Join(tableNames, ", _")
+	t.DDL, t.Grants = t.text(d.ddl), t.grants()
 	return t, nil
 }
 
 // maxIdentifier leaves room for what is added to a table's name: PostgreSQL cuts off after 63.
 const maxIdentifier = 45
-
-func identifier(s string) bool {
-	if s == "" || len(s) > maxIdentifier || s[0] >= '0' && s[0] <= '9' {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-	return true
-}
 
 // text makes a statement of its template.
 func (t *tables) text(template string) string {
@@ -131,6 +118,8 @@ func (t *tables) named(name string) string {
 	switch {
 	case what == "now":
 		return t.now
+	case what == "home":
+		return t.home
 	case what == "bare", what == "index" && t.Dialect == sqldialect.Postgres: // which has it in the schema of its table
 		return t.quoted("", of)
 	case what == "index":
@@ -140,7 +129,7 @@ func (t *tables) named(name string) string {
 }
 
 func (t *tables) quoted(schema, name string) string {
-	return schema + t.quote + t.base + "_" + name + t.quote
+	return schema + t.Quote(t.base+"_"+name)
 }
 
 // marks are n parameters, for a list.

@@ -26,10 +26,15 @@
 //	err = store.PutTx(ctx, tx, jobs.OneOff{ID: "receipt-4711", Handler: "receipt", At: time.Now(), Payload: …})
 //	err = tx.Commit()
 //
+// [Store.CompleteTx] ends a run in the transaction of its work: the run is complete if and only if the transaction
+// commits. A node that dies after the commit leaves nothing to do again, and the transaction of one whose run was taken
+// over cannot commit. So with Retries a job's writes are made once, whatever dies.
+//
 // # Tables
 //
 // There are seven tables. [CreateTables] or the statements of [DDL] create them; the files are in the folder ddl.
-// Nothing else creates or alters them. One row holds their version. A role needs exactly the rights of [Grants].
+// Nothing else creates or alters them. One row holds their version, another one a random text by which the database is
+// told from others. A role needs exactly the rights of [Grants].
 //
 // # Transactions
 //

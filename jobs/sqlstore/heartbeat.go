@@ -124,7 +124,7 @@ func (s *Store) tell(ctx context.Context, b jobs.Heartbeat, reply *jobs.Heartbea
 	if err != nil {
 		return err
 	}
-	const orphans = `SELECT r.id, r.owner, r.body FROM {run} r
+	const orphans = `SELECT r.id, r.owner, r.body, r.completed FROM {run} r
 LEFT JOIN {node} n ON n.namespace = r.namespace AND n.session = r.owner
 WHERE r.namespace = ? AND r.owner <> ? AND (n.alive IS NULL OR n.alive <= ?) LIMIT ?`
 	if reply.Orphans, err = s.flights(ctx, orphans, s.namespace, me, now, replySize); err != nil {
@@ -185,7 +185,8 @@ WHERE n.namespace = ? AND n.owner = ? AND r.owner = ?`
 func (s *Store) Leave(ctx context.Context, session string) error {
 	t, err := s.ready(ctx)
 	if err == nil {
-		err = t.explain(ctx, t.remove(ctx, s.db, nodeTable, s.namespace, []string{session}))
+		_, err = t.remove(ctx, s.db, nodeTable, s.namespace, []string{session}, "")
+		err = t.explain(ctx, err)
 	}
 	if err != nil {
 		return s.in(err, "end a session")

@@ -78,6 +78,7 @@ type found struct {
 	now     time.Time
 	jobs    map[string]jobRow
 	runs    map[string]string // body, by ID
+	done    map[string]bool   // whether they are completed
 	owners  map[string]string
 	notices map[string]bool
 	oneOffs map[string]bool // whether it waits
@@ -94,12 +95,12 @@ type recordRow struct {
 // anything that others have written there.
 func (t *tables) load(ctx context.Context, q querier, namespace []byte, n *need) (*found, error) {
 	f := &found{
-		state: ledger.NewState(), jobs: make(map[string]jobRow), runs: make(map[string]string), owners: make(map[string]string),
+		state: ledger.NewState(), jobs: make(map[string]jobRow), runs: make(map[string]string), done: make(map[string]bool), owners: make(map[string]string),
 		notices: make(map[string]bool), oneOffs: make(map[string]bool), records: make(map[string][]recordRow),
 		alive: make(map[string]time.Time),
 	}
 	for _, part := range []func(context.Context, querier, []byte, *need, *found) error{
-		t.loadJobs, t.loadOneOffs, t.loadSessions, t.loadNow, t.loadRuns, t.loadNotices, t.loadRecords,
+		t.loadJobs, t.loadOneOffs, t.loadSessions, t.loadRuns, t.loadRunsOf, t.loadRecords,
 	} {
 		if err := part(ctx, q, namespace, n, f); err != nil {
 			return nil, err
@@ -155,11 +156,6 @@ func (t *tables) loadSessions(ctx context.Context, q querier, namespace []byte, 
 	})
 }
 
-func (t *tables) loadNow(ctx context.Context, q querier, _ []byte, _ *need, f *found) (err error) {
-	f.now, err = t.clock(ctx, q)
-	return err
-}
-
 // clock reads the server's clock. In SQLite that is the machine's, which all processes that use the file share.
 func (t *tables) clock(ctx context.Context, q querier) (now time.Time, err error) {
 	if t.Dialect == sqldialect.SQLite {
@@ -174,33 +170,83 @@ func (t *tables) clock(ctx context.Context, q querier) (now time.Time, err error
 	return now, err
 }
 
-func (t *tables) loadRuns(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
-	scan := func(rows *sql.Rows) error {
-		var id, owner, body string
-		if err := rows.Scan(&id, &owner, &body); err != nil {
+// runsSQL reads runs and the notices for them. A row whose kind is 0 has the clock alone.
+const (
+	clockRow, runRow, noticeRow = 0, 1, 2
+
+	runsSQL = `SELECT 1 AS kind, id, owner, body, completed FROM {run} WHERE namespace = ? AND id %[1]s
+UNION ALL SELECT 2, run, owner, body, 0 FROM {notice} WHERE namespace = ? AND run %[1]s`
+)
+
+// loadRuns reads the clock, and then runs and their notices: all that is not locked by itself, in one round trip.
+func (t *tables) loadRuns(ctx context.Context, q querier, namespace []byte, n *need, f *found) (err error) {
+	ids := n.runs.sorted()
+	if len(ids) == 0 || t.Dialect == sqldialect.SQLite {
+		if f.now, err = t.clock(ctx, q); err != nil {
 			return err
 		}
-		p, err := readRun(id, owner, body)
-		f.state.InFlight[id], f.runs[id], f.owners[id] = p, body, owner
-		return err
 	}
-	const text = `SELECT id, owner, body FROM {run} WHERE namespace = ? AND `
-	if err := t.selectIn(ctx, q, text+`id IN `, namespace, n.runs.sorted(), ``, scan); err != nil {
-		return err
+	for chunk := range slices.Chunk(ids, mostRows) {
+		text, args := t.runs(namespace, chunk, f.now.IsZero())
+		if err := t.query(ctx, q, text, args, f.scanRun); err != nil {
+			return err
+		}
 	}
-	return t.selectIn(ctx, q, text+`job IN `, namespace, n.runsOf.sorted(), ``, scan)
+	return nil
 }
 
-func (t *tables) loadNotices(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
-	const text = `SELECT run, owner, body FROM {notice} WHERE namespace = ? AND run IN `
-	return t.selectIn(ctx, q, text, namespace, n.runs.sorted(), ``, func(rows *sql.Rows) error {
-		var run, owner, body string
-		if err := rows.Scan(&run, &owner, &body); err != nil {
+// runs is a statement that reads some runs and their notices, and the server's clock.
+func (t *tables) runs(namespace []byte, ids []string, clock bool) (text string, args []any) {
+	if t.Dialect == sqldialect.Postgres {
+		text = t.perKey(fmt.Sprintf(runsSQL, "= wanted.it"))
+		args = []any{sqldialect.Array(sqldialect.Hex(ids)), namespace, namespace}
+	} else {
+		list := padded(ids)
+		text, args = fmt.Sprintf(runsSQL, "IN "+marks(len(list))), withKeys(namespace, list)
+		args = append(args, args...)
+	}
+	if clock {
+		text = `SELECT 0 AS kind, '' AS id, '' AS owner, '' AS body, {now} AS completed UNION ALL ` + text
+	}
+	return text, args
+}
+
+func (f *found) scanRun(rows *sql.Rows) error {
+	var kind int
+	var id, owner, body string
+	var n int64
+	if err := rows.Scan(&kind, &id, &owner, &body, &n); err != nil {
+		return err
+	}
+	switch kind {
+	case clockRow:
+		f.now = fromMicros(n)
+	case noticeRow:
+		notice, err := read[jobs.Notice]("the notice for run "+id, body)
+		f.state.Notices[id], f.notices[id] = ledger.Notice{Notice: notice, Owner: owner}, true
+		return err
+	case runRow:
+		return f.addRun(id, owner, body, n)
+	}
+	return nil
+}
+
+func (f *found) addRun(id, owner, body string, completed int64) error {
+	p, err := readRun(id, owner, body, completed)
+	f.state.InFlight[id], f.runs[id], f.owners[id], f.done[id] = p, body, owner, p.Completed
+	return err
+}
+
+// loadRunsOf reads all runs of jobs.
+func (t *tables) loadRunsOf(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
+	const text = `SELECT id, owner, body, completed FROM {run} WHERE namespace = ? AND job IN `
+	return t.selectIn(ctx, q, text, namespace, n.runsOf.sorted(), ``, func(rows *sql.Rows) error {
+		var id, owner, body string
+		var completed int64
+		if err := rows.Scan(&id, &owner, &body, &completed); err != nil {
 			return err
 		}
-		notice, err := read[jobs.Notice]("the notice for run "+run, body)
-		f.state.Notices[run], f.notices[run] = ledger.Notice{Notice: notice, Owner: owner}, true
-		return err
+		return f.addRun(id, owner, body, completed)
 	})
 }
 

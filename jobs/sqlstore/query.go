@@ -45,7 +45,7 @@ func (t *tables) exec(ctx context.Context, q querier, template string, args ...a
 // Statements on many rows are cut, so that none is too large for a server, and so that there are few of different
 // lengths: each is a statement of its own to the server, which it has to plan.
 const (
-	mostRows  = 256
+	mostRows  = 512
 	mostBytes = 1 << 20
 )
 
@@ -115,13 +115,37 @@ func portion(rows [][]any) int {
 	return 1 << (bits.Len(uint(n)) - 1)
 }
 
-// remove deletes rows by the last column of their key.
-func (t *tables) remove(ctx context.Context, q querier, of *table, namespace []byte, keys []string) error {
-	text := "DELETE FROM {" + of.name + "} WHERE " + of.key[0] + " = ? AND " + of.key[1] + " IN "
+// remove deletes rows by the last column of their key, those of which a condition holds; "" is for all. It returns how
+// many there were.
+func (t *tables) remove(
+	ctx context.Context, q querier, of *table, namespace []byte, keys []string, condition string,
+) (removed int64, err error) {
+	key := of.key[1]
+	from := "{" + of.name + "} WHERE " + of.key[0] + " = ? AND " + condition + key + " IN "
+	for len(keys) > 0 && err == nil {
+		n := min(len(keys), mostRows)
+		statement, args := t.among("DELETE FROM "+from, "", namespace, keys[:n])
+		if t.Dialect == sqldialect.Postgres {
+			statement, args = t.among("SELECT "+join(of.key)+" FROM "+from, t.forUpdate, namespace, keys[:n])
+			statement = "WITH l AS MATERIALIZED (" + statement + ") DELETE FROM {" + of.name + "} AS d USING l WHERE d." +
+				of.key[0] + " = l." + of.key[0] + " AND d." + key + " = l." + key
+		}
+		var some int64
+		some, err = t.exec(ctx, q, statement, args...)
+		removed, keys = removed+some, keys[n:]
+	}
+	return removed, err
+}
+
+// selectIn reads the rows of a list of names, in portions and in the order of the list. text ends where the list begins,
+// and after is what follows.
+func (t *tables) selectIn(
+	ctx context.Context, q querier, text string, namespace []byte, keys []string, after string, scan func(*sql.Rows) error,
+) error {
 	for len(keys) > 0 {
 		n := min(len(keys), mostRows)
-		list := padded(keys[:n])
-		if _, err := t.exec(ctx, q, text+marks(len(list)), withKeys(namespace, list)...); err != nil {
+		statement, args := t.among(text, after, namespace, keys[:n])
+		if err := t.query(ctx, q, statement, args, scan); err != nil {
 			return err
 		}
 		keys = keys[n:]
@@ -129,19 +153,22 @@ func (t *tables) remove(ctx context.Context, q querier, of *table, namespace []b
 	return nil
 }
 
-// selectIn reads the rows of a list of names, in portions. text ends where the list begins, and after is what follows.
-func (t *tables) selectIn(
-	ctx context.Context, q querier, text string, namespace []byte, keys []string, after string, scan func(*sql.Rows) error,
-) error {
-	for len(keys) > 0 {
-		n := min(len(keys), mostRows)
-		list := padded(keys[:n])
-		if err := t.query(ctx, q, text+marks(len(list))+after, withKeys(namespace, list), scan); err != nil {
-			return err
-		}
-		keys = keys[n:]
+// among makes a statement that ends with "IN " one for a list of names.
+//
+// In PostgreSQL each name is looked up by itself. A planner whose statistics are some seconds old takes the thousands of
+// rows of a namespace for a few, and then reads them all for any list.
+func (t *tables) among(text, after string, namespace []byte, keys []string) (statement string, args []any) {
+	if t.Dialect != sqldialect.Postgres {
+		list := padded(keys)
+		return text + marks(len(list)) + after, withKeys(namespace, list)
 	}
-	return nil
+	return t.perKey(strings.TrimSuffix(text, "IN ") + "= wanted.it" + after),
+		[]any{sqldialect.Array(sqldialect.Hex(keys)), namespace}
+}
+
+// perKey has PostgreSQL run a query for each wanted.it, the elements of an array that is the first parameter.
+func (t *tables) perKey(query string) string {
+	return "SELECT found.* FROM unnest(?::bytea[]) AS wanted(it) CROSS JOIN LATERAL (" + query + " OFFSET 0) AS found"
 }
 
 // padded repeats the last element until there are 2^n.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	"github.com/lockgen/lockgen/jobs"
 )
 
@@ -66,23 +67,23 @@ func (s *Store) now(ctx context.Context) (time.Time, error) {
 }
 
 func (s *Store) lookAt(ctx context.Context, names []string, views map[string]*jobs.JobView) error {
-	list := padded(names)
-	text := `SELECT name, tick_cursor, owed, paused, switched, missed, epoch, seen, spec, '' AS id, '' AS owner, '' AS body
-FROM {job} WHERE namespace = ? AND name IN ` + marks(len(list)) + `
-UNION ALL SELECT job, 0, '', '', 0, 0, '', 0, '', id, owner, body
-FROM {run} WHERE namespace = ? AND job IN ` + marks(len(list)) + ` ORDER BY id`
-	args := append(withKeys(s.namespace, list), withKeys(s.namespace, list)...)
+	t, err := s.ready(ctx)
+	if err != nil {
+		return err
+	}
+	text, args := t.lookAt(s.namespace, names)
 	return s.read(ctx, text, args, func(rows *sql.Rows) error {
 		var r jobRow
 		var name, id, owner, body string
+		var completed int64
 		err := rows.Scan(&name, &r.cursor, &r.owed, &r.paused, &r.switched, &r.missed, &r.epoch, &r.seen, &r.spec, &id, &owner,
-			&body)
+			&body, &completed)
 		if err != nil {
 			return err
 		}
 		view := views[name]
 		if id != "" {
-			p, err := readRun(id, owner, body)
+			p, err := readRun(id, owner, body, completed)
 			view.InFlight = append(view.InFlight, p)
 			return err
 		}
@@ -92,6 +93,22 @@ FROM {run} WHERE namespace = ? AND job IN ` + marks(len(list)) + ` ORDER BY id`
 		}
 		return err
 	})
+}
+
+// lookAt is a statement that reads jobs with their runs.
+func (t *tables) lookAt(namespace []byte, names []string) (text string, args []any) {
+	text = `SELECT name, tick_cursor, owed, paused, switched, missed, epoch, seen, spec, '' AS id, '' AS owner, '' AS body,
+  0 AS completed
+FROM {job} WHERE namespace = ? AND name %[1]s
+UNION ALL SELECT job, 0, '', '', 0, 0, '', 0, '', id, owner, body, completed
+FROM {run} WHERE namespace = ? AND job %[1]s`
+	if t.Dialect == sqldialect.Postgres {
+		return t.perKey(fmt.Sprintf(text, "= wanted.it")) + ` ORDER BY id`,
+			[]any{sqldialect.Array(sqldialect.Hex(names)), namespace, namespace}
+	}
+	list := padded(names)
+	args = withKeys(namespace, list)
+	return fmt.Sprintf(text, "IN "+marks(len(list))) + ` ORDER BY id`, append(args, args...)
 }
 
 // Cursors implements jobs.Store.
@@ -137,7 +154,7 @@ func (s *Store) Epochs(ctx context.Context, names []string) ([]string, error) {
 
 // InFlight implements jobs.Store.
 func (s *Store) InFlight(ctx context.Context) ([]jobs.InFlight, error) {
-	all, err := s.flights(ctx, `SELECT id, owner, body FROM {run} WHERE namespace = ?`, s.namespace)
+	all, err := s.flights(ctx, `SELECT id, owner, body, completed FROM {run} WHERE namespace = ?`, s.namespace)
 	if err != nil {
 		return nil, s.in(err, "list the runs in flight")
 	}
@@ -148,10 +165,11 @@ func (s *Store) InFlight(ctx context.Context) ([]jobs.InFlight, error) {
 func (s *Store) flights(ctx context.Context, text string, args ...any) (all []jobs.InFlight, err error) {
 	err = s.read(ctx, text, args, func(rows *sql.Rows) error {
 		var id, owner, body string
-		if err := rows.Scan(&id, &owner, &body); err != nil {
+		var completed int64
+		if err := rows.Scan(&id, &owner, &body, &completed); err != nil {
 			return err
 		}
-		p, err := readRun(id, owner, body)
+		p, err := readRun(id, owner, body, completed)
 		all = append(all, p)
 		return err
 	})

@@ -147,11 +147,11 @@ func writeOwed(owed []jobs.Span) string {
 }
 
 // readRun reads a run in flight.
-func readRun(id, owner, body string) (p jobs.InFlight, err error) {
+func readRun(id, owner, body string, completed int64) (p jobs.InFlight, err error) {
 	if err := json.Unmarshal([]byte(body), &p); err != nil {
 		return p, malformed("run "+id, err)
 	}
-	p.Owner = owner
+	p.Owner, p.Completed = owner, completed > 0
 	return p, nil
 }
 

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -88,7 +89,8 @@ func (t *tables) saveOneOffs(ctx context.Context, q querier, namespace []byte, n
 	if err := t.upsert(ctx, q, oneOffTable, oneOffTable.columns[2:], changed); err != nil {
 		return err
 	}
-	return t.remove(ctx, q, oneOffTable, namespace, gone)
+	_, err := t.remove(ctx, q, oneOffTable, namespace, gone, "")
+	return err
 }
 
 func oneOffValues(namespace []byte, id string, waits bool, o jobs.OneOff, past int64) []any {
@@ -100,7 +102,7 @@ func oneOffValues(namespace []byte, id string, waits bool, o jobs.OneOff, past i
 
 func (t *tables) saveRuns(ctx context.Context, q querier, namespace []byte, _ *need, f *found) error {
 	var fresh, changed [][]any
-	var gone []string
+	var gone, open []string
 	for _, id := range slices.Sorted(maps.Keys(f.state.InFlight)) {
 		p := f.state.InFlight[id]
 		values := []any{namespace, []byte(id), []byte(p.Run.Job), []byte(p.Owner), encode(p)}
@@ -112,8 +114,15 @@ func (t *tables) saveRuns(ctx context.Context, q querier, namespace []byte, _ *n
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.runs)) {
 		if _, stays := f.state.InFlight[id]; !stays {
-			gone = append(gone, id)
+			if f.done[id] {
+				gone = append(gone, id)
+			} else {
+				open = append(open, id)
+			}
 		}
+	}
+	if err := t.removeOpen(ctx, q, namespace, open); err != nil {
+		return err
 	}
 	if err := t.insert(ctx, q, runTable, fresh); err != nil {
 		return err
@@ -121,7 +130,20 @@ func (t *tables) saveRuns(ctx context.Context, q querier, namespace []byte, _ *n
 	if err := t.upsert(ctx, q, runTable, runTable.columns[2:], changed); err != nil {
 		return err
 	}
-	return t.remove(ctx, q, runTable, namespace, gone)
+	_, err := t.remove(ctx, q, runTable, namespace, gone, "")
+	return err
+}
+
+// errCompleted says that a run was completed since it was read: the step is taken again.
+var errCompleted = errors.New("a run was completed meanwhile")
+
+// removeOpen deletes runs that were not completed when they were read. It waits for transactions that complete one.
+func (t *tables) removeOpen(ctx context.Context, q querier, namespace []byte, ids []string) error {
+	n, err := t.remove(ctx, q, runTable, namespace, ids, "completed = 0 AND ")
+	if err == nil && n < int64(len(ids)) {
+		err = errCompleted
+	}
+	return err
 }
 
 func (t *tables) saveNotices(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
@@ -138,7 +160,8 @@ func (t *tables) saveNotices(ctx context.Context, q querier, namespace []byte, n
 	if err := t.upsert(ctx, q, noticeTable, noticeTable.columns[2:], rows); err != nil {
 		return err
 	}
-	return t.remove(ctx, q, noticeTable, namespace, gone)
+	_, err := t.remove(ctx, q, noticeTable, namespace, gone, "")
+	return err
 }
 
 // saveRecords writes the records of jobs that got one. They are numbered without gaps: where one takes the place of an

@@ -160,7 +160,15 @@ func (s *Store) examine(ctx context.Context) (*tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Examine(ctx, s.db); err != nil {
+	server, err := t.Ask(ctx, s.db)
+	if err == nil {
+		err = server.Judge()
+	}
+	if err == nil && server.StatementLog {
+		err = sqldialect.Refusal("binlog_format is STATEMENT, with which the server refuses writes in READ COMMITTED; set it " +
+			"to ROW")
+	}
+	if err != nil {
 		return t, err
 	}
 	return t, t.look(ctx, s.db)

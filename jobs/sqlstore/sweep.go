@@ -137,9 +137,10 @@ AND NOT EXISTS (SELECT 1 FROM {run} r WHERE r.namespace = j.namespace AND r.job 
 				gone = append(gone, name)
 			}
 		}
-		if err := t.remove(limited, q, recordTable, s.namespace, gone); err != nil {
+		if _, err := t.remove(limited, q, recordTable, s.namespace, gone, ""); err != nil {
 			return err
 		}
-		return t.remove(limited, q, jobTable, s.namespace, gone)
+		_, err = t.remove(limited, q, jobTable, s.namespace, gone, "")
+		return err
 	})
 }

@@ -41,7 +41,7 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 			change(found.state, found.now)
 			return t.save(limited, q, s.namespace, need, found)
 		})
-		if err == nil || n == attempts || limited.Err() != nil || !t.Again(err) && !t.IsDuplicate(err) {
+		if err == nil || n == attempts || limited.Err() != nil || !t.Again(err) && !t.IsDuplicate(err) && !errors.Is(err, errCompleted) {
 			return t.explain(ctx, err)
 		}
 		pause := time.Duration(rand.Int64N(int64(min(n, 10)) * int64(5*time.Millisecond)))

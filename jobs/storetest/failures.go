@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
@@ -11,20 +12,26 @@ import (
 // first, until there are too many.
 func testFailures(s *suite) {
 	first := s.next("often", "a").Tick
-	end := func(i int, o jobs.Outcome) jobs.Run {
-		job := []string{"often", "seldom"}[i%2]
-		p := pending(job, fmt.Sprint("r", i), "o1", first)
-		s.claim(jobs.Claim{Job: job, Manual: true, InFlight: p, Lease: time.Minute, Keep: 1}, jobs.ClaimWon)
-		r := p.Run
-		r.Outcome, r.Error, r.Ended = o, fmt.Sprint("error ", i), first.Add(time.Duration(i)*time.Second)
-		s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Lease: time.Minute, Keep: 1}))
-		return r
+	// end ends runs one after another, from number i on.
+	end := func(i int, outcomes ...jobs.Outcome) {
+		claims := make([]jobs.Claim, len(outcomes))
+		for j := range outcomes {
+			job := []string{"often", "seldom"}[(i+j)%2]
+			p := pending(job, fmt.Sprint("r", i+j), "o1", first)
+			claims[j] = jobs.Claim{Job: job, Manual: true, InFlight: p, Lease: time.Minute, Keep: 1}
+		}
+		for _, won := range s.store.Claim(s.ctx, claims) {
+			s.must(won.Err)
+		}
+		for j, o := range outcomes {
+			r := claims[j].InFlight.Run
+			r.Outcome, r.Error, r.Ended = o, fmt.Sprint("error ", i+j), first.Add(time.Duration(i+j)*time.Second)
+			s.must(s.finish(jobs.Finish{Run: r, Owner: "o1", Lease: time.Minute, Keep: 1}))
+		}
 	}
 	outcomes := []jobs.Outcome{jobs.OutcomeError, jobs.OutcomeOK, jobs.OutcomePanic, jobs.OutcomeSkipped, jobs.OutcomeTimeout,
 		jobs.OutcomeCancelled, jobs.OutcomeLost, jobs.OutcomeOK, jobs.OutcomeOK}
-	for i, o := range outcomes {
-		end(i, o)
-	}
+	end(0, outcomes...)
 	failures := func(limit int) []jobs.Run {
 		s.Helper()
 		all, err := s.store.Failures(s.ctx, limit)
@@ -44,9 +51,7 @@ func testFailures(s *suite) {
 		s.Errorf("the last failure is %+v", got)
 	}
 	const many = 450
-	for i := len(outcomes); i < len(outcomes)+many; i++ {
-		end(i, jobs.OutcomeError)
-	}
+	end(len(outcomes), slices.Repeat([]jobs.Outcome{jobs.OutcomeError}, many)...)
 	all := failures(10 * many)
 	if n := len(all); n < 200 || n >= many {
 		s.Errorf("%d failures of %d are kept, want at least 200 and not all", n, many)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
@@ -106,6 +107,33 @@ func testLift(s *suite) {
 	if v := s.registered(r); !v.Cursor.Equal(earlier) {
 		s.Fatalf("cursor %s of an unknown job that a session knows, want %s", v.Cursor, earlier)
 	}
+}
+
+// testOweBefore has a session register a job that an empty store does not know, and claim a tick of it, before others tell
+// how far the job was.
+func testOweBefore(s *suite) {
+	made := s.registered(timed("new", "j", "1 * * * *")).Cursor
+	moved := made.Add(time.Microsecond)
+	claimed := s.store.Claim(s.ctx, []jobs.Claim{{Job: "j", Prev: made, Tick: moved, Due: moved, Lease: time.Minute, Keep: 10}})[0]
+	if s.must(claimed.Err); claimed.Status != jobs.ClaimWon {
+		s.Fatalf("a claim from the made-up cursor: %+v", claimed)
+	}
+	offer := func(session string, cursor time.Time, owed []jobs.Span, want ...jobs.Span) {
+		s.Helper()
+		r := timed(session, "j", "1 * * * *")
+		r.Offers[0].Cursor, r.Offers[0].Owed, r.Offers[0].OwedKnown = cursor, owed, true
+		v := s.registered(r)
+		same := slices.EqualFunc(v.Owed, want, func(a, b jobs.Span) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) })
+		if !v.Cursor.Equal(moved) || !same || v.Spec.Timings[0].Since.After(want[0].From) {
+			s.Fatalf("%s offers the cursor %s: %+v, want the cursor %s, owed %v since then", session, cursor, v, moved, want)
+		}
+	}
+	old, behind := made.Add(-time.Hour), made.Add(-time.Minute)
+	before := jobs.Span{From: old, To: old.Add(time.Minute)}
+	offer("a", behind, []jobs.Span{before}, before, jobs.Span{From: behind, To: made})
+	offer("new", moved, nil, before, jobs.Span{From: behind, To: made}) // it cannot know
+	offer("b", behind.Add(-time.Second), nil, before, jobs.Span{From: behind, To: made})
+	offer("c", behind.Add(time.Second), nil, before, jobs.Span{From: behind.Add(time.Second), To: made})
 }
 
 func testRefused(s *suite) {

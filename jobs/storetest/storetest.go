@@ -21,6 +21,7 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"register numbers definitions":                              testVersions,
 		"register lets the newest timing of the living be in force": testInForce,
 		"register lifts cursors":                                    testLift,
+		"register owes what was due before a cursor was made up":    testOweBefore,
 		"register refuses another program's job":                    testRefused,
 		"register keeps no cursor of handlers":                      testRegisterHandler,
 		"claim in another epoch is stale":                           testClaimStale,

@@ -11,7 +11,8 @@ import (
 )
 
 // FromContext returns the fence of the lock that protects resource: that of the lease in ctx whose key equals resource.
-// If there is none and ctx has only one lease, it returns the fence of that lease. It does not ask the store.
+// If there is none and ctx has only one lease, it returns the fence of that lease. It does not ask the store. For the
+// lease of a permit the resource must name its slot, as [PerSlot] does; else the error wraps ErrInvalid.
 //
 // The error wraps lockrt.ErrNotHeld if there is no such lease or it is over, and lockrt.ErrLost too if it was lost. It
 // wraps ErrInvalid if ctx carries leases on several keys and none of these equals resource: fences of different locks
@@ -24,7 +25,7 @@ import (
 func FromContext(ctx context.Context, resource string) (lockrt.Fence, error) {
 	lease, err := leaseFor(ctx, resource)
 	if err == nil {
-		err = live(lease)
+		err = errors.Join(live(lease), checkSlot(resource, lease))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("take the fence for %q from the context: %w", shorten(resource), err)
@@ -40,7 +41,7 @@ func leaseFor(ctx context.Context, resource string) (*lockrt.Lease, error) {
 	var keys []string
 	leases := lockrt.LeasesFromContext(ctx)
 	for _, lease := range slices.Backward(leases) {
-		if lease.Key() == resource {
+		if lease.Key() == resource || PerSlot(lease.Key(), lease) == resource {
 			return lease, nil // over, and no other lock's fence stands in for it
 		}
 		if !slices.Contains(keys, lease.Key()) {

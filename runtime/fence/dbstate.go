@@ -25,11 +25,11 @@ func (s *dbState) Check(ctx context.Context, resource string, f lockrt.Fence) er
 	if err != nil {
 		return fmt.Errorf("check fence of %q: %w", resource, err)
 	}
-	known := SQL{Dialect: st.dialect, Table: st.table}
+	known := SQL{Dialect: Dialect(st.Dialect), Table: st.table}
 	guard := func() error {
 		return st.inTx(ctx, s.db, func(tx *sql.Tx) error { return known.Guard(ctx, tx, resource, f) })
 	}
-	if err = guard(); s.sql.Dialect == "" && st.missing(err) {
+	if err = guard(); s.sql.Dialect == "" && st.IsMissingTable(err) {
 		if err = known.CreateTable(ctx, s.db); err == nil {
 			err = guard()
 		}

@@ -3,9 +3,10 @@ package fence
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
 // Dialect is the SQL that a database speaks.
@@ -23,36 +24,26 @@ const (
 // Detect asks the server which dialect it speaks. tx may be a *sql.DB too: detect once and keep the answer in
 // [SQL].Dialect. It leaves a transaction as it was.
 func Detect(ctx context.Context, tx Tx) (Dialect, error) {
-	// PostgreSQL and MySQL know version(). It comes first because a failed statement ends a transaction in
-	// PostgreSQL, while SQLite, which does not know it, takes no notice.
-	var version string
-	err := tx.QueryRowContext(ctx, "SELECT version()").Scan(&version)
-	switch {
-	case err == nil && strings.HasPrefix(version, "PostgreSQL "):
-		return Postgres, nil
-	case err == nil && version != "" && version[0] >= '0' && version[0] <= '9':
-		return MySQL, nil // "10.11.6-MariaDB" and "8.0.36" carry no name that both have
-	case err == nil:
-		err = fmt.Errorf("the server calls itself %q", version)
-	case ctx.Err() == nil:
-		sqliteErr := tx.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
-		if sqliteErr == nil {
-			return SQLite, nil
-		}
-		err = errors.Join(err, sqliteErr)
+	found, err := sqldialect.DetectBy(ctx, func(query string, version *string) error {
+		return tx.QueryRowContext(ctx, query).Scan(version)
+	})
+	if err != nil {
+		return "", fmt.Errorf("detect the dialect of the database: %w; fence.SQL.Dialect may say it", err)
 	}
-	return "", fmt.Errorf("detect the dialect of the database: %w; if it speaks one of postgres, mysql and sqlite, set fence.SQL.Dialect", err)
+	return Dialect(found), nil
 }
 
 // statements are what one dialect and table need.
 type statements struct {
-	dialect Dialect
-	table   string // as the caller wrote it
-	quoted  string
+	sqldialect.Dialect
+	table  string // as the caller wrote it
+	quoted string
 
 	create string
 	// look fails unless the table is there, as it must be, and may be read.
 	look string
+	// read reads the mark of a resource.
+	read string
 	// grants are what a role needs that may not create tables; empty where the database knows no roles.
 	grants string
 	// mark raises the mark of a resource (parameters: resource and fence, the fence twice for MySQL) and locks its row
@@ -134,18 +125,22 @@ func (s SQL) resolve() (statements, error) {
 	if s.Table == "" {
 		s.Table = DefaultTable
 	}
-	quoted, err := quoteTable(s.Dialect, s.Table)
+	schema, name, err := sqldialect.Dialect(s.Dialect).SplitName(s.Table, maxIdentifier)
 	if err != nil {
-		return st, err
+		return st, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	schema := ""
-	if name, _, ok := strings.Cut(quoted, "."); ok {
-		schema = " GRANT USAGE ON SCHEMA " + name + " TO the_role;"
+	quoted, usage := schema+sqldialect.Dialect(s.Dialect).Quote(name), ""
+	if schema != "" {
+		usage = " GRANT USAGE ON SCHEMA " + strings.TrimSuffix(schema, ".") + " TO the_role;"
 	}
-	st.dialect, st.table, st.quoted = s.Dialect, s.Table, quoted
+	st.Dialect, st.table, st.quoted = sqldialect.Dialect(s.Dialect), s.Table, quoted
 	st.look = "SELECT resource, fence, seen_at FROM {table} WHERE 1 = 0"
-	for _, text := range []*string{&st.create, &st.look, &st.grants, &st.mark, &st.locked, &st.prune, &st.forget} {
-		*text = strings.NewReplacer("{table}", quoted, "{schema}", schema).Replace(*text)
+	st.read = "SELECT fence FROM {table} WHERE resource = ?"
+	if s.Dialect == Postgres {
+		st.read = "SELECT fence FROM {table} WHERE resource = $1"
+	}
+	for _, text := range []*string{&st.create, &st.look, &st.read, &st.grants, &st.mark, &st.locked, &st.prune, &st.forget} {
+		*text = strings.NewReplacer("{table}", quoted, "{schema}", usage).Replace(*text)
 	}
 	return st, nil
 }

@@ -39,6 +39,10 @@
 // it is the only name that [GuardLease] and [Transport] understand: they take the fence of the lease whose key equals
 // the resource. The fences of one resource must come from one lock key: fences of different keys cannot be compared.
 //
+// Readers who share a lock share its fence, and the next writer has a higher one. [Check] and [CheckLease] refuse a
+// reader that was paused until a later writer had written, without raising the mark. The holders of permits are guarded
+// each by its slot, see [PerSlot].
+//
 // # What is guaranteed
 //
 //   - SQL: of two transactions that guard the same resource, the one with the lower fence never commits after the one

@@ -28,7 +28,7 @@ type StaleError struct {
 
 // Error implements error.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("stale fence: write to %q with fence %s refused, it has seen %s: "+
+	return fmt.Sprintf("stale fence: work on %q with fence %s refused, it has seen %s: "+
 		"a later holder of the lock was here, unless fences of another lock are used for this resource; "+
 		"undo this work and do not try it again with this lease", e.Resource, e.Given, e.Highest)
 }

@@ -37,18 +37,32 @@ func Guard(ctx context.Context, tx Tx, resource string, f lockrt.Fence) error {
 	return SQL{}.Guard(ctx, tx, resource, f)
 }
 
-// GuardLease is [Guard] with the fence of the lease in ctx that protects resource, see [FromContext].
+// GuardLease is [Guard] with the fence of the lease in ctx that protects resource, see [FromContext]. For the lease of
+// a permit it guards the slot, see [PerSlot].
 func GuardLease(ctx context.Context, tx Tx, resource string) error {
 	return SQL{}.GuardLease(ctx, tx, resource)
 }
 
-// GuardLease is Guard with the fence of the lease in ctx that protects resource, see [FromContext].
+// GuardLease is Guard with the fence of the lease in ctx that protects resource, see [FromContext]. For the lease of a
+// permit it guards the slot, see [PerSlot].
 func (s SQL) GuardLease(ctx context.Context, tx Tx, resource string) error {
-	f, err := FromContext(ctx, resource)
+	name, f, err := leased(ctx, resource)
 	if err != nil {
 		return fmt.Errorf("guard: %w", err)
 	}
-	return s.Guard(ctx, tx, resource, f)
+	return s.Guard(ctx, tx, name, f)
+}
+
+// leased returns the fence of the lease in ctx that protects resource, and what it is to be compared under.
+func leased(ctx context.Context, resource string) (name string, f lockrt.Fence, err error) {
+	lease, err := leaseFor(ctx, resource)
+	if err == nil && checkSlot(resource, lease) != nil {
+		resource = PerSlot(resource, lease)
+	}
+	if err == nil {
+		f, err = FromContext(ctx, resource)
+	}
+	return resource, f, err
 }
 
 // Guard makes the transaction's writes to the resource conditional on f. It fails with a [*StaleError] if a transaction

@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
 // DDL returns the statement that creates the table, for migrations. The Dialect must be set.
@@ -41,10 +42,10 @@ func (s SQL) CreateTable(ctx context.Context, db *sql.DB) error {
 	if lookErr = st.lookFor(ctx, db); lookErr == nil {
 		return nil
 	}
-	if err == nil || !st.missing(lookErr) {
+	if err == nil || !st.IsMissingTable(lookErr) {
 		err = errors.Join(lookErr, err)
 	}
-	return fmt.Errorf("create the fence table %s (%s): %w; %s", st.table, st.dialect, err, st.help())
+	return fmt.Errorf("create the fence table %s (%s): %w; %s", st.table, st.Dialect, err, st.help())
 }
 
 // lookFor finds out whether the table is there, with its columns, and may be read.
@@ -125,35 +126,6 @@ func (st statements) inTx(ctx context.Context, db *sql.DB, fn func(*sql.Tx) erro
 // maxIdentifier is where PostgreSQL cuts names off.
 const maxIdentifier = 63
 
-// quoteTable checks and quotes [schema.]table.
-func quoteTable(dialect Dialect, table string) (string, error) {
-	quote := `"`
-	if dialect == MySQL {
-		quote = "`"
-	}
-	parts := strings.Split(table, ".")
-	for i, part := range parts {
-		if !identifier(part) || len(parts) > 2 {
-			return "", fmt.Errorf("%w: table %q; a name, or a schema and a name, of up to %d ASCII letters, digits and underscores, not beginning with a digit, is needed",
-				ErrInvalid, table, maxIdentifier)
-		}
-		parts[i] = quote + part + quote
-	}
-	return strings.Join(parts, "."), nil
-}
-
-func identifier(s string) bool {
-	if s == "" || len(s) > maxIdentifier || s[0] >= '0' && s[0] <= '9' {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-	return true
-}
-
 // createKey is the advisory lock of PostgreSQL under which the table is created: without it, one of two that do so in
 // the same moment fails in spite of IF NOT EXISTS, and its transaction with it.
 const createKey = 0x6c6f636b67656e
@@ -161,8 +133,8 @@ const createKey = 0x6c6f636b67656e
 // raiseOrCreate is raise for a caller who may not have created the table. Where that is possible it becomes part of the
 // transaction, and goes with it if that is rolled back.
 func (st statements) raiseOrCreate(ctx context.Context, tx Tx, resource string, f int64) (highest int64, err error) {
-	switch st.dialect {
-	case Postgres:
+	switch st.Dialect {
+	case sqldialect.Postgres:
 		// Asked first, because a failed statement would end the transaction.
 		var there bool
 		if err := tx.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", st.quoted).Scan(&there); err != nil {
@@ -176,9 +148,9 @@ func (st statements) raiseOrCreate(ctx context.Context, tx Tx, resource string, 
 				return 0, fmt.Errorf("create its table: %w; %s", err, st.help())
 			}
 		}
-	case SQLite:
+	case sqldialect.SQLite:
 		highest, err := st.raise(ctx, tx, resource, f)
-		if !st.missing(err) {
+		if !st.IsMissingTable(err) {
 			return highest, err
 		}
 		if _, err := tx.ExecContext(ctx, st.create); err != nil {
@@ -188,50 +160,15 @@ func (st statements) raiseOrCreate(ctx context.Context, tx Tx, resource string, 
 	return st.raise(ctx, tx, resource, f)
 }
 
-// missing reports whether the table is. database/sql has no common error for that.
-func (st statements) missing(err error) bool {
-	if err == nil {
-		return false
-	}
-	switch st.dialect {
-	case MySQL:
-		return strings.Contains(err.Error(), "Error 1146")
-	case SQLite:
-		return strings.Contains(err.Error(), "no such table")
-	}
-	return sqlState(err) == "42P01"
-}
-
-// denied reports whether the role lacks a right.
-func (st statements) denied(err error) bool {
-	switch st.dialect {
-	case MySQL: // on a table, on a column, on a database
-		return strings.Contains(err.Error(), "Error 1142") || strings.Contains(err.Error(), "Error 1143") ||
-			strings.Contains(err.Error(), "Error 1044")
-	case Postgres:
-		return sqlState(err) == "42501"
-	}
-	return false
-}
-
-// sqlState returns the code of an error of PostgreSQL's drivers.
-func sqlState(err error) string {
-	var coded interface{ SQLState() string }
-	if errors.As(err, &coded) {
-		return coded.SQLState()
-	}
-	return ""
-}
-
 // explain adds what to run where the table, or a right to it, is missing.
 func (st statements) explain(err error) error {
 	switch {
-	case err == nil || st.dialect == "":
+	case err == nil || st.Dialect == "":
 		return err
-	case st.missing(err):
+	case st.IsMissingTable(err):
 		return fmt.Errorf("%w; the table of marks is missing: call fence.SQL{Dialect: %q, Table: %q}.CreateTable once at the start, or run\n%s",
-			err, st.dialect, st.table, st.create)
-	case st.denied(err):
+			err, st.Dialect, st.table, st.create)
+	case st.IsDenied(err):
 		return fmt.Errorf("%w; the role lacks a right: let somebody who may run\n%s", err, st.grants)
 	}
 	return err

@@ -97,7 +97,7 @@ func TestStore_sweepLeavesThoseWhoWait(t *testing.T) {
 	l := store.locks[name{"lock", "k"}]
 	l.queue.push(&waiter{session: s, req: lockrt.Request{Key: "k", ID: "w", TTL: time.Hour}})
 	store.sweep = 1
-	store.lockOn(name{"lock", "other"}, l.expires.Add(time.Second))
+	store.lockOn(name{"lock", "other"}, l.holders[0].expires.Add(time.Second))
 	if store.locks[l.name] != l {
 		t.Error("the lock of one that waits was dropped")
 	}

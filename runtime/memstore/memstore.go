@@ -24,6 +24,28 @@ type Store struct {
 	epoch  uint64
 	sweep  int // number of locks at which those that ran out without anybody noticing are looked for
 	values map[any]any
+
+	recalls []recall // what sessions are to be told by unlock
+}
+
+// recall tells a session that somebody waits behind a reader's lease.
+type recall struct {
+	tell func(id string)
+	id   string
+}
+
+// unlock unlocks the mutex, and then tells sessions what they have to know: they call back.
+func (s *Store) unlock() {
+	if s.recalls == nil {
+		s.mu.Unlock()
+		return
+	}
+	recalls := s.recalls
+	s.recalls = nil
+	s.mu.Unlock()
+	for _, r := range recalls {
+		r.tell(r.id)
+	}
 }
 
 // name is a key within its namespace.

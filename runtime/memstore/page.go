@@ -21,7 +21,7 @@ func (s *session) ListPage(_ context.Context, prefix, cursor string, limit int) 
 		return nil, "", lockrt.ErrCursor
 	}
 	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
+	defer s.store.unlock()
 	now := time.Now()
 	var keys []string
 	for n, l := range s.store.locks {
@@ -37,7 +37,7 @@ func (s *session) ListPage(_ context.Context, prefix, cursor string, limit int) 
 	}
 	page := make([]lockrt.LockInfo, len(keys))
 	for i, key := range keys {
-		page[i] = s.store.locks[name{s.cfg.Namespace, key}].info(now)
+		page[i] = s.current(key, now).info(now, maxListed)
 	}
 	return page, next, nil
 }

@@ -9,7 +9,7 @@ import (
 // queue holds the waiters of a lock in order of arrival. Removing a waiter costs the same at every place. The zero
 // value is empty.
 type queue struct {
-	order  list.List // of *waiter
+	order  *list.List // of *waiter; nil, as places, until somebody waits
 	places map[string]*list.Element
 }
 
@@ -24,20 +24,17 @@ func (q *queue) len() int { return len(q.places) }
 
 func (q *queue) push(w *waiter) {
 	if q.places == nil {
-		q.places = make(map[string]*list.Element)
+		q.order, q.places = list.New(), make(map[string]*list.Element)
 	}
 	q.places[w.req.ID] = q.order.PushBack(w)
 }
 
-// pop removes and returns the first waiter, nil if there is none.
-func (q *queue) pop() *waiter {
-	first := q.order.Front()
-	if first == nil {
+// front returns the first waiter, nil if there is none.
+func (q *queue) front() *waiter {
+	if q.len() == 0 {
 		return nil
 	}
-	w := first.Value.(*waiter)
-	q.remove(w.req.ID)
-	return w
+	return q.order.Front().Value.(*waiter)
 }
 
 // find returns the waiter with a lease id, nil if there is none.
@@ -61,6 +58,9 @@ func (q *queue) remove(id string) bool {
 
 // first returns the first n, or all if there are fewer.
 func (q *queue) first(n int) []*waiter {
+	if q.len() == 0 {
+		return nil
+	}
 	waiters := make([]*waiter, 0, min(n, q.len()))
 	for at := q.order.Front(); at != nil && len(waiters) < n; at = at.Next() {
 		waiters = append(waiters, at.Value.(*waiter))

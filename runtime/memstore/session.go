@@ -12,7 +12,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// session implements lockrt.Session, lockrt.Inspector and lockrt.Breaker.
+// session implements lockrt.Session with all its abilities.
 type session struct {
 	store     *Store
 	cfg       lockrt.SessionConfig
@@ -21,9 +21,11 @@ type session struct {
 }
 
 var (
-	_ lockrt.Inspector = (*session)(nil)
-	_ lockrt.Breaker   = (*session)(nil)
-	_ lockrt.Checker   = (*session)(nil)
+	_ lockrt.Inspector  = (*session)(nil)
+	_ lockrt.Breaker    = (*session)(nil)
+	_ lockrt.Checker    = (*session)(nil)
+	_ lockrt.Sharer     = (*session)(nil)
+	_ lockrt.Downgrader = (*session)(nil)
 )
 
 var errBroken = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
@@ -33,10 +35,22 @@ func (s *session) name(key string) name { return name{s.cfg.Namespace, key} }
 // current returns the lock on key if it is taken at now. It needs store.mu.
 func (s *session) current(key string, now time.Time) *lock {
 	l := s.store.locks[s.name(key)]
-	if l == nil || !l.held(now) {
+	if l == nil {
+		return nil
+	}
+	l.update(now)
+	if len(l.holders) == 0 {
 		return nil
 	}
 	return l
+}
+
+// holder returns the live holder of key with a lease id, and its lock, nil if there is none. It needs store.mu.
+func (s *session) holder(key, id string, now time.Time) (*lock, *holder) {
+	if l := s.store.locks[s.name(key)]; l != nil {
+		return l, l.find(id, now)
+	}
+	return nil, nil
 }
 
 // Acquire implements lockrt.Session.
@@ -84,7 +98,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 // take returns the grant, or a queued waiter, or the error of a try.
 func (s *session) take(req lockrt.Request) (lockrt.Grant, *waiter, error) {
 	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
+	defer s.store.unlock()
 	select {
 	case <-s.closed:
 		return lockrt.Grant{}, nil, lockrt.ErrClosed
@@ -92,16 +106,15 @@ func (s *session) take(req lockrt.Request) (lockrt.Grant, *waiter, error) {
 	}
 	now := time.Now()
 	l := s.store.lockOn(s.name(req.Key), now)
-	if !l.held(now) && l.queue.len() > 0 {
-		l.free(now) // its timer is about to run: those who wait come first
-	}
+	l.update(now) // if a timer is about to run: those who wait come first
+	h := l.find(req.ID, now)
 	switch {
-	case l.owner.id == req.ID && l.held(now) && l.owner.broken:
+	case h != nil && h.broken:
 		return lockrt.Grant{}, nil, errBroken
-	case l.owner.id == req.ID && l.held(now):
-		return lockrt.Grant{Epoch: l.owner.epoch, Start: l.owner.since, TTL: l.expires.Sub(l.owner.since)}, nil, nil
-	case !l.held(now):
-		return l.take(s, req, now), nil, nil
+	case h != nil:
+		return h.grant(), nil, nil
+	case l.queue.len() == 0 && l.fits(&req):
+		return l.grant(s, &req, now), nil, nil
 	case req.Wait == 0:
 		return lockrt.Grant{}, nil, l.busy(now)
 	}
@@ -117,9 +130,10 @@ func (s *session) take(req lockrt.Request) (lockrt.Grant, *waiter, error) {
 // busy says who holds a lock.
 func (s *session) busy(key string) *lockrt.BusyError {
 	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	if l := s.store.locks[s.name(key)]; l != nil {
-		return l.busy(time.Now())
+	defer s.store.unlock()
+	now := time.Now()
+	if l := s.current(key, now); l != nil {
+		return l.busy(now)
 	}
 	return &lockrt.BusyError{Key: key}
 }
@@ -127,7 +141,7 @@ func (s *session) busy(key string) *lockrt.BusyError {
 // leave takes a request out of the queue, and off the lock if that was granted in the same moment.
 func (s *session) leave(req lockrt.Request) {
 	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
+	defer s.store.unlock()
 	if l := s.store.locks[s.name(req.Key)]; l != nil {
 		l.withdraw(req.ID, time.Now())
 	}
@@ -140,11 +154,11 @@ func (s *session) Renew(_ context.Context, renewals []lockrt.Renewal) []error {
 	now := time.Now()
 	errs := make([]error, len(renewals))
 	for i, r := range renewals {
-		l := s.current(r.Key, now)
-		if l == nil || l.owner.id != r.ID || l.owner.broken {
+		_, h := s.holder(r.Key, r.ID, now)
+		if h == nil || h.broken {
 			errs[i] = lockrt.ErrLost
-		} else if until := now.Add(r.TTL); until.After(l.expires) {
-			l.expires = until
+		} else if until := now.Add(r.TTL); until.After(h.expires) {
+			h.expires = until
 		}
 	}
 	return errs
@@ -153,29 +167,28 @@ func (s *session) Renew(_ context.Context, renewals []lockrt.Renewal) []error {
 // Release implements lockrt.Session.
 func (s *session) Release(_ context.Context, rel lockrt.Release) error {
 	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
+	defer s.store.unlock()
 	now := time.Now()
-	l := s.current(rel.Key, now)
-	switch {
-	case l == nil || l.owner.id != rel.ID:
+	l, h := s.holder(rel.Key, rel.ID, now)
+	if h == nil {
 		return lockrt.ErrLost
-	case rel.Keep > 0:
-		l.keep(rel.Keep, now)
-	default:
-		l.free(now)
 	}
+	l.end(h, rel.Keep, now)
 	return nil
 }
 
 // List implements lockrt.Session.
 func (s *session) List(_ context.Context, prefix string) ([]lockrt.LockInfo, error) {
 	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
+	defer s.store.unlock()
 	now := time.Now()
 	var infos []lockrt.LockInfo
 	for n, l := range s.store.locks {
-		if n.namespace == s.cfg.Namespace && strings.HasPrefix(n.key, prefix) && l.held(now) {
-			infos = append(infos, l.info(now))
+		if n.namespace != s.cfg.Namespace || !strings.HasPrefix(n.key, prefix) {
+			continue
+		}
+		if l = s.current(n.key, now); l != nil {
+			infos = append(infos, l.info(now, maxListed))
 		}
 	}
 	slices.SortFunc(infos, func(a, b lockrt.LockInfo) int { return strings.Compare(a.Key, b.Key) })
@@ -185,10 +198,10 @@ func (s *session) List(_ context.Context, prefix string) ([]lockrt.LockInfo, err
 // Inspect implements lockrt.Inspector.
 func (s *session) Inspect(_ context.Context, key string) (lockrt.LockInfo, error) {
 	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
+	defer s.store.unlock()
 	now := time.Now()
 	if l := s.current(key, now); l != nil {
-		return l.info(now), nil
+		return l.info(now, len(l.holders)), nil
 	}
 	return lockrt.LockInfo{}, lockrt.ErrNotHeld
 }
@@ -200,42 +213,83 @@ func (s *session) Check(_ context.Context, leases []lockrt.HeldLease) []error {
 	now := time.Now()
 	errs := make([]error, len(leases))
 	for i, lease := range leases {
-		if l := s.current(lease.Key, now); l == nil || l.owner.id != lease.ID || l.owner.broken {
+		if _, h := s.holder(lease.Key, lease.ID, now); h == nil || h.broken {
 			errs[i] = lockrt.ErrLost
 		}
 	}
 	return errs
 }
 
+// Shares implements lockrt.Sharer.
+func (s *session) Shares() {}
+
+// Downgrade implements lockrt.Downgrader.
+func (s *session) Downgrade(_ context.Context, d lockrt.Downgrading) (uint64, error) {
+	s.store.mu.Lock()
+	defer s.store.unlock()
+	now := time.Now()
+	l, h := s.holder(d.Key, d.ID, now)
+	switch {
+	case h == nil || h.broken:
+		return 0, lockrt.ErrLost
+	case h.permits > 0:
+		return 0, fmt.Errorf("%w: the lease is that of a permit", lockrt.ErrOptions)
+	case h.mode == lockrt.Read:
+		return h.epoch, nil
+	}
+	h.mode = lockrt.Read
+	if d.NewEpoch {
+		h.epoch = s.store.nextEpoch(now)
+	}
+	epoch := h.epoch
+	l.changed(now)
+	return epoch, nil
+}
+
 // Break implements lockrt.Breaker. The holder's Locker is in this process: it has ended the lease when Lost returns.
 func (s *session) Break(_ context.Context, b lockrt.Breaking) error {
-	l := s.mark(b)
-	if l == nil {
+	marked := s.mark(b)
+	if marked == nil {
 		return lockrt.ErrNotHeld
 	}
-	if l.session != nil {
-		l.session.cfg.Lost(b.ID, fmt.Errorf("broken by %s: %s", s.cfg.Node, b.Reason))
+	if marked.session != nil {
+		marked.session.cfg.Lost(b.ID, fmt.Errorf("broken by %s: %s", s.cfg.Node, b.Reason))
 	}
 	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
+	defer s.store.unlock()
 	now := time.Now()
-	if cur := s.current(b.Key, now); cur != nil && cur.owner == *l {
-		cur.free(now)
+	if l, h := s.named(b, now); h != nil && h.broken {
+		l.end(h, 0, now)
 	}
 	return nil
 }
 
-// mark makes a lease one that cannot be renewed any more. It returns the owner, nil if that is another one.
-func (s *session) mark(b lockrt.Breaking) *owner {
+// mark makes a lease one that cannot be renewed any more. It returns the holder, nil if there is none.
+func (s *session) mark(b lockrt.Breaking) *holder {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
-	l := s.current(b.Key, time.Now())
-	if l == nil || l.owner.id != b.ID || lockrt.FenceOf(l.owner.epoch) != b.Fence {
+	_, h := s.named(b, time.Now())
+	if h == nil {
 		return nil
 	}
-	l.owner.broken = true
-	marked := l.owner
+	h.broken = true
+	marked := *h
 	return &marked
+}
+
+// named returns the holder that b names, and its lock. It needs store.mu.
+func (s *session) named(b lockrt.Breaking, now time.Time) (*lock, *holder) {
+	l := s.store.locks[s.name(b.Key)]
+	if l == nil {
+		return nil, nil
+	}
+	for i := range l.holders {
+		h := &l.holders[i]
+		if h.id == b.ID && lockrt.FenceOf(h.epoch) == b.Fence && h.live(now) {
+			return l, h
+		}
+	}
+	return nil, nil
 }
 
 // Close implements lockrt.Session.

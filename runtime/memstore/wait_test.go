@@ -41,13 +41,13 @@ func TestStore_noBargingAtTheEndOfALease(t *testing.T) {
 	w := &waiter{session: s, req: lockrt.Request{Key: "k", ID: "w", TTL: time.Hour}, granted: make(chan lockrt.Grant, 1)}
 	l := store.locks[s.name("k")]
 	l.queue.push(w)
-	l.expires = time.Now()
+	l.holders[0].expires = time.Now()
 	barger := lockrt.Request{Key: "k", ID: "barger", TTL: time.Hour}
 	if _, err := s.Acquire(t.Context(), barger); !errors.Is(err, lockrt.ErrBusy) {
 		t.Errorf("acquire before one that waits: %v, want ErrBusy", err)
 	}
-	if len(w.granted) != 1 || l.owner.id != "w" {
-		t.Errorf("the lock belongs to %q, want the one that waited", l.owner.id)
+	if len(w.granted) != 1 || l.holders[0].id != "w" {
+		t.Errorf("the lock belongs to %q, want the one that waited", l.holders[0].id)
 	}
 }
 

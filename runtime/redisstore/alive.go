@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -10,13 +11,17 @@ import (
 )
 
 const (
-	// aliveChunk is how many queues one script works on, aliveTrip how many go into one round trip.
+	// aliveChunk bounds the queues of one script call.
 	aliveChunk = 100
-	aliveTrip  = 1000
+	// aliveTrip bounds the queues of one round trip.
+	aliveTrip = 1000
 )
 
-// asksInTime is how long after the end of a lease a waiter may ask without being told to: more than its jitter and a
-// round trip, so that those who know of the lease are left alone.
+// aliveElsewhere is what alive.lua answers for a shared lock: alive_shared.lua has to be asked.
+const aliveElsewhere = -2
+
+// asksInTime bounds how long after the end of a lease a waiter asks by itself. It is more than the waiter's jitter and
+// a round trip, so that waiters that know the lease are not poked.
 const asksInTime = 100 * time.Millisecond
 
 // keepAlive refreshes this process's liveness in every queue it waits in, three times per Config.Liveness, as long as
@@ -25,7 +30,7 @@ func (s *session) keepAlive() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	var failing bool
-	next := time.Time{} // of the next round; zero: nobody waits
+	next := time.Time{} // when the next round starts; zero if nobody waits
 	for {
 		if next.IsZero() {
 			timer.Stop()
@@ -77,7 +82,7 @@ func (s *session) logAlive(failing bool, queues int, err error) bool {
 	return err != nil
 }
 
-// pokeEndless lets those ask who wait without any end: they give up if the server stays silent.
+// pokeEndless pokes the waiters that have no end of their own. They ask, and give up if the server stays silent.
 func (s *session) pokeEndless() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +94,18 @@ func (s *session) pokeEndless() {
 }
 
 // showLife shows life in all queues and returns the first error.
-func (s *session) showLife(queues []*queue) (failed error) {
+func (s *session) showLife(queues []*queue) error {
+	shared, err := s.showLifeBy(aliveScript, queues)
+	if len(shared) == 0 {
+		return err
+	}
+	_, sharedErr := s.showLifeBy(aliveSharedScript, shared)
+	return cmp.Or(err, sharedErr)
+}
+
+// showLifeBy shows life with one of the two scripts. It returns the queues of shared locks, of which the other knows
+// more.
+func (s *session) showLifeBy(script *script, queues []*queue) (shared []*queue, failed error) {
 	chunks := group(queues, aliveChunk, func(q *queue) int {
 		if !s.clustered {
 			return 0
@@ -101,62 +117,73 @@ func (s *session) showLife(queues []*queue) (failed error) {
 		for ; n < len(chunks) && size < aliveTrip; n++ {
 			size += len(chunks[n])
 		}
-		if err := s.showLifeTo(chunks[:n]); err != nil && failed == nil {
-			failed = err
-		}
+		more, err := s.showLifeTo(script, chunks[:n])
+		shared, failed = append(shared, more...), cmp.Or(failed, err)
 		chunks = chunks[n:]
 	}
-	return failed
+	return shared, failed
 }
 
 // showLifeTo shows life in one round trip.
-func (s *session) showLifeTo(chunks [][]*queue) (failed error) {
+func (s *session) showLifeTo(script *script, chunks [][]*queue) (shared []*queue, failed error) {
 	all := make([]call, len(chunks))
 	for i, queues := range chunks {
 		n := len(queues)
-		all[i] = call{Keys: make([]string, 3*n), Args: []any{s.channel, s.liveness.Milliseconds()}}
+		all[i] = call{Keys: make([]string, 3*n, 4*n), Args: []any{s.channel, s.liveness.Milliseconds()}}
 		for j, q := range queues {
 			all[i].Keys[j], all[i].Keys[n+j], all[i].Keys[2*n+j] = q.keys.queue, q.keys.waiters, q.keys.lock
+			if script == aliveSharedScript {
+				all[i].Keys = append(all[i].Keys, q.keys.holders())
+			}
 		}
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, max(s.liveness/3, time.Second))
 	defer cancel()
 	sent := time.Now()
-	for i, cmd := range s.calls.pipeline(ctx, s.keeping(), aliveScript, all) {
+	for i, cmd := range s.calls.pipeline(ctx, s.keeping(), script, all) {
 		states, err := cmd.Slice()
 		if err == nil && len(states) != len(chunks[i]) {
 			err = fmt.Errorf("the lock script alive answered %d values for %d queues", len(states), len(chunks[i]))
 		}
 		if err == nil {
-			s.shown(chunks[i], states, sent)
-		} else if failed == nil {
-			failed = err
+			shared = append(shared, s.shown(chunks[i], states, sent)...)
 		}
+		failed = cmp.Or(failed, err)
 	}
-	return failed
+	return shared, failed
 }
 
-// shown takes the answers. Those who wait ask again by themselves when the lease in their way should be over. They are
-// told to where that is not enough:
-//   - one owns the lock, and the push that said so was lost;
-//   - the server has forgotten the queue, or this process was silent for so long that it may have been passed over:
-//     nobody would wake them;
-//   - they heard of a longer lease than the one that is in their way: whoever it was handed to may be dead, and so may
-//     the one who was told.
-func (s *session) shown(queues []*queue, states []any, sent time.Time) {
+// shown evaluates the answers. A waiter asks again by itself when the lease in its way should be over. It is poked
+// where that is too late:
+//   - It owns the lock, or a share of it, and the push that said so was lost.
+//   - The server has forgotten the queue, or this process was silent for so long that its waiters may have been passed
+//     over. Nobody would wake them.
+//   - It knows of a longer lease than the one in its way. The lock was handed on, and the new owner may be dead, and so
+//     may the waiter that was told of it.
+//
+// It returns the queues of shared locks, for which alive.lua cannot answer.
+func (s *session) shown(queues []*queue, states []any, sent time.Time) (shared []*queue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	for i, q := range queues {
 		left, ok := states[i].(int64)
-		if own, isOwn := states[i].([]any); isOwn && len(own) == 2 {
+		if own, isOwn := states[i].([]any); isOwn && len(own) >= 2 {
 			left, ok = own[1].(int64)
-			if id, _ := own[0].(string); s.waiters[id] != nil {
-				pace.Wake(s.waiters[id].pokes)
+			for _, held := range own {
+				text, _ := held.(string)
+				id, _, _ := splitID(text)
+				if w := s.waiters[id]; w != nil {
+					pace.Wake(w.pokes)
+				}
 			}
 		}
-		if !ok {
-			continue // nothing of ours
+		switch {
+		case !ok:
+			continue // not an answer of this script
+		case left == aliveElsewhere:
+			shared = append(shared, q)
+			continue
 		}
 		latest := now.Add(time.Duration(left)*time.Millisecond + asksInTime)
 		passedOver := sent.Sub(q.shown) > s.liveness
@@ -169,4 +196,5 @@ func (s *session) shown(queues []*queue, states []any, sent time.Time) {
 			q.shown = sent
 		}
 	}
+	return shared
 }

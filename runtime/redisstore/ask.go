@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// askRetries is how often a question is repeated at once whose answer was lost, where the client does not say, and
-	// how often one of a caller who does not wait that the server was not ready for.
+	// askRetries is how often a request is repeated whose answer was lost, if the client has no setting for it. A
+	// request of a caller that does not wait is repeated as often while the server is not ready.
 	askRetries = 3
-	// askLate is how often one is repeated that refused itself although its time was not over: the server's clock was
-	// set, or the answers of another server have told of another time.
+	// askLate is how often a request is repeated that the script refused as late although its time was not over. Then
+	// the server's clock was set, or the session knows the clock of another server.
 	askLate = 3
 
 	askBackoff    = 8 * time.Millisecond
@@ -26,7 +26,7 @@ const (
 var errTooLate = errors.New("the server refuses the request as late, again and again: does its clock jump?")
 
 // ask runs acquire.lua, and repeats it when the connection breaks or the server is not ready. It ends with ctx or after
-// bound. Attempts that had no answer are remembered: see leftover.
+// bound. Attempts that had no answer are remembered: see janitor.Janitor.
 func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bound time.Duration) (answer, error) {
 	limit, over := s.calls.limits.after(bound)
 	defer over()
@@ -43,7 +43,7 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 		}
 		switch {
 		case err == nil && a.granted && s.resubscribed.Load() != lines:
-			continue // that the lease was broken may have been pushed to nobody, before Held knew of it
+			continue // a push about a broken lease may have been lost before Held knew of the lease
 		case err == nil && !a.late:
 			return a, nil
 		case err == nil:
@@ -52,7 +52,7 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 			}
 			continue
 		case errors.Is(err, errSlow):
-			continue // the same question, from another goroutine
+			continue // doAlone sends the same request
 		case !retryable(err), ctx.Err() != nil, limit.Err() != nil, attempts >= s.retries && !patient(req, err):
 			return answer{}, explain(ctx, said.or(err))
 		}
@@ -64,21 +64,35 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 	}
 }
 
-// patient reports whether a question is repeated for as long as its limit allows: the server is there and not ready, and
-// the caller has time.
+// patient reports whether a question is repeated for as long as its limit allows: the server is there and not ready,
+// and the caller has time.
 func patient(req lockrt.Request, err error) bool { return req.Wait > 0 && isReply(err) }
 
-// askOnce runs acquire.lua once.
+// askOnce runs acquire.lua once, and acquire_shared.lua where that is the one for the request.
 func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.Request) (answer, error) {
+	st := s.stripe(keys)
+	if keys.kind == "" && !s.mixed.has(keys.lock) {
+		a, err := s.askBy(ctx, limit, st.acquires, keys, req)
+		if err != nil || !a.shared {
+			return a, err
+		}
+		s.mixed.add(keys.lock)
+	}
+	return s.askBy(ctx, limit, st.shared, keys, req)
+}
+
+func (s *session) askBy(
+	ctx, limit context.Context, by *combiner, keys lockKeys, req lockrt.Request,
+) (answer, error) {
 	e := &item{keys: keys, id: req.ID, terms: terms{ttl: millis(req.TTL)}}
 	if req.Wait > 0 {
 		e.liveness = s.liveness.Milliseconds()
 	}
-	if err := s.stripe(keys).acquires.do(ctx, limit, e); err != nil {
+	if err := by.do(ctx, limit, e); err != nil {
 		if underWay := new(underWayError); errors.As(err, &underWay) {
-			s.doubt(req.ID, keys, underWay.latest)
+			s.leftovers.Doubt(req.ID, keys, underWay.latest)
 		} else if !e.sent.IsZero() && mayHaveRun(err) {
-			s.doubt(req.ID, keys, e.latest)
+			s.leftovers.Doubt(req.ID, keys, e.latest)
 		}
 		return answer{}, err
 	}
@@ -92,9 +106,9 @@ func (s *session) askOnce(ctx, limit context.Context, keys lockKeys, req lockrt.
 // over is called with an acquire whose caller has left and whose call is over.
 func (s *session) over(e *item) {
 	if e.answered() {
-		s.answered(e.id)
+		s.leftovers.Answered(e.id)
 	} else {
-		s.brought(e.id)
+		s.leftovers.Brought(e.id)
 	}
 }
 

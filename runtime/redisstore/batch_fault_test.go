@@ -99,8 +99,8 @@ func newCrowd(t *testing.T) *crowd {
 
 const crowdSize = 20
 
-// together has work done by so many callers whose calls go out in one: the lanes of the combiner are taken until all have
-// come. before runs when they have. The work of those who take the lanes is not looked at.
+// together has work done by so many callers whose calls go out in one: the lanes of the combiner are taken until all
+// have come. before runs when they have. The work of those who take the lanes is not looked at.
 func (c *crowd) together(combiner *combiner, work func(i int) error, before func()) []error {
 	c.t.Helper()
 	release := c.gate.hold(nil)
@@ -143,8 +143,8 @@ func (c *crowd) held(i int) string {
 	return owner
 }
 
-// The session repeats the call, each lease finds its lock, and the call that had no answer is remembered until it cannot
-// act any more.
+// The session repeats the call, each lease finds its lock, and the call that had no answer is remembered until it
+// cannot act any more.
 func TestBatch_acquiresWhoseAnswerIsLost(t *testing.T) {
 	c := newCrowd(t)
 	errs := c.together(c.s.stripes[0].acquires, func(i int) error { return c.acquire(c.ctx, i) }, func() { c.lossy.lose(1) })
@@ -156,13 +156,8 @@ func TestBatch_acquiresWhoseAnswerIsLost(t *testing.T) {
 			t.Errorf("release %d: %v", i, err)
 		}
 	}
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	for i := range errs {
-		l := c.s.leftovers[fmt.Sprint("id", i)]
-		if l == nil || l.wanted || l.latest == 0 {
-			t.Errorf("the unanswered request of caller %d is forgotten: %+v", i, l)
-		}
+	if n := c.s.leftovers.Left(); n != len(errs) {
+		t.Errorf("the unanswered requests of %d callers are remembered, want %d", n, len(errs))
 	}
 }
 
@@ -375,7 +370,5 @@ func TestSession_Close_failedReleasesAtASilentServer(t *testing.T) {
 	if err := c.s.Close(context.WithoutCancel(c.ctx)); err == nil || !strings.Contains(err.Error(), "left to their TTL") {
 		t.Errorf("Close: %v, want that a lock is left to its TTL", err)
 	}
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	clear(c.s.leftovers) // the rig closes the session, too
+	c.s.leftovers = c.s.newJanitor() // the rig closes the session, too
 }

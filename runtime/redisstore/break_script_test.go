@@ -98,8 +98,8 @@ func TestBreakScript_forceHandsOnToTheFirst(t *testing.T) {
 	in.wantNext("grant b ")
 }
 
-// Nobody is told that a kept lock is broken: the one who had it has released it, and nothing but pushes to processes may
-// be published by a user with the rights that doc.go states.
+// Nobody is told that a kept lock is broken: the one who had it has released it, and nothing but pushes to processes
+// may be published by a user with the rights that doc.go states.
 func TestBreakScript_ofAKeptLock(t *testing.T) {
 	r := newRig(t)
 	r.acquire("a", "p", 0)
@@ -118,7 +118,8 @@ func TestBreakScript_ofAKeptLock(t *testing.T) {
 func TestInspectScript(t *testing.T) {
 	r := newRig(t)
 	inspect := func(waiters int) (lockrt.LockInfo, error) {
-		return parseInfo("k", inspectScript.Run(r.ctx, r.client, r.keys.all()[:3], waiters))
+		return parseInfo("k", inspectScript.Run(r.ctx, r.client, []string{r.keys.lock, r.keys.queue, r.keys.waiters, r.keys.holders(), r.keys.held()},
+			waiters, allHolders))
 	}
 	if _, err := inspect(2); !errors.Is(err, lockrt.ErrNotHeld) {
 		t.Errorf("a free lock: %v, want ErrNotHeld", err)

@@ -115,8 +115,8 @@ func TestSession_askedForABrokenLease(t *testing.T) {
 	}
 }
 
-// Break names what it saw: the answer to the first call is lost, the session repeats it, and whoever came after keeps the
-// lock.
+// Break names what it saw: the answer to the first call is lost, the session repeats it, and whoever came after keeps
+// the lock.
 func TestSession_breakWhoseAnswerIsLost(t *testing.T) {
 	c := newCrowd(t)
 	r := c.rig

@@ -4,170 +4,120 @@ package redisstore_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"os"
-	"os/exec"
-	"strconv"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockgen/lockgen/internal/lockchaos"
 	"github.com/lockgen/lockgen/internal/testenv"
-	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/redisstore"
 )
 
-const (
-	chaosProcesses = 4
-	chaosWorkers   = 4
-	// chaosPatience is how long the last acquisitions, and the end of a process, may take when all faults are gone.
-	chaosPatience = time.Minute
-)
+func init() { beChaosProcess = func() { lockchaos.BeProcess(openChaos) } }
 
-// Several processes use a few locks in all ways. They are killed, stopped, cut off and silenced, their answers and
-// pushes are lost, their locks are broken. A witness outside hears what each of them believes: no two contexts of one
-// key are alive at the same time, fences grow in the order of acquisition, who waits is served in the end, and nothing
-// is left behind. LOCKGEN_SEED repeats the plan of a run, though not what the machine makes of it; LOCKGEN_SOAK makes
-// it long.
+// chaosConfig is that of all processes: they are taken for dead soon.
+var chaosConfig = redisstore.Config{Liveness: time.Second}
+
+func openChaos(plan lockchaos.Plan) (lockchaos.Stores, error) {
+	redis.SetLogger(&goRedisLog{}) // what the client says about its connections is no news here
+	client := redis.NewClient(&redis.Options{Addr: plan.URL, ContextTimeoutEnabled: true})
+	return lockchaos.Stores{
+		New:   func() lockrt.Store { return redisstore.New(client, chaosConfig) },
+		Close: client.Close,
+	}, nil
+}
+
+// TestChaos_processes runs processes through killed and stopped ones, cut, silent and late lines, lost answers and
+// pushes, and broken locks.
 func TestChaos_processes(t *testing.T) {
-	t.Parallel()
-	lasts := 10 * time.Second
-	if os.Getenv("LOCKGEN_SOAK") != "" {
-		lasts = 4 * time.Minute
-	}
-	c := newChaos(t, chaosSeed(t))
-	for i := range c.processes {
-		c.start(i)
-	}
-	for end := time.Now().Add(lasts); time.Now().Before(end); {
-		c.act()
-		time.Sleep(upTo(c.rand, 200*time.Millisecond))
-	}
-	c.calm()
-	c.drain()
-	c.wantNothingLeft()
-	bad, leases := c.witness.verdict()
-	for _, problem := range bad {
-		t.Error(problem)
-	}
-	t.Logf("%d leases were seen, under %v", leases, c.acts)
-	if leases < 20 {
-		t.Error("so few leases prove nothing")
-	}
+	cfg := redisChaos(t, testenv.Redis(t))
+	cfg.AtLeast = map[string]int{"writer": 20}
+	lockchaos.Run(t, cfg)
 }
 
-func chaosSeed(t *testing.T) uint64 {
-	seed := rand.Uint64()
-	if text := os.Getenv("LOCKGEN_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("LOCKGEN_SEED: %v", err)
-		}
-	}
-	t.Logf("LOCKGEN_SEED=%d repeats this plan", seed)
-	return seed
-}
-
-// chaos is the test's own process, which does all the harm.
-type chaos struct {
-	t         *testing.T
-	ctx       context.Context
-	rand      *rand.Rand
-	server    *testenv.RedisServer
-	admin     *redis.Client
-	locks     *lockrt.Locker // to break locks with
-	witness   *witness
-	keys      []string
-	processes [chaosProcesses]*chaosProcess
-	started   int
-	undoing   sync.WaitGroup // harm that ends by itself
-	acts      map[string]int
-}
-
-func newChaos(t *testing.T, seed uint64) *chaos {
-	server := testenv.Redis(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
-	t.Cleanup(cancel)
-	return &chaos{
-		t: t, ctx: ctx, rand: rand.New(rand.NewPCG(seed, 0)), server: server, admin: newClient(t, server),
-		locks: newLocker(t, newClient(t, server), chaosConfig), witness: newWitness(),
-		keys: []string{"a", "b", "c"}, acts: make(map[string]int),
-	}
-}
-
-// chaosProcess is one process and its line to the server.
-type chaosProcess struct {
-	node  string
-	proxy *proxy
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	heard chan bool // what the witness says of its end
-}
-
-func (c *chaos) start(i int) {
-	c.t.Helper()
-	c.started++
-	p := &chaosProcess{
-		node: fmt.Sprint("process ", c.started), proxy: newProxy(c.t, c.server.Addr()), heard: make(chan bool, 1),
-		cmd: exec.Command(os.Args[0]),
-	}
-	plan, err := json.Marshal(chaosPlan{
-		Node: p.node, Addr: p.proxy.addr, Seed: c.rand.Uint64(), Keys: c.keys, Workers: chaosWorkers,
+// The same with readers, writers, permits and downgrades, and with a server that is killed and started again. It syncs
+// what it has said.
+func TestChaos_processesKinds(t *testing.T) {
+	server := testenv.Redis(t, testenv.RedisConfig{AOF: true})
+	cfg := redisChaos(t, server)
+	cfg.Kinds = true
+	cfg.Harms = append(cfg.Harms, lockchaos.Harm{
+		Name: "restart the server", Odds: 2, Do: func(*lockchaos.Chaos, *lockchaos.Process) { _ = server.Restart() },
 	})
-	must(c.t, err)
-	p.cmd.Env = append(os.Environ(), childEnv+"="+chaosMode, planEnv+"="+string(plan))
-	p.cmd.Stderr = os.Stderr
-	p.stdin, err = p.cmd.StdinPipe()
-	must(c.t, err)
-	out, err := p.cmd.StdoutPipe()
-	must(c.t, err)
-	must(c.t, p.cmd.Start())
-	go func() {
-		done := c.witness.listen(p.node, out)
-		_ = p.cmd.Wait()
-		p.heard <- done
-	}()
-	c.t.Cleanup(func() { _ = p.cmd.Process.Kill() })
-	c.processes[i] = p
+	cfg.AtLeast = map[string]int{
+		"writer": 5, "reader": 5, "readers together": 1, "permit": 5, "permits together": 1,
+	}
+	lockchaos.Run(t, cfg)
 }
 
-// drain lets all processes come to their end.
-func (c *chaos) drain() {
-	for _, p := range c.processes {
-		_ = p.stdin.Close()
-	}
-	over := time.After(2 * chaosPatience)
-	for _, p := range c.processes {
-		select {
-		case done := <-p.heard:
-			if !done {
-				c.t.Errorf("%s did not come to its end: %v", p.node, p.cmd.ProcessState)
+func redisChaos(t *testing.T, server *testenv.RedisServer) lockchaos.Config {
+	admin := newClient(t, server)
+	return lockchaos.Config{
+		Line:    func() lockchaos.Line { return chaosLine{newProxy(t, server.Addr())} },
+		Breaker: newLocker(t, newClient(t, server), chaosConfig),
+		Harms:   redisHarms(admin),
+		Left: func(ctx context.Context) []string {
+			queues := admin.Keys(ctx, "*:queue").Val()
+			keys, err := immortal.Run(ctx, admin, nil).StringSlice()
+			if err != nil || len(keys) > 0 {
+				t.Errorf("keys without an expiry: %q, %v", keys, err)
 			}
-		case <-over:
-			// Its stacks tell where.
-			_ = p.cmd.Process.Signal(syscall.SIGQUIT)
-			c.t.Errorf("%s does not end; is a waiter not served?", p.node)
-			<-p.heard
-		}
+			return queues
+		},
 	}
 }
 
-// wantNothingLeft waits until no lock is held and nobody stands in a queue.
-func (c *chaos) wantNothingLeft() {
-	testsync.Eventually(c.t, "all locks are free and all queues empty", func() bool {
-		infos, err := c.locks.List(c.ctx, "")
-		must(c.t, err)
-		queues := c.admin.Keys(c.ctx, "*:queue").Val()
-		return len(infos) == 0 && len(queues) == 0
-	})
-	keys, err := immortal.Run(c.ctx, c.admin, nil).StringSlice()
-	if err != nil || len(keys) > 0 {
-		c.t.Errorf("keys without an expiry: %q, %v", keys, err)
+// chaosLine is a process's connections.
+type chaosLine struct{ *proxy }
+
+func (l chaosLine) URL() string { return l.addr }
+func (l chaosLine) Calm()       { l.set(func() { l.reply = nil }) }
+func (l chaosLine) Close() {
+	l.set(func() { l.closed = true })
+	l.refuse()
+}
+
+// redisHarms are those of lines and of connections.
+func redisHarms(admin *redis.Client) []lockchaos.Harm {
+	// A flag holds something back for a while.
+	flag := func(name string, odds int, of func(*proxy) *bool) lockchaos.Harm {
+		return lockchaos.Harm{Name: name, Odds: odds, Do: func(c *lockchaos.Chaos, process *lockchaos.Process) {
+			p := process.Line.(chaosLine).proxy
+			p.set(func() { *of(p) = true })
+			c.Later(func() { p.set(func() { *of(p) = false }) })
+		}}
+	}
+	once := func(name string, odds int, do func(*proxy)) lockchaos.Harm {
+		return lockchaos.Harm{Name: name, Odds: odds, Do: func(_ *lockchaos.Chaos, process *lockchaos.Process) {
+			p := process.Line.(chaosLine).proxy
+			p.set(func() { do(p) })
+		}}
+	}
+	killClients := func(kind string, odds int) lockchaos.Harm {
+		return lockchaos.Harm{Name: fmt.Sprintf("kill %s connections", kind), Odds: odds,
+			Do: func(c *lockchaos.Chaos, _ *lockchaos.Process) {
+				if err := admin.ClientKillByFilter(c.Ctx, "TYPE", kind, "SKIPME", "yes").Err(); err != nil {
+					c.T.Errorf("kill %s connections: %v", kind, err)
+				}
+			}}
+	}
+	return []lockchaos.Harm{
+		once("cut", 3, (*proxy).cutLocked),
+		flag("silence", 3, func(p *proxy) *bool { return &p.hole }),
+		flag("hold requests back", 3, func(p *proxy) *bool { return &p.deaf }),
+		flag("hold answers back", 3, func(p *proxy) *bool { return &p.mute }),
+		{Name: "lose pushes", Odds: 2, Do: func(c *lockchaos.Chaos, process *lockchaos.Process) {
+			line := process.Line.(chaosLine)
+			line.set(func() { line.reply = pushes })
+			c.Later(line.Calm)
+		}},
+		once("lose an answer", 3, first(drop)),
+		once("cut for an answer", 3, first(cut)),
+		once("cut in an answer", 3, first(tear)),
+		killClients("pubsub", 2),
+		killClients("normal", 1),
 	}
 }

@@ -30,14 +30,7 @@ const (
 
 var childConfig = redisstore.Config{Liveness: 400 * time.Millisecond}
 
-// childModes are other things that the process may be.
-var childModes = map[string]func(){}
-
 func beChild(mode string) {
-	if be := childModes[mode]; be != nil {
-		be()
-		return
-	}
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddrEnv), ContextTimeoutEnabled: true})
 	defer client.Close()

@@ -45,14 +45,14 @@ type finding struct {
 	attrs   []slog.Attr
 }
 
-// slowReload is how old a cluster's picture may be before a warning says that fail-overs are found late.
+// slowReload is the longest reload interval of a cluster client that gets no warning.
 const slowReload = 10 * time.Second
 
 // warn logs what was found out about the server, and what is to be seen of the caller's client.
 func (s *Store) warn(logger *slog.Logger) {
 	findings := s.findings
 	cluster, ok := s.client.(*redis.ClusterClient)
-	// With ClusterSlots the caller, or a client of Sentinels, keeps the picture up to date.
+	// With ClusterSlots the interval does not matter: the caller, or a client of Sentinels, keeps the slots up to date.
 	if ok && cluster.Options().ClusterSlots == nil && cluster.Options().ClusterStateReloadInterval > slowReload {
 		findings = append(findings[:len(findings):len(findings)], finding{
 			"redis cluster client asks rarely who has which keys: after a failover locks may fail for that long; " +

@@ -17,8 +17,8 @@ import (
 
 // go-redis has one logger for all clients of a process, which no one can read back, so it cannot be changed for a while
 // or put in a chain. It is replaced here, before main begins: an application that sets one of its own in main, or in a
-// package that imports this one, still has the last word, for all clients. Until then lines of the application's
-// clients appear as they would without this package.
+// package that imports this one, replaces it again, for all clients. Until then lines of the application's clients
+// appear as they would without this package.
 func init() {
 	redis.SetLogger(clientLogs{others: log.New(os.Stderr, "redis: ", log.LstdFlags|log.Lshortfile)})
 }
@@ -32,7 +32,7 @@ func (c clientLogs) Printf(ctx context.Context, format string, v ...any) {
 		owner.print(ctx, format, v)
 		return
 	}
-	const caller = 3 // past this function and that of go-redis
+	const caller = 3 // skips this function and that of go-redis
 	_ = c.others.Output(caller, fmt.Sprintf(format, v...))
 }
 

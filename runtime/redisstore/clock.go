@@ -13,7 +13,7 @@ type clockPair = storeclock.Pair
 // serverClock is the clock of a server that can be asked for it.
 type serverClock struct {
 	*storeclock.Clock
-	asking chan struct{} // has an element while somebody asks
+	asking chan struct{} // a semaphore: full while one caller asks
 }
 
 func newServerClock() serverClock {

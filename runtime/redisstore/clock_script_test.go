@@ -26,7 +26,8 @@ func (r *rig) stop() {
 	s := realScripts()
 	r.scripts = scriptSet{
 		stopped(s.acquire), stopped(s.release), stopped(s.retain), stopped(s.cancel), stopped(s.renew), stopped(s.held), stopped(s.alive),
-		stopped(s.brk),
+		stopped(s.brk), stopped(s.acquireShared), stopped(s.releaseShared), stopped(s.renewShared), stopped(s.downgrade),
+		stopped(s.cancelShared), stopped(s.heldShared), stopped(s.aliveShared),
 	}
 }
 
@@ -68,8 +69,8 @@ func TestScripts_clockThatStandsStill(t *testing.T) {
 	}
 }
 
-// The floor is there for the retention after the lease, however that came to be; not for less, because fences would fall,
-// and not for more, because keys that are used once would fill the memory.
+// The floor is there for the retention after the lease, however that came to be; not for less, because fences would
+// fall, and not for more, because keys that are used once would fill the memory.
 func TestScripts_floorIsKeptForTheRetention(t *testing.T) {
 	const (
 		short     = 2 * time.Minute

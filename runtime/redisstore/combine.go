@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// combineAlone is how many calls a combiner has in flight, each on its own, before it begins to gather them. With
-	// fewer callers than that, waiting for each other costs more than what they would share.
+	// combineAlone is how many calls of one lease each are in flight before a combiner begins to gather. For fewer
+	// callers waiting for each other costs more than a shared call saves.
 	combineAlone = 4
 	// combineLanes is how many gathered calls are in flight at a time.
 	combineLanes = 2
-	// combineBatch is how many leases one script works on at the most: enough to share the call's own cost, few enough
-	// that other clients of the server do not notice.
+	// combineBatch bounds the leases of one script call. It is large enough to share the cost of the call, and small
+	// enough not to delay other clients of the server.
 	combineBatch = 32
-	// combineStall is how long those who wait may be left waiting before another lane is opened for them: the calls in
-	// flight may sit on dead connections.
+	// combineStall is how long callers wait before another lane opens for them, because the calls in flight may be on
+	// dead connections.
 	combineStall = 100 * time.Millisecond
-	// combineTake is how many leases go out in one round trip, so that each is answered soon.
+	// combineTake bounds the leases of one round trip, so that none waits long for its answer.
 	combineTake = 1024
 )
 
@@ -36,11 +36,13 @@ type combiner struct {
 	combine.Combiner[*item]
 	client redis.UniversalClient
 	script *script
-	batch  int                       // how many leases one call may have; in a cluster one: a script stays within one slot
-	args   func(terms, int64) []any  // what stands before the ids; the second is the call's latest
-	latest func(end time.Time) int64 // what the server's clock shows then, at the most
+	batch  int                       // the most leases of one call; 1 in a cluster, where a script stays within one slot
+	all    bool                      // the script takes all keys of a lock; batch is 1
+	kinds  bool                      // the script takes lockKeys.kind after the id
+	args   func(terms, int64) []any  // the arguments before the ids; the int64 is the call's latest
+	latest func(end time.Time) int64 // an upper bound of the server's clock at end
 	calls  *calls
-	quick  *quick // nil: no call is made in its caller's goroutine
+	quick  *quick // nil if no call may run in its caller's goroutine
 }
 
 // init sets what all combiners have in common.
@@ -64,13 +66,13 @@ type item struct {
 	id   string
 	terms
 
-	// Set when the call is made, in Taken where it is gathered.
-	sent   time.Time // not after the request is sent; zero: not yet
-	latest int64     // until when, on the server's clock, the request may act (µs)
+	// Set when the call is made; for a gathered call by Taken.
+	sent   time.Time // a moment before the request is sent; zero if it is not sent yet
+	latest int64     // the last moment of the server's clock at which the request may act (µs)
 
 	answer any
 	err    error
-	unsure bool // the script may have run for it before the answer
+	unsure bool // a call that failed before may have acted for it
 }
 
 // terms are the arguments that a lease has in common with others. Only leases with the same terms go into one call.
@@ -87,8 +89,8 @@ func (e *underWayError) Unwrap() error { return e.error }
 // do runs the script for e and returns when it is answered, or ctx ends, or limit does. After an *underWayError e must
 // not be looked at; after another error of ctx or of limit it was not sent and will not be.
 //
-// A caller whose limit is over goes on waiting as long as the server has answered others within callTime: then there are
-// only many before it.
+// A caller whose limit is over goes on waiting as long as the server has answered others within callTime: then there
+// are only many before it.
 func (c *combiner) do(ctx, limit context.Context, e *item) error {
 	if c.Enter() {
 		if c.quick.use() {
@@ -169,7 +171,8 @@ func (c *combiner) together(ctx context.Context, batch []*item) (answered bool) 
 	for i, cmd := range c.pipeline(ctx, parts) {
 		answered = answered || cmd.Err() == nil || isReply(cmd.Err())
 		if settle(parts[i], cmd); len(parts[i]) > 1 && isReply(cmd.Err()) {
-			// One lock's keys may be in the way of all, or the server is out of memory. Who was before it was served.
+			// The keys of one lock may make the whole call fail, or the server is out of memory. The leases before the
+			// failure were served.
 			failed = append(failed, parts[i]...)
 		}
 	}
@@ -199,7 +202,7 @@ func split(batch []*item, size int) [][]*item {
 
 // group puts items of the same kind together, up to size, and keeps their order.
 func group[T any, K comparable](items []T, size int, kind func(T) K) (parts [][]T) {
-	open := make(map[K]int) // where there is room
+	open := make(map[K]int) // the part that still has room
 	for _, item := range items {
 		k := kind(item)
 		at, ok := open[k]
@@ -216,6 +219,14 @@ func group[T any, K comparable](items []T, size int, kind func(T) K) (parts [][]
 // call is the script's call for items with the same terms.
 func (c *combiner) call(part []*item) call {
 	args := c.args(part[0].terms, part[0].latest)
+	if c.all {
+		e := part[0]
+		made := call{Keys: e.keys.all(), Args: append(make([]any, 0, len(args)+2), args...)}
+		if made.Args = append(made.Args, e.id); c.kinds {
+			made.Args = append(made.Args, e.keys.kind)
+		}
+		return made
+	}
 	made := call{Keys: make([]string, 4*len(part)), Args: append(make([]any, 0, len(args)+len(part)), args...)}
 	n := len(part)
 	for i, e := range part {
@@ -246,7 +257,7 @@ func settle(part []*item, cmd *redis.Cmd) {
 // isReply reports whether the server itself answered with an error.
 func isReply(err error) bool {
 	if err == nil {
-		return false // errors.As would allocate
+		return false // without this errors.As allocates on every call
 	}
 	var reply redis.Error
 	return errors.As(err, &reply)

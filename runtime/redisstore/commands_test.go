@@ -12,7 +12,7 @@ var commands62 = map[string]string{
 	"SET":     "PX NX GET KEEPTTL", // NX together with GET is 7.0
 	"PEXPIRE": "",                  // GT and its like are 7.0
 	"HGET":    "", "HSET": "", "HSETNX": "", "HDEL": "", "HINCRBY": "",
-	"ZADD": "", "ZREM": "", "ZSCORE": "", "ZRANGE": "",
+	"ZADD": "NX", "ZREM": "", "ZSCORE": "", "ZRANGE": "BYSCORE LIMIT WITHSCORES",
 }
 
 var upperWord = regexp.MustCompile(`'([A-Z]+)'`)

@@ -13,7 +13,7 @@ import (
 const (
 	// openTimeout bounds the first contact of lockrt.Open.
 	openTimeout = 4 * time.Second
-	// probeTimeout bounds what is asked after it has failed, to say why.
+	// probeTimeout bounds the probes that look for the reason after a failure.
 	probeTimeout = 500 * time.Millisecond
 )
 
@@ -27,13 +27,13 @@ func (s *Store) connect(ctx context.Context, p place) error {
 	var err error
 	select {
 	case err = <-contact:
-	case <-bounded.Done(): // the client heeds deadlines, but not that a context is cancelled
+	case <-bounded.Done(): // the client heeds a context's deadline, but not its cancellation
 		err = bounded.Err()
 	}
 	if err == nil {
 		return nil
 	}
-	// Nobody waits for this: a client of Sentinels closes when the last dial is over.
+	// Close of a client of Sentinels waits for its last dial. The caller must not wait for that.
 	go func() { _ = s.Close() }()
 	var replica *replicaError
 	switch {
@@ -41,7 +41,7 @@ func (s *Store) connect(ctx context.Context, p place) error {
 		return fmt.Errorf("redis at %s %w", p, err)
 	case ctx.Err() != nil:
 		return fmt.Errorf("reach redis at %s: %w", p, explain(ctx, err))
-	case bounded.Err() != nil: // the caller has set no such deadline, and must not be told of one
+	case bounded.Err() != nil: // the deadline is not the caller's, so it is no context's error
 		err = fmt.Errorf("it did not answer within %s (%v)", openTimeout, err)
 	}
 	hint := "is it running, and are address and password right?"
@@ -77,7 +77,7 @@ func dialAny(ctx context.Context, p place) error {
 	return errors.Join(errs...)
 }
 
-// dial connects to one of the hosts without saying a word.
+// dial connects to one of the hosts and sends nothing.
 func (p place) dial(ctx context.Context, i int) (net.Conn, error) {
 	network, host := "tcp", p.hosts[i]
 	if p.unix {
@@ -120,9 +120,9 @@ func (p place) tlsHint(ctx context.Context) string {
 	return ""
 }
 
-// answersTLS reports whether the other side takes part in a handshake, whatever it thinks of the client.
+// answersTLS reports whether the other side takes part in a handshake, whether or not it accepts the client.
 func answersTLS(ctx context.Context, conn net.Conn) bool {
-	// Nothing is sent over the connection, so it does not matter whose it is.
+	// Nothing secret is sent over the connection, so the certificate does not matter.
 	err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
 	var alert tls.AlertError
 	return err == nil || errors.As(err, &alert)

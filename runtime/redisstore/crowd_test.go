@@ -14,8 +14,8 @@ import (
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
 
-// A thousand want one lock, most of them not for long. The patient are all served, nobody beside another, and nothing is
-// left of those who gave up.
+// A thousand want one lock, most of them not for long. The patient are all served, nobody beside another, and nothing
+// is left of those who gave up.
 func TestFault_thousandWaitersCancelAtRandom(t *testing.T) {
 	server := testenv.Redis(t)
 	ctx := testContext(t)

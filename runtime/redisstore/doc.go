@@ -40,6 +40,22 @@
 // delay those behind them for one lease, or for Liveness and half a second, whichever is longer. A waiter that is
 // passed over because its process was paused finds itself out of the queue and joins it again.
 //
+// # Readers and permits
+//
+// Readers share a lock, and so do permits, up to the number that each of them names. All kinds stand in one queue. At every
+// change the head is admitted while it fits, and nobody overtakes it: adjacent readers go in together, a permit as soon as
+// fewer than its own number are held. There is no counter: a set of leases with their ends on the server's clock says who
+// has a share, so a second release changes nothing and the dead free theirs after a lease. Readers that hold the lock
+// together share an epoch; permits have an epoch and a slot each.
+//
+// The scripts for exclusive leases do what they did before there were kinds, and say when they are not enough. Then the
+// session asks the scripts for all kinds, and for ten seconds goes there at once for that lock. So where readers and
+// writers meet for the first time, a call costs a second round trip.
+//
+// Nodes of the version before may work beside: a lock that is shared is a lease of somebody else for them, and a reader
+// whom one of them hands a lock holds it alone. If such a node breaks a lock that is shared, it breaks all shares of it,
+// and their processes learn that at their next renewal.
+//
 // # Break
 //
 // Break names the lease that it saw. break.lua marks its lock: the lease is not renewed any more, and its process is
@@ -108,7 +124,7 @@
 // # Keys and permissions
 //
 // A lock uses four keys, all with an expiry, in one slot of a cluster: namespace:{name} and the same with :queue,
-// :waiters and :floor. The first is the lock, a string
+// :waiters and :floor; where it is shared, also :holders and :held. The first is the lock, a string
 //
 //	<lease id> <epoch> <since, µs> <ttl, ms> <channel of its process> <node>
 //
@@ -123,7 +139,7 @@
 //	  +eval +evalsha +exists +get +set +del +pexpire +pttl +hget +hset +hdel +hincrby
 //	  +zadd +zrange +zrem +zscore +time +publish +subscribe +ping +scan
 //
-// With +info too, lockrt.Open looks whether the server evicts keys or is a replica. Without it Open is silent about the
+// Config.Replicas needs +wait besides. With +info too, lockrt.Open looks whether the server evicts keys or is a replica. Without it Open is silent about the
 // policy, and ACL LOG has an entry of that question.
 //
 // In a cluster the user needs +cluster|slots and +command too, and for a database other than 0 +select. A URL of

@@ -11,8 +11,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// TestOpen_clusterFailover takes a master away and waits for the promotion of its replica. Locks of its slots fail until
-// then, and soon after it they do not.
+// TestOpen_clusterFailover takes a master away and waits for the promotion of its replica. Locks of its slots fail
+// until then, and soon after it they do not.
 func TestOpen_clusterFailover(t *testing.T) {
 	t.Parallel()
 	for name, takeAway := range map[string]func(*testenv.RedisServer) error{
@@ -54,8 +54,8 @@ func TestOpen_clusterFailover(t *testing.T) {
 			back := time.Since(<-promoted)
 			t.Logf("%d attempts failed in %s; locks were back %s after the promotion", failures,
 				time.Since(began).Round(time.Millisecond), back.Round(time.Millisecond))
-			// By go-redis's own measure it would be up to a minute. What is asked for is far less than this bound, which is
-			// for a machine that is busy.
+			// By go-redis's own measure it would be up to a minute. What is asked for is far less than this bound,
+			// which is for a machine that is busy.
 			if back > 20*time.Second {
 				t.Errorf("locks were back %s after the promotion", back)
 			}

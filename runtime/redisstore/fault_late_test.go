@@ -49,8 +49,8 @@ func newLate(t *testing.T) *late {
 	l := &late{t: t, ctx: testContext(t), server: testenv.Redis(t), held: make(chan struct{}), pass: make(chan struct{})}
 	l.proxy = newProxy(t, l.server.Addr())
 	l.direct = newLocker(t, newClient(t, l.server), redisstore.Config{})
-	// The client looks up from a connection when its time is over, not when the caller leaves. It heeds no deadline: with
-	// those that do, a request that is held back for so long refuses itself.
+	// The client looks up from a connection when its time is over, not when the caller leaves. It heeds no deadline:
+	// with those that do, a request that is held back for so long refuses itself.
 	impatient := l.proxy.client(func(o *redis.Options) {
 		o.ReadTimeout, o.ContextTimeoutEnabled = 300*time.Millisecond, false
 	})

@@ -52,8 +52,8 @@ func goRound(ctx context.Context, t *testing.T, locks *lockrt.Locker, thing *res
 	}
 }
 
-// The grant is pushed while the waiter's subscription is down. When it comes back, the waiter asks, and does not sit out
-// the ten minutes of the lease that was in its way.
+// The grant is pushed while the waiter's subscription is down. When it comes back, the waiter asks, and does not sit
+// out the ten minutes of the lease that was in its way.
 func TestFault_pushLostWhileNotSubscribed(t *testing.T) {
 	server := testenv.Redis(t)
 	ctx := testContext(t)

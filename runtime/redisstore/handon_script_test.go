@@ -15,8 +15,9 @@ func (r *rig) acquireFor(id, proc string, ttl time.Duration) {
 	r.called("acquire", err)
 }
 
-// Those behind the new owner have set their timers for the end of the old lease. If the new one ends sooner, the first of
-// them is told: the new owner may be dead, and the lock must not stand free until the end of a lease that is no more.
+// Those behind the new owner have set their timers for the end of the old lease. If the new one ends sooner, the first
+// of them is told: the new owner may be dead, and the lock must not stand free until the end of a lease that is no
+// more.
 func TestHandOn_toAShorterLeaseTellsTheNext(t *testing.T) {
 	for name, end := range map[string]func(*rig){
 		"release": func(r *rig) { r.want("release", r.release("a", 0), 1) },

@@ -15,8 +15,16 @@ var errForgotten = errors.New("the server has forgotten it")
 
 // Check implements lockrt.Checker. A server that must not be written to does not know: held.lua writes.
 func (s *session) Check(ctx context.Context, leases []lockrt.HeldLease) []error {
-	return s.perLease(ctx, heldScript, leases, func(i int) call {
-		return call{Keys: []string{s.space.lock(leases[i].Key)}, Args: []any{leases[i].ID}}
+	return s.perLease(ctx, leases, question{
+		script: heldScript, shared: heldSharedScript, sharedFirst: []any{s.waiterID},
+		part: func(i int, shared bool) call {
+			keys := s.space.keys(leases[i].Key)
+			c := call{Keys: []string{keys.lock}, Args: []any{leases[i].ID}}
+			if shared {
+				c.Keys = append(c.Keys, keys.holders())
+			}
+			return c
+		},
 	})
 }
 
@@ -65,7 +73,7 @@ func (s *session) recheckHeld() bool {
 	if len(gone) == 0 {
 		return answered
 	}
-	// One that was released while the server was asked is not lost.
+	// A lease that was released while the server was asked is not lost.
 	still := make(map[string]bool)
 	for _, lease := range s.held() {
 		still[lease.ID] = true
@@ -88,7 +96,7 @@ func (s *session) held() []lockrt.HeldLease {
 // brokenLease ends a lease that an operator broke, and then lets the lock go on.
 func (s *session) brokenLease(id string, keys lockKeys, reason error) {
 	s.Lost(id, reason)
-	s.abandon(id, keys, brokenPatience)
+	s.leftovers.Abandon(id, keys, brokenPatience)
 }
 
 // brokenPatience is how long it is tried to give back a broken lease. Nobody renews it.

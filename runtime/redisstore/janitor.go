@@ -5,72 +5,39 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/runtime/internal/janitor"
 )
 
 const (
-	// cancelBatch is how many leases are cancelled in one round trip.
+	// cancelBatch bounds the leases that are cancelled in one round trip.
 	cancelBatch = 500
-	// closeTime bounds what Close still does, closeWait how long it waits for acquires under way, and for each answer.
+	// closeTime bounds Close as a whole.
 	closeTime = 5 * time.Second
+	// closeWait bounds how long Close waits for the acquires under way, and for each answer of its own.
 	closeWait = time.Second
 )
 
+func (s *session) newJanitor() *janitor.Janitor[lockKeys] {
+	return &janitor.Janitor[lockKeys]{
+		Cancel: s.cancelBatch, Most: cancelBatch,
+		When:  func(keys lockKeys, micros int64) time.Time { return s.stripe(keys).clock.When(micros) },
+		Retry: func(err error) bool { return retryable(err) || errors.Is(err, context.Canceled) },
+	}
+}
+
 // cleanUp cancels what is left over. When the session closes, it waits for the last callers and tries what is left once
-// more.
+// more. It waits for the acquires that are still under way, which may be granted after their callers have gone. What it
+// does not reach until the session has to be closed is left to its TTL.
 func (s *session) cleanUp() {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	backoff := time.Duration(0)
-	for {
-		if backoff > 0 { // the server is away
-			pace.Sleep(s.ctx, backoff)
-		}
-		timer.Reset(s.janitorPause())
-		select {
-		case <-s.ctx.Done():
-			s.acquiring.Wait()
-			s.cancelRest()
-			return
-		case <-s.wakeJanitor:
-		case <-timer.C:
-		}
-		if _, failed := s.cancelSome(s.ctx, false); failed {
-			backoff = pace.Jitter(min(max(2*backoff, 100*time.Millisecond), time.Second))
-		} else {
-			backoff = 0
-		}
-	}
-}
-
-// janitorPause is how long the janitor has nothing to do.
-func (s *session) janitorPause() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pause := time.Hour
-	switch {
-	case len(s.ready) > 0:
-		pause = 0
-	case s.sleepers.Len() > 0:
-		_, at := s.sleepers.First()
-		pause = max(time.Until(at), 0)
-	}
-	s.janitorSleeps = time.Now().Add(pause)
-	return pause
-}
-
-// cancelRest cancels everything that is left, once, when nobody acquires any more. It waits for the acquires that are
-// still under way, which may be granted after their callers have gone. What it does not reach until the session has to
-// be closed is left to its TTL.
-func (s *session) cancelRest() {
+	s.leftovers.Run(s.ctx)
+	s.acquiring.Wait()
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(s.ctx), s.closeBy)
 	defer cancel()
 	quiet := make(chan struct{})
 	s.calls.Start(func() {
 		for _, st := range s.stripes {
 			st.acquires.Wait()
+			st.shared.Wait()
 		}
 		close(quiet)
 	})
@@ -78,101 +45,45 @@ func (s *session) cancelRest() {
 	case <-quiet:
 	case <-time.After(closeWait):
 	}
-	for backoff := time.Duration(0); pace.Sleep(ctx, backoff); {
-		trip, done := context.WithTimeout(ctx, closeWait)
-		tried, failed := s.cancelSome(trip, true)
-		done()
-		if tried == 0 {
-			return
-		}
-		backoff = 0
-		if failed {
-			backoff = pace.Jitter(100 * time.Millisecond)
-		}
-	}
+	s.leftovers.Rest(ctx, closeWait)
 }
 
-// left is how many leases nobody wants that the server may have.
-func (s *session) left() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.leftovers {
-		if !l.wanted {
-			n++
-		}
-	}
-	return n
-}
-
-// cancelSome cancels a batch: what is due, or all that nobody wants. It reports how many were tried, and whether the
-// server has not answered for some.
-func (s *session) cancelSome(ctx context.Context, all bool) (tried int, failed bool) {
-	batch := s.takeLeftovers(all)
-	calls := make([]call, len(batch))
-	for i, l := range batch {
-		calls[i] = call{Keys: l.keys.all(), Args: []any{l.id, s.retention.Milliseconds()}}
+// cancelBatch takes leases out of their queues and off their locks.
+func (s *session) cancelBatch(ctx context.Context, batch []janitor.Lease[lockKeys]) []janitor.Answer {
+	answers := make([]janitor.Answer, len(batch))
+	all := make([]int, len(batch))
+	for i := range all {
+		all[i] = i
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	cmds := s.calls.pipeline(ctx, s.client, cancelScript, calls)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, l := range batch {
-		failed = !s.cancelled(l, cmds[i], all) || failed
-	}
-	return len(batch), failed
+	s.cancelSome(ctx, batch, answers, s.cancelSome(ctx, batch, answers, all, false), true)
+	return answers
 }
 
-// takeLeftovers returns the next batch of those that are due.
-func (s *session) takeLeftovers(all bool) (batch []*leftover) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	for {
-		due := now
-		if all && s.sleepers.Len() > 0 {
-			_, due = s.sleepers.First()
+// cancelSome cancels some leases of a batch in one round trip, and returns those that the scripts for all kinds have to
+// cancel. shared is whether these do it.
+func (s *session) cancelSome(
+	ctx context.Context, batch []janitor.Lease[lockKeys], answers []janitor.Answer, some []int, shared bool,
+) (elsewhere []int) {
+	calls := make([]call, len(some))
+	for n, i := range some {
+		l := batch[i]
+		calls[n] = call{Keys: l.Key.alone(), Args: []any{l.ID, s.retention.Milliseconds()}}
+		if shared || l.Key.kind != "" {
+			calls[n].Script, calls[n].Keys = cancelSharedScript, l.Key.all()
+			calls[n].Args = append(calls[n].Args, s.waiterID, l.Key.kind)
 		}
-		l, ok := s.sleepers.TakeDue(due)
-		if !ok {
-			break
-		}
-		if l.wanted || l.kept.After(now) {
-			s.forgetLeftover(l) // what it could bring about it has; or its MinHold outlives the session
+	}
+	for n, cmd := range s.calls.pipeline(ctx, s.client, cancelScript, calls) {
+		i := some[n]
+		answer, err := ints(cmd, 2)
+		if answers[i].Err = err; err != nil {
 			continue
 		}
-		l.state = ready
-		s.ready = append(s.ready, l)
+		if answers[i].Clock = answer[1]; answer[0] == answerElsewhere {
+			elsewhere = append(elsewhere, i)
+		}
 	}
-	n := min(len(s.ready), cancelBatch)
-	batch = append(batch, s.ready[:n]...)
-	if s.ready = s.ready[n:]; len(s.ready) == 0 {
-		s.ready = nil
-	}
-	for _, l := range batch {
-		l.state = taken
-	}
-	return batch
-}
-
-// cancelled takes the answer to a cancel and reports whether there is one. The last cancel of a lease comes when the
-// server's clock has passed the latest moment of its unanswered requests. mu is held.
-func (s *session) cancelled(l *leftover, cmd *redis.Cmd, last bool) bool {
-	answer, err := ints(cmd, 2)
-	again := l.again
-	l.state, l.again = asleep, false
-	switch now := time.Now(); {
-	case err == nil && (last || !again && answer[1] > l.latest):
-		s.forgetLeftover(l)
-	case err == nil && again:
-		s.cancelSoon(l)
-	case err == nil:
-		s.sleepers.Set(l, now.Add(time.Duration(l.latest-answer[1])*time.Microsecond+time.Millisecond))
-	case now.After(l.until) || !retryable(err) && !errors.Is(err, context.Canceled):
-		s.forgetLeftover(l)
-	default:
-		s.cancelSoon(l)
-		return false
-	}
-	return true
+	return elsewhere
 }

@@ -9,11 +9,7 @@ import (
 	"github.com/lockgen/lockgen/internal/testsync"
 )
 
-func (s *session) abandonedNow() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.leftovers)
-}
+func (s *session) abandonedNow() int { return s.leftovers.Known() }
 
 // A waiter whose requests were all answered is taken out of the queue once, and that is all there is to do.
 func TestSession_giveUpThatWasAnsweredIsCancelledOnce(t *testing.T) {
@@ -34,14 +30,12 @@ func TestSession_giveUpThatWasAnsweredIsCancelledOnce(t *testing.T) {
 func TestSession_grantOfAnAbandonedLeaseIsCancelledAtOnce(t *testing.T) {
 	r := newRig(t)
 	s, _ := r.newSession(Config{})
+	free := func() bool { id, _ := r.owner(); return id == "" }
 	r.acquire("w", "p", 0)
-	latest := s.stripes[0].clock.Latest(time.Now().Add(time.Hour))
-	s.mu.Lock()
-	l := s.leftoverOf("w", r.keys)
-	s.unwantedLocked(l)
-	l.latest = latest
-	s.sleepers.Set(l, time.Now().Add(time.Hour))
-	s.mu.Unlock()
+	s.leftovers.Doubt("w", r.keys, r.client.Time(r.ctx).Val().Add(time.Hour).UnixMicro())
+	s.leftovers.Abandon("w", r.keys, time.Hour)
+	testsync.Eventually(r.t, "it is cancelled", free)
+	r.acquire("w", "p", 0)
 	r.push(s, "grant w 1 1 1000")
-	testsync.Eventually(r.t, "the lock is free", func() bool { id, _ := r.owner(); return id == "" })
+	testsync.Eventually(r.t, "the lock is free", free)
 }

@@ -4,15 +4,33 @@ import (
 	"strings"
 
 	"github.com/lockgen/lockgen/internal/redistag"
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// lockKeys are the four Redis keys of one lock. Their common part stands in braces, so that Redis Cluster puts them
-// into one slot, and is encoded so that a lock's name can neither end those braces early nor be mistaken for another's:
+// lockKeys are the Redis keys of one lock, and what a request adds to its id there, see kindOf. Their common part stands
+// in braces, so that Redis Cluster puts them into one slot, and is encoded so that a lock's name can neither end those
+// braces early nor be mistaken for another's:
 //
 //	lock:{order:42}  lock:{order:42}:queue  lock:{order:42}:waiters  lock:{order:42}:floor
-type lockKeys struct{ lock, queue, waiters, floor string }
+//
+// Where readers or permits share it, there are two more:
+//
+//	lock:{order:42}:holders  lock:{order:42}:held
+type lockKeys struct{ lock, queue, waiters, floor, kind string }
 
-func (k lockKeys) all() []string { return []string{k.lock, k.queue, k.waiters, k.floor} }
+// alone are the keys that exclusive leases need.
+func (k lockKeys) alone() []string { return []string{k.lock, k.queue, k.waiters, k.floor} }
+
+func (k lockKeys) all() []string { return append(k.alone(), k.holders(), k.held()) }
+
+func (k lockKeys) holders() string { return k.lock + holdersSuffix }
+
+func (k lockKeys) held() string { return k.lock + heldSuffix }
+
+func (k lockKeys) of(mode lockrt.Mode, permits int) lockKeys {
+	k.kind = kindOf(mode, permits)
+	return k
+}
 
 // keySpace builds the keys of one namespace. It is the only place that does. Names are never empty, so no hash tag is.
 type keySpace struct{ prefix string }
@@ -23,7 +41,7 @@ func (s keySpace) lock(name string) string { return s.prefix + redistag.Encode(n
 
 func (s keySpace) keys(name string) lockKeys {
 	lock := s.lock(name)
-	all := lock + queueSuffix + lock + waitersSuffix + lock + floorSuffix // one allocation for all
+	all := lock + queueSuffix + lock + waitersSuffix + lock + floorSuffix // the four keys share one allocation
 	queue := len(lock) + len(queueSuffix)
 	waiters := queue + len(lock) + len(waitersSuffix)
 	return lockKeys{lock: lock, queue: all[:queue], waiters: all[queue:waiters], floor: all[waiters:]}
@@ -33,6 +51,8 @@ const (
 	queueSuffix   = ":queue"
 	waitersSuffix = ":waiters"
 	floorSuffix   = ":floor"
+	holdersSuffix = ":holders"
+	heldSuffix    = ":held"
 )
 
 // name is the inverse of lock. It reports false for keys of other kinds.

@@ -115,7 +115,7 @@ func TestScript_process_serverForgetsItsScripts(t *testing.T) {
 	if err := r.client.ScriptFlush(r.ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	calls := []call{{Keys: r.keys.all(), Args: []any{"a", rigRetention}}, {Keys: r.keys.all(), Args: []any{"b", rigRetention}}}
+	calls := []call{{Keys: r.keys.alone(), Args: []any{"a", rigRetention}}, {Keys: r.keys.alone(), Args: []any{"b", rigRetention}}}
 	for i, cmd := range cancelScript.RunAll(r.ctx, r.client, calls) {
 		if n, err := ints(cmd, 2); err != nil || n[0] != int64(1-i) {
 			t.Errorf("pipelined cancel %d: %d, %v", i, n, err)

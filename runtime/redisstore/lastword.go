@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // lastWord keeps why the last attempt of a call failed. If the call's time is over while another attempt is under way,
@@ -37,10 +39,10 @@ func isWord(err error) bool {
 // deadlineGrace is how much earlier than the end of its context the client's time-out may fire.
 const deadlineGrace = 10 * time.Millisecond
 
-// ended is ctx's error. A time-out of the client just before the deadline of ctx was made from that: it is waited for, so
-// that nobody hears of the end of a context that lives.
+// ended is ctx's error. A time-out of the client just before the deadline of ctx was made from that: it is waited for,
+// so that nobody hears of the end of a context that lives.
 func ended(ctx context.Context, err error) error {
-	if over := ctx.Err(); over != nil {
+	if over := timelimit.Ended(ctx); over != nil {
 		return over
 	}
 	var timeout net.Error
@@ -52,8 +54,5 @@ func ended(ctx context.Context, err error) error {
 	case <-ctx.Done():
 	case <-time.After(2 * deadlineGrace):
 	}
-	if over := ctx.Err(); over != nil || time.Now().Before(end) {
-		return over
-	}
-	return context.DeadlineExceeded // its timer is late
+	return timelimit.Ended(ctx)
 }

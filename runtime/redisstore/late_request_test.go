@@ -52,8 +52,8 @@ func TestAcquireScript_tooLate(t *testing.T) {
 	}
 }
 
-// holdback holds the first acquire back, as a network does: the client's connection breaks, and the request arrives when
-// the test says so.
+// holdback holds the first acquire back, as a network does: the client's connection breaks, and the request arrives
+// when the test says so.
 type holdback struct {
 	mu   sync.Mutex
 	held []any // the words of the request
@@ -113,6 +113,35 @@ func TestSession_requestThatComesAfterTheRelease(t *testing.T) {
 			r.wantOwner("")
 		})
 	}
+}
+
+// A caller that does not wait hears at the second attempt that the lock is busy. The first arrives after the holder has
+// left: it takes the lock, and is followed by a cancel.
+func TestSession_requestThatComesAfterBusy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	client := redis.NewClient(&redis.Options{Addr: r.client.Options().Addr})
+	t.Cleanup(func() { _ = client.Close() })
+	if err := client.ScriptLoad(r.ctx, acquireScript.Source).Err(); err != nil {
+		t.Fatal(err)
+	}
+	late := new(holdback)
+	client.AddHook(late)
+	behind := *r
+	behind.client = client
+	s, _ := behind.newSession(Config{})
+	r.acquire("holder", "p", 0)
+	_, err := s.Acquire(r.ctx, lockrt.Request{Key: "k", ID: "w", TTL: time.Hour})
+	if !errors.Is(err, lockrt.ErrBusy) {
+		t.Fatalf("the acquire ended with %v, want ErrBusy", err)
+	}
+	r.release("holder", 0)
+	// A number is an epoch. If it is none, the machine slept for five seconds, and the request was late.
+	if answer, err := r.client.Do(r.ctx, late.held...).Int64(); err != nil {
+		t.Fatalf("the first attempt was answered %d, %v, want an epoch", answer, err)
+	}
+	testsync.Eventually(t, "the ghost is gone", func() bool { id, _ := r.owner(); return id == "" })
+	testsync.Eventually(t, "nothing is left to cancel", func() bool { return s.abandonedNow() == 0 })
 }
 
 // A pair of clocks that is of yesterday makes the server refuse what is fresh: the answer renews it.

@@ -24,7 +24,7 @@ func TestLeak_manyKeysLeaveNothing(t *testing.T) {
 	switch {
 	case os.Getenv("LOCKGEN_SOAK") != "":
 		keys = 1_000_000
-	case raceEnabled:
+	case redisstore.RaceEnabled:
 		keys = 20_000
 	default:
 	}

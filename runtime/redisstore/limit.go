@@ -35,8 +35,8 @@ func newLimits() *limits {
 	return &limits{Shared: timelimit.Shared{Length: callTime, Share: callShare, Cause: errNoAnswer}}
 }
 
-// after returns a context that ends after d, up to usualShare earlier, or like Next. The returned function must be called
-// when the call is over.
+// after returns a context that ends after d, up to usualShare earlier, or like Next. The returned function must be
+// called when the call is over.
 func (l *limits) after(d time.Duration) (context.Context, context.CancelFunc) {
 	switch usual := l.usual.Load(); {
 	case d >= callTime:
@@ -44,7 +44,7 @@ func (l *limits) after(d time.Duration) (context.Context, context.CancelFunc) {
 	case d <= 2*usualShare:
 	case usual != nil && usual.length == d:
 		return usual.Next(), func() {}
-	default: // its own timer, until it is asked for again
+	default: // the first call of this length has a timer of its own
 		usual = &usualLimit{length: d}
 		usual.Length, usual.Share, usual.Cause = d-usualShare, usualShare, noAnswerError(d)
 		l.usual.Store(usual)
@@ -65,7 +65,7 @@ type ownLimit struct {
 	end    time.Time
 	cause  error
 	began  sync.Once
-	ctx    context.Context // set by began
+	ctx    context.Context // made by began
 	cancel context.CancelFunc
 }
 
@@ -80,7 +80,7 @@ func (l *ownLimit) stop() {
 	l.cancel()
 }
 
-// closedLimit is for one that ends without anybody who waits for it.
+// closedLimit is the context of a limit that is stopped before anybody waits for it.
 var closedLimit = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -3,12 +3,9 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,6 +14,8 @@ import (
 
 const (
 	maxWaitersListed = 100
+	maxHoldersListed = 100 // in lists; Inspect returns all
+	allHolders       = -1
 	scanCount        = 1000
 )
 
@@ -44,10 +43,10 @@ func (s *session) names(ctx context.Context, prefix string) ([]string, error) {
 	wg.Wait()
 	names := slices.Concat(found...)
 	slices.Sort(names)
-	return slices.Compact(names), errors.Join(errs...) // SCAN may return a key twice
+	return slices.Compact(names), errors.Join(errs...) // SCAN may return a key more than once
 }
 
-// namesOn returns those that one server has.
+// namesOn returns the names of the locks on one server.
 func (s *session) namesOn(ctx context.Context, client redis.Cmdable, prefix string) (names []string, err error) {
 	for at := uint64(0); ; {
 		keys, next, err := s.scan(ctx, client, at, s.space.pattern(prefix), scanCount)
@@ -61,7 +60,7 @@ func (s *session) namesOn(ctx context.Context, client redis.Cmdable, prefix stri
 	}
 }
 
-// scan asks once.
+// scan runs SCAN once.
 func (s *session) scan(
 	ctx context.Context, client redis.Cmdable, at uint64, pattern string, count int64,
 ) (keys []string, next uint64, err error) {
@@ -96,7 +95,7 @@ func (s *session) appendNames(names, keys []string, prefix string) []string {
 func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, error) {
 	call, cancel := bounded(ctx)
 	defer cancel()
-	c := s.inspectCall(key)
+	c := s.inspectCall(key, allHolders)
 	info, err := parseInfo(key, s.calls.run(call, s.client, inspectScript, c.Keys, c.Args...))
 	if err != nil {
 		return lockrt.LockInfo{}, explain(ctx, err)
@@ -104,40 +103,10 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 	return info, nil
 }
 
-func (s *session) inspectCall(name string) call {
-	return call{Keys: s.space.keys(name).all()[:3], Args: []any{maxWaitersListed}}
-}
-
-// parseInfo reads the answer of inspect.lua.
-func parseInfo(key string, cmd *redis.Cmd) (lockrt.LockInfo, error) {
-	fields, err := cmd.StringSlice()
-	if err != nil {
-		return lockrt.LockInfo{}, err
+func (s *session) inspectCall(name string, holders int) call {
+	keys := s.space.keys(name)
+	return call{
+		Keys: []string{keys.lock, keys.queue, keys.waiters, keys.holders(), keys.held()},
+		Args: []any{maxWaitersListed, holders},
 	}
-	if len(fields) == 0 {
-		return lockrt.LockInfo{}, lockrt.ErrNotHeld
-	}
-	if len(fields)%2 == 0 {
-		return lockrt.LockInfo{}, fmt.Errorf("the lock script inspect answered %q", fields)
-	}
-	epoch, err1 := strconv.ParseUint(fields[1], 10, 53)
-	since, err2 := strconv.ParseInt(fields[2], 10, 64)
-	remaining, err3 := strconv.ParseInt(fields[3], 10, 64)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return lockrt.LockInfo{}, fmt.Errorf("the lock script inspect answered %q: %w", fields, err)
-	}
-	info := lockrt.LockInfo{
-		Key: key, ID: fields[0], Node: fields[4], Fence: lockrt.FenceOf(epoch),
-		Since: time.UnixMicro(since), Remaining: time.Duration(remaining) * time.Millisecond,
-	}
-	if info.ID == "-" {
-		info.ID = ""
-	}
-	for i := 5; i+1 < len(fields); i += 2 {
-		// "<ttl> <channel> <node>"
-		if entry := strings.SplitN(fields[i+1], " ", 3); len(entry) == 3 {
-			info.Waiters = append(info.Waiters, lockrt.Waiter{ID: fields[i], Node: entry[2]})
-		}
-	}
-	return info, nil
 }

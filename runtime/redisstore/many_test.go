@@ -13,8 +13,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// One process waits for many keys: each stands in its queue, signs of life cost a script for a hundred of them, and every
-// release reaches its waiter.
+// One process waits for many keys: each stands in its queue, signs of life cost a script for a hundred of them, and
+// every release reaches its waiter.
 func TestSession_manyKeys(t *testing.T) {
 	keys := 5_000
 	if os.Getenv("LOCKGEN_SOAK") != "" {
@@ -82,8 +82,8 @@ func TestSession_manyKeys(t *testing.T) {
 	}
 }
 
-// Many give up at once, one stays. The crowd is taken out of the queue in full batches, nobody is forgotten, and the one
-// gets the lock with its release.
+// Many give up at once, one stays. The crowd is taken out of the queue in full batches, nobody is forgotten, and the
+// one gets the lock with its release.
 func TestSession_manyGiveUp(t *testing.T) {
 	t.Parallel()
 	crowd := 15_000

@@ -34,7 +34,7 @@ type call struct {
 }
 
 // leftTTL is the TTL of leases that are left to it.
-const leftTTL = 6 * time.Second
+const leftTTL = 10 * time.Second
 
 var (
 	readOnly = []string{"READONLY", "OOM"} // what only reads works there

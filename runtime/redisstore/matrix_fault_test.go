@@ -55,7 +55,7 @@ var lineFaults = []fault{
 	{name: "half closed", line: first(fin)},
 	{
 		name: "refused", says: []string{"refused"}, total: true,
-		line: func(p *proxy) { _ = p.ln.Close(); p.cutLocked() }, end: (*proxy).accept,
+		line: (*proxy).refuseLocked, end: (*proxy).accept,
 	},
 }
 

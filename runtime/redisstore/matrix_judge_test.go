@@ -83,9 +83,8 @@ func (c *cell) judgeText(isCtx bool) {
 			return
 		}
 	}
-	// A server that loads answers now and then, and the client dials some times before it says that it was refused: within
-	// a short wait neither need have said anything.
-	// Nor need it on a machine that is busy with other work.
+	// A server that loads answers now and then, and the client dials some times before it says that it was refused:
+	// within a short wait neither need have said anything. Nor need it on a machine that is busy with other work.
 	const unheard, busy = 2 * time.Second, 100 * time.Millisecond
 	if c.took < unheard || lagged() > busy {
 		return

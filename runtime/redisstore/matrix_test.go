@@ -16,10 +16,9 @@ import (
 
 // TestMatrix makes every exported call of the API meet every fault, with every kind of context and of wait. Each cell
 // has a process of its own (a Locker and a client behind a proxy) and keys of its own. It checks which error comes, how
-// long that takes at most, and, when the fault is over, that nothing is left behind and everything works again. The parts
-// take turns: each has hundreds of calls under way, whose times are looked at.
+// long that takes at most, and, when the fault is over, that nothing is left behind and everything works again. The
+// parts take turns: each has hundreds of calls under way, whose times are looked at.
 func TestMatrix(t *testing.T) {
-	t.Parallel()
 	for i, faults := range [][]fault{lineFaults[:4], lineFaults[4:8], lineFaults[8:]} {
 		t.Run(fmt.Sprint("line ", i), func(t *testing.T) {
 			newMatrix(t, testenv.RedisConfig{}).run(faults)
@@ -44,7 +43,7 @@ type matrix struct {
 
 func newMatrix(t *testing.T, cfg testenv.RedisConfig) *matrix {
 	m := &matrix{t: t, server: testenv.Redis(t, cfg)}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	m.ctx = ctx
 	m.admin = newClient(t, m.server)
@@ -66,7 +65,7 @@ const (
 	// matrixSlack is what a busy machine may add to every bound.
 	matrixSlack = 2 * time.Second
 	// matrixPatience is how long it may take after a fault until everything is as it should be.
-	matrixPatience = 20 * time.Second
+	matrixPatience = time.Minute
 )
 
 // ctxKind is how the context of a call ends.

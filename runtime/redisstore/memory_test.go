@@ -123,7 +123,7 @@ func TestScripts_keysOfAnotherType(t *testing.T) {
 		r := newRig(t)
 		r.acquire("a", "p", 0)
 		foreign(r, r.keys.queue)
-		if n, err := r.scripts.release.Run(r.ctx, r.client, r.keys.all(), rigRetention, "a").Int(); n != 1 || err != nil {
+		if n, err := r.scripts.release.Run(r.ctx, r.client, r.keys.alone(), rigRetention, "a").Int(); n != 1 || err != nil {
 			t.Errorf("%d, %v; want a release", n, err)
 		}
 		if n := r.client.Exists(r.ctx, r.keys.lock).Val(); n != 0 {

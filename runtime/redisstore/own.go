@@ -11,11 +11,11 @@ import (
 // ownConnections is how many connections to each server a session has for itself.
 const ownConnections = 2
 
-// A client of Sentinels leaves the connections to a master that is not one any more; a copy of it does not hear of that.
-// In a planned failover the old master goes on as one for some ten seconds, and would renew what has run out at the new
-// one. So the copy asks the Sentinels again and again.
+// A client of Sentinels leaves the connections to a master that is not one any more; a copy of it does not hear of
+// that. In a planned failover the old master goes on as one for some ten seconds, and would renew what has run out at
+// the new one. So the copy asks the Sentinels again and again.
 const (
-	failoverAddr = "FailoverClient" // what such a client gives as its address
+	failoverAddr = "FailoverClient" // the address that go-redis gives to such a client
 	ownLifetime  = time.Second
 )
 
@@ -27,7 +27,7 @@ func ownClient(client redis.UniversalClient) redis.UniversalClient {
 	quiet := func() *maintnotifications.Config {
 		return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	}
-	// The options have been through the client's own init, which writes 0 for "none".
+	// The client's init has replaced -1, which means none, by 0. A second init would take 0 for the default.
 	none := func(n int) int {
 		if n == 0 {
 			return -1
@@ -41,7 +41,7 @@ func ownClient(client redis.UniversalClient) redis.UniversalClient {
 		o.PoolSize, o.PipelinePoolSize, o.MaxConcurrentDials = ownConnections, -1, ownConnections
 		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
 		o.ContextTimeoutEnabled = true
-		o.ReadTimeout, o.WriteTimeout = max(o.ReadTimeout, 0), max(o.WriteTimeout, 0) // "without end" is the default here
+		o.ReadTimeout, o.WriteTimeout = max(o.ReadTimeout, 0), max(o.WriteTimeout, 0) // the default instead of none
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, quiet()
 		o.ClientSideCache, o.ClientSideCacheConfig, o.AutoPipelineOptions = nil, nil, nil
 		if o.Addr == failoverAddr {
@@ -50,12 +50,12 @@ func ownClient(client redis.UniversalClient) redis.UniversalClient {
 		return redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *c.Options()
-		o.Addrs = slices.Clone(o.Addrs) // to which a cluster client appends what it discovers
+		o.Addrs = slices.Clone(o.Addrs) // a cluster client appends the nodes that it discovers
 		o.MaxRedirects = none(o.MaxRedirects)
 		o.PoolSize, o.PipelinePoolSize, o.MaxConcurrentDials = ownConnections, -1, ownConnections
 		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
 		o.ContextTimeoutEnabled = true
-		o.ReadTimeout, o.WriteTimeout = max(o.ReadTimeout, 0), max(o.WriteTimeout, 0) // "without end" is the default here
+		o.ReadTimeout, o.WriteTimeout = max(o.ReadTimeout, 0), max(o.WriteTimeout, 0) // the default instead of none
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, quiet()
 		o.AutoPipelineOptions = nil
 		return redis.NewClusterClient(&o)

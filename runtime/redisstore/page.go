@@ -16,11 +16,12 @@ import (
 )
 
 const (
-	// pageScans bounds the SCANs of one page, so that a page of a server full of other keys ends, if need be empty.
+	// pageScans bounds the SCANs of one page, so that it ends soon on a server full of other keys. Such a page may be
+	// empty.
 	pageScans = 64
-	// maxPageCount is the largest COUNT of such a SCAN. It is reached only where locks are rare among the keys.
+	// maxPageCount bounds the COUNT of such a SCAN. COUNT grows while SCANs find no lock.
 	maxPageCount = 1000
-	// inspectTrip is how many locks are looked at in one round trip.
+	// inspectTrip bounds the locks that are inspected in one round trip.
 	inspectTrip = 1000
 )
 
@@ -47,7 +48,7 @@ func (s *session) pageNames(ctx context.Context, prefix string, at scanCursor, l
 	}
 	masters = slices.DeleteFunc(masters, func(m master) bool { return m.addr < at.addr })
 	if len(masters) > 0 && masters[0].addr != at.addr {
-		at.scan = 0 // the master of the cursor is gone
+		at.scan = 0 // the cursor is of a master that is gone
 	}
 	var names []string
 	count, pattern := int64(min(limit, maxPageCount)), s.space.pattern(prefix)
@@ -68,7 +69,7 @@ func (s *session) pageNames(ctx context.Context, prefix string, at scanCursor, l
 		}
 	}
 	slices.Sort(names)
-	names = slices.Compact(names) // SCAN may return a key twice
+	names = slices.Compact(names) // SCAN may return a key more than once
 	if len(masters) == 0 {
 		return names, "", nil
 	}
@@ -78,7 +79,7 @@ func (s *session) pageNames(ctx context.Context, prefix string, at scanCursor, l
 
 // master is a server that holds a part of the keys.
 type master struct {
-	addr   string // empty for the only one
+	addr   string // empty without a cluster
 	client redis.Cmdable
 }
 
@@ -133,7 +134,7 @@ func (s *session) inspectAll(ctx context.Context, names []string) ([]lockrt.Lock
 	for some := range slices.Chunk(names, inspectTrip) {
 		calls := make([]call, len(some))
 		for i, name := range some {
-			calls[i] = s.inspectCall(name)
+			calls[i] = s.inspectCall(name, maxHoldersListed)
 		}
 		trip, cancel := bounded(ctx)
 		cmds := s.calls.pipeline(trip, s.client, inspectScript, calls)

@@ -22,6 +22,7 @@ type proxy struct {
 	ln      net.Listener
 	conns   map[net.Conn]bool
 	closed  bool
+	refuses bool
 	hole    bool // nothing gets through, in either direction; what was sent arrives when it ends
 	deaf    bool // requests are held back like that
 	mute    bool // answers and pushes are
@@ -89,7 +90,7 @@ func (p *proxy) listen(addr string) {
 	if err != nil {
 		p.t.Fatalf("proxy: %v", err)
 	}
-	p.set(func() { p.ln = ln })
+	p.set(func() { p.ln, p.refuses = ln, false })
 	p.wg.Go(func() {
 		for {
 			conn, err := ln.Accept()
@@ -102,11 +103,12 @@ func (p *proxy) listen(addr string) {
 }
 
 // refuse cuts all connections and refuses new ones until accept is called.
-func (p *proxy) refuse() {
-	p.set(func() {
-		_ = p.ln.Close()
-		p.cutLocked()
-	})
+func (p *proxy) refuse() { p.set(p.refuseLocked) }
+
+func (p *proxy) refuseLocked() {
+	p.refuses = true // what was accepted and is not known yet, too
+	_ = p.ln.Close()
+	p.cutLocked()
 }
 
 func (p *proxy) accept() { p.listen(p.addr) }
@@ -126,7 +128,7 @@ func (p *proxy) serve(down net.Conn) {
 	defer up.Close()
 	p.set(func() { p.conns[down], p.conns[up] = true, true })
 	defer p.set(func() { delete(p.conns, down); delete(p.conns, up) })
-	if p.isClosed() {
+	if p.isShut() {
 		return
 	}
 	var (
@@ -154,10 +156,10 @@ func (p *proxy) serve(down net.Conn) {
 	wg.Wait()
 }
 
-func (p *proxy) isClosed() bool {
+func (p *proxy) isShut() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.closed
+	return p.closed || p.refuses
 }
 
 func (p *proxy) judge(request, reply []byte) verdict {
@@ -185,7 +187,8 @@ func (p *proxy) late(request []byte) verdict {
 	return pass
 }
 
-// copy passes on what it reads until a connection ends. held, guarded by the mutex, is whether this direction is silent.
+// copy passes on what it reads until a connection ends. held, guarded by the mutex, is whether this direction is
+// silent.
 func (p *proxy) copy(to, from net.Conn, held *bool, judge func([]byte) verdict) {
 	buf := make([]byte, 64<<10)
 	for {

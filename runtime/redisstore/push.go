@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// pushBuffer holds pushes while the goroutine is not scheduled. What does not fit is dropped, and found when the
-	// process shows life.
+	// pushBuffer is how many pushes are kept while the goroutine is not scheduled. More are dropped; keepAlive finds
+	// what they said.
 	pushBuffer = 1024
-	// subscribeTime is how long the first answer to a subscription is waited for.
+	// subscribeTime bounds the wait for the first answer to a subscription.
 	subscribeTime = 3 * time.Second
 )
 
@@ -68,8 +68,8 @@ func (s *session) subscribe(sub *redis.PubSub) bool {
 	return err == nil && ok
 }
 
-// isSubscribed has everything looked up that may have been pushed before: somebody may have broken a lease, or handed
-// on a lock. After the first subscription the server may also be another one.
+// isSubscribed asks the server for everything that may have been pushed without a subscription: a lease may have been
+// broken, or a lock handed on. After a reconnection the server may also be another one.
 func (s *session) isSubscribed(first bool) {
 	if !first {
 		s.forgetClocks()
@@ -78,7 +78,7 @@ func (s *session) isSubscribed(first bool) {
 	pace.Wake(s.wakeRecheck)
 	s.mu.Lock()
 	for _, w := range s.waiters {
-		if w.queue == nil { // its first answer is on its way
+		if w.queue == nil { // keepAlive does not know it until its first answer is here
 			pace.Wake(w.pokes)
 		}
 	}
@@ -90,6 +90,7 @@ func (s *session) isSubscribed(first bool) {
 func (s *session) receive(payload string) {
 	kind, rest, _ := strings.Cut(payload, " ")
 	id, rest, _ := strings.Cut(rest, " ")
+	id, _, _ = splitID(id)
 	var err error
 	switch kind {
 	case "grant":
@@ -99,6 +100,10 @@ func (s *session) receive(payload string) {
 		}
 	case "poke":
 		s.poke(id)
+	case "recall":
+		if s.Recall != nil {
+			s.Recall(id)
+		}
 	case "lost":
 		var lock, reason string
 		if lock, reason, err = parseLoss(rest); err == nil {
@@ -110,14 +115,20 @@ func (s *session) receive(payload string) {
 	}
 }
 
-// parseGrant reads "<epoch> <since µs> <ttl ms>".
+// parseGrant reads "<epoch> <since µs> <ttl ms>", and the slot of a permit behind that.
 func parseGrant(text string) (pushed, error) {
 	epochText, rest, _ := strings.Cut(text, " ")
 	sinceText, ttlText, _ := strings.Cut(rest, " ")
 	epoch, err1 := strconv.ParseUint(epochText, 10, 53)
 	since, err2 := strconv.ParseInt(sinceText, 10, 64)
+	ttlText, slotText, hasSlot := strings.Cut(ttlText, " ")
 	ttl, err3 := strconv.ParseUint(ttlText, 10, 42)
-	return pushed{epoch: epoch, since: since, ttl: time.Duration(ttl) * time.Millisecond}, errors.Join(err1, err2, err3)
+	p := pushed{epoch: epoch, since: since, ttl: time.Duration(ttl) * time.Millisecond}
+	var err4 error
+	if hasSlot {
+		p.slot, err4 = strconv.Atoi(slotText)
+	}
+	return p, errors.Join(err1, err2, err3, err4)
 }
 
 // parseLoss reads "<length of the lock's key> <the lock's key> <reason>".
@@ -142,7 +153,7 @@ func (s *session) granted(id string, p pushed) {
 	}
 	s.mu.Unlock()
 	if w == nil {
-		s.brought(id)
+		s.leftovers.Brought(id)
 	}
 }
 
@@ -158,7 +169,7 @@ func (s *session) poke(id string) {
 func (s *session) lost(id, lock string, reason error) {
 	name, ok := s.space.name(lock)
 	if !ok {
-		return // not ours
+		return // a key of another namespace
 	}
 	s.mu.Lock()
 	if w := s.waiters[id]; w != nil {

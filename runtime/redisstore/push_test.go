@@ -61,8 +61,8 @@ func (r *rig) waitUntil(ctx context.Context, s *session, id string, ttl time.Dur
 	return done
 }
 
-// push publishes to a session and waits until it has read that: another push, the grant of a waiter of ours, is behind it
-// on the same connection.
+// push publishes to a session and waits until it has read that: another push, the grant of a waiter of ours, is behind
+// it on the same connection.
 func (r *rig) push(s *session, payload string) {
 	r.t.Helper()
 	mark := s.enlist("mark", r.keys, false)
@@ -111,7 +111,7 @@ func TestSession_pushIsTheGrant(t *testing.T) {
 	r.acquire("holder", "p", 0)
 	done := r.wait(s, "w", time.Minute)
 	calls := r.scriptCalls()
-	if err := releaseScript.Run(r.ctx, r.client, r.keys.all(), rigRetention, "holder").Err(); err != nil {
+	if err := releaseScript.Run(r.ctx, r.client, r.keys.alone(), rigRetention, "holder").Err(); err != nil {
 		t.Fatal(err)
 	}
 	a := <-done

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// quickTime is how long a call may run in its caller's goroutine: the client heeds deadlines and not that a context
-	// is cancelled, and the caller has to leave within 100 ms of that.
+	// quickTime bounds a call in its caller's goroutine. The client heeds a context's deadline and not its cancellation,
+	// and a caller has to return within 100 ms after the cancellation.
 	quickTime  = 70 * time.Millisecond
 	quickShare = 10 * time.Millisecond
-	// quickPause is for how long no call is made like that after one that took longer.
+	// quickPause is how long no call runs in its caller's goroutine after one that took longer.
 	quickPause = 10 * time.Second
 )
 
@@ -27,7 +27,7 @@ const (
 type quick struct {
 	able   bool // the client heeds deadlines
 	base   time.Time
-	paused atomic.Int64 // until when, from base
+	paused atomic.Int64 // no quick call before this much time after base
 	limits timelimit.Shared
 }
 

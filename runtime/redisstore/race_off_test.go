@@ -1,5 +1,5 @@
 //go:build !race
 
-package redisstore_test
+package redisstore
 
-const raceEnabled = false
+const RaceEnabled = false

@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"hash/maphash"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -20,6 +20,13 @@ type Config struct {
 	// Liveness is how long a waiter of a process that no longer shows itself keeps its place in a queue. Processes
 	// that wait show themselves three times as often. Defaults to 3 s.
 	Liveness time.Duration
+	// Replicas is how many replicas must have acknowledged a lock before Acquire returns it. With fewer the lock is
+	// given back, and the error says so. It costs a round trip, and the user of the server needs +wait. It makes the
+	// time shorter in which a failover may forget a lease; it does not end that, because a replica without the lease
+	// may be promoted. Defaults to 0: Acquire waits for none.
+	Replicas int
+	// ReplicaTimeout is how long to wait for them, from 1 ms to 2 s. Defaults to 50 ms.
+	ReplicaTimeout time.Duration
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -33,6 +40,16 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: redisstore.Config has Retention %s and Liveness %s; at least 1s and 100ms are needed",
 			lockrt.ErrOptions, c.Retention, c.Liveness)
 	}
+	if c.Replicas == 0 && c.ReplicaTimeout == 0 {
+		return c, nil
+	}
+	if c.Replicas > 0 && c.ReplicaTimeout == 0 {
+		c.ReplicaTimeout = 50 * time.Millisecond
+	}
+	if c.Replicas < 1 || c.ReplicaTimeout < time.Millisecond || c.ReplicaTimeout > 2*time.Second {
+		return c, fmt.Errorf("%w: redisstore.Config has Replicas %d and ReplicaTimeout %s; "+
+			"1 or more are needed, and 1ms to 2s", lockrt.ErrOptions, c.Replicas, c.ReplicaTimeout)
+	}
 	return c, nil
 }
 
@@ -41,8 +58,8 @@ type Store struct {
 	client redis.UniversalClient
 	cfg    Config
 
-	log      *clientLog // of a client that the URL driver made, nil for a caller's
-	findings []finding  // about its server
+	log      *clientLog // nil if the client is the caller's
+	findings []finding  // warnings for the log of the first Locker
 }
 
 var _ lockrt.Store = (*Store)(nil)
@@ -105,14 +122,15 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 	sess := &session{
 		SessionConfig: cfg, client: client, own: ownClient(client), clustered: clustered, retries: retriesOf(client),
 		calls: newCalls(),
-		space: newKeySpace(cfg.Namespace), quick: newQuick(client),
+		space: newKeySpace(cfg.Namespace), mixed: mixedLocks{seed: maphash.MakeSeed()}, quick: newQuick(client),
 		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
+		replicas: storeCfg.Replicas, replicaTimeout: storeCfg.ReplicaTimeout,
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
-		waiters: make(map[string]*waiter), queues: make(map[string]*queue), leftovers: make(map[string]*leftover),
-		sleepers:   timeheap.New(func(l *leftover) *int { return &l.heapPlace }),
+		waiters: make(map[string]*waiter), queues: make(map[string]*queue),
 		wakeKeeper: make(chan struct{}, 1), subscribed: make(chan struct{}, 1),
-		wakeJanitor: make(chan struct{}, 1), wakeRecheck: make(chan struct{}, 1),
+		wakeRecheck: make(chan struct{}, 1),
 	}
 	sess.stripes = sess.newStripes()
+	sess.leftovers = sess.newJanitor()
 	return sess
 }

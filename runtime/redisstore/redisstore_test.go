@@ -19,6 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.BeProcess()
+	beChaosProcess()
 	if mode := os.Getenv(childEnv); mode != "" {
 		beChild(mode)
 		return
@@ -26,6 +27,9 @@ func TestMain(m *testing.M) {
 	redis.SetLogger(&clientLog)
 	goleak.VerifyTestMain(m)
 }
+
+// beChaosProcess is set where there are processes to kill and stop.
+var beChaosProcess = func() {}
 
 // clientLog is what the clients of all tests write to the log of their own.
 var clientLog goRedisLog

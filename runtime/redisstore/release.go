@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -12,13 +14,13 @@ import (
 // Release implements lockrt.Session. One that fails goes on in the background, whether it was sent or not: at once, or
 // when the MinHold is over that could not be told to the server.
 func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
-	began, keys := time.Now(), s.space.keys(rel.Key)
+	began, keys := time.Now(), s.space.keys(rel.Key).of(rel.Mode, rel.Permits)
 	done, err := s.once(ctx, func(limit context.Context) (bool, bool, error) { return s.release(ctx, limit, keys, rel) })
 	if err != nil {
-		s.abandonAfter(rel.ID, keys, began.Add(rel.Keep))
+		s.leftovers.AbandonAfter(rel.ID, keys, began.Add(rel.Keep), releasePatience)
 		return err
 	}
-	s.unwanted(rel.ID)
+	s.leftovers.Unwanted(rel.ID)
 	if !done {
 		return lockrt.ErrLost
 	}
@@ -62,31 +64,55 @@ func (s *session) once(
 	}
 }
 
-// release asks once.
+// release asks once: release.lua or retain.lua, and release_shared.lua where that is the one for the lease.
 func (s *session) release(
 	ctx, limit context.Context, keys lockKeys, rel lockrt.Release,
 ) (released, unsure bool, err error) {
+	retention := s.retention.Milliseconds()
+	alone := keys.kind == "" && !s.mixed.has(keys.lock)
 	if rel.Keep > 0 {
-		n, err := s.runOnce(ctx, limit, retainScript, keys.all(), rel.ID, millis(rel.Keep), s.retention.Milliseconds())
+		keep, n := millis(rel.Keep), answerElsewhere
+		if alone {
+			n, err = s.runOnce(ctx, limit, retainScript, keys.alone(), rel.ID, keep, retention)
+		}
+		if n == answerElsewhere && err == nil {
+			n, err = s.runOnce(ctx, limit, releaseSharedScript, keys.all(), retention, s.waiterID, keep, rel.ID)
+		}
 		return n == 1, false, err
 	}
 	e := &item{keys: keys, id: rel.ID}
-	if err := s.stripe(keys).releases.do(ctx, limit, e); err != nil {
+	if alone {
+		err = s.stripe(keys).releases.do(ctx, limit, e)
+		if err != nil || e.answer != int64(answerElsewhere) {
+			return err == nil && e.answer == int64(1), err == nil && e.unsure, err
+		}
+		s.mixed.add(keys.lock)
+		e = &item{keys: keys, id: rel.ID, unsure: e.unsure}
+	}
+	if err := s.stripe(keys).leaving.do(ctx, limit, e); err != nil {
 		return false, false, err
 	}
 	return e.answer == int64(1), e.unsure, nil
 }
 
+// answerElsewhere is what scripts for exclusive leases answer where readers or permits have to be looked at.
+const answerElsewhere = 3
+
 // runOnce runs a script that returns a number, until ctx or limit ends.
 func (s *session) runOnce(ctx, limit context.Context, sc *script, keys []string, args ...any) (int, error) {
+	return s.runLimited(ctx, limit, sc, keys, args...).Int()
+}
+
+// runLimited runs a script until ctx or limit ends.
+func (s *session) runLimited(ctx, limit context.Context, sc *script, keys []string, args ...any) *redis.Cmd {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(limit, func() { cancel(context.Cause(limit)) })
 	defer stop()
-	if end, ok := limit.Deadline(); ok { // the client heeds a deadline
+	if end, ok := limit.Deadline(); ok { // the client heeds a deadline, and no cancellation
 		var over context.CancelFunc
 		ctx, over = context.WithDeadline(ctx, end)
 		defer over()
 	}
-	return s.calls.run(ctx, s.client, sc, keys, args...).Int()
+	return s.calls.run(ctx, s.client, sc, keys, args...)
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -15,51 +16,72 @@ const renewChunk = 100
 func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
 	leases := make([]lockrt.HeldLease, len(renewals))
 	for i, r := range renewals {
-		leases[i] = lockrt.HeldLease{Key: r.Key, ID: r.ID}
+		leases[i] = lockrt.HeldLease{Key: r.Key, ID: r.ID, Mode: r.Mode, Permits: r.Permits}
 	}
-	return s.perLease(ctx, renewScript, leases, func(i int) call {
-		keys := s.space.keys(renewals[i].Key)
-		return call{Keys: []string{keys.lock, keys.floor}, Args: []any{renewals[i].ID, millis(renewals[i].TTL)}}
-	}, s.retention.Milliseconds())
+	retention := s.retention.Milliseconds()
+	return s.perLease(ctx, leases, question{
+		script: renewScript, first: []any{retention},
+		shared: renewSharedScript, sharedFirst: []any{retention, s.waiterID},
+		part: func(i int, shared bool) call {
+			keys := s.space.keys(renewals[i].Key)
+			c := call{Keys: []string{keys.lock, keys.floor}, Args: []any{renewals[i].ID, millis(renewals[i].TTL)}}
+			if shared {
+				c.Keys = append(c.Keys, keys.holders(), keys.held())
+			}
+			return c
+		},
+	})
 }
 
-// perLease runs a script that answers for each lease: 1 it holds its lock, 0 it does not, 2 it was broken. part is what
-// the script gets for one of them, and first stands before the arguments of all.
-func (s *session) perLease(
-	ctx context.Context, script *script, leases []lockrt.HeldLease, part func(i int) call, first ...any,
-) []error {
-	p := &perLease{session: s, ctx: ctx, script: script, leases: leases, part: part, first: first}
-	p.errs = make([]error, len(leases))
+// question is what is asked about many leases, by a script that answers for each: 1 it has its lock or a share of it, 0
+// it does not, 2 it was broken, 3 the lock is shared and the other script has to be asked.
+type question struct {
+	script, shared     *script
+	first, sharedFirst []any                         // arguments before those of the leases
+	part               func(i int, shared bool) call // the keys and arguments of one lease
+}
+
+// perLease asks about leases.
+func (s *session) perLease(ctx context.Context, leases []lockrt.HeldLease, q question) []error {
+	p := &perLease{session: s, ctx: ctx, question: q, leases: leases}
+	p.errs, p.sharing = make([]error, len(leases)), make([]bool, len(leases))
+	for i, l := range leases {
+		p.sharing[i] = kindOf(l.Mode, l.Permits) != ""
+	}
 	call, cancel := bounded(ctx)
 	defer cancel()
+	all := make([]int, len(leases))
+	for i := range all {
+		all[i] = i
+	}
+	refused := p.together(call, p.chunks(all))
 	var alone [][]int
-	for _, refused := range p.together(call, p.chunks()) {
-		for _, i := range refused {
-			alone = append(alone, []int{i})
-		}
+	for _, i := range slices.Concat(refused...) {
+		alone = append(alone, []int{i})
 	}
 	p.together(call, alone)
+	p.together(call, p.chunks(p.elsewhere)) // these leases were downgraded meanwhile
 	return p.errs
 }
 
 type perLease struct {
 	*session
-	ctx    context.Context // the caller's
-	script *script
-	leases []lockrt.HeldLease
-	part   func(i int) call
-	first  []any
-	errs   []error
+	ctx context.Context // the caller's
+	question
+	leases    []lockrt.HeldLease
+	sharing   []bool // the lease needs the script for shared locks
+	elsewhere []int  // leases whose answer was answerElsewhere
+	errs      []error
 }
 
 // chunks says which leases go into one script, by their indexes: a hundred after the other, and in a cluster only those
 // whose locks are in the same slot. The order, nearest deadline first, is kept.
-func (p *perLease) chunks() [][]int {
-	all := make([]int, len(p.leases))
-	for i := range all {
-		all[i] = i
+func (p *perLease) chunks(some []int) [][]int {
+	type kind struct {
+		slot   int
+		shared bool
 	}
-	return group(all, renewChunk, func(i int) int { return p.slot(p.leases[i].Key) })
+	return group(some, renewChunk, func(i int) kind { return kind{p.slot(p.leases[i].Key), p.sharing[i]} })
 }
 
 // slot is 0 for all locks that one script may work on.
@@ -84,9 +106,12 @@ func (p *perLease) together(ctx context.Context, chunks [][]int) (refused [][]in
 			refused = append(refused, chunk)
 		}
 		for j, i := range chunk {
-			if err != nil {
+			switch {
+			case err != nil:
 				p.errs[i] = explain(p.ctx, err)
-			} else {
+			case answers[j] == answerElsewhere:
+				p.sharing[i], p.elsewhere = true, append(p.elsewhere, i)
+			default:
 				p.errs[i] = p.settle(p.leases[i], answers[j])
 			}
 		}
@@ -95,9 +120,13 @@ func (p *perLease) together(ctx context.Context, chunks [][]int) (refused [][]in
 }
 
 func (p *perLease) call(chunk []int) call {
-	c := call{Args: append([]any(nil), p.first...)}
+	shared := p.sharing[chunk[0]]
+	c := call{Args: slices.Clone(p.first)}
+	if shared {
+		c = call{Script: p.shared, Args: slices.Clone(p.sharedFirst)}
+	}
 	for _, i := range chunk {
-		part := p.part(i)
+		part := p.part(i, shared)
 		c.Keys, c.Args = append(c.Keys, part.Keys...), append(c.Args, part.Args...)
 	}
 	return c
@@ -109,9 +138,9 @@ func (s *session) settle(lease lockrt.HeldLease, answer int64) error {
 	case 1:
 		return nil
 	case 2:
-		s.brokenLease(lease.ID, s.space.keys(lease.Key), errBroken)
+		s.brokenLease(lease.ID, s.space.keys(lease.Key).of(lease.Mode, lease.Permits), errBroken)
 	default:
-		s.unwanted(lease.ID)
+		s.leftovers.Unwanted(lease.ID)
 	}
 	return lockrt.ErrLost
 }

@@ -21,6 +21,11 @@ type replay struct {
 	calls    int
 	epochs   map[uint8]uint64 // the real epoch for each of the model's
 	trace    []string
+	// kinds draws what the leases of a walk ask for; nil: all are writers.
+	kinds  drawKinds
+	kind   [model.MaxLeases]int8 // of this walk
+	old    [model.MaxProcs]bool
+	before model.Server // when it was compared last
 	// ownerName is the lease that held the lock when it was compared last.
 	ownerName string
 }
@@ -42,7 +47,7 @@ func (p *replay) begin(protocol *model.Protocol, clockBehind bool) {
 	if err := p.client.FlushDB(p.ctx).Err(); err != nil {
 		p.t.Fatal(err)
 	}
-	p.protocol, p.epochs, p.trace = protocol, map[uint8]uint64{}, nil
+	p.protocol, p.epochs, p.trace, p.before = protocol, map[uint8]uint64{}, nil, model.Server{}
 	if clockBehind {
 		ahead := p.client.Time(p.ctx).Val().Add(time.Hour).UnixMicro()
 		if err := p.client.Set(p.ctx, p.keys.floor, ahead, time.Duration(replayRetention)*time.Millisecond).Err(); err != nil {
@@ -59,6 +64,7 @@ func (p *replay) repeat(s *model.State, effect *model.Effect) {
 			p.t.Fatal(err)
 		}
 	}
+	p.kind, p.old = s.Kind, s.Old
 	var pushed []model.Push
 	for _, script := range effect.Scripts[:effect.Count] {
 		p.run(script, s.TTL)
@@ -66,6 +72,7 @@ func (p *replay) repeat(s *model.State, effect *model.Effect) {
 	}
 	p.compare(s)
 	p.comparePushes(pushed)
+	p.before = s.Server
 }
 
 func leaseName(id int8) string { return "L" + strconv.Itoa(int(id)) }
@@ -80,10 +87,14 @@ func (p *replay) run(script model.Script, ttls [model.MaxLeases]int8) {
 		ttl      int64
 		keep     = int64(model.Keep) * tick.Milliseconds()
 		all      = p.keys.all()
+		waiter   string
 		got      int
 	)
 	if script.Who >= 0 {
 		ttl = int64(ttls[script.Who]) * tick.Milliseconds()
+		if script.Kind != model.ShowLife {
+			waiter = waiterOf(procName(p.protocol.Proc[script.Who]))
+		}
 	}
 	switch script.Kind {
 	case model.Try, model.Ask:
@@ -95,26 +106,80 @@ func (p *replay) run(script model.Script, ttls [model.MaxLeases]int8) {
 		if script.Late {
 			latest = 1
 		}
-		reply := p.amongOthers(p.scripts.acquire, id, ttl, ttl+replayRetention, liveness, channelOf(proc)+" "+proc, latest)
-		p.compareGrant(script, reply)
+		args := []any{ttl, ttl + replayRetention, liveness, waiterOf(proc), latest}
+		kind := p.kindOf(script.Who)
+		if kind == "" || p.isOld(script) {
+			reply := p.amongOthers(p.set(script).acquire, id, args...)
+			if a, err := parseAnswer(reply, time.Now()); err != nil || !a.shared || p.isOld(script) {
+				p.compareGrant(script, reply)
+				return
+			}
+		}
+		cmd := p.scripts.acquireShared.Run(p.ctx, p.client, all, append(args, id, kind)...)
+		p.called("acquire_shared", cmd.Err())
+		p.compareGrant(script, cmd.Val())
 		return
 	case model.Renew:
-		renewed, err := ints(p.scripts.renew.Run(p.ctx, p.client, []string{p.keys.lock, p.keys.floor}, replayRetention, id, ttl), 1)
+		renewed, err := ints(p.set(script).renew.Run(p.ctx, p.client, []string{p.keys.lock, p.keys.floor}, replayRetention, id, ttl), 1)
 		p.called("renew", err)
+		if renewed[0] == answerElsewhere || p.kindOf(script.Who) != "" {
+			renewed, err = ints(p.scripts.renewShared.Run(p.ctx, p.client,
+				[]string{p.keys.lock, p.keys.floor, p.keys.holders(), p.keys.held()}, replayRetention, waiter, id, ttl), 1)
+			p.called("renew_shared", err)
+		}
 		got = int(renewed[0])
 	case model.Held:
 		other := newKeySpace("lock").keys("before").lock
-		held, err := ints(p.scripts.held.Run(p.ctx, p.client, []string{other, p.keys.lock}, "nobody", id), 2)
+		held, err := ints(p.set(script).held.Run(p.ctx, p.client, []string{other, p.keys.lock}, "nobody", id), 2)
 		p.called("held", err)
+		if held[1] == answerElsewhere || p.kindOf(script.Who) != "" {
+			held, err = ints(p.scripts.heldShared.Run(p.ctx, p.client,
+				[]string{other, other + "h", p.keys.lock, p.keys.holders()}, waiter, "nobody", id), 2)
+			p.called("held_shared", err)
+		}
 		got = int(held[1])
 	case model.Release:
-		reply, _ := p.amongOthers(p.scripts.release, id, replayRetention).(int64)
-		got = int(reply)
+		got = answerElsewhere
+		if p.kindOf(script.Who) == "" {
+			reply, _ := p.amongOthers(p.set(script).release, id, replayRetention).(int64)
+			got = int(reply)
+		}
+		if got == answerElsewhere {
+			over := p.overShare(id + " " + waiter)
+			got = p.number("release_shared", p.scripts.releaseShared.Run(p.ctx, p.client, all, replayRetention, waiter, 0, id))
+			if over && !script.Answer.OK {
+				got = 0 // that it was over does not matter to a reader that leaves, and the fast path does not look
+			}
+		}
 	case model.Retain:
-		got = p.number("retain", p.scripts.retain.Run(p.ctx, p.client, all, id, keep, replayRetention))
+		got = answerElsewhere
+		if p.kindOf(script.Who) == "" {
+			got = p.number("retain", p.set(script).retain.Run(p.ctx, p.client, p.keys.alone(), id, keep, replayRetention))
+		}
+		if got == answerElsewhere {
+			got = p.number("release_shared", p.scripts.releaseShared.Run(p.ctx, p.client, all, replayRetention, waiter, keep, id))
+		}
+	case model.Downgrade, model.DowngradeAnew:
+		anew := 0
+		if script.Kind == model.DowngradeAnew {
+			anew = 1
+		}
+		answer, err := ints(p.scripts.downgrade.Run(p.ctx, p.client, all, id, waiter, replayRetention, anew), 2)
+		p.called("downgrade", err)
+		if got = int(answer[0]); script.Answer.OK && got == 1 {
+			p.compareEpoch("the answer's", script.Answer.Epoch, uint64(answer[1]))
+		}
 	case model.Cancel:
-		cancelled, err := ints(p.scripts.cancel.Run(p.ctx, p.client, all, id, replayRetention), 2)
-		p.called("cancel", err)
+		cancelled := []int64{answerElsewhere}
+		var err error
+		if p.kindOf(script.Who) == "" {
+			cancelled, err = ints(p.set(script).cancel.Run(p.ctx, p.client, p.keys.alone(), id, replayRetention), 2)
+			p.called("cancel", err)
+		}
+		if cancelled[0] == answerElsewhere {
+			cancelled, err = ints(p.scripts.cancelShared.Run(p.ctx, p.client, all, id, replayRetention, waiter, p.kindOf(script.Who)), 2)
+			p.called("cancel_shared", err)
+		}
 		got = int(cancelled[0])
 	case model.ShowLife:
 		p.showLife(script, liveness)
@@ -127,7 +192,16 @@ func (p *replay) run(script model.Script, ttls [model.MaxLeases]int8) {
 		if script.Break.Force {
 			force = 1
 		}
-		got = p.number("break", p.scripts.brk.Run(p.ctx, p.client, all,
+		keys, set := all, p.scripts
+		switch script.Break.Who {
+		case model.Readers, model.Permits:
+			named = map[int8]string{model.Readers: "*r", model.Permits: "*p"}[script.Break.Who]
+			keys, set = p.keys.alone(), oldScripts()
+		}
+		if who := script.Break.Who; who >= 0 && p.before.Hold[who].Kept {
+			named = "-"
+		}
+		got = p.number("break", set.brk.Run(p.ctx, p.client, keys,
 			named, p.epochs[script.Break.Epoch], "test", replayRetention, force))
 	}
 	want := 0
@@ -146,7 +220,12 @@ func (p *replay) run(script model.Script, ttls [model.MaxLeases]int8) {
 func (p *replay) showLife(script model.Script, liveness int64) {
 	empty := newKeySpace("lock").keys("empty")
 	keys := []string{empty.queue, p.keys.queue, empty.waiters, p.keys.waiters, empty.lock, p.keys.lock}
-	states, err := p.scripts.alive.Run(p.ctx, p.client, keys, channelOf(procName(script.Who)), liveness).Slice()
+	channel := channelOf(procName(script.Who))
+	states, err := p.set(script).alive.Run(p.ctx, p.client, keys, channel, liveness).Slice()
+	if err == nil && states[1] == int64(aliveElsewhere) {
+		keys = append(keys, empty.holders(), p.keys.holders())
+		states, err = p.scripts.aliveShared.Run(p.ctx, p.client, keys, channel, liveness).Slice()
+	}
 	p.called("alive", err)
 	if len(states) != 2 || states[0] != int64(-1) {
 		p.differ("alive answers %v for a queue that is not there and one that may be", states)
@@ -159,7 +238,7 @@ func (p *replay) showLife(script model.Script, liveness int64) {
 		}
 	case []any:
 		left, _ := state[1].(int64)
-		if id, _ := state[0].(string); !want.Owner || id != p.ownerName || want.OK != (left >= 0) || want.OK && ticks(left) != want.Left {
+		if id, _ := state[0].(string); !want.Owner || !p.owns(id) || want.OK != (left >= 0) || want.OK && ticks(left) != want.Left {
 			p.differ("alive says that process %d owns the lock by %v, the model %+v", script.Who, state, want)
 		}
 	}
@@ -258,7 +337,7 @@ func (p *replay) comparePushes(pushed []model.Push) {
 		if id := strings.Join(words[1:min(len(words), 2)], ""); strings.HasPrefix(id, "before") || strings.HasPrefix(id, "after") {
 			continue // see amongOthers: they queue behind each other
 		}
-		got = append(got, m.Channel+" "+grantInTicks(words))
+		got = append(got, m.Channel+" "+p.grantInTicks(words))
 	}
 	var want []string
 	for _, push := range pushed {
@@ -268,13 +347,34 @@ func (p *replay) comparePushes(pushed []model.Push) {
 		}
 		want = append(want, text)
 	}
+	recallsLast(got)
+	recallsLast(want)
 	if !slices.Equal(got, want) {
 		p.differ("published %q, the model says %q", got, want)
 	}
 }
 
+// recallsLast sorts the messages to holders, which go out in the order of their shares' ends.
+func recallsLast(messages []string) {
+	slices.SortStableFunc(messages, func(a, b string) int {
+		aRecall, bRecall := strings.Contains(a, " recall "), strings.Contains(b, " recall ")
+		switch {
+		case aRecall && bRecall:
+			return strings.Compare(a, b)
+		case aRecall:
+			return 1
+		case bRecall:
+			return -1
+		}
+		return 0
+	})
+}
+
 // grantInTicks leaves the moment out of a pushed grant, which is compared with the next answer, and rounds its length.
-func grantInTicks(words []string) string {
+func (p *replay) grantInTicks(words []string) string {
+	if words[0] == "grant" && len(words) == 6 {
+		words = words[:5] // the slot is compared in what the permit's answers say
+	}
 	if words[0] == "grant" && len(words) == 5 {
 		ttl, _ := strconv.ParseInt(words[4], 10, 64)
 		words = append(words[:3:3], fmt.Sprint(ticks(ttl), " ticks"))
@@ -287,15 +387,18 @@ func (p *replay) textOf(push model.Push) string {
 	id, channel := leaseName(push.To), channelOf(procName(p.protocol.Proc[push.To]))
 	switch {
 	case push.Poke:
-		return fmt.Sprint(channel, " poke ", id)
+		return fmt.Sprint(channel, " poke ", id, p.kindOf(push.To))
+	case push.Recall:
+		return fmt.Sprint(channel, " recall ", id)
 	case push.Epoch == 0:
 		return fmt.Sprint(channel, " lost ", id, " ", len(p.keys.lock), " ", p.keys.lock, " test")
 	}
-	return fmt.Sprint(channel, " grant ", id, " ", p.epochs[push.Epoch], " ", push.TTL, " ticks")
+	return fmt.Sprint(channel, " grant ", id, p.kindOf(push.To), " ", p.epochs[push.Epoch], " ", push.TTL, " ticks")
 }
 
 // differ ends the walk.
 func (p *replay) differ(format string, args ...any) {
 	p.t.Helper()
-	p.t.Fatalf("%s\nafter %s", fmt.Sprintf(format, args...), strings.Join(p.trace, ", "))
+	p.t.Fatalf("%s\nkinds %v, old %v, processes %v, before %+v\nafter %s", fmt.Sprintf(format, args...), p.kind, p.old,
+		p.protocol.Proc, p.before, strings.Join(p.trace, ", "))
 }

@@ -15,7 +15,7 @@ import (
 // passTime makes everything about the lock happen a while earlier, which is the same as if the time had passed: no test
 // waits for a tick, and none can be late for one.
 //
-// KEYS  lock, queue, waiters, floor
+// KEYS  lock, queue, waiters, floor, holders, held
 // ARGV  1 how long (ms), 2 what a key may have too much (ms)
 var passTime = redis.NewScript(`
 local tick, slack = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -33,6 +33,16 @@ if lock then
   redis.call('SET', KEYS[1], table.concat({ id, epoch, string.format('%.0f', since - 1000 * tick), rest }, ' '), 'KEEPTTL')
 end
 local waiters = redis.call('HGETALL', KEYS[3])
+local now = redis.call('TIME')
+local ms = now[1] * 1000 + math.floor(now[2] / 1000)
+local holders = redis.call('ZRANGE', KEYS[5], 0, -1, 'WITHSCORES')
+for i = 1, #holders, 2 do
+  local ends = holders[i + 1] - tick
+  if ends - ms <= slack then
+    ends = ms - 1
+  end
+  redis.call('ZADD', KEYS[5], string.format('%.1f', ends), holders[i])
+end
 for i = 1, #waiters, 2 do
   if string.sub(waiters[i], 1, 1) == '@' then
     redis.call('HSET', KEYS[3], waiters[i], string.format('%.0f', waiters[i + 1] - tick))
@@ -42,13 +52,14 @@ return 1`)
 
 // look reads everything at one moment.
 //
-// KEYS  lock, queue, waiters, floor
-// Returns lock, floor, the keys' times to live (ms), queue, waiters hash, now (ms)
+// KEYS  lock, queue, waiters, floor, holders, held
+// Returns lock, floor, the keys' times to live (ms), queue, waiters hash, now (ms), holders and their ends (ms), held hash
 var look = redis.NewScript(`
 local time = redis.call('TIME')
 return { redis.call('GET', KEYS[1]) or '', redis.call('GET', KEYS[4]) or '',
   redis.call('PTTL', KEYS[1]), redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3]), redis.call('PTTL', KEYS[4]),
-  redis.call('ZRANGE', KEYS[2], 0, -1), redis.call('HGETALL', KEYS[3]), time[1] * 1000 + math.floor(time[2] / 1000) }`)
+  redis.call('ZRANGE', KEYS[2], 0, -1), redis.call('HGETALL', KEYS[3]), time[1] * 1000 + math.floor(time[2] / 1000),
+  redis.call('ZRANGE', KEYS[5], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[6]) }`)
 
 // compare checks that the server knows what the model's does.
 func (p *replay) compare(s *model.State) {
@@ -57,11 +68,12 @@ func (p *replay) compare(s *model.State) {
 		p.t.Fatal(err)
 	}
 	p.compareLock(s, seen[0].(string), ticks(seen[2].(int64)))
+	p.compareHolders(s, texts(seen[9]), texts(seen[10]), seen[8].(int64))
 	p.compareFloor(s, seen[1].(string), seen[5].(int64), seen[2].(int64))
 
 	queue, want := texts(seen[6]), []string(nil)
 	for _, id := range s.Queue[:s.Queued] {
-		want = append(want, leaseName(id))
+		want = append(want, leaseName(id)+p.kindOf(id))
 	}
 	if !slices.Equal(queue, want) {
 		p.differ("the queue is %q, the model's %q", queue, want)
@@ -81,8 +93,12 @@ func (p *replay) compareLock(s *model.State, lock string, left int8) {
 	case model.None:
 	case model.Kept:
 		owner = "-"
+	case model.Readers:
+		owner = "*r"
+	case model.Permits:
+		owner = "*p"
 	default:
-		owner = leaseName(s.Owner)
+		owner = leaseName(s.Owner) + p.kindOf(s.Owner)
 	}
 	id, rest, _ := strings.Cut(lock, " ")
 	if p.ownerName = id; id != owner || left != s.Left {

@@ -34,6 +34,8 @@ end }, { __index = real })
 func strict(set scriptSet) scriptSet {
 	for _, s := range []**script{
 		&set.acquire, &set.release, &set.retain, &set.cancel, &set.renew, &set.held, &set.alive, &set.brk,
+		&set.acquireShared, &set.releaseShared, &set.renewShared, &set.downgrade,
+		&set.cancelShared, &set.heldShared, &set.aliveShared,
 	} {
 		source := strictRedis + (*s).Source
 		*s = redisscript.New(source)
@@ -65,7 +67,7 @@ func TestScripts_touchNoKeyThatIsGone_isNoticed(t *testing.T) {
 		{"cancel", `redis.call('ZREM', KEYS[2], id)`, `redis.call('ZREM', KEYS[2], id) redis.call('ZSCORE', KEYS[2], id)`},
 	} {
 		r.scripts = strict(mutate(t, m.script, m.old, m.new))
-		if found := r.walkUntilItFails(2*replayWalks, strictSeed); !strings.Contains(found, "non local key") {
+		if found := r.walkUntilItFails(2*replayWalks, strictSeed, nil); !strings.Contains(found, "non local key") {
 			t.Errorf("%s with %s: found is %q", m.script, m.new, found)
 		}
 	}

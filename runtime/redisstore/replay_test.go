@@ -55,6 +55,10 @@ func (p *replay) walk(random *rand.Rand) int {
 		Proc: [model.MaxLeases]int8{0, 1, 2, int8(random.IntN(3))}, Liveness: int8(1 + random.IntN(2)),
 	}
 	s := model.Start(6, [model.MaxLeases]int8{model.TTL, model.TTL, int8(1 + random.IntN(model.TTL)), 1})
+	if p.kinds != nil {
+		s.Kind, s.Old = p.kinds(random)
+		protocol.Downgrades = true
+	}
 	p.begin(protocol, random.IntN(2) == 0)
 	for n := range replaySteps {
 		var events []model.Event

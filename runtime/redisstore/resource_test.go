@@ -15,8 +15,8 @@ import (
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
 
-// resource is what a lock protects, with a memory: it notices when two leases believe in themselves at once, and refuses
-// writes under an old fence.
+// resource is what a lock protects, with a memory: it notices when two leases believe in themselves at once, and
+// refuses writes under an old fence.
 type resource struct {
 	t testing.TB
 
@@ -101,7 +101,7 @@ func strict(cfg *lockrt.Config) { cfg.LocalHandoffs = -1 }
 // testContext ends when a test hangs.
 func testContext(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testsync.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

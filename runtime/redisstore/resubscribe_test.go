@@ -147,8 +147,8 @@ func TestSession_subscribedAgain_grantOnItsWay(t *testing.T) {
 	r.wantLoss(losses, "a")
 }
 
-// The answer to an acquire is under way while its lease is broken and the line is cut and made anew: the Locker does not
-// know of the lease when it is asked what it holds.
+// The answer to an acquire is under way while its lease is broken and the line is cut and made anew: the Locker does
+// not know of the lease when it is asked what it holds.
 func TestSession_subscribedAgain_answerUnderWay(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"at once": 0, "with a wait": lockrt.Forever} {
 		t.Run(name, func(t *testing.T) {
@@ -203,8 +203,8 @@ func (h *slowAnswer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// A waiter that was granted the lock without learning of it, and lost it by force, stands in the queue again when it has
-// asked. What was pushed to it before says nothing any more.
+// A waiter that was granted the lock without learning of it, and lost it by force, stands in the queue again when it
+// has asked. What was pushed to it before says nothing any more.
 func TestSession_grantFromBeforeTheAnswer(t *testing.T) {
 	r := newRig(t)
 	s, _ := r.newSession(Config{})

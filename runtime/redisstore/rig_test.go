@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
 )
 
 const (
@@ -30,10 +31,18 @@ type rig struct {
 	scripts scriptSet
 }
 
-type scriptSet struct{ acquire, release, retain, cancel, renew, held, alive, brk *script }
+type scriptSet struct {
+	acquire, release, retain, cancel, renew, held, alive, brk *script
+
+	acquireShared, releaseShared, renewShared, downgrade, cancelShared, heldShared, aliveShared *script
+}
 
 func realScripts() scriptSet {
-	return scriptSet{acquireScript, releaseScript, retainScript, cancelScript, renewScript, heldScript, aliveScript, breakScript}
+	return scriptSet{
+		acquireScript, releaseScript, retainScript, cancelScript, renewScript, heldScript, aliveScript, breakScript,
+		acquireSharedScript, releaseSharedScript, renewSharedScript, downgradeScript, cancelSharedScript,
+		heldSharedScript, aliveSharedScript,
+	}
 }
 
 // newRig returns a rig on a server of its own.
@@ -42,7 +51,7 @@ func newRig(t testing.TB) *rig {
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testsync.Patience)
 	t.Cleanup(cancel)
 	return &rig{t: t, ctx: ctx, client: client, keys: newKeySpace("lock").keys("k"), scripts: realScripts()}
 }
@@ -63,7 +72,7 @@ func (r *rig) acquire(id, proc string, liveness int64) answer {
 
 // askFor runs acquire.lua for one lease.
 func (r *rig) askFor(keys lockKeys, id string, args ...any) (any, error) {
-	return r.scripts.acquire.Run(r.ctx, r.client, keys.all(), append(args, id)...).Result()
+	return r.scripts.acquire.Run(r.ctx, r.client, keys.alone(), append(args, id)...).Result()
 }
 
 // byKind is the order in which the scripts that work on many leases get their keys.
@@ -71,7 +80,7 @@ func byKind(locks []lockKeys) []string {
 	keys := make([]string, 0, 4*len(locks))
 	for kind := range 4 {
 		for _, lock := range locks {
-			keys = append(keys, lock.all()[kind])
+			keys = append(keys, lock.alone()[kind])
 		}
 	}
 	return keys
@@ -81,14 +90,14 @@ func byKind(locks []lockKeys) []string {
 func (r *rig) release(id string, keep int64) int {
 	r.t.Helper()
 	if keep > 0 {
-		return r.number("retain", r.scripts.retain.Run(r.ctx, r.client, r.keys.all(), id, keep, rigRetention))
+		return r.number("retain", r.scripts.retain.Run(r.ctx, r.client, r.keys.alone(), id, keep, rigRetention))
 	}
-	return r.number("release", r.scripts.release.Run(r.ctx, r.client, r.keys.all(), rigRetention, id))
+	return r.number("release", r.scripts.release.Run(r.ctx, r.client, r.keys.alone(), rigRetention, id))
 }
 
 func (r *rig) cancel(id string) int {
 	r.t.Helper()
-	answer, err := ints(r.scripts.cancel.Run(r.ctx, r.client, r.keys.all(), id, rigRetention), 2)
+	answer, err := ints(r.scripts.cancel.Run(r.ctx, r.client, r.keys.alone(), id, rigRetention), 2)
 	r.called("cancel", err)
 	return int(answer[0])
 }

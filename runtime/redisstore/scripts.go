@@ -31,6 +31,15 @@ var (
 	breakScript   = redisscript.Load(luaFiles, "break").Once()
 	heldScript    = redisscript.Load(luaFiles, "held")
 	inspectScript = redisscript.Load(luaFiles, "inspect")
+	confirmScript = redisscript.Load(luaFiles, "confirm")
+
+	acquireSharedScript = redisscript.Load(luaFiles, "acquire_shared").Once()
+	releaseSharedScript = redisscript.Load(luaFiles, "release_shared").Once()
+	renewSharedScript   = redisscript.Load(luaFiles, "renew_shared")
+	cancelSharedScript  = redisscript.Load(luaFiles, "cancel_shared")
+	heldSharedScript    = redisscript.Load(luaFiles, "held_shared")
+	aliveSharedScript   = redisscript.Load(luaFiles, "alive_shared")
+	downgradeScript     = redisscript.Load(luaFiles, "downgrade")
 )
 
 // ints reads a script's array of numbers.
@@ -47,6 +56,9 @@ func ints(cmd *redis.Cmd, n int) ([]int64, error) {
 func retryable(err error) bool {
 	if !isReply(err) {
 		return !errors.Is(err, redis.ErrClosed)
+	}
+	if strings.Contains(err.Error(), "attempted to access a non local key") {
+		return true // a slot is moving; what the script wrote is consistent, and a retry gets TRYAGAIN
 	}
 	switch errorCode(err) {
 	case "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY":

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/janitor"
 )
 
 // session implements lockrt.Session and what it may implement besides. Four goroutines belong to it: listen receives
@@ -25,35 +25,34 @@ type session struct {
 	quick     *quick
 	stripes   []*stripe
 	space     keySpace
-	channel   string // where pushes for this session arrive
-	waiterID  string // channel and node, as the scripts keep them
+	mixed     mixedLocks
+	channel   string // the pub/sub channel of this session
+	waiterID  string // channel and node, in the form that the scripts store
 	retention time.Duration
 	liveness  time.Duration
+
+	replicas       int
+	replicaTimeout time.Duration
+	leftovers      *janitor.Janitor[lockKeys] // leases to give back
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
 	ended   chan struct{} // closed when the goroutines are gone
 	running sync.WaitGroup
 	closing sync.Once
-	closeBy time.Time // until when Close takes; set before ctx ends
+	closeBy time.Time // when Close gives up; set before ctx ends
 
-	mu            sync.Mutex            // guards what follows
-	own           redis.UniversalClient // see ownClient; nil: there is none, or it is closed
-	closed        bool
-	acquiring     sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
-	waiters       map[string]*waiter
-	queues        map[string]*queue    // those that waiters stand in, by their locks' keys
-	leftovers     map[string]*leftover // by lease id
-	ready         []*leftover          // to be cancelled now, in this order
-	sleepers      timeheap.Heap[*leftover]
-	janitorSleeps time.Time // until when cleanUp sleeps if nobody wakes it
+	mu        sync.Mutex            // guards what follows
+	own       redis.UniversalClient // see ownClient; nil if there is none, or it is closed
+	closed    bool
+	acquiring sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
+	waiters   map[string]*waiter
+	queues    map[string]*queue // the queues with waiters, by their locks' keys
 
-	doubtful     atomic.Int64 // how many leftovers are leases that somebody holds; changed under mu
 	resubscribed atomic.Int64 // how often the session has subscribed again
 
 	wakeKeeper  chan struct{}
 	subscribed  chan struct{} // wakes the keeper at once
-	wakeJanitor chan struct{}
 	wakeRecheck chan struct{}
 }
 
@@ -62,6 +61,9 @@ var (
 	_ lockrt.Pager     = (*session)(nil)
 	_ lockrt.Breaker   = (*session)(nil)
 	_ lockrt.Checker   = (*session)(nil)
+
+	_ lockrt.Sharer     = (*session)(nil)
+	_ lockrt.Downgrader = (*session)(nil)
 )
 
 // Acquire implements lockrt.Session.
@@ -70,19 +72,28 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 		return lockrt.Grant{}, lockrt.ErrClosed
 	}
 	defer s.acquiring.Done()
+	grant, err := s.acquire(ctx, req)
+	if err != nil || s.replicas == 0 {
+		return grant, err
+	}
+	return s.replicated(ctx, req, grant)
+}
+
+func (s *session) acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
 	if req.Wait > 0 {
 		return s.wait(ctx, req)
 	}
-	keys := s.space.keys(req.Key)
+	keys := s.space.keys(req.Key).of(req.Mode, req.Permits)
 	a, err := s.ask(ctx, keys, req, callTime)
 	switch {
 	case err == nil && a.broken:
 		err = errBrokenUnknown
 	case err == nil && !a.granted:
+		s.leftovers.Unwanted(req.ID) // an attempt that had no answer may still take the lock
 		return lockrt.Grant{}, a.busy(req.Key)
 	}
 	if err != nil {
-		s.abandon(req.ID, keys, req.TTL) // the script may have run
+		s.leftovers.Abandon(req.ID, keys, req.TTL) // the script may have run all the same
 		return lockrt.Grant{}, err
 	}
 	return a.grant(req), nil
@@ -110,7 +121,7 @@ func (s *session) Close(ctx context.Context) error {
 		s.stop()
 		go func() {
 			s.running.Wait()
-			s.closeOwn() // ends its calls
+			s.closeOwn() // calls on it end with it
 			s.calls.Close(s.closeBy)
 			close(s.ended)
 		}()
@@ -120,7 +131,7 @@ func (s *session) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if n := s.left(); n > 0 {
+	if n := s.leftovers.Left(); n > 0 {
 		return fmt.Errorf("up to %d locks that nobody wants are left to their TTL: %w", n, errNoAnswer)
 	}
 	return nil

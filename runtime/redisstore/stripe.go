@@ -11,13 +11,15 @@ import (
 // slots, so hardly a part is on two of them.
 const clusterStripes = 64
 
-// stripe is what the locks of one part of the slots have in common: their server, as a rule. A call that goes to several
-// servers of a cluster is as slow as the slowest of them, and each server has a clock of its own. Without a cluster there
-// is one stripe.
+// stripe is what the locks of one part of the slots have in common: their server, as a rule. A call that goes to
+// several servers of a cluster is as slow as the slowest of them, and each server has a clock of its own. Without a
+// cluster there is one stripe.
 type stripe struct {
 	clock    serverClock
 	acquires *combiner
 	releases *combiner
+	shared   *combiner // acquires by acquire_shared.lua
+	leaving  *combiner // releases by release_shared.lua
 }
 
 func newStripe(s *session, batch int) *stripe {
@@ -31,6 +33,17 @@ func newStripe(s *session, batch int) *stripe {
 	st.releases = (&combiner{
 		client: s.client, script: releaseScript, batch: batch, args: func(terms, int64) []any { return releaseArgs },
 		latest: st.clock.Latest, calls: s.calls, quick: s.quick,
+	}).init()
+	// The scripts for shared locks take the six keys of one lock, so a call has one lease.
+	st.shared = (&combiner{
+		client: s.client, script: acquireSharedScript, batch: 1, args: s.acquireArgs, all: true, kinds: true,
+		latest: st.clock.Latest, calls: s.calls, quick: s.quick,
+	}).init()
+	st.shared.Left = s.over
+	leavingArgs := []any{s.retention.Milliseconds(), s.waiterID, 0}
+	st.leaving = (&combiner{
+		client: s.client, script: releaseSharedScript, batch: 1, args: func(terms, int64) []any { return leavingArgs },
+		all: true, latest: st.clock.Latest, calls: s.calls, quick: s.quick,
 	}).init()
 	return st
 }

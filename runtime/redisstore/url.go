@@ -30,7 +30,7 @@ func init() {
 	}
 }
 
-// openClient makes the client of one kind of URL. What the client has to say goes to the log.
+// openClient makes the client of one kind of URL. The client's log lines go to the clientLog.
 type openClient func(place, *clientLog) (redis.UniversalClient, error)
 
 func register(scheme, form string, open openClient) {
@@ -52,7 +52,7 @@ func parse(text string, open openClient, log *clientLog) (p place, client redis.
 	if p, err = parsePlace(text); err != nil {
 		return p, nil, err
 	}
-	defer func() { // how go-redis refuses options that are out of range
+	defer func() { // go-redis panics for options that are out of range
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the client does not take its options: %v", r)
 		}
@@ -64,10 +64,10 @@ func parse(text string, open openClient, log *clientLog) (p place, client redis.
 // place is a parsed URL. net/url does not take several hosts, so they are taken apart here.
 type place struct {
 	tls   bool
-	unix  bool // the one host is the path of a socket
+	unix  bool // the only host is the path of a socket
 	user  *url.Userinfo
 	hosts []string
-	path  []string // master, db
+	path  []string // master's name, database
 	query url.Values
 }
 
@@ -163,7 +163,7 @@ func openSentinel(p place, log *clientLog) (redis.UniversalClient, error) {
 	if len(p.path) == 0 || len(p.path) > 2 {
 		return nil, errors.New("the master's name is missing")
 	}
-	user := p.user // of the servers; go-redis would take it for the sentinels'
+	user := p.user // the servers' user; ParseFailoverURL would take it for that of the sentinels
 	p.user = nil
 	if sentinelPassword := p.query.Get("sentinel_password"); sentinelPassword != "" {
 		p.user = url.UserPassword(p.query.Get("sentinel_username"), sentinelPassword)
@@ -190,7 +190,7 @@ func openSentinel(p place, log *clientLog) (redis.UniversalClient, error) {
 	opts.ContextTimeoutEnabled = true
 	opts.Dialer = log.dialer(opts.DialTimeout, opts.TLSConfig)
 	client := redis.NewFailoverClient(opts)
-	client.AddHook(log) // what it asks the sentinels
+	client.AddHook(log) // for the log lines of its calls to sentinels
 	return client, nil
 }
 
@@ -208,7 +208,7 @@ func openCluster(p place, log *clientLog) (redis.UniversalClient, error) {
 	}
 	opts.ContextTimeoutEnabled = true
 	opts.ClusterStateReloadInterval = clusterReload
-	// A node that is silent for longer is asked again, and by then it may be another that has the slot.
+	// A call to a silent node ends soon and is repeated. By then another node may have the slot.
 	opts.ReadTimeout = cmp.Or(opts.ReadTimeout, clusterReload)
 	opts.DialTimeout = cmp.Or(opts.DialTimeout, clusterReload)
 	opts.Dialer = log.dialer(opts.DialTimeout, opts.TLSConfig)

@@ -24,7 +24,6 @@ func TestOpen_badURL(t *testing.T) {
 		"redis://u:secret@127.0.0.1:6379/nought":                                  "nought",
 		"redis://u:secret@127.0.0.1:6379/0?no_such=1":                             "no_such",
 		"redis://u:secret@127.0.0.1:bad/0":                                        "port",
-		"redis://:sec/ret@127.0.0.1:6379/0":                                       "percent-encode",
 		"redis://u:sec%ret@127.0.0.1:6379/0":                                      "percent-encoded",
 		"redis://u:secret@127.0.0.1:1,127.0.0.1:2/0":                              "redis+sentinel://",
 		"redis+sentinel://u:secret@127.0.0.1:1":                                   "master's name",

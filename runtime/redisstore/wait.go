@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// askGrace is how long after the end of a wait its answer may come.
+	// askGrace is how long after the end of a wait the answer to its first request may come.
 	askGrace = 50 * time.Millisecond
-	// askSilence is how long a question may be under way before the server counts as one that cannot be asked.
+	// askSilence is how long a request may be without an answer before the server counts as unreachable.
 	askSilence = 250 * time.Millisecond
 )
 
@@ -29,7 +29,7 @@ func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, e
 		until = time.Now().Add(req.Wait)
 		bound = min(bound, req.Wait+askGrace)
 	}
-	w := s.enlist(req.ID, s.space.keys(req.Key), until.IsZero() && ctx.Done() == nil)
+	w := s.enlist(req.ID, s.space.keys(req.Key).of(req.Mode, req.Permits), until.IsZero() && ctx.Done() == nil)
 	defer s.delist(req.ID, w)
 	a, err := s.ask(ctx, w.keys, req, bound)
 	switch {
@@ -52,7 +52,7 @@ func (s *session) giveUp(req lockrt.Request, keys lockKeys, over bool) {
 	if over && req.Keep != nil && req.Keep() {
 		return
 	}
-	s.abandon(req.ID, keys, req.TTL+2*s.liveness)
+	s.leftovers.Abandon(req.ID, keys, req.TTL+2*s.liveness)
 }
 
 // current reports whether a grant may still be in force. One that came so late that its lease is over says nothing
@@ -71,19 +71,19 @@ type waiting struct {
 	*session
 	req    lockrt.Request
 	waiter *waiter
-	until  time.Time // zero: no end
+	until  time.Time // zero if the wait has no end
 
-	clock   clockPair         // of the last answer
-	busy    *lockrt.BusyError // the server's last word, if that named a holder
-	down    error             // why the server could not be asked, the last time
-	since   time.Time         // when the first question was asked that had no answer; zero: the last one had
+	clock   clockPair         // the server's clock at the last answer
+	busy    *lockrt.BusyError // the last answer that named a holder
+	down    error             // why the last request failed; nil if it did not
+	since   time.Time         // when the first of the requests without an answer was sent; zero if the last one has one
 	backoff time.Duration
 	poke    *time.Timer
 
-	asked   <-chan heard // the question under way, or nil
+	asked   <-chan heard // gets the answer of the request under way; nil if there is none
 	askedAt time.Time
-	leave   context.CancelFunc // ends it
-	again   bool               // another one is to follow
+	leave   context.CancelFunc // cancels the request under way
+	again   bool               // another request follows the one under way
 }
 
 // heard is how a question ended.
@@ -102,7 +102,7 @@ func (w *waiting) await(ctx context.Context, first answer) (lockrt.Grant, error)
 	}
 	w.poke = time.NewTimer(time.Hour)
 	defer w.poke.Stop()
-	defer w.settleQuestion() // before the caller gives up: what the question brings is known then
+	defer w.settleQuestion() // nothing the request brings is left unknown when the caller gives up
 	grant, err := w.hear(ctx, heard{answer: first})
 	for grant == nil && err == nil {
 		select {
@@ -150,7 +150,7 @@ func (w *waiting) ask(ctx context.Context) {
 	ctx, w.leave = context.WithCancel(ctx)
 	answered := make(chan heard, 1)
 	w.asked, w.askedAt = answered, time.Now()
-	s, keys, req := w.session, w.waiter.keys, w.req // the waiter may be another's when the question ends
+	s, keys, req := w.session, w.waiter.keys, w.req // the waiter may belong to another Acquire when the request ends
 	s.calls.Start(func() {
 		a, err := s.ask(ctx, keys, req, callTime)
 		answered <- heard{a, err}
@@ -173,7 +173,7 @@ func (w *waiting) pushed(p pushed) *lockrt.Grant {
 	if p.since < w.clock.Micros {
 		return nil
 	}
-	grant := grantOf(p.epoch, w.clock.At(p.since), p.ttl, w.req)
+	grant := grantOf(p, w.clock.At(p.since), w.req)
 	if now := time.Now(); grant.Start.After(now) {
 		grant.Start = now
 	}
@@ -183,7 +183,7 @@ func (w *waiting) pushed(p pushed) *lockrt.Grant {
 	return &grant
 }
 
-// hear takes the server's word, or that there was none.
+// hear evaluates the answer of a request, or its error. It returns the grant if there is one.
 func (w *waiting) hear(ctx context.Context, r heard) (*lockrt.Grant, error) {
 	switch {
 	case r.err == nil && r.broken:
@@ -198,13 +198,13 @@ func (w *waiting) hear(ctx context.Context, r heard) (*lockrt.Grant, error) {
 			tell(w.req, w.busy, nil)
 		}
 		w.poke.Reset(w.queued(w.waiter, r.answer))
-	case ctx.Err() != nil: // await sees that
+	case ctx.Err() != nil: // await returns this error
 	case !retryable(r.err):
 		tell(w.req, nil, r.err)
 		return nil, r.err
 	default:
-		// The server is away for a moment; the place in the queue is kept as long as it remembers. Who waits without any
-		// end hears of it after callTime.
+		// The server cannot be reached. It keeps the place in the queue, so the waiter asks again. A waiter whose wait
+		// has no end gives up after callTime.
 		tell(w.req, nil, r.err)
 		if w.since.IsZero() {
 			w.since = w.askedAt

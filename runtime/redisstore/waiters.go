@@ -11,13 +11,13 @@ import (
 // overtake the answer.
 type waiter struct {
 	keys    lockKeys
-	endless bool          // it waits for as long as the store answers, and no longer
-	queue   *queue        // guarded by session.mu; nil: the server may not have it in the queue
-	index   int           // guarded by session.mu; in queue.waiters
-	asks    time.Time     // guarded by session.mu; when it will ask again by itself
-	grants  chan pushed   // buffered: listen never waits
-	pokes   chan struct{} // buffered: ask the server again
-	lost    chan error    // buffered: the lease was broken, and why
+	endless bool          // the wait has no end; it gives up if the store does not answer
+	queue   *queue        // guarded by session.mu; nil until an answer says that it is in the server's queue
+	index   int           // guarded by session.mu; its place in queue.waiters
+	asks    time.Time     // guarded by session.mu; when it asks again by itself
+	grants  chan pushed   // buffered, so that listen never blocks
+	pokes   chan struct{} // buffered; tells the waiter to ask the server again
+	lost    chan error    // buffered; the reason why an operator broke the lease
 }
 
 // pushed is a grant that arrived on the channel.
@@ -25,13 +25,14 @@ type pushed struct {
 	epoch uint64
 	since int64
 	ttl   time.Duration
+	slot  int // the permit's slot
 }
 
 // queue is the waiters of this process for one lock. It is guarded by session.mu.
 type queue struct {
 	keys    lockKeys
 	waiters []*waiter // in no order
-	shown   time.Time // when the process showed itself there, or a little before
+	shown   time.Time // a moment not after the last sign of life there
 }
 
 // waiterPool saves the channels of waiters that did not have to wait.

@@ -36,7 +36,7 @@ func (s *session) keepAlive() {
 		case waits:
 			pause = s.cfg.Liveness / 3
 			if s.bell.heard.Load() {
-				pause = s.cfg.Liveness / 2 // polls do it, as a rule
+				pause = s.cfg.Liveness * 3 / 4 // polls do it before, as a rule
 			}
 		case holds:
 			pause = keepRow
@@ -63,6 +63,9 @@ func (s *session) keepAlive() {
 		sent := time.Now()
 		s.stalls.begin()
 		err := s.beat()
+		if err == nil && shown.IsZero() {
+			err = s.findBroken()
+		}
 		failing = s.logAlive(failing, err)
 		if err != nil {
 			if !pace.Sleep(s.ctx, pace.Jitter(min(s.cfg.Liveness/3, time.Second))) {

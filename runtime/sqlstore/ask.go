@@ -15,13 +15,15 @@ type request struct {
 	req  lockrt.Request
 	id   string // escaped
 	name []byte
+	kind kind
 	left atomic.Bool // its caller has gone: nothing more is to be asked for it
 
 	slow bool // it was not free at once
 }
 
 func (s *session) newRequest(req lockrt.Request) *request {
-	return &request{req: req, id: escaped(req.ID), name: rowName(s.Namespace, req.Key)}
+	return &request{req: req, id: escaped(req.ID), name: rowName(s.Namespace, req.Key),
+		kind: kindOf(req.Mode, req.Permits)}
 }
 
 // answer is what the server said to a claim.
@@ -29,8 +31,10 @@ type answer struct {
 	outcome outcome
 	epoch   uint64
 	since   int64
-	until   int64
+	until   int64 // of a lock that is busy: when it may have room
+	slot    int
 	holder  string
+	holders int // how many hold it together; 0: one alone
 	turns   int64
 	place   int // how many stand before it in the queue, and that one itself; 0: it is not in it
 	clock   clockPair
@@ -39,7 +43,7 @@ type answer struct {
 }
 
 func (a answer) grant(req lockrt.Request) lockrt.Grant {
-	g := lockrt.Grant{Epoch: a.epoch, Start: a.clock.At(a.since)}
+	g := lockrt.Grant{Epoch: a.epoch, Slot: a.slot, Start: a.clock.At(a.since)}
 	if ttl := fromMicros(a.until - a.since); ttl < req.TTL {
 		g.TTL = ttl
 	}
@@ -47,7 +51,7 @@ func (a answer) grant(req lockrt.Request) lockrt.Grant {
 }
 
 func (a answer) busy(key string) *lockrt.BusyError {
-	return &lockrt.BusyError{Key: key, Holder: a.holder, Remaining: a.remaining()}
+	return &lockrt.BusyError{Key: key, Holder: a.holder, Holders: a.holders, Remaining: a.remaining()}
 }
 
 // remaining is what is left of the lease in the way. While its holder is in a guarded transaction it is not over.
@@ -67,14 +71,14 @@ func (s *session) ask(ctx context.Context, q *request, bound time.Duration) (ans
 	}
 	// The call may outlast this function: it has its own memory.
 	result := new(atomic.Pointer[said])
-	end := time.Now().Add(bound)
+	end := time.Now().Add(callTime)
 	s.asks.Add(1)
 	left, err := s.calls.do(ctx, bound, func(limit context.Context) error {
 		defer s.asks.Done()
 		a, err := s.askServer(limit, q)
 		result.Store(&said{a, err})
 		if q.left.Load() {
-			s.brought(q.id)
+			s.leftovers.Brought(q.id)
 		}
 		return err
 	})
@@ -123,7 +127,7 @@ func (s *session) askServer(ctx context.Context, q *request) (a answer, err erro
 		switch {
 		case err == nil && done:
 			return a, nil
-		case err == nil || t.again(err): // nothing was changed
+		case err == nil || t.Again(err): // nothing was changed
 			if !asked.conflict(ctx) {
 				return answer{}, errors.Join(errConflict, err)
 			}

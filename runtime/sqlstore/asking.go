@@ -2,10 +2,10 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
 // asking is one question, which may take several statements.
@@ -39,7 +39,7 @@ func (a *asking) sent(err error) error {
 // once takes the lock in one statement, or reads its row, decides, and writes what was decided. done is false if
 // somebody else has changed the row meanwhile.
 func (a *asking) once(ctx context.Context) (answer, bool, error) {
-	if !a.q.slow && a.t.take != "" && !a.s.isWatched(a.q.name) {
+	if !a.q.slow && a.q.kind.exclusive() && a.t.take != "" && !a.s.isWatched(a.q.name) {
 		a.q.slow = true
 		if got, err := a.fast(ctx); err != nil || got.outcome == granted {
 			a.q.slow = err == nil
@@ -96,7 +96,7 @@ func (a *asking) onRow(ctx context.Context) (answer, bool, error) {
 	}
 	a.s.store.clock.Learn(clock)
 	var lives liveness
-	if !r.held(clock.Micros) {
+	if !r.held(clock.Micros) || r.shared() {
 		if lives, err = a.s.livesOf(ctx, a.t, r, clock.Micros); err != nil {
 			return answer{}, false, err
 		}
@@ -104,9 +104,9 @@ func (a *asking) onRow(ctx context.Context) (answer, bool, error) {
 	c := a.claim(clock)
 	out, w, next, over := r.ask(c, clock.Micros, lives)
 	if out == full {
-		return answer{}, false, refusal("%d processes stand in the queue of the lock, which is as many as it takes", maxQueue)
+		return answer{}, false, sqldialect.Refusal("%d processes stand in the queue of the lock, which is as many as it takes", maxQueue)
 	}
-	done, err := a.write(ctx, w, next, c, clock, over)
+	done, err := a.write(ctx, w, r, next, c, clock, over)
 	if !done && err == nil && over && a.heldBack(r) {
 		out, next, done = busy, r, true
 		if c.wait && r.find(c.id) < 0 {
@@ -121,43 +121,56 @@ func (a *asking) onRow(ctx context.Context) (answer, bool, error) {
 func (a *asking) claim(clock clockPair) claim {
 	return claim{wait: a.q.req.Wait > 0, place: place{
 		id: a.q.id, ttl: micros(a.q.req.TTL), live: clock.Micros + micros(a.s.cfg.Liveness), session: a.s.id, node: a.s.node,
+		kind: a.q.kind,
 	}}
 }
 
 // first makes the row of a lock that has none.
 func (a *asking) first(ctx context.Context) (answer, bool, error) {
-	if a.t.insert == "" {
+	if a.q.kind.exclusive() && a.t.take != "" {
 		got, err := a.s.takeAlone(ctx, a.t, a.entry())
 		return got, got.outcome == granted, a.sent(err)
 	}
 	version, clock, err := a.t.schema(ctx, a.s.store.db) // for the clock: there was no row to tell it
-	if err != nil || version != schemaVersion {
-		return answer{}, false, errors.Join(err, a.t.versionError(version))
+	if err == nil {
+		err = a.t.VersionError(version, schemaVersion)
 	}
-	now, ttl := clock.Micros, micros(a.q.req.TTL)
+	if err != nil {
+		return answer{}, false, err
+	}
+	r := row{}.grant(a.claim(clock).place, clock.Micros)
 	_, err = a.t.exec(ctx, a.s.store.db, a.t.insert, args{
-		"name": a.q.name, "key": []byte(a.q.req.Key), "since": now, "epoch": now, "owner": a.q.id, "session": a.s.id,
-		"node": a.s.node, "until": now + ttl, "latest": min(a.latest, now+ttl),
+		"name": a.q.name, "key": []byte(a.q.req.Key), "since": r.since, "epoch": r.epoch, "owner": r.owner, "session": r.session,
+		"node": r.node, "until": r.until, "holders": holdersText(r.holders), "latest": min(a.latest, r.until),
 	})
 	return answer{}, false, a.sent(err) // the row says who has it
 }
 
 // write does what was decided. It reports whether that was possible.
-func (a *asking) write(ctx context.Context, w write, next row, c claim, clock clockPair, over bool) (bool, error) {
+func (a *asking) write(
+	ctx context.Context, w write, r, next row, c claim, clock clockPair, over bool,
+) (bool, error) {
 	db := a.s.store.db
 	defer a.s.stalls.took(time.Now(), a.s.cfg.Liveness)
 	switch w {
 	case join:
-		n, err := a.t.exec(ctx, db, a.t.join, a.joinArgs(c))
+		text := a.t.join
+		if !c.kind.exclusive() {
+			text = a.t.joinShare
+		}
+		n, err := a.t.exec(ctx, db, text, a.joinArgs(c))
+		if n > 0 {
+			a.s.ringReaders(r)
+		}
 		return n > 0, a.sent(err)
 	case change:
 		latest := a.latest
 		if next.held(clock.Micros) {
 			latest = min(latest, next.until) // a lease that is over by then is of no use
 		}
-		done, err := a.t.swap(ctx, db, next, latest, !over)
-		if done && next.owner != c.id && next.since == clock.Micros { // it was given to another
-			a.s.calls.Start(func() { a.s.ringFor(context.Background(), nil, next) })
+		done, err := a.t.swap(ctx, db, next, latest, r.swappingTo(next, over))
+		if done && next.turns > r.turns && next.owner != c.id { // it was given to others
+			a.s.calls.Start(func() { a.s.ringFor(context.Background(), &r, next) })
 		}
 		return done, a.sent(err)
 	}
@@ -180,10 +193,18 @@ func (a *asking) heldBack(r row) bool {
 
 // answerOf tells what a row means for the request.
 func (a *asking) answerOf(out outcome, r row, clock clockPair) answer {
-	return answer{
-		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, turns: r.turns, holder: r.node,
-		place: r.find(a.q.id) + 1, clock: clock, guarded: out == busy && !r.held(clock.Micros),
+	now := clock.Micros
+	got := answer{
+		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, turns: r.turns, holder: r.holderNode(now),
+		place: r.find(a.q.id) + 1, clock: clock, guarded: out == busy && !r.taken(now),
 	}
+	if at := r.holder(a.q.id, now); r.shared() && at >= 0 {
+		h := r.holders[at]
+		got.epoch, got.since, got.until, got.slot = uint64(h.epoch), h.since, h.until, h.slot
+	} else if r.shared() {
+		got.until, got.holders = r.roomAt(now), r.together(now)
+	}
+	return got
 }
 
 // takenAnswer is that of a lock that was free when it was asked for at the local time sent.

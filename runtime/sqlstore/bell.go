@@ -12,12 +12,16 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
 const (
-	// selfRing is how often a session rings itself, and selfSilence how long that may take.
-	selfRing    = 30 * time.Second
-	selfSilence = 5 * time.Second
+	// selfRing is after what time a session rings itself again. Each time that it hears itself that becomes four times as
+	// much, up to selfRingMost: the server wakes all who listen, whomever a ring is for. selfSilence is how long it may
+	// take.
+	selfRing     = 30 * time.Second
+	selfRingMost = 8 * time.Minute
+	selfSilence  = 5 * time.Second
 	// deafFor is how long a session that hears nothing of its own ring polls before it tries to listen again.
 	deafFor = 10 * time.Minute
 	// hearing at the end of a session's name says that it listens. Other sessions are not notified.
@@ -27,7 +31,7 @@ const (
 // What a ring says besides the hashes of locks to look at.
 const (
 	ringSelf = "self"
-	ringTold = "told" // a lease of the session's was broken
+	ringTold = "told" // a lease of the session's was broken, or somebody waits behind one
 )
 
 // bell is a session's ear. What it hears is a hint to poll now: a ring that is lost costs time and nothing else.
@@ -75,7 +79,7 @@ func (s *session) listen() {
 	}
 }
 
-var errDeaf = refusal("the session did not hear its own NOTIFY within %s; a pooler in transaction mode swallows LISTEN: "+
+var errDeaf = sqldialect.Refusal("the session did not hear its own NOTIFY within %s; a pooler in transaction mode swallows LISTEN: "+
 	"give the listener a connection to the server itself", selfSilence)
 
 // listenOnce listens until the connection breaks or the session does not hear itself.
@@ -124,7 +128,7 @@ func (s *session) hearItself(ctx context.Context, up <-chan struct{}, done chan 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for {
+	for pause := selfRing; ; pause = min(4*pause, selfRingMost) {
 		select {
 		case <-s.bell.echo: // of an earlier ring
 		default:
@@ -151,7 +155,7 @@ func (s *session) hearItself(ctx context.Context, up <-chan struct{}, done chan 
 		select {
 		case err := <-done:
 			return ended(err)
-		case <-time.After(pace.Jitter(selfRing)):
+		case <-time.After(pace.Jitter(pause)):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -159,7 +163,7 @@ func (s *session) hearItself(ctx context.Context, up <-chan struct{}, done chan 
 }
 
 // seldom is how often a session asks that hears the rings of others. The question is its sign of life as well.
-func (s *session) seldom() time.Duration { return s.cfg.Liveness * 3 / 8 }
+func (s *session) seldom() time.Duration { return s.cfg.Liveness * 3 / 5 }
 
 // toldEvery is how often a session asks which of its leases were broken.
 func (s *session) toldEvery() time.Duration {
@@ -169,12 +173,12 @@ func (s *session) toldEvery() time.Duration {
 	return s.cfg.PollMax
 }
 
-// pollAndBeat asks about locks. A session that asks seldom shows in the same statement that it lives.
+// pollAndBeat asks about locks. Where one statement can do both, the session shows with it now and then that it lives.
 func (s *session) pollAndBeat(ctx context.Context, t *tables, names [][]byte) (
 	map[string]rowState, string, clockPair, error,
 ) {
 	now := time.Now()
-	if !s.bell.heard.Load() || now.Sub(s.lastBeaten()) < s.cfg.Liveness/4 {
+	if t.Dialect != sqldialect.Postgres || now.Sub(s.lastBeaten()) < s.cfg.Liveness/4 {
 		return t.poll(ctx, s.store.db, pollSQL, args{"session": s.id}, names)
 	}
 	a := args{"session": s.id, "node": s.node, "liveness": micros(s.cfg.Liveness)}
@@ -216,7 +220,7 @@ func (s *session) rung(payload string) {
 			pace.Wake(s.bell.echo)
 		case ringTold:
 			s.mu.Lock()
-			s.toldAt = time.Time{}
+			s.toldAt, s.recallAt = time.Time{}, time.Time{}
 			s.mu.Unlock()
 			pace.Wake(s.wakePoller)
 		default:

@@ -50,7 +50,7 @@ func (s *session) breakLease(ctx context.Context, b lockrt.Breaking) (bool, erro
 			if err == nil {
 				err = errConflict
 			}
-			return false, s.guardedBy(t, err)
+			return false, guardedBy(err, s.guards(t))
 		}
 	}
 }
@@ -72,15 +72,19 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 		return true, ok, nil
 	}
 	a := t.swapArgs(next, clock.Micros+micros(callTime))
-	a["holder"], a["line"] = r.session, toldLine(r.owner, b.Key, reason)
+	holder := r.session
+	if at := r.holder(escaped(b.ID), clock.Micros); at >= 0 {
+		holder = r.holders[at].session
+	}
+	a["holder"], a["line"] = holder, toldLine(escaped(b.ID), b.Key, reason)
 	switch {
-	case r.owner == "":
-		done, err = t.swap(ctx, s.store.db, next, clock.Micros+micros(callTime), true)
+	case b.ID == "":
+		done, err = t.swap(ctx, s.store.db, next, clock.Micros+micros(callTime), r.swappingTo(next, false))
 	case t.mark == "":
 		done, err = s.breakInTransaction(ctx, t, a)
 	default:
 		text := t.mark
-		if b.Force {
+		if b.Force && !r.goesOn(next) {
 			text = t.force
 		}
 		var n int64
@@ -89,7 +93,7 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 	}
 	if done && err == nil {
 		s.ringFor(ctx, &r, next)
-		s.ringTold(ctx, r.session)
+		s.ringTold(ctx, holder)
 	}
 	return done, ok, err
 }
@@ -115,27 +119,4 @@ func (s *session) breakInTransaction(ctx context.Context, t *tables, a args) (do
 		err = ended
 	}
 	return err == nil && end == "COMMIT", err
-}
-
-// guardsSQL finds the transactions that have locked a row of the table, as Guard does.
-const guardsSQL = `SELECT coalesce(string_agg(DISTINCT pid::text, ', '), '') FROM pg_locks
-WHERE relation = '{lock}'::regclass AND mode = 'RowShareLock' AND granted AND pid <> pg_backend_pid()`
-
-// guardedBy names the transactions that a Break may have waited for.
-func (s *session) guardedBy(t *tables, err error) error {
-	if t.name != Postgres {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), askSilence)
-	defer cancel()
-	var pids string
-	rows, asked := s.store.db.QueryContext(ctx, t.names.Replace(guardsSQL))
-	if asked == nil {
-		asked = scanOne(rows, &pids)
-	}
-	if asked != nil || pids == "" {
-		return err
-	}
-	return fmt.Errorf("%w; transactions that guard a lease are open in the server's processes %s (pg_stat_activity), "+
-		"one of them may be the holder's: the lock goes on when it ends", err, pids)
 }

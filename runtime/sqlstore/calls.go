@@ -2,7 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lockgen/lockgen/runtime/internal/workers"
@@ -11,42 +13,67 @@ import (
 // callTime bounds every call to the server whose caller has no nearer end.
 const callTime = 5 * time.Second
 
-var errNoAnswer = errors.New("the store did not answer within " + callTime.String())
+// errNoAnswer is what every timeoutError is.
+var errNoAnswer = errors.New("the store did not answer in time")
 
 // calls runs statements on goroutines of their own. The caller's context never reaches the driver: a statement that is
 // cancelled may have run, and drivers close the connection. What a caller has left ends with its own time limit.
-type calls struct{ workers.Pool }
+type calls struct {
+	workers.Pool
+	db *sql.DB
+}
 
-// do runs f with a context that ends after bound, and returns f's error, or the caller's if that leaves before: then f
-// still runs, and what it uses belongs to it.
+// driverGrace is how long a driver may take to notice that the time of a call is over.
+const driverGrace = 50 * time.Millisecond
+
+// do runs f with a context that ends after callTime, and returns f's error. If ctx ends before, or bound is over, the
+// caller leaves: then f still runs, and what it uses belongs to it.
 func (c *calls) do(ctx context.Context, bound time.Duration, f func(ctx context.Context) error) (left bool, err error) {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	done := make(chan error, 1)
 	c.Start(func() {
 		defer cancel()
 		done <- f(limited)
 	})
+	patience := bound
+	if bound >= callTime {
+		patience += driverGrace
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
 	select {
 	case err := <-done:
-		return false, err
+		return false, c.timedOut(ctx, bound, err)
 	case <-ctx.Done():
-	case <-limited.Done():
+	case <-late.C:
 	}
 	select {
 	case err := <-done: // in the same moment
-		return false, err
+		return false, c.timedOut(ctx, bound, err)
 	default:
 	}
 	if err := ctx.Err(); err != nil {
 		return true, err
 	}
-	// The driver may take its time to notice.
-	select {
-	case err := <-done:
-		return false, err
-	case <-ctx.Done():
-		return true, ctx.Err()
-	case <-time.After(50 * time.Millisecond):
+	return true, c.timedOut(ctx, bound, context.DeadlineExceeded)
+}
+
+// timedOut says of an error of our own limit what it is. The caller's context has not ended.
+func (c *calls) timedOut(ctx context.Context, bound time.Duration, err error) error {
+	if !isContext(err) || ctx.Err() != nil {
+		return err
 	}
-	return true, timeoutError{limited.Err()}
+	return newTimeout(err, bound, c.db)
+}
+
+// newTimeout says that there was no answer within a time. Where all connections of the pool are in use, that is why.
+func newTimeout(err error, after time.Duration, db *sql.DB) timeoutError {
+	text := fmt.Sprintf("the store did not answer within %s", after.Round(time.Millisecond))
+	if db != nil {
+		if pool := db.Stats(); pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
+			text = fmt.Sprintf("all %d connections of the pool were in use for %s: raise SetMaxOpenConns, or give the locks a "+
+				"pool of their own", pool.InUse, after.Round(time.Millisecond))
+		}
+	}
+	return timeoutError{err, text}
 }

@@ -14,7 +14,7 @@ const (
 	// combineLanes is how many gathered statements are under way at a time.
 	combineLanes = 2
 	// combineBatch is how many leases one statement works on at the most.
-	combineBatch = 32
+	combineBatch = 128
 )
 
 // item is one lease's part in a statement.

@@ -1,5 +1,7 @@
 package sqlstore
 
+import "slices"
+
 // What is to become of a lock is decided here, on the row that was read, and written by a statement that changes
 // nothing if the row is another one by then. Nothing here asks or waits.
 
@@ -38,25 +40,44 @@ type liveness func(place) bool
 // ask decides on a claim. What it returns as the row is what change writes. over says that the last lease has run out,
 // and not been given back: its holder may be in a guarded transaction.
 func (r row) ask(c claim, now int64, lives liveness) (out outcome, w write, next row, over bool) {
-	switch {
-	case r.owned(c.id, now) && r.broken != "":
-		return broken, nothing, r, false
-	case r.owned(c.id, now):
-		return granted, nothing, r, false
-	case r.held(now):
+	switch out, has := r.stateOf(c.id, now); {
+	case has:
+		return out, nothing, r, false
+	case !r.shared() && r.held(now):
 		out, w, next = r.line(c)
 		return out, w, next, false
 	}
-	over = r.owner != ""
-	first, rest := r.firstLive(func(p place) bool { return p.id == c.id || lives(p) })
-	if first == nil || first.id == c.id {
-		return granted, change, r.give(c.place, rest, now), over
+	over = r.owner != "" && !r.taken(now)
+	restated := r.restate(c)
+	next, changed := r.refresh(now, func(p place) bool { return p.id == c.id || lives(p) })
+	if _, has := next.stateOf(c.id, now); has {
+		return granted, change, next, over
 	}
-	next = r.give(*first, rest, now)
-	if out, w, joined := next.line(c); w != nothing {
-		return out, change, joined, over
+	if len(next.queue) == 0 && next.fits(c.kind, now) {
+		return granted, change, next.grant(c.place, now), over
 	}
-	return busy, change, next, over
+	out, w, next = next.line(c)
+	switch {
+	case changed || restated && c.wait:
+		w = change
+	case w == join && next.shared() && len(next.queue) == 1 && !c.kind.exclusive():
+		w = change // it may fit by the time it joins, and nobody would see to it
+	}
+	return out, w, next, over
+}
+
+// stateOf says what a lease has of the lock: nothing, or an outcome.
+func (r *row) stateOf(id string, now int64) (out outcome, has bool) {
+	reason := r.broken
+	if at := r.holder(id, now); r.shared() && at >= 0 {
+		reason = r.holders[at].broken
+	} else if !r.owned(id, now) {
+		return busy, false
+	}
+	if reason != "" {
+		return broken, true
+	}
+	return granted, true
 }
 
 // line lets a claim stand in the queue of a lock that is held.
@@ -65,17 +86,28 @@ func (r row) line(c claim) (outcome, write, row) {
 	switch {
 	case !c.wait:
 		return busy, nothing, r
-	case at >= 0 && r.queue[at].ttl == c.ttl:
+	case at >= 0 && r.queue[at].ttl == c.ttl && r.queue[at].kind == c.kind:
 		return busy, nothing, r
-	case at >= 0: // its place was kept for another caller
-		r.queue = append([]place(nil), r.queue...)
-		r.queue[at].ttl = c.ttl
+	case at >= 0:
+		r.restate(c)
 		return busy, change, r
 	case len(r.queue) >= maxQueue:
 		return full, nothing, r
 	}
 	r.queue = append(append([]place(nil), r.queue...), c.place)
 	return busy, join, r
+}
+
+// restate changes what a place in the queue asks for that was kept for another caller. It reports whether there was
+// anything to change.
+func (r *row) restate(c claim) bool {
+	at := r.find(c.id)
+	if at < 0 || r.queue[at].ttl == c.ttl && r.queue[at].kind == c.kind {
+		return false
+	}
+	r.queue = slices.Clone(r.queue)
+	r.queue[at].ttl, r.queue[at].kind = c.ttl, c.kind
+	return true
 }
 
 // firstLive returns the first waiter whose process lives, nil if there is none, and those behind it.
@@ -92,22 +124,22 @@ func (r row) firstLive(lives liveness) (first *place, rest []place) {
 func (r row) give(to place, rest []place, now int64) row {
 	r.epoch, r.turns = max(r.epoch+1, now), r.turns+1
 	r.owner, r.session, r.node, r.broken = to.id, to.session, to.node, ""
-	r.since, r.until = now, now+to.ttl
+	r.since, r.until, r.holders = now, now+to.ttl, nil
 	r.queue = rest
 	return r
 }
 
-// pass hands the lock on to the first live waiter, or frees it.
+// pass hands the lock on to those in the queue who live, or frees it.
 func (r row) pass(now int64, lives liveness) row {
-	if first, rest := r.firstLive(lives); first != nil {
-		return r.give(*first, rest, now)
-	}
-	r.owner, r.session, r.node, r.broken, r.until, r.queue = "", "", "", "", 0, nil
-	return r
+	next, _ := r.clear().refresh(now, lives)
+	return next
 }
 
 // release ends a lease. keep is for how long the lock stays taken, by nobody.
 func (r row) release(id string, keep, now int64, lives liveness) (next row, ok bool) {
+	if at := r.holder(id, now); r.shared() && at >= 0 {
+		return r.drop(at, keep, now, lives), true
+	}
 	switch {
 	case !r.owned(id, now):
 		return r, false
@@ -123,6 +155,9 @@ func (r row) release(id string, keep, now int64, lives liveness) (next row, ok b
 func (r row) breaking(
 	id string, epoch int64, force bool, reason string, now int64, lives liveness,
 ) (w write, next row, ok bool) {
+	if r.shared() {
+		return r.breakingShare(id, epoch, force, reason, now, lives)
+	}
 	switch {
 	case !r.held(now) || r.owner != id || r.epoch != epoch:
 		return nothing, r, false

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
 // Dialect is the SQL that a database speaks.
@@ -28,9 +30,7 @@ type querier interface {
 // dialect is how one kind of database is asked. Its statements are templates, see [tables.text]. A statement that is
 // empty does not exist there, and the step is made of others.
 type dialect struct {
-	name     Dialect
 	numbered bool   // parameters are $1, $2 and not ?
-	quote    string // around names
 	now      string // the server's clock, µs
 	tick     string // the same, at the moment at which a statement that has waited goes on
 	ddl      string
@@ -38,23 +38,28 @@ type dialect struct {
 	booted   string // what adds the moment of the server's start to the sessions, as the session bootSession
 
 	take    string // acquires a lock that is free and has no queue
-	insert  string // the same, of a row that is not there; its answer is read from the row
+	insert  string // makes the row of a lock that has none, and takes the lock; its answer is read from the row
 	swap    string // C: replaces a row that still has its version
 	patient string // the same, and it waits for the end of a guarded transaction
+	beside  string // the same, beside guarded transactions
 	join    string
+	// joinShare is join for a lease that may share the lock: it does nothing where that might be granted at once.
+	joinShare string
 	// joinOver joins the queue of a lease that is over and whose holder is in a guarded transaction; "": there is no guard.
 	joinOver string
 	leave    string
 	free     string // releases a lock without a queue
 	renew    string // N
-	beat     string // H
-	mark     string // B: swap, and what its process is told, in one step; "": in a transaction
-	force    string // the same, and it waits for the end of a guarded transaction
-	tell     string // the second half of it alone
+	// renewShare renews one of those who hold a lock together.
+	renewShare string
+	beat       string // H
+	mark       string // B: swap, and what its process is told, in one step; "": in a transaction
+	force      string // the same, and it waits for the end of a guarded transaction
+	tell       string // the second half of it alone
 
 	takeMany, freeMany string // take and free for many locks, in one statement
 
-	examine func(ctx context.Context, q querier) error // refuses what cannot work
+	judge func(sqldialect.Server) error // refuses settings with which it cannot work
 }
 
 // bootSession is no session's name.
@@ -63,17 +68,17 @@ const bootSession = "-"
 // tables are a dialect's statements on the tables of one store.
 type tables struct {
 	*dialect
+	sqldialect.Tables
 	names *strings.Replacer
-	shown string // for people
 }
 
 // statements that all dialects have in common.
 const (
-	columns = `name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue`
+	columns = `name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue, holders`
 
 	readSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name IN (:names)`
 	// pollSQL leaves out what is large, and also asks which leases of the session were broken.
-	pollSQL = `SELECT name, owner, node, turns, epoch, since, until, broken, {now},
+	pollSQL = `SELECT name, owner, node, turns, epoch, since, until, broken, holders, {now},
   (SELECT told FROM {session} WHERE session = :session)
 FROM {lock} WHERE name IN (:names)`
 	listSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name >= :from AND name < :below AND until > {now}
@@ -81,10 +86,12 @@ ORDER BY name LIMIT :limit`
 	renewOneSQL = `UPDATE {lock} SET version = version + 1,
   until = CASE WHEN until < {now} + :ttl THEN {now} + :ttl ELSE until END
 WHERE name = :name AND owner = :id AND until > {now} AND broken = ''`
-	livesSQL = `SELECT session, live FROM {session} WHERE session IN (:sessions){booted}`
-	toldSQL  = `SELECT told FROM {session} WHERE session = :session`
-	ackSQL   = `UPDATE {session} SET told = replace(told, :line, '') WHERE session = :session`
-	sweepSQL = `SELECT name FROM {lock} WHERE name > :after ORDER BY name LIMIT :limit`
+	// recallSQL tells behind which readers somebody waits.
+	recallSQL = `SELECT name FROM {lock} WHERE name IN (:names) AND owner = '` + sharedOwner + `' AND queue <> ''`
+	livesSQL  = `SELECT session, live FROM {session} WHERE session IN (:sessions){booted}`
+	toldSQL   = `SELECT told FROM {session} WHERE session = :session`
+	ackSQL    = `UPDATE {session} SET told = replace(told, :line, '') WHERE session = :session`
+	sweepSQL  = `SELECT name FROM {lock} WHERE name > :after ORDER BY name LIMIT :limit`
 	// A row that nobody has wanted for so long is only there for its epoch, which the clock has passed by then.
 	dropSQL = `DELETE FROM {lock}
 WHERE name IN (:names) AND until < {now} - :age AND since < {now} - :age AND name <> :schema`
@@ -102,41 +109,26 @@ func newTables(name Dialect, base string) (*tables, error) {
 		return nil, fmt.Errorf("dialect %q; use sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite",
 			name)
 	}
-	parts := strings.Split(base, ".")
-	for _, part := range parts {
-		if !identifier(part) || len(parts) > 2 {
-			return nil, fmt.Errorf("table %q; a name, or a schema and a name, of up to %d ASCII letters, digits and "+
-				"underscores, not beginning with a digit, is needed", base, maxIdentifier)
-		}
+	speaks := sqldialect.Dialect(name)
+	schema, last, err := speaks.SplitName(base, maxIdentifier)
+	if err != nil {
+		return nil, err
 	}
-	schema := ""
-	if len(parts) == 2 {
-		schema = d.quote + parts[0] + d.quote + "."
-	}
-	last := parts[len(parts)-1]
 	usage := ""
 	if schema != "" {
 		usage = "GRANT USAGE ON SCHEMA " + strings.TrimSuffix(schema, ".") + " TO the_role;\n"
 	}
-	t := &tables{dialect: d, shown: base + "_lock and " + base + "_session"}
+	t := &tables{dialect: d}
 	t.names = strings.NewReplacer(
-		"{lock}", schema+d.quote+last+"_lock"+d.quote, "{session}", schema+d.quote+last+"_session"+d.quote,
+		"{lock}", schema+speaks.Quote(last+"_lock"), "{session}", schema+speaks.Quote(last+"_session"),
 		"{now}", d.now, "{tick}", d.tick, "{usage}", usage, "{booted}", d.booted,
 	)
+	t.Tables = sqldialect.Tables{
+		Dialect: speaks, Of: "lock", Names: base + "_lock and " + base + "_session", Creator: "sqlstore.CreateTables",
+		DDL: t.names.Replace(d.ddl), Grants: t.names.Replace(d.grants),
+	}
 	return t, nil
 }
 
 // maxIdentifier leaves room for what is added to a table's name: PostgreSQL cuts off after 63.
 const maxIdentifier = 55
-
-func identifier(s string) bool {
-	if s == "" || len(s) > maxIdentifier || s[0] >= '0' && s[0] <= '9' {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-	return true
-}

@@ -37,6 +37,12 @@
 // expression. All three engines share one logic. Each version stands for a change: when one has to try again, another
 // has succeeded.
 //
+// A lock that readers or permits hold has the owner * and, in another column, a line for each who holds it, with the end
+// of its lease. So no statement for an exclusive lease takes, renews or frees it. Whoever changes such a row drops those
+// whose leases are over, and then grants the lock to the first in the queue while they fit. Renewals replace the end in
+// one line and nothing else. While several hold a lock, those who wait look every Liveness for dead processes in front
+// of others who would fit.
+//
 // An acquire of a busy lock without a wait writes nothing. Calls of many goroutines share statements in PostgreSQL:
 // while four are under way, those that come are gathered, and one statement takes or frees up to 32 locks. Statements
 // on several rows take them in the order of their names and skip those that somebody has locked, which are then tried
@@ -49,9 +55,12 @@
 // lease in the way ends. With the same statement it learns which of its own leases were broken; while it only holds
 // locks, it asks for that every PollMax. A holder that does not hear of it is refused the next renewal.
 //
+// In SQLite a process that waits looks every 2 ms whether anybody has written to the file, which costs next to nothing,
+// and asks when somebody has.
+//
 // With a Config.Listener, that of package pgxlisten, processes notify each other in PostgreSQL when a lock changes
 // hands. A notification is sent after the commit that it reports, together with others, and a release waits until it is
-// sent. A process that receives one asks at once. Otherwise it asks about once a second, with its sign of life. A
+// sent. A process that receives one asks at once. Otherwise it asks every two seconds, with its sign of life. A
 // process that does not receive its own notifications polls as above.
 //
 // A release makes the first waiter whose process is alive the owner. A waiting process shows that it is alive every
@@ -76,7 +85,8 @@
 //
 // # Fences
 //
-// Each grant has an epoch, the greater of the last epoch + 1 and the server's clock in µs. Rows are deleted when nobody
+// Each grant has an epoch, the greater of the last epoch + 1 and the server's clock in µs. Readers who hold a lock
+// together share one. Rows are deleted when nobody
 // has wanted the lock for Config.Retention; later the clock alone makes epochs grow.
 //
 // # The lock and the write in one transaction
@@ -84,7 +94,9 @@
 // [DoTx] runs a function in a transaction that is committed before the lock is released.
 //
 // In PostgreSQL [Guard], which it uses, makes a transaction part of the lease: what it commits is committed under the
-// lock, even past the end of the lease. No other store can do that. MySQL and SQLite have no lock on a row that would
+// lock, even past the end of the lease. No other store can do that. Behind a reader's transaction no writer gets the
+// lock; others may read beside it. The lease of a permit guards none: DoTx uses package fence for it, which keeps a mark
+// for each slot. MySQL and SQLite have no lock on a row that would
 // let renewals pass; there DoTx uses package fence, which refuses the writes of stale holders, as it does for locks that
 // are kept elsewhere.
 //

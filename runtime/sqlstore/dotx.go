@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
 	"github.com/lockgen/lockgen/runtime/sqlstore/internal/intx"
@@ -25,7 +27,8 @@ type Beginner interface {
 // rolls back before the release. fn must not end the transaction itself.
 //
 // If the Locker keeps its locks in the PostgreSQL database of db, through whichever pool, the guard is [Guard]: nobody
-// else gets the lock before the transaction has ended, even past the end of the lease. Otherwise it is fence.GuardLease
+// else gets the lock before the transaction has ended, even past the end of the lease; for a reader (Options.Mode) that
+// is no writer. Otherwise, and for permits (Options.Permits), each of which has a fence of its own, it is fence.GuardLease
 // with the key as the resource, whose table db needs (see fence.CreateTable): a transaction that comes too late is
 // refused with fence.ErrStale, and one whose lease was lost while fn ran is rolled back. Locks and data in the same
 // SQLite file block each other: give the locks a file of their own.
@@ -82,7 +85,7 @@ func guardTx(ctx context.Context, db Beginner, tx *sql.Tx, leases lockrt.Leases)
 	if err != nil {
 		return ctx, nil, fmt.Errorf("guard %q: %w", leases[0].Key(), err)
 	}
-	if same {
+	if same && !slices.ContainsFunc(leases, func(lease *lockrt.Lease) bool { return lease.Slot() >= 0 }) {
 		for _, lease := range leases {
 			if err := Guard(ctx, tx, lease); err != nil {
 				return ctx, nil, store.doubt(err)
@@ -138,7 +141,7 @@ func lostOf(leases lockrt.Leases) error {
 // knows, nor if fn has ended the transaction itself.
 func refusedCommit(err error) bool {
 	text := err.Error()
-	return postgresReply(err) || mysqlReply(err) || sqliteCode(err) != 0 ||
+	return sqldialect.Answered(err) ||
 		strings.Contains(text, "unexpectedly resulted in rollback") || // pgx, after an error that fn has passed over
 		strings.Contains(text, "operation in a failed transaction") // lib/pq
 }

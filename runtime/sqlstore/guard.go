@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -16,23 +17,27 @@ type Tx interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// ErrUnsupported says that the database does not support Guard. Errors wrap it.
-var ErrUnsupported = errors.New("this store has no guard")
+// ErrUnsupported says that Guard is not possible: the database knows none, the transaction is in another one than the
+// lock, or the lease is that of a permit. Errors wrap it.
+var ErrUnsupported = errors.New("the lock cannot guard the transaction")
 
 // guardIdle is how long a guarded transaction may be idle at the least, however short the lease.
 const guardIdle = 5 * time.Second
 
 // guardSQL locks the row so that it can be renewed, and cannot become another lease's, before the transaction ends. It
-// also bounds for how long the server keeps a transaction whose client is silent.
-const guardSQL = `SELECT set_config('idle_in_transaction_session_timeout', (
+// also bounds for how long the server keeps a transaction whose client is silent, and says where the transaction is. A
+// subquery with a lock is not merged into the query around it, so that the row is locked once.
+const guardSQL = `SELECT w.place, w.tab, coalesce(g.setting, '') FROM (` + whereSQL + `) AS w
+LEFT JOIN LATERAL (SELECT set_config('idle_in_transaction_session_timeout', (
   SELECT CASE WHEN s.setting::bigint BETWEEN 1 AND :idle::bigint THEN s.setting ELSE (:idle::bigint)::text END
-  FROM pg_settings AS s WHERE s.name = 'idle_in_transaction_session_timeout'), true)
+  FROM pg_settings AS s WHERE s.name = 'idle_in_transaction_session_timeout'), true) AS setting
 FROM {lock} AS k WHERE k.name = :name AND k.epoch = :epoch AND k.owner <> '' AND k.until > {now} AND k.broken = ''
-FOR KEY SHARE OF k`
+FOR KEY SHARE OF k) AS g ON true`
 
 // Guard makes a transaction part of the lease. From then on nobody else gets the lock before the transaction has ended,
 // even past the end of the lease. So the transaction commits under the lock, and no fence has to be checked. The lock
-// and the data must be in the same PostgreSQL database. Otherwise the error wraps [ErrUnsupported]: use package fence.
+// and the data must be in the same PostgreSQL database. Otherwise the error wraps [ErrUnsupported], also if the
+// transaction is in a copy of that database: use package fence.
 //
 // The error wraps lockrt.ErrLost if the lease does not hold its lock any more. Then, and after every other error, roll
 // back. In a transaction with the isolation REPEATABLE READ or SERIALIZABLE an error with the code 40001 says the same
@@ -45,6 +50,12 @@ FOR KEY SHARE OF k`
 //
 // A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. To
 // commit all the same, because the guard keeps the lock, begin it with a context of its own.
+//
+// The lease of a reader guards too: no writer gets the lock before the transaction has ended, while other readers come,
+// guard transactions of their own, and go. The release of the last one, or what else would let a writer in, waits for
+// the transactions of all. That also holds if this lease has ended before the others. Downgrade waits for the
+// transactions of the writer. The lease of a permit guards none, since the guard keeps the lock and not one of its slots:
+// the error wraps [ErrUnsupported]. Use fence.GuardLease, which keeps a fence for each slot.
 //
 // The server ends a guarded transaction that is idle for the rest of the lease, or for 5 s if that is longer. So a
 // client that stops inside the transaction keeps the lock for no longer than that.
@@ -64,7 +75,7 @@ type Row interface {
 }
 
 // GuardRow is [Guard] for transactions that are not a *sql.Tx. queryRow runs a statement in the transaction and returns
-// its row. If there is no row, Scan's error is sql.ErrNoRows, or wraps it. Package pgxlisten has a Guard for pgx.Tx.
+// its row. Package pgxlisten has a Guard for pgx.Tx.
 func GuardRow(
 	ctx context.Context, lease *lockrt.Lease, queryRow func(ctx context.Context, query string, args ...any) Row,
 ) error {
@@ -77,26 +88,37 @@ func GuardRow(
 		return fmt.Errorf("guard %q: %w: the lock is not kept in a database but by %T; use package fence",
 			lease.Key(), ErrUnsupported, locks.Store())
 	}
+	if lease.Slot() >= 0 {
+		return fmt.Errorf("guard %q: %w: the lease is one of several permits, and a guard keeps the lock and not its slot; use "+
+			"fence.GuardLease, which does", lease.Key(), ErrUnsupported)
+	}
 	t, err := store.ready(ctx)
 	if err != nil {
 		return fmt.Errorf("guard %q: %w", lease.Key(), err)
 	}
-	if t.name != Postgres {
+	if t.Dialect != sqldialect.Postgres {
 		return fmt.Errorf("guard %q: %w: %s has no lock on a row that lets it be renewed; use package fence",
-			lease.Key(), ErrUnsupported, t.name)
+			lease.Key(), ErrUnsupported, t.Dialect)
 	}
 	idle := max(time.Until(lease.Deadline()), guardIdle).Milliseconds()
 	text, values := t.build(guardSQL, args{
 		"name": rowName(locks.Namespace(), lease.Key()), "epoch": int64(lease.Fence().Epoch()),
 		"idle": strconv.FormatInt(idle, 10),
 	})
+	var place whereabouts
 	var setting string
-	err = queryRow(ctx, text, values...).Scan(&setting)
+	err = queryRow(ctx, text, values...).Scan(&place.database, &place.table, &setting)
+	if err == nil {
+		err = store.isHome(ctx, t, place)
+	}
 	switch over := lease.Err(); {
-	case errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("guard %q: %w: the lease does not hold the lock any more", lease.Key(), lockrt.ErrLost)
+	case t.IsMissing(err) || t.IsForeign(err):
+		return fmt.Errorf("guard %q: %w: it is not in the database of the locks, or does not find their tables: %w",
+			lease.Key(), ErrUnsupported, err)
 	case err != nil:
-		return fmt.Errorf("guard %q: %w", lease.Key(), t.help(err))
+		return fmt.Errorf("guard %q: %w", lease.Key(), t.Help(err))
+	case setting == "":
+		return fmt.Errorf("guard %q: %w: the lease does not hold the lock any more", lease.Key(), lockrt.ErrLost)
 	case over != nil: // it was passed on in this process meanwhile, under the same row
 		return fmt.Errorf("guard %q: %w", lease.Key(), over)
 	}

@@ -2,9 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/runtime/internal/janitor"
 )
 
 const (
@@ -17,31 +19,23 @@ const (
 	sweepEvery = 10 * time.Minute
 )
 
-// cleanUp cancels what is left over, and deletes old rows. When the session closes it waits for the last callers and
-// tries what is left once more.
-func (s *session) cleanUp() {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	sweep := time.Now().Add(pace.Jitter(2 * sweepEvery))
-	var after []byte
-	for s.ctx.Err() == nil {
-		s.cancelDue(context.Background(), false)
-		if time.Now().After(sweep) {
-			after = s.sweepPage(context.Background(), after)
-			sweep = time.Now().Add(pace.Jitter(2 * sweepEvery))
-		}
-		timer.Reset(min(s.janitorPause(), time.Until(sweep)))
-		select {
-		case <-s.ctx.Done():
-		case <-s.wakeJanitor:
-		case <-timer.C:
-		}
+func (s *session) newJanitor() *janitor.Janitor[string] {
+	return &janitor.Janitor[string]{
+		Cancel: s.cancelBatch, Most: 16 * janitors,
+		When:  func(_ string, micros int64) time.Time { return s.store.clock.When(micros) },
+		Retry: func(err error) bool { return !errors.Is(err, errReplaced) },
 	}
+}
+
+// cleanUp cancels what is left over. When the session closes it waits for the last callers and tries what is left once
+// more.
+func (s *session) cleanUp() {
+	s.leftovers.Run(s.ctx)
 	s.acquiring.Wait()
 	s.awaitAsks()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	s.cancelDue(ctx, true)
+	s.leftovers.Rest(ctx, closeTime)
 }
 
 // awaitAsks waits for questions whose callers have left: they may still bring something.
@@ -57,74 +51,50 @@ func (s *session) awaitAsks() {
 	}
 }
 
-func (s *session) janitorPause() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.chores.Len() == 0 {
-		return time.Hour
+// sweep deletes old rows now and then.
+func (s *session) sweep() {
+	var after []byte
+	for pace.Sleep(s.ctx, pace.Jitter(2*sweepEvery)) {
+		after = s.sweepPage(context.WithoutCancel(s.ctx), after)
 	}
-	_, at := s.chores.First()
-	return max(time.Until(at), 0)
 }
 
-// cancelDue cancels what is due, or all that nobody wants, once.
-func (s *session) cancelDue(ctx context.Context, last bool) {
-	due := s.takeDue(last)
+// doubt remembers that a statement for a lease that somebody has had no answer.
+func (s *session) doubt(id, key string, latest int64) {
+	if latest != 0 {
+		s.leftovers.Doubt(id, key, latest)
+	}
+}
+
+// abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background. It is tried
+// for as long as the lease may last.
+func (s *session) abandon(id, key string, patience time.Duration) {
+	s.leftovers.Abandon(id, key, patience+2*s.cfg.Liveness)
+}
+
+// unwanted is called for a lease that has ended at the server.
+func (s *session) unwanted(id string) {
+	s.drop(id)
+	s.leftovers.Unwanted(id)
+}
+
+// cancelBatch cancels leases, some at a time. A statement that is under way when the session closes goes on.
+func (s *session) cancelBatch(ctx context.Context, batch []janitor.Lease[string]) []janitor.Answer {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+	defer cancel()
+	answers := make([]janitor.Answer, len(batch))
 	workers := make(chan struct{}, janitors)
-	for _, l := range due {
+	for i, l := range batch {
 		workers <- struct{}{}
 		s.calls.Start(func() {
 			defer func() { <-workers }()
-			s.cancelOne(ctx, l, last)
+			answers[i].Clock, answers[i].Err = s.cancel(ctx, l.ID, rowName(s.Namespace, l.Key))
 		})
 	}
 	for range cap(workers) {
 		workers <- struct{}{}
 	}
-}
-
-func (s *session) takeDue(all bool) (due []*leftover) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if all {
-		now = now.Add(1000 * time.Hour)
-	}
-	for {
-		l, ok := s.chores.TakeDue(now)
-		if !ok {
-			return due
-		}
-		if l.wanted {
-			s.forgetLeftover(l) // what its statement could bring about it has
-			continue
-		}
-		l.busy, l.again = true, false
-		due = append(due, l)
-	}
-}
-
-// cancelOne takes a lease out of the queue or off its lock, and says when to do so again.
-func (s *session) cancelOne(ctx context.Context, l *leftover, last bool) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	clock, err := s.cancel(ctx, l.id, rowName(s.Namespace, l.key))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l.busy = false
-	switch now := time.Now(); {
-	case err == nil && (last || !l.again && clock > l.latest):
-		s.forgetLeftover(l)
-	case err == nil && l.again:
-		s.chore(l, now)
-	case err == nil:
-		s.chore(l, now.Add(fromMicros(l.latest-clock)+time.Millisecond))
-	case last || now.After(l.until):
-		s.forgetLeftover(l)
-	default:
-		l.backoff = min(max(2*l.backoff, 50*time.Millisecond), time.Second)
-		s.chore(l, now.Add(pace.Jitter(l.backoff)))
-	}
+	return answers
 }
 
 // cancel takes a lease out of the queue, or off the lock, which goes on. It returns the server's clock.
@@ -138,13 +108,18 @@ func (s *session) cancel(ctx context.Context, id string, name []byte) (clock int
 		if r == nil {
 			return false, row{}, ""
 		}
-		if at := r.find(id); at >= 0 {
+		switch at := r.find(id); {
+		case at >= 0 && !r.shared():
 			return false, *r, r.queue[at].line()
+		case at >= 0: // it may have kept others away who have room
+			next, _ := r.withoutPlace(at).refresh(now, lives)
+			return true, next, ""
 		}
-		if r.owner != id {
-			return false, *r, ""
+		if r.owner == id {
+			return true, r.pass(now, lives), ""
 		}
-		return true, r.pass(now, lives), ""
+		next, held := r.release(id, 0, now, lives)
+		return held, next, ""
 	})
 	return clock, err
 }

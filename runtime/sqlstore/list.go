@@ -16,6 +16,7 @@ import (
 
 const (
 	maxWaitersListed = 100
+	maxHoldersListed = 100
 	// listPage is how many locks one statement of List reads.
 	listPage = 500
 	// cursorMark begins every cursor; what follows is the name of the last row of the page before, in hex.
@@ -66,8 +67,8 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 			if n++; n == limit {
 				got.next = cursorMark + hex.EncodeToString(r.name)
 			}
-			if strings.HasPrefix(string(r.key), prefix) { // the names of long ones do not tell
-				got.page = append(got.page, r.info(now))
+			if r.taken(now) && strings.HasPrefix(string(r.key), prefix) { // the names of long ones do not tell
+				got.page = append(got.page, r.info(now, maxHoldersListed))
 			}
 			return nil
 		})
@@ -86,10 +87,10 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 			return lockrt.LockInfo{}, err
 		}
 		r, there := rows[string(name)]
-		if !there || !r.held(clock.Micros) {
+		if !there || !r.taken(clock.Micros) {
 			return lockrt.LockInfo{}, lockrt.ErrNotHeld
 		}
-		return r.info(clock.Micros), nil
+		return r.info(clock.Micros, maxHolders), nil
 	})
 }
 
@@ -113,18 +114,45 @@ func reading[T any](s *session, ctx context.Context, f func(context.Context, *ta
 	return <-done, nil
 }
 
-func (r *row) info(now int64) lockrt.LockInfo {
+// info describes a lock that is held, with at most so many of those who hold it together.
+func (r *row) info(now int64, most int) lockrt.LockInfo {
 	info := lockrt.LockInfo{
 		Key: string(r.key), Node: r.node, ID: plain(r.owner), Fence: lockrt.FenceOf(uint64(r.epoch)),
-		Since: time.UnixMicro(r.since), Remaining: fromMicros(r.until - now),
+		Since: time.UnixMicro(r.since), Remaining: fromMicros(r.roomAt(now) - now),
+	}
+	if r.shared() {
+		r.describe(&info, now, most)
 	}
 	for i, p := range r.queue {
 		if i == maxWaitersListed {
 			break
 		}
-		info.Waiters = append(info.Waiters, lockrt.Waiter{Node: p.node, ID: plain(p.id)})
+		info.Waiters = append(info.Waiters, lockrt.Waiter{
+			Node: p.node, ID: plain(p.id), Mode: p.kind.mode(), Permits: p.kind.permits,
+		})
 	}
 	return info
+}
+
+// describe tells who holds a lock together.
+func (r *row) describe(info *lockrt.LockInfo, now int64, most int) {
+	for _, h := range r.holders {
+		if !h.live(now) || len(info.Holders) == most {
+			continue
+		}
+		held := lockrt.Holder{
+			Node: h.node, ID: plain(h.id), Fence: lockrt.FenceOf(uint64(h.epoch)), Slot: -1, Since: time.UnixMicro(h.since),
+			Remaining: fromMicros(h.until - now),
+		}
+		if h.kind.permits > 0 {
+			held.Slot = h.slot
+		}
+		if len(info.Holders) == 0 {
+			info.Node, info.ID, info.Fence, info.Since = held.Node, held.ID, held.Fence, held.Since
+			info.Mode, info.Limit = h.kind.mode(), h.kind.permits
+		}
+		info.Holders = append(info.Holders, held)
+	}
 }
 
 // sweepPage deletes the rows of a page that nobody has wanted for long, and returns where the next page begins.

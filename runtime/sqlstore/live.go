@@ -60,10 +60,11 @@ func (s *session) livesOf(ctx context.Context, t *tables, r row, now int64) (liv
 	var ask []string
 	asked := make(map[string]bool)
 	for _, p := range r.queue {
-		if known(p) {
+		lives := known(p)
+		if lives && p.kind.exclusive() {
 			break // nobody behind it is asked for
 		}
-		if !asked[p.session] {
+		if !lives && !asked[p.session] {
 			asked[p.session] = true
 			ask = append(ask, p.session)
 		}

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
@@ -55,9 +57,12 @@ const pollBatch = 1000
 func (s *session) takeWatches() []*watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now, ahead := time.Now(), s.cfg.PollMax/2
+	if s.bell.heard.Load() {
+		ahead = s.seldom() * 3 / 4
+	}
 	var due []*watch
-	for soon := now; len(due) < pollBatch; soon = now.Add(s.cfg.PollMax / 2) {
+	for soon := now; len(due) < pollBatch; soon = now.Add(ahead) {
 		w, ok := s.polls.TakeDue(soon)
 		if !ok {
 			break
@@ -78,7 +83,7 @@ func (s *session) pollDue() error {
 		if err != nil {
 			return err
 		}
-		return s.pollTold(ctx, t)
+		return errors.Join(s.pollTold(ctx, t), s.recall(ctx, t))
 	}
 	var states map[string]rowState
 	var told string
@@ -108,7 +113,48 @@ func (s *session) pollDue() error {
 	if err == nil && told != "" {
 		s.heedTold(told)
 	}
+	if err == nil {
+		err = errors.Join(s.makeSure(ctx, t), s.recall(ctx, t))
+	}
 	return err
+}
+
+// sureEvery is how often a session makes sure that its waiters stand in their queues.
+const sureEvery = 20 * time.Second
+
+// makeSure reads the queues now and then, which polls leave out, and lets those waiters ask who do not stand in theirs.
+func (s *session) makeSure(ctx context.Context, t *tables) error {
+	s.mu.Lock()
+	if time.Since(s.sureAt) < sureEvery {
+		s.mu.Unlock()
+		return nil
+	}
+	s.sureAt = time.Now().Add(pace.Jitter(sureEvery / 2))
+	var names [][]byte
+	for _, w := range s.watches {
+		names = append(names, w.name)
+	}
+	s.mu.Unlock()
+	for chunk := range slices.Chunk(names, pollBatch) {
+		rows, _, err := t.read(ctx, s.store.db, chunk...)
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		for _, name := range chunk {
+			w, r := s.watches[string(name)], rows[string(name)]
+			if w == nil {
+				continue
+			}
+			for _, waiter := range w.waiters {
+				if id := waiter.q.id; r.owner != id && r.find(id) < 0 && r.holder(id, 0) < 0 {
+					waiter.say(heard{poke: true})
+				}
+			}
+		}
+		s.mu.Unlock()
+	}
+	return nil
 }
 
 // pollFailed lets the waiters know that the server cannot be asked; mu is held.
@@ -134,7 +180,13 @@ func (s *session) polled(w *watch, states map[string]rowState, clock clockPair) 
 	if grants := state.turns - was.turns; grants > 0 && was.turns > 0 {
 		w.hold = (w.hold + fromMicros(max(state.since-was.since, 0))/time.Duration(grants)) / 2
 	}
-	if state.until <= clock.Micros {
+	now := clock.Micros
+	r, err := state.row()
+	if err != nil {
+		s.pollFailed(w, err)
+		return
+	}
+	if r.roomAt(now) <= now || r.permitOver(now) {
 		w.over++
 		w.waiters[0].say(heard{poke: true})
 		w.state = state
@@ -143,20 +195,28 @@ func (s *session) polled(w *watch, states map[string]rowState, clock clockPair) 
 	}
 	for _, waiter := range w.waiters {
 		a := answer{
-			outcome: busy, epoch: uint64(state.epoch), since: state.since, until: state.until, holder: state.node, clock: clock,
+			outcome: busy, epoch: uint64(r.epoch), since: r.since, until: r.roomAt(now), holder: r.holderNode(now), clock: clock,
 		}
-		switch {
-		case state.owner == waiter.q.id && state.broken != "":
-			a.outcome = broken
-		case state.owner == waiter.q.id:
-			a.outcome = granted
+		out, has := r.stateOf(waiter.q.id, now)
+		switch at := r.holder(waiter.q.id, now); {
+		case has && r.shared():
+			h := r.holders[at]
+			a.outcome, a.epoch, a.since, a.until, a.slot = out, uint64(h.epoch), h.since, h.until, h.slot
+		case has:
+			a.outcome = out
 		case state == was && !w.unheard:
 			continue // nothing that it does not know
+		case r.shared():
+			a.holders = r.together(now)
 		}
 		waiter.say(heard{answer: a})
 	}
+	if r.shared() && time.Since(w.looked) > s.cfg.Liveness { // behind one that is dead, somebody may have room
+		w.looked = time.Now()
+		w.waiters[0].say(heard{poke: true})
+	}
 	w.over, w.unheard, w.state = 0, false, state
-	s.pollAt(w, s.interval(w, state.turns, fromMicros(clock.Micros-state.since), fromMicros(state.until-clock.Micros)))
+	s.pollAt(w, s.interval(w, r.turns, fromMicros(now-r.since), fromMicros(r.roomAt(now)-now)))
 }
 
 // askAll lets everybody who waits ask: the process was silent for so long that it may have been passed over.

@@ -1,11 +1,10 @@
 package sqlstore
 
 import (
-	"context"
-	"database/sql"
 	_ "embed"
 	"fmt"
-	"strings"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
 //go:embed ddl/postgres.sql
@@ -21,9 +20,11 @@ const unflushed = ` RETURNING set_config('synchronous_commit', 'off', true)`
 // come from different answers.
 //
 // Statements on several rows take them in the order of their names and leave out those that somebody else has locked,
-// so that they neither wait for each other in a ring nor all for one; what was left out is tried again alone.
+// so that they neither wait for each other in a ring nor all for one; what was left out is tried again alone. Each row
+// is looked up by itself, LATERAL with its lock, and what is locked is not asked about again: a planner whose statistics
+// are some seconds old takes thousands of rows for one, and goes through all of them for each name.
 var postgres = dialect{
-	name: Postgres, numbered: true, quote: `"`, ddl: postgresDDL,
+	numbered: true, ddl: postgresDDL,
 	now:    `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 	tick:   `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 	grants: `{usage}GRANT SELECT, INSERT, UPDATE, DELETE ON {lock}, {session} TO the_role;`,
@@ -32,7 +33,7 @@ var postgres = dialect{
 
 	take: `WITH c AS MATERIALIZED (SELECT {now} AS t)
 INSERT INTO {lock} AS k (` + columns + `)
-SELECT :name::bytea, :key::bytea, c.t, c.t, 1, :id::text, :session::text, :node::text, '', c.t, c.t + :ttl::bigint, '' FROM c
+SELECT :name::bytea, :key::bytea, c.t, c.t, 1, :id::text, :session::text, :node::text, '', c.t, c.t + :ttl::bigint, '', '' FROM c
 WHERE c.t <= :latest::bigint
   AND NOT EXISTS (SELECT 1 FROM {lock} AS b
     WHERE b.name = :name::bytea AND (b.until > c.t OR b.owner <> '' OR b.queue <> ''))
@@ -42,27 +43,43 @@ ON CONFLICT (name) DO UPDATE SET version = k.version + 1, epoch = greatest(k.epo
 WHERE k.owner = '' AND k.until <= excluded.since AND k.queue = '' AND {tick} <= :latest::bigint
 RETURNING epoch, since`,
 
+	insert: `INSERT INTO {lock} (` + columns + `)
+SELECT :name::bytea, :key::bytea, :epoch::bigint, :epoch::bigint, 1, :owner::text, '', '', '', :since::bigint, :until::bigint, '',
+  :holders::text WHERE {tick} <= :latest::bigint
+ON CONFLICT (name) DO NOTHING`,
+
 	swap:    fmt.Sprintf(postgresSwap, "FOR UPDATE SKIP LOCKED"),
 	patient: fmt.Sprintf(postgresSwap, "FOR UPDATE"),
+	beside:  fmt.Sprintf(postgresSwap, "FOR NO KEY UPDATE"),
 
-	join: `UPDATE {lock} SET queue = queue || :line::text, version = version + 1
-WHERE name = :name AND until > {now} AND owner <> :id AND strpos(queue, :mark::text) = 0 AND {tick} <= :latest` + unflushed,
+	join: postgresJoin + unflushed,
+	joinShare: postgresJoin + ` AND (owner <> '` + sharedOwner + `' OR queue <> '')
+AND strpos(holders, :mark::text) = 0` + unflushed,
 	joinOver: `UPDATE {lock} SET queue = queue || :line::text, version = version + 1
 WHERE name = :name AND owner <> '' AND owner <> :id AND strpos(queue, :mark::text) = 0 AND {tick} <= :latest` + unflushed,
 	leave: `UPDATE {lock} SET queue = replace(queue, :line::text, ''), version = version + 1
-WHERE name = :name AND strpos(queue, :line::text) > 0` + unflushed,
+WHERE name = :name AND strpos(queue, :line::text) > 0 AND owner <> '` + sharedOwner + `'` + unflushed,
 
 	free: `WITH l AS MATERIALIZED (
   SELECT name FROM {lock} WHERE name = :name AND owner = :id AND until > {now} AND queue = '' FOR UPDATE)
 UPDATE {lock} AS k SET owner = '', session = '', node = '', broken = '', until = 0, version = k.version + 1
 FROM l WHERE k.name = l.name AND k.owner = :id AND k.queue = ''` + unflushed,
 
-	renew: `WITH a AS MATERIALIZED (SELECT * FROM unnest(:names::bytea[], :ids::text[], :ttls::bigint[]) AS a(name, id, ttl)),
-l AS MATERIALIZED (SELECT k.name, k.owner, a.ttl FROM {lock} AS k JOIN a ON k.name = a.name AND k.owner = a.id
-  WHERE k.until > {now} AND k.broken = '' ORDER BY k.name FOR NO KEY UPDATE OF k SKIP LOCKED)
+	renew: `WITH a AS MATERIALIZED (SELECT * FROM unnest(:names::bytea[], :ids::text[], :ttls::bigint[]) AS a(name, id, ttl)
+  ORDER BY name),
+l AS MATERIALIZED (SELECT k.name, k.owner, a.ttl FROM a CROSS JOIN LATERAL (SELECT k.name, k.owner FROM {lock} AS k
+  WHERE k.name = a.name AND k.owner = a.id AND k.until > {now} AND k.broken = '' FOR NO KEY UPDATE SKIP LOCKED) AS k)
 UPDATE {lock} AS k SET until = greatest(k.until, {now} + l.ttl), version = k.version + 1
-FROM l WHERE k.name = l.name AND k.owner = l.owner AND k.until > {now} AND k.broken = ''
+FROM l WHERE k.name = l.name
 RETURNING k.name, k.owner`,
+
+	renewShare: `WITH c AS MATERIALIZED (SELECT {now} AS t)
+UPDATE {lock} AS k SET holders = overlay(k.holders placing lpad(
+    greatest(substr(k.holders, strpos(k.holders, :mark::text) + length(:mark::text), 16)::bigint, c.t + :ttl::bigint)::text,
+    16, '0') from strpos(k.holders, :mark::text) + length(:mark::text) for 16),
+  until = greatest(k.until, c.t + :ttl::bigint), version = k.version + 1
+FROM c WHERE k.name = :name AND k.owner = '` + sharedOwner + `' AND strpos(k.holders, :mark::text) > 0
+  AND substr(k.holders, strpos(k.holders, :mark::text) + length(:mark::text), 16) > lpad(c.t::text, 16, '0')`,
 
 	beat: `INSERT INTO {session} (session, node, live, told) VALUES (:session, :node, {now} + :liveness::bigint, '')
 ON CONFLICT (session) DO UPDATE SET live = excluded.live` + unflushed,
@@ -71,103 +88,56 @@ ON CONFLICT (session) DO UPDATE SET live = excluded.live` + unflushed,
 	force: fmt.Sprintf(postgresMark, "FOR UPDATE"),
 
 	takeMany: `WITH a AS MATERIALIZED (
-  SELECT * FROM unnest(:names::bytea[], :keys::bytea[], :ids::text[], :ttls::bigint[]) AS a(name, lock_key, id, ttl)),
-f AS MATERIALIZED (SELECT k.name, a.id, a.ttl FROM {lock} AS k JOIN a ON k.name = a.name
-  WHERE k.owner = '' AND k.queue = '' AND k.until <= {now} ORDER BY k.name FOR NO KEY UPDATE OF k SKIP LOCKED),
+  SELECT * FROM unnest(:names::bytea[], :keys::bytea[], :ids::text[], :ttls::bigint[]) AS a(name, lock_key, id, ttl)
+  ORDER BY name),
+f AS MATERIALIZED (SELECT k.name, a.id, a.ttl FROM a CROSS JOIN LATERAL (SELECT k.name FROM {lock} AS k
+  WHERE k.name = a.name AND k.owner = '' AND k.queue = '' AND k.until <= {now} FOR NO KEY UPDATE SKIP LOCKED) AS k),
 c AS MATERIALIZED (SELECT {now} AS t, count(*) FROM f),
 u AS (UPDATE {lock} AS k SET version = k.version + 1, epoch = greatest(k.epoch + 1, c.t),
     turns = k.turns + 1, owner = f.id,
     session = :session::text, node = :node::text, broken = '', since = c.t, until = c.t + f.ttl
-  FROM f, c WHERE k.name = f.name AND k.owner = '' AND k.queue = '' AND k.until <= c.t AND c.t <= :latest::bigint
+  FROM f, c WHERE k.name = f.name AND c.t <= :latest::bigint
   RETURNING k.owner, k.epoch, k.since),
 i AS (INSERT INTO {lock} (` + columns + `)
-  SELECT a.name, a.lock_key, c.t, c.t, 1, a.id, :session::text, :node::text, '', c.t, c.t + a.ttl, '' FROM a, c
-  WHERE c.t <= :latest::bigint AND NOT EXISTS (SELECT 1 FROM {lock} AS k WHERE k.name = a.name) ORDER BY a.name
+  SELECT a.name, a.lock_key, c.t, c.t, 1, a.id, :session::text, :node::text, '', c.t, c.t + a.ttl, '', '' FROM a, c
+  WHERE c.t <= :latest::bigint AND (SELECT count(*) FROM {lock} AS k WHERE k.name = a.name) = 0 ORDER BY a.name
   ON CONFLICT (name) DO NOTHING RETURNING owner, epoch, since)
 SELECT owner, epoch, since FROM u UNION ALL SELECT owner, epoch, since FROM i`,
 
-	freeMany: `WITH a AS MATERIALIZED (SELECT * FROM unnest(:names::bytea[], :ids::text[]) AS a(name, id)),
-l AS MATERIALIZED (SELECT k.name, k.owner FROM {lock} AS k JOIN a ON k.name = a.name AND k.owner = a.id
-  WHERE k.until > {now} AND k.queue = '' ORDER BY k.name FOR UPDATE OF k SKIP LOCKED),
+	freeMany: `WITH a AS MATERIALIZED (SELECT * FROM unnest(:names::bytea[], :ids::text[]) AS a(name, id) ORDER BY name),
+l AS MATERIALIZED (SELECT k.name, k.owner FROM a CROSS JOIN LATERAL (SELECT k.name, k.owner FROM {lock} AS k
+  WHERE k.name = a.name AND k.owner = a.id AND k.until > {now} AND k.queue = '' FOR UPDATE SKIP LOCKED) AS k),
 u AS (UPDATE {lock} AS k SET owner = '', session = '', node = '', broken = '', until = 0, version = k.version + 1
-  FROM l WHERE k.name = l.name AND k.owner = l.owner AND k.queue = '' RETURNING l.owner)
+  FROM l WHERE k.name = l.name RETURNING l.owner)
 SELECT owner, set_config('synchronous_commit', 'off', true) FROM u`,
 
-	examine: examinePostgres,
+	judge: judgePostgres,
 }
+
+const postgresJoin = `UPDATE {lock} SET queue = queue || :line::text, version = version + 1
+WHERE name = :name AND until > {now} AND owner <> :id AND strpos(queue, :mark::text) = 0 AND {tick} <= :latest`
 
 const postgresSwap = `WITH l AS MATERIALIZED (SELECT name FROM {lock} WHERE name = :name AND version = :version %s),
 c AS MATERIALIZED (SELECT l.name, {tick} AS t FROM l)
 UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, turns = :turns, owner = :owner,
-  session = :session, node = :node, broken = :broken, since = :since, until = :until, queue = :queue
+  session = :session, node = :node, broken = :broken, since = :since, until = :until, queue = :queue,
+  holders = :holders
 FROM c WHERE k.name = c.name AND k.version = :version AND c.t <= :latest::bigint`
 
 const postgresMark = `WITH l AS MATERIALIZED (SELECT name FROM {lock} WHERE name = :name AND version = :version %s),
 c AS MATERIALIZED (SELECT l.name, {tick} AS t FROM l),
 u AS (UPDATE {lock} AS k SET version = k.version + 1, epoch = :epoch, turns = :turns, owner = :owner,
-  session = :session, node = :node, broken = :broken, since = :since, until = :until, queue = :queue
+  session = :session, node = :node, broken = :broken, since = :since, until = :until, queue = :queue,
+  holders = :holders
   FROM c WHERE k.name = c.name AND k.version = :version AND c.t <= :latest::bigint RETURNING k.name)
 INSERT INTO {session} AS s (session, node, live, told) SELECT :holder::text, '', 0, :line::text FROM u
 ON CONFLICT (session) DO UPDATE SET told = s.told || excluded.told`
 
-// postgresArray is an array as text, which every driver can pass and the statement casts.
-func postgresArray(items []string) string {
-	quoted := make([]string, len(items))
-	for i, item := range items {
-		quoted[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(item) + `"`
+// judgePostgres refuses an isolation with which statements fail that meet.
+func judgePostgres(s sqldialect.Server) error {
+	if s.Isolation == "read committed" {
+		return nil
 	}
-	return "{" + strings.Join(quoted, ",") + "}"
-}
-
-// examinePostgres refuses servers and settings that would break what locks rest on.
-func examinePostgres(ctx context.Context, q querier) error {
-	var s postgresServer
-	rows, err := q.QueryContext(ctx, `SELECT version(), current_setting('server_version_num')::int,
-current_setting('transaction_isolation'), current_setting('transaction_read_only')`)
-	if err != nil {
-		return err
-	}
-	if err := scanOne(rows, &s.version, &s.number, &s.isolation, &s.readOnly); err != nil {
-		return err
-	}
-	return s.judge()
-}
-
-// postgresServer is what a server says of itself.
-type postgresServer struct {
-	version   string
-	number    int
-	isolation string
-	readOnly  string
-}
-
-func (s postgresServer) judge() error {
-	switch {
-	case strings.Contains(s.version, "CockroachDB") || strings.Contains(s.version, "-YB-"):
-		return refusal("the server is %s: what a statement sees there after a wait for a row, which locks rest on, is something else",
-			s.version)
-	case s.number < 120000:
-		return refusal("the server is %s; PostgreSQL 12 or later is needed", s.version)
-	case s.readOnly == "on":
-		return errReadOnly
-	case s.isolation != "read committed":
-		return refusal("the connection's default isolation is %s, where statements that meet fail instead of waiting; "+
-			"give the pool of the locks default_transaction_isolation 'read committed'", s.isolation)
-	}
-	return nil
-}
-
-// scanOne reads the only row.
-func scanOne(rows *sql.Rows, into ...any) error {
-	defer rows.Close()
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		return sql.ErrNoRows
-	}
-	if err := rows.Scan(into...); err != nil {
-		return err
-	}
-	return rows.Close()
+	return sqldialect.Refusal("the connection's default isolation is %s, where statements that meet fail instead of "+
+		"waiting; give the pool of the locks default_transaction_isolation 'read committed'", s.Isolation)
 }

@@ -24,7 +24,7 @@ func (s *session) change(ctx context.Context, t *tables, name []byte, decide ste
 	defer over()
 	for conflicts := 0; ; conflicts++ {
 		done, err := s.tryChange(ctx, t, name, decide)
-		if err == nil && done || err != nil && !t.again(err) {
+		if err == nil && done || err != nil && !t.Again(err) {
 			return err
 		}
 		if !pace.Sleep(ctx, pace.Jitter(min(time.Duration(conflicts+1)*time.Millisecond, 20*time.Millisecond))) {
@@ -60,7 +60,7 @@ func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide 
 		return n > 0, err
 	case swap:
 		end, _ := ctx.Deadline()
-		done, err := t.swap(ctx, s.store.db, next, s.store.clock.Latest(end), true)
+		done, err := t.swap(ctx, s.store.db, next, s.store.clock.Latest(end), found.swappingTo(next, false))
 		if done {
 			s.ringFor(ctx, found, next)
 		}
@@ -72,6 +72,7 @@ func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide 
 // Release implements lockrt.Session.
 func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 	id := escaped(rel.ID)
+	found := s.lookForGuards(ctx)
 	left, err := s.calls.do(ctx, callTime, func(limit context.Context) error {
 		done, err := s.release(limit, rel, id)
 		switch {
@@ -83,16 +84,17 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 		}
 		return err
 	})
+	guards := found()
 	switch {
 	case err == nil || errors.Is(err, lockrt.ErrLost):
 		return err
 	case rel.Keep == 0: // the lease is over for its owner, so that it goes on whatever the answer would have been
 		s.drop(id)
-		s.abandon(id, rel.Key, 0, brokenPatience)
+		s.abandon(id, rel.Key, brokenPatience)
 	case !left:
 		s.drop(id)
 	}
-	return s.explain(ctx, err)
+	return guardedBy(s.explain(ctx, err), guards)
 }
 
 // brokenPatience is how long it is tried to give back a lease that nobody renews.
@@ -126,7 +128,7 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, id string) (r
 
 func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release, id string) (released bool, err error) {
 	name := rowName(s.Namespace, rel.Key)
-	if rel.Keep == 0 {
+	if rel.Keep == 0 && kindOf(rel.Mode, rel.Permits).exclusive() {
 		if released, err = s.free(ctx, t, &item{id: id, name: name}); released || err != nil {
 			return released, err
 		}

@@ -3,9 +3,13 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -17,16 +21,20 @@ type lease struct {
 	key, id string
 	name    []byte
 	ttl     int64
+	kind    kind // as its Locker knows it, for whom it may have become a reader's
 }
+
+// named tells the lease from all others.
+func (l lease) named() string { return string(l.name) + "\x00" + l.id }
 
 // Renew implements lockrt.Session. The statements use the connection that the session keeps.
 func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
 	leases := make([]lease, len(renewals))
 	for i, r := range renewals {
-		leases[i] = lease{r.Key, escaped(r.ID), rowName(s.Namespace, r.Key), micros(r.TTL)}
+		leases[i] = lease{r.Key, escaped(r.ID), rowName(s.Namespace, r.Key), micros(r.TTL), kindOf(r.Mode, r.Permits)}
 	}
 	sent := time.Now()
-	errs := s.perLease(ctx, leases, true)
+	errs := s.renewTogether(ctx, leases)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, err := range errs {
@@ -71,12 +79,16 @@ func (s *session) perLease(ctx context.Context, leases []lease, renew bool) []er
 
 func (s *session) renewChunk(ctx context.Context, leases []lease, renew bool) (errs []error, err error) {
 	t, err := s.store.ready(ctx)
+	if errors.Is(err, errReplaced) { // whatever the old file says
+		s.Logger.Error("locks are lost", slog.Int("leases", len(leases)), slog.Any("error", err))
+		return slices.Repeat([]error{fmt.Errorf("%w: %w", lockrt.ErrLost, err)}, len(leases)), nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	err = s.keeping(ctx, func(q querier) error {
 		for {
-			if errs, err = s.renewOn(ctx, t, q, leases, renew); err == nil || !t.again(err) {
+			if errs, err = s.renewOn(ctx, t, q, leases, renew); err == nil || !t.Again(err) {
 				return err
 			}
 			if !pace.Sleep(ctx, pace.Jitter(10*time.Millisecond)) {
@@ -89,25 +101,28 @@ func (s *session) renewChunk(ctx context.Context, leases []lease, renew bool) (e
 
 func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []lease, renew bool) ([]error, error) {
 	errs := make([]error, len(leases))
-	open := make([]int, 0, len(leases))
-	var done map[string]bool
-	var err error
+	done := make(map[string]bool)
 	if renew {
-		if done, err = t.renewAll(ctx, q, leases); err != nil {
+		alone, shares := byKind(leases)
+		if len(alone) > 0 {
+			var err error
+			if done, err = t.renewAll(ctx, q, alone); err != nil {
+				return nil, err
+			}
+		}
+		if err := t.renewShares(ctx, q, shares, done); err != nil {
 			return nil, err
 		}
 	}
+	open := make([]int, 0, len(leases))
+	var names [][]byte
 	for i, l := range leases {
-		if !done[string(l.name)+"\x00"+l.id] {
-			open = append(open, i)
+		if !done[l.named()] {
+			open, names = append(open, i), append(names, l.name)
 		}
 	}
 	if len(open) == 0 {
 		return errs, nil
-	}
-	names := make([][]byte, len(open))
-	for j, i := range open {
-		names[j] = leases[i].name
 	}
 	states, _, now, err := t.poll(ctx, q, pollSQL, args{"session": s.id}, names)
 	if err != nil {
@@ -115,23 +130,51 @@ func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []le
 	}
 	for _, i := range open {
 		l := leases[i]
-		state, there := states[string(l.name)]
-		switch {
-		case !there || state.owner != l.id || state.until <= now.Micros:
+		r, err := states[string(l.name)].row()
+		if err != nil {
+			return nil, err
+		}
+		switch out, has := r.stateOf(l.id, now.Micros); {
+		case !has:
 			s.unwanted(l.id)
 			errs[i] = lockrt.ErrLost
-		case state.broken != "":
-			s.lose(l.id, l.key, errors.New(state.broken), "")
+		case out == broken:
+			s.lose(l.id, l.key, errors.New(r.brokenWhy(l.id, now.Micros)), "")
 			errs[i] = lockrt.ErrLost
-		case renew && t.name == Postgres: // its row was locked: with others it would have kept them waiting
-			n, err := t.renewOne(ctx, q, l)
-			if err != nil {
+		case renew && (r.shared() || !l.kind.exclusive() || t.Dialect == sqldialect.Postgres):
+			// Its row was locked: with others it would have kept them waiting. Or it is downgraded, or is to be.
+			if errs[i], err = t.renewFound(ctx, q, l, r.shared()); err != nil {
 				return nil, err
-			}
-			if n == 0 {
-				errs[i] = lockrt.ErrLost
 			}
 		}
 	}
 	return errs, nil
+}
+
+// byKind parts leases that hold their locks alone from those that share them.
+func byKind(leases []lease) (alone, shares []lease) {
+	for _, l := range leases {
+		if l.kind.exclusive() {
+			alone = append(alone, l)
+		} else {
+			shares = append(shares, l)
+		}
+	}
+	return alone, shares
+}
+
+// renewFound renews a lease that was found to hold its lock, together with others or alone. lost says that it does not.
+func (t *tables) renewFound(ctx context.Context, q querier, l lease, shared bool) (lost, err error) {
+	done := make(map[string]bool)
+	if shared {
+		err = t.renewShares(ctx, q, []lease{l}, done)
+	} else {
+		var n int64
+		n, err = t.renewOne(ctx, q, l)
+		done[l.named()] = n > 0
+	}
+	if err == nil && !done[l.named()] {
+		lost = lockrt.ErrLost
+	}
+	return lost, err
 }

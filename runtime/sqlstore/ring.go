@@ -3,10 +3,12 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/combine"
+	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
 const (
@@ -53,7 +55,7 @@ func (s *session) sendRings(ctx context.Context, batch []*ring) bool {
 	defer cancel()
 	t, err := s.store.ready(ctx)
 	if err == nil {
-		a := args{"channels": postgresArray(channels), "payloads": postgresArray(texts)}
+		a := args{"channels": sqldialect.Array(channels), "payloads": sqldialect.Array(texts)}
 		err = t.query(ctx, s.store.db, ringSQL, a, func(*sql.Rows) error { return nil })
 	}
 	for _, r := range batch {
@@ -66,10 +68,38 @@ func (s *session) sendRings(ctx context.Context, batch []*ring) bool {
 // session's own is told without the server.
 func (s *session) ringFor(ctx context.Context, before *row, after row) {
 	switch {
+	case after.shared():
+		s.ringHolders(ctx, before, after)
 	case after.owner != "" && (before == nil || after.owner != before.owner):
 		s.ringSession(ctx, after.session, after.name)
 	case after.owner == "" && len(after.queue) > 0 && (before == nil || before.owner != ""):
 		s.ringSession(ctx, after.queue[0].session, after.name) // it waits for another moment from here on
+	}
+}
+
+// ringHolders tells the processes of those who were granted a lock together.
+func (s *session) ringHolders(ctx context.Context, before *row, after row) {
+	rung := make(map[string]bool)
+	for _, h := range after.holders {
+		known := before != nil && slices.ContainsFunc(before.holders, func(b holder) bool { return b.id == h.id })
+		if !known && h.session != "" && !rung[h.session] {
+			rung[h.session] = true
+			s.ringSession(ctx, h.session, after.name)
+		}
+	}
+}
+
+// ringReaders lets the processes that read under a lock look for somebody who waits behind them, if nobody did.
+func (s *session) ringReaders(r row) {
+	if !r.shared() || len(r.queue) > 0 {
+		return
+	}
+	rung := make(map[string]bool)
+	for _, h := range r.holders {
+		if h.kind.read && !rung[h.session] && strings.HasSuffix(h.session, hearing) {
+			rung[h.session] = true
+			s.calls.Start(func() { s.ringTold(context.Background(), h.session) })
+		}
 	}
 }
 

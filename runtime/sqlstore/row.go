@@ -10,18 +10,20 @@ import (
 
 // row is one lock as the table has it. Times are µs of the server's clock.
 type row struct {
-	name, key   []byte
-	version     int64
-	epoch       int64
-	turns       int64  // how many grants there were
-	owner       string // escaped lease ID; empty: free, or kept by MinHold
-	session     string
-	node        string
-	broken      string
-	since       int64
-	until       int64
-	queue       []place
-	queueAsRead string
+	name, key []byte
+	version   int64
+	epoch     int64
+	turns     int64  // how many grants there were
+	owner     string // escaped lease ID; empty: free, or kept by MinHold; sharedOwner: see holders
+	session   string
+	node      string
+	broken    string
+	since     int64
+	until     int64
+	queue     []place
+	holders   []holder // of a lock that several may hold, in order of their grants; some may be over
+
+	queueAsRead, holdersAsRead string
 }
 
 // held reports whether the lock is taken at a moment, if only by MinHold.
@@ -47,11 +49,16 @@ type place struct {
 	live    int64  // its process is known to live until then, whatever the table of sessions says
 	session string
 	node    string
+	kind    kind
 }
 
 // line is a place as it stands in the table. It begins with the line break, so that mark finds it wherever it is.
 func (p place) line() string {
-	return fmt.Sprintf("\n%s %d %d %s %s", p.id, p.ttl, p.live, p.session, url.QueryEscape(p.node))
+	line := fmt.Sprintf("\n%s %d %d %s %s", p.id, p.ttl, p.live, p.session, url.QueryEscape(p.node))
+	if p.kind.exclusive() {
+		return line
+	}
+	return line + " " + p.kind.text()
 }
 
 // mark is what the line of a lease begins with, and no other.
@@ -76,10 +83,15 @@ func parseQueue(text string) ([]place, error) {
 	queue := make([]place, 0, len(lines)-1)
 	for _, line := range lines[1:] {
 		fields := strings.Split(line, " ")
-		if len(fields) != 5 {
+		p := place{}
+		known := len(fields) == 5
+		if len(fields) == 6 {
+			p.kind, known = parseKind(fields[5])
+		}
+		if !known {
 			return nil, errForeign(line)
 		}
-		p := place{id: fields[0], session: fields[3]}
+		p.id, p.session = fields[0], fields[3]
 		var err error
 		if p.ttl, err = strconv.ParseInt(fields[1], 10, 64); err != nil {
 			return nil, errForeign(line)

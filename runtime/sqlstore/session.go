@@ -11,13 +11,15 @@ import (
 
 	"github.com/lockgen/lockgen/internal/combine"
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/janitor"
 )
 
-// session implements lockrt.Session and what it may implement besides. Three goroutines belong to it: poll asks about
-// the locks that are waited for and whether a lease was broken, keepAlive shows that the process lives, cleanUp takes
-// back what callers have given up. Its statements run on more: see calls.
+// session implements lockrt.Session and what it may implement besides. Its goroutines: poll asks about the locks
+// that are waited for and whether a lease was broken, keepAlive shows that the process lives, cleanUp takes back what
+// callers have given up, sweep deletes old rows, listen hears the rings of others, and feel notices writes to a file. Its statements run on more: see calls.
 type session struct {
 	lockrt.SessionConfig
 	store *Store
@@ -28,8 +30,11 @@ type session struct {
 	takes combine.Combiner[*item]
 	frees combine.Combiner[*item]
 	rings combine.Combiner[*ring]
-	bell  bell
 
+	renewals combine.Combiner[*renewal]
+	bell     bell
+
+	feels  atomic.Bool               // writes to a SQLite file are noticed
 	beaten atomic.Pointer[time.Time] // when a poll showed last that the process lives; nil: none did
 
 	ctx     context.Context // ends with Close
@@ -42,27 +47,31 @@ type session struct {
 	live   liveCache
 	stalls stalls
 
+	leftovers *janitor.Janitor[string] // leases that nobody wants
+
 	mu        sync.Mutex // guards what follows
 	closed    bool
 	acquiring sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
 	asks      sync.WaitGroup // questions under way; Add only within acquiring
 	watches   map[string]*watch
 	polls     timeheap.Heap[*watch]
+	sureAt    time.Time            // when the queues were read last
 	toldAt    time.Time            // when the session's own row was read last
+	recallAt  time.Time            // when it was looked last whether somebody waits behind readers
 	waiters   map[string]*waiter   // by escaped lease ID, as what follows
 	leases    map[string]*held     // granted, and not seen to end
 	losing    map[string]time.Time // broken, and since when that is known
-	leftovers map[string]*leftover
-	chores    timeheap.Heap[*leftover]
 
-	wakePoller, wakeKeeper, wakeJanitor chan struct{}
+	wakePoller, wakeKeeper, wakeFeeler chan struct{}
 }
 
 var (
-	_ lockrt.Inspector = (*session)(nil)
-	_ lockrt.Pager     = (*session)(nil)
-	_ lockrt.Breaker   = (*session)(nil)
-	_ lockrt.Checker   = (*session)(nil)
+	_ lockrt.Inspector  = (*session)(nil)
+	_ lockrt.Pager      = (*session)(nil)
+	_ lockrt.Breaker    = (*session)(nil)
+	_ lockrt.Checker    = (*session)(nil)
+	_ lockrt.Sharer     = (*session)(nil)
+	_ lockrt.Downgrader = (*session)(nil)
 )
 
 // callerConns is how many connections the statements of callers use at a time. SQLite has one writer, and those who wait
@@ -76,11 +85,12 @@ func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *sessio
 		SessionConfig: cfg, store: store, cfg: storeCfg, id: strings.ToLower(rand.Text()), node: shown(cfg.Node, 200),
 		ctx: ctx, stop: stop, ended: make(chan struct{}),
 		watches: make(map[string]*watch), polls: timeheap.New(func(w *watch) *int { return &w.heapPlace }),
+		sureAt:  time.Now(),
 		waiters: make(map[string]*waiter), leases: make(map[string]*held), losing: make(map[string]time.Time),
-		leftovers:  make(map[string]*leftover),
-		chores:     timeheap.New(func(l *leftover) *int { return &l.heapPlace }),
-		wakePoller: make(chan struct{}, 1), wakeKeeper: make(chan struct{}, 1), wakeJanitor: make(chan struct{}, 1),
+		wakePoller: make(chan struct{}, 1), wakeKeeper: make(chan struct{}, 1), wakeFeeler: make(chan struct{}, 1),
 	}
+	s.calls.db = store.db
+	s.leftovers = s.newJanitor()
 	s.bell.echo = make(chan struct{}, 1)
 	if s.cfg.Listener != nil {
 		s.id += hearing
@@ -88,6 +98,7 @@ func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *sessio
 	s.ringer(&s.rings)
 	s.combining(&s.takes, s.takeMany)
 	s.combining(&s.frees, s.freeMany)
+	s.combineRenewals()
 	return s
 }
 
@@ -95,13 +106,16 @@ func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *sessio
 type held struct {
 	key   string
 	until time.Time // then it is over, unless it was renewed
+
+	reads    bool
+	recalled bool // its Locker knows that somebody waits behind it
 }
 
 // hold remembers a lease, for as long as it may have to be told that it was broken.
-func (s *session) hold(id, key string, until time.Time) {
+func (s *session) hold(id, key string, until time.Time, reads bool) {
 	s.mu.Lock()
 	first := len(s.leases) == 0
-	s.leases[id] = &held{key, until}
+	s.leases[id] = &held{key: key, until: until, reads: reads}
 	s.mu.Unlock()
 	if first {
 		pace.Wake(s.wakeKeeper)
@@ -123,21 +137,23 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	defer s.acquiring.Done()
 	q := s.newRequest(req)
 	if err := ctx.Err(); err != nil {
-		s.abandon(q.id, req.Key, 0, req.TTL) // its place may have been kept
+		s.abandon(q.id, req.Key, req.TTL) // its place may have been kept
 		return lockrt.Grant{}, err
 	}
 	if req.Wait > 0 {
 		return s.wait(ctx, q)
 	}
 	a, err := s.ask(ctx, q, callTime)
+	s.doubt(q.id, req.Key, a.latest)
 	switch {
 	case err == nil && a.outcome == broken:
 		err = errBrokenUnknown
 	case err == nil && a.outcome != granted:
+		s.leftovers.Unwanted(q.id) // a statement that had no answer may still take the lock
 		return lockrt.Grant{}, a.busy(req.Key)
 	}
 	if err != nil {
-		s.abandon(q.id, req.Key, a.latest, req.TTL)
+		s.abandon(q.id, req.Key, req.TTL)
 		return lockrt.Grant{}, err
 	}
 	return s.accept(q, a), nil
@@ -148,7 +164,7 @@ var errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known"
 // accept turns an answer into the caller's grant.
 func (s *session) accept(q *request, a answer) lockrt.Grant {
 	g := a.grant(q.req)
-	s.hold(q.id, q.req.Key, g.Start.Add(q.req.TTL))
+	s.hold(q.id, q.req.Key, g.Start.Add(q.req.TTL), q.kind.read)
 	return g
 }
 
@@ -199,7 +215,7 @@ func (s *session) connected(ctx context.Context) (t *tables, over func(), err er
 // slot waits for one of the connections of callers. What it returns gives that back.
 func (s *session) slot(ctx context.Context) (func(), error) {
 	slots := s.store.slots
-	if t := s.store.known.Load(); t != nil && t.name == SQLite {
+	if t := s.store.known.Load(); t != nil && t.Dialect == sqldialect.SQLite {
 		slots = s.store.single
 	}
 	select {

@@ -3,11 +3,12 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/internal/storeclock"
 )
@@ -83,8 +84,10 @@ type Store struct {
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
 	clock  *storeclock.Clock
+	file   file
 
-	compared atomic.Pointer[otherPool] // the last pool of DoTx that is not db
+	home     atomic.Pointer[whereabouts] // where the locks are, in PostgreSQL
+	compared atomic.Pointer[otherPool]   // the last pool of DoTx that is not db
 }
 
 var _ lockrt.Store = (*Store)(nil)
@@ -129,10 +132,16 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if most := s.db.Stats().MaxOpenConnections; most > 0 && most < minPool {
+		cfg.Logger.Warn("locks: the pool is too small for one of its connections to be kept for renewals",
+			slog.Int("connections", most), slog.Int("needed", minPool))
+	}
 	sess := newSession(s, cfg, storeCfg)
 	sess.running.Go(sess.poll)
 	sess.running.Go(sess.keepAlive)
 	sess.running.Go(sess.cleanUp)
+	sess.running.Go(sess.sweep)
+	sess.running.Go(sess.feel)
 	if storeCfg.Listener != nil {
 		sess.running.Go(sess.listen)
 	}
@@ -142,7 +151,7 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 // ready returns the statements. Until it has succeeded once it examines the server and the tables.
 func (s *Store) ready(ctx context.Context) (*tables, error) {
 	if t := s.known.Load(); t != nil {
-		return t, nil
+		return t, s.file.check()
 	}
 	select {
 	case s.asking <- struct{}{}:
@@ -151,7 +160,7 @@ func (s *Store) ready(ctx context.Context) (*tables, error) {
 		return nil, ctx.Err()
 	}
 	if t := s.known.Load(); t != nil {
-		return t, nil
+		return t, s.file.check()
 	}
 	t, err := s.examine(ctx)
 	if err != nil {
@@ -162,32 +171,45 @@ func (s *Store) ready(ctx context.Context) (*tables, error) {
 }
 
 func (s *Store) examine(ctx context.Context) (*tables, error) {
-	cfg := s.cfg
-	if cfg.Dialect == "" {
-		var err error
-		if cfg.Dialect, err = detect(ctx, s.db); err != nil {
-			return nil, err
-		}
-	}
-	_, t, err := cfg.resolve()
+	t, err := s.cfg.detect(ctx, s.db)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := s.db.Conn(ctx)
+	clock, err := s.lookAt(ctx, t)
 	if err != nil {
-		return nil, t.help(err)
-	}
-	defer conn.Close()
-	if err := t.examine(ctx, conn); err != nil {
-		return nil, t.help(err)
-	}
-	clock, err := t.look(ctx, conn)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = refusal("the tables %s are not complete; call sqlstore.CreateTables, or run\n%s", t.shown, t.ddlText())
-	}
-	if err != nil {
-		return nil, t.help(err)
+		return nil, t.Help(err)
 	}
 	s.clock.Learn(clock)
 	return t, nil
+}
+
+// lookAt refuses what cannot work, and returns the server's clock.
+func (s *Store) lookAt(ctx context.Context, t *tables) (clock clockPair, err error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return clock, err
+	}
+	defer conn.Close()
+	server, err := t.Ask(ctx, conn)
+	if err == nil {
+		err = server.Judge()
+	}
+	if err == nil {
+		err = t.judge(server)
+	}
+	if err != nil {
+		return clock, err
+	}
+	if clock, err = t.look(ctx, conn); err != nil {
+		return clock, err
+	}
+	switch t.Dialect {
+	case sqldialect.SQLite:
+		return clock, s.file.learn(ctx, conn)
+	case sqldialect.MySQL:
+		return clock, nil
+	}
+	home, err := t.whereabouts(ctx, conn)
+	s.home.Store(&home)
+	return clock, err
 }

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"time"
 
 	"github.com/lockgen/lockgen/runtime/internal/storeclock"
@@ -13,7 +12,7 @@ import (
 var schemaRow = []byte("schema")
 
 // schemaVersion is the version of the tables that this code works with. Columns that are added do not change it.
-const schemaVersion = 1
+const schemaVersion = 2
 
 type clockPair = storeclock.Pair
 
@@ -35,20 +34,40 @@ func (t *tables) read(ctx context.Context, q querier, names ...[]byte) (rows map
 
 func scanRow(result *sql.Rows) (r row, now int64, err error) {
 	err = result.Scan(&r.name, &r.key, &r.version, &r.epoch, &r.turns, &r.owner, &r.session, &r.node, &r.broken, &r.since, &r.until,
-		&r.queueAsRead, &now)
+		&r.queueAsRead, &r.holdersAsRead, &now)
 	if err == nil {
 		r.queue, err = parseQueue(r.queueAsRead)
+	}
+	if err == nil {
+		r.holders, err = parseHolders(r.holdersAsRead)
 	}
 	return r, now, err
 }
 
-// swap writes next in place of the row that was read, if nothing has changed that since and the server's clock is not
-// past latest. patient waits for a guarded transaction; otherwise there is no change while one is open.
-func (t *tables) swap(ctx context.Context, q querier, next row, latest int64, patient bool) (bool, error) {
-	text := t.dialect.swap
-	if patient {
-		text = t.patient
+// swapping is what a change does about guarded transactions.
+type swapping int
+
+const (
+	soon      swapping = iota // it is not made while one is open
+	patiently                 // it waits for their end
+	beside                    // it takes from none what it rests on, and is made beside them
+)
+
+// swappingTo is how a row becomes another one. over says that the last lease has run out.
+func (r *row) swappingTo(next row, over bool) swapping {
+	switch {
+	case over:
+		return soon
+	case r.goesOn(next):
+		return beside
 	}
+	return patiently
+}
+
+// swap writes next in place of the row that was read, if nothing has changed that since and the server's clock is not
+// past latest. way says what it does about guarded transactions.
+func (t *tables) swap(ctx context.Context, q querier, next row, latest int64, way swapping) (bool, error) {
+	text := map[swapping]string{soon: t.dialect.swap, patiently: t.patient, beside: t.beside}[way]
 	n, err := t.exec(ctx, q, text, t.swapArgs(next, latest))
 	return n > 0, err
 }
@@ -57,7 +76,7 @@ func (t *tables) swapArgs(next row, latest int64) args {
 	return args{
 		"name": next.name, "version": next.version, "epoch": next.epoch, "turns": next.turns, "owner": next.owner,
 		"session": next.session, "node": next.node, "broken": next.broken, "since": next.since, "until": next.until,
-		"queue": queueText(next.queue), "latest": latest,
+		"queue": queueText(next.queue), "holders": holdersText(next.holders), "latest": latest,
 	}
 }
 
@@ -88,13 +107,4 @@ func (t *tables) schema(ctx context.Context, q querier) (version int64, clock cl
 		err = sql.ErrNoRows
 	}
 	return version, clock, err
-}
-
-// hexNames are names as elements of a PostgreSQL array.
-func hexNames(names [][]byte) []string {
-	texts := make([]string, len(names))
-	for i, name := range names {
-		texts[i] = `\x` + hex.EncodeToString(name)
-	}
-	return texts
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
 // takeMany takes locks that are free, in one statement: what the engine finds otherwise stays open.
@@ -48,8 +50,8 @@ func (s *session) takeTogether(ctx context.Context, t *tables, batch []*item) {
 	}
 	sent := time.Now()
 	err := t.query(ctx, s.store.db, t.takeMany, args{
-		"names": postgresArray(hexNames(names)), "keys": postgresArray(hexNames(keys)), "ids": postgresArray(ids),
-		"ttls": postgresArray(ttls), "session": s.id, "node": s.node, "latest": batch[0].latest,
+		"names": sqldialect.Array(sqldialect.Hex(names)), "keys": sqldialect.Array(sqldialect.Hex(keys)), "ids": sqldialect.Array(ids),
+		"ttls": sqldialect.Array(ttls), "session": s.id, "node": s.node, "latest": batch[0].latest,
 	}, func(rows *sql.Rows) error {
 		var id string
 		var epoch, since int64
@@ -98,7 +100,7 @@ func (s *session) freeTogether(ctx context.Context, t *tables, batch []*item) {
 		names, ids = append(names, e.name), append(ids, e.id)
 	}
 	err := t.query(ctx, s.store.db, t.freeMany, args{
-		"names": postgresArray(hexNames(names)), "ids": postgresArray(ids),
+		"names": sqldialect.Array(sqldialect.Hex(names)), "ids": sqldialect.Array(ids),
 	}, func(rows *sql.Rows) error {
 		var id, setting string
 		if err := rows.Scan(&id, &setting); err != nil {

@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
 // pollTold asks which leases of this session were broken, if it is time to.
@@ -26,6 +29,40 @@ func (s *session) pollTold(ctx context.Context, t *tables) error {
 		s.heedTold(told)
 	}
 	return err
+}
+
+// findBroken ends the leases that were broken before the session first showed itself. MySQL changes no row of a session
+// that is not there yet, so that nobody is told then.
+func (s *session) findBroken() error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	t, err := s.store.ready(ctx)
+	if err != nil || t.Dialect != sqldialect.MySQL {
+		return err
+	}
+	s.mu.Lock()
+	keys, names := make(map[string]string, len(s.leases)), make([][]byte, 0, len(s.leases))
+	for id, h := range s.leases {
+		keys[id], names = h.key, append(names, rowName(s.Namespace, h.key))
+	}
+	s.mu.Unlock()
+	for chunk := range slices.Chunk(names, pollBatch) {
+		rows, _, err := t.read(ctx, s.store.db, chunk...)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if key, mine := keys[r.owner]; mine && r.broken != "" {
+				s.lose(r.owner, key, errors.New(r.broken), "")
+			}
+			for _, h := range r.holders {
+				if key, mine := keys[h.id]; mine && h.broken != "" {
+					s.lose(h.id, key, errors.New(h.broken), "")
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // toldLine says that a lease was broken. It begins with the line break.
@@ -65,7 +102,7 @@ func (s *session) lose(id, key string, reason error, line string) {
 	s.calls.Start(func() {
 		if !known {
 			s.Lost(plain(id), reason)
-			s.abandon(id, key, 0, brokenPatience)
+			s.abandon(id, key, brokenPatience)
 		}
 		if line != "" {
 			s.acknowledge(line)

@@ -6,8 +6,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +55,7 @@ func openURL(ctx context.Context, url string, open func(string) (*sql.DB, Config
 	if _, err := s.ready(limited); err != nil {
 		_ = db.Close()
 		if ctx.Err() == nil && isContext(err) {
-			err = timeoutError{err}
+			err = newTimeout(err, callTime, db)
 		}
 		return nil, fmt.Errorf("%s: %w", cfg.Dialect, err)
 	}
@@ -139,6 +141,13 @@ func openSQLite(text string) (*sql.DB, Config, error) {
 	if file == "" || strings.Contains(file, ":memory:") || strings.Contains(file, "mode=memory") {
 		return nil, cfg, fmt.Errorf("%w: write sqlite:FILE; a database in memory is seen by this process alone, and memory: "+
 			"is meant for that", lockrt.ErrOptions)
+	}
+	if _, parameters, found := strings.Cut(file, "?"); found {
+		return nil, cfg, fmt.Errorf("%w: write sqlite:FILE without parameters (%s); for a pool with settings of its own use "+
+			"sqlstore.New", lockrt.ErrOptions, parameters)
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) { // the driver would create it, for nothing
+		return nil, cfg, fmt.Errorf("%w; create it and its tables by CreateTables with a *sql.DB for it", err)
 	}
 	db, err := sql.Open(name, file)
 	if err != nil {

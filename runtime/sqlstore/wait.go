@@ -11,12 +11,10 @@ import (
 )
 
 const (
-	// askGrace is how much longer than a short wait the first question may take: it says who holds the lock.
+	// askGrace is how long the first question may take at least, however short the wait: it says who holds the lock.
 	askGrace = 50 * time.Millisecond
 	// askSilence is how long the server may stay silent before its last answer is out of date.
 	askSilence = 250 * time.Millisecond
-	// askAgain is how often a waiter makes sure that it stands in the queue.
-	askAgain = 10 * time.Second
 	// guardPause and guardPauseMax are how long a lock is left alone whose holder is in a guarded transaction.
 	guardPause    = 10 * time.Millisecond
 	guardPauseMax = 250 * time.Millisecond
@@ -29,7 +27,7 @@ func (s *session) wait(ctx context.Context, q *request) (lockrt.Grant, error) {
 	until, bound := time.Time{}, callTime
 	if q.req.Wait != lockrt.Forever {
 		until = time.Now().Add(q.req.Wait)
-		bound = min(bound, q.req.Wait+askGrace)
+		bound = min(bound, max(q.req.Wait, askGrace))
 	}
 	w := s.enlist(q)
 	defer s.delist(w)
@@ -58,7 +56,7 @@ func (s *session) giveUp(q *request, over bool) {
 	if over && q.req.Keep != nil && q.req.Keep() {
 		return
 	}
-	s.abandon(q.id, q.req.Key, 0, q.req.TTL)
+	s.abandon(q.id, q.req.Key, q.req.TTL)
 }
 
 // current reports whether a grant may still be in force. One that came so late that its lease is over says nothing
@@ -203,7 +201,7 @@ func (w *waiting) hear(ctx context.Context, h heard, asked bool) (*lockrt.Grant,
 		w.poke.Reset(pace.Jitter(w.pause))
 	default:
 		w.pause = 0
-		w.poke.Reset(askAgain + pace.Jitter(askAgain))
+		w.poke.Stop()
 		w.s.queued(w.w, h.answer)
 	}
 	return nil, nil
@@ -242,7 +240,7 @@ func (w *waiting) outcome() error {
 	case w.down != nil:
 		return w.down
 	case w.asked != nil && time.Since(w.askedAt) > askSilence:
-		return timeoutError{context.DeadlineExceeded}
+		return newTimeout(context.DeadlineExceeded, time.Since(w.askedAt), w.s.store.db)
 	case w.busy != nil:
 		return w.busy
 	}

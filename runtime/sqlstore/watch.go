@@ -34,6 +34,7 @@ type watch struct {
 	state   rowState      // as of the last poll
 	over    int           // how many polls have found it over
 	unheard bool          // the last poll had no answer
+	looked  time.Time     // when somebody was last sent to look for the dead in the queue, where several hold the lock
 
 	heapPlace int
 }
@@ -79,6 +80,7 @@ func (s *session) queued(w *waiter, a answer) {
 			w.watch = &watch{name: w.q.name, hash: hashOf(w.q.name)}
 			s.watches[string(w.q.name)] = w.watch
 			pace.Wake(s.wakeKeeper)
+			pace.Wake(s.wakeFeeler)
 		}
 		w.watch.waiters = append(w.watch.waiters, w)
 	}
@@ -111,9 +113,12 @@ func (s *session) interval(w *watch, turns int64, age, remaining time.Duration) 
 	before := time.Duration(max(w.turn-turns-1, 0))
 	expected := before*max(w.hold, age/4) + max(w.hold-age, (age-w.hold)/2)
 	in := min(max(expected/2, s.cfg.PollMin), s.cfg.PollMax)
-	if s.bell.heard.Load() {
-		in = s.seldom()
-	}
 	in -= pace.Jitter(in/8) / 2
+	switch {
+	case s.bell.heard.Load():
+		in = s.seldom()
+	case s.feels.Load():
+		in = s.cfg.PollMax
+	}
 	return max(min(in, remaining+time.Millisecond+pace.Jitter(10*time.Millisecond)), s.cfg.PollMin/2)
 }

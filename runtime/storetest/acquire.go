@@ -124,7 +124,7 @@ var acquireTests = map[string]func(*testing.T, *env){
 		}
 		infos, err := s.List(e.ctx, "")
 		if err != nil || len(infos) != len(keys) {
-			t.Fatalf("%d locks are listed (error %v), want %d: %q", len(infos), err, len(keys), infos)
+			t.Fatalf("%d locks are listed (error %v), want %d: %+v", len(infos), err, len(keys), infos)
 		}
 		for i, key := range keys {
 			if info := e.info(s, key); info.ID != fmt.Sprint("id", i) {

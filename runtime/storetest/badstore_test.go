@@ -33,6 +33,8 @@ type fullSession interface {
 	lockrt.Session
 	lockrt.Inspector
 	lockrt.Breaker
+	lockrt.Sharer
+	lockrt.Downgrader
 }
 
 // badSession does what the real one does, or what the function says that stands for a method.
@@ -43,6 +45,7 @@ type badSession struct {
 	release func(context.Context, lockrt.Release) error
 	list    func(context.Context, string) ([]lockrt.LockInfo, error)
 	brk     func(context.Context, lockrt.Breaking) error
+	down    func(context.Context, lockrt.Downgrading) (uint64, error)
 	close   func(context.Context) error
 	closed  chan struct{}
 }
@@ -80,6 +83,13 @@ func (b *badSession) Break(ctx context.Context, br lockrt.Breaking) error {
 		return b.brk(ctx, br)
 	}
 	return b.fullSession.Break(ctx, br)
+}
+
+func (b *badSession) Downgrade(ctx context.Context, d lockrt.Downgrading) (uint64, error) {
+	if b.down != nil {
+		return b.down(ctx, d)
+	}
+	return b.fullSession.Downgrade(ctx, d)
 }
 
 func (b *badSession) Close(ctx context.Context) error {
@@ -137,4 +147,12 @@ func keepCrossing(b *badSession) {
 		<-done
 		return lockrt.Grant{}, why
 	}
+}
+
+// aloneStore is a sound store whose locks are held by one at a time.
+type aloneStore struct{ *memstore.Store }
+
+func (s aloneStore) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
+	full, err := s.Store.Open(cfg)
+	return struct{ lockrt.Session }{full}, err
 }

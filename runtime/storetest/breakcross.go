@@ -17,7 +17,7 @@ var breakCrossingTests = map[string]func(*testing.T, *env){
 		a, b, c := e.locker("a"), e.locker("b"), e.locker("c")
 		e.breaker(first(e.session("d")))
 		o := lockrt.Options{TTL: long, Wait: lockrt.Forever, NoRenew: true}
-		for round := range 15 {
+		for round := range e.rounds(15) {
 			key := fmt.Sprint("k", round)
 			one := e.lease(a, key, o)
 			second, third := e.leasing(b, key, o, 1), e.leasing(c, key, o, 2)
@@ -44,7 +44,7 @@ var breakCrossingTests = map[string]func(*testing.T, *env){
 	"crossing_with_a_direct_grant": func(t *testing.T, e *env) {
 		a, b := e.locker("a"), e.locker("b")
 		e.breaker(first(e.session("d")))
-		for round := range 60 {
+		for round := range e.rounds(60) {
 			e.breakCrosses(a, b, fmt.Sprint("k", round), func() {})
 		}
 	},
@@ -52,7 +52,7 @@ var breakCrossingTests = map[string]func(*testing.T, *env){
 	"crossing_with_a_grant_to_a_waiter": func(t *testing.T, e *env) {
 		a, b, c := e.locker("a"), e.locker("b"), e.locker("c")
 		e.breaker(first(e.session("d")))
-		for round := range 40 {
+		for round := range e.rounds(40) {
 			key := fmt.Sprint("k", round)
 			before := e.lease(c, key, lockrt.Options{TTL: long})
 			e.breakCrosses(a, b, key, func() {

@@ -2,11 +2,13 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -17,7 +19,7 @@ var crossingTests = map[string]func(*testing.T, *env){
 		// The lock is released when the store asks why the context has ended: then it has made up its mind to leave, and
 		// has not left the queue yet.
 		s, _ := e.session("a")
-		for i := range 20 {
+		for i := range e.rounds(20) {
 			holder := e.hold(s, i)
 			ctx := &lastMoment{Context: e.ctx, done: make(chan struct{}), act: holder.release}
 			gone := e.wait(ctx, s, request("k", i))
@@ -36,7 +38,7 @@ var crossingTests = map[string]func(*testing.T, *env){
 	"wait": func(t *testing.T, e *env) {
 		s, _ := e.session("a")
 		at := meeting{step: time.Millisecond}
-		for i := range 100 {
+		for i := range e.rounds(100) {
 			holder := e.hold(s, i)
 			req := request("k", i)
 			req.Wait = 10 * time.Millisecond
@@ -52,7 +54,7 @@ var crossingTests = map[string]func(*testing.T, *env){
 	"close": func(t *testing.T, e *env) {
 		s, _ := e.session("a")
 		at := meeting{step: time.Millisecond}
-		for i := range 40 {
+		for i := range e.rounds(40) {
 			holder := e.hold(s, i)
 			leaving, _ := e.session("b")
 			gone := e.wait(e.ctx, leaving, request("k", i))
@@ -81,8 +83,14 @@ type holding struct {
 
 func (e *env) hold(s lockrt.Session, round int) holding {
 	e.t.Helper()
-	id := fmt.Sprint("holder ", round)
-	e.take(s, "k", id, long)
+	id := fmt.Sprint("holder-", round)
+	testsync.Eventually(e.t, "the lock is free for "+id, func() bool { // what came too late for the round before is taken back
+		_, err := s.Acquire(e.ctx, lockrt.Request{Key: "k", ID: id, TTL: long})
+		if err != nil && !errors.Is(err, lockrt.ErrBusy) {
+			e.t.Fatalf("acquire for %q: %v", id, err)
+		}
+		return err == nil
+	})
 	h := holding{released: make(chan struct{})}
 	h.release = func() {
 		defer close(h.released)

@@ -40,9 +40,52 @@ var deathTests = map[string]func(*testing.T, *env){
 		e.releaseLease(e.lease(l, "held", lockrt.Options{TTL: long, Wait: e.deathTTL() + e.options.coarse + testsync.Patience}))
 	},
 
+	"of_one_of_several_readers": func(t *testing.T, e *env) {
+		e.sharer("a")
+		c := e.child("read")
+		old := c.fence()
+		l := e.locker("a")
+		beside := e.lease(l, "held", lockrt.Options{TTL: long, Mode: lockrt.Read})
+		if beside.Fence() != old {
+			t.Errorf("the fence is %d beside a reader with %d", beside.Fence(), old)
+		}
+		next := e.leasing(e.locker("b"), "held", lockrt.Options{TTL: long, Wait: lockrt.Forever}, 1)
+		c.die()
+		testsync.Eventually(t, "the dead reader is off the lock", func() bool {
+			info, err := l.Holder(e.ctx, "held")
+			return err == nil && len(info.Holders) == 1
+		})
+		e.releaseLease(beside)
+		lease := e.afterDeath(next, c)
+		if lease.Fence() <= old {
+			t.Errorf("fence %d after the readers' %d", lease.Fence(), old)
+		}
+		e.releaseLease(lease)
+	},
+
+	"of_one_of_several_permits": func(t *testing.T, e *env) {
+		e.sharer("a")
+		c := e.child("permit")
+		old := c.fence()
+		l, o := e.locker("a"), lockrt.Options{TTL: long, Wait: lockrt.Forever, Permits: deathPermits}
+		beside := e.lease(l, "held", o)
+		next := e.leasing(e.locker("b"), "held", o, 1)
+		c.die()
+		lease := e.afterDeath(next, c)
+		if lease.Fence() <= old || lease.Slot() != 0 {
+			t.Errorf("the permit has slot %d and fence %d, want the dead one's slot 0 and more than %d",
+				lease.Slot(), lease.Fence(), old)
+		}
+		if err := beside.Check(e.ctx); err != nil {
+			t.Errorf("the permit beside the dead one: %v", err)
+		}
+		e.releaseLease(beside)
+		e.releaseLease(lease)
+	},
+
 	"anywhere": func(t *testing.T, e *env) {
 		l := e.locker("a")
-		for range 4 {
+		for range e.rounds(4) {
 			c := e.child("cycle")
 			for range 10 {
 				c.fence()
@@ -80,7 +123,7 @@ func (e *env) afterDeath(done <-chan leaseOutcome, c *child) *lockrt.Lease {
 	if lease == nil {
 		e.t.Fatal("the lease was broken")
 	}
-	const busyMachine = 10 * time.Second
+	const busyMachine = time.Minute
 	if took, limit := time.Since(c.died), max(e.deathTTL(), e.options.coarse); took > limit+busyMachine {
 		e.t.Errorf("a dead process blocked for %s, want %s at the most", took, limit)
 	}

@@ -18,7 +18,8 @@ var lockerTests = map[string]func(*testing.T, *env){
 		for i := range lockers {
 			lockers[i] = e.locker(fmt.Sprint("node", i))
 		}
-		const workers, rounds = 12, 25
+		const workers = 12
+		rounds := e.rounds(25)
 		var (
 			wg      sync.WaitGroup
 			counter int // guarded by the lock alone: the race detector is a second witness
@@ -104,15 +105,17 @@ var lockerTests = map[string]func(*testing.T, *env){
 			t.Fatal(err)
 		}
 		cancel()
-		if err := lease.Release(ctx); err != nil {
+		// Where the store is slow the release goes on in the background.
+		if err := lease.Release(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("release with a cancelled context: %v", err)
 		}
-		if err := lease.Release(ctx); err != nil {
+		if err := lease.Release(e.ctx); err != nil {
 			t.Errorf("second release: %v", err)
 		}
-		if _, err := a.Holder(e.ctx, "k"); !errors.Is(err, lockrt.ErrNotHeld) {
-			t.Errorf("the holder after the release: %v, want ErrNotHeld", err)
-		}
+		testsync.Eventually(t, "the lock is free", func() bool {
+			_, err := a.Holder(e.ctx, "k")
+			return errors.Is(err, lockrt.ErrNotHeld)
+		})
 	},
 
 	"check_asks_the_store": func(t *testing.T, e *env) {

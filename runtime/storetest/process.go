@@ -44,7 +44,8 @@ func BeProcess() {
 	os.Exit(0)
 }
 
-// beProcess holds the lock "held", waits for the lock "waited" or goes on acquiring "k", until it is killed.
+// beProcess holds the lock "held", in the mode "read" for reading and in "permit" by one of two permits, waits for the
+// lock "waited" or goes on acquiring "k", until it is killed.
 func beProcess(ctx context.Context, url string) error {
 	ttl, err := time.ParseDuration(os.Getenv(ttlEnv))
 	if err != nil {
@@ -56,16 +57,23 @@ func beProcess(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	acquire := func(key string) (*lockrt.Lease, error) {
-		lease, err := locks.Acquire(ctx, key, lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+	acquire := func(key string, o lockrt.Options) (*lockrt.Lease, error) {
+		o.TTL, o.Wait = ttl, lockrt.Forever
+		lease, err := locks.Acquire(ctx, key, o)
 		if err == nil {
 			fmt.Println("fence", uint64(lease.Fence()))
 		}
 		return lease, err
 	}
-	if os.Getenv(modeEnv) == "cycle" {
+	var o lockrt.Options
+	switch os.Getenv(modeEnv) {
+	case "read":
+		o.Mode = lockrt.Read
+	case "permit":
+		o.Permits = deathPermits
+	case "cycle":
 		for {
-			lease, err := acquire("k")
+			lease, err := acquire("k", lockrt.Options{})
 			if err != nil {
 				return err
 			}
@@ -74,12 +82,15 @@ func beProcess(ctx context.Context, url string) error {
 			}
 		}
 	}
-	if _, err := acquire("held"); err != nil {
+	if _, err := acquire("held", o); err != nil {
 		return err
 	}
-	_, err = acquire("waited") // it is granted to the dead at most
+	_, err = acquire("waited", lockrt.Options{}) // it is granted to the dead at most
 	return err
 }
+
+// deathPermits is how many may hold what the mode "permit" holds.
+const deathPermits = 2
 
 // child is another process that uses the store.
 type child struct {

@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"strings"
@@ -33,10 +34,16 @@ func TestMain(m *testing.M) {
 
 func TestRun_findsFaults(t *testing.T) {
 	if name := os.Getenv(faultEnv); name != "" {
-		storetest.Run(t, func(*testing.T) lockrt.Store { return badStore{memstore.New(), faults[name]} })
+		f, ok := faults[name]
+		if !ok {
+			f = shareFaults[name]
+		}
+		storetest.Run(t, func(*testing.T) lockrt.Store { return badStore{memstore.New(), f} })
 		return
 	}
-	for name, f := range faults {
+	all := maps.Clone(faults)
+	maps.Copy(all, shareFaults)
+	for name, f := range all {
 		t.Run(name, func(t *testing.T) {
 			path := "^" + t.Name()[:strings.IndexByte(t.Name(), '/')] + "$/^" + strings.ReplaceAll(f.test, "/", "$/^") + "$"
 			failing := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+path, "-test.timeout=2m")
@@ -52,4 +59,8 @@ func TestRun_findsFaults(t *testing.T) {
 
 func TestRun_passesSoundStore(t *testing.T) {
 	storetest.Run(t, func(*testing.T) lockrt.Store { return badStore{memstore.New(), fault{}} })
+}
+
+func TestRun_passesSoundStoreThatDoesNotShare(t *testing.T) {
+	storetest.Run(t, func(*testing.T) lockrt.Store { return aloneStore{memstore.New()} })
 }

@@ -86,3 +86,54 @@ func (s *shop) sell(ctx context.Context, buyer string) (done bool, err error) {
 	})
 	return done, err
 }
+
+// share calls shareLocked under a lock. It holds the lock pool:{id} (one of 2 permits) while it runs,
+// and waits for it until the context ends.
+//
+//lockgen:made beb76299.64e386e3.6b81574f.e65f2729 shareLocked key=pool:{id},permits=2,ttl=1s,wait=forever
+func (o *office) share(ctx context.Context, id string, do func(context.Context) error) error {
+	key, err := lockrt.BuildKey(lockrt.KeyText("pool:"), lockrt.KeyString("id", id))
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		return lockrt.NilPointer("o.locks")
+	}
+	return o.locks.Do(ctx, key, lockrt.Options{TTL: time.Second, Wait: lockrt.Forever, Permits: 2}, func(ctx context.Context, _ *lockrt.Lease) error {
+		return o.shareLocked(ctx, id, do)
+	})
+}
+
+// read calls readLocked under a lock. It holds the lock catalog:{id} (to read, together with other
+// readers) while it runs, and waits for it until the context ends.
+//
+//lockgen:made 4fd295da.64e386e3.6b81574f.e65f2729 readLocked key=catalog:{id},mode=read,ttl=1s,wait=forever
+func (o *office) read(ctx context.Context, id string, do func(context.Context) error) error {
+	key, err := lockrt.BuildKey(lockrt.KeyText("catalog:"), lockrt.KeyString("id", id))
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		return lockrt.NilPointer("o.locks")
+	}
+	return o.locks.Do(ctx, key, lockrt.Options{TTL: time.Second, Wait: lockrt.Forever, Mode: lockrt.Read}, func(ctx context.Context, _ *lockrt.Lease) error {
+		return o.readLocked(ctx, id, do)
+	})
+}
+
+// write calls writeLocked under a lock. It holds the lock catalog:{id} while it runs, and waits for it
+// until the context ends.
+//
+//lockgen:made 824048a2.64e386e3.6b81574f.e65f2729 writeLocked key=catalog:{id},ttl=1s,wait=forever
+func (o *office) write(ctx context.Context, id string, do func(context.Context) error) error {
+	key, err := lockrt.BuildKey(lockrt.KeyText("catalog:"), lockrt.KeyString("id", id))
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		return lockrt.NilPointer("o.locks")
+	}
+	return o.locks.Do(ctx, key, lockrt.Options{TTL: time.Second, Wait: lockrt.Forever}, func(ctx context.Context, _ *lockrt.Lease) error {
+		return o.writeLocked(ctx, id, do)
+	})
+}

@@ -21,7 +21,7 @@ type Pitfall struct {
 	Recipe   string
 	Scenario string
 	File     string // of this package, with the recipe
-	Check    string // the ID under which locklint finds it there
+	Check    string // the ID under which locklint finds it there; "" if it does not
 	// ByHand runs the recipe, Safely the same scenario with this library.
 	ByHand, Safely func(context.Context, *lab.Lab) (Outcome, error)
 }
@@ -77,6 +77,9 @@ var Pitfalls = []Pitfall{
 	{"watchdog with EXPIRE", "pause beyond the TTL", "watchdog.go", "LL2008", outlivesItsLock, inScene(pausedHolder)},
 	{"reentrant, counted in memory", "nested call after expiry", "reentrant.go", "LL2002", countsOn,
 		inScene(nestedCallAfterLoss)},
+	{"INCR and DECR as a semaphore", "crash while inside", "semaphore.go", "LL2012", permitsLeak, permitsReturn},
+	{"a count of readers", "readers take turns", "readers.go", "", writerStarves, writerHasItsTurn},
+	{"a count of readers", "two readers want to write", "readers.go", "", upgradesWait, upgradesAreRefused},
 	{"released before the commit", "next buyer reads too early", "commit.go", "LL1009", readTooEarly, commitInside},
 	{"retry without back-off", "one holder, one waiter", "storm.go", "LL2010", spinning, inScene(waiting)},
 }

@@ -78,3 +78,18 @@ func (s *shop) sellLocked(ctx context.Context, buyer string) (done bool, err err
 	}
 	return true, tx.Commit()
 }
+
+//lock:key=pool:{id},permits=2,ttl=1s,wait=forever
+func (o *office) shareLocked(ctx context.Context, id string, do func(context.Context) error) error {
+	return do(ctx)
+}
+
+//lock:key=catalog:{id},mode=read,ttl=1s,wait=forever
+func (o *office) readLocked(ctx context.Context, id string, do func(context.Context) error) error {
+	return do(ctx)
+}
+
+//lock:key=catalog:{id},ttl=1s,wait=forever
+func (o *office) writeLocked(ctx context.Context, id string, do func(context.Context) error) error {
+	return do(ctx)
+}

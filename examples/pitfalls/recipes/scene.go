@@ -65,9 +65,26 @@ type visit struct {
 
 // enter starts work and waits until it is inside.
 func (s *scene) enter(ctx context.Context, p process) (*visit, error) {
+	return enterBy(ctx, s.Lab, p, p.work)
+}
+
+// wrapper is what lockgen makes of a function that gets its work from outside.
+type wrapper func(ctx context.Context, id string, do func(context.Context) error) error
+
+// enterBy starts work by one of the wrappers of a process and waits until it is inside.
+func enterBy(ctx context.Context, l *lab.Lab, p process, how wrapper) (*visit, error) {
+	v := startBy(ctx, l, p, how)
+	if err := v.await(ctx); err != nil {
+		return nil, fmt.Errorf("%s does not get the lock: %w", p.name, err)
+	}
+	return v, nil
+}
+
+// startBy starts work, which is inside once the visit is reached.
+func startBy(ctx context.Context, l *lab.Lab, p process, how wrapper) *visit {
 	v := &visit{step: newStep(), of: p}
-	v.done = lab.Go(s.Lab, func() (bool, error) {
-		return true, p.work(ctx, job, func(inner context.Context) error {
+	v.done = lab.Go(l, func() (bool, error) {
+		return true, how(ctx, job, func(inner context.Context) error {
 			v.ctx, v.since = inner, time.Now()
 			close(v.reached)
 			select {
@@ -77,10 +94,7 @@ func (s *scene) enter(ctx context.Context, p process) (*visit, error) {
 			return nil
 		})
 	})
-	if err := v.await(ctx); err != nil {
-		return nil, fmt.Errorf("%s does not get the lock: %w", p.name, err)
-	}
-	return v, nil
+	return v
 }
 
 // leave ends the work and returns what its wrapper returned.

@@ -22,7 +22,6 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/dashboard"
 	"github.com/lockgen/lockgen/jobs/sqlstore"
-	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 const (
@@ -42,7 +41,7 @@ type cluster struct {
 	out       io.Writer
 	children  []*child.Process
 	notes     []string
-	jobs      []witness.Job
+	specs     []witness.Job
 	failed    chan error
 
 	mu       sync.Mutex // guards what follows, and what is written to out
@@ -52,7 +51,7 @@ type cluster struct {
 
 // runCluster starts the nodes, observes, and stops them. It reports whether the witness found nothing wrong.
 func runCluster(ctx context.Context, o options, stdout, stderr io.Writer) (ok bool, err error) {
-	db, err := openDatabase(ctx, o.store)
+	db, err := openDatabase(ctx, o)
 	if err != nil {
 		return false, err
 	}
@@ -90,12 +89,12 @@ func runCluster(ctx context.Context, o options, stdout, stderr io.Writer) (ok bo
 // servePage shows the dashboard, through a scheduler that runs none of the jobs.
 func (c *cluster) servePage(ctx context.Context, ln net.Listener) (stop func(), err error) {
 	recorder := &witness.Recorder{Log: &witness.Memory{}, Node: "dashboard"}
-	setup := childSetup{Store: c.store, Namespace: c.namespace, Node: "dashboard"}
-	s, locks, err := newNode(ctx, setup, recorder, func(jobs.Run) {})
+	setup := childSetup{Store: c.store, Jobs: c.jobs, Namespace: c.namespace, Node: "dashboard"}
+	m, err := newMember(ctx, setup, recorder, func(jobs.Run) {})
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	handler := dashboard.Handler(s, dashboard.Config{Title: "lockgen cluster"})
+	handler := dashboard.Handler(m.scheduler, dashboard.Config{Title: "lockgen cluster"})
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan struct{})
 	go func() {
@@ -106,14 +105,8 @@ func (c *cluster) servePage(ctx context.Context, ln net.Listener) (stop func(), 
 	return func() {
 		_ = server.Close()
 		<-done
-		closeLocks(locks)
+		_ = m.close() // it holds no locks
 	}, nil
-}
-
-func closeLocks(locks *lockrt.Locker) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	_ = locks.Close(ctx) // it holds none
 }
 
 func (c *cluster) printf(format string, a ...any) {
@@ -129,7 +122,7 @@ func (c *cluster) start(ctx context.Context, stderr io.Writer) error {
 		notes := filepath.Join(c.dir, name)
 		p, err := child.Start(child.Config{
 			Role: childRole, Name: name, Stderr: stderr, Hear: c.hear, Ended: c.ended,
-			Setup: childSetup{Store: c.store, Namespace: c.namespace, Node: name, Notes: notes},
+			Setup: childSetup{Store: c.store, Jobs: c.jobs, Namespace: c.namespace, Node: name, Notes: notes},
 		})
 		if err != nil {
 			return err
@@ -139,7 +132,7 @@ func (c *cluster) start(ctx context.Context, stderr io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for _, p := range c.children {
-		if err := p.AwaitReady(ctx, &c.jobs); err != nil {
+		if err := p.AwaitReady(ctx, &c.specs); err != nil {
 			return err
 		}
 		c.printf("%s runs as process %d", p.Name(), p.ID())

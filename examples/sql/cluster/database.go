@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
+	neturl "net/url"
 	"strings"
 	"time"
 
@@ -25,14 +25,31 @@ var drivers = map[string]string{"postgres": "pgx", "postgresql": "pgx", "mysql":
 const reachTimeout = 10 * time.Second
 
 // openDatabase connects, and creates the tables of locks, jobs and orders if they are not there.
-func openDatabase(ctx context.Context, store string) (*sql.DB, error) {
-	scheme, rest, _ := strings.Cut(store, ":")
-	dsn := store
+func openDatabase(ctx context.Context, o options) (*sql.DB, error) {
+	db, err := connect(o.database(), o.databaseFlag())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot reach the database of %s: %w", o.databaseFlag(), err), db.Close())
+	}
+	if err := createTables(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// connect returns a pool of connections. It does not contact the server. flag is where the URL comes from.
+func connect(url, flag string) (*sql.DB, error) {
+	scheme, rest, _ := strings.Cut(url, ":")
+	dsn := url
 	switch scheme {
 	case "mysql":
-		u, err := url.Parse(store)
+		u, err := neturl.Parse(url)
 		if err != nil || u.Host == "" || strings.Trim(u.Path, "/") == "" {
-			return nil, cli.FlagError("%s", "-store has no host or no database: "+wantStore)
+			return nil, cli.FlagError("%s has no host or no database: %s", flag, wantStore)
 		}
 		cfg := mysql.NewConfig()
 		cfg.User, cfg.Net, cfg.Addr, cfg.DBName = u.User.Username(), "tcp", u.Host, strings.Trim(u.Path, "/")
@@ -40,26 +57,22 @@ func openDatabase(ctx context.Context, store string) (*sql.DB, error) {
 		cfg.InterpolateParams = true
 		dsn = cfg.FormatDSN()
 	case "sqlite":
-		dsn = "file:" + (&url.URL{Path: rest}).EscapedPath() +
+		dsn = "file:" + (&neturl.URL{Path: rest}).EscapedPath() +
 			"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
 	}
 	db, err := sql.Open(drivers[scheme], dsn)
 	if err != nil {
-		return nil, cli.FlagError("%s", "-store cannot be read: "+wantStore)
+		return nil, cli.FlagError("%s cannot be read: %s", flag, wantStore)
 	}
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
-	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot reach the database of -store: %w", err), db.Close())
-	}
-	err = errors.Join(locksql.CreateTables(ctx, db, locksql.Config{}), jobsql.CreateTables(ctx, db, jobsql.Config{}))
+	return db, nil
+}
+
+func createTables(ctx context.Context, db *sql.DB) error {
+	err := errors.Join(locksql.CreateTables(ctx, db, locksql.Config{}), jobsql.CreateTables(ctx, db, jobsql.Config{}))
 	if err == nil {
 		_, err = db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS cluster_order (id varchar(100) PRIMARY KEY)")
 	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
+	return err
 }
 
 // forget removes what a run of the example left: jobs of removed programs would be shown for long.

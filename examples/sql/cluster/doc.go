@@ -5,6 +5,9 @@
 //	go run ./cluster -store sqlite:/tmp/jobs.db -for 20s -kill 8s
 //	go run ./cluster -store 'postgres://user:password@host:5432/db' -for 30s -kill 10s
 //	go run ./cluster -store mysql://user:password@host:3306/db
+//	go run ./cluster -store etcd://10.0.0.1,10.0.0.2,10.0.0.3 -jobs sqlite:/tmp/jobs.db -for 20s
+//
+// With the last one the locks are in etcd, and the jobs in a database: etcd has no store of jobs.
 //
 // It creates the tables if they are not there, prints the address of the dashboard, and with -kill ends a process with
 // SIGKILL in the middle of a run. The jobs note their starts and ends with a witness that knows nothing of the

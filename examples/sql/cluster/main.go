@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockgen/lockgen/examples/internal/child"
 	"github.com/lockgen/lockgen/examples/internal/cli"
+	_ "github.com/lockgen/lockgen/runtime/etcdstore" // locks at etcd://
 )
 
 func main() {
@@ -37,6 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // options are the flags of the command.
 type options struct {
 	store string
+	jobs  string // where the jobs are, if not in store
 	nodes int
 	runs  time.Duration // 0: until interrupted
 	kill  time.Duration // 0: nobody is killed
@@ -45,7 +47,7 @@ type options struct {
 
 const maxNodes = 20
 
-const usage = `usage: cluster -store URL [flags]
+const usage = `usage: cluster -store URL [-jobs URL] [flags]
 
 Runs scheduled jobs on several processes that share a database, with a dashboard.
 At the end the ticks that were due are compared with what the jobs noted; the last
@@ -63,7 +65,8 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 	var o options
 	flags := cli.NewFlags("cluster")
 	flags.StringVar(&o.store, "store", "", "`URL` of the database: sqlite:FILE, postgres://user:password@host:port/db\n"+
-		"or mysql://user:password@host:port/db")
+		"or mysql://user:password@host:port/db; or etcd://host:port,… for the locks alone")
+	flags.StringVar(&o.jobs, "jobs", "", "`URL` of the database of the jobs, if the locks are in etcd")
 	flags.IntVar(&o.nodes, "nodes", 3, "`number` of processes")
 	flags.DurationVar(&o.runs, "for", 0, "stop after this `duration` (default: at Ctrl-C)")
 	flags.DurationVar(&o.kill, "kill", 0, "kill a process after this `duration`, in the middle of a run (default: nobody)")
@@ -75,13 +78,42 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 	return o, o.check(given)
 }
 
+// inEtcd reports whether the locks are in etcd, and the jobs in another place.
+func (o options) inEtcd() bool {
+	scheme, _, _ := strings.Cut(o.store, ":")
+	return scheme == "etcd" || scheme == "etcds"
+}
+
+// database is where the jobs are, and the locks unless they are in etcd.
+func (o options) database() string {
+	if o.inEtcd() {
+		return o.jobs
+	}
+	return o.store
+}
+
+func (o options) databaseFlag() string {
+	if o.inEtcd() {
+		return "-jobs"
+	}
+	return "-store"
+}
+
+func isDatabase(url string) bool {
+	scheme, rest, _ := strings.Cut(url, ":")
+	return drivers[scheme] != "" && rest != ""
+}
+
 func (o options) check(given map[string]bool) error {
-	scheme, rest, _ := strings.Cut(o.store, ":")
 	switch {
 	case !given["store"]:
 		return cli.FlagError("%s", "-store is missing: "+wantStore)
-	case drivers[scheme] == "" || rest == "":
-		return cli.FlagError("%s", "-store is of no known kind: "+wantStore)
+	case o.inEtcd() && !given["jobs"]:
+		return cli.FlagError("%s", "-jobs is missing: etcd keeps the locks alone. For the database of the jobs "+wantStore)
+	case !o.inEtcd() && given["jobs"]:
+		return cli.FlagError("%s", "-jobs is for locks in etcd: without it the jobs are in the database of -store")
+	case !isDatabase(o.database()):
+		return cli.FlagError("%s is of no known kind: %s", o.databaseFlag(), wantStore)
 	case o.nodes < 1 || o.nodes > maxNodes:
 		return cli.FlagError("-nodes %d: want 1 to %d", o.nodes, maxNodes)
 	case given["for"] && o.runs <= 0:

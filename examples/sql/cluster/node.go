@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/lockgen/lockgen/examples/internal/child"
 	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/sqlstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -19,6 +21,7 @@ const childRole = "node"
 // childSetup is what a node is told.
 type childSetup struct {
 	Store     string `json:"store"`
+	Jobs      string `json:"jobs"` // empty: in the store
 	Namespace string `json:"namespace"`
 	Node      string `json:"node"`
 	Notes     string `json:"notes"` // file of the witness
@@ -38,36 +41,57 @@ func runChild(ctx context.Context, setup childSetup, parent *child.Parent) (err 
 	}
 	defer func() { err = errors.Join(err, notes.Close()) }()
 	recorder := &witness.Recorder{Log: notes, Node: setup.Node}
-	s, locks, err := newNode(ctx, setup, recorder, func(r jobs.Run) { parent.Note(r) })
+	m, err := newMember(ctx, setup, recorder, func(r jobs.Run) { parent.Note(r) })
 	if err != nil {
 		return err
 	}
-	defer func() {
-		bounded, cancel := context.WithTimeout(context.Background(), closeTimeout)
-		defer cancel()
-		err = errors.Join(err, locks.Close(bounded))
-	}()
-	parent.Ready(specsOf(s))
-	return s.Run(ctx)
+	defer func() { err = errors.Join(err, m.close()) }()
+	parent.Ready(specsOf(m.scheduler))
+	return m.scheduler.Run(ctx)
 }
 
-// newNode is a member of the cluster: a Locker and a Scheduler with all jobs, in one database.
-func newNode(
+// member is a Locker and a Scheduler with all jobs.
+type member struct {
+	scheduler *jobs.Scheduler
+	locks     *lockrt.Locker
+	db        *sql.DB // nil: the jobs are in the store
+}
+
+// newMember joins the cluster.
+func newMember(
 	ctx context.Context, setup childSetup, notes *witness.Recorder, ended func(jobs.Run),
-) (*jobs.Scheduler, *lockrt.Locker, error) {
+) (m *member, err error) {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})).With("node", setup.Node)
-	locks, err := lockrt.Open(ctx, setup.Store, lockrt.Config{Namespace: setup.Namespace, Node: setup.Node, Logger: logger})
+	m = new(member)
+	m.locks, err = lockrt.Open(ctx, setup.Store, lockrt.Config{Namespace: setup.Namespace, Node: setup.Node, Logger: logger})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s, err := jobs.New(locks, jobs.Config{Logger: logger, DrainTimeout: 5 * time.Second, OnRun: ended})
-	if err == nil {
-		err = addJobs(s, notes)
+	cfg := jobs.Config{Logger: logger, DrainTimeout: 5 * time.Second, OnRun: ended}
+	if setup.Jobs != "" {
+		if m.db, err = connect(setup.Jobs, "-jobs"); err != nil {
+			return nil, errors.Join(err, m.close())
+		}
+		cfg.Store = sqlstore.New(m.db, sqlstore.Config{Namespace: setup.Namespace})
+	}
+	if m.scheduler, err = jobs.New(m.locks, cfg); err == nil {
+		err = addJobs(m.scheduler, notes)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, locks.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, m.close())
 	}
-	return s, locks, nil
+	return m, nil
+}
+
+// close gives back what the member has.
+func (m *member) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := m.locks.Close(ctx)
+	if m.db != nil {
+		err = errors.Join(err, m.db.Close())
+	}
+	return err
 }
 
 // addJobs adds the jobs of a shop. Each may be lost with its node and is then run again, waits for the run before it,

@@ -56,7 +56,7 @@ func (c *cluster) verdict(w witness.Window) (v witness.Verdict, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return witness.Judge(c.jobs, w, c.deaths, events)
+	return witness.Judge(c.specs, w, c.deaths, events)
 }
 
 // open waits for a first run, and returns its tick: from there on every tick is due.

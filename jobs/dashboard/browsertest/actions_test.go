@@ -29,6 +29,7 @@ func TestActions(t *testing.T) {
 			t.Run("pause and resume", func(t *testing.T) { r.pauseAndResume(t, b.in(t)) })
 			t.Run("run and cancel", func(t *testing.T) { r.runAndCancel(t, b.in(t)) })
 			t.Run("break", func(t *testing.T) { r.breakLock(t, b.in(t)) })
+			t.Run("break one of several", func(t *testing.T) { r.breakOne(t, b.in(t)) })
 			t.Run("withdraw", func(t *testing.T) { r.withdraw(t, b.in(t)) })
 			t.Run("missing reason", func(t *testing.T) { b.in(t).missingReason() })
 		})
@@ -90,6 +91,20 @@ func (r *rig) breakLock(t *testing.T, b *tab) {
 	if run := r.awaitOutcome(t, id); run.Outcome != jobs.OutcomeLost {
 		t.Errorf("%+v", run)
 	}
+}
+
+// breakOne takes its permit from one of two nodes; the other keeps its own.
+func (r *rig) breakOne(t *testing.T, b *tab) {
+	permits := r.share(t)
+	b.open("break?key=gpu")
+	b.click(".each a", "Break")
+	b.awaitText(".confirm h1", "Break the lock gpu for ")
+	b.fill("#reason", "stuck")
+	b.click(".confirm button", "Break it for this one")
+	b.awaitText(".note", "The others keep it.")
+	r.await(t, "one of two permits to be lost", func(context.Context) bool {
+		return (permits[0].Err() != nil) != (permits[1].Err() != nil)
+	})
 }
 
 func (r *rig) withdraw(t *testing.T, b *tab) {

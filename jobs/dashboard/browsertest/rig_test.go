@@ -63,6 +63,26 @@ func newRig(t *testing.T, cfg dashboard.Config) *rig {
 	return r
 }
 
+// share lets all nodes read one lock and two of them hold a permit of another, for as long as the test runs.
+func (r *rig) share(t *testing.T) (permits []*lockrt.Lease) {
+	t.Helper()
+	for i, n := range r.nodes {
+		hold := func(key string, o lockrt.Options) *lockrt.Lease {
+			o.TTL = time.Minute
+			lease, err := n.Locker().Acquire(t.Context(), key, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return lease
+		}
+		hold("catalog:"+evil, lockrt.Options{Mode: lockrt.Read})
+		if i < 2 {
+			permits = append(permits, hold("gpu", lockrt.Options{Permits: 2}))
+		}
+	}
+	return permits
+}
+
 func (r *rig) jobs() []jobs.Job {
 	const never = "0 0 29 2 *"
 	return []jobs.Job{

@@ -29,6 +29,7 @@ func filled(t *testing.T, cfg dashboard.Config) (r *rig, running, failed string)
 		[]byte(`{"to":"<b>you</b>"}`)); err != nil {
 		t.Fatal(err)
 	}
+	r.share(t)
 	return r, running, failed
 }
 
@@ -47,6 +48,9 @@ func screensOf(running, failed string) []screen {
 		{"run-failed", "run?id=" + escape(failed), ".error", "<b>connection refused</b>"},
 		{"run-running", "run?id=" + escape(running), "#head", "so far"},
 		{"locks", "locks", "#list", "job:index"},
+		{"locks-shared", "locks?q=catalog", "#list", "3 readers"},
+		{"locks-permits", "locks?q=gpu", "#list", "2 of 2 permits"},
+		{"break-shared", "break?key=gpu", ".holders", "permit 1"},
 		{"one-off", "one-off", "#list", "welcome-42"},
 		{"run-now", "run-now?name=import", ".confirm", "Run import now?"},
 		{"pause", "pause?name=import", ".confirm", "Pause import?"},

@@ -15,6 +15,8 @@ const (
 	keptDefs = 8
 	// keptTimings is how many changes of its timing are remembered before a job's cursor has passed them.
 	keptTimings = 16
+	// madeUpFor is for how long sessions may say that ticks are owed which were due before a cursor that the store made up.
+	madeUpFor = time.Hour
 )
 
 // Spec is what is known of the definitions of a job.
@@ -50,8 +52,11 @@ func (s *State) Register(r *jobs.Registration, o *jobs.Offer, now time.Time) (ve
 		if j.lift(o.Cursor, now); !j.Cursor.Equal(before) {
 			j.Owed = slices.Clone(o.Owed)
 		} else if o.OwedKnown && o.Cursor.Equal(j.Cursor) {
-			j.Owed = bothOwed(j.Owed, o.Owed)
+			j.Owed = j.bothOwed(o.Owed)
+		} else if !o.Cursor.IsZero() && o.Cursor.Before(j.MadeUp) && now.Sub(j.MadeUp) < madeUpFor {
+			j.oweBefore(o)
 		}
+		j.reachBack(before)
 	}
 	version = j.Spec.number(d, o.Version)
 	if j.Spec.Offers == nil {
@@ -83,15 +88,16 @@ func (j *Job) from() time.Time {
 	return j.Cursor
 }
 
-// bothOwed is what two who know the same cursor say is owed: as long as it stays, less and less is.
-func bothOwed(a, b []jobs.Span) (both []jobs.Span) {
-	for _, s := range a {
-		i := slices.IndexFunc(b, func(other jobs.Span) bool { return other.To.Equal(s.To) })
-		if i < 0 {
+// bothOwed is what the store and a session that knows its cursor say is owed: as long as that stays, less and less is. What
+// was due before the store made the cursor up the session may not know.
+func (j *Job) bothOwed(known []jobs.Span) (both []jobs.Span) {
+	for _, s := range j.Owed {
+		i := slices.IndexFunc(known, func(other jobs.Span) bool { return other.To.Equal(s.To) })
+		switch {
+		case i >= 0 && known[i].From.After(s.From):
+			s.From = known[i].From
+		case i < 0 && s.To.After(j.MadeUp):
 			continue
-		}
-		if b[i].From.After(s.From) {
-			s.From = b[i].From
 		}
 		both = append(both, s)
 	}
@@ -104,13 +110,29 @@ func (j *Job) lift(known, now time.Time) {
 	switch {
 	case j.Cursor.IsZero() && known.IsZero():
 		j.Cursor, j.MadeUp = now, now
-	case j.Cursor.IsZero(), known.After(j.Cursor):
+	case j.Cursor.IsZero(), known.After(j.Cursor), madeUp && !known.IsZero():
 		j.Cursor = known
-	case madeUp && !known.IsZero():
-		if len(j.Spec.Timings) > 0 && j.Spec.Timings[0].Since.Equal(j.Cursor) {
-			j.Spec.Timings[0].Since = known
-		}
-		j.Cursor = known
+	}
+}
+
+// oweBefore takes in what a session knows that comes after others have moved a cursor that the store had made up: what was
+// due between its cursor and that one is owed. Of several sessions the one with the latest cursor is right.
+func (j *Job) oweBefore(o *jobs.Offer) {
+	i := slices.IndexFunc(j.Owed, func(s jobs.Span) bool { return s.To.Equal(j.MadeUp) })
+	switch {
+	case len(j.Spec.Timings) > 0 && j.Spec.Timings[0].Since.Equal(j.MadeUp):
+		j.Owed = slices.Concat(o.Owed, []jobs.Span{{From: o.Cursor, To: j.MadeUp}}, j.Owed)
+		j.reachBack(j.MadeUp)
+	case i >= 0 && j.Owed[i].From.Before(o.Cursor):
+		j.Owed = slices.Clone(j.Owed)
+		j.Owed[i].From = o.Cursor
+	}
+}
+
+// reachBack has the first timing begin where what is owed does, if it began with the cursor that the store made up.
+func (j *Job) reachBack(before time.Time) {
+	if t := j.Spec.Timings; len(t) > 0 && t[0].Since.Equal(j.MadeUp) && before.Equal(j.MadeUp) && j.from().Before(t[0].Since) {
+		t[0].Since = j.from()
 	}
 }
 

@@ -28,8 +28,12 @@ func (s *State) Finish(f jobs.Finish, now time.Time) error {
 			return nil
 		}
 	}
-	if _, ok := s.owned(f.Run.ID, f.Owner); !ok || f.Orphan && s.Alive[f.Owner].After(now) {
+	p, ok := s.owned(f.Run.ID, f.Owner)
+	if !ok || f.Orphan && s.Alive[f.Owner].After(now) {
 		return jobs.ErrGone
+	}
+	if p.Completed && (f.Run.Outcome != jobs.OutcomeOK || f.Next != nil) {
+		return jobs.ErrCompleted
 	}
 	delete(s.InFlight, f.Run.ID)
 	asked := s.askedToEnd(&f)

@@ -20,12 +20,17 @@ for at = first, #ARGV, 9 do jobs[#jobs + 1] = ARGV[at] end
 local cursors, specs, madeUp = mget(KEYS[1], jobs), mget(KEYS[5], jobs), mget(KEYS[6], jobs)
 local owed = mget(KEYS[8], jobs)
 
--- both is what two who know the same cursor say is owed: as long as it stays, less and less is.
-local function both(a, b)
+-- both is what the store and a session that knows its cursor say is owed: as long as that stays, less and less is. What was
+-- due before the store made the cursor up the session may not know.
+local function both(a, b, made)
   local froms, spans = {}, {}
   for from, to in string.gmatch(b, '(%d+) (%d+)') do froms[to] = from end
   for from, to in string.gmatch(a, '(%d+) (%d+)') do
-    if froms[to] then spans[#spans + 1] = (tonumber(froms[to]) > tonumber(from) and froms[to] or from) .. ' ' .. to end
+    if froms[to] then
+      spans[#spans + 1] = (tonumber(froms[to]) > tonumber(from) and froms[to] or from) .. ' ' .. to
+    elseif made and tonumber(to) <= tonumber(made) then
+      spans[#spans + 1] = from .. ' ' .. to
+    end
   end
   return table.concat(spans, ';')
 end
@@ -41,27 +46,52 @@ end
 
 local function drop(key, job) unset[key][#unset[key] + 1] = job end
 
+local function owe(i, job, debt)
+  if debt ~= '' then put(8, job, debt) elseif owed[i] then drop(8, job) end
+  owed[i] = debt
+end
+
+-- reachBack has the first timing begin where what is owed does, if it began with the cursor that the store made up.
+local function reachBack(i, spec)
+  local first = spec.timings[1]
+  if first and first.since == madeUp[i] then first.since = owed[i] and string.match(owed[i], '^%d+') or cursors[i] end
+end
+
+-- oweBefore takes in what a session knows that comes after others have moved a cursor that the store had made up: what was due
+-- between its cursor and that one is owed. Of several sessions the one with the latest cursor is right.
+local function oweBefore(i, job, spec, known, debt)
+  local made, here = madeUp[i], owed[i] or ''
+  if spec.timings[1] and spec.timings[1].since == made then
+    local spans = debt ~= '?' and debt ~= '' and debt .. ';' or ''
+    owe(i, job, spans .. known .. ' ' .. made .. (here ~= '' and ';' .. here or ''))
+    reachBack(i, spec)
+    return
+  end
+  local spans = {}
+  for from, to in string.gmatch(here, '(%d+) (%d+)') do
+    spans[#spans + 1] = (to == made and tonumber(from) < tonumber(known) and known or from) .. ' ' .. to
+  end
+  if here ~= '' then owe(i, job, table.concat(spans, ';')) end
+end
+
 local function lift(i, job, spec, known, debt)
-  local cursor = cursors[i]
+  local cursor, made = cursors[i], madeUp[i]
   if not cursor then
     cursors[i] = known ~= '0' and known or int(t)
     if known == '0' then put(6, job, cursors[i]) end
-  elseif tonumber(known) > tonumber(cursor) then
-    cursors[i] = known
-  elseif madeUp[i] == cursor and known ~= '0' then
-    if spec.timings[1] and spec.timings[1].since == cursor then spec.timings[1].since = known end
+  elseif tonumber(known) > tonumber(cursor) or made == cursor and known ~= '0' then
     cursors[i] = known
   end
   if cursors[i] ~= cursor then
     put(1, job, cursors[i])
-    local before = owed[i]
-    owed[i] = debt ~= '?' and debt or ''
-    if owed[i] ~= '' then put(8, job, owed[i]) elseif before then drop(8, job) end
+    owe(i, job, debt ~= '?' and debt or '')
+    if made == cursor then reachBack(i, spec) end
   elseif debt ~= '?' and known == cursor and owed[i] and owed[i] ~= '' then
-    owed[i] = both(owed[i], debt)
-    if owed[i] ~= '' then put(8, job, owed[i]) else drop(8, job) end
+    owe(i, job, both(owed[i], debt, made))
+  elseif made and known ~= '0' and tonumber(known) < tonumber(made) then
+    oweBefore(i, job, spec, known, debt)
   end
-  if madeUp[i] and (madeUp[i] ~= cursors[i] or tonumber(madeUp[i]) < t - 3600000000) then drop(6, job) end
+  if made and (cursors[i] ~= cursor or tonumber(made) < t - 3600000000) then drop(6, job) end
 end
 
 local function number(spec, program, timing, def, known)

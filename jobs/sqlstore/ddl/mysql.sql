@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS {run} (
 	job varbinary(512) NOT NULL,
 	owner varbinary(255) NOT NULL,      -- the session that it belongs to
 	body mediumblob NOT NULL,           -- the run in flight, JSON
+	completed smallint NOT NULL DEFAULT 0, -- above 0: its work has recorded its end in its transaction
 	PRIMARY KEY (namespace, id),
 	KEY run_job (namespace, job),
 	KEY run_owner (namespace, owner)
@@ -90,3 +91,6 @@ CREATE TABLE IF NOT EXISTS {node} (
 INSERT INTO {job} (namespace, name, known, tick_cursor, made_up, owed, paused, switched, missed, newest, oldest, failing,
 	pausing, missing, never, epoch, seen, search, spec)
 VALUES ('', 'schema', 0, 1, 0, '', '', 0, 0, 0, 1, 0, 0, 0, 0, '', 0, '', '') ON DUPLICATE KEY UPDATE name = {job}.name;
+
+INSERT INTO {oneoff} (namespace, id, past, at, body) -- tells databases apart
+VALUES ('', 'home', 0, 0, UUID()) ON DUPLICATE KEY UPDATE id = {oneoff}.id;

@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS {run} (
 	job blob NOT NULL,
 	owner blob NOT NULL,            -- the session that it belongs to
 	body text NOT NULL,             -- the run in flight, JSON
+	completed integer NOT NULL DEFAULT 0, -- above 0: its work has recorded its end in its transaction
 	PRIMARY KEY (namespace, id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS {index:run_job} ON {bare:run} (namespace, job);
@@ -90,3 +91,6 @@ CREATE TABLE IF NOT EXISTS {node} (
 INSERT INTO {job} (namespace, name, known, tick_cursor, made_up, owed, paused, switched, missed, newest, oldest, failing,
 	pausing, missing, never, epoch, seen, search, spec)
 VALUES (x'', CAST('schema' AS blob), 0, 1, 0, '', '', 0, 0, 0, 1, 0, 0, 0, 0, '', 0, x'', '') ON CONFLICT (namespace, name) DO NOTHING;
+
+INSERT INTO {oneoff} (namespace, id, past, at, body) -- tells databases apart
+VALUES (x'', CAST('home' AS blob), 0, 0, hex(randomblob(16))) ON CONFLICT (namespace, id) DO NOTHING;

@@ -3,13 +3,12 @@ package sqltest
 import (
 	"database/sql"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -26,30 +25,13 @@ import (
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(childEnv); name != "" {
-		if err := beChild(name, os.Getenv(urlEnv)); err != nil {
+		if err := beNode(name, os.Getenv(urlEnv)); err != nil {
 			fmt.Fprintln(os.Stderr, name+":", err)
 			os.Exit(1)
 		}
 		return
 	}
-	goleak.VerifyTestMain(m)
-}
-
-// beChild is what a process of this test binary does that is a node.
-func beChild(name, url string) error {
-	many, every, ok := strings.Cut(os.Getenv(manyEnv), " ")
-	if !ok {
-		return beNode(name, url)
-	}
-	n, err := strconv.Atoi(many)
-	if err != nil {
-		return err
-	}
-	d, err := time.ParseDuration(every)
-	if err != nil {
-		return err
-	}
-	return beMany(name, url, n, d)
+	goleak.VerifyTestMain(testenv.Sharing{M: m})
 }
 
 func openDB(t testing.TB, driver, dsn string) *sql.DB {
@@ -75,28 +57,65 @@ type engine struct {
 	db   *sql.DB
 	url  string // as lockrt.Open takes it
 	n    *atomic.Int64
-
-	server any // that was started
 }
 
-// engines runs a test on every database.
+// engines runs a test on every database, on all at once.
 func engines(t *testing.T, test func(*testing.T, *engine)) {
-	t.Run("postgres", func(t *testing.T) { test(t, postgres(t)) })
-	t.Run("mariadb", func(t *testing.T) { test(t, mariaDB(t)) })
-	t.Run("sqlite", func(t *testing.T) { test(t, sqlite(t)) })
+	t.Parallel()
+	for name, open := range map[string]func(testing.TB) *engine{"postgres": postgres, "mariadb": mariaDB, "sqlite": sqlite} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
 }
 
+// postgres makes a database with the tables, on the server that tests share.
 func postgres(t testing.TB) *engine {
-	server := testenv.Postgres(t)
-	e := newEngine(t, "postgres", openDB(t, "pgx", server.URL()), server.URL())
-	e.server = server
-	return e
+	server := &engine{url: testenv.SharedPostgres(t).URL()}
+	return postgresAt(t, server.another(t, "pgx", server.url))
 }
 
+func postgresAt(t testing.TB, url string) *engine {
+	return newEngine(t, "postgres", openDB(t, "pgx", url), url)
+}
+
+// mariaDB makes a database with the tables, on the server that tests share.
 func mariaDB(t testing.TB) *engine {
-	server := testenv.MariaDB(t)
-	db := openDB(t, "mysql", server.DSN()+"?interpolateParams=true")
-	return newEngine(t, "mariadb", db, "mysql://"+strings.NewReplacer("tcp(", "", ")", "").Replace(server.DSN()))
+	dsn := testenv.SharedMariaDB(t).DSN()
+	server := &engine{url: "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(dsn)}
+	url := server.another(t, "mysql", dsn)
+	return newEngine(t, "mariadb", openDB(t, "mysql", mysqlDSN(url)+"?interpolateParams=true"), url)
+}
+
+// mysqlDSN is a URL as the driver takes it.
+func mysqlDSN(url string) string {
+	user, rest, _ := strings.Cut(strings.TrimPrefix(url, "mysql://"), "@")
+	addr, name, _ := strings.Cut(rest, "/")
+	return user + "@tcp(" + addr + ")/" + name
+}
+
+// databases counts those that tests have made, for their names.
+var databases atomic.Int64
+
+// another makes a further database on the engine's server, and returns its URL.
+func (e *engine) another(t testing.TB, driver, dsn string) string {
+	t.Helper()
+	name := fmt.Sprint("own", databases.Add(1))
+	if _, err := openDB(t, driver, dsn).ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	return e.at(name)
+}
+
+// at is the engine's URL with another database.
+func (e *engine) at(name string) string {
+	u, err := url.Parse(e.url)
+	if err != nil {
+		panic(err)
+	}
+	u.Path = "/" + name
+	return u.String()
 }
 
 func sqlite(t testing.TB) *engine {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,6 +52,15 @@ func beNode(name, url string) (err error) {
 	if err != nil {
 		return err
 	}
+	if many, ok := os.LookupEnv(manyEnv); ok {
+		n, err := strconv.Atoi(many)
+		for _, j := range burst(n) {
+			err = errors.Join(err, s.Add(j))
+		}
+		return errors.Join(err, s.Run(ctx))
+	}
+	db := locks.Store().(*locksql.Store).DB()
+	store := sqlstore.New(db, sqlstore.Config{})
 	err = errors.Join(
 		s.Add(jobs.Job{
 			Name: everySecond, Spec: "@every 1s", Misfire: jobs.MisfireAll, Overlap: jobs.OverlapQueue,
@@ -62,6 +72,9 @@ func beNode(name, url string) (err error) {
 		}),
 		s.AddHandler(jobs.Handler{Name: mailer, Run: func(ctx context.Context, id string, _ []byte) error {
 			return work(ctx, id)
+		}}),
+		s.AddHandler(jobs.Handler{Name: shop, Retries: 9, Run: func(ctx context.Context, id string, _ []byte) error {
+			return order(ctx, db, store, id)
 		}}))
 	if err != nil {
 		return err
@@ -94,6 +107,7 @@ type begun struct{ node, what string }
 type processes struct {
 	t       *testing.T
 	url     string
+	env     []string // of the nodes, beside what all have
 	started int
 	nodes   map[string]*node // that live
 	begins  chan begun
@@ -113,7 +127,7 @@ func (p *processes) start() {
 	p.t.Helper()
 	p.started++
 	n := &node{name: fmt.Sprint("node-", p.started), cmd: exec.Command(os.Args[0]), heard: make(chan struct{})}
-	n.cmd.Env = append(os.Environ(), childEnv+"="+n.name, urlEnv+"="+p.url)
+	n.cmd.Env = append(os.Environ(), append(p.env, childEnv+"="+n.name, urlEnv+"="+p.url)...)
 	n.cmd.Stderr = os.Stderr
 	stdin, err := n.cmd.StdinPipe()
 	if err != nil {
@@ -175,6 +189,7 @@ func (p *processes) kill(node string) {
 	<-p.nodes[node].heard
 	_ = p.nodes[node].cmd.Wait() // it was killed
 	delete(p.nodes, node)
+	p.drain()
 }
 
 // stop ends all that live, in good order, and counts what they had begun.
@@ -189,6 +204,11 @@ func (p *processes) stop() {
 			p.t.Errorf("%s: %v", n.name, err)
 		}
 	}
+	p.drain()
+}
+
+// drain counts what was begun until here, so that what follows was begun later.
+func (p *processes) drain() {
 	for len(p.begins) > 0 {
 		p.next()
 	}
@@ -222,7 +242,11 @@ func TestStore_processes(t *testing.T) {
 		}
 		testsync.Eventually(t, "all one-off jobs have had their time", func() bool {
 			waiting, err := store.Waiting(context.Background(), 1000)
-			return err == nil && len(waiting) == 0
+			if err != nil || len(waiting) > 0 {
+				time.Sleep(100 * time.Millisecond)
+				return false
+			}
+			return true
 		})
 		p.nextTick()
 		p.stop()
@@ -233,8 +257,9 @@ func TestStore_processes(t *testing.T) {
 // TestStore_serverKilled kills the server in the middle, and starts it again with its data: nothing begins twice, and
 // every tick has a record.
 func TestStore_serverKilled(t *testing.T) {
-	e := postgres(t)
-	server := e.server.(*testenv.PostgresServer)
+	t.Parallel()
+	server := testenv.Postgres(t)
+	e := postgresAt(t, server.URL())
 	p := newProcesses(t, e)
 	for range 3 {
 		p.start()
@@ -277,7 +302,8 @@ func (p *processes) putMany(e *engine, store *sqlstore.Store) map[string]bool {
 	return wanted
 }
 
-// judge holds what happened against what was promised. least is how many runs were killed.
+// judge holds what happened against what was promised. least is how many runs were killed. More may have been
+// interrupted: a node that the machine keeps from its heartbeats counts as dead.
 func (p *processes) judge(store jobs.Store, letters map[string]bool, least int) {
 	t := p.t
 	for what, n := range p.count {
@@ -314,7 +340,7 @@ func (p *processes) judge(store jobs.Store, letters map[string]bool, least int) 
 			t.Errorf("tick %s has no record", tick)
 		}
 	}
-	if interrupted < least || interrupted > 4 {
+	if interrupted < least {
 		t.Errorf("%d runs were interrupted, want those that were at work: %+v", interrupted, all[0])
 	}
 	recorded := make(map[string]bool)

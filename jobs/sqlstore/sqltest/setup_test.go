@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -114,7 +115,7 @@ func createdAtOnce(t *testing.T, e *engine) {
 
 func otherName(t *testing.T, e *engine) {
 	cfg := sqlstore.Config{}
-	cfg.Table = map[string]string{"postgres": "My_Schema.Jobs", "mariadb": "lockgen.Jobs", "sqlite": "main.Jobs"}[e.name]
+	cfg.Table = map[string]string{"postgres": "My_Schema.Jobs", "mariadb": path.Base(e.url) + ".Jobs", "sqlite": "main.Jobs"}[e.name]
 	if e.name == "postgres" {
 		e.exec(t, `CREATE SCHEMA "My_Schema"`)
 	}
@@ -173,7 +174,9 @@ func TestStore_oneConnection(t *testing.T) {
 
 // A role with the rights that are documented does everything, and one without says which.
 func TestStore_rights(t *testing.T) {
+	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
 		e := postgres(t)
 		e.exec(t, "CREATE ROLE the_role LOGIN PASSWORD 'p'")
 		e.exec(t, "REVOKE ALL ON SCHEMA public FROM PUBLIC")
@@ -186,11 +189,11 @@ func TestStore_rights(t *testing.T) {
 		e.rights(t, "pgx", u.String(), "the_role")
 	})
 	t.Run("mariadb", func(t *testing.T) {
+		t.Parallel()
 		e := mariaDB(t)
 		e.exec(t, "CREATE USER the_user@'127.0.0.1' IDENTIFIED BY 'p'")
-		_, addr, _ := strings.Cut(e.url, "@")
-		addr, _, _ = strings.Cut(addr, "/")
-		e.rights(t, "mysql", "the_user:p@tcp("+addr+")/lockgen", "the_user@'127.0.0.1'")
+		_, after, _ := strings.Cut(mysqlDSN(e.url), "@")
+		e.rights(t, "mysql", "the_user:p@"+after, "the_user@'127.0.0.1'")
 	})
 }
 
@@ -220,6 +223,7 @@ func (e *engine) rights(t *testing.T, driver, dsn, role string) {
 
 // What a server or a file does not let happen is said with its reason.
 func TestStore_refusals(t *testing.T) {
+	t.Parallel()
 	e := postgres(t)
 	readOnly := openDB(t, "pgx", e.url+"&default_transaction_read_only=on")
 	wants(t, use(t, sqlstore.New(readOnly, sqlstore.Config{})), "no writes")
@@ -233,11 +237,12 @@ func TestStore_refusals(t *testing.T) {
 
 // Whatever the default isolation of the connections is, transactions have their own.
 func TestStore_isolation(t *testing.T) {
-	e, maria := postgres(t), mariaDB(t)
+	t.Parallel()
+	server := testenv.Postgres(t)
+	e, maria := postgresAt(t, server.URL()), mariaDB(t)
 	maria.db.Close()
-	dsn := strings.Replace(strings.TrimPrefix(maria.url, "mysql://"), "@", "@tcp(", 1)
-	dsn = strings.Replace(dsn, "/", ")/", 1)
-	bouncer := testenv.PgBouncer(t, e.server.(*testenv.PostgresServer))
+	dsn := mysqlDSN(maria.url)
+	bouncer := testenv.PgBouncer(t, server)
 	for name, c := range map[string]struct{ driver, dsn string }{
 		"serializable":            {"pgx", e.url + "&default_transaction_isolation=serializable"},
 		"lib/pq":                  {"postgres", e.url},
@@ -250,6 +255,7 @@ func TestStore_isolation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			db := openDB(t, c.driver, c.dsn)
 			db.SetMaxIdleConns(10)
 			other := engine{name: name, db: db, n: e.n}

@@ -28,6 +28,8 @@ func (e engine) contract(t *testing.T) {
 		"no transaction":   e.noTransaction,
 		"connection":       e.connection,
 		"lease":            e.lease,
+		"check":            e.check,
+		"slots":            e.slots,
 		"prune":            e.prune,
 		"several leases":   e.severalLeases,
 		"state":            e.state,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,8 +18,9 @@ import (
 type history struct {
 	began time.Time
 
-	mu  sync.Mutex
-	ops []porcupine.Operation
+	mu     sync.Mutex // guards what follows
+	ops    []porcupine.Operation
+	leases int
 }
 
 func newHistory() *history { return &history{began: time.Now()} }
@@ -28,10 +30,10 @@ const never = math.MaxInt64
 
 func (h *history) at(t time.Time) int64 { return int64(t.Sub(h.began)) }
 
-func (h *history) add(client int, s step, call, ret int64) {
+func (h *history) add(client int, a action, s share, call, ret int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: s, Call: call, Return: ret})
+	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: step{a, s}, Call: call, Return: ret})
 }
 
 // check asks porcupine. A search without an end is a failure too: the bounds are such that it ends.
@@ -41,35 +43,84 @@ func (h *history) check() porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(sequential, h.ops, time.Minute)
 }
 
-// once acquires, works and releases, and records what it saw. hang lets the lease run out instead. An acquire that failed is
-// not recorded: what it may have taken was given back, at times that nobody knows, and forbids nothing to the others.
-func (h *history) once(ctx context.Context, client int, locks *lockrt.Locker, o lockrt.Options, hang bool) error {
-	o.NoRenew = hang
+// shareOf names a lease.
+func (h *history) shareOf(lease *lockrt.Lease, o lockrt.Options) share {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leases++
+	return share{h.leases, lease.Fence(), o.Mode, o.Permits, lease.Slot()}
+}
+
+// visit is one use of the lock.
+type visit struct {
+	lockrt.Options
+	hangs      bool // the lease runs out
+	downgrades bool
+	stays      time.Duration
+}
+
+// once acquires, works and releases, and records what it saw. An acquire that failed is not recorded: what it may have
+// taken was given back, at times that nobody knows, and forbids nothing to the others.
+func (h *history) once(ctx context.Context, client int, locks *lockrt.Locker, v visit) error {
+	v.NoRenew = v.hangs
 	call := time.Now()
-	lease, err := locks.Acquire(ctx, "k", o)
+	lease, err := locks.Acquire(ctx, "k", v.Options)
 	if errors.Is(err, lockrt.ErrBusy) && ctx.Err() == nil {
-		h.add(client, step{action: busy}, h.at(call), h.at(time.Now()))
+		h.add(client, busy, share{mode: v.Mode, permits: v.Permits}, h.at(call), h.at(time.Now()))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	h.add(client, step{acquire, lease.Fence()}, h.at(call), h.at(time.Now()))
-	if hang {
+	s := h.shareOf(lease, v.Options)
+	h.add(client, acquire, s, h.at(call), h.at(time.Now()))
+	if time.Sleep(v.stays); v.hangs {
 		<-lease.Done()
+	}
+	if v.downgrades {
+		deadline := lease.Deadline()
+		call = time.Now()
+		switch err := lease.Downgrade(ctx); {
+		case err == nil:
+			s.fence, s.mode = lease.Fence(), lockrt.Read
+			h.add(client, downgrade, s, h.at(call), h.at(time.Now()))
+		case errors.Is(err, lockrt.ErrLost):
+			h.end(ctx, client, lease, s, earlier(call, deadline))
+			return nil
+		default: // it may read or write
+			h.end(ctx, client, lease, s, call)
+			return nil
+		}
 	}
 	deadline := lease.Deadline()
 	call = time.Now()
 	switch err := lease.Release(ctx); {
 	case err == nil:
-		h.add(client, step{release, lease.Fence()}, h.at(call), h.at(time.Now()))
+		h.add(client, release, s, h.at(call), h.at(time.Now()))
 	case errors.Is(err, lockrt.ErrLost):
 		// Nobody else may hold it before its deadline.
-		h.add(client, step{expire, lease.Fence()}, h.at(deadline), never)
+		h.add(client, expire, s, h.at(deadline), never)
 	default:
-		h.add(client, step{expire, lease.Fence()}, h.at(call), never)
+		h.add(client, expire, s, h.at(call), never)
 	}
 	return nil
+}
+
+// end ends a lease of which nothing is known from a moment on.
+func (h *history) end(ctx context.Context, client int, lease *lockrt.Lease, s share, from time.Time) {
+	h.add(client, expire, s, h.at(from), never)
+	_ = lease.Release(ctx)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func (h *history) forgetBusy() {
+	h.ops = slices.DeleteFunc(h.ops, func(op porcupine.Operation) bool { return op.Input.(step).action == busy })
 }
 
 func (h *history) mustBe(t *testing.T, want porcupine.CheckResult) {
@@ -79,10 +130,10 @@ func (h *history) mustBe(t *testing.T, want porcupine.CheckResult) {
 		counts[op.Input.(step).action]++
 	}
 	if got := h.check(); got != want {
-		t.Errorf("porcupine says %s, want %s, of %d acquisitions, %d busy, %d releases, %d leases that ran out",
-			got, want, counts[acquire], counts[busy], counts[release], counts[expire])
+		t.Errorf("porcupine says %s, want %s", got, want)
 	}
-	t.Logf("%d acquisitions, %d busy, %d releases, %d leases that ran out or were given up", counts[acquire], counts[busy], counts[release], counts[expire])
+	t.Logf("%d acquisitions, %d busy, %d downgrades, %d releases, %d leases that ran out or were given up",
+		counts[acquire], counts[busy], counts[downgrade], counts[release], counts[expire])
 	if counts[acquire] == 0 {
 		t.Error("nobody acquired anything: the test did not test anything")
 	}

@@ -15,11 +15,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testetcd"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/redisstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testetcd.BeServer()
+	goleak.VerifyTestMain(m)
+}
 
 // seed is new in every run; LOCKGEN_SEED repeats one.
 func seed(t *testing.T) uint64 {
@@ -54,30 +59,61 @@ func newLocker(t *testing.T, addr string, db int, cfg lockrt.Config) *lockrt.Loc
 	return locks
 }
 
+func newLockers(t *testing.T, addr string, n int, cfg lockrt.Config) []*lockrt.Locker {
+	t.Helper()
+	lockers := make([]*lockrt.Locker, n)
+	for i := range lockers {
+		lockers[i] = newLocker(t, addr, 0, cfg)
+	}
+	return lockers
+}
+
 // run lets clients use one lock at random. Those of a Locker are callers of one process.
 func run(t *testing.T, lockers []*lockrt.Locker, clients, rounds int, seed uint64, hangs bool) *history {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	return load{clients: clients, rounds: rounds, hangs: hangs, kinds: []visit{{}}}.run(t, lockers, seed)
+}
+
+// load is what clients do.
+type load struct {
+	clients, rounds int
+	hangs           bool          // one lease in twenty runs out
+	kinds           []visit       // how they use the lock, one as often as the other
+	stays, pauses   time.Duration // how long a lease lasts, and a client is away, at the most
+}
+
+func (l load) run(t *testing.T, lockers []*lockrt.Locker, seed uint64) *history {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), testsync.Patience)
 	defer cancel()
 	h := newHistory()
 	var wg sync.WaitGroup
-	for client := range clients {
+	for client := range l.clients {
 		random := rand.New(rand.NewPCG(seed, uint64(client)))
 		wg.Go(func() {
-			for range rounds {
-				o := lockrt.Options{TTL: 300 * time.Millisecond}
+			for range l.rounds {
+				v := l.kinds[random.IntN(len(l.kinds))]
+				v.TTL = 300 * time.Millisecond
 				if random.IntN(4) > 0 {
-					o.Wait = lockrt.Forever
+					v.Wait = lockrt.Forever
 				}
-				if err := h.once(ctx, client, lockers[client%len(lockers)], o, hangs && random.IntN(20) == 0); err != nil && ctx.Err() != nil {
+				v.stays = upTo(random, l.stays)
+				v.hangs = l.hangs && random.IntN(20) == 0
+				err := h.once(ctx, client, lockers[client%len(lockers)], v)
+				if err != nil && ctx.Err() != nil {
 					t.Errorf("client %d: %v", client, err)
 					return
 				}
+				time.Sleep(upTo(random, l.pauses))
 			}
 		})
 	}
 	wg.Wait()
 	return h
+}
+
+func upTo(random *rand.Rand, d time.Duration) time.Duration {
+	return time.Duration(random.Int64N(int64(d) + 1))
 }
 
 func TestLinearizable_withoutFaults(t *testing.T) {
@@ -86,16 +122,14 @@ func TestLinearizable_withoutFaults(t *testing.T) {
 	for name, cfg := range map[string]lockrt.Config{"handing on locally": {}, "strict order": {LocalHandoffs: -1}} {
 		t.Run(name, func(t *testing.T) {
 			cfg.Namespace = name
-			lockers := []*lockrt.Locker{newLocker(t, server.Addr(), 0, cfg), newLocker(t, server.Addr(), 0, cfg), newLocker(t, server.Addr(), 0, cfg)}
-			run(t, lockers, 9, 40, n, false).mustBe(t, porcupine.Ok)
+			run(t, newLockers(t, server.Addr(), 3, cfg), 9, 40, n, false).mustBe(t, porcupine.Ok)
 		})
 	}
 }
 
 func TestLinearizable_leasesRunOut(t *testing.T) {
 	server := testenv.Redis(t)
-	lockers := []*lockrt.Locker{newLocker(t, server.Addr(), 0, lockrt.Config{}), newLocker(t, server.Addr(), 0, lockrt.Config{})}
-	run(t, lockers, 6, 20, seed(t), true).mustBe(t, porcupine.Ok)
+	run(t, newLockers(t, server.Addr(), 2, lockrt.Config{}), 6, 20, seed(t), true).mustBe(t, porcupine.Ok)
 }
 
 func TestLinearizable_answersLost(t *testing.T) {
@@ -114,46 +148,29 @@ func TestLinearizable_answersLost(t *testing.T) {
 // Two databases do not exclude each other. If that passed, the rest would prove nothing.
 func TestLinearizable_findsTwoHolders(t *testing.T) {
 	server := testenv.Redis(t)
-	lockers := []*lockrt.Locker{newLocker(t, server.Addr(), 0, lockrt.Config{}), newLocker(t, server.Addr(), 1, lockrt.Config{})}
+	lockers := []*lockrt.Locker{
+		newLocker(t, server.Addr(), 0, lockrt.Config{}), newLocker(t, server.Addr(), 1, lockrt.Config{}),
+	}
 	ctx := t.Context()
 	h := newHistory()
 	o := lockrt.Options{TTL: time.Minute}
 	var leases []*lockrt.Lease
+	var shares []share
 	for i, locks := range lockers {
 		call := time.Now()
 		lease, err := locks.Acquire(ctx, "k", o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.add(i, step{acquire, lease.Fence()}, h.at(call), h.at(time.Now()))
-		leases = append(leases, lease)
+		leases, shares = append(leases, lease), append(shares, h.shareOf(lease, o))
+		h.add(i, acquire, shares[i], h.at(call), h.at(time.Now()))
 	}
 	for i, lease := range leases {
 		call := time.Now()
 		if err := lease.Release(ctx); err != nil {
 			t.Fatal(err)
 		}
-		h.add(i, step{release, lease.Fence()}, h.at(call), h.at(time.Now()))
+		h.add(i, release, shares[i], h.at(call), h.at(time.Now()))
 	}
 	h.mustBe(t, porcupine.Illegal)
-}
-
-// A fence that falls is as bad as two holders.
-func TestLinearizable_findsFallingFence(t *testing.T) {
-	h := newHistory()
-	for i, f := range []lockrt.Fence{2, 1} {
-		h.add(0, step{acquire, f}, int64(4*i), int64(4*i+1))
-		h.add(0, step{release, f}, int64(4*i+2), int64(4*i+3))
-	}
-	h.mustBe(t, porcupine.Illegal)
-}
-
-func (h *history) forgetBusy() {
-	var rest []porcupine.Operation
-	for _, op := range h.ops {
-		if op.Input.(step).action != busy {
-			rest = append(rest, op)
-		}
-	}
-	h.ops = rest
 }

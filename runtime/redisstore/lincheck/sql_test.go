@@ -120,6 +120,27 @@ func TestLinearizable_sql(t *testing.T) {
 	})
 }
 
+func TestLinearizable_sqlKinds(t *testing.T) {
+	n := seed(t)
+	sqlEngines(t, func(t *testing.T, e *sqlEngine) {
+		for name, cfg := range orders {
+			t.Run(name, func(t *testing.T) {
+				cfg.Namespace = name
+				load{clients: 9, rounds: 20, kinds: allKinds, stays: 2 * time.Millisecond}.
+					run(t, e.lockers(t, 3, cfg), n).mustBe(t, porcupine.Ok)
+			})
+		}
+		t.Run("nobody waits", func(t *testing.T) {
+			load{clients: 4, rounds: 30, kinds: allKinds[1:4], stays: 5 * time.Millisecond, pauses: 10 * time.Millisecond}.
+				run(t, e.lockers(t, 4, lockrt.Config{Namespace: "idle"}), n).mustBe(t, porcupine.Ok)
+		})
+		t.Run("leases run out", func(t *testing.T) {
+			load{clients: 6, rounds: 12, kinds: allKinds, hangs: true}.
+				run(t, e.lockers(t, 3, lockrt.Config{Namespace: "short"}), n).mustBe(t, porcupine.Ok)
+		})
+	})
+}
+
 // Answers are lost with their connections.
 func TestLinearizable_sqlAnswersLost(t *testing.T) {
 	n := seed(t)
@@ -132,9 +153,13 @@ func TestLinearizable_sqlAnswersLost(t *testing.T) {
 			c := newChaos(t, e.addr, n+uint64(i), 40)
 			lockers[i] = e.locker(t, c.ln.Addr().(*net.TCPAddr).String(), lockrt.Config{})
 		}
-		h := run(t, lockers, 6, 15, n, true)
-		h.forgetBusy() // somebody may be in the way of whom nobody knows: his own acquire failed
-		h.mustBe(t, porcupine.Ok)
+		for name, kinds := range map[string][]visit{"exclusive": {{}}, "all kinds": allKinds} {
+			t.Run(name, func(t *testing.T) {
+				h := load{clients: 6, rounds: 15, kinds: kinds, hangs: true}.run(t, lockers, n)
+				h.forgetBusy() // somebody may be in the way of whom nobody knows: his own acquire failed
+				h.mustBe(t, porcupine.Ok)
+			})
+		}
 	})
 }
 

@@ -10,6 +10,7 @@
 --         {0, remaining (ms), now (µs), holder's node}  somebody else does; it is queued if liveness is not 0
 --         {2, now (µs)}                                 the call came too late
 --         {3, now (µs)}                                 it owned the lock, and was broken
+--         {4, now (µs)}                                 readers or permits hold it or come first: ask acquire_shared.lua
 local time = redis.call('TIME')
 local now = time[1] .. string.sub('00000' .. time[2], -6)
 local t = tonumber(now)
@@ -58,13 +59,18 @@ local function takeOrQueue(id, lockKey, queueKey, waitersKey, floorKey)
   local lock = redis.call('GET', lockKey)
   if not lock then
     -- The last lease ran out. Those who wait come first; that may be this one.
-    handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, 0)
+    if handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, 0) then
+      return { 4, t }
+    end
     lock = redis.call('GET', lockKey)
   end
   if not lock then
     return { 1, take(lockKey, floorKey, retention, t, id, ttl, channelAndNode), t, t, tonumber(ttl) }
   end
   local owner, epoch, since, granted, _, holder = parse(lock)
+  if string.sub(owner, 1, 1) == '*' then
+    return { 4, t }
+  end
   if owner == id then
     if granted == '0' then
       return { 3, t }

@@ -3,7 +3,8 @@
 -- KEYS  the queues, then their waiters, then their locks
 -- ARGV  1 channel, 2 liveness (ms)
 -- Returns for each queue what is left of the lease in the way (ms; 0: it is over), -1 if there is no queue, or
---         {lease id, the same} if it is a lease of this process, which may not have been told
+--         {lease id, the same} if it is a lease of this process, which may not have been told; -2 if the lock is shared,
+--         and alive_shared.lua says the rest
 local n, channel, liveness = #KEYS / 3, ARGV[1], tonumber(ARGV[2])
 local live = int(math.floor(now() / 1000) + liveness)
 local states = {}
@@ -21,7 +22,9 @@ for i = 1, n do
     redis.call('HSET', waitersKey, '@' .. channel, live)
     keepQueue(queueKey, waitersKey, liveness)
   end
-  if lock and string.find(lock, ' ' .. channel .. ' ', 1, true) then
+  if lock and string.sub(lock, 1, 1) == '*' then
+    state = -2
+  elseif lock and string.find(lock, ' ' .. channel .. ' ', 1, true) then
     state = { string.match(lock, '^%S+'), state }
   end
   states[i] = state

@@ -9,7 +9,11 @@
 --   "<ttl> <channel> <node>", for each process "@<channel>" = until when it counts as live (ms), and "#" = arrivals.
 -- The floor is the highest epoch issued.
 --
--- Pushes:  "grant <lease id> <epoch> <since> <ttl>", "poke <lease id>",
+-- A lock that is shared, and who waits for a share, is what shared.lua knows of: the string begins with "*" then, and the
+-- ids of readers and permits in the queue end with "~r" and "~p<n>".
+--
+-- Pushes:  "grant <lease id> <epoch> <since> <ttl>", of a permit with its slot behind it, "poke <lease id>",
+--          "recall <lease id>" to a reader when somebody waits who cannot join it,
 --          "lost <lease id> <length of the lock's key> <the lock's key> <reason>"
 
 local function now()
@@ -29,6 +33,11 @@ end
 -- parse returns id, epoch, since, ttl, channel, node.
 local function parse(lock)
   return string.match(lock, '^(%S+) (%d+) (%d+) (%d+) (%S+) (.*)$')
+end
+
+-- sharing reports whether an id in the queue is that of a reader or a permit.
+local function sharing(id)
+  return string.find(id, '~[rp]%d*$')
 end
 
 local function broken(lock)
@@ -86,18 +95,27 @@ end
 
 -- handOn makes the first live waiter the owner and pushes the grant to its process; without one it frees the lock. The
 -- lease lasts no longer than the process is known to live, but half a second at least: the process makes it longer when
--- it has learnt of it, and if it is dead, it keeps the others waiting no longer than that. Waiters of processes that have
--- not shown life are dropped; one that was only paused finds that out at its next poke and queues again. left is what
--- the lease that ends had left (ms), for which those behind the new owner have set their timers.
+-- it has learnt of it, and if it is dead, it keeps the others waiting no longer than that. Waiters of processes that
+-- have not shown life are dropped; one that was only paused finds that out at its next poke and queues again. left is
+-- what the lease that ends had left (ms), for which those behind the new owner have set their timers.
 --
--- Keys are deleted last, and not touched after that. While a slot of a Redis Cluster moves, its server refuses to touch a
--- key that it does not have, and so would end the script half-way.
+-- It returns true and leaves the lock as it is where a reader or a permit is the first live waiter. That is the work of
+-- admit in shared.lua.
+--
+-- Keys are deleted last, and not touched after that. While a slot of a Redis Cluster moves, its server refuses to touch
+-- a key that it does not have, and so would end the script half-way.
 local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, left)
   local passed = {}
   while true do
     local id = redis.pcall('ZRANGE', queueKey, #passed, #passed)[1] -- nothing if another program's key is in the way
     if not id then
       break
+    end
+    if sharing(id) then
+      for _, gone in ipairs(passed) do
+        redis.call('ZREM', queueKey, gone)
+      end
+      return true
     end
     passed[#passed + 1] = id
     local waiter = redis.call('HGET', waitersKey, id)
@@ -129,7 +147,7 @@ local function handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, lef
   redis.call('DEL', waitersKey)
 end
 
--- release ends a lease before its time, and hands the lock on.
+-- release ends a lease before its time, and hands the lock on, if handOn does.
 local function release(lockKey, queueKey, waitersKey, floorKey, retention, t)
-  handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, redis.call('PTTL', lockKey))
+  return handOn(lockKey, queueKey, waitersKey, floorKey, retention, t, redis.call('PTTL', lockKey))
 end

@@ -3,14 +3,15 @@
 --
 -- KEYS  lock 1, floor 1, lock 2, floor 2, …
 -- ARGV  1 retention (ms), then for each lock: lease id, ttl (ms)
--- Returns for each lock: 1 renewed, 0 not the owner, 2 the owner, but broken
+-- Returns for each lock: 1 renewed, 0 not the owner, 2 the owner, but broken,
+--         3 not the owner, but the lock is shared: ask renew_shared.lua
 local retention, t = tonumber(ARGV[1]), now()
 local renewed = {}
 for i = 1, #KEYS / 2 do
   local lockKey, floorKey, id, ttl = KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], tonumber(ARGV[2 * i + 1])
   local lock = redis.call('GET', lockKey)
   if not mine(lock, id) then
-    renewed[i] = 0
+    renewed[i] = lock and string.sub(lock, 1, 1) == '*' and 3 or 0
   elseif broken(lock) then
     renewed[i] = 2
   else

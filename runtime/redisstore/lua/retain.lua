@@ -2,14 +2,13 @@
 --
 -- KEYS  lock, queue, waiters, floor
 -- ARGV  1 lease id, 2 for how long (ms), 3 retention (ms)
--- Returns 1 released, 0 not the owner: nothing was changed
+-- Returns 1 released, 0 not the owner: nothing was changed, 3 as release.lua
 local lock = redis.call('GET', KEYS[1])
 if not mine(lock, ARGV[1]) then
-  return 0
+  return lock and string.sub(lock, 1, 1) == '*' and 3 or 0
 end
 if broken(lock) then
-  release(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[3]), now())
-  return 1
+  return release(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[3]), now()) and 3 or 1
 end
 touch(KEYS[1])
 local _, epoch, since = parse(lock)

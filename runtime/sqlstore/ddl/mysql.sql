@@ -4,13 +4,14 @@ CREATE TABLE IF NOT EXISTS {lock} (
 	version bigint NOT NULL,         -- grows with every change of the row
 	epoch bigint NOT NULL,           -- of the last grant
 	turns bigint NOT NULL,           -- how many grants there were
-	owner varbinary(768) NOT NULL,   -- lease ID; empty: free, or kept by MinHold
+	owner varbinary(768) NOT NULL,   -- lease ID; empty: free, or kept by MinHold; *: shared
 	session varbinary(64) NOT NULL,
 	node varbinary(255) NOT NULL,
 	broken varbinary(2048) NOT NULL, -- why an operator ended the lease; empty: nobody did
 	since bigint NOT NULL,           -- µs of the server's clock, as are all times
 	until bigint NOT NULL,           -- the end of the lease; 0: free
-	queue mediumblob NOT NULL        -- a line for each waiter: ID, TTL, live until, session, node
+	queue mediumblob NOT NULL,       -- a line for each waiter: ID, TTL, live until, session, node, kind
+	holders mediumblob NOT NULL      -- a line for each who shares it
 ) ENGINE=InnoDB;
 
 CREATE TABLE IF NOT EXISTS {session} (
@@ -20,5 +21,5 @@ CREATE TABLE IF NOT EXISTS {session} (
 	told mediumblob NOT NULL         -- a line for each of its leases that was broken: lease ID, name, why
 ) ENGINE=InnoDB;
 
-INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue)
-VALUES ('schema', '', 0, 1, 0, '', '', '', '', 0, 0, '') ON DUPLICATE KEY UPDATE name = name;
+INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue, holders)
+VALUES ('schema', '', 0, 2, 0, '', '', '', '', 0, 0, '', '') ON DUPLICATE KEY UPDATE name = name;

@@ -4,13 +4,14 @@ CREATE TABLE IF NOT EXISTS {lock} (
 	version bigint NOT NULL,         -- grows with every change of the row
 	epoch bigint NOT NULL,           -- of the last grant
 	turns bigint NOT NULL,           -- how many grants there were
-	owner text COLLATE "C" NOT NULL, -- lease ID; empty: free, or kept by MinHold
+	owner text COLLATE "C" NOT NULL, -- lease ID; empty: free, or kept by MinHold; *: shared
 	session text COLLATE "C" NOT NULL,
 	node text NOT NULL,
 	broken text NOT NULL,            -- why an operator ended the lease; empty: nobody did
 	since bigint NOT NULL,           -- µs of the server's clock, as are all times
 	until bigint NOT NULL,           -- the end of the lease; 0: free
-	queue text COLLATE "C" NOT NULL  -- a line for each waiter: ID, TTL, live until, session, node
+	queue text COLLATE "C" NOT NULL, -- a line for each waiter: ID, TTL, live until, session, node, kind
+	holders text COLLATE "C" NOT NULL  -- a line for each who shares it
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200,
 	toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_threshold = 200);
 
@@ -21,5 +22,5 @@ CREATE TABLE IF NOT EXISTS {session} (
 	told text NOT NULL               -- a line for each of its leases that was broken: lease ID, name, why
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
 
-INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue)
-VALUES ('schema', '', 0, 1, 0, '', '', '', '', 0, 0, '') ON CONFLICT (name) DO NOTHING;
+INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue, holders)
+VALUES ('schema', '', 0, 2, 0, '', '', '', '', 0, 0, '', '') ON CONFLICT (name) DO NOTHING;

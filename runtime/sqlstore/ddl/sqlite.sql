@@ -4,13 +4,14 @@ CREATE TABLE IF NOT EXISTS {lock} (
 	version integer NOT NULL,        -- grows with every change of the row
 	epoch integer NOT NULL,          -- of the last grant
 	turns integer NOT NULL,          -- how many grants there were
-	owner text NOT NULL,             -- lease ID; empty: free, or kept by MinHold
+	owner text NOT NULL,             -- lease ID; empty: free, or kept by MinHold; *: shared
 	session text NOT NULL,
 	node text NOT NULL,
 	broken text NOT NULL,            -- why an operator ended the lease; empty: nobody did
 	since integer NOT NULL,          -- µs of the machine's clock, as are all times
 	until integer NOT NULL,          -- the end of the lease; 0: free
-	queue text NOT NULL              -- a line for each waiter: ID, TTL, live until, session, node
+	queue text NOT NULL,             -- a line for each waiter: ID, TTL, live until, session, node, kind
+	holders text NOT NULL            -- a line for each who shares it
 ) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS {session} (
@@ -20,5 +21,5 @@ CREATE TABLE IF NOT EXISTS {session} (
 	told text NOT NULL               -- a line for each of its leases that was broken: lease ID, name, why
 ) WITHOUT ROWID;
 
-INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue)
-VALUES (CAST('schema' AS blob), x'', 0, 1, 0, '', '', '', '', 0, 0, '') ON CONFLICT (name) DO NOTHING;
+INSERT INTO {lock} (name, lock_key, version, epoch, turns, owner, session, node, broken, since, until, queue, holders)
+VALUES (CAST('schema' AS blob), x'', 0, 2, 0, '', '', '', '', 0, 0, '', '') ON CONFLICT (name) DO NOTHING;

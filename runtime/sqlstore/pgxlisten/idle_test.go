@@ -24,7 +24,7 @@ func transactions(t *testing.T, db *sql.DB) (n int) {
 	return n
 }
 
-// Who listens asks about once a second, and shows with the same statement that it lives. A slow machine only makes it less.
+// Who listens asks every 1.8 s, and shows with the same statement that it lives. A slow machine only makes it less.
 func TestListener_asksSeldom(t *testing.T) {
 	server, db := postgres(t)
 	quiet := slog.New(slog.DiscardHandler)

@@ -26,8 +26,8 @@ type Beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// DoTx is sqlstore.DoTx for transactions of pgx. The locks must be in the same PostgreSQL database: otherwise the guard
-// fails, with an error that wraps sqlstore.ErrUnsupported or lockrt.ErrLost, and nothing is done.
+// DoTx is sqlstore.DoTx for transactions of pgx. The locks must be in the same PostgreSQL database, and no permits
+// (Options.Permits): otherwise the guard fails, with an error that wraps sqlstore.ErrUnsupported, and nothing is done.
 func DoTx(
 	ctx context.Context, locks *lockrt.Locker, key string, o lockrt.Options, db Beginner,
 	fn func(ctx context.Context, tx pgx.Tx, lease *lockrt.Lease) error,

@@ -118,6 +118,13 @@ func TestDoTx(t *testing.T) {
 		}
 		wrote(t, 1)
 	})
+	t.Run("the work ends it itself", func(t *testing.T) {
+		err := do(t, o, func(ctx context.Context, tx pgx.Tx, _ *lockrt.Lease) error { return tx.Rollback(ctx) })
+		if !errors.Is(err, pgx.ErrTxClosed) || !errors.Is(err, sqlstore.ErrUnsure) { // as sqlstore.DoTx says
+			t.Error(err)
+		}
+		wrote(t, 1)
+	})
 	t.Run("the connection breaks", func(t *testing.T) {
 		err := do(t, o, func(ctx context.Context, tx pgx.Tx, _ *lockrt.Lease) error {
 			return errors.Join(insert(ctx, tx, 2), tx.Conn().PgConn().Conn().Close())

@@ -15,8 +15,8 @@ import (
 // Acquisitions, releases and renewals of many share statements on many rows, in whatever order callers come. None of
 // them deadlocks.
 func TestPostgres_batchesDoNotDeadlock(t *testing.T) {
-	server, db := postgres(t)
-	e := &engine{name: "postgres", db: db, url: server.URL()}
+	t.Parallel()
+	e := postgres(t)
 	const keys = 60
 	end := time.Now().Add(3 * time.Second)
 	var wg sync.WaitGroup
@@ -67,7 +67,7 @@ func TestPostgres_batchesDoNotDeadlock(t *testing.T) {
 	}
 	wg.Wait()
 	var deadlocks int
-	if err := db.QueryRow("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&deadlocks); err != nil || deadlocks > 0 {
+	if err := e.db.QueryRow("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&deadlocks); err != nil || deadlocks > 0 {
 		t.Errorf("%d deadlocks, %v", deadlocks, err)
 	}
 }

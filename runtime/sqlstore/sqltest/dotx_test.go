@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/fence"
@@ -220,7 +221,7 @@ func txSeveral(t *testing.T, e, locks *engine) {
 }
 
 // through returns a pool behind a proxy.
-func (e *engine) through(t *testing.T) (*sql.DB, *proxy) {
+func (e *engine) through(t *testing.T) (*sql.DB, *testenv.Proxy) {
 	t.Helper()
 	switch e.name {
 	case "postgres":
@@ -228,12 +229,12 @@ func (e *engine) through(t *testing.T) (*sql.DB, *proxy) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newProxy(t, u.Host)
-		return openDB(t, "pgx", strings.Replace(e.url, u.Host, p.listener.Addr().String(), 1)), p
+		p := testenv.NewProxy(t, u.Host)
+		return openDB(t, "pgx", strings.Replace(e.url, u.Host, p.Addr(), 1)), p
 	case "mariadb":
 		host := strings.SplitN(strings.SplitN(e.url, "@", 2)[1], "/", 2)[0]
-		p := newProxy(t, host)
-		return openDB(t, "mysql", mysqlDSN(strings.Replace(e.url, host, p.listener.Addr().String(), 1))), p
+		p := testenv.NewProxy(t, host)
+		return openDB(t, "mysql", mysqlDSN(strings.Replace(e.url, host, p.Addr(), 1))), p
 	}
 	t.Skip("there is no network")
 	return nil, nil
@@ -246,7 +247,7 @@ func txCut(t *testing.T, e, locks *engine) {
 	a := locks.locker(t, "a")
 	err := sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{TTL: long}, db,
 		func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
-			p.cut()
+			p.Cut()
 			return insert(ctx, tx, lease)
 		})
 	if err == nil || errors.Is(err, sqlstore.ErrUnsure) || errors.Is(err, lockrt.ErrLost) {
@@ -256,7 +257,7 @@ func txCut(t *testing.T, e, locks *engine) {
 	err = sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{TTL: long}, db,
 		func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
 			err := insert(ctx, tx, lease)
-			p.cut()
+			p.Cut()
 			return err
 		})
 	if !errors.Is(err, sqlstore.ErrUnsure) || errors.Is(err, lockrt.ErrLost) {
@@ -266,8 +267,8 @@ func txCut(t *testing.T, e, locks *engine) {
 	err = sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{TTL: long}, db,
 		func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
 			err := insert(ctx, tx, lease)
-			p.swallow() // the commit is done, and its answer does not come
-			time.AfterFunc(300*time.Millisecond, p.cut)
+			p.Swallow() // the commit is done, and its answer does not come
+			time.AfterFunc(300*time.Millisecond, p.Cut)
 			return err
 		})
 	if !errors.Is(err, sqlstore.ErrUnsure) {
@@ -295,8 +296,8 @@ func txNothing(t *testing.T, e, locks *engine) {
 
 // What only the rows of PostgreSQL can do.
 func TestDoTx_postgres(t *testing.T) {
-	server, db := postgres(t)
-	e := &engine{name: "postgres", db: db, url: server.URL(), forUpdate: " FOR UPDATE"}
+	t.Parallel()
+	e := postgres(t)
 	e.exec(t, "CREATE TABLE data (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
 	for name, test := range map[string]func(*testing.T, *engine){
 		"past the end of the lease":       txPastTheLease,
@@ -424,8 +425,7 @@ func txOtherPath(t *testing.T, e *engine) {
 }
 
 func txOtherDatabase(t *testing.T, e *engine) {
-	e.exec(t, "CREATE DATABASE elsewhere")
-	other := openDB(t, "pgx", strings.Replace(e.url, "/postgres?", "/elsewhere?", 1))
+	other := openDB(t, "pgx", e.another(t))
 	if _, err := other.Exec("CREATE TABLE data (n int)"); err != nil {
 		t.Fatal(err)
 	}

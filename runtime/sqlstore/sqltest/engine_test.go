@@ -30,17 +30,19 @@ type engine struct {
 	forUpdate string // what locks a row for its transaction; SQLite locks the whole file
 }
 
-// engines runs a test on every database.
+// engines runs a test on every database, on all at once.
 func engines(t *testing.T, test func(*testing.T, *engine)) {
+	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
-		server, db := postgres(t)
-		test(t, &engine{name: "postgres", db: db, url: server.URL(), forUpdate: " FOR UPDATE"})
+		t.Parallel()
+		test(t, postgres(t))
 	})
 	t.Run("mariadb", func(t *testing.T) {
-		server, db := mariaDB(t)
-		test(t, &engine{name: "mariadb", db: db, url: mysqlURL(server), forUpdate: " FOR UPDATE"})
+		t.Parallel()
+		test(t, mariaDB(t))
 	})
 	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
 		url := "sqlite:" + filepath.Join(t.TempDir(), "locks.db")
 		test(t, &engine{name: "sqlite", db: openSQLite(t, url), url: url})
 	})

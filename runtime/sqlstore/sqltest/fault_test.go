@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -15,7 +16,7 @@ import (
 // A server that is silent, or whose connections break. It is neither a busy lock, nor the end of anybody's context.
 func TestStore_faults(t *testing.T) {
 	engines(t, func(t *testing.T, e *engine) {
-		for name, test := range map[string]func(t *testing.T, far, near *engine, p *proxy){
+		for name, test := range map[string]func(t *testing.T, far, near *engine, p *testenv.Proxy){
 			"silent: callers leave in time":        silentServer,
 			"silent: the lease is lost in time":    silentHolder,
 			"silent: close is bounded":             silentClose,
@@ -24,7 +25,7 @@ func TestStore_faults(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				far := *e
-				var p *proxy
+				var p *testenv.Proxy
 				far.db, p = e.through(t)
 				test(t, &far, e, p)
 			})
@@ -32,11 +33,11 @@ func TestStore_faults(t *testing.T) {
 	})
 }
 
-func silentServer(t *testing.T, far, near *engine, p *proxy) {
+func silentServer(t *testing.T, far, near *engine, p *testenv.Proxy) {
 	s, _ := far.session(t, "a")
 	take(t, s, "held", "1", long)
-	p.silence()
-	defer p.resume()
+	p.Silence()
+	defer p.Resume()
 	var calls sync.WaitGroup
 	for name, call := range map[string]func(context.Context) error{
 		"acquire": func(ctx context.Context) error {
@@ -61,7 +62,7 @@ func silentServer(t *testing.T, far, near *engine, p *proxy) {
 		}
 	}
 	calls.Wait()
-	p.resume()
+	p.Resume()
 	testsync.Eventually(t, "nothing came of it", func() bool {
 		owner, _ := near.row(t, "k")
 		_, queue := near.row(t, "held")
@@ -81,20 +82,20 @@ func silentCall(t *testing.T, name string, bound time.Duration, call func(contex
 	if isCtx := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled); isCtx != (bound < time.Second) {
 		t.Errorf("%s within %s: %v", name, bound, err)
 	}
-	if limit := min(bound, 5*time.Second) + 4*time.Second; took > limit {
+	if took > testsync.Patience { // with the time that a busy machine needs
 		t.Errorf("%s within %s took %s", name, bound, took)
 	}
 }
 
 // The work of a holder that is cut off ends before another gets the lock.
-func silentHolder(t *testing.T, far, near *engine, p *proxy) {
+func silentHolder(t *testing.T, far, near *engine, p *testenv.Proxy) {
 	a, b := far.locker(t, "a"), near.locker(t, "b")
 	lease, err := a.Acquire(t.Context(), "k", lockrt.Options{TTL: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.silence()
-	defer p.resume()
+	p.Silence()
+	defer p.Resume()
 	next, err := b.Acquire(t.Context(), "k", lockrt.Options{TTL: long, Wait: testsync.Patience})
 	if err != nil {
 		t.Fatal(err)
@@ -107,27 +108,27 @@ func silentHolder(t *testing.T, far, near *engine, p *proxy) {
 	}
 }
 
-func silentClose(t *testing.T, far, near *engine, p *proxy) {
+func silentClose(t *testing.T, far, near *engine, p *testenv.Proxy) {
 	s, _ := far.session(t, "a")
 	take(t, s, "k", "1", long)
-	p.silence()
-	defer p.resume()
+	p.Silence()
+	defer p.Resume()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
 	err := s.Close(ctx)
-	if took := time.Since(began); took > 3*time.Second || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if took := time.Since(began); took > testsync.Patience || err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("close took %s: %v", took, err)
 	}
 }
 
-func cutWaiter(t *testing.T, far, near *engine, p *proxy) {
+func cutWaiter(t *testing.T, far, near *engine, p *testenv.Proxy) {
 	a, _ := near.session(t, "a")
 	b, _ := far.session(t, "b")
 	take(t, a, "k", "1", long)
 	next := near.waiting(t, b, "k", "2")
 	for range 3 {
-		p.cut()
+		p.Cut()
 		time.Sleep(50 * time.Millisecond)
 	}
 	if err := a.Release(t.Context(), lockrt.Release{Key: "k", ID: "1"}); err != nil {
@@ -138,14 +139,14 @@ func cutWaiter(t *testing.T, far, near *engine, p *proxy) {
 	}
 }
 
-func cutRelease(t *testing.T, far, near *engine, p *proxy) {
+func cutRelease(t *testing.T, far, near *engine, p *testenv.Proxy) {
 	s, _ := far.session(t, "a")
 	for i := range 5 {
 		take(t, s, "k", string(rune('a'+i)), long)
-		p.silence()
+		p.Silence()
 		time.AfterFunc(20*time.Millisecond, func() {
-			p.cut() // the request may be with the server, and the answer is not here
-			p.resume()
+			p.Cut() // the request may be with the server, and the answer is not here
+			p.Resume()
 		})
 		if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: string(rune('a' + i))}); err != nil {
 			t.Errorf("release number %d: %v", i, err)

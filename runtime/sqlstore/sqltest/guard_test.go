@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,13 +17,14 @@ import (
 )
 
 func TestGuard(t *testing.T) {
-	server, db := postgres(t)
-	e := &engine{name: "postgres", db: db, url: server.URL(), forUpdate: " FOR UPDATE"}
+	t.Parallel()
+	e := postgres(t)
 	e.exec(t, "CREATE TABLE data (n int)")
 	for name, test := range map[string]func(*testing.T, *engine){
 		"a lease runs out":                   guardedPastTheLease,
 		"waiters come meanwhile":             guardedOrder,
 		"a release comes too early":          guardedRelease,
+		"a release in vain":                  guardedReleaseInVain,
 		"MinHold comes too early":            guardedMinHold,
 		"a close":                            guardedClose,
 		"a break":                            guardedBreak,
@@ -34,6 +36,11 @@ func TestGuard(t *testing.T) {
 		"an old snapshot":                    guardOldSnapshot,
 		"a client that has stopped":          guardStopped,
 		"another kind of store":              guardElsewhere,
+		"a transaction elsewhere":            guardTxElsewhere,
+		"readers beside each other":          guardedReaders,
+		"readers past their leases":          guardedReadersPastTheirLeases,
+		"a downgrade comes too early":        guardedDowngrade,
+		"a permit":                           guardPermit,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, e) })
 	}
@@ -151,6 +158,21 @@ func guardedRelease(t *testing.T, e *engine) {
 	if err := <-released; err != nil {
 		t.Error(err)
 	}
+}
+
+// A release that waits for a transaction in vain says whose it is. It goes on in the background.
+func guardedReleaseInVain(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
+	var pid string
+	if err := tx.QueryRow("SELECT pg_backend_pid()").Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, lease.Release(t.Context()), " "+pid+" ", "pg_stat_activity")
+	_ = tx.Rollback() // the server may have ended it
+	testsync.Eventually(t, "the lock is free", func() bool {
+		owner, _ := e.row(t, "k")
+		return owner == ""
+	})
 }
 
 func guardedMinHold(t *testing.T, e *engine) {
@@ -340,4 +362,53 @@ func guardElsewhere(t *testing.T, e *engine) {
 	if err := sqlstore.Guard(t.Context(), e.db, pg); !errors.Is(err, lockrt.ErrOptions) {
 		t.Errorf("the guard without a transaction: %v, want ErrOptions", err)
 	}
+}
+
+// The lock cannot guard a transaction of another database, whatever is there, not even of a copy with the lease's row.
+func guardTxElsewhere(t *testing.T, e *engine) {
+	locksAt, bare := e.another(t), e.another(t)
+	name := regexp.MustCompile(`own\d+`).FindString(locksAt)
+	home, err := sql.Open("pgx", locksAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	createTables(t, home, sqlstore.Config{})
+	own := *e
+	own.db = home
+	locks, err := lockrt.New(sqlstore.New(home, sqlstore.Config{}), lockrt.Config{Namespace: t.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Hour, NoRenew: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &engine{name: "postgres", db: openDB(t, "pgx", bare)}
+	pq := &engine{name: "postgres", db: openDB(t, "postgres", bare)}
+	lite := &engine{name: "sqlite", db: openSQLite(t, "sqlite:"+t.TempDir()+"/l.db")}
+	refused := func(what string, e *engine) {
+		t.Helper()
+		err := sqlstore.Guard(t.Context(), e.begin(t, sql.LevelDefault), lease)
+		if !errors.Is(err, sqlstore.ErrUnsupported) || errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("%s: %v, want ErrUnsupported", what, err)
+		}
+	}
+	refused("a database without tables", other)
+	refused("a database without tables, by lib/pq", pq)
+	refused("SQLite", lite)
+	createTables(t, other.db, sqlstore.Config{})
+	refused("a database with tables of its own", other)
+	if err := sqlstore.Guard(t.Context(), own.begin(t, sql.LevelDefault), lease); err != nil {
+		t.Errorf("in the database of the locks: %v", err)
+	}
+	testsync.Eventually(t, "the database is copied", func() bool { // which needs it for itself
+		_, _ = e.db.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'")
+		_, err := e.db.Exec("CREATE DATABASE " + name + "copy TEMPLATE " + name)
+		return err == nil
+	})
+	refused("a copy", &engine{name: "postgres", db: openDB(t, "pgx", e.at(name+"copy"))})
+	if err := errors.Join(lease.Release(t.Context()), locks.Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+	_ = home.Close()
 }

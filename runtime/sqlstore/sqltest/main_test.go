@@ -2,8 +2,11 @@ package sqltest
 
 import (
 	"database/sql"
+	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -20,8 +23,12 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.BeProcess()
-	goleak.VerifyTestMain(m)
+	beChaosProcess()
+	goleak.VerifyTestMain(testenv.Sharing{M: m})
 }
+
+// beChaosProcess is set where there are processes to kill and stop.
+var beChaosProcess = func() {}
 
 func openDB(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
@@ -33,13 +40,54 @@ func openDB(t testing.TB, driver, dsn string) *sql.DB {
 	return db
 }
 
-// postgres starts a server with the tables.
-func postgres(t testing.TB) (*testenv.PostgresServer, *sql.DB) {
+// databases counts those that tests have made, for their names.
+var databases atomic.Int64
+
+// ownDatabase makes a database of the test's own on a server that tests share.
+func ownDatabase(t testing.TB, driver, dsn string) (name string) {
+	t.Helper()
+	name = fmt.Sprint("own", databases.Add(1))
+	if _, err := openDB(t, driver, dsn).ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// postgres makes a database with the tables, on the server that tests share.
+func postgres(t testing.TB) *engine {
+	t.Helper()
+	server := testenv.SharedPostgres(t)
+	return postgresAt(t, (&engine{url: server.URL()}).another(t))
+}
+
+// another makes a further database on the engine's server, which is PostgreSQL, and returns its URL.
+func (e *engine) another(t testing.TB) string {
+	t.Helper()
+	return e.at(ownDatabase(t, "pgx", e.url))
+}
+
+// at is the engine's URL with another database.
+func (e *engine) at(name string) string {
+	u, err := url.Parse(e.url)
+	if err != nil {
+		panic(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func postgresAt(t testing.TB, url string) *engine {
+	t.Helper()
+	e := &engine{name: "postgres", db: openDB(t, "pgx", url), url: url, forUpdate: " FOR UPDATE"}
+	createTables(t, e.db, sqlstore.Config{Dialect: sqlstore.Postgres})
+	return e
+}
+
+// ownPostgres starts a server of the test's own.
+func ownPostgres(t testing.TB) (*testenv.PostgresServer, *engine) {
 	t.Helper()
 	server := testenv.Postgres(t)
-	db := openDB(t, "pgx", server.URL())
-	createTables(t, db, sqlstore.Config{Dialect: sqlstore.Postgres})
-	return server, db
+	return server, postgresAt(t, server.URL())
 }
 
 func createTables(t testing.TB, db *sql.DB, cfg sqlstore.Config) {
@@ -50,42 +98,47 @@ func createTables(t testing.TB, db *sql.DB, cfg sqlstore.Config) {
 }
 
 func TestPostgres_conformance(t *testing.T) {
-	server, db := postgres(t)
+	t.Parallel()
+	e := postgres(t)
 	storetest.Run(t, func(*testing.T) lockrt.Store {
-		return sqlstore.New(db, sqlstore.Config{Dialect: sqlstore.Postgres})
-	}, storetest.Processes(func(*testing.T) string { return server.URL() }))
+		return sqlstore.New(e.db, sqlstore.Config{Dialect: sqlstore.Postgres})
+	}, storetest.Processes(func(*testing.T) string { return e.url }))
 }
 
 func TestMariaDB_conformance(t *testing.T) {
-	server, db := mariaDB(t)
+	t.Parallel()
+	e := mariaDB(t)
 	storetest.Run(t, func(*testing.T) lockrt.Store {
-		return sqlstore.New(db, sqlstore.Config{Dialect: sqlstore.MySQL})
-	}, storetest.Processes(func(*testing.T) string { return mysqlURL(server) }))
+		return sqlstore.New(e.db, sqlstore.Config{Dialect: sqlstore.MySQL})
+	}, storetest.Processes(func(*testing.T) string { return e.url }))
 }
 
-// mariaDB starts a server with the tables.
-func mariaDB(t testing.TB) (*testenv.MariaDBServer, *sql.DB) {
+// mariaDB makes a database with the tables, on the server that tests share.
+func mariaDB(t testing.TB) *engine {
 	t.Helper()
-	server := testenv.MariaDB(t)
-	db := openDB(t, "mysql", server.DSN())
-	db.SetMaxIdleConns(20)
-	createTables(t, db, sqlstore.Config{})
-	return server, db
+	server := testenv.SharedMariaDB(t)
+	name := ownDatabase(t, "mysql", server.DSN())
+	return mariaDBAt(t, strings.TrimSuffix(server.DSN(), "/lockgen")+"/"+name)
 }
 
-// mysqlURL is the server's address as lockrt.Open takes it.
-func mysqlURL(server *testenv.MariaDBServer) string {
-	return "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(server.DSN())
+func mariaDBAt(t testing.TB, dsn string) *engine {
+	t.Helper()
+	url := "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(dsn)
+	e := &engine{name: "mariadb", db: openDB(t, "mysql", dsn), url: url, forUpdate: " FOR UPDATE"}
+	e.db.SetMaxIdleConns(20)
+	createTables(t, e.db, sqlstore.Config{})
+	return e
 }
 
 func TestSQLite_conformance(t *testing.T) {
+	t.Parallel()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "locks.db")
 	db := openSQLite(t, url)
 	storetest.Run(t, func(*testing.T) lockrt.Store { return sqlstore.New(db, sqlstore.Config{}) },
 		storetest.Processes(func(*testing.T) string { return url }))
 }
 
-// mysqlDSN is the inverse of mysqlURL.
+// mysqlDSN is the address as the driver takes it.
 func mysqlDSN(url string) string {
 	user, rest, _ := strings.Cut(strings.TrimPrefix(url, "mysql://"), "@")
 	addr, name, _ := strings.Cut(rest, "/")

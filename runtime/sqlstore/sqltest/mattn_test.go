@@ -15,6 +15,7 @@ import (
 
 // The other driver of SQLite, which is written in C.
 func TestMattn_conformance(t *testing.T) {
+	t.Parallel()
 	db := openDB(t, "sqlite3", "file:"+filepath.Join(t.TempDir(), "locks.db")+"?_busy_timeout=5000&_journal_mode=WAL&_synchronous=NORMAL")
 	db.SetMaxOpenConns(8)
 	createTables(t, db, sqlstore.Config{})

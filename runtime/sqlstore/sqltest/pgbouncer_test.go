@@ -12,18 +12,20 @@ import (
 
 // A pooler in transaction mode gives every statement another connection.
 func TestPgBouncer_conformance(t *testing.T) {
-	server, _ := postgres(t)
+	t.Parallel()
+	server, _ := ownPostgres(t)
 	bouncer := testenv.PgBouncer(t, server)
 	url := bouncer.URL() + "&default_query_exec_mode=exec"
 	db := openDB(t, "pgx", url)
 	storetest.Run(t, func(*testing.T) lockrt.Store {
 		return sqlstore.New(db, sqlstore.Config{})
-	}, storetest.Processes(func(*testing.T) string { return url }))
+	}, storetest.Processes(func(*testing.T) string { return url }), storetest.Brief())
 }
 
 // With prepared statements that a pooler loses the error says what to do.
 func TestPgBouncer_preparedStatements(t *testing.T) {
-	server, _ := postgres(t)
+	t.Parallel()
+	server, _ := ownPostgres(t)
 	bouncer := testenv.PgBouncer(t, server)
 	l, err := lockrt.Open(t.Context(), bouncer.URL(), lockrt.Config{})
 	for i := 0; err == nil && i < 200; i++ { // until two connections meet on one of the server

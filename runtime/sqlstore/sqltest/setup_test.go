@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -68,13 +70,18 @@ func otherVersion(t *testing.T, e *engine) {
 	other := *e
 	other.cfg.Table = "newer"
 	createTables(t, e.db, other.cfg)
-	e.exec(t, "UPDATE newer_lock SET epoch = 2")
-	err := tryOnce(t, &other)
-	wants(t, err, "version 2", "version 1")
-	if !errors.Is(err, lockrt.ErrOptions) {
-		t.Errorf("the error is not ErrOptions: %v", err)
+	for _, version := range []string{"1", "3"} {
+		e.exec(t, "UPDATE newer_lock SET epoch = "+version)
+		if version == "1" {
+			e.exec(t, "ALTER TABLE newer_lock DROP COLUMN holders") // which that one did not have
+		}
+		err := tryOnce(t, &other)
+		wants(t, err, "version "+version, "version 2")
+		if !errors.Is(err, lockrt.ErrOptions) {
+			t.Errorf("the error is not ErrOptions: %v", err)
+		}
+		wants(t, sqlstore.CreateTables(t.Context(), e.db, other.cfg), "version "+version)
 	}
-	wants(t, sqlstore.CreateTables(t.Context(), e.db, other.cfg), "version 2")
 }
 
 func missingColumn(t *testing.T, e *engine) {
@@ -100,7 +107,7 @@ func createdAtOnce(t *testing.T, e *engine) {
 
 func otherName(t *testing.T, e *engine) {
 	other := *e
-	other.cfg.Table = map[string]string{"postgres": "My_Schema.Locks", "mariadb": "lockgen.Locks", "sqlite": "main.Locks"}[e.name]
+	other.cfg.Table = map[string]string{"postgres": "My_Schema.Locks", "mariadb": path.Base(e.url) + ".Locks", "sqlite": "main.Locks"}[e.name]
 	if e.name == "postgres" {
 		e.exec(t, `CREATE SCHEMA "My_Schema"`)
 	}
@@ -141,13 +148,14 @@ func deletedTables(t *testing.T, e *engine) {
 
 // A role with the rights that are documented does everything, and one without says which.
 func TestStore_rights(t *testing.T) {
+	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
-		server, db := postgres(t)
-		e := &engine{name: "postgres", db: db, url: server.URL()}
+		t.Parallel()
+		e := postgres(t)
 		e.exec(t, "CREATE ROLE the_role LOGIN PASSWORD 'p'")
 		e.exec(t, "REVOKE ALL ON SCHEMA public FROM PUBLIC")
 		e.exec(t, "GRANT USAGE ON SCHEMA public TO the_role")
-		u, err := url.Parse(server.URL())
+		u, err := url.Parse(e.url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,10 +163,11 @@ func TestStore_rights(t *testing.T) {
 		e.rights(t, "pgx", u.String(), "REVOKE UPDATE ON lockgen_lock FROM the_role")
 	})
 	t.Run("mariadb", func(t *testing.T) {
-		server, db := mariaDB(t)
-		e := &engine{name: "mariadb", db: db, url: mysqlURL(server)}
+		t.Parallel()
+		e := mariaDB(t)
 		e.exec(t, "CREATE USER the_user@'127.0.0.1' IDENTIFIED BY 'p'")
-		e.rights(t, "mysql", "the_user:p@tcp("+server.Addr()+")/lockgen", "REVOKE UPDATE ON lockgen_lock FROM the_user@'127.0.0.1'")
+		_, after, _ := strings.Cut(mysqlDSN(e.url), "@")
+		e.rights(t, "mysql", "the_user:p@"+after, "REVOKE UPDATE ON lockgen_lock FROM the_user@'127.0.0.1'")
 	})
 }
 
@@ -215,12 +224,22 @@ func (e *engine) rights(t *testing.T, driver, dsn, revoke string) {
 
 // What locks cannot rest on is refused at once, with the reason.
 func TestOpen_refusals(t *testing.T) {
-	server, db := postgres(t)
-	if _, err := db.Exec("ALTER TABLE lockgen_lock ADD COLUMN more int"); err != nil { // by a later version
+	t.Parallel()
+	e := postgres(t)
+	if _, err := e.db.Exec("ALTER TABLE lockgen_lock ADD COLUMN more int"); err != nil { // by a later version
 		t.Fatal(err)
 	}
-	password := strings.SplitN(strings.SplitN(server.URL(), "@", 2)[0], ":", 3)[2]
-	with := func(key, value string) string { return server.URL() + "&" + key + "=" + url.PathEscape(value) }
+	password := strings.SplitN(strings.SplitN(e.url, "@", 2)[0], ":", 3)[2]
+	typo, empty := filepath.Join(t.TempDir(), "typo.db"), filepath.Join(t.TempDir(), "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := os.Stat(typo); err == nil {
+			t.Error("a file was left behind for a typo")
+		}
+	})
+	with := func(key, value string) string { return e.url + "&" + key + "=" + url.PathEscape(value) }
 	for name, c := range map[string]struct {
 		url   string
 		wants []string
@@ -228,16 +247,18 @@ func TestOpen_refusals(t *testing.T) {
 		"serializable":           {with("default_transaction_isolation", "serializable"), []string{"serializable", "read committed"}},
 		"repeatable read":        {with("default_transaction_isolation", "repeatable read"), []string{"repeatable read", "read committed"}},
 		"read-only":              {with("default_transaction_read_only", "on"), []string{"no writes"}},
-		"another database":       {strings.Replace(server.URL(), "/postgres?", "/nothere?", 1), []string{"nothere"}},
-		"wrong password":         {strings.Replace(server.URL(), password, "wrong-one", 1), []string{"password"}},
+		"another database":       {e.at("nothere"), []string{"nothere"}},
+		"wrong password":         {strings.Replace(e.url, password, "wrong-one", 1), []string{"password"}},
 		"no server":              {"postgres://a:secret-one@127.0.0.1:1/db", []string{"127.0.0.1"}},
 		"no URL":                 {"postgres://a:secret-one@%zz/db", []string{"URL"}},
 		"MySQL without database": {"mysql://a:secret-one@127.0.0.1:1", []string{"mysql://user:password@host"}},
 		"MySQL, no server":       {"mysql://a:secret-one@127.0.0.1:1/db", []string{"127.0.0.1"}},
 		"SQLite in memory":       {"sqlite::memory:", []string{"memory:"}},
 		"SQLite, no file":        {"sqlite:", []string{"sqlite:FILE"}},
-		"SQLite, no folder":      {"sqlite:/nothere/at/all.db", []string{"unable to open"}},
-		"SQLite, no tables":      {"sqlite:" + filepath.Join(t.TempDir(), "new.db"), []string{"CREATE TABLE"}},
+		"SQLite, no folder":      {"sqlite:/nothere/at/all.db", []string{"no such file"}},
+		"SQLite, a typo":         {"sqlite:" + typo, []string{"no such file", "CreateTables"}},
+		"SQLite, no tables":      {"sqlite:" + empty, []string{"CREATE TABLE"}},
+		"SQLite, parameters":     {"sqlite:" + empty + "?mode=ro", []string{"mode=ro", "sqlstore.New"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := lockrt.Open(t.Context(), c.url, lockrt.Config{})
@@ -253,7 +274,7 @@ func TestOpen_refusals(t *testing.T) {
 		})
 	}
 	t.Run("columns that a later version added are none", func(t *testing.T) {
-		l, err := lockrt.Open(t.Context(), server.URL(), lockrt.Config{})
+		l, err := lockrt.Open(t.Context(), e.url, lockrt.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,8 +287,13 @@ func TestOpen_refusals(t *testing.T) {
 
 // The other drivers of an engine are found too, and what is missing is named.
 func TestOpen_mysql(t *testing.T) {
-	server, _ := mariaDB(t)
-	l, err := lockrt.Open(t.Context(), mysqlURL(server), lockrt.Config{})
+	t.Parallel()
+	e := mariaDB(t)
+	_, err := lockrt.Open(t.Context(), e.at("nothere"), lockrt.Config{})
+	if wants(t, err, "nothere", "create the database"); strings.Contains(err.Error(), "CREATE TABLE") {
+		t.Errorf("the advice does not help: %v", err)
+	}
+	l, err := lockrt.Open(t.Context(), e.url, lockrt.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

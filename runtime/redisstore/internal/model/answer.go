@@ -1,7 +1,7 @@
 package model
 
-// received is the moment at which the process learns of a grant. It dates the lease as far back as it might have
-// begun, so that what is left of it is certain.
+// received applies a grant when the process learns of it. The process dates the lease to the earliest moment at which
+// it may have begun, so it never counts on more time than the server gave.
 func (p *Protocol) received(s *State, id int8, a Answer, skew int8, push bool) {
 	l, ttl := &s.Lease[id], a.TTL
 	if p.Fault == "short grant counts as a whole lease" {
@@ -26,13 +26,13 @@ func (p *Protocol) received(s *State, id int8, a Answer, skew int8, push bool) {
 		l.Phase, l.Left, l.Asks, l.Pushed = Refreshing, max(left, 0), 0, [pushes]Grant{}
 		l.Call = Call{Kind: Renew}
 	case push:
-		l.Epoch, l.Asks = 0, 0 // as if it had not come: it asks again
+		l.Epoch, l.Asks = 0, 0 // the push is dropped, and the waiter asks again
 	default:
 		l.giveBack(Release)
 	}
 }
 
-// answered is the moment at which the process reads the reply to its call.
+// answered applies the reply to the call of a lease when the process reads it.
 func (p *Protocol) answered(s *State, id int8) {
 	l, ttl := &s.Lease[id], s.TTL[id]
 	c := l.Call
@@ -45,7 +45,7 @@ func (p *Protocol) answered(s *State, id int8) {
 		case c.Answer.Broken || l.Told:
 			l.giveBack(Cancel)
 		case c.Answer.Late:
-			l.Call, l.Check = Call{Kind: c.Kind}, false // asks anew
+			l.Call, l.Check = Call{Kind: c.Kind}, false // the request is sent again
 		case l.Phase == Asking && c.Kind == Try:
 			p.toldOver(l)
 		default:
@@ -59,18 +59,20 @@ func (p *Protocol) answered(s *State, id int8) {
 		l.giveBack(Cancel)
 	case l.Phase == Holding && c.Answer.OK && c.Kind == Held:
 		l.Check = false
+	case l.Phase == Holding && c.Answer.OK && (c.Kind == Downgrade || c.Kind == DowngradeAnew):
+		l.Epoch = c.Answer.Epoch
 	case l.Phase == Holding && c.Answer.OK:
 		sent := c.Sent
 		if p.Fault == "renewal counts from the reply" {
 			sent = 0
 		}
 		l.Left = max(l.Left, ttl-sent)
-	default: // a renewal or a check that was refused; the end of a release or a cancel
+	default: // a refused renewal or check, or the reply to a release or a cancel
 		p.toldOver(l)
 	}
 }
 
-// toldOver is the reply to the last call of a lease, unless it is to be taken back again.
+// toldOver ends a lease after the reply to its last call, or marks it to be taken back once more.
 func (p *Protocol) toldOver(l *Lease) {
 	if l.Doubt == 0 {
 		l.end()

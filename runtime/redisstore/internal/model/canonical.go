@@ -24,6 +24,9 @@ func (s *State) epochs(f func(*uint8)) {
 	f(&s.Floor)
 	f(&s.Issued)
 	f(&s.Break.Epoch)
+	for i := range s.Hold {
+		f(&s.Hold[i].Epoch)
+	}
 	for i := range s.Lease {
 		l := &s.Lease[i]
 		f(&l.Epoch)
@@ -35,7 +38,7 @@ func (s *State) epochs(f func(*uint8)) {
 	}
 }
 
-// order says which lease of a state became which of the sorted one: the new i was the old order[i].
+// order maps the leases of the sorted state to the old ones: the new i is the old order[i].
 type order [MaxLeases]int8
 
 var unsorted = order{0, 1, 2, 3}
@@ -45,14 +48,15 @@ var unsorted = order{0, 1, 2, 3}
 func (s *State) sorted(seed maphash.Seed, leases int) (State, order) {
 	type lease struct {
 		Lease
-		Place, Live, TTL           int8
-		Owner, Dead, Cut, Breaking bool
+		Share
+		Place, Live, TTL, Kind          int8
+		Owner, Dead, Cut, Old, Breaking bool
 	}
 	o := unsorted
 	var keys [MaxLeases]uint64
 	for i := range leases {
-		keys[i] = maphash.Comparable(seed, lease{s.Lease[i], int8(s.place(int8(i))), s.Live[i], s.TTL[i],
-			s.Owner == int8(i), s.Dead[i], s.Cut[i], s.Runs > 0 && s.Break.Who == int8(i)})
+		keys[i] = maphash.Comparable(seed, lease{s.Lease[i], s.Hold[i], int8(s.place(int8(i))), s.Live[i], s.TTL[i], s.Kind[i],
+			s.Owner == int8(i), s.Dead[i], s.Cut[i], s.Old[i], s.Runs > 0 && s.Break.Who == int8(i)})
 	}
 	slices.SortFunc(o[:leases], func(a, b int8) int {
 		switch {
@@ -67,7 +71,8 @@ func (s *State) sorted(seed maphash.Seed, leases int) (State, order) {
 	var now [MaxLeases]int8 // the inverse of o
 	for i, was := range o {
 		now[was] = int8(i)
-		t.Lease[i], t.TTL[i] = s.Lease[was], s.TTL[was]
+		t.Lease[i], t.TTL[i], t.Kind[i] = s.Lease[was], s.TTL[was], s.Kind[was]
+		t.Hold[i], t.Old[i] = s.Hold[was], s.Old[was]
 		t.Live[i], t.Dead[i], t.Cut[i] = s.Live[was], s.Dead[was], s.Cut[was]
 	}
 	for i := range s.Queued {

@@ -12,7 +12,7 @@ func (p *Protocol) Check(s *State, effect *Effect) error {
 			return fmt.Errorf("lease %d was told to wait and is not in the queue", script.Who)
 		}
 	}
-	believers := 0
+	believers := make([]int8, 0, MaxLeases)
 	for i := range s.Lease {
 		l, id := &s.Lease[i], int8(i)
 		switch {
@@ -21,29 +21,34 @@ func (p *Protocol) Check(s *State, effect *Effect) error {
 				return err
 			}
 			if l.Epoch > l.Forced {
-				believers++
+				believers = append(believers, id)
 			}
 		case l.Phase == Over && !l.Loose:
-			if s.Owner == id || s.place(id) >= 0 {
+			if s.Owner == id || s.Holds(id) || s.place(id) >= 0 {
 				return fmt.Errorf("lease %d is over, nobody will take it back, and the server still knows it", id)
 			}
 		}
 	}
-	if believers > 1 {
-		return fmt.Errorf("%d leases believe that they hold the lock", believers)
+	if err := s.checkTogether(believers); err != nil {
+		return err
 	}
-	return nil
+	return p.checkHead(s, effect)
 }
 
 // checkBelief compares what a holder believes with what the server says. After a Break by force the two may differ, and
-// only the order of epochs is promised. Whoever works with a lease that is broken or was taken from it does so for no
-// longer than the news takes: it is on its way, or the process does not have its line back, or has not asked yet what it
-// has missed. Renewals, which not every lease has, are not needed for that.
+// only the order of epochs is promised. A holder works with a broken lease only until it is told: the push is under
+// way, or the process is not subscribed again, or has not asked yet what it missed. It does not depend on renewals,
+// because not every lease has them. The exception is a shared lock that a node without kinds broke: that node tells no
+// process.
 func (p *Protocol) checkBelief(s *State, l *Lease, id int8) error {
 	switch {
 	case l.Epoch <= l.Forced:
 		if s.Owner >= 0 && s.Owner != id && s.Epoch <= l.Epoch {
 			return fmt.Errorf("the holder after a forced Break has epoch %d, the broken lease %d has %d", s.Epoch, id, l.Epoch)
+		}
+	case s.Holds(id):
+		if err := s.checkShare(l, id); err != nil {
+			return err
 		}
 	case s.Owner != id || s.Left < l.Left:
 		return fmt.Errorf("lease %d believes that it holds the lock for %d ticks; the server says %s, %d ticks",
@@ -51,13 +56,14 @@ func (p *Protocol) checkBelief(s *State, l *Lease, id int8) error {
 	case s.Epoch != l.Epoch:
 		return fmt.Errorf("lease %d works with epoch %d; the server gave it %d, and others one between", id, l.Epoch, s.Epoch)
 	}
-	if blind := s.Cut[p.Proc[id]] || l.Check || l.Loose; !blind && !l.Lost && (s.Marked || s.Owner != id) {
+	over := s.Marked || s.Owner != id && !s.Holds(id) || s.Holds(id) && s.Hold[id].Marked
+	if blind := s.Cut[p.Proc[id]] || l.Check || l.Loose || s.Shared() && s.Marked; over && !blind && !l.Lost {
 		return fmt.Errorf("lease %d is broken and goes on, and its process will not hear of it", id)
 	}
 	return nil
 }
 
-// waitsFor reports whether a lease waits because of what a script has answered.
+// waitsFor reports whether the answer of a script made a lease wait.
 func (s *State) waitsFor(script *Script) bool {
 	a := script.Answer
 	if script.Kind != Try && script.Kind != Ask || a.OK || a.Late || a.Broken {
@@ -73,8 +79,12 @@ func (s *Server) checkServer() error {
 		return fmt.Errorf("epoch %d was given after %d", s.Epoch, s.Issued)
 	case s.Innocent:
 		return fmt.Errorf("a Break hit a lease that it does not name")
+	case s.Overtook:
+		return fmt.Errorf("a newcomer overtook those who wait")
 	case s.Marked && s.Left > s.Ends:
 		return fmt.Errorf("a broken lease lasts longer than when it was broken")
+	case s.checkShares() != nil:
+		return s.checkShares()
 	case s.Owner != None && s.Left <= 0 || s.WaitersLeft < 0 || s.Queued > 0 && s.WaitersLeft == 0:
 		return fmt.Errorf("a key without an expiry")
 	case s.Owner >= 0 && s.place(s.Owner) >= 0:
@@ -88,19 +98,20 @@ func (s *Server) checkServer() error {
 	return nil
 }
 
-// Rescue checks that a lease which waits gets the lock although everybody else stops for ever, every message under way
-// is lost and no push arrives again: by what it asks by itself, by what its process learns when it shows life, and by
-// passing time. If it has been granted the lock already, it is to learn that when its process shows life. Else it is to
-// have the lock as soon as the lease in the way is over and those before it who died no longer count as live, which
-// takes no longer than the longer of the two; and later by one grant for each lease that its own process, which lives,
-// forgets in the queue. It returns nil for leases that do not wait.
+// Rescue checks that a waiting lease gets the lock although all others stop for ever, every message under way is lost
+// and no push arrives again. It has its own requests, the answers when its process shows life, and passing time.
+//
+// If the lock is granted to it already, it learns that when its process shows life. Else it gets the lock when the
+// lease in the way is over and the dead waiters before it no longer count as live, whichever is later. Each lease that
+// its own live process has forgotten in the queue may delay it by one grant. Rescue returns nil for leases that do not
+// wait.
 func (p *Protocol) Rescue(s State, id int8) error {
 	l, proc := &s.Lease[id], p.Proc[id]
 	if s.Dead[proc] || l.Phase != Waiting && !(l.Phase == Asking && l.Call.Kind == Ask) {
 		return nil
 	}
 	patience := max(s.Left, 1)
-	if s.Owner == id {
+	if s.Owner == id || s.Holds(id) && s.Hold[id].Left > 1 { // a share of one tick may end before its process hears of it
 		patience = 1
 	}
 	for _, other := range s.Queue[:s.Queued] {

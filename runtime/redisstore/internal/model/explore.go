@@ -10,18 +10,23 @@ import (
 // Bounds limits an exploration.
 type Bounds struct {
 	Leases int
-	// Faults is how many replies may be late, processes die or lose their line, and locks be broken, together. A grant's
-	// push may be lost, callers give up and time pass without a limit.
+	// Faults bounds the sum of late replies, deaths, lost subscriptions and Breaks. Lost pushes, callers that give up
+	// and passing time have no bound.
 	Faults int
 	// Proc tells which process each lease belongs to.
 	Proc [MaxLeases]int8
-	// TTL is how long each lease lasts; all 0: TTL ticks.
+	// TTL is how long each lease lasts. If all are 0, it is TTL ticks.
 	TTL [MaxLeases]int8
-	// Liveness is how many ticks a process that has shown itself counts as live; 0: Liveness ticks.
+	// Liveness is how many ticks a process that has shown itself counts as live. 0 is Liveness ticks.
 	Liveness int8
-	// Unsubscribed is whether processes begin without their line for pushes.
+	// Kind is what each lease asks for. Old is which processes know no kinds. Downgrades is whether writers may
+	// downgrade.
+	Kind       [MaxLeases]int8
+	Old        [MaxProcs]bool
+	Downgrades bool
+	// Unsubscribed is whether processes begin without a subscription.
 	Unsubscribed bool
-	// States ends the exploration early; 0: no limit.
+	// States bounds the states that are visited. 0 is no limit.
 	States int
 }
 
@@ -52,7 +57,7 @@ func (v *Violation) Error() string {
 // Explore visits every state that can be reached within the bounds, nearest first, so that the trace to a violation is
 // a shortest one. States are remembered by a 64-bit hash: two that share one by accident count as one.
 func (p *Protocol) Explore(bounds Bounds) (Result, *Violation) {
-	p.Proc, p.Liveness = bounds.Proc, bounds.Liveness
+	p.Proc, p.Liveness, p.Downgrades = bounds.Proc, bounds.Liveness, bounds.Downgrades
 	if bounds.TTL == [MaxLeases]int8{} {
 		bounds.TTL = Equal
 	}
@@ -84,7 +89,7 @@ func (p *Protocol) Explore(bounds Bounds) (Result, *Violation) {
 type explorer struct {
 	p         *Protocol
 	bounds    Bounds
-	symmetric bool // every lease has a process of its own, so none differs from another in more than its name
+	symmetric bool // every lease has a process of its own, so leases differ only in their names
 	seed      maphash.Seed
 	seen      map[uint64]struct{}
 	steps     []step // how each state was reached first, in the order of their discovery
@@ -99,6 +104,7 @@ type step struct {
 // start is the state before anything happened.
 func (x *explorer) start() State {
 	s := Start(x.bounds.Faults, x.bounds.TTL)
+	s.Kind, s.Old = x.bounds.Kind, x.bounds.Old
 	for i := range x.bounds.Leases {
 		s.Cut[x.bounds.Proc[i]] = x.bounds.Unsubscribed
 	}
@@ -131,7 +137,9 @@ func (x *explorer) expand(s *State, at int, next []State) ([]State, *Violation) 
 			return
 		}
 		for i := 0; err == nil && i < x.bounds.Leases; i++ {
-			err = x.p.Rescue(after, int8(i))
+			if err = x.p.Rescue(after, int8(i)); err == nil {
+				err = x.p.RescueShared(after, int8(i))
+			}
 		}
 		if err != nil {
 			violation = &Violation{What: err, Trace: x.trace(at, e), State: after}

@@ -134,7 +134,7 @@ var (
 )
 
 func TestProtocol_Explore_findsFaults(t *testing.T) {
-	for _, fault := range faults {
+	for _, fault := range append(faults, sharedFaults...) {
 		t.Run(strings.ReplaceAll(fault.name, " ", "_"), func(t *testing.T) {
 			p := &Protocol{Fault: fault.name}
 			result, violation := p.Explore(fault.bounds)

@@ -3,7 +3,7 @@ package model
 // giveBack ends what the process believes and tells the server.
 func (l *Lease) giveBack(kind Kind) {
 	l.Phase, l.Left, l.Epoch, l.Skew, l.Asks, l.Pushed = Releasing, 0, 0, 0, 0, [pushes]Grant{}
-	l.Lost, l.Told, l.Check, l.Forced = false, false, false, 0
+	l.Lost, l.Told, l.Check, l.Reads, l.Forced = false, false, false, false, 0
 	if l.Call = (Call{Kind: kind}); kind == Cancel {
 		if l.Phase = Cancelling; l.Doubt == 1 {
 			l.Doubt = 0 // no request can act after this one
@@ -11,7 +11,7 @@ func (l *Lease) giveBack(kind Kind) {
 	}
 }
 
-// drop gives up the call that is under way; the network does not, if it has not been executed.
+// drop gives up the call that is under way. If it was not executed, it may still arrive.
 func (l *Lease) drop() {
 	c := l.Call
 	if l.Call = (Call{}); c.Kind == Try || c.Kind == Ask {
@@ -25,13 +25,13 @@ func (l *Lease) drop() {
 	}
 }
 
-// end is the last that the process does for a lease.
+// end makes the process forget a lease.
 func (l *Lease) end() {
 	l.giveBack(NoCall)
 	l.Phase, l.Doubt = Over, 0
 }
 
-// giveUp is a caller's context, or a session's patience, that ends while a call is under way.
+// giveUp ends the wait for a call under way: the caller's context is over, or the session's time limit.
 func (p *Protocol) giveUp(l *Lease) {
 	switch l.Phase {
 	case Holding: // the renewer tries again, or does not
@@ -51,7 +51,7 @@ func (p *Protocol) giveUp(l *Lease) {
 	}
 }
 
-// tick lets time pass for the process and for what is under way.
+// tick lets a tick pass for the process and for what is under way.
 func (p *Protocol) tick(l *Lease) {
 	if l.Call.Kind != NoCall {
 		l.Call.Sent = min(l.Call.Sent+1, TTL)
@@ -71,11 +71,11 @@ func (p *Protocol) tick(l *Lease) {
 		l.Doubt = max(l.Doubt-1, 1)
 	}
 	if wanted := l.Phase == Holding || l.Phase == Waiting; wanted && l.Doubt == 1 && l.Call.Kind == NoCall {
-		l.Doubt = 0 // what the request could bring about, it has
+		l.Doubt = 0 // the request can no longer act
 	}
 	l.Left, l.Asks = max(l.Left-1, 0), max(l.Asks-1, 0)
 	if l.Phase == Holding && l.Left == 0 {
-		// Lost. A renewal whose answer did not come may have made it longer for the server.
+		// The lease is lost. For the server it may last longer, by a renewal whose answer did not arrive.
 		if l.giveBack(Cancel); p.Fault == "lease that ran out is not given back" {
 			l.end()
 		}

@@ -1,13 +1,13 @@
 package model
 
-// publish puts grants under way to those who still listen for them.
+// publish puts grants under way to the leases that still wait for them.
 func (p *Protocol) publish(s *State, pushed []Push) {
 	for _, push := range pushed {
 		l := &s.Lease[push.To]
 		waits := l.Phase == Asking || l.Phase == Waiting
 		switch {
-		case push.Poke || s.Cut[p.Proc[push.To]]:
-			// A waiter may poke at any time anyway.
+		case push.Poke || push.Recall || s.Cut[p.Proc[push.To]]:
+			// Nothing is to model: a waiter may ask again at any time.
 		case push.Epoch == 0:
 			l.Lost = waits || l.Phase == Holding || l.Phase == Refreshing
 		case waits:
@@ -16,7 +16,7 @@ func (p *Protocol) publish(s *State, pushed []Push) {
 	}
 }
 
-// cut is the end of a process's line for pushes. Those that arrived have been read before.
+// cut ends a process's subscription. Pushes that have arrived are read before.
 func (p *Protocol) cut(s *State, proc int8) {
 	s.Cut[proc] = true
 	for i := range s.Lease {
@@ -26,8 +26,8 @@ func (p *Protocol) cut(s *State, proc int8) {
 	}
 }
 
-// resubscribed is the moment at which a process has its line for pushes, for the first time or again. Leases whose grant
-// may be on its way in an answer are checked as soon as they are known.
+// resubscribed begins a process's subscription, the first or a later one. Leases whose grant may be in an answer under
+// way are checked as soon as the answer arrives.
 func (p *Protocol) resubscribed(s *State, proc int8) {
 	s.Cut[proc] = false
 	for i := range s.Lease {
@@ -36,7 +36,7 @@ func (p *Protocol) resubscribed(s *State, proc int8) {
 			continue
 		}
 		if l.Call.Kind == Held {
-			l.drop() // its answer says nothing about what was missed since
+			l.drop() // its answer may be older than what was missed
 		}
 		switch l.Phase {
 		case Holding, Refreshing:
@@ -47,7 +47,7 @@ func (p *Protocol) resubscribed(s *State, proc int8) {
 	}
 }
 
-// told is the moment at which a process learns that a lease is broken.
+// told makes a process learn that a lease is broken.
 func (p *Protocol) told(l *Lease) {
 	l.Lost = false
 	switch {
@@ -78,7 +78,7 @@ func (l *Lease) addPush(g Grant) {
 	l.Pushed[at] = g
 }
 
-// takePush lets a grant arrive. Those before it got lost.
+// takePush lets a grant arrive. Those before it are lost.
 func (l *Lease) takePush(at int) Grant {
 	var rest [pushes]Grant
 	copy(rest[:], l.Pushed[at+1:])

@@ -24,14 +24,14 @@ func (p *Protocol) handOn(s *Server, left int8) []Push {
 			s.leave(id)
 		}
 		if live || p.Fault == "hand on to the dead" {
-			// One that died before its turn blocks no longer than it counts as live.
+			// A waiter that has died holds the lock no longer than its process counts as live.
 			ttl, whole := s.TTL[id], s.Live[p.Proc[id]] > s.TTL[id]
 			if live && p.Fault != "dead waiter gets a whole lease" {
 				ttl = min(ttl, s.Live[p.Proc[id]])
 			}
 			p.take(s, id, ttl)
 			pushed := []Push{{To: id, Epoch: s.Epoch, TTL: ttl}}
-			if s.Queued > 0 && left >= ttl && whole { // a lease that its process will lengthen need not be told of
+			if s.Queued > 0 && left >= ttl && whole { // a short lease is about to be lengthened, and not worth a poke
 				pushed = append(pushed, Push{To: s.Queue[0], Poke: true, Maybe: left == ttl})
 			}
 			return pushed

@@ -6,6 +6,9 @@ func (p *Protocol) Acquire(s *Server, id int8, wait, late bool) (Answer, []Push)
 	if late && p.Fault != "late acquire acts" {
 		return Answer{Late: true}, nil
 	}
+	if !s.Old[p.Proc[id]] && s.mixed(id) {
+		return p.AcquireShared(s, id, wait)
+	}
 	if s.Owner == None && s.Queued > 0 && p.Fault == "poke does not hand on" {
 		return Answer{}, nil
 	}
@@ -34,6 +37,9 @@ func (p *Protocol) Acquire(s *Server, id int8, wait, late bool) (Answer, []Push)
 
 // Release is release.lua, and retain.lua to keep the lock.
 func (p *Protocol) Release(s *Server, id int8, keep bool) (Answer, []Push) {
+	if !s.Old[p.Proc[id]] && s.mixed(id) {
+		return p.ReleaseShared(s, id, keep)
+	}
 	if s.Owner != id && (p.Fault != "release without owner" || s.Owner == None) {
 		return Answer{}, nil
 	}
@@ -56,6 +62,9 @@ func (p *Protocol) Release(s *Server, id int8, keep bool) (Answer, []Push) {
 
 // Cancel is cancel.lua.
 func (p *Protocol) Cancel(s *Server, id int8) (Answer, []Push) {
+	if !s.Old[p.Proc[id]] && s.mixed(id) {
+		return p.CancelShared(s, id)
+	}
 	if p.Fault != "cancel stays in the queue" {
 		s.leave(id)
 	}
@@ -67,6 +76,9 @@ func (p *Protocol) Cancel(s *Server, id int8) (Answer, []Push) {
 
 // Renew is renew.lua for one lease.
 func (p *Protocol) Renew(s *Server, id int8) Answer {
+	if !s.Old[p.Proc[id]] && s.Owner != id && s.Shared() && (s.Kind[id] != Writer || p.Fault != "renewal does not follow the downgrade") {
+		return p.RenewShared(s, id)
+	}
 	switch {
 	case s.Owner == None && p.Fault == "renewal revives":
 		s.Owner, s.Age = id, 0
@@ -81,25 +93,52 @@ func (p *Protocol) Renew(s *Server, id int8) Answer {
 
 // Held is the script that tells whether a lease holds the lock.
 func (p *Protocol) Held(s *Server, id int8) Answer {
-	mine := s.Owner == id
-	return Answer{OK: mine && !s.Marked, Broken: mine && s.Marked}
+	mine, marked := s.Owner == id || s.Holds(id), s.Marked || s.Holds(id) && s.Hold[id].Marked
+	return Answer{OK: mine && !marked, Broken: mine && marked}
 }
 
 // Alive is alive.lua.
 func (p *Protocol) Alive(s *Server, proc int8) Answer {
 	owner := s.Owner >= 0 && p.Proc[s.Owner] == proc && p.Fault != "owners are not told by showing life"
+	for i := range s.Hold {
+		owner = owner || s.Holds(int8(i)) && p.Proc[i] == proc && p.Fault != "owners are not told by showing life"
+	}
+	owner = owner && !(s.Old[proc] && s.Shared())
 	if s.Queued > 0 {
 		p.show(s, proc)
-		return Answer{OK: true, Owner: owner, Left: s.Left}
+		return Answer{OK: true, Owner: owner, Left: p.wayOff(s, proc)}
 	}
 	if owner {
-		return Answer{Owner: true, Left: s.Left}
+		return Answer{Owner: true}
 	}
 	return Answer{}
 }
 
+// wayOff is how long alive.lua says that the lease in the way lasts. A shared lock may last for ever, if its holders
+// renew it. So a waiter behind a dead one asks at once. So does a waiter that fits: a node without kinds has left it
+// there.
+func (p *Protocol) wayOff(s *Server, proc int8) int8 {
+	if !s.Shared() || s.Queued == 0 || s.Old[proc] {
+		return s.Left
+	}
+	head := s.Queue[0]
+	if s.Live[p.Proc[head]] == 0 && p.Fault != "dead writer at the head blocks" {
+		return 0
+	}
+	if p.fits(s, head) && p.Fault != "old cancels keep readers waiting" {
+		return 0
+	}
+	return s.ends().of(s.Kind[head])
+}
+
 // Break is break.lua.
 func (p *Protocol) Break(s *Server, b Breaking) (Answer, []Push) {
+	switch {
+	case b.Who == Readers || b.Who == Permits:
+		return p.breakOld(s, b)
+	case s.Shared():
+		return p.BreakShared(s, b)
+	}
 	named := s.Owner == b.Who && s.Epoch == b.Epoch
 	switch {
 	case s.Owner == None, !named && p.Fault != "break names the key only" &&
@@ -115,6 +154,11 @@ func (p *Protocol) Break(s *Server, b Breaking) (Answer, []Push) {
 		s.Floor = s.Epoch - 1
 	}
 	if b.Force || s.Owner == Kept || p.Fault == "break hands on at once" {
+
+		if before := s.ends(); s.mixed(None) {
+			p.free(s)
+			return Answer{OK: true}, append(pushed, p.admit(s, before)...)
+		}
 		return Answer{OK: true}, append(pushed, p.release(s)...)
 	}
 	if !s.Marked {

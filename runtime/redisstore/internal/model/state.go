@@ -10,7 +10,7 @@ type State struct {
 	Server
 	Lease [MaxLeases]Lease
 	Dead  [MaxProcs]bool
-	// Cut is which processes do not have the line on which pushes come: they have lost it, or not subscribed yet.
+	// Cut is which processes have no subscription: they have lost it, or have not subscribed yet.
 	Cut [MaxProcs]bool
 	// Break is a request that is under way Runs times.
 	Break  Breaking
@@ -18,7 +18,7 @@ type State struct {
 	Faults int8
 }
 
-// Breaking names the lease that a Break is to end, as somebody saw it.
+// Breaking names the lease that a Break is to end, as its sender saw it.
 type Breaking struct {
 	Who   int8 // a lease or Kept
 	Epoch uint8
@@ -41,7 +41,10 @@ func (s State) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "server: owner %s epoch %d, broken %v, %d ticks left, floor %d, queue %v for %d ticks, live %v",
 		ownerName(s.Owner), s.Epoch, s.Marked, s.Left, s.Floor, s.Queue[:s.Queued], s.WaitersLeft, s.Live)
-	fmt.Fprintf(&b, ", lines cut %v", s.Cut)
+	if s.Shared() {
+		fmt.Fprintf(&b, ", held by %+v", s.Hold)
+	}
+	fmt.Fprintf(&b, ", kinds %v, old %v, lines cut %v", s.Kind, s.Old, s.Cut)
 	if s.Runs > 0 {
 		fmt.Fprintf(&b, ", a Break under way %d times: %+v", s.Runs, s.Break)
 	}
@@ -52,6 +55,9 @@ func (s State) String() string {
 		fmt.Fprintf(&b, "\n  lease %d: %s", i, l.Phase)
 		if l.Phase == Holding || l.Phase == Refreshing {
 			fmt.Fprintf(&b, " epoch %d for %d ticks", l.Epoch, l.Left)
+		}
+		if l.Reads {
+			b.WriteString(", reads since a downgrade")
 		}
 		if l.Call.Kind != NoCall {
 			fmt.Fprintf(&b, ", call %+v", l.Call)
@@ -85,6 +91,10 @@ func ownerName(owner int8) string {
 		return "nobody"
 	case Kept:
 		return "MinHold"
+	case Readers:
+		return "readers"
+	case Permits:
+		return "permits"
 	}
 	return fmt.Sprint("lease ", owner)
 }

@@ -17,8 +17,8 @@ type Script struct {
 	Pushed []Push
 }
 
-// maxScripts is how many scripts one event can run: an acquire that was late is asked for anew, its lease is broken, it
-// is given back.
+// maxScripts is how many scripts one event can run: a late acquire is repeated, its lease is broken, and it is given
+// back.
 const maxScripts = 4
 
 func (f *Effect) add(s Script) Answer {
@@ -39,7 +39,10 @@ func (p *Protocol) Step(s State, e Event) (State, Effect) {
 		}
 	case evName:
 		s.Faults--
-		s.Break, s.Runs = Breaking{Who: s.Owner, Epoch: s.Epoch, Force: e.Which == 1}, runs
+		s.Break, s.Runs = Breaking{Who: s.Owner, Epoch: s.Epoch, Force: e.Which%2 == 1}, runs
+		if e.Which >= nameShare {
+			s.Break.Who, s.Break.Epoch = int8(e.Who), s.Hold[e.Who].Epoch
+		}
 	case evBreak:
 		p.executeBreak(&s, &f)
 	case evAlive:
@@ -64,14 +67,21 @@ func (p *Protocol) Step(s State, e Event) (State, Effect) {
 
 // executeBreak runs the Break that is under way.
 func (p *Protocol) executeBreak(s *State, f *Effect) {
-	owner, epoch, b := s.Owner, s.Epoch, s.Break
+	before, b := s.Server, s.Break
 	if s.Runs--; s.Runs == 0 {
 		s.Break = Breaking{}
 	}
 	answer, pushed := p.Break(&s.Server, b)
 	f.add(Script{Kind: Break, Who: None, Break: b, Answer: answer, Pushed: pushed})
-	if answer.OK && b.Force && owner >= 0 {
-		s.Lease[owner].Forced = epoch
+	for i := range s.Lease {
+		switch id := int8(i); {
+		case !answer.OK || !b.Force:
+		case before.Owner == id:
+			s.Lease[i].Forced = before.Epoch
+		case before.Holds(id) && (b.Who == id || b.Who == before.Owner):
+			s.Lease[i].Forced = before.Hold[i].Epoch
+			s.Lease[i].Loose = s.Lease[i].Loose || b.Who < 0 // no process is told
+		}
 	}
 }
 
@@ -93,10 +103,12 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 		l.giveBack(Release)
 	case evRetain:
 		l.giveBack(Retain)
+	case evDowngrade:
+		l.Reads, l.Call = true, Call{Kind: Downgrade + Kind(e.Which)}
 	case evLeave:
 		l.giveBack(Cancel)
 	case evPass:
-		// Nobody listens in between.
+		// Between the two callers no waiter listens, so pushes are lost.
 		l.Phase, l.Call, l.Pushed, l.Lost = Asking, Call{Kind: Ask}, [pushes]Grant{}, false
 		if l.Skew, l.Asks = 0, 0; p.Fault == "place goes on without its doubts" {
 			l.Doubt = 0
@@ -123,7 +135,7 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 		if p.Fault == "retry forgets the first attempt" {
 			l.Doubt = doubt
 		}
-		if l.Phase != Waiting { // who pokes again when it likes
+		if l.Phase != Waiting { // a waiter may ask again at any time
 			l.Call = again
 		}
 		return
@@ -135,7 +147,8 @@ func (p *Protocol) stepOf(s *State, l *Lease, e Event, f *Effect) {
 	case evLate:
 		p.run(s, l.Late.Kind, id, l.Late.Sent, f)
 		l.Late = Late{}
-		l.Loose = l.Loose || l.Forced > 0 && (s.place(id) >= 0 || s.Owner == id && s.Epoch > l.Forced)
+		l.Loose = l.Loose || l.Forced > 0 && (s.place(id) >= 0 || s.Owner == id && s.Epoch > l.Forced ||
+			s.Holds(id) && s.Hold[id].Epoch > l.Forced)
 		return
 	}
 	if e.Slow {
@@ -153,7 +166,7 @@ func (p *Protocol) execute(s *State, l *Lease, id int8, f *Effect) {
 	answer := p.run(s, l.Call.Kind, id, l.Call.Sent, f)
 	l.Call.Done, l.Call.Skew, l.Call.Answer = true, l.Call.Sent, answer
 	if waits := l.Call.Kind == Ask && !answer.OK && !answer.Late; waits && p.Fault != "grants from before an answer count" {
-		l.Pushed = [pushes]Grant{} // they were given before the server said that the lease has to wait
+		l.Pushed = [pushes]Grant{} // these are older than the answer that the lease has to wait
 	}
 }
 
@@ -168,6 +181,8 @@ func (p *Protocol) run(s *State, kind Kind, id, sent int8, f *Effect) Answer {
 		script.Answer = p.Renew(&s.Server, id)
 	case Held:
 		script.Answer = p.Held(&s.Server, id)
+	case Downgrade, DowngradeAnew:
+		script.Answer, script.Pushed = p.Downgrade(&s.Server, id, kind == DowngradeAnew)
 	case Cancel:
 		script.Answer, script.Pushed = p.Cancel(&s.Server, id)
 	default:
@@ -176,7 +191,7 @@ func (p *Protocol) run(s *State, kind Kind, id, sent int8, f *Effect) Answer {
 	return f.add(script)
 }
 
-// shown is the moment at which a process reads the answer to its showing life.
+// shown applies the answer to a sign of life when the process reads it.
 func (p *Protocol) shown(s *State, proc int8, a Answer) {
 	for i := range s.Lease {
 		if l := &s.Lease[i]; p.Proc[i] == proc && l.Phase == Waiting {
@@ -188,7 +203,7 @@ func (p *Protocol) shown(s *State, proc int8, a Answer) {
 // asks returns in how many ticks a waiter asks again, once its process has shown life.
 func (p *Protocol) asks(s *State, id, asks int8, a Answer) int8 {
 	switch {
-	case a.Owner && s.Owner == id: // the answer names it
+	case a.Owner && (s.Owner == id || s.Holds(id)): // the answer names it
 		return 0
 	case p.Fault == "the living are not told":
 		return asks

@@ -1,0 +1,118 @@
+package sqldialect
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+)
+
+// Server is what a server says of itself.
+type Server struct {
+	Dialect   Dialect
+	Version   string // as the server writes it
+	Number    int    // of PostgreSQL, such as 150008
+	ReadOnly  bool
+	Isolation string // of transactions by default: "read committed", "repeatable read", …
+	// StatementLog says that MySQL logs statements and not rows, with which it refuses writes in READ COMMITTED.
+	StatementLog bool
+}
+
+// Ask asks a server what it is and how it is set up.
+func (d Dialect) Ask(ctx context.Context, q Querier) (Server, error) {
+	s := Server{Dialect: d}
+	switch d {
+	case Postgres:
+		var readOnly string
+		err := One(ctx, q, `SELECT version(), current_setting('server_version_num')::int,
+current_setting('transaction_isolation'), current_setting('transaction_read_only')`,
+			&s.Version, &s.Number, &s.Isolation, &readOnly)
+		s.ReadOnly = readOnly == "on"
+		return s, err
+	case MySQL:
+		set, err := mysqlVariables(ctx, q)
+		return mysqlServer(set), err
+	}
+	return s, One(ctx, q, "SELECT sqlite_version()", &s.Version)
+}
+
+// Judge refuses servers that are too old, take no writes, or only look like the dialect's.
+func (s Server) Judge() error {
+	switch s.Dialect {
+	case Postgres:
+		if strings.Contains(s.Version, "CockroachDB") || strings.Contains(s.Version, "-YB-") {
+			return notPostgres(s.Version)
+		}
+		if s.Number < 120000 {
+			return Refusal("the server is %s; PostgreSQL 12 or later is needed", s.Version)
+		}
+	case MySQL:
+		if strings.Contains(s.Version, "TiDB") {
+			return Refusal("the server is TiDB %s, which was never tested", s.Version)
+		}
+		if !atLeast(s.Version, 10, 6) && (strings.Contains(s.Version, "MariaDB") || !atLeast(s.Version, 8, 0)) {
+			return Refusal("the server has version %s; MySQL 8.0 or MariaDB 10.6 or later is needed", s.Version)
+		}
+	case SQLite:
+		if !atLeast(s.Version, 3, 35) {
+			return Refusal("SQLite is %s; 3.35 or later is needed", s.Version)
+		}
+	}
+	if s.ReadOnly {
+		return ErrReadOnly
+	}
+	return nil
+}
+
+// notPostgres refuses what only speaks like PostgreSQL.
+func notPostgres(version string) error {
+	return Refusal("the server is %s: what a statement sees there after a wait for a row is something else", version)
+}
+
+// mysqlServer reads a server's variables.
+func mysqlServer(set map[string]string) Server {
+	s := Server{
+		Dialect: MySQL, Version: set["version"],
+		ReadOnly:     set["read_only"] == "ON" || set["super_read_only"] == "ON" || set["innodb_read_only"] == "ON",
+		StatementLog: set["log_bin"] == "ON" && set["binlog_format"] == "STATEMENT",
+		Isolation:    set["transaction_isolation"],
+	}
+	if s.Isolation == "" {
+		s.Isolation = set["tx_isolation"] // MariaDB's name for it, up to 11.1
+	}
+	s.Isolation = strings.ToLower(strings.ReplaceAll(s.Isolation, "-", " "))
+	if comment := set["version_comment"]; strings.Contains(comment, "TiDB") {
+		s.Version += " (" + comment + ")"
+	}
+	return s
+}
+
+// mysqlVariables are what a server says of itself, by name.
+func mysqlVariables(ctx context.Context, q Querier) (map[string]string, error) {
+	rows, err := q.QueryContext(ctx, `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'read_only',
+'super_read_only', 'innodb_read_only', 'log_bin', 'binlog_format', 'transaction_isolation', 'tx_isolation')`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	set := make(map[string]string)
+	for rows.Next() {
+		var name, value sql.NullString
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		set[strings.ToLower(name.String)] = value.String
+	}
+	return set, rows.Err()
+}
+
+// atLeast reads a version such as 8.0.36 or 10.11.6-MariaDB.
+func atLeast(version string, major, minor int) bool {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	a, err := strconv.Atoi(parts[0])
+	b, err2 := strconv.Atoi(parts[1])
+	return err == nil && err2 == nil && (a > major || a == major && b >= minor)
+}

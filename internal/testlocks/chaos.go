@@ -1,0 +1,151 @@
+package testlocks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Server is one of several that keep locks.
+type Server interface {
+	Addr() string
+	Kill()
+	Restart() error
+	Pause() error
+	Resume() error
+}
+
+// Chaos is a test of some nodes that share a few locks of a cluster. Leaders are killed and stopped, nodes are cut off,
+// silenced and slowed down, answers are lost, locks are broken; nodes that are processes are killed and stopped, too. A
+// witness knows what each of them believes: no two contexts of one key are alive at the same time, unless they may
+// share it, fences grow in the order of acquisition, and who waits is served in the end. The namespace is the test's name.
+// LOCKGEN_SEED repeats the plan of a run; LOCKGEN_SOAK makes it ten times as long.
+type Chaos struct {
+	Servers   []Server
+	Leader    func(context.Context) (Server, error)
+	Open      Opener
+	Modes     bool // one of the keys is held by readers, writers and permits
+	Processes bool // each node is a process of its own, if TestMain begins with BeProcess
+	Faults    int
+	Patience  time.Duration // the faults end after this time
+}
+
+const nodes = 4
+
+// Run does harm for a while, lets everything come to its end, and hears the witness.
+func (c Chaos) Run(t *testing.T) {
+	r := c.begin(t)
+	began, done := time.Now(), 0
+	for ; done < c.Faults && time.Since(began) < c.Patience; done++ {
+		r.act()
+	}
+	r.end()
+	bad, leases := r.witness.Verdict()
+	for _, problem := range bad {
+		t.Error(problem)
+	}
+	t.Logf("%d faults (%v) in %s, %d leases were seen", done, r.acts, time.Since(began).Round(time.Second), leases)
+	if leases < 20 {
+		t.Error("so few leases prove nothing")
+	}
+}
+
+// run is a Chaos that goes on.
+type run struct {
+	Chaos
+	t        *testing.T
+	rand     *rand.Rand
+	witness  *Witness
+	keys     []string
+	mixed    string
+	nodes    []*node
+	started  int
+	operator *lockrt.Locker // breaks locks
+	acts     map[string]int
+}
+
+func (c *Chaos) begin(t *testing.T) *run {
+	seed := rand.Uint64()
+	if text := os.Getenv("LOCKGEN_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("LOCKGEN_SEED: %v", err)
+		}
+	}
+	t.Logf("LOCKGEN_SEED=%d repeats this plan", seed)
+	if os.Getenv("LOCKGEN_SOAK") != "" {
+		c.Faults, c.Patience = 10*c.Faults, 10*c.Patience
+	}
+	r := &run{
+		Chaos: *c, t: t, rand: rand.New(rand.NewPCG(seed, 0)), witness: NewWitness(), keys: []string{"a", "b"},
+		acts: make(map[string]int),
+	}
+	if c.Modes {
+		r.mixed = "mixed"
+		r.keys = append(r.keys, r.mixed)
+	}
+	var addrs []string
+	for _, s := range c.Servers {
+		addrs = append(addrs, s.Addr())
+	}
+	var err error
+	r.operator, err = c.Open(addrs, lockrt.Config{
+		Namespace: t.Name(), Node: "operator", Logger: slog.New(slog.DiscardHandler),
+	})
+	r.must(err)
+	for range nodes {
+		r.nodes = append(r.nodes, r.start())
+	}
+	return r
+}
+
+// start starts a node.
+func (r *run) start() *node {
+	n := newNode(r.t, fmt.Sprint("node ", r.started), r.Servers)
+	p := plan{
+		Namespace: r.t.Name(), Node: n.name, Addrs: n.addrs(), Seed: r.rand.Uint64(),
+		Keys: r.keys, Mixed: r.mixed, Line: r.started%2 == 0,
+	}
+	r.started++
+	if r.Processes {
+		n.startProcess(r.t, p, r.witness)
+	} else {
+		u, err := p.open(r.Open)
+		r.must(err)
+		n.startHere(p.Seed, u, r.witness)
+	}
+	return n
+}
+
+func (r *run) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// end lets all nodes come to their end. Each gets every lock before.
+func (r *run) end() {
+	r.t.Helper()
+	done := make(chan error, len(r.nodes))
+	for _, n := range r.nodes {
+		go func() { done <- n.end() }()
+	}
+	for range r.nodes {
+		if err := <-done; err != nil {
+			r.t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := r.operator.Close(ctx); err != nil {
+		r.t.Errorf("close the operator's Locker: %v", err)
+	}
+}

@@ -1,0 +1,171 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/sqldialect"
+	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/internal/ledger"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Tx is an open transaction: a *sql.Tx, or the equivalent of gorm, ent or sqlc. For pgx see [PgxTx].
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// PutTx stores a one-off job in the caller's transaction: the job exists if and only if the transaction commits. The
+// transaction must be in the database of the store; the error wraps lockrt.ErrOptions if it is in another one. Its role
+// needs the right to select, insert and update in the table of one-off jobs.
+//
+// As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. If
+// other open transactions have put the same ID, PutTx waits for them. After the commit a node finds the job at its next
+// heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
+func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
+	fail := func(err error) error { return fmt.Errorf("put one-off job %q: %w", o.ID, err) }
+	if err := o.Check(); err != nil {
+		return fail(err)
+	}
+	if err := checkTx(tx, "the job would exist whatever becomes of the writes"); err != nil {
+		return fail(err)
+	}
+	t, err := s.ready(ctx)
+	if err != nil {
+		return s.in(err, "put one-off job %q", o.ID)
+	}
+	o = ledger.Stored(o)
+	text, now := putText(t)
+	args := append([]any{s.namespace, []byte(o.ID)}, t.homeArgs()...)
+	args = append(append(args, micros(o.At), encode(o)), now...)
+	if _, err := tx.ExecContext(ctx, t.text(text), args...); err != nil {
+		return s.in(s.explainTx(ctx, t, err), "put one-off job %q", o.ID)
+	}
+	return nil
+}
+
+// CompleteTx ends the run that ctx belongs to in the transaction of its work: the run is complete if and only if the
+// transaction commits. Call it in [jobs.Job.Run] or [jobs.Handler.Run], with the context that they were given or one made
+// of it, as the last statement of the transaction:
+//
+//	err = errors.Join(work(ctx, tx), store.CompleteTx(ctx, tx))
+//	if err != nil {
+//		return err // and roll back
+//	}
+//	return tx.Commit()
+//
+// A node that dies after the commit, and one whose lock is lost then, leaves nothing to do again: the run is recorded with
+// jobs.OutcomeOK, whatever the function returns. If another node has taken the run over meanwhile, the error is
+// jobs.ErrGone: roll back. So however often a run is tried, by retries and after deaths, one transaction commits.
+//
+// Nobody takes the run over while the transaction is open. The transaction must be in the database of the store, in
+// another one the error is jobs.ErrGone too. Its role needs the right to select and update in the table of runs, and to
+// select in that of one-off jobs. CompleteTx blocks until the database has answered. After every error roll back.
+func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
+	run, ok := jobs.RunFromContext(ctx)
+	if !ok {
+		return fmt.Errorf("complete a run: %w: the context does not come from a job or a handler", lockrt.ErrOptions)
+	}
+	if err := checkTx(tx, "the run would be complete whatever becomes of the writes"); err != nil {
+		return fmt.Errorf("complete run %s: %w", run.ID, err)
+	}
+	t, err := s.ready(ctx)
+	if err != nil {
+		return s.in(err, "complete run %s", run.ID)
+	}
+	// It counts: where a row that stays as it is does not count as changed, a second call must not look like a run that is
+	// gone.
+	const text = `UPDATE {run} SET completed = completed + 1 WHERE namespace = ? AND id = ? AND owner = ? AND 0 = `
+	args := append([]any{s.namespace, []byte(run.ID), []byte(run.Session)}, t.homeArgs()...)
+	result, err := tx.ExecContext(ctx, t.text(text+inHome), args...)
+	if err != nil {
+		return s.in(s.explainTx(ctx, t, err), "complete run %s", run.ID)
+	}
+	if n, err := result.RowsAffected(); err != nil {
+		return s.in(err, "complete run %s", run.ID)
+	} else if n == 0 {
+		return fmt.Errorf("complete run %s: %w: another node has taken it over, or the transaction is in another database "+
+			"than the jobs; roll it back", run.ID, jobs.ErrGone)
+	}
+	return nil
+}
+
+// checkTx refuses what is no transaction, which would do so much at once.
+func checkTx(tx Tx, otherwise string) error {
+	if t, ok := tx.(*sql.Tx); tx == nil || ok && t == nil {
+		return fmt.Errorf("%w: there is no transaction", lockrt.ErrOptions)
+	}
+	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool {
+		return fmt.Errorf("%w: %T is no transaction, %s; pass the *sql.Tx of the writes", lockrt.ErrOptions, tx, otherwise)
+	}
+	return nil
+}
+
+// homeKey is the key of the row that tells databases apart. No job has an empty namespace.
+var homeKey = []any{[]byte{}, []byte("home")}
+
+// inHome is 0 in the store's database and NULL in another one. MySQL does not let a statement read the table that it
+// writes, except in a subquery that it works out first.
+const inHome = `(SELECT h.zero FROM (SELECT 0 AS zero FROM {oneoff} WHERE namespace = ? AND id = ? AND {home} = ? LIMIT 1) AS h)`
+
+func (t *tables) homeArgs() []any { return append(homeKey[:2:2], t.isHome) }
+
+// putText is one statement: one that is over for long makes room. In MySQL columns are set from left to right, and
+// those that come later see what was set. In another database than the store's the row would have a NULL.
+func putText(t *tables) (text string, now []any) {
+	text = "INSERT INTO {oneoff} (" + join(oneOffTable.columns) + ") VALUES (?, ?, " + inHome + ", ?, ?)"
+	over := fmt.Sprintf("{bare:oneoff}.past > 0 AND {bare:oneoff}.past < {now} - %d", jobs.OneOffRetention.Microseconds())
+	switch t.Dialect {
+	case sqldialect.MySQL:
+		return text + " ON DUPLICATE KEY UPDATE at = IF(" + over + ", VALUES(at), at), body = IF(" + over +
+			", VALUES(body), body), past = IF(" + over + ", 0, past)", nil
+	case sqldialect.SQLite:
+		over = fmt.Sprintf("{bare:oneoff}.past > 0 AND {bare:oneoff}.past < ?")
+		now = []any{time.Now().Add(-jobs.OneOffRetention).UnixMicro()}
+	}
+	return text + " ON CONFLICT (" + join(oneOffTable.key) +
+		") DO UPDATE SET past = 0, at = excluded.at, body = excluded.body WHERE " + over, now
+}
+
+// explainTx is explain for a statement in a caller's transaction.
+func (s *Store) explainTx(ctx context.Context, t *tables, err error) error {
+	if !t.IsForeign(err) && !t.IsMissing(err) && !t.IsNull(err) {
+		return t.explain(ctx, err)
+	}
+	s.known.Store(nil) // the tables may have been made again
+	return fmt.Errorf("%w: the transaction is in another database than the tables %s of the store, or they were made again "+
+		"since: %w", lockrt.ErrOptions, t.Names, err)
+}
+
+// PgxTx adapts a pgx.Tx for [Store.PutTx] and [Store.CompleteTx].
+func PgxTx[T interface{ RowsAffected() int64 }](
+	tx interface {
+		Exec(ctx context.Context, query string, args ...any) (T, error)
+	},
+) Tx {
+	return pgxTx(func(ctx context.Context, query string, args ...any) (int64, error) {
+		tag, err := tx.Exec(ctx, query, args...)
+		if err != nil {
+			return 0, err
+		}
+		return tag.RowsAffected(), nil
+	})
+}
+
+type pgxTx func(ctx context.Context, query string, args ...any) (int64, error)
+
+// ExecContext implements Tx.
+func (f pgxTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	n, err := f(ctx, query, args...)
+	return rowCount(n), err
+}
+
+type rowCount int64
+
+func (n rowCount) RowsAffected() (int64, error) { return int64(n), nil }
+func (n rowCount) LastInsertId() (int64, error) {
+	return 0, errors.New("PostgreSQL has no LastInsertId")
+}

@@ -1,0 +1,248 @@
+package etcdstore
+
+import (
+	"context"
+	"time"
+
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/pace"
+)
+
+// class is one lease of etcd, to which the session's contenders with about the same TTL are attached. It is kept alive
+// for as long as anybody uses it.
+type class struct {
+	id     etcd.LeaseID
+	key    time.Duration // under which the session has it
+	length time.Duration // what etcd gives it
+	gone   chan struct{} // closed when etcd has forgotten it, or the session has
+
+	// Guarded by session.mu.
+	alive time.Time // when the last sign of life that was acknowledged was sent
+	users int       // leases, waiters and calls
+	idle  time.Time // since when it has no users
+	over  bool      // gone is closed
+}
+
+// idleTime is for how long a class is kept that nobody uses.
+const idleTime = time.Minute
+
+// classLengths are those of the classes, in seconds. Each of the longer ones is half as long again. So a class is no
+// longer than twice the TTL, except the shortest.
+var classLengths = []int{2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80}
+
+// classFor returns the length of the class for a TTL. A quarter is left for the time since the last sign of life, so
+// that a lease may begin at any time between two of them.
+func classFor(ttl time.Duration) time.Duration {
+	need := ttl + ttl/3
+	for _, seconds := range classLengths {
+		if d := time.Duration(seconds) * time.Second; need <= d {
+			return d
+		}
+	}
+	d := time.Duration(classLengths[len(classLengths)-1]) * time.Second
+	for d < need {
+		d = (d + d/2).Round(time.Second)
+	}
+	return d
+}
+
+// class returns the class for a TTL, a new one if need be. It has one user more, until leave.
+func (s *session) class(ctx context.Context, ttl time.Duration) (*class, error) {
+	key := classFor(ttl)
+	if c := s.join(key); c != nil {
+		return c, nil
+	}
+	over, err := s.slot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer over()
+	if c := s.join(key); c != nil {
+		return c, nil
+	}
+	var sent time.Time
+	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
+		sent = time.Now()
+		return s.client.Grant(ctx, int64(key/time.Second))
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &class{
+		id: r.ID, key: key, length: time.Duration(r.TTL) * time.Second, alive: sent, users: 1, gone: make(chan struct{}),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.classes[key] = c
+	if !s.closed {
+		s.running.Go(func() { s.keepAlive(c) })
+	}
+	return c, nil
+}
+
+func (s *session) join(key time.Duration) *class {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.classes[key]
+	if c != nil {
+		c.users++
+	}
+	return c
+}
+
+func (s *session) leave(c *class) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leaveLocked(c)
+}
+
+func (s *session) leaveLocked(c *class) {
+	if c.users--; c.users == 0 {
+		c.idle = time.Now()
+	}
+}
+
+// keepAlive renews a class, until nobody needs it any more.
+func (s *session) keepAlive(c *class) {
+	timer := time.NewTimer(c.pause())
+	defer timer.Stop()
+	failing := false
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-c.gone:
+			return
+		case <-timer.C:
+		}
+		if s.retire(c) {
+			return
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(s.ctx, max(c.length/4, attemptTime))
+		err := s.renewClass(ctx, c)
+		cancel()
+		pause := c.pause()
+		if err != nil {
+			pause = pace.Jitter(min(c.length/20, time.Second))
+			if !failing {
+				s.askAll() // what they hear of their watches may be nothing for the same reason
+			}
+		}
+		failing = s.logAlive(failing, began, err)
+		timer.Reset(pause)
+	}
+}
+
+// pause is the time between two signs of life. With what a call takes it is less than a quarter.
+func (c *class) pause() time.Duration { return c.length/5 - pace.Jitter(c.length/50) }
+
+// renewClass counts a sign of life that was sent within this call, and no earlier one.
+func (s *session) renewClass(ctx context.Context, c *class) error {
+	var sent time.Time
+	_, _, err := repeat(ctx, func(ctx context.Context) (any, error) {
+		sent = time.Now()
+		return nil, s.signOfLife(ctx, c)
+	})
+	switch {
+	case err == nil:
+		s.mu.Lock()
+		if sent.After(c.alive) {
+			c.alive = sent
+		}
+		s.mu.Unlock()
+	case isNoLease(err):
+		s.lose(c)
+	}
+	return err
+}
+
+// signOfLife keeps a lease of etcd alive, and makes sure that the leader of etcd has heard it. A leader that has been
+// replaced and does not know it says yes, too, while its successor counts down. So a majority has to agree afterwards
+// that the term is still the one of the answer: every leader that follows begins all leases anew.
+func (s *session) signOfLife(ctx context.Context, c *class) error {
+	said, err := s.client.KeepAliveOnce(ctx, c.id)
+	if err != nil {
+		return err
+	}
+	now, err := s.client.Get(ctx, s.space.generation(s.id), etcd.WithCountOnly())
+	if err == nil && now.Header.RaftTerm != said.ResponseHeader.GetRaftTerm() {
+		err = errOtherLeader
+	}
+	return err
+}
+
+// logAlive logs when the servers begin not to hear of this process, and when they do again.
+func (s *session) logAlive(failing bool, began time.Time, err error) bool {
+	switch {
+	case s.ctx.Err() != nil || isNoLease(err):
+		return failing
+	case err != nil && !failing:
+		err = explain(context.Background(), began, err)
+		s.Logger.Warn("leases of etcd not kept alive; locks may be lost", "error", err)
+	case err == nil && failing:
+		s.Logger.Info("leases of etcd are kept alive again")
+	}
+	return err != nil
+}
+
+// retire gives up a class that nobody has used for a while.
+func (s *session) retire(c *class) bool {
+	s.mu.Lock()
+	old := c.users == 0 && time.Since(c.idle) > idleTime && c.key != classFor(lifeTime)
+	if old {
+		s.endClass(c)
+	}
+	s.mu.Unlock()
+	if old {
+		s.revoke(s.ctx, c.id)
+	}
+	return old
+}
+
+// endClass takes a class out of use; mu is held.
+func (s *session) endClass(c *class) {
+	if s.classes[c.key] == c {
+		delete(s.classes, c.key)
+	}
+	if !c.over {
+		c.over = true
+		close(c.gone)
+	}
+}
+
+func (s *session) revoke(ctx context.Context, id etcd.LeaseID) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	_, _ = s.client.Revoke(ctx, id) // without this it runs out
+}
+
+// lose ends all leases of a class that etcd has forgotten, and with it their keys. Waiters join again.
+func (s *session) lose(c *class) {
+	s.mu.Lock()
+	s.endClass(c)
+	var lost []string
+	for id, h := range s.leases {
+		if h.class == c {
+			lost = append(lost, id)
+			s.dropLocked(h)
+			s.unsureLocked(h.key, h.id)
+		}
+	}
+	s.mu.Unlock()
+	for _, id := range lost {
+		s.Lost(id, errForgotten)
+	}
+	s.askAll()
+}
+
+// start returns the moment from which a lease may be counted: not after that from which its class lasts for the TTL.
+func (s *session) start(c *class, sent time.Time, ttl time.Duration) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if latest := c.alive.Add(c.length - ttl); sent.After(latest) {
+		return latest
+	}
+	return sent
+}

@@ -1,0 +1,128 @@
+package etcdtest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/testetcd"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// With authentication an account with the right to the prefix is enough. No password is in any error.
+func TestOpen_auth(t *testing.T) {
+	const password = "s3cret/ and more"
+	c := start(t, 1, testetcd.Options{})
+	client := c.client(t)
+	for _, do := range []func() error{
+		func() error { _, err := client.RoleAdd(t.Context(), "root"); return err },
+		func() error { _, err := client.UserAdd(t.Context(), "root", "root"); return err },
+		func() error { _, err := client.UserGrantRole(t.Context(), "root", "root"); return err },
+		func() error { _, err := client.RoleAdd(t.Context(), "team"); return err },
+		func() error {
+			_, err := client.RoleGrantPermission(t.Context(), "team", "team/", etcd.GetPrefixRangeEnd("team/"),
+				etcd.PermissionType(etcd.PermReadWrite))
+			return err
+		},
+		func() error { _, err := client.UserAdd(t.Context(), "app", password); return err },
+		func() error { _, err := client.UserGrantRole(t.Context(), "app", "team"); return err },
+		func() error { _, err := client.AuthEnable(t.Context()); return err },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	addr := c.Members[0].Addr()
+	locks := open(t, "etcd://app:s3cret%2F%20and%20more@"+addr+"/team")
+	a := acquire(t, locks, "k", lockrt.Options{TTL: time.Second, Wait: time.Minute, MinHold: time.Millisecond})
+	release(t, a)
+	if err := locks.Break(t.Context(), "none", "test"); !errors.Is(err, lockrt.ErrNotHeld) {
+		t.Errorf("break of a free lock: %v", err)
+	}
+	for url, want := range map[string]string{
+		"etcd://app:wrong%2Fs3cret@" + addr + "/team": "authentication failed",
+		"etcd://" + addr + "/team":                    "",
+	} {
+		other, err := lockrt.Open(t.Context(), url, lockrt.Config{})
+		if err == nil {
+			_, err = other.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long})
+			_ = other.Close(t.Context())
+		}
+		says(t, err, want)
+		if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("the error has the password: %v", err)
+		}
+	}
+	elsewhere := open(t, "etcd://app:s3cret%2F%20and%20more@"+addr+"/other")
+	_, err := elsewhere.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long})
+	says(t, err, "permission denied", "Config.Prefix")
+}
+
+func open(t *testing.T, url string) *lockrt.Locker {
+	t.Helper()
+	locks, err := lockrt.Open(t.Context(), url, lockrt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = locks.Close(context.Background()) })
+	return locks
+}
+
+// TLS with certificates of both sides.
+func TestOpen_tls(t *testing.T) {
+	files := certificates(t)
+	c := start(t, 1, testetcd.Options{TLS: files})
+	url := "etcds://" + c.Members[0].Addr() + "/team?ca=" + files.CA + "&cert=" + files.Cert + "&key=" + files.Key
+	release(t, acquire(t, open(t, url), "k", lockrt.Options{TTL: long}))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := lockrt.Open(ctx, "etcds://"+c.Members[0].Addr(), lockrt.Config{})
+	says(t, err, c.Members[0].Addr())
+}
+
+// certificates makes a certificate that is its own authority, for 127.0.0.1.
+func certificates(t *testing.T) *testetcd.Files {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, kind string, text []byte) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: text}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	certFile := write("cert.pem", "CERTIFICATE", cert)
+	return &testetcd.Files{CA: certFile, Cert: certFile, Key: write("key.pem", "EC PRIVATE KEY", der)}
+}

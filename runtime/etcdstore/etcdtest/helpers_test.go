@@ -1,0 +1,18 @@
+package etcdtest
+
+import (
+	"github.com/lockgen/lockgen/internal/testlocks"
+	"github.com/lockgen/lockgen/internal/testsync"
+)
+
+const long = testlocks.Long
+
+var (
+	acquire    = testlocks.Acquire
+	release    = testlocks.Release
+	waits      = testlocks.Waits
+	waitsAs    = testlocks.WaitsAs
+	waiters    = testlocks.Waiters
+	says       = testlocks.Says
+	eventually = testsync.Eventually
+)

@@ -1,0 +1,170 @@
+package etcdstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	etcd "go.etcd.io/etcd/client/v3"
+)
+
+// ground is what every request of a session for a lock is built on. A request that was built on another ground than the
+// present one refuses itself.
+type ground struct {
+	generation int64 // the revision of the session's key; 0: there is none
+	base       int64 // what is added to a revision to make an epoch
+}
+
+// baseText is the value of the key that has the base. Revisions begin anew in another cluster.
+type baseText struct {
+	Cluster string `json:"cluster"`
+	Base    int64  `json:"base"` // µs since 1970 when it was written
+}
+
+// epoch is that of the grant of a contender that was made at a revision.
+func (g ground) epoch(e entry, rev int64) uint64 { return uint64(g.base + e.epoch(rev)) }
+
+// guard is the condition of a request for a lock. Whoever changes the base ends all generations.
+func (s *session) guard(g ground) etcd.Cmp {
+	return etcd.Compare(etcd.ModRevision(s.space.generation(s.id)), "=", g.generation)
+}
+
+// slot waits for the right to make a class or a generation. What it returns gives that back.
+func (s *session) slot(ctx context.Context) (func(), error) {
+	select {
+	case s.preparing <- struct{}{}:
+		return func() { <-s.preparing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// lifeTime is for how long etcd remembers the session's own key after its last sign of life.
+const lifeTime = 15 * time.Second
+
+// prepare returns the session's ground, a new one if stale is the present one.
+func (s *session) prepare(ctx context.Context, stale ground) (ground, error) {
+	if g := s.standing(); g.generation != 0 && g != stale {
+		return g, nil
+	}
+	found, err := s.store.ready(ctx)
+	if err != nil {
+		return ground{}, err
+	}
+	life, err := s.class(ctx, lifeTime)
+	if err != nil {
+		return ground{}, err
+	}
+	defer s.leave(life)
+	over, err := s.slot(ctx)
+	if err != nil {
+		return ground{}, err
+	}
+	defer over()
+	if g := s.standing(); g.generation != 0 && g != stale {
+		return g, nil
+	}
+	g, err := s.lay(ctx, life)
+	if err != nil {
+		if isNoLease(err) {
+			s.lose(life)
+		}
+		return ground{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ground = g
+	s.begun.Do(func() {
+		found.log(s.Logger)
+		close(s.used)
+	})
+	return g, nil
+}
+
+// forsake makes sure that no request is built on a ground again whose generation was deleted.
+func (s *session) forsake(g ground) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ground == g {
+		s.ground = ground{}
+	}
+}
+
+func (s *session) standing() ground {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ground
+}
+
+// known returns what the fences of locks are made of, for those who only look at locks. It writes nothing.
+func (s *session) known(ctx context.Context) (ground, error) {
+	if g := s.standing(); g.generation != 0 {
+		return g, nil
+	}
+	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
+		return s.client.Get(ctx, s.space.base())
+	})
+	if err != nil || len(r.Kvs) == 0 {
+		return ground{}, err
+	}
+	was, err := s.parseBase(r.Kvs[0])
+	return ground{base: was.Base}, err
+}
+
+// parseBase returns a base of which the revisions before it are taken off: fences begin with the clock, however long the
+// cluster has lived.
+func (s *session) parseBase(kv *mvccpb.KeyValue) (was baseText, err error) {
+	if err := json.Unmarshal(kv.Value, &was); err != nil {
+		return was, refusal("the key %q has %q, which no lock store has written", s.space.base(), kv.Value)
+	}
+	was.Base -= 2 * kv.ModRevision
+	return was, nil
+}
+
+// lay writes a new generation, and the base if there is none, or if it comes from another cluster.
+func (s *session) lay(ctx context.Context, life *class) (ground, error) {
+	base := s.space.base()
+	for range 3 {
+		r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+			return s.client.Txn(ctx).
+				Then(etcd.OpPut(s.space.generation(s.id), s.node, etcd.WithLease(life.id)), etcd.OpGet(base)).Commit()
+		})
+		if err != nil {
+			return ground{}, err
+		}
+		cluster := strconv.FormatUint(r.Header.ClusterId, 16)
+		condition := etcd.Compare(etcd.CreateRevision(base), "=", 0)
+		if kvs := r.Responses[1].GetResponseRange().Kvs; len(kvs) > 0 {
+			was, err := s.parseBase(kvs[0])
+			if err != nil {
+				return ground{}, err
+			}
+			if was.Cluster == cluster {
+				return ground{generation: r.Header.Revision, base: was.Base}, nil
+			}
+			s.Logger.Warn("the locks in etcd come from another cluster, with other revisions; fences go on from the clock")
+			condition = etcd.Compare(etcd.ModRevision(base), "=", kvs[0].ModRevision)
+		}
+		if err := s.layBase(ctx, condition, cluster); err != nil {
+			return ground{}, err
+		}
+	}
+	return ground{}, fmt.Errorf("%w (%q)", errMoved, base)
+}
+
+// layBase writes the base, unless somebody else was faster. It ends the generations of all sessions, which have another
+// one.
+func (s *session) layBase(ctx context.Context, condition etcd.Cmp, cluster string) error {
+	text, err := json.Marshal(baseText{Cluster: cluster, Base: time.Now().UnixMicro()})
+	if err != nil {
+		return err
+	}
+	_, _, err = repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).If(condition).
+			Then(etcd.OpPut(s.space.base(), string(text)), etcd.OpDelete(s.space.generation(""), etcd.WithPrefix())).Commit()
+	})
+	return err
+}

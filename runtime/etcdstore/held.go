@@ -1,0 +1,80 @@
+package etcdstore
+
+import (
+	"errors"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/pace"
+)
+
+// held is a lease that this session was granted and has not seen the end of.
+type held struct {
+	id, key string
+	me      string // the key of the contender
+	rev     int64  // of the contender's creation
+	mod     int64  // of its last change that is known
+	class   *class
+	ttl     time.Duration // as the entry has it
+	permits int           // 0 without permits
+	slot    int           // of a permit
+	until   time.Time     // then it is over, unless it was renewed
+	doubt   int64         // the generation of a request for it that had no answer, and may still come; 0: all had
+	asked   bool          // a release of it had no answer
+
+	heapPlace int
+}
+
+// hold remembers a lease. The class has it as a user from here on. It does nothing, and returns why, if the lease was
+// broken or the class is over.
+func (s *session) hold(h *held) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, broken := s.losing[h.id]; broken {
+		return errBrokenUnknown
+	}
+	if h.class.over {
+		return errClassOver
+	}
+	if old := s.leases[h.id]; old != nil { // the request was repeated
+		h.doubt = max(h.doubt, old.doubt)
+		if old.until.After(h.until) {
+			h.until = old.until
+		}
+		s.dropLocked(old)
+	}
+	h.class.users++
+	s.leases[h.id] = h
+	s.ends.Set(h, h.until)
+	if first, _ := s.ends.First(); first == h {
+		pace.Wake(s.wakeClean)
+	}
+	return nil
+}
+
+var errClassOver = errors.New("the lease of etcd was lost meanwhile")
+
+func (s *session) dropLocked(h *held) {
+	if s.leases[h.id] == h {
+		delete(s.leases, h.id)
+		s.ends.Remove(h)
+		s.leaveLocked(h.class)
+	}
+}
+
+// changed notes the revision of a change that the session has made itself.
+func (s *session) changed(id string, rev int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.leases[id]; h != nil {
+		h.mod = rev
+	}
+}
+
+// drop removes a lease from those that are held.
+func (s *session) drop(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.leases[id]; h != nil {
+		s.dropLocked(h)
+	}
+}

@@ -1,0 +1,195 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/pace"
+)
+
+const (
+	// janitors is how many chores are done at a time.
+	janitors = 8
+	// patience is how long a chore is tried. After that the lease of etcd is over, or its process cannot reach it.
+	patience = 2 * time.Minute
+	// loseMemory is for how long a broken lease is remembered.
+	loseMemory = time.Minute
+)
+
+// chore is something to be done in etcd that nobody waits for.
+type chore struct {
+	do      func(context.Context) error
+	from    time.Time // not before
+	until   time.Time // then it is given up
+	backoff time.Duration
+
+	heapPlace int
+}
+
+func (s *session) later(at time.Time, do func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &chore{do: do, from: at, until: at.Add(patience)}
+	s.chores.Set(c, at)
+	if first, _ := s.chores.First(); first == c {
+		pace.Wake(s.wakeClean)
+	}
+}
+
+// abandon has a contender deleted that its caller gave up, in the background. A full database takes deletions.
+func (s *session) abandon(h *held) {
+	s.later(time.Now(), func(ctx context.Context) error {
+		if h.rev == 0 || h.doubt != 0 {
+			return s.abandonUnknown(ctx, h)
+		}
+		_, err := attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+			return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(h.me), "=", h.rev)).Then(etcd.OpDelete(h.me)).Commit()
+		})
+		if err == nil {
+			s.gone(h.key, h.id)
+		}
+		return err
+	})
+}
+
+// abandonUnknown deletes a contender, if there is one. If a request for it may still come, its generation ends with it,
+// so that the request refuses itself. The deletion itself may come late: nobody may have the name after that.
+func (s *session) abandonUnknown(ctx context.Context, h *held) error {
+	s.unsure(h.key, h.id)
+	ops := []etcd.Op{etcd.OpDelete(h.me)}
+	g := s.standing()
+	bump := h.doubt != 0 && g.generation == h.doubt
+	if bump {
+		ops = append(ops, etcd.OpDelete(s.space.generation(s.id)))
+	}
+	_, err := attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).Then(ops...).Commit()
+	})
+	if err == nil && bump {
+		s.forsake(g)
+	}
+	return err
+}
+
+// cleanUp does the chores, and ends leases that have run out. When the session closes it waits for the last callers and
+// tries what is left once more.
+func (s *session) cleanUp() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for s.ctx.Err() == nil {
+		s.endDue()
+		s.doDue(s.ctx, time.Now())
+		timer.Reset(s.cleanPause())
+		select {
+		case <-s.ctx.Done():
+		case <-s.wakeClean:
+		case <-timer.C:
+		}
+	}
+	s.acquiring.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	s.doDue(ctx, time.Now().Add(patience)) // those too that failed a moment ago
+	s.revokeAll(ctx)
+}
+
+func (s *session) cleanPause() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pause := loseMemory
+	if s.chores.Len() > 0 {
+		_, at := s.chores.First()
+		pause = min(pause, time.Until(at))
+	}
+	if s.ends.Len() > 0 {
+		_, at := s.ends.First()
+		pause = min(pause, time.Until(at))
+	}
+	return max(pause, 0)
+}
+
+// endDue ends the leases that nobody has renewed in time. It forgets broken ones that were told long ago.
+func (s *session) endDue() {
+	s.mu.Lock()
+	now := time.Now()
+	var due []*held
+	for {
+		h, ok := s.ends.TakeDue(now)
+		if !ok {
+			break
+		}
+		due = append(due, h)
+		s.dropLocked(h)
+	}
+	for id, at := range s.losing {
+		if now.Sub(at) > loseMemory {
+			delete(s.losing, id)
+		}
+	}
+	s.mu.Unlock()
+	for _, h := range due {
+		s.abandon(h)
+	}
+}
+
+// doDue does the chores that are due, and waits for them.
+func (s *session) doDue(ctx context.Context, now time.Time) {
+	workers := make(chan struct{}, janitors)
+	for {
+		s.mu.Lock()
+		c, ok := s.chores.TakeDue(now)
+		s.mu.Unlock()
+		if !ok {
+			break
+		}
+		if c.from.After(time.Now()) {
+			continue // the session closes before its time
+		}
+		workers <- struct{}{}
+		s.calls.Start(func() {
+			defer func() { <-workers }()
+			s.doOne(ctx, c)
+		})
+	}
+	for range cap(workers) {
+		workers <- struct{}{}
+	}
+}
+
+func (s *session) doOne(ctx context.Context, c *chore) {
+	err := c.do(ctx)
+	if err == nil || ctx.Err() == nil && !errors.Is(err, errNoAnswer) && isDenied(err) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); now.Before(c.until) {
+		c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, time.Second)
+		s.chores.Set(c, now.Add(pace.Jitter(c.backoff)))
+	}
+}
+
+// revokeAll ends the classes, if nothing is held under them. What is released later ends the last of them.
+func (s *session) revokeAll(ctx context.Context) {
+	s.mu.Lock()
+	if !s.closed || len(s.leases) > 0 || s.releasing > 0 {
+		s.mu.Unlock()
+		return
+	}
+	var all []*class
+	for _, c := range s.classes {
+		s.endClass(c)
+		all = append(all, c)
+	}
+	s.ground = ground{}
+	s.mu.Unlock()
+	var revoking sync.WaitGroup
+	for _, c := range all {
+		revoking.Go(func() { s.revoke(ctx, c.id) })
+	}
+	revoking.Wait()
+}

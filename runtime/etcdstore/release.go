@@ -1,0 +1,251 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	etcd "go.etcd.io/etcd/client/v3"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Release implements lockrt.Session. It compares the revision of the contender's creation, and not only its name.
+func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
+	h := s.takeToRelease(rel.ID)
+	began := time.Now()
+	limited, cancel := bounded(ctx)
+	defer cancel()
+	err := s.release(limited, rel, h)
+	if err != nil && !errors.Is(err, lockrt.ErrLost) {
+		s.releaseLater(rel, h)
+	}
+	s.mu.Lock()
+	s.releasing--
+	s.mu.Unlock()
+	s.revokeAll(limited) // if this was the last of a closed session
+	return explain(ctx, began, err)
+}
+
+// takeToRelease removes a lease from those that are held. Its class is not revoked before its release is over.
+func (s *session) takeToRelease(id string) *held {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.releasing++
+	h := s.leases[id]
+	if h != nil {
+		s.dropLocked(h)
+	}
+	return h
+}
+
+// release ends a lease. It repeats what had no answer, and knows that a contender which is gone after that was deleted
+// by it.
+func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) (err error) {
+	if h == nil {
+		if h, err = s.find(ctx, rel); err != nil {
+			return err
+		}
+	}
+	if rel.Keep > 0 {
+		return s.keep(ctx, h, rel.Keep)
+	}
+	if h.mod != 0 && h.doubt == 0 {
+		if done, err := s.free(ctx, h); done || err != nil {
+			return err
+		}
+	}
+	return s.freeChanged(ctx, h)
+}
+
+// free deletes a contender that nobody has changed. It reports false for another one.
+func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
+	me := h.me
+	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", h.mod)).Then(etcd.OpDelete(me)).Commit()
+	})
+	if unanswered {
+		h.asked = true
+	}
+	if done = err == nil && r.Succeeded; done {
+		s.gone(h.key, h.id)
+	}
+	return done, err
+}
+
+// freeChanged deletes a contender that was changed since it was granted, and says whether that has broken it.
+func (s *session) freeChanged(ctx context.Context, h *held) error {
+	me := h.me
+	ops := s.ending(h, etcd.OpDelete(me, etcd.WithPrevKV()))
+	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(me), "=", h.rev)).Then(ops...).Commit()
+	})
+	if err != nil {
+		return err
+	}
+	if r.Succeeded || h.doubt == 0 {
+		s.gone(h.key, h.id)
+	} else { // a request for it may still come
+		s.unsure(h.key, h.id)
+	}
+	switch {
+	case !r.Succeeded && !unanswered && !h.asked:
+		return lockrt.ErrLost
+	case r.Succeeded && wasBroken(r.Responses[0].GetResponseDeleteRange()):
+		return lockrt.ErrLost
+	}
+	return nil
+}
+
+// ending adds to the end of a lease that of the session's generation, if a request for the lease may still come.
+func (s *session) ending(h *held, end etcd.Op) []etcd.Op {
+	g := s.standing()
+	if h.doubt == 0 || g.generation != h.doubt {
+		return []etcd.Op{end}
+	}
+	return []etcd.Op{end, etcd.OpDelete(s.space.generation(s.id))}
+}
+
+func wasBroken(deleted *pb.DeleteRangeResponse) bool {
+	for _, kv := range deleted.PrevKvs {
+		if entryOf(kv).Broken != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the lease that holds the lock under this ID, although this session does not know it any more: an earlier
+// release of it failed.
+func (s *session) find(ctx context.Context, rel lockrt.Release) (*held, error) {
+	kv, err := s.holder(ctx, rel.Key, rel.ID)
+	if err != nil {
+		return nil, err
+	}
+	if kv == nil || entryOf(kv).Broken != "" {
+		return nil, lockrt.ErrLost
+	}
+	e := entryOf(kv)
+	return &held{id: rel.ID, key: rel.Key, me: string(kv.Key), rev: kv.CreateRevision, permits: e.Permits, slot: e.Slot}, nil
+}
+
+// holder returns the contender with the ID if it holds the lock, else nil. It may be one of another session.
+func (s *session) holder(ctx context.Context, key, id string) (*mvccpb.KeyValue, error) {
+	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
+		return s.client.Get(ctx, s.space.lock(key), oldest(0)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, kv := range r.Kvs {
+		e := entryOf(kv)
+		if e.ID != id || e.Kept {
+			continue
+		}
+		if e.In || i == 0 && !e.shared() {
+			return kv, nil
+		}
+	}
+	return nil, nil
+}
+
+// keep leaves the contender at the head without a holder, under a lease of its own. While this session lives, it ends
+// that to the millisecond.
+func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
+	grant, _, err := repeat(ctx, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
+		return s.client.Grant(ctx, int64((keep+time.Second-1)/time.Second))
+	})
+	if isFull(err) {
+		return s.keepAsItIs(h, keep)
+	}
+	if err != nil {
+		return err
+	}
+	me := h.me
+	kept := entry{
+		TTL: keep.Microseconds(), At: time.Now().UnixMicro(), Kept: true,
+		Permits: h.permits, In: h.permits > 0, Slot: h.slot,
+	}
+	ops := s.ending(h, etcd.OpPut(me, kept.text(), etcd.WithLease(grant.ID), etcd.WithPrevKV()))
+	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(me), "=", h.rev)).Then(ops...).Commit()
+	})
+	if err == nil && !r.Succeeded || err != nil && !unanswered {
+		s.later(time.Now(), func(ctx context.Context) error { return s.endKept(ctx, grant.ID) })
+		if isFull(err) {
+			return s.keepAsItIs(h, keep)
+		}
+		if err == nil {
+			s.unsure(h.key, h.id)
+			err = lockrt.ErrLost
+		}
+		return err
+	}
+	named := s.unsure // another try may have given it another lease
+	if err == nil && !unanswered && !h.asked {
+		named = s.gone
+	}
+	s.later(time.Now().Add(keep), func(ctx context.Context) error {
+		err := s.endKept(ctx, grant.ID)
+		if err == nil {
+			named(h.key, h.id)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if was := r.Responses[0].GetResponsePut().PrevKv; was != nil && entryOf(was).Broken != "" && !unanswered {
+		return lockrt.ErrLost
+	}
+	return nil
+}
+
+// keepAsItIs keeps a lock in a full database, which takes deletions alone: its contender stays, for as long as this session
+// lives, and is deleted then.
+func (s *session) keepAsItIs(h *held, keep time.Duration) error {
+	s.mu.Lock()
+	if h.class != nil {
+		h.class.users++
+	}
+	s.mu.Unlock()
+	s.later(time.Now().Add(keep), func(context.Context) error {
+		if h.class != nil {
+			s.leave(h.class)
+		}
+		s.abandon(h)
+		return nil
+	})
+	return nil
+}
+
+// endKept revokes the lease of a kept lock, and with it the lock.
+func (s *session) endKept(ctx context.Context, id etcd.LeaseID) error {
+	_, err := attempt(ctx, func(ctx context.Context) (*etcd.LeaseRevokeResponse, error) {
+		return s.client.Revoke(ctx, id)
+	})
+	if isNoLease(err) {
+		return nil
+	}
+	return err
+}
+
+// releaseLater goes on with a release that had no answer.
+func (s *session) releaseLater(rel lockrt.Release, h *held) {
+	end := time.Now().Add(rel.Keep)
+	s.later(time.Now(), func(ctx context.Context) error {
+		rel := rel
+		if rel.Keep > 0 {
+			rel.Keep = max(time.Until(end), 0)
+		}
+		limited, cancel := bounded(ctx)
+		defer cancel()
+		err := s.release(limited, rel, h)
+		if errors.Is(err, lockrt.ErrLost) {
+			return nil
+		}
+		return err
+	})
+}

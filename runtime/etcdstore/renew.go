@@ -1,0 +1,210 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	etcd "go.etcd.io/etcd/client/v3"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// readChunk is how many contenders one transaction reads. Servers refuse more than 128 operations unless they are told
+// otherwise.
+const readChunk = 128
+
+// Renew implements lockrt.Session. A class is kept alive once for all its leases, and then their contenders are read:
+// the answer of a keep-alive alone does not say that they are there.
+func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
+	began := time.Now()
+	limited, cancel := bounded(ctx)
+	defer cancel()
+	r := &renewing{s: s, errs: make([]error, len(renewals)), held: make([]held, len(renewals))}
+	r.begin(limited, renewals)
+	r.keepAlive(limited)
+	r.read(limited)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, renewal := range renewals {
+		h := s.leases[renewal.ID]
+		switch {
+		case r.errs[i] != nil:
+			r.errs[i] = explain(ctx, began, r.errs[i])
+		case h == nil: // it has run out meanwhile, and is being deleted
+			r.errs[i] = lockrt.ErrLost
+		case began.Add(renewal.TTL).After(h.until):
+			h.until = began.Add(renewal.TTL)
+			s.ends.Set(h, h.until)
+		}
+	}
+	return r.errs
+}
+
+// renewing is one call of Renew.
+type renewing struct {
+	s    *session
+	errs []error
+	held []held // as they were when the call began
+}
+
+// begin finds the leases, and moves those that are to last longer to another class.
+func (r *renewing) begin(ctx context.Context, renewals []lockrt.Renewal) {
+	s := r.s
+	s.mu.Lock()
+	for i, renewal := range renewals {
+		if h := s.leases[renewal.ID]; h != nil && h.key == renewal.Key {
+			r.held[i] = *h
+		} else {
+			r.errs[i] = lockrt.ErrLost
+		}
+	}
+	s.mu.Unlock()
+	for i, renewal := range renewals {
+		if r.errs[i] == nil && renewal.TTL > r.held[i].ttl {
+			r.held[i].class, r.errs[i] = s.lengthen(ctx, r.held[i], renewal.TTL)
+		}
+	}
+}
+
+// lengthen gives a lease a longer TTL. The revision of the contender's creation stays, and with it the epoch.
+func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*class, error) {
+	c, err := s.class(ctx, ttl)
+	if err != nil {
+		return h.class, err
+	}
+	defer s.leave(c)
+	me := h.me
+	said, _, err := repeat(ctx, func(ctx context.Context) (*etcd.GetResponse, error) { return s.client.Get(ctx, me) })
+	if err != nil {
+		return h.class, err
+	}
+	if len(said.Kvs) == 0 || said.Kvs[0].CreateRevision != h.rev {
+		return h.class, lockrt.ErrLost
+	}
+	e := entryOf(said.Kvs[0])
+	if e.Broken != "" || e.Kept {
+		return h.class, lockrt.ErrLost
+	}
+	e.TTL = ttl.Microseconds()
+	done, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", said.Kvs[0].ModRevision)).
+			Then(etcd.OpPut(me, e.text(), etcd.WithLease(c.id))).Commit()
+	})
+	if err != nil {
+		if isNoLease(err) {
+			s.lose(c)
+		}
+		return h.class, err
+	}
+	if !done.Succeeded && !unanswered {
+		return h.class, errMoved // somebody breaks it; the next renewal says so
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.leases[h.id]
+	if now == nil || c.over {
+		return h.class, lockrt.ErrLost
+	}
+	c.users++
+	s.leaveLocked(now.class)
+	now.class, now.ttl = c, ttl
+	if done.Succeeded {
+		now.mod = done.Header.Revision
+	}
+	return c, nil
+}
+
+// keepAlive renews the classes. A sign of life from before the call does not count.
+func (r *renewing) keepAlive(ctx context.Context) {
+	alive := make(map[*class]error)
+	for i := range r.held {
+		if r.errs[i] != nil {
+			continue
+		}
+		c := r.held[i].class
+		err, asked := alive[c]
+		if !asked {
+			if err = r.s.renewClass(ctx, c); isNoLease(err) {
+				err = lockrt.ErrLost
+			}
+			alive[c] = err
+		}
+		r.errs[i] = err
+	}
+}
+
+// read looks which of the contenders are there.
+func (r *renewing) read(ctx context.Context) {
+	var open []int
+	for i, err := range r.errs {
+		if err == nil {
+			open = append(open, i)
+		}
+	}
+	for from := 0; from < len(open); from += readChunk {
+		chunk := open[from:min(from+readChunk, len(open))]
+		if err := r.readChunk(ctx, chunk); err != nil {
+			for _, i := range open[from:] { // that the store is silent is not found out for each part anew
+				r.errs[i] = err
+			}
+			return
+		}
+	}
+}
+
+func (r *renewing) readChunk(ctx context.Context, chunk []int) error {
+	s := r.s
+	ops := make([]etcd.Op, len(chunk))
+	for j, i := range chunk {
+		ops[j] = etcd.OpGet(r.held[i].me)
+	}
+	said, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).Then(ops...).Commit()
+	})
+	if err != nil {
+		return err
+	}
+	for j, i := range chunk {
+		h := r.held[i]
+		kvs := said.Responses[j].GetResponseRange().Kvs
+		if len(kvs) == 0 || kvs[0].CreateRevision != h.rev {
+			r.errs[i] = lockrt.ErrLost
+			s.drop(h.id)
+			s.unsure(h.key, h.id)
+			continue
+		}
+		switch e := entryOf(kvs[0]); {
+		case e.Broken != "":
+			s.loseBroken(h.id, h.key, errors.New(e.Broken), "")
+			r.errs[i] = lockrt.ErrLost
+		case e.Kept:
+			r.errs[i] = lockrt.ErrLost
+		case etcd.LeaseID(kvs[0].Lease) != h.class.id: // an answer to an earlier change was late
+			r.errs[i] = errMoved
+		}
+	}
+	return nil
+}
+
+// Check implements lockrt.Checker.
+func (s *session) Check(ctx context.Context, leases []lockrt.HeldLease) []error {
+	began := time.Now()
+	limited, cancel := bounded(ctx)
+	defer cancel()
+	r := &renewing{s: s, errs: make([]error, len(leases)), held: make([]held, len(leases))}
+	s.mu.Lock()
+	for i, l := range leases {
+		if h := s.leases[l.ID]; h != nil && h.key == l.Key {
+			r.held[i] = *h
+		} else {
+			r.errs[i] = lockrt.ErrLost
+		}
+	}
+	s.mu.Unlock()
+	r.read(limited)
+	for i, err := range r.errs {
+		r.errs[i] = explain(ctx, began, err)
+	}
+	return r.errs
+}

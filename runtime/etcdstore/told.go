@@ -1,0 +1,172 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/pace"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// recallMark ends the name of a told key that recalls a reader's lease.
+const recallMark = "/recall"
+
+// hear learns of leases that were broken, from the session's first use on.
+func (s *session) hear() {
+	select {
+	case <-s.used:
+	case <-s.ctx.Done():
+		return
+	}
+	var pause time.Duration
+	for first := true; s.ctx.Err() == nil; first = false {
+		rev, err := s.readTold()
+		if err == nil {
+			pause = 0
+			if !first {
+				s.recheck()
+			}
+			s.watchTold(rev)
+		}
+		pause = pace.Backoff(pause, 100*time.Millisecond, 2*time.Second)
+		pace.Sleep(s.ctx, pace.Jitter(pause))
+	}
+}
+
+// readTold heeds what was told before the watch, and returns as of which revision that is.
+func (s *session) readTold() (rev int64, err error) {
+	ctx, cancel := bounded(s.ctx)
+	defer cancel()
+	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
+		return s.client.Get(ctx, s.space.tolds(s.id), etcd.WithPrefix())
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, kv := range r.Kvs {
+		s.heed(string(kv.Key), string(kv.Value))
+	}
+	return r.Header.Revision, nil
+}
+
+// watchTold heeds what is told, until the watch ends.
+func (s *session) watchTold(rev int64) {
+	ctx, cancel := context.WithCancel(etcd.WithRequireLeader(s.ctx))
+	defer cancel()
+	watch := s.client.Watch(ctx, s.space.tolds(s.id), etcd.WithPrefix(), etcd.WithRev(rev+1), etcd.WithFilterDelete())
+	for r := range watch {
+		for _, event := range r.Events {
+			s.heed(string(event.Kv.Key), string(event.Kv.Value))
+		}
+		if r.Err() != nil {
+			return
+		}
+	}
+}
+
+// heed ends a lease that was broken, or recalls one of a reader behind whom somebody waits. The value has the key of
+// the lock and the reason.
+func (s *session) heed(told, value string) {
+	escaped, recall := strings.CutSuffix(told[len(s.space.tolds(s.id)):], recallMark)
+	id, err := unescape(escaped)
+	if err != nil {
+		return
+	}
+	if recall {
+		s.forget(told)
+		if s.Recall != nil {
+			s.Recall(id)
+		}
+		return
+	}
+	key, reason := toldOf(value)
+	s.loseBroken(id, key, errors.New(reason), told)
+}
+
+// forget deletes what was told, in the background.
+func (s *session) forget(told string) {
+	s.later(time.Now(), func(ctx context.Context) error {
+		_, err := attempt(ctx, func(ctx context.Context) (*etcd.DeleteResponse, error) {
+			return s.client.Delete(ctx, told)
+		})
+		return err
+	})
+}
+
+// callReaders tells the sessions of those who hold a lock for reading that somebody waits, once and in the background.
+// The class is one of the waiter's: what nobody reads ends with it.
+func (s *session) callReaders(key string, c *class) {
+	s.calls.Start(func() {
+		r, err := attempt(s.ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
+			return s.client.Get(ctx, s.space.lock(key), oldest(maxListed)...)
+		})
+		if err != nil {
+			return
+		}
+		var puts []etcd.Op
+		for _, kv := range r.Kvs {
+			e := entryOf(kv)
+			if e.In && e.Read && e.Session != "" {
+				puts = append(puts, etcd.OpPut(s.space.told(e.Session, e.ID)+recallMark, "", etcd.WithLease(c.id)))
+			}
+		}
+		if len(puts) > 0 {
+			_, _ = attempt(s.ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+				return s.client.Txn(ctx).Then(puts...).Commit()
+			})
+		}
+	})
+}
+
+// loseBroken ends a lease that was broken, and then lets the lock go on. told is the key that said so, "" if the
+// session found out by itself.
+func (s *session) loseBroken(id, key string, reason error, told string) {
+	s.mu.Lock()
+	_, known := s.losing[id]
+	s.losing[id] = time.Now()
+	h := s.leases[id]
+	if h != nil {
+		s.dropLocked(h)
+	} else {
+		h = &held{key: key, id: id, me: s.contenderLocked(key, id)}
+	}
+	if w := s.waiters[id]; w != nil && !known {
+		w.end(reason)
+	}
+	s.mu.Unlock()
+	s.calls.Start(func() {
+		if !known {
+			s.Lost(id, reason)
+			s.abandon(h)
+		}
+		if told != "" {
+			s.forget(told)
+		}
+	})
+}
+
+// recheck asks about all leases that the Locker believes in, after a gap in what the session was told.
+func (s *session) recheck() {
+	if s.Held == nil {
+		return
+	}
+	leases := s.Held()
+	gone := make(map[string]bool)
+	for i, err := range s.Check(s.ctx, leases) {
+		if err != nil && errors.Is(err, lockrt.ErrLost) {
+			gone[leases[i].ID] = true
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	for _, still := range s.Held() { // one that was released meanwhile is not lost
+		if gone[still.ID] {
+			s.Lost(still.ID, errGone)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package etcdstore
+
+import (
+	"context"
+	"time"
+
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/pace"
+)
+
+// watchPause is how long a waiter waits after a watch that failed.
+const watchPause = 200 * time.Millisecond
+
+// stand waits until the one before has changed or gone, or for another reason to look again. It returns an error when
+// the wait is over.
+func (w *waiting) stand(ctx context.Context) error {
+	if w.before == nil {
+		return w.late(ctx)
+	}
+	watching, cancel := context.WithCancel(etcd.WithRequireLeader(ctx))
+	defer cancel()
+	change, own := make(chan bool, 1), make(chan bool, 1)
+	if w.anyone {
+		w.watch(watching, change, w.s.space.lock(w.req.Key), etcd.WithPrefix(), etcd.WithFilterPut())
+	} else {
+		w.watch(watching, change, string(w.before.Key))
+	}
+	var budget <-chan time.Time
+	if !w.until.IsZero() {
+		timer := time.NewTimer(time.Until(w.until))
+		defer timer.Stop()
+		budget = timer.C
+	}
+	soon := time.NewTimer(ownDelay)
+	defer soon.Stop()
+	later := time.NewTimer(askAgain)
+	defer later.Stop()
+	for {
+		select {
+		case heard := <-change:
+			if !heard {
+				pace.Sleep(ctx, pace.Jitter(watchPause))
+			}
+			return w.late(ctx)
+		case <-soon.C:
+			w.watch(watching, own, string(w.a.mine.Key))
+			continue
+		case <-own:
+		case <-w.w.poke:
+		case <-later.C:
+		case <-budget:
+			return w.outcome(nil)
+		case <-ctx.Done():
+			return w.outcome(nil)
+		}
+		return w.late(ctx)
+	}
+}
+
+// late is the error of a wait that is over.
+func (w *waiting) late(ctx context.Context) error {
+	if ctx.Err() != nil || w.over() {
+		return w.outcome(nil)
+	}
+	return nil
+}
+
+// watch waits in the background for a change of a key, or of one of several. It says false if it cannot tell, because
+// the history is gone or the servers have no leader.
+func (w *waiting) watch(ctx context.Context, change chan<- bool, key string, o ...etcd.OpOption) {
+	o = append(o, etcd.WithRev(w.a.rev+1))
+	w.s.calls.Start(func() {
+		for r := range w.s.client.Watch(ctx, key, o...) {
+			if len(r.Events) > 0 {
+				change <- true
+				return
+			}
+			if r.Err() != nil {
+				break
+			}
+		}
+		change <- false
+	})
+}
+
+func (c *class) isOver() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
+}

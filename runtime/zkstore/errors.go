@@ -1,0 +1,76 @@
+package zkstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+)
+
+const (
+	// callTime bounds every call to the servers whose caller has no nearer end.
+	callTime = 5 * time.Second
+	// answerTime is how long a connected server may be silent before it is left for another.
+	answerTime = 1500 * time.Millisecond
+)
+
+var (
+	errNoAnswer      = timelimit.ErrNoAnswer
+	errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
+	errExpired       = fmt.Errorf("ZooKeeper has forgotten its process: %w", zk.ErrSessionExpired)
+	errGone          = errors.New("its node was deleted in ZooKeeper")
+	errMoved         = errors.New("the lock changed again and again in ZooKeeper")
+	errNoPlace       = errors.New("its place in the queue was deleted in ZooKeeper")
+	errGrantTooLate  = errors.New("the lock was granted and its lease over before that was known")
+)
+
+// isUnheard reports whether a request had no answer that says anything. It may have done its work.
+func isUnheard(err error) bool {
+	var network net.Error
+	switch {
+	case err == nil || errors.Is(err, errExpired):
+		return false
+	case isContext(err), errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrNoServer),
+		errors.Is(err, zk.ErrClosing), errors.Is(err, zk.ErrSessionMoved), errors.Is(err, zk.ErrSessionExpired),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, errNoServer), errors.As(err, &network):
+		return true
+	}
+	return false
+}
+
+// isRetryable reports whether another try may succeed in a moment.
+func isRetryable(err error) bool {
+	return isUnheard(err) || errors.Is(err, errExpired) || errors.Is(err, errNoAnswer) || errors.Is(err, errMoved)
+}
+
+func isContext(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// help adds what to do where that is known.
+func help(err error) error {
+	switch {
+	case errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrInvalidACL):
+		return fmt.Errorf("%w; the user needs all rights on the node zkstore.Config.Prefix, and on what is below it", err)
+	case errors.Is(err, zk.ErrAuthFailed):
+		return fmt.Errorf("%w; see zkstore.Config.User and Password", err)
+	}
+	return err
+}
+
+// explain is the error of a call that began at some time, as the caller gets it. Only where ctx, the caller's own, has
+// ended it says so.
+func explain(ctx context.Context, began time.Time, err error) error {
+	if err == nil || errors.Is(err, lockrt.ErrLost) {
+		return err
+	}
+	return timelimit.Explain(ctx, began, help(err))
+}

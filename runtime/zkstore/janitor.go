@@ -1,0 +1,203 @@
+package zkstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgen/lockgen/internal/pace"
+)
+
+const (
+	// janitors is how many chores are done at a time.
+	janitors = 8
+	// loseMemory is for how long a broken lease is remembered.
+	loseMemory = time.Minute
+)
+
+// chore is something to be done in ZooKeeper that nobody waits for. It is tried until it succeeds, or the session of
+// ZooKeeper is over.
+type chore struct {
+	do      func(context.Context) error
+	backoff time.Duration
+
+	heapPlace int
+}
+
+func (s *session) later(at time.Time, do func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &chore{do: do}
+	s.chores.Set(c, at)
+	if first, _ := s.chores.First(); first == c {
+		pace.Wake(s.wakeClean)
+	}
+}
+
+// leave has a contender deleted that its caller gave up, in the background. It goes with its session of ZooKeeper at
+// the latest.
+func (s *session) leave(p *place) {
+	s.later(time.Now(), func(ctx context.Context) error { return p.delete(ctx) })
+}
+
+func (p *place) delete(ctx context.Context) error {
+	_, err := once(ctx, p.l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(p.path, -1) })
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, errExpired) {
+		return nil
+	}
+	return err
+}
+
+// seek has the contender deleted that a request made whose answer is not known, as soon as the request can do no more:
+// its call has ended, and what was sent on a connection that was cut either was done or is refused.
+func (s *session) seek(l *link, key, id string, under <-chan result[[]zk.MultiResponse]) {
+	s.later(time.Now(), func(ctx context.Context) error {
+		if under != nil {
+			select {
+			case <-under:
+				under = nil
+			case <-l.gone:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		all, err := l.find(ctx, key, id)
+		if errors.Is(err, errExpired) {
+			return nil
+		}
+		for _, path := range all {
+			err = errors.Join(err, (&place{l: l, path: path}).delete(ctx))
+		}
+		return err
+	})
+}
+
+// find returns the contenders of a lease, but for one that is known.
+func (l *link) find(ctx context.Context, key, id string) (paths []string, err error) {
+	if err := l.sync(ctx); err != nil {
+		return nil, err
+	}
+	lock := l.s.space.lock(key)
+	names, err := l.children(ctx, lock)
+	if err != nil {
+		return nil, err
+	}
+	known := l.s.known(id)
+	for _, name := range names {
+		if path := lock + "/" + name; strings.HasPrefix(name, escape(id)+numberMark) && path != known {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// known is the path of the contender that holds a lock, or waits, by the ID of its lease.
+func (s *session) known(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.leases[id] != nil:
+		return s.leases[id].path
+	case s.waiters[id] != nil && s.waiters[id].path != "":
+		return s.waiters[id].path
+	case s.places[id] != nil:
+		return s.places[id].path
+	}
+	return ""
+}
+
+// cleanUp does the chores, and ends leases that have run out, until the session is done.
+func (s *session) cleanUp() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for !s.finish() {
+		s.endDue()
+		s.doDue()
+		timer.Reset(s.cleanPause())
+		select {
+		case <-s.wakeClean:
+		case <-timer.C:
+		}
+	}
+}
+
+func (s *session) cleanPause() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pause := loseMemory
+	if s.chores.Len() > 0 && s.busyJanitors < janitors {
+		_, at := s.chores.First()
+		pause = min(pause, time.Until(at))
+	}
+	if s.ends.Len() > 0 {
+		_, at := s.ends.First()
+		pause = min(pause, time.Until(at))
+	}
+	if !s.linger.IsZero() {
+		pause = min(pause, max(time.Until(s.linger), lingerTime/100))
+	}
+	return max(pause, 0)
+}
+
+// endDue ends the leases that nobody has renewed in time. It forgets broken ones that were told long ago.
+func (s *session) endDue() {
+	s.mu.Lock()
+	now := time.Now()
+	var due []*held
+	for {
+		h, ok := s.ends.TakeDue(now)
+		if !ok {
+			break
+		}
+		due = append(due, h)
+		s.dropLocked(h)
+	}
+	for id, at := range s.losing {
+		if now.Sub(at) > loseMemory {
+			delete(s.losing, id)
+		}
+	}
+	s.mu.Unlock()
+	for _, h := range due {
+		s.leave(&h.place)
+	}
+}
+
+// doDue starts the chores that are due, as far as there are janitors.
+func (s *session) doDue() {
+	now := time.Now()
+	for {
+		s.mu.Lock()
+		if s.busyJanitors == janitors {
+			s.mu.Unlock()
+			return
+		}
+		c, ok := s.chores.TakeDue(now)
+		if ok {
+			s.busyJanitors++
+		}
+		s.mu.Unlock()
+		if !ok {
+			return
+		}
+		s.calls.Start(func() { s.doOne(c) })
+	}
+}
+
+func (s *session) doOne(c *chore) {
+	ctx, cancel := context.WithTimeoutCause(s.life, callTime, errNoAnswer)
+	err := c.do(ctx)
+	cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busyJanitors--
+	if err != nil && isRetryable(err) {
+		c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, time.Second)
+		s.chores.Set(c, time.Now().Add(pace.Jitter(c.backoff)))
+	}
+	pace.Wake(s.wakeClean)
+}

@@ -1,0 +1,148 @@
+package zkstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgen/lockgen/internal/pace"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// keep puts a node in the place of a contender that keeps the lock without a holder. Nodes with a TTL are off by
+// default, so it is one that stays: this process deletes it, or if it is dead whoever comes next. Another node says
+// where, for sweep.
+func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
+	path := s.space.kept(h.key, h.id)
+	e := entry{TTL: keep.Microseconds(), At: time.Now().UnixMicro(), Kept: true, Epoch: h.l.epoch(h.zxid)}
+	_, unheard, err := h.l.multi(ctx,
+		&zk.DeleteRequest{Path: h.path, Version: h.version},
+		&zk.CreateRequest{Path: path, Data: jsonOf(e), Acl: h.l.acl()},
+		&zk.CreateRequest{Path: s.space.keep(h.id), Data: []byte(path), Acl: h.l.acl()})
+	if errors.Is(err, zk.ErrNoNode) && (unheard || h.asked) {
+		stat, looked := h.l.stat(ctx, path)
+		if err = looked; err == nil && stat == nil {
+			err = zk.ErrNoNode
+		}
+	}
+	switch {
+	case errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) || errors.Is(err, errExpired):
+		return lockrt.ErrLost
+	case err != nil:
+		return err
+	}
+	s.later(time.Now().Add(keep), func(ctx context.Context) error { return h.l.dropKept(ctx, h.id, path) })
+	return nil
+}
+
+// left is for how long a lock is kept, at the most, by the clock of the leader.
+func (l *link) left(n node) time.Duration {
+	return entryOf(n.data).ttl() - l.now().Sub(time.UnixMilli(n.stat.Ctime))
+}
+
+// endKept returns for how long a node keeps a lock. If that is over, it deletes the node and returns 0.
+func (l *link) endKept(ctx context.Context, key, path string) (time.Duration, error) {
+	n, err := l.get(ctx, path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	if l.left(n) > 0 { // what is known of the time may be old
+		if err := l.askTime(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if left := l.left(n); left > 0 {
+		return left, nil
+	}
+	id, err := unescape(path[len(l.s.space.kept(key, "")):])
+	if err != nil {
+		return 0, err
+	}
+	return 0, l.dropKept(ctx, id, path)
+}
+
+// askTime asks the leader for its time, at most once in a while.
+func (l *link) askTime(ctx context.Context) error {
+	l.mu.Lock()
+	fresh := time.Since(l.serverX) < timeFresh
+	l.mu.Unlock()
+	if fresh {
+		return nil
+	}
+	s, _, err := repeat(ctx, l, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(l.s.space.keeps(), []byte{}, -1) })
+	if err == nil {
+		l.clock(s.Mtime)
+	}
+	return err
+}
+
+// timeFresh is for how long the time of the leader is counted on without asking.
+const timeFresh = 10 * time.Second
+
+// dropKept ends what keep began.
+func (l *link) dropKept(ctx context.Context, id, path string) error {
+	for _, path := range []string{path, l.s.space.keep(id)} { // the second is of no use without the first
+		_, _, err := repeat(ctx, l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepTime is how often what dead processes have kept is looked for.
+const sweepTime = 10 * time.Minute
+
+// sweep deletes the nodes that keep locks longer than they should, because their process has died, until the link is
+// over.
+func (s *session) sweep(l *link) {
+	for !l.isOver() && s.life.Err() == nil {
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(s.life, sweepTime)
+		names, err := l.children(ctx, s.space.keeps())
+		for i := 0; i < len(names) && err == nil; i++ {
+			err = l.sweepOne(ctx, names[i])
+		}
+		cancel()
+		if err != nil && !l.isOver() && s.life.Err() == nil {
+			err = explain(s.life, began, err)
+			s.Logger.Warn("locks that dead processes keep by MinHold were not looked for", "error", err)
+		}
+		timer := time.NewTimer(pace.Jitter(sweepTime))
+		select {
+		case <-timer.C:
+		case <-l.gone:
+		case <-s.life.Done():
+		}
+		timer.Stop()
+	}
+}
+
+func (l *link) sweepOne(ctx context.Context, name string) error {
+	id, err := unescape(name)
+	if err != nil {
+		return nil // not one of ours
+	}
+	at, err := l.get(ctx, l.s.space.keep(id))
+	if err == nil {
+		path := string(at.data)
+		var n node
+		if n, err = l.get(ctx, path); err == nil && l.left(n) > 0 {
+			if err = l.askTime(ctx); err == nil && l.left(n) > 0 {
+				return nil
+			}
+		}
+		if err == nil || errors.Is(err, zk.ErrNoNode) {
+			err = l.dropKept(ctx, id, path)
+		}
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,273 @@
+package zkstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// link is one session of ZooKeeper, over one connection after the other. The client would put another session in its
+// place when it has run out, and send to that one what was meant for the first. So each session has a client of its
+// own, which gets no connection any more when the session is over.
+type link struct {
+	s   *session
+	cfg Config
+
+	conn   *zk.Conn
+	ended  <-chan zk.Event // closed when the goroutines of the client are gone
+	gone   chan struct{}   // closed when the session of ZooKeeper is over
+	ready  chan struct{}   // closed when it can be used, or cannot be opened
+	opened error           // why not; after ready
+
+	id   int64  // of the session of ZooKeeper; after the first handshake
+	path string // of its node
+	base int64  // what is added to a zxid to make an epoch
+
+	mu      sync.Mutex // guards what follows
+	over    bool       // gone is closed
+	why     error      // the last time that there was no connection
+	wire    *wire      // the last one
+	up      chan struct{}
+	signs   signs
+	server  time.Time // what the leader's clock said
+	serverX time.Time // when that was known here
+}
+
+var errNoServer = errors.New("no server could be reached")
+
+// newLink starts to connect.
+func newLink(s *session) (*link, error) {
+	l := &link{
+		s: s, cfg: s.cfg, gone: make(chan struct{}), ready: make(chan struct{}), up: make(chan struct{}),
+		signs: signs{tick: s.cfg.Tick},
+	}
+	began := make(chan struct{}) // the client calls back before it is known here
+	defer close(began)
+	conn, events, err := zk.Connect(s.servers, s.cfg.SessionTimeout,
+		zk.WithDialer(l.dial), zk.WithHostProvider(&servers{l: l}), zk.WithLogger(silent{}), zk.WithLogInfo(false),
+		zk.WithEventCallback(func(e zk.Event) {
+			<-began
+			l.heard(e)
+		}))
+	if err != nil {
+		return nil, err
+	}
+	l.conn, l.ended = conn, events
+	return l, nil
+}
+
+// silent is the log of the client, which tells of every attempt. The session logs what matters.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// heard takes what the client says of its connection. The client waits for it.
+func (l *link) heard(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	switch e.State {
+	case zk.StateHasSession:
+		l.connected()
+	case zk.StateDisconnected:
+		l.disconnected()
+	case zk.StateExpired:
+		l.expire()
+	}
+}
+
+func (l *link) connected() {
+	l.mu.Lock()
+	w := l.wire
+	if l.signs.strong.IsZero() {
+		l.id = l.conn.SessionID()
+		l.path = l.s.space.session(l.id)
+		l.signs.timeout = w.agreed()
+	}
+	l.signs.shaken(w.dialed)
+	select {
+	case <-l.up:
+	default:
+		close(l.up)
+	}
+	l.mu.Unlock()
+	l.s.askAll() // the client may not have heard of what they wait for
+}
+
+func (l *link) disconnected() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.up:
+		l.up = make(chan struct{})
+	default:
+	}
+}
+
+// expire ends the link. The servers have ended its session, and deleted its nodes.
+func (l *link) expire() {
+	if !l.end() {
+		return
+	}
+	l.s.lose(l)
+	l.s.calls.Start(func() { l.close(context.Background()) })
+}
+
+// end reports whether it was not over before.
+func (l *link) end() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return false
+	}
+	l.over = true
+	close(l.gone)
+	return true
+}
+
+func (l *link) isOver() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over
+}
+
+// close ends the session of ZooKeeper, which deletes all that it has there, and waits for the client.
+func (l *link) close(ctx context.Context) {
+	l.conn.Close()
+	l.abandon(ctx)
+}
+
+// abandon leaves the session of ZooKeeper to its timeout, and waits for the client.
+func (l *link) abandon(ctx context.Context) {
+	l.end()
+	l.cut()
+	l.conn.Close()
+	for {
+		select {
+		case _, more := <-l.ended:
+			if !more {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// cut ends the connection. The client makes another one.
+func (l *link) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wire != nil {
+		_ = l.wire.Close()
+	}
+}
+
+// wired reports false if the link is over.
+func (l *link) wired(w *wire) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.wire = w
+	}
+	return !l.over
+}
+
+// isShaken reports whether there was a handshake before.
+func (l *link) isShaken() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.signs.strong.IsZero()
+}
+
+func (l *link) failed(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.why = err
+}
+
+// await waits for a connection.
+func (l *link) await(ctx context.Context) error {
+	l.mu.Lock()
+	up := l.up
+	l.mu.Unlock()
+	select {
+	case <-up:
+		return nil
+	default:
+	}
+	select {
+	case <-up:
+		return nil
+	case <-l.gone:
+		return errExpired
+	case <-ctx.Done():
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return unreachedError{context.Cause(ctx), l.why}
+	}
+}
+
+// unreachedError is errNoServer with the reason for which nobody waits any longer, and the last failure, which may be
+// nil.
+type unreachedError struct{ over, why error }
+
+func (e unreachedError) Error() string {
+	if e.why == nil {
+		return errNoServer.Error()
+	}
+	return errNoServer.Error() + ": " + e.why.Error()
+}
+
+func (e unreachedError) Unwrap() []error {
+	if e.why == nil {
+		return []error{errNoServer, e.over}
+	}
+	return []error{errNoServer, e.over, e.why}
+}
+
+// latest is the last moment at which a lease may begin so that its session outlives it.
+func (l *link) latest(ttl time.Duration) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.signs.latest(ttl)
+}
+
+func (l *link) maxTTL() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.signs.maxTTL()
+}
+
+func (l *link) touched(sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.signs.touched(sent)
+}
+
+func (l *link) wrote(sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.signs.wrote(sent)
+}
+
+// clock keeps what the leader's clock said in an answer.
+func (l *link) clock(ms int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at := time.UnixMilli(ms); at.After(l.server) {
+		l.server, l.serverX = at, time.Now()
+	}
+}
+
+// now is what the leader's clock says at the least.
+func (l *link) now() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.server.Add(time.Since(l.serverX))
+}
+
+func (l *link) epoch(zxid int64) uint64 { return uint64(l.base + zxid) }

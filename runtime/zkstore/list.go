@@ -1,0 +1,187 @@
+package zkstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+const (
+	maxWaitersListed = 100
+	// listChunk is how many locks of a list are looked at in one call.
+	listChunk = 500
+	// cursorMark begins every cursor; what follows is the escaped key of the last lock of the page before.
+	cursorMark = "after "
+)
+
+// List implements lockrt.Session, in calls of a bounded length.
+func (s *session) List(ctx context.Context, prefix string) ([]lockrt.LockInfo, error) {
+	var all []lockrt.LockInfo
+	for cursor := ""; ; {
+		page, next, err := s.ListPage(ctx, prefix, cursor, listChunk)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); next == "" {
+			slices.SortFunc(all, byKey)
+			return all, nil
+		}
+		cursor = next
+	}
+}
+
+func byKey(a, b lockrt.LockInfo) int { return cmp.Compare(a.Key, b.Key) }
+
+// ListPage implements lockrt.Pager. The pages are in the order of the escaped keys. ZooKeeper has no pages: each call
+// reads the names of all locks that anybody wants, and then looks at those of the page.
+func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
+	last, ok := strings.CutPrefix(cursor, cursorMark)
+	if _, err := unescape(last); cursor != "" && (!ok || err != nil || !strings.HasPrefix(last, escape(prefix))) {
+		return nil, "", fmt.Errorf("%w %q", lockrt.ErrCursor, cursor)
+	}
+	began := time.Now()
+	limited, cancel := bounded(ctx)
+	defer cancel()
+	page, next, err := s.page(limited, escape(prefix), last, limit)
+	return page, next, explain(ctx, began, err)
+}
+
+// page lists locks whose escaped keys begin with prefix and come after last.
+func (s *session) page(ctx context.Context, prefix, last string, limit int) ([]lockrt.LockInfo, string, error) {
+	l, err := s.link(ctx)
+	if err == nil {
+		err = l.sync(ctx)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	names, err := l.children(ctx, s.space.locks())
+	if err != nil {
+		return nil, "", err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) || name <= last })
+	slices.Sort(names)
+	var page []lockrt.LockInfo
+	for looked := 0; len(names) > 0; {
+		if len(page) >= limit || looked >= listChunk {
+			slices.SortFunc(page, byKey)
+			return page, cursorMark + last, nil
+		}
+		n := min(len(names), max(limit-len(page), 1), listChunk)
+		infos, err := each(ctx, l, names[:n], func(ctx context.Context, name string) (lockrt.LockInfo, error) {
+			key, err := unescape(name)
+			if err != nil {
+				return lockrt.LockInfo{}, nil // not one of ours
+			}
+			return l.info(ctx, key)
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		for _, info := range infos {
+			if info.Key != "" {
+				page = append(page, info)
+			}
+		}
+		last, names, looked = names[n-1], names[n:], looked+n
+	}
+	slices.SortFunc(page, byKey)
+	return page, "", nil
+}
+
+// Inspect implements lockrt.Inspector.
+func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, error) {
+	began := time.Now()
+	limited, cancel := bounded(ctx)
+	defer cancel()
+	l, err := s.link(limited)
+	if err == nil {
+		err = l.sync(limited)
+	}
+	var info lockrt.LockInfo
+	if err == nil {
+		info, err = l.info(limited, key)
+	}
+	switch {
+	case err != nil:
+		return lockrt.LockInfo{}, explain(ctx, began, err)
+	case info.Key == "":
+		return lockrt.LockInfo{}, lockrt.ErrNotHeld
+	}
+	return info, nil
+}
+
+// info describes a lock. Nobody holds it if the description has no key.
+func (l *link) info(ctx context.Context, key string) (info lockrt.LockInfo, err error) {
+	lock := l.s.space.lock(key)
+	names, err := l.children(ctx, lock)
+	if err != nil {
+		return info, err
+	}
+	line, kept := lineUp(names)
+	if line, err = l.order(ctx, lock, line); err != nil {
+		return info, err
+	}
+	var paths []string
+	for _, name := range kept {
+		paths = append(paths, lock+"/"+name)
+	}
+	for _, c := range line[:min(len(line), maxWaitersListed+1)] {
+		paths = append(paths, lock+"/"+c.name)
+	}
+	nodes, err := each(ctx, l, paths, func(ctx context.Context, path string) (*node, error) {
+		n, err := l.get(ctx, path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil, nil
+		}
+		return &n, err
+	})
+	for i, n := range nodes {
+		if n == nil || err != nil {
+			continue
+		}
+		e := entryOf(n.data)
+		id, ok := l.s.idOf(key, paths[i])
+		switch {
+		case !ok || e.Kept && l.left(*n) <= 0:
+		case info.Key != "":
+			info.Waiters = append(info.Waiters, lockrt.Waiter{Node: e.Node, ID: id})
+		default:
+			info = l.head(key, id, e, *n)
+		}
+	}
+	return info, err
+}
+
+// head describes a lock by the node that holds it.
+func (l *link) head(key, id string, e entry, n node) lockrt.LockInfo {
+	info := lockrt.LockInfo{
+		Key: key, Node: e.Node, ID: id, Fence: lockrt.FenceOf(l.epoch(n.stat.Czxid)), Since: time.UnixMicro(e.At),
+		Remaining: max(e.ttl(), time.Millisecond),
+	}
+	if e.Kept {
+		info.ID, info.Fence, info.Remaining = "", lockrt.FenceOf(e.Epoch), max(l.left(n), time.Millisecond)
+	}
+	return info
+}
+
+// idOf is the ID of the lease of a contender, or of the one that was kept.
+func (s *session) idOf(key, path string) (id string, ok bool) {
+	line, kept := lineUp([]string{path[len(s.space.lock(key))+1:]})
+	switch {
+	case len(line) == 1:
+		return line[0].id, true
+	case len(kept) == 1:
+		id, err := unescape(kept[0][len(keptMark):])
+		return id, err == nil
+	}
+	return "", false
+}

@@ -1,0 +1,148 @@
+package zkstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgen/lockgen/internal/pace"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Release implements lockrt.Session. The contender has a name of its own, so no other lock is ever released.
+func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
+	h := s.takeToRelease(rel.ID)
+	began := time.Now()
+	limited, cancel := bounded(ctx)
+	defer cancel()
+	err := s.release(limited, rel, h)
+	if err != nil && !errors.Is(err, lockrt.ErrLost) && h != nil {
+		s.releaseLater(rel, h)
+	}
+	s.mu.Lock()
+	s.releasing--
+	if !s.linger.IsZero() {
+		s.linger = time.Now().Add(lingerTime)
+		pace.Wake(s.wakeClean)
+	}
+	s.mu.Unlock()
+	return explain(ctx, began, err)
+}
+
+// takeToRelease removes a lease from those that are held. The session is not done before its release is over.
+func (s *session) takeToRelease(id string) *held {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.leases[id]
+	s.releasing++
+	if h != nil {
+		s.dropLocked(h)
+	}
+	return h
+}
+
+// release ends a lease.
+func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) error {
+	if h == nil {
+		var err error
+		if h, err = s.findHeld(ctx, rel); err != nil {
+			return err
+		}
+	}
+	if rel.Keep > 0 {
+		return s.keep(ctx, h, rel.Keep)
+	}
+	sent := time.Now()
+	_, unheard, err := repeat(ctx, h.l, func(c *zk.Conn) (struct{}, error) {
+		sent = time.Now()
+		return struct{}{}, c.Delete(h.path, h.version)
+	})
+	switch {
+	case err == nil:
+		h.l.wrote(sent)
+		return nil
+	case errors.Is(err, zk.ErrNoNode) && (unheard || h.asked):
+		return nil // that was an earlier attempt
+	case errors.Is(err, zk.ErrNoNode), errors.Is(err, errExpired):
+		return lockrt.ErrLost
+	case errors.Is(err, zk.ErrBadVersion):
+		return s.releaseChanged(ctx, h)
+	}
+	return err
+}
+
+// releaseChanged ends a lease whose contender is not as this process knows it: it was broken, or a change of it had no
+// answer.
+func (s *session) releaseChanged(ctx context.Context, h *held) error {
+	n, err := h.l.get(ctx, h.path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode), errors.Is(err, errExpired):
+		return lockrt.ErrLost
+	case err != nil:
+		return err
+	}
+	s.leave(&h.place)
+	if entryOf(n.data).Broken != "" {
+		return lockrt.ErrLost
+	}
+	return nil
+}
+
+// findHeld returns the lease that holds the lock under this ID, although this session does not know it: an earlier
+// release of it failed, or it is of another session.
+func (s *session) findHeld(ctx context.Context, rel lockrt.Release) (*held, error) {
+	l, err := s.link(ctx)
+	if errors.Is(err, lockrt.ErrClosed) {
+		return nil, lockrt.ErrLost // it has gone with the session
+	}
+	if err == nil {
+		err = l.sync(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a, err := l.look(ctx, rel.Key, nil)
+	if err != nil || a.head == "" {
+		return nil, errOrLost(err)
+	}
+	n, err := l.get(ctx, a.head)
+	if errors.Is(err, zk.ErrNoNode) {
+		err = nil
+	}
+	id, ok := s.idOf(rel.Key, a.head)
+	if e := entryOf(n.data); err != nil || n.stat == nil || !ok || id != rel.ID || e.Kept || e.Broken != "" {
+		return nil, errOrLost(err)
+	}
+	return &held{place: place{
+		l: l, key: rel.Key, id: rel.ID, path: a.head, zxid: n.stat.Czxid, version: n.stat.Version,
+	}}, nil
+}
+
+func errOrLost(err error) error {
+	if err != nil {
+		return err
+	}
+	return lockrt.ErrLost
+}
+
+// releaseLater goes on with a release that had no answer.
+func (s *session) releaseLater(rel lockrt.Release, h *held) {
+	h.asked = true
+	if rel.Keep == 0 {
+		s.leave(&h.place)
+		return
+	}
+	end := time.Now().Add(rel.Keep)
+	s.later(time.Now(), func(ctx context.Context) error {
+		left := time.Until(end)
+		if left <= 0 {
+			return h.delete(ctx)
+		}
+		if err := s.keep(ctx, h, left); !errors.Is(err, lockrt.ErrLost) {
+			return err
+		}
+		return h.delete(ctx)
+	})
+}
