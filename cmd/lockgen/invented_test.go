@@ -15,7 +15,7 @@ const inventedRows = `
 	{name: "linger", kind: kindDuration, ask: "7s", sets: lockField("Linger"),
 		slot: func(d *Directive) slot { return field(&d.linger) }, against: []conflict{{
 			with: "weight",
-			when: func(d *Directive) bool { return d.weight != nil && d.weight.Value == 99 },
+			when: func(d *Directive, _ *Key) bool { return d.weight != nil && d.weight.Value == 99 },
 			say:  func(*Directive) string { return "linger and weight=99 fight" },
 		}}},
 	{name: "label", kind: kindText, ask: "x", sets: lockField("Label"), list: listing{unset: "none"},

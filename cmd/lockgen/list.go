@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/cmd/internal/files"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/clash"
 	"github.com/lockgen/lockgen/cmd/lockgen/internal/gen"
 )
 
@@ -73,12 +74,12 @@ func locksTable(b *strings.Builder, functions []gen.Function) {
 	for _, f := range functions {
 		for i, key := range f.Keys {
 			if i > 0 { // further keys of the function
-				rows = append(rows, []string{"", "", key.Typed()})
+				rows = append(rows, []string{"", "", key.Typed(), "", "", key.Held()})
 				continue
 			}
 			rows = append(rows, []string{path.Base(f.Package) + "." + f.Function,
 				fmt.Sprintf("%s:%d", files.Name(f.File), f.Line), key.Typed(), f.Options.Text("ttl"),
-				f.Options.Text("wait"), f.Mode, f.Wrapper, f.Locker})
+				f.Options.Text("wait"), key.Held(), f.Wrapper, f.Locker})
 		}
 	}
 	if len(rows) > 1 {
@@ -113,10 +114,10 @@ func jobsTable(b *strings.Builder, functions []gen.Function) {
 	}
 }
 
-func collisionsTable(b *strings.Builder, collisions []gen.Collision) {
+func collisionsTable(b *strings.Builder, collisions []clash.Collision) {
 	rows := [][]string{{"CAN BE THE SAME", "FUNCTION", "POSITION"}}
 	for _, c := range collisions {
-		for _, ref := range []gen.KeyRef{c.First, c.Second} {
+		for _, ref := range []clash.KeyRef{c.First, c.Second} {
 			rows = append(rows, []string{ref.Key, path.Base(ref.Package) + "." + ref.Function,
 				fmt.Sprintf("%s:%d", files.Name(ref.File), ref.Line)})
 		}

@@ -25,20 +25,22 @@ var notMessages = []struct{ file, text, why string }{
 	{"lockerpath.go", "/* type parameter */", "what go/types writes"},
 	{"run.go", "interrupted, nothing was written", "a signal, see TestRun_interruptedWritesNothing"},
 	{"reserved.go", "GobDecode GobEncode", "names of methods"},
-	{"renderdoc.go", "", "comments in generated code"},
+	{"doccomment.go", "", "comments in generated code"},
 	{"lookalike.go", "^( ?)(?i:", "a regular expression"},
 	{"lookalike.go", "^ ?(?:", "a regular expression"},
 	{"together.go", "0 0 * * *", "a specification that any zone goes with"},
-	{"renderjobs.go", " adds the scheduled jobs of ", "a comment in generated code"},
-	{"renderjobs.go", "this package", "the same"},
-	{"renderjobs.go", ". Every node registers them", "the same"},
+	{"jobs.go", " adds the scheduled jobs of ", "a comment in generated code"},
+	{"jobs.go", "this package", "the same"},
+	{"jobs.go", ". Every node registers them", "the same"},
 	{"render.go", "Undefined? Then the runtime package", "the same"},
 	{"render.go", "lockgen: render ", "a bug in lockgen"},
 	{"render.go", "which is a bug in lockgen", "a bug in lockgen"},
 	{"render.go", "import (\n", "a line of generated code"},
-	{"bodies.go", "//go:build ignore", "a file that takes the place of one to be removed"},
+	{"nesting.go", "//go:build ignore", "a file that takes the place of one to be removed"},
 	{"bodies.go", "build constraints exclude all", "what the go command writes"},
-	{"typecheck.go", "package %s was not found", "dropped with the other type errors"},
+	{"checker.go", "package %s was not found", "dropped with the other type errors"},
+	{"draw.go", "%%", "a comment in a drawing"},
+	{"typeselsewhere.go", "(?m)^", "a regular expression"},
 	{"run.go", "Lockgen writes lock_gen.go beside", "the help, which a script prints"},
 }
 
@@ -118,8 +120,8 @@ func (x text) excused(not struct{ file, text, why string }) bool {
 func texts(t *testing.T) []text {
 	t.Helper()
 	var found []text
-	for _, dir := range []string{"../internal/directive", "internal/gen", "."} {
-		paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, pattern := range []string{"../internal/directive/*.go", "internal/*/*.go", "internal/*/*/*.go", "*.go"} {
+		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}

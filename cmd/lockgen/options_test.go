@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,9 @@ import (
 var optionRow = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|.*\\| `([^`]+)` \\|$")
 
 var fingerprint = regexp.MustCompile("(?m)^//lockgen:made .*$")
+
+// unscheduled are the options whose examples contradict a schedule.
+var unscheduled = map[string]bool{"tx": true, "mode": true}
 
 // TestOptions_eachReachesTheCode generates a function with each option of README's tables, which are complete, and
 // without it. The code must be another, but for an option that only says something to people.
@@ -37,12 +41,17 @@ func TestOptions_eachReachesTheCode(t *testing.T) {
 		writeFile(t, dir, name+"/app.go", strings.Replace(text, "%", strings.Join(args, ","), 1))
 	}
 	write("none", base)
+	plain := slices.DeleteFunc(slices.Clone(base), func(arg string) bool { return strings.HasPrefix(arg, "cron=") })
+	write("unscheduled", plain)
 	rows := optionRow.FindAllStringSubmatch(string(mustRead(t, "README.md")), -1)
 	for _, row := range rows {
 		args := []string{row[2]}
-		for _, arg := range base {
-			// A transaction contradicts a schedule.
-			if name, _, _ := strings.Cut(arg, "="); name != row[1] && !(name == "cron" && row[1] == "tx") {
+		from := base
+		if unscheduled[row[1]] {
+			from = plain
+		}
+		for _, arg := range from {
+			if name, _, _ := strings.Cut(arg, "="); name != row[1] {
 				args = append(args, arg)
 			}
 		}
@@ -61,11 +70,14 @@ func TestOptions_eachReachesTheCode(t *testing.T) {
 		plain := fingerprint.ReplaceAllString(string(f.Want), "") // it notices every change
 		code[name] = strings.ReplaceAll(plain, "app/"+name, "app/none")
 	}
-	if len(rows) < 15 || len(code) != len(rows)+1 {
+	if len(rows) < 15 || len(code) != len(rows)+2 {
 		t.Fatalf("%d rows, %d files", len(rows), len(code))
 	}
 	for _, row := range rows {
 		same := code[row[1]] == code["none"]
+		if unscheduled[row[1]] {
+			same = code[row[1]] == code["unscheduled"]
+		}
 		if onlySays := row[1] == "shared"; same != onlySays {
 			t.Errorf("%s: the generated code with and without it is the same: %v", row[2], same)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/internal/files"
 	"github.com/lockgen/lockgen/cmd/lockgen/internal/gen"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/problem"
 )
 
 // Exit codes, part of the command's contract.
@@ -218,11 +219,11 @@ func (c *command) generate(ctx context.Context) (int, error) {
 }
 
 // refuse prints problems.
-func (c *command) refuse(problems []gen.Problem) error {
+func (c *command) refuse(problems []problem.Problem) error {
 	if c.json {
 		return c.report(problems, nil)
 	}
-	gen.PrintProblems(c.stderr, problems)
+	problem.Print(c.stderr, problems)
 	return nil
 }
 
@@ -237,7 +238,7 @@ func (c *command) compare(dir string, result *gen.Result) (int, error) {
 	if c.json {
 		err = errors.Join(err, c.report(result.Collisions, gen.Summary(dir, all, gen.File.State)))
 	} else {
-		gen.PrintProblems(c.stderr, result.Collisions)
+		problem.Print(c.stderr, result.Collisions)
 	}
 	switch {
 	case err != nil:
@@ -252,19 +253,19 @@ func (c *command) compare(dir string, result *gen.Result) (int, error) {
 }
 
 // report prints problems and files as JSON.
-func (c *command) report(problems []gen.Problem, states []gen.FileState) error {
+func (c *command) report(problems []problem.Problem, states []gen.FileState) error {
 	e := json.NewEncoder(c.stdout)
 	e.SetIndent("", "\t")
 	e.SetEscapeHTML(false)
 	if problems == nil {
-		problems = []gen.Problem{}
+		problems = []problem.Problem{}
 	}
 	if states == nil {
 		states = []gen.FileState{}
 	}
 	return e.Encode(struct {
-		Problems []gen.Problem   `json:"problems"`
-		Files    []gen.FileState `json:"files"`
+		Problems []problem.Problem `json:"problems"`
+		Files    []gen.FileState   `json:"files"`
 	}{problems, states})
 }
 

@@ -171,11 +171,14 @@ func (b *binder) intConst(o *option, i *Int) {
 	if c == nil {
 		return
 	}
-	n, exact := constant.Int64Val(c.Val())
-	ok := c.Val().Kind() == constant.Int && types.AssignableTo(c.Type(), types.Typ[types.Int])
-	if !ok || !exact || n < 0 || n != int64(int32(n)) {
-		b.constant(i.Const, "%s takes a whole number of type int, zero or more, and it is %s of type %s", o.name, c.Val(),
+	if c.Val().Kind() != constant.Int || !types.AssignableTo(c.Type(), types.Typ[types.Int]) {
+		b.constant(i.Const, "%s takes a whole number of type int, and it is %s of type %s", o.name, c.Val(),
 			typeString(b.Pkg, c.Type()))
+		return
+	}
+	n, exact := constant.Int64Val(c.Val())
+	if wrong := o.counts().refuses(o, c.Val().String(), n, exact); wrong != "" {
+		b.constant(i.Const, "%s", wrong)
 		return
 	}
 	i.Value, i.Const.Object = int(n), c

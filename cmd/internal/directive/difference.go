@@ -22,6 +22,10 @@ func Differences(now, then *Directive) []Difference {
 			all = append(all, Difference{now.Keys[len(is)-1].Arg, "the number of keys", fmt.Sprint(len(is)), fmt.Sprint(len(was))})
 			continue
 		}
+		if o.ofKey != nil {
+			all = append(all, o.differences(now, then)...)
+			continue
+		}
 		for n := range max(len(was), len(is)) {
 			d := Difference{Name: o.name, Now: o.missing(), Then: o.missing()}
 			if n < len(is) {
@@ -33,6 +37,24 @@ func Differences(now, then *Directive) []Difference {
 			if d.Now != d.Then {
 				all = append(all, d)
 			}
+		}
+	}
+	return all
+}
+
+// differences are those of what each key has of its own.
+func (o *option) differences(now, then *Directive) []Difference {
+	var all []Difference
+	for n := range min(len(now.Keys), len(then.Keys)) {
+		d := Difference{Name: o.name, Now: o.missing(), Then: o.missing()}
+		if v := o.of(now, now.Keys[n]); v != nil {
+			d.Arg, d.Now = v.Written(), v.String()
+		}
+		if v := o.of(then, then.Keys[n]); v != nil {
+			d.Then = v.String()
+		}
+		if d.Now != d.Then {
+			all = append(all, d)
 		}
 	}
 	return all

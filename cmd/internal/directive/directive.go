@@ -52,7 +52,7 @@ type Bool struct {
 	Value bool
 }
 
-// An Int is the value of retries.
+// An Int is the value of an option such as retries.
 type Int struct {
 	Arg
 	Value int       // written, or the constant's once Bind has resolved it
@@ -64,6 +64,20 @@ type Key struct {
 	Arg
 	Template *Template
 	Const    *ConstRef // key=@Const: the text of a lock without parameters
+
+	Mode    *String // "write" or "read"; nil means write
+	Permits *Int    // how many hold the lock at a time; nil means that it is one for readers and writers
+}
+
+// Reads reports whether the lock is taken for reading, together with other readers.
+func (k *Key) Reads() bool { return k.Mode != nil && k.Mode.Value == "read" }
+
+// Limit is how many hold the lock at a time, 0 if it is one for readers and writers.
+func (k *Key) Limit() int {
+	if k.Permits == nil {
+		return 0
+	}
+	return k.Permits.Value
 }
 
 // A ConstRef is a reference @Const or @pkg.Const to a Go constant.

@@ -147,7 +147,7 @@ func (b *pathArg) follow(t types.Type, fields []string) {
 		return
 	}
 	if !b.is(t) {
-		b.problem(" has type %s: it must be a %s", typeString(b.Pkg, t), b.want)
+		b.problem(" has type %s: it must be a %s%s", typeString(b.Pkg, t), b.want, poolOfPgx(t))
 	}
 }
 

@@ -55,7 +55,9 @@ type option struct {
 	cron  bool                  // only for scheduled jobs
 	own   bool                  // each function's: a package has no default of it
 	ask   string                // an example value for messages
-	slot  func(*Directive) slot // the field that holds it; nil for key
+	slot  func(*Directive) slot // the field that holds it; nil for key and for what each key has of its own
+	ofKey func(*Key) slot       // the field of a key that holds it
+	count *count                // of kindInt; nil for any number that is not negative
 	sets  Field                 // what it becomes in generated code
 	list  listing               // how lockgen list -json shows it
 	lease bool                  // functions that share a lock on purpose agree on it
@@ -73,7 +75,7 @@ var options = []option{
 		slot: func(d *Directive) slot { return field(&d.Renew) }},
 	{name: "maxhold", kind: kindDuration, ask: "10m", sets: lockField("MaxHold"), lease: true,
 		slot: func(d *Directive) slot { return field(&d.MaxHold) }, against: []conflict{maxholdRenew}},
-	{name: "minhold", kind: kindDuration, ask: "5s", sets: lockField("MinHold"), lease: true,
+	{name: "minhold", kind: kindDuration, ask: "5s", sets: lockField("MinHold"),
 		slot: func(d *Directive) slot { return field(&d.MinHold) }, against: []conflict{minholdMaxhold}},
 	{name: "reentrant", kind: kindBool, ask: "false", sets: lockField("Reentrant"), list: listing{unset: false},
 		slot: func(d *Directive) slot { return field(&d.Reentrant) }},
@@ -83,6 +85,11 @@ var options = []option{
 		slot: func(d *Directive) slot { return field(&d.Func) }},
 	{name: "locker", kind: kindPath, ask: "s.locks", sets: byHand, list: listing{elsewhere: true},
 		slot: func(d *Directive) slot { return field(&d.Locker) }},
+	{name: "mode", kind: kindWord, words: []string{"write", "read"}, own: true, ask: "read", sets: byHand,
+		list: listing{elsewhere: true, unset: "write"}, ofKey: func(k *Key) slot { return field(&k.Mode) },
+		against: []conflict{modePermits, readMinhold, readTx, readReplace, readCron}},
+	{name: "permits", kind: kindInt, own: true, ask: "4", sets: byHand, list: listing{elsewhere: true},
+		count: &permitCount, ofKey: func(k *Key) slot { return field(&k.Permits) }, against: []conflict{permitsOverlap, permitsTx}},
 	{name: "tx", kind: kindPath, own: true, ask: "s.db", sets: byHand, slot: func(d *Directive) slot { return field(&d.Tx) },
 		against: []conflict{txCron}},
 	{name: "shared", kind: kindReason, own: true, ask: `"both change the stock"`, sets: byHand,

@@ -16,6 +16,7 @@ func Parse(lines []Line) (*Directive, []Problem) {
 		for _, a := range args {
 			p.arg(line, a)
 		}
+		p.endLine()
 		if i == 0 {
 			p.keyFirst = p.hasKey
 		}
@@ -34,6 +35,8 @@ type reader struct {
 	seen     map[string]token.Pos // where an option was first given, also with a bad value
 	hasKey   bool                 // some key was given, also a bad one
 	keyFirst bool                 // on the first line
+	key      *Key                 // the last one of this line, also a bad one
+	early    []owned              // what this line says of a key before it names one
 	args     int
 	problems
 }
@@ -52,14 +55,16 @@ func (p *reader) arg(line Line, raw rawArg) {
 		if o == nil {
 			return
 		}
-	} else if _, ok := p.seen[o.name]; ok && o.kind != kindKey {
+	} else if _, ok := p.seen[o.name]; ok && !o.perKey() {
 		p.add(a.Pos, a.End, "option-repeat", "%s is given twice, and only keys may be: keep one", o.name)
 		return
 	}
 	if _, ok := p.seen[o.name]; !ok {
 		p.seen[o.name] = a.Pos
 	}
-	p.hasKey = p.hasKey || o.kind == kindKey
+	if o.kind == kindKey {
+		p.hasKey, p.key = true, &Key{}
+	}
 	p.set(o, a, raw)
 }
 
@@ -77,7 +82,7 @@ func (p *reader) unknown(a *Arg, raw rawArg) *option {
 	}
 	guess := Nearest(raw.name, namesOf(p.options))
 	o := namedIn(p.options, guess)
-	if o == nil || (o.kind != kindKey && p.seen[guess].IsValid()) {
+	if o == nil || (!o.perKey() && p.seen[guess].IsValid()) {
 		p.add(a.Pos, nameEnd, "option-unknown", "there is no option %s%s (the options are %s)", shown(raw.name),
 			didYouMean(guess), oneOf(namesOf(p.options)))
 		return nil
@@ -122,7 +127,7 @@ func (p *reader) set(o *option, a Arg, raw rawArg) {
 
 func (p *reader) setValue(o *option, a Arg, f form, v value) {
 	if read, ok := p.read(o, a, f, v); ok {
-		o.store(p.d, read)
+		p.store(o, read)
 	}
 }
 
@@ -160,13 +165,13 @@ func (p *reader) setConst(o *option, a Arg, raw rawArg) {
 	}
 	switch o.kind {
 	case kindKey:
-		o.store(p.d, &Key{Arg: a, Const: c})
+		p.store(o, &Key{Arg: a, Const: c})
 	case kindDuration, kindWait:
-		o.store(p.d, &Duration{Arg: a, Const: c})
+		p.store(o, &Duration{Arg: a, Const: c})
 	case kindInt:
-		o.store(p.d, &Int{Arg: a, Const: c})
+		p.store(o, &Int{Arg: a, Const: c})
 	case kindText:
-		o.store(p.d, &String{Arg: a, Const: c})
+		p.store(o, &String{Arg: a, Const: c})
 	default:
 		p.noConst(o, a)
 	}

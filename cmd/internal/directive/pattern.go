@@ -12,7 +12,10 @@ type Pattern struct {
 	Template string        // as written, or @Const
 	Const    string        // import path and name of the constant that the key is, "" for a template
 	Parts    []PatternPart // of a constant its text
-	Lease    string        // the lengths of the lease
+	Lease    string        // the lengths of the lease, without MinHold
+	MinHold  string        // of the lease
+	Reads    bool          // together with other readers
+	Permits  int           // how many hold the lock at a time, 0 if it is one for readers and writers
 	Shared   bool          // the function says that the lock is meant to be that of others
 }
 
@@ -30,7 +33,11 @@ type PatternPart struct {
 
 // Pattern is the pattern of a key. It is false if the key is not wholly known.
 func (f *Func) Pattern(k *BoundKey) (Pattern, bool) {
-	p := Pattern{Template: k.Key.text(), Lease: f.Directive.lease(), Shared: f.Directive.Shared != nil}
+	d := f.Directive
+	p := Pattern{Template: k.Key.text(), Lease: d.lease(), Reads: k.Key.Reads(), Permits: k.Key.Limit(), Shared: d.Shared != nil}
+	if d.MinHold != nil {
+		p.MinHold = d.MinHold.text()
+	}
 	if ref := k.Key.Const; ref != nil {
 		if ref.Object == nil {
 			return p, false
@@ -68,6 +75,11 @@ func (d *Directive) lease() string {
 		fmt.Fprintf(&b, "%v ", value)
 	}
 	return b.String()
+}
+
+// sameLease tells whether two functions agree on the lengths of their leases. Readers have no MinHold.
+func (p *Pattern) sameLease(q *Pattern) bool {
+	return p.Lease == q.Lease && (p.MinHold == q.MinHold || p.Reads || q.Reads)
 }
 
 // prefix is what every text of the key begins with.

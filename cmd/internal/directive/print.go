@@ -14,7 +14,7 @@ import (
 func (d *Directive) String() string {
 	var args []string
 	for i := range options {
-		args = append(args, options[i].print(d)...)
+		args = append(args, options[i].print(d, (*option).always)...)
 	}
 	return "//lock:" + strings.Join(args, ",")
 }
@@ -23,25 +23,56 @@ func (d *Directive) String() string {
 func (d *Directive) made() string {
 	var args []string
 	for i := range options {
-		o := &options[i]
-		if v := o.given(d); v != nil && o.kind != kindReason && v.String() != fmt.Sprint(o.list.unset) {
-			args = append(args, o.print(d)...)
-		}
+		args = append(args, options[i].print(d, (*option).matters)...)
 	}
 	return "//lock:" + strings.Join(args, ",")
 }
 
-// print is the option as arguments: none if it was not given, several only for keys. A switch that is on is its name.
-func (o *option) print(d *Directive) []string {
+func (o *option) always(OptionValue) bool { return true }
+
+// matters tells whether a value changes code.
+func (o *option) matters(v OptionValue) bool {
+	return o.kind != kindReason && v.String() != fmt.Sprint(o.list.unset)
+}
+
+// print is the option as arguments: none if it was not given, several only for keys. Behind each key stands what it has
+// of its own. A switch that is on is its name.
+func (o *option) print(d *Directive, shown func(*option, OptionValue) bool) []string {
+	if o.ofKey != nil {
+		return nil
+	}
 	var args []string
 	for _, v := range o.values(d) {
-		if b, ok := v.(*Bool); ok && b.Value {
-			args = append(args, o.name)
-		} else {
-			args = append(args, o.name+"="+v.String())
+		if shown(o, v) {
+			args = append(args, o.arg(v))
+		}
+		if k, ok := v.(*Key); ok {
+			args = append(args, k.own(shown)...)
 		}
 	}
 	return args
+}
+
+// own are the arguments of what a key has of its own.
+func (k *Key) own(shown func(*option, OptionValue) bool) []string {
+	var args []string
+	for i := range options {
+		o := &options[i]
+		if o.ofKey == nil {
+			continue
+		}
+		if v := o.ofKey(k).get(); v != nil && shown(o, v) {
+			args = append(args, o.arg(v))
+		}
+	}
+	return args
+}
+
+func (o *option) arg(v OptionValue) string {
+	if b, ok := v.(*Bool); ok && b.Value {
+		return o.name
+	}
+	return o.name + "=" + v.String()
 }
 
 // quoteValue writes text as a value: bare where it would be read back whole.

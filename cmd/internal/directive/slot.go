@@ -28,19 +28,38 @@ func (s slotOf[T]) get() OptionValue {
 
 func (s slotOf[T]) set(v OptionValue) { *s.in = v.(T) }
 
-// values are what the option is set to: none if it was not given, several only for keys.
+// values are what the option is set to: none if it was not given, several only for keys and for what each has of its
+// own.
 func (o *option) values(d *Directive) []OptionValue {
-	if o.slot == nil {
-		values := make([]OptionValue, len(d.Keys))
-		for i, k := range d.Keys {
-			values[i] = k
+	var values []OptionValue
+	for _, k := range o.owners(d) {
+		if v := o.of(d, k); v != nil {
+			values = append(values, v)
 		}
-		return values
 	}
-	if v := o.slot(d).get(); v != nil {
-		return []OptionValue{v}
+	return values
+}
+
+// owners are what has the option: each key, or the directive as a whole, which is nil.
+func (o *option) owners(d *Directive) []*Key {
+	if o.perKey() {
+		return d.Keys
 	}
-	return nil
+	return []*Key{nil}
+}
+
+// perKey reports whether each key has the option, so that it may be given several times.
+func (o *option) perKey() bool { return o.kind == kindKey || o.ofKey != nil }
+
+// of is what the option is set to, for an option of keys at one of them; nil if it was not given.
+func (o *option) of(d *Directive, k *Key) OptionValue {
+	switch {
+	case o.kind == kindKey:
+		return k
+	case o.ofKey != nil:
+		return o.ofKey(k).get()
+	}
+	return o.slot(d).get()
 }
 
 // given is what the option is set to, the first of several; nil if it was not given.
@@ -51,7 +70,7 @@ func (o *option) given(d *Directive) OptionValue {
 	return nil
 }
 
-// store puts what was read in its place.
+// store puts what was read in its place. What a key has of its own is [reader.ownOption]'s.
 func (o *option) store(d *Directive, v OptionValue) {
 	if k, ok := v.(*Key); ok {
 		d.Keys = append(d.Keys, k)

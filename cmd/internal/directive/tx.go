@@ -6,6 +6,14 @@ const poolType = "*sql.DB"
 
 func isPool(t types.Type) bool { return t != nil && isPointerTo(t, "database/sql", "DB") }
 
+// poolOfPgx says what to do with a pool of pgx, whose transactions the wrapper does not begin.
+func poolOfPgx(t types.Type) string {
+	if t == nil || !isPointerTo(t, "github.com/jackc/pgx/v5/pgxpool", "Pool") {
+		return ""
+	}
+	return "; delete tx and call pgxlisten.DoTx, which does the same with a pool of pgx, or make one with stdlib.OpenDBFromPool"
+}
+
 // tx finds the pool that the wrapper begins its transaction in, and the parameter that gets it.
 func (b *binder) tx() {
 	if b.d.Tx == nil {

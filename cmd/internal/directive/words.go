@@ -26,10 +26,9 @@ func (p *reader) boolean(o *option, a Arg, f form, text string) (*Bool, bool) {
 }
 
 func (p *reader) number(o *option, a Arg, text string) (*Int, bool) {
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < 0 {
-		p.add(a.ValuePos, a.ValueEnd, "number", "%s is %s: write how often to try again as a whole number, such as %s=%s",
-			o.name, shown(text), o.name, o.ask)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if wrong := o.counts().refuses(o, shown(text), n, err == nil); wrong != "" {
+		p.add(a.ValuePos, a.ValueEnd, o.counts().slug, "%s", wrong)
 		return nil, false
 	}
 	return &Int{Arg: a, Value: int(n)}, true

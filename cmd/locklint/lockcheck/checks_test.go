@@ -119,7 +119,7 @@ func line(pos string, d analysis.Diagnostic) string {
 // TestFacts runs the whole catalogue on packages that learn from each other.
 func TestFacts(t *testing.T) {
 	tree := checktest.Tree(t)
-	analysistest.Run(t, tree, everything, "facts/user", "through/handler", "wrapped/user")
+	analysistest.Run(t, tree, everything, "facts/user", "through/handler", "wrapped/user", "handedon/user")
 	analysistest.Run(t, tree, index.Analyzer, "facts/store", "facts/middle")
 }
 
@@ -131,6 +131,11 @@ func TestHardCode(t *testing.T) {
 // TestQuiet runs the whole catalogue on shapes that look worse than they are.
 func TestQuiet(t *testing.T) {
 	analysistest.Run(t, checktest.Tree(t), everything, "quiet")
+}
+
+// TestGeneral runs the whole catalogue on locks that are made up of several functions, types and packages.
+func TestGeneral(t *testing.T) {
+	analysistest.Run(t, checktest.Tree(t), everything, "general", "general/lock", "general/needs", "general/leases")
 }
 
 // TestRecipes runs the whole catalogue on the hand-rolled locks of well-known articles.

@@ -38,7 +38,7 @@
 //
 // # Cost
 //
-// The index needs SSA form, which is dear, and builds it only for packages that import a client or call a function
-// that has a fact. Everything that crosses packages is a fact, because function bodies do not; facts belong to the
-// index alone, so that a check can be switched off without any other noticing.
+// The index needs SSA form, which takes most of the time. It builds it only for packages that import a client or call
+// a function that has a fact. Everything that crosses packages is a fact, because the bodies of functions do not. Facts
+// belong to the index alone, so switching off one check changes no other.
 package lockcheck

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/bound"
 )
 
 // A funcID names a function or method, whatever its type arguments are.
@@ -19,7 +21,7 @@ func idOf(fn *types.Func) funcID {
 		id.pkg = fn.Pkg().Path()
 	}
 	if recv := fn.Signature().Recv(); recv != nil {
-		if named := receiverNamed(recv.Type()); named != nil {
+		if named := bound.ReceiverNamed(recv.Type()); named != nil {
 			id.recv = named.Obj().Name()
 		}
 	}
@@ -133,14 +135,14 @@ func (c *calls) implementations(fn *types.Func, of types.Type) []funcID {
 
 // A reached wrapper is one that a function calls, itself or by way of others.
 type reached struct {
-	unit    *unit
+	unit    *bound.Func
 	path    string
 	dynamic bool
 }
 
 // wrappersFrom are the wrappers that a function reaches: first by calls that lead to one place only, then by those through
 // interfaces.
-func (c *calls) wrappersFrom(start funcID, wrappers map[funcID]*unit) []reached {
+func (c *calls) wrappersFrom(start funcID, wrappers map[funcID]*bound.Func) []reached {
 	all := c.follow(start, wrappers, false)
 	for _, r := range c.follow(start, wrappers, true) {
 		if !slices.ContainsFunc(all, func(known reached) bool { return known.unit == r.unit }) {
@@ -151,7 +153,7 @@ func (c *calls) wrappersFrom(start funcID, wrappers map[funcID]*unit) []reached 
 }
 
 // follow follows the calls of a function, breadth first, up to the wrappers.
-func (c *calls) follow(start funcID, wrappers map[funcID]*unit, dynamic bool) []reached {
+func (c *calls) follow(start funcID, wrappers map[funcID]*bound.Func, dynamic bool) []reached {
 	type step struct {
 		id   funcID
 		path []string

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/files"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/load"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/output"
 )
 
 // elsewhere moves the outputs to where Config.Out says, for sources that cannot be written to. What lies beside the sources
@@ -22,7 +24,7 @@ func (g *generator) elsewhere(all []File) ([]File, error) {
 			continue
 		}
 		wanted = append(wanted, f)
-		names = append(names, files.Name(relative(g.cfg.Dir, f.Path)))
+		names = append(names, files.Name(files.Relative(g.cfg.Dir, f.Path)))
 	}
 	single := strings.HasSuffix(g.cfg.Out, ".go")
 	if single && len(wanted) != 1 {
@@ -49,14 +51,14 @@ func (g *generator) elsewhere(all []File) ([]File, error) {
 		switch {
 		case errors.Is(err, files.ErrUnreadable):
 			return nil, fmt.Errorf("lockgen: -o would replace %s, which is no regular file: delete it, or name another file",
-				files.Name(relative(g.cfg.Dir, to)))
+				files.Name(files.Relative(g.cfg.Dir, to)))
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("lockgen: -o cannot write %s: %w; name a folder that takes files",
-				files.Name(relative(g.cfg.Dir, to)), err)
+				files.Name(files.Relative(g.cfg.Dir, to)), err)
 		}
-		if have != nil && !holdsHeader(have) {
+		if have != nil && !output.HoldsHeader(have) {
 			return nil, fmt.Errorf("lockgen: -o would replace %s, which lockgen has not written: name another file",
-				files.Name(relative(g.cfg.Dir, to)))
+				files.Name(files.Relative(g.cfg.Dir, to)))
 		}
 		wanted[i] = File{Path: to, Want: f.Want, Have: have}
 		if have != nil {
@@ -82,7 +84,7 @@ func (g *generator) moved(path string) (string, bool) {
 // movedOrphans are outputs of earlier runs that nothing asks for: of the same packages, and of those that are gone.
 func (g *generator) movedOrphans(wanted []File) []File {
 	var orphans []File
-	for _, dir := range append(g.goneDirs(), g.dirs...) {
+	for _, dir := range append(g.goneDirs(), g.Dirs...) {
 		to, ok := g.moved(dir)
 		entries, err := os.ReadDir(to)
 		if !ok || err != nil {
@@ -94,7 +96,7 @@ func (g *generator) movedOrphans(wanted []File) []File {
 				slices.ContainsFunc(wanted, func(f File) bool { return f.Path == path }) {
 				continue
 			}
-			if have, err := files.Read(path); err == nil && carriesHeader(have) {
+			if have, err := files.Read(path); err == nil && output.CarriesHeader(have) {
 				orphans = append(orphans, File{Path: path, Have: have})
 			}
 		}
@@ -112,10 +114,10 @@ func (g *generator) goneDirs() []string {
 		if !ok {
 			continue
 		}
-		written, _ := packageDirs(from) // nothing was written there yet, or it cannot be read and will be said to be so
+		written, _ := load.PackageDirs(from) // nothing was written there yet, or it cannot be read and will be said to be so
 		for _, dir := range written {
 			rel, err := filepath.Rel(from, dir)
-			if source := filepath.Join(root, rel); err == nil && !hasGo(source) && onlyOutputs(dir) {
+			if source := filepath.Join(root, rel); err == nil && !load.HasGo(source) && onlyOutputs(dir) {
 				gone = append(gone, source)
 			}
 		}
@@ -128,7 +130,7 @@ func onlyOutputs(dir string) bool {
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 	return !slices.ContainsFunc(paths, func(path string) bool {
 		content, err := files.Read(path)
-		return err != nil || !carriesHeader(content)
+		return err != nil || !output.CarriesHeader(content)
 	})
 }
 
@@ -137,13 +139,13 @@ func (g *generator) roots() []string {
 	var roots []string
 	for _, pattern := range g.cfg.Patterns {
 		path, recursive := strings.CutSuffix(filepath.ToSlash(pattern), "/...")
-		mod := g.modules.of(g.cfg.Dir)
+		mod := g.Modules.Of(g.cfg.Dir)
 		switch {
 		case !recursive:
-		case isPath(pattern):
-			roots = append(roots, rootOf(g.cfg.Dir, path))
-		case mod != nil && (path == mod.path() || strings.HasPrefix(path, mod.path()+"/")):
-			roots = append(roots, mod.dirOf(path))
+		case load.IsPath(pattern):
+			roots = append(roots, load.RootOf(g.cfg.Dir, path))
+		case mod != nil && (path == mod.Path() || strings.HasPrefix(path, mod.Path()+"/")):
+			roots = append(roots, mod.DirOf(path))
 		}
 	}
 	return roots

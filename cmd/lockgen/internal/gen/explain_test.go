@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/problem"
 )
 
 // ownKinds are the kinds that this package adds to those of package directive.
 var ownKinds = []string{"go-version", "syntax", "cgo", "types", "scope", "jobs", "foreign", "unbuilt", "load", "pattern",
-	"shared-key"}
+	"shared-key", "upgrade"}
 
 func TestExplain_everyKind(t *testing.T) {
 	for _, kind := range append(directive.Slugs(), ownKinds...) {
@@ -58,7 +59,7 @@ func TestExplain_examplesAreTrue(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := append(result.Problems, result.Collisions...)
-		if !slices.ContainsFunc(all, func(p Problem) bool { return p.Kind == kind }) {
+		if !slices.ContainsFunc(all, func(p problem.Problem) bool { return p.Kind == kind }) {
 			t.Errorf("the wrong example of %s is not refused for that: %v", kind, all)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/load"
 )
 
 // fuzzModule is a folder that a lister takes for a module with the runtime.
@@ -15,7 +17,7 @@ func fuzzModule(f *testing.F) string {
 		f.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"),
-		[]byte("module example.com/app\n\ngo 1.26\n\nrequire "+ownModule+" v0.0.0\n"), 0o644); err != nil {
+		[]byte("module example.com/app\n\ngo 1.26\n\nrequire "+load.OwnModule+" v0.0.0\n"), 0o644); err != nil {
 		f.Fatal(err)
 	}
 	return dir

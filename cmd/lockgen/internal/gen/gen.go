@@ -6,17 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/build"
-	"go/types"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/go/packages"
-
 	srcfiles "github.com/lockgen/lockgen/cmd/internal/files"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/bound"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/clash"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/load"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/output"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/parallel"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/problem"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/render"
 )
 
 // Config says what to generate for.
@@ -31,18 +32,15 @@ type Config struct {
 
 	Collisions bool // compare the keys of all functions
 
-	home platform
-	// For tests:
-	loadAll bool // always ask the go command
-	check   func(*checker, *packages.Package) (*types.Package, *types.Info)
+	adjust func(*load.Config) // for tests
 }
 
 // A Result is what the packages ask for. Where there are problems, Files is empty: nothing is to be written.
 type Result struct {
-	Problems []Problem
+	Problems []problem.Problem
 	Files    []File // sorted by path
 	// Collisions are keys of different functions that can be the same, if Config asks for them.
-	Collisions []Problem
+	Collisions []problem.Problem
 	// Leftovers are temporary files of runs that were killed.
 	Leftovers []string
 }
@@ -67,65 +65,46 @@ func Generate(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	result, err := g.result()
+	if err == nil && len(result.Problems) == 0 {
+		if found := g.upgrades(ctx, result.Files); len(found) > 0 {
+			return &Result{Problems: problem.Tidy(found, cfg.Dir)}, nil
+		}
+	}
 	if err == nil && cfg.Collisions && len(result.Problems) == 0 {
-		for _, c := range g.collisions() {
+		for _, c := range clash.Collisions(g.Program) {
 			result.Collisions = append(result.Collisions, c.Problem())
 		}
 	}
 	return result, err
 }
 
-// understand scans, loads and binds.
+// understand loads the packages, and finds what keeps their functions from being generated together.
 func understand(ctx context.Context, cfg Config) (*generator, error) {
-	if cfg.Logf == nil {
-		cfg.Logf = func(string, ...any) {}
+	from := load.Config{Dir: cfg.Dir, Patterns: cfg.Patterns, Tags: cfg.Tags, Env: cfg.Env, Links: cfg.Out != "",
+		Logf: cfg.Logf, Warnf: cfg.Warnf}
+	if cfg.adjust != nil {
+		cfg.adjust(&from)
 	}
-	if cfg.Warnf == nil {
-		cfg.Warnf = cfg.Logf
-	}
-	if cfg.check == nil {
-		cfg.check = (*checker).check
-	}
-	cfg.home = homePlatform(cfg)
-	folders, problems, err := scan(ctx, cfg)
+	p, err := load.Load(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{cfg: cfg, files: newSources(), problems: problems}
-	for _, f := range folders {
-		if g.dirs = append(g.dirs, f.dir); !f.idle() {
-			g.folders = append(g.folders, f)
-		}
-	}
-	g.find()
-	if old := g.tooNew(runtime.Version()); len(old) > 0 {
-		g.problems = old // what else there is to say may come from that
-		return g, nil
-	}
-	if err := g.bindAll(ctx); err != nil {
+	g := &generator{Program: p, cfg: cfg}
+	more, err := clash.Find(ctx, p)
+	if err != nil {
 		return nil, err
 	}
-	if len(g.problems) == 0 {
-		if err := g.sameJobs(ctx); err != nil {
-			return nil, err
-		}
-	}
+	g.found = append(slices.Clip(p.Problems), more...)
 	return g, nil
 }
 
 // result makes the files of what has been bound, or hands back the problems.
 func (g *generator) result() (*Result, error) {
 	groups := g.byOutput()
-	g.foreign(groups)
-	g.clashesElsewhere()
-	g.typesElsewhere()
-	g.hiddenJobs()
-	g.lostJobs()
-	g.problems = withoutRepeats(g.problems)
-	if len(g.problems) > 0 {
-		return &Result{Problems: tidy(g.problems, g.cfg.Dir)}, nil
+	if problems := append(g.found, g.foreign(groups)...); len(problems) > 0 {
+		return &Result{Problems: problem.Tidy(problems, g.cfg.Dir)}, nil
 	}
-	files, err := g.render(g.plan(groups))
+	files, err := g.render(groups)
 	if err != nil {
 		return nil, err
 	}
@@ -134,77 +113,58 @@ func (g *generator) result() (*Result, error) {
 		return &Result{Files: files}, err
 	}
 	result := &Result{Files: files}
-	for _, f := range g.folders {
-		result.Leftovers = append(result.Leftovers, f.leftovers...)
+	for _, f := range g.Folders {
+		result.Leftovers = append(result.Leftovers, f.Leftovers...)
 	}
 	return result, nil
 }
 
 // foreign reports files that have the name of an output and were written by somebody else: they are not ours to
 // replace.
-func (g *generator) foreign(groups map[string][]*unit) {
+func (g *generator) foreign(groups map[string][]*bound.Func) []problem.Problem {
+	var problems []problem.Problem
 	for path, units := range groups {
-		f, name := units[0].folder, filepath.Base(path)
+		f, name := g.Folder(units[0]), filepath.Base(path)
 		switch {
-		case f.blocked[name] || slices.Contains(f.skipped, path):
-			g.problems = append(g.problems, notRegular(path))
-		case f.outputs[name] == nil && slices.Contains(f.goFiles, name):
-			g.problems = append(g.problems, Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
+		case f.Blocked[name] || slices.Contains(f.Skipped, path):
+			problems = append(problems, load.NotRegular(path))
+		case f.Outputs[name] == nil && slices.Contains(f.GoFiles, name):
+			problems = append(problems, problem.Problem{File: path, Line: 1, Column: 1, Kind: "foreign",
 				Message: "this file was not written by lockgen, which would write its own here: rename it"})
 		}
-		for _, other := range f.goFiles {
+		for _, other := range f.GoFiles {
 			if other != name && strings.EqualFold(other, name) {
-				g.problems = append(g.problems, Problem{File: filepath.Join(f.dir, other), Line: 1, Column: 1, Kind: "foreign",
+				problems = append(problems, problem.Problem{File: filepath.Join(f.Dir, other), Line: 1, Column: 1, Kind: "foreign",
 					Message: fmt.Sprintf("lockgen would write %s beside this file, and the go command refuses names that differ in "+
 						"case only: rename it", name)})
 			}
 		}
 	}
+	return problems
 }
 
-// homePlatform is what the go command builds for by default.
-func homePlatform(cfg Config) platform {
-	b := build.Default
-	tags := cfg.Tags
-	if tags == "" {
-		for flag := range strings.FieldsSeq(os.Getenv("GOFLAGS")) {
-			if value, ok := strings.CutPrefix(strings.TrimPrefix(flag, "-"), "-tags="); ok {
-				tags = value
-			} else if value, ok := strings.CutPrefix(flag, "-tags="); ok {
-				tags = value
-			}
-		}
-	}
-	return platform{goos: b.GOOS, goarch: b.GOARCH, cgo: b.CgoEnabled, tags: joinTags(tags, nil)}
-}
-
-// A generator carries what the steps have found so far.
+// A generator makes files of what has been loaded.
 type generator struct {
-	cfg      Config
-	files    *sources
-	found    []*annotated
-	byPath   map[string][]*annotated // found, by file
-	units    []*unit
-	problems []Problem
-	modules  modules
-	folders  []*folder // with candidates or outputs
-	dirs     []string  // of all folders that were asked for
+	*load.Program
+	cfg   Config
+	found []problem.Problem
 }
 
 // render makes the files of all units, and finds those on disk that no directive is left for.
-func (g *generator) render(outputs []*output) ([]File, error) {
+func (g *generator) render(groups map[string][]*bound.Func) ([]File, error) {
 	have := map[string][]byte{}
-	for _, f := range g.folders {
-		for name, content := range f.outputs {
-			have[filepath.Join(f.dir, name)] = content
+	for _, f := range g.Folders {
+		for name, content := range f.Outputs {
+			have[filepath.Join(f.Dir, name)] = content
 		}
 	}
-	files := make([]File, len(outputs))
-	errs := make([]error, len(outputs))
-	each(len(outputs), func(i int) {
-		out := outputs[i]
-		files[i] = File{Path: out.path, Have: have[out.path]}
-		if files[i].Want, errs[i] = out.render(); files[i].Have != nil {
+	inputs := g.inputs(groups)
+	files := make([]File, len(inputs))
+	errs := make([]error, len(inputs))
+	parallel.For(len(inputs), func(i int) {
+		in := inputs[i]
+		files[i] = File{Path: in.Path, Have: have[in.Path]}
+		if files[i].Want, errs[i] = render.Render(in); files[i].Have != nil {
 			files[i].Want = srcfiles.Like(files[i].Want, files[i].Have)
 		}
 	})
@@ -215,11 +175,11 @@ func (g *generator) render(outputs []*output) ([]File, error) {
 		delete(have, f.Path)
 	}
 	for path, content := range have {
-		if carriesHeader(content) {
+		if output.CarriesHeader(content) {
 			files = append(files, File{Path: path, Have: content})
 		} else {
-			g.cfg.Logf("%s has the name of a generated file but not its first line: left alone",
-				srcfiles.Name(relative(g.cfg.Dir, path)))
+			g.Program.Config.Logf("%s has the name of a generated file but not its first line: left alone",
+				srcfiles.Name(srcfiles.Relative(g.cfg.Dir, path)))
 		}
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })

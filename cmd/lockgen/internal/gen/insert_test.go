@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/output"
 )
 
 // TestInserter puts directives above the functions of packages that others wrote, by rote, and expects that each is
@@ -71,7 +73,7 @@ func generatedIn(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
 	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		if outputPattern.MatchString(filepath.Base(path)) {
+		if output.Pattern.MatchString(filepath.Base(path)) {
 			found = append(found, path)
 		}
 		return err
@@ -88,7 +90,7 @@ func vetGenerated(t *testing.T, dir string) {
 	out, _ := goCommand(dir, "vet", "-trimpath", "./...")
 	for line := range strings.Lines(out) {
 		name, _, ok := strings.Cut(strings.TrimPrefix(line, "vet: "), ":")
-		if ok && outputPattern.MatchString(filepath.Base(name)) {
+		if ok && output.Pattern.MatchString(filepath.Base(name)) {
 			t.Errorf("go vet: %s", line)
 		}
 	}

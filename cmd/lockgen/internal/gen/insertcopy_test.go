@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/load"
 )
 
 // A foreignPackage is what go list says of a package.
@@ -37,7 +39,7 @@ func copyForeign(t *testing.T, dir string) map[string]bool {
 	var packages []foreignPackage
 	modules, paths := map[string]bool{}, map[string]string{}
 	list := json.NewDecoder(strings.NewReader(run(t, ".", "list", "-deps", "-json=ImportPath,Dir,GoFiles,SFiles,HFiles,"+
-		"EmbedFiles,CgoFiles,Standard,Module", ownModule+"/...")))
+		"EmbedFiles,CgoFiles,Standard,Module", load.OwnModule+"/...")))
 	for {
 		var p foreignPackage
 		if err := list.Decode(&p); errors.Is(err, io.EOF) {

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/problem"
 )
 
 // insertAll puts directives above at most so many functions, spread over all files.
@@ -92,7 +94,7 @@ var basicTypes = wordSet("string int int8 int16 int32 int64 uint uint8 uint16 ui
 func generateOrRefuse(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	refused := map[string]int{}
-	var last []Problem
+	var last []problem.Problem
 	for range 20 {
 		cfg := configFor(dir)
 		result, err := Generate(context.Background(), cfg)
@@ -124,7 +126,7 @@ func generateOrRefuse(t *testing.T, dir string) map[string]int {
 }
 
 // takeAway removes the directives that problems point to. Every problem points to one.
-func takeAway(t *testing.T, dir string, problems []Problem) map[string]int {
+func takeAway(t *testing.T, dir string, problems []problem.Problem) map[string]int {
 	t.Helper()
 	kinds := map[string]int{}
 	byFile := map[string]map[int]string{}
@@ -163,4 +165,12 @@ func directiveAbove(text []string, line int) int {
 		}
 	}
 	return 0
+}
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
 }

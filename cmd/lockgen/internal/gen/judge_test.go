@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -20,6 +22,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/lockgen/lockgen/cmd/internal/constraints"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/load"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/output"
 )
 
 // A trial is a folder of fuzzed sources.
@@ -47,16 +51,16 @@ func judge(t *testing.T, dir, source string) {
 		return
 	}
 	trial.write()
-	want := trial.run(trial.bindWith(wholeOfWorld))
+	want := trial.run(func(from *load.Config) { from.AskAlways, from.GoList, from.Check = true, trial.list, checkWhole() })
 	if want == nil {
 		return
 	}
 	if len(want.Problems) == 0 {
 		trial.compiles(want.Files)
 	}
-	trial.same("with what is needed", trial.run(trial.bindWith((*checker).check)), want)
-	bindLocal := func(g *generator, p platform) bool { return len(g.bindWithoutGo(p, g.found)) == 0 }
-	if local := trial.run(bindLocal); local != nil {
+	needed := trial.run(func(from *load.Config) { from.AskAlways, from.GoList = true, trial.list })
+	trial.same("with what is needed", needed, want)
+	if local := trial.run(func(from *load.Config) { from.GoList = noGo }); local != nil {
 		trial.same("without the go command", local, want)
 	}
 }
@@ -67,10 +71,10 @@ func (x *trial) fair() bool {
 	names := map[string]bool{}
 	for name, text := range x.files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
-		if err != nil || !fuzzedName.MatchString(name) || outputPattern.MatchString(name) {
+		if err != nil || !fuzzedName.MatchString(name) || output.Pattern.MatchString(name) {
 			return false
 		}
-		if setOf(name, file).external {
+		if output.SetOf(name, file).External {
 			names[strings.TrimSuffix(file.Name.Name, "_test")] = true
 		} else {
 			names[file.Name.Name] = true
@@ -101,59 +105,69 @@ func (x *trial) write() {
 	}
 }
 
-// run runs the steps of Generate with another way to bind. The result is nil if there is nothing to judge: no
-// directive, one under a constraint that does not hold here, or none that bind understands.
-func (x *trial) run(bind func(*generator, platform) bool) *Result {
-	f, err := scanDir(x.dir, false)
+// run generates with another way to load. The result is nil if there is nothing to judge: no directive, or one that
+// would take the go command.
+func (x *trial) run(adjust func(*load.Config)) *Result {
+	cfg := Config{Dir: x.dir, Patterns: []string{"."}, adjust: adjust}
+	g, err := understand(context.Background(), cfg)
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	cfg := Config{Dir: x.dir, Logf: func(string, ...any) {}, check: (*checker).check}
-	cfg.home = homePlatform(cfg)
-	g := &generator{cfg: cfg, files: newSources(), folders: []*folder{f}}
-	g.find()
-	for _, a := range g.found {
-		if p, ok := platformFor(a.set.constraint, cfg.home); !ok || p != cfg.home {
+	for _, p := range g.Problems {
+		if p.Message == errNoGo.Error() {
 			return nil
 		}
 	}
-	if len(g.found) == 0 || !bind(g, cfg.home) {
-		return nil
-	}
 	result, err := g.result()
 	if err != nil {
-		x.t.Fatalf("%v", err)
+		x.t.Fatal(err)
+	}
+	if len(result.Files)+len(result.Problems) == 0 {
+		return nil
 	}
 	return result
 }
 
-// bindWith binds with packages of the world.
-func (x *trial) bindWith(
-	check func(*checker, *packages.Package) (*types.Package, *types.Info),
-) func(*generator, platform) bool {
-	return func(g *generator, home platform) bool {
-		g.cfg.check = check
-		for _, group := range byPackage(g.found) {
-			p := &packages.Package{PkgPath: "example.com/app", Name: group[0].file.Name.Name,
-				Imports: map[string]*packages.Package{}}
-			p.ID = p.Name + string(group[0].set.kind())
-			for _, name := range x.names(group[0].set.kind()) {
-				p.GoFiles = append(p.GoFiles, filepath.Join(x.dir, name))
-			}
-			for path, pkg := range world() {
-				p.Imports[path] = &packages.Package{ID: path, PkgPath: path, Name: pkg.Name(), Types: pkg}
-			}
-			c := newChecker(g.files, home)
-			c.expect(p, g.foundIn(p))
-			units, problems := g.bindListed(c, p, group)
-			g.units, g.problems = append(g.units, units...), append(g.problems, problems...)
-		}
-		return true
+// errNoGo stands for all that only the go command could tell.
+var errNoGo = errors.New("the go command would be asked")
+
+func noGo(context.Context, load.Config, load.Platform, []string, bool) ([]*packages.Package, error) {
+	return nil, errNoGo
+}
+
+// list are the packages of the folder, with imports from the world. Files that are not built here are left out.
+func (x *trial) list(
+	_ context.Context, cfg load.Config, p load.Platform, _ []string, _ bool,
+) ([]*packages.Package, error) {
+	if p != load.HomePlatform(cfg) {
+		return nil, errNoGo
 	}
+	var all []*packages.Package
+	for _, k := range []output.Kind{output.KindPlain, output.KindTest, output.KindExternal} {
+		names := x.names(k)
+		if len(names) == 0 {
+			continue
+		}
+		p := &packages.Package{ID: string(k), PkgPath: "example.com/app", Imports: map[string]*packages.Package{}}
+		file, err := parser.ParseFile(token.NewFileSet(), names[0], x.files[names[0]], parser.PackageClauseOnly)
+		if err != nil {
+			return nil, err
+		}
+		p.Name = file.Name.Name
+		for _, name := range names {
+			p.GoFiles = append(p.GoFiles, filepath.Join(x.dir, name))
+		}
+		for path, pkg := range world() {
+			p.Imports[path] = &packages.Package{ID: path, PkgPath: path, Name: pkg.Name(), Types: pkg,
+				GoFiles: []string{"is not read"}}
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // names are the files of one of the packages of the folder.
-func (x *trial) names(k kind) []string {
+func (x *trial) names(k output.Kind) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(x.files)) {
 		file, _ := parser.ParseFile(token.NewFileSet(), name, x.files[name], parser.ParseComments)
@@ -161,15 +175,11 @@ func (x *trial) names(k kind) []string {
 		if err != nil || !built || constraints.UsesCgo(file) && !build.Default.CgoEnabled {
 			continue
 		}
-		if of := setOf(name, file).kind(); of == k || of == kindPlain && k == kindTest {
+		if of := output.SetOf(name, file).Kind(); of == k || of == output.KindPlain && k == output.KindTest {
 			all = append(all, name)
 		}
 	}
 	return all
-}
-
-func wholeOfWorld(c *checker, p *packages.Package) (*types.Package, *types.Info) {
-	return checkWhole(c, p)
 }
 
 func (x *trial) same(how string, got, want *Result) {
@@ -185,7 +195,7 @@ func (x *trial) same(how string, got, want *Result) {
 
 // compiles fails if a package compiles and does not do so with its generated code.
 func (x *trial) compiles(files []File) {
-	for _, k := range []kind{kindPlain, kindTest, kindExternal} {
+	for _, k := range []output.Kind{output.KindPlain, output.KindTest, output.KindExternal} {
 		var sources, generated []string
 		for _, name := range x.names(k) {
 			sources = append(sources, x.files[name])
@@ -196,7 +206,7 @@ func (x *trial) compiles(files []File) {
 			if err != nil {
 				x.t.Fatalf("%v\n%s", err, f.Want)
 			}
-			if of := setOf(name, file).kind(); of == k || of == kindPlain && k == kindTest {
+			if of := output.SetOf(name, file).Kind(); of == k || of == output.KindPlain && k == output.KindTest {
 				generated = append(generated, string(f.Want))
 			}
 		}

@@ -8,14 +8,19 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
+	"github.com/lockgen/lockgen/cmd/internal/files"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/bound"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/clash"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/problem"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/render"
 	"github.com/lockgen/lockgen/internal/cronspec"
 	cronwords "github.com/lockgen/lockgen/internal/cronspec/words"
 )
 
 // A Listing is every lock and job of some packages, in the order of their files.
 type Listing struct {
-	Functions  []Function  `json:"functions"`
-	Collisions []Collision `json:"collisions"`
+	Functions  []Function        `json:"functions"`
+	Collisions []clash.Collision `json:"collisions"`
 }
 
 // A Function is one with a directive. In JSON its options stand beside the other fields.
@@ -29,7 +34,6 @@ type Function struct {
 	Wrapper  string  `json:"wrapper"`
 	Locker   string  `json:"locker"`
 	Keys     []Key   `json:"keys"`
-	Mode     string  `json:"mode"`
 	Defaults string  `json:"defaults,omitempty"` // where the package says what applies here: file:line
 	Job      *Job    `json:"job,omitempty"`
 	Options  Options `json:"-"`
@@ -45,6 +49,8 @@ func (f Function) MarshalJSON() ([]byte, error) {
 type Key struct {
 	Template     string        `json:"template"`
 	Text         string        `json:"text,omitempty"` // of a constant
+	Mode         string        `json:"mode,omitempty"` // write or read; "" with permits
+	Permits      int           `json:"permits,omitempty"`
 	Placeholders []Placeholder `json:"placeholders,omitempty"`
 }
 
@@ -63,6 +69,17 @@ func (key Key) Typed() string {
 		}
 	}
 	return text
+}
+
+// Held is how the key is held, in a word.
+func (key Key) Held() string {
+	switch {
+	case key.Permits > 0:
+		return fmt.Sprintf("permits=%d", key.Permits)
+	case key.Mode == "write":
+		return "exclusive"
+	}
+	return key.Mode
 }
 
 // A Placeholder is what a key reads.
@@ -88,7 +105,7 @@ func (j Job) MarshalJSON() ([]byte, error) {
 }
 
 // List reads the directives of all packages. Ticks are those after a moment. It writes nothing.
-func List(ctx context.Context, cfg Config, after time.Time) (*Listing, []Problem, error) {
+func List(ctx context.Context, cfg Config, after time.Time) (*Listing, []problem.Problem, error) {
 	g, err := understand(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
@@ -97,65 +114,53 @@ func List(ctx context.Context, cfg Config, after time.Time) (*Listing, []Problem
 	if err != nil || len(result.Problems) > 0 {
 		return nil, result.Problems, err
 	}
-	list := &Listing{Functions: []Function{}, Collisions: append([]Collision{}, g.collisions()...)}
-	slices.SortFunc(g.units, func(a, b *unit) int {
-		return compareRefs(g.keyRef(a, a.Keys[0]), g.keyRef(b, b.Keys[0]))
+	list := &Listing{Functions: []Function{}, Collisions: append([]clash.Collision{}, clash.Collisions(g.Program)...)}
+	slices.SortFunc(g.Funcs, func(a, b *bound.Func) int {
+		return clash.CompareRefs(clash.Ref(g.Program, a, a.Keys[0]), clash.Ref(g.Program, b, b.Keys[0]))
 	})
-	for _, u := range g.units {
+	for _, u := range g.Funcs {
 		list.Functions = append(list.Functions, g.function(u, after))
 	}
 	return list, nil, nil
 }
 
-func (g *generator) function(u *unit, after time.Time) Function {
-	d, at := u.Directive, g.position(u)
-	f := Function{Package: u.pkg.Path(), Function: u.funcName(), File: relative(g.cfg.Dir, at.Filename), Line: at.Line,
-		Column: at.Column, Build: u.set.buildText(), Wrapper: u.Name, Locker: u.lockerText(), Mode: "exclusive",
+func (g *generator) function(u *bound.Func, after time.Time) Function {
+	d, at := u.Directive, g.Position(u)
+	f := Function{Package: u.Pkg.Path(), Function: u.QualifiedName(),
+		File: files.Relative(g.cfg.Dir, at.Filename), Line: at.Line, Column: at.Column, Build: u.Set.BuildText(), Wrapper: u.Name, Locker: render.Locker(u),
 		Defaults: g.defaultsAt(u), Options: d.List(false)}
 	for _, key := range u.Keys {
-		f.Keys = append(f.Keys, u.listed(key))
+		f.Keys = append(f.Keys, listed(u, key))
 	}
 	if d.Cron != nil {
-		f.Job = u.job(after)
+		f.Job = jobOf(u, after)
 	}
 	return f
 }
 
-func (u *unit) listed(key *directive.BoundKey) Key {
-	k := Key{Template: keyText(key.Key)}
+func listed(u *bound.Func, key *directive.BoundKey) Key {
+	k := Key{Template: clash.KeyText(key.Key), Permits: key.Key.Limit()}
+	switch {
+	case k.Permits > 0:
+	case key.Key.Reads():
+		k.Mode = "read"
+	default:
+		k.Mode = "write"
+	}
 	if key.Key.Const != nil {
 		k.Text = key.Prefix()
 	}
 	for _, part := range key.Parts {
 		if part.Hole != nil {
-			k.Placeholders = append(k.Placeholders, Placeholder{part.Hole.Name(), part.Value.TypeText(u.pkg)})
+			k.Placeholders = append(k.Placeholders, Placeholder{part.Hole.Name(), part.Value.TypeText(u.Pkg)})
 		}
 	}
 	return k
 }
 
-// lockerText says where the wrapper takes its Locker from.
-func (u *unit) lockerText() string {
-	w := &wrapper{unit: u, recv: "receiver", locks: "locks (parameter)"}
-	if u.Recv != nil && u.Recv.Name != "" {
-		w.recv = u.Recv.Name
-	}
-	for _, p := range u.Params {
-		w.params = append(w.params, p.Name)
-	}
-	text := w.rootOf(&u.Locker)
-	if l := u.Locker; l.From == directive.FromPackage && l.Pkg != nil {
-		text = l.Pkg.Name() + "." + text
-	}
-	for _, field := range u.Locker.Fields {
-		text += "." + field
-	}
-	return text
-}
-
-func (u *unit) job(after time.Time) *Job {
+func jobOf(u *bound.Func, after time.Time) *Job {
 	d := u.Directive
-	j := &Job{Name: u.jobName(), Cron: d.Cron.Value, Words: cronwords.Of(d.Cron.Value), Options: d.List(true)}
+	j := &Job{Name: u.JobID(), Cron: d.Cron.Value, Words: cronwords.Of(d.Cron.Value), Options: d.List(true)}
 	if d.TZ != nil {
 		j.Zone = d.TZ.Value
 	}
@@ -175,4 +180,14 @@ func (u *unit) job(after time.Time) *Job {
 		j.Next = append(j.Next, at)
 	}
 	return j
+}
+
+// defaultsAt is where the defaults of a function stand, "" if its package has none.
+func (g *generator) defaultsAt(u *bound.Func) string {
+	d := u.Directive.Defaults
+	if d == nil {
+		return ""
+	}
+	at := g.Files.Fset.PositionFor(d.Pos(), false)
+	return fmt.Sprintf("%s:%d", files.Relative(g.cfg.Dir, at.Filename), at.Line)
 }

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/lockgen/lockgen/cmd/internal/directive"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/load"
 	"github.com/lockgen/lockgen/internal/testmodule"
 )
 
@@ -54,7 +56,7 @@ func configFor(dir string) Config {
 func generate(t testing.TB, dir string, loadAll bool) *Result {
 	t.Helper()
 	cfg := configFor(dir)
-	cfg.loadAll = loadAll
+	cfg.adjust = func(from *load.Config) { from.AskAlways = loadAll }
 	result, err := Generate(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -96,12 +98,12 @@ func TestLister_agreesOnTheCorpus(t *testing.T) {
 // TestLister_doesNotGuess: each of these is another program than it seems to be without the declarations of another
 // module.
 func TestLister_doesNotGuess(t *testing.T) {
-	const imports = "import (\n\"example.org/go-ext\"\nlockrt \"" + runtimePath +
+	const imports = "import (\n\"example.org/go-ext\"\nlockrt \"" + directive.RuntimePath +
 		"\"\n)\n\nvar _ *lockrt.Locker\nvar _ ext.T\n\n"
 	files := map[string]string{
 		"more.mod":      "\nrequire example.org/go-ext v0.0.0\n\nreplace example.org/go-ext => ./go-ext\n",
-		"go-ext/go.mod": "module example.org/go-ext\n\ngo 1.26\n\nrequire " + ownModule + " v0.0.0\n",
-		"go-ext/ext.go": "package ext\n\nimport lockrt \"" + runtimePath +
+		"go-ext/go.mod": "module example.org/go-ext\n\ngo 1.26\n\nrequire " + load.OwnModule + " v0.0.0\n",
+		"go-ext/ext.go": "package ext\n\nimport lockrt \"" + directive.RuntimePath +
 			"\"\n\ntype (\nLocks = lockrt.Locker\nLease = lockrt.Lease\nErr = error\nT struct{ ID int }\nText interface{ " +
 			"~string }\n)\n",
 	}
@@ -120,8 +122,8 @@ func TestLister_doesNotGuess(t *testing.T) {
 		files[name+"/a.go"] = "package " + name + "\n\n" + imports + code
 	}
 	files["outside/a.go"] = "package outside\n\ntype T struct{ ID int }\n"
-	files["outside/a_test.go"] = "package outside_test\n\nimport (\n\"example.com/app/outside\"\nlockrt \"" + runtimePath +
-		"\"\n)\n\nvar _ *lockrt.Locker\n\n" +
+	files["outside/a_test.go"] = "package outside_test\n\nimport (\n\"example.com/app/outside\"\nlockrt \"" +
+		directive.RuntimePath + "\"\n)\n\nvar _ *lockrt.Locker\n\n" +
 		"//lock:key=a:{t.ID},ttl=1s\nfunc runLocked(t outside.T) {}\n"
 	dir := writeModule(t, files)
 	compareResults(t, generate(t, dir, false), generate(t, dir, true))

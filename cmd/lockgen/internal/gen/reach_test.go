@@ -8,17 +8,25 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/load"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/load/decls"
 )
 
-// checkWhole checks a package and everything that it imports, and leaves nothing out but function bodies.
-func checkWhole(c *checker, p *packages.Package) (*types.Package, *types.Info) {
-	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Types: map[ast.Expr]types.TypeAndValue{}}
-	return wholePackage(c, p, info), info
+// checkWhole checks packages and everything that they import, and leaves nothing out but function bodies.
+func checkWhole() func(*decls.Checker, *packages.Package) (*types.Package, *types.Info) {
+	done := map[*packages.Package]*types.Package{}
+	return func(c *decls.Checker, p *packages.Package) (*types.Package, *types.Info) {
+		info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+			Types: map[ast.Expr]types.TypeAndValue{}}
+		return wholePackage(c, p, info, done), info
+	}
 }
 
-func wholePackage(c *checker, p *packages.Package, info *types.Info) *types.Package {
-	conf := types.Config{IgnoreFuncBodies: true, FakeImportC: true, DisableUnusedImportCheck: true, Sizes: c.sizes,
+func wholePackage(
+	c *decls.Checker, p *packages.Package, info *types.Info, done map[*packages.Package]*types.Package,
+) *types.Package {
+	conf := types.Config{IgnoreFuncBodies: true, FakeImportC: true, DisableUnusedImportCheck: true, Sizes: c.Sizes,
 		Error: func(error) {},
 		Importer: importerFunc(func(path string) (*types.Package, error) {
 			dep := p.Imports[path]
@@ -29,12 +37,12 @@ func wholePackage(c *checker, p *packages.Package, info *types.Info) *types.Pack
 				return nil, os.ErrNotExist
 			case dep.Types != nil:
 				return dep.Types, nil
-			case c.done[dep.ID] == nil:
-				c.done[dep.ID] = wholePackage(c, dep, nil)
+			case done[dep] == nil:
+				done[dep] = wholePackage(c, dep, nil, done)
 			}
-			return c.done[dep.ID], nil
+			return done[dep], nil
 		})}
-	pkg, _ := conf.Check(p.PkgPath, c.reach.files.fset, c.reach.files.parseAll(p.GoFiles), info)
+	pkg, _ := conf.Check(p.PkgPath, c.Files.Fset, c.Files.ParseAll(p.GoFiles), info)
 	pkg.MarkComplete()
 	return pkg
 }
@@ -47,7 +55,7 @@ func (f importerFunc) Import(path string) (*types.Package, error) { return f(pat
 func generateWhole(t *testing.T, dir string) *Result {
 	t.Helper()
 	cfg := configFor(dir)
-	cfg.loadAll, cfg.check = true, checkWhole
+	cfg.adjust = func(from *load.Config) { from.AskAlways, from.Check = true, checkWhole() }
 	result, err := Generate(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)

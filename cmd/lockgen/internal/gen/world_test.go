@@ -11,13 +11,15 @@ import (
 	"sync"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // world is what fuzzed sources may import: compiled once, so that judging one takes no go command.
 var world = sync.OnceValue(func() map[string]*types.Package {
 	conf := &packages.Config{Mode: packages.NeedName | packages.NeedExportFile | packages.NeedDeps | packages.NeedImports}
 	roots, err := packages.Load(conf, "context", "errors", "fmt", "io", "time", "strings", "sync", "cmp", "net/netip",
-		runtimePath, jobsPath)
+		directive.RuntimePath, "github.com/lockgen/lockgen/jobs")
 	if err != nil {
 		panic(err)
 	}

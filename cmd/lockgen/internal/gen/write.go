@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/lockgen/lockgen/cmd/internal/files"
+	"github.com/lockgen/lockgen/cmd/lockgen/internal/output"
 )
 
 // Check prints how the files on disk differ from what they should be, as a unified diff, and reports whether they do.
@@ -21,7 +22,7 @@ func Check(w io.Writer, dir string, all []File) (bool, error) {
 			continue
 		}
 		stale = true
-		name := filepath.ToSlash(relative(dir, f.Path))
+		name := filepath.ToSlash(files.Relative(dir, f.Path))
 		before, after := files.Name("a/"+name), files.Name("b/"+name)
 		switch {
 		case f.Have == nil:
@@ -66,9 +67,6 @@ func Commit(wanted []File) (done []File, err error) {
 	return done, nil
 }
 
-// tempPrefix starts the names of temporary files.
-const tempPrefix = ".lock_gen_"
-
 // Clean removes what killed runs have left.
 func Clean(leftovers []string) error {
 	var errs []error
@@ -92,7 +90,7 @@ func stage(f File) (*pending, error) {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
 		return nil, err
 	}
-	temp, err := files.CreateTemp(filepath.Dir(f.Path), tempPrefix) // the dot hides it from the go command
+	temp, err := files.CreateTemp(filepath.Dir(f.Path), output.TempPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +133,7 @@ func modeFor(path string) fs.FileMode {
 func newFileMode(dir string) fs.FileMode {
 	sources, _ := filepath.Glob(filepath.Join(dir, "*.go")) // sorted
 	for _, path := range sources {
-		if outputPattern.MatchString(filepath.Base(path)) {
+		if output.Pattern.MatchString(filepath.Base(path)) {
 			continue
 		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -176,10 +174,10 @@ type FileState struct {
 }
 
 // Summary lists files, each with the word that state has for it.
-func Summary(dir string, files []File, state func(File) string) []FileState {
-	var all []FileState
-	for _, f := range files {
-		all = append(all, FileState{relative(dir, f.Path), state(f)})
+func Summary(dir string, all []File, state func(File) string) []FileState {
+	var states []FileState
+	for _, f := range all {
+		states = append(states, FileState{files.Relative(dir, f.Path), state(f)})
 	}
-	return all
+	return states
 }

@@ -1,6 +1,7 @@
 package precision
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -104,6 +105,22 @@ func TestModules_enough(t *testing.T) {
 		if (m.Exit == 2) != (m.Note != "") || m.Exit == 0 && m.Findings > 0 || m.Exit == 1 && m.Findings == 0 {
 			t.Errorf("%+v makes no sense", m)
 		}
+	}
+}
+
+// TestLoad_countsTwice: the runs over the fifth set are about the same defects.
+func TestLoad_countsTwice(t *testing.T) {
+	defects := map[string]map[string]int{FirstRun: {}, SecondRun: {}, SixthRun: {}}
+	for _, c := range load(t).Counts {
+		if _, twice := defects[c.Run][c.ID]; twice {
+			t.Errorf("%s is counted twice in run %q", c.ID, c.Run)
+		}
+		if c.Defects > 0 {
+			defects[c.Run][c.ID] = c.Defects
+		}
+	}
+	if !maps.Equal(defects[FirstRun], defects[SecondRun]) {
+		t.Errorf("defects %v in the first run and %v in the second", defects[FirstRun], defects[SecondRun])
 	}
 }
 

@@ -6,6 +6,7 @@ package precision
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,6 +73,23 @@ type Module struct {
 	Note                     string
 }
 
+// A Count is what a run over repositories that are not named came to for a check.
+type Count struct {
+	Run             string // FirstRun or SecondRun
+	ID              string
+	Reports, Right  int
+	Defects, Found  int
+	Sure, SureFound int // of the defects those that the label is sure about
+}
+
+// The runs over the sets that are not named: of the fifth before and after what it has shown was mended, and the first one
+// over the sixth.
+const (
+	FirstRun  = "first"
+	SecondRun = "mended"
+	SixthRun  = "sixth"
+)
+
 // The sets of repositories: those that the checks were tuned on, those that were kept back then, those that were found
 // when the checks were done, and those that were labelled before the first run. Mended is the last of them once more,
 // after what the first run has shown was mended.
@@ -91,6 +109,7 @@ type Data struct {
 	Reports []Report
 	Sites   []Site
 	Modules []Module
+	Counts  []Count
 }
 
 // Load reads the tables in a directory.
@@ -122,11 +141,22 @@ func Load(dir string) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	err = readTable(filepath.Join(dir, "counts.csv"), "run,ID,reports,right,defects,found,sure,sure found",
+		func(f []string) error {
+			c := Count{Run: f[0], ID: f[1]}
+			err := numbers(f[2:8], &c.Reports, &c.Right, &c.Defects, &c.Found, &c.Sure, &c.SureFound)
+			d.Counts = append(d.Counts, c)
+			return errors.Join(err, c.check())
+		})
+	if err != nil {
+		return nil, err
+	}
 	return d, readTable(filepath.Join(dir, "modules.csv"), "module,version,packages,findings,exit,note",
 		func(f []string) error {
 			m := Module{Path: f[0], Version: f[1], Note: f[5]}
 			d.Modules = append(d.Modules, m)
-			return numbers(f[2:5], &d.Modules[len(d.Modules)-1])
+			last := &d.Modules[len(d.Modules)-1]
+			return numbers(f[2:5], &last.Packages, &last.Findings, &last.Exit)
 		})
 }
 
@@ -170,8 +200,8 @@ func place(f []string) (Place, error) {
 	return p, nil
 }
 
-func numbers(f []string, m *Module) error {
-	for i, n := range []*int{&m.Packages, &m.Findings, &m.Exit} {
+func numbers(f []string, to ...*int) error {
+	for i, n := range to {
 		v, err := strconv.Atoi(f[i])
 		if err != nil {
 			return err
@@ -193,6 +223,18 @@ func (r Report) check() error {
 		return fmt.Errorf("there is no verdict %q", r.Verdict)
 	case r.Note == "":
 		return fmt.Errorf("a verdict needs a note that says why")
+	}
+	return nil
+}
+
+func (c Count) check() error {
+	switch {
+	case c.Run != FirstRun && c.Run != SecondRun && c.Run != SixthRun:
+		return fmt.Errorf("there is no run %q", c.Run)
+	case lockcheck.Lookup(c.ID) == nil:
+		return fmt.Errorf("there is no check %q", c.ID)
+	case c.Right > c.Reports || c.Found > c.Defects || c.SureFound > c.Sure || c.Sure > c.Defects || c.SureFound > c.Found:
+		return fmt.Errorf("%+v makes no sense", c)
 	}
 	return nil
 }

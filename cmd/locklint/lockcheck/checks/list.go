@@ -23,6 +23,9 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll1015"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll1016"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll1017"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll1018"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll1019"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll1020"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll2001"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll2002"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll2003"
@@ -34,6 +37,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll2009"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll2010"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll2011"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll2012"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3001"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3002"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll3003"
@@ -71,6 +75,9 @@ var All = []*check.Check{
 	ll1015.Check,
 	ll1016.Check,
 	ll1017.Check,
+	ll1018.Check,
+	ll1019.Check,
+	ll1020.Check,
 	ll2001.Check,
 	ll2002.Check,
 	ll2003.Check,
@@ -82,6 +89,7 @@ var All = []*check.Check{
 	ll2009.Check,
 	ll2010.Check,
 	ll2011.Check,
+	ll2012.Check,
 	ll3001.Check,
 	ll3002.Check,
 	ll3003.Check,

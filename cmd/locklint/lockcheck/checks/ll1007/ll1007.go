@@ -5,11 +5,13 @@ import (
 	_ "embed"
 	"fmt"
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/sections"
 )
@@ -20,29 +22,38 @@ var page string
 // Check is LL1007.
 var Check = check.New(check.Spec{Page: page, Severity: check.Info, Off: true, Run: checkOrder})
 
+// An order is a place where one lock is taken while another is held. It does not matter how: a reader stands behind a
+// writer who waits for another reader.
+type order struct {
+	fn  *ssa.Function
+	pos token.Pos
+}
+
+func (o order) elsewhere(other order) bool { return o.fn != other.fn }
+
+// says reports whether a key means the same in two functions: a constant does, however short.
+func says(key keyexpr.Expr) bool { return key.Op == keyexpr.Lit || key.Distinctive() }
+
 // checkOrder reports pairs of locks that one function takes in one order and another in the other. Keys are compared by
 // their shape, and only those that say something. The locks of AcquireAll are sorted and do not count among themselves.
 func checkOrder(r *check.Reporter) {
 	type pair struct{ first, second string }
-	type seen struct {
-		fn  *ssa.Function
-		pos token.Pos
-	}
-	orders := map[pair]seen{}
+	orders := map[pair][]order{}
 	sections.Nestings(r.Criticals(), r.Index.Leases, func(s *sections.Section, outer, inner leases.Taken,
 		call ssa.CallInstruction) {
 		a, b := outer.Key.Shape(), inner.Key.Shape()
-		if a == b || !outer.Key.Distinctive() || !inner.Key.Distinctive() || r.Index.InTest(s.Pos) {
+		if a == b || !says(outer.Key) || !says(inner.Key) || inner.Reentrant || r.Index.InTest(s.Pos) {
 			return
 		}
-		if _, ok := orders[pair{a, b}]; !ok {
-			orders[pair{a, b}] = seen{s.Fn, call.Common().Pos()}
-		}
-		other, ok := orders[pair{b, a}]
-		if !ok || other.fn == s.Fn {
+		at := r.ByHand(call, inner.Call())
+		this := order{s.Fn, at.Common().Pos()}
+		orders[pair{a, b}] = append(orders[pair{a, b}], this)
+		i := slices.IndexFunc(orders[pair{b, a}], this.elsewhere)
+		if i < 0 {
 			return
 		}
-		pos, end := r.CallSpan(call)
+		other := orders[pair{b, a}][i]
+		pos, end := r.CallSpan(at)
 		r.Report(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("the lock %s is taken while %s is held, and at %s it is the other way round: two callers "+

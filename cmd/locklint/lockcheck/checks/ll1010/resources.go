@@ -3,13 +3,12 @@ package ll1010
 import (
 	"fmt"
 	"go/token"
-	"regexp"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/fences"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/guards"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
@@ -31,7 +30,7 @@ type resources struct {
 
 // guardedResources collects them, nil if there are none.
 func guardedResources(r *check.Reporter, use *fenceUse) *resources {
-	if !slices.ContainsFunc(r.Pass.Pkg.Imports(), isFencePath) {
+	if !slices.ContainsFunc(r.Pass.Pkg.Imports(), fences.IsPath) {
 		return nil
 	}
 	g := &resources{r, use, map[string]token.Pos{}, map[string]token.Pos{}}
@@ -43,7 +42,7 @@ func guardedResources(r *check.Reporter, use *fenceUse) *resources {
 		if !guard.IsValid() {
 			continue
 		}
-		for _, table := range g.tablesOf(fn, 0) {
+		for _, table := range fences.TablesOf(fn) {
 			g.tables[table] = guard
 		}
 	}
@@ -57,44 +56,24 @@ func guardedResources(r *check.Reporter, use *fenceUse) *resources {
 func (g *resources) guardIn(fn *ssa.Function) token.Pos {
 	guard := token.NoPos
 	ssax.EachCall(fn, func(call ssa.CallInstruction) {
-		if guardsTx(call.Common()) {
+		if fences.GuardsTx(call.Common()) {
 			guard = call.Common().Pos()
 			return
 		}
-		if m, ok := ssax.MethodOf(call.Common()); ok && isFenceCall(call.Common()) &&
-			(m.Obj.Name() == "Do" || m.Obj.Name() == "Run") {
+		if m, ok := ssax.MethodOf(call.Common()); ok && fences.Writes(call.Common()) {
 			g.addKeys(m, call.Common().Pos())
 		}
 		callee := call.Common().StaticCallee()
-		if callee == nil || callee.Pkg != g.r.Index.Pkg || callee == fn || len(g.tablesOf(callee, 0)) > 0 {
+		if callee == nil || callee.Pkg != g.r.Index.Pkg || callee == fn || len(fences.TablesOf(callee)) > 0 {
 			return
 		}
 		ssax.EachCall(callee, func(inner ssa.CallInstruction) {
-			if guardsTx(inner.Common()) {
+			if fences.GuardsTx(inner.Common()) {
 				guard = call.Common().Pos()
 			}
 		})
 	})
 	return guard
-}
-
-// tablesOf are the tables that a function writes, itself or in what it calls.
-func (g *resources) tablesOf(fn *ssa.Function, depth int) []string {
-	var list []string
-	ssax.EachCall(fn, func(call ssa.CallInstruction) { list = append(list, g.tablesOfCall(call.Common(), depth)...) })
-	return list
-}
-
-// tablesOfCall are the tables that a call writes.
-func (g *resources) tablesOfCall(c *ssa.CallCommon, depth int) []string {
-	if table := writtenTable(c); table != "" {
-		return []string{table}
-	}
-	callee := c.StaticCallee()
-	if callee == nil || callee.Pkg != g.r.Index.Pkg || callee.Parent() != nil || depth == 2 {
-		return nil
-	}
-	return g.tablesOf(callee, depth+1)
 }
 
 // addKeys notes the keys of redisfence.Redis's Do(ctx, resource, fence, command, key, …) and Run(…, script, keys, …).
@@ -112,27 +91,6 @@ func (g *resources) addKeys(m ssax.Method, at token.Pos) {
 			g.keys[k.Shape()] = at
 		}
 	}
-}
-
-var writtenTableName = regexp.MustCompile("(?is)^\\s*(?:INSERT\\s+(?:OR\\s+\\w+\\s+)?INTO|UPDATE|DELETE\\s+FROM|REPLACE\\s+INTO|MERGE\\s+INTO)\\s+[\"`\\[]?([\\w.]+)")
-
-// writtenTable is the table that a call of Exec, or of what else takes SQL as a constant, writes to. "" for others.
-func writtenTable(c *ssa.CallCommon) string {
-	m, ok := ssax.MethodOf(c)
-	if !ok || m.Recv == nil {
-		return ""
-	}
-	for _, a := range m.Args {
-		text, ok := ssax.ConstString(a)
-		if !ok {
-			continue
-		}
-		if found := writtenTableName.FindStringSubmatch(text); found != nil {
-			return strings.ToLower(found[1])
-		}
-		return "" // the first text is the statement
-	}
-	return ""
 }
 
 // fault says that a call writes without a fence what others guard, "" if it does not. A function that guards
@@ -157,7 +115,7 @@ func (g *resources) fault(s *sections.Section, call ssa.CallInstruction) string 
 
 // written names the guarded resource that a call writes to, "" if there is none.
 func (g *resources) written(c *ssa.CallCommon) (what string, at token.Pos) {
-	for _, table := range g.tablesOfCall(c, 0) {
+	for _, table := range fences.WrittenTables(c, g.r.Index.Pkg) {
 		if at, ok := g.tables[table]; ok {
 			return "table " + table, at
 		}

@@ -1,34 +1,18 @@
 package ll1010
 
 import (
-	"go/types"
 	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lockgen/lockgen/cmd/internal/directive"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/fences"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/transactions"
 )
-
-// fencePath is the import path of the package that enforces fences; others that do lie below it.
-const fencePath = directive.RuntimePath + "/fence"
-
-// isFencePath reports whether a package is one of those that enforce fences.
-func isFencePath(p *types.Package) bool {
-	path := clients.WithoutVendor(p.Path())
-	return path == fencePath || strings.HasPrefix(path, fencePath+"/")
-}
-
-// isFenceCall reports whether a call is one of this project's packages that enforce fences.
-func isFenceCall(c *ssa.CallCommon) bool {
-	m, ok := ssax.MethodOf(c)
-	return ok && m.Obj.Pkg() != nil && isFencePath(m.Obj.Pkg())
-}
 
 // A fenceUse answers how functions of the package deal with fences. Every answer is computed once.
 type fenceUse struct {
@@ -56,7 +40,7 @@ func (u *fenceUse) guarding(fn *ssa.Function) bool {
 // isGuard reports whether a call is a guard: this project's, or anything that is given a fence, or the lease, and a
 // transaction.
 func (u *fenceUse) isGuard(c *ssa.CallCommon) bool {
-	if guardsTx(c) {
+	if fences.GuardsTx(c) {
 		return true
 	}
 	fenced, tx := false, false
@@ -67,12 +51,6 @@ func (u *fenceUse) isGuard(c *ssa.CallCommon) bool {
 	}
 	fn := c.StaticCallee()
 	return fenced && tx || fn != nil && fn.Pkg == u.ix.Pkg && u.guarding(fn)
-}
-
-// guardsTx reports whether a call is fence.SQL's Guard or GuardLease.
-func guardsTx(c *ssa.CallCommon) bool {
-	m, ok := ssax.MethodOf(c)
-	return ok && isFenceCall(c) && (m.Obj.Name() == "Guard" || m.Obj.Name() == "GuardLease")
 }
 
 // readsContext reports whether what is called may take the fence from its context. Who lives outside of the package

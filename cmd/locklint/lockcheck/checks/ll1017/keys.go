@@ -53,13 +53,20 @@ func checkKeys(r *check.Reporter) {
 func collision(r *check.Reporter, first, second guards.OwnKey, example string) {
 	r.Report(analysis.Diagnostic{
 		Pos: second.Pos, End: second.End,
-		Message: fmt.Sprintf("the key can be that of %s at %s, such as %q, so the two never run at the same time; %s",
-			first.Func.Decl.Name.Name, r.Place(first.Pos, second.Pos), example, remedy),
+		Message: fmt.Sprintf("the key can be that of %s at %s, such as %q, %s", first.Func.Decl.Name.Name,
+			r.Place(first.Pos, second.Pos), example, consequence(second.Pattern, first.Pattern)),
 		Related: []analysis.RelatedInformation{{Pos: first.Pos, Message: "the other key"}},
 	})
 }
 
-const remedy = "give each its own key, or say that it is meant: shared=\"why\" in both, or key=@Const in both"
+// consequence is what comes of two keys that can be the same, and what to do.
+func consequence(here, there directive.Pattern) string {
+	if text := mixed(here, there); text != "" {
+		return "with " + text
+	}
+	return "so the two never run at the same time; give each its own key, or say that it is meant: shared=\"why\" in both, or " +
+		"key=@Const in both"
+}
 
 // withImported reports a key of the package that can be one of another package.
 func withImported(r *check.Reporter, key guards.OwnKey, imported map[string]*guards.Keys, paths []string) {
@@ -68,8 +75,8 @@ func withImported(r *check.Reporter, key guards.OwnKey, imported map[string]*gua
 			if example, ok := directive.Collide(other.Pattern, key.Pattern); ok {
 				r.Report(analysis.Diagnostic{
 					Pos: key.Pos, End: key.End,
-					Message: fmt.Sprintf("the key can be the key %s of %s (%s), such as %q, so the two never run at the same time; %s",
-						other.Pattern.Template, other.Function, other.Place, example, remedy),
+					Message: fmt.Sprintf("the key can be the key %s of %s (%s), such as %q, %s", other.Pattern.Template,
+						other.Function, other.Place, example, consequence(key.Pattern, other.Pattern)),
 				})
 				return
 			}
@@ -85,9 +92,9 @@ func between(r *check.Reporter, first, second string, a, b *guards.Keys) {
 				pos, end := importOf(r.Pass.Files, second, first)
 				r.Report(analysis.Diagnostic{
 					Pos: pos, End: end,
-					Message: fmt.Sprintf("in this program the key %s of %s (%s) can be the key %s of %s (%s), such as %q, so the two "+
-						"never run at the same time; %s", y.Pattern.Template, y.Function, y.Place, x.Pattern.Template, x.Function,
-						x.Place, example, remedy),
+					Message: fmt.Sprintf("in this program the key %s of %s (%s) can be the key %s of %s (%s), such as %q, %s",
+						y.Pattern.Template, y.Function, y.Place, x.Pattern.Template, x.Function, x.Place, example,
+						consequence(y.Pattern, x.Pattern)),
 				})
 				return
 			}

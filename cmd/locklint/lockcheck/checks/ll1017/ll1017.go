@@ -26,6 +26,7 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Run: check
 // checkLengths reports what copied directives look like, and leases that are over before the work is.
 func checkLengths(r *check.Reporter) {
 	checkKeys(r)
+	checkKinds(r)
 	ttls := fixedTTLs(r)
 	for _, s := range r.Criticals() {
 		ttl, ok := fixedTTL(r.Index, s)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 )
 
@@ -22,28 +24,39 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Error, Run: checkOu
 func checkOutcomes(r *check.Reporter) {
 	done := map[*rediscmd.Command]bool{}
 	for _, l := range r.Index.Locks {
-		c := l.Acquire
-		if done[c] || r.Index.InTest(c.Pos()) {
-			continue
-		}
-		done[c] = true
-		how := answers.AttentionTo(c)
-		if how == answers.Attentive || r.Index.LooksAgain(c) && !r.Index.AlwaysSame(c.Value, c.Fn) {
-			continue
-		}
-		why := "is ignored"
-		if how == answers.OnlyError {
-			why = "is ignored, only the error is looked at, and that is nil when somebody else holds the lock"
-		}
-		pos, end := r.Span(c)
-		r.ReportOnce(analysis.Diagnostic{
-			Pos: pos, End: end,
-			Message: fmt.Sprintf("the outcome of %s %s: everybody gets this lock; go on only if the key was set",
-				c.What(), why),
-			Related: []analysis.RelatedInformation{{
-				Pos:     l.Release.Pos(),
-				Message: "it is a lock because it is released here",
-			}},
-		})
+		checkOutcome(r, l.Acquire, l.Release, done)
 	}
+	for _, fn := range r.Index.Funcs {
+		for _, c := range r.Index.Commands[fn] {
+			if c.Op == ops.Acquire && c.Key.Known() && !c.NoTTL() && locks.TakesLock(c) && answers.AttentionTo(c) == answers.OnlyError {
+				checkOutcome(r, c, nil, done)
+			}
+		}
+	}
+}
+
+// checkOutcome reports an acquire whose outcome nobody looks at; release is nil if nothing in sight ends the lock.
+func checkOutcome(r *check.Reporter, c, release *rediscmd.Command, done map[*rediscmd.Command]bool) {
+	if done[c] || r.Index.InTest(c.Pos()) {
+		return
+	}
+	done[c] = true
+	how := answers.AttentionTo(c)
+	if how == answers.Attentive || r.Index.LooksAgain(c) && !r.Index.AlwaysSame(c.Value, c.Fn) {
+		return
+	}
+	why := "is ignored"
+	if how == answers.OnlyError {
+		why = "is ignored, only the error is looked at, and that is nil when somebody else holds the lock"
+	}
+	pos, end := r.Span(c)
+	d := analysis.Diagnostic{
+		Pos: pos, End: end,
+		Message: fmt.Sprintf("the outcome of %s %s: everybody gets this lock; go on only if the key was set",
+			c.What(), why),
+	}
+	if release != nil {
+		d.Related = []analysis.RelatedInformation{{Pos: release.Pos(), Message: "it is a lock because it is released here"}}
+	}
+	r.ReportOnce(d)
 }

@@ -4,6 +4,7 @@ package ll2003
 import (
 	_ "embed"
 	"fmt"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,6 +79,7 @@ const (
 	always                    // constant
 	perHost                   // the same in all goroutines, or even all processes of a host
 	perSecond                 // the time
+	perMillisecond
 )
 
 // leaderWord marks locks that belong to a process on purpose, however often it asks.
@@ -107,6 +109,8 @@ func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
 		return "the same for all goroutines of the process"
 	case same == perSecond:
 		return "the time in seconds, which two acquisitions can share"
+	case same == perMillisecond:
+		return "the time in milliseconds, which two acquisitions can share"
 	}
 	return ""
 }
@@ -127,11 +131,15 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 			return perHost
 		case name == "(time.Time).Unix" && len(k.Args) == 1 && k.Args[0].Text == "time.Now":
 			return perSecond
-		case name != keyexpr.Add && name != keyexpr.Raw && !strings.HasPrefix(name, "strconv.") &&
-			!strings.HasPrefix(name, "fmt.Sprint"):
+		case isMillis(k):
+			return perMillisecond
+		case name != keyexpr.Add && name != keyexpr.Raw && name != "encoding/json.Marshal#0" &&
+			!strings.HasPrefix(name, "strconv.") && !strings.HasPrefix(name, "fmt.Sprint"):
 			return ownValue
 		}
 	case keyexpr.Concat:
+	case keyexpr.Field:
+		return timeIn(ix, k.Text, depth)
 	default:
 		return ownValue
 	}
@@ -147,6 +155,28 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 		}
 	}
 	return worst
+}
+
+// isMillis reports whether an expression is the time in milliseconds, as UnixMilli or as UnixNano divided.
+func isMillis(k keyexpr.Expr) bool {
+	if k.Text == keyexpr.Quo && len(k.Args) == 2 && k.Args[0].Text == "(time.Time).UnixNano" {
+		n, ok := k.Args[1].Number()
+		return ok && n.Cmp(big.NewRat(1e6, 1)) >= 0 && k.Args[0].Args[0].Text == "time.Now"
+	}
+	return k.Text == "(time.Time).UnixMilli" && len(k.Args) == 1 && k.Args[0].Text == "time.Now"
+}
+
+// timeIn tells a field that is only ever set to the time from one that may be different each time.
+func timeIn(ix *index.Index, field string, depth int) sameness {
+	same := ownValue
+	for i, k := range ix.StoredIn(field) {
+		of := samenessOf(ix, k, depth+1)
+		if of != perSecond && of != perMillisecond || i > 0 && of != same {
+			return ownValue
+		}
+		same = of
+	}
+	return same
 }
 
 // samenessOfVariable looks at what a package variable is set to when the program starts, if that is all.

@@ -46,17 +46,54 @@ func checkArguments(r *check.Reporter) {
 		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("%s of this lock: %s", c.What(), fault),
-			Related: []analysis.RelatedInformation{{Pos: l.Release.Pos(), Message: "it is a lock because it is released here"}},
+			Related: related(c, l),
 		})
+	}
+	for _, l := range r.Index.Renewals {
+		check(l.Release, l)
 	}
 	for _, l := range r.Index.Locks {
 		check(l.Acquire, l)
+		for _, c := range prolonging(r.Index, l) {
+			check(c, l)
+		}
 		for _, e := range r.Index.Commands[l.Acquire.Fn] {
 			if e.Op == ops.Expire && e.Key.String() == l.Acquire.Key.String() {
 				check(e, l)
 			}
 		}
 	}
+	for _, fn := range r.Index.Funcs {
+		for _, c := range r.Index.Commands[fn] {
+			if c.Op == ops.Acquire && c.Wrong != "" && c.Via == "" && locks.Speaks(c) {
+				check(c, &locks.Lock{Acquire: c}) // it fails whatever releases it
+			}
+		}
+	}
+}
+
+// related is the place that shows that a command belongs to a lock.
+func related(c *rediscmd.Command, l *locks.Lock) []analysis.RelatedInformation {
+	switch {
+	case c != l.Acquire:
+		return []analysis.RelatedInformation{{Pos: l.Acquire.Pos(), Message: "the lock is acquired here"}}
+	case l.Release != nil:
+		return []analysis.RelatedInformation{{Pos: l.Release.Pos(), Message: "it is a lock because it is released here"}}
+	}
+	return nil
+}
+
+// prolonging are the scripts that prolong a lock for its owner.
+func prolonging(ix *index.Index, l *locks.Lock) []*rediscmd.Command {
+	var list []*rediscmd.Command
+	for _, fn := range ix.Funcs {
+		for _, c := range ix.Commands[fn] {
+			if c.Op == ops.CompareExpire && ix.Related(l.Acquire, c) {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
 }
 
 // The bounds of what can be meant: go-redis rounds everything below a millisecond, nobody locks for ten years.

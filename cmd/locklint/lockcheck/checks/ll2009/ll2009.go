@@ -24,6 +24,10 @@ func checkTimeLocks(r *check.Reporter) {
 	done := map[*rediscmd.Command]bool{}
 	for _, fn := range r.Index.Funcs {
 		for _, a := range r.Index.Commands[fn] {
+			if r.Index.TakesOverAlone(a) && !hasAcquire(r, a) && !done[a] {
+				done[a] = true
+				reportAlone(r, a)
+			}
 			if a.Op != ops.Acquire || !a.Key.Known() || r.Index.InTest(a.Pos()) {
 				continue
 			}
@@ -44,4 +48,26 @@ func checkTimeLocks(r *check.Reporter) {
 			})
 		}
 	}
+}
+
+// hasAcquire reports whether a SETNX belongs to a GETSET, so that the two are reported together.
+func hasAcquire(r *check.Reporter, s *rediscmd.Command) bool {
+	for _, cmds := range r.Index.Commands {
+		for _, a := range cmds {
+			if a.Op == ops.Acquire && r.Index.Related(a, s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reportAlone reports a GETSET that takes a lock without a SETNX before it.
+func reportAlone(r *check.Reporter, s *rediscmd.Command) {
+	pos, end := r.Span(s)
+	r.ReportOnce(analysis.Diagnostic{
+		Pos: pos, End: end,
+		Message: s.What() + " takes the lock by the time in its value: that needs clocks that agree on all machines, and whoever " +
+			"loses the race has already overwritten the winner's time; let the server end the lock: SET key token NX PX ttl",
+	})
 }

@@ -93,11 +93,20 @@ func roundsOf(b *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 func leavesLoop(loop map[*ssa.BasicBlock]bool, c *rediscmd.Command) bool {
 	for b := range loop {
 		cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
-		if ok && (!loop[b.Succs[0]] || !loop[b.Succs[1]]) && answers.DependsOn(cond.Cond, c) {
+		if ok && (!loop[b.Succs[0]] || !loop[b.Succs[1]]) && answers.DependsOn(cond.Cond, c) &&
+			!againOnError(loop, cond, c) {
 			return true
 		}
 	}
 	return false
+}
+
+// againOnError reports whether there is another round only where the command itself has failed, whose error says nothing
+// about who has the lock.
+func againOnError(loop map[*ssa.BasicBlock]bool, cond *ssa.If, c *rediscmd.Command) bool {
+	failed, isErr := ssax.ErrorBranch(cond.Cond)
+	return isErr && !loop[cond.Block().Succs[1-failed]] &&
+		(c.Reply == rediscmd.ReplyBoolCmd || c.Reply == rediscmd.ReplyMessage)
 }
 
 // fewTries is how many tries in a row are no harm.

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"go/version"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -31,7 +32,7 @@ func checkReleaseContexts(r *check.Reporter) {
 	for _, flow := range r.Flows(clients.IsPeer) {
 		for _, release := range ssax.CallsOf(flow.Releases) {
 			c := release.Common()
-			if r.Index.Leases.HandleOf(c) != nil && r.Index.Leases.PassesContext(c) {
+			if r.Index.Leases.HandleOf(c) != nil && r.Index.Leases.PassesContext(c) || handsOnContext(r, c) {
 				reportContext(r, release, flow.Site.Call.Pos(), true)
 			}
 		}
@@ -44,6 +45,23 @@ func checkReleaseContexts(r *check.Reporter) {
 	}
 }
 
+// handsOnContext reports whether a release is the call of a function of this package that releases, and does so with the
+// context that it is given.
+func handsOnContext(r *check.Reporter, c *ssa.CallCommon) bool {
+	fn := c.StaticCallee()
+	if fn == nil || fn.Pkg != r.Index.Pkg || fn.Parent() != nil || len(fn.Params) == 0 || r.Index.Leases.HandleOf(c) != nil {
+		return false
+	}
+	found := false
+	ssax.EachCall(fn, func(call ssa.CallInstruction) {
+		if handles.IsReleaseCall(call.Common()) && r.Index.Leases.PassesContext(call.Common()) {
+			p, ok := ssax.SoleValue(ssax.ContextOf(call.Common())).(*ssa.Parameter)
+			found = found || ok && p == fn.Params[0]
+		}
+	})
+	return found
+}
+
 // reportContext reports a release whose context may be cancelled. For a lock by hand, which mostly has worse faults,
 // that of the caller does not count: nobody knows whether it can end.
 func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token.Pos, callers bool) {
@@ -51,7 +69,7 @@ func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token
 	if ctx == nil || r.Index.InTest(release.Common().Pos()) || ssax.IsMain(release.Parent()) {
 		return
 	}
-	why := cancellable(ctx, 0)
+	why := cancellable(ctx, release, 0)
 	if why == "" || why == callersContext && !callers {
 		return
 	}
@@ -70,14 +88,16 @@ func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token
 
 const callersContext = "the caller's context"
 
-// cancellable says in what way a context may be cancelled, "" if it is not or nobody knows.
-func cancellable(ctx ssa.Value, depth int) string {
+// cancellable says in what way the context of a release may be cancelled, "" if it is not or nobody knows.
+func cancellable(ctx ssa.Value, release ssa.CallInstruction, depth int) string {
 	if depth > ssax.MaxDepth {
 		return ""
 	}
 	switch ctx := ssax.SoleValue(ctx).(type) {
+	case *ssa.UnOp:
+		return alwaysCancellable(ctx, release, depth)
 	case *ssa.Parameter:
-		if ctx.Parent().Parent() == nil && !ssax.IsMain(ctx.Parent()) {
+		if lit := ctx.Parent(); (lit.Parent() == nil || ssax.RunnerOf(lit) == nil) && !ssax.IsMain(lit) {
 			return callersContext
 		}
 	case *ssa.Extract:
@@ -85,14 +105,17 @@ func cancellable(ctx ssa.Value, depth int) string {
 		if !ok {
 			return ""
 		}
+		if parent := spannedFrom(ctx); parent != nil {
+			return cancellable(parent, release, depth+1)
+		}
 		switch fn := call.Call.StaticCallee(); {
 		case fn == nil || fn.Object() == nil:
 		case ssax.CalleeName(fn) == "context.WithTimeout" || ssax.CalleeName(fn) == "context.WithDeadline":
-			if !ownContext(ctx) {
+			if !ownContext(ctx, release) {
 				return "a context with a deadline"
 			}
 		case ssax.CalleeName(fn) == "context.WithCancel" || ssax.CalleeName(fn) == "os/signal.NotifyContext":
-			if !ownContext(ctx) {
+			if !ownContext(ctx, release) {
 				return "a context with a cancel function"
 			}
 		}
@@ -103,18 +126,70 @@ func cancellable(ctx ssa.Value, depth int) string {
 		case m.Obj.Pkg().Path() == "net/http" && m.Obj.Name() == "Context":
 			return "the context of a request"
 		case m.Obj.Pkg().Path() == "context" && m.Obj.Name() == "WithValue":
-			return cancellable(ctx.Call.Args[0], depth+1)
+			return cancellable(ctx.Call.Args[0], release, depth+1)
 		}
 	}
 	return ""
 }
 
+// alwaysCancellable is cancellable for a variable that is set several times: all that it is set to must be.
+func alwaysCancellable(load *ssa.UnOp, release ssa.CallInstruction, depth int) string {
+	cell, ok := ssax.CellOf(load.X).(*ssa.Alloc)
+	if !ok {
+		return ""
+	}
+	why := ""
+	known := ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
+		st, ok := instr.(*ssa.Store)
+		if !ok {
+			return true
+		}
+		if ex, ok := st.Val.(*ssa.Extract); ok && isLoadOf(spannedFrom(ex), cell) {
+			return true // says nothing else than what it is made of
+		}
+		of := cancellable(st.Val, release, depth+1)
+		if why == "" || why == callersContext {
+			why = of
+		}
+		return of != "" && st.Addr == addr
+	})
+	if !known {
+		return ""
+	}
+	return why
+}
+
+// spannedFrom is the context to which a tracer has added the span that it has started, nil for other contexts.
+func spannedFrom(ctx *ssa.Extract) ssa.Value {
+	call, ok := ctx.Tuple.(*ssa.Call)
+	results := ctx.Tuple.Type().(*types.Tuple)
+	if !ok || results.Len() != 2 {
+		return nil
+	}
+	for t := range results.Variables() {
+		span := t.Type()
+		if p, ok := types.Unalias(span).(*types.Pointer); ok {
+			span = p.Elem()
+		}
+		if n, ok := types.Unalias(span).(*types.Named); ok && strings.HasSuffix(strings.ToLower(n.Obj().Name()), "span") {
+			return ssax.ContextOf(&call.Call)
+		}
+	}
+	return nil
+}
+
+// isLoadOf reports whether a value is what a variable holds.
+func isLoadOf(v ssa.Value, cell *ssa.Alloc) bool {
+	load, ok := v.(*ssa.UnOp)
+	return ok && ssax.CellOf(load.X) == ssa.Value(cell)
+}
+
 // ownContext reports whether a context is used for releases alone.
-func ownContext(ctx *ssa.Extract) bool {
+func ownContext(ctx *ssa.Extract, release ssa.CallInstruction) bool {
 	for _, instr := range *ctx.Referrers() {
 		switch instr := instr.(type) {
 		case ssa.CallInstruction:
-			if !handles.IsReleaseCall(instr.Common()) {
+			if instr != release && !handles.IsReleaseCall(instr.Common()) {
 				return false
 			}
 		case *ssa.DebugRef:

@@ -35,7 +35,9 @@ func (t outcomeTest) taken() *ssa.BasicBlock { return t.block.Succs[t.got] }
 func (t outcomeTest) lost() *ssa.BasicBlock { return t.block.Succs[1-t.got] }
 
 // TestsOf finds the branches on the outcome of an acquire, in its function and in the literals inside.
-func TestsOf(c *rediscmd.Command) []outcomeTest {
+func TestsOf(c *rediscmd.Command) []outcomeTest { return testsOf(c, SuccessBranch) }
+
+func testsOf(c *rediscmd.Command, success func(ssa.Value, *rediscmd.Command) (int, bool)) []outcomeTest {
 	var list []outcomeTest
 	var visit func(fn *ssa.Function)
 	visit = func(fn *ssa.Function) {
@@ -47,7 +49,7 @@ func TestsOf(c *rediscmd.Command) []outcomeTest {
 			if !ok || b.Succs[0] == b.Succs[1] {
 				continue
 			}
-			if got, ok := SuccessBranch(cond.Cond, c); ok {
+			if got, ok := success(cond.Cond, c); ok {
 				list = append(list, outcomeTest{b, got})
 			}
 		}
@@ -82,6 +84,9 @@ func successOfCompare(v *ssa.BinOp, c *rediscmd.Command) (int, bool) {
 	x, y, op := v.X, v.Y, v.Op
 	if _, ok := ssax.ConstOf(x); ok {
 		x, y, op = y, x, mirrored[op]
+	}
+	if c.Reply == rediscmd.ReplyError && ssax.IsNilConst(y) && isErrorOf(ssax.SoleValue(x), c) {
+		return map[token.Token]int{token.EQL: 0, token.NEQ: 1}[op], true
 	}
 	value, ok := ssax.ConstOf(y)
 	if !ok || ssax.IsError(x.Type()) || !DependsOn(x, c) {
@@ -138,8 +143,12 @@ func aboutError(v ssa.Value, depth int) bool {
 
 // WhenHeld says on which ways a release runs that stands in the function of its acquire.
 func WhenHeld(a *rediscmd.Command, release ssa.CallInstruction) way {
+	return whenHeld(a, release, TestsOf(a))
+}
+
+func whenHeld(a *rediscmd.Command, release ssa.CallInstruction, tests []outcomeTest) way {
 	result := unknownWay
-	for _, t := range TestsOf(a) {
+	for _, t := range tests {
 		at := registration(a, release, t.block.Parent())
 		if at == nil {
 			continue

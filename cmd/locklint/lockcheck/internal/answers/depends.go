@@ -83,6 +83,9 @@ func (d *dependence) on(v ssa.Value, depth int) bool {
 		}
 		return d.onVariable(ssax.CellOf(v.X), depth)
 	case *ssa.FieldAddr:
+		if cell, ok := ssax.CellOf(v.X).(*ssa.Alloc); ok {
+			return d.onVariable(cell, depth)
+		}
 		return on(v.X)
 	case ssa.Instruction:
 		for _, op := range v.Operands(nil) {
@@ -102,11 +105,33 @@ func (d *dependence) onVariable(addr ssa.Value, depth int) bool {
 	}
 	found := false
 	ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
-		if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
-			_, isConst := st.Val.(*ssa.Const)
-			found = found || isConst && ssax.IsBool(st.Val.Type()) || d.on(st.Val, depth+1)
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			if instr.Addr == addr {
+				_, isConst := instr.Val.(*ssa.Const)
+				found = found || isConst && ssax.IsBool(instr.Val.Type()) || d.on(instr.Val, depth+1)
+			}
+		case *ssa.MakeInterface:
+			found = found || d.decoded(instr, depth)
 		}
 		return true
 	})
 	return found
+}
+
+// decoded reports whether a variable's address is given to a call that fills it from the answer, as json.Unmarshal and
+// Scan do.
+func (d *dependence) decoded(target *ssa.MakeInterface, depth int) bool {
+	for _, instr := range *target.Referrers() {
+		call, ok := instr.(*ssa.Call)
+		if !ok {
+			continue
+		}
+		for _, a := range append([]ssa.Value{call.Call.Value}, call.Call.Args...) {
+			if a != ssa.Value(target) && d.on(a, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
 }

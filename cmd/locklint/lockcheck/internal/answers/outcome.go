@@ -3,11 +3,14 @@
 package answers
 
 import (
+	"go/constant"
 	"go/token"
 	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
@@ -44,7 +47,7 @@ func AttentionTo(c *rediscmd.Command) attention {
 		}
 	case rediscmd.ReplyValue:
 		return attentionToResult(call, 0)
-	case rediscmd.ReplyResult:
+	case rediscmd.ReplyResult, rediscmd.ReplyError:
 		if call.Call.Signature().Results().Len() == 1 {
 			if ssax.Unused(call) {
 				return inattentive
@@ -163,7 +166,66 @@ func OutcomeResult(fn *ssa.Function, c *rediscmd.Command) int {
 			}
 		}
 	}
+	for i := range fn.Signature.Results().Len() {
+		if ssax.IsBool(fn.Signature.Results().At(i).Type()) && tellsOutcome(fn, c, i) {
+			return i
+		}
+	}
 	return -1
+}
+
+// tellsOutcome reports whether a result of a function is true on some way, and only where an acquire has succeeded. Where
+// there is an error beside it, that may say the same.
+func tellsOutcome(fn *ssa.Function, c *rediscmd.Command, result int) bool {
+	if c.Call.Parent() != fn || fn.Signature.Results().Len() > 1 {
+		return false
+	}
+	tests := TestsOf(c)
+	got := false
+	for _, b := range fn.Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok {
+			continue
+		}
+		switch success, only := succeeds(ret.Results[result], b, c, tests, 0); {
+		case !only:
+			return false
+		case success:
+			got = true
+		}
+	}
+	return got
+}
+
+// succeeds reports whether a bool can be true at the end of a block, and whether that is only so with the lock.
+func succeeds(v ssa.Value, at *ssa.BasicBlock, c *rediscmd.Command, tests []outcomeTest, depth int) (can, only bool) {
+	if depth > keyexpr.MaxDepth {
+		return false, false
+	}
+	switch v := v.(type) {
+	case *ssa.Const:
+		if v.Value != nil && constant.BoolVal(v.Value) {
+			return true, slices.ContainsFunc(tests, func(t outcomeTest) bool {
+				return len(t.taken().Preds) == 1 && t.taken().Dominates(at)
+			})
+		}
+		return false, true
+	case *ssa.Phi:
+		for i, e := range v.Edges {
+			success, fine := succeeds(e, v.Block().Preds[i], c, tests, depth+1)
+			if !fine {
+				return false, false
+			}
+			can = can || success
+		}
+		return can, true
+	case *ssa.UnOp:
+		if v.Op == token.MUL {
+			return false, false
+		}
+	}
+	got, ok := SuccessBranch(v, c)
+	return true, ok && got == 0
 }
 
 // isOutcome reports whether a value is the outcome of an acquire itself.

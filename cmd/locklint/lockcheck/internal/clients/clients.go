@@ -51,6 +51,10 @@ var paths = map[string]Client{
 	"github.com/rueian/rueidis":               Rueidis,
 	"github.com/rueian/rueidis/internal/cmds": Rueidis,
 
+	"github.com/valkey-io/valkey-go":               Rueidis, // the same under another name
+	"github.com/valkey-io/valkey-go/internal/cmds": Rueidis,
+	"github.com/valkey-io/valkey-go/valkeycompat":  GoRedis,
+
 	directive.RuntimePath: Runtime,
 
 	"github.com/go-redsync/redsync":         Redsync,

@@ -26,6 +26,7 @@ type Func struct {
 	Decl    *ast.FuncDecl
 	Wrapper string
 	Tx      bool // the wrapper begins a transaction for it
+	Keys    []*directive.Key
 }
 
 // Directives are the functions with a //lock: directive and what //lock:fenced marks.
@@ -64,7 +65,7 @@ func (d *Directives) FindGuarded() {
 			if a.Directive.Func != nil {
 				written = a.Directive.Func.Value
 			}
-			g := &Func{a.Decl, directive.WrapperName(a.Decl.Name.Name, written), a.Directive.Tx != nil}
+			g := &Func{a.Decl, directive.WrapperName(a.Decl.Name.Name, written), a.Directive.Tx != nil, a.Directive.Keys}
 			d.Guarded[obj] = g
 			d.p.Pass.ExportObjectFact(obj, &Fact{g.Wrapper})
 			d.p.Carrier = true

@@ -85,19 +85,27 @@ func VerbOf(c *ssa.CallCommon, handle ssa.Value) Verb {
 	if !ok {
 		return VerbRelease // rueidislock
 	}
-	if IsReleaseName(m.Obj.Name()) {
-		return VerbRelease
-	}
-	switch m.Obj.Name() {
-	case "Lock", "LockContext", "TryLock", "TryLockContext", "LockWithData":
-		return VerbLock
-	case "Extend", "ExtendContext", "Refresh":
-		return VerbExtend
+	if verb := VerbByName(m.Obj.Name()); verb != VerbOther {
+		return verb
 	}
 	if clients.OfPackage(m.Obj.Pkg()) == clients.None {
 		return VerbOther
 	}
 	return VerbUse
+}
+
+// VerbByName is what a method of a library's lock does, VerbOther for those that only ask.
+func VerbByName(name string) Verb {
+	if IsReleaseName(name) {
+		return VerbRelease
+	}
+	switch name {
+	case "Lock", "LockContext", "TryLock", "TryLockContext", "LockWithData":
+		return VerbLock
+	case "Extend", "ExtendContext", "Refresh":
+		return VerbExtend
+	}
+	return VerbOther
 }
 
 // IsReleaseName reports whether a method of a handle releases, by its name.

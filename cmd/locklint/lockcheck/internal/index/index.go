@@ -54,7 +54,7 @@ func run(pass *analysis.Pass) (any, error) {
 	case ix.touchesClient():
 		if !ix.analyze() {
 			ix.Pkg, ix.Funcs, ix.Commands, ix.Leases = nil, nil, nil, nil
-			ix.Locks, ix.Renewals, ix.Counters = nil, nil, nil
+			ix.Locks, ix.Renewals, ix.Counters, ix.Semaphores = nil, nil, nil, nil
 		}
 	case ix.MayExit():
 		ix.NoReturn() // for its facts
@@ -79,6 +79,7 @@ func (ix *Index) analyze() (ok bool) {
 	ix.FindLocks()
 	ix.FindRenewals()
 	ix.FindCounters()
+	ix.FindSemaphores()
 	ix.Export()
 	ix.Leases = leases.New(ix.Package)
 	ix.Leases.Export()
@@ -103,8 +104,17 @@ func (ix *Index) callsClient(carriers bool) bool {
 	known := map[*types.Package]bool{}
 	for _, obj := range ix.Pass.TypesInfo.Uses {
 		fn, ok := obj.(*types.Func)
-		if !ok || fn.Pkg() == nil || fn.Pkg() == ix.Pass.Pkg {
+		if !ok || fn.Pkg() == nil {
 			continue
+		}
+		if fn.Pkg() == ix.Pass.Pkg {
+			recv := fn.Signature().Recv()
+			if recv == nil || !types.IsInterface(recv.Type()) {
+				continue
+			}
+			if fn = ix.Implementation(fn); fn == nil || fn.Pkg() == ix.Pass.Pkg {
+				continue
+			}
 		}
 		isClient, seen := known[fn.Pkg()]
 		if !seen {

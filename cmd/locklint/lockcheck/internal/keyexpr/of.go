@@ -48,6 +48,9 @@ func At(v ssa.Value, depth int) Expr {
 	case *ssa.Field:
 		return Expr{Op: Field, Text: ssax.FieldName(v.X.Type(), v.Field), Args: []Expr{at(v.X)}}
 	case *ssa.Extract:
+		if next, ok := v.Tuple.(*ssa.Next); ok && v.Index == 1 {
+			return rangedKey(v, next, depth)
+		}
 		if call, ok := v.Tuple.(*ssa.Call); ok {
 			k := callKey(call, depth)
 			k.Text += "#" + strconv.Itoa(v.Index)
@@ -88,7 +91,7 @@ func loadKey(load *ssa.UnOp, depth int) Expr {
 	case *ssa.IndexAddr:
 		list := At(addr.X, depth+1)
 		if list.Op != Param && list.Op != Field && list.Op != Global {
-			return OfLocal(load)
+			return elementKey(load, addr.X, depth)
 		}
 		index := ""
 		if c, ok := addr.Index.(*ssa.Const); ok {
@@ -124,6 +127,12 @@ func callKey(call *ssa.Call, depth int) Expr {
 			}
 		}
 		args = slices.Concat(args[:len(args)-1], elems)
+		if k.Text == "fmt.Sprint" && len(elems) == 1 {
+			return At(elems[0], depth)
+		}
+	}
+	if text, ok := spelled(k.Text, args, depth); ok {
+		return text
 	}
 	for _, a := range args {
 		k.Args = append(k.Args, At(a, depth+1))

@@ -2,6 +2,7 @@ package keyexpr
 
 import (
 	"go/token"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,9 @@ func joined(v ssa.Value, depth int) []Expr {
 	return []Expr{At(v, depth+1)}
 }
 
+// verbs are those of a format that take one argument, and the percent sign.
+var verbs = regexp.MustCompile(`%[-+# 0]*[0-9]*(?:\.[0-9]+)?[a-zA-Z%]`)
+
 // formatted is fmt.Sprintf as a concatenation, if the format does nothing to its arguments but put them there.
 func formatted(format ssa.Value, args []ssa.Value, depth int) (Expr, bool) {
 	text, ok := ssax.ConstString(format)
@@ -29,23 +33,28 @@ func formatted(format ssa.Value, args []ssa.Value, depth int) (Expr, bool) {
 	}
 	var list []Expr
 	for {
-		at := strings.IndexByte(text, '%')
-		if at < 0 {
+		at := verbs.FindStringIndex(text)
+		if at == nil {
 			break
 		}
-		if at+1 == len(text) || strings.IndexByte("sdv%", text[at+1]) < 0 {
+		list = append(list, Expr{Op: Lit, Text: text[:at[0]]})
+		verb := text[at[0]:at[1]]
+		text = text[at[1]:]
+		if verb == "%%" {
+			list = append(list, Expr{Op: Lit, Text: "%"})
+			continue
+		}
+		if len(args) == 0 {
 			return Expr{}, false
 		}
-		list = append(list, Expr{Op: Lit, Text: text[:at]})
-		if text[at+1] == '%' {
-			list = append(list, Expr{Op: Lit, Text: "%"})
-		} else {
-			if len(args) == 0 {
-				return Expr{}, false
-			}
-			list, args = append(list, At(args[0], depth+1)), args[1:]
+		arg := At(args[0], depth+1)
+		if len(verb) > 2 || strings.IndexByte("sdv", verb[1]) < 0 {
+			arg = Expr{Op: Call, Text: verb, Args: []Expr{arg}} // not the text that others make of the value
 		}
-		text = text[at+2:]
+		list, args = append(list, arg), args[1:]
+	}
+	if strings.Contains(text, "%") {
+		return Expr{}, false
 	}
 	return Join(append(list, Expr{Op: Lit, Text: text})), len(args) == 0
 }
@@ -107,4 +116,29 @@ func (k Expr) writeText(b *strings.Builder) {
 	default:
 		b.WriteString("{…}")
 	}
+}
+
+// spelled describes what a call makes of numbers and of parts, so that all ways to spell a key are the same.
+func spelled(name string, args []ssa.Value, depth int) (Expr, bool) {
+	switch name {
+	case "strconv.Itoa":
+		return At(args[0], depth), true
+	case "strconv.FormatInt", "strconv.FormatUint":
+		return At(args[0], depth), ssax.IntOf(args[1]) == 10
+	case "strings.Join":
+		parts, known := ssax.Variadic(args[0])
+		between, isConst := ssax.ConstString(args[1])
+		if !known || !isConst {
+			return Expr{}, false
+		}
+		var list []Expr
+		for i, p := range parts {
+			if i > 0 {
+				list = append(list, Expr{Op: Lit, Text: between})
+			}
+			list = append(list, At(p, depth+1))
+		}
+		return Join(list), true
+	}
+	return Expr{}, false
 }

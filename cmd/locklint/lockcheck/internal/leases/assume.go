@@ -29,7 +29,7 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 			return f.assumeNil(s, x, outcome == (b.Op == token.EQL))
 		}
 		if (s.of(b.X) == theError || s.of(b.Y) == theError) && outcome == (b.Op == token.EQL) {
-			return s.learn(false) // err == ErrBusy: there is an error
+			return f.remember(s, cond, outcome) && s.learn(false) // err == ErrBusy: there is an error
 		}
 		if x, truth, ok := comparedWithBool(b); ok {
 			return f.assume(s, x, outcome == (truth == (b.Op == token.EQL)))
@@ -40,7 +40,8 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 		return true
 	}
 	if call, ok := cond.(*ssa.Call); ok && outcome && isErrorTest(s, call) {
-		return s.learn(false) // errors.Is(err, …), or a function of the program, finds something: there is an error
+		// errors.Is(err, …), or a function of the program, finds something: there is an error
+		return f.remember(s, cond, outcome) && s.learn(false)
 	}
 	return f.remember(s, cond, outcome)
 }

@@ -165,7 +165,7 @@ func (f *follower) release(call ssa.CallInstruction, s *pathState) {
 		s.deferred = d
 		return
 	}
-	if s.verdict == refused && !f.li.isHarmless(call.Common()) {
+	if s.verdict == refused && !f.spare() && !f.li.isHarmless(call.Common()) {
 		f.flow.Undue[call] = true
 	}
 	s.over, s.deferred = true, nil
@@ -201,7 +201,7 @@ func (f *follower) deferred(d *ssa.Defer, s *pathState) {
 // runDefers runs what a path has deferred, the last literal first.
 func (f *follower) runDefers(s pathState) []pathState {
 	if s.deferred != nil {
-		if s.verdict == refused && !f.li.isHarmless(&s.deferred.Call) {
+		if s.verdict == refused && !f.spare() && !f.li.isHarmless(&s.deferred.Call) {
 			f.flow.Undue[s.deferred] = true
 		}
 		s.over, s.deferred = true, nil
@@ -220,3 +220,6 @@ func (f *follower) runDefers(s pathState) []pathState {
 	}
 	return states
 }
+
+// spare reports whether what is released where there is no lease is a function that does nothing.
+func (f *follower) spare() bool { return f.site != nil && f.site.Spare }

@@ -17,6 +17,7 @@ type Fact struct {
 	Makes int
 	// Null: Returns is the only result, and nil when there is no lease.
 	Null  bool
+	Spare bool    // Returns is a function that does nothing when there is no lease
 	Takes []Taken // whenever it is called
 
 	// Verb is what a method does with the lock in its receiver, which is one of Library. Detached: it does not release

@@ -22,6 +22,7 @@ type Site struct {
 	Lease, Err, OK int
 	only           bool
 	Null           bool // its only result, the lease, is nil when there is none
+	Spare          bool // where there is no lease, what it returns in its place may be released
 	Optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
 	Closed         bool // the function closes the locker, and that releases what it holds
 	also           bool // there is a lock only where both the error and the flag say so
@@ -142,7 +143,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	if len(handed) == 0 || fn.Parent() != nil {
 		return
 	}
-	index, null := 0, false
+	index, null, spare := 0, false, false
 	for _, i := range handed {
 		if index != 0 && index != i {
 			return
@@ -150,17 +151,27 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 		index = i
 	}
 	for _, b := range fn.Blocks {
+		if b == fn.Recover {
+			continue // what is returned after a panic, by every function that defers
+		}
 		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
 		null = null || ok && handed[ret] == 0
-		if ok && handed[ret] == 0 && !ssax.IsNilConst(ret.Results[index-1]) {
+		spare = spare || ok && handed[ret] == 0 && doesNothing(ret.Results[index-1])
+		if ok && handed[ret] == 0 && !ssax.IsNilConst(ret.Results[index-1]) && !doesNothing(ret.Results[index-1]) {
 			return // sometimes a lease from elsewhere, which need not be the caller's to release
 		}
 	}
 	if f.Verb == handles.VerbOther {
 		f.Library = library
 	}
-	f.Null = null && fn.Signature.Results().Len() == 1
+	f.Null, f.Spare = null && fn.Signature.Results().Len() == 1, spare
 	findOutcome(f, fn.Signature.Results(), index-1)
+}
+
+// doesNothing reports whether a value is a function without a body, as is handed out where there is nothing to release.
+func doesNothing(v ssa.Value) bool {
+	fn := ssax.LiteralOf(v)
+	return fn != nil && len(fn.Blocks) == 1 && len(fn.Blocks[0].Instrs) == 1
 }
 
 // findOutcome finds the result that says whether there is a lease: an error, else a bool, else a pointer or an

@@ -35,13 +35,13 @@ func (li *Info) own(fn *types.Func) ownVerb {
 	if fn.Pkg() == nil || fn.Signature().Recv() == nil || clients.OfPackage(fn.Pkg()) != clients.None {
 		return ownVerb{}
 	}
-	if fn.Pkg() == li.P.Pass.Pkg {
-		if impl := li.P.Implementation(fn); impl != nil {
-			fn = impl
+	if impl := li.P.Implementation(fn); impl != nil {
+		if library := clients.OfPackage(impl.Pkg()); library != clients.None {
+			return libraryVerb(impl, library)
 		}
-		return li.verbs[fn]
+		fn = impl
 	}
-	if v, ok := li.verbs[fn]; ok {
+	if v, ok := li.verbs[fn]; ok || fn.Pkg() == li.P.Pass.Pkg {
 		return v
 	}
 	f, v := new(Fact), ownVerb{}
@@ -50,6 +50,14 @@ func (li *Info) own(fn *types.Func) ownVerb {
 	}
 	li.verbs[fn] = v
 	return v
+}
+
+// libraryVerb is what a library's method does, for an interface of the program's own that stands for the library's type.
+func libraryVerb(impl *types.Func, library clients.Client) ownVerb {
+	if !clients.HasMutex(library) || !clients.IsPeer(library) {
+		return ownVerb{}
+	}
+	return ownVerb{verb: handles.VerbByName(impl.Name()), library: library}
 }
 
 // HandleOf is handles.Of, also for the types of the program.
@@ -160,8 +168,15 @@ func (li *Info) exportVerbs() {
 			continue
 		}
 		for m := range iface.ExplicitMethods() {
-			if v := li.own(m); v.verb != handles.VerbOther && m.Pkg() == li.P.Pass.Pkg {
-				li.P.Pass.ExportObjectFact(m, &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded})
+			if m.Pkg() != li.P.Pass.Pkg {
+				continue
+			}
+			v, behind := li.own(m), li.behind(m)
+			if v.verb != handles.VerbOther {
+				behind = &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded}
+			}
+			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0) {
+				li.P.Pass.ExportObjectFact(m, behind)
 				li.P.Carrier = true
 			}
 		}

@@ -24,13 +24,9 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	if site := li.lockSite(call, m); site != nil {
 		return site
 	}
-	fn := call.Call.StaticCallee()
-	if fn == nil || fn.Parent() != nil || clients.OfPackage(m.Obj.Pkg()) != clients.None {
-		return nil
-	}
-	f := li.FactOf(fn)
-	results := fn.Signature.Results()
-	if f.Returns == 0 || f.Returns > results.Len() {
+	f := li.factOfCallee(&call.Call, m)
+	results := m.Obj.Signature().Results()
+	if f == nil || f.Returns == 0 || f.Returns > results.Len() {
 		return nil
 	}
 	library := li.libraryOf(results.At(f.Returns - 1).Type())
@@ -42,8 +38,8 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 		library = clients.Rueidislock
 	}
 	return &Site{
-		Call: call, Name: ssax.CalleeShort(fn), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
-		only: results.Len() == 1, Null: f.Null, Closed: closesLocker(call.Parent()),
+		Call: call, Name: ssax.ShortName(m.Obj), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
+		only: results.Len() == 1, Null: f.Null, Spare: f.Spare, Closed: closesLocker(call.Parent()),
 	}
 }
 
@@ -53,7 +49,7 @@ func (li *Info) librarySite(call *ssa.Call, m ssax.Method) *Site {
 	switch site.Library {
 	case clients.Runtime:
 		switch m.Obj.Name() {
-		case "Acquire", "TryAcquire", "AcquireAll":
+		case "Acquire", "TryAcquire", "AcquireAll", "AcquireEach":
 			if m.Recv == nil || clients.Named(m.Recv.Type(), clients.Runtime) != "Locker" {
 				return nil
 			}

@@ -2,7 +2,6 @@ package leases
 
 import (
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -17,6 +16,8 @@ import (
 // A Taken is one lock that a function takes for itself. Key and Locker speak of the function's parameters.
 type Taken struct {
 	Key, Locker keyexpr.Expr
+	Kind        Kind
+	Reentrant   bool // it may be held already, which nests on purpose
 
 	call ssa.CallInstruction // of the function that takes it, the one by which it does; does not travel
 }
@@ -34,7 +35,7 @@ func (li *Info) Taken(call ssa.CallInstruction) []Taken {
 	if !ok {
 		return nil
 	}
-	if clients.OfPackage(m.Obj.Pkg()) == clients.Runtime {
+	if clients.OfPackage(m.Obj.Pkg()) == clients.Runtime || clients.IsDoTx(m.Obj) {
 		return li.acquired(call, m)
 	}
 	fn := c.StaticCallee()
@@ -47,7 +48,7 @@ func (li *Info) Taken(call ssa.CallInstruction) []Taken {
 	}
 	var list []Taken
 	for _, t := range li.FactOf(fn).Takes {
-		bound := Taken{t.Key.Bind(args), t.Locker.Bind(args), t.call}
+		bound := Taken{t.Key.Bind(args), t.Locker.Bind(args), t.Kind, t.Reentrant, t.call}
 		if bound.Key.Known() && bound.Locker.Known() {
 			list = append(list, bound)
 		}
@@ -55,39 +56,22 @@ func (li *Info) Taken(call ssa.CallInstruction) []Taken {
 	return list
 }
 
-// acquired are the locks of an acquire or of Do. A reentrant one nests on purpose, and options from elsewhere may be.
+// acquired are the locks of an acquire or of Do. Options from elsewhere may say anything.
 func (li *Info) acquired(call ssa.CallInstruction, m ssax.Method) []Taken {
-	if clients.IsDoTx(m.Obj) {
-		return li.takenOn(call, keyexpr.Of(m.Arg(0)), m.Arg(1), m.Arg(2), m.Obj.Name() == "DoAllTx")
-	}
-	if m.Recv == nil || clients.Named(m.Recv.Type(), clients.Runtime) != "Locker" {
+	t, ok := li.takingOf(m)
+	if !ok {
 		return nil
 	}
-	switch m.Obj.Name() {
-	case "Acquire", "TryAcquire", "Do", "AcquireAll", "DoAll":
-	default:
+	reentrant, known := li.P.OptionOf(t.options, "Reentrant")
+	locker := keyexpr.Of(t.locker)
+	if !known || !locker.Known() {
 		return nil
-	}
-	return li.takenOn(call, keyexpr.Of(m.Recv), m.Arg(0), m.Arg(1), strings.HasSuffix(m.Obj.Name(), "All"))
-}
-
-// takenOn are the locks that a call takes on a key, or on all of a list.
-func (li *Info) takenOn(call ssa.CallInstruction, locker keyexpr.Expr, key, options ssa.Value, all bool) []Taken {
-	if set, known := li.P.OptionOf(options, "Reentrant"); !known || set != nil {
-		return nil
-	}
-	keys := []ssa.Value{key}
-	if all {
-		var ok bool
-		if keys, ok = ssax.Variadic(key); !ok {
-			return nil
-		}
 	}
 	var list []Taken
-	for _, k := range keys {
-		key := lockKey(k)
-		if key.Known() && locker.Known() && key.SameEachTime() {
-			list = append(list, Taken{key, locker, call})
+	for _, r := range t.requests {
+		key := lockKey(r.key)
+		if key.Known() && key.SameEachTime() && r.kind != Unknown {
+			list = append(list, Taken{key, locker, r.kind, reentrant != nil, call})
 		}
 	}
 	return list
@@ -129,7 +113,7 @@ func (li *Info) takes(fn *ssa.Function) []Taken {
 			}
 			for _, t := range li.Taken(call) {
 				same := func(o Taken) bool {
-					return o.Key.String() == t.Key.String() && o.Locker.String() == t.Locker.String()
+					return o.Key.String() == t.Key.String() && o.Locker.String() == t.Locker.String() && o.Kind == t.Kind
 				}
 				t.call = call
 				if t.Key.Portable() && t.Locker.Portable() && !slices.ContainsFunc(list, same) &&
@@ -146,7 +130,7 @@ func (li *Info) takes(fn *ssa.Function) []Taken {
 }
 
 // unconditional reports whether a block runs in every call that does not fail before: all branches on the way are error
-// checks.
+// checks, or leave with an error otherwise, as wrappers do whose receiver is nil.
 func unconditional(b *ssa.BasicBlock) bool {
 	for ; b.Idom() != nil; b = b.Idom() {
 		from := b.Idom()
@@ -154,7 +138,11 @@ func unconditional(b *ssa.BasicBlock) bool {
 		if !ok {
 			continue
 		}
-		if failed, isErr := ssax.ErrorBranch(cond.Cond); !isErr || from.Succs[failed] == b {
+		if failed, isErr := ssax.ErrorBranch(cond.Cond); isErr && from.Succs[failed] != b {
+			continue
+		}
+		if from.Succs[0] != b && from.Succs[1] != b || !ssax.ReturnsNewError(from.Succs[0]) &&
+			!ssax.ReturnsNewError(from.Succs[1]) {
 			return false
 		}
 	}

@@ -67,3 +67,10 @@ func isTimed(k keyexpr.Expr) bool {
 		return k.Op == keyexpr.Call && (k.Text == "time.Now" || strings.HasPrefix(k.Text, "(time.Time)."))
 	})
 }
+
+// TakesOverAlone reports whether a GETSET is a lock by itself: its name says so, and its value is the time at which the
+// lock ends.
+func (ix *Set) TakesOverAlone(s *rediscmd.Command) bool {
+	return s.Op == ops.Swap && s.Via == "" && s.Key.Known() && !ix.InTest(s.Pos()) && !speaksOfOther(s.Fn, s.Key) &&
+		saysLock(s) && isTimed(s.Value)
+}

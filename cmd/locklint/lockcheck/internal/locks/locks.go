@@ -32,6 +32,8 @@ type Set struct {
 	Locks    []*Lock
 	Renewals []*Lock // in which the EXPIRE that prolongs it stands for the release
 	Counters []*Lock // made of INCR and DEL or DECR
+	// Semaphores let in as many as a limit says: INCR and DECR.
+	Semaphores []*Lock
 }
 
 // FindLocks pairs the acquires of the package with its releases.
@@ -133,16 +135,16 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	}
 	if a.Fn == r.Fn {
 		return a.Key.String() == r.Key.String() && ssax.ComesAfter(a.Call, r.Call) && !ssax.UndoesFailure(r.Call) &&
-			(!answers.Skippable(a, r.Call) || ix.OwnerCompared(r) != nil) && answers.WhenHeld(a, r.Call) != answers.OnlyLost
+			!ix.onlyGivenBack(a, r) && (!answers.Skippable(a, r.Call) || ix.OwnerCompared(r) != nil) && answers.WhenHeld(a, r.Call) != answers.OnlyLost
 	}
 	if ix.InTest(r.Pos()) || isForced(r.Fn) || ix.acquires(r) || ix.givesUp(r) {
 		return false
 	}
-	if isRelease(r.Fn) && handsOn(a, r.Key) {
+	if (isRelease(r.Fn) || endsHandle(a.Fn, r.Fn)) && handsOn(a, r.Key) {
 		return true
 	}
 	if a.Key.Shape() != r.Key.Shape() {
-		return false
+		return namesPair(a.Fn, r.Fn) && isHandedKey(r)
 	}
 	if namesPair(a.Fn, r.Fn) {
 		return true
@@ -153,7 +155,28 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	if !a.Key.Distinctive() || ssax.UndoesFailure(r.Call) {
 		return false
 	}
-	return speaksOfLock(a.Key) || r.Compares || ix.OwnerCompared(r) != nil
+	return speaksOfLock(a.Key) || r.Compares || ix.OwnerCompared(r) != nil && (saysHeld(a) || saysHeld(r) || storesToken(a))
+}
+
+// isHandedKey reports whether a release is given the whole key by its caller, alone or in a list.
+func isHandedKey(r *rediscmd.Command) bool {
+	k := r.Key
+	if k.Op == keyexpr.Each {
+		k = k.Args[0]
+	}
+	return k.Op == keyexpr.Param && k.Text != "0"
+}
+
+// onlyGivenBack reports whether a key is deleted on nothing but ways out with an error: a claim that is given back where
+// the rest fails, such as a place in a queue, and kept where it succeeds.
+func (ix *Set) onlyGivenBack(a, r *rediscmd.Command) bool {
+	if !ssax.LeavesWithError(r.Call) {
+		return false
+	}
+	return !slices.ContainsFunc(ix.Commands[r.Fn], func(c *rediscmd.Command) bool {
+		return c.Op.Releases() && c.Key.String() == a.Key.String() && ssax.ComesAfter(a.Call, c.Call) &&
+			!ssax.UndoesFailure(c.Call) && !ssax.LeavesWithError(c.Call)
+	})
 }
 
 // Export tells importing packages what the functions do, and which of it has been judged here.
@@ -213,17 +236,40 @@ func handsOn(a *rediscmd.Command, key keyexpr.Expr) bool {
 	if key.Op != keyexpr.Field {
 		return false
 	}
-	for _, b := range a.Fn.Blocks {
+	if slices.ContainsFunc(storedIn(a.Fn, key.Text), func(k keyexpr.Expr) bool { return k.String() == a.Key.String() }) {
+		return true
+	}
+	found := false
+	ssax.EachCall(a.Fn, func(call ssa.CallInstruction) {
+		maker := call.Common().StaticCallee()
+		if maker == nil || maker.Pkg != a.Fn.Pkg || maker.Parent() != nil {
+			return
+		}
+		var args []keyexpr.Expr
+		for _, v := range call.Common().Args {
+			args = append(args, keyexpr.Of(v))
+		}
+		found = found || slices.ContainsFunc(storedIn(maker, key.Text), func(k keyexpr.Expr) bool {
+			return k.Any(func(k keyexpr.Expr) bool { return k.Op == keyexpr.Param }) && k.Bind(args).String() == a.Key.String()
+		})
+	})
+	return found
+}
+
+// storedIn is what a function stores in a field.
+func storedIn(fn *ssa.Function, field string) []keyexpr.Expr {
+	var list []keyexpr.Expr
+	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			st, ok := instr.(*ssa.Store)
 			if !ok {
 				continue
 			}
 			fa, ok := st.Addr.(*ssa.FieldAddr)
-			if ok && ssax.FieldName(fa.X.Type(), fa.Field) == key.Text && keyexpr.Of(st.Val).String() == a.Key.String() {
-				return true
+			if ok && ssax.FieldName(fa.X.Type(), fa.Field) == field {
+				list = append(list, keyexpr.Of(st.Val))
 			}
 		}
 	}
-	return false
+	return list
 }

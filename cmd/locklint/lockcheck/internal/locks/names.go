@@ -2,6 +2,7 @@ package locks
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -81,6 +82,44 @@ func lockType(x, y *ssa.Function) bool {
 	return recv != "" && recv == ssax.ReceiverName(y) && lockWord.MatchString(name) && !stateWord.MatchString(name)
 }
 
+// heldWord marks what somebody holds for a while, in addition to a lock's own names.
+var heldWord = regexp.MustCompile(`(?i)lease|leader|elect|semaphore|owner|holder|claim|acquire|exclusive|singleton`)
+
+// saysHeld reports whether a command's key, function or type says that somebody holds something.
+func saysHeld(c *rediscmd.Command) bool {
+	return saysLock(c) || heldWord.MatchString(c.Fn.Name()) || heldWord.MatchString(ssax.ReceiverName(c.Fn)) ||
+		c.Key.Any(func(k keyexpr.Expr) bool {
+			return k.Op != keyexpr.Local && k.Op != keyexpr.Param && heldWord.MatchString(k.Text)
+		})
+}
+
+// tokenWord marks the value of a lock.
+var tokenWord = regexp.MustCompile(`(?i)token|owner|holder|uuid|ident|ksuid|ulid`)
+
+// storesToken reports whether the value of an acquire is a token by its name.
+func storesToken(a *rediscmd.Command) bool {
+	return a.Value.Any(func(k keyexpr.Expr) bool {
+		i, err := strconv.Atoi(k.Text)
+		switch {
+		case k.Op == keyexpr.Param && err == nil && i < len(a.Fn.Params):
+			return tokenWord.MatchString(a.Fn.Params[i].Name())
+		case k.Op == keyexpr.Field, k.Op == keyexpr.Call:
+			return tokenWord.MatchString(k.Text[strings.LastIndexByte(k.Text, '/')+1:])
+		}
+		return false
+	})
+}
+
+// endsHandle reports whether release is a method by which the handle that acquire returns ends.
+func endsHandle(acquire, release *ssa.Function) bool {
+	return Belongs(acquire, release) && endWord.MatchString(release.Name()) && takesLock.MatchString(acquire.Name())
+}
+
+var (
+	endWord   = regexp.MustCompile(`^(?:Close|Done|End|Free|Cancel|Stop)$`)
+	takesLock = regexp.MustCompile(`(?i)lock|acquire|obtain|mutex|lease`)
+)
+
 // isRelease reports whether a function is a release by its name.
 func isRelease(fn *ssa.Function) bool {
 	for _, p := range verbPairs {
@@ -114,6 +153,18 @@ func saysLock(c *rediscmd.Command) bool {
 	}
 	return false
 }
+
+// TakesLock reports whether an acquire certainly means to take a lock, even though nothing in sight releases it.
+func TakesLock(c *rediscmd.Command) bool {
+	name := c.Fn.Name()
+	return !speaksOfOther(c.Fn, c.Key) && !stateWord.MatchString(name) && !stateWord.MatchString(c.Key.Quoted()) &&
+		(speaksOfLock(c.Key) || takesBare.MatchString(name))
+}
+
+var takesBare = regexp.MustCompile(`(?i)^(?:(?:try|get|set|acquire|obtain|take|spin|redis|dist(?:ributed)?)_?)?lock(?:context|ctx)?$`)
+
+// Speaks reports whether a command's key, or the functions around it, speak of a lock and of nothing else.
+func Speaks(c *rediscmd.Command) bool { return saysLock(c) && !speaksOfOther(c.Fn, c.Key) }
 
 // isForced reports whether a function means to remove other people's locks.
 func isForced(fn *ssa.Function) bool { return forceWord.MatchString(fn.Name()) }

@@ -136,3 +136,15 @@ func (ix *Set) storedInto(field string, all map[string]bool, depth int) bool {
 	}
 	return known && stores > 0
 }
+
+// StoredIn is what the package stores in a field that is not exported, nil if others may set it.
+func (ix *Set) StoredIn(field string) []keyexpr.Expr {
+	if token.IsExported(field[strings.LastIndexByte(field, '.')+1:]) {
+		return nil
+	}
+	var list []keyexpr.Expr
+	for _, fn := range ix.Funcs {
+		list = append(list, storedIn(fn, field)...)
+	}
+	return list
+}

@@ -1,6 +1,8 @@
 package lua
 
 import (
+	"slices"
+
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
 )
 
@@ -83,6 +85,12 @@ func (f *flow) command(name string, args []*Expr, g guard) {
 		if !f.set(&e, name, args) && !g.absent {
 			return
 		}
+		if name == "HINCRBY" {
+			if f.takes(e.Key) {
+				return // how often its owner has taken it
+			}
+			e.Value = arg(1)
+		}
 		e.Op = ops.Acquire
 	case "DEL", "UNLINK":
 		e.Op = ops.Delete
@@ -131,6 +139,11 @@ func (f *flow) set(e *Effect, name string, args []*Expr) (nx bool) {
 		}
 	}
 	return nx
+}
+
+// takes reports whether the script takes a key.
+func (f *flow) takes(key *Expr) bool {
+	return slices.ContainsFunc(f.effects, func(e Effect) bool { return e.Op == ops.Acquire && same(e.Key, key) })
 }
 
 // prolongs gives the expiry to the acquire of the same script, if there is one: in a script nothing comes between.

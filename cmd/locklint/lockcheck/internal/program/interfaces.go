@@ -4,23 +4,23 @@ import (
 	"go/types"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 )
 
-// An interface that a package declares beside its only implementation hides nothing: a call through it is a call of
-// that implementation. Stand-ins for tests do not count as implementations.
+// An interface with one implementation hides nothing: a call through it is a call of that implementation. It may stand
+// beside the interface or in a package that is imported. Stand-ins for tests do not count, and where there are several,
+// the one that talks to a client does.
 
 // standIn marks types that exist for tests.
 var standIn = regexp.MustCompile(`(?i)mock|fake|stub|noop|^nop|dummy`)
 
-// Implementation returns the one method behind a method of an interface of this package, nil if there are several,
-// none, or the interface is somebody else's.
+// Implementation returns the method behind a method of an interface, nil if it cannot be told or fn is of no interface.
 func (ix *Package) Implementation(m *types.Func) *types.Func {
-	if m.Pkg() != ix.Pass.Pkg {
-		return nil
-	}
 	if impl, ok := ix.Impls[m]; ok {
 		return impl
 	}
@@ -31,37 +31,84 @@ func (ix *Package) Implementation(m *types.Func) *types.Func {
 
 func (ix *Package) findImplementation(m *types.Func) *types.Func {
 	recv := m.Signature().Recv()
-	if recv == nil {
+	if recv == nil || m.Pkg() == nil || clients.OfPackage(m.Pkg()) != clients.None {
 		return nil
 	}
 	iface, ok := recv.Type().Underlying().(*types.Interface)
-	if !ok {
+	if !ok || m.Pkg() != ix.Pass.Pkg && (iface.NumMethods() < 2 || !ix.inModule(m.Pkg())) {
+		return nil // such as io.Closer, which anything may stand behind
+	}
+	found := ix.implementations(ix.Pass.Pkg, iface)
+	if len(found) == 0 && m.Pkg() == ix.Pass.Pkg {
+		for _, imp := range ix.Pass.Pkg.Imports() {
+			if clients.HasMutex(clients.OfPackage(imp)) || ix.isCarrier(imp) {
+				found = append(found, ix.implementations(imp, iface)...)
+			}
+		}
+	}
+	if len(found) > 1 {
+		found = slices.DeleteFunc(found, func(t *types.Named) bool { return !reachesClient(t, 0) })
+	}
+	if len(found) != 1 {
 		return nil
 	}
-	var found *types.Func
-	scope := ix.Pass.Pkg.Scope()
-	for _, name := range scope.Names() {
-		tn, ok := scope.Lookup(name).(*types.TypeName)
+	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(found[0]), false, ix.Pass.Pkg, m.Name())
+	fn, ok := obj.(*types.Func)
+	if !ok || types.IsInterface(fn.Signature().Recv().Type()) {
+		return nil
+	}
+	return fn.Origin()
+}
+
+// implementations are the types of a package that implement an interface.
+func (ix *Package) implementations(pkg *types.Package, iface *types.Interface) []*types.Named {
+	var found []*types.Named
+	for _, name := range pkg.Scope().Names() {
+		tn, ok := pkg.Scope().Lookup(name).(*types.TypeName)
 		if !ok || tn.IsAlias() || ix.isStandIn(tn) {
 			continue
 		}
 		named, ok := tn.Type().(*types.Named)
-		if !ok || named.TypeParams().Len() > 0 || types.IsInterface(named) {
-			continue
+		if ok && named.TypeParams().Len() == 0 && !types.IsInterface(named) && types.Implements(types.NewPointer(named), iface) {
+			found = append(found, named)
 		}
-		ptr := types.NewPointer(named)
-		if !types.Implements(ptr, iface) {
-			continue
-		}
-		obj, _, _ := types.LookupFieldOrMethod(ptr, false, ix.Pass.Pkg, m.Name())
-		fn, ok := obj.(*types.Func)
-		if !ok || found != nil {
-			return nil
-		}
-		found = fn.Origin()
 	}
 	return found
 }
+
+// inModule reports whether a package belongs to the module of this one.
+func (ix *Package) inModule(pkg *types.Package) bool {
+	m := ix.Pass.Module
+	return m != nil && (pkg.Path() == m.Path || strings.HasPrefix(pkg.Path(), m.Path+"/"))
+}
+
+// isCarrier reports whether an imported package has facts.
+func (ix *Package) isCarrier(pkg *types.Package) bool {
+	return ix.Pass.ImportPackageFact(pkg, new(Carrier))
+}
+
+// reachesClient reports whether a type has a client among its fields, or among those of its fields.
+func reachesClient(t types.Type, depth int) bool {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if named, ok := types.Unalias(t).(*types.Named); ok && clients.OfPackage(named.Obj().Pkg()) != clients.None {
+		return true
+	}
+	fields, ok := t.Underlying().(*types.Struct)
+	if !ok || depth > maxFields {
+		return false
+	}
+	for f := range fields.Fields() {
+		if reachesClient(f.Type(), depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxFields is how deep a client may lie in the fields of a type.
+const maxFields = 3
 
 func (ix *Package) isStandIn(tn *types.TypeName) bool {
 	file := filepath.Base(ix.Pass.Fset.Position(tn.Pos()).Filename)

@@ -1,6 +1,7 @@
 package rediscmd
 
 import (
+	"go/types"
 	"strings"
 	"time"
 
@@ -75,11 +76,20 @@ func answered(cmds []*Command) []*Command {
 	return cmds
 }
 
+// isNumber reports whether an argument is a number, whichever.
+func isNumber(v ssa.Value) bool {
+	if mi, ok := v.(*ssa.MakeInterface); ok {
+		v = mi.X
+	}
+	b, ok := v.Type().Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsNumeric != 0
+}
+
 // eachKey is one command for each key of a command that takes several.
 func eachKey(o ops.Op, name string, keys []ssa.Value) []*Command {
 	var cmds []*Command
 	for _, k := range keys {
-		cmds = append(cmds, &Command{Op: o, Name: name, Key: keyexpr.Of(k)})
+		cmds = append(cmds, &Command{Op: o, Name: name, Key: keyexpr.Of(k), Guarded: ssax.IsElement(k)})
 	}
 	return cmds
 }
@@ -111,7 +121,7 @@ func setCommand(args []ssa.Value) []*Command {
 	for i := 2; i < len(args); i++ {
 		text, ok := ssax.ConstString(args[i])
 		if !ok {
-			if _, isConst := ssax.ConstOf(args[i]); isConst {
+			if _, isConst := ssax.ConstOf(args[i]); isConst || isNumber(args[i]) {
 				c.Wrong = "SET has no option that is a number; a time follows EX or PX"
 			} else {
 				c.TTL = keyexpr.Expr{} // an option that only the running program knows

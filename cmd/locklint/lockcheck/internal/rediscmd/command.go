@@ -41,16 +41,18 @@ type Command struct {
 	Wrong    string // what the server will reject it for
 	Ended    bool   // the function that issues the command takes the key and ends it itself
 	Forced   bool   // a function on the way to the command says that it forces a release
-	Guarded  bool   // the function that issues the command does so only where its receiver says that there is reason to
+	Guarded  bool   // it is only issued where there is reason to: its receiver says so, or it is for what a list has
 	Waits    bool   // the function that issues the command also waits, so that a loop around it does not spin
 
-	Result int // for ReplyResult: which one
+	Result int // for ReplyResult and ReplyError: which one
 
 	Call   ssa.CallInstruction
 	Fn     *ssa.Function // outermost function that contains the call
 	Via    string        // name of the function that issues the command, "" if the call itself does
 	Origin *Command      // the command of via, if via belongs to this package
 	Judged bool          // part of a lock that has been found where it is made up
+	// Elsewhere: it was another package that has found it.
+	Elsewhere bool
 }
 
 // Root is the command that is issued in the end, as far as this package knows.
@@ -62,7 +64,7 @@ func (c *Command) Root() *Command {
 }
 
 // JudgedElsewhere reports whether a command belongs to a lock that another package has found and reported.
-func (c *Command) JudgedElsewhere() bool { return c.Via != "" && c.Origin == nil && c.Judged }
+func (c *Command) JudgedElsewhere() bool { return c.Elsewhere }
 
 // Depth is the number of functions of this package between the call and the command.
 func (c *Command) Depth() int {
@@ -83,6 +85,7 @@ const (
 	ReplyValue         // redigo: nil or 0 as the first result, no error
 	ReplyMessage       // in rueidis's RedisResult or go-redis's Cmd; its error says nothing about it
 	ReplyResult        // a bool among the results of the function that issues the command
+	ReplyError         // the error among its results, which is nil only with the lock
 )
 
 // Pos is where the command is reported.

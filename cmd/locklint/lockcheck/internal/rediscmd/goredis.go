@@ -52,11 +52,7 @@ func goRedisMethod(m ssax.Method) []*Command {
 		return setArgs(m)
 	case "Del", "Unlink", "Delete":
 		if m.Obj.Signature().Variadic() {
-			if list := m.Arg(0); len(m.Rest(0)) == 0 && isList(list) {
-				each := keyexpr.Expr{Op: keyexpr.Each, Args: []keyexpr.Expr{keyexpr.Of(list)}}
-				return []*Command{{Op: ops.Delete, Name: "DEL", Key: each}}
-			}
-			return eachKey(ops.Delete, "DEL", m.Rest(0))
+			return deletes(m)
 		}
 		return one(ops.Delete)
 	case "GetDel":
@@ -93,10 +89,22 @@ func goRedisMethod(m ssax.Method) []*Command {
 	return nil
 }
 
-// isList reports whether a value is a list that a function is given.
-func isList(v ssa.Value) bool {
-	_, ok := v.(*ssa.Parameter)
-	return ok
+// deletes is a DEL of keys that are written out, of a list that the function is given, or of one that it makes itself.
+func deletes(m ssax.Method) []*Command {
+	list, written := m.Arg(0), m.Rest(0)
+	if len(written) > 0 {
+		return eachKey(ops.Delete, "DEL", written)
+	}
+	if _, given := list.(*ssa.Parameter); given {
+		each := keyexpr.Expr{Op: keyexpr.Each, Args: []keyexpr.Expr{keyexpr.Of(list)}}
+		return []*Command{{Op: ops.Delete, Name: "DEL", Key: each}}
+	}
+	elements, _ := keyexpr.Elements(list)
+	var cmds []*Command
+	for _, k := range elements {
+		cmds = append(cmds, &Command{Op: ops.Delete, Name: "DEL", Key: k, Guarded: true})
+	}
+	return cmds
 }
 
 func goRedisSetNX(m ssax.Method) []*Command {

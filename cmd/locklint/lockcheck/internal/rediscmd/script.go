@@ -37,6 +37,9 @@ func textOf(v ssa.Value) scriptText {
 	if mi, ok := v.(*ssa.MakeInterface); ok {
 		v = mi.X
 	}
+	if chosen := ssax.ByName(v); chosen != nil {
+		return textOf(chosen)
+	}
 	if load, ok := v.(*ssa.UnOp); ok {
 		if g, ok := ssax.CellOf(load.X).(*ssa.Global); ok {
 			if init := ssax.GlobalInit(g); init != nil {
@@ -101,7 +104,11 @@ func (s scriptText) commands(keys, args []ssa.Value) []*Command {
 		}
 		switch {
 		case e.TTL != nil:
-			c.TTL, c.Unit = b.key(e.TTL, 0), e.Unit
+			if v := b.value(e.TTL, 0); v != nil {
+				c.setTTL(v, e.Unit)
+			} else {
+				c.TTL, c.Unit = b.key(e.TTL, 0), e.Unit
+			}
 		case e.Op == ops.Acquire:
 			c.TTL = noExpiry
 		}
@@ -110,44 +117,6 @@ func (s scriptText) commands(keys, args []ssa.Value) []*Command {
 		}
 	}
 	return cmds
-}
-
-// A luaBinding translates what a script speaks of into what the program hands to it.
-type luaBinding struct {
-	scriptText
-	env        map[string]*lua.Expr
-	keys, args []ssa.Value
-}
-
-func (b luaBinding) key(x *lua.Expr, depth int) keyexpr.Expr {
-	if depth > keyexpr.MaxDepth {
-		return keyexpr.Expr{}
-	}
-	switch {
-	case x.Kind == "str":
-		return b.unmark(x.Text)
-	case x.Kind == "num":
-		return keyexpr.Expr{Op: keyexpr.Lit, Text: x.Text}
-	case x.Kind == "name" && strings.Contains(x.Text, markStart):
-		return b.unmark(x.Text)
-	case x.Kind == "name" && b.env[x.Text] != nil && b.env[x.Text] != x:
-		return b.key(b.env[x.Text], depth+1)
-	case x.Kind == "bin" && x.Text == "..":
-		return keyexpr.Join([]keyexpr.Expr{b.key(x.Args[0], depth+1), b.key(x.Args[1], depth+1)})
-	case x.Kind == "call" && len(x.Args) == 2 && (x.Args[0].Text == "tostring" || x.Args[0].Text == "tonumber"):
-		return b.key(x.Args[1], depth+1)
-	case x.Kind == "index" && x.Args[0].Kind == "name" && x.Args[1].Kind == "num":
-		list := b.keys
-		if x.Args[0].Text == "ARGV" {
-			list = b.args
-		} else if x.Args[0].Text != "KEYS" {
-			return keyexpr.Expr{}
-		}
-		if i, err := strconv.Atoi(x.Args[1].Text); err == nil && 0 < i && i <= len(list) {
-			return keyexpr.Of(list[i-1])
-		}
-	}
-	return keyexpr.Expr{}
 }
 
 // sourceOf finds the source that a script value was made from.
@@ -167,6 +136,9 @@ func sourceOf(v ssa.Value) scriptText {
 // scriptMaker is the call of NewScript that made a script value: on the spot, or once for a variable. Nil if it is
 // not in sight.
 func scriptMaker(v ssa.Value) *ssa.Call {
+	if chosen := ssax.ByName(v); chosen != nil {
+		v = chosen
+	}
 	switch v := v.(type) {
 	case *ssa.Call:
 		if m, ok := ssax.MethodOf(&v.Call); ok && m.Recv == nil && strings.HasPrefix(m.Obj.Name(), "New") {

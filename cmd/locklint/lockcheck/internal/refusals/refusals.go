@@ -44,7 +44,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 		for instr := range flow.Outside {
 			call, ok := instr.(ssa.CallInstruction)
 			if flow.Inside[instr] && ok && !r.Index.Leases.Handles(call.Common()) &&
-				!ssax.RunsBefore(call, site.Call) && !triesAgain(r, flow, call) {
+				!ssax.RunsBefore(call, site.Call) && !triesAgain(r, flow, call) && !nextRound(site.Call, call) {
 				both[instr] = true
 			}
 		}
@@ -80,18 +80,46 @@ func triesAgain(r *check.Reporter, flow *leases.Flow, call ssa.CallInstruction) 
 	return false
 }
 
+// nextRound reports whether a call runs only in a later round of the loop of an acquire, in a branch of its own, as in
+// the loop of a leader that asks its lock in one case of a select and takes it in another.
+func nextRound(acquire, call ssa.CallInstruction) bool {
+	if acquire.Parent() != call.Parent() || acquire.Block() == call.Block() {
+		return false
+	}
+	reached := map[*ssa.BasicBlock]bool{}
+	var follow func(b *ssa.BasicBlock)
+	follow = func(b *ssa.BasicBlock) {
+		reached[b] = true
+		for _, s := range b.Succs {
+			if !reached[s] && !s.Dominates(b) {
+				follow(s)
+			}
+		}
+	}
+	follow(acquire.Block())
+	if reached[call.Block()] {
+		return false
+	}
+	for head := acquire.Block(); head != nil; head = head.Idom() {
+		if loop := ssax.LoopOf(head); loop[acquire.Block()] && loop[call.Block()] {
+			return true
+		}
+	}
+	return false
+}
+
 // ignoresError reports whether nobody can know whether the acquire succeeded.
 func ignoresError(r *check.Reporter, site *leases.Site) bool {
 	switch {
 	case site.Recv != nil && site.Err < 0 && site.OK < 0:
-		return ssax.Unused(site.Call)
+		return ssax.Undecided(site.Call)
 	case site.Err < 0 && site.OK < 0:
 		return false
 	}
 	for _, instr := range *site.Call.Referrers() {
 		ex, ok := instr.(*ssa.Extract)
 		switch {
-		case !ok || (ex.Index == site.Err || ex.Index == site.OK) && !ssax.Unused(ex):
+		case !ok || (ex.Index == site.Err || ex.Index == site.OK) && !ssax.Undecided(ex):
 			return false
 		case ex.Index == site.Lease && !onlyCalled(r, ex):
 			return false // compared with nil, or gone where it may be

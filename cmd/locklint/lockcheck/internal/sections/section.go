@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/guards"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
@@ -23,8 +24,10 @@ type Section struct {
 	Site *leases.Site  // nil for Do and directives
 	Call *ssa.Call     // the acquire or the call of Do; nil for directives
 	Body *ssa.Function // what Do calls, or the function with the directive; nil for acquires
-	Tx   bool          // the section runs in a transaction that is begun and ended by who takes the lock
-	Ctx  ssa.Value     // the context that the acquire is given; nil for directives
+	// Kinds are how the locks of the section are held, nil if somebody else decides on that.
+	Kinds []leases.Kind
+	Tx    bool      // the section runs in a transaction that is begun and ended by who takes the lock
+	Ctx   ssa.Value // the context that the acquire is given; nil for directives
 
 	Inside map[ssa.Instruction]bool // calls, go and defer statements
 }
@@ -51,7 +54,7 @@ func FindCriticals(li *leases.Info, d *guards.Directives) []*Section {
 		call := flow.Site.Call
 		list = append(list, &Section{
 			Fn: flow.Fn, Name: flow.Site.Name, Pos: call.Pos(), Site: flow.Site, Call: call, Ctx: ssax.ContextOf(&call.Call),
-			Inside: flow.Inside,
+			Inside: flow.Inside, Kinds: li.Kinds(call),
 		})
 	}
 	for _, fn := range li.P.Funcs {
@@ -59,7 +62,7 @@ func FindCriticals(li *leases.Info, d *guards.Directives) []*Section {
 			for g, info := range d.Guarded {
 				if g == obj {
 					list = append(list, &Section{Fn: fn, Name: "the wrapper " + info.Wrapper, Pos: info.Decl.Name.Pos(), Body: fn,
-						Tx: info.Tx, Inside: callsIn(fn)})
+						Tx: info.Tx, Inside: callsIn(fn), Kinds: kindsOf(info.Keys)})
 				}
 			}
 		}
@@ -69,7 +72,7 @@ func FindCriticals(li *leases.Info, d *guards.Directives) []*Section {
 					if body := bodyOfDo(call); body != nil {
 						list = append(list, &Section{
 							Fn: fn, Name: call.Call.StaticCallee().Name(), Pos: call.Pos(), Call: call, Body: body, Tx: isDoTx(call),
-							Ctx: ssax.ContextOf(&call.Call), Inside: callsIn(body),
+							Ctx: ssax.ContextOf(&call.Call), Inside: callsIn(body), Kinds: li.Kinds(call),
 						})
 					}
 				}
@@ -77,6 +80,27 @@ func FindCriticals(li *leases.Info, d *guards.Directives) []*Section {
 		}
 	}
 	return list
+}
+
+// kindsOf are those of a directive's keys.
+func kindsOf(keys []*directive.Key) []leases.Kind {
+	var kinds []leases.Kind
+	for _, k := range keys {
+		switch {
+		case k.Permits != nil:
+			kinds = append(kinds, leases.Permits)
+		case k.Reads():
+			kinds = append(kinds, leases.Reads)
+		default:
+			kinds = append(kinds, leases.Writes)
+		}
+	}
+	return kinds
+}
+
+// All reports whether all locks of the section are held in one way.
+func (s *Section) All(kind leases.Kind) bool {
+	return len(s.Kinds) > 0 && !slices.ContainsFunc(s.Kinds, func(k leases.Kind) bool { return k != kind })
 }
 
 // bodyOfDo is the function literal that a call of Do and its likes runs under the lock, nil for other calls.
@@ -97,10 +121,10 @@ func bodyOfDo(call *ssa.Call) *ssa.Function {
 	return nil
 }
 
-// isDo reports whether a call is Do or DoAll of a locker, or one of their likes with a transaction.
+// isDo reports whether a call is Do, DoAll or DoEach of a locker, or one of their likes with a transaction.
 func isDo(m ssax.Method) bool {
 	return clients.IsDoTx(m.Obj) || m.Recv != nil && clients.Named(m.Recv.Type(), clients.Runtime) == "Locker" &&
-		slices.Contains([]string{"Do", "DoAll"}, m.Obj.Name())
+		slices.Contains([]string{"Do", "DoAll", "DoEach"}, m.Obj.Name())
 }
 
 func isDoTx(call *ssa.Call) bool {

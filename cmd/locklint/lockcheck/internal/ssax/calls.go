@@ -109,6 +109,22 @@ func Unused(v ssa.Value) bool {
 	return true
 }
 
+// Undecided reports whether nothing depends on a value: it is unused, or compared in an if statement without a body.
+func Undecided(v ssa.Value) bool {
+	for _, instr := range *v.Referrers() {
+		switch instr := instr.(type) {
+		case *ssa.DebugRef:
+		case *ssa.BinOp:
+			if !Unused(instr) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // EachCall visits the calls of a function and of its literals.
 func EachCall(fn *ssa.Function, visit func(ssa.CallInstruction)) {
 	EachInstr(fn, func(instr ssa.Instruction) {

@@ -3,6 +3,7 @@ package ssax
 import (
 	"go/constant"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -100,8 +101,11 @@ func Variadic(v ssa.Value) ([]ssa.Value, bool) {
 	if c, ok := v.(*ssa.Const); ok && c.Value == nil || isEmpty(v) {
 		return nil, true // no arguments at all
 	}
-	if call, ok := v.(*ssa.Call); ok {
-		return appended(call)
+	switch v := v.(type) {
+	case *ssa.ChangeType:
+		return Variadic(v.X)
+	case *ssa.Call:
+		return appended(v)
 	}
 	slice, ok := v.(*ssa.Slice)
 	if !ok {
@@ -144,13 +148,27 @@ func Variadic(v ssa.Value) ([]ssa.Value, bool) {
 
 // appended is Variadic for what append returns: the list that it is given, and what it adds.
 func appended(call *ssa.Call) ([]ssa.Value, bool) {
-	builtin, ok := call.Call.Value.(*ssa.Builtin)
-	if !ok || builtin.Name() != "append" || len(call.Call.Args) != 2 {
+	list, more, ok := Appended(call)
+	if !ok {
 		return nil, false
 	}
-	first, known := Variadic(call.Call.Args[0])
-	more, alsoKnown := Variadic(call.Call.Args[1])
-	return slices.Concat(first, more), known && alsoKnown
+	first, known := Variadic(list)
+	rest, alsoKnown := Variadic(more)
+	return slices.Concat(first, rest), known && alsoKnown
+}
+
+// Appended are the list that a call adds to and the list of what it adds: a call of append, or of the method Add of
+// redigo's Args.
+func Appended(call *ssa.Call) (list, more ssa.Value, ok bool) {
+	args := call.Call.Args
+	if len(args) != 2 {
+		return nil, nil, false
+	}
+	if builtin, ok := call.Call.Value.(*ssa.Builtin); ok {
+		return args[0], args[1], builtin.Name() == "append"
+	}
+	fn := call.Call.StaticCallee()
+	return args[0], args[1], fn != nil && strings.HasSuffix(CalleeName(fn), "/redigo/redis.Args).Add")
 }
 
 // isEmpty reports whether a value is a slice that is made with a length of 0.

@@ -4,6 +4,8 @@ import (
 	"go/token"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/internal/directive"
 )
 
 // A lock is released whatever the outcome. A key that is deleted only sometimes is something else: an idempotency key
@@ -47,6 +49,78 @@ func LeavesOnFailure(call ssa.CallInstruction) bool {
 		found = found || isErr && p.Succs[failed] == b
 	}
 	return found
+}
+
+// LeavesWithError reports whether a call stands in a block that returns an error: of all ways to go on with the key, this
+// is one on which the work is not done.
+func LeavesWithError(call ssa.CallInstruction) bool {
+	if IsDeferred(call) {
+		return false
+	}
+	ret, ok := call.Block().Instrs[len(call.Block().Instrs)-1].(*ssa.Return)
+	if !ok {
+		return false
+	}
+	for _, v := range ret.Results {
+		if IsError(v.Type()) && isSomeError(v) && !isResultOf(v, call) {
+			return true
+		}
+	}
+	return false
+}
+
+// ReturnsNewError reports whether a block leaves the function with an error that is certainly there: a package variable,
+// or one that is made there.
+func ReturnsNewError(b *ssa.BasicBlock) bool {
+	ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+	if !ok || len(ret.Results) == 0 || !IsError(ret.Results[len(ret.Results)-1].Type()) {
+		return false
+	}
+	switch v := ret.Results[len(ret.Results)-1].(type) {
+	case *ssa.Call:
+		fn := v.Call.StaticCallee()
+		return fn != nil && fn.Object() != nil && errorMakers[CalleeName(fn)]
+	case *ssa.UnOp:
+		_, ok := v.X.(*ssa.Global)
+		return ok
+	case *ssa.MakeInterface:
+		return true
+	}
+	return false
+}
+
+// errorMakers are functions whose error is never nil.
+var errorMakers = map[string]bool{
+	"errors.New": true, "fmt.Errorf": true, "github.com/pkg/errors.New": true, "github.com/pkg/errors.Errorf": true,
+	directive.RuntimePath + ".NilPointer": true,
+}
+
+// isSomeError reports whether an error is certainly there, or comes from a call: what a variable holds may be nil.
+func isSomeError(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.MakeInterface, *ssa.Call:
+		return true
+	case *ssa.UnOp:
+		_, ok := v.X.(*ssa.Global)
+		return ok
+	}
+	return false
+}
+
+// isResultOf reports whether a value is what a call returns, or what a method of that returns.
+func isResultOf(v ssa.Value, call ssa.CallInstruction) bool {
+	result := call.Value()
+	if result == nil || v == ssa.Value(result) {
+		return result != nil
+	}
+	of, ok := v.(*ssa.Call)
+	return ok && len(of.Call.Args) > 0 && isFrom(of.Call.Args[0], result)
+}
+
+// isFrom reports whether a value is another, or a field of what that points to.
+func isFrom(v, from ssa.Value) bool {
+	field, ok := v.(*ssa.FieldAddr)
+	return v == from || ok && field.X == from
 }
 
 // ErrorBranch returns which successor is taken when the condition finds an error: 0 for err != nil, 1 for err == nil.

@@ -27,6 +27,12 @@ func IsContext(t types.Type) bool {
 // IsError reports whether t is the predeclared error.
 func IsError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
+// IsEmptyInterface reports whether t is any.
+func IsEmptyInterface(t types.Type) bool {
+	i, ok := t.Underlying().(*types.Interface)
+	return ok && i.Empty()
+}
+
 // IsBool reports whether t's underlying type is bool.
 func IsBool(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)

@@ -16,8 +16,11 @@ import (
 // analysed has none.
 
 // A Fact says which commands a function issues on keys that its caller chooses or that are the same in every
-// package.
-type Fact struct{ Commands []Command }
+// package, and whether it issues what its caller names.
+type Fact struct {
+	Commands []Command
+	Forward  *rediscmd.Forward
+}
 
 // A Command is one command of a function's summary. Its key and time to live speak of the function's
 // parameters.
@@ -36,12 +39,16 @@ type Command struct {
 	Waits    bool // the function may wait, for whatever reason
 	Judged   bool // part of a lock that its own package has reported
 	Outcome  int  // for an acquire: which result says whether it succeeded, -1 unknown
+	ByError  bool // Outcome is an error, nil for success
 
 	origin *rediscmd.Command // within the package; does not travel
 }
 
 // AFact marks the type.
 func (*Fact) AFact() {}
+
+// says reports whether a fact says anything.
+func (f *Fact) says() bool { return len(f.Commands) > 0 || f.Forward != nil }
 
 func (f *Fact) String() string {
 	var names []string
@@ -68,8 +75,8 @@ func (ix *Info) exportInterfaces() {
 			if impl == nil || impl == m {
 				continue
 			}
-			if s := slices.Clone(ix.summaryOf(impl)); len(s) > 0 {
-				ix.Pass.ExportObjectFact(m, &Fact{s})
+			if f := (Fact{slices.Clone(ix.summaryOf(impl)), ix.forwardOf(impl)}); f.says() {
+				ix.Pass.ExportObjectFact(m, &f)
 				ix.Carrier = true
 			}
 		}

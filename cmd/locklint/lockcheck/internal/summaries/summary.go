@@ -33,6 +33,7 @@ type Info struct {
 	own      map[*ssa.Function][]*rediscmd.Command // cache while commands are collected
 	called   map[calledKey]*rediscmd.Command       // the same
 	waiting  map[*ssa.Function]bool
+	handsOn  map[*types.Func]*rediscmd.Forward
 }
 
 // New is empty until CollectCommands has run.
@@ -44,6 +45,7 @@ func New(p *program.Package) *Info {
 		own:      map[*ssa.Function][]*rediscmd.Command{},
 		called:   map[calledKey]*rediscmd.Command{},
 		waiting:  map[*ssa.Function]bool{},
+		handsOn:  map[*types.Func]*rediscmd.Forward{},
 	}
 }
 
@@ -81,7 +83,13 @@ func (ix *Info) ownCommands(fn *ssa.Function) []*rediscmd.Command {
 		return append([]*rediscmd.Command(nil), cmds...)
 	}
 	var cmds []*rediscmd.Command
-	ssax.EachCall(fn, func(call ssa.CallInstruction) { cmds = append(cmds, rediscmd.Of(call)...) })
+	ssax.EachCall(fn, func(call ssa.CallInstruction) {
+		of := rediscmd.Of(call)
+		if f := ix.forwards(call.Common()); f != nil && of == nil {
+			of = f.Through(call)
+		}
+		cmds = append(cmds, of...)
+	})
 	ix.own[fn] = cmds
 	return append([]*rediscmd.Command(nil), cmds...)
 }
@@ -91,11 +99,11 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 	var cmds []*rediscmd.Command
 	ssax.EachCall(fn, func(call ssa.CallInstruction) {
 		callee, values := ix.CalleeOf(call.Common())
-		if callee == nil || callee == fn.Object() {
+		if callee == nil || callee == fn.Object() || ix.forwardOf(callee) != nil {
 			return
 		}
 		summary := ix.summaryOf(callee)
-		if len(summary) == 0 {
+		if len(summary) == 0 || callee.Pkg() != ix.Pass.Pkg && rediscmd.Of(call) != nil {
 			return
 		}
 		var args []keyexpr.Expr
@@ -115,6 +123,7 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 					Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: s.TTL.Bind(args), Unit: s.Unit,
 					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Forced: s.Forced, Guarded: s.Guarded, Waits: s.Waits,
 					Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome, Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
+					Elsewhere: s.origin == nil && s.Judged,
 				}
 				cmds = append(cmds, c)
 			}
@@ -130,14 +139,18 @@ func keysOf(key keyexpr.Expr, args []keyexpr.Expr, values []ssa.Value) []keyexpr
 	if param == "" || err != nil || i >= len(values) {
 		return []keyexpr.Expr{key.Bind(args)}
 	}
-	elems, ok := ssax.Variadic(values[i])
-	if !ok {
+	var elements []keyexpr.Expr
+	if elems, ok := ssax.Variadic(values[i]); ok {
+		for _, e := range elems {
+			elements = append(elements, keyexpr.Of(e))
+		}
+	} else if elements, ok = keyexpr.Elements(values[i]); !ok {
 		return []keyexpr.Expr{key.Bind(args)}
 	}
 	var list []keyexpr.Expr
-	for _, e := range elems {
+	for _, e := range elements {
 		bound := key.Element(param, keyexpr.Expr{Op: keyexpr.Param, Text: strconv.Itoa(len(args))})
-		list = append(list, bound.Bind(append(slices.Clone(args), keyexpr.Of(e))))
+		list = append(list, bound.Bind(append(slices.Clone(args), e)))
 	}
 	return list
 }
@@ -176,6 +189,35 @@ func (ix *Info) summaryOf(fn *types.Func) []Command {
 	return f.Commands
 }
 
+// forwards is the Forward of the function that a call runs, nil if it hands nothing on.
+func (ix *Info) forwards(call *ssa.CallCommon) *rediscmd.Forward {
+	callee, _ := ix.CalleeOf(call)
+	if callee == nil {
+		return nil
+	}
+	return ix.forwardOf(callee)
+}
+
+// forwardOf is what a function of this package or, from its fact, of another hands on to a client.
+func (ix *Info) forwardOf(fn *types.Func) *rediscmd.Forward {
+	if f, ok := ix.handsOn[fn]; ok {
+		return f
+	}
+	ix.handsOn[fn] = nil // while it is looked at: recursion is not followed
+	switch {
+	case fn.Pkg() == ix.Pass.Pkg:
+		if of := ix.Pkg.Prog.FuncValue(fn); of != nil {
+			ix.handsOn[fn] = rediscmd.ForwardOf(of, ix.forwards)
+		}
+	case fn.Pkg() != nil && clients.OfPackage(fn.Pkg()) == clients.None:
+		var f Fact
+		if ix.Pass.ImportObjectFact(fn, &f) {
+			ix.handsOn[fn] = f.Forward
+		}
+	}
+	return ix.handsOn[fn]
+}
+
 // summarise keeps what a caller can use: commands on keys made of parameters, constants and package variables.
 func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command {
 	var out []Command
@@ -191,7 +233,10 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 			origin: c,
 		}
 		if c.Op == ops.Acquire {
-			s.Outcome = answers.OutcomeResult(fn, c)
+			if s.Outcome = answers.OutcomeResult(fn, c); s.Outcome < 0 {
+				s.Outcome = answers.OutcomeError(fn, c)
+				s.ByError = s.Outcome >= 0
+			}
 		}
 		if !s.TTL.Portable() {
 			s.TTL = keyexpr.Expr{}
@@ -286,9 +331,9 @@ func (ix *Info) ExportSummaries() {
 		if !ok || obj.Pkg() != ix.Pass.Pkg {
 			continue
 		}
-		if s := ix.summarise(fn, cmds); len(s) > 0 {
-			ix.byFunc[fn] = s
-			ix.Pass.ExportObjectFact(obj, &Fact{s})
+		if f := (Fact{ix.summarise(fn, cmds), ix.forwardOf(obj)}); f.says() {
+			ix.byFunc[fn] = f.Commands
+			ix.Pass.ExportObjectFact(obj, &f)
 			ix.Carrier = true
 		}
 	}
@@ -297,7 +342,10 @@ func (ix *Info) ExportSummaries() {
 
 // replyOf says where a caller finds the outcome of a summarised acquire.
 func replyOf(s Command) rediscmd.Reply {
-	if s.Op == ops.Acquire && s.Outcome >= 0 {
+	switch {
+	case s.Op == ops.Acquire && s.ByError:
+		return rediscmd.ReplyError
+	case s.Op == ops.Acquire && s.Outcome >= 0:
 		return rediscmd.ReplyResult
 	}
 	return rediscmd.ReplyUnknown

@@ -95,7 +95,7 @@ func (ix *Info) callMayWait(call *ssa.CallCommon) bool {
 	if obj.Pkg().Path() == "time" {
 		return obj.Name() == "Sleep" && !(len(args) == 1 && naps(args[0]))
 	}
-	if call.IsInvoke() && logMethod.MatchString(obj.Name()) || isContextMethod(obj) {
+	if call.IsInvoke() && logMethod.MatchString(obj.Name()) || isContextMethod(obj) || isStringer(obj) {
 		return false
 	}
 	return !busyPackages.MatchString(clients.WithoutVendor(obj.Pkg().Path()))
@@ -109,6 +109,12 @@ func naps(d ssa.Value) bool {
 	}
 	ns, exact := constant.Int64Val(c)
 	return exact && ns < int64(shortestSleep)
+}
+
+// isStringer reports whether a method says what its receiver looks like.
+func isStringer(fn *types.Func) bool {
+	sig := fn.Signature()
+	return fn.Name() == "String" && sig.Recv() != nil && sig.Params().Len() == 0 && sig.Results().Len() == 1
 }
 
 func isContextMethod(fn *types.Func) bool {

@@ -132,3 +132,37 @@ func locksOnFailure(ctx context.Context, l *lockrt.Locker, work func() error) er
 func callsOnFailure(ctx context.Context, l *lockrt.Locker, work func() error) error {
 	return l.Do(ctx, "failed", lockrt.Options{}, func(ctx context.Context, _ *lockrt.Lease) error { return locksOnFailure(ctx, l, work) })
 }
+
+// Readers and permits.
+
+var toRead = lockrt.Options{Mode: lockrt.Read}
+
+func upgrade(ctx context.Context, l *lockrt.Locker) error {
+	return l.Do(ctx, "catalog", toRead, func(ctx context.Context, _ *lockrt.Lease) error {
+		return l.Do(ctx, "catalog", lockrt.Options{Reentrant: true}, func(context.Context, *lockrt.Lease) error { return nil }) // want `LL1006: l.Do takes the lock "catalog".*: it is held together with others.*ErrUpgrade, Reentrant or not`
+	})
+}
+
+func aloneInPool(ctx context.Context, l *lockrt.Locker) error {
+	return l.Do(ctx, "gpu", lockrt.Options{Permits: 4}, func(ctx context.Context, _ *lockrt.Lease) error {
+		return l.Do(ctx, "gpu", lockrt.Options{}, func(context.Context, *lockrt.Lease) error { return nil }) // want `LL1006.*ErrUpgrade`
+	})
+}
+
+func readInRead(ctx context.Context, l *lockrt.Locker) error {
+	return l.Do(ctx, "catalog", toRead, func(ctx context.Context, _ *lockrt.Lease) error {
+		return l.Do(ctx, "catalog", toRead, func(context.Context, *lockrt.Lease) error { return nil }) // want `LL1006.*waits behind a writer that waits for the outer one`
+	})
+}
+
+func readInWrite(ctx context.Context, l *lockrt.Locker) error {
+	return l.DoEach(ctx, []lockrt.KeyOptions{{Key: "catalog"}, {Key: "order"}}, lockrt.Options{}, func(ctx context.Context, _ lockrt.Leases) error {
+		return l.Do(ctx, "catalog", toRead, func(context.Context, *lockrt.Lease) error { return nil }) // want `LL1006.*Downgrade`
+	})
+}
+
+func sharedRead(ctx context.Context, l *lockrt.Locker) error {
+	return l.Do(ctx, "catalog", toRead, func(ctx context.Context, _ *lockrt.Lease) error {
+		return l.Do(ctx, "catalog", lockrt.Options{Mode: lockrt.Read, Reentrant: true}, func(context.Context, *lockrt.Lease) error { return nil })
+	})
+}

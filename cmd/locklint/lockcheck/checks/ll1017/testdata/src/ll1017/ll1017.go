@@ -54,3 +54,25 @@ func unknown(ctx context.Context, l *lockrt.Locker, d time.Duration) error {
 		return nil
 	})
 }
+
+// Permits.
+
+func fourAtATime(ctx context.Context, l *lockrt.Locker) error {
+	return l.Do(ctx, "gpu", lockrt.Options{Permits: 4}, func(context.Context, *lockrt.Lease) error { return nil })
+}
+
+func threeAtATime(ctx context.Context, l *lockrt.Locker) error {
+	return l.Do(ctx, "gpu", lockrt.Options{Permits: 3}, func(context.Context, *lockrt.Lease) error { return nil }) // want `LL1017: the lock "gpu" is also taken at line \d+, with permits=3 here and permits=4 there: each counts all holders`
+}
+
+func alone(ctx context.Context, l *lockrt.Locker) error {
+	return l.DoEach(ctx, []lockrt.KeyOptions{{Key: "gpu"}, {Key: "disk", Permits: 2}}, lockrt.Options{}, func(context.Context, lockrt.Leases) error { return nil }) // want `LL1017: the lock "gpu" is also taken at line \d+, with no permits here and permits=4 there: holders of a permit`
+}
+
+func sameDisk(ctx context.Context, l *lockrt.Locker, n int) error {
+	err := l.Do(ctx, "disk", lockrt.Options{Permits: 2}, func(context.Context, *lockrt.Lease) error { return nil })
+	if err != nil {
+		return err
+	}
+	return l.Do(ctx, "disk", lockrt.Options{Permits: n}, func(context.Context, *lockrt.Lease) error { return nil })
+}

@@ -39,3 +39,17 @@ func byHandDetached(ctx context.Context, rdb *redis.Client, token string) error 
 
 // No lock.
 func cached(ctx context.Context, rdb *redis.Client) error { return rdb.Del(ctx, "cache").Err() }
+
+// A context that is there for the release alone.
+func ownRelease(rdb *redis.Client, token string) error {
+	ctx := context.Background()
+	if ok, err := rdb.SetNX(ctx, "lock:hand", token, time.Minute).Result(); err != nil || !ok {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		rdb.Del(ctx, "lock:hand")
+	}()
+	return nil
+}

@@ -103,3 +103,28 @@ func (j *job) run(c *redislock.Client) error {
 	defer lock.Release(j.ctx)
 	return work()
 }
+
+// Releases in a function of their own.
+
+func letGo(ctx context.Context, lock *redislock.Lock) error {
+	if lock == nil {
+		return nil
+	}
+	return lock.Release(ctx)
+}
+
+func letGoAlways(ctx context.Context, lock *redislock.Lock) error {
+	return lock.Release(context.WithoutCancel(ctx))
+}
+
+func throughHelper(ctx context.Context, c *redislock.Client, work func() error) error {
+	lock, err := c.Obtain(ctx, "k", time.Minute, nil)
+	if err != nil {
+		return err
+	}
+	if err := work(); err != nil {
+		_ = letGo(ctx, lock) // want `LL3008: letGo is given the caller's context`
+		return err
+	}
+	return letGoAlways(ctx, lock)
+}

@@ -39,3 +39,15 @@ func quoteLocked(ctx context.Context, id int) error { return nil }
 
 //lock:key=price:list,ttl=30s
 func listLocked(ctx context.Context) error { return nil }
+
+//lock:key=gpu:{id},permits=4,ttl=30s
+func renderLocked(ctx context.Context, id int) error { return nil }
+
+//lock:key=gpu:{id},permits=3,ttl=30s
+func encodeLocked(ctx context.Context, id int) error { return nil }
+
+//lock:key=catalog:{id},mode=read,ttl=30s
+func findLocked(ctx context.Context, id int) error { return nil }
+
+//lock:key=catalog:{id},ttl=30s,minhold=1s
+func importLocked(ctx context.Context, id int) error { return nil }

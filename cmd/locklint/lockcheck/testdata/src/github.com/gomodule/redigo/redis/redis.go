@@ -31,3 +31,7 @@ func (*Script) Do(c Conn, keysAndArgs ...interface{}) (interface{}, error) { ret
 func (*Script) Send(c Conn, keysAndArgs ...interface{}) error { return nil }
 
 func Int64(reply interface{}, err error) (int64, error) { return 0, err }
+
+type Args []interface{}
+
+func (args Args) Add(value ...interface{}) Args { return append(args, value...) }

@@ -16,8 +16,31 @@ type (
 		TTL, Wait time.Duration
 		NoRenew   bool
 		Reentrant bool
+		Mode      Mode
+		Permits   int
+	}
+	Mode       uint8
+	KeyOptions struct {
+		Key     string
+		Mode    Mode
+		Permits int
 	}
 )
+
+const (
+	Write Mode = iota
+	Read
+)
+
+func (*Locker) AcquireEach(ctx context.Context, keys []KeyOptions, o Options) (Leases, error) {
+	return nil, nil
+}
+
+func (*Locker) DoEach(ctx context.Context, keys []KeyOptions, o Options, fn func(context.Context, Leases) error) error {
+	return nil
+}
+
+func (*Lease) Slot() int { return 0 }
 
 var ErrBusy = errors.New("busy")
 
@@ -50,6 +73,10 @@ type KeyPart struct{}
 func BuildKey(parts ...KeyPart) (string, error)        { return "", nil }
 func KeyText(text string) KeyPart                      { return KeyPart{} }
 func KeyInt[T ~int | ~int64](name string, v T) KeyPart { return KeyPart{} }
+
+func KeyString[T ~string](name string, v T) KeyPart    { return KeyPart{} }
+
+func NilPointer(path string) error { return nil }
 
 func FromContext(ctx context.Context) *Lease { return nil }
 
