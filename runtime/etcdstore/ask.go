@@ -128,10 +128,13 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 	if q.req.Wait > 0 {
 		free = etcd.Compare(etcd.CreateRevision(me), "=", 0)
 	}
+	take := &change{
+		lock: lock, ifs: []etcd.Cmp{s.guard(a.ground), free},
+		thens: []etcd.Op{etcd.OpPut(me, text, etcd.WithLease(q.class.id)), etcd.OpGet(lock, first...)},
+	}
 	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		a.sent = time.Now()
-		return s.client.Txn(ctx).If(s.guard(a.ground), free).
-			Then(etcd.OpPut(me, text, etcd.WithLease(q.class.id)), etcd.OpGet(lock, first...)).Commit()
+		return s.commit(ctx, &s.takes, take)
 	})
 	if unanswered {
 		q.doubt = a.ground.generation

@@ -63,8 +63,12 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) (err
 // free deletes a contender that nobody has changed. It reports false for another one.
 func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
 	me := h.me
+	end := &change{
+		lock: s.space.lock(h.key), ifs: []etcd.Cmp{etcd.Compare(etcd.ModRevision(me), "=", h.mod)},
+		thens: []etcd.Op{etcd.OpDelete(me)},
+	}
 	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", h.mod)).Then(etcd.OpDelete(me)).Commit()
+		return s.commit(ctx, &s.frees, end)
 	})
 	if unanswered {
 		h.asked = true

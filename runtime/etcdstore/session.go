@@ -9,6 +9,7 @@ import (
 
 	etcd "go.etcd.io/etcd/client/v3"
 
+	"github.com/lockgen/lockgen/internal/combine"
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/internal/workers"
@@ -25,6 +26,8 @@ type session struct {
 	id     string // names the process in etcd
 	node   string // as the entries have it
 	calls  workers.Pool
+	takes  combine.Combiner[*change] // puts of contenders
+	frees  combine.Combiner[*change] // deletions: in a full database they pass, and puts do not
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
@@ -64,7 +67,7 @@ var (
 // newSession makes a session whose goroutines do not run yet.
 func newSession(store *Store, cfg lockrt.SessionConfig, sp space) *session {
 	ctx, stop := context.WithCancel(context.Background())
-	return &session{
+	s := &session{
 		SessionConfig: cfg, store: store, client: store.client, space: sp, id: strings.ToLower(rand.Text()),
 		node: shown(cfg.Node, maxNode), ctx: ctx, stop: stop, ended: make(chan struct{}),
 		preparing: make(chan struct{}, 1), used: make(chan struct{}), wakeClean: make(chan struct{}, 1),
@@ -73,6 +76,9 @@ func newSession(store *Store, cfg lockrt.SessionConfig, sp space) *session {
 		ends:   timeheap.New(func(h *held) *int { return &h.heapPlace }),
 		chores: timeheap.New(func(c *chore) *int { return &c.heapPlace }),
 	}
+	s.combining(&s.takes)
+	s.combining(&s.frees)
+	return s
 }
 
 const (

@@ -1,0 +1,92 @@
+package etcdstore
+
+import (
+	"context"
+
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/combine"
+)
+
+const (
+	// combineAlone is how many transactions a combiner has under way, each for one lease, before it begins to gather
+	// them.
+	combineAlone = 4
+	// combineLanes is how many gathered transactions are under way at a time.
+	combineLanes = 2
+	// combineBatch is how many leases are in one at the most. Servers take 128 unless they are told otherwise.
+	combineBatch = 64
+)
+
+// change is a transaction for one lock.
+type change struct {
+	combine.Ticket
+	lock  string // what the names of all its contenders begin with
+	ifs   []etcd.Cmp
+	thens []etcd.Op
+	tried bool // it does not go along with others again
+
+	r    *etcd.TxnResponse
+	err  error
+	done bool // r and err are its answer; otherwise it is to be asked alone
+}
+
+// combining prepares a combiner: transactions of concurrent callers go out as parts of one, and share its round trip, its
+// place in etcd's log and its flush.
+func (s *session) combining(c *combine.Combiner[*change]) {
+	c.Alone, c.Lanes, c.Most, c.Time, c.Start = combineAlone, combineLanes, combineBatch, attemptTime, s.calls.Start
+	c.Send = s.sendChanges
+}
+
+// commit makes one attempt at a change. Only the first may go along with others: what they meet is nothing to wait for
+// twice.
+func (s *session) commit(ctx context.Context, c *combine.Combiner[*change], e *change) (*etcd.TxnResponse, error) {
+	if !e.tried {
+		e.tried = true
+		if err := c.Do(ctx, e); err != nil {
+			return nil, err
+		}
+		if e.done {
+			return e.r, e.err
+		}
+	}
+	return s.client.Txn(ctx).If(e.ifs...).Then(e.thens...).Commit()
+}
+
+func (s *session) sendChanges(ctx context.Context, batch []*change) (answered bool) {
+	if len(batch) == 1 {
+		e := batch[0]
+		e.r, e.err = s.client.Txn(ctx).If(e.ifs...).Then(e.thens...).Commit()
+		e.done = true
+		return e.err == nil
+	}
+	batch = distinct(batch)
+	parts := make([]etcd.Op, len(batch))
+	for i, e := range batch {
+		parts[i] = etcd.OpTxn(e.ifs, e.thens, nil)
+	}
+	r, err := s.client.Txn(ctx).Then(parts...).Commit()
+	if err != nil && !mayHaveRun(err) {
+		return true // one of them was refused, and so all were
+	}
+	for i, e := range batch {
+		if e.err, e.done = err, true; err == nil {
+			part := r.Responses[i].GetResponseTxn()
+			e.r = &etcd.TxnResponse{Header: r.Header, Succeeded: part.Succeeded, Responses: part.Responses}
+		}
+	}
+	return err == nil
+}
+
+// distinct leaves out who comes second for a lock: contenders that are made at one revision have no order. That one has
+// to ask alone.
+func distinct(batch []*change) (firsts []*change) {
+	locks := make(map[string]bool, len(batch))
+	for _, e := range batch {
+		if !locks[e.lock] {
+			locks[e.lock] = true
+			firsts = append(firsts, e)
+		}
+	}
+	return firsts
+}
