@@ -128,6 +128,9 @@ func Start(t testing.TB, n int, o Options) *Cluster {
 
 // New starts a cluster of n members, with their files in dir. It returns when the cluster has a leader.
 func New(dir string, n int, o Options) (*Cluster, error) {
+	if os.Getenv(serverEnv) != "" { // or it would start itself again and again
+		return nil, errors.New("a program that was started as a member goes on as something else: call BeServer first")
+	}
 	c := new(Cluster)
 	scheme := "http://"
 	if o.TLS != nil {

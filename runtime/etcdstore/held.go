@@ -3,8 +3,6 @@ package etcdstore
 import (
 	"errors"
 	"time"
-
-	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // held is a lease that this session was granted and has not seen the end of.
@@ -45,9 +43,7 @@ func (s *session) hold(h *held) error {
 	h.class.users++
 	s.leases[h.id] = h
 	s.ends.Set(h, h.until)
-	if first, _ := s.ends.First(); first == h {
-		pace.Wake(s.wakeClean)
-	}
+	s.cleanByLocked(h.until)
 	return nil
 }
 

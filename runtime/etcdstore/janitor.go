@@ -35,7 +35,14 @@ func (s *session) later(at time.Time, do func(context.Context) error) {
 	defer s.mu.Unlock()
 	c := &chore{do: do, from: at, until: at.Add(patience)}
 	s.chores.Set(c, at)
-	if first, _ := s.chores.First(); first == c {
+	s.cleanByLocked(at)
+}
+
+// cleanByLocked sees to it that cleanUp looks at what there is to do at a time, at the latest. It is woken only if it would not: a
+// lease that comes and goes before its end, as most do, wakes nobody.
+func (s *session) cleanByLocked(at time.Time) {
+	if at.Before(s.cleanAt) {
+		s.cleanAt = at
 		pace.Wake(s.wakeClean)
 	}
 }
@@ -109,7 +116,9 @@ func (s *session) cleanPause() time.Duration {
 		_, at := s.ends.First()
 		pause = min(pause, time.Until(at))
 	}
-	return max(pause, 0)
+	pause = max(pause, 0)
+	s.cleanAt = time.Now().Add(pause)
+	return pause
 }
 
 // endDue ends the leases that nobody has renewed in time. It forgets broken ones that were told long ago.

@@ -53,6 +53,7 @@ type session struct {
 	releasing int                  // releases under way
 	ends      timeheap.Heap[*held]
 	chores    timeheap.Heap[*chore]
+	cleanAt   time.Time // when cleanUp looks again by itself
 }
 
 var (
