@@ -22,6 +22,9 @@
 // lock that is taken and released costs two writes, and one round trip each; one that is taken without waiting costs a
 // read more.
 //
+// From the fifth concurrent call of a process on, callers share transactions, up to 64 in one, each with conditions of
+// its own. If etcd refuses one for a part of it, the parts are asked for alone.
+//
 // Readers and permits stand in the same queue. One that finds others inside, with whom it may share the lock, costs one
 // call more than one that finds it free. One that has waited costs a write more, which may be made for several at once.
 //
