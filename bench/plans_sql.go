@@ -9,14 +9,16 @@ func sqlPlans(quick bool, rounds int) []plan {
 	load := seeds{goroutines: 1000, each: 2, rounds: 3, atLeast: 300 * time.Millisecond, limit: 25 * time.Second}
 	due, held := pgJobsDueFull, pgRenewFull
 	idle := pgIdle{crew: crew{processes: 10, waiters: 100}, rounds: 3, hold: 10 * time.Second, settle: 40 * time.Second}
+	passed := pgHandoffs{rounds: 3, keys: 32, processes: 4, window: 8 * time.Second}
 	if quick {
+		passed = pgHandoffs{rounds: 1, keys: 4, processes: 2, window: 500 * time.Millisecond}
 		due, held = pgJobsDueQuick, pgRenewQuick
 		size = uncontended{rounds: 1, goroutines: 16, slice: 100 * time.Millisecond}
 		crowd.crew.processes, crowd.rounds, crowd.window = 2, 1, time.Second
 		load = seeds{goroutines: 50, each: 2, rounds: 1, atLeast: 50 * time.Millisecond, limit: 1500 * time.Millisecond}
 		idle = pgIdle{crew: crew{processes: 2, waiters: 10}, rounds: 1, hold: time.Second, settle: 100 * time.Millisecond}
 	}
-	for _, n := range []*int{&size.rounds, &crowd.rounds, &load.rounds, &idle.rounds} {
+	for _, n := range []*int{&size.rounds, &crowd.rounds, &load.rounds, &idle.rounds, &passed.rounds} {
 		override(n, rounds)
 	}
 	files := crowd
@@ -28,6 +30,7 @@ func sqlPlans(quick bool, rounds int) []plan {
 		sqlPairs{uncontended: size, on: onPostgres, peers: []contender{pglockPeer, pgAdvisory}, alone: 1.2, crowd: 2},
 		sqlContended{crowd, onPostgres, []contender{pglockPeer, pgAdvisory, sqlStrict, sqlPolling, sqlLockgen}},
 		sqlSeeds{load, onPostgres, []contender{pglockPeer, sqlStrict, sqlLockgen}},
+		passed,
 		idle,
 		held,
 		due,
