@@ -29,6 +29,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: etcdstore.Config.Prefix has %d bytes; use %d at most", lockrt.ErrOptions, len(c.Prefix),
 			maxPrefix)
 	}
+	if strings.ContainsRune(c.Prefix, 0) {
+		return c, fmt.Errorf("%w: etcdstore.Config.Prefix %q holds a NUL", lockrt.ErrOptions, c.Prefix)
+	}
 	if isMarked(c.Prefix) {
 		return c, fmt.Errorf("%w: etcdstore.Config.Prefix %q has a part that begins with ~, which marks namespaces",
 			lockrt.ErrOptions, c.Prefix)

@@ -6,11 +6,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 
+	"github.com/lockgen/lockgen/internal/hostlist"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -169,16 +168,12 @@ func (p *place) setHosts(authority string, secure bool) error {
 	if secure {
 		scheme = "https://"
 	}
-	for host := range strings.SplitSeq(authority, ",") {
-		if host == "" {
-			return errors.New("a host is missing")
-		}
-		if _, port, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), defaultPort)
-		} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return errors.New("a port is no number from 0 to 65535")
-		}
-		p.hosts = append(p.hosts, host)
+	hosts, err := hostlist.Parse(authority, defaultPort)
+	if err != nil {
+		return err
+	}
+	p.hosts = hosts
+	for _, host := range hosts {
 		p.client.Endpoints = append(p.client.Endpoints, scheme+host)
 	}
 	return nil
@@ -191,8 +186,10 @@ const (
 
 func (p *place) setOptions(query url.Values, secure bool) error {
 	known := []string{caOption, certOption, keyOption, serverOption}
-	for name := range query {
+	for name, values := range query {
 		switch {
+		case len(values) > 1:
+			return fmt.Errorf("the option %q is there %d times", name, len(values))
 		case !slices.Contains(known, name):
 			return fmt.Errorf("it has no option %q; known are %s, of etcds://", name, strings.Join(known, ", "))
 		case !secure:

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/hostlist"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -93,11 +94,8 @@ func parsePlace(text string) (p urlPlace, err error) {
 		}
 		authority = authority[at+1:]
 	}
-	for host := range strings.SplitSeq(authority, ",") {
-		if host == "" {
-			return p, errors.New("a host is missing")
-		}
-		p.hosts = append(p.hosts, withPort(host))
+	if p.hosts, err = hostlist.Parse(authority, defaultPort); err != nil {
+		return p, err
 	}
 	query, err := url.ParseQuery(options)
 	if err != nil {
@@ -132,8 +130,10 @@ const (
 func (p *urlPlace) setOptions(query url.Values, secure bool) error {
 	all := []string{sessionOption, tickOption}
 	safe := []string{caOption, certOption, keyOption, serverOption}
-	for name := range query {
+	for name, values := range query {
 		switch {
+		case len(values) > 1:
+			return fmt.Errorf("the option %q is there %d times", name, len(values))
 		case slices.Contains(all, name):
 		case !slices.Contains(safe, name):
 			return fmt.Errorf("it has no option %q; known are %s, and %s of zks://", name, strings.Join(all, ", "),
