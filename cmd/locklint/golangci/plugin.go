@@ -3,7 +3,7 @@
 //
 // golangci-lint builds a binary with its plugins from a file named .custom-gcl.yml:
 //
-//	version: v2.5.0
+//	version: v2.12.2
 //	plugins:
 //	  - module: github.com/lockgen/lockgen/cmd/locklint/golangci
 //	    version: latest
