@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
 
@@ -16,6 +17,12 @@ const (
 	combineLanes = 2
 	// combineBatch is how many leases are in one at the most. Servers take 128 unless they are told otherwise.
 	combineBatch = 64
+	// combineBytes bounds what the names of locks take in one. Servers take requests of 1.5 MiB unless they are told
+	// otherwise.
+	combineBytes = 512 << 10
+	// combineStall is how long callers wait before another lane opens for them, because those under way may be at a
+	// server that is silent.
+	combineStall = 100 * time.Millisecond
 )
 
 // change is a transaction for one lock.
@@ -34,7 +41,8 @@ type change struct {
 // combining prepares a combiner: transactions of concurrent callers go out as parts of one, and share its round trip, its
 // place in etcd's log and its flush.
 func (s *session) combining(c *combine.Combiner[*change]) {
-	c.Alone, c.Lanes, c.Most, c.Time, c.Start = combineAlone, combineLanes, combineBatch, attemptTime, s.calls.Start
+	c.Alone, c.Lanes, c.Most, c.Stall, c.Time = combineAlone, combineLanes, combineBatch, combineStall, attemptTime
+	c.Start = s.calls.Start
 	c.Send = s.sendChanges
 }
 
@@ -60,7 +68,7 @@ func (s *session) sendChanges(ctx context.Context, batch []*change) (answered bo
 		e.done = true
 		return e.err == nil
 	}
-	batch = distinct(batch)
+	batch = fitting(batch)
 	parts := make([]etcd.Op, len(batch))
 	for i, e := range batch {
 		parts[i] = etcd.OpTxn(e.ifs, e.thens, nil)
@@ -78,15 +86,16 @@ func (s *session) sendChanges(ctx context.Context, batch []*change) (answered bo
 	return err == nil
 }
 
-// distinct leaves out who comes second for a lock: contenders that are made at one revision have no order. That one has
-// to ask alone.
-func distinct(batch []*change) (firsts []*change) {
-	locks := make(map[string]bool, len(batch))
+// fitting are those of a batch that can be parts of one transaction; the others have to ask alone. Who comes second for
+// a lock is left out, since contenders that are made at one revision have no order, and who would make it too large.
+func fitting(batch []*change) (parts []*change) {
+	locks, room := make(map[string]bool, len(batch)), combineBytes
 	for _, e := range batch {
-		if !locks[e.lock] {
+		// The name of the lock stands in the conditions, in both ends of the range, and in the key.
+		if room -= 4 * len(e.lock); !locks[e.lock] && room >= 0 {
 			locks[e.lock] = true
-			firsts = append(firsts, e)
+			parts = append(parts, e)
 		}
 	}
-	return firsts
+	return parts
 }

@@ -25,13 +25,14 @@ type crowd struct {
 	calls   *gateKV
 }
 
-// gateKV holds transactions up while it is closed, and counts those that pass.
+// gateKV holds transactions up while it is closed, counts those that pass, and keeps the errors.
 type gateKV struct {
 	etcd.KV
 
 	mu     sync.Mutex
 	open   chan struct{} // closed while they pass
 	passed int
+	failed []error
 }
 
 func (k *gateKV) Txn(ctx context.Context) etcd.Txn { return &gateTxn{k.KV.Txn(ctx), k} }
@@ -57,7 +58,13 @@ func (x *gateTxn) Commit() (*etcd.TxnResponse, error) {
 	x.kv.passed++
 	x.kv.mu.Unlock()
 	<-open
-	return x.Txn.Commit()
+	r, err := x.Txn.Commit()
+	if err != nil {
+		x.kv.mu.Lock()
+		x.kv.failed = append(x.kv.failed, err)
+		x.kv.mu.Unlock()
+	}
+	return r, err
 }
 
 // shut closes the gate. What it returns opens it, and tells how many transactions came since it was shut.

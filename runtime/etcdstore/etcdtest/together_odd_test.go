@@ -1,0 +1,101 @@
+package etcdtest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testetcd"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/etcdstore"
+)
+
+// As many callers as there can be in one transaction, with the longest keys, have room in it: servers take 1.5 MiB.
+func TestTogether_longKeys(t *testing.T) {
+	c := newCrowd(t)
+	c.warm(long)
+	for range 5 {
+		var requests []lockrt.Request
+		for i := range 140 {
+			key := fmt.Sprintf("%d%s", i, strings.Repeat("/", 4096))[:4096]
+			requests = append(requests, lockrt.Request{Key: key, ID: fmt.Sprint("id", i), TTL: long, Wait: time.Minute})
+		}
+		got, calls := c.all(requests)
+		for i, o := range got {
+			if o.err != nil {
+				t.Fatalf("caller %d: %v", i, o.err)
+			}
+		}
+		c.end(requests, got)
+		c.calls.mu.Lock()
+		failed := c.calls.failed
+		c.calls.mu.Unlock()
+		if len(failed) > 0 { // and its parts were asked for alone
+			t.Fatalf("a transaction was refused: %v", failed[0])
+		}
+		if t.Logf("%d transactions", calls); calls < len(requests)-10 {
+			return
+		}
+	}
+	t.Error("the callers shared no transaction")
+}
+
+// One of three servers is silent. Those who wait behind a transaction that went there do not wait for its end.
+func TestTogether_silentServer(t *testing.T) {
+	cluster := start(t, 3, testetcd.Options{})
+	var lines []*testenv.Proxy
+	var addrs []string
+	for _, m := range cluster.Members {
+		line := testenv.NewProxy(t, m.Addr())
+		lines, addrs = append(lines, line), append(addrs, line.Addr())
+	}
+	client := cluster.client(t, addrs...)
+	s, err := etcdstore.New(client, etcdstore.Config{}).Open(lockrt.SessionConfig{
+		Namespace: "lock", Node: "crowd", Logger: slog.New(slog.DiscardHandler), Lost: func(string, error) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(context.Background())
+	kv := &gateKV{KV: client.KV, open: make(chan struct{})}
+	close(kv.open)
+	client.KV = kv
+	c := &crowd{t, cluster, s, kv}
+	c.warm(long)
+	lines[0].Silence()
+	for round := range 3 {
+		var requests []lockrt.Request
+		for i := range many {
+			requests = append(requests, lockrt.Request{
+				Key: fmt.Sprint("k", i), ID: fmt.Sprint("id", round, "-", i), TTL: long, Wait: time.Minute,
+			})
+		}
+		began := time.Now()
+		got, _ := c.all(requests)
+		for i, o := range got {
+			if o.err != nil {
+				t.Fatalf("caller %d: %v", i, o.err)
+			}
+		}
+		t.Logf("all have their locks after %s", time.Since(began))
+		c.end(requests, got)
+	}
+	lines[0].Resume()
+	var left []string
+	eventually(t, "nothing is left", func() bool {
+		r, err := cluster.client(t).Get(t.Context(), "lockgen/~lock/l/", etcd.WithPrefix(), etcd.WithKeysOnly())
+		left = left[:0]
+		if err == nil {
+			for _, kv := range r.Kvs {
+				left = append(left, string(kv.Key))
+			}
+		}
+		return err == nil && len(left) == 0
+	})
+}
