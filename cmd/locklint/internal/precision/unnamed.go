@@ -59,6 +59,29 @@ The flag, the literals and the two questions have been mended since, then the ro
 or to a failed command, acquires in a function that defers, and contexts of spans; the table is as the first run was.
 `
 
+const seventhText = `
+## The seventh set: its first run
+
+44 repositories, found by names of files such as internal/scheduler/lock.go, pkg/lock/redis_lock.go, internal/cron/lock.go
+and jobs/lock.go, and labelled on 2026-11-23 by somebody else, who neither ran nor read locklint, before it was run: 77
+locks, 27 repositories with a defect, 17 without. All 44 were run, the packages with a labelled line and without their
+tests, by the version in which the causes of the sixth set were mended. Some of the names of files had been used for
+earlier sets whose lists are lost, so one or the other repository may have been in the fifth or the sixth.
+
+**The goal of 90 % of the reports is reached, that of 65 % of the defects is missed**; of the defects beyond doubt 72 %
+are found. The one wrong report (LL2011) takes a semaphore of INCR for a lock; the label there is LL2012, which is off by
+default and not counted. Seven repositories do not compile here, or not wholly, for want of modules or by mistakes of
+their own, and one has no go.mod; what they have, five defects, counts as missed.
+`
+
+const seventhCauses = `
+Missed: five times a caller that goes on without the lock where Redis fails, on purpose (LL3002), none of them beyond
+doubt; four defects of two locks behind the Redis client of gf, which locklint does not know; three values that are the
+same for all goroutines of a process (LL2003); a renewal by PEXPIRE that does not compare (LL2008); PEXPIRE given
+microseconds (LL2006); a release that is deferred before the acquire; a release without a comparison beside one with it,
+for a token that nobody gets to see (LL2002).
+`
+
 const countHead = "\n| check | right | precision | 95 % interval | found | recall | 95 % interval |\n" +
 	"| --- | --- | --- | --- | --- | --- | --- |\n"
 
@@ -71,6 +94,9 @@ func (d *Data) counted(b *strings.Builder) {
 	b.WriteString(sixthText)
 	d.counts(b, SixthRun)
 	b.WriteString(sixthCauses)
+	b.WriteString(seventhText)
+	d.counts(b, SeventhRun)
+	b.WriteString(seventhCauses)
 	d.together(b)
 }
 
