@@ -50,7 +50,7 @@ func (s *session) breakLease(ctx context.Context, b lockrt.Breaking) (bool, erro
 			if err == nil {
 				err = errConflict
 			}
-			return false, guardedBy(err, s.guards(t))
+			return false, guardedBy(err, s.guards(t, askSilence))
 		}
 	}
 }

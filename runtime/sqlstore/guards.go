@@ -8,17 +8,21 @@ import (
 	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
+// guardsTime is how long it may take to find the transactions that are in the way of a call.
+const guardsTime = time.Second
+
 // guardsSQL finds the transactions that have locked a row of the table, as Guard does, and do not wait for another.
 const guardsSQL = `SELECT coalesce(string_agg(DISTINCT l.pid::text, ', '), '') FROM pg_locks AS l
 WHERE l.relation = '{lock}'::regclass AND l.mode = 'RowShareLock' AND l.granted AND l.pid <> pg_backend_pid()
   AND NOT EXISTS (SELECT 1 FROM pg_locks AS w WHERE w.pid = l.pid AND NOT w.granted)`
 
-// guards returns the server's processes with transactions that guard a lease, "" if there are none.
-func (s *session) guards(t *tables) (pids string) {
+// guards returns the server's processes with transactions that guard a lease, "" if there are none, or if it takes longer
+// than limit to find them.
+func (s *session) guards(t *tables, limit time.Duration) (pids string) {
 	if t.Dialect != sqldialect.Postgres {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), askSilence)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if sqldialect.One(ctx, s.store.db, t.names.Replace(guardsSQL), &pids) != nil {
 		return ""
@@ -53,8 +57,8 @@ func (s *session) lookForGuards(ctx context.Context) (found func() string) {
 	if t == nil || left < 2*askSilence {
 		return func() string { return "" }
 	}
-	pids := make(chan string, 1)
-	timer := time.AfterFunc(left-2*askSilence, func() { pids <- s.guards(t) })
+	pids, limit := make(chan string, 1), min(left/2, guardsTime)
+	timer := time.AfterFunc(left-limit, func() { pids <- s.guards(t, limit) })
 	return func() string {
 		if timer.Stop() {
 			return ""
