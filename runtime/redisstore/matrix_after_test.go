@@ -3,7 +3,6 @@ package redisstore_test
 import (
 	"context"
 	"errors"
-	"syscall"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -55,7 +54,8 @@ func (c *cell) outlast() {
 
 // releaseLate releases a lease after the fault, which may have been released or broken before.
 func (c *cell) releaseLate(lease *lockrt.Lease) {
-	if err := lease.Release(c.m.ctx); err != nil && !errors.Is(err, lockrt.ErrLost) {
+	err := answered(func() error { return lease.Release(c.m.ctx) })
+	if err != nil && !errors.Is(err, lockrt.ErrLost) {
 		c.problem("release without a fault: %v", err)
 	}
 }
@@ -80,11 +80,7 @@ func (c *cell) worksAgain() {
 		if lease == nil {
 			continue
 		}
-		err := lease.Check(c.m.ctx)
-		for began := time.Now(); errors.Is(err, syscall.ECONNREFUSED) && time.Since(began) < matrixPatience; {
-			time.Sleep(100 * time.Millisecond) // the client does not dial for a second after many refusals
-			err = lease.Check(c.m.ctx)
-		}
+		err := answered(func() error { return lease.Check(c.m.ctx) })
 		if err != nil || lease.Fence() <= max(last, c.was) {
 			c.problem("the lock is taken with fence %d after %d, check: %v", lease.Fence(), max(last, c.was), err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -72,20 +73,30 @@ func (c *cell) options() lockrt.Options {
 	return o
 }
 
-// acquire takes a lock while all is well. A client that was refused many times does without dialing for a second.
-func (c *cell) acquire(locks *lockrt.Locker, key string) *lockrt.Lease {
+// answered does something while all is well. It does it again if a busy machine is late to answer, or if a client that
+// was refused many times does without dialing for a second.
+func answered(do func() error) error {
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		err := do()
+		late := err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(err.Error(), "did not answer"))
+		if !late || time.Since(began) > matrixPatience {
+			return err
+		}
+	}
+}
+
+// acquire takes a lock while all is well.
+func (c *cell) acquire(locks *lockrt.Locker, key string) (lease *lockrt.Lease) {
 	o := c.options()
 	o.Wait = matrixPatience
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		lease, err := locks.Acquire(c.m.ctx, key, o)
-		if errors.Is(err, syscall.ECONNREFUSED) && time.Since(began) < matrixPatience {
-			continue
-		}
-		if err != nil {
-			c.problem("acquire without a fault: %v", err)
-		}
-		return lease
+	err := answered(func() (err error) {
+		lease, err = locks.Acquire(c.m.ctx, key, o)
+		return err
+	})
+	if err != nil {
+		c.problem("acquire without a fault: %v", err)
 	}
+	return lease
 }
 
 // prepare makes the situation in which the call is made.

@@ -78,10 +78,8 @@ func (c *cell) judgeText(isCtx bool) {
 	if isCtx || len(c.fault.says) == 0 {
 		return
 	}
-	for _, word := range c.fault.says {
-		if strings.Contains(text, word) {
-			return
-		}
+	if c.saysFault(c.err) {
+		return
 	}
 	// A server that loads answers now and then, and the client dials some times before it says that it was refused:
 	// within a short wait neither need have said anything. Nor need it on a machine that is busy with other work.
@@ -90,4 +88,9 @@ func (c *cell) judgeText(isCtx bool) {
 		return
 	}
 	c.problem("the error does not say %q: %s", c.fault.says, text)
+}
+
+// saysFault reports whether an error names the fault of the cell.
+func (c *cell) saysFault(err error) bool {
+	return slices.ContainsFunc(c.fault.says, func(word string) bool { return strings.Contains(err.Error(), word) })
 }
