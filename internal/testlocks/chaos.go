@@ -46,15 +46,26 @@ func (c Chaos) Run(t *testing.T) {
 	for ; done < c.Faults && time.Since(began) < c.Patience; done++ {
 		r.act()
 	}
+	for calm := time.Now(); r.leases() < leastLeases && time.Since(calm) < time.Minute; {
+		time.Sleep(100 * time.Millisecond)
+	}
 	r.end()
 	bad, leases := r.witness.Verdict()
 	for _, problem := range bad {
 		t.Error(problem)
 	}
 	t.Logf("%d faults (%v) in %s, %d leases were seen", done, r.acts, time.Since(began).Round(time.Second), leases)
-	if leases < 20 {
+	if leases < leastLeases {
 		t.Error("so few leases prove nothing")
 	}
+}
+
+// leastLeases is how many leases must have been seen to believe the run.
+const leastLeases = 20
+
+func (r *run) leases() int {
+	_, leases := r.witness.Verdict()
+	return leases
 }
 
 // run is a Chaos that goes on.

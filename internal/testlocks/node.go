@@ -95,6 +95,9 @@ func beProcess(text string, open Opener) error {
 		return err
 	}
 	u, err := p.open(open)
+	for end := time.Now().Add(openPatience); err != nil && time.Now().Before(end); u, err = p.open(open) {
+		time.Sleep(100 * time.Millisecond) // the harm that is done just now keeps it from its servers
+	}
 	if err != nil {
 		return err
 	}
@@ -154,8 +157,12 @@ func (n *node) startProcess(t testing.TB, p plan, w *Witness) {
 	t.Cleanup(n.kill)
 }
 
-// endPatience is how long a process may take to its end, when all harm is over.
-const endPatience = 3 * time.Minute
+const (
+	// openPatience is how long a process tries to open its Locker, amid all harm.
+	openPatience = time.Minute
+	// endPatience is how long a process may take to its end, when all harm is over.
+	endPatience = 4 * time.Minute
+)
 
 // startHere starts a node in the test's own process.
 func (n *node) startHere(seed uint64, u *user, w *Witness) {

@@ -2,6 +2,7 @@ package etcdtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -78,13 +79,20 @@ func TestTogether_silentServer(t *testing.T) {
 		}
 		began := time.Now()
 		got, _ := c.all(requests)
+		failed := 0
 		for i, o := range got {
-			if o.err != nil {
+			switch {
+			case o.err == nil:
+				c.release(lockrt.Release{Key: requests[i].Key, ID: requests[i].ID, Epoch: o.grant.Epoch})
+			case !strings.Contains(o.err.Error(), "the store did not answer"):
 				t.Fatalf("caller %d: %v", i, o.err)
+			default:
+				failed++ // it has come to the silent one five times
 			}
 		}
-		t.Logf("all have their locks after %s", time.Since(began))
-		c.end(requests, got)
+		if t.Logf("%d have their locks after %s", many-failed, time.Since(began)); failed > many/10 {
+			t.Fatalf("%d of %d callers have no answer", failed, many)
+		}
 	}
 	lines[0].Resume()
 	var left []string
@@ -97,5 +105,14 @@ func TestTogether_silentServer(t *testing.T) {
 			}
 		}
 		return err == nil && len(left) == 0
+	})
+}
+
+// release gives a lock back. It may have to be asked for twice: the first time may have gone to a silent server.
+func (c *crowd) release(r lockrt.Release) {
+	c.t.Helper()
+	eventually(c.t, "the lock is released", func() bool {
+		err := c.session.Release(c.t.Context(), r)
+		return err == nil || errors.Is(err, lockrt.ErrLost)
 	})
 }
