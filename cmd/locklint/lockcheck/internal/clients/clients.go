@@ -18,6 +18,8 @@ const (
 	GoRedis            // any version of go-redis
 	Redigo             // redigo under any of its homes
 	Rueidis            // rueidis and its command builder
+	GoFrame            // GoFrame's gredis
+	GoZero             // go-zero's client, which wraps go-redis, and its RedisLock
 	Runtime            // the runtime of this project
 	Redsync            // any version of redsync
 	Redislock          // bsm/redislock
@@ -28,7 +30,7 @@ const (
 )
 
 // HandsOutLocks reports whether a library is one of locks, this project's among them, rather than a client of Redis.
-func (c Client) HandsOutLocks() bool { return c == Runtime || IsPeer(c) }
+func (c Client) HandsOutLocks() bool { return c == Runtime || IsPeer(c) && c != GoZero }
 
 // paths are the import paths of the clients.
 var paths = map[string]Client{
@@ -54,6 +56,12 @@ var paths = map[string]Client{
 	"github.com/valkey-io/valkey-go":               Rueidis, // the same under another name
 	"github.com/valkey-io/valkey-go/internal/cmds": Rueidis,
 	"github.com/valkey-io/valkey-go/valkeycompat":  GoRedis,
+
+	"github.com/gogf/gf/v2/database/gredis": GoFrame,
+	"github.com/gogf/gf/database/gredis":    GoFrame,
+
+	"github.com/zeromicro/go-zero/core/stores/redis": GoZero,
+	"github.com/tal-tech/go-zero/core/stores/redis":  GoZero,
 
 	directive.RuntimePath: Runtime,
 
@@ -127,13 +135,13 @@ func (c Client) HandleName() string {
 }
 
 // IsPeer reports whether a library is one of those that LL3 is about.
-func IsPeer(c Client) bool { return c == Redsync || c == Redislock || c == Rueidislock }
+func IsPeer(c Client) bool { return c == Redsync || c == Redislock || c == Rueidislock || c == GoZero }
 
 // IsCoordinator reports whether a library's locks live in a coordination service and end with a session.
 func IsCoordinator(c Client) bool { return c == Etcd || c == ZooKeeper || c == Consul }
 
 // HasMutex reports whether a library's lock is an object that exists before it is locked.
-func HasMutex(c Client) bool { return c == Redsync || IsCoordinator(c) }
+func HasMutex(c Client) bool { return c == Redsync || c == GoZero || IsCoordinator(c) }
 
 // JobsPath is the import path of the scheduler.
 const JobsPath = "github.com/lockgen/lockgen/jobs"

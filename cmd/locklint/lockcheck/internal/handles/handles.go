@@ -12,7 +12,7 @@ import (
 )
 
 // A handle is the value that stands for a held lock: a *lockrt.Lease or lockrt.Leases, a *redislock.Lock, a
-// *redsync.Mutex (which exists before it is locked, and is locked again later), the same of etcd, ZooKeeper and Consul,
+// *redsync.Mutex (which exists before it is locked, and is locked again later), the same of go-zero, etcd, ZooKeeper and Consul,
 // and for rueidislock the function that releases. This file is all that the data flow knows of these libraries.
 
 // A Verb is what a call does with the handle that it is called on.
@@ -43,6 +43,8 @@ func Library(t types.Type) clients.Client {
 		return clients.Redislock
 	case clients.Named(t, clients.Redsync) == "Mutex":
 		return clients.Redsync
+	case clients.Named(t, clients.GoZero) == "RedisLock":
+		return clients.GoZero
 	case clients.Named(t, clients.Etcd) == "Mutex":
 		return clients.Etcd
 	case clients.Named(t, clients.ZooKeeper) == "Lock":
@@ -100,7 +102,7 @@ func VerbByName(name string) Verb {
 		return VerbRelease
 	}
 	switch name {
-	case "Lock", "LockContext", "TryLock", "TryLockContext", "LockWithData":
+	case "Lock", "LockContext", "TryLock", "TryLockContext", "LockWithData", "Acquire", "AcquireCtx":
 		return VerbLock
 	case "Extend", "ExtendContext", "Refresh":
 		return VerbExtend
@@ -110,7 +112,7 @@ func VerbByName(name string) Verb {
 
 // IsReleaseName reports whether a method of a handle releases, by its name.
 func IsReleaseName(name string) bool {
-	return name == "Release" || name == "Unlock" || name == "UnlockContext"
+	return name == "Release" || name == "Unlock" || name == "UnlockContext" || name == "ReleaseCtx"
 }
 
 // IsReleaseCall reports whether a call releases some lock that is known by its type.

@@ -117,7 +117,9 @@ func leakMessage(r *check.Reporter, flow *leases.Flow, exits exits) string {
 	what := flow.Site.Library.HandleName()
 	if !flow.Released {
 		till := "until its TTL"
-		if flow.Site.Library != clients.Redsync && flow.Site.Library != clients.Redislock {
+		switch flow.Site.Library {
+		case clients.Redsync, clients.Redislock, clients.GoZero:
+		default:
 			till = "for as long as it is renewed"
 		}
 		return fmt.Sprintf("the %s from %s is never released: %s leaves it held %s", what, flow.Site.Name, where, till)

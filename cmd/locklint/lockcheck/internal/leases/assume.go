@@ -81,7 +81,7 @@ func (f *follower) assumeNil(s *pathState, x ssa.Value, null bool) bool {
 	case theLease, theFlag: // Consul's channel is its flag
 		return s.learn(!null)
 	case theError:
-		return null && f.site != nil && f.site.also || s.learn(null)
+		return null && f.site != nil && f.site.Both || s.learn(null)
 	case isNil:
 		return null
 	}

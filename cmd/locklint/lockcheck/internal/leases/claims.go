@@ -18,6 +18,8 @@ func (site *Site) Claims() bool {
 		return true
 	case clients.Redsync:
 		return strings.HasPrefix(site.Name, "Mutex.TryLock") || site.made != nil && triesOnce(site.made)
+	case clients.GoZero: // it never waits
+		return site.made != nil
 	case clients.Redislock:
 		return !site.only && !handleUsed(site)
 	}

@@ -25,7 +25,7 @@ type Site struct {
 	Spare          bool // where there is no lease, what it returns in its place may be released
 	Optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
 	Closed         bool // the function closes the locker, and that releases what it holds
-	also           bool // there is a lock only where both the error and the flag say so
+	Both           bool // there is a lock only where both the error and the flag say so
 
 	// For an object that is locked: the object, the value that it was born as if that happened in this function, and how
 	// it is reached if it lives in a field or package variable. Only one that was born here is this function's to unlock.

@@ -80,8 +80,12 @@ func (li *Info) librarySite(call *ssa.Call, m ssax.Method) *Site {
 func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 	if isLockCall(m) {
 		site := li.mutexSite(call, m)
-		if site.Library = handles.Library(m.Recv.Type()); clients.IsCoordinator(site.Library) {
+		switch site.Library = handles.Library(m.Recv.Type()); {
+		case clients.IsCoordinator(site.Library):
 			coordinate(site)
+		case site.Library == clients.GoZero:
+			site.Name = "RedisLock." + m.Obj.Name()
+			site.OK, site.Err, site.Both, site.Spare = 0, 1, true, true // it compares its own token
 		}
 		return site
 	}
@@ -118,7 +122,7 @@ func coordinate(site *Site) {
 	if site.Library == clients.Consul {
 		site.Err = 1
 		if channelAsked(site.Call) {
-			site.OK, site.also = 0, true
+			site.OK, site.Both = 0, true
 		}
 	}
 }
@@ -139,7 +143,7 @@ func channelAsked(call *ssa.Call) bool {
 	return false
 }
 
-// isLockCall reports whether a call locks a mutex of redsync, or a lock of a coordination service.
+// isLockCall reports whether a call locks a mutex of redsync, go-zero's RedisLock, or a lock of a coordination service.
 func isLockCall(m ssax.Method) bool {
 	if m.Recv == nil {
 		return false
@@ -198,6 +202,7 @@ func (li *Info) isNew(v ssa.Value) bool {
 // mutexMakers are the functions of the libraries that make a mutex.
 var mutexMakers = map[clients.Client][]string{
 	clients.Redsync:   {"NewMutex"},
+	clients.GoZero:    {"NewRedisLock"},
 	clients.Etcd:      {"NewMutex"},
 	clients.ZooKeeper: {"NewLock"},
 	clients.Consul:    {"LockKey", "LockOpts"},

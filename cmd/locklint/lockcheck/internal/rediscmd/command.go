@@ -111,7 +111,10 @@ func Of(call ssa.CallInstruction) []*Command {
 	if !ok {
 		return nil
 	}
-	cmds := goRedisCommands(m)
+	cmds := frameworkCommands(m)
+	if cmds == nil {
+		cmds = goRedisCommands(m)
+	}
 	if cmds == nil {
 		cmds = redigoCommands(m)
 	}

@@ -33,10 +33,14 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 			continue
 		}
 		if ignoresError(r, site) {
+			what := "error"
+			if site.Both {
+				what = "outcome"
+			}
 			r.Report(analysis.Diagnostic{
 				Pos: pos, End: end,
-				Message: fmt.Sprintf("the error of %s is ignored: when somebody else holds the lock, the code goes on without "+
-					"it; return or wait", r.CallText(site.Call)),
+				Message: fmt.Sprintf("the %s of %s is ignored: when somebody else holds the lock, the code goes on without "+
+					"it; return or wait", what, r.CallText(site.Call)),
 			})
 			continue
 		}
@@ -119,6 +123,7 @@ func ignoresError(r *check.Reporter, site *leases.Site) bool {
 	for _, instr := range *site.Call.Referrers() {
 		ex, ok := instr.(*ssa.Extract)
 		switch {
+		case ok && site.Both && ex.Index != site.OK: // says nothing of a lock that somebody else has
 		case !ok || (ex.Index == site.Err || ex.Index == site.OK) && !ssax.Undecided(ex):
 			return false
 		case ex.Index == site.Lease && !onlyCalled(r, ex):

@@ -84,7 +84,7 @@ func (ix *Info) callMayWait(call *ssa.CallCommon) bool {
 		return fn == nil || fn.Blocks == nil || ix.MayWait(fn)
 	}
 	switch clients.OfPackage(obj.Pkg()) {
-	case clients.GoRedis, clients.Redigo, clients.Rueidis:
+	case clients.GoRedis, clients.Redigo, clients.Rueidis, clients.GoFrame, clients.GoZero:
 		return blockingCommand.MatchString(obj.Name())
 	case clients.Runtime:
 		return true
