@@ -32,7 +32,7 @@ func (ix *Set) FindCounters() {
 	}
 	for _, c := range counts {
 		tests := answers.TestsOf(c)
-		if len(tests) == 0 && !returnsTest(c) || ix.InTest(c.Pos()) {
+		if len(tests) == 0 && !returnsTest(c) || ix.InTest(c.Pos()) || answers.HasLimit(c) { // a semaphore
 			continue
 		}
 		for _, r := range releases {
