@@ -36,7 +36,9 @@ func checkReleases(r *check.Reporter) {
 		if done[del] || l.Judged && !unheld || del.Op != ops.Delete || r.Index.InTest(del.Pos()) {
 			continue
 		}
-		if minds(r.Index, del) {
+		// A token that is always the same, or that nobody has, says nothing of the owner, whoever compares it.
+		told := unheld && r.Index.AlwaysSame(l.Acquire.Value, l.Acquire.Fn) || tokenIsLost(r.Index, l)
+		if !told && minds(r.Index, del) {
 			continue
 		}
 		if !unheld && !r.Index.Expires(l.Acquire) {
@@ -91,6 +93,17 @@ func minds(ix *index.Index, del *rediscmd.Command) bool {
 		}
 	}
 	return rediscmd.InsideWatch(del.Call)
+}
+
+// tokenIsLost reports whether those who acquire what a DEL releases make a token that they forget, so that a release that
+// compares it cannot be theirs.
+func tokenIsLost(ix *index.Index, l *locks.Lock) bool {
+	for _, other := range ix.Locks {
+		if other.Release == l.Release && !other.Acquire.ForgetsToken() {
+			return false
+		}
+	}
+	return true
 }
 
 // besides reports whether a release is the plain one of two functions, as Unlock is beside UnlockSafe.

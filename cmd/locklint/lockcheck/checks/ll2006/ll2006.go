@@ -129,10 +129,7 @@ func timeFault(ix *index.Index, c *rediscmd.Command) string {
 
 // unitFault looks at a number of seconds or milliseconds that is made from a Duration.
 func unitFault(ix *index.Index, c *rediscmd.Command) string {
-	unit := "seconds"
-	if c.Unit == time.Millisecond {
-		unit = "milliseconds"
-	}
+	unit := unitOf(c)
 	k := c.TTL
 	if k.Op != keyexpr.Call || len(k.Args) == 0 {
 		return ""
@@ -148,8 +145,8 @@ func unitFault(ix *index.Index, c *rediscmd.Command) string {
 		}
 		return fmt.Sprintf("it takes a number of %s and is given a time.Duration, which is a number of nanoseconds", unit)
 	case "(time.Duration).Milliseconds", "(time.Duration).Microseconds", "(time.Duration).Nanoseconds":
-		if c.Unit == time.Second {
-			return "it takes a number of seconds and is given a smaller unit: the lock lasts a thousand times too long or more"
+		if c.Unit == time.Second || k.Text != "(time.Duration).Milliseconds" {
+			return tooLong(unit)
 		}
 	case "(time.Duration).Seconds":
 		if c.Unit == time.Millisecond {
@@ -159,6 +156,19 @@ func unitFault(ix *index.Index, c *rediscmd.Command) string {
 	return ""
 }
 
+// unitOf is what the number of a command counts.
+func unitOf(c *rediscmd.Command) string {
+	if c.Unit == time.Millisecond {
+		return "milliseconds"
+	}
+	return "seconds"
+}
+
+func tooLong(unit string) string {
+	return fmt.Sprintf("it takes a number of %s and is given a smaller unit: the lock lasts a thousand times too long or more",
+		unit)
+}
+
 // quotientFault looks at a Duration that is divided by a unit.
 func quotientFault(c *rediscmd.Command, k keyexpr.Expr) string {
 	if k.Op != keyexpr.Call || k.Text != keyexpr.Quo || len(k.Args) != 2 || k.Args[1].Op != keyexpr.Lit {
@@ -166,8 +176,8 @@ func quotientFault(c *rediscmd.Command, k keyexpr.Expr) string {
 	}
 	switch k.Args[1].Text {
 	case strconv.Itoa(int(time.Millisecond)), strconv.Itoa(int(time.Microsecond)):
-		if c.Unit == time.Second {
-			return "it takes a number of seconds and is given a smaller unit: the lock lasts a thousand times too long or more"
+		if c.Unit == time.Second || k.Args[1].Text != strconv.Itoa(int(time.Millisecond)) {
+			return tooLong(unitOf(c))
 		}
 	case strconv.Itoa(int(time.Second)):
 		if c.Unit == time.Millisecond {

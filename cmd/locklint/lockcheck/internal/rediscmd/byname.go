@@ -94,6 +94,9 @@ func eachKey(o ops.Op, name string, keys []ssa.Value) []*Command {
 	return cmds
 }
 
+// setToken notes the value that an acquire sets the key to.
+func (c *Command) setToken(v ssa.Value) { c.Value, c.Token = keyexpr.Of(v), v }
+
 // setTTL notes the time that a command is given.
 func (c *Command) setTTL(v ssa.Value, unit time.Duration) {
 	c.TTL, c.Unit, c.TTLValue = ttlOf(v, unit), unit, v
@@ -103,7 +106,7 @@ func (c *Command) setTTL(v ssa.Value, unit time.Duration) {
 func setnxCommand(args []ssa.Value) []*Command {
 	c := &Command{Op: ops.Acquire, Name: "SETNX", Key: keyexpr.Of(args[0]), TTL: noExpiry}
 	if len(args) > 1 {
-		c.Value = keyexpr.Of(args[1])
+		c.setToken(args[1])
 	}
 	if len(args) != 2 {
 		c.Wrong = "SETNX takes a key and a value and nothing else"
@@ -116,7 +119,8 @@ func setCommand(args []ssa.Value) []*Command {
 	if len(args) < 2 {
 		return nil
 	}
-	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(args[0]), Value: keyexpr.Of(args[1]), TTL: noExpiry}
+	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(args[0]), TTL: noExpiry}
+	c.setToken(args[1])
 	nx := false
 	for i := 2; i < len(args); i++ {
 		text, ok := ssax.ConstString(args[i])

@@ -35,6 +35,7 @@ type Command struct {
 	Reply Reply
 
 	TTLValue ssa.Value // what ttl was read from, nil if another function issues the command
+	Token    ssa.Value // what the value of an acquire was read from, nil if that is not known
 	// Compares: of CompareDel a script that certainly compares, not one that nobody can read; of Read a function that
 	// compares what it reads.
 	Compares bool

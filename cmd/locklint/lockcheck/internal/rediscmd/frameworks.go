@@ -106,8 +106,8 @@ func goFrameSet(m ssax.Method) []*Command {
 	if text, ok := ssax.ConstOf(nx); !known || !ok || text.String() != "true" {
 		return nil
 	}
-	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(m.Arg(0)), Value: keyexpr.Of(m.Arg(1)), TTL: noExpiry,
-		Reply: ReplyValue}
+	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(m.Arg(0)), TTL: noExpiry, Reply: ReplyValue}
+	c.setToken(m.Arg(1))
 	if ttl, known := ssax.LiteralField(options[0], "TTLOption"); ttl != nil || !known {
 		c.TTL = keyexpr.Expr{}
 	}

@@ -110,7 +110,7 @@ func deletes(m ssax.Method) []*Command {
 func goRedisSetNX(m ssax.Method) []*Command {
 	c := &Command{Op: ops.Acquire, Name: "SetNX", Key: keyexpr.Of(m.Arg(0))}
 	if v := m.Arg(1); v != nil {
-		c.Value = keyexpr.Of(v)
+		c.setToken(v)
 	}
 	if ttl := m.Arg(2); ttl != nil {
 		unit := time.Duration(1)
@@ -136,8 +136,10 @@ func setArgs(m ssax.Method) []*Command {
 	if !known || !isConst || !strings.EqualFold(text, "NX") {
 		return nil
 	}
-	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(m.Arg(0)), Value: keyexpr.Of(m.Arg(1)), TTL: noExpiry,
-		Reply: ReplyCmd}
+	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(m.Arg(0)), TTL: noExpiry, Reply: ReplyCmd}
+	if v := m.Arg(1); v != nil {
+		c.setToken(v)
+	}
 	for _, field := range []string{"TTL", "ExpireAt"} {
 		if ttl, _ := ssax.LiteralField(args, field); ttl != nil {
 			c.setTTL(ttl, 0)
