@@ -37,8 +37,8 @@ func checkReleases(r *check.Reporter) {
 			continue
 		}
 		// A token that is always the same, or that nobody has, says nothing of the owner, whoever compares it.
-		told := unheld && r.Index.AlwaysSame(l.Acquire.Value, l.Acquire.Fn) || tokenIsLost(r.Index, l)
-		if !told && minds(r.Index, del) {
+		same := l.Acquire.Fixed || r.Index.AlwaysSame(l.Acquire.Value, l.Acquire.Fn)
+		if !(unheld && same) && !tokenIsLost(r.Index, l) && minds(r.Index, del) {
 			continue
 		}
 		if !unheld && !r.Index.Expires(l.Acquire) {

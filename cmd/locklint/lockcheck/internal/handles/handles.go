@@ -12,8 +12,8 @@ import (
 )
 
 // A handle is the value that stands for a held lock: a *lockrt.Lease or lockrt.Leases, a *redislock.Lock, a
-// *redsync.Mutex (which exists before it is locked, and is locked again later), the same of go-zero, etcd, ZooKeeper and Consul,
-// and for rueidislock the function that releases. This file is all that the data flow knows of these libraries.
+// *redsync.Mutex (which exists before it is locked, and is locked again later), the same of go-zero, etcd, ZooKeeper and
+// Consul, and for rueidislock the function that releases. This file is all that the data flow knows of these libraries.
 
 // A Verb is what a call does with the handle that it is called on.
 type Verb uint8

@@ -54,6 +54,7 @@ type Command struct {
 	Judged bool          // part of a lock that has been found where it is made up
 	// Elsewhere: it was another package that has found it.
 	Elsewhere bool
+	Fixed     bool // the value is a constant of another package
 }
 
 // Root is the command that is issued in the end, as far as this package knows.

@@ -115,7 +115,8 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 				if !key.Known() || key.Depth() > keyexpr.MaxDepth {
 					continue
 				}
-				if s.origin == nil && s.Value.Op == keyexpr.Lit {
+				fixed := s.origin == nil && s.Value.Op == keyexpr.Lit
+				if fixed {
 					s.Value = keyexpr.Expr{} // chosen by another package: nothing that could be mended here
 				}
 				c := ix.calledCommand(call, s, i)
@@ -123,7 +124,7 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 					Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: s.TTL.Bind(args), Unit: s.Unit,
 					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Forced: s.Forced, Guarded: s.Guarded, Waits: s.Waits,
 					Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome, Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
-					Elsewhere: s.origin == nil && s.Judged,
+					Elsewhere: s.origin == nil && s.Judged, Fixed: fixed,
 				}
 				cmds = append(cmds, c)
 			}
