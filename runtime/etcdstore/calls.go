@@ -17,26 +17,17 @@ const (
 
 // attempt makes one call with a bound of its own, so that one silent server does not take the time of all.
 func attempt[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
-	return limited(ctx, &attemptLimit, call)
-}
-
-func limited[T any](
-	ctx context.Context, limit *timelimit.Shared, call func(context.Context) (T, error),
-) (T, error) {
-	ctx, cancel := until(ctx, limit.Next())
+	ctx, cancel := until(ctx, attemptLimit.Next())
 	defer cancel()
 	return call(ctx)
 }
 
 // repeat makes a call until it has an answer, ctx ends, or another try is of no use. The call must be one that may be
 // repeated. unanswered says that an earlier attempt had no answer, and may have done its work.
-//
-// The client goes around the servers, so that one of three that is silent has every third attempt: the first are short,
-// and there are five before the time of a call is over. The last are long, for servers that are slow.
 func repeat[T any](ctx context.Context, call func(context.Context) (T, error)) (got T, unanswered bool, err error) {
 	var said error // by a server, and not by our own limit
-	for backoff, tries := retryFirst, 0; ; backoff, tries = pace.Backoff(backoff, retryFirst, retryMost), tries+1 {
-		got, err = limited(ctx, tryLimits[min(tries, len(tryLimits)-1)], call)
+	for backoff := retryFirst; ; backoff = pace.Backoff(backoff, retryFirst, retryMost) {
+		got, err = attempt(ctx, call)
 		if err == nil {
 			return got, unanswered, nil
 		}
@@ -44,7 +35,7 @@ func repeat[T any](ctx context.Context, call func(context.Context) (T, error)) (
 		if !isContext(err) {
 			said = err
 		}
-		if tries == 0 {
+		if backoff == retryFirst {
 			ctx = etcd.WithRequireLeader(ctx) // from here on: a server without one says so at once
 		}
 		if !retryable(err) || ctx.Err() != nil || !pace.Sleep(ctx, pace.Jitter(backoff)) {
@@ -60,10 +51,6 @@ func repeat[T any](ctx context.Context, call func(context.Context) (T, error)) (
 var (
 	callLimit    = timelimit.Shared{Length: callTime, Share: callTime / 20, Cause: errNoAnswer}
 	attemptLimit = timelimit.Shared{Length: attemptTime, Share: attemptTime / 10, Cause: errNoAnswer}
-	secondLimit  = timelimit.Shared{Length: secondTime, Share: secondTime / 10, Cause: errNoAnswer}
-	firstLimit   = timelimit.Shared{Length: firstTime, Share: firstTime / 10, Cause: errNoAnswer}
-
-	tryLimits = []*timelimit.Shared{&firstLimit, &firstLimit, &secondLimit, &secondLimit, &attemptLimit}
 )
 
 // bounded returns a context that ends with ctx, or after callTime.

@@ -20,9 +20,6 @@ const (
 	callTime = 5 * time.Second
 	// attemptTime is how long one server may take, before another is asked.
 	attemptTime = 1500 * time.Millisecond
-	// firstTime and secondTime are those of the first attempts of a call that is repeated.
-	firstTime  = 500 * time.Millisecond
-	secondTime = time.Second
 )
 
 var (

@@ -41,7 +41,7 @@ type change struct {
 // combining prepares a combiner: transactions of concurrent callers go out as parts of one, and share its round trip, its
 // place in etcd's log and its flush.
 func (s *session) combining(c *combine.Combiner[*change]) {
-	c.Alone, c.Lanes, c.Most, c.Stall, c.Time = combineAlone, combineLanes, combineBatch, combineStall, firstTime
+	c.Alone, c.Lanes, c.Most, c.Stall, c.Time = combineAlone, combineLanes, combineBatch, combineStall, attemptTime
 	c.Start = s.calls.Start
 	c.Send = s.sendChanges
 }

@@ -69,19 +69,49 @@ func (w *waiting) late(ctx context.Context) error {
 // watch waits in the background for a change of a key, or of one of several. It says false if it cannot tell, because
 // the history is gone or the servers have no leader.
 func (w *waiting) watch(ctx context.Context, change chan<- bool, key string, o ...etcd.OpOption) {
-	o = append(o, etcd.WithRev(w.a.rev+1))
-	w.s.calls.Start(func() {
-		for r := range w.s.client.Watch(ctx, key, o...) {
-			if len(r.Events) > 0 {
-				change <- true
-				return
+	w.s.calls.Start(func() { change <- w.changes(ctx, key, w.a.rev, len(o) == 0, o...) })
+}
+
+// changes returns when a key, or one of several, has changed since a revision, or when ctx is over. A watch that begins
+// behind the present revision is brought up to it by etcd every 100 ms only. If it may, it begins anew at the present one
+// then, and reads the key once, so that a lock that changes hands in a busy cluster is not late.
+func (w *waiting) changes(ctx context.Context, key string, since int64, anew bool, o ...etcd.OpOption) bool {
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for r := range w.s.client.Watch(watching, key, append(o, etcd.WithRev(since+1), etcd.WithCreatedNotify())...) {
+		switch {
+		case r.Err() != nil:
+			return false
+		case len(r.Events) > 0:
+			return true
+		case r.Created && r.Header.Revision > since && anew:
+			return w.changesFromNow(ctx, key, since)
+		}
+	}
+	return false
+}
+
+// changesFromNow is changes by a watch that begins at the present revision.
+func (w *waiting) changesFromNow(ctx context.Context, key string, since int64) bool {
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for r := range w.s.client.Watch(watching, key, etcd.WithCreatedNotify()) {
+		switch {
+		case r.Err() != nil:
+			return false
+		case len(r.Events) > 0:
+			return true
+		case r.Created:
+			now, err := attempt(ctx, func(ctx context.Context) (*etcd.GetResponse, error) { return w.s.client.Get(ctx, key) })
+			if err != nil {
+				return false
 			}
-			if r.Err() != nil {
-				break
+			if len(now.Kvs) == 0 || now.Kvs[0].ModRevision > since {
+				return true
 			}
 		}
-		change <- false
-	})
+	}
+	return false
 }
 
 func (c *class) isOver() bool {
