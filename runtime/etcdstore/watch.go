@@ -9,8 +9,12 @@ import (
 	"github.com/lockgen/lockgen/internal/pace"
 )
 
-// watchPause is how long a waiter waits after a watch that failed.
-const watchPause = 200 * time.Millisecond
+const (
+	// watchPause is how long a waiter waits after a watch that failed.
+	watchPause = 200 * time.Millisecond
+	// fewContenders are so few that each of them may come in within etcd's round of late watches.
+	fewContenders = 16
+)
 
 // stand waits until the one before has changed or gone, or for another reason to look again. It returns an error when
 // the wait is over.
@@ -69,12 +73,14 @@ func (w *waiting) late(ctx context.Context) error {
 // watch waits in the background for a change of a key, or of one of several. It says false if it cannot tell, because
 // the history is gone or the servers have no leader.
 func (w *waiting) watch(ctx context.Context, change chan<- bool, key string, o ...etcd.OpOption) {
-	w.s.calls.Start(func() { change <- w.changes(ctx, key, w.a.rev, len(o) == 0, o...) })
+	since, anew := w.a.rev, len(o) == 0 && w.a.all <= fewContenders
+	w.s.calls.Start(func() { change <- w.changes(ctx, key, since, anew, o...) })
 }
 
 // changes returns when a key, or one of several, has changed since a revision, or when ctx is over. A watch that begins
-// behind the present revision is brought up to it by etcd every 100 ms only. If it may, it begins anew at the present one
-// then, and reads the key once, so that a lock that changes hands in a busy cluster is not late.
+// behind the present revision is brought up to it by etcd every 100 ms only. If it may, it begins anew at the present one,
+// and reads the key once, so that a lock that changes hands in a busy cluster is not late. In a long queue that would
+// cost more than it gives.
 func (w *waiting) changes(ctx context.Context, key string, since int64, anew bool, o ...etcd.OpOption) bool {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
