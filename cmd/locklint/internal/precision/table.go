@@ -82,13 +82,14 @@ type Count struct {
 	Sure, SureFound int // of the defects those that the label is sure about
 }
 
-// The runs over the sets that are not named: of the fifth before and after what it has shown was mended, and the first one
-// over the sixth.
+// The runs over the sets that are not named: of the fifth before and after what it has shown was mended, and the first ones
+// over those that came after it.
 const (
 	FirstRun   = "first"
 	SecondRun  = "mended"
 	SixthRun   = "sixth"
 	SeventhRun = "seventh"
+	EighthRun  = "eighth"
 )
 
 // The sets of repositories: those that the checks were tuned on, those that were kept back then, those that were found
@@ -230,7 +231,7 @@ func (r Report) check() error {
 
 func (c Count) check() error {
 	switch {
-	case c.Run != FirstRun && c.Run != SecondRun && c.Run != SixthRun && c.Run != SeventhRun:
+	case !slices.Contains([]string{FirstRun, SecondRun, SixthRun, SeventhRun, EighthRun}, c.Run):
 		return fmt.Errorf("there is no run %q", c.Run)
 	case lockcheck.Lookup(c.ID) == nil:
 		return fmt.Errorf("there is no check %q", c.ID)

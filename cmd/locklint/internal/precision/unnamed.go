@@ -84,6 +84,29 @@ microseconds (LL2006); a release that is deferred before the acquire; a release 
 for a token that nobody gets to see (LL2002).
 `
 
+const eighthText = `
+## The eighth set: its first run
+
+40 repositories, found by names of files such as internal/cache/lock.go, internal/redis/lock.go, utils/redis_lock.go,
+pkg/redis/lock.go and service/seckill.go, in the order in which the search gave them: shops, payments, bookings, caches,
+feeds, kits of companies. They were labelled on 2026-11-23 by reading, before locklint was run, but by somebody who knows
+its code; a second person was to do it and could not. 19 have a defect, 21 have none. All were run, the packages with a
+labelled line and without their tests, by the version in which the causes of the seventh set were mended.
+
+**95 % of the reports are right, 56 % of the defects are found, 70 % of those beyond doubt.** Three of the repositories do
+not compile here, for want of modules; their 8 defects count as missed. Of the 26 defects in code that compiles, 19 are
+found (73 %), of the 19 beyond doubt among them 16 (84 %). The one report that counts as wrong (LL2004) is right: in the
+version of go-redis that is used there, Pipelined of a Tx is no transaction, which the label did not know.
+`
+
+const eighthCauses = `
+Missed in code that compiles: twice an acquire by hand that fails, is logged, and is then taken for had (LL2001); a release
+inside a WATCH that compares nothing, under a key that was put together by assigning to the parameter (LL2002); both
+defects of a lock that its names call idempotency; a release behind a wrapper that keeps its locks in a map (LL3008); an
+Unlock that nobody calls (LL2002). The first two have been mended since, each with a case of its shape: 22 of the 34
+defects are found then, and 36 of the 52 of the seventh set, all reports but that one right by the labels.
+`
+
 const countHead = "\n| check | right | precision | 95 % interval | found | recall | 95 % interval |\n" +
 	"| --- | --- | --- | --- | --- | --- | --- |\n"
 
@@ -99,6 +122,9 @@ func (d *Data) counted(b *strings.Builder) {
 	b.WriteString(seventhText)
 	d.counts(b, SeventhRun)
 	b.WriteString(seventhCauses)
+	b.WriteString(eighthText)
+	d.counts(b, EighthRun)
+	b.WriteString(eighthCauses)
 	d.together(b)
 }
 

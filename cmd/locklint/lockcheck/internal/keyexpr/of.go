@@ -26,7 +26,7 @@ func At(v ssa.Value, depth int) Expr {
 	case *ssa.Const:
 		return Expr{Op: Lit, Text: constText(v)}
 	case *ssa.Parameter:
-		return paramKey(v)
+		return paramKey(v, depth)
 	case *ssa.Convert:
 		return convertedKey(v.X, v.Type(), depth)
 	case *ssa.ChangeType:
@@ -99,7 +99,11 @@ func loadKey(load *ssa.UnOp, depth int) Expr {
 		}
 		return Expr{Op: Each, Text: index, Args: []Expr{list}}
 	case *ssa.Alloc:
-		if stored, ok := ssax.OnlyStore(addr); ok {
+		stored, ok := ssax.OnlyStore(addr)
+		if !ok {
+			stored, ok = ssax.StoredBefore(addr, load)
+		}
+		if ok {
 			return At(stored, depth+1)
 		}
 		return OfLocal(addr)
@@ -148,17 +152,17 @@ func variadicArgs(c *ssa.CallCommon) ([]ssa.Value, bool) {
 	return ssax.Variadic(c.Args[len(c.Args)-1])
 }
 
-func paramKey(p *ssa.Parameter) Expr {
+func paramKey(p *ssa.Parameter, depth int) Expr {
 	fn := p.Parent()
+	i := slices.Index(fn.Params, p)
 	if fn.Parent() != nil {
-		return OfLocal(p) // a parameter of a function literal is nobody's argument
-	}
-	for i, q := range fn.Params {
-		if p == q {
-			return Expr{Op: Param, Text: strconv.Itoa(i)}
+		// A literal that is called, deferred or started where it stands is given its arguments there.
+		if call, ok := ssax.RunnerOf(fn).(ssa.CallInstruction); ok && i < len(call.Common().Args) {
+			return At(call.Common().Args[i], depth+1)
 		}
+		return OfLocal(p)
 	}
-	return OfLocal(p)
+	return Expr{Op: Param, Text: strconv.Itoa(i)}
 }
 
 // OfLocal describes a value by nothing but its name.

@@ -8,7 +8,7 @@ func (c *Command) ForgetsToken() bool {
 	return c.Token != nil && c.Via == "" && isFresh(c.Token) && onlySent(c.Token)
 }
 
-// isFresh reports whether a value is what a call returns.
+// isFresh reports whether a value is made by calls out of nothing that the program has elsewhere.
 func isFresh(v ssa.Value) bool {
 	switch v := v.(type) {
 	case *ssa.MakeInterface:
@@ -16,7 +16,12 @@ func isFresh(v ssa.Value) bool {
 	case *ssa.Extract:
 		return isFresh(v.Tuple)
 	case *ssa.Call:
-		return true
+		for _, arg := range v.Call.Args {
+			if _, isConst := arg.(*ssa.Const); !isConst && !isFresh(arg) {
+				return false
+			}
+		}
+		return !v.Call.IsInvoke()
 	}
 	return false
 }

@@ -67,6 +67,53 @@ func OnlyStore(a *ssa.Alloc) (ssa.Value, bool) {
 	return stored, ok && stores == 1
 }
 
+// StoredBefore returns the value of a variable that a load reads, where all assignments stand in the variable's own
+// function and run one after the other, as in key = prefix + key. A literal sees what was assigned before it is made; none
+// may follow.
+func StoredBefore(a *ssa.Alloc, load *ssa.UnOp) (ssa.Value, bool) {
+	at, inside := ssa.Instruction(load), load.Parent() == a.Parent()
+	for fn := load.Parent(); fn != a.Parent(); fn = fn.Parent() {
+		if fn.Parent() == nil {
+			return nil, false
+		}
+		mc := makeClosure(fn)
+		if mc == nil {
+			return nil, false
+		}
+		at = mc
+	}
+	var stores []*ssa.Store
+	ok := EachCellUse(a, func(instr ssa.Instruction, addr ssa.Value) bool {
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			stores = append(stores, instr)
+			return instr.Addr == addr && instr.Parent() == a.Parent()
+		case *ssa.UnOp, *ssa.DebugRef, *ssa.FieldAddr:
+			return true
+		}
+		return false
+	})
+	var last *ssa.Store
+	for _, st := range stores {
+		switch {
+		case RunsBefore(st, at):
+			if last == nil || RunsBefore(last, st) {
+				last = st
+			}
+		case !inside || Reaches(st.Block(), at.Block()):
+			return nil, false
+		}
+	}
+	return valueOf(last), ok && last != nil
+}
+
+func valueOf(st *ssa.Store) ssa.Value {
+	if st == nil {
+		return nil
+	}
+	return st.Val
+}
+
 // EachCellUse calls use for every instruction that refers to a variable, following captures into function literals,
 // until use returns false.
 func EachCellUse(addr ssa.Value, use func(instr ssa.Instruction, addr ssa.Value) bool) bool {
