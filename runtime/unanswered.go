@@ -28,10 +28,20 @@ func unanswered(err error, limit time.Duration) error {
 // not look like that of the other, also if both have come.
 func unfinished(ctx context.Context, err error, limit time.Duration) error {
 	over := timelimit.Ended(ctx)
-	if over != nil && errors.Is(err, over) {
+	if over != nil && errors.Is(err, over) && !saysOther(err, over) {
 		return err
 	}
 	return withContext(ctx, unanswered(err, limit))
+}
+
+// saysOther reports whether an error says in which way a context has ended, other than the caller's.
+func saysOther(err, over error) bool {
+	for _, way := range []error{context.DeadlineExceeded, context.Canceled} {
+		if way != over && errors.Is(err, way) {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutContext removes the errors of contexts from joined errors; nil if nothing else is left.
