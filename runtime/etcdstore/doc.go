@@ -69,10 +69,10 @@
 //
 // The epoch of a grant is twice the revisions from a base to the one at which its key was made, plus the time in µs at
 // which the first process of the namespace found no base and made one. Readers who hold the lock together have that of
-// the first of them. A writer that becomes a reader has its own, or the next. So fences go on growing when a namespace moves here from Redis or from a
-// database, and when it moves to another cluster of etcd. A cluster that is restored from a snapshot keeps its name
-// and repeats revisions: restore it with a higher revision (etcdutl snapshot restore --bump-revision), or delete the
-// keys that end in /b below the prefix while no process runs.
+// the first of them. A writer that becomes a reader has its own, or the next. So fences go on growing when a namespace
+// moves here from Redis or from a database, and when it moves to another cluster of etcd. A cluster that is restored from
+// a snapshot keeps its name and repeats revisions: restore it with a higher revision (etcdutl snapshot restore
+// --bump-revision), or delete the keys that end in /b below the prefix while no process runs.
 //
 // # Servers, quota and history
 //

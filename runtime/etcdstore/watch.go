@@ -91,6 +91,7 @@ func (w *waiting) changes(ctx context.Context, key string, since int64, anew boo
 		case len(r.Events) > 0:
 			return true
 		case r.Created && r.Header.Revision > since && anew:
+			cancel()
 			return w.changesFromNow(ctx, key, since)
 		}
 	}
