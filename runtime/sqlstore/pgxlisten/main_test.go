@@ -20,8 +20,12 @@ import (
 
 const long = 10 * time.Minute
 
+// beChaosProcess is set where there are processes to kill and stop.
+var beChaosProcess = func() {}
+
 func TestMain(m *testing.M) {
 	storetest.BeProcess()
+	beChaosProcess()
 	goleak.VerifyTestMain(m)
 }
 

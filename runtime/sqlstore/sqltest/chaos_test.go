@@ -78,40 +78,6 @@ func (e *engine) rowsInUse(ctx context.Context) (rows []string) {
 	return rows
 }
 
-// chaosLine is a process's connections.
-type chaosLine struct {
-	*testenv.Proxy
-	url string
-}
-
-func (l chaosLine) URL() string { return l.url }
-func (l chaosLine) Calm()       {}
-func (l chaosLine) Close()      { l.Cut() }
-
-// lineHarms are those of the network. What is held back arrives later, even when who sent it has gone.
-var lineHarms = []lockchaos.Harm{
-	{Name: "cut", Odds: 3, Do: func(_ *lockchaos.Chaos, p *lockchaos.Process) { p.Line.(chaosLine).Cut() }},
-	{Name: "silence", Odds: 3, Do: func(c *lockchaos.Chaos, p *lockchaos.Process) {
-		p.Line.(chaosLine).Silence()
-		c.Later(p.Line.(chaosLine).Resume)
-	}},
-	{Name: "cut in silence", Odds: 3, Do: func(c *lockchaos.Chaos, p *lockchaos.Process) {
-		p.Line.(chaosLine).Silence()
-		c.Later(func() {
-			p.Line.(chaosLine).Resume()
-			p.Line.(chaosLine).Cut()
-		})
-	}},
-	{Name: "lose answers", Odds: 3, Do: func(c *lockchaos.Chaos, p *lockchaos.Process) {
-		p.Line.(chaosLine).Swallow()
-		c.Later(p.Line.(chaosLine).Cut)
-	}},
-	{Name: "slow", Odds: 2, Do: func(c *lockchaos.Chaos, p *lockchaos.Process) {
-		p.Line.(chaosLine).Slow(lockchaos.UpTo(c.Rand, 40*time.Millisecond))
-		c.Later(func() { p.Line.(chaosLine).Slow(0) })
-	}},
-}
-
 // controlled is a server that can be made to fail.
 type controlled interface {
 	Pause() error
@@ -188,12 +154,12 @@ func postgresChaos(t *testing.T) lockchaos.Config {
 	cfg.Line = func() lockchaos.Line {
 		if lines++; lines%2 == 0 {
 			p := testenv.NewProxy(t, bouncer.Addr())
-			return chaosLine{p, withHost(t, bouncer.URL(), p.Addr()) + "&default_query_exec_mode=exec"}
+			return lockchaos.ProxyLine{Proxy: p, Way: withHost(t, bouncer.URL(), p.Addr()) + "&default_query_exec_mode=exec"}
 		}
 		p := testenv.NewProxy(t, server.Addr())
-		return chaosLine{p, withHost(t, server.URL(), p.Addr())}
+		return lockchaos.ProxyLine{Proxy: p, Way: withHost(t, server.URL(), p.Addr())}
 	}
-	cfg.Harms = slices.Concat(lineHarms, serverHarms("the server", server))
+	cfg.Harms = slices.Concat(lockchaos.ProxyHarms, serverHarms("the server", server))
 	cfg.Harms = append(cfg.Harms, serverHarms("the pooler", bouncer)...)
 	cfg.Harms = append(cfg.Harms, e.endConnections("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() "+
 		"AND backend_type = 'client backend'", "SELECT pg_terminate_backend(%s)"))
@@ -216,9 +182,9 @@ func mariaDBChaos(t *testing.T) lockchaos.Config {
 	cfg := e.chaosOf(t, "mysql")
 	cfg.Line = func() lockchaos.Line {
 		p := testenv.NewProxy(t, server.Addr())
-		return chaosLine{p, strings.Replace(server.DSN(), server.Addr(), p.Addr(), 1)}
+		return lockchaos.ProxyLine{Proxy: p, Way: strings.Replace(server.DSN(), server.Addr(), p.Addr(), 1)}
 	}
-	cfg.Harms = slices.Concat(lineHarms, serverHarms("the server", server))
+	cfg.Harms = slices.Concat(lockchaos.ProxyHarms, serverHarms("the server", server))
 	cfg.Harms = append(cfg.Harms, e.endConnections("SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() "+
 		"AND user = SUBSTRING_INDEX(USER(), '@', 1)", "KILL %s"))
 	return cfg
