@@ -1,8 +1,11 @@
 package answers
 
 import (
+	"go/token"
+
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
@@ -12,8 +15,9 @@ import (
 // GoesOn returns the block at which those who have the lock and those who have not come together again, nil if there is
 // none: neither way has done anything by then that work finds, and nothing that is looked at later tells them apart.
 func GoesOn(c *rediscmd.Command, work func(*ssa.CallCommon) bool) *ssa.BasicBlock {
-	if c.Pipe != rediscmd.Direct || ssax.Reaches(c.Call.Block(), c.Call.Block()) {
-		return nil // asked again
+	call, ok := c.Call.(*ssa.Call)
+	if !ok || c.Pipe != rediscmd.Direct || ssax.Reaches(call.Block(), call.Block()) || !onlyLogged(call, c.Result, 0) {
+		return nil // asked again, or told to somebody
 	}
 	var join *ssa.BasicBlock
 	for _, t := range TestsOf(c) {
@@ -30,6 +34,55 @@ func GoesOn(c *rediscmd.Command, work func(*ssa.CallCommon) bool) *ssa.BasicBloc
 	}
 	return join
 }
+
+// onlyLogged reports whether an answer is tested and printed and nothing else: it goes to nobody, and no error is told from
+// another. Of several results it is the one with the index.
+func onlyLogged(v ssa.Value, index, depth int) bool {
+	if depth > maxPrinted {
+		return false
+	}
+	for _, instr := range *v.Referrers() {
+		switch use := instr.(type) {
+		case *ssa.DebugRef, *ssa.If:
+		case *ssa.Extract:
+			if use.Index == index && !onlyLogged(use, 0, depth+1) {
+				return false
+			}
+		case *ssa.MakeInterface, *ssa.ChangeInterface, *ssa.FieldAddr:
+			if !onlyLogged(use.(ssa.Value), 0, depth+1) {
+				return false
+			}
+		case *ssa.UnOp:
+			if use.Op != token.NOT || !onlyLogged(use, 0, depth+1) {
+				return false
+			}
+		case *ssa.BinOp:
+			_, x := ssax.ConstOf(use.X)
+			_, y := ssax.ConstOf(use.Y)
+			nils := ssax.IsNilConst(use.X) || ssax.IsNilConst(use.Y)
+			if !x && !y && !nils || !onlyLogged(use, 0, depth+1) {
+				return false
+			}
+		case *ssa.Store: // into the list of a call with any number of arguments
+			if _, ok := use.Addr.(*ssa.IndexAddr); !ok {
+				return false
+			}
+		case *ssa.Call: // a method of the answer, or what prints it
+			m, ok := ssax.MethodOf(&use.Call)
+			isAnswer := ok && m.Recv == v && clients.OfPackage(m.Obj.Pkg()) != clients.None
+			isText := ok && m.Recv == v && m.Obj.Name() == "Error"
+			if !ssax.Unused(use) && !((isAnswer || isText) && onlyLogged(use, 0, depth+1)) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// maxPrinted is how many steps an answer may take to where it is tested or printed.
+const maxPrinted = 6
 
 // meet is where the two ways behind a test come together, if nothing else is asked before.
 func meet(t outcomeTest, work func(*ssa.CallCommon) bool) *ssa.BasicBlock {

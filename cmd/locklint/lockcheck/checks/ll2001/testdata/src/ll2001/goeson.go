@@ -128,3 +128,63 @@ func (h *handMade) tries(ctx context.Context, id, token string) error {
 	defer h.unlock(ctx, "lock:"+id, token)
 	return h.sell(id)
 }
+
+// Who has the lock is told from a server that is away.
+func (h *handMade) unavailable(ctx context.Context, id, token string) error {
+	err := h.lock(ctx, "lock:"+id, token)
+	if errors.Is(err, errTaken) {
+		return err
+	}
+	if err != nil {
+		log.Println("no lock server, going on", err)
+	}
+	defer h.unlock(ctx, "lock:"+id, token)
+	return h.sell(id)
+}
+
+func (h *handMade) compared(ctx context.Context, id, token string) error {
+	err := h.lock(ctx, "lock:"+id, token)
+	if err != nil {
+		log.Println(err.Error())
+	}
+	if err == errTaken {
+		return nil
+	}
+	defer h.unlock(ctx, "lock:"+id, token)
+	return h.sell(id)
+}
+
+func (h *handMade) fatal(ctx context.Context, id, token string) error {
+	if err := h.lock(ctx, "lock:"+id, token); err != nil {
+		log.Fatal(err)
+	}
+	defer h.unlock(ctx, "lock:"+id, token)
+	return h.sell(id)
+}
+
+func (h *handMade) told(ctx context.Context, id, token string) error {
+	err := h.lock(ctx, "lock:"+id, token)
+	if err != nil {
+		log.Println(err)
+	}
+	defer h.unlock(ctx, "lock:"+id, token)
+	return h.report(id, err)
+}
+
+func (h *handMade) report(id string, err error) error { return err }
+
+func (h *handMade) text(ctx context.Context, id, token string) error {
+	if err := h.lock(ctx, "lock:"+id, token); err != nil { // want `LL2001: .* h.sell at line`
+		log.Print("busy: " + err.Error())
+	}
+	defer h.unlock(ctx, "lock:"+id, token)
+	return h.sell(id)
+}
+
+func (h *handMade) val(ctx context.Context, id, token string) error {
+	if !h.c.SetNX(ctx, "lock:"+id, token, time.Minute).Val() { // want `LL2001: .* h.sell at line`
+		log.Print("busy")
+	}
+	defer h.unlock(ctx, "lock:"+id, token)
+	return h.sell(id)
+}
