@@ -107,6 +107,20 @@ Unlock that nobody calls (LL2002). The first two have been mended since, each wi
 defects are found then, and 36 of the 52 of the seventh set, all reports but that one right by the labels.
 `
 
+const ninthText = `
+## The ninth set: its first run
+
+29 repositories, found by names of files such as redis/lock.go, pkg/cache/lock.go and pkg/redis/redis_lock.go, and labelled
+on 2026-11-23 by a helper who neither ran nor read locklint, in a quarter of an hour and so less thoroughly than others: 15
+have a defect. All were run, by the version in which the causes of the eighth set were mended. What labels ask of checks
+that are off by default (eight times LL3006 or LL3007) is not counted.
+
+**9 of 11 reports are right, 9 of 31 defects are found, 8 of the 19 beyond doubt: far from the goal.** Six of those missed come from one service
+that releases redsync's mutex through an interface of its own, with the caller's context (LL3008). Two repositories with two
+of the defects do not compile here. One of the two wrong reports (LL2008) names the defect of a label at another line; the
+other (LL2006) was not looked at. Nothing has been mended since.
+`
+
 const countHead = "\n| check | right | precision | 95 % interval | found | recall | 95 % interval |\n" +
 	"| --- | --- | --- | --- | --- | --- | --- |\n"
 
@@ -125,6 +139,8 @@ func (d *Data) counted(b *strings.Builder) {
 	b.WriteString(eighthText)
 	d.counts(b, EighthRun)
 	b.WriteString(eighthCauses)
+	b.WriteString(ninthText)
+	d.counts(b, NinthRun)
 	d.together(b)
 }
 
