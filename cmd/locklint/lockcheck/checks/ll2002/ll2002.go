@@ -32,7 +32,8 @@ func checkReleases(r *check.Reporter) {
 	done := map[*rediscmd.Command]bool{}
 	for _, l := range r.Index.Locks {
 		del := l.Release
-		unheld := l.Acquire.Fn == del.Fn && !del.Guarded && answers.WhenHeld(l.Acquire, del.Call) == answers.EitherWay
+		way := answers.WhenHeld(l.Acquire, del.Call)
+		unheld := l.Acquire.Fn == del.Fn && !del.Guarded && (way == answers.EitherWay || way == answers.OnlyLost)
 		if done[del] || l.Judged && !unheld || del.Op != ops.Delete || r.Index.InTest(del.Pos()) {
 			continue
 		}
@@ -46,7 +47,7 @@ func checkReleases(r *check.Reporter) {
 		}
 		done[del] = true
 		if unheld {
-			reportUnheld(r, l)
+			reportUnheld(r, l, way == answers.OnlyLost)
 			continue
 		}
 		pos, end := r.Span(del)
@@ -61,13 +62,17 @@ func checkReleases(r *check.Reporter) {
 }
 
 // reportUnheld reports a release that does not depend on the acquire: it deletes the lock of whoever has got it.
-func reportUnheld(r *check.Reporter, l *locks.Lock) {
+func reportUnheld(r *check.Reporter, l *locks.Lock, only bool) {
+	when := "also runs when"
+	if only {
+		when = "runs only when"
+	}
 	pos, end := r.Span(l.Release)
 	r.ReportOnce(analysis.Diagnostic{
 		Pos: pos, End: end,
-		Message: fmt.Sprintf("%s also runs when %s (%s) has not got the lock: then it deletes the lock of somebody else; "+
+		Message: fmt.Sprintf("%s %s %s (%s) has not got the lock: then it deletes the lock of somebody else; "+
 			"release only what was acquired, and compare the token and delete in one script",
-			l.Release.What(), l.Acquire.What(), r.Place(l.Acquire.Pos(), l.Release.Pos())),
+			l.Release.What(), when, l.Acquire.What(), r.Place(l.Acquire.Pos(), l.Release.Pos())),
 		Related: []analysis.RelatedInformation{{Pos: l.Acquire.Pos(), Message: "the lock is acquired here"}},
 	})
 }

@@ -105,6 +105,8 @@ func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
 	case !compared || leaderWord.MatchString(a.Fn.Name()) || leaderWord.MatchString(a.Key.String()) ||
 		leaderWord.MatchString(lastElem(ssax.ReceiverName(a.Fn))):
 		return ""
+	case ofMaker(ix, a):
+		return "the same for everybody who locks through one " + lastElem(ssax.ReceiverName(a.Fn))
 	case same == perHost:
 		return "the same for all goroutines of the process"
 	case same == perSecond:
@@ -156,6 +158,24 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 	}
 	return worst
 }
+
+// ofMaker reports whether the value of an acquire is a field that is set when its object is made and never again, while
+// each caller names a key of its own: the object is there for many.
+func ofMaker(ix *index.Index, a *rediscmd.Command) bool {
+	if a.Value.Op != keyexpr.Field || len(a.Value.Args) != 1 || a.Value.Args[0].String() != receiver.String() ||
+		!a.Key.Any(func(k keyexpr.Expr) bool { return k.Op == keyexpr.Param && k.Text != receiver.Text }) {
+		return false
+	}
+	recv := ssax.ReceiverName(a.Fn)
+	for _, fn := range ix.Funcs {
+		if ssax.ReceiverName(fn) == recv && locks.Stores(fn, a.Value.Text) {
+			return false
+		}
+	}
+	return len(ix.StoredIn(a.Value.Text)) > 0
+}
+
+var receiver = keyexpr.Expr{Op: keyexpr.Param, Text: "0"}
 
 // isMillis reports whether an expression is the time in milliseconds, as UnixMilli or as UnixNano divided.
 func isMillis(k keyexpr.Expr) bool {

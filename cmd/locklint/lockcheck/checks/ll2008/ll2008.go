@@ -10,6 +10,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
 //go:embed doc.md
@@ -21,8 +22,19 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Run: check
 // checkRenewals reports commands that prolong a lock whoever holds it by then.
 func checkRenewals(r *check.Reporter) {
 	for _, l := range r.Index.Renewals {
-		reportRenewal(r, l.Acquire, locks.Responsible(l.Release))
+		reportRenewal(r, l.Acquire, renewal(l.Release))
 	}
+}
+
+// renewal is the command to blame: a function that prolongs again and again is there for that, whoever calls it.
+func renewal(c *rediscmd.Command) *rediscmd.Command {
+	c = locks.Responsible(c)
+	for o := c; o != nil; o = o.Origin {
+		if ssax.Reaches(o.Call.Block(), o.Call.Block()) {
+			return o
+		}
+	}
+	return c
 }
 
 func reportRenewal(r *check.Reporter, a, e *rediscmd.Command) {

@@ -29,6 +29,7 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Info, Fixable: true
 // or a cancel function, or one that a declared function is given. They fail exactly when the work took too long or the
 // client went away. A context that was made for the release alone is fine.
 func checkReleaseContexts(r *check.Reporter) {
+	reportOver(r)
 	for _, flow := range r.Flows(clients.IsPeer) {
 		for _, release := range ssax.CallsOf(flow.Releases) {
 			c := release.Common()

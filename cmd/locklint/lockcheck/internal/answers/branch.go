@@ -175,6 +175,13 @@ func whenHeld(a *rediscmd.Command, release ssa.CallInstruction, tests []outcomeT
 	return result
 }
 
+// Inverted reports whether a release is deferred where the lock has not been got, and only there: whoever wrote it took
+// the two answers for each other. A key that is deleted at once without the lock is mostly a stale one.
+func Inverted(a *rediscmd.Command, release ssa.CallInstruction) bool {
+	at := registration(a, release, a.Call.Parent())
+	return at != nil && ssax.IsDeferred(at) && WhenHeld(a, release) == OnlyLost
+}
+
 // registration is the instruction of a function that makes a release happen: the call itself, or what runs or defers
 // the function literal that it stands in. Nil if there is none, or if the literal looks at the outcome by itself.
 func registration(a *rediscmd.Command, release ssa.CallInstruction, fn *ssa.Function) ssa.Instruction {

@@ -11,6 +11,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/docs"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/guards"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
@@ -95,7 +96,7 @@ func (ix *Index) touchesClient() bool {
 			return true
 		}
 	}
-	return ix.callsClient(ix.HasCarriers()) || declaresSetNX(ix.Pass.Pkg)
+	return ix.callsClient(ix.HasCarriers()) || declaresInterface(ix.Pass.Pkg)
 }
 
 // callsClient reports whether the package mentions a client's method, as of another package's variable, or a function
@@ -133,10 +134,12 @@ func (ix *Index) callsClient(carriers bool) bool {
 	return false
 }
 
-// declaresSetNX reports whether the package has an interface over a Redis client: it may not import the client.
-func declaresSetNX(pkg *types.Package) bool {
+// declaresInterface reports whether the package has an interface over a Redis client or a library's mutex: it may not
+// import either.
+func declaresInterface(pkg *types.Package) bool {
 	for _, name := range pkg.Scope().Names() {
-		if tn, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok && rediscmd.HasSetNX(tn.Type()) {
+		if tn, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok &&
+			(rediscmd.HasSetNX(tn.Type()) || handles.StandsForMutex(tn.Type())) {
 			return true
 		}
 	}

@@ -40,6 +40,8 @@ func (li *Info) own(fn *types.Func) ownVerb {
 			return libraryVerb(impl, library)
 		}
 		fn = impl
+	} else if handles.StandsForMutex(fn.Signature().Recv().Type()) {
+		return libraryVerb(fn, clients.Redsync)
 	}
 	if v, ok := li.verbs[fn]; ok || fn.Pkg() == li.P.Pass.Pkg {
 		return v

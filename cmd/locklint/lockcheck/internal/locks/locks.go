@@ -135,7 +135,8 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	}
 	if a.Fn == r.Fn {
 		return a.Key.String() == r.Key.String() && ssax.ComesAfter(a.Call, r.Call) && !ssax.UndoesFailure(r.Call) &&
-			!ix.onlyGivenBack(a, r) && (!answers.Skippable(a, r.Call) || ix.OwnerCompared(r) != nil) && answers.WhenHeld(a, r.Call) != answers.OnlyLost
+			!ix.onlyGivenBack(a, r) && (!answers.Skippable(a, r.Call) || ix.OwnerCompared(r) != nil) &&
+			(answers.WhenHeld(a, r.Call) != answers.OnlyLost || (saysLock(a) || saysLock(r)) && answers.Inverted(a, r.Call))
 	}
 	if ix.InTest(r.Pos()) || isForced(r.Fn) || ix.acquires(r) || ix.givesUp(r) {
 		return false
@@ -255,6 +256,9 @@ func handsOn(a *rediscmd.Command, key keyexpr.Expr) bool {
 	})
 	return found
 }
+
+// Stores reports whether a function sets a field.
+func Stores(fn *ssa.Function, field string) bool { return len(storedIn(fn, field)) > 0 }
 
 // storedIn is what a function stores in a field.
 func storedIn(fn *ssa.Function, field string) []keyexpr.Expr {

@@ -134,7 +134,7 @@ func isRelease(fn *ssa.Function) bool {
 // the same operation.
 func subject(rest string) string {
 	rest = strings.ToLower(rest)
-	for _, suffix := range []string{"context", "ctx", "withttl", "withtimeout", "withexpire", "key", "redis"} {
+	for _, suffix := range []string{"context", "ctx", "withttl", "withtimeout", "withexpire", "key", "redis", "now"} {
 		rest = strings.TrimSuffix(rest, suffix)
 	}
 	return strings.Trim(strings.TrimSuffix(rest, "lock"), "_")

@@ -122,14 +122,19 @@ func setCommand(args []ssa.Value) []*Command {
 	c := &Command{Op: ops.Acquire, Name: "SET NX", Key: keyexpr.Of(args[0]), TTL: noExpiry}
 	c.setToken(args[1])
 	nx := false
+	unread := false // the last option is one that only the running program knows; a number may follow
 	for i := 2; i < len(args); i++ {
 		text, ok := ssax.ConstString(args[i])
 		if !ok {
-			if _, isConst := ssax.ConstOf(args[i]); isConst || isNumber(args[i]) {
+			_, isConst := ssax.ConstOf(args[i])
+			number := isConst || isNumber(args[i])
+			if number && !unread {
 				c.Wrong = "SET has no option that is a number; a time follows EX or PX"
-			} else {
-				c.TTL = keyexpr.Expr{} // an option that only the running program knows
 			}
+			if !number {
+				c.TTL = keyexpr.Expr{}
+			}
+			unread = !number
 			continue
 		}
 		switch option := strings.ToUpper(text); option {

@@ -1,0 +1,62 @@
+package ll2003
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const compareAndDel = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
+
+// One object locks any key for anybody, always with the token that it was made with.
+
+type sharedLocks struct {
+	rdb *redis.Client
+	id  string
+}
+
+func newSharedLocks(rdb *redis.Client, id string) *sharedLocks { return &sharedLocks{rdb, id} }
+
+func (l *sharedLocks) Lock(ctx context.Context, key string) bool {
+	return l.rdb.SetNX(ctx, "lock:"+key, l.id, time.Minute).Val() // want `LL2003: the token that SetNX stores is the same for everybody who locks through one ll2003.sharedLocks`
+}
+
+func (l *sharedLocks) Unlock(ctx context.Context, key string) error {
+	return l.rdb.Eval(ctx, compareAndDel, []string{"lock:" + key}, l.id).Err()
+}
+
+// An object for one lock has a token of its own.
+
+type oneLock struct {
+	rdb        *redis.Client
+	key, token string
+}
+
+func newOneLock(rdb *redis.Client, key, token string) *oneLock { return &oneLock{rdb, key, token} }
+
+func (l *oneLock) Lock(ctx context.Context) bool {
+	return l.rdb.SetNX(ctx, "lock:"+l.key, l.token, time.Minute).Val()
+}
+
+func (l *oneLock) Unlock(ctx context.Context) error {
+	return l.rdb.Eval(ctx, compareAndDel, []string{"lock:" + l.key}, l.token).Err()
+}
+
+// This one makes a new token each time.
+
+type freshLocks struct {
+	rdb   *redis.Client
+	token string
+}
+
+func newFreshLocks(rdb *redis.Client) *freshLocks { return &freshLocks{rdb: rdb, token: "none"} }
+
+func (l *freshLocks) Lock(ctx context.Context, key, token string) bool {
+	l.token = token
+	return l.rdb.SetNX(ctx, "lock:"+key, l.token, time.Minute).Val()
+}
+
+func (l *freshLocks) Unlock(ctx context.Context, key string) error {
+	return l.rdb.Eval(ctx, compareAndDel, []string{"lock:" + key}, l.token).Err()
+}
