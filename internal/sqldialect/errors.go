@@ -169,9 +169,15 @@ func (d Dialect) IsReadOnly(err error) bool {
 		return sqlState(err) == "25006"
 	case MySQL:
 		n := mysqlNumber(err)
-		return n == 1290 || n == 1836
+		return n == 1290 || n == 1792 || n == 1836
 	}
 	return sqliteCode(err) == 8
+}
+
+// IsUnwritable reports whether the encoding of the database has no such character, as EUC_JP has no ä.
+func (d Dialect) IsUnwritable(err error) bool {
+	state := sqlState(err)
+	return d == Postgres && (state == "22021" || state == "22P05")
 }
 
 // IsPooled reports whether a pooler has mixed up prepared statements.

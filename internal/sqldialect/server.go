@@ -16,6 +16,8 @@ type Server struct {
 	Isolation string // of transactions by default: "read committed", "repeatable read", …
 	// StatementLog says that MySQL logs statements and not rows, with which it refuses writes in READ COMMITTED.
 	StatementLog bool
+	// Uncommitted says that the connection does not commit its statements by itself.
+	Uncommitted bool
 }
 
 // Ask asks a server what it is and how it is set up.
@@ -58,6 +60,10 @@ func (s Server) Judge() error {
 			return Refusal("SQLite is %s; 3.35 or later is needed", s.Version)
 		}
 	}
+	if s.Uncommitted {
+		return Refusal("autocommit is off in the connection: what was answered would be undone when the connection ends; take " +
+			"autocommit=0 out of the URL, or set autocommit to 1 on the server")
+	}
 	if s.ReadOnly {
 		return ErrReadOnly
 	}
@@ -73,9 +79,11 @@ func notPostgres(version string) error {
 func mysqlServer(set map[string]string) Server {
 	s := Server{
 		Dialect: MySQL, Version: set["version"],
-		ReadOnly:     set["read_only"] == "ON" || set["super_read_only"] == "ON" || set["innodb_read_only"] == "ON",
+		ReadOnly: set["read_only"] == "ON" || set["super_read_only"] == "ON" || set["innodb_read_only"] == "ON" ||
+			set["transaction_read_only"] == "ON" || set["tx_read_only"] == "ON",
 		StatementLog: set["log_bin"] == "ON" && set["binlog_format"] == "STATEMENT",
 		Isolation:    set["transaction_isolation"],
+		Uncommitted:  set["autocommit"] == "OFF",
 	}
 	if s.Isolation == "" {
 		s.Isolation = set["tx_isolation"] // MariaDB's name for it, up to 11.1
@@ -90,7 +98,8 @@ func mysqlServer(set map[string]string) Server {
 // mysqlVariables are what a server says of itself, by name.
 func mysqlVariables(ctx context.Context, q Querier) (map[string]string, error) {
 	rows, err := q.QueryContext(ctx, `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'read_only',
-'super_read_only', 'innodb_read_only', 'log_bin', 'binlog_format', 'transaction_isolation', 'tx_isolation')`)
+'super_read_only', 'innodb_read_only', 'log_bin', 'binlog_format', 'transaction_isolation', 'tx_isolation',
+'transaction_read_only', 'tx_read_only', 'autocommit')`)
 	if err != nil {
 		return nil, err
 	}

@@ -101,6 +101,9 @@ func (t Tables) Help(err error) error {
 	case t.IsPooled(err):
 		return fmt.Errorf("%w; a pooler in transaction mode does not keep prepared statements: use "+
 			"default_query_exec_mode=exec with pgx, binary_parameters=yes with lib/pq", err)
+	case t.IsUnwritable(err):
+		return fmt.Errorf("%w; the encoding of the database has no such character: give the %ss a database with UTF8, or keep to "+
+			"ASCII in names of nodes and in reasons", err, t.Of)
 	case t.IsReadOnly(err):
 		return fmt.Errorf("%w; the server takes no writes: %ss need the primary", err, t.Of)
 	}

@@ -30,7 +30,7 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 	if err := o.Check(); err != nil {
 		return fail(err)
 	}
-	if err := checkTx(tx, "the job would exist whatever becomes of the writes"); err != nil {
+	if err := sqldialect.CheckTx(tx, "the job would exist whatever becomes of the writes"); err != nil {
 		return fail(err)
 	}
 	t, err := s.ready(ctx)
@@ -69,7 +69,7 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	if !ok {
 		return fmt.Errorf("complete a run: %w: the context does not come from a job or a handler", lockrt.ErrOptions)
 	}
-	if err := checkTx(tx, "the run would be complete whatever becomes of the writes"); err != nil {
+	if err := sqldialect.CheckTx(tx, "the run would be complete whatever becomes of the writes"); err != nil {
 		return fmt.Errorf("complete run %s: %w", run.ID, err)
 	}
 	t, err := s.ready(ctx)
@@ -89,17 +89,6 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	} else if n == 0 {
 		return fmt.Errorf("complete run %s: %w: another node has taken it over, or the transaction is in another database "+
 			"than the jobs; roll it back", run.ID, jobs.ErrGone)
-	}
-	return nil
-}
-
-// checkTx refuses what is no transaction, which would do so much at once.
-func checkTx(tx Tx, otherwise string) error {
-	if t, ok := tx.(*sql.Tx); tx == nil || ok && t == nil {
-		return fmt.Errorf("%w: there is no transaction", lockrt.ErrOptions)
-	}
-	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool {
-		return fmt.Errorf("%w: %T is no transaction, %s; pass the *sql.Tx of the writes", lockrt.ErrOptions, tx, otherwise)
 	}
 	return nil
 }

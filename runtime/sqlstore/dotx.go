@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ type Beginner interface {
 // DoTx returns nil if and only if the commit was acknowledged. If the lease was lost in the meantime, that is no error:
 // the guard has kept others out. If nothing was committed the error is that of Locker.Do, of the guard (see there),
 // fn's own, or the database's; 40001, 40P01 and their like ask for the whole call to be repeated. An error that wraps
-// [ErrUnsure] says that the outcome is not known: so does one a second after the end of ctx if the answer to the commit
+// [ErrUnsure] says that the outcome is not known: so does that of an fn that ended the transaction itself, and one a second after the end of ctx if the answer to the commit
 // is not there. A rollback is waited for for 5 s. Otherwise DoTx blocks for as long as Locker.Do, fn and the database.
 func DoTx(
 	ctx context.Context, locks *lockrt.Locker, key string, o lockrt.Options, db Beginner,
@@ -73,7 +74,8 @@ func DoAllTx(
 			return guardTx(ctx, db, tx, leases)
 		},
 		Commit:   func(_ context.Context, tx *sql.Tx) error { return tx.Commit() },
-		Rollback: func(_ context.Context, tx *sql.Tx) { _ = tx.Rollback() },
+		Rollback: func(_ context.Context, tx *sql.Tx) error { return tx.Rollback() },
+		Ended:    func(err error) bool { return errors.Is(err, sql.ErrTxDone) },
 		Answered: refusedCommit,
 	}, fn)
 }

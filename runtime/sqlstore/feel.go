@@ -36,10 +36,10 @@ func (s *session) feelWrites() error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
 	t, err := s.store.ready(ctx)
-	most := s.store.db.Stats().MaxOpenConnections
-	if err != nil || t.Dialect != sqldialect.SQLite || most > 0 && most < minPool {
+	if err != nil || t.Dialect != sqldialect.SQLite || !pins.take(s.store.db) {
 		return err
 	}
+	defer pins.give(s.store.db)
 	conn, err := s.store.db.Conn(ctx)
 	if err != nil {
 		return err

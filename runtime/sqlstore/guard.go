@@ -43,7 +43,7 @@ FOR KEY SHARE OF k) AS g ON true`
 // back. In a transaction with the isolation REPEATABLE READ or SERIALIZABLE an error with the code 40001 says the same
 // of a lease that ended after the transaction had begun.
 //
-// Call it first in the transaction. It does not block, unless the lock changes hands at this moment. Renewals go on.
+// Call it first in the transaction, and outside of its savepoints: a rollback to a savepoint undoes a guard behind it. It does not block, unless the lock changes hands at this moment. Renewals go on.
 // Every end of the lease waits for the transaction: Release, Close and MaxHold for what is left of the lease, 5 s at
 // most, after which the lease is given back in the background, and a Break with Force too. Do not release a lease in its transaction. One lease may guard
 // several transactions.
@@ -60,13 +60,30 @@ FOR KEY SHARE OF k) AS g ON true`
 // The server ends a guarded transaction that is idle for the rest of the lease, or for 5 s if that is longer. So a
 // client that stops inside the transaction keeps the lock for no longer than that.
 func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
-	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool && lease.Err() == nil {
-		return fmt.Errorf("guard %q: %w: %T is no transaction, the guard would end with its own statement; pass the *sql.Tx "+
-			"of the writes", lease.Key(), lockrt.ErrOptions, tx)
+	if err := sqldialect.CheckTx(tx, "the guard would end with its own statement"); err != nil && lease.Err() == nil {
+		return fmt.Errorf("guard %q: %w", lease.Key(), err)
 	}
-	return GuardRow(ctx, lease, func(ctx context.Context, query string, args ...any) Row {
+	err := GuardRow(ctx, lease, func(ctx context.Context, query string, args ...any) Row {
 		return tx.QueryRowContext(ctx, query, args...)
 	})
+	if _, begins := tx.(Beginner); begins && err == nil {
+		err = stillOpen(ctx, tx, lease)
+	}
+	return err
+}
+
+// stillOpen reports an error where a guard has already ended with its statement, as on a *sql.Conn on which no BEGIN was
+// sent. The lock on the row has given an open transaction its number.
+func stillOpen(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
+	var open bool
+	if err := tx.QueryRowContext(ctx, "SELECT txid_current_if_assigned() IS NOT NULL").Scan(&open); err != nil {
+		return fmt.Errorf("guard %q: %w", lease.Key(), err)
+	}
+	if !open {
+		return fmt.Errorf("guard %q: %w: no transaction is open on the %T, and the guard has ended with its own statement; "+
+			"begin one", lease.Key(), lockrt.ErrOptions, tx)
+	}
+	return nil
 }
 
 // Row is a *sql.Row, or what another client of PostgreSQL has in its place.

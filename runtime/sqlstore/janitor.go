@@ -69,6 +69,9 @@ func (s *session) doubt(id, key string, latest int64) {
 // abandon has a lease that its caller gave up taken out of the queue and off the lock, in the background. It is tried
 // for as long as the lease may last.
 func (s *session) abandon(id, key string, patience time.Duration) {
+	if s.store.known.Load() == nil {
+		return // as long as the server is not known nothing is sent, see ask
+	}
 	s.leftovers.Abandon(id, key, patience+2*s.cfg.Liveness)
 }
 

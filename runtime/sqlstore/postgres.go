@@ -135,7 +135,7 @@ ON CONFLICT (session) DO UPDATE SET told = s.told || excluded.told`
 
 // judgePostgres refuses an isolation with which statements fail that meet.
 func judgePostgres(s sqldialect.Server) error {
-	if s.Isolation == "read committed" {
+	if s.Isolation == "read committed" || s.Isolation == "read uncommitted" { // which PostgreSQL does not tell apart
 		return nil
 	}
 	return sqldialect.Refusal("the connection's default isolation is %s, where statements that meet fail instead of "+

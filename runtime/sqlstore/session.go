@@ -187,7 +187,7 @@ func (s *session) Close(ctx context.Context) error {
 		s.stop()
 		go func() {
 			s.running.Wait()
-			s.pinned.close()
+			s.pinned.close(s.store.db)
 			s.calls.Close(time.Now().Add(2 * callTime)) // a driver may be late to heed the end of a call
 			close(s.ended)
 		}()

@@ -97,7 +97,7 @@ var _ lockrt.Store = (*Store)(nil)
 //
 // The store uses up to eight connections of db for concurrent calls. Each Locker has one more for polls, and keeps one
 // for renewals. So no lease is lost when other work takes all connections. With SetMaxOpenConns below 4 none is kept,
-// and renewals wait for a connection like all other calls.
+// and of a larger limit half at the most by all Lockers together; other renewals wait for a connection like all calls.
 func New(db *sql.DB, cfg Config) *Store {
 	return &Store{
 		db: db, cfg: cfg, clock: storeclock.New(), asking: make(chan struct{}, 1),

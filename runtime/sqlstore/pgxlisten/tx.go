@@ -58,6 +58,7 @@ func DoAllTx(
 		Guard:    guardAll,
 		Commit:   func(ctx context.Context, tx pgx.Tx) error { return tx.Commit(ctx) },
 		Rollback: rollBack,
+		Ended:    func(err error) bool { return errors.Is(err, pgx.ErrTxClosed) },
 		Answered: refused,
 	}, fn)
 }
@@ -72,10 +73,10 @@ func guardAll(ctx context.Context, tx pgx.Tx, leases lockrt.Leases) (context.Con
 }
 
 // rollBack does so also where the context has ended: the connection is good for others then.
-func rollBack(ctx context.Context, tx pgx.Tx) {
+func rollBack(ctx context.Context, tx pgx.Tx) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), intx.RollbackTime)
 	defer cancel()
-	_ = tx.Rollback(ctx)
+	return tx.Rollback(ctx)
 }
 
 // refused reports whether the server has said that a transaction is not committed.

@@ -162,7 +162,10 @@ func txContextEnds(t *testing.T, e, locks *engine) {
 }
 
 func txEndedByWork(t *testing.T, e, locks *engine) {
-	for i, end := range []func(*sql.Tx) error{(*sql.Tx).Rollback, (*sql.Tx).Commit} { // which of them it was only it knows
+	work := errors.New("no stock")
+	for i, end := range []func(*sql.Tx) error{ // which of them it was only it knows
+		(*sql.Tx).Rollback, (*sql.Tx).Commit, func(tx *sql.Tx) error { return errors.Join(tx.Commit(), work) },
+	} {
 		err := sqlstore.DoTx(t.Context(), locks.locker(t, "a"), "k", lockrt.Options{TTL: long}, e.db,
 			func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
 				return errors.Join(insert(ctx, tx, lease), end(tx))

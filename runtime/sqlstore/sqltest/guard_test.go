@@ -41,6 +41,7 @@ func TestGuard(t *testing.T) {
 		"readers past their leases":          guardedReadersPastTheirLeases,
 		"a downgrade comes too early":        guardedDowngrade,
 		"a permit":                           guardPermit,
+		"no transaction":                     guardNoTx,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, e) })
 	}
@@ -339,6 +340,34 @@ func guardStopped(t *testing.T, e *engine) {
 	}
 	if err := tx.Commit(); err == nil {
 		t.Error("the transaction of a client that had stopped is committed")
+	}
+}
+
+// A connection is a transaction only behind its BEGIN.
+func guardNoTx(t *testing.T, e *engine) {
+	lease, err := e.locker(t, "a").Acquire(t.Context(), "k", lockrt.Options{TTL: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := e.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for name, tx := range map[string]sqlstore.Tx{"a pool": e.db, "a connection": conn, "nil": nil, "no *sql.Tx": (*sql.Tx)(nil)} {
+		if err := sqlstore.Guard(t.Context(), tx, lease); !errors.Is(err, lockrt.ErrOptions) {
+			t.Errorf("the guard of %s: %v, want ErrOptions", name, err)
+		}
+	}
+	for _, query := range []string{"BEGIN", "COMMIT"} {
+		if _, err := conn.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+		if query == "BEGIN" {
+			if err := sqlstore.Guard(t.Context(), conn, lease); err != nil {
+				t.Errorf("the guard of a connection behind BEGIN: %v", err)
+			}
+		}
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/sqlstore"
 )
@@ -303,6 +305,65 @@ func TestOpen_mysql(t *testing.T) {
 	if err := l.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+// A connection that does not commit by itself would undo a grant when it ends.
+func TestOpen_noAutocommit(t *testing.T) {
+	t.Parallel()
+	e := mariaDB(t)
+	for what, dsn := range map[string]string{
+		"autocommit is off": "?autocommit=0", "takes no writes": "?tx_read_only=1",
+	} {
+		l, err := lockrt.New(sqlstore.New(openDB(t, "mysql", mysqlDSN(e.url)+dsn), sqlstore.Config{}), lockrt.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close(context.Background()) }()
+		_, err = l.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long})
+		wants(t, err, what)
+	}
+}
+
+// Many Lockers on one small pool leave connections to each other. Each would keep one if it could.
+func TestStore_manyLockersInOnePool(t *testing.T) {
+	engines(t, func(t *testing.T, e *engine) {
+		db := openLike(t, e)
+		db.SetMaxOpenConns(4)
+		small := &engine{name: e.name, db: db, cfg: e.cfg}
+		var leases []*lockrt.Lease
+		var lockers []*lockrt.Locker
+		for i := range 6 {
+			l := small.locker(t, fmt.Sprint("node", i))
+			lease, err := l.Acquire(t.Context(), fmt.Sprint("k", i), lockrt.Options{TTL: 4 * time.Second, Wait: testsync.Patience})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lockers, leases = append(lockers, l), append(leases, lease)
+		}
+		renewed := make([]time.Time, len(leases))
+		for i, lease := range leases {
+			renewed[i] = lease.Deadline()
+		}
+		testsync.Eventually(t, "all leases are renewed", func() bool {
+			for i, lease := range leases {
+				if err := lease.Err(); err != nil {
+					t.Fatal(err)
+				}
+				if !lease.Deadline().After(renewed[i]) {
+					return false
+				}
+			}
+			return true
+		})
+		for i, lease := range leases {
+			if err := lease.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := lockers[i].Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 func ExampleDDL() {

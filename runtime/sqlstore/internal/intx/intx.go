@@ -27,9 +27,11 @@ type Kind[T any] struct {
 	Begin func(ctx context.Context) (T, error)
 	// Guard makes the transaction part of the leases. The function that it returns, if any, is asked before the commit.
 	Guard func(ctx context.Context, tx T, leases lockrt.Leases) (ctxOfWork context.Context, before func() error, err error)
-	// Commit and Rollback end it. Rollback of one that is over does nothing.
+	// Commit and Rollback end it. Rollback of one that the program has ended before does nothing, and its error says so.
 	Commit   func(ctx context.Context, tx T) error
-	Rollback func(ctx context.Context, tx T)
+	Rollback func(ctx context.Context, tx T) error
+	// Ended reports whether an error says that the program has ended the transaction.
+	Ended func(error) bool
 	// Answered reports whether a commit's error is the server's word that it was not done.
 	Answered func(error) bool
 }
@@ -65,7 +67,11 @@ func (k Kind[T]) run(
 		if !over {
 			bound, stop := context.WithTimeout(context.WithoutCancel(ctx), RollbackTime)
 			defer stop()
-			_, _ = within(bound, 0, func() error { k.Rollback(txCtx, tx); return nil })
+			running := txCtx.Err() == nil // else it may have been rolled back by its context
+			_, late := within(bound, 0, func() error { return k.Rollback(txCtx, tx) })
+			if err != nil && running && late != nil && k.Ended(late) && !errors.Is(err, ErrUnsure) {
+				err = fmt.Errorf("%w: its function has ended it (%w) and failed: %w", ErrUnsure, late, err)
+			}
 		}
 	}()
 	workCtx, before, err := k.Guard(leaseCtx, tx, leases)

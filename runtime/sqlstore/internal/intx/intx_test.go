@@ -26,7 +26,8 @@ func silent(line chan struct{}, commit, rollback bool) Kind[int] {
 			return ctx, nil, nil
 		},
 		Commit:   func(context.Context, int) error { return wait(commit) },
-		Rollback: func(context.Context, int) { _ = wait(rollback) },
+		Rollback: func(context.Context, int) error { return wait(rollback) },
+		Ended:    func(error) bool { return false },
 		Answered: func(error) bool { return false },
 	}
 }
