@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"math/bits"
 	"strings"
 
@@ -157,13 +158,31 @@ func (t *tables) selectIn(
 //
 // In PostgreSQL each name is looked up by itself. A planner whose statistics are some seconds old takes the thousands of
 // rows of a namespace for a few, and then reads them all for any list.
+//
+// So is each row that MySQL is to lock. For a list it may read all rows instead and wait for each that somebody has
+// locked, so that one transaction of a caller that stays open would hold up everybody.
 func (t *tables) among(text, after string, namespace []byte, keys []string) (statement string, args []any) {
-	if t.Dialect != sqldialect.Postgres {
+	switch {
+	case t.Dialect == sqldialect.MySQL && t.forUpdate != "" && strings.HasSuffix(after, t.forUpdate):
+		text = strings.Replace(text, " FROM ", ` FROM JSON_TABLE(?, '$[*]' COLUMNS (it varchar(2048) PATH '$')) AS wanted
+STRAIGHT_JOIN `, 1)
+		text = strings.Replace(text, " WHERE ", " FORCE INDEX (PRIMARY) WHERE ", 1)
+		return strings.TrimSuffix(text, "IN ") + "= UNHEX(wanted.it)" + after, []any{hexList(keys), namespace}
+	case t.Dialect != sqldialect.Postgres:
 		list := padded(keys)
 		return text + marks(len(list)) + after, withKeys(namespace, list)
 	}
 	return t.perKey(strings.TrimSuffix(text, "IN ") + "= wanted.it" + after),
 		[]any{sqldialect.Array(sqldialect.Hex(keys)), namespace}
+}
+
+// hexList is a JSON array of texts.
+func hexList(keys []string) string {
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		texts[i] = hex.EncodeToString([]byte(key))
+	}
+	return encode(texts)
 }
 
 // perKey has PostgreSQL run a query for each wanted.it, the elements of an array that is the first parameter.

@@ -89,6 +89,8 @@ type Store struct {
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
 
+	completing completing
+
 	swept    atomic.Int64 // when old rows were deleted last (µs of the machine's clock)
 	failures atomic.Int64 // kept since old ones were deleted
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/sqldialect"
@@ -58,8 +59,10 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 //	return tx.Commit()
 //
 // A node that dies after the commit, and one whose lock is lost then, leaves nothing to do again: the run is recorded with
-// jobs.OutcomeOK, whatever the function returns. If another node has taken the run over meanwhile, the error is
-// jobs.ErrGone: roll back. So however often a run is tried, by retries and after deaths, one transaction commits.
+// jobs.OutcomeOK, whatever the function returns. If another node has taken the run over meanwhile, or a
+// transaction before has completed it, be it that the answer to its commit was lost, the error is jobs.ErrGone: roll back.
+// So however often a run is tried, in the function, by retries and after deaths, one transaction commits. Within one
+// transaction CompleteTx may be called again.
 //
 // Nobody takes the run over while the transaction is open. The transaction must be in the database of the store, in
 // another one the error is jobs.ErrGone too. Its role needs the right to select and update in the table of runs, and to
@@ -78,7 +81,10 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	}
 	// It counts: where a row that stays as it is does not count as changed, a second call must not look like a run that is
 	// gone.
-	const text = `UPDATE {run} SET completed = completed + 1 WHERE namespace = ? AND id = ? AND owner = ? AND 0 = `
+	text := `UPDATE {run} SET completed = completed + 1 WHERE namespace = ? AND id = ? AND owner = ? AND 0 = `
+	if !s.completing.within(run, tx) {
+		text = strings.Replace(text, "AND 0", "AND completed = 0 AND 0", 1)
+	}
 	args := append([]any{s.namespace, []byte(run.ID), []byte(run.Session)}, t.homeArgs()...)
 	result, err := tx.ExecContext(ctx, t.text(text+inHome), args...)
 	if err != nil {
@@ -87,9 +93,10 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	if n, err := result.RowsAffected(); err != nil {
 		return s.in(err, "complete run %s", run.ID)
 	} else if n == 0 {
-		return fmt.Errorf("complete run %s: %w: another node has taken it over, or the transaction is in another database "+
-			"than the jobs; roll it back", run.ID, jobs.ErrGone)
+		return fmt.Errorf("complete run %s: %w: a transaction before this one has completed it, another node has taken it over, "+
+			"or the transaction is in another database than the jobs; roll it back", run.ID, jobs.ErrGone)
 	}
+	s.completing.note(ctx, run, tx)
 	return nil
 }
 

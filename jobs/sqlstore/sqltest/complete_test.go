@@ -67,6 +67,7 @@ func TestStore_CompleteTx(t *testing.T) {
 			"not if it is rolled back":      completeRolledBack,
 			"not where the run is not":      completeElsewhere,
 			"a node is taken for dead":      completeUnderTakeover,
+			"an answer to a commit is lost": completeAgain,
 		} {
 			t.Run(name, func(t *testing.T) {
 				e.exec(t, "DELETE FROM effect")
@@ -134,6 +135,25 @@ func completeRolledBack(t *testing.T, e *engine) {
 		return tx.Commit()
 	})
 	if runs[0].Outcome != jobs.OutcomeOK || runs[1].Outcome != jobs.OutcomeError || e.effects(t) != 1 {
+		t.Errorf("%+v, and %d times committed", runs, e.effects(t))
+	}
+}
+
+// The function does not hear that its transaction has committed, and tries again.
+func completeAgain(t *testing.T, e *engine) {
+	store := e.store()
+	runs := e.only(t, store, 1, func(ctx context.Context, _ string) error {
+		tx, err := e.complete(ctx, store, 1)
+		if err = errors.Join(err, tx.Commit()); err != nil {
+			t.Error(err)
+		}
+		tx, err = e.complete(ctx, store, 1)
+		if !errors.Is(err, jobs.ErrGone) {
+			t.Errorf("in a second transaction: %v, want ErrGone", err)
+		}
+		return errors.Join(err, tx.Rollback())
+	})
+	if runs[0].Outcome != jobs.OutcomeOK || e.effects(t) != 1 {
 		t.Errorf("%+v, and %d times committed", runs, e.effects(t))
 	}
 }

@@ -56,6 +56,7 @@ func TestStore_PutTx(t *testing.T) {
 			"refuses a pool":                          putOnPool,
 			"does nothing for a known ID":             putKnown,
 			"waits for another with the same ID":      putTwice,
+			"does not hold up others":                 putOpen,
 			"refuses another database":                putElsewhere,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, e) })
@@ -216,6 +217,44 @@ func putTwice(t *testing.T, e *engine) {
 	}
 	if got := waiting(t, s); got != "a" {
 		t.Errorf("%q wait, want the second's", got)
+	}
+}
+
+// putOpen has many jobs claimed while a transaction stays open that has put another one.
+func putOpen(t *testing.T, e *engine) {
+	if e.name == "sqlite" {
+		t.Skip("the whole file has one writer")
+	}
+	s, open, others := e.store(), begin(t, e), begin(t, e)
+	defer open.Rollback()
+	due := letter("open")
+	due.At = time.Now()
+	if err := s.PutTx(t.Context(), open, due); err != nil {
+		t.Fatal(err)
+	}
+	job := "one-off:" + mailer
+	var claims []jobs.Claim
+	for i := range 64 {
+		o := due
+		o.ID = fmt.Sprint("ab"[i%2:][:1], "pz"[i/2%2:][:1], i) // on either side of the other
+		if i%2 == 0 {
+			o.ID = "z" + o.ID
+		}
+		if err := s.PutTx(t.Context(), others, o); err != nil {
+			t.Fatal(err)
+		}
+		claims = append(claims, jobs.Claim{
+			Job: job, OneOff: o.ID, Tick: o.At, Due: time.Unix(1, 0), Lease: time.Minute,
+			InFlight: &jobs.InFlight{Owner: "o", Run: jobs.Run{ID: "r" + o.ID, Job: job, OneOff: o.ID}},
+		})
+	}
+	if err := others.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range s.Claim(t.Context(), claims) {
+		if got.Err != nil || got.Status != jobs.ClaimWon {
+			t.Fatalf("claim of %s beside the open transaction: %+v", claims[i].OneOff, got)
+		}
 	}
 }
 

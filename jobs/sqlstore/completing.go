@@ -1,0 +1,44 @@
+package sqlstore
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"github.com/lockgen/lockgen/jobs"
+)
+
+// completing knows in which transaction each run of this process was completed last: a second call in that one counts
+// again, one in another does not.
+type completing struct {
+	mu sync.Mutex
+	by map[jobs.RunID]Tx
+}
+
+// within reports whether a run was completed in this transaction before.
+func (c *completing) within(run jobs.RunID, tx Tx) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.by[run]
+	return last != nil && reflect.TypeOf(tx).Comparable() && last == tx
+}
+
+// note remembers that a run was completed in a transaction, until the context ends.
+func (c *completing) note(ctx context.Context, run jobs.RunID, tx Tx) {
+	if !reflect.TypeOf(tx).Comparable() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil {
+		c.by = make(map[jobs.RunID]Tx)
+	}
+	c.by[run] = tx
+	context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.by[run] == tx {
+			delete(c.by, run)
+		}
+	})
+}
