@@ -73,7 +73,10 @@ func DetectBy(ctx context.Context, ask func(query string, version *string) error
 		return "", err
 	}
 	if other := ask("SELECT sqlite_version()", &version); other != nil {
-		return "", fmt.Errorf("ask which database it is: %w", errors.Join(err, other))
+		if other.Error() != err.Error() {
+			err = errors.Join(err, other)
+		}
+		return "", fmt.Errorf("ask which database it is: %w", err)
 	}
 	return SQLite, nil
 }

@@ -115,7 +115,7 @@ func (t *tables) loadJobs(ctx context.Context, q querier, namespace []byte, n *n
 		columns[len(columns)-2], columns[len(columns)-1] = "'' AS search", "'' AS spec"
 	}
 	text := `SELECT ` + join(columns) + ` FROM {job} WHERE namespace = ? AND name IN `
-	return t.selectIn(ctx, q, text, namespace, n.jobs.sorted(), ` ORDER BY name`+t.forUpdate, func(rows *sql.Rows) error {
+	return t.lockIn(ctx, q, text, namespace, n.jobs.sorted(), ` ORDER BY name`, func(rows *sql.Rows) error {
 		var r jobRow
 		name, err := scanJob(rows, &r)
 		if err == nil {
@@ -128,7 +128,7 @@ func (t *tables) loadJobs(ctx context.Context, q querier, namespace []byte, n *n
 
 func (t *tables) loadOneOffs(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	const text = `SELECT id, past, body FROM {oneoff} WHERE namespace = ? AND id IN `
-	return t.selectIn(ctx, q, text, namespace, n.oneOffs.sorted(), ` ORDER BY id`+t.forUpdate, func(rows *sql.Rows) error {
+	return t.lockIn(ctx, q, text, namespace, n.oneOffs.sorted(), ` ORDER BY id`, func(rows *sql.Rows) error {
 		var id, body string
 		var past int64
 		if err := rows.Scan(&id, &past, &body); err != nil {
@@ -146,8 +146,7 @@ func (t *tables) loadOneOffs(ctx context.Context, q querier, namespace []byte, n
 
 func (t *tables) loadSessions(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	const text = `SELECT session, alive FROM {node} WHERE namespace = ? AND session IN `
-	after := ` ORDER BY session` + t.forUpdate
-	return t.selectIn(ctx, q, text, namespace, n.sessions.sorted(), after, func(rows *sql.Rows) error {
+	return t.lockIn(ctx, q, text, namespace, n.sessions.sorted(), ` ORDER BY session`, func(rows *sql.Rows) error {
 		var session string
 		var alive int64
 		err := rows.Scan(&session, &alive)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/lockgen/lockgen/internal/sqldialect"
@@ -122,12 +123,17 @@ func (t *tables) remove(
 	ctx context.Context, q querier, of *table, namespace []byte, keys []string, condition string,
 ) (removed int64, err error) {
 	key := of.key[1]
-	from := "{" + of.name + "} WHERE " + of.key[0] + " = ? AND " + condition + key + " IN "
+	where := " WHERE " + of.key[0] + " = ? AND " + condition + key + " IN "
 	for len(keys) > 0 && err == nil {
 		n := min(len(keys), mostRows)
-		statement, args := t.among("DELETE FROM "+from, "", namespace, keys[:n])
-		if t.Dialect == sqldialect.Postgres {
-			statement, args = t.among("SELECT "+join(of.key)+" FROM "+from, t.forUpdate, namespace, keys[:n])
+		statement, args := "", []any(nil)
+		switch t.Dialect {
+		case sqldialect.SQLite:
+			statement, args = t.among("DELETE FROM {"+of.name+"}"+where, "", namespace, keys[:n])
+		case sqldialect.MySQL:
+			statement, args = t.rows("DELETE d FROM {"+of.name+"} AS d"+where, "", namespace, keys[:n])
+		case sqldialect.Postgres:
+			statement, args = t.among("SELECT "+join(of.key)+" FROM {"+of.name+"}"+where, t.forUpdate, namespace, keys[:n])
 			statement = "WITH l AS MATERIALIZED (" + statement + ") DELETE FROM {" + of.name + "} AS d USING l WHERE d." +
 				of.key[0] + " = l." + of.key[0] + " AND d." + key + " = l." + key
 		}
@@ -143,13 +149,27 @@ func (t *tables) remove(
 func (t *tables) selectIn(
 	ctx context.Context, q querier, text string, namespace []byte, keys []string, after string, scan func(*sql.Rows) error,
 ) error {
-	for len(keys) > 0 {
-		n := min(len(keys), mostRows)
-		statement, args := t.among(text, after, namespace, keys[:n])
-		if err := t.query(ctx, q, statement, args, scan); err != nil {
+	return inPortions(keys, func(some []string) error {
+		statement, args := t.among(text, after, namespace, some)
+		return t.query(ctx, q, statement, args, scan)
+	})
+}
+
+// lockIn is selectIn for the rows with some keys of one table, which it locks.
+func (t *tables) lockIn(
+	ctx context.Context, q querier, text string, namespace []byte, keys []string, after string, scan func(*sql.Rows) error,
+) error {
+	return inPortions(keys, func(some []string) error {
+		statement, args := t.rows(text, after+t.forUpdate, namespace, some)
+		return t.query(ctx, q, statement, args, scan)
+	})
+}
+
+func inPortions(keys []string, f func([]string) error) error {
+	for some := range slices.Chunk(keys, mostRows) {
+		if err := f(some); err != nil {
 			return err
 		}
-		keys = keys[n:]
 	}
 	return nil
 }
@@ -158,22 +178,26 @@ func (t *tables) selectIn(
 //
 // In PostgreSQL each name is looked up by itself. A planner whose statistics are some seconds old takes the thousands of
 // rows of a namespace for a few, and then reads them all for any list.
-//
-// So is each row that MySQL is to lock. For a list it may read all rows instead and wait for each that somebody has
-// locked, so that one transaction of a caller that stays open would hold up everybody.
 func (t *tables) among(text, after string, namespace []byte, keys []string) (statement string, args []any) {
-	switch {
-	case t.Dialect == sqldialect.MySQL && t.forUpdate != "" && strings.HasSuffix(after, t.forUpdate):
-		text = strings.Replace(text, " FROM ", ` FROM JSON_TABLE(?, '$[*]' COLUMNS (it varchar(2048) PATH '$')) AS wanted
-STRAIGHT_JOIN `, 1)
-		text = strings.Replace(text, " WHERE ", " FORCE INDEX (PRIMARY) WHERE ", 1)
-		return strings.TrimSuffix(text, "IN ") + "= UNHEX(wanted.it)" + after, []any{hexList(keys), namespace}
-	case t.Dialect != sqldialect.Postgres:
+	if t.Dialect != sqldialect.Postgres {
 		list := padded(keys)
 		return text + marks(len(list)) + after, withKeys(namespace, list)
 	}
 	return t.perKey(strings.TrimSuffix(text, "IN ") + "= wanted.it" + after),
 		[]any{sqldialect.Array(sqldialect.Hex(keys)), namespace}
+}
+
+// rows is among for the rows with some keys of one table that are locked or deleted. MySQL looks each up by itself. For a
+// list it may read all rows instead and wait for each that somebody has locked, so that a transaction of a caller that
+// stays open would hold up everybody.
+func (t *tables) rows(text, after string, namespace []byte, keys []string) (statement string, args []any) {
+	if t.Dialect != sqldialect.MySQL {
+		return t.among(text, after, namespace, keys)
+	}
+	const wanted = `JSON_TABLE(?, '$[*]' COLUMNS (it varchar(2048) PATH '$')) AS wanted STRAIGHT_JOIN `
+	text = strings.Replace(text, " FROM ", " FROM "+wanted, 1)
+	text = strings.Replace(text, " WHERE ", " FORCE INDEX (PRIMARY) WHERE ", 1)
+	return strings.TrimSuffix(text, "IN ") + "= UNHEX(wanted.it)" + after, []any{hexList(keys), namespace}
 }
 
 // hexList is a JSON array of texts.

@@ -66,13 +66,13 @@ func (c *calls) timedOut(ctx context.Context, bound time.Duration, err error) er
 	return newTimeout(err, bound, c.db)
 }
 
-// newTimeout says that there was no answer within a time. Where all connections of the pool are in use, that is why.
+// newTimeout says that there was no answer within a time. Where all connections of the pool are in use, that may be why.
 func newTimeout(err error, after time.Duration, db *sql.DB) timeoutError {
 	text := fmt.Sprintf("the store did not answer within %s", after.Round(time.Millisecond))
 	if db != nil {
 		if pool := db.Stats(); pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
-			text = fmt.Sprintf("all %d connections of the pool were in use for %s: raise SetMaxOpenConns, or give the locks a "+
-				"pool of their own", pool.InUse, after.Round(time.Millisecond))
+			text += fmt.Sprintf(", and all %d connections of the pool were in use: if the server answers others, raise "+
+				"SetMaxOpenConns, or give the locks a pool of their own", pool.InUse)
 		}
 	}
 	return timeoutError{err, text}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/internal/storeclock"
@@ -162,13 +163,21 @@ func (s *Store) ready(ctx context.Context) (*tables, error) {
 	if t := s.known.Load(); t != nil {
 		return t, s.file.check()
 	}
-	t, err := s.examine(ctx)
-	if err != nil {
-		return nil, err
+	for {
+		t, err := s.examine(ctx)
+		if err == nil {
+			s.known.Store(t)
+			return t, nil
+		}
+		// Nobody else waits for SQLite's file, where the pool has no busy_timeout.
+		if !sqldialect.SQLite.Again(err) || !pace.Sleep(ctx, pace.Jitter(busyPause)) {
+			return nil, err
+		}
 	}
-	s.known.Store(t)
-	return t, nil
 }
+
+// busyPause is how long a look at a database waits that another process has locked.
+const busyPause = 20 * time.Millisecond
 
 func (s *Store) examine(ctx context.Context) (*tables, error) {
 	t, err := s.cfg.detect(ctx, s.db)

@@ -142,9 +142,9 @@ func openSQLite(text string) (*sql.DB, Config, error) {
 		return nil, cfg, fmt.Errorf("%w: write sqlite:FILE; a database in memory is seen by this process alone, and memory: "+
 			"is meant for that", lockrt.ErrOptions)
 	}
-	if _, parameters, found := strings.Cut(file, "?"); found {
-		return nil, cfg, fmt.Errorf("%w: write sqlite:FILE without parameters (%s); for a pool with settings of its own use "+
-			"sqlstore.New", lockrt.ErrOptions, parameters)
+	if strings.Contains(file, "?") { // which may have a key
+		return nil, cfg, fmt.Errorf("%w: write sqlite:FILE without parameters; for a pool with settings of its own use "+
+			"sqlstore.New", lockrt.ErrOptions)
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) { // the driver would create it, for nothing
 		return nil, cfg, fmt.Errorf("%w; create it and its tables by CreateTables with a *sql.DB for it", err)

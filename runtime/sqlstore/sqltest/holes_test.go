@@ -382,7 +382,7 @@ func usedUpPool(t *testing.T, e *engine) {
 	}
 	testsync.Eventually(t, "all connections are in use", func() bool { return db.Stats().InUse == 6 })
 	_, err = l.Acquire(t.Context(), "other", lockrt.Options{TTL: time.Second, Wait: 300 * time.Millisecond})
-	wants(t, err, "all 6 connections of the pool were in use for 300ms")
+	wants(t, err, "did not answer within 300ms", "all 6 connections of the pool were in use")
 	first := lease.Deadline()
 	testsync.Eventually(t, "the lease outlives its TTL", func() bool {
 		return lease.Deadline().After(first.Add(2*time.Second)) || lease.Err() != nil

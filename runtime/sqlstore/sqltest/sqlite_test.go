@@ -36,6 +36,42 @@ func sqliteDSN(url string) string {
 		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
 }
 
+// Without busy_timeout SQLite has nobody wait: those who look at the file at the same moment are told that it is locked.
+func TestSQLite_noBusyTimeout(t *testing.T) {
+	t.Parallel()
+	url := "sqlite:" + filepath.Join(t.TempDir(), "locks.db")
+	openSQLite(t, url)
+	writer, err := sql.Open("sqlite", sqliteDSN(url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	writer.SetMaxOpenConns(1)
+	for _, query := range []string{"PRAGMA journal_mode = DELETE", "BEGIN EXCLUSIVE"} {
+		if _, err := writer.Exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := openDB(t, "sqlite", "file:"+strings.TrimPrefix(url, "sqlite:"))
+	l := (&engine{name: "sqlite", db: db}).locker(t, "a")
+	done := make(chan error, 1)
+	go func() {
+		_, err := l.Acquire(t.Context(), "k", lockrt.Options{TTL: long, Wait: testsync.Patience})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait for the file: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	if _, err := writer.Exec("COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // Who has opened a file goes on with it when another one takes its place. A holder must learn that others lock there.
 func TestSQLite_fileReplaced(t *testing.T) {
 	t.Parallel()
