@@ -240,7 +240,7 @@ func completeUnderTakeover(t *testing.T, e *engine) {
 func (e *engine) waitsForRow(t *testing.T) bool {
 	query := "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 	if e.name == "mariadb" {
-		query = "SELECT count(*) FROM information_schema.processlist WHERE db = database() AND info LIKE 'DELETE FROM%completed%'"
+		query = "SELECT count(*) FROM information_schema.processlist WHERE db = database() AND info LIKE 'DELETE%completed%'"
 	}
 	var n int
 	if err := e.db.QueryRow(query).Scan(&n); err != nil {
