@@ -28,7 +28,8 @@ const guardIdle = 5 * time.Second
 // also bounds for how long the server keeps a transaction whose client is silent, and says where the transaction is. A
 // subquery with a lock is not merged into the query around it, so that the row is locked once.
 const guardSQL = `SELECT w.place, w.tab, coalesce(g.setting, '') FROM (` + whereSQL + `) AS w
-LEFT JOIN LATERAL (SELECT set_config('idle_in_transaction_session_timeout', (
+LEFT JOIN LATERAL (SELECT set_config('tcp_user_timeout', (:idle::bigint)::text, true),
+  set_config('idle_in_transaction_session_timeout', (
   SELECT CASE WHEN s.setting::bigint BETWEEN 1 AND :idle::bigint THEN s.setting ELSE (:idle::bigint)::text END
   FROM pg_settings AS s WHERE s.name = 'idle_in_transaction_session_timeout'), true) AS setting
 FROM {lock} AS k WHERE k.name = :name AND k.epoch = :epoch AND k.owner <> '' AND k.until > {now} AND k.broken = ''
@@ -57,8 +58,9 @@ FOR KEY SHARE OF k) AS g ON true`
 // transactions of the writer. The lease of a permit guards none, since the guard keeps the lock and not one of its slots:
 // the error wraps [ErrUnsupported]. Use fence.GuardLease, which keeps a fence for each slot.
 //
-// The server ends a guarded transaction that is idle for the rest of the lease, or for 5 s if that is longer. So a
-// client that stops inside the transaction keeps the lock for no longer than that.
+// The server ends a guarded transaction that is idle, or whose client takes no more of a result, for the rest of the lease,
+// or for 5 s if that is longer. So a client that stops there keeps the lock for no longer than that; one that stops while
+// a statement runs, until that has ended and then for as long: bound statements by statement_timeout.
 func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
 	if err := sqldialect.CheckTx(tx, "the guard would end with its own statement"); err != nil && lease.Err() == nil {
 		return fmt.Errorf("guard %q: %w", lease.Key(), err)

@@ -42,6 +42,7 @@ func TestGuard(t *testing.T) {
 		"a downgrade comes too early":        guardedDowngrade,
 		"a permit":                           guardPermit,
 		"no transaction":                     guardNoTx,
+		"a client that takes no more":        guardStoppedReading,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, e) })
 	}
@@ -340,6 +341,33 @@ func guardStopped(t *testing.T, e *engine) {
 	}
 	if err := tx.Commit(); err == nil {
 		t.Error("the transaction of a client that had stopped is committed")
+	}
+}
+
+// The client stops while it reads a result: its connection stays, and the server is not idle.
+func guardStoppedReading(t *testing.T, e *engine) {
+	db, line := e.through(t)
+	lease, err := e.locker(t, "a").Acquire(t.Context(), "k", lockrt.Options{TTL: time.Second, NoRenew: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(context.WithoutCancel(t.Context()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if err := sqlstore.Guard(t.Context(), tx, lease); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := tx.Query("SELECT repeat('x', 1000) FROM generate_series(1, 3000000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	line.Silence()
+	defer line.Cut()
+	if _, err := e.locker(t, "b").Acquire(t.Context(), "k", lockrt.Options{TTL: long, Wait: testsync.Patience}); err != nil {
+		t.Error(err)
 	}
 }
 

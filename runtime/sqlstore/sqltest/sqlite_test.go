@@ -40,7 +40,9 @@ func sqliteDSN(url string) string {
 func TestSQLite_noBusyTimeout(t *testing.T) {
 	t.Parallel()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "locks.db")
-	openSQLite(t, url)
+	if err := openSQLite(t, url).Close(); err != nil {
+		t.Fatal(err)
+	}
 	writer, err := sql.Open("sqlite", sqliteDSN(url))
 	if err != nil {
 		t.Fatal(err)
