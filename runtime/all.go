@@ -53,7 +53,7 @@ func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptio
 func (l *Locker) acquireSorted(ctx context.Context, sorted []KeyOptions, o Options) (Leases, error) {
 	until := deadlineOf(o.Wait)
 	leases := make(Leases, 0, len(sorted))
-	if o.Wait > 0 && len(sorted) >= atOnce {
+	if o.Wait > 0 && len(sorted) >= atOnce && ctx.Err() == nil {
 		first, err := l.tryAtOnce(ctx, sorted, o)
 		if err != nil {
 			return first, err

@@ -56,6 +56,23 @@ func TestLocker_AcquireAll_asksForManyAtOnce(t *testing.T) {
 	}
 }
 
+// A context that has ended ends the call, however many keys there are.
+func TestLocker_AcquireAll_contextThatIsOver(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
+		why := errors.New("the client went away")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		for _, n := range []int{1, 7, 8, 30} {
+			for _, wait := range []time.Duration{0, time.Second, lockrt.Forever} {
+				leases, err := locks.AcquireAll(ctx, manyKeys(n), lockrt.Options{TTL: ttl, Wait: wait})
+				if !errors.Is(err, context.Canceled) || !errors.Is(err, why) || len(leases) != 0 {
+					t.Errorf("%d keys, wait %s: %d leases, %v", n, wait, len(leases), err)
+				}
+			}
+		}
+	})
+}
+
 // While one of many keys is waited for, those before it are held and those behind it are not.
 func TestLocker_AcquireAll_holdsNothingBehindWhatItWaitsFor(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
