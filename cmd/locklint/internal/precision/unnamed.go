@@ -118,7 +118,28 @@ that are off by default (eight times LL3006 or LL3007) is not counted.
 **9 of 11 reports are right, 9 of 31 defects are found, 8 of the 19 beyond doubt: far from the goal.** Six of those missed come from one service
 that releases redsync's mutex through an interface of its own, with the caller's context (LL3008). Two repositories with two
 of the defects do not compile here. One of the two wrong reports (LL2008) names the defect of a label at another line; the
-other (LL2006) was not looked at. Nothing has been mended since.
+other (LL2006) is wrong: the unit of the time is an argument there. Both have been mended since, and the interface is seen;
+of the eighth and the ninth set together 42 of 43 reports are right then, where 33 of 36 were, and 41 of 73 defects found,
+where 33 were.
+`
+
+const tenthText = `
+## The tenth set: its first run
+
+26 repositories, found by names of files such as infra/redis/lock.go and internal/pkg/redislock/lock.go and in issues about
+leader election, cron jobs and webhooks, and labelled on 2026-11-23 by a helper who neither ran nor read locklint: 13 have a
+defect that a default check names. All were run, by the version in which the causes of the ninth set were mended.
+
+**8 of 15 reports are right, 8 of 22 defects are found, 7 of the 15 beyond doubt.** Two of the wrong reports (LL2002, LL2008)
+name the defects of labels at the calls of a helper and not in it, two are about one guard against replays, two about a
+function that tries until it has the lock, and one is of a rule that is as young as the run, about the token of an object
+(LL2003). Of what is missed, three defects stand in packages that do not compile here, and four behind an interface that
+the program declares apart from its implementation, which no single package shows.
+`
+
+const tenthCauses = `
+These have been mended since, each with a test of its own shape, and interfaces that are locked and unlocked with a context
+stand for a lock: 12 of 13 reports are right then, and 12 of the 22 defects found.
 `
 
 const countHead = "\n| check | right | precision | 95 % interval | found | recall | 95 % interval |\n" +
@@ -141,6 +162,9 @@ func (d *Data) counted(b *strings.Builder) {
 	b.WriteString(eighthCauses)
 	b.WriteString(ninthText)
 	d.counts(b, NinthRun)
+	b.WriteString(tenthText)
+	d.counts(b, TenthRun)
+	b.WriteString(tenthCauses)
 	d.together(b)
 }
 

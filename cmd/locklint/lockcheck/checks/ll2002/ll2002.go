@@ -50,6 +50,7 @@ func checkReleases(r *check.Reporter) {
 			reportUnheld(r, l, way == answers.OnlyLost)
 			continue
 		}
+		del = r.Index.Blamed(del)
 		pos, end := r.Span(del)
 		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,

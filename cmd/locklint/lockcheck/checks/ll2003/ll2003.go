@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -159,21 +160,29 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 	return worst
 }
 
-// ofMaker reports whether the value of an acquire is a field that is set when its object is made and never again, while
-// each caller names a key of its own: the object is there for many.
+// ofMaker reports whether the value of an acquire names the process: a field that is set when its object is made, from a
+// parameter that says so, and never again, while each caller names a key of its own. The object is there for many.
 func ofMaker(ix *index.Index, a *rediscmd.Command) bool {
 	if a.Value.Op != keyexpr.Field || len(a.Value.Args) != 1 || a.Value.Args[0].String() != receiver.String() ||
 		!a.Key.Any(func(k keyexpr.Expr) bool { return k.Op == keyexpr.Param && k.Text != receiver.Text }) {
 		return false
 	}
-	recv := ssax.ReceiverName(a.Fn)
+	stored := 0
 	for _, fn := range ix.Funcs {
-		if ssax.ReceiverName(fn) == recv && locks.Stores(fn, a.Value.Text) {
-			return false
+		for _, k := range locks.StoredBy(fn, a.Value.Text) {
+			param, err := strconv.Atoi(k.Text)
+			if ssax.ReceiverName(fn) == ssax.ReceiverName(a.Fn) || k.Op != keyexpr.Param || err != nil ||
+				!processWord.MatchString(fn.Params[param].Name()) {
+				return false
+			}
+			stored++
 		}
 	}
-	return len(ix.StoredIn(a.Value.Text)) > 0
+	return stored > 0
 }
+
+// processWord marks what a process is called.
+var processWord = regexp.MustCompile(`(?i)instance|node|host|server|worker|process|pod|machine`)
 
 var receiver = keyexpr.Expr{Op: keyexpr.Param, Text: "0"}
 

@@ -22,7 +22,7 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Run: check
 // checkRenewals reports commands that prolong a lock whoever holds it by then.
 func checkRenewals(r *check.Reporter) {
 	for _, l := range r.Index.Renewals {
-		reportRenewal(r, l.Acquire, renewal(l.Release))
+		reportRenewal(r, l.Acquire, r.Index.Blamed(renewal(l.Release)))
 	}
 }
 

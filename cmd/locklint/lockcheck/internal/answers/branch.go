@@ -175,6 +175,39 @@ func whenHeld(a *rediscmd.Command, release ssa.CallInstruction, tests []outcomeT
 	return result
 }
 
+// EndsHeld reports whether the function of an acquire returns only with the lock, as one that tries again for ever.
+func EndsHeld(a *rediscmd.Command) bool {
+	fn := a.Call.Parent()
+	without := map[*ssa.BasicBlock]bool{}
+	tests := map[*ssa.BasicBlock]*ssa.BasicBlock{}
+	for _, t := range TestsOf(a) {
+		tests[t.block] = t.lost()
+	}
+	if len(tests) == 0 || fn.Parent() != nil {
+		return false
+	}
+	ends := true
+	var visit func(b *ssa.BasicBlock)
+	visit = func(b *ssa.BasicBlock) {
+		if without[b] {
+			return
+		}
+		without[b] = true
+		if _, returns := b.Instrs[len(b.Instrs)-1].(*ssa.Return); returns {
+			ends = false
+		}
+		if lost := tests[b]; lost != nil {
+			visit(lost)
+			return
+		}
+		for _, s := range b.Succs {
+			visit(s)
+		}
+	}
+	visit(fn.Blocks[0])
+	return ends
+}
+
 // Inverted reports whether a release is deferred where the lock has not been got, and only there: whoever wrote it took
 // the two answers for each other. A key that is deleted at once without the lock is mostly a stale one.
 func Inverted(a *rediscmd.Command, release ssa.CallInstruction) bool {

@@ -62,32 +62,6 @@ func IsLease(t types.Type) bool {
 	return name == "Lease" && pointer || name == "Leases" && !pointer
 }
 
-// StandsForMutex reports whether a type is an interface for a *redsync.Mutex: it has the two methods by which that is
-// locked and unlocked with a context, as redsync declares them. What implements it need not be in sight.
-func StandsForMutex(t types.Type) bool {
-	iface, ok := t.Underlying().(*types.Interface)
-	if !ok {
-		return false
-	}
-	has := func(name string, results ...func(types.Type) bool) bool {
-		for m := range iface.Methods() {
-			sig := m.Signature()
-			if m.Name() != name || sig.Params().Len() != 1 || !ssax.IsContext(sig.Params().At(0).Type()) ||
-				sig.Results().Len() != len(results) {
-				continue
-			}
-			for i, is := range results {
-				if !is(sig.Results().At(i).Type()) {
-					return false
-				}
-			}
-			return true
-		}
-		return false
-	}
-	return has("LockContext", ssax.IsError) && has("UnlockContext", ssax.IsBool, ssax.IsError)
-}
-
 // Of is the value on which a call is made: the receiver of a method, or the function value that is called. Nil if
 // it can be no handle.
 func Of(c *ssa.CallCommon) ssa.Value {
@@ -138,7 +112,7 @@ func VerbByName(name string) Verb {
 
 // IsReleaseName reports whether a method of a handle releases, by its name.
 func IsReleaseName(name string) bool {
-	return name == "Release" || name == "Unlock" || name == "UnlockContext" || name == "ReleaseCtx"
+	return name == "Release" || name == "Unlock" || name == "UnLock" || name == "UnlockContext" || name == "ReleaseCtx"
 }
 
 // IsReleaseCall reports whether a call releases some lock that is known by its type.

@@ -26,7 +26,9 @@ var words = withPaths([][]byte{
 	[]byte("newmutex("),       // the same
 	[]byte(".obtain("),
 	[]byte("unlockcontext("), // an interface over a mutex
-	[]byte("locklint:"),      // a comment that silences a check
+	[]byte("unlock(ctx context.context"),
+	[]byte("unlock(context.context"),
+	[]byte("locklint:"), // a comment that silences a check
 
 	[]byte("advisory_lock"), // the locks of databases
 	[]byte("advisory_xact_lock"),

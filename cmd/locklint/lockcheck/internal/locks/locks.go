@@ -3,6 +3,7 @@ package locks
 
 import (
 	"cmp"
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -199,6 +200,33 @@ func Responsible(c *rediscmd.Command) *rediscmd.Command {
 	return c
 }
 
+// Blamed is the command to report: that of a helper, if the helper is there for the function that calls it alone.
+func (ix *Set) Blamed(c *rediscmd.Command) *rediscmd.Command {
+	for c.Origin != nil && c.Origin.Fn != c.Fn && !token.IsExported(c.Origin.Fn.Name()) && ix.onlyCalledIn(c.Origin.Fn, c.Fn) {
+		c = c.Origin
+	}
+	return c
+}
+
+// onlyCalledIn reports whether a function of the package is used in no other function than one, and is no value.
+func (ix *Set) onlyCalledIn(fn, caller *ssa.Function) bool {
+	for _, other := range ix.Funcs {
+		if other == fn || ssax.Outermost(other) == caller {
+			continue
+		}
+		uses := false
+		ssax.EachInstr(other, func(instr ssa.Instruction) {
+			for _, op := range instr.Operands(nil) {
+				uses = uses || *op == ssa.Value(fn)
+			}
+		})
+		if uses {
+			return false
+		}
+	}
+	return true
+}
+
 // Related reports whether a command elsewhere in the package works on the key of c. A key that is nothing but an
 // argument is taken for the same only among the methods of one type, and not where the other function has a lock of
 // its own.
@@ -237,7 +265,7 @@ func handsOn(a *rediscmd.Command, key keyexpr.Expr) bool {
 	if key.Op != keyexpr.Field {
 		return false
 	}
-	if slices.ContainsFunc(storedIn(a.Fn, key.Text), func(k keyexpr.Expr) bool { return k.String() == a.Key.String() }) {
+	if slices.ContainsFunc(StoredBy(a.Fn, key.Text), func(k keyexpr.Expr) bool { return k.String() == a.Key.String() }) {
 		return true
 	}
 	found := false
@@ -250,18 +278,15 @@ func handsOn(a *rediscmd.Command, key keyexpr.Expr) bool {
 		for _, v := range call.Common().Args {
 			args = append(args, keyexpr.Of(v))
 		}
-		found = found || slices.ContainsFunc(storedIn(maker, key.Text), func(k keyexpr.Expr) bool {
+		found = found || slices.ContainsFunc(StoredBy(maker, key.Text), func(k keyexpr.Expr) bool {
 			return k.Any(func(k keyexpr.Expr) bool { return k.Op == keyexpr.Param }) && k.Bind(args).String() == a.Key.String()
 		})
 	})
 	return found
 }
 
-// Stores reports whether a function sets a field.
-func Stores(fn *ssa.Function, field string) bool { return len(storedIn(fn, field)) > 0 }
-
-// storedIn is what a function stores in a field.
-func storedIn(fn *ssa.Function, field string) []keyexpr.Expr {
+// StoredBy is what a function stores in a field.
+func StoredBy(fn *ssa.Function, field string) []keyexpr.Expr {
 	var list []keyexpr.Expr
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {

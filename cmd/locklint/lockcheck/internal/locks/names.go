@@ -27,7 +27,7 @@ var forceWord = regexp.MustCompile(`(?i)force|break|admin|reset|clear|clean|purg
 
 // otherWord marks the uses of SETNX that are no locks even where the key is given back.
 var otherWord = regexp.MustCompile(`(?i)idempot|\bidem|_idem|(?-i:Idem)|dedup|duplicate|throttl|rate_?limit|` +
-	`cooldown|debounce|nonce|(?-i:OTP)|\botp|_otp|captcha`)
+	`cooldown|debounce|nonce|replay|(?-i:OTP)|\botp|_otp|captcha`)
 
 // The verbs that pair up. The rest of the two names must agree: LockOrder belongs to UnlockOrder.
 var verbPairs = []struct{ acquire, release *regexp.Regexp }{

@@ -144,7 +144,7 @@ func (ix *Set) StoredIn(field string) []keyexpr.Expr {
 	}
 	var list []keyexpr.Expr
 	for _, fn := range ix.Funcs {
-		list = append(list, storedIn(fn, field)...)
+		list = append(list, StoredBy(fn, field)...)
 	}
 	return list
 }

@@ -234,7 +234,9 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 			origin: c,
 		}
 		if c.Op == ops.Acquire {
-			if s.Outcome = answers.OutcomeResult(fn, c); s.Outcome < 0 {
+			if s.Outcome = answers.OutcomeResult(fn, c); s.Outcome >= 0 && answers.EndsHeld(c) {
+				s.Outcome = -1 // it is always the same
+			} else if s.Outcome < 0 {
 				s.Outcome = answers.OutcomeError(fn, c)
 				s.ByError = s.Outcome >= 0
 			}

@@ -9,6 +9,18 @@ type Mutex interface {
 	UnlockContext(ctx context.Context) (bool, error)
 }
 
+// Lock is one of the program's own.
+type Lock interface {
+	Lock(ctx context.Context) error
+	UnLock(ctx context.Context) error
+}
+
+// Local lives in the process.
+type Local interface {
+	Lock()
+	Unlock()
+}
+
 // Other has the same names and does something else.
 type Other interface {
 	LockContext(ctx context.Context) error

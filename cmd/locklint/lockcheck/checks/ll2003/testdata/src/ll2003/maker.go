@@ -16,7 +16,9 @@ type sharedLocks struct {
 	id  string
 }
 
-func newSharedLocks(rdb *redis.Client, id string) *sharedLocks { return &sharedLocks{rdb, id} }
+func newSharedLocks(rdb *redis.Client, instanceID string) *sharedLocks {
+	return &sharedLocks{rdb, instanceID}
+}
 
 func (l *sharedLocks) Lock(ctx context.Context, key string) bool {
 	return l.rdb.SetNX(ctx, "lock:"+key, l.id, time.Minute).Val() // want `LL2003: the token that SetNX stores is the same for everybody who locks through one ll2003.sharedLocks`
