@@ -55,6 +55,14 @@ func (d Dialect) Again(err error) bool {
 	return code == 5 || code == 6
 }
 
+// IsLockTimeout reports whether a statement has waited for a row for as long as it may.
+func (d Dialect) IsLockTimeout(err error) bool {
+	if err == nil {
+		return false
+	}
+	return d == Postgres && sqlState(err) == "55P03" || d == MySQL && mysqlNumber(err) == 1205
+}
+
 // IsDuplicate reports whether a row with the same key is there.
 func (d Dialect) IsDuplicate(err error) bool {
 	switch d {

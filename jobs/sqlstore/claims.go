@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -65,17 +66,19 @@ func (s *Store) one(
 func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	results := make([]jobs.Claimed, len(claims))
 	each(claims, results, func(c *jobs.Claim) string { return c.Job }, func(some []jobs.Claim, answers []jobs.Claimed) {
-		n := new(need)
+		n := &need{shares: true}
 		for i := range some {
 			n.claim(&some[i])
 		}
 		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
 			for i, c := range some {
-				answers[i] = state.Claim(c, now)
+				if n.left(c.Job) == nil {
+					answers[i] = state.Claim(c, now)
+				}
 			}
 		})
 		for i := range answers {
-			if err != nil {
+			if err := cmp.Or(err, n.left(some[i].Job)); err != nil {
 				answers[i] = jobs.Claimed{Err: s.in(err, "claim a tick of job %q", some[i].Job)}
 			}
 		}
@@ -130,29 +133,29 @@ func (n *need) claim(c *jobs.Claim) {
 func (s *Store) Start(ctx context.Context, starts []jobs.Start) []error {
 	errs := make([]error, len(starts))
 	each(starts, errs, func(s *jobs.Start) string { return s.Run.Job }, func(some []jobs.Start, answers []error) {
-		n := new(need)
+		n := &need{shares: true}
 		for i := range some {
 			n.jobs.add(some[i].Run.Job)
 			n.runs.add(some[i].Run.ID)
 		}
 		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
 			for i, b := range some {
-				answers[i] = state.Start(b, now)
+				if n.left(b.Run.Job) == nil {
+					answers[i] = state.Start(b, now)
+				}
 			}
 		})
-		s.fail(answers, err, "note that a run begins")
+		for i := range some {
+			s.fail(&answers[i], cmp.Or(err, n.left(some[i].Run.Job)), "note that a run begins")
+		}
 	})
 	return errs
 }
 
-// fail has all answers say that a step failed, if it did.
-func (s *Store) fail(answers []error, err error, doing string) {
-	if err == nil {
-		return
-	}
-	err = s.in(err, "%s", doing)
-	for i := range answers {
-		answers[i] = err
+// fail has an answer say why there is none.
+func (s *Store) fail(answer *error, err error, doing string) {
+	if err != nil {
+		*answer = s.in(err, "%s", doing)
 	}
 }
 
@@ -160,27 +163,38 @@ func (s *Store) fail(answers []error, err error, doing string) {
 func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 	errs := make([]error, len(finishes))
 	each(finishes, errs, func(f *jobs.Finish) string { return f.Run.Job }, func(some []jobs.Finish, answers []error) {
-		n, failures := new(need), 0
+		n, failures := &need{shares: true}, 0
 		for i := range some {
 			n.finish(&some[i])
 		}
 		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
 			for i, f := range some {
-				answers[i] = state.Finish(f, now)
+				if n.left(jobsOf(&f)...) == nil {
+					answers[i] = state.Finish(f, now)
+				}
 			}
 			failures = len(state.Failures)
 		})
-		s.fail(answers, err, "end a run")
+		for i := range some {
+			s.fail(&answers[i], cmp.Or(err, n.left(jobsOf(&some[i])...)), "end a run")
+		}
 		s.pruneFailures(ctx, failures)
 	})
 	return errs
 }
 
+// jobsOf are the jobs whose rows the end of a run changes.
+func jobsOf(f *jobs.Finish) []string {
+	if f.Next != nil {
+		return []string{f.Run.Job, f.Next.Run.Job}
+	}
+	return []string{f.Run.Job}
+}
+
 func (n *need) finish(f *jobs.Finish) {
-	n.jobs.add(f.Run.Job)
+	n.jobs.add(jobsOf(f)...)
 	n.runs.add(f.Run.ID)
 	if f.Next != nil {
-		n.jobs.add(f.Next.Run.Job)
 		n.runs.add(f.Next.Run.ID)
 	}
 	if f.Orphan && f.Owner != jobs.Nobody {

@@ -26,10 +26,12 @@ type dialect struct {
 	numbered  bool   // parameters are $1, $2 and not ?
 	now       string // the server's clock, µs
 	forUpdate string
-	greatest  string // of two columns
-	ddl       string
-	role      string // in the grants
-	// limits ends waits for locks, and the transaction of a client that has stopped.
+	// soon is forUpdate for the rows of several jobs: one that stays locked must not keep the others for long.
+	soon     string
+	greatest string // of two columns
+	ddl      string
+	role     string // in the grants
+	// limits ends waits for locks after a time, and the transaction of a client that has stopped.
 	limits string
 	// home is what tells the database apart, of the row that has it.
 	home string
@@ -37,19 +39,31 @@ type dialect struct {
 
 var dialects = map[sqldialect.Dialect]*dialect{
 	sqldialect.Postgres: {
-		shown: "PostgreSQL", numbered: true, ddl: postgresDDL, forUpdate: " FOR UPDATE", greatest: "greatest",
+		shown: "PostgreSQL", numbered: true, ddl: postgresDDL, forUpdate: " FOR UPDATE", soon: " FOR UPDATE", greatest: "greatest",
 		role:   "the_role",
 		now:    `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 		home:   `body || ' ' || current_database()`, // a copy has another name
-		limits: `SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '5s', true)`,
+		limits: `SELECT set_config('lock_timeout', '%s', true), set_config('idle_in_transaction_session_timeout', '5s', true)`,
 	},
 	sqldialect.MySQL: {
-		shown: "MySQL", ddl: mysqlDDL, forUpdate: " FOR UPDATE", greatest: "GREATEST", role: "the_user",
+		shown: "MySQL", ddl: mysqlDDL, forUpdate: " FOR UPDATE", soon: " FOR UPDATE", greatest: "GREATEST", role: "the_user",
 		now:  `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
 		home: `body`,
 	},
 	sqldialect.SQLite: {shown: "SQLite", ddl: sqliteDDL, greatest: "max", home: `body`}, // its clock is the process's
 }
+
+// mariaDB can bound a wait for a row in the statement. In MySQL one ends with the caller's time.
+const mariaDBSoon = " FOR UPDATE WAIT 1"
+
+// skipLocked locks those rows that nobody else has locked.
+const skipLocked = " FOR UPDATE SKIP LOCKED"
+
+// How long PostgreSQL waits for a row.
+const (
+	lockTime  = "5s"
+	soonLocks = "1s"
+)
 
 // tables are the statements on the tables of one store.
 type tables struct {

@@ -24,7 +24,27 @@ type need struct {
 	oneOffs  set
 	sessions set
 	keep     map[string]int // how many records to keep of a job that gets one
+
+	shares bool // its elements have nothing to do with each other: a job that others have locked may be left out
+	skips  bool // such jobs are
+	locked set  // which those are
 }
+
+// several reports whether one of the jobs could keep the others waiting.
+func (n *need) several() bool { return n.shares && len(n.jobs) > 1 }
+
+// left is an error if one of some jobs was left out.
+func (n *need) left(jobs ...string) error {
+	for _, job := range jobs {
+		if n.locked[job] {
+			return errLocked
+		}
+	}
+	return nil
+}
+
+// errLocked is the answer about a job that was left out.
+var errLocked = fmt.Errorf("its row was locked by another transaction for more than %s", soonLocks)
 
 type set map[string]bool
 
@@ -114,8 +134,15 @@ func (t *tables) loadJobs(ctx context.Context, q querier, namespace []byte, n *n
 	if !n.spec { // they are long, and seldom needed
 		columns[len(columns)-2], columns[len(columns)-1] = "'' AS search", "'' AS spec"
 	}
+	lock, names := t.forUpdate, n.jobs.sorted()
+	if n.several() {
+		lock = t.soon
+	}
+	if n.skips {
+		lock = skipLocked
+	}
 	text := `SELECT ` + join(columns) + ` FROM {job} WHERE namespace = ? AND name IN `
-	return t.lockIn(ctx, q, text, namespace, n.jobs.sorted(), ` ORDER BY name`, func(rows *sql.Rows) error {
+	err := t.lockIn(ctx, q, text, namespace, names, ` ORDER BY name`+lock, func(rows *sql.Rows) error {
 		var r jobRow
 		name, err := scanJob(rows, &r)
 		if err == nil {
@@ -124,11 +151,24 @@ func (t *tables) loadJobs(ctx context.Context, q querier, namespace []byte, n *n
 		}
 		return err
 	})
+	if err != nil || !n.skips {
+		return err
+	}
+	// Which of the others are there, and so are locked?
+	n.locked = nil
+	left := slices.DeleteFunc(names, func(name string) bool { _, found := f.jobs[name]; return found })
+	text = `SELECT name FROM {job} WHERE namespace = ? AND name IN `
+	return t.selectIn(ctx, q, text, namespace, left, "", func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		n.locked.add(name)
+		return err
+	})
 }
 
 func (t *tables) loadOneOffs(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	const text = `SELECT id, past, body FROM {oneoff} WHERE namespace = ? AND id IN `
-	return t.lockIn(ctx, q, text, namespace, n.oneOffs.sorted(), ` ORDER BY id`, func(rows *sql.Rows) error {
+	return t.lockIn(ctx, q, text, namespace, n.oneOffs.sorted(), ` ORDER BY id`+t.forUpdate, func(rows *sql.Rows) error {
 		var id, body string
 		var past int64
 		if err := rows.Scan(&id, &past, &body); err != nil {
@@ -146,7 +186,7 @@ func (t *tables) loadOneOffs(ctx context.Context, q querier, namespace []byte, n
 
 func (t *tables) loadSessions(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	const text = `SELECT session, alive FROM {node} WHERE namespace = ? AND session IN `
-	return t.lockIn(ctx, q, text, namespace, n.sessions.sorted(), ` ORDER BY session`, func(rows *sql.Rows) error {
+	return t.lockIn(ctx, q, text, namespace, n.sessions.sorted(), ` ORDER BY session`+t.forUpdate, func(rows *sql.Rows) error {
 		var session string
 		var alive int64
 		err := rows.Scan(&session, &alive)

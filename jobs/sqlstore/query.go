@@ -155,12 +155,12 @@ func (t *tables) selectIn(
 	})
 }
 
-// lockIn is selectIn for the rows with some keys of one table, which it locks.
+// lockIn is selectIn for the rows with some keys of one table, which it locks in that order. after ends with the lock.
 func (t *tables) lockIn(
 	ctx context.Context, q querier, text string, namespace []byte, keys []string, after string, scan func(*sql.Rows) error,
 ) error {
 	return inPortions(keys, func(some []string) error {
-		statement, args := t.rows(text, after+t.forUpdate, namespace, some)
+		statement, args := t.rows(text, after, namespace, some)
 		return t.query(ctx, q, statement, args, scan)
 	})
 }

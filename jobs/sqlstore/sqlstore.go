@@ -173,6 +173,11 @@ func (s *Store) examine(ctx context.Context) (*tables, error) {
 	if err != nil {
 		return t, err
 	}
+	if strings.Contains(server.Version, "MariaDB") {
+		own := *t.dialect
+		own.soon = mariaDBSoon
+		t.dialect = &own
+	}
 	return t, t.look(ctx, s.db)
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -33,7 +34,7 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 	limited, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	for n := 1; ; n++ {
-		err := t.once(limited, s.db, func(q querier) error {
+		err := t.once(limited, s.db, need.several(), func(q querier) error {
 			found, err := t.load(limited, q, s.namespace, need)
 			if err != nil {
 				return err
@@ -41,6 +42,10 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 			change(found.state, found.now)
 			return t.save(limited, q, s.namespace, need, found)
 		})
+		if need.several() && !need.skips && t.IsLockTimeout(err) {
+			need.skips = true
+			continue
+		}
 		if err == nil || n == attempts || limited.Err() != nil || !t.Again(err) && !t.IsDuplicate(err) && !errors.Is(err, errCompleted) {
 			return t.explain(ctx, err)
 		}
@@ -69,7 +74,7 @@ func (s *Store) enter(ctx context.Context, t *tables) (leave func(), err error) 
 
 // once runs f in a transaction. In all of them a statement sees what was committed before it began, so that what is
 // read after the locks were taken is current.
-func (t *tables) once(ctx context.Context, db *sql.DB, f func(querier) error) error {
+func (t *tables) once(ctx context.Context, db *sql.DB, several bool, f func(querier) error) error {
 	if t.Dialect == sqldialect.SQLite {
 		return onceSQLite(ctx, db, f)
 	}
@@ -79,7 +84,11 @@ func (t *tables) once(ctx context.Context, db *sql.DB, f func(querier) error) er
 	}
 	defer func() { _ = tx.Rollback() }() // after the commit it does nothing
 	if t.limits != "" {
-		if _, err := tx.ExecContext(ctx, t.limits); err != nil {
+		wait := lockTime
+		if several {
+			wait = soonLocks
+		}
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf(t.limits, wait)); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -107,6 +108,58 @@ func TestStore_withdrawOrClaim(t *testing.T) {
 			}
 			if n != 1 {
 				t.Errorf("%s was had by %d: claimed %t and %t, withdrawn %t", id, n, got[0], got[1], got[2])
+			}
+		}
+	})
+}
+
+// TestStore_lockedJob has somebody lock the row of one job, as a process does that is stopped in a transaction: the others
+// do not wait for it.
+func TestStore_lockedJob(t *testing.T) {
+	engines(t, func(t *testing.T, e *engine) {
+		if e.name == "sqlite" {
+			t.Skip("the whole file has one writer")
+		}
+		const many, stuck = 20, 7
+		s := e.store()
+		r := jobs.Registration{Session: "s"}
+		for i := range many {
+			r.Offers = append(r.Offers, jobs.Offer{Definition: jobs.Definition{Job: fmt.Sprint("job-", i)}})
+		}
+		view, err := s.Register(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx := begin(t, e)
+		defer tx.Rollback()
+		result, err := tx.Exec(fmt.Sprintf("UPDATE lockgen_job SET missed = missed + 1 WHERE namespace = 'n%d' AND name = 'job-%d'",
+			e.n.Load(), stuck))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := result.RowsAffected(); n != 1 || err != nil {
+			t.Fatalf("%d rows are locked, %v", n, err)
+		}
+		claims := stormClaims(view, 0, 0, many)
+		starts, finishes := make([]jobs.Start, many), make([]jobs.Finish, many)
+		for i, got := range s.Claim(t.Context(), claims) {
+			run := claims[i].InFlight.Run
+			starts[i] = jobs.Start{Run: run, Owner: claims[i].InFlight.Owner, Lease: time.Minute}
+			run.Outcome, run.Started, run.Ended = jobs.OutcomeOK, view.Now, view.Now
+			finishes[i] = jobs.Finish{Run: run, Owner: claims[i].InFlight.Owner, Lease: time.Minute, Keep: 10}
+			if i == stuck {
+				if got.Err == nil || !strings.Contains(got.Err.Error(), "locked by another transaction") {
+					t.Errorf("claim of a job whose row is locked: %+v", got)
+				}
+			} else if got.Err != nil || got.Status != jobs.ClaimWon {
+				t.Errorf("claim of job %d beside it: %+v", i, got)
+			}
+		}
+		for what, errs := range map[string][]error{"start": s.Start(t.Context(), starts), "end": s.Finish(t.Context(), finishes)} {
+			for i, err := range errs {
+				if (err != nil) != (i == stuck) {
+					t.Errorf("%s of a run of job %d: %v", what, i, err)
+				}
 			}
 		}
 	})
