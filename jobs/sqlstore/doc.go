@@ -48,10 +48,10 @@
 // what the previous holder has written. In SQLite they begin with BEGIN IMMEDIATE.
 //
 // A process that is stopped inside a transaction of this package, which takes milliseconds, keeps the rows of its jobs
-// locked. Other jobs wait for them for a second at the most, in MySQL 8 for as long as the row is locked. PostgreSQL ends such a transaction
-// after 5 s. MySQL ends it after wait_timeout if the client's machine is gone, and never if the process is only
-// stopped. SQLite never ends it. The runs of the process are taken over all the same when its lease is over, as soon as
-// that can be written.
+// locked. Other jobs wait for them for a second at the most, in MySQL 8 for as long as the row is locked. PostgreSQL ends
+// such a transaction after 5 s. MySQL ends it after wait_timeout if the client's machine is gone, and never if the process
+// is only stopped. SQLite never ends it. The runs of the process are taken over all the same when its lease is over, as
+// soon as that can be written.
 //
 // # Clocks
 //
