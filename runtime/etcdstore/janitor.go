@@ -26,6 +26,7 @@ type chore struct {
 	from    time.Time // not before
 	until   time.Time // then it is given up
 	backoff time.Duration
+	again   time.Time // not before, after a failure
 
 	heapPlace int
 }
@@ -145,10 +146,11 @@ func (s *session) endDue() {
 	}
 }
 
-// doDue does the chores that are due, and waits for them.
+// doDue does the chores that are due, until ctx ends, and waits for them. Of a later now it does those in time that are
+// to be tried again.
 func (s *session) doDue(ctx context.Context, now time.Time) {
 	workers := make(chan struct{}, janitors)
-	for {
+	for ctx.Err() == nil {
 		s.mu.Lock()
 		c, ok := s.chores.TakeDue(now)
 		s.mu.Unlock()
@@ -161,7 +163,9 @@ func (s *session) doDue(ctx context.Context, now time.Time) {
 		workers <- struct{}{}
 		s.calls.Start(func() {
 			defer func() { <-workers }()
-			s.doOne(ctx, c)
+			if pace.Sleep(ctx, time.Until(c.again)) {
+				s.doOne(ctx, c)
+			}
 		})
 	}
 	for range cap(workers) {
@@ -178,7 +182,8 @@ func (s *session) doOne(ctx context.Context, c *chore) {
 	defer s.mu.Unlock()
 	if now := time.Now(); now.Before(c.until) {
 		c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, time.Second)
-		s.chores.Set(c, now.Add(pace.Jitter(c.backoff)))
+		c.again = now.Add(pace.Jitter(c.backoff))
+		s.chores.Set(c, c.again)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testetcd"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -240,6 +242,37 @@ func TestStore_silence(t *testing.T) {
 	n.each((*testenv.Proxy).Resume)
 	n.each((*testenv.Proxy).Cut)
 	release(t, acquire(t, n.locks, "k", lockrt.Options{TTL: long, Wait: time.Minute}))
+}
+
+// Callers give up, and then the store is silent: what they leave is tried for as long as Close may take, and not on and on.
+func TestLocker_Close_leftoversAtASilentStore(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	c := start(t, 1, testetcd.Options{})
+	held := acquire(t, newNode(t, c, "holder", lockrt.Config{}).locks, "k", lockrt.Options{TTL: time.Minute})
+	n := newNode(t, c, "a", lockrt.Config{LocalHandoffs: -1})
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { _, _ = n.locks.Acquire(ctx, "k", lockrt.Options{TTL: time.Minute, Wait: time.Hour}) })
+	}
+	testsync.Eventually(t, "all stand in the queue", func() bool {
+		info, err := held.Locker().Holder(t.Context(), "k")
+		return err == nil && len(info.Waiters) == 20
+	})
+	n.each((*testenv.Proxy).Silence)
+	cancel()
+	all.Wait()
+	ended := make(chan error, 1)
+	go func() { ended <- n.locks.Close(context.Background()) }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Log(err)
+		}
+	case <-time.After(time.Minute): // it was two
+		t.Error("Close goes on and on")
+		<-ended
+	}
 }
 
 // The only server is gone. Each call says so, for how long it was tried, and why it failed.
