@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // busyHere is the BusyError of a lock that a caller of this Locker holds.
@@ -27,9 +25,7 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 	case said.isFresh():
 		return said.holder()
 	}
-	ctx, cancel := context.WithTimeout(l.closing, busyLookup)
-	defer cancel()
-	info, err := l.Holder(ctx, key)
+	info, err := l.looks.holder(l, key)
 	switch {
 	case err == nil:
 		busy := &BusyError{Key: key, Holder: info.Node, Remaining: info.Remaining}
@@ -39,7 +35,7 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 		return busy
 	case errors.Is(err, ErrNotHeld):
 		return fmt.Errorf("waited for %s, and the store has neither granted the lock nor named a holder", shown(wait))
-	case timelimit.Ended(ctx) != nil:
+	case errors.Is(err, errLookup):
 		return fmt.Errorf("waited for %s, and the store does not answer", shown(wait))
 	}
 	return fmt.Errorf("waited for %s: %w", shown(wait), othersError(err))
@@ -77,6 +73,3 @@ func (w word) holder() *BusyError {
 	busy.Remaining = max(busy.Remaining-time.Since(w.at), 0)
 	return &busy
 }
-
-// busyLookup bounds the question who is in the way, at the end of a wait.
-const busyLookup = 50 * time.Millisecond

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +52,47 @@ func TestLocker_Acquire_silentStoreIsNotBusy(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The waits of a crowd end together, and nobody knows who holds the lock: one asks, not each of them at once, which the
+// store could not answer in time.
+func TestLocker_Acquire_crowdAsksOnceWhoIsInTheWay(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store.Store, lockrt.Config{Node: "other"})
+		held, err := other.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl})
+		if err != nil {
+			t.Fatal(err)
+		}
+		silent(store)
+		var asked atomic.Int32
+		store.set(func(s *faultStore) {
+			s.list = func() {
+				asked.Add(1)
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+		go func() { // the one who stands in the queue for all
+			_, _ = locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: lockrt.Forever})
+		}()
+		synctest.Wait()
+		var all sync.WaitGroup
+		for range 1000 {
+			all.Go(func() {
+				var busy *lockrt.BusyError
+				if _, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Second}); !errors.As(err, &busy) ||
+					busy.Holder != "other" {
+					t.Errorf("%v, want that another node holds the lock", err)
+				}
+			})
+		}
+		all.Wait()
+		if n := asked.Load(); n != 1 {
+			t.Errorf("the store was asked %d times", n)
+		}
+		if err := held.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // The store refuses one who asks for a local queue: all in it hear so at once, instead of asking one after another.

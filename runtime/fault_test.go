@@ -19,6 +19,7 @@ type faultStore struct {
 	acquire func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error)
 	renew   func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error
 	release func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error
+	list    func() // called before a list
 }
 
 // set changes hooks while calls may be running.
@@ -50,6 +51,13 @@ func (s *faultSession) Acquire(ctx context.Context, req lockrt.Request) (lockrt.
 		return hook(ctx, req, s.Session)
 	}
 	return s.Session.Acquire(ctx, req)
+}
+
+func (s *faultSession) List(ctx context.Context, prefix string) ([]lockrt.LockInfo, error) {
+	if hook := current(s.store, &s.store.list); hook != nil {
+		hook()
+	}
+	return s.Session.List(ctx, prefix)
 }
 
 func (s *faultSession) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {

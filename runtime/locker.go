@@ -25,6 +25,7 @@ type Locker struct {
 	expirer *expirer
 	bounds  bounds
 	queues  *localQueues
+	looks   looks
 
 	telemetry *telemetry // nil: none
 
