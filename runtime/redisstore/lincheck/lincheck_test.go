@@ -2,6 +2,7 @@ package lincheck
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -23,8 +24,21 @@ import (
 
 func TestMain(m *testing.M) {
 	testetcd.BeServer()
-	goleak.VerifyTestMain(m)
+	code := m.Run()
+	left := goleak.Find()
+	for end := time.Now().Add(goneIn); left != nil && time.Now().Before(end); {
+		left = goleak.Find() // which waits a while itself
+	}
+	if code == 0 && left != nil {
+		fmt.Fprintln(os.Stderr, left)
+		code = 1
+	}
+	os.Exit(code)
 }
+
+// goneIn is what goroutines may take to go. Where answers were lost, a session of ZooKeeper that was closed goes on for a
+// while, and its client waits for an answer to its goodbye.
+const goneIn = 20 * time.Second
 
 // seed is new in every run; LOCKGEN_SEED repeats one.
 func seed(t *testing.T) uint64 {
