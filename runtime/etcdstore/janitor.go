@@ -163,9 +163,8 @@ func (s *session) doDue(ctx context.Context, now time.Time) {
 		workers <- struct{}{}
 		s.calls.Start(func() {
 			defer func() { <-workers }()
-			if pace.Sleep(ctx, time.Until(c.again)) {
-				s.doOne(ctx, c)
-			}
+			_ = pace.Sleep(ctx, time.Until(c.again))
+			s.doOne(ctx, c) // which puts it back if ctx has ended
 		})
 	}
 	for range cap(workers) {
