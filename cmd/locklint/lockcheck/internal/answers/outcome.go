@@ -93,7 +93,7 @@ func attentionToResult(call *ssa.Call, index int) attention {
 		case *ssa.Extract:
 			switch {
 			case ssax.Unused(ex):
-			case ex.Index == index:
+			case ex.Index == index || comparedWithNil(ex):
 				return Attentive
 			default:
 				seen = OnlyError
@@ -104,6 +104,20 @@ func attentionToResult(call *ssa.Call, index int) attention {
 		}
 	}
 	return seen
+}
+
+// comparedWithNil reports whether a result other than an error is compared with nil, as a function that releases is: it
+// may be there only with the lock.
+func comparedWithNil(v *ssa.Extract) bool {
+	if ssax.IsError(v.Type()) {
+		return false
+	}
+	for _, instr := range *v.Referrers() {
+		if cmp, ok := instr.(*ssa.BinOp); ok && (ssax.IsNilConst(cmp.X) || ssax.IsNilConst(cmp.Y)) {
+			return true
+		}
+	}
+	return false
 }
 
 // attentionToBoolCmd looks at what is asked of go-redis's BoolCmd or Cmd, or of rueidis's RedisResult. Err is nil when
@@ -174,10 +188,10 @@ func OutcomeResult(fn *ssa.Function, c *rediscmd.Command) int {
 	return -1
 }
 
-// tellsOutcome reports whether a result of a function is true on some way, and only where an acquire has succeeded. Where
-// there is an error beside it, that may say the same.
+// tellsOutcome reports whether a result of a function is true on some way, and only where an acquire has succeeded. An
+// error beside it may say the same, unless there is none where the acquire was refused.
 func tellsOutcome(fn *ssa.Function, c *rediscmd.Command, result int) bool {
-	if c.Call.Parent() != fn || fn.Signature.Results().Len() > 1 {
+	if c.Call.Parent() != fn || fn.Signature.Results().Len() > 1 && !refusesSilently(fn, c, result) {
 		return false
 	}
 	tests := TestsOf(c)
@@ -195,6 +209,29 @@ func tellsOutcome(fn *ssa.Function, c *rediscmd.Command, result int) bool {
 		}
 	}
 	return got
+}
+
+// refusesSilently reports whether a function returns false in one of its results and no error anywhere, for an acquire
+// whose error says nothing either.
+func refusesSilently(fn *ssa.Function, c *rediscmd.Command, result int) bool {
+	if c.Reply != rediscmd.ReplyBoolCmd && c.Reply != rediscmd.ReplyResult {
+		results := c.Call.Common().Signature().Results()
+		if results.Len() == 0 || !ssax.IsBool(results.At(0).Type()) {
+			return false
+		}
+	}
+	for _, b := range fn.Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok || b == fn.Recover {
+			continue
+		}
+		refused, isConst := ret.Results[result].(*ssa.Const)
+		if isConst && refused.Value != nil && !constant.BoolVal(refused.Value) &&
+			!slices.ContainsFunc(ret.Results, func(v ssa.Value) bool { return ssax.IsError(v.Type()) && !ssax.IsNilConst(v) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // succeeds reports whether a bool can be true at the end of a block, and whether that is only so with the lock.

@@ -157,6 +157,9 @@ func saysLock(c *rediscmd.Command) bool {
 // TakesLock reports whether an acquire certainly means to take a lock, even though nothing in sight releases it.
 func TakesLock(c *rediscmd.Command) bool {
 	name := c.Fn.Name()
+	if c.Leased {
+		return !speaksOfOther(c.Fn, c.Key)
+	}
 	return !speaksOfOther(c.Fn, c.Key) && !stateWord.MatchString(name) && !stateWord.MatchString(c.Key.Quoted()) &&
 		(speaksOfLock(c.Key) || takesBare.MatchString(name))
 }

@@ -16,7 +16,6 @@ import (
 // beside the interface or in a package that is imported. Stand-ins for tests do not count, and where there are several,
 // the one that talks to a client does.
 
-// standIn marks types that exist for tests.
 var standIn = regexp.MustCompile(`(?i)mock|fake|stub|noop|^nop|dummy`)
 
 // Implementation returns the method behind a method of an interface, nil if it cannot be told or fn is of no interface.
@@ -47,7 +46,7 @@ func (ix *Package) findImplementation(m *types.Func) *types.Func {
 		}
 	}
 	if len(found) > 1 {
-		found = slices.DeleteFunc(found, func(t *types.Named) bool { return !reachesClient(t, 0) })
+		found = slices.DeleteFunc(found, func(t *types.Named) bool { return !ReachesClient(t) })
 	}
 	if len(found) != 1 {
 		return nil
@@ -87,7 +86,9 @@ func (ix *Package) isCarrier(pkg *types.Package) bool {
 	return ix.Pass.ImportPackageFact(pkg, new(Carrier))
 }
 
-// reachesClient reports whether a type has a client among its fields, or among those of its fields.
+// ReachesClient reports whether a type has a client among its fields, or among those of its fields.
+func ReachesClient(t types.Type) bool { return reachesClient(t, 0) }
+
 func reachesClient(t types.Type, depth int) bool {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = p.Elem()
@@ -110,9 +111,18 @@ func reachesClient(t types.Type, depth int) bool {
 // maxFields is how deep a client may lie in the fields of a type.
 const maxFields = 3
 
+// StandIn reports whether a type exists for tests, by its name.
+func StandIn(name string) bool { return standIn.MatchString(name) }
+
 func (ix *Package) isStandIn(tn *types.TypeName) bool {
 	file := filepath.Base(ix.Pass.Fset.Position(tn.Pos()).Filename)
-	return standIn.MatchString(tn.Name()) || strings.HasSuffix(file, "_test.go")
+	return StandIn(tn.Name()) || strings.HasSuffix(file, "_test.go")
+}
+
+// IsInterface reports whether a function is a method of an interface.
+func IsInterface(fn *types.Func) bool {
+	recv := fn.Signature().Recv()
+	return recv != nil && types.IsInterface(recv.Type())
 }
 
 // CalleeOf returns the function or method that a call runs and what it is given, the receiver first. Nil if nobody

@@ -34,11 +34,12 @@ type Package struct {
 	syntax     *inspector.Inspector
 }
 
-// HasCarriers reports whether some package that this one imports, even through others, has facts.
+// HasCarriers reports whether some package that this one imports, even through others, has facts, or this one has before
+// it is looked at: then somebody knows what stands behind its interfaces.
 func (p *Package) HasCarriers() bool {
 	return slices.ContainsFunc(p.Pass.AllPackageFacts(), func(f analysis.PackageFact) bool {
 		_, ok := f.Fact.(*Carrier)
-		return ok && f.Package != p.Pass.Pkg
+		return ok
 	})
 }
 

@@ -41,6 +41,7 @@ type Command struct {
 	Compares bool
 	Wrong    string // what the server will reject it for
 	Ended    bool   // the function that issues the command takes the key and ends it itself
+	Leased   bool   // that function returns another that releases the key: whoever calls it takes a lock
 	Forced   bool   // a function on the way to the command says that it forces a release
 	Guarded  bool   // it is only issued where there is reason to: its receiver says so, or it is for what a list has
 	Waits    bool   // the function that issues the command also waits, so that a loop around it does not spin

@@ -84,6 +84,24 @@ func LiteralOf(v ssa.Value) *ssa.Function {
 	return nil
 }
 
+// IsReturned reports whether a literal is nothing but a result of the function around it, for the caller to run.
+func IsReturned(lit *ssa.Function) bool {
+	if lit.Parent() == nil {
+		return false
+	}
+	returned := false
+	for _, b := range lit.Parent().Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok {
+			continue
+		}
+		for _, v := range ret.Results {
+			returned = returned || LiteralOf(SoleValue(v)) == lit
+		}
+	}
+	return returned
+}
+
 // StartedBy is the go statement that runs a literal, nil if there is none.
 func StartedBy(lit *ssa.Function) *ssa.Go {
 	for _, b := range lit.Parent().Blocks {

@@ -34,6 +34,7 @@ type Command struct {
 	Pipe     rediscmd.Pipe
 	Compares bool
 	Ended    bool // see rediscmd.Command
+	Leased   bool
 	Forced   bool
 	Guarded  bool
 	Waits    bool // the function may wait, for whatever reason

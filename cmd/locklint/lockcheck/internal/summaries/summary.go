@@ -122,7 +122,7 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 				c := ix.calledCommand(call, s, i)
 				*c = rediscmd.Command{
 					Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: s.TTL.Bind(args), Unit: s.Unit,
-					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Forced: s.Forced, Guarded: s.Guarded, Waits: s.Waits,
+					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Leased: s.Leased, Forced: s.Forced, Guarded: s.Guarded, Waits: s.Waits,
 					Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome, Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
 					Elsewhere: s.origin == nil && s.Judged, Fixed: fixed,
 				}
@@ -177,7 +177,7 @@ type calledKey struct {
 
 // summaryOf returns what is known of a function of this package or, from its fact, of another.
 func (ix *Info) summaryOf(fn *types.Func) []Command {
-	if fn.Pkg() == ix.Pass.Pkg {
+	if fn.Pkg() == ix.Pass.Pkg && !program.IsInterface(fn) {
 		return ix.byFunc[ix.Pkg.Prog.FuncValue(fn)]
 	}
 	if fn.Pkg() == nil || clients.OfPackage(fn.Pkg()) != clients.None {
@@ -206,7 +206,7 @@ func (ix *Info) forwardOf(fn *types.Func) *rediscmd.Forward {
 	}
 	ix.handsOn[fn] = nil // while it is looked at: recursion is not followed
 	switch {
-	case fn.Pkg() == ix.Pass.Pkg:
+	case fn.Pkg() == ix.Pass.Pkg && !program.IsInterface(fn):
 		if of := ix.Pkg.Prog.FuncValue(fn); of != nil {
 			ix.handsOn[fn] = rediscmd.ForwardOf(of, ix.forwards)
 		}
@@ -223,13 +223,14 @@ func (ix *Info) forwardOf(fn *types.Func) *rediscmd.Forward {
 func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command {
 	var out []Command
 	for _, c := range cmds {
-		if !c.Key.Portable() {
-			continue
+		if !c.Key.Portable() || c.Op.Releases() && ssax.IsReturned(c.Call.Parent()) {
+			continue // what the caller runs is the caller's
 		}
 		s := Command{
 			Op: c.Op, Name: c.Name, Key: c.Key, Value: c.Value, TTL: c.TTL, Unit: c.Unit, Pipe: c.Pipe,
 			Compares: c.Compares || asks(fn, c, cmds), Ended: c.Ended || endedBy(c, cmds) || counts(c),
 			Guarded: c.Guarded || onlyIfSet(c),
+			Leased:  c.Leased || leases(c, cmds),
 			Forced:  c.Forced || forceWord.MatchString(fn.Name()), Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1,
 			origin: c,
 		}
@@ -304,7 +305,7 @@ var forceWord = regexp.MustCompile(`(?i)force`)
 // done with the key, and what its callers do with the same key is another story.
 func endedBy(c *rediscmd.Command, cmds []*rediscmd.Command) bool {
 	return slices.ContainsFunc(cmds, func(other *rediscmd.Command) bool {
-		if other.Call == c.Call || other.Key.String() != c.Key.String() {
+		if other.Call == c.Call || other.Key.String() != c.Key.String() || ssax.IsReturned(other.Call.Parent()) {
 			return false
 		}
 		switch c.Op {
@@ -314,6 +315,13 @@ func endedBy(c *rediscmd.Command, cmds []*rediscmd.Command) bool {
 			return other.Op == ops.Acquire || other.Op == ops.Count
 		}
 		return false
+	})
+}
+
+// leases reports whether the function that issues an acquire returns what releases it.
+func leases(c *rediscmd.Command, cmds []*rediscmd.Command) bool {
+	return c.Op == ops.Acquire && slices.ContainsFunc(cmds, func(other *rediscmd.Command) bool {
+		return other.Op.Releases() && other.Key.String() == c.Key.String() && ssax.IsReturned(other.Call.Parent())
 	})
 }
 
