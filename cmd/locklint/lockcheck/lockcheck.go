@@ -1,6 +1,7 @@
 package lockcheck
 
 import (
+	"go/types"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -9,6 +10,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/checks/ll1015"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/links"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/suppress"
 )
@@ -83,3 +85,16 @@ func Relevant(module *analysis.Module, files map[string][]byte) bool {
 // Carries reports whether a fact makes its package a carrier: the packages that import it, even through others, may
 // have findings because of it.
 func Carries(fact analysis.Fact) bool { return index.Carries(fact) }
+
+// Carrier is the fact that makes its package a carrier.
+func Carrier() analysis.Fact { return new(program.Carrier) }
+
+// TellsCaller reports whether a fact about a method says what a call through an interface does, see [Links].
+func TellsCaller(fact analysis.Fact) bool { return links.Tells(fact) }
+
+// Links returns the methods behind methods of interfaces, of all packages of a program, with types that they share. Only
+// methods that tell something count; see [TellsCaller]. Interfaces and what implements them are found without it where
+// one of their packages imports the other.
+func Links(pkgs []*types.Package, tells func(*types.Func) bool) map[*types.Func]*types.Func {
+	return links.Find(pkgs, tells)
+}

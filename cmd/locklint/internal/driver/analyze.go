@@ -93,6 +93,7 @@ func (l *loader) unit(n *node, imports []*node) *unit.Package {
 		IgnoredFiles: p.IgnoredFiles,
 		Fset:         n.world.fset,
 		Facts:        unit.Facts{},
+		Linked:       l.linked,
 		NeedTypes:    p.ExportFile == "", // then nobody but us can say what its importers need
 		Import:       func(path string) (*types.Package, error) { return l.importFrom(n, path) },
 	}

@@ -1,9 +1,10 @@
 // Package driver runs the checks of package lockcheck: by itself on package patterns, or one package at a time under
 // go vet -vettool.
 //
-// Both ways hand package after package to package unit and so report the same findings. By itself the driver asks the
-// go command for the graph of packages and walks it; under go vet the go command walks, caches, and hands what a
-// package tells to its importers. Types of dependencies come from what the compiler exports in either case.
+// Both ways hand package after package to package unit. By itself the driver asks the go command for the graph of
+// packages and walks it; under go vet the go command walks, caches, and hands what a package tells to its importers.
+// Types of dependencies come from what the compiler exports in either case. The findings are the same, but for those
+// that take a view of the whole program, see link.go.
 package driver
 
 import (

@@ -76,6 +76,8 @@ type world struct {
 type loader struct {
 	tokens chan struct{} // bounds how many packages are in memory at once
 
+	linked unit.Facts // of interfaces, known before
+
 	mu     sync.Mutex
 	worlds map[string]*world
 	nodes  map[*packages.Package]*node

@@ -46,11 +46,17 @@ func F(ctx context.Context, r client) {
 // matrixModule makes the module and goes there.
 func matrixModule(t *testing.T) {
 	t.Helper()
+	goToModule(t, matrixFiles)
+}
+
+// goToModule makes a module of files and goes there.
+func goToModule(t *testing.T, files map[string]string) {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range matrixFiles {
+	for name, text := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 			t.Fatal(err)

@@ -20,6 +20,15 @@ func standalone(o *options, stdout, stderr io.Writer) int {
 	}
 	l := newLoader()
 	nodes := l.analyze(pkgs, o.checks)
+	again, err := l.linkedTogether()
+	if err != nil {
+		fmt.Fprintf(stderr, "locklint: %v\n", err)
+		return exitFailed
+	}
+	if again != nil {
+		l = again
+		nodes = l.analyze(pkgs, o.checks)
+	}
 	failures := l.errorTexts()
 	for _, text := range failures {
 		fmt.Fprintf(stderr, "locklint: %s\n", text)

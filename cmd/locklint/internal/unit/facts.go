@@ -83,13 +83,11 @@ type factKey struct {
 	typ reflect.Type
 }
 
-func newFactSet(pkg *types.Package, imported Facts) *factSet {
+func newFactSet(pkg *types.Package, imported, linked Facts) *factSet {
 	register()
-	return &factSet{
-		pkg: pkg, imported: imported,
-		decoded: map[*types.Package]map[factKey]analysis.Fact{},
-		own:     map[factKey]analysis.Fact{},
-	}
+	s := &factSet{pkg: pkg, imported: imported, decoded: map[*types.Package]map[factKey]analysis.Fact{}}
+	s.own = s.decode(pkg, linked)
+	return s
 }
 
 // of returns the facts of a package.
@@ -99,19 +97,25 @@ func (s *factSet) of(pkg *types.Package) map[factKey]analysis.Fact {
 	}
 	facts, ok := s.decoded[pkg]
 	if !ok {
-		facts = map[factKey]analysis.Fact{}
+		facts = s.decode(pkg, s.imported)
 		s.decoded[pkg] = facts
-		list, err := decode(s.imported[pkg.Path()].Facts)
-		s.err = cmp.Or(s.err, err)
-		for _, t := range list {
-			var obj types.Object
-			if t.Path != "" {
-				if obj, err = objectpath.Object(pkg, t.Path); err != nil {
-					continue // not in what the compiler exports, so out of the package's reach as well
-				}
+	}
+	return facts
+}
+
+// decode returns the facts of a package among all.
+func (s *factSet) decode(pkg *types.Package, all Facts) map[factKey]analysis.Fact {
+	facts := map[factKey]analysis.Fact{}
+	list, err := decode(all[pkg.Path()].Facts)
+	s.err = cmp.Or(s.err, err)
+	for _, t := range list {
+		var obj types.Object
+		if t.Path != "" {
+			if obj, err = objectpath.Object(pkg, t.Path); err != nil {
+				continue // not in what the compiler exports, so out of the package's reach as well
 			}
-			facts[factKey{obj, reflect.TypeOf(t.Fact)}] = t.Fact
 		}
+		facts[factKey{obj, reflect.TypeOf(t.Fact)}] = t.Fact
 	}
 	return facts
 }
@@ -218,16 +222,24 @@ func (s *factSet) export() (Facts, error) {
 	if len(list) == 0 {
 		return all, s.err
 	}
+	data, err := encode(s.pkg.Path(), list)
+	if err != nil {
+		return nil, err
+	}
+	mine.Facts = data
+	all[s.pkg.Path()] = mine
+	return all, s.err
+}
+
+func encode(pkg string, list []told) ([]byte, error) {
 	slices.SortFunc(list, func(a, b told) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(fmt.Sprintf("%T", a.Fact), fmt.Sprintf("%T", b.Fact)))
 	})
 	var buf bytes.Buffer
 	if err := gob.NewEncoder(&buf).Encode(list); err != nil {
-		return nil, fmt.Errorf("cannot encode the facts of %s: %w", s.pkg.Path(), err)
+		return nil, fmt.Errorf("cannot encode the facts of %s: %w", pkg, err)
 	}
-	mine.Facts = buf.Bytes()
-	all[s.pkg.Path()] = mine
-	return all, s.err
+	return buf.Bytes(), nil
 }
 
 func decode(data []byte) ([]told, error) {

@@ -30,7 +30,7 @@ type outcome struct {
 func newRun(p *Package, files []*ast.File, text map[string][]byte, info *types.Info, res *Result) *run {
 	return &run{
 		pkg: p, files: files, text: text, info: info, res: res,
-		facts: newFactSet(res.Types, p.Facts),
+		facts: newFactSet(res.Types, p.Facts, p.Linked),
 		done:  map[*analysis.Analyzer]outcome{},
 	}
 }

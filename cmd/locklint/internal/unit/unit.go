@@ -1,8 +1,9 @@
 // Package unit runs the checks on one package: from its files, the types of what it imports, and what the packages
 // below it have told.
 //
-// It is what the two ways to run locklint have in common, so they cannot disagree. Under go vet the go command starts
-// a process for each package and keeps what it tells in its cache; by itself locklint does the same in one process.
+// It is what the two ways to run locklint have in common. Under go vet the go command starts
+// a process for each package and keeps what it tells in its cache; by itself locklint does the same in one process,
+// and hands in what only all packages together tell, see Link.
 // Neither reads the source of a dependency that has nothing to tell, and a package that cannot have findings is not
 // even parsed. (x/tools' unitchecker knows no severities and no silenced findings, type-checks every package, and its
 // checker wants the source of all dependencies.)
@@ -34,6 +35,7 @@ type Package struct {
 	Fset   *token.FileSet
 	Import func(path string) (*types.Package, error) // takes the path in the import declaration
 	Facts  Facts                                     // of what it imports
+	Linked Facts                                     // of interfaces, see Link
 
 	NeedTypes bool // also if it cannot have findings
 	Broken    bool // something that it imports does not compile
@@ -60,7 +62,7 @@ func (p *Package) Run(checks []*lockcheck.Check) (*Result, error) {
 		}
 		text[name] = data
 	}
-	relevant := p.Facts.carriers() || lockcheck.Relevant(p.Module, text)
+	relevant := p.Facts.carriers() || p.Linked[p.Path].Carrier || lockcheck.Relevant(p.Module, text)
 	if !relevant && !p.NeedTypes {
 		return &Result{Facts: p.Facts}, nil
 	}

@@ -109,12 +109,12 @@ func (ix *Index) callsClient(carriers bool) bool {
 			continue
 		}
 		if fn.Pkg() == ix.Pass.Pkg {
-			recv := fn.Signature().Recv()
-			if recv == nil || !types.IsInterface(recv.Type()) {
+			impl := ix.Implementation(fn)
+			if !program.IsInterface(fn) || impl != nil && impl.Pkg() == ix.Pass.Pkg {
 				continue
 			}
-			if fn = ix.Implementation(fn); fn == nil || fn.Pkg() == ix.Pass.Pkg {
-				continue
+			if impl != nil {
+				fn = impl
 			}
 		}
 		isClient, seen := known[fn.Pkg()]

@@ -20,11 +20,14 @@ func (li *Info) factOfCallee(c *ssa.CallCommon, m ssax.Method) *Fact {
 		}
 		return nil
 	}
-	f := new(Fact)
-	if m.Obj.Pkg() != li.P.Pass.Pkg && li.P.Pass.ImportObjectFact(m.Obj.Origin(), f) {
+	if f := li.behind(m.Obj); f != nil {
 		return f
 	}
-	return li.behind(m.Obj)
+	f := new(Fact)
+	if li.P.Pass.ImportObjectFact(m.Obj.Origin(), f) {
+		return f
+	}
+	return nil
 }
 
 // behind is what the only implementation of a method of an interface of this package does with leases, nil for none.

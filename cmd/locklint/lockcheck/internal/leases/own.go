@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -40,15 +41,15 @@ func (li *Info) own(fn *types.Func) ownVerb {
 			return libraryVerb(impl, library)
 		}
 		fn = impl
-	} else if handles.StandsForMutex(fn.Signature().Recv().Type()) {
-		return libraryVerb(fn, clients.Redsync)
 	}
-	if v, ok := li.verbs[fn]; ok || fn.Pkg() == li.P.Pass.Pkg {
+	if v, ok := li.verbs[fn]; ok || fn.Pkg() == li.P.Pass.Pkg && !program.IsInterface(fn) {
 		return v
 	}
 	f, v := new(Fact), ownVerb{}
 	if li.P.Pass.ImportObjectFact(fn, f) {
 		v = ownVerb{f.Verb, f.Library, f.Detached, f.Guarded}
+	} else if handles.StandsForMutex(fn.Signature().Recv().Type()) {
+		v = libraryVerb(fn, clients.Redsync)
 	}
 	li.verbs[fn] = v
 	return v
