@@ -19,6 +19,17 @@ type question struct {
 	me    string // the key of its contender
 	class *class // has it as a user; nil: it has not come so far
 	doubt int64  // the generation of an attempt that had no answer, and may still come; 0: all had
+
+	put  entry  // the value of the contender that it puts,
+	text string // and how that is written
+}
+
+// entryOf is [entryOf] of the contender of the question.
+func (q *question) entryOf(kv *mvccpb.KeyValue) entry {
+	if q.text != "" && string(kv.Value) == q.text {
+		return q.put
+	}
+	return entryOf(kv)
 }
 
 // answer is what etcd said.
@@ -123,14 +134,15 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 		}
 	}
 	me, lock := q.me, s.space.lock(q.req.Key)
-	text := s.entry(q.req).text()
+	q.put = s.entry(q.req)
+	q.text = q.put.text()
 	free := etcd.Compare(etcd.CreateRevision(lock).WithPrefix(), "=", 0)
 	if q.req.Wait > 0 {
 		free = etcd.Compare(etcd.CreateRevision(me), "=", 0)
 	}
 	take := &change{
 		lock: lock, ifs: []etcd.Cmp{s.guard(a.ground), free},
-		thens: []etcd.Op{etcd.OpPut(me, text, etcd.WithLease(q.class.id)), etcd.OpGet(lock, first...)},
+		thens: []etcd.Op{etcd.OpPut(me, q.text, etcd.WithLease(q.class.id)), etcd.OpGet(lock, first...)},
 	}
 	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		a.sent = time.Now()
@@ -147,7 +159,7 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 	}
 	a.rev = r.Header.Revision
 	a.read(r.Responses)
-	a.mine = made(me, text, a.rev, q.class)
+	a.mine = made(me, q.text, a.rev, q.class)
 	return true, nil
 }
 
@@ -237,10 +249,10 @@ func (s *session) entry(req lockrt.Request) entry {
 // accept turns an answer that grants into the caller's grant. The question's class goes to the lease.
 func (s *session) accept(q *question, a answer) (lockrt.Grant, error) {
 	defer s.leave(q.class)
-	start, e := s.start(q.class, a.sent, q.req.TTL), entryOf(a.mine)
+	start, e := s.start(q.class, a.sent, q.req.TTL), q.entryOf(a.mine)
 	h := &held{
 		id: q.req.ID, key: q.req.Key, me: q.me, rev: a.mine.CreateRevision, class: q.class, ttl: q.req.TTL,
-		mod: a.mine.ModRevision, until: start.Add(q.req.TTL), doubt: q.doubt, permits: e.Permits, slot: e.Slot,
+		until: start.Add(q.req.TTL), doubt: q.doubt, permits: e.Permits, slot: e.Slot,
 	}
 	if e.ID != h.id {
 		return lockrt.Grant{}, errMoved // another lease has it, whatever the names say

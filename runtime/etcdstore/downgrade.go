@@ -55,6 +55,5 @@ func (s *session) downgrade(ctx context.Context, d lockrt.Downgrading) (epoch ui
 	if err != nil || !r.Succeeded {
 		return 0, false, err
 	}
-	s.changed(d.ID, r.Header.Revision)
 	return g.epoch(e, kv.CreateRevision), true, nil
 }

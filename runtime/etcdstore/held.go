@@ -10,7 +10,6 @@ type held struct {
 	id, key string
 	me      string // the key of the contender
 	rev     int64  // of the contender's creation
-	mod     int64  // of its last change that is known
 	class   *class
 	ttl     time.Duration // as the entry has it
 	permits int           // 0 without permits
@@ -54,15 +53,6 @@ func (s *session) dropLocked(h *held) {
 		delete(s.leases, h.id)
 		s.ends.Remove(h)
 		s.leaveLocked(h.class)
-	}
-}
-
-// changed notes the revision of a change that the session has made itself.
-func (s *session) changed(id string, rev int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.leases[id]; h != nil {
-		h.mod = rev
 	}
 }
 

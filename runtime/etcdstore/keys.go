@@ -46,15 +46,25 @@ func (s space) lockOf(contender string) (lock string, ok bool) {
 
 // escape writes bytes so that people can read most of them, without a slash. It works byte by byte.
 func escape(s string) string {
-	var b strings.Builder
+	odd := 0
 	for i := range len(s) {
-		if c := s[i]; plain(c) {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
+		if !plain(s[i]) {
+			odd++
 		}
 	}
-	return b.String()
+	if odd == 0 {
+		return s
+	}
+	const digits = "0123456789ABCDEF"
+	b := make([]byte, 0, len(s)+2*odd)
+	for i := range len(s) {
+		if c := s[i]; plain(c) {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', digits[c>>4], digits[c&15])
+		}
+	}
+	return string(b)
 }
 
 func plain(c byte) bool {

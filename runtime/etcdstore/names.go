@@ -4,7 +4,8 @@ import "fmt"
 
 // names are what the contenders of a session are called in etcd. A range of keys costs time for each name that was ever
 // used in it, until the history is compacted. So a name is used again, but only when its last contender is known to be
-// gone and no request may come that would take a later one for it: whatever ends a contender compares its revision.
+// gone and no request may come that would take a later one for it: what ends a contender compares its revision, or has
+// its answer.
 type names struct {
 	series int                     // of the names that are given out; a request may still come for those of older ones
 	byID   map[string]name         // by lease ID

@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -44,7 +45,8 @@ func (s *session) takeToRelease(id string) *held {
 // release ends a lease. It repeats what had no answer, and knows that a contender which is gone after that was deleted
 // by it.
 func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) (err error) {
-	if h == nil {
+	known := h != nil
+	if !known {
 		if h, err = s.find(ctx, rel); err != nil {
 			return err
 		}
@@ -52,44 +54,46 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) (err
 	if rel.Keep > 0 {
 		return s.keep(ctx, h, rel.Keep)
 	}
-	if h.mod != 0 && h.doubt == 0 {
-		if done, err := s.free(ctx, h); done || err != nil {
+	if known && h.doubt == 0 && !h.asked {
+		if done, err := s.free(ctx, h); done {
 			return err
 		}
 	}
-	return s.freeChanged(ctx, h)
+	return s.freeSure(ctx, h)
 }
 
-// free deletes a contender that nobody has changed. It reports false for another one.
+// free deletes a contender by its name, which is the cheapest request that etcd has for it. Nothing else gives up the name
+// in a way that lets it be used again, and after a request that may come late it never is. free reports false for such
+// a request.
 func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
-	me := h.me
-	end := &change{
-		lock: s.space.lock(h.key), ifs: []etcd.Cmp{etcd.Compare(etcd.ModRevision(me), "=", h.mod)},
-		thens: []etcd.Op{etcd.OpDelete(me)},
-	}
-	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	end := &change{lock: s.space.lock(h.key), thens: []etcd.Op{etcd.OpDelete(h.me, etcd.WithPrevKV())}}
+	r, err := attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.commit(ctx, &s.frees, end)
 	})
-	if unanswered {
-		h.asked = true
+	if err != nil {
+		h.asked = mayHaveRun(err)
+		return !h.asked, err
 	}
-	if done = err == nil && r.Succeeded; done {
-		s.gone(h.key, h.id)
+	s.gone(h.key, h.id)
+	if deleted := r.Responses[0].GetResponseDeleteRange(); deleted.Deleted == 0 || wasBroken(deleted) {
+		return true, lockrt.ErrLost
 	}
-	return done, err
+	return true, nil
 }
 
-// freeChanged deletes a contender that was changed since it was granted, and says whether that has broken it.
-func (s *session) freeChanged(ctx context.Context, h *held) error {
+// freeSure deletes a contender if it is the one that was granted. It may be repeated. Where an earlier request may have
+// deleted it, what the session was told says whether the lease was broken before.
+func (s *session) freeSure(ctx context.Context, h *held) error {
 	me := h.me
 	ops := s.ending(h, etcd.OpDelete(me, etcd.WithPrevKV()))
 	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(me), "=", h.rev)).Then(ops...).Commit()
+		return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(me), "=", h.rev)).Then(ops...).
+			Else(etcd.OpGet(s.space.told(s.id, h.id))).Commit()
 	})
 	if err != nil {
 		return err
 	}
-	if r.Succeeded || h.doubt == 0 {
+	if !h.asked && (r.Succeeded || h.doubt == 0) {
 		s.gone(h.key, h.id)
 	} else { // a request for it may still come
 		s.unsure(h.key, h.id)
@@ -97,10 +101,20 @@ func (s *session) freeChanged(ctx context.Context, h *held) error {
 	switch {
 	case !r.Succeeded && !unanswered && !h.asked:
 		return lockrt.ErrLost
+	case !r.Succeeded && (s.wasTold(h.id) || len(r.Responses[0].GetResponseRange().Kvs) > 0):
+		return lockrt.ErrLost
 	case r.Succeeded && wasBroken(r.Responses[0].GetResponseDeleteRange()):
 		return lockrt.ErrLost
 	}
 	return nil
+}
+
+// wasTold reports whether the session knows that a lease was broken.
+func (s *session) wasTold(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, told := s.losing[id]
+	return told
 }
 
 // ending adds to the end of a lease that of the session's generation, if a request for the lease may still come.
@@ -112,9 +126,12 @@ func (s *session) ending(h *held, end etcd.Op) []etcd.Op {
 	return []etcd.Op{end, etcd.OpDelete(s.space.generation(s.id))}
 }
 
+// brokenMark is in the value of every contender that is broken. Looking for it costs less than reading the value.
+var brokenMark = []byte(`"broken":`)
+
 func wasBroken(deleted *pb.DeleteRangeResponse) bool {
 	for _, kv := range deleted.PrevKvs {
-		if entryOf(kv).Broken != "" {
+		if bytes.Contains(kv.Value, brokenMark) && entryOf(kv).Broken != "" {
 			return true
 		}
 	}

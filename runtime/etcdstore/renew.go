@@ -109,9 +109,6 @@ func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*cla
 	c.users++
 	s.leaveLocked(now.class)
 	now.class, now.ttl = c, ttl
-	if done.Succeeded {
-		now.mod = done.Header.Revision
-	}
 	return c, nil
 }
 

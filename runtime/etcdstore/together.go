@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/combine"
@@ -25,7 +26,7 @@ const (
 	combineStall = 100 * time.Millisecond
 )
 
-// change is a transaction for one lock.
+// change is a transaction for one lock, or without conditions the one thing that it would do.
 type change struct {
 	combine.Ticket
 	lock  string // what the names of all its contenders begin with
@@ -58,20 +59,36 @@ func (s *session) commit(ctx context.Context, c *combine.Combiner[*change], e *c
 			return e.r, e.err
 		}
 	}
-	return s.client.Txn(ctx).If(e.ifs...).Then(e.thens...).Commit()
+	return s.commitAlone(ctx, e)
+}
+
+func (s *session) commitAlone(ctx context.Context, e *change) (*etcd.TxnResponse, error) {
+	if len(e.ifs) > 0 {
+		return s.client.Txn(ctx).If(e.ifs...).Then(e.thens...).Commit()
+	}
+	r, err := s.client.Do(ctx, e.thens[0])
+	if err != nil {
+		return nil, err
+	}
+	deleted := (*pb.DeleteRangeResponse)(r.Del())
+	return &etcd.TxnResponse{Header: deleted.Header, Succeeded: true, Responses: []*pb.ResponseOp{
+		{Response: &pb.ResponseOp_ResponseDeleteRange{ResponseDeleteRange: deleted}},
+	}}, nil
 }
 
 func (s *session) sendChanges(ctx context.Context, batch []*change) (answered bool) {
 	if len(batch) == 1 {
 		e := batch[0]
-		e.r, e.err = s.client.Txn(ctx).If(e.ifs...).Then(e.thens...).Commit()
+		e.r, e.err = s.commitAlone(ctx, e)
 		e.done = true
 		return e.err == nil
 	}
 	batch = fitting(batch)
 	parts := make([]etcd.Op, len(batch))
 	for i, e := range batch {
-		parts[i] = etcd.OpTxn(e.ifs, e.thens, nil)
+		if parts[i] = e.thens[0]; len(e.ifs) > 0 {
+			parts[i] = etcd.OpTxn(e.ifs, e.thens, nil)
+		}
 	}
 	r, err := s.client.Txn(ctx).Then(parts...).Commit()
 	if err != nil && !mayHaveRun(err) {
@@ -79,8 +96,10 @@ func (s *session) sendChanges(ctx context.Context, batch []*change) (answered bo
 	}
 	for i, e := range batch {
 		if e.err, e.done = err, true; err == nil {
-			part := r.Responses[i].GetResponseTxn()
-			e.r = &etcd.TxnResponse{Header: r.Header, Succeeded: part.Succeeded, Responses: part.Responses}
+			e.r = &etcd.TxnResponse{Header: r.Header, Succeeded: true, Responses: r.Responses[i : i+1]}
+			if part := r.Responses[i].GetResponseTxn(); part != nil {
+				e.r.Succeeded, e.r.Responses = part.Succeeded, part.Responses
+			}
 		}
 	}
 	return err == nil

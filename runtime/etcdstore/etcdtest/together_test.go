@@ -52,17 +52,24 @@ func (x *gateTxn) Then(ops ...etcd.Op) etcd.Txn {
 	return x
 }
 
-func (x *gateTxn) Commit() (*etcd.TxnResponse, error) {
-	x.kv.mu.Lock()
-	open := x.kv.open
-	x.kv.passed++
-	x.kv.mu.Unlock()
+func (x *gateTxn) Commit() (*etcd.TxnResponse, error) { return pass(x.kv, x.Txn.Commit) }
+
+// Do is a release that goes alone.
+func (k *gateKV) Do(ctx context.Context, op etcd.Op) (etcd.OpResponse, error) {
+	return pass(k, func() (etcd.OpResponse, error) { return k.KV.Do(ctx, op) })
+}
+
+func pass[R any](k *gateKV, call func() (R, error)) (R, error) {
+	k.mu.Lock()
+	open := k.open
+	k.passed++
+	k.mu.Unlock()
 	<-open
-	r, err := x.Txn.Commit()
+	r, err := call()
 	if err != nil {
-		x.kv.mu.Lock()
-		x.kv.failed = append(x.kv.failed, err)
-		x.kv.mu.Unlock()
+		k.mu.Lock()
+		k.failed = append(k.failed, err)
+		k.mu.Unlock()
 	}
 	return r, err
 }
