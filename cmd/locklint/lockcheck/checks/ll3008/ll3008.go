@@ -16,6 +16,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -38,12 +39,35 @@ func checkReleaseContexts(r *check.Reporter) {
 			}
 		}
 	}
+	for _, flow := range r.AllFlows(clients.IsPeer) {
+		for _, release := range inGoroutines(r, flow) {
+			reportContext(r, release, flow.Site.Call.Pos(), true)
+		}
+	}
 	for _, l := range r.Index.Locks {
 		del := l.Release
 		if l.Acquire.Fn == del.Fn && del.Via == "" && l.Acquire.Via == "" && r.Index.Expires(l.Acquire) {
 			reportContext(r, del.Call, l.Acquire.Pos(), false)
 		}
 	}
+}
+
+// inGoroutines are the releases of a lease in goroutines that the function starts which acquires it.
+func inGoroutines(r *check.Reporter, flow *leases.Flow) (releases []ssa.CallInstruction) {
+	for _, lit := range flow.Fn.AnonFuncs {
+		if ssax.StartedBy(lit) == nil {
+			continue
+		}
+		ssax.EachCall(lit, func(call ssa.CallInstruction) {
+			c := call.Common()
+			handle := r.Index.Leases.HandleOf(c)
+			if handle != nil && flow.Site.Has(ssax.SoleValue(handle)) && r.Index.Leases.PassesContext(c) &&
+				r.Index.Leases.VerbOf(c, handle) == handles.VerbRelease {
+				releases = append(releases, call)
+			}
+		})
+	}
+	return releases
 }
 
 // handsOnContext reports whether a release is the call of a function of this package that releases, and does so with the

@@ -33,6 +33,14 @@ type Site struct {
 	at         string
 }
 
+// Has reports whether a value is the lease, or the object that is locked.
+func (s *Site) Has(v ssa.Value) bool {
+	if ex, ok := v.(*ssa.Extract); ok && s.Lease >= 0 {
+		return ex.Tuple == s.Call && ex.Index == s.Lease
+	}
+	return s.only && v == s.Call || s.Recv != nil && v == ssax.SoleValue(s.Recv)
+}
+
 // Info knows, for the functions of this package and by facts of others, which hand out leases and what they do
 // with those they get. Answers are computed on demand, because they depend on each other.
 type Info struct {

@@ -128,3 +128,31 @@ func throughHelper(ctx context.Context, c *redislock.Client, work func() error) 
 	}
 	return letGoAlways(ctx, lock)
 }
+
+// The goroutine that keeps a lease up goes on when the call is over, and with it perhaps the context.
+func keptUp(ctx context.Context, c *redislock.Client) (context.Context, context.CancelFunc, error) {
+	lock, err := c.Obtain(ctx, "kept", time.Minute, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		<-kept.Done()
+		_ = lock.Release(ctx) // want `LL3008: lock.Release is given the caller's context`
+	}()
+	return kept, cancel, nil
+}
+
+func keptUpDetached(ctx context.Context, c *redislock.Client) (context.CancelFunc, error) {
+	lock, err := c.Obtain(ctx, "kept", time.Minute, nil)
+	if err != nil {
+		return nil, err
+	}
+	kept, cancel := context.WithCancel(ctx)
+	go func() {
+		<-kept.Done()
+		_ = lock.Release(context.WithoutCancel(ctx))
+	}()
+	return cancel, nil
+}
