@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -131,6 +132,19 @@ func New(dir string, n int, o Options) (*Cluster, error) {
 	if os.Getenv(serverEnv) != "" { // or it would start itself again and again
 		return nil, errors.New("a program that was started as a member goes on as something else: call BeServer first")
 	}
+	for try := 0; ; try++ {
+		c, err := newCluster(filepath.Join(dir, fmt.Sprint(try)), n, o)
+		if try == portTries || err == nil || !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
+			return c, err
+		}
+	}
+}
+
+// portTries is how often a cluster gets other ports because somebody was faster: they are free when they are chosen,
+// and taken when their members are ready for them.
+const portTries = 3
+
+func newCluster(dir string, n int, o Options) (*Cluster, error) {
 	c := new(Cluster)
 	scheme := "http://"
 	if o.TLS != nil {
@@ -203,11 +217,11 @@ func (m *Member) run() error {
 	}
 	m.cmd, m.stdin = cmd, in
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if line != "ready\n" {
-		m.Kill()
-		return fmt.Errorf("the member %s says %q instead of being ready: %w", m.setup.Name, line, err)
+	if line == "ready\n" {
+		return nil
 	}
-	return nil
+	m.Kill()
+	return errors.Join(fmt.Errorf("the member %s says %q instead of being ready", m.setup.Name, line), err)
 }
 
 // Kill ends the member without a warning.
