@@ -138,6 +138,39 @@ var releaseTests = map[string]func(*testing.T, *env){
 		}
 	},
 
+	"keep_holds_the_key_for_whoever_is_new": func(t *testing.T, e *env) {
+		// A session that has done nothing yet may know nothing of the server's time.
+		busy := func(s lockrt.Session, wait time.Duration) {
+			_, err := s.Acquire(e.ctx, lockrt.Request{Key: "k", ID: "2", TTL: long, Wait: wait})
+			if !errors.Is(err, lockrt.ErrBusy) {
+				t.Errorf("acquire with Wait %s of a kept lock: %v, want ErrBusy", wait, err)
+			}
+		}
+		a, _ := e.session("a")
+		e.take(a, "k", "1", long)
+		if err := a.Release(e.ctx, lockrt.Release{Key: "k", ID: "1", Keep: long}); err != nil {
+			t.Fatal(err)
+		}
+		for first, call := range map[string]func(lockrt.Session){
+			"try":  func(s lockrt.Session) { busy(s, 0) },
+			"wait": func(s lockrt.Session) { busy(s, short) },
+			"list": func(s lockrt.Session) { _ = e.info(s, "k") },
+			"inspect": func(s lockrt.Session) {
+				if i, ok := s.(lockrt.Inspector); ok {
+					if info, err := i.Inspect(e.ctx, "k"); err != nil || info.Key == "" || info.Remaining < long/2 {
+						t.Errorf("the kept lock is %+v, %v", info, err)
+					}
+				}
+			},
+		} {
+			b, _ := e.session("b")
+			call(b)
+			if info := e.info(a, "k"); info.Key == "" || info.ID != "" || info.Remaining < long/2 {
+				t.Fatalf("after the first call of a session, %s, the kept lock is %+v", first, info)
+			}
+		}
+	},
+
 	"keep_does_not_delay_waiters_longer": func(t *testing.T, e *env) {
 		// The waiter expects the lease to end in ten minutes and must learn of the new end.
 		s, _ := e.session("a")

@@ -155,7 +155,11 @@ func (l *link) holder(ctx context.Context, key, path string) (*lockrt.BusyError,
 	e := entryOf(n.data)
 	busy := e.busy(key)
 	if e.Kept {
-		busy.Remaining = max(l.left(n), time.Millisecond)
+		left, err := l.left(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		busy.Remaining = max(left, time.Millisecond)
 	}
 	return busy, nil
 }

@@ -38,8 +38,9 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 }
 
 // left is for how long a lock is kept, at the most, by the clock of the leader.
-func (l *link) left(n node) time.Duration {
-	return entryOf(n.data).ttl() - l.now().Sub(time.UnixMilli(n.stat.Ctime))
+func (l *link) left(ctx context.Context, n node) (time.Duration, error) {
+	now, err := l.now(ctx)
+	return entryOf(n.data).ttl() - now.Sub(time.UnixMilli(n.stat.Ctime)), err
 }
 
 // endKept returns for how long a node keeps a lock. If that is over, it deletes the node and returns 0.
@@ -51,13 +52,8 @@ func (l *link) endKept(ctx context.Context, key, path string) (time.Duration, er
 	case err != nil:
 		return 0, err
 	}
-	if l.left(n) > 0 { // what is known of the time may be old
-		if err := l.askTime(ctx); err != nil {
-			return 0, err
-		}
-	}
-	if left := l.left(n); left > 0 {
-		return left, nil
+	if left, err := l.left(ctx, n); left > 0 || err != nil {
+		return left, err
 	}
 	id, err := unescape(path[len(l.s.space.kept(key, "")):])
 	if err != nil {
@@ -65,24 +61,6 @@ func (l *link) endKept(ctx context.Context, key, path string) (time.Duration, er
 	}
 	return 0, l.dropKept(ctx, id, path)
 }
-
-// askTime asks the leader for its time, at most once in a while.
-func (l *link) askTime(ctx context.Context) error {
-	l.mu.Lock()
-	fresh := time.Since(l.serverX) < timeFresh
-	l.mu.Unlock()
-	if fresh {
-		return nil
-	}
-	s, _, err := repeat(ctx, l, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(l.s.space.keeps(), []byte{}, -1) })
-	if err == nil {
-		l.clock(s.Mtime)
-	}
-	return err
-}
-
-// timeFresh is for how long the time of the leader is counted on without asking.
-const timeFresh = 10 * time.Second
 
 // dropKept ends what keep began.
 func (l *link) dropKept(ctx context.Context, id, path string) error {
@@ -132,9 +110,9 @@ func (l *link) sweepOne(ctx context.Context, name string) error {
 	if err == nil {
 		path := string(at.data)
 		var n node
-		if n, err = l.get(ctx, path); err == nil && l.left(n) > 0 {
-			if err = l.askTime(ctx); err == nil && l.left(n) > 0 {
-				return nil
+		if n, err = l.get(ctx, path); err == nil {
+			if left, err := l.left(ctx, n); left > 0 || err != nil {
+				return err
 			}
 		}
 		if err == nil || errors.Is(err, zk.ErrNoNode) {

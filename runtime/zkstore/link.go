@@ -254,20 +254,35 @@ func (l *link) wrote(sent time.Time) {
 	l.signs.wrote(sent)
 }
 
-// clock keeps what the leader's clock said in an answer.
+// clock keeps what the leader's clock said when it took a write. Another leader may have another clock.
 func (l *link) clock(ms int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if at := time.UnixMilli(ms); at.After(l.server) {
-		l.server, l.serverX = at, time.Now()
-	}
+	l.server, l.serverX = time.UnixMilli(ms), time.Now()
 }
 
-// now is what the leader's clock says at the least.
-func (l *link) now() time.Time {
+// timeFresh is for how long the time of the leader is counted on without asking.
+const timeFresh = 10 * time.Second
+
+// now is what the leader's clock says at the least. It asks, with a write, if nothing was heard of it for a while.
+func (l *link) now(ctx context.Context) (time.Time, error) {
+	if now, fresh := l.known(); fresh {
+		return now, nil
+	}
+	s, _, err := repeat(ctx, l, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(l.s.space.keeps(), []byte{}, -1) })
+	if err != nil {
+		return time.Time{}, err
+	}
+	l.clock(s.Mtime)
+	now, _ := l.known()
+	return now, nil
+}
+
+func (l *link) known() (now time.Time, fresh bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.server.Add(time.Since(l.serverX))
+	past := time.Since(l.serverX)
+	return l.server.Add(past), past < timeFresh
 }
 
 func (l *link) epoch(zxid int64) uint64 { return uint64(l.base + zxid) }

@@ -150,25 +150,31 @@ func (l *link) info(ctx context.Context, key string) (info lockrt.LockInfo, err 
 		}
 		e := entryOf(n.data)
 		id, ok := l.s.idOf(key, paths[i])
+		remaining := e.ttl()
+		if e.Kept {
+			if remaining, err = l.left(ctx, *n); err != nil {
+				return info, err
+			}
+		}
 		switch {
-		case !ok || e.Kept && l.left(*n) <= 0:
+		case !ok || e.Kept && remaining <= 0:
 		case info.Key != "":
 			info.Waiters = append(info.Waiters, lockrt.Waiter{Node: e.Node, ID: id})
 		default:
-			info = l.head(key, id, e, *n)
+			info = l.head(key, id, e, *n, remaining)
 		}
 	}
 	return info, err
 }
 
 // head describes a lock by the node that holds it.
-func (l *link) head(key, id string, e entry, n node) lockrt.LockInfo {
+func (l *link) head(key, id string, e entry, n node, remaining time.Duration) lockrt.LockInfo {
 	info := lockrt.LockInfo{
 		Key: key, Node: e.Node, ID: id, Fence: lockrt.FenceOf(l.epoch(n.stat.Czxid)), Since: time.UnixMicro(e.At),
-		Remaining: max(e.ttl(), time.Millisecond),
+		Remaining: max(remaining, time.Millisecond),
 	}
 	if e.Kept {
-		info.ID, info.Fence, info.Remaining = "", lockrt.FenceOf(e.Epoch), max(l.left(n), time.Millisecond)
+		info.ID, info.Fence = "", lockrt.FenceOf(e.Epoch)
 	}
 	return info
 }
