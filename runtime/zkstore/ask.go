@@ -32,6 +32,9 @@ func (s *session) join(ctx context.Context, l *link, req lockrt.Request) (*place
 		// The answer to this one has the zxid of both, how many children there are, and the time.
 		&zk.SetDataRequest{Path: lock, Data: []byte{}, Version: -1},
 	}
+	if err := s.room(ctx, l); err != nil {
+		return nil, answer{}, err
+	}
 	for {
 		a := answer{sent: time.Now()}
 		if err := l.await(ctx); err != nil {

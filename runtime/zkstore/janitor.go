@@ -14,6 +14,9 @@ import (
 const (
 	// janitors is how many chores are done at a time.
 	janitors = 8
+	// maxLeaving is how many contenders that were given up may wait for their deletion before no others are made: callers
+	// who give up soon could make them faster than they are deleted.
+	maxLeaving = 64
 	// loseMemory is for how long a broken lease is remembered.
 	loseMemory = time.Minute
 )
@@ -22,6 +25,7 @@ const (
 // ZooKeeper is over.
 type chore struct {
 	do      func(context.Context) error
+	leaves  bool // it is one of session.leaving
 	backoff time.Duration
 
 	heapPlace int
@@ -30,7 +34,47 @@ type chore struct {
 func (s *session) later(at time.Time, do func(context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &chore{do: do}
+	s.addLocked(&chore{do: do}, at)
+}
+
+// leaveBy does what deletes a contender, in the background.
+func (s *session) leaveBy(do func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leaving++
+	s.crowded = s.crowded || s.leaving >= maxLeaving
+	s.addLocked(&chore{do: do, leaves: true}, time.Now())
+}
+
+// leftLocked counts a contender that was deleted. Those who wait for room go on when there is some for many.
+func (s *session) leftLocked() {
+	if s.leaving--; s.crowded && s.leaving <= maxLeaving/2 {
+		s.crowded = false
+		close(s.roomy)
+		s.roomy = make(chan struct{})
+	}
+}
+
+// room waits until few enough contenders are to be deleted for another one to be made.
+func (s *session) room(ctx context.Context, l *link) error {
+	for {
+		s.mu.Lock()
+		crowded, roomy := s.crowded, s.roomy
+		s.mu.Unlock()
+		if !crowded {
+			return nil
+		}
+		select {
+		case <-roomy:
+		case <-l.gone:
+			return errExpired
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *session) addLocked(c *chore, at time.Time) {
 	s.chores.Set(c, at)
 	if first, _ := s.chores.First(); first == c {
 		pace.Wake(s.wakeClean)
@@ -40,7 +84,7 @@ func (s *session) later(at time.Time, do func(context.Context) error) {
 // leave has a contender deleted that its caller gave up, in the background. It goes with its session of ZooKeeper at
 // the latest.
 func (s *session) leave(p *place) {
-	s.later(time.Now(), func(ctx context.Context) error { return p.delete(ctx) })
+	s.leaveBy(p.delete)
 }
 
 func (p *place) delete(ctx context.Context) error {
@@ -54,7 +98,7 @@ func (p *place) delete(ctx context.Context) error {
 // seek has the contender deleted that a request made whose answer is not known, as soon as the request can do no more:
 // its call has ended, and what was sent on a connection that was cut either was done or is refused.
 func (s *session) seek(l *link, key, id string, under <-chan result[[]zk.MultiResponse]) {
-	s.later(time.Now(), func(ctx context.Context) error {
+	s.leaveBy(func(ctx context.Context) error {
 		if under != nil {
 			select {
 			case <-under:
@@ -198,6 +242,8 @@ func (s *session) doOne(c *chore) {
 	if err != nil && isRetryable(err) {
 		c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, time.Second)
 		s.chores.Set(c, time.Now().Add(pace.Jitter(c.backoff)))
+	} else if c.leaves {
+		s.leftLocked()
 	}
 	pace.Wake(s.wakeClean)
 }

@@ -31,6 +31,7 @@ type link struct {
 	why     error      // the last time that there was no connection
 	wire    *wire      // the last one
 	up      chan struct{}
+	giveUp  *time.Timer // runs while there is no connection; nil: there always was one
 	signs   signs
 	server  time.Time // what the leader's clock said
 	serverX time.Time // when that was known here
@@ -88,6 +89,9 @@ func (l *link) connected() {
 		l.signs.timeout = w.agreed()
 	}
 	l.signs.shaken(w.dialed)
+	if l.giveUp != nil {
+		l.giveUp.Stop()
+	}
 	select {
 	case <-l.up:
 	default:
@@ -103,7 +107,25 @@ func (l *link) disconnected() {
 	select {
 	case <-l.up:
 		l.up = make(chan struct{})
+		l.giveUp = time.AfterFunc(giveUpTimes*l.signs.timeout, l.forsake)
 	default:
+	}
+}
+
+// giveUpTimes is after how many of its timeouts without a connection a session counts as over. The servers may never say
+// so: they refuse a client that has seen more than they know, as after a restart without their data. If they do keep
+// the session, that ends a timeout after they are back.
+const giveUpTimes = 2
+
+// forsake ends the link if it still has no connection.
+func (l *link) forsake() {
+	l.mu.Lock()
+	up := l.up
+	l.mu.Unlock()
+	select {
+	case <-up:
+	default:
+		l.expire()
 	}
 }
 
@@ -124,6 +146,9 @@ func (l *link) end() bool {
 		return false
 	}
 	l.over = true
+	if l.giveUp != nil {
+		l.giveUp.Stop()
+	}
 	close(l.gone)
 	return true
 }

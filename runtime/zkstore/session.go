@@ -45,6 +45,9 @@ type session struct {
 	losing       map[string]time.Time // broken, and since when that is known
 	releasing    int                  // releases under way
 	busyJanitors int                  // chores under way
+	leaving      int                  // contenders that were given up and are not deleted yet
+	crowded      bool                 // they were too many, and are not few again
+	roomy        chan struct{}        // closed when they are
 	ends         timeheap.Heap[*held]
 	chores       timeheap.Heap[*chore]
 }
@@ -63,7 +66,7 @@ func newSession(servers []string, checked Config, cfg lockrt.SessionConfig) *ses
 	return &session{
 		SessionConfig: cfg, cfg: checked, servers: servers, space: newSpace(checked.Prefix, cfg.Namespace),
 		node: shown(cfg.Node, maxNode), ctx: ctx, stop: stop, life: life, die: die, ended: make(chan struct{}),
-		lingers: make(chan struct{}), wakeClean: make(chan struct{}, 1),
+		lingers: make(chan struct{}), wakeClean: make(chan struct{}, 1), roomy: make(chan struct{}),
 		leases: make(map[string]*held), waiters: make(map[string]*waiter), places: make(map[string]*place),
 		losing: make(map[string]time.Time),
 		ends:   timeheap.New(func(h *held) *int { return &h.heapPlace }),

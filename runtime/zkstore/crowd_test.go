@@ -1,0 +1,101 @@
+package zkstore_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testsync"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Callers who want a lock in strict order give up soon, faster than what they have put there can be deleted. They do not
+// leave more and more of it, and the lock goes on.
+func TestStore_callersWhoGiveUpSoon(t *testing.T) {
+	e := one(t)
+	conn := client(t, e.Addrs())
+	strict := lockrt.Config{LocalHandoffs: -1}
+	const callers, enough, most = 100, 4000, 600
+	var all sync.WaitGroup
+	var gaveUp, queue atomic.Int64
+	for _, name := range []string{"a", "b"} {
+		locks := newLocker(t, e.Addrs(), config(patient), name, strict)
+		for range callers {
+			all.Go(func() {
+				for gaveUp.Load() < enough {
+					ctx, cancel := context.WithTimeout(t.Context(), rand.N(30*time.Millisecond))
+					if lease, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: long, Wait: lockrt.Forever}); err == nil {
+						_ = lease.Release(t.Context())
+					} else {
+						gaveUp.Add(1)
+					}
+					cancel()
+				}
+			})
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	for over := false; !over; {
+		select {
+		case <-done:
+			over = true
+		case <-time.After(20 * time.Millisecond):
+		}
+		names, _, _ := conn.Children(root(t) + "/l/k")
+		queue.Store(max(queue.Load(), int64(len(names))))
+	}
+	t.Logf("%d callers gave up, at most %d contenders were there", gaveUp.Load(), queue.Load())
+	if queue.Load() > most {
+		t.Errorf("%d contenders were there at a time, of %d callers", queue.Load(), 2*callers)
+	}
+	next := newLocker(t, e.Addrs(), config(patient), "next", strict)
+	release(t, acquire(t, next, "k", lockrt.Options{TTL: long, Wait: time.Minute}))
+}
+
+// A server comes back without its data. It refuses sessions that have seen more than it knows: they begin anew.
+func TestStore_serverWithoutItsData(t *testing.T) {
+	e := testenv.ZooKeeper(t, testenv.ZooKeeperConfig{Tick: tick})
+	server := e.Servers[0]
+	a := newLocker(t, e.Addrs(), config(dying), "a", lockrt.Config{})
+	b := newLocker(t, e.Addrs(), config(dying), "b", lockrt.Config{})
+	for range 20 { // the more they have seen
+		release(t, acquire(t, b, "warm", lockrt.Options{TTL: time.Second, Wait: time.Minute}))
+	}
+	held := acquire(t, a, "k", lockrt.Options{TTL: time.Second, Wait: time.Minute})
+	got := make(chan *lockrt.Lease)
+	go func() {
+		lease, err := b.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Second, Wait: time.Minute})
+		if err != nil {
+			t.Error(err)
+		}
+		got <- lease
+	}()
+	testsync.Eventually(t, "b waits", func() bool {
+		info, err := a.Holder(t.Context(), "k")
+		return err == nil && len(info.Waiters) == 1
+	})
+	server.Kill()
+	if err := os.RemoveAll(filepath.Join(server.Data(), "version-2")); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	<-held.Done()
+	lease := <-got
+	if lease == nil {
+		return
+	}
+	release(t, lease)
+	release(t, acquire(t, a, "other", lockrt.Options{TTL: time.Second, Wait: time.Minute}))
+}
