@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/lockgen/lockgen/internal/hostlist"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -210,7 +212,11 @@ func (p *place) setOptions(query url.Values, secure bool) error {
 			return fmt.Errorf("the option %s: %s has no certificate in PEM", caOption, file)
 		}
 	}
-	if cert, key := query.Get(certOption), query.Get(keyOption); cert != "" || key != "" {
+	cert, key := query.Get(certOption), query.Get(keyOption)
+	if (cert == "") != (key == "") {
+		return fmt.Errorf("the options %s and %s belong together: write both", certOption, keyOption)
+	}
+	if cert != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
 			return fmt.Errorf("the options %s and %s: %w", certOption, keyOption, err)
@@ -218,5 +224,24 @@ func (p *place) setOptions(query url.Values, secure bool) error {
 		cfg.Certificates = []tls.Certificate{pair}
 	}
 	p.client.TLS = cfg
+	if cfg.ServerName != "" {
+		p.client.DialOptions = append(p.client.DialOptions,
+			grpc.WithTransportCredentials(named{credentials.NewTLS(cfg), cfg.ServerName}))
+	}
 	return nil
+}
+
+// named are credentials that expect one name of all servers. The client of etcd expects of each server the host by which
+// it is reached, whatever its tls.Config says.
+type named struct {
+	credentials.TransportCredentials
+	name string
+}
+
+func (n named) ClientHandshake(ctx context.Context, _ string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return n.TransportCredentials.ClientHandshake(ctx, n.name, c)
+}
+
+func (n named) Clone() credentials.TransportCredentials {
+	return named{n.TransportCredentials.Clone(), n.name}
 }

@@ -171,7 +171,11 @@ func (p *urlPlace) setTLS(query url.Values) error {
 			return fmt.Errorf("the option %s: %s has no certificate in PEM", caOption, file)
 		}
 	}
-	if cert, key := query.Get(certOption), query.Get(keyOption); cert != "" || key != "" {
+	cert, key := query.Get(certOption), query.Get(keyOption)
+	if (cert == "") != (key == "") {
+		return fmt.Errorf("the options %s and %s belong together: write both", certOption, keyOption)
+	}
+	if cert != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
 			return fmt.Errorf("the options %s and %s: %w", certOption, keyOption, err)

@@ -94,8 +94,36 @@ func TestOpen_tls(t *testing.T) {
 	says(t, err, c.Members[0].Addr())
 }
 
-// certificates makes a certificate that is its own authority, for 127.0.0.1.
-func certificates(t *testing.T) *testetcd.Files {
+// Certificates may name the servers otherwise than the URL does. What they have to say is server_name, and nothing else.
+func TestOpen_serverName(t *testing.T) {
+	for name, c := range map[string]struct {
+		names []string // of the certificate; none: 127.0.0.1
+		asked string
+		wrong string
+	}{
+		"its name":     {[]string{"etcd.test"}, "&server_name=etcd.test", ""},
+		"no name":      {[]string{"etcd.test"}, "", "127.0.0.1"},
+		"another name": {nil, "&server_name=etcd.test", "etcd.test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := certificates(t, c.names...)
+			addr := start(t, 1, testetcd.Options{TLS: files}).Members[0].Addr()
+			url := "etcds://" + addr + "/team?ca=" + files.CA + "&cert=" + files.Cert + "&key=" + files.Key + c.asked
+			if c.wrong == "" {
+				release(t, acquire(t, open(t, url), "k", lockrt.Options{TTL: long}))
+				return
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := lockrt.Open(ctx, url, lockrt.Config{})
+			says(t, err, c.wrong)
+			says(t, err, "x509")
+		})
+	}
+}
+
+// certificates makes a certificate that is its own authority, for 127.0.0.1 or for other names.
+func certificates(t *testing.T, names ...string) *testetcd.Files {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -106,6 +134,9 @@ func certificates(t *testing.T) *testetcd.Files {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	if len(names) > 0 {
+		template.IPAddresses, template.DNSNames = nil, names
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
