@@ -153,7 +153,7 @@ var reconnect = grpc.ConnectParams{
 
 func (p *place) setUser(text string) error {
 	u, err := url.Parse("etcd://" + text + "@host")
-	if err != nil {
+	if err != nil || strings.Contains(text, "@") {
 		return errors.New("user or password hold characters that must be percent-encoded")
 	}
 	p.client.Username = u.User.Username()

@@ -57,6 +57,7 @@ func TestOpen_wrongURL(t *testing.T) {
 		"etcd://host/%zz":                       "begins no escape",
 		"etcd://host/my/~team":                  "begins with ~",
 		"etcd://host?ca=/x":                     "write etcds://",
+		"etcd://a:b@c,d:e@f":                    "percent-encoded",
 		"etcds://host?cert=/x":                  "the options cert and key belong together",
 		"etcds://host?cacert=/x":                "known are ca, cert, key, server_name",
 		"etcds://user:s3cret@host?ca=/none":     "the option ca",

@@ -88,8 +88,11 @@
 //   - It cannot take a watch back. One is left behind where a waiter gives up, until the node that it is for changes.
 //   - It does not say for how long a session was agreed. That is read from the answer of the handshake.
 //   - It looks up the names of servers once. Here they are looked up for each connection.
+//   - It offers what it has seen last for as long as it lives, and is refused by servers that have lost their data. So a
+//     session that was without a connection for two of its timeouts counts as over, and another client begins.
 //
-// What is not fenced: it allocates 3 MB for each connection. Where many connections are cut, the race detector may
+// What is not fenced: it allocates 3 MB for each connection. Closed while servers hold answers back, it may leave one
+// goroutine behind, and what that connection had allocated. Where many connections are cut, the race detector may
 // report its field lastZxid, which it reads at a reconnect while an answer may write it. That waiters look again on each
 // connection makes up for what it may miss then.
 //

@@ -55,13 +55,25 @@ func isContext(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// help adds what to do where that is known.
+// helpError is an error with what to do about it.
+type helpError struct {
+	error
+	todo string
+}
+
+func (e helpError) Error() string { return e.error.Error() + "; " + e.todo }
+
+func (e helpError) Unwrap() error { return e.error }
+
+// help adds what to do where that is known, once.
 func help(err error) error {
 	switch {
+	case errors.As(err, new(helpError)):
 	case errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrInvalidACL):
-		return fmt.Errorf("%w; the user needs all rights on the node zkstore.Config.Prefix, and on what is below it", err)
+		return helpError{err, "the session's user needs all rights on the node of the prefix, and on what is below it, " +
+			"and credentials with a mistake make another user"}
 	case errors.Is(err, zk.ErrAuthFailed):
-		return fmt.Errorf("%w; see zkstore.Config.User and Password", err)
+		return helpError{err, "see zkstore.Config.User and Password"}
 	}
 	return err
 }

@@ -92,6 +92,7 @@ func (l *link) connected() {
 	if l.giveUp != nil {
 		l.giveUp.Stop()
 	}
+	l.why = nil // what failed before is no reason for what fails later
 	select {
 	case <-l.up:
 	default:

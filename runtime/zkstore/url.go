@@ -110,7 +110,7 @@ func parsePlace(text string) (p urlPlace, err error) {
 
 func (p *urlPlace) setUser(text string) error {
 	u, err := url.Parse("zk://" + text + "@host")
-	if err != nil {
+	if err != nil || strings.Contains(text, "@") {
 		return errors.New("user or password hold characters that must be percent-encoded")
 	}
 	p.cfg.User = u.User.Username()

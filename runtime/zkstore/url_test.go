@@ -51,6 +51,8 @@ func TestOpen_wrongURL(t *testing.T) {
 		"zk://host/a//b":                      "no path of ZooKeeper",
 		"zk://host/my/~team":                  "begins with ~",
 		"zk://host?ca=/x":                     "write zks://",
+		"zk://a:b@c,d:e@f":                    "percent-encoded",
+		"zk://host/zookeeper/quota":           "ZooKeeper's own",
 		"zks://host?key=/x":                   "the options cert and key belong together",
 		"zk://host?ttl=1s":                    "known are session, tick, and ca, cert, key, server_name of zks://",
 		"zk://host?session=10":                "such as 10s",

@@ -51,6 +51,8 @@ func (c Config) withDefaults() (Config, error) {
 	case !isPath(c.Prefix):
 		return c, fmt.Errorf("%w: zkstore.Config.Prefix %q is no path of ZooKeeper; use names without control characters "+
 			"between single slashes, and not . or ..", lockrt.ErrOptions, c.Prefix)
+	case c.Prefix == "zookeeper" || strings.HasPrefix(c.Prefix, "zookeeper/"):
+		return c, fmt.Errorf("%w: zkstore.Config.Prefix %q is ZooKeeper's own; use another name", lockrt.ErrOptions, c.Prefix)
 	case isMarked(c.Prefix):
 		return c, fmt.Errorf("%w: zkstore.Config.Prefix %q has a name that begins with ~, which marks namespaces",
 			lockrt.ErrOptions, c.Prefix)
