@@ -25,19 +25,27 @@ func checkExpiry(r *check.Reporter) {
 	done := map[*rediscmd.Command]bool{}
 	for _, l := range r.Index.Locks {
 		a := l.Acquire
-		if l.Judged || done[a.Root()] || !a.NoTTL() || a.Wrong != "" || r.Index.InTest(a.Pos()) {
+		whose := a.Root()
+		if a.GivenTTL {
+			whose = a
+		}
+		if l.Judged && !a.GivenTTL || done[whose] || !a.NoTTL() || a.Wrong != "" || r.Index.InTest(a.Pos()) {
 			continue
 		}
 		if getsExpiry(r.Index, a) || r.Index.IsTimeLock(a) {
 			continue
 		}
-		done[a.Root()] = true
+		done[whose] = true
+		mend := "set the expiry in the same command: SET key token NX PX ttl"
+		if a.GivenTTL {
+			mend = "hand " + a.Via + " a time after which the lock is to end"
+		}
 		pos, end := r.Span(a)
 		r.ReportOnce(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("%s takes this lock without an expiry: a holder that crashes before the %s at %s leaves it "+
-				"locked until somebody deletes the key by hand; set the expiry in the same command: SET key token NX PX ttl",
-				a.What(), l.Release.Name, r.Place(l.Release.Pos(), a.Pos())),
+				"locked until somebody deletes the key by hand; %s",
+				a.What(), l.Release.Name, r.Place(l.Release.Pos(), a.Pos()), mend),
 			Related: []analysis.RelatedInformation{{Pos: l.Release.Pos(), Message: "only this release ends the lock"}},
 		})
 	}

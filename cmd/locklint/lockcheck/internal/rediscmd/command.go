@@ -56,6 +56,7 @@ type Command struct {
 	// Elsewhere: it was another package that has found it.
 	Elsewhere bool
 	Fixed     bool // the value is a constant of another package
+	GivenTTL  bool // the call decides its expiry, and not the function that issues the command
 }
 
 // Root is the command that is issued in the end, as far as this package knows.

@@ -119,12 +119,13 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 				if fixed {
 					s.Value = keyexpr.Expr{} // chosen by another package: nothing that could be mended here
 				}
-				c := ix.calledCommand(call, s, i)
+				c, ttl := ix.calledCommand(call, s, i), s.TTL.Bind(args)
 				*c = rediscmd.Command{
-					Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: s.TTL.Bind(args), Unit: s.Unit,
+					Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: ttl, Unit: s.Unit,
 					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Leased: s.Leased, Forced: s.Forced, Guarded: s.Guarded, Waits: s.Waits,
 					Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome, Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
 					Elsewhere: s.origin == nil && s.Judged, Fixed: fixed,
+					GivenTTL: s.TTL.Op != keyexpr.Lit && ttl.Op == keyexpr.Lit,
 				}
 				cmds = append(cmds, c)
 			}
