@@ -187,6 +187,35 @@ func TestGrant_MaxTTL(t *testing.T) {
 	})
 }
 
+// A lease that is not to be renewed lasts its TTL, also where the store gives less at a time.
+func TestGrant_MaxTTL_noRenew(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		const most = ttl / 5
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				req.TTL = min(req.TTL, most)
+				g, err := real.Acquire(ctx, req)
+				g.MaxTTL = most
+				return g, err
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true})
+		time.Sleep(ttl * 9 / 10)
+		if err := lease.Err(); err != nil {
+			t.Errorf("after nine tenths of its TTL: %v", err)
+		}
+		time.Sleep(ttl / 10)
+		if err := lease.Err(); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("after its TTL: %v, want ErrLost", err)
+		}
+		again := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: most, NoRenew: true, Wait: lockrt.Forever})
+		time.Sleep(most)
+		if err := again.Err(); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("after a TTL that the store gives: %v, want ErrLost", err)
+		}
+	})
+}
+
 // The timer may come late. Whoever asks the context hears what the clock says.
 func TestLease_Context_errLooksAtTheClock(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {

@@ -1,6 +1,7 @@
 package lockrt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -76,6 +77,10 @@ func (g *grant) capped(ttl time.Duration) time.Duration {
 
 // begin starts the turn of a new lease. On a grant that has ended it returns the reason.
 func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
+	if o.NoRenew && g.capped(o.TTL) < o.TTL {
+		// The store gives less at a time: what was asked for is made up of several.
+		o.NoRenew, o.MaxHold = false, min(cmp.Or(o.MaxHold, o.TTL), o.TTL)
+	}
 	lease := newLease(ctx, g, o)
 	g.mu.Lock()
 	if g.over != nil {

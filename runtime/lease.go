@@ -91,7 +91,7 @@ func (le *Lease) reachMaxHold() {
 	}
 }
 
-var errMaxHold = errors.New("it was held for its MaxHold")
+var errMaxHold = errors.New("it was held for its MaxHold, or for its TTL with NoRenew")
 
 // finish ends the lease; its context is cancelled with the reason as its cause.
 func (le *Lease) finish(why error) {

@@ -32,7 +32,8 @@ type Options struct {
 	// MaxHold ends the lease this long after it was acquired, even if the store would renew it: its context is
 	// cancelled with ErrLost, and renewal stops. Defaults to 0: no limit.
 	MaxHold time.Duration
-	// NoRenew leaves the lease to end after its TTL. By default it is renewed until it is released.
+	// NoRenew leaves the lease to end after its TTL. By default it is renewed until it is released. A store that gives
+	// less than the TTL at a time is asked again until the TTL is over.
 	NoRenew bool
 	// Reentrant lets a call chain that already holds the key share that lease (same fence, released by the outermost)
 	// instead of failing with ErrNested. Two options of the inner call apply: MaxHold ends the inner lease alone, and
