@@ -56,7 +56,7 @@ func (ix *Set) isCounterLock(c, r *rediscmd.Command) bool {
 		return false
 	}
 	if c.Fn == r.Fn {
-		return c.Key.String() == r.Key.String() && ssax.ComesAfter(c.Call, r.Call) && !ssax.UndoesFailure(r.Call) &&
+		return c.Key.String() == r.Key.String() && ssax.ComesAfter(c.Call, r.Call) && !ssax.UndoesFailureSince(c.Call, r.Call) &&
 			answers.WhenHeld(c, r.Call) == answers.OnlyHeld
 	}
 	if ix.InTest(r.Pos()) || isForced(r.Fn) || ix.acquires(r) || c.Key.Shape() != r.Key.Shape() {

@@ -128,14 +128,14 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	if a.Call == r.Call || a.Ended || r.Ended || r.Forced {
 		return false
 	}
-	if speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key) {
+	if (speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key)) && (a.Fn != r.Fn || !isCalledLock(a.Key)) {
 		return false
 	}
 	if answers.ReachesNobody(a) && !ix.LooksAgain(a) && !saysLock(a) && !saysLock(r) {
 		return false
 	}
 	if a.Fn == r.Fn {
-		return a.Key.String() == r.Key.String() && ssax.ComesAfter(a.Call, r.Call) && !ssax.UndoesFailure(r.Call) &&
+		return a.Key.String() == r.Key.String() && ssax.ComesAfter(a.Call, r.Call) && !ssax.UndoesFailureSince(a.Call, r.Call) &&
 			!ix.onlyGivenBack(a, r) && (!answers.Skippable(a, r.Call) || ix.OwnerCompared(r) != nil) &&
 			(answers.WhenHeld(a, r.Call) != answers.OnlyLost || (saysLock(a) || saysLock(r)) && answers.Inverted(a, r.Call))
 	}
@@ -177,7 +177,7 @@ func (ix *Set) onlyGivenBack(a, r *rediscmd.Command) bool {
 	}
 	return !slices.ContainsFunc(ix.Commands[r.Fn], func(c *rediscmd.Command) bool {
 		return c.Op.Releases() && c.Key.String() == a.Key.String() && ssax.ComesAfter(a.Call, c.Call) &&
-			!ssax.UndoesFailure(c.Call) && !ssax.LeavesWithError(c.Call)
+			!ssax.UndoesFailureSince(a.Call, c.Call) && !ssax.LeavesWithError(c.Call)
 	})
 }
 

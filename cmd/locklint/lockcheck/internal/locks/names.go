@@ -187,6 +187,14 @@ func speaksOfOther(fn *ssa.Function, k keyexpr.Expr) bool {
 	})
 }
 
+// calledLock is the word lock by itself, as in idempotency:lock:42: the key of the lock beside that of a result.
+var calledLock = regexp.MustCompile(`(?i)(?:^|[^a-z])lock(?:[^a-z]|$)`)
+
+// isCalledLock reports whether the text of a key says that it is a lock, whatever else it speaks of.
+func isCalledLock(k keyexpr.Expr) bool {
+	return k.Any(func(k keyexpr.Expr) bool { return k.Op == keyexpr.Lit && calledLock.MatchString(k.Text) })
+}
+
 // speaksOfLock reports whether the text of a key, or of what it is made of, says that it is a lock. The locked
 // account and the locked-out user are business state.
 func speaksOfLock(k keyexpr.Expr) bool {

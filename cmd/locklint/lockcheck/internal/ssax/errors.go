@@ -13,8 +13,14 @@ import (
 
 // UndoesFailure reports whether a call runs only after some error: then deleting the key lets a failed operation be
 // repeated, which is how idempotency keys are used.
-func UndoesFailure(call ssa.CallInstruction) bool {
-	for b := call.Block(); b.Idom() != nil; b = b.Idom() {
+func UndoesFailure(call ssa.CallInstruction) bool { return undoesFailure(call, nil) }
+
+// UndoesFailureSince is UndoesFailure for errors that come after another call in the function: one before it, such as
+// that of a cache which has nothing, is no failure of what the call began.
+func UndoesFailureSince(since, call ssa.CallInstruction) bool { return undoesFailure(call, since.Block()) }
+
+func undoesFailure(call ssa.CallInstruction, since *ssa.BasicBlock) bool {
+	for b := call.Block(); b.Idom() != nil && b != since; b = b.Idom() {
 		if len(b.Preds) != 1 || b.Preds[0] != b.Idom() {
 			continue
 		}

@@ -311,7 +311,7 @@ func endedBy(c *rediscmd.Command, cmds []*rediscmd.Command) bool {
 		}
 		switch c.Op {
 		case ops.Acquire, ops.Count:
-			return other.Op.Releases() && ssax.ComesAfter(c.Call, other.Call) && !ssax.UndoesFailure(other.Call)
+			return other.Op.Releases() && ssax.ComesAfter(c.Call, other.Call) && !ssax.UndoesFailureSince(c.Call, other.Call)
 		case ops.Delete, ops.CompareDel, ops.Uncount:
 			return other.Op == ops.Acquire || other.Op == ops.Count
 		}
