@@ -17,7 +17,9 @@ func UndoesFailure(call ssa.CallInstruction) bool { return undoesFailure(call, n
 
 // UndoesFailureSince is UndoesFailure for errors that come after another call in the function: one before it, such as
 // that of a cache which has nothing, is no failure of what the call began.
-func UndoesFailureSince(since, call ssa.CallInstruction) bool { return undoesFailure(call, since.Block()) }
+func UndoesFailureSince(since, call ssa.CallInstruction) bool {
+	return undoesFailure(call, since.Block())
+}
 
 func undoesFailure(call ssa.CallInstruction, since *ssa.BasicBlock) bool {
 	for b := call.Block(); b.Idom() != nil && b != since; b = b.Idom() {
