@@ -16,11 +16,9 @@ var optionRow = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|.*\\| `([^`]+)` \\|$"
 
 var fingerprint = regexp.MustCompile("(?m)^//lockgen:made .*$")
 
-// unscheduled are the options whose examples contradict a schedule.
-var unscheduled = map[string]bool{"tx": true, "mode": true}
-
 // TestOptions_eachReachesTheCode generates a function with each option of README's tables, which are complete, and
-// without it. The code must be another, but for an option that only says something to people.
+// without it. The code must be another, but for an option that only says something to people. An option whose example
+// contradicts a schedule goes without one.
 func TestOptions_eachReachesTheCode(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -44,12 +42,8 @@ func TestOptions_eachReachesTheCode(t *testing.T) {
 	plain := slices.DeleteFunc(slices.Clone(base), func(arg string) bool { return strings.HasPrefix(arg, "cron=") })
 	write("unscheduled", plain)
 	rows := optionRow.FindAllStringSubmatch(string(mustRead(t, "README.md")), -1)
-	for _, row := range rows {
+	example := func(row []string, from []string) {
 		args := []string{row[2]}
-		from := base
-		if unscheduled[row[1]] {
-			from = plain
-		}
 		for _, arg := range from {
 			if name, _, _ := strings.Cut(arg, "="); name != row[1] {
 				args = append(args, arg)
@@ -60,9 +54,30 @@ func TestOptions_eachReachesTheCode(t *testing.T) {
 		}
 		write(row[1], args)
 	}
-	result, err := gen.Generate(context.Background(), gen.Config{Dir: dir, Patterns: []string{"./..."}, Env: corpusEnv(t)})
-	if err != nil || len(result.Problems) > 0 {
-		t.Fatal(err, result.Problems)
+	generate := func() *gen.Result {
+		result, err := gen.Generate(context.Background(), gen.Config{Dir: dir, Patterns: []string{"./..."}, Env: corpusEnv(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	for _, row := range rows {
+		example(row, base)
+	}
+	unscheduled := map[string]bool{}
+	for _, p := range generate().Problems {
+		if p.Kind == "conflict" {
+			unscheduled[filepath.Base(filepath.Dir(p.File))] = true
+		}
+	}
+	for _, row := range rows {
+		if unscheduled[row[1]] {
+			example(row, plain)
+		}
+	}
+	result := generate()
+	if len(result.Problems) > 0 || len(unscheduled) == 0 {
+		t.Fatal(unscheduled, result.Problems)
 	}
 	code := map[string]string{}
 	for _, f := range result.Files {

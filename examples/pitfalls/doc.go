@@ -17,7 +17,8 @@
 //	SETNX, then EXPIRE   crash between the two   LL2005  FAILS  the lock has no expiry and no holder …
 //	                                                     safe   the lease ends by itself, and B is next
 //
-// After that, five ways to wait for a lock are measured beside a queue.
+// After that, five ways to wait for a lock are measured beside a queue. The database locks of the articles, such as FOR
+// UPDATE on a row, are in examples/sql/rowlocks, as the last lines of the output say.
 //
 // The exit status is 0 if every recipe failed and every wrapper was safe, 1 if not
 // or if the example could not run, and 2 for wrong flags.

@@ -20,6 +20,12 @@ import (
 // patience bounds a scenario, and a measurement. It is no measure of speed.
 const patience = 2 * time.Minute
 
+// databaseLocks says where the other locks of the articles are. They need drivers, which this module does not have.
+const databaseLocks = `
+The database locks of the articles (FOR UPDATE, GET_LOCK) fail in examples/sql/rowlocks:
+  go test -C examples/sql -v ./rowlocks
+`
+
 func main() {
 	logging.Disable() // the Redis client warns of what the recipes do on purpose
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -51,6 +57,7 @@ func show(ctx context.Context, o options, w io.Writer) (ok bool, err error) {
 		return false, fmt.Errorf("interrupted: %w", err)
 	}
 	ok = printTable(w, rows)
+	defer fmt.Fprint(w, databaseLocks)
 	if o.storm == 0 {
 		return ok, nil
 	}

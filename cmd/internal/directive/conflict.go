@@ -59,7 +59,7 @@ func (ps *problems) conflicts(d *Directive, constants bool) {
 
 func (ps *problems) conflictsOf(o *option, d *Directive, k *Key, v OptionValue, constants bool) {
 	for _, c := range o.against {
-		if c.turn(d, k, v, constants) && c.when(d, k) {
+		if c.decidable(d, k, v, constants) && c.when(d, k) {
 			at := v.Written()
 			ps.add(at.Pos, at.End, "conflict", "%s", c.say(d))
 			return
@@ -67,8 +67,8 @@ func (ps *problems) conflictsOf(o *option, d *Directive, k *Key, v OptionValue, 
 	}
 }
 
-// turn tells whether it is time to look at a pair. One whose values do not matter is looked at with what is written out.
-func (c *conflict) turn(d *Directive, k *Key, v OptionValue, constants bool) bool {
+// decidable reports whether a pair can be judged with what is known. Where values do not matter, the text is enough.
+func (c *conflict) decidable(d *Directive, k *Key, v OptionValue, constants bool) bool {
 	if !c.worth {
 		return !constants
 	}

@@ -44,7 +44,7 @@ func owners(file *ast.File) map[*ast.CommentGroup]ast.Node {
 	return m
 }
 
-// where says where a comment stands, for the message that it stands there in vain.
+// where says where a comment stands, for the message that it has no effect there.
 func (f *finder) where(group *ast.CommentGroup) string {
 	for _, decl := range f.file.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Pos() <= group.Pos() && group.End() <= fn.End() {

@@ -119,7 +119,8 @@ func line(pos string, d analysis.Diagnostic) string {
 // TestFacts runs the whole catalogue on packages that learn from each other.
 func TestFacts(t *testing.T) {
 	tree := checktest.Tree(t)
-	analysistest.Run(t, tree, everything, "facts/user", "through/handler", "wrapped/user", "handedon/user", "ports", "ports/user")
+	analysistest.Run(t, tree, everything, "facts/user", "through/handler", "wrapped/user", "handedon/user", "ports", "ports/user",
+		"lockers", "lockers/user")
 	analysistest.Run(t, tree, index.Analyzer, "facts/store", "facts/middle")
 }
 

@@ -16,7 +16,7 @@
 // A check is a folder below checks: llNNNN.go, its page doc.md, and testdata/src with what it finds and what it is
 // silent on. The list of the checks, CHECKS.md and the tests are made from the folders;
 //
-//	go run ./cmd/locklint/internal/newcheck LL9999 "what it finds"
+//	go run ./cmd/locklint/internal/newcheck LL4005 "what it finds"
 //
 // starts one. What checks share are the packages below internal. Arrows go one way, from the later to the earlier:
 //

@@ -79,8 +79,8 @@ func (l *loader) bindWithoutGo(p Platform, found []*annotated) (rest []*annotate
 	return rest
 }
 
-// localEnough tells whether folders hold what the go command would build: not with an overlay, nor with another driver
-// in its place.
+// localEnough reports whether folders hold what the go command would build. They do not with an overlay, or with
+// another driver in its place.
 func localEnough(env []string) bool {
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")

@@ -89,7 +89,7 @@ type loader struct {
 	byPath map[string][]*annotated // found, by file
 }
 
-// Built tells whether some build holds files under both constraints.
+// Built reports whether there is a build that contains files under both constraints.
 func (p *Program) Built(a, b constraint.Expr) bool {
 	_, ok := platformFor(constraints.And(a, b), p.Config.home)
 	return ok

@@ -84,18 +84,18 @@ func parseDiff(diff []byte, dir string) (changedLines, error) {
 			continue
 		}
 		if name, ok := strings.CutPrefix(line, "+++ "); ok {
+			name = strings.TrimSuffix(name, "\t") // git marks the end of a name with blanks, also of one in quotes
 			if unquoted, err := strconv.Unquote(name); err == nil {
 				name = unquoted
 			}
-			name = strings.TrimSuffix(name, "\t") // git marks the end of a name with blanks
 			file = filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(name, "b/")))
 			continue
 		}
 		if m := hunkHead.FindStringSubmatch(line); m != nil {
-			first, err := strconv.Atoi(m[1])
+			first, err := lineCount(m[1])
 			count := 1
 			if err == nil && m[2] != "" {
-				count, err = strconv.Atoi(m[2])
+				count, err = lineCount(m[2])
 			}
 			if err != nil {
 				return nil, fmt.Errorf("cannot understand git's line %q: %w", line, err)
@@ -106,6 +106,12 @@ func parseDiff(diff []byte, dir string) (changedLines, error) {
 		}
 	}
 	return changed, lines.Err()
+}
+
+// lineCount reads a number that is small enough for sums of two.
+func lineCount(text string) (int, error) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return int(n), err
 }
 
 // only leaves the findings that the changes may have caused: the finding itself, or one of the places that it tells

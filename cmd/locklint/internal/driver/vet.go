@@ -36,9 +36,7 @@ func vetUnit(o *options, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "locklint: %v\n", err)
 		return exitFailed
 	}
-	v := &vetRun{cfg: cfg, fset: token.NewFileSet(), imported: map[string]*types.Package{},
-		told: map[string]*vetFacts{}}
-	code, err := v.run(o, stdout, stderr)
+	code, err := newVetRun(cfg).run(o, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "locklint: %s: %v\n", cfg.ImportPath, err)
 		return exitFailed
@@ -63,6 +61,10 @@ type vetRun struct {
 	fset     *token.FileSet
 	imported map[string]*types.Package
 	told     map[string]*vetFacts // by path, of the direct imports
+}
+
+func newVetRun(cfg *unitchecker.Config) *vetRun {
+	return &vetRun{cfg: cfg, fset: token.NewFileSet(), imported: map[string]*types.Package{}, told: map[string]*vetFacts{}}
 }
 
 // compiled reports whether the go command hands over what the compiler exports. If not, the tool has to say itself what

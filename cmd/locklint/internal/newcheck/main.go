@@ -1,7 +1,7 @@
 // Newcheck starts a check: its folder with code, page and testdata, to be filled in. Without an ID it only writes the
 // list of the checks anew.
 //
-//	go run ./cmd/locklint/internal/newcheck LL9999 "what it finds, a few words"
+//	go run ./cmd/locklint/internal/newcheck LL4005 "what it finds, a few words"
 package main
 
 import (

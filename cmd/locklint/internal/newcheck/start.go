@@ -14,7 +14,7 @@ var idForm = regexp.MustCompile(`^LL\d{4}$`)
 func start(root, id, title string) error {
 	switch {
 	case !idForm.MatchString(id):
-		return fmt.Errorf("%q is no ID: it has the form LL9999", id)
+		return fmt.Errorf("%q is no ID: it has the form LLNNNN, such as LL4005", id)
 	case title == "" || strings.Contains(title, "\n"):
 		return fmt.Errorf("the title of %s is %q: say in a few words what it finds", id, title)
 	}
@@ -31,7 +31,7 @@ func start(root, id, title string) error {
 			return err
 		}
 	}
-	fmt.Printf("%s is started; fill it in, and run go generate ./cmd/locklint for CHECKS.md\n", dir)
+	fmt.Printf("%s is started; fill it in, and run go generate ./cmd/locklint/... for CHECKS.md; CONTRIBUTING.md lists what else it needs\n", dir)
 	return nil
 }
 

@@ -1,10 +1,12 @@
 package precision
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +37,32 @@ func TestDocument_current(t *testing.T) {
 	}
 	if string(got) != load(t).Document(string(speed)) {
 		t.Error("cmd/locklint/PRECISION.md is out of date: run go generate ./cmd/locklint")
+	}
+}
+
+// TestDocument_off: the text says of each check that is off, and of no other, what is known of it.
+func TestDocument_off(t *testing.T) {
+	text, _, ok := strings.Cut(head, " are off by default: ")
+	if !ok {
+		t.Fatal("the text no longer says which checks are off by default")
+	}
+	var said []string
+	for _, m := range regexp.MustCompile(`(LL\d{4})(?: to (LL\d{4}))?`).FindAllStringSubmatch(text[strings.LastIndex(text, "\n\n"):], -1) {
+		last := cmp.Or(m[2], m[1])
+		for _, c := range lockcheck.Checks {
+			if m[1] <= c.ID && c.ID <= last {
+				said = append(said, c.ID)
+			}
+		}
+	}
+	var off []string
+	for _, c := range lockcheck.Checks {
+		if c.Off {
+			off = append(off, c.ID)
+		}
+	}
+	if !slices.Equal(said, off) {
+		t.Errorf("document.go says that %v are off, and what is known of them; off are %v", said, off)
 	}
 }
 

@@ -56,7 +56,7 @@ type Report struct {
 	Note    string
 }
 
-// A Site is a lock-like line. Broken are the checks that should speak up about the lock, Found those that do.
+// A Site is a lock-like line. Broken are the checks that should report the lock, Found those that do.
 type Site struct {
 	Set string
 	Place
@@ -82,7 +82,7 @@ type Count struct {
 	Sure, SureFound int // of the defects those that the label is sure about
 }
 
-// The runs over the sets that are not named: of the fifth before and after what it has shown was mended, and the first ones
+// The runs over the sets that are not named: of the fifth before and after what it showed was corrected, and the first ones
 // over those that came after it.
 const (
 	FirstRun   = "first"
@@ -92,14 +92,21 @@ const (
 	EighthRun  = "eighth"
 	NinthRun   = "ninth"
 	TenthRun   = "tenth"
+	Eleventh   = "eleventh"
+	Twelfth    = "twelfth"
+	Thirteenth = "thirteenth"
+	Fourteenth = "fourteenth"
+	Fifteenth  = "fifteenth"
+	Sixteenth  = "sixteenth"
 )
 
 // firstRuns are those over code that the checks had not seen.
-var firstRuns = []string{FirstRun, SixthRun, SeventhRun, EighthRun, NinthRun, TenthRun}
+var firstRuns = []string{FirstRun, SixthRun, SeventhRun, EighthRun, NinthRun, TenthRun, Eleventh, Twelfth, Thirteenth,
+	Fourteenth, Fifteenth, Sixteenth}
 
 // The sets of repositories: those that the checks were tuned on, those that were kept back then, those that were found
 // when the checks were done, and those that were labelled before the first run. Mended is the last of them once more,
-// after what the first run has shown was mended.
+// after what the first run showed was corrected.
 const (
 	Tuned   = "tuned"
 	HeldOut = "held out"

@@ -250,5 +250,8 @@ func decode(data []byte) ([]told, error) {
 	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&list); err != nil {
 		return nil, fmt.Errorf("cannot decode facts: %w", err)
 	}
+	if slices.ContainsFunc(list, func(t told) bool { return t.Fact == nil }) {
+		return nil, fmt.Errorf("cannot decode facts: an element has none; another version of locklint may have written them")
+	}
 	return list, nil
 }

@@ -88,7 +88,7 @@ func (r *run) analyze(a *analysis.Analyzer) outcome {
 	return o
 }
 
-// runOne runs an analyzer. The checks recover from their panics, what they build upon may not.
+// runOne runs an analyzer. The checks recover from their own panics; the analyzers that they require may not.
 func (r *run) runOne(a *analysis.Analyzer, inputs map[*analysis.Analyzer]any) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -16,15 +16,24 @@ import (
 
 // A module is packages by path, each of one file, and what came of them.
 type module struct {
-	t    *testing.T
+	t    testing.TB
 	fset *token.FileSet
 	std  types.Importer
 	done map[string]*Result
+
+	checks []*lockcheck.Check
 }
 
-func newModule(t *testing.T) *module {
+// newModule has the checks with the given IDs run on it, all that are on by default if there are none.
+func newModule(t testing.TB, ids ...string) *module {
 	fset := token.NewFileSet()
-	return &module{t: t, fset: fset, std: goimporter.ForCompiler(fset, "source", nil), done: map[string]*Result{}}
+	m := &module{t: t, fset: fset, std: goimporter.ForCompiler(fset, "source", nil), done: map[string]*Result{}}
+	for _, c := range lockcheck.Checks {
+		if slices.Contains(ids, c.ID) || len(ids) == 0 && !c.Off {
+			m.checks = append(m.checks, c)
+		}
+	}
+	return m
 }
 
 // run looks at a package that may import those before it.
@@ -41,7 +50,7 @@ func (m *module) run(path, text string, change func(*Package)) *Result {
 	if change != nil {
 		change(p)
 	}
-	res, err := p.Run(lockcheck.Checks)
+	res, err := p.Run(m.checks)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -108,7 +117,7 @@ func f(c shop.Client) {
 
 // TestRun_facts: what packages tell reaches those above, encoded, also past one that tells something itself.
 func TestRun_facts(t *testing.T) {
-	m := newModule(t)
+	m := newModule(t, "LL1003", "LL2002")
 	if ids := found(m.run("a.b/shop", shop, nil)); slices.Contains(ids, "LL1003") {
 		t.Errorf("the wrapper is reported: %v", ids)
 	}
@@ -126,7 +135,7 @@ func TestRun_facts(t *testing.T) {
 
 // TestRun_withoutFacts: without them there is nothing to find above.
 func TestRun_withoutFacts(t *testing.T) {
-	m := newModule(t)
+	m := newModule(t, "LL1003", "LL2002")
 	m.run("a.b/shop", shop, nil)
 	m.run("a.b/between", between, nil)
 	res := m.run("a.b/user", user, func(p *Package) { p.Facts = Facts{} })

@@ -23,8 +23,8 @@ func NewChecker(files *Sources, goarch string) *Checker {
 		done: map[string]*types.Package{}}
 }
 
-// Expect says that a package will be checked, for the sake of some directives. All are expected before any is checked:
-// what they need of the packages that they share is put together.
+// Expect says that a package will be checked, and for which directives. All packages are expected before any is
+// checked. So a package that several of them import is read once, with what all of them need of it.
 func (c *Checker) Expect(p *packages.Package, roots []Root) { c.reach.expect(p, roots) }
 
 // Check checks a package with directives. Type errors are dropped, see the package's comment.

@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
@@ -33,7 +35,8 @@ func checkReleases(r *check.Reporter) {
 	for _, l := range r.Index.Locks {
 		del := l.Release
 		way := answers.WhenHeld(l.Acquire, del.Call)
-		unheld := l.Acquire.Fn == del.Fn && !del.Guarded && (way == answers.EitherWay || way == answers.OnlyLost)
+		unheld := l.Acquire.Fn == del.Fn && !del.Guarded && (way == answers.EitherWay || way == answers.OnlyLost ||
+			answers.RunsOnError(l.Acquire, del.Call))
 		if done[del] || l.Judged && !unheld || del.Op != ops.Delete || r.Index.InTest(del.Pos()) {
 			continue
 		}
@@ -80,6 +83,9 @@ func reportUnheld(r *check.Reporter, l *locks.Lock, only bool) {
 
 // minds reports whether the code around a DEL cares who owns the key.
 func minds(ix *index.Index, del *rediscmd.Command) bool {
+	if standsIn(ix, del) {
+		return false
+	}
 	for _, c := range ix.Commands[del.Fn] {
 		if c.Op == ops.Read && c.Key.String() == del.Key.String() && ssax.ComesAfter(c.Call, del.Call) &&
 			!answers.AsksIfPresent(c) {
@@ -100,6 +106,42 @@ func minds(ix *index.Index, del *rediscmd.Command) bool {
 	}
 	return rediscmd.InsideWatch(del.Call)
 }
+
+// standsIn reports whether some function runs a DEL where it does not compare, and a release that compares on another
+// way: a holder that has no token, or a server without scripts, does not make the lock anybody's.
+func standsIn(ix *index.Index, del *rediscmd.Command) bool {
+	for _, cmds := range ix.Commands {
+		for _, plain := range cmds {
+			if plain.Root() != del.Root() {
+				continue
+			}
+			for _, careful := range cmds {
+				if careful.Op == ops.CompareDel && careful.Compares && careful.Key.String() == plain.Key.String() &&
+					ssax.ChosenBetween(plain.Call, careful.Call) && !isAsked(plain) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// isAsked reports whether a caller says by a flag that a DEL is to run.
+func isAsked(del *rediscmd.Command) bool {
+	for b := del.Call.Block(); b.Idom() != nil; b = b.Idom() {
+		cond, ok := b.Idom().Instrs[len(b.Idom().Instrs)-1].(*ssa.If)
+		if !ok {
+			continue
+		}
+		k := keyexpr.Of(cond.Cond)
+		if k.Op == keyexpr.Param && ssax.IsBool(cond.Cond.Type()) || forceWord.MatchString(k.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+var forceWord = regexp.MustCompile(`(?i)force|admin`)
 
 // tokenIsLost reports whether those who acquire what a DEL releases make a token that they forget, so that a release that
 // compares it cannot be theirs.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/index"
@@ -76,15 +77,28 @@ func role(l *locks.Lock) string {
 type sameness uint8
 
 const (
-	ownValue  sameness = iota // possibly different for each acquisition
-	always                    // constant
-	perHost                   // the same in all goroutines, or even all processes of a host
-	perSecond                 // the time
+	ownValue     sameness = iota // possibly different for each acquisition
+	always                       // constant
+	perHost                      // the same in all goroutines, or even all processes of a host
+	perGoroutine                 // the same in a goroutine, and in one of another host
+	perSecond                    // the time
 	perMillisecond
 )
 
 // leaderWord marks locks that belong to a process on purpose, however often it asks.
 var leaderWord = regexp.MustCompile(`(?i)leader|elect|master|primary|owner|instance|node|worker|sched`)
+
+// speaksOfLeader reports whether a part of a key does, other than by the path of a package.
+func speaksOfLeader(k keyexpr.Expr) bool {
+	text := k.Text
+	switch k.Op {
+	case keyexpr.Param, keyexpr.Local:
+		return false
+	case keyexpr.Call, keyexpr.Field, keyexpr.Global:
+		text = lastElem(text)
+	}
+	return leaderWord.MatchString(text)
+}
 
 // tokenFault says in which way the value of an acquire is not unique, "" if it may be.
 func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
@@ -103,13 +117,17 @@ func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
 		return fmt.Sprintf("the constant %q", a.Value.Text)
 	case same == always:
 		return "a constant"
-	case !compared || leaderWord.MatchString(a.Fn.Name()) || leaderWord.MatchString(a.Key.String()) ||
+	case !compared || leaderWord.MatchString(a.Fn.Name()) || a.Key.Any(speaksOfLeader) ||
 		leaderWord.MatchString(lastElem(ssax.ReceiverName(a.Fn))):
 		return ""
 	case ofMaker(ix, a):
 		return "the same for everybody who locks through one " + lastElem(ssax.ReceiverName(a.Fn))
+	case ofKept(ix, a):
+		return "that of an object which is kept and handed out to everybody who asks for this lock"
 	case same == perHost:
 		return "the same for all goroutines of the process"
+	case same == perGoroutine:
+		return "the number of a goroutine, which the next acquisition can share, and so can one on another host"
 	case same == perSecond:
 		return "the time in seconds, which two acquisitions can share"
 	case same == perMillisecond:
@@ -132,6 +150,10 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 		switch name := k.Text; {
 		case name == "os.Hostname#0", name == "os.Getpid", name == "os.Getppid":
 			return perHost
+		case len(k.Args) == 0 && goroutineName.MatchString(lastElem(name)):
+			return perGoroutine
+		case len(k.Args) == 0 && processName.MatchString(lastElem(name)):
+			return perHost
 		case name == "(time.Time).Unix" && len(k.Args) == 1 && k.Args[0].Text == "time.Now":
 			return perSecond
 		case isMillis(k):
@@ -142,7 +164,7 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 		}
 	case keyexpr.Concat:
 	case keyexpr.Field:
-		return timeIn(ix, k.Text, depth)
+		return storedIn(ix, k.Text, depth)
 	default:
 		return ownValue
 	}
@@ -151,8 +173,9 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 		switch same := samenessOf(ix, part, depth+1); {
 		case same == ownValue:
 			return ownValue
-		case worst == always:
+		case worst == always, worst == perHost && same == perGoroutine:
 			worst = same
+		case worst == perGoroutine && same == perHost:
 		case same != always && same != worst:
 			return ownValue // a host and a time: rarely the same
 		}
@@ -160,8 +183,16 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 	return worst
 }
 
-// ofMaker reports whether the value of an acquire names the process: a field that is set when its object is made, from a
-// parameter that says so, and never again, while each caller names a key of its own. The object is there for many.
+// What functions of the program are called that tell the process, the host or the goroutine that they run in.
+var (
+	goroutineName = regexp.MustCompile(`(?i)goroutine_?id|\bgoid\.|(?-i:[a-z.]GoI[dD])`)
+	processName   = regexp.MustCompile(`(?i)(?:process_?id|\.(?:get_?)?pid|host_?name|` +
+		`(?:local|host|internal|own)_?ip(?:v?4)?)(?:str|string)?(?:#0)?$`)
+)
+
+// ofMaker reports whether the value of an acquire is that of the object which locks: a field that is set when the
+// object is made, from a parameter that names the process or to a value made there, and never again, while each caller
+// names a key of its own. The object is there for many.
 func ofMaker(ix *index.Index, a *rediscmd.Command) bool {
 	if a.Value.Op != keyexpr.Field || len(a.Value.Args) != 1 || a.Value.Args[0].String() != receiver.String() ||
 		!a.Key.Any(func(k keyexpr.Expr) bool { return k.Op == keyexpr.Param && k.Text != receiver.Text }) {
@@ -170,9 +201,7 @@ func ofMaker(ix *index.Index, a *rediscmd.Command) bool {
 	stored := 0
 	for _, fn := range ix.Funcs {
 		for _, k := range locks.StoredBy(fn, a.Value.Text) {
-			param, err := strconv.Atoi(k.Text)
-			if ssax.ReceiverName(fn) == ssax.ReceiverName(a.Fn) || k.Op != keyexpr.Param || err != nil ||
-				!processWord.MatchString(fn.Params[param].Name()) {
+			if ssax.ReceiverName(fn) == ssax.ReceiverName(a.Fn) || !namesProcess(fn, k) && !madeForMany(fn, k, a) {
 				return false
 			}
 			stored++
@@ -181,8 +210,33 @@ func ofMaker(ix *index.Index, a *rediscmd.Command) bool {
 	return stored > 0
 }
 
+// namesProcess reports whether a value is a parameter that says by its name that it is the process.
+func namesProcess(fn *ssa.Function, k keyexpr.Expr) bool {
+	param, err := strconv.Atoi(k.Text)
+	return k.Op == keyexpr.Param && err == nil && processWord.MatchString(fn.Params[param].Name())
+}
+
+// madeForMany reports whether a value is made, out of nothing that a caller gives, in the function that returns an
+// object which is there for many locks by the name of its type.
+func madeForMany(fn *ssa.Function, k keyexpr.Expr, a *rediscmd.Command) bool {
+	made := k.Op == keyexpr.Call || k.Op == keyexpr.Concat
+	for v := range fn.Signature.Results().Variables() {
+		recv := ssax.FullTypeName(v.Type())
+		if made && recv == ssax.ReceiverName(a.Fn) && manyWord.MatchString(recv) {
+			return k.Known() && !k.Any(func(k keyexpr.Expr) bool {
+				return k.Op == keyexpr.Param || k.Op == keyexpr.Local || k.Op == keyexpr.Field || k.Op == keyexpr.Each
+			})
+		}
+	}
+	return false
+}
+
+// manyWord marks types of which a program has one object.
+var manyWord = regexp.MustCompile(`(?i)(?:locker|manager|mgr|service|client|store|factory|provider|repo(?:sitory)?|` +
+	`coordinator)s?$|locks$`)
+
 // processWord marks what a process is called.
-var processWord = regexp.MustCompile(`(?i)instance|node|host|server|worker|process|pod|machine`)
+var processWord = regexp.MustCompile(`(?i)instance|node|host|server|worker|process|pod|machine|ident(?:ity|ifier)`)
 
 var receiver = keyexpr.Expr{Op: keyexpr.Param, Text: "0"}
 
@@ -195,12 +249,13 @@ func isMillis(k keyexpr.Expr) bool {
 	return k.Text == "(time.Time).UnixMilli" && len(k.Args) == 1 && k.Args[0].Text == "time.Now"
 }
 
-// timeIn tells a field that is only ever set to the time from one that may be different each time.
-func timeIn(ix *index.Index, field string, depth int) sameness {
+// storedIn tells a field that is only ever set to the time, or to what names a host, from one that may be different
+// each time.
+func storedIn(ix *index.Index, field string, depth int) sameness {
 	same := ownValue
 	for i, k := range ix.StoredIn(field) {
 		of := samenessOf(ix, k, depth+1)
-		if of != perSecond && of != perMillisecond || i > 0 && of != same {
+		if of == ownValue || of == always || i > 0 && of != same {
 			return ownValue
 		}
 		same = of

@@ -31,6 +31,9 @@ func checkTwoSteps(r *check.Reporter) {
 			continue
 		}
 		done[a.Root()] = true
+		for a.Origin != nil && len(r.Index.ExpiriesOf(a.Origin)) > 0 {
+			a, expiries = a.Origin, r.Index.ExpiriesOf(a.Origin)
+		}
 		e := expiries[0]
 		pos, end := r.Span(a)
 		d := analysis.Diagnostic{

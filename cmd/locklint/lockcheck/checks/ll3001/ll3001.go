@@ -47,7 +47,7 @@ func checkAnswer(r *check.Reporter, call *ssa.Call) {
 	case handles.VerbExtend:
 		what = "if the lock could not be extended, the work goes on without it"
 	case handles.VerbRelease:
-		if ssax.LeavesOnFailure(call) || inDefer(call) {
+		if ssax.LeavesOnFailure(call) || ssax.MakesError(call) || inDefer(call) {
 			return
 		}
 	default:

@@ -44,12 +44,7 @@ func checkReleaseContexts(r *check.Reporter) {
 			reportContext(r, release, flow.Site.Call.Pos(), true)
 		}
 	}
-	for _, l := range r.Index.Locks {
-		del := l.Release
-		if l.Acquire.Fn == del.Fn && del.Via == "" && l.Acquire.Via == "" && r.Index.Expires(l.Acquire) {
-			reportContext(r, del.Call, l.Acquire.Pos(), false)
-		}
-	}
+	reportByHand(r)
 }
 
 // inGoroutines are the releases of a lease in goroutines that the function starts which acquires it.
@@ -70,34 +65,33 @@ func inGoroutines(r *check.Reporter, flow *leases.Flow) (releases []ssa.CallInst
 	return releases
 }
 
-// handsOnContext reports whether a release is the call of a function of this package that releases, and does so with the
-// context that it is given.
+// handsOnContext reports whether a release is the call of a function that releases with the context that it is given.
 func handsOnContext(r *check.Reporter, c *ssa.CallCommon) bool {
 	fn := c.StaticCallee()
-	if fn == nil || fn.Pkg != r.Index.Pkg || fn.Parent() != nil || len(fn.Params) == 0 || r.Index.Leases.HandleOf(c) != nil {
-		return false
-	}
-	found := false
-	ssax.EachCall(fn, func(call ssa.CallInstruction) {
-		if handles.IsReleaseCall(call.Common()) && r.Index.Leases.PassesContext(call.Common()) {
-			p, ok := ssax.SoleValue(ssax.ContextOf(call.Common())).(*ssa.Parameter)
-			found = found || ok && p == fn.Params[0]
-		}
-	})
-	return found
+	return fn != nil && r.Index.Leases.HandleOf(c) == nil && r.Index.Leases.FactOf(fn).HandsOn
 }
 
 // reportContext reports a release whose context may be cancelled. For a lock by hand, which mostly has worse faults,
-// that of the caller does not count: nobody knows whether it can end.
+// that of the caller does not count by itself: what callers in this package hand in does.
 func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token.Pos, callers bool) {
 	ctx := ssax.ContextOf(release.Common())
 	if ctx == nil || r.Index.InTest(release.Common().Pos()) || ssax.IsMain(release.Parent()) {
 		return
 	}
 	why := cancellable(ctx, release, 0)
-	if why == "" || why == callersContext && !callers {
+	if why == callersContext && !callers {
+		why = handedIn(r, ctx, 0)
+	}
+	if why == "" {
+		why = stoppedContext(r, ctx)
+	}
+	if why == "" && callers {
+		why = keptContext(r, ctx)
+	}
+	if why == "" {
 		return
 	}
+	release = deferredWithin(r, release)
 	pos, end := r.CallSpan(release)
 	d := analysis.Diagnostic{
 		Pos: pos, End: end,
@@ -122,6 +116,9 @@ func cancellable(ctx ssa.Value, release ssa.CallInstruction, depth int) string {
 	case *ssa.UnOp:
 		return alwaysCancellable(ctx, release, depth)
 	case *ssa.Parameter:
+		if given := givenTo(ctx); given != nil {
+			return cancellable(given, release, depth+1)
+		}
 		if lit := ctx.Parent(); (lit.Parent() == nil || ssax.RunnerOf(lit) == nil) && !ssax.IsMain(lit) {
 			return callersContext
 		}
@@ -157,11 +154,15 @@ func cancellable(ctx ssa.Value, release ssa.CallInstruction, depth int) string {
 	return ""
 }
 
-// alwaysCancellable is cancellable for a variable that is set several times: all that it is set to must be.
+// alwaysCancellable is cancellable for a variable that is set several times: what it is set to before must be, or if
+// that cannot be told, all that it is set to.
 func alwaysCancellable(load *ssa.UnOp, release ssa.CallInstruction, depth int) string {
 	cell, ok := ssax.CellOf(load.X).(*ssa.Alloc)
 	if !ok {
 		return ""
+	}
+	if stored, ok := ssax.StoredBefore(cell, load); ok {
+		return cancellable(stored, release, depth+1)
 	}
 	why := ""
 	known := ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {

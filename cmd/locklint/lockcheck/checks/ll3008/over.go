@@ -3,6 +3,7 @@ package ll3008
 import (
 	"fmt"
 	"go/token"
+	"go/types"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -26,7 +27,7 @@ func reportOver(r *check.Reporter) {
 	}
 	within := map[*ssa.Function]token.Pos{} // functions that release with the context that they are given
 	for release, acquire := range releases {
-		ctx := bareContext(ssax.ContextOf(release.Common()))
+		ctx := bareContext(contextArg(release.Common()))
 		if p, ok := ctx.(*ssa.Parameter); ok && p == contextParam(p.Parent()) {
 			within[p.Parent()] = max(within[p.Parent()], acquire)
 		}
@@ -37,8 +38,8 @@ func reportOver(r *check.Reporter) {
 			if !direct {
 				acquire = within[call.Common().StaticCallee()]
 			}
-			ctx := bareContext(ssax.ContextOf(call.Common()))
-			if acquire == token.NoPos || ctx == nil || r.Index.InTest(call.Pos()) || !isOver(ctx, call) {
+			ctx := bareContext(contextArg(call.Common()))
+			if acquire == token.NoPos || ctx == nil || r.Index.InTest(call.Pos()) || !isOver(r, ctx, call) {
 				return
 			}
 			pos, end := r.CallSpan(call)
@@ -64,28 +65,89 @@ func contextParam(fn *ssa.Function) *ssa.Parameter {
 	return nil
 }
 
-// bareContext is a context as the program names it: without the conversion of an interface that has more methods.
+// contextArg is ssax.ContextOf, also for a struct of the program that a context is embedded in.
+func contextArg(c *ssa.CallCommon) ssa.Value {
+	if ctx := ssax.ContextOf(c); ctx != nil {
+		return ctx
+	}
+	m, ok := ssax.MethodOf(c)
+	if !ok {
+		return nil
+	}
+	args := c.Args
+	if m.Recv != nil && !c.IsInvoke() {
+		args = args[1:]
+	}
+	if len(args) > 0 && embedsContext(args[0].Type()) {
+		return args[0]
+	}
+	return nil
+}
+
+// embedsContext reports whether a type is or points to a struct that a context is embedded in.
+func embedsContext(t types.Type) bool {
+	st, ok := ssax.Elem(t).Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for f := range st.Fields() {
+		if f.Embedded() && ssax.IsContext(f.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// bareContext is a context as the program names it: without the conversion of an interface that has more methods, and
+// the struct for a context that is embedded in it.
 func bareContext(v ssa.Value) ssa.Value {
 	for v != nil {
 		v = ssax.SoleValue(v)
-		to, ok := v.(*ssa.ChangeInterface)
-		if !ok {
-			break
+		switch to := v.(type) {
+		case *ssa.ChangeInterface:
+			v = to.X
+			continue
+		case *ssa.MakeInterface:
+			v = to.X
+			continue
+		case *ssa.UnOp:
+			if field, ok := to.X.(*ssa.FieldAddr); ok && ssax.IsContext(to.Type()) && embedsContext(field.X.Type()) {
+				v = structOf(field.X)
+			}
+		case *ssa.Field:
+			if ssax.IsContext(to.Type()) && embedsContext(to.X.Type()) {
+				v = to.X
+				continue
+			}
 		}
-		v = to.X
+		break
 	}
 	return v
 }
 
-// isOver reports whether an instruction runs only once a context has ended: behind a receive from its channel, or behind
-// a test of its error.
-func isOver(ctx ssa.Value, at ssa.CallInstruction) bool {
+// structOf is the struct behind an address: what a variable was set to, if that happened once.
+func structOf(addr ssa.Value) ssa.Value {
+	if cell, ok := ssax.CellOf(addr).(*ssa.Alloc); ok {
+		if stored, ok := ssax.OnlyStore(cell); ok {
+			return stored
+		}
+	}
+	return addr
+}
+
+// isOver reports whether an instruction runs only once a context has ended: behind a receive from its channel, behind a
+// test of its error, or behind a call that cancels it.
+func isOver(r *check.Reporter, ctx ssa.Value, at ssa.CallInstruction) bool {
+	cancels := cancelOf(r, ctx)
 	for b := at.Block(); b != nil; b = b.Idom() {
 		for _, instr := range b.Instrs {
 			if instr == at {
 				break
 			}
 			if recv, ok := instr.(*ssa.UnOp); ok && recv.Op == token.ARROW && isMethodOf(ctx, recv.X, "Done") {
+				return true
+			}
+			if call, ok := instr.(*ssa.Call); ok && cancels(call.Call.Value) {
 				return true
 			}
 		}

@@ -115,6 +115,9 @@ func IsReleaseName(name string) bool {
 	return name == "Release" || name == "Unlock" || name == "UnLock" || name == "UnlockContext" || name == "ReleaseCtx"
 }
 
+// IsTokenName reports whether a method of a handle returns what it takes to release the lock elsewhere, by its name.
+func IsTokenName(name string) bool { return name == "Value" || name == "Token" }
+
 // IsReleaseCall reports whether a call releases some lock that is known by its type.
 func IsReleaseCall(c *ssa.CallCommon) bool {
 	m, ok := ssax.MethodOf(c)

@@ -2,6 +2,7 @@ package handles
 
 import (
 	"go/types"
+	"regexp"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
@@ -31,4 +32,128 @@ func StandsForMutex(t types.Type) bool {
 		}
 	}
 	return locks && unlocks
+}
+
+// MakesMutex reports whether a result of a method of an interface is a new lock that nobody has locked yet, as that of
+// NewMutex(key string) (Mutex, error) is.
+func MakesMutex(m *types.Func, result int) bool {
+	return makesMutex.MatchString(m.Name()) && StandsForMutex(m.Signature().Results().At(result).Type())
+}
+
+var makesMutex = regexp.MustCompile(`^New\w*(?:Mutex|Lock)$`)
+
+// StandsForLease reports whether a type is an interface for a lock that is held, as a *redislock.Lock is: it says so by its
+// name, is released with a context, which may fail, and does not lock.
+func StandsForLease(t types.Type) bool {
+	iface, ok := t.Underlying().(*types.Interface)
+	if !ok || !typeOfLeases.MatchString(nameOf(t)) {
+		return false
+	}
+	releases := false
+	for m := range iface.Methods() {
+		switch VerbByName(m.Name()) {
+		case VerbLock:
+			return false
+		case VerbRelease:
+			sig := m.Signature()
+			if sig.Params().Len() != 1 || !ssax.IsContext(sig.Params().At(0).Type()) || !mayFail(sig) {
+				return false
+			}
+			releases = true
+		}
+	}
+	return releases
+}
+
+// HandsOutLease reports whether a method of an interface acquires a lock and returns what stands for it, and an error. What
+// implements it need not be in sight.
+func HandsOutLease(m *types.Func) bool {
+	sig := m.Signature()
+	if sig.Recv() == nil || !types.IsInterface(sig.Recv().Type()) || !keyedAcquire.MatchString(m.Name()) {
+		return false
+	}
+	params, results := sig.Params(), sig.Results()
+	return params.Len() > 1 && ssax.IsContext(params.At(0).Type()) &&
+		results.Len() == 2 && StandsForLease(results.At(0).Type()) && ssax.IsError(results.At(1).Type())
+}
+
+// IsPort reports whether a type is an interface by which programs use locks whose implementation need not be in sight.
+func IsPort(t types.Type) bool {
+	iface, ok := t.Underlying().(*types.Interface)
+	if !ok {
+		return false
+	}
+	for m := range iface.Methods() {
+		if HandsOutLease(m) {
+			return true
+		}
+	}
+	_, keyed := keyedVerbs(t, iface)
+	return keyed || StandsForMutex(t) || StandsForLease(t)
+}
+
+// nameOf is a type without its package.
+func nameOf(t types.Type) string {
+	return types.TypeString(t, func(*types.Package) string { return "" })
+}
+
+// mayFail reports whether a function says last whether it has failed or done nothing.
+func mayFail(sig *types.Signature) bool {
+	results := sig.Results()
+	if results.Len() == 0 {
+		return false
+	}
+	last := results.At(results.Len() - 1).Type()
+	return ssax.IsError(last) || ssax.IsBool(last)
+}
+
+// KeyedVerb is what a call of an interface's method does with a lock that it names by a key: VerbLock or VerbRelease, if
+// the interface has a method for each and says that it is about locks. Both are given a context and a key, and may fail.
+// What implements it need not be in sight.
+func KeyedVerb(recv types.Type, m *types.Func) Verb {
+	iface, ok := recv.Underlying().(*types.Interface)
+	if !ok {
+		return VerbOther
+	}
+	verbs, _ := keyedVerbs(recv, iface)
+	return verbs[m.Name()]
+}
+
+// keyedVerbs are the methods of an interface that acquire and release by a key. ok is false, and there are none, if it has
+// not both.
+func keyedVerbs(t types.Type, iface *types.Interface) (verbs map[string]Verb, ok bool) {
+	acquires, releases := false, false
+	named := typeOfLocks.MatchString(nameOf(t))
+	for m := range iface.Methods() {
+		acquire, release := keyedAcquire.MatchString(m.Name()), keyedRelease.MatchString(m.Name())
+		if !acquire && !release || !takesKey(m.Signature()) || !named && !keyedLock.MatchString(m.Name()) {
+			continue
+		}
+		if verbs == nil {
+			verbs = map[string]Verb{}
+		}
+		verbs[m.Name()] = VerbRelease
+		if acquire {
+			verbs[m.Name()] = VerbLock
+		}
+		acquires, releases = acquires || acquire, releases || release
+	}
+	if !acquires || !releases {
+		return nil, false
+	}
+	return verbs, true
+}
+
+var (
+	typeOfLocks  = regexp.MustCompile(`(?i)lock|mutex`)
+	typeOfLeases = regexp.MustCompile(`(?i)lock|mutex|lease`)
+	keyedLock    = regexp.MustCompile(`[Ll]ock`)
+	keyedAcquire = regexp.MustCompile(`^(Try)?(Acquire|Obtain|Lock|(Acquire|Obtain|Get|Take)(Dist|Distributed|Redis)?Lock)$`)
+	keyedRelease = regexp.MustCompile(`^(Release|Unlock|UnLock|(Release|Free|Un)(Dist|Distributed|Redis)?Lock)$`)
+)
+
+// takesKey reports whether a function is given a context and a key, and may fail or say that it did nothing.
+func takesKey(sig *types.Signature) bool {
+	params := sig.Params()
+	return params.Len() > 1 && ssax.IsContext(params.At(0).Type()) && ssax.IsString(params.At(1).Type()) && mayFail(sig)
 }

@@ -102,7 +102,7 @@ func (ix *Index) touchesClient() bool {
 // callsClient reports whether the package mentions a client's method, as of another package's variable, or a function
 // of another that has a fact.
 func (ix *Index) callsClient(carriers bool) bool {
-	known := map[*types.Package]bool{}
+	known, asked := map[*types.Package]bool{}, map[types.Type]bool{}
 	for _, obj := range ix.Pass.TypesInfo.Uses {
 		fn, ok := obj.(*types.Func)
 		if !ok || fn.Pkg() == nil {
@@ -122,8 +122,11 @@ func (ix *Index) callsClient(carriers bool) bool {
 			isClient = clients.OfPackage(fn.Pkg()) != clients.None
 			known[fn.Pkg()] = isClient
 		}
-		if recv := fn.Signature().Recv(); recv != nil && rediscmd.HasSetNX(recv.Type()) {
-			return true // a method of an interface over a client, declared elsewhere
+		if recv := fn.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) && !asked[recv.Type()] {
+			if rediscmd.HasSetNX(recv.Type()) || handles.IsPort(recv.Type()) {
+				return true // a method of an interface over a client or a lock, declared elsewhere
+			}
+			asked[recv.Type()] = true
 		}
 		fn = fn.Origin()
 		if isClient || carriers && (ix.Pass.ImportObjectFact(fn, new(summaries.Fact)) ||
@@ -139,7 +142,7 @@ func (ix *Index) callsClient(carriers bool) bool {
 func declaresInterface(pkg *types.Package) bool {
 	for _, name := range pkg.Scope().Names() {
 		if tn, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok &&
-			(rediscmd.HasSetNX(tn.Type()) || handles.StandsForMutex(tn.Type())) {
+			(rediscmd.HasSetNX(tn.Type()) || handles.IsPort(tn.Type())) {
 			return true
 		}
 	}

@@ -28,6 +28,9 @@ var words = withPaths([][]byte{
 	[]byte("unlockcontext("), // an interface over a mutex
 	[]byte("unlock(ctx context.context"),
 	[]byte("unlock(context.context"),
+	[]byte("release(ctx context.context"), // the same over a lock that is held, or is named by a key
+	[]byte("release(context.context"),
+	[]byte("lock(ctx context.context"),
 	[]byte("locklint:"), // a comment that silences a check
 
 	[]byte("advisory_lock"), // the locks of databases

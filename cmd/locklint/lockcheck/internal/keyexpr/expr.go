@@ -163,6 +163,25 @@ func (k Expr) ListParam() string {
 	return ""
 }
 
+// Within is an expression of no more levels than a limit: what lies deeper is a local with the same text, so that equal
+// expressions stay equal.
+func (k Expr) Within(levels int) Expr {
+	if k.Depth() <= levels {
+		return k
+	}
+	if levels <= 1 {
+		if !k.Known() {
+			return Expr{}
+		}
+		return Expr{Op: Local, Text: k.String()}
+	}
+	out := Expr{k.Op, k.Text, make([]Expr, len(k.Args))}
+	for i, a := range k.Args {
+		out.Args[i] = a.Within(levels - 1)
+	}
+	return out
+}
+
 // Depth is the number of levels of the expression.
 func (k Expr) Depth() int {
 	d := 0

@@ -18,8 +18,11 @@ func Of(v ssa.Value) Expr { return At(v, 0) }
 
 // At is Of for a part of an expression, depth levels down.
 func At(v ssa.Value, depth int) Expr {
-	if v == nil || depth > MaxDepth {
+	if v == nil {
 		return Expr{}
+	}
+	if _, isConst := v.(*ssa.Const); depth > MaxDepth && !isConst {
+		return OfLocal(v) // still equal to itself
 	}
 	at := func(v ssa.Value) Expr { return At(v, depth+1) }
 	switch v := v.(type) {
@@ -120,7 +123,7 @@ func callKey(call *ssa.Call, depth int) Expr {
 	case c.IsInvoke():
 		k.Text, args = c.Method.FullName(), append([]ssa.Value{c.Value}, args...)
 	case fn == nil:
-		return OfLocal(call)
+		return chosenKey(call, depth)
 	default:
 		k.Text = ssax.CalleeName(fn)
 	}
@@ -139,6 +142,22 @@ func callKey(call *ssa.Call, depth int) Expr {
 		return text
 	}
 	for _, a := range args {
+		k.Args = append(k.Args, At(a, depth+1))
+	}
+	return k
+}
+
+// chosenKey describes the result of a function that a field or a package variable holds, as one that makes keys.
+func chosenKey(call *ssa.Call, depth int) Expr {
+	maker := Expr{}
+	if _, isLoad := call.Call.Value.(*ssa.UnOp); isLoad && len(call.Call.Args) > 0 {
+		maker = At(call.Call.Value, depth+1)
+	}
+	if maker.Op != Field && maker.Op != Global {
+		return OfLocal(call)
+	}
+	k := Expr{Op: Call, Text: maker.Text, Args: slices.Clone(maker.Args)}
+	for _, a := range call.Call.Args {
 		k.Args = append(k.Args, At(a, depth+1))
 	}
 	return k

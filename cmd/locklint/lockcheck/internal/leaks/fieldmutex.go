@@ -50,7 +50,7 @@ func unlocksAlone(ix *index.Index, flow *leases.Flow) bool {
 // failing reports whether a return says that the function has failed, or cannot say anything.
 func failing(ret *ssa.Return) bool {
 	n := len(ret.Results)
-	return n == 0 || ssax.IsError(ret.Results[n-1].Type()) && !ssax.IsNilConst(ret.Results[n-1])
+	return n == 0 || ssax.IsError(ret.Results[n-1].Type()) && !ssax.IsNilConst(ssax.Returned(ret, n-1))
 }
 
 // A fieldUse is what a function does with a mutex in a field.

@@ -26,7 +26,11 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 	}
 	if b, ok := cond.(*ssa.BinOp); ok && (b.Op == token.EQL || b.Op == token.NEQ) {
 		if x, ok := comparedWithNil(s, b); ok {
-			return f.assumeNil(s, x, outcome == (b.Op == token.EQL))
+			null := outcome == (b.Op == token.EQL)
+			if f.site != nil && f.site.Recv != nil && s.of(x) == theLease { // there is a mutex, locked or not
+				return f.remember(s, cond, outcome) && !(null && s.Lease == held)
+			}
+			return f.assumeNil(s, x, null)
 		}
 		if (s.of(b.X) == theError || s.of(b.Y) == theError) && outcome == (b.Op == token.EQL) {
 			return f.remember(s, cond, outcome) && s.learn(false) // err == ErrBusy: there is an error

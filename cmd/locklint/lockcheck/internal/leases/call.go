@@ -94,6 +94,9 @@ func (f *follower) inline(lit *ssa.Function, s pathState) []pathState {
 func (f *follower) pass(call ssa.CallInstruction, s *pathState) {
 	c := call.Common()
 	if handle := f.li.HandleOf(c); handle != nil && s.of(handle) == theLease {
+		if f.otherKey(call) {
+			return
+		}
 		f.handled(call, f.li.VerbOf(c, handle), s)
 		return
 	}
@@ -125,6 +128,11 @@ func (f *follower) handled(call ssa.CallInstruction, v handles.Verb, s *pathStat
 	case handles.VerbRelease:
 		f.release(call, s)
 	case handles.VerbUse, handles.VerbExtend:
+		if m, ok := ssax.MethodOf(call.Common()); ok && handles.IsTokenName(m.Obj.Name()) && call.Value() != nil &&
+			!ssax.Unused(call.Value()) {
+			s.Lease = escaped // whoever gets the token may release
+			return
+		}
 		if s.verdict == unasked && (s.Lease == unchecked || s.Lease == released && !s.over) && !s.consulted && !s.only {
 			f.flow.Hasty[call] = true
 		}
@@ -186,10 +194,12 @@ func understands(c *ssa.CallCommon) bool {
 }
 
 // deferred handles a defer statement. A deferred release is certain from here on; a deferred literal is kept until
-// the function returns, because it sees its variables as they are then.
+// the function returns, because it sees its variables as they are then. What it is given it has got by now.
 func (f *follower) deferred(d *ssa.Defer, s *pathState) {
-	if lit := ssax.Literal(d.Common()); lit != nil &&
-		!slices.ContainsFunc(d.Call.Args, func(a ssa.Value) bool { return s.of(a) == theLease }) {
+	if lit := ssax.Literal(d.Common()); lit != nil {
+		for i, a := range d.Call.Args {
+			s.set(lit.Params[i], s.of(a))
+		}
 		if !slices.Contains(s.defers, d) {
 			s.defers = append(s.defers, d)
 		}

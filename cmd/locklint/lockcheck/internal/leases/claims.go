@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -17,7 +18,7 @@ func (site *Site) Claims() bool {
 	case clients.Etcd, clients.ZooKeeper, clients.Consul: // as a leader does, until its session ends
 		return true
 	case clients.Redsync:
-		return strings.HasPrefix(site.Name, "Mutex.TryLock") || site.made != nil && triesOnce(site.made)
+		return strings.HasPrefix(site.Name, "Mutex.TryLock") || site.made != nil && (triesOnce(site.made) || wrapped(site))
 	case clients.GoZero: // it never waits
 		return site.made != nil
 	case clients.Redislock:
@@ -35,6 +36,9 @@ func handleUsed(site *Site) bool {
 	}
 	return false
 }
+
+// wrapped reports whether a site locks an object of the program's own: how often it tries is not seen.
+func wrapped(site *Site) bool { return handles.Library(site.Recv.Type()) == clients.None }
 
 // triesOnce reports whether a mutex is made with the option to try no more than once.
 func triesOnce(made ssa.Value) bool {

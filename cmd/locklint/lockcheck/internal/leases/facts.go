@@ -15,6 +15,10 @@ type Fact struct {
 	Params  map[int]fate // of each lease parameter, the receiver counted
 	// Makes is one more than the index of the result that is a new mutex, not locked yet; 0 if there is none.
 	Makes int
+	// Locks is one more than the index of the parameter that is a mutex which the function locks, 0 if there is none.
+	Locks int
+	// HandsOn: it releases a lock among its parameters with the context that is the first of them.
+	HandsOn bool
 	// Null: Returns is the only result, and nil when there is no lease.
 	Null  bool
 	Spare bool    // Returns is a function that does nothing when there is no lease
@@ -26,6 +30,8 @@ type Fact struct {
 	Library  clients.Client
 	Detached bool
 	Guarded  bool // it releases nothing where nothing is there to release
+	Both     bool // there is a lock only where both its error and its flag say so
+	Keyed    bool // its receiver keeps several locks, and it is told which
 }
 
 // AFact marks the type.

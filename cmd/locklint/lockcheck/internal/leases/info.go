@@ -25,11 +25,13 @@ type Site struct {
 	Spare          bool // where there is no lease, what it returns in its place may be released
 	Optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
 	Closed         bool // the function closes the locker, and that releases what it holds
+	Sure           bool // the call returns only with the lock
 	Both           bool // there is a lock only where both the error and the flag say so
 
 	// For an object that is locked: the object, the value that it was born as if that happened in this function, and how
 	// it is reached if it lives in a field or package variable. Only one that was born here is this function's to unlock.
 	Recv, made ssa.Value
+	keyed      bool // Recv keeps several locks, and the call says which
 	at         string
 }
 
@@ -70,7 +72,7 @@ func (li *Info) Export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
 		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Verb != handles.VerbOther || f.Returns > 0 || f.Makes > 0 ||
-			len(f.Takes) > 0 || len(f.Params) > 0) {
+			f.Locks > 0 || f.HandsOn || len(f.Takes) > 0 || len(f.Params) > 0) {
 			li.P.Pass.ExportObjectFact(obj, f)
 			li.P.Carrier = true
 		}
@@ -101,9 +103,10 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 	if obj := methodOf(fn); obj != nil {
 		v := li.verbs[obj]
 		f.Verb, f.Library, f.Detached, f.Guarded = v.verb, v.library, v.detached, v.guarded
+		f.Both, f.Keyed = v.both, v.keyed
 	}
 	f.Params = li.paramFates(fn)
-	f.Makes = li.makes(fn)
+	f.Makes, f.Locks, f.HandsOn = li.makes(fn), li.locks(fn), li.handsOn(fn)
 	f.Takes = li.takes(fn)
 	li.returns(fn, f)
 	delete(li.busy, fn)
@@ -164,8 +167,12 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 		}
 		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
 		null = null || ok && handed[ret] == 0
-		spare = spare || ok && handed[ret] == 0 && doesNothing(ret.Results[index-1])
-		if ok && handed[ret] == 0 && !ssax.IsNilConst(ret.Results[index-1]) && !doesNothing(ret.Results[index-1]) {
+		if !ok || handed[ret] != 0 {
+			continue
+		}
+		v := ssax.Returned(ret, index-1)
+		spare = spare || doesNothing(v)
+		if !ssax.IsNilConst(v) && !doesNothing(v) {
 			return // sometimes a lease from elsewhere, which need not be the caller's to release
 		}
 	}

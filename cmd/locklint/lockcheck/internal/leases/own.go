@@ -28,6 +28,8 @@ type ownVerb struct {
 	library  clients.Client
 	detached bool // it does not release with the context that it is given
 	guarded  bool // it releases nothing where nothing is there to release
+	both     bool // there is a lock only where both its error and its flag say so
+	keyed    bool // its receiver keeps several locks, and it is told which
 }
 
 // own is what is known of a method of a wrapper.
@@ -41,18 +43,41 @@ func (li *Info) own(fn *types.Func) ownVerb {
 			return libraryVerb(impl, library)
 		}
 		fn = impl
+	} else if v := li.agreed(fn); v.verb != handles.VerbOther {
+		return v
 	}
 	if v, ok := li.verbs[fn]; ok || fn.Pkg() == li.P.Pass.Pkg && !program.IsInterface(fn) {
 		return v
 	}
 	f, v := new(Fact), ownVerb{}
 	if li.P.Pass.ImportObjectFact(fn, f) {
-		v = ownVerb{f.Verb, f.Library, f.Detached, f.Guarded}
-	} else if handles.StandsForMutex(fn.Signature().Recv().Type()) {
+		v = ownVerb{f.Verb, f.Library, f.Detached, f.Guarded, f.Both, f.Keyed}
+	} else if recv := fn.Signature().Recv().Type(); handles.StandsForMutex(recv) {
 		v = libraryVerb(fn, clients.Redsync)
+	} else if verb := handles.VerbByName(fn.Name()); verb != handles.VerbOther && handles.StandsForLease(recv) {
+		v = ownVerb{verb: verb, library: clients.Redislock}
 	}
 	li.verbs[fn] = v
 	return v
+}
+
+// agreed is what all implementations of an interface of this package do with the lock in their receivers, where there
+// are several that talk to a client.
+func (li *Info) agreed(fn *types.Func) ownVerb {
+	if fn.Pkg() != li.P.Pass.Pkg || !program.IsInterface(fn) {
+		return ownVerb{}
+	}
+	all := ownVerb{detached: true}
+	for i, impl := range li.P.Candidates(fn) {
+		v := li.verbs[impl]
+		if i > 0 && v.verb != all.verb || v.verb == handles.VerbOther {
+			return ownVerb{}
+		}
+		all.verb, all.library = v.verb, v.library
+		all.detached = all.detached && v.detached
+		all.guarded, all.both, all.keyed = all.guarded || v.guarded, all.both || v.both, all.keyed || v.keyed
+	}
+	return all
 }
 
 // libraryVerb is what a library's method does, for an interface of the program's own that stands for the library's type.
@@ -170,13 +195,15 @@ func (li *Info) exportVerbs() {
 		if !ok {
 			continue
 		}
+		li.P.Carrier = li.P.Carrier || handles.IsPort(tn.Type())
 		for m := range iface.ExplicitMethods() {
 			if m.Pkg() != li.P.Pass.Pkg {
 				continue
 			}
 			v, behind := li.own(m), li.behind(m)
 			if v.verb != handles.VerbOther {
-				behind = &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded}
+				behind = &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded, Both: v.both,
+					Keyed: v.keyed}
 			}
 			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0) {
 				li.P.Pass.ExportObjectFact(m, behind)

@@ -1,7 +1,6 @@
 package leases
 
 import (
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -24,7 +23,13 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	if site := li.lockSite(call, m); site != nil {
 		return site
 	}
+	if site := li.lockerSite(call, m); site != nil {
+		return site
+	}
 	f := li.factOfCallee(&call.Call, m)
+	if f == nil && handles.HandsOutLease(m.Obj) {
+		f = &Fact{Returns: 1, Err: 2}
+	}
 	results := m.Obj.Signature().Results()
 	if f == nil || f.Returns == 0 || f.Returns > results.Len() {
 		return nil
@@ -97,7 +102,7 @@ func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 		return nil
 	}
 	site := li.mutexSite(call, m)
-	site.Name, site.Library = ssax.ShortName(m.Obj), v.library
+	site.Name, site.Library, site.Both, site.keyed = ssax.ShortName(m.Obj), v.library, v.both, v.keyed
 	results := call.Call.Signature().Results()
 	for i := range results.Len() {
 		switch t := results.At(i).Type(); {
@@ -177,71 +182,6 @@ func (site *Site) isMutex(load *ssa.UnOp) bool {
 
 // Owned reports whether the lease is this function's to release: always, but for a mutex that was not born here.
 func (site *Site) Owned() bool { return site.Recv == nil || site.made != nil }
-
-// isNew reports whether a value is a mutex that nobody else has: what NewMutex returns, or a function that calls it.
-func (li *Info) isNew(v ssa.Value) bool {
-	index := 0
-	if ex, ok := v.(*ssa.Extract); ok {
-		v, index = ex.Tuple, ex.Index
-	}
-	call, ok := v.(*ssa.Call)
-	if !ok {
-		return false
-	}
-	m, ok := ssax.MethodOf(&call.Call)
-	if !ok {
-		return false
-	}
-	if makes := mutexMakers[clients.OfPackage(m.Obj.Pkg())]; makes != nil {
-		return index == 0 && slices.Contains(makes, m.Obj.Name())
-	}
-	fn := call.Call.StaticCallee()
-	return fn != nil && fn.Parent() == nil && li.FactOf(fn).Makes == index+1
-}
-
-// mutexMakers are the functions of the libraries that make a mutex.
-var mutexMakers = map[clients.Client][]string{
-	clients.Redsync:   {"NewMutex"},
-	clients.GoZero:    {"NewRedisLock"},
-	clients.Etcd:      {"NewMutex"},
-	clients.ZooKeeper: {"NewLock"},
-	clients.Consul:    {"LockKey", "LockOpts"},
-}
-
-// makes finds the result of a function that is a new mutex whenever it is not nil. 0 for none.
-func (li *Info) makes(fn *ssa.Function) int {
-	results := fn.Signature.Results()
-	for i := range results.Len() {
-		if !clients.HasMutex(handles.Library(results.At(i).Type())) || fn.Parent() != nil {
-			continue
-		}
-		made := 0
-		for _, b := range fn.Blocks {
-			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-			if !ok || ssax.IsNilConst(ret.Results[i]) {
-				continue
-			}
-			if !li.isNew(ret.Results[i]) || !onlyReturned(ret.Results[i]) {
-				return 0
-			}
-			made = i + 1
-		}
-		return made
-	}
-	return 0
-}
-
-// onlyReturned reports whether nothing is done with a value but to return it.
-func onlyReturned(v ssa.Value) bool {
-	for _, instr := range *v.Referrers() {
-		switch instr.(type) {
-		case *ssa.Return, *ssa.DebugRef:
-		default:
-			return false
-		}
-	}
-	return true
-}
 
 // endsContext reports whether an acquire is given a context that was made for this piece of work: rueidislock's locks
 // end with it.

@@ -7,34 +7,51 @@ import (
 )
 
 // tellsOutcome reports whether the last result of a method says whether an acquire in it has succeeded: it returns the
-// error or the flag itself, or says nil or true only where the acquire has not failed.
-func tellsOutcome(fn *ssa.Function, site *Site) bool {
+// error or the flag itself, or says nil or true only where the acquire has not failed. both: the last result is an
+// error that may be nil without the lock, and a bool beside it is false then.
+func tellsOutcome(fn *ssa.Function, site *Site) (tells, both bool) {
 	results := fn.Signature.Results()
 	if results.Len() == 0 {
-		return false
+		return false, false
 	}
 	last := results.At(results.Len() - 1).Type()
 	if !ssax.IsError(last) && !ssax.IsBool(last) {
-		return false
+		return false, false
 	}
-	says := false
+	flag := -1
+	for i := range results.Len() - 1 {
+		if ssax.IsBool(results.At(i).Type()) {
+			flag = i
+		}
+	}
 	for _, b := range fn.Blocks {
 		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
 		if !ok {
 			continue
 		}
-		v := ret.Results[len(ret.Results)-1]
+		if b == fn.Recover {
+			continue // what is returned after a panic, by every function that defers
+		}
+		v := ssax.Returned(ret, len(ret.Results)-1)
 		switch {
 		case isOutcomeOf(v, site, 0):
-			says = true
-		case isSuccess(v):
-			if onFailure(b, site) {
-				return false
+			tells = true
+		case isSuccess(v) && onFailure(b, site):
+			if flag < 0 || !saysNo(ssax.Returned(ret, flag)) {
+				return false, false
 			}
-			says = says || site.Call.Block().Dominates(b)
+			both = true
+		case isSuccess(v):
+			tells = tells || site.Call.Block().Dominates(b)
 		}
 	}
-	return says
+	return tells, both
+}
+
+// saysNo reports whether a result is certainly false.
+func saysNo(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.Value != nil && c.Value.String() == "false"
 }
 
 // isOutcomeOf reports whether a value is the error or the flag of an acquire, or made of it.

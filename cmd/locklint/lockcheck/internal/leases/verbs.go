@@ -65,9 +65,10 @@ func (li *Info) findAcquire(fn *ssa.Function, kept map[string]clients.Client) {
 	if found == nil {
 		return
 	}
+	keyed := isRegistry(fn, field)
 	kept[field] = found.Library
-	if tellsOutcome(fn, found) && !li.releasesOnSuccess(fn, field) {
-		li.verbs[obj] = ownVerb{verb: handles.VerbLock, library: found.Library}
+	if tells, both := tellsOutcome(fn, found); tells && !li.releasesOnSuccess(fn, field) {
+		li.verbs[obj] = ownVerb{verb: handles.VerbLock, library: found.Library, both: both, keyed: keyed}
 	}
 }
 
@@ -89,7 +90,7 @@ func keptIn(site *Site) string {
 		if name := receiverField(site.Recv); name != "" {
 			return name
 		}
-		return storedIn(site.Recv)
+		return storedIn(ssax.SoleValue(site.Recv))
 	}
 	for _, instr := range *site.Call.Referrers() {
 		if ex, ok := instr.(*ssa.Extract); ok && ex.Index == site.Lease {
@@ -121,6 +122,9 @@ func storedIn(v ssa.Value) string {
 		return ""
 	}
 	for _, instr := range *v.Referrers() {
+		if name := enteredIn(instr, v); name != "" {
+			return name
+		}
 		st, ok := instr.(*ssa.Store)
 		if !ok || st.Val != v {
 			continue
@@ -151,7 +155,7 @@ func (li *Info) releasedField(call ssa.CallInstruction, kept map[string]clients.
 	if handle == nil || li.VerbOf(c, handle) != handles.VerbRelease {
 		return ""
 	}
-	name := receiverField(handle)
+	name := fieldOf(handle)
 	if li.libraryOf(handle.Type()) == clients.None && kept[name] != clients.Rueidislock {
 		return ""
 	}
@@ -173,7 +177,7 @@ func (li *Info) findRelease(fn *ssa.Function, kept map[string]clients.Client) {
 			return
 		}
 		library := li.libraryOf(handle.Type())
-		if name := receiverField(handle); name == "" {
+		if name := fieldOf(handle); name == "" {
 			return
 		} else if library == clients.None {
 			library = kept[name]
@@ -183,12 +187,13 @@ func (li *Info) findRelease(fn *ssa.Function, kept map[string]clients.Client) {
 		}
 		switch li.VerbOf(c, handle) {
 		case handles.VerbRelease:
-			if li.releasedField(call, kept) != "" {
-				v = ownVerb{handles.VerbRelease, library, !passesContext(fn, c), isGuarded(call, receiverField(handle))}
+			if li.releasedField(call, kept) != "" && !isOneOfTwo(call) {
+				v = ownVerb{verb: handles.VerbRelease, library: library, detached: !passesContext(fn, c),
+					guarded: isGuarded(call, fieldOf(handle)) || entryOf(handle) != "", keyed: entryOf(handle) != ""}
 			}
 		case handles.VerbExtend:
 			if v.verb == handles.VerbOther {
-				v = ownVerb{verb: handles.VerbExtend, library: library}
+				v = ownVerb{verb: handles.VerbExtend, library: library, keyed: entryOf(handle) != ""}
 			}
 		case handles.VerbLock:
 			v = ownVerb{verb: handles.VerbOther, library: library} // both, and not in a way that can be followed
@@ -197,6 +202,37 @@ func (li *Info) findRelease(fn *ssa.Function, kept map[string]clients.Client) {
 	if v.verb != handles.VerbOther {
 		li.verbs[obj] = v
 	}
+}
+
+// isOneOfTwo reports whether a call runs only where a function of the program says so, and something else otherwise, as in
+// a leader that either resigns or looks whether it leads: whoever calls that does not mean to release.
+func isOneOfTwo(call ssa.CallInstruction) bool {
+	for b := call.Block(); b.Idom() != nil; b = b.Idom() {
+		from := b.Idom()
+		branch, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
+		if !ok || len(b.Preds) != 1 {
+			continue
+		}
+		cond := branch.Cond
+		if not, ok := cond.(*ssa.UnOp); ok && not.Op == token.NOT {
+			cond = not.X
+		}
+		asked, ok := cond.(*ssa.Call)
+		if !ok {
+			continue
+		}
+		if _, ok := ssax.MethodOf(&asked.Call); !ok {
+			continue
+		}
+		other := from.Succs[0]
+		if other == b {
+			other = from.Succs[1]
+		}
+		if _, leaves := other.Instrs[len(other.Instrs)-1].(*ssa.Return); !leaves {
+			return true
+		}
+	}
+	return false
 }
 
 // isGuarded reports whether a call runs only where a field of the receiver, or a flag in one, has been looked at.

@@ -23,11 +23,16 @@ func (ix *Set) ExpiriesOf(a *rediscmd.Command) []*rediscmd.Command {
 			continue
 		}
 		together := c.Call == a.Call && a.Pipe != rediscmd.Direct && c.Pipe == a.Pipe // as DoMulti of rueidis sends them
-		if together || c.Call != a.Call && ssax.ComesAfter(a.Call, c.Call) {
+		if together || twoSteps(a, c) || c.Call != a.Call && ssax.ComesAfter(a.Call, c.Call) {
 			list = append(list, c)
 		}
 	}
 	return list
+}
+
+// twoSteps reports whether one call of the program sets a key and gives it an expiry, other than in a script.
+func twoSteps(a, e *rediscmd.Command) bool {
+	return e.Call == a.Call && a.Via != "" && a.Via == e.Via && a.NoTTL() && a.Name != "EVAL" && e.Name != "EVAL"
 }
 
 // Takeover returns the GETSET that belongs to an acquire: on the same key and with times as values, or in the

@@ -157,7 +157,16 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	if !a.Key.Distinctive() || ssax.UndoesFailure(r.Call) {
 		return false
 	}
-	return speaksOfLock(a.Key) || r.Compares || ix.OwnerCompared(r) != nil && (saysHeld(a) || saysHeld(r) || storesToken(a))
+	return speaksOfLock(a.Key) || r.Compares || ix.renewedByOwner(a) ||
+		ix.OwnerCompared(r) != nil && (saysHeld(a) || saysHeld(r) || storesToken(a))
+}
+
+// renewedByOwner reports whether the function of an acquire goes on to prolong the key for as long as it holds its value:
+// whatever it is called, it is held.
+func (ix *Set) renewedByOwner(a *rediscmd.Command) bool {
+	return slices.ContainsFunc(ix.Commands[a.Fn], func(c *rediscmd.Command) bool {
+		return c.Op == ops.CompareExpire && c.Key.String() == a.Key.String() && ssax.ComesAfter(a.Call, c.Call)
+	})
 }
 
 // isHandedKey reports whether a release is given the whole key by its caller, alone or in a list.
@@ -172,12 +181,12 @@ func isHandedKey(r *rediscmd.Command) bool {
 // onlyGivenBack reports whether a key is deleted on nothing but ways out with an error: a claim that is given back where
 // the rest fails, such as a place in a queue, and kept where it succeeds.
 func (ix *Set) onlyGivenBack(a, r *rediscmd.Command) bool {
-	if !ssax.LeavesWithError(r.Call) {
+	if !ssax.LeavesWithError(r.Call) && !ssax.UndoesOnError(r.Call) {
 		return false
 	}
 	return !slices.ContainsFunc(ix.Commands[r.Fn], func(c *rediscmd.Command) bool {
 		return c.Op.Releases() && c.Key.String() == a.Key.String() && ssax.ComesAfter(a.Call, c.Call) &&
-			!ssax.UndoesFailureSince(a.Call, c.Call) && !ssax.LeavesWithError(c.Call)
+			!ssax.UndoesFailureSince(a.Call, c.Call) && !ssax.LeavesWithError(c.Call) && !ssax.UndoesOnError(c.Call)
 	})
 }
 

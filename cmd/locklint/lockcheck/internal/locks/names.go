@@ -31,8 +31,8 @@ var otherWord = regexp.MustCompile(`(?i)idempot|\bidem|_idem|(?-i:Idem)|dedup|du
 
 // The verbs that pair up. The rest of the two names must agree: LockOrder belongs to UnlockOrder.
 var verbPairs = []struct{ acquire, release *regexp.Regexp }{
-	{regexp.MustCompile(`(?i)^(?:try|get|spin|wait|do)?lock`),
-		regexp.MustCompile(`(?i)^(?:un|release|del|delete|free|remove|do?un|try_?un)_?lock`)},
+	{regexp.MustCompile(`(?i)^(?:try|get|spin|wait|do|set|add|create|take|grab|put)?_?lock`),
+		regexp.MustCompile(`(?i)^(?:un|release|del|delete|free|remove|clear|do?un|try_?un)_?lock`)},
 	{regexp.MustCompile(`(?i)^(?:try)?(?:acquire|obtain)`), regexp.MustCompile(`(?i)^(?:release|free|unlock)`)},
 }
 
@@ -53,13 +53,16 @@ func namesPair(acquire, release *ssa.Function) bool {
 		strings.EqualFold("un"+a, r) && lockWord.MatchString(a) && !stateWord.MatchString(a) {
 		return true
 	}
+	if lockWord.MatchString(a) && !stateWord.MatchString(a) && withoutTry(a) == withoutUn(r) {
+		return true
+	}
 	for _, p := range verbPairs {
 		a := p.acquire.FindString(acquire.Name())
 		r := p.release.FindString(release.Name())
 		if a == "" || r == "" {
 			continue
 		}
-		restA, restR := subject(acquire.Name()[len(a):]), subject(release.Name()[len(r):])
+		restA, restR := subject(withoutTense(acquire.Name()[len(a):])), subject(release.Name()[len(r):])
 		if restA == restR && !stateWord.MatchString(restA) {
 			return true
 		}
@@ -67,6 +70,30 @@ func namesPair(acquire, release *ssa.Function) bool {
 	x, y := getsLock.FindStringSubmatch(acquire.Name()), endsLock.FindStringSubmatch(release.Name())
 	return x != nil && y != nil && strings.EqualFold(x[1], y[1]) && subject(x[2]) == subject(y[2]) &&
 		!stateWord.MatchString(x[1]+x[2])
+}
+
+// withoutTense is what is left of Acquired when Acquire is taken away: AcquiredLock belongs to ReleaseLock.
+func withoutTense(rest string) string {
+	for _, end := range []string{"ed", "d"} {
+		after, cut := strings.CutPrefix(rest, end)
+		if cut && (after == "" || after[0] == '_' || 'A' <= after[0] && after[0] <= 'Z') {
+			return after
+		}
+	}
+	return rest
+}
+
+// withoutTry and withoutUn bring RedisTryLock and RedisUnlock to the same name.
+func withoutTry(acquire string) string {
+	return strings.Replace(strings.ReplaceAll(strings.ToLower(acquire), "_", ""), "trylock", "lock", 1)
+}
+
+func withoutUn(release string) string {
+	name := strings.ReplaceAll(strings.ToLower(release), "_", "")
+	if !strings.Contains(name, "unlock") {
+		return ""
+	}
+	return strings.Replace(name, "unlock", "lock", 1)
 }
 
 // The verbs around a noun: GetCouponLock belongs to DeleteCouponLock.

@@ -29,6 +29,16 @@ func (ix *Package) Implementation(m *types.Func) *types.Func {
 }
 
 func (ix *Package) findImplementation(m *types.Func) *types.Func {
+	found := ix.Candidates(m)
+	if len(found) != 1 {
+		return nil
+	}
+	return found[0]
+}
+
+// Candidates are the methods that may stand behind a method of an interface: those of its implementations, or of those
+// that talk to a client where there are several.
+func (ix *Package) Candidates(m *types.Func) []*types.Func {
 	recv := m.Signature().Recv()
 	if recv == nil || m.Pkg() == nil || clients.OfPackage(m.Pkg()) != clients.None {
 		return nil
@@ -48,15 +58,16 @@ func (ix *Package) findImplementation(m *types.Func) *types.Func {
 	if len(found) > 1 {
 		found = slices.DeleteFunc(found, func(t *types.Named) bool { return !ReachesClient(t) })
 	}
-	if len(found) != 1 {
-		return nil
+	var methods []*types.Func
+	for _, t := range found {
+		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), false, ix.Pass.Pkg, m.Name())
+		fn, ok := obj.(*types.Func)
+		if !ok || types.IsInterface(fn.Signature().Recv().Type()) {
+			return nil
+		}
+		methods = append(methods, fn.Origin())
 	}
-	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(found[0]), false, ix.Pass.Pkg, m.Name())
-	fn, ok := obj.(*types.Func)
-	if !ok || types.IsInterface(fn.Signature().Recv().Type()) {
-		return nil
-	}
-	return fn.Origin()
+	return methods
 }
 
 // implementations are the types of a package that implement an interface.

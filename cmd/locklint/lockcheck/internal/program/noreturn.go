@@ -2,6 +2,7 @@ package program
 
 import (
 	"go/types"
+	"regexp"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -25,7 +26,8 @@ func (*NeverReturns) String() string { return "never returns" }
 // ctrlflow.Analyzer finds them by their bodies and tells importers with facts. As a requirement it would run on every
 // package and, for its facts, on the source of every dependency down to the runtime. So it is run by hand, only on
 // packages that get SSA form, and what ends the program or the goroutine in the standard library and in well-known
-// libraries stands in a table instead.
+// libraries stands in a table instead. Loggers of other modules are known by their methods' names: who calls Fatal or
+// Panic does not mean to go on.
 
 // neverReturn has the names of functions and methods by package; "Type.Name" for a method.
 var neverReturn = map[string][]string{
@@ -51,6 +53,20 @@ var neverReturn = map[string][]string{
 
 var klogExits = []string{"Fatal", "Fatalf", "Fatalln", "FatalDepth", "FatalDepthf",
 	"Exit", "Exitf", "Exitln", "ExitDepth", "ExitDepthf"}
+
+// EndsByName reports whether a function has the name and the results of what ends the program or the goroutine in loggers.
+func EndsByName(fn *types.Func) bool {
+	return endsByName.MatchString(fn.Name()) && fn.Signature().Results().Len() == 0
+}
+
+var endsByName = regexp.MustCompile(`^(Log)?(Fatal|Panic)(f|ln|w|Depth|Context|Ctx|Contextf|Ctxf)?$`)
+
+// neverReturns reports whether a function of another module never returns, by the table or by its name. Functions of the
+// package's own module are judged by their bodies.
+func (ix *Package) neverReturns(fn *types.Func) bool {
+	return knownNeverReturns(fn) ||
+		EndsByName(fn) && fn.Pkg() != nil && fn.Pkg() != ix.Pass.Pkg && !ix.inModule(fn.Pkg())
+}
 
 // knownNeverReturns looks a function up in the table.
 func knownNeverReturns(fn *types.Func) bool {
@@ -83,7 +99,7 @@ func (ix *Package) NoReturn() func(*types.Func) bool {
 	sub.Analyzer = ctrlflow.Analyzer
 	sub.ResultOf = map[*analysis.Analyzer]any{inspect.Analyzer: inspector.New(sub.Files)}
 	sub.ImportObjectFact = func(obj types.Object, _ analysis.Fact) bool {
-		if fn, ok := obj.(*types.Func); ok && knownNeverReturns(fn) {
+		if fn, ok := obj.(*types.Func); ok && ix.neverReturns(fn) {
 			return true
 		}
 		return ix.Pass.ImportObjectFact(obj, new(NeverReturns))
@@ -93,7 +109,7 @@ func (ix *Package) NoReturn() func(*types.Func) bool {
 	}
 	res, err := ctrlflow.Analyzer.Run(&sub)
 	if err != nil {
-		return knownNeverReturns
+		return ix.neverReturns
 	}
 	return res.(*ctrlflow.CFGs).NoReturn
 }

@@ -45,6 +45,7 @@ type Command struct {
 	Forced   bool   // a function on the way to the command says that it forces a release
 	Guarded  bool   // it is only issued where there is reason to: its receiver says so, or it is for what a list has
 	Waits    bool   // the function that issues the command also waits, so that a loop around it does not spin
+	Detached bool   // the function that issues the command does not do so with the context that it is given
 
 	Result int // for ReplyResult and ReplyError: which one
 

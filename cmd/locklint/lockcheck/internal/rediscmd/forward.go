@@ -1,6 +1,8 @@
 package rediscmd
 
 import (
+	"strings"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
@@ -20,11 +22,12 @@ import (
 // A Forward says how a function hands its arguments on to a client. Arguments are known by their number, the receiver
 // counted. Facts carry it, hence the exported fields.
 type Forward struct {
-	Name   int  // which one names the command, or is the text of a script; -1 for the first of Args
-	Script bool // Name is the text of a script
-	Keys   List // of a script
-	Args   List
-	Reply  Reply // where the outcome of an acquire arrives; ReplyCmd for go-redis's Cmd
+	Command string // the command, if it is always the same: EVAL
+	Name    int    // which one names the command, or is the text of a script; -1 for the first of Args
+	Script  bool   // Name is the text of a script
+	Keys    List   // of a script
+	Args    List
+	Reply   Reply // where the outcome of an acquire arrives; ReplyCmd for go-redis's Cmd
 }
 
 // ForwardOf is what a function hands on, nil if it issues no command that its caller names. known tells the same of the
@@ -59,6 +62,9 @@ func forwardsTo(call *ssa.Call) *Forward {
 	case clients.OfPackage(m.Obj.Pkg()) == clients.Redigo && (name == "Do" || name == "DoContext"):
 		at, isParam := paramOf(m.Arg(0))
 		args, ok := listOf(m.Arg(1), 0)
+		if text, isConst := ssax.ConstString(m.Arg(0)); isConst && ok && strings.EqualFold(text, "EVAL") && args.Spread {
+			return &Forward{Command: "EVAL", Name: -1, Args: args, Reply: ReplyValue}
+		}
 		if !isParam || !ok {
 			return nil
 		}
@@ -88,7 +94,7 @@ func (f *Forward) within(c *ssa.CallCommon) *Forward {
 		return nil
 	}
 	values := argsOf(c)
-	out := &Forward{Name: f.Name, Script: f.Script, Reply: f.Reply}
+	out := &Forward{Command: f.Command, Name: f.Name, Script: f.Script, Reply: f.Reply}
 	ok := true
 	if f.Name >= 0 {
 		out.Name, ok = paramOf(valueAt(values, f.Name))
@@ -152,6 +158,9 @@ func (f *Forward) Through(call ssa.CallInstruction) []*Command {
 
 // byName are the commands behind a name that the caller gives.
 func (f *Forward) byName(values, args []ssa.Value) []*Command {
+	if f.Command != "" {
+		return commandByName(f.Command, args)
+	}
 	name := valueAt(values, f.Name)
 	if f.Name < 0 && len(args) > 0 {
 		name, args = args[0], args[1:]

@@ -54,8 +54,79 @@ func listOf(v ssa.Value, depth int) (List, bool) {
 		}
 	case *ssa.Phi:
 		return copied(v, depth)
+	case *ssa.MakeSlice:
+		return filled(v)
 	}
 	return List{}, false
+}
+
+// filled is listOf for a list that is made long enough for some arguments and a parameter, which is copied behind them.
+func filled(list *ssa.MakeSlice) (List, bool) {
+	size, ok := list.Len.(*ssa.BinOp)
+	if !ok || size.Op != token.ADD {
+		return List{}, false
+	}
+	fixed, rest := ssax.IntOf(size.X), lengthOf(size.Y)
+	if fixed < 0 {
+		fixed, rest = ssax.IntOf(size.Y), lengthOf(size.X)
+	}
+	if fixed < 0 || fixed > maxFixed || rest < 0 {
+		return List{}, false
+	}
+	params, copies := make([]int, fixed), false
+	for i := range params {
+		params[i] = -1
+	}
+	for _, use := range *list.Referrers() {
+		switch use := use.(type) {
+		case *ssa.IndexAddr:
+			i := ssax.IntOf(use.Index)
+			if i < 0 || i >= fixed {
+				return List{}, false
+			}
+			for _, st := range *use.Referrers() {
+				if st, ok := st.(*ssa.Store); ok {
+					if params[i], ok = paramOf(st.Val); !ok {
+						return List{}, false
+					}
+				}
+			}
+		case *ssa.Slice:
+			copies = copies || use.Low != nil && ssax.IntOf(use.Low) == fixed && isFilledFrom(use, rest)
+		}
+	}
+	return List{append(params, rest), true}, copies && !slices.Contains(params, -1)
+}
+
+// maxFixed is how many arguments of its own a function puts before those of its caller.
+const maxFixed = 8
+
+// lengthOf is the parameter whose length a value is, -1 for none.
+func lengthOf(v ssa.Value) int {
+	call, ok := v.(*ssa.Call)
+	if !ok {
+		return -1
+	}
+	if builtin, ok := call.Call.Value.(*ssa.Builtin); !ok || builtin.Name() != "len" {
+		return -1
+	}
+	if i, ok := paramOf(call.Call.Args[0]); ok {
+		return i
+	}
+	return -1
+}
+
+// isFilledFrom reports whether a parameter is copied into a part of a list.
+func isFilledFrom(part *ssa.Slice, param int) bool {
+	return slices.ContainsFunc(*part.Referrers(), func(use ssa.Instruction) bool {
+		call, ok := use.(*ssa.Call)
+		if !ok || len(call.Call.Args) != 2 || call.Call.Args[0] != ssa.Value(part) {
+			return false
+		}
+		builtin, ok := call.Call.Value.(*ssa.Builtin)
+		i, isParam := paramOf(call.Call.Args[1])
+		return ok && builtin.Name() == "copy" && isParam && i == param
+	})
 }
 
 // joined is listOf for a list and what is added to it.

@@ -44,6 +44,17 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 			})
 			continue
 		}
+		if work := heedsSome(site, flow, func(v ssa.Value) bool { return onlyCalled(r, v) }); work != nil {
+			at := work.Common().Pos()
+			r.Report(analysis.Diagnostic{
+				Pos: pos, End: end,
+				Message: fmt.Sprintf("when %s fails in another way than those that are asked for, the code goes on without the "+
+					"lock: %s at %s runs either way; return on every error",
+					r.CallText(site.Call), r.CallText(work), r.Place(at, pos)),
+				Related: []analysis.RelatedInformation{{Pos: at, Message: "runs with and without the lock"}},
+			})
+			continue
+		}
 		both := map[ssa.Instruction]bool{}
 		for instr := range flow.Outside {
 			call, ok := instr.(ssa.CallInstruction)
@@ -85,7 +96,7 @@ func triesAgain(r *check.Reporter, flow *leases.Flow, call ssa.CallInstruction) 
 }
 
 // nextRound reports whether a call runs only in a later round of the loop of an acquire, in a branch of its own, as in
-// the loop of a leader that asks its lock in one case of a select and takes it in another.
+// the loop of a leader that asks its lock in one case of a select and takes it in another, or leaves in a third.
 func nextRound(acquire, call ssa.CallInstruction) bool {
 	if acquire.Parent() != call.Parent() || acquire.Block() == call.Block() {
 		return false
@@ -101,20 +112,14 @@ func nextRound(acquire, call ssa.CallInstruction) bool {
 		}
 	}
 	follow(acquire.Block())
-	if reached[call.Block()] {
-		return false
-	}
-	for head := acquire.Block(); head != nil; head = head.Idom() {
-		if loop := ssax.LoopOf(head); loop[acquire.Block()] && loop[call.Block()] {
-			return true
-		}
-	}
-	return false
+	return !reached[call.Block()] && ssax.Reaches(acquire.Block(), call.Block())
 }
 
 // ignoresError reports whether nobody can know whether the acquire succeeded.
 func ignoresError(r *check.Reporter, site *leases.Site) bool {
 	switch {
+	case site.Sure:
+		return false
 	case site.Recv != nil && site.Err < 0 && site.OK < 0:
 		return ssax.Undecided(site.Call)
 	case site.Err < 0 && site.OK < 0:

@@ -75,6 +75,12 @@ func ComesAfter(first, second ssa.CallInstruction) bool {
 	return from == to && IndexIn(from, first) < IndexIn(to, second) || Reaches(from, to)
 }
 
+// ChosenBetween reports whether one of two calls of a function runs or the other, but not one after the other.
+func ChosenBetween(x, y ssa.CallInstruction) bool {
+	return x.Parent() == y.Parent() && x.Block() != y.Block() && !Reaches(x.Block(), y.Block()) &&
+		!Reaches(y.Block(), x.Block())
+}
+
 // IndexIn is the place of an instruction in its block, -1 if it stands in another.
 func IndexIn(b *ssa.BasicBlock, instr ssa.Instruction) int {
 	for i, in := range b.Instrs {

@@ -2,6 +2,8 @@ package ssax
 
 import (
 	"go/token"
+	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -77,6 +79,57 @@ func LeavesWithError(call ssa.CallInstruction) bool {
 	return false
 }
 
+// UndoesOnError reports whether a call stands in a function literal that the function around it calls on nothing but ways
+// out with an error, as in
+//
+//	rollback := func() { rdb.Del(ctx, key) }
+func UndoesOnError(call ssa.CallInstruction) bool {
+	lit := call.Parent()
+	if lit.Parent() == nil || IsDeferred(call) {
+		return false
+	}
+	calls, always := 0, true
+	EachCall(lit.Parent(), func(c ssa.CallInstruction) {
+		if LiteralOf(c.Common().Value) == lit {
+			calls++
+			always = always && (LeavesWithError(c) || UndoesFailure(c))
+		}
+	})
+	if mc := makeClosure(lit); mc == nil || slices.ContainsFunc(*mc.Referrers(), func(use ssa.Instruction) bool {
+		call, isCall := use.(*ssa.Call)
+		_, isDebug := use.(*ssa.DebugRef)
+		return !isDebug && (!isCall || call.Call.Value != ssa.Value(mc))
+	}) {
+		return false // it goes elsewhere, too
+	}
+	return calls > 0 && always
+}
+
+// MakesError reports whether a call stands in a block that returns an error which is made there, by a function of the
+// program's own too: one of a package of errors, or with a name that says so.
+func MakesError(call ssa.CallInstruction) bool {
+	b := call.Block()
+	if IsDeferred(call) || len(b.Preds) != 1 {
+		return false
+	}
+	if ReturnsNewError(b) {
+		return true
+	}
+	ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+	if !ok || len(ret.Results) == 0 {
+		return false
+	}
+	made, ok := Returned(ret, len(ret.Results)-1).(*ssa.Call)
+	if !ok || !IsError(made.Type()) || isResultOf(made, call) {
+		return false
+	}
+	fn := made.Call.StaticCallee()
+	return fn != nil && fn.Object() != nil && fn.Signature.Recv() == nil && errorWord.MatchString(CalleeName(fn))
+}
+
+// errorWord finds packages and functions that make errors, by their names.
+var errorWord = regexp.MustCompile(`(?i)err(?:or)?s?\b|\berr|/status\.`)
+
 // ReturnsNewError reports whether a block leaves the function with an error that is certainly there: a package variable,
 // or one that is made there.
 func ReturnsNewError(b *ssa.BasicBlock) bool {
@@ -84,7 +137,7 @@ func ReturnsNewError(b *ssa.BasicBlock) bool {
 	if !ok || len(ret.Results) == 0 || !IsError(ret.Results[len(ret.Results)-1].Type()) {
 		return false
 	}
-	switch v := ret.Results[len(ret.Results)-1].(type) {
+	switch v := Returned(ret, len(ret.Results)-1).(type) {
 	case *ssa.Call:
 		fn := v.Call.StaticCallee()
 		return fn != nil && fn.Object() != nil && errorMakers[CalleeName(fn)]
@@ -95,6 +148,21 @@ func ReturnsNewError(b *ssa.BasicBlock) bool {
 		return true
 	}
 	return false
+}
+
+// Returned is a result as the block of the return has set it: in a function that defers, results are variables.
+func Returned(ret *ssa.Return, i int) ssa.Value {
+	load, ok := ret.Results[i].(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return ret.Results[i]
+	}
+	v := ret.Results[i]
+	for _, instr := range ret.Block().Instrs {
+		if st, ok := instr.(*ssa.Store); ok && st.Addr == load.X {
+			v = st.Val
+		}
+	}
+	return v
 }
 
 // errorMakers are functions whose error is never nil.

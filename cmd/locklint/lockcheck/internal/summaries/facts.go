@@ -38,12 +38,16 @@ type Command struct {
 	Forced   bool
 	Guarded  bool
 	Waits    bool // the function may wait, for whatever reason
+	Detached bool // the function does not issue it with the context that it is given
 	Judged   bool // part of a lock that its own package has reported
 	Outcome  int  // for an acquire: which result says whether it succeeded, -1 unknown
 	ByError  bool // Outcome is an error, nil for success
 
 	origin *rediscmd.Command // within the package; does not travel
 }
+
+// NoTTL reports whether an acquire certainly sets no expiry; see rediscmd.Command.
+func (c Command) NoTTL() bool { return (&rediscmd.Command{TTL: c.TTL}).NoTTL() }
 
 // AFact marks the type.
 func (*Fact) AFact() {}

@@ -112,7 +112,7 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 		}
 		for _, s := range summary {
 			for i, key := range keysOf(s.Key, args, values) {
-				if !key.Known() || key.Depth() > keyexpr.MaxDepth {
+				if key = key.Within(keyexpr.MaxDepth); !key.Known() {
 					continue
 				}
 				fixed := s.origin == nil && s.Value.Op == keyexpr.Lit
@@ -122,7 +122,7 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 				c, ttl := ix.calledCommand(call, s, i), s.TTL.Bind(args)
 				*c = rediscmd.Command{
 					Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: ttl, Unit: s.Unit,
-					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Leased: s.Leased, Forced: s.Forced, Guarded: s.Guarded, Waits: s.Waits,
+					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Leased: s.Leased, Forced: s.Forced, Guarded: s.Guarded, Waits: s.Waits, Detached: s.Detached,
 					Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome, Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
 					Elsewhere: s.origin == nil && s.Judged, Fixed: fixed,
 					GivenTTL: s.TTL.Op != keyexpr.Lit && ttl.Op == keyexpr.Lit,
@@ -175,6 +175,9 @@ type calledKey struct {
 	judged    bool
 	element   int // of a list of keys
 }
+
+// Of returns the commands that a function issues for its callers, one of this package or, by its fact, of another.
+func (ix *Info) Of(fn *types.Func) []Command { return ix.summaryOf(fn) }
 
 // summaryOf returns what is known of a function of this package or, from its fact, of another.
 func (ix *Info) summaryOf(fn *types.Func) []Command {
@@ -233,7 +236,8 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 			Guarded: c.Guarded || onlyIfSet(c),
 			Leased:  c.Leased || leases(c, cmds),
 			Forced:  c.Forced || forceWord.MatchString(fn.Name()), Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1,
-			origin: c,
+			Detached: c.Detached || !passesContext(fn, c),
+			origin:   c,
 		}
 		if c.Op == ops.Acquire {
 			if s.Outcome = answers.OutcomeResult(fn, c); s.Outcome >= 0 && answers.EndsHeld(c) {
@@ -271,6 +275,16 @@ func asks(fn *ssa.Function, read *rediscmd.Command, cmds []*rediscmd.Command) bo
 // a counter.
 func counts(c *rediscmd.Command) bool {
 	return c.Op == ops.Acquire && c.Pipe != rediscmd.Direct && answers.ReachesNobody(c)
+}
+
+// passesContext reports whether a function issues a command with the context that it is given itself.
+func passesContext(fn *ssa.Function, c *rediscmd.Command) bool {
+	ctx := ssax.ContextOf(c.Call.Common())
+	if ctx == nil {
+		return false
+	}
+	p, ok := ssax.SoleValue(ctx).(*ssa.Parameter)
+	return ok && p.Parent() == fn
 }
 
 // onlyIfSet reports whether a command runs only where a flag or a text in the receiver says so, as the flag that an

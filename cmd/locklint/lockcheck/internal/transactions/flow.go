@@ -6,9 +6,11 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -67,10 +69,24 @@ func txOf(v ssa.Value) ssa.Value {
 // ends returns the transaction that a call commits or rolls back, nil if it does neither.
 func ends(c *ssa.CallCommon) (tx ssa.Value, commit bool) {
 	m, ok := ssax.MethodOf(c)
-	if !ok || m.Recv == nil || m.Obj.Name() != "Commit" && m.Obj.Name() != "Rollback" || !IsTx(m.Recv.Type()) {
+	if !ok || m.Recv == nil || !IsTx(m.Recv.Type()) {
 		return nil, false
 	}
-	return txOf(m.Recv), m.Obj.Name() == "Commit"
+	switch name := m.Obj.Name(); {
+	case name == "Commit" || name == "Rollback":
+		return txOf(m.Recv), name == "Commit"
+	case len(m.Args) == 0 && endName.MatchString(name) && onlyFails(m.Obj.Signature().Results()):
+		return txOf(m.Recv), strings.HasSuffix(name, "Commit")
+	}
+	return nil, false
+}
+
+// endName finds methods that a program has added to a transaction of its own, such as SafeCommit.
+var endName = regexp.MustCompile(`^(Safe|Must|Try|Do)(Commit|Rollback)$`)
+
+// onlyFails reports whether a method returns nothing but an error.
+func onlyFails(results *types.Tuple) bool {
+	return results.Len() == 0 || results.Len() == 1 && ssax.IsError(results.At(0).Type())
 }
 
 // EndOf is the name of the method by which a call ends a transaction, "" if it does not, or another one.
@@ -212,14 +228,30 @@ func (flow *txFlow) deferredBefore(d *ssa.Defer) ssa.CallInstruction {
 // insideTx returns the call whose literal, around or equal to fn, runs inside a transaction; nil if there is none.
 func insideTx(fn *ssa.Function) ssa.CallInstruction {
 	for ; fn.Parent() != nil; fn = fn.Parent() {
-		if !slices.ContainsFunc(fn.Params, func(p *ssa.Parameter) bool { return IsTx(p.Type()) }) {
+		call := ssax.TakerOf(fn)
+		if call == nil {
 			continue
 		}
-		if call := ssax.TakerOf(fn); call != nil {
-			if m, ok := ssax.MethodOf(call.Common()); ok && inTxMethod.MatchString(m.Obj.Name()) {
-				return call
-			}
+		m, ok := ssax.MethodOf(call.Common())
+		if !ok || clients.OfPackage(m.Obj.Pkg()) != clients.None {
+			continue
+		}
+		given := slices.ContainsFunc(fn.Params, func(p *ssa.Parameter) bool { return IsTx(p.Type()) })
+		if given && inTxMethod.MatchString(m.Obj.Name()) || !given && ridesInContext(fn) && inTxContext.MatchString(m.Obj.Name()) {
+			return call
 		}
 	}
 	return nil
+}
+
+// inTxContext finds functions that run a literal in a transaction which they put into its context.
+var inTxContext = regexp.MustCompile(`(?i)^(run|do|with|exec|execute|perform|wrap)?(in|within|with)?a?(db|sql|new)?` +
+	`(tx|trx|txn|transaction|transactional|transactionally)(func|fn|ctx|context|opts|options)?$`)
+
+// ridesInContext reports whether a literal may have its transaction in its context: it has a context of its own, nothing
+// else, and returns an error, which rolls back.
+func ridesInContext(lit *ssa.Function) bool {
+	params, results := lit.Signature.Params(), lit.Signature.Results()
+	return params.Len() == 1 && ssax.IsContext(params.At(0).Type()) &&
+		results.Len() > 0 && ssax.IsError(results.At(results.Len()-1).Type())
 }

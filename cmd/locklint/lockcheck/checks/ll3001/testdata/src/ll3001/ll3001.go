@@ -2,6 +2,7 @@ package ll3001
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -71,4 +72,46 @@ func severalReasons(ctx context.Context, locker *redislock.Client, load func() (
 		return err
 	}
 	return lock.Release(ctx)
+}
+
+func withError(code int, text string) error { return nil }
+
+// Each way out with an error that is made there.
+func onFailure(m *redsync.Mutex, stock, wanted int) error {
+	if stock < wanted {
+		m.Unlock()
+		return withError(400, "not enough")
+	}
+	if wanted == 0 {
+		m.Unlock()
+		return errors.New("nothing is wanted")
+	}
+	if wanted == 1 {
+		m.Unlock() // want `LL3001`
+		return work()
+	}
+	m.Unlock() // want `LL3001`
+	return nil
+}
+
+func inLoop(m *redsync.Mutex, stocks []int, wanted int) error {
+	defer func() {
+		if r := recover(); r != nil {
+			return
+		}
+	}()
+	for _, stock := range stocks {
+		if err := m.Lock(); err != nil {
+			return err
+		}
+		if stock < wanted {
+			m.Unlock()
+			work()
+			return withError(400, "not enough")
+		}
+		if ok, err := m.Unlock(); !ok || err != nil {
+			work()
+		}
+	}
+	return nil
 }

@@ -163,3 +163,31 @@ func rounds(rs *redsync.Redsync, next func() (string, error), broken func(string
 		mu.Unlock()
 	}
 }
+
+type watched struct {
+	mu   *redsync.Mutex
+	runs *int
+}
+
+func (w *watched) shutdown() { w.runs = nil }
+
+// watchdog tries again in each round, and keeps what it gets; what it does when it is stopped is not done without the lock.
+func (w *watched) watchdog(stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			w.shutdown()
+			return
+		default:
+			if w.runs == nil {
+				err := w.mu.Lock()
+				if err == nil {
+					w.runs = new(int)
+				} else {
+					log.Print(err)
+				}
+			}
+			time.Sleep(time.Second)
+		}
+	}
+}

@@ -23,12 +23,14 @@ func (*Redsync) NewMutex(name string, options ...Option) *Mutex { return nil }
 func WithExpiry(expiry time.Duration) Option { return nil }
 func WithTries(tries int) Option             { return nil }
 
-func (*Mutex) Name() string                                    { return "" }
-func (*Mutex) Until() time.Time                                { return time.Time{} }
-func (*Mutex) Lock() error                                     { return nil }
-func (*Mutex) LockContext(ctx context.Context) error           { return nil }
-func (*Mutex) TryLock() error                                  { return nil }
-func (*Mutex) TryLockContext(ctx context.Context) error        { return nil }
+func (*Mutex) Name() string                             { return "" }
+func (*Mutex) Until() time.Time                         { return time.Time{} }
+func (*Mutex) Lock() error                              { return nil }
+func (*Mutex) LockContext(ctx context.Context) error    { return nil }
+func (*Mutex) TryLock() error                           { return nil }
+func (*Mutex) TryLockContext(ctx context.Context) error { return nil }
+func (*Mutex) Value() string                            { return "" }
+
 func (*Mutex) Unlock() (bool, error)                           { return false, nil }
 func (*Mutex) UnlockContext(ctx context.Context) (bool, error) { return false, nil }
 func (*Mutex) Extend() (bool, error)                           { return false, nil }

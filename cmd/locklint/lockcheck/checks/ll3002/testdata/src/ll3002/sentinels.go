@@ -1,0 +1,105 @@
+package ll3002
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+
+	"wrapped/locks"
+)
+
+// Only some errors are heeded.
+
+func onlyBusy(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil) // want `LL3002: when c.Obtain fails in another way than those that are asked for, the code goes on without the lock: work at line 24 runs either way`
+	if err == redislock.ErrNotObtained {
+		return fmt.Errorf("busy: %w", err)
+	}
+	defer lock.Release(ctx)
+	return work()
+}
+
+func onlyBusyIs(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil) // want `LL3002: when c.Obtain fails in another way`
+	if errors.Is(err, redislock.ErrNotObtained) {
+		log.Println("busy")
+	} else {
+		defer lock.Release(ctx)
+		return work()
+	}
+	return nil
+}
+
+func onlyTaken(m *redsync.Mutex) error {
+	if err := m.Lock(); err == redsync.ErrFailed { // want `LL3002`
+		return err
+	}
+	defer m.Unlock()
+	return work()
+}
+
+// All are.
+
+func others(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	switch err {
+	case redislock.ErrNotObtained:
+		return nil
+	case nil:
+	default:
+		return err
+	}
+	defer lock.Release(ctx)
+	return work()
+}
+
+func asksLock(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		return nil
+	}
+	if lock == nil {
+		return errors.New("no lock")
+	}
+	defer lock.Release(ctx)
+	return work()
+}
+
+func handedOver(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err == redislock.ErrNotObtained {
+		return nil
+	}
+	check(err)
+	defer lock.Release(ctx)
+	return work()
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// It has no other error.
+func onlyOne(k *locks.Keyed) error {
+	if err := k.Acquire("a"); err == locks.ErrBusy {
+		return err
+	}
+	defer k.Done()
+	return work()
+}
+
+func noWork(ctx context.Context, c *redislock.Client) bool {
+	_, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err == redislock.ErrNotObtained {
+		return false
+	}
+	log.Println("taken")
+	return true
+}

@@ -1,0 +1,77 @@
+package ll3008
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// handedIn says in what way the context that a function is given may be cancelled, by what its callers in this package hand
+// in: "" if none of them is known to hand in one that may.
+func handedIn(r *check.Reporter, ctx ssa.Value, depth int) string {
+	p, ok := ssax.SoleValue(ctx).(*ssa.Parameter)
+	if !ok || depth > maxCallers {
+		return ""
+	}
+	why := ""
+	for _, fn := range r.Index.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				call, ok := instr.(ssa.CallInstruction)
+				if !ok || why != "" || r.Index.InTest(call.Pos()) || call.Common().StaticCallee() != p.Parent() {
+					continue
+				}
+				given := call.Common().Args[slices.Index(p.Parent().Params, p)]
+				if why = cancellable(given, call, 0); why == callersContext && endsLoop(given, call) {
+					why = "a context that ends the loop of " + ssax.Outermost(fn).Name()
+				} else if why == callersContext {
+					why = handedIn(r, given, depth+1)
+				} else if why == "" {
+					why = stoppedContext(r, given)
+				}
+			}
+		}
+	}
+	return why
+}
+
+// givenTo is what a literal that is deferred or called on the spot is given for a parameter, nil for other parameters.
+func givenTo(p *ssa.Parameter) ssa.Value {
+	if p.Parent().Parent() == nil {
+		return nil
+	}
+	call, ok := ssax.RunnerOf(p.Parent()).(ssa.CallInstruction)
+	if !ok {
+		return nil
+	}
+	if _, started := call.(*ssa.Go); started {
+		return nil
+	}
+	return call.Common().Args[slices.Index(p.Parent().Params, p)]
+}
+
+// endsLoop reports whether a call stands in a loop that looks whether a context has ended, as a worker does which runs
+// until then: it ends between two rounds, or during one.
+func endsLoop(ctx ssa.Value, call ssa.CallInstruction) bool {
+	for head := call.Block(); head != nil; head = head.Idom() {
+		loop := ssax.LoopOf(head)
+		if !loop[call.Block()] {
+			continue
+		}
+		for b := range loop {
+			for _, instr := range b.Instrs {
+				if asked, ok := instr.(*ssa.Call); ok && (isMethodOf(bareContext(ctx), asked, "Done") ||
+					isMethodOf(bareContext(ctx), asked, "Err")) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// maxCallers is how many callers up a context is followed.
+const maxCallers = 2

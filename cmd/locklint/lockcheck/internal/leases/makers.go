@@ -1,0 +1,114 @@
+package leases
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// This file knows which functions make a mutex that nobody else has.
+
+// isNew reports whether a value is a mutex that nobody else has: what NewMutex returns, or a function that calls it.
+func (li *Info) isNew(v ssa.Value) bool {
+	index := 0
+	if ex, ok := v.(*ssa.Extract); ok {
+		v, index = ex.Tuple, ex.Index
+	}
+	call, ok := v.(*ssa.Call)
+	if !ok {
+		return false
+	}
+	m, ok := ssax.MethodOf(&call.Call)
+	if !ok {
+		return false
+	}
+	if makes := mutexMakers[clients.OfPackage(m.Obj.Pkg())]; makes != nil {
+		return index == 0 && slices.Contains(makes, m.Obj.Name())
+	}
+	if call.Call.IsInvoke() {
+		return handles.MakesMutex(m.Obj, index)
+	}
+	fn := call.Call.StaticCallee()
+	return fn != nil && fn.Parent() == nil && li.FactOf(fn).Makes == index+1
+}
+
+// mutexMakers are the functions of the libraries that make a mutex.
+var mutexMakers = map[clients.Client][]string{
+	clients.Redsync:   {"NewMutex"},
+	clients.GoZero:    {"NewRedisLock"},
+	clients.Etcd:      {"NewMutex"},
+	clients.ZooKeeper: {"NewLock"},
+	clients.Consul:    {"LockKey", "LockOpts"},
+}
+
+// makes finds the result of a function that is a new mutex whenever it is not nil. 0 for none.
+func (li *Info) makes(fn *ssa.Function) int {
+	results := fn.Signature.Results()
+	for i := range results.Len() {
+		if !clients.HasMutex(li.libraryOf(results.At(i).Type())) || fn.Parent() != nil {
+			continue
+		}
+		made := 0
+		for _, b := range fn.Blocks {
+			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+			if !ok {
+				continue
+			}
+			v := ssax.Returned(ret, i)
+			if ssax.IsNilConst(v) {
+				continue
+			}
+			if !(li.isNew(v) && onlyReturned(v)) && !li.wrapsNew(v) {
+				return 0
+			}
+			made = i + 1
+		}
+		return made
+	}
+	return 0
+}
+
+// wrapsNew reports whether a value is a struct of the program's own that is made on the spot around a mutex that nobody
+// else has.
+func (li *Info) wrapsNew(v ssa.Value) bool {
+	if iface, ok := v.(*ssa.MakeInterface); ok {
+		v = iface.X
+	}
+	own, ok := v.(*ssa.Alloc)
+	if !ok || !li.isOwn(own.Type()) {
+		return false
+	}
+	wraps := false
+	for _, instr := range *own.Referrers() {
+		switch instr := instr.(type) {
+		case *ssa.FieldAddr:
+			for _, use := range *instr.Referrers() {
+				st, ok := use.(*ssa.Store)
+				if !ok || st.Addr != ssa.Value(instr) {
+					return false
+				}
+				wraps = wraps || li.isNew(st.Val) && len(*st.Val.Referrers()) == 1
+			}
+		case *ssa.Return, *ssa.DebugRef, *ssa.MakeInterface:
+		default:
+			return false
+		}
+	}
+	return wraps
+}
+
+// onlyReturned reports whether nothing is done with a value but to return it.
+func onlyReturned(v ssa.Value) bool {
+	for _, instr := range *v.Referrers() {
+		switch instr.(type) {
+		case *ssa.Return, *ssa.DebugRef:
+		default:
+			return false
+		}
+	}
+	return true
+}
