@@ -108,9 +108,17 @@ func (d Dialect) IsOverloaded(err error) bool {
 		return strings.HasPrefix(state, "53") || strings.HasPrefix(state, "57")
 	case MySQL:
 		n := mysqlNumber(err)
-		return n == 1040 || n == 1203 || n == 1317
+		return n == 1040 || n == 1203 || n == 1317 || n == tooManyPrepared
 	}
 	return false
+}
+
+// tooManyPrepared is the number of MySQL's error where max_prepared_stmt_count is reached.
+const tooManyPrepared = 1461
+
+// IsUnprepared reports whether the server has as many prepared statements as it keeps.
+func (d Dialect) IsUnprepared(err error) bool {
+	return d == MySQL && mysqlNumber(err) == tooManyPrepared
 }
 
 // IsUnknownDatabase reports whether there is no such database.
@@ -186,6 +194,13 @@ func (d Dialect) IsReadOnly(err error) bool {
 func (d Dialect) IsUnwritable(err error) bool {
 	state := sqlState(err)
 	return d == Postgres && (state == "22021" || state == "22P05")
+}
+
+// IsStale reports whether a connection had a statement prepared that the server does not know any more, or not like that:
+// after DISCARD ALL, or after a change of a table. Nothing was done, and the driver prepares it anew.
+func (d Dialect) IsStale(err error) bool {
+	state := sqlState(err)
+	return d == Postgres && (state == "26000" || state == "0A000")
 }
 
 // IsPooled reports whether a pooler has mixed up prepared statements.

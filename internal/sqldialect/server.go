@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Server is what a server says of itself.
@@ -16,6 +17,8 @@ type Server struct {
 	Isolation string // of transactions by default: "read committed", "repeatable read", …
 	// StatementLog says that MySQL logs statements and not rows, with which it refuses writes in READ COMMITTED.
 	StatementLog bool
+	// RowWait is how long a statement of MySQL waits for a row, and then acts as of the moment at which it began.
+	RowWait time.Duration
 	// Uncommitted says that the connection does not commit its statements by itself.
 	Uncommitted bool
 }
@@ -52,6 +55,9 @@ func (s Server) Judge() error {
 		if strings.Contains(s.Version, "TiDB") {
 			return Refusal("the server is TiDB %s, which was never tested", s.Version)
 		}
+		if s.Version == "" {
+			return Refusal("the server does not say which version it has: is sql_select_limit set, or something in between?")
+		}
 		if !atLeast(s.Version, 10, 6) && (strings.Contains(s.Version, "MariaDB") || !atLeast(s.Version, 8, 0)) {
 			return Refusal("the server has version %s; MySQL 8.0 or MariaDB 10.6 or later is needed", s.Version)
 		}
@@ -75,6 +81,9 @@ func notPostgres(version string) error {
 	return Refusal("the server is %s: what a statement sees there after a wait for a row is something else", version)
 }
 
+// maxRowWait is more than anybody keeps a row locked.
+const maxRowWait = 10 * time.Minute
+
 // mysqlServer reads a server's variables.
 func mysqlServer(set map[string]string) Server {
 	s := Server{
@@ -84,6 +93,9 @@ func mysqlServer(set map[string]string) Server {
 		StatementLog: set["log_bin"] == "ON" && set["binlog_format"] == "STATEMENT",
 		Isolation:    set["transaction_isolation"],
 		Uncommitted:  set["autocommit"] == "OFF",
+	}
+	if seconds, err := strconv.Atoi(set["innodb_lock_wait_timeout"]); err == nil {
+		s.RowWait = min(time.Duration(seconds)*time.Second, maxRowWait)
 	}
 	if s.Isolation == "" {
 		s.Isolation = set["tx_isolation"] // MariaDB's name for it, up to 11.1
@@ -99,7 +111,7 @@ func mysqlServer(set map[string]string) Server {
 func mysqlVariables(ctx context.Context, q Querier) (map[string]string, error) {
 	rows, err := q.QueryContext(ctx, `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'read_only',
 'super_read_only', 'innodb_read_only', 'log_bin', 'binlog_format', 'transaction_isolation', 'tx_isolation',
-'transaction_read_only', 'tx_read_only', 'autocommit')`)
+'transaction_read_only', 'tx_read_only', 'autocommit', 'innodb_lock_wait_timeout')`)
 	if err != nil {
 		return nil, err
 	}

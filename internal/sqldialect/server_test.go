@@ -57,3 +57,25 @@ func TestServer_Judge(t *testing.T) {
 		t.Errorf("%+v", statements)
 	}
 }
+
+func TestTables_Help(t *testing.T) {
+	for _, c := range []struct {
+		dialect   Dialect
+		err, want string
+	}{
+		{MySQL, "Error 1461 (42000): Can't create more than max_prepared_stmt_count statements", "interpolateParams=true"},
+		{MySQL, "Error 1290 (HY000): The MySQL server is running with the --read-only option", "need the primary"},
+		{SQLite, "attempt to write a readonly database (8)", "the file, its folder and the pool"},
+	} {
+		err := Tables{Dialect: c.dialect, Of: "lock"}.Help(errors.New(c.err))
+		if !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("the error is %q, want %q in it", err, c.want)
+		}
+	}
+}
+
+func TestServer_Judge_noVersion(t *testing.T) {
+	if err := (Server{Dialect: MySQL}).Judge(); err == nil || !strings.Contains(err.Error(), "sql_select_limit") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -23,7 +23,7 @@ const (
 	SQLite   Dialect = "sqlite"
 )
 
-// Querier is a *sql.DB, or a *sql.Conn taken from one.
+// Querier is a *sql.DB, a *sql.Conn or a *sql.Tx, or what libraries have in their place.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
@@ -48,17 +48,12 @@ func Refusal(format string, a ...any) error { return refusalError{fmt.Errorf(for
 // IsRefusal reports whether an error is one of [Refusal].
 func IsRefusal(err error) bool { return errors.As(err, new(refusalError)) }
 
-// Detect asks the server which dialect it speaks.
+// Detect asks the server which dialect it speaks. It leaves a transaction as it was.
 func Detect(ctx context.Context, q Querier) (Dialect, error) {
-	return DetectBy(ctx, func(query string, version *string) error { return One(ctx, q, query, version) })
-}
-
-// DetectBy is Detect by a function that runs a query and reads its only value. It leaves a transaction as it was.
-func DetectBy(ctx context.Context, ask func(query string, version *string) error) (Dialect, error) {
 	// PostgreSQL and MySQL know version(). It comes first because a failed statement ends a transaction in PostgreSQL,
 	// while SQLite, which does not know it, takes no notice.
 	var version string
-	err := ask("SELECT version()", &version)
+	err := One(ctx, q, "SELECT version()", &version)
 	switch {
 	case err == nil && strings.Contains(version, "CockroachDB"):
 		return "", notPostgres(version)
@@ -72,30 +67,11 @@ func DetectBy(ctx context.Context, ask func(query string, version *string) error
 	case ctx.Err() != nil:
 		return "", err
 	}
-	if other := ask("SELECT sqlite_version()", &version); other != nil {
+	if other := One(ctx, q, "SELECT sqlite_version()", &version); other != nil {
 		if other.Error() != err.Error() {
 			err = errors.Join(err, other)
 		}
 		return "", fmt.Errorf("ask which database it is: %w", err)
 	}
 	return SQLite, nil
-}
-
-// One reads the only row. The error wraps sql.ErrNoRows if there is none.
-func One(ctx context.Context, q Querier, query string, into ...any) error {
-	rows, err := q.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		return sql.ErrNoRows
-	}
-	if err := rows.Scan(into...); err != nil {
-		return err
-	}
-	return rows.Close()
 }

@@ -99,11 +99,15 @@ func (t Tables) Help(err error) error {
 	case t.IsDenied(err):
 		return fmt.Errorf("%w; the role lacks a right: let somebody who may run\n%s", err, t.Grants)
 	case t.IsPooled(err):
-		return fmt.Errorf("%w; a pooler in transaction mode does not keep prepared statements: use "+
+		return fmt.Errorf("%w; a pooler in transaction mode does not keep prepared statements, nor does DISCARD ALL: use "+
 			"default_query_exec_mode=exec with pgx, binary_parameters=yes with lib/pq", err)
 	case t.IsUnwritable(err):
 		return fmt.Errorf("%w; the encoding of the database has no such character: give the %ss a database with UTF8, or keep to "+
 			"ASCII in names of nodes and in reasons", err, t.Of)
+	case t.IsUnprepared(err):
+		return fmt.Errorf("%w; give the pool interpolateParams=true, without which its driver prepares every statement", err)
+	case t.IsReadOnly(err) && t.Dialect == SQLite:
+		return fmt.Errorf("%w; %ss write: the file, its folder and the pool must let them", err, t.Of)
 	case t.IsReadOnly(err):
 		return fmt.Errorf("%w; the server takes no writes: %ss need the primary", err, t.Of)
 	}

@@ -20,12 +20,13 @@ func (c *completing) within(run jobs.RunID, tx Tx) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last := c.by[run]
-	return last != nil && reflect.TypeOf(tx).Comparable() && last == tx
+	return last != nil && reflect.ValueOf(tx).Comparable() && last == tx
 }
 
-// note remembers that a run was completed in a transaction, until the context ends.
+// note remembers that a run was completed in a transaction, until the context ends. What wraps a transaction may look as
+// if it could be compared, and not be so for what is in it.
 func (c *completing) note(ctx context.Context, run jobs.RunID, tx Tx) {
-	if !reflect.TypeOf(tx).Comparable() {
+	if !reflect.ValueOf(tx).Comparable() {
 		return
 	}
 	c.mu.Lock()

@@ -13,7 +13,8 @@ import (
 const schemaVersion = 1
 
 // DDL returns the statements that create the tables, for migration tools. Each ends with a semicolon and a line break.
-// The Dialect must be set. The folder ddl of this package has the same statements.
+// The Dialect must be set. For tables of the default name they stand in the folder ddl of this package, in a file for each
+// dialect that has the version of the tables in its name.
 func DDL(cfg Config) (string, error) {
 	t, err := cfg.tables()
 	if err != nil {

@@ -146,5 +146,7 @@ func (t *tables) quoted(schema, name string) string {
 	return schema + t.Quote(t.base+"_"+name)
 }
 
-// marks are n parameters, for a list.
-func marks(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
+// placeholders are n parameters, for a list.
+func placeholders(n int) string {
+	return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")"
+}

@@ -50,13 +50,14 @@
 // A process that is stopped inside a transaction of this package, which takes milliseconds, keeps the rows of its jobs
 // locked. Other jobs wait for them for a second at the most, in MySQL 8 for as long as the row is locked. PostgreSQL ends
 // such a transaction after 5 s. MySQL ends it after wait_timeout if the client's machine is gone, and never if the process
-// is only stopped. SQLite never ends it. The runs of the process are taken over all the same when its lease is over, as
-// soon as that can be written.
+// is only stopped; MariaDB ends it with the parameter idle_transaction_timeout=5 in the URL. SQLite never ends it. The
+// runs of the process are taken over all the same when its lease is over, as soon as that can be written.
 //
 // # Clocks
 //
 // The server's clock is used, in SQLite the machine's clock. It is read after the locks are held. Times are kept to the
-// microsecond.
+// microsecond. When the clock is set back, jobs wait until it shows their next tick again: none runs twice, none is left
+// out. What ends by the clock, such as the lease of a node that died, ends as much later.
 package sqlstore
 
 import (

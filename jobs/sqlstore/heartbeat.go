@@ -25,7 +25,7 @@ func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (jobs.Heartbeat
 }
 
 func (s *Store) heartbeat(ctx context.Context, b jobs.Heartbeat) (reply jobs.HeartbeatReply, err error) {
-	last, err := s.beat(ctx, b, &reply)
+	last, err := s.extend(ctx, b, &reply)
 	if err != nil {
 		return reply, err
 	}
@@ -47,8 +47,8 @@ func (s *Store) heartbeat(ctx context.Context, b jobs.Heartbeat) (reply jobs.Hea
 	return reply, s.tell(ctx, b, &reply)
 }
 
-// beat writes the sign of life, and returns when the one before was.
-func (s *Store) beat(ctx context.Context, b jobs.Heartbeat, reply *jobs.HeartbeatReply) (last int64, err error) {
+// extend writes the heartbeat of a session, and returns when the one before was.
+func (s *Store) extend(ctx context.Context, b jobs.Heartbeat, reply *jobs.HeartbeatReply) (last int64, err error) {
 	t, err := s.ready(ctx)
 	if err != nil {
 		return 0, err

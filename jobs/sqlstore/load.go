@@ -241,7 +241,7 @@ func (t *tables) runs(namespace []byte, ids []string, clock bool) (text string, 
 		args = []any{sqldialect.Array(sqldialect.Hex(ids)), namespace, namespace}
 	} else {
 		list := padded(ids)
-		text, args = fmt.Sprintf(runsSQL, "IN "+marks(len(list))), withKeys(namespace, list)
+		text, args = fmt.Sprintf(runsSQL, "IN "+placeholders(len(list))), withKeys(namespace, list)
 		args = append(args, args...)
 	}
 	if clock {

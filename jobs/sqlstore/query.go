@@ -87,7 +87,7 @@ func (t *tables) write(ctx context.Context, q querier, of *table, rows [][]any, 
 	into := "INSERT INTO {" + of.name + "} (" + join(of.columns) + ") VALUES "
 	for len(rows) > 0 {
 		n := portion(rows)
-		values := strings.TrimSuffix(strings.Repeat(marks(len(of.columns))+", ", n), ", ")
+		values := strings.TrimSuffix(strings.Repeat(placeholders(len(of.columns))+", ", n), ", ")
 		var args []any
 		for _, row := range rows[:n] {
 			args = append(args, row...)
@@ -181,7 +181,7 @@ func inPortions(keys []string, f func([]string) error) error {
 func (t *tables) among(text, after string, namespace []byte, keys []string) (statement string, args []any) {
 	if t.Dialect != sqldialect.Postgres {
 		list := padded(keys)
-		return text + marks(len(list)) + after, withKeys(namespace, list)
+		return text + placeholders(len(list)) + after, withKeys(namespace, list)
 	}
 	return t.perKey(strings.TrimSuffix(text, "IN ") + "= wanted.it" + after),
 		[]any{sqldialect.Array(sqldialect.Hex(keys)), namespace}

@@ -108,7 +108,7 @@ FROM {run} WHERE namespace = ? AND job %[1]s`
 	}
 	list := padded(names)
 	args = withKeys(namespace, list)
-	return fmt.Sprintf(text, "IN "+marks(len(list))) + ` ORDER BY id`, append(args, args...)
+	return fmt.Sprintf(text, "IN "+placeholders(len(list))) + ` ORDER BY id`, append(args, args...)
 }
 
 // Cursors implements jobs.Store.

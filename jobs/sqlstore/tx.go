@@ -14,7 +14,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Tx is an open transaction: a *sql.Tx, or the equivalent of gorm, ent or sqlc. For pgx see [PgxTx].
+// Tx is an open transaction: a *sql.Tx, gorm's tx.Statement.ConnPool, sqlc's DBTX, or ent's *Tx, which has the method
+// with the feature sql/execquery. For pgx see [PgxTx].
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
@@ -59,10 +60,10 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 //	return tx.Commit()
 //
 // A node that dies after the commit, and one whose lock is lost then, leaves nothing to do again: the run is recorded with
-// jobs.OutcomeOK, whatever the function returns. If another node has taken the run over meanwhile, or a
-// transaction before has completed it, be it that the answer to its commit was lost, the error is jobs.ErrGone: roll back.
+// jobs.OutcomeOK, whatever the function returns. The error is jobs.ErrGone if another node has taken the run over
+// meanwhile, or if an earlier transaction has completed it, also if the answer to that commit was lost: roll back.
 // So however often a run is tried, in the function, by retries and after deaths, one transaction commits. Within one
-// transaction CompleteTx may be called again.
+// transaction CompleteTx may be called again with the same tx, unless that is one of [PgxTx].
 //
 // Nobody takes the run over while the transaction is open. The transaction must be in the database of the store, in
 // another one the error is jobs.ErrGone too. Its role needs the right to select and update in the table of runs, and to

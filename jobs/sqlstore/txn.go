@@ -57,16 +57,16 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 	}
 }
 
-// enter waits for a turn: a store leaves connections of the pool to others, and with SQLite, whose waiters have no
+// enter waits for a slot: a store leaves connections of the pool to others, and with SQLite, whose waiters have no
 // order, its calls take turns.
 func (s *Store) enter(ctx context.Context, t *tables) (leave func(), err error) {
-	turn := s.slots
+	slot := s.slots
 	if t.Dialect == sqldialect.SQLite {
-		turn = s.single
+		slot = s.single
 	}
 	select {
-	case turn <- struct{}{}:
-		return func() { <-turn }, nil
+	case slot <- struct{}{}:
+		return func() { <-slot }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -31,8 +31,8 @@ func (s SQL) CheckLease(ctx context.Context, tx Tx, resource string) error {
 }
 
 // Check is [SQL.Guard] for those who only read, under a lease for reading or any other. It fails with a [*StaleError]
-// if a transaction with a higher fence than f has committed. It raises no mark and locks nothing, so readers do not
-// wait for each other. It is a plain read in tx, which may be a *sql.DB too, and needs no more than the right to
+// if a transaction with a higher fence than f has committed. It raises no high-water mark and locks nothing, so readers
+// do not wait for each other. It is a plain read in tx, which may be a *sql.DB too, and needs no more than the right to
 // SELECT.
 //
 // Call it after the reads: then all of them are from before any later writer. In a transaction that reads from one
@@ -55,16 +55,17 @@ func (s SQL) Check(ctx context.Context, tx Tx, resource string, f lockrt.Fence) 
 	return nil
 }
 
-// highest reads a mark, 0 if there is none, and so too if the table is missing and need not be there.
+// highest reads a high-water mark, 0 if there is none, and so too if the table is missing and need not be there.
 func (st statements) highest(ctx context.Context, tx Tx, resource string, mayMiss bool) (highest int64, err error) {
 	if mayMiss && st.Dialect == sqldialect.Postgres {
 		// Asked first, because a failed statement would end the transaction.
 		var there bool
-		if err := tx.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", st.quoted).Scan(&there); err != nil || !there {
+		err := sqldialect.QueryRow(ctx, tx, "SELECT to_regclass($1) IS NOT NULL", st.quoted).Scan(&there)
+		if err != nil || !there {
 			return 0, err
 		}
 	}
-	err = tx.QueryRowContext(ctx, st.read, resource).Scan(&highest)
+	err = sqldialect.QueryRow(ctx, tx, st.read, resource).Scan(&highest)
 	if errors.Is(err, sql.ErrNoRows) || mayMiss && st.IsMissingTable(err) {
 		return 0, nil
 	}

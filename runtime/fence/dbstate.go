@@ -9,8 +9,8 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// State returns a State that keeps its marks in db, in the same table as Guard does. If the Dialect is empty, the State
-// asks the server for it once, and creates a table that is missing, also in MySQL.
+// State returns a State that keeps its high-water marks in db, in the same table as Guard does. If the Dialect is
+// empty, the State asks the server for it once, and creates a table that is missing, also in MySQL.
 func (s SQL) State(db *sql.DB) State { return &dbState{sql: s, db: db} }
 
 type dbState struct {

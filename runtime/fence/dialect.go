@@ -24,9 +24,7 @@ const (
 // Detect asks the server which dialect it speaks. tx may be a *sql.DB too: detect once and keep the answer in
 // [SQL].Dialect. It leaves a transaction as it was.
 func Detect(ctx context.Context, tx Tx) (Dialect, error) {
-	found, err := sqldialect.DetectBy(ctx, func(query string, version *string) error {
-		return tx.QueryRowContext(ctx, query).Scan(version)
-	})
+	found, err := sqldialect.Detect(ctx, tx)
 	if err != nil {
 		return "", fmt.Errorf("detect the dialect of the database: %w; fence.SQL.Dialect may say it", err)
 	}
@@ -42,24 +40,24 @@ type statements struct {
 	create string
 	// look fails unless the table is there, as it must be, and may be read.
 	look string
-	// read reads the mark of a resource.
+	// read reads the high-water mark of a resource.
 	read string
 	// grants are what a role needs that may not create tables; empty where the database knows no roles.
 	grants string
-	// mark raises the mark of a resource (parameters: resource and fence, the fence twice for MySQL) and locks its row
-	// also where it stays the same.
+	// mark raises the high-water mark of a resource (parameters: resource and fence, the fence twice for MySQL) and
+	// locks its row also where it stays the same.
 	mark string
-	// locked reads the mark, empty where mark returns it.
+	// locked reads the high-water mark, empty where mark returns it.
 	locked string
-	// prune deletes marks by their age in seconds, forget that of one resource.
+	// prune deletes high-water marks by their age in seconds, forget that of one resource.
 	prune, forget string
 	// isolation is for transactions of our own: it lets a statement that waited see what was committed meanwhile.
 	isolation sql.IsolationLevel
 }
 
-// In MySQL the row must be read with FOR UPDATE: a plain read would come from the transaction's snapshot, and a mark
-// that did not change, which is what the guard of a stale writer finds, counts as not written by this transaction. A
-// text column would take "A" and "a ", by MySQL's default collation, for the same resource as "a".
+// In MySQL the row must be read with FOR UPDATE: a plain read would come from the transaction's snapshot, and a
+// high-water mark that did not change, which is what the guard of a stale writer finds, counts as not written by this
+// transaction. A text column would take "A" and "a ", by MySQL's default collation, for the same resource as "a".
 var dialects = map[Dialect]statements{
 	Postgres: {
 		create: `CREATE TABLE IF NOT EXISTS {table} (

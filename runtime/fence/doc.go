@@ -13,8 +13,8 @@
 //
 // Cancelling the lease's context makes this rare. Only the resource can make it impossible. Every lease has a fence
 // that is higher than all before it ([github.com/lockgen/lockgen/runtime.Fence]), and every write carries the fence.
-// The resource keeps the highest fence that it has seen, its mark. It refuses a lower one with [ErrStale]. An equal
-// fence is accepted: a lease may write many times.
+// The resource keeps the highest fence that it has seen, its high-water mark. It refuses a lower one with [ErrStale].
+// An equal fence is accepted: a lease may write many times.
 //
 // # Which one to use
 //
@@ -40,18 +40,18 @@
 // the resource. The fences of one resource must come from one lock key: fences of different keys cannot be compared.
 //
 // Readers who share a lock share its fence, and the next writer has a higher one. [Check] and [CheckLease] refuse a
-// reader that was paused until a later writer had written, without raising the mark. The holders of permits are guarded
-// each by its slot, see [PerSlot].
+// reader that was paused until a later writer had written, without raising the high-water mark. The holders of permits
+// are guarded each by its slot, see [PerSlot].
 //
 // # What is guaranteed
 //
 //   - SQL: of two transactions that guard the same resource, the one with the lower fence never commits after the one
-//     with the higher, at any isolation level. The mark belongs to the transaction: no mark without the writes, no
-//     writes without the mark. PostgreSQL and MySQL lock the row of the mark, SQLite its whole database, until the
-//     transaction ends. Other transactions wait, and then see the new mark, or the database fails them.
-//   - Redis: check, mark and command are one step for all clients of the server. The mark stays raised if the command
-//     fails.
-//   - HTTP: check and mark are one step. After a request has passed, no request with a lower fence passes.
+//     with the higher, at any isolation level. The high-water mark is part of the transaction: it is raised if and only
+//     if the writes are made. PostgreSQL and MySQL lock its row, SQLite the whole database, until the transaction ends.
+//     Other transactions wait, and then see the new high-water mark, or the database fails them.
+//   - Redis: the check, the raise of the high-water mark and the command are one step for all clients of the server. The
+//     high-water mark stays raised if the command fails.
+//   - HTTP: the check and the raise are one step. After a request has passed, no request with a lower fence passes.
 //
 // # What is not
 //
@@ -62,9 +62,9 @@
 //     transactions guarded before have committed, in MySQL only if nothing was read before the guard: its snapshot
 //     stays as old as the first read.
 //   - HTTP: the header is trusted, so authentication must come first; see [Middleware].
-//   - A mark that is gone cannot refuse: after Prune or Reset, after an Expiry or Keep that is too short or a Max that is
-//     too small, after the data of the resource and its mark were restored from a backup, and after a failover that
-//     forgot the last writes.
+//   - A high-water mark that is gone cannot refuse: after Prune or Reset, after an Expiry or Keep that is too short or a
+//     Max that is too small, after the data of the resource were restored from a backup together with it, and after a
+//     failover that forgot the last writes.
 //   - Fences are as good as the lock store that issues them. A store that has lost its data and whose clock went back
 //     issues lower fences, and the resource then refuses the new holder. That is safe, and ends when the clock catches
 //     up.

@@ -36,7 +36,7 @@ func (e *StaleError) Error() string {
 // Is makes errors.Is(err, ErrStale) true.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
-// check refuses what no store of marks can keep exactly.
+// check refuses what no store of high-water marks can keep exactly.
 func check(name string, f lockrt.Fence) error {
 	if err := resource.Check(name, f); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)

@@ -22,13 +22,14 @@ import (
 // The body of each is an application/problem+json object (RFC 9457) with title, status and detail and, of what is
 // known, resource, given and highest; fences are text in it, because JSON's numbers are doubles to many readers.
 //
-// The header is trusted: a client that may send requests may raise the mark of a resource, and so make it refuse all
-// holders of the lock. Authentication must therefore come first, and the client must be allowed to write to the
-// resource. The upper bits of a fence count the microseconds since 1970. A fence that is further ahead of this server's
-// clock than MaxAhead is refused. So a mark that was raised too far refuses the holders for that long at most. An
-// operator can end this by [Memory.Reset], [SQL.Reset] or redisfence.Redis.Reset.
+// The header is trusted: a client that may send requests may raise the high-water mark of a resource, and so make it
+// refuse all holders of the lock. Authentication must therefore come first, and the client must be allowed to write to
+// the resource. The upper bits of a fence count the microseconds since 1970. A fence that is further ahead of this
+// server's clock than MaxAhead is refused. So a high-water mark that was raised too far refuses the holders for that
+// long at most. An operator can end this by [Memory.Reset], [SQL.Reset] or redisfence.Redis.Reset.
 //
-// The mark is raised before the handler runs, and stays raised if the handler fails: a holder with this fence exists.
+// The high-water mark is raised before the handler runs, and stays raised if the handler fails: a holder with this
+// fence exists.
 //
 // A request that passes was not stale when it was checked. A request with a higher fence may still overtake it later,
 // in the handler. If that matters, check again at the write: in the handler, give the fence of [Received] to [Guard] in

@@ -5,29 +5,31 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// DefaultTable is where the marks are kept if [SQL].Table is empty.
+// DefaultTable is where the high-water marks are kept if [SQL].Table is empty.
 const DefaultTable = "lockgen_fence"
 
-// Tx is an open transaction: a *sql.Tx, or a *sql.Conn on which the caller has begun one by a statement.
+// Tx is an open transaction: a *sql.Tx, gorm's tx.Statement.ConnPool, sqlc's DBTX, ent's *Tx, which has the methods with
+// the feature sql/execquery, or a *sql.Conn on which the caller has begun one by a statement.
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// SQL configures how the marks are kept in a database. The zero value works on all dialects with [DefaultTable], which
-// has to be created first in MySQL.
+// SQL configures how the high-water marks are kept in a database. The zero value works on all dialects with
+// [DefaultTable], which has to be created first in MySQL.
 type SQL struct {
 	// Dialect is the SQL that the database speaks. If it is empty, every Guard asks the server first (see [Detect]),
 	// which costs two round trips, one on MySQL, and creates a table that is missing, in the transaction, unless the
 	// server is MySQL, where that would commit. With a Dialect, call CreateTable once at the start, or run the DDL. The
 	// role then needs SELECT, INSERT and UPDATE on the table, and DELETE for Prune and Reset.
 	Dialect Dialect
-	// Table is the table of marks: a name, or a schema and a name with a dot between, of ASCII letters, digits and
-	// underscores. It is quoted, so upper and lower case are different where the database tells them apart. Defaults
-	// to [DefaultTable].
+	// Table is the table of high-water marks: a name, or a schema and a name with a dot between, of ASCII letters,
+	// digits and underscores. It is quoted, so upper and lower case are different where the database tells them apart.
+	// Defaults to [DefaultTable].
 	Table string
 }
 
@@ -67,7 +69,7 @@ func leased(ctx context.Context, resource string) (name string, f lockrt.Fence, 
 
 // Guard makes the transaction's writes to the resource conditional on f. It fails with a [*StaleError] if a transaction
 // with a higher fence has committed. Otherwise all other transactions with this resource wait until this one ends, so
-// none can commit a higher fence in between. The commit raises the mark; a rollback leaves it unchanged.
+// none can commit a higher fence in between. The commit raises the high-water mark; a rollback leaves it unchanged.
 //
 // Call it first in the transaction, before the reads on which the writes depend: those are then as new as the guard. It
 // blocks while another transaction with the same resource is open. After any error roll back. Errors of the database
@@ -102,15 +104,16 @@ func (s SQL) Guard(ctx context.Context, tx Tx, resource string, f lockrt.Fence) 
 	return nil
 }
 
-// raise sets the mark to the higher of itself and f, locks its row until the transaction ends, and returns it.
+// raise sets the high-water mark to the higher of itself and f, locks its row until the transaction ends, and returns
+// it.
 func (st statements) raise(ctx context.Context, tx Tx, resource string, f int64) (highest int64, err error) {
 	if st.locked == "" {
-		err = tx.QueryRowContext(ctx, st.mark, resource, f).Scan(&highest)
+		err = sqldialect.QueryRow(ctx, tx, st.mark, resource, f).Scan(&highest)
 		return highest, err
 	}
 	if _, err := tx.ExecContext(ctx, st.mark, resource, f, f); err != nil {
 		return 0, err
 	}
-	err = tx.QueryRowContext(ctx, st.locked, resource).Scan(&highest)
+	err = sqldialect.QueryRow(ctx, tx, st.locked, resource).Scan(&highest)
 	return highest, err
 }

@@ -72,8 +72,9 @@ func (m *Memory) Check(_ context.Context, resource string, f lockrt.Fence) error
 	return nil
 }
 
-// Reset forgets the mark of a resource, so that the next fence is accepted whatever it is. It is for an operator who
-// has found a mark that no lease raised: until the next holder has written, a stale writer is not refused.
+// Reset forgets the high-water mark of a resource, so that the next fence is accepted whatever it is. It is for an
+// operator who has found a high-water mark that no lease raised: until the next holder has written, a stale writer is
+// not refused.
 func (m *Memory) Reset(resource string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

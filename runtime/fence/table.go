@@ -10,7 +10,8 @@ import (
 	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
-// DDL returns the statement that creates the table, for migrations. The Dialect must be set.
+// DDL returns the statement that creates the table, for migrations. The Dialect must be set. For a table of the default
+// name it stands in the folder ddl of this package, in a file for each dialect.
 func (s SQL) DDL() (string, error) {
 	st, err := s.resolve()
 	if err != nil {
@@ -66,8 +67,9 @@ func (st statements) help() string {
 	return text
 }
 
-// Reset forgets the mark of a resource, so that the next fence is accepted whatever it is. It is for an operator who
-// has found a mark that no lease raised: until the next holder has written, a stale writer is not refused.
+// Reset forgets the high-water mark of a resource, so that the next fence is accepted whatever it is. It is for an
+// operator who has found a high-water mark that no lease raised: until the next holder has written, a stale writer is
+// not refused.
 func (s SQL) Reset(ctx context.Context, db *sql.DB, resource string) error {
 	if err := check(resource, 1); err != nil {
 		return fmt.Errorf("reset fence mark: %w", err)
@@ -82,9 +84,9 @@ func (s SQL) Reset(ctx context.Context, db *sql.DB, resource string) error {
 	return nil
 }
 
-// Prune removes the marks of resources that no guard has named for longer than age, and returns how many. A fence that
-// comes later than that is accepted however old it is, so age must be longer than any holder can be delayed, with all
-// the retries and queues on its way: days rather than minutes.
+// Prune removes the high-water marks of resources that no guard has named for longer than age, and returns how many. A
+// fence that comes later than that is accepted however old it is, so age must be longer than any holder can be delayed,
+// with all the retries and queues on its way: days rather than minutes.
 func (s SQL) Prune(ctx context.Context, db *sql.DB, age time.Duration) (int64, error) {
 	if age < time.Second {
 		return 0, fmt.Errorf("prune fence marks: %w: age %s is less than a second; it must exceed the longest delay of any holder", ErrInvalid, age)
@@ -137,7 +139,7 @@ func (st statements) raiseOrCreate(ctx context.Context, tx Tx, resource string, 
 	case sqldialect.Postgres:
 		// Asked first, because a failed statement would end the transaction.
 		var there bool
-		if err := tx.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", st.quoted).Scan(&there); err != nil {
+		if err := sqldialect.QueryRow(ctx, tx, "SELECT to_regclass($1) IS NOT NULL", st.quoted).Scan(&there); err != nil {
 			return 0, err
 		}
 		if !there {

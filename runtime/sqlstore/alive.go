@@ -103,16 +103,20 @@ func (s *session) needsLife() (waits, holds bool) {
 }
 
 func (s *session) beat() error {
-	ctx, cancel := context.WithTimeout(context.Background(), max(s.cfg.Liveness/3, time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), s.beatTime())
 	defer cancel()
 	t, err := s.store.ready(ctx)
 	if err != nil {
 		return err
 	}
-	return s.keeping(ctx, func(q querier) error {
+	err = s.keeping(ctx, func(q querier) error {
 		_, err := t.exec(ctx, q, t.beat, args{"session": s.id, "node": s.node, "liveness": micros(s.cfg.Liveness)})
 		return err
 	})
+	if err == nil {
+		s.beatsAlone.Store(false)
+	}
+	return err
 }
 
 // logAlive logs when the server begins not to hear of this process, and when it does again.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 // request is one Acquire.
@@ -117,12 +118,13 @@ func (s *session) askServer(ctx context.Context, q *request) (a answer, err erro
 		return answer{}, err
 	}
 	end, _ := ctx.Deadline()
-	asked := asking{s: s, t: t, q: q, latest: s.store.clock.Latest(end)}
+	asked := asking{s: s, t: t, q: q}
 	defer func() { a.latest = asked.unanswered }()
 	for failures := 0; ; {
 		if q.left.Load() {
 			return answer{}, context.Canceled
 		}
+		asked.latest = s.store.clock.Latest(end) // anew: the last answer may have said that the clock was set
 		a, done, err := asked.once(ctx)
 		switch {
 		case err == nil && done:
@@ -135,16 +137,9 @@ func (s *session) askServer(ctx context.Context, q *request) (a answer, err erro
 		case ctx.Err() != nil || q.left.Load() || !t.retryable(err):
 			return answer{}, err
 		}
-		tell(q.req, nil, t.explain(context.Background(), err))
+		waits.Tell(q.req, nil, t.explain(context.Background(), err))
 		if failures++; failures > askRetries || !pace.Sleep(ctx, pace.Jitter(askBackoff<<(2*failures))) {
 			return answer{}, err
 		}
-	}
-}
-
-// tell lets the Locker know what the store said.
-func tell(req lockrt.Request, busy *lockrt.BusyError, err error) {
-	if req.Told != nil {
-		req.Told(busy, err)
 	}
 }

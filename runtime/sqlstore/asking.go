@@ -39,40 +39,33 @@ func (a *asking) sent(err error) error {
 // once takes the lock in one statement, or reads its row, decides, and writes what was decided. done is false if
 // somebody else has changed the row meanwhile.
 func (a *asking) once(ctx context.Context) (answer, bool, error) {
-	if !a.q.slow && a.q.kind.exclusive() && a.t.take != "" && !a.s.isWatched(a.q.name) {
+	if !a.q.slow && a.q.kind.exclusive() && !a.s.isWatched(a.q.name) {
 		a.q.slow = true
 		if got, err := a.fast(ctx); err != nil || got.outcome == granted {
 			a.q.slow = err == nil
 			return got, err == nil, err
 		}
 	}
-	over, err := a.s.slot(ctx)
+	over, err := a.s.rowSlot(ctx, a.q.name)
 	if err != nil {
 		return answer{}, false, err
 	}
 	defer over()
+	if a.q.left.Load() {
+		return answer{}, false, context.Canceled
+	}
 	return a.onRow(ctx)
 }
 
 // fast takes the lock if it is free and has no queue.
 func (a *asking) fast(ctx context.Context) (got answer, err error) {
-	e, latest := a.entry(), a.latest
-	if a.t.takeMany != "" {
-		if err = a.s.takes.Do(ctx, e); err == nil {
-			got, err = e.answer, e.err
-		}
-		latest = e.latest
-	} else {
-		var over func()
-		if over, err = a.s.slot(ctx); err != nil {
-			return got, err
-		}
-		got, err = a.s.takeAlone(ctx, a.t, e)
-		over()
+	e := a.entry()
+	if err = a.s.takes.Do(ctx, e); err == nil {
+		got, err = e.answer, e.err
 	}
 	switch {
 	case a.sent(err) != nil && a.unanswered != 0:
-		a.unanswered = max(a.unanswered, latest)
+		a.unanswered = max(a.unanswered, e.latest)
 	case got.outcome == granted:
 		a.s.store.clock.Learn(got.clock)
 	}
@@ -85,7 +78,7 @@ func (a *asking) entry() *item {
 
 // onRow reads the row, decides and writes.
 func (a *asking) onRow(ctx context.Context) (answer, bool, error) {
-	db := a.s.store.db
+	db := a.s.store.pool
 	rows, clock, err := a.t.read(ctx, db, a.q.name)
 	if err != nil {
 		return answer{}, false, err
@@ -127,19 +120,25 @@ func (a *asking) claim(clock clockPair) claim {
 
 // first makes the row of a lock that has none.
 func (a *asking) first(ctx context.Context) (answer, bool, error) {
-	if a.q.kind.exclusive() && a.t.take != "" {
-		got, err := a.s.takeAlone(ctx, a.t, a.entry())
-		return got, got.outcome == granted, a.sent(err)
+	if a.q.kind.exclusive() {
+		got, err := a.s.plant(ctx, a.t, a.entry())
+		if a.sent(err) != nil || got.outcome == granted {
+			return got, err == nil, err
+		}
 	}
-	version, clock, err := a.t.schema(ctx, a.s.store.db) // for the clock: there was no row to tell it
+	version, clock, err := a.t.schema(ctx, a.s.store.pool) // for the clock: there was no row to tell it
 	if err == nil {
 		err = a.t.VersionError(version, schemaVersion)
 	}
 	if err != nil {
 		return answer{}, false, err
 	}
+	a.s.store.clock.Learn(clock)
+	if a.q.kind.exclusive() {
+		return answer{}, false, nil // somebody else has made the row, or the clock was set
+	}
 	r := row{}.grant(a.claim(clock).place, clock.Micros)
-	_, err = a.t.exec(ctx, a.s.store.db, a.t.insert, args{
+	_, err = a.t.exec(ctx, a.s.store.pool, a.t.insert, args{
 		"name": a.q.name, "key": []byte(a.q.req.Key), "since": r.since, "epoch": r.epoch, "owner": r.owner, "session": r.session,
 		"node": r.node, "until": r.until, "holders": holdersText(r.holders), "latest": min(a.latest, r.until),
 	})
@@ -150,7 +149,10 @@ func (a *asking) first(ctx context.Context) (answer, bool, error) {
 func (a *asking) write(
 	ctx context.Context, w write, r, next row, c claim, clock clockPair, over bool,
 ) (bool, error) {
-	db := a.s.store.db
+	db := a.s.store.pool
+	if a.q.left.Load() {
+		return false, context.Canceled // what was decided is of no use, and would have to be taken back
+	}
 	defer a.s.stalls.took(time.Now(), a.s.cfg.Liveness)
 	switch w {
 	case join:

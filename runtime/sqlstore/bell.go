@@ -178,23 +178,35 @@ func (s *session) pollAndBeat(ctx context.Context, t *tables, names [][]byte) (
 	map[string]rowState, string, clockPair, error,
 ) {
 	now := time.Now()
-	if t.Dialect != sqldialect.Postgres || now.Sub(s.lastBeaten()) < s.cfg.Liveness/4 {
-		return t.poll(ctx, s.store.db, pollSQL, args{"session": s.id}, names)
+	alone := func() (map[string]rowState, string, clockPair, error) {
+		return t.poll(ctx, s.store.pool, pollSQL, args{"session": s.id}, names)
+	}
+	if t.Dialect != sqldialect.Postgres || now.Sub(s.lastBeaten()) < s.cfg.Liveness/4 || s.beatsAlone.Load() {
+		return alone()
 	}
 	a := args{"session": s.id, "node": s.node, "liveness": micros(s.cfg.Liveness)}
 	var states map[string]rowState
 	var told string
 	var clock clockPair
+	limit, cancel := context.WithTimeout(ctx, s.beatTime())
+	defer cancel()
 	// A connection of the pool that has been idle for a second is tried first by pgx, which is a round trip more.
-	err := s.keeping(ctx, func(q querier) (err error) {
-		states, told, clock, err = t.poll(ctx, q, "WITH h AS ("+t.beat+") "+pollSQL, a, names)
+	err := s.keeping(limit, func(q querier) (err error) {
+		states, told, clock, err = t.poll(limit, q, "WITH h AS ("+t.beat+") "+pollSQL, a, names)
 		return err
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		s.beaten.Store(&now)
+	case limit.Err() != nil: // it may be that somebody keeps the session's row locked
+		s.beatsAlone.Store(true)
+		return alone()
 	}
 	return states, told, clock, err
 }
+
+// beatTime bounds a sign of life.
+func (s *session) beatTime() time.Duration { return max(s.cfg.Liveness/3, time.Second) }
 
 // lastBeaten is when a poll showed last that the process lives, zero if none did.
 func (s *session) lastBeaten() time.Time {
@@ -242,6 +254,7 @@ func (s *session) pollNow(hashes []string) {
 	defer s.mu.Unlock()
 	for _, w := range s.watches {
 		if hashes == nil || wanted[w.hash] {
+			w.soon = true
 			s.pollAt(w, 0)
 		}
 	}

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"fmt"
 
 	"github.com/lockgen/lockgen/internal/pace"
@@ -13,7 +15,7 @@ func (s *session) Break(ctx context.Context, b lockrt.Breaking) error {
 	done := make(chan bool, 1)
 	_, err := s.calls.do(ctx, callTime, func(limit context.Context) error {
 		// What is left of the time says who is in the way.
-		limit, cancel := context.WithTimeout(limit, callTime-2*askSilence)
+		limit, cancel := context.WithTimeout(limit, callTime-guardsTime)
 		defer cancel()
 		ok, err := s.breakLease(limit, b)
 		done <- ok
@@ -30,7 +32,11 @@ func (s *session) Break(ctx context.Context, b lockrt.Breaking) error {
 
 // breakLease reports whether that lease held the lock. What was broken by a statement that had no answer did.
 func (s *session) breakLease(ctx context.Context, b lockrt.Breaking) (bool, error) {
-	t, over, err := s.connected(ctx)
+	t, err := s.store.ready(ctx)
+	if err != nil {
+		return false, err
+	}
+	over, err := s.rowSlot(ctx, rowName(s.Namespace, b.Key))
 	if err != nil {
 		return false, err
 	}
@@ -50,14 +56,14 @@ func (s *session) breakLease(ctx context.Context, b lockrt.Breaking) (bool, erro
 			if err == nil {
 				err = errConflict
 			}
-			return false, guardedBy(err, s.guards(t, askSilence))
+			return false, guardedBy(err, s.guards(t, guardsTime-askSilence))
 		}
 	}
 }
 
 func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (done, ok bool, err error) {
 	name := rowName(s.Namespace, b.Key)
-	rows, clock, err := t.read(ctx, s.store.db, name)
+	rows, clock, err := t.read(ctx, s.store.pool, name)
 	r, there := rows[string(name)]
 	if err != nil || !there {
 		return err == nil, false, err
@@ -79,7 +85,7 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 	a["holder"], a["line"] = holder, toldLine(escaped(b.ID), b.Key, reason)
 	switch {
 	case b.ID == "":
-		done, err = t.swap(ctx, s.store.db, next, clock.Micros+micros(callTime), r.swappingTo(next, false))
+		done, err = t.swap(ctx, s.store.pool, next, clock.Micros+micros(callTime), r.swappingTo(next, false))
 	case t.mark == "":
 		done, err = s.breakInTransaction(ctx, t, a)
 	default:
@@ -88,7 +94,7 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 			text = t.force
 		}
 		var n int64
-		n, err = t.exec(ctx, s.store.db, text, a)
+		n, err = t.exec(ctx, s.store.pool, text, a)
 		done = n > 0
 	}
 	if done && err == nil {
@@ -105,18 +111,31 @@ func (s *session) breakInTransaction(ctx context.Context, t *tables, a args) (do
 		return false, err
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		if isContext(err) { // a driver may say so of a statement that has run
+			rollBack(conn)
+		}
 		return false, err
 	}
-	end := "ROLLBACK"
 	n, err := t.exec(ctx, conn, t.dialect.swap, a)
 	if err == nil && n > 0 {
 		if _, err = t.exec(ctx, conn, t.tell, a); err == nil {
-			end = "COMMIT"
+			_, err = conn.ExecContext(ctx, "COMMIT")
+			done = err == nil
 		}
 	}
-	if _, ended := conn.ExecContext(ctx, end); err == nil {
-		err = ended
+	if !done {
+		rollBack(conn)
 	}
-	return err == nil && end == "COMMIT", err
+	return done, err
+}
+
+// rollBack ends the transaction of a connection, also if the time of the call is over. Nobody gets the connection if it
+// may still be in the transaction.
+func rollBack(conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
 }

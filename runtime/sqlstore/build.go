@@ -1,58 +1,42 @@
 package sqlstore
 
 import (
-	"context"
-	"database/sql"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// args are a statement's parameters by name. A [][]byte or []string stands for as many parameters as it has elements.
+// args are a statement's parameters by name. Lists stand for as many parameters as they have elements.
 type args map[string]any
 
-// pairs stands for a list of tuples of two.
-type pairs [][2]any
+// tuples are a list whose elements stand in parentheses.
+type tuples [][]any
 
-// build makes a statement of its template: {lock} and the like are replaced, and each :name becomes a parameter.
-func (t *tables) build(template string, a args) (string, []any) {
-	text := t.names.Replace(template)
-	var b strings.Builder
-	var values []any
-	at := make(map[string]string)
-	param := func(v any) string {
-		values = append(values, v)
-		if t.numbered {
-			return "$" + strconv.Itoa(len(values))
-		}
-		return "?"
+// template is a statement that was taken apart: parts[i] stands before params[i].
+type template struct {
+	parts, params []string
+	plain         string // the text if no parameter is a list
+}
+
+// parse takes a statement apart, once: {lock} and the like are replaced, and each :name is a parameter.
+func (t *tables) parse(text string) *template {
+	if known, ok := t.parsed.Load(text); ok {
+		return known.(*template)
 	}
-	for i := 0; i < len(text); {
-		name := paramAt(text, i)
-		if name == "" {
-			b.WriteByte(text[i])
-			i++
-			continue
+	made := new(template)
+	rest := t.names.Replace(text)
+	from := 0
+	for i := 0; i < len(rest); i++ {
+		if name := paramAt(rest, i); name != "" {
+			made.parts, made.params = append(made.parts, rest[from:i]), append(made.params, name)
+			from = i + 1 + len(name)
+			i = from - 1
 		}
-		i += 1 + len(name)
-		if known := at[name]; known != "" && t.numbered {
-			b.WriteString(known)
-			continue
-		}
-		var marks []string
-		value := t.value(name, a)
-		if tuples, ok := value.(pairs); ok {
-			for _, two := range tuples {
-				marks = append(marks, "("+param(two[0])+", "+param(two[1])+")")
-			}
-		} else {
-			for _, v := range elements(value) {
-				marks = append(marks, param(v))
-			}
-		}
-		at[name] = strings.Join(marks, ", ")
-		b.WriteString(at[name])
 	}
-	return b.String(), values
+	made.parts = append(made.parts, rest[from:])
+	made.plain, _ = t.fill(made, func(string) any { return nil })
+	t.parsed.Store(text, made)
+	return made
 }
 
 // paramAt returns the name of the parameter that begins at i, "" if none does. "::" is a cast.
@@ -67,31 +51,81 @@ func paramAt(text string, i int) string {
 	return text[i+1 : end]
 }
 
-func (t *tables) value(name string, a args) any {
-	if v, ok := a[name]; ok {
-		return v
+// build makes a statement of its template.
+func (t *tables) build(text string, a args) (string, []any) {
+	of, now := t.parse(text), clockMicros()
+	value := func(name string) any {
+		if v, ok := a[name]; ok {
+			return v
+		}
+		if name != "now" { // the engine has no clock of its own that is good enough
+			panic("sqlstore: no value for the parameter " + name)
+		}
+		return now
 	}
-	if name == "now" {
-		return clockMicros() // the engine has no clock of its own that is good enough
+	values := make([]any, 0, len(of.params))
+	for i, name := range of.params {
+		if t.numbered != "" && slices.Contains(of.params[:i], name) {
+			continue
+		}
+		v := value(name)
+		switch v.(type) {
+		case tuples, [][]byte, []string:
+			return t.fill(of, value)
+		}
+		values = append(values, v)
 	}
-	panic("sqlstore: no value for the parameter " + name)
+	return of.plain, values
 }
 
-func elements(v any) []any {
-	var all []any
-	switch v := v.(type) {
-	case [][]byte:
-		for _, e := range v {
-			all = append(all, e)
+// fill writes the text of a statement with as many parameters as its lists have elements.
+func (t *tables) fill(of *template, value func(name string) any) (string, []any) {
+	var b strings.Builder
+	var values []any
+	param := func(v any) {
+		values = append(values, v)
+		if t.numbered == "" {
+			b.WriteByte('?')
+		} else {
+			b.WriteString(t.numbered + strconv.Itoa(len(values)))
 		}
-	case []string:
-		for _, e := range v {
-			all = append(all, e)
-		}
-	default:
-		all = []any{v}
 	}
-	return all
+	written := make(map[string]string)
+	for i, name := range of.params {
+		b.WriteString(of.parts[i])
+		if known := written[name]; known != "" && t.numbered != "" {
+			b.WriteString(known)
+			continue
+		}
+		from := b.Len()
+		switch list := value(name).(type) {
+		case tuples:
+			separated(&b, list, func(tuple []any) {
+				b.WriteByte('(')
+				separated(&b, tuple, param)
+				b.WriteByte(')')
+			})
+		case [][]byte:
+			separated(&b, list, func(v []byte) { param(v) })
+		case []string:
+			separated(&b, list, func(v string) { param(v) })
+		default:
+			param(list)
+		}
+		written[name] = b.String()[from:]
+	}
+	b.WriteString(of.parts[len(of.params)])
+	return b.String(), values
+}
+
+// separated writes each element, with a comma between two.
+func separated[T any](b *strings.Builder, list []T, write func(T)) {
+	for i, v := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		write(v)
+	}
 }
 
 // padded repeats the last element until there are 2^n: each length is a statement of its own to the server.
@@ -100,34 +134,4 @@ func padded[T any](list []T) []T {
 		list = append(list[:len(list):len(list)], list[len(list)-1])
 	}
 	return list
-}
-
-// exec runs a statement and returns how many rows it changed.
-func (t *tables) exec(ctx context.Context, q querier, template string, a args) (int64, error) {
-	text, values := t.build(template, a)
-	result, err := q.ExecContext(ctx, text, values...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-// query runs a statement and has each row scanned.
-func (t *tables) query(ctx context.Context, q querier, template string, a args, scan func(*sql.Rows) error) (err error) {
-	text, values := t.build(template, a)
-	rows, err := q.QueryContext(ctx, text, values...)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closing := rows.Close(); err == nil {
-			err = closing
-		}
-	}()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // DDL returns the statements that create the tables, for migration tools; each ends with a semicolon and a line break.
-// The Dialect must be set. They stand in the folder ddl of this package too.
+// The Dialect must be set. For tables of the default name they stand in the folder ddl of this package, in a file for each
+// dialect that has the version of the tables in its name.
 func DDL(cfg Config) (string, error) {
 	_, t, err := cfg.resolve()
 	if err != nil {

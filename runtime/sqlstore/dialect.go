@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/lockgen/lockgen/internal/sqldialect"
 )
@@ -30,14 +31,19 @@ type querier interface {
 // dialect is how one kind of database is asked. Its statements are templates, see [tables.text]. A statement that is
 // empty does not exist there, and the step is made of others.
 type dialect struct {
-	numbered bool   // parameters are $1, $2 and not ?
+	numbered string // what the number of a parameter comes after; "": parameters are ?, and have none
+	prepares bool   // statements are prepared: parsing them anew costs more than to keep them
 	now      string // the server's clock, µs
 	tick     string // the same, at the moment at which a statement that has waited goes on
 	ddl      string
 	grants   string
 	booted   string // what adds the moment of the server's start to the sessions, as the session bootSession
 
-	take    string // acquires a lock that is free and has no queue
+	take string // acquires a lock that is free and has no queue, and returns its owner, epoch and since
+	// seize is take where the statement can only say whether it did that, and leaves alone what has an epoch ahead of the
+	// clock: both epoch and since are the clock then. plant is the same for a lock that has no row, or may have none.
+	seize, plant string
+
 	insert  string // makes the row of a lock that has none, and takes the lock; its answer is read from the row
 	swap    string // C: replaces a row that still has its version
 	patient string // the same, and it waits for the end of a guarded transaction
@@ -49,15 +55,19 @@ type dialect struct {
 	joinOver string
 	leave    string
 	free     string // releases a lock without a queue
-	renew    string // N
-	// renewShare renews one of those who hold a lock together.
-	renewShare string
-	beat       string // H
-	mark       string // B: swap, and what its process is told, in one step; "": in a transaction
-	force      string // the same, and it waits for the end of a guarded transaction
-	tell       string // the second half of it alone
+	// renew renews leases that hold their locks alone, without those whose rows somebody has locked.
+	renew string
+	// renewShare renews one of those who hold a lock together, if nobody has locked the row. renewShareLate waits for that.
+	renewShare, renewShareLate string
 
-	takeMany, freeMany string // take and free for many locks, in one statement
+	beat  string // H
+	mark  string // B: swap, and what its process is told, in one step; "": in a transaction
+	force string // the same, and it waits for the end of a guarded transaction
+	tell  string // the second half of it alone
+
+	// takeMany and freeMany are take and free for many locks, in one statement. What returns rows names those that it
+	// has changed; otherwise it changes all or is followed by a look.
+	takeMany, freeMany string
 
 	judge func(sqldialect.Server) error // refuses settings with which it cannot work
 }
@@ -69,7 +79,8 @@ const bootSession = "-"
 type tables struct {
 	*dialect
 	sqldialect.Tables
-	names *strings.Replacer
+	names  *strings.Replacer
+	parsed sync.Map // of [template], by their text
 }
 
 // statements that all dialects have in common.

@@ -43,10 +43,17 @@
 // one line and nothing else. While several hold a lock, those who wait look every Liveness for dead processes in front
 // of others who would fit.
 //
-// An acquire of a busy lock without a wait writes nothing. Calls of many goroutines share statements in PostgreSQL:
-// while four are under way, those that come are gathered, and one statement takes or frees up to 32 locks. Statements
-// on several rows take them in the order of their names and skip those that somebody has locked, which are then tried
-// alone.
+// An acquire of a busy lock without a wait writes nothing. Calls of many goroutines share statements: while four are
+// under way, those that come are gathered, and one statement takes or frees up to 128 locks. Statements on several rows
+// take them in the order of their names. In PostgreSQL they skip those that somebody has locked, in MySQL those that
+// another statement of the process is at. Two statements at the most are under way for one row, so that a row which
+// another program keeps locked holds up nobody else for long. Whatever a shared statement leaves open is then tried
+// alone. Renewals leave out rows that somebody has locked, and wait for those apart from the others. So does what takes
+// back leases that nobody wants. MySQL says how many rows it has changed and not which: if those are not all, the rows
+// are read.
+//
+// A release of a lease that was waited for, or behind which others of the same process wait, begins with the read: as a
+// rule somebody stands in the queue.
 //
 // # Waiting
 //
@@ -73,15 +80,17 @@
 //
 // The server's clock counts, in SQLite that of the machine. No clock is compared with another. A lease is counted in
 // the process on the monotonic clock from a moment before the statement was sent that read the clock. A step of the
-// server's clock forwards takes as much from every lease, which its holder learns at its next renewal; a step back
-// keeps locks of the dead, and those kept by MinHold, for as much longer.
+// server's clock forwards takes as much from every lease, which its holder learns at its next renewal. Whoever waits may
+// lose his place by it, and stands in line anew within 30 s. A step back keeps locks of the dead, and those kept by
+// MinHold, for as much longer. Fences grow in both cases.
 //
 // # A request that comes late
 //
 // Every statement that takes a lock or joins a queue carries the latest moment, on the server's clock, at which it may
 // act, 5 s at most. PostgreSQL looks at it after the statement has waited for the row. A caller that leaves within 100
 // ms of the end of its context therefore leaves nothing: what it asked for is cancelled at once, and again when the
-// moment has passed, if there was no answer.
+// moment has passed, if there was no answer. In MySQL a statement that waits for a row acts as of the moment at which it
+// began, so it is looked for, more and more rarely, for as long as it may wait (innodb_lock_wait_timeout).
 //
 // # Fences
 //
@@ -115,8 +124,14 @@
 // Behind a proxy that splits reads and writes reads may be old: nothing is granted by one, but a lock may look busy
 // that is free.
 //
+// In SQLite the store prepares its statements, once for each connection, and closes them when its last Locker closes. In
+// MySQL it prepares none, which would count against the server's max_prepared_stmt_count: give a pool of your own
+// interpolateParams=true, or the driver makes two round trips of each statement. In PostgreSQL that is the driver's
+// affair.
+//
 // Behind a pooler in transaction mode, such as pgbouncer, PostgreSQL's drivers need default_query_exec_mode=exec (pgx)
-// or binary_parameters=yes (lib/pq). Sessions set nothing on their connections.
+// or binary_parameters=yes (lib/pq). Sessions set nothing on their connections. A URL of MySQL bounds by 5 s for how long
+// statements wait for locks at the server; give a pool of your own innodb_lock_wait_timeout=5 and lock_wait_timeout=5.
 //
 // SQLite has one writer at a time, and locks write: give them a file of their own. A process that is stopped inside a
 // write blocks all others.

@@ -19,10 +19,11 @@ var (
 // retryable reports whether another try may succeed: the server is away, starts, is full, or is another one soon.
 func (t *tables) retryable(err error) bool {
 	switch {
-	case sqldialect.IsRefusal(err) || t.IsMissing(err) || t.IsUnknownDatabase(err) || t.IsDenied(err) || t.IsPooled(err):
+	case sqldialect.IsRefusal(err) || t.IsMissing(err) || t.IsUnknownDatabase(err) || t.IsDenied(err) ||
+		t.IsPooled(err) && !t.IsStale(err) || errors.Is(err, errForeign):
 		return false
 	}
-	return t.Again(err) || t.IsReadOnly(err) || !t.IsReply(err) || t.IsOverloaded(err)
+	return t.Again(err) || t.IsReadOnly(err) || !t.IsReply(err) || t.IsOverloaded(err) || t.IsStale(err)
 }
 
 func isContext(err error) bool {

@@ -45,10 +45,15 @@ func (s *session) feelWrites() error {
 		return err
 	}
 	defer conn.Close()
+	look, err := conn.PrepareContext(ctx, "PRAGMA data_version") // to parse it would take longer than to run it
+	if err != nil {
+		return err
+	}
+	defer look.Close()
 	version := int64(-1) // what was written before is not known
 	for s.waits() && pace.Sleep(s.ctx, feelEvery) {
 		before := version
-		if err := sqldialect.One(context.Background(), conn, "PRAGMA data_version", &version); err != nil {
+		if err := look.QueryRowContext(context.Background()).Scan(&version); err != nil {
 			return err
 		}
 		if s.feels.Store(true); version != before {

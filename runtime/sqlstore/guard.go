@@ -12,9 +12,10 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Tx is an open transaction: a *sql.Tx, or the equivalent of gorm, ent or sqlc.
+// Tx is an open transaction: a *sql.Tx, gorm's tx.Statement.ConnPool, sqlc's DBTX, or ent's *Tx, which has the method
+// with the feature sql/execquery.
 type Tx interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // ErrUnsupported says that Guard is not possible: the database knows none, the transaction is in another one than the
@@ -44,10 +45,14 @@ FOR KEY SHARE OF k) AS g ON true`
 // back. In a transaction with the isolation REPEATABLE READ or SERIALIZABLE an error with the code 40001 says the same
 // of a lease that ended after the transaction had begun.
 //
-// Call it first in the transaction, and outside of its savepoints: a rollback to a savepoint undoes a guard behind it. It does not block, unless the lock changes hands at this moment. Renewals go on.
-// Every end of the lease waits for the transaction: Release, Close and MaxHold for what is left of the lease, 5 s at
-// most, after which the lease is given back in the background, and a Break with Force too. Do not release a lease in its transaction. One lease may guard
-// several transactions.
+// Call it first in the transaction, and outside of its savepoints: a rollback to a savepoint undoes a guard behind it.
+// It does not block, unless the lock changes hands at this moment, or another program keeps its row locked: until that is
+// over or ctx ends. Renewals go on. Every end of the lease waits for the transaction: Release, Close and MaxHold for what
+// is left of the lease, 5 s at most, after which the lease is given back in the background, and a Break with Force too.
+// Do not release a lease in its transaction. One lease may guard several transactions.
+//
+// What is no transaction is refused, be it a pool, or a connection on which none was begun. A type without a method
+// Commit is asked for that, which is another round trip.
 //
 // A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. To
 // commit all the same, because the guard keeps the lock, begin it with a context of its own.
@@ -66,19 +71,20 @@ func Guard(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
 		return fmt.Errorf("guard %q: %w", lease.Key(), err)
 	}
 	err := GuardRow(ctx, lease, func(ctx context.Context, query string, args ...any) Row {
-		return tx.QueryRowContext(ctx, query, args...)
+		return sqldialect.QueryRow(ctx, tx, query, args...)
 	})
-	if _, begins := tx.(Beginner); begins && err == nil {
+	if _, ends := tx.(interface{ Commit() error }); !ends && err == nil {
 		err = stillOpen(ctx, tx, lease)
 	}
 	return err
 }
 
 // stillOpen reports an error where a guard has already ended with its statement, as on a *sql.Conn on which no BEGIN was
-// sent. The lock on the row has given an open transaction its number.
+// sent, on ent's client, or on gorm's pool of prepared statements. Only what has a Commit is a transaction by its type.
+// The lock on the row has given an open transaction its number.
 func stillOpen(ctx context.Context, tx Tx, lease *lockrt.Lease) error {
 	var open bool
-	if err := tx.QueryRowContext(ctx, "SELECT txid_current_if_assigned() IS NOT NULL").Scan(&open); err != nil {
+	if err := sqldialect.One(ctx, tx, "SELECT txid_current_if_assigned() IS NOT NULL", &open); err != nil {
 		return fmt.Errorf("guard %q: %w", lease.Key(), err)
 	}
 	if !open {

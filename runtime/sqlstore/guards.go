@@ -54,7 +54,7 @@ func (s *session) lookForGuards(ctx context.Context) (found func() string) {
 		left = min(left, time.Until(end))
 	}
 	t := s.store.known.Load()
-	if t == nil || left < 2*askSilence {
+	if t == nil || t.Dialect != sqldialect.Postgres || left < 2*askSilence {
 		return func() string { return "" }
 	}
 	pids, limit := make(chan string, 1), min(left/2, guardsTime)

@@ -63,13 +63,13 @@ func parseHolders(text string) ([]holder, error) {
 	}
 	lines := strings.Split(text, "\n")
 	if lines[0] != "" {
-		return nil, errForeign(lines[0])
+		return nil, foreignLine(lines[0])
 	}
 	holders := make([]holder, 0, len(lines)-1)
 	for _, line := range lines[1:] {
 		h, ok := parseHolder(line)
 		if !ok {
-			return nil, errForeign(line)
+			return nil, foreignLine(line)
 		}
 		holders = append(holders, h)
 	}

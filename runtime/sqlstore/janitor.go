@@ -12,6 +12,8 @@ import (
 const (
 	// janitors is how many leftovers are cancelled at a time.
 	janitors = 4
+	// cancelPatience is how long the others wait for a cancel that has no answer, and how long its lease is left alone then.
+	cancelPatience = 250 * time.Millisecond
 	// closeTime bounds what Close still cancels, closeWait how long it waits for statements under way before.
 	closeTime = 5 * time.Second
 	closeWait = time.Second
@@ -20,20 +22,25 @@ const (
 )
 
 func (s *session) newJanitor() *janitor.Janitor[string] {
-	return &janitor.Janitor[string]{
+	return janitor.New(janitor.Config[string]{
 		Cancel: s.cancelBatch, Most: 16 * janitors,
 		When:  func(_ string, micros int64) time.Time { return s.store.clock.When(micros) },
+		Lag:   func() time.Duration { return time.Duration(s.store.rowWait.Load()) },
 		Retry: func(err error) bool { return !errors.Is(err, errReplaced) },
-	}
+	})
 }
 
 // cleanUp cancels what is left over. When the session closes it waits for the last callers and tries what is left once
 // more.
 func (s *session) cleanUp() {
 	s.leftovers.Run(s.ctx)
-	s.acquiring.Wait()
+	s.gate.Empty()
 	s.awaitAsks()
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	s.cancelRest(time.Now().Add(closeTime))
+}
+
+func (s *session) cancelRest(by time.Time) {
+	ctx, cancel := context.WithDeadline(context.Background(), by)
 	defer cancel()
 	s.leftovers.Rest(ctx, closeTime)
 }
@@ -81,23 +88,47 @@ func (s *session) unwanted(id string) {
 	s.leftovers.Unwanted(id)
 }
 
-// cancelBatch cancels leases, some at a time. A statement that is under way when the session closes goes on.
+// cancelBatch cancels leases, some at a time.
 func (s *session) cancelBatch(ctx context.Context, batch []janitor.Lease[string]) []janitor.Answer {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-	defer cancel()
 	answers := make([]janitor.Answer, len(batch))
 	workers := make(chan struct{}, janitors)
 	for i, l := range batch {
 		workers <- struct{}{}
 		s.calls.Start(func() {
 			defer func() { <-workers }()
-			answers[i].Clock, answers[i].Err = s.cancel(ctx, l.ID, rowName(s.Namespace, l.Key))
+			answers[i] = s.cancelSoon(ctx, l.ID, rowName(s.Namespace, l.Key))
 		})
 	}
 	for range cap(workers) {
 		workers <- struct{}{}
 	}
 	return answers
+}
+
+// cancelSoon cancels one lease. Where somebody keeps its row locked, or a guarded transaction is open, that takes long:
+// then it goes on in the background, also when the session closes, so that other locks' leases do not wait for it.
+func (s *session) cancelSoon(ctx context.Context, id string, name []byte) janitor.Answer {
+	soon, cancel := context.WithTimeout(ctx, cancelPatience)
+	defer cancel()
+	answer := make(chan janitor.Answer, 1)
+	if s.cancels.begin(soon, string(name)) {
+		s.calls.Start(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), callTime)
+			defer cancel()
+			clock, err := s.cancel(ctx, id, name)
+			s.cancels.end(string(name))
+			answer <- janitor.Answer{Clock: clock, Err: err}
+		})
+		select {
+		case a := <-answer:
+			return a
+		case <-soon.Done():
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return janitor.Answer{Err: err}
+	}
+	return janitor.Answer{Later: cancelPatience}
 }
 
 // cancel takes a lease out of the queue, or off the lock, which goes on. It returns the server's clock.

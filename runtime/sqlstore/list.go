@@ -2,16 +2,15 @@ package sqlstore
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/listing"
 )
 
 const (
@@ -25,21 +24,8 @@ const (
 
 // List implements lockrt.Session, in statements of a bounded size.
 func (s *session) List(ctx context.Context, prefix string) ([]lockrt.LockInfo, error) {
-	var all []lockrt.LockInfo
-	for cursor := ""; ; {
-		page, next, err := s.ListPage(ctx, prefix, cursor, listPage)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); next == "" {
-			slices.SortFunc(all, byKey)
-			return all, nil
-		}
-		cursor = next
-	}
+	return listing.All(ctx, s, prefix, listPage)
 }
-
-func byKey(a, b lockrt.LockInfo) int { return cmp.Compare(a.Key, b.Key) }
 
 // ListPage implements lockrt.Pager.
 func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
@@ -59,7 +45,7 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 	got, err := reading(s, ctx, func(ctx context.Context, t *tables) (got result, err error) {
 		n := 0
 		bounds := args{"from": from, "below": below, "limit": limit}
-		err = t.query(ctx, s.store.db, listSQL, bounds, func(rows *sql.Rows) error {
+		err = t.query(ctx, s.store.pool, listSQL, bounds, func(rows *sql.Rows) error {
 			r, now, err := scanRow(rows)
 			if err != nil {
 				return err
@@ -74,7 +60,7 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 		})
 		return got, err
 	})
-	slices.SortFunc(got.page, byKey)
+	listing.Sort(got.page)
 	return got.page, got.next, err
 }
 
@@ -82,7 +68,7 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, error) {
 	name := rowName(s.Namespace, key)
 	return reading(s, ctx, func(ctx context.Context, t *tables) (lockrt.LockInfo, error) {
-		rows, clock, err := t.read(ctx, s.store.db, name)
+		rows, clock, err := t.read(ctx, s.store.pool, name)
 		if err != nil {
 			return lockrt.LockInfo{}, err
 		}
@@ -164,7 +150,7 @@ func (s *session) sweepPage(ctx context.Context, after []byte) []byte {
 		return after
 	}
 	var names [][]byte
-	if err := t.query(ctx, s.store.db, sweepSQL, args{"after": after, "limit": listPage}, func(rows *sql.Rows) error {
+	if err := t.query(ctx, s.store.pool, sweepSQL, args{"after": after, "limit": listPage}, func(rows *sql.Rows) error {
 		var name []byte
 		err := rows.Scan(&name)
 		names = append(names, name)
@@ -173,12 +159,12 @@ func (s *session) sweepPage(ctx context.Context, after []byte) []byte {
 		return after
 	}
 	if len(names) > 0 {
-		_, err = t.exec(ctx, s.store.db, dropSQL, args{
+		_, err = t.exec(ctx, s.store.pool, dropSQL, args{
 			"names": padded(names), "age": micros(s.cfg.Retention), "schema": schemaRow,
 		})
 	}
 	if err == nil {
-		_, err = t.exec(ctx, s.store.db, dropSessionsSQL, args{"age": micros(oldSession)})
+		_, err = t.exec(ctx, s.store.pool, dropSessionsSQL, args{"age": micros(oldSession)})
 	}
 	if err != nil || len(names) < listPage {
 		return []byte{}

@@ -72,7 +72,7 @@ func (s *session) livesOf(ctx context.Context, t *tables, r row, now int64) (liv
 	if len(ask) == 0 {
 		return known, nil
 	}
-	lives, err := t.lives(ctx, s.store.db, ask)
+	lives, err := t.lives(ctx, s.store.pool, ask)
 	if err != nil {
 		return nil, err
 	}

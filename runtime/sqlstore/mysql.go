@@ -10,8 +10,9 @@ import (
 //go:embed ddl/mysql.sql
 var mysqlDDL string
 
-// MySQL's UPDATE returns nothing, so that a step is made of a read and a change that does nothing if the row is
-// another one by then. UTC_TIMESTAMP is the moment at which the statement began; it knows no summer time.
+// MySQL's UPDATE returns nothing but a number that it may choose, the last insert ID. That is enough for a lock that is
+// free. Any other step is made of a read and a change that does nothing if the row is another one by then. UTC_TIMESTAMP
+// is the moment at which the statement began; it knows no summer time.
 var mysql = dialect{
 	ddl:  mysqlDDL,
 	now:  `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
@@ -22,6 +23,19 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON {session} TO the_user;`,
 	insert: `INSERT INTO {lock} (` + columns + `)
 SELECT :name, :key, :since, :epoch, 1, :owner, :session, :node, '', :since, :until, '', :holders FROM DUAL WHERE {tick} <= :latest
 ON DUPLICATE KEY UPDATE name = {lock}.name`,
+	seize: `UPDATE {lock} SET version = version + 1, epoch = LAST_INSERT_ID({now}), turns = turns + 1, owner = :id,
+  session = :session, node = :node, broken = '', since = {now}, until = {now} + :ttl
+WHERE name = :name` + mysqlFree,
+	plant: `INSERT INTO {lock} (` + columns + `)
+SELECT :name, :key, {now}, LAST_INSERT_ID({now}), 1, :id, :session, :node, '', {now}, {now} + :ttl, '', ''
+FROM DUAL WHERE {tick} <= :latest`,
+	takeMany: `UPDATE {lock} FORCE INDEX (PRIMARY) SET version = version + 1, epoch = LAST_INSERT_ID({now}), turns = turns + 1,
+  owner = ELT(FIELD(name, :names), :ids), session = :session, node = :node, broken = '', since = {now},
+  until = {now} + CAST(ELT(FIELD(name, :names), :ttls) AS SIGNED)
+WHERE name IN (:names)` + mysqlFree,
+	freeMany: `UPDATE {lock} FORCE INDEX (PRIMARY) SET owner = '', session = '', node = '', broken = '', until = 0,
+  version = version + 1
+WHERE name IN (:names) AND (name, owner) IN (:pairs) AND until > {now} AND queue = ''`,
 	swap:    mysqlSwap,
 	patient: mysqlSwap,
 	beside:  mysqlSwap,
@@ -32,18 +46,29 @@ AND LOCATE(:mark, holders) = 0`,
 WHERE name = :name AND LOCATE(:line, queue) > 0 AND owner <> '` + sharedOwner + `'`,
 	free: `UPDATE {lock} SET owner = '', session = '', node = '', broken = '', until = 0, version = version + 1
 WHERE name = :name AND owner = :id AND until > {now} AND queue = ''`,
-	renew: `UPDATE {lock} SET until = GREATEST(until, {now} + :ttl), version = version + 1
-WHERE name IN (:names) AND (name, owner) IN (:pairs) AND until > {now} AND broken = ''`,
-	renewShare: `UPDATE {lock} SET holders = INSERT(holders, LOCATE(:mark, holders) + LENGTH(:mark), 16, LPAD(GREATEST(
-    CAST(SUBSTRING(holders, LOCATE(:mark, holders) + LENGTH(:mark), 16) AS SIGNED), {now} + :ttl), 16, '0')),
-  until = GREATEST(until, {now} + :ttl), version = version + 1
-WHERE name = :name AND owner = '` + sharedOwner + `' AND LOCATE(:mark, holders) > 0
-  AND CAST(SUBSTRING(holders, LOCATE(:mark, holders) + LENGTH(:mark), 16) AS SIGNED) > {now}`,
+	renew: `UPDATE (SELECT DISTINCT name FROM {lock} FORCE INDEX (PRIMARY)
+  WHERE name IN (:names) AND (name, owner) IN (:pairs) AND until > {now} AND broken = '' FOR UPDATE SKIP LOCKED) AS l
+` + mysqlThoseOf + `k.until = GREATEST(k.until, CAST(LAST_INSERT_ID({now}) AS SIGNED) + :ttl), k.version = k.version + 1`,
+	renewShare: `UPDATE (SELECT DISTINCT name FROM {lock} FORCE INDEX (PRIMARY) WHERE name = :name FOR UPDATE SKIP LOCKED) AS l
+` + mysqlThoseOf + mysqlRenewShare,
+	renewShareLate: `UPDATE {lock} AS k SET ` + mysqlRenewShare + ` AND k.name = :name`,
 	beat: `INSERT INTO {session} (session, node, live, told) VALUES (:session, :node, {now} + :liveness, '')
 ON DUPLICATE KEY UPDATE live = {now} + :liveness`,
 	mark: mysqlMark, force: mysqlMark,
 	judge: judgeMySQL,
 }
+
+// mysqlThoseOf has the rows read that were locked before, and no others: whatever else is read waits for its lock.
+const mysqlThoseOf = `STRAIGHT_JOIN {lock} AS k FORCE INDEX (PRIMARY) ON k.name = l.name SET `
+
+const mysqlRenewShare = `k.holders = INSERT(k.holders, LOCATE(:mark, k.holders) + LENGTH(:mark), 16, LPAD(GREATEST(
+    CAST(SUBSTRING(k.holders, LOCATE(:mark, k.holders) + LENGTH(:mark), 16) AS SIGNED), {now} + :ttl), 16, '0')),
+  k.until = GREATEST(k.until, {now} + :ttl), k.version = k.version + 1
+WHERE k.owner = '` + sharedOwner + `' AND LOCATE(:mark, k.holders) > 0
+  AND CAST(SUBSTRING(k.holders, LOCATE(:mark, k.holders) + LENGTH(:mark), 16) AS SIGNED) > {now}`
+
+// mysqlFree is when a lock may be taken without a look at its row. Its epoch is that of the clock then.
+const mysqlFree = ` AND owner = '' AND until <= {now} AND queue = '' AND epoch < {now} AND {tick} <= :latest`
 
 const mysqlJoin = `UPDATE {lock} SET queue = CONCAT(queue, :line), version = version + 1
 WHERE name = :name AND until > {now} AND owner <> :id AND LOCATE(:mark, queue) = 0 AND {tick} <= :latest`

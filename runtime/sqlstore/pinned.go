@@ -18,14 +18,14 @@ type pinned struct {
 func (s *session) keeping(ctx context.Context, f func(querier) error) error {
 	p := &s.pinned
 	if !p.mu.TryLock() {
-		return f(s.store.db)
+		return f(s.store.pool)
 	}
 	defer p.mu.Unlock()
 	for {
 		fresh := p.conn == nil
 		if fresh {
 			if p.closed || !pins.take(s.store.db) {
-				return f(s.store.db)
+				return f(s.store.pool)
 			}
 			conn, err := s.store.db.Conn(ctx)
 			if err != nil {

@@ -67,6 +67,7 @@ func (s *session) takeWatches() []*watch {
 		if !ok {
 			break
 		}
+		w.soon = false
 		due = append(due, w)
 	}
 	return due
@@ -93,7 +94,10 @@ func (s *session) pollDue() error {
 		for i, w := range due {
 			names[i] = w.name
 		}
-		states, told, clock, err = s.pollAndBeat(ctx, t, names)
+		s.asksTold()
+		if states, told, clock, err = s.pollAndBeat(ctx, t, names); err != nil || len(states) == 0 {
+			s.askToldSoon() // nothing was read
+		}
 	}
 	s.mu.Lock()
 	for _, w := range due {
@@ -105,9 +109,6 @@ func (s *session) pollDue() error {
 		} else {
 			s.polled(w, states, clock)
 		}
-	}
-	if err == nil && len(states) > 0 {
-		s.toldAt = time.Now()
 	}
 	s.mu.Unlock()
 	if err == nil && told != "" {
@@ -136,7 +137,7 @@ func (s *session) makeSure(ctx context.Context, t *tables) error {
 	}
 	s.mu.Unlock()
 	for chunk := range slices.Chunk(names, pollBatch) {
-		rows, _, err := t.read(ctx, s.store.db, chunk...)
+		rows, _, err := t.read(ctx, s.store.pool, chunk...)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,8 @@ var postgresDDL string
 const unflushed = ` RETURNING set_config('synchronous_commit', 'off', true)`
 
 // Everything that gives a lock to somebody else takes its row FOR UPDATE first, which waits for a guarded transaction,
-// or does nothing while there is one (SKIP LOCKED). What decides is computed once, in a step of its own: where the
+// or does nothing while there is one (SKIP LOCKED). So does what ends a lease: a guard in a transaction with an older
+// snapshot notices no weaker lock. What decides is computed once, in a step of its own: where the
 // planner repeats an expression that changes, such as the clock or what SKIP LOCKED has found, the columns of one row
 // come from different answers.
 //
@@ -24,7 +25,7 @@ const unflushed = ` RETURNING set_config('synchronous_commit', 'off', true)`
 // is looked up by itself, LATERAL with its lock, and what is locked is not asked about again: a planner whose statistics
 // are some seconds old takes thousands of rows for one, and goes through all of them for each name.
 var postgres = dialect{
-	numbered: true, ddl: postgresDDL,
+	numbered: "$", ddl: postgresDDL,
 	now:    `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 	tick:   `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 	grants: `{usage}GRANT SELECT, INSERT, UPDATE, DELETE ON {lock}, {session} TO the_role;`,
@@ -41,7 +42,7 @@ ON CONFLICT (name) DO UPDATE SET version = k.version + 1, epoch = greatest(k.epo
   turns = k.turns + 1, owner = excluded.owner, session = excluded.session, node = excluded.node, broken = '',
   since = excluded.since, until = excluded.until
 WHERE k.owner = '' AND k.until <= excluded.since AND k.queue = '' AND {tick} <= :latest::bigint
-RETURNING epoch, since`,
+RETURNING owner, epoch, since`,
 
 	insert: `INSERT INTO {lock} (` + columns + `)
 SELECT :name::bytea, :key::bytea, :epoch::bigint, :epoch::bigint, 1, :owner::text, '', '', '', :since::bigint, :until::bigint, '',
@@ -73,13 +74,12 @@ UPDATE {lock} AS k SET until = greatest(k.until, {now} + l.ttl), version = k.ver
 FROM l WHERE k.name = l.name
 RETURNING k.name, k.owner`,
 
-	renewShare: `WITH c AS MATERIALIZED (SELECT {now} AS t)
-UPDATE {lock} AS k SET holders = overlay(k.holders placing lpad(
-    greatest(substr(k.holders, strpos(k.holders, :mark::text) + length(:mark::text), 16)::bigint, c.t + :ttl::bigint)::text,
-    16, '0') from strpos(k.holders, :mark::text) + length(:mark::text) for 16),
-  until = greatest(k.until, c.t + :ttl::bigint), version = k.version + 1
-FROM c WHERE k.name = :name AND k.owner = '` + sharedOwner + `' AND strpos(k.holders, :mark::text) > 0
-  AND substr(k.holders, strpos(k.holders, :mark::text) + length(:mark::text), 16) > lpad(c.t::text, 16, '0')`,
+	renewShare: `WITH l AS MATERIALIZED (SELECT name FROM {lock}
+  WHERE name = :name AND owner = '` + sharedOwner + `' FOR NO KEY UPDATE SKIP LOCKED),
+c AS MATERIALIZED (SELECT l.name, {now} AS t FROM l)
+` + postgresRenewShare + ` AND k.name = c.name`,
+	renewShareLate: `WITH c AS MATERIALIZED (SELECT {now} AS t)
+` + postgresRenewShare,
 
 	beat: `INSERT INTO {session} (session, node, live, told) VALUES (:session, :node, {now} + :liveness::bigint, '')
 ON CONFLICT (session) DO UPDATE SET live = excluded.live` + unflushed,
@@ -105,14 +105,21 @@ i AS (INSERT INTO {lock} (` + columns + `)
 SELECT owner, epoch, since FROM u UNION ALL SELECT owner, epoch, since FROM i`,
 
 	freeMany: `WITH a AS MATERIALIZED (SELECT * FROM unnest(:names::bytea[], :ids::text[]) AS a(name, id) ORDER BY name),
-l AS MATERIALIZED (SELECT k.name, k.owner FROM a CROSS JOIN LATERAL (SELECT k.name, k.owner FROM {lock} AS k
+l AS MATERIALIZED (SELECT k.name FROM a CROSS JOIN LATERAL (SELECT k.name FROM {lock} AS k
   WHERE k.name = a.name AND k.owner = a.id AND k.until > {now} AND k.queue = '' FOR UPDATE SKIP LOCKED) AS k),
 u AS (UPDATE {lock} AS k SET owner = '', session = '', node = '', broken = '', until = 0, version = k.version + 1
-  FROM l WHERE k.name = l.name RETURNING l.owner)
-SELECT owner, set_config('synchronous_commit', 'off', true) FROM u`,
+  FROM l WHERE k.name = l.name RETURNING l.name)
+SELECT name, set_config('synchronous_commit', 'off', true) FROM u`,
 
 	judge: judgePostgres,
 }
+
+const postgresRenewShare = `UPDATE {lock} AS k SET holders = overlay(k.holders placing lpad(
+    greatest(substr(k.holders, strpos(k.holders, :mark::text) + length(:mark::text), 16)::bigint, c.t + :ttl::bigint)::text,
+    16, '0') from strpos(k.holders, :mark::text) + length(:mark::text) for 16),
+  until = greatest(k.until, c.t + :ttl::bigint), version = k.version + 1
+FROM c WHERE k.name = :name AND k.owner = '` + sharedOwner + `' AND strpos(k.holders, :mark::text) > 0
+  AND substr(k.holders, strpos(k.holders, :mark::text) + length(:mark::text), 16) > lpad(c.t::text, 16, '0')`
 
 const postgresJoin = `UPDATE {lock} SET queue = queue || :line::text, version = version + 1
 WHERE name = :name AND until > {now} AND owner <> :id AND strpos(queue, :mark::text) = 0 AND {tick} <= :latest`

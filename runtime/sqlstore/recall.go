@@ -26,7 +26,7 @@ func (s *session) recall(ctx context.Context, t *tables) error {
 		return nil
 	}
 	var waited []string
-	err := t.query(ctx, s.store.db, recallSQL, args{"names": padded(names)}, func(rows *sql.Rows) error {
+	err := t.query(ctx, s.store.pool, recallSQL, args{"names": padded(names)}, func(rows *sql.Rows) error {
 		var name []byte
 		err := rows.Scan(&name)
 		waited = append(waited, ids[string(name)]...)

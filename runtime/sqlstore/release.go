@@ -17,7 +17,7 @@ type step func(r *row, now int64, lives liveness) (swap bool, next row, leave st
 // change reads a row and does what decide says, again if somebody else has changed the row in between. It waits for a
 // guarded transaction of the lease that decide ends.
 func (s *session) change(ctx context.Context, t *tables, name []byte, decide step) error {
-	over, err := s.slot(ctx)
+	over, err := s.rowSlot(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -34,12 +34,12 @@ func (s *session) change(ctx context.Context, t *tables, name []byte, decide ste
 }
 
 func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide step) (bool, error) {
-	rows, clock, err := t.read(ctx, s.store.db, name)
+	rows, clock, err := t.read(ctx, s.store.pool, name)
 	if err != nil {
 		return false, err
 	}
 	if len(rows) == 0 { // there was nothing to tell the clock
-		if _, clock, err = t.schema(ctx, s.store.db); err != nil {
+		if _, clock, err = t.schema(ctx, s.store.pool); err != nil {
 			return false, err
 		}
 	}
@@ -56,12 +56,13 @@ func (s *session) tryChange(ctx context.Context, t *tables, name []byte, decide 
 	defer s.stalls.took(time.Now(), s.cfg.Liveness)
 	switch {
 	case leave != "":
-		n, err := t.exec(ctx, s.store.db, t.leave, args{"name": name, "line": leave})
+		n, err := t.exec(ctx, s.store.pool, t.leave, args{"name": name, "line": leave})
 		return n > 0, err
 	case swap:
 		end, _ := ctx.Deadline()
-		done, err := t.swap(ctx, s.store.db, next, s.store.clock.Latest(end), found.swappingTo(next, false))
+		done, err := t.swap(ctx, s.store.pool, next, s.store.clock.Latest(end), found.swappingTo(next, false))
 		if done {
+			s.tell(next, clock)
 			s.ringFor(ctx, found, next)
 		}
 		return done, err
@@ -127,21 +128,35 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, id string) (r
 }
 
 func (s *session) releaseOnce(ctx context.Context, t *tables, rel lockrt.Release, id string) (released bool, err error) {
-	name := rowName(s.Namespace, rel.Key)
-	if rel.Keep == 0 && kindOf(rel.Mode, rel.Permits).exclusive() {
-		if released, err = s.free(ctx, t, &item{id: id, name: name}); released || err != nil {
+	e := &item{id: id, name: rowName(s.Namespace, rel.Key)}
+	mayFree := rel.Keep == 0 && kindOf(rel.Mode, rel.Permits).exclusive()
+	looks := mayFree && s.behind(id, e.name) // first: the statement that frees would find a queue, as a rule
+	if mayFree && !looks {
+		if released, err = s.free(ctx, t, e); released || err != nil {
 			return released, err
 		}
 	}
-	err = s.change(ctx, t, name, func(r *row, now int64, lives liveness) (bool, row, string) {
-		if r == nil {
-			return false, row{}, ""
+	for {
+		unqueued := false
+		err = s.change(ctx, t, e.name, func(r *row, now int64, lives liveness) (bool, row, string) {
+			if r == nil {
+				return false, row{}, ""
+			}
+			next, ok := r.release(id, micros(rel.Keep), now, lives)
+			if unqueued = looks && ok && len(r.queue) == 0; unqueued {
+				return false, row{}, ""
+			}
+			released = ok
+			return ok, next, ""
+		})
+		if err != nil || !unqueued {
+			return released, err
 		}
-		next, ok := r.release(id, micros(rel.Keep), now, lives)
-		released = ok
-		return ok, next, ""
-	})
-	return released, err
+		looks = false
+		if released, err = s.free(ctx, t, e); released || err != nil { // which waits for no disk in PostgreSQL
+			return released, err
+		}
+	}
 }
 
 // free releases a lock without a queue.
@@ -153,7 +168,7 @@ func (s *session) free(ctx context.Context, t *tables, e *item) (bool, error) {
 		}
 		return err == nil && e.ok, err
 	}
-	over, err := s.slot(ctx)
+	over, err := s.rowSlot(ctx, e.name)
 	if err != nil {
 		return false, err
 	}

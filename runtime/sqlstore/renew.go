@@ -51,17 +51,26 @@ func (s *session) Check(ctx context.Context, leases []lockrt.HeldLease) []error 
 	for i, l := range leases {
 		asked[i] = lease{key: l.Key, id: escaped(l.ID), name: rowName(s.Namespace, l.Key)}
 	}
-	return s.perLease(ctx, asked, false)
+	return s.perLease(ctx, asked, looks)
 }
 
-// perLease renews leases if renew is set, and says which of them hold their locks.
-func (s *session) perLease(ctx context.Context, leases []lease, renew bool) []error {
+// renewing is what is done with leases.
+type renewing int
+
+const (
+	looks           renewing = iota // nothing
+	renewsSoon                      // they are renewed, except for those whose rows somebody has locked
+	renewsPatiently                 // they are renewed, and locked rows are waited for
+)
+
+// perLease says which leases hold their locks, and may renew them.
+func (s *session) perLease(ctx context.Context, leases []lease, how renewing) []error {
 	errs := make([]error, len(leases))
 	for from := 0; from < len(leases); from += renewChunk {
 		chunk := leases[from:min(from+renewChunk, len(leases))]
 		got := make(chan []error, 1)
 		_, err := s.calls.do(ctx, callTime, func(limit context.Context) error {
-			some, err := s.renewChunk(limit, chunk, renew)
+			some, err := s.renewChunk(limit, chunk, how)
 			got <- some
 			return err
 		})
@@ -77,7 +86,7 @@ func (s *session) perLease(ctx context.Context, leases []lease, renew bool) []er
 	return errs
 }
 
-func (s *session) renewChunk(ctx context.Context, leases []lease, renew bool) (errs []error, err error) {
+func (s *session) renewChunk(ctx context.Context, leases []lease, how renewing) (errs []error, err error) {
 	t, err := s.store.ready(ctx)
 	if errors.Is(err, errReplaced) { // whatever the old file says
 		s.Logger.Error("locks are lost", slog.Int("leases", len(leases)), slog.Any("error", err))
@@ -86,9 +95,13 @@ func (s *session) renewChunk(ctx context.Context, leases []lease, renew bool) (e
 	if err != nil {
 		return nil, err
 	}
-	err = s.keeping(ctx, func(q querier) error {
+	on := s.keeping
+	if how == renewsPatiently { // others need that connection
+		on = func(_ context.Context, f func(querier) error) error { return f(s.store.pool) }
+	}
+	err = on(ctx, func(q querier) error {
 		for {
-			if errs, err = s.renewOn(ctx, t, q, leases, renew); err == nil || !t.Again(err) {
+			if errs, err = s.renewOn(ctx, t, q, leases, how); err == nil || !t.Again(err) {
 				return err
 			}
 			if !pace.Sleep(ctx, pace.Jitter(10*time.Millisecond)) {
@@ -99,25 +112,22 @@ func (s *session) renewChunk(ctx context.Context, leases []lease, renew bool) (e
 	return errs, err
 }
 
-func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []lease, renew bool) ([]error, error) {
+func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []lease, how renewing) ([]error, error) {
 	errs := make([]error, len(leases))
-	done := make(map[string]bool)
-	if renew {
+	done := renewed{}
+	if how != looks {
 		alone, shares := byKind(leases)
-		if len(alone) > 0 {
-			var err error
-			if done, err = t.renewAll(ctx, q, alone); err != nil {
-				return nil, err
-			}
+		if err := t.renewAlone(ctx, q, alone, done); err != nil {
+			return nil, err
 		}
-		if err := t.renewShares(ctx, q, shares, done); err != nil {
+		if err := t.renewShares(ctx, q, t.renewShare, shares, done); err != nil {
 			return nil, err
 		}
 	}
 	open := make([]int, 0, len(leases))
 	var names [][]byte
 	for i, l := range leases {
-		if !done[l.named()] {
+		if done[l.named()] != certainly {
 			open, names = append(open, i), append(names, l.name)
 		}
 	}
@@ -134,6 +144,7 @@ func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []le
 		if err != nil {
 			return nil, err
 		}
+		least, known := done[l.named()]
 		switch out, has := r.stateOf(l.id, now.Micros); {
 		case !has:
 			s.unwanted(l.id)
@@ -141,8 +152,10 @@ func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []le
 		case out == broken:
 			s.lose(l.id, l.key, errors.New(r.brokenWhy(l.id, now.Micros)), "")
 			errs[i] = lockrt.ErrLost
-		case renew && (r.shared() || !l.kind.exclusive() || t.Dialect == sqldialect.Postgres):
-			// Its row was locked: with others it would have kept them waiting. Or it is downgraded, or is to be.
+		case how == looks || known && !r.shared() && r.until >= least:
+		case how == renewsSoon && t.Dialect != sqldialect.SQLite:
+			errs[i] = errRowLocked // or it is downgraded, or is to be
+		default:
 			if errs[i], err = t.renewFound(ctx, q, l, r.shared()); err != nil {
 				return nil, err
 			}
@@ -165,15 +178,16 @@ func byKind(leases []lease) (alone, shares []lease) {
 
 // renewFound renews a lease that was found to hold its lock, together with others or alone. lost says that it does not.
 func (t *tables) renewFound(ctx context.Context, q querier, l lease, shared bool) (lost, err error) {
-	done := make(map[string]bool)
+	done := renewed{}
 	if shared {
-		err = t.renewShares(ctx, q, []lease{l}, done)
+		err = t.renewShares(ctx, q, t.renewShareLate, []lease{l}, done)
 	} else {
 		var n int64
-		n, err = t.renewOne(ctx, q, l)
-		done[l.named()] = n > 0
+		if n, err = t.renewOne(ctx, q, l); n > 0 {
+			done[l.named()] = certainly
+		}
 	}
-	if err == nil && !done[l.named()] {
+	if err == nil && done[l.named()] != certainly {
 		lost = lockrt.ErrLost
 	}
 	return lost, err

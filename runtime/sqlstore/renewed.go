@@ -8,67 +8,74 @@ import (
 	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
-// renewAll renews leases and returns which ones it has, by name and id. Where the engine does not say, that is told by
-// the rows: a lease that holds its lock after the statement did so before.
-func (t *tables) renewAll(ctx context.Context, q querier, leases []lease) (map[string]bool, error) {
-	done := make(map[string]bool, len(leases))
+// renewed has, by name and id, the leases that a statement may have renewed: certainly, or if they last until then, on
+// the server's clock. It leaves out those of which that is not known.
+type renewed map[string]int64
+
+const certainly = -1
+
+// renewAlone renews leases that hold their locks alone, and adds them to done.
+func (t *tables) renewAlone(ctx context.Context, q querier, leases []lease, done renewed) error {
+	if len(leases) == 0 {
+		return nil
+	}
 	if t.Dialect != sqldialect.Postgres {
-		n, err := t.renewByTTL(ctx, q, leases)
-		for _, l := range leases {
-			done[l.named()] = n == int64(len(leases))
-		}
-		return done, err
+		return t.renewByTTL(ctx, q, leases, done)
 	}
 	var names [][]byte
 	var ids, ttls []string
 	for _, l := range leases {
 		names, ids, ttls = append(names, l.name), append(ids, l.id), append(ttls, decimal(l.ttl))
 	}
-	err := t.query(ctx, q, t.renew, args{
+	return t.query(ctx, q, t.renew, args{
 		"names": sqldialect.Array(sqldialect.Hex(names)), "ids": sqldialect.Array(ids), "ttls": sqldialect.Array(ttls),
 	}, func(rows *sql.Rows) error {
 		var name []byte
 		var id string
 		err := rows.Scan(&name, &id)
-		done[string(name)+"\x00"+id] = true
+		done[string(name)+"\x00"+id] = certainly
 		return err
 	})
-	return done, err
 }
 
-// renewByTTL renews leases and returns how many.
-func (t *tables) renewByTTL(ctx context.Context, q querier, leases []lease) (renewed int64, err error) {
-	type part struct {
-		names  [][]byte
-		owners pairs
-	}
-	parts := make(map[int64]*part)
+// renewByTTL is renewAlone for an engine that says how many leases it has renewed, and not which.
+func (t *tables) renewByTTL(ctx context.Context, q querier, leases []lease, done renewed) error {
+	parts := make(map[int64][]lease)
 	for _, l := range leases {
-		p := parts[l.ttl]
-		if p == nil {
-			p = new(part)
-			parts[l.ttl] = p
-		}
-		p.names, p.owners = append(p.names, l.name), append(p.owners, [2]any{l.name, l.id})
+		parts[l.ttl] = append(parts[l.ttl], l)
 	}
-	for ttl, p := range parts {
-		n, err := t.exec(ctx, q, t.renew, args{"ttl": ttl, "names": p.names, "pairs": p.owners})
-		if err != nil {
-			return 0, err
+	for ttl, part := range parts {
+		var names [][]byte
+		var owners tuples
+		for _, l := range part {
+			names, owners = append(names, l.name), append(owners, []any{l.name, l.id})
 		}
-		renewed += n
-	}
-	return renewed, nil
-}
-
-// renewShares renews leases that share their locks, one after another, and adds those which it has to done.
-func (t *tables) renewShares(ctx context.Context, q querier, leases []lease, done map[string]bool) error {
-	for _, l := range leases {
-		n, err := t.exec(ctx, q, t.renewShare, args{"name": l.name, "mark": holderMark(l.id), "ttl": l.ttl})
+		n, clock, err := t.execAt(ctx, q, t.renew, args{"ttl": ttl, "names": padded(names), "pairs": tuples(padded(owners))})
 		if err != nil {
 			return err
 		}
-		done[l.named()] = n > 0
+		for _, l := range part {
+			switch {
+			case n == int64(len(part)):
+				done[l.named()] = certainly
+			case n > 0 && clock > 0:
+				done[l.named()] = clock + ttl
+			}
+		}
+	}
+	return nil
+}
+
+// renewShares renews leases that share their locks, one after another, and adds them to done.
+func (t *tables) renewShares(ctx context.Context, q querier, text string, leases []lease, done renewed) error {
+	for _, l := range leases {
+		n, err := t.exec(ctx, q, text, args{"name": l.name, "mark": holderMark(l.id), "ttl": l.ttl})
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			done[l.named()] = certainly
+		}
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (s *session) sendRings(ctx context.Context, batch []*ring) bool {
 	t, err := s.store.ready(ctx)
 	if err == nil {
 		a := args{"channels": sqldialect.Array(channels), "payloads": sqldialect.Array(texts)}
-		err = t.query(ctx, s.store.db, ringSQL, a, func(*sql.Rows) error { return nil })
+		err = t.query(ctx, s.store.pool, ringSQL, a, func(*sql.Rows) error { return nil })
 	}
 	for _, r := range batch {
 		r.err = err
@@ -70,6 +70,9 @@ func (s *session) ringFor(ctx context.Context, before *row, after row) {
 	switch {
 	case after.shared():
 		s.ringHolders(ctx, before, after)
+		if before != nil && len(after.queue) > 0 && after.roomAt(0) < before.roomAt(0) {
+			s.ringSession(ctx, after.queue[0].session, after.name) // it waits for another moment from here on
+		}
 	case after.owner != "" && (before == nil || after.owner != before.owner):
 		s.ringSession(ctx, after.session, after.name)
 	case after.owner == "" && len(after.queue) > 0 && (before == nil || before.owner != ""):

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -78,7 +79,7 @@ func parseQueue(text string) ([]place, error) {
 	}
 	lines := strings.Split(text, "\n")
 	if lines[0] != "" {
-		return nil, errForeign(lines[0])
+		return nil, foreignLine(lines[0])
 	}
 	queue := make([]place, 0, len(lines)-1)
 	for _, line := range lines[1:] {
@@ -89,26 +90,28 @@ func parseQueue(text string) ([]place, error) {
 			p.kind, known = parseKind(fields[5])
 		}
 		if !known {
-			return nil, errForeign(line)
+			return nil, foreignLine(line)
 		}
 		p.id, p.session = fields[0], fields[3]
 		var err error
 		if p.ttl, err = strconv.ParseInt(fields[1], 10, 64); err != nil {
-			return nil, errForeign(line)
+			return nil, foreignLine(line)
 		}
 		if p.live, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
-			return nil, errForeign(line)
+			return nil, foreignLine(line)
 		}
 		if p.node, err = url.QueryUnescape(fields[4]); err != nil {
-			return nil, errForeign(line)
+			return nil, foreignLine(line)
 		}
 		queue = append(queue, p)
 	}
 	return queue, nil
 }
 
-func errForeign(line string) error {
-	return fmt.Errorf("a queue holds the line %q; is another program writing to the lock table?", line)
+var errForeign = errors.New("is another program writing to the lock table?")
+
+func foreignLine(line string) error {
+	return fmt.Errorf("a queue holds the line %q; %w", line, errForeign)
 }
 
 // escaped makes a lease ID one word of ASCII; plain is its inverse.

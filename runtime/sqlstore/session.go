@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,11 +14,15 @@ import (
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/internal/janitor"
+	"github.com/lockgen/lockgen/runtime/internal/startstop"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
+	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
 
 // session implements lockrt.Session and what it may implement besides. Its goroutines: poll asks about the locks
 // that are waited for and whether a lease was broken, keepAlive shows that the process lives, cleanUp takes back what
-// callers have given up, sweep deletes old rows, listen hears the rings of others, and feel notices writes to a file. Its statements run on more: see calls.
+// callers have given up, sweep deletes old rows, listen hears the rings of others, and feel notices writes to a file.
+// Its statements run on more: see calls.
 type session struct {
 	lockrt.SessionConfig
 	store *Store
@@ -27,40 +30,42 @@ type session struct {
 	id    string // names the process in the tables
 	node  string // as the tables have it
 	calls calls
-	takes combine.Combiner[*item]
-	frees combine.Combiner[*item]
-	rings combine.Combiner[*ring]
+	// telling has the losses that are told of: the locks go on behind them.
+	telling workers.Pool
+	takes   combine.Combiner[*item]
+	frees   combine.Combiner[*item]
+	rings   combine.Combiner[*ring]
 
 	renewals combine.Combiner[*renewal]
+	late     patient // renewals of leases whose rows somebody has locked, by lease
 	bell     bell
 
 	feels  atomic.Bool               // writes to a SQLite file are noticed
 	beaten atomic.Pointer[time.Time] // when a poll showed last that the process lives; nil: none did
 
-	ctx     context.Context // ends with Close
-	stop    context.CancelFunc
-	ended   chan struct{} // closed when the goroutines are gone
-	running sync.WaitGroup
-	closing sync.Once
+	beatsAlone atomic.Bool // polls do not show that, since one that did had no answer
+
+	gate *startstop.Gate
+	ctx  context.Context // ends with Close
 
 	pinned pinned
 	live   liveCache
 	stalls stalls
 
 	leftovers *janitor.Janitor[string] // leases that nobody wants
+	cancels   patient                  // by row
 
-	mu        sync.Mutex // guards what follows
-	closed    bool
-	acquiring sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
-	asks      sync.WaitGroup // questions under way; Add only within acquiring
-	watches   map[string]*watch
-	polls     timeheap.Heap[*watch]
-	sureAt    time.Time            // when the queues were read last
-	toldAt    time.Time            // when the session's own row was read last
-	recallAt  time.Time            // when it was looked last whether somebody waits behind readers
-	waiters   map[string]*waiter   // by escaped lease ID, as what follows
-	leases    map[string]*held     // granted, and not seen to end
-	losing    map[string]time.Time // broken, and since when that is known
+	mu       sync.Mutex     // guards what follows
+	asks     sync.WaitGroup // questions under way; Add only while a caller is inside the gate
+	watches  map[string]*watch
+	polls    timeheap.Heap[*watch]
+	sureAt   time.Time            // when the queues were read last
+	toldAt   time.Time            // when the session's own row was read last
+	recallAt time.Time            // when it was looked last whether somebody waits behind readers
+	waiters  map[string]*waiter   // by escaped lease ID, as what follows
+	leases   map[string]*held     // granted, and not seen to end
+	losing   map[string]time.Time // broken, and since when that is known
+	heeded   map[string]struct{}  // lines of the session's own row that are to be deleted; see acknowledge
 
 	wakePoller, wakeKeeper, wakeFeeler chan struct{}
 }
@@ -80,17 +85,18 @@ const callerConns = 8
 
 // newSession makes a session whose goroutines do not run yet.
 func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *session {
-	ctx, stop := context.WithCancel(context.Background())
+	g := startstop.New()
 	s := &session{
 		SessionConfig: cfg, store: store, cfg: storeCfg, id: strings.ToLower(rand.Text()), node: shown(cfg.Node, 200),
-		ctx: ctx, stop: stop, ended: make(chan struct{}),
+		gate: g, ctx: g.Context(),
 		watches: make(map[string]*watch), polls: timeheap.New(func(w *watch) *int { return &w.heapPlace }),
 		sureAt:  time.Now(),
 		waiters: make(map[string]*waiter), leases: make(map[string]*held), losing: make(map[string]time.Time),
+		heeded:     make(map[string]struct{}),
 		wakePoller: make(chan struct{}, 1), wakeKeeper: make(chan struct{}, 1), wakeFeeler: make(chan struct{}, 1),
 	}
 	s.calls.db = store.db
-	s.leftovers = s.newJanitor()
+	s.leftovers, s.cancels, s.late = s.newJanitor(), newPatient(janitors), newPatient(lateRenewals)
 	s.bell.echo = make(chan struct{}, 1)
 	if s.cfg.Listener != nil {
 		s.id += hearing
@@ -107,15 +113,16 @@ type held struct {
 	key   string
 	until time.Time // then it is over, unless it was renewed
 
+	queued   bool // it was waited for, so that somebody may stand behind it
 	reads    bool
 	recalled bool // its Locker knows that somebody waits behind it
 }
 
 // hold remembers a lease, for as long as it may have to be told that it was broken.
-func (s *session) hold(id, key string, until time.Time, reads bool) {
+func (s *session) hold(id string, h held) {
 	s.mu.Lock()
 	first := len(s.leases) == 0
-	s.leases[id] = &held{key: key, until: until, reads: reads}
+	s.leases[id] = &h
 	s.mu.Unlock()
 	if first {
 		pace.Wake(s.wakeKeeper)
@@ -131,10 +138,10 @@ func (s *session) drop(id string) {
 
 // Acquire implements lockrt.Session.
 func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
-	if !s.enter() {
+	if !s.gate.Enter() {
 		return lockrt.Grant{}, lockrt.ErrClosed
 	}
-	defer s.acquiring.Done()
+	defer s.gate.Leave()
 	q := s.newRequest(req)
 	if err := ctx.Err(); err != nil {
 		s.abandon(q.id, req.Key, req.TTL) // its place may have been kept
@@ -147,7 +154,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	s.doubt(q.id, req.Key, a.latest)
 	switch {
 	case err == nil && a.outcome == broken:
-		err = errBrokenUnknown
+		err = waits.ErrBroken
 	case err == nil && a.outcome != granted:
 		s.leftovers.Unwanted(q.id) // a statement that had no answer may still take the lock
 		return lockrt.Grant{}, a.busy(req.Key)
@@ -156,48 +163,35 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 		s.abandon(q.id, req.Key, req.TTL)
 		return lockrt.Grant{}, err
 	}
-	return s.accept(q, a), nil
+	return s.accept(q, a, false), nil
 }
 
-var errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
-
 // accept turns an answer into the caller's grant.
-func (s *session) accept(q *request, a answer) lockrt.Grant {
+func (s *session) accept(q *request, a answer, queued bool) lockrt.Grant {
 	g := a.grant(q.req)
-	s.hold(q.id, q.req.Key, g.Start.Add(q.req.TTL), q.kind.read)
+	s.hold(q.id, held{key: q.req.Key, until: g.Start.Add(q.req.TTL), queued: queued, reads: q.kind.read})
 	return g
 }
 
-// enter counts an Acquire, unless the session is closed.
-func (s *session) enter() bool {
+// behind reports whether somebody may wait behind a lease, as far as this session knows.
+func (s *session) behind(id string, name []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
-		s.acquiring.Add(1)
-	}
-	return !s.closed
+	h := s.leases[id]
+	return h != nil && h.queued || s.watches[string(name)] != nil
 }
 
 // Close implements lockrt.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.closing.Do(func() {
-		s.mu.Lock()
-		s.closed = true
-		s.mu.Unlock()
-		s.stop()
-		go func() {
-			s.running.Wait()
-			s.pinned.close(s.store.db)
-			s.calls.Close(time.Now().Add(2 * callTime)) // a driver may be late to heed the end of a call
-			close(s.ended)
-		}()
+	return s.gate.Close(ctx, func() {
+		s.gate.Stopped()
+		by := s.gate.ClosedAt().Add(2 * closeTime)
+		s.telling.Close(by)
+		s.cancelRest(by) // what was lost when cleanUp had ended
+		s.pinned.close(s.store.db)
+		s.calls.Close(time.Now().Add(2 * callTime)) // a driver may be late to heed the end of a call
+		s.store.pool.closed()
 	})
-	select {
-	case <-s.ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // latest is until when a statement may act that is sent at this moment, on the server's clock.
@@ -210,6 +204,20 @@ func (s *session) connected(ctx context.Context) (t *tables, over func(), err er
 	}
 	over, err = s.slot(ctx)
 	return t, over, err
+}
+
+// rowSlot is slot for statements on one row, whose turn it waits for first.
+func (s *session) rowSlot(ctx context.Context, name []byte) (func(), error) {
+	end, err := s.store.turns.take(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	over, err := s.slot(ctx)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return func() { over(); end() }, nil
 }
 
 // slot waits for one of the connections of callers. What it returns gives that back.

@@ -77,15 +77,19 @@ func (c Config) resolve() (Config, *tables, error) {
 // Store keeps locks in a database. It implements lockrt.Store.
 type Store struct {
 	db    *sql.DB
+	pool  *prepared // db, for statements that come again and again
 	cfg   Config
 	owned bool // the pool was opened by URL
 
 	slots  chan struct{} // has an element for each connection that statements of callers use
 	single chan struct{} // the same, where there is one writer at a time
+	turns  turns
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
 	clock  *storeclock.Clock
 	file   file
+
+	rowWait atomic.Int64 // how long after it began a statement may act, where it does not look at the clock again
 
 	home     atomic.Pointer[whereabouts] // where the locks are, in PostgreSQL
 	compared atomic.Pointer[otherPool]   // the last pool of DoTx that is not db
@@ -99,9 +103,11 @@ var _ lockrt.Store = (*Store)(nil)
 // The store uses up to eight connections of db for concurrent calls. Each Locker has one more for polls, and keeps one
 // for renewals. So no lease is lost when other work takes all connections. With SetMaxOpenConns below 4 none is kept,
 // and of a larger limit half at the most by all Lockers together; other renewals wait for a connection like all calls.
+// Let the pool keep as many when they are idle (SetMaxIdleConns): by default it keeps two, and opens and closes the
+// others for each call.
 func New(db *sql.DB, cfg Config) *Store {
 	return &Store{
-		db: db, cfg: cfg, clock: storeclock.New(), asking: make(chan struct{}, 1),
+		db: db, pool: &prepared{DB: db}, cfg: cfg, clock: storeclock.New(), asking: make(chan struct{}, 1),
 		slots: make(chan struct{}, callerConns), single: make(chan struct{}, 1),
 	}
 }
@@ -138,13 +144,14 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 			slog.Int("connections", most), slog.Int("needed", minPool))
 	}
 	sess := newSession(s, cfg, storeCfg)
-	sess.running.Go(sess.poll)
-	sess.running.Go(sess.keepAlive)
-	sess.running.Go(sess.cleanUp)
-	sess.running.Go(sess.sweep)
-	sess.running.Go(sess.feel)
+	s.pool.opened()
+	sess.gate.Go(sess.poll)
+	sess.gate.Go(sess.keepAlive)
+	sess.gate.Go(sess.cleanUp)
+	sess.gate.Go(sess.sweep)
+	sess.gate.Go(sess.feel)
 	if storeCfg.Listener != nil {
-		sess.running.Go(sess.listen)
+		sess.gate.Go(sess.listen)
 	}
 	return sess, nil
 }
@@ -166,6 +173,9 @@ func (s *Store) ready(ctx context.Context) (*tables, error) {
 	for {
 		t, err := s.examine(ctx)
 		if err == nil {
+			if t.prepares {
+				s.pool.turnOn()
+			}
 			s.known.Store(t)
 			return t, nil
 		}
@@ -209,6 +219,7 @@ func (s *Store) lookAt(ctx context.Context, t *tables) (clock clockPair, err err
 	if err != nil {
 		return clock, err
 	}
+	s.rowWait.Store(int64(server.RowWait))
 	if clock, err = t.look(ctx, conn); err != nil {
 		return clock, err
 	}

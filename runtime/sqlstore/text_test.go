@@ -71,6 +71,17 @@ func TestTables_build(t *testing.T) {
 			t.Errorf("%s: %s %v", dialect, text, values)
 		}
 	}
+	tb, err := newTables(SQLite, "app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const list = "SELECT {now}, :x, {now} FROM {lock} WHERE (a, b) IN (VALUES :list)"
+	for range 2 { // taken apart, and known
+		text, values := tb.build(list, args{"x": 1, "list": tuples{{"p", 2}, {"q", 3}}})
+		if want := `SELECT ?1, ?2, ?1 FROM "app_lock" WHERE (a, b) IN (VALUES (?3, ?4), (?5, ?6))`; text != want || len(values) != 6 {
+			t.Errorf("SQLite: %s %v", text, values)
+		}
+	}
 	for n, want := range map[int]int{0: 0, 1: 1, 2: 2, 3: 4, 5: 8, 1000: 1024} {
 		if got := len(padded(make([]int, n))); got != want {
 			t.Errorf("%d are padded to %d, want %d", n, got, want)

@@ -11,48 +11,67 @@ import (
 
 // takeMany takes locks that are free, in one statement: what the engine finds otherwise stays open.
 func (s *session) takeMany(ctx context.Context, batch []*item) {
-	t, over, err := s.connected(ctx)
+	s.send(ctx, batch, s.takeTogether, func(ctx context.Context, t *tables, e *item) {
+		e.answer, e.err = s.takeAlone(ctx, t, e)
+		e.ok = e.outcome == granted
+	})
+}
+
+// send sends what callers share, in their turn at the pool: one alone, as it has the simpler statement. That waits for a
+// row that somebody has locked, and so it is not for those who were gathered where the other statement does not: they
+// would keep all who come after them waiting. Where it does wait, rows that others are at are left for later.
+func (s *session) send(
+	ctx context.Context, batch []*item,
+	together func(context.Context, *tables, []*item), alone func(context.Context, *tables, *item),
+) {
+	t := s.store.known.Load() // those who ask have made sure of it
+	gathered, over, err := batch[0].Gathered(), func() {}, error(nil)
+	switch {
+	case !gathered:
+		over, err = s.rowSlot(ctx, batch[0].name)
+	case t.Dialect == sqldialect.MySQL:
+		var end func()
+		if batch, end = s.store.turns.takeFree(batch); len(batch) == 0 {
+			return
+		}
+		defer end()
+		fallthrough
+	default:
+		over, err = s.slot(ctx)
+	}
 	if err != nil {
 		fail(batch, err)
 		return
 	}
 	defer over()
-	if len(batch) > 1 {
-		s.takeTogether(ctx, t, batch)
+	if len(batch) > 1 || gathered && t.Dialect == sqldialect.Postgres {
+		together(ctx, t, batch)
 		return
 	}
-	e := batch[0]
-	e.answer, e.err = s.takeAlone(ctx, t, e)
-	e.ok = e.outcome == granted
-}
-
-func (s *session) takeAlone(ctx context.Context, t *tables, e *item) (a answer, err error) {
-	sent := time.Now()
-	err = t.query(ctx, s.store.db, t.take, args{
-		"name": e.name, "key": []byte(e.key), "id": e.id, "session": s.id, "node": s.node, "ttl": e.ttl, "latest": e.latest,
-	}, func(rows *sql.Rows) error {
-		var epoch, since int64
-		err := rows.Scan(&epoch, &since)
-		a = takenAnswer(epoch, since, e.ttl, sent)
-		return err
-	})
-	return a, err
+	alone(ctx, t, batch[0])
 }
 
 func (s *session) takeTogether(ctx context.Context, t *tables, batch []*item) {
+	a := t.claims(batch)
+	a["session"], a["node"], a["latest"] = s.id, s.node, batch[0].latest
+	var err error
+	if t.Dialect == sqldialect.MySQL {
+		err = s.seizeTogether(ctx, t, batch, a)
+	} else {
+		err = s.takeRows(ctx, t, batch, a)
+	}
+	if err != nil {
+		fail(batch, err)
+	}
+}
+
+func (s *session) takeRows(ctx context.Context, t *tables, batch []*item, a args) error {
 	byID := make(map[string]*item, len(batch))
-	var names, keys [][]byte
-	var ids, ttls []string
 	for _, e := range batch {
 		byID[e.id] = e
-		names, keys = append(names, e.name), append(keys, []byte(e.key))
-		ids, ttls = append(ids, e.id), append(ttls, decimal(e.ttl))
 	}
 	sent := time.Now()
-	err := t.query(ctx, s.store.db, t.takeMany, args{
-		"names": sqldialect.Array(sqldialect.Hex(names)), "keys": sqldialect.Array(sqldialect.Hex(keys)), "ids": sqldialect.Array(ids),
-		"ttls": sqldialect.Array(ttls), "session": s.id, "node": s.node, "latest": batch[0].latest,
-	}, func(rows *sql.Rows) error {
+	return t.query(ctx, s.store.pool, t.takeMany, a, func(rows *sql.Rows) error {
 		var id string
 		var epoch, since int64
 		if err := rows.Scan(&id, &epoch, &since); err != nil {
@@ -65,55 +84,47 @@ func (s *session) takeTogether(ctx context.Context, t *tables, batch []*item) {
 		e.answer, e.ok = takenAnswer(epoch, since, e.ttl, sent), true
 		return nil
 	})
-	if err != nil {
-		fail(batch, err)
-	}
 }
 
-// freeMany releases locks that nobody waits for, in one statement: what the engine finds otherwise stays open.
-func (s *session) freeMany(ctx context.Context, batch []*item) {
-	t, over, err := s.connected(ctx)
-	if err != nil {
-		fail(batch, err)
-		return
+// claims are the parameters of takeMany that say who wants what, and owners those of freeMany: arrays, where there are
+// some, and else lists of a length of which there are few.
+func (t *tables) claims(batch []*item) args {
+	switch t.Dialect {
+	case sqldialect.MySQL:
+		var names [][]byte
+		var ids, ttls []string
+		for _, e := range batch {
+			names, ids, ttls = append(names, e.name), append(ids, e.id), append(ttls, decimal(e.ttl))
+		}
+		return args{"names": padded(names), "ids": padded(ids), "ttls": padded(ttls)}
+	case sqldialect.SQLite:
+		list := make(tuples, len(batch))
+		for i, e := range batch {
+			list[i] = []any{e.name, []byte(e.key), e.id, e.ttl}
+		}
+		return args{"claims": tuples(padded(list))}
 	}
-	defer over()
-	if len(batch) > 1 {
-		s.freeTogether(ctx, t, batch)
-		return
+	var keys [][]byte
+	var ttls []string
+	for _, e := range batch {
+		keys, ttls = append(keys, []byte(e.key)), append(ttls, decimal(e.ttl))
 	}
-	e := batch[0]
-	e.ok, e.err = s.freeAlone(ctx, t, e)
+	a := t.owners(batch)
+	a["keys"], a["ttls"] = sqldialect.Array(sqldialect.Hex(keys)), sqldialect.Array(ttls)
+	return a
 }
 
-func (s *session) freeAlone(ctx context.Context, t *tables, e *item) (bool, error) {
-	n, err := t.exec(ctx, s.store.db, t.free, args{"name": e.name, "id": e.id})
-	return n > 0, err
-}
-
-func (s *session) freeTogether(ctx context.Context, t *tables, batch []*item) {
-	byID := make(map[string]*item, len(batch))
+func (t *tables) owners(batch []*item) args {
 	var names [][]byte
 	var ids []string
+	var both tuples
 	for _, e := range batch {
-		byID[e.id] = e
-		names, ids = append(names, e.name), append(ids, e.id)
+		names, ids, both = append(names, e.name), append(ids, e.id), append(both, []any{e.name, e.id})
 	}
-	err := t.query(ctx, s.store.db, t.freeMany, args{
-		"names": sqldialect.Array(sqldialect.Hex(names)), "ids": sqldialect.Array(ids),
-	}, func(rows *sql.Rows) error {
-		var id, setting string
-		if err := rows.Scan(&id, &setting); err != nil {
-			return err
-		}
-		if e := byID[id]; e != nil {
-			e.ok = true
-		}
-		return nil
-	})
-	if err != nil {
-		fail(batch, err)
+	if t.Dialect != sqldialect.Postgres {
+		return args{"names": padded(names), "pairs": tuples(padded(both))}
 	}
+	return args{"names": sqldialect.Array(sqldialect.Hex(names)), "ids": sqldialect.Array(ids)}
 }
 
 func fail(batch []*item, err error) {

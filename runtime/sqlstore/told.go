@@ -20,15 +20,30 @@ func (s *session) pollTold(ctx context.Context, t *tables) error {
 	if !due {
 		return nil
 	}
+	s.asksTold()
 	var told string
-	err := t.query(ctx, s.store.db, toldSQL, args{"session": s.id}, func(rows *sql.Rows) error { return rows.Scan(&told) })
-	s.mu.Lock()
-	s.toldAt = time.Now()
-	s.mu.Unlock()
+	err := t.query(ctx, s.store.pool, toldSQL, args{"session": s.id}, func(rows *sql.Rows) error { return rows.Scan(&told) })
+	if err != nil {
+		s.askToldSoon()
+	}
 	if told != "" {
 		s.heedTold(told)
 	}
 	return err
+}
+
+// asksTold is called before the session's own row is read: what is rung while that is under way is asked for once more.
+func (s *session) asksTold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.toldAt = time.Now()
+}
+
+// askToldSoon has the session's own row read by the next poll.
+func (s *session) askToldSoon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.toldAt = time.Time{}
 }
 
 // findBroken ends the leases that were broken before the session first showed itself. MySQL changes no row of a session
@@ -47,7 +62,7 @@ func (s *session) findBroken() error {
 	}
 	s.mu.Unlock()
 	for chunk := range slices.Chunk(names, pollBatch) {
-		rows, _, err := t.read(ctx, s.store.db, chunk...)
+		rows, _, err := t.read(ctx, s.store.pool, chunk...)
 		if err != nil {
 			return err
 		}
@@ -90,6 +105,10 @@ func (s *session) heedTold(told string) {
 func (s *session) lose(id, key string, reason error, line string) {
 	s.mu.Lock()
 	_, known := s.losing[id]
+	if _, heeded := s.heeded[line]; known && (heeded || line == "") {
+		s.mu.Unlock()
+		return
+	}
 	s.losing[id] = time.Now()
 	delete(s.leases, id)
 	if w := s.waiters[id]; w != nil && !known {
@@ -99,7 +118,7 @@ func (s *session) lose(id, key string, reason error, line string) {
 		}
 	}
 	s.mu.Unlock()
-	s.calls.Start(func() {
+	s.telling.Start(func() {
 		if !known {
 			s.Lost(plain(id), reason)
 			s.abandon(id, key, brokenPatience)
@@ -110,11 +129,34 @@ func (s *session) lose(id, key string, reason error, line string) {
 	})
 }
 
-// acknowledge deletes a line that was heeded. If that fails, it will be read again, and is known.
+// acknowledge deletes a line that was heeded. If that fails, it will be read again, and is known. One goroutine deletes
+// the lines of all: they are in the session's row, for which whoever tells it of another one would wait behind them.
 func (s *session) acknowledge(line string) {
+	s.mu.Lock()
+	_, known := s.heeded[line]
+	s.heeded[line] = struct{}{}
+	others := len(s.heeded) > 1
+	s.mu.Unlock()
+	for ok := !known && !others; ok; line, ok = s.nextHeeded(line) {
+		s.deleteTold(line)
+	}
+}
+
+// nextHeeded returns another line to delete when one is deleted.
+func (s *session) nextHeeded(deleted string) (line string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.heeded, deleted)
+	for line := range s.heeded {
+		return line, true
+	}
+	return "", false
+}
+
+func (s *session) deleteTold(line string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
 	if t, err := s.store.ready(ctx); err == nil {
-		_, _ = t.exec(ctx, s.store.db, ackSQL, args{"line": line, "session": s.id})
+		_, _ = t.exec(ctx, s.store.pool, ackSQL, args{"line": line, "session": s.id})
 	}
 }

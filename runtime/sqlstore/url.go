@@ -92,6 +92,9 @@ func openPostgres(text string) (*sql.DB, Config, error) {
 	return db, cfg, withoutURL(err, u)
 }
 
+// callSeconds is callTime as servers have it.
+var callSeconds = decimal(int64(callTime / time.Second))
+
 // openMySQL writes the URL in the form of the driver github.com/go-sql-driver/mysql.
 func openMySQL(text string) (*sql.DB, Config, error) {
 	cfg := Config{Dialect: MySQL}
@@ -114,6 +117,10 @@ func openMySQL(text string) (*sql.DB, Config, error) {
 	for key, value := range map[string]string{
 		"interpolateParams": "true", // one round trip for a statement, and not two
 		"timeout":           "5s",
+		// What waits at the server has no caller any more by then. It would keep its connection there until the end of a
+		// lock on its row or its table, and others would come after it.
+		"innodb_lock_wait_timeout": callSeconds,
+		"lock_wait_timeout":        callSeconds,
 	} {
 		if !query.Has(key) {
 			query.Set(key, value)

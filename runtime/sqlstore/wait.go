@@ -8,11 +8,10 @@ import (
 
 	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 const (
-	// askGrace is how long the first question may take at least, however short the wait: it says who holds the lock.
-	askGrace = 50 * time.Millisecond
 	// askSilence is how long the server may stay silent before its last answer is out of date.
 	askSilence = 250 * time.Millisecond
 	// guardPause and guardPauseMax are how long a lock is left alone whose holder is in a guarded transaction.
@@ -20,29 +19,27 @@ const (
 	guardPauseMax = 250 * time.Millisecond
 )
 
-var errGrantTooLate = errors.New("the lock was granted and its lease over before that was known")
-
 // wait is Acquire for a request that may stand in the queue.
 func (s *session) wait(ctx context.Context, q *request) (lockrt.Grant, error) {
-	until, bound := time.Time{}, callTime
+	begun := waits.Begin(ctx, q.req)
+	bound := callTime
 	if q.req.Wait != lockrt.Forever {
-		until = time.Now().Add(q.req.Wait)
-		bound = min(bound, max(q.req.Wait, askGrace))
+		bound = min(bound, max(q.req.Wait, waits.Grace))
 	}
 	w := s.enlist(q)
 	defer s.delist(w)
 	a, err := s.ask(ctx, q, bound)
 	s.doubt(q.id, q.req.Key, a.latest)
-	over := ctx.Err() != nil || !until.IsZero() && time.Now().After(until)
+	over := ctx.Err() != nil || begun.Over()
 	if err != nil && (over || !isSilence(err) || !s.store.clock.Heard(callTime)) {
-		tell(q.req, nil, err)
+		waits.Tell(q.req, nil, err)
 		s.giveUp(q, over)
 		return lockrt.Grant{}, err
 	}
-	if err == nil && a.outcome == granted && current(a.grant(q.req), q.req) {
-		return s.accept(q, a), nil
+	if err == nil && a.outcome == granted && waits.Current(a.grant(q.req), q.req) {
+		return s.accept(q, a, false), nil
 	}
-	state := waiting{s: s, q: q, w: w, until: until, endless: until.IsZero() && ctx.Done() == nil, askedAt: time.Now()}
+	state := waiting{State: begun, s: s, q: q, w: w, question: waits.Question[heard]{AskedAt: time.Now()}}
 	return state.await(ctx, heard{answer: a, err: err})
 }
 
@@ -59,35 +56,17 @@ func (s *session) giveUp(q *request, over bool) {
 	s.abandon(q.id, q.req.Key, q.req.TTL)
 }
 
-// current reports whether a grant may still be in force. One that came so late that its lease is over says nothing
-// about the present.
-func current(g lockrt.Grant, req lockrt.Request) bool {
-	ttl := req.TTL
-	if g.TTL != 0 {
-		ttl = g.TTL
-	}
-	return time.Since(g.Start) < ttl
-}
-
 // waiting is the state of one that stands in the queue.
 type waiting struct {
-	s       *session
-	q       *request
-	w       *waiter
-	until   time.Time // zero: no end
-	endless bool      // it waits for as long as the store answers, and no longer
+	waits.State
+	s *session
+	q *request
+	w *waiter
 
-	clock clockPair         // of the last answer
-	busy  *lockrt.BusyError // the server's last word, if that named a holder
-	down  error             // why the server could not be asked, the last time
-	since time.Time         // since when; zero: it could
-	pause time.Duration     // before the next question
-	poke  *time.Timer
-
-	asked   <-chan heard // the question under way, or nil
-	askedAt time.Time
-	leave   context.CancelFunc // ends it
-	again   bool               // another one is to follow
+	clock    clockPair     // of the last answer
+	pause    time.Duration // before the next question
+	poke     *time.Timer
+	question waits.Question[heard]
 }
 
 // heard is what the server said, to a question or to a poll.
@@ -99,15 +78,11 @@ type heard struct {
 
 // await waits in the queue. first is what the server said to the first question.
 func (w *waiting) await(ctx context.Context, first heard) (lockrt.Grant, error) {
-	var budget <-chan time.Time
-	if !w.until.IsZero() {
-		timer := time.NewTimer(time.Until(w.until))
-		defer timer.Stop()
-		budget = timer.C
-	}
+	budget, stop := w.Budget()
+	defer stop()
 	w.poke = time.NewTimer(time.Hour)
 	defer w.poke.Stop()
-	defer w.settleQuestion()
+	defer w.question.Settle()
 	grant, err := w.hear(ctx, first, true)
 	for grant == nil && err == nil {
 		select {
@@ -127,18 +102,16 @@ func (w *waiting) await(ctx context.Context, first heard) (lockrt.Grant, error) 
 			err = w.outcome()
 		case <-w.poke.C:
 			w.ask(ctx)
-		case r := <-w.asked:
-			w.leave()
-			w.asked = nil
-			if grant, err = w.hear(ctx, r, true); w.again && err == nil && grant == nil {
-				w.again = false
+		case r := <-w.question.Answer:
+			again := w.question.Answered()
+			if grant, err = w.hear(ctx, r, true); again && err == nil && grant == nil {
 				w.ask(ctx)
 			}
 		}
 	}
 	if err != nil {
-		w.settleQuestion() // before the caller gives up: what the question brings is known then
-		over := ctx.Err() != nil || !w.until.IsZero() && !time.Now().Before(w.until)
+		w.question.Settle() // before the caller gives up: what the question brings is known then
+		over := ctx.Err() != nil || w.Over()
 		w.s.giveUp(w.q, over && !errors.Is(err, lockrt.ErrLost) && !errors.Is(err, lockrt.ErrClosed))
 		return lockrt.Grant{}, err
 	}
@@ -147,30 +120,14 @@ func (w *waiting) await(ctx context.Context, first heard) (lockrt.Grant, error) 
 
 // ask asks the server beside the wait, which may end at any time.
 func (w *waiting) ask(ctx context.Context) {
-	if w.asked != nil {
-		w.again = true
-		return
-	}
-	ctx, w.leave = context.WithCancel(ctx)
-	answered := make(chan heard, 1)
-	w.asked, w.askedAt = answered, time.Now()
-	s, q := w.s, w.s.newRequest(w.q.req) // what an earlier question still does is its own
-	q.slow = true
-	s.calls.Start(func() {
+	s, req := w.s, w.q.req
+	w.question.Ask(ctx, s.calls.Start, func(ctx context.Context) heard {
+		q := s.newRequest(req) // what an earlier question still does is its own
+		q.slow = true
 		a, err := s.ask(ctx, q, callTime)
 		s.doubt(q.id, q.req.Key, a.latest)
-		answered <- heard{answer: a, err: err}
+		return heard{answer: a, err: err}
 	})
-}
-
-// settleQuestion ends the question under way, which takes no time: nothing in it outlasts its context.
-func (w *waiting) settleQuestion() {
-	if w.asked == nil {
-		return
-	}
-	w.leave()
-	<-w.asked
-	w.asked = nil
 }
 
 // hear takes the server's word, or that there was none. asked says that it answers a question of this request, and not
@@ -179,20 +136,24 @@ func (w *waiting) hear(ctx context.Context, h heard, asked bool) (*lockrt.Grant,
 	switch {
 	case h.err != nil:
 		return nil, w.unheard(ctx, h.err, asked)
-	case !asked && h.clock.Micros < w.clock.Micros:
-		return nil, nil // overtaken by an answer
+	case !asked && h.clock.Local.Before(w.clock.Local):
+		// It was sent before the question that has an answer, and may have been read before or after. So what must not be
+		// missed is asked for. The server's clock says no more about the order: it may have been set back.
+		if h.outcome != busy {
+			w.ask(ctx)
+		}
+		return nil, nil
 	case h.outcome == broken:
-		return nil, errBrokenUnknown
-	case h.outcome == granted && current(h.grant(w.q.req), w.q.req):
-		grant := w.s.accept(w.q, h.answer)
+		return nil, waits.ErrBroken
+	case h.outcome == granted && waits.Current(h.grant(w.q.req), w.q.req):
+		grant := w.s.accept(w.q, h.answer, true)
 		return &grant, nil
 	case h.outcome == granted:
 		w.ask(ctx)
 		return nil, nil
 	}
-	w.clock, w.down, w.since = h.clock, nil, time.Time{}
-	w.busy = h.busy(w.q.req.Key)
-	tell(w.q.req, w.busy, nil)
+	w.clock = h.clock
+	w.Heard(h.busy(w.q.req.Key))
 	switch {
 	case !asked:
 		return nil, nil
@@ -213,20 +174,17 @@ func (w *waiting) unheard(ctx context.Context, err error, asked bool) error {
 	if ctx.Err() != nil {
 		return nil // await sees that
 	}
-	tell(w.q.req, nil, err)
+	waits.Tell(w.q.req, nil, err)
 	if t := w.s.store.known.Load(); asked && (t == nil || !t.retryable(err)) && !isSilence(err) {
 		return err
 	}
-	if w.since.IsZero() {
-		w.since = time.Now()
-		if asked {
-			w.since = w.askedAt
-		}
+	since := time.Now()
+	if asked {
+		since = w.question.AskedAt
 	}
-	if w.endless && time.Since(w.since) >= callTime && !(isSilence(err) && w.s.store.clock.Heard(callTime)) {
+	if w.Unheard(err, since, callTime) && !(isSilence(err) && w.s.store.clock.Heard(callTime)) {
 		return err
 	}
-	w.down = err
 	if asked {
 		w.pause = min(max(2*w.pause, 50*time.Millisecond), time.Second)
 		w.poke.Reset(pace.Jitter(w.pause))
@@ -236,13 +194,8 @@ func (w *waiting) unheard(ctx context.Context, err error, asked bool) error {
 
 // outcome tells a busy lock from a store that cannot be asked.
 func (w *waiting) outcome() error {
-	switch {
-	case w.down != nil:
-		return w.down
-	case w.asked != nil && time.Since(w.askedAt) > askSilence:
-		return newTimeout(context.DeadlineExceeded, time.Since(w.askedAt), w.s.store.db)
-	case w.busy != nil:
-		return w.busy
+	if silent := w.question.Silent(); w.Down == nil && silent > askSilence {
+		return newTimeout(context.DeadlineExceeded, silent, w.s.store.db)
 	}
-	return errGrantTooLate
+	return w.Outcome(nil)
 }

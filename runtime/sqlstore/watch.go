@@ -24,6 +24,18 @@ func (w *waiter) say(h heard) {
 	w.news <- h
 }
 
+// tell lets the owner of a row that was written know, if it waits in this session. The poll that follows is for all who
+// wait: one that was under way may take this word's place.
+func (s *session) tell(r row, clock clockPair) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.waiters[r.owner]; w != nil {
+		w.say(heard{answer: answer{
+			outcome: granted, epoch: uint64(r.epoch), since: r.since, until: r.until, clock: clock,
+		}})
+	}
+}
+
 // watch is a lock that this session waits for. It is guarded by session.mu.
 type watch struct {
 	name    []byte
@@ -35,6 +47,10 @@ type watch struct {
 	over    int           // how many polls have found it over
 	unheard bool          // the last poll had no answer
 	looked  time.Time     // when somebody was last sent to look for the dead in the queue, where several hold the lock
+
+	// soon is set when it is to be asked about at once, until it is: a question that is under way may have been answered
+	// before what happened.
+	soon bool
 
 	heapPlace int
 }
@@ -98,8 +114,11 @@ func (s *session) isWatched(name []byte) bool {
 	return s.watches[string(name)] != nil
 }
 
-// pollAt sets when a lock is asked about next; mu is held.
+// pollAt sets when a lock is asked about next, if not at once; mu is held.
 func (s *session) pollAt(w *watch, in time.Duration) {
+	if w.soon {
+		in = 0
+	}
 	s.polls.Set(w, time.Now().Add(in))
 	if first, _ := s.polls.First(); first == w {
 		pace.Wake(s.wakePoller)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +20,6 @@ import (
 	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/dashboard"
-	"github.com/lockgen/lockgen/jobs/sqlstore"
 )
 
 const (
@@ -31,11 +29,10 @@ const (
 	lookEvery     = 50 * time.Millisecond
 )
 
-// cluster is a set of processes that share a database.
+// cluster is a set of processes that share a database, or Redis beside etcd.
 type cluster struct {
 	options
-	db        *sql.DB
-	shop      *shop
+	*place
 	namespace string // new for every invocation, so that nothing an earlier one left behind matters
 	dir       string // the witness's files, one for each process
 	out       io.Writer
@@ -51,11 +48,12 @@ type cluster struct {
 
 // runCluster starts the nodes, observes, and stops them. It reports whether the witness found nothing wrong.
 func runCluster(ctx context.Context, o options, stdout, stderr io.Writer) (ok bool, err error) {
-	db, err := openDatabase(ctx, o)
+	namespace := "cluster" + strings.ToLower(rand.Text()[:12])
+	at, err := openPlace(ctx, o, namespace)
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() { err = errors.Join(err, at.close()) }()
 	ln, err := net.Listen("tcp", o.addr)
 	if err != nil {
 		return false, fmt.Errorf("dashboard: cannot listen on -addr %s: %w", o.addr, err)
@@ -66,11 +64,9 @@ func runCluster(ctx context.Context, o options, stdout, stderr io.Writer) (ok bo
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	c := &cluster{
-		options: o, db: db, namespace: "cluster" + strings.ToLower(rand.Text()[:12]), dir: dir, out: stdout,
+		options: o, place: at, namespace: namespace, dir: dir, out: stdout,
 		failed: make(chan error, o.nodes), deaths: witness.Deaths{},
 	}
-	c.shop = &shop{db: db, store: sqlstore.New(db, sqlstore.Config{Namespace: c.namespace}), name: c.namespace}
-	defer func() { err = errors.Join(err, forget(db, c.namespace)) }()
 	closePage, err := c.servePage(ctx, ln)
 	if err != nil {
 		return false, err
@@ -89,7 +85,7 @@ func runCluster(ctx context.Context, o options, stdout, stderr io.Writer) (ok bo
 // servePage shows the dashboard, through a scheduler that runs none of the jobs.
 func (c *cluster) servePage(ctx context.Context, ln net.Listener) (stop func(), err error) {
 	recorder := &witness.Recorder{Log: &witness.Memory{}, Node: "dashboard"}
-	setup := childSetup{Store: c.store, Jobs: c.jobs, Namespace: c.namespace, Node: "dashboard"}
+	setup := childSetup{Store: c.options.store, Jobs: c.jobs, Namespace: c.namespace, Node: "dashboard"}
 	m, err := newMember(ctx, setup, recorder, func(jobs.Run) {})
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())
@@ -122,7 +118,7 @@ func (c *cluster) start(ctx context.Context, stderr io.Writer) error {
 		notes := filepath.Join(c.dir, name)
 		p, err := child.Start(child.Config{
 			Role: childRole, Name: name, Stderr: stderr, Hear: c.hear, Ended: c.ended,
-			Setup: childSetup{Store: c.store, Jobs: c.jobs, Namespace: c.namespace, Node: name, Notes: notes},
+			Setup: childSetup{Store: c.options.store, Jobs: c.jobs, Namespace: c.namespace, Node: name, Notes: notes},
 		})
 		if err != nil {
 			return err
@@ -165,7 +161,7 @@ func (c *cluster) ended(p *child.Process) {
 func (c *cluster) now() (time.Time, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
 	defer cancel()
-	view, err := c.shop.store.Look(ctx, nil)
+	view, err := c.place.store.Look(ctx, nil)
 	return view.Now, err
 }
 

@@ -57,15 +57,17 @@ func TestRun_flags(t *testing.T) {
 		"-store sqlite:":                    "-store is of no known kind",
 		"-store mysql://a:secret@127.0.0.1": "-store has no host or no database",
 		"-store etcd://127.0.0.1":           "-jobs is missing: etcd keeps the locks alone",
-		"-store etcd://127.0.0.1 -jobs etcd://a:secret@b":  "-jobs is of no known kind: want sqlite:FILE",
-		"-store etcd://127.0.0.1 -jobs mysql://a:secret@b": "-jobs has no host or no database",
-		"-store sqlite:x -jobs sqlite:y":                   "-jobs is for locks in etcd",
-		"-store sqlite:x -nodes 0":                         "-nodes 0: want 1 to 20",
-		"-store sqlite:x -for -1s":                         "-for -1s: want a positive duration",
-		"-store sqlite:x -kill 0s":                         "-kill 0s: want a positive duration",
-		"-store sqlite:x -kill 1s -nodes 1":                "would leave no node",
-		"-store sqlite:x -kill 9s -for 5s":                 "is not before the end",
-		"-store sqlite:x more":                             "unexpected argument",
+		"-store etcd://127.0.0.1 -jobs etcd://a:secret@b":   "-jobs is of no known kind: want sqlite:FILE",
+		"-store etcd://127.0.0.1 -jobs mysql://a:secret@b":  "-jobs has no host or no database",
+		"-store etcd://127.0.0.1 -jobs redis://":            "or redis://[:password@]host:port/db",
+		"-store etcd://127.0.0.1 -jobs redis://:secret@a/x": "-jobs is not a URL that the Redis client understands",
+		"-store sqlite:x -jobs sqlite:y":                    "-jobs is for locks in etcd",
+		"-store sqlite:x -nodes 0":                          "-nodes 0: want 1 to 20",
+		"-store sqlite:x -for -1s":                          "-for -1s: want a positive duration",
+		"-store sqlite:x -kill 0s":                          "-kill 0s: want a positive duration",
+		"-store sqlite:x -kill 1s -nodes 1":                 "would leave no node",
+		"-store sqlite:x -kill 9s -for 5s":                  "is not before the end",
+		"-store sqlite:x more":                              "unexpected argument",
 	} {
 		var out, stderr bytes.Buffer
 		code := run(context.Background(), strings.Fields(args), &out, &stderr)
@@ -74,10 +76,11 @@ func TestRun_flags(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"-store etcd://127.0.0.1 -jobs sqlite:/nothere/at/all.db": "cannot reach the database of -jobs",
-		"-store sqlite:/nothere/at/all.db":                        "cannot reach the database",
-		"-store postgres://a:secret@127.0.0.1:1/db":               "127.0.0.1",
-		"-store mysql://a:secret@127.0.0.1:1/db -addr 127.0.0.1:": "127.0.0.1:1",
+		"-store etcd://127.0.0.1 -jobs sqlite:/nothere/at/all.db":   "cannot reach the database of -jobs",
+		"-store sqlite:/nothere/at/all.db":                          "cannot reach the database",
+		"-store etcd://127.0.0.1 -jobs redis://:secret@127.0.0.1:1": "cannot reach Redis of -jobs at 127.0.0.1:1",
+		"-store postgres://a:secret@127.0.0.1:1/db":                 "127.0.0.1",
+		"-store mysql://a:secret@127.0.0.1:1/db -addr 127.0.0.1:":   "127.0.0.1:1",
 	} {
 		var out, stderr bytes.Buffer
 		code := run(context.Background(), strings.Fields(args), &out, &stderr)

@@ -66,7 +66,7 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 	flags := cli.NewFlags("cluster")
 	flags.StringVar(&o.store, "store", "", "`URL` of the database: sqlite:FILE, postgres://user:password@host:port/db\n"+
 		"or mysql://user:password@host:port/db; or etcd://host:port,… for the locks alone")
-	flags.StringVar(&o.jobs, "jobs", "", "`URL` of the database of the jobs, if the locks are in etcd")
+	flags.StringVar(&o.jobs, "jobs", "", "`URL` of the database of the jobs, or redis://host:port, if the locks are in etcd")
 	flags.IntVar(&o.nodes, "nodes", 3, "`number` of processes")
 	flags.DurationVar(&o.runs, "for", 0, "stop after this `duration` (default: at Ctrl-C)")
 	flags.DurationVar(&o.kill, "kill", 0, "kill a process after this `duration`, in the middle of a run (default: nobody)")
@@ -109,11 +109,24 @@ func (o options) check(given map[string]bool) error {
 	case !given["store"]:
 		return cli.FlagError("%s", "-store is missing: "+wantStore)
 	case o.inEtcd() && !given["jobs"]:
-		return cli.FlagError("%s", "-jobs is missing: etcd keeps the locks alone. For the database of the jobs "+wantStore)
+		return cli.FlagError("-jobs is missing: etcd keeps the locks alone. For the jobs %s", o.wantDatabase())
 	case !o.inEtcd() && given["jobs"]:
 		return cli.FlagError("%s", "-jobs is for locks in etcd: without it the jobs are in the database of -store")
-	case !isDatabase(o.database()):
-		return cli.FlagError("%s is of no known kind: %s", o.databaseFlag(), wantStore)
+	case !isDatabase(o.database()) && !(o.inEtcd() && isRedis(o.jobs)):
+		return cli.FlagError("%s is of no known kind: %s", o.databaseFlag(), o.wantDatabase())
+	}
+	return o.checkNumbers(given)
+}
+
+func (o options) wantDatabase() string {
+	if o.inEtcd() {
+		return wantStore + "; or " + wantRedis
+	}
+	return wantStore
+}
+
+func (o options) checkNumbers(given map[string]bool) error {
+	switch {
 	case o.nodes < 1 || o.nodes > maxNodes:
 		return cli.FlagError("-nodes %d: want 1 to %d", o.nodes, maxNodes)
 	case given["for"] && o.runs <= 0:

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -11,6 +11,7 @@ import (
 	"github.com/lockgen/lockgen/examples/internal/child"
 	"github.com/lockgen/lockgen/examples/internal/witness"
 	"github.com/lockgen/lockgen/jobs"
+	jobredis "github.com/lockgen/lockgen/jobs/redisstore"
 	"github.com/lockgen/lockgen/jobs/sqlstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -54,7 +55,7 @@ func runChild(ctx context.Context, setup childSetup, parent *child.Parent) (err 
 type member struct {
 	scheduler *jobs.Scheduler
 	locks     *lockrt.Locker
-	db        *sql.DB // nil: the jobs are in the store
+	client    io.Closer // of the jobs; nil: they are in the store
 }
 
 // newMember joins the cluster.
@@ -69,10 +70,9 @@ func newMember(
 	}
 	cfg := jobs.Config{Logger: logger, DrainTimeout: 5 * time.Second, OnRun: ended}
 	if setup.Jobs != "" {
-		if m.db, err = connect(setup.Jobs, "-jobs"); err != nil {
+		if cfg.Store, m.client, err = jobsBeside(setup); err != nil {
 			return nil, errors.Join(err, m.close())
 		}
-		cfg.Store = sqlstore.New(m.db, sqlstore.Config{Namespace: setup.Namespace})
 	}
 	if m.scheduler, err = jobs.New(m.locks, cfg); err == nil {
 		err = addJobs(m.scheduler, notes)
@@ -88,10 +88,26 @@ func (m *member) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	err := m.locks.Close(ctx)
-	if m.db != nil {
-		err = errors.Join(err, m.db.Close())
+	if m.client != nil {
+		err = errors.Join(err, m.client.Close())
 	}
 	return err
+}
+
+// jobsBeside is the store of jobs that are not where the locks are, and its client.
+func jobsBeside(setup childSetup) (jobs.Store, io.Closer, error) {
+	if isRedis(setup.Jobs) {
+		client, err := dialRedis(setup.Jobs)
+		if err != nil {
+			return nil, nil, err
+		}
+		return jobredis.New(client, setup.Namespace), client, nil
+	}
+	db, err := connect(setup.Jobs, "-jobs")
+	if err != nil {
+		return nil, nil, err
+	}
+	return sqlstore.New(db, sqlstore.Config{Namespace: setup.Namespace}), db, nil
 }
 
 // addJobs adds the jobs of a shop. Each may be lost with its node and is then run again, waits for the run before it,

@@ -15,12 +15,9 @@ func (c *cluster) observe(ctx context.Context) (w witness.Window, err error) {
 	if w.Open, err = c.open(ctx); err != nil {
 		return w, err
 	}
-	serving, closeShop := context.WithCancel(ctx)
-	shopClosed := make(chan error, 1)
-	go func() { shopClosed <- c.shop.serve(serving) }()
+	closeShop := c.openShop(ctx)
 	err = c.wait(ctx)
-	closeShop()
-	if err = errors.Join(err, <-shopClosed); err != nil {
+	if err = errors.Join(err, closeShop()); err != nil {
 		return w, err
 	}
 	if w.Close, err = c.now(); err != nil {
@@ -29,11 +26,40 @@ func (c *cluster) observe(ctx context.Context) (w witness.Window, err error) {
 	return w, c.settle(w)
 }
 
+// openShop begins to take orders, if the jobs are where orders can be, too.
+func (c *cluster) openShop(ctx context.Context) (closeShop func() error) {
+	if c.shop == nil {
+		return func() error { return nil }
+	}
+	serving, end := context.WithCancel(ctx)
+	closed := make(chan error, 1)
+	go func() { closed <- c.shop.serve(serving) }()
+	return func() error {
+		end()
+		return <-closed
+	}
+}
+
 // judge compares what was due with what the jobs have noted, and the orders with their receipts. The nodes are gone.
 func (c *cluster) judge(w witness.Window) (ok bool, err error) {
 	verdict, err := c.verdict(w)
 	if err != nil {
 		return false, err
+	}
+	for _, p := range verdict.Problems {
+		c.printf("%s", p)
+	}
+	honest, err := c.auditShop()
+	if err != nil {
+		return false, err
+	}
+	c.printf("%s", verdict)
+	return verdict.OK() && honest, nil
+}
+
+func (c *cluster) auditShop() (ok bool, err error) {
+	if c.shop == nil {
+		return true, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
 	defer cancel()
@@ -41,12 +67,11 @@ func (c *cluster) judge(w witness.Window) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, p := range append(verdict.Problems, problems...) {
+	for _, p := range problems {
 		c.printf("%s", p)
 	}
 	c.printf("%d customers, %d orders, %d receipts sent, %d wrong", c.shop.taken, orders, sent, len(problems))
-	c.printf("%s", verdict)
-	return verdict.OK() && len(problems) == 0, nil
+	return len(problems) == 0, nil
 }
 
 func (c *cluster) verdict(w witness.Window) (v witness.Verdict, err error) {

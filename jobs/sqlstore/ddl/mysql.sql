@@ -2,15 +2,15 @@ CREATE TABLE IF NOT EXISTS {job} (
 	namespace varbinary(255) NOT NULL,
 	name varbinary(512) NOT NULL,
 	known smallint NOT NULL,            -- 1: a job, 2: a handler of one-off jobs, 0: nobody has registered it
-	tick_cursor bigint NOT NULL,        -- up to which tick all is decided, µs of the server's clock, as are all times; 0: none
+	tick_cursor bigint NOT NULL,        -- all ticks up to it are decided, 0 if none, in µs of the clock, as are all times
 	made_up bigint NOT NULL,            -- the cursor that it was given for want of a better
 	owed mediumblob NOT NULL,           -- spans of ticks to be run beside the schedule, JSON
-	paused mediumblob NOT NULL,         -- the pause, JSON; empty: it is not paused
+	paused mediumblob NOT NULL,         -- the pause, JSON, empty if it is not paused
 	switched bigint NOT NULL,           -- version of the last pause or resume
 	missed bigint NOT NULL,             -- how many ticks were missed
 	newest bigint NOT NULL,             -- seq of the newest record
 	oldest bigint NOT NULL,             -- and of the oldest that is kept
-	failing smallint NOT NULL,          -- 1, 2: the newest record says of a failure; 2: it is listed nowhere
+	failing smallint NOT NULL,          -- 1 or 2 if the newest record says of a failure, 2 if it is listed nowhere
 	pausing smallint NOT NULL,          -- 1: it is in the list of jobs that are paused
 	missing smallint NOT NULL,          -- 1: that have missed ticks
 	never smallint NOT NULL,            -- 1: that have no record
@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS {failure} (
 CREATE TABLE IF NOT EXISTS {notice} (
 	namespace varbinary(255) NOT NULL,
 	run varbinary(768) NOT NULL,
-	owner varbinary(255) NOT NULL,      -- whom it is for; empty: whoever has the run
+	owner varbinary(255) NOT NULL,      -- whom it is for, empty if it is for whoever has the run
 	at bigint NOT NULL,
 	body mediumblob NOT NULL,           -- the notice, JSON
 	PRIMARY KEY (namespace, run),
@@ -72,7 +72,7 @@ CREATE TABLE IF NOT EXISTS {notice} (
 CREATE TABLE IF NOT EXISTS {oneoff} (
 	namespace varbinary(255) NOT NULL,
 	id varbinary(768) NOT NULL,
-	past bigint NOT NULL,               -- when it was claimed; 0: it waits
+	past bigint NOT NULL,               -- when it was claimed, 0 if it waits
 	at bigint NOT NULL,                 -- its time
 	body mediumblob NOT NULL,           -- the one-off job, JSON
 	PRIMARY KEY (namespace, id),
@@ -83,7 +83,7 @@ CREATE TABLE IF NOT EXISTS {node} (
 	namespace varbinary(255) NOT NULL,
 	session varbinary(255) NOT NULL,
 	alive bigint NOT NULL,              -- until when its lease lasts
-	beat bigint NOT NULL,               -- its last heartbeat; 0: there was none
+	beat bigint NOT NULL,               -- its last heartbeat, 0 if there was none
 	body mediumblob NOT NULL,           -- the node, JSON
 	PRIMARY KEY (namespace, session)
 ) ENGINE=InnoDB;

@@ -4,15 +4,15 @@ CREATE TABLE IF NOT EXISTS {job} (
 	namespace bytea NOT NULL,
 	name bytea NOT NULL,
 	known smallint NOT NULL,         -- 1: a job, 2: a handler of one-off jobs, 0: nobody has registered it
-	tick_cursor bigint NOT NULL,     -- up to which tick all is decided, µs of the server's clock, as are all times; 0: none
+	tick_cursor bigint NOT NULL,     -- all ticks up to it are decided, 0 if none, in µs of the clock, as are all times
 	made_up bigint NOT NULL,         -- the cursor that it was given for want of a better
 	owed text NOT NULL,              -- spans of ticks to be run beside the schedule, JSON
-	paused text NOT NULL,            -- the pause, JSON; empty: it is not paused
+	paused text NOT NULL,            -- the pause, JSON, empty if it is not paused
 	switched bigint NOT NULL,        -- version of the last pause or resume
 	missed bigint NOT NULL,          -- how many ticks were missed
 	newest bigint NOT NULL,          -- seq of the newest record
 	oldest bigint NOT NULL,          -- and of the oldest that is kept
-	failing smallint NOT NULL,       -- 1, 2: the newest record says of a failure; 2: it is listed nowhere
+	failing smallint NOT NULL,       -- 1 or 2 if the newest record says of a failure, 2 if it is listed nowhere
 	pausing smallint NOT NULL,       -- 1: it is in the list of jobs that are paused
 	missing smallint NOT NULL,       -- 1: that have missed ticks
 	never smallint NOT NULL,         -- 1: that have no record
@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS {failure} (
 CREATE TABLE IF NOT EXISTS {notice} (
 	namespace bytea NOT NULL,
 	run bytea NOT NULL,
-	owner bytea NOT NULL,            -- whom it is for; empty: whoever has the run
+	owner bytea NOT NULL,            -- whom it is for, empty if it is for whoever has the run
 	at bigint NOT NULL,
 	body text NOT NULL,              -- the notice, JSON
 	PRIMARY KEY (run, namespace)
@@ -74,7 +74,7 @@ CREATE INDEX IF NOT EXISTS {index:notice_owner} ON {notice} (owner, namespace);
 CREATE TABLE IF NOT EXISTS {oneoff} (
 	namespace bytea NOT NULL,
 	id bytea NOT NULL,
-	past bigint NOT NULL,            -- when it was claimed; 0: it waits
+	past bigint NOT NULL,            -- when it was claimed, 0 if it waits
 	at bigint NOT NULL,              -- its time
 	body text NOT NULL,              -- the one-off job, JSON
 	PRIMARY KEY (id, namespace)
@@ -85,7 +85,7 @@ CREATE TABLE IF NOT EXISTS {node} (
 	namespace bytea NOT NULL,
 	session bytea NOT NULL,
 	alive bigint NOT NULL,           -- until when its lease lasts
-	beat bigint NOT NULL,            -- its last heartbeat; 0: there was none
+	beat bigint NOT NULL,            -- its last heartbeat, 0 if there was none
 	body text NOT NULL,              -- the node, JSON
 	PRIMARY KEY (session, namespace)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);

@@ -2,15 +2,15 @@ CREATE TABLE IF NOT EXISTS {job} (
 	namespace blob NOT NULL,
 	name blob NOT NULL,
 	known integer NOT NULL,         -- 1: a job, 2: a handler of one-off jobs, 0: nobody has registered it
-	tick_cursor integer NOT NULL,   -- up to which tick all is decided, µs of the machine's clock, as are all times; 0: none
+	tick_cursor integer NOT NULL,   -- all ticks up to it are decided, 0 if none, in µs of the clock, as are all times
 	made_up integer NOT NULL,       -- the cursor that it was given for want of a better
 	owed text NOT NULL,             -- spans of ticks to be run beside the schedule, JSON
-	paused text NOT NULL,           -- the pause, JSON; empty: it is not paused
+	paused text NOT NULL,           -- the pause, JSON, empty if it is not paused
 	switched integer NOT NULL,      -- version of the last pause or resume
 	missed integer NOT NULL,        -- how many ticks were missed
 	newest integer NOT NULL,        -- seq of the newest record
 	oldest integer NOT NULL,        -- and of the oldest that is kept
-	failing integer NOT NULL,       -- 1, 2: the newest record says of a failure; 2: it is listed nowhere
+	failing integer NOT NULL,       -- 1 or 2 if the newest record says of a failure, 2 if it is listed nowhere
 	pausing integer NOT NULL,       -- 1: it is in the list of jobs that are paused
 	missing integer NOT NULL,       -- 1: that have missed ticks
 	never integer NOT NULL,         -- 1: that have no record
@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS {failure} (
 CREATE TABLE IF NOT EXISTS {notice} (
 	namespace blob NOT NULL,
 	run blob NOT NULL,
-	owner blob NOT NULL,            -- whom it is for; empty: whoever has the run
+	owner blob NOT NULL,            -- whom it is for, empty if it is for whoever has the run
 	at integer NOT NULL,
 	body text NOT NULL,             -- the notice, JSON
 	PRIMARY KEY (namespace, run)
@@ -72,7 +72,7 @@ CREATE INDEX IF NOT EXISTS {index:notice_owner} ON {bare:notice} (namespace, own
 CREATE TABLE IF NOT EXISTS {oneoff} (
 	namespace blob NOT NULL,
 	id blob NOT NULL,
-	past integer NOT NULL,          -- when it was claimed; 0: it waits
+	past integer NOT NULL,          -- when it was claimed, 0 if it waits
 	at integer NOT NULL,            -- its time
 	body text NOT NULL,             -- the one-off job, JSON
 	PRIMARY KEY (namespace, id)
@@ -83,7 +83,7 @@ CREATE TABLE IF NOT EXISTS {node} (
 	namespace blob NOT NULL,
 	session blob NOT NULL,
 	alive integer NOT NULL,         -- until when its lease lasts
-	beat integer NOT NULL,          -- its last heartbeat; 0: there was none
+	beat integer NOT NULL,          -- its last heartbeat, 0 if there was none
 	body text NOT NULL,             -- the node, JSON
 	PRIMARY KEY (namespace, session)
 ) WITHOUT ROWID;

@@ -83,9 +83,16 @@ func postgresAt(t testing.TB, url string) *engine {
 // mariaDB makes a database with the tables, on the server that tests share.
 func mariaDB(t testing.TB) *engine {
 	dsn := testenv.SharedMariaDB(t).DSN()
-	server := &engine{url: "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(dsn)}
-	url := server.another(t, "mysql", dsn)
+	return mariaDBAt(t, (&engine{url: mariaDBURL(dsn)}).another(t, "mysql", dsn))
+}
+
+func mariaDBAt(t testing.TB, url string) *engine {
 	return newEngine(t, "mariadb", openDB(t, "mysql", mysqlDSN(url)+"?interpolateParams=true"), url)
+}
+
+// mariaDBURL is a DSN as lockrt.Open takes it.
+func mariaDBURL(dsn string) string {
+	return "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(dsn)
 }
 
 // mysqlDSN is a URL as the driver takes it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -15,7 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/lockgen/lockgen/internal/testsync"
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/sqlstore"
@@ -42,6 +44,7 @@ func beNode(name, url string) (err error) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
+	_ = mysql.SetLogger(log.New(io.Discard, "", 0)) // what it says about connections is no news here
 	quiet := slog.New(slog.DiscardHandler)
 	locks, err := lockrt.Open(ctx, url, lockrt.Config{Node: name, Logger: quiet})
 	if err != nil {
@@ -198,12 +201,21 @@ func (p *processes) stop() {
 	for _, n := range p.nodes {
 		_ = n.stdin.Close()
 	}
-	for _, n := range p.nodes {
-		<-n.heard
-		if err := n.cmd.Wait(); err != nil {
-			p.t.Errorf("%s: %v", n.name, err)
-		}
+	for name := range p.nodes {
+		p.stopOne(name)
 	}
+}
+
+// stopOne ends one of those that live, in good order.
+func (p *processes) stopOne(name string) {
+	p.t.Helper()
+	n := p.nodes[name]
+	_ = n.stdin.Close()
+	<-n.heard
+	if err := n.cmd.Wait(); err != nil {
+		p.t.Errorf("%s: %v", n.name, err)
+	}
+	delete(p.nodes, name)
 	p.drain()
 }
 
@@ -257,24 +269,23 @@ func TestStore_processes(t *testing.T) {
 // TestStore_serverKilled kills the server in the middle, and starts it again with its data: nothing begins twice, and
 // every tick has a record.
 func TestStore_serverKilled(t *testing.T) {
-	t.Parallel()
-	server := testenv.Postgres(t)
-	e := postgresAt(t, server.URL())
-	p := newProcesses(t, e)
-	for range 3 {
-		p.start()
-	}
-	for range 3 {
-		p.nextTick()
-	}
-	if err := errors.Join(server.Kill(), server.Restart()); err != nil {
-		t.Fatal(err)
-	}
-	for range 4 {
-		p.nextTick()
-	}
-	p.stop()
-	p.judge(sqlstore.New(e.db, sqlstore.Config{}), nil, 0)
+	servers(t, func(t *testing.T, e *engine, server controlled) {
+		p := newProcesses(t, e)
+		for range 3 {
+			p.start()
+		}
+		for range 3 {
+			p.nextTick()
+		}
+		if err := errors.Join(server.Kill(), server.Restart()); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			p.nextTick()
+		}
+		p.stop()
+		p.judge(sqlstore.New(e.db, sqlstore.Config{}), nil, 0)
+	})
 }
 
 // putMany puts one-off jobs in transactions of which every other one is rolled back, and returns those that exist.

@@ -169,7 +169,7 @@ func TestStore_lockedJob(t *testing.T) {
 func TestStore_loss(t *testing.T) {
 	engines(t, func(t *testing.T, e *engine) {
 		s := e.store()
-		beat := func(stamp string) jobs.HeartbeatReply {
+		heartbeat := func(stamp string) jobs.HeartbeatReply {
 			t.Helper()
 			r, err := s.Heartbeat(t.Context(), jobs.Heartbeat{Session: "s", Lease: time.Minute, Stamp: stamp})
 			if err != nil {
@@ -179,16 +179,16 @@ func TestStore_loss(t *testing.T) {
 		}
 		stamp := ""
 		for range 2 { // a stamp is good for more than one heartbeat
-			r := beat(stamp)
+			r := heartbeat(stamp)
 			if stamp = r.Stamp; r.Lost {
 				t.Fatal("a store seems lost that is not")
 			}
 		}
 		for _, query := range []string{"DELETE FROM lockgen_node", "UPDATE lockgen_node SET beat = beat - 1000000"} {
 			e.exec(t, query)
-			if r := beat(stamp); !r.Lost {
+			if r := heartbeat(stamp); !r.Lost {
 				t.Errorf("after %s the store does not seem lost", query)
-			} else if stamp = r.Stamp; beat(stamp).Lost {
+			} else if stamp = r.Stamp; heartbeat(stamp).Lost {
 				t.Errorf("after %s the store seems lost twice", query)
 			}
 		}

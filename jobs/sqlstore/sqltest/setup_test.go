@@ -230,7 +230,10 @@ func TestStore_refusals(t *testing.T) {
 	wants(t, use(t, sqlstore.New(openDB(t, "pgx", "postgres://a:secret@127.0.0.1:1/db"), sqlstore.Config{})), "127.0.0.1")
 	lite := sqlite(t)
 	file := strings.TrimPrefix(lite.url, "sqlite:")
-	wants(t, use(t, sqlstore.New(openDB(t, "sqlite", "file:"+file+"?mode=ro"), sqlstore.Config{})), "no writes")
+	err := use(t, sqlstore.New(openDB(t, "sqlite", "file:"+file+"?mode=ro"), sqlstore.Config{}))
+	if err == nil || !strings.Contains(err.Error(), "no writes") && !strings.Contains(err.Error(), "jobs write: the file, its folder") {
+		t.Errorf("the error does not say what a file must let jobs do: %v", err) // by the check at the start, or a sign of life before it
+	}
 	empty := openDB(t, "sqlite", filepath.Join(t.TempDir(), "new.db"))
 	wants(t, use(t, sqlstore.New(empty, sqlstore.Config{})), "CREATE TABLE")
 }

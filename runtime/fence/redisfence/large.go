@@ -15,12 +15,13 @@ import (
 const (
 	// luaWords is how many words of a command pass through Lua, whose stack ends at 8,000.
 	luaWords = 7000
-	// largeTries is how often a large command is begun; each time another write with the same mark came in between.
+	// largeTries is how often a large command is begun; each time another write with the same high-water mark came in
+	// between.
 	largeTries = 20
 )
 
-// doLarge runs a command that is too long for a script. WATCH makes the mark's check, its raise and the command one
-// step: EXEC does nothing if somebody has written the mark since it was read.
+// doLarge runs a command that is too long for a script. WATCH makes the high-water mark's check, its raise and the
+// command one step: EXEC does nothing if somebody has written the high-water mark since it was read.
 func (r Redis) doLarge(ctx context.Context, resource string, f lockrt.Fence, key string, args []any) *redis.Cmd {
 	if err := r.check(resource, f); err != nil {
 		return failed(ctx, fmt.Errorf("fenced command: %w", err))

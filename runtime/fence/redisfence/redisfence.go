@@ -19,26 +19,29 @@ import (
 	named "github.com/lockgen/lockgen/runtime/fence/internal/resource"
 )
 
-// Redis runs commands and scripts only if their fence is current. The mark of a resource is a key beside the data.
+// Redis runs commands and scripts only if their fence is current. The high-water mark of a resource is a key beside the
+// data.
 //
-// In Redis Cluster the mark and all keys of one call must share a slot. They do where the resource has the {hash tag} of
-// the key that it protects, or where it is called like that key and the key holds no %, { or }: resource "cart:42" goes
-// with the keys "cart:42" and "{cart:42}:items", resource "{user42}" or "cart:{user42}" with all keys that hold {user42}.
-// In a name without a hash tag %, { and } are percent-encoded, so such a name needs a tag of its own.
+// In Redis Cluster the high-water mark and all keys of one call must share a slot. They do where the resource has the
+// {hash tag} of the key that it protects, or where it is called like that key and the key holds no %, { or }: resource
+// "cart:42" goes with the keys "cart:42" and "{cart:42}:items", resource "{user42}" or "cart:{user42}" with all keys
+// that hold {user42}. In a name without a hash tag %, { and } are percent-encoded, so such a name needs a tag of its
+// own.
 //
 // An ACL needs ~fence:{*, the keys of the data, +get +set +eval +evalsha and the commands of the work; for commands of
 // more than 7,000 words +watch +unwatch +multi +exec too, and +del for Reset.
 //
-// With replicas, a failover may lose the last writes, those of the mark together with those of the data. The eviction
-// policy must not evict it: noeviction, or a volatile one with Expiry 0.
+// With replicas, a failover may lose the last writes, those of the high-water mark together with those of the data. The
+// eviction policy must not evict it: noeviction, or a volatile one with Expiry 0.
 type Redis struct {
 	// Client is the caller's: a *redis.Client, also of Sentinels, or a *redis.ClusterClient. A *redis.Ring is refused:
-	// when a server is down it sends keys to another one, which does not have their marks.
+	// when a server is down it sends keys to another one, which does not have their high-water marks.
 	Client redis.UniversalClient
-	// Namespace begins the keys of all marks. Defaults to "fence".
+	// Namespace begins the keys of all high-water marks. Defaults to "fence".
 	Namespace string
-	// Expiry is how long the mark is kept after the last write. A fence that comes later is accepted however old it is,
-	// so it must be longer than any holder can be delayed: days rather than minutes. 0 keeps it for ever.
+	// Expiry is how long the high-water mark is kept after the last write. A fence that comes later is accepted however
+	// old it is, so it must be longer than any holder can be delayed: days rather than minutes. 0 keeps it without an
+	// end.
 	Expiry time.Duration
 }
 
@@ -67,8 +70,8 @@ var (
 // [*fence.StaleError]. The reply is what the command returns through Lua: numbers and text as usual, "OK" as text.
 //
 // A command of more than 7,000 words, which is more than Lua can pass on, runs in a transaction (WATCH, MULTI, EXEC)
-// instead: the same in effect, in four round trips, and again if another write with the same mark comes in between. Its
-// error wraps redis.TxFailedErr if that happens twenty times.
+// instead: the same in effect, in four round trips, and again if another write with the same high-water mark comes in
+// between. Its error wraps redis.TxFailedErr if that happens twenty times.
 //
 // As with every command, the client may repeat it when the connection breaks, unless its MaxRetries is negative.
 func (r Redis) Do(ctx context.Context, resource string, f lockrt.Fence, args ...any) *redis.Cmd {
@@ -107,8 +110,9 @@ func (r Redis) Check(ctx context.Context, resource string, f lockrt.Fence) error
 	return r.Run(ctx, resource, f, noScript, nil).Err()
 }
 
-// Reset forgets the mark of a resource, so that the next fence is accepted whatever it is. It is for an operator who
-// has found a mark that no lease raised: until the next holder has written, a stale writer is not refused.
+// Reset forgets the high-water mark of a resource, so that the next fence is accepted whatever it is. It is for an
+// operator who has found a high-water mark that no lease raised: until the next holder has written, a stale writer is
+// not refused.
 func (r Redis) Reset(ctx context.Context, resource string) error {
 	if err := r.check(resource, 1); err != nil {
 		return fmt.Errorf("reset fence mark: %w", err)
@@ -171,7 +175,8 @@ func (r Redis) badMark(resource string, err error) error {
 		resource, r.MarkKey(resource), err)
 }
 
-// MarkKey returns the key of a resource's mark: fence:{name}, or fence:{tag}:name where the name has a hash tag.
+// MarkKey returns the key of a resource's high-water mark: fence:{name}, or fence:{tag}:name where the name has a hash
+// tag.
 func (r Redis) MarkKey(resource string) string {
 	namespace := r.Namespace
 	if namespace == "" {

@@ -35,6 +35,8 @@ func (e engine) contract(t *testing.T) {
 		"state":            e.state,
 		"state of zero":    e.stateOfZero,
 		"reset":            e.reset,
+		"libraries":        e.libraries,
+		"files":            e.files,
 		"context that end": e.endedContext,
 	} {
 		t.Run(name, test)

@@ -1,15 +1,15 @@
 CREATE TABLE IF NOT EXISTS {lock} (
-	name bytea PRIMARY KEY,          -- namespace, 0x00, key; shortened with a hash where that is long
+	name bytea PRIMARY KEY,          -- namespace, 0x00, key, shortened with a hash where that is long
 	lock_key bytea NOT NULL,         -- the whole key
 	version bigint NOT NULL,         -- grows with every change of the row
 	epoch bigint NOT NULL,           -- of the last grant
 	turns bigint NOT NULL,           -- how many grants there were
-	owner text COLLATE "C" NOT NULL, -- lease ID; empty: free, or kept by MinHold; *: shared
+	owner text COLLATE "C" NOT NULL, -- lease ID, * if shared, empty if free or kept by MinHold
 	session text COLLATE "C" NOT NULL,
 	node text NOT NULL,
-	broken text NOT NULL,            -- why an operator ended the lease; empty: nobody did
-	since bigint NOT NULL,           -- µs of the server's clock, as are all times
-	until bigint NOT NULL,           -- the end of the lease; 0: free
+	broken text NOT NULL,            -- why an operator ended the lease, empty if nobody did
+	since bigint NOT NULL,           -- µs by the clock of the server, as are all times
+	until bigint NOT NULL,           -- the end of the lease, 0 if free
 	queue text COLLATE "C" NOT NULL, -- a line for each waiter: ID, TTL, live until, session, node, kind
 	holders text COLLATE "C" NOT NULL  -- a line for each who shares it
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200,

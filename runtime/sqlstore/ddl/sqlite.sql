@@ -1,15 +1,15 @@
 CREATE TABLE IF NOT EXISTS {lock} (
-	name blob PRIMARY KEY NOT NULL,  -- namespace, 0x00, key; shortened with a hash where that is long
+	name blob PRIMARY KEY NOT NULL,  -- namespace, 0x00, key, shortened with a hash where that is long
 	lock_key blob NOT NULL,          -- the whole key
 	version integer NOT NULL,        -- grows with every change of the row
 	epoch integer NOT NULL,          -- of the last grant
 	turns integer NOT NULL,          -- how many grants there were
-	owner text NOT NULL,             -- lease ID; empty: free, or kept by MinHold; *: shared
+	owner text NOT NULL,             -- lease ID, * if shared, empty if free or kept by MinHold
 	session text NOT NULL,
 	node text NOT NULL,
-	broken text NOT NULL,            -- why an operator ended the lease; empty: nobody did
-	since integer NOT NULL,          -- µs of the machine's clock, as are all times
-	until integer NOT NULL,          -- the end of the lease; 0: free
+	broken text NOT NULL,            -- why an operator ended the lease, empty if nobody did
+	since integer NOT NULL,          -- µs by the clock of the machine, as are all times
+	until integer NOT NULL,          -- the end of the lease, 0 if free
 	queue text NOT NULL,             -- a line for each waiter: ID, TTL, live until, session, node, kind
 	holders text NOT NULL            -- a line for each who shares it
 ) WITHOUT ROWID;

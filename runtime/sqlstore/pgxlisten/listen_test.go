@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testlocks"
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/sqlstore"
@@ -105,6 +106,23 @@ func TestListener_ringsTheNext(t *testing.T) {
 			return lease.Release(t.Context())
 		})
 	})
+}
+
+// MinHold keeps a permit's slot for a short rest of a long lease: who waits for it hears when that will be over.
+func TestListener_ringsForAKeptSlot(t *testing.T) {
+	server, db := postgres(t)
+	quiet := slog.New(slog.DiscardHandler)
+	a := locker(t, sqlstore.New(db, sqlstore.Config{}), quiet)
+	cfg := never(listener(t, server.URL()))
+	cfg.PollMin = 0 // else it does not ask at the end of that time either
+	b := locker(t, sqlstore.New(db, cfg), quiet)
+	awaitListeners(t, db, 1)
+	held := testlocks.Acquire(t, a, "k", lockrt.Options{TTL: long, MinHold: time.Second, Permits: 1})
+	waiter := testlocks.WaitsAs(t, b, "k", lockrt.Options{TTL: long, Wait: testsync.Patience, Permits: 1})
+	testlocks.Release(t, held)
+	if next := <-waiter; next != nil {
+		testlocks.Release(t, next)
+	}
 }
 
 // A process that ends right after its release has rung.

@@ -27,7 +27,8 @@ type engine struct {
 	url  string // as lockrt.Open takes it
 	cfg  sqlstore.Config
 
-	forUpdate string // what locks a row for its transaction; SQLite locks the whole file
+	level     sql.IsolationLevel // of transactions with a guard
+	forUpdate string             // what locks a row for its transaction; SQLite locks the whole file
 }
 
 // engines runs a test on every database, on all at once.
@@ -57,15 +58,20 @@ type loss struct {
 func (e *engine) session(t *testing.T, node string) (lockrt.Session, <-chan loss) {
 	t.Helper()
 	losses := make(chan loss, 100)
+	return e.sessionThat(t, node, func(id string, reason error) { losses <- loss{id, reason} }), losses
+}
+
+// sessionThat opens a session with a SessionConfig.Lost.
+func (e *engine) sessionThat(t *testing.T, node string, lost func(id string, reason error)) lockrt.Session {
+	t.Helper()
 	s, err := sqlstore.New(e.db, e.cfg).Open(lockrt.SessionConfig{
-		Namespace: t.Name(), Node: node, Logger: slog.New(slog.DiscardHandler),
-		Lost: func(id string, reason error) { losses <- loss{id, reason} },
+		Namespace: t.Name(), Node: node, Logger: slog.New(slog.DiscardHandler), Lost: lost,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closeSession(t, s) })
-	return s, losses
+	return s
 }
 
 func closeSession(t *testing.T, s lockrt.Session) {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/sqlstore"
@@ -26,6 +24,8 @@ func TestGuard(t *testing.T) {
 		"a release comes too early":          guardedRelease,
 		"a release in vain":                  guardedReleaseInVain,
 		"MinHold comes too early":            guardedMinHold,
+		"MaxHold is over meanwhile":          guardedMaxHold,
+		"a release at the end of MaxHold":    guardedMaxHoldRelease,
 		"a close":                            guardedClose,
 		"a break":                            guardedBreak,
 		"a break by force":                   guardedForce,
@@ -33,7 +33,6 @@ func TestGuard(t *testing.T) {
 		"renewals":                           guardedRenewal,
 		"a stale lease":                      guardStale,
 		"a stale caller of the same process": guardPassedOn,
-		"an old snapshot":                    guardOldSnapshot,
 		"a client that has stopped":          guardStopped,
 		"another kind of store":              guardElsewhere,
 		"a transaction elsewhere":            guardTxElsewhere,
@@ -58,17 +57,18 @@ func (e *engine) begin(t *testing.T, level sql.IsolationLevel) *sql.Tx {
 	return tx
 }
 
-// guarded returns a lease and a transaction with its guard.
+// guarded returns a lease and a transaction with its guard, of the engine's isolation level.
 func (e *engine) guarded(t *testing.T, l *lockrt.Locker, o lockrt.Options) (*lockrt.Lease, *sql.Tx) {
 	t.Helper()
 	var lease *lockrt.Lease
 	var tx *sql.Tx
+	o.Wait = testsync.Patience
 	testsync.Eventually(t, "the guard comes before the end of the lease", func() bool {
 		var err error
 		if lease, err = l.Acquire(t.Context(), "k", o); err != nil {
 			t.Fatal(err)
 		}
-		tx = e.begin(t, sql.LevelDefault)
+		tx = e.begin(t, e.level)
 		if err := sqlstore.Guard(t.Context(), tx, lease); err == nil {
 			return true
 		} else if !errors.Is(err, lockrt.ErrLost) {
@@ -80,28 +80,29 @@ func (e *engine) guarded(t *testing.T, l *lockrt.Locker, o lockrt.Options) (*loc
 	return lease, tx
 }
 
-// writes is the end of a transaction that writes.
-func writes(tx *sql.Tx) func() error {
-	return func() error {
-		if _, err := tx.Exec("INSERT INTO data VALUES (1)"); err != nil {
-			return err
-		}
-		return tx.Commit()
+// writes has a transaction write at once, before whatever keeps its holder, and returns its end.
+func writes(t *testing.T, tx *sql.Tx) (commit func() error) {
+	t.Helper()
+	if _, err := tx.Exec("INSERT INTO data VALUES (1)"); err != nil {
+		t.Fatal(err)
 	}
+	return tx.Commit
 }
 
-// nobodyUntilCommit checks that a waiter gets the lock after the commit and not before.
-func (e *engine) nobodyUntilCommit(t *testing.T, commit func() error, meanwhile func()) {
+// nobodyUntilCommit checks that a waiter gets the lock after the commit and not before, and returns its fence.
+func (e *engine) nobodyUntilCommit(t *testing.T, commit func() error, meanwhile func()) (next lockrt.Fence) {
 	t.Helper()
 	b := e.locker(t, "b")
-	next := make(chan error, 1)
+	var lease *lockrt.Lease
+	done := make(chan error, 1)
 	go func() {
-		_, err := b.Acquire(context.WithoutCancel(t.Context()), "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
-		next <- err
+		var err error
+		lease, err = b.Acquire(context.WithoutCancel(t.Context()), "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
+		done <- err
 	}()
 	meanwhile()
 	select {
-	case err := <-next:
+	case err := <-done:
 		t.Fatalf("somebody else has the lock before the commit (%v)", err)
 	case <-time.After(700 * time.Millisecond):
 	}
@@ -112,18 +113,20 @@ func (e *engine) nobodyUntilCommit(t *testing.T, commit func() error, meanwhile 
 		t.Fatal(err)
 	}
 	select {
-	case err := <-next:
+	case err := <-done:
 		if err != nil {
-			t.Error(err)
+			t.Fatal(err)
 		}
+		return lease.Fence()
 	case <-time.After(testsync.Patience):
-		t.Error("nobody gets the lock after the commit")
+		t.Fatal("nobody gets the lock after the commit")
+		panic("unreachable")
 	}
 }
 
 func guardedPastTheLease(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: 500 * time.Millisecond, NoRenew: true})
-	e.nobodyUntilCommit(t, writes(tx), func() { <-lease.Done() })
+	e.nobodyUntilCommit(t, writes(t, tx), func() { <-lease.Done() })
 }
 
 // Those who come while the lease is over and the transaction open get the lock in their order.
@@ -156,7 +159,7 @@ func guardedOrder(t *testing.T, e *engine) {
 func guardedRelease(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
 	released := make(chan error, 1)
-	e.nobodyUntilCommit(t, writes(tx), func() { go func() { released <- lease.Release(t.Context()) }() })
+	e.nobodyUntilCommit(t, writes(t, tx), func() { go func() { released <- lease.Release(t.Context()) }() })
 	if err := <-released; err != nil {
 		t.Error(err)
 	}
@@ -180,17 +183,53 @@ func guardedReleaseInVain(t *testing.T, e *engine) {
 func guardedMinHold(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long, MinHold: 100 * time.Millisecond})
 	released := make(chan error, 1)
-	e.nobodyUntilCommit(t, writes(tx), func() { go func() { released <- lease.Release(t.Context()) }() })
+	e.nobodyUntilCommit(t, writes(t, tx), func() { go func() { released <- lease.Release(t.Context()) }() })
 	if err := <-released; err != nil {
 		t.Error(err)
 	}
+}
+
+// The end of MaxHold is one of the lease and not of the guard, also when what the lease had left has run out.
+func guardedMaxHold(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: 1500 * time.Millisecond, MaxHold: 2 * time.Second})
+	next := e.nobodyUntilCommit(t, writes(t, tx), func() {
+		<-lease.Done()
+		if err := lease.Err(); !strings.Contains(err.Error(), "without a renewal") { // where the machine stood still for a second
+			wants(t, err, "MaxHold")
+		}
+		e.isOver(t)
+	})
+	if next <= lease.Fence() {
+		t.Errorf("the next fence is %d after %d", next, lease.Fence())
+	}
+}
+
+// The holder gives its lease back at the end of MaxHold: that waits for the transaction.
+func guardedMaxHoldRelease(t *testing.T, e *engine) {
+	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long, MaxHold: time.Second})
+	released := make(chan error, 1)
+	e.nobodyUntilCommit(t, writes(t, tx), func() {
+		<-lease.Done()
+		go func() { released <- lease.Release(context.WithoutCancel(t.Context())) }()
+	})
+	wants(t, <-released, "MaxHold")
+}
+
+// isOver waits until the lease has run out for all.
+func (e *engine) isOver(t *testing.T) {
+	t.Helper()
+	s, _ := e.session(t, "watcher")
+	testsync.Eventually(t, "the lease is over for all", func() bool {
+		_, err := s.(lockrt.Inspector).Inspect(context.WithoutCancel(t.Context()), "k")
+		return errors.Is(err, lockrt.ErrNotHeld)
+	})
 }
 
 func guardedClose(t *testing.T, e *engine) {
 	a := e.locker(t, "a")
 	_, tx := e.guarded(t, a, lockrt.Options{TTL: long})
 	closed := make(chan error, 1)
-	e.nobodyUntilCommit(t, writes(tx), func() { go func() { closed <- a.Close(context.WithoutCancel(t.Context())) }() })
+	e.nobodyUntilCommit(t, writes(t, tx), func() { go func() { closed <- a.Close(context.WithoutCancel(t.Context())) }() })
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
@@ -198,7 +237,7 @@ func guardedClose(t *testing.T, e *engine) {
 
 func guardedBreak(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
-	e.nobodyUntilCommit(t, writes(tx), func() {
+	e.nobodyUntilCommit(t, writes(t, tx), func() {
 		if err := e.locker(t, "c").Break(t.Context(), "k", "test"); err != nil {
 			t.Error(err)
 		}
@@ -216,7 +255,7 @@ func guardedForce(t *testing.T, e *engine) {
 		t.Fatal(err)
 	}
 	b.ID = info.ID
-	e.nobodyUntilCommit(t, writes(tx), func() { go func() { broken <- s.(lockrt.Breaker).Break(t.Context(), b) }() })
+	e.nobodyUntilCommit(t, writes(t, tx), func() { go func() { broken <- s.(lockrt.Breaker).Break(t.Context(), b) }() })
 	if err := <-broken; err != nil {
 		t.Error(err)
 	}
@@ -255,14 +294,14 @@ func guardedRenewal(t *testing.T, e *engine) {
 
 func guardStale(t *testing.T, e *engine) {
 	a, b := e.locker(t, "a"), e.locker(t, "b")
-	lease, err := a.Acquire(t.Context(), "k", lockrt.Options{TTL: short, NoRenew: true})
+	lease, err := a.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Second, NoRenew: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Acquire(t.Context(), "k", lockrt.Options{TTL: long, Wait: testsync.Patience}); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlstore.Guard(t.Context(), e.begin(t, sql.LevelDefault), lease); !errors.Is(err, lockrt.ErrLost) {
+	if err := sqlstore.Guard(t.Context(), e.begin(t, e.level), lease); !errors.Is(err, lockrt.ErrLost) {
 		t.Errorf("the guard of a lease that is over: %v, want ErrLost", err)
 	}
 }
@@ -291,45 +330,6 @@ func guardPassedOn(t *testing.T, e *engine) {
 	}
 	if err := sqlstore.Guard(t.Context(), e.begin(t, sql.LevelDefault), two); err != nil {
 		t.Errorf("the guard of the lease: %v", err)
-	}
-}
-
-// A transaction whose snapshot is from before the lock changed hands must not pass, although it sees the lease hold it.
-func guardOldSnapshot(t *testing.T, e *engine) {
-	for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelSerializable} {
-		for name, ends := range map[string]func(*testing.T, lockrt.Session){
-			"released": func(t *testing.T, s lockrt.Session) {
-				if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "1"}); err != nil {
-					t.Fatal(err)
-				}
-			},
-			"kept": func(t *testing.T, s lockrt.Session) {
-				if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "1", Keep: time.Millisecond}); err != nil {
-					t.Fatal(err)
-				}
-			},
-		} {
-			t.Run(level.String()+" "+name, func(t *testing.T) {
-				s, _ := e.session(t, "a")
-				take(t, s, "k", "1", long)
-				tx := e.begin(t, level)
-				var n int
-				if err := tx.QueryRow("SELECT count(*) FROM data").Scan(&n); err != nil { // now it has its snapshot
-					t.Fatal(err)
-				}
-				ends(t, s)
-				if _, err := s.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "2", TTL: long, Wait: testsync.Patience}); err != nil {
-					t.Fatal(err)
-				}
-				// What Guard asks. (A lease of this process would know of its end by itself.)
-				var one int
-				err := tx.QueryRow("SELECT 1 FROM lockgen_lock WHERE name = $1 AND owner = '1' FOR KEY SHARE", e.rowName(t, "k")).Scan(&one)
-				var pg *pgconn.PgError
-				if !errors.As(err, &pg) || pg.Code != "40001" {
-					t.Errorf("the guard in an old snapshot: %v, want 40001", err)
-				}
-			})
-		}
 	}
 }
 

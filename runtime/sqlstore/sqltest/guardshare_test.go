@@ -31,8 +31,9 @@ func guardedReaders(t *testing.T, e *engine) {
 		}
 	}
 	released := make(chan error, 1)
+	commitFirst, commitSecond := writes(t, first), writes(t, second)
 	commit := func() error {
-		err := errors.Join(writes(second)(), <-released)
+		err := errors.Join(commitSecond(), <-released)
 		if err == nil && two.Err() == nil {
 			t.Error("a lease outlives its release")
 		}
@@ -43,7 +44,7 @@ func guardedReaders(t *testing.T, e *engine) {
 		if err := errors.Join(third.Release(t.Context()), one.Release(t.Context())); err != nil {
 			t.Error(err)
 		}
-		if err := writes(first)(); err != nil {
+		if err := commitFirst(); err != nil {
 			t.Error(err)
 		}
 		go func() { released <- two.Release(context.WithoutCancel(t.Context())) }()
@@ -54,13 +55,13 @@ func guardedReadersPastTheirLeases(t *testing.T, e *engine) {
 	o := reads(500 * time.Millisecond)
 	o.NoRenew = true
 	lease, tx := e.guarded(t, e.locker(t, "a"), o)
-	e.nobodyUntilCommit(t, writes(tx), func() { <-lease.Done() })
+	e.nobodyUntilCommit(t, writes(t, tx), func() { <-lease.Done() })
 }
 
 // What the writer wrote is committed before others read.
 func guardedDowngrade(t *testing.T, e *engine) {
 	lease, tx := e.guarded(t, e.locker(t, "a"), lockrt.Options{TTL: long})
-	done := make(chan error, 1)
+	commit, done := writes(t, tx), make(chan error, 1)
 	go func() { done <- lease.Downgrade(context.WithoutCancel(t.Context())) }()
 	b := e.locker(t, "b")
 	select {
@@ -71,7 +72,7 @@ func guardedDowngrade(t *testing.T, e *engine) {
 	if _, err := b.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long, Mode: lockrt.Read}); !errors.Is(err, lockrt.ErrBusy) {
 		t.Errorf("a reader before the commit: %v, want ErrBusy", err)
 	}
-	if err := errors.Join(writes(tx)(), <-done); err != nil {
+	if err := errors.Join(commit(), <-done); err != nil {
 		t.Fatal(err)
 	}
 	beside, err := b.Acquire(t.Context(), "k", reads(long))

@@ -446,6 +446,12 @@ func foreignQueue(t *testing.T, e *engine) {
 	if err == nil || errors.Is(err, lockrt.ErrBusy) || !strings.Contains(err.Error(), "what is this") {
 		t.Errorf("the error is %v", err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), testsync.Patience)
+	defer cancel()
+	wants(t, s.Release(ctx, lockrt.Release{Key: "k", ID: "1"}), "what is this")
+	if ctx.Err() != nil {
+		t.Error("the release was tried again and again")
+	}
 }
 
 // openLike opens another pool on the engine's database.

@@ -24,11 +24,12 @@ import (
 func TestMain(m *testing.M) {
 	storetest.BeProcess()
 	beChaosProcess()
+	beGuardingProcess()
 	goleak.VerifyTestMain(testenv.Sharing{M: m})
 }
 
-// beChaosProcess is set where there are processes to kill and stop.
-var beChaosProcess = func() {}
+// beChaosProcess and beGuardingProcess are set where there are processes to kill and stop.
+var beChaosProcess, beGuardingProcess = func() {}, func() {}
 
 func openDB(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()

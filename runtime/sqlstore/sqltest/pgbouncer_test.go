@@ -19,7 +19,7 @@ func TestPgBouncer_conformance(t *testing.T) {
 	db := openDB(t, "pgx", url)
 	storetest.Run(t, func(*testing.T) lockrt.Store {
 		return sqlstore.New(db, sqlstore.Config{})
-	}, storetest.Processes(func(*testing.T) string { return url }), storetest.Brief())
+	}, storetest.Processes(func(*testing.T) string { return url }))
 }
 
 // With prepared statements that a pooler loses the error says what to do.

@@ -142,20 +142,8 @@ func (w *stress) run() {
 	w.owners, w.epochs, w.writers = make(map[string][]ownership), make(map[string]uint64), make(map[string]uint64)
 	sessions := make([]lockrt.Session, 3)
 	for i := range sessions {
-		s, losses := w.session(w.t, fmt.Sprint("node", i))
-		sessions[i] = s
-		stop := make(chan struct{})
-		w.t.Cleanup(func() { close(stop) })
-		go func() {
-			for {
-				select {
-				case l := <-losses:
-					w.over(l.id)
-				case <-stop:
-					return
-				}
-			}
-		}()
+		// What is broken goes on to others once Lost has returned.
+		sessions[i] = w.sessionThat(w.t, fmt.Sprint("node", i), func(id string, _ error) { w.over(id) })
 	}
 	var wg sync.WaitGroup
 	for i := range stressWorkers {

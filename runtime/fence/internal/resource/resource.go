@@ -14,7 +14,7 @@ import (
 // maxName keeps a resource within the keys that all databases can index.
 const maxName = 512
 
-// Check refuses what no store of marks can keep exactly.
+// Check refuses what no store of high-water marks can keep exactly.
 func Check(name string, f lockrt.Fence) error {
 	switch {
 	case name == "":

@@ -3,14 +3,14 @@
 --
 --   local function work(KEYS, ARGV) … end
 --
--- KEYS  1 the resource's mark, 2… keys of the work
--- ARGV  1 fence, 2 expiry of the mark (ms; 0: none), 3… arguments of the work
+-- KEYS  1 the resource's high-water mark, 2… keys of the work
+-- ARGV  1 fence, 2 expiry of the high-water mark (ms; 0: none), 3… arguments of the work
 -- Returns what the work returns, or the error
 --   STALEFENCE <highest fence seen>    the fence is lower; the work did not run
---   BADFENCEMARK …                     the mark holds what this script did not write; the work did not run
+--   BADFENCEMARK …                     the high-water mark holds what this script did not write; the work did not run
 --
--- The mark is raised before the work and stays raised if that fails: a holder with this fence exists, so all before it
--- are obsolete, and a script that fails half way may have written.
+-- The high-water mark is raised before the work and stays raised if that fails: a holder with this fence exists, so all
+-- before it are obsolete, and a script that fails half way may have written.
 local mark, fence, expiry = KEYS[1], ARGV[1], ARGV[2]
 
 -- Fences have up to 63 bits and Lua's numbers 53, so they are compared as decimal digits.
