@@ -23,11 +23,11 @@ type admission struct {
 }
 
 // admissions returns the first that waits, and those behind it that are let in with it. The first of these contenders
-// is the one of the request. before is the one before it, and crowd are the oldest, at least as many as it has permits.
+// is the one of the request. before is the one before it, and heads are the oldest, at least as many as it has permits.
 // There are none if before waits itself, or has a lock that cannot be shared.
-func admissions(before *mvccpb.KeyValue, crowd, line []*mvccpb.KeyValue) (in []admission) {
-	first := entryOf(line[0])
-	epoch := first.epoch(line[0].CreateRevision)
+func admissions(before *mvccpb.KeyValue, heads, queued []*mvccpb.KeyValue) (in []admission) {
+	first := entryOf(queued[0])
+	epoch := first.epoch(queued[0].CreateRevision)
 	if before != nil {
 		e := entryOf(before)
 		if !e.In || !e.besides(first) {
@@ -36,12 +36,12 @@ func admissions(before *mvccpb.KeyValue, crowd, line []*mvccpb.KeyValue) (in []a
 		epoch = e.epoch(before.CreateRevision)
 	}
 	taken := make(slots)
-	for _, kv := range crowd {
-		if kv.CreateRevision < line[0].CreateRevision {
+	for _, kv := range heads {
+		if kv.CreateRevision < queued[0].CreateRevision {
 			taken[entryOf(kv).Slot] = true
 		}
 	}
-	for _, kv := range line {
+	for _, kv := range queued {
 		e := entryOf(kv)
 		if e.In || !e.besides(first) || e.Permits > 0 && len(taken) >= e.Permits {
 			break
@@ -56,18 +56,22 @@ func admissions(before *mvccpb.KeyValue, crowd, line []*mvccpb.KeyValue) (in []a
 	return in
 }
 
-// admit writes admissions, the first of which is that of the contender of an answer. It reports false if one of them has
-// changed since it was read.
+// admit writes admissions, the first of which is that of the contender of an answer, as many as go into one transaction:
+// the next ones let themselves in. It reports false if one of them has changed since it was read.
 func (s *session) admit(ctx context.Context, a *answer, in []admission) (bool, error) {
+	in = in[:s.fit(len(in), func(i int) int { return 2*len(in[i].was.Key) + len(in[i].was.Value) })]
 	conditions, puts := make([]etcd.Cmp, len(in)), make([]etcd.Op, len(in))
 	for i, one := range in {
 		key := string(one.was.Key)
 		conditions[i] = etcd.Compare(etcd.ModRevision(key), "=", one.was.ModRevision)
 		puts[i] = etcd.OpPut(key, one.e.text(), etcd.WithIgnoreLease())
 	}
-	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	r, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(conditions...).Then(puts...).Commit()
 	})
+	if s.fewer(len(in), err) {
+		return s.admit(ctx, a, in)
+	}
 	if err != nil || !r.Succeeded {
 		return false, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 // question is one request of an Acquire that may put a contender.
@@ -19,9 +20,18 @@ type question struct {
 	me    string // the key of its contender
 	class *class // has it as a user; nil: it has not come so far
 	doubt int64  // the generation of an attempt that had no answer, and may still come; 0: all had
+	heard bool   // one of its writes has had an answer
 
 	put  entry  // the value of the contender that it puts,
 	text string // and how that is written
+}
+
+// rank lets those go first whose next write is not their first: they are nearer to their end.
+func (q *question) rank() rank {
+	if q.heard {
+		return continuing
+	}
+	return beginning
 }
 
 // entryOf is [entryOf] of the contender of the question.
@@ -83,6 +93,8 @@ func (s *session) takeBack(q *question, mine *mvccpb.KeyValue) {
 
 // askServers asks until there is an answer. The question has its class then.
 func (s *session) askServers(ctx context.Context, q *question) (a answer, err error) {
+	s.asks(1)
+	defer s.asks(-1)
 	var stale ground
 	for moved := 0; ; moved++ {
 		a = answer{stands: true, shares: shares(q.req)}
@@ -115,6 +127,12 @@ func (s *session) askServers(ctx context.Context, q *question) (a answer, err er
 	}
 }
 
+func (s *session) asks(more int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asking += more
+}
+
 func (s *session) classify(ctx context.Context, q *question) (err error) {
 	if q.class == nil {
 		q.class, err = s.class(ctx, q.req.TTL)
@@ -141,11 +159,10 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 		free = etcd.Compare(etcd.CreateRevision(me), "=", 0)
 	}
 	take := &change{
-		lock: lock, ifs: []etcd.Cmp{s.guard(a.ground), free},
+		lock: lock, rank: q.rank(), ifs: []etcd.Cmp{s.guard(a.ground), free},
 		thens: []etcd.Op{etcd.OpPut(me, q.text, etcd.WithLease(q.class.id)), etcd.OpGet(lock, first...)},
 	}
-	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		a.sent = time.Now()
+	r, unanswered, err := again(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.commit(ctx, &s.takes, take)
 	})
 	if unanswered {
@@ -154,6 +171,7 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 	if err != nil {
 		return false, err
 	}
+	a.sent, q.heard = take.sent, true
 	if !r.Succeeded {
 		return s.askWhy(ctx, q, a)
 	}
@@ -228,7 +246,7 @@ func (s *session) adopt(ctx context.Context, q *question, a *answer) (bool, erro
 	fresh := s.entry(q.req)
 	e.TTL, e.At = fresh.TTL, fresh.At
 	me := string(a.mine.Key)
-	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	r, _, err := rewrite(ctx, s, continuing, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", a.mine.ModRevision)).
 			Then(etcd.OpPut(me, e.text(), etcd.WithLease(q.class.id))).Commit()
 	})
@@ -260,7 +278,7 @@ func (s *session) accept(q *question, a answer) (lockrt.Grant, error) {
 	err := s.hold(h)
 	if e.Broken != "" {
 		s.drop(h.id)
-		err = errBrokenUnknown
+		err = waits.ErrBroken
 	}
 	if err != nil {
 		if errors.Is(err, errClassOver) { // its key has gone with it
@@ -275,10 +293,10 @@ func (s *session) accept(q *question, a answer) (lockrt.Grant, error) {
 
 // Acquire implements lockrt.Session.
 func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
-	if !s.enter() {
+	if !s.gate.Enter() {
 		return lockrt.Grant{}, lockrt.ErrClosed
 	}
-	defer s.acquiring.Done()
+	defer s.gate.Leave()
 	doubt := int64(0)
 	kept := s.pickUp(req.ID)
 	if kept != nil {
@@ -309,5 +327,9 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	if err != nil {
 		return lockrt.Grant{}, err
 	}
-	return lockrt.Grant{}, s.busy(ctx, req.Key, a.head)
+	busy, err := s.busy(ctx, req.Key, a.head)
+	if err != nil {
+		return lockrt.Grant{}, err
+	}
+	return lockrt.Grant{}, busy
 }

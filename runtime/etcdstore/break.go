@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	etcd "go.etcd.io/etcd/client/v3"
 
+	"github.com/lockgen/lockgen/internal/percent"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -98,7 +99,7 @@ func (s *session) breakHolder(
 			ops = append(ops, etcd.OpPut(told, toldText(b.Key, reason), etcd.WithLease(etcd.LeaseID(holder.Lease))))
 		}
 	}
-	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", holder.ModRevision)).Then(ops...).Commit()
 	})
 	if isNoLease(err) { // the lock has gone with it
@@ -112,7 +113,7 @@ func toldText(key, reason string) string { return escape(key) + " " + reason }
 
 func toldOf(text string) (key, reason string) {
 	escaped, reason, _ := strings.Cut(text, " ")
-	key, err := unescape(escaped)
+	key, err := percent.Unescape(escaped)
 	if err != nil {
 		return "", reason
 	}

@@ -25,9 +25,14 @@ func attempt[T any](ctx context.Context, call func(context.Context) (T, error)) 
 // repeat makes a call until it has an answer, ctx ends, or another try is of no use. The call must be one that may be
 // repeated. unanswered says that an earlier attempt had no answer, and may have done its work.
 func repeat[T any](ctx context.Context, call func(context.Context) (T, error)) (got T, unanswered bool, err error) {
+	return again(ctx, func(ctx context.Context) (T, error) { return attempt(ctx, call) })
+}
+
+// again is repeat for calls that bound themselves.
+func again[T any](ctx context.Context, once func(context.Context) (T, error)) (got T, unanswered bool, err error) {
 	var said error // by a server, and not by our own limit
 	for backoff := retryFirst; ; backoff = pace.Backoff(backoff, retryFirst, retryMost) {
-		got, err = attempt(ctx, call)
+		got, err = once(ctx)
 		if err == nil {
 			return got, unanswered, nil
 		}
@@ -44,6 +49,81 @@ func repeat[T any](ctx context.Context, call func(context.Context) (T, error)) (
 			}
 			return got, unanswered, err
 		}
+	}
+}
+
+const (
+	// hedgeTime is how long a renewal waits for one server before another is asked as well.
+	hedgeTime = 300 * time.Millisecond
+	// hedges is how many are asked at a time.
+	hedges = 3
+)
+
+// hedged is repeat for the calls of a renewal, which has time for little more than one attempt at a server that is silent.
+// With several members every other call may come to that one, until its connection is known to be dead. The call must be
+// one that may be made twice at a time.
+func hedged[T any](ctx context.Context, s *session, call func(context.Context) (T, error)) (got T, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		got T
+		err error
+	}
+	answers := make(chan answer, hedges)
+	ask := func() {
+		s.calls.Start(func() {
+			got, _, err := repeat(ctx, call)
+			answers <- answer{got, err}
+		})
+	}
+	ask()
+	another := time.NewTicker(hedgeTime)
+	defer another.Stop()
+	for asked, left := 1, 1; ; {
+		select {
+		case a := <-answers:
+			if left--; a.err == nil || left == 0 || !retryable(a.err) {
+				return a.got, a.err
+			}
+		case <-another.C:
+			if asked < hedges {
+				asked, left = asked+1, left+1
+				ask()
+			}
+		}
+	}
+}
+
+// write is attempt for a call that writes, when it may go. It has no answer only when it is lost, or when ctx ends.
+func write[T any](ctx context.Context, s *session, r rank, call func(context.Context) (T, error)) (got T, err error) {
+	w, err := s.enter(ctx, r)
+	if err != nil {
+		return got, err
+	}
+	limited, cancel := s.untilLost(ctx, w.at)
+	got, err = call(limited)
+	cancel()
+	s.exit(w, err)
+	return got, err
+}
+
+// rewrite is repeat for a call that writes.
+func rewrite[T any](
+	ctx context.Context, s *session, r rank, call func(context.Context) (T, error),
+) (got T, unanswered bool, err error) {
+	return again(ctx, func(ctx context.Context) (T, error) { return write(ctx, s, r, call) })
+}
+
+// untilLost returns a context that ends with ctx, or when an attempt has had its time and is lost.
+func (s *session) untilLost(ctx context.Context, sent time.Time) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(attemptLimit.Next(), func() {
+		s.lost(ctx, sent)
+		cancel(errNoAnswer)
+	})
+	return ctx, func() {
+		stop()
+		cancel(nil)
 	}
 }
 

@@ -50,35 +50,41 @@ func classFor(ttl time.Duration) time.Duration {
 // class returns the class for a TTL, a new one if need be. It has one user more, until leave.
 func (s *session) class(ctx context.Context, ttl time.Duration) (*class, error) {
 	key := classFor(ttl)
-	if c := s.join(key); c != nil {
-		return c, nil
+	for {
+		if c := s.join(key); c != nil {
+			return c, nil
+		}
+		if err := s.makeClass(ctx, key); err != nil {
+			return nil, err
+		}
 	}
-	over, err := s.slot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer over()
-	if c := s.join(key); c != nil {
-		return c, nil
-	}
-	var sent time.Time
-	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
-		sent = time.Now()
-		return s.client.Grant(ctx, int64(key/time.Second))
+}
+
+// makeClass makes a class, unless there is one.
+func (s *session) makeClass(ctx context.Context, key time.Duration) error {
+	return s.makeOnce(ctx, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.classes[key] != nil
+	}, func(ctx context.Context) error {
+		var sent time.Time
+		r, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
+			sent = time.Now()
+			return s.client.Grant(ctx, int64(key/time.Second))
+		})
+		if err != nil {
+			return err
+		}
+		c := &class{
+			id: r.ID, key: key, length: time.Duration(r.TTL) * time.Second, alive: sent, idle: time.Now(),
+			gone: make(chan struct{}),
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.classes[key] = c
+		s.gate.Go(func() { s.keepAlive(c) })
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	c := &class{
-		id: r.ID, key: key, length: time.Duration(r.TTL) * time.Second, alive: sent, users: 1, gone: make(chan struct{}),
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.classes[key] = c
-	if !s.closed {
-		s.running.Go(func() { s.keepAlive(c) })
-	}
-	return c, nil
 }
 
 func (s *session) join(key time.Duration) *class {
@@ -120,7 +126,7 @@ func (s *session) keepAlive(c *class) {
 			return
 		}
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(s.ctx, max(c.length/4, attemptTime))
+		ctx, cancel := context.WithTimeout(etcd.WithRequireLeader(s.ctx), max(c.length/4, attemptTime))
 		err := s.renewClass(ctx, c)
 		cancel()
 		pause := c.pause()
@@ -140,10 +146,9 @@ func (c *class) pause() time.Duration { return c.length/5 - pace.Jitter(c.length
 
 // renewClass counts a sign of life that was sent within this call, and no earlier one.
 func (s *session) renewClass(ctx context.Context, c *class) error {
-	var sent time.Time
-	_, _, err := repeat(ctx, func(ctx context.Context) (any, error) {
-		sent = time.Now()
-		return nil, s.signOfLife(ctx, c)
+	sent, err := hedged(ctx, s, func(ctx context.Context) (time.Time, error) {
+		sent := time.Now()
+		return sent, s.signOfLife(ctx, c)
 	})
 	switch {
 	case err == nil:
@@ -170,6 +175,14 @@ func (s *session) signOfLife(ctx context.Context, c *class) error {
 	if err == nil && now.Header.RaftTerm != said.ResponseHeader.GetRaftTerm() {
 		err = errOtherLeader
 	}
+	return err
+}
+
+// signOfServers asks for what is answered only when all has been applied that came before.
+func (s *session) signOfServers(ctx context.Context) error {
+	_, err := attempt(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
+		return s.client.Get(ctx, s.space.generation(s.id), etcd.WithCountOnly())
+	})
 	return err
 }
 

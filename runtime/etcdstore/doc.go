@@ -60,7 +60,15 @@
 //
 // A request whose answer is lost may arrive much later. Each one names the generation of its session, which is another
 // key in etcd. When a caller gives a request up that has had no answer, that key is deleted together with what the
-// request may have put, in one step. From then on the request refuses itself.
+// request may have put, in one step. From then on the request refuses itself. Requests that are under way then have to be
+// made again. So a crowd that gives up does that once in 5 s, and what its requests may have put is deleted at once too.
+//
+// A server that is slow has queued what it is late with, and applies it although its callers have left. So a process sends
+// a write again only when a request that it sent later has had an answer, and has at most 64 writes under way or queued. It
+// has few when answers take longer than the renewals of its leases can bear, which wait behind them, and one more with each
+// answer in time, unless the answer to that one would be late. Releases go first, and then callers whose request has begun.
+// Who has less time than an answer takes is not sent. What a session needs before its first lock is made once, whoever
+// gives up meanwhile.
 //
 // Break marks the lease and tells the session of its holder by a key that the session watches. That key goes with the
 // lease of etcd that the lock has, since the session may be dead. MinHold is a lease of etcd of its own.

@@ -48,7 +48,7 @@ func (s *session) downgrade(ctx context.Context, d lockrt.Downgrading) (epoch ui
 	if d.NewEpoch {
 		e.Epoch = e.epoch(kv.CreateRevision) + 1
 	}
-	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	r, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(string(kv.Key)), "=", kv.ModRevision)).
 			Then(etcd.OpPut(string(kv.Key), e.text(), etcd.WithIgnoreLease())).Commit()
 	})

@@ -61,6 +61,15 @@ func (e entry) text() string {
 	return string(text)
 }
 
+// foreign reports whether no lock store has written it: contenders have the ID of a lease, or are kept.
+func (e entry) foreign() bool { return e.ID == "" && !e.Kept }
+
+// errForeign is the error of a request that would wait for somebody else's key. Nobody knows when that goes.
+func errForeign(kv *mvccpb.KeyValue) error {
+	return refusal("the key %.300q, which no lock store has written, stands in the queue of the lock as if it held it; "+
+		"delete it, and let nobody else write below the prefix of the locks", kv.Key)
+}
+
 // entryOf reads the value of a contender. Somebody else's text is an entry of nobody.
 func entryOf(kv *mvccpb.KeyValue) entry {
 	var e entry

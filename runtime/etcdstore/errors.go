@@ -23,12 +23,11 @@ const (
 )
 
 var (
-	errNoAnswer      = timelimit.ErrNoAnswer
-	errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
-	errForgotten     = errors.New("etcd has forgotten it: its lease ran out")
-	errGone          = errors.New("its key was deleted in etcd")
-	errOtherLeader   = errors.New("etcd has changed its leader meanwhile")
-	errMoved         = errors.New("the session's place in etcd changed again and again")
+	errNoAnswer    = timelimit.ErrNoAnswer
+	errForgotten   = errors.New("etcd has forgotten it: its lease ran out")
+	errGone        = errors.New("its key was deleted in etcd")
+	errOtherLeader = errors.New("etcd has changed its leader meanwhile")
+	errMoved       = errors.New("the session's place in etcd changed again and again")
 )
 
 // refusalError says that these servers, or the way in which they are set up, cannot keep locks.
@@ -54,13 +53,20 @@ func codeOf(err error) codes.Code {
 func isDenied(err error) bool {
 	switch codeOf(err) {
 	case codes.PermissionDenied, codes.Unauthenticated:
-		return true
+		return !isOldToken(err)
 	}
 	return errors.Is(err, rpctypes.ErrAuthFailed) || errors.Is(err, rpctypes.ErrUserEmpty) ||
 		errors.Is(err, rpctypes.ErrAuthNotEnabled)
 }
 
+// isOldToken reports whether a server did not know the token of the account. For each sign of life the client gets a new
+// one, of which a member that is behind the others has not heard yet.
+func isOldToken(err error) bool { return errors.Is(err, rpctypes.ErrInvalidAuthToken) }
+
 func isFull(err error) bool { return errors.Is(err, rpctypes.ErrNoSpace) }
+
+// isCrowded reports whether servers refuse a write because of how many others are queued.
+func isCrowded(err error) bool { return errors.Is(err, rpctypes.ErrTooManyRequests) }
 
 func isNoLease(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }
 
@@ -70,7 +76,7 @@ func retryable(err error) bool {
 	switch {
 	case errors.As(err, &refused) || isDenied(err) || isFull(err):
 		return false
-	case isContext(err):
+	case isContext(err) || isOldToken(err):
 		return true
 	}
 	switch codeOf(err) {
@@ -88,7 +94,8 @@ func mayHaveRun(err error) bool {
 		return true
 	}
 	var refused refusalError
-	return !errors.As(err, &refused) && !isNoLease(err) && retryable(err)
+	return !errors.As(err, &refused) && !isNoLease(err) && !isUnsent(err) && !isCrowded(err) && !isOldToken(err) &&
+		retryable(err)
 }
 
 // help adds what to do where that is known.
@@ -102,6 +109,9 @@ func help(err error) error {
 	case isDenied(err):
 		return fmt.Errorf("%w; the account of etcd needs the right to read and write the keys below etcdstore.Config.Prefix",
 			err)
+	case errors.Is(err, rpctypes.ErrTooManyOps):
+		return fmt.Errorf("%w; a lock needs transactions of %d operations: let the servers take as many by --max-txn-ops, "+
+			"whose default is %d", err, leastParts, mostParts)
 	case errors.Is(err, etcd.ErrNoAvailableEndpoints):
 		return fmt.Errorf("%w; name at least one server", err)
 	}

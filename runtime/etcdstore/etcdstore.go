@@ -86,8 +86,8 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 		return nil, err
 	}
 	sess := newSession(s, cfg, newSpace(checked.Prefix, cfg.Namespace))
-	sess.running.Go(sess.hear)
-	sess.running.Go(sess.cleanUp)
+	sess.gate.Go(sess.hear)
+	sess.gate.Go(sess.cleanUp)
 	return sess, nil
 }
 

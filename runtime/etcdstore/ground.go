@@ -9,6 +9,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	etcd "go.etcd.io/etcd/client/v3"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // ground is what every request of a session for a lock is built on. A request that was built on another ground than the
@@ -32,13 +34,52 @@ func (s *session) guard(g ground) etcd.Cmp {
 	return etcd.Compare(etcd.ModRevision(s.space.generation(s.id)), "=", g.generation)
 }
 
-// slot waits for the right to make a class or a generation. What it returns gives that back.
-func (s *session) slot(ctx context.Context) (func(), error) {
+// makeOnce makes a class or a generation, unless it is there, one at a time. That goes on when ctx ends: if the servers are
+// late, each caller whose time is over would leave less of it to the next one, and none would have what all wait for.
+//
+// A full database refuses all of them: those who have waited since before a refused try began have their answer in it.
+// Each asking for itself, one after the other, a crowd would not hear in time why it is refused.
+func (s *session) makeOnce(ctx context.Context, there func() bool, do func(context.Context) error) error {
+	from := time.Now()
 	select {
 	case s.preparing <- struct{}{}:
-		return func() { <-s.preparing }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return s.unsentNow(ctx)
+	}
+	if refused := s.refused; there() || refused != nil && s.refusedAt.After(from) {
+		defer func() { <-s.preparing }()
+		if there() {
+			return nil
+		}
+		return refused
+	}
+	made := func(ctx context.Context) error {
+		defer func() { <-s.preparing }()
+		began := time.Now()
+		err := do(ctx)
+		if isFull(err) {
+			s.refused, s.refusedAt = err, began
+		}
+		return err
+	}
+	if !s.gate.Enter() { // the session closes: nobody comes after this one
+		return made(ctx)
+	}
+	done := make(chan error, 1)
+	s.calls.Start(func() {
+		defer s.gate.Leave()
+		limited, cancel := bounded(s.ctx)
+		defer cancel()
+		done <- made(limited)
+	})
+	select {
+	case err := <-done:
+		if err != nil && s.ctx.Err() != nil {
+			return lockrt.ErrClosed
+		}
+		return err
+	case <-ctx.Done():
+		return s.unsentNow(ctx)
 	}
 }
 
@@ -46,7 +87,7 @@ func (s *session) slot(ctx context.Context) (func(), error) {
 const lifeTime = 15 * time.Second
 
 // prepare returns the session's ground, a new one if stale is the present one.
-func (s *session) prepare(ctx context.Context, stale ground) (ground, error) {
+func (s *session) prepare(ctx context.Context, stale ground) (_ ground, err error) {
 	if g := s.standing(); g.generation != 0 && g != stale {
 		return g, nil
 	}
@@ -59,20 +100,28 @@ func (s *session) prepare(ctx context.Context, stale ground) (ground, error) {
 		return ground{}, err
 	}
 	defer s.leave(life)
-	over, err := s.slot(ctx)
-	if err != nil {
-		return ground{}, err
+	stands := func() bool {
+		g := s.standing()
+		return g.generation != 0 && g != stale
 	}
-	defer over()
-	if g := s.standing(); g.generation != 0 && g != stale {
-		return g, nil
+	for {
+		err := s.makeOnce(ctx, stands, func(ctx context.Context) error {
+			return s.begin(ctx, found, life)
+		})
+		if g := s.standing(); err != nil || g.generation != 0 && g != stale {
+			return g, err
+		}
 	}
+}
+
+// begin lays a new ground.
+func (s *session) begin(ctx context.Context, found *findings, life *class) error {
 	g, err := s.lay(ctx, life)
 	if err != nil {
 		if isNoLease(err) {
 			s.lose(life)
 		}
-		return ground{}, err
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +130,7 @@ func (s *session) prepare(ctx context.Context, stale ground) (ground, error) {
 		found.log(s.Logger)
 		close(s.used)
 	})
-	return g, nil
+	return nil
 }
 
 // forsake makes sure that no request is built on a ground again whose generation was deleted.
@@ -128,7 +177,7 @@ func (s *session) parseBase(kv *mvccpb.KeyValue) (was baseText, err error) {
 func (s *session) lay(ctx context.Context, life *class) (ground, error) {
 	base := s.space.base()
 	for range 3 {
-		r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		r, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 			return s.client.Txn(ctx).
 				Then(etcd.OpPut(s.space.generation(s.id), s.node, etcd.WithLease(life.id)), etcd.OpGet(base)).Commit()
 		})
@@ -162,7 +211,7 @@ func (s *session) layBase(ctx context.Context, condition etcd.Cmp, cluster strin
 	if err != nil {
 		return err
 	}
-	_, _, err = repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	_, _, err = rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(condition).
 			Then(etcd.OpPut(s.space.base(), string(text)), etcd.OpDelete(s.space.generation(""), etcd.WithPrefix())).Commit()
 	})

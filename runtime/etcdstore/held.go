@@ -3,6 +3,8 @@ package etcdstore
 import (
 	"errors"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 // held is a lease that this session was granted and has not seen the end of.
@@ -17,8 +19,9 @@ type held struct {
 	until   time.Time     // then it is over, unless it was renewed
 	doubt   int64         // the generation of a request for it that had no answer, and may still come; 0: all had
 	asked   bool          // a release of it had no answer
+	swept   bool          // it was given up and deleted, but its generation lasts
 
-	heapPlace int
+	heapIndex int
 }
 
 // hold remembers a lease. The class has it as a user from here on. It does nothing, and returns why, if the lease was
@@ -27,7 +30,7 @@ func (s *session) hold(h *held) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, broken := s.losing[h.id]; broken {
-		return errBrokenUnknown
+		return waits.ErrBroken
 	}
 	if h.class.over {
 		return errClassOver

@@ -13,11 +13,19 @@ import (
 
 const (
 	// janitors is how many chores are done at a time.
-	janitors = 8
+	janitors = combineBatch
 	// patience is how long a chore is tried. After that the lease of etcd is over, or its process cannot reach it.
 	patience = 2 * time.Minute
+	// deniedPause is the longest time between two tries of a chore that etcd denies to the account. It does not count
+	// towards patience: somebody may give the right back, and the lease of etcd lives on meanwhile.
+	deniedPause = 10 * time.Second
 	// loseMemory is for how long a broken lease is remembered.
 	loseMemory = time.Minute
+	// endPause is how long a generation lasts at least after the end of the one before, while requests are under way: those
+	// have to be made again.
+	endPause = callTime
+	// endAgain is the pause before another look whether there are any.
+	endAgain = 200 * time.Millisecond
 )
 
 // chore is something to be done in etcd that nobody waits for.
@@ -28,7 +36,7 @@ type chore struct {
 	backoff time.Duration
 	again   time.Time // not before, after a failure
 
-	heapPlace int
+	heapIndex int
 }
 
 func (s *session) later(at time.Time, do func(context.Context) error) {
@@ -54,8 +62,9 @@ func (s *session) abandon(h *held) {
 		if h.rev == 0 || h.doubt != 0 {
 			return s.abandonUnknown(ctx, h)
 		}
-		_, err := attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
-			return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(h.me), "=", h.rev)).Then(etcd.OpDelete(h.me)).Commit()
+		_, err := s.commit(ctx, &s.frees, &change{
+			lock: s.space.lock(h.key), ifs: []etcd.Cmp{etcd.Compare(etcd.CreateRevision(h.me), "=", h.rev)},
+			thens: []etcd.Op{etcd.OpDelete(h.me)},
 		})
 		if err == nil {
 			s.gone(h.key, h.id)
@@ -65,26 +74,52 @@ func (s *session) abandon(h *held) {
 }
 
 // abandonUnknown deletes a contender, if there is one. If a request for it may still come, its generation ends with it,
-// so that the request refuses itself. The deletion itself may come late: nobody may have the name after that.
+// so that the request refuses itself. If another one has ended a moment ago, the contender is deleted now, and once more
+// when the generation ends. The deletion itself may come late: nobody may have the name after that.
 func (s *session) abandonUnknown(ctx context.Context, h *held) error {
 	s.unsure(h.key, h.id)
-	ops := []etcd.Op{etcd.OpDelete(h.me)}
-	g := s.standing()
-	bump := h.doubt != 0 && g.generation == h.doubt
-	if bump {
-		ops = append(ops, etcd.OpDelete(s.space.generation(s.id)))
+	end := etcd.OpDelete(h.me)
+	g, later := s.mayEnd(h.doubt)
+	if g.generation == 0 {
+		if !later || !h.swept {
+			if _, err := s.commit(ctx, &s.frees, &change{lock: s.space.lock(h.key), thens: []etcd.Op{end}}); err != nil {
+				return err
+			}
+		}
+		if h.swept = later; later {
+			s.later(time.Now().Add(endAgain), func(ctx context.Context) error { return s.abandonUnknown(ctx, h) })
+		}
+		return nil
 	}
-	_, err := attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).Then(ops...).Commit()
+	_, err := write(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).Then(end, etcd.OpDelete(s.space.generation(s.id))).Commit()
 	})
-	if err == nil && bump {
+	if err == nil {
 		s.forsake(g)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endsNow = false
 	return err
 }
 
-// cleanUp does the chores, and ends leases that have run out. When the session closes it waits for the last callers and
-// tries what is left once more.
+// mayEnd returns the present ground if its generation is this one and may end now, and otherwise whether it has to later.
+// Of many who end it together one does.
+func (s *session) mayEnd(generation int64) (g ground, later bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if generation == 0 || s.ground.generation != generation {
+		return ground{}, false
+	}
+	now := time.Now()
+	if s.endsNow || s.asking > 0 && now.Sub(s.ended) < endPause {
+		return ground{}, true
+	}
+	s.endsNow, s.ended = true, now
+	return s.ground, false
+}
+
+// cleanUp does the chores, and ends leases that have run out. When the session closes it waits for the last callers.
 func (s *session) cleanUp() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -98,7 +133,11 @@ func (s *session) cleanUp() {
 		case <-timer.C:
 		}
 	}
-	s.acquiring.Wait()
+	s.gate.Empty()
+}
+
+// cleanRest tries what is left once more, and ends the etcd leases, when nobody uses the session any more.
+func (s *session) cleanRest() {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
 	s.doDue(ctx, time.Now().Add(patience)) // those too that failed a moment ago
@@ -163,7 +202,7 @@ func (s *session) doDue(ctx context.Context, now time.Time) {
 		workers <- struct{}{}
 		s.calls.Start(func() {
 			defer func() { <-workers }()
-			_ = pace.Sleep(ctx, time.Until(c.again))
+			_ = pace.Sleep(ctx, min(time.Until(c.again), time.Second))
 			s.doOne(ctx, c) // which puts it back if ctx has ended
 		})
 	}
@@ -173,14 +212,21 @@ func (s *session) doDue(ctx context.Context, now time.Time) {
 }
 
 func (s *session) doOne(ctx context.Context, c *chore) {
-	err := c.do(ctx)
-	if err == nil || ctx.Err() == nil && !errors.Is(err, errNoAnswer) && isDenied(err) {
+	limited, cancel := bounded(ctx)
+	err := c.do(limited)
+	cancel()
+	denied := err != nil && ctx.Err() == nil && !errors.Is(err, errNoAnswer) && isDenied(err)
+	if err == nil || denied && s.ctx.Err() != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := time.Now(); now.Before(c.until) {
-		c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, time.Second)
+	now, most := time.Now(), time.Second
+	if denied {
+		c.until, most = now.Add(patience), deniedPause
+	}
+	if now.Before(c.until) {
+		c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, most)
 		c.again = now.Add(pace.Jitter(c.backoff))
 		s.chores.Set(c, c.again)
 	}
@@ -189,7 +235,7 @@ func (s *session) doOne(ctx context.Context, c *chore) {
 // revokeAll ends the classes, if nothing is held under them. What is released later ends the last of them.
 func (s *session) revokeAll(ctx context.Context) {
 	s.mu.Lock()
-	if !s.closed || len(s.leases) > 0 || s.releasing > 0 {
+	if s.ctx.Err() == nil || len(s.leases) > 0 || s.releasing > 0 {
 		s.mu.Unlock()
 		return
 	}

@@ -1,9 +1,9 @@
 package etcdstore
 
 import (
-	"encoding/hex"
-	"fmt"
 	"strings"
+
+	"github.com/lockgen/lockgen/internal/percent"
 )
 
 // space names the keys of one namespace in etcd. They begin with the store's prefix and ~NAMESPACE/, and then:
@@ -45,48 +45,6 @@ func (s space) lockOf(contender string) (lock string, ok bool) {
 }
 
 // escape writes bytes so that people can read most of them, without a slash. It works byte by byte.
-func escape(s string) string {
-	odd := 0
-	for i := range len(s) {
-		if !plain(s[i]) {
-			odd++
-		}
-	}
-	if odd == 0 {
-		return s
-	}
-	const digits = "0123456789ABCDEF"
-	b := make([]byte, 0, len(s)+2*odd)
-	for i := range len(s) {
-		if c := s[i]; plain(c) {
-			b = append(b, c)
-		} else {
-			b = append(b, '%', digits[c>>4], digits[c&15])
-		}
-	}
-	return string(b)
-}
+func escape(s string) string { return plain.Escape(s) }
 
-func plain(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_.:@=,;+", c) >= 0
-}
-
-func unescape(s string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b.WriteByte(s[i])
-			continue
-		}
-		if i+2 >= len(s) {
-			return "", fmt.Errorf("%q ends within an escape", s)
-		}
-		c, err := hex.DecodeString(s[i+1 : i+3])
-		if err != nil {
-			return "", fmt.Errorf("%q: %w", s, err)
-		}
-		b.WriteByte(c[0])
-		i += 2
-	}
-	return b.String(), nil
-}
+const plain percent.Plain = "-_.:@=,;+"

@@ -10,32 +10,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func FuzzEscape(f *testing.F) {
-	f.Add("a/b", "a")
-	f.Add("%2F", "%")
-	f.Add("\xff\x00日本", "\xff")
-	f.Fuzz(func(t *testing.T, s, prefix string) {
-		text := escape(s)
-		if back, err := unescape(text); err != nil || back != s {
-			t.Errorf("%q is escaped as %q and comes back as %q, %v", s, text, back, err)
-		}
-		if strings.Contains(text, "/") {
-			t.Errorf("%q is escaped as %q, with a slash", s, text)
-		}
-		if strings.HasPrefix(text, escape(prefix)) != strings.HasPrefix(s, prefix) {
-			t.Errorf("%q and its prefix %q are escaped as %q and %q", s, prefix, text, escape(prefix))
-		}
-	})
-}
-
-func TestUnescape_foreignText(t *testing.T) {
-	for _, text := range []string{"%", "a%2", "%zz"} {
-		if s, err := unescape(text); err == nil {
-			t.Errorf("%q is %q", text, s)
-		}
-	}
-}
-
 // A class leaves a quarter for the time between two signs of life, and is not longer than twice the TTL or 2 s.
 func TestClassFor(t *testing.T) {
 	for ttl := 10 * time.Millisecond; ttl < 1000*time.Hour; ttl += ttl/7 + time.Millisecond {

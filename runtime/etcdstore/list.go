@@ -11,7 +11,9 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	etcd "go.etcd.io/etcd/client/v3"
 
+	"github.com/lockgen/lockgen/internal/percent"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/listing"
 )
 
 const (
@@ -19,35 +21,22 @@ const (
 	maxListed = 100
 	// listChunk is how many contenders one request of a list reads.
 	listChunk = 500
-	// cursorMark begins every cursor; what follows is the escaped key of the last lock of the page before.
-	cursorMark = "after "
+	// cursorPrefix begins every cursor; what follows is the escaped key of the last lock of the page before.
+	cursorPrefix = "after "
 )
 
 // List implements lockrt.Session, in requests of a bounded size.
 func (s *session) List(ctx context.Context, prefix string) ([]lockrt.LockInfo, error) {
-	var all []lockrt.LockInfo
-	for cursor := ""; ; {
-		page, next, err := s.ListPage(ctx, prefix, cursor, listChunk)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); next == "" {
-			slices.SortFunc(all, byKey)
-			return all, nil
-		}
-		cursor = next
-	}
+	return listing.All(ctx, s, prefix, listChunk)
 }
-
-func byKey(a, b lockrt.LockInfo) int { return cmp.Compare(a.Key, b.Key) }
 
 // ListPage implements lockrt.Pager. The pages are in the order of the escaped keys.
 func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
 	from := s.space.locks(prefix)
 	end := etcd.GetPrefixRangeEnd(from)
 	if cursor != "" {
-		last, ok := strings.CutPrefix(cursor, cursorMark)
-		if _, err := unescape(last); !ok || err != nil || !strings.HasPrefix(last, escape(prefix)) {
+		last, ok := strings.CutPrefix(cursor, cursorPrefix)
+		if _, err := percent.Unescape(last); !ok || err != nil || !strings.HasPrefix(last, escape(prefix)) {
 			return nil, "", fmt.Errorf("%w %q", lockrt.ErrCursor, cursor)
 		}
 		from = etcd.GetPrefixRangeEnd(s.space.locks("") + last + "/")
@@ -114,9 +103,9 @@ func (p *page) flush() {
 
 func (p *page) done(more bool) ([]lockrt.LockInfo, string, error) {
 	p.flush()
-	slices.SortFunc(p.locks, byKey)
+	listing.Sort(p.locks)
 	if more {
-		return p.locks, cursorMark + p.last, nil
+		return p.locks, cursorPrefix + p.last, nil
 	}
 	return p.locks, "", nil
 }
@@ -140,6 +129,9 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 	if !ok {
 		return lockrt.LockInfo{}, lockrt.ErrNotHeld
 	}
+	if oldest := r.Kvs[0]; entryOf(oldest).foreign() {
+		return lockrt.LockInfo{}, errForeign(oldest)
+	}
 	return info, nil
 }
 
@@ -148,7 +140,7 @@ func (s *session) info(g ground, group []*mvccpb.KeyValue, most int) (info lockr
 	slices.SortFunc(group, func(a, b *mvccpb.KeyValue) int { return cmp.Compare(a.CreateRevision, b.CreateRevision) })
 	for i, kv := range group {
 		lock, ok := s.space.lockOf(string(kv.Key))
-		key, err := unescape(lock)
+		key, err := percent.Unescape(lock)
 		if !ok || err != nil {
 			return info, false
 		}

@@ -58,21 +58,20 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) (err
 		if done, err := s.free(ctx, h); done {
 			return err
 		}
+		ctx = etcd.WithRequireLeader(ctx) // as repeat does: the one that was silent may be asked again
 	}
 	return s.freeSure(ctx, h)
 }
 
 // free deletes a contender by its name, which is the cheapest request that etcd has for it. Nothing else gives up the name
 // in a way that lets it be used again, and after a request that may come late it never is. free reports false for such
-// a request.
+// a request, and for one that was not taken.
 func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
 	end := &change{lock: s.space.lock(h.key), thens: []etcd.Op{etcd.OpDelete(h.me, etcd.WithPrevKV())}}
-	r, err := attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.commit(ctx, &s.frees, end)
-	})
+	r, err := s.commit(ctx, &s.frees, end)
 	if err != nil {
 		h.asked = mayHaveRun(err)
-		return !h.asked, err
+		return !h.asked && !retryable(err), err
 	}
 	s.gone(h.key, h.id)
 	if deleted := r.Responses[0].GetResponseDeleteRange(); deleted.Deleted == 0 || wasBroken(deleted) {
@@ -86,7 +85,7 @@ func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
 func (s *session) freeSure(ctx context.Context, h *held) error {
 	me := h.me
 	ops := s.ending(h, etcd.OpDelete(me, etcd.WithPrevKV()))
-	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(me), "=", h.rev)).Then(ops...).
 			Else(etcd.OpGet(s.space.told(s.id, h.id))).Commit()
 	})
@@ -175,7 +174,7 @@ func (s *session) holder(ctx context.Context, key, id string) (*mvccpb.KeyValue,
 // keep leaves the contender at the head without a holder, under a lease of its own. While this session lives, it ends
 // that to the millisecond.
 func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
-	grant, _, err := repeat(ctx, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
+	grant, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
 		return s.client.Grant(ctx, int64((keep+time.Second-1)/time.Second))
 	})
 	if isFull(err) {
@@ -190,7 +189,7 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 		Permits: h.permits, In: h.permits > 0, Slot: h.slot,
 	}
 	ops := s.ending(h, etcd.OpPut(me, kept.text(), etcd.WithLease(grant.ID), etcd.WithPrevKV()))
-	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(me), "=", h.rev)).Then(ops...).Commit()
 	})
 	if err == nil && !r.Succeeded || err != nil && !unanswered {
@@ -244,7 +243,7 @@ func (s *session) keepAsItIs(h *held, keep time.Duration) error {
 
 // endKept revokes the lease of a kept lock, and with it the lock.
 func (s *session) endKept(ctx context.Context, id etcd.LeaseID) error {
-	_, err := attempt(ctx, func(ctx context.Context) (*etcd.LeaseRevokeResponse, error) {
+	_, err := write(ctx, s, ending, func(ctx context.Context) (*etcd.LeaseRevokeResponse, error) {
 		return s.client.Revoke(ctx, id)
 	})
 	if isNoLease(err) {

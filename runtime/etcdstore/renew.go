@@ -10,15 +10,13 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// readChunk is how many contenders one transaction reads. Servers refuse more than 128 operations unless they are told
-// otherwise.
-const readChunk = 128
-
 // Renew implements lockrt.Session. A class is kept alive once for all its leases, and then their contenders are read:
 // the answer of a keep-alive alone does not say that they are there.
 func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
 	began := time.Now()
-	limited, cancel := bounded(ctx)
+	// A server that is cut off from the others says so at once. Else each step could lose an attempt to it, and they have
+	// one limit together.
+	limited, cancel := bounded(etcd.WithRequireLeader(ctx))
 	defer cancel()
 	r := &renewing{s: s, errs: make([]error, len(renewals)), held: make([]held, len(renewals))}
 	r.begin(limited, renewals)
@@ -87,7 +85,7 @@ func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*cla
 		return h.class, lockrt.ErrLost
 	}
 	e.TTL = ttl.Microseconds()
-	done, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	done, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", said.Kvs[0].ModRevision)).
 			Then(etcd.OpPut(me, e.text(), etcd.WithLease(c.id))).Commit()
 	})
@@ -139,14 +137,19 @@ func (r *renewing) read(ctx context.Context) {
 			open = append(open, i)
 		}
 	}
-	for from := 0; from < len(open); from += readChunk {
-		chunk := open[from:min(from+readChunk, len(open))]
-		if err := r.readChunk(ctx, chunk); err != nil {
-			for _, i := range open[from:] { // that the store is silent is not found out for each part anew
+	for len(open) > 0 {
+		n := r.s.fit(len(open), func(i int) int { return len(r.held[open[i]].me) })
+		err := r.readChunk(ctx, open[:n])
+		if r.s.fewer(n, err) {
+			continue
+		}
+		if err != nil {
+			for _, i := range open { // that the store is silent is not found out for each part anew
 				r.errs[i] = err
 			}
 			return
 		}
+		open = open[n:]
 	}
 }
 
@@ -156,7 +159,7 @@ func (r *renewing) readChunk(ctx context.Context, chunk []int) error {
 	for j, i := range chunk {
 		ops[j] = etcd.OpGet(r.held[i].me)
 	}
-	said, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	said, err := hedged(ctx, s, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).Then(ops...).Commit()
 	})
 	if err != nil {
@@ -187,7 +190,7 @@ func (r *renewing) readChunk(ctx context.Context, chunk []int) error {
 // Check implements lockrt.Checker.
 func (s *session) Check(ctx context.Context, leases []lockrt.HeldLease) []error {
 	began := time.Now()
-	limited, cancel := bounded(ctx)
+	limited, cancel := bounded(etcd.WithRequireLeader(ctx)) // as Renew does
 	defer cancel()
 	r := &renewing{s: s, errs: make([]error, len(leases)), held: make([]held, len(leases))}
 	s.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/lockgen/lockgen/internal/combine"
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/startstop"
 	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
 
@@ -26,30 +27,34 @@ type session struct {
 	id     string // names the process in etcd
 	node   string // as the entries have it
 	calls  workers.Pool
-	takes  combine.Combiner[*change] // puts of contenders
-	frees  combine.Combiner[*change] // deletions: in a full database they pass, and puts do not
+	// telling has the losses that are told of: the locks go on behind them.
+	telling workers.Pool
+	takes   combine.Combiner[*change] // puts of contenders
+	frees   combine.Combiner[*change] // deletions: in a full database they pass, and puts do not
+	flow    flow                      // of all writes
 
-	ctx     context.Context // ends with Close
-	stop    context.CancelFunc
-	ended   chan struct{} // closed when the goroutines are gone
-	running sync.WaitGroup
-	closing sync.Once
+	gate *startstop.Gate
+	ctx  context.Context // ends with Close
 
-	preparing chan struct{} // has an element while somebody makes a class or a generation
+	preparing chan struct{} // has an element while somebody makes a class or a generation; guards the next two
+	refused   error         // by a full database, the last time
+	refusedAt time.Time     // when that try began
 	used      chan struct{} // closed by begun, when the session has a generation for the first time
 	begun     sync.Once
 	wakeClean chan struct{}
 
 	mu        sync.Mutex // guards what follows
-	closed    bool
-	acquiring sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
 	ground    ground
+	ended     time.Time                // when a generation was ended last
+	endsNow   bool                     // somebody ends one
+	asking    int                      // requests under way that are built on one
 	classes   map[time.Duration]*class // by their lengths
 	leases    map[string]*held         // granted, and not seen to end; by lease ID, as what follows
 	waiters   map[string]*waiter
 	places    map[string]*queued // left in a queue for the next caller
 	names     names
 	losing    map[string]time.Time // broken, and since when that is known
+	parts     int                  // how many operations go into one transaction
 	releasing int                  // releases under way
 	ends      timeheap.Heap[*held]
 	chores    timeheap.Heap[*chore]
@@ -67,15 +72,16 @@ var (
 
 // newSession makes a session whose goroutines do not run yet.
 func newSession(store *Store, cfg lockrt.SessionConfig, sp space) *session {
-	ctx, stop := context.WithCancel(context.Background())
+	g := startstop.New()
 	s := &session{
 		SessionConfig: cfg, store: store, client: store.client, space: sp, id: strings.ToLower(rand.Text()),
-		node: shown(cfg.Node, maxNode), ctx: ctx, stop: stop, ended: make(chan struct{}),
+		node: shown(cfg.Node, maxNode), gate: g, ctx: g.Context(),
 		preparing: make(chan struct{}, 1), used: make(chan struct{}), wakeClean: make(chan struct{}, 1),
 		classes: make(map[time.Duration]*class), leases: make(map[string]*held), waiters: make(map[string]*waiter),
-		places: make(map[string]*queued), names: newNames(), losing: make(map[string]time.Time),
-		ends:   timeheap.New(func(h *held) *int { return &h.heapPlace }),
-		chores: timeheap.New(func(c *chore) *int { return &c.heapPlace }),
+		places: make(map[string]*queued), names: newNames(), losing: make(map[string]time.Time), parts: mostParts,
+		flow:   newFlow(),
+		ends:   timeheap.New(func(h *held) *int { return &h.heapIndex }),
+		chores: timeheap.New(func(c *chore) *int { return &c.heapIndex }),
 	}
 	s.combining(&s.takes)
 	s.combining(&s.frees)
@@ -87,33 +93,12 @@ const (
 	maxReason = 2000
 )
 
-// enter counts an Acquire, unless the session is closed.
-func (s *session) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.acquiring.Add(1)
-	}
-	return !s.closed
-}
-
 // Close implements lockrt.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.closing.Do(func() {
-		s.mu.Lock()
-		s.closed = true
-		s.mu.Unlock()
-		s.stop()
-		go func() {
-			s.running.Wait()
-			s.calls.Close(time.Now().Add(callTime))
-			close(s.ended)
-		}()
+	return s.gate.Close(ctx, func() {
+		s.gate.Stopped()
+		s.telling.Close(time.Now().Add(callTime)) // with the etcd leases the locks go on
+		s.cleanRest()
+		s.calls.Close(time.Now().Add(callTime))
 	})
-	select {
-	case <-s.ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -21,7 +21,7 @@ func shares(req lockrt.Request) bool { return req.Mode == lockrt.Read || req.Per
 // sight is what a request that shares finds. The zero value is a free lock.
 type sight struct {
 	mine, last *mvccpb.KeyValue
-	crowd      []*mvccpb.KeyValue // the oldest contenders: as many as there are permits, for a reader one
+	heads      []*mvccpb.KeyValue // the oldest contenders: as many as there are permits, for a reader one
 	all        int64              // how many contenders there are
 }
 
@@ -46,7 +46,7 @@ func sightOf(g ground, responses []*pb.ResponseOp) (seen sight, stands bool) {
 	if last := kvs(2); len(last) > 0 {
 		seen.last = last[0]
 	}
-	seen.crowd, seen.all = kvs(3), responses[3].GetResponseRange().GetCount()
+	seen.heads, seen.all = kvs(3), responses[3].GetResponseRange().GetCount()
 	return seen, true
 }
 
@@ -64,13 +64,13 @@ func (v sight) room(e entry) (entry, bool) {
 		return e, true
 	}
 	taken := make(slots)
-	for _, kv := range v.crowd {
+	for _, kv := range v.heads {
 		taken[entryOf(kv).Slot] = true
 	}
-	if len(v.crowd) < e.Permits {
+	if len(v.heads) < e.Permits {
 		e.Slot = taken.take()
 	}
-	return e, len(v.crowd) < e.Permits
+	return e, len(v.heads) < e.Permits
 }
 
 // slots are those that permits have.
@@ -92,10 +92,10 @@ const enterTries = 3
 
 // askShared asks for a lease that shares, if there is room. It reports false if there is none, or others are always
 // faster, and the request is to wait; or if the ground is out of date. A try looks before it writes; whoever may wait
-// assumes first that the lock is free.
+// assumes first that the lock is free, unless writes are what the servers are late with.
 func (s *session) askShared(ctx context.Context, q *question, a *answer) (done bool, err error) {
 	var seen sight
-	if q.req.Wait == 0 {
+	if q.req.Wait == 0 || s.tight() {
 		if seen, err = s.see(ctx, q, a); err != nil || !a.stands {
 			return false, err
 		}
@@ -116,8 +116,8 @@ func (s *session) askShared(ctx context.Context, q *question, a *answer) (done b
 		return false, nil
 	}
 	a.mine, a.all = seen.mine, seen.all
-	if len(seen.crowd) > 0 {
-		a.head = seen.crowd[0]
+	if len(seen.heads) > 0 {
+		a.head = seen.heads[0]
 	}
 	return s.adopt(ctx, q, a)
 }
@@ -150,7 +150,7 @@ func (s *session) enterWith(
 		conditions = append(conditions, etcd.Compare(etcd.CreateRevision(string(seen.last.Key)), "=", newest))
 	}
 	conditions = append(conditions, etcd.Compare(etcd.CreateRevision(lock).WithPrefix(), "<", newest+1))
-	r, unanswered, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	r, unanswered, err := rewrite(ctx, s, q.rank(), func(ctx context.Context) (*etcd.TxnResponse, error) {
 		a.sent = time.Now()
 		return s.client.Txn(ctx).If(conditions...).Then(etcd.OpPut(me, text, etcd.WithLease(q.class.id))).
 			Else(s.sighting(q)...).Commit()
@@ -161,7 +161,7 @@ func (s *session) enterWith(
 	if err != nil {
 		return sight{}, false, err
 	}
-	a.rev = r.Header.Revision
+	a.rev, q.heard = r.Header.Revision, true
 	if r.Succeeded {
 		a.mine = made(me, text, a.rev, q.class)
 		return sight{}, true, nil

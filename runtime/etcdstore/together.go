@@ -16,11 +16,8 @@ const (
 	combineAlone = 4
 	// combineLanes is how many gathered transactions are under way at a time.
 	combineLanes = 2
-	// combineBatch is how many leases are in one at the most. Servers take 128 unless they are told otherwise.
-	combineBatch = 64
-	// combineBytes bounds what the names of locks take in one. Servers take requests of 1.5 MiB unless they are told
-	// otherwise.
-	combineBytes = 512 << 10
+	// combineBatch is how many leases are in one at the most.
+	combineBatch = mostParts / 2
 	// combineStall is how long callers wait before another lane opens for them, because those under way may be at a
 	// server that is silent.
 	combineStall = 100 * time.Millisecond
@@ -32,8 +29,10 @@ type change struct {
 	lock  string // what the names of all its contenders begin with
 	ifs   []etcd.Cmp
 	thens []etcd.Op
+	rank  rank
 	tried bool // it does not go along with others again
 
+	sent time.Time // when it went
 	r    *etcd.TxnResponse
 	err  error
 	done bool // r and err are its answer; otherwise it is to be asked alone
@@ -42,9 +41,9 @@ type change struct {
 // combining prepares a combiner: transactions of concurrent callers go out as parts of one, and share its round trip, its
 // place in etcd's log and its flush.
 func (s *session) combining(c *combine.Combiner[*change]) {
-	c.Alone, c.Lanes, c.Most, c.Stall, c.Time = combineAlone, combineLanes, combineBatch, combineStall, attemptTime
-	c.Start = s.calls.Start
-	c.Send = s.sendChanges
+	c.Alone, c.Lanes, c.Most, c.Stall, c.Time = combineAlone, combineLanes, combineBatch, combineStall, callTime
+	c.Start, c.Late = s.calls.Start, s.late
+	c.Send = func(ctx context.Context, batch []*change) bool { return s.sendChanges(ctx, c, batch) }
 }
 
 // commit makes one attempt at a change. Only the first may go along with others: what they meet is nothing to wait for
@@ -53,16 +52,20 @@ func (s *session) commit(ctx context.Context, c *combine.Combiner[*change], e *c
 	if !e.tried {
 		e.tried = true
 		if err := c.Do(ctx, e); err != nil {
+			if !c.Sent(e) {
+				err = unsentError{err}
+			}
 			return nil, err
 		}
 		if e.done {
 			return e.r, e.err
 		}
 	}
-	return s.commitAlone(ctx, e)
+	return write(ctx, s, e.rank, func(ctx context.Context) (*etcd.TxnResponse, error) { return s.commitAlone(ctx, e) })
 }
 
 func (s *session) commitAlone(ctx context.Context, e *change) (*etcd.TxnResponse, error) {
+	e.sent = time.Now()
 	if len(e.ifs) > 0 {
 		return s.client.Txn(ctx).If(e.ifs...).Then(e.thens...).Commit()
 	}
@@ -76,23 +79,55 @@ func (s *session) commitAlone(ctx context.Context, e *change) (*etcd.TxnResponse
 	}}, nil
 }
 
-func (s *session) sendChanges(ctx context.Context, batch []*change) (answered bool) {
+func (s *session) sendChanges(
+	ctx context.Context, c *combine.Combiner[*change], batch []*change,
+) (answered bool) {
+	r := batch[0].rank
+	for _, e := range batch {
+		r = min(r, e.rank)
+	}
+	for {
+		w, err := s.enter(ctx, r)
+		if err != nil {
+			for _, e := range batch {
+				e.err, e.done = err, true
+			}
+			return false
+		}
+		going := c.Going(fitting(batch, s.partsTaken()))
+		if len(going) == 0 {
+			s.back(w)
+			return false
+		}
+		limited, cancel := s.untilLost(ctx, w.at)
+		err = s.sendTogether(limited, going)
+		cancel()
+		s.exit(w, err)
+		if !isCrowded(err) || len(batch) == 1 {
+			return err == nil
+		}
+	}
+}
+
+// sendTogether makes one attempt at a batch. Those that are not done then are to be asked alone.
+func (s *session) sendTogether(ctx context.Context, batch []*change) error {
 	if len(batch) == 1 {
 		e := batch[0]
 		e.r, e.err = s.commitAlone(ctx, e)
 		e.done = true
-		return e.err == nil
+		return e.err
 	}
-	batch = fitting(batch)
-	parts := make([]etcd.Op, len(batch))
+	parts, sent := make([]etcd.Op, len(batch)), time.Now()
 	for i, e := range batch {
+		e.sent = sent
 		if parts[i] = e.thens[0]; len(e.ifs) > 0 {
 			parts[i] = etcd.OpTxn(e.ifs, e.thens, nil)
 		}
 	}
 	r, err := s.client.Txn(ctx).Then(parts...).Commit()
 	if err != nil && !mayHaveRun(err) {
-		return true // one of them was refused, and so all were
+		s.fewer(len(batch), err)
+		return err // one of them was refused, and so all were
 	}
 	for i, e := range batch {
 		if e.err, e.done = err, true; err == nil {
@@ -102,17 +137,18 @@ func (s *session) sendChanges(ctx context.Context, batch []*change) (answered bo
 			}
 		}
 	}
-	return err == nil
+	return err
 }
 
-// fitting are those of a batch that can be parts of one transaction; the others have to ask alone. Who comes second for
-// a lock is left out, since contenders that are made at one revision have no order, and who would make it too large.
-func fitting(batch []*change) (parts []*change) {
-	locks, room := make(map[string]bool, len(batch)), combineBytes
+// fitting are those of a batch that can be parts of one transaction, so many at the most; the others have to ask alone.
+// Who comes second for a lock is left out, since contenders that are made at one revision have no order, and who would
+// make it too large.
+func fitting(batch []*change, most int) (parts []*change) {
+	locks, room := make(map[string]bool, len(batch)), mostBytes
 	for _, e := range batch {
 		// The name of the lock stands in the conditions, in both ends of the range, and in the key.
-		if room -= 4 * len(e.lock); !locks[e.lock] && room >= 0 {
-			locks[e.lock] = true
+		if room -= 4 * len(e.lock); !locks[e.lock] && room >= 0 && len(parts) < most {
+			locks[e.lock] = e.thens[0].IsPut()
 			parts = append(parts, e)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/percent"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -72,7 +73,7 @@ func (s *session) watchTold(rev int64) {
 // the lock and the reason.
 func (s *session) heed(told, value string) {
 	escaped, recall := strings.CutSuffix(told[len(s.space.tolds(s.id)):], recallMark)
-	id, err := unescape(escaped)
+	id, err := percent.Unescape(escaped)
 	if err != nil {
 		return
 	}
@@ -90,7 +91,7 @@ func (s *session) heed(told, value string) {
 // forget deletes what was told, in the background.
 func (s *session) forget(told string) {
 	s.later(time.Now(), func(ctx context.Context) error {
-		_, err := attempt(ctx, func(ctx context.Context) (*etcd.DeleteResponse, error) {
+		_, err := write(ctx, s, ending, func(ctx context.Context) (*etcd.DeleteResponse, error) {
 			return s.client.Delete(ctx, told)
 		})
 		return err
@@ -101,7 +102,9 @@ func (s *session) forget(told string) {
 // The class is one of the waiter's: what nobody reads ends with it.
 func (s *session) callReaders(key string, c *class) {
 	s.calls.Start(func() {
-		r, err := attempt(s.ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
+		ctx, cancel := bounded(s.ctx)
+		defer cancel()
+		r, err := attempt(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
 			return s.client.Get(ctx, s.space.lock(key), oldest(maxListed)...)
 		})
 		if err != nil {
@@ -114,10 +117,18 @@ func (s *session) callReaders(key string, c *class) {
 				puts = append(puts, etcd.OpPut(s.space.told(e.Session, e.ID)+recallMark, "", etcd.WithLease(c.id)))
 			}
 		}
-		if len(puts) > 0 {
-			_, _ = attempt(s.ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
-				return s.client.Txn(ctx).Then(puts...).Commit()
+		for len(puts) > 0 {
+			n := s.fit(len(puts), func(i int) int { return len(puts[i].KeyBytes()) })
+			_, err := write(ctx, s, continuing, func(ctx context.Context) (*etcd.TxnResponse, error) {
+				return s.client.Txn(ctx).Then(puts[:n]...).Commit()
 			})
+			if s.fewer(n, err) {
+				continue
+			}
+			if err != nil {
+				return // it only delays those who wait
+			}
+			puts = puts[n:]
 		}
 	})
 }
@@ -138,7 +149,7 @@ func (s *session) loseBroken(id, key string, reason error, told string) {
 		w.end(reason)
 	}
 	s.mu.Unlock()
-	s.calls.Start(func() {
+	s.telling.Start(func() {
 		if !known {
 			s.Lost(id, reason)
 			s.abandon(h)

@@ -2,13 +2,10 @@ package etcdstore
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/lockgen/lockgen/internal/hostlist"
+	"github.com/lockgen/lockgen/internal/tlsquery"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -40,7 +38,7 @@ const (
 )
 
 func openURL(ctx context.Context, text string) (lockrt.Store, error) {
-	p, err := parsePlace(text)
+	p, err := parseAddress(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: etcd URL: %w; the form is %s", lockrt.ErrOptions, err, urlForm)
 	}
@@ -61,7 +59,7 @@ func openURL(ctx context.Context, text string) (lockrt.Store, error) {
 }
 
 // connect makes the client. With a user it asks the servers for a token.
-func (p place) connect(ctx context.Context) (*etcd.Client, error) {
+func (p address) connect(ctx context.Context) (*etcd.Client, error) {
 	limited, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
 	client, _, err := repeat(limited, func(context.Context) (*etcd.Client, error) { return etcd.New(p.client) })
@@ -85,8 +83,8 @@ func failFastStream(
 	return open(ctx, desc, conn, method, append(o[:len(o):len(o)], grpc.WaitForReady(false))...)
 }
 
-// place is a parsed URL. net/url does not take several hosts, so they are taken apart here.
-type place struct {
+// address is a parsed URL. net/url does not take several hosts, so they are taken apart here.
+type address struct {
 	hosts    []string
 	password string
 	cfg      Config
@@ -94,17 +92,17 @@ type place struct {
 }
 
 // String is without user and password.
-func (p place) String() string { return strings.Join(p.hosts, ",") }
+func (p address) String() string { return strings.Join(p.hosts, ",") }
 
 // scrub makes sure that an error does not repeat the password.
-func (p place) scrub(err error) error {
+func (p address) scrub(err error) error {
 	if err == nil || p.password == "" || !strings.Contains(err.Error(), p.password) {
 		return err
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), p.password, "xxxxx"))
 }
 
-func parsePlace(text string) (p place, err error) {
+func parseAddress(text string) (p address, err error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
 		return p, errors.New("// is missing after the scheme")
@@ -151,7 +149,7 @@ var reconnect = grpc.ConnectParams{
 	MinConnectTimeout: aliveTimeout,
 }
 
-func (p *place) setUser(text string) error {
+func (p *address) setUser(text string) error {
 	u, err := url.Parse("etcd://" + text + "@host")
 	if err != nil || strings.Contains(text, "@") {
 		return errors.New("user or password hold characters that must be percent-encoded")
@@ -165,7 +163,7 @@ func (p *place) setUser(text string) error {
 	return nil
 }
 
-func (p *place) setHosts(authority string, secure bool) error {
+func (p *address) setHosts(authority string, secure bool) error {
 	scheme := "http://"
 	if secure {
 		scheme = "https://"
@@ -181,13 +179,8 @@ func (p *place) setHosts(authority string, secure bool) error {
 	return nil
 }
 
-// What the options of etcds:// are called.
-const (
-	caOption, certOption, keyOption, serverOption = "ca", "cert", "key", "server_name"
-)
-
-func (p *place) setOptions(query url.Values, secure bool) error {
-	known := []string{caOption, certOption, keyOption, serverOption}
+func (p *address) setOptions(query url.Values, secure bool) error {
+	known := tlsquery.Options()
 	for name, values := range query {
 		switch {
 		case len(values) > 1:
@@ -201,27 +194,9 @@ func (p *place) setOptions(query url.Values, secure bool) error {
 	if !secure {
 		return nil
 	}
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: query.Get(serverOption)}
-	if file := query.Get(caOption); file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("the option %s: %w", caOption, err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(text) {
-			return fmt.Errorf("the option %s: %s has no certificate in PEM", caOption, file)
-		}
-	}
-	cert, key := query.Get(certOption), query.Get(keyOption)
-	if (cert == "") != (key == "") {
-		return fmt.Errorf("the options %s and %s belong together: write both", certOption, keyOption)
-	}
-	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return fmt.Errorf("the options %s and %s: %w", certOption, keyOption, err)
-		}
-		cfg.Certificates = []tls.Certificate{pair}
+	cfg, err := tlsquery.Config(query)
+	if err != nil {
+		return err
 	}
 	p.client.TLS = cfg
 	if cfg.ServerName != "" {

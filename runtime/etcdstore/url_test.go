@@ -15,7 +15,7 @@ import (
 )
 
 func TestParsePlace(t *testing.T) {
-	p, err := parsePlace("etcd://app:p%40ss%2Fword@10.0.0.1:23790,10.0.0.2,[::1],node/my/team")
+	p, err := parseAddress("etcd://app:p%40ss%2Fword@10.0.0.1:23790,10.0.0.2,[::1],node/my/team")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestParsePlace(t *testing.T) {
 	if text := p.String(); text != "10.0.0.1:23790,10.0.0.2:2379,[::1]:2379,node:2379" {
 		t.Errorf("it is shown as %q", text)
 	}
-	secure, err := parsePlace("etcds://host?server_name=etcd.internal")
+	secure, err := parseAddress("etcds://host?server_name=etcd.internal")
 	if err != nil || secure.client.TLS == nil || secure.client.TLS.ServerName != "etcd.internal" ||
 		secure.client.Endpoints[0] != "https://host:2379" {
 		t.Errorf("etcds: %+v, %v", secure, err)

@@ -3,7 +3,6 @@ package etcdstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -11,19 +10,21 @@ import (
 
 	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 const (
-	// askGrace is how much longer than a short wait the first question may take: it says who holds the lock.
-	askGrace = 50 * time.Millisecond
 	// askAgain is how often a waiter makes sure that it stands in the queue.
 	askAgain = 10 * time.Second
 	// ownDelay is how long a wait lasts before its own key is watched too.
 	ownDelay = 250 * time.Millisecond
 )
 
-var errGrantTooLate = errors.New("the lock was granted and its lease over before that was known")
+// rules are how a waiter asks that had no answer. Its place in the queue stays for as long as the class lives.
+var rules = waits.Rules{
+	Pause: 50 * time.Millisecond, Patience: callTime, Explain: explain,
+	Retryable: func(err error) bool { return retryable(err) || errors.Is(err, errNoAnswer) || isFull(err) },
+}
 
 // waiter is one Acquire that may stand in a queue.
 type waiter struct {
@@ -74,31 +75,23 @@ func (s *session) pickUp(id string) *queued {
 
 // waiting is the state of one Acquire that waits.
 type waiting struct {
-	s       *session
-	req     lockrt.Request
-	w       *waiter
-	until   time.Time // zero: no end
-	endless bool      // it waits for as long as the store answers, and no longer
-	kept    bool      // it took over a place in the queue
+	waits.State
+	s    *session
+	w    *waiter
+	kept bool // it took over a place in the queue
 
 	q      *question        // the last one; nil: the lease has what it brought
 	a      answer           // what it said, or a later look
 	before *mvccpb.KeyValue // the contender before the own one
 	anyone bool             // whoever goes makes room, and not only the one before
 	called bool             // readers know that somebody waits
-
-	busy *lockrt.BusyError // the last word of etcd, if that named a holder
-	down error             // why it could not be asked, the last time
-	from time.Time         // since when; zero: it could
+	moved  bool             // the one that was before it has left it behind
+	heard  bool             // of a change, since the last look
 }
 
 // wait is Acquire for a request that may stand in the queue. kept and doubt are of the place that it takes over.
 func (s *session) wait(ctx context.Context, req lockrt.Request, kept bool, doubt int64) (lockrt.Grant, error) {
-	w := &waiting{s: s, req: req, kept: kept}
-	if req.Wait != lockrt.Forever {
-		w.until = time.Now().Add(req.Wait)
-	}
-	w.endless = w.until.IsZero() && ctx.Done() == nil
+	w := &waiting{State: waits.Begin(ctx, req), s: s, kept: kept}
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(s.ctx, func() { end(lockrt.ErrClosed) })()
@@ -113,12 +106,8 @@ func (s *session) wait(ctx context.Context, req lockrt.Request, kept bool, doubt
 
 // run asks, and waits. The context ends with the caller's, the session, or the lease.
 func (w *waiting) run(ctx context.Context, doubt int64) (lockrt.Grant, error) {
-	bound := callTime
-	if !w.until.IsZero() {
-		bound = min(bound, w.req.Wait+askGrace)
-	}
-	if err := w.join(ctx, bound, doubt); err != nil {
-		tell(w.req, nil, err)
+	if err := w.join(ctx, w.First(callTime), doubt); err != nil {
+		waits.Tell(w.Req, nil, err)
 		return lockrt.Grant{}, err
 	}
 	for {
@@ -132,7 +121,7 @@ func (w *waiting) run(ctx context.Context, doubt int64) (lockrt.Grant, error) {
 				return grant, err
 			}
 		}
-		if err := w.again(ctx); err != nil {
+		if err := w.Again(ctx, &rules, w.look); err != nil {
 			return lockrt.Grant{}, err
 		}
 	}
@@ -146,34 +135,34 @@ func (w *waiting) join(ctx context.Context, bound time.Duration, doubt int64) er
 			defer w.s.leave(old.class)
 		}
 	}
-	q, a, err := w.s.ask(ctx, w.req, bound, doubt)
+	q, a, err := w.s.ask(ctx, w.Req, bound, doubt)
 	w.q = q
 	if err != nil {
 		return err
 	}
-	w.before, w.anyone, w.called = nil, false, false
+	w.before, w.anyone, w.called, w.moved, w.heard = nil, false, false, false, false
 	if a.all == 2 && !a.granted() && !a.shares && !entryOf(a.head).shared() { // the holder and this one
 		w.before = a.head
 	}
-	w.said(ctx, a)
-	return nil
+	return w.said(ctx, a)
 }
 
 // said takes the word of etcd.
-func (w *waiting) said(ctx context.Context, a answer) {
-	w.a, w.down, w.from = a, nil, time.Time{}
-	if a.granted() {
-		return
+func (w *waiting) said(ctx context.Context, a answer) (err error) {
+	w.a = a
+	var busy *lockrt.BusyError
+	if !a.granted() && a.head != nil {
+		if busy, err = w.s.busy(ctx, w.Req.Key, a.head); err != nil {
+			return err
+		}
 	}
-	if a.head != nil {
-		w.busy = w.s.busy(ctx, w.req.Key, a.head)
-		tell(w.req, w.busy, nil)
-	}
+	w.Heard(busy)
+	return nil
 }
 
 // accept makes a grant of the answer. It reports false if the lease was over before that was known.
 func (w *waiting) accept() (lockrt.Grant, bool, error) {
-	if !time.Now().Before(w.s.start(w.q.class, w.a.sent, w.req.TTL).Add(w.req.TTL)) {
+	if !time.Now().Before(w.s.start(w.q.class, w.a.sent, w.Req.TTL).Add(w.Req.TTL)) {
 		return lockrt.Grant{}, false, nil
 	}
 	q := w.q
@@ -185,47 +174,27 @@ func (w *waiting) accept() (lockrt.Grant, bool, error) {
 	return g, err == nil, err
 }
 
-// again looks at the queue once more. A contender that has gone joins again.
-func (w *waiting) again(ctx context.Context) error {
-	var pause time.Duration
-	for {
-		began := time.Now()
-		err := w.look(ctx)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil || w.over() {
-			return w.outcome(explain(context.Background(), began, err))
-		}
-		if err := w.unheard(err, began); err != nil {
-			return err
-		}
-		pause = pace.Backoff(pause, 50*time.Millisecond, time.Second)
-		if !w.until.IsZero() {
-			pause = min(pause, max(time.Until(w.until), time.Millisecond))
-		}
-		pace.Sleep(ctx, pace.Jitter(pause))
-	}
-}
-
-func (w *waiting) over() bool { return !w.until.IsZero() && !time.Now().Before(w.until) }
-
-// look reads the own contender and those before it.
+// look reads the own contender and those before it. A contender that has gone joins again.
 func (w *waiting) look(ctx context.Context) error {
 	if w.q == nil || w.q.class == nil || w.q.class.isOver() {
 		return w.join(ctx, callTime, 0)
 	}
 	limited, cancel := bounded(ctx)
 	defer cancel()
-	if !w.until.IsZero() {
-		limited, cancel = context.WithDeadline(limited, w.until)
+	if !w.Until.IsZero() {
+		limited, cancel = context.WithDeadline(limited, w.Until)
 		defer cancel()
 	}
+	if same, err := w.unchanged(limited); same || err != nil {
+		return err
+	}
+	w.heard = true // from here on the others are read, also if that has to be repeated
 	for {
 		v, err := w.view(limited)
 		if err != nil {
 			return err
 		}
+		w.heard = false
 		if v.mine == nil || v.mine.CreateRevision != w.a.mine.CreateRevision {
 			return w.join(ctx, callTime, 0)
 		}
@@ -239,28 +208,51 @@ func (w *waiting) look(ctx context.Context) error {
 				continue
 			}
 		}
-		w.place(v)
-		w.said(limited, v.answer)
-		return nil
+		if err := w.said(limited, v.answer); err != nil {
+			return err
+		}
+		return w.place(v)
 	}
+}
+
+// unchanged reports whether the own contender, the one before it and the oldest are as they were, for a waiter that has
+// heard of no change. It reads none of the others: if all who wait read all, they ask more of a slow server than it can do.
+func (w *waiting) unchanged(ctx context.Context) (bool, error) {
+	if w.heard || w.before == nil || w.anyone || w.a.head == nil {
+		return false, nil
+	}
+	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return w.s.client.Txn(ctx).If(
+			etcd.Compare(etcd.ModRevision(w.q.me), "=", w.a.mine.ModRevision),
+			etcd.Compare(etcd.ModRevision(string(w.before.Key)), "=", w.before.ModRevision),
+			etcd.Compare(etcd.ModRevision(string(w.a.head.Key)), "=", w.a.head.ModRevision),
+		).Commit()
+	})
+	if err != nil || !r.Succeeded {
+		return false, err
+	}
+	w.a.rev = r.Header.Revision
+	w.Heard(w.Busy)
+	return true, nil
 }
 
 // view is what a look at the queue finds.
 type view struct {
 	answer
 	before *mvccpb.KeyValue   // the contender before the own one
-	crowd  []*mvccpb.KeyValue // the oldest, as many as there are permits
-	line   []*mvccpb.KeyValue // the own one and those behind it, if it is one that shares
+	heads  []*mvccpb.KeyValue // the oldest, as many as there are permits
+	queued []*mvccpb.KeyValue // the own one and those behind it, if it is one that shares
 }
 
 func (w *waiting) view(ctx context.Context) (v view, err error) {
-	me, lock, rev := w.q.me, w.s.space.lock(w.req.Key), w.a.mine.CreateRevision
+	me, lock, rev := w.q.me, w.s.space.lock(w.Req.Key), w.a.mine.CreateRevision
 	ops := []etcd.Op{
-		etcd.OpGet(me), etcd.OpGet(lock, oldest(max(w.req.Permits, 1))...),
+		etcd.OpGet(me), etcd.OpGet(lock, oldest(max(w.Req.Permits, 1))...),
 		etcd.OpGet(lock, latest(etcd.WithMaxCreateRev(rev-1))...),
 	}
 	if w.a.shares {
-		ops = append(ops, etcd.OpGet(lock, oldest(admitBatch, etcd.WithMinCreateRev(rev))...))
+		line := w.s.fit(admitBatch, func(int) int { return 2 * len(me) }) // as many as are let in at a time
+		ops = append(ops, etcd.OpGet(lock, oldest(line, etcd.WithMinCreateRev(rev))...))
 	}
 	v.ground, v.shares = w.a.ground, w.a.shares
 	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
@@ -272,12 +264,12 @@ func (w *waiting) view(ctx context.Context) (v view, err error) {
 	}
 	v.rev = r.Header.Revision
 	v.read(r.Responses)
-	v.crowd = r.Responses[1].GetResponseRange().Kvs
+	v.heads = r.Responses[1].GetResponseRange().Kvs
 	if kvs := r.Responses[2].GetResponseRange().Kvs; len(kvs) > 0 {
 		v.before = kvs[0]
 	}
 	if w.a.shares {
-		v.line = r.Responses[3].GetResponseRange().Kvs
+		v.queued = r.Responses[3].GetResponseRange().Kvs
 	}
 	return v, nil
 }
@@ -287,69 +279,32 @@ func (v view) admissions() []admission {
 	if !v.shares || v.granted() {
 		return nil
 	}
-	return admissions(v.before, v.crowd, v.line)
+	return admissions(v.before, v.heads, v.queued)
 }
 
-// place takes the own place in the queue. Whoever is the first behind readers has them told.
-func (w *waiting) place(v view) {
+// place takes the own place in the queue. Whoever is the first behind readers has them told. The error is for one behind
+// somebody else's key.
+func (w *waiting) place(v view) error {
+	w.moved = w.moved || w.before != nil && v.before != nil && v.before.CreateRevision != w.before.CreateRevision
 	w.before, w.anyone = v.before, false
 	if v.before == nil || v.granted() {
-		return
+		return nil
 	}
 	before := entryOf(v.before)
-	w.anyone = before.In && before.Permits > 0 && w.req.Permits > 0
+	if before.foreign() {
+		return errForeign(v.before)
+	}
+	w.anyone = before.In && before.Permits > 0 && w.Req.Permits > 0
 	if before.In && before.Read && !w.called {
 		w.called = true
-		w.s.callReaders(w.req.Key, w.q.class)
-	}
-}
-
-// unheard is for servers that cannot be asked for a moment; the place in the queue stays for as long as the class
-// lives. Who waits without any end hears of it after callTime.
-func (w *waiting) unheard(err error, began time.Time) error {
-	if w.from.IsZero() {
-		w.from = began
-	}
-	err = explain(context.Background(), w.from, err)
-	tell(w.req, nil, err)
-	if !retryable(err) && !errors.Is(err, errNoAnswer) && !isFull(err) {
-		return err
-	}
-	w.down = err
-	if w.endless && time.Since(w.from) >= callTime {
-		return err
+		w.s.callReaders(w.Req.Key, w.q.class)
 	}
 	return nil
 }
 
-// outcome tells a busy lock from a store that cannot be asked.
-func (w *waiting) outcome(err error) error {
-	switch {
-	case w.down != nil:
-		return w.down
-	case w.busy != nil:
-		return w.busy
-	case err != nil:
-		return err
-	}
-	return errGrantTooLate
-}
-
 // giveUp ends a wait without a grant, for a reason.
 func (w *waiting) giveUp(ctx, inner context.Context, err error) error {
-	ended := timelimit.Ended(ctx)
-	over := ended != nil || w.over()
-	switch cause := context.Cause(inner); {
-	case ended != nil:
-		if err = w.outcome(nil); errors.Is(err, errGrantTooLate) {
-			err = nil
-		}
-		err = errors.Join(ended, err)
-	case errors.Is(cause, lockrt.ErrClosed):
-		err, over = lockrt.ErrClosed, false
-	case cause != nil:
-		err, over = fmt.Errorf("%w: %w", lockrt.ErrLost, cause), false
-	}
+	err, over := w.End(ctx, inner, err)
 	switch q := w.q; {
 	case q == nil:
 		return err
@@ -357,26 +312,19 @@ func (w *waiting) giveUp(ctx, inner context.Context, err error) error {
 		if q.class != nil {
 			w.s.leave(q.class)
 		}
-		w.s.gone(w.req.Key, w.req.ID)
+		w.s.gone(w.Req.Key, w.Req.ID)
 		return err
 	}
-	if over && w.q.class != nil && w.req.Keep != nil && w.req.Keep() {
+	if over && w.q.class != nil && w.Req.Keep != nil && w.Req.Keep() {
 		w.s.mu.Lock()
 		place := &queued{class: w.q.class, doubt: w.q.doubt}
 		if w.a.mine != nil {
 			place.rev = w.a.mine.CreateRevision
 		}
-		w.s.places[w.req.ID] = place
+		w.s.places[w.Req.ID] = place
 		w.s.mu.Unlock()
 		return err
 	}
 	w.s.takeBack(w.q, w.a.mine)
 	return err
-}
-
-// tell lets the Locker know what the store said.
-func tell(req lockrt.Request, busy *lockrt.BusyError, err error) {
-	if req.Told != nil {
-		req.Told(busy, err)
-	}
 }

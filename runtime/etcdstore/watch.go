@@ -12,7 +12,8 @@ import (
 const (
 	// watchPause is how long a waiter waits after a watch that failed.
 	watchPause = 200 * time.Millisecond
-	// fewContenders are so few that each of them may come in within etcd's round of late watches.
+	// fewContenders are so few that each of them may come in within etcd's round of late watches. So may whoever has seen
+	// another one go, of however many.
 	fewContenders = 16
 )
 
@@ -20,22 +21,18 @@ const (
 // the wait is over.
 func (w *waiting) stand(ctx context.Context) error {
 	if w.before == nil {
-		return w.late(ctx)
+		return w.Late(ctx)
 	}
 	watching, cancel := context.WithCancel(etcd.WithRequireLeader(ctx))
 	defer cancel()
 	change, own := make(chan bool, 1), make(chan bool, 1)
 	if w.anyone {
-		w.watch(watching, change, w.s.space.lock(w.req.Key), etcd.WithPrefix(), etcd.WithFilterPut())
+		w.watch(watching, change, w.s.space.lock(w.Req.Key), etcd.WithPrefix(), etcd.WithFilterPut())
 	} else {
 		w.watch(watching, change, string(w.before.Key))
 	}
-	var budget <-chan time.Time
-	if !w.until.IsZero() {
-		timer := time.NewTimer(time.Until(w.until))
-		defer timer.Stop()
-		budget = timer.C
-	}
+	budget, stop := w.Budget()
+	defer stop()
 	soon := time.NewTimer(ownDelay)
 	defer soon.Stop()
 	later := time.NewTimer(askAgain)
@@ -43,10 +40,10 @@ func (w *waiting) stand(ctx context.Context) error {
 	for {
 		select {
 		case heard := <-change:
-			if !heard {
+			if w.heard = heard; !heard {
 				pace.Sleep(ctx, pace.Jitter(watchPause))
 			}
-			return w.late(ctx)
+			return w.Late(ctx)
 		case <-soon.C:
 			w.watch(watching, own, string(w.a.mine.Key))
 			continue
@@ -54,33 +51,25 @@ func (w *waiting) stand(ctx context.Context) error {
 		case <-w.w.poke:
 		case <-later.C:
 		case <-budget:
-			return w.outcome(nil)
+			return w.Outcome(nil)
 		case <-ctx.Done():
-			return w.outcome(nil)
+			return w.Outcome(nil)
 		}
-		return w.late(ctx)
+		return w.Late(ctx)
 	}
-}
-
-// late is the error of a wait that is over.
-func (w *waiting) late(ctx context.Context) error {
-	if ctx.Err() != nil || w.over() {
-		return w.outcome(nil)
-	}
-	return nil
 }
 
 // watch waits in the background for a change of a key, or of one of several. It says false if it cannot tell, because
 // the history is gone or the servers have no leader.
 func (w *waiting) watch(ctx context.Context, change chan<- bool, key string, o ...etcd.OpOption) {
-	since, anew := w.a.rev, len(o) == 0 && w.a.all <= fewContenders
+	since, anew := w.a.rev, len(o) == 0 && (w.moved || w.a.all <= fewContenders)
 	w.s.calls.Start(func() { change <- w.changes(ctx, key, since, anew, o...) })
 }
 
 // changes returns when a key, or one of several, has changed since a revision, or when ctx is over. A watch that begins
 // behind the present revision is brought up to it by etcd every 100 ms only. If it may, it begins anew at the present one,
-// and reads the key once, so that a lock that changes hands in a busy cluster is not late. In a long queue that would
-// cost more than it gives.
+// and reads the key once, so that a lock that changes hands in a busy cluster is not late, and one whose waiters give up.
+// For all who join a long queue that would cost more than it gives.
 func (w *waiting) changes(ctx context.Context, key string, since int64, anew bool, o ...etcd.OpOption) bool {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()

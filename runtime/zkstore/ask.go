@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 // answer is what ZooKeeper said of a lock.
@@ -21,7 +22,7 @@ type answer struct {
 }
 
 // join makes a contender, or finds the one that an attempt without an answer has made.
-func (s *session) join(ctx context.Context, l *link, req lockrt.Request) (*place, answer, error) {
+func (s *session) join(ctx context.Context, l *link, req lockrt.Request) (stands *place, _ answer, _ error) {
 	p := &place{l: l, key: req.Key, id: req.ID}
 	lock := s.space.lock(req.Key)
 	ops := []any{
@@ -35,6 +36,14 @@ func (s *session) join(ctx context.Context, l *link, req lockrt.Request) (*place
 	if err := s.room(ctx, l); err != nil {
 		return nil, answer{}, err
 	}
+	s.joins(req.ID)
+	madeLock := false
+	defer func() {
+		s.joined(req.ID, stands)
+		if madeLock && stands == nil {
+			s.leaveBy(func(ctx context.Context) error { return l.dropLock(ctx, lock) })
+		}
+	}()
 	for {
 		a := answer{sent: time.Now()}
 		if err := l.await(ctx); err != nil {
@@ -61,6 +70,7 @@ func (s *session) join(ctx context.Context, l *link, req lockrt.Request) (*place
 			}
 			return p, a, nil
 		case errors.Is(r.err, zk.ErrNoNode):
+			madeLock = true
 			if err := l.makeLock(ctx, lock); err != nil {
 				return nil, a, err
 			}
@@ -86,7 +96,11 @@ func (s *session) rejoin(ctx context.Context, p *place) (found bool, err error) 
 	if err != nil {
 		return false, err
 	}
+	known, _ := s.known(p.id)
 	for _, path := range paths {
+		if path == known {
+			continue
+		}
 		stat, err := p.l.stat(ctx, path)
 		switch {
 		case err != nil:
@@ -114,12 +128,12 @@ func (l *link) look(ctx context.Context, key string, p *place) (a answer, err er
 	if err != nil {
 		return a, err
 	}
-	line, kept := lineUp(names)
-	if line, err = l.order(ctx, lock, line); err != nil {
+	contenders, kept := contendersOf(names)
+	if contenders, err = l.order(ctx, lock, contenders); err != nil {
 		return a, err
 	}
 	a.gone = true
-	for i, c := range line {
+	for i, c := range contenders {
 		path := lock + "/" + c.name
 		if i == 0 {
 			a.head = path
@@ -130,7 +144,7 @@ func (l *link) look(ctx context.Context, key string, p *place) (a answer, err er
 		}
 		a.before = path
 	}
-	first := p != nil && len(line) > 0 && lock+"/"+line[0].name == p.path
+	first := p != nil && len(contenders) > 0 && lock+"/"+contenders[0].name == p.path
 	for _, name := range kept { // whoever comes first waits for it
 		left, err := l.endKept(ctx, key, lock+"/"+name)
 		if err != nil {
@@ -268,7 +282,7 @@ func (s *session) accept(ctx context.Context, p *place, req lockrt.Request, a an
 	}
 	h := &held{place: *p, ttl: ttl, until: start.Add(ttl)}
 	if !time.Now().Before(h.until) {
-		return lockrt.Grant{}, errGrantTooLate
+		return lockrt.Grant{}, waits.ErrTooLate
 	}
 	if err := s.hold(h); err != nil {
 		return lockrt.Grant{}, err
@@ -282,23 +296,25 @@ func (s *session) accept(ctx context.Context, p *place, req lockrt.Request, a an
 
 // Acquire implements lockrt.Session.
 func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
-	if !s.enter() {
+	if !s.gate.Enter() {
 		return lockrt.Grant{}, lockrt.ErrClosed
 	}
-	defer s.acquiring.Done()
+	defer s.gate.Leave()
 	kept := s.pickUp(req.ID)
 	if err := ctx.Err(); err != nil {
-		if kept != nil {
-			s.leave(kept)
-		}
+		s.putDown(kept)
 		return lockrt.Grant{}, err
 	}
+	unload, err := s.load(req)
+	if err != nil {
+		s.putDown(kept)
+		return lockrt.Grant{}, err
+	}
+	defer unload()
 	if req.Wait > 0 {
 		return s.wait(ctx, req, kept)
 	}
-	if kept != nil {
-		s.leave(kept)
-	}
+	s.putDown(kept)
 	limited, cancel := bounded(ctx)
 	defer cancel()
 	began := time.Now()

@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/percent"
 )
 
 // beat gives signs of life until the link is over. One is a write, through the leader, while somebody holds a lock or
@@ -49,7 +50,7 @@ func (l *link) sign(ctx context.Context, write bool) error {
 	}
 	_, _, err := l.multi(ctx, &zk.CheckVersionRequest{Path: l.path, Version: -1})
 	if errors.Is(err, zk.ErrNoNode) { // somebody has deleted it
-		err = l.makeNode(ctx, l.path, zk.FlagEphemeral)
+		err = l.makeIn(ctx, l.path, zk.FlagEphemeral)
 	}
 	return err
 }
@@ -83,32 +84,6 @@ func (s *session) hear(l *link) {
 	}
 }
 
-// changes tell when there may be something new in a node.
-type changes struct {
-	events <-chan zk.Event // of the client's watch
-	up     chan struct{}   // the connection on which it was set
-}
-
-// watchNode reads a node, and watches it.
-func (l *link) watchNode(ctx context.Context, path string) (node, changes, error) {
-	type watched struct {
-		node
-		changes
-	}
-	w, _, err := repeat(ctx, l, func(c *zk.Conn) (w watched, err error) {
-		w.up = l.connection()
-		w.data, w.stat, w.events, err = c.GetW(path)
-		return w, err
-	})
-	return w.node, w.changes, err
-}
-
-func (l *link) connection() chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.up
-}
-
 // readTold heeds what the session is told.
 func (l *link) readTold(ctx context.Context) (changes, error) {
 	ctx, cancel := bounded(ctx)
@@ -122,7 +97,7 @@ func (l *link) readTold(ctx context.Context) (changes, error) {
 		return changes, nil
 	}
 	for _, t := range all {
-		if id, err := unescape(t.ID); err == nil {
+		if id, err := percent.Unescape(t.ID); err == nil {
 			l.s.loseBroken(id, errors.New(t.Reason))
 		}
 	}

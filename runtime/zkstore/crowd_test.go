@@ -2,6 +2,8 @@ package zkstore_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -60,6 +62,46 @@ func TestStore_callersWhoGiveUpSoon(t *testing.T) {
 	}
 	next := newLocker(t, e.Addrs(), config(patient), "next", strict)
 	release(t, acquire(t, next, "k", lockrt.Options{TTL: long, Wait: time.Minute}))
+}
+
+// Callers give up at any moment, each before a lock of its own that nobody has ever had. The servers delete the node of a
+// lock when its last child has gone, and never if there was none: those are deleted by who made them.
+func TestStore_giveUpBeforeANewLock(t *testing.T) {
+	e := one(t)
+	n := newNode(t, e.Addrs(), config(patient), "a", lockrt.Config{})
+	release(t, acquire(t, n.locks, "warm", lockrt.Options{TTL: long}))
+	n.lines[0].Slow(2 * time.Millisecond)
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range 20 {
+		all.Go(func() {
+			for i := next.Add(1); i <= 1000; i = next.Add(1) {
+				ctx, cancel := context.WithTimeout(context.Background(), rand.N(30*time.Millisecond))
+				o := lockrt.Options{TTL: long, Wait: []time.Duration{0, time.Minute}[i%2]}
+				if lease, err := n.locks.Acquire(ctx, fmt.Sprint("order", i), o); err == nil {
+					_ = lease.Release(context.Background())
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	conn := client(t, e.Addrs())
+	testsync.Eventually(t, "no node is left of a lock that nobody had", func() bool {
+		names, _, err := conn.Children(root(t) + "/l")
+		never := 0
+		for _, name := range names {
+			there, stat, looked := conn.Exists(root(t) + "/l/" + name)
+			if err = errors.Join(err, looked); there && stat.Cversion == 0 {
+				never++
+			}
+		}
+		if never > 0 {
+			time.Sleep(50 * time.Millisecond)
+		}
+		return err == nil && never == 0
+	})
+	mustBeEmpty(t, conn)
 }
 
 // A server comes back without its data. It refuses sessions that have seen more than it knows: they begin anew.

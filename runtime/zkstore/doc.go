@@ -34,6 +34,10 @@
 // If the servers forget the session, because they could not be reached for too long, all locks of the process are lost
 // at once. Their contexts have ended before. Its waiters join again, at the end of the queue.
 //
+// The names of all locks that a Locker holds and waits for take a megabyte at the most, some 10,000 locks; what is more is
+// an error. When a session runs out, ZooKeeper writes its nodes into one change, and servers cannot read one that is
+// longer than their jute.maxbuffer, or twice that: all of them would stop (ZOOKEEPER-4306). More Lockers take more.
+//
 // A session that is closed while it still holds something, which a Locker never does, leaves that to the timeout.
 //
 // LockInfo.Since is the time of the request, on the clock of its process. LockInfo.Remaining is the whole TTL:
@@ -85,16 +89,20 @@
 //   - It knows no contexts, and does not withdraw requests. Callers leave; what their requests bring is deleted.
 //   - After a reconnect it may miss an event that a watch was set for: it asks for changes since the last answer, which
 //     may be one of the new connection. So answers are held back until it has asked, and waiters look again.
-//   - It cannot take a watch back. One is left behind where a waiter gives up, until the node that it is for changes.
+//   - It cannot take a watch back. One is left behind where waiters give up, until the node that it is for changes. All
+//     waiters of a session share it.
+//   - It stands still for ever when a request cannot be written while it names its user or is closed. So it is told only
+//     that the connection is closed.
+//   - It takes the beginning of any answer for a length, and makes room for that. So an answer that is not one of
+//     ZooKeeper ends the connection.
 //   - It does not say for how long a session was agreed. That is read from the answer of the handshake.
 //   - It looks up the names of servers once. Here they are looked up for each connection.
 //   - It offers what it has seen last for as long as it lives, and is refused by servers that have lost their data. So a
 //     session that was without a connection for two of its timeouts counts as over, and another client begins.
 //
-// What is not fenced: it allocates 3 MB for each connection. Closed while servers hold answers back, it may leave one
-// goroutine behind, and what that connection had allocated. Where many connections are cut, the race detector may
-// report its field lastZxid, which it reads at a reconnect while an answer may write it. That waiters look again on each
-// connection makes up for what it may miss then.
+// What is not fenced: it allocates 3 MB for each connection. Where many connections are cut, the race detector may
+// report its field lastZxid, which it reads at a reconnect while an answer may write it. That waiters look again on
+// each connection makes up for what it may miss then.
 //
 // # Servers and rights
 //

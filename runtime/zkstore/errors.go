@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -22,14 +23,15 @@ const (
 )
 
 var (
-	errNoAnswer      = timelimit.ErrNoAnswer
-	errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
-	errExpired       = fmt.Errorf("ZooKeeper has forgotten its process: %w", zk.ErrSessionExpired)
-	errGone          = errors.New("its node was deleted in ZooKeeper")
-	errMoved         = errors.New("the lock changed again and again in ZooKeeper")
-	errNoPlace       = errors.New("its place in the queue was deleted in ZooKeeper")
-	errGrantTooLate  = errors.New("the lock was granted and its lease over before that was known")
+	errNoAnswer = timelimit.ErrNoAnswer
+	errExpired  = fmt.Errorf("ZooKeeper has forgotten its process: %w", zk.ErrSessionExpired)
+	errGone     = errors.New("its node was deleted in ZooKeeper")
+	errMoved    = errors.New("the lock changed again and again in ZooKeeper")
+	errNoPlace  = errors.New("its place in the queue was deleted in ZooKeeper")
 )
+
+// quotaExceeded is what the client makes of an error that it does not know.
+const quotaExceeded = "unknown error: -125"
 
 // isUnheard reports whether a request had no answer that says anything. It may have done its work.
 func isUnheard(err error) bool {
@@ -72,6 +74,9 @@ func help(err error) error {
 	case errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrInvalidACL):
 		return helpError{err, "the session's user needs all rights on the node of the prefix, and on what is below it, " +
 			"and credentials with a mistake make another user"}
+	case strings.Contains(err.Error(), quotaExceeded):
+		return helpError{err, "a quota of the servers is used up: see setquota -N and -B on the node of the prefix, and on " +
+			"those above it"}
 	case errors.Is(err, zk.ErrAuthFailed):
 		return helpError{err, "see zkstore.Config.User and Password"}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 // place is a contender of this process.
@@ -22,7 +23,7 @@ type held struct {
 	until time.Time     // then it is over, unless it was renewed
 	asked bool          // a change of it had no answer
 
-	heapPlace int
+	heapIndex int
 }
 
 // hold remembers a lease. It does nothing, and returns why, if the lease was broken or its link is over.
@@ -30,7 +31,7 @@ func (s *session) hold(h *held) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, broken := s.losing[h.id]; broken {
-		return errBrokenUnknown
+		return waits.ErrBroken
 	}
 	if h.l.isOver() {
 		return errExpired
@@ -42,6 +43,7 @@ func (s *session) hold(h *held) error {
 		s.dropLocked(old)
 	}
 	s.leases[h.id] = h
+	s.weight += h.weight()
 	s.ends.Set(h, h.until)
 	if first, _ := s.ends.First(); first == h {
 		pace.Wake(s.wakeClean)
@@ -52,8 +54,9 @@ func (s *session) hold(h *held) error {
 func (s *session) dropLocked(h *held) {
 	if s.leases[h.id] == h {
 		delete(s.leases, h.id)
+		s.weight -= h.weight()
 		s.ends.Remove(h)
-		if s.closed && len(s.leases) == 0 {
+		if s.ctx.Err() != nil && len(s.leases) == 0 {
 			pace.Wake(s.wakeClean)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 const (
@@ -19,6 +20,9 @@ const (
 	maxLeaving = 64
 	// loseMemory is for how long a broken lease is remembered.
 	loseMemory = time.Minute
+	// refusedPause is the longest time between two tries of a chore that the servers refuse, as for want of a right.
+	// Somebody may give it back, and what was to be deleted blocks a lock for as long as this process lives.
+	refusedPause = 10 * time.Second
 )
 
 // chore is something to be done in ZooKeeper that nobody waits for. It is tried until it succeeds, or the session of
@@ -28,7 +32,7 @@ type chore struct {
 	leaves  bool // it is one of session.leaving
 	backoff time.Duration
 
-	heapPlace int
+	heapIndex int
 }
 
 func (s *session) later(at time.Time, do func(context.Context) error) {
@@ -113,14 +117,20 @@ func (s *session) seek(l *link, key, id string, under <-chan result[[]zk.MultiRe
 		if errors.Is(err, errExpired) {
 			return nil
 		}
+		known, joining := s.known(id)
+		if joining { // one of these may be about to be granted
+			return errors.Join(err, errMoved)
+		}
 		for _, path := range all {
-			err = errors.Join(err, (&place{l: l, path: path}).delete(ctx))
+			if path != known {
+				err = errors.Join(err, (&place{l: l, path: path}).delete(ctx))
+			}
 		}
 		return err
 	})
 }
 
-// find returns the contenders of a lease, but for one that is known.
+// find returns the contenders of a lease.
 func (l *link) find(ctx context.Context, key, id string) (paths []string, err error) {
 	if err := l.sync(ctx); err != nil {
 		return nil, err
@@ -130,28 +140,48 @@ func (l *link) find(ctx context.Context, key, id string) (paths []string, err er
 	if err != nil {
 		return nil, err
 	}
-	known := l.s.known(id)
 	for _, name := range names {
-		if path := lock + "/" + name; strings.HasPrefix(name, escape(id)+numberMark) && path != known {
-			paths = append(paths, path)
+		if strings.HasPrefix(name, escape(id)+numberMark) {
+			paths = append(paths, lock+"/"+name)
 		}
 	}
 	return paths, nil
 }
 
-// known is the path of the contender that holds a lock, or waits, by the ID of its lease.
-func (s *session) known(id string) string {
+// known is the path of the contender that holds a lock, or waits, by the ID of its lease. If somebody is joining, there may
+// be one that is not known yet.
+func (s *session) known(id string) (path string, joining bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	joining = s.joining[id] > 0
 	switch {
 	case s.leases[id] != nil:
-		return s.leases[id].path
+		path = s.leases[id].path
 	case s.waiters[id] != nil && s.waiters[id].path != "":
-		return s.waiters[id].path
+		path = s.waiters[id].path
 	case s.places[id] != nil:
-		return s.places[id].path
+		path = s.places[id].path
 	}
-	return ""
+	return path, joining
+}
+
+// joins is for a request that may have a contender before that is known. It calls joined in any case.
+func (s *session) joins(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joining[id]++
+}
+
+// joined makes the contender of a request known, nil if it has none, in the same step.
+func (s *session) joined(id string, p *place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.waiters[id]; w != nil && p != nil {
+		w.path = p.path
+	}
+	if s.joining[id]--; s.joining[id] == 0 {
+		delete(s.joining, id)
+	}
 }
 
 // cleanUp does the chores, and ends leases that have run out, until the session is done.
@@ -239,11 +269,18 @@ func (s *session) doOne(c *chore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busyJanitors--
-	if err != nil && isRetryable(err) {
-		c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, time.Second)
-		s.chores.Set(c, time.Now().Add(pace.Jitter(c.backoff)))
-	} else if c.leaves {
+	refused := err != nil && !isRetryable(err)
+	if c.leaves && (err == nil || refused) { // nobody waits for what is refused
+		c.leaves = false
 		s.leftLocked()
+	}
+	if err != nil && !errors.Is(err, lockrt.ErrClosed) {
+		most := time.Second
+		if refused {
+			most = refusedPause
+		}
+		c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, most)
+		s.chores.Set(c, time.Now().Add(pace.Jitter(c.backoff)))
 	}
 	pace.Wake(s.wakeClean)
 }

@@ -3,11 +3,13 @@ package zkstore
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/percent"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -17,10 +19,18 @@ import (
 func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 	path := s.space.kept(h.key, h.id)
 	e := entry{TTL: keep.Microseconds(), At: time.Now().UnixMicro(), Kept: true, Epoch: h.l.epoch(h.zxid)}
-	_, unheard, err := h.l.multi(ctx,
+	ops := []any{
 		&zk.DeleteRequest{Path: h.path, Version: h.version},
 		&zk.CreateRequest{Path: path, Data: jsonOf(e), Acl: h.l.acl()},
-		&zk.CreateRequest{Path: s.space.keep(h.id), Data: []byte(path), Acl: h.l.acl()})
+		&zk.CreateRequest{Path: s.space.keep(h.id), Data: []byte(path), Acl: h.l.acl()},
+	}
+	said, unheard, err := h.l.multi(ctx, ops...)
+	if failedOp(said, err) == 2 { // the contender is there; somebody has deleted the node for what is kept
+		if err = h.l.makeTree(ctx); err != nil {
+			return err
+		}
+		_, unheard, err = h.l.multi(ctx, ops...)
+	}
 	if errors.Is(err, zk.ErrNoNode) && (unheard || h.asked) {
 		stat, looked := h.l.stat(ctx, path)
 		if err = looked; err == nil && stat == nil {
@@ -33,7 +43,13 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 	case err != nil:
 		return err
 	}
-	s.later(time.Now().Add(keep), func(ctx context.Context) error { return h.l.dropKept(ctx, h.id, path) })
+	s.later(time.Now().Add(keep), func(ctx context.Context) error {
+		l, err := s.link(ctx) // that of the lease may be over, which does not end what it has kept
+		if err != nil {
+			return err
+		}
+		return l.dropKept(ctx, h.id, path)
+	})
 	return nil
 }
 
@@ -55,7 +71,7 @@ func (l *link) endKept(ctx context.Context, key, path string) (time.Duration, er
 	if left, err := l.left(ctx, n); left > 0 || err != nil {
 		return left, err
 	}
-	id, err := unescape(path[len(l.s.space.kept(key, "")):])
+	id, err := percent.Unescape(path[len(l.s.space.kept(key, "")):])
 	if err != nil {
 		return 0, err
 	}
@@ -102,13 +118,16 @@ func (s *session) sweep(l *link) {
 }
 
 func (l *link) sweepOne(ctx context.Context, name string) error {
-	id, err := unescape(name)
+	id, err := percent.Unescape(name)
 	if err != nil {
 		return nil // not one of ours
 	}
 	at, err := l.get(ctx, l.s.space.keep(id))
 	if err == nil {
 		path := string(at.data)
+		if !l.s.isKept(path, id) {
+			return nil // not one of ours
+		}
 		var n node
 		if n, err = l.get(ctx, path); err == nil {
 			if left, err := l.left(ctx, n); left > 0 || err != nil {
@@ -123,4 +142,11 @@ func (l *link) sweepOne(ctx context.Context, name string) error {
 		return nil
 	}
 	return err
+}
+
+// isKept reports whether a path is that of a node that keeps a lock of this namespace after a lease.
+func (s *session) isKept(path, id string) bool {
+	lock, ok := strings.CutSuffix(path, "/"+keptMark+escape(id))
+	key, ok2 := strings.CutPrefix(lock, s.space.locks()+"/")
+	return ok && ok2 && key != "" && !strings.Contains(key, "/")
 }

@@ -1,11 +1,11 @@
 package zkstore
 
 import (
-	"encoding/hex"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/lockgen/lockgen/internal/percent"
 )
 
 // space names the nodes of one namespace. They stand below the store's prefix in ~NAMESPACE:
@@ -45,42 +45,10 @@ func (s space) newborn(key, id string) string { return s.lock(key) + "/" + escap
 const keptMark, numberMark = "~", "~"
 
 // escape writes bytes so that people can read most of them, as a name that ZooKeeper takes. It works byte by byte.
-func escape(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		if c := s[i]; plain(c) {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
-}
+func escape(s string) string { return plain.Escape(s) }
 
-// plain is false for the dot: a name may not be . or ..
-func plain(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_:@=,;+", c) >= 0
-}
-
-func unescape(s string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b.WriteByte(s[i])
-			continue
-		}
-		if i+2 >= len(s) {
-			return "", fmt.Errorf("%q ends within an escape", s)
-		}
-		c, err := hex.DecodeString(s[i+1 : i+3])
-		if err != nil {
-			return "", fmt.Errorf("%q: %w", s, err)
-		}
-		b.WriteByte(c[0])
-		i += 2
-	}
-	return b.String(), nil
-}
+// plain lacks the dot: a name may not be . or ..
+const plain percent.Plain = "-_:@=,;+"
 
 // isPath reports whether ZooKeeper takes a path, which is given without its first slash.
 func isPath(path string) bool {

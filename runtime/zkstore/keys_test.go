@@ -5,33 +5,6 @@ import (
 	"testing"
 )
 
-func FuzzEscape(f *testing.F) {
-	f.Add("a/b", "a")
-	f.Add("%2F", "%")
-	f.Add("..", ".")
-	f.Add("\xff\x00日本", "\xff")
-	f.Fuzz(func(t *testing.T, s, prefix string) {
-		text := escape(s)
-		if back, err := unescape(text); err != nil || back != s {
-			t.Errorf("%q is escaped as %q and comes back as %q, %v", s, text, back, err)
-		}
-		if s != "" && !isPath(text) || strings.Contains(text, "/") || strings.Contains(text, numberMark) {
-			t.Errorf("%q is escaped as %q, which is no name", s, text)
-		}
-		if strings.HasPrefix(text, escape(prefix)) != strings.HasPrefix(s, prefix) {
-			t.Errorf("%q and its prefix %q are escaped as %q and %q", s, prefix, text, escape(prefix))
-		}
-	})
-}
-
-func TestUnescape_foreignText(t *testing.T) {
-	for _, text := range []string{"%", "a%2", "%zz"} {
-		if s, err := unescape(text); err == nil {
-			t.Errorf("%q is %q", text, s)
-		}
-	}
-}
-
 func TestIsPath(t *testing.T) {
 	for path, ok := range map[string]bool{
 		"lockgen": true, "a/b.c/日本": true, "a//b": false, "": false, "a/./b": false, "..": false, "a/b\x00": false,

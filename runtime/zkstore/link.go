@@ -33,8 +33,10 @@ type link struct {
 	up      chan struct{}
 	giveUp  *time.Timer // runs while there is no connection; nil: there always was one
 	signs   signs
-	server  time.Time // what the leader's clock said
-	serverX time.Time // when that was known here
+	watched map[string]changes // what waiters watch, by its path
+	roomFor int                // how many of them there may be before those are left out that have fired
+	server  time.Time          // what the leader's clock said
+	serverX time.Time          // when that was known here
 }
 
 var errNoServer = errors.New("no server could be reached")
@@ -43,7 +45,7 @@ var errNoServer = errors.New("no server could be reached")
 func newLink(s *session) (*link, error) {
 	l := &link{
 		s: s, cfg: s.cfg, gone: make(chan struct{}), ready: make(chan struct{}), up: make(chan struct{}),
-		signs: signs{tick: s.cfg.Tick},
+		signs: signs{tick: s.cfg.Tick}, watched: make(map[string]changes),
 	}
 	began := make(chan struct{}) // the client calls back before it is known here
 	defer close(began)
@@ -160,9 +162,12 @@ func (l *link) isOver() bool {
 	return l.over
 }
 
-// close ends the session of ZooKeeper, which deletes all that it has there, and waits for the client.
+// close ends the session of ZooKeeper, which deletes all that it has there, and waits for the client. Without a
+// connection there is nobody to be told.
 func (l *link) close(ctx context.Context) {
-	l.conn.Close()
+	if l.isUp() {
+		l.conn.Close()
+	}
 	l.abandon(ctx)
 }
 
@@ -170,7 +175,7 @@ func (l *link) close(ctx context.Context) {
 func (l *link) abandon(ctx context.Context) {
 	l.end()
 	l.cut()
-	l.conn.Close()
+	go l.conn.Close() // for a second it waits for an answer that nobody gives
 	for {
 		select {
 		case _, more := <-l.ended:
@@ -200,6 +205,15 @@ func (l *link) wired(w *wire) bool {
 		l.wire = w
 	}
 	return !l.over
+}
+
+func (l *link) isUp() bool {
+	select {
+	case <-l.connection():
+		return true
+	default:
+		return false
+	}
 }
 
 // isShaken reports whether there was a handshake before.

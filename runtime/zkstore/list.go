@@ -1,7 +1,6 @@
 package zkstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,40 +10,29 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/lockgen/lockgen/internal/percent"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/listing"
 )
 
 const (
 	maxWaitersListed = 100
 	// listChunk is how many locks of a list are looked at in one call.
 	listChunk = 500
-	// cursorMark begins every cursor; what follows is the escaped key of the last lock of the page before.
-	cursorMark = "after "
+	// cursorPrefix begins every cursor; what follows is the escaped key of the last lock of the page before.
+	cursorPrefix = "after "
 )
 
 // List implements lockrt.Session, in calls of a bounded length.
 func (s *session) List(ctx context.Context, prefix string) ([]lockrt.LockInfo, error) {
-	var all []lockrt.LockInfo
-	for cursor := ""; ; {
-		page, next, err := s.ListPage(ctx, prefix, cursor, listChunk)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); next == "" {
-			slices.SortFunc(all, byKey)
-			return all, nil
-		}
-		cursor = next
-	}
+	return listing.All(ctx, s, prefix, listChunk)
 }
-
-func byKey(a, b lockrt.LockInfo) int { return cmp.Compare(a.Key, b.Key) }
 
 // ListPage implements lockrt.Pager. The pages are in the order of the escaped keys. ZooKeeper has no pages: each call
 // reads the names of all locks that anybody wants, and then looks at those of the page.
 func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
-	last, ok := strings.CutPrefix(cursor, cursorMark)
-	if _, err := unescape(last); cursor != "" && (!ok || err != nil || !strings.HasPrefix(last, escape(prefix))) {
+	last, ok := strings.CutPrefix(cursor, cursorPrefix)
+	if _, err := percent.Unescape(last); cursor != "" && (!ok || err != nil || !strings.HasPrefix(last, escape(prefix))) {
 		return nil, "", fmt.Errorf("%w %q", lockrt.ErrCursor, cursor)
 	}
 	began := time.Now()
@@ -72,12 +60,12 @@ func (s *session) page(ctx context.Context, prefix, last string, limit int) ([]l
 	var page []lockrt.LockInfo
 	for looked := 0; len(names) > 0; {
 		if len(page) >= limit || looked >= listChunk {
-			slices.SortFunc(page, byKey)
-			return page, cursorMark + last, nil
+			listing.Sort(page)
+			return page, cursorPrefix + last, nil
 		}
 		n := min(len(names), max(limit-len(page), 1), listChunk)
 		infos, err := each(ctx, l, names[:n], func(ctx context.Context, name string) (lockrt.LockInfo, error) {
-			key, err := unescape(name)
+			key, err := percent.Unescape(name)
 			if err != nil {
 				return lockrt.LockInfo{}, nil // not one of ours
 			}
@@ -93,7 +81,7 @@ func (s *session) page(ctx context.Context, prefix, last string, limit int) ([]l
 		}
 		last, names, looked = names[n-1], names[n:], looked+n
 	}
-	slices.SortFunc(page, byKey)
+	listing.Sort(page)
 	return page, "", nil
 }
 
@@ -126,15 +114,15 @@ func (l *link) info(ctx context.Context, key string) (info lockrt.LockInfo, err 
 	if err != nil {
 		return info, err
 	}
-	line, kept := lineUp(names)
-	if line, err = l.order(ctx, lock, line); err != nil {
+	contenders, kept := contendersOf(names)
+	if contenders, err = l.order(ctx, lock, contenders); err != nil {
 		return info, err
 	}
 	var paths []string
 	for _, name := range kept {
 		paths = append(paths, lock+"/"+name)
 	}
-	for _, c := range line[:min(len(line), maxWaitersListed+1)] {
+	for _, c := range contenders[:min(len(contenders), maxWaitersListed+1)] {
 		paths = append(paths, lock+"/"+c.name)
 	}
 	nodes, err := each(ctx, l, paths, func(ctx context.Context, path string) (*node, error) {
@@ -181,12 +169,12 @@ func (l *link) head(key, id string, e entry, n node, remaining time.Duration) lo
 
 // idOf is the ID of the lease of a contender, or of the one that was kept.
 func (s *session) idOf(key, path string) (id string, ok bool) {
-	line, kept := lineUp([]string{path[len(s.space.lock(key))+1:]})
+	contenders, kept := contendersOf([]string{path[len(s.space.lock(key))+1:]})
 	switch {
-	case len(line) == 1:
-		return line[0].id, true
+	case len(contenders) == 1:
+		return contenders[0].id, true
 	case len(kept) == 1:
-		id, err := unescape(kept[0][len(keptMark):])
+		id, err := percent.Unescape(kept[0][len(keptMark):])
 		return id, err == nil
 	}
 	return "", false

@@ -110,8 +110,16 @@ func (l *link) settle(ctx context.Context) (ok bool, err error) {
 
 // connect waits for the first connection, and names the user.
 func (l *link) connect(ctx context.Context) error {
-	if err := l.await(ctx); err != nil || l.cfg.User == "" {
+	if err := l.await(ctx); err != nil {
 		return err
+	}
+	if agreed := l.agreed(); agreed < 2*l.cfg.Tick { // no lease would last
+		return fmt.Errorf("%w: the servers give a session of %s, and zkstore.Config.Tick is %s; a session has two ticks "+
+			"at the least: set Tick to the tickTime of the servers, or raise their maxSessionTimeout", lockrt.ErrOptions, agreed,
+			l.cfg.Tick)
+	}
+	if l.cfg.User == "" {
+		return nil
 	}
 	_, _, err := repeat(ctx, l, func(c *zk.Conn) (struct{}, error) {
 		return struct{}{}, c.AddAuth("digest", []byte(l.cfg.User+":"+l.cfg.Password))
@@ -139,10 +147,24 @@ func (l *link) makeTree(ctx context.Context) error {
 
 // makeLock makes the node of a lock. The servers delete it when it has had children and has none any more.
 func (l *link) makeLock(ctx context.Context, path string) error {
-	err := l.makeNode(ctx, path, zk.FlagContainer)
+	return l.makeIn(ctx, path, zk.FlagContainer)
+}
+
+// dropLock deletes the node of a lock unless somebody is there. The servers keep one that never had children.
+func (l *link) dropLock(ctx context.Context, path string) error {
+	_, err := once(ctx, l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotEmpty) || errors.Is(err, errExpired) {
+		return nil
+	}
+	return err
+}
+
+// makeIn makes a node in the tree, and the tree if somebody has deleted it.
+func (l *link) makeIn(ctx context.Context, path string, flag int32) error {
+	err := l.makeNode(ctx, path, flag)
 	if errors.Is(err, zk.ErrNoNode) {
 		if err = l.makeTree(ctx); err == nil {
-			err = l.makeNode(ctx, path, zk.FlagContainer)
+			err = l.makeNode(ctx, path, flag)
 		}
 	}
 	return err
@@ -159,6 +181,10 @@ func (l *link) makeNode(ctx context.Context, path string, flag int32) error {
 	switch {
 	case errors.Is(err, zk.ErrNodeExists):
 		return nil
+	case errors.Is(err, zk.ErrNoAuth): // the servers ask for the rights first, and whether it is there after that
+		if there, looked := l.stat(ctx, path); looked == nil && there != nil {
+			return nil
+		}
 	case err != nil && strings.Contains(err.Error(), "unknown error: -6"):
 		return fmt.Errorf("%w: the servers know no container nodes (%w); ZooKeeper 3.5.1 or newer is needed",
 			lockrt.ErrOptions, err)

@@ -121,6 +121,31 @@ func TestStore_Close_leavesNothing(t *testing.T) {
 	mustBeEmpty(t, conn)
 }
 
+// The session of ZooKeeper ends that has kept a lock, and not its process. It ends that in time all the same.
+func TestStore_MinHold_longerThanTheSession(t *testing.T) {
+	e := one(t)
+	conn := client(t, e.Addrs())
+	n := newNode(t, e.Addrs(), config(dying), "a", lockrt.Config{})
+	const minHold = 7 * time.Second
+	began := time.Now()
+	release(t, acquire(t, n.locks, "k", lockrt.Options{TTL: time.Second, MinHold: minHold}))
+	n.each((*testenv.Proxy).Silence)
+	eventually(t, "the servers forget the session", func() bool {
+		all, _, err := conn.Children(root(t) + "/s")
+		return err == nil && len(all) == 0
+	})
+	n.each((*testenv.Proxy).Resume)
+	n.each((*testenv.Proxy).Cut)
+	release(t, acquire(t, n.locks, "another", lockrt.Options{TTL: time.Second, Wait: time.Minute}))
+	if len(left(t, conn)) == 0 {
+		t.Fatalf("the lock is not kept after %s", time.Since(began))
+	}
+	mustBeEmpty(t, conn)
+	if kept := time.Since(began); kept < minHold {
+		t.Errorf("the lock was kept for %s, want %s", kept, minHold)
+	}
+}
+
 // A process keeps a lock and dies, and nobody asks for that lock again: the next process sweeps it up.
 func TestStore_keptByTheDead(t *testing.T) {
 	e := one(t)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgen/lockgen/internal/percent"
 )
 
 // child is a contender, by its name, or a node that keeps the lock.
@@ -19,18 +21,20 @@ type child struct {
 	zxid   int64 // of its creation; 0: it was not asked for
 }
 
-// lineUp takes apart the names of a lock's children. Names of others are left out.
-func lineUp(names []string) (contenders []child, kept []string) {
+// contendersOf takes apart the names of a lock's children. Names of others are left out.
+func contendersOf(names []string) (contenders []child, kept []string) {
 	for _, name := range names {
 		if strings.HasPrefix(name, keptMark) {
-			kept = append(kept, name)
+			if name != keptMark {
+				kept = append(kept, name)
+			}
 			continue
 		}
 		at := strings.LastIndex(name, numberMark)
 		if at < 0 {
 			continue
 		}
-		id, err := unescape(name[:at])
+		id, err := percent.Unescape(name[:at])
 		number, err2 := strconv.ParseInt(name[at+len(numberMark):], 10, 64)
 		if err == nil && err2 == nil {
 			contenders = append(contenders, child{name: name, id: id, number: number})

@@ -11,7 +11,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// checkChunk is how many contenders one request sees to. Servers take requests of a megabyte.
+// checkChunk is how many contenders one request sees to. Servers take requests of a megabyte: mostWeight is less.
 const checkChunk = 200
 
 // Renew implements lockrt.Session. One write, through the leader, is a sign of life, and fails if a contender has gone

@@ -8,6 +8,7 @@ import (
 	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/startstop"
 	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
 
@@ -21,27 +22,23 @@ type session struct {
 	node    string // as the entries have it
 	calls   workers.Pool
 
-	ctx     context.Context // ends with Close: nobody waits for a lock any more
-	stop    context.CancelFunc
-	life    context.Context // ends when nothing is held, after that
-	die     context.CancelFunc
-	ended   chan struct{} // closed when the goroutines are gone
-	lingers chan struct{} // closed when Close leaves locks that are held
-	running sync.WaitGroup
-	links   sync.WaitGroup
-	closing sync.Once
+	gate  *startstop.Gate
+	ctx   context.Context // ends with Close: nobody waits for a lock any more
+	life  context.Context // ends when nothing is held, after that
+	die   context.CancelFunc
+	links sync.WaitGroup
 
 	wakeClean chan struct{}
 
 	mu           sync.Mutex // guards what follows
-	closed       bool
-	done         bool           // no link is opened any more
-	linger       time.Time      // when it is done though something is held; zero: it is not closed, or somebody waits
-	acquiring    sync.WaitGroup // Add only while not closed
+	done         bool       // no link is opened any more
+	linger       time.Time  // when it is done though something is held; zero: it is not closed, or somebody waits
 	present      *link
 	leases       map[string]*held // granted, and not seen to end; by lease ID, as what follows
 	waiters      map[string]*waiter
 	places       map[string]*place    // left in a queue for the next caller
+	joining      map[string]int       // requests whose contender is not known yet, but may be there
+	weight       int                  // what the names of all these may take, in bytes
 	losing       map[string]time.Time // broken, and since when that is known
 	releasing    int                  // releases under way
 	busyJanitors int                  // chores under way
@@ -61,16 +58,16 @@ var (
 
 // newSession makes a session whose goroutine does not run yet.
 func newSession(servers []string, checked Config, cfg lockrt.SessionConfig) *session {
-	ctx, stop := context.WithCancel(context.Background())
+	g := startstop.New()
 	life, die := context.WithCancel(context.Background())
 	return &session{
 		SessionConfig: cfg, cfg: checked, servers: servers, space: newSpace(checked.Prefix, cfg.Namespace),
-		node: shown(cfg.Node, maxNode), ctx: ctx, stop: stop, life: life, die: die, ended: make(chan struct{}),
-		lingers: make(chan struct{}), wakeClean: make(chan struct{}, 1), roomy: make(chan struct{}),
+		node: shown(cfg.Node, maxNode), gate: g, ctx: g.Context(), life: life, die: die,
+		wakeClean: make(chan struct{}, 1), roomy: make(chan struct{}),
 		leases: make(map[string]*held), waiters: make(map[string]*waiter), places: make(map[string]*place),
-		losing: make(map[string]time.Time),
-		ends:   timeheap.New(func(h *held) *int { return &h.heapPlace }),
-		chores: timeheap.New(func(c *chore) *int { return &c.heapPlace }),
+		joining: make(map[string]int), losing: make(map[string]time.Time),
+		ends:   timeheap.New(func(h *held) *int { return &h.heapIndex }),
+		chores: timeheap.New(func(c *chore) *int { return &c.heapIndex }),
 	}
 }
 
@@ -78,16 +75,6 @@ const (
 	maxNode   = 200
 	maxReason = 2000
 )
-
-// enter counts an Acquire, unless the session is closed.
-func (s *session) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.acquiring.Add(1)
-	}
-	return !s.closed
-}
 
 // isUsed reports whether the session of ZooKeeper is what a lock hangs on.
 func (s *session) isUsed() bool {
@@ -101,35 +88,26 @@ const lingerTime = 2 * time.Second
 
 // Close implements lockrt.Session. While something is held and released, the connection and what belongs to it stay.
 // What nobody releases goes with the session of ZooKeeper.
-func (s *session) Close(ctx context.Context) error {
-	s.closing.Do(func() {
-		s.mu.Lock()
-		s.closed = true
-		s.mu.Unlock()
-		s.stop()
-		go s.wind()
-	})
-	select {
-	case <-s.ended:
-		return nil
-	case <-s.lingers:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (s *session) Close(ctx context.Context) error { return s.gate.Close(ctx, s.end) }
 
-// wind ends the session when nobody needs it any more.
-func (s *session) wind() {
-	s.acquiring.Wait()
+// end ends the session when nobody needs it any more. It does not wait for the release of locks that are held.
+func (s *session) end() {
+	s.gate.Empty()
 	s.mu.Lock()
 	s.linger = time.Now().Add(lingerTime)
 	s.mu.Unlock()
-	if !s.finish() {
-		close(s.lingers)
-	}
+	done := s.finish()
 	pace.Wake(s.wakeClean)
-	s.running.Wait() // cleanUp goes when the session is done
+	if done {
+		s.disconnect()
+	} else {
+		go s.disconnect()
+	}
+}
+
+// disconnect waits until the session is done, and closes its connection.
+func (s *session) disconnect() {
+	s.gate.Stopped() // cleanUp goes when the session is done
 	s.mu.Lock()
 	l, held := s.present, len(s.leases) > 0
 	s.mu.Unlock()
@@ -145,7 +123,6 @@ func (s *session) wind() {
 	s.die()
 	s.links.Wait()
 	s.calls.Close(time.Now().Add(callTime))
-	close(s.ended)
 }
 
 // finish reports whether the session is done: closed, and nothing is held or being released, or not for a while.

@@ -76,15 +76,15 @@ func TestSigns_random(t *testing.T) {
 }
 
 func TestLineUp(t *testing.T) {
-	line, kept := lineUp([]string{"a~0000000003", "b%7E~0000000001", "~c", "foreign", "a~b~0000000002", "d~-2147483648"})
+	contenders, kept := contendersOf([]string{"a~0000000003", "b%7E~0000000001", "~c", "foreign", "a~b~0000000002", "d~-2147483648"})
 	var names []string
-	for _, c := range line {
+	for _, c := range contenders {
 		names = append(names, c.id)
 	}
 	if !slices.Equal(names, []string{"a", "b~", "a~b", "d"}) || !slices.Equal(kept, []string{"~c"}) {
 		t.Errorf("contenders %q, kept %q", names, kept)
 	}
-	if isOrdered(line) || !isOrdered(line[:3]) {
+	if isOrdered(contenders) || !isOrdered(contenders[:3]) {
 		t.Error("a number below zero tells the order")
 	}
 	if last := []child{{number: 1<<31 - 1}}; isOrdered(last) {

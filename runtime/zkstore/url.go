@@ -2,18 +2,16 @@ package zkstore
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/hostlist"
+	"github.com/lockgen/lockgen/internal/tlsquery"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -25,7 +23,7 @@ func init() {
 const urlForm = "zk://[user:password@]host:port,host:port,…/prefix?session=10s&tick=2s, or zks:// for TLS"
 
 func openURL(ctx context.Context, text string) (lockrt.Store, error) {
-	p, err := parsePlace(text)
+	p, err := parseAddress(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: ZooKeeper URL: %w; the form is %s", lockrt.ErrOptions, err, urlForm)
 	}
@@ -61,24 +59,24 @@ func (s *Store) ping(ctx context.Context) error {
 	return err
 }
 
-// urlPlace is a parsed URL. net/url does not take several hosts, so they are taken apart here.
-type urlPlace struct {
+// address is a parsed URL. net/url does not take several hosts, so they are taken apart here.
+type address struct {
 	hosts []string
 	cfg   Config
 }
 
 // String is without user and password.
-func (p urlPlace) String() string { return strings.Join(p.hosts, ",") }
+func (p address) String() string { return strings.Join(p.hosts, ",") }
 
 // scrub makes sure that an error does not repeat the password.
-func (p urlPlace) scrub(err error) error {
+func (p address) scrub(err error) error {
 	if p.cfg.Password == "" || !strings.Contains(err.Error(), p.cfg.Password) {
 		return err
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), p.cfg.Password, "xxxxx"))
 }
 
-func parsePlace(text string) (p urlPlace, err error) {
+func parseAddress(text string) (p address, err error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
 		return p, errors.New("// is missing after the scheme")
@@ -108,7 +106,7 @@ func parsePlace(text string) (p urlPlace, err error) {
 	return p, err
 }
 
-func (p *urlPlace) setUser(text string) error {
+func (p *address) setUser(text string) error {
 	u, err := url.Parse("zk://" + text + "@host")
 	if err != nil || strings.Contains(text, "@") {
 		return errors.New("user or password hold characters that must be percent-encoded")
@@ -121,15 +119,14 @@ func (p *urlPlace) setUser(text string) error {
 	return nil
 }
 
-// What the options are called. All but the first two are of zks://.
+// What the options of both schemes are called; zks:// takes those of package tlsquery, too.
 const (
-	sessionOption, tickOption                     = "session", "tick"
-	caOption, certOption, keyOption, serverOption = "ca", "cert", "key", "server_name"
+	sessionOption, tickOption = "session", "tick"
 )
 
-func (p *urlPlace) setOptions(query url.Values, secure bool) error {
+func (p *address) setOptions(query url.Values, secure bool) error {
 	all := []string{sessionOption, tickOption}
-	safe := []string{caOption, certOption, keyOption, serverOption}
+	safe := tlsquery.Options()
 	for name, values := range query {
 		switch {
 		case len(values) > 1:
@@ -156,31 +153,9 @@ func (p *urlPlace) setOptions(query url.Values, secure bool) error {
 	if !secure {
 		return nil
 	}
-	return p.setTLS(query)
-}
-
-func (p *urlPlace) setTLS(query url.Values) error {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: query.Get(serverOption)}
-	if file := query.Get(caOption); file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("the option %s: %w", caOption, err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(text) {
-			return fmt.Errorf("the option %s: %s has no certificate in PEM", caOption, file)
-		}
-	}
-	cert, key := query.Get(certOption), query.Get(keyOption)
-	if (cert == "") != (key == "") {
-		return fmt.Errorf("the options %s and %s belong together: write both", certOption, keyOption)
-	}
-	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return fmt.Errorf("the options %s and %s: %w", certOption, keyOption, err)
-		}
-		cfg.Certificates = []tls.Certificate{pair}
+	cfg, err := tlsquery.Config(query)
+	if err != nil {
+		return err
 	}
 	p.cfg.TLS = cfg
 	return nil

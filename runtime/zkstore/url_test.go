@@ -15,7 +15,7 @@ import (
 )
 
 func TestParsePlace(t *testing.T) {
-	p, err := parsePlace("zk://app:p%40ss%2Fword@10.0.0.1:21810,10.0.0.2,[::1],node/my/team?session=30s&tick=1s")
+	p, err := parseAddress("zk://app:p%40ss%2Fword@10.0.0.1:21810,10.0.0.2,[::1],node/my/team?session=30s&tick=1s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestParsePlace(t *testing.T) {
 	if text := p.String(); strings.Contains(text, "app") || !strings.HasPrefix(text, "10.0.0.1:21810,") {
 		t.Errorf("it is shown as %q", text)
 	}
-	secure, err := parsePlace("zks://host?server_name=zk.internal")
+	secure, err := parseAddress("zks://host?server_name=zk.internal")
 	if err != nil || secure.cfg.TLS == nil || secure.cfg.TLS.ServerName != "zk.internal" {
 		t.Errorf("zks: %+v, %v", secure, err)
 	}

@@ -3,22 +3,25 @@ package zkstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 const (
-	// askGrace is how much longer than a short wait the first question may take: it says who holds the lock.
-	askGrace = 50 * time.Millisecond
 	// askAgain is how often a waiter makes sure that it stands in the queue.
 	askAgain = 10 * time.Second
 )
+
+// rules are how a waiter asks that had no answer. Its place in the queue stays for as long as its session of ZooKeeper
+// lives.
+var rules = waits.Rules{
+	Pause: 20 * time.Millisecond, Patience: callTime, Explain: explain, Retryable: isRetryable,
+}
 
 // waiter is one Acquire that may stand in a queue.
 type waiter struct {
@@ -52,47 +55,53 @@ func (s *session) askAll() {
 	}
 }
 
-// pickUp takes a place that was kept for this request; nil: there is none.
+// pickUp takes a place that was kept for this request; nil: there is none. Until wait has it, or putDown, the request is
+// joining.
 func (s *session) pickUp(id string) *place {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.places[id]
-	delete(s.places, id)
+	if p != nil {
+		s.weight -= p.weight()
+		delete(s.places, id)
+		s.joining[id]++
+	}
 	return p
+}
+
+// putDown gives up a place that was picked up, if there is one.
+func (s *session) putDown(kept *place) {
+	if kept != nil {
+		s.leave(kept)
+		s.joined(kept.id, nil)
+	}
 }
 
 // waiting is the state of one Acquire that waits.
 type waiting struct {
-	s       *session
-	req     lockrt.Request
-	w       *waiter
-	began   time.Time
-	until   time.Time // zero: no end
-	endless bool      // it waits for as long as the store answers, and no longer
+	waits.State
+	s     *session
+	w     *waiter
+	began time.Time
 
 	p     *place // its contender; nil: it has none
 	a     answer // what ZooKeeper said last
 	path  string // of the node that is watched
 	watch changes
-
-	busy *lockrt.BusyError // the last word of ZooKeeper, if that named a holder
-	down error             // why it could not be asked, the last time
-	from time.Time         // since when; zero: it could
 }
 
 // wait is Acquire for a request that may stand in the queue, in the place that was kept for it, if there is one.
 func (s *session) wait(ctx context.Context, req lockrt.Request, kept *place) (lockrt.Grant, error) {
-	w := &waiting{s: s, req: req, began: time.Now()}
-	if req.Wait != lockrt.Forever {
-		w.until = time.Now().Add(req.Wait)
-	}
-	w.endless = w.until.IsZero() && ctx.Done() == nil
+	w := &waiting{State: waits.Begin(ctx, req), s: s, began: time.Now()}
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(s.ctx, func() { end(lockrt.ErrClosed) })()
 	w.w = s.enlist(req.ID, end)
 	defer s.delist(req.ID, w.w)
 	w.take(kept)
+	if kept != nil {
+		s.joined(req.ID, kept)
+	}
 	grant, err := w.run(inner)
 	if err == nil {
 		return grant, nil
@@ -112,13 +121,9 @@ func (w *waiting) take(p *place) {
 
 // run asks, and waits. The context ends with the caller's, the session, or the lease.
 func (w *waiting) run(ctx context.Context) (lockrt.Grant, error) {
-	bound := callTime
-	if !w.until.IsZero() {
-		bound = min(bound, w.req.Wait+askGrace)
-	}
-	err := w.look(ctx, bound)
+	err := w.look(ctx, w.First(callTime))
 	if err != nil && (ctx.Err() != nil || w.p == nil) {
-		tell(w.req, nil, err)
+		waits.Tell(w.Req, nil, err)
 		return lockrt.Grant{}, err
 	}
 	for {
@@ -128,46 +133,22 @@ func (w *waiting) run(ctx context.Context) (lockrt.Grant, error) {
 			}
 		}
 		if err == nil && w.a.mine {
-			grant, err := w.s.accept(ctx, w.p, w.req, w.a)
+			grant, err := w.s.accept(ctx, w.p, w.Req, w.a)
 			if err == nil {
 				return grant, nil
 			}
 			if errors.Is(err, errNoPlace) {
 				w.take(nil)
-			} else if !isRetryable(err) && !errors.Is(err, errGrantTooLate) {
+			} else if !isRetryable(err) && !errors.Is(err, waits.ErrTooLate) {
 				return lockrt.Grant{}, err
 			}
 		}
-		if err = w.again(ctx); err != nil {
+		again := func(ctx context.Context) error { return w.look(ctx, callTime) }
+		if err = w.Again(ctx, &rules, again); err != nil {
 			return lockrt.Grant{}, err
 		}
 	}
 }
-
-// again looks at the queue once more. A contender that has gone joins again.
-func (w *waiting) again(ctx context.Context) error {
-	var pause time.Duration
-	for {
-		began := time.Now()
-		err := w.look(ctx, callTime)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil || w.over() {
-			return w.outcome(explain(context.Background(), began, err))
-		}
-		if err := w.unheard(err, began); err != nil {
-			return err
-		}
-		pause = pace.Backoff(pause, 20*time.Millisecond, time.Second)
-		if !w.until.IsZero() {
-			pause = min(pause, max(time.Until(w.until), time.Millisecond))
-		}
-		pace.Sleep(ctx, pace.Jitter(pause))
-	}
-}
-
-func (w *waiting) over() bool { return !w.until.IsZero() && !time.Now().Before(w.until) }
 
 // look puts the contender in the queue if it is not there, and finds out who holds the lock.
 func (w *waiting) look(ctx context.Context, bound time.Duration) error {
@@ -197,16 +178,16 @@ func (w *waiting) lookOnce(ctx context.Context) (err error) {
 	}
 	a := answer{sent: time.Now()}
 	if w.p == nil {
-		p := w.s.again(l, w.req.ID)
+		p := w.s.again(l, w.Req.ID)
 		if p == nil {
-			if p, a, err = w.s.join(ctx, l, w.req); err != nil {
+			if p, a, err = w.s.join(ctx, l, w.Req); err != nil {
 				return err
 			}
 		}
 		w.take(p)
 	}
 	if !a.mine {
-		if a, err = l.look(ctx, w.req.Key, w.p); err != nil {
+		if a, err = l.look(ctx, w.Req.Key, w.p); err != nil {
 			return err
 		}
 	}
@@ -214,17 +195,14 @@ func (w *waiting) lookOnce(ctx context.Context) (err error) {
 		w.take(nil)
 		return errMoved
 	}
+	var busy *lockrt.BusyError
 	if !a.mine && a.head != "" {
-		busy, err := l.holder(ctx, w.req.Key, a.head)
-		if err != nil {
+		if busy, err = l.holder(ctx, w.Req.Key, a.head); err != nil {
 			return err
 		}
-		if busy != nil {
-			w.busy = busy
-			tell(w.req, busy, nil)
-		}
 	}
-	w.a, w.down, w.from = a, nil, time.Time{}
+	w.a = a
+	w.Heard(busy)
 	return nil
 }
 
@@ -233,14 +211,11 @@ func (w *waiting) stand(ctx context.Context) error {
 	l := w.p.l
 	there, err := w.watchBefore(ctx)
 	if err != nil || !there {
-		return w.late(ctx)
+		return w.Late(ctx)
 	}
-	budget, kept := make(<-chan time.Time), make(<-chan time.Time)
-	if !w.until.IsZero() {
-		timer := time.NewTimer(time.Until(w.until))
-		defer timer.Stop()
-		budget = timer.C
-	}
+	budget, stop := w.Budget()
+	defer stop()
+	var kept <-chan time.Time
 	if w.a.left > 0 {
 		timer := time.NewTimer(w.a.left)
 		defer timer.Stop()
@@ -256,11 +231,11 @@ func (w *waiting) stand(ctx context.Context) error {
 	case <-kept:
 	case <-later.C:
 	case <-budget:
-		return w.outcome(nil)
+		return w.Outcome(nil)
 	case <-ctx.Done():
-		return w.outcome(nil)
+		return w.Outcome(nil)
 	}
-	return w.late(ctx)
+	return w.Late(ctx)
 }
 
 // watchBefore watches the node before the contender, once on each connection: the client cannot stop. It reports
@@ -271,7 +246,7 @@ func (w *waiting) watchBefore(ctx context.Context) (there bool, err error) {
 	}
 	limited, cancel := bounded(ctx)
 	defer cancel()
-	_, w.watch, err = w.p.l.watchNode(limited, w.a.before)
+	w.watch, err = w.p.l.watchShared(limited, w.a.before)
 	w.path = w.a.before
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
@@ -279,80 +254,21 @@ func (w *waiting) watchBefore(ctx context.Context) (there bool, err error) {
 	return err == nil, err
 }
 
-// late is the error of a wait that is over.
-func (w *waiting) late(ctx context.Context) error {
-	if ctx.Err() != nil || w.over() {
-		return w.outcome(nil)
-	}
-	return nil
-}
-
-// unheard is for servers that cannot be asked for a moment; the place in the queue stays for as long as its session of
-// ZooKeeper lives. Who waits without any end hears of it after callTime.
-func (w *waiting) unheard(err error, began time.Time) error {
-	if w.from.IsZero() {
-		w.from = began
-	}
-	err = explain(context.Background(), w.from, err)
-	tell(w.req, nil, err)
-	if !isRetryable(err) {
-		return err
-	}
-	w.down = err
-	if w.endless && time.Since(w.from) >= callTime {
-		return err
-	}
-	return nil
-}
-
-// outcome tells a busy lock from a store that cannot be asked.
-func (w *waiting) outcome(err error) error {
-	switch {
-	case w.down != nil:
-		return w.down
-	case w.busy != nil:
-		return w.busy
-	case err != nil:
-		return err
-	}
-	return errGrantTooLate
-}
-
 // giveUp ends a wait without a grant, for a reason.
 func (w *waiting) giveUp(ctx, inner context.Context, err error) error {
-	ended := timelimit.Ended(ctx)
-	over := ended != nil || w.over()
-	switch cause := context.Cause(inner); {
-	case ended != nil:
-		if err = w.outcome(nil); errors.Is(err, errGrantTooLate) {
-			err = nil
-		}
-		err = errors.Join(ended, err)
-	case errors.Is(cause, lockrt.ErrClosed):
-		err, over = lockrt.ErrClosed, false
-	case cause != nil:
-		err, over = fmt.Errorf("%w: %w", lockrt.ErrLost, cause), false
-	default:
-		err = explain(ctx, w.began, err)
-	}
+	err, over := w.End(ctx, inner, explain(ctx, w.began, err))
 	p := w.p
 	if p == nil {
 		return err
 	}
-	if over && w.req.Keep != nil && w.req.Keep() {
+	if over && w.Req.Keep != nil && w.Req.Keep() {
 		w.s.mu.Lock()
-		w.s.places[w.req.ID] = p
+		w.s.places[w.Req.ID] = p
+		w.s.weight += p.weight()
 		w.s.mu.Unlock()
 		return err
 	}
 	w.take(nil) // or seek would spare it
 	w.s.leave(p)
 	return err
-}
-
-// tell lets the Locker know what the store said.
-func tell(req lockrt.Request, busy *lockrt.BusyError, err error) {
-	if req.Told != nil {
-		req.Told(busy, err)
-	}
 }

@@ -1,10 +1,8 @@
 package zkstore
 
 import (
-	"context"
-	"crypto/tls"
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -15,8 +13,13 @@ import (
 //
 // On a connection that is not the first it holds answers back until the client has asked for its watches again. The
 // client asks for changes since the last answer. One that came in between would make it miss some.
+//
+// It hides from the client that a request could not be written. The client would give such a request two answers, or
+// three at its end, and has room for one of an authentication, and for two of others. Then it would stand still for
+// ever. So the connection is closed, and the client learns of that where it reads.
 type wire struct {
 	net.Conn
+	failed func(error)   // takes why there is no handshake
 	dialed time.Time     // before the first byte was sent
 	until  time.Time     // for the handshake
 	asked  chan struct{} // closed when the client has asked for its watches; nil on the first connection
@@ -28,8 +31,15 @@ type wire struct {
 	asking  bool // asked is closed
 }
 
-// The first answer begins with its length, the version of the protocol, and the timeout in ms; each has 4 bytes.
-const timeoutFrom, timeoutTo = 8, 12
+// The first answer begins with its length, the version of the protocol, and the timeout in ms; each has 4 bytes. It has
+// 37 bytes after its length.
+const (
+	lengthTo               = 4
+	timeoutFrom, timeoutTo = 8, 12
+	mostHead               = 1000
+)
+
+var errNoZooKeeper = errors.New("its answer is not one of ZooKeeper")
 
 // A request begins with its length, its number, and what it is; each has 4 bytes.
 const (
@@ -51,18 +61,35 @@ func (w *wire) Read(b []byte) (int, error) {
 		timer.Stop()
 	}
 	n, err := w.Conn.Read(b)
+	if early, refused := w.note(b[:n]); early {
+		if refused != nil {
+			n, err = 0, refused // or io.ReadFull takes what it wants and drops the error
+			_ = w.Conn.Close()
+		}
+		if err != nil {
+			w.failed(err)
+		}
+	}
+	return n, err
+}
+
+// note takes what was read. It reports whether the handshake was not over before, and why it cannot go on.
+func (w *wire) note(b []byte) (early bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.left -= n
-	if w.timeout == 0 {
-		w.head = append(w.head, b[:n]...)
+	w.left -= len(b)
+	if early = w.timeout == 0; early {
+		w.head = append(w.head, b...)
+		if len(w.head) >= lengthTo && binary.BigEndian.Uint32(w.head) > mostHead {
+			return early, errNoZooKeeper // the client would make room for an answer of that length
+		}
 		if len(w.head) >= timeoutTo {
 			ms := int32(binary.BigEndian.Uint32(w.head[timeoutFrom:timeoutTo]))
 			w.left = int(binary.BigEndian.Uint32(w.head)) + 4 - len(w.head)
 			w.timeout, w.head = max(time.Duration(ms)*time.Millisecond, 1), nil
 		}
 	}
-	return n, err
+	return early, nil
 }
 
 // hold reports whether the handshake is over, and the client has watches to ask for.
@@ -86,7 +113,10 @@ func (w *wire) Write(b []byte) (int, error) {
 	if len(b) >= opTo && binary.BigEndian.Uint32(b[opFrom:opTo]) == setWatches {
 		w.ask()
 	}
-	return w.Conn.Write(b)
+	if _, err := w.Conn.Write(b); err != nil {
+		_ = w.Conn.Close()
+	}
+	return len(b), nil
 }
 
 // agreed is the timeout of the session; 0: it is not known.
@@ -107,74 +137,4 @@ func (w *wire) bound(t time.Time) time.Time {
 		return w.until
 	}
 	return t
-}
-
-// dial connects to a server for the client, which gives no context.
-func (l *link) dial(network, address string, limit time.Duration) (net.Conn, error) {
-	if l.isOver() {
-		return nil, errExpired
-	}
-	began := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	conn, err := l.cfg.dial(ctx, network, address)
-	if err != nil {
-		l.failed(fmt.Errorf("connect to %s: %w", address, err))
-		return nil, err
-	}
-	w := &wire{Conn: conn, dialed: began, until: began.Add(max(answerTime, l.cfg.SessionTimeout/4))}
-	if l.isShaken() {
-		w.asked = make(chan struct{})
-	}
-	if !l.wired(w) {
-		_ = conn.Close()
-		return nil, errExpired
-	}
-	return w, nil
-}
-
-func (c Config) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	switch {
-	case c.Dial != nil:
-		return c.Dial(ctx, network, address)
-	case c.TLS != nil:
-		return (&tls.Dialer{Config: c.TLS}).DialContext(ctx, network, address)
-	}
-	return (&net.Dialer{}).DialContext(ctx, network, address)
-}
-
-// servers tells the client where to connect next. Unlike that of the client it looks names up at each connection, and
-// does not pause for a second where a tenth will do.
-type servers struct {
-	all  []string
-	l    *link
-	next int
-	bad  int // in a row
-}
-
-// Init implements zk.HostProvider.
-func (s *servers) Init(all []string) error {
-	s.all = all
-	return nil
-}
-
-// Len implements zk.HostProvider.
-func (s *servers) Len() int { return len(s.all) }
-
-// Connected implements zk.HostProvider.
-func (s *servers) Connected() { s.bad = 0 }
-
-// Next implements zk.HostProvider. A session that is over gets no connection: true lets the client see that it ends.
-func (s *servers) Next() (string, bool) {
-	if s.bad >= len(s.all) {
-		pause := time.NewTimer(min(time.Second, 50*time.Millisecond*time.Duration(s.bad)))
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-		case <-s.l.gone:
-		}
-	}
-	s.bad++
-	s.next = (s.next + 1) % len(s.all)
-	return s.all[s.next], s.l.isOver()
 }

@@ -22,7 +22,7 @@ type Config struct {
 	// servers give 2 to 20 of their ticks, unless they are set up otherwise. Defaults to 10 s.
 	SessionTimeout time.Duration
 	// Tick is the tickTime of the servers, or a longer time. Defaults to 2 s, as theirs does. With less than theirs a
-	// lease may outlive what they promise.
+	// lease may outlive what they promise. A session that the servers give for less than two of it is an error.
 	Tick time.Duration
 	// User and Password are for authentication by digest. What the store makes belongs to that user then, and others
 	// cannot read it. Without them everybody may read and change it.
@@ -109,6 +109,6 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 		return nil, err
 	}
 	sess := newSession(s.servers, checked, cfg)
-	sess.running.Go(sess.cleanUp)
+	sess.gate.Go(sess.cleanUp)
 	return sess, nil
 }

@@ -14,10 +14,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	etcd "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/lockgen/lockgen/internal/testetcd"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -27,25 +30,7 @@ import (
 func TestOpen_auth(t *testing.T) {
 	const password = "s3cret/ and more"
 	c := start(t, 1, testetcd.Options{})
-	client := c.client(t)
-	for _, do := range []func() error{
-		func() error { _, err := client.RoleAdd(t.Context(), "root"); return err },
-		func() error { _, err := client.UserAdd(t.Context(), "root", "root"); return err },
-		func() error { _, err := client.UserGrantRole(t.Context(), "root", "root"); return err },
-		func() error { _, err := client.RoleAdd(t.Context(), "team"); return err },
-		func() error {
-			_, err := client.RoleGrantPermission(t.Context(), "team", "team/", etcd.GetPrefixRangeEnd("team/"),
-				etcd.PermissionType(etcd.PermReadWrite))
-			return err
-		},
-		func() error { _, err := client.UserAdd(t.Context(), "app", password); return err },
-		func() error { _, err := client.UserGrantRole(t.Context(), "app", "team"); return err },
-		func() error { _, err := client.AuthEnable(t.Context()); return err },
-	} {
-		if err := do(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	enableAuth(t, c.client(t), password)
 	addr := c.Members[0].Addr()
 	locks := open(t, "etcd://app:s3cret%2F%20and%20more@"+addr+"/team")
 	a := acquire(t, locks, "k", lockrt.Options{TTL: time.Second, Wait: time.Minute, MinHold: time.Millisecond})
@@ -70,6 +55,37 @@ func TestOpen_auth(t *testing.T) {
 	elsewhere := open(t, "etcd://app:s3cret%2F%20and%20more@"+addr+"/other")
 	_, err := elsewhere.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long})
 	says(t, err, "permission denied", "Config.Prefix")
+}
+
+// tokenServer is a member that has not heard of a token when it is used for the first time.
+type tokenServer struct {
+	etcd.Lease
+	asked atomic.Int64
+}
+
+func (s *tokenServer) KeepAliveOnce(ctx context.Context, id etcd.LeaseID) (*etcd.LeaseKeepAliveResponse, error) {
+	if s.asked.Add(1)%2 == 1 {
+		return nil, rpctypes.ErrInvalidAuthToken
+	}
+	return s.Lease.KeepAliveOnce(ctx, id)
+}
+
+// The client has a new token made for each sign of life, and a member that is behind does not know it yet. That is asked
+// again, and nobody hears of it.
+func TestStore_tokenThatIsNotKnownYet(t *testing.T) {
+	client := start(t, 1, testetcd.Options{}).client(t)
+	server := &tokenServer{Lease: client.Lease}
+	client.Lease = server
+	lease := acquire(t, strictLocker(t, client), "k", lockrt.Options{TTL: long})
+	for range 5 {
+		if err := lease.Extend(t.Context(), long); err != nil {
+			t.Errorf("after %d signs of life: %v", server.asked.Load(), err)
+		}
+	}
+	if server.asked.Load() < 10 {
+		t.Errorf("%d signs of life in 5 renewals", server.asked.Load())
+	}
+	release(t, lease)
 }
 
 func open(t *testing.T, url string) *lockrt.Locker {
@@ -156,4 +172,54 @@ func certificates(t *testing.T, names ...string) *testetcd.Files {
 	}
 	certFile := write("cert.pem", "CERTIFICATE", cert)
 	return &testetcd.Files{CA: certFile, Cert: certFile, Key: write("key.pem", "EC PRIVATE KEY", der)}
+}
+
+// The right to the prefix is taken away for a moment in which a lock is released, and another one of its process is held
+// on. It is free when the right is back.
+func TestStore_releaseIsDeniedForAWhile(t *testing.T) {
+	c := start(t, 1, testetcd.Options{})
+	enableAuth(t, c.client(t), "secret")
+	root, err := etcd.New(etcd.Config{Endpoints: c.Addrs(), Username: "root", Password: "root", Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	url := "etcd://app:secret@" + c.Members[0].Addr() + "/team"
+	a, b := open(t, url), open(t, url)
+	acquire(t, a, "other", lockrt.Options{TTL: long})
+	held := acquire(t, a, "k", lockrt.Options{TTL: long})
+	end := etcd.GetPrefixRangeEnd("team/")
+	if _, err := root.RoleRevokePermission(t.Context(), "team", "team/", end); err != nil {
+		t.Fatal(err)
+	}
+	says(t, held.Release(t.Context()), "permission denied")
+	time.Sleep(100 * time.Millisecond) // it is tried again
+	_, err = root.RoleGrantPermission(t.Context(), "team", "team/", end, etcd.PermissionType(etcd.PermReadWrite))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release(t, acquire(t, b, "k", lockrt.Options{TTL: long, Wait: 20 * time.Second}))
+}
+
+// enableAuth makes an account "app" with the right to what begins with team/.
+func enableAuth(t *testing.T, client *etcd.Client, password string) {
+	t.Helper()
+	for _, do := range []func() error{
+		func() error { _, err := client.RoleAdd(t.Context(), "root"); return err },
+		func() error { _, err := client.UserAdd(t.Context(), "root", "root"); return err },
+		func() error { _, err := client.UserGrantRole(t.Context(), "root", "root"); return err },
+		func() error { _, err := client.RoleAdd(t.Context(), "team"); return err },
+		func() error {
+			_, err := client.RoleGrantPermission(t.Context(), "team", "team/", etcd.GetPrefixRangeEnd("team/"),
+				etcd.PermissionType(etcd.PermReadWrite))
+			return err
+		},
+		func() error { _, err := client.UserAdd(t.Context(), "app", password); return err },
+		func() error { _, err := client.UserGrantRole(t.Context(), "app", "team"); return err },
+		func() error { _, err := client.AuthEnable(t.Context()); return err },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -12,7 +12,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// member is a server that a chaos may stop.
+// member is a server that a chaos may stop, and part from the others.
 type member struct{ *testetcd.Member }
 
 func (m member) Pause() error  { return m.Signal(syscall.SIGSTOP) }
@@ -23,9 +23,11 @@ func openChaos(addrs []string, cfg lockrt.Config) (*lockrt.Locker, error) {
 	return lockrt.Open(context.Background(), "etcd://"+strings.Join(addrs, ","), cfg)
 }
 
+var _ testlocks.Peer = member{}
+
 func chaos(t *testing.T, processes bool) {
 	t.Helper()
-	c := start(t, 3, testetcd.Options{})
+	c := start(t, 3, testetcd.Options{Lines: true, Fsync: true})
 	all := testlocks.Chaos{
 		Leader: func(ctx context.Context) (testlocks.Server, error) {
 			m, err := c.Leader(ctx)
@@ -40,7 +42,8 @@ func chaos(t *testing.T, processes bool) {
 	c.mustBeEmpty(t)
 }
 
-// Nodes share locks of a cluster of three, while all goes wrong. Nothing is left behind.
+// Nodes share locks of a cluster of three that waits for its disks, while all goes wrong: members are parted from each
+// other, too, and their disks become slow. Nothing is left behind.
 func TestChaos(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	chaos(t, false)

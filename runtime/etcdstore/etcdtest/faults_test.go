@@ -30,15 +30,7 @@ func TestStore_fullDatabase(t *testing.T) {
 	kept := acquire(t, b, "kept", lockrt.Options{TTL: long, MinHold: 3 * time.Second})
 	keptAt := time.Now()
 	waiter := waits(t, b, "held")
-	for i := 0; ; i++ {
-		_, err := client.Put(t.Context(), fmt.Sprint("junk", i), strings.Repeat("x", 100<<10))
-		if errors.Is(err, rpctypes.ErrNoSpace) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	fill(t, client)
 	for _, wait := range []time.Duration{0, 200 * time.Millisecond} {
 		_, err := a.Acquire(t.Context(), "new", lockrt.Options{TTL: long, Wait: wait})
 		says(t, err, "quota", "etcdctl alarm disarm")
@@ -67,29 +59,12 @@ func TestStore_fullDatabase(t *testing.T) {
 	}
 	eventually(t, "the kept lock is free", func() bool { return !isKept() })
 
-	makeRoom(t, client, c.Members[0].Addr())
+	makeRoom(t, c, client)
 	lease := acquire(t, a, "new", lockrt.Options{TTL: long, Wait: time.Minute})
 	if lease.Fence() <= next.Fence() {
 		t.Errorf("fence %d after %d", lease.Fence(), next.Fence())
 	}
 	release(t, lease)
-}
-
-func makeRoom(t *testing.T, client *etcd.Client, addr string) {
-	t.Helper()
-	r, err := client.Delete(t.Context(), "junk", etcd.WithPrefix())
-	if err == nil {
-		_, err = client.Compact(t.Context(), r.Header.Revision, etcd.WithCompactPhysical())
-	}
-	if err == nil {
-		_, err = client.Defragment(t.Context(), addr)
-	}
-	if err == nil {
-		_, err = client.AlarmDisarm(t.Context(), &etcd.AlarmMember{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // The history that a watch needs is compacted while the waiter cannot hear. It looks again.

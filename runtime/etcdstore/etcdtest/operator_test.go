@@ -263,7 +263,7 @@ func TestStore_fewNames(t *testing.T) {
 			break
 		}
 	}
-	if len(names) > rounds/2 {
+	if len(names) > puts/3 { // on a busy machine a name may still be in use when the next contender comes
 		t.Errorf("%d names for %d contenders: %v", len(names), puts, names)
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	etcd "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/lockgen/lockgen/internal/testetcd"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -25,7 +27,8 @@ type crowd struct {
 	calls   *gateKV
 }
 
-// gateKV holds transactions up while it is closed, counts those that pass, and keeps the errors.
+// gateKV holds transactions up while it is closed, counts those that pass, and keeps the errors and how many parts the
+// widest had that was answered.
 type gateKV struct {
 	etcd.KV
 
@@ -33,26 +36,36 @@ type gateKV struct {
 	open   chan struct{} // closed while they pass
 	passed int
 	failed []error
+	widest int
 }
 
-func (k *gateKV) Txn(ctx context.Context) etcd.Txn { return &gateTxn{k.KV.Txn(ctx), k} }
-
-type gateTxn struct {
-	etcd.Txn
-	kv *gateKV
+func (k *gateKV) Txn(ctx context.Context) etcd.Txn {
+	return &watchedTxn{Txn: k.KV.Txn(ctx), commit: func(txn etcd.Txn, thens []etcd.Op) (*etcd.TxnResponse, error) {
+		r, err := pass(k, txn.Commit)
+		if err == nil {
+			k.mu.Lock()
+			k.widest = max(k.widest, len(thens))
+			k.mu.Unlock()
+		}
+		return r, err
+	}}
 }
 
-func (x *gateTxn) If(cs ...etcd.Cmp) etcd.Txn {
-	x.Txn = x.Txn.If(cs...)
-	return x
+// refusals are the errors that say more than that there was no answer, which a busy machine may be late with.
+func (k *gateKV) refusals() (all []error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, err := range k.failed {
+		switch status.Code(err) {
+		case codes.DeadlineExceeded, codes.Canceled, codes.Unavailable:
+		default:
+			if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+				all = append(all, err)
+			}
+		}
+	}
+	return all
 }
-
-func (x *gateTxn) Then(ops ...etcd.Op) etcd.Txn {
-	x.Txn = x.Txn.Then(ops...)
-	return x
-}
-
-func (x *gateTxn) Commit() (*etcd.TxnResponse, error) { return pass(x.kv, x.Txn.Commit) }
 
 // Do is a release that goes alone.
 func (k *gateKV) Do(ctx context.Context, op etcd.Op) (etcd.OpResponse, error) {
@@ -89,7 +102,11 @@ func (k *gateKV) shut() (open func(), came func() int) {
 
 func newCrowd(t *testing.T) *crowd {
 	t.Helper()
-	c := start(t, 1, testetcd.Options{})
+	return newCrowdIn(t, start(t, 1, testetcd.Options{}))
+}
+
+func newCrowdIn(t *testing.T, c *cluster) *crowd {
+	t.Helper()
 	client := c.client(t)
 	kv := &gateKV{KV: client.KV, open: make(chan struct{})}
 	close(kv.open)
