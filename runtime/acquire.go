@@ -119,7 +119,7 @@ func (l *Locker) acquireAlone(ctx context.Context, key string, o Options) (*Leas
 	return l.beginOrGiveBack(ctx, g, o)
 }
 
-// acquireInLine lets the callers of this process come one after another.
+// acquireQueued lets the callers of this process come one after another.
 func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lease, error) {
 	until := deadlineOf(o.Wait)
 	for {
@@ -282,7 +282,7 @@ func (l *Locker) awaitTurn(ctx context.Context, key string, t *localWaiter, o Op
 	case <-l.closing.Done():
 		why = func() error { return ErrClosed }
 	}
-	// Who is in the way is asked before the place in the queue is given up.
+	// The store is asked for the holder before the place in the queue is given up.
 	err := why()
 	if !l.queues.leave(key, t) {
 		// The turn came in the same moment: let the next one have it.

@@ -68,14 +68,14 @@ func (l *Locker) ListPage(
 	return page, next, nil
 }
 
-// cutMark begins every cursor of cutPage; what follows is the last key of the page before.
-const cutMark = "after "
+// cutPrefix begins every cursor of cutPage; what follows is the last key of the page before.
+const cutPrefix = "after "
 
 // cutPage cuts a page out of the whole list.
 func (l *Locker) cutPage(
 	ctx context.Context, prefix, cursor string, limit int,
 ) (page []LockInfo, next string, err error) {
-	after, ok := strings.CutPrefix(cursor, cutMark)
+	after, ok := strings.CutPrefix(cursor, cutPrefix)
 	if cursor != "" && (!ok || !strings.HasPrefix(after, prefix)) {
 		return nil, "", fmt.Errorf("list locks %s: %w", quote(prefix), ErrCursor)
 	}
@@ -87,7 +87,7 @@ func (l *Locker) cutPage(
 	page = infos[first:]
 	if len(page) > limit {
 		page = page[:limit]
-		next = cutMark + page[limit-1].Key
+		next = cutPrefix + page[limit-1].Key
 	}
 	return page, next, nil
 }
@@ -140,8 +140,8 @@ func (l *Locker) Force(ctx context.Context, key, reason string) error {
 }
 
 // BreakLease is Break for one of several leases that hold the lock together: id is its Holder.ID, as [Locker.Holder]
-// names it. Those who share the lock with it keep it. The error wraps ErrNotHeld if no such lease holds the lock. An
-// empty id is that of no lease: what only MinHold keeps is for Break.
+// names it. Those who share the lock with it keep it. The error wraps ErrNotHeld if no such lease holds the lock, or
+// if id is empty. A lock that only MinHold keeps has no such lease: end it with Break.
 func (l *Locker) BreakLease(ctx context.Context, key, id, reason string) error {
 	if id == "" {
 		return fmt.Errorf("break one lease on %s: %w: the id is empty; Break ends all that hold the lock", quote(key), ErrNotHeld)

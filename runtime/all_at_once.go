@@ -68,8 +68,8 @@ func (l *Locker) tryGrant(ctx context.Context, key string, o Options) (*grant, e
 	if checkKey(key) != nil {
 		return nil, nil
 	}
-	inLine := l.cfg.LocalHandoffs > 0
-	if inLine {
+	local := l.cfg.LocalHandoffs > 0
+	if local {
 		switch position, _, held := l.queues.join(key, o.want(), false); position {
 		case ahead:
 		case joined:
@@ -84,9 +84,9 @@ func (l *Locker) tryGrant(ctx context.Context, key string, o Options) (*grant, e
 	}
 	g, err := l.ask(ctx, o, Request{Key: key})
 	switch {
-	case err == nil && inLine:
+	case err == nil && local:
 		l.hold(g, o)
-	case inLine:
+	case local:
 		l.yield(key, "", o.kind())
 	}
 	return g, err

@@ -14,13 +14,13 @@ import (
 // says what is special about it; ask adds the rest.
 func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error) {
 	until := deadlineOf(o.Wait)
-	inLine := req.Told != nil
+	queued := req.Told != nil
 	for ; ; req.ID = "" {
 		if req.ID == "" {
 			req.ID = l.newID()
 		}
 		req.TTL, req.Wait, req.Mode, req.Permits = o.TTL, o.Wait, o.Mode, o.Permits
-		if inLine {
+		if queued {
 			key, id, k := req.Key, req.ID, o.kind() // so that the request itself stays on the stack
 			req.Keep = func() bool { return l.queues.stays(key, id, k) }
 		}

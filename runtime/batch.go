@@ -21,7 +21,7 @@ type batch struct {
 	// Guarded by the grant's mutex.
 	members  []*Lease // those that live; at the end of the grant those that lived then
 	begun    bool     // somebody has begun
-	returned bool     // somebody sees to what a lost grant may have left at the store
+	returned bool     // somebody takes back what a lost grant may have left at the store
 }
 
 func newBatch(began time.Time, ttl time.Duration) *batch {
@@ -54,13 +54,13 @@ func (b *batch) leave() bool { return b.users.Add(-1) == 0 }
 
 // add makes a lease a member. The grant's mutex is held.
 func (b *batch) add(lease *Lease) {
-	lease.place = int32(len(b.members))
+	lease.index = int32(len(b.members))
 	b.members = append(b.members, lease)
 }
 
 // has reports whether a lease is a member. The grant's mutex is held.
 func (b *batch) has(lease *Lease) bool {
-	return int(lease.place) < len(b.members) && b.members[lease.place] == lease
+	return int(lease.index) < len(b.members) && b.members[lease.index] == lease
 }
 
 // remove reports whether a lease was a member until then. The grant's mutex is held.
@@ -69,8 +69,8 @@ func (b *batch) remove(lease *Lease) bool {
 		return false
 	}
 	last := len(b.members) - 1
-	b.members[lease.place] = b.members[last]
-	b.members[lease.place].place = lease.place
+	b.members[lease.index] = b.members[last]
+	b.members[lease.index].index = lease.index
 	b.members[last] = nil
 	b.members = b.members[:last]
 	return true

@@ -43,7 +43,7 @@ func TestLocker_aThousandReadersAreOneHolder(t *testing.T) {
 	})
 }
 
-func TestLocker_readersInTheLineEnterTogether(t *testing.T) {
+func TestLocker_readersInTheQueueEnterTogether(t *testing.T) {
 	sharing(t, func(t *testing.T, store *sharingStore, locks *lockrt.Locker) {
 		w := mustAcquire(t, locks, t.Context(), "k", write)
 		count := store.count()

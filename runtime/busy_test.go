@@ -96,7 +96,7 @@ func TestLocker_Acquire_crowdAsksOnceWhoIsInTheWay(t *testing.T) {
 }
 
 // The store refuses one who asks for a local queue: all in it hear so at once, instead of asking one after another.
-func TestLocker_Acquire_errorOfTheStoreEndsTheWholeLine(t *testing.T) {
+func TestLocker_Acquire_errorOfTheStoreEndsTheWholeQueue(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		down := errors.New("the store is down")
 		answer := make(chan struct{})

@@ -8,7 +8,7 @@ import (
 )
 
 // downgrade makes the lease of an exclusive grant a reader's. From the moment at which the store is asked it counts as
-// one: nobody knows when the store does it, nor whether it has if there is no answer.
+// one: nobody knows when the store does it, or whether it did if no answer comes.
 func (g *grant) downgrade(ctx context.Context, le *Lease) error {
 	asked, err := g.beginDowngrade(le)
 	if err != nil {

@@ -20,8 +20,8 @@ var (
 	// ErrNested says that a call chain asked for a key that it already holds. It would wait for itself.
 	ErrNested = errors.New("lock is already held by this call chain")
 	// ErrUpgrade says that a call chain that holds a key together with others, for reading or by a permit, asked to
-	// hold it alone. Two that do so would wait for each other for ever. Release the lease, acquire the other, and look
-	// again at what was read. It wraps ErrNested.
+	// hold it alone. Two that do so would never stop waiting for each other. Release the lease, acquire the other, and
+	// look again at what was read. It wraps ErrNested.
 	ErrUpgrade = fmt.Errorf("%w together with others: to hold it alone it would wait for itself", ErrNested)
 	// ErrClosed says that the Locker was closed.
 	ErrClosed = errors.New("locker is closed")
@@ -41,8 +41,9 @@ type BusyError struct {
 	// Holders is how many readers or permits hold the lock. It is 0 if one lease holds it alone, and if the number is
 	// not known.
 	Holders int
-	// Remaining is the rest of the holder's lease at the store's answer, 0 if it is not known. Of several permits it is
-	// that of the first to end, of several readers that of the last. The holder may renew it.
+	// Remaining is the rest of the holder's lease at the store's answer, 0 if it is not known. If several permits are
+	// held, it is that of the lease that ends first. If several readers hold the lock, it is that of the lease that
+	// ends last. The holder may renew it.
 	Remaining time.Duration
 }
 

@@ -20,7 +20,7 @@ type expirer struct {
 }
 
 func newExpirer() *expirer {
-	return &expirer{heap: timeheap.New(func(g *grant) *int { return &g.expiryPlace })}
+	return &expirer{heap: timeheap.New(func(g *grant) *int { return &g.expiryIndex })}
 }
 
 func (x *expirer) add(g *grant, deadline time.Time) {

@@ -27,6 +27,8 @@ type grant struct {
 	queued bool          // it goes back through the local queue; set before anybody else sees it
 	slot   int16         // of a permit
 
+	recalled bool // it was lost, and what is left of it is being given back; guarded by the Locker's mutex
+
 	mu       sync.Mutex    // guards what follows; taken before that of a local queue
 	kind     kind          // only Downgrade changes it
 	fence    Fence         // of the first lease under it; only Downgrade changes it
@@ -45,9 +47,9 @@ type grant struct {
 
 	// Owned by the renewer and guarded by its mutex.
 	renewing   bool
-	renewPlace int // in its heap
+	renewIndex int // in its heap
 
-	expiryPlace int // in the heap of the expirer, which owns it
+	expiryIndex int // in the heap of the expirer, which owns it
 }
 
 func newGrant(l *Locker, req Request, g Grant) *grant {

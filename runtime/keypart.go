@@ -158,7 +158,7 @@ func (p KeyPart) Hash() KeyPart {
 	p.filter = "hash"
 	switch {
 	case p.kind == partString && p.text != "" && p.mixed:
-		p.text, p.mixed = hash(stringMark+p.text), false // no number's text starts like that
+		p.text, p.mixed = hash(stringPrefix+p.text), false // no number's text starts like that
 	case p.kind == partString && p.text != "":
 		p.text = hash(p.text)
 	case p.kind == partInt, p.kind == partUint:
@@ -167,8 +167,8 @@ func (p KeyPart) Hash() KeyPart {
 	return p
 }
 
-// stringMark is no beginning of an encoded text, where two upper-case digits follow a percent sign.
-const stringMark = "%s"
+// stringPrefix is no beginning of an encoded text, where two upper-case digits follow a percent sign.
+const stringPrefix = "%s"
 
 func (p *KeyPart) append(buf []byte) []byte {
 	switch p.kind {
@@ -183,7 +183,7 @@ func (p *KeyPart) append(buf []byte) []byte {
 			return append(buf, '%') // no encoded value is a lone percent sign
 		}
 		if p.text != "" && p.mixed {
-			buf = append(buf, stringMark...)
+			buf = append(buf, stringPrefix...)
 		}
 		return appendEscaped(buf, p.text)
 	}

@@ -33,7 +33,7 @@ type Lease struct {
 	released  bool         // the store or the next caller has it
 
 	noRenew bool  // Options.NoRenew
-	place   int32 // among the members of its batch, guarded by the grant's mutex
+	index   int32 // among the members of its batch, guarded by the grant's mutex
 }
 
 // newLease makes the lease and its context. It is live when its grant says so.

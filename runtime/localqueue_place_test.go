@@ -43,7 +43,7 @@ func (tt takeTurns) want(names ...string) {
 
 // Who waits behind a holder of its own process stands in the store's queue from LocalHandoffTime on. Somebody who comes
 // later in another process does not overtake it.
-func TestLine_waitsAtTheStoreWhileItsProcessHolds(t *testing.T) {
+func TestLocalQueue_waitsAtTheStoreWhileItsProcessHolds(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		other := newLocker(t, store, lockrt.Config{})
 		tt := takeTurns{t, make(chan string, 10)}
@@ -60,7 +60,7 @@ func TestLine_waitsAtTheStoreWhileItsProcessHolds(t *testing.T) {
 }
 
 // Before that the lease passes on here, and nobody pays for a place at the store.
-func TestLine_asksNobodyWhileTheLeaseMayPassOn(t *testing.T) {
+func TestLocalQueue_asksNobodyWhileTheLeaseMayPassOn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		calls := new(counted)
 		calls.install(store)
@@ -81,7 +81,7 @@ func TestLine_asksNobodyWhileTheLeaseMayPassOn(t *testing.T) {
 }
 
 // At the last pass that is allowed the next in the queue goes to the store, ahead of whoever comes later elsewhere.
-func TestLine_waitsAtTheStoreWhenThePassesAreUsedUp(t *testing.T) {
+func TestLocalQueue_waitsAtTheStoreWhenThePassesAreUsedUp(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 		locks := newLocker(t, store, lockrt.Config{LocalHandoffs: 1, LocalHandoffTime: time.Hour})
 		other := newLocker(t, store, lockrt.Config{})
@@ -99,7 +99,7 @@ func TestLine_waitsAtTheStoreWhenThePassesAreUsedUp(t *testing.T) {
 }
 
 // A caller that gives up at the store leaves its place there to the next in the queue.
-func TestLine_placeAtTheStoreOutlivesWhoGivesUp(t *testing.T) {
+func TestLocalQueue_placeAtTheStoreOutlivesWhoGivesUp(t *testing.T) {
 	for name, o := range map[string]struct {
 		wait   time.Duration
 		cancel bool
@@ -137,7 +137,7 @@ func TestLine_placeAtTheStoreOutlivesWhoGivesUp(t *testing.T) {
 }
 
 // With nobody behind, the place is given up too.
-func TestLine_placeThatNobodyWantsIsGivenUp(t *testing.T) {
+func TestLocalQueue_placeThatNobodyWantsIsGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		other := newLocker(t, store, lockrt.Config{})
 		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: time.Hour})
@@ -167,7 +167,7 @@ func TestLine_placeThatNobodyWantsIsGivenUp(t *testing.T) {
 }
 
 // The next in the queue gives up in the moment in which the place is left to it.
-func TestLine_placeIsGivenUpWhenWhoItWasLeftToIsGone(t *testing.T) {
+func TestLocalQueue_placeIsGivenUpWhenWhoItWasLeftToIsGone(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		other := newLocker(t, store.Store, lockrt.Config{})
 		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: time.Hour})
@@ -206,7 +206,7 @@ func TestLine_placeIsGivenUpWhenWhoItWasLeftToIsGone(t *testing.T) {
 }
 
 // The first in the queue goes to the store in the moment in which it joins, and others join after it.
-func TestLine_joinedWhenTheLeaseCanNoLongerPassOn(t *testing.T) {
+func TestLocalQueue_joinedWhenTheLeaseCanNoLongerPassOn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		tt := takeTurns{t, make(chan string, 10)}
 		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
@@ -223,7 +223,7 @@ func TestLine_joinedWhenTheLeaseCanNoLongerPassOn(t *testing.T) {
 
 // The place goes on to a caller that asks for another TTL, in the moment in which it is granted with the first one's.
 // The lease is believed in for no longer than the store keeps it.
-func TestLine_placeThatIsGrantedWithAnotherTTL(t *testing.T) {
+func TestLocalQueue_placeThatIsGrantedWithAnotherTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		other := newLocker(t, store.Store, lockrt.Config{})
 		held := mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: time.Hour})

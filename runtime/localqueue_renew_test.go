@@ -8,7 +8,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-func TestLine_leaseWithAnotherTTLIsNotPassedOn(t *testing.T) {
+func TestLocalQueue_leaseWithAnotherTTLIsNotPassedOn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		calls := new(counted)
 		calls.install(store)
@@ -27,7 +27,7 @@ func TestLine_leaseWithAnotherTTLIsNotPassedOn(t *testing.T) {
 	})
 }
 
-func TestLine_leaseThatIsUsedUpIsRenewedBeforeItPassesOn(t *testing.T) {
+func TestLocalQueue_leaseThatIsUsedUpIsRenewedBeforeItPassesOn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 		locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Hour})
 		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true})
@@ -44,7 +44,7 @@ func TestLine_leaseThatIsUsedUpIsRenewedBeforeItPassesOn(t *testing.T) {
 	})
 }
 
-func TestLine_renewalFollowsTheTurn(t *testing.T) {
+func TestLocalQueue_renewalFollowsTheTurn(t *testing.T) {
 	for _, second := range []bool{true, false} { // NoRenew of the lease that the grant passes on to
 		t.Run(fmt.Sprintf("NoRenew=%v", second), func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
@@ -64,7 +64,7 @@ func TestLine_renewalFollowsTheTurn(t *testing.T) {
 	}
 }
 
-func TestLine_renewalInFlightDoesNotServeTheNextLease(t *testing.T) {
+func TestLocalQueue_renewalInFlightDoesNotServeTheNextLease(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 		locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Hour})
 		answer := heldBack(store)
@@ -84,7 +84,7 @@ func TestLine_renewalInFlightDoesNotServeTheNextLease(t *testing.T) {
 	})
 }
 
-func TestLine_nextBehindALostLeaseAsksTheStore(t *testing.T) {
+func TestLocalQueue_nextBehindALostLeaseAsksTheStore(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true}) // never released
 		wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(_ int, lease *lockrt.Lease) {
@@ -96,7 +96,7 @@ func TestLine_nextBehindALostLeaseAsksTheStore(t *testing.T) {
 	})
 }
 
-func TestLine_lossReachesOnlyTheOneWhoseTurnItIs(t *testing.T) {
+func TestLocalQueue_lossReachesOnlyTheOneWhoseTurnItIs(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MaxHold: ttl / 2})
 		wg := queueUp(t, locks, "k", 1, lockrt.Options{TTL: ttl, Wait: lockrt.Forever}, func(_ int, lease *lockrt.Lease) {

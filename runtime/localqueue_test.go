@@ -46,7 +46,7 @@ func queueUp(t *testing.T, locks *lockrt.Locker, key string, n int, o lockrt.Opt
 	return wg
 }
 
-func TestLine_leasePassesOnWithoutTheStore(t *testing.T) {
+func TestLocalQueue_leasePassesOnWithoutTheStore(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		calls := new(counted)
 		calls.install(store)
@@ -78,7 +78,7 @@ func TestLine_leasePassesOnWithoutTheStore(t *testing.T) {
 	})
 }
 
-func TestLine_handOffsAreBounded(t *testing.T) {
+func TestLocalQueue_handOffsAreBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		cfg  lockrt.Config
 		work time.Duration // how long each turn takes
@@ -112,7 +112,7 @@ func TestLine_handOffsAreBounded(t *testing.T) {
 	}
 }
 
-func TestLine_otherProcessesGetTheirTurn(t *testing.T) {
+func TestLocalQueue_otherProcessesGetTheirTurn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		// One process never stops wanting the lock; the other wants it once.
 		ctx, stop := context.WithCancel(t.Context())
@@ -139,7 +139,7 @@ func TestLine_otherProcessesGetTheirTurn(t *testing.T) {
 	})
 }
 
-func TestLine_minHoldKeepsTheLockFromTheNextHereToo(t *testing.T) {
+func TestLocalQueue_minHoldKeepsTheLockFromTheNextHereToo(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		start := time.Now()
 		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MinHold: ttl / 2})
@@ -155,7 +155,7 @@ func TestLine_minHoldKeepsTheLockFromTheNextHereToo(t *testing.T) {
 	})
 }
 
-func TestLine_tryWhileHeldHereAsksNobody(t *testing.T) {
+func TestLocalQueue_tryWhileHeldHereAsksNobody(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
 		locks := newLocker(t, store, lockrt.Config{Node: "me"})
 		mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
@@ -173,7 +173,7 @@ func TestLine_tryWhileHeldHereAsksNobody(t *testing.T) {
 }
 
 // A caller that joins after the last one has left is at the head of those who wait.
-func TestLine_joinedAgainAfterItWasEmpty(t *testing.T) {
+func TestLocalQueue_joinedAgainAfterItWasEmpty(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
 		o := lockrt.Options{TTL: ttl, Wait: ttl}
 		holder := mustAcquire(t, locks, t.Context(), "k", o)

@@ -173,11 +173,25 @@ func (l *Locker) disarm(g *grant) {
 	l.expirer.remove(g)
 }
 
-// forget is called for a grant that has been lost, or given back to the store: not before, as Close waits for that.
+// forget is called for a grant that has been given back to the store: not before, as Close waits for that.
 func (l *Locker) forget(g *grant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.grants, g.id)
+	g.recalled = false
+	l.dropLocked(g)
+}
+
+// drop is called for a grant that has been lost. Its release may have begun already: then Close has to find it.
+func (l *Locker) drop(g *grant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropLocked(g)
+}
+
+func (l *Locker) dropLocked(g *grant) {
+	if !g.recalled {
+		delete(l.grants, g.id)
+	}
 	if l.byKey[g.key] == g {
 		delete(l.byKey, g.key)
 	} else if len(l.shared) > 0 {
@@ -188,8 +202,9 @@ func (l *Locker) forget(g *grant) {
 // recall lets Close find a grant that was lost while what is left of it is given back.
 func (l *Locker) recall(g *grant) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	g.recalled = true
 	l.grants[g.id] = g
-	l.mu.Unlock()
 }
 
 // lost is the session's SessionConfig.Lost.
@@ -219,7 +234,7 @@ func (l *Locker) held() []HeldLease {
 
 // leaseLost is called once for a grant that was lost. The next caller in the queue has to ask the store.
 func (l *Locker) leaseLost(g *grant, reason error) {
-	l.forget(g)
+	l.drop(g)
 	l.queues.vacate(g)
 	l.reportLost(g, g.leases(), reason)
 }

@@ -73,8 +73,8 @@ func (o Options) validateKind() error {
 	return nil
 }
 
-// sharable is nil if a nested call with o may share the lease. What is stronger than it cannot: it would have to wait
-// until all others have gone, and two that wait so would do it for ever.
+// sharable is nil if a nested call with o may share the lease. A call for a stronger kind may not: it would have to
+// wait until all others have gone, and two such calls would wait for each other without an end.
 func (le *Lease) sharable(o Options) error {
 	outer, inner := le.grant.heldKind(), o.kind()
 	switch {

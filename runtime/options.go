@@ -41,11 +41,11 @@ type Options struct {
 	Reentrant bool
 
 	// Mode is Write or Read. Readers of a key hold it together; a writer holds it alone. Both wait in one queue in the
-	// order of their arrival, so neither waits for ever. A store that has exclusive locks only refuses Read with
+	// order of their arrival, so neither starves. A store that has exclusive locks only refuses Read with
 	// errors.ErrUnsupported. Defaults to Write.
 	Mode Mode
 	// Permits is how many leases may hold the key at the same time, up to 1000. Each has a number of its own, see
-	// [Lease.Slot]. Who asks with another number waits until fewer than that hold the key. The leases of permits and
+	// [Lease.Slot]. A caller with another number waits until fewer than its own hold the key. The leases of permits and
 	// those of readers and writers exclude each other, also if Permits is 1. With MinHold the permit stays taken that
 	// long after its start, so Permits and a MinHold of one second mean so many starts a second. With a TTL of at least
 	// MinHold that also holds for leases that are lost. A store that has exclusive locks only refuses it with

@@ -30,6 +30,7 @@ type renewer struct {
 	mu     sync.Mutex
 	heap   timeheap.Heap[*grant] // by their next renewals
 	wakeAt time.Time             // when run will look again by itself; zero: it waits for wake
+	unmet  map[*grant]bool       // whose last renewals failed
 
 	wake  chan struct{}
 	calls sync.WaitGroup
@@ -38,8 +39,8 @@ type renewer struct {
 }
 
 func newRenewer(s Session, logger *slog.Logger, meter *telemetry) *renewer {
-	return &renewer{session: s, logger: logger, meter: meter, wake: make(chan struct{}, 1),
-		heap: timeheap.New(func(g *grant) *int { return &g.renewPlace })}
+	return &renewer{session: s, logger: logger, meter: meter, wake: make(chan struct{}, 1), unmet: make(map[*grant]bool),
+		heap: timeheap.New(func(g *grant) *int { return &g.renewIndex })}
 }
 
 // set schedules the next renewal of g for due, or none.
@@ -50,15 +51,20 @@ func (r *renewer) set(g *grant, due time.Time, renew bool) {
 	switch {
 	case !renew:
 		r.heap.Remove(g)
+		delete(r.unmet, g)
 	case !r.heap.Has(g):
 		r.pushLocked(g, due)
 	}
 }
 
 // again schedules the renewal after one that is done, unless g has come to another lease meanwhile that saw to it.
-func (r *renewer) again(g *grant, due time.Time) {
+func (r *renewer) again(g *grant, due time.Time, failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.unmet, g)
+	if failed && g.renewing && g.ended() == nil {
+		r.unmet[g] = true
+	}
 	if g.renewing && !r.heap.Has(g) {
 		r.pushLocked(g, due)
 	}
@@ -84,6 +90,7 @@ func (r *renewer) remove(g *grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.heap.Remove(g)
+	delete(r.unmet, g)
 }
 
 // run renews until ctx ends and then waits for the calls in flight, which ctx cancels too.
@@ -156,17 +163,17 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 		switch err := errs[i]; {
 		case err == nil:
 			g.extend(sent, renewals[i].TTL)
-			r.again(g, sent.Add(pace.Jitter(renewals[i].TTL/3)))
+			r.again(g, sent.Add(pace.Jitter(renewals[i].TTL/3)), false)
 		case errors.Is(err, ErrLost):
 			g.lose(errNotMine)
 		default:
 			failed, first = failed+1, err
-			r.again(g, time.Now().Add(pace.Jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))))
+			r.again(g, time.Now().Add(pace.Jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))), true)
 		}
 	}
 	switch {
 	case failed == 0:
-		if r.failing.end() {
+		if r.allMet() && r.failing.end() {
 			r.logger.LogAttrs(ctx, slog.LevelInfo, "lock leases are renewed again")
 		}
 	case ctx.Err() == nil:
@@ -176,6 +183,13 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 				slog.Int("leases", failed), slog.String("first_key", firstFailed(renewals, errs)), slog.Any("error", first))
 		}
 	}
+}
+
+// allMet reports whether there is no lease whose last renewal failed.
+func (r *renewer) allMet() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.unmet) == 0
 }
 
 // renewEach is Session.Renew with a result for each renewal, whatever the driver returned.

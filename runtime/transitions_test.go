@@ -3,6 +3,7 @@ package lockrt_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -61,6 +62,39 @@ func TestLocker_logsTransitionsOfRenewals(t *testing.T) {
 		}
 		store.set(func(s *faultStore) { s.renew = nil })
 		time.Sleep(30 * time.Minute)
+		if n := log.count("renewed again"); n != 1 {
+			t.Errorf("%d lines of the end, want 1", n)
+		}
+	})
+}
+
+// One lease cannot be renewed and others can, as where somebody keeps its row locked in a database. That is no end of the
+// failure.
+func TestLocker_logsTransitionsOfRenewals_oneFails(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		log := new(logged)
+		locks := newLocker(t, store, lockrt.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+				errs := real.Renew(ctx, r)
+				for i := range r {
+					if r[i].Key == "kept" {
+						errs[i] = errors.New("locked")
+					}
+				}
+				return errs
+			}
+		})
+		kept := mustAcquire(t, locks, t.Context(), "kept", lockrt.Options{TTL: time.Hour})
+		for i := range 5 {
+			mustAcquire(t, locks, t.Context(), fmt.Sprint("k", i), lockrt.Options{TTL: time.Duration(i+1) * time.Second})
+		}
+		time.Sleep(40 * time.Minute)
+		if n, again := log.count("not renewed"), log.count("renewed again"); n != 1 || again != 0 {
+			t.Errorf("%d lines of one failure, and %d of its end, want 1 and 0", n, again)
+		}
+		<-kept.Done()
+		time.Sleep(time.Minute)
 		if n := log.count("renewed again"); n != 1 {
 			t.Errorf("%d lines of the end, want 1", n)
 		}

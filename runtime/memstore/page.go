@@ -11,12 +11,12 @@ import (
 
 var _ lockrt.Pager = (*session)(nil)
 
-// cursorMark begins every cursor; what follows is the last key of the page before.
-const cursorMark = "after "
+// cursorPrefix begins every cursor; what follows is the last key of the page before.
+const cursorPrefix = "after "
 
 // ListPage implements lockrt.Pager.
 func (s *session) ListPage(_ context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
-	after, ok := strings.CutPrefix(cursor, cursorMark)
+	after, ok := strings.CutPrefix(cursor, cursorPrefix)
 	if cursor != "" && (!ok || !strings.HasPrefix(after, prefix)) {
 		return nil, "", lockrt.ErrCursor
 	}
@@ -33,7 +33,7 @@ func (s *session) ListPage(_ context.Context, prefix, cursor string, limit int) 
 	next := ""
 	if len(keys) > limit {
 		keys = keys[:limit]
-		next = cursorMark + keys[limit-1]
+		next = cursorPrefix + keys[limit-1]
 	}
 	page := make([]lockrt.LockInfo, len(keys))
 	for i, key := range keys {

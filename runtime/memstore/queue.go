@@ -9,8 +9,8 @@ import (
 // queue holds the waiters of a lock in order of arrival. Removing a waiter costs the same at every place. The zero
 // value is empty.
 type queue struct {
-	order  *list.List // of *waiter; nil, as places, until somebody waits
-	places map[string]*list.Element
+	order *list.List // of *waiter; nil, as byID, until somebody waits
+	byID  map[string]*list.Element
 }
 
 // waiter is one blocked Acquire.
@@ -20,13 +20,13 @@ type waiter struct {
 	granted chan lockrt.Grant // buffered: the one who grants does not wait
 }
 
-func (q *queue) len() int { return len(q.places) }
+func (q *queue) len() int { return len(q.byID) }
 
 func (q *queue) push(w *waiter) {
-	if q.places == nil {
-		q.order, q.places = list.New(), make(map[string]*list.Element)
+	if q.byID == nil {
+		q.order, q.byID = list.New(), make(map[string]*list.Element)
 	}
-	q.places[w.req.ID] = q.order.PushBack(w)
+	q.byID[w.req.ID] = q.order.PushBack(w)
 }
 
 // front returns the first waiter, nil if there is none.
@@ -39,7 +39,7 @@ func (q *queue) front() *waiter {
 
 // find returns the waiter with a lease id, nil if there is none.
 func (q *queue) find(id string) *waiter {
-	if at := q.places[id]; at != nil {
+	if at := q.byID[id]; at != nil {
 		return at.Value.(*waiter)
 	}
 	return nil
@@ -47,12 +47,12 @@ func (q *queue) find(id string) *waiter {
 
 // remove reports whether somebody waited under the lease id.
 func (q *queue) remove(id string) bool {
-	at := q.places[id]
+	at := q.byID[id]
 	if at == nil {
 		return false
 	}
 	q.order.Remove(at)
-	delete(q.places, id)
+	delete(q.byID, id)
 	return true
 }
 

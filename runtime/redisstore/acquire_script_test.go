@@ -77,7 +77,7 @@ func TestAcquireScript_busyIsQueuedOnceInOrderOfArrival(t *testing.T) {
 	r.wantQueue("z", "m", "b")
 }
 
-func TestAcquireScript_expiredLockGoesToTheFirstInLineNotToWhoAsks(t *testing.T) {
+func TestAcquireScript_expiredLockGoesToTheFirstInQueueNotToWhoAsks(t *testing.T) {
 	r := newRig(t)
 	in := r.listen("q")
 	old := r.acquire("a", "p", 0)
@@ -95,7 +95,7 @@ func TestAcquireScript_expiredLockGoesToTheFirstInLineNotToWhoAsks(t *testing.T)
 	}
 }
 
-func TestAcquireScript_pokeOfTheFirstInLineGrantsToItself(t *testing.T) {
+func TestAcquireScript_pokeOfTheFirstInQueueGrantsToItself(t *testing.T) {
 	r := newRig(t)
 	r.acquire("a", "p", 0)
 	r.acquire("first", "q", rigLiveness)
@@ -132,7 +132,7 @@ func TestAcquireScript_pokeOfASkippedWaiterQueuesAgainAtTheEnd(t *testing.T) {
 	r.wantQueue("last", "paused")
 }
 
-func TestAcquireScript_nobodyLiveInLine(t *testing.T) {
+func TestAcquireScript_nobodyLiveInQueue(t *testing.T) {
 	r := newRig(t)
 	r.acquire("a", "p", 0)
 	r.acquire("dead", "q", rigLiveness)

@@ -40,7 +40,7 @@ func (s *session) keepAlive() {
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-s.wakeKeeper:
+		case <-s.wakeKeepAlive:
 			if next.IsZero() {
 				next = time.Now().Add(s.liveness / 3)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 const (
@@ -39,7 +40,7 @@ func (s *session) ask(ctx context.Context, keys lockKeys, req lockrt.Request, bo
 		lines := s.resubscribed.Load()
 		a, err := s.askOnce(ctx, limit, keys, req)
 		if said.hear(err); isWord(err) {
-			tell(req, nil, err)
+			waits.Tell(req, nil, err)
 		}
 		switch {
 		case err == nil && a.granted && s.resubscribed.Load() != lines:
@@ -124,11 +125,4 @@ func retriesOf(client redis.UniversalClient) int {
 		return c.Options().MaxRetries
 	}
 	return askRetries
-}
-
-// tell lets the Locker know what the store said.
-func tell(req lockrt.Request, busy *lockrt.BusyError, err error) {
-	if req.Told != nil {
-		req.Told(busy, err)
-	}
 }

@@ -68,18 +68,18 @@ func (l *lossy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// crowd is a session whose calls can be held back and lose their answers.
-type crowd struct {
+// batchRig is a session whose calls can be held back and lose their answers.
+type batchRig struct {
 	*rig
 	s     *session
 	gate  *gate
 	lossy *lossy
 }
 
-func newCrowd(t *testing.T) *crowd {
+func newBatchRig(t *testing.T) *batchRig {
 	t.Helper()
 	r := newRig(t)
-	c := &crowd{gate: new(gate), lossy: new(lossy)}
+	c := &batchRig{gate: new(gate), lossy: new(lossy)}
 	client := redis.NewClient(&redis.Options{Addr: r.client.Options().Addr, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
 	for _, s := range []*script{acquireScript, releaseScript, cancelScript} {
@@ -97,30 +97,30 @@ func newCrowd(t *testing.T) *crowd {
 	return c
 }
 
-const crowdSize = 20
+const batchSize = 20
 
 // together has work done by so many callers whose calls go out in one: the lanes of the combiner are taken until all
 // have come. before runs when they have. The work of those who take the lanes is not looked at.
-func (c *crowd) together(combiner *combiner, work func(i int) error, before func()) []error {
+func (c *batchRig) together(combiner *combiner, work func(i int) error, before func()) []error {
 	c.t.Helper()
 	release := c.gate.hold(nil)
 	var lanes sync.WaitGroup
 	trips := c.gate.trips.Load()
 	for i := range combineFull {
-		lanes.Go(func() { _ = work(crowdSize + i) })
+		lanes.Go(func() { _ = work(batchSize + i) })
 		testsync.Eventually(c.t, "a lane is taken", func() bool { return c.gate.trips.Load() == trips+int64(i+1) })
 	}
-	errs := make([]error, crowdSize)
+	errs := make([]error, batchSize)
 	var callers sync.WaitGroup
-	for i := range crowdSize {
+	for i := range batchSize {
 		combiner.Move() // however slow this machine is
 		callers.Go(func() { errs[i] = work(i) })
 		testsync.Eventually(c.t, "the caller waits", func() bool { return combiner.gathered() == i+1 })
 	}
-	// The lanes' own calls end as they like; the next is that of the crowd.
+	// The lanes' own calls end as they like; the next is that of the batch.
 	held := c.gate.hold(nil)
 	release()
-	testsync.Eventually(c.t, "the crowd's call is being sent", func() bool { return c.gate.trips.Load() == trips+combineFull+1 })
+	testsync.Eventually(c.t, "the batch's call is being sent", func() bool { return c.gate.trips.Load() == trips+combineFull+1 })
 	lanes.Wait()
 	before()
 	held()
@@ -128,17 +128,17 @@ func (c *crowd) together(combiner *combiner, work func(i int) error, before func
 	return errs
 }
 
-func (c *crowd) acquire(ctx context.Context, i int) error {
+func (c *batchRig) acquire(ctx context.Context, i int) error {
 	_, err := c.s.Acquire(ctx, lockrt.Request{Key: fmt.Sprint("key", i), ID: fmt.Sprint("id", i), TTL: time.Hour})
 	return err
 }
 
-func (c *crowd) release(i int) error {
+func (c *batchRig) release(i int) error {
 	return c.s.Release(c.ctx, lockrt.Release{Key: fmt.Sprint("key", i), ID: fmt.Sprint("id", i)})
 }
 
 // held is the owner of each lock, "" for a free one.
-func (c *crowd) held(i int) string {
+func (c *batchRig) held(i int) string {
 	owner, _, _ := strings.Cut(c.client.Get(c.ctx, c.s.space.lock(fmt.Sprint("key", i))).Val(), " ")
 	return owner
 }
@@ -146,7 +146,7 @@ func (c *crowd) held(i int) string {
 // The session repeats the call, each lease finds its lock, and the call that had no answer is remembered until it
 // cannot act any more.
 func TestBatch_acquiresWhoseAnswerIsLost(t *testing.T) {
-	c := newCrowd(t)
+	c := newBatchRig(t)
 	errs := c.together(c.s.stripes[0].acquires, func(i int) error { return c.acquire(c.ctx, i) }, func() { c.lossy.lose(1) })
 	for i, err := range errs {
 		if err != nil || c.held(i) != fmt.Sprint("id", i) {
@@ -162,8 +162,8 @@ func TestBatch_acquiresWhoseAnswerIsLost(t *testing.T) {
 }
 
 func TestBatch_releasesWhoseAnswerIsLost(t *testing.T) {
-	c := newCrowd(t)
-	for i := range crowdSize + combineFull {
+	c := newBatchRig(t)
+	for i := range batchSize + combineFull {
 		if err := c.acquire(c.ctx, i); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestBatch_releasesWhoseAnswerIsLost(t *testing.T) {
 // One caller of many gives up while the call is under way. The others get their locks; its own is taken back, but not
 // before the call has run, which would find nothing to take back.
 func TestBatch_callerThatGivesUpUnderWay(t *testing.T) {
-	c := newCrowd(t)
+	c := newBatchRig(t)
 	ctx, cancel := context.WithCancel(c.ctx)
 	const impatient = 7
 	left := make(chan error, 1)
@@ -209,13 +209,13 @@ func TestBatch_callerThatGivesUpUnderWay(t *testing.T) {
 // All callers give up while their call is under way, and the session closes: it waits for the call, which may get the
 // locks, and takes them back. Nobody would after it.
 func TestBatch_callersThatGiveUpAsTheSessionCloses(t *testing.T) {
-	c := newCrowd(t)
+	c := newBatchRig(t)
 	ctx, cancel := context.WithCancel(c.ctx)
 	var left sync.WaitGroup
-	left.Add(crowdSize)
+	left.Add(batchSize)
 	closed := make(chan error, 1)
 	c.together(c.s.stripes[0].acquires, func(i int) error {
-		if i < crowdSize {
+		if i < batchSize {
 			defer left.Done()
 		}
 		return c.acquire(ctx, i)
@@ -233,7 +233,7 @@ func TestBatch_callersThatGiveUpAsTheSessionCloses(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	for i := range crowdSize {
+	for i := range batchSize {
 		if owner := c.held(i); owner != "" {
 			t.Errorf("lock %d is held by %q after Close", i, owner)
 		}
@@ -257,7 +257,7 @@ func TestBatch_wrongNumberOfAnswers(t *testing.T) {
 
 // A release that waits to be sent is given up by its caller. It goes on in the background all the same.
 func TestBatch_releaseThatIsGivenUpBeforeItIsSent(t *testing.T) {
-	c := newCrowd(t)
+	c := newBatchRig(t)
 	for i := range combineFull + 1 {
 		if err := c.acquire(c.ctx, i); err != nil {
 			t.Fatal(err)
@@ -287,7 +287,7 @@ func TestBatch_releaseThatIsGivenUpBeforeItIsSent(t *testing.T) {
 // A release with a MinHold fails. The lock is free when that is over, and not at the end of the TTL.
 func TestSession_Release_minHoldThatFails(t *testing.T) {
 	t.Parallel()
-	c := newCrowd(t)
+	c := newBatchRig(t)
 	if err := c.acquire(c.ctx, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +310,7 @@ func TestSession_Release_minHoldThatFails(t *testing.T) {
 
 // Close does not cut short a MinHold that the server could not be told of.
 func TestSession_Close_minHoldThatFailed(t *testing.T) {
-	c := newCrowd(t)
+	c := newBatchRig(t)
 	if err := c.acquire(c.ctx, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestSession_Close_minHoldThatFailed(t *testing.T) {
 // Releases have failed when the session closes, and the server is there again: none of them is forgotten.
 func TestSession_Close_failedReleases(t *testing.T) {
 	t.Parallel()
-	c := newCrowd(t)
+	c := newBatchRig(t)
 	const n = 100
 	for i := range n {
 		if err := c.acquire(c.ctx, i); err != nil {
@@ -359,7 +359,7 @@ func TestSession_Close_failedReleases(t *testing.T) {
 // The server stays silent: Close ends, and says what it leaves.
 func TestSession_Close_failedReleasesAtASilentServer(t *testing.T) {
 	t.Parallel()
-	c := newCrowd(t)
+	c := newBatchRig(t)
 	if err := c.acquire(c.ctx, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -146,8 +146,8 @@ func TestSession_silentServer(t *testing.T) {
 			if took := time.Since(start); took > 200*time.Millisecond+slack {
 				t.Errorf("Close returned after %s", took)
 			}
-			_ = client.Close() // ends what an endless client would wait for
-			<-s.ended
+			_ = client.Close()       // ends what an endless client would wait for
+			_ = s.Close(t.Context()) // waits until all has ended
 		})
 	}
 }
@@ -219,7 +219,7 @@ func TestSession_toldAndKept(t *testing.T) {
 }
 
 // Calls that are gathered while others are in flight have no more time than those.
-func TestSession_silentServer_crowd(t *testing.T) {
+func TestSession_silentServer_manyCallers(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: silentServer(t)})
 	opened, err := New(client, Config{}).Open(lockrt.SessionConfig{

@@ -118,7 +118,7 @@ func TestSession_askedForABrokenLease(t *testing.T) {
 // Break names what it saw: the answer to the first call is lost, the session repeats it, and whoever came after keeps
 // the lock.
 func TestSession_breakWhoseAnswerIsLost(t *testing.T) {
-	c := newCrowd(t)
+	c := newBatchRig(t)
 	r := c.rig
 	if err := c.s.client.ScriptLoad(r.ctx, breakScript.Source).Err(); err != nil {
 		t.Fatal(err)

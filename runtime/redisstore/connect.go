@@ -19,7 +19,7 @@ const (
 
 // connect asks for one sign of life, and looks at what makes a server no place for locks. It closes the client if it
 // fails.
-func (s *Store) connect(ctx context.Context, p place) error {
+func (s *Store) connect(ctx context.Context, p address) error {
 	bounded, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	contact := make(chan error, 1)
@@ -53,7 +53,7 @@ func (s *Store) connect(ctx context.Context, p place) error {
 	return fmt.Errorf("reach redis at %s: %w; %s", p, err, hint)
 }
 
-func (s *Store) contact(ctx context.Context, p place) error {
+func (s *Store) contact(ctx context.Context, p address) error {
 	if err := dialAny(ctx, p); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s *Store) contact(ctx context.Context, p place) error {
 
 // dialAny finds out whether any host takes connections. The client would too, but in several rounds that hide the
 // cause.
-func dialAny(ctx context.Context, p place) error {
+func dialAny(ctx context.Context, p address) error {
 	var errs []error
 	for i := range p.hosts {
 		conn, err := p.dial(ctx, i)
@@ -78,7 +78,7 @@ func dialAny(ctx context.Context, p place) error {
 }
 
 // dial connects to one of the hosts and sends nothing.
-func (p place) dial(ctx context.Context, i int) (net.Conn, error) {
+func (p address) dial(ctx context.Context, i int) (net.Conn, error) {
 	network, host := "tcp", p.hosts[i]
 	if p.unix {
 		network = "unix"
@@ -89,7 +89,7 @@ func (p place) dial(ctx context.Context, i int) (net.Conn, error) {
 }
 
 // tlsHint finds out whether one side speaks TLS and the other does not. It sends no password.
-func (p place) tlsHint(ctx context.Context) string {
+func (p address) tlsHint(ctx context.Context) string {
 	if p.unix {
 		return ""
 	}

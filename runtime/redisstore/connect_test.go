@@ -114,6 +114,11 @@ func TestOpen_tlsMistaken(t *testing.T) {
 		"redis://:wrong@" + server.Addr() + "/0":            "WRONGPASS",
 	} {
 		_, err := lockrt.Open(testContext(t), url, lockrt.Config{})
+		for range 9 { // a busy machine does not find the cause in time
+			if err != nil && !strings.Contains(err.Error(), want) && strings.Contains(err.Error(), "did not answer within") {
+				_, err = lockrt.Open(testContext(t), url, lockrt.Config{})
+			}
+		}
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("Open(%q): %v, want %q", url, err, want)
 		}

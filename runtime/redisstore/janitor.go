@@ -18,11 +18,11 @@ const (
 )
 
 func (s *session) newJanitor() *janitor.Janitor[lockKeys] {
-	return &janitor.Janitor[lockKeys]{
+	return janitor.New(janitor.Config[lockKeys]{
 		Cancel: s.cancelBatch, Most: cancelBatch,
 		When:  func(keys lockKeys, micros int64) time.Time { return s.stripe(keys).clock.When(micros) },
 		Retry: func(err error) bool { return retryable(err) || errors.Is(err, context.Canceled) },
-	}
+	})
 }
 
 // cleanUp cancels what is left over. When the session closes, it waits for the last callers and tries what is left once
@@ -30,9 +30,7 @@ func (s *session) newJanitor() *janitor.Janitor[lockKeys] {
 // does not reach until the session has to be closed is left to its TTL.
 func (s *session) cleanUp() {
 	s.leftovers.Run(s.ctx)
-	s.acquiring.Wait()
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(s.ctx), s.closeBy)
-	defer cancel()
+	s.gate.Empty()
 	quiet := make(chan struct{})
 	s.calls.Start(func() {
 		for _, st := range s.stripes {
@@ -45,6 +43,13 @@ func (s *session) cleanUp() {
 	case <-quiet:
 	case <-time.After(closeWait):
 	}
+	s.cancelRest()
+}
+
+// cancelRest cancels what is left until Close gives up.
+func (s *session) cancelRest() {
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(s.ctx), s.closeBy())
+	defer cancel()
 	s.leftovers.Rest(ctx, closeWait)
 }
 

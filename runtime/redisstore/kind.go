@@ -38,8 +38,9 @@ func splitID(queued string) (id string, mode lockrt.Mode, permits int) {
 	return queued[:at[0]], lockrt.Write, permits
 }
 
-// mixedLocks remembers which locks had readers or permits of late. Their writers need the scripts for all kinds, and so
-// go there at once. It is only a hint: the exclusive scripts say when they are not enough, and the others are for all.
+// mixedLocks remembers which locks had readers or permits recently. Their writers need the scripts for all kinds, and
+// so go there at once. It is only a hint: the exclusive scripts say when they are not enough, and the others are for
+// all.
 type mixedLocks struct {
 	seed  maphash.Seed
 	locks [256]atomic.Pointer[mixedLock]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"testing"
@@ -64,12 +65,16 @@ func TestSession_manyKeys(t *testing.T) {
 	})
 	testsync.Eventually(t, "all are in their queues", func() bool { return len(s.waitedFor()) == keys })
 
-	before := r.scriptCalls()
-	if err := s.showLife(s.waitedFor()); err != nil {
-		t.Fatal(err)
+	scripts := math.MaxInt // the least of some rounds: a late subscription has the session make one of its own beside
+	for range 10 {
+		before := r.scriptCalls()
+		if err := s.showLife(s.waitedFor()); err != nil {
+			t.Fatal(err)
+		}
+		scripts = min(scripts, r.scriptCalls()-before)
 	}
-	if n, want := r.scriptCalls()-before, (keys+aliveChunk-1)/aliveChunk; n > want+want/10+5 {
-		t.Errorf("%d scripts showed life in %d queues, want %d", n, keys, want)
+	if want := (keys + aliveChunk - 1) / aliveChunk; scripts > want+want/10+5 {
+		t.Errorf("%d scripts showed life in %d queues, want %d", scripts, keys, want)
 	}
 	each("release", func(i int) error { return holder.Release(r.ctx, lockrt.Release{Key: name(i), ID: "h"}) })
 	for range keys {
@@ -82,20 +87,20 @@ func TestSession_manyKeys(t *testing.T) {
 	}
 }
 
-// Many give up at once, one stays. The crowd is taken out of the queue in full batches, nobody is forgotten, and the
+// Many give up at once, one stays. They are taken out of the queue in full batches, nobody is forgotten, and the
 // one gets the lock with its release.
 func TestSession_manyGiveUp(t *testing.T) {
 	t.Parallel()
-	crowd := 15_000
+	leaving := 15_000
 	if testing.Short() {
-		crowd = 3_000
+		leaving = 3_000
 	}
 	r := newRig(t)
 	s, _ := r.newSession(Config{})
 	r.acquire("holder", "p", 0)
 	ctx, cancel := context.WithCancel(r.ctx)
 	var wg sync.WaitGroup
-	for i := range crowd {
+	for i := range leaving {
 		wg.Go(func() {
 			_, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: fmt.Sprint("w", i), TTL: time.Hour, Wait: lockrt.Forever})
 			if !errors.Is(err, context.Canceled) {
@@ -104,16 +109,16 @@ func TestSession_manyGiveUp(t *testing.T) {
 		})
 	}
 	testsync.Eventually(t, "all are in the queue", func() bool {
-		return r.client.ZCard(r.ctx, r.keys.queue).Val() == int64(crowd)
+		return r.client.ZCard(r.ctx, r.keys.queue).Val() == int64(leaving)
 	})
 	stays := r.wait(s, "stays", time.Hour)
 	before := r.scriptCalls()
 	cancel()
 	wg.Wait()
-	testsync.Eventually(t, "the crowd is gone", func() bool { return s.abandonedNow() == 0 })
+	testsync.Eventually(t, "they are gone", func() bool { return s.abandonedNow() == 0 })
 	// One that was asking when it gave up is taken back once more.
-	if n := r.scriptCalls() - before; n > 2*crowd+10 {
-		t.Errorf("%d scripts ran for %d who gave up", n, crowd)
+	if n := r.scriptCalls() - before; n > 2*leaving+10 {
+		t.Errorf("%d scripts ran for %d who gave up", n, leaving)
 	}
 	r.wantQueue("stays")
 	r.release("holder", 0)

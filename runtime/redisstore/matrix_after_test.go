@@ -44,7 +44,7 @@ func (c *cell) outlast() {
 		case c.err = <-c.early:
 			c.done = true
 			if c.err != nil {
-				c.judge()
+				c.toJudge()
 			}
 		case <-time.After(matrixPatience):
 			c.problem("it still waits, and the lock is %+v", c.info(c.key))

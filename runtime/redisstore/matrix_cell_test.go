@@ -40,9 +40,11 @@ type cell struct {
 	cancel  context.CancelFunc
 	early   chan error // where an early call ends
 
-	done bool // the call has ended
-	err  error
-	took time.Duration
+	done   bool // the call has ended
+	err    error
+	took   time.Duration
+	ended  error // of the call's context, when the call had ended
+	judged bool  // how it ended is looked at
 
 	mu       sync.Mutex // guards problems
 	problems []string
@@ -140,7 +142,7 @@ func (c *cell) meet() {
 	select {
 	case c.err = <-done:
 		c.took, c.done = time.Since(began), true
-		c.judge()
+		c.toJudge()
 	case <-time.After(patience):
 		c.early = done
 		if !c.outlasts() {

@@ -27,12 +27,17 @@ func (c *cell) bound() time.Duration {
 	return limit
 }
 
-// judge looks at the end of the call.
-func (c *cell) judge() {
-	ended := c.ctx.Err()
+// toJudge notes the end of the call, for judge to look at it.
+func (c *cell) toJudge() {
+	c.judged, c.ended = true, c.ctx.Err()
 	if end, ok := c.ctx.Deadline(); ok && !time.Now().Before(end) {
-		ended = context.DeadlineExceeded // its timer may be late
+		c.ended = context.DeadlineExceeded // its timer may be late
 	}
+}
+
+// judge looks at the end of the call. That is done when all is over: only then is it known how late everything was.
+func (c *cell) judge() {
+	ended := c.ended
 	if limit := c.bound(); c.took > limit+matrixSlack+lagged() {
 		c.problem("it took %s, want %s at the most; it ended with: %v", c.took.Round(time.Millisecond), limit, c.err)
 	}

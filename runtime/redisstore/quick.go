@@ -43,7 +43,7 @@ func newQuick(client redis.UniversalClient) *quick {
 	return q
 }
 
-// use reports whether the server was quick of late.
+// use reports whether the server was quick recently.
 func (q *quick) use() bool {
 	return q != nil && q.able && time.Since(q.base) >= time.Duration(q.paused.Load())
 }

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"hash/maphash"
@@ -10,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/startstop"
 )
 
 // Config configures a [Store]. The zero value is usable.
@@ -107,17 +107,17 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 		s.log.logger.Store(cfg.Logger)
 	}
 	sess := newSession(s.client, cfg, storeCfg)
-	sess.running.Go(sess.listen)
-	sess.running.Go(sess.keepAlive)
-	sess.running.Go(sess.cleanUp)
-	sess.running.Go(sess.recheck)
+	sess.gate.Go(sess.listen)
+	sess.gate.Go(sess.keepAlive)
+	sess.gate.Go(sess.cleanUp)
+	sess.gate.Go(sess.recheck)
 	return sess, nil
 }
 
 // newSession makes a session whose goroutines do not run yet.
 func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg Config) *session {
 	_, clustered := client.(*redis.ClusterClient)
-	ctx, stop := context.WithCancel(context.Background())
+	g := startstop.New()
 	channel := "lockgen:" + rand.Text()
 	sess := &session{
 		SessionConfig: cfg, client: client, own: ownClient(client), clustered: clustered, retries: retriesOf(client),
@@ -125,9 +125,9 @@ func newSession(client redis.UniversalClient, cfg lockrt.SessionConfig, storeCfg
 		space: newKeySpace(cfg.Namespace), mixed: mixedLocks{seed: maphash.MakeSeed()}, quick: newQuick(client),
 		channel: channel, waiterID: channel + " " + cfg.Node, retention: storeCfg.Retention, liveness: storeCfg.Liveness,
 		replicas: storeCfg.Replicas, replicaTimeout: storeCfg.ReplicaTimeout,
-		ctx: ctx, stop: stop, ended: make(chan struct{}),
+		gate: g, ctx: g.Context(),
 		waiters: make(map[string]*waiter), queues: make(map[string]*queue),
-		wakeKeeper: make(chan struct{}, 1), subscribed: make(chan struct{}, 1),
+		wakeKeepAlive: make(chan struct{}, 1), subscribed: make(chan struct{}, 1),
 		wakeRecheck: make(chan struct{}, 1),
 	}
 	sess.stripes = sess.newStripes()

@@ -1,11 +1,13 @@
 package redisstore_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
@@ -60,4 +62,19 @@ func TestStore_conformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) lockrt.Store {
 		return redisstore.New(newClient(t, server), redisstore.Config{})
 	}, storetest.Processes(func(*testing.T) string { return server.URL() }))
+}
+
+// Sessions that are in use for a while before they can be told anything find out by asking what they were not told.
+func TestStore_conformance_subscribedLate(t *testing.T) {
+	t.Parallel()
+	server := testenv.Redis(t)
+	late := newProxy(t, server.Addr())
+	late.set(func() {
+		late.delay = func(request []byte) {
+			if bytes.Contains(bytes.ToLower(request), []byte("subscribe")) {
+				time.Sleep(300 * time.Millisecond)
+			}
+		}
+	})
+	storetest.Run(t, func(*testing.T) lockrt.Store { return redisstore.New(late.client(), redisstore.Config{}) }, storetest.Brief())
 }

@@ -11,6 +11,8 @@ import (
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/internal/janitor"
+	"github.com/lockgen/lockgen/runtime/internal/startstop"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 // session implements lockrt.Session and what it may implement besides. Four goroutines belong to it: listen receives
@@ -35,25 +37,19 @@ type session struct {
 	replicaTimeout time.Duration
 	leftovers      *janitor.Janitor[lockKeys] // leases to give back
 
-	ctx     context.Context // ends with Close
-	stop    context.CancelFunc
-	ended   chan struct{} // closed when the goroutines are gone
-	running sync.WaitGroup
-	closing sync.Once
-	closeBy time.Time // when Close gives up; set before ctx ends
+	gate *startstop.Gate
+	ctx  context.Context // ends with Close
 
-	mu        sync.Mutex            // guards what follows
-	own       redis.UniversalClient // see ownClient; nil if there is none, or it is closed
-	closed    bool
-	acquiring sync.WaitGroup // Add only while not closed; cleanUp waits for it before its last round
-	waiters   map[string]*waiter
-	queues    map[string]*queue // the queues with waiters, by their locks' keys
+	mu      sync.Mutex            // guards what follows
+	own     redis.UniversalClient // see ownClient; nil if there is none, or it is closed
+	waiters map[string]*waiter
+	queues  map[string]*queue // the queues with waiters, by their locks' keys
 
 	resubscribed atomic.Int64 // how often the session has subscribed again
 
-	wakeKeeper  chan struct{}
-	subscribed  chan struct{} // wakes the keeper at once
-	wakeRecheck chan struct{}
+	wakeKeepAlive chan struct{}
+	subscribed    chan struct{} // wakes keepAlive at once
+	wakeRecheck   chan struct{}
 }
 
 var (
@@ -68,10 +64,10 @@ var (
 
 // Acquire implements lockrt.Session.
 func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant, error) {
-	if !s.enter() {
+	if !s.gate.Enter() {
 		return lockrt.Grant{}, lockrt.ErrClosed
 	}
-	defer s.acquiring.Done()
+	defer s.gate.Leave()
 	grant, err := s.acquire(ctx, req)
 	if err != nil || s.replicas == 0 {
 		return grant, err
@@ -87,7 +83,7 @@ func (s *session) acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	a, err := s.ask(ctx, keys, req, callTime)
 	switch {
 	case err == nil && a.broken:
-		err = errBrokenUnknown
+		err = waits.ErrBroken
 	case err == nil && !a.granted:
 		s.leftovers.Unwanted(req.ID) // an attempt that had no answer may still take the lock
 		return lockrt.Grant{}, a.busy(req.Key)
@@ -99,40 +95,19 @@ func (s *session) acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	return a.grant(req), nil
 }
 
-var errBrokenUnknown = fmt.Errorf("%w: it was broken before its grant was known", lockrt.ErrLost)
-
-// enter counts an Acquire, unless the session is closed.
-func (s *session) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.acquiring.Add(1)
-	}
-	return !s.closed
-}
-
 // Close implements lockrt.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.closing.Do(func() {
-		s.mu.Lock()
-		s.closed = true
-		s.mu.Unlock()
-		s.closeBy = time.Now().Add(closeTime)
-		s.stop()
-		go func() {
-			s.running.Wait()
-			s.closeOwn() // calls on it end with it
-			s.calls.Close(s.closeBy)
-			close(s.ended)
-		}()
+	err := s.gate.Close(ctx, func() {
+		s.gate.Stopped()
+		s.cancelRest() // what was lost when cleanUp had ended
+		s.closeOwn()   // calls on it end with it
+		s.calls.Close(s.closeBy())
 	})
-	select {
-	case <-s.ended:
-	case <-ctx.Done():
-		return ctx.Err()
+	if n := s.leftovers.Left(); err == nil && n > 0 {
+		err = fmt.Errorf("up to %d locks that nobody wants are left to their TTL: %w", n, errNoAnswer)
 	}
-	if n := s.leftovers.Left(); n > 0 {
-		return fmt.Errorf("up to %d locks that nobody wants are left to their TTL: %w", n, errNoAnswer)
-	}
-	return nil
+	return err
 }
+
+// closeBy is when Close gives up, once it has begun.
+func (s *session) closeBy() time.Time { return s.gate.ClosedAt().Add(closeTime) }

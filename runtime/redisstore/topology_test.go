@@ -140,6 +140,14 @@ func TestStore_clusterSlotMigration_release(t *testing.T) {
 	lease := mustAcquire(ctx, t, a, "k", lockrt.Options{TTL: long})
 	next := acquiring(ctx, b, "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
 	queued(t, a, "k", 1)
+	// Who asks meanwhile gets no answer, and would have to before it is subscribed.
+	testsync.Eventually(t, "both are subscribed", func() bool {
+		channels := 0
+		for _, node := range cluster.Nodes {
+			channels += len(newClient(t, node).PubSubChannels(ctx, "lockgen:*").Val())
+		}
+		return channels == 2
+	})
 	finish := beginMigration(t, cluster, "lock:{k}")
 	mustRelease(ctx, t, lease)
 	taken := (<-next).follows(t, lease)

@@ -31,7 +31,7 @@ func init() {
 }
 
 // openClient makes the client of one kind of URL. The client's log lines go to the clientLog.
-type openClient func(place, *clientLog) (redis.UniversalClient, error)
+type openClient func(address, *clientLog) (redis.UniversalClient, error)
 
 func register(scheme, form string, open openClient) {
 	lockrt.Register(scheme, func(ctx context.Context, text string) (lockrt.Store, error) {
@@ -48,8 +48,8 @@ func register(scheme, form string, open openClient) {
 	})
 }
 
-func parse(text string, open openClient, log *clientLog) (p place, client redis.UniversalClient, err error) {
-	if p, err = parsePlace(text); err != nil {
+func parse(text string, open openClient, log *clientLog) (p address, client redis.UniversalClient, err error) {
+	if p, err = parseAddress(text); err != nil {
 		return p, nil, err
 	}
 	defer func() { // go-redis panics for options that are out of range
@@ -61,8 +61,8 @@ func parse(text string, open openClient, log *clientLog) (p place, client redis.
 	return p, client, scrub(err)
 }
 
-// place is a parsed URL. net/url does not take several hosts, so they are taken apart here.
-type place struct {
+// address is a parsed URL. net/url does not take several hosts, so they are taken apart here.
+type address struct {
 	tls   bool
 	unix  bool // the only host is the path of a socket
 	user  *url.Userinfo
@@ -72,11 +72,11 @@ type place struct {
 }
 
 // String is without the password.
-func (p place) String() string {
+func (p address) String() string {
 	return strings.Join(append([]string{strings.Join(p.hosts, ",")}, p.path...), "/")
 }
 
-func parsePlace(text string) (p place, err error) {
+func parseAddress(text string) (p address, err error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
 		return p, errors.New("// is missing after the scheme")
@@ -109,7 +109,7 @@ func parsePlace(text string) (p place, err error) {
 	return p, nil
 }
 
-func (p *place) setSocket(authority, path string) error {
+func (p *address) setSocket(authority, path string) error {
 	if authority != "" || path == "" {
 		return errors.New("the path of the socket is missing or not absolute; write three slashes")
 	}
@@ -119,7 +119,7 @@ func (p *place) setSocket(authority, path string) error {
 }
 
 // url returns a URL as go-redis takes it: one host, the others as options.
-func (p place) url(path string) string {
+func (p address) url(path string) string {
 	u := url.URL{Scheme: "redis", User: p.user, Host: p.hosts[0], Path: path}
 	if p.tls {
 		u.Scheme = "rediss"
@@ -135,7 +135,7 @@ func (p place) url(path string) string {
 	return u.String()
 }
 
-func openSingle(p place, log *clientLog) (redis.UniversalClient, error) {
+func openSingle(p address, log *clientLog) (redis.UniversalClient, error) {
 	if len(p.hosts) > 1 {
 		return nil, errors.New("it names several hosts; use redis+sentinel:// or redis+cluster://")
 	}
@@ -148,7 +148,7 @@ func openSingle(p place, log *clientLog) (redis.UniversalClient, error) {
 	return redis.NewClient(opts), nil
 }
 
-func openUnix(p place, log *clientLog) (redis.UniversalClient, error) {
+func openUnix(p address, log *clientLog) (redis.UniversalClient, error) {
 	u := url.URL{Scheme: "unix", User: p.user, Path: p.hosts[0], RawQuery: p.query.Encode()}
 	opts, err := redis.ParseURL(u.String())
 	if err != nil {
@@ -159,7 +159,7 @@ func openUnix(p place, log *clientLog) (redis.UniversalClient, error) {
 	return redis.NewClient(opts), nil
 }
 
-func openSentinel(p place, log *clientLog) (redis.UniversalClient, error) {
+func openSentinel(p address, log *clientLog) (redis.UniversalClient, error) {
 	if len(p.path) == 0 || len(p.path) > 2 {
 		return nil, errors.New("the master's name is missing")
 	}
@@ -198,7 +198,7 @@ func openSentinel(p place, log *clientLog) (redis.UniversalClient, error) {
 // dial makes go-redis ask nobody who has its slots: by its own measure it would go on dialing for up to a minute.
 const clusterReload = 2 * time.Second
 
-func openCluster(p place, log *clientLog) (redis.UniversalClient, error) {
+func openCluster(p address, log *clientLog) (redis.UniversalClient, error) {
 	if len(p.path) > 0 {
 		return nil, errors.New("a cluster has no database numbers")
 	}

@@ -90,7 +90,7 @@ func (s *session) queued(w *waiter, a answer) time.Duration {
 		if q == nil {
 			q = &queue{keys: w.keys}
 			s.queues[w.keys.lock] = q
-			pace.Wake(s.wakeKeeper)
+			pace.Wake(s.wakeKeepAlive)
 		}
 		w.queue, w.index = q, len(q.waiters)
 		q.waiters = append(q.waiters, w)

@@ -1,11 +1,15 @@
 package storetest
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -20,6 +24,7 @@ var breakTests = map[string]func(*testing.T, *env){
 		b, _ := e.session("b")
 		breaker := e.breaker(b)
 		old := e.take(a, "k", "1", long)
+		e.believes(a, "k", "1")
 		next := e.wait(e.ctx, b, request("k", 2))
 		if err := breaker.Break(e.ctx, breaking("1", old, "why")); err != nil {
 			t.Fatal(err)
@@ -30,6 +35,48 @@ var breakTests = map[string]func(*testing.T, *env){
 		}
 		if g.Epoch <= old.Epoch {
 			t.Errorf("epoch %d after the broken %d", g.Epoch, old.Epoch)
+		}
+	},
+
+	"the_lock_goes_on_when_Lost_returns_to_a_session_that_closes": func(t *testing.T, e *env) {
+		var ended atomic.Bool
+		told, closing := make(chan struct{}, 1), make(chan struct{})
+		a := e.sessionThat("a", func(string, error) {
+			pace.Wake(told)
+			<-closing
+			time.Sleep(100 * time.Millisecond) // Close ends what else there is to end
+			ended.Store(true)
+		})
+		let := sync.OnceFunc(func() { close(closing) })
+		t.Cleanup(let)
+		b, _ := e.session("b")
+		breaker := e.breaker(b)
+		old := e.take(a, "k", "1", long)
+		e.believes(a, "k", "1")
+		next := e.wait(e.ctx, b, request("k", 2))
+		broken := make(chan error, 1)
+		go func() { broken <- breaker.Break(e.ctx, breaking("1", old, "why")) }()
+		select {
+		case <-told:
+		case <-e.ctx.Done():
+			t.Fatal("the holder was not told of the Break")
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- a.Close(context.Background()) }()
+		testsync.Eventually(t, "the session is closing", func() bool {
+			_, err := a.Acquire(e.ctx, lockrt.Request{Key: "other", ID: "3", TTL: short})
+			return errors.Is(err, lockrt.ErrClosed)
+		})
+		let()
+		e.granted("2", next)
+		if !ended.Load() {
+			t.Error("granted while the holder did not know")
+		}
+		if err := <-closed; err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if err := <-broken; err != nil {
+			t.Errorf("break: %v", err)
 		}
 	},
 
@@ -50,6 +97,7 @@ var breakTests = map[string]func(*testing.T, *env){
 		b, losses := e.session("b")
 		breaker := e.breaker(b)
 		old := e.take(a, "k", "1", long)
+		e.believes(a, "k", "1")
 		next := e.wait(e.ctx, b, request("k", 2))
 		for i := range 3 { // the first answer may have been lost
 			err := breaker.Break(e.ctx, breaking("1", old, "why"))

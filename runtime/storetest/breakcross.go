@@ -26,7 +26,7 @@ var breakCrossingTests = map[string]func(*testing.T, *env){
 					t.Fatal(err)
 				}
 			}
-			// Whoever was broken before it knew of its lease may have asked once more, and come last.
+			// A caller that was broken before it knew of its lease may have asked once more, and come last.
 			had := []*lockrt.Lease{one}
 			for range 2 {
 				lease := e.leased(second, third)

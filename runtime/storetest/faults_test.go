@@ -150,6 +150,13 @@ var faults = map[string]fault{
 			lost := cfg.Lost
 			cfg.Lost = func(id string, reason error) { go lost(id, reason) }
 		}, nil},
+	"a broken lock goes on as its holder's session closes": {
+		"Break/the_lock_goes_on_when_Lost_returns_to_a_session_that_closes", "did not know",
+		func(cfg *lockrt.SessionConfig) {
+			lost := cfg.Lost
+			cfg.Lost = func(id string, reason error) { go lost(id, reason) }
+		}, nil,
+	},
 	"a broken lease is renewed": {"Break/renewal_is_refused", "want ErrLost", nil, func(b *badSession) {
 		b.renew = func(_ context.Context, renewals []lockrt.Renewal) []error { return make([]error, len(renewals)) }
 	}},

@@ -82,26 +82,43 @@ var listTests = map[string]func(*testing.T, *env){
 		if err := breaker.Break(e.ctx, lockrt.Breaking{Key: "k", ID: "1", Fence: 1, Reason: "why"}); !errors.Is(err, lockrt.ErrNotHeld) {
 			t.Errorf("breaking a free lock: %v, want ErrNotHeld", err)
 		}
-		old := e.take(a, "k", "1", long)
-		done := e.wait(e.ctx, b, request("k", 2))
-		if err := breaker.Break(e.ctx, lockrt.Breaking{
-			Key: "k", ID: "1", Fence: lockrt.FenceOf(old.Epoch), Reason: "it hangs, says ops",
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if g := e.granted("2", done); g.Epoch <= old.Epoch {
-			t.Errorf("epoch %d after the broken %d", g.Epoch, old.Epoch)
-		}
-		if err := a.Release(e.ctx, lockrt.Release{Key: "k", ID: "1"}); !errors.Is(err, lockrt.ErrLost) {
-			t.Errorf("release of the broken lease: %v, want ErrLost", err)
-		}
-		select {
-		case l := <-losses:
-			if l.id != "1" || !strings.Contains(l.reason.Error(), "it hangs, says ops") {
-				t.Errorf("the loss is of %q: %v", l.id, l.reason)
+		const why = "it hangs, says ops"
+		for round, end := 1, time.Now().Add(testsync.Patience); ; round += 2 {
+			old := e.take(a, "k", fmt.Sprint(round), long)
+			e.believes(a, "k", fmt.Sprint(round))
+			done := e.wait(e.ctx, b, request("k", round+1))
+			if err := breaker.Break(e.ctx, breaking(fmt.Sprint(round), old, why)); err != nil {
+				t.Fatal(err)
 			}
-		case <-time.After(testsync.Patience):
-			t.Error("the holder was not told")
+			if g := e.granted(fmt.Sprint(round+1), done); g.Epoch <= old.Epoch {
+				t.Errorf("epoch %d after the broken %d", g.Epoch, old.Epoch)
+			}
+			if err := a.Release(e.ctx, lockrt.Release{Key: "k", ID: fmt.Sprint(round)}); !errors.Is(err, lockrt.ErrLost) {
+				t.Errorf("release of the broken lease: %v, want ErrLost", err)
+			}
+			told := e.lostOf(losses, fmt.Sprint(round))
+			if strings.Contains(told.Error(), why) {
+				return
+			}
+			if time.Now().After(end) { // a session may be told that, and not why, before it is ready to hear
+				t.Fatalf("the holder is told %q, want the reason %q", told, why)
+			}
+			e.release(b, "k", fmt.Sprint(round+1))
 		}
 	},
+}
+
+// lostOf waits until a session is told that a lease is lost, and returns the reason.
+func (e *env) lostOf(losses <-chan loss, id string) error {
+	e.t.Helper()
+	for end := time.After(testsync.Patience); ; {
+		select {
+		case l := <-losses:
+			if l.id == id {
+				return l.reason
+			}
+		case <-end:
+			e.t.Fatalf("the holder is not told of the loss of %q", id)
+		}
+	}
 }

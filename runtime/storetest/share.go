@@ -12,7 +12,7 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Who may hold a lock together, and how each of them comes and goes without the others.
+// shareTests are about which leases may hold a lock together, and how each comes and goes without the others.
 var shareTests = map[string]func(*testing.T, *env){
 	"readers_hold_together": func(t *testing.T, e *env) {
 		a, b := e.sharer("a"), e.sharer("b")
@@ -181,6 +181,7 @@ var shareTests = map[string]func(*testing.T, *env){
 		a := e.sessionThat("a", func(id string, _ error) { losses <- id })
 		for i := range many {
 			e.takeAs(a, permit(i, many))
+			e.believes(a, "k", permit(i, many).ID)
 		}
 		inspector, ok := b.(lockrt.Inspector)
 		if !ok {
@@ -253,6 +254,7 @@ var shareTests = map[string]func(*testing.T, *env){
 		b := e.sharer("b")
 		a, losses := e.session("a")
 		one := e.takeAs(a, reader(1))
+		e.believes(a, "k", "1")
 		e.takeAs(b, reader(2))
 		next := e.wait(e.ctx, b, writer(3))
 		if err := e.breaker(b).Break(e.ctx, breaking("1", one, "it hangs")); err != nil {

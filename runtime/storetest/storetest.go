@@ -18,6 +18,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,6 +70,8 @@ func Run(t *testing.T, open OpenFunc, opts ...Option) {
 		{"List", listTests},
 		{"ListPage", pageTests},
 		{"Locker", lockerTests},
+		{"Several", severalTests},
+		{"Reentrant", reentrantTests},
 		{"Share", shareTests},
 		{"ShareQueue", shareQueueTests},
 		{"Downgrade", downgradeTests},
@@ -96,13 +101,26 @@ type env struct {
 	namespace string
 	options   options
 	epochs    map[share]uint64 // of the grants of takeAs and grantedAs
+	believed  map[lockrt.Session]*belief
+}
+
+// belief is the leases that a session is told, if it asks, that its Locker considers held.
+type belief struct {
+	mu     sync.Mutex
+	leases []lockrt.HeldLease
+}
+
+func (b *belief) held() []lockrt.HeldLease {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.leases)
 }
 
 func newEnv(t *testing.T, store lockrt.Store, o options) *env {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testsync.Patience)
 	t.Cleanup(cancel)
 	return &env{t: t, ctx: ctx, store: store, namespace: "storetest " + rand.Text(), options: o,
-		epochs: make(map[share]uint64)}
+		epochs: make(map[share]uint64), believed: make(map[lockrt.Session]*belief)}
 }
 
 // rounds is how often a test does what does not hit its moment each time.
@@ -129,11 +147,13 @@ func (e *env) sessionThat(node string, lost func(id string, reason error)) lockr
 // sessionOf opens a session with what is not common to all in its configuration.
 func (e *env) sessionOf(cfg lockrt.SessionConfig) lockrt.Session {
 	e.t.Helper()
-	cfg.Namespace, cfg.Logger = e.namespace, slog.New(slog.DiscardHandler)
+	believed := new(belief)
+	cfg.Namespace, cfg.Logger, cfg.Held = e.namespace, slog.New(slog.DiscardHandler), believed.held
 	s, err := e.store.Open(cfg)
 	if err != nil {
 		e.t.Fatalf("open a session: %v", err)
 	}
+	e.believed[s] = believed
 	e.t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
 			e.t.Errorf("close the session: %v", err)
@@ -170,6 +190,14 @@ func (e *env) take(s lockrt.Session, key, id string, ttl time.Duration) lockrt.G
 		e.t.Fatalf("acquire %q for %q: %v", key, id, err)
 	}
 	return g
+}
+
+// believes has a session ask about a lease, as for a Locker, where it may have been told of its end too early to hear it.
+func (e *env) believes(s lockrt.Session, key, id string) {
+	b := e.believed[s]
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.leases = append(b.leases, lockrt.HeldLease{Key: key, ID: id})
 }
 
 func (e *env) release(s lockrt.Session, key, id string) {
@@ -227,6 +255,10 @@ func (e *env) outcome(id string, done <-chan outcome) outcome {
 		panic("unreachable")
 	}
 }
+
+// tooLate reports whether an error says that the store had not answered by the end of a short wait, as on a busy machine:
+// then it has not said who holds the lock.
+func tooLate(err error) bool { return err != nil && strings.Contains(err.Error(), "did not answer") }
 
 // info returns what List says of key; the zero value if it is free.
 func (e *env) info(s lockrt.Session, key string) lockrt.LockInfo {

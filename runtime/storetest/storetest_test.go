@@ -33,16 +33,13 @@ func TestMain(m *testing.M) {
 }
 
 func TestRun_findsFaults(t *testing.T) {
-	if name := os.Getenv(faultEnv); name != "" {
-		f, ok := faults[name]
-		if !ok {
-			f = shareFaults[name]
-		}
-		storetest.Run(t, func(*testing.T) lockrt.Store { return badStore{memstore.New(), f} })
-		return
-	}
 	all := maps.Clone(faults)
 	maps.Copy(all, shareFaults)
+	maps.Copy(all, severalFaults)
+	if name := os.Getenv(faultEnv); name != "" {
+		storetest.Run(t, func(*testing.T) lockrt.Store { return badStore{memstore.New(), all[name]} })
+		return
+	}
 	for name, f := range all {
 		t.Run(name, func(t *testing.T) {
 			path := "^" + t.Name()[:strings.IndexByte(t.Name(), '/')] + "$/^" + strings.ReplaceAll(f.test, "/", "$/^") + "$"

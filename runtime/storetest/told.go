@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,6 +125,19 @@ var toldTests = map[string]func(*testing.T, *env){
 		}
 		if _, err := a.Acquire(e.ctx, request("k", 3)); !errors.Is(err, lockrt.ErrClosed) || errors.Is(err, lockrt.ErrBusy) {
 			t.Errorf("from a closed session: %v, want ErrClosed and not ErrBusy", err)
+		}
+	},
+
+	"close_while_it_opens": func(t *testing.T, e *env) {
+		// What a session begins in the background meets its end: the race detector watches.
+		ended, cancel := context.WithCancel(e.ctx)
+		cancel()
+		for range 20 {
+			a, _ := e.session("a")
+			var callers sync.WaitGroup
+			callers.Go(func() { _, _ = a.Acquire(ended, lockrt.Request{Key: "k", ID: "1", TTL: long}) })
+			_ = a.Close(ended) // may return before the end, which the cleanup waits for
+			callers.Wait()
 		}
 	},
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -122,8 +123,10 @@ var waitTests = map[string]func(*testing.T, *env){
 		b, _ := e.session("b")
 		e.take(a, "k", "holder", long)
 		ctx, cancel := context.WithCancel(e.ctx)
-		gone := e.wait(ctx, b, request("k", 1))
+		req, told := e.telling(request("k", 1))
+		gone := e.wait(ctx, b, req)
 		next := e.wait(e.ctx, b, request("k", 2))
+		told()
 		cancel()
 		o := e.outcome("1", gone)
 		if !errors.Is(o.err, context.Canceled) {
@@ -234,4 +237,23 @@ func (e *env) releaseSlowly(s lockrt.Session, key, id string) error {
 // request is that of a patient waiter, named by its number.
 func request(key string, i int) lockrt.Request {
 	return lockrt.Request{Key: key, ID: fmt.Sprint(i), TTL: long, Wait: lockrt.Forever}
+}
+
+// telling is a request whose caller can wait until it is told who has the lock: others may see it in the queue before.
+func (e *env) telling(req lockrt.Request) (_ lockrt.Request, told func()) {
+	busy := make(chan struct{})
+	var once sync.Once
+	req.Told = func(by *lockrt.BusyError, _ error) {
+		if by != nil {
+			once.Do(func() { close(busy) })
+		}
+	}
+	return req, func() {
+		e.t.Helper()
+		select {
+		case <-busy:
+		case <-time.After(testsync.Patience):
+			e.t.Fatalf("%q is told nothing while it waits", req.ID)
+		}
+	}
 }

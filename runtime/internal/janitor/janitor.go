@@ -3,7 +3,7 @@
 //
 // A lease is cancelled until the server has answered or the lease is over anyway. If a request for it is without an
 // answer it is cancelled once more when the server's clock has passed the latest moment at which that may act. After
-// that nothing can come any more.
+// that nothing can come any more. Where a request that has begun in time may act later, it is looked for until then.
 package janitor
 
 import (
@@ -26,48 +26,60 @@ type Lease[K any] struct {
 type Answer struct {
 	Clock int64 // the server's (µs), of stores whose requests can come late
 	Err   error
+	// Later, if it is not 0, says that something is in the way of this lease and not of the others: there was no answer,
+	// and it is tried again after that time.
+	Later time.Duration
 }
 
-// Janitor remembers the leases of one session that nobody wants, and has them cancelled. Set the fields, which must not
-// change later, and call [Janitor.Run]. The other methods may be called concurrently, and do not block.
-type Janitor[K any] struct {
+// Config is how a Janitor has leases cancelled.
+type Config[K any] struct {
 	// Cancel takes leases out of their queues and off their locks. It answers for each. It bounds itself.
 	Cancel func(ctx context.Context, batch []Lease[K]) []Answer
 	// Most is how many leases Cancel gets.
 	Most int
 	// When is the local moment at which the server's clock shows a time (µs). It is called for what [Janitor.Doubt] was.
 	When func(key K, micros int64) time.Time
+	// Lag is how much later than that a request may act that has begun before, as one that waits at the server; nil: not
+	// later.
+	Lag func() time.Duration
 	// Retry reports whether another try may succeed after an error; nil: it may.
 	Retry func(err error) bool
+}
 
-	doubtful atomic.Int64 // how many leases are somebody's; changed under mu
+// Janitor remembers the leases of one session that nobody wants, and has them cancelled while [Janitor.Run] runs. The
+// other methods may be called concurrently, before Run too, and do not block.
+type Janitor[K any] struct {
+	cfg      Config[K]
 	wake     chan struct{}
-	once     sync.Once
+	doubtful atomic.Int64 // how many leases are somebody's; changed under mu
 
 	mu   sync.Mutex // guards what follows
 	byID map[string]*leftover[K]
 	due  timeheap.Heap[*leftover[K]]
 }
 
-func (j *Janitor[K]) init() {
-	j.once.Do(func() {
-		j.wake = make(chan struct{}, 1)
-		j.byID = make(map[string]*leftover[K])
-		j.due = timeheap.New(func(l *leftover[K]) *int { return &l.heapPlace })
-	})
+// New returns a janitor that remembers nothing.
+func New[K any](cfg Config[K]) *Janitor[K] {
+	return &Janitor[K]{
+		cfg:  cfg,
+		wake: make(chan struct{}, 1),
+		byID: make(map[string]*leftover[K]),
+		due:  timeheap.New(func(l *leftover[K]) *int { return &l.heapIndex }),
+	}
 }
 
 const (
 	// backoffMin and backoffMax bound the pause after a cancel without an answer. The others wait too: the server is
 	// away, as a rule.
 	backoffMin, backoffMax = 100 * time.Millisecond, time.Second
+	// lagMin is the shortest pause between two looks for what a request with a [Config.Lag] has brought about.
+	lagMin = 100 * time.Millisecond
 	// idle is how long Run sleeps with nothing to do.
 	idle = time.Hour
 )
 
 // Run cancels what is due until ctx ends.
 func (j *Janitor[K]) Run(ctx context.Context) {
-	j.init()
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	backoff := time.Duration(0)
@@ -148,7 +160,7 @@ func (j *Janitor[K]) cancel(ctx context.Context, all bool) (tried int, failed bo
 	for i, l := range batch {
 		leases[i] = l.Lease
 	}
-	answers := j.Cancel(ctx, leases)
+	answers := j.cfg.Cancel(ctx, leases)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i, l := range batch {
@@ -159,11 +171,10 @@ func (j *Janitor[K]) cancel(ctx context.Context, all bool) (tried int, failed bo
 
 // take returns the next batch of those that are due.
 func (j *Janitor[K]) take(all bool) (batch []*leftover[K]) {
-	j.init()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := time.Now()
-	for len(batch) < j.Most {
+	for len(batch) < j.cfg.Most {
 		until := now
 		if all && j.due.Len() > 0 {
 			_, until = j.due.First()
@@ -182,22 +193,40 @@ func (j *Janitor[K]) take(all bool) (batch []*leftover[K]) {
 	return batch
 }
 
-// answered takes the answer to a cancel and reports whether there is one. mu is held.
+// answered takes the answer to a cancel. It reports false if the server gave none. mu is held.
 func (j *Janitor[K]) answered(l *leftover[K], a Answer, last bool) bool {
 	again := l.again
 	l.busy, l.again = false, false
 	switch now := time.Now(); {
-	case a.Err == nil && (last || !again && (l.latest == 0 || a.Clock > l.latest)):
+	case a.Later > 0 && !now.After(l.until):
+		j.set(l, now.Add(a.Later))
+	case a.Later > 0:
+		j.forget(l)
+	case a.Err == nil && (last || !again && (l.latest == 0 || past(l, a) > j.lag())):
 		j.forget(l)
 	case a.Err == nil && again:
 		j.set(l, now)
-	case a.Err == nil:
-		j.set(l, now.Add(time.Duration(l.latest-a.Clock)*time.Microsecond+time.Millisecond))
-	case now.After(l.until) || j.Retry != nil && !j.Retry(a.Err):
+	case a.Err == nil && past(l, a) <= 0:
+		j.set(l, now.Add(time.Millisecond-past(l, a)))
+	case a.Err == nil: // more and more rarely: what it brings about stays for a part of the time that it took, and no longer
+		j.set(l, now.Add(max(lagMin, past(l, a)/4)))
+	case now.After(l.until) || j.cfg.Retry != nil && !j.cfg.Retry(a.Err):
 		j.forget(l)
 	default:
 		j.set(l, now)
 		return false
 	}
 	return true
+}
+
+// past is how long the requests of a lease should have acted, by the server's clock.
+func past[K any](l *leftover[K], a Answer) time.Duration {
+	return time.Duration(a.Clock-l.latest) * time.Microsecond
+}
+
+func (j *Janitor[K]) lag() time.Duration {
+	if j.cfg.Lag == nil {
+		return 0
+	}
+	return j.cfg.Lag()
 }

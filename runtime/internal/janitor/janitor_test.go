@@ -22,6 +22,8 @@ type server struct {
 	calls []string   // "id seconds", from the begin
 	began time.Time
 	err   error
+	later time.Duration
+	lag   time.Duration
 	block chan struct{} // what a cancel waits for, if it is not nil
 }
 
@@ -29,11 +31,12 @@ type server struct {
 func run(t *testing.T, f func(s *server)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{began: time.Now()}
-		s.Janitor = &janitor.Janitor[string]{
+		s.Janitor = janitor.New(janitor.Config[string]{
 			Cancel: s.cancel, Most: 3,
 			When:  func(_ string, micros int64) time.Time { return s.began.Add(time.Duration(micros) * time.Microsecond) },
+			Lag:   func() time.Duration { return s.lag },
 			Retry: func(err error) bool { return errors.Is(err, errAway) },
-		}
+		})
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -51,7 +54,7 @@ func (s *server) cancel(_ context.Context, batch []janitor.Lease[string]) []jani
 	for _, l := range batch {
 		s.calls = append(s.calls, fmt.Sprint(l.ID, " ", int(time.Since(s.began).Seconds())))
 	}
-	answer := janitor.Answer{Clock: s.micros(0), Err: s.err}
+	answer := janitor.Answer{Clock: s.micros(0), Err: s.err, Later: s.later}
 	block := s.block
 	s.mu.Unlock()
 	if block != nil {
@@ -93,6 +96,30 @@ func TestJanitor_Abandon(t *testing.T) {
 	})
 }
 
+// Something is in the way of one lease: it is tried again in a while, and the next one has not to wait for that.
+func TestJanitor_Abandon_inItsWay(t *testing.T) {
+	run(t, func(s *server) {
+		blocked := func(later time.Duration) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.later = later
+		}
+		blocked(2 * time.Second)
+		s.Abandon("a", "k", 3*time.Second)
+		s.want(t, 1, "a 0")
+		blocked(0)
+		s.Abandon("b", "l", time.Minute)
+		s.want(t, 1, "a 0", "b 0")
+		blocked(2 * time.Second)
+		time.Sleep(2 * time.Second)
+		s.want(t, 1, "a 0", "b 0", "a 2")
+		time.Sleep(2 * time.Second) // and then its lease is over
+		s.want(t, 0, "a 0", "b 0", "a 2", "a 4")
+		time.Sleep(time.Hour)
+		s.want(t, 0, "a 0", "b 0", "a 2", "a 4")
+	})
+}
+
 // The request may act for 5 s more: the lease is cancelled at once, and once more after that.
 func TestJanitor_Abandon_afterDoubt(t *testing.T) {
 	run(t, func(s *server) {
@@ -101,6 +128,34 @@ func TestJanitor_Abandon_afterDoubt(t *testing.T) {
 		s.want(t, 1, "a 0")
 		time.Sleep(6 * time.Second)
 		s.want(t, 0, "a 0", "a 5")
+	})
+}
+
+// A request that has begun in time may act for another minute: it is looked for until then, more and more rarely.
+func TestJanitor_Abandon_withLag(t *testing.T) {
+	run(t, func(s *server) {
+		s.lag = time.Minute
+		s.Doubt("a", "k", s.micros(5*time.Second))
+		s.Abandon("a", "k", time.Minute)
+		time.Sleep(65 * time.Second)
+		synctest.Wait()
+		s.mu.Lock()
+		if n := len(s.calls); n < 10 || n > 40 {
+			t.Errorf("it was looked for %d times: %q", n, s.calls)
+		}
+		last := s.calls[len(s.calls)-1]
+		s.calls = nil
+		s.mu.Unlock()
+		if last < "a 50" {
+			t.Errorf("the last look was %q", last)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if n := len(s.calls); n != 1 || s.Known() != 0 {
+			t.Errorf("when the minute was over it was looked for %d times, and %d leases are remembered", n, s.Known())
+		}
 	})
 }
 
@@ -169,10 +224,10 @@ func TestJanitor_Brought_whileCancelled(t *testing.T) {
 func TestJanitor_Rest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{began: time.Now()}
-		s.Janitor = &janitor.Janitor[string]{
+		s.Janitor = janitor.New(janitor.Config[string]{
 			Cancel: s.cancel, Most: 3,
 			When: func(string, int64) time.Time { return time.Now().Add(time.Minute) },
-		}
+		})
 		for i := range 5 {
 			s.Abandon(fmt.Sprint("id", i), "k", time.Minute)
 		}

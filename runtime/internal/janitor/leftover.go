@@ -17,7 +17,7 @@ type leftover[K any] struct {
 
 	busy      bool // it is being cancelled
 	again     bool // and is to be cancelled once more after that
-	heapPlace int
+	heapIndex int
 }
 
 // doubtTime is how much longer than it should an unanswered request of a lease that somebody holds is remembered. By
@@ -39,11 +39,12 @@ func (j *Janitor[K]) of(id string, key K) *leftover[K] {
 }
 
 // settled is when the requests of a lease have acted, if they ever do.
-func (j *Janitor[K]) settled(l *leftover[K]) time.Time { return j.When(l.Key, l.latest).Add(doubtTime) }
+func (j *Janitor[K]) settled(l *leftover[K]) time.Time {
+	return j.cfg.When(l.Key, l.latest).Add(doubtTime + j.lag())
+}
 
 // Doubt remembers a request for a lease that had no answer, and may act until the server's clock shows latest (µs).
 func (j *Janitor[K]) Doubt(id string, key K, latest int64) {
-	j.init()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	l := j.of(id, key)
@@ -66,7 +67,6 @@ func (j *Janitor[K]) Abandon(id string, key K, patience time.Duration) {
 // AbandonAfter is Abandon for a lease that keeps its lock until then. If that is later than the end of the session it is
 // left alone.
 func (j *Janitor[K]) AbandonAfter(id string, key K, then time.Time, patience time.Duration) {
-	j.init()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	l := j.of(id, key)

@@ -1,11 +1,16 @@
 package lincheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +21,8 @@ import (
 
 // history is what all clients saw of one lock.
 type history struct {
-	began time.Time
+	began  time.Time
+	failed atomic.Bool // an acquire ended with another error than ErrBusy
 
 	mu     sync.Mutex // guards what follows
 	ops    []porcupine.Operation
@@ -70,6 +76,7 @@ func (h *history) once(ctx context.Context, client int, locks *lockrt.Locker, v 
 		return nil
 	}
 	if err != nil {
+		h.failed.Store(true)
 		return err
 	}
 	s := h.shareOf(lease, v.Options)
@@ -84,10 +91,11 @@ func (h *history) once(ctx context.Context, client int, locks *lockrt.Locker, v 
 		case err == nil:
 			s.fence, s.mode = lease.Fence(), lockrt.Read
 			h.add(client, downgrade, s, h.at(call), h.at(time.Now()))
-		case errors.Is(err, lockrt.ErrLost):
-			h.end(ctx, client, lease, s, earlier(call, deadline))
-			return nil
-		default: // it may read or write
+		default: // it may read or write; readers may have its fence
+			h.add(client, tryDowngrade, s, h.at(call), never)
+			if errors.Is(err, lockrt.ErrLost) {
+				call = earlier(call, deadline)
+			}
 			h.end(ctx, client, lease, s, call)
 			return nil
 		}
@@ -123,6 +131,21 @@ func (h *history) forgetBusy() {
 	h.ops = slices.DeleteFunc(h.ops, func(op porcupine.Operation) bool { return op.Input.(step).action == busy })
 }
 
+// String has one line for each operation, in the order in which they began: when that was and when they ended, in
+// microseconds, whose it was, and what.
+func (h *history) String() string {
+	ops := slices.SortedFunc(slices.Values(h.ops), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	var b strings.Builder
+	for _, op := range ops {
+		end := "never"
+		if op.Return != never {
+			end = strconv.FormatInt(op.Return/1000, 10)
+		}
+		fmt.Fprintf(&b, "%9d %9s  client %d  %s\n", op.Call/1000, end, op.ClientId, op.Input)
+	}
+	return b.String()
+}
+
 func (h *history) mustBe(t *testing.T, want porcupine.CheckResult) {
 	t.Helper()
 	counts := map[action]int{}
@@ -130,7 +153,7 @@ func (h *history) mustBe(t *testing.T, want porcupine.CheckResult) {
 		counts[op.Input.(step).action]++
 	}
 	if got := h.check(); got != want {
-		t.Errorf("porcupine says %s, want %s", got, want)
+		t.Errorf("porcupine says %s, want %s:\n%s", got, want, h)
 	}
 	t.Logf("%d acquisitions, %d busy, %d downgrades, %d releases, %d leases that ran out or were given up",
 		counts[acquire], counts[busy], counts[downgrade], counts[release], counts[expire])

@@ -14,11 +14,12 @@ import (
 type action int
 
 const (
-	acquire   action = iota // with the fence, and the slot of a permit, that it got
-	busy                    // a try that was told that somebody else holds the lock
-	downgrade               // of a writer, which has this fence from then on
-	release                 // of a lease
-	expire                  // the end of a lease whose release nobody confirmed: at some time, or never seen
+	acquire      action = iota // with the fence, and the slot of a permit, that it got
+	busy                       // a try that was told that somebody else holds the lock
+	downgrade                  // of a writer, which has this fence from then on
+	release                    // of a lease
+	expire                     // the end of a lease whose release nobody confirmed: at some time, or never seen
+	tryDowngrade               // that nobody confirmed: done at some time while the lease was held, or never
 )
 
 // step is the input of one operation; it holds the result too, because the sequential lock below needs both at once.
@@ -136,6 +137,8 @@ var sequential = porcupine.Model{
 			ok = len(s.held) > 0
 		case downgrade:
 			s, ok = s.downgraded(in.share)
+		case tryDowngrade:
+			s, _ = s.downgraded(in.share)
 		case release:
 			s, ok = s.without(in.lease)
 		case expire:
@@ -153,5 +156,5 @@ var sequential = porcupine.Model{
 }
 
 func (s step) String() string {
-	return fmt.Sprintf("%s %+v", [...]string{"acquire", "busy", "downgrade", "release", "expire"}[s.action], s.share)
+	return fmt.Sprintf("%s %+v", [...]string{"acquire", "busy", "downgrade", "release", "expire", "try to downgrade"}[s.action], s.share)
 }

@@ -98,8 +98,8 @@ func (s *Server) checkServer() error {
 	return nil
 }
 
-// Rescue checks that a waiting lease gets the lock although all others stop for ever, every message under way is lost
-// and no push arrives again. It has its own requests, the answers when its process shows life, and passing time.
+// Rescue checks that a waiting lease gets the lock although all others stop and stay so, every message under way is
+// lost and no push arrives again. It has its own requests, the answers when its process shows life, and passing time.
 //
 // If the lock is granted to it already, it learns that when its process shows life. Else it gets the lock when the
 // lease in the way is over and the dead waiters before it no longer count as live, whichever is later. Each lease that

@@ -94,7 +94,7 @@ func (p *Protocol) checkHead(s *State, effect *Effect) error {
 	return nil
 }
 
-// RescueShared checks that a dead waiter does not keep out a reader behind it while other readers renew for ever. All
+// RescueShared checks that a dead waiter does not keep out a reader behind it while other readers keep renewing. All
 // other waiters stop, and the reader gets in when those before it no longer count as live.
 func (p *Protocol) RescueShared(s State, id int8) error {
 	l, proc := &s.Lease[id], p.Proc[id]

@@ -114,9 +114,9 @@ func (p *Protocol) Alive(s *Server, proc int8) Answer {
 	return Answer{}
 }
 
-// wayOff is how long alive.lua says that the lease in the way lasts. A shared lock may last for ever, if its holders
-// renew it. So a waiter behind a dead one asks at once. So does a waiter that fits: a node without kinds has left it
-// there.
+// wayOff is how long alive.lua says that the lease in the way lasts. A shared lock may last without an end, if its
+// holders renew it. So a waiter behind a dead one asks at once. So does a waiter that fits: a node without kinds has
+// left it there.
 func (p *Protocol) wayOff(s *Server, proc int8) int8 {
 	if !s.Shared() || s.Queued == 0 || s.Old[proc] {
 		return s.Left

@@ -17,7 +17,7 @@ type Server struct {
 	Floor  uint8
 	Queue  [MaxLeases]int8 // in order of arrival; the first Queued count, the others are 0
 	Queued int8
-	// Live is for each process how long it still counts as live.
+	// Live is, by process, for how many more ticks it counts as live.
 	Live [MaxProcs]int8
 	// Hold is who shares the lock, if the owner is Readers or Permits. For other owners it has no meaning.
 	Hold [MaxLeases]Share
@@ -31,7 +31,7 @@ type Server struct {
 	WaitersLeft int8
 	// Issued is the highest epoch that was ever given. No script reads it; the floor must not be lower.
 	Issued uint8
-	// Ends is in how many ticks a broken lease was to end when it was marked. No script reads it.
+	// Ends is the number of ticks that a broken lease had left when it was marked. No script reads it.
 	Ends int8
 	// Fell is set when an epoch is given that is not higher than all before. Innocent is set when a Break changes a
 	// lease that it does not name. Overtook is set when a newcomer gets a share although others wait.
