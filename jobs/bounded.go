@@ -206,7 +206,7 @@ func (s boundedStore) Cancel(ctx context.Context, n Notice) error {
 	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Cancel(ctx, n) })
 }
 
-// Put has a copy of the payload: it is the caller's of At.
+// Put copies the payload: it belongs to the caller of At, who may change it when At has returned.
 func (s boundedStore) Put(ctx context.Context, o OneOff) error {
 	o.Payload = slices.Clone(o.Payload)
 	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Put(ctx, o) })

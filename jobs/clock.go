@@ -11,7 +11,7 @@ import (
 // wherever its lock is.
 //
 // Between answers the estimate runs on the local monotonic clock, as timers do. A step of the wall clock does not move
-// it, nor does one of Config.Now; time during which the machine slept is missing from it, which stepped notices.
+// it, and neither does one of Config.Now. Time during which the machine slept is missing from it; stepped notices that.
 type clock struct {
 	shown func() time.Time // Config.Now: what the node's clock shows
 	local func() time.Time // for what lies between two moments
@@ -66,9 +66,9 @@ func (c *clock) storeTime(local time.Time) time.Time {
 	return c.storeAt(local).Truncate(time.Microsecond)
 }
 
-// beginning is now for the begin of a run. The store cuts its answers to the microsecond, so that estimates lag by up
-// to one: this is rounded up by as much, lest a run seem to begin before that of another node has ended, or before its
-// tick. It is not before the run was claimed, by an estimate that was corrected meanwhile, or by another node's.
+// beginning is the time at which a run begins. The store cuts its answers to the microsecond, so estimates lag by up to
+// one. This time is rounded up by as much: otherwise a run could seem to begin before its tick, or before the run of
+// another node has ended. It is never before the claim, whose time may come from an older estimate or another node.
 func (c *clock) beginning(claimed time.Time) time.Time {
 	return latest(claimed, c.now().Add(time.Microsecond).Truncate(time.Microsecond))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -23,13 +24,23 @@ func (c *clock) estimate(local time.Time) (store time.Time, within time.Duration
 	return c.storeAt(local), within, ok
 }
 
+// clockWatch compares the clocks of the parts of the store.
+type clockWatch struct {
+	parts []*part
+	store Store
+	log   *slog.Logger
+
+	mu    sync.Mutex // guards what follows; nothing else is locked while it is held
+	apart bool       // they differ
+}
+
 // spread returns the fastest and the slowest of the parts' clocks, as far as they are known, and how far they are
 // apart, for certain and probably.
-func (s *Scheduler) spread() (fastest, slowest *part, sure, probable time.Duration) {
+func (w *clockWatch) spread() (fastest, slowest *part, sure, probable time.Duration) {
 	var first, last time.Time // the estimates of slowest and fastest
 	var unsure time.Duration
 	local := time.Now()
-	for _, p := range s.parts {
+	for _, p := range w.parts {
 		store, within, ok := p.clock.estimate(local)
 		if !ok {
 			continue
@@ -45,30 +56,30 @@ func (s *Scheduler) spread() (fastest, slowest *part, sure, probable time.Durati
 	return fastest, slowest, probable - 2*unsure, probable
 }
 
-// compareClocks tells the log when the clocks of the store's parts have gone apart, and when they agree again.
-func (s *Scheduler) compareClocks(ctx context.Context) {
-	if len(s.parts) == 1 {
+// compare tells the log when the clocks of the store's parts have gone apart, and when they agree again.
+func (w *clockWatch) compare(ctx context.Context) {
+	if len(w.parts) == 1 {
 		return
 	}
-	fastest, slowest, sure, probable := s.spread()
-	s.mu.Lock()
-	before := s.apart
+	fastest, slowest, sure, probable := w.spread()
+	w.mu.Lock()
+	before := w.apart
 	switch {
 	case sure >= clocksApart:
-		s.apart = true
+		w.apart = true
 	case probable <= clocksTogether:
-		s.apart = false
+		w.apart = false
 	}
-	after := s.apart
-	s.mu.Unlock()
+	after := w.apart
+	w.mu.Unlock()
 	switch {
 	case after && !before:
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn,
+		w.log.LogAttrs(ctx, slog.LevelWarn,
 			"clocks of the job store's servers differ; each job goes by that of its own server, set them right",
 			slog.Duration("by", probable.Round(time.Millisecond)),
-			slog.String("fast", s.whereIs(ctx, fastest)), slog.String("slow", s.whereIs(ctx, slowest)))
+			slog.String("fast", w.whereIs(ctx, fastest)), slog.String("slow", w.whereIs(ctx, slowest)))
 	case before && !after:
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "clocks of the job store's servers agree again")
+		w.log.LogAttrs(ctx, slog.LevelInfo, "clocks of the job store's servers agree again")
 	}
 }
 
@@ -78,8 +89,8 @@ type Locator interface {
 }
 
 // whereIs names the server that a part is on, for people.
-func (s *Scheduler) whereIs(ctx context.Context, p *part) string {
-	if store, ok := s.cfg.Store.(Locator); ok {
+func (w *clockWatch) whereIs(ctx context.Context, p *part) string {
+	if store, ok := w.store.(Locator); ok {
 		if server := store.Locate(ctx, p.n); server != "" {
 			return server
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -35,10 +34,10 @@ func (s *Scheduler) clusterJobs(ctx context.Context, jobs []string) ([]Info, err
 	var living map[string]string // by session; nil: not known
 	var errs [3]error
 	parallel.Do(ctx,
-		func(ctx context.Context) { living, errs[0] = s.livingNodes(ctx) },
+		func(ctx context.Context) { living, errs[0] = s.reads.livingNodes(ctx) },
 		func(ctx context.Context) {
 			if !named {
-				jobs, errs[1] = s.clusterNames(ctx, StateAny, StateHandler)
+				jobs, errs[1] = s.reads.names(ctx, StateAny, StateHandler)
 			}
 		})
 	for _, err := range errs[:2] {
@@ -46,7 +45,7 @@ func (s *Scheduler) clusterJobs(ctx context.Context, jobs []string) ([]Info, err
 			return nil, err
 		}
 	}
-	views, err := s.lookAtAll(ctx, jobs)
+	views, err := s.reads.look(ctx, jobs)
 	if errs[2] = err; err != nil && !isPartial(err) {
 		return nil, err
 	}
@@ -64,157 +63,6 @@ func (s *Scheduler) clusterJobs(ctx context.Context, jobs []string) ([]Info, err
 	list := slices.SortedFunc(maps.Values(infos),
 		func(a, b Info) int { return strings.Compare(a.Job.Name, b.Job.Name) })
 	return list, errors.Join(errs[:]...)
-}
-
-// lookAtAll looks at many jobs, and at those of each part of the store beside the others.
-func (s *Scheduler) lookAtAll(ctx context.Context, jobs []string) (map[string]JobView, error) {
-	return byPart(ctx, s, jobs, func(ctx context.Context, batch []string) ([]JobView, error) {
-		view, err := s.cfg.Store.Look(ctx, batch)
-		return view.Jobs, err
-	})
-}
-
-// runsOfAll reads the records of many jobs, those of each part of the store beside the others.
-func (s *Scheduler) runsOfAll(ctx context.Context, jobs []string, limit int) (map[string][]Run, error) {
-	return byPart(ctx, s, jobs, func(ctx context.Context, batch []string) ([][]Run, error) {
-		return s.cfg.Store.Runs(ctx, batch, limit)
-	})
-}
-
-// byPart asks a question about many jobs, about those of each part of the store beside the others. Where a part does
-// not answer it returns what the others say as well.
-func byPart[T any](
-	ctx context.Context, s *Scheduler, jobs []string, ask func(context.Context, []string) ([]T, error),
-) (map[string]T, error) {
-	names := make([][]string, len(s.parts))
-	for _, job := range jobs {
-		at := s.cfg.Store.PartOf(job)
-		names[at] = append(names[at], job)
-	}
-	answers, failed := make([]map[string]T, len(s.parts)), make([]error, len(s.parts))
-	calls := make([]func(context.Context), len(s.parts))
-	for at := range calls {
-		answers[at] = make(map[string]T, len(names[at]))
-		calls[at] = func(ctx context.Context) {
-			ctx, cancel := s.briefly(ctx)
-			defer cancel()
-			for batch := range slices.Chunk(names[at], listBatch) {
-				answer, err := ask(ctx, batch)
-				if failed[at] = err; err != nil {
-					return
-				}
-				for i, about := range answer {
-					answers[at][batch[i]] = about
-				}
-			}
-		}
-	}
-	parallel.Do(ctx, calls...)
-	found := make(map[string]T, len(jobs))
-	for _, some := range answers {
-		maps.Copy(found, some)
-	}
-	return found, PartsErrorOf(failed)
-}
-
-// listBatch is how many jobs are read at a time where all are wanted.
-const listBatch = 1000
-
-// clusterNames are the names of all jobs in some states, and of those of which only a run or a one-off job is left.
-// Where parts of the store do not answer it returns those in the others as well.
-func (s *Scheduler) clusterNames(ctx context.Context, states ...JobState) ([]string, error) {
-	found, errs := make([]map[string]bool, len(states)+1), make([]error, len(states)+1)
-	calls := []func(context.Context){func(ctx context.Context) { found[0], errs[0] = s.leftovers(ctx) }}
-	for i, state := range states {
-		calls = append(calls, func(ctx context.Context) { found[i+1], errs[i+1] = s.namesIn(ctx, state) })
-	}
-	parallel.Do(ctx, calls...)
-	names := make(map[string]bool)
-	for _, some := range found {
-		maps.Copy(names, some)
-	}
-	return slices.Sorted(maps.Keys(names)), errors.Join(errs...)
-}
-
-// namesIn are the names of the jobs in a state.
-func (s *Scheduler) namesIn(ctx context.Context, state JobState) (map[string]bool, error) {
-	names := make(map[string]bool)
-	var missing error
-	for q := (ListQuery{State: state, Limit: listBatch}); ; {
-		callCtx, cancel := s.briefly(ctx)
-		page, err := s.cfg.Store.List(callCtx, q)
-		cancel()
-		if err != nil && state == StateHandler {
-			err = s.ofOneOffPart(err)
-		}
-		if err != nil && !isPartial(err) {
-			return nil, err
-		}
-		for _, job := range page.Jobs {
-			names[job] = true
-		}
-		if err != nil {
-			missing, q.Limit = err, math.MaxInt32 // all others at once: each call waits for what is missing
-		}
-		if !page.More || len(page.Jobs) == 0 {
-			return names, missing
-		}
-		q.From = page.Jobs[len(page.Jobs)-1]
-	}
-}
-
-// briefly bounds a call of several that follow each other, if a part of the store may keep it waiting.
-func (s *Scheduler) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
-	if len(s.parts) == 1 {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, storeTimeout)
-}
-
-// livingNodes are the names of the nodes that live, by session.
-func (s *Scheduler) livingNodes(ctx context.Context) (map[string]string, error) {
-	ctx, cancel := s.briefly(ctx)
-	defer cancel()
-	nodes, err := s.cfg.Store.Nodes(ctx)
-	if err != nil {
-		return nil, s.ofOneOffPart(err)
-	}
-	return s.living(nodes), nil
-}
-
-// ofOneOffPart makes an error of a call about the part of the one-off jobs one that says so, unless that is all of the
-// store.
-func (s *Scheduler) ofOneOffPart(err error) error {
-	if err == nil || len(s.parts) == 1 {
-		return err
-	}
-	return &PartsError{Parts: []int{s.oneOffPart().n}, Of: len(s.parts), Err: err}
-}
-
-// leftoverLimit is how many one-off jobs that wait are looked at for handlers that no node has.
-const leftoverLimit = 10_000
-
-// leftovers are the jobs and handlers that runs in flight and one-off jobs name.
-func (s *Scheduler) leftovers(ctx context.Context) (map[string]bool, error) {
-	ctx, cancel := s.briefly(ctx)
-	defer cancel()
-	var flights []InFlight
-	var waiting []OneOff
-	var errs [2]error
-	parallel.Do(ctx,
-		func(ctx context.Context) { flights, errs[0] = s.cfg.Store.InFlight(ctx) },
-		func(ctx context.Context) {
-			waiting, errs[1] = s.cfg.Store.Waiting(ctx, leftoverLimit)
-			errs[1] = s.ofOneOffPart(errs[1])
-		})
-	left := make(map[string]bool)
-	for _, p := range flights {
-		left[p.Run.Job] = true
-	}
-	for _, o := range waiting {
-		left[HandlerPrefix+o.Handler] = true
-	}
-	return left, errors.Join(errs[:]...)
 }
 
 // ownInfos are the jobs and handlers that this node is known to have, if it runs.
@@ -305,7 +153,7 @@ func (s *Scheduler) describe(info *Info, d *Definition, spec *JobSpec) {
 func (s *Scheduler) ClusterStatus(ctx context.Context, jobs ...string) ([]Status, error) {
 	var missing error
 	if len(jobs) == 0 {
-		all, err := s.clusterNames(ctx, StateAny)
+		all, err := s.reads.names(ctx, StateAny)
 		if missing = err; err != nil && !isPartial(err) {
 			return nil, fmt.Errorf("list the jobs of the cluster: %w", err)
 		}
@@ -324,9 +172,9 @@ func (s *Scheduler) clusterStatuses(ctx context.Context, jobs []string) ([]Statu
 	var records map[string][]Run
 	var errs [3]error
 	parallel.Do(ctx,
-		func(ctx context.Context) { living, errs[0] = s.livingNodes(ctx) },
-		func(ctx context.Context) { views, errs[1] = s.lookAtAll(ctx, jobs) },
-		func(ctx context.Context) { records, errs[2] = s.runsOfAll(ctx, jobs, 1) })
+		func(ctx context.Context) { living, errs[0] = s.reads.livingNodes(ctx) },
+		func(ctx context.Context) { views, errs[1] = s.reads.look(ctx, jobs) },
+		func(ctx context.Context) { records, errs[2] = s.reads.runs(ctx, jobs, 1) })
 	err := errors.Join(errs[:]...)
 	if err != nil {
 		err = fmt.Errorf("look at %d jobs: %w", len(jobs), err)
@@ -363,7 +211,7 @@ func (s *Scheduler) clusterStatus(
 		}
 	}
 	if !known && strings.HasPrefix(job, HandlerPrefix) {
-		left, err := s.leftovers(ctx)
+		left, err := s.reads.leftovers(ctx)
 		if known = left[job]; err != nil {
 			return st, fmt.Errorf("look at job %q: %w", brief(job), err)
 		}

@@ -43,7 +43,7 @@ func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error
 	if err != nil {
 		return fmt.Errorf("pause job %q: %w", brief(job), err)
 	}
-	s.rememberPause(state)
+	s.memory.notePause(state)
 	s.cfg.Logger.WarnContext(ctx, "job paused", "job", job, "author", author, "reason", reason)
 	return nil
 }
@@ -68,7 +68,7 @@ func (s *Scheduler) Resume(ctx context.Context, job, author string) error {
 		case err != nil:
 			return fmt.Errorf("resume job %q: %w", brief(job), err)
 		}
-		s.rememberPause(state)
+		s.memory.notePause(state)
 		s.cfg.Logger.InfoContext(ctx, "job resumed", "job", job, "author", author, "paused by", view.Paused.Author)
 		return nil
 	}
@@ -162,7 +162,7 @@ func (s *Scheduler) Cancel(ctx context.Context, runID, author, reason string) er
 		return fmt.Errorf("cancel run %q: %w", brief(runID), err)
 	}
 	s.cfg.Logger.WarnContext(ctx, "job run to be cancelled", "run", runID, "author", n.Author, "reason", n.Reason)
-	s.obey(n) // if it is here, there is no need to wait for the next heartbeat
+	s.live.obey(n) // if it is here, there is no need to wait for the next heartbeat
 	s.endUnowned(ctx, n, now)
 	return nil
 }

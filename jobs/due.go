@@ -23,16 +23,12 @@ func (l *loop) claimDue(ctx context.Context) {
 		due = append(due, e)
 	}
 	more := len(due) == most
-	if more {
-		l.part.startBurst(l.host)
-	}
 	due = l.resolve(ctx, due)
 	if len(due) >= burst {
 		due = l.share(due, peers, now)
 	}
 	l.claim(ctx, due)
 	l.claiming = more
-	l.part.setClaiming(more)
 }
 
 // claim claims what is due of the entries, and schedules all of them anew.
@@ -67,7 +63,7 @@ func (l *loop) claim(ctx context.Context, due []*entry) {
 				}
 				p = e.nextOwed(now)
 			}
-			entries, claims = append(entries, e), append(claims, l.s.claim(e, p, now))
+			entries, claims = append(entries, e), append(claims, l.claimFor(e, p, now))
 		}
 		if len(claims) > 0 {
 			l.send(entries, claims)
@@ -112,7 +108,7 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			}
 		}
 		if c.Status == ClaimWon {
-			l.s.won(l.host, e, claims[i])
+			l.won(e, claims[i])
 		}
 	}
 	some := slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil })
@@ -144,7 +140,9 @@ func (l *loop) heardCursor(e *entry, cursor time.Time) bool {
 			return false
 		}
 	}
-	l.s.setCursor(e, cursor)
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	e.cursor = cursor
 	return true
 }
 

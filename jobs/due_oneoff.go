@@ -31,7 +31,7 @@ func (l *loop) sendOneOffs(batch []OneOff, now time.Time) {
 		if e == nil || !e.isOurs() {
 			continue // it waits for a node that has the handler
 		}
-		p := l.s.firstAttempt(e, o.At, now, TriggerOneOff)
+		p := l.firstAttempt(e, o.At, now, TriggerOneOff)
 		p.Run.OneOff, p.Run.Payload = o.ID, o.Payload
 		entries = append(entries, e)
 		claims = append(claims, Claim{
@@ -50,8 +50,8 @@ func (l *loop) sendOneOffs(batch []OneOff, now time.Time) {
 		case c.Err != nil:
 			failure = c.Err
 		case c.Status == ClaimWon:
-			l.s.rememberPast(claims[i].OneOff)
-			l.s.won(l.host, entries[i], claims[i])
+			l.s.memory.noteOver(claims[i].OneOff)
+			l.won(entries[i], claims[i])
 		}
 	}
 	l.part.heard(failure)

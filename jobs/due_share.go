@@ -9,7 +9,7 @@ import (
 const (
 	// burst is the number of jobs due together from which on the nodes share them out.
 	burst = 64
-	// deferral is how long a node then leaves the others' shares to them, from when its own runs have begun. It only
+	// deferral is how long a node then leaves the others' shares to them, from when it has claimed its own. It only
 	// saves work: who claims a tick is decided by the store, and what a node does not do of its share is late by this,
 	// not missed.
 	deferral = 40 * time.Millisecond
@@ -40,7 +40,7 @@ func (l *loop) share(due []*entry, peers []string, now time.Time) []*entry {
 // claim the same ticks at the same time wait for each other.
 func (l *loop) claimDeferred(ctx context.Context) {
 	now := l.part.clock.now()
-	if len(l.deferred) > 0 && (l.claiming || l.s.inBurst() != nil) {
+	if len(l.deferred) > 0 && l.claiming {
 		l.deferUntil(now, deferral) // the ticks of this node go first
 	}
 	if len(l.deferred) == 0 || now.Before(l.later) {

@@ -27,7 +27,7 @@ func (l *loop) resolve(ctx context.Context, due []*entry) (open []*entry) {
 			unsure = append(unsure, e)
 		}
 	}
-	if len(unsure) > 0 && !l.s.spawn(func() { l.part.probe(ctx, unsure) }) {
+	if len(unsure) > 0 && !l.s.live.spawn(func() { l.part.probe(ctx, unsure) }) {
 		for _, e := range unsure {
 			e.probing = false // the drain has begun
 		}
@@ -81,9 +81,9 @@ func (l *loop) settle() {
 		}
 		for _, flight := range p.view.InFlight {
 			if asked != nil && asked.InFlight != nil && flight.Run.ID == asked.InFlight.Run.ID &&
-				!l.s.isLive(flight.Run.ID) {
+				!l.s.live.has(flight.Run.ID) {
 				asked.InFlight.delay()
-				l.s.won(l.host, e, *asked)
+				l.won(e, *asked)
 			}
 		}
 		if known {

@@ -41,7 +41,7 @@ type entry struct {
 	unsure  *Claim        // of which the answer was lost: resolve it before anything else
 	probing bool          // unsure is being resolved
 	backoff time.Duration // since the store has not answered for it, though it has for others
-	place   int           // in the loop's heap
+	index   int           // in the loop's heap
 }
 
 // keys are the locks of a run.

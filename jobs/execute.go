@@ -13,7 +13,19 @@ import (
 // from other runs, and between here and done, so that the drain cannot have ended. p is the run's from then on.
 func (s *Scheduler) launch(h *host, e *entry, p *InFlight) {
 	ctx, l := s.begin(h, e, p)
-	s.runs.Go(func() { s.execute(ctx, l, h, e, p) })
+	s.live.goroutines.Go(func() { s.execute(ctx, l, h, e, p) })
+}
+
+// here returns a job and the host to run it on, if this scheduler is running and has it. Until done is called the drain
+// waits, as for a run.
+func (s *Scheduler) here(job string) (e *entry, h *host, done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e = s.entries[job]; e == nil || s.state != started || s.host.waiting.Err() != nil {
+		return nil, nil, func() {}
+	}
+	done, _ = s.live.enter() // the drain, which closes them, changes the state first
+	return e, s.host, done
 }
 
 // begin makes a run known to this node.
@@ -22,7 +34,11 @@ func (s *Scheduler) begin(h *host, e *entry, p *InFlight) (context.Context, *liv
 	ctx = context.WithValue(ctx, tickKey{}, tickValue{
 		s: s, job: e.job.Name, tick: p.Run.Tick.In(e.zone), run: p.Run.ID,
 	})
-	return ctx, s.track(h, e, p, cancel)
+	l := s.live.add(e.part.n, p, cancel)
+	if h.waiting.Err() != nil {
+		cancel(errDraining) // dismiss may have been there before
+	}
+	return ctx, l
 }
 
 func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *InFlight) {
@@ -34,7 +50,9 @@ func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *
 		if next != nil {
 			nextCtx, nextLive = s.begin(h, e, next)
 		}
-		s.untrack(e, l)
+		if s.live.remove(l) {
+			e.part.free(e)
+		}
 		l.cancel(nil)
 		if next == nil {
 			return
@@ -86,7 +104,6 @@ func (x *attempt) do(ctx context.Context) *InFlight {
 	res := invoke(work, x.e.work(&x.p.Run), x.e.job.Timeout)
 	// Before the lock goes: the next run may begin with that, on another node, and must not seem to overlap this one.
 	x.p.Run.Ended = x.e.part.clock.ending(x.p.Run.Started)
-	x.letOthersBegin()
 	// And the lock goes before the record: the next run need not wait for that.
 	lost := x.unlock(leases)
 	end := res.classify(lost)
@@ -101,7 +118,7 @@ func (x *attempt) start(ctx context.Context) bool {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed)
 		err := x.e.part.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
-		if err == nil && x.s.begins(ctx, x.live, &x.p.Run) {
+		if err == nil && x.s.live.begin(ctx, x.live, &x.p.Run) {
 			x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed) // the work begins after the answer
 			return true
 		}
@@ -133,7 +150,7 @@ func (x *attempt) unlock(leases lockrt.Leases) error {
 	}
 	x.s.cfg.Logger.LogAttrs(x.host.work, slog.LevelWarn, "job lock not released, trying again until its TTL",
 		slog.String("job", x.e.job.Name), slog.Any("error", err))
-	x.s.runs.Go(func() {
+	x.s.live.goroutines.Go(func() {
 		for wait := minBackoff; pause(x.host.records, wait); wait = min(2*wait, maxBackoff) {
 			if err := leases.Release(x.host.work); err == nil || errors.Is(err, lockrt.ErrLost) {
 				return

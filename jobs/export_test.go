@@ -25,7 +25,7 @@ func (s *Scheduler) Deafen() {
 }
 
 // LiveRuns returns the number of runs of a job that this scheduler looks after.
-func (s *Scheduler) LiveRuns(job string) int { return s.liveRuns(job) }
+func (s *Scheduler) LiveRuns(job string) int { return s.live.countOf(job) }
 
 // SetMonotonicClock replaces the clock that estimates run on between answers.
 func (s *Scheduler) SetMonotonicClock(local func() time.Time) {

@@ -89,17 +89,17 @@ func (x *attempt) giveUp(ctx context.Context) *InFlight {
 // work was committed is a success, whatever became of it after that.
 func (x *attempt) tell(f *Finish) (done bool, asked *Notice) {
 	ctx := context.WithoutCancel(x.host.records)
-	x.s.setTelling(x.live, true)
+	x.s.live.tells(x.live)
 	restored := false
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := x.e.part.finishes.do(ctx, *f)
 		var cancelled *CancelledError
 		switch {
 		case err == nil:
-			x.s.rememberRun(f.Run)
+			x.s.memory.noteRun(f.Run)
 			return true, nil
 		case errors.As(err, &cancelled):
-			x.s.rememberRun(f.Run)
+			x.s.memory.noteRun(f.Run)
 			return true, &cancelled.Notice
 		case errors.Is(err, ErrCompleted):
 			f.complete()

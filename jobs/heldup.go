@@ -67,9 +67,9 @@ func (x *attempt) becomePatient(ctx context.Context, since time.Time) bool {
 		return false
 	}
 	x.p.Patient, x.p.HeldUp = true, since
+	x.s.live.change(x.live, func(p *InFlight) { p.Patient, p.HeldUp = true, since })
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
-	x.live.inFlight.Patient, x.live.inFlight.HeldUp = true, since
 	x.e.delayed = latest(x.e.delayed, since)
 	return true
 }

@@ -109,13 +109,13 @@ func TestScheduler_heldUp_byDeath(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 		var due atomic.Bool
-		var tick time.Time
+		var tick atomic.Int64 // of the node that died, in Unix seconds
 		for range 5 {
 			store := &failover{Store: c.Store, due: &due, onWin: true, answer: true}
 			n := c.Node(Config{Store: store, History: 1000}, 0)
 			store.node = n
 			store.begin = func() {
-				tick = time.Now().Truncate(time.Second)
+				tick.Store(time.Now().Unix())
 				n.Crash()
 			}
 			n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: MisfireAll,
@@ -126,9 +126,10 @@ func TestScheduler_heldUp_byDeath(t *testing.T) {
 			time.Sleep(20 * time.Second)
 			due.Store(true)
 			time.Sleep(20 * time.Second)
-			runs := slices.DeleteFunc(c.Finished("j"), func(r Run) bool { return !r.Tick.Equal(tick) })
+			died := time.Unix(tick.Load(), 0)
+			runs := slices.DeleteFunc(c.Finished("j"), func(r Run) bool { return !r.Tick.Equal(died) })
 			if got := jobstest.Outcomes(runs); got != "lost ok" {
-				t.Errorf("tick %s, whose node died, ended %q, want it lost and run after all: %+v", tick, got, runs)
+				t.Errorf("tick %s, whose node died, ended %q, want it lost and run after all: %+v", died, got, runs)
 			}
 		}
 		c.Stop()

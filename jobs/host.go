@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 )
@@ -52,8 +51,8 @@ func (h *host) change(f func()) {
 	}
 }
 
-// end returns when the runs are to be cut off: when all who have given them time say so; false if that is open. Who
-// gives them time without an end counts until the context of Run has ended.
+// end returns when the runs are to be cut off: at the latest time that anybody has given them. It returns false if that
+// is open. A request without an end counts until the context of Run has ended.
 func (h *host) end() (at time.Time, known bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,14 +133,14 @@ func (s *Scheduler) drain(h *host) error {
 	defer close(h.ended)
 	s.mu.Lock()
 	s.state = ended
-	n := len(s.live)
 	s.mu.Unlock()
+	n := s.live.close()
 	s.cfg.Logger.LogAttrs(h.work, slog.LevelInfo, "jobs draining", slog.Int("runs", n))
 	done := make(chan struct{})
 	idle := make(chan struct{})
-	go func() { // ends with the runs, which are told to; the keeper of their claims ends after them
+	go func() { // ends with the runs, which are told to; the heartbeats, which keep their claims, end after them
 		defer close(done)
-		s.runs.Wait()
+		s.live.goroutines.Wait()
 		close(idle)
 		h.stopRecords()
 		s.keeping.Wait()
@@ -156,13 +155,7 @@ func (s *Scheduler) drain(h *host) error {
 		h.stopWork(nil)
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var stuck []string
-	for _, l := range s.live {
-		stuck = append(stuck, l.job)
-	}
-	slices.Sort(stuck)
+	stuck := s.live.jobs()
 	return fmt.Errorf("jobs: %d runs go on although their context was cancelled %s ago: %q; they keep their locks "+
 		"until they "+
 		"return or the Locker is closed; make Job.Run return when its context ends", len(stuck), 2*lastWords, stuck)

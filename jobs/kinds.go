@@ -123,8 +123,8 @@ func (j *Job) overlapProblem(known []lockrt.KeyOptions) error {
 // sharing reports whether some lock of the job is certainly held together with others.
 func (j *Job) sharing() bool { return slices.ContainsFunc(j.known(), shares) }
 
-// crowds reports whether several runs of the job may happen at a time: no lock of it is held alone.
-func (j *Job) crowds() bool {
+// concurrent reports whether several runs of the job may happen at a time: no lock of it is held alone.
+func (j *Job) concurrent() bool {
 	known := j.known()
 	return len(known) > 0 && !slices.ContainsFunc(known, func(k lockrt.KeyOptions) bool { return !shares(k) })
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
-// A crowd counts those who run.
-type crowd struct{ running, most, total atomic.Int32 }
+// Concurrency counts the runs at a time.
+type concurrency struct{ running, most, total atomic.Int32 }
 
-func (c *crowd) job(d time.Duration) func(context.Context) error {
+func (c *concurrency) job(d time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
 		c.total.Add(1)
 		now := c.running.Add(1)
@@ -34,7 +34,7 @@ func (c *crowd) job(d time.Duration) func(context.Context) error {
 func TestScheduler_permits_boundRuns(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-		var all crowd
+		var all concurrency
 		for range 3 {
 			n := c.Node(Config{DrainTimeout: time.Hour}, 0)
 			n.MustAdd(Job{Name: "j", Spec: "* * * * *", Lock: lockrt.Options{Permits: 2}, Run: all.job(290 * time.Second)})
@@ -58,8 +58,8 @@ func TestScheduler_permits_boundRuns(t *testing.T) {
 func TestScheduler_permits_pool(t *testing.T) {
 	t.Parallel()
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-		var all crowd
-		var each [3]crowd
+		var all concurrency
+		var each [3]concurrency
 		for range 2 {
 			n := c.Node(Config{DrainTimeout: time.Hour}, 0)
 			for i, name := range []string{"a", "b", "c"} {

@@ -3,20 +3,40 @@ package jobs
 import (
 	"context"
 	"errors"
-	"time"
+	"slices"
+	"sync"
 )
+
+// liveRuns are the runs in flight on this node, and the goroutines that they live in, which the drain waits for. It
+// knows nothing of the scheduler.
+//
+// It has a mutex of its own, which comes after Scheduler.mu: it may be taken while that is held. While it is held
+// nothing else is locked, and nothing is called but what ends the context of a run.
+type liveRuns struct {
+	goroutines sync.WaitGroup // from outside of them only spawn and enter add to it, and the loop, before the drain
+
+	mu      sync.Mutex // guards what follows, and what the runs say so of
+	closed  bool       // the drain waits for the goroutines
+	byID    map[string]*live
+	perJob  map[string]int
+	perPart []int // of the store
+}
 
 // live is a run in flight on this node.
 type live struct {
 	id, job  string
+	part     int
 	cancel   context.CancelCauseFunc // of the context of its work
-	begun    bool                    // guarded by Scheduler.mu
-	telling  bool                    // its end is on the way to the store; guarded by Scheduler.mu
-	inFlight InFlight                // as the store should have it; guarded by Scheduler.mu
+	begun    bool                    // guarded by liveRuns.mu
+	telling  bool                    // its end is on the way to the store; guarded by liveRuns.mu
+	inFlight InFlight                // as the store should have it; guarded by liveRuns.mu
 }
 
 // errTakenOver is the cause of the context of a run that others have recorded as lost.
 var errTakenOver = errors.New("its node gave no sign of life for too long, and another node has taken the run over")
+
+// errDraining is the cause of the context of a run that is to leave before it has begun.
+var errDraining = errors.New("the node is shutting down")
 
 // cancelledError is the cause of the context of a run that somebody wants to end.
 type cancelledError struct{ author, reason string }
@@ -28,11 +48,64 @@ func (e *cancelledError) Error() string {
 	return "cancelled by " + e.author + ": " + e.reason
 }
 
-// obey cancels a run of this node.
-func (s *Scheduler) obey(n Notice) {
-	s.mu.Lock()
-	l := s.live[n.ID] // nil if it has ended meanwhile, or is another node's
-	s.mu.Unlock()
+func newLiveRuns(parts int) *liveRuns {
+	return &liveRuns{byID: make(map[string]*live), perJob: make(map[string]int), perPart: make([]int, parts)}
+}
+
+// add makes a run known. cancel ends the context of its work.
+func (r *liveRuns) add(part int, p *InFlight, cancel context.CancelCauseFunc) *live {
+	l := &live{id: p.Run.ID, job: p.Run.Job, part: part, cancel: cancel, inFlight: *p}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byID[l.id] = l
+	r.perPart[part]++
+	r.perJob[l.job]++
+	return l
+}
+
+// begin reports whether a run may begin; from then on dismiss leaves it alone. ctx is that of its work.
+func (r *liveRuns) begin(ctx context.Context, l *live, run *Run) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.begun = ctx.Err() == nil
+	if l.begun {
+		l.inFlight.Run.Started, l.inFlight.Run.Fence = run.Started, run.Fence
+	}
+	return l.begun
+}
+
+// change changes a run, as the store should have it.
+func (r *liveRuns) change(l *live, f func(*InFlight)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&l.inFlight)
+}
+
+// tells notes that a run's end is on its way to the store.
+func (r *liveRuns) tells(l *live) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.telling = true
+}
+
+// remove forgets a run. It reports whether that frees the ticks that its job owes: they wait for the last run here.
+func (r *liveRuns) remove(l *live) (frees bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byID, l.id)
+	r.perPart[l.part]--
+	if r.perJob[l.job]--; r.perJob[l.job] > 0 {
+		return false
+	}
+	delete(r.perJob, l.job)
+	return l.inFlight.Backlog
+}
+
+// obey cancels a run that is here. It may have ended meanwhile, or be another node's.
+func (r *liveRuns) obey(n Notice) {
+	r.mu.Lock()
+	l := r.byID[n.ID]
+	r.mu.Unlock()
 	switch {
 	case l == nil:
 	case n.Taken:
@@ -42,120 +115,93 @@ func (s *Scheduler) obey(n Notice) {
 	}
 }
 
-// errDraining is the cause of the context of a run that is to leave before it has begun.
-var errDraining = errors.New("the node is shutting down")
-
-func (s *Scheduler) track(h *host, e *entry, p *InFlight, cancel context.CancelCauseFunc) *live {
-	l := &live{id: p.Run.ID, job: e.job.Name, cancel: cancel, inFlight: *p}
-	id := l.id
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.live[id] = l
-	e.part.live++
-	s.coming++
-	s.perJob[l.job]++
-	if h.waiting.Err() != nil {
-		l.cancel(errDraining) // dismiss may have been here before
-	}
-	return l
-}
-
 // dismiss cancels the runs that have not begun: the node shuts down, and other nodes are to have them.
-func (s *Scheduler) dismiss() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.live {
+func (r *liveRuns) dismiss() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.byID {
 		if !l.begun {
-			l.cancel(errDraining)
+			l.cancel(errDraining) // before the mutex goes: it must not begin first
 		}
 	}
 }
 
-// begins reports whether a run may begin; from then on dismiss leaves it alone. ctx is that of its work.
-func (s *Scheduler) begins(ctx context.Context, l *live, r *Run) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l.begun = ctx.Err() == nil
-	if l.begun {
-		l.inFlight.Run.Started, l.inFlight.Run.Fence = r.Started, r.Fence
-		s.begun++
-		s.coming--
-	}
-	return l.begun
+func (r *liveRuns) has(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byID[id] != nil
 }
 
-func (s *Scheduler) untrack(e *entry, l *live) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.live, l.id)
-	e.part.live--
-	if !l.begun {
-		s.coming--
-	}
-	if s.perJob[l.job]--; s.perJob[l.job] == 0 {
-		delete(s.perJob, l.job)
-		if l.inFlight.Backlog {
-			e.part.freed = append(e.part.freed, e)
-			e.part.rouse()
+// count is of all runs, countOf of those of a job, countIn of those in a part of the store.
+func (r *liveRuns) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byID)
+}
+
+func (r *liveRuns) countOf(job string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.perJob[job]
+}
+
+func (r *liveRuns) countIn(part int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.perPart[part]
+}
+
+// unrecorded are the runs in a part of the store whose records are not on their way.
+func (r *liveRuns) unrecorded(part int) (all []InFlight) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.byID {
+		if !l.telling && l.part == part {
+			all = append(all, l.inFlight)
 		}
 	}
+	return all
 }
 
-// setTelling notes whether a run's end is on its way to the store.
-func (s *Scheduler) setTelling(l *live, yes bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l.telling = yes
-}
-
-func (s *Scheduler) isLive(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.live[id] != nil
-}
-
-func (s *Scheduler) liveRuns(job string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.perJob[job]
-}
-
-// patientUntil is until when ticks of the job wait for the lock, which a run that was held up may have.
-func (s *Scheduler) patientUntil(e *entry) time.Time { return s.delayedAt(e).Add(e.job.Grace) }
-
-// delayedAt is when a run of the job was held up last, as far as this node knows.
-func (s *Scheduler) delayedAt(e *entry) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return e.delayed
-}
-
-func (s *Scheduler) setCursor(e *entry, cursor time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e.cursor = cursor
-}
-
-// here returns a job and the host to run it on, if this scheduler is running and has it. Until done is called the drain
-// waits, as for a run.
-func (s *Scheduler) here(job string) (e *entry, h *host, done func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e = s.entries[job]; e == nil || s.state != started || s.host.waiting.Err() != nil {
-		return nil, nil, func() {}
+// jobs are the jobs of the runs, sorted; a job stands there once for each run.
+func (r *liveRuns) jobs() (all []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.byID {
+		all = append(all, l.job)
 	}
-	s.runs.Add(1) // see spawn
-	return e, s.host, s.runs.Done
+	slices.Sort(all)
+	return all
 }
 
 // spawn runs work as one of the goroutines that the drain waits for. It reports false, and does not, once that has
 // begun.
-func (s *Scheduler) spawn(work func()) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state != started {
-		return false
+func (r *liveRuns) spawn(work func()) bool {
+	leave, entered := r.enter()
+	if entered {
+		go func() {
+			defer leave()
+			work()
+		}()
 	}
-	s.runs.Go(work) // before the drain, which changes the state, waits for the number to fall
-	return true
+	return entered
+}
+
+// enter has the drain wait until leave is called, as for a run. It reports false once the drain has begun.
+func (r *liveRuns) enter() (leave func(), entered bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, false
+	}
+	r.goroutines.Add(1) // before the drain, which closes them, waits for the number to fall
+	return r.goroutines.Done, true
+}
+
+// close lets no more goroutines come from outside, and returns the number of runs.
+func (r *liveRuns) close() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	return len(r.byID)
 }

@@ -65,9 +65,9 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 func (x *attempt) delay() {
 	now := x.e.part.clock.now()
 	x.p.delay()
+	x.s.live.change(x.live, (*InFlight).delay) // for its end, which frees what waits for it
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
-	x.live.inFlight.delay() // for its end, which frees what waits for it
 	x.e.delayed = now
 }
 

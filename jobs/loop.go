@@ -41,11 +41,11 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	s.cfg.Logger.InfoContext(ctx, "job scheduler started", "node", s.cfg.Node, "session", s.session)
 
-	defer context.AfterFunc(ctx, s.dismiss)()
+	defer context.AfterFunc(ctx, s.live.dismiss)()
 	s.keeping.Go(func() { s.keepSession(h) })
 	var loops sync.WaitGroup
 	for _, p := range s.parts {
-		l := &loop{s: s, part: p, host: h, heap: timeheap.New(func(e *entry) *int { return &e.place })}
+		l := &loop{s: s, part: p, host: h, heap: timeheap.New(func(e *entry) *int { return &e.index })}
 		loops.Go(func() { l.run(ctx) })
 	}
 	loops.Wait()
@@ -240,7 +240,7 @@ func (l *loop) register(ctx context.Context) {
 // admitted takes in the answer to an offer.
 func (l *loop) admitted(e *entry, view JobView) {
 	before := e.refused
-	if l.s.learn(e, view) {
+	if l.learn(e, view) {
 		if e.schedule != nil {
 			l.schedule(e)
 		}

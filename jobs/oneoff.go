@@ -84,8 +84,8 @@ func (s *Scheduler) At(ctx context.Context, handler, id string, at time.Time, pa
 	if err := s.cfg.Store.Put(ctx, o); err != nil {
 		return fmt.Errorf("add one-off job %q: %w", brief(id), err)
 	}
-	s.rememberOneOff(o)
-	s.expect([]OneOff{o}) // without waiting for the next heartbeat
+	s.memory.noteOneOff(o)
+	s.oneOffPart().expect([]OneOff{o}) // without waiting for the next heartbeat
 	s.warnOfHandler(ctx, o)
 	return nil
 }
@@ -161,7 +161,7 @@ func (s *Scheduler) Withdraw(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("withdraw one-off job %q: %w", brief(id), err)
 	}
-	s.rememberPast(id)
+	s.memory.noteOver(id)
 	return nil
 }
 

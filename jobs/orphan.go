@@ -17,17 +17,6 @@ const (
 	orphanTime = 7 * 24 * time.Hour
 )
 
-// living are the names of the nodes that have given a sign of life lately, by session.
-func (s *Scheduler) living(nodes []Node) map[string]string {
-	now, living := s.oneOffPart().clock.now(), make(map[string]string)
-	for _, n := range nodes {
-		if now.Sub(n.Heartbeat) <= s.lease {
-			living[n.Session] = n.Name
-		}
-	}
-	return living
-}
-
 // tidy ends what has been left of removed jobs for too long.
 func (s *Scheduler) tidy(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*storeTimeout)
@@ -40,7 +29,7 @@ func (s *Scheduler) tidy(ctx context.Context) {
 }
 
 func (s *Scheduler) endOrphans(ctx context.Context) error {
-	names, err := s.clusterNames(ctx, StateAny, StateHandler)
+	names, err := s.reads.names(ctx, StateAny, StateHandler)
 	if err != nil {
 		return err
 	}
@@ -48,7 +37,7 @@ func (s *Scheduler) endOrphans(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	living, programs := s.living(nodes), make(map[string]bool)
+	living, programs := s.reads.living(nodes), make(map[string]bool)
 	for _, n := range nodes {
 		if living[n.Session] != "" {
 			programs[n.Program] = true
@@ -81,7 +70,7 @@ func (s *Scheduler) endOrphans(ctx context.Context) error {
 	return s.endOrphanedOnce(ctx, old, now)
 }
 
-// retire puts an orphaned job out of force, and in the end its pause.
+// retire ends the timing of an orphaned job, and later its pause.
 func (s *Scheduler) retire(ctx context.Context, spec *JobSpec, programs map[string]bool, now time.Time) error {
 	if len(spec.Defs) == 0 || len(spec.Timings) == 0 {
 		return nil

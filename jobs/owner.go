@@ -54,7 +54,7 @@ func (s *Scheduler) livingFor(ctx context.Context, spec *JobSpec) (map[string]st
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	known, err := s.livingNodes(ctx)
+	known, err := s.reads.livingNodes(ctx)
 	if err == nil || p == s.oneOffPart() {
 		return known, err
 	}
@@ -75,14 +75,4 @@ func (s *Scheduler) refusal(e *entry, program string) error {
 	}
 	return fmt.Errorf("%s: %w: program %q has it, and this one is %q; give one of them another %s.Name, or each program "+
 		"a namespace of its own (lockrt.Config.Namespace)", what, ErrOtherProgram, program, s.cfg.Program, field)
-}
-
-// otherProgram says why a run that was left behind is not made by this node, "" if it may be: it was for another
-// program, and the job is this one's since.
-func (s *Scheduler) otherProgram(p InFlight) string {
-	if p.Program == "" || p.Program == s.cfg.Program {
-		return ""
-	}
-	return fmt.Sprintf("program %q, which it was for, has no node any more, and program %q has a job of the same name",
-		p.Program, s.cfg.Program)
 }

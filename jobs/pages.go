@@ -85,7 +85,7 @@ func (s *Scheduler) jobPage(ctx context.Context, q JobQuery) (JobPage, error) {
 
 // listNames lists the names of jobs in any state.
 func (s *Scheduler) listNames(ctx context.Context, q ListQuery) (list ListPage, err error) {
-	ctx, cancel := s.briefly(ctx)
+	ctx, cancel := s.reads.briefly(ctx)
 	defer cancel()
 	switch q.State {
 	case StateRunning:
@@ -115,7 +115,7 @@ func (s *Scheduler) listRunning(ctx context.Context, q ListQuery) (ListPage, err
 	var views map[string]JobView
 	if q.Searches() {
 		var err error
-		if views, err = s.lookAtAll(ctx, names); err != nil && !isPartial(err) {
+		if views, err = s.reads.look(ctx, names); err != nil && !isPartial(err) {
 			return ListPage{}, err
 		}
 		missing = errors.Join(missing, err)
@@ -149,7 +149,7 @@ const unseenTime = 3 * registerTime
 // unseenSince is the latest time since when all living nodes have registered all of their jobs.
 func (s *Scheduler) unseenSince(ctx context.Context) (time.Time, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
-	now, living := s.oneOffPart().clock.now(), s.living(nodes)
+	now, living := s.oneOffPart().clock.now(), s.reads.living(nodes)
 	since := now.Add(unseenTime) // of nobody's jobs
 	for _, n := range nodes {
 		if living[n.Session] != "" && n.Started.Before(since) {
@@ -167,11 +167,11 @@ func (s *Scheduler) unseenSince(ctx context.Context) (time.Time, error) {
 // [*PartsError]; if that is the part with the list of nodes, Unseen is 0. It blocks until the store has answered or ctx
 // ends.
 func (s *Scheduler) CountJobs(ctx context.Context) (JobCount, error) {
-	briefly, cancel := s.briefly(ctx)
+	briefly, cancel := s.reads.briefly(ctx)
 	defer cancel()
 	since, missing := s.unseenSince(briefly)
 	if missing != nil {
-		since, missing = time.Time{}, s.ofOneOffPart(missing)
+		since, missing = time.Time{}, s.reads.ofOneOffPart(missing)
 	}
 	if missing != nil && !isPartial(missing) {
 		return JobCount{}, fmt.Errorf("count the jobs of the cluster: %w", missing)
@@ -198,7 +198,7 @@ func (s *Scheduler) LatestJobs(ctx context.Context, limit int) ([]LatestRecord, 
 // answer, those in the others come with an error that wraps a [*PartsError]. It blocks until the store has answered or
 // ctx ends.
 func (s *Scheduler) MostMissed(ctx context.Context, limit int) ([]Status, error) {
-	briefly, cancel := s.briefly(ctx)
+	briefly, cancel := s.reads.briefly(ctx)
 	names, missing := s.cfg.Store.MostMissed(briefly, limit)
 	cancel()
 	if missing != nil {

@@ -1,22 +1,17 @@
 package jobs
 
-import (
-	"context"
-	"log/slog"
-	"time"
-)
+import "time"
 
 // part is what a scheduler keeps for one part of the store, which may be away while the others answer. Each has a loop,
-// a keeper of the session, a back-off and calls of its own, so that none waits for another.
+// a heartbeater, a back-off and calls of its own, so that none waits for another.
 type part struct {
-	s        *Scheduler
-	n        int
-	clock    *clock // of the part
-	starts   *gatherer[Start]
-	finishes *gatherer[Finish]
-	wake     chan struct{} // tells the loop of added jobs and of one-off jobs
-	stamp    string        // of the last heartbeat; only the keeper uses it
-	asked    string        // the last one-off job that a heartbeat has asked about; only the keeper uses it
+	s         *Scheduler
+	n         int
+	clock     *clock // of the part
+	starts    *gatherer[Start]
+	finishes  *gatherer[Finish]
+	recoverer recoverer
+	wake      chan struct{} // tells the loop of added jobs and of one-off jobs
 
 	// Scheduler.mu guards what follows.
 	added    []*entry // not yet seen by the loop
@@ -25,9 +20,6 @@ type part struct {
 	freed    []*entry // of which a run has ended that others may wait for; not yet seen by the loop
 	peers    []string // sessions that are alive, sorted; as of the last heartbeat
 	departed bool     // a session has gone since the loop looked last
-	live     int      // runs of this node
-	down     error    // why the part could not be asked last
-	claiming bool     // the loop is at the claims of a burst
 
 	// What follows is about a store that loses data.
 	answered  chan struct{} // closed at the next heartbeat that is answered
@@ -36,19 +28,16 @@ type part struct {
 	heldUntil time.Time     // nothing is claimed before, by the local clock
 	forgetful bool          // what this node knows is to be put back
 	stale     bool          // all jobs are to be registered again
-
-	accepted map[string]int64 // versions of pauses and resumes that this node has put and no heartbeat has told of, by job
-
-	recovering bool // orphans are being taken over
 }
 
 func newPart(s *Scheduler, n int) *part {
-	return &part{
+	p := &part{
 		s: s, n: n, clock: newClock(s.cfg.Now), starts: newGatherer(s.cfg.Store.Start),
 		finishes: newGatherer(s.cfg.Store.Finish),
 		wake:     make(chan struct{}, 1), answered: make(chan struct{}),
-		accepted: make(map[string]int64),
 	}
+	p.recoverer = recoverer{s: s, part: p}
+	return p
 }
 
 // partOf returns the part of the store that a job is in.
@@ -63,6 +52,14 @@ func (p *part) rouse() {
 	case p.wake <- struct{}{}:
 	default: // the loop has not yet seen the last signal, and will see this with it
 	}
+}
+
+// free has the loop look at a job again whose ticks wait for the runs of this node.
+func (p *part) free(e *entry) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.freed = append(p.freed, e)
+	p.rouse()
 }
 
 // alive returns the sessions that are alive, sorted; as of the last heartbeat.
@@ -82,42 +79,5 @@ func (p *part) entries() (all []*entry) {
 	return all
 }
 
-// downParts returns how many parts did not answer last, and what one of them said. It needs mu.
-func (s *Scheduler) downParts() (n int, err error) {
-	for _, p := range s.parts {
-		if p.down != nil {
-			n, err = n+1, p.down
-		}
-	}
-	return n, err
-}
-
-// heard notes whether the part answered. The log hears of the first part that does not, and of when all do again.
-func (p *part) heard(err error) {
-	if isMoving(err) {
-		return // it answers, and will know better in a moment
-	}
-	s := p.s
-	now := time.Now()
-	s.mu.Lock()
-	before, _ := s.downParts()
-	p.down = err
-	after, _ := s.downParts()
-	since := s.since
-	if before == 0 && after > 0 {
-		s.since = now
-	}
-	s.mu.Unlock()
-	switch {
-	case before == 0 && after > 0 && len(s.parts) == 1:
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelError,
-			"job store unavailable, no ticks are claimed; trying again", slog.Any("error", err))
-	case before == 0 && after > 0:
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelError,
-			"part of the job store unavailable, ticks of the jobs in it are not claimed; trying again",
-			slog.Any("error", err), slog.Int("part", p.n))
-	case before > 0 && after == 0:
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo, "job store available again",
-			slog.Duration("after", now.Sub(since)))
-	}
-}
+// heard notes whether the part answered.
+func (p *part) heard(err error) { p.s.outage.heard(p.n, err) }

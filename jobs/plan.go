@@ -104,7 +104,7 @@ func (e *entry) next(cursor, now time.Time) plan {
 	cutoff := now.Add(-e.job.Grace - e.job.Jitter)
 	newest := e.newestDue(first, now)
 	if !first.Before(cutoff) {
-		if newest.After(first) && (e.job.Overlap == OverlapSkip && !e.job.crowds() || e.job.Overlap == OverlapReplace) {
+		if newest.After(first) && (e.job.Overlap == OverlapSkip && !e.job.concurrent() || e.job.Overlap == OverlapReplace) {
 			return e.oweAll(first, newest, nil) // they would collide
 		}
 		return plan{
@@ -152,7 +152,7 @@ func (e *entry) next(cursor, now time.Time) plan {
 func tickAfter(s cron.Schedule, zone *time.Location, t time.Time) time.Time {
 	next := s.Next(t.In(zone))
 	if next.IsZero() || !next.After(t) {
-		return time.Time{} // a schedule that stands still would be run for ever
+		return time.Time{} // a schedule that stands still would never stop running
 	}
 	if cut := next.Truncate(time.Microsecond); !cut.Equal(next) {
 		next = cut.Add(time.Microsecond)

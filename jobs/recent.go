@@ -12,7 +12,7 @@ func (s *Scheduler) RecentRuns(ctx context.Context, perJob int, jobs ...string) 
 	if len(jobs) == 0 || perJob < 1 {
 		return make([][]Run, len(jobs)), nil
 	}
-	found, err := s.runsOfAll(ctx, jobs, perJob)
+	found, err := s.reads.runs(ctx, jobs, perJob)
 	if len(found) == 0 {
 		err = causeOf(err) // there is nothing that others could tell
 	}

@@ -3,9 +3,11 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -18,10 +20,17 @@ const maxRecoveries = 10
 // takeOverSize is how many runs are taken over together: the locks of each are asked for first.
 const takeOverSize = 256
 
+// recoverer takes over the runs in one part of the store that nobody looks after.
+type recoverer struct {
+	s    *Scheduler
+	part *part
+	busy atomic.Bool // orphans are being taken over
+}
+
 // recover takes over what it can of the runs that nobody looks after. It goes on beside the heartbeats, once at a time:
 // the locks of a dead node are asked for, and there may be many.
-func (p *part) recover(h *host, orphans []InFlight) {
-	s := p.s
+func (r *recoverer) recover(h *host, orphans []InFlight) {
+	s := r.s
 	s.mu.Lock()
 	var mine []InFlight
 	for _, o := range orphans {
@@ -29,46 +38,38 @@ func (p *part) recover(h *host, orphans []InFlight) {
 			mine = append(mine, o)
 		}
 	}
-	busy := p.recovering
 	s.mu.Unlock()
-	if len(mine) == 0 || busy {
+	if len(mine) == 0 || !r.busy.CompareAndSwap(false, true) {
 		return
 	}
-	p.setRecovering(true) // only the keeper comes here
-	begun := s.spawn(func() {
-		defer p.setRecovering(false)
+	begun := s.live.spawn(func() {
+		defer r.busy.Store(false)
 		// All nodes see the same orphans: in an order of its own each finds some that the others have not taken.
 		rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 		for len(mine) > 0 && h.waiting.Err() == nil {
 			n := min(len(mine), takeOverSize)
-			p.takeOver(h, mine[:n], true)
+			r.takeOver(h, mine[:n], true)
 			mine = mine[n:]
 		}
 	})
 	if !begun {
-		p.setRecovering(false)
+		r.busy.Store(false)
 	}
-}
-
-func (p *part) setRecovering(yes bool) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
-	p.recovering = yes
 }
 
 // takeOver ends runs that were left behind, and runs their ticks if they have not begun or may be tried again. Of all
 // nodes that try, the store lets one.
-func (p *part) takeOver(h *host, left []InFlight, orphans bool) {
-	s := p.s
+func (r *recoverer) takeOver(h *host, left []InFlight, orphans bool) {
+	s := r.s
 	var entries []*entry
 	var finishes []Finish
 	for _, run := range left {
 		e := s.entry(run.Run.Job)
-		if run.Owner != Nobody && !s.mayTakeOver(h.waiting, e, run) {
+		if run.Owner != Nobody && !r.mayTakeOver(h.waiting, e, run) {
 			continue
 		}
 		entries = append(entries, e)
-		finishes = append(finishes, s.succession(e, run, orphans))
+		finishes = append(finishes, r.succession(e, run, orphans))
 	}
 	if len(finishes) == 0 {
 		return
@@ -86,7 +87,7 @@ func (p *part) takeOver(h *host, left []InFlight, orphans bool) {
 		case errors.Is(err, ErrGone): // taken by another node, or alive after all
 		case errors.Is(err, ErrCompleted): // in this moment: the next heartbeat says so
 		case err != nil: // unknown: the next heartbeat will tell
-			p.heard(err)
+			r.part.heard(err)
 		default:
 			if f.Run.Outcome != "" {
 				s.report(f.Run)
@@ -98,15 +99,10 @@ func (p *part) takeOver(h *host, left []InFlight, orphans bool) {
 	}
 }
 
-func (s *Scheduler) entry(job string) *entry {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.entries[job]
-}
-
 // mayTakeOver reports whether the run's locks are out of its node's hands: a node that is cut off from the store of
 // jobs, or was stopped for a while, may still hold them and be at work.
-func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p InFlight) bool {
+func (r *recoverer) mayTakeOver(ctx context.Context, e *entry, p InFlight) bool {
+	s := r.s
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	keys, err := e.keys(&p.Run)
@@ -133,9 +129,10 @@ func (s *Scheduler) mayTakeOver(ctx context.Context, e *entry, p InFlight) bool 
 
 // succession ends a run that was left behind and says what makes up for it. What waits for any node keeps its ID; what
 // a node has left by dying is recorded as lost.
-func (s *Scheduler) succession(e *entry, p InFlight, orphan bool) Finish {
+func (r *recoverer) succession(e *entry, p InFlight, orphan bool) Finish {
+	s := r.s
 	f := Finish{Run: p.Run, Owner: p.Owner, Lease: s.lease, Orphan: orphan, Keep: s.cfg.History}
-	other := s.otherProgram(p)
+	other := r.otherProgram(p)
 	if p.Owner == Nobody && other != "" {
 		f.Run.Ended = e.part.clock.ending(p.Run.latest())
 		f.Run.Outcome, f.Run.Reason = OutcomeSkipped, other
@@ -178,6 +175,17 @@ func (s *Scheduler) succession(e *entry, p InFlight, orphan bool) Finish {
 	return f
 }
 
+// otherProgram says why a run that was left behind is not made by this node, "" if it may be: it was for another
+// program, and the job is this one's since.
+func (r *recoverer) otherProgram(p InFlight) string {
+	own := r.s.cfg.Program
+	if p.Program == "" || p.Program == own {
+		return ""
+	}
+	return fmt.Sprintf("program %q, which it was for, has no node any more, and program %q has a job of the same name",
+		p.Program, own)
+}
+
 // whyNot says why a lost run is not run again, "" if it is.
 func (e *entry) whyNot(p InFlight) string {
 	switch {
@@ -191,15 +199,15 @@ func (e *entry) whyNot(p InFlight) string {
 
 // reconcile looks for runs in flight that belong to this session but that nothing here looks after: an answer was lost
 // and then forgotten about, or the store has forgotten the end of a run. No other node would touch them.
-func (p *part) reconcile(h *host) {
-	s := p.s
+func (r *recoverer) reconcile(h *host) {
+	s, p := r.s, r.part
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
 	defer cancel()
 	var strays []InFlight
 	old := p.clock.now().Add(-2 * storeTimeout) // younger ones may be of calls that are still under way
 	var known []Finish
-	err := p.flights(ctx, func(f InFlight) {
-		if run, ended := s.hasEnded(f.Run.ID); ended {
+	err := r.flights(ctx, func(f InFlight) {
+		if run, ended := s.memory.recordOf(f.Run.ID); ended {
 			known = append(known, Finish{Run: run, Owner: s.session, Keep: s.cfg.History})
 		} else if f.Run.Claimed.Before(old) {
 			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "job run found that this node has lost sight of",
@@ -219,37 +227,30 @@ func (p *part) reconcile(h *host) {
 		}
 	}
 	if len(strays) > 0 {
-		s.spawn(func() { p.takeOver(h, strays, false) })
+		s.live.spawn(func() { r.takeOver(h, strays, false) })
 	}
 }
 
 // flights calls see with the runs in flight of this session that nothing here looks after.
-func (p *part) flights(ctx context.Context, see func(InFlight)) error {
-	p.s.mu.Lock()
+func (r *recoverer) flights(ctx context.Context, see func(InFlight)) error {
+	s, p := r.s, r.part
+	s.mu.Lock()
 	entries := p.entries()
-	p.s.mu.Unlock()
+	s.mu.Unlock()
 	for batch := range slices.Chunk(entries, 4*claimBatch) {
-		view, err := p.s.cfg.Store.Look(ctx, names(batch))
+		view, err := s.cfg.Store.Look(ctx, names(batch))
 		if err != nil {
 			return err
 		}
 		for _, job := range view.Jobs {
 			for _, f := range job.InFlight {
-				if f.Owner == p.s.session && !p.s.isLive(f.Run.ID) {
+				if f.Owner == s.session && !s.live.has(f.Run.ID) {
 					see(f)
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// hasEnded returns the record of a run that this node has ended lately.
-func (s *Scheduler) hasEnded(id string) (Run, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ended := s.memory.ended[id]
-	return e.run, ended && e.run.Outcome != ""
 }
 
 // lostReason says what is known of a run whose node died.

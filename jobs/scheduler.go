@@ -32,24 +32,21 @@ type Scheduler struct {
 	began     time.Time     // when New was called, by the local clock
 	idCount   atomic.Uint64
 
-	parts []*part // of the store
+	parts   []*part // of the store
+	reads   *reads
+	clocks  *clockWatch
+	outage  *outage
+	memory  *memory // for a store that loses data
+	live    *liveRuns
+	keeping sync.WaitGroup // the heartbeats of the session, which end after the live runs
 
-	runs    sync.WaitGroup // goroutines of runs; from outside of them only spawn and here add to it
-	keeping sync.WaitGroup // the keepers of the session, which end after them
-
-	mu      sync.Mutex // guards what follows, and cursor of the entries, and most of the parts
+	// mu guards what follows, and cursor of the entries, and most of the parts. While it is held, one of the mutexes of
+	// those above may be taken, or of the clock of a part. While one of these is held, none is taken.
+	mu      sync.Mutex
 	state   state
 	host    *host              // while it runs
 	stop    context.CancelFunc // begins the drain
 	entries map[string]*entry
-	live    map[string]*live
-	perJob  map[string]int // runs of this node by job
-	since   time.Time      // since when a part of the store is down
-	begun   uint64         // how many runs have begun
-	coming  int            // how many in live have not
-	burst   chan struct{}  // closed when the burst is over; nil: there is none
-	memory  memory         // for a store that loses data
-	apart   bool           // the clocks of the parts differ
 }
 
 type state int
@@ -77,12 +74,15 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 	s := &Scheduler{
 		cfg: cfg, locks: locks, telemetry: telemetry, lease: leaseHeartbeats * cfg.Heartbeat,
 		session: strings.ToLower(rand.Text()[:12]), began: time.Now(),
-		memory:  newMemory(),
-		entries: make(map[string]*entry), live: make(map[string]*live), perJob: make(map[string]int),
+		memory:  newMemory(cfg.Store.PartOf),
+		entries: make(map[string]*entry), live: newLiveRuns(cfg.Store.Parts()),
+		outage: &outage{log: cfg.Logger, down: make([]error, cfg.Store.Parts())},
 	}
 	for n := range cfg.Store.Parts() {
 		s.parts = append(s.parts, newPart(s, n))
 	}
+	s.reads = &reads{store: cfg.Store, parts: len(s.parts), lease: s.lease, now: s.oneOffPart().clock.now}
+	s.clocks = &clockWatch{parts: s.parts, store: cfg.Store, log: cfg.Logger}
 	return s, nil
 }
 
@@ -115,6 +115,12 @@ func (s *Scheduler) addEntry(e *entry, doing, name string) error {
 	e.part.added = append(e.part.added, e)
 	e.part.rouse()
 	return nil
+}
+
+func (s *Scheduler) entry(job string) *entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entries[job]
 }
 
 // History returns how many records are kept per job; see Config.History.
@@ -186,17 +192,9 @@ func (s *Scheduler) Now() time.Time { return s.oneOffPart().clock.now() }
 // when the store is back. The error also names the jobs that this node does not run because another program has them.
 // That error wraps ErrOtherProgram.
 func (s *Scheduler) Err() error {
+	errs := []error{s.outage.err()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var errs []error
-	switch n, err := s.downParts(); {
-	case n > 0 && n == len(s.parts):
-		errs = append(errs, fmt.Errorf("job store unavailable since %s: %w", s.since.UTC().Format(time.RFC3339), err))
-	case n > 0:
-		errs = append(errs, fmt.Errorf("%d of %d parts of the job store unavailable since %s, the jobs in the others "+
-			"run: %w",
-			n, len(s.parts), s.since.UTC().Format(time.RFC3339), err))
-	}
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
 		if e := s.entries[name]; e.refused != "" {
 			errs = append(errs, s.refusal(e, e.refused))

@@ -3,30 +3,20 @@ package jobs
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-)
-
-const (
-	// leaseHeartbeats is how many heartbeats of a node may fail before its runs are taken over. It does not limit how
-	// long they take.
-	leaseHeartbeats = 5
-	// horizonHeartbeats is how many heartbeats ahead a heartbeat asks for one-off jobs: some may fail.
-	horizonHeartbeats = 3
-	registerTime      = time.Hour // how often jobs are registered again, so that the store does not forget them
 )
 
 // keepSession gives signs of life, and acts on what the store answers, until the runs of this node are done. Then it
 // ends the session: what this node may have left behind is free for others at once.
 func (s *Scheduler) keepSession(h *host) {
-	var keepers sync.WaitGroup
+	var heartbeats sync.WaitGroup
 	for _, p := range s.parts {
-		keepers.Go(func() { p.keep(h) })
+		b := &heartbeater{s: s, part: p, host: h}
+		heartbeats.Go(b.run)
 	}
-	keepers.Wait()
+	heartbeats.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.records), storeTimeout)
 	defer cancel()
 	if err := s.cfg.Store.Leave(ctx, s.session); err != nil {
@@ -35,133 +25,14 @@ func (s *Scheduler) keepSession(h *host) {
 	}
 }
 
-// keep is keepSession in one part of the store.
-func (p *part) keep(h *host) {
-	s := p.s
-	every, registered := s.cfg.Heartbeat, time.Now()
-	var steady time.Time // since when all heartbeats have succeeded; zero: the last one failed
-	strange := 0         // heartbeats in a row with runs in flight that this node does not know of
-	for {
-		reply, ok := p.heartbeat(h)
-		if ok {
-			p.restore(h)
-			if reply.Lost {
-				steady = time.Time{}
-			}
-			if steady.IsZero() {
-				steady = time.Now()
-			}
-			// When the store was away all sessions seem dead at first: each gets the time to give a sign of life.
-			if time.Since(steady) < s.lease {
-				reply.Orphans = onlyNobodys(reply.Orphans)
-			}
-			strange = p.listen(h, reply, strange)
-		} else {
-			steady = time.Time{}
-		}
-		if ok && time.Since(registered) > registerTime {
-			registered = time.Now()
-			s.keeping.Go(func() { // beside the heartbeats, which must go on
-				p.registerAgain(h.records)
-				if p == s.oneOffPart() {
-					s.tidy(h.records)
-				}
-			})
-		}
-		// Heartbeats of nodes that started together are spread.
-		if !pause(h.records, every-rand.N(every/8)) {
-			return
-		}
-	}
-}
+// horizon is how far ahead of their time a node hears of one-off jobs.
+func (p *part) horizon() time.Duration { return horizonHeartbeats * p.s.cfg.Heartbeat }
 
-// onlyNobodys are the runs that wait for any node.
-func onlyNobodys(orphans []InFlight) []InFlight {
-	return slices.DeleteFunc(orphans, func(p InFlight) bool { return p.Owner != Nobody })
-}
-
-// heartbeat reports false if the part did not answer.
-func (p *part) heartbeat(h *host) (HeartbeatReply, bool) {
-	s := p.s
-	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
-	defer cancel()
-	offset := p.clock.offset()
-	s.mu.Lock()
-	node := Node{
-		Name: s.cfg.Node, Session: s.session, Started: p.clock.storeTime(s.began), ClockOffset: offset,
-		Jobs: len(s.entries), Running: len(s.live), Draining: h.waiting.Err() != nil,
-		Program: s.cfg.Program, Version: s.cfg.Version, History: s.cfg.History,
-	}
-	s.mu.Unlock()
-	sent, accepted := p.clock.local(), p.acceptedPauses()
-	reply, err := s.cfg.Store.Heartbeat(ctx, Heartbeat{
-		Part: p.n, Session: s.session, Node: node, Lease: s.lease, Horizon: s.horizon(), Stamp: p.stamp,
-		Waiting: p.believedWaiting(),
-	})
-	if h.records.Err() != nil {
-		return HeartbeatReply{}, false // what it said says nothing about the store
-	}
-	if p.heard(err); err != nil {
-		return HeartbeatReply{}, false
-	}
-	p.clock.observe(reply.Now, sent)
-	s.compareClocks(ctx)
-	p.stamp = reply.Stamp
-	p.rememberReply(reply)
-	lost := p.checkPauses(accepted, reply)
-	switch {
-	case reply.Lost:
-		p.noticeLoss("it does not know of this node's last sign of life")
-	case lost != "":
-		p.noticeLoss("it does not know that this node has paused or resumed job " + lost)
-	}
-	p.noteHeartbeat()
-	return reply, true
-}
-
-// listen acts on a reply. It returns how many replies in a row have told of runs that this node does not know of.
-func (p *part) listen(h *host, reply HeartbeatReply, strange int) int {
-	s := p.s
-	for _, n := range reply.Notices {
-		s.obey(n)
-	}
-	s.mu.Lock()
-	first := len(p.peers) == 0
-	for _, peer := range p.peers {
-		if _, still := slices.BinarySearch(reply.Peers, peer); !still {
-			p.departed = true
-		}
-	}
-	p.peers = reply.Peers
-	known := p.live
-	if first || p.departed {
-		p.rouse()
-	}
-	s.mu.Unlock()
-	if h.waiting.Err() != nil {
-		return 0
-	}
-	s.expect(reply.Due)
-	p.recover(h, reply.Orphans)
-	if reply.Held <= known {
-		return 0
-	}
-	// Runs that are just being claimed or recorded look strange for a moment.
-	if strange++; strange >= 3 {
-		p.reconcile(h)
-		return 0
-	}
-	return strange
-}
-
-func (s *Scheduler) horizon() time.Duration { return horizonHeartbeats * s.cfg.Heartbeat }
-
-// expect hands one-off jobs that are soon due to the loop.
-func (s *Scheduler) expect(due []OneOff) {
-	limit := s.oneOffPart().clock.now().Add(s.horizon())
+// expect hands one-off jobs that are soon due to the loop. The part is the one with the one-off jobs.
+func (p *part) expect(due []OneOff) {
+	s, limit := p.s, p.clock.now().Add(p.horizon())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.oneOffPart()
 	before := len(p.soon)
 	for _, o := range due {
 		if s.entries[HandlerPrefix+o.Handler] != nil && !o.At.After(limit) && s.state == started {
@@ -169,6 +40,22 @@ func (s *Scheduler) expect(due []OneOff) {
 		}
 	}
 	if len(p.soon) > before {
+		p.rouse()
+	}
+}
+
+// meet takes in which sessions are alive. Those that have gone since may have left jobs to this node.
+func (p *part) meet(peers []string) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	first := len(p.peers) == 0
+	for _, peer := range p.peers {
+		if _, still := slices.BinarySearch(peers, peer); !still {
+			p.departed = true
+		}
+	}
+	p.peers = peers
+	if first || p.departed {
 		p.rouse()
 	}
 }
@@ -236,7 +123,3 @@ func (p *part) syncClock(ctx context.Context) {
 		p.clock.observe(view.Now, sent)
 	}
 }
-
-// isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to
-// another.
-func isMoving(err error) bool { return err != nil && strings.Contains(err.Error(), "TRYAGAIN") }

@@ -36,7 +36,7 @@ func (n Node) Compare(other Node) int {
 func (s *Scheduler) Nodes(ctx context.Context) ([]Node, error) {
 	nodes, err := s.cfg.Store.Nodes(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the nodes: %w", s.ofOneOffPart(err))
+		return nil, fmt.Errorf("list the nodes: %w", s.reads.ofOneOffPart(err))
 	}
 	return nodes, nil
 }

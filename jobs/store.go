@@ -36,6 +36,12 @@ import (
 //
 // A store consists of one or several parts. A part may be down while the others answer, as the servers of a Redis
 // Cluster may. For its jobs a node makes calls that concern only one part, so that no part delays another.
+//
+// # One-off jobs
+//
+// Put, Withdraw and Waiting are no optional interface: they are about 20 lines of a store in memory, and without them
+// Claim, Heartbeat and Restore would still have to know one-off jobs, or the scheduler could not offer [Scheduler.At] at
+// all.
 type Store interface {
 	// Parts returns the number of parts, and PartOf the one that a job is in, from 0 on. Jobs whose names begin with
 	// "one-off:" are handlers, and are in one part with all one-off jobs. Neither blocks, and what they return never
@@ -217,7 +223,7 @@ type InFlight struct {
 	Recoveries int    `json:"recoveries,omitempty"` // how often it was taken over before it started
 	Backlog    bool   `json:"backlog,omitempty"`    // of a tick that was owed, see Claim.Owe, or held up
 	Patient    bool   `json:"patient,omitempty"`    // it waits for the lock for a while, which such a run may hold
-	// HeldUp is when the last run began that was held up, of those that this one is patient with.
+	// HeldUp is when the last held-up run began, among the runs that this one waits for patiently.
 	HeldUp   time.Time `json:"heldUp,omitzero"`
 	PassedOn bool      `json:"passedOn,omitempty"` // a node that is shutting down passed it on to any other
 	Program  string    `json:"program,omitempty"`  // whose nodes it is for; "": any that have the job

@@ -57,12 +57,12 @@ func periodsOf(periods []TimingPeriod, own Timing, schedule cron.Schedule, zone 
 
 // learn takes in what the store says of a job that this node has registered. It reports whether the node is to look
 // after its ticks.
-func (s *Scheduler) learn(e *entry, view JobView) bool {
+func (l *loop) learn(e *entry, view JobView) bool {
 	own := e.timing()
 	timings := periodsOf(view.Spec.Timings, own, e.schedule, e.zone)
 	dormant := len(timings) > 0 && view.Spec.Timings[len(timings)-1].Timing != own
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
 	e.refused, e.dormant = view.Refused, dormant
 	if e.refused == "" {
 		e.owed, e.owedOK = view.Owed, true

@@ -71,7 +71,7 @@ func durationChart(runs []jobs.Run) *chart {
 	for i := range ran {
 		d := max(0, spent(&ran[i]))
 		all = append(all, d)
-		values = append(values, value{max(1, int64(d)), outcomeMark(ran[i]).Kind,
+		values = append(values, value{max(1, int64(d)), outcomeBadge(ran[i]).Kind,
 			fmt.Sprintf("%s: %s, %s", ran[i].Tick.UTC().Format("2 Jan 15:04:05"), duration(d), ran[i].Outcome)})
 	}
 	slices.Sort(all)

@@ -118,10 +118,10 @@ func duration(d time.Duration) string {
 
 func trimZero(s string) string { return strings.TrimSuffix(s, ".0") }
 
-// mark is a word with a colour. The word alone says it all.
-type mark struct{ Kind, Text string }
+// badge is a word with a colour. The word alone says it all.
+type badge struct{ Kind, Text string }
 
-// The kinds of marks, which are classes of the style sheet.
+// The kinds of badges, which are classes of the style sheet.
 const (
 	kindGood = "good"
 	kindBad  = "bad"
@@ -130,20 +130,20 @@ const (
 	kindIdle = "idle"
 )
 
-func outcomeMark(r jobs.Run) mark {
+func outcomeBadge(r jobs.Run) badge {
 	switch {
 	case r.Outcome == "" && r.Started.IsZero():
-		return mark{kindBusy, "waiting"}
+		return badge{kindBusy, "waiting"}
 	case r.Outcome == "":
-		return mark{kindBusy, "running"}
+		return badge{kindBusy, "running"}
 	case r.Outcome == jobs.OutcomeOK:
-		return mark{kindGood, "ok"}
+		return badge{kindGood, "ok"}
 	case r.Failed():
-		return mark{kindBad, string(r.Outcome)}
+		return badge{kindBad, string(r.Outcome)}
 	case r.Outcome == jobs.OutcomeCancelled:
-		return mark{kindWarn, "cancelled"}
+		return badge{kindWarn, "cancelled"}
 	}
-	return mark{kindIdle, string(r.Outcome)}
+	return badge{kindIdle, string(r.Outcome)}
 }
 
 // firstLine cuts a text to what fits into a table.

@@ -161,8 +161,8 @@ func (k *known) ask(ctx context.Context, a *answer, careful bool, fetch func(con
 	return *a
 }
 
-// careful asks a small question of a store that was silent, so that pages need not wait long for it to stay so, nor for
-// its return behind a connection that is dead.
+// careful asks a store that was silent a small question with a short time limit. So pages do not wait long while it
+// stays silent, or while a dead connection hides that it has returned.
 func (k *known) careful(ctx context.Context, silent bool) error {
 	if !silent {
 		return nil

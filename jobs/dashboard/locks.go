@@ -26,7 +26,7 @@ type lockRow struct {
 	Sharers         string   // how many hold it together; empty: one holds it alone
 	Holders         []holderRow
 	MoreHolders     int     // than Holders, at least
-	Crowd           bool    // the list does not name all who hold it
+	Truncated       bool    // the list does not name all who hold it
 	Job             jobLink // that has the key
 	Free            bool
 	Kept            bool   // by nobody, until its minimum hold time is over
@@ -58,7 +58,7 @@ func (q *request) lockRow(info lockrt.LockInfo) lockRow {
 		row.Waiters = append(row.Waiters, waiterText(w))
 	}
 	row.Sharers, row.Holders = sharers(info), q.holderRows(info)
-	if row.Crowd = len(row.Holders) >= listedHolders; row.Crowd {
+	if row.Truncated = len(row.Holders) >= listedHolders; row.Truncated {
 		row.Sharers = "at least " + row.Sharers
 	}
 	if row.MoreHolders = len(row.Holders) - shownHolders; row.MoreHolders > 0 {

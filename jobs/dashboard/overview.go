@@ -43,7 +43,7 @@ type nodeRow struct {
 	Program   string
 	Version   string
 	Here      bool // it serves this page
-	State     mark
+	State     badge
 	Started   moment
 	Heartbeat moment
 	Offset    string
@@ -200,15 +200,15 @@ func withoutReplaced(nodes []jobs.Node) []jobs.Node {
 func (q *request) nodeRow(n jobs.Node) nodeRow {
 	row := nodeRow{
 		Name: n.Name, Program: n.Program, Version: n.Version, Here: n.Name == q.d.locks.Node(),
-		State: mark{kindGood, "alive"}, Started: q.moment(n.Started),
+		State: badge{kindGood, "alive"}, Started: q.moment(n.Started),
 		Heartbeat: q.moment(n.Heartbeat), Jobs: n.Jobs, Running: n.Running,
 		Offset: offset(n.ClockOffset), OffsetBad: n.ClockOffset.Abs() >= offsetWarning,
 	}
 	switch silent := q.now.Sub(n.Heartbeat); {
 	case silent > silentAfter:
-		row.State = mark{kindBad, "silent"}
+		row.State = badge{kindBad, "silent"}
 	case n.Draining:
-		row.State = mark{kindWarn, "draining"}
+		row.State = badge{kindWarn, "draining"}
 	}
 	return row
 }

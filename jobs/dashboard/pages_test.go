@@ -299,17 +299,17 @@ func TestHandler_liveParts(t *testing.T) {
 	}
 }
 
-func TestOutcomeMark_allOutcomes(t *testing.T) {
-	for outcome, want := range map[jobs.Outcome]mark{
+func TestOutcomeBadge_allOutcomes(t *testing.T) {
+	for outcome, want := range map[jobs.Outcome]badge{
 		"": {kindBusy, "waiting"}, jobs.OutcomeOK: {kindGood, "ok"}, jobs.OutcomeError: {kindBad, "error"},
 		jobs.OutcomePanic: {kindBad, "panic"}, jobs.OutcomeTimeout: {kindBad, "timeout"}, jobs.OutcomeLost: {kindBad, "lost"},
 		jobs.OutcomeSkipped: {kindIdle, "skipped"}, jobs.OutcomeCancelled: {kindWarn, "cancelled"},
 	} {
-		if got := outcomeMark(jobs.Run{Outcome: outcome}); got != want {
+		if got := outcomeBadge(jobs.Run{Outcome: outcome}); got != want {
 			t.Errorf("%q: %v, want %v", outcome, got, want)
 		}
 	}
-	if got := outcomeMark(jobs.Run{Started: noon}); got.Text != "running" {
+	if got := outcomeBadge(jobs.Run{Started: noon}); got.Text != "running" {
 		t.Errorf("begun and not ended: %v", got)
 	}
 }

@@ -13,7 +13,7 @@ type runRow struct {
 	Link                           jobLink
 	Tick, Claimed, Started, Ended  moment
 	Took                           string
-	Outcome                        mark
+	Outcome                        badge
 	Fence                          fence
 	Attempt                        int
 	Again                          bool   // the same tick can be run again
@@ -26,7 +26,7 @@ func (q *request) runRow(r jobs.Run) runRow {
 		ID: r.ID, Job: r.Job, Link: q.link(r.Job), Node: r.Node, Trigger: r.Trigger, Author: r.Author,
 		Tick: q.moment(r.Tick), Claimed: q.moment(r.Claimed), Started: q.moment(r.Started),
 		Ended: q.moment(r.Ended), Took: q.took(r),
-		Outcome: outcomeMark(r), Fence: fence(r.Fence), Attempt: r.Attempt, Running: r.Outcome == "",
+		Outcome: outcomeBadge(r), Fence: fence(r.Fence), Attempt: r.Attempt, Running: r.Outcome == "",
 		Again: mayRunAgain(r),
 	}
 	row.Summary = joined(q.several(r), firstLine(q.text("reason", r.Reason)), firstLine(q.text("error", r.Error)))
@@ -75,8 +75,8 @@ type jobRow struct {
 	Name, Words, Spec, Zone string
 	Link                    jobLink
 	Next                    moment
-	Marks                   []mark // what is out of the ordinary
-	Program                 string // that the job belongs to; empty where all belong to one
+	Badges                  []badge // what is out of the ordinary
+	Program                 string  // that the job belongs to; empty where all belong to one
 	Version                 string
 	Orphaned                bool     // no node has the job
 	Nodes                   []string // that have it
@@ -99,7 +99,7 @@ func (q *request) jobRow(st jobs.Status) jobRow {
 	row.Program, row.Version, row.Orphaned, row.Nodes = st.Program, st.Version, st.Orphaned, st.Nodes
 	row.Next = q.momentIn(st.Next, p.zone)
 	if st.Orphaned {
-		row.Marks = append(row.Marks, mark{kindWarn, "no node has it"})
+		row.Badges = append(row.Badges, badge{kindWarn, "no node has it"})
 	}
 	if st.Last != nil {
 		last := q.runRow(*st.Last)
@@ -107,14 +107,14 @@ func (q *request) jobRow(st jobs.Status) jobRow {
 	}
 	if p := st.Paused; p != nil {
 		row.Paused = &pauseRow{Author: p.Author, Reason: q.text("reason", p.Reason), At: q.moment(p.At)}
-		row.Marks = append(row.Marks, mark{kindWarn, "paused"})
+		row.Badges = append(row.Badges, badge{kindWarn, "paused"})
 	}
 	for _, r := range st.Running {
-		row.Marks = append(row.Marks, outcomeMark(r))
+		row.Badges = append(row.Badges, outcomeBadge(r))
 		if row.Holder == "" && r.Fence > 0 {
 			row.Holder, row.Fence = r.Node, fence(r.Fence)
 		}
-		if len(row.Marks) > 3 {
+		if len(row.Badges) > 3 {
 			break
 		}
 	}

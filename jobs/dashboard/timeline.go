@@ -102,7 +102,7 @@ func endOf(r jobs.Run, now time.Time) time.Time {
 // bar is one run. A lost one breaks off when its node was missed first, as far as that is known: the record says only
 // when others noticed.
 func (q *request) bar(r jobs.Run, nodes []jobs.Node, manyJobs bool) timeline.Bar {
-	m := outcomeMark(r)
+	m := outcomeBadge(r)
 	b := timeline.Bar{
 		Lane: r.Node, Kind: m.Kind, From: r.Started, To: endOf(r, q.now), Open: r.Outcome == "",
 		Link: address("run", "id", r.ID), Broken: r.Outcome == jobs.OutcomeLost,
@@ -135,7 +135,7 @@ func (q *request) addTick(ticks map[string]timeline.Tick, r jobs.Run, manyJobs b
 	if r.Trigger == jobs.TriggerManual {
 		return
 	}
-	m := outcomeMark(r)
+	m := outcomeBadge(r)
 	t := timeline.Tick{At: r.Tick, Kind: m.Kind, Title: q.moment(r.Tick).Stamp + ": " + m.Text}
 	if manyJobs {
 		t.Title = r.Job + " " + t.Title

@@ -14,7 +14,7 @@ import (
 
 // sorted returns the names of all that is in jobs. It needs mu.
 func (s *Store) sorted() []string {
-	if len(s.names) != len(s.state.Jobs) { // they only become more, but for a flush
+	if len(s.names) != len(s.state.Jobs) { // names are only added, except by a flush
 		s.names = slices.Sorted(maps.Keys(s.state.Jobs))
 	}
 	return s.names

@@ -30,7 +30,7 @@ func (s *Store) partsError(failed []error) error {
 }
 
 // readAll has commands be added for each shard, and sends those for the shards of a part in one round trip. A part that
-// does not answer keeps none of the others waiting, nor from having an answer. Each command of a shard without an error has
+// does not answer does not delay the others, and their answers count. Each command of a shard without an error has
 // its own. The commands of a shard with an error are still under way: ctx has ended, and the client does not look at it.
 func (s *Store) readAll(ctx context.Context, add func(pipe redis.Pipeliner, shard int)) (late [allShards]error) {
 	reads := make([]func(context.Context) func(), s.parts)

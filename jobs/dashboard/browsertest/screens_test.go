@@ -116,7 +116,7 @@ func (b *tab) fits(name string) {
 // brokenWords finds pieces of text without a place to break them that stand on two lines all the same.
 const brokenWords = `(() => {
 	const broken = [];
-	for (const e of document.querySelectorAll(".name, .list td, .mark, h1")) {
+	for (const e of document.querySelectorAll(".name, .list td, .badge, h1")) {
 		if (e.closest(".text, .why, .confirm")) continue;
 		for (const n of e.childNodes) {
 			if (n.nodeType !== Node.TEXT_NODE) continue;

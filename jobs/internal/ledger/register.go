@@ -191,7 +191,7 @@ func (m *Spec) enforce(from, now time.Time) {
 	}
 }
 
-// Retire puts a job's timing out of force. It needs the job.
+// Retire ends a job's timing. It needs the job.
 func (s *State) Retire(job, epoch string) error {
 	j := s.Jobs[job]
 	if j == nil || epoch == "" || j.Spec.Epoch != epoch {
