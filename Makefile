@@ -3,8 +3,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help deps test soak generate lint bench
 
-# Packages to test or measure: make test PKG=./runtime/...
-PKG ?= ./...
+# Packages of the root module to test, in place of all modules: make test PKG=./runtime/...
+PKG ?=
 # How often and how long each benchmark runs: make bench COUNT=6
 COUNT ?= 1
 
@@ -14,12 +14,12 @@ help: ## list these commands
 deps: ## install what the tests need: servers (as root on Debian; elsewhere it says what), modules; names it first
 	@.ci/install
 
-test: deps ## run all tests with the race detector, against real servers (LOCKGEN_REQUIRE=redis is content with Redis)
-	@.ci/test $(PKG)
+test: deps ## run the tests of all modules with the race detector and real servers (LOCKGEN_REQUIRE=redis: Redis alone)
+	@.ci/test $(or $(PKG),-all)
 
-soak: ## run the tests that take minutes: wider exploration, a million keys, days of chaos (30 at the most)
-	@LOCKGEN_REQUIRE=redis .ci/install
-	LOCKGEN_SOAK=1 LOCKGEN_REQUIRE=redis go test -count=1 -p=1 -timeout=$(or $(LOCKGEN_TIMEOUT),3h) ./runtime/... ./internal/cronspec ./jobs/...
+soak: ## run the tests that take minutes: wider exploration, a million keys, chaos on every store (some hours)
+	@.ci/soak
+	@.ci/fuzz
 
 generate: ## write lock_gen.go beside every //lock: directive
 	go generate ./...

@@ -77,6 +77,7 @@ func (f *waitersFound) add(more waitersFound) {
 	f.Elapsed = max(f.Elapsed, more.Elapsed)
 	f.Held += more.Held
 	f.Waits = append(f.Waits, more.Waits...)
+	f.Wakes = append(f.Wakes, more.Wakes...)
 }
 
 func checkGuardFile(path string, c contender, acquired int) error {

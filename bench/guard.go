@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -21,6 +22,8 @@ type guardState struct {
 	owner    uint64 // who is inside, 0 for nobody
 	entries  uint64 // read at the entry and written at the exit: an overlap loses one
 	overlaps uint64
+	left     uint64 // when somebody was last about to release, in ns of the clock that all processes share
+	last     uint64 // who that was
 }
 
 // guardFileSize is one page; the state is at its beginning.
@@ -63,10 +66,18 @@ func (g *guard) enter(who uint64) (entry uint64) {
 // leave is called with the lock still held. The entry is counted by writing what enter read, plus one: whoever came
 // between is overwritten.
 func (g *guard) leave(who, entry uint64) {
+	atomic.StoreUint64(&g.state.left, uint64(time.Now().UnixNano()))
+	atomic.StoreUint64(&g.state.last, who)
 	atomic.StoreUint64(&g.state.entries, entry+1)
 	if !atomic.CompareAndSwapUint64(&g.state.owner, who, 0) {
 		atomic.AddUint64(&g.state.overlaps, 1)
 	}
+}
+
+// passed is called with the lock held, before enter: when somebody was last about to release, and who. It is zero for the
+// first holder.
+func (g *guard) passed() (at time.Time, who uint64) {
+	return time.Unix(0, int64(atomic.LoadUint64(&g.state.left))), atomic.LoadUint64(&g.state.last)
 }
 
 // check is called when everybody is out; acquired is how often they have been in.

@@ -89,7 +89,7 @@ func (w *inside) check(limit int64) error {
 	return nil
 }
 
-// work is what a crowd has done.
+// work is what a burst has done.
 type work struct {
 	mu      sync.Mutex
 	elapsed time.Duration
@@ -120,7 +120,7 @@ func hold(ctx context.Context, n int, slice, stay time.Duration, w *inside,
 	turn func(i, turn int) (l locks, writes bool)) (*work, error) {
 	made := &work{done: make([]int, n)}
 	var err error
-	made.elapsed, err = crowd(ctx, n, func(ctx context.Context, i int) error {
+	made.elapsed, err = burst(ctx, n, func(ctx context.Context, i int) error {
 		for end := time.Now().Add(slice); time.Now().Before(end); made.done[i]++ {
 			l, writes := turn(i, made.done[i])
 			asked := time.Now()

@@ -32,6 +32,19 @@ func TestGuard_seesEveryOverlap(t *testing.T) {
 	}
 }
 
+// A holder finds out who was there before it, and how long ago that one began to release.
+func TestGuard_passed(t *testing.T) {
+	g := newGuard()
+	if _, who := g.passed(); who != 0 {
+		t.Errorf("%d was there before the first", who)
+	}
+	before := time.Now()
+	g.leave(7, g.enter(7))
+	if at, who := g.passed(); who != 7 || at.Before(before.Truncate(0)) || at.After(time.Now()) {
+		t.Errorf("%d left at %s, want 7 after %s", who, at, before)
+	}
+}
+
 func TestGuardFile_isShared(t *testing.T) {
 	path, err := newGuardFile()
 	if err != nil {

@@ -25,6 +25,7 @@ const (
 	starved      = "starved waiters"
 	waitToIdeal  = "wait p99, times the ideal queue"
 	waitP99      = "wait p99 ms"
+	wakeP50      = "wake-up p50 ms"
 )
 
 func (s clusterContended) run(ctx context.Context, b *bench) error {
@@ -67,5 +68,6 @@ func (s clusterContended) measure(ctx context.Context, c contender, addr, key st
 		{"wait p50 ms", millisOf(quantile(found.Waits, 0.50))},
 		{waitP99, millisOf(p99)},
 		{waitToIdeal, float64(p99) / float64(ideal)},
+		{wakeP50, millisOf(quantile(found.Wakes, 0.50))},
 	}, nil
 }

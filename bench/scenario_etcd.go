@@ -185,22 +185,22 @@ func (s etcdFailover) run(ctx context.Context, b *bench) error {
 // etcdPlans are the scenarios with etcd, at their full or their small size.
 func etcdPlans(quick bool, rounds int) []plan {
 	size := uncontended{rounds: 9, goroutines: 64, slice: time.Second}
-	crowd := clusterContended{crew: crew{processes: 8, waiters: 1, hold: time.Millisecond}, rounds: 3, window: 10 * time.Second}
+	burst := clusterContended{crew: crew{processes: 8, waiters: 1, hold: time.Millisecond}, rounds: 3, window: 10 * time.Second}
 	load := seeds{goroutines: 1000, each: 2, rounds: 3, atLeast: 300 * time.Millisecond, limit: 25 * time.Second}
 	busy, dead := etcdBusy{rounds: 5, slice: time.Second}, etcdFailover{failover{rounds: 3}}
 	if quick {
 		size = uncontended{rounds: 1, goroutines: 16, slice: 100 * time.Millisecond}
-		crowd.crew.processes, crowd.rounds, crowd.window = 2, 1, time.Second
+		burst.crew.processes, burst.rounds, burst.window = 2, 1, time.Second
 		load = seeds{goroutines: 50, each: 2, rounds: 1, atLeast: 50 * time.Millisecond, limit: 5 * time.Second}
 		busy, dead = etcdBusy{rounds: 1, slice: 100 * time.Millisecond}, etcdFailover{failover{rounds: 1}}
 	}
-	for _, n := range []*int{&size.rounds, &crowd.rounds, &load.rounds, &busy.rounds, &dead.rounds} {
+	for _, n := range []*int{&size.rounds, &burst.rounds, &load.rounds, &busy.rounds, &dead.rounds} {
 		override(n, rounds)
 	}
 	all := []interface {
 		scenario
 		name() string
-	}{etcdPairs{size}, etcdContended{crowd}, etcdSeeds{load}, busy, dead}
+	}{etcdPairs{size}, etcdContended{burst}, etcdSeeds{load}, busy, dead}
 	var plans []plan
 	for _, s := range all {
 		plans = append(plans, plan{s.name(), s})

@@ -97,7 +97,7 @@ func (s pgHandoffs) measure(ctx context.Context, c contender, db *sql.DB, url st
 	defer cancel()
 	var busy []time.Duration
 	acquired := make([]int, s.keys*s.processes)
-	took, err := crowd(ctx, len(acquired)+1, func(ctx context.Context, i int) (err error) {
+	took, err := burst(ctx, len(acquired)+1, func(ctx context.Context, i int) (err error) {
 		if i == len(acquired) {
 			busy, err = commitLatencies(ctx, db, s.window)
 			return err

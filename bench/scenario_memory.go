@@ -76,7 +76,7 @@ func (s memory) use(ctx context.Context, addr string, n int) (rate float64, err 
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	l.ttl = memoryLease
-	took, err := crowd(ctx, s.callers, func(ctx context.Context, caller int) error {
+	took, err := burst(ctx, s.callers, func(ctx context.Context, caller int) error {
 		for i := caller; i < n; i += s.callers {
 			lease, err := l.acquire(ctx, fmt.Sprintf("user:%d", i))
 			if err != nil {

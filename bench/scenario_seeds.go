@@ -80,7 +80,7 @@ type waited struct {
 func (s seeds) batch(ctx, limited context.Context, c contender, l locks, key string) (waited, time.Duration, error) {
 	g := newGuard()
 	perCaller := make([]waited, s.goroutines)
-	took, err := crowd(limited, s.goroutines, func(limited context.Context, i int) error {
+	took, err := burst(limited, s.goroutines, func(limited context.Context, i int) error {
 		mine := &perCaller[i]
 		for range s.each {
 			begun := time.Now()

@@ -79,7 +79,7 @@ type sqlPairs struct {
 	uncontended
 	on           database
 	peers        []contender
-	alone, crowd float64 // what is to be reached of the floor
+	alone, burst float64 // what is to be reached of the floor
 }
 
 func (s sqlPairs) name() string { return string(s.on) + "-uncontended" }
@@ -96,12 +96,14 @@ func (s sqlPairs) run(ctx context.Context, b *bench) error {
 		ours := sqlLockgen.name
 		b.report.atLeast(s.name(), fmt.Sprintf("1 goroutine: ≥ %g× the floor", s.alone),
 			res.compare(b, ours, sqlFloor.name, pairsAlone), s.alone)
-		b.report.atLeast(s.name(), fmt.Sprintf("%d goroutines: ≥ %g× the floor", s.goroutines, s.crowd),
-			res.compare(b, ours, sqlFloor.name, pairsTogether), s.crowd)
+		b.report.atLeast(s.name(), fmt.Sprintf("%d goroutines: ≥ %g× the floor", s.goroutines, s.burst),
+			res.compare(b, ours, sqlFloor.name, pairsTogether), s.burst)
 		if s.on == onPostgres {
 			b.report.atLeast(s.name(), "1 goroutine: ≥ 2× pglock", res.compare(b, ours, pglockPeer.name, pairsAlone), 2)
 			b.report.atLeast(s.name(), fmt.Sprintf("%d goroutines: ≥ 4× pglock", s.goroutines),
 				res.compare(b, ours, pglockPeer.name, pairsTogether), 4)
+			b.report.atMost(s.name(), fmt.Sprintf("%d goroutines: p99 ≤ 0.3× pglock's", s.goroutines),
+				res.compare(b, ours, pglockPeer.name, pairP99), 0.3)
 		}
 		return nil
 	})
@@ -125,7 +127,10 @@ func (s sqlContended) run(ctx context.Context, b *bench) error {
 			return err
 		}
 		b.report.atMost(s.name(), "0 starved in strict order", res.of(sqlStrict.name, starved), 0)
-		if s.on == onPostgres {
+		switch s.on {
+		case onSQLite:
+			b.report.atMost(s.name(), "strict order: wake-up p50 ≤ 5 ms", res.of(sqlStrict.name, wakeP50), 5)
+		case onPostgres:
 			b.report.atLeast(s.name(), "strict order: ≥ 2× pglock at leases of 1 s",
 				res.compare(b, sqlStrict.name, pglockPeer.name, acquisitions), 2)
 			b.report.atMost(s.name(), "strict order: p99 of the wait ≤ 0.2× pglock's",

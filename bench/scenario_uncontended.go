@@ -24,6 +24,7 @@ var (
 const (
 	pairsAlone    = "acq+rel/s, 1 goroutine"
 	pairsTogether = "acq+rel/s, many goroutines"
+	pairP99       = "acq+rel p99 ms, many goroutines"
 )
 
 func (u uncontended) run(ctx context.Context, b *bench) error {
@@ -48,31 +49,32 @@ func (u uncontended) measure(ctx context.Context, c contender, at address) (valu
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	alone, err := u.pairs(ctx, c, l, 1)
+	alone, _, err := u.pairs(ctx, c, l, 1)
 	if err != nil {
 		return nil, err
 	}
-	together, err := u.pairs(ctx, c, l, u.goroutines)
+	together, took, err := u.pairs(ctx, c, l, u.goroutines)
 	if err != nil {
 		return nil, err
 	}
-	return []value{{pairsAlone, alone}, {pairsTogether, together}}, nil
+	return []value{{pairsAlone, alone}, {pairsTogether, together}, {pairP99, millisOf(quantile(took, 0.99))}}, nil
 }
 
-// pairs lets n goroutines acquire and release, each its own key, for the slice of time.
-func (u uncontended) pairs(ctx context.Context, c contender, l locks, n int) (float64, error) {
-	done := make([]int, n)
+// pairs lets n goroutines acquire and release, each its own key, for the slice of time. It returns how many pairs there
+// were in a second, and how long each took.
+func (u uncontended) pairs(ctx context.Context, c contender, l locks, n int) (rate float64, took []time.Duration, err error) {
+	pairs := make([][]time.Duration, n)
 	guards := make([]*guard, n)
 	keys := make([]string, n)
 	for i := range n {
 		guards[i], keys[i] = newGuard(), fmt.Sprintf("uncontended-%d", i)
 	}
 	// Every goroutine warms up, so that the pool of connections is full.
-	if _, err := crowd(ctx, n, func(ctx context.Context, i int) error { return warmUp(ctx, l, keys[i]) }); err != nil {
-		return 0, err
+	if _, err := burst(ctx, n, func(ctx context.Context, i int) error { return warmUp(ctx, l, keys[i]) }); err != nil {
+		return 0, nil, err
 	}
-	elapsed, err := crowd(ctx, n, func(ctx context.Context, i int) error {
-		for end := time.Now().Add(u.slice); time.Now().Before(end); done[i]++ {
+	elapsed, err := burst(ctx, n, func(ctx context.Context, i int) error {
+		for end, begun := time.Now().Add(u.slice), time.Now(); begun.Before(end); {
 			unlock, err := l.lock(ctx, keys[i])
 			if err != nil {
 				return err
@@ -81,18 +83,20 @@ func (u uncontended) pairs(ctx context.Context, c contender, l locks, n int) (fl
 			if err := unlock(ctx); err != nil {
 				return err
 			}
+			over := time.Now()
+			pairs[i] = append(pairs[i], over.Sub(begun))
+			begun = over
 		}
 		return nil
 	})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	total := 0
 	for i, g := range guards {
-		total += done[i]
-		if err := g.check(c.name, done[i]); err != nil {
-			return 0, err
+		if err := g.check(c.name, len(pairs[i])); err != nil {
+			return 0, nil, err
 		}
+		took = append(took, pairs[i]...)
 	}
-	return perSecond(total, elapsed), nil
+	return perSecond(len(took), elapsed), took, nil
 }

@@ -100,7 +100,7 @@ func openHolder(ctx context.Context, o holderOrders) (*lockrt.Locker, error) {
 
 // spreadOver runs work for each lease, on several goroutines.
 func spreadOver(ctx context.Context, leases []*lockrt.Lease, work func(ctx context.Context, i int) error) (time.Duration, error) {
-	return crowd(ctx, holderCallers, func(ctx context.Context, caller int) error {
+	return burst(ctx, holderCallers, func(ctx context.Context, caller int) error {
 		for i := caller; i < len(leases); i += holderCallers {
 			if err := work(ctx, i); err != nil {
 				return err

@@ -29,11 +29,13 @@ type waitersFound struct {
 	Elapsed  time.Duration   `json:"elapsed"`
 	Held     time.Duration   `json:"held"`  // by all callers together: a sleep takes longer than it is told
 	Waits    []time.Duration `json:"waits"` // those that stop cut off included
+	Wakes    []time.Duration `json:"wakes"` // from when a holder of another process was about to release
 }
 
 // caller is what one goroutine of them saw.
 type caller struct {
 	waits    []time.Duration
+	wakes    []time.Duration
 	acquired int
 	held     time.Duration
 }
@@ -78,7 +80,7 @@ func (o waitersOrders) measure(ctx context.Context, c contender, l locks, g *gua
 		close(snapshot)
 	})
 	callers := make([]caller, o.Waiters)
-	_, err := crowd(window, o.Waiters, func(window context.Context, i int) error {
+	_, err := burst(window, o.Waiters, func(window context.Context, i int) error {
 		return o.call(ctx, window, c, l, g, o.First+uint64(i), &callers[i])
 	})
 	<-snapshot
@@ -90,6 +92,7 @@ func (o waitersOrders) measure(ctx context.Context, c contender, l locks, g *gua
 		found.Acquired += saw.acquired
 		found.Held += saw.held
 		found.Waits = append(found.Waits, saw.waits...)
+		found.Wakes = append(found.Wakes, saw.wakes...)
 		if saw.acquired == 0 {
 			found.Starved++
 		}
@@ -106,6 +109,9 @@ func (o waitersOrders) call(ctx, window context.Context, c contender, l locks, g
 		saw.waits = append(saw.waits, got.Sub(begun))
 		if err != nil {
 			return unlessOver(window, err)
+		}
+		if at, last := g.passed(); at.After(begun) && (last < o.First || last >= o.First+uint64(o.Waiters)) {
+			saw.wakes = append(saw.wakes, got.Sub(at))
 		}
 		entry := g.enter(who)
 		time.Sleep(o.Hold)

@@ -11,10 +11,14 @@ import (
 // Ticket is where a request stands. What is sent embeds it.
 type Ticket struct {
 	done chan struct{} // closed when its batch is over; nil for one that goes out alone
-	gone bool          // its caller has left; guarded by Combiner.mu
+	gone bool          // its caller has left; guarded by Combiner.mu, as what follows
+	sent bool          // see Combiner.Going
 }
 
 func (t *Ticket) ticket() *Ticket { return t }
+
+// Gathered reports whether a request that is being sent has waited for a lane.
+func (t *Ticket) Gathered() bool { return t.done != nil }
 
 // Entry is a request: a pointer to a struct that embeds [Ticket].
 type Entry interface{ ticket() *Ticket }
@@ -30,6 +34,8 @@ type Combiner[E Entry] struct {
 	Most  int           // how many requests a batch has at the most
 	Stall time.Duration // how long lanes may leave requests waiting before one more is opened; 0: for as long as it takes
 	Time  time.Duration // what Send gets for a batch
+
+	Late func() time.Duration // how late answers are, called with the lock held: lanes may take as long; may be nil
 
 	Start func(func())                                         // runs a lane on a goroutine
 	Send  func(ctx context.Context, batch []E) (answered bool) // the batch has at least one request
@@ -63,7 +69,8 @@ func (c *Combiner[E]) Do(ctx context.Context, e E) error {
 	}
 }
 
-// Enter reports whether a request may go out alone, which its caller sees to. Then Exit must follow; otherwise Join.
+// Enter reports whether a request may go out alone. If so, the caller sends it and then calls Exit. Otherwise it calls
+// Join.
 func (c *Combiner[E]) Enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,11 +125,35 @@ func (c *Combiner[E]) Leave(e E, patience time.Duration) (left time.Duration) {
 	return 0
 }
 
+// Going is for a Send that has to wait before a batch may go. It returns those whose callers have not left meanwhile: only
+// these are to be sent.
+func (c *Combiner[E]) Going(batch []E) (sent []E) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range batch {
+		if t := e.ticket(); !t.gone {
+			t.sent = true
+			sent = append(sent, e)
+		}
+	}
+	return sent
+}
+
+// Sent reports, after an error of Do, whether e was among those that Going returned. If not it never will be.
+func (c *Combiner[E]) Sent(e E) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return e.ticket().sent
+}
+
 // Wait waits until nothing is in flight. Nothing may be sent meanwhile.
 func (c *Combiner[E]) Wait() { c.inFlight.Wait() }
 
 // stalled reports whether those who wait have waited for too long; mu is held.
-func (c *Combiner[E]) stalled() bool { return c.Stall > 0 && time.Since(c.moved) > c.Stall }
+func (c *Combiner[E]) stalled() bool {
+	waited := time.Since(c.moved)
+	return c.Stall > 0 && waited > c.Stall && (c.Late == nil || waited > c.Late())
+}
 
 // State is what a combiner does in one moment.
 type State struct {
@@ -144,7 +175,7 @@ func (c *Combiner[E]) State() State {
 	return s
 }
 
-// Move lets the lanes count as moving. It is for tests that a slow machine must not break.
+// Move makes the lanes look as if they moved just now. Tests use it, so that a slow machine does not break them.
 func (c *Combiner[E]) Move() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -108,6 +108,31 @@ func TestCombiner_Do_callerLeaves(t *testing.T) {
 	})
 }
 
+// Where all answers are late no other lanes open because of that: more would go along with the next batch.
+func TestCombiner_Do_lateAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCombiner()
+		late := 2 * time.Second
+		c.Stall, c.Late = time.Second, func() time.Duration { return late }
+		all := do(t, c, 3) // two alone, one on the lane
+		time.Sleep(late)
+		more := do(t, c, 2)
+		if got := c.State(); got != (combine.State{InFlight: 3, Waiting: 2}) {
+			t.Errorf("the state is %+v, want that two wait", got)
+		}
+		time.Sleep(1)
+		last := do(t, c, 1)
+		if got := c.State(); got != (combine.State{InFlight: 4}) {
+			t.Errorf("the state is %+v, want that those go who have waited for longer than that", got)
+		}
+		close(s.answer)
+		all.Wait()
+		more.Wait()
+		last.Wait()
+		c.Wait()
+	})
+}
+
 // Lanes that hang do not keep others waiting for longer than Stall.
 func TestCombiner_Join_stalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -145,4 +170,42 @@ func TestCombiner_Leave_patience(t *testing.T) {
 			t.Errorf("without patience %s are left", left)
 		}
 	})
+}
+
+// A Send that waits before it sends leaves those out whose callers have left meanwhile, and they know it.
+func TestCombiner_Going(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &combine.Combiner[*request]{Lanes: 1, Most: 3, Time: time.Minute, Start: func(f func()) { go f() }}
+			may, answer := make(chan struct{}), make(chan struct{})
+			c.Send = func(_ context.Context, batch []*request) bool {
+				<-may
+				for _, r := range c.Going(batch) {
+					r.sent++
+				}
+				<-answer
+				return true
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			r := new(request)
+			go func() {
+				if err := c.Do(ctx, r); !errors.Is(err, context.Canceled) || c.Sent(r) == leaves {
+					t.Errorf("leaves %t: the error is %v, and it was sent: %t", leaves, err, c.Sent(r))
+				}
+			}()
+			synctest.Wait()
+			if leaves {
+				cancel()
+				synctest.Wait()
+			}
+			close(may)
+			synctest.Wait()
+			cancel()
+			close(answer)
+			c.Wait()
+			if sent := r.sent == 1; sent == leaves {
+				t.Errorf("leaves %t: it was sent %d times", leaves, r.sent)
+			}
+		})
+	}
 }

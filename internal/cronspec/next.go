@@ -38,7 +38,7 @@ func (s *schedule) Next(t time.Time) time.Time {
 //
 // Only readings after t's own can do so: reachedAt never falls as readings
 // grow, and t's reading was reached at t or, in a repeated hour, earlier. In a
-// repeated hour the next readings were reached before t as well, hence the loop.
+// repeated hour the next readings were reached before t as well: that is what the loop is for.
 func (s *schedule) nextFixed(t time.Time) time.Time {
 	for r := readingOf(t); ; {
 		var ok bool

@@ -28,7 +28,7 @@ func (c *process) work(r *rand.Rand) {
 	}
 }
 
-// options are those of one acquisition, and how long it may last until its context is cancelled; 0: for ever.
+// options returns the options of one acquisition, and after how long its context is cancelled; 0: never.
 func (c *process) options(r *rand.Rand) (o lockrt.Options, patience time.Duration) {
 	o = lockrt.Options{TTL: minTTL + UpTo(r, 1+UpTo(r, maxTTL-minTTL)), NoRenew: r.IntN(3) == 0}
 	switch r.IntN(4) {

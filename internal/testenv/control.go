@@ -33,14 +33,17 @@ func (s *RedisServer) Restart() error {
 	s.killLocked()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
+	if err := onItsPort(ctx, func() error { return s.launch(ctx) }); err != nil {
+		return s.fail("restart", err)
+	}
+	return nil
+}
+
+// onItsPort launches a server again. Its port must be the same one: whoever took that is waited for until ctx ends.
+func onItsPort(ctx context.Context, launch func() error) error {
 	for {
-		err := s.launch(ctx)
-		if err == nil {
-			return nil
-		}
-		// The port must be the same one, so wait for whoever took it.
-		if !errors.Is(err, errPortTaken) || ctx.Err() != nil {
-			return s.fail("restart", err)
+		if err := launch(); !errors.Is(err, errPortTaken) || ctx.Err() != nil {
+			return err
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

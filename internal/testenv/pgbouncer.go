@@ -75,7 +75,7 @@ server_login_retry = 0.2
 	return []string{file}
 }
 
-// ready reports whether the port is open. That it is ours the server sees to: it ends if it cannot have it.
+// ready reports whether the port is open. It is our server that has it: PgBouncer ends if another process does.
 func (s *PgBouncerServer) ready(*process) bool {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), time.Second)
 	if err != nil {

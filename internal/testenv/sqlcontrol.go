@@ -2,9 +2,7 @@ package testenv
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 )
 
 // Kill ends the server without a goodbye and returns when it is gone, as with a crash. What it had not written to disk,
@@ -41,21 +39,22 @@ func (s *sqlServer) Restart() error {
 	s.crash()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	for {
+	err := onItsPort(ctx, func() error {
 		proc, err := s.launch(s.program, s.launched(s.port))
-		if err == nil {
-			if err = s.awaitReady(ctx, proc, s.ready); err == nil {
-				s.proc = proc
-				return nil
-			}
+		if err != nil {
+			return err
+		}
+		if err := s.awaitReady(ctx, proc, s.ready); err != nil {
 			proc.kill()
+			return err
 		}
-		// The port must be the same one, so wait for whoever took it.
-		if !errors.Is(err, errPortTaken) || ctx.Err() != nil {
-			return s.failed("restart", err)
-		}
-		time.Sleep(50 * time.Millisecond)
+		s.proc = proc
+		return nil
+	})
+	if err != nil {
+		return s.failed("restart", err)
 	}
+	return nil
 }
 
 // Pause freezes the server and its children with SIGSTOP: connections stay open and nothing is answered, as with a

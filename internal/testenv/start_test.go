@@ -193,3 +193,29 @@ func TestStartRedis_serverDiesWithItsParent(t *testing.T) {
 		return errors.Is(err, syscall.ECONNREFUSED)
 	})
 }
+
+func TestZooKeeperServer_Restart_waitsForItsPort(t *testing.T) {
+	s := ZooKeeper(t).Servers[0]
+	s.Kill()
+	ln, err := net.Listen("tcp", s.Addr())
+	if err != nil {
+		t.Skipf("somebody else took %s first: %v", s.Addr(), err)
+	}
+	defer ln.Close()
+	conns := make(chan error, 1)
+	go func() {
+		conn, err := ln.Accept() // Restart asks on the port: it is waiting
+		if err == nil {
+			conn.Close()
+			time.Sleep(2 * time.Second) // the server finds the port taken before that
+			ln.Close()
+		}
+		conns <- err
+	}()
+	if err := s.Restart(); err != nil {
+		t.Error(err)
+	}
+	if err := <-conns; err != nil {
+		t.Error(err)
+	}
+}

@@ -31,6 +31,8 @@ type ZooKeeperConfig struct {
 	Fsync bool
 	// TLS lets them take clients on a second port, by TLS; see SecureAddr. Clients must have a certificate, too.
 	TLS *ZooKeeperTLS
+	// Settings are further lines of their file of settings.
+	Settings []string
 }
 
 // ZooKeeperTLS are the names of files that end in .pem. Key has the certificate of the servers and its key in PKCS #8, CA

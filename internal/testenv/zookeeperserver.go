@@ -46,6 +46,7 @@ func (s *ZooKeeperServer) setUp(cfg ZooKeeperConfig, id int, members []string) e
 			fmt.Sprint("secureClientPort=", s.securePort), "secureClientPortAddress=127.0.0.1",
 			"ssl.keyStore.location="+cfg.TLS.Key, "ssl.trustStore.location="+cfg.TLS.CA, "ssl.clientAuth=need")
 	}
+	lines = append(lines, cfg.Settings...)
 	if len(members) > 1 {
 		lines = append(lines, members...)
 	}
@@ -155,13 +156,15 @@ func (s *ZooKeeperServer) Kill() {
 // Restart starts a killed server again, with what it had, and returns when it has a leader. It may be called for
 // several at a time.
 func (s *ZooKeeperServer) Restart() error {
-	s.Kill()
-	if err := s.launch(); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), zookeeperStart)
 	defer cancel()
-	return s.awaitReady(ctx)
+	return onItsPort(ctx, func() error {
+		s.Kill()
+		if err := s.launch(); err != nil {
+			return err
+		}
+		return s.awaitReady(ctx)
+	})
 }
 
 // Pause freezes the server with SIGSTOP: connections stay open and nothing is answered.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -23,10 +24,14 @@ type Server interface {
 }
 
 // Chaos is a test of some nodes that share a few locks of a cluster. Leaders are killed and stopped, nodes are cut off,
-// silenced and slowed down, answers are lost, locks are broken; nodes that are processes are killed and stopped, too. A
-// witness knows what each of them believes: no two contexts of one key are alive at the same time, unless they may
-// share it, fences grow in the order of acquisition, and who waits is served in the end. The namespace is the test's name.
-// LOCKGEN_SEED repeats the plan of a run; LOCKGEN_SOAK makes it ten times as long.
+// silenced and slowed down, answers are lost, locks are broken; nodes that are processes are killed and stopped, too,
+// and servers that are Peers are parted from each other and get slow disks. A witness knows what each of them believes:
+// no two contexts of one key are alive at the same time, unless they may share it, fences grow in the order of
+// acquisition, and who waits is served in the end. The namespace is the test's name.
+//
+// The harm ends after so many Faults, or when Patience is over; with fewer than leastFaults the test fails. With
+// LOCKGEN_SOAK it goes on until all of soakFaults are done, and LOCKGEN_SOAK=10 makes that ten times as many.
+// LOCKGEN_SEED repeats the plan of a run.
 type Chaos struct {
 	Servers   []Server
 	Leader    func(context.Context) (Server, error)
@@ -37,15 +42,19 @@ type Chaos struct {
 	Patience  time.Duration // the faults end after this time
 }
 
-const nodes = 4
+const (
+	nodes = 4
+	// leastFaults is how many faults a run must do. It has twice as long for them as for all Faults.
+	leastFaults = 25
+	// soakFaults is the same with LOCKGEN_SOAK. None may be missing.
+	soakFaults = 100
+)
 
 // Run does harm for a while, lets everything come to its end, and hears the witness.
 func (c Chaos) Run(t *testing.T) {
 	r := c.begin(t)
-	began, done := time.Now(), 0
-	for ; done < c.Faults && time.Since(began) < c.Patience; done++ {
-		r.act()
-	}
+	began := time.Now()
+	done := r.harm()
 	for calm := time.Now(); r.leases() < leastLeases && time.Since(calm) < time.Minute; {
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -55,9 +64,30 @@ func (c Chaos) Run(t *testing.T) {
 		t.Error(problem)
 	}
 	t.Logf("%d faults (%v) in %s, %d leases were seen", done, r.acts, time.Since(began).Round(time.Second), leases)
+	if err := r.tooFew(done); err != nil {
+		t.Error(err)
+	}
 	if leases < leastLeases {
 		t.Error("so few leases prove nothing")
 	}
+}
+
+// harm does harm until all faults are done or the time is over, and goes on for as long again where they are too few.
+func (r *run) harm() (done int) {
+	for began := time.Now(); done < r.Faults; done++ {
+		if took := time.Since(began); took > 2*r.Patience || took > r.Patience && done >= r.least {
+			return done
+		}
+		r.act()
+	}
+	return done
+}
+
+func (r *run) tooFew(done int) error {
+	if done < r.least {
+		return fmt.Errorf("%d faults prove too little: want %d, or set LOCKGEN_SOAK for more time", done, r.least)
+	}
+	return nil
 }
 
 // leastLeases is how many leases must have been seen to believe the run.
@@ -79,7 +109,9 @@ type run struct {
 	nodes    []*node
 	started  int
 	operator *lockrt.Locker // breaks locks
+	harms    []harm
 	acts     map[string]int
+	least    int // faults
 }
 
 func (c *Chaos) begin(t *testing.T) *run {
@@ -91,12 +123,15 @@ func (c *Chaos) begin(t *testing.T) *run {
 		}
 	}
 	t.Logf("LOCKGEN_SEED=%d repeats this plan", seed)
-	if os.Getenv("LOCKGEN_SOAK") != "" {
-		c.Faults, c.Patience = 10*c.Faults, 10*c.Patience
+	least := leastFaults
+	if text := os.Getenv("LOCKGEN_SOAK"); text != "" {
+		times, _ := strconv.Atoi(text) // any other word is as good as 1
+		least = soakFaults * max(1, times)
+		c.Faults, c.Patience = least, 10*c.Patience*time.Duration(max(1, times))
 	}
 	r := &run{
 		Chaos: *c, t: t, rand: rand.New(rand.NewPCG(seed, 0)), witness: NewWitness(), keys: []string{"a", "b"},
-		acts: make(map[string]int),
+		harms: harmsFor(*c), acts: make(map[string]int), least: least,
 	}
 	if c.Modes {
 		r.mixed = "mixed"
@@ -115,6 +150,18 @@ func (c *Chaos) begin(t *testing.T) *run {
 		r.nodes = append(r.nodes, r.start())
 	}
 	return r
+}
+
+// harmsFor are all that nodes and servers of a kind can bear.
+func harmsFor(c Chaos) []harm {
+	all := slices.Clone(harms)
+	if c.Processes {
+		all = append(all, processHarms...)
+	}
+	if _, lines := c.Servers[0].(Peer); lines {
+		all = append(all, peerHarms...)
+	}
+	return all
 }
 
 // start starts a node.

@@ -45,6 +45,13 @@ func (n *node) each(do func(*testenv.Proxy)) {
 	}
 }
 
+// during does harm to all lines of the node for a time.
+func (n *node) during(d time.Duration, begin, end func(*testenv.Proxy)) {
+	n.each(begin)
+	time.Sleep(d)
+	n.each(end)
+}
+
 // plan is what a process is told.
 type plan struct {
 	Namespace, Node string
@@ -158,9 +165,9 @@ func (n *node) startProcess(t testing.TB, p plan, w *Witness) {
 }
 
 const (
-	// openPatience is how long a process tries to open its Locker, amid all harm.
+	// openPatience is how long a process tries to open its Locker while servers are killed and cut off.
 	openPatience = time.Minute
-	// endPatience is how long a process may take to its end, when all harm is over.
+	// endPatience is how long a process may take to end when all servers are up again.
 	endPatience = 4 * time.Minute
 )
 

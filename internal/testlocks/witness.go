@@ -39,7 +39,7 @@ type beliefID struct {
 // NewWitness returns one that knows nothing.
 func NewWitness() *Witness { return &Witness{beliefs: make(map[string]map[beliefID]*Belief)} }
 
-// Hear takes a belief, or a later word on it.
+// Hear takes a belief, or an update of one.
 func (w *Witness) Hear(b Belief) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

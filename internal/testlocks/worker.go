@@ -74,7 +74,11 @@ func (u *user) visit(random *rand.Rand) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	u.hold(ctx, key, o, upTo(random, 60*time.Millisecond), downgrade)
+	stay := 60 * time.Millisecond
+	if random.IntN(20) == 0 {
+		stay = 5 * time.Second // longer than a TTL, so that renewals matter
+	}
+	u.hold(ctx, key, o, upTo(random, stay), downgrade)
 }
 
 // hold takes a lock for a while. A writer may go on as a reader for as long again.

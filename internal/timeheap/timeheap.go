@@ -3,10 +3,10 @@ package timeheap
 
 import "time"
 
-// Heap is a heap by time whose elements know their places in it, so that any of them can be moved or removed. The
+// Heap is a heap by time whose elements know their indices in it, so that any of them can be moved or removed. The
 // elements are pointers, as a rule; each is in the heap once at most. It allocates only to grow.
 type Heap[T any] struct {
-	place func(T) *int
+	index func(T) *int
 	items []item[T]
 }
 
@@ -16,22 +16,22 @@ type item[T any] struct {
 	x  T
 }
 
-// New returns an empty heap. place is where an element keeps its place in this heap, which is the heap's own: 0, as it
+// New returns an empty heap. index is where an element keeps its index in this heap, which is the heap's own: 0, as it
 // has to be at first, while the element is outside.
-func New[T any](place func(T) *int) Heap[T] { return Heap[T]{place: place} }
+func New[T any](index func(T) *int) Heap[T] { return Heap[T]{index: index} }
 
 // Len returns the number of elements.
 func (h *Heap[T]) Len() int { return len(h.items) }
 
 // Has reports whether x is in the heap.
-func (h *Heap[T]) Has(x T) bool { return *h.place(x) > 0 }
+func (h *Heap[T]) Has(x T) bool { return *h.index(x) > 0 }
 
 // First returns the element whose time comes first. The heap must not be empty.
 func (h *Heap[T]) First() (x T, at time.Time) { return h.items[0].x, h.items[0].at }
 
 // Set puts x into the heap, or gives it another time.
 func (h *Heap[T]) Set(x T, at time.Time) {
-	i := *h.place(x) - 1
+	i := *h.index(x) - 1
 	if i < 0 {
 		i = len(h.items)
 		h.items = append(h.items, item[T]{})
@@ -41,11 +41,11 @@ func (h *Heap[T]) Set(x T, at time.Time) {
 
 // Remove takes x out, if it is in the heap.
 func (h *Heap[T]) Remove(x T) {
-	i := *h.place(x) - 1
+	i := *h.index(x) - 1
 	if i < 0 {
 		return
 	}
-	*h.place(x) = 0
+	*h.index(x) = 0
 	end := len(h.items) - 1
 	last := h.items[end]
 	h.items[end] = item[T]{}
@@ -94,5 +94,5 @@ func (h *Heap[T]) settle(i int, it item[T]) {
 
 func (h *Heap[T]) put(i int, it item[T]) {
 	h.items[i] = it
-	*h.place(it.x) = i + 1
+	*h.index(it.x) = i + 1
 }

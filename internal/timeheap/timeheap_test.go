@@ -8,7 +8,7 @@ import (
 
 type element struct {
 	at    time.Time
-	place int
+	index int
 }
 
 // TestHeap makes random changes to a heap and to a plain set beside it: the first is always the earliest of the set.
@@ -16,7 +16,7 @@ func TestHeap(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	start := time.Now()
-	h := New(func(e *element) *int { return &e.place })
+	h := New(func(e *element) *int { return &e.index })
 	all := make([]*element, 40)
 	for i := range all {
 		all[i] = new(element)
@@ -52,7 +52,7 @@ func TestHeap(t *testing.T) {
 func TestHeap_TakeDue(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
-	h := New(func(e *element) *int { return &e.place })
+	h := New(func(e *element) *int { return &e.index })
 	for _, i := range rand.Perm(100) {
 		e := &element{at: start.Add(time.Duration(i / 2))}
 		h.Set(e, e.at)
@@ -73,7 +73,7 @@ func TestHeap_TakeDue(t *testing.T) {
 
 // TestHeap_allocations checks that an element that comes and goes costs none.
 func TestHeap_allocations(t *testing.T) {
-	h := New(func(e *element) *int { return &e.place })
+	h := New(func(e *element) *int { return &e.index })
 	now := time.Now()
 	h.Set(new(element), now)
 	e := new(element)

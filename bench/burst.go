@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// crowd runs n goroutines from one starting signal and returns when all have ended: how long that took from the signal,
+// burst runs n goroutines from one starting signal and returns when all have ended: how long that took from the signal,
 // and the first error. An error ends the context of the others.
-func crowd(ctx context.Context, n int, work func(ctx context.Context, i int) error) (time.Duration, error) {
+func burst(ctx context.Context, n int, work func(ctx context.Context, i int) error) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var (
