@@ -1,6 +1,7 @@
 package zkstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -98,14 +99,11 @@ func (s *session) sweep(l *link) {
 	for !l.isOver() && s.life.Err() == nil {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(s.life, sweepTime)
-		names, err := l.children(ctx, s.space.keeps())
-		for i := 0; i < len(names) && err == nil; i++ {
-			err = l.sweepOne(ctx, names[i])
-		}
+		failed, err := l.sweepAll(ctx)
 		cancel()
 		if err != nil && !l.isOver() && s.life.Err() == nil {
 			err = explain(s.life, began, err)
-			s.Logger.Warn("locks that dead processes keep by MinHold were not looked for", "error", err)
+			s.Logger.Warn("not all locks that dead processes keep by MinHold were swept up", "failed", failed, "error", err)
 		}
 		timer := time.NewTimer(pace.Jitter(sweepTime))
 		select {
@@ -115,6 +113,23 @@ func (s *session) sweep(l *link) {
 		}
 		timer.Stop()
 	}
+}
+
+// sweepAll goes on behind a node that the servers refuse to read or to delete. It returns how many there were, and why the
+// first of them was.
+func (l *link) sweepAll(ctx context.Context) (failed int, first error) {
+	names, first := l.children(ctx, l.s.space.keeps())
+	for _, name := range names {
+		err := l.sweepOne(ctx, name)
+		if err != nil {
+			failed++
+			first = cmp.Or(first, err)
+		}
+		if ctx.Err() != nil || l.isOver() {
+			break
+		}
+	}
+	return failed, first
 }
 
 func (l *link) sweepOne(ctx context.Context, name string) error {

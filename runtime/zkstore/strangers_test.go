@@ -147,6 +147,38 @@ func TestStore_sweep_strangers(t *testing.T) {
 	}
 }
 
+// One lock that a dead process has kept may not be deleted. All others are swept up.
+func TestStore_sweep_refused(t *testing.T) {
+	e := one(t)
+	conn := client(t, e.Addrs())
+	a := newLocker(t, e.Addrs(), config(patient), "a", lockrt.Config{})
+	const keys = 11
+	for i := range keys {
+		release(t, acquire(t, a, fmt.Sprint("k", i), lockrt.Options{TTL: long, MinHold: 300 * time.Millisecond}))
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range keys - 1 { // the order of names is not known: each but the last is in the way of others
+		lock := fmt.Sprint(root(t), "/l/k", i)
+		if _, err := conn.SetACL(lock, zk.WorldACL(zk.PermRead|zk.PermAdmin), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(400 * time.Millisecond)
+	b := newLocker(t, e.Addrs(), config(patient), "b", lockrt.Config{})
+	release(t, acquire(t, b, "another", lockrt.Options{TTL: long}))
+	eventually(t, "the lock that may be deleted is swept up", func() bool {
+		names, _, err := conn.Children(fmt.Sprint(root(t), "/l/k", keys-1))
+		return errors.Is(err, zk.ErrNoNode) || err == nil && len(names) == 0
+	})
+	for i := range keys - 1 {
+		if _, err := conn.SetACL(fmt.Sprint(root(t), "/l/k", i), everybody, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Somebody takes a right away for a moment in which a lock is released. It is free when the right is back, and not only
 // when its process ends.
 func TestStore_releaseIsRefusedForAWhile(t *testing.T) {
