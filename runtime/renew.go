@@ -147,14 +147,12 @@ func (r *renewer) takeDue(now time.Time) (batch []*grant, sleep time.Duration) {
 // renew asks for one batch and schedules each of its leases again.
 func (r *renewer) renew(ctx context.Context, batch []*grant) {
 	renewals := make([]Renewal, len(batch))
-	shortest := maxTTL
+	callLimit := maxTTL
 	sent := time.Now()
 	for i, g := range batch {
 		renewals[i] = g.renewal(sent)
-		shortest = min(shortest, renewals[i].TTL)
+		callLimit = min(callLimit, r.callLimit(g, renewals[i].TTL, sent))
 	}
-	// Two thirds of the TTL are left. A call that is stuck on a dead connection must leave time for others.
-	callLimit := max(shortest/6, minTTL)
 	callCtx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	errs := renewEach(callCtx, r.session, renewals)
@@ -183,6 +181,20 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 				slog.Int("leases", failed), slog.String("first_key", firstFailed(renewals, errs)), slog.Any("error", first))
 		}
 	}
+}
+
+// callLimit is how long a call may take that renews a lease. Two thirds of the TTL are left for the first, and one that is
+// stuck on a dead connection must leave time for others. Those have half of what is left: a store that is slow may answer.
+func (r *renewer) callLimit(g *grant, ttl time.Duration, now time.Time) time.Duration {
+	limit := ttl / 6
+	r.mu.Lock()
+	failed := r.unmet[g]
+	r.mu.Unlock()
+	if failed {
+		_, deadline := g.state()
+		limit = max(limit, deadline.Sub(now)/2)
+	}
+	return max(limit, minTTL)
 }
 
 // allMet reports whether there is no lease whose last renewal failed.

@@ -61,7 +61,7 @@ const (
 
 // hedged is repeat for the calls of a renewal, which has time for little more than one attempt at a server that is silent.
 // With several members every other call may come to that one, until its connection is known to be dead. The call must be
-// one that may be made twice at a time.
+// one that bounds its attempts itself, and may be made twice at a time.
 func hedged[T any](ctx context.Context, s *session, call func(context.Context) (T, error)) (got T, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -72,7 +72,7 @@ func hedged[T any](ctx context.Context, s *session, call func(context.Context) (
 	answers := make(chan answer, hedges)
 	ask := func() {
 		s.calls.Start(func() {
-			got, _, err := repeat(ctx, call)
+			got, _, err := again(ctx, call)
 			answers <- answer{got, err}
 		})
 	}

@@ -1,12 +1,14 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // class is one lease of etcd, to which the session's contenders with about the same TTL are attached. It is kept alive
@@ -16,12 +18,15 @@ type class struct {
 	key    time.Duration // under which the session has it
 	length time.Duration // what etcd gives it
 	gone   chan struct{} // closed when etcd has forgotten it, or the session has
+	wanted chan struct{} // has an element when somebody waits for a sign of life
 
 	// Guarded by session.mu.
-	alive time.Time // when the last sign of life that was acknowledged was sent
-	users int       // leases, waiters and calls
-	idle  time.Time // since when it has no users
-	over  bool      // gone is closed
+	alive time.Time     // when the last sign of life that was acknowledged was sent
+	tried chan struct{} // closed when the next one is acknowledged or fails
+	err   error         // why the last one failed
+	users int           // leases, waiters and calls
+	idle  time.Time     // since when it has no users
+	over  bool          // gone is closed
 }
 
 // idleTime is for how long a class is kept that nobody uses.
@@ -77,7 +82,7 @@ func (s *session) makeClass(ctx context.Context, key time.Duration) error {
 		}
 		c := &class{
 			id: r.ID, key: key, length: time.Duration(r.TTL) * time.Second, alive: sent, idle: time.Now(),
-			gone: make(chan struct{}),
+			gone: make(chan struct{}), wanted: make(chan struct{}, 1), tried: make(chan struct{}),
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -109,27 +114,66 @@ func (s *session) leaveLocked(c *class) {
 	}
 }
 
+// lasts reports whether a class is known to last until then.
+func (s *session) lasts(c *class, end time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.lastsLocked(end)
+}
+
+func (c *class) lastsLocked(end time.Time) bool { return !c.alive.Add(c.length).Before(end) }
+
+// awaitLife waits until a class is known to last until then.
+func (s *session) awaitLife(ctx context.Context, c *class, end time.Time) error {
+	for first := true; ; first = false {
+		s.mu.Lock()
+		lasts, tried, err := c.lastsLocked(end), c.tried, c.err
+		s.mu.Unlock()
+		switch {
+		case lasts:
+			return nil
+		case !first && err != nil && !retryable(err):
+			return err
+		}
+		pace.Wake(c.wanted)
+		select {
+		case <-tried:
+		case <-c.gone:
+			return lockrt.ErrLost
+		case <-s.ctx.Done():
+			return lockrt.ErrClosed
+		case <-ctx.Done():
+			return cmp.Or(err, context.Cause(ctx))
+		}
+	}
+}
+
 // keepAlive renews a class, until nobody needs it any more.
 func (s *session) keepAlive(c *class) {
 	timer := time.NewTimer(c.pause())
 	defer timer.Stop()
 	failing := false
 	for {
+		wanted := c.wanted
+		if failing {
+			wanted = nil // there is a pause between two tries
+		}
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-c.gone:
 			return
+		case <-wanted:
 		case <-timer.C:
 		}
 		if s.retire(c) {
 			return
 		}
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(etcd.WithRequireLeader(s.ctx), max(c.length/4, attemptTime))
+		ctx, cancel := context.WithTimeout(etcd.WithRequireLeader(s.ctx), max(c.length/4, 2*attemptTime))
 		err := s.renewClass(ctx, c)
 		cancel()
-		pause := c.pause()
+		pause := max(c.pause()-time.Since(began), c.length/20)
 		if err != nil {
 			pause = pace.Jitter(min(c.length/20, time.Second))
 			if !failing {
@@ -141,23 +185,24 @@ func (s *session) keepAlive(c *class) {
 	}
 }
 
-// pause is the time between two signs of life. With what a call takes it is less than a quarter.
+// pause is the time from one sign of life to the next, of which servers that answer soon hear within a quarter.
 func (c *class) pause() time.Duration { return c.length/5 - pace.Jitter(c.length/50) }
 
-// renewClass counts a sign of life that was sent within this call, and no earlier one.
+// renewClass gives a sign of life, and tells those who wait for it what came of it.
 func (s *session) renewClass(ctx context.Context, c *class) error {
 	sent, err := hedged(ctx, s, func(ctx context.Context) (time.Time, error) {
 		sent := time.Now()
 		return sent, s.signOfLife(ctx, c)
 	})
-	switch {
-	case err == nil:
-		s.mu.Lock()
-		if sent.After(c.alive) {
-			c.alive = sent
-		}
-		s.mu.Unlock()
-	case isNoLease(err):
+	s.mu.Lock()
+	if err == nil {
+		c.alive = sent
+	}
+	c.err = err
+	close(c.tried)
+	c.tried = make(chan struct{})
+	s.mu.Unlock()
+	if isNoLease(err) {
 		s.lose(c)
 	}
 	return err
@@ -167,11 +212,13 @@ func (s *session) renewClass(ctx context.Context, c *class) error {
 // replaced and does not know it says yes, too, while its successor counts down. So a majority has to agree afterwards
 // that the term is still the one of the answer: every leader that follows begins all leases anew.
 func (s *session) signOfLife(ctx context.Context, c *class) error {
-	said, err := s.client.KeepAliveOnce(ctx, c.id)
+	said, err := attempt(ctx, func(ctx context.Context) (*etcd.LeaseKeepAliveResponse, error) {
+		return s.client.KeepAliveOnce(ctx, c.id)
+	})
 	if err != nil {
 		return err
 	}
-	now, err := s.client.Get(ctx, s.space.generation(s.id), etcd.WithCountOnly())
+	now, err := s.count(ctx)
 	if err == nil && now.Header.RaftTerm != said.ResponseHeader.GetRaftTerm() {
 		err = errOtherLeader
 	}
@@ -180,10 +227,14 @@ func (s *session) signOfLife(ctx context.Context, c *class) error {
 
 // signOfServers asks for what is answered only when all has been applied that came before.
 func (s *session) signOfServers(ctx context.Context) error {
-	_, err := attempt(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
+	_, err := s.count(ctx)
+	return err
+}
+
+func (s *session) count(ctx context.Context) (*etcd.GetResponse, error) {
+	return attempt(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
 		return s.client.Get(ctx, s.space.generation(s.id), etcd.WithCountOnly())
 	})
-	return err
 }
 
 // logAlive logs when the servers begin not to hear of this process, and when they do again.

@@ -7,11 +7,12 @@ import (
 
 	etcd "go.etcd.io/etcd/client/v3"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// Renew implements lockrt.Session. A class is kept alive once for all its leases, and then their contenders are read:
-// the answer of a keep-alive alone does not say that they are there.
+// Renew implements lockrt.Session. The contenders are read, for a sign of life alone does not say that they are there.
+// Their classes are kept alive all the time: mostly the last sign of life is young enough, and the read is all.
 func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error {
 	began := time.Now()
 	// A server that is cut off from the others says so at once. Else each step could lose an attempt to it, and they have
@@ -20,8 +21,7 @@ func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error 
 	defer cancel()
 	r := &renewing{s: s, errs: make([]error, len(renewals)), held: make([]held, len(renewals))}
 	r.begin(limited, renewals)
-	r.keepAlive(limited)
-	r.read(limited)
+	r.cover(limited, began, renewals)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, renewal := range renewals {
@@ -110,22 +110,29 @@ func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*cla
 	return c, nil
 }
 
-// keepAlive renews the classes. A sign of life from before the call does not count.
-func (r *renewing) keepAlive(ctx context.Context) {
-	alive := make(map[*class]error)
-	for i := range r.held {
-		if r.errs[i] != nil {
-			continue
+// cover reads the contenders, and waits meanwhile for what signs of life their classes lack to last as long as the renewed
+// leases.
+func (r *renewing) cover(ctx context.Context, began time.Time, renewals []lockrt.Renewal) {
+	ends := make(map[*class]time.Time)
+	for i, h := range r.held {
+		if end := began.Add(renewals[i].TTL); r.errs[i] == nil && ends[h.class].Before(end) {
+			ends[h.class] = end
 		}
-		c := r.held[i].class
-		err, asked := alive[c]
-		if !asked {
-			if err = r.s.renewClass(ctx, c); isNoLease(err) {
-				err = lockrt.ErrLost
-			}
-			alive[c] = err
+	}
+	for c, end := range ends {
+		if !r.s.lasts(c, end) {
+			pace.Wake(c.wanted)
 		}
-		r.errs[i] = err
+	}
+	r.read(ctx)
+	failed := make(map[*class]error)
+	for c, end := range ends {
+		failed[c] = r.s.awaitLife(ctx, c, end)
+	}
+	for i, h := range r.held {
+		if r.errs[i] == nil {
+			r.errs[i] = failed[h.class]
+		}
 	}
 }
 
@@ -160,7 +167,9 @@ func (r *renewing) readChunk(ctx context.Context, chunk []int) error {
 		ops[j] = etcd.OpGet(r.held[i].me)
 	}
 	said, err := hedged(ctx, s, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).Then(ops...).Commit()
+		return attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+			return s.client.Txn(ctx).Then(ops...).Commit()
+		})
 	})
 	if err != nil {
 		return err
