@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -77,6 +78,26 @@ func TestLease_renewal_thatHangsLeavesTimeForAnother(t *testing.T) {
 		time.Sleep(2 * ttl)
 		if err := lease.Err(); err != nil {
 			t.Errorf("the lease after one renewal that hung: %v", err)
+		}
+	})
+}
+
+// A store takes longer for an answer than the first try of a renewal waits for it, which is a sixth of the TTL. The next one
+// waits for longer.
+func TestLease_renewal_ofASlowStore(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+				if !pace.Sleep(ctx, ttl/5) {
+					return blackHole(ctx, renewals, real)
+				}
+				return real.Renew(ctx, renewals)
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		time.Sleep(10 * ttl)
+		if err := lease.Err(); err != nil {
+			t.Errorf("the lease in a slow store: %v", err)
 		}
 	})
 }

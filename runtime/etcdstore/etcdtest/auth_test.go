@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"log/slog"
 	"math/big"
 	"net"
 	"os"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/testetcd"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/etcdstore"
 )
 
 // With authentication an account with the right to the prefix is enough. No password is in any error.
@@ -73,19 +75,26 @@ func (s *tokenServer) KeepAliveOnce(ctx context.Context, id etcd.LeaseID) (*etcd
 // The client has a new token made for each sign of life, and a member that is behind does not know it yet. That is asked
 // again, and nobody hears of it.
 func TestStore_tokenThatIsNotKnownYet(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	client := start(t, 1, testetcd.Options{}).client(t)
 	server := &tokenServer{Lease: client.Lease}
 	client.Lease = server
-	lease := acquire(t, strictLocker(t, client), "k", lockrt.Options{TTL: long})
-	for range 5 {
-		if err := lease.Extend(t.Context(), long); err != nil {
-			t.Errorf("after %d signs of life: %v", server.asked.Load(), err)
-		}
+	var log strings.Builder // of one goroutine, which ends with the Locker
+	locks, err := lockrt.New(etcdstore.New(client, etcdstore.Config{}), lockrt.Config{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if server.asked.Load() < 10 {
-		t.Errorf("%d signs of life in 5 renewals", server.asked.Load())
-	}
+	lease := acquire(t, locks, "k", lockrt.Options{TTL: time.Second})
+	eventually(t, "five signs of life are given", func() bool { return server.asked.Load() >= 10 })
 	release(t, lease)
+	if err := locks.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(log.String(), "kept alive") {
+		t.Errorf("it was told of: %s", log.String())
+	}
 }
 
 func open(t *testing.T, url string) *lockrt.Locker {
