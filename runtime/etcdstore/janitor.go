@@ -35,6 +35,7 @@ type chore struct {
 	until   time.Time // then it is given up
 	backoff time.Duration
 	again   time.Time // not before, after a failure
+	denied  bool      // that was for want of a right, which does not come with time
 
 	heapIndex int
 }
@@ -141,7 +142,7 @@ func (s *session) cleanRest() {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
 	s.doDue(ctx, time.Now().Add(patience)) // those too that failed a moment ago
-	s.revokeAll(ctx)
+	s.revokeAll(context.Background())      // which takes no longer than one attempt, and frees what could not be deleted
 }
 
 func (s *session) cleanPause() time.Duration {
@@ -202,7 +203,9 @@ func (s *session) doDue(ctx context.Context, now time.Time) {
 		workers <- struct{}{}
 		s.calls.Start(func() {
 			defer func() { <-workers }()
-			_ = pace.Sleep(ctx, min(time.Until(c.again), time.Second))
+			if !c.denied {
+				_ = pace.Sleep(ctx, min(time.Until(c.again), time.Second))
+			}
 			s.doOne(ctx, c) // which puts it back if ctx has ended
 		})
 	}
@@ -215,14 +218,14 @@ func (s *session) doOne(ctx context.Context, c *chore) {
 	limited, cancel := bounded(ctx)
 	err := c.do(limited)
 	cancel()
-	denied := err != nil && ctx.Err() == nil && !errors.Is(err, errNoAnswer) && isDenied(err)
-	if err == nil || denied && s.ctx.Err() != nil {
+	c.denied = err != nil && ctx.Err() == nil && !errors.Is(err, errNoAnswer) && isDenied(err)
+	if err == nil || c.denied && s.ctx.Err() != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, most := time.Now(), time.Second
-	if denied {
+	if c.denied {
 		c.until, most = now.Add(patience), deniedPause
 	}
 	if now.Before(c.until) {

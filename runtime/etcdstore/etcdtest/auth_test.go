@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/big"
 	"net"
@@ -208,6 +209,52 @@ func TestStore_releaseIsDeniedForAWhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	release(t, acquire(t, b, "k", lockrt.Options{TTL: long, Wait: 20 * time.Second}))
+}
+
+// deniedKV takes no writes of this account while it is closed.
+type deniedKV struct {
+	etcd.KV
+	closed atomic.Bool
+}
+
+func (k *deniedKV) Do(ctx context.Context, op etcd.Op) (etcd.OpResponse, error) {
+	if k.closed.Load() && !op.IsGet() {
+		return etcd.OpResponse{}, rpctypes.ErrPermissionDenied
+	}
+	return k.KV.Do(ctx, op)
+}
+
+func (k *deniedKV) Txn(ctx context.Context) etcd.Txn {
+	return &watchedTxn{Txn: k.KV.Txn(ctx), commit: func(txn etcd.Txn, thens []etcd.Op) (*etcd.TxnResponse, error) {
+		if k.closed.Load() && writes(thens) {
+			return nil, rpctypes.ErrPermissionDenied
+		}
+		return txn.Commit()
+	}}
+}
+
+// A process that may not delete its locks closes. It ends its leases of etcd, and the locks with them, however many they are.
+func TestStore_Close_deniedReleases(t *testing.T) {
+	client := start(t, 1, testetcd.Options{}).client(t)
+	servers := &deniedKV{KV: client.KV}
+	client.KV = servers
+	locks := strictLocker(t, client)
+	var held []*lockrt.Lease
+	for i := range 1200 {
+		held = append(held, acquire(t, locks, fmt.Sprint("k", i), lockrt.Options{TTL: long}))
+	}
+	servers.closed.Store(true)
+	for _, lease := range held {
+		says(t, lease.Release(t.Context()), "permission denied")
+	}
+	time.Sleep(5 * time.Second) // they are tried again, more and more seldom
+	if err := locks.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	left, err := client.Leases(t.Context())
+	if err != nil || len(left.Leases) > 0 {
+		t.Errorf("%d leases of etcd are left, %v", len(left.Leases), err)
+	}
 }
 
 // enableAuth makes an account "app" with the right to what begins with team/.
