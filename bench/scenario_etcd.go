@@ -184,7 +184,7 @@ func (s etcdFailover) run(ctx context.Context, b *bench) error {
 
 // etcdPlans are the scenarios with etcd, at their full or their small size.
 func etcdPlans(quick bool, rounds int) []plan {
-	size := uncontended{rounds: 9, goroutines: 64, slice: time.Second}
+	size := uncontended{rounds: 21, goroutines: 64, slice: 500 * time.Millisecond}
 	burst := clusterContended{crew: crew{processes: 8, waiters: 1, hold: time.Millisecond}, rounds: 3, window: 10 * time.Second}
 	load := seeds{goroutines: 1000, each: 2, rounds: 3, atLeast: 300 * time.Millisecond, limit: 25 * time.Second}
 	busy, dead := etcdBusy{rounds: 5, slice: time.Second}, etcdFailover{failover{rounds: 3}}
