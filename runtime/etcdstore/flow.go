@@ -26,8 +26,8 @@ const (
 	// fewWrites is how many of them there may be when they are late.
 	fewWrites = 4
 	// aliveShare is the part of the length of a lease of etcd that an answer may take, or leastBearable: with less than that,
-	// machines that are merely busy would have few writes. A renewal waits for two, one after another, and has a sixth of a
-	// TTL, which may be little more than half of that length.
+	// machines that are merely busy would have few writes. A renewal waits for one, at first for a sixth of a TTL, which may
+	// be little more than half of that length; a sign of life is two, one after another.
 	aliveShare    = 24
 	leastBearable = 250 * time.Millisecond
 	// probeFirst and probeMost are the pauses between the reads that find out whether the servers answer.
