@@ -107,7 +107,8 @@ type Request struct {
 	Told func(*BusyError, error)
 	// Keep, if not nil, is called once when ctx or the wait ends and the request may be in the queue. If it returns
 	// true, the place in the queue stays: an Acquire with the same ID follows at once. It continues the wait there, or
-	// gives the place up if its ctx has ended. A session that cannot do that never calls Keep.
+	// gives the place up if its ctx has ended. A session that closes gives up the places that no Acquire has come for. One
+	// that cannot keep places never calls Keep.
 	Keep func() bool
 }
 

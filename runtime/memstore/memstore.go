@@ -80,7 +80,7 @@ func init() {
 
 // Open implements lockrt.Store.
 func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
-	return &session{store: s, cfg: cfg, closed: make(chan struct{})}, nil
+	return &session{store: s, cfg: cfg, closed: make(chan struct{}), places: make(map[string]string)}, nil
 }
 
 // Value returns the value of key, which mk makes at the first call. It lets packages that build on locks keep state

@@ -18,6 +18,7 @@ type session struct {
 	cfg       lockrt.SessionConfig
 	closeOnce sync.Once
 	closed    chan struct{}
+	places    map[string]string // left to the next Acquire of the same ID, with their keys; guarded by store.mu
 }
 
 var (
@@ -83,7 +84,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 		err = lockrt.ErrClosed
 	}
 	busy := s.busy(req.Key)
-	if errors.Is(err, lockrt.ErrClosed) || req.Keep == nil || !req.Keep() {
+	if errors.Is(err, lockrt.ErrClosed) || req.Keep == nil || !req.Keep() || !s.keep(req) {
 		s.leave(req)
 	}
 	switch {
@@ -104,6 +105,7 @@ func (s *session) take(req lockrt.Request) (lockrt.Grant, *waiter, error) {
 		return lockrt.Grant{}, nil, lockrt.ErrClosed
 	default:
 	}
+	delete(s.places, req.ID)
 	now := time.Now()
 	l := s.store.lockOn(s.name(req.Key), now)
 	l.update(now) // if a timer is about to run: those who wait come first
@@ -142,6 +144,7 @@ func (s *session) busy(key string) *lockrt.BusyError {
 func (s *session) leave(req lockrt.Request) {
 	s.store.mu.Lock()
 	defer s.store.unlock()
+	delete(s.places, req.ID)
 	if l := s.store.locks[s.name(req.Key)]; l != nil {
 		l.withdraw(req.ID, time.Now())
 	}
@@ -294,6 +297,29 @@ func (s *session) named(b lockrt.Breaking, now time.Time) (*lock, *holder) {
 
 // Close implements lockrt.Session.
 func (s *session) Close(context.Context) error {
-	s.closeOnce.Do(func() { close(s.closed) })
+	s.closeOnce.Do(func() {
+		close(s.closed)
+		s.store.mu.Lock()
+		defer s.store.unlock()
+		for id, key := range s.places {
+			if l := s.store.locks[s.name(key)]; l != nil {
+				l.withdraw(id, time.Now())
+			}
+		}
+		s.places = nil
+	})
 	return nil
+}
+
+// keep reports false if the session is closed, so that nobody will take the place.
+func (s *session) keep(req lockrt.Request) bool {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	select {
+	case <-s.closed:
+		return false
+	default:
+	}
+	s.places[req.ID] = req.Key
+	return true
 }

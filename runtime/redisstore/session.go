@@ -68,6 +68,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 		return lockrt.Grant{}, lockrt.ErrClosed
 	}
 	defer s.gate.Leave()
+	s.leftovers.Take(req.ID)
 	grant, err := s.acquire(ctx, req)
 	if err != nil || s.replicas == 0 {
 		return grant, err

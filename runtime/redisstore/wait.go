@@ -39,10 +39,12 @@ func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, e
 // giveUp takes a request back that its caller has given up. over says that the caller's time was: then the place may
 // stay for the next of its process.
 func (s *session) giveUp(req lockrt.Request, keys lockKeys, over bool) {
+	patience := req.TTL + 2*s.liveness
 	if over && req.Keep != nil && req.Keep() {
+		s.leftovers.Leave(req.ID, keys, patience)
 		return
 	}
-	s.leftovers.Abandon(req.ID, keys, req.TTL+2*s.liveness)
+	s.leftovers.Abandon(req.ID, keys, patience)
 }
 
 // waiting is the state of one that stands in the queue.
@@ -100,7 +102,7 @@ func (w *waiting) await(ctx context.Context, first answer) (lockrt.Grant, error)
 	if err != nil {
 		w.question.Settle()
 		over := ctx.Err() != nil || w.Over()
-		w.giveUp(w.Req, w.waiter.keys, over && !errors.Is(err, lockrt.ErrLost))
+		w.giveUp(w.Req, w.waiter.keys, over && !errors.Is(err, lockrt.ErrLost) && !errors.Is(err, lockrt.ErrClosed))
 		return lockrt.Grant{}, err
 	}
 	return *grant, nil

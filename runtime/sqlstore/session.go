@@ -143,6 +143,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	}
 	defer s.gate.Leave()
 	q := s.newRequest(req)
+	s.leftovers.Take(q.id)
 	if err := ctx.Err(); err != nil {
 		s.abandon(q.id, req.Key, req.TTL) // its place may have been kept
 		return lockrt.Grant{}, err

@@ -51,6 +51,7 @@ func isSilence(err error) bool { return errors.Is(err, errNoAnswer) || errors.Is
 // stay for the next of its process.
 func (s *session) giveUp(q *request, over bool) {
 	if over && q.req.Keep != nil && q.req.Keep() {
+		s.leftovers.Leave(q.id, q.req.Key, q.req.TTL+2*s.cfg.Liveness)
 		return
 	}
 	s.abandon(q.id, q.req.Key, q.req.TTL)

@@ -95,6 +95,22 @@ var toldTests = map[string]func(*testing.T, *env){
 		e.granted("2", behind)
 	},
 
+	"a_kept_place_that_nobody_takes_ends_with_its_session": func(t *testing.T, e *env) {
+		a, _ := e.session("a")
+		b, _ := e.session("b")
+		e.take(a, "k", "holder", long)
+		e.keepPlace(b, 1)
+		if err := b.Close(e.ctx); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if waiters := e.info(a, "k").Waiters; len(waiters) > 0 {
+			t.Errorf("a session that is closed waits: %v", waiters)
+		}
+		behind := e.wait(e.ctx, a, request("k", 2))
+		e.release(a, "k", "holder")
+		e.granted("2", behind)
+	},
+
 	"a_place_that_nobody_keeps_is_left": func(t *testing.T, e *env) {
 		a, _ := e.session("a")
 		b, _ := e.session("b")

@@ -52,10 +52,12 @@ type Janitor[K any] struct {
 	cfg      Config[K]
 	wake     chan struct{}
 	doubtful atomic.Int64 // how many leases are somebody's; changed under mu
+	kept     atomic.Int64 // how many places there are; changed under mu
 
-	mu   sync.Mutex // guards what follows
-	byID map[string]*leftover[K]
-	due  timeheap.Heap[*leftover[K]]
+	mu     sync.Mutex // guards what follows
+	byID   map[string]*leftover[K]
+	due    timeheap.Heap[*leftover[K]]
+	places map[string]place[K] // by the IDs of their leases
 }
 
 // New returns a janitor that remembers nothing.
@@ -65,6 +67,8 @@ func New[K any](cfg Config[K]) *Janitor[K] {
 		wake: make(chan struct{}, 1),
 		byID: make(map[string]*leftover[K]),
 		due:  timeheap.New(func(l *leftover[K]) *int { return &l.heapIndex }),
+
+		places: make(map[string]place[K]),
 	}
 }
 
@@ -102,9 +106,10 @@ func (j *Janitor[K]) Run(ctx context.Context) {
 	}
 }
 
-// Rest cancels all that nobody wants, due or not, until nothing is left or ctx ends. No try lasts longer than trip. It
-// is for a session that ends. What it does not reach is left to its TTL.
+// Rest cancels all that nobody wants, due or not, and the places that nobody has taken, until nothing is left or ctx ends.
+// No try lasts longer than trip. It is for a session that ends. What it does not reach is left to its TTL.
 func (j *Janitor[K]) Rest(ctx context.Context, trip time.Duration) {
+	j.abandonPlaces()
 	for backoff := time.Duration(0); pace.Sleep(ctx, backoff); {
 		limited, cancel := context.WithTimeout(ctx, trip)
 		tried, failed := j.cancel(limited, true)
