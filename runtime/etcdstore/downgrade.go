@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,11 +35,14 @@ func (s *session) downgrade(ctx context.Context, d lockrt.Downgrading) (epoch ui
 	if err != nil {
 		return 0, false, err
 	}
-	if kv == nil || entryOf(kv).Broken != "" {
+	if kv == nil {
 		return 0, false, lockrt.ErrLost
 	}
 	e := entryOf(kv)
 	switch {
+	case e.Broken != "":
+		s.loseBroken(d.ID, d.Key, errors.New(e.Broken), "")
+		return 0, false, lockrt.ErrLost
 	case e.Permits > 0:
 		return 0, false, fmt.Errorf("%w: the lease is that of a permit", lockrt.ErrOptions)
 	case e.Read:

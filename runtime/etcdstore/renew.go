@@ -81,7 +81,11 @@ func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*cla
 		return h.class, lockrt.ErrLost
 	}
 	e := entryOf(said.Kvs[0])
-	if e.Broken != "" || e.Kept {
+	switch {
+	case e.Broken != "":
+		s.loseBroken(h.id, h.key, errors.New(e.Broken), "")
+		return h.class, lockrt.ErrLost
+	case e.Kept:
 		return h.class, lockrt.ErrLost
 	}
 	e.TTL = ttl.Microseconds()

@@ -44,15 +44,20 @@ func (s *session) downgrade(ctx context.Context, d lockrt.Downgrading, id string
 		return 0, err
 	}
 	for {
-		lost := error(nil)
+		var lost error
+		var why string // it was broken
 		err = s.change(ctx, t, rowName(s.Namespace, d.Key), func(r *row, now int64, lives liveness) (bool, row, string) {
 			if r == nil {
 				lost = lockrt.ErrLost
 				return false, row{}, ""
 			}
+			if out, has := r.stateOf(id, now); has && out == broken {
+				lost, why = lockrt.ErrLost, r.brokenWhy(id, now)
+				return false, row{}, ""
+			}
 			next, done, ok := r.downgrade(id, d.NewEpoch, now, lives)
 			switch {
-			case done && !ok && r.holders[r.holder(id, now)].kind.permits > 0:
+			case done && !ok:
 				lost = fmt.Errorf("%w: the lease is that of a permit", lockrt.ErrOptions)
 			case !ok:
 				lost = lockrt.ErrLost
@@ -62,6 +67,12 @@ func (s *session) downgrade(ctx context.Context, d lockrt.Downgrading, id string
 			return ok && !done, next, ""
 		})
 		switch {
+		case err == nil && why != "":
+			s.lose(id, d.Key, errors.New(why), "")
+			return 0, lost
+		case err == nil && errors.Is(lost, lockrt.ErrLost):
+			s.unwanted(id)
+			return 0, lost
 		case err == nil:
 			return epoch, lost
 		case !t.retryable(err) || !pace.Sleep(ctx, pace.Jitter(askBackoff)):

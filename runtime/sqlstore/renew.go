@@ -100,8 +100,10 @@ func (s *session) renewChunk(ctx context.Context, leases []lease, how renewing) 
 		on = func(_ context.Context, f func(querier) error) error { return f(s.store.pool) }
 	}
 	err = on(ctx, func(q querier) error {
-		for {
-			if errs, err = s.renewOn(ctx, t, q, leases, how); err == nil || !t.Again(err) {
+		for tries := 1; ; tries++ {
+			errs, err = s.renewOn(ctx, t, q, leases, how)
+			changed := err == nil && tries < 5 && slices.Contains(errs, errRowChanged)
+			if !changed && (err == nil || !t.Again(err)) {
 				return err
 			}
 			if !pace.Sleep(ctx, pace.Jitter(10*time.Millisecond)) {
@@ -156,7 +158,8 @@ func (s *session) renewOn(ctx context.Context, t *tables, q querier, leases []le
 		case how == renewsSoon && t.Dialect != sqldialect.SQLite:
 			errs[i] = errRowLocked // or it is downgraded, or is to be
 		default:
-			if errs[i], err = t.renewFound(ctx, q, l, r.shared()); err != nil {
+			errs[i] = t.renewFound(ctx, q, l, r.shared())
+			if err := errs[i]; err != nil && err != errRowChanged {
 				return nil, err
 			}
 		}
@@ -176,8 +179,11 @@ func byKind(leases []lease) (alone, shares []lease) {
 	return alone, shares
 }
 
-// renewFound renews a lease that was found to hold its lock, together with others or alone. lost says that it does not.
-func (t *tables) renewFound(ctx context.Context, q querier, l lease, shared bool) (lost, err error) {
+// errRowChanged is for a lease that was found to hold its lock, and did not a moment later: it was broken, or is over.
+var errRowChanged = errors.New("its row changed again and again")
+
+// renewFound renews a lease that was found to hold its lock, together with others or alone.
+func (t *tables) renewFound(ctx context.Context, q querier, l lease, shared bool) (err error) {
 	done := renewed{}
 	if shared {
 		err = t.renewShares(ctx, q, t.renewShareLate, []lease{l}, done)
@@ -188,7 +194,7 @@ func (t *tables) renewFound(ctx context.Context, q querier, l lease, shared bool
 		}
 	}
 	if err == nil && done[l.named()] != certainly {
-		lost = lockrt.ErrLost
+		err = errRowChanged
 	}
-	return lost, err
+	return err
 }

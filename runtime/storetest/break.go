@@ -38,6 +38,50 @@ var breakTests = map[string]func(*testing.T, *env){
 		}
 	},
 
+	"a_holder_that_finds_out_by_itself_and_closes_leaves_nothing": func(t *testing.T, e *env) {
+		b, _ := e.session("b")
+		breaker := e.breaker(b)
+		for name, ask := range map[string]func(s lockrt.Session) error{
+			"renewal": func(s lockrt.Session) error {
+				return s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: long}})[0]
+			},
+			"longer renewal": func(s lockrt.Session) error {
+				return s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: 2 * long}})[0]
+			},
+			"check": func(s lockrt.Session) error {
+				if checker, ok := s.(lockrt.Checker); ok {
+					return checker.Check(e.ctx, []lockrt.HeldLease{{Key: "k", ID: "1"}})[0]
+				}
+				return lockrt.ErrLost
+			},
+			"downgrade": func(s lockrt.Session) error {
+				if downgrader, ok := s.(lockrt.Downgrader); ok {
+					_, err := downgrader.Downgrade(e.ctx, lockrt.Downgrading{Key: "k", ID: "1"})
+					return err
+				}
+				return lockrt.ErrLost
+			},
+		} {
+			for range e.rounds(5) {
+				a, _ := e.session("a")
+				held := e.take(a, "k", "1", long)
+				e.believes(a, "k", "1")
+				if err := breaker.Break(e.ctx, breaking("1", held, "why")); err != nil {
+					t.Fatal(err)
+				}
+				if err := ask(a); err == nil {
+					t.Errorf("%s: the lease was broken, and the store says that it is held", name)
+				}
+				if err := a.Close(context.Background()); err != nil {
+					t.Errorf("close: %v", err)
+				}
+				if who := e.info(b, "k"); who.Key != "" {
+					t.Fatalf("%s: the lock belongs to %q of a session that is closed", name, who.ID)
+				}
+			}
+		}
+	},
+
 	"the_lock_goes_on_when_Lost_returns_to_a_session_that_closes": func(t *testing.T, e *env) {
 		var ended atomic.Bool
 		told, closing := make(chan struct{}, 1), make(chan struct{})
