@@ -12,11 +12,13 @@ import (
 
 // Close ends the Locker. It refuses new work with ErrClosed and ends waiting acquires with it. It cancels the context
 // of every lease that is still held, with a cause that wraps ErrLost and ErrClosed, and releases the leases. It stops
-// every goroutine of the Locker. So end all work under leases before the call.
+// every goroutine of the Locker. So end all work under leases before the call. Leases that their MaxHold has ended and
+// that nobody has released are released, too.
 //
-// It blocks until that is done, or returns within 100 ms of the end of ctx. Calls to a store that does not answer then
-// end in the background within 5 s, and leases that were not released are free after their TTL. It is idempotent: later
-// calls wait for the first, each until its own ctx ends, and return its result.
+// It blocks until that is done, or returns within 100 ms of the end of ctx: what is left, also if ctx has ended before the
+// call, is then done in the background. At a store that does not answer it gives up within some 6 s, and leases that were not
+// released are free after their TTL. It is idempotent: later calls wait for the first, each until its own ctx ends, and
+// return its result. The handler of Config.Logger must not call it and wait: Close waits for the handler.
 func (l *Locker) Close(ctx context.Context) error {
 	if err := l.usable(ctx); err != nil {
 		return fmt.Errorf("close locker: %w", err)
@@ -52,14 +54,21 @@ func (l *Locker) Close(ctx context.Context) error {
 	}
 }
 
-// close ends what is left. held are the leases that Close has ended.
+// close ends what is left. held are the leases that Close has ended, and those that were lost before and are not given
+// back.
 func (l *Locker) close(ctx context.Context, held []*Lease) error {
-	var errs []error
-	closed := make(chan error, 1)
+	ctx = context.WithoutCancel(ctx)
+	known := make(map[*Lease]bool, len(held))
+	for _, lease := range held {
+		known[lease] = true
+	}
+	closed, released := make(chan error, 1), make(chan error, 1)
 	go func() { closed <- l.session.Close(ctx) }() // ends waiting acquires; releases go on beside it
-	l.acquiring.Wait()                             // they have been told to give up, and give back a crossing grant by themselves
-	held = append(held, l.leases()...)             // those that were lost before and are being released: that is waited for
-	errs = append(errs, releaseAll(ctx, held))
+	go func() { released <- releaseAll(ctx, held) }()
+	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
+	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
+	errs := []error{releaseAll(ctx, late), <-released}
+	l.awaitReturns()
 	if err := <-closed; err != nil {
 		errs = append(errs, fmt.Errorf("close lock session: %w", err))
 	}
@@ -72,6 +81,25 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// awaitReturns waits for the releases that are under way. Those that begin after it are refused.
+func (l *Locker) awaitReturns() {
+	l.mu.Lock()
+	l.returned = true
+	l.mu.Unlock()
+	l.returning.Wait()
+}
+
+// beginReturn is called before a grant is given back to the store, and l.returning.Done after that. It reports false when
+// Close has waited for the last.
+func (l *Locker) beginReturn() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.returned {
+		l.returning.Add(1)
+	}
+	return !l.returned
 }
 
 // leases returns those whose turn it is under grants that have not been given back.

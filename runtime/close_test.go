@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,10 +13,10 @@ import (
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
-// TestLocker_Close_withoutTime gives Close no time to release anything. Nothing renews the leases any more, nor ends
-// them at their deadlines, so their holders have to hear of it now.
-func TestLocker_Close_withoutTime(t *testing.T) {
-	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+// Close is called with the context whose end was the reason for it, as that of a signal. The holders hear of it at once,
+// and the store is told, however long that takes.
+func TestLocker_Close_afterTheEndOfItsContext(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, others *lockrt.Locker) {
 		locks, err := lockrt.New(store, lockrt.Config{Logger: quiet()})
 		if err != nil {
 			t.Fatal(err)
@@ -24,6 +25,12 @@ func TestLocker_Close_withoutTime(t *testing.T) {
 		for i := range 100 {
 			leases = append(leases, mustAcquire(t, locks, t.Context(), strconv.Itoa(i), lockrt.Options{TTL: ttl}))
 		}
+		store.set(func(s *faultStore) {
+			s.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+				time.Sleep(200 * time.Millisecond)
+				return errors.Join(ctx.Err(), real.Release(context.WithoutCancel(ctx), rel))
+			}
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := locks.Close(ctx); !errors.Is(err, context.Canceled) {
@@ -35,7 +42,66 @@ func TestLocker_Close_withoutTime(t *testing.T) {
 				t.Fatalf("%q goes on after Close: its context has ended with %v, want ErrLost and ErrClosed", lease.Key(), cause)
 			}
 		}
+		if err := locks.Close(t.Context()); err != nil {
+			t.Errorf("Close again: %v", err)
+		}
+		if left, err := others.List(t.Context(), ""); err != nil || len(left) > 0 {
+			t.Errorf("%d locks are left, %v", len(left), err)
+		}
 	})
+}
+
+// Nobody has released a lease that its MaxHold has ended. Close does.
+func TestLocker_Close_releasesWhatMaxHoldHasEnded(t *testing.T) {
+	for _, mode := range []lockrt.Mode{lockrt.Write, lockrt.Read} {
+		sharing(t, func(t *testing.T, store *sharingStore, others *lockrt.Locker) {
+			locks := newLocker(t, store, lockrt.Config{})
+			lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour, MaxHold: time.Second, Mode: mode})
+			<-lease.Done()
+			synctest.Wait()
+			if err := locks.Close(t.Context()); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			mustAcquire(t, others, t.Context(), "k", lockrt.Options{TTL: ttl})
+			if err := lease.Release(t.Context()); !errors.Is(err, lockrt.ErrLost) || errors.Is(err, lockrt.ErrClosed) {
+				t.Errorf("the release: %v, want ErrLost alone", err)
+			}
+		})
+	}
+}
+
+// One of two readers that Close has ended gives back what they had together. Close waits for it, whichever of them it finds.
+func TestLocker_Close_waitsForTheOtherReader(t *testing.T) {
+	for range 20 {
+		sharing(t, func(t *testing.T, store *sharingStore, others *lockrt.Locker) {
+			locks := newLocker(t, store, lockrt.Config{})
+			store.set(func(s *faultStore) {
+				s.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+					time.Sleep(time.Second)
+					return errors.Join(ctx.Err(), real.Release(context.WithoutCancel(ctx), rel))
+				}
+			})
+			o := lockrt.Options{TTL: time.Hour, Mode: lockrt.Read}
+			var released sync.WaitGroup
+			for range 2 {
+				lease := mustAcquire(t, locks, t.Context(), "k", o)
+				released.Go(func() {
+					<-lease.Done()
+					if err := lease.Release(t.Context()); !errors.Is(err, lockrt.ErrLost) || errors.Is(err, context.Canceled) {
+						t.Errorf("the release: %v, want ErrLost alone", err)
+					}
+				})
+			}
+			synctest.Wait()
+			if err := locks.Close(t.Context()); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			if left, err := others.List(t.Context(), ""); err != nil || len(left) > 0 {
+				t.Errorf("%d locks are left, %v", len(left), err)
+			}
+			released.Wait()
+		})
+	}
 }
 
 func TestLocker_Close_refusesToLook(t *testing.T) {

@@ -33,6 +33,14 @@ func (x *expirer) add(g *grant, deadline time.Time) {
 	x.arm()
 }
 
+// watch lets the Locker forget a grant at its deadline that has ended before.
+func (x *expirer) watch(g *grant, deadline time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.heap.Set(g, deadline)
+	x.arm()
+}
+
 func (x *expirer) remove(g *grant) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -63,6 +71,8 @@ func (x *expirer) fire() {
 	for _, g := range x.due(time.Now()) {
 		if g.end(nil, &lostError{key: g.key, reason: errDeadline}) {
 			lost = append(lost, g)
+		} else {
+			g.locker.forget(g)
 		}
 	}
 	for _, g := range lost {

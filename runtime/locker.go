@@ -43,6 +43,8 @@ type Locker struct {
 	mu        sync.Mutex // guards what follows
 	closed    bool
 	acquiring sync.WaitGroup // Add only under mu while not closed
+	returned  bool           // no grant is given back any more
+	returning sync.WaitGroup // Add only under mu while not returned
 	grants    map[string]*grant
 	byKey     map[string]*grant   // the last exclusive grant of each key
 	shared    map[string][]*grant // the grants of each key that others may hold beside them
@@ -176,9 +178,13 @@ func (l *Locker) disarm(g *grant) {
 // forget is called for a grant that has been given back to the store: not before, as Close waits for that.
 func (l *Locker) forget(g *grant) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	recalled := g.recalled
 	g.recalled = false
 	l.dropLocked(g)
+	l.mu.Unlock()
+	if recalled {
+		l.expirer.remove(g)
+	}
 }
 
 // drop is called for a grant that has been lost. Its release may have begun already: then Close has to find it.
@@ -199,12 +205,20 @@ func (l *Locker) dropLocked(g *grant) {
 	}
 }
 
-// recall lets Close find a grant that was lost while what is left of it is given back.
+// recall lets Close find a grant that was lost until what is left of it has been given back.
 func (l *Locker) recall(g *grant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g.recalled = true
 	l.grants[g.id] = g
+}
+
+// keepLost lets Close find a grant that was lost and that the store still has, until its deadline. Its holder may be late
+// to release it, or never do it.
+func (l *Locker) keepLost(g *grant) {
+	l.recall(g)
+	_, deadline := g.given()
+	l.expirer.watch(g, deadline)
 }
 
 // lost is the session's SessionConfig.Lost.
@@ -234,6 +248,9 @@ func (l *Locker) held() []HeldLease {
 
 // leaseLost is called once for a grant that was lost. The next caller in the queue has to ask the store.
 func (l *Locker) leaseLost(g *grant, reason error) {
+	if reason == errMaxHold {
+		l.keepLost(g)
+	}
 	l.drop(g)
 	l.queues.vacate(g)
 	l.reportLost(g, g.leases(), reason)

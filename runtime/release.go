@@ -110,23 +110,56 @@ func (le *Lease) releaseReader(ctx context.Context) error {
 	if _, last := g.leaveBatch(le, ErrNotHeld); last {
 		return le.releaseToStore(ctx, 0)
 	}
+	open := g.locker.beginReturn() // Close may see the others alone, and waits for this one
+	if open {
+		defer g.locker.returning.Done()
+	}
 	if !g.returns() {
 		return nil // others go on with it, or have given it back
 	}
-	err := le.releaseToStore(ctx, 0)
+	err := error(nil)
+	switch {
+	case open:
+		err = le.giveBack(ctx, 0)
+	case !le.isGone():
+		err = errClosedRelease(g)
+	}
 	if err != nil {
 		g.notReturned()
 	}
 	return err
 }
 
+func errClosedRelease(g *grant) error {
+	return fmt.Errorf("release lock %s: %w; it is free after its TTL", quote(g.key), ErrClosed)
+}
+
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
+	l := le.grant.locker
+	if !l.beginReturn() {
+		if le.isGone() {
+			return nil
+		}
+		return errClosedRelease(le.grant)
+	}
+	defer l.returning.Done()
+	return le.giveBack(ctx, keep)
+}
+
+// isGone reports whether the store knows nothing of the lease any more, or will not in a moment.
+func (le *Lease) isGone() bool {
+	over := le.Err()
+	return errors.Is(over, errNotMine) || errors.Is(over, ErrLost) && le.grant.past()
+}
+
+// giveBack ends the grant at the store.
+func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	g := le.grant
 	l := g.locker
 	defer l.forget(g)
 	ended := g.end(nil, ErrNotHeld)
-	if over := le.Err(); errors.Is(over, errNotMine) || errors.Is(over, ErrLost) && g.past() {
-		return nil // the store knows nothing of it any more, or will not in a moment
+	if le.isGone() {
+		return nil
 	}
 	if !ended {
 		l.recall(g)

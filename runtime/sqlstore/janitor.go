@@ -14,7 +14,8 @@ const (
 	janitors = 4
 	// cancelPatience is how long the others wait for a cancel that has no answer, and how long its lease is left alone then.
 	cancelPatience = 250 * time.Millisecond
-	// closeTime bounds what Close still cancels, closeWait how long it waits for statements under way before.
+	// closeTime is until when Close cancels what is left, closeWait how long it waits for statements under way before and after
+	// that, and how much time it has at the least.
 	closeTime = 5 * time.Second
 	closeWait = time.Second
 	// sweepEvery is how often rows that nobody wants any more are looked for.
@@ -36,7 +37,11 @@ func (s *session) cleanUp() {
 	s.leftovers.Run(s.ctx)
 	s.gate.Empty()
 	s.awaitAsks()
-	s.cancelRest(time.Now().Add(closeTime))
+	by := s.gate.ClosedAt().Add(closeTime)
+	if least := time.Now().Add(closeWait); by.Before(least) {
+		by = least // callers have taken that long to leave
+	}
+	s.cancelRest(by)
 }
 
 func (s *session) cancelRest(by time.Time) {

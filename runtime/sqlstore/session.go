@@ -186,11 +186,11 @@ func (s *session) behind(id string, name []byte) bool {
 func (s *session) Close(ctx context.Context) error {
 	return s.gate.Close(ctx, func() {
 		s.gate.Stopped()
-		by := s.gate.ClosedAt().Add(2 * closeTime)
+		by := s.gate.ClosedAt().Add(closeTime)
 		s.telling.Close(by)
 		s.cancelRest(by) // what was lost when cleanUp had ended
 		s.pinned.close(s.store.db)
-		s.calls.Close(time.Now().Add(2 * callTime)) // a driver may be late to heed the end of a call
+		s.calls.Close(time.Now().Add(closeWait)) // what has no answer ends in the background
 		s.store.pool.closed()
 	})
 }
