@@ -16,7 +16,7 @@ const (
 	cancelPatience = 250 * time.Millisecond
 	// closeTime is until when Close cancels what is left, closeWait how long it waits for statements under way before and after
 	// that, and how much time it has at the least.
-	closeTime = 5 * time.Second
+	closeTime = 4 * time.Second
 	closeWait = time.Second
 	// sweepEvery is how often rows that nobody wants any more are looked for.
 	sweepEvery = 10 * time.Minute
