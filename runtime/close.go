@@ -18,7 +18,7 @@ import (
 // It blocks until that is done, or returns within 100 ms of the end of ctx: what is left, also if ctx has ended before the
 // call, is then done in the background. At a store that does not answer it gives up within some 6 s, and leases that were not
 // released are free after their TTL. It is idempotent: later calls wait for the first, each until its own ctx ends, and
-// return its result. The handler of Config.Logger must not call it and wait: Close waits for the handler.
+// return its result. It waits for the handler of Config.Logger that logs lost leases, for 5 s at the most.
 func (l *Locker) Close(ctx context.Context) error {
 	if err := l.usable(ctx); err != nil {
 		return fmt.Errorf("close locker: %w", err)
@@ -75,6 +75,7 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	l.stopRenew()
 	l.running.Wait()
 	l.expirer.stop()
+	l.losses.wait()
 	if l.owned != nil {
 		if err := l.owned.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close lock store: %w", err))

@@ -26,6 +26,7 @@ type Locker struct {
 	bounds  bounds
 	queues  *localQueues
 	looks   looks
+	losses  lossLog
 
 	telemetry *telemetry // nil: none
 
@@ -260,6 +261,8 @@ func (l *Locker) leaseLost(g *grant, reason error) {
 func (l *Locker) reportLost(g *grant, leases int, reason error) {
 	l.telemetry.leasesLost(leases)
 	fence := FenceOf(g.heldLease().Epoch)
-	l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
-		slog.String("key", g.key), slog.Uint64("fence", uint64(fence)), slog.Any("reason", reason))
+	l.losses.add(func() {
+		l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
+			slog.String("key", g.key), slog.Uint64("fence", uint64(fence)), slog.Any("reason", reason))
+	})
 }
