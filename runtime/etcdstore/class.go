@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
@@ -287,14 +288,21 @@ func (s *session) lose(c *class) {
 	s.mu.Lock()
 	s.endClass(c)
 	var lost []string
+	var doubtful []*held // that may have moved there
 	for id, h := range s.leases {
-		if h.class == c {
+		if maybe := slices.Contains(h.maybe, c); maybe || h.class == c {
 			lost = append(lost, id)
 			s.dropLocked(h)
 			s.unsureLocked(h.key, h.id)
+			if maybe {
+				doubtful = append(doubtful, h)
+			}
 		}
 	}
 	s.mu.Unlock()
+	for _, h := range doubtful {
+		s.abandon(h)
+	}
 	for _, id := range lost {
 		s.Lost(id, errForgotten)
 	}

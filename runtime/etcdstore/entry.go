@@ -96,6 +96,8 @@ func (e entry) until(one, other time.Duration) time.Duration {
 	return max(one, other)
 }
 
+func (e entry) ttl() time.Duration { return time.Duration(e.TTL) * time.Microsecond }
+
 // oldest reads the first n contenders below the name of a lock: the first of them holds it.
 func oldest(n int, more ...etcd.OpOption) []etcd.OpOption {
 	return append(more, etcd.WithPrefix(), etcd.WithSort(etcd.SortByCreateRevision, etcd.SortAscend),

@@ -13,6 +13,8 @@ type held struct {
 	me      string // the key of the contender
 	rev     int64  // of the contender's creation
 	class   *class
+	maybe   []*class      // to which it may move, or have moved, by requests that had no answer
+	moved   int64         // the revision of the contender's last change that is known
 	ttl     time.Duration // as the entry has it
 	permits int           // 0 without permits
 	slot    int           // of a permit
@@ -40,6 +42,7 @@ func (s *session) hold(h *held) error {
 		if old.until.After(h.until) {
 			h.until = old.until
 		}
+		h.maybe, old.maybe = old.maybe, nil
 		s.dropLocked(old)
 	}
 	h.class.users++
@@ -56,6 +59,9 @@ func (s *session) dropLocked(h *held) {
 		delete(s.leases, h.id)
 		s.ends.Remove(h)
 		s.leaveLocked(h.class)
+		for _, c := range h.maybe {
+			s.leaveLocked(c)
+		}
 	}
 }
 

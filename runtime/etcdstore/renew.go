@@ -65,72 +65,17 @@ func (r *renewing) begin(ctx context.Context, renewals []lockrt.Renewal) {
 	}
 }
 
-// lengthen gives a lease a longer TTL. The revision of the contender's creation stays, and with it the epoch.
-func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*class, error) {
-	c, err := s.class(ctx, ttl)
-	if err != nil {
-		return h.class, err
-	}
-	defer s.leave(c)
-	me := h.me
-	said, _, err := repeat(ctx, func(ctx context.Context) (*etcd.GetResponse, error) { return s.client.Get(ctx, me) })
-	if err != nil {
-		return h.class, err
-	}
-	if len(said.Kvs) == 0 || said.Kvs[0].CreateRevision != h.rev {
-		return h.class, lockrt.ErrLost
-	}
-	e := entryOf(said.Kvs[0])
-	switch {
-	case e.Broken != "":
-		s.loseBroken(h.id, h.key, errors.New(e.Broken), "")
-		return h.class, lockrt.ErrLost
-	case e.Kept:
-		return h.class, lockrt.ErrLost
-	}
-	e.TTL = ttl.Microseconds()
-	done, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", said.Kvs[0].ModRevision)).
-			Then(etcd.OpPut(me, e.text(), etcd.WithLease(c.id))).Commit()
-	})
-	if err != nil {
-		if isNoLease(err) {
-			s.lose(c)
-		}
-		return h.class, err
-	}
-	if !done.Succeeded && !unanswered {
-		return h.class, errMoved // somebody breaks it; the next renewal says so
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.leases[h.id]
-	if now == nil || c.over {
-		return h.class, lockrt.ErrLost
-	}
-	c.users++
-	s.leaveLocked(now.class)
-	now.class, now.ttl = c, ttl
-	return c, nil
-}
-
 // cover reads the contenders, and waits meanwhile for what signs of life their classes lack to last as long as the renewed
 // leases.
 func (r *renewing) cover(ctx context.Context, began time.Time, renewals []lockrt.Renewal) {
-	ends := make(map[*class]time.Time)
-	for i, h := range r.held {
-		if end := began.Add(renewals[i].TTL); r.errs[i] == nil && ends[h.class].Before(end) {
-			ends[h.class] = end
-		}
-	}
-	for c, end := range ends {
+	for c, end := range r.ends(began, renewals) {
 		if !r.s.lasts(c, end) {
 			pace.Wake(c.wanted)
 		}
 	}
 	r.read(ctx)
 	failed := make(map[*class]error)
-	for c, end := range ends {
+	for c, end := range r.ends(began, renewals) {
 		failed[c] = r.s.awaitLife(ctx, c, end)
 	}
 	for i, h := range r.held {
@@ -138,6 +83,17 @@ func (r *renewing) cover(ctx context.Context, began time.Time, renewals []lockrt
 			r.errs[i] = failed[h.class]
 		}
 	}
+}
+
+// ends is until when the classes have to last.
+func (r *renewing) ends(began time.Time, renewals []lockrt.Renewal) map[*class]time.Time {
+	ends := make(map[*class]time.Time)
+	for i, h := range r.held {
+		if end := began.Add(renewals[i].TTL); r.errs[i] == nil && ends[h.class].Before(end) {
+			ends[h.class] = end
+		}
+	}
+	return ends
 }
 
 // read looks which of the contenders are there.
@@ -193,8 +149,8 @@ func (r *renewing) readChunk(ctx context.Context, chunk []int) error {
 			r.errs[i] = lockrt.ErrLost
 		case e.Kept:
 			r.errs[i] = lockrt.ErrLost
-		case etcd.LeaseID(kvs[0].Lease) != h.class.id: // an answer to an earlier change was late
-			r.errs[i] = errMoved
+		default:
+			r.held[i].class, r.errs[i] = s.settleMove(&r.held[i], move{etcd.LeaseID(kvs[0].Lease), kvs[0].ModRevision, e.ttl()})
 		}
 	}
 	return nil

@@ -1,0 +1,144 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/pace"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// move is that of a contender to a class.
+type move struct {
+	to  etcd.LeaseID
+	rev int64 // of the contender's last change
+	ttl time.Duration
+}
+
+// lengthen gives a lease a longer TTL, and returns the class of its contender. The revision of the contender's creation
+// stays, and with it the epoch. The contender may be moved by others at the same time, and by attempts whose answers were
+// lost.
+func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*class, error) {
+	c, err := s.class(ctx, ttl)
+	if err != nil {
+		return h.class, err
+	}
+	defer s.leave(c)
+	for pause := time.Duration(0); pace.Sleep(ctx, pause); pause = pace.Jitter(2 * retryFirst) {
+		kv, err := s.own(ctx, &h)
+		if err != nil {
+			return h.class, err
+		}
+		e := entryOf(kv)
+		if e.ttl() >= ttl {
+			return s.settleMove(&h, move{etcd.LeaseID(kv.Lease), kv.ModRevision, e.ttl()})
+		}
+		if moved, err := s.moveTo(ctx, &h, kv, c, ttl); moved != nil || err != nil {
+			return moved, err
+		}
+	}
+	return h.class, context.Cause(ctx)
+}
+
+// own reads the contender of a lease that holds its lock.
+func (s *session) own(ctx context.Context, h *held) (*mvccpb.KeyValue, error) {
+	said, _, err := repeat(ctx, func(ctx context.Context) (*etcd.GetResponse, error) { return s.client.Get(ctx, h.me) })
+	if err != nil {
+		return nil, err
+	}
+	if len(said.Kvs) == 0 || said.Kvs[0].CreateRevision != h.rev {
+		return nil, lockrt.ErrLost
+	}
+	switch e := entryOf(said.Kvs[0]); {
+	case e.Broken != "":
+		s.loseBroken(h.id, h.key, errors.New(e.Broken), "")
+		return nil, lockrt.ErrLost
+	case e.Kept:
+		return nil, lockrt.ErrLost
+	}
+	return said.Kvs[0], nil
+}
+
+// moveTo moves a contender as it was read to a class. It returns nil if the contender was changed meanwhile, perhaps by an
+// attempt of its own.
+func (s *session) moveTo(ctx context.Context, h *held, kv *mvccpb.KeyValue, c *class, ttl time.Duration) (*class, error) {
+	if !s.mayMove(h.id, c) {
+		return h.class, lockrt.ErrLost
+	}
+	me, e := h.me, entryOf(kv)
+	e.TTL = ttl.Microseconds()
+	done, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", kv.ModRevision)).
+			Then(etcd.OpPut(me, e.text(), etcd.WithLease(c.id))).Commit()
+	})
+	if !unanswered {
+		defer s.hasNotMoved(h.id, c)
+	}
+	switch {
+	case isNoLease(err):
+		s.lose(c)
+		return h.class, err
+	case err != nil:
+		return h.class, err
+	case !done.Succeeded:
+		return nil, nil
+	}
+	return s.settleMove(h, move{c.id, done.Header.Revision, ttl})
+}
+
+// mayMove makes a class one to which the contender of a lease may move: it is kept as long as the lease. It reports false
+// if there is no such lease any more.
+func (s *session) mayMove(id string, c *class) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.leases[id]
+	if h == nil || c.over {
+		return false
+	}
+	c.users++
+	h.maybe = append(h.maybe, c)
+	return true
+}
+
+// hasNotMoved ends what mayMove began: the contender has moved or not, and will not do it later.
+func (s *session) hasNotMoved(id string, c *class) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.leases[id]; h != nil {
+		if i := slices.Index(h.maybe, c); i >= 0 {
+			h.maybe = slices.Delete(h.maybe, i, i+1)
+			s.leaveLocked(c)
+		}
+	}
+}
+
+// settleMove takes over to which class a contender has moved, and returns the one that it has now.
+func (s *session) settleMove(h *held, m move) (*class, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.leases[h.id]
+	switch {
+	case now == nil || now.rev != h.rev:
+		return h.class, lockrt.ErrLost
+	case m.rev < now.moved: // older than what is known
+		return now.class, nil
+	}
+	now.moved = m.rev
+	if now.class.id == m.to {
+		return now.class, nil
+	}
+	for _, c := range append(slices.Clone(now.maybe), s.classes[classFor(m.ttl)]) {
+		if c != nil && c.id == m.to && !c.over {
+			c.users++
+			s.leaveLocked(now.class)
+			now.class, now.ttl = c, m.ttl
+			return c, nil
+		}
+	}
+	return now.class, errMoved // by nobody of this session
+}
