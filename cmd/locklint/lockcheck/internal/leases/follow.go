@@ -33,6 +33,7 @@ type Flow struct {
 	Leaks    []Leak
 	Returned map[*ssa.Return]int // exits that hand the lease to the caller, with the index of the result
 	Released bool                // on some path
+	HandedOn bool                // on some path it is stored, returned, or given to somebody who may keep it
 	GaveUp   bool
 
 	Releases map[ssa.CallInstruction]bool // where it is released; the value: by a deferred call or literal
@@ -190,11 +191,17 @@ func (f *follower) leave(v *visit, ret *ssa.Return, s pathState, ends *[]pathSta
 			s.Lease = escaped
 		}
 	}
+	f.gone(&s)
 	if f.site == nil {
 		f.exits = append(f.exits, s.Lease)
 	} else if s.Lease == held || s.Lease == unchecked && !s.consulted {
 		f.flow.Leaks = append(f.flow.Leaks, Leak{ret, v})
 	}
+}
+
+// gone notes that a path ends, or begins another round, with the lease in other hands.
+func (f *follower) gone(s *pathState) {
+	f.flow.HandedOn = f.flow.HandedOn || s.Lease == escaped && !s.over && s.verdict != refused
 }
 
 // edges continues a state at the successors of its block.
@@ -212,7 +219,7 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 			clear(next.conds) // another round of a loop
 		}
 		if (next.Lease == held || next.Lease == unchecked) && f.skipsRelease(b, succ) {
-			next.Lease = escaped
+			next.Lease, next.over = escaped, true
 		}
 		f.enter(&next, b, succ)
 		out = append(out, &visit{Block: succ, State: next, From: v})
