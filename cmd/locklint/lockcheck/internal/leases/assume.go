@@ -16,6 +16,7 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 	if not, ok := cond.(*ssa.UnOp); ok && not.Op == token.NOT {
 		return f.assume(s, not.X, !outcome)
 	}
+	f.notice(s, cond, outcome)
 	switch s.of(cond) {
 	case isTrue:
 		return outcome
@@ -23,6 +24,8 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 		return !outcome
 	case theFlag:
 		return s.learn(outcome)
+	case theFailure:
+		return s.learn(!outcome)
 	}
 	if b, ok := cond.(*ssa.BinOp); ok && (b.Op == token.EQL || b.Op == token.NEQ) {
 		if x, ok := comparedWithNil(s, b); ok {
@@ -88,6 +91,8 @@ func (f *follower) assumeNil(s *pathState, x ssa.Value, null bool) bool {
 		return null && f.site != nil && f.site.Both || s.learn(null)
 	case isNil:
 		return null
+	case notNil:
+		return !null
 	}
 	return true
 }

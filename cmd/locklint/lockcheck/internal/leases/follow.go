@@ -77,8 +77,9 @@ type follower struct {
 	exits  []leaseState // of a followed parameter: its state at each return
 	tested map[string]int
 	visits int
-	depth  int // of function literals being called
-	ending int // of deferred literals being run
+	depth  int                 // of function literals being called
+	ending int                 // of deferred literals being run
+	asked  map[*ssa.Alloc]bool // variables that literals compare with nil, see askedLater
 }
 
 // followSite follows the lease that a call returns.
