@@ -35,6 +35,9 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 			}
 			return f.assumeNil(s, x, null)
 		}
+		if outcome == (b.Op == token.EQL) && isNilTest(b) && f.joins(s, b.X) {
+			return f.remember(s, cond, outcome) && s.learn(true)
+		}
 		if (s.of(b.X) == theError || s.of(b.Y) == theError) && outcome == (b.Op == token.EQL) {
 			return f.remember(s, cond, outcome) && s.learn(false) // err == ErrBusy: there is an error
 		}
@@ -95,6 +98,20 @@ func (f *follower) assumeNil(s *pathState, x ssa.Value, null bool) bool {
 		return !null
 	}
 	return true
+}
+
+// joins reports whether a value is the acquire's error joined with others, which is nil only if all of them are.
+func (f *follower) joins(s *pathState, v ssa.Value) bool {
+	call, ok := v.(*ssa.Call)
+	if !ok || f.site != nil && f.site.Both {
+		return false
+	}
+	fn := call.Call.StaticCallee()
+	if fn == nil || ssax.CalleeName(fn) != "errors.Join" {
+		return false
+	}
+	list, _ := ssax.Variadic(call.Call.Args[0])
+	return slices.ContainsFunc(list, func(e ssa.Value) bool { return s.of(e) == theError })
 }
 
 // learn records whether the acquire succeeded.
