@@ -250,9 +250,9 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 }
 
 // worthKnowing forgets what cannot decide a branch: only leases, errors and flags do. The lease itself is never lost
-// sight of, whatever the type of the variable that it goes into.
+// sight of, whatever the type of the variable that it goes into, nor is the flag, which may be a channel.
 func (f *follower) worthKnowing(a abstract, t types.Type) abstract {
-	if a == theLease || f.li.libraryOf(t) != clients.None || ssax.IsError(t) || ssax.IsBool(t) {
+	if a == theLease || a == theFlag || f.li.libraryOf(t) != clients.None || ssax.IsError(t) || ssax.IsBool(t) {
 		return a
 	}
 	return unknown
