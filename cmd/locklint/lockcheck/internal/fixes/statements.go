@@ -26,19 +26,6 @@ func TestsError(s ast.Stmt, err string) bool {
 	return ok1 && ok2 && x.Name == err && y.Name == "nil"
 }
 
-// InGoroutine reports whether a go statement among some statements, or inside one, uses a name.
-func InGoroutine(list []ast.Stmt, name string) bool {
-	found := false
-	for _, s := range list {
-		ast.Inspect(s, func(n ast.Node) bool {
-			start, ok := n.(*ast.GoStmt)
-			found = found || ok && mentions(start, name)
-			return !found
-		})
-	}
-	return found
-}
-
 // IndentOf is the white space before a statement: one tab for each column, as gofmt writes it.
 func IndentOf(fset *token.FileSet, s ast.Stmt) string {
 	n := fset.Position(s.Pos()).Column - 1

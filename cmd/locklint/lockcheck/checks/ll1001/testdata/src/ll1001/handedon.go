@@ -86,13 +86,49 @@ func startedWith(ctx context.Context, l *lockrt.Locker, n int) error {
 	return nil
 }
 
-// The goroutine does not release, but a deferred release would end its context.
+// Nobody else can release it, but a deferred release would end the context that is in use.
 
 func servedBy(ctx context.Context, l *lockrt.Locker, serve func(context.Context)) error {
 	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: the lease from Acquire is never released`
 	if err != nil {
 		return err
 	}
-	go serve(lease.Context())
+	ctx, _ = context.WithTimeout(lease.Context(), 1)
+	go serve(ctx)
+	return nil
+}
+
+func underLock(ctx context.Context, l *lockrt.Locker) (context.Context, error) {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: the lease from Acquire is never released`
+	if err != nil {
+		return nil, err
+	}
+	return context.WithValue(lease.Context(), sessions, 1), nil
+}
+
+func underLockFor(ctx context.Context, l *lockrt.Locker) (context.Context, context.CancelFunc) {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: the lease from Acquire is never released`
+	if err != nil {
+		return nil, nil
+	}
+	return context.WithCancel(lease.Context())
+}
+
+func checker(ctx context.Context, l *lockrt.Locker) (func() error, error) {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: the lease from Acquire is never released`
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return lease.Check(ctx) }, nil
+}
+
+type server struct{ base context.Context }
+
+func (s *server) listen(ctx context.Context, l *lockrt.Locker) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // want `LL1001: the lease from Acquire is never released`
+	if err != nil {
+		return err
+	}
+	s.base = lease.Context()
 	return nil
 }
