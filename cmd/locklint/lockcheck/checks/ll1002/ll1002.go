@@ -38,7 +38,10 @@ func checkDeferred(r *check.Reporter) {
 		at := flow.Site.Call.Pos()
 		pos, end := r.CallSpan(release)
 		advice := "defer it right after the error check"
-		if ssax.Reaches(release.Block(), flow.Site.Call.Block()) {
+		switch {
+		case flow.HandedOn:
+			advice = "defer one that runs unless the lease is handed over"
+		case ssax.Reaches(release.Block(), flow.Site.Call.Block()):
 			advice = "put the body of the loop into a function that defers it, or use Do"
 		}
 		r.Report(analysis.Diagnostic{

@@ -19,10 +19,11 @@ import (
 //		return …
 //	}
 //
-// outside loops, where a deferred release would come too late. A release that the function already has does no harm:
-// Release is idempotent. Nil otherwise.
+// outside loops, where a deferred release would come too late, and where the lease stays in the function on every path:
+// one that is stored, returned or used by a goroutine would be taken from whoever has it by then (see outlives). A
+// release that the function already has does no harm: Release is idempotent. Nil otherwise.
 func deferRelease(r *check.Reporter, call *ast.CallExpr, flow *leases.Flow) *analysis.SuggestedFix {
-	if flow.Site.Err < 0 || len(call.Args) == 0 {
+	if flow.Site.Err < 0 || len(call.Args) == 0 || flow.HandedOn || flow.GaveUp {
 		return nil
 	}
 	ctx := contextText(call.Args[0])
@@ -54,7 +55,8 @@ func insertDefer(r *check.Reporter, call *ast.CallExpr, flow *leases.Flow, list 
 		}
 		lease, ok1 := assign.Lhs[flow.Site.Lease].(*ast.Ident)
 		err, ok2 := assign.Lhs[flow.Site.Err].(*ast.Ident)
-		if !ok1 || !ok2 || lease.Name == "_" || err.Name == "_" || !fixes.TestsError(list[i+1], err.Name) {
+		if !ok1 || !ok2 || lease.Name == "_" || err.Name == "_" || !fixes.TestsError(list[i+1], err.Name) ||
+			outlives(r.Pass.TypesInfo, list[i+2:], lease.Name) {
 			return nil
 		}
 		indent := fmt.Sprintf("\n%s", fixes.IndentOf(r.Pass.Fset, s))

@@ -115,7 +115,7 @@ func leakMessage(r *check.Reporter, flow *leases.Flow, exits exits) string {
 		where += fmt.Sprintf(" (when %s)", first.when)
 	}
 	what := flow.Site.Library.HandleName()
-	if !flow.Released {
+	if !flow.Released && !flow.HandedOn {
 		till := "until its TTL"
 		switch flow.Site.Library {
 		case clients.Redsync, clients.Redislock, clients.GoZero:

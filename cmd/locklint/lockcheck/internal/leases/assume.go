@@ -16,6 +16,7 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 	if not, ok := cond.(*ssa.UnOp); ok && not.Op == token.NOT {
 		return f.assume(s, not.X, !outcome)
 	}
+	f.notice(s, cond, outcome)
 	switch s.of(cond) {
 	case isTrue:
 		return outcome
@@ -23,6 +24,8 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 		return !outcome
 	case theFlag:
 		return s.learn(outcome)
+	case theFailure:
+		return s.learn(!outcome)
 	}
 	if b, ok := cond.(*ssa.BinOp); ok && (b.Op == token.EQL || b.Op == token.NEQ) {
 		if x, ok := comparedWithNil(s, b); ok {
@@ -31,6 +34,9 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 				return f.remember(s, cond, outcome) && !(null && s.Lease == held)
 			}
 			return f.assumeNil(s, x, null)
+		}
+		if outcome == (b.Op == token.EQL) && isNilTest(b) && f.joins(s, b.X) {
+			return f.remember(s, cond, outcome) && s.learn(true)
 		}
 		if (s.of(b.X) == theError || s.of(b.Y) == theError) && outcome == (b.Op == token.EQL) {
 			return f.remember(s, cond, outcome) && s.learn(false) // err == ErrBusy: there is an error
@@ -88,8 +94,24 @@ func (f *follower) assumeNil(s *pathState, x ssa.Value, null bool) bool {
 		return null && f.site != nil && f.site.Both || s.learn(null)
 	case isNil:
 		return null
+	case notNil:
+		return !null
 	}
 	return true
+}
+
+// joins reports whether a value is the acquire's error joined with others, which is nil only if all of them are.
+func (f *follower) joins(s *pathState, v ssa.Value) bool {
+	call, ok := v.(*ssa.Call)
+	if !ok || f.site != nil && f.site.Both {
+		return false
+	}
+	fn := call.Call.StaticCallee()
+	if fn == nil || ssax.CalleeName(fn) != "errors.Join" {
+		return false
+	}
+	list, _ := ssax.Variadic(call.Call.Args[0])
+	return slices.ContainsFunc(list, func(e ssa.Value) bool { return s.of(e) == theError })
 }
 
 // learn records whether the acquire succeeded.

@@ -54,6 +54,7 @@ func (f *follower) acquire(v *visit, call *ssa.Call, s *pathState) {
 	if (s.Lease == held || s.Lease == unchecked && !s.consulted) && len(s.defers) == 0 {
 		f.flow.Leaks = append(f.flow.Leaks, Leak{call, v})
 	}
+	f.gone(s)
 	if f.site.Recv != nil {
 		s.locked(f.site.Recv)
 		switch {

@@ -33,6 +33,7 @@ type Flow struct {
 	Leaks    []Leak
 	Returned map[*ssa.Return]int // exits that hand the lease to the caller, with the index of the result
 	Released bool                // on some path
+	HandedOn bool                // on some path it is stored, returned, or given to somebody who may keep it
 	GaveUp   bool
 
 	Releases map[ssa.CallInstruction]bool // where it is released; the value: by a deferred call or literal
@@ -76,8 +77,9 @@ type follower struct {
 	exits  []leaseState // of a followed parameter: its state at each return
 	tested map[string]int
 	visits int
-	depth  int // of function literals being called
-	ending int // of deferred literals being run
+	depth  int                 // of function literals being called
+	ending int                 // of deferred literals being run
+	asked  map[*ssa.Alloc]bool // variables that literals compare with nil, see askedLater
 }
 
 // followSite follows the lease that a call returns.
@@ -190,11 +192,17 @@ func (f *follower) leave(v *visit, ret *ssa.Return, s pathState, ends *[]pathSta
 			s.Lease = escaped
 		}
 	}
+	f.gone(&s)
 	if f.site == nil {
 		f.exits = append(f.exits, s.Lease)
 	} else if s.Lease == held || s.Lease == unchecked && !s.consulted {
 		f.flow.Leaks = append(f.flow.Leaks, Leak{ret, v})
 	}
+}
+
+// gone notes that a path ends, or begins another round, with the lease in other hands.
+func (f *follower) gone(s *pathState) {
+	f.flow.HandedOn = f.flow.HandedOn || s.Lease == escaped && !s.over && s.verdict != refused
 }
 
 // edges continues a state at the successors of its block.
@@ -212,7 +220,7 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 			clear(next.conds) // another round of a loop
 		}
 		if (next.Lease == held || next.Lease == unchecked) && f.skipsRelease(b, succ) {
-			next.Lease = escaped
+			next.Lease, next.over = escaped, true
 		}
 		f.enter(&next, b, succ)
 		out = append(out, &visit{Block: succ, State: next, From: v})
@@ -242,9 +250,9 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 }
 
 // worthKnowing forgets what cannot decide a branch: only leases, errors and flags do. The lease itself is never lost
-// sight of, whatever the type of the variable that it goes into.
+// sight of, whatever the type of the variable that it goes into, nor is the flag, which may be a channel.
 func (f *follower) worthKnowing(a abstract, t types.Type) abstract {
-	if a == theLease || f.li.libraryOf(t) != clients.None || ssax.IsError(t) || ssax.IsBool(t) {
+	if a == theLease || a == theFlag || f.li.libraryOf(t) != clients.None || ssax.IsError(t) || ssax.IsBool(t) {
 		return a
 	}
 	return unknown

@@ -1,6 +1,7 @@
 package leases
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -134,18 +135,24 @@ func coordinate(site *Site) {
 
 // channelAsked reports whether somebody compares the channel that Consul returns with nil.
 func channelAsked(call *ssa.Call) bool {
+	asked := false
 	for _, instr := range *call.Referrers() {
 		ex, ok := instr.(*ssa.Extract)
 		if !ok || ex.Index != 0 {
 			continue
 		}
 		for _, use := range *ex.Referrers() {
-			if cmp, ok := use.(*ssa.BinOp); ok && (ssax.IsNilConst(cmp.X) || ssax.IsNilConst(cmp.Y)) {
-				return true
+			if st, ok := use.(*ssa.Store); ok {
+				ssax.EachCellUse(st.Addr, func(instr ssa.Instruction, _ ssa.Value) bool {
+					load, ok := instr.(*ssa.UnOp)
+					asked = asked || ok && slices.ContainsFunc(*load.Referrers(), isNilTest)
+					return true
+				})
 			}
+			asked = asked || isNilTest(use)
 		}
 	}
-	return false
+	return asked
 }
 
 // isLockCall reports whether a call locks a mutex of redsync, go-zero's RedisLock, or a lock of a coordination service.

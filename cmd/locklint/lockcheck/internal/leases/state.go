@@ -37,9 +37,11 @@ type abstract uint8
 const (
 	unknown abstract = iota
 	theLease
-	theError // of the acquire
-	theFlag  // the acquire's bool
-	isNil    // certainly nil
+	theError   // of the acquire
+	theFlag    // the acquire's bool
+	theFailure // the opposite of that
+	isNil      // certainly nil
+	notNil
 	isTrue
 	isFalse
 	theLiteral // of a literal that has been made and gone where nobody follows it
@@ -128,7 +130,7 @@ func (s *pathState) key() string {
 // acquired starts the life of a lease: whatever was known of an earlier round of a loop is void.
 func (s *pathState) acquired() {
 	for v, a := range s.known {
-		if a == theLease || a == theError || a == theFlag {
+		if a == theLease || a == theError || a == theFlag || a == theFailure {
 			delete(s.known, v)
 		}
 	}

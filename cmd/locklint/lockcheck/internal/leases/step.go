@@ -48,7 +48,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		s.set(instr, s.of(instr.X))
 	case *ssa.MakeInterface:
 		s.set(instr, s.of(instr.X))
-	case *ssa.Phi, *ssa.BinOp, *ssa.If, *ssa.Jump, *ssa.Panic, *ssa.DebugRef:
+	case *ssa.BinOp:
+		s.set(instr, f.flag(instr, &s))
+	case *ssa.Phi, *ssa.If, *ssa.Jump, *ssa.Panic, *ssa.DebugRef:
 	case *ssa.FieldAddr:
 		if f.li.libraryOf(ssax.Elem(instr.Type())) != clients.None || !f.li.isOwn(instr.X.Type()) {
 			f.other(instr, &s)
@@ -137,6 +139,10 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 			return isFalse
 		case isFalse:
 			return isTrue
+		case theFlag:
+			return theFailure
+		case theFailure:
+			return theFlag
 		}
 	}
 	return unknown
@@ -159,6 +165,9 @@ func (f *follower) store(st *ssa.Store, s *pathState) {
 	if what == theLease && f.leaksNow(cell, s) {
 		s.Lease = escaped
 	}
+	if what == unknown && f.askedLater(cell) {
+		what = nilness(st.Val, s, st.Block())
+	}
 	f.assign(cell, what, s)
 }
 
@@ -178,7 +187,9 @@ func (f *follower) wrapping(st *ssa.Store) ssa.Value {
 // assign records the content of a variable. Of one that unseen code may change, a constant says nothing for long; the
 // acquire's results do, because who checks them does so before anything else.
 func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
-	what = f.worthKnowing(what, ssax.Elem(cell.Type()))
+	if what != isNil && what != notNil || !f.askedLater(cell) {
+		what = f.worthKnowing(what, ssax.Elem(cell.Type()))
+	}
 	if what >= isNil && f.leaks(cell) {
 		what = unknown
 	}
@@ -190,7 +201,7 @@ func (f *follower) zero(t types.Type) abstract {
 	switch {
 	case ssax.IsBool(t):
 		return isFalse
-	case ssax.IsError(t) || f.li.libraryOf(t) != clients.None:
+	case mayBeNil(t) || f.li.libraryOf(t) != clients.None:
 		return isNil
 	}
 	return unknown

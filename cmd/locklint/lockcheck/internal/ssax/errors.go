@@ -137,7 +137,12 @@ func ReturnsNewError(b *ssa.BasicBlock) bool {
 	if !ok || len(ret.Results) == 0 || !IsError(ret.Results[len(ret.Results)-1].Type()) {
 		return false
 	}
-	switch v := Returned(ret, len(ret.Results)-1).(type) {
+	return IsNewError(Returned(ret, len(ret.Results)-1))
+}
+
+// IsNewError reports whether an error is certainly there: a package variable, or one that is made on the spot.
+func IsNewError(v ssa.Value) bool {
+	switch v := v.(type) {
 	case *ssa.Call:
 		fn := v.Call.StaticCallee()
 		return fn != nil && fn.Object() != nil && errorMakers[CalleeName(fn)]

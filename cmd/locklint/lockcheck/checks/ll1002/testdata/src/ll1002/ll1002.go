@@ -3,6 +3,7 @@ package ll1002
 import (
 	"context"
 	"log"
+	"os"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -16,7 +17,7 @@ func plain(ctx context.Context, l *lockrt.Locker) error {
 		return err
 	}
 	err = work()
-	lease.Release(ctx) // want `LL1002: this release of the lease from Acquire at line 14 is not deferred: a panic in work at line 18 skips it and keeps the lock; defer it right after the error check`
+	lease.Release(ctx) // want `LL1002: this release of the lease from Acquire at line 15 is not deferred: a panic in work at line 19 skips it and keeps the lock; defer it right after the error check`
 	return err
 }
 
@@ -40,10 +41,42 @@ func callback(ctx context.Context, l *lockrt.Locker, fn func(int) error) error {
 		return err
 	}
 	if err := fn(1); err != nil {
-		lease.Release(ctx) // want `LL1002: .* a panic in fn at line 42`
+		lease.Release(ctx) // want `LL1002: .* a panic in fn at line 43`
 		return err
 	}
 	return lease.Release(ctx)
+}
+
+type job struct {
+	lease *lockrt.Lease
+	file  *os.File
+}
+
+func open(ctx context.Context, l *lockrt.Locker) (*job, error) {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open("x")
+	if err != nil {
+		lease.Release(ctx) // want `LL1002: .* defer one that runs unless the lease is handed over$`
+		return nil, err
+	}
+	return &job{lease, f}, nil
+}
+
+func tried(ctx context.Context, l *lockrt.Locker, n int) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if err != nil {
+		return err
+	}
+	work()
+	for i := 0; i < n; i++ {
+		if err = lease.Release(ctx); err == nil { // want `LL1002: .* defer it right after the error check$`
+			break
+		}
+	}
+	return err
 }
 
 func throughHelper(ctx context.Context, l *lockrt.Locker) error {
