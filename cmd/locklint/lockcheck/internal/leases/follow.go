@@ -17,8 +17,12 @@ import (
 // paths are kept apart instead of being merged, so that a flag which says whether the lock was taken (wasLocked)
 // leads to the right branch later on. A function with more states than maxStates is given up, silently.
 
-// maxStates bounds the visits of blocks, literals included. Real functions need some dozens.
-const maxStates = 3000
+// maxStates bounds the visits of blocks for one lease, literals included, and maxTotal those for all leases that one
+// function acquires: what is left then is given up. Real functions need some dozens for a lease.
+const (
+	maxStates = 3000
+	maxTotal  = 30 * maxStates
+)
 
 // A Leak is a way out of the function with the lease held.
 type Leak struct {
@@ -76,27 +80,29 @@ type follower struct {
 	exits  []leaseState // of a followed parameter: its state at each return
 	tested map[string]int
 	visits int
+	most   int // visits, before it gives up
 	depth  int // of function literals being called
 	ending int // of deferred literals being run
 }
 
 // followSite follows the lease that a call returns.
 func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
-	f := &follower{li: li, fn: fn, site: site}
+	f := &follower{li: li, fn: fn, site: site, most: min(maxStates, maxTotal-li.visits[fn])}
 	f.flow = newSiteFlow(fn, site)
-	f.tested = conditionsOf(fn)
+	f.tested = li.testedIn(fn)
 	s := newPathState()
 	s.only = site.only
 	if p, ok := site.Recv.(*ssa.Parameter); ok {
 		s.set(p, theLease)
 	}
 	f.run(fn, s)
+	li.visits[fn] += f.visits
 	return f.flow
 }
 
 // followParam follows a lease that a function is given.
 func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
-	f := &follower{li: li, fn: fn, tested: conditionsOf(fn)}
+	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn)}
 	f.flow = newSiteFlow(fn, nil)
 	s := newPathState()
 	s.Lease, s.verdict = held, granted
@@ -129,20 +135,20 @@ func (f *follower) run(fn *ssa.Function, start pathState) []pathState {
 		return nil
 	}
 	var ends []pathState
-	seen := map[*ssa.BasicBlock]map[string]bool{}
+	seen := map[*ssa.BasicBlock]map[stateKey]bool{}
 	queue := []*visit{{Block: fn.Blocks[0], State: start.clone()}}
 	for len(queue) > 0 && !f.flow.GaveUp {
 		v := queue[0]
 		queue = queue[1:]
 		key := v.State.key()
 		if seen[v.Block] == nil {
-			seen[v.Block] = map[string]bool{}
+			seen[v.Block] = map[stateKey]bool{}
 		}
 		if seen[v.Block][key] {
 			continue
 		}
 		seen[v.Block][key] = true
-		if f.visits++; f.visits > maxStates {
+		if f.visits++; f.visits > f.most {
 			f.flow.GaveUp = true
 			return nil
 		}

@@ -304,9 +304,11 @@ func onlyIfSet(c *rediscmd.Command) bool {
 		case *ssa.BinOp:
 			asked = v.X
 		}
+		if _, isResult := asked.(*ssa.Extract); isResult || !ssax.IsBool(asked.Type()) && !ssax.IsString(asked.Type()) {
+			continue
+		}
 		k := keyexpr.Of(asked)
-		if k.Op == keyexpr.Field && k.Args[0].Op == keyexpr.Param && k.Args[0].Text == "0" &&
-			(ssax.IsBool(asked.Type()) || ssax.IsString(asked.Type())) {
+		if k.Op == keyexpr.Field && k.Args[0].Op == keyexpr.Param && k.Args[0].Text == "0" {
 			return true
 		}
 	}
