@@ -44,13 +44,36 @@ type Flow struct {
 	Outside  map[ssa.Instruction]bool     // those that run though the acquire is known to have failed
 	Undue    map[ssa.CallInstruction]bool // releases of them
 	Hasty    map[ssa.CallInstruction]bool // uses of the lease before anybody has looked whether there is one
+	ways     map[edge]ways
+}
+
+// An edge leads from one block to another.
+type edge struct{ from, to *ssa.BasicBlock }
+
+// ways are the outcomes of the acquire with which an edge is taken.
+type ways struct{ granted, refused bool }
+
+// Taken reports whether the way from one block to another is taken with the lock, and whether it is without it, because
+// the acquire has failed.
+func (flow *Flow) Taken(from, to *ssa.BasicBlock) (granted, refused bool) {
+	w := flow.ways[edge{from, to}]
+	return w.granted, w.refused
+}
+
+func (flow *Flow) take(from, to *ssa.BasicBlock, v verdict) {
+	if v == unasked {
+		return
+	}
+	w := flow.ways[edge{from, to}]
+	w.granted, w.refused = w.granted || v == granted, w.refused || v == refused
+	flow.ways[edge{from, to}] = w
 }
 
 func newSiteFlow(fn *ssa.Function, site *Site) *Flow {
 	return &Flow{
 		Site: site, Fn: fn, Returned: map[*ssa.Return]int{}, Releases: map[ssa.CallInstruction]bool{},
 		Inside: map[ssa.Instruction]bool{}, Outside: map[ssa.Instruction]bool{},
-		Undue: map[ssa.CallInstruction]bool{}, Hasty: map[ssa.CallInstruction]bool{},
+		Undue: map[ssa.CallInstruction]bool{}, Hasty: map[ssa.CallInstruction]bool{}, ways: map[edge]ways{},
 	}
 }
 
@@ -214,6 +237,7 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 				continue
 			}
 		}
+		f.flow.take(b, succ, next.verdict)
 		if succ.Dominates(b) {
 			clear(next.conds) // another round of a loop
 		}
