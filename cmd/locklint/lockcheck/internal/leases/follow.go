@@ -21,7 +21,7 @@ import (
 // function acquires: what is left then is given up. Real functions need some dozens for a lease.
 const (
 	maxStates = 3000
-	maxTotal  = 30 * maxStates
+	maxTotal  = 100 * maxStates
 )
 
 // A Leak is a way out of the function with the lease held.

@@ -28,7 +28,7 @@ func TestNew_bounded(t *testing.T) {
 	} else if n > %[1]d {
 		_ = l%[1]d.Release(ctx)
 	}
-`)
+`, "")
 	if len(li.Flows) != 200 {
 		t.Fatalf("%d leases, want 200", len(li.Flows))
 	}
@@ -52,7 +52,7 @@ func TestNew_many(t *testing.T) {
 	if err := l%[1]d.Release(ctx); err != nil {
 		return err
 	}
-`)
+`, "")
 	if len(li.Flows) != 100 {
 		t.Fatalf("%d leases, want 100", len(li.Flows))
 	}
@@ -63,14 +63,38 @@ func TestNew_many(t *testing.T) {
 	}
 }
 
-// look follows the leases of a function that does something with each of n locks.
-func look(t *testing.T, n int, what string) *Info {
+// TestNew_nested: so is one that takes each lock within the last, though the way to the end of it becomes ever longer.
+func TestNew_nested(t *testing.T) {
+	li := look(t, 150, `
+	if l%[1]d, err := c.Obtain(ctx, "k", time.Minute, nil); err == nil {
+`, `
+	if n == %[1]d {
+		return nil
+	}
+	_ = l%[1]d.Release(ctx)
+	}
+`)
+	if len(li.Flows) != 150 {
+		t.Fatalf("%d leases, want 150", len(li.Flows))
+	}
+	for i, flow := range li.Flows {
+		if flow.GaveUp || len(flow.Leaks) == 0 {
+			t.Errorf("lease %d: given up: %t, leaks: %d", i, flow.GaveUp, len(flow.Leaks))
+		}
+	}
+}
+
+// look follows the leases of a function that does something with each of n locks, and something more in reverse order.
+func look(t *testing.T, n int, what, then string) *Info {
 	t.Helper()
 	var text strings.Builder
 	text.WriteString("package long\n\nimport (\n\t\"context\"\n\t\"time\"\n\n\t\"github.com/bsm/redislock\"\n)\n\n" +
 		"func long(ctx context.Context, c *redislock.Client, n int) error {\n")
 	for i := range n {
 		fmt.Fprintf(&text, what, i)
+	}
+	for i := n - 1; i >= 0 && then != ""; i-- {
+		fmt.Fprintf(&text, then, i)
 	}
 	text.WriteString("\treturn nil\n}\n")
 	tree := checktest.Tree(t)
