@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"maps"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -40,6 +41,22 @@ func load(patterns []string, tests bool, tags string) ([]*packages.Package, erro
 		return nil, err
 	}
 	return roots(pkgs), nil
+}
+
+// complaint is what the go command has against patterns for which load finds nothing, "" if nothing. Package packages
+// drops some of that, such as that go.mod needs an update.
+func complaint(patterns []string, tags string) string {
+	args := []string{"list"}
+	if tags != "" {
+		args = append(args, "-tags="+tags)
+	}
+	var stderr strings.Builder
+	cmd := exec.Command("go", append(append(args, "--"), patterns...)...)
+	cmd.Stderr = &stderr
+	if cmd.Run() == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(stderr.String()), " ")
 }
 
 // roots leaves out what would be looked at twice or is not the user's: a package with tests inside is looked at

@@ -9,8 +9,11 @@ import (
 	"github.com/lockgen/lockgen/cmd/internal/files"
 )
 
+// maxRelated is how many related places of a finding are read by people. Programs get all of them.
+const maxRelated = 5
+
 // printText prints one line for each finding, with the lines around it if context is not negative, and the related
-// places indented.
+// places indented, the first few of many.
 func printText(w io.Writer, list []finding, context int) error {
 	var b strings.Builder
 	for _, f := range list {
@@ -18,8 +21,15 @@ func printText(w io.Writer, list []finding, context int) error {
 		if context >= 0 {
 			printContext(&b, f, context)
 		}
-		for _, r := range f.Related {
-			fmt.Fprintf(&b, "%s:%d:%d: \t%s\n", files.Name(relative(r.File)), r.Line, r.Column, r.Message)
+		for i, r := range f.Related {
+			text := r.Message
+			if i == maxRelated {
+				text = fmt.Sprintf("and %d more", len(f.Related)-i)
+			}
+			fmt.Fprintf(&b, "%s:%d:%d: \t%s\n", files.Name(relative(r.File)), r.Line, r.Column, text)
+			if i == maxRelated {
+				break
+			}
 		}
 	}
 	_, err := io.WriteString(w, b.String())

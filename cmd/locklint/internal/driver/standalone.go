@@ -16,6 +16,9 @@ func standalone(o *options, stdout, stderr io.Writer) int {
 		return o.nothing(fmt.Sprintf("cannot load %s: %v", strings.Join(o.patterns, " "), err), stdout, stderr)
 	}
 	if len(pkgs) == 0 {
+		if why := complaint(o.patterns, o.tags); why != "" {
+			return o.nothing(fmt.Sprintf("cannot load %s: %s", strings.Join(o.patterns, " "), why), stdout, stderr)
+		}
 		return o.nothing(strings.Join(o.patterns, " ")+" matches no packages", stdout, stderr)
 	}
 	l := newLoader()

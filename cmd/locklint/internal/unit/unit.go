@@ -102,7 +102,8 @@ func (p *Package) parse(text map[string][]byte, res *Result) []*ast.File {
 	return files
 }
 
-// check type-checks the files, functions' bodies only if somebody wants them.
+// check type-checks the files, functions' bodies only if somebody wants them. Where the parser has given up, what is
+// wrong with the types is mostly of its own making, and not told.
 func (p *Package) check(files []*ast.File, res *Result, bodies bool) *types.Info {
 	info := &types.Info{
 		Types:        map[ast.Expr]types.TypeAndValue{},
@@ -122,11 +123,14 @@ func (p *Package) check(files []*ast.File, res *Result, bodies bool) *types.Info
 		Sizes:            p.Sizes,
 		GoVersion:        p.GoVersion,
 		IgnoreFuncBodies: !bodies,
-		Error:            func(err error) { res.Errors = append(res.Errors, err) },
+		Error:            func(error) {},
 	}
 	seen := len(res.Errors)
+	if seen == 0 {
+		conf.Error = func(err error) { res.Errors = append(res.Errors, err) }
+	}
 	pkg, err := conf.Check(p.Path, p.Fset, files, info)
-	if err != nil && len(res.Errors) == seen { // such as a version of the language that is too new for go/types
+	if err != nil && len(res.Errors) == 0 { // such as a version of the language that is too new for go/types
 		res.Errors = append(res.Errors, err)
 	}
 	res.Types = pkg

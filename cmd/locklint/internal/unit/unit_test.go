@@ -3,6 +3,7 @@ package unit
 import (
 	"fmt"
 	goimporter "go/importer"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"os"
@@ -176,7 +177,16 @@ func TestRun_errors(t *testing.T) {
 			t.Errorf("%s: the findings are %v, want LL1005", name, ids)
 		}
 	}
-	res := newModule(t).run("a.b/shop", shop+user[len("package user\n"):], func(p *Package) { p.Broken = true })
+	res := newModule(t).run("a.b/p", "package p\n\nfunc f() { g(1\n\tif x := missing; x {\n\t}\n}\n", nil)
+	for _, err := range res.Errors {
+		if _, ok := err.(*scanner.Error); !ok {
+			t.Errorf("besides errors of syntax there is %v", err)
+		}
+	}
+	if len(res.Errors) == 0 {
+		t.Error("a missing parenthesis is no error")
+	}
+	res = newModule(t).run("a.b/shop", shop+user[len("package user\n"):], func(p *Package) { p.Broken = true })
 	if ids := found(res); slices.Contains(ids, "LL2002") {
 		t.Errorf("above a package that does not compile the findings are %v", ids)
 	}

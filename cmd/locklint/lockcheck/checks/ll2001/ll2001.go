@@ -79,11 +79,9 @@ func checkRefused(r *check.Reporter, l *locks.Lock, done map[*rediscmd.Command]b
 	if join == nil {
 		return
 	}
-	both := map[ssa.Instruction]bool{}
-	for _, b := range c.Call.Parent().Blocks {
-		if b != join && !ssax.Reaches(join, b) {
-			continue
-		}
+	both, joined := map[ssa.Instruction]bool{}, map[*ssa.BasicBlock]bool{}
+	ssax.Reach(join, nil, joined)
+	for b := range joined {
 		for _, instr := range b.Instrs {
 			call, ok := instr.(*ssa.Call)
 			over := !ssax.IsDeferred(l.Release.Call) && ok && ssax.RunsBefore(l.Release.Call, call)

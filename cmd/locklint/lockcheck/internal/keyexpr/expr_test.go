@@ -60,3 +60,25 @@ func TestExpr_distinctive(t *testing.T) {
 		}
 	}
 }
+
+func TestExpr_fresh(t *testing.T) {
+	call := func(name string, args ...Expr) Expr { return Expr{Op: Call, Text: name, Args: args} }
+	for _, tt := range []struct {
+		key  Expr
+		want bool
+	}{
+		{concat(lit("tmp:"), call("github.com/google/uuid.NewString")), true},
+		{concat(lit("tmp:"), call("(github.com/google/uuid.UUID).String", call("github.com/google/uuid.NewV7#0"))), true},
+		{call("fmt.Sprintf", lit("%v"), call("github.com/google/uuid.Must", call("github.com/google/uuid.NewRandom#0"))), true},
+		{concat(lit("tmp:"), call("(github.com/rs/xid.ID).String", call("github.com/rs/xid.New"))), true},
+		{call("crypto/rand.Text"), true},
+		{concat(lit("tmp:"), call("github.com/google/uuid.NewSHA1", param("0"), param("1"))), false}, // of a name
+		{concat(lit("lock:"), call("shop.keyOf", call("crypto/rand.Text"))), false},
+		{concat(lit("lock:"), param("0")), false},
+		{Expr{Op: Field, Text: "shop.Lock.key", Args: []Expr{call("crypto/rand.Text")}}, false},
+	} {
+		if got := tt.key.Fresh(); got != tt.want {
+			t.Errorf("%s: fresh is %t", tt.key, got)
+		}
+	}
+}

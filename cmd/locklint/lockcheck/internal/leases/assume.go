@@ -164,28 +164,16 @@ func isErrorTest(s *pathState, call *ssa.Call) bool {
 
 // remember keeps the outcome of a condition that is tested again, so that both tests agree.
 func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
-	key, negated := condition(cond)
-	if f.tested[key] < 2 {
+	c := f.li.asked(cond)
+	if f.tested[c.key] < 2 {
 		return true
 	}
-	value := outcome != negated
-	if old, ok := s.conds[key]; ok {
+	value := outcome != c.negated
+	if old, ok := s.conds[c.key]; ok {
 		return old == value
 	}
-	s.conds[key] = value
+	s.conds[c.key] = value
 	return true
-}
-
-// conditionsOf counts how often a function tests each condition. Only those tested again are worth remembering.
-func conditionsOf(fn *ssa.Function) map[string]int {
-	n := map[string]int{}
-	for _, b := range fn.Blocks {
-		if cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
-			key, _ := condition(cond.Cond)
-			n[key]++
-		}
-	}
-	return n
 }
 
 // condition identifies a condition and says whether it is negated, so that x == nil and x != nil are one.

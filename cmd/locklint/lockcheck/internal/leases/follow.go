@@ -17,8 +17,12 @@ import (
 // paths are kept apart instead of being merged, so that a flag which says whether the lock was taken (wasLocked)
 // leads to the right branch later on. A function with more states than maxStates is given up, silently.
 
-// maxStates bounds the visits of blocks, literals included. Real functions need some dozens.
-const maxStates = 3000
+// maxStates bounds the visits of blocks for one lease, literals included, and maxTotal those for all leases that one
+// function acquires: what is left then is given up. Real functions need some dozens for a lease.
+const (
+	maxStates = 3000
+	maxTotal  = 100 * maxStates
+)
 
 // A Leak is a way out of the function with the lease held.
 type Leak struct {
@@ -41,13 +45,36 @@ type Flow struct {
 	Outside  map[ssa.Instruction]bool     // those that run though the acquire is known to have failed
 	Undue    map[ssa.CallInstruction]bool // releases of them
 	Hasty    map[ssa.CallInstruction]bool // uses of the lease before anybody has looked whether there is one
+	ways     map[edge]ways
+}
+
+// An edge leads from one block to another.
+type edge struct{ from, to *ssa.BasicBlock }
+
+// ways are the outcomes of the acquire with which an edge is taken.
+type ways struct{ granted, refused bool }
+
+// Taken reports whether the way from one block to another is taken with the lock, and whether it is without it, because
+// the acquire has failed.
+func (flow *Flow) Taken(from, to *ssa.BasicBlock) (granted, refused bool) {
+	w := flow.ways[edge{from, to}]
+	return w.granted, w.refused
+}
+
+func (flow *Flow) take(from, to *ssa.BasicBlock, v verdict) {
+	if v == unasked {
+		return
+	}
+	w := flow.ways[edge{from, to}]
+	w.granted, w.refused = w.granted || v == granted, w.refused || v == refused
+	flow.ways[edge{from, to}] = w
 }
 
 func newSiteFlow(fn *ssa.Function, site *Site) *Flow {
 	return &Flow{
 		Site: site, Fn: fn, Returned: map[*ssa.Return]int{}, Releases: map[ssa.CallInstruction]bool{},
 		Inside: map[ssa.Instruction]bool{}, Outside: map[ssa.Instruction]bool{},
-		Undue: map[ssa.CallInstruction]bool{}, Hasty: map[ssa.CallInstruction]bool{},
+		Undue: map[ssa.CallInstruction]bool{}, Hasty: map[ssa.CallInstruction]bool{}, ways: map[edge]ways{},
 	}
 }
 
@@ -77,6 +104,7 @@ type follower struct {
 	exits  []leaseState // of a followed parameter: its state at each return
 	tested map[string]int
 	visits int
+	most   int                 // visits, before it gives up
 	depth  int                 // of function literals being called
 	ending int                 // of deferred literals being run
 	asked  map[*ssa.Alloc]bool // variables that literals compare with nil, see askedLater
@@ -84,21 +112,22 @@ type follower struct {
 
 // followSite follows the lease that a call returns.
 func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
-	f := &follower{li: li, fn: fn, site: site}
+	f := &follower{li: li, fn: fn, site: site, most: min(maxStates, maxTotal-li.visits[fn])}
 	f.flow = newSiteFlow(fn, site)
-	f.tested = conditionsOf(fn)
+	f.tested = li.testedIn(fn)
 	s := newPathState()
 	s.only = site.only
 	if p, ok := site.Recv.(*ssa.Parameter); ok {
 		s.set(p, theLease)
 	}
 	f.run(fn, s)
+	li.visits[fn] += f.visits
 	return f.flow
 }
 
 // followParam follows a lease that a function is given.
 func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
-	f := &follower{li: li, fn: fn, tested: conditionsOf(fn)}
+	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn)}
 	f.flow = newSiteFlow(fn, nil)
 	s := newPathState()
 	s.Lease, s.verdict = held, granted
@@ -131,20 +160,20 @@ func (f *follower) run(fn *ssa.Function, start pathState) []pathState {
 		return nil
 	}
 	var ends []pathState
-	seen := map[*ssa.BasicBlock]map[string]bool{}
+	seen := map[*ssa.BasicBlock]map[stateKey]bool{}
 	queue := []*visit{{Block: fn.Blocks[0], State: start.clone()}}
 	for len(queue) > 0 && !f.flow.GaveUp {
 		v := queue[0]
 		queue = queue[1:]
 		key := v.State.key()
 		if seen[v.Block] == nil {
-			seen[v.Block] = map[string]bool{}
+			seen[v.Block] = map[stateKey]bool{}
 		}
 		if seen[v.Block][key] {
 			continue
 		}
 		seen[v.Block][key] = true
-		if f.visits++; f.visits > maxStates {
+		if f.visits++; f.visits > f.most {
 			f.flow.GaveUp = true
 			return nil
 		}
@@ -216,6 +245,7 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 				continue
 			}
 		}
+		f.flow.take(b, succ, next.verdict)
 		if succ.Dominates(b) {
 			clear(next.conds) // another round of a loop
 		}

@@ -51,6 +51,10 @@ type Info struct {
 	busy  map[*ssa.Function]bool // being computed: recursion is not followed
 	Flows []*Flow                // of every site in the package
 	verbs map[*types.Func]ownVerb
+	// What is worked out once because it is needed for every lease of a function, and what its leases have cost so far.
+	conditions map[ssa.Value]asked
+	tested     map[*ssa.Function]map[string]int
+	visits     map[*ssa.Function]int
 	// wrappers are the libraries of the types of the program, nil while the verbs of their methods are being found.
 	wrappers map[*types.TypeName]clients.Client
 }
@@ -58,7 +62,8 @@ type Info struct {
 // New looks at all functions of a package.
 func New(p *program.Package) *Info {
 	li := &Info{P: p, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
-		verbs: map[*types.Func]ownVerb{}}
+		verbs: map[*types.Func]ownVerb{}, conditions: map[ssa.Value]asked{},
+		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.wrappers = map[*types.TypeName]clients.Client{}
 	for _, fn := range p.Funcs {

@@ -1,10 +1,9 @@
 package leases
 
 import (
-	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -110,21 +109,39 @@ func (s *pathState) of(v ssa.Value) abstract {
 	return s.known[v]
 }
 
+// A stateKey identifies a state among those of one block. What is known comes in no order: the sum of the hashes of all
+// that is stands for it.
+type stateKey struct {
+	lease           leaseState
+	verdict         verdict
+	wrapped         ssa.Value
+	deferred        *ssa.Defer
+	over, consulted bool
+	facts, defers   uint64
+}
+
+var seed = maphash.MakeSeed()
+
 // key identifies the state among those of one block.
-func (s *pathState) key() string {
-	parts := make([]string, 0, len(s.known)+len(s.conds)+len(s.defers))
+func (s *pathState) key() stateKey {
+	k := stateKey{lease: s.Lease, verdict: s.verdict, wrapped: s.wrapped, deferred: s.deferred, over: s.over,
+		consulted: s.consulted}
 	for v, a := range s.known {
-		parts = append(parts, fmt.Sprintf("%p=%d", v, a))
+		k.facts += maphash.Comparable(seed, fact[ssa.Value, abstract]{v, a})
 	}
 	for c, b := range s.conds {
-		parts = append(parts, fmt.Sprintf("%s=%t", c, b))
+		k.facts += maphash.Comparable(seed, fact[string, bool]{c, b})
 	}
-	slices.Sort(parts)
 	for _, d := range s.defers {
-		parts = append(parts, fmt.Sprintf("%p", d))
+		k.defers = maphash.Comparable(seed, fact[uint64, *ssa.Defer]{k.defers, d}) // their order counts
 	}
-	return fmt.Sprintf("%d|%d|%p|%p|%t|%t|%s", s.Lease, s.verdict, s.wrapped, s.deferred, s.over, s.consulted,
-		strings.Join(parts, "|"))
+	return k
+}
+
+// A fact is an entry of a map.
+type fact[K comparable, V comparable] struct {
+	of   K
+	what V
 }
 
 // acquired starts the life of a lease: whatever was known of an earlier round of a loop is void.

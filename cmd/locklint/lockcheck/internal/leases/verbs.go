@@ -235,27 +235,6 @@ func isOneOfTwo(call ssa.CallInstruction) bool {
 	return false
 }
 
-// isGuarded reports whether a call runs only where a field of the receiver, or a flag in one, has been looked at.
-func isGuarded(call ssa.CallInstruction, field string) bool {
-	for b := call.Block(); b.Idom() != nil; b = b.Idom() {
-		cond, ok := b.Idom().Instrs[len(b.Idom().Instrs)-1].(*ssa.If)
-		if !ok {
-			continue
-		}
-		k := keyexpr.Of(cond.Cond)
-		if cmp, ok := cond.Cond.(*ssa.BinOp); ok {
-			k = keyexpr.Of(cmp.X)
-		}
-		if not, ok := cond.Cond.(*ssa.UnOp); ok && not.Op == token.NOT {
-			k = keyexpr.Of(not.X)
-		}
-		if k.Op == keyexpr.Field && (k.Text == field || ssax.IsBool(cond.Cond.Type())) {
-			return true
-		}
-	}
-	return false
-}
-
 // isHarmless reports whether a release does nothing where nothing was acquired.
 func (li *Info) isHarmless(c *ssa.CallCommon) bool {
 	m, ok := ssax.MethodOf(c)

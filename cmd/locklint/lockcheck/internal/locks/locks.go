@@ -116,7 +116,8 @@ func (l *Lock) depth() int { return l.Acquire.Depth() + l.Release.Depth() }
 // isLock is the gate. It decides by the strongest evidence there is:
 //
 // A function that takes a key and ends it itself is no half of a lock for its callers, and SETNX whose outcome reaches
-// nobody is one only where somebody says lock.
+// nobody is one only where somebody says lock. Nor does anybody wait for a key that has just been made, as the entry of
+// a registry is.
 //
 //   - in one function: the same key is acquired and, later, deleted on the way out, other than to undo a failure;
 //   - in two functions, the releasing one without an acquire of its own, whose names pair up on one type, such as Lock
@@ -125,7 +126,7 @@ func (l *Lock) depth() int { return l.Acquire.Depth() + l.Release.Depth() }
 //   - in two other functions of the package: the keys have the same, distinctive shape, and the key says that it is
 //     a lock, or the release compares the owner. Otherwise it might as well be a cache entry and its invalidation.
 func (ix *Set) isLock(a, r *rediscmd.Command) bool {
-	if a.Call == r.Call || a.Ended || r.Ended || r.Forced {
+	if a.Call == r.Call || a.Ended || r.Ended || r.Forced || a.Key.Fresh() {
 		return false
 	}
 	if (speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key)) && (a.Fn != r.Fn || !isCalledLock(a.Key)) {

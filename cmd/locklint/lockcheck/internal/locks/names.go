@@ -184,6 +184,9 @@ func saysLock(c *rediscmd.Command) bool {
 // TakesLock reports whether an acquire certainly means to take a lock, even though nothing in sight releases it.
 func TakesLock(c *rediscmd.Command) bool {
 	name := c.Fn.Name()
+	if c.Key.Fresh() {
+		return false // nobody else can have it
+	}
 	if c.Leased {
 		return !speaksOfOther(c.Fn, c.Key)
 	}

@@ -36,7 +36,7 @@ func (ix *Set) FindRenewals() {
 	for _, fn := range ix.Funcs {
 		for _, a := range ix.Commands[fn] {
 			if a.Op == ops.Acquire && a.Key.Known() && speaksOfLock(a.Key) && !speaksOfOther(a.Fn, a.Key) &&
-				!ix.InTest(a.Pos()) {
+				!a.Key.Fresh() && !ix.InTest(a.Pos()) {
 				add(a, false)
 			}
 		}

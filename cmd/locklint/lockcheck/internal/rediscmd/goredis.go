@@ -121,8 +121,21 @@ func goRedisSetNX(m ssax.Method) []*Command {
 	}
 	if res := m.Result(); res != nil && clients.Named(res, clients.GoRedis) == "BoolCmd" {
 		c.Reply = ReplyBoolCmd
+	} else if returnsSet(m.Obj.Signature().Results()) {
+		c.Reply = ReplyResult
 	}
 	return []*Command{c}
+}
+
+// returnsSet reports whether a SetNX of an interface returns whether the key was set, alone or before an error.
+func returnsSet(results *types.Tuple) bool {
+	switch results.Len() {
+	case 1:
+		return ssax.IsBool(results.At(0).Type())
+	case 2:
+		return ssax.IsBool(results.At(0).Type()) && ssax.IsError(results.At(1).Type())
+	}
+	return false
 }
 
 // setArgs recognises SetArgs(ctx, key, value, SetArgs{Mode: "NX"}).

@@ -59,7 +59,8 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 		for instr := range flow.Outside {
 			call, ok := instr.(ssa.CallInstruction)
 			if flow.Inside[instr] && ok && !r.Index.Leases.Handles(call.Common()) &&
-				!ssax.RunsBefore(call, site.Call) && !triesAgain(r, flow, call) && !nextRound(site.Call, call) {
+				!ssax.RunsBefore(call, site.Call) && !triesAgain(r, flow, call) && !nextRound(site.Call, call) &&
+				!told(flow, call.Common()) {
 				both[instr] = true
 			}
 		}

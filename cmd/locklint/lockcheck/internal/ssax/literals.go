@@ -6,26 +6,29 @@ import (
 
 // RunnerOf is the one instruction that calls, starts or defers a function literal, nil if it is not that simple.
 func RunnerOf(lit *ssa.Function) ssa.Instruction {
-	var found ssa.Instruction
-	for _, b := range lit.Parent().Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok {
-				continue
-			}
-			v := call.Common().Value
-			if mc, ok := v.(*ssa.MakeClosure); ok {
-				v = mc.Fn
-			}
-			if v == ssa.Value(lit) {
-				if found != nil {
-					return nil
-				}
-				found = call
+	if runs := runsOf(lit); len(runs) == 1 {
+		return runs[0]
+	}
+	return nil
+}
+
+// runsOf are the instructions around a function literal that call, start or defer it. To look for them among its uses
+// keeps functions with hundreds of literals cheap.
+func runsOf(lit *ssa.Function) (runs []ssa.CallInstruction) {
+	collect := func(v ssa.Value) {
+		for _, instr := range *v.Referrers() {
+			if call, ok := instr.(ssa.CallInstruction); ok && call.Common().Value == v {
+				runs = append(runs, call)
 			}
 		}
 	}
-	return found
+	collect(lit)
+	for _, instr := range *lit.Referrers() {
+		if mc, ok := instr.(*ssa.MakeClosure); ok && mc.Fn == ssa.Value(lit) {
+			collect(mc)
+		}
+	}
+	return runs
 }
 
 // IsDeferred reports whether an instruction is a defer statement.
@@ -104,11 +107,9 @@ func IsReturned(lit *ssa.Function) bool {
 
 // StartedBy is the go statement that runs a literal, nil if there is none.
 func StartedBy(lit *ssa.Function) *ssa.Go {
-	for _, b := range lit.Parent().Blocks {
-		for _, instr := range b.Instrs {
-			if g, ok := instr.(*ssa.Go); ok && Literal(g.Common()) == lit {
-				return g
-			}
+	for _, run := range runsOf(lit) {
+		if g, ok := run.(*ssa.Go); ok {
+			return g
 		}
 	}
 	return nil
@@ -127,11 +128,9 @@ func DeferOf(call ssa.CallInstruction, fn *ssa.Function) *ssa.Defer {
 	if lit == fn || lit.Parent() == nil {
 		return nil
 	}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if d, ok := instr.(*ssa.Defer); ok && Literal(d.Common()) == lit {
-				return d
-			}
+	for _, run := range runsOf(lit) {
+		if d, ok := run.(*ssa.Defer); ok {
+			return d
 		}
 	}
 	return nil

@@ -65,7 +65,9 @@ func (ix *Info) CollectCommands() {
 			if fn.Parent() != nil {
 				continue
 			}
-			cmds := append(ix.ownCommands(fn), ix.calledCommands(fn)...)
+			cmds := ix.ownCommands(fn)
+			ix.hearAnswers(cmds)
+			cmds = append(cmds, ix.calledCommands(fn)...)
 			changed = changed || len(cmds) != len(ix.Commands[fn])
 			ix.Commands[fn] = cmds
 			ix.byFunc[fn] = ix.summarise(fn, cmds)
@@ -92,6 +94,23 @@ func (ix *Info) ownCommands(fn *ssa.Function) []*rediscmd.Command {
 	})
 	ix.own[fn] = cmds
 	return append([]*rediscmd.Command(nil), cmds...)
+}
+
+// hearAnswers corrects where the answers of acquires through interfaces arrive: a SetNX that returns a bool and an error
+// may refuse with either, and what stands behind the interface knows.
+func (ix *Info) hearAnswers(cmds []*rediscmd.Command) {
+	for _, c := range cmds {
+		if c.Op != ops.Acquire || c.Reply != rediscmd.ReplyResult || !c.Call.Common().IsInvoke() {
+			continue
+		}
+		callee, _ := ix.CalleeOf(c.Call.Common())
+		for _, s := range ix.summaryOf(callee) {
+			if s.Op == ops.Acquire {
+				c.Reply, c.Result = replyOf(s), max(s.Outcome, 0)
+				break
+			}
+		}
+	}
 }
 
 // calledCommands are the commands that a function issues through others.
@@ -304,9 +323,11 @@ func onlyIfSet(c *rediscmd.Command) bool {
 		case *ssa.BinOp:
 			asked = v.X
 		}
+		if _, isResult := asked.(*ssa.Extract); isResult || !ssax.IsBool(asked.Type()) && !ssax.IsString(asked.Type()) {
+			continue
+		}
 		k := keyexpr.Of(asked)
-		if k.Op == keyexpr.Field && k.Args[0].Op == keyexpr.Param && k.Args[0].Text == "0" &&
-			(ssax.IsBool(asked.Type()) || ssax.IsString(asked.Type())) {
+		if k.Op == keyexpr.Field && k.Args[0].Op == keyexpr.Param && k.Args[0].Text == "0" {
 			return true
 		}
 	}
