@@ -70,6 +70,20 @@ func TestLocker_Close_releasesWhatMaxHoldHasEnded(t *testing.T) {
 	}
 }
 
+// A lease ends a little before the store knows. Close does not leave that time to the store.
+func TestLocker_Close_directlyAfterADeadline(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, others *lockrt.Locker) {
+		locks := newLocker(t, store, lockrt.Config{})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: 100 * time.Second, NoRenew: true})
+		<-lease.Done()
+		synctest.Wait()
+		if err := locks.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		mustAcquire(t, others, t.Context(), "k", lockrt.Options{TTL: ttl})
+	})
+}
+
 // One of two readers that Close has ended gives back what they had together. Close waits for it, whichever of them it finds.
 func TestLocker_Close_waitsForTheOtherReader(t *testing.T) {
 	for range 20 {

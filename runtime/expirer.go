@@ -33,11 +33,11 @@ func (x *expirer) add(g *grant, deadline time.Time) {
 	x.arm()
 }
 
-// watch lets the Locker forget a grant at its deadline that has ended before.
-func (x *expirer) watch(g *grant, deadline time.Time) {
+// watch lets the Locker forget a grant at a time that has ended before.
+func (x *expirer) watch(g *grant, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.heap.Set(g, deadline)
+	x.heap.Set(g, at)
 	x.arm()
 }
 

@@ -328,12 +328,16 @@ func (g *grant) heldLease() HeldLease {
 	return HeldLease{Key: g.key, ID: g.id, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch()}
 }
 
-// past reports whether the lease is over at the store too: its deadline has passed, and no renewal may have been
-// executed whose answer was lost.
-func (g *grant) past() bool {
+// storeEnd is when the lease is over at the store, too. It may be sooner, unless a renewal was executed whose answer was
+// lost: that is counted as if it was.
+func (g *grant) storeEnd() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !time.Now().Before(g.deadline) && !g.sent.After(g.acked)
+	end := g.deadline.Add(margin(g.gave))
+	if renewed := g.sent.Add(g.ttl); g.sent.After(g.acked) && renewed.After(end) {
+		end = renewed
+	}
+	return end
 }
 
 // given is what the store gave last, and until when that is certain.

@@ -214,12 +214,11 @@ func (l *Locker) recall(g *grant) {
 	l.grants[g.id] = g
 }
 
-// keepLost lets Close find a grant that was lost and that the store still has, until its deadline. Its holder may be late
-// to release it, or never do it.
+// keepLost lets Close find a grant that was lost and that the store still has, for as long as it does. Its holder may be
+// late to release it, or never do it.
 func (l *Locker) keepLost(g *grant) {
 	l.recall(g)
-	_, deadline := g.given()
-	l.expirer.watch(g, deadline)
+	l.expirer.watch(g, g.storeEnd())
 }
 
 // lost is the session's SessionConfig.Lost.
@@ -249,7 +248,7 @@ func (l *Locker) held() []HeldLease {
 
 // leaseLost is called once for a grant that was lost. The next caller in the queue has to ask the store.
 func (l *Locker) leaseLost(g *grant, reason error) {
-	if reason == errMaxHold {
+	if reason == errMaxHold || reason == errDeadline {
 		l.keepLost(g)
 	}
 	l.drop(g)

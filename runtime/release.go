@@ -149,7 +149,7 @@ func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 // isGone reports whether the store knows nothing of the lease any more, or will not in a moment.
 func (le *Lease) isGone() bool {
 	over := le.Err()
-	return errors.Is(over, errNotMine) || errors.Is(over, ErrLost) && le.grant.past()
+	return errors.Is(over, errNotMine) || errors.Is(over, ErrLost) && !time.Now().Before(le.grant.storeEnd())
 }
 
 // giveBack ends the grant at the store.
@@ -164,7 +164,10 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	if !ended {
 		l.recall(g)
 	}
-	limit := min(max(time.Until(g.deadline), minReleaseTime), callTime) // it does not move after the end
+	limit := callTime
+	if keep == 0 { // else the store would not know that the lock is to be kept
+		limit = min(max(time.Until(g.deadline), minReleaseTime), callTime) // it does not move after the end
+	}
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
 	err := l.session.Release(callCtx, g.release(keep))

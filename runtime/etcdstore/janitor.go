@@ -141,8 +141,32 @@ func (s *session) cleanUp() {
 func (s *session) cleanRest() {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
+	s.endUnknown()
 	s.doDue(ctx, time.Now().Add(patience)) // those too that failed a moment ago
 	s.revokeAll(context.Background())      // which takes no longer than one attempt, and frees what could not be deleted
+}
+
+// endUnknown ends leases that the Locker does not know any more, which run out in a moment.
+func (s *session) endUnknown() {
+	if s.Held == nil {
+		return
+	}
+	known := make(map[string]bool)
+	for _, l := range s.Held() {
+		known[l.ID] = true
+	}
+	var unknown []*held
+	s.mu.Lock()
+	for id, h := range s.leases {
+		if !known[id] {
+			unknown = append(unknown, h)
+			s.dropLocked(h)
+		}
+	}
+	s.mu.Unlock()
+	for _, h := range unknown {
+		s.abandon(h)
+	}
 }
 
 func (s *session) cleanPause() time.Duration {

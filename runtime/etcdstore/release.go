@@ -26,7 +26,11 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 	s.mu.Lock()
 	s.releasing--
 	s.mu.Unlock()
-	s.revokeAll(limited) // if this was the last of a closed session
+	if limited.Err() == nil {
+		s.revokeAll(limited) // if this was the last of a closed session
+	} else {
+		s.calls.Start(func() { s.revokeAll(context.Background()) })
+	}
 	return explain(ctx, began, err)
 }
 

@@ -93,6 +93,7 @@ func (s *session) Close(ctx context.Context) error { return s.gate.Close(ctx, s.
 // end ends the session when nobody needs it any more. It does not wait for the release of locks that are held.
 func (s *session) end() {
 	s.gate.Empty()
+	s.endUnknown()
 	s.mu.Lock()
 	s.linger = time.Now().Add(lingerTime)
 	s.mu.Unlock()
@@ -102,6 +103,29 @@ func (s *session) end() {
 		s.disconnect()
 	} else {
 		go s.disconnect()
+	}
+}
+
+// endUnknown ends leases that the Locker does not know any more, which run out in a moment.
+func (s *session) endUnknown() {
+	if s.Held == nil {
+		return
+	}
+	known := make(map[string]bool)
+	for _, l := range s.Held() {
+		known[l.ID] = true
+	}
+	var unknown []*held
+	s.mu.Lock()
+	for id, h := range s.leases {
+		if !known[id] {
+			unknown = append(unknown, h)
+			s.dropLocked(h)
+		}
+	}
+	s.mu.Unlock()
+	for _, h := range unknown {
+		s.leave(&h.place)
 	}
 }
 

@@ -1,0 +1,143 @@
+package etcdtest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testetcd"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/etcdstore"
+)
+
+// forgetfulKV does the transactions that put a contender, and loses as many of a hundred of their answers as it is told.
+type forgetfulKV struct {
+	etcd.KV
+	percent atomic.Int64
+}
+
+func (k *forgetfulKV) Txn(ctx context.Context) etcd.Txn {
+	return &watchedTxn{Txn: k.KV.Txn(ctx), commit: func(txn etcd.Txn, ops []etcd.Op) (*etcd.TxnResponse, error) {
+		r, err := txn.Commit()
+		for _, op := range ops {
+			if op.IsPut() && strings.Contains(string(op.KeyBytes()), "/l/") && rand.Int64N(100) < k.percent.Load() {
+				return nil, rpctypes.ErrTimeout
+			}
+		}
+		return r, err
+	}}
+}
+
+func forgetful(t *testing.T, c *cluster) (*forgetfulKV, *lockrt.Locker) {
+	client := c.client(t)
+	kv := &forgetfulKV{KV: client.KV}
+	client.KV = kv
+	locks, err := lockrt.New(etcdstore.New(client, etcdstore.Config{}), lockrt.Config{
+		Node: "a", Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = locks.Close(context.Background()) })
+	return kv, locks
+}
+
+// An Extend is done, and its caller never hears of it. The contender belongs to another lease of etcd then: renewals go on
+// with that one, and it is kept for as long as the lock is held, a minute without other users later, too.
+func TestStore_extendWithoutAnswer(t *testing.T) {
+	c := start(t, 1, testetcd.Options{})
+	for name, test := range map[string]struct {
+		o       lockrt.Options
+		extend  time.Duration
+		patient time.Duration
+	}{
+		"renewed":     {lockrt.Options{TTL: 3 * time.Second}, 10 * time.Second, 7 * time.Second},
+		"not renewed": {lockrt.Options{TTL: 90 * time.Second, NoRenew: true}, 95 * time.Second, 75 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits more than it works
+			kv, locks := forgetful(t, c)
+			held := acquire(t, locks, name, test.o)
+			kv.percent.Store(100)
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			if err := held.Extend(ctx, test.extend); err == nil {
+				t.Fatal("the answer was not lost")
+			}
+			kv.percent.Store(0)
+			select {
+			case <-held.Done():
+				t.Errorf("lost: %v", held.Err())
+			case <-time.After(test.patient):
+			}
+			if err := held.Check(t.Context()); err != nil {
+				t.Errorf("the store says: %v", err)
+			}
+			release(t, held)
+		})
+	}
+}
+
+// Several calls make a lease longer at the same time, and one makes it a reader's, while answers are lost. Whichever of them
+// are done, the lease goes on.
+func TestStore_extendsBesideEachOther(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	kv, locks := forgetful(t, start(t, 1, testetcd.Options{}))
+	kv.percent.Store(30)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var callers sync.WaitGroup
+	for i := range 10 {
+		callers.Go(func() {
+			for ctx.Err() == nil {
+				held, err := locks.Acquire(ctx, fmt.Sprint("k", i), lockrt.Options{TTL: 2 * time.Second, Wait: lockrt.Forever})
+				if err != nil {
+					continue
+				}
+				var calls sync.WaitGroup
+				for range 2 {
+					calls.Go(func() { _ = held.Extend(ctx, 2*time.Second+rand.N(8*time.Second)) })
+				}
+				_ = held.Downgrade(ctx)
+				calls.Wait()
+				select {
+				case <-held.Done():
+					t.Errorf("lost: %v", held.Err())
+				case <-time.After(4 * time.Second):
+				}
+				_ = held.Release(context.Background())
+			}
+		})
+	}
+	callers.Wait()
+	kv.percent.Store(0)
+}
+
+// A process is cut off, and its lease ends at its deadline. Then the way is open again, and it closes. Its lease of etcd,
+// which it has kept alive until then, ends with it.
+func TestStore_Close_afterItWasCutOff(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	c := start(t, 1, testetcd.Options{})
+	line := testenv.NewProxy(t, c.Members[0].Addr())
+	locks, others := newLocker(t, c, "a", lockrt.Config{}, line.Addr()), newLocker(t, c, "b", lockrt.Config{})
+	held := acquire(t, locks, "k", lockrt.Options{TTL: 10 * time.Second})
+	line.Silence()
+	<-held.Done()
+	line.Resume()
+	if err := locks.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if _, err := others.Holder(t.Context(), "k"); err == nil {
+		t.Error("the lock is held by a Locker that is closed")
+	}
+}
