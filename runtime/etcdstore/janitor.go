@@ -9,6 +9,7 @@ import (
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/runtime/internal/holding"
 )
 
 const (
@@ -148,12 +149,9 @@ func (s *session) cleanRest() {
 
 // endUnknown ends leases that the Locker does not know any more, which run out in a moment.
 func (s *session) endUnknown() {
-	if s.Held == nil {
+	known := holding.IDs(s.SessionConfig)
+	if known == nil {
 		return
-	}
-	known := make(map[string]bool)
-	for _, l := range s.Held() {
-		known[l.ID] = true
 	}
 	var unknown []*held
 	s.mu.Lock()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/holding"
 )
 
 var errBroken = errors.New("it was broken; the reason did not arrive")
@@ -74,10 +75,7 @@ func (s *session) recheckHeld() bool {
 		return answered
 	}
 	// A lease that was released while the server was asked is not lost.
-	still := make(map[string]bool)
-	for _, lease := range s.held() {
-		still[lease.ID] = true
-	}
+	still := holding.IDs(s.SessionConfig)
 	for _, lease := range gone {
 		if still[lease.ID] {
 			s.Lost(lease.ID, errForgotten)

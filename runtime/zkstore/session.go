@@ -8,6 +8,7 @@ import (
 	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/holding"
 	"github.com/lockgen/lockgen/runtime/internal/startstop"
 	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
@@ -108,12 +109,9 @@ func (s *session) end() {
 
 // endUnknown ends leases that the Locker does not know any more, which run out in a moment.
 func (s *session) endUnknown() {
-	if s.Held == nil {
+	known := holding.IDs(s.SessionConfig)
+	if known == nil {
 		return
-	}
-	known := make(map[string]bool)
-	for _, l := range s.Held() {
-		known[l.ID] = true
 	}
 	var unknown []*held
 	s.mu.Lock()
