@@ -35,8 +35,7 @@ type grant struct {
 	ttl      time.Duration // what renewals ask for
 	gave     time.Duration // what the store gave last
 	deadline time.Time     // monotonic; margin already taken off
-	sent     time.Time     // the last renewal
-	acked    time.Time     // the last renewal that the store acknowledged, when it was sent
+	mayLast  time.Time     // until when the store has it if it has done all that it was asked
 	over     error         // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
 	passes   int           // how often it was passed on
 
@@ -144,9 +143,6 @@ var errDeadline = errors.New("its deadline passed without a renewal")
 func (g *grant) extend(sent time.Time, ttl time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if sent.After(g.acked) {
-		g.acked = sent
-	}
 	if d := sent.Add(ttl - margin(ttl)); g.over == nil && d.After(g.deadline) {
 		g.deadline, g.gave = d, ttl
 	}
@@ -308,7 +304,9 @@ func (g *grant) renewalOf(sent time.Time, ttl time.Duration) Renewal {
 }
 
 func (g *grant) renewalLocked(sent time.Time, ttl time.Duration) Renewal {
-	g.sent = sent
+	if end := sent.Add(ttl); end.After(g.mayLast) {
+		g.mayLast = end
+	}
 	return Renewal{
 		Key: g.key, ID: g.id, TTL: ttl, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch(),
 	}
@@ -328,16 +326,19 @@ func (g *grant) heldLease() HeldLease {
 	return HeldLease{Key: g.key, ID: g.id, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch()}
 }
 
-// storeEnd is when the lease is over at the store, too. It may be sooner, unless a renewal was executed whose answer was
-// lost: that is counted as if it was.
+// storeSlack is for the time from which a session counts a lease, which is a little later than that of its Locker.
+const storeSlack = 100 * time.Millisecond
+
+// storeEnd is when the lease is over at the store, too, at the latest: each renewal counts as done, also one whose answer was
+// lost.
 func (g *grant) storeEnd() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	end := g.deadline.Add(margin(g.gave))
-	if renewed := g.sent.Add(g.ttl); g.sent.After(g.acked) && renewed.After(end) {
-		end = renewed
+	if g.mayLast.After(end) {
+		end = g.mayLast
 	}
-	return end
+	return end.Add(storeSlack)
 }
 
 // given is what the store gave last, and until when that is certain.

@@ -26,7 +26,7 @@ func TestLease_Release_atTheEndOfTheLease(t *testing.T) {
 	})
 }
 
-// A lease that ran out is nothing to the store, or will be in a moment: it is not asked.
+// A lease that ran out is nothing to the store: it is not asked.
 func TestLease_Release_afterTheDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
 		store.set(func(s *faultStore) {
@@ -36,11 +36,44 @@ func TestLease_Release_afterTheDeadline(t *testing.T) {
 			}
 		})
 		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, NoRenew: true})
-		time.Sleep(ttl)
+		time.Sleep(ttl + time.Second)
 		if err := lease.Release(t.Context()); !errors.Is(err, lockrt.ErrLost) {
 			t.Errorf("release: %v, want ErrLost", err)
 		}
 	})
+}
+
+// An Extend was done, and its answer lost. The lease ends at its deadline, and the store has it for an hour: unless it is
+// released, or its Locker closed.
+func TestLease_Release_afterAnUnansweredExtend(t *testing.T) {
+	for _, o := range []lockrt.Options{{TTL: ttl}, {TTL: ttl, NoRenew: true}} {
+		for _, end := range []func(*lockrt.Locker, *lockrt.Lease){
+			func(_ *lockrt.Locker, lease *lockrt.Lease) { _ = lease.Release(context.Background()) },
+			func(locks *lockrt.Locker, _ *lockrt.Lease) { _ = locks.Close(context.Background()) },
+		} {
+			bubble(t, func(t *testing.T, store *faultStore, others *lockrt.Locker) {
+				locks := newLocker(t, store, lockrt.Config{})
+				lease := mustAcquire(t, locks, t.Context(), "k", o)
+				lost := func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+					real.Renew(ctx, renewals)
+					return failAll(renewals, errors.New("the answer was lost"))
+				}
+				store.set(func(s *faultStore) { s.renew = lost })
+				if err := lease.Extend(t.Context(), time.Hour); err == nil {
+					t.Fatal("the answer was not lost")
+				}
+				if !o.NoRenew { // a later renewal that is answered makes the lease no shorter
+					store.set(func(s *faultStore) { s.renew = nil })
+					time.Sleep(ttl)
+					store.set(func(s *faultStore) { s.renew = lost })
+				}
+				<-lease.Done()
+				time.Sleep(3 * ttl)
+				end(locks, lease)
+				mustAcquire(t, others, t.Context(), "k", lockrt.Options{TTL: ttl})
+			})
+		}
+	}
 }
 
 // The channel of a lease that has ended is closed for those too who ask for it later.

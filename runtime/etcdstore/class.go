@@ -186,8 +186,12 @@ func (s *session) keepAlive(c *class) {
 	}
 }
 
-// pause is the time from one sign of life to the next, of which servers that answer soon hear within a quarter.
-func (c *class) pause() time.Duration { return c.length/5 - pace.Jitter(c.length/50) }
+// pause is the time from one sign of life to the next, of which servers that answer soon hear within a quarter. It is when
+// a class may be retired, too.
+func (c *class) pause() time.Duration {
+	pause := min(c.length/5, idleTime)
+	return pause - pace.Jitter(pause/10)
+}
 
 // renewClass gives a sign of life, and tells those who wait for it what came of it.
 func (s *session) renewClass(ctx context.Context, c *class) error {
@@ -288,13 +292,13 @@ func (s *session) lose(c *class) {
 	s.mu.Lock()
 	s.endClass(c)
 	var lost []string
-	var doubtful []*held // that may have moved there
+	var doubtful []*held // whose contenders may have another class
 	for id, h := range s.leases {
-		if maybe := slices.Contains(h.maybe, c); maybe || h.class == c {
+		if h.class == c || slices.Contains(h.maybe, c) {
 			lost = append(lost, id)
 			s.dropLocked(h)
 			s.unsureLocked(h.key, h.id)
-			if maybe {
+			if len(h.maybe) > 0 {
 				doubtful = append(doubtful, h)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/pace"
-	"github.com/lockgen/lockgen/runtime/internal/holding"
 )
 
 const (
@@ -142,29 +141,9 @@ func (s *session) cleanUp() {
 func (s *session) cleanRest() {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
-	s.endUnknown()
+	s.endDue()
 	s.doDue(ctx, time.Now().Add(patience)) // those too that failed a moment ago
 	s.revokeAll(context.Background())      // which takes no longer than one attempt, and frees what could not be deleted
-}
-
-// endUnknown ends leases that the Locker does not know any more, which run out in a moment.
-func (s *session) endUnknown() {
-	known := holding.IDs(s.SessionConfig)
-	if known == nil {
-		return
-	}
-	var unknown []*held
-	s.mu.Lock()
-	for id, h := range s.leases {
-		if !known[id] {
-			unknown = append(unknown, h)
-			s.dropLocked(h)
-		}
-	}
-	s.mu.Unlock()
-	for _, h := range unknown {
-		s.abandon(h)
-	}
 }
 
 func (s *session) cleanPause() time.Duration {

@@ -35,7 +35,7 @@ func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*cla
 			return h.class, err
 		}
 		e := entryOf(kv)
-		if e.ttl() >= ttl {
+		if e.ttl() >= ttl.Truncate(time.Microsecond) {
 			return s.settleMove(&h, move{etcd.LeaseID(kv.Lease), kv.ModRevision, e.ttl()})
 		}
 		if moved, err := s.moveTo(ctx, &h, kv, c, ttl); moved != nil || err != nil {
@@ -130,6 +130,7 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 	}
 	now.moved = m.rev
 	if now.class.id == m.to {
+		now.ttl = max(now.ttl, m.ttl)
 		return now.class, nil
 	}
 	for _, c := range append(slices.Clone(now.maybe), s.classes[classFor(m.ttl)]) {

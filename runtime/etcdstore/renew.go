@@ -59,7 +59,7 @@ func (r *renewing) begin(ctx context.Context, renewals []lockrt.Renewal) {
 	}
 	s.mu.Unlock()
 	for i, renewal := range renewals {
-		if r.errs[i] == nil && renewal.TTL > r.held[i].ttl {
+		if r.errs[i] == nil && renewal.TTL.Truncate(time.Microsecond) > r.held[i].ttl { // in which entries have it
 			r.held[i].class, r.errs[i] = s.lengthen(ctx, r.held[i], renewal.TTL)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lockgen/lockgen/internal/pace"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/internal/holding"
 )
 
 var errBroken = errors.New("it was broken; the reason did not arrive")
@@ -75,7 +74,10 @@ func (s *session) recheckHeld() bool {
 		return answered
 	}
 	// A lease that was released while the server was asked is not lost.
-	still := holding.IDs(s.SessionConfig)
+	still := make(map[string]bool)
+	for _, lease := range s.held() {
+		still[lease.ID] = true
+	}
 	for _, lease := range gone {
 		if still[lease.ID] {
 			s.Lost(lease.ID, errForgotten)

@@ -41,27 +41,26 @@ var breakTests = map[string]func(*testing.T, *env){
 	"a_holder_that_finds_out_by_itself_and_closes_leaves_nothing": func(t *testing.T, e *env) {
 		b, _ := e.session("b")
 		breaker := e.breaker(b)
-		for name, ask := range map[string]func(s lockrt.Session) error{
+		finds := map[string]func(s lockrt.Session) error{
 			"renewal": func(s lockrt.Session) error {
 				return s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: long}})[0]
 			},
 			"longer renewal": func(s lockrt.Session) error {
 				return s.Renew(e.ctx, []lockrt.Renewal{{Key: "k", ID: "1", TTL: 2 * long}})[0]
 			},
-			"check": func(s lockrt.Session) error {
-				if checker, ok := s.(lockrt.Checker); ok {
-					return checker.Check(e.ctx, []lockrt.HeldLease{{Key: "k", ID: "1"}})[0]
-				}
-				return lockrt.ErrLost
-			},
-			"downgrade": func(s lockrt.Session) error {
-				if downgrader, ok := s.(lockrt.Downgrader); ok {
-					_, err := downgrader.Downgrade(e.ctx, lockrt.Downgrading{Key: "k", ID: "1"})
-					return err
-				}
-				return lockrt.ErrLost
-			},
-		} {
+		}
+		if _, ok := b.(lockrt.Checker); ok {
+			finds["check"] = func(s lockrt.Session) error {
+				return s.(lockrt.Checker).Check(e.ctx, []lockrt.HeldLease{{Key: "k", ID: "1"}})[0]
+			}
+		}
+		if _, ok := b.(lockrt.Downgrader); ok {
+			finds["downgrade"] = func(s lockrt.Session) error {
+				_, err := s.(lockrt.Downgrader).Downgrade(e.ctx, lockrt.Downgrading{Key: "k", ID: "1"})
+				return err
+			}
+		}
+		for name, ask := range finds {
 			for range e.rounds(5) {
 				a, _ := e.session("a")
 				held := e.take(a, "k", "1", long)

@@ -8,7 +8,6 @@ import (
 	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/internal/holding"
 	"github.com/lockgen/lockgen/runtime/internal/startstop"
 	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
@@ -94,7 +93,7 @@ func (s *session) Close(ctx context.Context) error { return s.gate.Close(ctx, s.
 // end ends the session when nobody needs it any more. It does not wait for the release of locks that are held.
 func (s *session) end() {
 	s.gate.Empty()
-	s.endUnknown()
+	s.endDue()
 	s.mu.Lock()
 	s.linger = time.Now().Add(lingerTime)
 	s.mu.Unlock()
@@ -104,26 +103,6 @@ func (s *session) end() {
 		s.disconnect()
 	} else {
 		go s.disconnect()
-	}
-}
-
-// endUnknown ends leases that the Locker does not know any more, which run out in a moment.
-func (s *session) endUnknown() {
-	known := holding.IDs(s.SessionConfig)
-	if known == nil {
-		return
-	}
-	var unknown []*held
-	s.mu.Lock()
-	for id, h := range s.leases {
-		if !known[id] {
-			unknown = append(unknown, h)
-			s.dropLocked(h)
-		}
-	}
-	s.mu.Unlock()
-	for _, h := range unknown {
-		s.leave(&h.place)
 	}
 }
 
