@@ -33,7 +33,7 @@ func (x *expirer) add(g *grant, deadline time.Time) {
 	x.arm()
 }
 
-// watch lets the Locker forget a grant at a time that has ended before.
+// watch lets the Locker forget, at a time, a grant that has ended.
 func (x *expirer) watch(g *grant, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -27,7 +27,7 @@ type grant struct {
 	queued bool          // it goes back through the local queue; set before anybody else sees it
 	slot   int16         // of a permit
 
-	recalled bool // it was lost, and what is left of it is being given back; guarded by the Locker's mutex
+	recalled bool // it was lost, and what is left of it is to be given back; guarded by the Locker's mutex
 
 	mu       sync.Mutex    // guards what follows; taken before that of a local queue
 	kind     kind          // only Downgrade changes it

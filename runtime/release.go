@@ -117,12 +117,11 @@ func (le *Lease) releaseReader(ctx context.Context) error {
 	if !g.returns() {
 		return nil // others go on with it, or have given it back
 	}
-	err := error(nil)
-	switch {
-	case open:
+	var err error
+	if open {
 		err = le.giveBack(ctx, 0)
-	case !le.isGone():
-		err = errClosedRelease(g)
+	} else {
+		err = le.refused()
 	}
 	if err != nil {
 		g.notReturned()
@@ -130,20 +129,22 @@ func (le *Lease) releaseReader(ctx context.Context) error {
 	return err
 }
 
-func errClosedRelease(g *grant) error {
-	return fmt.Errorf("release lock %s: %w; it is free after its TTL", quote(g.key), ErrClosed)
-}
-
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
 	l := le.grant.locker
 	if !l.beginReturn() {
-		if le.isGone() {
-			return nil
-		}
-		return errClosedRelease(le.grant)
+		return le.refused()
 	}
 	defer l.returning.Done()
 	return le.giveBack(ctx, keep)
+}
+
+// refused is the result of a release that begins when Close has waited for the last: nil if there is nothing to release.
+func (le *Lease) refused() error {
+	if le.isGone() {
+		return nil
+	}
+	return fmt.Errorf("release lock %s: %w; it is free after its TTL. Release leases before Close returns",
+		quote(le.grant.key), ErrClosed)
 }
 
 // isGone reports whether the store knows nothing of the lease any more, or will not in a moment.
