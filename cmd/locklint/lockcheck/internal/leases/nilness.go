@@ -78,7 +78,7 @@ func nilness(v ssa.Value, s *pathState, at *ssa.BasicBlock) abstract {
 // wrapsError reports whether a call is given an error that is certainly there, and returns one then.
 func wrapsError(c *ssa.CallCommon, s *pathState, at *ssa.BasicBlock) bool {
 	fn := c.StaticCallee()
-	if fn == nil || strings.Contains(strings.ToLower(fn.Name()), "ignore") {
+	if fn == nil {
 		return false
 	}
 	if ssax.CalleeName(fn) == "errors.Join" {
@@ -87,7 +87,10 @@ func wrapsError(c *ssa.CallCommon, s *pathState, at *ssa.BasicBlock) bool {
 	}
 	for i, arg := range c.Args {
 		if ssax.IsError(arg.Type()) && nilness(arg, s, at) == notNil {
-			return len(fn.Blocks) == 0 || keepsError(fn, fn.Params[i])
+			if len(fn.Blocks) == 0 { // only its name says what it does, as multierr's or client.IgnoreNotFound's does
+				return !strings.Contains(strings.ToLower(fn.Name()), "ignore")
+			}
+			return keepsError(fn, fn.Params[i])
 		}
 	}
 	return false
@@ -140,10 +143,10 @@ func found(cond ssa.Value, outcome bool) ([]ssa.Value, abstract) {
 			return []ssa.Value{c.X, c.Y}, notNil // err == ErrBusy
 		}
 	case *ssa.Call:
-		if outcome {
+		if outcome { // as isErrorTest has it
 			return slices.DeleteFunc(slices.Clone(c.Call.Args), func(v ssa.Value) bool {
 				return !ssax.IsError(v.Type())
-			}), notNil // errors.Is(err, …)
+			}), notNil
 		}
 	}
 	return nil, unknown
