@@ -141,3 +141,102 @@ func TestStore_Close_afterItWasCutOff(t *testing.T) {
 		t.Error("the lock is held by a Locker that is closed")
 	}
 }
+
+// countingKV counts what contenders cost.
+type countingKV struct {
+	etcd.KV
+	reads, changes atomic.Int64
+}
+
+func (k *countingKV) Get(ctx context.Context, key string, opts ...etcd.OpOption) (*etcd.GetResponse, error) {
+	if strings.Contains(key, "/l/") {
+		k.reads.Add(1)
+	}
+	return k.KV.Get(ctx, key, opts...)
+}
+
+func (k *countingKV) Txn(ctx context.Context) etcd.Txn {
+	return &watchedTxn{Txn: k.KV.Txn(ctx), commit: func(txn etcd.Txn, ops []etcd.Op) (*etcd.TxnResponse, error) {
+		if writes(ops) {
+			k.changes.Add(1)
+		}
+		return txn.Commit()
+	}}
+}
+
+// A lease that was made longer costs each renewal no more than another: within its class, with a part of a microsecond, and
+// in another class.
+func TestSession_Renew_afterAnExtend(t *testing.T) {
+	client := start(t, 1, testetcd.Options{}).client(t)
+	kv := &countingKV{KV: client.KV}
+	client.KV = kv
+	s, err := etcdstore.New(client, etcdstore.Config{}).Open(lockrt.SessionConfig{
+		Namespace: "lock", Logger: slog.New(slog.DiscardHandler), Lost: func(string, error) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(context.Background())
+	for _, longer := range []time.Duration{2200 * time.Millisecond, 2200*time.Millisecond + 1, 20 * time.Second} {
+		id := longer.String()
+		if _, err := s.Acquire(t.Context(), lockrt.Request{Key: id, ID: id, TTL: 2 * time.Second, Wait: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		renew := func() {
+			t.Helper()
+			if err := s.Renew(t.Context(), []lockrt.Renewal{{Key: id, ID: id, TTL: longer}})[0]; err != nil {
+				t.Error(err)
+			}
+		}
+		renew()
+		renew()
+		reads, changes := kv.reads.Load(), kv.changes.Load()
+		for range 5 {
+			renew()
+		}
+		if more, changed := kv.reads.Load()-reads, kv.changes.Load()-changes; more > 0 || changed > 0 {
+			t.Errorf("5 renewals to %s cost %d reads and %d changes of their own", longer, more, changed)
+		}
+		if err := s.Release(t.Context(), lockrt.Release{Key: id, ID: id}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The lease of etcd is lost that a lock belonged to before an Extend without an answer. The lock belongs to another one by then,
+// and is given back with what the holder has lost.
+func TestStore_extendWithoutAnswer_lostClass(t *testing.T) {
+	c := start(t, 1, testetcd.Options{})
+	kv, locks := forgetful(t, c)
+	others := newLocker(t, c, "b", lockrt.Config{})
+	before := leasesOf(t, c)
+	held := acquire(t, locks, "k", lockrt.Options{TTL: 8 * time.Second, NoRenew: true})
+	made := leasesOf(t, c)
+	kv.percent.Store(100)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := held.Extend(ctx, 20*time.Second); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	kv.percent.Store(0)
+	for id := range made {
+		if !before[id] {
+			_, _ = c.client(t).Revoke(t.Context(), id)
+		}
+	}
+	<-held.Done()
+	release(t, acquire(t, others, "k", lockrt.Options{TTL: long, Wait: 20 * time.Second}))
+}
+
+func leasesOf(t *testing.T, c *cluster) map[etcd.LeaseID]bool {
+	t.Helper()
+	said, err := c.client(t).Leases(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make(map[etcd.LeaseID]bool)
+	for _, l := range said.Leases {
+		ids[l.ID] = true
+	}
+	return ids
+}
