@@ -114,9 +114,6 @@ func (g *grant) leaveBatch(lease *Lease, why error) (lived, last bool) {
 		g.mu.Unlock()
 		return false, false
 	}
-	if len(g.batch.members) == 0 {
-		g.owner = lease // Close finds it while it is being released
-	}
 	var sharers []*Lease
 	g.sharers = slices.DeleteFunc(g.sharers, func(sharer *Lease) bool {
 		shares := sharer.owner == lease
@@ -125,6 +122,10 @@ func (g *grant) leaveBatch(lease *Lease, why error) (lived, last bool) {
 		}
 		return shares
 	})
+	g.without(append(sharers, lease))
+	if len(g.batch.members) == 0 {
+		g.owner = lease // Close finds it while it is being released
+	}
 	g.mu.Unlock()
 	finish(lease, sharers, why)
 	return true, g.batch.leave()

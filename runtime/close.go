@@ -75,7 +75,7 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	l.stopRenew()
 	l.running.Wait()
 	l.expirer.stop()
-	l.losses.wait()
+	l.logs.Wait(callTime)
 	if l.owned != nil {
 		if err := l.owned.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close lock store: %w", err))

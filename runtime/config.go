@@ -20,7 +20,7 @@ type Config struct {
 	// Node is the name of this process for people, in BusyError and in lists. It need not be unique. Defaults to
 	// host:pid:random.
 	Node string
-	// Logger receives transitions: leases lost, renewals failing, releases that failed. Keys are logged, values and
+	// Logger receives transitions, one after another on a goroutine that Close waits for: leases lost, renewals failing, releases that failed. Keys are logged, values and
 	// store addresses are not. Defaults to slog.Default().
 	Logger *slog.Logger
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/testsync"
@@ -62,6 +63,7 @@ func TestLocker_Do_releaseThatFailedIsLoggedNotReturned(t *testing.T) {
 		if err != nil {
 			t.Errorf("Do after good work: %v", err)
 		}
+		synctest.Wait()
 		if !strings.Contains(log.String(), "connection refused") {
 			t.Errorf("the failed release is not logged: %s", log)
 		}

@@ -54,7 +54,7 @@ func (g *grant) beginDowngrade(le *Lease) (Downgrading, error) {
 		return Downgrading{}, fmt.Errorf("%w: it has a MinHold, which keeps readers away too", ErrOptions)
 	}
 	if !g.downgrading {
-		b := newBatch(time.Now(), g.ttl)
+		b := newBatch(time.Now(), g.asked)
 		b.closed.Store(true) // until the store has answered
 		b.begun = true
 		b.add(le)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/testsync"
@@ -85,6 +86,7 @@ func TestLocker_Acquire_unusedGrant(t *testing.T) {
 					}
 				})
 				_, _ = locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl})
+				synctest.Wait()
 				if told := strings.Contains(log.String(), "left to its TTL"); told != fails {
 					t.Errorf("the release failed: %v; the log: %s", fails, log.String())
 				}

@@ -1,9 +1,11 @@
 package lockrt_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -63,4 +65,120 @@ func TestLease_Extend_renewalsAreAsLong(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What one lease was extended by is nobody else's: a grant that the store may have for longer than its next lease wants
+// goes back there.
+func TestLease_Extend_isNotPassedOn(t *testing.T) {
+	for name, answer := range map[string]error{"late": nil, "lost": errors.New("connection reset")} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, store *faultStore, others *lockrt.Locker) {
+				locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Minute})
+				lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+				next := make(chan *lockrt.Lease)
+				go func() {
+					lease, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Minute})
+					if err != nil {
+						t.Error(err)
+					}
+					next <- lease
+				}()
+				synctest.Wait()
+				store.set(func(s *faultStore) {
+					s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+						errs := real.Renew(ctx, renewals)
+						if renewals[0].TTL == time.Hour {
+							time.Sleep(ttl / 4)
+							errs[0] = cmp.Or(errs[0], answer)
+						}
+						return errs
+					}
+				})
+				extended := make(chan error, 1)
+				go func() { extended <- lease.Extend(t.Context(), time.Hour) }()
+				synctest.Wait()
+				if err := lease.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := <-extended; !errors.Is(err, cmp.Or(answer, lockrt.ErrNotHeld)) {
+					t.Errorf("the extension whose lease was released: %v", err)
+				}
+				passed := <-next
+				time.Sleep(3 * ttl)
+				if info, err := others.Holder(t.Context(), "k"); err != nil || info.Remaining > ttl {
+					t.Errorf("the store has the lock for %s (%v), and its lease asked for %s", info.Remaining, err, ttl)
+				}
+				if err := passed.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Renewals ask for what an Extend asked for only as long as its lease lives, whoever else shares the grant.
+func TestLease_Extend_endsWithItsLease(t *testing.T) {
+	inner, innerRead := lockrt.Options{TTL: ttl, Reentrant: true}, lockrt.Options{TTL: ttl, Reentrant: true, Mode: lockrt.Read}
+	for name, tt := range map[string]struct{ first, second lockrt.Options }{
+		"readers":                    {read, read},
+		"an inner lease":             {write, inner},
+		"an inner lease of a reader": {read, innerRead},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sharing(t, func(t *testing.T, store *sharingStore, others *lockrt.Locker) {
+				locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Minute})
+				stays := mustAcquire(t, locks, t.Context(), "k", tt.first)
+				ctx := t.Context()
+				if tt.second.Reentrant {
+					ctx = stays.Context()
+				}
+				goes := mustAcquire(t, locks, ctx, "k", tt.second)
+				if err := goes.Extend(t.Context(), time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Hour)
+				remaining := func() time.Duration {
+					info, err := others.Holder(t.Context(), "k")
+					if err != nil {
+						t.Fatal(err)
+					}
+					return info.Remaining
+				}
+				if left := remaining(); left <= ttl {
+					t.Errorf("the store has the lock for %s while the lease lives that was extended by an hour", left)
+				}
+				if err := goes.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(2 * time.Hour)
+				if left := remaining(); left > ttl {
+					t.Errorf("the store has the lock for %s, and the lease that is left asked for %s", left, ttl)
+				}
+				if err := stays.Err(); err != nil {
+					t.Errorf("the lease that is left: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Readers who join a downgraded lease count on the TTL that it was acquired with, which is left when it has gone.
+func TestLease_Extend_beforeDowngrade(t *testing.T) {
+	sharing(t, func(t *testing.T, store *sharingStore, _ *lockrt.Locker) {
+		locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Hour})
+		lease := mustAcquire(t, locks, t.Context(), "k", write)
+		if err := errors.Join(lease.Extend(t.Context(), time.Hour), lease.Downgrade(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		o := read
+		o.TTL = 10 * ttl
+		reader := mustAcquire(t, locks, t.Context(), "k", o)
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Hour)
+		if left := time.Until(reader.Deadline()); left < 5*ttl {
+			t.Errorf("a reader who asked for %s has %s after a renewal", o.TTL, left)
+		}
+	})
 }

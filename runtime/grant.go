@@ -32,7 +32,8 @@ type grant struct {
 	mu       sync.Mutex    // guards what follows; taken before that of a local queue
 	kind     kind          // only Downgrade changes it
 	fence    Fence         // of the first lease under it; only Downgrade changes it
-	ttl      time.Duration // what renewals ask for
+	asked    time.Duration // the TTL that its leases were acquired with
+	ttl      time.Duration // what renewals ask for: that, or what leases that live were extended by
 	gave     time.Duration // what the store gave last
 	deadline time.Time     // monotonic; margin already taken off
 	mayLast  time.Time     // until when the store has it if it has done all that it was asked
@@ -56,7 +57,8 @@ func newGrant(l *Locker, req Request, g Grant) *grant {
 		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start, most: g.MaxTTL,
 		kind: kind{mode: req.Mode, permits: uint16(req.Permits)}, slot: int16(g.Slot),
 	}
-	made.ttl = made.capped(req.TTL)
+	made.asked = made.capped(req.TTL)
+	made.ttl = made.asked
 	made.gave = made.ttl
 	if g.TTL > 0 {
 		made.gave = min(g.TTL, made.ttl)
@@ -117,7 +119,8 @@ func (g *grant) passOn(from *Lease) bool {
 	g.mu.Lock()
 	now := time.Now()
 	if !g.queued || g.batch != nil || g.over != nil || g.owner != from || l.closing.Err() != nil ||
-		!now.Before(g.deadline) || g.passes >= l.cfg.LocalHandoffs || now.Sub(g.began) >= l.cfg.LocalHandoffTime {
+		!now.Before(g.deadline) || g.passes >= l.cfg.LocalHandoffs || now.Sub(g.began) >= l.cfg.LocalHandoffTime ||
+		g.mayOutlast(now) {
 		g.mu.Unlock()
 		return false
 	}
@@ -127,7 +130,7 @@ func (g *grant) passOn(from *Lease) bool {
 		return false
 	}
 	sharers := g.sharers
-	g.owner, g.sharers = nil, nil
+	g.owner, g.sharers, g.asked = nil, nil, g.ttl
 	g.passes++
 	g.mu.Unlock()
 	// The turns do not overlap: the old contexts end before the next caller knows.
@@ -246,6 +249,7 @@ func (g *grant) leave(lease *Lease, why error) {
 	if i := slices.Index(g.sharers, lease); i >= 0 {
 		g.sharers = slices.Delete(g.sharers, i, i+1)
 	}
+	g.without([]*Lease{lease})
 	g.mu.Unlock()
 	lease.finish(why)
 }
@@ -352,11 +356,4 @@ func (g *grant) state() (ttl time.Duration, deadline time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ttl, g.deadline
-}
-
-// lengthen makes ttl the length of all further renewals, if it is longer.
-func (g *grant) lengthen(ttl time.Duration) {
-	g.mu.Lock()
-	g.ttl = max(g.ttl, ttl)
-	g.mu.Unlock()
 }

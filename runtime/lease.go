@@ -1,6 +1,7 @@
 package lockrt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type Lease struct {
 	since    time.Time
 	limit    time.Time     // when a MaxHold ends it, its own or that of the lease it shares; zero: never
 	minHold  time.Duration // guarded by the grant's mutex: one that shares the lease may make it longer
+	extended time.Duration // by Extend, at the most; guarded by the grant's mutex
 	maxTimer *time.Timer   // nil without MaxHold; set under the grant's mutex, without which it does nothing
 
 	mu        sync.Mutex // guards what follows
@@ -279,14 +281,17 @@ func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if !le.limit.IsZero() {
 		d = max(min(d, le.limit.Sub(sent)), minTTL)
 	}
-	switch err := renewEach(ctx, g.locker.session, []Renewal{g.renewalOf(sent, d)})[0]; {
+	renewal, lives := g.extension(le, sent, d)
+	if !lives {
+		return cmp.Or(le.Err(), ErrNotHeld) // it may be passing on in this moment
+	}
+	switch err := renewEach(ctx, g.locker.session, []Renewal{renewal})[0]; {
 	case errors.Is(err, ErrLost):
 		g.lose(errNotMine)
 	case err != nil:
 		return fmt.Errorf("extend lease on %s by %s: %w", quote(g.key), d, err)
 	default:
-		g.extend(sent, d)
-		g.lengthen(d)
+		g.extendBy(le, sent, d)
 	}
 	return le.Err()
 }

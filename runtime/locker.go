@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"github.com/lockgen/lockgen/runtime/internal/logqueue"
 )
 
 // Locker acquires leases in one store. One per process and store is enough; all methods may be called concurrently.
@@ -26,7 +28,7 @@ type Locker struct {
 	bounds  bounds
 	queues  *localQueues
 	looks   looks
-	losses  lossLog
+	logs    logqueue.Queue // of cfg.Logger
 
 	telemetry *telemetry // nil: none
 
@@ -68,11 +70,13 @@ func New(store Store, cfg Config) (*Locker, error) {
 		return nil, err
 	}
 	l := &Locker{
-		cfg: cfg, telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".",
+		telemetry: telemetry, store: store, idPrefix: rand.Text()[:16] + ".",
 		queues: newLocalQueues(), expirer: newExpirer(), grants: make(map[string]*grant), byKey: make(map[string]*grant),
 		shared: make(map[string][]*grant),
 		ended:  make(chan struct{}),
 	}
+	cfg.Logger = l.logs.Logger(cfg.Logger)
+	l.cfg = cfg
 	l.session, err = store.Open(SessionConfig{
 		Namespace: cfg.Namespace, Node: cfg.Node, Logger: cfg.Logger, Lost: l.lost, Held: l.held, Recall: l.recalled,
 	})
@@ -260,8 +264,6 @@ func (l *Locker) leaseLost(g *grant, reason error) {
 func (l *Locker) reportLost(g *grant, leases int, reason error) {
 	l.telemetry.leasesLost(leases)
 	fence := FenceOf(g.heldLease().Epoch)
-	l.losses.add(func() {
-		l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
-			slog.String("key", g.key), slog.Uint64("fence", uint64(fence)), slog.Any("reason", reason))
-	})
+	l.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "lock lease lost",
+		slog.String("key", g.key), slog.Uint64("fence", uint64(fence)), slog.Any("reason", reason))
 }

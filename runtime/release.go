@@ -9,8 +9,7 @@ import (
 	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
-// minReleaseTime is how long a release may take at the least. Past the lease's own deadline the store frees the lock by
-// itself.
+// minReleaseTime is how long a release may take at the least. Past the lease's own end the store frees the lock by itself.
 const minReleaseTime = 200 * time.Millisecond
 
 // Release ends the lease and cancels its context, then gives the lock to the next waiter. It blocks until the store
@@ -167,7 +166,7 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	}
 	limit := callTime
 	if keep == 0 { // else the store would not know that the lock is to be kept
-		limit = min(max(time.Until(g.deadline), minReleaseTime), callTime) // it does not move after the end
+		limit = min(max(time.Until(g.storeEnd()), minReleaseTime), callTime) // it does not move after the end
 	}
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()

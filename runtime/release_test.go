@@ -114,3 +114,41 @@ func TestLease_Check_findsAnotherHolder(t *testing.T) {
 		}
 	})
 }
+
+// A lease that has ended here may still be at the store, by a renewal without an answer. Its release has the time that a
+// slow store takes.
+func TestLease_Release_afterItsDeadlineAtASlowStore(t *testing.T) {
+	for name, end := range map[string]func(*lockrt.Locker, *lockrt.Lease) error{
+		"release": func(_ *lockrt.Locker, lease *lockrt.Lease) error { return lease.Release(context.Background()) },
+		"close":   func(locks *lockrt.Locker, _ *lockrt.Lease) error { return locks.Close(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, store *faultStore, others *lockrt.Locker) {
+				locks := newLocker(t, store, lockrt.Config{})
+				lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+				store.set(func(s *faultStore) {
+					s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+						real.Renew(ctx, renewals)
+						return failAll(renewals, errors.New("the answer was lost"))
+					}
+					s.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+						select {
+						case <-time.After(time.Second):
+							return real.Release(ctx, rel)
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+					}
+				})
+				_ = lease.Extend(t.Context(), time.Hour)
+				<-lease.Done()
+				if err := end(locks, lease); err != nil && !errors.Is(err, lockrt.ErrLost) {
+					t.Error(err)
+				}
+				if _, err := others.TryAcquire(t.Context(), "k", lockrt.Options{TTL: ttl}); err != nil {
+					t.Errorf("the next: %v", err)
+				}
+			})
+		})
+	}
+}

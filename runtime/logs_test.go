@@ -50,6 +50,47 @@ func TestLocker_lossesDoNotWaitForTheLog(t *testing.T) {
 	})
 }
 
+// A log that is told of renewals that fail, and that is stuck or closes the Locker, holds up no Close either.
+func TestLocker_Close_whileTheLogOfRenewalsIsStuck(t *testing.T) {
+	for name, closes := range map[string]bool{"is stuck": false, "closes": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+				stuck := make(chan struct{})
+				let := sync.OnceFunc(func() { close(stuck) })
+				defer let()
+				var locks *lockrt.Locker
+				closed := make(chan error, 1)
+				end := func() { closed <- locks.Close(context.Background()) }
+				do := func(slog.Record) { <-stuck }
+				if closes {
+					once := sync.OnceFunc(end)
+					do = func(slog.Record) { once() }
+				}
+				locks = newLocker(t, store, lockrt.Config{Logger: slog.New(onLog{do: do})})
+				mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+				store.set(func(s *faultStore) {
+					s.renew = func(_ context.Context, renewals []lockrt.Renewal, _ lockrt.Session) []error {
+						return failAll(renewals, errors.New("down"))
+					}
+				})
+				time.Sleep(30 * time.Minute)
+				if !closes {
+					go end()
+				}
+				select {
+				case err := <-closed:
+					if err != nil {
+						t.Error(err)
+					}
+				case <-time.After(10 * time.Second):
+					t.Error("Close has not returned after 10 s")
+				}
+				let()
+			})
+		})
+	}
+}
+
 // Close waits for the log, and not for ever: the log may wait for Close.
 func TestLocker_Close_calledByTheLog(t *testing.T) {
 	sharing(t, func(t *testing.T, store *sharingStore, others *lockrt.Locker) {
