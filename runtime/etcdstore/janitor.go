@@ -137,13 +137,15 @@ func (s *session) cleanUp() {
 	s.gate.Empty()
 }
 
-// cleanRest tries what is left once more, and ends the etcd leases, when nobody uses the session any more.
-func (s *session) cleanRest() {
-	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+// cleanRest tries what is left once more until a moment, and ends the etcd leases, when nobody uses the session any more.
+func (s *session) cleanRest(end time.Time) {
+	ctx, cancel := context.WithDeadline(context.Background(), atLeast(end, callTime/5))
 	defer cancel()
 	s.endDue()
 	s.doDue(ctx, time.Now().Add(patience)) // those too that failed a moment ago
-	s.revokeAll(context.Background())      // which takes no longer than one attempt, and frees what could not be deleted
+	limited, stop := context.WithDeadline(context.Background(), atLeast(end, callTime/20))
+	defer stop()
+	s.revokeAll(limited) // which frees what could not be deleted
 }
 
 func (s *session) cleanPause() time.Duration {

@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -24,25 +25,29 @@ type move struct {
 // stays, and with it the epoch. The contender may be moved by others at the same time, and by attempts whose answers were
 // lost.
 func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*class, error) {
-	c, err := s.class(ctx, ttl)
-	if err != nil {
-		return h.class, err
-	}
-	defer s.leave(c)
 	for pause := time.Duration(0); pace.Sleep(ctx, pause); pause = pace.Jitter(2 * retryFirst) {
-		kv, err := s.own(ctx, &h)
-		if err != nil {
-			return h.class, err
-		}
-		e := entryOf(kv)
-		if e.ttl() >= ttl.Truncate(time.Microsecond) {
-			return s.settleMove(&h, move{etcd.LeaseID(kv.Lease), kv.ModRevision, e.ttl()})
-		}
-		if moved, err := s.moveTo(ctx, &h, kv, c, ttl); moved != nil || err != nil {
-			return moved, err
+		if moved, err := s.lengthenOnce(ctx, &h, ttl); moved != nil || err != nil {
+			return cmp.Or(moved, h.class), err
 		}
 	}
 	return h.class, context.Cause(ctx)
+}
+
+// lengthenOnce is one try of lengthen. It returns nil if the contender was changed meanwhile, or its new class was lost.
+func (s *session) lengthenOnce(ctx context.Context, h *held, ttl time.Duration) (*class, error) {
+	c, err := s.class(ctx, ttl)
+	if err != nil {
+		return nil, err
+	}
+	defer s.leave(c)
+	kv, err := s.own(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	if e := entryOf(kv); e.ttl() >= ttl.Truncate(time.Microsecond) {
+		return s.settleMove(h, move{etcd.LeaseID(kv.Lease), kv.ModRevision, e.ttl()})
+	}
+	return s.moveTo(ctx, h, kv, c, ttl)
 }
 
 // own reads the contender of a lease that holds its lock.
@@ -65,10 +70,10 @@ func (s *session) own(ctx context.Context, h *held) (*mvccpb.KeyValue, error) {
 }
 
 // moveTo moves a contender as it was read to a class. It returns nil if the contender was changed meanwhile, perhaps by an
-// attempt of its own.
+// attempt of its own, or if the class was lost.
 func (s *session) moveTo(ctx context.Context, h *held, kv *mvccpb.KeyValue, c *class, ttl time.Duration) (*class, error) {
-	if !s.mayMove(h.id, c) {
-		return h.class, lockrt.ErrLost
+	if may, err := s.mayMove(h.id, c); !may {
+		return nil, err
 	}
 	me, e := h.me, entryOf(kv)
 	e.TTL = ttl.Microseconds()
@@ -76,15 +81,19 @@ func (s *session) moveTo(ctx context.Context, h *held, kv *mvccpb.KeyValue, c *c
 		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", kv.ModRevision)).
 			Then(etcd.OpPut(me, e.text(), etcd.WithLease(c.id))).Commit()
 	})
-	if !unanswered {
-		defer s.hasNotMoved(h.id, c)
+	switch {
+	case unanswered:
+	case err == nil && done.Succeeded:
+		defer s.hasNotMoved(h.id, c) // but for what settleMove takes over
+	default:
+		s.hasNotMoved(h.id, c)
 	}
 	switch {
 	case isNoLease(err):
 		s.lose(c)
-		return h.class, err
+		return nil, nil
 	case err != nil:
-		return h.class, err
+		return nil, err
 	case !done.Succeeded:
 		return nil, nil
 	}
@@ -92,17 +101,20 @@ func (s *session) moveTo(ctx context.Context, h *held, kv *mvccpb.KeyValue, c *c
 }
 
 // mayMove makes a class one to which the contender of a lease may move: it is kept as long as the lease. It reports false
-// if there is no such lease any more.
-func (s *session) mayMove(id string, c *class) bool {
+// if the class is over, and ErrLost if there is no such lease any more.
+func (s *session) mayMove(id string, c *class) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.leases[id]
-	if h == nil || c.over {
-		return false
+	switch {
+	case h == nil:
+		return false, lockrt.ErrLost
+	case c.over:
+		return false, nil
 	}
 	c.users++
 	h.maybe = append(h.maybe, c)
-	return true
+	return true, nil
 }
 
 // hasNotMoved ends what mayMove began: the contender has moved or not, and will not do it later.
@@ -113,6 +125,22 @@ func (s *session) hasNotMoved(id string, c *class) {
 		if i := slices.Index(h.maybe, c); i >= 0 {
 			h.maybe = slices.Delete(h.maybe, i, i+1)
 			s.leaveLocked(c)
+		}
+	}
+}
+
+// lookAfter finds out which of some leases, whose contenders may have moved to a class, etcd has forgotten with it.
+func (s *session) lookAfter(leases []held, c *class) {
+	ctx, cancel := bounded(s.ctx)
+	defer cancel()
+	r := &renewing{s: s, errs: make([]error, len(leases)), held: leases}
+	r.read(ctx)
+	for i, h := range leases {
+		switch err := r.errs[i]; {
+		case errors.Is(err, lockrt.ErrLost):
+			s.Lost(h.id, errForgotten)
+		case err == nil:
+			s.hasNotMoved(h.id, c) // and nothing moves there any more
 		}
 	}
 }

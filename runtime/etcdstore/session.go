@@ -93,12 +93,21 @@ const (
 	maxReason = 2000
 )
 
-// Close implements lockrt.Session.
+// Close implements lockrt.Session. At servers that are silent it takes little longer than callTime.
 func (s *session) Close(ctx context.Context) error {
 	return s.gate.Close(ctx, func() {
 		s.gate.Stopped()
-		s.telling.Close(time.Now().Add(callTime)) // with the etcd leases the locks go on
-		s.cleanRest()
-		s.calls.Close(time.Now().Add(callTime))
+		end := s.gate.ClosedAt().Add(callTime)
+		s.telling.Close(end) // with the etcd leases the locks go on
+		s.cleanRest(end)
+		s.calls.Close(atLeast(end, callTime/20))
 	})
+}
+
+// atLeast is a moment, or a later one if there is less time until then.
+func atLeast(end time.Time, d time.Duration) time.Time {
+	if soonest := time.Now().Add(d); soonest.After(end) {
+		return soonest
+	}
+	return end
 }

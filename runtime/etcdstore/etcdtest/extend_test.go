@@ -2,6 +2,7 @@ package etcdtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testetcd"
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/etcdstore"
 )
@@ -226,6 +228,80 @@ func TestStore_extendWithoutAnswer_lostClass(t *testing.T) {
 	}
 	<-held.Done()
 	release(t, acquire(t, others, "k", lockrt.Options{TTL: long, Wait: 20 * time.Second}))
+}
+
+// Somebody has revoked the lease of etcd to which many contenders are moved at once. Nobody loses a lock who was not moved yet.
+func TestStore_extendIntoARevokedClass(t *testing.T) {
+	c := start(t, 1, testetcd.Options{})
+	client, locks := c.client(t), newLocker(t, c, "a", lockrt.Config{})
+	for round := range 3 {
+		var leases []*lockrt.Lease
+		for i := range 20 {
+			leases = append(leases, acquire(t, locks, fmt.Sprint(round, ".", i), lockrt.Options{TTL: 8 * time.Second}))
+		}
+		before := leasesOf(t, c)
+		release(t, acquire(t, locks, "x", lockrt.Options{TTL: time.Duration(30+20*round) * time.Second})) // makes the class
+		for id := range leasesOf(t, c) {
+			if !before[id] {
+				if _, err := client.Revoke(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var all sync.WaitGroup
+		for _, lease := range leases {
+			all.Go(func() {
+				if err := lease.Extend(t.Context(), time.Duration(30+20*round)*time.Second); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		all.Wait()
+		for _, lease := range leases {
+			if err := lease.Check(t.Context()); err != nil {
+				t.Errorf("round %d: %v", round, err)
+			}
+			release(t, lease)
+		}
+	}
+}
+
+// Waiters leave their places to Close, which gives up once, and not for each thing that is left.
+func TestStore_Close_silentWithWaiters(t *testing.T) {
+	c := start(t, 1, testetcd.Options{})
+	line := testenv.NewProxy(t, c.Members[0].Addr())
+	others := newLocker(t, c, "b", lockrt.Config{})
+	locks, err := lockrt.New(etcdstore.New(c.client(t, line.Addr()), etcdstore.Config{}), lockrt.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waiting sync.WaitGroup
+	for i := range 10 {
+		key := fmt.Sprint("k", i)
+		acquire(t, others, key, lockrt.Options{TTL: long})
+		waiting.Go(func() {
+			_, err := locks.Acquire(context.Background(), key, lockrt.Options{TTL: long, Wait: time.Minute})
+			if !errors.Is(err, lockrt.ErrClosed) {
+				t.Errorf("a waiter: %v, want ErrClosed", err)
+			}
+		})
+	}
+	testsync.Eventually(t, "all wait", func() bool {
+		queued := 0
+		for _, key := range c.keys(t) {
+			if strings.Contains(key, "/l/") {
+				queued++
+			}
+		}
+		return queued == 20
+	})
+	line.Silence()
+	began := time.Now()
+	_ = locks.Close(context.Background())
+	if took := time.Since(began); took > 9*time.Second { // one limit is 5 s
+		t.Errorf("Close took %s", took)
+	}
+	waiting.Wait()
 }
 
 func leasesOf(t *testing.T, c *cluster) map[etcd.LeaseID]bool {
