@@ -1,8 +1,11 @@
 package sqldialect
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -16,4 +19,68 @@ func CheckTx(tx any, otherwise string) error {
 		return fmt.Errorf("%w: %T is no transaction, %s; pass the *sql.Tx of the writes", lockrt.ErrOptions, tx, otherwise)
 	}
 	return nil
+}
+
+// ErrNotOpen says that no transaction is open where one should be: none was begun, or the program or the server has ended
+// it, as MySQL does with the victim of a deadlock. Each statement is then committed by itself.
+var ErrNotOpen = errors.New("no transaction is open: none was begun, or a statement or a deadlock has ended it")
+
+// CheckOpen returns ErrNotOpen if no transaction is open, as far as the type of tx does not tell. It leaves one as it was.
+// table is one that the caller may read.
+func (d Dialect) CheckOpen(ctx context.Context, tx Executor, table string) error {
+	exec := func(text string) error {
+		_, err := tx.ExecContext(ctx, text)
+		return err
+	}
+	switch d {
+	case Postgres: // a failed statement ends nothing, and none is done after it
+		if _, ends := tx.(interface{ Commit() error }); ends {
+			return nil
+		}
+		err := exec("LOCK TABLE " + table + " IN ACCESS SHARE MODE")
+		if err != nil && sqlState(err) == "25P01" {
+			return ErrNotOpen
+		}
+		return err
+	case SQLite:
+		err := exec("BEGIN")
+		if err == nil {
+			return errors.Join(ErrNotOpen, exec("ROLLBACK"))
+		}
+		if strings.Contains(err.Error(), "within a transaction") {
+			return nil
+		}
+		return err
+	}
+	if err := exec("SAVEPOINT lockgen_open"); err != nil {
+		return err
+	}
+	return stillOpen(exec("RELEASE SAVEPOINT lockgen_open"))
+}
+
+// markName is a savepoint behind which the work of a transaction stands.
+const markName = "lockgen_work"
+
+// Mark makes it possible to find out, by Marked, that a transaction was ended and the work went on without it.
+func Mark(ctx context.Context, tx Executor) error {
+	_, err := tx.ExecContext(ctx, "SAVEPOINT "+markName)
+	return err
+}
+
+// Marked returns ErrNotOpen if the transaction is not the one of Mark any more.
+func Marked(ctx context.Context, tx Executor) error {
+	_, err := tx.ExecContext(ctx, "RELEASE SAVEPOINT "+markName)
+	return stillOpen(err)
+}
+
+// stillOpen is ErrNotOpen for the error of a savepoint that is not there.
+func stillOpen(err error) error {
+	if err == nil {
+		return nil
+	}
+	if state := sqlState(err); state == "25P01" || state == "3B001" || mysqlNumber(err) == 1305 ||
+		strings.Contains(err.Error(), "no such savepoint") {
+		return ErrNotOpen
+	}
+	return err
 }

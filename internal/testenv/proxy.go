@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"testing"
@@ -20,6 +21,8 @@ type Proxy struct {
 	mute   bool // what the server answers is thrown away
 	delay  time.Duration
 	seen   int // connections so far
+	text   []byte
+	then   func() // called once, before a request passes that has text; nil: there is none
 }
 
 // NewProxy starts one in front of the address target, and stops it at the end of the test.
@@ -85,6 +88,9 @@ func (p *Proxy) pass(from, to net.Conn, answers bool) {
 		p.mu.Lock()
 		open, mute, delay := p.open, p.mute && answers, p.delay
 		p.mu.Unlock()
+		if !answers {
+			p.look(buf[:n])
+		}
 		<-open
 		time.Sleep(delay)
 		if n > 0 && !mute {
@@ -104,6 +110,27 @@ func (p *Proxy) forget(conns ...net.Conn) {
 	for _, c := range conns {
 		_ = c.Close()
 		delete(p.conns, c)
+	}
+}
+
+// On has f called once, before the first request passes that has a text, in letters of either case.
+func (p *Proxy) On(text string, f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text, p.then = bytes.ToLower([]byte(text)), f
+}
+
+func (p *Proxy) look(request []byte) {
+	p.mu.Lock()
+	f := p.then
+	if f != nil && bytes.Contains(bytes.ToLower(request), p.text) {
+		p.then = nil
+	} else {
+		f = nil
+	}
+	p.mu.Unlock()
+	if f != nil {
+		f()
 	}
 }
 

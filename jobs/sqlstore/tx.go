@@ -39,6 +39,9 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 	if err != nil {
 		return s.in(err, "put one-off job %q", o.ID)
 	}
+	if err := t.checkOpen(ctx, tx); err != nil {
+		return s.in(s.explainTx(ctx, t, err), "put one-off job %q", o.ID)
+	}
 	o = ledger.Stored(o)
 	text, now := putText(t)
 	args := append([]any{s.namespace, []byte(o.ID)}, t.homeArgs()...)
@@ -80,6 +83,9 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	if err != nil {
 		return s.in(err, "complete run %s", run.ID)
 	}
+	if err := t.checkOpen(ctx, tx); err != nil {
+		return s.in(s.explainTx(ctx, t, err), "complete run %s", run.ID)
+	}
 	// It counts: where a row that stays as it is does not count as changed, a second call must not look like a run that is
 	// gone.
 	text := `UPDATE {run} SET completed = completed + 1 WHERE namespace = ? AND id = ? AND owner = ? AND 0 = `
@@ -99,6 +105,15 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	}
 	s.completing.note(ctx, run, tx)
 	return nil
+}
+
+// checkOpen refuses what is no open transaction. The role of the caller may read the table.
+func (t *tables) checkOpen(ctx context.Context, tx Tx) error {
+	err := t.CheckOpen(ctx, tx, t.text("{oneoff}"))
+	if errors.Is(err, sqldialect.ErrNotOpen) {
+		return fmt.Errorf("%w: %w; roll back, and do nothing after a statement that failed", lockrt.ErrOptions, err)
+	}
+	return err
 }
 
 // homeKey is the key of the row that tells databases apart. No job has an empty namespace.

@@ -283,7 +283,10 @@ func TestStore_PutTx_others(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer one.Close()
-	if err := s.PutTx(t.Context(), one, letter("conn")); err != nil { // in autocommit
+	_, begin := one.ExecContext(t.Context(), "BEGIN")
+	put := s.PutTx(t.Context(), one, letter("conn"))
+	_, commit := one.ExecContext(t.Context(), "COMMIT")
+	if err := errors.Join(begin, put, commit); err != nil {
 		t.Fatal(err)
 	}
 	for _, none := range []sqlstore.Tx{nil, (*sql.Tx)(nil)} {

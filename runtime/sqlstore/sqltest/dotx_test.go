@@ -177,6 +177,35 @@ func txEndedByWork(t *testing.T, e, locks *engine) {
 	}
 }
 
+// MySQL and SQLite end a transaction by themselves, as after a deadlock, and commit each further statement by itself. Work that
+// goes on all the same must not look as if it was committed as a whole.
+func TestDoTx_endedByTheServer(t *testing.T) {
+	engines(t, func(t *testing.T, e *engine) {
+		e.exec(t, "CREATE TABLE data (n int)")
+		if err := fence.CreateTable(t.Context(), e.db, fence.Dialect("")); err != nil {
+			t.Fatal(err)
+		}
+		l := elsewhere(t)
+		err := sqlstore.DoTx(t.Context(), l, "k", lockrt.Options{TTL: long}, e.db,
+			func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
+				_, ended := tx.ExecContext(ctx, "ROLLBACK")
+				return errors.Join(insert(ctx, tx, lease), ended, insert(ctx, tx, lease))
+			})
+		if !errors.Is(err, sqlstore.ErrUnsure) {
+			t.Errorf("the error is %v, want ErrUnsure", err)
+		}
+		failed := errors.New("no stock")
+		err = sqlstore.DoTx(t.Context(), l, "k", lockrt.Options{TTL: long}, e.db,
+			func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
+				return errors.Join(insert(ctx, tx, lease), failed)
+			})
+		if !errors.Is(err, failed) || errors.Is(err, sqlstore.ErrUnsure) {
+			t.Errorf("the error is %v", err)
+		}
+		e.wrote(t, e, 2)
+	})
+}
+
 // slowBegin begins transactions when something has happened.
 type slowBegin struct {
 	db     *sql.DB
@@ -259,9 +288,8 @@ func txCut(t *testing.T, e, locks *engine) {
 	e.wrote(t, locks, 0)
 	err = sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{TTL: long}, db,
 		func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
-			err := insert(ctx, tx, lease)
-			p.Cut()
-			return err
+			p.On("commit", p.Cut)
+			return insert(ctx, tx, lease)
 		})
 	if !errors.Is(err, sqlstore.ErrUnsure) || errors.Is(err, lockrt.ErrLost) {
 		t.Errorf("cut in the commit: %v, want ErrUnsure", err)
@@ -269,10 +297,11 @@ func txCut(t *testing.T, e, locks *engine) {
 	e.wrote(t, locks, 0)
 	err = sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{TTL: long}, db,
 		func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
-			err := insert(ctx, tx, lease)
-			p.Swallow() // the commit is done, and its answer does not come
-			time.AfterFunc(300*time.Millisecond, p.Cut)
-			return err
+			p.On("commit", func() {
+				p.Swallow() // the commit is done, and its answer does not come
+				time.AfterFunc(300*time.Millisecond, p.Cut)
+			})
+			return insert(ctx, tx, lease)
 		})
 	if !errors.Is(err, sqlstore.ErrUnsure) {
 		t.Errorf("the answer to the commit is lost: %v, want ErrUnsure", err)
