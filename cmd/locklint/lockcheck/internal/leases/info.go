@@ -50,7 +50,9 @@ type Info struct {
 	facts map[*ssa.Function]*Fact
 	busy  map[*ssa.Function]bool // being computed: recursion is not followed
 	Flows []*Flow                // of every site in the package
-	verbs map[*types.Func]ownVerb
+	// GivenUp are the leases of which nothing is said, because to follow them costs too much.
+	GivenUp []GivenUp
+	verbs   map[*types.Func]ownVerb
 	// What is worked out once because it is needed for every lease of a function, and what its leases have cost so far.
 	conditions map[ssa.Value]asked
 	tested     map[*ssa.Function]map[string]int
