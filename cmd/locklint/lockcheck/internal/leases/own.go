@@ -82,7 +82,7 @@ func (li *Info) agreed(fn *types.Func) ownVerb {
 
 // libraryVerb is what a library's method does, for an interface of the program's own that stands for the library's type.
 func libraryVerb(impl *types.Func, library clients.Client) ownVerb {
-	if !clients.HasMutex(library) || !clients.IsPeer(library) {
+	if !clients.HasMutex(library) {
 		return ownVerb{}
 	}
 	return ownVerb{verb: handles.VerbByName(impl.Name()), library: library}

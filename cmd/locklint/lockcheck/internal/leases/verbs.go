@@ -54,7 +54,7 @@ func (li *Info) findAcquire(fn *ssa.Function, kept map[string]clients.Client) {
 				continue
 			}
 			site := li.directSite(call)
-			if site == nil || !clients.IsPeer(site.Library) {
+			if site == nil || !clients.IsKept(site.Library) {
 				continue
 			}
 			if name := keptIn(site); name != "" {
@@ -182,7 +182,7 @@ func (li *Info) findRelease(fn *ssa.Function, kept map[string]clients.Client) {
 		} else if library == clients.None {
 			library = kept[name]
 		}
-		if !clients.IsPeer(library) {
+		if !clients.IsKept(library) {
 			return
 		}
 		switch li.VerbOf(c, handle) {
