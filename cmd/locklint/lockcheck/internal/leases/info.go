@@ -31,7 +31,8 @@ type Site struct {
 	// For an object that is locked: the object, the value that it was born as if that happened in this function, and how
 	// it is reached if it lives in a field or package variable. Only one that was born here is this function's to unlock.
 	Recv, made ssa.Value
-	keyed      bool // Recv keeps several locks, and the call says which
+	field      string // the field of Recv that is called, if that is what locks
+	keyed      bool   // Recv keeps several locks, and the call says which
 	at         string
 }
 
@@ -53,6 +54,8 @@ type Info struct {
 	// GivenUp are the leases of which nothing is said, because to follow them costs too much.
 	GivenUp []GivenUp
 	verbs   map[*types.Func]ownVerb
+	// fields are those that hold a method of a library's lock, and nothing else anywhere.
+	fields map[*types.Var]ownVerb
 	// What is worked out once because it is needed for every lease of a function, and what its leases have cost so far.
 	conditions map[ssa.Value]asked
 	tested     map[*ssa.Function]map[string]int
@@ -64,7 +67,7 @@ type Info struct {
 // New looks at all functions of a package.
 func New(p *program.Package) *Info {
 	li := &Info{P: p, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
-		verbs: map[*types.Func]ownVerb{}, conditions: map[ssa.Value]asked{},
+		verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
 		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.wrappers = map[*types.TypeName]clients.Client{}

@@ -17,7 +17,7 @@ import (
 func (li *Info) siteOf(call *ssa.Call) *Site {
 	m, ok := ssax.MethodOf(&call.Call)
 	if !ok {
-		return nil
+		return li.fieldSite(call)
 	}
 	if site := li.librarySite(call, m); site != nil {
 		return site
@@ -192,6 +192,11 @@ func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
 	site := &Site{Call: call, Name: "Mutex." + m.Obj.Name(), Library: clients.Redsync, Lease: -1, Err: -1, OK: -1,
 		Recv: m.Recv}
 	born := ssax.SoleValue(m.Recv)
+	if load, ok := born.(*ssa.UnOp); ok {
+		if set := ssax.FieldValue(load); set != nil {
+			born = ssax.SoleValue(set)
+		}
+	}
 	if instr, ok := born.(ssa.Instruction); ok && instr.Parent() == call.Parent() && li.isNew(born) {
 		site.made = born
 		return site
