@@ -82,7 +82,7 @@ func (li *Info) Export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
 		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Verb != handles.VerbOther || f.Returns > 0 || f.Makes > 0 ||
-			f.Locks > 0 || f.HandsOn || len(f.Takes) > 0 || len(f.Params) > 0) {
+			f.Locks > 0 || f.HandsOn || f.Around > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
 			li.P.Pass.ExportObjectFact(obj, f)
 			li.P.Carrier = true
 		}
@@ -119,6 +119,7 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 	f.Makes, f.Locks, f.HandsOn = li.makes(fn), li.locks(fn), li.handsOn(fn)
 	f.Takes = li.takes(fn)
 	li.returns(fn, f)
+	f.Around, f.Under = li.around(fn)
 	delete(li.busy, fn)
 	li.facts[fn] = f
 	return f
