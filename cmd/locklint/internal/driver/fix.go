@@ -56,8 +56,8 @@ func overlaps(done map[string][]edit, edits []edit) bool {
 	return false
 }
 
-// rewrite applies edits to the text of a file. It formats the result only if the file was formatted before: otherwise lines
-// would change that no finding is about.
+// rewrite applies edits to the text of a file. It formats the result only if the file was formatted before: otherwise
+// lines would change that no finding is about.
 func rewrite(name string, edits []edit) (change, error) {
 	old, err := files.Read(name)
 	if err != nil {
@@ -81,7 +81,8 @@ func rewrite(name string, edits []edit) (change, error) {
 	return change{name, old, text}, nil
 }
 
-// lineEndsLike is a new piece of a file with the line ends that the file has. A piece that a fix moves has them already.
+// lineEndsLike is a new piece of a file with the line ends that the file has. A piece that a fix moves has them
+// already.
 func lineEndsLike(piece string, old []byte) []byte {
 	return files.Like([]byte(strings.ReplaceAll(piece, "\r\n", "\n")), files.TrimMark(old))
 }

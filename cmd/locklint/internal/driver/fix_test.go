@@ -82,7 +82,8 @@ func TestFixAll_unformatted(t *testing.T) {
 		{"unformatted", "package a\n\nvar x = 1\nvar  z  = 3\n", "package a\n\nvar x = 2\nvar   y int\nvar  z  = 3\n"},
 		{"unformatted, with \\r", "package a\r\n\r\nvar x = 1\r\nvar  z  = 3\r\n",
 			"package a\r\n\r\nvar x = 2\r\nvar   y int\r\nvar  z  = 3\r\n"},
-		{"line ends of two kinds", "package a\n\nvar x = 1\nvar z = 3\r\n", "package a\n\nvar x = 2\nvar   y int\nvar z = 3\r\n"},
+		{"line ends of two kinds", "package a\n\nvar x = 1\nvar z = 3\r\n",
+			"package a\n\nvar x = 2\nvar   y int\nvar z = 3\r\n"},
 		{"a byte order mark", "\ufeffpackage a\n\nvar x = 1\nvar  z  = 3\n",
 			"\ufeffpackage a\n\nvar x = 2\nvar   y int\nvar  z  = 3\n"},
 	} {

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// givenUp are the locks that cost too much to follow. No check says anything about them, which is no clean bill; -v tells.
+// givenUp are the locks that cost too much to follow. No check says anything about them, which is no clean bill; -v
+// tells.
 type givenUp struct {
 	mu   sync.Mutex
 	seen map[token.Position]string

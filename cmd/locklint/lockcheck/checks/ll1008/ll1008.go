@@ -85,8 +85,8 @@ func reportContext(r *check.Reporter, s *sections.Section, calls []ssa.CallInstr
 	r.Report(d)
 }
 
-// leaseContext puts the lease's context in all the calls, nil if one of them cannot be changed. A goroutine is not: it may go
-// on behind the section, and the lease's context, which ends with the release, would stop it half-way.
+// leaseContext puts the lease's context in all the calls, nil if one of them cannot be changed. A goroutine is not:
+// it may go on behind the section, and the lease's context, which ends with the release, would stop it half-way.
 func leaseContext(r *check.Reporter, s *sections.Section, calls []ssa.CallInstruction) *analysis.SuggestedFix {
 	id, text := leaseName(r, s)
 	if id == nil {

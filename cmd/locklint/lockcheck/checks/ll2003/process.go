@@ -14,10 +14,12 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
-// This file follows values that name a process through the ways in which programs come by them: a variable with a value for
-// the case that there is no host name, a function of their own, a package variable that init or a sync.Once sets.
+// This file follows values that name a process through the ways in which programs come by them: a variable with a
+// value for the case that there is no host name, a function of their own, a package variable that init or a sync.Once
+// sets.
 
-// ofChoice is the sameness of a variable that has one of several values, each of which names the process or is a constant.
+// ofChoice is the sameness of a variable that has one of several values, each of which names the process or is a
+// constant.
 func ofChoice(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 	return worstOf(ix, choices(ix, k.Text), depth)
 }
@@ -139,8 +141,9 @@ func runsOnce(fn *ssa.Function) bool {
 	return ok && m.Obj.FullName() == "(*sync.Once).Do"
 }
 
-// keptAlive reports whether the function of an acquire goes on to prolong the lock, as one does that registers a process for as
-// long as it lives, or that of a leader whose names do not say so: the lock belongs to the process on purpose.
+// keptAlive reports whether the function of an acquire goes on to prolong the lock, as one does that registers a
+// process for as long as it lives, or that of a leader whose names do not say so: the lock belongs to the process on
+// purpose.
 func keptAlive(ix *index.Index, a *rediscmd.Command) bool {
 	return slices.ContainsFunc(ix.Commands[a.Fn], func(c *rediscmd.Command) bool {
 		return (c.Op == ops.Expire || c.Op == ops.CompareExpire) && c.Call != a.Call && c.Key.String() == a.Key.String() &&

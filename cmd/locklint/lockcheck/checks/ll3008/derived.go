@@ -8,8 +8,8 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
-// derivedFrom is the context that a call adds something to, such as a value, so that what it returns ends with that one; nil
-// for other calls. A function of this package shows it, that of another says it by its name.
+// derivedFrom is the context that a call adds something to, such as a value, so that what it returns ends with that
+// one; nil for other calls. A function of this package shows it, that of another says it by its name.
 func derivedFrom(call *ssa.Call, m ssax.Method) ssa.Value {
 	results := m.Obj.Signature().Results()
 	parent := ssax.ContextOf(&call.Call)
@@ -60,6 +60,7 @@ func returnsDerived(fn *ssa.Function) bool {
 }
 
 var (
-	derives  = regexp.MustCompile(`^(?:With|ContextWith|NewContext|New(?:Outgoing|Incoming)Context|AppendToOutgoingContext)`)
+	derives  = regexp.MustCompile(`^(?:With|ContextWith|NewContext|New(?:Outgoing|Incoming)Context|` +
+		`AppendToOutgoingContext)`)
 	detaches = regexp.MustCompile(`(?i)without|detach|background|uncancel|no_?cancel|async|fork|clone|copy`)
 )

@@ -50,8 +50,8 @@ func checkReleaseContexts(r *check.Reporter) {
 	reportByHand(r)
 }
 
-// inLiterals are the releases of a lease in goroutines that the function starts which acquires it, and in literals that it
-// hands to its caller.
+// inLiterals are the releases of a lease in goroutines that the function starts which acquires it, and in literals
+// that it hands to its caller.
 func inLiterals(r *check.Reporter, flow *leases.Flow) (releases []ssa.CallInstruction) {
 	for _, lit := range flow.Fn.AnonFuncs {
 		if ssax.StartedBy(lit) == nil && !ssax.IsReturned(lit) && !isKept(lit) {

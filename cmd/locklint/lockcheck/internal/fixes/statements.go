@@ -27,8 +27,8 @@ func TestsError(s ast.Stmt, err string) bool {
 	return ok1 && ok2 && x.Name == err && y.Name == "nil"
 }
 
-// IndentOf is the white space before a statement: what the line begins with, or one tab for each column, as gofmt writes
-// it, if the text is not at hand.
+// IndentOf is the white space before a statement: what the line begins with, or one tab for each column, as gofmt
+// writes it, if the text is not at hand.
 func IndentOf(r *check.Reporter, s ast.Stmt) string {
 	file := r.Pass.Fset.File(s.Pos())
 	text, err := r.Pass.ReadFile(file.Name())

@@ -87,7 +87,8 @@ func (ix *Index) analyze() (ok bool) {
 	ix.Leases = leases.New(ix.Package)
 	ix.Leases.Export()
 	for _, g := range ix.Leases.GivenUp {
-		program.OnGivenUp(ix.Pass.Fset.Position(g.Pos), fmt.Sprintf("%s in %s", g.What, ssax.CalleeShort(ssax.Outermost(g.Fn))))
+		where := ssax.CalleeShort(ssax.Outermost(g.Fn))
+		program.OnGivenUp(ix.Pass.Fset.Position(g.Pos), fmt.Sprintf("%s in %s", g.What, where))
 	}
 	return true
 }

@@ -20,8 +20,8 @@ import (
 //
 // To its caller a call of one is a lock that is taken and released.
 
-// around finds the parameter that a function runs under a lock, and never without it, and whose lock it is. The lock is gone
-// when the function returns. The parameter is one more than its index, 0 for none.
+// around finds the parameter that a function runs under a lock, and never without it, and whose lock it is. The lock
+// is gone when the function returns. The parameter is one more than its index, 0 for none.
 func (li *Info) around(fn *ssa.Function) (param int, library clients.Client) {
 	if fn.Parent() != nil || !takesFunction(fn) {
 		return 0, clients.None
@@ -77,8 +77,8 @@ func (li *Info) runsBeside(fn *ssa.Function, param int, flow *Flow) bool {
 	return beside
 }
 
-// handsAround is around for a function that hands what it is given to another such function, itself or in a literal that
-// does nothing but call it.
+// handsAround is around for a function that hands what it is given to another such function, itself or in a literal
+// that does nothing but call it.
 func (li *Info) handsAround(fn *ssa.Function) (param int, library clients.Client) {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
@@ -116,8 +116,8 @@ func onlyRuns(lit *ssa.Function, p *ssa.Parameter) bool {
 	return false
 }
 
-// Around is the function that a call runs under a lock, which is gone when the call returns, and whose lock it is. Nil if it
-// does nothing of the kind, or nobody knows.
+// Around is the function that a call runs under a lock, which is gone when the call returns, and whose lock it is.
+// Nil if it does nothing of the kind, or nobody knows.
 func (li *Info) Around(call *ssa.Call) (given ssa.Value, library clients.Client) {
 	m, ok := ssax.MethodOf(&call.Call)
 	if !ok {

@@ -9,11 +9,11 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
-// Some locks are marks that something has been done: they last for hours, stay where it went well, and are released only
-// where it failed, so that it can be tried again.
+// Some locks are marks that something has been done: they last for hours, stay where it went well, and are released
+// only where it failed, so that it can be tried again.
 
-// Marks reports whether what is followed is such a mark. That it lasts long tells it from a lock whose release on success
-// has been forgotten. A lease of this project's runtime is one only where nobody renews it.
+// Marks reports whether what is followed is such a mark. That it lasts long tells it from a lock whose release on
+// success has been forgotten. A lease of this project's runtime is one only where nobody renews it.
 func (li *Info) Marks(flow *Flow) bool {
 	if flow.Site.Library == clients.Runtime && !flow.Site.Optional {
 		return false

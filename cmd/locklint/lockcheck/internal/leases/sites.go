@@ -127,22 +127,23 @@ func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 	return site
 }
 
-// endsWithSession completes what is known of a lock of a coordination service, also one that a type of the program wraps:
-// it ends with a session or a connection, and Consul returns a channel, which is nil where a single try has not got the
-// lock.
+// endsWithSession completes what is known of a lock of a coordination service, also one that a type of the program
+// wraps: it ends with a session or a connection, and Consul returns a channel, which is nil where a single try has
+// not got the lock.
 func (li *Info) endsWithSession(site *Site) {
 	fn := site.Call.Parent()
 	site.Closed = closesLocker(fn) || ssax.IsMain(ssax.Outermost(fn)) || li.closesWrapper(site)
-	if site.Library != clients.Consul || site.Call.Call.Signature().Results().Len() < 2 {
+	results := site.Call.Call.Signature().Results()
+	if site.Library != clients.Consul || results.Len() < 2 {
 		return
 	}
-	if _, ok := site.Call.Call.Signature().Results().At(0).Type().Underlying().(*types.Chan); ok && channelAsked(site.Call) {
+	if _, ok := results.At(0).Type().Underlying().(*types.Chan); ok && channelAsked(site.Call) {
 		site.OK, site.Both = 0, true
 	}
 }
 
-// closesWrapper reports whether the function of a site closes the object of the program's own that it locks, and with it
-// the session that the lock ends with.
+// closesWrapper reports whether the function of a site closes the object of the program's own that it locks, and with
+// it the session that the lock ends with.
 func (li *Info) closesWrapper(site *Site) bool {
 	if !li.isOwn(site.Recv.Type()) {
 		return false

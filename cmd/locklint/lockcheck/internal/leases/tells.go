@@ -97,7 +97,8 @@ func onFailure(b *ssa.BasicBlock, site *Site) bool {
 		failed, isErr := ssax.ErrorBranch(cond.Cond)
 		if !isErr {
 			failed = 1 // if ok { … }, or if lost != nil { … } of Consul's channel
-			if cmp, ok := cond.Cond.(*ssa.BinOp); ok && cmp.Op == token.EQL && (ssax.IsNilConst(cmp.X) || ssax.IsNilConst(cmp.Y)) {
+			cmp, ok := cond.Cond.(*ssa.BinOp)
+			if ok && cmp.Op == token.EQL && (ssax.IsNilConst(cmp.X) || ssax.IsNilConst(cmp.Y)) {
 				failed = 0
 			}
 		}

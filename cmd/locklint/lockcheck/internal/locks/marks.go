@@ -10,8 +10,8 @@ import (
 )
 
 // isMark reports whether an acquire and the release of another function make up a mark that something has been done,
-// whatever they are called: the key lasts for hours, and nobody runs the release but where something has failed. All who
-// run it must be in sight.
+// whatever they are called: the key lasts for hours, and nobody runs the release but where something has failed. All
+// who run it must be in sight.
 func (ix *Set) isMark(a, r *rediscmd.Command) bool {
 	lasts, ok := a.Lasts()
 	if !ok || lasts < float64(ssax.LongMark) || token.IsExported(r.Fn.Name()) || r.Fn.Parent() != nil {

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// This file knows method values: unlock := m.Unlock, in a variable or in a field of a struct that the function makes and
-// keeps to itself.
+// This file knows method values: unlock := m.Unlock, in a variable or in a field of a struct that the function makes
+// and keeps to itself.
 
-// BoundMethod is the method that a function value is, and the value it is bound to. ok is false for other functions, and
-// where nobody knows which it is.
+// BoundMethod is the method that a function value is, and the value it is bound to. ok is false for other functions,
+// and where nobody knows which it is.
 func BoundMethod(v ssa.Value) (method *types.Func, recv ssa.Value, ok bool) {
 	mc, isClosure := sourceOf(v).(*ssa.MakeClosure)
 	if !isClosure || len(mc.Bindings) != 1 {
@@ -46,8 +46,8 @@ func sourceOf(v ssa.Value) ssa.Value {
 	return v
 }
 
-// FieldValue is what a function reads from a field of a struct that it makes and keeps to itself, if it sets the field once.
-// Nil otherwise.
+// FieldValue is what a function reads from a field of a struct that it makes and keeps to itself, if it sets the
+// field once. Nil otherwise.
 func FieldValue(load *ssa.UnOp) ssa.Value {
 	field, ok := load.X.(*ssa.FieldAddr)
 	if !ok {
@@ -56,8 +56,8 @@ func FieldValue(load *ssa.UnOp) ssa.Value {
 	return SetOnce(field)
 }
 
-// SetOnce is what a field of a struct is set to, if nobody sees the struct but the function that makes it, which sets the
-// field once. Nil otherwise.
+// SetOnce is what a field of a struct is set to, if nobody sees the struct but the function that makes it, which sets
+// the field once. Nil otherwise.
 func SetOnce(field *ssa.FieldAddr) ssa.Value {
 	made, ok := field.X.(*ssa.Alloc)
 	if !ok {
@@ -70,8 +70,8 @@ func SetOnce(field *ssa.FieldAddr) ssa.Value {
 	return fields.set[0]
 }
 
-// fieldsOf gathers what one field of a struct is set to, and what is read from it. A literal is made in one place and copied
-// to another as a whole.
+// fieldsOf gathers what one field of a struct is set to, and what is read from it. A literal is made in one place and
+// copied to another as a whole.
 type fieldsOf struct {
 	index int
 	seen  map[*ssa.Alloc]bool
@@ -152,8 +152,8 @@ func (g *fieldsOf) copies(load *ssa.UnOp) bool {
 	return true
 }
 
-// OnlyCalled reports whether a function value is called where it is made, or by way of variables of the same function, and
-// goes nowhere else.
+// OnlyCalled reports whether a function value is called where it is made, or by way of variables of the same
+// function, and goes nowhere else.
 func OnlyCalled(v ssa.Value) bool { return onlyCalled(v, 0) }
 
 func onlyCalled(v ssa.Value, depth int) bool {
@@ -187,7 +187,8 @@ func onlyCalled(v ssa.Value, depth int) bool {
 	return true
 }
 
-// loadsCalled reports whether a field of a struct that nobody else sees is set once, and what is read from it only called.
+// loadsCalled reports whether a field of a struct that nobody else sees is set once, and what is read from it only
+// called.
 func loadsCalled(field *ssa.FieldAddr, depth int) bool {
 	made, ok := field.X.(*ssa.Alloc)
 	if !ok {

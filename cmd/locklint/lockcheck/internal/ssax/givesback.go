@@ -11,8 +11,8 @@ import (
 // nothing but failures: no lock that guards a piece of work is held so long.
 const LongMark = time.Hour
 
-// GivesBack reports whether a call runs only where something has failed: behind an error, on the way out with one, or in a
-// deferred literal behind a flag that says that all went well.
+// GivesBack reports whether a call runs only where something has failed: behind an error, on the way out with one, or
+// in a deferred literal behind a flag that says that all went well.
 func GivesBack(call ssa.CallInstruction) bool {
 	return !IsDeferred(call) && (UndoesFailure(call) || LeavesWithError(call) || UndoesOnError(call) || unlessDone(call))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
-// checkHelpers reports calls of functions that run another one under a lock, where a transaction is open: the lock is gone
-// when they return, and the transaction commits later.
+// checkHelpers reports calls of functions that run another one under a lock, where a transaction is open: the lock is
+// gone when they return, and the transaction commits later.
 func checkHelpers(r *check.Reporter, of func(clients.Client) bool, flows map[*ssa.Function]*txFlow) {
 	if r.Index.Leases == nil {
 		return
