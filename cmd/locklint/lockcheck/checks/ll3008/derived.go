@@ -60,7 +60,7 @@ func returnsDerived(fn *ssa.Function) bool {
 }
 
 var (
-	derives  = regexp.MustCompile(`^(?:With|ContextWith|NewContext|New(?:Outgoing|Incoming)Context|` +
+	derives = regexp.MustCompile(`^(?:With|ContextWith|NewContext|New(?:Outgoing|Incoming)Context|` +
 		`AppendToOutgoingContext)`)
 	detaches = regexp.MustCompile(`(?i)without|detach|background|uncancel|no_?cancel|async|fork|clone|copy`)
 )
