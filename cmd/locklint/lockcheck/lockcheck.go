@@ -1,6 +1,7 @@
 package lockcheck
 
 import (
+	"go/token"
 	"go/types"
 	"strings"
 
@@ -74,7 +75,15 @@ func Lookup(id string) *Check {
 // by several goroutines at once.
 var OnPanic = func(any) {}
 
-func init() { program.OnPanic = func(recovered any) { OnPanic(recovered) } }
+// OnGivenUp is told which locks the analyzers have not followed to the end, and where: so many ways lead through their
+// functions that it would cost too much. Nothing is found about them. A driver may replace it before they run. It is
+// called by several goroutines at once, also about packages that are looked at only for what they tell their importers.
+var OnGivenUp = func(at token.Position, what string) {}
+
+func init() {
+	program.OnPanic = func(recovered any) { OnPanic(recovered) }
+	program.OnGivenUp = func(at token.Position, what string) { OnGivenUp(at, what) }
+}
 
 // Relevant reports whether a package can have findings or facts by itself, from the text of its files by name. What it
 // calls irrelevant has none, provided that none of its dependencies is a carrier (see [Carries]).

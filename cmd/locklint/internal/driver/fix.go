@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"go/format"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/files"
 	"github.com/rogpeppe/go-internal/diff"
@@ -54,7 +56,8 @@ func overlaps(done map[string][]edit, edits []edit) bool {
 	return false
 }
 
-// rewrite applies edits to the text of a file and formats it.
+// rewrite applies edits to the text of a file. It formats the result only if the file was formatted before: otherwise
+// lines would change that no finding is about.
 func rewrite(name string, edits []edit) (change, error) {
 	old, err := files.Read(name)
 	if err != nil {
@@ -66,12 +69,28 @@ func rewrite(name string, edits []edit) (change, error) {
 		if e.End > len(text) {
 			return change{}, fmt.Errorf("the file has changed since it was read: run locklint again")
 		}
-		text = slices.Concat(text[:e.Start], []byte(e.New), text[e.End:])
+		text = slices.Concat(text[:e.Start], lineEndsLike(e.New, old), text[e.End:])
 	}
-	if text, err = format.Source(text); err != nil {
+	formatted, err := format.Source(text)
+	if err != nil {
 		return change{}, fmt.Errorf("the result is not valid Go, nothing was written: %w", err)
 	}
-	return change{name, old, files.Like(text, old)}, nil
+	if isFormatted(old) {
+		text = files.Like(formatted, old)
+	}
+	return change{name, old, text}, nil
+}
+
+// lineEndsLike is a new piece of a file with the line ends that the file has. A piece that a fix moves has them
+// already.
+func lineEndsLike(piece string, old []byte) []byte {
+	return files.Like([]byte(strings.ReplaceAll(piece, "\r\n", "\n")), files.TrimMark(old))
+}
+
+// isFormatted reports whether gofmt would change nothing in a file but its line ends and its byte order mark.
+func isFormatted(old []byte) bool {
+	text, err := format.Source(old)
+	return err == nil && bytes.Equal(files.Like(text, old), old)
 }
 
 // write replaces the file in one step, so that nobody finds half of it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -70,5 +71,42 @@ func TestFixAll_keepsValidGo(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(name))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("temporary files are left: %v, %v", entries, err)
+	}
+}
+
+// A file that gofmt would change keeps what the fix does not touch: the rest is the business of whoever wrote it.
+func TestFixAll_unformatted(t *testing.T) {
+	for _, c := range []struct{ what, text, want string }{
+		{"formatted", "package a\n\nvar x = 1\n", "package a\n\nvar x = 2\nvar y int\n"},
+		{"formatted, with \\r", "package a\r\n\r\nvar x = 1\r\n", "package a\r\n\r\nvar x = 2\r\nvar y int\r\n"},
+		{"unformatted", "package a\n\nvar x = 1\nvar  z  = 3\n", "package a\n\nvar x = 2\nvar   y int\nvar  z  = 3\n"},
+		{"unformatted, with \\r", "package a\r\n\r\nvar x = 1\r\nvar  z  = 3\r\n",
+			"package a\r\n\r\nvar x = 2\r\nvar   y int\r\nvar  z  = 3\r\n"},
+		{"line ends of two kinds", "package a\n\nvar x = 1\nvar z = 3\r\n",
+			"package a\n\nvar x = 2\nvar   y int\nvar z = 3\r\n"},
+		{"a byte order mark", "\ufeffpackage a\n\nvar x = 1\nvar  z  = 3\n",
+			"\ufeffpackage a\n\nvar x = 2\nvar   y int\nvar  z  = 3\n"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			name := write(t, c.text)
+			at := strings.Index(c.text, "1")
+			if _, err := fixAll([]finding{replacing(name, at, at+1, "2\nvar   y int")}, new(bytes.Buffer)); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := os.ReadFile(name); string(got) != c.want {
+				t.Errorf("the file is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFixAll_unformattedKeepsValidGo(t *testing.T) {
+	const text = "package a\n\nvar x  = 1\n"
+	name := write(t, text)
+	if _, err := fixAll([]finding{replacing(name, 20, 21, "}")}, new(bytes.Buffer)); err == nil {
+		t.Error("a fix that breaks the file was applied")
+	}
+	if got, _ := os.ReadFile(name); string(got) != text {
+		t.Errorf("the file is %q", got)
 	}
 }

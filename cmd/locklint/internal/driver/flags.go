@@ -18,7 +18,7 @@ type options struct {
 	explain  string
 	patterns []string
 
-	json, sarif, fix, diff, tests bool
+	json, sarif, fix, diff, tests, verbose bool
 
 	failOn        lockcheck.Severity
 	baseline      string // file name
@@ -56,6 +56,7 @@ func (o *options) flags(enable, disable *string) *flag.FlagSet {
 	fs.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings to the file of -baseline")
 	fs.StringVar(&o.newFrom, "new-from-rev", "", "report only findings on lines that are new since this git `revision`")
 	fs.BoolVar(&o.tests, "test", true, "look at _test.go files, too")
+	fs.BoolVar(&o.verbose, "v", false, "say which locks cost too much to follow to the end")
 	fs.StringVar(&o.tags, "tags", "", "build `tags` separated by commas, as for go build")
 	fs.BoolVar(&o.release, "version", false, "print the version")
 	fs.IntVar(&o.context, "c", -1, "print the code, with `N` lines around it")

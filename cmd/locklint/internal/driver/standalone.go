@@ -21,6 +21,7 @@ func standalone(o *options, stdout, stderr io.Writer) int {
 		}
 		return o.nothing(strings.Join(o.patterns, " ")+" matches no packages", stdout, stderr)
 	}
+	given := watchGivenUp()
 	l := newLoader()
 	nodes := l.analyze(pkgs, o.checks)
 	again, err := l.linkedTogether()
@@ -31,6 +32,9 @@ func standalone(o *options, stdout, stderr io.Writer) int {
 	if again != nil {
 		l = again
 		nodes = l.analyze(pkgs, o.checks)
+	}
+	if o.verbose {
+		given.print(stderr, pkgs)
 	}
 	failures := l.errorTexts()
 	for _, text := range failures {

@@ -35,6 +35,8 @@ Flags:
 	-new-from-rev REV     report only findings that touch lines which are new since this git revision
 	-baseline FILE        leave out the findings that FILE knows, whatever line they have moved to
 	-write-baseline       write the findings of today to the FILE of -baseline, and report nothing
+	-v                    say on standard error which locks are not followed to the end, because too many ways lead
+	                      through their functions: nothing is found about those
 	-version              print the version
 	-h                    print this text
 

@@ -85,7 +85,8 @@ func reportContext(r *check.Reporter, s *sections.Section, calls []ssa.CallInstr
 	r.Report(d)
 }
 
-// leaseContext puts the lease's context in all the calls, nil if one of them cannot be changed.
+// leaseContext puts the lease's context in all the calls, nil if one of them cannot be changed. A goroutine is not:
+// it may go on behind the section, and the lease's context, which ends with the release, would stop it half-way.
 func leaseContext(r *check.Reporter, s *sections.Section, calls []ssa.CallInstruction) *analysis.SuggestedFix {
 	id, text := leaseName(r, s)
 	if id == nil {
@@ -102,7 +103,7 @@ func leaseContext(r *check.Reporter, s *sections.Section, calls []ssa.CallInstru
 	fix := &analysis.SuggestedFix{Message: "pass the lease's context"}
 	for _, call := range calls {
 		x := r.Index.CallExpr(call)
-		if x == nil || !means(r, id.Name, obj, x) {
+		if _, started := call.(*ssa.Go); started || x == nil || !means(r, id.Name, obj, x) {
 			return nil
 		}
 		for _, arg := range x.Args {

@@ -124,6 +124,8 @@ func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
 		return "the same for everybody who locks through one " + lastElem(ssax.ReceiverName(a.Fn))
 	case ofKept(ix, a):
 		return "that of an object which is kept and handed out to everybody who asks for this lock"
+	case same == perHost && keptAlive(ix, a):
+		return ""
 	case same == perHost:
 		return "the same for all goroutines of the process"
 	case same == perGoroutine:
@@ -148,13 +150,16 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 		return samenessOfVariable(ix, k, depth)
 	case keyexpr.Call:
 		switch name := k.Text; {
-		case name == "os.Hostname#0", name == "os.Getpid", name == "os.Getppid":
+		case name == "os.Hostname#0", name == "os.Getpid", name == "os.Getppid", name == "os.Getenv",
+			name == "os.LookupEnv#0":
+			return perHost
+		case len(k.Args) == 0 && ofFunction(ix, k, depth) == perHost:
 			return perHost
 		case len(k.Args) == 0 && goroutineName.MatchString(lastElem(name)):
 			return perGoroutine
 		case len(k.Args) == 0 && processName.MatchString(lastElem(name)):
 			return perHost
-		case name == "(time.Time).Unix" && len(k.Args) == 1 && k.Args[0].Text == "time.Now":
+		case name == "(time.Time).Unix" && len(k.Args) == 1 && k.Args[0].Text == "time.Now", isSeconds(k):
 			return perSecond
 		case isMillis(k):
 			return perMillisecond
@@ -163,6 +168,8 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 			return ownValue
 		}
 	case keyexpr.Concat:
+	case keyexpr.Local:
+		return ofChoice(ix, k, depth)
 	case keyexpr.Field:
 		return storedIn(ix, k.Text, depth)
 	default:
@@ -266,7 +273,13 @@ func storedIn(ix *index.Index, field string, depth int) sameness {
 // samenessOfVariable looks at what a package variable is set to when the program starts, if that is all.
 func samenessOfVariable(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 	g := ix.Pkg.Var(strings.TrimPrefix(k.Text, ix.Pass.Pkg.Path()+"."))
-	if g == nil || ix.Assigned(g) {
+	if g == nil {
+		return ownValue
+	}
+	if setAtStart(ix, g) {
+		return perHost
+	}
+	if ix.Assigned(g) {
 		return ownValue
 	}
 	init := ssax.GlobalInit(g)

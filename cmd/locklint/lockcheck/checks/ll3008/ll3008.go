@@ -40,17 +40,21 @@ func checkReleaseContexts(r *check.Reporter) {
 		}
 	}
 	for _, flow := range r.AllFlows(clients.IsPeer) {
-		for _, release := range inGoroutines(r, flow) {
+		for _, release := range inLiterals(r, flow) {
+			if p, ok := ssax.SoleValue(ssax.ContextOf(release.Common())).(*ssa.Parameter); ok && p.Parent() == release.Parent() {
+				continue // whoever runs the literal decides
+			}
 			reportContext(r, release, flow.Site.Call.Pos(), true)
 		}
 	}
 	reportByHand(r)
 }
 
-// inGoroutines are the releases of a lease in goroutines that the function starts which acquires it.
-func inGoroutines(r *check.Reporter, flow *leases.Flow) (releases []ssa.CallInstruction) {
+// inLiterals are the releases of a lease in goroutines that the function starts which acquires it, and in literals
+// that it hands to its caller.
+func inLiterals(r *check.Reporter, flow *leases.Flow) (releases []ssa.CallInstruction) {
 	for _, lit := range flow.Fn.AnonFuncs {
-		if ssax.StartedBy(lit) == nil {
+		if ssax.StartedBy(lit) == nil && !ssax.IsReturned(lit) && !isKept(lit) {
 			continue
 		}
 		ssax.EachCall(lit, func(call ssa.CallInstruction) {
@@ -63,6 +67,24 @@ func inGoroutines(r *check.Reporter, flow *leases.Flow) (releases []ssa.CallInst
 		})
 	}
 	return releases
+}
+
+// isKept reports whether a literal is put into a field of an object, for whoever has that to run.
+func isKept(lit *ssa.Function) bool {
+	for _, use := range *lit.Referrers() {
+		mc, ok := use.(*ssa.MakeClosure)
+		if !ok {
+			continue
+		}
+		for _, use := range *mc.Referrers() {
+			if st, ok := use.(*ssa.Store); ok && st.Val == ssa.Value(mc) {
+				if _, ok := st.Addr.(*ssa.FieldAddr); ok {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // handsOnContext reports whether a release is the call of a function that releases with the context that it is given.
@@ -140,6 +162,10 @@ func cancellable(ctx ssa.Value, release ssa.CallInstruction, depth int) string {
 			if !ownContext(ctx, release) {
 				return "a context with a cancel function"
 			}
+		case ssax.CalleeName(fn) == "golang.org/x/sync/errgroup.WithContext" && ctx.Index == 1:
+			if !ownContext(ctx, release) {
+				return "the context of an errgroup"
+			}
 		}
 	case *ssa.Call:
 		m, ok := ssax.MethodOf(&ctx.Call)
@@ -147,8 +173,14 @@ func cancellable(ctx ssa.Value, release ssa.CallInstruction, depth int) string {
 		case !ok || m.Obj.Pkg() == nil:
 		case m.Obj.Pkg().Path() == "net/http" && m.Obj.Name() == "Context":
 			return "the context of a request"
-		case m.Obj.Pkg().Path() == "context" && m.Obj.Name() == "WithValue":
-			return cancellable(ctx.Call.Args[0], release, depth+1)
+		case m.Obj.Pkg().Path() == "google.golang.org/grpc" && m.Obj.Name() == "Context":
+			return "the context of a request"
+		}
+		if !ok || m.Obj.Pkg() == nil {
+			return ""
+		}
+		if parent := derivedFrom(ctx, m); parent != nil {
+			return cancellable(parent, release, depth+1)
 		}
 	}
 	return ""

@@ -74,10 +74,7 @@ func contextArg(c *ssa.CallCommon) ssa.Value {
 	if !ok {
 		return nil
 	}
-	args := c.Args
-	if m.Recv != nil && !c.IsInvoke() {
-		args = args[1:]
-	}
+	args := m.Arguments()
 	if len(args) > 0 && embedsContext(args[0].Type()) {
 		return args[0]
 	}

@@ -5,12 +5,14 @@ import (
 	_ "embed"
 	"fmt"
 	"go/token"
+	"go/types"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
@@ -33,7 +35,11 @@ func checkLosses(r *check.Reporter) {
 			continue
 		}
 		how := ""
-		switch {
+		switch own := handles.Library(site.Recv.Type()) == clients.None; {
+		case own && returnsChannel(site) && !channelUsed(site):
+			how = "it returns a channel that is closed then, and nobody receives from it"
+		case own: // told where the type takes it
+			continue
 		case site.Library == clients.Consul && !channelUsed(site):
 			how = "Consul closes the channel that it returns, and nobody receives from it"
 		case site.Library == clients.Etcd && !watched:
@@ -48,6 +54,16 @@ func checkLosses(r *check.Reporter) {
 				r.CallText(site.Call), how),
 		})
 	}
+}
+
+// returnsChannel reports whether an acquire of the program's own returns a channel beside its error, as Consul's does.
+func returnsChannel(site *leases.Site) bool {
+	results := site.Call.Call.Signature().Results()
+	if results.Len() < 2 {
+		return false
+	}
+	ch, ok := results.At(0).Type().Underlying().(*types.Chan)
+	return ok && ch.Dir() != types.SendOnly
 }
 
 // watchesSession reports whether a call asks an etcd session for the channel or the context that ends with it.

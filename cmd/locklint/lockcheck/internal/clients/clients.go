@@ -140,6 +140,10 @@ func IsPeer(c Client) bool { return c == Redsync || c == Redislock || c == Rueid
 // IsCoordinator reports whether a library's locks live in a coordination service and end with a session.
 func IsCoordinator(c Client) bool { return c == Etcd || c == ZooKeeper || c == Consul }
 
+// IsKept reports whether a library's locks are kept: programs wrap them in types of their own. The leases of this
+// project's runtime are handed on instead.
+func IsKept(c Client) bool { return IsPeer(c) || IsCoordinator(c) }
+
 // HasMutex reports whether a library's lock is an object that exists before it is locked.
 func HasMutex(c Client) bool { return c == Redsync || c == GoZero || IsCoordinator(c) }
 

@@ -104,7 +104,7 @@ func Move(r *check.Reporter, message string, what, behind ast.Stmt) *analysis.Su
 	if err != nil || to > len(text) {
 		return nil
 	}
-	moved := "\n" + IndentOf(r.Pass.Fset, what) + string(text[from:to])
+	moved := "\n" + IndentOf(r, what) + string(text[from:to])
 	return &analysis.SuggestedFix{Message: message, TextEdits: []analysis.TextEdit{
 		DeleteLine(r, what),
 		{Pos: behind.End(), End: behind.End(), NewText: []byte(moved)},

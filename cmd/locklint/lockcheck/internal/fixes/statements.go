@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"go/ast"
 	"go/token"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -26,14 +27,17 @@ func TestsError(s ast.Stmt, err string) bool {
 	return ok1 && ok2 && x.Name == err && y.Name == "nil"
 }
 
-// IndentOf is the white space before a statement: one tab for each column, as gofmt writes it.
-func IndentOf(fset *token.FileSet, s ast.Stmt) string {
-	n := fset.Position(s.Pos()).Column - 1
-	tabs := make([]byte, n)
-	for i := range tabs {
-		tabs[i] = '\t'
+// IndentOf is the white space before a statement: what the line begins with, or one tab for each column, as gofmt
+// writes it, if the text is not at hand.
+func IndentOf(r *check.Reporter, s ast.Stmt) string {
+	file := r.Pass.Fset.File(s.Pos())
+	text, err := r.Pass.ReadFile(file.Name())
+	at := file.Offset(s.Pos())
+	if err != nil || at > len(text) {
+		return strings.Repeat("\t", r.Pass.Fset.Position(s.Pos()).Column-1)
 	}
-	return string(tabs)
+	line := text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
 // Leaves reports whether a statement is an if without else whose body ends in return, continue, break or panic: a

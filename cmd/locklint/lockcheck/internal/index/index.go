@@ -2,6 +2,7 @@
 package index
 
 import (
+	"fmt"
 	"go/types"
 	"reflect"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/sections"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/summaries"
 )
 
@@ -84,6 +86,10 @@ func (ix *Index) analyze() (ok bool) {
 	ix.Export()
 	ix.Leases = leases.New(ix.Package)
 	ix.Leases.Export()
+	for _, g := range ix.Leases.GivenUp {
+		where := ssax.CalleeShort(ssax.Outermost(g.Fn))
+		program.OnGivenUp(ix.Pass.Fset.Position(g.Pos), fmt.Sprintf("%s in %s", g.What, where))
+	}
 	return true
 }
 

@@ -59,7 +59,7 @@ func insertDefer(r *check.Reporter, call *ast.CallExpr, flow *leases.Flow, list 
 			outlives(r.Pass.TypesInfo, list[i+2:], lease.Name) {
 			return nil
 		}
-		indent := fmt.Sprintf("\n%s", fixes.IndentOf(r.Pass.Fset, s))
+		indent := fmt.Sprintf("\n%s", fixes.IndentOf(r, s))
 		return &analysis.SuggestedFix{
 			Message: "defer the release behind the error check",
 			TextEdits: []analysis.TextEdit{{

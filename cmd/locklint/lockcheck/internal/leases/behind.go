@@ -15,7 +15,11 @@ func (li *Info) factOfCallee(c *ssa.CallCommon, m ssax.Method) *Fact {
 		return nil
 	}
 	if !c.IsInvoke() {
-		if fn := c.StaticCallee(); fn.Parent() == nil {
+		fn := c.StaticCallee()
+		if m.Bound {
+			fn = li.P.Pkg.Prog.FuncValue(m.Obj) // nil for a method of an interface
+		}
+		if fn != nil && fn.Parent() == nil {
 			return li.FactOf(fn)
 		}
 		return nil

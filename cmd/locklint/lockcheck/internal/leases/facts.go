@@ -23,6 +23,10 @@ type Fact struct {
 	Null  bool
 	Spare bool    // Returns is a function that does nothing when there is no lease
 	Takes []Taken // whenever it is called
+	// Around is one more than the index of the parameter, the receiver counted, that it runs under a lock of the library
+	// Under, 0 if there is none. The lock is gone when it returns.
+	Around int
+	Under  clients.Client
 
 	// Verb is what a method does with the lock in its receiver, which is one of Library. Detached: it does not release
 	// with the context that it is given. Library also says whose lock Returns is, where its type does not.

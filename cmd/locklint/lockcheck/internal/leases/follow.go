@@ -3,6 +3,7 @@
 package leases
 
 import (
+	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
@@ -15,7 +16,8 @@ import (
 // lease. What is said of leases here holds for the locks of the other libraries, too (see handles.go). A
 // block is visited once for every different state that reaches it, until no new state turns up. States of different
 // paths are kept apart instead of being merged, so that a flag which says whether the lock was taken (wasLocked)
-// leads to the right branch later on. A function with more states than maxStates is given up, silently.
+// leads to the right branch later on. A lease with more states than maxStates is given up: no check reports it, and
+// GivenUp lists it for those who ask.
 
 // maxStates bounds the visits of blocks for one lease, literals included, and maxTotal those for all leases that one
 // function acquires: what is left then is given up. Real functions need some dozens for a lease.
@@ -46,6 +48,13 @@ type Flow struct {
 	Undue    map[ssa.CallInstruction]bool // releases of them
 	Hasty    map[ssa.CallInstruction]bool // uses of the lease before anybody has looked whether there is one
 	ways     map[edge]ways
+}
+
+// A GivenUp is a lease that was not followed to the end, because too many ways lead through the function.
+type GivenUp struct {
+	Pos  token.Pos
+	Fn   *ssa.Function
+	What string // such as "the lock from Obtain"
 }
 
 // An edge leads from one block to another.
@@ -122,6 +131,9 @@ func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
 	}
 	f.run(fn, s)
 	li.visits[fn] += f.visits
+	if f.flow.GaveUp {
+		li.GivenUp = append(li.GivenUp, GivenUp{site.Call.Pos(), fn, "the lock from " + site.Name})
+	}
 	return f.flow
 }
 
@@ -133,6 +145,9 @@ func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
 	s.Lease, s.verdict = held, granted
 	s.set(p, theLease)
 	f.run(fn, s)
+	if f.flow.GaveUp {
+		li.GivenUp = append(li.GivenUp, GivenUp{p.Pos(), fn, "the lock that is handed in as " + p.Name()})
+	}
 	if f.flow.GaveUp || len(f.exits) == 0 {
 		return fateUnknown
 	}

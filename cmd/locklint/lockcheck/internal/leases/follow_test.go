@@ -40,6 +40,15 @@ func TestNew_bounded(t *testing.T) {
 	if !li.Flows[len(li.Flows)-1].GaveUp {
 		t.Error("the last lease has been followed to its end, though others have taken all that there is")
 	}
+	given := 0
+	for _, flow := range li.Flows {
+		if flow.GaveUp {
+			given++
+		}
+	}
+	if len(li.GivenUp) != given || li.GivenUp[0].What != "the lock from Obtain" || !li.GivenUp[0].Pos.IsValid() {
+		t.Errorf("%d leases are told as given up, want %d", len(li.GivenUp), given)
+	}
 }
 
 // TestNew_many: a long function that does the same with many locks, one after the other, is followed.

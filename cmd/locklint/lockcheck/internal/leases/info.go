@@ -31,7 +31,8 @@ type Site struct {
 	// For an object that is locked: the object, the value that it was born as if that happened in this function, and how
 	// it is reached if it lives in a field or package variable. Only one that was born here is this function's to unlock.
 	Recv, made ssa.Value
-	keyed      bool // Recv keeps several locks, and the call says which
+	field      string // the field of Recv that is called, if that is what locks
+	keyed      bool   // Recv keeps several locks, and the call says which
 	at         string
 }
 
@@ -50,7 +51,11 @@ type Info struct {
 	facts map[*ssa.Function]*Fact
 	busy  map[*ssa.Function]bool // being computed: recursion is not followed
 	Flows []*Flow                // of every site in the package
-	verbs map[*types.Func]ownVerb
+	// GivenUp are the leases of which nothing is said, because to follow them costs too much.
+	GivenUp []GivenUp
+	verbs   map[*types.Func]ownVerb
+	// fields are those that hold a method of a library's lock, and nothing else anywhere.
+	fields map[*types.Var]ownVerb
 	// What is worked out once because it is needed for every lease of a function, and what its leases have cost so far.
 	conditions map[ssa.Value]asked
 	tested     map[*ssa.Function]map[string]int
@@ -62,7 +67,7 @@ type Info struct {
 // New looks at all functions of a package.
 func New(p *program.Package) *Info {
 	li := &Info{P: p, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
-		verbs: map[*types.Func]ownVerb{}, conditions: map[ssa.Value]asked{},
+		verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
 		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.wrappers = map[*types.TypeName]clients.Client{}
@@ -77,7 +82,7 @@ func (li *Info) Export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
 		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Verb != handles.VerbOther || f.Returns > 0 || f.Makes > 0 ||
-			f.Locks > 0 || f.HandsOn || len(f.Takes) > 0 || len(f.Params) > 0) {
+			f.Locks > 0 || f.HandsOn || f.Around > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
 			li.P.Pass.ExportObjectFact(obj, f)
 			li.P.Carrier = true
 		}
@@ -114,6 +119,7 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 	f.Makes, f.Locks, f.HandsOn = li.makes(fn), li.locks(fn), li.handsOn(fn)
 	f.Takes = li.takes(fn)
 	li.returns(fn, f)
+	f.Around, f.Under = li.around(fn)
 	delete(li.busy, fn)
 	li.facts[fn] = f
 	return f

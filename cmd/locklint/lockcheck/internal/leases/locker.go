@@ -19,7 +19,7 @@ func (li *Info) locks(fn *ssa.Function) int {
 		return 0
 	}
 	for i, p := range fn.Params {
-		if library := handles.Library(p.Type()); !clients.HasMutex(library) || !clients.IsPeer(library) {
+		if library := handles.Library(p.Type()); !clients.HasMutex(library) {
 			continue
 		}
 		site := li.onlyLock(fn, p)
@@ -87,6 +87,9 @@ func (li *Info) lockerSite(call *ssa.Call, m ssax.Method) *Site {
 	site := li.mutexSite(call, m)
 	site.Name, site.Library = ssax.ShortName(m.Obj), handles.Library(m.Recv.Type())
 	site.Sure = call.Call.Signature().Results().Len() == 0
+	if clients.IsCoordinator(site.Library) {
+		li.endsWithSession(site)
+	}
 	return site
 }
 

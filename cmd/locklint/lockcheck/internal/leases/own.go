@@ -82,7 +82,7 @@ func (li *Info) agreed(fn *types.Func) ownVerb {
 
 // libraryVerb is what a library's method does, for an interface of the program's own that stands for the library's type.
 func libraryVerb(impl *types.Func, library clients.Client) ownVerb {
-	if !clients.HasMutex(library) || !clients.IsPeer(library) {
+	if !clients.HasMutex(library) {
 		return ownVerb{}
 	}
 	return ownVerb{verb: handles.VerbByName(impl.Name()), library: library}
@@ -90,6 +90,9 @@ func libraryVerb(impl *types.Func, library clients.Client) ownVerb {
 
 // HandleOf is handles.Of, also for the types of the program.
 func (li *Info) HandleOf(c *ssa.CallCommon) ssa.Value {
+	if addr, _ := li.fieldCall(c); addr != nil {
+		return addr.X
+	}
 	if handle := handles.Of(c); handle != nil {
 		return handle
 	}
@@ -101,6 +104,9 @@ func (li *Info) HandleOf(c *ssa.CallCommon) ssa.Value {
 
 // VerbOf is handles.VerbOf, also for the types of the program.
 func (li *Info) VerbOf(c *ssa.CallCommon, handle ssa.Value) handles.Verb {
+	if addr, v := li.fieldCall(c); addr != nil && handle == addr.X {
+		return v.verb
+	}
 	if m, ok := ssax.MethodOf(c); ok && m.Recv == handle {
 		if v := li.own(m.Obj); v.verb != handles.VerbOther {
 			return v.verb
@@ -111,6 +117,9 @@ func (li *Info) VerbOf(c *ssa.CallCommon, handle ssa.Value) handles.Verb {
 
 // Handles reports whether a call does something with a lock itself, rather than what the lock is there for.
 func (li *Info) Handles(c *ssa.CallCommon) bool {
+	if addr, _ := li.fieldCall(c); addr != nil {
+		return true
+	}
 	handle := li.HandleOf(c)
 	return handle != nil && li.libraryOf(handle.Type()) != clients.None
 }
@@ -205,7 +214,7 @@ func (li *Info) exportVerbs() {
 				behind = &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded, Both: v.both,
 					Keyed: v.keyed}
 			}
-			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0) {
+			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Around > 0) {
 				li.P.Pass.ExportObjectFact(m, behind)
 				li.P.Carrier = true
 			}

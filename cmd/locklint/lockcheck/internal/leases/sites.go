@@ -1,6 +1,7 @@
 package leases
 
 import (
+	"go/types"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 func (li *Info) siteOf(call *ssa.Call) *Site {
 	m, ok := ssax.MethodOf(&call.Call)
 	if !ok {
-		return nil
+		return li.fieldSite(call)
 	}
 	if site := li.librarySite(call, m); site != nil {
 		return site
@@ -88,7 +89,13 @@ func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 		site := li.mutexSite(call, m)
 		switch site.Library = handles.Library(m.Recv.Type()); {
 		case clients.IsCoordinator(site.Library):
-			coordinate(site)
+			if site.Library != clients.Etcd {
+				site.Name = "Lock" + strings.TrimPrefix(site.Name, "Mutex")
+			}
+			if site.Library == clients.Consul {
+				site.Err = 1
+			}
+			li.endsWithSession(site)
 		case site.Library == clients.GoZero:
 			site.Name = "RedisLock." + m.Obj.Name()
 			site.OK, site.Err, site.Both, site.Spare = 0, 1, true, true // it compares its own token
@@ -114,23 +121,39 @@ func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 			site.OK = i
 		}
 	}
+	if clients.IsCoordinator(site.Library) {
+		li.endsWithSession(site)
+	}
 	return site
 }
 
-// coordinate completes what is known of a lock of a coordination service: it ends with a session or a connection, and
-// Consul returns a channel, which is nil where a single try has not got the lock.
-func coordinate(site *Site) {
+// endsWithSession completes what is known of a lock of a coordination service, also one that a type of the program
+// wraps: it ends with a session or a connection, and Consul returns a channel, which is nil where a single try has
+// not got the lock.
+func (li *Info) endsWithSession(site *Site) {
 	fn := site.Call.Parent()
-	if site.Library != clients.Etcd {
-		site.Name = "Lock" + strings.TrimPrefix(site.Name, "Mutex")
+	site.Closed = closesLocker(fn) || ssax.IsMain(ssax.Outermost(fn)) || li.closesWrapper(site)
+	results := site.Call.Call.Signature().Results()
+	if site.Library != clients.Consul || results.Len() < 2 {
+		return
 	}
-	site.Closed = closesLocker(fn) || ssax.IsMain(ssax.Outermost(fn))
-	if site.Library == clients.Consul {
-		site.Err = 1
-		if channelAsked(site.Call) {
-			site.OK, site.Both = 0, true
-		}
+	if _, ok := results.At(0).Type().Underlying().(*types.Chan); ok && channelAsked(site.Call) {
+		site.OK, site.Both = 0, true
 	}
+}
+
+// closesWrapper reports whether the function of a site closes the object of the program's own that it locks, and with
+// it the session that the lock ends with.
+func (li *Info) closesWrapper(site *Site) bool {
+	if !li.isOwn(site.Recv.Type()) {
+		return false
+	}
+	closes := false
+	ssax.EachCall(ssax.Outermost(site.Call.Parent()), func(call ssa.CallInstruction) {
+		m, ok := ssax.MethodOf(call.Common())
+		closes = closes || ok && m.Recv != nil && m.Obj.Name() == "Close" && types.Identical(m.Recv.Type(), site.Recv.Type())
+	})
+	return closes
 }
 
 // channelAsked reports whether somebody compares the channel that Consul returns with nil.
@@ -170,6 +193,11 @@ func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
 	site := &Site{Call: call, Name: "Mutex." + m.Obj.Name(), Library: clients.Redsync, Lease: -1, Err: -1, OK: -1,
 		Recv: m.Recv}
 	born := ssax.SoleValue(m.Recv)
+	if load, ok := born.(*ssa.UnOp); ok {
+		if set := ssax.FieldValue(load); set != nil {
+			born = ssax.SoleValue(set)
+		}
+	}
 	if instr, ok := born.(ssa.Instruction); ok && instr.Parent() == call.Parent() && li.isNew(born) {
 		site.made = born
 		return site

@@ -60,6 +60,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 			s.set(instr, theLease)
 			break
 		}
+		if _, _, bound := ssax.BoundMethod(instr); bound && ssax.OnlyCalled(instr) {
+			break // its calls are those of the method
+		}
 		f.other(instr, &s)
 		f.makes(instr, &s)
 	case *ssa.TypeAssert:
@@ -132,6 +135,9 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 		if s.wrapped != nil && op.X == s.wrapped {
 			return theLease
 		}
+		if set := ssax.FieldValue(op); set != nil {
+			return s.of(set)
+		}
 		return s.known[ssax.CellOf(op.X)]
 	case token.NOT:
 		switch s.of(op.X) {
@@ -154,9 +160,10 @@ func (f *follower) store(st *ssa.Store, s *pathState) {
 	cell, isVar := ssax.CellOf(st.Addr).(*ssa.Alloc)
 	if !isVar || !ssax.Within(cell.Parent(), f.fn) {
 		if what == theLease {
+			field, isField := st.Addr.(*ssa.FieldAddr)
 			if own := f.wrapping(st); own != nil {
 				s.wrapped = own
-			} else {
+			} else if !isField || ssax.SetOnce(field) != st.Val { // see loaded
 				s.Lease = escaped
 			}
 		}

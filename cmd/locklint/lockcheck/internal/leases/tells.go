@@ -1,6 +1,8 @@
 package leases
 
 import (
+	"go/token"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
@@ -94,7 +96,11 @@ func onFailure(b *ssa.BasicBlock, site *Site) bool {
 		}
 		failed, isErr := ssax.ErrorBranch(cond.Cond)
 		if !isErr {
-			failed = 1 // if ok { … }
+			failed = 1 // if ok { … }, or if lost != nil { … } of Consul's channel
+			cmp, ok := cond.Cond.(*ssa.BinOp)
+			if ok && cmp.Op == token.EQL && (ssax.IsNilConst(cmp.X) || ssax.IsNilConst(cmp.Y)) {
+				failed = 0
+			}
 		}
 		if from.Succs[failed] == b && from.Succs[0] != from.Succs[1] {
 			return true

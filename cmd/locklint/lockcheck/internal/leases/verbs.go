@@ -15,6 +15,7 @@ import (
 
 // findVerbs looks at the methods of the package. Types may wrap types that wrap, hence the rounds.
 func (li *Info) findVerbs() {
+	li.findFields()
 	for range 2 {
 		kept := map[string]clients.Client{} // what acquiring methods put into fields
 		for _, fn := range li.P.Funcs {
@@ -54,7 +55,7 @@ func (li *Info) findAcquire(fn *ssa.Function, kept map[string]clients.Client) {
 				continue
 			}
 			site := li.directSite(call)
-			if site == nil || !clients.IsPeer(site.Library) {
+			if site == nil || !clients.IsKept(site.Library) {
 				continue
 			}
 			if name := keptIn(site); name != "" {
@@ -76,7 +77,7 @@ func (li *Info) findAcquire(fn *ssa.Function, kept map[string]clients.Client) {
 func (li *Info) directSite(call *ssa.Call) *Site {
 	m, ok := ssax.MethodOf(&call.Call)
 	if !ok {
-		return nil
+		return li.fieldSite(call)
 	}
 	if site := li.librarySite(call, m); site != nil {
 		return site
@@ -86,6 +87,12 @@ func (li *Info) directSite(call *ssa.Call) *Site {
 
 // keptIn is the field of the receiver in which the lock of an acquire lives or is put, "" if there is none.
 func keptIn(site *Site) string {
+	if site.field != "" {
+		if base := keyexpr.Of(site.Recv); base.Op == keyexpr.Param && base.Text == "0" {
+			return site.field
+		}
+		return ""
+	}
 	if site.Recv != nil {
 		if name := receiverField(site.Recv); name != "" {
 			return name
@@ -142,7 +149,9 @@ func storedIn(v ssa.Value) string {
 func (li *Info) releasesOnSuccess(fn *ssa.Function, field string) bool {
 	found := false
 	ssax.EachCall(fn, func(call ssa.CallInstruction) {
-		found = found || li.releasedField(call, nil) == field && !ssax.UndoesFailure(call)
+		_, v := li.fieldCall(call.Common())
+		releases := v.verb == handles.VerbRelease || li.releasedField(call, nil) == field
+		found = found || releases && !ssax.UndoesFailure(call)
 	})
 	return found
 }
@@ -169,7 +178,7 @@ func (li *Info) findRelease(fn *ssa.Function, kept map[string]clients.Client) {
 	if obj == nil || li.verbs[obj].verb == handles.VerbLock {
 		return
 	}
-	v := ownVerb{}
+	found := ownVerb{}
 	ssax.EachCall(fn, func(call ssa.CallInstruction) {
 		c := call.Common()
 		handle := li.HandleOf(c)
@@ -177,30 +186,39 @@ func (li *Info) findRelease(fn *ssa.Function, kept map[string]clients.Client) {
 			return
 		}
 		library := li.libraryOf(handle.Type())
+		if addr, v := li.fieldCall(c); addr != nil {
+			if releases := handle == ssa.Value(fn.Params[0]) && v.verb == handles.VerbRelease; !releases || isOneOfTwo(call) {
+				return
+			}
+			field := ssax.FieldName(addr.X.Type(), addr.Field)
+			v.detached, v.guarded = !passesContext(fn, c), isGuarded(call, field)
+			found = v
+			return
+		}
 		if name := fieldOf(handle); name == "" {
 			return
 		} else if library == clients.None {
 			library = kept[name]
 		}
-		if !clients.IsPeer(library) {
+		if !clients.IsKept(library) {
 			return
 		}
 		switch li.VerbOf(c, handle) {
 		case handles.VerbRelease:
 			if li.releasedField(call, kept) != "" && !isOneOfTwo(call) {
-				v = ownVerb{verb: handles.VerbRelease, library: library, detached: !passesContext(fn, c),
+				found = ownVerb{verb: handles.VerbRelease, library: library, detached: !passesContext(fn, c),
 					guarded: isGuarded(call, fieldOf(handle)) || entryOf(handle) != "", keyed: entryOf(handle) != ""}
 			}
 		case handles.VerbExtend:
-			if v.verb == handles.VerbOther {
-				v = ownVerb{verb: handles.VerbExtend, library: library, keyed: entryOf(handle) != ""}
+			if found.verb == handles.VerbOther {
+				found = ownVerb{verb: handles.VerbExtend, library: library, keyed: entryOf(handle) != ""}
 			}
 		case handles.VerbLock:
-			v = ownVerb{verb: handles.VerbOther, library: library} // both, and not in a way that can be followed
+			found = ownVerb{verb: handles.VerbOther, library: library} // both, and not in a way that can be followed
 		}
 	})
-	if v.verb != handles.VerbOther {
-		li.verbs[obj] = v
+	if found.verb != handles.VerbOther {
+		li.verbs[obj] = found
 	}
 }
 

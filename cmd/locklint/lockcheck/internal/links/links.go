@@ -22,7 +22,7 @@ func Tells(f analysis.Fact) bool {
 	case *summaries.Fact:
 		return true
 	case *leases.Fact:
-		return f.Verb != handles.VerbOther || f.Returns > 0
+		return f.Verb != handles.VerbOther || f.Returns > 0 || f.Around > 0
 	}
 	return false
 }

@@ -129,7 +129,7 @@ func asksLibrary(test ssa.Instruction) bool {
 		if !ok {
 			continue
 		}
-		if g, ok := load.X.(*ssa.Global); ok && clients.IsPeer(clients.OfPackage(g.Pkg.Pkg)) {
+		if g, ok := load.X.(*ssa.Global); ok && clients.IsKept(clients.OfPackage(g.Pkg.Pkg)) {
 			return true
 		}
 	}

@@ -71,7 +71,7 @@ func FindCriticals(li *leases.Info, d *guards.Directives) []*Section {
 				if call, ok := instr.(*ssa.Call); ok {
 					if body := bodyOfDo(call); body != nil {
 						list = append(list, &Section{
-							Fn: fn, Name: call.Call.StaticCallee().Name(), Pos: call.Pos(), Call: call, Body: body, Tx: isDoTx(call),
+							Fn: fn, Name: nameOfDo(call), Pos: call.Pos(), Call: call, Body: body, Tx: isDoTx(call),
 							Ctx: ssax.ContextOf(&call.Call), Inside: callsIn(body), Kinds: li.Kinds(call),
 						})
 					}
@@ -125,6 +125,12 @@ func bodyOfDo(call *ssa.Call) *ssa.Function {
 func isDo(m ssax.Method) bool {
 	return clients.IsDoTx(m.Obj) || m.Recv != nil && clients.Named(m.Recv.Type(), clients.Runtime) == "Locker" &&
 		slices.Contains([]string{"Do", "DoAll", "DoEach"}, m.Obj.Name())
+}
+
+// nameOfDo is the name of such a method.
+func nameOfDo(call *ssa.Call) string {
+	m, _ := ssax.MethodOf(&call.Call)
+	return m.Obj.Name()
 }
 
 func isDoTx(call *ssa.Call) bool {

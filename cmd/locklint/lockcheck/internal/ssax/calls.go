@@ -16,10 +16,7 @@ func ContextOf(c *ssa.CallCommon) ssa.Value {
 	if !ok {
 		return nil
 	}
-	args := c.Args
-	if m.Recv != nil && !c.IsInvoke() {
-		args = args[1:]
-	}
+	args := m.all
 	if len(args) > 0 && IsContext(args[0].Type()) {
 		return args[0]
 	}
@@ -40,13 +37,22 @@ type Method struct {
 	Recv ssa.Value // nil for functions
 	Args []ssa.Value
 	Call *ssa.CallCommon
+
+	// Bound: a method value is called, as in unlock := m.Unlock. The receiver is not among the arguments of Call then.
+	Bound bool
+	all   []ssa.Value // Args with a leading context
 }
 
-// MethodOf normalises a call; calls of function values have no method.
+// Arguments are what a method is given, a leading context with it.
+func (m Method) Arguments() []ssa.Value { return m.all }
+
+// MethodOf normalises a call; calls of function values have no method, unless that is certainly a method value.
 func MethodOf(c *ssa.CallCommon) (Method, bool) {
 	m := Method{Call: c}
 	if c.IsInvoke() {
 		m.Obj, m.Recv, m.Args = c.Method, c.Value, c.Args
+	} else if obj, recv, ok := BoundMethod(c.Value); ok {
+		m.Obj, m.Recv, m.Args, m.Bound = obj, recv, c.Args, true
 	} else {
 		fn := c.StaticCallee()
 		if fn == nil {
@@ -67,6 +73,7 @@ func MethodOf(c *ssa.CallCommon) (Method, bool) {
 			m.Recv, m.Args = c.Args[0], c.Args[1:]
 		}
 	}
+	m.all = m.Args
 	if params := m.Obj.Signature().Params(); params.Len() > 0 && len(m.Args) > 0 && IsContext(params.At(0).Type()) {
 		m.Args = m.Args[1:]
 	}

@@ -98,8 +98,8 @@ func IsReturned(lit *ssa.Function) bool {
 		if !ok {
 			continue
 		}
-		for _, v := range ret.Results {
-			returned = returned || LiteralOf(SoleValue(v)) == lit
+		for i := range ret.Results {
+			returned = returned || LiteralOf(SoleValue(Returned(ret, i))) == lit
 		}
 	}
 	return returned

@@ -42,6 +42,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 			reportEarly(r, flow, release, late)
 		}
 	}
+	checkHelpers(r, of, flows)
 }
 
 // releasedEarly returns a release of the lease that comes before the commit of a transaction that is open, and that

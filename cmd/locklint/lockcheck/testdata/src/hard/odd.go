@@ -81,7 +81,7 @@ func methodValues(ctx context.Context, l *lockrt.Locker, e embedded, r anyRedis)
 	if err != nil {
 		return nil, err
 	}
-	other, err := byExpr(l, ctx, "b", lockrt.Options{})
+	other, err := byExpr(l, ctx, "b", lockrt.Options{}) // want `LL1008: byExpr runs under the lock from Acquire`
 	if err != nil {
 		return lease.Release, err
 	}

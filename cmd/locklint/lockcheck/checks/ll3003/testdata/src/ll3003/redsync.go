@@ -331,3 +331,45 @@ func registered(rs *redsync.Redsync, r *register, paid bool) error {
 	_, err := m.Unlock()
 	return err
 }
+
+// Released where it fails only: a mark that the work is done if it lasts for hours, and else a release that was forgotten.
+
+func forgottenOnSuccess(rs *redsync.Redsync, work func() error) error {
+	m := rs.NewMutex("k", redsync.WithExpiry(time.Minute))
+	if err := m.Lock(); err != nil { // want `LL3003: the lock from Mutex.Lock is not released on every path`
+		return err
+	}
+	if err := work(); err != nil {
+		_, _ = m.Unlock()
+		return err
+	}
+	return nil
+}
+
+func marked(rs *redsync.Redsync, work func() error) error {
+	m := rs.NewMutex("k", redsync.WithExpiry(24*time.Hour))
+	if err := m.Lock(); err != nil {
+		return err
+	}
+	if err := work(); err != nil {
+		_, _ = m.Unlock()
+		return err
+	}
+	return nil
+}
+
+func longButAlsoReleased(rs *redsync.Redsync, paid bool, work func() error) error {
+	m := rs.NewMutex("k", redsync.WithExpiry(24*time.Hour))
+	if err := m.Lock(); err != nil { // want `LL3003: the lock from Mutex.Lock is not released on every path`
+		return err
+	}
+	if paid {
+		return nil
+	}
+	if err := work(); err != nil {
+		_, _ = m.Unlock()
+		return err
+	}
+	_, err := m.Unlock()
+	return err
+}

@@ -16,3 +16,18 @@ func locked(ctx context.Context, s *concurrency.Session, work func()) error {
 	work()
 	return nil
 }
+
+// A wrapper is told of once, where it locks, and not at all places that use it.
+type wrapper struct{ mu *concurrency.Mutex }
+
+func (w *wrapper) Lock(ctx context.Context) error   { return w.mu.Lock(ctx) } // want `LL3011`
+func (w *wrapper) Unlock(ctx context.Context) error { return w.mu.Unlock(ctx) }
+
+func throughWrapper(ctx context.Context, w *wrapper, work func()) error {
+	if err := w.Lock(ctx); err != nil {
+		return err
+	}
+	defer w.Unlock(ctx)
+	work()
+	return nil
+}
