@@ -106,13 +106,17 @@ func (g *grant) readers() *batch {
 	return g.batch
 }
 
-// leaveBatch ends one lease of a batch, and those that share it (Options.Reentrant). Of one that
-// lived until then it reports whether no other is left: then the caller has to end the grant.
+// leaveBatch ends one lease of a batch, and those that share it (Options.Reentrant). Of one that lived until then it
+// reports whether no other is left: then the grant has ended with it if it was lost, and otherwise the caller has to end
+// it.
 func (g *grant) leaveBatch(lease *Lease, why error) (lived, last bool) {
 	g.mu.Lock()
 	if g.over != nil || !g.batch.remove(lease) {
 		g.mu.Unlock()
 		return false, false
+	}
+	if last = g.batch.leave(); last && why != ErrNotHeld {
+		g.over = why // so that a Release that comes now sees it
 	}
 	var sharers []*Lease
 	g.sharers = slices.DeleteFunc(g.sharers, func(sharer *Lease) bool {
@@ -126,9 +130,11 @@ func (g *grant) leaveBatch(lease *Lease, why error) (lived, last bool) {
 	if len(g.batch.members) == 0 {
 		g.owner = lease // Close finds it while it is being released
 	}
+	g.ending.Add(1)
 	g.mu.Unlock()
 	finish(lease, sharers, why)
-	return true, g.batch.leave()
+	g.ending.Done()
+	return true, last
 }
 
 // returns reports whether the caller is the one who gives back at the store what is left of a lost batch.

@@ -40,6 +40,10 @@ type grant struct {
 	over     error         // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
 	passes   int           // how often it was passed on
 
+	// Whoever ends leases under the grant, until their contexts have ended. Add is called with mu while over is nil, or by
+	// who sets it, and Wait after that.
+	ending sync.WaitGroup
+
 	batch       *batch   // of a reader's grant, else nil
 	downgrading bool     // the store was asked to let others read too, and has not answered yet
 	owner       *Lease   // whose turn it is; nil between two turns, and while there are members of a batch
@@ -132,9 +136,11 @@ func (g *grant) passOn(from *Lease) bool {
 	sharers := g.sharers
 	g.owner, g.sharers, g.asked = nil, nil, g.ttl
 	g.passes++
+	g.ending.Add(1)
 	g.mu.Unlock()
 	// The turns do not overlap: the old contexts end before the next caller knows.
 	finish(from, sharers, ErrNotHeld)
+	g.ending.Done()
 	next.ready <- call{grant: g}
 	return true
 }
@@ -161,14 +167,22 @@ func (g *grant) loseTurn(of *Lease, reason error) {
 	}
 }
 
-// end reports whether this call ended the grant. Of a given lease it ends nothing but its turn.
+// end reports whether this call ended the grant. Of a given lease it ends nothing but its turn. On a grant that is over
+// when it returns, the contexts of all leases have ended that ever were under it, be it by others: only then may somebody
+// else get the lock.
 func (g *grant) end(of *Lease, why error) bool {
 	g.mu.Lock()
-	if g.over != nil || of != nil && g.owner != of {
+	if g.over != nil {
+		g.mu.Unlock()
+		g.ending.Wait()
+		return false
+	}
+	if of != nil && g.owner != of {
 		g.mu.Unlock()
 		return false
 	}
 	g.over = why
+	g.ending.Add(1)
 	owner, sharers := g.owner, g.sharers
 	g.sharers = nil
 	var members []*Lease
@@ -181,8 +195,15 @@ func (g *grant) end(of *Lease, why error) bool {
 	if members != nil {
 		finish(nil, members, why)
 	}
-	g.locker.disarm(g)
+	g.ending.Done()
+	g.hasEnded()
 	return true
+}
+
+// hasEnded is called by who has set over, when that has ended its leases.
+func (g *grant) hasEnded() {
+	g.ending.Wait()
+	g.locker.disarm(g)
 }
 
 // finish ends the leases of one turn; owner is nil between two turns.
@@ -250,8 +271,15 @@ func (g *grant) leave(lease *Lease, why error) {
 		g.sharers = slices.Delete(g.sharers, i, i+1)
 	}
 	g.without([]*Lease{lease})
+	over := g.over != nil
+	if !over {
+		g.ending.Add(1)
+	}
 	g.mu.Unlock()
 	lease.finish(why)
+	if !over {
+		g.ending.Done()
+	}
 }
 
 // heldKind is the kind of the grant, which a Downgrade changes.

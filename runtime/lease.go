@@ -26,13 +26,14 @@ type Lease struct {
 	extended time.Duration // by Extend, at the most; guarded by the grant's mutex
 	maxTimer *time.Timer   // nil without MaxHold; set under the grant's mutex, without which it does nothing
 
-	mu        sync.Mutex // guards what follows
-	over      error      // nil while the lease lives
-	done      chan struct{}
-	awaited   *releaseCall // nil: nobody else waits for it
-	releasing bool         // a release is under way
-	unsure    bool         // one has failed: the store may have ended the lease all the same
-	released  bool         // the store or the next caller has it
+	mu        sync.Mutex    // guards what follows
+	over      error         // nil while the lease lives
+	done      chan struct{} // nil: nobody has asked for it
+	told      bool          // done is closed: the context has ended before
+	awaited   *releaseCall  // nil: nobody else waits for it
+	releasing bool          // a release is under way
+	unsure    bool          // one has failed: the store may have ended the lease all the same
+	released  bool          // the store or the next caller has it
 
 	noRenew bool  // Options.NoRenew
 	index   int32 // among the members of its batch, guarded by the grant's mutex
@@ -86,7 +87,8 @@ func (le *Lease) reachMaxHold() {
 	default:
 		switch lived, last := g.leaveBatch(le, lost); {
 		case last:
-			g.lose(errMaxHold)
+			g.hasEnded()
+			g.locker.leaseLost(g, errMaxHold)
 		case lived:
 			g.locker.reportLost(g, 1, errMaxHold)
 		}
@@ -101,18 +103,22 @@ func (le *Lease) finish(why error) {
 	first := le.over == nil
 	if first {
 		le.over = why
-		if le.done != nil {
-			close(le.done)
-		}
 	}
 	le.mu.Unlock()
 	if le.maxTimer != nil {
 		le.maxTimer.Stop()
 	}
 	le.cancel(why)
-	if first {
-		le.grant.locker.telemetry.ended(le.since)
+	if !first {
+		return
 	}
+	le.mu.Lock()
+	le.told = true
+	if le.done != nil {
+		close(le.done)
+	}
+	le.mu.Unlock()
+	le.grant.locker.telemetry.ended(le.since)
 }
 
 // none reports whether le is no lease of any lock.
@@ -203,7 +209,7 @@ func (le *Lease) Done() <-chan struct{} {
 	}
 	le.mu.Lock()
 	defer le.mu.Unlock()
-	if le.over != nil {
+	if le.told {
 		return closedChan
 	}
 	if le.done == nil {
