@@ -79,11 +79,12 @@ func (b *batch) remove(lease *Lease) bool {
 // limit is when the last member reaches its MaxHold; zero: not all have one. The grant's mutex is held.
 func (b *batch) limit() (last time.Time) {
 	for _, lease := range b.members {
-		if lease.limit.IsZero() {
+		at := lease.limit.at()
+		if at.IsZero() {
 			return time.Time{}
 		}
-		if lease.limit.After(last) {
-			last = lease.limit
+		if at.After(last) {
+			last = at
 		}
 	}
 	return last

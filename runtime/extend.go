@@ -2,6 +2,7 @@ package lockrt
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,7 +26,32 @@ func (g *grant) extendBy(le *Lease, sent time.Time, d time.Duration) {
 	if g.over == nil && g.isTurnOf(le) {
 		le.extended = max(le.extended, d)
 		g.ttl = max(g.ttl, d)
+		if end := sent.Add(d); le.inParts && end.After(le.limit.at()) {
+			le.limit.set(end)
+			le.maxTimer.Reset(time.Until(end))
+		}
 	}
+}
+
+// limit is when a lease ends at the latest. The zero value is never.
+type limit struct{ end atomic.Pointer[time.Time] }
+
+func (l *limit) set(end time.Time) {
+	if !end.IsZero() {
+		l.end.Store(&end)
+	}
+}
+
+func (l *limit) at() time.Time {
+	if end := l.end.Load(); end != nil {
+		return *end
+	}
+	return time.Time{}
+}
+
+func (l *limit) passed() bool {
+	end := l.end.Load()
+	return end != nil && !time.Now().Before(*end)
 }
 
 // isTurnOf reports whether a lease lives under the grant. The mutex is held.

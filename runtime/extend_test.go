@@ -182,3 +182,47 @@ func TestLease_Extend_beforeDowngrade(t *testing.T) {
 		}
 	})
 }
+
+// At a store that gives less at a time than NoRenew asks for, an Extend moves the end of the lease too, up to MaxHold.
+func TestLease_Extend_ofATTLInParts(t *testing.T) {
+	for _, tt := range []struct{ maxHold, want time.Duration }{
+		{0, 17 * ttl / 4}, {4 * ttl, 4 * ttl}, {10 * ttl, 17 * ttl / 4}, {ttl, ttl},
+	} {
+		bubble(t, func(t *testing.T, store *faultStore, others *lockrt.Locker) {
+			store.set(func(s *faultStore) {
+				s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+					req.TTL = min(req.TTL, ttl)
+					g, err := real.Acquire(ctx, req)
+					g.TTL, g.MaxTTL = req.TTL, ttl
+					return g, err
+				}
+				s.renew = func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error {
+					if renewals[0].TTL > ttl {
+						return failAll(renewals, errors.New("too long for this store"))
+					}
+					return real.Renew(ctx, renewals)
+				}
+			})
+			locks := newLocker(t, store, lockrt.Config{})
+			began := time.Now()
+			lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: 3 * ttl, NoRenew: true, MaxHold: tt.maxHold})
+			ended := make(chan time.Duration)
+			go func() {
+				<-lease.Done()
+				ended <- time.Since(began)
+			}()
+			for _, pause := range []time.Duration{5 * ttl / 2, 3 * ttl / 4} {
+				time.Sleep(pause)
+				if lease.Err() == nil {
+					if err := lease.Extend(t.Context(), ttl); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if held := <-ended; held != tt.want {
+				t.Errorf("MaxHold %s: the lease ended after %s, want %s", tt.maxHold, held, tt.want)
+			}
+			_ = lease.Release(t.Context())
+		})
+	}
+}

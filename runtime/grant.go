@@ -84,11 +84,18 @@ func (g *grant) capped(ttl time.Duration) time.Duration {
 
 // begin starts the turn of a new lease. On a grant that has ended it returns the reason.
 func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
-	if o.NoRenew && g.capped(o.TTL) < o.TTL {
-		// The store gives less at a time: what was asked for is made up of several.
+	inParts := o.NoRenew && g.capped(o.TTL) < o.TTL // the store gives less at a time
+	hold := o.MaxHold
+	if inParts {
 		o.NoRenew, o.MaxHold = false, min(cmp.Or(o.MaxHold, o.TTL), o.TTL)
 	}
 	lease := newLease(ctx, g, o)
+	if inParts && hold != o.MaxHold {
+		lease.inParts = true
+		if hold > 0 {
+			lease.latest = lease.since.Add(hold)
+		}
+	}
 	g.mu.Lock()
 	if g.over != nil {
 		defer g.mu.Unlock()
@@ -318,7 +325,7 @@ func (g *grant) renewal(sent time.Time) Renewal {
 	case g.batch != nil:
 		limit = g.batch.limit()
 	case g.owner != nil:
-		limit = g.owner.limit
+		limit = g.owner.limit.at()
 	}
 	ttl := g.ttl
 	if !limit.IsZero() {

@@ -21,7 +21,9 @@ type Lease struct {
 	outer    *Lease // the lease of the enclosing call, on whatever key
 	owner    *Lease // the lease whose grant it shares (Options.Reentrant); nil for one of its own
 	since    time.Time
-	limit    time.Time     // when a MaxHold ends it, its own or that of the lease it shares; zero: never
+	limit    limit         // when a MaxHold ends it, its own or that of the lease it shares
+	inParts  bool          // limit is the end of a TTL that the store gives in parts, and Extend moves it up to that of latest
+	latest   time.Time     // the end of MaxHold of such a lease; zero: never
 	minHold  time.Duration // guarded by the grant's mutex: one that shares the lease may make it longer
 	extended time.Duration // by Extend, at the most; guarded by the grant's mutex
 	maxTimer *time.Timer   // nil without MaxHold; set under the grant's mutex, without which it does nothing
@@ -43,7 +45,7 @@ type Lease struct {
 func newLease(ctx context.Context, g *grant, o Options) *Lease {
 	lease := &Lease{grant: g, outer: FromContext(ctx), since: time.Now(), minHold: o.MinHold, noRenew: o.NoRenew}
 	if o.MaxHold > 0 {
-		lease.limit = lease.since.Add(o.MaxHold)
+		lease.limit.set(lease.since.Add(o.MaxHold))
 	}
 	lease.ctx.Context, lease.cancel = context.WithCancelCause(ctx)
 	lease.ctx.lease = lease
@@ -58,7 +60,7 @@ func (le *Lease) share(ctx context.Context, o Options) (*Lease, error) {
 	if le.owner != nil {
 		lease.owner = le.owner
 	}
-	lease.limit = earlier(lease.limit, lease.owner.limit)
+	lease.limit.set(earlier(lease.limit.at(), lease.owner.limit.at()))
 	if err := le.grant.share(lease.owner, lease, o); err != nil {
 		lease.cancel(err)
 		return nil, err
@@ -77,6 +79,9 @@ func earlier(a, b time.Time) time.Time {
 // reachMaxHold runs when MaxHold has passed. The grant may have passed on to somebody else in the same moment. A lease
 // that shares the grant ends alone: the one that it shares still has its own time.
 func (le *Lease) reachMaxHold() {
+	if !le.limit.passed() {
+		return // an Extend has moved it in this moment
+	}
 	g := le.grant
 	lost := &lostError{key: g.key, reason: errMaxHold}
 	switch {
@@ -186,7 +191,7 @@ func (le *Lease) Deadline() time.Time {
 		return time.Time{}
 	}
 	_, deadline := le.grant.state()
-	return earlier(deadline, le.limit)
+	return earlier(deadline, le.limit.at())
 }
 
 // Context returns the context for the work under the lock. It carries the lease (see [FromContext]). It ends with the
@@ -225,7 +230,7 @@ func (le *Lease) Err() error {
 		return ErrNotHeld
 	}
 	_ = le.grant.err() // a passed deadline ends the lease now, not when its timer gets to run
-	if !le.limit.IsZero() && !time.Now().Before(le.limit) {
+	if le.limit.passed() {
 		le.reachMaxHold()
 	}
 	le.mu.Lock()
@@ -284,8 +289,12 @@ func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 		return fmt.Errorf("extend lease on %s: %w", quote(g.key), err)
 	}
 	sent := time.Now()
-	if !le.limit.IsZero() {
-		d = max(min(d, le.limit.Sub(sent)), minTTL)
+	limit := le.limit.at()
+	if le.inParts {
+		limit = le.latest
+	}
+	if !limit.IsZero() {
+		d = max(min(d, limit.Sub(sent)), minTTL)
 	}
 	renewal, lives := g.extension(le, sent, d)
 	if !lives {

@@ -123,6 +123,7 @@ func TestLease_MaxHold_doesNotEndTheNextTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		second := <-next
+		time.Sleep(time.Second)
 		lockrt.ReachMaxHold(first)
 		if err := second.Err(); err != nil {
 			t.Errorf("the next caller's lease ended with the MaxHold of the one before: %v", err)
