@@ -66,9 +66,10 @@ func (s *Store) one(
 func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	results := make([]jobs.Claimed, len(claims))
 	each(claims, results, func(c *jobs.Claim) string { return c.Job }, func(some []jobs.Claim, answers []jobs.Claimed) {
-		n := &need{shares: true}
+		n := &need{shares: true, call: true}
 		for i := range some {
 			n.claim(&some[i])
+			n.call = n.call && some[i].Manual // which somebody asks for
 		}
 		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
 			for i, c := range some {
@@ -207,7 +208,7 @@ func (n *need) finish(f *jobs.Finish) {
 
 // Cancel implements jobs.Store.
 func (s *Store) Cancel(ctx context.Context, notice jobs.Notice) error {
-	n := new(need)
+	n := &need{call: true}
 	n.jobs.add(notice.Job)
 	n.runs.add(notice.ID)
 	return s.one(ctx, n, func(state *ledger.State, _ time.Time) error { return state.Cancel(notice) }, "leave a notice")
@@ -215,7 +216,7 @@ func (s *Store) Cancel(ctx context.Context, notice jobs.Notice) error {
 
 // Pause implements jobs.Store.
 func (s *Store) Pause(ctx context.Context, job string, p jobs.Pause) (stands jobs.PauseState, err error) {
-	n := new(need)
+	n := &need{call: true}
 	n.jobs.add(job)
 	err = s.one(ctx, n, func(state *ledger.State, now time.Time) (err error) {
 		stands, err = state.Pause(job, p, now)
@@ -228,7 +229,7 @@ func (s *Store) Pause(ctx context.Context, job string, p jobs.Pause) (stands job
 func (s *Store) Resume(
 	ctx context.Context, job string, version int64, record jobs.Run, keep int,
 ) (stands jobs.PauseState, err error) {
-	n := new(need)
+	n := &need{call: true}
 	n.jobs.add(job)
 	record.Job = job
 	n.record(&record, keep)

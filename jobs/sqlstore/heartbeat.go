@@ -66,7 +66,7 @@ func (s *Store) extend(ctx context.Context, b jobs.Heartbeat, reply *jobs.Heartb
 		return 0, t.explain(ctx, err)
 	}
 	b.Node.Heartbeat, reply.Now = now, now
-	leave, err := s.enter(ctx, t)
+	leave, err := s.enter(ctx, t, nil)
 	if err != nil {
 		return 0, err
 	}

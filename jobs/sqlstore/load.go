@@ -25,6 +25,7 @@ type need struct {
 	sessions set
 	keep     map[string]int // how many records to keep of a job that gets one
 
+	call   bool // of the application, which may wait long for a row: it has slots of its own
 	shares bool // its elements have nothing to do with each other: a job that others have locked may be left out
 	skips  bool // such jobs are
 	locked set  // which those are
