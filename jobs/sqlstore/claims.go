@@ -66,7 +66,7 @@ func (s *Store) one(
 func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	results := make([]jobs.Claimed, len(claims))
 	each(claims, results, func(c *jobs.Claim) string { return c.Job }, func(some []jobs.Claim, answers []jobs.Claimed) {
-		n := &need{shares: true, call: true}
+		n := &need{shares: true, call: true, skipsOneOffs: true}
 		for i := range some {
 			n.claim(&some[i])
 			n.call = n.call && some[i].Manual // which somebody asks for
@@ -170,14 +170,14 @@ func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 		}
 		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
 			for i, f := range some {
-				if n.left(jobsOf(&f)...) == nil {
+				if cmp.Or(n.left(jobsOf(&f)...), n.leftRun(f.Run.ID)) == nil {
 					answers[i] = state.Finish(f, now)
 				}
 			}
 			failures = len(state.Failures)
 		})
 		for i := range some {
-			s.fail(&answers[i], cmp.Or(err, n.left(jobsOf(&some[i])...)), "end a run")
+			s.fail(&answers[i], cmp.Or(err, n.left(jobsOf(&some[i])...), n.leftRun(some[i].Run.ID)), "end a run")
 		}
 		s.pruneFailures(ctx, failures)
 	})

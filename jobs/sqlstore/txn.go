@@ -50,7 +50,11 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 			need.skips = true
 			continue
 		}
-		if err == nil || n == attempts || limited.Err() != nil || !t.Again(err) && !t.IsDuplicate(err) && !errors.Is(err, errCompleted) {
+		if errors.Is(err, errCompleting) && !need.skipsRuns {
+			need.skipsRuns = true
+			continue
+		}
+		if err == nil || n == attempts || limited.Err() != nil || !t.Again(err) && !t.IsDuplicate(err) && !errors.Is(err, errCompleting) {
 			return t.explain(ctx, err)
 		}
 		pause := time.Duration(rand.Int64N(int64(min(n, 10)) * int64(5*time.Millisecond)))

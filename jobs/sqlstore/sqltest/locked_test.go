@@ -89,3 +89,53 @@ func TestStore_Put_knownBesideOpenTx(t *testing.T) {
 		}
 	})
 }
+
+// A transaction of the application has put jobs again that wait, and stays open: those are left alone until it has ended, in
+// a claim of one too, and the others are claimed.
+func TestStore_Claim_besideOpenPutTx(t *testing.T) {
+	lockingRows(t, func(t *testing.T, e *engine) {
+		s, others := e.store(), begin(t, e)
+		var claims []jobs.Claim
+		for i := range 20 {
+			o, job := letter(fmt.Sprint("o", i)), fmt.Sprint("one-off:h", i%2)
+			if err := s.PutTx(t.Context(), others, o); err != nil {
+				t.Fatal(err)
+			}
+			claims = append(claims, jobs.Claim{
+				Job: job, OneOff: o.ID, Tick: o.At, Due: time.Unix(1, 0), Lease: time.Minute,
+				InFlight: &jobs.InFlight{Owner: "o", Run: jobs.Run{ID: "r" + o.ID, Job: job, OneOff: o.ID}},
+			})
+		}
+		if err := others.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		tx := begin(t, e)
+		for _, id := range []string{"o3", "o8"} {
+			if err := s.PutTx(t.Context(), tx, letter(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(claims []jobs.Claim, locked jobs.ClaimStatus) {
+			t.Helper()
+			for i, got := range s.Claim(t.Context(), claims) {
+				status := jobs.ClaimWon
+				if id := claims[i].OneOff; id == "o3" || id == "o8" {
+					status = locked
+				}
+				if got.Err != nil || got.Status != status {
+					t.Errorf("claim of %s: %+v, want %d", claims[i].OneOff, got, status)
+				}
+			}
+		}
+		want(claims[3:4], jobs.ClaimTaken)
+		want(claims, jobs.ClaimTaken)
+		reply, err := s.Heartbeat(t.Context(), jobs.Heartbeat{Session: "s", Lease: time.Minute, Horizon: 2 * time.Hour})
+		if err != nil || len(reply.Due) != 2 {
+			t.Errorf("told of %+v, %v; want the two", reply.Due, err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		want(claims, jobs.ClaimWon)
+	})
+}
