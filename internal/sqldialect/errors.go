@@ -63,6 +63,11 @@ func (d Dialect) IsLockTimeout(err error) bool {
 	return d == Postgres && sqlState(err) == "55P03" || d == MySQL && mysqlNumber(err) == 1205
 }
 
+// IsNoSavepoint reports whether there is no such savepoint, as there is none outside of a transaction of MySQL.
+func (d Dialect) IsNoSavepoint(err error) bool {
+	return err != nil && d == MySQL && mysqlNumber(err) == 1305
+}
+
 // IsDuplicate reports whether a row with the same key is there.
 func (d Dialect) IsDuplicate(err error) bool {
 	switch d {

@@ -27,6 +27,10 @@ type Tx interface {
 // As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. If
 // other open transactions have put the same ID, PutTx waits for them. After the commit a node finds the job at its next
 // heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
+//
+// The first use of a store examines the server on a connection of its own. Where each connection of a small pool may have a
+// transaction, make that another call than PutTx: [Store.Nodes] will do. In PostgreSQL a copy of the database under another name is told
+// from it; another copy, a restored dump or a snapshot, is taken for the store's database.
 func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 	fail := func(err error) error { return fmt.Errorf("put one-off job %q: %w", o.ID, err) }
 	if err := o.Check(); err != nil {
@@ -38,6 +42,9 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 	t, err := s.ready(ctx)
 	if err != nil {
 		return s.in(err, "put one-off job %q", o.ID)
+	}
+	if err := t.checkOpen(ctx, tx); err != nil {
+		return s.in(s.explainTx(ctx, t, err), "put one-off job %q", o.ID)
 	}
 	o = ledger.Stored(o)
 	text, now := putText(t)
@@ -53,9 +60,12 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 // transaction commits. Call it in [jobs.Job.Run] or [jobs.Handler.Run], with the context that they were given or one made
 // of it, as the last statement of the transaction:
 //
-//	err = errors.Join(work(ctx, tx), store.CompleteTx(ctx, tx))
-//	if err != nil {
-//		return err // and roll back
+//	defer tx.Rollback()
+//	if err := work(ctx, tx); err != nil {
+//		return err
+//	}
+//	if err := store.CompleteTx(ctx, tx); err != nil {
+//		return err
 //	}
 //	return tx.Commit()
 //
@@ -63,9 +73,12 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 // jobs.OutcomeOK, whatever the function returns. The error is jobs.ErrGone if another node has taken the run over
 // meanwhile, or if an earlier transaction has completed it, also if the answer to that commit was lost: roll back.
 // So however often a run is tried, in the function, by retries and after deaths, one transaction commits. Within one
-// transaction CompleteTx may be called again with the same tx, unless that is one of [PgxTx].
+// transaction CompleteTx may be called again with the same tx, unless that is one of [PgxTx] or a connection, such as a
+// *sql.Conn with a BEGIN of your own, on which there may be another transaction since.
 //
-// Nobody takes the run over while the transaction is open. The transaction must be in the database of the store, in
+// Nobody takes the run over while the transaction is open: a node that is stopped there keeps it until the server ends the
+// transaction. On PostgreSQL that is when its client has been silent for 30 s, or for idle_in_transaction_session_timeout
+// if that is less. The transaction must be in the database of the store, in
 // another one the error is jobs.ErrGone too. Its role needs the right to select and update in the table of runs, and to
 // select in that of one-off jobs. CompleteTx blocks until the database has answered. After every error roll back.
 func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
@@ -80,11 +93,17 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	if err != nil {
 		return s.in(err, "complete run %s", run.ID)
 	}
+	if err := t.checkOpen(ctx, tx); err != nil {
+		return s.in(s.explainTx(ctx, t, err), "complete run %s", run.ID)
+	}
 	// It counts: where a row that stays as it is does not count as changed, a second call must not look like a run that is
 	// gone.
 	text := `UPDATE {run} SET completed = completed + 1 WHERE namespace = ? AND id = ? AND owner = ? AND 0 = `
 	if !s.completing.within(run, tx) {
 		text = strings.Replace(text, "AND 0", "AND completed = 0 AND 0", 1)
+	}
+	if t.Dialect == sqldialect.Postgres {
+		text = strings.Replace(text, "completed + 1", "completed + "+fmt.Sprintf(endIdle, completeIdle.Milliseconds()), 1)
 	}
 	args := append([]any{s.namespace, []byte(run.ID), []byte(run.Session)}, t.homeArgs()...)
 	result, err := tx.ExecContext(ctx, t.text(text+inHome), args...)
@@ -100,6 +119,16 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	s.completing.note(ctx, run, tx)
 	return nil
 }
+
+// completeIdle is how long a transaction may be silent behind CompleteTx on PostgreSQL: until it ends, nobody takes the
+// run over.
+const completeIdle = 30 * time.Second
+
+// endIdle is 1. It has the server end the transaction when its client is silent for so many ms, unless that is set to
+// less.
+const endIdle = `(SELECT CASE WHEN set_config('idle_in_transaction_session_timeout',
+  CASE WHEN s.setting::bigint BETWEEN 1 AND %[1]d THEN s.setting ELSE '%[1]d' END, true) = '' THEN 1 ELSE 1 END
+FROM pg_settings AS s WHERE s.name = 'idle_in_transaction_session_timeout')`
 
 // homeKey is the key of the row that tells databases apart. No job has an empty namespace.
 var homeKey = []any{[]byte{}, []byte("home")}

@@ -69,6 +69,8 @@ func TestStore_CompleteTx(t *testing.T) {
 			"not where the run is not":      completeElsewhere,
 			"a node is taken for dead":      completeUnderTakeover,
 			"an answer to a commit is lost": completeAgain,
+			"on one connection":             completeOnConn,
+			"bounds its silence":            completeIdle,
 		} {
 			t.Run(name, func(t *testing.T) {
 				e.exec(t, "DELETE FROM effect")
@@ -157,6 +159,73 @@ func completeAgain(t *testing.T, e *engine) {
 	if runs[0].Outcome != jobs.OutcomeOK || e.effects(t) != 1 {
 		t.Errorf("%+v, and %d times committed", runs, e.effects(t))
 	}
+}
+
+// The function has a connection, and says BEGIN and COMMIT itself: a second transaction on it is another one all the same.
+func completeOnConn(t *testing.T, e *engine) {
+	store := e.store()
+	e.only(t, store, 1, func(ctx context.Context, _ string) error {
+		conn, err := e.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		once := func(wrapped sqlstore.Tx) error {
+			_, err := conn.ExecContext(ctx, "BEGIN")
+			if err == nil {
+				_, err = conn.ExecContext(ctx, "INSERT INTO effect VALUES ('a')")
+			}
+			end := "COMMIT"
+			if err = errors.Join(err, store.CompleteTx(ctx, wrapped)); err != nil {
+				end = "ROLLBACK"
+			}
+			_, ended := conn.ExecContext(ctx, end)
+			return errors.Join(err, ended)
+		}
+		if err := once(conn); err != nil {
+			t.Error(err)
+		}
+		if err := once(conn); !errors.Is(err, jobs.ErrGone) {
+			t.Errorf("in a second transaction: %v, want ErrGone", err)
+		}
+		type wrapper struct{ *sql.Conn } // as sqlx has one
+		wrapped := &wrapper{conn}
+		if err := errors.Join(once(wrapped), once(wrapped)); !errors.Is(err, jobs.ErrGone) {
+			t.Errorf("in a third transaction: %v, want ErrGone", err)
+		}
+		return nil
+	})
+	if n := e.effects(t); n != 1 {
+		t.Errorf("the work was committed %d times", n)
+	}
+}
+
+// PostgreSQL ends the transaction of a node that has stopped in it.
+func completeIdle(t *testing.T, e *engine) {
+	if e.name != "postgres" {
+		t.Skip("it has no limit that is a transaction's own")
+	}
+	store := e.store()
+	e.only(t, store, 1, func(ctx context.Context, _ string) error {
+		for set, want := range map[string]string{"0": "30s", "7s": "7s", "10min": "30s"} {
+			tx, err := e.db.BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			_, err = tx.Exec("SET LOCAL idle_in_transaction_session_timeout = '" + set + "'")
+			if err = errors.Join(err, store.CompleteTx(ctx, tx)); err != nil {
+				t.Error(err)
+			}
+			var got string
+			if err := tx.QueryRow("SHOW idle_in_transaction_session_timeout").Scan(&got); err != nil || got != want {
+				t.Errorf("where %s is set it becomes %s, %v; want %s", set, got, err, want)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	})
 }
 
 func completeElsewhere(t *testing.T, e *engine) {
