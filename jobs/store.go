@@ -322,14 +322,17 @@ type HeartbeatReply struct {
 	Now     time.Time
 	Peers   []string   // sessions with a heartbeat within the lease, this one among them, sorted
 	Held    int        // runs in flight that belong to the session
-	Orphans []InFlight // some thousands at most; the next heartbeat returns the others
+	Orphans []InFlight // some thousands at most; the next heartbeat returns others, whether these were taken or not
 	Notices []Notice   // for runs that the session owns or has owned; they are repeated until the run has ended
 	Stamp   string     // for the next heartbeat
-	// the store does not know of the heartbeat that gave Heartbeat.Stamp: it has lost data, or is a copy from before
+	// the store does not know of the heartbeat that gave Heartbeat.Stamp: it has lost data, or is a copy from before. It is
+	// false if that was so long ago, a day at least, that the store has forgotten the session
 	Lost   bool
 	Pauses []PauseState // of all jobs that were ever paused, if they may have changed since the last heartbeat
 	Over   []string     // those in Heartbeat.Waiting that do not wait
-	Due    []OneOff     // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+	// one-off jobs whose time comes within the horizon, the next first, some thousands at most: of more the first ones, and
+	// others in each heartbeat
+	Due []OneOff
 }
 
 // CancelledError says that somebody has asked for a run to end.

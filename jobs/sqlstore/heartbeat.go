@@ -10,7 +10,7 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// replySize is how many orphans and one-off jobs one reply has at most.
+// replySize is how many orphans, and how many one-off jobs, one reply has at most.
 const replySize = 2000
 
 // Heartbeat implements jobs.Store. A stamp has a heartbeat's mark, its time, and a fingerprint of the pauses.
@@ -156,10 +156,8 @@ func (s *Store) tell(ctx context.Context, b jobs.Heartbeat, reply *jobs.Heartbea
 	if err != nil {
 		return err
 	}
-	const orphans = `SELECT r.id, r.owner, r.body, r.completed FROM {run} r
-LEFT JOIN {node} n ON n.namespace = r.namespace AND n.session = r.owner
-WHERE r.namespace = ? AND r.owner <> ? AND (n.alive IS NULL OR n.alive <= ?) LIMIT ?`
-	if reply.Orphans, err = s.flights(ctx, orphans, s.namespace, me, now, replySize); err != nil {
+	last := s.turns.get(b.Session)
+	if reply.Orphans, err = s.orphans(ctx, me, now, &last); err != nil {
 		return err
 	}
 	slices.SortFunc(reply.Orphans, func(a, b jobs.InFlight) int { return a.Run.Tick.Compare(b.Run.Tick) })
@@ -169,7 +167,9 @@ WHERE r.namespace = ? AND r.owner <> ? AND (n.alive IS NULL OR n.alive <= ?) LIM
 	if reply.Over, err = s.over(ctx, b.Waiting); err != nil {
 		return err
 	}
-	reply.Due, err = s.waiting(ctx, micros(reply.Now.Add(b.Horizon)), replySize)
+	if reply.Due, err = s.due(ctx, micros(reply.Now.Add(b.Horizon)), &last); err == nil {
+		s.turns.set(b.Session, last)
+	}
 	return err
 }
 
@@ -217,6 +217,7 @@ WHERE n.namespace = ? AND n.owner = ? AND r.owner = ?`
 func (s *Store) Leave(ctx context.Context, session string) error {
 	t, err := s.ready(ctx)
 	if err == nil {
+		s.turns.set(session, turn{})
 		_, err = t.remove(ctx, s.db, nodeTable, s.namespace, []string{session}, "")
 		err = t.explain(ctx, err)
 	}

@@ -55,9 +55,20 @@ func (s *Store) Waiting(ctx context.Context, limit int) ([]jobs.OneOff, error) {
 }
 
 // waiting returns the one-off jobs whose time is up to then.
-func (s *Store) waiting(ctx context.Context, until int64, limit int) (all []jobs.OneOff, err error) {
+func (s *Store) waiting(ctx context.Context, until int64, limit int) ([]jobs.OneOff, error) {
 	const text = `SELECT id, body FROM {oneoff} WHERE namespace = ? AND past = 0 AND at <= ? ORDER BY at, id LIMIT ?`
-	err = s.read(ctx, text, []any{s.namespace, until, limit}, func(rows *sql.Rows) error {
+	return s.oneOffs(ctx, text, s.namespace, until, limit)
+}
+
+// waitingAfter is waiting for those behind one.
+func (s *Store) waitingAfter(ctx context.Context, at int64, id string, until int64, limit int) ([]jobs.OneOff, error) {
+	const text = `SELECT id, body FROM {oneoff} WHERE namespace = ? AND past = 0 AND at >= ? AND (at > ? OR id > ?) AND at <= ?
+ORDER BY at, id LIMIT ?`
+	return s.oneOffs(ctx, text, s.namespace, at, at, []byte(id), until, limit)
+}
+
+func (s *Store) oneOffs(ctx context.Context, text string, args ...any) (all []jobs.OneOff, err error) {
+	err = s.read(ctx, text, args, func(rows *sql.Rows) error {
 		var id, body string
 		if err := rows.Scan(&id, &body); err != nil {
 			return err

@@ -91,6 +91,7 @@ type Store struct {
 	known  atomic.Pointer[tables]
 
 	completing completing
+	turns      turns
 
 	swept    atomic.Int64 // when old rows were deleted last (µs of the machine's clock)
 	failures atomic.Int64 // kept since old ones were deleted
