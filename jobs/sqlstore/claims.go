@@ -240,15 +240,17 @@ func (s *Store) Resume(
 	return stands, err
 }
 
-// Restore implements jobs.Store.
+// Restore implements jobs.Store. One-off jobs come last: a transaction of the application may have locked one.
 func (s *Store) Restore(ctx context.Context, m jobs.Memory) error {
 	for len(m.Pauses)+len(m.InFlight)+len(m.Waiting)+len(m.Past) > 0 {
 		some, n := jobs.Memory{Lease: m.Lease}, new(need)
 		some.Pauses, m.Pauses = cut(m.Pauses)
 		some.InFlight, m.InFlight = cut(m.InFlight)
-		some.Waiting, m.Waiting = cut(m.Waiting)
-		if len(m.Waiting) == 0 { // what is over does not wait, whatever comes first
-			some.Past, m.Past = cut(m.Past)
+		if len(some.Pauses)+len(some.InFlight) == 0 {
+			some.Waiting, m.Waiting = cut(m.Waiting)
+			if len(m.Waiting) == 0 { // what is over does not wait, whatever comes first
+				some.Past, m.Past = cut(m.Past)
+			}
 		}
 		for _, p := range some.Pauses {
 			n.jobs.add(p.Job)

@@ -139,3 +139,37 @@ func TestStore_Claim_besideOpenPutTx(t *testing.T) {
 		want(claims, jobs.ClaimWon)
 	})
 }
+
+// What a store has lost is put back although a transaction of the application has locked a one-off job: all but that.
+func TestStore_Restore_besideOpenPutTx(t *testing.T) {
+	lockingRows(t, func(t *testing.T, e *engine) {
+		s, tx := e.store(), begin(t, e)
+		if err := s.PutTx(t.Context(), tx, letter("x")); err != nil {
+			t.Fatal(err)
+		}
+		restored := make(chan error, 1)
+		go func() {
+			restored <- s.Restore(context.Background(), jobs.Memory{
+				Pauses: []jobs.PauseState{{Job: "j", Version: 7, Pause: &jobs.Pause{Author: "ada"}}}, Waiting: []jobs.OneOff{letter("x")},
+			})
+		}()
+		testsync.Eventually(t, "the pause is put back", func() bool {
+			v, err := s.Look(t.Context(), []string{"j"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-restored:
+				t.Fatalf("beside the open transaction: %v", err)
+			default:
+			}
+			return v.Jobs[0].Paused != nil
+		})
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-restored; err != nil {
+			t.Error(err)
+		}
+	})
+}
