@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/internal/life"
 )
 
 // completing knows in which transaction each run of this process was completed last: a second call in that one counts
@@ -30,7 +31,7 @@ func tellsApart(tx Tx) bool {
 	return !connection && reflect.ValueOf(tx).Comparable()
 }
 
-// note remembers that a run was completed in a transaction, until the context ends.
+// note remembers that a run was completed in a transaction, until the run ends.
 func (c *completing) note(ctx context.Context, run jobs.RunID, tx Tx) {
 	if !tellsApart(tx) {
 		return
@@ -41,7 +42,7 @@ func (c *completing) note(ctx context.Context, run jobs.RunID, tx Tx) {
 		c.by = make(map[jobs.RunID]Tx)
 	}
 	c.by[run] = tx
-	context.AfterFunc(ctx, func() {
+	context.AfterFunc(life.Of(ctx), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.by[run] == tx {

@@ -89,7 +89,7 @@ func (e *engine) effects(t *testing.T) (n int) {
 	return n
 }
 
-// complete does the work and ends the run in one transaction.
+// complete does the work and ends the run in one transaction, each call with a context of its own.
 func (e *engine) complete(ctx context.Context, store *sqlstore.Store, calls int) (*sql.Tx, error) {
 	tx, err := e.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -97,7 +97,12 @@ func (e *engine) complete(ctx context.Context, store *sqlstore.Store, calls int)
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO effect VALUES ('a')")
 	for range calls {
-		err = errors.Join(err, store.CompleteTx(ctx, tx))
+		call, cancel := context.WithCancel(ctx)
+		over := make(chan struct{})
+		context.AfterFunc(call, func() { close(over) })
+		err = errors.Join(err, store.CompleteTx(call, tx))
+		cancel()
+		<-over
 	}
 	return tx, err
 }
