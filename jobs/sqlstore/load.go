@@ -58,7 +58,8 @@ func (n *need) left(jobs ...string) error {
 
 // errLocked is the answer about a job that was left out, and errLockedRun that about a run.
 var (
-	errLocked    = fmt.Errorf("%w: the row of the job was locked by another transaction for more than %s", jobs.ErrLocked, soonLocks)
+	errLocked = fmt.Errorf("%w: the row of the job was locked by another transaction for more than %s",
+		jobs.ErrLocked, soonLocks)
 	errLockedRun = fmt.Errorf("%w: a transaction is open in which the run was completed", jobs.ErrLocked)
 )
 

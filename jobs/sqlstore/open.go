@@ -8,8 +8,8 @@ import (
 	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
-var errTxOver = errors.New("there is no open transaction: the database has ended it with an error before, as MySQL does after a " +
-	"deadlock, and the statement would be committed by itself; roll back and try the whole again")
+var errTxOver = errors.New("there is no open transaction: the database has ended it with an error before, as MySQL does " +
+	"after a deadlock, and the statement would be committed by itself; roll back and try the whole again")
 
 // checkOpen returns an error if a transaction is over that its caller takes for open. PostgreSQL refuses statements in one
 // that has failed. MySQL and SQLite end it after some errors, and commit what comes then. Without a Commit it may be a

@@ -24,13 +24,16 @@ type Tx interface {
 // transaction must be in the database of the store; the error wraps lockrt.ErrOptions if it is in another one. Its role
 // needs the right to select, insert and update in the table of one-off jobs.
 //
-// As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. If
-// other open transactions have put the same ID, PutTx waits for them. After the commit a node finds the job at its next
+// As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. A job
+// that waits is not run before the transaction has ended. If other open transactions have put the same ID, PutTx waits for
+// them. After the commit a node finds the job at its next
 // heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
 //
-// The first use of a store examines the server on a connection of its own. Where each connection of a small pool may have a
-// transaction, make that another call than PutTx: [Store.Nodes] will do. In PostgreSQL a copy of the database under another name is told
-// from it; another copy, a restored dump or a snapshot, is taken for the store's database.
+// The first use of a store examines the server on a connection of its own. Where transactions may have all connections of
+// a pool, let that be another call, before them: [Store.Nodes] will do.
+//
+// A copy of the database, such as a restored dump or a snapshot, is taken for the store's, except on PostgreSQL where it
+// has another name. A transaction that the database has ended, as MySQL does after a deadlock, is refused.
 func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 	fail := func(err error) error { return fmt.Errorf("put one-off job %q: %w", o.ID, err) }
 	if err := o.Check(); err != nil {

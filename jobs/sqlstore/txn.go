@@ -54,7 +54,8 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 			need.skipsRuns = true
 			continue
 		}
-		if err == nil || n == attempts || limited.Err() != nil || !t.Again(err) && !t.IsDuplicate(err) && !errors.Is(err, errCompleting) {
+		again := err != nil && (t.Again(err) || t.IsDuplicate(err) || errors.Is(err, errCompleting))
+		if !again || n == attempts || limited.Err() != nil {
 			return t.explain(ctx, err)
 		}
 		pause := time.Duration(rand.Int64N(int64(min(n, 10)) * int64(5*time.Millisecond)))
