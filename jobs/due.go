@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -91,7 +92,9 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 	for i, c := range results {
 		e := entries[i]
 		if c.Err != nil {
-			failure = c.Err
+			if !errors.Is(c.Err, ErrLocked) {
+				failure = c.Err
+			}
 			e.unsure, e.owing = &claims[i], l.part.clock.now()
 			continue
 		}
@@ -111,7 +114,7 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			l.won(e, claims[i])
 		}
 	}
-	some := slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil })
+	some := slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil || errors.Is(c.Err, ErrLocked) })
 	if l.part.heard(failure); failure == nil || !some {
 		l.answered(failure)
 	}
@@ -121,7 +124,7 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			e.backoff = 0
 			l.part.clock.observe(c.Now, sent)
 			l.reschedule(e, claims[i], c)
-		case some: // a part of the store is away, as one server of a cluster: only its jobs wait
+		case some: // a part of the store is away, as one server of a cluster, or a job is locked: only its jobs wait
 			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff)
 			l.wakeAt(e, l.part.clock.now().Add(e.backoff))
 		default:

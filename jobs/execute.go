@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/lockgen/lockgen/jobs/internal/life"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -31,7 +32,7 @@ func (s *Scheduler) here(job string) (e *entry, h *host, done func()) {
 // begin makes a run known to this node.
 func (s *Scheduler) begin(h *host, e *entry, p *InFlight) (context.Context, *live) {
 	ctx, cancel := context.WithCancelCause(h.work)
-	ctx = context.WithValue(ctx, tickKey{}, tickValue{
+	ctx = context.WithValue(life.With(ctx), tickKey{}, tickValue{
 		s: s, job: e.job.Name, tick: p.Run.Tick.In(e.zone), run: p.Run.ID,
 	})
 	l := s.live.add(e.part.n, p, cancel)

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -44,8 +45,8 @@ func (o *outage) err() error {
 
 // heard notes whether a part answered. The log hears of the first part that does not, and of when all do again.
 func (o *outage) heard(part int, err error) {
-	if isMoving(err) {
-		return // it answers, and will know better in a moment
+	if isMoving(err) || errors.Is(err, ErrLocked) {
+		return // it answers, and will know better later
 	}
 	now := time.Now()
 	o.mu.Lock()

@@ -103,8 +103,9 @@ type Store interface {
 
 	// Claim moves cursors and puts runs in flight. The first case that applies decides:
 	//   - InFlight is in flight already under the same owner: ClaimWon (a repeated call)
-	//   - OneOff is set: ClaimTaken if no such one-off job waits, ClaimEarly if Due is later than the store's time;
-	//     else it waits no longer, InFlight is in flight: ClaimWon
+	//   - OneOff is set: ClaimTaken if no such one-off job waits, or if it is changed or put again at this moment, also in
+	//     a transaction of the application; ClaimEarly if Due is later than the store's time; else it waits no longer,
+	//     InFlight is in flight: ClaimWon
 	//   - Manual is set: InFlight is in flight, the cursor stays: ClaimWon
 	//   - the job is unknown: ClaimUnknown
 	//   - Epoch is set, and is not that of the job: ClaimStale
@@ -192,6 +193,10 @@ var ErrGone = errors.New("not in flight")
 // ErrCompleted says that a run was completed in a transaction of its work, which some stores support: see CompleteTx of
 // package jobs/sqlstore. The work has been done, and must not be done again.
 var ErrCompleted = errors.New("completed in a transaction")
+
+// ErrLocked says that nothing was changed because a transaction has locked what the element is about: one of a node that
+// has stopped there, or of the work of a run. The store answers, and the call is to be tried again later.
+var ErrLocked = errors.New("locked by a transaction")
 
 // Nobody is the owner of runs that wait for any node.
 const Nobody = "nobody"
@@ -317,14 +322,17 @@ type HeartbeatReply struct {
 	Now     time.Time
 	Peers   []string   // sessions with a heartbeat within the lease, this one among them, sorted
 	Held    int        // runs in flight that belong to the session
-	Orphans []InFlight // some thousands at most; the next heartbeat returns the others
+	Orphans []InFlight // some thousands at most; the next heartbeat returns others, whether these were taken or not
 	Notices []Notice   // for runs that the session owns or has owned; they are repeated until the run has ended
 	Stamp   string     // for the next heartbeat
-	// the store does not know of the heartbeat that gave Heartbeat.Stamp: it has lost data, or is a copy from before
+	// the store does not know of the heartbeat that gave Heartbeat.Stamp: it has lost data, or is a copy from before. It is
+	// false if that was so long ago, a day at least, that the store has forgotten the session
 	Lost   bool
 	Pauses []PauseState // of all jobs that were ever paused, if they may have changed since the last heartbeat
 	Over   []string     // those in Heartbeat.Waiting that do not wait
-	Due    []OneOff     // one-off jobs whose time comes within the horizon, the next first, some thousands at most
+	// one-off jobs whose time comes within the horizon, the next first, some thousands at most: of more the first ones, and
+	// others in each heartbeat
+	Due []OneOff
 }
 
 // CancelledError says that somebody has asked for a run to end.

@@ -43,6 +43,11 @@ func (d Dialect) CheckOpen(ctx context.Context, tx Executor, table string) error
 		}
 		return err
 	case SQLite:
+		_, ends := tx.(interface{ Commit() error })
+		_, conn := tx.(interface{ Raw(func(any) error) error })
+		if !ends && !conn {
+			return nil // it may be a pool, whose statements go to any connection
+		}
 		err := exec("BEGIN")
 		if err == nil {
 			return errors.Join(ErrNotOpen, exec("ROLLBACK"))

@@ -18,7 +18,7 @@ func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (reply jobs.Hea
 		s.nodes[b.Session] = b.Node
 		s.state.Alive[b.Session] = now.Add(b.Lease)
 		reply.Now = now
-		s.compareStamp(b, &reply, now)
+		s.compareStamp(b, &reply)
 		for session, n := range s.nodes {
 			if now.Sub(n.Heartbeat) <= b.Lease {
 				reply.Peers = append(reply.Peers, session)
@@ -67,14 +67,14 @@ func (s *Store) tellRuns(session string, reply *jobs.HeartbeatReply, now time.Ti
 }
 
 // compareStamp looks whether the store knows of the session's last heartbeat, and notes this one. A stamp is what tells
-// this store from one that forgot, and the time of the heartbeat. It needs mu.
-func (s *Store) compareStamp(b jobs.Heartbeat, reply *jobs.HeartbeatReply, now time.Time) {
-	if stamp, at, ok := strings.Cut(b.Stamp, " "); ok {
-		n, _ := strconv.ParseInt(at, 10, 64) // it is of our own making
-		reply.Lost = stamp != s.stamp || s.heartbeats[b.Session].Before(time.UnixMicro(n))
+// this store from one that forgot, and the number of the heartbeat: the clock may be set back. It needs mu.
+func (s *Store) compareStamp(b jobs.Heartbeat, reply *jobs.HeartbeatReply) {
+	if stamp, count, ok := strings.Cut(b.Stamp, " "); ok {
+		n, _ := strconv.Atoi(count) // it is of our own making
+		reply.Lost = stamp != s.stamp || s.heartbeats[b.Session] < n
 	}
-	s.heartbeats[b.Session] = now
-	reply.Stamp = s.stamp + " " + strconv.FormatInt(now.UnixMicro(), 10)
+	s.heartbeats[b.Session]++
+	reply.Stamp = s.stamp + " " + strconv.Itoa(s.heartbeats[b.Session])
 	for _, name := range s.sorted() {
 		if j := s.state.Jobs[name]; j.Switched != 0 {
 			reply.Pauses = append(reply.Pauses, jobs.PauseState{Job: name, Version: j.Switched, Pause: j.Paused})

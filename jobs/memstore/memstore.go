@@ -19,7 +19,7 @@ type Store struct {
 	mu         sync.Mutex // guards what follows
 	state      *ledger.State
 	nodes      map[string]jobs.Node // by session
-	heartbeats map[string]time.Time // the last one, by session
+	heartbeats map[string]int       // how many, by session
 	stamp      string               // tells this store from one that forgot
 	names      []string             // of jobs, sorted; see sorted
 }
@@ -31,7 +31,7 @@ func New() *Store { return NewAt(time.Now) }
 func NewAt(now func() time.Time) *Store {
 	return &Store{
 		now:   func() time.Time { return now().UTC().Truncate(time.Microsecond) },
-		state: ledger.NewState(), nodes: make(map[string]jobs.Node), heartbeats: make(map[string]time.Time),
+		state: ledger.NewState(), nodes: make(map[string]jobs.Node), heartbeats: make(map[string]int),
 		stamp: rand.Text(),
 	}
 }

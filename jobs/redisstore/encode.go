@@ -160,10 +160,11 @@ func readPauseState(job, text string) (state jobs.PauseState, err error) {
 // readReply adds the answer of heartbeat.lua of one shard to a reply, and returns the shard's part of the stamp: what
 // tells it from one that forgot, the time, and the version of its pauses.
 func readReply(reply []any, p *jobs.HeartbeatReply) (stamp string, err error) {
-	if len(reply) != 11 {
+	if len(reply) != 12 {
 		return "", errMalformed
 	}
 	now, _ := reply[0].(string)
+	number, _ := reply[11].(string)
 	id, _ := reply[5].(string)
 	version, _ := reply[7].(string)
 	if reply[6] == "1" {
@@ -190,7 +191,7 @@ func readReply(reply []any, p *jobs.HeartbeatReply) (stamp string, err error) {
 		}
 		p.Pauses = append(p.Pauses, state)
 	}
-	return id + " " + now + " " + version, readTold(reply, p)
+	return id + " " + now + " " + number + " " + version, readTold(reply, p)
 }
 
 // readTold reads what a shard has to tell besides.

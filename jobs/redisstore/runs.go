@@ -222,13 +222,13 @@ func (s *Store) heartbeatCalls(shards []int, b jobs.Heartbeat, expiry any) []scr
 			keys = append(keys, at.past, at.cursors, at.seen, at.missed, at.owed, at.specs, at.epochs, at.madeUp,
 				at.names, at.texts, at.latest, at.failing, at.pausing, at.missing, at.never, at.totals)
 		}
-		id, last, pauses := "", "", ""
-		if known := strings.Split(stampOf(stamps, i), " "); len(known) == 3 {
-			id, last, pauses = known[0], known[1], known[2]
+		known := strings.Split(stampOf(stamps, i), " ") // as readReply makes it
+		if len(known) != 4 {
+			known = make([]string, 4)
 		}
 		calls[i] = scriptCall{Keys: keys, Args: []any{
 			b.Session, b.Lease.Microseconds(), b.Horizon.Microseconds(), replyLimit, jobs.NoticeRetention.Microseconds(), expiry,
-			fresh, id, last, pauses,
+			fresh, known[0], known[1], known[2], known[3],
 		}}
 		if n == oneOffShard {
 			for _, id := range b.Waiting {

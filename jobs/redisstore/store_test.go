@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -191,6 +193,31 @@ func TestStore_loss(t *testing.T) {
 		t.Fatal(err)
 	}
 	heartbeat("after the copy was restored", true)
+	// The server's clock is set back, so that the heartbeat of the stamp seems to be later than one whose answer is lost.
+	if err := client.HSet(ctx, "lock:jobs:{lock:6}:stamp", "at:o1", 1).Err(); err != nil {
+		t.Fatal(err)
+	}
+	heartbeat("after the clock was set back", false)
+	// Others have forgotten the session of a node that was stopped for more than a day.
+	for shard := range strings.Count(stamp, ",") + 1 {
+		if err := client.HDel(ctx, fmt.Sprintf("lock:jobs:{lock:%d}:stamp", shard), "at:o1", "n:o1").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh := stamp
+	stamp = regexp.MustCompile(` (\d{16}) `).ReplaceAllStringFunc(stamp, func(at string) string {
+		n, err := strconv.ParseInt(strings.TrimSpace(at), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(" ", n-(25*time.Hour).Microseconds(), " ")
+	})
+	if stamp == fresh {
+		t.Fatalf("the stamp %q has no times", stamp)
+	}
+	heartbeat("after a day of silence", false)
+	stamp = fresh
+	heartbeat("after less", true)
 }
 
 // TestStore_listMany walks through a search, there and back, that has to look at more names of one shard than a

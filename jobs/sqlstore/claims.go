@@ -66,9 +66,10 @@ func (s *Store) one(
 func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	results := make([]jobs.Claimed, len(claims))
 	each(claims, results, func(c *jobs.Claim) string { return c.Job }, func(some []jobs.Claim, answers []jobs.Claimed) {
-		n := &need{shares: true}
+		n := &need{shares: true, call: true, skipsOneOffs: true}
 		for i := range some {
 			n.claim(&some[i])
+			n.call = n.call && some[i].Manual // which somebody asks for
 		}
 		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
 			for i, c := range some {
@@ -169,14 +170,14 @@ func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 		}
 		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
 			for i, f := range some {
-				if n.left(jobsOf(&f)...) == nil {
+				if cmp.Or(n.left(jobsOf(&f)...), n.leftRun(f.Run.ID)) == nil {
 					answers[i] = state.Finish(f, now)
 				}
 			}
 			failures = len(state.Failures)
 		})
 		for i := range some {
-			s.fail(&answers[i], cmp.Or(err, n.left(jobsOf(&some[i])...)), "end a run")
+			s.fail(&answers[i], cmp.Or(err, n.left(jobsOf(&some[i])...), n.leftRun(some[i].Run.ID)), "end a run")
 		}
 		s.pruneFailures(ctx, failures)
 	})
@@ -207,7 +208,7 @@ func (n *need) finish(f *jobs.Finish) {
 
 // Cancel implements jobs.Store.
 func (s *Store) Cancel(ctx context.Context, notice jobs.Notice) error {
-	n := new(need)
+	n := &need{call: true}
 	n.jobs.add(notice.Job)
 	n.runs.add(notice.ID)
 	return s.one(ctx, n, func(state *ledger.State, _ time.Time) error { return state.Cancel(notice) }, "leave a notice")
@@ -215,7 +216,7 @@ func (s *Store) Cancel(ctx context.Context, notice jobs.Notice) error {
 
 // Pause implements jobs.Store.
 func (s *Store) Pause(ctx context.Context, job string, p jobs.Pause) (stands jobs.PauseState, err error) {
-	n := new(need)
+	n := &need{call: true}
 	n.jobs.add(job)
 	err = s.one(ctx, n, func(state *ledger.State, now time.Time) (err error) {
 		stands, err = state.Pause(job, p, now)
@@ -228,7 +229,7 @@ func (s *Store) Pause(ctx context.Context, job string, p jobs.Pause) (stands job
 func (s *Store) Resume(
 	ctx context.Context, job string, version int64, record jobs.Run, keep int,
 ) (stands jobs.PauseState, err error) {
-	n := new(need)
+	n := &need{call: true}
 	n.jobs.add(job)
 	record.Job = job
 	n.record(&record, keep)
@@ -239,15 +240,17 @@ func (s *Store) Resume(
 	return stands, err
 }
 
-// Restore implements jobs.Store.
+// Restore implements jobs.Store. One-off jobs come last: a transaction of the application may have locked one.
 func (s *Store) Restore(ctx context.Context, m jobs.Memory) error {
 	for len(m.Pauses)+len(m.InFlight)+len(m.Waiting)+len(m.Past) > 0 {
 		some, n := jobs.Memory{Lease: m.Lease}, new(need)
 		some.Pauses, m.Pauses = cut(m.Pauses)
 		some.InFlight, m.InFlight = cut(m.InFlight)
-		some.Waiting, m.Waiting = cut(m.Waiting)
-		if len(m.Waiting) == 0 { // what is over does not wait, whatever comes first
-			some.Past, m.Past = cut(m.Past)
+		if len(some.Pauses)+len(some.InFlight) == 0 {
+			some.Waiting, m.Waiting = cut(m.Waiting)
+			if len(m.Waiting) == 0 { // what is over does not wait, whatever comes first
+				some.Past, m.Past = cut(m.Past)
+			}
 		}
 		for _, p := range some.Pauses {
 			n.jobs.add(p.Job)

@@ -27,10 +27,12 @@ type dialect struct {
 	now       string // the server's clock, µs
 	forUpdate string
 	// soon is forUpdate for the rows of several jobs: one that stays locked must not keep the others for long.
-	soon     string
-	greatest string // of two columns
-	ddl      string
-	role     string // in the grants
+	soon string
+	// skipLocked locks those rows that nobody else has locked.
+	skipLocked string
+	greatest   string // of two columns
+	ddl        string
+	role       string // in the grants
 	// limits ends waits for locks after a time, and the transaction of a client that has stopped.
 	limits string
 	// home is what tells the database apart, of the row that has it.
@@ -39,14 +41,16 @@ type dialect struct {
 
 var dialects = map[sqldialect.Dialect]*dialect{
 	sqldialect.Postgres: {
-		shown: "PostgreSQL", numbered: true, ddl: postgresDDL, forUpdate: " FOR UPDATE", soon: " FOR UPDATE", greatest: "greatest",
+		shown: "PostgreSQL", numbered: true, ddl: postgresDDL, forUpdate: " FOR UPDATE", soon: " FOR UPDATE",
+		skipLocked: " FOR UPDATE SKIP LOCKED", greatest: "greatest",
 		role:   "the_role",
 		now:    `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 		home:   `body || ' ' || current_database()`, // a copy has another name
 		limits: `SELECT set_config('lock_timeout', '%s', true), set_config('idle_in_transaction_session_timeout', '5s', true)`,
 	},
 	sqldialect.MySQL: {
-		shown: "MySQL", ddl: mysqlDDL, forUpdate: " FOR UPDATE", soon: " FOR UPDATE", greatest: "GREATEST", role: "the_user",
+		shown: "MySQL", ddl: mysqlDDL, forUpdate: " FOR UPDATE", soon: " FOR UPDATE",
+		skipLocked: " FOR UPDATE SKIP LOCKED", greatest: "GREATEST", role: "the_user",
 		now:  `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
 		home: `body`,
 	},
@@ -55,9 +59,6 @@ var dialects = map[sqldialect.Dialect]*dialect{
 
 // mariaDB can bound a wait for a row in the statement. In MySQL one ends with the caller's time.
 const mariaDBSoon = " FOR UPDATE WAIT 1"
-
-// skipLocked locks those rows that nobody else has locked.
-const skipLocked = " FOR UPDATE SKIP LOCKED"
 
 // How long PostgreSQL waits for a row.
 const (

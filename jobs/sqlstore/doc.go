@@ -38,10 +38,10 @@
 //
 // # Transactions
 //
-// A call is one transaction per 256 of its elements. The row of a job is the lock of everything that belongs to the
+// A call is one transaction per 512 of its elements. The row of a job is the lock of everything that belongs to the
 // job. A transaction takes these steps. It locks the rows of its jobs in the order of their names, then those of
-// one-off jobs and of sessions. It reads the server's clock, then runs and records. Package ledger decides, as it does
-// for the store in memory. Then the rows that changed are written in a few statements. Missing rows are inserted. If
+// one-off jobs and of sessions. A claim leaves out one-off jobs that others have locked. It reads the server's clock,
+// then runs and records. Package ledger decides, as it does for the store in memory. Then the rows that changed are written in a few statements. Missing rows are inserted. If
 // another transaction was faster, this one is repeated, as after a deadlock or a serialization failure.
 //
 // Transactions are READ COMMITTED, whatever the default of the connection is. So a read after a wait for a lock sees
@@ -51,7 +51,8 @@
 // locked. Other jobs wait for them for a second at the most, in MySQL 8 for as long as the row is locked. PostgreSQL ends
 // such a transaction after 5 s. MySQL ends it after wait_timeout if the client's machine is gone, and never if the process
 // is only stopped; MariaDB ends it with the parameter idle_transaction_timeout=5 in the URL. SQLite never ends it. The
-// runs of the process are taken over all the same when its lease is over, as soon as that can be written.
+// runs of the process are taken over all the same when its lease is over, as soon as that can be written: all but those
+// that an open transaction has completed.
 //
 // # Clocks
 //

@@ -2,19 +2,18 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// replySize is how many orphans and one-off jobs one reply has at most.
+// replySize is how many orphans, and how many one-off jobs, one reply has at most.
 const replySize = 2000
 
-// Heartbeat implements jobs.Store. A stamp is the time of the heartbeat, a space, and a fingerprint of the pauses.
+// Heartbeat implements jobs.Store. A stamp has a heartbeat's mark, its time, and a fingerprint of the pauses.
 func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (jobs.HeartbeatReply, error) {
 	reply, err := s.heartbeat(ctx, b)
 	if err != nil {
@@ -25,7 +24,7 @@ func (s *Store) Heartbeat(ctx context.Context, b jobs.Heartbeat) (jobs.Heartbeat
 }
 
 func (s *Store) heartbeat(ctx context.Context, b jobs.Heartbeat) (reply jobs.HeartbeatReply, err error) {
-	last, err := s.extend(ctx, b, &reply)
+	last, own, err := s.extend(ctx, b, &reply)
 	if err != nil {
 		return reply, err
 	}
@@ -33,12 +32,16 @@ func (s *Store) heartbeat(ctx context.Context, b jobs.Heartbeat) (reply jobs.Hea
 	if err != nil {
 		return reply, err
 	}
-	at, told, _ := strings.Cut(b.Stamp, " ")
+	told := ""
 	if b.Stamp != "" {
-		known, _ := strconv.ParseInt(at, 10, 64) // it is of our own making
-		reply.Lost = last < known
+		var known mark
+		var at int64
+		_, _ = fmt.Sscan(b.Stamp, &known.Life, &known.Beats, &at, &told) // it is of our own making
+		// A session that was silent for long is over: others have its runs, and have forgotten it.
+		over := reply.Now.Sub(fromMicros(at)) >= sessionRetention
+		reply.Lost = !over && (last.Life != known.Life || last.Beats < known.Beats)
 	}
-	reply.Stamp = strconv.FormatInt(micros(reply.Now), 10) + " " + pauses
+	reply.Stamp = fmt.Sprint(own.Life, " ", own.Beats, " ", micros(reply.Now), " ", pauses)
 	if reply.Lost || pauses != told {
 		if reply.Pauses, err = s.pauses(ctx); err != nil {
 			return reply, err
@@ -47,33 +50,62 @@ func (s *Store) heartbeat(ctx context.Context, b jobs.Heartbeat) (reply jobs.Hea
 	return reply, s.tell(ctx, b, &reply)
 }
 
-// extend writes the heartbeat of a session, and returns when the one before was.
-func (s *Store) extend(ctx context.Context, b jobs.Heartbeat, reply *jobs.HeartbeatReply) (last int64, err error) {
+// mark is what a session's row has of its heartbeats: Life is another one when the row has been made anew. It counts them,
+// because the server's clock may be set back.
+type mark struct {
+	Life  string `json:"life,omitempty"`
+	Beats int64  `json:"beats,omitempty"`
+}
+
+// next is the mark of the heartbeat after that one.
+func (m mark) next() mark {
+	if m.Life == "" {
+		m.Life = rand.Text()
+	}
+	return mark{m.Life, m.Beats + 1}
+}
+
+// nodeRow is the body of a session's row.
+type nodeRow struct {
+	jobs.Node
+	mark
+}
+
+// extend writes the heartbeat of a session. It returns the mark of the one before, and its own.
+func (s *Store) extend(ctx context.Context, b jobs.Heartbeat, reply *jobs.HeartbeatReply) (last, own mark, err error) {
 	t, err := s.ready(ctx)
 	if err != nil {
-		return 0, err
+		return last, own, err
 	}
 	limited, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	session := []byte(b.Session)
-	err = t.query(limited, s.db, `SELECT beat FROM {node} WHERE namespace = ? AND session = ?`, []any{s.namespace, session},
-		func(rows *sql.Rows) error { return rows.Scan(&last) })
+	err = t.query(limited, s.db, `SELECT body FROM {node} WHERE namespace = ? AND session = ? AND beat > 0`,
+		[]any{s.namespace, session}, func(rows *sql.Rows) error {
+			var body string
+			err := rows.Scan(&body)
+			if err == nil {
+				last, err = read[mark]("node "+b.Session, body)
+			}
+			return err
+		})
 	if err != nil {
-		return 0, t.explain(ctx, err)
+		return last, own, t.explain(ctx, err)
 	}
 	now, err := t.clock(limited, s.db)
 	if err != nil {
-		return 0, t.explain(ctx, err)
+		return last, own, t.explain(ctx, err)
 	}
 	b.Node.Heartbeat, reply.Now = now, now
-	leave, err := s.enter(ctx, t)
+	leave, err := s.enter(ctx, t, nil)
 	if err != nil {
-		return 0, err
+		return last, own, err
 	}
 	defer leave()
-	row := []any{s.namespace, session, micros(now.Add(b.Lease)), micros(now), encode(b.Node)}
+	own = last.next()
+	row := []any{s.namespace, session, micros(now.Add(b.Lease)), micros(now), encode(nodeRow{b.Node, own})}
 	err = t.upsert(limited, s.db, nodeTable, nodeTable.columns[2:], [][]any{row})
-	return last, t.explain(ctx, err)
+	return last, own, t.explain(ctx, err)
 }
 
 // fingerprint changes with each pause and each resume.
@@ -124,10 +156,8 @@ func (s *Store) tell(ctx context.Context, b jobs.Heartbeat, reply *jobs.Heartbea
 	if err != nil {
 		return err
 	}
-	const orphans = `SELECT r.id, r.owner, r.body, r.completed FROM {run} r
-LEFT JOIN {node} n ON n.namespace = r.namespace AND n.session = r.owner
-WHERE r.namespace = ? AND r.owner <> ? AND (n.alive IS NULL OR n.alive <= ?) LIMIT ?`
-	if reply.Orphans, err = s.flights(ctx, orphans, s.namespace, me, now, replySize); err != nil {
+	last := s.turns.get(b.Session)
+	if reply.Orphans, err = s.orphans(ctx, me, now, &last); err != nil {
 		return err
 	}
 	slices.SortFunc(reply.Orphans, func(a, b jobs.InFlight) int { return a.Run.Tick.Compare(b.Run.Tick) })
@@ -137,7 +167,9 @@ WHERE r.namespace = ? AND r.owner <> ? AND (n.alive IS NULL OR n.alive <= ?) LIM
 	if reply.Over, err = s.over(ctx, b.Waiting); err != nil {
 		return err
 	}
-	reply.Due, err = s.waiting(ctx, micros(reply.Now.Add(b.Horizon)), replySize)
+	if reply.Due, err = s.due(ctx, micros(reply.Now.Add(b.Horizon)), &last); err == nil {
+		s.turns.set(b.Session, last)
+	}
 	return err
 }
 
@@ -185,6 +217,7 @@ WHERE n.namespace = ? AND n.owner = ? AND r.owner = ?`
 func (s *Store) Leave(ctx context.Context, session string) error {
 	t, err := s.ready(ctx)
 	if err == nil {
+		s.turns.set(session, turn{})
 		_, err = t.remove(ctx, s.db, nodeTable, s.namespace, []string{session}, "")
 		err = t.explain(ctx, err)
 	}

@@ -25,13 +25,26 @@ type need struct {
 	sessions set
 	keep     map[string]int // how many records to keep of a job that gets one
 
+	call   bool // of the application, which may wait long for a row: it has slots of its own
 	shares bool // its elements have nothing to do with each other: a job that others have locked may be left out
 	skips  bool // such jobs are
 	locked set  // which those are
+
+	skipsOneOffs bool // one-off jobs that others have locked are left out: they wait for a claim, and are told again
+	skipsRuns    bool // the same for runs that transactions of their work have locked
+	lockedRuns   set  // which those are
 }
 
 // several reports whether one of the jobs could keep the others waiting.
 func (n *need) several() bool { return n.shares && len(n.jobs) > 1 }
+
+// leftRun is an error if a run was left out.
+func (n *need) leftRun(id string) error {
+	if n.lockedRuns[id] {
+		return errLockedRun
+	}
+	return nil
+}
 
 // left is an error if one of some jobs was left out.
 func (n *need) left(jobs ...string) error {
@@ -43,8 +56,12 @@ func (n *need) left(jobs ...string) error {
 	return nil
 }
 
-// errLocked is the answer about a job that was left out.
-var errLocked = fmt.Errorf("its row was locked by another transaction for more than %s", soonLocks)
+// errLocked is the answer about a job that was left out, and errLockedRun that about a run.
+var (
+	errLocked = fmt.Errorf("%w: the row of the job was locked by another transaction for more than %s",
+		jobs.ErrLocked, soonLocks)
+	errLockedRun = fmt.Errorf("%w: a transaction is open in which the run was completed", jobs.ErrLocked)
+)
 
 type set map[string]bool
 
@@ -120,7 +137,7 @@ func (t *tables) load(ctx context.Context, q querier, namespace []byte, n *need)
 		alive: make(map[string]time.Time),
 	}
 	for _, part := range []func(context.Context, querier, []byte, *need, *found) error{
-		t.loadJobs, t.loadOneOffs, t.loadSessions, t.loadRuns, t.loadRunsOf, t.loadRecords,
+		t.loadJobs, t.loadOneOffs, t.loadSessions, t.lockRuns, t.loadRuns, t.loadRunsOf, t.loadRecords,
 	} {
 		if err := part(ctx, q, namespace, n, f); err != nil {
 			return nil, err
@@ -139,7 +156,7 @@ func (t *tables) loadJobs(ctx context.Context, q querier, namespace []byte, n *n
 		lock = t.soon
 	}
 	if n.skips {
-		lock = skipLocked
+		lock = t.skipLocked
 	}
 	text := `SELECT ` + join(columns) + ` FROM {job} WHERE namespace = ? AND name IN `
 	err := t.lockIn(ctx, q, text, namespace, names, ` ORDER BY name`+lock, func(rows *sql.Rows) error {
@@ -158,17 +175,51 @@ func (t *tables) loadJobs(ctx context.Context, q querier, namespace []byte, n *n
 	n.locked = nil
 	left := slices.DeleteFunc(names, func(name string) bool { _, found := f.jobs[name]; return found })
 	text = `SELECT name FROM {job} WHERE namespace = ? AND name IN `
-	return t.selectIn(ctx, q, text, namespace, left, "", func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		n.locked.add(name)
+	n.locked, err = t.keys(ctx, q, text, namespace, left, "", t.selectIn)
+	return err
+}
+
+type selectRows func(
+	ctx context.Context, q querier, text string, namespace []byte, keys []string, after string, scan func(*sql.Rows) error,
+) error
+
+// keys reads keys of rows.
+func (t *tables) keys(
+	ctx context.Context, q querier, text string, namespace []byte, keys []string, after string, read selectRows,
+) (found set, err error) {
+	err = read(ctx, q, text, namespace, keys, after, func(rows *sql.Rows) error {
+		var key string
+		err := rows.Scan(&key)
+		found.add(key)
 		return err
 	})
+	return found, err
+}
+
+// lockRuns locks runs that may be deleted, where some were found to be locked, and notes those that are. The row of the
+// job is not locked by a transaction of the work that completes a run.
+func (t *tables) lockRuns(ctx context.Context, q querier, namespace []byte, n *need, _ *found) error {
+	if !n.skipsRuns {
+		return nil
+	}
+	const text = `SELECT id FROM {run} WHERE namespace = ? AND id IN `
+	ids := n.runs.sorted()
+	free, err := t.keys(ctx, q, text, namespace, ids, ` ORDER BY id`+t.skipLocked, t.lockIn)
+	if err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(ids, func(id string) bool { return free[id] })
+	n.lockedRuns, err = t.keys(ctx, q, text, namespace, left, "", t.selectIn)
+	return err
 }
 
 func (t *tables) loadOneOffs(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	const text = `SELECT id, past, body FROM {oneoff} WHERE namespace = ? AND id IN `
-	return t.lockIn(ctx, q, text, namespace, n.oneOffs.sorted(), ` ORDER BY id`+t.forUpdate, func(rows *sql.Rows) error {
+	lock := t.forUpdate
+	if n.skipsOneOffs {
+		lock = t.skipLocked
+	}
+	return t.lockIn(ctx, q, text, namespace, n.oneOffs.sorted(), ` ORDER BY id`+lock, func(rows *sql.Rows) error {
 		var id, body string
 		var past int64
 		if err := rows.Scan(&id, &past, &body); err != nil {

@@ -118,7 +118,7 @@ func portion(rows [][]any) int {
 }
 
 // remove deletes rows by the last column of their key, those of which a condition holds; "" is for all. It returns how
-// many there were.
+// many there were. In PostgreSQL it leaves out runs that others have locked.
 func (t *tables) remove(
 	ctx context.Context, q querier, of *table, namespace []byte, keys []string, condition string,
 ) (removed int64, err error) {
@@ -133,7 +133,11 @@ func (t *tables) remove(
 		case sqldialect.MySQL:
 			statement, args = t.rows("DELETE d FROM {"+of.name+"} AS d"+where, "", namespace, keys[:n])
 		case sqldialect.Postgres:
-			statement, args = t.among("SELECT "+join(of.key)+" FROM {"+of.name+"}"+where, t.forUpdate, namespace, keys[:n])
+			lock := t.forUpdate
+			if of == runTable {
+				lock = t.skipLocked
+			}
+			statement, args = t.among("SELECT "+join(of.key)+" FROM {"+of.name+"}"+where, lock, namespace, keys[:n])
 			statement = "WITH l AS MATERIALIZED (" + statement + ") DELETE FROM {" + of.name + "} AS d USING l WHERE d." +
 				of.key[0] + " = l." + of.key[0] + " AND d." + key + " = l." + key
 		}

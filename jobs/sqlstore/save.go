@@ -100,7 +100,7 @@ func oneOffValues(namespace []byte, id string, waits bool, o jobs.OneOff, past i
 	return []any{namespace, []byte(id), int64(0), micros(o.At), encode(o)}
 }
 
-func (t *tables) saveRuns(ctx context.Context, q querier, namespace []byte, _ *need, f *found) error {
+func (t *tables) saveRuns(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	var fresh, changed [][]any
 	var gone, open []string
 	for _, id := range slices.Sorted(maps.Keys(f.state.InFlight)) {
@@ -121,27 +121,40 @@ func (t *tables) saveRuns(ctx context.Context, q querier, namespace []byte, _ *n
 			}
 		}
 	}
-	if err := t.removeOpen(ctx, q, namespace, open); err != nil {
+	if err := t.removeRuns(ctx, q, namespace, n, open, "completed = 0 AND "); err != nil {
+		return err
+	}
+	if err := t.removeRuns(ctx, q, namespace, n, gone, ""); err != nil {
 		return err
 	}
 	if err := t.insert(ctx, q, runTable, fresh); err != nil {
 		return err
 	}
-	if err := t.upsert(ctx, q, runTable, runTable.columns[2:], changed); err != nil {
-		return err
-	}
-	_, err := t.remove(ctx, q, runTable, namespace, gone, "")
-	return err
+	return t.upsert(ctx, q, runTable, runTable.columns[2:], changed)
 }
 
-// errCompleted says that a run was completed since it was read: the step is taken again.
-var errCompleted = errors.New("a run was completed meanwhile")
+// errCompleting says that a run was completed since it was read, or that the transaction of its work has locked it: the
+// step is taken again, without those that are locked.
+var errCompleting = errors.New("a run was or is being completed")
 
-// removeOpen deletes runs that were not completed when they were read. It waits for transactions that complete one.
-func (t *tables) removeOpen(ctx context.Context, q querier, namespace []byte, ids []string) error {
-	n, err := t.remove(ctx, q, runTable, namespace, ids, "completed = 0 AND ")
-	if err == nil && n < int64(len(ids)) {
-		err = errCompleted
+// removeRuns deletes runs that are as they were read. It waits for no transaction of the work of one, which may be that of
+// a node that has stopped there.
+func (t *tables) removeRuns(
+	ctx context.Context, q querier, namespace []byte, n *need, ids []string, condition string,
+) error {
+	if t.Dialect == sqldialect.MySQL && !n.skipsRuns { // which can leave rows out only where it reads
+		const text = `SELECT id FROM {run} WHERE namespace = ? AND `
+		free, err := t.keys(ctx, q, text+condition+`id IN `, namespace, ids, t.skipLocked, t.lockIn)
+		if err != nil {
+			return err
+		}
+		if len(free) < len(ids) {
+			return errCompleting
+		}
+	}
+	removed, err := t.remove(ctx, q, runTable, namespace, ids, condition)
+	if err == nil && removed < int64(len(ids)) {
+		err = errCompleting
 	}
 	return err
 }

@@ -84,12 +84,14 @@ type Store struct {
 	namespace []byte
 	problem   error // of the Config
 
-	slots  chan struct{} // has an element for each transaction under way
-	single chan struct{} // the same, where there is one writer at a time
+	steps  chan struct{} // has an element for each transaction of schedulers under way
+	calls  chan struct{} // the same, of the application's calls
+	single chan struct{} // the same, of both, where there is one writer at a time
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
 
 	completing completing
+	turns      turns
 
 	swept    atomic.Int64 // when old rows were deleted last (µs of the machine's clock)
 	failures atomic.Int64 // kept since old ones were deleted
@@ -98,8 +100,11 @@ type Store struct {
 var _ jobs.Store = (*Store)(nil)
 
 const (
-	// callConns is how many connections transactions use at the same time. The store of locks may use the same pool.
-	callConns = 4
+	// stepConns is how many connections the transactions of schedulers use at the same time, and callConns those of the
+	// application's calls, which may wait for a row that a transaction of the application has locked. The store of locks
+	// may use the same pool.
+	stepConns = 4
+	callConns = 2
 	// callTime bounds every transaction.
 	callTime = 10 * time.Second
 )
@@ -107,15 +112,17 @@ const (
 // New returns a store on db, which stays the caller's. It does not contact the server. The first use does; it refuses
 // unsuitable servers, missing tables and an invalid Config.
 //
-// The store uses up to four connections of db for transactions, and others for short reads. One connection is enough.
+// The store uses up to four connections of db for the transactions of schedulers, two for those of the application's
+// calls, and others for signs of life and short reads. One connection is enough, unless the application's own
+// transactions take it: see [Store.PutTx].
 func New(db *sql.DB, cfg Config) *Store {
 	cfg, err := cfg.withDefaults()
 	if db == nil {
 		err = fmt.Errorf("%w: sqlstore.New was given no *sql.DB", lockrt.ErrOptions)
 	}
 	s := &Store{
-		db: db, cfg: cfg, namespace: []byte(cfg.Namespace), problem: err, slots: make(chan struct{}, callConns),
-		single: make(chan struct{}, 1), asking: make(chan struct{}, 1),
+		db: db, cfg: cfg, namespace: []byte(cfg.Namespace), problem: err, steps: make(chan struct{}, stepConns),
+		calls: make(chan struct{}, callConns), single: make(chan struct{}, 1), asking: make(chan struct{}, 1),
 	}
 	s.swept.Store(time.Now().UnixMicro())
 	return s

@@ -69,7 +69,7 @@ WHERE r.namespace = {notice}.namespace AND r.id = {notice}.run)`, []any{s.namesp
 }
 
 func (s *Store) delete(ctx context.Context, t *tables, text string, args ...any) error {
-	leave, err := s.enter(ctx, t)
+	leave, err := s.enter(ctx, t, s.steps)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ AND NOT EXISTS (SELECT 1 FROM {run} r WHERE r.namespace = j.namespace AND r.job 
 	}
 	limited, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	leave, err := s.enter(ctx, t)
+	leave, err := s.enter(ctx, t, s.steps)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,16 @@ type Tx interface {
 // transaction must be in the database of the store; the error wraps lockrt.ErrOptions if it is in another one. Its role
 // needs the right to select, insert and update in the table of one-off jobs.
 //
-// As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. If
-// other open transactions have put the same ID, PutTx waits for them. After the commit a node finds the job at its next
+// As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. A job
+// that waits is not run before the transaction has ended. If other open transactions have put the same ID, PutTx waits for
+// them. After the commit a node finds the job at its next
 // heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
+//
+// The first use of a store examines the server on a connection of its own. Where transactions may have all connections of
+// a pool, let that be another call, before them: [Store.Nodes] will do.
+//
+// A copy of the database, such as a restored dump or a snapshot, is taken for the store's, except on PostgreSQL where it
+// has another name. A transaction that the database has ended, as MySQL does after a deadlock, is refused.
 func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 	fail := func(err error) error { return fmt.Errorf("put one-off job %q: %w", o.ID, err) }
 	if err := o.Check(); err != nil {
@@ -56,9 +63,12 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 // transaction commits. Call it in [jobs.Job.Run] or [jobs.Handler.Run], with the context that they were given or one made
 // of it, as the last statement of the transaction:
 //
-//	err = errors.Join(work(ctx, tx), store.CompleteTx(ctx, tx))
-//	if err != nil {
-//		return err // and roll back
+//	defer tx.Rollback()
+//	if err := work(ctx, tx); err != nil {
+//		return err
+//	}
+//	if err := store.CompleteTx(ctx, tx); err != nil {
+//		return err
 //	}
 //	return tx.Commit()
 //
@@ -66,9 +76,12 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 // jobs.OutcomeOK, whatever the function returns. The error is jobs.ErrGone if another node has taken the run over
 // meanwhile, or if an earlier transaction has completed it, also if the answer to that commit was lost: roll back.
 // So however often a run is tried, in the function, by retries and after deaths, one transaction commits. Within one
-// transaction CompleteTx may be called again with the same tx, unless that is one of [PgxTx].
+// transaction CompleteTx may be called again with the same tx, unless that is one of [PgxTx] or a connection, such as a
+// *sql.Conn with a BEGIN of your own, on which there may be another transaction since.
 //
-// Nobody takes the run over while the transaction is open. The transaction must be in the database of the store, in
+// Nobody takes the run over while the transaction is open: a node that is stopped there keeps it until the server ends the
+// transaction. On PostgreSQL that is when its client has been silent for 30 s, or for idle_in_transaction_session_timeout
+// if that is less. The transaction must be in the database of the store, in
 // another one the error is jobs.ErrGone too. Its role needs the right to select and update in the table of runs, and to
 // select in that of one-off jobs. CompleteTx blocks until the database has answered. After every error roll back.
 func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
@@ -92,6 +105,9 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	if !s.completing.within(run, tx) {
 		text = strings.Replace(text, "AND 0", "AND completed = 0 AND 0", 1)
 	}
+	if t.Dialect == sqldialect.Postgres {
+		text = strings.Replace(text, "completed + 1", "completed + "+fmt.Sprintf(endIdle, completeIdle.Milliseconds()), 1)
+	}
 	args := append([]any{s.namespace, []byte(run.ID), []byte(run.Session)}, t.homeArgs()...)
 	result, err := tx.ExecContext(ctx, t.text(text+inHome), args...)
 	if err != nil {
@@ -110,11 +126,24 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 // checkOpen refuses what is no open transaction. The role of the caller may read the table.
 func (t *tables) checkOpen(ctx context.Context, tx Tx) error {
 	err := t.CheckOpen(ctx, tx, t.text("{oneoff}"))
-	if errors.Is(err, sqldialect.ErrNotOpen) {
-		return fmt.Errorf("%w: %w; roll back, and do nothing after a statement that failed", lockrt.ErrOptions, err)
+	if !errors.Is(err, sqldialect.ErrNotOpen) {
+		return err
 	}
-	return err
+	if _, begun := tx.(interface{ Commit() error }); begun {
+		return fmt.Errorf("%w; roll back and try the whole again", err)
+	}
+	return fmt.Errorf("%w: %w", lockrt.ErrOptions, err)
 }
+
+// completeIdle is how long a transaction may be silent behind CompleteTx on PostgreSQL: until it ends, nobody takes the
+// run over.
+const completeIdle = 30 * time.Second
+
+// endIdle is 1. It has the server end the transaction when its client is silent for so many ms, unless that is set to
+// less.
+const endIdle = `(SELECT CASE WHEN set_config('idle_in_transaction_session_timeout',
+  CASE WHEN s.setting::bigint BETWEEN 1 AND %[1]d THEN s.setting ELSE '%[1]d' END, true) = '' THEN 1 ELSE 1 END
+FROM pg_settings AS s WHERE s.name = 'idle_in_transaction_session_timeout')`
 
 // homeKey is the key of the row that tells databases apart. No job has an empty namespace.
 var homeKey = []any{[]byte{}, []byte("home")}

@@ -26,7 +26,11 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 	if err := need.check(); err != nil {
 		return err
 	}
-	leave, err := s.enter(ctx, t)
+	slots := s.steps
+	if need.call {
+		slots = s.calls
+	}
+	leave, err := s.enter(ctx, t, slots)
 	if err != nil {
 		return err
 	}
@@ -46,7 +50,12 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 			need.skips = true
 			continue
 		}
-		if err == nil || n == attempts || limited.Err() != nil || !t.Again(err) && !t.IsDuplicate(err) && !errors.Is(err, errCompleted) {
+		if errors.Is(err, errCompleting) && !need.skipsRuns {
+			need.skipsRuns = true
+			continue
+		}
+		again := err != nil && (t.Again(err) || t.IsDuplicate(err) || errors.Is(err, errCompleting))
+		if !again || n == attempts || limited.Err() != nil {
 			return t.explain(ctx, err)
 		}
 		pause := time.Duration(rand.Int64N(int64(min(n, 10)) * int64(5*time.Millisecond)))
@@ -57,16 +66,19 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 	}
 }
 
-// enter waits for a slot: a store leaves connections of the pool to others, and with SQLite, whose waiters have no
-// order, its calls take turns.
-func (s *Store) enter(ctx context.Context, t *tables) (leave func(), err error) {
-	slot := s.slots
+// enter waits for one of some slots: a store leaves connections of the pool to others, and with SQLite, whose waiters
+// have no order, its calls take turns. Where there are none, as for signs of life, nobody waits: a node whose slots are
+// all taken by what waits for a row would be taken for dead.
+func (s *Store) enter(ctx context.Context, t *tables, slots chan struct{}) (leave func(), err error) {
 	if t.Dialect == sqldialect.SQLite {
-		slot = s.single
+		slots = s.single
+	}
+	if slots == nil {
+		return func() {}, nil
 	}
 	select {
-	case slot <- struct{}{}:
-		return func() { <-slot }, nil
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

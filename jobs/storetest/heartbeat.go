@@ -48,6 +48,63 @@ func testHeartbeatWaiting(s *suite) {
 	}
 }
 
+// Of many that nobody takes, none keeps others from being told: within some heartbeats all are.
+const (
+	many           = 2600
+	manyHeartbeats = 20
+)
+
+func testHeartbeatOrphans(s *suite) {
+	m := jobs.Memory{Lease: time.Minute}
+	for i := range many {
+		m.InFlight = append(m.InFlight, *pending(jobs.HandlerPrefix+"gone", fmt.Sprint(i), "dead", s.now()))
+	}
+	s.must(s.store.Restore(s.ctx, m))
+	s.must(s.store.Leave(s.ctx, "dead"))
+	told := make(map[string]bool)
+	s.inTurn(told, func(reply jobs.HeartbeatReply) {
+		for _, p := range reply.Orphans {
+			told[p.Run.ID] = true
+		}
+	})
+}
+
+func testHeartbeatDue(s *suite) {
+	var m jobs.Memory
+	for i := range many { // those of one time too
+		at := s.now().Add(time.Duration(i/700) * time.Microsecond)
+		m.Waiting = append(m.Waiting, jobs.OneOff{ID: fmt.Sprint(i), Handler: "gone", At: at})
+	}
+	s.must(s.store.Restore(s.ctx, m))
+	told := make(map[string]bool)
+	s.inTurn(told, func(reply jobs.HeartbeatReply) {
+		if !slices.IsSortedFunc(reply.Due, jobs.OneOff.Compare) {
+			s.Error("one-off jobs are not told in their order")
+		}
+		for _, o := range reply.Due {
+			told[o.ID] = true
+		}
+	})
+}
+
+// inTurn gives heartbeats of two sessions until one has been told of all.
+func (s *suite) inTurn(told map[string]bool, hear func(jobs.HeartbeatReply)) {
+	s.Helper()
+	part := s.store.PartOf(jobs.HandlerPrefix)
+	for range manyHeartbeats {
+		for _, session := range []string{"o1", "o2"} {
+			reply, err := s.store.Heartbeat(s.ctx, jobs.Heartbeat{Part: part, Session: session, Lease: time.Minute, Horizon: time.Minute})
+			if s.must(err); session == "o1" {
+				hear(reply)
+			}
+		}
+		if len(told) == many {
+			return
+		}
+	}
+	s.Errorf("in %d heartbeats a session was told of %d of %d", manyHeartbeats, len(told), many)
+}
+
 func testNotices(s *suite) {
 	c := s.next("j", "a")
 	n := jobs.Notice{Job: "j", ID: c.InFlight.Run.ID, At: s.now(), Author: "ada", Reason: "too <slow>"}

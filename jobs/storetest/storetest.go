@@ -44,6 +44,8 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"heartbeat keeps runs and tells of orphans":                 testHeartbeat,
 		"heartbeat tells which one-off jobs wait no more":           testHeartbeatWaiting,
 		"what is cancelled does not begin, and says so":             testCancelled,
+		"heartbeat tells of all orphans in turn":                    testHeartbeatOrphans,
+		"heartbeat tells of all one-off jobs in turn":               testHeartbeatDue,
 		"heartbeat does not seem lost where it is known":            testStamp,
 		"restore puts back what is newer":                           testRestore,
 		"retire puts a timing out of force":                         testRetire,

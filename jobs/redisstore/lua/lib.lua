@@ -19,7 +19,7 @@
 --   due      zset   one-off job -> its time (µs)
 --   past     zset   one-off job -> when it was claimed (µs)
 --   stamp    hash   'id' -> what tells this shard from one that forgot, 'pv' -> version of the last pause or resume,
---                   'at:' session -> its last heartbeat (µs)
+--                   'at:' session -> its last heartbeat (µs), 'n:' session -> how many it has given
 --   names    zset   jobs that were ever registered
 --   texts    hash   job -> what a search looks into, in lower case
 --   latest   zset   job -> when its last record was kept (µs)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -68,6 +69,8 @@ func TestStore_CompleteTx(t *testing.T) {
 			"not where the run is not":      completeElsewhere,
 			"a node is taken for dead":      completeUnderTakeover,
 			"an answer to a commit is lost": completeAgain,
+			"on one connection":             completeOnConn,
+			"bounds its silence":            completeIdle,
 		} {
 			t.Run(name, func(t *testing.T) {
 				e.exec(t, "DELETE FROM effect")
@@ -86,7 +89,7 @@ func (e *engine) effects(t *testing.T) (n int) {
 	return n
 }
 
-// complete does the work and ends the run in one transaction.
+// complete does the work and ends the run in one transaction, each call with a context of its own.
 func (e *engine) complete(ctx context.Context, store *sqlstore.Store, calls int) (*sql.Tx, error) {
 	tx, err := e.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -94,7 +97,12 @@ func (e *engine) complete(ctx context.Context, store *sqlstore.Store, calls int)
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO effect VALUES ('a')")
 	for range calls {
-		err = errors.Join(err, store.CompleteTx(ctx, tx))
+		call, cancel := context.WithCancel(ctx)
+		over := make(chan struct{})
+		context.AfterFunc(call, func() { close(over) })
+		err = errors.Join(err, store.CompleteTx(call, tx))
+		cancel()
+		<-over
 	}
 	return tx, err
 }
@@ -158,6 +166,73 @@ func completeAgain(t *testing.T, e *engine) {
 	}
 }
 
+// The function has a connection, and says BEGIN and COMMIT itself: a second transaction on it is another one all the same.
+func completeOnConn(t *testing.T, e *engine) {
+	store := e.store()
+	e.only(t, store, 1, func(ctx context.Context, _ string) error {
+		conn, err := e.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		once := func(wrapped sqlstore.Tx) error {
+			_, err := conn.ExecContext(ctx, "BEGIN")
+			if err == nil {
+				_, err = conn.ExecContext(ctx, "INSERT INTO effect VALUES ('a')")
+			}
+			end := "COMMIT"
+			if err = errors.Join(err, store.CompleteTx(ctx, wrapped)); err != nil {
+				end = "ROLLBACK"
+			}
+			_, ended := conn.ExecContext(ctx, end)
+			return errors.Join(err, ended)
+		}
+		if err := once(conn); err != nil {
+			t.Error(err)
+		}
+		if err := once(conn); !errors.Is(err, jobs.ErrGone) {
+			t.Errorf("in a second transaction: %v, want ErrGone", err)
+		}
+		type wrapper struct{ *sql.Conn } // as sqlx has one
+		wrapped := &wrapper{conn}
+		if err := errors.Join(once(wrapped), once(wrapped)); !errors.Is(err, jobs.ErrGone) {
+			t.Errorf("in a third transaction: %v, want ErrGone", err)
+		}
+		return nil
+	})
+	if n := e.effects(t); n != 1 {
+		t.Errorf("the work was committed %d times", n)
+	}
+}
+
+// PostgreSQL ends the transaction of a node that has stopped in it.
+func completeIdle(t *testing.T, e *engine) {
+	if e.name != "postgres" {
+		t.Skip("it has no limit that is a transaction's own")
+	}
+	store := e.store()
+	e.only(t, store, 1, func(ctx context.Context, _ string) error {
+		for set, want := range map[string]string{"0": "30s", "7s": "7s", "10min": "30s"} {
+			tx, err := e.db.BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			_, err = tx.Exec("SET LOCAL idle_in_transaction_session_timeout = '" + set + "'")
+			if err = errors.Join(err, store.CompleteTx(ctx, tx)); err != nil {
+				t.Error(err)
+			}
+			var got string
+			if err := tx.QueryRow("SHOW idle_in_transaction_session_timeout").Scan(&got); err != nil || got != want {
+				t.Errorf("where %s is set it becomes %s, %v; want %s", set, got, err, want)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	})
+}
+
 func completeElsewhere(t *testing.T, e *engine) {
 	store, other := e.store(), e.store()
 	e.only(t, store, 1, func(ctx context.Context, _ string) error {
@@ -178,14 +253,15 @@ func completeElsewhere(t *testing.T, e *engine) {
 	})
 }
 
-// Another node finds the session dead while the transaction is open: it waits for that, and finds the run complete. The
-// session's late transaction finds the run gone.
+// Another node finds the session dead while the transaction is open: it takes over what else the session has, of the same
+// job too, waits for nothing, and finds the run complete when that has committed. The session's late transaction finds the
+// run gone.
 func completeUnderTakeover(t *testing.T, e *engine) {
 	if e.name == "sqlite" {
 		t.Skip("the file has one writer")
 	}
 	store := e.store()
-	runs := e.only(t, store, 1, func(ctx context.Context, _ string) error {
+	runs := e.only(t, store, 2, func(ctx context.Context, _ string) error {
 		id, _ := jobs.RunFromContext(ctx)
 		left, err := store.InFlight(ctx)
 		if err != nil || len(left) != 1 {
@@ -201,18 +277,33 @@ func completeUnderTakeover(t *testing.T, e *engine) {
 			Owner: "other", Run: jobs.Run{ID: "again", Job: id.Job},
 		}}
 		lost.Run.Outcome = jobs.OutcomeLost
-		taken := make(chan error, 1)
-		go func() { taken <- store.Finish(context.WithoutCancel(ctx), []jobs.Finish{lost})[0] }()
-		testsync.Eventually(t, "the other node waits", func() bool { return e.waitsForRow(t) })
+		finishes := []jobs.Finish{lost}
+		for i, job := range []string{id.Job, "j", "k"} {
+			run := jobs.Run{ID: fmt.Sprint(job, "@", i), Job: job}
+			c := jobs.Claim{Job: job, Manual: true, Lease: time.Minute, InFlight: &jobs.InFlight{Owner: "dead", Run: run}}
+			if got := store.Claim(ctx, []jobs.Claim{c})[0]; got.Status != jobs.ClaimWon {
+				t.Errorf("%+v", got)
+			}
+			run.Outcome = jobs.OutcomeLost
+			finishes = append(finishes, jobs.Finish{Run: run, Owner: "dead", Keep: 10})
+		}
+		for i, err := range store.Finish(ctx, finishes) {
+			if i == 0 && !errors.Is(err, jobs.ErrLocked) || i > 0 && err != nil {
+				t.Errorf("run %d beside the open transaction: %v", i, err)
+			}
+		}
+		if err := store.Finish(ctx, finishes[:1])[0]; !errors.Is(err, jobs.ErrLocked) {
+			t.Errorf("the run alone: %v, want ErrLocked", err)
+		}
 		if err := tx.Commit(); err != nil {
 			t.Error(err)
 		}
-		if err := <-taken; !errors.Is(err, jobs.ErrCompleted) {
+		if err := store.Finish(ctx, finishes[:1])[0]; !errors.Is(err, jobs.ErrCompleted) {
 			t.Errorf("the other node: %v, want ErrCompleted", err)
 		}
 		return nil
 	})
-	if runs[0].Outcome != jobs.OutcomeOK || e.effects(t) != 1 {
+	if e.effects(t) != 1 || !slices.ContainsFunc(runs, func(r jobs.Run) bool { return r.Outcome == jobs.OutcomeOK }) {
 		t.Errorf("%+v", runs)
 	}
 	e.exec(t, "DELETE FROM effect")
@@ -234,19 +325,6 @@ func completeUnderTakeover(t *testing.T, e *engine) {
 	if n := e.effects(t); n != 0 {
 		t.Errorf("the work of a dead node was committed %d times", n)
 	}
-}
-
-// waitsForRow reports whether a transaction waits for another.
-func (e *engine) waitsForRow(t *testing.T) bool {
-	query := "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-	if e.name == "mariadb" {
-		query = "SELECT count(*) FROM information_schema.processlist WHERE db = database() AND info LIKE 'DELETE%completed%'"
-	}
-	var n int
-	if err := e.db.QueryRow(query).Scan(&n); err != nil {
-		t.Error(err)
-	}
-	return n > 0
 }
 
 // shop is the handler of orders, which complete themselves.

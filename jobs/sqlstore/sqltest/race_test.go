@@ -2,13 +2,18 @@ package sqltest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
+	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testclock"
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/sqlstore"
 )
@@ -184,14 +189,79 @@ func TestStore_loss(t *testing.T) {
 				t.Fatal("a store seems lost that is not")
 			}
 		}
-		for _, query := range []string{"DELETE FROM lockgen_node", "UPDATE lockgen_node SET beat = beat - 1000000"} {
-			e.exec(t, query)
-			if r := heartbeat(stamp); !r.Lost {
-				t.Errorf("after %s the store does not seem lost", query)
-			} else if stamp = r.Stamp; heartbeat(stamp).Lost {
-				t.Errorf("after %s the store seems lost twice", query)
-			}
+		e.exec(t, "CREATE TABLE backup AS SELECT * FROM lockgen_node")
+		stamp = heartbeat(stamp).Stamp
+		e.exec(t, "DELETE FROM lockgen_node")
+		heartbeat(stamp) // of which the answer is lost: the next tells all the same
+		r := heartbeat(stamp)
+		if !r.Lost {
+			t.Error("when it has forgotten the session the store does not seem lost")
 		}
+		stamp = r.Stamp
+		e.exec(t, "DELETE FROM backup")
+		e.exec(t, "INSERT INTO backup SELECT * FROM lockgen_node")
+		stamp = heartbeat(stamp).Stamp
+		for _, query := range []string{"DELETE FROM lockgen_node", "INSERT INTO lockgen_node SELECT * FROM backup"} {
+			e.exec(t, query)
+		}
+		if r = heartbeat(stamp); !r.Lost {
+			t.Error("when it is as it was before the last heartbeat, the store does not seem lost")
+		} else if stamp = r.Stamp; heartbeat(stamp).Lost {
+			t.Error("the store seems lost twice")
+		}
+		// Others delete the session of a node that has stopped for longer, and that has not lost anything.
+		stamp = heartbeat(stamp).Stamp
+		e.exec(t, "DELETE FROM lockgen_node")
+		parts := strings.Fields(stamp)
+		at, err := strconv.ParseInt(parts[2], 10, 64)
+		if err != nil {
+			t.Fatal(stamp, err)
+		}
+		parts[2] = fmt.Sprint(at - (24*time.Hour + time.Minute).Microseconds())
+		if heartbeat(strings.Join(parts, " ")).Lost {
+			t.Error("to a session that is over the store seems lost")
+		}
+	})
+}
+
+// The clock of the server is set back, and the answer to the next heartbeat is lost.
+func TestStore_clockSetBack_lostAnswer(t *testing.T) {
+	t.Parallel()
+	test := func(t *testing.T, e *engine, clock *testclock.Clock) {
+		s, stamp := e.store(), ""
+		heartbeat := func() {
+			t.Helper()
+			r, err := s.Heartbeat(t.Context(), jobs.Heartbeat{Session: "s", Lease: time.Minute, Stamp: stamp})
+			if err != nil || r.Lost {
+				t.Errorf("%+v, %v; want nothing lost", r, err)
+			}
+			stamp = r.Stamp
+		}
+		heartbeat()
+		clock.SetBack(t, 30*time.Second)
+		known := stamp
+		heartbeat()
+		stamp = known
+		heartbeat()
+	}
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		e := postgres(t)
+		u, err := url.Parse(e.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock := testclock.Postgres(t, e.db, path.Base(u.Path))
+		e.db = openDB(t, "pgx", e.url) // connections with that clock
+		test(t, e, clock)
+	})
+	t.Run("mariadb", func(t *testing.T) {
+		t.Parallel()
+		e := mariaDB(t)
+		to, clock := testclock.MySQL(e.db.Driver(), mysqlDSN(e.url)+"?interpolateParams=true")
+		e.db = sql.OpenDB(to)
+		t.Cleanup(func() { _ = e.db.Close() })
+		test(t, e, clock)
 	})
 }
 
