@@ -21,6 +21,8 @@ type Server struct {
 	RowWait time.Duration
 	// Uncommitted says that the connection does not commit its statements by itself.
 	Uncommitted bool
+	// Chained says that MySQL begins a transaction after each commit, or ends the connection.
+	Chained string
 }
 
 // Ask asks a server what it is and how it is set up.
@@ -70,6 +72,10 @@ func (s Server) Judge() error {
 		return Refusal("autocommit is off in the connection: what was answered would be undone when the connection ends; take " +
 			"autocommit=0 out of the URL, or set autocommit to 1 on the server")
 	}
+	if s.Chained != "" {
+		return Refusal("completion_type is %s in the connection, which changes what a commit does; take it out of the URL, or set "+
+			"it to NO_CHAIN on the server", s.Chained)
+	}
 	if s.ReadOnly {
 		return ErrReadOnly
 	}
@@ -97,6 +103,9 @@ func mysqlServer(set map[string]string) Server {
 	if seconds, err := strconv.Atoi(set["innodb_lock_wait_timeout"]); err == nil {
 		s.RowWait = min(time.Duration(seconds)*time.Second, maxRowWait)
 	}
+	if kind := set["completion_type"]; kind != "NO_CHAIN" {
+		s.Chained = kind
+	}
 	if s.Isolation == "" {
 		s.Isolation = set["tx_isolation"] // MariaDB's name for it, up to 11.1
 	}
@@ -111,7 +120,7 @@ func mysqlServer(set map[string]string) Server {
 func mysqlVariables(ctx context.Context, q Querier) (map[string]string, error) {
 	rows, err := q.QueryContext(ctx, `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'read_only',
 'super_read_only', 'innodb_read_only', 'log_bin', 'binlog_format', 'transaction_isolation', 'tx_isolation',
-'transaction_read_only', 'tx_read_only', 'autocommit', 'innodb_lock_wait_timeout')`)
+'transaction_read_only', 'tx_read_only', 'autocommit', 'completion_type', 'innodb_lock_wait_timeout')`)
 	if err != nil {
 		return nil, err
 	}

@@ -313,6 +313,7 @@ func TestOpen_noAutocommit(t *testing.T) {
 	e := mariaDB(t)
 	for what, dsn := range map[string]string{
 		"autocommit is off": "?autocommit=0", "takes no writes": "?tx_read_only=1",
+		"completion_type is CHAIN": "?completion_type=%27CHAIN%27",
 	} {
 		l, err := lockrt.New(sqlstore.New(openDB(t, "mysql", mysqlDSN(e.url)+dsn), sqlstore.Config{}), lockrt.Config{})
 		if err != nil {
