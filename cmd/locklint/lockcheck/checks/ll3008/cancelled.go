@@ -58,7 +58,7 @@ func makerOf(ctx *ssa.Extract) *ssa.Call {
 func cancelField(r *check.Reporter, of string) string {
 	makers, cancels := map[*ssa.Call]bool{}, map[*ssa.Call]string{}
 	known := true
-	for _, fn := range r.Index.Funcs {
+	for _, fn := range r.Index.Shipped {
 		eachFieldSet(fn, func(name string, st *ssa.Store) {
 			ex, ok := ssax.SoleValue(ssax.ThroughConversions(st.Val)).(*ssa.Extract)
 			var maker *ssa.Call
