@@ -111,6 +111,7 @@ func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 	}
 	site := li.mutexSite(call, m)
 	site.Name, site.Library, site.Both, site.keyed = ssax.ShortName(m.Obj), v.library, v.both, v.keyed
+	site.AnyError = v.anyError
 	results := call.Call.Signature().Results()
 	for i := range results.Len() {
 		switch t := results.At(i).Type(); {
