@@ -29,7 +29,7 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 		return site
 	}
 	f := li.factOfCallee(&call.Call, m)
-	if f == nil && handles.HandsOutLease(m.Obj) {
+	if f == nil && (handles.HandsOutLease(m.Obj) || handles.HidesObtain(m.Obj)) {
 		f = &Fact{Returns: 1, Err: 2}
 	}
 	results := m.Obj.Signature().Results()
