@@ -31,6 +31,7 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Error, Run: checkRe
 // for the same lock elsewhere in the package, beside which a plain DEL is meant to be a forced release. It is silent,
 // too, on a lock without expiry: that one is not lost to anybody before it is deleted.
 func checkReleases(r *check.Reporter) {
+	reportLibrary(r)
 	done := map[*rediscmd.Command]bool{}
 	for _, l := range r.Index.Locks {
 		del := l.Release

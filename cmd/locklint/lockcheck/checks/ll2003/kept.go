@@ -17,7 +17,7 @@ func ofKept(ix *index.Index, a *rediscmd.Command) bool {
 		return false
 	}
 	kept := 0
-	for _, fn := range ix.Funcs {
+	for _, fn := range ix.Shipped {
 		if len(locks.StoredBy(fn, a.Value.Text)) == 0 {
 			continue
 		}

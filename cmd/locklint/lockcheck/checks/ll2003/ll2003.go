@@ -206,7 +206,7 @@ func ofMaker(ix *index.Index, a *rediscmd.Command) bool {
 		return false
 	}
 	stored := 0
-	for _, fn := range ix.Funcs {
+	for _, fn := range ix.Shipped {
 		for _, k := range locks.StoredBy(fn, a.Value.Text) {
 			if ssax.ReceiverName(fn) == ssax.ReceiverName(a.Fn) || !namesProcess(fn, k) && !madeForMany(fn, k, a) {
 				return false

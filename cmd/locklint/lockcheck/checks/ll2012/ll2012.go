@@ -48,7 +48,7 @@ func checkSemaphores(r *check.Reporter) {
 
 // expiry returns an EXPIRE of the counter anywhere in the package, nil if there is none.
 func expiry(ix *index.Index, c *rediscmd.Command) *rediscmd.Command {
-	for _, fn := range ix.Funcs {
+	for _, fn := range ix.Shipped {
 		for _, e := range ix.Commands[fn] {
 			if e.Op == ops.Expire && e.Call != c.Call && ix.Related(c, e) {
 				return e

@@ -58,9 +58,9 @@ func makerOf(ctx *ssa.Extract) *ssa.Call {
 func cancelField(r *check.Reporter, of string) string {
 	makers, cancels := map[*ssa.Call]bool{}, map[*ssa.Call]string{}
 	known := true
-	for _, fn := range r.Index.Funcs {
+	for _, fn := range r.Index.Shipped {
 		eachFieldSet(fn, func(name string, st *ssa.Store) {
-			ex, ok := ssax.SoleValue(ssax.ThroughConversions(st.Val)).(*ssa.Extract)
+			ex, ok := setTo(ssax.ThroughConversions(st.Val)).(*ssa.Extract)
 			var maker *ssa.Call
 			if ok {
 				maker = makerOf(ex)
@@ -86,6 +86,21 @@ func cancelField(r *check.Reporter, of string) string {
 		return ""
 	}
 	return found
+}
+
+// setTo is a value, that of a variable which is set several times as it is then.
+func setTo(v ssa.Value) ssa.Value {
+	v = ssax.SoleValue(v)
+	load, ok := v.(*ssa.UnOp)
+	if !ok {
+		return v
+	}
+	if cell, ok := ssax.CellOf(load.X).(*ssa.Alloc); ok {
+		if stored, ok := ssax.StoredBefore(cell, load); ok {
+			return stored
+		}
+	}
+	return v
 }
 
 // setIn reports whether a function sets a field.

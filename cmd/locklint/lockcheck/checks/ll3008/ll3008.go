@@ -158,6 +158,7 @@ func cancellable(ctx ssa.Value, release ssa.CallInstruction, depth int) string {
 			if !ownContext(ctx, release) {
 				return "a context with a deadline"
 			}
+		case ssax.CalleeName(fn) == "context.WithCancel" && cancelledLater(ctx, call, release):
 		case ssax.CalleeName(fn) == "context.WithCancel" || ssax.CalleeName(fn) == "os/signal.NotifyContext":
 			if !ownContext(ctx, release) {
 				return "a context with a cancel function"

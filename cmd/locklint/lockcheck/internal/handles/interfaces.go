@@ -4,6 +4,7 @@ import (
 	"go/types"
 	"regexp"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -75,6 +76,17 @@ func HandsOutLease(m *types.Func) bool {
 	params, results := sig.Params(), sig.Results()
 	return params.Len() > 1 && ssax.IsContext(params.At(0).Type()) &&
 		results.Len() == 2 && StandsForLease(results.At(0).Type()) && ssax.IsError(results.At(1).Type())
+}
+
+// HidesObtain reports whether a method of an interface is that of redislock, which the program has put behind it for its
+// tests.
+func HidesObtain(m *types.Func) bool {
+	sig := m.Signature()
+	if sig.Recv() == nil || !types.IsInterface(sig.Recv().Type()) || m.Name() != "Obtain" && m.Name() != "ObtainMulti" {
+		return false
+	}
+	results := sig.Results()
+	return results.Len() == 2 && Library(results.At(0).Type()) == clients.Redislock && ssax.IsError(results.At(1).Type())
 }
 
 // IsPort reports whether a type is an interface by which programs use locks whose implementation need not be in sight.

@@ -56,7 +56,7 @@ func run(pass *analysis.Pass) (any, error) {
 	switch {
 	case ix.touchesClient():
 		if !ix.analyze() {
-			ix.Pkg, ix.Funcs, ix.Commands, ix.Leases = nil, nil, nil, nil
+			ix.Pkg, ix.Funcs, ix.Shipped, ix.Commands, ix.Leases = nil, nil, nil, nil, nil
 			ix.Locks, ix.Renewals, ix.Counters, ix.Semaphores = nil, nil, nil, nil
 		}
 	case ix.MayExit():

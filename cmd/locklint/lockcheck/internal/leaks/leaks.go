@@ -21,6 +21,7 @@ import (
 func Check(r *check.Reporter, of func(clients.Client) bool) {
 	var told []*leases.Flow
 	for _, flow := range r.Flows(of) {
+		reportRefusing(r, flow)
 		if len(flow.Leaks) == 0 || flow.Site.Closed || !flow.Site.Owned() && !unlocksAlone(r.Index, flow) {
 			continue
 		}

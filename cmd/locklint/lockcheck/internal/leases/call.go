@@ -65,6 +65,13 @@ func (f *follower) acquire(v *visit, call *ssa.Call, s *pathState) {
 		}
 		return
 	}
+	for _, d := range s.defers {
+		for _, a := range d.Call.Args {
+			if s.of(a) == theLease {
+				s.another(a)
+			}
+		}
+	}
 	s.acquired()
 	if f.site.only {
 		s.set(call, theLease)

@@ -36,6 +36,7 @@ type Fact struct {
 	Guarded  bool // it releases nothing where nothing is there to release
 	Both     bool // there is a lock only where both its error and its flag say so
 	Keyed    bool // its receiver keeps several locks, and it is told which
+	AnyError bool // it hands on any error of the library, not only errors of its own
 }
 
 // AFact marks the type.

@@ -32,6 +32,9 @@ type Leak struct {
 	Trail *visit          // how it is reached
 }
 
+// Granted reports whether the lease is certainly there at that place.
+func (l Leak) Granted() bool { return l.Trail.State.verdict == granted }
+
 // A Flow is the result of following one lease.
 type Flow struct {
 	Site     *Site

@@ -27,6 +27,7 @@ type Site struct {
 	Closed         bool // the function closes the locker, and that releases what it holds
 	Sure           bool // the call returns only with the lock
 	Both           bool // there is a lock only where both the error and the flag say so
+	AnyError       bool // its error may be any that the library has, also where the program has errors of its own
 
 	// For an object that is locked: the object, the value that it was born as if that happened in this function, and how
 	// it is reached if it lives in a field or package variable. Only one that was born here is this function's to unlock.
@@ -113,7 +114,7 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 	if obj := methodOf(fn); obj != nil {
 		v := li.verbs[obj]
 		f.Verb, f.Library, f.Detached, f.Guarded = v.verb, v.library, v.detached, v.guarded
-		f.Both, f.Keyed = v.both, v.keyed
+		f.Both, f.Keyed, f.AnyError = v.both, v.keyed, v.anyError
 	}
 	f.Params = li.paramFates(fn)
 	f.Makes, f.Locks, f.HandsOn = li.makes(fn), li.locks(fn), li.handsOn(fn)

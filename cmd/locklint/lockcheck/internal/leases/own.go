@@ -30,6 +30,7 @@ type ownVerb struct {
 	guarded  bool // it releases nothing where nothing is there to release
 	both     bool // there is a lock only where both its error and its flag say so
 	keyed    bool // its receiver keeps several locks, and it is told which
+	anyError bool // it hands on any error of the library, not only errors of its own
 }
 
 // own is what is known of a method of a wrapper.
@@ -51,7 +52,7 @@ func (li *Info) own(fn *types.Func) ownVerb {
 	}
 	f, v := new(Fact), ownVerb{}
 	if li.P.Pass.ImportObjectFact(fn, f) {
-		v = ownVerb{f.Verb, f.Library, f.Detached, f.Guarded, f.Both, f.Keyed}
+		v = ownVerb{f.Verb, f.Library, f.Detached, f.Guarded, f.Both, f.Keyed, f.AnyError}
 	} else if recv := fn.Signature().Recv().Type(); handles.StandsForMutex(recv) {
 		v = libraryVerb(fn, clients.Redsync)
 	} else if verb := handles.VerbByName(fn.Name()); verb != handles.VerbOther && handles.StandsForLease(recv) {
@@ -76,6 +77,7 @@ func (li *Info) agreed(fn *types.Func) ownVerb {
 		all.verb, all.library = v.verb, v.library
 		all.detached = all.detached && v.detached
 		all.guarded, all.both, all.keyed = all.guarded || v.guarded, all.both || v.both, all.keyed || v.keyed
+		all.anyError = all.anyError || v.anyError
 	}
 	return all
 }
@@ -212,7 +214,7 @@ func (li *Info) exportVerbs() {
 			v, behind := li.own(m), li.behind(m)
 			if v.verb != handles.VerbOther {
 				behind = &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded, Both: v.both,
-					Keyed: v.keyed}
+					Keyed: v.keyed, AnyError: v.anyError}
 			}
 			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Around > 0) {
 				li.P.Pass.ExportObjectFact(m, behind)

@@ -29,7 +29,7 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 		return site
 	}
 	f := li.factOfCallee(&call.Call, m)
-	if f == nil && handles.HandsOutLease(m.Obj) {
+	if f == nil && (handles.HandsOutLease(m.Obj) || handles.HidesObtain(m.Obj)) {
 		f = &Fact{Returns: 1, Err: 2}
 	}
 	results := m.Obj.Signature().Results()
@@ -111,6 +111,7 @@ func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 	}
 	site := li.mutexSite(call, m)
 	site.Name, site.Library, site.Both, site.keyed = ssax.ShortName(m.Obj), v.library, v.both, v.keyed
+	site.AnyError = v.anyError
 	results := call.Call.Signature().Results()
 	for i := range results.Len() {
 		switch t := results.At(i).Type(); {

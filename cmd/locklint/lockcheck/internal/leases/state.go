@@ -174,6 +174,28 @@ func (s *pathState) locked(mutex ssa.Value) {
 	s.set(mutex, theLease)
 }
 
+// another begins a round of a loop with a lock, or a variable for one, that is made anew. What earlier rounds have deferred
+// releases theirs when the function returns, and has nothing to do with this one.
+func (s *pathState) another(v ssa.Value) {
+	n := len(s.defers)
+	s.defers = slices.DeleteFunc(s.defers, func(d *ssa.Defer) bool { return sees(d, v) })
+	if s.deferred == nil && len(s.defers) == n {
+		return
+	}
+	if s.deferred != nil {
+		s.deferred, s.Lease = nil, Absent
+	}
+	if s.Lease == held || s.Lease == unchecked {
+		s.Lease = Absent
+	}
+}
+
+// sees reports whether a deferred literal has captured a variable, or was given a value.
+func sees(d *ssa.Defer, v ssa.Value) bool {
+	mc, ok := d.Call.Value.(*ssa.MakeClosure)
+	return slices.Contains(d.Call.Args, v) || ok && slices.Contains(mc.Bindings, v)
+}
+
 // isRefused reports whether the acquire is known to have failed, and nobody else has taken the matter over.
 func (s *pathState) isRefused() bool { return s.verdict == refused && s.Lease != escaped }
 

@@ -34,6 +34,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		s.set(instr, f.extracted(instr))
 		f.made(instr, &s)
 	case *ssa.Alloc:
+		if s.known[instr] == theLease {
+			s.another(instr)
+		}
 		f.assign(instr, f.zero(ssax.Elem(instr.Type())), &s)
 	case *ssa.Store:
 		f.store(instr, &s)
@@ -96,6 +99,7 @@ func (f *follower) record(instr ssa.Instruction, s *pathState) {
 // made notes the birth of the object that is locked later.
 func (f *follower) made(v ssa.Value, s *pathState) {
 	if f.site != nil && f.site.made == v {
+		s.another(v)
 		s.set(v, theLease)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"go/token"
 	"go/types"
 	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -69,7 +70,8 @@ func (li *Info) findAcquire(fn *ssa.Function, kept map[string]clients.Client) {
 	keyed := isRegistry(fn, field)
 	kept[field] = found.Library
 	if tells, both := tellsOutcome(fn, found); tells && !li.releasesOnSuccess(fn, field) {
-		li.verbs[obj] = ownVerb{verb: handles.VerbLock, library: found.Library, both: both, keyed: keyed}
+		li.verbs[obj] = ownVerb{verb: handles.VerbLock, library: found.Library, both: both, keyed: keyed,
+			anyError: handsOnError(found)}
 	}
 }
 
@@ -267,4 +269,50 @@ func passesContext(fn *ssa.Function, c *ssa.CallCommon) bool {
 	}
 	p, ok := ssax.SoleValue(ctx).(*ssa.Parameter)
 	return ok && p.Parent() == fn
+}
+
+// handsOnError reports whether a function returns the error of an acquire as it is, other than where it has found out which
+// one it is.
+func handsOnError(site *Site) bool {
+	var err ssa.Value
+	switch {
+	case site.Err < 0 && ssax.IsError(site.Call.Type()):
+		err = site.Call
+	case site.Err >= 0:
+		for _, use := range *site.Call.Referrers() {
+			if ex, ok := use.(*ssa.Extract); ok && ex.Index == site.Err {
+				err = ex
+			}
+		}
+	}
+	if err == nil {
+		return false
+	}
+	for _, use := range *err.Referrers() {
+		if ret, ok := use.(*ssa.Return); ok && !toldApart(err, ret.Block()) {
+			return true
+		}
+	}
+	return false
+}
+
+// toldApart reports whether a block runs only where an error has been found to be a certain other one.
+func toldApart(err ssa.Value, b *ssa.BasicBlock) bool {
+	for ; b.Idom() != nil; b = b.Idom() {
+		branch, ok := b.Idom().Instrs[len(b.Idom().Instrs)-1].(*ssa.If)
+		if !ok || len(b.Preds) != 1 || b.Idom().Succs[0] != b {
+			continue
+		}
+		switch cond := branch.Cond.(type) {
+		case *ssa.BinOp:
+			if cond.Op == token.EQL && (cond.X == err || cond.Y == err) {
+				return true
+			}
+		case *ssa.Call:
+			if slices.Contains(cond.Call.Args, err) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -140,7 +140,7 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 			!ix.onlyGivenBack(a, r) && (!answers.Skippable(a, r.Call) || ix.OwnerCompared(r) != nil) &&
 			(answers.WhenHeld(a, r.Call) != answers.OnlyLost || (saysLock(a) || saysLock(r)) && answers.Inverted(a, r.Call))
 	}
-	if ix.InTest(r.Pos()) || isForced(r.Fn) || ix.acquires(r) || ix.givesUp(r) || ix.isMark(a, r) {
+	if ix.InTest(a.Pos()) || ix.InTest(r.Pos()) || isForced(r.Fn) || ix.acquires(r) || ix.givesUp(r) || ix.isMark(a, r) {
 		return false
 	}
 	if (isRelease(r.Fn) || endsHandle(a.Fn, r.Fn)) && handsOn(a, r.Key) {

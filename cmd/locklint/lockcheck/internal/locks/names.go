@@ -31,7 +31,7 @@ var otherWord = regexp.MustCompile(`(?i)idempot|\bidem|_idem|(?-i:Idem)|dedup|du
 
 // The verbs that pair up. The rest of the two names must agree: LockOrder belongs to UnlockOrder.
 var verbPairs = []struct{ acquire, release *regexp.Regexp }{
-	{regexp.MustCompile(`(?i)^(?:try|get|spin|wait|do|set|add|create|take|grab|put)?_?lock`),
+	{regexp.MustCompile(`(?i)^(?:try|must|get|spin|wait|do|set|add|create|take|grab|put)?_?lock`),
 		regexp.MustCompile(`(?i)^(?:un|release|del|delete|free|remove|clear|do?un|try_?un)_?lock`)},
 	{regexp.MustCompile(`(?i)^(?:try)?(?:acquire|obtain)`), regexp.MustCompile(`(?i)^(?:release|free|unlock)`)},
 }

@@ -43,7 +43,7 @@ func (ix *Set) AlwaysSame(value keyexpr.Expr, fn *ssa.Function) bool {
 
 // Constant is what a value of a function always is: a constant, a parameter that all callers give the same constant, or
 // a field that is set to nothing else. Callers in other packages are not in sight, so a package without any caller
-// knows nothing.
+// but tests knows nothing.
 func (ix *Set) Constant(value keyexpr.Expr, fn *ssa.Function) (text string, ok bool) {
 	all := map[string]bool{}
 	if !ix.constants(value, fn, all, 0) || len(all) != 1 {
@@ -93,7 +93,7 @@ func (ix *Set) constantsOf(v ssa.Value, fn *ssa.Function, all map[string]bool, d
 func (ix *Set) handedOver(param keyexpr.Expr, fn *ssa.Function, all map[string]bool, depth int) bool {
 	i, err := strconv.Atoi(param.Text)
 	known, calls := err == nil, 0
-	for _, caller := range ix.Funcs {
+	for _, caller := range ix.Shipped {
 		if caller.Parent() != nil || !known {
 			continue
 		}
@@ -107,13 +107,13 @@ func (ix *Set) handedOver(param keyexpr.Expr, fn *ssa.Function, all map[string]b
 	return known && calls > 0
 }
 
-// storedInto collects what the package sets a field to. One that other packages can set is not known.
+// storedInto collects what the package sets a field to, other than in tests. One that other packages can set is not known.
 func (ix *Set) storedInto(field string, all map[string]bool, depth int) bool {
 	if token.IsExported(field[strings.LastIndexByte(field, '.')+1:]) {
 		return false
 	}
 	known, stores := true, 0
-	for _, fn := range ix.Funcs {
+	for _, fn := range ix.Shipped {
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
 				fa, ok := instr.(*ssa.FieldAddr)
@@ -143,7 +143,7 @@ func (ix *Set) StoredIn(field string) []keyexpr.Expr {
 		return nil
 	}
 	var list []keyexpr.Expr
-	for _, fn := range ix.Funcs {
+	for _, fn := range ix.Shipped {
 		list = append(list, StoredBy(fn, field)...)
 	}
 	return list

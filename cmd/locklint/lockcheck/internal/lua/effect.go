@@ -111,6 +111,9 @@ func (f *flow) command(name string, args []*Expr, g guard) {
 	default:
 		return
 	}
+	if e.Op == ops.Acquire && g.holds(e.Key) {
+		return
+	}
 	f.effects = append(f.effects, e)
 }
 
@@ -139,6 +142,11 @@ func (f *flow) set(e *Effect, name string, args []*Expr) (nx bool) {
 		}
 	}
 	return nx
+}
+
+// isArgument reports whether an expression is one of the values that the caller gives the script.
+func isArgument(x *Expr) bool {
+	return x.Kind == "index" && x.Args[0].Kind == "name" && x.Args[0].Text == "ARGV"
 }
 
 // takes reports whether the script takes a key.

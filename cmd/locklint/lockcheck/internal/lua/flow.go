@@ -26,14 +26,27 @@ type guard struct {
 	owner  bool    // what a key holds has been compared with something
 	absent bool    // the key did not exist, or has just been set by SETNX
 	of     []*Expr // the keys whose owner has been compared, none if that is not known
+	mine   []*Expr // those that hold what the caller has given: it has the lock that they are
 }
 
 func (g guard) or(h guard) guard {
-	return guard{g.owner || h.owner, g.absent || h.absent, slices.Concat(g.of, h.of)}
+	return guard{g.owner || h.owner, g.absent || h.absent, slices.Concat(g.of, h.of), slices.Concat(g.mine, h.mine)}
 }
 
 func (g guard) and(h guard) guard {
-	return guard{g.owner && h.owner, g.absent && h.absent, slices.Concat(g.of, h.of)}
+	both := guard{owner: g.owner && h.owner, absent: g.absent && h.absent, of: slices.Concat(g.of, h.of)}
+	for _, k := range g.mine {
+		if slices.ContainsFunc(h.mine, func(other *Expr) bool { return same(k, other) }) {
+			both.mine = append(both.mine, k)
+		}
+	}
+	return both
+}
+
+// holds reports whether the caller has shown that it has another lock than a key: what it does to that is what it does
+// as its holder.
+func (g guard) holds(key *Expr) bool {
+	return len(g.mine) > 0 && !slices.ContainsFunc(g.mine, func(k *Expr) bool { return same(k, key) || k.Kind == "?" })
 }
 
 // about reports whether a key may be one of those whose owner has been compared.
@@ -248,7 +261,11 @@ func (f *flow) equal(x, y *Expr) (t, e guard) {
 		g := guard{owner: true, of: f.keysRead(x)}
 		return g, g
 	case rx == readsValue:
-		return guard{owner: true, of: f.keysRead(x)}, guard{}
+		t = guard{owner: true, of: f.keysRead(x)}
+		if name, _, ok := x.redisCall(); ok && name == "GET" && isArgument(y) {
+			t.mine = t.of
+		}
+		return t, guard{}
 	}
 	return guard{}, guard{}
 }

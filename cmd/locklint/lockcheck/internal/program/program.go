@@ -26,6 +26,8 @@ type Package struct {
 	Pass  *analysis.Pass
 	Pkg   *ssa.Package    // nil if the package does not touch a client
 	Funcs []*ssa.Function // declared functions and function literals, in source order
+	// Shipped are the Funcs outside of tests. What tests hand in and store says nothing of what the program does.
+	Shipped []*ssa.Function
 
 	Impls   map[*types.Func]*types.Func // what implementation has found
 	Carrier bool                        // the package has facts
@@ -73,6 +75,9 @@ func (p *Package) addFunc(fn *ssa.Function) {
 		return
 	}
 	p.Funcs = append(p.Funcs, fn)
+	if !p.InTest(fn.Pos()) {
+		p.Shipped = append(p.Shipped, fn)
+	}
 	for _, lit := range fn.AnonFuncs {
 		p.addFunc(lit)
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
-// Assigned reports whether a function other than the initialiser may change a package variable.
+// Assigned reports whether a function other than the initialiser and tests may change a package variable.
 func (ix *Package) Assigned(g *ssa.Global) bool {
-	for _, fn := range ix.Funcs {
+	for _, fn := range ix.Shipped {
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
 				if mayAssign(instr, g) {

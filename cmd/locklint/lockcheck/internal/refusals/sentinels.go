@@ -32,7 +32,7 @@ func heedsSome(site *leases.Site, flow *leases.Flow, lease func(ssa.Value) bool)
 	if !ok || err == nil || site.OK >= 0 {
 		return nil
 	}
-	ofLibrary := clients.OfPackage(m.Obj.Pkg()) != clients.None
+	ofLibrary := clients.OfPackage(m.Obj.Pkg()) != clients.None || site.AnyError
 	var tests []*ssa.If
 	var elsewhere []ssa.Instruction
 	for _, use := range *err.Referrers() {

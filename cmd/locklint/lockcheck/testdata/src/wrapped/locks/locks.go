@@ -194,3 +194,39 @@ type Worker struct{ mu *redsync.Mutex }
 func (w *Worker) Start(ctx context.Context) error { return w.mu.LockContext(ctx) }
 
 func (w *Worker) Stop(ctx context.Context) { w.mu.UnlockContext(context.WithoutCancel(ctx)) }
+
+// An Anyhow tells apart that somebody else has its lock, and returns all other errors of redislock as they are.
+type Anyhow struct {
+	client *redislock.Client
+	lock   *redislock.Lock
+}
+
+func (a *Anyhow) Obtain(ctx context.Context, key string) error {
+	lock, err := a.client.Obtain(ctx, key, time.Minute, nil)
+	if err != nil {
+		if errors.Is(err, redislock.ErrNotObtained) {
+			return ErrBusy
+		}
+		return err
+	}
+	a.lock = lock
+	return nil
+}
+
+func (a *Anyhow) ReleaseLock(ctx context.Context) { _ = a.lock.Release(ctx) }
+
+// An Always has one error of its own for all.
+type Always struct{ mu *redsync.Mutex }
+
+func (a *Always) Lock(ctx context.Context) error {
+	err := a.mu.LockContext(ctx)
+	if err == redsync.ErrFailed {
+		return err
+	}
+	if err != nil {
+		return ErrBusy
+	}
+	return nil
+}
+
+func (a *Always) Unlock(ctx context.Context) { _, _ = a.mu.UnlockContext(ctx) }

@@ -103,3 +103,21 @@ func noWork(ctx context.Context, c *redislock.Client) bool {
 	log.Println("taken")
 	return true
 }
+
+// A wrapper with an error of its own may have those of the library, too.
+func onlyOurs(ctx context.Context, a *locks.Anyhow) error {
+	err := a.Obtain(ctx, "a") // want `LL3002: when a.Obtain fails in another way`
+	if errors.Is(err, locks.ErrBusy) {
+		return err
+	}
+	defer a.ReleaseLock(ctx)
+	return work()
+}
+
+func oneOfOurs(ctx context.Context, a *locks.Always) error {
+	if err := a.Lock(ctx); errors.Is(err, locks.ErrBusy) {
+		return err
+	}
+	defer a.Unlock(ctx)
+	return work()
+}

@@ -187,3 +187,47 @@ func (s *single) once() error {
 	defer lock.Release(s.ctx)
 	return work()
 }
+
+// The constructor gives the context another name for itself, and the work runs in a goroutine.
+
+type singleton struct {
+	locks  *redislock.Client
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func newSingleton(ctx context.Context, locks *redislock.Client) *singleton {
+	s := &singleton{locks: locks}
+	ctx, cancel := context.WithCancel(ctx)
+	s.ctx = ctx
+	s.cancel = cancel
+	go func() {
+		<-ctx.Done()
+		s.Close()
+	}()
+	return s
+}
+
+func (s *singleton) Close() { s.cancel() }
+
+func (s *singleton) Start() {
+	go func() {
+		for s.ctx.Err() == nil {
+			func() {
+				ctx, cancel := context.WithCancel(s.ctx)
+				defer cancel()
+				lock, err := s.locks.Obtain(ctx, "singleton", time.Minute, nil)
+				if err != nil {
+					return
+				}
+				defer func() {
+					_ = lock.Release(s.ctx) // want `LL3008: lock.Release is given a context that Close cancels`
+				}()
+				go func() {
+					err = lock.Refresh(ctx, time.Minute, nil)
+				}()
+				_ = work()
+			}()
+		}
+	}()
+}
