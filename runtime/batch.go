@@ -133,8 +133,9 @@ func (g *grant) leaveBatch(lease *Lease, why error) (lived, last bool) {
 	}
 	g.ending.Add(1)
 	g.mu.Unlock()
-	finish(lease, sharers, why)
+	over := g.finish(lease, sharers, why)
 	g.ending.Done()
+	g.locker.telemetry.ended(over)
 	return true, last
 }
 

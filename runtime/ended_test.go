@@ -103,11 +103,14 @@ func TestLease_Done_afterTheContexts(t *testing.T) {
 	for range 10 {
 		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Minute})
 		alive, done := heirs(t, lease), lease.Done()
-		go func() { _ = others.Break(t.Context(), "k", "test") }()
+		broken := make(chan error)
+		go func() { broken <- others.Break(t.Context(), "k", "test") }()
 		<-done
 		if n := alive(); n > 0 {
 			t.Errorf("%d contexts of the lease are alive after Done", n)
 		}
-		_ = lease.Release(t.Context())
+		if err := <-broken; err != nil {
+			t.Error(err)
+		}
 	}
 }

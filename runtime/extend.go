@@ -1,6 +1,7 @@
 package lockrt
 
 import (
+	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -26,9 +27,22 @@ func (g *grant) extendBy(le *Lease, sent time.Time, d time.Duration) {
 	if g.over == nil && g.isTurnOf(le) {
 		le.extended = max(le.extended, d)
 		g.ttl = max(g.ttl, d)
-		if end := sent.Add(d); le.inParts && end.After(le.limit.at()) {
-			le.limit.set(end)
-			le.maxTimer.Reset(time.Until(end))
+		if le.inParts {
+			g.endLater(cmp.Or(le.owner, le), sent.Add(d))
+		}
+	}
+}
+
+// endLater moves the end of a lease in parts, and of those that share it. The mutex is held.
+func (g *grant) endLater(owner *Lease, end time.Time) {
+	if !end.After(owner.limit.at()) {
+		return
+	}
+	owner.limit.set(end)
+	owner.maxTimer.Reset(time.Until(end))
+	for _, le := range g.sharers {
+		if le.owner == owner {
+			le.limit.set(earlier(le.latest, end))
 		}
 	}
 }

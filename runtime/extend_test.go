@@ -226,3 +226,44 @@ func TestLease_Extend_ofATTLInParts(t *testing.T) {
 		})
 	}
 }
+
+// An inner lease ends with the outer one, whichever of them is extended, and no later than its own MaxHold.
+func TestLease_Extend_ofATTLInParts_inner(t *testing.T) {
+	for _, byInner := range []bool{false, true} {
+		bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+			store.set(func(s *faultStore) {
+				s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+					req.TTL = min(req.TTL, ttl)
+					g, err := real.Acquire(ctx, req)
+					g.TTL, g.MaxTTL = req.TTL, ttl
+					return g, err
+				}
+			})
+			locks := newLocker(t, store, lockrt.Config{})
+			outer := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: 2 * ttl, NoRenew: true})
+			inner := mustAcquire(t, locks, outer.Context(), "k", lockrt.Options{TTL: ttl, Reentrant: true})
+			short := mustAcquire(t, locks, outer.Context(), "k", lockrt.Options{TTL: ttl, Reentrant: true, MaxHold: 9 * ttl / 4})
+			time.Sleep(7 * ttl / 4)
+			extended := outer
+			if byInner {
+				extended = inner
+			}
+			if err := extended.Extend(t.Context(), ttl); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * ttl / 4)
+			for what, lease := range map[string]*lockrt.Lease{"outer": outer, "inner": inner} {
+				if err := lease.Err(); err != nil {
+					t.Errorf("extended by the inner: %t: the %s lease: %v", byInner, what, err)
+				}
+			}
+			if err := short.Err(); !errors.Is(err, lockrt.ErrLost) {
+				t.Errorf("the inner lease past its MaxHold: %v", err)
+			}
+			time.Sleep(ttl / 2)
+			if outer.Err() == nil || inner.Err() == nil {
+				t.Error("a lease lives behind the end of what it was extended to")
+			}
+		})
+	}
+}

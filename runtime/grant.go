@@ -146,8 +146,9 @@ func (g *grant) passOn(from *Lease) bool {
 	g.ending.Add(1)
 	g.mu.Unlock()
 	// The turns do not overlap: the old contexts end before the next caller knows.
-	finish(from, sharers, ErrNotHeld)
+	over := g.finish(from, sharers, ErrNotHeld)
 	g.ending.Done()
+	l.telemetry.ended(over)
 	next.ready <- call{grant: g}
 	return true
 }
@@ -198,11 +199,9 @@ func (g *grant) end(of *Lease, why error) bool {
 		members = g.batch.members // nobody changes them any more
 	}
 	g.mu.Unlock()
-	finish(owner, sharers, why)
-	if members != nil {
-		finish(nil, members, why)
-	}
+	over := append(g.finish(owner, sharers, why), g.finish(nil, members, why)...)
 	g.ending.Done()
+	g.locker.telemetry.ended(over)
 	g.hasEnded()
 	return true
 }
@@ -213,14 +212,21 @@ func (g *grant) hasEnded() {
 	g.locker.disarm(g)
 }
 
-// finish ends the leases of one turn; owner is nil between two turns.
-func finish(owner *Lease, sharers []*Lease, why error) {
+// finish ends the leases of one turn; owner is nil between two turns. It returns those of which telemetry has to hear, as
+// soon as nobody waits for the end of the others: what hears of them is the program's.
+func (g *grant) finish(owner *Lease, sharers []*Lease, why error) (over []*Lease) {
+	end := func(lease *Lease) {
+		if lease.finish(why) && g.locker.telemetry != nil {
+			over = append(over, lease)
+		}
+	}
 	if owner != nil {
-		owner.finish(why)
+		end(owner)
 	}
 	for _, lease := range sharers {
-		lease.finish(why)
+		end(lease)
 	}
+	return over
 }
 
 // share adds a lease that ends with the owner's turn.
@@ -278,15 +284,16 @@ func (g *grant) leave(lease *Lease, why error) {
 		g.sharers = slices.Delete(g.sharers, i, i+1)
 	}
 	g.without([]*Lease{lease})
-	over := g.over != nil
-	if !over {
+	lives := g.over == nil
+	if lives {
 		g.ending.Add(1)
 	}
 	g.mu.Unlock()
-	lease.finish(why)
-	if !over {
+	over := g.finish(lease, nil, why)
+	if lives {
 		g.ending.Done()
 	}
+	g.locker.telemetry.ended(over)
 }
 
 // heldKind is the kind of the grant, which a Downgrade changes.

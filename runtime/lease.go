@@ -22,8 +22,8 @@ type Lease struct {
 	owner    *Lease // the lease whose grant it shares (Options.Reentrant); nil for one of its own
 	since    time.Time
 	limit    limit         // when a MaxHold ends it, its own or that of the lease it shares
-	inParts  bool          // limit is the end of a TTL that the store gives in parts, and Extend moves it up to that of latest
-	latest   time.Time     // the end of MaxHold of such a lease; zero: never
+	inParts  bool          // limit is the end of a TTL that the store gives in parts, of its owner's if it shares one
+	latest   time.Time     // up to which Extend moves it then, the end of its own MaxHold; zero: there is none
 	minHold  time.Duration // guarded by the grant's mutex: one that shares the lease may make it longer
 	extended time.Duration // by Extend, at the most; guarded by the grant's mutex
 	maxTimer *time.Timer   // nil without MaxHold; set under the grant's mutex, without which it does nothing
@@ -60,7 +60,9 @@ func (le *Lease) share(ctx context.Context, o Options) (*Lease, error) {
 	if le.owner != nil {
 		lease.owner = le.owner
 	}
-	lease.limit.set(earlier(lease.limit.at(), lease.owner.limit.at()))
+	lease.latest = lease.limit.at()
+	lease.limit.set(earlier(lease.latest, lease.owner.limit.at()))
+	lease.inParts = lease.owner.inParts
 	if err := le.grant.share(lease.owner, lease, o); err != nil {
 		lease.cancel(err)
 		return nil, err
@@ -102,10 +104,11 @@ func (le *Lease) reachMaxHold() {
 
 var errMaxHold = errors.New("it was held for its MaxHold, or for its TTL with NoRenew")
 
-// finish ends the lease; its context is cancelled with the reason as its cause.
-func (le *Lease) finish(why error) {
+// finish ends the lease; its context is cancelled with the reason as its cause. It reports whether it was the first to do
+// so, and then telemetry has to hear of it.
+func (le *Lease) finish(why error) (first bool) {
 	le.mu.Lock()
-	first := le.over == nil
+	first = le.over == nil
 	if first {
 		le.over = why
 	}
@@ -115,7 +118,7 @@ func (le *Lease) finish(why error) {
 	}
 	le.cancel(why)
 	if !first {
-		return
+		return false
 	}
 	le.mu.Lock()
 	le.told = true
@@ -123,7 +126,7 @@ func (le *Lease) finish(why error) {
 		close(le.done)
 	}
 	le.mu.Unlock()
-	le.grant.locker.telemetry.ended(le.since)
+	return true
 }
 
 // none reports whether le is no lease of any lock.
@@ -229,10 +232,18 @@ func (le *Lease) Err() error {
 	if le.none() {
 		return ErrNotHeld
 	}
+	if over := le.ended(); over != nil {
+		return over
+	}
 	_ = le.grant.err() // a passed deadline ends the lease now, not when its timer gets to run
 	if le.limit.passed() {
 		le.reachMaxHold()
 	}
+	return le.ended()
+}
+
+// ended is nil while the lease has not been ended, whatever the clock says.
+func (le *Lease) ended() error {
 	le.mu.Lock()
 	defer le.mu.Unlock()
 	return le.over
@@ -292,6 +303,9 @@ func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	limit := le.limit.at()
 	if le.inParts {
 		limit = le.latest
+		if le.owner != nil {
+			limit = earlier(limit, le.owner.latest)
+		}
 	}
 	if !limit.IsZero() {
 		d = max(min(d, limit.Sub(sent)), minTTL)

@@ -129,13 +129,12 @@ func outcomeOf(err error) string {
 }
 
 // ended records the end of a lease.
-func (t *telemetry) ended(since time.Time) {
-	if t == nil {
-		return
+func (t *telemetry) ended(leases []*Lease) {
+	for _, lease := range leases { // none without telemetry
+		ctx := context.Background()
+		t.held.Add(ctx, -1, t.common)
+		t.hold.Record(ctx, time.Since(lease.since).Seconds(), t.common)
 	}
-	ctx := context.Background()
-	t.held.Add(ctx, -1, t.common)
-	t.hold.Record(ctx, time.Since(since).Seconds(), t.common)
 }
 
 func (t *telemetry) leasesLost(n int) {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
+	otelmetric "go.opentelemetry.io/otel/metric"
+	nometric "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/trace"
@@ -154,3 +157,70 @@ func (panickyTracer) Start(ctx context.Context, _ string, _ ...oteltrace.SpanSta
 type panickySpan struct{ noop.Span }
 
 func (panickySpan) End(...oteltrace.SpanEndOption) { panic("the tracer is broken") }
+
+// hookedMeters make histograms that call back into the program, as those of others may.
+type hookedMeters struct {
+	nometric.MeterProvider
+	record func()
+}
+
+func (m hookedMeters) Meter(string, ...otelmetric.MeterOption) otelmetric.Meter {
+	return hookedMeter{record: m.record}
+}
+
+type hookedMeter struct {
+	nometric.Meter
+	record func()
+}
+
+func (m hookedMeter) Float64Histogram(
+	string, ...otelmetric.Float64HistogramOption,
+) (otelmetric.Float64Histogram, error) {
+	return hookedHistogram{record: m.record}, nil
+}
+
+type hookedHistogram struct {
+	nometric.Float64Histogram
+	record func()
+}
+
+func (h hookedHistogram) Record(context.Context, float64, ...otelmetric.RecordOption) { h.record() }
+
+// What hears of the end of a lease may ask for it, release it, and close its Locker.
+func TestConfig_MeterProvider_callsBack(t *testing.T) {
+	for name, call := range map[string]func(*lockrt.Locker, *lockrt.Lease){
+		"Err":     func(_ *lockrt.Locker, lease *lockrt.Lease) { _ = lease.Err() },
+		"Release": func(_ *lockrt.Locker, lease *lockrt.Lease) { _ = lease.Release(context.Background()) },
+		"Close":   func(locks *lockrt.Locker, _ *lockrt.Lease) { _ = locks.Close(context.Background()) },
+	} {
+		for how, end := range map[string]func(others *lockrt.Locker){
+			"MaxHold": func(*lockrt.Locker) { time.Sleep(ttl) },
+			"Break":   func(others *lockrt.Locker) { _ = others.Break(context.Background(), "k", "test") },
+		} {
+			t.Run(name+" at "+how, func(t *testing.T) {
+				bubble(t, func(t *testing.T, store *faultStore, others *lockrt.Locker) {
+					var lease *lockrt.Lease
+					var locks *lockrt.Locker
+					called := make(chan bool, 1)
+					hook := sync.OnceFunc(func() {
+						call(locks, lease)
+						called <- true
+					})
+					ended := func() {
+						if lease != nil {
+							hook()
+						}
+					}
+					locks = newLocker(t, store, lockrt.Config{MeterProvider: hookedMeters{record: ended}})
+					lease = mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour, MaxHold: ttl})
+					go end(others)
+					select {
+					case <-called:
+					case <-time.After(time.Minute):
+						t.Error("the call has not returned after a minute")
+					}
+				})
+			})
+		}
+	}
+}

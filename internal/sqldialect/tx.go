@@ -63,21 +63,6 @@ func (d Dialect) CheckOpen(ctx context.Context, tx Executor, table string) error
 	return stillOpen(exec("RELEASE SAVEPOINT lockgen_open"))
 }
 
-// markName is a savepoint behind which the work of a transaction stands.
-const markName = "lockgen_work"
-
-// Mark makes it possible to find out, by Marked, that a transaction was ended and the work went on without it.
-func Mark(ctx context.Context, tx Executor) error {
-	_, err := tx.ExecContext(ctx, "SAVEPOINT "+markName)
-	return err
-}
-
-// Marked returns ErrNotOpen if the transaction is not the one of Mark any more.
-func Marked(ctx context.Context, tx Executor) error {
-	_, err := tx.ExecContext(ctx, "RELEASE SAVEPOINT "+markName)
-	return stillOpen(err)
-}
-
 // stillOpen is ErrNotOpen for the error of a savepoint that is not there.
 func stillOpen(err error) error {
 	if err == nil {

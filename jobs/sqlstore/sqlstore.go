@@ -104,7 +104,7 @@ const (
 	// application's calls, which may wait for a row that a transaction of the application has locked. The store of locks
 	// may use the same pool.
 	stepConns = 4
-	callConns = 2
+	callConns = 4
 	// callTime bounds every transaction.
 	callTime = 10 * time.Second
 )
@@ -112,7 +112,7 @@ const (
 // New returns a store on db, which stays the caller's. It does not contact the server. The first use does; it refuses
 // unsuitable servers, missing tables and an invalid Config.
 //
-// The store uses up to four connections of db for the transactions of schedulers, two for those of the application's
+// The store uses up to four connections of db for the transactions of schedulers, four for those of the application's
 // calls, and others for signs of life and short reads. One connection is enough, unless the application's own
 // transactions take it: see [Store.PutTx].
 func New(db *sql.DB, cfg Config) *Store {

@@ -26,8 +26,8 @@ type Beginner interface {
 // DoTx runs fn in a transaction of db that is committed while the lock on key is held. It takes the lock, begins the
 // transaction, guards it, calls fn, commits, and then releases the lock. If fn fails, panics or calls runtime.Goexit it
 // rolls back before the release. fn must not end the transaction itself, by its methods or by a statement. If a statement
-// fails, fn does well to return: MySQL has ended the transaction if that was a deadlock, and commits each further statement
-// by itself.
+// fails, fn has to fail, too: MySQL has ended the transaction if that was a deadlock, and commits each further statement by
+// itself, which DoTx does not notice.
 //
 // If the Locker keeps its locks in the PostgreSQL database of db, through whichever pool, the guard is [Guard]: nobody
 // else gets the lock before the transaction has ended, even past the end of the lease; for a reader (Options.Mode) that
@@ -43,9 +43,8 @@ type Beginner interface {
 // DoTx returns nil if and only if the commit was acknowledged. If the lease was lost in the meantime, that is no error:
 // the guard has kept others out. If nothing was committed the error is that of Locker.Do, of the guard (see there),
 // fn's own, or the database's; 40001, 40P01 and their like ask for the whole call to be repeated. An error that wraps
-// [ErrUnsure] says that the outcome is not known: so does that of an fn that ended the transaction itself, or went on after
-// a deadlock as if nothing had been, except by a statement under [Guard], and one a second after the end of ctx if the
-// answer to the commit is not there. A rollback is waited for for 5 s. Otherwise DoTx blocks for as long as Locker.Do, fn and the database.
+// [ErrUnsure] says that the outcome is not known: so does that of an fn that ended the transaction itself, and one a second after the end of ctx if the answer to the commit
+// is not there. A rollback is waited for for 5 s. Otherwise DoTx blocks for as long as Locker.Do, fn and the database.
 func DoTx(
 	ctx context.Context, locks *lockrt.Locker, key string, o lockrt.Options, db Beginner,
 	fn func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error,
@@ -99,22 +98,7 @@ func guardTx(ctx context.Context, db Beginner, tx *sql.Tx, leases lockrt.Leases)
 		return ctx, nil, nil
 	}
 	work, err := guardByFence(ctx, tx, leases)
-	if err == nil {
-		err = sqldialect.Mark(ctx, tx)
-	}
-	return work, func() error {
-		if err := lostOf(leases); err != nil {
-			return err
-		}
-		err := sqldialect.Marked(context.WithoutCancel(ctx), tx)
-		if errors.Is(err, sqldialect.ErrNotOpen) {
-			err = fmt.Errorf("%w: what its function did after that is written: %w", ErrUnsure, err)
-		}
-		if err != nil {
-			return fmt.Errorf("commit under lock %q: %w", leases[0].Key(), err)
-		}
-		return nil
-	}, err
+	return work, func() error { return lostOf(leases) }, err
 }
 
 // guardByFence guards by the fences of the leases. The keys are sorted, so that two transactions cannot wait for each

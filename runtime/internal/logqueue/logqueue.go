@@ -62,30 +62,37 @@ func (q *Queue) add(e entry) {
 }
 
 func (q *Queue) write() {
-	for batch := q.next(); batch != nil; batch = q.next() {
-		for _, e := range batch {
-			_ = e.handler.Handle(e.ctx, e.record)
+	ended := false
+	defer func() {
+		if !ended { // a handler has called runtime.Goexit
+			go q.write()
 		}
+	}()
+	for e, ok := q.next(); ok; e, ok = q.next() {
+		_ = e.handler.Handle(e.ctx, e.record)
 	}
+	ended = true
 }
 
-// next returns what is to be handed on, nil if that is nothing.
-func (q *Queue) next() []entry {
+// next returns what is to be handed on, if there is anything.
+func (q *Queue) next() (e entry, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	batch := q.waiting
-	q.waiting = nil
-	if batch == nil {
+	if len(q.waiting) == 0 {
+		q.waiting = nil
 		close(q.written)
 		q.written = nil
-		return nil
+		return entry{}, false
 	}
-	if q.dropped > 0 {
+	e = q.waiting[0]
+	q.waiting[0] = entry{}
+	q.waiting = q.waiting[1:]
+	if len(q.waiting) == 0 && q.dropped > 0 {
 		r := slog.NewRecord(time.Now(), slog.LevelError, "the log was too slow, and records were dropped", 0)
 		r.AddAttrs(slog.Int("records", q.dropped))
-		batch, q.dropped = append(batch, entry{batch[0].handler, context.Background(), r}), 0
+		q.waiting, q.dropped = append(q.waiting, entry{e.handler, context.Background(), r}), 0
 	}
-	return batch
+	return e, true
 }
 
 // handler adds to the queue what is for another one.

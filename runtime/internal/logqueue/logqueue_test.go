@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,4 +79,26 @@ func TestQueue_bound(t *testing.T) {
 			t.Errorf("the log ends with %q", text.String()[text.Len()-200:])
 		}
 	})
+}
+
+// exiting ends the goroutine that it is called on.
+type exiting struct{ slog.Handler }
+
+func (h exiting) Handle(ctx context.Context, r slog.Record) error {
+	_ = h.Handler.Handle(ctx, r)
+	runtime.Goexit()
+	return nil
+}
+
+func TestQueue_handlerExits(t *testing.T) {
+	var text bytes.Buffer
+	var q Queue
+	log := q.Logger(slog.New(exiting{slog.NewTextHandler(&text, nil)}))
+	for range 5 {
+		log.Info("one")
+	}
+	q.Wait(time.Minute)
+	if n := strings.Count(text.String(), "msg=one"); n != 5 {
+		t.Errorf("%d records of 5 were handed on", n)
+	}
 }

@@ -177,32 +177,65 @@ func txEndedByWork(t *testing.T, e, locks *engine) {
 	}
 }
 
-// MySQL and SQLite end a transaction by themselves, as after a deadlock, and commit each further statement by itself. Work that
-// goes on all the same must not look as if it was committed as a whole.
-func TestDoTx_endedByTheServer(t *testing.T) {
+// A result that the function has not closed does not matter, and a context that ends in it is the error.
+func TestDoTx_resultAndContextOfTheWork(t *testing.T) {
 	engines(t, func(t *testing.T, e *engine) {
 		e.exec(t, "CREATE TABLE data (n int)")
+		e.exec(t, "INSERT INTO data VALUES (1), (2), (3)")
 		if err := fence.CreateTable(t.Context(), e.db, fence.Dialect("")); err != nil {
 			t.Fatal(err)
 		}
 		l := elsewhere(t)
 		err := sqlstore.DoTx(t.Context(), l, "k", lockrt.Options{TTL: long}, e.db,
 			func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
-				_, ended := tx.ExecContext(ctx, "ROLLBACK")
-				return errors.Join(insert(ctx, tx, lease), ended, insert(ctx, tx, lease))
+				if err := insert(ctx, tx, lease); err != nil {
+					return err
+				}
+				rows, err := tx.QueryContext(ctx, "SELECT n FROM data")
+				if err == nil {
+					rows.Next()
+				}
+				return err
 			})
-		if !errors.Is(err, sqlstore.ErrUnsure) {
-			t.Errorf("the error is %v, want ErrUnsure", err)
+		if err != nil {
+			t.Errorf("with a result that is open: %v", err)
 		}
-		failed := errors.New("no stock")
-		err = sqlstore.DoTx(t.Context(), l, "k", lockrt.Options{TTL: long}, e.db,
+		gone := errors.New("the client has gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		err = sqlstore.DoTx(ctx, l, "k", lockrt.Options{TTL: long}, e.db,
 			func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
-				return errors.Join(insert(ctx, tx, lease), failed)
+				err := insert(ctx, tx, lease)
+				cancel(gone)
+				return err
 			})
-		if !errors.Is(err, failed) || errors.Is(err, sqlstore.ErrUnsure) {
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, gone) || errors.Is(err, sqlstore.ErrUnsure) {
+			t.Errorf("with a context that has ended: %v", err)
+		}
+		e.wrote(t, e, 4)
+	})
+}
+
+// A server that is silent when the function has returned holds up nobody for longer than documented.
+func TestDoTx_silentBeforeTheCommit(t *testing.T) {
+	engines(t, func(t *testing.T, e *engine) {
+		e.exec(t, "CREATE TABLE data (n int)")
+		if err := fence.CreateTable(t.Context(), e.db, fence.Dialect("")); err != nil {
+			t.Fatal(err)
+		}
+		db, p := e.through(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		err := sqlstore.DoTx(ctx, elsewhere(t), "k", lockrt.Options{TTL: long}, db,
+			func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error {
+				err := insert(ctx, tx, lease)
+				p.Silence()
+				time.AfterFunc(100*time.Millisecond, cancel)
+				return err
+			})
+		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v", err)
 		}
-		e.wrote(t, e, 2)
+		p.Resume()
 	})
 }
 
