@@ -98,11 +98,14 @@ const (
 	Fourteenth = "fourteenth"
 	Fifteenth  = "fifteenth"
 	Sixteenth  = "sixteenth"
+
+	Seventeenth = "seventeenth"
+	Eighteenth  = "eighteenth"
 )
 
 // firstRuns are those over code that the checks had not seen.
 var firstRuns = []string{FirstRun, SixthRun, SeventhRun, EighthRun, NinthRun, TenthRun, Eleventh, Twelfth, Thirteenth,
-	Fourteenth, Fifteenth, Sixteenth}
+	Fourteenth, Fifteenth, Sixteenth, Seventeenth, Eighteenth}
 
 // The sets of repositories: those that the checks were tuned on, those that were kept back then, those that were found
 // when the checks were done, and those that were labelled before the first run. Mended is the last of them once more,

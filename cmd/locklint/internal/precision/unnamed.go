@@ -270,6 +270,47 @@ Mended since, without a new count: releases in literals that the function hands 
 one under a lock (LL3004), and marks that a failure takes back (LL2002, LL2003, LL3003).
 `
 
+const seventeenthText = `
+## The seventeenth set: its first run
+
+42 repositories, labelled on 2026-11-28 by two more helpers who neither ran nor read locklint, found by words of trades and machinery
+(auctions, firmware, timetables, billing, matchmaking, short links, …), frozen before the run, counted as the fifteenth. Rules set in
+advance: a repository belongs to the set only if the packages with its locks compile here, 14 labelled ones that this page names, or
+that both had, were taken out, and the program itself was run, with tests. 31 have a defect, 26 have one beyond doubt.
+
+**31 of 37 reports are right (84 %), 32 of 60 defects are found (53 %), 29 of the 37 beyond doubt (78 %): neither goal is reached.** The
+wrong ones: a token that only tests make a constant (LL2003, twice), a lock made anew in each round of a loop (LL3005), progress
+that a script of the lock's holder keeps (LL2007), a context whose own cancel comes after the release, and one of a job that nobody cancels
+(LL3008, one each).
+`
+
+const seventeenthCauses = `
+20 of the 28 missed are those about which the label is not sure. Mended since, all but the job's context, and four of the missed: run again,
+35 of 36 reports are right, and 33 of the 37 beyond doubt are found.
+`
+
+const eighteenthText = `
+## The eighteenth set: its first run
+
+69 repositories, labelled on 2026-11-28 by two more helpers who neither ran nor read locklint, found by other words (couriers, gift
+cards, clinics, polls; outbox relays, worker IDs, crawlers, …) and by names of files, none of them named here or in the seventeenth set,
+frozen before the run, by the version in which the seventeenth was mended. They compile here. The rule was a stricter one: a defect is
+what can be shown by a sequence of events and what the text of a check claims to report; what is arguable, intended or beyond that text was
+put down as a doubt, and does not count as a defect. So recall says less than that of the sets before. 35 have a defect.
+18 repositories were labelled by both; the labels of the first were taken.
+
+**47 of 52 reports are right (90 %), and 48 of 51 defects are found (94 %): both goals are reached.** Reports at a doubt count as wrong: a
+lock that a comment gives up on purpose (LL3002), contexts that nobody is seen to cancel or that end after the lock (LL3008, twice),
+and a process's name as the token of a lock that it takes once (LL2003). The fifth is a release before its context's cancel (LL3008). Of
+the 43 doubts with a check, 5 were reported. Place by place there are 21 more reports, of habits, which are right. Of the 16 defects that
+the second labeller has in the repositories of both, 15 are found.
+`
+
+const eighteenthCauses = `
+Missed: releases with the context of the caller behind a script with several keys, of a service's loop, and behind an interface that
+databases implement, too (LL3008).
+`
+
 const countHead = "\n| check | right | precision | 95 % interval | found | recall | 95 % interval |\n" +
 	"| --- | --- | --- | --- | --- | --- | --- |\n"
 
@@ -311,6 +352,12 @@ func (d *Data) counted(b *strings.Builder) {
 	b.WriteString(sixteenthText)
 	d.counts(b, Sixteenth)
 	b.WriteString(sixteenthCauses)
+	b.WriteString(seventeenthText)
+	d.counts(b, Seventeenth)
+	b.WriteString(seventeenthCauses)
+	b.WriteString(eighteenthText)
+	d.counts(b, Eighteenth)
+	b.WriteString(eighteenthCauses)
 	d.together(b)
 }
 
