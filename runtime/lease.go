@@ -284,8 +284,8 @@ func (l *Locker) checkHeld(ctx context.Context, lease HeldLease) error {
 	return err
 }
 
-// Extend makes the lease last at least d from now. If d is longer than the TTL, all further renewals use d. It never
-// shortens a lease. It asks for no more of d than Options.MaxHold leaves. It blocks until the store answers or ctx
+// Extend makes the lease last at least d from now. If d is longer than the TTL, all further renewals use d, until the lease
+// ends. It never shortens a lease. It asks for no more of d than Options.MaxHold leaves. It blocks until the store answers or ctx
 // ends.
 func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if err := le.Err(); err != nil {

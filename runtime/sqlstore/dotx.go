@@ -43,8 +43,8 @@ type Beginner interface {
 // DoTx returns nil if and only if the commit was acknowledged. If the lease was lost in the meantime, that is no error:
 // the guard has kept others out. If nothing was committed the error is that of Locker.Do, of the guard (see there),
 // fn's own, or the database's; 40001, 40P01 and their like ask for the whole call to be repeated. An error that wraps
-// [ErrUnsure] says that the outcome is not known: so does that of an fn that ended the transaction itself, and one a second after the end of ctx if the answer to the commit
-// is not there. A rollback is waited for for 5 s. Otherwise DoTx blocks for as long as Locker.Do, fn and the database.
+// [ErrUnsure] says that the outcome is not known: so does that of an fn that ended the transaction itself by its methods, and
+// one a second after the end of ctx if the answer to the commit is not there. A rollback is waited for for 5 s. Otherwise DoTx blocks for as long as Locker.Do, fn and the database.
 func DoTx(
 	ctx context.Context, locks *lockrt.Locker, key string, o lockrt.Options, db Beginner,
 	fn func(ctx context.Context, tx *sql.Tx, lease *lockrt.Lease) error,
