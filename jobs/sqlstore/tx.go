@@ -77,7 +77,8 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 // meanwhile, or if an earlier transaction has completed it, also if the answer to that commit was lost: roll back.
 // So however often a run is tried, in the function, by retries and after deaths, one transaction commits. Within one
 // transaction CompleteTx may be called again with the same tx, unless that is one of [PgxTx] or a connection, such as a
-// *sql.Conn with a BEGIN of your own, on which there may be another transaction since.
+// *sql.Conn with a BEGIN of your own, on which there may be another transaction since. A type of your own that hides a
+// connection looks like one transaction: pass the connection itself.
 //
 // Nobody takes the run over while the transaction is open: a node that is stopped there keeps it until the server ends the
 // transaction. On PostgreSQL that is when its client has been silent for 30 s, or for idle_in_transaction_session_timeout
