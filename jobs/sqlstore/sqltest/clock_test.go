@@ -18,9 +18,8 @@ import (
 	locksql "github.com/lockgen/lockgen/runtime/sqlstore"
 )
 
-// The clock of the server is set back by some seconds and right again. The ticks of these seconds have begun before: each
-// begins once and has a record, and a one-off job runs once.
-func TestStore_clockSetBack(t *testing.T) {
+// clocked runs a test on servers whose clocks it sets.
+func clocked(t *testing.T, test func(*testing.T, *engine, *testclock.Clock)) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -31,7 +30,7 @@ func TestStore_clockSetBack(t *testing.T) {
 		}
 		clock := testclock.Postgres(t, e.db, path.Base(u.Path))
 		e.db = openDB(t, "pgx", e.url) // connections with that clock
-		clockSetBack(t, e, clock)
+		test(t, e, clock)
 	})
 	t.Run("mariadb", func(t *testing.T) {
 		t.Parallel()
@@ -39,9 +38,34 @@ func TestStore_clockSetBack(t *testing.T) {
 		to, clock := testclock.MySQL(e.db.Driver(), mysqlDSN(e.url)+"?interpolateParams=true")
 		e.db = sql.OpenDB(to)
 		t.Cleanup(func() { _ = e.db.Close() })
-		clockSetBack(t, e, clock)
+		test(t, e, clock)
 	})
 }
+
+// The clock of the server is set back, and the answer to the next heartbeat is lost.
+func TestStore_clockSetBack_lostAnswer(t *testing.T) {
+	clocked(t, func(t *testing.T, e *engine, clock *testclock.Clock) {
+		s, stamp := e.store(), ""
+		heartbeat := func() {
+			t.Helper()
+			r, err := s.Heartbeat(t.Context(), jobs.Heartbeat{Session: "s", Lease: time.Minute, Stamp: stamp})
+			if err != nil || r.Lost {
+				t.Errorf("%+v, %v; want nothing lost", r, err)
+			}
+			stamp = r.Stamp
+		}
+		heartbeat()
+		clock.SetBack(t, 30*time.Second)
+		known := stamp
+		heartbeat()
+		stamp = known
+		heartbeat()
+	})
+}
+
+// The clock of the server is set back by some seconds and right again. The ticks of these seconds have begun before: each
+// begins once and has a record, and a one-off job runs once.
+func TestStore_clockSetBack(t *testing.T) { clocked(t, clockSetBack) }
 
 func clockSetBack(t *testing.T, e *engine, clock *testclock.Clock) {
 	if err := locksql.CreateTables(t.Context(), e.db, locksql.Config{}); err != nil {

@@ -2,18 +2,14 @@ package sqltest
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/lockgen/lockgen/internal/testclock"
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/sqlstore"
 )
@@ -221,47 +217,6 @@ func TestStore_loss(t *testing.T) {
 		if heartbeat(strings.Join(parts, " ")).Lost {
 			t.Error("to a session that is over the store seems lost")
 		}
-	})
-}
-
-// The clock of the server is set back, and the answer to the next heartbeat is lost.
-func TestStore_clockSetBack_lostAnswer(t *testing.T) {
-	t.Parallel()
-	test := func(t *testing.T, e *engine, clock *testclock.Clock) {
-		s, stamp := e.store(), ""
-		heartbeat := func() {
-			t.Helper()
-			r, err := s.Heartbeat(t.Context(), jobs.Heartbeat{Session: "s", Lease: time.Minute, Stamp: stamp})
-			if err != nil || r.Lost {
-				t.Errorf("%+v, %v; want nothing lost", r, err)
-			}
-			stamp = r.Stamp
-		}
-		heartbeat()
-		clock.SetBack(t, 30*time.Second)
-		known := stamp
-		heartbeat()
-		stamp = known
-		heartbeat()
-	}
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		e := postgres(t)
-		u, err := url.Parse(e.url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		clock := testclock.Postgres(t, e.db, path.Base(u.Path))
-		e.db = openDB(t, "pgx", e.url) // connections with that clock
-		test(t, e, clock)
-	})
-	t.Run("mariadb", func(t *testing.T) {
-		t.Parallel()
-		e := mariaDB(t)
-		to, clock := testclock.MySQL(e.db.Driver(), mysqlDSN(e.url)+"?interpolateParams=true")
-		e.db = sql.OpenDB(to)
-		t.Cleanup(func() { _ = e.db.Close() })
-		test(t, e, clock)
 	})
 }
 
