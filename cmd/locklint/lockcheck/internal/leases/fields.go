@@ -104,16 +104,7 @@ func (li *Info) fieldSite(call *ssa.Call) *Site {
 	}
 	site := &Site{Call: call, Name: ssax.FieldNameOnly(addr), Library: v.library, Lease: -1, Err: -1, OK: -1, Recv: addr.X,
 		field: ssax.FieldName(addr.X.Type(), addr.Field)}
-	results := call.Call.Signature().Results()
-	for i := range results.Len() {
-		switch t := results.At(i).Type(); {
-		case results.Len() == 1:
-		case ssax.IsError(t):
-			site.Err = i
-		case ssax.IsBool(t):
-			site.OK = i
-		}
-	}
+	site.findOutcome()
 	switch {
 	case v.library == clients.GoZero:
 		site.Both, site.Spare = true, true

@@ -112,16 +112,7 @@ func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 	site := li.mutexSite(call, m)
 	site.Name, site.Library, site.Both, site.keyed = ssax.ShortName(m.Obj), v.library, v.both, v.keyed
 	site.AnyError = v.anyError
-	results := call.Call.Signature().Results()
-	for i := range results.Len() {
-		switch t := results.At(i).Type(); {
-		case results.Len() == 1:
-		case ssax.IsError(t):
-			site.Err = i
-		case ssax.IsBool(t):
-			site.OK = i
-		}
-	}
+	site.findOutcome()
 	if clients.IsCoordinator(site.Library) {
 		li.endsWithSession(site)
 	}
@@ -258,4 +249,18 @@ func (li *Info) keepsUntilExpiry(m ssax.Method) bool {
 	}
 	set, known := li.P.OptionOf(m.Args[len(m.Args)-1], "NoRenew")
 	return !known || set != nil
+}
+
+// findOutcome finds where the call says whether it has the lock. A single result is looked at as it is.
+func (s *Site) findOutcome() {
+	results := s.Call.Call.Signature().Results()
+	for i := range results.Len() {
+		switch t := results.At(i).Type(); {
+		case results.Len() == 1:
+		case ssax.IsError(t):
+			s.Err = i
+		case ssax.IsBool(t):
+			s.OK = i
+		}
+	}
 }
