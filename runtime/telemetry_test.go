@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -199,20 +200,20 @@ func TestConfig_MeterProvider_callsBack(t *testing.T) {
 		} {
 			t.Run(name+" at "+how, func(t *testing.T) {
 				bubble(t, func(t *testing.T, store *faultStore, others *lockrt.Locker) {
-					var lease *lockrt.Lease
+					var lease atomic.Pointer[lockrt.Lease]
 					var locks *lockrt.Locker
 					called := make(chan bool, 1)
 					hook := sync.OnceFunc(func() {
-						call(locks, lease)
+						call(locks, lease.Load())
 						called <- true
 					})
 					ended := func() {
-						if lease != nil {
+						if lease.Load() != nil {
 							hook()
 						}
 					}
 					locks = newLocker(t, store, lockrt.Config{MeterProvider: hookedMeters{record: ended}})
-					lease = mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour, MaxHold: ttl})
+					lease.Store(mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour, MaxHold: ttl}))
 					go end(others)
 					select {
 					case <-called:
