@@ -3,8 +3,6 @@ package lockrt
 import (
 	"cmp"
 	"context"
-	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -153,82 +151,6 @@ func (g *grant) passOn(from *Lease) bool {
 	return true
 }
 
-var errDeadline = errors.New("its deadline passed without a renewal")
-
-// extend moves the deadline after the store acknowledged ttl, counted from sent. It never moves it back: the store
-// does not shorten a lease either.
-func (g *grant) extend(sent time.Time, ttl time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if d := sent.Add(ttl - margin(ttl)); g.over == nil && d.After(g.deadline) {
-		g.deadline, g.gave = d, ttl
-	}
-}
-
-// lose ends the grant as lost, unless it has ended already. The next caller in the queue has to ask the store.
-func (g *grant) lose(reason error) { g.loseTurn(nil, reason) }
-
-// loseTurn is lose if it is still the turn of the given lease; nil stands for any.
-func (g *grant) loseTurn(of *Lease, reason error) {
-	if g.end(of, &lostError{key: g.key, reason: reason}) {
-		g.locker.leaseLost(g, reason)
-	}
-}
-
-// end reports whether this call ended the grant. Of a given lease it ends nothing but its turn. On a grant that is over
-// when it returns, the contexts of all leases have ended that ever were under it, be it by others: only then may somebody
-// else get the lock.
-func (g *grant) end(of *Lease, why error) bool {
-	g.mu.Lock()
-	if g.over != nil {
-		g.mu.Unlock()
-		g.ending.Wait()
-		return false
-	}
-	if of != nil && g.owner != of {
-		g.mu.Unlock()
-		return false
-	}
-	g.over = why
-	g.ending.Add(1)
-	owner, sharers := g.owner, g.sharers
-	g.sharers = nil
-	var members []*Lease
-	if g.batch != nil {
-		g.batch.closed.Store(true)
-		members = g.batch.members // nobody changes them any more
-	}
-	g.mu.Unlock()
-	over := append(g.finish(owner, sharers, why), g.finish(nil, members, why)...)
-	g.ending.Done()
-	g.locker.telemetry.ended(over)
-	g.hasEnded()
-	return true
-}
-
-// hasEnded is called by who has set over, when that has ended its leases.
-func (g *grant) hasEnded() {
-	g.ending.Wait()
-	g.locker.disarm(g)
-}
-
-// finish ends the leases of one turn; owner is nil between two turns. It returns those of which telemetry has to hear, as
-// soon as nobody waits for the end of the others: what hears of them is the program's.
-func (g *grant) finish(owner *Lease, sharers []*Lease, why error) (over []*Lease) {
-	end := func(lease *Lease) {
-		if lease.finish(why) && g.locker.telemetry != nil {
-			over = append(over, lease)
-		}
-	}
-	if owner != nil {
-		end(owner)
-	}
-	for _, lease := range sharers {
-		end(lease)
-	}
-	return over
-}
-
 // share adds a lease that ends with the owner's turn.
 func (g *grant) share(owner, lease *Lease, o Options) error {
 	g.mu.Lock()
@@ -277,85 +199,11 @@ func (g *grant) keepNothing(lease *Lease) {
 	g.mu.Unlock()
 }
 
-// leave ends one of several leases that share the grant.
-func (g *grant) leave(lease *Lease, why error) {
-	g.mu.Lock()
-	if i := slices.Index(g.sharers, lease); i >= 0 {
-		g.sharers = slices.Delete(g.sharers, i, i+1)
-	}
-	g.without([]*Lease{lease})
-	lives := g.over == nil
-	if lives {
-		g.ending.Add(1)
-	}
-	g.mu.Unlock()
-	over := g.finish(lease, nil, why)
-	if lives {
-		g.ending.Done()
-	}
-	g.locker.telemetry.ended(over)
-}
-
 // heldKind is the kind of the grant, which a Downgrade changes.
 func (g *grant) heldKind() kind {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.kind
-}
-
-// err is nil while the grant lives. It looks at the clock too: between the deadline and the run of its timer the grant
-// is over already.
-func (g *grant) err() error {
-	g.mu.Lock()
-	over, passed := g.over, !time.Now().Before(g.deadline)
-	g.mu.Unlock()
-	if over != nil || !passed {
-		return over
-	}
-	g.lose(errDeadline)
-	return g.ended()
-}
-
-// ended is nil while the grant has not been ended, whatever the clock says.
-func (g *grant) ended() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.over
-}
-
-// renewal begins a renewal and returns what it asks for.
-func (g *grant) renewal(sent time.Time) Renewal {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var limit time.Time
-	switch {
-	case g.batch != nil:
-		limit = g.batch.limit()
-	case g.owner != nil:
-		limit = g.owner.limit.at()
-	}
-	ttl := g.ttl
-	if !limit.IsZero() {
-		// A TTL beyond the end of MaxHold would keep the lock from others if it is not released.
-		ttl = min(g.ttl, max(limit.Sub(sent)+margin(g.ttl), minTTL))
-	}
-	return g.renewalLocked(sent, ttl)
-}
-
-// renewalOf begins a renewal for ttl.
-func (g *grant) renewalOf(sent time.Time, ttl time.Duration) Renewal {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.renewalLocked(sent, ttl)
-}
-
-func (g *grant) renewalLocked(sent time.Time, ttl time.Duration) Renewal {
-	if end := sent.Add(ttl); end.After(g.mayLast) {
-		g.mayLast = end
-	}
-	return Renewal{
-		Key: g.key, ID: g.id, TTL: ttl, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch(),
-	}
 }
 
 // release is what ends the grant at the store. The caller has ended it here, so that nothing of it changes any more.
@@ -370,32 +218,4 @@ func (g *grant) heldLease() HeldLease {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return HeldLease{Key: g.key, ID: g.id, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch()}
-}
-
-// storeSlack is for the time from which a session counts a lease, which is a little later than that of its Locker.
-const storeSlack = 100 * time.Millisecond
-
-// storeEnd is when the lease is over at the store, too, at the latest: each renewal counts as done, also one whose answer was
-// lost.
-func (g *grant) storeEnd() time.Time {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	end := g.deadline.Add(margin(g.gave))
-	if g.mayLast.After(end) {
-		end = g.mayLast
-	}
-	return end.Add(storeSlack)
-}
-
-// given is what the store gave last, and until when that is certain.
-func (g *grant) given() (gave time.Duration, deadline time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.gave, g.deadline
-}
-
-func (g *grant) state() (ttl time.Duration, deadline time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.ttl, g.deadline
 }

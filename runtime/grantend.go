@@ -1,0 +1,114 @@
+package lockrt
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// This file is how a grant and the leases under it end.
+
+var errDeadline = errors.New("its deadline passed without a renewal")
+
+// lose ends the grant as lost, unless it has ended already. The next caller in the queue has to ask the store.
+func (g *grant) lose(reason error) { g.loseTurn(nil, reason) }
+
+// loseTurn is lose if it is still the turn of the given lease; nil stands for any.
+func (g *grant) loseTurn(of *Lease, reason error) {
+	if g.end(of, &lostError{key: g.key, reason: reason}) {
+		g.locker.leaseLost(g, reason)
+	}
+}
+
+// end reports whether this call ended the grant. Of a given lease it ends nothing but its turn. On a grant that is over
+// when it returns, the contexts of all leases have ended that ever were under it, be it by others: only then may somebody
+// else get the lock.
+func (g *grant) end(of *Lease, why error) bool {
+	g.mu.Lock()
+	if g.over != nil {
+		g.mu.Unlock()
+		g.ending.Wait()
+		return false
+	}
+	if of != nil && g.owner != of {
+		g.mu.Unlock()
+		return false
+	}
+	g.over = why
+	g.ending.Add(1)
+	owner, sharers := g.owner, g.sharers
+	g.sharers = nil
+	var members []*Lease
+	if g.batch != nil {
+		g.batch.closed.Store(true)
+		members = g.batch.members // nobody changes them any more
+	}
+	g.mu.Unlock()
+	over := append(g.finish(owner, sharers, why), g.finish(nil, members, why)...)
+	g.ending.Done()
+	g.locker.telemetry.ended(over)
+	g.hasEnded()
+	return true
+}
+
+// hasEnded is called by who has set over, when that has ended its leases.
+func (g *grant) hasEnded() {
+	g.ending.Wait()
+	g.locker.disarm(g)
+}
+
+// finish ends the leases of one turn; owner is nil between two turns. It returns those of which telemetry has to hear, as
+// soon as nobody waits for the end of the others: what hears of them is the program's.
+func (g *grant) finish(owner *Lease, sharers []*Lease, why error) (over []*Lease) {
+	end := func(lease *Lease) {
+		if lease.finish(why) && g.locker.telemetry != nil {
+			over = append(over, lease)
+		}
+	}
+	if owner != nil {
+		end(owner)
+	}
+	for _, lease := range sharers {
+		end(lease)
+	}
+	return over
+}
+
+// leave ends one of several leases that share the grant.
+func (g *grant) leave(lease *Lease, why error) {
+	g.mu.Lock()
+	if i := slices.Index(g.sharers, lease); i >= 0 {
+		g.sharers = slices.Delete(g.sharers, i, i+1)
+	}
+	g.without([]*Lease{lease})
+	lives := g.over == nil
+	if lives {
+		g.ending.Add(1)
+	}
+	g.mu.Unlock()
+	over := g.finish(lease, nil, why)
+	if lives {
+		g.ending.Done()
+	}
+	g.locker.telemetry.ended(over)
+}
+
+// err is nil while the grant lives. It looks at the clock too: between the deadline and the run of its timer the grant
+// is over already.
+func (g *grant) err() error {
+	g.mu.Lock()
+	over, passed := g.over, !time.Now().Before(g.deadline)
+	g.mu.Unlock()
+	if over != nil || !passed {
+		return over
+	}
+	g.lose(errDeadline)
+	return g.ended()
+}
+
+// ended is nil while the grant has not been ended, whatever the clock says.
+func (g *grant) ended() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.over
+}
