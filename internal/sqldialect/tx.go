@@ -60,16 +60,8 @@ func (d Dialect) CheckOpen(ctx context.Context, tx Executor, table string) error
 	if err := exec("SAVEPOINT lockgen_open"); err != nil {
 		return err
 	}
-	return stillOpen(exec("RELEASE SAVEPOINT lockgen_open"))
-}
-
-// stillOpen is ErrNotOpen for the error of a savepoint that is not there.
-func stillOpen(err error) error {
-	if err == nil {
-		return nil
-	}
-	if state := sqlState(err); state == "25P01" || state == "3B001" || mysqlNumber(err) == 1305 ||
-		strings.Contains(err.Error(), "no such savepoint") {
+	err := exec("RELEASE SAVEPOINT lockgen_open")
+	if err != nil && mysqlNumber(err) == 1305 { // there is none: it has ended with its statement
 		return ErrNotOpen
 	}
 	return err

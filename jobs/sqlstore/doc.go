@@ -41,8 +41,9 @@
 // A call is one transaction per 512 of its elements. The row of a job is the lock of everything that belongs to the
 // job. A transaction takes these steps. It locks the rows of its jobs in the order of their names, then those of
 // one-off jobs and of sessions. A claim leaves out one-off jobs that others have locked. It reads the server's clock,
-// then runs and records. Package ledger decides, as it does for the store in memory. Then the rows that changed are written in a few statements. Missing rows are inserted. If
-// another transaction was faster, this one is repeated, as after a deadlock or a serialization failure.
+// then runs and records. Package ledger decides, as it does for the store in memory. Then the rows that changed are
+// written in a few statements. Missing rows are inserted. If another transaction was faster, this one is repeated, as
+// after a deadlock or a serialization failure.
 //
 // Transactions are READ COMMITTED, whatever the default of the connection is. So a read after a wait for a lock sees
 // what the previous holder has written. In SQLite they begin with BEGIN IMMEDIATE.

@@ -133,7 +133,7 @@ func (t *tables) checkOpen(ctx context.Context, tx Tx) error {
 	if _, begun := tx.(interface{ Commit() error }); begun {
 		return fmt.Errorf("%w; roll back and try the whole again", err)
 	}
-	return fmt.Errorf("%w: %w", lockrt.ErrOptions, err)
+	return fmt.Errorf("%w: %w; begin one on the %T", lockrt.ErrOptions, err, tx)
 }
 
 // completeIdle is how long a transaction may be silent behind CompleteTx on PostgreSQL: until it ends, nobody takes the
