@@ -293,24 +293,18 @@ func (s *session) lose(c *class) {
 	s.endClass(c)
 	var lost []string
 	var doubtful []*held // whose contenders may have another class
-	var perhaps []held   // whose contenders may have had this one
 	for id, h := range s.leases {
-		switch {
-		case h.class == c:
+		// A request that still moves one there will say so itself.
+		if h.class == c || slices.Contains(h.maybe, c) {
 			lost = append(lost, id)
 			s.dropLocked(h)
 			s.unsureLocked(h.key, h.id)
-			if len(h.maybe) > 0 {
+			if len(h.maybe) > 0 || len(h.moving) > 0 {
 				doubtful = append(doubtful, h)
 			}
-		case slices.Contains(h.maybe, c):
-			perhaps = append(perhaps, *h)
 		}
 	}
 	s.mu.Unlock()
-	if len(perhaps) > 0 {
-		s.calls.Start(func() { s.lookAfter(perhaps, c) })
-	}
 	for _, h := range doubtful {
 		s.abandon(h)
 	}

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lockgen/lockgen/runtime/internal/waits"
@@ -13,6 +14,7 @@ type held struct {
 	me      string // the key of the contender
 	rev     int64  // of the contender's creation
 	class   *class
+	moving  []*class      // to which requests under way move it
 	maybe   []*class      // to which it may move, or have moved, by requests that had no answer
 	moved   int64         // the revision of the contender's last change that is known
 	ttl     time.Duration // as the entry has it
@@ -43,6 +45,7 @@ func (s *session) hold(h *held) error {
 			h.until = old.until
 		}
 		h.maybe, old.maybe = old.maybe, nil
+		h.moving, old.moving = old.moving, nil
 		s.dropLocked(old)
 	}
 	h.class.users++
@@ -59,7 +62,7 @@ func (s *session) dropLocked(h *held) {
 		delete(s.leases, h.id)
 		s.ends.Remove(h)
 		s.leaveLocked(h.class)
-		for _, c := range h.maybe {
+		for _, c := range slices.Concat(h.maybe, h.moving) {
 			s.leaveLocked(c)
 		}
 	}

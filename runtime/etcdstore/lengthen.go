@@ -25,7 +25,7 @@ type move struct {
 // stays, and with it the epoch. The contender may be moved by others at the same time, and by attempts whose answers were
 // lost.
 func (s *session) lengthen(ctx context.Context, h held, ttl time.Duration) (*class, error) {
-	for pause := time.Duration(0); pace.Sleep(ctx, pause); pause = pace.Jitter(2 * retryFirst) {
+	for pause := time.Duration(0); pace.Sleep(ctx, pace.Jitter(pause)); pause = pace.Backoff(pause, 2*retryFirst, retryMost) {
 		if moved, err := s.lengthenOnce(ctx, &h, ttl); moved != nil || err != nil {
 			return cmp.Or(moved, h.class), err
 		}
@@ -81,12 +81,10 @@ func (s *session) moveTo(ctx context.Context, h *held, kv *mvccpb.KeyValue, c *c
 		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", kv.ModRevision)).
 			Then(etcd.OpPut(me, e.text(), etcd.WithLease(c.id))).Commit()
 	})
-	switch {
-	case unanswered:
-	case err == nil && done.Succeeded:
-		defer s.hasNotMoved(h.id, c) // but for what settleMove takes over
-	default:
-		s.hasNotMoved(h.id, c)
+	if err != nil || !done.Succeeded {
+		s.endMove(h.id, c, unanswered)
+	} else {
+		defer s.endMove(h.id, c, unanswered) // but for what settleMove takes over
 	}
 	switch {
 	case isNoLease(err):
@@ -100,7 +98,7 @@ func (s *session) moveTo(ctx context.Context, h *held, kv *mvccpb.KeyValue, c *c
 	return s.settleMove(h, move{c.id, done.Header.Revision, ttl})
 }
 
-// mayMove makes a class one to which the contender of a lease may move: it is kept as long as the lease. It reports false
+// mayMove makes a class one to which the contender of a lease moves: it is kept for as long. It reports false
 // if the class is over, and ErrLost if there is no such lease any more.
 func (s *session) mayMove(id string, c *class) (bool, error) {
 	s.mu.Lock()
@@ -113,35 +111,33 @@ func (s *session) mayMove(id string, c *class) (bool, error) {
 		return false, nil
 	}
 	c.users++
-	h.maybe = append(h.maybe, c)
+	h.moving = append(h.moving, c)
 	return true, nil
 }
 
-// hasNotMoved ends what mayMove began: the contender has moved or not, and will not do it later.
-func (s *session) hasNotMoved(id string, c *class) {
+// endMove ends what mayMove began. If an attempt had no answer the contender may have moved, or may later: the class is kept
+// as long as the lease. If etcd has forgotten it meanwhile, the contender may have gone with it.
+func (s *session) endMove(id string, c *class, unanswered bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.leases[id]; h != nil {
-		if i := slices.Index(h.maybe, c); i >= 0 {
-			h.maybe = slices.Delete(h.maybe, i, i+1)
-			s.leaveLocked(c)
-		}
+	h := s.leases[id]
+	i := -1
+	if h != nil {
+		i = slices.Index(h.moving, c)
 	}
-}
-
-// lookAfter finds out which of some leases, whose contenders may have moved to a class, etcd has forgotten with it.
-func (s *session) lookAfter(leases []held, c *class) {
-	ctx, cancel := bounded(s.ctx)
-	defer cancel()
-	r := &renewing{s: s, errs: make([]error, len(leases)), held: leases}
-	r.read(ctx)
-	for i, h := range leases {
-		switch err := r.errs[i]; {
-		case errors.Is(err, lockrt.ErrLost):
-			s.Lost(h.id, errForgotten)
-		case err == nil:
-			s.hasNotMoved(h.id, c) // and nothing moves there any more
-		}
+	if i < 0 {
+		s.mu.Unlock()
+		return
+	}
+	h.moving = slices.Delete(h.moving, i, i+1)
+	if unanswered {
+		h.maybe = append(h.maybe, c)
+	} else {
+		s.leaveLocked(c)
+	}
+	gone := unanswered && c.over
+	s.mu.Unlock()
+	if gone {
+		s.lose(c)
 	}
 }
 
@@ -161,8 +157,14 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 		now.ttl = max(now.ttl, m.ttl)
 		return now.class, nil
 	}
-	for _, c := range append(slices.Clone(now.maybe), s.classes[classFor(m.ttl)]) {
-		if c != nil && c.id == m.to && !c.over {
+	for _, c := range append(slices.Concat(now.maybe, now.moving), s.classes[classFor(m.ttl)]) {
+		switch {
+		case c == nil || c.id != m.to:
+		case c.over: // and the contender has gone with it
+			s.dropLocked(now)
+			s.unsureLocked(now.key, now.id)
+			return h.class, lockrt.ErrLost
+		default:
 			c.users++
 			s.leaveLocked(now.class)
 			now.class, now.ttl = c, m.ttl

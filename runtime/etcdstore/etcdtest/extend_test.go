@@ -230,6 +230,56 @@ func TestStore_extendWithoutAnswer_lostClass(t *testing.T) {
 	release(t, acquire(t, others, "k", lockrt.Options{TTL: long, Wait: 20 * time.Second}))
 }
 
+// hearingLease tells when etcd has said that it has forgotten a lease.
+type hearingLease struct {
+	etcd.Lease
+	heard func()
+}
+
+func (l *hearingLease) KeepAliveOnce(ctx context.Context, id etcd.LeaseID) (*etcd.LeaseKeepAliveResponse, error) {
+	said, err := l.Lease.KeepAliveOnce(ctx, id)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		l.heard()
+	}
+	return said, err
+}
+
+// A lock may have been moved by an Extend without an answer to a lease of etcd that is revoked. Its holder is told when
+// the process hears of that, also if the servers say nothing more: somebody else may have it.
+func TestStore_extendWithoutAnswer_lostNewClass(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	c := start(t, 1, testetcd.Options{})
+	line := testenv.NewProxy(t, c.Members[0].Addr())
+	client := c.client(t, line.Addr())
+	kv := &forgetfulKV{KV: client.KV}
+	client.KV, client.Lease = kv, &hearingLease{client.Lease, line.Silence}
+	locks, err := lockrt.New(etcdstore.New(client, etcdstore.Config{}), lockrt.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = locks.Close(context.Background()) }()
+	defer line.Resume()
+	held := acquire(t, locks, "k", lockrt.Options{TTL: 45 * time.Second, NoRenew: true})
+	before := leasesOf(t, c)
+	kv.percent.Store(100)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := held.Extend(ctx, 70*time.Second); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	kv.percent.Store(0)
+	for id := range leasesOf(t, c) {
+		if !before[id] {
+			_, _ = c.client(t).Revoke(t.Context(), id)
+		}
+	}
+	deadline := held.Deadline()
+	<-held.Done()
+	if left := time.Until(deadline); left < time.Second {
+		t.Errorf("the holder was told at its own deadline (%s before it)", left)
+	}
+}
+
 // Somebody has revoked the lease of etcd to which many contenders are moved at once. Nobody loses a lock who was not moved yet.
 func TestStore_extendIntoARevokedClass(t *testing.T) {
 	c := start(t, 1, testetcd.Options{})
