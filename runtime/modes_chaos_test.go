@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
@@ -88,7 +88,7 @@ func (c *company) leave(lease *lockrt.Lease) {
 func TestLocker_kindsChaos(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
 				store := &sharingStore{faultStore: &faultStore{Store: memstore.New()}, noRecall: seed%2 == 0}
 				store.acquire = oneKindEach(t)
 				c := &company{t: t, inside: make(map[*lockrt.Lease]lockrt.Options), most: make(map[string]int)}

@@ -42,6 +42,7 @@ type RedisConfig struct {
 	Env []string
 
 	sentinelFile string // makes it a sentinel with this configuration
+	cluster      bool   // gives it a port for the bus of a cluster
 }
 
 // RedisServer is a running redis-server that belongs to its creator.
@@ -53,6 +54,7 @@ type RedisServer struct {
 	cfg     RedisConfig
 	program string
 	port    int
+	busPort int // 0: none
 	dir     string
 	report  func(error) error
 
@@ -141,6 +143,11 @@ func (s *RedisServer) startOnFreePort(ctx context.Context) error {
 			return err
 		}
 		s.port = port
+		if s.cfg.cluster {
+			if s.busPort, err = freePort(); err != nil {
+				return err
+			}
+		}
 		err = s.launch(ctx)
 		if err == nil || attempt == portAttempts || !errors.Is(err, errPortTaken) {
 			return err
@@ -192,6 +199,9 @@ func (s *RedisServer) args() []string {
 	}
 	if s.cfg.Password != "" {
 		args = append(args, "--requirepass", s.cfg.Password)
+	}
+	if s.cfg.cluster {
+		args = append(args, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(s.busPort))
 	}
 	return append(args, s.cfg.Args...)
 }

@@ -24,8 +24,7 @@ type RedisCluster struct {
 	// Replicas[i] and Replicas[i+len(Nodes)] are.
 	Replicas []*RedisServer
 
-	cfg      ClusterConfig
-	busPorts map[*RedisServer]int
+	cfg ClusterConfig
 }
 
 // ClusterConfig says how to start a Redis Cluster. The zero value starts masters
@@ -48,7 +47,7 @@ type ClusterConfig struct {
 // told their bus port, so there the test fails.
 func Cluster(t testing.TB, n int, config ...ClusterConfig) *RedisCluster {
 	t.Helper()
-	c := &RedisCluster{cfg: optional(t, config), busPorts: make(map[*RedisServer]int)}
+	c := &RedisCluster{cfg: optional(t, config)}
 	c.cfg.NodeTimeout = cmp.Or(c.cfg.NodeTimeout, 5*time.Second)
 	for i := range n {
 		var env []string
@@ -74,18 +73,11 @@ func Cluster(t testing.TB, n int, config ...ClusterConfig) *RedisCluster {
 
 func (c *RedisCluster) node(t testing.TB, env ...string) *RedisServer {
 	t.Helper()
-	bus, err := freePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	node := Redis(t, RedisConfig{Env: env, Args: []string{
-		"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
+	return Redis(t, RedisConfig{cluster: true, Env: env, Args: []string{
 		"--cluster-node-timeout", strconv.FormatInt(c.cfg.NodeTimeout.Milliseconds(), 10),
 		// A replica is promoted however long it has not heard of its master: a busy machine is no reason to wait.
 		"--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0",
 	}})
-	c.busPorts[node] = bus
-	return node
 }
 
 // URL returns the addresses as redis+cluster://….
@@ -123,7 +115,7 @@ func (c *RedisCluster) join(ctx context.Context) error {
 	}
 	for _, node := range c.all() {
 		host, port, _ := net.SplitHostPort(node.Addr())
-		if _, err := c.Nodes[0].askOnce(ctx, "CLUSTER", "MEET", host, port, strconv.Itoa(c.busPorts[node])); err != nil {
+		if _, err := c.Nodes[0].askOnce(ctx, "CLUSTER", "MEET", host, port, strconv.Itoa(node.busPort)); err != nil {
 			return err
 		}
 	}

@@ -50,6 +50,25 @@ func TestRedisServer_launch_portTakenByAnotherServer(t *testing.T) {
 	}
 }
 
+// A node of a cluster has two ports, and both are found anew where one is taken.
+func TestRedisServer_startOnFreePort_busPortTaken(t *testing.T) {
+	other := Redis(t)
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &RedisServer{cfg: RedisConfig{cluster: true}, program: other.program, port: port, busPort: other.port, dir: t.TempDir()}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if err := s.launch(ctx); !errors.Is(err, errPortTaken) {
+		t.Errorf("launch on a taken bus port: %v, want errPortTaken", err)
+	}
+	t.Cleanup(func() { s.killLocked() })
+	if err := s.startOnFreePort(ctx); err != nil || s.busPort == other.port {
+		t.Errorf("startOnFreePort: %v, with bus port %d", err, s.busPort)
+	}
+}
+
 func TestRedisServer_Restart_waitsForItsPort(t *testing.T) {
 	s := Redis(t)
 	s.Kill()

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -96,7 +98,7 @@ func (r *report) endTest(e event, w io.Writer) {
 		r.broken = append(r.broken, e.Package+" "+e.Test)
 		fmt.Fprintf(w, "FAIL  %s %s\n%s", e.Package, e.Test, r.text(id))
 	case "skip":
-		r.skipped = append(r.skipped, skip{id, reason(r.text(id))})
+		r.skipped = append(r.skipped, skip{id, cmp.Or(reason(r.text(id)), "no reason given")})
 	}
 }
 
@@ -116,12 +118,24 @@ func (r *report) endPackage(e event, w io.Writer) {
 }
 
 // unfinished prints what the tests said that never ended, because the process
-// died in them: there the panic is.
+// died in them: there the panic is. Those that had said nothing, most of them
+// parallel ones that were waiting for their turn, are only named, so that they
+// do not bury it.
 func (r *report) unfinished(pkg string, w io.Writer) {
+	var silent []string
 	for id := range r.output {
-		if id.pkg == pkg && id.test != "" {
-			fmt.Fprintf(w, "FAIL  %s %s did not end\n%s", pkg, id.test, r.text(id))
+		if id.pkg != pkg || id.test == "" {
+			continue
 		}
+		if text := r.text(id); reason(text) != "" {
+			fmt.Fprintf(w, "FAIL  %s %s did not end\n%s", pkg, id.test, text)
+		} else {
+			silent = append(silent, id.test)
+		}
+	}
+	if len(silent) > 0 {
+		slices.Sort(silent)
+		fmt.Fprintf(w, "FAIL  %s: nor did these end, which said nothing: %s\n", pkg, strings.Join(silent, " "))
 	}
 }
 
@@ -135,8 +149,8 @@ func (r *report) text(id testID) string {
 // position is what package testing puts before the text of t.Skip.
 var position = regexp.MustCompile(`^\w[\w.-]*\.go:\d+: `)
 
-// reason finds what t.Skip said: the last lines of output that are not the
-// framing of package testing.
+// reason finds what a test said, such as the reason it gave t.Skip: the lines of
+// output that are not the framing of package testing.
 func reason(text string) string {
 	var said []string
 	for line := range strings.Lines(text) {
@@ -145,9 +159,6 @@ func reason(text string) string {
 			continue
 		}
 		said = append(said, position.ReplaceAllString(line, ""))
-	}
-	if len(said) == 0 {
-		return "no reason given"
 	}
 	return strings.Join(said, " ")
 }

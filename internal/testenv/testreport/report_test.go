@@ -81,3 +81,18 @@ func TestRead_notTheOutputOfTests(t *testing.T) {
 		t.Errorf("plain text of the go command passes: %v", err)
 	}
 }
+
+func TestRead_panicAmongTestsThatWait(t *testing.T) {
+	_, text := run(t, `package x
+import "testing"
+func TestA(t *testing.T) { t.Parallel() }
+func TestB(t *testing.T) { t.Parallel() }
+func TestC(t *testing.T) { panic("out of cheese") }
+`)
+	if !strings.Contains(text, "out of cheese") || !strings.Contains(text, "example.test: nor did these end, which said nothing: TestA TestB\n") {
+		t.Errorf("the tests that waited are not in one line:\n%s", text)
+	}
+	if strings.Contains(text, "=== PAUSE") {
+		t.Errorf("the framing of tests that said nothing is shown:\n%s", text)
+	}
+}

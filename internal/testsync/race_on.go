@@ -1,0 +1,5 @@
+//go:build race
+
+package testsync
+
+const raceEnabled = true
