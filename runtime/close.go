@@ -16,9 +16,10 @@ import (
 // that nobody has released are released, too.
 //
 // It blocks until that is done, or returns within 100 ms of the end of ctx: what is left, also if ctx has ended before the
-// call, is then done in the background. At a store that does not answer it gives up within some 6 s, and leases that were not
-// released are free after their TTL. It is idempotent: later calls wait for the first, each until its own ctx ends, and
-// return its result. It waits for the handler of Config.Logger that logs lost leases, for 5 s at the most.
+// call, is then done in the background. At a store that has not answered for 5 s it gives up within some 6 s; at one that
+// answers, however late, it goes on. Leases that were not released are free after their TTL. It is idempotent: later calls
+// wait for the first, each until its own ctx ends, and return its result. It waits for the handler of Config.Logger that
+// logs lost leases, for 5 s at the most.
 func (l *Locker) Close(ctx context.Context) error {
 	if err := l.usable(ctx); err != nil {
 		return fmt.Errorf("close locker: %w", err)
@@ -117,10 +118,17 @@ func (l *Locker) leases() []*Lease {
 	return leases
 }
 
-// closeReleases is how many releases Close keeps in flight.
-const closeReleases = 32
+const (
+	// closeReleases is how many releases Close keeps in flight at first. Each that was answered soon adds one.
+	closeReleases = 32
+	// mostCloseReleases is how many wait to be begun at the most.
+	mostCloseReleases = 1024
+	// soon is an answer of a store that more releases at a time do not make late.
+	soon = time.Second
+)
 
-// releaseAll releases leases until ctx ends, or the store has answered none of them for callTime.
+// releaseAll releases leases until ctx ends, or the store has answered none of them for callTime. What limits it is how
+// long an answer takes, and not how much a store can do at a time, so it has ever more of them under way.
 func releaseAll(ctx context.Context, leases []*Lease) error {
 	until, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
@@ -131,11 +139,20 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 		wg    sync.WaitGroup
 		mu    sync.Mutex
 		errs  []error // guarded by mu
-		slots = make(chan struct{}, closeReleases)
+		slots = make(chan struct{}, mostCloseReleases)
 	)
-	for _, lease := range leases {
+	free := func() {
 		select {
 		case slots <- struct{}{}:
+		default:
+		}
+	}
+	for range closeReleases {
+		free()
+	}
+	for _, lease := range leases {
+		select {
+		case <-slots:
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
@@ -143,10 +160,14 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 			return errors.Join(append(errs, fmt.Errorf("more locks left to their TTL: %w", ctx.Err()))...)
 		}
 		wg.Go(func() {
-			defer func() { <-slots }()
+			began := time.Now()
 			err := lease.release(ctx)
+			free()
 			if err == nil {
 				silence.Reset(callTime)
+				if time.Since(began) < soon {
+					free()
+				}
 				return
 			}
 			mu.Lock()

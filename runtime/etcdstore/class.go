@@ -28,6 +28,8 @@ type class struct {
 	users int           // leases, waiters and calls
 	idle  time.Time     // since when it has no users
 	over  bool          // gone is closed
+	// keeping is how many locks may be under it that are to be kept, and are to leave it for that.
+	keeping int
 }
 
 // idleTime is for how long a class is kept that nobody uses.
@@ -265,7 +267,9 @@ func (s *session) retire(c *class) bool {
 	}
 	s.mu.Unlock()
 	if old {
-		s.revoke(s.ctx, c.id)
+		limited, cancel := context.WithTimeout(s.ctx, attemptTime)
+		defer cancel()
+		s.revoke(limited, c.id)
 	}
 	return old
 }
@@ -282,8 +286,6 @@ func (s *session) endClass(c *class) {
 }
 
 func (s *session) revoke(ctx context.Context, id etcd.LeaseID) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
-	defer cancel()
 	_, _ = s.client.Revoke(ctx, id) // without this it runs out
 }
 

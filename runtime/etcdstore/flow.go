@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // etcd applies writes in the order in which it has got them, those too whose callers have left. A write that is sent again
@@ -132,6 +133,7 @@ func (s *session) enter(ctx context.Context, r rank) (*sending, error) {
 	case <-w.ready:
 		return w, nil
 	case <-ctx.Done():
+	case <-s.over:
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,6 +142,9 @@ func (s *session) enter(ctx context.Context, r rank) (*sending, error) {
 	} else { // in the same moment
 		f.queued = without(f.queued, w)
 		f.dispatch()
+	}
+	if ctx.Err() == nil {
+		return nil, unsentError{lockrt.ErrClosed}
 	}
 	return nil, unsent(ctx, f.why)
 }
@@ -367,6 +372,8 @@ func (s *session) probesAfter(pause time.Duration) bool {
 		case <-moved:
 		case <-timer.C:
 			over = true
+		case <-s.over:
+			return false
 		}
 	}
 }

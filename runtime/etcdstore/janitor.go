@@ -238,23 +238,37 @@ func (s *session) doOne(ctx context.Context, c *chore) {
 	}
 }
 
-// revokeAll ends the classes, if nothing is held under them. What is released later ends the last of them.
+// revokeAll ends the session with its classes, if it is closed, nothing is held and no release is under way. Else what is
+// released last does it.
 func (s *session) revokeAll(ctx context.Context) {
-	s.mu.Lock()
-	if s.ctx.Err() == nil || len(s.leases) > 0 || s.releasing > 0 {
-		s.mu.Unlock()
-		return
+	if all, last := s.takeClasses(); last {
+		s.revokeThese(ctx, all)
 	}
-	var all []*class
+}
+
+// takeClasses takes the classes out of use if the session may end. A class stays, and runs out, under which a lock is to be
+// kept that is not known to have left it.
+func (s *session) takeClasses() (all []*class, last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() == nil || len(s.leases) > 0 || s.releasing > 0 {
+		return nil, false
+	}
 	for _, c := range s.classes {
-		s.endClass(c)
-		all = append(all, c)
+		if c.keeping == 0 {
+			s.endClass(c)
+			all = append(all, c)
+		}
 	}
 	s.ground = ground{}
-	s.mu.Unlock()
+	return all, true
+}
+
+func (s *session) revokeThese(ctx context.Context, all []*class) {
 	var revoking sync.WaitGroup
 	for _, c := range all {
 		revoking.Go(func() { s.revoke(ctx, c.id) })
 	}
 	revoking.Wait()
+	s.end.Do(func() { close(s.over) })
 }

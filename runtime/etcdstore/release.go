@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -26,12 +27,26 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 	s.mu.Lock()
 	s.releasing--
 	s.mu.Unlock()
-	if limited.Err() == nil {
-		s.revokeAll(limited) // if this was the last of a closed session
-	} else {
-		s.calls.Start(func() { s.revokeAll(context.Background()) })
-	}
+	s.revokeLast(ctx, began.Add(callTime))
 	return explain(ctx, began, err)
+}
+
+// revokeLast ends the etcd leases if this was the last release of a session that is closed. It waits for that until ctx
+// ends. After that the store does: with it its client may end.
+func (s *session) revokeLast(ctx context.Context, end time.Time) {
+	all, last := s.takeClasses()
+	if !last {
+		return
+	}
+	limited, cancel := context.WithDeadline(context.WithoutCancel(ctx), atLeast(end, callTime/5))
+	s.store.ending.Go(func() {
+		defer cancel()
+		s.revokeThese(limited, all)
+	})
+	select {
+	case <-limited.Done(): // at the end
+	case <-ctx.Done():
+	}
 }
 
 // takeToRelease removes a lease from those that are held. Its class is not revoked before its release is over.
@@ -259,6 +274,10 @@ func (s *session) endKept(ctx context.Context, id etcd.LeaseID) error {
 // releaseLater goes on with a release that had no answer.
 func (s *session) releaseLater(rel lockrt.Release, h *held) {
 	end := time.Now().Add(rel.Keep)
+	kept := func() {}
+	if rel.Keep > 0 {
+		kept = s.keepClasses(h)
+	}
 	s.later(time.Now(), func(ctx context.Context) error {
 		rel := rel
 		if rel.Keep > 0 {
@@ -268,8 +287,31 @@ func (s *session) releaseLater(rel lockrt.Release, h *held) {
 		defer cancel()
 		err := s.release(limited, rel, h)
 		if errors.Is(err, lockrt.ErrLost) {
-			return nil
+			err = nil
+		}
+		if err == nil {
+			kept()
 		}
 		return err
 	})
+}
+
+// keepClasses has the classes outlast the session that a lock may be under, until the returned function is called.
+func (s *session) keepClasses(h *held) (kept func()) {
+	if h == nil || h.class == nil {
+		return func() {} // an earlier release of it failed, and has told them
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	classes := slices.Concat([]*class{h.class}, h.maybe, h.moving)
+	for _, c := range classes {
+		c.keeping++
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, c := range classes {
+			c.keeping--
+		}
+	}
 }

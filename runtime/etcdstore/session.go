@@ -35,6 +35,8 @@ type session struct {
 
 	gate *startstop.Gate
 	ctx  context.Context // ends with Close
+	over chan struct{}   // closed when the session is closed and its leases of etcd have ended: nothing is worth waiting for
+	end  sync.Once
 
 	preparing chan struct{} // has an element while somebody makes a class or a generation; guards the next two
 	refused   error         // by a full database, the last time
@@ -75,7 +77,7 @@ func newSession(store *Store, cfg lockrt.SessionConfig, sp space) *session {
 	g := startstop.New()
 	s := &session{
 		SessionConfig: cfg, store: store, client: store.client, space: sp, id: strings.ToLower(rand.Text()),
-		node: shown(cfg.Node, maxNode), gate: g, ctx: g.Context(),
+		node: shown(cfg.Node, maxNode), gate: g, ctx: g.Context(), over: make(chan struct{}),
 		preparing: make(chan struct{}, 1), used: make(chan struct{}), wakeClean: make(chan struct{}, 1),
 		classes: make(map[time.Duration]*class), leases: make(map[string]*held), waiters: make(map[string]*waiter),
 		places: make(map[string]*queued), names: newNames(), losing: make(map[string]time.Time), parts: mostParts,

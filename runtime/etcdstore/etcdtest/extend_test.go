@@ -336,15 +336,7 @@ func TestStore_Close_silentWithWaiters(t *testing.T) {
 			}
 		})
 	}
-	testsync.Eventually(t, "all wait", func() bool {
-		queued := 0
-		for _, key := range c.keys(t) {
-			if strings.Contains(key, "/l/") {
-				queued++
-			}
-		}
-		return queued == 20
-	})
+	testsync.Eventually(t, "all wait", func() bool { return len(locksOf(t, c)) == 20 })
 	line.Silence()
 	began := time.Now()
 	_ = locks.Close(context.Background())

@@ -1,0 +1,109 @@
+package etcdtest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/testenv"
+	"github.com/lockgen/lockgen/internal/testetcd"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/etcdstore"
+)
+
+// endlessKV does late what deletes a contender, and for ever when somebody has closed for a second.
+type endlessKV struct {
+	etcd.KV
+	closes atomic.Pointer[time.Time] // when Close begins
+	over   chan struct{}             // closed at the end of the test
+}
+
+func (k *endlessKV) await(ctx context.Context, ops ...etcd.Op) {
+	closes := k.closes.Load()
+	if closes == nil || !slices.ContainsFunc(ops, func(op etcd.Op) bool { return op.IsDelete() }) {
+		return
+	}
+	if time.Since(*closes) > time.Second {
+		select {
+		case <-k.over:
+		case <-ctx.Done():
+		}
+	}
+	pace.Sleep(ctx, 1200*time.Millisecond)
+}
+
+func (k *endlessKV) Do(ctx context.Context, op etcd.Op) (etcd.OpResponse, error) {
+	k.await(ctx, op)
+	return k.KV.Do(ctx, op)
+}
+
+func (k *endlessKV) Txn(ctx context.Context) etcd.Txn {
+	return &watchedTxn{Txn: k.KV.Txn(ctx), commit: func(txn etcd.Txn, ops []etcd.Op) (*etcd.TxnResponse, error) {
+		k.await(ctx, ops...)
+		return txn.Commit()
+	}}
+}
+
+// A Locker with locks of three kinds closes at a slow server. The last releases come after its session has closed, and have
+// no answer. With the last one its leases of etcd end, and the locks.
+func TestLocker_Close_lastReleasesWithoutAnswers(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	c := start(t, 1, testetcd.Options{})
+	client := c.client(t)
+	kv := &endlessKV{KV: client.KV, over: make(chan struct{})}
+	defer close(kv.over)
+	client.KV = kv
+	locks, err := lockrt.New(etcdstore.New(client, etcdstore.Config{}), lockrt.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 { // twice as many as are released at a time
+		acquire(t, locks, fmt.Sprint("k", i), lockrt.Options{TTL: time.Duration(1+i%3) * time.Hour})
+	}
+	now := time.Now()
+	kv.closes.Store(&now)
+	if err := locks.Close(context.Background()); err == nil {
+		t.Error("Close says nothing of releases that had no answer")
+	}
+	eventually(t, "nothing is left", func() bool { return len(locksOf(t, c)) == 0 && len(leasesOf(t, c)) == 0 })
+}
+
+// A Locker closes without knowing whether what MinHold is to keep is kept. Its lease of etcd would end that early.
+func TestLocker_Close_minHoldWithoutAnswers(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	c := start(t, 1, testetcd.Options{})
+	line := testenv.NewProxy(t, c.Members[0].Addr())
+	locks, err := lockrt.Open(t.Context(), "etcd://"+line.Addr(), lockrt.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		acquire(t, locks, fmt.Sprint("k", i), lockrt.Options{TTL: time.Minute, MinHold: time.Minute})
+	}
+	line.Swallow() // the server hears of everything
+	if err := locks.Close(context.Background()); err == nil {
+		t.Error("Close says nothing of releases that had no answer")
+	}
+	if keys := locksOf(t, c); len(keys) != 5 {
+		t.Errorf("%d locks are kept, want 5", len(keys))
+	}
+}
+
+// locksOf returns the contenders of all locks.
+func locksOf(t *testing.T, c *cluster) (keys []string) {
+	t.Helper()
+	for _, key := range c.keys(t) {
+		if strings.Contains(key, "/l/") {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
