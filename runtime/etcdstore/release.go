@@ -242,15 +242,17 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 	return nil
 }
 
-// keepAsItIs keeps a lock in a full database, which takes deletions alone: its contender stays, for as long as this session
-// lives, and is deleted then.
+// keepAsItIs keeps a lock in a full database, which takes deletions alone: its contender stays, and is deleted then, or if
+// the session closes before it ends with its class.
 func (s *session) keepAsItIs(h *held, keep time.Duration) error {
+	kept := s.keepClasses(h)
 	s.mu.Lock()
 	if h.class != nil {
 		h.class.users++
 	}
 	s.mu.Unlock()
 	s.later(time.Now().Add(keep), func(context.Context) error {
+		kept()
 		if h.class != nil {
 			s.leave(h.class)
 		}

@@ -135,14 +135,26 @@ func (s *session) releaseLater(rel lockrt.Release, h *held) {
 		return
 	}
 	end := time.Now().Add(rel.Keep)
+	s.mu.Lock()
+	s.keeping++
+	s.mu.Unlock()
 	s.later(time.Now(), func(ctx context.Context) error {
-		left := time.Until(end)
-		if left <= 0 {
-			return h.delete(ctx)
+		err := s.keepUntil(ctx, h, end)
+		if err == nil {
+			s.mu.Lock()
+			s.keeping--
+			s.mu.Unlock()
 		}
+		return err
+	})
+}
+
+// keepUntil keeps a lock until then.
+func (s *session) keepUntil(ctx context.Context, h *held, end time.Time) error {
+	if left := time.Until(end); left > 0 {
 		if err := s.keep(ctx, h, left); !errors.Is(err, lockrt.ErrLost) {
 			return err
 		}
-		return h.delete(ctx)
-	})
+	}
+	return h.delete(ctx)
 }

@@ -41,6 +41,7 @@ type session struct {
 	weight       int                  // what the names of all these may take, in bytes
 	losing       map[string]time.Time // broken, and since when that is known
 	releasing    int                  // releases under way
+	keeping      int                  // locks that are to be kept, and may not be yet
 	busyJanitors int                  // chores under way
 	leaving      int                  // contenders that were given up and are not deleted yet
 	crowded      bool                 // they were too many, and are not few again
@@ -110,7 +111,7 @@ func (s *session) end() {
 func (s *session) disconnect() {
 	s.gate.Stopped() // cleanUp goes when the session is done
 	s.mu.Lock()
-	l, held := s.present, len(s.leases) > 0
+	l, held := s.present, len(s.leases) > 0 || s.keeping > 0
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()

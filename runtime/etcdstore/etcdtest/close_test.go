@@ -107,3 +107,18 @@ func locksOf(t *testing.T, c *cluster) (keys []string) {
 	}
 	return keys
 }
+
+// In a full database MinHold's lock is kept as it is. A Locker that closes leaves it to its TTL: its lease of etcd would end
+// it at once.
+func TestLocker_Close_minHoldInAFullDatabase(t *testing.T) {
+	c := start(t, 1, testetcd.Options{Quota: 2 << 20})
+	locks := newLocker(t, c, "a", lockrt.Config{})
+	acquire(t, locks, "k", lockrt.Options{TTL: time.Minute, MinHold: time.Minute})
+	fill(t, c.client(t))
+	if err := locks.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if keys := locksOf(t, c); len(keys) != 1 {
+		t.Errorf("%d locks are kept, want 1", len(keys))
+	}
+}
