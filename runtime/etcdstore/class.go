@@ -28,7 +28,7 @@ type class struct {
 	users int           // leases, waiters and calls
 	idle  time.Time     // since when it has no users
 	over  bool          // gone is closed
-	// keeping is how many locks may be under it that are to be kept, and are to leave it for that.
+	// keeping is how many locks may be under it that are to be kept, without a user.
 	keeping int
 }
 
@@ -261,7 +261,7 @@ func (s *session) logAlive(failing bool, began time.Time, err error) bool {
 // retire gives up a class that nobody has used for a while.
 func (s *session) retire(c *class) bool {
 	s.mu.Lock()
-	old := c.users == 0 && time.Since(c.idle) > idleTime && c.key != classFor(lifeTime)
+	old := c.users == 0 && c.keeping == 0 && time.Since(c.idle) > idleTime && c.key != classFor(lifeTime)
 	if old {
 		s.endClass(c)
 	}

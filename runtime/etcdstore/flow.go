@@ -281,7 +281,7 @@ func (s *session) bearable() time.Duration {
 	defer s.mu.Unlock()
 	most := attemptTime
 	for _, c := range s.classes {
-		if c.users > 0 {
+		if c.users+c.keeping > 0 {
 			most = min(most, max(c.length/aliveShare, leastBearable))
 		}
 	}

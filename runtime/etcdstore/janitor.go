@@ -36,14 +36,18 @@ type chore struct {
 	backoff time.Duration
 	again   time.Time // not before, after a failure
 	denied  bool      // that was for want of a right, which does not come with time
+	over    func()    // if not nil, called when it is done, or given up before the session closes
 
 	heapIndex int
 }
 
-func (s *session) later(at time.Time, do func(context.Context) error) {
+func (s *session) later(at time.Time, do func(context.Context) error) { s.laterUntil(at, do, nil) }
+
+// laterUntil is later, with a function that is called when that is over.
+func (s *session) laterUntil(at time.Time, do func(context.Context) error, over func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &chore{do: do, from: at, until: at.Add(patience)}
+	c := &chore{do: do, from: at, until: at.Add(patience), over: over}
 	s.chores.Set(c, at)
 	s.cleanByLocked(at)
 }
@@ -222,20 +226,31 @@ func (s *session) doOne(ctx context.Context, c *chore) {
 	err := c.do(limited)
 	cancel()
 	c.denied = err != nil && ctx.Err() == nil && !errors.Is(err, errNoAnswer) && isDenied(err)
-	if err == nil || c.denied && s.ctx.Err() != nil {
+	if err != nil && s.retry(c) {
 		return
 	}
+	if c.over != nil {
+		c.over()
+	}
+}
+
+// retry puts a chore back that has failed, and reports false if it is given up.
+func (s *session) retry(c *chore) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, most := time.Now(), time.Second
-	if c.denied {
+	switch {
+	case c.denied && s.ctx.Err() != nil:
+		return true // the session closes before its time
+	case c.denied:
 		c.until, most = now.Add(patience), deniedPause
+	case !now.Before(c.until):
+		return false
 	}
-	if now.Before(c.until) {
-		c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, most)
-		c.again = now.Add(pace.Jitter(c.backoff))
-		s.chores.Set(c, c.again)
-	}
+	c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, most)
+	c.again = now.Add(pace.Jitter(c.backoff))
+	s.chores.Set(c, c.again)
+	return true
 }
 
 // revokeAll ends the session with its classes, if it is closed, nothing is held and no release is under way. Else what is

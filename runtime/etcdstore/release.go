@@ -245,20 +245,10 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 // keepAsItIs keeps a lock in a full database, which takes deletions alone: its contender stays, and is deleted then, or if
 // the session closes before it ends with its class.
 func (s *session) keepAsItIs(h *held, keep time.Duration) error {
-	kept := s.keepClasses(h)
-	s.mu.Lock()
-	if h.class != nil {
-		h.class.users++
-	}
-	s.mu.Unlock()
-	s.later(time.Now().Add(keep), func(context.Context) error {
-		kept()
-		if h.class != nil {
-			s.leave(h.class)
-		}
+	s.laterUntil(time.Now().Add(keep), func(context.Context) error {
 		s.abandon(h)
 		return nil
-	})
+	}, s.keepClasses(h))
 	return nil
 }
 
@@ -280,7 +270,7 @@ func (s *session) releaseLater(rel lockrt.Release, h *held) {
 	if rel.Keep > 0 {
 		kept = s.keepClasses(h)
 	}
-	s.later(time.Now(), func(ctx context.Context) error {
+	s.laterUntil(time.Now(), func(ctx context.Context) error {
 		rel := rel
 		if rel.Keep > 0 {
 			rel.Keep = max(time.Until(end), 0)
@@ -289,16 +279,14 @@ func (s *session) releaseLater(rel lockrt.Release, h *held) {
 		defer cancel()
 		err := s.release(limited, rel, h)
 		if errors.Is(err, lockrt.ErrLost) {
-			err = nil
-		}
-		if err == nil {
-			kept()
+			return nil
 		}
 		return err
-	})
+	}, kept)
 }
 
-// keepClasses has the classes outlast the session that a lock may be under, until the returned function is called.
+// keepClasses has the classes stay that a lock may be under, until the returned function is called. A session that closes
+// before leaves them to run out.
 func (s *session) keepClasses(h *held) (kept func()) {
 	if h == nil || h.class == nil {
 		return func() {} // an earlier release of it failed, and has told them

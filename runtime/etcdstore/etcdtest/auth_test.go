@@ -257,6 +257,24 @@ func TestStore_Close_deniedReleases(t *testing.T) {
 	}
 }
 
+// What is to keep a lock is denied for longer than a lease of etcd lives that nobody uses. That one has the lock meanwhile.
+func TestStore_MinHold_deniedForLong(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	c := start(t, 1, testetcd.Options{})
+	client := c.client(t)
+	servers := &deniedKV{KV: client.KV}
+	client.KV = servers
+	locks := strictLocker(t, client)
+	held := acquire(t, locks, "k", lockrt.Options{TTL: 10 * time.Second, MinHold: time.Hour})
+	servers.closed.Store(true)
+	says(t, held.Release(t.Context()), "permission denied")
+	time.Sleep(75 * time.Second)
+	if keys := locksOf(t, c); len(keys) != 1 {
+		t.Errorf("%d locks are kept, want 1", len(keys))
+	}
+	servers.closed.Store(false)
+}
+
 // enableAuth makes an account "app" with the right to what begins with team/.
 func enableAuth(t *testing.T, client *etcd.Client, password string) {
 	t.Helper()
