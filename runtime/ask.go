@@ -120,6 +120,9 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 	if err := l.session.Release(ctx, g.release(0)); err != nil && !errors.Is(err, ErrLost) {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released yet, at worst left to its TTL",
 			slog.String("key", g.key), slog.Any("error", err))
+		if l.closing.Err() != nil {
+			l.unused.Add(1)
+		}
 	}
 	l.queues.vacate(g)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // Close ends the Locker. It refuses new work with ErrClosed and ends waiting acquires with it. It cancels the context
@@ -17,7 +19,8 @@ import (
 //
 // It blocks until that is done, or returns within 100 ms of the end of ctx: what is left, also if ctx has ended before the
 // call, is then done in the background. At a store that has not answered for 5 s it gives up within some 6 s; at one that
-// answers, however late, it goes on. Leases that were not released are free after their TTL. It is idempotent: later calls
+// answers, however late, it goes on. Leases that were not released are free after their TTL, and the error says so, as it
+// does of locks that MinHold was to keep and that had run out before: those come first. It is idempotent: later calls
 // wait for the first, each until its own ctx ends, and return its result. It waits for the handler of Config.Logger that
 // logs lost leases, for 5 s at the most.
 func (l *Locker) Close(ctx context.Context) error {
@@ -69,8 +72,12 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
 	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
 	errs := []error{releaseAll(ctx, late), <-released}
-	l.awaitReturns()
-	if err := <-closed; err != nil {
+	l.awaitReturns(errors.Is(errors.Join(errs...), errSilent))
+	if n := l.unused.Load(); n > 0 {
+		errs = append(errs, fmt.Errorf("%d grants that came while it was closed are not released yet, at worst left to their TTL", n))
+	}
+	<-closed
+	if err := l.session.Close(ctx); err != nil { // which has heard of all releases now
 		errs = append(errs, fmt.Errorf("close lock session: %w", err))
 	}
 	l.stopRenew()
@@ -85,12 +92,25 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	return errors.Join(errs...)
 }
 
-// awaitReturns waits for the releases that are under way. Those that begin after it are refused.
-func (l *Locker) awaitReturns() {
+// awaitReturns waits for the releases that are under way, at a silent store for a second at the most. Those that begin after
+// it are refused.
+func (l *Locker) awaitReturns(silent bool) {
 	l.mu.Lock()
 	l.returned = true
 	l.mu.Unlock()
-	l.returning.Wait()
+	over := make(chan struct{})
+	go func() {
+		l.returning.Wait()
+		close(over)
+	}()
+	var patience <-chan time.Time
+	if silent {
+		patience = time.After(time.Second)
+	}
+	select {
+	case <-over:
+	case <-patience:
+	}
 }
 
 // beginReturn is called before a grant is given back to the store, and l.returning.Done after that. It reports false when
@@ -128,8 +148,11 @@ const (
 )
 
 // releaseAll releases leases until ctx ends, or the store has answered none of them for callTime. What limits it is how
-// long an answer takes, and not how much a store can do at a time, so it has ever more of them under way.
+// long an answer takes, and not how much a store can do at a time, so it has ever more of them under way. Nobody renews
+// them any more: it begins with what MinHold is to keep, and with what runs out first.
 func releaseAll(ctx context.Context, leases []*Lease) error {
+	urgent := urgencies(leases)
+	slices.SortStableFunc(leases, func(a, b *Lease) int { return urgent[a].compare(urgent[b]) })
 	until, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
 	ctx = silenceContext{until}
@@ -151,9 +174,11 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 		free()
 	}
 	for _, lease := range leases {
-		select {
-		case <-slots:
-		case <-ctx.Done():
+		if !urgent[lease].now() {
+			select {
+			case <-slots:
+			case <-ctx.Done():
+			}
 		}
 		if ctx.Err() != nil {
 			wg.Wait()
@@ -163,11 +188,13 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 			began := time.Now()
 			err := lease.release(ctx)
 			free()
-			if err == nil {
+			if !errors.Is(err, timelimit.ErrNoAnswer) {
 				silence.Reset(callTime)
 				if time.Since(began) < soon {
 					free()
 				}
+			}
+			if err == nil {
 				return
 			}
 			mu.Lock()
@@ -179,6 +206,34 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// urgency is whether a lease is to be kept, and when it runs out at the store.
+type urgency struct {
+	keep bool
+	end  time.Time
+}
+
+func urgencies(leases []*Lease) map[*Lease]urgency {
+	of := make(map[*Lease]urgency, len(leases))
+	for _, lease := range leases {
+		keep, _ := lease.grant.keep(lease)
+		of[lease] = urgency{keep > 0, lease.grant.storeEnd()}
+	}
+	return of
+}
+
+// now reports whether there is no time to wait for the releases of others.
+func (u urgency) now() bool { return u.keep && time.Until(u.end) < callTime }
+
+func (u urgency) compare(other urgency) int {
+	if u.keep != other.keep {
+		if u.keep {
+			return -1
+		}
+		return 1
+	}
+	return u.end.Compare(other.end)
 }
 
 // maxCloseErrors is how many releases Close names that failed.
@@ -195,6 +250,6 @@ func (c silenceContext) Err() error {
 	return c.Context.Err()
 }
 
-var errSilent = fmt.Errorf("the store did not answer for %s", callTime)
+var errSilent error = silentError("the store did not answer for " + callTime.String())
 
 var errClosing = fmt.Errorf("its Locker was closed: %w", ErrClosed)

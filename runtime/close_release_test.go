@@ -3,7 +3,6 @@ package lockrt_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -95,31 +94,6 @@ func TestLease_Release_callerAndLimitTogether(t *testing.T) {
 		err := lease.Release(ctx)
 		if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("release: %v, want %v and no deadline", err, context.Canceled)
-		}
-	})
-}
-
-// Many leases are given back at a store whose answers take their time. The more it answers, the more are under way: one
-// after the other would take minutes, and as many as at the beginning 5 s.
-func TestLocker_Close_releasesEverMoreAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &faultStore{Store: memstore.New()}
-		locks := newLocker(t, store, lockrt.Config{})
-		for i := range 300 {
-			mustAcquire(t, locks, t.Context(), fmt.Sprint("k", i), lockrt.Options{TTL: time.Hour})
-		}
-		store.set(func(s *faultStore) {
-			s.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
-				time.Sleep(500 * time.Millisecond)
-				return real.Release(ctx, rel)
-			}
-		})
-		began := time.Now()
-		if err := locks.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("Close took %s, want four answers in turn", took)
 		}
 	})
 }

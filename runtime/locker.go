@@ -40,6 +40,7 @@ type Locker struct {
 	renewCtx  context.Context // ends when Close has released everything; stops what runs by itself
 	stopRenew context.CancelFunc
 	running   sync.WaitGroup // the renewer
+	unused    atomic.Int64   // grants that came while it was closed, and are not known to be released
 	closeErr  error          // set before ended is closed
 	ended     chan struct{}  // closed when Close is done
 

@@ -18,7 +18,7 @@ const minReleaseTime = 200 * time.Millisecond
 //
 // It returns nil if the lock was released by this or an earlier call. It returns an error that wraps ErrLost if the
 // lease had been lost before; a later holder is not affected. After any other error the lock is free after its TTL at
-// the latest, and Release may be called again.
+// the latest, or its MinHold, and Release may be called again.
 func (le *Lease) Release(ctx context.Context) error {
 	if le.none() {
 		return nil
@@ -40,22 +40,45 @@ type releaseCall struct {
 }
 
 // release returns only what went wrong at the store.
-func (le *Lease) release(ctx context.Context) (err error) {
-	le.mu.Lock()
-	if le.releasing {
-		if le.awaited == nil {
-			le.awaited = &releaseCall{done: make(chan struct{})}
+func (le *Lease) release(ctx context.Context) error {
+	for {
+		switch other := le.beginRelease(); {
+		case other == nil:
+			return le.releaseNow(ctx)
+		case other == isReleased:
+			return nil
+		default:
+			if err := le.awaitRelease(ctx, other); !endedByContext(err) || timelimit.Ended(ctx) != nil {
+				return err
+			} // the other one has given up, and that is not our end
 		}
-		other := le.awaited
-		le.mu.Unlock()
-		return le.awaitRelease(ctx, other)
 	}
-	if le.released {
-		le.mu.Unlock()
+}
+
+func endedByContext(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// isReleased stands for a release that is over.
+var isReleased = new(releaseCall)
+
+// beginRelease returns the release that is under way, or nil: then the caller has to do it.
+func (le *Lease) beginRelease() *releaseCall {
+	le.mu.Lock()
+	defer le.mu.Unlock()
+	switch {
+	case le.released:
+		return isReleased
+	case !le.releasing:
+		le.releasing = true
 		return nil
+	case le.awaited == nil:
+		le.awaited = &releaseCall{done: make(chan struct{})}
 	}
-	le.releasing = true
-	le.mu.Unlock()
+	return le.awaited
+}
+
+func (le *Lease) releaseNow(ctx context.Context) (err error) {
 	ended := false
 	defer func() {
 		le.mu.Lock()
@@ -158,7 +181,7 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	l := g.locker
 	defer l.forget(g)
 	ended := g.end(nil, ErrNotHeld)
-	if le.isGone() {
+	if le.isGone() && (keep == 0 || errors.Is(le.Err(), errNotMine)) {
 		return nil
 	}
 	if !ended {
@@ -175,6 +198,8 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	switch {
 	case errors.Is(err, ErrLost) && le.unsure: // by the one before
 		return nil
+	case errors.Is(err, ErrLost) && keep > 0 && !time.Now().Before(g.storeEnd()):
+		return fmt.Errorf("release lock %s: MinHold does not keep it: its lease had run out at the store before", quote(g.key))
 	case errors.Is(err, ErrLost):
 		le.foundLost(&lostError{key: g.key, reason: errNotMine})
 		return nil

@@ -86,7 +86,8 @@ type Session interface {
 
 	// Close ends all waiting acquires with ErrClosed, refuses new ones with it, and stops every goroutine of the
 	// session. It releases nothing: the other methods still work, so that the Locker can release what is held. It
-	// returns ctx's error if ctx ends first. It is idempotent.
+	// returns ctx's error if ctx ends first. It is idempotent. When the last release is over the Locker calls it once
+	// more: then it waits for what it has left for later because of them, and says what stays in the store.
 	Close(ctx context.Context) error
 }
 

@@ -3,7 +3,6 @@ package lockrt
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/lockgen/lockgen/runtime/internal/timelimit"
@@ -19,10 +18,18 @@ func unanswered(err error, limit time.Duration) error {
 		return limitError{err}
 	}
 	if limit > 0 {
-		return fmt.Errorf("the store did not answer within %s", limit.Round(time.Millisecond))
+		return silentError("the store did not answer within " + limit.Round(time.Millisecond).String())
 	}
-	return errors.New("the store did not answer in time")
+	return timelimit.ErrNoAnswer
 }
+
+// silentError stands for a store that has not answered, as all errors do that are timelimit.ErrNoAnswer.
+type silentError string
+
+func (e silentError) Error() string { return string(e) }
+
+// Is implements the interface of errors.Is.
+func (e silentError) Is(target error) bool { return target == timelimit.ErrNoAnswer }
 
 // unfinished is the error of a call that ended with ctx, the caller's, or with a limit of ours. The end of the one does
 // not look like that of the other, also if both have come.
@@ -70,7 +77,7 @@ func (e limitError) Error() string { return e.err.Error() }
 
 // Is stands in for Unwrap, with As.
 func (e limitError) Is(target error) bool {
-	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
+	return target == timelimit.ErrNoAnswer || target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
 }
 
 // As implements the interface of errors.As.

@@ -269,7 +269,7 @@ func (s *session) retire(c *class) bool {
 	if old {
 		limited, cancel := context.WithTimeout(s.ctx, attemptTime)
 		defer cancel()
-		s.revoke(limited, c.id)
+		_ = s.revoke(limited, c.id)
 	}
 	return old
 }
@@ -285,8 +285,13 @@ func (s *session) endClass(c *class) {
 	}
 }
 
-func (s *session) revoke(ctx context.Context, id etcd.LeaseID) {
-	_, _ = s.client.Revoke(ctx, id) // without this it runs out
+// revoke ends a lease of etcd; without it the lease runs out.
+func (s *session) revoke(ctx context.Context, id etcd.LeaseID) error {
+	_, _, err := repeat(ctx, func(ctx context.Context) (*etcd.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
+	if isNoLease(err) {
+		return nil
+	}
+	return err
 }
 
 // lose ends all leases of a class that etcd has forgotten, and with it their keys. Waiters join again.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	etcd "go.etcd.io/etcd/client/v3"
@@ -51,8 +50,6 @@ type Store struct {
 
 	asking   chan struct{} // has an element while somebody examines the servers
 	examined atomic.Pointer[findings]
-
-	ending sync.WaitGroup // of leases of etcd, by sessions that are closed
 }
 
 var _ lockrt.Store = (*Store)(nil)
@@ -76,7 +73,6 @@ func (s *Store) Close() error {
 	if !s.owned {
 		return nil
 	}
-	s.ending.Wait()
 	return s.client.Close()
 }
 

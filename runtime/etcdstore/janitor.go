@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -141,15 +142,17 @@ func (s *session) cleanUp() {
 	s.gate.Empty()
 }
 
-// cleanRest tries what is left once more until a moment, and ends the etcd leases, when nobody uses the session any more.
+// cleanRest ends the etcd leases when nobody uses the session any more, and with them what could not be deleted. It tries
+// what is left besides once more. All that until a moment.
 func (s *session) cleanRest(end time.Time) {
 	ctx, cancel := context.WithDeadline(context.Background(), atLeast(end, callTime/5))
 	defer cancel()
 	s.endDue()
+	s.revokeAll(ctx)
 	s.doDue(ctx, time.Now().Add(patience)) // those too that failed a moment ago
-	limited, stop := context.WithDeadline(context.Background(), atLeast(end, callTime/20))
-	defer stop()
-	s.revokeAll(limited) // which frees what could not be deleted
+	if s.revokeAll(ctx) {                  // those of locks that are kept by now
+		s.nothingLeft()
+	}
 }
 
 func (s *session) cleanPause() time.Duration {
@@ -253,12 +256,14 @@ func (s *session) retry(c *chore) bool {
 	return true
 }
 
-// revokeAll ends the session with its classes, if it is closed, nothing is held and no release is under way. Else what is
-// released last does it.
-func (s *session) revokeAll(ctx context.Context) {
-	if all, last := s.takeClasses(); last {
+// revokeAll ends the classes, and reports true, if the session is closed, nothing is held and no release is under way. Else
+// what is released last does it.
+func (s *session) revokeAll(ctx context.Context) bool {
+	all, last := s.takeClasses()
+	if last {
 		s.revokeThese(ctx, all)
 	}
+	return last
 }
 
 // takeClasses takes the classes out of use if the session may end. A class stays, and runs out, under which a lock is to be
@@ -279,11 +284,24 @@ func (s *session) takeClasses() (all []*class, last bool) {
 	return all, true
 }
 
+// revokeThese revokes the etcd leases of classes until ctx ends, and remembers that one stays.
 func (s *session) revokeThese(ctx context.Context, all []*class) {
 	var revoking sync.WaitGroup
 	for _, c := range all {
-		revoking.Go(func() { s.revoke(ctx, c.id) })
+		revoking.Go(func() {
+			began := time.Now()
+			err := s.revoke(ctx, c.id)
+			if err == nil {
+				return
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.left = fmt.Errorf("a lease of etcd is left to its TTL of %s, with what is under it: %w",
+				c.length, explain(context.Background(), began, err))
+		})
 	}
 	revoking.Wait()
-	s.end.Do(func() { close(s.over) })
 }
+
+// nothingLeft ends what still waits for the servers.
+func (s *session) nothingLeft() { s.end.Do(func() { close(s.over) }) }

@@ -32,19 +32,25 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 }
 
 // revokeLast ends the etcd leases if this was the last release of a session that is closed. It waits for that until ctx
-// ends. After that the store does: with it its client may end.
+// ends. After that Close does.
 func (s *session) revokeLast(ctx context.Context, end time.Time) {
 	all, last := s.takeClasses()
 	if !last {
 		return
 	}
-	limited, cancel := context.WithDeadline(context.WithoutCancel(ctx), atLeast(end, callTime/5))
-	s.store.ending.Go(func() {
+	limited, cancel := context.WithDeadline(context.WithoutCancel(ctx), atLeast(end, attemptTime))
+	ended := make(chan struct{})
+	s.mu.Lock()
+	s.endings = append(s.endings, ended)
+	s.mu.Unlock()
+	s.calls.Start(func() {
+		defer close(ended)
 		defer cancel()
 		s.revokeThese(limited, all)
+		s.nothingLeft()
 	})
 	select {
-	case <-limited.Done(): // at the end
+	case <-ended:
 	case <-ctx.Done():
 	}
 }

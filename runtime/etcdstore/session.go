@@ -58,6 +58,8 @@ type session struct {
 	losing    map[string]time.Time // broken, and since when that is known
 	parts     int                  // how many operations go into one transaction
 	releasing int                  // releases under way
+	endings   []<-chan struct{}    // closed when etcd leases have ended, after the last release
+	left      error                // that leases of etcd stay, and why
 	ends      timeheap.Heap[*held]
 	chores    timeheap.Heap[*chore]
 	cleanAt   time.Time // when cleanUp looks again by itself
@@ -95,15 +97,30 @@ const (
 	maxReason = 2000
 )
 
-// Close implements lockrt.Session. At servers that are silent it takes little longer than callTime.
+// Close implements lockrt.Session. At servers that are silent it takes little longer than callTime. What the releases since
+// the first call have left to do is waited for.
 func (s *session) Close(ctx context.Context) error {
-	return s.gate.Close(ctx, func() {
+	again := !s.gate.ClosedAt().IsZero()
+	err := s.gate.Close(ctx, func() {
 		s.gate.Stopped()
 		end := s.gate.ClosedAt().Add(callTime)
 		s.telling.Close(end) // with the etcd leases the locks go on
 		s.cleanRest(end)
 		s.calls.Close(atLeast(end, callTime/20))
 	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if again {
+		for _, ended := range s.endings { // no more come
+			s.mu.Unlock()
+			<-ended
+			s.mu.Lock()
+		}
+	}
+	return s.left
 }
 
 // atLeast is a moment, or a later one if there is less time until then.

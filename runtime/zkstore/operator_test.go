@@ -121,28 +121,6 @@ func TestStore_Close_leavesNothing(t *testing.T) {
 	mustBeEmpty(t, conn)
 }
 
-// A Locker closes, and what is to keep a lock has not reached the servers. The lock stays for as long as its session of
-// ZooKeeper, as if the process had died: it would be free at once if that were closed.
-func TestStore_Close_minHoldThatDoesNotArrive(t *testing.T) {
-	t.Parallel() // it waits more than it works
-	e := one(t)
-	n, b := newNode(t, e.Addrs(), config(patient), "a", lockrt.Config{}), newLocker(t, e.Addrs(), config(patient), "b", lockrt.Config{})
-	acquire(t, n.locks, "k", lockrt.Options{TTL: long, MinHold: time.Hour})
-	line := n.lines[0]
-	var cut func()
-	cut = func() {
-		line.Cut()
-		line.On(root(t)+"/k/", cut)
-	}
-	line.On(root(t)+"/k/", cut)
-	if err := n.locks.Close(t.Context()); err == nil {
-		t.Error("Close says nothing of a release that had no answer")
-	}
-	if _, err := b.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long}); !errors.Is(err, lockrt.ErrBusy) {
-		t.Errorf("the lock is not kept: %v", err)
-	}
-}
-
 // The session of ZooKeeper ends that has kept a lock, and not its process. It ends that in time all the same.
 func TestStore_MinHold_longerThanTheSession(t *testing.T) {
 	e := one(t)

@@ -28,7 +28,8 @@ type session struct {
 	die   context.CancelFunc
 	links sync.WaitGroup
 
-	wakeClean chan struct{}
+	disconnected chan struct{} // closed when all has ended
+	wakeClean    chan struct{}
 
 	mu           sync.Mutex // guards what follows
 	done         bool       // no link is opened any more
@@ -64,7 +65,7 @@ func newSession(servers []string, checked Config, cfg lockrt.SessionConfig) *ses
 	return &session{
 		SessionConfig: cfg, cfg: checked, servers: servers, space: newSpace(checked.Prefix, cfg.Namespace),
 		node: shown(cfg.Node, maxNode), gate: g, ctx: g.Context(), life: life, die: die,
-		wakeClean: make(chan struct{}, 1), roomy: make(chan struct{}),
+		disconnected: make(chan struct{}), wakeClean: make(chan struct{}, 1), roomy: make(chan struct{}),
 		leases: make(map[string]*held), waiters: make(map[string]*waiter), places: make(map[string]*place),
 		joining: make(map[string]int), losing: make(map[string]time.Time),
 		ends:   timeheap.New(func(h *held) *int { return &h.heapIndex }),
@@ -88,8 +89,22 @@ func (s *session) isUsed() bool {
 const lingerTime = 2 * time.Second
 
 // Close implements lockrt.Session. While something is held and released, the connection and what belongs to it stay.
-// What nobody releases goes with the session of ZooKeeper.
-func (s *session) Close(ctx context.Context) error { return s.gate.Close(ctx, s.end) }
+// What nobody releases goes with the session of ZooKeeper, for whose end a second call waits.
+func (s *session) Close(ctx context.Context) error {
+	again := !s.gate.ClosedAt().IsZero()
+	if err := s.gate.Close(ctx, s.end); err != nil || !again {
+		return err
+	}
+	patience := time.NewTimer(max(time.Until(s.gate.ClosedAt().Add(callTime)), callTime/5))
+	defer patience.Stop()
+	select {
+	case <-s.disconnected:
+	case <-patience.C: // it goes on
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
 
 // end ends the session when nobody needs it any more. It does not wait for the release of locks that are held.
 func (s *session) end() {
@@ -109,6 +124,7 @@ func (s *session) end() {
 
 // disconnect waits until the session is done, and closes its connection.
 func (s *session) disconnect() {
+	defer close(s.disconnected)
 	s.gate.Stopped() // cleanUp goes when the session is done
 	s.mu.Lock()
 	l, held := s.present, len(s.leases) > 0 || s.keeping > 0

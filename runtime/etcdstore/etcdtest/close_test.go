@@ -2,10 +2,12 @@ package etcdtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,6 +76,62 @@ func TestLocker_Close_lastReleasesWithoutAnswers(t *testing.T) {
 		t.Error("Close says nothing of releases that had no answer")
 	}
 	eventually(t, "nothing is left", func() bool { return len(locksOf(t, c)) == 0 && len(leasesOf(t, c)) == 0 })
+}
+
+// Waiters are all that a Locker has, at a server that is slow. What they have put goes with its leases of etcd, which is one
+// request, and not with one for each of them.
+func TestLocker_Close_manyWaitersAtASlowServer(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	c := start(t, 1, testetcd.Options{})
+	others := newLocker(t, c, "others", lockrt.Config{})
+	line := testenv.NewProxy(t, c.Members[0].Addr())
+	locks, err := lockrt.Open(t.Context(), "etcd://"+line.Addr(), lockrt.Config{
+		LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waiting sync.WaitGroup
+	for i := range 200 {
+		key := fmt.Sprint("k", i%10)
+		if i < 10 {
+			acquire(t, others, key, lockrt.Options{TTL: long})
+		}
+		waiting.Go(func() {
+			_, err := locks.Acquire(context.Background(), key, lockrt.Options{TTL: time.Hour, Wait: lockrt.Forever})
+			if !errors.Is(err, lockrt.ErrClosed) {
+				t.Errorf("a waiter: %v, want ErrClosed", err)
+			}
+		})
+	}
+	eventually(t, "all wait", func() bool { return len(locksOf(t, c)) == 210 })
+	line.Slow(400 * time.Millisecond)
+	if err := locks.Close(context.Background()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	waiting.Wait()
+	if keys := locksOf(t, c); len(keys) != 10 {
+		t.Errorf("%d contenders are left, want the 10 that hold", len(keys))
+	}
+}
+
+// The servers are silent, and nothing was to be released. Close says what it leaves.
+func TestLocker_Close_waitersAtSilentServers(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	c := start(t, 1, testetcd.Options{})
+	others, n := newLocker(t, c, "others", lockrt.Config{}), newNode(t, c, "a", lockrt.Config{})
+	acquire(t, others, "k", lockrt.Options{TTL: long})
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		_, err := n.locks.Acquire(context.Background(), "k", lockrt.Options{TTL: time.Hour, Wait: lockrt.Forever})
+		if !errors.Is(err, lockrt.ErrClosed) {
+			t.Errorf("a waiter: %v, want ErrClosed", err)
+		}
+	})
+	eventually(t, "it waits", func() bool { return len(locksOf(t, c)) == 2 })
+	n.each((*testenv.Proxy).Silence)
+	says(t, n.locks.Close(context.Background()), "a lease of etcd is left to its TTL", "did not answer")
+	waiting.Wait()
 }
 
 // A Locker closes without knowing whether what MinHold is to keep is kept. Its lease of etcd would end that early.

@@ -1,0 +1,183 @@
+package lockrt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
+)
+
+// closing acquires so many locks, and then has the store release them as told.
+func closing(
+	t *testing.T, n int, o lockrt.Options, release func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error,
+) (*faultStore, *lockrt.Locker, []*lockrt.Lease) {
+	t.Helper()
+	store := &faultStore{Store: memstore.New()}
+	locks, err := lockrt.New(store, lockrt.Config{Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []*lockrt.Lease
+	for i := range n {
+		held = append(held, mustAcquire(t, locks, t.Context(), fmt.Sprint("k", i), o))
+	}
+	store.set(func(s *faultStore) { s.release = release })
+	return store, locks, held
+}
+
+// lateRelease answers after a while.
+func lateRelease(d time.Duration) func(context.Context, lockrt.Release, lockrt.Session) error {
+	return func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+		select {
+		case <-time.After(d):
+			return real.Release(ctx, rel)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Many leases are given back at a store whose answers take their time. The more it answers, the more are under way: one
+// after the other would take minutes, and as many as at the beginning 5 s.
+func TestLocker_Close_releasesEverMoreAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, locks, _ := closing(t, 300, lockrt.Options{TTL: time.Hour}, lateRelease(500*time.Millisecond))
+		began := time.Now()
+		if err := locks.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("Close took %s, want four answers in turn", took)
+		}
+	})
+}
+
+// Nobody renews leases that Close has ended. Those that MinHold is to keep are released before they run out, however many
+// they are. Where the store answers too late for that, Close says so.
+func TestLocker_Close_minHoldAtASlowStore(t *testing.T) {
+	for late, want := range map[time.Duration]int{500 * time.Millisecond: 3000, 3 * time.Second: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			store, locks, _ := closing(t, 3000, lockrt.Options{TTL: 2 * time.Second, MinHold: time.Hour}, lateRelease(late))
+			err := locks.Close(t.Context())
+			if told := err != nil && strings.Contains(err.Error(), "MinHold does not keep it"); told != (want == 0) {
+				t.Errorf("answers after %s: close: %.200v", late, err)
+			}
+			time.Sleep(10 * time.Second)
+			kept, others := 0, newLocker(t, store, lockrt.Config{})
+			for i := range 3000 {
+				if _, err := others.Holder(t.Context(), fmt.Sprint("k", i)); err == nil {
+					kept++
+				}
+			}
+			if kept != want {
+				t.Errorf("answers after %s: %d locks are kept, want %d", late, kept, want)
+			}
+		})
+	}
+}
+
+// A refusal is an answer: Close asks for all locks.
+func TestLocker_Close_refusedReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		asked := 0
+		_, locks, _ := closing(t, 3000, lockrt.Options{TTL: time.Hour}, func(context.Context, lockrt.Release, lockrt.Session) error {
+			time.Sleep(200 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			asked++
+			return errors.New("permission denied")
+		})
+		err := locks.Close(t.Context())
+		if err == nil || strings.Contains(err.Error(), "did not answer") {
+			t.Errorf("close: %v, want the refusals", err)
+		}
+		if asked != 3000 {
+			t.Errorf("%d releases were asked for, want 3000", asked)
+		}
+	})
+}
+
+// Holders release when Close has all but given up on a silent store.
+func TestLocker_Close_lateCallersOfASilentStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, locks, held := closing(t, 100, lockrt.Options{TTL: time.Hour}, lateRelease(time.Hour))
+		var callers sync.WaitGroup
+		for _, lease := range held {
+			callers.Go(func() {
+				<-lease.Done()
+				time.Sleep(4900 * time.Millisecond)
+				_ = lease.Release(context.Background())
+			})
+		}
+		began := time.Now()
+		if err := locks.Close(t.Context()); err == nil {
+			t.Error("Close says nothing of releases that had no answer")
+		}
+		if took := time.Since(began); took > 6500*time.Millisecond {
+			t.Errorf("Close took %s, want some 6 s", took)
+		}
+		callers.Wait()
+	})
+}
+
+// A release whose caller has little time is under way. Who waits for it and has more goes on with it.
+func TestLocker_Close_besideAnImpatientRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, locks, held := closing(t, 1, lockrt.Options{TTL: time.Hour}, lateRelease(time.Second))
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if err := held[0].Release(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("release: %v, want the end of its context", err)
+			}
+		})
+		synctest.Wait()
+		callers.Go(func() {
+			if err := held[0].Release(t.Context()); err != nil {
+				t.Errorf("release of another caller: %v", err)
+			}
+		})
+		if err := locks.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		callers.Wait()
+		mustAcquire(t, newLocker(t, store, lockrt.Config{}), t.Context(), "k0", lockrt.Options{TTL: ttl})
+	})
+}
+
+// Grants come while the Locker closes, and the store takes no release. Close says so.
+func TestLocker_Close_grantsThatCross(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, locks, _ := closing(t, 0, lockrt.Options{}, lateRelease(time.Hour))
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				granted, err := real.Acquire(ctx, req)
+				time.Sleep(time.Second)
+				return granted, err
+			}
+		})
+		var callers sync.WaitGroup
+		for i := range 3 {
+			callers.Go(func() {
+				_, err := locks.Acquire(t.Context(), fmt.Sprint("k", i), lockrt.Options{TTL: time.Hour, Wait: time.Hour})
+				if !errors.Is(err, lockrt.ErrClosed) {
+					t.Errorf("acquire: %v, want ErrClosed", err)
+				}
+			})
+		}
+		synctest.Wait()
+		if err := locks.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "3 grants") {
+			t.Errorf("close: %v, want the three locks that are left", err)
+		}
+		callers.Wait()
+	})
+}
