@@ -176,7 +176,10 @@ func goRedisScript(m ssax.Method) []*Command {
 		return nil // a Run of something else
 	}
 	keys, ok := ssax.Variadic(m.Arg(1))
-	if !ok || len(keys) == 0 && !s.known {
+	if !ok {
+		return s.listCommands(m.Arg(1), m.Rest(2))
+	}
+	if len(keys) == 0 && !s.known {
 		return nil
 	}
 	return s.commands(keys, m.Rest(2))
