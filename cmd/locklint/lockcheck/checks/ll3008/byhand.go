@@ -14,11 +14,11 @@ import (
 // reportByHand reports the same of locks by hand, in functions that acquire and release: the commands themselves, or the
 // calls of functions that issue them with the context that they are given.
 func reportByHand(r *check.Reporter) {
-	acquires, releases := map[*ssa.Function][]ssa.CallInstruction{}, map[*ssa.Function][]releaseByHand{}
+	acquires, releases := map[*ssa.Function][]ssa.CallInstruction{}, map[*ssa.Function][]ssa.CallInstruction{}
 	for _, l := range r.Index.Locks {
 		if a, del := l.Acquire, l.Release; a.Fn == del.Fn && r.Index.Expires(a) && !del.Detached {
 			acquires[a.Fn] = append(acquires[a.Fn], a.Call)
-			releases[a.Fn] = append(releases[a.Fn], releaseByHand{del.Call, del.Op == ops.CompareDel})
+			releases[a.Fn] = append(releases[a.Fn], del.Call)
 		}
 	}
 	for _, fn := range r.Index.Funcs {
@@ -26,26 +26,19 @@ func reportByHand(r *check.Reporter) {
 			continue
 		}
 		ssax.EachCall(fn, func(call ssa.CallInstruction) {
-			switch verb, compares := through(r, call); verb {
+			switch through(r, call) {
 			case handles.VerbLock:
 				acquires[fn] = append(acquires[fn], call)
 			case handles.VerbRelease:
-				releases[fn] = append(releases[fn], releaseByHand{call, compares})
+				releases[fn] = append(releases[fn], call)
 			}
 		})
 		for _, release := range releases[fn] {
-			if acquire := acquiredBefore(acquires[fn], release.call); acquire != token.NoPos {
-				reportContext(r, release.call, acquire, release.compares && calledElsewhere(r, fn))
+			if acquire := acquiredBefore(acquires[fn], release); acquire != token.NoPos {
+				reportContext(r, release, acquire, calledElsewhere(r, fn))
 			}
 		}
 	}
-}
-
-// releaseByHand is a release, and whether it compares the owner, as far as anybody sees: one that does not has a worse
-// fault than its context.
-type releaseByHand struct {
-	call     ssa.CallInstruction
-	compares bool
 }
 
 // calledElsewhere reports whether only other packages call a function, if any does: what they hand in is not seen.
@@ -63,33 +56,77 @@ func calledElsewhere(r *check.Reporter, fn *ssa.Function) bool {
 }
 
 // through is what the function that a call runs does with a lock: it acquires one that expires, or it releases with the
-// context that it is given, and compares the owner or not. One that does both is no half of a lock for its callers. A
-// method of an interface that nobody is seen to implement is taken by its name.
-func through(r *check.Reporter, call ssa.CallInstruction) (does handles.Verb, compares bool) {
+// context that it is given. One that does both is no half of a lock for its callers. A method of an interface that nobody
+// is seen to implement is taken by its name.
+func through(r *check.Reporter, call ssa.CallInstruction) handles.Verb {
 	callee, _ := r.Index.CalleeOf(call.Common())
 	if callee == nil {
-		return handles.VerbOther, false
+		return handedOut(r, call.Common())
 	}
 	if c := call.Common(); c.IsInvoke() && callee == c.Method {
-		return handles.KeyedVerb(c.Value.Type(), c.Method), true
+		if verb := handles.KeyedVerb(c.Value.Type(), c.Method); verb != handles.VerbOther {
+			return verb
+		}
+		if handles.HandsOutRelease(c.Method) {
+			return handles.VerbLock
+		}
 	}
-	does, compares = handles.VerbOther, true
+	does := handles.VerbOther
 	for _, c := range r.Index.Of(callee) {
 		verb := handles.VerbLock
 		switch {
 		case c.Op.Releases():
 			verb = handles.VerbRelease
-			compares = compares && c.Op == ops.CompareDel
 		case c.Op != ops.Acquire:
 			continue
 		}
 		if !c.Judged || c.Ended || c.Forced || does != handles.VerbOther && does != verb ||
 			verb == handles.VerbLock && c.NoTTL() || verb == handles.VerbRelease && c.Detached {
-			return handles.VerbOther, false
+			return handles.VerbOther
 		}
 		does = verb
 	}
-	return does, compares
+	return does
+}
+
+// handedOut is VerbRelease for the call of a function that an acquire has returned, if that releases with the context that
+// it is given.
+func handedOut(r *check.Reporter, c *ssa.CallCommon) handles.Verb {
+	if contextGiven(c) == nil {
+		return handles.VerbOther
+	}
+	made := ssax.SoleValue(c.Value)
+	if ex, ok := made.(*ssa.Extract); ok {
+		made = ex.Tuple
+	}
+	acquire, ok := made.(*ssa.Call)
+	if !ok {
+		return handles.VerbOther
+	}
+	callee, _ := r.Index.CalleeOf(&acquire.Call)
+	if callee == nil {
+		return handles.VerbOther
+	}
+	if acquire.Call.IsInvoke() && callee == acquire.Call.Method && handles.HandsOutRelease(callee) {
+		return handles.VerbRelease
+	}
+	for _, c := range r.Index.Of(callee) {
+		if c.Op == ops.Acquire && c.HandsOn && c.Judged && !c.NoTTL() {
+			return handles.VerbRelease
+		}
+	}
+	return handles.VerbOther
+}
+
+// contextGiven is ssax.ContextOf, also for the call of a function that a variable holds.
+func contextGiven(c *ssa.CallCommon) ssa.Value {
+	if ctx := ssax.ContextOf(c); ctx != nil || c.IsInvoke() || c.StaticCallee() != nil {
+		return ctx
+	}
+	if len(c.Args) > 0 && ssax.IsContext(c.Args[0].Type()) {
+		return c.Args[0]
+	}
+	return nil
 }
 
 // acquiredBefore is where a function that releases has acquired, the last place if there are several.

@@ -28,7 +28,9 @@ func handedIn(r *check.Reporter, ctx ssa.Value, depth int) string {
 				if why = cancellable(given, call, 0); why == callersContext && endsLoop(given, call) {
 					why = "a context that ends the loop of " + ssax.Outermost(fn).Name()
 				} else if why == callersContext {
-					why = handedIn(r, given, depth+1)
+					if why = handedIn(r, given, depth+1); why == "" && calledElsewhere(r, ssax.Outermost(fn)) {
+						why = callersContext
+					}
 				} else if why == "" {
 					why = stoppedContext(r, given)
 				}

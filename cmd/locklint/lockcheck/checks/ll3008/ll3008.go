@@ -96,7 +96,7 @@ func handsOnContext(r *check.Reporter, c *ssa.CallCommon) bool {
 // reportContext reports a release whose context may be cancelled. For a lock by hand, which mostly has worse faults,
 // that of the caller does not count by itself: what callers in this package hand in does.
 func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token.Pos, callers bool) {
-	ctx := ssax.ContextOf(release.Common())
+	ctx := contextGiven(release.Common())
 	if ctx == nil || r.Index.InTest(release.Common().Pos()) || ssax.IsMain(release.Parent()) {
 		return
 	}

@@ -254,6 +254,7 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 			Compares: c.Compares || asks(fn, c, cmds), Ended: c.Ended || endedBy(c, cmds) || counts(c),
 			Guarded: c.Guarded || onlyIfSet(c),
 			Leased:  c.Leased || leases(c, cmds),
+			HandsOn: handsOn(c, cmds),
 			Forced:  c.Forced || forceWord.MatchString(fn.Name()), Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1,
 			Detached: c.Detached || !passesContext(fn, c),
 			origin:   c,
@@ -351,13 +352,6 @@ func endedBy(c *rediscmd.Command, cmds []*rediscmd.Command) bool {
 			return other.Op == ops.Acquire || other.Op == ops.Count
 		}
 		return false
-	})
-}
-
-// leases reports whether the function that issues an acquire returns what releases it.
-func leases(c *rediscmd.Command, cmds []*rediscmd.Command) bool {
-	return c.Op == ops.Acquire && slices.ContainsFunc(cmds, func(other *rediscmd.Command) bool {
-		return other.Op.Releases() && other.Key.String() == c.Key.String() && ssax.IsReturned(other.Call.Parent())
 	})
 }
 
