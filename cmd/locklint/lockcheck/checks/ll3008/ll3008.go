@@ -47,6 +47,7 @@ func checkReleaseContexts(r *check.Reporter) {
 			reportContext(r, release, flow.Site.Call.Pos(), true)
 		}
 	}
+	reportSeveral(r)
 	reportByHand(r)
 }
 

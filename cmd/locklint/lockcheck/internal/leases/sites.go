@@ -194,6 +194,9 @@ func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
 		site.made = born
 		return site
 	}
+	if holder, ok := holderOf(m.Recv).(ssa.Instruction); ok && holder.Parent() == call.Parent() && li.isNew(holderOf(m.Recv)) {
+		site.made = holderOf(m.Recv)
+	}
 	if load, ok := m.Recv.(*ssa.UnOp); ok {
 		if k := keyexpr.Of(load); k.Known() {
 			site.at = k.String()
