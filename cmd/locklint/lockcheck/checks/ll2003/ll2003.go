@@ -163,7 +163,7 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 		case name == "os.Hostname#0", name == "os.Getpid", name == "os.Getppid", name == "os.Getenv",
 			name == "os.LookupEnv#0":
 			return perHost
-		case len(k.Args) == 0 && ofFunction(ix, k, depth) == perHost:
+		case ofFunction(ix, k, depth) == perHost:
 			return perHost
 		case len(k.Args) == 0 && goroutineName.MatchString(lastElem(name)):
 			return perGoroutine

@@ -69,16 +69,18 @@ func StandsForLease(t types.Type) bool {
 	return says && releases
 }
 
-// HandsOutLease reports whether a method of an interface acquires a lock and returns what stands for it, and an error. What
-// implements it need not be in sight.
+// HandsOutLease reports whether a method of an interface acquires a lock and returns what stands for it, and an error, also
+// with a flag between the two. What implements it need not be in sight.
 func HandsOutLease(m *types.Func) bool {
 	sig := m.Signature()
 	if sig.Recv() == nil || !types.IsInterface(sig.Recv().Type()) || !keyedAcquire.MatchString(m.Name()) {
 		return false
 	}
 	params, results := sig.Params(), sig.Results()
+	n := results.Len()
 	return params.Len() > 1 && ssax.IsContext(params.At(0).Type()) &&
-		results.Len() == 2 && StandsForLease(results.At(0).Type()) && ssax.IsError(results.At(1).Type())
+		(n == 2 || n == 3 && ssax.IsBool(results.At(1).Type())) && StandsForLease(results.At(0).Type()) &&
+		ssax.IsError(results.At(n-1).Type())
 }
 
 // HidesObtain reports whether a method of an interface is that of redislock, which the program has put behind it for its

@@ -31,6 +31,9 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	f := li.factOfCallee(&call.Call, m)
 	if f == nil && (handles.HandsOutLease(m.Obj) || handles.HidesObtain(m.Obj)) {
 		f = &Fact{Returns: 1, Err: 2}
+		if m.Obj.Signature().Results().Len() == 3 {
+			f.OK, f.Err, f.Both = 2, 3, true
+		}
 	}
 	results := m.Obj.Signature().Results()
 	if f == nil || f.Returns == 0 || f.Returns > results.Len() {
@@ -46,7 +49,7 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	}
 	return &Site{
 		Call: call, Name: ssax.ShortName(m.Obj), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
-		only: results.Len() == 1, Null: f.Null, Spare: f.Spare, Closed: closesLocker(call.Parent()),
+		only: results.Len() == 1, Null: f.Null, Spare: f.Spare, Both: f.Both && f.Verb == handles.VerbOther, Closed: closesLocker(call.Parent()),
 	}
 }
 

@@ -127,6 +127,7 @@ type opened interface {
 
 type holderOfLocks interface {
 	AcquireLock(ctx context.Context, key string, ttl time.Duration) (heldThing, error)
+	TryAcquireLock(ctx context.Context, key string, ttl time.Duration) (heldThing, bool, error)
 }
 
 type opener interface {
@@ -192,5 +193,25 @@ func (h *hall) F(ctx context.Context) error {
 		return err
 	}
 	defer door.Release(ctx)
+	return work()
+}
+
+func (h *hall) G(ctx context.Context) error {
+	lock, ok, err := h.holder.TryAcquireLock(ctx, "g", time.Minute)
+	if err != nil || !ok {
+		return err
+	}
+	defer lock.Release(ctx) // want `LL3008: lock.Release is given the caller's context`
+	return work()
+}
+
+func (h *hall) H(ctx context.Context) error {
+	lock, ok, err := h.holder.TryAcquireLock(ctx, "h", time.Minute)
+	if err != nil {
+		return err
+	}
+	if ok {
+		defer lock.Release(context.WithoutCancel(ctx))
+	}
 	return work()
 }
