@@ -34,11 +34,17 @@ func reportByHand(r *check.Reporter) {
 			}
 		})
 		for _, release := range releases[fn] {
-			if acquire := acquiredBefore(acquires[fn], release); acquire != token.NoPos {
+			if acquire := acquiredBefore(acquires[fn], release); acquire != token.NoPos && !decidedLater(release) {
 				reportContext(r, release, acquire, calledElsewhere(r, fn))
 			}
 		}
 	}
+}
+
+// decidedLater reports whether a release stands in a literal with the context that this is given: whoever runs it decides.
+func decidedLater(release ssa.CallInstruction) bool {
+	p, ok := ssax.SoleValue(contextGiven(release.Common())).(*ssa.Parameter)
+	return ok && p.Parent().Parent() != nil && givenTo(p) == nil
 }
 
 // calledElsewhere reports whether only other packages call a function, if any does: what they hand in is not seen.

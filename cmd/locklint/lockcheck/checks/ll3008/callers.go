@@ -10,7 +10,7 @@ import (
 )
 
 // handedIn says in what way the context that a function is given may be cancelled, by what its callers in this package hand
-// in: "" if none of them is known to hand in one that may.
+// in: "" if none of them is known to hand in one that may. What a caller that only other packages call is given may.
 func handedIn(r *check.Reporter, ctx ssa.Value, depth int) string {
 	p, ok := ssax.SoleValue(ctx).(*ssa.Parameter)
 	if !ok || depth > maxCallers {
