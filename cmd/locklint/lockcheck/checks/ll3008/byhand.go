@@ -14,11 +14,11 @@ import (
 // reportByHand reports the same of locks by hand, in functions that acquire and release: the commands themselves, or the
 // calls of functions that issue them with the context that they are given.
 func reportByHand(r *check.Reporter) {
-	acquires, releases := map[*ssa.Function][]ssa.CallInstruction{}, map[*ssa.Function][]ssa.CallInstruction{}
+	acquires, releases := map[*ssa.Function][]ssa.CallInstruction{}, map[*ssa.Function][]releaseByHand{}
 	for _, l := range r.Index.Locks {
 		if a, del := l.Acquire, l.Release; a.Fn == del.Fn && r.Index.Expires(a) && !del.Detached {
 			acquires[a.Fn] = append(acquires[a.Fn], a.Call)
-			releases[a.Fn] = append(releases[a.Fn], del.Call)
+			releases[a.Fn] = append(releases[a.Fn], releaseByHand{del.Call, del.Op == ops.CompareDel})
 		}
 	}
 	for _, fn := range r.Index.Funcs {
@@ -26,19 +26,32 @@ func reportByHand(r *check.Reporter) {
 			continue
 		}
 		ssax.EachCall(fn, func(call ssa.CallInstruction) {
-			switch through(r, call) {
+			switch verb, compares := through(r, call); verb {
 			case handles.VerbLock:
 				acquires[fn] = append(acquires[fn], call)
 			case handles.VerbRelease:
-				releases[fn] = append(releases[fn], call)
+				releases[fn] = append(releases[fn], releaseByHand{call, compares})
 			}
 		})
 		for _, release := range releases[fn] {
-			if acquire := acquiredBefore(acquires[fn], release); acquire != token.NoPos && !decidedLater(release) {
-				reportContext(r, release, acquire, calledElsewhere(r, fn))
+			acquire := acquiredBefore(acquires[fn], release.call)
+			if acquire == token.NoPos || decidedLater(release.call) {
+				continue
 			}
+			given := whatIsSeen
+			if release.compares || ssax.DeferOf(release.call, fn) != nil {
+				given = alsoElsewhere
+			}
+			reportContext(r, release.call, acquire, given)
 		}
 	}
+}
+
+// releaseByHand is a release, and whether it compares the owner, as far as anybody sees: one that does not, and is not
+// deferred, may as well take back something else than a lock.
+type releaseByHand struct {
+	call     ssa.CallInstruction
+	compares bool
 }
 
 // decidedLater reports whether a release stands in a literal with the context that this is given: whoever runs it decides.
@@ -62,37 +75,38 @@ func calledElsewhere(r *check.Reporter, fn *ssa.Function) bool {
 }
 
 // through is what the function that a call runs does with a lock: it acquires one that expires, or it releases with the
-// context that it is given. One that does both is no half of a lock for its callers. A method of an interface that nobody
+// context that it is given, and compares the owner or not. One that does both is no half of a lock for its callers. A method of an interface that nobody
 // is seen to implement is taken by its name.
-func through(r *check.Reporter, call ssa.CallInstruction) handles.Verb {
+func through(r *check.Reporter, call ssa.CallInstruction) (does handles.Verb, compares bool) {
 	callee, _ := r.Index.CalleeOf(call.Common())
 	if callee == nil {
-		return handedOut(r, call.Common())
+		return handedOut(r, call.Common()), true
 	}
 	if c := call.Common(); c.IsInvoke() && callee == c.Method {
 		if verb := handles.KeyedVerb(c.Value.Type(), c.Method); verb != handles.VerbOther {
-			return verb
+			return verb, true
 		}
 		if handles.HandsOutRelease(c.Method) {
-			return handles.VerbLock
+			return handles.VerbLock, true
 		}
 	}
-	does := handles.VerbOther
+	does, compares = handles.VerbOther, true
 	for _, c := range r.Index.Of(callee) {
 		verb := handles.VerbLock
 		switch {
 		case c.Op.Releases():
 			verb = handles.VerbRelease
+			compares = compares && c.Op == ops.CompareDel
 		case c.Op != ops.Acquire:
 			continue
 		}
 		if !c.Judged || c.Ended || c.Forced || does != handles.VerbOther && does != verb ||
 			verb == handles.VerbLock && c.NoTTL() || verb == handles.VerbRelease && c.Detached {
-			return handles.VerbOther
+			return handles.VerbOther, false
 		}
 		does = verb
 	}
-	return does
+	return does, compares
 }
 
 // handedOut is VerbRelease for the call of a function that an acquire has returned, if that releases with the context that

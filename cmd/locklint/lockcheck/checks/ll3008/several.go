@@ -27,7 +27,7 @@ func reportSeveral(r *check.Reporter) {
 				return
 			}
 			if acquire := acquiredInto(ssax.ListOf(handle), list); acquire != token.NoPos {
-				reportContext(r, call, acquire, true)
+				reportContext(r, call, acquire, anybody)
 			}
 		})
 	}
