@@ -75,8 +75,8 @@ func calledElsewhere(r *check.Reporter, fn *ssa.Function) bool {
 }
 
 // through is what the function that a call runs does with a lock: it acquires one that expires, or it releases with the
-// context that it is given, and compares the owner or not. One that does both is no half of a lock for its callers. A method of an interface that nobody
-// is seen to implement is taken by its name.
+// context that it is given, and compares the owner or not. One that does both is no half of a lock for its callers. A
+// method of an interface that nobody is seen to implement is taken by its name.
 func through(r *check.Reporter, call ssa.CallInstruction) (does handles.Verb, compares bool) {
 	callee, _ := r.Index.CalleeOf(call.Common())
 	if callee == nil {
