@@ -116,6 +116,9 @@ func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token
 		return
 	}
 	release = deferredWithin(r, release)
+	if leftToExpiry(r, release) {
+		return
+	}
 	pos, end := r.CallSpan(release)
 	d := analysis.Diagnostic{
 		Pos: pos, End: end,

@@ -132,6 +132,9 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	if (speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key)) && (a.Fn != r.Fn || !isCalledLock(a.Key)) {
 		return false
 	}
+	if (throughOther(a) || throughOther(r)) && !speaksOfLock(a.Key) {
+		return false
+	}
 	if answers.ReachesNobody(a) && !ix.LooksAgain(a) && !saysLock(a) && !saysLock(r) {
 		return false
 	}
@@ -179,15 +182,16 @@ func isHandedKey(r *rediscmd.Command) bool {
 	return k.Op == keyexpr.Param && k.Text != "0"
 }
 
-// onlyGivenBack reports whether a key is deleted on nothing but ways out with an error: a claim that is given back where
-// the rest fails, such as a place in a queue, and kept where it succeeds.
+// onlyGivenBack reports whether a key is deleted on nothing but ways out with an error, or behind the last of several
+// attempts: a claim that is given back where the rest fails, such as a place in a queue, and kept where it succeeds.
 func (ix *Set) onlyGivenBack(a, r *rediscmd.Command) bool {
-	if !ssax.LeavesWithError(r.Call) && !ssax.UndoesOnError(r.Call) {
-		return false
+	givenBack := func(c *rediscmd.Command) bool {
+		return ssax.LeavesWithError(c.Call) || ssax.UndoesOnError(c.Call) ||
+			!speaksOfLock(a.Key) && ssax.FollowsAttempts(a.Call, c.Call)
 	}
-	return !slices.ContainsFunc(ix.Commands[r.Fn], func(c *rediscmd.Command) bool {
+	return givenBack(r) && !slices.ContainsFunc(ix.Commands[r.Fn], func(c *rediscmd.Command) bool {
 		return c.Op.Releases() && c.Key.String() == a.Key.String() && ssax.ComesAfter(a.Call, c.Call) &&
-			!ssax.UndoesFailureSince(a.Call, c.Call) && !ssax.LeavesWithError(c.Call) && !ssax.UndoesOnError(c.Call)
+			!ssax.UndoesFailureSince(a.Call, c.Call) && !givenBack(c)
 	})
 }
 
