@@ -101,7 +101,7 @@ func IsPort(t types.Type) bool {
 		return false
 	}
 	for m := range iface.Methods() {
-		if HandsOutLease(m) || HandsOutRelease(m) {
+		if HandsOutLease(m) || HandsOutRelease(m) || HandsOutHeld(m) {
 			return true
 		}
 	}

@@ -35,6 +35,9 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 			f.OK, f.Err, f.Both = 2, 3, true
 		}
 	}
+	if (f == nil || f.Returns == 0 && f.Verb == handles.VerbOther) && handles.HandsOutHeld(m.Obj) {
+		f = &Fact{Returns: 1, Err: 2, Library: clients.Redislock}
+	}
 	results := m.Obj.Signature().Results()
 	if f == nil || f.Returns == 0 || f.Returns > results.Len() {
 		return nil
