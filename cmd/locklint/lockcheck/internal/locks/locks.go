@@ -129,7 +129,7 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	if a.Call == r.Call || a.Ended || r.Ended || r.Forced || a.Key.Fresh() {
 		return false
 	}
-	if (speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key)) && (a.Fn != r.Fn || !isCalledLock(a.Key)) {
+	if (speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key)) && (a.Fn != r.Fn || !isCalledLock(a.Key) && !alwaysEnds(a, r)) {
 		return false
 	}
 	if (throughOther(a) || throughOther(r)) && !speaksOfLock(a.Key) {
@@ -163,6 +163,17 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	}
 	return speaksOfLock(a.Key) || r.Compares || ix.renewedByOwner(a) ||
 		ix.OwnerCompared(r) != nil && (saysHeld(a) || saysHeld(r) || storesToken(a))
+}
+
+// alwaysEnds reports whether a function defers a release once it has acquired, whatever comes then: what ends with each
+// call, be it done or not, is held for the call alone, and no mark that something has been done, whatever it is called.
+func alwaysEnds(a, r *rediscmd.Command) bool {
+	fn := a.Call.Parent()
+	deferred := ssax.DeferOf(r.Call, fn)
+	if deferred == nil || r.Call != ssa.CallInstruction(deferred) && r.Call.Block().Idom() != nil {
+		return false
+	}
+	return answers.WhenHeld(a, r.Call) == answers.OnlyHeld
 }
 
 // renewedByOwner reports whether the function of an acquire goes on to prolong the key for as long as it holds its value:
