@@ -48,6 +48,7 @@ func checkReleaseContexts(r *check.Reporter) {
 		}
 	}
 	reportSeveral(r)
+	reportElsewhere(r)
 	reportByHand(r)
 }
 
