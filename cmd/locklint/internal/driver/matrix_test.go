@@ -14,9 +14,9 @@ var matrixFiles = map[string]string{
 	"go.mod":         "module example.com/matrix\n\ngo 1.26\n",
 	"clean/clean.go": "// Package clean has nothing to do with locks.\npackage clean\n\nfunc Add(a, b int) int { return a + b }\n",
 	"errors/errors.go": matrixLock("errors",
-		`	defer r.Del(ctx, "lock:a")`),
+		`	defer r.Del(context.Background(), "lock:a")`),
 	"warnings/warnings.go": matrixLock("warnings",
-		`	defer r.Del(ctx, "lock:a") //locklint:ignore LL2002 nobody else has the key`),
+		`	defer r.Del(context.Background(), "lock:a") //locklint:ignore LL2002 nobody else has the key`),
 	"broken/broken.go": "package broken\n\nfunc f() int { return missing }\n\n//lock:key=a,tll=5s\nfunc g() {}\n",
 	"above/above.go":   "package above\n\nimport _ \"example.com/matrix/broken\"\n",
 }

@@ -32,6 +32,8 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Error, Run: checkRe
 // too, on a lock without expiry: that one is not lost to anybody before it is deleted.
 func checkReleases(r *check.Reporter) {
 	reportLibrary(r)
+	reportReplaced(r)
+	reportBefore(r)
 	done := map[*rediscmd.Command]bool{}
 	for _, l := range r.Index.Locks {
 		del := l.Release

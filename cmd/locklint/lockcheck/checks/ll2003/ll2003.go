@@ -48,7 +48,7 @@ func checkTokens(r *check.Reporter) {
 			r.Index.IsTimeLock(a) {
 			continue
 		}
-		fault := tokenFault(r.Index, a, comparing[a.Root()])
+		fault := tokenFault(r.Index, l, comparing[a.Root()])
 		if fault == "" {
 			continue
 		}
@@ -101,7 +101,8 @@ func speaksOfLeader(k keyexpr.Expr) bool {
 }
 
 // tokenFault says in which way the value of an acquire is not unique, "" if it may be.
-func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
+func tokenFault(ix *index.Index, l *locks.Lock, compared bool) string {
+	a := l.Acquire
 	if !a.Value.Known() {
 		return ""
 	}
@@ -111,8 +112,13 @@ func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
 	if text, ok := ix.Constant(a.Value, a.Fn); ok && a.Value.Op == keyexpr.Field {
 		return fmt.Sprintf("the constant %q", text)
 	}
-	same := samenessOf(ix, a.Value, 0)
+	bare := withoutKey(a.Value, a.Key)
+	same := samenessOf(ix, bare, 0)
 	switch {
+	case saysNothingNew(ix, a, bare):
+		return "made of nothing but what the key is made of, and so the same for everybody who takes this lock"
+	case same == always && bare.String() != a.Value.String():
+		return ""
 	case same == always && a.Value.Op == keyexpr.Lit:
 		return fmt.Sprintf("the constant %q", a.Value.Text)
 	case same == always:
@@ -122,6 +128,10 @@ func tokenFault(ix *index.Index, a *rediscmd.Command, compared bool) string {
 		return ""
 	case ofMaker(ix, a):
 		return "the same for everybody who locks through one " + lastElem(ssax.ReceiverName(a.Fn))
+	case ofConfig(ix, a):
+		return "what the process is called"
+	case ofUser(l, bare):
+		return "the ID of a user, whose next request has the same"
 	case ofKept(ix, a):
 		return "that of an object which is kept and handed out to everybody who asks for this lock"
 	case same == perHost && keptAlive(ix, a):
@@ -153,7 +163,7 @@ func samenessOf(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 		case name == "os.Hostname#0", name == "os.Getpid", name == "os.Getppid", name == "os.Getenv",
 			name == "os.LookupEnv#0":
 			return perHost
-		case len(k.Args) == 0 && ofFunction(ix, k, depth) == perHost:
+		case ofFunction(ix, k, depth) == perHost:
 			return perHost
 		case len(k.Args) == 0 && goroutineName.MatchString(lastElem(name)):
 			return perGoroutine

@@ -21,14 +21,18 @@ import (
 // ofChoice is the sameness of a variable that has one of several values, each of which names the process or is a
 // constant.
 func ofChoice(ix *index.Index, k keyexpr.Expr, depth int) sameness {
-	return worstOf(ix, choices(ix, k.Text), depth)
+	var values []keyexpr.Expr
+	for _, v := range choices(ix, k.Text) {
+		values = append(values, keyexpr.Of(v))
+	}
+	return worstOf(ix, values, depth)
 }
 
 // worstOf is perHost if some values name the process and the others are constants.
-func worstOf(ix *index.Index, values []ssa.Value, depth int) sameness {
+func worstOf(ix *index.Index, values []keyexpr.Expr, depth int) sameness {
 	worst := ownValue
 	for _, v := range values {
-		switch samenessOf(ix, keyexpr.Of(v), depth+1) {
+		switch samenessOf(ix, v, depth+1) {
 		case perHost:
 			worst = perHost
 		case always:
@@ -82,18 +86,18 @@ func storedInCell(cell *ssa.Alloc) (values []ssa.Value) {
 	return values
 }
 
-// ofFunction is the sameness of what a function of the package returns that is given nothing.
+// ofFunction is the sameness of what a function of the package returns for what it is given.
 func ofFunction(ix *index.Index, k keyexpr.Expr, depth int) sameness {
 	name, at, _ := strings.Cut(k.Text, "#")
 	index, _ := strconv.Atoi(at)
 	for _, fn := range ix.Funcs {
-		if fn.Parent() != nil || len(fn.Params) > 0 || len(fn.Blocks) == 0 || ssax.CalleeName(fn) != name {
+		if fn.Parent() != nil || len(fn.Params) != len(k.Args) || len(fn.Blocks) == 0 || ssax.CalleeName(fn) != name {
 			continue
 		}
-		var values []ssa.Value
+		var values []keyexpr.Expr
 		for _, b := range fn.Blocks {
 			if ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok && b != fn.Recover && index < len(ret.Results) {
-				values = append(values, ssax.Returned(ret, index))
+				values = append(values, keyexpr.Of(ssax.Returned(ret, index)).Bind(k.Args))
 			}
 		}
 		return worstOf(ix, values, depth)

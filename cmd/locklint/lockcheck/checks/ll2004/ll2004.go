@@ -37,7 +37,7 @@ func checkAtomicRelease(r *check.Reporter) {
 			continue
 		}
 		why, bad := notAtomic(r.Index, read, del)
-		if !bad {
+		if !bad || insideAnother(r, read, del) && takenInside(r, l.Acquire) {
 			continue
 		}
 		done[locks.Responsible(del)] = true
@@ -80,6 +80,43 @@ func notAtomic(ix *index.Index, read, del *rediscmd.Command) (advice string, bad
 		return "MULTI alone does not notice that the key has changed since: WATCH it before the read, or use one script", true
 	}
 	return "compare and delete in one script", true
+}
+
+// insideAnother reports whether two commands of a function run with another lock held, that of a library: where whoever takes
+// the key has that one, too, nobody can take it in between.
+func insideAnother(r *check.Reporter, first, last *rediscmd.Command) bool {
+	for _, flow := range r.Index.Leases.Flows {
+		if flow.Fn != last.Call.Parent() || first.Call.Parent() != flow.Fn || !ssax.RunsBefore(flow.Site.Call, first.Call) {
+			continue
+		}
+		held := flow.Released
+		for release, deferred := range flow.Releases {
+			held = held && (deferred || !ssax.ComesAfter(release, last.Call))
+		}
+		if held {
+			return true
+		}
+	}
+	return false
+}
+
+// takenInside reports whether an acquire runs with another lock held, wherever its function is called.
+func takenInside(r *check.Reporter, a *rediscmd.Command) bool {
+	if insideAnother(r, a, a) {
+		return true
+	}
+	calls := 0
+	for _, cmds := range r.Index.Commands {
+		for _, c := range cmds {
+			if c.Origin != a || r.Index.InTest(c.Pos()) {
+				continue
+			}
+			if calls++; !insideAnother(r, c, c) {
+				return false
+			}
+		}
+	}
+	return calls > 0
 }
 
 // watchedKeys counts the WATCH commands for the key of a delete in its function.

@@ -34,18 +34,30 @@ func reportByHand(r *check.Reporter) {
 			}
 		})
 		for _, release := range releases[fn] {
-			if acquire := acquiredBefore(acquires[fn], release.call); acquire != token.NoPos {
-				reportContext(r, release.call, acquire, release.compares && calledElsewhere(r, fn))
+			acquire := acquiredBefore(acquires[fn], release.call)
+			if acquire == token.NoPos || decidedLater(release.call) {
+				continue
 			}
+			given := whatIsSeen
+			if release.compares || ssax.DeferOf(release.call, fn) != nil {
+				given = alsoElsewhere
+			}
+			reportContext(r, release.call, acquire, given)
 		}
 	}
 }
 
-// releaseByHand is a release, and whether it compares the owner, as far as anybody sees: one that does not has a worse
-// fault than its context.
+// releaseByHand is a release, and whether it compares the owner, as far as anybody sees: one that does not, and is not
+// deferred, may as well take back something else than a lock.
 type releaseByHand struct {
 	call     ssa.CallInstruction
 	compares bool
+}
+
+// decidedLater reports whether a release stands in a literal with the context that this is given: whoever runs it decides.
+func decidedLater(release ssa.CallInstruction) bool {
+	p, ok := ssax.SoleValue(contextGiven(release.Common())).(*ssa.Parameter)
+	return ok && p.Parent().Parent() != nil && givenTo(p) == nil
 }
 
 // calledElsewhere reports whether only other packages call a function, if any does: what they hand in is not seen.
@@ -68,10 +80,15 @@ func calledElsewhere(r *check.Reporter, fn *ssa.Function) bool {
 func through(r *check.Reporter, call ssa.CallInstruction) (does handles.Verb, compares bool) {
 	callee, _ := r.Index.CalleeOf(call.Common())
 	if callee == nil {
-		return handles.VerbOther, false
+		return handedOut(r, call.Common()), true
 	}
 	if c := call.Common(); c.IsInvoke() && callee == c.Method {
-		return handles.KeyedVerb(c.Value.Type(), c.Method), true
+		if verb := handles.KeyedVerb(c.Value.Type(), c.Method); verb != handles.VerbOther {
+			return verb, true
+		}
+		if handles.HandsOutRelease(c.Method) {
+			return handles.VerbLock, true
+		}
 	}
 	does, compares = handles.VerbOther, true
 	for _, c := range r.Index.Of(callee) {
@@ -90,6 +107,46 @@ func through(r *check.Reporter, call ssa.CallInstruction) (does handles.Verb, co
 		does = verb
 	}
 	return does, compares
+}
+
+// handedOut is VerbRelease for the call of a function that an acquire has returned, if that releases with the context that
+// it is given.
+func handedOut(r *check.Reporter, c *ssa.CallCommon) handles.Verb {
+	if contextGiven(c) == nil {
+		return handles.VerbOther
+	}
+	made := ssax.SoleValue(c.Value)
+	if ex, ok := made.(*ssa.Extract); ok {
+		made = ex.Tuple
+	}
+	acquire, ok := made.(*ssa.Call)
+	if !ok {
+		return handles.VerbOther
+	}
+	callee, _ := r.Index.CalleeOf(&acquire.Call)
+	if callee == nil {
+		return handles.VerbOther
+	}
+	if acquire.Call.IsInvoke() && callee == acquire.Call.Method && handles.HandsOutRelease(callee) {
+		return handles.VerbRelease
+	}
+	for _, c := range r.Index.Of(callee) {
+		if c.Op == ops.Acquire && c.HandsOn && c.Judged && !c.NoTTL() {
+			return handles.VerbRelease
+		}
+	}
+	return handles.VerbOther
+}
+
+// contextGiven is ssax.ContextOf, also for the call of a function that a variable holds.
+func contextGiven(c *ssa.CallCommon) ssa.Value {
+	if ctx := ssax.ContextOf(c); ctx != nil || c.IsInvoke() || c.StaticCallee() != nil {
+		return ctx
+	}
+	if len(c.Args) > 0 && ssax.IsContext(c.Args[0].Type()) {
+		return c.Args[0]
+	}
+	return nil
 }
 
 // acquiredBefore is where a function that releases has acquired, the last place if there are several.

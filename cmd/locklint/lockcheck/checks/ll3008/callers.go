@@ -10,8 +10,8 @@ import (
 )
 
 // handedIn says in what way the context that a function is given may be cancelled, by what its callers in this package hand
-// in: "" if none of them is known to hand in one that may.
-func handedIn(r *check.Reporter, ctx ssa.Value, depth int) string {
+// in: "" if none of them is known to hand in one that may. What a caller that only other packages call is given may.
+func handedIn(r *check.Reporter, ctx ssa.Value, from callers, depth int) string {
 	p, ok := ssax.SoleValue(ctx).(*ssa.Parameter)
 	if !ok || depth > maxCallers {
 		return ""
@@ -28,7 +28,9 @@ func handedIn(r *check.Reporter, ctx ssa.Value, depth int) string {
 				if why = cancellable(given, call, 0); why == callersContext && endsLoop(given, call) {
 					why = "a context that ends the loop of " + ssax.Outermost(fn).Name()
 				} else if why == callersContext {
-					why = handedIn(r, given, depth+1)
+					if why = handedIn(r, given, from, depth+1); why == "" && from == alsoElsewhere && calledElsewhere(r, ssax.Outermost(fn)) {
+						why = callersContext
+					}
 				} else if why == "" {
 					why = stoppedContext(r, given)
 				}
@@ -72,6 +74,15 @@ func endsLoop(ctx ssa.Value, call ssa.CallInstruction) bool {
 	}
 	return false
 }
+
+// callers says which of the callers of a function count, who hand in a context of their own.
+type callers uint8
+
+const (
+	whatIsSeen    callers = iota // those in the package that are seen to hand in one that may be cancelled
+	alsoElsewhere                // and those elsewhere, of a function that nobody in the package calls
+	anybody
+)
 
 // maxCallers is how many callers up a context is followed.
 const maxCallers = 2

@@ -35,7 +35,7 @@ func checkReleaseContexts(r *check.Reporter) {
 		for _, release := range ssax.CallsOf(flow.Releases) {
 			c := release.Common()
 			if r.Index.Leases.HandleOf(c) != nil && r.Index.Leases.PassesContext(c) || handsOnContext(r, c) {
-				reportContext(r, release, flow.Site.Call.Pos(), true)
+				reportContext(r, release, flow.Site.Call.Pos(), anybody)
 			}
 		}
 	}
@@ -44,9 +44,11 @@ func checkReleaseContexts(r *check.Reporter) {
 			if p, ok := ssax.SoleValue(ssax.ContextOf(release.Common())).(*ssa.Parameter); ok && p.Parent() == release.Parent() {
 				continue // whoever runs the literal decides
 			}
-			reportContext(r, release, flow.Site.Call.Pos(), true)
+			reportContext(r, release, flow.Site.Call.Pos(), anybody)
 		}
 	}
+	reportSeveral(r)
+	reportElsewhere(r)
 	reportByHand(r)
 }
 
@@ -95,25 +97,29 @@ func handsOnContext(r *check.Reporter, c *ssa.CallCommon) bool {
 
 // reportContext reports a release whose context may be cancelled. For a lock by hand, which mostly has worse faults,
 // that of the caller does not count by itself: what callers in this package hand in does.
-func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token.Pos, callers bool) {
-	ctx := ssax.ContextOf(release.Common())
+func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token.Pos, given callers) {
+	ctx := contextGiven(release.Common())
 	if ctx == nil || r.Index.InTest(release.Common().Pos()) || ssax.IsMain(release.Parent()) {
 		return
 	}
 	why := cancellable(ctx, release, 0)
-	if why == callersContext && !callers {
-		why = handedIn(r, ctx, 0)
+	all := given == anybody || given == alsoElsewhere && calledElsewhere(r, ssax.Outermost(release.Parent()))
+	if why == callersContext && !all {
+		why = handedIn(r, ctx, given, 0)
 	}
 	if why == "" {
 		why = stoppedContext(r, ctx)
 	}
-	if why == "" && callers {
+	if why == "" && all {
 		why = keptContext(r, ctx)
 	}
 	if why == "" {
 		return
 	}
 	release = deferredWithin(r, release)
+	if leftToExpiry(r, release) {
+		return
+	}
 	pos, end := r.CallSpan(release)
 	d := analysis.Diagnostic{
 		Pos: pos, End: end,

@@ -37,6 +37,14 @@ func (t outcomeTest) lost() *ssa.BasicBlock { return t.block.Succs[1-t.got] }
 // TestsOf finds the branches on the outcome of an acquire, in its function and in the literals inside.
 func TestsOf(c *rediscmd.Command) []outcomeTest { return testsOf(c, SuccessBranch) }
 
+// WithLock are the blocks that run next where the acquire of a test of its outcome has succeeded.
+func WithLock(c *rediscmd.Command) (blocks []*ssa.BasicBlock) {
+	for _, t := range TestsOf(c) {
+		blocks = append(blocks, t.taken())
+	}
+	return blocks
+}
+
 func testsOf(c *rediscmd.Command, success func(ssa.Value, *rediscmd.Command) (int, bool)) []outcomeTest {
 	var list []outcomeTest
 	var visit func(fn *ssa.Function)

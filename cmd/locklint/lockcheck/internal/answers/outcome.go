@@ -83,7 +83,7 @@ func ReachesNobody(c *rediscmd.Command) bool {
 }
 
 // sendsPipe matches the methods that send what was queued and return the answers.
-var sendsPipe = regexp.MustCompile(`^(Exec|Pipelined|TxPipelined|Receive|Do|DoMulti)`)
+var sendsPipe = regexp.MustCompile(`^(?:Exec|Pipelined|TxPipelined|Receive|Do|DoMulti)(?:Ctx|Context|ed|WithTimeout)?$`)
 
 // attentionToResult looks at one of several results.
 func attentionToResult(call *ssa.Call, index int) attention {

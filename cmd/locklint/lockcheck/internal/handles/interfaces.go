@@ -44,14 +44,17 @@ func MakesMutex(m *types.Func, result int) bool {
 var makesMutex = regexp.MustCompile(`^New\w*(?:Mutex|Lock)$`)
 
 // StandsForLease reports whether a type is an interface for a lock that is held, as a *redislock.Lock is: it says so by its
-// name, is released with a context, which may fail, and does not lock.
+// name, or can be made to last longer; it is released with a context, which may fail, and does not lock.
 func StandsForLease(t types.Type) bool {
 	iface, ok := t.Underlying().(*types.Interface)
-	if !ok || !typeOfLeases.MatchString(nameOf(t)) {
+	if !ok {
 		return false
 	}
-	releases := false
+	says, releases := typeOfLeases.MatchString(nameOf(t)), false
 	for m := range iface.Methods() {
+		params := m.Signature().Params()
+		says = says || VerbByName(m.Name()) == VerbExtend && params.Len() == 2 && ssax.IsContext(params.At(0).Type()) &&
+			ssax.IsDuration(params.At(1).Type())
 		switch VerbByName(m.Name()) {
 		case VerbLock:
 			return false
@@ -63,19 +66,21 @@ func StandsForLease(t types.Type) bool {
 			releases = true
 		}
 	}
-	return releases
+	return says && releases
 }
 
-// HandsOutLease reports whether a method of an interface acquires a lock and returns what stands for it, and an error. What
-// implements it need not be in sight.
+// HandsOutLease reports whether a method of an interface acquires a lock and returns what stands for it, and an error, also
+// with a flag between the two. What implements it need not be in sight.
 func HandsOutLease(m *types.Func) bool {
 	sig := m.Signature()
 	if sig.Recv() == nil || !types.IsInterface(sig.Recv().Type()) || !keyedAcquire.MatchString(m.Name()) {
 		return false
 	}
 	params, results := sig.Params(), sig.Results()
+	n := results.Len()
 	return params.Len() > 1 && ssax.IsContext(params.At(0).Type()) &&
-		results.Len() == 2 && StandsForLease(results.At(0).Type()) && ssax.IsError(results.At(1).Type())
+		(n == 2 || n == 3 && ssax.IsBool(results.At(1).Type())) && StandsForLease(results.At(0).Type()) &&
+		ssax.IsError(results.At(n-1).Type())
 }
 
 // HidesObtain reports whether a method of an interface is that of redislock, which the program has put behind it for its
@@ -96,11 +101,11 @@ func IsPort(t types.Type) bool {
 		return false
 	}
 	for m := range iface.Methods() {
-		if HandsOutLease(m) {
+		if HandsOutLease(m) || HandsOutRelease(m) || HandsOutHeld(m) {
 			return true
 		}
 	}
-	_, keyed := keyedVerbs(t, iface)
+	keyed := keyedVerbs(t, iface) != nil
 	return keyed || StandsForMutex(t) || StandsForLease(t)
 }
 
@@ -119,53 +124,14 @@ func mayFail(sig *types.Signature) bool {
 	return ssax.IsError(last) || ssax.IsBool(last)
 }
 
-// KeyedVerb is what a call of an interface's method does with a lock that it names by a key: VerbLock or VerbRelease, if
-// the interface has a method for each and says that it is about locks. Both are given a context and a key, and may fail.
-// What implements it need not be in sight.
-func KeyedVerb(recv types.Type, m *types.Func) Verb {
-	iface, ok := recv.Underlying().(*types.Interface)
-	if !ok {
-		return VerbOther
+// HandsOutRelease reports whether a method of an interface acquires a lock, of which it or its interface speaks, and returns
+// the function that releases it, which is given a context, and an error. What implements it need not be in sight.
+func HandsOutRelease(m *types.Func) bool {
+	sig := m.Signature()
+	if sig.Recv() == nil || !types.IsInterface(sig.Recv().Type()) || !keyedAcquire.MatchString(m.Name()) ||
+		!typeOfLocks.MatchString(nameOf(sig.Recv().Type())) && !keyedLock.MatchString(m.Name()) || !takesKey(sig) {
+		return false
 	}
-	verbs, _ := keyedVerbs(recv, iface)
-	return verbs[m.Name()]
-}
-
-// keyedVerbs are the methods of an interface that acquire and release by a key. ok is false, and there are none, if it has
-// not both.
-func keyedVerbs(t types.Type, iface *types.Interface) (verbs map[string]Verb, ok bool) {
-	acquires, releases := false, false
-	named := typeOfLocks.MatchString(nameOf(t))
-	for m := range iface.Methods() {
-		acquire, release := keyedAcquire.MatchString(m.Name()), keyedRelease.MatchString(m.Name())
-		if !acquire && !release || !takesKey(m.Signature()) || !named && !keyedLock.MatchString(m.Name()) {
-			continue
-		}
-		if verbs == nil {
-			verbs = map[string]Verb{}
-		}
-		verbs[m.Name()] = VerbRelease
-		if acquire {
-			verbs[m.Name()] = VerbLock
-		}
-		acquires, releases = acquires || acquire, releases || release
-	}
-	if !acquires || !releases {
-		return nil, false
-	}
-	return verbs, true
-}
-
-var (
-	typeOfLocks  = regexp.MustCompile(`(?i)lock|mutex`)
-	typeOfLeases = regexp.MustCompile(`(?i)lock|mutex|lease`)
-	keyedLock    = regexp.MustCompile(`[Ll]ock`)
-	keyedAcquire = regexp.MustCompile(`^(Try)?(Acquire|Obtain|Lock|(Acquire|Obtain|Get|Take)(Dist|Distributed|Redis)?Lock)$`)
-	keyedRelease = regexp.MustCompile(`^(Release|Unlock|UnLock|(Release|Free|Un)(Dist|Distributed|Redis)?Lock)$`)
-)
-
-// takesKey reports whether a function is given a context and a key, and may fail or say that it did nothing.
-func takesKey(sig *types.Signature) bool {
-	params := sig.Params()
-	return params.Len() > 1 && ssax.IsContext(params.At(0).Type()) && ssax.IsString(params.At(1).Type()) && mayFail(sig)
+	release, ok := sig.Results().At(0).Type().Underlying().(*types.Signature)
+	return ok && release.Params().Len() == 1 && ssax.IsContext(release.Params().At(0).Type())
 }

@@ -22,8 +22,10 @@ var words = withPaths([][]byte{
 	[]byte("redis"),           // most clients, and the libraries on top of them
 	[]byte("lockgen/lockgen"), // this project's packages
 	[]byte("setnx"),           // an interface over a client, or another package's variable
-	[]byte(`"nx"`),            // another package's variable
-	[]byte("newmutex("),       // the same
+	[]byte("setifnotexist"),
+	[]byte("setifabsent("),
+	[]byte(`"nx"`),      // another package's variable
+	[]byte("newmutex("), // the same
 	[]byte(".obtain("),
 	[]byte("unlockcontext("), // an interface over a mutex
 	[]byte("unlock(ctx context.context"),

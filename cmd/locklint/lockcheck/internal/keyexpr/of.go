@@ -84,13 +84,7 @@ func loadKey(load *ssa.UnOp, depth int) Expr {
 	case *ssa.Global:
 		return Expr{Op: Global, Text: addr.Pkg.Pkg.Path() + "." + addr.Name()}
 	case *ssa.FieldAddr:
-		base := addr.X
-		if a, ok := ssax.CellOf(base).(*ssa.Alloc); ok {
-			if stored, ok := ssax.OnlyStore(a); ok {
-				return Expr{Op: Field, Text: ssax.FieldName(base.Type(), addr.Field), Args: []Expr{At(stored, depth+1)}}
-			}
-		}
-		return Expr{Op: Field, Text: ssax.FieldName(base.Type(), addr.Field), Args: []Expr{At(base, depth+1)}}
+		return fieldKey(addr, depth)
 	case *ssa.IndexAddr:
 		list := At(addr.X, depth+1)
 		if list.Op != Param && list.Op != Field && list.Op != Global {
@@ -112,6 +106,25 @@ func loadKey(load *ssa.UnOp, depth int) Expr {
 		return OfLocal(addr)
 	}
 	return OfLocal(load)
+}
+
+// fieldKey describes what a field holds, also one of a struct that is a field itself.
+func fieldKey(addr *ssa.FieldAddr, depth int) Expr {
+	k := Expr{Op: Field, Text: ssax.FieldName(addr.X.Type(), addr.Field)}
+	switch base := ssax.CellOf(addr.X).(type) {
+	case *ssa.Alloc:
+		if stored, ok := ssax.OnlyStore(base); ok {
+			k.Args = []Expr{At(stored, depth+1)}
+			return k
+		}
+	case *ssa.FieldAddr:
+		if depth < MaxDepth {
+			k.Args = []Expr{fieldKey(base, depth+1)}
+			return k
+		}
+	}
+	k.Args = []Expr{At(addr.X, depth+1)}
+	return k
 }
 
 // callKey describes the result of a call: the same function on the same arguments counts as the same key.

@@ -28,7 +28,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 		if !flow.Released && (flow.Site.Claims() || flow.Site.Optional || r.Index.InTest(flow.Site.Call.Pos())) {
 			continue
 		}
-		if r.Index.Leases.Marks(flow) {
+		if r.Index.Leases.Marks(flow) || keptByFlag(flow) {
 			continue
 		}
 		if slices.ContainsFunc(told, func(other *leases.Flow) bool { return sameLeak(flow, other) }) {

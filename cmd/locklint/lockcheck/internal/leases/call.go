@@ -121,6 +121,10 @@ func (f *follower) pass(call ssa.CallInstruction, s *pathState) {
 	for i, a := range c.Args {
 		switch s.of(a) {
 		case theLease:
+			if c.IsInvoke() && handles.TakesBack(c.Method, a.Type()) {
+				f.release(call, s)
+				return
+			}
 			f.hand(call, i, s)
 		case theError:
 			if !understands(c) {

@@ -49,7 +49,7 @@ var mutexMakers = map[clients.Client][]string{
 func (li *Info) makes(fn *ssa.Function) int {
 	results := fn.Signature.Results()
 	for i := range results.Len() {
-		if !clients.HasMutex(li.libraryOf(results.At(i).Type())) || fn.Parent() != nil {
+		if t := results.At(i).Type(); !clients.HasMutex(li.libraryOf(t)) && !holds(t) || fn.Parent() != nil {
 			continue
 		}
 		made := 0
@@ -79,7 +79,7 @@ func (li *Info) wrapsNew(v ssa.Value) bool {
 		v = iface.X
 	}
 	own, ok := v.(*ssa.Alloc)
-	if !ok || !li.isOwn(own.Type()) {
+	if !ok || !li.isOwn(own.Type()) && !holds(own.Type()) {
 		return false
 	}
 	wraps := false

@@ -31,6 +31,12 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	f := li.factOfCallee(&call.Call, m)
 	if f == nil && (handles.HandsOutLease(m.Obj) || handles.HidesObtain(m.Obj)) {
 		f = &Fact{Returns: 1, Err: 2}
+		if m.Obj.Signature().Results().Len() == 3 {
+			f.OK, f.Err, f.Both = 2, 3, true
+		}
+	}
+	if (f == nil || f.Returns == 0 && f.Verb == handles.VerbOther) && handles.HandsOutHeld(m.Obj) {
+		f = &Fact{Returns: 1, Err: 2, Library: clients.Redislock}
 	}
 	results := m.Obj.Signature().Results()
 	if f == nil || f.Returns == 0 || f.Returns > results.Len() {
@@ -46,7 +52,7 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	}
 	return &Site{
 		Call: call, Name: ssax.ShortName(m.Obj), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
-		only: results.Len() == 1, Null: f.Null, Spare: f.Spare, Closed: closesLocker(call.Parent()),
+		only: results.Len() == 1, Null: f.Null, Spare: f.Spare, Both: f.Both && f.Verb == handles.VerbOther, Closed: closesLocker(call.Parent()),
 	}
 }
 
@@ -193,6 +199,9 @@ func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
 	if instr, ok := born.(ssa.Instruction); ok && instr.Parent() == call.Parent() && li.isNew(born) {
 		site.made = born
 		return site
+	}
+	if holder, ok := holderOf(m.Recv).(ssa.Instruction); ok && holder.Parent() == call.Parent() && li.isNew(holderOf(m.Recv)) {
+		site.made = holderOf(m.Recv)
 	}
 	if load, ok := m.Recv.(*ssa.UnOp); ok {
 		if k := keyexpr.Of(load); k.Known() {

@@ -55,6 +55,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		s.set(instr, f.flag(instr, &s))
 	case *ssa.Phi, *ssa.If, *ssa.Jump, *ssa.Panic, *ssa.DebugRef:
 	case *ssa.FieldAddr:
+		if s.of(instr.X) == theLease && holds(instr.X.Type()) {
+			break
+		}
 		if f.li.libraryOf(ssax.Elem(instr.Type())) != clients.None || !f.li.isOwn(instr.X.Type()) {
 			f.other(instr, &s)
 		}
@@ -137,6 +140,9 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 			return theLease
 		}
 		if s.wrapped != nil && op.X == s.wrapped {
+			return theLease
+		}
+		if holder := holderOf(op); holder != nil && s.of(holder) == theLease {
 			return theLease
 		}
 		if set := ssax.FieldValue(op); set != nil {

@@ -129,7 +129,10 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	if a.Call == r.Call || a.Ended || r.Ended || r.Forced || a.Key.Fresh() {
 		return false
 	}
-	if (speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key)) && (a.Fn != r.Fn || !isCalledLock(a.Key)) {
+	if (speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key)) && (a.Fn != r.Fn || !isCalledLock(a.Key) && !alwaysEnds(a, r)) {
+		return false
+	}
+	if (throughOther(a) || throughOther(r)) && !speaksOfLock(a.Key) {
 		return false
 	}
 	if answers.ReachesNobody(a) && !ix.LooksAgain(a) && !saysLock(a) && !saysLock(r) {
@@ -162,6 +165,17 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 		ix.OwnerCompared(r) != nil && (saysHeld(a) || saysHeld(r) || storesToken(a))
 }
 
+// alwaysEnds reports whether a function defers a release once it has acquired, whatever comes then: what ends with each
+// call, be it done or not, is held for the call alone, and no mark that something has been done, whatever it is called.
+func alwaysEnds(a, r *rediscmd.Command) bool {
+	fn := a.Call.Parent()
+	deferred := ssax.DeferOf(r.Call, fn)
+	if deferred == nil || r.Call != ssa.CallInstruction(deferred) && r.Call.Block().Idom() != nil {
+		return false
+	}
+	return answers.WhenHeld(a, r.Call) == answers.OnlyHeld
+}
+
 // renewedByOwner reports whether the function of an acquire goes on to prolong the key for as long as it holds its value:
 // whatever it is called, it is held.
 func (ix *Set) renewedByOwner(a *rediscmd.Command) bool {
@@ -179,15 +193,16 @@ func isHandedKey(r *rediscmd.Command) bool {
 	return k.Op == keyexpr.Param && k.Text != "0"
 }
 
-// onlyGivenBack reports whether a key is deleted on nothing but ways out with an error: a claim that is given back where
-// the rest fails, such as a place in a queue, and kept where it succeeds.
+// onlyGivenBack reports whether a key is deleted on nothing but ways out with an error, or behind the last of several
+// attempts: a claim that is given back where the rest fails, such as a place in a queue, and kept where it succeeds.
 func (ix *Set) onlyGivenBack(a, r *rediscmd.Command) bool {
-	if !ssax.LeavesWithError(r.Call) && !ssax.UndoesOnError(r.Call) {
-		return false
+	givenBack := func(c *rediscmd.Command) bool {
+		return ssax.LeavesWithError(c.Call) || ssax.UndoesOnError(c.Call) ||
+			!speaksOfLock(a.Key) && ssax.FollowsAttempts(a.Call, c.Call)
 	}
-	return !slices.ContainsFunc(ix.Commands[r.Fn], func(c *rediscmd.Command) bool {
+	return givenBack(r) && !slices.ContainsFunc(ix.Commands[r.Fn], func(c *rediscmd.Command) bool {
 		return c.Op.Releases() && c.Key.String() == a.Key.String() && ssax.ComesAfter(a.Call, c.Call) &&
-			!ssax.UndoesFailureSince(a.Call, c.Call) && !ssax.LeavesWithError(c.Call) && !ssax.UndoesOnError(c.Call)
+			!ssax.UndoesFailureSince(a.Call, c.Call) && !givenBack(c)
 	})
 }
 

@@ -217,6 +217,17 @@ func speaksOfOther(fn *ssa.Function, k keyexpr.Expr) bool {
 	})
 }
 
+// throughOther reports whether a function on the way to a command says that it is about something else than a lock, as the
+// methods of a guard against replays do that their callers go through.
+func throughOther(c *rediscmd.Command) bool {
+	for c = c.Origin; c != nil; c = c.Origin {
+		if speaksOfOther(c.Fn, c.Key) {
+			return true
+		}
+	}
+	return false
+}
+
 // calledLock is the word lock by itself, as in idempotency:lock:42: the key of the lock beside that of a result.
 var calledLock = regexp.MustCompile(`(?i)(?:^|[^a-z])lock(?:[^a-z]|$)`)
 

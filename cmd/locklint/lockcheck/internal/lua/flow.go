@@ -80,9 +80,12 @@ func (f *flow) block(list []*stmt, g guard) (after guard, ends bool) {
 				return g, true
 			}
 			continue
+		case "each":
+			g = f.each(s, g)
+			continue
 		case "loop", "block":
 			f.scan(s.exprs, g)
-			before := maps.Clone(f.env)
+			before := f.snapshot()
 			for _, body := range s.body {
 				f.block(body, g)
 			}
@@ -103,7 +106,7 @@ func (f *flow) block(list []*stmt, g guard) (after guard, ends bool) {
 
 // branches walks an if. Behind it only that is certain which all branches that get there agree on.
 func (f *flow) branches(s *stmt, g guard) (after guard, ends bool) {
-	before := maps.Clone(f.env)
+	before := f.snapshot()
 	ends = true
 	join := func(h guard) {
 		if ends {
@@ -130,6 +133,9 @@ func (f *flow) branches(s *stmt, g guard) (after guard, ends bool) {
 	}
 	return after, ends
 }
+
+// snapshot is what is known of variables.
+func (f *flow) snapshot() map[string]*Expr { return maps.Clone(f.env) }
 
 // forget drops what is known of variables that a block has changed.
 func (f *flow) forget(before map[string]*Expr) {

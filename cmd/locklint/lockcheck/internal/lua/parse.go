@@ -13,14 +13,14 @@ import (
 
 // A Expr is an expression. What the flow analysis has no use for has kind "?".
 type Expr struct {
-	Kind string // "str", "num", "name", "const" (nil, true, false), "call", "index", "bin", "not", "?"
+	Kind string // "str", "num", "name", "const" (nil, true, false), "call", "index", "bin", "not", "each", "?"
 	Text string // the string, number, name, constant or operator
 	Args []*Expr
 }
 
 // A stmt is a statement.
 type stmt struct {
-	kind  string  // "assign", "expr", "if", "loop", "block", "return", "break"
+	kind  string  // "assign", "expr", "if", "loop", "each", "block", "return", "break"
 	names []*Expr // of assign: what is assigned
 	exprs []*Expr // values; of if: the condition
 	body  [][]*stmt
@@ -57,6 +57,7 @@ func parseScript(text string) ([]*stmt, error) {
 type reader struct {
 	depth  int
 	failed bool
+	loops  []eachKey // those around what is read
 }
 
 // enter counts the levels of the tree.
@@ -105,8 +106,14 @@ func (r *reader) stmt(s ast.Stmt) *stmt {
 	case *ast.RepeatStmt:
 		return r.loop(s.Stmts, s.Condition)
 	case *ast.NumberForStmt:
+		if overKeys(s) {
+			return r.each(eachKey{index: s.Name}, s.Stmts)
+		}
 		return r.loop(s.Stmts, s.Init, s.Limit)
 	case *ast.GenericForStmt:
+		if names, ok := rangesOverKeys(s); ok {
+			return r.each(names, s.Stmts)
+		}
 		return r.loop(s.Stmts, s.Exprs...)
 	case *ast.ReturnStmt:
 		return &stmt{kind: "return", exprs: r.exprs(s.Exprs)}
@@ -146,8 +153,14 @@ func (r *reader) expr(x ast.Expr) *Expr {
 	case *ast.NilExpr:
 		return &Expr{Kind: "const", Text: "nil"}
 	case *ast.IdentExpr:
+		if r.isEach(x) {
+			return anyKey
+		}
 		return &Expr{Kind: "name", Text: x.Value}
 	case *ast.AttrGetExpr:
+		if r.isEach(x) {
+			return anyKey
+		}
 		return &Expr{Kind: "index", Args: r.exprs([]ast.Expr{x.Object, x.Key})}
 	case *ast.FuncCallExpr:
 		if x.Func == nil { // a method

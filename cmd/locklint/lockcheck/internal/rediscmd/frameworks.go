@@ -123,7 +123,10 @@ func frameworkScript(readable bool, s scriptText, list ssa.Value, args []ssa.Val
 	if !readable {
 		s = scriptText{}
 	}
-	if !ok || len(keys) == 0 && !s.known {
+	if !ok {
+		return s.listCommands(list, args)
+	}
+	if len(keys) == 0 && !s.known {
 		return nil
 	}
 	return s.commands(keys, args)

@@ -46,7 +46,7 @@ func goRedisMethod(m ssax.Method) []*Command {
 	name := m.Obj.Name()
 	one := func(o ops.Op) []*Command { return []*Command{{Op: o, Name: name, Key: keyexpr.Of(key)}} }
 	switch name {
-	case "SetNX":
+	case "SetNX", "SetNx", "SetIfNotExists", "SetIfNotExist", "SetIfAbsent":
 		return goRedisSetNX(m)
 	case "SetArgs":
 		return setArgs(m)
@@ -176,7 +176,10 @@ func goRedisScript(m ssax.Method) []*Command {
 		return nil // a Run of something else
 	}
 	keys, ok := ssax.Variadic(m.Arg(1))
-	if !ok || len(keys) == 0 && !s.known {
+	if !ok {
+		return s.listCommands(m.Arg(1), m.Rest(2))
+	}
+	if len(keys) == 0 && !s.known {
 		return nil
 	}
 	return s.commands(keys, m.Rest(2))
@@ -193,28 +196,4 @@ func goRedisDo(m ssax.Method) []*Command {
 		return nil
 	}
 	return answered(commandByName(name, args[1:]))
-}
-
-// HasSetNX reports whether a type has a method SetNX whose first argument after the context is a string.
-func HasSetNX(t types.Type) bool {
-	iface, ok := t.Underlying().(*types.Interface)
-	if !ok {
-		return false
-	}
-	for m := range iface.Methods() {
-		if m.Name() != "SetNX" {
-			continue
-		}
-		params := m.Signature().Params()
-		i := 0
-		if params.Len() > 0 && ssax.IsContext(params.At(0).Type()) {
-			i = 1
-		}
-		if params.Len() <= i {
-			return false
-		}
-		b, ok := params.At(i).Type().Underlying().(*types.Basic)
-		return ok && b.Info()&types.IsString != 0
-	}
-	return false
 }

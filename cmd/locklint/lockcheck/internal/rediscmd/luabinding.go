@@ -13,8 +13,10 @@ import (
 // A luaBinding translates what a script speaks of into what the program hands to it.
 type luaBinding struct {
 	scriptText
-	env        map[string]*lua.Expr
-	keys, args []ssa.Value
+	env  map[string]*lua.Expr
+	keys []ssa.Value    // those that are written out
+	each []keyexpr.Expr // what a loop over the keys runs over
+	args []ssa.Value
 }
 
 func (b luaBinding) key(x *lua.Expr, depth int) keyexpr.Expr {

@@ -95,28 +95,66 @@ func (s scriptText) commands(keys, args []ssa.Value) []*Command {
 	if !s.known || !ok {
 		return eachKey(ops.CompareDel, "EVAL", keys)
 	}
-	b := luaBinding{s, env, keys, args}
+	var each []keyexpr.Expr
+	for _, k := range keys {
+		each = append(each, keyexpr.Of(k))
+	}
+	return luaBinding{s, env, keys, each, args}.commands(effects)
+}
+
+// listCommands is commands for keys that are not written out: those that the script does the same to.
+func (s scriptText) listCommands(list ssa.Value, args []ssa.Value) []*Command {
+	effects, env, ok := lua.Effects(s.text)
+	if !s.known || !ok {
+		return nil
+	}
+	return luaBinding{s, env, nil, elementsOf(list), args}.commands(effects)
+}
+
+// elementsOf describes the elements of a list: of one that a function is given any, of one that it makes those.
+func elementsOf(list ssa.Value) []keyexpr.Expr {
+	if k := keyexpr.Of(list); k.Op == keyexpr.Param || k.Op == keyexpr.Field {
+		return []keyexpr.Expr{{Op: keyexpr.Each, Args: []keyexpr.Expr{k}}}
+	}
+	elements, _ := keyexpr.Elements(list)
+	return elements
+}
+
+// commands are the commands of a script by what it does.
+func (b luaBinding) commands(effects []lua.Effect) []*Command {
 	var cmds []*Command
 	for _, e := range effects {
-		c := &Command{Op: e.Op, Name: "EVAL", Key: b.key(e.Key, 0), Compares: e.Op == ops.CompareDel && !e.Elsewhere}
-		if e.Value != nil {
-			c.Value = b.key(e.Value, 0)
+		if !e.Key.IsEach() {
+			cmds = append(cmds, b.command(e, b.key(e.Key, 0))...)
+			continue
 		}
-		switch {
-		case e.TTL != nil:
-			if v := b.value(e.TTL, 0); v != nil {
-				c.setTTL(v, e.Unit)
-			} else {
-				c.TTL, c.Unit = b.key(e.TTL, 0), e.Unit
-			}
-		case e.Op == ops.Acquire:
-			c.TTL = noExpiry
-		}
-		if c.Key.Known() {
-			cmds = append(cmds, c)
+		for _, k := range b.each {
+			cmds = append(cmds, b.command(e, k)...)
 		}
 	}
 	return cmds
+}
+
+// command is what a script does to one key, nothing if nobody knows which.
+func (b luaBinding) command(e lua.Effect, key keyexpr.Expr) []*Command {
+	if !key.Known() {
+		return nil
+	}
+	c := &Command{Op: e.Op, Name: "EVAL", Key: key, Compares: e.Op == ops.CompareDel && !e.Elsewhere}
+	if e.Value != nil {
+		c.Value = b.key(e.Value, 0)
+	}
+	switch {
+	case e.TTL != nil:
+		if v := b.value(e.TTL, 0); v != nil {
+			c.setTTL(v, e.Unit)
+		} else {
+			c.TTL, c.Unit = b.key(e.TTL, 0), e.Unit
+		}
+	case e.Op == ops.Acquire:
+		c.TTL = noExpiry
+	}
+	return []*Command{c}
 }
 
 // sourceOf finds the source that a script value was made from.

@@ -59,7 +59,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 		for instr := range flow.Outside {
 			call, ok := instr.(ssa.CallInstruction)
 			if flow.Inside[instr] && ok && !r.Index.Leases.Handles(call.Common()) &&
-				!ssax.RunsBefore(call, site.Call) && !triesAgain(r, flow, call) && !nextRound(site.Call, call) &&
+				!ssax.RunsBefore(call, site.Call) && !triesAgain(r, flow, call) && !nextRound(flow, call) &&
 				!told(flow, call.Common()) {
 				both[instr] = true
 			}
@@ -96,9 +96,11 @@ func triesAgain(r *check.Reporter, flow *leases.Flow, call ssa.CallInstruction) 
 	return false
 }
 
-// nextRound reports whether a call runs only in a later round of the loop of an acquire, in a branch of its own, as in
-// the loop of a leader that asks its lock in one case of a select and takes it in another, or leaves in a third.
-func nextRound(acquire, call ssa.CallInstruction) bool {
+// nextRound reports whether a call runs without the lock only in a later round of the loop of an acquire, as in the loop of
+// a leader that asks its lock in one case of a select and takes it in another, or leaves in a third, and where those who
+// have not got the lock look for a result again.
+func nextRound(flow *leases.Flow, call ssa.CallInstruction) bool {
+	acquire := flow.Site.Call
 	if acquire.Parent() != call.Parent() || acquire.Block() == call.Block() {
 		return false
 	}
@@ -107,7 +109,8 @@ func nextRound(acquire, call ssa.CallInstruction) bool {
 	follow = func(b *ssa.BasicBlock) {
 		reached[b] = true
 		for _, s := range b.Succs {
-			if !reached[s] && !s.Dominates(b) {
+			granted, refused := flow.Taken(b, s)
+			if !reached[s] && !s.Dominates(b) && (refused || !granted) {
 				follow(s)
 			}
 		}

@@ -35,14 +35,16 @@ func heedsSome(site *leases.Site, flow *leases.Flow, lease func(ssa.Value) bool)
 	ofLibrary := clients.OfPackage(m.Obj.Pkg()) != clients.None || site.AnyError
 	var tests []*ssa.If
 	var elsewhere []ssa.Instruction
-	for _, use := range *err.Referrers() {
-		if _, ok := use.(*ssa.DebugRef); ok {
-			continue
-		}
-		if branch := sentinelTest(use, err); branch != nil && (ofLibrary || asksLibrary(use)) {
-			tests = append(tests, branch)
-		} else {
-			elsewhere = append(elsewhere, use)
+	for _, read := range readings(err) {
+		for _, use := range *read.Referrers() {
+			if _, ok := use.(*ssa.DebugRef); ok || keepsReading(use, err) {
+				continue
+			}
+			if branch := sentinelTest(use, read); branch != nil && (ofLibrary || asksLibrary(use)) {
+				tests = append(tests, branch)
+			} else {
+				elsewhere = append(elsewhere, use)
+			}
 		}
 	}
 	for _, use := range elsewhere {
@@ -80,7 +82,7 @@ func errorOf(site *leases.Site, lease func(ssa.Value) bool) (err ssa.Value) {
 		case !ok:
 		case ex.Index == site.Err:
 			err = ex
-		case ex.Index == site.Lease && !lease(ex):
+		case ex.Index == site.Lease && !lease(ex) && !onlyDeferred(ex):
 			return nil
 		}
 	}

@@ -1,6 +1,10 @@
 package ssax
 
-import "golang.org/x/tools/go/ssa"
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
 
 // ElementsOf are the values that a function puts into a list that it makes itself, in literals, by append and by
 // assignments to an index; known is false if the list may have others.
@@ -17,11 +21,20 @@ func KeysOf(m ssa.Value) (keys []ssa.Value, known bool) {
 	return g.values, known
 }
 
+// EntriesOf are the values that a function puts into a list, or into a map, that it makes itself.
+func EntriesOf(list ssa.Value) (values []ssa.Value, known bool) {
+	_, isMap := list.Type().Underlying().(*types.Map)
+	g := gatherer{seen: map[ssa.Value]bool{}, keys: isMap, entries: isMap}
+	known = g.list(list)
+	return g.values, known
+}
+
 // A gatherer follows a list, or a map, back to where it is made, through variables and appends.
 type gatherer struct {
-	values []ssa.Value
-	seen   map[ssa.Value]bool
-	keys   bool // of a map
+	values  []ssa.Value
+	seen    map[ssa.Value]bool
+	keys    bool // of a map
+	entries bool // what the map holds, not its keys
 }
 
 func (g *gatherer) list(v ssa.Value) bool {
@@ -97,7 +110,12 @@ func (g *gatherer) assigned(list ssa.Value) bool {
 // updated gathers the keys that a map is given.
 func (g *gatherer) updated(m ssa.Value) bool {
 	for _, instr := range *m.Referrers() {
-		if up, ok := instr.(*ssa.MapUpdate); ok && up.Map == m {
+		up, ok := instr.(*ssa.MapUpdate)
+		switch {
+		case !ok || up.Map != m:
+		case g.entries:
+			g.values = append(g.values, up.Value)
+		default:
 			g.values = append(g.values, up.Key)
 		}
 	}
@@ -113,6 +131,30 @@ func (g *gatherer) slice(v *ssa.Slice) bool {
 		return g.assigned(array)
 	}
 	return g.list(v.X) // a part of the list
+}
+
+// ListOf is the list or the map that a value has been taken out of, nil for other values.
+func ListOf(v ssa.Value) ssa.Value {
+	switch v := SoleValue(v).(type) {
+	case *ssa.Extract:
+		switch of := v.Tuple.(type) {
+		case *ssa.Next:
+			if over, ok := of.Iter.(*ssa.Range); ok && v.Index == 2 {
+				return over.X
+			}
+		case *ssa.Lookup:
+			if v.Index == 0 {
+				return of.X
+			}
+		}
+	case *ssa.Lookup:
+		return v.X
+	case *ssa.UnOp:
+		if at, ok := v.X.(*ssa.IndexAddr); ok {
+			return at.X
+		}
+	}
+	return nil
 }
 
 // IsElement reports whether a value is what a loop has taken out of a list or a map.

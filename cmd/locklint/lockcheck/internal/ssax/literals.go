@@ -194,3 +194,12 @@ func TakerOf(lit *ssa.Function) ssa.CallInstruction {
 	}
 	return nil
 }
+
+// IsDeferredLiteral reports whether a function is a literal that the one around it defers, and does nothing else with.
+func IsDeferredLiteral(fn *ssa.Function) bool {
+	if fn.Parent() == nil {
+		return false
+	}
+	_, deferred := RunnerOf(fn).(*ssa.Defer)
+	return deferred
+}

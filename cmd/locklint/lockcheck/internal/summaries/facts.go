@@ -35,6 +35,7 @@ type Command struct {
 	Compares bool
 	Ended    bool // see rediscmd.Command
 	Leased   bool
+	HandsOn  bool // what releases it, which the function returns, does so with the context that it is given
 	Forced   bool
 	Guarded  bool
 	Waits    bool // the function may wait, for whatever reason

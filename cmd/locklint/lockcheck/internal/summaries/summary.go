@@ -130,7 +130,8 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 			args = append(args, keyexpr.Of(v))
 		}
 		for _, s := range summary {
-			for i, key := range keysOf(s.Key, args, values) {
+			keys, gathered := keysOf(s.Key, args, values)
+			for i, key := range keys {
 				if key = key.Within(keyexpr.MaxDepth); !key.Known() {
 					continue
 				}
@@ -141,7 +142,7 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 				c, ttl := ix.calledCommand(call, s, i), s.TTL.Bind(args)
 				*c = rediscmd.Command{
 					Op: s.Op, Name: s.Name, Key: key, Value: s.Value.Bind(args), TTL: ttl, Unit: s.Unit,
-					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Leased: s.Leased, Forced: s.Forced, Guarded: s.Guarded, Waits: s.Waits, Detached: s.Detached,
+					Pipe: s.Pipe, Compares: s.Compares, Ended: s.Ended, Leased: s.Leased, Forced: s.Forced, Guarded: s.Guarded || gathered, Waits: s.Waits, Detached: s.Detached,
 					Judged: s.Judged, Reply: replyOf(s), Result: s.Outcome, Call: call, Fn: fn, Via: ssax.ShortName(callee), Origin: s.origin,
 					Elsewhere: s.origin == nil && s.Judged, Fixed: fixed,
 					GivenTTL: s.TTL.Op != keyexpr.Lit && ttl.Op == keyexpr.Lit,
@@ -153,27 +154,27 @@ func (ix *Info) calledCommands(fn *ssa.Function) []*rediscmd.Command {
 	return cmds
 }
 
-// keysOf are the keys that a command of a summary works on: one, or one for each element of a list that is written out.
-func keysOf(key keyexpr.Expr, args []keyexpr.Expr, values []ssa.Value) []keyexpr.Expr {
+// keysOf are the keys that a command of a summary works on: one, or one for each element of a list that is written out or
+// gathered by the function, which then has put there what it has.
+func keysOf(key keyexpr.Expr, args []keyexpr.Expr, values []ssa.Value) (keys []keyexpr.Expr, gathered bool) {
 	param := key.ListParam()
 	i, err := strconv.Atoi(param)
 	if param == "" || err != nil || i >= len(values) {
-		return []keyexpr.Expr{key.Bind(args)}
+		return []keyexpr.Expr{key.Bind(args)}, false
 	}
 	var elements []keyexpr.Expr
 	if elems, ok := ssax.Variadic(values[i]); ok {
 		for _, e := range elems {
 			elements = append(elements, keyexpr.Of(e))
 		}
-	} else if elements, ok = keyexpr.Elements(values[i]); !ok {
-		return []keyexpr.Expr{key.Bind(args)}
+	} else if elements, gathered = keyexpr.Elements(values[i]); !gathered {
+		return []keyexpr.Expr{key.Bind(args)}, false
 	}
-	var list []keyexpr.Expr
 	for _, e := range elements {
 		bound := key.Element(param, keyexpr.Expr{Op: keyexpr.Param, Text: strconv.Itoa(len(args))})
-		list = append(list, bound.Bind(append(slices.Clone(args), e)))
+		keys = append(keys, bound.Bind(append(slices.Clone(args), e)))
 	}
-	return list
+	return keys, gathered
 }
 
 // calledCommand is the object for a command that a call issues through another function. It stays the same in all
@@ -254,6 +255,7 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 			Compares: c.Compares || asks(fn, c, cmds), Ended: c.Ended || endedBy(c, cmds) || counts(c),
 			Guarded: c.Guarded || onlyIfSet(c),
 			Leased:  c.Leased || leases(c, cmds),
+			HandsOn: handsOn(c, cmds),
 			Forced:  c.Forced || forceWord.MatchString(fn.Name()), Waits: ix.MayWait(fn), Judged: c.Judged, Outcome: -1,
 			Detached: c.Detached || !passesContext(fn, c),
 			origin:   c,
@@ -351,13 +353,6 @@ func endedBy(c *rediscmd.Command, cmds []*rediscmd.Command) bool {
 			return other.Op == ops.Acquire || other.Op == ops.Count
 		}
 		return false
-	})
-}
-
-// leases reports whether the function that issues an acquire returns what releases it.
-func leases(c *rediscmd.Command, cmds []*rediscmd.Command) bool {
-	return c.Op == ops.Acquire && slices.ContainsFunc(cmds, func(other *rediscmd.Command) bool {
-		return other.Op.Releases() && other.Key.String() == c.Key.String() && ssax.IsReturned(other.Call.Parent())
 	})
 }
 

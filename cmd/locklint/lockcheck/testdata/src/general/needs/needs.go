@@ -22,7 +22,7 @@ func (j *Job) Run(ctx context.Context, id string, work func()) error {
 	if err != nil || !ok {
 		return err
 	}
-	defer j.keys.Remove(ctx, "job:lock:"+id) // want `LL2002: DEL \(through Client.Remove\) releases this lock`
+	defer j.keys.Remove(ctx, "job:lock:"+id) // want `LL2002: DEL \(through Client.Remove\) releases this lock` `LL3008: j.keys.Remove is given the caller's context`
 	work()
 	return nil
 }

@@ -2,6 +2,7 @@ package ll3002
 
 import (
 	"context"
+	"errors"
 	"log"
 	"time"
 
@@ -37,6 +38,44 @@ func untilNoError(ctx context.Context, c *redislock.Client) error {
 	}
 	defer lock.Release(ctx)
 	return work()
+}
+
+// fromCache looks for the result of whoever has the lock, and only then for the lock again.
+func fromCache(ctx context.Context, c *redislock.Client, cached func() (string, error), miss error) (string, error) {
+look:
+	v, err := cached()
+	if errors.Is(err, miss) {
+		lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+		if err != nil {
+			time.Sleep(time.Second)
+			goto look
+		}
+		defer lock.Release(ctx)
+	} else if err == nil {
+		return v, nil
+	}
+	return v, work()
+}
+
+// fromCacheOnce goes on in the same round.
+func fromCacheOnce(ctx context.Context, c *redislock.Client, cached func() (string, error), miss error) (string, error) {
+	for range 3 {
+		v, err := cached()
+		if errors.Is(err, miss) {
+			lock, err := c.Obtain(ctx, "a", time.Minute, nil) // want `LL3002: when c.Obtain fails, the code goes on without the lock`
+			if err != nil {
+				log.Print(err)
+			} else {
+				defer lock.Release(ctx)
+			}
+		} else if err == nil {
+			return v, nil
+		}
+		if err := work(); err != nil {
+			return v, err
+		}
+	}
+	return "", nil
 }
 
 func secondTry(ctx context.Context, c *redislock.Client) error {

@@ -43,6 +43,65 @@ func onlyTaken(m *redsync.Mutex) error {
 	return work()
 }
 
+// onlyBusyInResult puts the error into a result that a literal may set, too.
+func onlyBusyInResult(ctx context.Context, c *redislock.Client) (err error) {
+	lock, errLock := c.Obtain(ctx, "a", time.Minute, nil) // want `LL3002: when c.Obtain fails in another way`
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		if lock != nil {
+			lock.Release(ctx)
+		}
+	}()
+	err = errLock
+	if err == redislock.ErrNotObtained {
+		return nil
+	}
+	if err := work(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// anyInResult looks at the same result once more.
+func anyInResult(ctx context.Context, c *redislock.Client) (err error) {
+	lock, errLock := c.Obtain(ctx, "a", time.Minute, nil)
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		if lock != nil {
+			lock.Release(ctx)
+		}
+	}()
+	err = errLock
+	if err == redislock.ErrNotObtained {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return work()
+}
+
+// lockInBetween looks at the lock before it works.
+func lockInBetween(ctx context.Context, c *redislock.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	defer func() {
+		if lock != nil {
+			lock.Release(ctx)
+		}
+	}()
+	if err == redislock.ErrNotObtained {
+		return nil
+	}
+	if lock == nil {
+		return errors.New("no lock")
+	}
+	return work()
+}
+
 // All are.
 
 func others(ctx context.Context, c *redislock.Client) error {

@@ -75,6 +75,42 @@ func newEmbedded(rs *redsync.Redsync) *embedded {
 	return &embedded{Mutex: rs.NewMutex("k")}
 }
 
+func embeddedMadeLeaks(rs *redsync.Redsync, paid bool, work func()) error {
+	e := newEmbedded(rs)
+	if err := e.Lock(); err != nil { // want `LL3003: the lock from Mutex.Lock is not released on every path`
+		return err
+	}
+	if paid {
+		return errPaid
+	}
+	defer e.Unlock()
+	work()
+	return nil
+}
+
+// A field that is no part of the type's methods.
+
+type station struct {
+	name string
+	mu   *redsync.Mutex
+}
+
+func newStation(rs *redsync.Redsync, name string) *station {
+	return &station{name: name, mu: rs.NewMutex(name)}
+}
+
+func heldLeaks(rs *redsync.Redsync, work func() error) error {
+	h := newStation(rs, "h")
+	if err := h.mu.Lock(); err != nil { // want `LL3003: the lock from Mutex.Lock is not released on every path`
+		return err
+	}
+	if err := work(); err != nil {
+		return err
+	}
+	_, err := h.mu.Unlock()
+	return err
+}
+
 // Functions in the fields of a struct that the function makes itself.
 
 type handle struct {
@@ -172,6 +208,55 @@ func embeddedMadeDeferred(rs *redsync.Redsync, paid bool, work func()) error {
 	return nil
 }
 
+func heldHandedOn(rs *redsync.Redsync, keep func(*station)) error {
+	h := newStation(rs, "h")
+	if err := h.mu.Lock(); err != nil {
+		return err
+	}
+	println(h.name)
+	keep(h)
+	return nil
+}
+
+func heldStored(rs *redsync.Redsync, all map[string]*station) error {
+	h := newStation(rs, "h")
+	if err := h.mu.Lock(); err != nil {
+		return err
+	}
+	all[h.name] = h
+	return nil
+}
+
+func heldReleasedByLiteral(rs *redsync.Redsync, work func() error) error {
+	h := newStation(rs, "h")
+	if err := h.mu.Lock(); err != nil {
+		return err
+	}
+	defer func() {
+		if _, err := h.mu.Unlock(); err != nil {
+			println(h.name)
+		}
+	}()
+	return work()
+}
+
+func heldReturned(rs *redsync.Redsync) (*station, error) {
+	h := newStation(rs, "h")
+	if err := h.mu.Lock(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func heldFromReturned(rs *redsync.Redsync, work func() error) error {
+	h, err := heldReturned(rs)
+	if err != nil {
+		return err
+	}
+	defer h.mu.Unlock()
+	return work()
+}
+
 func embeddedReturned(rs *redsync.Redsync) (*embedded, error) {
 	e := newEmbedded(rs)
 	if err := e.Lock(); err != nil {
@@ -226,18 +311,4 @@ func fieldKept(rs *redsync.Redsync, h *handle, paid bool) error {
 		return errPaid
 	}
 	return nil
-}
-
-// A function that hands out a type which embeds a lock is not followed.
-func embeddedMade(rs *redsync.Redsync, paid bool, work func()) error {
-	e := newEmbedded(rs)
-	if err := e.Lock(); err != nil {
-		return err
-	}
-	if paid {
-		return errPaid
-	}
-	work()
-	_, err := e.Unlock()
-	return err
 }

@@ -65,12 +65,12 @@ func Guarded(ctx context.Context, rdb *redis.Client, token string, do func(conte
 
 var unlock = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
 
-// A release that does not compare the owner has a worse fault.
+// A release that does not compare the owner fails in the same way.
 func Unguarded(ctx context.Context, rdb *redis.Client, token string) error {
 	if ok, err := rdb.SetNX(ctx, "lock:unguarded", token, time.Minute).Result(); err != nil || !ok {
 		return err
 	}
-	defer rdb.Del(ctx, "lock:unguarded")
+	defer rdb.Del(ctx, "lock:unguarded") // want `LL3008: rdb.Del is given the caller's context`
 	return work()
 }
 

@@ -96,7 +96,7 @@ func (j *rounds) consume(ctx context.Context, id string) error {
 
 // A loop that does not look at its context, and one that is over before the work.
 
-func (j *rounds) All(ctx context.Context, ids []string) {
+func (j *rounds) all(ctx context.Context, ids []string) {
 	for _, id := range ids {
 		j.each(ctx, id)
 	}
