@@ -313,6 +313,30 @@ Missed: releases with the context of the caller behind a script with several key
 databases implement, too (LL3008).
 `
 
+const nineteenthText = `
+## The nineteenth set: its first run
+
+73 repositories, labelled on 2026-11-28 by two more helpers who neither ran nor read locklint. One half was found by words of trades
+and of machinery that no set before had (payroll, hospital beds, laundry, telematics, vouchers, raffles, invoices, certificates,
+backups, sitemaps, exam seats, …), the other by names of files and of identifiers (cron_lock.go, AcquireLease, WithDistLock,
+unlockScript, …). None of them is named here; some may have been in the sets that name none. Labels frozen before the run, counted as the fifteenth: what a reasonable
+reviewer would raise without being sure is a defect, what a comment or the code shows to be on purpose is none. The version is the
+one in which what the sets from the fifteenth to the eighteenth missed had been mended. 51 have a defect, 43 have one beyond doubt.
+
+**70 of 81 reports are right (86 %), 59 of 98 defects are found (60 %), 51 of the 67 beyond doubt (76 %): neither goal is reached.** The
+version before finds 52, 47 of those beyond doubt, with 62 of 72 reports right. Place by place 111 of 128 reports are right; of the
+others 15 have no label. One label is a line off, and counts as found. The wrong ones: marks against doing something
+twice (LL2002 and LL2003, twice each), a call that is no command (LL2007), a compare-and-delete that runs under another lock (LL2004), a
+retry that looks into a cache first (LL3002), a lock that a flag keeps on purpose (LL3003), a release that a comment leaves to the expiry
+(LL3008); two more (LL3008) have no label, and are right as far as we see.
+`
+
+const nineteenthCauses = `
+Missed: locks by hand, or behind the program's own interfaces, that a return on an error leaves held (LL3003), and 23 of the 31 about
+which the label is not sure. Mended since, on this very set: all wrong ones, and six of those beyond doubt. Run again, 121 of 126 reports are
+right, place by place, the others have no label, and 57 of the 67 are found.
+`
+
 const countHead = "\n| check | right | precision | 95 % interval | found | recall | 95 % interval |\n" +
 	"| --- | --- | --- | --- | --- | --- | --- |\n"
 
@@ -360,6 +384,9 @@ func (d *Data) counted(b *strings.Builder) {
 	b.WriteString(eighteenthText)
 	d.counts(b, Eighteenth)
 	b.WriteString(eighteenthCauses)
+	b.WriteString(nineteenthText)
+	d.counts(b, Nineteenth)
+	b.WriteString(nineteenthCauses)
 	d.together(b)
 }
 
