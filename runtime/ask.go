@@ -114,17 +114,40 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 		return
 	}
 	g.end(nil, ErrNotHeld)
-	defer l.forget(g)
-	ctx, cancel := l.bounds.context(ctx, giveBackTime)
-	defer cancel()
-	if err := l.session.Release(ctx, g.release(0)); err != nil && !errors.Is(err, ErrLost) {
-		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released yet, at worst left to its TTL",
-			slog.String("key", g.key), slog.Any("error", err))
-		if l.closing.Err() != nil {
+	if l.closing.Err() == nil || !l.beginReturn() {
+		l.releaseUnused(ctx, g, giveBackTime)
+		return
+	}
+	// Close waits for it, and the caller does not.
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer l.returning.Done()
+		if !l.releaseUnused(context.WithoutCancel(ctx), g, callTime) {
 			l.unused.Add(1)
 		}
+	}()
+	patience := time.NewTimer(giveBackTime)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+	}
+}
+
+// releaseUnused releases a grant that nobody uses, and reports whether it is known to be over within a limit.
+func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duration) bool {
+	defer l.forget(g)
+	ctx, cancel := l.bounds.context(ctx, limit)
+	defer cancel()
+	err := l.session.Release(ctx, g.release(0))
+	over := err == nil || errors.Is(err, ErrLost)
+	if !over {
+		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released yet, at worst left to its TTL",
+			slog.String("key", g.key), slog.Any("error", err))
 	}
 	l.queues.vacate(g)
+	return over
 }
 
 // deadlineOf is the end of a wait that begins now; the zero time for Forever.

@@ -74,10 +74,13 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	errs := []error{releaseAll(ctx, late), <-released}
 	l.awaitReturns(errors.Is(errors.Join(errs...), errSilent))
 	if n := l.unused.Load(); n > 0 {
-		errs = append(errs, fmt.Errorf("%d grants that came while it was closed are not released yet, at worst left to their TTL", n))
+		errs = append(errs, fmt.Errorf("%d grants that came while it was closed are not known to be released, at worst left to their TTL", n))
 	}
-	<-closed
-	if err := l.session.Close(ctx); err != nil { // which has heard of all releases now
+	err := <-closed
+	if last := l.session.Close(ctx); last != nil { // it has heard of all releases now
+		err = last
+	}
+	if err != nil {
 		errs = append(errs, fmt.Errorf("close lock session: %w", err))
 	}
 	l.stopRenew()
@@ -185,14 +188,19 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 			return errors.Join(append(errs, fmt.Errorf("more locks left to their TTL: %w", ctx.Err()))...)
 		}
 		wg.Go(func() {
-			began := time.Now()
+			asks, began := !lease.isGone(), time.Now()
 			err := lease.release(ctx)
+			if errors.Is(err, errGivenUp) {
+				err = lease.release(ctx)
+			}
 			free()
-			if !errors.Is(err, timelimit.ErrNoAnswer) {
+			prompt := time.Since(began) < soon
+			if prompt && asks {
+				free()
+			}
+			// A failure that takes its time may be one of the client, for want of an answer.
+			if asks && (err == nil || prompt && !errors.Is(err, timelimit.ErrNoAnswer)) {
 				silence.Reset(callTime)
-				if time.Since(began) < soon {
-					free()
-				}
 			}
 			if err == nil {
 				return

@@ -128,7 +128,8 @@ func TestLocker_Close_lateCallersOfASilentStore(t *testing.T) {
 	})
 }
 
-// A release whose caller has little time is under way. Who waits for it and has more goes on with it.
+// A release whose caller has little time is under way. Close begins it anew, and who else waits for it does not hear of the
+// end of a context that is not its own.
 func TestLocker_Close_besideAnImpatientRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, locks, held := closing(t, 1, lockrt.Options{TTL: time.Hour}, lateRelease(time.Second))
@@ -142,7 +143,8 @@ func TestLocker_Close_besideAnImpatientRelease(t *testing.T) {
 		})
 		synctest.Wait()
 		callers.Go(func() {
-			if err := held[0].Release(t.Context()); err != nil {
+			err := held[0].Release(t.Context())
+			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 				t.Errorf("release of another caller: %v", err)
 			}
 		})
@@ -154,30 +156,127 @@ func TestLocker_Close_besideAnImpatientRelease(t *testing.T) {
 	})
 }
 
-// Grants come while the Locker closes, and the store takes no release. Close says so.
-func TestLocker_Close_grantsThatCross(t *testing.T) {
+// A driver has timeouts of its own, which are no answers.
+func TestLocker_Close_driverThatGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, locks, _ := closing(t, 0, lockrt.Options{}, lateRelease(time.Hour))
-		store.set(func(s *faultStore) {
-			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
-				granted, err := real.Acquire(ctx, req)
-				time.Sleep(time.Second)
-				return granted, err
+		_, locks, _ := closing(t, 3000, lockrt.Options{TTL: time.Hour}, func(context.Context, lockrt.Release, lockrt.Session) error {
+			time.Sleep(3 * time.Second)
+			return errors.New("i/o timeout")
+		})
+		began := time.Now()
+		if err := locks.Close(t.Context()); err == nil {
+			t.Error("Close says nothing of releases that had no answer")
+		}
+		if took := time.Since(began); took > 6500*time.Millisecond {
+			t.Errorf("Close took %s, want some 6 s", took)
+		}
+	})
+}
+
+// A lease with MinHold has ended at the store when that hears of its release. It is lost, for whoever asks and as often as
+// they do. After a release that had no answer nobody knows.
+func TestLease_Release_minHoldTooLate(t *testing.T) {
+	for unanswered, want := range map[bool]string{false: "MinHold does not keep it", true: "not known whether MinHold keeps it"} {
+		synctest.Test(t, func(t *testing.T) {
+			_, locks, held := closing(t, 1, lockrt.Options{TTL: 2 * time.Second, MinHold: time.Hour, NoRenew: true}, lateRelease(3*time.Second))
+			if unanswered {
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				_ = held[0].Release(ctx)
 			}
+			if err := held[0].Release(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("release: %v, want %q", err, want)
+			}
+			for range 2 {
+				if err := held[0].Release(t.Context()); !unanswered && !errors.Is(err, lockrt.ErrLost) || err == nil {
+					t.Errorf("release again: %v, want ErrLost", err)
+				}
+			}
+			_ = locks.Close(t.Context())
+		})
+	}
+}
+
+// onceStore's sessions report once what stays in the store.
+type onceStore struct{ *memstore.Store }
+
+type onceSession struct {
+	lockrt.Session
+	once sync.Once
+}
+
+func (s onceStore) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
+	real, err := s.Store.Open(cfg)
+	return &onceSession{Session: real}, err
+}
+
+func (s *onceSession) Close(ctx context.Context) (err error) {
+	s.once.Do(func() { err = errors.New("something stays") })
+	return errors.Join(err, s.Session.Close(ctx))
+}
+
+// The Locker closes its session twice, and tells of what either call says.
+func TestLocker_Close_sessionThatTellsOnce(t *testing.T) {
+	locks, err := lockrt.New(onceStore{memstore.New()}, lockrt.Config{Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := locks.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "something stays") {
+		t.Errorf("close: %v, want what the session said", err)
+	}
+}
+
+// A driver panics in a release. Who waits for that hears of it.
+func TestLease_Release_besideAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, locks, held := closing(t, 1, lockrt.Options{TTL: time.Hour}, func(context.Context, lockrt.Release, lockrt.Session) error {
+			time.Sleep(time.Second)
+			panic("a driver's")
 		})
 		var callers sync.WaitGroup
-		for i := range 3 {
-			callers.Go(func() {
-				_, err := locks.Acquire(t.Context(), fmt.Sprint("k", i), lockrt.Options{TTL: time.Hour, Wait: time.Hour})
-				if !errors.Is(err, lockrt.ErrClosed) {
-					t.Errorf("acquire: %v, want ErrClosed", err)
-				}
-			})
-		}
+		callers.Go(func() {
+			defer func() { _ = recover() }()
+			_ = held[0].Release(t.Context())
+		})
 		synctest.Wait()
-		if err := locks.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "3 grants") {
-			t.Errorf("close: %v, want the three locks that are left", err)
+		if err := held[0].Release(t.Context()); err == nil {
+			t.Error("a release that has panicked counts as done")
 		}
 		callers.Wait()
+		_ = locks.Close(t.Context())
 	})
+}
+
+// Grants come while the Locker closes, and the store takes no release. Close says so. Where it takes them, however late,
+// nothing is left.
+func TestLocker_Close_grantsThatCross(t *testing.T) {
+	for _, late := range []time.Duration{time.Hour, time.Second} {
+		synctest.Test(t, func(t *testing.T) { grantsCross(t, late) })
+	}
+}
+
+func grantsCross(t *testing.T, late time.Duration) {
+	store, locks, _ := closing(t, 0, lockrt.Options{}, lateRelease(late))
+	store.set(func(s *faultStore) {
+		s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+			granted, err := real.Acquire(ctx, req)
+			time.Sleep(time.Second)
+			return granted, err
+		}
+	})
+	var callers sync.WaitGroup
+	for i := range 3 {
+		callers.Go(func() {
+			_, err := locks.Acquire(t.Context(), fmt.Sprint("k", i), lockrt.Options{TTL: time.Hour, Wait: time.Hour})
+			if !errors.Is(err, lockrt.ErrClosed) {
+				t.Errorf("acquire: %v, want ErrClosed", err)
+			}
+		})
+	}
+	synctest.Wait()
+	err := locks.Close(t.Context())
+	if told := err != nil && strings.Contains(err.Error(), "3 grants"); told != (late == time.Hour) || !told && err != nil {
+		t.Errorf("releases take %s: close: %v", late, err)
+	}
+	callers.Wait()
 }

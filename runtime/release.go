@@ -41,22 +41,14 @@ type releaseCall struct {
 
 // release returns only what went wrong at the store.
 func (le *Lease) release(ctx context.Context) error {
-	for {
-		switch other := le.beginRelease(); {
-		case other == nil:
-			return le.releaseNow(ctx)
-		case other == isReleased:
-			return nil
-		default:
-			if err := le.awaitRelease(ctx, other); !endedByContext(err) || timelimit.Ended(ctx) != nil {
-				return err
-			} // the other one has given up, and that is not our end
-		}
+	switch other := le.beginRelease(); other {
+	case nil:
+		return le.releaseNow(ctx)
+	case isReleased:
+		return nil
+	default:
+		return le.awaitRelease(ctx, other)
 	}
-}
-
-func endedByContext(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // isReleased stands for a release that is over.
@@ -85,28 +77,42 @@ func (le *Lease) releaseNow(ctx context.Context) (err error) {
 		others := le.awaited
 		le.releasing, le.awaited, le.released, le.unsure = false, nil, ended && err == nil, err != nil
 		le.mu.Unlock()
-		if others != nil {
-			others.err = err
-			close(others.done)
+		if others == nil {
+			return
 		}
+		if others.err = err; !ended {
+			others.err = errReleasePanicked
+		}
+		close(others.done)
 	}()
 	err = le.releaseOrPass(ctx)
 	ended = true
 	return err
 }
 
-// awaitRelease waits for the release of another caller.
+var (
+	errReleasePanicked = errors.New("the store panicked when another caller released the lock")
+	errGivenUp         = errors.New("another caller has given up its release of the lock, which goes on in the background")
+)
+
+// awaitRelease waits for the release of another caller. The end of that one's context is not ours.
 func (le *Lease) awaitRelease(ctx context.Context, other *releaseCall) error {
+	result := func() error {
+		if errors.Is(other.err, context.Canceled) || errors.Is(other.err, context.DeadlineExceeded) {
+			return withContext(ctx, fmt.Errorf("release lock %s: %w", quote(le.grant.key), errGivenUp))
+		}
+		return other.err
+	}
 	select {
 	case <-other.done:
-		return other.err
+		return result()
 	case <-ctx.Done():
 	}
 	grace := time.NewTimer(graceTime)
 	defer grace.Stop()
 	select {
 	case <-other.done:
-		return other.err
+		return result()
 	case <-grace.C:
 		return fmt.Errorf("release lock %s: %w (it goes on in the background)", quote(le.grant.key), ctx.Err())
 	}
@@ -195,13 +201,17 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	defer cancel()
 	err := l.session.Release(callCtx, g.release(keep))
 	l.queues.vacate(g)
+	late := keep > 0 && !time.Now().Before(g.storeEnd())
 	switch {
+	case errors.Is(err, ErrLost) && le.unsure && late:
+		return fmt.Errorf("release lock %s: it is not known whether MinHold keeps it: an earlier release had no answer", quote(g.key))
 	case errors.Is(err, ErrLost) && le.unsure: // by the one before
 		return nil
-	case errors.Is(err, ErrLost) && keep > 0 && !time.Now().Before(g.storeEnd()):
-		return fmt.Errorf("release lock %s: MinHold does not keep it: its lease had run out at the store before", quote(g.key))
 	case errors.Is(err, ErrLost):
 		le.foundLost(&lostError{key: g.key, reason: errNotMine})
+		if late {
+			return fmt.Errorf("release lock %s: MinHold does not keep it: its lease had ended at the store before", quote(g.key))
+		}
 		return nil
 	case err != nil && timelimit.Ended(ctx) != nil:
 		return fmt.Errorf("release lock %s: %w (it goes on in the background)", quote(g.key), unfinished(ctx, err, limit))

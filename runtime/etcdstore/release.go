@@ -27,18 +27,22 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 	s.mu.Lock()
 	s.releasing--
 	s.mu.Unlock()
-	s.revokeLast(ctx, began.Add(callTime))
+	s.revokeLast(ctx, began, err)
 	return explain(ctx, began, err)
 }
 
 // revokeLast ends the etcd leases if this was the last release of a session that is closed. It waits for that until ctx
-// ends. After that Close does.
-func (s *session) revokeLast(ctx context.Context, end time.Time) {
+// ends. After that Close does. Servers that have not answered the release get little time.
+func (s *session) revokeLast(ctx context.Context, began time.Time, err error) {
 	all, last := s.takeClasses()
 	if !last {
 		return
 	}
-	limited, cancel := context.WithDeadline(context.WithoutCancel(ctx), atLeast(end, attemptTime))
+	limit := attemptTime
+	if err == nil || errors.Is(err, lockrt.ErrLost) {
+		limit = max(callTime-time.Since(began), limit)
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	ended := make(chan struct{})
 	s.mu.Lock()
 	s.endings = append(s.endings, ended)

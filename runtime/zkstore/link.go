@@ -163,13 +163,19 @@ func (l *link) isOver() bool {
 }
 
 // close ends the session of ZooKeeper, which deletes all that it has there, and waits for the client. Without a
-// connection there is nobody to be told.
-func (l *link) close(ctx context.Context) {
+// connection there is nobody to be told. It reports whether the servers have answered.
+func (l *link) close(ctx context.Context) (answered bool) {
 	if l.isUp() {
+		began := time.Now()
 		l.conn.Close()
+		answered = time.Since(began) < closeTime
 	}
 	l.abandon(ctx)
+	return answered
 }
+
+// closeTime is how long the client waits for the answer.
+const closeTime = time.Second
 
 // abandon leaves the session of ZooKeeper to its timeout, and waits for the client.
 func (l *link) abandon(ctx context.Context) {

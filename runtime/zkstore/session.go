@@ -2,6 +2,7 @@ package zkstore
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type session struct {
 
 	mu           sync.Mutex // guards what follows
 	done         bool       // no link is opened any more
+	left         error      // that something stays there, and why
 	linger       time.Time  // when it is done though something is held; zero: it is not closed, or somebody waits
 	present      *link
 	leases       map[string]*held // granted, and not seen to end; by lease ID, as what follows
@@ -103,7 +105,9 @@ func (s *session) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
 }
 
 // end ends the session when nobody needs it any more. It does not wait for the release of locks that are held.
@@ -135,8 +139,13 @@ func (s *session) disconnect() {
 	case l == nil:
 	case held:
 		l.abandon(ctx)
-	default:
-		l.close(ctx) // deletes what has not been taken back
+	case !l.close(ctx): // which deletes what has not been taken back
+		s.mu.Lock()
+		if s.leaving > 0 || len(s.places) > 0 {
+			s.left = fmt.Errorf("a session of ZooKeeper is left to its timeout, with %d places in queues: the servers did not answer",
+				s.leaving+len(s.places))
+		}
+		s.mu.Unlock()
 	}
 	s.die()
 	s.links.Wait()
