@@ -61,3 +61,19 @@ func TestStore_Close_waitsForItsWaiters(t *testing.T) {
 	}
 	waiting.Wait()
 }
+
+// The servers are silent, and waiters are all that a Locker has. Close says that they stay.
+func TestStore_Close_waitersAtSilentServers(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	e := one(t)
+	n, b := newNode(t, e.Addrs(), config(patient), "a", lockrt.Config{LocalHandoffs: -1}), newLocker(t, e.Addrs(), config(patient), "b", lockrt.Config{})
+	acquire(t, b, "k", lockrt.Options{TTL: long})
+	var waiting sync.WaitGroup
+	for range 5 {
+		waiting.Go(func() { _, _ = n.locks.Acquire(context.Background(), "k", lockrt.Options{TTL: long, Wait: lockrt.Forever}) })
+	}
+	eventually(t, "all wait", func() bool { return len(waiters(t, b, "k")) == 5 })
+	n.each((*testenv.Proxy).Silence)
+	says(t, n.locks.Close(t.Context()), "left to its timeout, with 5 places in queues")
+	waiting.Wait()
+}

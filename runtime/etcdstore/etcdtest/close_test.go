@@ -134,6 +134,37 @@ func TestLocker_Close_waitersAtSilentServers(t *testing.T) {
 	waiting.Wait()
 }
 
+// The servers are silent, and some holders release when Close has all but given up. The leases of etcd are not waited for
+// as long as those releases would be.
+func TestLocker_Close_lateCallersOfSilentServers(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	c := start(t, 1, testetcd.Options{})
+	n := newNode(t, c, "a", lockrt.Config{})
+	var held []*lockrt.Lease
+	for i := range 40 {
+		held = append(held, acquire(t, n.locks, fmt.Sprint("k", i), lockrt.Options{TTL: time.Hour}))
+	}
+	n.each((*testenv.Proxy).Silence)
+	var callers sync.WaitGroup
+	for _, lease := range held {
+		callers.Go(func() {
+			<-lease.Done()
+			time.Sleep(4900 * time.Millisecond)
+			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+			defer cancel()
+			_ = lease.Release(ctx)
+		})
+	}
+	began := time.Now()
+	if err := n.locks.Close(context.Background()); err == nil {
+		t.Error("Close says nothing of what stays")
+	}
+	if took := time.Since(began); took > 9*time.Second { // some 6 s, and not 10
+		t.Errorf("Close took %s", took)
+	}
+	callers.Wait()
+}
+
 // A Locker closes without knowing whether what MinHold is to keep is kept. Its lease of etcd would end that early.
 func TestLocker_Close_minHoldWithoutAnswers(t *testing.T) {
 	t.Parallel() // it waits more than it works
