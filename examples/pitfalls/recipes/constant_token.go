@@ -39,6 +39,7 @@ func anyoneReleases(ctx context.Context, l *lab.Lab) (Outcome, error) {
 	key := l.Key("coupon")
 	a, b := constantToken{l.Client().Client, key}, constantToken{l.Client().Client, key}
 	c := constantToken{l.Client().Client, key}
+	//locklint:ignore LL3003 where the laboratory fails its server goes, with the lock
 	if won, err := a.TryLock(ctx, 30*time.Second); err != nil || !won {
 		return notTaken("A", err)
 	}
