@@ -123,8 +123,10 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 	go func() {
 		defer close(done)
 		defer l.returning.Done()
-		if !l.releaseUnused(context.WithoutCancel(ctx), g, callTime) {
-			l.unused.Add(1)
+		limit := min(max(time.Until(g.storeEnd()), minReleaseTime), callTime)
+		l.unused.Add(1)
+		if l.releaseUnused(context.WithoutCancel(ctx), g, limit) || !time.Now().Before(g.storeEnd()) {
+			l.unused.Add(-1)
 		}
 	}()
 	patience := time.NewTimer(giveBackTime)
@@ -140,7 +142,9 @@ func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duratio
 	defer l.forget(g)
 	ctx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
+	began := time.Now()
 	err := l.session.Release(ctx, g.release(0))
+	l.hears(began, err)
 	over := err == nil || errors.Is(err, ErrLost)
 	if !over {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released yet, at worst left to its TTL",

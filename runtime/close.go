@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // Close ends the Locker. It refuses new work with ErrClosed and ends waiting acquires with it. It cancels the context
@@ -20,7 +18,7 @@ import (
 // It blocks until that is done, or returns within 100 ms of the end of ctx: what is left, also if ctx has ended before the
 // call, is then done in the background. At a store that has not answered for 5 s it gives up within some 6 s; at one that
 // answers, however late, it goes on. Leases that were not released are free after their TTL, and the error says so, as it
-// does of locks that MinHold was to keep and that had run out before: those come first. It is idempotent: later calls
+// does of locks that MinHold was to keep and that run out before it comes to them: those come first. It is idempotent: later calls
 // wait for the first, each until its own ctx ends, and return its result. It waits for the handler of Config.Logger that
 // logs lost leases, for 5 s at the most.
 func (l *Locker) Close(ctx context.Context) error {
@@ -32,6 +30,7 @@ func (l *Locker) Close(ctx context.Context) error {
 	l.closed = true
 	l.mu.Unlock()
 	if first {
+		l.heard.Store(new(time.Now()))
 		l.stop()
 		// All leases end before the first release. Otherwise those for which ctx leaves no time would not end.
 		held := l.leases()
@@ -68,13 +67,13 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	}
 	closed, released := make(chan error, 1), make(chan error, 1)
 	go func() { closed <- l.session.Close(ctx) }() // ends waiting acquires; releases go on beside it
-	go func() { released <- releaseAll(ctx, held) }()
+	go func() { released <- l.releaseAll(ctx, held) }()
 	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
 	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
-	errs := []error{releaseAll(ctx, late), <-released}
-	l.awaitReturns(errors.Is(errors.Join(errs...), errSilent))
+	errs := []error{l.releaseAll(ctx, late), <-released}
+	l.awaitReturns()
 	if n := l.unused.Load(); n > 0 {
-		errs = append(errs, fmt.Errorf("%d grants that came while it was closed are not known to be released, at worst left to their TTL", n))
+		errs = append(errs, fmt.Errorf("%d grants that others gave back are not known to be released, at worst left to their TTL", n))
 	}
 	err := <-closed
 	if last := l.session.Close(ctx); last != nil { // it has heard of all releases now
@@ -97,7 +96,7 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 
 // awaitReturns waits for the releases that are under way, at a silent store for a second at the most. Those that begin after
 // it are refused.
-func (l *Locker) awaitReturns(silent bool) {
+func (l *Locker) awaitReturns() {
 	l.mu.Lock()
 	l.returned = true
 	l.mu.Unlock()
@@ -106,14 +105,12 @@ func (l *Locker) awaitReturns(silent bool) {
 		l.returning.Wait()
 		close(over)
 	}()
-	var patience <-chan time.Time
-	if silent {
-		patience = time.After(time.Second)
-	}
+	silence := l.onSilence(time.Second, func() {})
 	select {
 	case <-over:
-	case <-patience:
+	case <-silence.over:
 	}
+	silence.stop()
 }
 
 // beginReturn is called before a grant is given back to the store, and l.returning.Done after that. It reports false when
@@ -146,21 +143,19 @@ const (
 	closeReleases = 32
 	// mostCloseReleases is how many wait to be begun at the most.
 	mostCloseReleases = 1024
-	// soon is an answer of a store that more releases at a time do not make late.
-	soon = time.Second
 )
 
 // releaseAll releases leases until ctx ends, or the store has answered none of them for callTime. What limits it is how
 // long an answer takes, and not how much a store can do at a time, so it has ever more of them under way. Nobody renews
 // them any more: it begins with what MinHold is to keep, and with what runs out first.
-func releaseAll(ctx context.Context, leases []*Lease) error {
+func (l *Locker) releaseAll(ctx context.Context, leases []*Lease) error {
 	urgent := urgencies(leases)
 	slices.SortStableFunc(leases, func(a, b *Lease) int { return urgent[a].compare(urgent[b]) })
 	until, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
 	ctx = silenceContext{until}
-	silence := time.AfterFunc(callTime, func() { silent(errSilent) })
-	defer silence.Stop()
+	watch := l.onSilence(0, func() { silent(errSilent) })
+	defer watch.stop()
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -188,19 +183,11 @@ func releaseAll(ctx context.Context, leases []*Lease) error {
 			return errors.Join(append(errs, fmt.Errorf("more locks left to their TTL: %w", ctx.Err()))...)
 		}
 		wg.Go(func() {
-			asks, began := !lease.isGone(), time.Now()
-			err := lease.release(ctx)
-			if errors.Is(err, errGivenUp) {
-				err = lease.release(ctx)
-			}
+			began := time.Now()
+			err := lease.releaseAtLast(ctx)
 			free()
-			prompt := time.Since(began) < soon
-			if prompt && asks {
+			if time.Since(began) < soon {
 				free()
-			}
-			// A failure that takes its time may be one of the client, for want of an answer.
-			if asks && (err == nil || prompt && !errors.Is(err, timelimit.ErrNoAnswer)) {
-				silence.Reset(callTime)
 			}
 			if err == nil {
 				return
@@ -246,18 +233,5 @@ func (u urgency) compare(other urgency) int {
 
 // maxCloseErrors is how many releases Close names that failed.
 const maxCloseErrors = 10
-
-// silenceContext ends with errSilent, and not as if somebody had cancelled it.
-type silenceContext struct{ context.Context }
-
-// Err implements context.Context.
-func (c silenceContext) Err() error {
-	if context.Cause(c.Context) == errSilent {
-		return errSilent
-	}
-	return c.Context.Err()
-}
-
-var errSilent error = silentError("the store did not answer for " + callTime.String())
 
 var errClosing = fmt.Errorf("its Locker was closed: %w", ErrClosed)

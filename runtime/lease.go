@@ -34,6 +34,7 @@ type Lease struct {
 	told      bool          // done is closed: the context has ended before
 	awaited   *releaseCall  // nil: nobody else waits for it
 	releasing bool          // a release is under way
+	reserved  bool          // Close is about to begin one, and nobody else may
 	unsure    bool          // one has failed: the store may have ended the lease all the same
 	released  bool          // the store or the next caller has it
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lockgen/lockgen/runtime/internal/logqueue"
 )
@@ -39,10 +40,11 @@ type Locker struct {
 	stop      context.CancelFunc
 	renewCtx  context.Context // ends when Close has released everything; stops what runs by itself
 	stopRenew context.CancelFunc
-	running   sync.WaitGroup // the renewer
-	unused    atomic.Int64   // grants that came while it was closed, and are not known to be released
-	closeErr  error          // set before ended is closed
-	ended     chan struct{}  // closed when Close is done
+	running   sync.WaitGroup            // the renewer
+	unused    atomic.Int64              // grants that others than Close gave back while it closes, and that are not known to be released
+	heard     atomic.Pointer[time.Time] // when the store has answered a release last, or Close began; nil before
+	closeErr  error                     // set before ended is closed
+	ended     chan struct{}             // closed when Close is done
 
 	mu        sync.Mutex // guards what follows
 	closed    bool

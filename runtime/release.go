@@ -40,8 +40,34 @@ type releaseCall struct {
 }
 
 // release returns only what went wrong at the store.
-func (le *Lease) release(ctx context.Context) error {
-	switch other := le.beginRelease(); other {
+func (le *Lease) release(ctx context.Context) error { return le.releaseAs(ctx, false) }
+
+// releaseAtLast is release for Close. A release that its caller gives up is begun anew, before others may begin one.
+func (le *Lease) releaseAtLast(ctx context.Context) error {
+	le.mu.Lock()
+	le.reserved = true
+	le.mu.Unlock()
+	defer le.unreserve()
+	for {
+		if err := le.releaseAs(ctx, true); !errors.Is(err, errGivenUp) || timelimit.Ended(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// unreserve lets others begin a release again. Who has waited for Close to do so hears that it has not.
+func (le *Lease) unreserve() {
+	le.mu.Lock()
+	defer le.mu.Unlock()
+	le.reserved = false
+	if others := le.awaited; others != nil && !le.releasing {
+		le.awaited, others.err = nil, errSilent
+		close(others.done)
+	}
+}
+
+func (le *Lease) releaseAs(ctx context.Context, last bool) error {
+	switch other := le.beginRelease(last); other {
 	case nil:
 		return le.releaseNow(ctx)
 	case isReleased:
@@ -54,14 +80,14 @@ func (le *Lease) release(ctx context.Context) error {
 // isReleased stands for a release that is over.
 var isReleased = new(releaseCall)
 
-// beginRelease returns the release that is under way, or nil: then the caller has to do it.
-func (le *Lease) beginRelease() *releaseCall {
+// beginRelease returns the release that is under way, or about to be, or nil: then the caller has to do it.
+func (le *Lease) beginRelease(last bool) *releaseCall {
 	le.mu.Lock()
 	defer le.mu.Unlock()
 	switch {
 	case le.released:
 		return isReleased
-	case !le.releasing:
+	case !le.releasing && (last || !le.reserved):
 		le.releasing = true
 		return nil
 	case le.awaited == nil:
@@ -75,7 +101,8 @@ func (le *Lease) releaseNow(ctx context.Context) (err error) {
 	defer func() {
 		le.mu.Lock()
 		others := le.awaited
-		le.releasing, le.awaited, le.released, le.unsure = false, nil, ended && err == nil, err != nil
+		le.releasing, le.awaited, le.released = false, nil, ended && err == nil
+		le.unsure = err != nil && !errors.Is(err, errNotKept)
 		le.mu.Unlock()
 		if others == nil {
 			return
@@ -92,6 +119,7 @@ func (le *Lease) releaseNow(ctx context.Context) (err error) {
 
 var (
 	errReleasePanicked = errors.New("the store panicked when another caller released the lock")
+	errNotKept         = errors.New("MinHold does not keep it: its lease had ended at the store before")
 	errGivenUp         = errors.New("another caller has given up its release of the lock, which goes on in the background")
 )
 
@@ -133,7 +161,12 @@ func (le *Lease) releaseOrPass(ctx context.Context) error {
 }
 
 // releaseReader ends a lease of a batch, and the grant if it was the last.
-func (le *Lease) releaseReader(ctx context.Context) error {
+func (le *Lease) releaseReader(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			le.tellClose()
+		}
+	}()
 	g := le.grant
 	if _, last := g.leaveBatch(le, ErrNotHeld); last {
 		return le.releaseToStore(ctx, 0)
@@ -145,7 +178,6 @@ func (le *Lease) releaseReader(ctx context.Context) error {
 	if !g.returns() {
 		return nil // others go on with it, or have given it back
 	}
-	var err error
 	if open {
 		err = le.giveBack(ctx, 0)
 	} else {
@@ -155,6 +187,16 @@ func (le *Lease) releaseReader(ctx context.Context) error {
 		g.notReturned()
 	}
 	return err
+}
+
+// tellClose lets Close know of a batch that may stay at the store, though the reader that it has released was not the last.
+func (le *Lease) tellClose() {
+	le.mu.Lock()
+	others := !le.reserved
+	le.mu.Unlock()
+	if l := le.grant.locker; others && l.closing.Err() != nil {
+		l.unused.Add(1)
+	}
 }
 
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
@@ -199,18 +241,19 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	}
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
+	began := time.Now()
 	err := l.session.Release(callCtx, g.release(keep))
+	l.hears(began, err)
 	l.queues.vacate(g)
-	late := keep > 0 && !time.Now().Before(g.storeEnd())
 	switch {
-	case errors.Is(err, ErrLost) && le.unsure && late:
+	case errors.Is(err, ErrLost) && le.unsure && keep > 0:
 		return fmt.Errorf("release lock %s: it is not known whether MinHold keeps it: an earlier release had no answer", quote(g.key))
 	case errors.Is(err, ErrLost) && le.unsure: // by the one before
 		return nil
 	case errors.Is(err, ErrLost):
 		le.foundLost(&lostError{key: g.key, reason: errNotMine})
-		if late {
-			return fmt.Errorf("release lock %s: MinHold does not keep it: its lease had ended at the store before", quote(g.key))
+		if keep > 0 {
+			return fmt.Errorf("release lock %s: %w", quote(g.key), errNotKept)
 		}
 		return nil
 	case err != nil && timelimit.Ended(ctx) != nil:

@@ -70,7 +70,9 @@ func TestStore_Close_waitersAtSilentServers(t *testing.T) {
 	acquire(t, b, "k", lockrt.Options{TTL: long})
 	var waiting sync.WaitGroup
 	for range 5 {
-		waiting.Go(func() { _, _ = n.locks.Acquire(context.Background(), "k", lockrt.Options{TTL: long, Wait: lockrt.Forever}) })
+		waiting.Go(func() {
+			_, _ = n.locks.Acquire(context.Background(), "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
+		})
 	}
 	eventually(t, "all wait", func() bool { return len(waiters(t, b, "k")) == 5 })
 	n.each((*testenv.Proxy).Silence)
