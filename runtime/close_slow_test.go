@@ -280,3 +280,92 @@ func grantsCross(t *testing.T, late time.Duration) {
 	}
 	callers.Wait()
 }
+
+// Callers try again and again, each time with less time than the store takes. Close comes between two of them.
+func TestLocker_Close_besideARetryLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, locks, held := closing(t, 1, lockrt.Options{TTL: time.Hour}, lateRelease(time.Second))
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			for {
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				err := held[0].Release(ctx)
+				cancel()
+				if !errors.Is(err, context.DeadlineExceeded) {
+					return
+				}
+			}
+		})
+		synctest.Wait()
+		if err := locks.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		callers.Wait()
+		mustAcquire(t, newLocker(t, store, lockrt.Config{}), t.Context(), "k0", lockrt.Options{TTL: ttl})
+	})
+}
+
+// The store is silent but for what it refuses at once, and callers try again when they have given up: Close takes no longer.
+func TestLocker_Close_silenceAmongOthers(t *testing.T) {
+	for _, refused := range []int{0, 10} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			asked := 0
+			_, locks, held := closing(t, 30, lockrt.Options{TTL: time.Hour}, func(ctx context.Context, _ lockrt.Release, _ lockrt.Session) error {
+				mu.Lock()
+				asked++
+				answers := asked <= refused
+				mu.Unlock()
+				if answers {
+					return errors.New("permission denied")
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			var callers sync.WaitGroup
+			for _, lease := range held {
+				callers.Go(func() {
+					<-lease.Done()
+					for range 2 {
+						_ = lease.Release(context.Background())
+					}
+				})
+			}
+			began := time.Now()
+			if err := locks.Close(t.Context()); err == nil {
+				t.Error("Close says nothing of releases that had no answer")
+			}
+			if took := time.Since(began); took > 6500*time.Millisecond {
+				t.Errorf("%d refused: Close took %s, want some 6 s", refused, took)
+			}
+			callers.Wait()
+		})
+	}
+}
+
+// Readers of one process share a grant, and one of them gives it back for all. That it has failed to is told by Close, too,
+// which has released the others.
+func TestLocker_Close_readersOfASilentStore(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			store := &sharingStore{faultStore: &faultStore{Store: memstore.New()}}
+			locks, err := lockrt.New(store, lockrt.Config{Logger: quiet()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var callers sync.WaitGroup
+			for range 3 {
+				lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour, Mode: lockrt.Read})
+				callers.Go(func() {
+					<-lease.Done()
+					_ = lease.Release(context.Background())
+				})
+			}
+			store.set(func(s *faultStore) { s.release = lateRelease(time.Hour) })
+			if err := locks.Close(t.Context()); err == nil {
+				t.Error("Close says nothing of a lock that stays")
+			}
+			callers.Wait()
+		})
+	}
+}
