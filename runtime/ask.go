@@ -48,6 +48,7 @@ func withContext(ctx context.Context, err error) error {
 
 // accept makes the store's grant one that a lease can begin with. If it cannot, the grant is given back.
 func (l *Locker) accept(ctx context.Context, req Request, granted Grant, o Options) (*grant, error) {
+	l.hears(ctx, time.Now(), nil)
 	err := l.checkGrant(&granted)
 	g := newGrant(l, req, granted)
 	if err == nil {
@@ -124,9 +125,9 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 		defer close(done)
 		defer l.returning.Done()
 		limit := min(max(time.Until(g.storeEnd()), minReleaseTime), callTime)
-		l.unused.Add(1)
+		l.stays(g, true)
 		if l.releaseUnused(context.WithoutCancel(ctx), g, limit) || !time.Now().Before(g.storeEnd()) {
-			l.unused.Add(-1)
+			l.stays(g, false)
 		}
 	}()
 	patience := time.NewTimer(giveBackTime)
@@ -144,7 +145,7 @@ func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duratio
 	defer cancel()
 	began := time.Now()
 	err := l.session.Release(ctx, g.release(0))
-	l.hears(began, err)
+	l.hears(ctx, began, err)
 	over := err == nil || errors.Is(err, ErrLost)
 	if !over {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released yet, at worst left to its TTL",

@@ -139,11 +139,12 @@ func (g *grant) leaveBatch(lease *Lease, why error) (lived, last bool) {
 	return true, last
 }
 
-// returns reports whether the caller is the one who gives back at the store what is left of a lost batch.
-func (g *grant) returns() bool {
+// returns reports whether the caller is the one who gives back at the store what is left of a batch: the last of its readers,
+// or of one that is lost, or that somebody has failed to give back, whoever comes first.
+func (g *grant) returns(last bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.over == nil || g.over == ErrNotHeld || g.batch.returned {
+	if g.over == nil && !last || g.batch.returned {
 		return false
 	}
 	g.batch.returned = true

@@ -72,7 +72,10 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
 	errs := []error{l.releaseAll(ctx, late), <-released}
 	l.awaitReturns()
-	if n := l.unused.Load(); n > 0 {
+	l.mu.Lock()
+	n := len(l.staying)
+	l.mu.Unlock()
+	if n > 0 {
 		errs = append(errs, fmt.Errorf("%d grants that others gave back are not known to be released, at worst left to their TTL", n))
 	}
 	err := <-closed

@@ -41,7 +41,6 @@ type Locker struct {
 	renewCtx  context.Context // ends when Close has released everything; stops what runs by itself
 	stopRenew context.CancelFunc
 	running   sync.WaitGroup            // the renewer
-	unused    atomic.Int64              // grants that others than Close gave back while it closes, and that are not known to be released
 	heard     atomic.Pointer[time.Time] // when the store has answered a release last, or Close began; nil before
 	closeErr  error                     // set before ended is closed
 	ended     chan struct{}             // closed when Close is done
@@ -55,6 +54,7 @@ type Locker struct {
 	byKey     map[string]*grant   // the last exclusive grant of each key
 	shared    map[string][]*grant // the grants of each key that others may hold beside them
 	early     earlyLosses
+	staying   map[*grant]bool // that others than Close give back while it closes, and may stay at the store
 }
 
 // New returns a Locker on store. It does not contact the store. The store stays the caller's: Close ends the Locker's

@@ -43,25 +43,25 @@ type releaseCall struct {
 func (le *Lease) release(ctx context.Context) error { return le.releaseAs(ctx, false) }
 
 // releaseAtLast is release for Close. A release that its caller gives up is begun anew, before others may begin one.
-func (le *Lease) releaseAtLast(ctx context.Context) error {
+func (le *Lease) releaseAtLast(ctx context.Context) (err error) {
 	le.mu.Lock()
 	le.reserved = true
 	le.mu.Unlock()
-	defer le.unreserve()
+	defer func() { le.unreserve(err) }()
 	for {
-		if err := le.releaseAs(ctx, true); !errors.Is(err, errGivenUp) || timelimit.Ended(ctx) != nil {
+		if err = le.releaseAs(ctx, true); !errors.Is(err, errGivenUp) || timelimit.Ended(ctx) != nil {
 			return err
 		}
 	}
 }
 
-// unreserve lets others begin a release again. Who has waited for Close to do so hears that it has not.
-func (le *Lease) unreserve() {
+// unreserve lets others begin a release again. Who has waited for Close to do so hears what came of it.
+func (le *Lease) unreserve(err error) {
 	le.mu.Lock()
 	defer le.mu.Unlock()
 	le.reserved = false
 	if others := le.awaited; others != nil && !le.releasing {
-		le.awaited, others.err = nil, errSilent
+		le.awaited, others.err = nil, err
 		close(others.done)
 	}
 }
@@ -162,30 +162,28 @@ func (le *Lease) releaseOrPass(ctx context.Context) error {
 
 // releaseReader ends a lease of a batch, and the grant if it was the last.
 func (le *Lease) releaseReader(ctx context.Context) (err error) {
-	defer func() {
-		if err != nil {
-			le.tellClose()
-		}
-	}()
 	g := le.grant
-	if _, last := g.leaveBatch(le, ErrNotHeld); last {
-		return le.releaseToStore(ctx, 0)
-	}
+	_, last := g.leaveBatch(le, ErrNotHeld)
 	open := g.locker.beginReturn() // Close may see the others alone, and waits for this one
 	if open {
 		defer g.locker.returning.Done()
 	}
-	if !g.returns() {
+	if !g.returns(last) {
 		return nil // others go on with it, or have given it back
 	}
+	done := false
+	defer func() {
+		if err != nil || !done {
+			g.notReturned()
+			le.tellClose()
+		}
+	}()
 	if open {
 		err = le.giveBack(ctx, 0)
 	} else {
 		err = le.refused()
 	}
-	if err != nil {
-		g.notReturned()
-	}
+	done = true
 	return err
 }
 
@@ -194,8 +192,8 @@ func (le *Lease) tellClose() {
 	le.mu.Lock()
 	others := !le.reserved
 	le.mu.Unlock()
-	if l := le.grant.locker; others && l.closing.Err() != nil {
-		l.unused.Add(1)
+	if others {
+		le.grant.locker.stays(le.grant, true)
 	}
 }
 
@@ -243,7 +241,10 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	defer cancel()
 	began := time.Now()
 	err := l.session.Release(callCtx, g.release(keep))
-	l.hears(began, err)
+	l.hears(callCtx, began, err)
+	if err == nil || errors.Is(err, ErrLost) {
+		l.stays(g, false)
+	}
 	l.queues.vacate(g)
 	switch {
 	case errors.Is(err, ErrLost) && le.unsure && keep > 0:

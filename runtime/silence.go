@@ -14,17 +14,33 @@ import (
 // soon is an answer of a store that more releases at a time do not make late.
 const soon = time.Second
 
-// hears is told what a release came to. A failure that takes its time may be one of the client, for want of an answer.
-func (l *Locker) hears(began time.Time, err error) {
+// hears is told of what the store has said, or of a call that came to its end without that. A failure that takes its time may
+// be one of the client, for want of an answer.
+func (l *Locker) hears(ctx context.Context, began time.Time, err error) {
 	if l.heard.Load() == nil { // it is not closed
 		return
 	}
 	answer := err == nil || errors.Is(err, ErrLost)
-	if !answer && time.Since(began) < soon {
+	if !answer && ctx.Err() == nil && time.Since(began) < soon {
 		answer = !errors.Is(err, timelimit.ErrNoAnswer) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 	}
 	if answer {
 		l.heard.Store(new(time.Now()))
+	}
+}
+
+// stays notes that a grant which others than Close give back may stay at the store, or that it does not.
+func (l *Locker) stays(g *grant, may bool) {
+	if l.heard.Load() == nil { // it is not closed
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.staying == nil {
+		l.staying = make(map[*grant]bool)
+	}
+	if delete(l.staying, g); may {
+		l.staying[g] = true
 	}
 }
 
