@@ -48,7 +48,7 @@ func withContext(ctx context.Context, err error) error {
 
 // accept makes the store's grant one that a lease can begin with. If it cannot, the grant is given back.
 func (l *Locker) accept(ctx context.Context, req Request, granted Grant, o Options) (*grant, error) {
-	l.hears(ctx, time.Now(), nil)
+	l.hears(ctx, granted.Start, nil)
 	err := l.checkGrant(&granted)
 	g := newGrant(l, req, granted)
 	if err == nil {

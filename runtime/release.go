@@ -119,8 +119,8 @@ func (le *Lease) releaseNow(ctx context.Context) (err error) {
 
 var (
 	errReleasePanicked = errors.New("the store panicked when another caller released the lock")
-	errNotKept         = errors.New("MinHold does not keep it: its lease had ended at the store before")
-	errGivenUp         = errors.New("another caller has given up its release of the lock, which goes on in the background")
+	errNotKept         = errors.New("MinHold does not keep it: its lease had ended at the store before; a longer TTL leaves time for the release")
+	errGivenUp         = errors.New("another caller has given up its release of the lock, which goes on in the background; Release may be called again")
 )
 
 // awaitRelease waits for the release of another caller. The end of that one's context is not ours.
@@ -233,13 +233,12 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	if !ended {
 		l.recall(g)
 	}
-	limit := callTime
+	limit, began := callTime, time.Now()
 	if keep == 0 { // else the store would not know that the lock is to be kept
-		limit = min(max(time.Until(g.storeEnd()), minReleaseTime), callTime) // it does not move after the end
+		limit = min(max(g.storeEnd().Sub(began), minReleaseTime), callTime) // it does not move after the end
 	}
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
-	began := time.Now()
 	err := l.session.Release(callCtx, g.release(keep))
 	l.hears(callCtx, began, err)
 	if err == nil || errors.Is(err, ErrLost) {
