@@ -108,12 +108,12 @@ func (l *Locker) awaitReturns() {
 		l.returning.Wait()
 		close(over)
 	}()
-	silence := l.onSilence(time.Second, func() {})
+	silence := make(chan struct{})
+	defer l.onSilence(time.Second, func() { close(silence) })()
 	select {
 	case <-over:
-	case <-silence.over:
+	case <-silence:
 	}
-	silence.stop()
 }
 
 // beginReturn is called before a grant is given back to the store, and l.returning.Done after that. It reports false when
@@ -125,6 +125,23 @@ func (l *Locker) beginReturn() bool {
 		l.returning.Add(1)
 	}
 	return !l.returned
+}
+
+// stays notes that a grant which others than Close give back may stay at the store, or that it does not.
+func (l *Locker) stays(g *grant, may bool) {
+	if l.closing.Err() == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !may {
+		delete(l.staying, g)
+		return
+	}
+	if l.staying == nil {
+		l.staying = make(map[*grant]struct{})
+	}
+	l.staying[g] = struct{}{}
 }
 
 // leases returns those whose turn it is under grants that have not been given back.
@@ -157,8 +174,7 @@ func (l *Locker) releaseAll(ctx context.Context, leases []*Lease) error {
 	until, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
 	ctx = silenceContext{until}
-	watch := l.onSilence(0, func() { silent(errSilent) })
-	defer watch.stop()
+	defer l.onSilence(0, func() { silent(errSilent) })()
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex

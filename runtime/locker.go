@@ -54,7 +54,7 @@ type Locker struct {
 	byKey     map[string]*grant   // the last exclusive grant of each key
 	shared    map[string][]*grant // the grants of each key that others may hold beside them
 	early     earlyLosses
-	staying   map[*grant]bool // that others than Close give back while it closes, and may stay at the store
+	staying   map[*grant]struct{} // that others than Close give back while it closes, and may stay at the store
 }
 
 // New returns a Locker on store. It does not contact the store. The store stays the caller's: Close ends the Locker's

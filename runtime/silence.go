@@ -3,9 +3,9 @@ package lockrt
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
@@ -29,47 +29,20 @@ func (l *Locker) hears(ctx context.Context, began time.Time, err error) {
 	}
 }
 
-// stays notes that a grant which others than Close give back may stay at the store, or that it does not.
-func (l *Locker) stays(g *grant, may bool) {
-	if l.heard.Load() == nil { // it is not closed
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.staying == nil {
-		l.staying = make(map[*grant]bool)
-	}
-	if delete(l.staying, g); may {
-		l.staying[g] = true
-	}
-}
-
-// silence watches for a store that does not answer.
-type silence struct {
-	over chan struct{} // closed when it has not answered for too long
-	stop func()
-}
-
-// onSilence calls f when the store has not answered any release for callTime and some more, since Close began.
-func (l *Locker) onSilence(more time.Duration, f func()) silence {
-	s := silence{over: make(chan struct{})}
-	var timer *time.Timer
-	var mu sync.Mutex
-	look := func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if left := time.Until(l.heard.Load().Add(callTime + more)); left > 0 {
-			timer.Reset(left)
-			return
+// onSilence has f called when the store has not answered for callTime and some more, since Close began, unless stop is
+// called before.
+func (l *Locker) onSilence(more time.Duration, f func()) (stop func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	left := func() time.Duration { return time.Until(l.heard.Load().Add(callTime + more)) }
+	go func() {
+		for wait := left(); wait > 0; wait = left() {
+			if !pace.Sleep(ctx, wait) {
+				return
+			}
 		}
 		f()
-		close(s.over)
-	}
-	mu.Lock()
-	timer = time.AfterFunc(max(time.Until(l.heard.Load().Add(callTime+more)), 0), look)
-	mu.Unlock()
-	s.stop = func() { timer.Stop() }
-	return s
+	}()
+	return stop
 }
 
 // silenceContext ends with errSilent, and not as if somebody had cancelled it.

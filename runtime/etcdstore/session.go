@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -112,14 +113,19 @@ func (s *session) Close(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	endings := slices.Clone(s.endings)
+	s.mu.Unlock()
 	if again {
-		for _, ended := range s.endings { // no more come
-			s.mu.Unlock()
-			<-ended
-			s.mu.Lock()
+		for _, ended := range endings {
+			select {
+			case <-ended:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.left
 }
 
