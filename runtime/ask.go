@@ -115,6 +115,9 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 		return
 	}
 	g.end(nil, ErrNotHeld)
+	if g.readers() != nil && !g.returns(true) {
+		return // a member that had ended before has given it back
+	}
 	if l.closing.Err() == nil || !l.beginReturn() {
 		l.releaseUnused(ctx, g, giveBackTime)
 		return
@@ -150,6 +153,9 @@ func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duratio
 	if !over {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released yet, at worst left to its TTL",
 			slog.String("key", g.key), slog.Any("error", err))
+	}
+	if !over && g.readers() != nil {
+		g.notReturned()
 	}
 	l.queues.vacate(g)
 	return over

@@ -71,11 +71,10 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
 	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
 	errs := []error{l.releaseAll(ctx, late), <-released}
-	l.awaitReturns()
-	l.mu.Lock()
-	n := len(l.staying)
-	l.mu.Unlock()
-	if n > 0 {
+	if !l.awaitReturns() {
+		l.releaseStaying(ctx)
+	}
+	if n := len(l.stayed()); n > 0 {
 		errs = append(errs, fmt.Errorf("%d grants that others gave back are not known to be released, at worst left to their TTL", n))
 	}
 	err := <-closed
@@ -97,9 +96,9 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	return errors.Join(errs...)
 }
 
-// awaitReturns waits for the releases that are under way, at a silent store for a second at the most. Those that begin after
-// it are refused.
-func (l *Locker) awaitReturns() {
+// awaitReturns waits for the releases that are under way, at a silent store for a second at the most, and reports whether it
+// is silent. Those that begin after it are refused.
+func (l *Locker) awaitReturns() (silent bool) {
 	l.mu.Lock()
 	l.returned = true
 	l.mu.Unlock()
@@ -112,7 +111,9 @@ func (l *Locker) awaitReturns() {
 	defer l.onSilence(time.Second, func() { close(silence) })()
 	select {
 	case <-over:
+		return false
 	case <-silence:
+		return true
 	}
 }
 
@@ -142,6 +143,28 @@ func (l *Locker) stays(g *grant, may bool) {
 		l.staying = make(map[*grant]struct{})
 	}
 	l.staying[g] = struct{}{}
+}
+
+func (l *Locker) stayed() []*grant {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.staying))
+}
+
+// releaseStaying tries once more what others have failed to give back, or have given up, until the store is silent.
+func (l *Locker) releaseStaying(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer l.onSilence(0, cancel)()
+	var all sync.WaitGroup
+	for _, g := range l.stayed() {
+		all.Go(func() {
+			if l.releaseUnused(ctx, g, callTime) {
+				l.stays(g, false)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // leases returns those whose turn it is under grants that have not been given back.

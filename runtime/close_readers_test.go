@@ -59,6 +59,30 @@ func TestLocker_Close_besideAnImpatientReader(t *testing.T) {
 	}
 }
 
+// Two readers share the grant. One gives the lock back and up, while Close has released the other: Close goes on with it.
+func TestLocker_Close_besideAnImpatientFellow(t *testing.T) {
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			store, locks, held := reading(t, 2, lateRelease(time.Second))
+			var callers sync.WaitGroup
+			callers.Go(func() {
+				<-held[1].Done()
+				ended, cancel := context.WithCancel(t.Context())
+				cancel()
+				_ = held[1].Release(ended)
+			})
+			if err := locks.Close(t.Context()); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			callers.Wait()
+			store.set(func(s *faultStore) { s.release = nil })
+			if !isFree(t, store) {
+				t.Error("the lock stays")
+			}
+		})
+	}
+}
+
 // The release of the last reader is refused. A second one asks the store again.
 func TestLease_Release_readerAfterARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
