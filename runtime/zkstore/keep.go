@@ -54,10 +54,14 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 	return nil
 }
 
-// left is for how long a lock is kept, at the most, by the clock of the leader.
+// left is for how long a node keeps a lock, at the most, by the clock of the leader. A node of others keeps none.
 func (l *link) left(ctx context.Context, n node) (time.Duration, error) {
+	e := entryOf(n.data)
+	if !e.Kept {
+		return 0, nil
+	}
 	now, err := l.now(ctx)
-	return entryOf(n.data).ttl() - now.Sub(time.UnixMilli(n.stat.Ctime)), err
+	return e.ttl() - now.Sub(time.UnixMilli(n.stat.Ctime)), err
 }
 
 // endKept returns for how long a node keeps a lock. If that is over, it deletes the node and returns 0.

@@ -138,14 +138,14 @@ func (l *link) info(ctx context.Context, key string) (info lockrt.LockInfo, err 
 		}
 		e := entryOf(n.data)
 		id, ok := l.s.idOf(key, paths[i])
-		remaining := e.ttl()
-		if e.Kept {
+		remaining, isKept := e.ttl(), i < len(kept)
+		if isKept {
 			if remaining, err = l.left(ctx, *n); err != nil {
 				return info, err
 			}
 		}
 		switch {
-		case !ok || e.Kept && remaining <= 0:
+		case !ok || isKept && remaining <= 0:
 		case info.Key != "":
 			info.Waiters = append(info.Waiters, lockrt.Waiter{Node: e.Node, ID: id})
 		default:

@@ -51,11 +51,11 @@ func TestStore_strangersBesideContenders(t *testing.T) {
 	for _, name := range []string{"~", "x", "~x", "-0000000000", "0000000000", "x~", "x~y", "%zz~0000000001"} {
 		held := acquire(t, a, "k", lockrt.Options{TTL: long, Wait: time.Minute})
 		mustCreate(t, conn, root(t)+"/l/k/"+name, "{")
-		if _, err := b.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long}); !errors.Is(err, lockrt.ErrBusy) {
-			t.Errorf("beside %q: %v, want ErrBusy", name, err)
-		}
 		if infos, err := b.List(t.Context(), ""); err != nil || len(infos) != 1 || infos[0].Node != "a" {
 			t.Errorf("beside %q it lists %+v, %v", name, infos, err)
+		}
+		if _, err := b.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long}); !errors.Is(err, lockrt.ErrBusy) {
+			t.Errorf("beside %q: %v, want ErrBusy", name, err)
 		}
 		release(t, held)
 		release(t, acquire(t, b, "k", lockrt.Options{TTL: long}))
