@@ -32,7 +32,7 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 			}
 		}
 		o.Wait = left(until)
-		if !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) || o.Wait == 0 || timelimit.Ended(ctx) != nil {
+		if !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) || o.Wait == 0 || timelimit.Ended(ctx) != nil || l.closedErr() != nil {
 			return nil, withContext(ctx, err)
 		}
 	}
@@ -118,6 +118,7 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 	if g.readers() != nil && !g.returns(true) {
 		return // a member that had ended before has given it back
 	}
+	l.recall(g)
 	if l.closing.Err() == nil || !l.beginReturn() {
 		l.releaseUnused(ctx, g, giveBackTime)
 		return
@@ -128,10 +129,7 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 		defer close(done)
 		defer l.returning.Done()
 		limit := min(max(time.Until(g.storeEnd()), minReleaseTime), callTime)
-		l.stays(g, true)
-		if l.releaseUnused(context.WithoutCancel(ctx), g, limit) || !time.Now().Before(g.storeEnd()) {
-			l.stays(g, false)
-		}
+		l.releaseGuarded(context.WithoutCancel(ctx), g, limit)
 	}()
 	patience := time.NewTimer(giveBackTime)
 	defer patience.Stop()
@@ -141,16 +139,16 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 	}
 }
 
-// releaseUnused releases a grant that nobody uses, and reports whether it is known to be over within a limit.
-func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duration) bool {
-	defer l.forget(g)
+// releaseUnused releases a grant that nobody uses, within a limit.
+func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duration) {
+	over := false
+	defer func() { l.settle(g, over) }()
 	ctx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
 	began := time.Now()
 	err := l.session.Release(ctx, g.release(0))
 	l.hears(ctx, began, err)
-	over := err == nil || errors.Is(err, ErrLost)
-	if !over {
+	if over = err == nil || errors.Is(err, ErrLost); !over {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused lock grant not released yet, at worst left to its TTL",
 			slog.String("key", g.key), slog.Any("error", err))
 	}
@@ -158,7 +156,6 @@ func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duratio
 		g.notReturned()
 	}
 	l.queues.vacate(g)
-	return over
 }
 
 // deadlineOf is the end of a wait that begins now; the zero time for Forever.

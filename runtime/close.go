@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +15,7 @@ import (
 // Close ends the Locker. It refuses new work with ErrClosed and ends waiting acquires with it. It cancels the context
 // of every lease that is still held, with a cause that wraps ErrLost and ErrClosed, and releases the leases. It stops
 // every goroutine of the Locker. So end all work under leases before the call. Leases that their MaxHold has ended and
-// that nobody has released are released, too.
+// that nobody has released are released, too, and releases that have failed before are tried once more.
 //
 // It blocks until that is done, or returns within 100 ms of the end of ctx: what is left, also if ctx has ended before the
 // call, is then done in the background. At a store that has not answered for 5 s it gives up within some 6 s; at one that
@@ -34,9 +36,7 @@ func (l *Locker) Close(ctx context.Context) error {
 		l.stop()
 		// All leases end before the first release. Otherwise those for which ctx leaves no time would not end.
 		held := l.leases()
-		for _, lease := range held {
-			lease.grant.lose(errClosing)
-		}
+		loseAll(held)
 		go func() {
 			l.closeErr = l.close(ctx, held)
 			close(l.ended)
@@ -66,21 +66,25 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 		known[lease] = true
 	}
 	closed, released := make(chan error, 1), make(chan error, 1)
+	told := new(grantSet)
 	go func() { closed <- l.session.Close(ctx) }() // ends waiting acquires; releases go on beside it
-	go func() { released <- l.releaseAll(ctx, held) }()
+	go func() { released <- l.releaseAll(ctx, held, told) }()
 	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
 	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
-	errs := []error{l.releaseAll(ctx, late), <-released}
+	loseAll(late)
+	errs := []error{l.releaseAll(ctx, late, told), <-released}
 	if !l.awaitReturns() {
-		l.releaseStaying(ctx)
+		l.releaseLeft(ctx, l.left(told))
 	}
-	if n := len(l.stayed()); n > 0 {
+	if n := len(l.left(told)); n > 0 {
 		errs = append(errs, fmt.Errorf("%d grants that others gave back are not known to be released, at worst left to their TTL", n))
 	}
 	err := <-closed
-	if last := l.session.Close(ctx); last != nil { // it has heard of all releases now
-		err = last
+	last, stop := l.untilSilence(ctx, time.Second)
+	if failed := l.session.Close(last); failed != nil && (err == nil || !errors.Is(failed, errSilent)) {
+		err = failed // it has heard of all releases now
 	}
+	stop()
 	if err != nil {
 		errs = append(errs, fmt.Errorf("close lock session: %w", err))
 	}
@@ -128,43 +132,92 @@ func (l *Locker) beginReturn() bool {
 	return !l.returned
 }
 
-// stays notes that a grant which others than Close give back may stay at the store, or that it does not.
-func (l *Locker) stays(g *grant, may bool) {
-	if l.closing.Err() == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !may {
-		delete(l.staying, g)
-		return
-	}
-	if l.staying == nil {
-		l.staying = make(map[*grant]struct{})
-	}
-	l.staying[g] = struct{}{}
+// A grantSet is a set of grants. Its zero value is empty.
+type grantSet struct {
+	mu sync.Mutex
+	of map[*grant]struct{}
 }
 
-func (l *Locker) stayed() []*grant {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Collect(maps.Keys(l.staying))
+func (s *grantSet) add(g *grant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = make(map[*grant]struct{})
+	}
+	s.of[g] = struct{}{}
 }
 
-// releaseStaying tries once more what others have failed to give back, or have given up, until the store is silent.
-func (l *Locker) releaseStaying(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer l.onSilence(0, cancel)()
+func (s *grantSet) has(g *grant) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.of[g]
+	return ok
+}
+
+// left are the grants that may be at the store still, but for those of which an error says so.
+func (l *Locker) left(told *grantSet) (left []*grant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, g := range l.grants {
+		if !told.has(g) && time.Now().Before(g.storeEnd()) {
+			left = append(left, g)
+		}
+	}
+	return left
+}
+
+// releaseLeft tries once more what others have failed to give back, or have given up, until the store is silent.
+func (l *Locker) releaseLeft(ctx context.Context, left []*grant) {
+	ctx, stop := l.untilSilence(ctx, 0)
+	defer stop()
+	slots := make(chan struct{}, mostCloseReleases)
 	var all sync.WaitGroup
-	for _, g := range l.stayed() {
+	for _, g := range left {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			all.Wait()
+			return
+		}
 		all.Go(func() {
-			if l.releaseUnused(ctx, g, callTime) {
-				l.stays(g, false)
-			}
+			l.releaseGuarded(ctx, g, callTime)
+			<-slots
 		})
 	}
 	all.Wait()
+}
+
+// guarded calls a driver in a goroutine of the Locker. A panic there, which no caller could recover, is an error.
+func guarded(call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the store panicked when it released a lock: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return call()
+}
+
+// releaseGuarded is releaseUnused in a goroutine of the Locker.
+func (l *Locker) releaseGuarded(ctx context.Context, g *grant, limit time.Duration) {
+	err := guarded(func() error {
+		l.releaseUnused(ctx, g, limit)
+		return nil
+	})
+	if err != nil {
+		l.cfg.Logger.LogAttrs(ctx, slog.LevelError, "unused lock grant not released, left to its TTL",
+			slog.String("key", g.key), slog.Any("error", err))
+	}
+}
+
+// loseAll ends leases. What it leaves in their places are those to release: a lease of a batch may have been released just
+// before, and was not the last.
+func loseAll(leases []*Lease) {
+	for i, lease := range leases {
+		lease.grant.lose(errClosing)
+		if now := lease.grant.holder(); now != nil {
+			leases[i] = now
+		}
+	}
 }
 
 // leases returns those whose turn it is under grants that have not been given back.
@@ -191,13 +244,11 @@ const (
 // releaseAll releases leases until ctx ends, or the store has answered none of them for callTime. What limits it is how
 // long an answer takes, and not how much a store can do at a time, so it has ever more of them under way. Nobody renews
 // them any more: it begins with what MinHold is to keep, and with what runs out first.
-func (l *Locker) releaseAll(ctx context.Context, leases []*Lease) error {
+func (l *Locker) releaseAll(ctx context.Context, leases []*Lease, told *grantSet) error {
 	urgent := urgencies(leases)
 	slices.SortStableFunc(leases, func(a, b *Lease) int { return urgent[a].compare(urgent[b]) })
-	until, silent := context.WithCancelCause(ctx)
-	defer silent(nil)
-	ctx = silenceContext{until}
-	defer l.onSilence(0, func() { silent(errSilent) })()
+	ctx, stop := l.untilSilence(ctx, 0)
+	defer stop()
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -213,7 +264,7 @@ func (l *Locker) releaseAll(ctx context.Context, leases []*Lease) error {
 	for range closeReleases {
 		free()
 	}
-	for _, lease := range leases {
+	for i, lease := range leases {
 		if !urgent[lease].now() {
 			select {
 			case <-slots:
@@ -222,11 +273,14 @@ func (l *Locker) releaseAll(ctx context.Context, leases []*Lease) error {
 		}
 		if ctx.Err() != nil {
 			wg.Wait()
+			for _, lease := range leases[i:] {
+				told.add(lease.grant)
+			}
 			return errors.Join(append(errs, fmt.Errorf("more locks left to their TTL: %w", ctx.Err()))...)
 		}
 		wg.Go(func() {
 			began := time.Now()
-			err := lease.releaseAtLast(ctx)
+			err := guarded(func() error { return lease.releaseAtLast(ctx) })
 			free()
 			if time.Since(began) < soon {
 				free()
@@ -234,6 +288,7 @@ func (l *Locker) releaseAll(ctx context.Context, leases []*Lease) error {
 			if err == nil {
 				return
 			}
+			told.add(lease.grant)
 			mu.Lock()
 			defer mu.Unlock()
 			if len(errs) < maxCloseErrors {

@@ -95,5 +95,6 @@ func TestLease_Release_callerAndLimitTogether(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("release: %v, want %v and no deadline", err, context.Canceled)
 		}
+		store.set(takesAll)
 	})
 }

@@ -67,6 +67,7 @@ func TestLocker_Do_releaseThatFailedIsLoggedNotReturned(t *testing.T) {
 		if !strings.Contains(log.String(), "connection refused") {
 			t.Errorf("the failed release is not logged: %s", log)
 		}
+		store.set(takesAll)
 	})
 }
 

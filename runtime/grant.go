@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
@@ -25,7 +26,8 @@ type grant struct {
 	queued bool          // it goes back through the local queue; set before anybody else sees it
 	slot   int16         // of a permit
 
-	recalled bool // it was lost, and what is left of it is to be given back; guarded by the Locker's mutex
+	recalled bool        // it has ended here, and what is left of it is to be given back; guarded by the Locker's mutex
+	gone     atomic.Bool // the store is known to have nothing of it any more
 
 	mu       sync.Mutex    // guards what follows; taken before that of a local queue
 	kind     kind          // only Downgrade changes it

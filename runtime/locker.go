@@ -54,7 +54,6 @@ type Locker struct {
 	byKey     map[string]*grant   // the last exclusive grant of each key
 	shared    map[string][]*grant // the grants of each key that others may hold beside them
 	early     earlyLosses
-	staying   map[*grant]struct{} // that others than Close give back while it closes, and may stay at the store
 }
 
 // New returns a Locker on store. It does not contact the store. The store stays the caller's: Close ends the Locker's
@@ -183,7 +182,19 @@ func (l *Locker) disarm(g *grant) {
 	l.expirer.remove(g)
 }
 
-// forget is called for a grant that has been given back to the store: not before, as Close waits for that.
+// settle is called when a grant has been given back to the store, be it in vain. If it may be there still, Close tries
+// again: it goes through all that is in l.grants.
+func (l *Locker) settle(g *grant, gone bool) {
+	if gone {
+		g.gone.Store(true)
+		l.forget(g)
+		return
+	}
+	l.keepLost(g)
+	l.drop(g)
+}
+
+// forget is called for a grant of which nothing is at the store any more.
 func (l *Locker) forget(g *grant) {
 	l.mu.Lock()
 	recalled := g.recalled
@@ -237,9 +248,11 @@ func (l *Locker) lost(id string, reason error) {
 		l.early.add(id, reason)
 	}
 	l.mu.Unlock()
-	if g != nil {
-		g.lose(reason)
+	if g == nil {
+		return
 	}
+	g.lose(reason)
+	l.settle(g, true)
 }
 
 // held is the session's SessionConfig.Held.
@@ -255,7 +268,7 @@ func (l *Locker) held() []HeldLease {
 
 // leaseLost is called once for a grant that was lost. The next caller in the queue has to ask the store.
 func (l *Locker) leaseLost(g *grant, reason error) {
-	if reason == errMaxHold || reason == errDeadline {
+	if !errors.Is(reason, errNotMine) {
 		l.keepLost(g)
 	}
 	l.drop(g)

@@ -102,7 +102,7 @@ func (le *Lease) releaseNow(ctx context.Context) (err error) {
 		le.mu.Lock()
 		others := le.awaited
 		le.releasing, le.awaited, le.released = false, nil, ended && err == nil
-		le.unsure = err != nil && !errors.Is(err, errNotKept)
+		le.unsure = !ended || err != nil && !errors.Is(err, errNotKept)
 		le.mu.Unlock()
 		if others == nil {
 			return
@@ -154,8 +154,10 @@ func (le *Lease) releaseOrPass(ctx context.Context) error {
 	case readers:
 		return le.releaseReader(ctx)
 	case keep == 0 && le.grant.passOn(le):
-	default:
+	case le.grant.end(le, ErrNotHeld) || le.grant.ended() != nil:
 		return le.releaseToStore(ctx, keep)
+	default: // a Downgrade came in between
+		return le.releaseReader(ctx)
 	}
 	return nil
 }
@@ -175,26 +177,16 @@ func (le *Lease) releaseReader(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil || !done {
 			g.notReturned()
-			le.tellClose()
 		}
 	}()
 	if open {
+		g.end(nil, ErrNotHeld)
 		err = le.giveBack(ctx, 0)
 	} else {
 		err = le.refused()
 	}
 	done = true
 	return err
-}
-
-// tellClose lets Close know of a batch that may stay at the store, though the reader that it has released was not the last.
-func (le *Lease) tellClose() {
-	le.mu.Lock()
-	others := !le.reserved
-	le.mu.Unlock()
-	if others {
-		le.grant.locker.stays(le.grant, true)
-	}
 }
 
 func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
@@ -218,19 +210,20 @@ func (le *Lease) refused() error {
 // isGone reports whether the store knows nothing of the lease any more, or will not in a moment.
 func (le *Lease) isGone() bool {
 	over := le.Err()
-	return errors.Is(over, errNotMine) || errors.Is(over, ErrLost) && !time.Now().Before(le.grant.storeEnd())
+	return le.grant.gone.Load() || errors.Is(over, errNotMine) || errors.Is(over, ErrLost) && !time.Now().Before(le.grant.storeEnd())
 }
 
-// giveBack ends the grant at the store.
+// giveBack ends a grant at the store that has ended here.
 func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	g := le.grant
 	l := g.locker
-	defer l.forget(g)
-	ended := g.end(nil, ErrNotHeld)
+	gone := false
+	defer func() { l.settle(g, gone) }()
 	if le.isGone() && (keep == 0 || errors.Is(le.Err(), errNotMine)) {
+		gone = true
 		return nil
 	}
-	if !ended {
+	if g.ended() != ErrNotHeld { // it was lost, and may be forgotten
 		l.recall(g)
 	}
 	limit, began := callTime, time.Now()
@@ -241,9 +234,7 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	defer cancel()
 	err := l.session.Release(callCtx, g.release(keep))
 	l.hears(callCtx, began, err)
-	if err == nil || errors.Is(err, ErrLost) {
-		l.stays(g, false)
-	}
+	gone = err == nil || errors.Is(err, ErrLost)
 	l.queues.vacate(g)
 	switch {
 	case errors.Is(err, ErrLost) && le.unsure && keep > 0:

@@ -45,6 +45,16 @@ func (l *Locker) onSilence(more time.Duration, f func()) (stop func()) {
 	return stop
 }
 
+// untilSilence returns a context that ends with errSilent when onSilence would call a function.
+func (l *Locker) untilSilence(ctx context.Context, more time.Duration) (_ context.Context, stop func()) {
+	until, silent := context.WithCancelCause(ctx)
+	over := l.onSilence(more, func() { silent(errSilent) })
+	return silenceContext{until}, func() {
+		over()
+		silent(nil)
+	}
+}
+
 // silenceContext ends with errSilent, and not as if somebody had cancelled it.
 type silenceContext struct{ context.Context }
 
