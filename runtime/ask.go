@@ -90,6 +90,9 @@ func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
 	}
 	sent := time.Now()
 	err := renewEach(ctx, l.session, []Renewal{g.renewalOf(sent, ttl)})[0]
+	if errors.Is(err, ErrLost) {
+		g.gone.Store(true)
+	}
 	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to
 	// others in between and to this id again, with a higher epoch than we know.
 	if err != nil || !time.Now().Before(deadline) {
@@ -146,6 +149,7 @@ func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duratio
 	ctx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
 	began := time.Now()
+	g.unsure.Store(true)
 	err := l.session.Release(ctx, g.release(0))
 	l.hears(ctx, began, err)
 	if over = err == nil || errors.Is(err, ErrLost); !over {

@@ -65,23 +65,25 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	for _, lease := range held {
 		known[lease] = true
 	}
-	closed, released := make(chan error, 1), make(chan error, 1)
-	told := new(grantSet)
-	go func() { closed <- l.session.Close(ctx) }() // ends waiting acquires; releases go on beside it
-	go func() { released <- l.releaseAll(ctx, held, told) }()
+	closed, released := make(chan error, 1), make(chan struct{})
+	report := new(closeReport)
+	go func() { closed <- l.closeSession(ctx) }() // ends waiting acquires; releases go on beside it
+	go func() {
+		defer close(released)
+		l.releaseAll(ctx, held, report)
+	}()
 	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
 	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
 	loseAll(late)
-	errs := []error{l.releaseAll(ctx, late, told), <-released}
+	l.releaseAll(ctx, late, report)
+	<-released
 	if !l.awaitReturns() {
-		l.releaseLeft(ctx, l.left(told))
+		l.releaseLeft(ctx, slices.DeleteFunc(l.left(), report.hasTried))
 	}
-	if n := len(l.left(told)); n > 0 {
-		errs = append(errs, fmt.Errorf("%d grants that others gave back are not known to be released, at worst left to their TTL", n))
-	}
+	errs := report.of(l.left())
 	err := <-closed
 	last, stop := l.untilSilence(ctx, time.Second)
-	if failed := l.session.Close(last); failed != nil && (err == nil || !errors.Is(failed, errSilent)) {
+	if failed := l.closeSession(last); failed != nil && (err == nil || !errors.Is(failed, errSilent)) {
 		err = failed // it has heard of all releases now
 	}
 	stop()
@@ -93,11 +95,15 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	l.expirer.stop()
 	l.logs.Wait(callTime)
 	if l.owned != nil {
-		if err := l.owned.Close(); err != nil {
+		if err := guarded("was closed", l.owned.Close); err != nil {
 			errs = append(errs, fmt.Errorf("close lock store: %w", err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (l *Locker) closeSession(ctx context.Context) error {
+	return guarded("closed its session", func() error { return l.session.Close(ctx) })
 }
 
 // awaitReturns waits for the releases that are under way, at a silent store for a second at the most, and reports whether it
@@ -132,34 +138,12 @@ func (l *Locker) beginReturn() bool {
 	return !l.returned
 }
 
-// A grantSet is a set of grants. Its zero value is empty.
-type grantSet struct {
-	mu sync.Mutex
-	of map[*grant]struct{}
-}
-
-func (s *grantSet) add(g *grant) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = make(map[*grant]struct{})
-	}
-	s.of[g] = struct{}{}
-}
-
-func (s *grantSet) has(g *grant) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.of[g]
-	return ok
-}
-
-// left are the grants that may be at the store still, but for those of which an error says so.
-func (l *Locker) left(told *grantSet) (left []*grant) {
+// left are the grants that may be at the store still.
+func (l *Locker) left() (left []*grant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, g := range l.grants {
-		if !told.has(g) && time.Now().Before(g.storeEnd()) {
+		if !g.gone.Load() && time.Now().Before(g.storeEnd()) {
 			left = append(left, g)
 		}
 	}
@@ -187,11 +171,12 @@ func (l *Locker) releaseLeft(ctx context.Context, left []*grant) {
 	all.Wait()
 }
 
-// guarded calls a driver in a goroutine of the Locker. A panic there, which no caller could recover, is an error.
-func guarded(call func() error) (err error) {
+// guarded calls a driver in a goroutine of the Locker. A panic there, which no caller could recover, is an error that says
+// what the store was doing.
+func guarded(what string, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the store panicked when it released a lock: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("the store panicked when it %s: %v\n%s", what, p, debug.Stack())
 		}
 	}()
 	return call()
@@ -199,7 +184,7 @@ func guarded(call func() error) (err error) {
 
 // releaseGuarded is releaseUnused in a goroutine of the Locker.
 func (l *Locker) releaseGuarded(ctx context.Context, g *grant, limit time.Duration) {
-	err := guarded(func() error {
+	err := guarded("released a lock", func() error {
 		l.releaseUnused(ctx, g, limit)
 		return nil
 	})
@@ -244,17 +229,13 @@ const (
 // releaseAll releases leases until ctx ends, or the store has answered none of them for callTime. What limits it is how
 // long an answer takes, and not how much a store can do at a time, so it has ever more of them under way. Nobody renews
 // them any more: it begins with what MinHold is to keep, and with what runs out first.
-func (l *Locker) releaseAll(ctx context.Context, leases []*Lease, told *grantSet) error {
+func (l *Locker) releaseAll(ctx context.Context, leases []*Lease, report *closeReport) {
 	urgent := urgencies(leases)
 	slices.SortStableFunc(leases, func(a, b *Lease) int { return urgent[a].compare(urgent[b]) })
 	ctx, stop := l.untilSilence(ctx, 0)
 	defer stop()
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		errs  []error // guarded by mu
-		slots = make(chan struct{}, mostCloseReleases)
-	)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, mostCloseReleases)
 	free := func() {
 		select {
 		case slots <- struct{}{}:
@@ -272,32 +253,22 @@ func (l *Locker) releaseAll(ctx context.Context, leases []*Lease, told *grantSet
 			}
 		}
 		if ctx.Err() != nil {
-			wg.Wait()
-			for _, lease := range leases[i:] {
-				told.add(lease.grant)
-			}
-			return errors.Join(append(errs, fmt.Errorf("more locks left to their TTL: %w", ctx.Err()))...)
+			report.stopped(leases[i:], urgent, ctx.Err())
+			break
 		}
 		wg.Go(func() {
 			began := time.Now()
-			err := guarded(func() error { return lease.releaseAtLast(ctx) })
+			err := guarded("released a lock", func() error { return lease.releaseAtLast(ctx) })
 			free()
 			if time.Since(began) < soon {
 				free()
 			}
-			if err == nil {
-				return
-			}
-			told.add(lease.grant)
-			mu.Lock()
-			defer mu.Unlock()
-			if len(errs) < maxCloseErrors {
-				errs = append(errs, err)
+			if err != nil {
+				report.failed(lease, err, urgent[lease].keep)
 			}
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
 }
 
 // urgency is whether a lease is to be kept, and when it runs out at the store.
@@ -327,8 +298,5 @@ func (u urgency) compare(other urgency) int {
 	}
 	return u.end.Compare(other.end)
 }
-
-// maxCloseErrors is how many releases Close names that failed.
-const maxCloseErrors = 10
 
 var errClosing = fmt.Errorf("its Locker was closed: %w", ErrClosed)

@@ -275,7 +275,7 @@ func grantsCross(t *testing.T, late time.Duration) {
 	}
 	synctest.Wait()
 	err := locks.Close(t.Context())
-	if told := err != nil && strings.Contains(err.Error(), "3 grants"); told != (late == time.Hour) || !told && err != nil {
+	if told := err != nil && strings.Contains(err.Error(), "3 locks"); told != (late == time.Hour) || !told && err != nil {
 		t.Errorf("releases take %s: close: %v", late, err)
 	}
 	callers.Wait()

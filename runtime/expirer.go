@@ -37,6 +37,9 @@ func (x *expirer) add(g *grant, deadline time.Time) {
 func (x *expirer) watch(g *grant, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if g.gone.Load() {
+		return
+	}
 	x.heap.Set(g, at)
 	x.arm()
 }
@@ -71,6 +74,8 @@ func (x *expirer) fire() {
 	for _, g := range x.due(time.Now()) {
 		if g.end(nil, &lostError{key: g.key, reason: errDeadline}) {
 			lost = append(lost, g)
+		} else if end := g.storeEnd(); time.Now().Before(end) {
+			x.watch(g, end) // its release has begun in this moment
 		} else {
 			g.locker.forget(g)
 		}

@@ -35,7 +35,6 @@ type Lease struct {
 	awaited   *releaseCall  // nil: nobody else waits for it
 	releasing bool          // a release is under way
 	reserved  bool          // Close is about to begin one, and nobody else may
-	unsure    bool          // one has failed: the store may have ended the lease all the same
 	released  bool          // the store or the next caller has it
 
 	noRenew bool  // Options.NoRenew

@@ -187,6 +187,8 @@ func (l *Locker) disarm(g *grant) {
 func (l *Locker) settle(g *grant, gone bool) {
 	if gone {
 		g.gone.Store(true)
+	}
+	if g.gone.Load() {
 		l.forget(g)
 		return
 	}
@@ -224,19 +226,24 @@ func (l *Locker) dropLocked(g *grant) {
 	}
 }
 
-// recall lets Close find a grant that was lost until what is left of it has been given back.
-func (l *Locker) recall(g *grant) {
+// recall lets Close find a grant that was lost until what is left of it has been given back. It reports false if nothing is.
+func (l *Locker) recall(g *grant) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if g.gone.Load() {
+		return false
+	}
 	g.recalled = true
 	l.grants[g.id] = g
+	return true
 }
 
 // keepLost lets Close find a grant that was lost and that the store still has, for as long as it does. Its holder may be
 // late to release it, or never do it.
 func (l *Locker) keepLost(g *grant) {
-	l.recall(g)
-	l.expirer.watch(g, g.storeEnd())
+	if l.recall(g) {
+		l.expirer.watch(g, g.storeEnd())
+	}
 }
 
 // lost is the session's SessionConfig.Lost.

@@ -40,16 +40,21 @@ type releaseCall struct {
 }
 
 // release returns only what went wrong at the store.
-func (le *Lease) release(ctx context.Context) error { return le.releaseAs(ctx, false) }
+func (le *Lease) release(ctx context.Context) error {
+	_, err := le.releaseAs(ctx, false)
+	return err
+}
 
-// releaseAtLast is release for Close. A release that its caller gives up is begun anew, before others may begin one.
-func (le *Lease) releaseAtLast(ctx context.Context) (err error) {
+// releaseAtLast is release for Close. What another caller does in vain is begun anew, before others may begin one.
+func (le *Lease) releaseAtLast(ctx context.Context) error {
 	le.mu.Lock()
 	le.reserved = true
 	le.mu.Unlock()
+	own, err := false, errReleasePanicked
 	defer func() { le.unreserve(err) }()
 	for {
-		if err = le.releaseAs(ctx, true); !errors.Is(err, errGivenUp) || timelimit.Ended(ctx) != nil {
+		own, err = le.releaseAs(ctx, true)
+		if own || err == nil || timelimit.Ended(ctx) != nil {
 			return err
 		}
 	}
@@ -66,14 +71,15 @@ func (le *Lease) unreserve(err error) {
 	}
 }
 
-func (le *Lease) releaseAs(ctx context.Context, last bool) error {
+// releaseAs reports whether the release was this call's own.
+func (le *Lease) releaseAs(ctx context.Context, last bool) (own bool, err error) {
 	switch other := le.beginRelease(last); other {
 	case nil:
-		return le.releaseNow(ctx)
+		return true, le.releaseNow(ctx)
 	case isReleased:
-		return nil
+		return false, nil
 	default:
-		return le.awaitRelease(ctx, other)
+		return false, le.awaitRelease(ctx, other)
 	}
 }
 
@@ -102,7 +108,6 @@ func (le *Lease) releaseNow(ctx context.Context) (err error) {
 		le.mu.Lock()
 		others := le.awaited
 		le.releasing, le.awaited, le.released = false, nil, ended && err == nil
-		le.unsure = !ended || err != nil && !errors.Is(err, errNotKept)
 		le.mu.Unlock()
 		if others == nil {
 			return
@@ -232,14 +237,15 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	}
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
+	unsure := g.unsure.Swap(true)
 	err := l.session.Release(callCtx, g.release(keep))
 	l.hears(callCtx, began, err)
 	gone = err == nil || errors.Is(err, ErrLost)
 	l.queues.vacate(g)
 	switch {
-	case errors.Is(err, ErrLost) && le.unsure && keep > 0:
+	case errors.Is(err, ErrLost) && unsure && keep > 0:
 		return fmt.Errorf("release lock %s: it is not known whether MinHold keeps it: an earlier release had no answer", quote(g.key))
-	case errors.Is(err, ErrLost) && le.unsure: // by the one before
+	case errors.Is(err, ErrLost) && unsure: // by the one before
 		return nil
 	case errors.Is(err, ErrLost):
 		le.foundLost(&lostError{key: g.key, reason: errNotMine})
