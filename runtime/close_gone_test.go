@@ -202,3 +202,99 @@ func TestLocker_Close_sessionThatPanics(t *testing.T) {
 		}
 	})
 }
+
+// A lock is broken while the answer that grants it is under way, and then the store refuses its release.
+func TestLocker_Close_brokenBeforeItIsKnown(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		store.set(func(s *faultStore) {
+			s.acquire = func(c context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				defer time.Sleep(time.Second)
+				return real.Acquire(c, req)
+			}
+			refuses(s)
+		})
+		var acquire sync.WaitGroup
+		acquire.Go(func() { _, _ = locks.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Hour}) })
+		time.Sleep(500 * time.Millisecond)
+		if err := newLocker(t, store, lockrt.Config{}).Break(t.Context(), "k", "test"); err != nil {
+			t.Fatal(err)
+		}
+		closesAll(t, store, locks)
+		acquire.Wait()
+	})
+}
+
+// Close is refused, and then the lease's user has the lock kept.
+func TestLocker_Close_keptByItsUserAfterAll(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		lease := mustAcquire(t, locks, t.Context(), "kept", lockrt.Options{TTL: time.Hour, MinHold: time.Minute})
+		mustAcquire(t, locks, t.Context(), "slow", lockrt.Options{TTL: time.Hour})
+		refused := false
+		store.set(func(s *faultStore) {
+			s.release = func(c context.Context, rel lockrt.Release, real lockrt.Session) error {
+				switch {
+				case rel.Key == "slow":
+					time.Sleep(time.Second)
+				case !refused:
+					refused = true
+					return errors.New("refused")
+				}
+				return real.Release(c, rel)
+			}
+		})
+		var user sync.WaitGroup
+		user.Go(func() {
+			time.Sleep(200 * time.Millisecond)
+			_ = lease.Release(t.Context())
+		})
+		if err := locks.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		user.Wait()
+	})
+}
+
+// Each lock that MinHold does not keep is told of, if only as one of many.
+func TestLocker_Close_manyNotKept(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		store.set(func(s *faultStore) {
+			s.release = func(context.Context, lockrt.Release, lockrt.Session) error {
+				time.Sleep(4 * time.Second)
+				return errors.New("refused")
+			}
+		})
+		for i := range 30 {
+			o := lockrt.Options{TTL: 10 * time.Second, MinHold: time.Hour, NoRenew: true}
+			mustAcquire(t, locks, t.Context(), fmt.Sprint(i), o)
+		}
+		time.Sleep(8 * time.Second)
+		err := fmt.Sprint(locks.Close(t.Context()))
+		if named := strings.Count(err, "release lock"); named != 10 || !strings.Contains(err, "20 more locks") {
+			t.Errorf("Close names %d: %s", named, err)
+		}
+	})
+}
+
+// Every release of a lock that MinHold did not keep has had its answer.
+func TestLease_Release_againOfOneNotKept(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: 10 * time.Second, MinHold: time.Minute})
+		store.set(func(s *faultStore) {
+			s.renew = func(_ context.Context, r []lockrt.Renewal, _ lockrt.Session) []error {
+				return failAll(r, errors.New("refused"))
+			}
+		})
+		<-lease.Done()
+		time.Sleep(5 * time.Second)
+		for range 2 {
+			if err := lease.Release(t.Context()); strings.Contains(fmt.Sprint(err), "had no answer") {
+				t.Errorf("release: %v", err)
+			}
+		}
+		closesAll(t, store, locks)
+	})
+}

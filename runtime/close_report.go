@@ -1,7 +1,6 @@
 package lockrt
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -13,7 +12,7 @@ const maxCloseErrors = 10
 type closeReport struct {
 	mu    sync.Mutex
 	tried map[*grant]error // those that Close has failed to release; nil: and has not begun to
-	kept  []error          // of those that MinHold was to keep, which the end of the lease does not mend
+	kept  map[*Lease]error // of those that MinHold was to keep, which the end of the lease does not mend
 	why   error            // it has not begun to release them all
 }
 
@@ -23,14 +22,13 @@ func (r *closeReport) failed(lease *Lease, err error, keep bool) {
 	if r.tried == nil {
 		r.tried = make(map[*grant]error)
 	}
-	if r.tried[lease.grant] = err; keep && len(r.kept) < maxCloseErrors {
-		r.kept = append(r.kept, err)
-		r.tried[lease.grant] = errTold
+	if r.tried[lease.grant] = err; keep {
+		if r.kept == nil {
+			r.kept = make(map[*Lease]error)
+		}
+		r.kept[lease] = err
 	}
 }
-
-// errTold stands for an error that is told anyway.
-var errTold = errors.New("told")
 
 // stopped notes that Close has not begun to release some leases.
 func (r *closeReport) stopped(leases []*Lease, of map[*Lease]urgency, why error) {
@@ -57,14 +55,25 @@ func (r *closeReport) hasTried(g *grant) bool {
 func (r *closeReport) of(left []*grant) []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	errs, more := r.kept, 0
-	for _, g := range left {
-		switch err := r.tried[g]; {
-		case err == errTold:
-		case err != nil && len(errs) < maxCloseErrors:
+	var errs []error
+	more := 0
+	say := func(err error) {
+		if err != nil && len(errs) < maxCloseErrors {
 			errs = append(errs, err)
-		default:
+		} else {
 			more++
+		}
+	}
+	told := make(map[*grant]bool, len(r.kept))
+	for lease, err := range r.kept {
+		told[lease.grant] = true
+		if !lease.isReleased() {
+			say(err)
+		}
+	}
+	for _, g := range left {
+		if !told[g] {
+			say(r.tried[g])
 		}
 	}
 	what := fmt.Sprintf("%d more locks", more)

@@ -159,6 +159,7 @@ func (l *Locker) remember(g *grant) error {
 	l.mu.Lock()
 	if reason := l.early.take(g.id); reason != nil {
 		l.mu.Unlock()
+		g.gone.Store(true)
 		return &lostError{key: g.key, reason: reason}
 	}
 	ended, late := l.beside(g)

@@ -76,15 +76,21 @@ func (le *Lease) releaseAs(ctx context.Context, last bool) (own bool, err error)
 	switch other := le.beginRelease(last); other {
 	case nil:
 		return true, le.releaseNow(ctx)
-	case isReleased:
+	case releaseOver:
 		return false, nil
 	default:
 		return false, le.awaitRelease(ctx, other)
 	}
 }
 
-// isReleased stands for a release that is over.
-var isReleased = new(releaseCall)
+func (le *Lease) isReleased() bool {
+	le.mu.Lock()
+	defer le.mu.Unlock()
+	return le.released
+}
+
+// releaseOver stands for a release that is over.
+var releaseOver = new(releaseCall)
 
 // beginRelease returns the release that is under way, or about to be, or nil: then the caller has to do it.
 func (le *Lease) beginRelease(last bool) *releaseCall {
@@ -92,7 +98,7 @@ func (le *Lease) beginRelease(last bool) *releaseCall {
 	defer le.mu.Unlock()
 	switch {
 	case le.released:
-		return isReleased
+		return releaseOver
 	case !le.releasing && (last || !le.reserved):
 		le.releasing = true
 		return nil
@@ -248,6 +254,7 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	case errors.Is(err, ErrLost) && unsure: // by the one before
 		return nil
 	case errors.Is(err, ErrLost):
+		g.unsure.Store(false) // this is the answer
 		le.foundLost(&lostError{key: g.key, reason: errNotMine})
 		if keep > 0 {
 			return fmt.Errorf("release lock %s: %w", quote(g.key), errNotKept)
