@@ -54,7 +54,7 @@ func plainReleases(r *check.Reporter, a *rediscmd.Command) map[*ssa.BasicBlock]b
 		}
 		blocks[c.Call.Block()] = true
 		always = always || ssax.ComesAfter(a.Call, c.Call) && !ssax.UndoesFailureSince(a.Call, c.Call) &&
-			!answers.Skippable(a, c.Call) && !ssax.LeavesWithError(c.Call)
+			!answers.Skippable(a, c.Call) && (!ssax.LeavesWithError(c.Call) || ssax.GoesOn(c.Call))
 	}
 	if !always {
 		return nil
@@ -62,40 +62,96 @@ func plainReleases(r *check.Reporter, a *rediscmd.Command) map[*ssa.BasicBlock]b
 	return blocks
 }
 
-// failingExits are the returns that a function reaches with the lock held, because something has failed.
-func failingExits(a *rediscmd.Command, releases map[*ssa.BasicBlock]bool) (exits []*ssa.Return) {
+// An exit is where a function leaves what it does under a lock, or the round of a loop that does it, because something
+// has failed.
+type exit struct {
+	at    token.Pos
+	again bool // the next round begins, and may acquire again
+}
+
+// failingExits are those that a function reaches with the lock held.
+func failingExits(a *rediscmd.Command, releases map[*ssa.BasicBlock]bool) (exits []exit) {
 	for _, held := range answers.WithLock(a) {
 		if held.Parent() != a.Call.Parent() {
 			return nil
 		}
+		add := func(e exit) {
+			if !slices.Contains(exits, e) {
+				exits = append(exits, e)
+			}
+		}
 		seen := map[*ssa.BasicBlock]bool{}
 		var visit func(b *ssa.BasicBlock)
 		visit = func(b *ssa.BasicBlock) {
-			if seen[b] || releases[b] || b == a.Call.Block() {
+			if seen[b] || releases[b] {
 				return
 			}
 			seen[b] = true
-			if ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok && failed(b, held) && !slices.Contains(exits, ret) {
-				exits = append(exits, ret)
+			last := b.Instrs[len(b.Instrs)-1]
+			if ret, ok := last.(*ssa.Return); ok && (failed(b, held) || leavesWithError(b) && !ends(b, held)) {
+				add(exit{at: ret.Pos()})
 			}
-			for _, s := range b.Succs {
-				visit(s)
+			for i, s := range b.Succs {
+				if s != a.Call.Block() && !s.Dominates(a.Call.Block()) {
+					visit(s)
+					continue
+				}
+				if branch, ok := last.(*ssa.If); failed(b, held) || ok && failsInto(branch, i) && !ends(b, held) {
+					add(exit{lastPos(b), true})
+				}
 			}
 		}
 		visit(held)
 	}
-	slices.SortFunc(exits, func(x, y *ssa.Return) int { return int(x.Pos() - y.Pos()) })
+	slices.SortFunc(exits, func(x, y exit) int { return int(x.at - y.at) })
 	return exits
+}
+
+// leavesWithError reports whether a block returns an error that is certainly there, such as that of a context that is over.
+func leavesWithError(b *ssa.BasicBlock) bool {
+	if ssax.ReturnsNewError(b) {
+		return true
+	}
+	ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+	if !ok || len(ret.Results) == 0 {
+		return false
+	}
+	call, ok := ssax.Returned(ret, len(ret.Results)-1).(*ssa.Call)
+	if !ok || call.Block() != b {
+		return false
+	}
+	if m, ok := ssax.MethodOf(&call.Call); ok && m.Recv != nil {
+		return m.Obj.Name() == "Err" && ssax.IsContext(m.Recv.Type())
+	}
+	fn := call.Call.StaticCallee()
+	return fn != nil && fn.Object() != nil && ssax.CalleeName(fn) == "context.Cause"
+}
+
+// failsInto reports whether a branch goes on to its i-th successor where there is an error.
+func failsInto(branch *ssa.If, i int) bool {
+	on, ok := ssax.ErrorBranch(branch.Cond)
+	return ok && on == i
+}
+
+// lastPos is where the source of a block ends, as far as that is known.
+func lastPos(b *ssa.BasicBlock) token.Pos {
+	for _, instr := range slices.Backward(b.Instrs) {
+		if branch, ok := instr.(*ssa.If); ok && branch.Cond.Pos() != token.NoPos {
+			return branch.Cond.Pos()
+		}
+		if instr.Pos() != token.NoPos {
+			return instr.Pos()
+		}
+	}
+	return token.NoPos
 }
 
 // failed reports whether a block runs only where an error has come up since the lock was there, and nothing on the way says
 // that it ends what it has begun.
 func failed(b, since *ssa.BasicBlock) bool {
 	for ; ; b = b.Idom() {
-		for _, instr := range b.Instrs {
-			if call, ok := instr.(ssa.CallInstruction); ok && endWord.MatchString(nameOf(call.Common())) {
-				return false
-			}
+		if saysEnd(b) {
+			return false
 		}
 		from := b.Idom()
 		if b == since || from == nil || !since.Dominates(from) {
@@ -111,6 +167,24 @@ func failed(b, since *ssa.BasicBlock) bool {
 	}
 }
 
+// ends reports whether something on the way from where the lock was there to a block says that it ends what it has begun.
+func ends(b, since *ssa.BasicBlock) bool {
+	for ; b != nil && since.Dominates(b); b = b.Idom() {
+		if saysEnd(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// saysEnd reports whether a block calls something that by its name may release.
+func saysEnd(b *ssa.BasicBlock) bool {
+	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
+		call, ok := instr.(ssa.CallInstruction)
+		return ok && endWord.MatchString(nameOf(call.Common()))
+	})
+}
+
 // endWord marks functions that may release, whatever they are given.
 var endWord = regexp.MustCompile(`(?i)unlock|release|free|rollback|cleanup|undo|abort`)
 
@@ -121,20 +195,24 @@ func nameOf(c *ssa.CallCommon) string {
 	return c.Value.Name()
 }
 
-func report(r *check.Reporter, acquire *ssa.Call, exits []*ssa.Return) {
+func report(r *check.Reporter, acquire *ssa.Call, exits []exit) {
 	pos, end := r.CallSpan(acquire)
 	more := ""
 	if n := len(exits) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
+	what := "return"
+	if exits[0].again {
+		what = "next round of the loop behind the check"
+	}
 	d := analysis.Diagnostic{
 		Pos: pos, End: end,
-		Message: fmt.Sprintf("the lock from %s is not released on every path: the return at %s, where something has failed,%s "+
-			"leaves it held until it expires", r.CallText(acquire), r.Place(exits[0].Pos(), pos), more),
+		Message: fmt.Sprintf("the lock from %s is not released on every path: the %s at %s, where something has failed,%s "+
+			"leaves it held until it expires", r.CallText(acquire), what, r.Place(exits[0].at, pos), more),
 	}
 	for _, exit := range exits {
-		if exit.Pos() != token.NoPos {
-			d.Related = append(d.Related, analysis.RelatedInformation{Pos: exit.Pos(), Message: "still held here"})
+		if exit.at != token.NoPos {
+			d.Related = append(d.Related, analysis.RelatedInformation{Pos: exit.at, Message: "still held here"})
 		}
 	}
 	r.ReportOnce(d)

@@ -53,5 +53,8 @@ func checkUndue(r *check.Reporter) {
 var undueEffect = map[clients.Client]string{
 	clients.Redsync:     "it deletes with an old or empty token, and its error hides that of the acquire",
 	clients.Redislock:   "there is no lock then, and the versions before 0.9.2 dereference nil",
-	clients.Rueidislock: "the function to release may be nil then, and calling it panics",
+	clients.Rueidislock: nilFunc,
+	clients.ByHand:      nilFunc,
 }
+
+const nilFunc = "the function to release may be nil then, and calling it panics"

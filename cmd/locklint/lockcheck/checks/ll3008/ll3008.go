@@ -31,15 +31,16 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Info, Fixable: true
 // client went away. A context that was made for the release alone is fine.
 func checkReleaseContexts(r *check.Reporter) {
 	reportOver(r)
-	for _, flow := range r.Flows(clients.IsPeer) {
+	for _, flow := range r.Flows(isLibrary) {
 		for _, release := range ssax.CallsOf(flow.Releases) {
 			c := release.Common()
-			if r.Index.Leases.HandleOf(c) != nil && r.Index.Leases.PassesContext(c) || handsOnContext(r, c) {
+			if r.Index.Leases.HandleOf(c) != nil && r.Index.Leases.PassesContext(c) || handsOnContext(r, c) ||
+				flow.Site.Has(ssax.SoleValue(c.Value)) && !flow.Site.Detached && contextGiven(c) != nil {
 				reportContext(r, release, flow.Site.Call.Pos(), anybody)
 			}
 		}
 	}
-	for _, flow := range r.AllFlows(clients.IsPeer) {
+	for _, flow := range r.AllFlows(isLibrary) {
 		for _, release := range inLiterals(r, flow) {
 			if p, ok := ssax.SoleValue(ssax.ContextOf(release.Common())).(*ssa.Parameter); ok && p.Parent() == release.Parent() {
 				continue // whoever runs the literal decides
@@ -51,6 +52,9 @@ func checkReleaseContexts(r *check.Reporter) {
 	reportElsewhere(r)
 	reportByHand(r)
 }
+
+// isLibrary leaves locks by hand to reportByHand.
+func isLibrary(c clients.Client) bool { return clients.IsPeer(c) && c != clients.ByHand }
 
 // inLiterals are the releases of a lease in goroutines that the function starts which acquires it, and in literals
 // that it hands to its caller.

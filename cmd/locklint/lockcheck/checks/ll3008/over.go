@@ -9,7 +9,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -17,7 +16,7 @@ import (
 // anything. The release may be the call itself, or stand in a function of the package that hands its context on to it.
 func reportOver(r *check.Reporter) {
 	releases := map[ssa.CallInstruction]token.Pos{} // and where each lock is acquired
-	for _, flow := range r.Flows(clients.IsPeer) {
+	for _, flow := range r.Flows(isLibrary) {
 		for _, release := range ssax.CallsOf(flow.Releases) {
 			releases[release] = flow.Site.Call.Pos()
 		}

@@ -6,7 +6,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
@@ -15,7 +14,7 @@ import (
 // reportSeveral reports the same of locks that a function puts into a list or a map and releases one after the other.
 func reportSeveral(r *check.Reporter) {
 	sites := map[*ssa.Function][]*leases.Site{}
-	for _, flow := range r.AllFlows(clients.IsPeer) {
+	for _, flow := range r.AllFlows(isLibrary) {
 		fn := ssax.Outermost(flow.Fn)
 		sites[fn] = append(sites[fn], flow.Site)
 	}

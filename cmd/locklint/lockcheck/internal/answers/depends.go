@@ -17,8 +17,8 @@ import (
 //		rdb.Del(ctx, key)
 //	}
 //
-// A branch that depends on the acquire itself is fine, and so are early returns before the release: forgetting it
-// there does not make it anything but a release.
+// A branch that depends on the acquire itself is fine, and so are early returns before the release, also from the round of
+// a loop: forgetting it there does not make it anything but a release.
 func Skippable(a *rediscmd.Command, release ssa.CallInstruction) bool {
 	stop := a.Call.Block()
 	for b := release.Block(); b != stop && b.Idom() != nil; b = b.Idom() {
@@ -33,8 +33,23 @@ func Skippable(a *rediscmd.Command, release ssa.CallInstruction) bool {
 		if other == b {
 			other = b.Idom().Succs[1]
 		}
-		if ssax.Rejoin(release.Block(), other, stop) && !DependsOn(cond.Cond, a) {
+		if ssax.Rejoin(release.Block(), other, stop) && !DependsOn(cond.Cond, a) && !nextOnError(cond, other, stop) {
 			return true
+		}
+	}
+	return false
+}
+
+// nextOnError reports whether a branch begins the next round of the loop that an acquire stands in where there is an
+// error, as if err != nil { continue } does. That is an early return from the round.
+func nextOnError(cond *ssa.If, other, acquire *ssa.BasicBlock) bool {
+	if failed, ok := ssax.ErrorBranch(cond.Cond); !ok || cond.Block().Succs[failed] != other {
+		return false
+	}
+	isCall := func(instr ssa.Instruction) bool { _, ok := instr.(ssa.CallInstruction); return ok }
+	for b := other; b == other || !slices.ContainsFunc(b.Instrs, isCall); b = b.Succs[0] {
+		if b.Dominates(acquire) || len(b.Succs) != 1 {
+			return b.Dominates(acquire)
 		}
 	}
 	return false

@@ -2,6 +2,7 @@ package answers
 
 import (
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -24,7 +25,7 @@ func GoesOn(c *rediscmd.Command, work func(*ssa.CallCommon) bool) *ssa.BasicBloc
 		if t.block.Parent() != c.Call.Parent() {
 			return nil
 		}
-		at := meet(t, work)
+		at := meet(t, c, work)
 		if at == nil {
 			return nil // some test is heeded
 		}
@@ -85,8 +86,8 @@ func onlyLogged(v ssa.Value, index, depth int) bool {
 const maxPrinted = 6
 
 // meet is where the two ways behind a test come together, if nothing else is asked before.
-func meet(t outcomeTest, work func(*ssa.CallCommon) bool) *ssa.BasicBlock {
-	got, lost := straight(t.taken(), t.block, work), straight(t.lost(), t.block, work)
+func meet(t outcomeTest, c *rediscmd.Command, work func(*ssa.CallCommon) bool) *ssa.BasicBlock {
+	got, lost := straight(t.taken(), t.block, c, work), straight(t.lost(), t.block, c, work)
 	for i, b := range lost {
 		for j, other := range got {
 			if b != other {
@@ -101,14 +102,26 @@ func meet(t outcomeTest, work func(*ssa.CallCommon) bool) *ssa.BasicBlock {
 	return nil
 }
 
-// straight are the blocks that follow a branch without another branch and without work. The last one may have both.
-func straight(b, from *ssa.BasicBlock, work func(*ssa.CallCommon) bool) []*ssa.BasicBlock {
+// straight are the blocks that follow a branch without another branch and without work. The last one may have both. The
+// first may also be where the acquire has failed with an error, as after if err != nil || !ok.
+func straight(b, from *ssa.BasicBlock, c *rediscmd.Command, work func(*ssa.CallCommon) bool) []*ssa.BasicBlock {
 	list := []*ssa.BasicBlock{b}
-	for len(b.Preds) == 1 && b.Preds[0] == from && len(b.Succs) == 1 && !works(b, work) {
+	alone := func(pred *ssa.BasicBlock) bool { return pred == from || len(list) == 1 && failsInto(pred, b, c) }
+	for !slices.ContainsFunc(b.Preds, func(p *ssa.BasicBlock) bool { return !alone(p) }) && len(b.Succs) == 1 && !works(b, work) {
 		from, b = b, b.Succs[0]
 		list = append(list, b)
 	}
 	return list
+}
+
+// failsInto reports whether a block goes on to another where the acquire has returned an error.
+func failsInto(from, to *ssa.BasicBlock, c *rediscmd.Command) bool {
+	branch, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
+	if !ok {
+		return false
+	}
+	i, ok := ssax.ErrorBranch(branch.Cond)
+	return ok && from.Succs[i] == to && DependsOn(branch.Cond, c)
 }
 
 func before(way []*ssa.BasicBlock, i int, from *ssa.BasicBlock) *ssa.BasicBlock {

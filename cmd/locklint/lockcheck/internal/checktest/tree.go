@@ -50,6 +50,12 @@ func Lockcheck(t testing.TB) string {
 // Analyze runs an analyzer on packages of a tree, also on those that do not compile, without judging the outcome.
 func Analyze(t testing.TB, tree string, a *analysis.Analyzer, patterns ...string) *checker.Graph {
 	t.Helper()
+	return AnalyzeAll(t, tree, []*analysis.Analyzer{a}, patterns...)
+}
+
+// AnalyzeAll is Analyze for several analyzers.
+func AnalyzeAll(t testing.TB, tree string, analyzers []*analysis.Analyzer, patterns ...string) *checker.Graph {
+	t.Helper()
 	pkgs, err := packages.Load(&packages.Config{
 		Mode: packages.LoadAllSyntax,
 		Dir:  tree,
@@ -58,7 +64,7 @@ func Analyze(t testing.TB, tree string, a *analysis.Analyzer, patterns ...string
 	if err != nil || len(pkgs) == 0 {
 		t.Fatalf("cannot load %v: %v", patterns, err)
 	}
-	graph, err := checker.Analyze([]*analysis.Analyzer{a}, pkgs, nil)
+	graph, err := checker.Analyze(analyzers, pkgs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

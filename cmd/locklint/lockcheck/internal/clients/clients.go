@@ -27,10 +27,11 @@ const (
 	Etcd               // the recipes of etcd's client
 	ZooKeeper          // go-zookeeper
 	Consul             // Consul's client
+	ByHand             // no library: the program takes the lock with commands of Redis
 )
 
 // HandsOutLocks reports whether a library is one of locks, this project's among them, rather than a client of Redis.
-func (c Client) HandsOutLocks() bool { return c == Runtime || IsPeer(c) && c != GoZero }
+func (c Client) HandsOutLocks() bool { return c == Runtime || IsPeer(c) && c != GoZero && c != ByHand }
 
 // paths are the import paths of the clients.
 var paths = map[string]Client{
@@ -134,8 +135,11 @@ func (c Client) HandleName() string {
 	return "lock"
 }
 
-// IsPeer reports whether a library is one of those that LL3 is about.
-func IsPeer(c Client) bool { return c == Redsync || c == Redislock || c == Rueidislock || c == GoZero }
+// IsPeer reports whether a lock is one of those that LL3 is about: of a library on Redis, or by hand and handed out as
+// these do.
+func IsPeer(c Client) bool {
+	return c == Redsync || c == Redislock || c == Rueidislock || c == GoZero || c == ByHand
+}
 
 // IsCoordinator reports whether a library's locks live in a coordination service and end with a session.
 func IsCoordinator(c Client) bool { return c == Etcd || c == ZooKeeper || c == Consul }

@@ -84,7 +84,7 @@ func (ix *Index) analyze() (ok bool) {
 	ix.FindCounters()
 	ix.FindSemaphores()
 	ix.Export()
-	ix.Leases = leases.New(ix.Package)
+	ix.Leases = leases.New(ix.Package, ix.Info)
 	ix.Leases.Export()
 	for _, g := range ix.Leases.GivenUp {
 		where := ssax.CalleeShort(ssax.Outermost(g.Fn))

@@ -2,6 +2,7 @@ package leaks
 
 import (
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -13,20 +14,25 @@ import (
 
 // unlocksAlone reports whether a mutex in a field is a function's to unlock although it lives longer: the function does
 // so on some path, fails on those that leave it locked, and no other function unlocks what it has not locked. A field
-// that other packages see may be unlocked there, and a function that succeeds with the mutex locked hands it on.
+// that other packages see may be unlocked there, and a function that succeeds with the mutex locked hands it on. An
+// object that keeps the locks of many keys is there for whoever locks one.
 func unlocksAlone(ix *index.Index, flow *leases.Flow) bool {
+	if !flow.Released || slices.ContainsFunc(flow.Leaks, func(l leases.Leak) bool {
+		ret, ok := l.Exit.(*ssa.Return)
+		return ok && !failing(ret)
+	}) {
+		return false
+	}
+	if flow.Site.Keyed {
+		return true
+	}
 	load, ok := flow.Site.Recv.(*ssa.UnOp)
-	if !ok || !flow.Released {
+	if !ok {
 		return false
 	}
 	field, ok := load.X.(*ssa.FieldAddr)
 	if !ok || token.IsExported(ssax.FieldNameOnly(field)) {
 		return false
-	}
-	for _, l := range flow.Leaks {
-		if ret, ok := l.Exit.(*ssa.Return); ok && !failing(ret) {
-			return false
-		}
 	}
 	uses := map[*ssa.Function]fieldUse{}
 	name := ssax.FieldName(field.X.Type(), field.Field)

@@ -21,6 +21,8 @@ func (site *Site) Claims() bool {
 		return strings.HasPrefix(site.Name, "Mutex.TryLock") || site.made != nil && (triesOnce(site.made) || wrapped(site))
 	case clients.GoZero: // it never waits
 		return site.made != nil
+	case clients.ByHand: // a mark is taken as a lock is
+		return true
 	case clients.Redislock:
 		return !site.only && !handleUsed(site)
 	}

@@ -29,7 +29,8 @@ type Fact struct {
 	Under  clients.Client
 
 	// Verb is what a method does with the lock in its receiver, which is one of Library. Detached: it does not release
-	// with the context that it is given. Library also says whose lock Returns is, where its type does not.
+	// with the context that it is given; nor does the function that Returns is, if it is no verb. Library also says whose
+	// lock Returns is, where its type does not.
 	Verb     handles.Verb
 	Library  clients.Client
 	Detached bool

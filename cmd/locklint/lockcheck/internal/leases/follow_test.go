@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/checktest"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/summaries"
 )
 
 // TestNew_bounded: what a function may do with hundreds of locks, each released at once, later or not at all, is beyond
@@ -120,7 +121,7 @@ func look(t *testing.T, n int, what, then string) *Info {
 		Run: func(pass *analysis.Pass) (any, error) {
 			p := &program.Package{Pass: pass, Impls: map[*types.Func]*types.Func{}}
 			p.BuildSSA()
-			li = New(p)
+			li = New(p, summaries.New(p))
 			return li, nil
 		},
 	}, "long")

@@ -9,6 +9,7 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/program"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/summaries"
 )
 
 // A Site is a call that hands the caller a lease to release, or locks an object that can be locked.
@@ -28,12 +29,13 @@ type Site struct {
 	Sure           bool // the call returns only with the lock
 	Both           bool // there is a lock only where both the error and the flag say so
 	AnyError       bool // its error may be any that the library has, also where the program has errors of its own
+	Detached       bool // the lease is a function that does not release with the context that it is given
 
 	// For an object that is locked: the object, the value that it was born as if that happened in this function, and how
 	// it is reached if it lives in a field or package variable. Only one that was born here is this function's to unlock.
 	Recv, made ssa.Value
 	field      string // the field of Recv that is called, if that is what locks
-	keyed      bool   // Recv keeps several locks, and the call says which
+	Keyed      bool   // Recv keeps several locks, and the call says which
 	at         string
 }
 
@@ -49,6 +51,7 @@ func (s *Site) Has(v ssa.Value) bool {
 // with those they get. Answers are computed on demand, because they depend on each other.
 type Info struct {
 	P     *program.Package
+	hand  *summaries.Info // the commands of Redis, for locks by hand
 	facts map[*ssa.Function]*Fact
 	busy  map[*ssa.Function]bool // being computed: recursion is not followed
 	Flows []*Flow                // of every site in the package
@@ -66,11 +69,12 @@ type Info struct {
 }
 
 // New looks at all functions of a package.
-func New(p *program.Package) *Info {
-	li := &Info{P: p, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
+func New(p *program.Package, hand *summaries.Info) *Info {
+	li := &Info{P: p, hand: hand, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
 		verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
 		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
 	li.findVerbs()
+	li.findHandReleases()
 	li.wrappers = map[*types.TypeName]clients.Client{}
 	for _, fn := range p.Funcs {
 		li.FactOf(fn)
@@ -120,6 +124,7 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 	f.Makes, f.Locks, f.HandsOn = li.makes(fn), li.locks(fn), li.handsOn(fn)
 	f.Takes = li.takes(fn)
 	li.returns(fn, f)
+	li.handsOutByHand(fn, f)
 	f.Around, f.Under = li.around(fn)
 	delete(li.busy, fn)
 	li.facts[fn] = f
@@ -191,8 +196,35 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	if f.Verb == handles.VerbOther {
 		f.Library = library
 	}
+	f.Detached = f.Detached || f.Verb == handles.VerbOther && li.detaches(handed, index-1)
 	f.Null, f.Spare = null && fn.Signature.Results().Len() == 1, spare
 	findOutcome(f, fn.Signature.Results(), index-1)
+}
+
+// detaches reports whether what a function hands out, if it is a function, releases with another context than the one that
+// it is given.
+func (li *Info) detaches(handed map[*ssa.Return]int, lease int) bool {
+	for ret := range handed {
+		v := ssax.SoleValue(ssax.Returned(ret, lease))
+		if mc, ok := v.(*ssa.MakeClosure); ok && li.bindsRelease(mc) {
+			if m, ok := mc.Fn.(*ssa.Function).Object().(*types.Func); ok && li.own(m).detached {
+				return true
+			}
+			continue
+		}
+		lit := ssax.LiteralOf(v)
+		if lit == nil {
+			continue
+		}
+		passes := false
+		ssax.EachCall(lit, func(call ssa.CallInstruction) {
+			passes = passes || li.isReleaseCall(call.Common()) && passesContext(lit, call.Common())
+		})
+		if !passes {
+			return true
+		}
+	}
+	return false
 }
 
 // doesNothing reports whether a value is a function without a body, as is handed out where there is nothing to release.

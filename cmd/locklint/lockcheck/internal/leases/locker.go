@@ -15,11 +15,11 @@ import (
 // only result, or by not returning. It is one more than the index, 0 for none.
 func (li *Info) locks(fn *ssa.Function) int {
 	results := fn.Signature.Results()
-	if fn.Parent() != nil || fn.Signature.Recv() != nil || results.Len() > 1 {
+	if fn.Parent() != nil || results.Len() > 1 {
 		return 0
 	}
 	for i, p := range fn.Params {
-		if library := handles.Library(p.Type()); !clients.HasMutex(library) {
+		if library := handles.Library(p.Type()); i == 0 && fn.Signature.Recv() != nil || !clients.HasMutex(library) {
 			continue
 		}
 		site := li.onlyLock(fn, p)
@@ -76,7 +76,7 @@ func returnsRefused(fn *ssa.Function, site *Site) bool {
 // lockerSite describes the call of a function that locks a mutex which it is given, nil for all others.
 func (li *Info) lockerSite(call *ssa.Call, m ssax.Method) *Site {
 	fn := call.Call.StaticCallee()
-	if fn == nil || fn.Parent() != nil || m.Recv != nil || clients.OfPackage(m.Obj.Pkg()) != clients.None {
+	if fn == nil || fn.Parent() != nil || clients.OfPackage(m.Obj.Pkg()) != clients.None {
 		return nil
 	}
 	i := li.FactOf(fn).Locks - 1
@@ -95,14 +95,18 @@ func (li *Info) lockerSite(call *ssa.Call, m ssax.Method) *Site {
 
 // handsOn reports whether a function releases a lock that it is given with the context that it is given first.
 func (li *Info) handsOn(fn *ssa.Function) bool {
-	if fn.Parent() != nil || len(fn.Params) == 0 {
+	params := fn.Params
+	if fn.Signature.Recv() != nil {
+		params = params[1:]
+	}
+	if fn.Parent() != nil || len(params) == 0 {
 		return false
 	}
 	found := false
 	ssax.EachCall(fn, func(call ssa.CallInstruction) {
 		if handles.IsReleaseCall(call.Common()) && li.PassesContext(call.Common()) {
 			p, ok := ssax.SoleValue(ssax.ContextOf(call.Common())).(*ssa.Parameter)
-			found = found || ok && p == fn.Params[0]
+			found = found || ok && p == params[0]
 		}
 	})
 	return found

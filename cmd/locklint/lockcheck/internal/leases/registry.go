@@ -114,7 +114,7 @@ func isRegistry(fn *ssa.Function, field string) bool {
 
 // otherKey reports whether a call speaks of another lock than the site, of those that one object keeps.
 func (f *follower) otherKey(call ssa.CallInstruction) bool {
-	if f.site == nil || !f.site.keyed {
+	if f.site == nil || !f.site.Keyed {
 		return false
 	}
 	mine, other := keyArg(&f.site.Call.Call), keyArg(call.Common())

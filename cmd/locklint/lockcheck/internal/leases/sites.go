@@ -52,7 +52,8 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	}
 	return &Site{
 		Call: call, Name: ssax.ShortName(m.Obj), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
-		only: results.Len() == 1, Null: f.Null, Spare: f.Spare, Both: f.Both && f.Verb == handles.VerbOther, Closed: closesLocker(call.Parent()),
+		only: results.Len() == 1, Null: f.Null, Spare: f.Spare, Both: f.Both && f.Verb == handles.VerbOther,
+		Detached: f.Detached && f.Verb == handles.VerbOther, Closed: closesLocker(call.Parent()),
 	}
 }
 
@@ -116,7 +117,7 @@ func (li *Info) lockSite(call *ssa.Call, m ssax.Method) *Site {
 		return nil
 	}
 	site := li.mutexSite(call, m)
-	site.Name, site.Library, site.Both, site.keyed = ssax.ShortName(m.Obj), v.library, v.both, v.keyed
+	site.Name, site.Library, site.Both, site.Keyed = ssax.ShortName(m.Obj), v.library, v.both, v.keyed
 	site.AnyError = v.anyError
 	site.findOutcome()
 	if clients.IsCoordinator(site.Library) {

@@ -197,7 +197,7 @@ func isHandedKey(r *rediscmd.Command) bool {
 // attempts: a claim that is given back where the rest fails, such as a place in a queue, and kept where it succeeds.
 func (ix *Set) onlyGivenBack(a, r *rediscmd.Command) bool {
 	givenBack := func(c *rediscmd.Command) bool {
-		return ssax.LeavesWithError(c.Call) || ssax.UndoesOnError(c.Call) ||
+		return ssax.LeavesWithError(c.Call) && !(speaksOfLock(a.Key) && ssax.GoesOn(c.Call)) || ssax.UndoesOnError(c.Call) ||
 			!speaksOfLock(a.Key) && ssax.FollowsAttempts(a.Call, c.Call)
 	}
 	return givenBack(r) && !slices.ContainsFunc(ix.Commands[r.Fn], func(c *rediscmd.Command) bool {

@@ -196,6 +196,9 @@ func TakesLock(c *rediscmd.Command) bool {
 
 var takesBare = regexp.MustCompile(`(?i)^(?:(?:try|get|set|acquire|obtain|take|spin|redis|dist(?:ributed)?)_?)?lock(?:context|ctx)?$`)
 
+// MayBeLock reports whether nothing about a command says that it is about something else than a lock.
+func MayBeLock(c *rediscmd.Command) bool { return !c.Key.Fresh() && !speaksOfOther(c.Fn, c.Key) }
+
 // Speaks reports whether a command's key, or the functions around it, speak of a lock and of nothing else.
 func Speaks(c *rediscmd.Command) bool { return saysLock(c) && !speaksOfOther(c.Fn, c.Key) }
 

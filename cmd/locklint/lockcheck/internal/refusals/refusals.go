@@ -3,6 +3,8 @@ package refusals
 
 import (
 	"fmt"
+	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -58,7 +60,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 		both := map[ssa.Instruction]bool{}
 		for instr := range flow.Outside {
 			call, ok := instr.(ssa.CallInstruction)
-			if flow.Inside[instr] && ok && !r.Index.Leases.Handles(call.Common()) &&
+			if flow.Inside[instr] && ok && call != ssa.CallInstruction(site.Call) && !r.Index.Leases.Handles(call.Common()) &&
 				!ssax.RunsBefore(call, site.Call) && !triesAgain(r, flow, call) && !nextRound(flow, call) &&
 				!told(flow, call.Common()) {
 				both[instr] = true
@@ -98,25 +100,72 @@ func triesAgain(r *check.Reporter, flow *leases.Flow, call ssa.CallInstruction) 
 
 // nextRound reports whether a call runs without the lock only in a later round of the loop of an acquire, as in the loop of
 // a leader that asks its lock in one case of a select and takes it in another, or leaves in a third, and where those who
-// have not got the lock look for a result again.
+// have not got the lock look for a result again. A loop that only counts its tries has no such later round.
 func nextRound(flow *leases.Flow, call ssa.CallInstruction) bool {
 	acquire := flow.Site.Call
 	if acquire.Parent() != call.Parent() || acquire.Block() == call.Block() {
 		return false
 	}
-	reached := map[*ssa.BasicBlock]bool{}
-	var follow func(b *ssa.BasicBlock)
+	reached, heads := map[*ssa.BasicBlock]bool{}, map[*ssa.BasicBlock]bool{}
+	var follow, leave func(b *ssa.BasicBlock)
 	follow = func(b *ssa.BasicBlock) {
 		reached[b] = true
 		for _, s := range b.Succs {
 			granted, refused := flow.Taken(b, s)
-			if !reached[s] && !s.Dominates(b) && (refused || !granted) {
+			switch {
+			case reached[s] || granted && !refused:
+			case !s.Dominates(b):
 				follow(s)
+			default:
+				leave(s)
+			}
+		}
+	}
+	// leave goes on behind a loop from a head of it that only counts, unless whoever has the lock goes round, too.
+	leave = func(head *ssa.BasicBlock) {
+		loop := ssax.LoopOf(head)
+		holders := false
+		var behind []*ssa.BasicBlock
+		var count func(b *ssa.BasicBlock)
+		count = func(b *ssa.BasicBlock) {
+			heads[b] = true
+			for _, s := range b.Succs {
+				granted, refused := flow.Taken(b, s)
+				switch {
+				case !loop[s]:
+					if refused || !granted {
+						behind = append(behind, s)
+					}
+				case s == acquire.Block() || slices.ContainsFunc(s.Instrs, asksMore):
+					holders = holders || granted
+				case !heads[s]:
+					count(s)
+				}
+			}
+		}
+		if heads[head] || slices.ContainsFunc(head.Instrs, asksMore) {
+			return
+		}
+		count(head)
+		for _, b := range behind {
+			if !holders && !reached[b] {
+				follow(b)
 			}
 		}
 	}
 	follow(acquire.Block())
 	return !reached[call.Block()] && ssax.Reaches(acquire.Block(), call.Block())
+}
+
+// asksMore reports whether an instruction finds out something that no constant and no counter says.
+func asksMore(instr ssa.Instruction) bool {
+	switch instr := instr.(type) {
+	case *ssa.Next, *ssa.Select, ssa.CallInstruction:
+		return true
+	case *ssa.UnOp:
+		return instr.Op == token.ARROW
+	}
+	return false
 }
 
 // ignoresError reports whether nobody can know whether the acquire succeeded.

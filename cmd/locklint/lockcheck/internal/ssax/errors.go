@@ -79,6 +79,44 @@ func LeavesWithError(call ssa.CallInstruction) bool {
 	return false
 }
 
+// GoesOn reports whether what a function returns behind a call is what another call, behind it, returns: it goes on with its
+// work, as return tx.Commit() does, and does not say that it has failed.
+func GoesOn(call ssa.CallInstruction) bool {
+	b := call.Block()
+	ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+	if !ok || len(ret.Results) == 0 {
+		return false
+	}
+	v := Returned(ret, len(ret.Results)-1)
+	if ex, ok := v.(*ssa.Extract); ok {
+		v = ex.Tuple
+	}
+	next, ok := v.(*ssa.Call)
+	if !ok || next.Block() != b || !ComesAfter(call, next) || IsNewError(next) {
+		return false
+	}
+	m, ok := MethodOf(&next.Call)
+	return ok && !errorWord.MatchString(m.Obj.FullName()) && !saysFailed(next, 0)
+}
+
+// saysFailed reports whether a reply is made of an HTTP status that says that a request has failed.
+func saysFailed(v ssa.Value, depth int) bool {
+	call, ok := v.(*ssa.Call)
+	if !ok || depth > MaxDepth {
+		return false
+	}
+	of := call.Call.Args
+	if call.Call.IsInvoke() {
+		of = append(slices.Clone(of), call.Call.Value)
+	}
+	return slices.ContainsFunc(of, func(a ssa.Value) bool {
+		if n := IntOf(a); n >= 400 && n < 600 {
+			return true
+		}
+		return saysFailed(a, depth+1)
+	})
+}
+
 // UndoesOnError reports whether a call stands in a function literal that the function around it calls on nothing but ways
 // out with an error, as in
 //

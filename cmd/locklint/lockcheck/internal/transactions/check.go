@@ -9,7 +9,8 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/locks"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -19,36 +20,65 @@ import (
 func Check(r *check.Reporter, of func(clients.Client) bool) {
 	flows := map[*ssa.Function]*txFlow{}
 	for _, flow := range r.Flows(of) {
-		call := flow.Site.Call
-		if ReportOpenTx(r, flow.Site.Name, call) {
-			continue
-		}
-		tx, known := flows[flow.Fn]
-		if !known {
-			tx = FollowTx(flow.Fn)
-			flows[flow.Fn] = tx
-		}
-		if tx == nil {
-			continue
-		}
-		begin, commit := tx.CommitOf(call)
-		release, late := tx.releasedEarly(flow)
-		switch {
-		case begin != nil && release == nil:
-			ReportInTx(r, flow.Site.Name, call, begin.Pos(), token.NoPos)
-		case begin != nil:
-			ReportInTx(r, flow.Site.Name, call, begin.Pos(), commit.Common().Pos())
-		case release != nil:
-			reportEarly(r, flow, release, late)
-		}
+		checkLock(r, flow.Site.Name, flow.Site.Call, ssax.CallsOf(flow.Releases), flows)
 	}
 	checkHelpers(r, of, flows)
+	if of(clients.ByHand) {
+		checkByHand(r, flows)
+	}
 }
 
-// releasedEarly returns a release of the lease that comes before the commit of a transaction that is open, and that
+// checkByHand is Check for locks by hand that a function acquires and releases, with commands of its own or through
+// functions of the program.
+func checkByHand(r *check.Reporter, flows map[*ssa.Function]*txFlow) {
+	releases := map[*ssa.Call][]ssa.CallInstruction{}
+	var acquires []*rediscmd.Command
+	for _, l := range r.Index.Locks {
+		call, ok := l.Acquire.Call.(*ssa.Call)
+		if !ok || l.Acquire.Fn != l.Release.Fn || l.Acquire.Leased || !locks.Speaks(l.Acquire) || r.Index.InTest(call.Pos()) {
+			continue
+		}
+		if releases[call] == nil {
+			acquires = append(acquires, l.Acquire)
+		}
+		releases[call] = append(releases[call], l.Release.Call)
+	}
+	for _, a := range acquires {
+		name := a.What()
+		checkLock(r, name, a.Call.(*ssa.Call), releases[a.Call.(*ssa.Call)], flows)
+	}
+}
+
+// checkLock looks at one lock, whose acquire messages call by a name.
+func checkLock(r *check.Reporter, name string, acquire *ssa.Call, releases []ssa.CallInstruction, flows map[*ssa.Function]*txFlow) {
+	if ReportOpenTx(r, name, acquire) {
+		return
+	}
+	fn := acquire.Parent()
+	tx, known := flows[fn]
+	if !known {
+		tx = FollowTx(fn)
+		flows[fn] = tx
+	}
+	if tx == nil {
+		return
+	}
+	begin, commit := tx.CommitOf(acquire)
+	release, late := tx.releasedEarly(releases)
+	switch {
+	case begin != nil && release == nil:
+		ReportInTx(r, name, acquire, begin.Pos(), token.NoPos)
+	case begin != nil:
+		ReportInTx(r, name, acquire, begin.Pos(), commit.Common().Pos())
+	case release != nil:
+		reportEarly(r, name, acquire, release, late)
+	}
+}
+
+// releasedEarly returns one of some releases that comes before the commit of a transaction that is open, and that
 // commit. Nil if there is none.
-func (flow *txFlow) releasedEarly(lease *leases.Flow) (release, commit ssa.CallInstruction) {
-	for _, r := range ssax.CallsOf(lease.Releases) {
+func (flow *txFlow) releasedEarly(releases []ssa.CallInstruction) (release, commit ssa.CallInstruction) {
+	for _, r := range releases {
 		if d := ssax.DeferOf(r, flow.fn); d != nil {
 			if c := flow.deferredBefore(d); c != nil {
 				return r, c
@@ -105,15 +135,15 @@ func ReportTaken(r *check.Reporter, name string, pos, end token.Pos, which strin
 }
 
 // reportEarly reports a release before the commit.
-func reportEarly(r *check.Reporter, flow *leases.Flow, release, commit ssa.CallInstruction) {
+func reportEarly(r *check.Reporter, name string, acquire *ssa.Call, release, commit ssa.CallInstruction) {
 	pos, end := r.CallSpan(release)
 	r.Report(analysis.Diagnostic{
 		Pos: pos, End: end,
 		Message: fmt.Sprintf("the lock from %s at %s is released before the transaction commits at %s: the next holder "+
 			"reads what was there before it; release after the commit",
-			flow.Site.Name, r.Place(flow.Site.Call.Pos(), pos), r.Place(commit.Common().Pos(), pos)),
+			name, r.Place(acquire.Pos(), pos), r.Place(commit.Common().Pos(), pos)),
 		Related: []analysis.RelatedInformation{
-			{Pos: flow.Site.Call.Pos(), Message: "acquired here"},
+			{Pos: acquire.Pos(), Message: "acquired here"},
 			{Pos: commit.Common().Pos(), Message: "commits here"},
 		},
 	})

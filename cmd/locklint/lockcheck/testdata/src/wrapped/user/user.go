@@ -125,7 +125,7 @@ func byMethod(ctx context.Context, c *locks.Client, early bool) error {
 	if early {
 		return nil
 	}
-	return unlock(ctx)
+	return unlock(ctx) // want `LL3008: unlock is given the caller.s context`
 }
 
 func session(ctx context.Context, s *locks.SessionLock) error {

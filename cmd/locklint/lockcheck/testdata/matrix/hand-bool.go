@@ -1,0 +1,29 @@
+//matrix:setup t := lk.Tok()
+//matrix:take ok, err := s.locks.Lock(ctx, "lock:"+id, t)
+//matrix:refused err != nil || !ok
+//matrix:error err
+//matrix:release s.locks.Unlock(ctx, "lock:"+id, t)
+
+package lk
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var rel = redis.NewScript("if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0")
+
+func Tok() string { b := make([]byte, 8); rand.Read(b); return hex.EncodeToString(b) }
+
+type Locks struct{ rdb *redis.Client }
+
+func (s *Locks) Lock(ctx context.Context, k, t string) (bool, error) {
+	return s.rdb.SetNX(ctx, k, t, time.Second).Result()
+}
+func (s *Locks) Unlock(ctx context.Context, k, t string) error {
+	return rel.Run(ctx, s.rdb, []string{k}, t).Err()
+}
