@@ -181,9 +181,21 @@ func (r *clusterRig) missing(names []string, from, to time.Time) (ticks []string
 // heldSkip finds the ticks that the schedulers say were skipped because the lock was held.
 var heldSkip = regexp.MustCompile(`job=(\S+) tick=(\S+)\.000Z outcome=skipped .*is held by`)
 
-// betweenTicks waits until the next half of a second has passed: no claim is on its way to a replica.
-func betweenTicks() {
-	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond)))
+// betweenTicks waits for the middle of a second whose ticks have all run: no claim is on its way to a replica.
+func (r *clusterRig) betweenTicks() {
+	r.t.Helper()
+	testsync.Eventually(r.t, "all jobs have run this second's tick by the middle of it", func() bool {
+		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond)))
+		tick := time.Now().UTC().Truncate(time.Second)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, name := range r.names {
+			if r.last[name].Before(tick) {
+				return false
+			}
+		}
+		return time.Since(tick) < 700*time.Millisecond
+	})
 }
 
 // TestScheduler_clusterMasterAway takes away a master that has no replica: the jobs that do not need it run at each
@@ -201,7 +213,7 @@ func TestScheduler_clusterMasterAway(t *testing.T) {
 			const lost = 1
 			elsewhere, there := r.on(s, lost)
 			t.Logf("%d jobs need the master, %d do not", len(there), len(elsewhere))
-			betweenTicks()
+			r.betweenTicks()
 			from := time.Now()
 			if err := takeAway(r.servers.Nodes[lost]); err != nil {
 				t.Fatal(err)
@@ -238,7 +250,7 @@ func TestScheduler_clusterFailover(t *testing.T) {
 			r.reach("all jobs run", r.names, time.Now().Add(-time.Second))
 			const lost = 1
 			elsewhere, _ := r.on(s, lost)
-			betweenTicks()
+			r.betweenTicks()
 			from := time.Now()
 			if err := takeAway(r.servers.Nodes[lost]); err != nil {
 				t.Fatal(err)
