@@ -80,6 +80,10 @@ func SuccessBranch(cond ssa.Value, c *rediscmd.Command) (int, bool) {
 		}
 	case *ssa.BinOp:
 		return successOfCompare(v, c)
+	case *ssa.Extract:
+		if c.Reply == rediscmd.ReplyResult && v.Tuple == ssa.Value(c.Call.Value()) && v.Index != c.Result {
+			return 0, false // says something else
+		}
 	}
 	if ssax.IsBool(cond.Type()) && DependsOn(cond, c) && !aboutError(cond, 0) {
 		return 0, true

@@ -18,7 +18,8 @@ func (site *Site) Claims() bool {
 	case clients.Etcd, clients.ZooKeeper, clients.Consul: // as a leader does, until its session ends
 		return true
 	case clients.Redsync:
-		return strings.HasPrefix(site.Name, "Mutex.TryLock") || site.made != nil && (triesOnce(site.made) || wrapped(site))
+		return strings.HasPrefix(site.Name, "Mutex.TryLock") || site.made != nil && (triesOnce(site.made) || wrapped(site)) ||
+			choosesToken(site.Call.Parent())
 	case clients.GoZero: // it never waits
 		return site.made != nil
 	case clients.ByHand: // a mark is taken as a lock is
@@ -41,6 +42,17 @@ func handleUsed(site *Site) bool {
 
 // wrapped reports whether a site locks an object of the program's own: how often it tries is not seen.
 func wrapped(site *Site) bool { return handles.Library(site.Recv.Type()) == clients.None }
+
+// choosesToken reports whether a function makes a mutex with a token of its own, by which others may release it.
+func choosesToken(fn *ssa.Function) bool {
+	chooses := false
+	ssax.EachCall(fn, func(call ssa.CallInstruction) {
+		option := call.Common().StaticCallee()
+		chooses = chooses || option != nil && option.Signature.Recv() == nil && option.Pkg != nil && clients.OfPackage(option.Pkg.Pkg) == clients.Redsync &&
+			(strings.HasSuffix(option.Name(), "GenValueFunc") || strings.HasSuffix(option.Name(), "Value"))
+	})
+	return chooses
+}
 
 // triesOnce reports whether a mutex is made with the option to try no more than once.
 func triesOnce(made ssa.Value) bool {

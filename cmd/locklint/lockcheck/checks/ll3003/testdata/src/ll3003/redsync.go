@@ -373,3 +373,12 @@ func longButAlsoReleased(rs *redsync.Redsync, paid bool, work func() error) erro
 	_, err := m.Unlock()
 	return err
 }
+
+// With a token of its own, by which its caller has another function release it.
+func byToken(ctx context.Context, rs *redsync.Redsync, token string) (string, error) {
+	mutex := rs.NewMutex("a", redsync.WithGenValueFunc(func() (string, error) { return token, nil }))
+	if err := mutex.LockContext(ctx); err != nil {
+		return "", err
+	}
+	return token, nil
+}

@@ -3,6 +3,7 @@ package byhand
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,7 +38,7 @@ type user struct{ id string }
 
 func (s *accounts) deposit(ctx context.Context, users []*user, insert func(*user) error, told func(error) error) error {
 	for _, u := range users {
-		if ok, err := s.wait(ctx, u.id, "x"); err != nil || !ok { // want `LL3003: the lock from s.wait is not released on every path: the return at line 44, where something has failed, and 1 more leaves it held until it expires`
+		if ok, err := s.wait(ctx, u.id, "x"); err != nil || !ok { // want `LL3003: the lock from s.wait is not released on every path: the return at line 45, where something has failed, and 1 more leaves it held until it expires`
 			return told(err)
 		}
 		if err := insert(u); err != nil {
@@ -105,7 +106,7 @@ func (s *accounts) depositThere(ctx context.Context, u *user, insert func(*user)
 
 // inOne is direct.
 func inOne(ctx context.Context, rdb *redis.Client, work func() error) error {
-	ok, err := rdb.SetNX(ctx, "lock:one", "1", time.Minute).Result() // want `LL3003: the lock from rdb.SetNX is not released on every path: the return at line 116`
+	ok, err := rdb.SetNX(ctx, "lock:one", "1", time.Minute).Result() // want `LL3003: the lock from rdb.SetNX is not released on every path: the return at line 117`
 	if err != nil {
 		return err
 	}
@@ -128,4 +129,47 @@ func otherKey(ctx context.Context, rdb *redis.Client, work func() error) error {
 		return err
 	}
 	return rdb.Del(ctx, "two").Err()
+}
+
+// tryLock says by its second result whether it may be asked again.
+func (s *accounts) tryLock(ctx context.Context, key string) (locked, again bool, err error) {
+	ok, err := s.rdb.SetNX(ctx, "lock:"+key, "1", 10*time.Second).Result()
+	if err != nil {
+		return false, err == context.DeadlineExceeded && ctx.Err() == nil, err
+	}
+	return ok, false, nil
+}
+
+func (s *accounts) drop(ctx context.Context, key string, until time.Time) error {
+	if time.Now().After(until) {
+		return nil
+	}
+	return s.rdb.Del(ctx, "lock:"+key).Err()
+}
+
+func (s *accounts) rename(ctx context.Context, key string, poll bool, do func() error) error {
+	var until time.Time
+	for {
+		locked, again, err := s.tryLock(ctx, key)
+		until = time.Now().Add(10 * time.Second)
+		if err != nil {
+			failed := s.drop(ctx, key, until)
+			if poll && again && failed == nil && ctx.Err() == nil {
+				continue
+			}
+			return fmt.Errorf("lock: %w", err)
+		}
+		if locked {
+			break
+		}
+		if !poll {
+			return errBusy
+		}
+		time.Sleep(time.Second)
+	}
+	err := do()
+	if failed := s.drop(ctx, key, until); err == nil {
+		return failed
+	}
+	return err
 }

@@ -35,3 +35,5 @@ func (*Mutex) Unlock() (bool, error)                           { return false, n
 func (*Mutex) UnlockContext(ctx context.Context) (bool, error) { return false, nil }
 func (*Mutex) Extend() (bool, error)                           { return false, nil }
 func (*Mutex) ExtendContext(ctx context.Context) (bool, error) { return false, nil }
+
+func WithGenValueFunc(genValueFunc func() (string, error)) Option { return nil }
