@@ -57,6 +57,9 @@ func (d *Data) counted(b *strings.Builder) {
 	b.WriteString(nineteenthText)
 	d.counts(b, Nineteenth)
 	b.WriteString(nineteenthCauses)
+	b.WriteString(twentiethText)
+	d.counts(b, Twentieth)
+	b.WriteString(twentiethCauses)
 	d.together(b)
 }
 

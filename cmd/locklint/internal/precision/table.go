@@ -102,11 +102,12 @@ const (
 	Seventeenth = "seventeenth"
 	Eighteenth  = "eighteenth"
 	Nineteenth  = "nineteenth"
+	Twentieth   = "twentieth"
 )
 
 // firstRuns are those over code that the checks had not seen.
 var firstRuns = []string{FirstRun, SixthRun, SeventhRun, EighthRun, NinthRun, TenthRun, Eleventh, Twelfth, Thirteenth,
-	Fourteenth, Fifteenth, Sixteenth, Seventeenth, Eighteenth, Nineteenth}
+	Fourteenth, Fifteenth, Sixteenth, Seventeenth, Eighteenth, Nineteenth, Twentieth}
 
 // The sets of repositories: those that the checks were tuned on, those that were kept back then, those that were found
 // when the checks were done, and those that were labelled before the first run. Mended is the last of them once more,
