@@ -141,38 +141,42 @@ func TestLocker_Close_lateGrantThatWasLost(t *testing.T) {
 // The store refuses a release of Close, and its user's, a moment later, it takes. And the other way about: it refuses the
 // user's, which was under way when Close began.
 func TestLocker_Close_besideAUserWhoReleases(t *testing.T) {
-	for _, early := range []bool{false, true} {
-		testsync.Bubble(t, func(t *testing.T) {
-			store, locks := opened(t)
-			lease := mustAcquire(t, locks, t.Context(), "refused", lockrt.Options{TTL: time.Hour})
-			mustAcquire(t, locks, t.Context(), "slow", lockrt.Options{TTL: time.Hour})
-			refused := false
-			store.set(func(s *faultStore) {
-				s.release = func(c context.Context, rel lockrt.Release, real lockrt.Session) error {
-					switch {
-					case rel.Key == "slow":
-						time.Sleep(time.Second)
-					case !refused:
-						refused = true
-						time.Sleep(100 * time.Millisecond)
-						return errors.New("refused")
+	for _, o := range []lockrt.Options{{TTL: time.Hour}, {TTL: time.Hour, MinHold: time.Minute}} {
+		for _, late := range []time.Duration{0, 200 * time.Millisecond} {
+			testsync.Bubble(t, func(t *testing.T) {
+				store, locks := opened(t)
+				lease := mustAcquire(t, locks, t.Context(), "refused", o)
+				mustAcquire(t, locks, t.Context(), "slow", lockrt.Options{TTL: time.Hour})
+				refused := false
+				store.set(func(s *faultStore) {
+					s.release = func(c context.Context, rel lockrt.Release, real lockrt.Session) error {
+						switch {
+						case rel.Key == "slow":
+							time.Sleep(time.Second)
+						case !refused:
+							refused = true
+							time.Sleep(100 * time.Millisecond)
+							return errors.New("refused")
+						}
+						return real.Release(c, rel)
 					}
-					return real.Release(c, rel)
-				}
-			})
-			var user sync.WaitGroup
-			user.Go(func() {
-				if !early {
-					time.Sleep(200 * time.Millisecond)
-				}
-				_ = lease.Release(t.Context())
-			})
-			if early {
+				})
+				var user sync.WaitGroup
+				user.Go(func() {
+					time.Sleep(late)
+					_ = lease.Release(t.Context())
+				})
 				time.Sleep(50 * time.Millisecond)
-			}
-			closesAll(t, store, locks)
-			user.Wait()
-		})
+				if err := locks.Close(t.Context()); err != nil {
+					t.Errorf("%+v, released %s after that: close: %v", o, late, err)
+				}
+				user.Wait()
+				left, err := newLocker(t, store, lockrt.Config{}).List(t.Context(), "")
+				if kept := len(left) == 1; kept != (o.MinHold > 0) || err != nil {
+					t.Errorf("%+v: %d locks are left (%v)", o, len(left), err)
+				}
+			})
+		}
 	}
 }
 
@@ -222,37 +226,6 @@ func TestLocker_Close_brokenBeforeItIsKnown(t *testing.T) {
 		}
 		closesAll(t, store, locks)
 		acquire.Wait()
-	})
-}
-
-// Close is refused, and then the lease's user has the lock kept.
-func TestLocker_Close_keptByItsUserAfterAll(t *testing.T) {
-	testsync.Bubble(t, func(t *testing.T) {
-		store, locks := opened(t)
-		lease := mustAcquire(t, locks, t.Context(), "kept", lockrt.Options{TTL: time.Hour, MinHold: time.Minute})
-		mustAcquire(t, locks, t.Context(), "slow", lockrt.Options{TTL: time.Hour})
-		refused := false
-		store.set(func(s *faultStore) {
-			s.release = func(c context.Context, rel lockrt.Release, real lockrt.Session) error {
-				switch {
-				case rel.Key == "slow":
-					time.Sleep(time.Second)
-				case !refused:
-					refused = true
-					return errors.New("refused")
-				}
-				return real.Release(c, rel)
-			}
-		})
-		var user sync.WaitGroup
-		user.Go(func() {
-			time.Sleep(200 * time.Millisecond)
-			_ = lease.Release(t.Context())
-		})
-		if err := locks.Close(t.Context()); err != nil {
-			t.Errorf("close: %v", err)
-		}
-		user.Wait()
 	})
 }
 
