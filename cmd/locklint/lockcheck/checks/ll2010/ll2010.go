@@ -94,11 +94,25 @@ func leavesLoop(loop map[*ssa.BasicBlock]bool, c *rediscmd.Command) bool {
 	for b := range loop {
 		cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
 		if ok && (!loop[b.Succs[0]] || !loop[b.Succs[1]]) && answers.DependsOn(cond.Cond, c) &&
-			!againOnError(loop, cond, c) {
+			!againOnError(loop, cond, c) && againWithout(loop, cond, c) {
 			return true
 		}
 	}
 	return false
+}
+
+// againWithout reports whether there may be another round behind a condition without the lock, and not only with it, as in
+// a loop that works off one batch after another, each under the lock.
+func againWithout(loop map[*ssa.BasicBlock]bool, cond *ssa.If, c *rediscmd.Command) bool {
+	succs := cond.Block().Succs
+	if got, ok := answers.SuccessBranch(cond.Cond, c); ok {
+		return loop[succs[1-got]]
+	}
+	if failed, ok := ssax.ErrorBranch(cond.Cond); ok {
+		return loop[succs[failed]]
+	}
+	other, ok := cond.Cond.(*ssa.Extract)
+	return !ok || other.Tuple != ssa.Value(c.Call.Value()) // that says something else
 }
 
 // againOnError reports whether there is another round only where the command itself has failed, whose error says nothing

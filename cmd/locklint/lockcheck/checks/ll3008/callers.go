@@ -40,6 +40,34 @@ func handedIn(r *check.Reporter, ctx ssa.Value, from callers, depth int) string 
 	return why
 }
 
+// onlyEndless reports whether an unexported function is called in this package, by all that mention it, with contexts that
+// never end.
+func onlyEndless(r *check.Reporter, ctx ssa.Value, depth int) bool {
+	p, ok := ssax.SoleValue(ctx).(*ssa.Parameter)
+	if !ok || depth > maxCallers || p.Parent().Object() == nil || p.Parent().Object().Exported() {
+		return false
+	}
+	fn, called := p.Parent(), false
+	for _, other := range r.Index.Shipped {
+		for _, b := range other.Blocks {
+			for _, instr := range b.Instrs {
+				call, ok := instr.(ssa.CallInstruction)
+				if !ok || call.Common().StaticCallee() != fn {
+					if slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool { return *op == ssa.Value(fn) }) {
+						return false // it goes elsewhere
+					}
+					continue
+				}
+				given := call.Common().Args[slices.Index(fn.Params, p)]
+				if called = true; !endless(given, 0) && !onlyEndless(r, given, depth+1) {
+					return false
+				}
+			}
+		}
+	}
+	return called
+}
+
 // givenTo is what a literal that is deferred or called on the spot is given for a parameter, nil for other parameters.
 func givenTo(p *ssa.Parameter) ssa.Value {
 	if p.Parent().Parent() == nil {

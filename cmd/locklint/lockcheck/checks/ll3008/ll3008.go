@@ -111,6 +111,9 @@ func reportContext(r *check.Reporter, release ssa.CallInstruction, acquire token
 	if why == callersContext && !all {
 		why = handedIn(r, ctx, given, 0)
 	}
+	if why == callersContext && given == anybody && onlyEndless(r, ctx, 0) {
+		why = ""
+	}
 	if why == "" {
 		why = stoppedContext(r, ctx)
 	}

@@ -30,7 +30,8 @@ func (li *Info) isNew(v ssa.Value) bool {
 		return index == 0 && slices.Contains(makes, m.Obj.Name())
 	}
 	if call.Call.IsInvoke() {
-		return handles.MakesMutex(m.Obj, index)
+		f := li.factOfCallee(&call.Call, m)
+		return f != nil && f.Makes == index+1 || handles.MakesMutex(m.Obj, index)
 	}
 	fn := call.Call.StaticCallee()
 	return fn != nil && fn.Parent() == nil && li.FactOf(fn).Makes == index+1

@@ -216,7 +216,7 @@ func (li *Info) exportVerbs() {
 				behind = &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded, Both: v.both,
 					Keyed: v.keyed, AnyError: v.anyError}
 			}
-			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Around > 0) {
+			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Makes > 0 || behind.Around > 0) {
 				li.P.Pass.ExportObjectFact(m, behind)
 				li.P.Carrier = true
 			}

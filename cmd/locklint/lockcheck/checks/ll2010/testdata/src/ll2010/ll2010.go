@@ -220,3 +220,45 @@ func spinNamed(ctx context.Context, rdb *goredis.Client, c named, token string) 
 	}
 	defer rdb.Del(ctx, "lock:"+c.String())
 }
+
+// Each batch has the lock of its own. Who does not get it leaves.
+func batches(ctx context.Context, rdb *goredis.Client, token string, batch func() (bool, error)) error {
+	for {
+		ok, err := rdb.SetNX(ctx, "lock:batch", token, time.Minute).Result()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errBusy
+		}
+		more, err := batch()
+		rdb.Del(ctx, "lock:batch")
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+func oneBatch(ctx context.Context, rdb *goredis.Client, token string, batch func() (bool, error)) (bool, error) {
+	ok, err := rdb.SetNX(ctx, "lock:batch", token, time.Minute).Result()
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		return false, errBusy
+	}
+	defer rdb.Del(ctx, "lock:batch")
+	return batch()
+}
+
+func allBatches(ctx context.Context, rdb *goredis.Client, token string, batch func() (bool, error)) error {
+	for {
+		more, err := oneBatch(ctx, rdb, token, batch)
+		if err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+	}
+}
