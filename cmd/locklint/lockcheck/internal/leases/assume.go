@@ -6,6 +6,8 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
@@ -57,11 +59,26 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 }
 
 // saysOver reports whether the lease is over where a condition has an outcome: it is the case of a select that received
-// from Done, or Err has returned an error.
+// from Done, Err has returned an error, or who asked to prolong the lock was told that it is not there any more.
 func (f *follower) saysOver(s *pathState, cond ssa.Value, outcome bool) bool {
-	b, ok := cond.(*ssa.BinOp)
-	if !ok || s.Lease != held && s.Lease != unchecked {
+	if s.Lease != held && s.Lease != unchecked {
 		return false
+	}
+	switch cond := cond.(type) {
+	case *ssa.Extract: // if ok, err := mutex.Extend(); !ok
+		call, ok := cond.Tuple.(*ssa.Call)
+		return ok && !outcome && ssax.IsBool(cond.Type()) && f.asksIfHeld(s, call)
+	case *ssa.Call: // errors.Is(lock.Refresh(…), redislock.ErrNotObtained)
+		fn := cond.Call.StaticCallee()
+		return outcome && fn != nil && ssax.CalleeName(fn) == "errors.Is" && isLibraryError(cond.Call.Args[1]) &&
+			f.asksIfHeld(s, callOf(cond.Call.Args[0]))
+	}
+	b, ok := cond.(*ssa.BinOp)
+	if !ok {
+		return false
+	}
+	if isLibraryError(b.Y) && outcome == (b.Op == token.EQL) && (b.Op == token.EQL || b.Op == token.NEQ) {
+		return f.asksIfHeld(s, callOf(b.X))
 	}
 	if ex, ok := b.X.(*ssa.Extract); ok && b.Op == token.EQL && outcome {
 		sel, isSelect := ex.Tuple.(*ssa.Select)
@@ -70,6 +87,36 @@ func (f *follower) saysOver(s *pathState, cond ssa.Value, outcome bool) bool {
 	}
 	call, ok := b.X.(*ssa.Call)
 	return ok && ssax.IsNilConst(b.Y) && outcome == (b.Op == token.NEQ) && asksLease(s, call, "Err")
+}
+
+// asksIfHeld reports whether a call prolongs the lease, or asks whether it is valid. It may be nil.
+func (f *follower) asksIfHeld(s *pathState, call *ssa.Call) bool {
+	if call == nil {
+		return false
+	}
+	m, ok := ssax.MethodOf(&call.Call)
+	return ok && m.Recv != nil && s.of(m.Recv) == theLease &&
+		(f.li.VerbOf(&call.Call, m.Recv) == handles.VerbExtend || m.Obj.Name() == "Valid" || m.Obj.Name() == "ValidContext")
+}
+
+// callOf is the call that a value is the result of, or one of its results. Nil for other values.
+func callOf(v ssa.Value) *ssa.Call {
+	v = ssax.SoleValue(v)
+	if ex, ok := v.(*ssa.Extract); ok {
+		v = ex.Tuple
+	}
+	call, _ := v.(*ssa.Call)
+	return call
+}
+
+// isLibraryError reports whether a value is an error variable of a library of locks.
+func isLibraryError(v ssa.Value) bool {
+	load, ok := v.(*ssa.UnOp)
+	if !ok || !ssax.IsError(v.Type()) {
+		return false
+	}
+	g, ok := load.X.(*ssa.Global)
+	return ok && clients.IsKept(clients.OfPackage(g.Pkg.Pkg))
 }
 
 // isDone reports whether a channel is closed when the lease is over. That of its context is no such channel, because

@@ -66,3 +66,17 @@ func sent(ctx context.Context, c *redislock.Client, ch chan *redislock.Lock) err
 	ch <- lock
 	return nil
 }
+
+// The lock is gone where Refresh says so.
+func goneBehindRefresh(ctx context.Context, client *redislock.Client) error {
+	lock, err := client.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return err
+	}
+	for work() == nil {
+		if err := lock.Refresh(ctx, time.Minute, nil); errors.Is(err, redislock.ErrNotObtained) {
+			return err
+		}
+	}
+	return lock.Release(context.Background())
+}

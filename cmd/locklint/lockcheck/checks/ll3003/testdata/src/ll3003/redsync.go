@@ -382,3 +382,25 @@ func byToken(ctx context.Context, rs *redsync.Redsync, token string) (string, er
 	}
 	return token, nil
 }
+
+// The lock is gone where Extend says so: there is nothing to release.
+func goneMeanwhile(ctx context.Context, rs *redsync.Redsync) error {
+	mutex := rs.NewMutex("a")
+	if err := mutex.LockContext(ctx); err != nil {
+		return err
+	}
+	for {
+		if err := work(); err != nil {
+			_, _ = mutex.Unlock()
+			return err
+		}
+		ok, err := mutex.ExtendContext(ctx)
+		if err != nil {
+			_, _ = mutex.Unlock()
+			return err
+		}
+		if !ok {
+			return errPaid
+		}
+	}
+}
