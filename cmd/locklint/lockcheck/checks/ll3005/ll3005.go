@@ -4,12 +4,15 @@ package ll3005
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/fixes"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -23,10 +26,13 @@ var Check = check.New(check.Spec{Page: page, Severity: check.Warning, Fixable: t
 // check. What then happens depends on the library.
 func checkUndue(r *check.Reporter) {
 	for _, flow := range r.Flows(clients.IsPeer) {
-		if len(flow.Undue) == 0 || r.Index.InTest(flow.Site.Call.Pos()) {
+		undue := slices.DeleteFunc(ssax.CallsOf(flow.Undue), func(release ssa.CallInstruction) bool {
+			return ofAnother(r, flow.Site, release)
+		})
+		if len(undue) == 0 || r.Index.InTest(flow.Site.Call.Pos()) {
 			continue
 		}
-		release := ssax.CallsOf(flow.Undue)[0]
+		release := undue[0]
 		pos, end := r.CallSpan(release)
 		d := analysis.Diagnostic{
 			Pos: pos, End: end,
@@ -55,6 +61,30 @@ var undueEffect = map[clients.Client]string{
 	clients.Redislock:   "there is no lock then, and the versions before 0.9.2 dereference nil",
 	clients.Rueidislock: nilFunc,
 	clients.ByHand:      nilFunc,
+}
+
+// ofAnother reports whether a release is that of another element of a list than the one whose acquire has failed, as where
+// those are rolled back that had been locked before.
+func ofAnother(r *check.Reporter, site *leases.Site, release ssa.CallInstruction) bool {
+	mine, other := indexOf(site.Recv), indexOf(r.Index.Leases.HandleOf(release.Common()))
+	return mine != nil && other != nil && mine != other
+}
+
+// indexOf is the index of the element of a list that a value is read from, nil if it is none.
+func indexOf(v ssa.Value) ssa.Value {
+	for range ssax.MaxDepth {
+		switch of := v.(type) {
+		case *ssa.UnOp:
+			v = of.X
+		case *ssa.FieldAddr:
+			v = of.X
+		case *ssa.IndexAddr:
+			return of.Index
+		default:
+			return nil
+		}
+	}
+	return nil
 }
 
 const nilFunc = "the function to release may be nil then, and calling it panics"
