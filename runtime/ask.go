@@ -32,8 +32,11 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 			}
 		}
 		o.Wait = left(until)
-		if !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) || o.Wait == 0 || timelimit.Ended(ctx) != nil || l.closedErr() != nil {
+		if !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) || o.Wait == 0 || timelimit.Ended(ctx) != nil {
 			return nil, withContext(ctx, err)
+		}
+		if closed := l.closedErr(); closed != nil {
+			return nil, closed
 		}
 	}
 }

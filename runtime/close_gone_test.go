@@ -271,3 +271,26 @@ func TestLease_Release_againOfOneNotKept(t *testing.T) {
 		closesAll(t, store, locks)
 	})
 }
+
+// A grant that came too late is asked for again, unless the Locker closes: the caller hears that, and not how late it was.
+func TestLocker_Close_besideALateGrant(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		store.set(func(s *faultStore) {
+			s.acquire = func(c context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				defer time.Sleep(4 * time.Second)
+				return real.Acquire(c, req)
+			}
+		})
+		var acquire sync.WaitGroup
+		acquire.Go(func() {
+			_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: 3 * time.Second, Wait: time.Hour})
+			if !errors.Is(err, lockrt.ErrClosed) || errors.Is(err, lockrt.ErrLost) {
+				t.Errorf("acquire: %v, want ErrClosed", err)
+			}
+		})
+		time.Sleep(time.Second)
+		closesAll(t, store, locks)
+		acquire.Wait()
+	})
+}
