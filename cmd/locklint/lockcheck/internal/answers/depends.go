@@ -47,8 +47,9 @@ func nextOnError(cond *ssa.If, other, acquire *ssa.BasicBlock) bool {
 		return false
 	}
 	isCall := func(instr ssa.Instruction) bool { _, ok := instr.(ssa.CallInstruction); return ok }
-	for b := other; b == other || !slices.ContainsFunc(b.Instrs, isCall); b = b.Succs[0] {
-		if b.Dominates(acquire) || len(b.Succs) != 1 {
+	seen := map[*ssa.BasicBlock]bool{} // so that it ends also where the program does not
+	for b := other; !seen[b] && (b == other || !slices.ContainsFunc(b.Instrs, isCall)); b = b.Succs[0] {
+		if seen[b] = true; b.Dominates(acquire) || len(b.Succs) != 1 {
 			return b.Dominates(acquire)
 		}
 	}
