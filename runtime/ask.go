@@ -32,11 +32,12 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 			}
 		}
 		o.Wait = left(until)
-		if !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) || o.Wait == 0 || timelimit.Ended(ctx) != nil {
-			return nil, withContext(ctx, err)
-		}
-		if closed := l.closedErr(); closed != nil {
+		gone := errors.Is(err, errTooLate) || errors.Is(err, ErrLost)
+		if closed := l.closedErr(); closed != nil && gone {
 			return nil, closed
+		}
+		if !gone || o.Wait == 0 || timelimit.Ended(ctx) != nil {
+			return nil, withContext(ctx, err)
 		}
 	}
 }
@@ -95,6 +96,7 @@ func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
 	err := renewEach(ctx, l.session, []Renewal{g.renewalOf(sent, ttl)})[0]
 	if errors.Is(err, ErrLost) {
 		g.gone.Store(true)
+		g.lose(errNotMine) // so that nobody here goes on with it
 	}
 	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to
 	// others in between and to this id again, with a higher epoch than we know.

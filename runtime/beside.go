@@ -9,6 +9,9 @@ import "slices"
 func (l *Locker) beside(g *grant) (ended []*grant, late bool) {
 	alone := l.byKey[g.key]
 	if g.kind.exclusive() {
+		if alone != nil && alone.isAfter(g) || slices.ContainsFunc(l.shared[g.key], func(other *grant) bool { return other.isAfter(g) }) {
+			return nil, true
+		}
 		l.byKey[g.key] = g
 		if len(l.shared) > 0 {
 			ended = l.shared[g.key]
@@ -52,6 +55,14 @@ func (g *grant) goesWith(other *grant) (goesWith, later bool) {
 		return true, false
 	}
 	return false, g.fence > other.fence
+}
+
+// isAfter reports whether the store gave this grant later than another one, whose answer came later still. A lower fence says
+// nothing by itself: a store that has lost its data counts anew.
+func (g *grant) isAfter(other *grant) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.over == nil && g.fence > other.fence && g.began.After(other.began)
 }
 
 // share puts a grant among those that others may hold beside them.

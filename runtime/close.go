@@ -36,10 +36,11 @@ func (l *Locker) Close(ctx context.Context) error {
 		l.stop()
 		// All leases end before the first release. Otherwise those for which ctx leaves no time would not end.
 		held := l.leases()
-		loseAll(held)
+		tell := l.loseAll(held)
 		go func() {
+			defer close(l.ended)
+			tell()
 			l.closeErr = l.close(ctx, held)
-			close(l.ended)
 		}()
 	}
 	select {
@@ -74,7 +75,7 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	}()
 	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
 	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
-	loseAll(late)
+	l.loseAll(late)()
 	l.releaseAll(ctx, late, report)
 	<-released
 	if !l.awaitReturns() {
@@ -171,15 +172,21 @@ func (l *Locker) releaseLeft(ctx context.Context, left []*grant) {
 	all.Wait()
 }
 
-// guarded calls a driver in a goroutine of the Locker. A panic there, which no caller could recover, is an error that says
-// what the store was doing.
-func guarded(what string, call func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the store panicked when it %s: %v\n%s", what, p, debug.Stack())
-		}
+// guarded calls a driver for Close. A panic there, which no caller could recover, is an error that says what the store was
+// doing, and so is the end of the goroutine.
+func guarded(what string, call func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		err := fmt.Errorf("the store ended the goroutine in which it %s (runtime.Goexit)", what)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the store panicked when it %s: %v\n%s", what, p, debug.Stack())
+			}
+			result <- err
+		}()
+		err = call()
 	}()
-	return call()
+	return <-result
 }
 
 // releaseGuarded is releaseUnused in a goroutine of the Locker.
@@ -195,12 +202,23 @@ func (l *Locker) releaseGuarded(ctx context.Context, g *grant, limit time.Durati
 }
 
 // loseAll ends leases. What it leaves in their places are those to release: a lease of a batch may have been released just
-// before, and was not the last.
-func loseAll(leases []*Lease) {
+// before, and was not the last. tell is to be called then, and calls what is the program's.
+func (l *Locker) loseAll(leases []*Lease) (tell func()) {
+	var lost []*grant
+	var over []*Lease
 	for i, lease := range leases {
-		lease.grant.lose(errClosing)
-		if now := lease.grant.holder(); now != nil {
+		g := lease.grant
+		if of, ended := g.endTurn(nil, &lostError{key: g.key, reason: errClosing}); ended {
+			lost, over = append(lost, g), append(over, of...)
+		}
+		if now := g.holder(); now != nil {
 			leases[i] = now
+		}
+	}
+	return func() {
+		l.telemetry.ended(over)
+		for _, g := range lost {
+			l.leaseLost(g, errClosing)
 		}
 	}
 }

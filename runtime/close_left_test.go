@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -288,4 +289,44 @@ func TestLocker_Close_patientDriverOfASilentStore(t *testing.T) {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})
+}
+
+// exitingStore has sessions whose Close ends the goroutine that calls it, at the first or the second call.
+type exitingStore struct {
+	*memstore.Store
+	at int
+}
+
+type exitingSession struct {
+	lockrt.Session
+	at int
+}
+
+func (s exitingStore) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
+	real, err := s.Store.Open(cfg)
+	return &exitingSession{real, s.at}, err
+}
+
+func (s *exitingSession) Close(ctx context.Context) error {
+	if s.at--; s.at == 0 {
+		runtime.Goexit()
+	}
+	return s.Session.Close(ctx)
+}
+
+func TestLocker_Close_driverThatExits(t *testing.T) {
+	for _, at := range []int{1, 2} {
+		testsync.Bubble(t, func(t *testing.T) {
+			locks, err := lockrt.New(exitingStore{memstore.New(), at}, lockrt.Config{Logger: quiet()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			began := time.Now()
+			if err := locks.Close(ctx); err == nil || time.Since(began) > time.Minute {
+				t.Errorf("call %d: %v after %s", at, err, time.Since(began))
+			}
+		})
+	}
 }

@@ -71,14 +71,18 @@ func (x *expirer) arm() {
 // fire ends what is due. First all contexts are cancelled, then the losses are told.
 func (x *expirer) fire() {
 	var lost []*grant
+	var over []*Lease
 	for _, g := range x.due(time.Now()) {
-		if g.end(nil, &lostError{key: g.key, reason: errDeadline}) {
-			lost = append(lost, g)
+		if leases, ended := g.endTurn(nil, &lostError{key: g.key, reason: errDeadline}); ended {
+			lost, over = append(lost, g), append(over, leases...)
 		} else if end := g.storeEnd(); time.Now().Before(end) {
 			x.watch(g, end) // its release has begun in this moment
 		} else {
 			g.locker.forget(g)
 		}
+	}
+	if len(lost) > 0 {
+		lost[0].locker.telemetry.ended(over)
 	}
 	for _, g := range lost {
 		g.locker.leaseLost(g, errDeadline)

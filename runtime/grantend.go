@@ -24,15 +24,23 @@ func (g *grant) loseTurn(of *Lease, reason error) {
 // when it returns, the contexts of all leases have ended that ever were under it, be it by others: only then may somebody
 // else get the lock.
 func (g *grant) end(of *Lease, why error) bool {
+	over, ended := g.endTurn(of, why)
+	g.locker.telemetry.ended(over)
+	return ended
+}
+
+// endTurn is end for who ends several grants: telemetry, which is the program's, is to hear of their leases when all
+// have ended.
+func (g *grant) endTurn(of *Lease, why error) (over []*Lease, ended bool) {
 	g.mu.Lock()
 	if g.over != nil {
 		g.mu.Unlock()
 		g.ending.Wait()
-		return false
+		return nil, false
 	}
 	if of != nil && g.owner != of {
 		g.mu.Unlock()
-		return false
+		return nil, false
 	}
 	g.over = why
 	g.ending.Add(1)
@@ -44,11 +52,10 @@ func (g *grant) end(of *Lease, why error) bool {
 		members = g.batch.members // nobody changes them any more
 	}
 	g.mu.Unlock()
-	over := append(g.finish(owner, sharers, why), g.finish(nil, members, why)...)
+	over = append(g.finish(owner, sharers, why), g.finish(nil, members, why)...)
 	g.ending.Done()
-	g.locker.telemetry.ended(over)
 	g.hasEnded()
-	return true
+	return over, true
 }
 
 // hasEnded is called by who has set over, when that has ended its leases.

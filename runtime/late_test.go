@@ -3,9 +3,12 @@ package lockrt_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -92,4 +95,77 @@ func TestLocker_Acquire_lateGrantWhoseRenewalIsSlow(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The answer to a request comes when the lease is over and the store has given the lock to others of this process. They
+// keep it.
+func TestLocker_Acquire_lateGrantEndsNoLaterOne(t *testing.T) {
+	for _, mode := range []lockrt.Mode{lockrt.Write, lockrt.Read} {
+		testsync.Bubble(t, func(t *testing.T) {
+			store, locks := opened(t)
+			var asked atomic.Int32
+			store.set(func(s *faultStore) {
+				s.acquire = func(c context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+					if asked.Add(1) == 1 {
+						defer time.Sleep(4 * time.Second)
+					}
+					return real.Acquire(c, req)
+				}
+			})
+			var late sync.WaitGroup
+			late.Go(func() {
+				if _, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: 3 * time.Second}); err == nil {
+					t.Error("it has got what is another's")
+				}
+			})
+			time.Sleep(3200 * time.Millisecond)
+			lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour, Mode: mode})
+			late.Wait()
+			if err := lease.Release(t.Context()); err != nil {
+				t.Errorf("mode %v: release: %v", mode, err)
+			}
+			closesAll(t, store, locks)
+		})
+	}
+}
+
+// A grant of which the store says that it is lost, before a lease has begun under it, goes to nobody else here.
+func TestLocker_Acquire_lostGrantIsNotPassedOn(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		var renewals atomic.Int32
+		store.set(func(s *faultStore) {
+			s.acquire = func(c context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				g, err := real.Acquire(c, req)
+				g.TTL = min(req.TTL, 30*time.Second)
+				return g, err
+			}
+			s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+				if renewals.Add(1) == 1 {
+					return failAll(r, lockrt.ErrLost)
+				}
+				return real.Renew(ctx, r)
+			}
+		})
+		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Minute})
+		var waiters sync.WaitGroup
+		for _, noRenew := range []bool{true, false} { // the first one's renewal is lost
+			waiters.Go(func() {
+				o := lockrt.Options{TTL: time.Minute, Wait: time.Minute, NoRenew: noRenew}
+				lease, err := locks.Acquire(t.Context(), "k", o)
+				if err != nil {
+					t.Errorf("acquire: %v", err)
+					return
+				}
+				if lease.Fence().Epoch() == first.Fence().Epoch() {
+					t.Errorf("no renewal %t: a lease under the grant that was lost", noRenew)
+				}
+				_ = lease.Release(t.Context())
+			})
+			time.Sleep(time.Millisecond)
+		}
+		_ = first.Release(t.Context())
+		waiters.Wait()
+		_ = locks.Close(t.Context())
+	})
 }

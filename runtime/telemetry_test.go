@@ -18,7 +18,9 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
 func TestConfig_MeterProvider(t *testing.T) {
@@ -223,5 +225,52 @@ func TestConfig_MeterProvider_callsBack(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// What hears of the end of a lease is slow. The other leases end in time all the same, and Close returns with its context.
+func TestConfig_MeterProvider_slow(t *testing.T) {
+	for name, o := range map[string]lockrt.Options{
+		"deadline": {TTL: 10 * time.Second, NoRenew: true},
+		"Close":    {TTL: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				slow := new(atomic.Bool)
+				record := func() {
+					if slow.Load() {
+						time.Sleep(time.Minute)
+					}
+				}
+				cfg := lockrt.Config{Logger: quiet(), MeterProvider: hookedMeters{record: record}}
+				locks, err := lockrt.New(memstore.New(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var leases []*lockrt.Lease
+				for i := range 5 {
+					leases = append(leases, mustAcquire(t, locks, t.Context(), fmt.Sprint(i), o))
+				}
+				slow.Store(true)
+				if name == "Close" {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					began := time.Now()
+					if err := locks.Close(ctx); err == nil || time.Since(began) > time.Second+bound {
+						t.Errorf("close: %v after %s", err, time.Since(began))
+					}
+				} else {
+					time.Sleep(time.Until(leases[0].Deadline()) + time.Millisecond)
+				}
+				for i, lease := range leases {
+					if lease.Context().Err() == nil {
+						t.Errorf("lease %d lives on", i)
+					}
+				}
+				slow.Store(false)
+				time.Sleep(time.Minute) // the meter's last call returns
+				_ = locks.Close(t.Context())
+			})
+		})
 	}
 }
