@@ -57,6 +57,25 @@ var shareTests = map[string]func(*testing.T, *env){
 		}
 	},
 
+	"a_permit_that_comes_back_leaves_its_slot": func(t *testing.T, e *env) {
+		s, returns := e.sharer("a"), permit(2, 3)
+		returns.TTL = short
+		e.takeAs(s, permit(1, 3))
+		e.takeAs(s, returns)
+		e.takeAs(s, permit(3, 3))
+		testsync.Eventually(t, "the permit that nobody renews is over", func() bool {
+			return slices.Equal(e.holders(s), []string{"1", "3"})
+		})
+		e.releaseAs(s, permit(1, 3))
+		returns.TTL = long
+		if g := e.takeAs(s, returns); g.Slot != 0 {
+			t.Errorf("it comes back to slot %d, want 0, the first that is free", g.Slot)
+		}
+		if g := e.takeAs(s, permit(4, 3)); g.Slot != 1 {
+			t.Errorf("the next has slot %d, want 1, which it had before", g.Slot)
+		}
+	},
+
 	"same_id_again_is_the_same_grant": func(t *testing.T, e *env) {
 		s := e.sharer("a")
 		for _, req := range []lockrt.Request{reader(1), permit(2, 2)} {

@@ -147,11 +147,14 @@ local function begin(K, t, s, kind, generation, ttl, node, holder)
   s.kind, s.generation, s.broken, s.vacant, s.alone = kind, int(generation), false, false, false
 end
 
+-- freeSlot returns the lowest slot that no permit has. A holder whose share was over may have one again, in another slot:
+-- its entry says in which.
 local function freeSlot(K, t)
   local slot = 0
   while true do
     local holder = redis.call('HGET', K.held, 's' .. slot)
-    if not holder or not share(K.holders, t, holder) then
+    local entry = holder and redis.call('HGET', K.held, holder)
+    if not entry or string.match(entry, '%d+$') ~= tostring(slot) or not share(K.holders, t, holder) then
       return slot
     end
     slot = slot + 1
