@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 
 	"github.com/go-zookeeper/zk"
 
@@ -39,13 +41,39 @@ func (l *zkLockgenLocks) close() error { return l.locker.Close(context.Backgroun
 
 // zkLocks are locks of the client. It knows no contexts: what is given up here goes with the connection.
 type zkLocks struct {
+	servers []string
+
+	mu     sync.Mutex
 	conn   *zk.Conn
 	events <-chan zk.Event
 }
 
 func openZKLock(at address) (locks, error) {
-	conn, events, err := zk.Connect(strings.Split(at.addr, ","), leaseTime, zk.WithLogger(silent{}))
-	return &zkLocks{conn, events}, err
+	l := &zkLocks{servers: strings.Split(at.addr, ",")}
+	return l, l.connect()
+}
+
+func (l *zkLocks) connect() (err error) {
+	l.conn, l.events, err = zk.Connect(l.servers, leaseTime, zk.WithLogger(silent{}))
+	return err
+}
+
+// failed begins a new session in place of one in which a Lock has failed: that may have left its node in the queue, and
+// the next try would wait behind it.
+func (l *zkLocks) failed(conn *zk.Conn) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != conn {
+		return nil
+	}
+	l.disconnect()
+	return l.connect()
+}
+
+func (l *zkLocks) disconnect() {
+	l.conn.Close()
+	for range l.events { // until its goroutines are gone
+	}
 }
 
 type silent struct{}
@@ -53,20 +81,31 @@ type silent struct{}
 func (silent) Printf(string, ...any) {}
 
 func (l *zkLocks) lock(ctx context.Context, key string) (func(context.Context) error, error) {
-	mutex := zk.NewLock(l.conn, "/bench/"+key, zk.WorldACL(zk.PermAll))
+	l.mu.Lock()
+	conn := l.conn
+	l.mu.Unlock()
+	mutex := zk.NewLock(conn, "/bench/"+key, zk.WorldACL(zk.PermAll))
 	locked := make(chan error, 1)
 	go func() { locked <- mutex.Lock() }()
 	select {
 	case err := <-locked:
-		return func(context.Context) error { return mutex.Unlock() }, err
+		if err != nil {
+			return nil, errors.Join(err, l.failed(conn))
+		}
+		return func(context.Context) error {
+			if err := mutex.Unlock(); !errors.Is(err, zk.ErrNoNode) { // gone: an earlier try came through, without an answer
+				return err
+			}
+			return nil
+		}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
 func (l *zkLocks) close() error {
-	l.conn.Close()
-	for range l.events { // until its goroutines are gone
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.disconnect()
 	return nil
 }

@@ -12,6 +12,9 @@ type failover struct{ rounds int }
 
 const movesOn = "lock moves on after a leader kill, ms"
 
+// failoverLimit is how long one round may take. Elections and sessions of servers are over within a small part of it.
+const failoverLimit = 2 * time.Minute
+
 // server is one that may be killed.
 type server interface {
 	Kill()
@@ -35,6 +38,8 @@ func (f failover) compare(
 func (f failover) measure(
 	ctx context.Context, c contender, at address, key string, leader func(context.Context) (server, error),
 ) (values []value, err error) {
+	ctx, cancel := context.WithTimeout(ctx, failoverLimit)
+	defer cancel()
 	holder, err := c.open(at)
 	if err != nil {
 		return nil, err
@@ -61,6 +66,9 @@ func (f failover) measure(
 		if err == nil {
 			err = untilDone(ctx, release)
 		}
+		if err != nil {
+			err = fmt.Errorf("who waits: %w", err)
+		}
 		got <- err
 	}()
 	if err := sleep(ctx, time.Second); err != nil { // the waiter is in the queue by then
@@ -72,7 +80,11 @@ func (f failover) measure(
 	}
 	killed := time.Now()
 	first.Kill()
-	err = errors.Join(untilDone(ctx, unlock), <-got, first.Restart())
+	err = untilDone(ctx, unlock)
+	if err != nil {
+		err = fmt.Errorf("who releases: %w", err)
+	}
+	err = errors.Join(err, <-got, first.Restart())
 	return []value{{movesOn, millisOf(moved.Sub(killed))}}, err
 }
 
