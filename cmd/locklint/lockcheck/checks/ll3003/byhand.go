@@ -69,8 +69,10 @@ type exit struct {
 	again bool // the next round begins, and may acquire again
 }
 
-// failingExits are those that a function reaches with the lock held.
+// failingExits are those that a function reaches with the lock held: where the outcome is asked for again, as behind a loop
+// whose flag says it, the lock is there.
 func failingExits(a *rediscmd.Command, releases map[*ssa.BasicBlock]bool) (exits []exit) {
+	lost := answers.WithoutLock(a)
 	for _, held := range answers.WithLock(a) {
 		if held.Parent() != a.Call.Parent() {
 			return nil
@@ -92,6 +94,9 @@ func failingExits(a *rediscmd.Command, releases map[*ssa.BasicBlock]bool) (exits
 				add(exit{at: ret.Pos()})
 			}
 			for i, s := range b.Succs {
+				if lost(b, s) {
+					continue
+				}
 				if s != a.Call.Block() && !s.Dominates(a.Call.Block()) {
 					visit(s)
 					continue

@@ -41,24 +41,34 @@ func handedIn(r *check.Reporter, ctx ssa.Value, from callers, depth int) string 
 }
 
 // onlyEndless reports whether an unexported function is called in this package, by all that mention it, with contexts that
-// never end.
+// never end. A call through an interface mentions the methods that may be behind it.
 func onlyEndless(r *check.Reporter, ctx ssa.Value, depth int) bool {
 	p, ok := ssax.SoleValue(ctx).(*ssa.Parameter)
 	if !ok || depth > maxCallers || p.Parent().Object() == nil || p.Parent().Object().Exported() {
 		return false
 	}
 	fn, called := p.Parent(), false
+	isFn := func(op *ssa.Value) bool {
+		other, ok := (*op).(*ssa.Function)
+		return ok && (other == fn || other.Object() == fn.Object()) // itself, or what stands for it as a value
+	}
 	for _, other := range r.Index.Shipped {
 		for _, b := range other.Blocks {
 			for _, instr := range b.Instrs {
 				call, ok := instr.(ssa.CallInstruction)
+				if ok && ssax.MayInvoke(call.Common(), fn) {
+					return false
+				}
 				if !ok || call.Common().StaticCallee() != fn {
-					if slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool { return *op == ssa.Value(fn) }) {
+					if slices.ContainsFunc(instr.Operands(nil), isFn) {
 						return false // it goes elsewhere
 					}
 					continue
 				}
 				given := call.Common().Args[slices.Index(fn.Params, p)]
+				if ssax.SoleValue(given) == ssa.Value(p) {
+					continue // calls itself
+				}
 				if called = true; !endless(given, 0) && !onlyEndless(r, given, depth+1) {
 					return false
 				}

@@ -3,6 +3,7 @@ package answers
 import (
 	"go/constant"
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -43,6 +44,14 @@ func WithLock(c *rediscmd.Command) (blocks []*ssa.BasicBlock) {
 		blocks = append(blocks, t.taken())
 	}
 	return blocks
+}
+
+// WithoutLock tells by a step from one block to the next that a test of the outcome has found the lock refused.
+func WithoutLock(c *rediscmd.Command) func(from, to *ssa.BasicBlock) bool {
+	tests := TestsOf(c)
+	return func(from, to *ssa.BasicBlock) bool {
+		return slices.ContainsFunc(tests, func(t outcomeTest) bool { return t.block == from && t.lost() == to })
+	}
 }
 
 func testsOf(c *rediscmd.Command, success func(ssa.Value, *rediscmd.Command) (int, bool)) []outcomeTest {

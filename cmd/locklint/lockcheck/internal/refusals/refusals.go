@@ -36,7 +36,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 		}
 		if ignoresError(r, site) {
 			what := "error"
-			if site.Both {
+			if site.Both || site.OK >= 0 && site.Err < 0 || ssax.IsBool(site.Call.Type()) {
 				what = "outcome"
 			}
 			r.Report(analysis.Diagnostic{
@@ -181,7 +181,7 @@ func ignoresError(r *check.Reporter, site *leases.Site) bool {
 	for _, instr := range *site.Call.Referrers() {
 		ex, ok := instr.(*ssa.Extract)
 		switch {
-		case ok && site.Both && ex.Index != site.OK: // says nothing of a lock that somebody else has
+		case ok && site.Both && ex.Index != site.OK && ex.Index != site.Lease: // says nothing of a lock that somebody else has
 		case !ok || (ex.Index == site.Err || ex.Index == site.OK) && !ssax.Undecided(ex):
 			return false
 		case ex.Index == site.Lease && !onlyCalled(r, ex):

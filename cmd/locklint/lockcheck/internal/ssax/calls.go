@@ -189,3 +189,13 @@ func CallsOf(set map[ssa.CallInstruction]bool) []ssa.CallInstruction {
 	SortCalls(list)
 	return list
 }
+
+// MayInvoke reports whether a call through an interface may be one of a method.
+func MayInvoke(c *ssa.CallCommon, method *ssa.Function) bool {
+	recv := method.Signature.Recv()
+	if !c.IsInvoke() || recv == nil || c.Method.Name() != method.Name() {
+		return false
+	}
+	iface, ok := c.Value.Type().Underlying().(*types.Interface)
+	return ok && types.Implements(recv.Type(), iface)
+}
