@@ -79,8 +79,8 @@ func LeavesWithError(call ssa.CallInstruction) bool {
 	return false
 }
 
-// GoesOn reports whether what a function returns behind a call is what another call, behind it, returns: it goes on with its
-// work, as return tx.Commit() does, and does not say that it has failed.
+// GoesOn reports whether what a function returns behind a call is what another call returns: it goes on with its work, as
+// return tx.Commit() does, or tells how the work has ended that it did before, and does not say that it has failed.
 func GoesOn(call ssa.CallInstruction) bool {
 	b := call.Block()
 	ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
@@ -92,11 +92,14 @@ func GoesOn(call ssa.CallInstruction) bool {
 		v = ex.Tuple
 	}
 	next, ok := v.(*ssa.Call)
-	if !ok || next.Block() != b || !ComesAfter(call, next) || IsNewError(next) {
+	if !ok || !next.Block().Dominates(b) || isResultOf(next, call) || IsNewError(next) || undoesFailure(call, next.Block()) {
 		return false
 	}
 	m, ok := MethodOf(&next.Call)
-	return ok && !errorWord.MatchString(m.Obj.FullName()) && !saysFailed(next, 0)
+	if !ok {
+		return !ComesAfter(call, next) // the work that the function was given, done before
+	}
+	return !errorWord.MatchString(m.Obj.FullName()) && !saysFailed(next, 0)
 }
 
 // saysFailed reports whether a reply is made of an HTTP status that says that a request has failed.

@@ -11,7 +11,7 @@ import (
 // Wrappers that defer something themselves.
 
 func dropsFlag(ctx context.Context, e locks.Exclusive) {
-	e.TryLock(ctx) // want `LL3002: the error of e.TryLock is ignored`
+	e.TryLock(ctx) // want `LL3002: the outcome of e.TryLock is ignored`
 	defer e.Unlock()
 	work()
 }

@@ -17,7 +17,7 @@ func dropped(ctx context.Context, m *locks.Mutex) error {
 }
 
 func droppedFlag(ctx context.Context, m *locks.Mutex) error {
-	m.TryLock(ctx) // want `LL3002: the error of m.TryLock is ignored`
+	m.TryLock(ctx) // want `LL3002: the outcome of m.TryLock is ignored`
 	defer m.Unlock(context.WithoutCancel(ctx))
 	return work()
 }
