@@ -1,6 +1,8 @@
 package leases
 
 import (
+	"go/types"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
@@ -49,12 +51,22 @@ func (li *Info) onlyLock(fn *ssa.Function, p *ssa.Parameter) *Site {
 			return nil
 		}
 		m, ok := ssax.MethodOf(&call.Call)
+		if ok && m.Recv == ssa.Value(p) && onlyTells(m.Obj) {
+			continue
+		}
 		if !ok || m.Recv != ssa.Value(p) || site != nil || !isLockCall(m) {
 			return nil
 		}
 		site = li.lockSite(call, m)
 	}
 	return site
+}
+
+// onlyTells reports whether a method of a mutex says something of it, without a request: its name, its token, its end.
+func onlyTells(method *types.Func) bool {
+	sig := method.Signature()
+	return sig.Params().Len() == 0 && sig.Results().Len() == 1 && !ssax.IsError(sig.Results().At(0).Type()) &&
+		!ssax.IsBool(sig.Results().At(0).Type()) && handles.VerbByName(method.Name()) == handles.VerbOther
 }
 
 // returnsRefused reports whether a function without results returns where an acquire in it has failed, or may have.

@@ -4,6 +4,7 @@ package lockers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"time"
 
@@ -19,6 +20,15 @@ func Lock(ctx context.Context, m *redsync.Mutex) {
 }
 
 func TryLock(ctx context.Context, m *redsync.Mutex) error { return m.TryLockContext(ctx) }
+
+// LockNamed says by its error which mutex it was.
+func LockNamed(ctx context.Context, m *redsync.Mutex) error {
+	if err := m.LockContext(ctx); err != nil {
+		return fmt.Errorf("lock %s: %w", m.Name(), err)
+	}
+	log.Print("locked until ", m.Until())
+	return nil
+}
 
 // LockLogged returns without the lock, too.
 func LockLogged(ctx context.Context, m *redsync.Mutex) {

@@ -41,6 +41,13 @@ func dropped(ctx context.Context, rs *redsync.Redsync) error {
 	return work(ctx)
 }
 
+func droppedNamed(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("order")
+	lockers.LockNamed(ctx, m) // want `LL3002: the error of lockers.LockNamed is ignored`
+	defer lockers.UnlockDetached(ctx, m)
+	return work(ctx)
+}
+
 func leaves(ctx context.Context, rs *redsync.Redsync, early bool) error {
 	m := rs.NewMutex("order")
 	lockers.Lock(ctx, m) // want `LL3003: `
