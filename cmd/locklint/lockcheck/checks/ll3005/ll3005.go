@@ -38,7 +38,7 @@ func checkUndue(r *check.Reporter) {
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("%s runs also when %s at %s has failed: %s; release behind the error check",
 				r.CallText(release), r.CallText(flow.Site.Call), r.Place(flow.Site.Call.Pos(), pos),
-				undueEffect[flow.Site.Library]),
+				effectOf(flow.Site, release)),
 			Related: []analysis.RelatedInformation{{Pos: flow.Site.Call.Pos(), Message: "acquired here"}},
 		}
 		if b := fixes.BlockOf(r, flow.Site); b != nil {
@@ -54,6 +54,15 @@ func checkUndue(r *check.Reporter) {
 		}
 		r.Report(d)
 	}
+}
+
+// effectOf says what a release does where the acquire has failed.
+func effectOf(site *leases.Site, release ssa.CallInstruction) string {
+	m, ok := ssax.MethodOf(release.Common())
+	if ok && m.Recv != nil && site.Recv == nil && clients.OfPackage(m.Obj.Pkg()) == clients.None {
+		return "there is no lock then, and its receiver may be nil"
+	}
+	return undueEffect[site.Library]
 }
 
 var undueEffect = map[clients.Client]string{

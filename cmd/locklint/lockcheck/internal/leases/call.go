@@ -185,7 +185,7 @@ func (f *follower) release(call ssa.CallInstruction, s *pathState) {
 		s.deferred = d
 		return
 	}
-	if s.verdict == refused && !f.spare() && !f.li.isHarmless(call.Common()) {
+	if s.verdict == refused && !f.spare() && !f.li.isHarmless(f.site, call.Common()) {
 		f.flow.Undue[call] = true
 	}
 	s.over, s.deferred = true, nil
@@ -223,7 +223,7 @@ func (f *follower) deferred(d *ssa.Defer, s *pathState) {
 // runDefers runs what a path has deferred, the last literal first.
 func (f *follower) runDefers(s pathState) []pathState {
 	if s.deferred != nil {
-		if s.verdict == refused && !f.spare() && !f.li.isHarmless(&s.deferred.Call) {
+		if s.verdict == refused && !f.spare() && !f.li.isHarmless(f.site, &s.deferred.Call) {
 			f.flow.Undue[s.deferred] = true
 		}
 		s.over, s.deferred = true, nil

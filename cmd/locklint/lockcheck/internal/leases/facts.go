@@ -35,6 +35,7 @@ type Fact struct {
 	Library  clients.Client
 	Detached bool
 	Guarded  bool // it releases nothing where nothing is there to release
+	NilSafe  bool // it may be called on nil
 	Both     bool // there is a lock only where both its error and its flag say so
 	Keyed    bool // its receiver keeps several locks, and it is told which
 	AnyError bool // it hands on any error of the library, not only errors of its own

@@ -41,6 +41,24 @@ func isGuarded(call ssa.CallInstruction, field string) bool {
 	return false
 }
 
+// isNilSafe reports whether a method leaves at once where its receiver is nil.
+func isNilSafe(fn *ssa.Function) bool {
+	branch, ok := fn.Blocks[0].Instrs[len(fn.Blocks[0].Instrs)-1].(*ssa.If)
+	if !ok {
+		return false
+	}
+	cmp, ok := branch.Cond.(*ssa.BinOp)
+	if !ok || cmp.X != ssa.Value(fn.Params[0]) || !ssax.IsNilConst(cmp.Y) {
+		return false
+	}
+	null := fn.Blocks[0].Succs[0]
+	if cmp.Op == token.NEQ {
+		null = fn.Blocks[0].Succs[1]
+	}
+	_, leaves := null.Instrs[len(null.Instrs)-1].(*ssa.Return)
+	return leaves
+}
+
 // around is the block above another: the one that dominates it, or for the first of a literal the one that runs that.
 func around(b *ssa.BasicBlock) *ssa.BasicBlock {
 	if b.Idom() != nil || b.Parent().Parent() == nil || b != b.Parent().Blocks[0] {

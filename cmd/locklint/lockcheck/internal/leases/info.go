@@ -118,7 +118,7 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 	if obj := methodOf(fn); obj != nil {
 		v := li.verbs[obj]
 		f.Verb, f.Library, f.Detached, f.Guarded = v.verb, v.library, v.detached, v.guarded
-		f.Both, f.Keyed, f.AnyError = v.both, v.keyed, v.anyError
+		f.NilSafe, f.Both, f.Keyed, f.AnyError = v.nilSafe, v.both, v.keyed, v.anyError
 	}
 	f.Params = li.paramFates(fn)
 	f.Makes, f.Locks, f.HandsOn = li.makes(fn), li.locks(fn), li.handsOn(fn)

@@ -28,6 +28,7 @@ type ownVerb struct {
 	library  clients.Client
 	detached bool // it does not release with the context that it is given
 	guarded  bool // it releases nothing where nothing is there to release
+	nilSafe  bool // it may be called on nil
 	both     bool // there is a lock only where both its error and its flag say so
 	keyed    bool // its receiver keeps several locks, and it is told which
 	anyError bool // it hands on any error of the library, not only errors of its own
@@ -52,7 +53,7 @@ func (li *Info) own(fn *types.Func) ownVerb {
 	}
 	f, v := new(Fact), ownVerb{}
 	if li.P.Pass.ImportObjectFact(fn, f) {
-		v = ownVerb{f.Verb, f.Library, f.Detached, f.Guarded, f.Both, f.Keyed, f.AnyError}
+		v = ownVerb{f.Verb, f.Library, f.Detached, f.Guarded, f.NilSafe, f.Both, f.Keyed, f.AnyError}
 	} else if recv := fn.Signature().Recv().Type(); handles.StandsForMutex(recv) {
 		v = libraryVerb(fn, clients.Redsync)
 	} else if verb := handles.VerbByName(fn.Name()); verb != handles.VerbOther && handles.StandsForLease(recv) {
@@ -77,7 +78,7 @@ func (li *Info) agreed(fn *types.Func) ownVerb {
 		all.verb, all.library = v.verb, v.library
 		all.detached = all.detached && v.detached
 		all.guarded, all.both, all.keyed = all.guarded || v.guarded, all.both || v.both, all.keyed || v.keyed
-		all.anyError = all.anyError || v.anyError
+		all.nilSafe, all.anyError = all.nilSafe || v.nilSafe, all.anyError || v.anyError
 	}
 	return all
 }
@@ -213,8 +214,8 @@ func (li *Info) exportVerbs() {
 			}
 			v, behind := li.own(m), li.behind(m)
 			if v.verb != handles.VerbOther {
-				behind = &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded, Both: v.both,
-					Keyed: v.keyed, AnyError: v.anyError}
+				behind = &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded,
+					NilSafe: v.nilSafe, Both: v.both, Keyed: v.keyed, AnyError: v.anyError}
 			}
 			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Makes > 0 || behind.Around > 0) {
 				li.P.Pass.ExportObjectFact(m, behind)

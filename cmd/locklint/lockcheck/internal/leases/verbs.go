@@ -220,6 +220,7 @@ func (li *Info) findRelease(fn *ssa.Function, kept map[string]clients.Client) {
 		}
 	})
 	if found.verb != handles.VerbOther {
+		found.nilSafe = found.verb == handles.VerbRelease && isNilSafe(fn)
 		li.verbs[obj] = found
 	}
 }
@@ -255,10 +256,15 @@ func isOneOfTwo(call ssa.CallInstruction) bool {
 	return false
 }
 
-// isHarmless reports whether a release does nothing where nothing was acquired.
-func (li *Info) isHarmless(c *ssa.CallCommon) bool {
+// isHarmless reports whether a release does nothing where nothing was acquired. A lock that the acquire would have returned
+// is nil then.
+func (li *Info) isHarmless(site *Site, c *ssa.CallCommon) bool {
 	m, ok := ssax.MethodOf(c)
-	return ok && li.own(m.Obj).guarded
+	if !ok {
+		return false
+	}
+	v := li.own(m.Obj)
+	return v.guarded || v.nilSafe && site != nil && site.Recv == nil
 }
 
 // passesContext reports whether a call is given the context that its function is given.

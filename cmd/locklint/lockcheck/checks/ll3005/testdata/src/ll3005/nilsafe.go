@@ -1,0 +1,86 @@
+package ll3005
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+)
+
+// A method that looks whether there is a lock at all may be called on nil.
+
+type nilHeld struct{ lock *redislock.Lock }
+
+func obtainHeld(ctx context.Context, c *redislock.Client) (*nilHeld, error) {
+	lock, err := c.Obtain(ctx, "held", time.Minute, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &nilHeld{lock}, nil
+}
+
+func (h *nilHeld) Release(ctx context.Context) error {
+	if h == nil {
+		return nil
+	}
+	return h.lock.Release(ctx)
+}
+
+func useHeld(ctx context.Context, c *redislock.Client, work func() error) error {
+	h, err := obtainHeld(ctx, c)
+	defer h.Release(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	return work()
+}
+
+// It does not say that a lock that is there has been taken.
+
+type nilMutex struct{ m *redsync.Mutex }
+
+func newMutex(rs *redsync.Redsync) *nilMutex { return &nilMutex{rs.NewMutex("a")} }
+
+func (l *nilMutex) Lock(ctx context.Context) error { return l.m.LockContext(ctx) }
+
+func (l *nilMutex) Unlock() error {
+	if l == nil {
+		return errors.New("no lock")
+	}
+	_, err := l.m.UnlockContext(context.Background())
+	return err
+}
+
+func useMutex(ctx context.Context, rs *redsync.Redsync, work func() error) error {
+	l := newMutex(rs)
+	defer l.Unlock() // want `LL3005: l.Unlock runs also when l.Lock at line \d+ has failed: it deletes with an old or empty token`
+	if err := l.Lock(ctx); err != nil {
+		return err
+	}
+	return work()
+}
+
+// One that does not look.
+
+type nilBare struct{ lock *redislock.Lock }
+
+func obtainBare(ctx context.Context, c *redislock.Client) (*nilBare, error) {
+	lock, err := c.Obtain(ctx, "bare", time.Minute, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &nilBare{lock}, nil
+}
+
+func (b *nilBare) Release(ctx context.Context) error { return b.lock.Release(ctx) }
+
+func useBare(ctx context.Context, c *redislock.Client, work func() error) error {
+	b, err := obtainBare(ctx, c)
+	defer b.Release(context.WithoutCancel(ctx)) // want `LL3005: b.Release runs also when obtainBare at line \d+ has failed: there is no lock then, and its receiver may be nil`
+	if err != nil {
+		return err
+	}
+	return work()
+}
