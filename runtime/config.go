@@ -20,14 +20,16 @@ type Config struct {
 	// Node is the name of this process for people, in BusyError and in lists. It need not be unique. Defaults to
 	// host:pid:random.
 	Node string
-	// Logger receives transitions, one after another on a goroutine that Close waits for: leases lost, renewals failing, releases that failed. Keys are logged, values and
-	// store addresses are not. Defaults to slog.Default().
+	// Logger receives transitions, one after another on a goroutine that Close waits for: leases lost, renewals failing,
+	// releases that failed. Keys are logged, values and store addresses are not. A handler that panics ends the process, as
+	// any panic on a goroutine of its own does. Defaults to slog.Default().
 	Logger *slog.Logger
 
 	// TracerProvider receives a span for each Acquire. Defaults to none.
 	TracerProvider trace.TracerProvider
 	// MeterProvider receives the metrics lockgen.lock.wait, .hold, .acquisitions, .lost, .renew.errors, .held and
-	// .waiting. Defaults to none.
+	// .waiting. Its instruments have to return at once: renewals wait for one that blocks, and leases are lost by that.
+	// Defaults to none.
 	MeterProvider metric.MeterProvider
 
 	// LocalHandoffs is the maximum number of local hand-offs of a lease: it passes to the next waiting caller of this
