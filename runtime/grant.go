@@ -40,6 +40,7 @@ type grant struct {
 	mayLast  time.Time     // until when the store has it if it has done all that it was asked
 	over     error         // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
 	passes   int           // how often it was passed on
+	anchors  int           // see Lease.Anchor
 
 	// Whoever ends leases under the grant, until their contexts have ended. Add is called with mu while over is nil, or by
 	// who sets it, and Wait after that.
@@ -124,14 +125,14 @@ func (g *grant) begin(ctx context.Context, o Options) (*Lease, error) {
 }
 
 // passOn gives the grant to the next caller in the local queue, unless it has to go back to the store: nobody waits,
-// the bound on local hand-offs is reached, or the lease is not good any more. from is the lease whose turn ends; nil if
-// the grant is between two turns.
+// the bound on local hand-offs is reached, the grant is anchored, or it is not good any more. from is the lease whose turn
+// ends; nil if the grant is between two turns.
 func (g *grant) passOn(from *Lease) bool {
 	l := g.locker
 	g.mu.Lock()
 	now := time.Now()
 	if !g.queued || g.batch != nil || g.over != nil || g.owner != from || l.closing.Err() != nil ||
-		!now.Before(g.deadline) || g.passes >= l.cfg.LocalHandoffs || now.Sub(g.began) >= l.cfg.LocalHandoffTime ||
+		!now.Before(g.deadline) || g.passes >= l.cfg.LocalHandoffs || g.anchors > 0 || now.Sub(g.began) >= l.cfg.LocalHandoffTime ||
 		g.mayOutlast(now) {
 		g.mu.Unlock()
 		return false

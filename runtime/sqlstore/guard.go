@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/sqlstore/internal/intx"
 )
 
 // Tx is an open transaction: a *sql.Tx, gorm's tx.Statement.ConnPool, sqlc's DBTX, or ent's *Tx, which has the method
@@ -49,7 +50,9 @@ FOR KEY SHARE OF k) AS g ON true`
 // It does not block, unless the lock changes hands at this moment, or another program keeps its row locked: until that is
 // over or ctx ends. Renewals go on. Every end of the lease waits for the transaction: Release, Close and MaxHold for what
 // is left of the lease, 5 s at most, after which the lease is given back in the background, and a Break with Force too.
-// Do not release a lease in its transaction. One lease may guard several transactions.
+// Do not release a lease in its transaction. One lease may guard several transactions. It is not passed on within the
+// process (lockrt.Config.LocalHandoffs), where the row would keep nobody out: whoever waits there gets the lock from the
+// database. [DoTx] knows when its transaction is over, and passes it on then.
 //
 // What is no transaction is refused, be it a pool, or a connection on which none was begun. A type without a method
 // Commit is asked for that, which is another round trip.
@@ -125,6 +128,11 @@ func GuardRow(
 		return fmt.Errorf("guard %q: %w: %s has no lock on a row that lets it be renewed; use package fence",
 			lease.Key(), ErrUnsupported, t.Dialect)
 	}
+	if !intx.Anchors(ctx) {
+		if _, err := lease.Anchor(); err != nil {
+			return fmt.Errorf("guard %q: %w", lease.Key(), err)
+		}
+	}
 	idle := max(time.Until(lease.Deadline()), guardIdle).Milliseconds()
 	text, values := t.build(guardSQL, args{
 		"name": rowName(locks.Namespace(), lease.Key()), "epoch": int64(lease.Fence().Epoch()),
@@ -144,7 +152,7 @@ func GuardRow(
 		return fmt.Errorf("guard %q: %w", lease.Key(), t.Help(err))
 	case setting == "":
 		return fmt.Errorf("guard %q: %w: the lease does not hold the lock any more", lease.Key(), lockrt.ErrLost)
-	case over != nil: // it was passed on in this process meanwhile, under the same row
+	case over != nil: // it was given back meanwhile
 		return fmt.Errorf("guard %q: %w", lease.Key(), over)
 	}
 	return nil

@@ -84,9 +84,13 @@ func closeSession(t *testing.T, s lockrt.Session) {
 // locker opens a Locker in the namespace of the test.
 func (e *engine) locker(t *testing.T, node string) *lockrt.Locker {
 	t.Helper()
-	l, err := lockrt.New(sqlstore.New(e.db, e.cfg), lockrt.Config{
-		Namespace: t.Name(), Node: node, Logger: slog.New(slog.DiscardHandler),
-	})
+	return e.lockerOf(t, lockrt.Config{Node: node})
+}
+
+func (e *engine) lockerOf(t *testing.T, cfg lockrt.Config) *lockrt.Locker {
+	t.Helper()
+	cfg.Namespace, cfg.Logger = t.Name(), slog.New(slog.DiscardHandler)
+	l, err := lockrt.New(sqlstore.New(e.db, e.cfg), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

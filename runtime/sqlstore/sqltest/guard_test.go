@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ func TestGuard(t *testing.T) {
 		"renewals":                           guardedRenewal,
 		"a stale lease":                      guardStale,
 		"a stale caller of the same process": guardPassedOn,
+		"a release beside local waiters":     guardedLocalRelease,
 		"a client that has stopped":          guardStopped,
 		"another kind of store":              guardElsewhere,
 		"a transaction elsewhere":            guardTxElsewhere,
@@ -330,6 +332,37 @@ func guardPassedOn(t *testing.T, e *engine) {
 	}
 	if err := sqlstore.Guard(t.Context(), e.begin(t, sql.LevelDefault), two); err != nil {
 		t.Errorf("the guard of the lease: %v", err)
+	}
+}
+
+// The row would keep nobody out of a lease that is passed on inside the process.
+func guardedLocalRelease(t *testing.T, e *engine) {
+	l := e.lockerOf(t, lockrt.Config{LocalHandoffTime: time.Hour})
+	lease, tx := e.guarded(t, l, lockrt.Options{TTL: long})
+	var committed atomic.Bool
+	next := make(chan error, 1)
+	go func() {
+		two, err := l.Acquire(context.WithoutCancel(t.Context()), "k", lockrt.Options{TTL: long, Wait: lockrt.Forever})
+		if err == nil && !committed.Load() {
+			err = errors.New("the next caller of the process has the lock before the commit")
+		}
+		next <- errors.Join(err, two.Release(context.WithoutCancel(t.Context())))
+	}()
+	time.Sleep(100 * time.Millisecond) // it waits behind the lease; otherwise nothing is shown
+	released := make(chan error, 1)
+	go func() { released <- lease.Release(context.WithoutCancel(t.Context())) }()
+	select {
+	case err := <-released:
+		t.Errorf("the release does not wait for the transaction (%v)", err)
+		released <- nil
+	case <-time.After(300 * time.Millisecond):
+	}
+	committed.Store(true)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(<-released, <-next); err != nil {
+		t.Error(err)
 	}
 }
 

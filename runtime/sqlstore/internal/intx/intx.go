@@ -62,23 +62,29 @@ func (k Kind[T]) run(
 	if err != nil {
 		return false, fmt.Errorf("begin a transaction under lock %s: %w", named(leases), err)
 	}
-	over := false
+	over, free := false, func() {}
 	defer func() { // after an error, a panic and Goexit
 		if !over {
 			bound, stop := context.WithTimeout(context.WithoutCancel(ctx), RollbackTime)
 			defer stop()
 			running := txCtx.Err() == nil // else it may have been rolled back by its context
-			_, late := within(bound, 0, func() error { return k.Rollback(txCtx, tx) })
+			answered, late := within(bound, 0, func() error { return k.Rollback(txCtx, tx) })
+			if answered && late == nil {
+				free()
+			}
 			if err != nil && running && late != nil && k.Ended(late) && !errors.Is(err, ErrUnsure) {
 				err = fmt.Errorf("%w: its function has ended it (%w) and failed: %w", ErrUnsure, late, err)
 			}
 		}
 	}()
-	workCtx, before, err := k.Guard(leaseCtx, tx, leases)
+	if free, err = anchor(leases); err != nil {
+		return false, err
+	}
+	workCtx, before, err := k.Guard(context.WithValue(leaseCtx, anchorsKey{}, true), tx, leases)
 	if err != nil {
 		return false, err
 	}
-	if err := fn(workCtx, tx, leases); err != nil {
+	if err := fn(context.WithValue(workCtx, anchorsKey{}, false), tx, leases); err != nil {
 		return false, err
 	}
 	if before != nil {
@@ -96,14 +102,43 @@ func (k Kind[T]) run(
 			named(leases), ErrUnsure, commitTime, withCause(ctx, ctx.Err()))
 	}
 	if err != nil {
-		over = k.Answered(err)
-		if !over {
+		if over = k.Answered(err); over {
+			free()
+		} else {
 			err = fmt.Errorf("%w: %w", ErrUnsure, err)
 		}
 		return false, fmt.Errorf("commit under lock %s: %w", named(leases), err)
 	}
 	over = true
+	free()
 	return true, nil
+}
+
+// anchor keeps leases from being passed on within the process until their transaction is known to be over: see
+// lockrt.Lease.Anchor.
+func anchor(leases lockrt.Leases) (free func(), err error) {
+	var undo []func()
+	free = func() {
+		for _, undo := range undo {
+			undo()
+		}
+	}
+	for _, lease := range leases {
+		one, err := lease.Anchor()
+		if err != nil {
+			return free, fmt.Errorf("guard %q: %w", lease.Key(), err)
+		}
+		undo = append(undo, one)
+	}
+	return free, nil
+}
+
+type anchorsKey struct{}
+
+// Anchors reports whether a guard is asked for by Do, which has anchored the leases and knows when the guard is over.
+func Anchors(ctx context.Context) bool {
+	by, _ := ctx.Value(anchorsKey{}).(bool)
+	return by
 }
 
 // within runs f, and stops waiting for it a while after ctx has ended. f then goes on until its driver gives up. What f

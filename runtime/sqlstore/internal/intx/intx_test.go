@@ -96,3 +96,61 @@ func TestDo_commitPanics(t *testing.T) {
 			func(context.Context, int, lockrt.Leases) error { return nil })
 	})
 }
+
+// A lease is passed on inside the process once the transaction is known to be over, and not before.
+func TestDo_passesOn(t *testing.T) {
+	failed := errors.New("fn failed")
+	for name, c := range map[string]struct {
+		silent     bool // whatever ends the transaction
+		fn         error
+		refused    bool
+		wantPassed bool
+	}{
+		"committed":               {wantPassed: true},
+		"rolled back":             {fn: failed, wantPassed: true},
+		"commit refused":          {refused: true, wantPassed: true},
+		"commit without answer":   {silent: true},
+		"rollback without answer": {silent: true, fn: failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				locks, err := lockrt.New(memstore.New(), lockrt.Config{LocalHandoffTime: time.Hour})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = locks.Close(context.Background()) }()
+				line := make(chan struct{})
+				defer close(line)
+				kind := silent(line, c.silent, c.silent)
+				if c.refused {
+					kind.Commit = func(context.Context, int) error { return errors.New("refused") }
+					kind.Answered = func(error) bool { return true }
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				o := lockrt.Options{TTL: time.Minute, Wait: lockrt.Forever}
+				next := make(chan *lockrt.Lease, 1)
+				var epoch uint64
+				_ = Do(ctx, locks, []string{"k"}, o, kind, func(_ context.Context, _ int, leases lockrt.Leases) error {
+					epoch = leases[0].Fence().Epoch()
+					go func() {
+						lease, err := locks.Acquire(context.Background(), "k", o)
+						if err != nil {
+							t.Error(err)
+						}
+						next <- lease
+					}()
+					synctest.Wait()
+					return c.fn
+				})
+				lease := <-next
+				if passed := lease.Fence().Epoch() == epoch; passed != c.wantPassed {
+					t.Errorf("passed on: %t, want %t", passed, c.wantPassed)
+				}
+				if err := lease.Release(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
