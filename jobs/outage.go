@@ -15,15 +15,22 @@ type outage struct {
 	log *slog.Logger
 
 	mu    sync.Mutex // guards what follows; nothing else is locked while it is held
-	down  []error    // why a part could not be asked last, by part
+	down  []failure  // why a part could not be asked last, by part
 	since time.Time  // since when a part is down
+}
+
+// failure is why a part could not be asked, or not be written to: one that answers reads, and refuses writes as a full disk
+// does, or a database that is locked or was made read-only, is down until it takes a write.
+type failure struct {
+	err   error // nil: it answers
+	write bool
 }
 
 // parts returns how many parts did not answer last, and what one of them said. It needs mu.
 func (o *outage) parts() (n int, err error) {
 	for _, down := range o.down {
-		if down != nil {
-			n, err = n+1, down
+		if down.err != nil {
+			n, err = n+1, down.err
 		}
 	}
 	return n, err
@@ -43,15 +50,20 @@ func (o *outage) err() error {
 	return nil
 }
 
-// heard notes whether a part answered. The log hears of the first part that does not, and of when all do again.
-func (o *outage) heard(part int, err error) {
+// heard notes whether a part answered a write, or a read. The log hears of the first part that does not, and of when all do again.
+func (o *outage) heard(part int, err error, write bool) {
 	if isMoving(err) || errors.Is(err, ErrLocked) {
 		return // it answers, and will know better later
 	}
 	now := time.Now()
 	o.mu.Lock()
+	if down := o.down[part]; down.write && !write {
+		if write = true; err == nil {
+			err = down.err
+		}
+	}
 	before, _ := o.parts()
-	o.down[part] = err
+	o.down[part] = failure{err, write && err != nil}
 	after, _ := o.parts()
 	since := o.since
 	if before == 0 && after > 0 {

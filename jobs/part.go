@@ -79,5 +79,8 @@ func (p *part) entries() (all []*entry) {
 	return all
 }
 
-// heard notes whether the part answered.
-func (p *part) heard(err error) { p.s.outage.heard(p.n, err) }
+// heard notes whether the part answered a write.
+func (p *part) heard(err error) { p.s.outage.heard(p.n, err, true) }
+
+// heardRead notes whether the part answered a read.
+func (p *part) heardRead(err error) { p.s.outage.heard(p.n, err, false) }

@@ -216,7 +216,7 @@ func (r *recoverer) reconcile(h *host) {
 		}
 	})
 	if err != nil {
-		p.heard(err)
+		p.heardRead(err)
 		return
 	}
 	if len(known) > 0 { // the store has gone back to before their ends

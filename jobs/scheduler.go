@@ -76,7 +76,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 		session: strings.ToLower(rand.Text()[:12]), began: time.Now(),
 		memory:  newMemory(cfg.Store.PartOf),
 		entries: make(map[string]*entry), live: newLiveRuns(cfg.Store.Parts()),
-		outage: &outage{log: cfg.Logger, down: make([]error, cfg.Store.Parts())},
+		outage: &outage{log: cfg.Logger, down: make([]failure, cfg.Store.Parts())},
 	}
 	for n := range cfg.Store.Parts() {
 		s.parts = append(s.parts, newPart(s, n))

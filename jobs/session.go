@@ -119,7 +119,7 @@ func (p *part) syncClock(ctx context.Context) {
 	if ctx.Err() != nil {
 		return // what it said says nothing about the store
 	}
-	if p.heard(err); err == nil {
+	if p.heardRead(err); err == nil {
 		p.clock.observe(view.Now, sent)
 	}
 }

@@ -29,7 +29,7 @@ const guardIdle = 5 * time.Second
 // guardSQL locks the row so that it can be renewed, and cannot become another lease's, before the transaction ends. It
 // also bounds for how long the server keeps a transaction whose client is silent, and says where the transaction is. A
 // subquery with a lock is not merged into the query around it, so that the row is locked once.
-const guardSQL = `SELECT w.place, w.tab, coalesce(g.setting, '') FROM (` + whereSQL + `) AS w
+const guardSQL = `SELECT w.place, w.tab, coalesce(g.setting, ''), current_setting('transaction_isolation') FROM (` + whereSQL + `) AS w
 LEFT JOIN LATERAL (SELECT set_config('tcp_user_timeout', (:idle::bigint)::text, true),
   set_config('idle_in_transaction_session_timeout', (
   SELECT CASE WHEN s.setting::bigint BETWEEN 1 AND :idle::bigint THEN s.setting ELSE (:idle::bigint)::text END
@@ -44,7 +44,8 @@ FOR KEY SHARE OF k) AS g ON true`
 //
 // The error wraps lockrt.ErrLost if the lease does not hold its lock any more. Then, and after every other error, roll
 // back. In a transaction with the isolation REPEATABLE READ or SERIALIZABLE an error with the code 40001 says the same
-// of a lease that ended after the transaction had begun.
+// of a lease that ended after the transaction had begun. Such a transaction does not see a lease that was acquired after
+// its first statement, and the error wraps ErrLost, too: acquire first.
 //
 // Call it first in the transaction, and outside of its savepoints: a rollback to a savepoint undoes a guard behind it.
 // It does not block, unless the lock changes hands at this moment, or another program keeps its row locked: until that is
@@ -139,8 +140,8 @@ func GuardRow(
 		"idle": strconv.FormatInt(idle, 10),
 	})
 	var place whereabouts
-	var setting string
-	err = queryRow(ctx, text, values...).Scan(&place.database, &place.table, &setting)
+	var setting, isolation string
+	err = queryRow(ctx, text, values...).Scan(&place.database, &place.table, &setting, &isolation)
 	if err == nil {
 		err = store.isHome(ctx, t, place)
 	}
@@ -150,6 +151,9 @@ func GuardRow(
 			lease.Key(), ErrUnsupported, err)
 	case err != nil:
 		return fmt.Errorf("guard %q: %w", lease.Key(), t.Help(err))
+	case setting == "" && over == nil && (isolation == "repeatable read" || isolation == "serializable"):
+		return fmt.Errorf("guard %q: %w: the lease does not hold the lock any more, or this %s transaction has read before the "+
+			"lease was there, and does not see it: acquire before its first statement", lease.Key(), lockrt.ErrLost, isolation)
 	case setting == "":
 		return fmt.Errorf("guard %q: %w: the lease does not hold the lock any more", lease.Key(), lockrt.ErrLost)
 	case over != nil: // it was given back meanwhile

@@ -31,6 +31,7 @@ func TestGuard_isolation(t *testing.T) {
 			"a break by force":               guardedForce,
 			"a stale lease":                  guardStale,
 			"a stale lease that is not told": guardNotTold,
+			"a lease younger than its data":  guardYounger,
 		} {
 			t.Run(strings.ReplaceAll(level.String(), " ", "")+"/"+name, func(t *testing.T) { test(t, &at) })
 		}
@@ -43,6 +44,30 @@ func guardLevel(t *testing.T, e *engine) {
 	if err != nil || !strings.EqualFold(level, e.level.String()) {
 		t.Errorf("the transaction is %s, %v; want %s", level, err, e.level)
 	}
+}
+
+// guardYounger acquires after the first statement of the transaction, which an old snapshot does not see.
+func guardYounger(t *testing.T, e *engine) {
+	tx := e.begin(t, e.level)
+	if _, err := tx.Exec("SELECT count(*) FROM data"); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := e.locker(t, "a").Acquire(t.Context(), "k", lockrt.Options{TTL: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = sqlstore.Guard(t.Context(), tx, lease)
+	_ = tx.Rollback() // the lease's release would wait for it
+	if e.level < sql.LevelRepeatableRead {
+		if err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	if !errors.Is(err, lockrt.ErrLost) {
+		t.Errorf("the guard: %v, want ErrLost", err)
+	}
+	wants(t, err, "acquire before its first statement")
 }
 
 // guardNotTold has a lease lose its lock while its process has not heard of it yet, so that only the row knows, after a
