@@ -140,7 +140,11 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 			// The first in the queue is asking the store; the store knows who is in its way.
 			return l.acquireAlone(ctx, key, o)
 		case position == ahead:
-			return l.lead(ctx, key, "", o)
+			lease, err := l.lead(ctx, key, "", o)
+			if o.Wait = left(until); errors.Is(err, ErrLost) && o.Wait != 0 && ctx.Err() == nil {
+				continue // lost before it began
+			}
+			return lease, err
 		}
 		c, err := l.awaitTurn(ctx, key, t, o, until)
 		if err != nil {
@@ -198,7 +202,14 @@ func (l *Locker) beginReader(ctx context.Context, g *grant, o Options) *Lease {
 // lead asks the store for a local queue, from the place there that was left to this caller, if any.
 func (l *Locker) lead(ctx context.Context, key, place string, o Options) (*Lease, error) {
 	until := deadlineOf(o.Wait)
+	asked := false
+	defer func() {
+		if !asked {
+			l.yield(key, "", o.kind()) // a driver's panic goes on
+		}
+	}()
 	g, err := l.ask(ctx, o, l.queueRequest(key, place, o.Wait))
+	asked = true
 	if err != nil {
 		l.stopLeading(ctx, key, err, until, o.kind())
 		return nil, err

@@ -37,7 +37,14 @@ func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptio
 	if err != nil {
 		return nil, fmt.Errorf("acquire %d locks: %w", len(keys), err)
 	}
-	leases, err := l.acquireSorted(ctx, sorted, o)
+	leases, done := make(Leases, 0, len(sorted)), false
+	defer func() {
+		if !done {
+			leases.giveUp(ctx) // a panic goes on
+		}
+	}()
+	err = l.acquireSorted(ctx, sorted, o, &leases)
+	done = true
 	if err == nil {
 		return leases, nil
 	}
@@ -49,32 +56,29 @@ func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptio
 	return nil, err
 }
 
-// acquireSorted returns the leases that were acquired before err.
-func (l *Locker) acquireSorted(ctx context.Context, sorted []KeyOptions, o Options) (Leases, error) {
+// acquireSorted adds the leases to held that were acquired before err.
+func (l *Locker) acquireSorted(ctx context.Context, sorted []KeyOptions, o Options, held *Leases) error {
 	until := deadlineOf(o.Wait)
-	leases := make(Leases, 0, len(sorted))
 	if o.Wait > 0 && len(sorted) >= atOnce && ctx.Err() == nil {
-		first, err := l.tryAtOnce(ctx, sorted, o)
-		if err != nil {
-			return first, err
+		if err := l.tryAtOnce(ctx, sorted, o, held); err != nil {
+			return err
 		}
-		leases = append(leases, first...)
 		o.Wait = left(until)
 	}
-	if len(leases) > 0 {
-		ctx = leases.Context()
+	if len(*held) > 0 {
+		ctx = held.Context()
 	}
-	for _, key := range sorted[len(leases):] {
+	for _, key := range sorted[len(*held):] {
 		o.Mode, o.Permits = key.Mode, key.Permits
 		lease, err := l.Acquire(ctx, key.Key, o)
 		if err != nil {
-			return leases, err
+			return err
 		}
-		leases = append(leases, lease)
+		*held = append(*held, lease)
 		ctx = lease.Context() // each context hangs on those before: the last ends when any lease is lost
 		o.Wait = left(until)
 	}
-	return leases, nil
+	return nil
 }
 
 // lost is the error of the first lease that has been lost, nil if none has.

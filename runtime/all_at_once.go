@@ -18,18 +18,18 @@ const (
 )
 
 // tryAtOnce asks for many keys at the same time, so that a set which is free costs a few round trips and not one for
-// each key. It returns the leases of the keys before the first that is not free, and gives back what it got behind
+// each key. It adds to held the leases of the keys before the first that is not free, and gives back what it got behind
 // that: who waits for a key holds none that comes after it, so nobody waits in a circle. The error is of a store that
 // could not be asked for a second: of others the caller hears when it asks for that key again.
-func (l *Locker) tryAtOnce(ctx context.Context, sorted []KeyOptions, o Options) (Leases, error) {
+func (l *Locker) tryAtOnce(ctx context.Context, sorted []KeyOptions, o Options, held *Leases) error {
 	for _, key := range sorted {
 		o.Mode, o.Permits = key.Mode, key.Permits
 		if o.validate() != nil || l.supports(o.kind()) != nil || l.heldIn(ctx, key.Key) != nil {
-			return nil, nil // shared, or an error: one after another
+			return nil // shared, or an error: one after another
 		}
 	}
 	if l.enter() != nil {
-		return nil, nil
+		return nil
 	}
 	defer l.leave()
 	limit, began := min(o.Wait, callTime), time.Now()
@@ -49,17 +49,20 @@ func (l *Locker) tryAtOnce(ctx context.Context, sorted []KeyOptions, o Options) 
 		})
 	}
 	all.Wait()
-	leases := l.beginPrefix(ctx, grants, o)
+	l.beginPrefix(ctx, grants, o, held)
+	for _, lease := range *held {
+		l.telemetry.acquired(ctx, began, lease)
+	}
 	if time.Since(began) < min(limit, atOnceTime) {
-		return leases, nil
+		return nil
 	}
 	for i, err := range errs {
 		if err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, errTooLate) && !errors.Is(err, ErrLost) {
 			err = unfinished(ctx, err, limit)
-			return leases, fmt.Errorf("acquire lock %s: %w", quote(sorted[i].Key), err)
+			return fmt.Errorf("acquire lock %s: %w", quote(sorted[i].Key), err)
 		}
 	}
-	return leases, nil
+	return nil
 }
 
 // tryGrant takes one key, if nobody wants it here and it is free at the store. Without a grant the error is the
@@ -82,20 +85,24 @@ func (l *Locker) tryGrant(ctx context.Context, key string, o Options) (*grant, e
 			return nil, nil
 		}
 	}
+	asked := false
+	defer func() {
+		if local && !asked { // also after a panic
+			l.yield(key, "", o.kind())
+		}
+	}()
 	g, err := l.ask(ctx, o, Request{Key: key})
-	switch {
-	case err == nil && local:
+	if asked = err == nil; asked && local {
 		l.hold(g, o)
-	case local:
-		l.yield(key, "", o.kind())
 	}
 	return g, err
 }
 
-// beginPrefix makes leases of the grants up to the first that is missing.
-func (l *Locker) beginPrefix(ctx context.Context, grants []*grant, o Options) Leases {
-	var leases Leases
+// beginPrefix makes leases of the grants up to the first that is missing, and gives back the others at the same time.
+func (l *Locker) beginPrefix(ctx context.Context, grants []*grant, o Options, held *Leases) {
 	missing := false
+	var back sync.WaitGroup
+	defer back.Wait()
 	for _, g := range grants {
 		if g == nil {
 			missing = true
@@ -103,13 +110,12 @@ func (l *Locker) beginPrefix(ctx context.Context, grants []*grant, o Options) Le
 		}
 		if !missing {
 			if lease, err := l.begin(ctx, g, o); err == nil {
-				leases = append(leases, lease)
+				*held = append(*held, lease)
 				ctx = lease.Context()
 				continue
 			}
 			missing = true
 		}
-		l.giveBack(ctx, g)
+		back.Go(func() { l.giveBack(ctx, g) })
 	}
-	return leases
 }

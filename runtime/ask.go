@@ -96,7 +96,9 @@ func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
 	err := renewEach(ctx, l.session, []Renewal{g.renewalOf(sent, ttl)})[0]
 	if errors.Is(err, ErrLost) {
 		g.gone.Store(true)
-		g.lose(errNotMine) // so that nobody here goes on with it
+		g.end(nil, &lostError{key: g.key, reason: errNotMine}) // so that nobody here goes on with it
+	} else if err != nil {
+		g.unanswered(ttl)
 	}
 	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to
 	// others in between and to this id again, with a higher epoch than we know.

@@ -109,12 +109,12 @@ func (g *grant) readers() *batch {
 
 // leaveBatch ends one lease of a batch, and those that share it (Options.Reentrant). Of one that lived until then it
 // reports whether no other is left: then the grant has ended with it if it was lost, and otherwise the caller has to end
-// it.
-func (g *grant) leaveBatch(lease *Lease, why error) (lived, last bool) {
+// it. Telemetry is to hear of those in over when that is done.
+func (g *grant) leaveBatch(lease *Lease, why error) (over []*Lease, lived, last bool) {
 	g.mu.Lock()
-	if g.over != nil || !g.batch.remove(lease) {
+	if g.over != nil || g.batch == nil || !g.batch.remove(lease) {
 		g.mu.Unlock()
-		return false, false
+		return nil, false, false
 	}
 	if last = g.batch.leave(); last && why != ErrNotHeld {
 		g.over = why // so that a Release that comes now sees it
@@ -133,10 +133,9 @@ func (g *grant) leaveBatch(lease *Lease, why error) (lived, last bool) {
 	}
 	g.ending.Add(1)
 	g.mu.Unlock()
-	over := g.finish(lease, sharers, why)
+	over = g.finish(lease, sharers, why)
 	g.ending.Done()
-	g.locker.telemetry.ended(over)
-	return true, last
+	return over, true, last
 }
 
 // returns reports whether the caller is the one who gives back at the store what is left of a batch: the last of its readers,
@@ -144,7 +143,7 @@ func (g *grant) leaveBatch(lease *Lease, why error) (lived, last bool) {
 func (g *grant) returns(last bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.over == nil && !last || g.batch.returned {
+	if g.over == nil && !last || g.batch == nil || g.batch.returned {
 		return false
 	}
 	g.batch.returned = true

@@ -54,15 +54,20 @@ func (g *grant) goesWith(other *grant) (goesWith, later bool) {
 	case g.kind.mode == Read && other.kind.mode == Read && g.fence.Epoch() == other.fence.Epoch():
 		return true, false
 	}
-	return false, g.fence > other.fence
+	return false, g.isAfterLocked(other)
 }
 
-// isAfter reports whether the store gave this grant later than another one, whose answer came later still. A lower fence says
-// nothing by itself: a store that has lost its data counts anew.
+// isAfter reports whether the store gave this grant later than another one, whose answer came later still: that has the lower
+// fence. So it has behind a store that has lost its data and counts anew; but then it may only have been given after this
+// process knew of this grant.
 func (g *grant) isAfter(other *grant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.over == nil && g.fence > other.fence && g.began.After(other.began)
+	return g.isAfterLocked(other)
+}
+
+func (g *grant) isAfterLocked(other *grant) bool {
+	return g.over == nil && g.fence > other.fence && g.heard.After(other.began)
 }
 
 // share puts a grant among those that others may hold beside them.

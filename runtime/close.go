@@ -39,8 +39,7 @@ func (l *Locker) Close(ctx context.Context) error {
 		tell := l.loseAll(held)
 		go func() {
 			defer close(l.ended)
-			tell()
-			l.closeErr = l.close(ctx, held)
+			l.closeErr = l.close(ctx, held, tell)
 		}()
 	}
 	select {
@@ -59,9 +58,11 @@ func (l *Locker) Close(ctx context.Context) error {
 }
 
 // close ends what is left. held are the leases that Close has ended, and those that were lost before and are not given
-// back.
-func (l *Locker) close(ctx context.Context, held []*Lease) error {
+// back. tell calls what is the program's, and may block.
+func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	ctx = context.WithoutCancel(ctx)
+	var telling sync.WaitGroup
+	telling.Go(tell)
 	known := make(map[*Lease]bool, len(held))
 	for _, lease := range held {
 		known[lease] = true
@@ -75,7 +76,7 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	}()
 	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
 	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
-	l.loseAll(late)()
+	telling.Go(l.loseAll(late))
 	l.releaseAll(ctx, late, report)
 	<-released
 	if !l.awaitReturns() {
@@ -95,12 +96,28 @@ func (l *Locker) close(ctx context.Context, held []*Lease) error {
 	l.running.Wait()
 	l.expirer.stop()
 	l.logs.Wait(callTime)
+	awaitFor(callTime, &telling)
 	if l.owned != nil {
 		if err := guarded("was closed", l.owned.Close); err != nil {
 			errs = append(errs, fmt.Errorf("close lock store: %w", err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// awaitFor waits for a group, and no longer than d.
+func awaitFor(d time.Duration, group *sync.WaitGroup) {
+	over := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(over)
+	}()
+	patience := time.NewTimer(d)
+	defer patience.Stop()
+	select {
+	case <-over:
+	case <-patience.C:
+	}
 }
 
 func (l *Locker) closeSession(ctx context.Context) error {

@@ -22,6 +22,7 @@ type grant struct {
 	key    string
 	id     string
 	began  time.Time     // when the store gave it, or a little before
+	heard  time.Time     // when this process knew of it
 	most   time.Duration // the longest TTL that the store gives; 0: any
 	queued bool          // it goes back through the local queue; set before anybody else sees it
 	slot   int16         // of a permit
@@ -60,7 +61,7 @@ type grant struct {
 
 func newGrant(l *Locker, req Request, g Grant) *grant {
 	made := &grant{
-		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start, most: g.MaxTTL,
+		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start, heard: time.Now(), most: g.MaxTTL,
 		kind: kind{mode: req.Mode, permits: uint16(req.Permits)}, slot: int16(g.Slot),
 	}
 	made.asked = made.capped(req.TTL)
@@ -68,6 +69,7 @@ func newGrant(l *Locker, req Request, g Grant) *grant {
 	made.gave = made.ttl
 	if g.TTL > 0 {
 		made.gave = min(g.TTL, made.ttl)
+		made.mayLast = g.Start.Add(g.TTL) // longer than was asked, at a place that was kept for somebody else
 	}
 	made.deadline = g.Start.Add(made.gave - margin(made.gave))
 	if req.Mode == Read {
@@ -150,8 +152,8 @@ func (g *grant) passOn(from *Lease) bool {
 	// The turns do not overlap: the old contexts end before the next caller knows.
 	over := g.finish(from, sharers, ErrNotHeld)
 	g.ending.Done()
-	l.telemetry.ended(over)
 	next.ready <- call{grant: g}
+	l.telemetry.ended(over)
 	return true
 }
 
@@ -164,6 +166,9 @@ func (g *grant) share(owner, lease *Lease, o Options) error {
 	}
 	if lives := g.owner == owner || g.batch != nil && g.batch.has(owner); !lives {
 		return ErrNotHeld
+	}
+	if o.kind().exclusive() && !g.kind.exclusive() {
+		return ErrUpgrade // a Downgrade came in between
 	}
 	g.sharers = append(g.sharers, lease)
 	if o.MinHold > 0 {

@@ -20,6 +20,22 @@ func (g *grant) loseTurn(of *Lease, reason error) {
 	}
 }
 
+// loseEach ends grants that the store does not know any more: all their leases, before the program hears of the first.
+func loseEach(lost []*grant) {
+	var over []*Lease
+	lost = slices.DeleteFunc(lost, func(g *grant) bool {
+		of, ended := g.endTurn(nil, &lostError{key: g.key, reason: errNotMine})
+		over = append(over, of...)
+		return !ended
+	})
+	for _, g := range lost {
+		g.locker.leaseLost(g, errNotMine)
+	}
+	if len(lost) > 0 {
+		lost[0].locker.telemetry.ended(over)
+	}
+}
+
 // end reports whether this call ended the grant. Of a given lease it ends nothing but its turn. On a grant that is over
 // when it returns, the contexts of all leases have ended that ever were under it, be it by others: only then may somebody
 // else get the lock.

@@ -28,7 +28,7 @@ func (g *grant) renewal(sent time.Time) Renewal {
 	ttl := g.ttl
 	if !limit.IsZero() {
 		// A TTL beyond the end of MaxHold would keep the lock from others if it is not released.
-		ttl = min(g.ttl, max(limit.Sub(sent)+margin(g.ttl), minTTL))
+		ttl = min(g.ttl, max(min(limit.Sub(sent), maxTTL)+margin(g.ttl), minTTL))
 	}
 	return g.renewalLocked(sent, ttl)
 }
@@ -46,6 +46,15 @@ func (g *grant) renewalLocked(sent time.Time, ttl time.Duration) Renewal {
 	}
 	return Renewal{
 		Key: g.key, ID: g.id, TTL: ttl, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch(),
+	}
+}
+
+// unanswered notes that the store may do late what it was asked by a renewal for ttl: it counts from then.
+func (g *grant) unanswered(ttl time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if end := time.Now().Add(ttl); end.After(g.mayLast) {
+		g.mayLast = end
 	}
 }
 

@@ -92,13 +92,15 @@ func (le *Lease) reachMaxHold() {
 	case g.readers() == nil:
 		g.loseTurn(le, errMaxHold)
 	default:
-		switch lived, last := g.leaveBatch(le, lost); {
+		over, lived, last := g.leaveBatch(le, lost)
+		switch {
 		case last:
 			g.hasEnded()
 			g.locker.leaseLost(g, errMaxHold)
 		case lived:
 			g.locker.reportLost(g, 1, errMaxHold)
 		}
+		g.locker.telemetry.ended(over)
 	}
 }
 
@@ -318,6 +320,7 @@ func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	case errors.Is(err, ErrLost):
 		g.lose(errNotMine)
 	case err != nil:
+		g.unanswered(renewal.TTL)
 		return fmt.Errorf("extend lease on %s by %s: %w", quote(g.key), d, err)
 	default:
 		g.extendBy(le, sent, d)

@@ -169,9 +169,7 @@ func (l *Locker) remember(g *grant) error {
 	}
 	l.grants[g.id] = g
 	l.mu.Unlock()
-	for _, before := range ended {
-		before.lose(errNotMine)
-	}
+	loseEach(ended)
 	_, deadline := g.given()
 	l.expirer.add(g, deadline)
 	return nil

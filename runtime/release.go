@@ -159,24 +159,30 @@ func (le *Lease) awaitRelease(ctx context.Context, other *releaseCall) error {
 
 // releaseOrPass ends the lease's turn under its grant, and the grant if nobody here goes on with it.
 func (le *Lease) releaseOrPass(ctx context.Context) error {
-	switch keep, readers := le.grant.keep(le); {
+	g := le.grant
+	switch keep, readers := g.keep(le); {
 	case le.owner != nil:
-		le.grant.leave(le, ErrNotHeld)
+		g.leave(le, ErrNotHeld)
+		return nil
 	case readers:
 		return le.releaseReader(ctx)
-	case keep == 0 && le.grant.passOn(le):
-	case le.grant.end(le, ErrNotHeld) || le.grant.ended() != nil:
+	case keep == 0 && g.passOn(le):
+		return nil
+	default:
+		over, ended := g.endTurn(le, ErrNotHeld)
+		defer g.locker.telemetry.ended(over)
+		if !ended && g.ended() == nil {
+			return le.releaseReader(ctx) // a Downgrade came in between
+		}
 		return le.releaseToStore(ctx, keep)
-	default: // a Downgrade came in between
-		return le.releaseReader(ctx)
 	}
-	return nil
 }
 
 // releaseReader ends a lease of a batch, and the grant if it was the last.
 func (le *Lease) releaseReader(ctx context.Context) (err error) {
 	g := le.grant
-	_, last := g.leaveBatch(le, ErrNotHeld)
+	over, _, last := g.leaveBatch(le, ErrNotHeld)
+	defer g.locker.telemetry.ended(over)
 	open := g.locker.beginReturn() // Close may see the others alone, and waits for this one
 	if open {
 		defer g.locker.returning.Done()

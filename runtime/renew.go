@@ -157,18 +157,21 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 	defer cancel()
 	errs := renewEach(callCtx, r.session, renewals)
 	failed, first := 0, error(nil)
+	var lost []*grant
 	for i, g := range batch {
 		switch err := errs[i]; {
 		case err == nil:
 			g.extend(sent, renewals[i].TTL)
 			r.again(g, sent.Add(pace.Jitter(renewals[i].TTL/3)), false)
 		case errors.Is(err, ErrLost):
-			g.lose(errNotMine)
+			lost = append(lost, g)
 		default:
+			g.unanswered(renewals[i].TTL)
 			failed, first = failed+1, err
 			r.again(g, time.Now().Add(pace.Jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))), true)
 		}
 	}
+	loseEach(lost)
 	switch {
 	case failed == 0:
 		if r.allMet() && r.failing.end() {

@@ -101,17 +101,38 @@ func (t *telemetry) startAcquire(ctx context.Context, key string) func(*Lease, e
 	return func(lease *Lease, err error) {
 		outcome := outcomeOf(err)
 		t.waiting.Add(ctx, -1, t.common)
-		t.wait.Record(ctx, time.Since(began).Seconds(), t.outcomes[outcome])
-		t.acquisitions.Add(ctx, 1, t.outcomes[outcome])
 		span.SetAttributes(attribute.String("lock.outcome", outcome))
 		if err == nil {
-			t.held.Add(ctx, 1, t.common)
-			span.SetAttributes(attribute.Int64("lock.fence", int64(lease.Fence())))
-		} else if outcome == "error" {
+			t.granted(ctx, span, began, lease)
+		} else {
+			t.wait.Record(ctx, time.Since(began).Seconds(), t.outcomes[outcome])
+			t.acquisitions.Add(ctx, 1, t.outcomes[outcome])
+		}
+		if outcome == "error" {
 			span.SetStatus(codes.Error, err.Error())
 		}
 		span.End()
 	}
+}
+
+// acquired measures a lease that was acquired beside others.
+func (t *telemetry) acquired(ctx context.Context, began time.Time, lease *Lease) {
+	if t == nil {
+		return
+	}
+	key := attribute.String("lock.key", lease.Key())
+	ctx, span := t.tracer.Start(ctx, "lock.acquire", trace.WithTimestamp(began), trace.WithAttributes(t.namespace, key))
+	t.granted(ctx, span, began, lease)
+	span.SetAttributes(attribute.String("lock.outcome", "acquired"))
+	span.End()
+}
+
+// granted measures what is the same however a lease was acquired.
+func (t *telemetry) granted(ctx context.Context, span trace.Span, began time.Time, lease *Lease) {
+	t.wait.Record(ctx, time.Since(began).Seconds(), t.outcomes["acquired"])
+	t.acquisitions.Add(ctx, 1, t.outcomes["acquired"])
+	t.held.Add(ctx, 1, t.common)
+	span.SetAttributes(attribute.Int64("lock.fence", int64(lease.Fence())))
 }
 
 func outcomeOf(err error) string {
