@@ -112,11 +112,17 @@ func (l *Locker) heldIn(ctx context.Context, key string) *Lease {
 
 // acquireAlone asks the store past the local queue.
 func (l *Locker) acquireAlone(ctx context.Context, key string, o Options) (*Lease, error) {
-	g, err := l.ask(ctx, o, Request{Key: key})
-	if err != nil {
-		return nil, err
+	until := deadlineOf(o.Wait)
+	for {
+		g, err := l.ask(ctx, o, Request{Key: key})
+		if err != nil {
+			return nil, err
+		}
+		lease, err := l.beginOrGiveBack(ctx, g, o)
+		if o.Wait = left(until); err == nil || o.Wait == 0 || ctx.Err() != nil || !errors.Is(err, ErrLost) {
+			return lease, err
+		}
 	}
-	return l.beginOrGiveBack(ctx, g, o)
 }
 
 // acquireQueued lets the callers of this process come one after another.

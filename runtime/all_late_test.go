@@ -2,10 +2,12 @@ package lockrt_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -31,4 +33,28 @@ func TestLocker_AcquireAll_grantsTooLate(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// What was taken behind a key that is not free is given back at the same time, however slow the store is.
+func TestLocker_AcquireAll_givesBackAtOnce(t *testing.T) {
+	for _, late := range []time.Duration{50 * time.Millisecond, time.Hour} {
+		testsync.Bubble(t, func(t *testing.T) {
+			store, locks := opened(t)
+			mustAcquire(t, newLocker(t, store, lockrt.Config{}), t.Context(), "k000", lockrt.Options{TTL: time.Hour})
+			store.set(func(s *faultStore) { s.release = lateRelease(late) })
+			var keys []string
+			for i := range 1000 {
+				keys = append(keys, fmt.Sprintf("k%03d", i))
+			}
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := locks.AcquireAll(ctx, keys, lockrt.Options{TTL: time.Minute, Wait: time.Second})
+			if took := time.Since(began); err == nil || took > time.Second+bound {
+				t.Errorf("releases take %s: it returned after %s: %.100v", late, took, err)
+			}
+			store.set(func(s *faultStore) { s.release = nil })
+			_ = locks.Close(t.Context())
+		})
+	}
 }

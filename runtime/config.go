@@ -28,7 +28,7 @@ type Config struct {
 	// TracerProvider receives a span for each Acquire. Defaults to none.
 	TracerProvider trace.TracerProvider
 	// MeterProvider receives the metrics lockgen.lock.wait, .hold, .acquisitions, .lost, .renew.errors, .held and
-	// .waiting. Its instruments have to return at once: renewals wait for one that blocks, and leases are lost by that.
+	// .waiting. Its instruments have to return at once and not to panic: some are called on goroutines of the Locker's own.
 	// Defaults to none.
 	MeterProvider metric.MeterProvider
 

@@ -3,9 +3,11 @@ package lockrt_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -211,5 +213,40 @@ func TestLease_Downgrade_ofWhatCannotBe(t *testing.T) {
 		if err := lost.Downgrade(t.Context()); !errors.Is(err, lockrt.ErrLost) || lost.Err() == nil {
 			t.Errorf("of what the store does not know: %v, and then %v", err, lost.Err())
 		}
+	})
+}
+
+// meddling is a context that does something at the second look for a lease.
+type meddling struct {
+	context.Context
+	looks atomic.Int32
+	do    func()
+}
+
+func (c *meddling) Value(key any) any {
+	v := c.Context.Value(key)
+	if _, ok := v.(*lockrt.Lease); ok && c.looks.Add(1) == 2 {
+		c.do()
+	}
+	return v
+}
+
+// A nested call that is to write does not share a lease that reads by then.
+func TestLease_Downgrade_besideANestedAcquire(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		_, locks := opened(t)
+		outer := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		ctx := &meddling{Context: outer.Context(), do: func() {
+			if err := outer.Downgrade(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		}}
+		if _, err := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Reentrant: true}); !errors.Is(err, lockrt.ErrUpgrade) {
+			t.Errorf("the nested call: %v, want ErrUpgrade", err)
+		}
+		if err := outer.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_ = locks.Close(t.Context())
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -266,4 +267,29 @@ func TestLease_Extend_ofATTLInParts_inner(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A MaxHold that never comes does not shorten what an Extend has made longer.
+func TestLease_Extend_beyondEveryMaxHold(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		var short atomic.Int32
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+				for _, one := range r {
+					if one.TTL < ttl {
+						short.Add(1)
+					}
+				}
+				return real.Renew(ctx, r)
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, MaxHold: lockrt.Forever})
+		if err := lease.Extend(t.Context(), 30*24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(ttl)
+		if n := short.Load(); n > 0 || lease.Err() != nil {
+			t.Errorf("%d renewals ask for less than the TTL; %v", n, lease.Err())
+		}
+	})
 }

@@ -155,7 +155,16 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 	}
 	callCtx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
+	answered := false
+	defer func() {
+		for _, g := range batch {
+			if !answered { // the driver has ended the goroutine
+				r.again(g, time.Now().Add(pace.Jitter(minTTL)), true)
+			}
+		}
+	}()
 	errs := renewEach(callCtx, r.session, renewals)
+	answered = true
 	failed, first := 0, error(nil)
 	var lost []*grant
 	for i, g := range batch {

@@ -71,6 +71,32 @@ func TestConfig_MeterProvider(t *testing.T) {
 	})
 }
 
+// Keys that are asked for at the same time count like others.
+func TestConfig_MeterProvider_acquireAll(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, _ *lockrt.Locker) {
+		reader := metric.NewManualReader()
+		locks := newLocker(t, store, lockrt.Config{MeterProvider: metric.NewMeterProvider(metric.WithReader(reader))})
+		var keys []string
+		for i := range 10 {
+			keys = append(keys, fmt.Sprint(i))
+		}
+		leases, err := locks.AcquireAll(t.Context(), keys, lockrt.Options{TTL: ttl, Wait: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := collect(t, reader)
+		if held, acquired := got["lockgen.lock.held"], got["lockgen.lock.acquisitions acquired"]; held != 10 || acquired != 10 {
+			t.Errorf("%v leases are held of %v acquired, want 10 of 10", held, acquired)
+		}
+		if err := leases.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if held := collect(t, reader)["lockgen.lock.held"]; held != 0 {
+			t.Errorf("%v leases are held behind the release", held)
+		}
+	})
+}
+
 // collect returns the metrics as "name outcome" or "name sum".
 func collect(t *testing.T, reader *metric.ManualReader) map[string]float64 {
 	t.Helper()

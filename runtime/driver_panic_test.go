@@ -1,0 +1,98 @@
+package lockrt_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/testsync"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// This file is about drivers that panic, or end the goroutine that calls them, once.
+
+func twoEnds() map[string]func() {
+	return map[string]func(){"panics": func() { panic("driver") }, "exits": runtime.Goexit}
+}
+
+// apart runs what may not return, and returns when it has ended.
+func apart(f func()) {
+	var over sync.WaitGroup
+	over.Go(func() { _ = recovered(f) })
+	over.Wait()
+}
+
+func TestLocker_Acquire_driverPanics(t *testing.T) {
+	for name, end := range twoEnds() {
+		t.Run(name, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				store, locks := opened(t)
+				var asked atomic.Int32
+				store.set(func(s *faultStore) {
+					s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+						if asked.Add(1) == 1 {
+							end()
+						}
+						return real.Acquire(ctx, req)
+					}
+				})
+				o := lockrt.Options{TTL: ttl, Wait: time.Second}
+				apart(func() { _, _ = locks.Acquire(t.Context(), "k", o) })
+				lease := mustAcquire(t, locks, t.Context(), "k", o) // the next in the queue asks
+				if err := lease.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+				closesAll(t, store, locks)
+			})
+		})
+	}
+}
+
+// The locks that it had come free.
+func TestLocker_AcquireAll_driverPanics(t *testing.T) {
+	for name, end := range twoEnds() {
+		t.Run(name, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				store, locks := opened(t)
+				store.set(func(s *faultStore) {
+					s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+						if req.Key == "c" {
+							end()
+						}
+						return real.Acquire(ctx, req)
+					}
+				})
+				apart(func() { _, _ = locks.AcquireAll(t.Context(), []string{"a", "b", "c"}, lockrt.Options{TTL: ttl}) })
+				for _, key := range []string{"a", "b"} {
+					if _, err := locks.Holder(t.Context(), key); err == nil {
+						t.Errorf("%s is held", key)
+					}
+				}
+				closesAll(t, store, locks)
+			})
+		})
+	}
+}
+
+// The leases of a renewal that does not return are renewed by the next.
+func TestLocker_renewalExits(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		var once sync.Once
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+				once.Do(runtime.Goexit)
+				return real.Renew(ctx, r)
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		time.Sleep(time.Minute)
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		closesAll(t, store, locks)
+	})
+}

@@ -1,0 +1,193 @@
+package lockrt_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/testsync"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
+)
+
+// This file is about grants whose order is not that of their requests, their answers or their fences.
+
+// Two callers ask past each other: what was asked for first is granted last, and what was granted first is answered last.
+func TestLocker_Acquire_lateGrantOfAYoungerRequest(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		var asked atomic.Int32
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				sent, first := time.Now(), asked.Add(1) == 1
+				if first {
+					time.Sleep(1500 * time.Millisecond) // on its way to the store
+				}
+				g, err := real.Acquire(ctx, req)
+				if !first {
+					time.Sleep(2 * time.Second) // on its way back
+				}
+				g.Start = sent
+				return g, err
+			}
+		})
+		var lease *lockrt.Lease
+		var calls sync.WaitGroup
+		calls.Go(func() { lease = mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Minute}) })
+		synctest.Wait()
+		time.Sleep(100 * time.Millisecond)
+		calls.Go(func() {
+			if _, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Second}); err == nil {
+				t.Error("the late answer is a lease")
+			}
+		})
+		calls.Wait()
+		if err := lease.Release(t.Context()); err != nil {
+			t.Errorf("release of the lease that the store has: %v", err)
+		}
+		closesAll(t, store, locks)
+	})
+}
+
+// A store that has lost its data counts anew: a lower fence is the later one, of whatever kind the lease is.
+func TestLocker_Acquire_lowerFenceBehindALoss(t *testing.T) {
+	for before, o := range map[string]lockrt.Options{"write": {}, "read": {Mode: lockrt.Read}, "permit": {Permits: 2}} {
+		for _, next := range []lockrt.Options{{}, {Mode: lockrt.Read}, {Permits: 3}} {
+			testsync.Bubble(t, func(t *testing.T) {
+				store, locks := opened(t)
+				var lost atomic.Bool
+				var asked atomic.Int32
+				store.set(func(s *faultStore) {
+					s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+						time.Sleep(time.Millisecond)
+						if lost.Load() {
+							asked.Add(1)
+							return lockrt.Grant{Epoch: 1, Start: time.Now()}, nil
+						}
+						g, err := real.Acquire(ctx, req)
+						g.Epoch += 1000
+						return g, err
+					}
+					s.release = func(context.Context, lockrt.Release, lockrt.Session) error { return nil }
+				})
+				o.TTL, next.TTL = time.Hour, time.Hour
+				mustAcquire(t, locks, t.Context(), "k", o)
+				time.Sleep(time.Second)
+				lost.Store(true)
+				lease, err := locks.TryAcquire(t.Context(), "k", next) // busy where the local queue knows of the lease
+				if err == nil {
+					_ = lease.Release(t.Context())
+				} else if !errors.Is(err, lockrt.ErrBusy) {
+					t.Errorf("%s, then %+v: %v", before, next, err)
+				}
+				if n := asked.Load(); n > 1 {
+					t.Errorf("%s, then %+v: the store was asked %d times", before, next, n)
+				}
+				_ = locks.Close(t.Context())
+			})
+		}
+	}
+}
+
+// A caller leaves its place to one with a shorter TTL, and the store grants it in between, for the longer one. Nobody says
+// that it is free while the store has it.
+func TestLocker_Close_placeWithALongerTTL(t *testing.T) {
+	for _, release := range []bool{true, false} {
+		testsync.Bubble(t, func(t *testing.T) {
+			store, locks := opened(t)
+			other := newLocker(t, store, lockrt.Config{})
+			held := mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+			asked := make(map[string]bool)
+			store.set(func(s *faultStore) {
+				s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+					if asked[req.ID] {
+						mustRelease(t, held)
+					}
+					asked[req.ID] = true
+					return real.Acquire(ctx, req)
+				}
+			})
+			go func() { _, _ = locks.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Hour, Wait: time.Second}) }()
+			synctest.Wait()
+			o := lockrt.Options{TTL: time.Second, NoRenew: true, Wait: time.Minute}
+			lease := mustAcquire(t, locks, t.Context(), "k", o)
+			time.Sleep(2 * time.Second) // it is lost at its deadline
+			if release {
+				if err := lease.Release(t.Context()); !errors.Is(err, lockrt.ErrLost) {
+					t.Error(err)
+				}
+			}
+			if err := locks.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if info, err := other.Holder(t.Context(), "k"); err == nil {
+				t.Errorf("released %t: the lock stays for %s", release, info.Remaining)
+			}
+		})
+	}
+}
+
+// An Extend that the store does late, and whose answer is lost.
+func TestLocker_Close_lateExtend(t *testing.T) {
+	for _, release := range []bool{true, false} {
+		testsync.Bubble(t, func(t *testing.T) {
+			store, locks := opened(t)
+			other := newLocker(t, store, lockrt.Config{})
+			lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: 10 * time.Second, NoRenew: true})
+			time.Sleep(5 * time.Second)
+			store.set(func(s *faultStore) {
+				s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+					time.Sleep(4 * time.Second)
+					_ = real.Renew(ctx, r)
+					<-ctx.Done()
+					return failAll(r, ctx.Err())
+				}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
+			defer cancel()
+			_ = lease.Extend(ctx, 6*time.Second)
+			time.Sleep(2 * time.Second) // it is lost at its deadline
+			if release {
+				_ = lease.Release(t.Context())
+			}
+			if err := locks.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if info, err := other.Holder(t.Context(), "k"); err == nil {
+				t.Errorf("released %t: the lock stays for %s", release, info.Remaining)
+			}
+		})
+	}
+}
+
+// A grant that was broken before its lease begins is asked for again while there is time.
+func TestLocker_Acquire_brokenBeforeItBegins(t *testing.T) {
+	for _, handoffs := range []int{0, -1} {
+		testsync.Bubble(t, func(t *testing.T) {
+			store := &sharingStore{faultStore: &faultStore{Store: memstore.New()}}
+			locks := newLocker(t, store, lockrt.Config{LocalHandoffs: handoffs})
+			others := newLocker(t, store.Store, lockrt.Config{})
+			var slow, breaks sync.Once
+			store.set(func(s *faultStore) {
+				s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+					g, err := real.Acquire(ctx, req)
+					slow.Do(func() { time.Sleep(ttl / 2) })
+					return g, err
+				}
+				s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+					errs := real.Renew(ctx, r)
+					breaks.Do(func() { _ = others.Break(ctx, "k", "test") })
+					return errs
+				}
+			})
+			lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Minute})
+			if err := lease.Release(t.Context()); err != nil {
+				t.Errorf("handoffs %d: %v", handoffs, err)
+			}
+		})
+	}
+}
