@@ -113,7 +113,7 @@ func TestSQLite_fileReplaced(t *testing.T) {
 			if _, err := a.TryAcquire(t.Context(), "k", lockrt.Options{TTL: time.Second}); err == nil {
 				t.Error("it locks in the old file")
 			} else {
-				wants(t, err, file, "open the store again")
+				wants(t, err, file, "open the pool and the store again")
 			}
 			again := &engine{name: "sqlite", db: openSQLite(t, "sqlite:"+file)}
 			if _, err := again.locker(t, "b").TryAcquire(t.Context(), "k", lockrt.Options{TTL: time.Second}); err != nil {
