@@ -118,3 +118,51 @@ func refusesAll(t *testing.T, name string, e *engine, store *sqlstore.Store) {
 		}
 	}
 }
+
+// SQLite commits attached files one after another: of a transaction that a crash ends there, one write would be left.
+func TestSQLite_attached(t *testing.T) {
+	t.Parallel()
+	e := sqlite(t)
+	file := strings.TrimPrefix(e.url, "sqlite:")
+	e.exec(t, "CREATE TABLE effect (id varchar(100))")
+	app := &engine{name: "sqlite", db: openFile(t, file+".app")}
+	app.db.SetMaxOpenConns(1)
+	app.exec(t, "ATTACH '"+file+"' AS jobs")
+	refused := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, lockrt.ErrOptions) || !strings.Contains(err.Error(), "attached") {
+			t.Errorf("%s: %v, want that the tables are only attached", what, err)
+		}
+	}
+	store := e.store()
+	tx := begin(t, app)
+	refused("PutTx", store.PutTx(t.Context(), tx, letter("b")))
+	_ = tx.Rollback()
+	e.only(t, store, 1, func(ctx context.Context, _ string) error {
+		tx := begin(t, app)
+		refused("CompleteTx", store.CompleteTx(ctx, tx))
+		_ = tx.Rollback()
+		tx, err := e.complete(ctx, store, 1) // in its own file
+		return errors.Join(err, tx.Commit())
+	})
+	// A store may have its tables in an attached file, where all that it writes is in that one.
+	cfg := sqlstore.Config{Table: "jobs.lockgen"}
+	if err := sqlstore.New(app.db, cfg).Put(t.Context(), letter("c")); err != nil {
+		t.Error(err)
+	}
+	store = sqlstore.New(app.db, cfg)
+	if _, err := store.Nodes(t.Context()); err != nil { // the pool has one connection
+		t.Fatal(err)
+	}
+	tx = begin(t, app)
+	refused("PutTx with a schema", store.PutTx(t.Context(), tx, letter("b")))
+	_ = tx.Rollback()
+	store = sqlstore.New(e.db, sqlstore.Config{Table: "Main.lockgen"})
+	tx = begin(t, e)
+	if err := errors.Join(store.PutTx(t.Context(), tx, letter("d")), tx.Commit()); err != nil {
+		t.Errorf("with main in the name: %v", err)
+	}
+	if got := waiting(t, store); got != "c d" {
+		t.Errorf("%q wait", got)
+	}
+}
