@@ -112,6 +112,8 @@ func (t Tables) Help(err error) error {
 			"ASCII in names of nodes and in reasons", err, t.Of)
 	case t.IsUnprepared(err):
 		return fmt.Errorf("%w; give the pool interpolateParams=true, without which its driver prepares every statement", err)
+	case t.Dialect == SQLite && t.Again(err):
+		return fmt.Errorf("%w; another connection or process holds %s", err, writer)
 	case t.IsReadOnly(err) && t.Dialect == SQLite:
 		return fmt.Errorf("%w; %ss write: the file, its folder and the pool must let them", err, t.Of)
 	case t.IsReadOnly(err):

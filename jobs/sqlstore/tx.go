@@ -203,6 +203,9 @@ func putText(t *tables) (text string, now []any) {
 
 // explainTx is explain for a statement in a caller's transaction.
 func (s *Store) explainTx(ctx context.Context, t *tables, err error) error {
+	if t.Dialect == sqldialect.SQLite && t.Again(err) { // it may also have read before somebody else has written
+		return err
+	}
 	if !t.IsForeign(err) && !t.IsMissing(err) && !t.IsNull(err) {
 		return t.explain(ctx, err)
 	}

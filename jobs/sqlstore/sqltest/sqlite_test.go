@@ -166,3 +166,31 @@ func TestSQLite_attached(t *testing.T) {
 		t.Errorf("%q wait", got)
 	}
 }
+
+// Somebody keeps the file's write lock: callers and Scheduler.Err say so.
+func TestSQLite_writerHangs(t *testing.T) {
+	t.Parallel()
+	e := sqlite(t)
+	store, ran := e.store(), make(chan struct{}, 100)
+	s := ticking(t, store, func() { ran <- struct{}{} })
+	<-ran
+	writer := openFile(t, strings.TrimPrefix(e.url, "sqlite:"))
+	writer.SetMaxOpenConns(1)
+	if _, err := writer.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	const why = "another connection or process may hold the write lock"
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := store.Put(ctx, letter("a")); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), why) {
+		t.Errorf("Put: %v", err)
+	}
+	testsync.Eventually(t, "Err says it", func() bool {
+		err := s.Err()
+		return err != nil && strings.Contains(err.Error(), why)
+	})
+	if _, err := writer.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	testsync.Eventually(t, "the node works again", func() bool { return s.Err() == nil })
+}
