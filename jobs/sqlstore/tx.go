@@ -33,6 +33,9 @@ type Tx interface {
 // them. After the commit a node finds the job at its next
 // heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
 //
+// A rollback to a savepoint undoes a PutTx behind it, and the rest of the transaction may still commit: call it outside
+// of savepoints, or where they hold the writes too. Nested transactions of gorm are savepoints.
+//
 // The first use of a store examines the server on a connection of its own. Where transactions may have all connections of
 // a pool, let that be another call, before them: [Store.Nodes] will do.
 //
@@ -92,6 +95,9 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 // if that is less. The transaction must be in the database of the store, in
 // another one the error is jobs.ErrGone too. Its role needs the right to select and update in the table of runs, and to
 // select in that of one-off jobs. CompleteTx blocks until the database has answered. After every error roll back.
+//
+// A rollback to a savepoint undoes a CompleteTx behind it: what the transaction then commits, another run may do again.
+// Call it outside of savepoints. Nested transactions of gorm are savepoints.
 func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	run, ok := jobs.RunFromContext(ctx)
 	if !ok {
