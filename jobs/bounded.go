@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,7 +21,7 @@ type boundedStore struct{ Store }
 const answerGrace = 50 * time.Millisecond
 
 // bounded makes a call that ends with ctx.
-func bounded[T any](ctx context.Context, call func() T, late func(error) T) T {
+func bounded[T any](ctx context.Context, s boundedStore, call func() T, late func(error) T) T {
 	if ctx.Done() == nil {
 		return call()
 	}
@@ -49,7 +50,7 @@ func bounded[T any](ctx context.Context, call func() T, late func(error) T) T {
 		select {
 		case r = <-done:
 		case <-timer.C:
-			return late(fmt.Errorf("the job store has not answered: %w", ctx.Err()))
+			return late(s.silent(ctx.Err()))
 		}
 	}
 	if !r.returned {
@@ -58,29 +59,39 @@ func bounded[T any](ctx context.Context, call func() T, late func(error) T) T {
 	return r.answer
 }
 
+// silent is the error of a call that was given up. Some stores know what may be why.
+func (s boundedStore) silent(err error) error {
+	if store, ok := s.Store.(interface{ WhySilent() string }); ok && !errors.Is(err, context.Canceled) {
+		if why := store.WhySilent(); why != "" {
+			return fmt.Errorf("the job store has not answered (%s): %w", why, err)
+		}
+	}
+	return fmt.Errorf("the job store has not answered: %w", err)
+}
+
 // answer is what most calls return.
 type answer[T any] struct {
 	value T
 	err   error
 }
 
-func boundedAnswer[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
-	a := bounded(ctx, func() answer[T] {
+func boundedAnswer[T any](ctx context.Context, s boundedStore, call func(context.Context) (T, error)) (T, error) {
+	a := bounded(ctx, s, func() answer[T] {
 		value, err := call(ctx)
 		return answer[T]{value, err}
 	}, func(err error) answer[T] { return answer[T]{err: err} })
 	return a.value, a.err
 }
 
-func boundedError(ctx context.Context, call func(context.Context) error) error {
-	return bounded(ctx, func() error { return call(ctx) }, func(err error) error { return err })
+func boundedError(ctx context.Context, s boundedStore, call func(context.Context) error) error {
+	return bounded(ctx, s, func() error { return call(ctx) }, func(err error) error { return err })
 }
 
 // acrossParts is boundedAnswer for what is read from all parts. The store hears of the end a little before the caller
 // does: it has time to say what the parts that are there have answered, on a busy machine too.
 func acrossParts[T any](ctx context.Context, s boundedStore, call func(context.Context) (T, error)) (T, error) {
 	if s.Parts() == 1 {
-		return boundedAnswer(ctx, call)
+		return boundedAnswer(ctx, s, call)
 	}
 	limit := storeTimeout
 	if deadline, ok := ctx.Deadline(); ok {
@@ -88,7 +99,7 @@ func acrossParts[T any](ctx context.Context, s boundedStore, call func(context.C
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return boundedAnswer(ctx, func(ctx context.Context) (T, error) {
+	return boundedAnswer(ctx, s, func(ctx context.Context) (T, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit-limit/8)
 		defer cancel()
 		return call(ctx)
@@ -96,11 +107,11 @@ func acrossParts[T any](ctx context.Context, s boundedStore, call func(context.C
 }
 
 func (s boundedStore) Register(ctx context.Context, r Registration) (View, error) {
-	return boundedAnswer(ctx, func(ctx context.Context) (View, error) { return s.Store.Register(ctx, r) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) { return s.Store.Register(ctx, r) })
 }
 
 func (s boundedStore) Retire(ctx context.Context, job, epoch string) error {
-	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Retire(ctx, job, epoch) })
+	return boundedError(ctx, s, func(ctx context.Context) error { return s.Store.Retire(ctx, job, epoch) })
 }
 
 func (s boundedStore) List(ctx context.Context, q ListQuery) (ListPage, error) {
@@ -121,15 +132,15 @@ func (s boundedStore) MostMissed(ctx context.Context, limit int) ([]string, erro
 
 func (s boundedStore) Look(ctx context.Context, jobs []string) (View, error) {
 	jobs = slices.Clone(jobs)
-	return boundedAnswer(ctx, func(ctx context.Context) (View, error) { return s.Store.Look(ctx, jobs) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) { return s.Store.Look(ctx, jobs) })
 }
 
 func (s boundedStore) Cursors(ctx context.Context, jobs []string) ([]time.Time, error) {
-	return boundedAnswer(ctx, func(ctx context.Context) ([]time.Time, error) { return s.Store.Cursors(ctx, jobs) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) ([]time.Time, error) { return s.Store.Cursors(ctx, jobs) })
 }
 
 func (s boundedStore) Epochs(ctx context.Context, jobs []string) ([]string, error) {
-	return boundedAnswer(ctx, func(ctx context.Context) ([]string, error) { return s.Store.Epochs(ctx, jobs) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) ([]string, error) { return s.Store.Epochs(ctx, jobs) })
 }
 
 func (s boundedStore) Claim(ctx context.Context, claims []Claim) []Claimed {
@@ -137,12 +148,12 @@ func (s boundedStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 	for i := range own {
 		own[i].InFlight = copied(own[i].InFlight)
 	}
-	return bounded(ctx, func() []Claimed { return s.Store.Claim(ctx, own) },
+	return bounded(ctx, s, func() []Claimed { return s.Store.Claim(ctx, own) },
 		func(err error) []Claimed { return slices.Repeat([]Claimed{{Err: err}}, len(claims)) })
 }
 
 func (s boundedStore) Start(ctx context.Context, starts []Start) []error {
-	return bounded(ctx, func() []error { return s.Store.Start(ctx, starts) },
+	return bounded(ctx, s, func() []error { return s.Store.Start(ctx, starts) },
 		func(err error) []error { return slices.Repeat([]error{err}, len(starts)) })
 }
 
@@ -151,7 +162,7 @@ func (s boundedStore) Finish(ctx context.Context, finishes []Finish) []error {
 	for i := range own {
 		own[i].Next = copied(own[i].Next)
 	}
-	return bounded(ctx, func() []error { return s.Store.Finish(ctx, own) },
+	return bounded(ctx, s, func() []error { return s.Store.Finish(ctx, own) },
 		func(err error) []error { return slices.Repeat([]error{err}, len(finishes)) })
 }
 
@@ -164,15 +175,15 @@ func copied(p *InFlight) *InFlight {
 }
 
 func (s boundedStore) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
-	return boundedAnswer(ctx, func(ctx context.Context) (HeartbeatReply, error) { return s.Store.Heartbeat(ctx, b) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) (HeartbeatReply, error) { return s.Store.Heartbeat(ctx, b) })
 }
 
 func (s boundedStore) Restore(ctx context.Context, m Memory) error {
-	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Restore(ctx, m) })
+	return boundedError(ctx, s, func(ctx context.Context) error { return s.Store.Restore(ctx, m) })
 }
 
 func (s boundedStore) Leave(ctx context.Context, session string) error {
-	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Leave(ctx, session) })
+	return boundedError(ctx, s, func(ctx context.Context) error { return s.Store.Leave(ctx, session) })
 }
 
 func (s boundedStore) Nodes(ctx context.Context) ([]Node, error) {
@@ -185,7 +196,7 @@ func (s boundedStore) InFlight(ctx context.Context) ([]InFlight, error) {
 
 func (s boundedStore) Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error) {
 	jobs = slices.Clone(jobs)
-	return boundedAnswer(ctx, func(ctx context.Context) ([][]Run, error) { return s.Store.Runs(ctx, jobs, limit) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) ([][]Run, error) { return s.Store.Runs(ctx, jobs, limit) })
 }
 
 func (s boundedStore) Failures(ctx context.Context, limit int) ([]Run, error) {
@@ -193,27 +204,27 @@ func (s boundedStore) Failures(ctx context.Context, limit int) ([]Run, error) {
 }
 
 func (s boundedStore) Pause(ctx context.Context, job string, p Pause) (PauseState, error) {
-	return boundedAnswer(ctx, func(ctx context.Context) (PauseState, error) { return s.Store.Pause(ctx, job, p) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) (PauseState, error) { return s.Store.Pause(ctx, job, p) })
 }
 
 func (s boundedStore) Resume(ctx context.Context, job string, version int64, record Run, keep int) (PauseState, error) {
-	return boundedAnswer(ctx, func(ctx context.Context) (PauseState, error) {
+	return boundedAnswer(ctx, s, func(ctx context.Context) (PauseState, error) {
 		return s.Store.Resume(ctx, job, version, record, keep)
 	})
 }
 
 func (s boundedStore) Cancel(ctx context.Context, n Notice) error {
-	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Cancel(ctx, n) })
+	return boundedError(ctx, s, func(ctx context.Context) error { return s.Store.Cancel(ctx, n) })
 }
 
 // Put copies the payload: it belongs to the caller of At, who may change it when At has returned.
 func (s boundedStore) Put(ctx context.Context, o OneOff) error {
 	o.Payload = slices.Clone(o.Payload)
-	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Put(ctx, o) })
+	return boundedError(ctx, s, func(ctx context.Context) error { return s.Store.Put(ctx, o) })
 }
 
 func (s boundedStore) Withdraw(ctx context.Context, id string) error {
-	return boundedError(ctx, func(ctx context.Context) error { return s.Store.Withdraw(ctx, id) })
+	return boundedError(ctx, s, func(ctx context.Context) error { return s.Store.Withdraw(ctx, id) })
 }
 
 func (s boundedStore) Waiting(ctx context.Context, limit int) ([]OneOff, error) {
@@ -226,5 +237,5 @@ func (s boundedStore) Locate(ctx context.Context, part int) string {
 	if !ok {
 		return ""
 	}
-	return bounded(ctx, func() string { return locator.Locate(ctx, part) }, func(error) string { return "" })
+	return bounded(ctx, s, func() string { return locator.Locate(ctx, part) }, func(error) string { return "" })
 }

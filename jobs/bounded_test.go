@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/lockgen/lockgen/jobs"
@@ -26,6 +27,9 @@ func (s *deafStore) answer() error {
 	}
 	return nil
 }
+
+// WhySilent is what the store knows of it.
+func (s *deafStore) WhySilent() string { return "its disk may be full" }
 
 func (s *deafStore) Look(ctx context.Context, jobs []string) (View, error) {
 	if err := s.answer(); err != nil {
@@ -106,6 +110,28 @@ func TestScheduler_contextEnds(t *testing.T) {
 		time.Sleep(time.Minute) // what was given up ends
 		store.away.Store(false)
 		c.Stop()
+	})
+}
+
+// A call that is given up says what the store knows of why, unless it is the caller who has left.
+func TestBounded_why(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &deafStore{}
+		store.away.Store(true)
+		late, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		for ctx, want := range map[context.Context]string{
+			late: "the job store has not answered (its disk may be full): context deadline exceeded",
+			left: "the job store has not answered: context canceled",
+		} {
+			if err := Bounded(store).Put(ctx, OneOff{}); !errors.Is(err, ctx.Err()) || err.Error() != want {
+				t.Errorf("%v, want %q", err, want)
+			}
+		}
+		time.Sleep(time.Minute) // what was given up ends
 	})
 }
 

@@ -46,5 +46,8 @@ func (s *Scheduler) ClockStepped() bool {
 	return slices.ContainsFunc(s.parts, func(p *part) bool { return p.clock.stepped() })
 }
 
+// Bounded is what a scheduler makes of its store.
+func Bounded(s Store) Store { return boundedStore{s} }
+
 // StoreOf returns what Config.Store became.
 func StoreOf(s *Scheduler) Store { return s.cfg.Store.(boundedStore).Store }

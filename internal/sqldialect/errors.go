@@ -55,6 +55,17 @@ func (d Dialect) Again(err error) bool {
 	return code == 5 || code == 6
 }
 
+// writer is who keeps all others from writing to a file of SQLite.
+const writer = "the write lock of the SQLite file; look for one that is stopped, or hangs, in a transaction"
+
+// WhySilent is what keeps a database as a rule that does not answer although it is there, "" if nothing is known of it.
+func (d Dialect) WhySilent() string {
+	if d != SQLite {
+		return ""
+	}
+	return "another connection or process may hold " + writer
+}
+
 // IsLockTimeout reports whether a statement has waited for a row for as long as it may.
 func (d Dialect) IsLockTimeout(err error) bool {
 	if err == nil {

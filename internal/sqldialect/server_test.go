@@ -65,6 +65,7 @@ func TestTables_Help(t *testing.T) {
 	}{
 		{MySQL, "Error 1461 (42000): Can't create more than max_prepared_stmt_count statements", "interpolateParams=true"},
 		{MySQL, "Error 1290 (HY000): The MySQL server is running with the --read-only option", "need the primary"},
+		{SQLite, "database is locked (5) (SQLITE_BUSY)", "another connection or process holds the write lock"},
 		{SQLite, "attempt to write a readonly database (8)", "the file, its folder and the pool"},
 	} {
 		err := Tables{Dialect: c.dialect, Of: "lock"}.Help(errors.New(c.err))

@@ -25,6 +25,9 @@ const createKey = 0x6c6f636b67656f
 // Create creates the tables if look, which finds out whether they are there as they must be, does not find them. It
 // looks first, so that a role that may not create tables is no obstacle where they exist.
 func (t Tables) Create(ctx context.Context, db *sql.DB, look func() error) error {
+	if err := FileOf(db).Check(); err != nil {
+		return fmt.Errorf("create the %s tables: %w", t.Of, err)
+	}
 	err := look()
 	if err != nil && t.isIncomplete(err) {
 		created := t.create(ctx, db)
@@ -32,6 +35,9 @@ func (t Tables) Create(ctx context.Context, db *sql.DB, look func() error) error
 		if err = look(); err != nil && created != nil {
 			err = created
 		}
+	}
+	if err == nil && t.Dialect == SQLite {
+		err = FileOf(db).Learn(ctx, db)
 	}
 	if err == nil {
 		return nil
@@ -106,6 +112,8 @@ func (t Tables) Help(err error) error {
 			"ASCII in names of nodes and in reasons", err, t.Of)
 	case t.IsUnprepared(err):
 		return fmt.Errorf("%w; give the pool interpolateParams=true, without which its driver prepares every statement", err)
+	case t.Dialect == SQLite && t.Again(err):
+		return fmt.Errorf("%w; another connection or process holds %s", err, writer)
 	case t.IsReadOnly(err) && t.Dialect == SQLite:
 		return fmt.Errorf("%w; %ss write: the file, its folder and the pool must let them", err, t.Of)
 	case t.IsReadOnly(err):

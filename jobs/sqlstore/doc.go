@@ -55,6 +55,16 @@
 // runs of the process are taken over all the same when its lease is over, as soon as that can be written: all but those
 // that an open transaction has completed.
 //
+// # A power loss
+//
+// PostgreSQL and MySQL answer a commit when it is on the disk, as they are set up by default. With locks that were
+// opened by a URL of SQLite, jobs are on their pool, which has synchronous=NORMAL and a write-ahead log: a power loss,
+// or a crash of the machine, may take back the last commits, and ends all processes that use the file. What the jobs
+// did elsewhere stays. So a tick without Retries that had run may run again, a run that was recorded may be recorded
+// anew, and a one-off job may be gone that [jobs.Scheduler.At] had accepted. What a transaction of the same file wrote
+// goes together with its PutTx and CompleteTx. Who wants each commit on the disk opens the pool himself, with
+// synchronous=FULL. A process that dies takes nothing back.
+//
 // # Clocks
 //
 // The server's clock is used, in SQLite the machine's clock. It is read after the locks are held. Times are kept to the

@@ -89,6 +89,7 @@ type Store struct {
 	single chan struct{} // the same, of both, where there is one writer at a time
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
+	file   *sqldialect.File
 
 	completing completing
 	turns      turns
@@ -123,6 +124,7 @@ func New(db *sql.DB, cfg Config) *Store {
 	s := &Store{
 		db: db, cfg: cfg, namespace: []byte(cfg.Namespace), problem: err, steps: make(chan struct{}, stepConns),
 		calls: make(chan struct{}, callConns), single: make(chan struct{}, 1), asking: make(chan struct{}, 1),
+		file: sqldialect.FileOf(db),
 	}
 	s.swept.Store(time.Now().UnixMicro())
 	return s
@@ -136,6 +138,9 @@ func (s *Store) PartOf(string) int { return 0 }
 
 // ready returns the statements. Until it has succeeded once it examines the server and the tables.
 func (s *Store) ready(ctx context.Context) (*tables, error) {
+	if err := s.file.Check(); err != nil {
+		return nil, err
+	}
 	if t := s.known.Load(); t != nil {
 		return t, ctx.Err()
 	}
@@ -185,7 +190,10 @@ func (s *Store) examine(ctx context.Context) (*tables, error) {
 		own.soon = mariaDBSoon
 		t.dialect = &own
 	}
-	return t, t.look(ctx, s.db)
+	if err := t.look(ctx, s.db); err != nil || t.Dialect != sqldialect.SQLite {
+		return t, err
+	}
+	return t, s.file.Learn(ctx, s.db)
 }
 
 // in says where a call failed.

@@ -24,10 +24,17 @@ type Tx interface {
 // transaction must be in the database of the store; the error wraps lockrt.ErrOptions if it is in another one. Its role
 // needs the right to select, insert and update in the table of one-off jobs.
 //
+// In SQLite the tables must be in the main database of the transaction's connection. Attached databases are files of
+// their own, which SQLite commits one after another: a crash between two of them would leave an order without its job. So
+// the other writes belong into main too.
+//
 // As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. A job
 // that waits is not run before the transaction has ended. If other open transactions have put the same ID, PutTx waits for
 // them. After the commit a node finds the job at its next
 // heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
+//
+// A rollback to a savepoint undoes a PutTx behind it, and the rest of the transaction may still commit: call it outside
+// of savepoints, or where they hold the writes too. Nested transactions of gorm are savepoints.
 //
 // The first use of a store examines the server on a connection of its own. Where transactions may have all connections of
 // a pool, let that be another call, before them: [Store.Nodes] will do.
@@ -44,6 +51,9 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 	}
 	t, err := s.ready(ctx)
 	if err != nil {
+		return s.in(err, "put one-off job %q", o.ID)
+	}
+	if t, err = t.inTx(); err != nil {
 		return s.in(err, "put one-off job %q", o.ID)
 	}
 	if err := t.checkOpen(ctx, tx); err != nil {
@@ -85,6 +95,9 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 // if that is less. The transaction must be in the database of the store, in
 // another one the error is jobs.ErrGone too. Its role needs the right to select and update in the table of runs, and to
 // select in that of one-off jobs. CompleteTx blocks until the database has answered. After every error roll back.
+//
+// A rollback to a savepoint undoes a CompleteTx behind it: what the transaction then commits, another run may do again.
+// Call it outside of savepoints. Nested transactions of gorm are savepoints.
 func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	run, ok := jobs.RunFromContext(ctx)
 	if !ok {
@@ -95,6 +108,9 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	}
 	t, err := s.ready(ctx)
 	if err != nil {
+		return s.in(err, "complete run %s", run.ID)
+	}
+	if t, err = t.inTx(); err != nil {
 		return s.in(err, "complete run %s", run.ID)
 	}
 	if err := t.checkOpen(ctx, tx); err != nil {
@@ -122,6 +138,25 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	}
 	s.completing.note(ctx, run, tx)
 	return nil
+}
+
+// attached says why tables must be in the main database of a SQLite connection.
+const attached = "SQLite commits the file of an attached database apart from the others, so that a crash between the two " +
+	"leaves one without the other"
+
+// inTx are the tables for a statement in a caller's transaction. In SQLite they are those of its connection's main
+// database, whatever tables of the same name it has elsewhere.
+func (t *tables) inTx() (*tables, error) {
+	if t.Dialect != sqldialect.SQLite {
+		return t, nil
+	}
+	own := *t
+	own.schema = t.Quote("main") + "."
+	if t.schema != "" && !strings.EqualFold(t.schema, own.schema) {
+		return nil, fmt.Errorf("%w: the tables %s are in the schema %s and not in main: %s", lockrt.ErrOptions, t.Names,
+			strings.TrimSuffix(t.schema, "."), attached)
+	}
+	return &own, nil
 }
 
 // checkOpen refuses what is no open transaction. The role of the caller may read the table.
@@ -174,12 +209,19 @@ func putText(t *tables) (text string, now []any) {
 
 // explainTx is explain for a statement in a caller's transaction.
 func (s *Store) explainTx(ctx context.Context, t *tables, err error) error {
+	if t.Dialect == sqldialect.SQLite && t.Again(err) { // it may also have read before somebody else has written
+		return err
+	}
 	if !t.IsForeign(err) && !t.IsMissing(err) && !t.IsNull(err) {
 		return t.explain(ctx, err)
 	}
 	s.known.Store(nil) // the tables may have been made again
-	return fmt.Errorf("%w: the transaction is in another database than the tables %s of the store, or they were made again "+
-		"since: %w", lockrt.ErrOptions, t.Names, err)
+	where := ""
+	if t.Dialect == sqldialect.SQLite {
+		where = ", or they are not in the main database of its connection (" + attached + ")"
+	}
+	return fmt.Errorf("%w: the transaction is in another database than the tables %s of the store%s, or they were made again "+
+		"since: %w", lockrt.ErrOptions, t.Names, where, err)
 }
 
 // PgxTx adapts a pgx.Tx for [Store.PutTx] and [Store.CompleteTx].

@@ -80,7 +80,7 @@ func (s *Store) enter(ctx context.Context, t *tables, slots chan struct{}) (leav
 	case slots <- struct{}{}:
 		return func() { <-slots }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, t.silent(ctx.Err())
 	}
 }
 

@@ -2,11 +2,11 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
 
@@ -20,7 +20,7 @@ var errNoAnswer = errors.New("the store did not answer in time")
 // cancelled may have run, and drivers close the connection. What a caller has left ends with its own time limit.
 type calls struct {
 	workers.Pool
-	db *sql.DB
+	store *Store
 }
 
 // driverGrace is how long a driver may take to notice that the time of a call is over.
@@ -63,17 +63,41 @@ func (c *calls) timedOut(ctx context.Context, bound time.Duration, err error) er
 	if !isContext(err) || ctx.Err() != nil {
 		return err
 	}
-	return newTimeout(err, bound, c.db)
+	return c.store.newTimeout(err, bound)
 }
 
-// newTimeout says that there was no answer within a time. Where all connections of the pool are in use, that may be why.
-func newTimeout(err error, after time.Duration, db *sql.DB) timeoutError {
+// newTimeout says that there was no answer within a time, and what may be why: a writer that keeps the file of SQLite from
+// all others, or that all connections of the pool are in use.
+func (s *Store) newTimeout(err error, after time.Duration) timeoutError {
 	text := fmt.Sprintf("the store did not answer within %s", after.Round(time.Millisecond))
-	if db != nil {
-		if pool := db.Stats(); pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
-			text += fmt.Sprintf(", and all %d connections of the pool were in use: if the server answers others, raise "+
-				"SetMaxOpenConns, or give the locks a pool of their own", pool.InUse)
-		}
+	why := s.whySilent()
+	if why != "" {
+		text += ": " + why
+	}
+	if all := s.allInUse(); all != "" && why != "" {
+		text += " (" + all + ", as they are when they wait for it; if nobody holds it, give the locks a pool of their own)"
+	} else if all != "" {
+		text += ", and " + all + ": if the server answers others, raise SetMaxOpenConns, or give the locks a pool of their own"
 	}
 	return timeoutError{err, text}
+}
+
+// whySilent is what keeps the database as a rule, "" if nothing is known.
+func (s *Store) whySilent() string {
+	if t := s.known.Load(); t != nil {
+		return t.WhySilent()
+	}
+	return sqldialect.Dialect(s.cfg.Dialect).WhySilent()
+}
+
+// allInUse says that all connections of the pool are in use, or nothing.
+func (s *Store) allInUse() string {
+	if s.db == nil {
+		return ""
+	}
+	pool := s.db.Stats()
+	if pool.MaxOpenConnections == 0 || pool.InUse < pool.MaxOpenConnections {
+		return ""
+	}
+	return fmt.Sprintf("all %d connections of the pool were in use", pool.InUse)
 }

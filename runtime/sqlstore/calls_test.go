@@ -20,7 +20,7 @@ func TestCalls_do_limit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var c calls
+				c := calls{store: New(nil, Config{})}
 				began := time.Now()
 				_, err := c.do(t.Context(), 300*time.Millisecond, func(ctx context.Context) error {
 					wait(ctx)

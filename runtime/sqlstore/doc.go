@@ -82,7 +82,9 @@
 // the process on the monotonic clock from a moment before the statement was sent that read the clock. A step of the
 // server's clock forwards takes as much from every lease, which its holder learns at its next renewal. Whoever waits may
 // lose his place by it, and stands in line anew within 30 s. A step back keeps locks of the dead, and those kept by
-// MinHold, for as much longer. Fences grow in both cases.
+// MinHold, for as much longer. Fences grow in both cases, for as long as the row of the lock is there. A row that was
+// granted while the clock was ahead has an epoch of that time. If it was deleted before the clock was set right, after
+// nobody had wanted the lock for Config.Retention, the next fences are lower, until the clock has come that far.
 //
 // # A request that comes late
 //
@@ -95,8 +97,8 @@
 // # Fences
 //
 // Each grant has an epoch, the greater of the last epoch + 1 and the server's clock in µs. Readers who hold a lock
-// together share one. Rows are deleted when nobody
-// has wanted the lock for Config.Retention; later the clock alone makes epochs grow.
+// together share one. Rows are deleted when nobody has wanted the lock for Config.Retention; later the clock alone
+// makes epochs grow, and those after it was set back may be lower: see Clocks.
 //
 // # The lock and the write in one transaction
 //
@@ -116,6 +118,12 @@
 // synchronous_standby_names in PostgreSQL, semi-synchronous replication (AFTER_SYNC) in MySQL and Galera forget
 // nothing. Grants and renewals wait for the disk. Releases, joins and signs of life do not in PostgreSQL: a crash of
 // the server only makes such a lock last to its TTL.
+//
+// In SQLite nothing waits for the disk on the connections of a URL, which have synchronous=NORMAL and a write-ahead
+// log: a power loss, or a crash of the machine, may take back the last commits. It ends all processes that use the file
+// as well, so that nobody goes on under a lease that is forgotten, and the next fence is higher by the clock. A process
+// that dies takes nothing back. Jobs that are kept on the same pool may run again: see package jobs/sqlstore. Who wants
+// each commit on the disk opens the pool himself, with synchronous=FULL.
 //
 // # Servers, settings and poolers
 //

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	"github.com/lockgen/lockgen/runtime/internal/janitor"
 )
 
@@ -27,7 +28,7 @@ func (s *session) newJanitor() *janitor.Janitor[string] {
 		Cancel: s.cancelBatch, Most: 16 * janitors,
 		When:  func(_ string, micros int64) time.Time { return s.store.clock.When(micros) },
 		Lag:   func() time.Duration { return time.Duration(s.store.rowWait.Load()) },
-		Retry: func(err error) bool { return !errors.Is(err, errReplaced) },
+		Retry: func(err error) bool { return !errors.Is(err, sqldialect.ErrReplaced) },
 	})
 }
 

@@ -88,7 +88,7 @@ func (s *session) perLease(ctx context.Context, leases []lease, how renewing) []
 
 func (s *session) renewChunk(ctx context.Context, leases []lease, how renewing) (errs []error, err error) {
 	t, err := s.store.ready(ctx)
-	if errors.Is(err, errReplaced) { // whatever the old file says
+	if errors.Is(err, sqldialect.ErrReplaced) { // whatever the old file says
 		s.Logger.Error("locks are lost", slog.Int("leases", len(leases)), slog.Any("error", err))
 		return slices.Repeat([]error{fmt.Errorf("%w: %w", lockrt.ErrLost, err)}, len(leases)), nil
 	}

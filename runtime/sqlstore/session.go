@@ -95,7 +95,7 @@ func newSession(store *Store, cfg lockrt.SessionConfig, storeCfg Config) *sessio
 		heeded:     make(map[string]struct{}),
 		wakePoller: make(chan struct{}, 1), wakeKeeper: make(chan struct{}, 1), wakeFeeler: make(chan struct{}, 1),
 	}
-	s.calls.db = store.db
+	s.calls.store = store
 	s.leftovers, s.cancels, s.late = s.newJanitor(), newPatient(janitors), newPatient(lateRenewals)
 	s.bell.echo = make(chan struct{}, 1)
 	if s.cfg.Listener != nil {

@@ -87,7 +87,7 @@ type Store struct {
 	asking chan struct{} // has an element while somebody examines the server
 	known  atomic.Pointer[tables]
 	clock  *storeclock.Clock
-	file   file
+	file   *sqldialect.File
 
 	rowWait atomic.Int64 // how long after it began a statement may act, where it does not look at the clock again
 
@@ -108,7 +108,7 @@ var _ lockrt.Store = (*Store)(nil)
 func New(db *sql.DB, cfg Config) *Store {
 	return &Store{
 		db: db, pool: &prepared{DB: db}, cfg: cfg, clock: storeclock.New(), asking: make(chan struct{}, 1),
-		slots: make(chan struct{}, callerConns), single: make(chan struct{}, 1),
+		slots: make(chan struct{}, callerConns), single: make(chan struct{}, 1), file: sqldialect.FileOf(db),
 	}
 }
 
@@ -158,8 +158,11 @@ func (s *Store) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 
 // ready returns the statements. Until it has succeeded once it examines the server and the tables.
 func (s *Store) ready(ctx context.Context) (*tables, error) {
+	if err := s.file.Check(); err != nil {
+		return nil, err
+	}
 	if t := s.known.Load(); t != nil {
-		return t, s.file.check()
+		return t, nil
 	}
 	select {
 	case s.asking <- struct{}{}:
@@ -168,7 +171,7 @@ func (s *Store) ready(ctx context.Context) (*tables, error) {
 		return nil, ctx.Err()
 	}
 	if t := s.known.Load(); t != nil {
-		return t, s.file.check()
+		return t, nil
 	}
 	for {
 		t, err := s.examine(ctx)
@@ -225,7 +228,7 @@ func (s *Store) lookAt(ctx context.Context, t *tables) (clock clockPair, err err
 	}
 	switch t.Dialect {
 	case sqldialect.SQLite:
-		return clock, s.file.learn(ctx, conn)
+		return clock, s.file.Learn(ctx, conn)
 	case sqldialect.MySQL:
 		return clock, nil
 	}

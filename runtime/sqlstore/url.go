@@ -55,7 +55,7 @@ func openURL(ctx context.Context, url string, open func(string) (*sql.DB, Config
 	if _, err := s.ready(limited); err != nil {
 		_ = db.Close()
 		if ctx.Err() == nil && isContext(err) {
-			err = newTimeout(err, callTime, db)
+			err = s.newTimeout(err, callTime)
 		}
 		return nil, fmt.Errorf("%s: %w", cfg.Dialect, err)
 	}

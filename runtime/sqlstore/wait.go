@@ -196,7 +196,7 @@ func (w *waiting) unheard(ctx context.Context, err error, asked bool) error {
 // outcome tells a busy lock from a store that cannot be asked.
 func (w *waiting) outcome() error {
 	if silent := w.question.Silent(); w.Down == nil && silent > askSilence {
-		return newTimeout(context.DeadlineExceeded, silent, w.s.store.db)
+		return w.s.store.newTimeout(context.DeadlineExceeded, silent)
 	}
 	return w.Outcome(nil)
 }

@@ -113,7 +113,7 @@ func TestSQLite_fileReplaced(t *testing.T) {
 			if _, err := a.TryAcquire(t.Context(), "k", lockrt.Options{TTL: time.Second}); err == nil {
 				t.Error("it locks in the old file")
 			} else {
-				wants(t, err, file, "open the store again")
+				wants(t, err, file, "open the pool and the store again")
 			}
 			again := &engine{name: "sqlite", db: openSQLite(t, "sqlite:"+file)}
 			if _, err := again.locker(t, "b").TryAcquire(t.Context(), "k", lockrt.Options{TTL: time.Second}); err != nil {
@@ -164,5 +164,35 @@ func TestSQLite_feelsTheRelease(t *testing.T) {
 		if err := waiter.Release(t.Context(), lockrt.Release{Key: "k", ID: "2"}); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Somebody keeps the file's write lock. Who waits is told that, and not that the pool is too small, although its
+// connections are in use.
+func TestSQLite_writerHangs(t *testing.T) {
+	t.Parallel()
+	url := "sqlite:" + filepath.Join(t.TempDir(), "locks.db")
+	writer := openSQLite(t, url)
+	db := openDB(t, "sqlite", sqliteDSN(url))
+	db.SetMaxOpenConns(1)
+	l := (&engine{name: "sqlite", db: db}).locker(t, "a")
+	lease, err := l.Acquire(t.Context(), "k", lockrt.Options{TTL: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer.SetMaxOpenConns(1)
+	if _, err := writer.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Acquire(t.Context(), "other", lockrt.Options{TTL: long, Wait: time.Second})
+	wants(t, err, "did not answer", "the write lock of the SQLite file", "one that is stopped, or hangs", "all 1 connections")
+	if errors.Is(err, lockrt.ErrBusy) || strings.Contains(err.Error(), "raise SetMaxOpenConns") {
+		t.Errorf("it points elsewhere: %v", err)
+	}
+	if _, err := writer.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
