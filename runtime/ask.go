@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
@@ -15,6 +16,7 @@ import (
 func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error) {
 	until := deadlineOf(o.Wait)
 	queued := req.Told != nil
+	var again time.Duration // before the next try
 	for ; ; req.ID = "" {
 		if req.ID == "" {
 			req.ID = l.newID()
@@ -39,6 +41,10 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 		if !gone || o.Wait == 0 || timelimit.Ended(ctx) != nil {
 			return nil, withContext(ctx, err)
 		}
+		// The first is tried at once. A store that goes on like that is not to be asked without a pause.
+		pace.Sleep(ctx, min(again, o.Wait))
+		again = pace.Backoff(again, minBackoff, maxBackoff)
+		o.Wait = left(until)
 	}
 }
 
@@ -68,6 +74,8 @@ func (l *Locker) accept(ctx context.Context, req Request, granted Grant, o Optio
 	}
 	return g, nil
 }
+
+const minBackoff, maxBackoff = time.Millisecond, 100 * time.Millisecond
 
 var errTooLate = errors.New("nothing is left of the lease")
 

@@ -9,7 +9,8 @@ import "slices"
 func (l *Locker) beside(g *grant) (ended []*grant, late bool) {
 	alone := l.byKey[g.key]
 	if g.kind.exclusive() {
-		if alone != nil && alone.isAfter(g) || slices.ContainsFunc(l.shared[g.key], func(other *grant) bool { return other.isAfter(g) }) {
+		later := func(other *grant) bool { return other.isAfter(g) }
+		if alone != nil && later(alone) || slices.ContainsFunc(l.shared[g.key], later) {
 			return nil, true
 		}
 		l.byKey[g.key] = g

@@ -227,6 +227,7 @@ func (l *Locker) loseAll(leases []*Lease) (tell func()) {
 		g := lease.grant
 		if of, ended := g.endTurn(nil, &lostError{key: g.key, reason: errClosing}); ended {
 			lost, over = append(lost, g), append(over, of...)
+			l.noteLost(g, errClosing)
 		}
 		if now := g.holder(); now != nil {
 			leases[i] = now
@@ -235,7 +236,7 @@ func (l *Locker) loseAll(leases []*Lease) (tell func()) {
 	return func() {
 		l.telemetry.ended(over)
 		for _, g := range lost {
-			l.leaseLost(g, errClosing)
+			l.reportLost(g, g.leases(), errClosing)
 		}
 	}
 }

@@ -75,6 +75,7 @@ func (x *expirer) fire() {
 	for _, g := range x.due(time.Now()) {
 		if leases, ended := g.endTurn(nil, &lostError{key: g.key, reason: errDeadline}); ended {
 			lost, over = append(lost, g), append(over, leases...)
+			g.locker.noteLost(g, errDeadline)
 		} else if end := g.storeEnd(); time.Now().Before(end) {
 			x.watch(g, end) // its release has begun in this moment
 		} else {
@@ -85,7 +86,7 @@ func (x *expirer) fire() {
 		lost[0].locker.telemetry.ended(over)
 	}
 	for _, g := range lost {
-		g.locker.leaseLost(g, errDeadline)
+		g.locker.reportLost(g, g.leases(), errDeadline)
 	}
 }
 

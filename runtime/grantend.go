@@ -15,8 +15,11 @@ func (g *grant) lose(reason error) { g.loseTurn(nil, reason) }
 
 // loseTurn is lose if it is still the turn of the given lease; nil stands for any.
 func (g *grant) loseTurn(of *Lease, reason error) {
-	if g.end(of, &lostError{key: g.key, reason: reason}) {
-		g.locker.leaseLost(g, reason)
+	over, ended := g.endTurn(of, &lostError{key: g.key, reason: reason})
+	if ended {
+		g.locker.noteLost(g, reason)
+		g.locker.telemetry.ended(over)
+		g.locker.reportLost(g, g.leases(), reason)
 	}
 }
 
@@ -26,13 +29,16 @@ func loseEach(lost []*grant) {
 	lost = slices.DeleteFunc(lost, func(g *grant) bool {
 		of, ended := g.endTurn(nil, &lostError{key: g.key, reason: errNotMine})
 		over = append(over, of...)
+		if ended {
+			g.locker.noteLost(g, errNotMine)
+		}
 		return !ended
 	})
-	for _, g := range lost {
-		g.locker.leaseLost(g, errNotMine)
-	}
 	if len(lost) > 0 {
 		lost[0].locker.telemetry.ended(over)
+	}
+	for _, g := range lost {
+		g.locker.reportLost(g, g.leases(), errNotMine)
 	}
 }
 

@@ -191,3 +191,29 @@ func TestLocker_Acquire_brokenBeforeItBegins(t *testing.T) {
 		})
 	}
 }
+
+// A store whose grants are all lost is asked until the end of the wait, and not all the time.
+func TestLocker_Acquire_asksAgainWithPauses(t *testing.T) {
+	for _, handoffs := range []int{0, -1} {
+		testsync.Bubble(t, func(t *testing.T) {
+			store := &sharingStore{faultStore: &faultStore{Store: memstore.New()}}
+			locks := newLocker(t, store, lockrt.Config{LocalHandoffs: handoffs})
+			var asked atomic.Int32
+			store.set(func(s *faultStore) {
+				s.acquire = func(context.Context, lockrt.Request, lockrt.Session) (lockrt.Grant, error) {
+					asked.Add(1)
+					time.Sleep(time.Millisecond)
+					return lockrt.Grant{}, lockrt.ErrLost
+				}
+			})
+			began := time.Now()
+			_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: 10 * time.Second})
+			if took := time.Since(began); !errors.Is(err, lockrt.ErrLost) || took > 10*time.Second+bound {
+				t.Errorf("%v after %s", err, took)
+			}
+			if n := asked.Load(); n > 150 {
+				t.Errorf("the store was asked %d times in 10 s", n)
+			}
+		})
+	}
+}

@@ -274,12 +274,17 @@ func (l *Locker) held() []HeldLease {
 
 // leaseLost is called once for a grant that was lost. The next caller in the queue has to ask the store.
 func (l *Locker) leaseLost(g *grant, reason error) {
+	l.noteLost(g, reason)
+	l.reportLost(g, g.leases(), reason)
+}
+
+// noteLost is what the Locker has to know of a lost grant.
+func (l *Locker) noteLost(g *grant, reason error) {
 	if !errors.Is(reason, errNotMine) {
 		l.keepLost(g)
 	}
 	l.drop(g)
 	l.queues.vacate(g)
-	l.reportLost(g, g.leases(), reason)
 }
 
 // reportLost tells that leases of a grant were lost.
