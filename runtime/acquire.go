@@ -167,7 +167,11 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 			if c.place != "" {
 				o.Wait = max(o.Wait, time.Millisecond) // a place is for those who wait
 			}
-			return l.lead(ctx, key, c.place, o)
+			lease, err := l.lead(ctx, key, c.place, o)
+			if o.Wait = left(until); errors.Is(err, ErrLost) && o.Wait != 0 && ctx.Err() == nil {
+				continue
+			}
+			return lease, err
 		}
 		if c.grant.readers() != nil {
 			if lease := l.beginReader(ctx, c.grant, o); lease != nil {
@@ -178,17 +182,28 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 			}
 			continue
 		}
-		if l.refresh(ctx, c.grant, o) {
-			if lease, err := l.begin(ctx, c.grant, o); err == nil {
-				return lease, nil
-			}
+		if lease := l.beginPassed(ctx, c.grant, o, until); lease != nil {
+			return lease, nil
 		}
-		// The lease that was passed on was lost on the way, or Close has begun.
-		l.giveBack(ctx, c.grant)
 		if err := errors.Join(ctx.Err(), l.closedErr()); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// beginPassed makes a lease of a grant that was passed on. It is nil if that was lost on the way, or Close has begun.
+func (l *Locker) beginPassed(ctx context.Context, g *grant, o Options, until time.Time) (lease *Lease) {
+	defer func() {
+		if lease == nil { // also after a driver's panic
+			l.giveBack(ctx, g)
+		}
+	}()
+	if l.refresh(ctx, g, o, until) {
+		if made, err := l.begin(ctx, g, o); err == nil {
+			return made
+		}
+	}
+	return nil
 }
 
 // beginReader makes a lease under a grant that the caller has joined. It is nil if that has just ended: then the caller

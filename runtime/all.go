@@ -91,8 +91,8 @@ func (ls Leases) lost() error {
 	return nil
 }
 
-// giveUp releases leases under which nothing ran: MinHold has nothing to keep apart, and a retry would wait for it. What
-// cannot be released is logged, as the caller has an error already.
+// giveUp releases leases under which nothing ran: MinHold has nothing to keep apart, and a retry would wait for it. It waits
+// for that while ctx lives. What cannot be released is logged, as the caller has an error already.
 func (ls Leases) giveUp(ctx context.Context) {
 	for _, lease := range ls {
 		lease.grant.keepNothing(lease)
@@ -100,12 +100,21 @@ func (ls Leases) giveUp(ctx context.Context) {
 	if len(ls) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
-	defer cancel()
-	if err := ls.Release(ctx); err != nil && !errors.Is(err, ErrLost) {
-		ls[0].grant.locker.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused locks not released yet, at worst left to their TTL",
-			slog.Any("error", err))
-	}
+	l := ls[0].grant.locker
+	var back sync.WaitGroup
+	entered := l.enter() == nil // so that Close waits for it
+	back.Go(func() {
+		if entered {
+			defer l.leave()
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+		defer cancel()
+		if err := ls.Release(ctx); err != nil && !errors.Is(err, ErrLost) {
+			l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused locks not released yet, at worst left to their TTL",
+				slog.Any("error", err))
+		}
+	})
+	awaitAlive(ctx, giveBackTime, &back)
 }
 
 // Lease returns the lease on key, nil if there is none.

@@ -42,10 +42,10 @@ func (l *Locker) tryAtOnce(ctx context.Context, sorted []KeyOptions, o Options, 
 	for i, key := range sorted {
 		slots <- struct{}{}
 		all.Go(func() {
+			defer func() { <-slots }()
 			o := o
 			o.Mode, o.Permits = key.Mode, key.Permits
 			grants[i], errs[i] = l.tryGrant(asking, key.Key, o)
-			<-slots
 		})
 	}
 	all.Wait()
@@ -98,11 +98,12 @@ func (l *Locker) tryGrant(ctx context.Context, key string, o Options) (*grant, e
 	return g, err
 }
 
-// beginPrefix makes leases of the grants up to the first that is missing, and gives back the others at the same time.
+// beginPrefix makes leases of the grants up to the first that is missing, and gives back the others at the same time. It
+// waits for that while ctx lives.
 func (l *Locker) beginPrefix(ctx context.Context, grants []*grant, o Options, held *Leases) {
 	missing := false
-	var back sync.WaitGroup
-	defer back.Wait()
+	back, caller := new(sync.WaitGroup), ctx
+	defer func() { awaitAlive(caller, giveBackTime, back) }()
 	for _, g := range grants {
 		if g == nil {
 			missing = true
@@ -116,6 +117,10 @@ func (l *Locker) beginPrefix(ctx context.Context, grants []*grant, o Options, he
 			}
 			missing = true
 		}
-		back.Go(func() { l.giveBack(ctx, g) })
+		l.acquiring.Add(1) // tryAtOnce has entered
+		back.Go(func() {
+			defer l.leave()
+			l.giveBack(ctx, g)
+		})
 	}
 }

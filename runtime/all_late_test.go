@@ -2,6 +2,7 @@ package lockrt_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -55,6 +56,54 @@ func TestLocker_AcquireAll_givesBackAtOnce(t *testing.T) {
 			}
 			store.set(func(s *faultStore) { s.release = nil })
 			_ = locks.Close(t.Context())
+		})
+	}
+}
+
+// A set that was not got ends with its context and its wait, at a store that does not answer releases.
+func TestLocker_AcquireAll_endsInTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys, silent int
+		wait         time.Duration
+	}{
+		"at once, nothing held":        {8, 0, lockrt.Forever},
+		"at once, some held":           {8, 3, lockrt.Forever},
+		"at once, by the wait":         {8, 3, time.Second},
+		"one after another":            {2, 1, lockrt.Forever},
+		"one after another, by a wait": {2, 1, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				store, locks := opened(t)
+				var keys []string
+				for i := range c.keys {
+					keys = append(keys, fmt.Sprint(i))
+				}
+				store.set(func(s *faultStore) {
+					s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+						if req.Key != keys[c.silent] {
+							return real.Acquire(ctx, req)
+						}
+						limit := time.NewTimer(min(req.Wait, time.Hour))
+						defer limit.Stop()
+						select {
+						case <-ctx.Done():
+						case <-limit.C:
+						}
+						return lockrt.Grant{}, errors.Join(errors.New("no answer"), ctx.Err())
+					}
+					s.release = lateRelease(time.Hour)
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				began := time.Now()
+				_, err := locks.AcquireAll(ctx, keys, lockrt.Options{TTL: time.Minute, Wait: c.wait})
+				if late := time.Since(began) - min(c.wait, 2*time.Second); err == nil || late > bound {
+					t.Errorf("%s late: %v", late, err)
+				}
+				store.set(func(s *faultStore) { s.release, s.acquire = nil, nil })
+				_ = locks.Close(t.Context())
+			})
 		})
 	}
 }

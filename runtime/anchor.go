@@ -1,6 +1,9 @@
 package lockrt
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // Anchor says that something at the store keeps others out for as long as the lease would, such as a transaction that has
 // locked the lock's row: see sqlstore.Guard. The lease then ends at the store, where its release waits for that, and is not
@@ -13,16 +16,19 @@ func (le *Lease) Anchor() (undo func(), err error) {
 	if le.none() {
 		return func() {}, le.Err()
 	}
+	if err := le.Err(); err != nil {
+		return func() {}, err
+	}
 	g := le.grant
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case g.over != nil:
-		return func() {}, g.over
-	case !g.isTurnOf(le):
-		return func() {}, ErrNotHeld
+	lives := g.over == nil && g.isTurnOf(le)
+	if lives {
+		g.anchors++
 	}
-	g.anchors++
+	g.mu.Unlock()
+	if !lives {
+		return func() {}, cmp.Or(le.Err(), ErrNotHeld)
+	}
 	return sync.OnceFunc(func() {
 		g.mu.Lock()
 		g.anchors--

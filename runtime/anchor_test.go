@@ -87,3 +87,25 @@ func TestLease_Anchor(t *testing.T) {
 		}
 	})
 }
+
+// Its error is that of Err, whatever ended the lease.
+func TestLease_Anchor_ended(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		_, locks := opened(t)
+		reader := lockrt.Options{TTL: time.Minute, Mode: lockrt.Read}
+		mustAcquire(t, locks, t.Context(), "r", reader)
+		reader.MaxHold = time.Second
+		ended := mustAcquire(t, locks, t.Context(), "r", reader)
+		time.Sleep(2 * time.Second)
+		overdue := mustAcquire(t, locks, t.Context(), "w", lockrt.Options{TTL: time.Second, NoRenew: true})
+		lockrt.StopTimers(locks)
+		time.Sleep(1500 * time.Millisecond)
+		for name, lease := range map[string]*lockrt.Lease{"by MaxHold": ended, "at its deadline": overdue, "none": nil} {
+			_, err := lease.Anchor()
+			if want := lease.Err(); err == nil || !errors.Is(err, want) {
+				t.Errorf("a lease that ended %s: %v, want %v", name, err, want)
+			}
+		}
+		_ = locks.Close(t.Context())
+	})
+}

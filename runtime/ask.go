@@ -26,10 +26,16 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 			key, id, k := req.Key, req.ID, o.kind() // so that the request itself stays on the stack
 			req.Keep = func() bool { return l.queues.stays(key, id, k) }
 		}
+		sent := time.Now()
 		granted, err := l.session.Acquire(ctx, req)
 		if err == nil {
 			var g *grant
-			if g, err = l.accept(ctx, req, granted, o); err == nil {
+			if o.Wait == 0 {
+				g, err = l.accept(ctx, req, granted, o, sent, time.Time{})
+			} else {
+				g, err = l.accept(ctx, req, granted, o, sent, until)
+			}
+			if err == nil {
 				return g, nil
 			}
 		}
@@ -56,22 +62,31 @@ func withContext(ctx context.Context, err error) error {
 	return err
 }
 
-// accept makes the store's grant one that a lease can begin with. If it cannot, the grant is given back.
-func (l *Locker) accept(ctx context.Context, req Request, granted Grant, o Options) (*grant, error) {
+// accept makes the store's grant one that a lease can begin with, before until if that is set. If it cannot, the grant is
+// given back.
+func (l *Locker) accept(
+	ctx context.Context, req Request, granted Grant, o Options, sent, until time.Time,
+) (*grant, error) {
 	l.hears(ctx, granted.Start, nil)
 	err := l.checkGrant(&granted)
-	g := newGrant(l, req, granted)
+	g := newGrant(l, req, granted, sent)
+	accepted := false
+	defer func() {
+		if !accepted { // also after a driver's panic
+			l.giveBack(ctx, g)
+		}
+	}()
 	if err == nil {
 		err = l.remember(g)
 	}
-	if err == nil && !l.refresh(ctx, g, o) {
+	if err == nil && !l.refresh(ctx, g, o, until) {
 		err = fmt.Errorf("%w: the store's grant arrived %s after it began, with a lease of %s; is the store or this process "+
 			"overloaded?", errTooLate, time.Since(granted.Start).Round(time.Millisecond), o.TTL)
 	}
 	if err != nil {
-		l.giveBack(ctx, g)
 		return nil, err
 	}
+	accepted = true
 	return g, nil
 }
 
@@ -93,20 +108,25 @@ func (l *Locker) checkGrant(g *Grant) error {
 
 // refresh reports whether enough of the lease is left to begin with. If a tenth has passed (a slow answer, a late push,
 // a pass in a busy queue), or if the store gave less than was asked and nobody will renew it, it is renewed first: no
-// critical section starts with a lease that is about to end.
-func (l *Locker) refresh(ctx context.Context, g *grant, o Options) bool {
+// critical section starts with a lease that is about to end. It takes no longer than the lease has, and than until.
+func (l *Locker) refresh(ctx context.Context, g *grant, o Options, until time.Time) bool {
 	ttl := g.capped(o.TTL)
 	given, deadline := g.given()
 	if time.Until(deadline) >= given-margin(given)-given/10 && !(o.NoRenew && given < ttl) {
 		return true
 	}
-	sent := time.Now()
-	err := renewEach(ctx, l.session, []Renewal{g.renewalOf(sent, ttl)})[0]
+	sent, limit := time.Now(), max(time.Until(deadline), 0)
+	if !until.IsZero() {
+		limit = min(limit, max(time.Until(until), 0))
+	}
+	bounded, cancel := l.bounds.context(ctx, limit)
+	defer cancel()
+	renewal := g.renewalOf(sent, ttl)
+	defer g.answered(ttl)
+	err := renewEach(bounded, l.session, []Renewal{renewal})[0]
 	if errors.Is(err, ErrLost) {
 		g.gone.Store(true)
 		g.end(nil, &lostError{key: g.key, reason: errNotMine}) // so that nobody here goes on with it
-	} else if err != nil {
-		g.unanswered(ttl)
 	}
 	// A renewal proves nothing about a lease that was over before its answer: the store may have given the lock to
 	// others in between and to this id again, with a higher epoch than we know.

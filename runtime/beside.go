@@ -68,7 +68,7 @@ func (g *grant) isAfter(other *grant) bool {
 }
 
 func (g *grant) isAfterLocked(other *grant) bool {
-	return g.over == nil && g.fence > other.fence && g.heard.After(other.began)
+	return g.over == nil && g.fence > other.fence && g.heard.After(other.began) && g.heard.After(other.sent)
 }
 
 // share puts a grant among those that others may hold beside them.

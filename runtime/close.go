@@ -94,9 +94,9 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	}
 	l.stopRenew()
 	l.running.Wait()
+	awaitFor(callTime, &telling)
 	l.expirer.stop()
 	l.logs.Wait(callTime)
-	awaitFor(callTime, &telling)
 	if l.owned != nil {
 		if err := guarded("was closed", l.owned.Close); err != nil {
 			errs = append(errs, fmt.Errorf("close lock store: %w", err))
@@ -106,7 +106,10 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 }
 
 // awaitFor waits for a group, and no longer than d.
-func awaitFor(d time.Duration, group *sync.WaitGroup) {
+func awaitFor(d time.Duration, group *sync.WaitGroup) { awaitAlive(context.Background(), d, group) }
+
+// awaitAlive waits for a group, until ctx ends, and no longer than d.
+func awaitAlive(ctx context.Context, d time.Duration, group *sync.WaitGroup) {
 	over := make(chan struct{})
 	go func() {
 		group.Wait()
@@ -116,6 +119,7 @@ func awaitFor(d time.Duration, group *sync.WaitGroup) {
 	defer patience.Stop()
 	select {
 	case <-over:
+	case <-ctx.Done():
 	case <-patience.C:
 	}
 }

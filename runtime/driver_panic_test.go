@@ -2,14 +2,17 @@ package lockrt_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
 // This file is about drivers that panic, or end the goroutine that calls them, once.
@@ -93,6 +96,55 @@ func TestLocker_renewalExits(t *testing.T) {
 		if err := lease.Release(t.Context()); err != nil {
 			t.Error(err)
 		}
+		closesAll(t, store, locks)
+	})
+}
+
+// A grant that was passed on is given back where the driver panics before its lease begins.
+func TestLocker_Acquire_driverPanicsForAPassedOne(t *testing.T) {
+	for name, end := range twoEnds() {
+		t.Run(name, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				store := &sharingStore{faultStore: &faultStore{Store: memstore.New()}}
+				locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Minute})
+				o := lockrt.Options{TTL: 10 * time.Second, Wait: 10 * time.Minute}
+				first := mustAcquire(t, locks, t.Context(), "k", o)
+				time.Sleep(2 * time.Second) // so that it is renewed first
+				go apart(func() { _, _ = locks.Acquire(t.Context(), "k", o) })
+				synctest.Wait()
+				var once sync.Once
+				store.set(func(s *faultStore) {
+					s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+						once.Do(end)
+						return real.Renew(ctx, r)
+					}
+				})
+				_ = first.Release(t.Context())
+				time.Sleep(time.Second)
+				if err := mustAcquire(t, locks, t.Context(), "k", o).Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A set of many keys ends also where the driver ends each of its calls.
+func TestLocker_AcquireAll_driverExitsOften(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		store.set(func(s *faultStore) {
+			s.acquire = func(context.Context, lockrt.Request, lockrt.Session) (lockrt.Grant, error) {
+				runtime.Goexit()
+				panic("unreachable")
+			}
+		})
+		keys := make([]string, 300)
+		for i := range keys {
+			keys[i] = fmt.Sprint(i)
+		}
+		apart(func() { _, _ = locks.AcquireAll(t.Context(), keys, lockrt.Options{TTL: ttl, Wait: time.Second}) })
+		store.set(func(s *faultStore) { s.acquire = nil })
 		closesAll(t, store, locks)
 	})
 }

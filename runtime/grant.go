@@ -22,6 +22,7 @@ type grant struct {
 	key    string
 	id     string
 	began  time.Time     // when the store gave it, or a little before
+	sent   time.Time     // when the store was asked for it
 	heard  time.Time     // when this process knew of it
 	most   time.Duration // the longest TTL that the store gives; 0: any
 	queued bool          // it goes back through the local queue; set before anybody else sees it
@@ -39,6 +40,8 @@ type grant struct {
 	gave     time.Duration // what the store gave last
 	deadline time.Time     // monotonic; margin already taken off
 	mayLast  time.Time     // until when the store has it if it has done all that it was asked
+	asking   int           // how many calls are under way that may make it last longer
+	askedFor time.Duration // the longest of them
 	over     error         // nil while the grant lives; ErrNotHeld after release, a *lostError after loss
 	passes   int           // how often it was passed on
 	anchors  int           // see Lease.Anchor
@@ -59,9 +62,9 @@ type grant struct {
 	expiryIndex int // in the heap of the expirer, which owns it
 }
 
-func newGrant(l *Locker, req Request, g Grant) *grant {
+func newGrant(l *Locker, req Request, g Grant, sent time.Time) *grant {
 	made := &grant{
-		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start, heard: time.Now(), most: g.MaxTTL,
+		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start, sent: sent, heard: time.Now(), most: g.MaxTTL,
 		kind: kind{mode: req.Mode, permits: uint16(req.Permits)}, slot: int16(g.Slot),
 	}
 	made.asked = made.capped(req.TTL)
@@ -69,8 +72,8 @@ func newGrant(l *Locker, req Request, g Grant) *grant {
 	made.gave = made.ttl
 	if g.TTL > 0 {
 		made.gave = min(g.TTL, made.ttl)
-		made.mayLast = g.Start.Add(g.TTL) // longer than was asked, at a place that was kept for somebody else
 	}
+	made.mayLast = made.heard.Add(max(g.TTL, made.gave)) // it may be longer than was asked, at a place kept for somebody else
 	made.deadline = g.Start.Add(made.gave - margin(made.gave))
 	if req.Mode == Read {
 		made.batch = newBatch(g.Start, made.ttl)

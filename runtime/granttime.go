@@ -40,20 +40,29 @@ func (g *grant) renewalOf(sent time.Time, ttl time.Duration) Renewal {
 	return g.renewalLocked(sent, ttl)
 }
 
+// renewalLocked begins a call for ttl, of which answered has to hear.
 func (g *grant) renewalLocked(sent time.Time, ttl time.Duration) Renewal {
-	if end := sent.Add(ttl); end.After(g.mayLast) {
-		g.mayLast = end
-	}
+	g.lastLocked(sent, ttl)
+	g.asking, g.askedFor = g.asking+1, max(g.askedFor, ttl)
 	return Renewal{
 		Key: g.key, ID: g.id, TTL: ttl, Mode: g.kind.mode, Permits: int(g.kind.permits), Epoch: g.fence.Epoch(),
 	}
 }
 
-// unanswered notes that the store may do late what it was asked by a renewal for ttl: it counts from then.
-func (g *grant) unanswered(ttl time.Duration) {
+// answered ends a call for ttl, be it without an answer. The store counts from when it does what it was asked, which may
+// have been just now.
+func (g *grant) answered(ttl time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if end := time.Now().Add(ttl); end.After(g.mayLast) {
+	g.lastLocked(time.Now(), ttl)
+	if g.asking--; g.asking == 0 {
+		g.askedFor = 0
+	}
+}
+
+// lastLocked notes that the store may have the lock for ttl from a moment on.
+func (g *grant) lastLocked(from time.Time, ttl time.Duration) {
+	if end := from.Add(ttl); end.After(g.mayLast) {
 		g.mayLast = end
 	}
 }
@@ -62,13 +71,16 @@ func (g *grant) unanswered(ttl time.Duration) {
 const storeSlack = 100 * time.Millisecond
 
 // storeEnd is when the lease is over at the store, too, at the latest: each renewal counts as done, also one whose answer was
-// lost.
+// lost, and one under way as done just now.
 func (g *grant) storeEnd() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	end := g.deadline.Add(margin(g.gave))
 	if g.mayLast.After(end) {
 		end = g.mayLast
+	}
+	if under := time.Now().Add(g.askedFor); g.asking > 0 && under.After(end) {
+		end = under
 	}
 	return end.Add(storeSlack)
 }

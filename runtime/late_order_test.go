@@ -217,3 +217,116 @@ func TestLocker_Acquire_asksAgainWithPauses(t *testing.T) {
 		})
 	}
 }
+
+// What an Extend under way may still do counts, also where it asks for less than is left.
+func TestLocker_Close_extendUnderWay(t *testing.T) {
+	for _, at := range []time.Duration{10200 * time.Millisecond, 11 * time.Second} {
+		testsync.Bubble(t, func(t *testing.T) {
+			store, locks := opened(t)
+			other := newLocker(t, store, lockrt.Config{})
+			began := time.Now()
+			lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: 10 * time.Second, NoRenew: true})
+			time.Sleep(5500 * time.Millisecond)
+			store.set(func(s *faultStore) {
+				s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+					time.Sleep(4300 * time.Millisecond) // it lives at the store still
+					_ = real.Renew(ctx, r)
+					<-ctx.Done()
+					return failAll(r, ctx.Err())
+				}
+			})
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 4900*time.Millisecond)
+				defer cancel()
+				_ = lease.Extend(ctx, 4*time.Second)
+			}()
+			time.Sleep(time.Until(began.Add(at)))
+			if err := locks.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if info, err := other.Holder(t.Context(), "k"); err == nil {
+				t.Errorf("closed after %s, the lock stays for %s", at, info.Remaining)
+			}
+		})
+	}
+}
+
+// A renewal that was slow counts at the store from when that has done it.
+func TestLocker_Close_slowRenewal(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		other := newLocker(t, store, lockrt.Config{})
+		store.set(func(s *faultStore) {
+			s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+				time.Sleep(600 * time.Millisecond)
+				return real.Renew(ctx, r)
+			}
+		})
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: 4 * time.Second})
+		for first := lease.Deadline(); lease.Deadline().Equal(first); {
+			time.Sleep(time.Millisecond)
+		}
+		store.set(func(s *faultStore) { s.release = lateRelease(time.Hour) })
+		err := locks.Close(t.Context())
+		if info, held := other.Holder(t.Context(), "k"); held == nil && err == nil {
+			t.Errorf("Close returned nil, and the lock stays for %s", info.Remaining)
+		}
+	})
+}
+
+// A renewal that nobody answers takes no longer than the wait of the caller who has it made.
+func TestLocker_Acquire_renewalBeyondTheWait(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				g, err := real.Acquire(ctx, req)
+				time.Sleep(200 * time.Millisecond)
+				return g, err
+			}
+			s.renew = func(ctx context.Context, r []lockrt.Renewal, _ lockrt.Session) []error {
+				<-ctx.Done()
+				return failAll(r, ctx.Err())
+			}
+		})
+		began := time.Now()
+		_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Second, Wait: 500 * time.Millisecond})
+		if took := time.Since(began); err == nil || took > 500*time.Millisecond+bound {
+			t.Errorf("%v after %s", err, took)
+		}
+		store.set(func(s *faultStore) { s.acquire, s.renew = nil, nil })
+		closesAll(t, store, locks)
+	})
+}
+
+// A caller who was in the local queue asks again, too, after a grant that was broken before its lease began.
+func TestLocker_Acquire_brokenBeforeItBeginsBehindAnother(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		others := newLocker(t, store.Store, lockrt.Config{})
+		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		var slow, breaks sync.Once
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				g, err := real.Acquire(ctx, req)
+				slow.Do(func() { time.Sleep(ttl / 2) })
+				return g, err
+			}
+			s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+				errs := real.Renew(ctx, r)
+				breaks.Do(func() { _ = others.Break(ctx, "k", "test") })
+				return errs
+			}
+		})
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Minute})
+			_ = lease.Release(t.Context())
+		})
+		synctest.Wait()
+		time.Sleep(20 * time.Millisecond) // behind the time for local hand-offs
+		_ = first.Release(t.Context())
+		calls.Wait()
+		closesAll(t, store, locks)
+	})
+}

@@ -316,11 +316,11 @@ func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if !lives {
 		return cmp.Or(le.Err(), ErrNotHeld) // it may be passing on in this moment
 	}
+	defer g.answered(renewal.TTL)
 	switch err := renewEach(ctx, g.locker.session, []Renewal{renewal})[0]; {
 	case errors.Is(err, ErrLost):
 		g.lose(errNotMine)
 	case err != nil:
-		g.unanswered(renewal.TTL)
 		return fmt.Errorf("extend lease on %s by %s: %w", quote(g.key), d, err)
 	default:
 		g.extendBy(le, sent, d)

@@ -157,8 +157,9 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 	defer cancel()
 	answered := false
 	defer func() {
-		for _, g := range batch {
+		for i, g := range batch {
 			if !answered { // the driver has ended the goroutine
+				g.answered(renewals[i].TTL)
 				r.again(g, time.Now().Add(pace.Jitter(minTTL)), true)
 			}
 		}
@@ -168,6 +169,7 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 	failed, first := 0, error(nil)
 	var lost []*grant
 	for i, g := range batch {
+		g.answered(renewals[i].TTL)
 		switch err := errs[i]; {
 		case err == nil:
 			g.extend(sent, renewals[i].TTL)
@@ -175,7 +177,6 @@ func (r *renewer) renew(ctx context.Context, batch []*grant) {
 		case errors.Is(err, ErrLost):
 			lost = append(lost, g)
 		default:
-			g.unanswered(renewals[i].TTL)
 			failed, first = failed+1, err
 			r.again(g, time.Now().Add(pace.Jitter(min(max(renewals[i].TTL/20, minTTL), time.Second))), true)
 		}

@@ -3,6 +3,7 @@ package lockrt_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -151,4 +152,46 @@ func TestLocker_Close_besideAMeter(t *testing.T) {
 			})
 		})
 	}
+}
+
+// counting counts the records that were handled.
+type counting struct {
+	slog.Handler
+	n *atomic.Int32
+}
+
+func (c counting) Handle(context.Context, slog.Record) error {
+	c.n.Add(1)
+	return nil
+}
+
+func (c counting) Enabled(context.Context, slog.Level) bool { return true }
+
+// Close waits until its losses are logged, also behind a slow meter.
+func TestLocker_Close_waitsForTheLog(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		var logged atomic.Int32
+		slow := new(atomic.Bool)
+		locks, err := lockrt.New(memstore.New(), lockrt.Config{
+			Logger: slog.New(counting{slog.DiscardHandler, &logged}),
+			MeterProvider: hookedMeters{record: func() {
+				if slow.CompareAndSwap(true, false) {
+					time.Sleep(time.Second)
+				}
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 {
+			mustAcquire(t, locks, t.Context(), fmt.Sprint(i), lockrt.Options{TTL: time.Minute})
+		}
+		slow.Store(true)
+		if err := locks.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := logged.Load(); n != 10 {
+			t.Errorf("%d losses are logged when Close returns, want 10", n)
+		}
+	})
 }
