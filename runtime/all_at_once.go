@@ -33,7 +33,7 @@ func (l *Locker) tryAtOnce(ctx context.Context, sorted []KeyOptions, o Options, 
 	}
 	defer l.leave()
 	limit, began := min(o.Wait, callTime), time.Now()
-	asking, cancel := l.bounds.context(ctx, limit)
+	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	o.Wait = 0
 	grants, errs := make([]*grant, len(sorted)), make([]error, len(sorted))

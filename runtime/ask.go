@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
@@ -119,7 +120,7 @@ func (l *Locker) refresh(ctx context.Context, g *grant, o Options, until time.Ti
 	if !until.IsZero() {
 		limit = min(limit, max(time.Until(until), 0))
 	}
-	bounded, cancel := l.bounds.context(ctx, limit)
+	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	renewal := g.renewalOf(sent, ttl)
 	defer g.answered(ttl)
@@ -144,7 +145,8 @@ func (g *grant) fresh() bool {
 	return time.Until(deadline) >= gave/2
 }
 
-// giveBackTime is how long a caller without a lease waits for the release of what it had. It goes on in the background.
+// giveBackTime is how long a caller without a lease waits for the release of what it had, while its context lives. It goes on
+// in the background.
 const giveBackTime = 80 * time.Millisecond
 
 // giveBack passes on a grant that nobody here will use, or releases it.
@@ -157,25 +159,30 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 		return // a member that had ended before has given it back
 	}
 	l.recall(g)
+	var back sync.WaitGroup
 	if l.closing.Err() == nil || !l.beginReturn() {
-		l.releaseUnused(ctx, g, giveBackTime)
-		return
+		if timelimit.Ended(ctx) == nil {
+			l.releaseUnused(ctx, g, giveBackTime)
+			return
+		}
+		l.acquiring.Add(1) // the caller has entered, and leaves without waiting for this
+		back.Go(func() {
+			defer l.leave()
+			l.releaseGuarded(context.WithoutCancel(ctx), g, giveBackTime)
+		})
+	} else {
+		back.Go(func() { // Close waits for it, and the caller does not
+			defer l.returning.Done()
+			limit := min(max(time.Until(g.storeEnd()), minReleaseTime), callTime)
+			l.releaseGuarded(context.WithoutCancel(ctx), g, limit)
+		})
 	}
-	// Close waits for it, and the caller does not.
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer l.returning.Done()
-		limit := min(max(time.Until(g.storeEnd()), minReleaseTime), callTime)
-		l.releaseGuarded(context.WithoutCancel(ctx), g, limit)
-	}()
-	patience := time.NewTimer(giveBackTime)
-	defer patience.Stop()
-	select {
-	case <-done:
-	case <-patience.C:
-	}
+	awaitAlive(ctx, giveBackTime, &back)
 }
+
+// lateTime is how long the end of a call waits behind the end of its context for what a store that is there has done by
+// then.
+const lateTime = 10 * time.Millisecond
 
 // releaseUnused releases a grant that nobody uses, within a limit.
 func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duration) {

@@ -108,7 +108,7 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 // awaitFor waits for a group, and no longer than d.
 func awaitFor(d time.Duration, group *sync.WaitGroup) { awaitAlive(context.Background(), d, group) }
 
-// awaitAlive waits for a group, until ctx ends, and no longer than d.
+// awaitAlive waits for a group, until a moment after the end of ctx, and no longer than d.
 func awaitAlive(ctx context.Context, d time.Duration, group *sync.WaitGroup) {
 	over := make(chan struct{})
 	go func() {
@@ -119,7 +119,14 @@ func awaitAlive(ctx context.Context, d time.Duration, group *sync.WaitGroup) {
 	defer patience.Stop()
 	select {
 	case <-over:
+		return
 	case <-ctx.Done():
+	case <-patience.C:
+		return
+	}
+	patience.Reset(min(d, lateTime))
+	select {
+	case <-over:
 	case <-patience.C:
 	}
 }
