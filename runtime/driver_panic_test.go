@@ -109,7 +109,7 @@ func TestLocker_Acquire_driverPanicsForAPassedOne(t *testing.T) {
 				locks := newLocker(t, store, lockrt.Config{LocalHandoffTime: time.Minute})
 				o := lockrt.Options{TTL: 10 * time.Second, Wait: 10 * time.Minute}
 				first := mustAcquire(t, locks, t.Context(), "k", o)
-				time.Sleep(2 * time.Second) // so that it is renewed first
+				time.Sleep(1200 * time.Millisecond) // so that it is renewed first, by who gets it
 				go apart(func() { _, _ = locks.Acquire(t.Context(), "k", o) })
 				synctest.Wait()
 				var once sync.Once
