@@ -119,10 +119,19 @@ func (l *Locker) acquireAlone(ctx context.Context, key string, o Options) (*Leas
 			return nil, err
 		}
 		lease, err := l.beginOrGiveBack(ctx, g, o)
-		if o.Wait = left(until); err == nil || o.Wait == 0 || ctx.Err() != nil || !errors.Is(err, ErrLost) {
+		if o.Wait = leftAfter(until, err); o.Wait == 0 || ctx.Err() != nil {
 			return lease, err
 		}
 	}
+}
+
+// leftAfter is what is left of a wait for who asks again because a grant was lost before its lease began, 0 after any other
+// outcome.
+func leftAfter(until time.Time, err error) time.Duration {
+	if err == nil || !errors.Is(err, ErrLost) {
+		return 0
+	}
+	return left(until)
 }
 
 // acquireQueued lets the callers of this process come one after another.
@@ -147,7 +156,7 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 			return l.acquireAlone(ctx, key, o)
 		case position == ahead:
 			lease, err := l.lead(ctx, key, "", o)
-			if o.Wait = left(until); errors.Is(err, ErrLost) && o.Wait != 0 && ctx.Err() == nil {
+			if o.Wait = leftAfter(until, err); o.Wait != 0 && ctx.Err() == nil {
 				continue // lost before it began
 			}
 			return lease, err
@@ -168,7 +177,7 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 				o.Wait = max(o.Wait, time.Millisecond) // a place is for those who wait
 			}
 			lease, err := l.lead(ctx, key, c.place, o)
-			if o.Wait = left(until); errors.Is(err, ErrLost) && o.Wait != 0 && ctx.Err() == nil {
+			if o.Wait = leftAfter(until, err); o.Wait != 0 && ctx.Err() == nil {
 				continue
 			}
 			return lease, err

@@ -15,7 +15,11 @@ import (
 // ask gets a grant from the store, again if one arrived too late to be of use or was broken on its way. The request
 // says what is special about it; ask adds the rest.
 func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error) {
-	until := deadlineOf(o.Wait)
+	sent := time.Now()
+	until, bound := deadlineFrom(sent, o.Wait), time.Time{}
+	if o.Wait != 0 {
+		bound = until
+	}
 	queued := req.Told != nil
 	var again time.Duration // before the next try
 	for ; ; req.ID = "" {
@@ -27,16 +31,10 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 			key, id, k := req.Key, req.ID, o.kind() // so that the request itself stays on the stack
 			req.Keep = func() bool { return l.queues.stays(key, id, k) }
 		}
-		sent := time.Now()
 		granted, err := l.session.Acquire(ctx, req)
 		if err == nil {
 			var g *grant
-			if o.Wait == 0 {
-				g, err = l.accept(ctx, req, granted, o, sent, time.Time{})
-			} else {
-				g, err = l.accept(ctx, req, granted, o, sent, until)
-			}
-			if err == nil {
+			if g, err = l.accept(ctx, req, granted, o, sent, bound); err == nil {
 				return g, nil
 			}
 		}
@@ -51,7 +49,7 @@ func (l *Locker) ask(ctx context.Context, o Options, req Request) (*grant, error
 		// The first is tried at once. A store that goes on like that is not to be asked without a pause.
 		pace.Sleep(ctx, min(again, o.Wait))
 		again = pace.Backoff(again, minBackoff, maxBackoff)
-		o.Wait = left(until)
+		o.Wait, sent = left(until), time.Now()
 	}
 }
 
@@ -69,8 +67,9 @@ func (l *Locker) accept(
 	ctx context.Context, req Request, granted Grant, o Options, sent, until time.Time,
 ) (*grant, error) {
 	l.hears(ctx, granted.Start, nil)
-	err := l.checkGrant(&granted)
-	g := newGrant(l, req, granted, sent)
+	heard := time.Now()
+	err := l.checkGrant(&granted, heard)
+	g := newGrant(l, req, granted, sent, heard)
 	accepted := false
 	defer func() {
 		if !accepted { // also after a driver's panic
@@ -96,12 +95,12 @@ const minBackoff, maxBackoff = time.Millisecond, 100 * time.Millisecond
 var errTooLate = errors.New("nothing is left of the lease")
 
 // checkGrant keeps what a driver must not say from becoming a lease without a fence, or one that never ends.
-func (l *Locker) checkGrant(g *Grant) error {
+func (l *Locker) checkGrant(g *Grant, now time.Time) error {
 	if g.Epoch == 0 || g.Epoch >= 1<<maxEpochBits {
 		return fmt.Errorf("the store %T granted epoch %d, and only 1 to 2^%d-1 make a fence: its driver is broken",
 			l.store, g.Epoch, maxEpochBits)
 	}
-	if now := time.Now(); g.Start.After(now) {
+	if g.Start.After(now) {
 		g.Start = now
 	}
 	return nil
@@ -205,11 +204,13 @@ func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duratio
 }
 
 // deadlineOf is the end of a wait that begins now; the zero time for Forever.
-func deadlineOf(wait time.Duration) time.Time {
+func deadlineOf(wait time.Duration) time.Time { return deadlineFrom(time.Now(), wait) }
+
+func deadlineFrom(began time.Time, wait time.Duration) time.Time {
 	if wait == Forever {
 		return time.Time{}
 	}
-	return time.Now().Add(wait)
+	return began.Add(wait)
 }
 
 func left(until time.Time) time.Duration {

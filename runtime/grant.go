@@ -62,9 +62,9 @@ type grant struct {
 	expiryIndex int // in the heap of the expirer, which owns it
 }
 
-func newGrant(l *Locker, req Request, g Grant, sent time.Time) *grant {
+func newGrant(l *Locker, req Request, g Grant, sent, heard time.Time) *grant {
 	made := &grant{
-		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start, sent: sent, heard: time.Now(), most: g.MaxTTL,
+		locker: l, key: req.Key, id: req.ID, fence: FenceOf(g.Epoch), began: g.Start, sent: sent, heard: heard, most: g.MaxTTL,
 		kind: kind{mode: req.Mode, permits: uint16(req.Permits)}, slot: int16(g.Slot),
 	}
 	made.asked = made.capped(req.TTL)
