@@ -79,11 +79,18 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	telling.Go(l.loseAll(late))
 	l.releaseAll(ctx, late, report)
 	<-released
-	if !l.awaitReturns() {
+	silent := l.awaitReturns()
+	if !silent {
 		l.releaseLeft(ctx, slices.DeleteFunc(l.left(), report.hasTried))
 	}
-	errs := report.of(l.left())
 	err := <-closed
+	left := slices.DeleteFunc(l.left(), report.keeps)
+	if !silent && err == nil && len(left) > 0 { // what was refused may have ended with the session: one shows it
+		if l.releaseLeft(ctx, left[:1]); left[0].gone.Load() {
+			l.releaseLeft(ctx, left[1:])
+		}
+	}
+	errs := report.of(l.left())
 	last, stop := l.untilSilence(ctx, time.Second)
 	if failed := l.closeSession(last); failed != nil && (err == nil || !errors.Is(failed, errSilent)) {
 		err = failed // it has heard of all releases now

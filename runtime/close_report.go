@@ -51,6 +51,18 @@ func (r *closeReport) hasTried(g *grant) bool {
 	return tried
 }
 
+// keeps reports whether MinHold was to keep a grant: to release it at once would be no mend.
+func (r *closeReport) keeps(g *grant) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for lease := range r.kept {
+		if lease.grant == g {
+			return true
+		}
+	}
+	return false
+}
+
 // of says what is not known to be released of what is left. What others have released after all is no failure.
 func (r *closeReport) of(left []*grant) []error {
 	r.mu.Lock()
