@@ -85,7 +85,8 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	}
 	err := <-closed
 	left := slices.DeleteFunc(l.left(), report.keeps)
-	if !silent && err == nil && len(left) > 0 { // what was refused may have ended with the session: one shows it
+	answers := !silent && time.Since(*l.heard.Load()) < time.Second
+	if answers && err == nil && len(left) > 0 { // what was refused may have ended with the session: one shows it
 		if l.releaseLeft(ctx, left[:1]); left[0].gone.Load() {
 			l.releaseLeft(ctx, left[1:])
 		}
