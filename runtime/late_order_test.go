@@ -164,6 +164,23 @@ func TestLocker_Close_lateExtend(t *testing.T) {
 	}
 }
 
+// breaksTheFirst lets the first grant come so late that it is renewed, and breaks it then.
+func breaksTheFirst(store *sharingStore, others *lockrt.Locker) {
+	var slow, breaks sync.Once
+	store.set(func(s *faultStore) {
+		s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+			g, err := real.Acquire(ctx, req)
+			slow.Do(func() { time.Sleep(ttl / 2) })
+			return g, err
+		}
+		s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
+			errs := real.Renew(ctx, r)
+			breaks.Do(func() { _ = others.Break(ctx, "k", "test") })
+			return errs
+		}
+	})
+}
+
 // A grant that was broken before its lease begins is asked for again while there is time.
 func TestLocker_Acquire_brokenBeforeItBegins(t *testing.T) {
 	for _, handoffs := range []int{0, -1} {
@@ -171,19 +188,7 @@ func TestLocker_Acquire_brokenBeforeItBegins(t *testing.T) {
 			store := &sharingStore{faultStore: &faultStore{Store: memstore.New()}}
 			locks := newLocker(t, store, lockrt.Config{LocalHandoffs: handoffs})
 			others := newLocker(t, store.Store, lockrt.Config{})
-			var slow, breaks sync.Once
-			store.set(func(s *faultStore) {
-				s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
-					g, err := real.Acquire(ctx, req)
-					slow.Do(func() { time.Sleep(ttl / 2) })
-					return g, err
-				}
-				s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
-					errs := real.Renew(ctx, r)
-					breaks.Do(func() { _ = others.Break(ctx, "k", "test") })
-					return errs
-				}
-			})
+			breaksTheFirst(store, others)
 			lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Minute})
 			if err := lease.Release(t.Context()); err != nil {
 				t.Errorf("handoffs %d: %v", handoffs, err)
@@ -305,19 +310,7 @@ func TestLocker_Acquire_brokenBeforeItBeginsBehindAnother(t *testing.T) {
 		store, locks := opened(t)
 		others := newLocker(t, store.Store, lockrt.Config{})
 		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
-		var slow, breaks sync.Once
-		store.set(func(s *faultStore) {
-			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
-				g, err := real.Acquire(ctx, req)
-				slow.Do(func() { time.Sleep(ttl / 2) })
-				return g, err
-			}
-			s.renew = func(ctx context.Context, r []lockrt.Renewal, real lockrt.Session) []error {
-				errs := real.Renew(ctx, r)
-				breaks.Do(func() { _ = others.Break(ctx, "k", "test") })
-				return errs
-			}
-		})
+		breaksTheFirst(store, others)
 		var calls sync.WaitGroup
 		calls.Go(func() {
 			lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Minute})
