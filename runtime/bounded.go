@@ -48,6 +48,9 @@ func (c endOf) Err() error {
 	return err
 }
 
+// AfterFunc is that of what it stands for, see [timelimit.WithValues].
+func (c endOf) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }
+
 func (b *bounds) limit(limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit < callTime {
 		return context.WithTimeout(b.Base, limit)

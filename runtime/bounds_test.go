@@ -3,6 +3,7 @@ package lockrt_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -66,6 +67,38 @@ func TestLease_Release_endsWithItsContext(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A store's client makes contexts of its own from the one that it gets, several for a call.
+func TestLease_Release_derivedContexts(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour})
+		const derived = 100
+		store.set(func(s *faultStore) {
+			s.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+				before := runtime.NumGoroutine()
+				for range derived - 1 {
+					_, cancel := context.WithCancel(ctx)
+					defer cancel()
+				}
+				one, cancel := context.WithCancel(ctx)
+				defer cancel()
+				if more := runtime.NumGoroutine() - before; more >= derived {
+					t.Errorf("%d goroutines wait for the end of as many contexts", more)
+				}
+				<-one.Done()
+				if !errors.Is(one.Err(), context.DeadlineExceeded) {
+					t.Errorf("a caller's deadline ends them with %v", one.Err())
+				}
+				return real.Release(context.WithoutCancel(ctx), rel)
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := lease.Release(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Several leases at a silent store cost the time of one.

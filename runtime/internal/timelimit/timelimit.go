@@ -51,3 +51,7 @@ type valuesContext struct {
 
 // Value implements context.Context.
 func (c valuesContext) Value(key any) any { return c.values.Value(key) }
+
+// AfterFunc has a context that is made from this one wait for its end without a goroutine: the context package asks for
+// this method, since it cannot see whose end that is.
+func (c valuesContext) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }

@@ -3,6 +3,7 @@ package timelimit_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,5 +44,27 @@ func TestWithValues(t *testing.T) {
 	ctx := timelimit.WithValues(end, context.WithValue(t.Context(), key{}, "value"))
 	if cancel(); ctx.Value(key{}) != "value" || ctx.Err() == nil {
 		t.Errorf("value %v, error %v; want that of the one and the end of the other", ctx.Value(key{}), ctx.Err())
+	}
+}
+
+func TestWithValues_derived(t *testing.T) {
+	end, cancel := context.WithCancel(context.Background())
+	ctx := timelimit.WithValues(end, t.Context())
+	before := runtime.NumGoroutine()
+	var derived []context.Context
+	for range 100 {
+		one, over := context.WithCancel(ctx)
+		defer over()
+		derived = append(derived, one)
+	}
+	if more := runtime.NumGoroutine() - before; more >= len(derived) {
+		t.Errorf("%d goroutines wait for the end of as many contexts", more)
+	}
+	cancel()
+	for _, one := range derived {
+		<-one.Done()
+		if !errors.Is(one.Err(), context.Canceled) {
+			t.Fatalf("a context ends with another one, and with %v", one.Err())
+		}
 	}
 }
