@@ -117,6 +117,7 @@ func (c *process) run() {
 func (c *process) visitLast(locks *lockrt.Locker, key string) {
 	ctx, cancel := context.WithTimeout(c.ctx, patience)
 	defer cancel()
+	asked := monotonic()
 	lease, err := c.lastly(ctx, locks, key)
 	if err != nil {
 		c.say("bad at the end, with all faults gone: %v", err)
@@ -127,7 +128,7 @@ func (c *process) visitLast(locks *lockrt.Locker, key string) {
 			c.say("bad release at the end: %v", err)
 		}
 	}()
-	c.observe(lease, key, lockrt.Options{}, 0)
+	c.observe(lease, key, lockrt.Options{}, asked, 0)
 }
 
 // end shows that everybody is served, and that nothing is left.

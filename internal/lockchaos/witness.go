@@ -27,10 +27,12 @@ type witness struct {
 // span is a time on the machine's clock.
 type span struct{ from, to int64 }
 
-// belief is the time in which a lease's context lived, at least.
+// belief is the time in which a lease's context lived, at least. It was asked for before that: its process may have been
+// granted the lock long before it could see that.
 type belief struct {
 	beliefID
 	span
+	asked   int64
 	fence   lockrt.Fence
 	mode    lockrt.Mode
 	permits int
@@ -43,17 +45,18 @@ type beliefID struct {
 	number int
 }
 
-const beliefFormat = "%q %d %d %d %d %d %d %d"
+const beliefFormat = "%q %d %d %d %d %d %d %d %d"
 
 // tell is what a process says of a belief.
 func (b *belief) tell(key string) string {
-	return fmt.Sprintf("alive "+beliefFormat, key, b.number, uint64(b.fence), uint8(b.mode), b.permits, b.slot, b.from, b.to)
+	return fmt.Sprintf("alive "+beliefFormat, key, b.number, uint64(b.fence), uint8(b.mode), b.permits, b.slot, b.asked,
+		b.from, b.to)
 }
 
 // read is the inverse of tell, without the word.
 func (b *belief) read(text string) (key string, err error) {
 	_, err = fmt.Sscanf(text, beliefFormat, &key, &b.number, (*uint64)(&b.fence), (*uint8)(&b.mode), &b.permits, &b.slot,
-		&b.from, &b.to)
+		&b.asked, &b.from, &b.to)
 	return key, err
 }
 
@@ -149,9 +152,10 @@ func (w *witness) verdict() (bad []string, leases map[string]int) {
 func (w *witness) judge(key string, all []*belief, leases map[string]int) (bad []string) {
 	var living []*belief
 	var before fences
+	grants := asked(all)
 	for _, b := range all {
 		leases[b.kind()]++
-		if w.wasForced(key, b) {
+		if w.wasForced(key, span{grants[b.grant()], b.to}) {
 			continue
 		}
 		living = slices.DeleteFunc(living, func(other *belief) bool { return other.to < b.from })
@@ -218,10 +222,30 @@ func (f *fences) take(b *belief) (wrong *belief) {
 	return wrong
 }
 
-// wasForced is whether the lock may have been taken by force from a lease: it is told later.
-func (w *witness) wasForced(key string, b *belief) bool {
+// grant is one of the store to a process, which may pass it on. Readers of a process who are together count as one.
+type grant struct {
+	node  string
+	epoch uint64
+}
+
+func (b *belief) grant() grant { return grant{b.node, b.fence.Epoch()} }
+
+// asked is from when on each grant may have been there.
+func asked(all []*belief) map[grant]int64 {
+	since := make(map[grant]int64)
+	for _, b := range all {
+		if first, known := since[b.grant()]; !known || b.asked < first {
+			since[b.grant()] = b.asked
+		}
+	}
+	return since
+}
+
+// wasForced is whether the lock may have been taken by force from a lease of that time: it is told later, so that it
+// may even begin to believe in it only then.
+func (w *witness) wasForced(key string, lease span) bool {
 	for _, f := range w.forced[key] {
-		if f.from <= b.to && b.from <= f.to {
+		if f.from <= lease.to && lease.from <= f.to {
 			return true
 		}
 	}

@@ -67,6 +67,7 @@ func (c *process) visit(r *rand.Rand, locks *lockrt.Locker) {
 	o, patience := c.options(r)
 	ctx, cancel := c.context(patience)
 	defer cancel()
+	asked := monotonic()
 	//locklint:ignore LL1001 one in twenty forgets to release, on purpose
 	lease, err := locks.Acquire(ctx, key, o)
 	if err != nil {
@@ -76,17 +77,17 @@ func (c *process) visit(r *rand.Rand, locks *lockrt.Locker) {
 	c.visits.Add(1)
 	stay := UpTo(r, 40*time.Millisecond)
 	if o.NoRenew && r.IntN(20) == 0 {
-		c.observe(lease, key, o, maxTTL) // as one that forgets to release
+		c.observe(lease, key, o, asked, maxTTL) // as one that forgets to release
 		return
 	}
 	if r.IntN(10) == 0 {
 		stay *= 10
 	}
-	c.observe(lease, key, o, stay)
+	c.observe(lease, key, o, asked, stay)
 	if Kind(o) == "writer" && o.MinHold == 0 && c.plan.Kinds && r.IntN(3) == 0 {
 		if err := lease.Downgrade(ctx); err == nil {
 			o.Mode = lockrt.Read
-			c.observe(lease, key, o, stay)
+			c.observe(lease, key, o, asked, stay)
 		} else if !errors.Is(err, lockrt.ErrLost) {
 			//locklint:ignore LL1008 it looks at the context, and does nothing with it
 			c.judge(ctx, "downgrade", err)
@@ -108,6 +109,7 @@ func (c *process) visitTwo(r *rand.Rand, locks *lockrt.Locker) {
 		}
 		o.MinHold = 0
 	}
+	asked := monotonic()
 	leases, err := locks.AcquireEach(ctx, keys, o)
 	if err != nil {
 		c.judge(ctx, "acquire each", err)
@@ -118,7 +120,7 @@ func (c *process) visitTwo(r *rand.Rand, locks *lockrt.Locker) {
 	stay := UpTo(r, 20*time.Millisecond)
 	for _, key := range keys {
 		both.Go(func() {
-			c.observe(leases.Lease(key.Key), key.Key, lockrt.Options{Mode: key.Mode, Permits: key.Permits}, stay)
+			c.observe(leases.Lease(key.Key), key.Key, lockrt.Options{Mode: key.Mode, Permits: key.Permits}, asked, stay)
 		})
 	}
 	both.Wait()
@@ -180,8 +182,8 @@ func (c *process) judge(ctx context.Context, tried string, err error) {
 }
 
 // observe tells from when to when the lease's context lives, at least: the moment is taken before the context is asked,
-// and one that has ended never lives again.
-func (c *process) observe(lease *lockrt.Lease, key string, o lockrt.Options, stay time.Duration) {
+// and one that has ended never lives again. asked is when the lease was asked for.
+func (c *process) observe(lease *lockrt.Lease, key string, o lockrt.Options, asked int64, stay time.Duration) {
 	if lease == nil {
 		return
 	}
@@ -191,7 +193,7 @@ func (c *process) observe(lease *lockrt.Lease, key string, o lockrt.Options, sta
 		return
 	}
 	b := belief{
-		beliefID: beliefID{number: int(c.beliefs.Add(1))}, span: span{from, from},
+		beliefID: beliefID{number: int(c.beliefs.Add(1))}, span: span{from, from}, asked: asked,
 		fence: lease.Fence(), mode: o.Mode, permits: o.Permits, slot: lease.Slot(),
 	}
 	told, end := int64(0), from+int64(stay)
