@@ -174,9 +174,6 @@ func (g *grant) share(owner, lease *Lease, o Options) error {
 		return ErrUpgrade // a Downgrade came in between
 	}
 	g.sharers = append(g.sharers, lease)
-	if o.MinHold > 0 {
-		owner.minHold = max(owner.minHold, lease.since.Add(o.MinHold).Sub(owner.since))
-	}
 	if o.MaxHold > 0 {
 		lease.maxTimer = time.AfterFunc(o.MaxHold, lease.reachMaxHold)
 	}
@@ -198,13 +195,35 @@ func (g *grant) holder() *Lease {
 func (g *grant) keep(lease *Lease) (keep time.Duration, readers bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if lease.minHold > 0 {
-		keep = max(lease.minHold-time.Since(lease.since), 0)
+	most := lease.minHold
+	for _, sharer := range g.sharers {
+		if sharer.owner == lease {
+			most = max(most, sharer.ownersMinHold())
+		}
+	}
+	if most > 0 {
+		keep = max(most-time.Since(lease.since), 0)
 	}
 	return keep, g.batch != nil
 }
 
-// keepNothing takes back the MinHold of a lease under which nothing ran.
+// ownersMinHold is the MinHold that the lease which is shared needs to keep that of one that shares it; the grant's mu is
+// held.
+func (le *Lease) ownersMinHold() time.Duration {
+	if le.minHold == 0 {
+		return 0
+	}
+	return le.since.Add(le.minHold).Sub(le.owner.since)
+}
+
+// leaveMinHold has the lease that is shared keep the MinHold of one that ends; the grant's mu is held.
+func (le *Lease) leaveMinHold() {
+	if owner := le.owner; owner != nil {
+		owner.minHold = max(owner.minHold, le.ownersMinHold())
+	}
+}
+
+// keepNothing takes back the MinHold of a lease under which nothing ran, before it ends.
 func (g *grant) keepNothing(lease *Lease) {
 	g.mu.Lock()
 	lease.minHold = 0

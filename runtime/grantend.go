@@ -68,6 +68,9 @@ func (g *grant) endTurn(of *Lease, why error) (over []*Lease, ended bool) {
 	g.ending.Add(1)
 	owner, sharers := g.owner, g.sharers
 	g.sharers = nil
+	for _, sharer := range sharers {
+		sharer.leaveMinHold()
+	}
 	var members []*Lease
 	if g.batch != nil {
 		g.batch.closed.Store(true)
@@ -103,9 +106,10 @@ func (g *grant) finish(owner *Lease, sharers []*Lease, why error) (over []*Lease
 	return over
 }
 
-// leave ends one of several leases that share the grant.
+// leave ends one of several leases that share the grant. Its MinHold is kept by the lease that it shares.
 func (g *grant) leave(lease *Lease, why error) {
 	g.mu.Lock()
+	lease.leaveMinHold()
 	if i := slices.Index(g.sharers, lease); i >= 0 {
 		g.sharers = slices.Delete(g.sharers, i, i+1)
 	}

@@ -24,7 +24,7 @@ type Lease struct {
 	limit    limit         // when a MaxHold ends it, its own or that of the lease it shares
 	inParts  bool          // limit is the end of a TTL that the store gives in parts, of its owner's if it shares one
 	latest   time.Time     // up to which Extend moves it then, the end of its own MaxHold; zero: there is none
-	minHold  time.Duration // guarded by the grant's mutex: one that shares the lease may make it longer
+	minHold  time.Duration // guarded by the grant's mutex: one that has shared the lease may have made it longer
 	extended time.Duration // by Extend, at the most; guarded by the grant's mutex
 	maxTimer *time.Timer   // nil without MaxHold; set under the grant's mutex, without which it does nothing
 

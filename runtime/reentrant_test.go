@@ -65,6 +65,48 @@ func TestLease_Reentrant_minHoldOfBothCalls(t *testing.T) {
 	}
 }
 
+// A set that is given up leaves nothing on the lease that it shared for a moment.
+func TestLocker_AcquireAll_givesUpItsMinHold(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		other := newLocker(t, store.Store, lockrt.Config{})
+		mustAcquire(t, other, t.Context(), "taken", lockrt.Options{TTL: ttl})
+		outer := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Reentrant: true})
+		o := lockrt.Options{TTL: ttl, MinHold: time.Minute, Reentrant: true}
+		if _, err := locks.AcquireAll(outer.Context(), []string{"k", "taken"}, o); !errors.Is(err, lockrt.ErrBusy) {
+			t.Fatalf("one of two locks is taken: %v", err)
+		}
+		if err := outer.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl})
+	})
+}
+
+// The outer call may end first, and its release fail: the next one keeps the lock as well.
+func TestLease_Reentrant_minHoldOfAnInnerCallThatGoesOn(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		start := time.Now()
+		outer := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl, Reentrant: true})
+		o := lockrt.Options{TTL: ttl, MinHold: 3 * time.Second, Reentrant: true}
+		mustAcquire(t, locks, outer.Context(), "k", o)
+		store.set(func(s *faultStore) {
+			s.release = func(context.Context, lockrt.Release, lockrt.Session) error { return errors.New("refused") }
+		})
+		if outer.Release(t.Context()) == nil {
+			t.Fatal("the release was refused")
+		}
+		store.set(func(s *faultStore) { s.release = nil })
+		if err := outer.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		other := newLocker(t, store.Store, lockrt.Config{})
+		mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: ttl})
+		if kept := time.Since(start); kept != 3*time.Second {
+			t.Errorf("the lock was kept for %s, want that of the inner call's MinHold", kept)
+		}
+	})
+}
+
 // All calls of a chain share the outermost lease, however deep they are.
 func TestLease_Reentrant_innermostLivesOnWithTheOutermost(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *faultStore, locks *lockrt.Locker) {
