@@ -323,8 +323,7 @@ func (l *Locker) awaitTurn(ctx context.Context, key string, t *localWaiter, o Op
 	case <-l.closing.Done():
 		why = func() error { return ErrClosed }
 	}
-	// The store is asked for the holder before the place in the queue is given up.
-	err := why()
+	err := why() // as long as the queue knows the key
 	if !l.queues.leave(key, t) {
 		// The turn came in the same moment: let the next one have it.
 		switch c := <-t.ready; {
@@ -333,6 +332,9 @@ func (l *Locker) awaitTurn(ctx context.Context, key string, t *localWaiter, o Op
 		case c.err == nil:
 			l.yield(key, c.place, o.kind())
 		}
+	}
+	if err == nil { // nobody waits behind this one any more
+		err = l.askWhy(key, o.Wait)
 	}
 	return call{}, err
 }

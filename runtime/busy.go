@@ -13,8 +13,8 @@ func (l *Locker) busyHere(g *grant) *BusyError {
 	return &BusyError{Key: g.key, Holder: l.cfg.Node, Remaining: time.Until(deadline) + margin(ttl)}
 }
 
-// waitedInVain is the error of a caller whose wait in the queue is over: that somebody holds the lock, if the store or
-// a live lease of this process says so, and else why nobody can say so.
+// waitedInVain is the error of a caller whose wait in the queue is over: that somebody holds the lock, if the store has
+// said so or a live lease of this process does, or that it cannot be asked. It is nil if nobody here knows.
 func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 	held, said := l.queues.state(key)
 	switch {
@@ -25,6 +25,11 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 	case said.isFresh():
 		return said.holder()
 	}
+	return nil
+}
+
+// askWhy is waitedInVain where nobody here knows. It asks the store for the holder, for a moment.
+func (l *Locker) askWhy(key string, wait time.Duration) error {
 	info, err := l.looks.holder(l, key)
 	switch {
 	case err == nil:

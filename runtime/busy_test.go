@@ -254,3 +254,49 @@ func TestLocker_Acquire_oldWordOfTheStore(t *testing.T) {
 		})
 	}
 }
+
+// Who gives up asks who is in the way, and holds nobody up meanwhile.
+func TestLocker_Acquire_givesUpItsPlaceAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, store *faultStore, locks *lockrt.Locker) {
+		const look = 40 * time.Millisecond
+		answer := make(chan struct{})
+		store.set(func(s *faultStore) {
+			s.list = func() { time.Sleep(look) }
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				<-answer
+				return real.Acquire(ctx, req)
+			}
+		})
+		acquire := func(wait time.Duration, then func(*lockrt.Lease, error)) {
+			go func() { then(locks.Acquire(t.Context(), "k", lockrt.Options{TTL: ttl, Wait: wait})) }()
+			synctest.Wait()
+		}
+		start, served := time.Now(), make(chan time.Duration, 1)
+		acquire(lockrt.Forever, func(lease *lockrt.Lease, err error) {
+			if err == nil {
+				err = lease.Release(t.Context())
+			}
+			if err != nil {
+				t.Errorf("the first in the queue: %v", err)
+			}
+		})
+		acquire(time.Second, func(_ *lockrt.Lease, err error) {
+			if err == nil {
+				t.Error("the second has the lock when its wait is over")
+			}
+		})
+		acquire(lockrt.Forever, func(lease *lockrt.Lease, err error) {
+			if err != nil {
+				t.Errorf("the third: %v", err)
+			} else if err := lease.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			served <- time.Since(start)
+		})
+		time.Sleep(time.Second + look/4)
+		close(answer)
+		if at := <-served; at >= time.Second+look {
+			t.Errorf("the third was served at %s, when the second had its answer", at)
+		}
+	})
+}
