@@ -48,6 +48,10 @@ func (d Dialect) CheckOpen(ctx context.Context, tx Executor, table string) error
 		if !ends && !conn {
 			return nil // it may be a pool, whose statements go to any connection
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx) // drivers say of a BEGIN that has run, too, that its context has ended
 		err := exec("BEGIN")
 		if err == nil {
 			return errors.Join(ErrNotOpen, exec("ROLLBACK"))

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -88,7 +87,7 @@ func (s *Store) enter(ctx context.Context, t *tables, slots chan struct{}) (leav
 // read after the locks were taken is current.
 func (t *tables) once(ctx context.Context, db *sql.DB, several bool, f func(querier) error) error {
 	if t.Dialect == sqldialect.SQLite {
-		return onceSQLite(ctx, db, f)
+		return sqldialect.Immediate(ctx, db, func(conn *sql.Conn) error { return f(conn) })
 	}
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
@@ -108,37 +107,4 @@ func (t *tables) once(ctx context.Context, db *sql.DB, several bool, f func(quer
 		return err
 	}
 	return tx.Commit()
-}
-
-// onceSQLite takes the only lock that there is first: a transaction that reads and then writes fails when another has
-// written meanwhile, without waiting.
-func onceSQLite(ctx context.Context, db *sql.DB, f func(querier) error) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	if err = f(conn); err == nil {
-		_, err = conn.ExecContext(ctx, "COMMIT")
-	}
-	if err == nil {
-		return nil
-	}
-	bounded, cancel := context.WithTimeout(context.Background(), callTime)
-	defer cancel()
-	if _, rollback := conn.ExecContext(bounded, "ROLLBACK"); rollback != nil {
-		// The connection may still be in the transaction, so nobody may get it.
-		err = errors.Join(err, ignoreBadConn(conn.Raw(func(any) error { return driver.ErrBadConn })))
-	}
-	return err
-}
-
-func ignoreBadConn(err error) error {
-	if errors.Is(err, driver.ErrBadConn) {
-		return nil
-	}
-	return err
 }

@@ -3,10 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -104,38 +104,16 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 	return done, ok, err
 }
 
-// breakInTransaction is for an engine that changes one table in a statement.
+// breakInTransaction is for SQLite, which changes one table in a statement.
 func (s *session) breakInTransaction(ctx context.Context, t *tables, a args) (done bool, err error) {
-	conn, err := s.store.db.Conn(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer conn.Close()
-	if _, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		if isContext(err) { // a driver may say so of a statement that has run
-			rollBack(conn)
+	err = sqldialect.Immediate(ctx, s.store.db, func(conn *sql.Conn) error {
+		n, err := t.exec(ctx, conn, t.dialect.swap, a)
+		if err != nil || n == 0 {
+			return err
 		}
-		return false, err
-	}
-	n, err := t.exec(ctx, conn, t.dialect.swap, a)
-	if err == nil && n > 0 {
-		if _, err = t.exec(ctx, conn, t.tell, a); err == nil {
-			_, err = conn.ExecContext(ctx, "COMMIT")
-			done = err == nil
-		}
-	}
-	if !done {
-		rollBack(conn)
-	}
-	return done, err
-}
-
-// rollBack ends the transaction of a connection, also if the time of the call is over. Nobody gets the connection if it
-// may still be in the transaction.
-func rollBack(conn *sql.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), callTime)
-	defer cancel()
-	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-	}
+		done = true
+		_, err = t.exec(ctx, conn, t.tell, a)
+		return err
+	})
+	return done && err == nil, err
 }
