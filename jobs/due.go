@@ -115,9 +115,13 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 		}
 	}
 	some := slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil || errors.Is(c.Err, ErrLocked) })
-	if l.part.heard(failure); failure == nil || !some {
+	if failure == nil || !some {
 		l.answered(failure)
 	}
+	if failure == nil && !slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil }) {
+		failure = results[0].Err // all of them are locked
+	}
+	l.part.heard(claiming, failure)
 	for i, c := range results {
 		switch e := entries[i]; {
 		case c.Err == nil:

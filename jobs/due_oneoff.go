@@ -54,5 +54,5 @@ func (l *loop) sendOneOffs(batch []OneOff, now time.Time) {
 			l.won(entries[i], claims[i])
 		}
 	}
-	l.part.heard(failure)
+	l.part.heard(claimingOneOffs, failure)
 }

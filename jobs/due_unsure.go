@@ -42,7 +42,7 @@ func (p *part) probe(ctx context.Context, unsure []*entry) {
 		view, err := s.cfg.Store.Look(callCtx, names(batch))
 		cancel()
 		if ctx.Err() == nil { // else what it said says nothing about the store
-			p.heardRead(err)
+			p.heard(reading, err)
 		}
 		s.mu.Lock()
 		for i, e := range batch {

@@ -84,7 +84,7 @@ func (b *heartbeater) send() (HeartbeatReply, bool) {
 	if b.host.records.Err() != nil {
 		return HeartbeatReply{}, false // what it said says nothing about the store
 	}
-	if p.heard(err); err != nil {
+	if p.heard(beating, err); err != nil {
 		return HeartbeatReply{}, false
 	}
 	p.clock.observe(reply.Now, sent)

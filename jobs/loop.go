@@ -169,6 +169,7 @@ func (l *loop) checkEpochs(ctx context.Context) {
 		if ctx.Err() != nil {
 			return // what it said says nothing about the store
 		}
+		l.part.heard(reading, err)
 		if l.answered(err); err != nil {
 			return
 		}
@@ -221,6 +222,7 @@ func (l *loop) register(ctx context.Context) {
 		if ctx.Err() != nil {
 			return // what it said says nothing about the store
 		}
+		l.part.heard(offering, err)
 		if l.answered(err); err != nil {
 			return
 		}
@@ -338,9 +340,8 @@ func (l *loop) wakeAt(e *entry, at time.Time) {
 	}
 }
 
-// answered notes whether the store answered, and how soon to try again if it did not.
+// answered notes how soon to try again, if the store did not answer.
 func (l *loop) answered(err error) {
-	l.part.heard(err)
 	if err == nil {
 		l.backoff, l.tryAt = 0, time.Time{}
 		return

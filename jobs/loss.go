@@ -71,7 +71,7 @@ func (p *part) restore(h *host) {
 	ctx, cancel := context.WithTimeout(h.records, storeTimeout)
 	defer cancel()
 	err := p.s.cfg.Store.Restore(ctx, m)
-	if p.heard(err); err == nil {
+	if p.heard(recording, err); err == nil {
 		p.s.mu.Lock()
 		p.forgetful = false
 		p.s.mu.Unlock()

@@ -14,23 +14,65 @@ import (
 type outage struct {
 	log *slog.Logger
 
-	mu    sync.Mutex // guards what follows; nothing else is locked while it is held
-	down  []failure  // why a part could not be asked last, by part
-	since time.Time  // since when a part is down
+	mu    sync.Mutex          // guards what follows; nothing else is locked while it is held
+	down  [][purposes]failure // why a part could not be asked last, by part and by what it was asked for
+	since time.Time           // since when a part is down
 }
 
-// failure is why a part could not be asked, or not be written to: one that answers reads, and refuses writes as a full disk
-// does, or a database that is locked or was made read-only, is down until it takes a write.
+// purpose is what a part of the store is asked for. A store may do one and not the other: a full disk takes no new rows, or
+// somebody has locked a table. What works says nothing of what does not.
+type purpose int
+
+const (
+	reading purpose = iota
+	beating
+	offering
+	claiming
+	claimingOneOffs
+	recording
+	purposes
+)
+
+const (
+	// staleFailure is after how long a failure is forgotten that nothing has met again, while the part takes writes: what has
+	// failed may not be tried any more. It is longer than any pause between two tries, and a call, take.
+	staleFailure = time.Minute
+	// longLocked is for how long all of a kind may be locked by transactions of others before that is a failure.
+	longLocked = 10 * time.Second
+)
+
+// failure is why a part could not be asked for one thing.
 type failure struct {
-	err   error // nil: it answers
-	write bool
+	err    error     // nil: it answers
+	at     time.Time // the last time
+	locked time.Time // since when all of it is locked; zero: it is not
+}
+
+// hear takes in what came of one try.
+func (f *failure) hear(err error, now time.Time) {
+	switch {
+	case err == nil:
+		*f = failure{}
+		return
+	case !errors.Is(err, ErrLocked):
+		f.locked = time.Time{}
+	case f.locked.IsZero():
+		f.locked = now
+		return
+	case now.Sub(f.locked) < longLocked:
+		return
+	}
+	f.err, f.at = err, now
 }
 
 // parts returns how many parts did not answer last, and what one of them said. It needs mu.
 func (o *outage) parts() (n int, err error) {
-	for _, down := range o.down {
-		if down.err != nil {
-			n, err = n+1, down.err
+	for part := range o.down {
+		for _, f := range o.down[part] {
+			if f.err != nil {
+				n, err = n+1, f.err
+				break
+			}
 		}
 	}
 	return n, err
@@ -50,20 +92,24 @@ func (o *outage) err() error {
 	return nil
 }
 
-// heard notes whether a part answered a write, or a read. The log hears of the first part that does not, and of when all do again.
-func (o *outage) heard(part int, err error, write bool) {
-	if isMoving(err) || errors.Is(err, ErrLocked) {
+// heard notes whether a part has done what it was asked for. The log hears of the first part that does not, and of when
+// all do again.
+func (o *outage) heard(part int, what purpose, err error) {
+	if isMoving(err) {
 		return // it answers, and will know better later
 	}
 	now := time.Now()
 	o.mu.Lock()
-	if down := o.down[part]; down.write && !write {
-		if write = true; err == nil {
-			err = down.err
+	before, _ := o.parts()
+	down := &o.down[part]
+	down[what].hear(err, now)
+	if err == nil && what != reading {
+		for i := range down {
+			if purpose(i) == reading || now.Sub(down[i].at) > staleFailure {
+				down[i] = failure{locked: down[i].locked}
+			}
 		}
 	}
-	before, _ := o.parts()
-	o.down[part] = failure{err, write && err != nil}
 	after, _ := o.parts()
 	since := o.since
 	if before == 0 && after > 0 {

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,57 +15,71 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// readOnly is a store that answers reads and, while it is full, refuses writes.
-type readOnly struct {
+// halfDown is a store that does some of what it is asked for and, while it is down, nothing else.
+type halfDown struct {
 	Store
-	full atomic.Bool
+	why  error
+	only string // Register, Claim or Heartbeat; empty: no writes at all
+	down atomic.Bool
 }
 
 var errFull = errors.New("database or disk is full")
 
-func (s *readOnly) refuses() error {
-	if s.full.Load() {
-		return errFull
+func (s *halfDown) refuses(call string) error {
+	if s.down.Load() && (s.only == "" || s.only == call) {
+		return s.why
 	}
 	return nil
 }
 
-func (s *readOnly) Register(ctx context.Context, r Registration) (View, error) {
-	if err := s.refuses(); err != nil {
+func (s *halfDown) Register(ctx context.Context, r Registration) (View, error) {
+	if err := s.refuses("Register"); err != nil {
 		return View{}, err
 	}
 	return s.Store.Register(ctx, r)
 }
 
-func (s *readOnly) Claim(ctx context.Context, claims []Claim) []Claimed {
-	if err := s.refuses(); err != nil {
+func (s *halfDown) Claim(ctx context.Context, claims []Claim) []Claimed {
+	if err := s.refuses("Claim"); err != nil {
 		return slices.Repeat([]Claimed{{Err: err}}, len(claims))
 	}
 	return s.Store.Claim(ctx, claims)
 }
 
-func (s *readOnly) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
-	if err := s.refuses(); err != nil {
+func (s *halfDown) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
+	if err := s.refuses("Heartbeat"); err != nil {
 		return HeartbeatReply{}, err
 	}
 	return s.Store.Heartbeat(ctx, b)
 }
 
-// A store that is read and not written is down for as long as that lasts, once and since then, whatever is read meanwhile.
-func TestScheduler_Err_readOnlyStore(t *testing.T) {
+// A store that does not do all of what it is asked for is down for as long as that lasts, once and since then, whatever
+// else it does meanwhile.
+func TestScheduler_Err_halfDownStore(t *testing.T) {
 	t.Parallel()
+	for name, store := range map[string]*halfDown{
+		"is read only":                  {why: errFull},
+		"takes no new runs":             {why: errFull, only: "Claim"},
+		"takes no signs of life":        {why: errFull, only: "Heartbeat"},
+		"is locked by somebody for all": {why: fmt.Errorf("jobs: %w", ErrLocked), only: "Claim"},
+	} {
+		t.Run(name, func(t *testing.T) { errOfHalfDown(t, store) })
+	}
+}
+
+func errOfHalfDown(t *testing.T, store *halfDown) {
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-		store := &readOnly{Store: c.Store}
+		store.Store = c.Store
 		var log testsync.Log
 		n := c.Node(Config{Store: store, Logger: log.Logger()}, 0)
 		n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Misfire: MisfireAll, MisfireCap: 1000, Run: jobstest.Sleep(0)})
 		n.Start()
 		time.Sleep(10 * time.Second)
-		store.full.Store(true)
-		time.Sleep(10 * time.Second)
+		store.down.Store(true)
+		time.Sleep(20 * time.Second)
 		first := n.Err()
-		if !errors.Is(first, errFull) {
-			t.Fatalf("Err = %v while nothing can be written", first)
+		if !errors.Is(first, store.why) {
+			t.Fatalf("Err = %v while the store says %v", first, store.why)
 		}
 		for range 200 {
 			time.Sleep(97 * time.Millisecond)
@@ -73,10 +88,10 @@ func TestScheduler_Err_readOnlyStore(t *testing.T) {
 				break
 			}
 		}
-		store.full.Store(false)
+		store.down.Store(false)
 		time.Sleep(20 * time.Second)
 		if err := n.Err(); err != nil {
-			t.Errorf("Err = %v when it takes writes again", err)
+			t.Errorf("Err = %v when it is up again", err)
 		}
 		c.Stop()
 		for _, want := range []string{"job store unavailable", "job store available again"} {

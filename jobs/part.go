@@ -79,8 +79,5 @@ func (p *part) entries() (all []*entry) {
 	return all
 }
 
-// heard notes whether the part answered a write.
-func (p *part) heard(err error) { p.s.outage.heard(p.n, err, true) }
-
-// heardRead notes whether the part answered a read.
-func (p *part) heardRead(err error) { p.s.outage.heard(p.n, err, false) }
+// heard notes whether the part has done what it was asked for.
+func (p *part) heard(what purpose, err error) { p.s.outage.heard(p.n, what, err) }

@@ -87,9 +87,9 @@ func (r *recoverer) takeOver(h *host, left []InFlight, orphans bool) {
 		case errors.Is(err, ErrGone): // taken by another node, or alive after all
 		case errors.Is(err, ErrCompleted): // in this moment: the next heartbeat says so
 		case err != nil: // unknown: the next heartbeat will tell
-			r.part.heard(err)
+			r.part.heard(recording, err)
 		default:
-			if f.Run.Outcome != "" {
+			if r.part.heard(recording, nil); f.Run.Outcome != "" {
 				s.report(f.Run)
 			}
 			if f.Next != nil {
@@ -216,13 +216,13 @@ func (r *recoverer) reconcile(h *host) {
 		}
 	})
 	if err != nil {
-		p.heardRead(err)
+		p.heard(reading, err)
 		return
 	}
 	if len(known) > 0 { // the store has gone back to before their ends
 		for _, err := range s.cfg.Store.Finish(ctx, known) {
 			if err != nil && !errors.Is(err, ErrGone) {
-				p.heard(err)
+				p.heard(recording, err)
 			}
 		}
 	}

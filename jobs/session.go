@@ -87,7 +87,7 @@ func (p *part) registerAgain(ctx context.Context) {
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 		view, err := p.s.cfg.Store.Register(callCtx, p.registration(chunk))
 		cancel()
-		if p.heard(err); err != nil {
+		if p.heard(offering, err); err != nil {
 			return // the store keeps jobs for a year, and the next try is within the hour
 		}
 		if slices.ContainsFunc(view.Jobs, func(job JobView) bool { return job.Refused != "" }) {
@@ -119,7 +119,7 @@ func (p *part) syncClock(ctx context.Context) {
 	if ctx.Err() != nil {
 		return // what it said says nothing about the store
 	}
-	if p.heardRead(err); err == nil {
+	if p.heard(reading, err); err == nil {
 		p.clock.observe(view.Now, sent)
 	}
 }

@@ -43,6 +43,12 @@ func (g *gate) open() {
 	}
 }
 
+func (g *gate) isShut() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut != nil
+}
+
 // pass waits until the gate is open, or ctx ends.
 func (g *gate) pass(ctx context.Context) error {
 	g.mu.Lock()

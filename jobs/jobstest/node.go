@@ -60,18 +60,19 @@ func (n *Node) Shutdown() error {
 // Forgive makes [Node.Stop] ignore the error of Shutdown.
 func (n *Node) Forgive() { n.err = nil }
 
-// Stop shuts the node down and closes its Locker. If that fails, the test fails, unless the node has crashed, or is cut
-// off from the store of locks, where it cannot release what it has. A second Stop does nothing.
+// Stop shuts the node down and closes its Locker. If that fails, the test fails, unless the node has crashed, is frozen, or
+// does not reach the store of locks, where it cannot release what it has. A second Stop does nothing.
 func (n *Node) Stop() {
 	n.cluster.t.Helper()
 	crashed := n.link.crashed.Load()
+	silent := n.link.frozen.isShut() || n.link.locksSilent.isShut()
 	if err := n.Shutdown(); err != nil && !crashed {
 		n.cluster.t.Errorf("node %s: Run: %v", n.name, err)
 	}
 	n.err = nil
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := n.Locker().Close(ctx); err != nil && !crashed && !errors.Is(err, ErrCut) {
+	if err := n.Locker().Close(ctx); err != nil && !crashed && !silent && !errors.Is(err, ErrCut) {
 		n.cluster.t.Errorf("node %s: close its locker: %v", n.name, err)
 	}
 }
