@@ -118,10 +118,7 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 	if failure == nil || !some {
 		l.answered(failure)
 	}
-	if failure == nil && !slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil }) {
-		failure = results[0].Err // all of them are locked
-	}
-	l.part.heard(claiming, failure)
+	l.part.heardClaims(claiming, claims, results)
 	for i, c := range results {
 		switch e := entries[i]; {
 		case c.Err == nil:

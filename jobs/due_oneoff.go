@@ -44,15 +44,12 @@ func (l *loop) sendOneOffs(batch []OneOff, now time.Time) {
 	}
 	ctx, cancel := context.WithTimeout(l.host.work, storeTimeout)
 	defer cancel()
-	var failure error
-	for i, c := range l.s.cfg.Store.Claim(ctx, claims) {
-		switch {
-		case c.Err != nil:
-			failure = c.Err
-		case c.Status == ClaimWon:
+	results := l.s.cfg.Store.Claim(ctx, claims)
+	for i, c := range results {
+		if c.Err == nil && c.Status == ClaimWon {
 			l.s.memory.noteOver(claims[i].OneOff)
 			l.won(entries[i], claims[i])
 		}
 	}
-	l.part.heard(claimingOneOffs, failure)
+	l.part.heardClaims(claimingOneOffs, claims, results)
 }

@@ -34,17 +34,18 @@ const (
 )
 
 const (
-	// staleFailure is after how long a failure is forgotten that nothing has met again, while the part takes writes: what has
-	// failed may not be tried any more. It is longer than any pause between two tries, and a call, take.
-	staleFailure = time.Minute
+	// staleFailure is after how long a failure is forgotten that has come twice and not again, while the part takes other
+	// writes: what has failed may not be tried any more. It is longer than a call and the pause before the next try take.
+	staleFailure = 30 * time.Second
 	// longLocked is for how long all of a kind may be locked by transactions of others before that is a failure.
 	longLocked = 10 * time.Second
 )
 
 // failure is why a part could not be asked for one thing.
 type failure struct {
-	err    error     // nil: it answers
-	at     time.Time // the last time
+	err    error     // nil: it answers, as far as is known
+	at     time.Time // when it failed last; zero: it has not, or it has worked since
+	again  bool      // it had failed a short while before that
 	locked time.Time // since when all of it is locked; zero: it is not
 }
 
@@ -62,8 +63,11 @@ func (f *failure) hear(err error, now time.Time) {
 	case now.Sub(f.locked) < longLocked:
 		return
 	}
-	f.err, f.at = err, now
+	f.err, f.at, f.again = err, now, !f.at.IsZero() && now.Sub(f.at) < staleFailure
 }
+
+// isOver reports whether other writes that are taken speak against a failure: it has come once, or long ago.
+func (f *failure) isOver(now time.Time) bool { return !f.again || now.Sub(f.at) > staleFailure }
 
 // parts returns how many parts did not answer last, and what one of them said. It needs mu.
 func (o *outage) parts() (n int, err error) {
@@ -105,8 +109,9 @@ func (o *outage) heard(part int, what purpose, err error) {
 	down[what].hear(err, now)
 	if err == nil && what != reading {
 		for i := range down {
-			if purpose(i) == reading || now.Sub(down[i].at) > staleFailure {
-				down[i] = failure{locked: down[i].locked}
+			// The next sign of life is never far.
+			if f := &down[i]; purpose(i) == reading || purpose(i) != beating && f.isOver(now) {
+				f.err = nil
 			}
 		}
 	}

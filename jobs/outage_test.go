@@ -19,7 +19,8 @@ import (
 type halfDown struct {
 	Store
 	why  error
-	only string // Register, Claim or Heartbeat; empty: no writes at all
+	only string        // Register, Claim or Heartbeat; empty: no writes at all
+	slow time.Duration // how long it takes to refuse, in which other calls are answered
 	down atomic.Bool
 }
 
@@ -27,6 +28,7 @@ var errFull = errors.New("database or disk is full")
 
 func (s *halfDown) refuses(call string) error {
 	if s.down.Load() && (s.only == "" || s.only == call) {
+		time.Sleep(s.slow)
 		return s.why
 	}
 	return nil
@@ -60,6 +62,7 @@ func TestScheduler_Err_halfDownStore(t *testing.T) {
 	for name, store := range map[string]*halfDown{
 		"is read only":                  {why: errFull},
 		"takes no new runs":             {why: errFull, only: "Claim"},
+		"takes no new runs, slowly":     {why: errFull, only: "Claim", slow: 2500 * time.Millisecond},
 		"takes no signs of life":        {why: errFull, only: "Heartbeat"},
 		"is locked by somebody for all": {why: fmt.Errorf("jobs: %w", ErrLocked), only: "Claim"},
 	} {
@@ -94,6 +97,9 @@ func errOfHalfDown(t *testing.T, store *halfDown) {
 			t.Errorf("Err = %v when it is up again", err)
 		}
 		c.Stop()
+		if store.slow > 0 {
+			return // one failure alone may be over by the next sign of life
+		}
 		for _, want := range []string{"job store unavailable", "job store available again"} {
 			if got := strings.Count(log.String(), want); got != 1 {
 				t.Errorf("the log says %d times %q, want once:\n%s", got, want, log.String())

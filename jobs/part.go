@@ -1,6 +1,9 @@
 package jobs
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // part is what a scheduler keeps for one part of the store, which may be away while the others answer. Each has a loop,
 // a heartbeater, a back-off and calls of its own, so that none waits for another.
@@ -77,6 +80,31 @@ func (p *part) entries() (all []*entry) {
 		}
 	}
 	return all
+}
+
+// heardClaims notes whether the part takes claims. What shows that it does is a run that is in flight by one of them: the
+// others change nothing, or only a cursor. Locked ones count if none was won.
+func (p *part) heardClaims(what purpose, claims []Claim, results []Claimed) {
+	var failure, locked error
+	won := false
+	for i, c := range results {
+		switch {
+		case errors.Is(c.Err, ErrLocked):
+			locked = c.Err
+		case c.Err != nil:
+			failure = c.Err
+		case c.Status == ClaimWon && claims[i].InFlight != nil:
+			won = true
+		}
+	}
+	switch {
+	case failure != nil:
+		p.heard(what, failure)
+	case won:
+		p.heard(what, nil)
+	case locked != nil:
+		p.heard(what, locked)
+	}
 }
 
 // heard notes whether the part has done what it was asked for.
