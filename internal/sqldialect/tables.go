@@ -13,6 +13,7 @@ type Tables struct {
 	Dialect
 	Of      string // whose they are: "lock" or "job"
 	Names   string // for people
+	Schema  string // in which they are; "": in that of the connection
 	DDL     string // makes them: statements that end with a semicolon and a line break
 	Grants  string // gives a role the rights that it needs; "": there are no roles
 	Creator string // the function that makes them
@@ -36,11 +37,14 @@ func (t Tables) Create(ctx context.Context, db *sql.DB, look func() error) error
 			err = created
 		}
 	}
-	if err == nil && t.Dialect == SQLite {
-		err = FileOf(db).Learn(ctx, db)
-	}
 	if err == nil {
-		return nil
+		if t.Dialect != SQLite {
+			return nil
+		}
+		if err = FileOf(db).Learn(ctx, db, t.Schema); err != nil {
+			err = fmt.Errorf("create the %s tables: %w", t.Of, err)
+		}
+		return err
 	}
 	return fmt.Errorf("create the %s tables %s: %w; let somebody who may run\n%s%s", t.Of, t.Names, err, t.DDL, t.Grants)
 }
@@ -120,6 +124,14 @@ func (t Tables) Help(err error) error {
 		return fmt.Errorf("%w; the server takes no writes: %ss need the primary", err, t.Of)
 	}
 	return err
+}
+
+// SchemaOf returns the schema of a [schema.]name, as it is written; "" if there is none.
+func SchemaOf(full string) string {
+	if schema, _, has := strings.Cut(full, "."); has {
+		return schema
+	}
+	return ""
 }
 
 // SplitName takes a [schema.]name apart. Both have ASCII letters, digits and underscores, most at the most. The schema

@@ -91,7 +91,7 @@ func newTables(name sqldialect.Dialect, base string) (*tables, error) {
 	t := &tables{dialect: d, schema: schema, base: last}
 	t.Tables = sqldialect.Tables{
 		Dialect: name, Of: "job", Names: base + "_" + strings.Join(tableNames, ", _"),
-		Creator: "CreateTables of jobs/sqlstore",
+		Schema: sqldialect.SchemaOf(base), Creator: "CreateTables of jobs/sqlstore",
 	}
 	t.DDL, t.Grants = t.text(d.ddl), t.grants()
 	return t, nil

@@ -193,7 +193,7 @@ func (s *Store) examine(ctx context.Context) (*tables, error) {
 	if err := t.look(ctx, s.db); err != nil || t.Dialect != sqldialect.SQLite {
 		return t, err
 	}
-	return t, s.file.Learn(ctx, s.db)
+	return t, s.file.Learn(ctx, s.db, t.Schema)
 }
 
 // in says where a call failed.

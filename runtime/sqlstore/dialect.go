@@ -136,7 +136,8 @@ func newTables(name Dialect, base string) (*tables, error) {
 	)
 	t.Tables = sqldialect.Tables{
 		Dialect: speaks, Of: "lock", Names: base + "_lock and " + base + "_session", Creator: "sqlstore.CreateTables",
-		DDL: t.names.Replace(d.ddl), Grants: t.names.Replace(d.grants),
+		Schema: sqldialect.SchemaOf(base),
+		DDL:    t.names.Replace(d.ddl), Grants: t.names.Replace(d.grants),
 	}
 	return t, nil
 }

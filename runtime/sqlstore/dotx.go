@@ -37,7 +37,8 @@ type Beginner interface {
 // SQLite file block each other: give the locks a file of their own.
 //
 // fn gets the lease's context, which ends with the lease, and with ctx; work with the transaction under that context or
-// a longer one. The transaction is rolled back when ctx ends. In MySQL, a transaction of a machine that is gone keeps
+// a longer one. The transaction is rolled back when ctx ends. PostgreSQL ends one that is idle for the rest of the TTL, or for
+// 5 s if that is more (25P03), also while the lease is renewed: see [Guard]. In MySQL, a transaction of a machine that is gone keeps
 // the mark of its fence, and so the next DoTx on the key, until the server gives its connection up: set wait_timeout.
 //
 // DoTx returns nil if and only if the commit was acknowledged. If the lease was lost in the meantime, that is no error:

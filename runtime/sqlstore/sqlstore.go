@@ -228,7 +228,7 @@ func (s *Store) lookAt(ctx context.Context, t *tables) (clock clockPair, err err
 	}
 	switch t.Dialect {
 	case sqldialect.SQLite:
-		return clock, s.file.Learn(ctx, conn)
+		return clock, s.file.Learn(ctx, conn, t.Schema)
 	case sqldialect.MySQL:
 		return clock, nil
 	}

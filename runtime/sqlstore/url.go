@@ -10,10 +10,12 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -156,6 +158,14 @@ func openSQLite(text string) (*sql.DB, Config, error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) { // the driver would create it, for nothing
 		return nil, cfg, fmt.Errorf("%w; create it and its tables by CreateTables with a *sql.DB for it", err)
 	}
+	// All connections open the file that has the name now, wherever the process goes, and whatever becomes of the name.
+	named, err := filepath.Abs(file)
+	if err == nil {
+		file, err = filepath.EvalSymlinks(named)
+	}
+	if err != nil {
+		return nil, cfg, err
+	}
 	db, err := sql.Open(name, file)
 	if err != nil {
 		return nil, cfg, err
@@ -163,6 +173,7 @@ func openSQLite(text string) (*sql.DB, Config, error) {
 	linked := db.Driver()
 	_ = db.Close()
 	db = sql.OpenDB(&sqliteConnector{driver: linked, file: file})
+	sqldialect.FileOf(db).Named(named)
 	db.SetMaxOpenConns(minPool) // there is one writer at a time
 	db.SetMaxIdleConns(minPool)
 	return db, cfg, nil

@@ -1,12 +1,16 @@
 package sqltest
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,6 +124,161 @@ func TestSQLite_fileReplaced(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A file has other names than its path: one by symbolic links, one below a folder that is none any more, one as an
+// attached database. Who comes by that name later comes to another file.
+func TestSQLite_nameMoved(t *testing.T) {
+	t.Parallel()
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		at    string // the path of the file in a folder
+		name  string // the one by which it is opened
+		setUp func(t *testing.T, dir string)
+		move  func(t *testing.T, dir string)
+	}{
+		"a link to the file": {
+			"1.db", "current.db",
+			func(t *testing.T, dir string) {
+				must(t, os.Symlink(filepath.Join(dir, "1.db"), filepath.Join(dir, "current.db")))
+			},
+			func(t *testing.T, dir string) {
+				openSQLite(t, "sqlite:"+filepath.Join(dir, "2.db"))
+				must(t, os.Symlink(filepath.Join(dir, "2.db"), filepath.Join(dir, "next")))
+				must(t, os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "current.db")))
+			},
+		},
+		"a link to the folder": {
+			"1/locks.db", "current/locks.db",
+			func(t *testing.T, dir string) { must(t, os.Symlink("1", filepath.Join(dir, "current"))) },
+			func(t *testing.T, dir string) {
+				must(t, os.Mkdir(filepath.Join(dir, "2"), 0o700))
+				must(t, os.Symlink("2", filepath.Join(dir, "next")))
+				must(t, os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "current")))
+			},
+		},
+		"the folder is a file": {
+			"1/locks.db", "1/locks.db", func(*testing.T, string) {},
+			func(t *testing.T, dir string) {
+				must(t, os.Rename(filepath.Join(dir, "1"), filepath.Join(dir, "2")))
+				must(t, os.WriteFile(filepath.Join(dir, "1"), nil, 0o600))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, test.at)), 0o700))
+			openSQLite(t, "sqlite:"+filepath.Join(dir, test.at))
+			test.setUp(t, dir)
+			losesItsFile(t, opened(t, "sqlite:"+filepath.Join(dir, test.name)), func() { test.move(t, dir) }, test.name)
+		})
+	}
+	t.Run("an attached file", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		file := filepath.Join(dir, "locks.db")
+		db := openSQLite(t, "sqlite:"+filepath.Join(dir, "main.db"))
+		db.SetMaxOpenConns(1) // one connection has it attached
+		_, err := db.ExecContext(t.Context(), "ATTACH DATABASE '"+file+"' AS apart")
+		must(t, err)
+		cfg := sqlstore.Config{Table: "apart.lockgen"}
+		must(t, sqlstore.CreateTables(t.Context(), db, cfg))
+		e := &engine{name: "sqlite", db: db, cfg: cfg}
+		losesItsFile(t, e.locker(t, "a"), func() {
+			openSQLite(t, "sqlite:"+file+".new")
+			must(t, os.Rename(file+".new", file))
+		}, file)
+	})
+}
+
+func opened(t *testing.T, url string) *lockrt.Locker {
+	t.Helper()
+	l, err := lockrt.Open(t.Context(), url, lockrt.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close(context.Background()) })
+	return l
+}
+
+// losesItsFile moves the file of a store while a lease is held.
+func losesItsFile(t *testing.T, l *lockrt.Locker, move func(), named string) {
+	t.Helper()
+	lease, err := l.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	move()
+	select {
+	case <-lease.Done():
+	case <-time.After(testsync.Patience):
+		t.Fatal("the holder never learns of it")
+	}
+	_ = lease.Release(t.Context())
+	if _, err := l.TryAcquire(t.Context(), "k", lockrt.Options{TTL: time.Second}); err == nil {
+		t.Error("it locks in the old file")
+	} else {
+		wants(t, err, named, "open the pool and the store again")
+	}
+}
+
+// All connections of a pool that was opened by URL are to the same file, wherever the process goes.
+func TestSQLite_relativeURL(t *testing.T) {
+	t.Chdir(t.TempDir())
+	openSQLite(t, "sqlite:locks.db")
+	l := opened(t, "sqlite:locks.db")
+	t.Chdir(t.TempDir())
+	var all sync.WaitGroup
+	for i := range 16 { // who has one connection opens others
+		all.Go(func() {
+			for range 10 {
+				lease, err := l.Acquire(t.Context(), fmt.Sprint(i), lockrt.Options{TTL: time.Minute, Wait: testsync.Patience})
+				if err == nil {
+					err = lease.Release(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if all, err := os.ReadDir("."); err != nil || len(all) > 0 {
+		t.Errorf("files in the new folder: %v, %v", all, err)
+	}
+}
+
+// Each connection to a database in memory may have one of its own, and no other process sees it.
+func TestSQLite_inMemory(t *testing.T) {
+	t.Parallel()
+	for _, dsn := range []string{":memory:", "file::memory:?cache=shared", "file:x?mode=memory&cache=shared", "file:/shared?vfs=memdb", ""} {
+		db, err := sql.Open("sqlite", dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		err = sqlstore.CreateTables(t.Context(), db, sqlstore.Config{})
+		if err == nil {
+			t.Errorf("%q: tables are created for locks that nobody else sees", dsn)
+			continue
+		}
+		if wants(t, err, "in memory"); strings.Contains(err.Error(), "CREATE TABLE") {
+			t.Errorf("%q: somebody else is to create tables in memory: %v", dsn, err)
+		}
+		e := &engine{name: "sqlite", db: db}
+		if _, err := e.locker(t, "a").TryAcquire(t.Context(), "k", lockrt.Options{TTL: time.Second}); err == nil {
+			t.Errorf("%q: a lock that nobody else sees", dsn)
+		} else {
+			wants(t, err, "in memory")
+		}
 	}
 }
 
