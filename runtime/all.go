@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Leases are the leases of [Locker.AcquireAll], in the order in which they were acquired: sorted by key.
@@ -14,8 +15,8 @@ type Leases []*Lease
 
 // AcquireAll takes the locks on all keys in sorted order. So callers with the same keys in any order cannot deadlock: a
 // caller that waits for a key holds none that sorts after it. Eight or more keys are first tried at the same time,
-// unless Options.Wait is 0. A key that is named twice is locked once. Options.Wait is for all keys together. If one
-// lock cannot be acquired, the locks before it are released, whatever Options.MinHold is, and the error is that of the
+// unless Options.Wait is 0. A key that is named twice is locked once. Options.Wait is for all keys together. Without it no
+// key is tried when answers of more than a second before it have taken 5 s. If one lock cannot be acquired, the locks before it are released, whatever Options.MinHold is, and the error is that of the
 // failed one. If a lease is lost during the wait for others, the error wraps ErrLost.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leases, error) {
 	each := make([]KeyOptions, len(keys))
@@ -58,25 +59,38 @@ func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptio
 
 // acquireSorted adds the leases to held that were acquired before err.
 func (l *Locker) acquireSorted(ctx context.Context, sorted []KeyOptions, o Options, held *Leases) error {
-	until := deadlineOf(o.Wait)
-	if o.Wait > 0 && len(sorted) >= atOnce && ctx.Err() == nil {
+	until, waits := deadlineOf(o.Wait), o.Wait > 0
+	if waits && len(sorted) >= atOnce && ctx.Err() == nil {
 		if err := l.tryAtOnce(ctx, sorted, o, held); err != nil {
 			return err
 		}
-		o.Wait = left(until)
+		o.Wait = max(left(until), 1)
 	}
 	if len(*held) > 0 {
 		ctx = held.Context()
 	}
+	slow := time.Duration(0)
 	for _, key := range sorted[len(*held):] {
+		if slow > callTime {
+			return fmt.Errorf("acquire lock %s: slow answers to the %d locks before it took %s", quote(key.Key), len(*held), shown(slow))
+		}
 		o.Mode, o.Permits = key.Mode, key.Permits
+		began := time.Now()
 		lease, err := l.Acquire(ctx, key.Key, o)
 		if err != nil {
 			return err
 		}
+		if took := time.Since(began); !waits && took > soon {
+			slow += took
+		}
 		*held = append(*held, lease)
 		ctx = lease.Context() // each context hangs on those before: the last ends when any lease is lost
-		o.Wait = left(until)
+		if waits {
+			// What is left when the wait is over gets a moment more: it may be free.
+			if o.Wait = left(until); o.Wait == 0 {
+				o.Wait = max(left(until.Add(graceTime)), 1)
+			}
+		}
 	}
 	return nil
 }
@@ -109,9 +123,10 @@ func (ls Leases) giveUp(ctx context.Context) {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
 		defer cancel()
-		if err := ls.Release(ctx); err != nil && !errors.Is(err, ErrLost) {
+		failed := slices.DeleteFunc(ls.release(ctx), func(err error) bool { return err == nil || errors.Is(err, ErrLost) })
+		if len(failed) > 0 {
 			l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused locks not released yet, at worst left to their TTL",
-				slog.Any("error", err))
+				slog.Any("error", errors.Join(failed...)))
 		}
 	})
 	awaitAlive(ctx, giveBackTime, &back)
@@ -136,17 +151,20 @@ func (ls Leases) Context() context.Context {
 }
 
 // Release releases all leases at the same time and joins their errors; see [Lease.Release]. So it takes 5 s in all, and
-// not for each lease, if the store does not answer.
-func (ls Leases) Release(ctx context.Context) error {
+// not for each lease, if the store does not answer. A panic of the store is an error.
+func (ls Leases) Release(ctx context.Context) error { return errors.Join(ls.release(ctx)...) }
+
+// release returns the error of each lease.
+func (ls Leases) release(ctx context.Context) []error {
 	errs := make([]error, len(ls))
-	var others sync.WaitGroup
-	for i, lease := range slices.Backward(ls) {
-		if i > 0 {
-			others.Go(func() { errs[i] = lease.Release(ctx) })
-		} else {
-			errs[i] = lease.Release(ctx)
-		}
+	if len(ls) == 1 {
+		errs[0] = ls[0].Release(ctx)
+		return errs
 	}
-	others.Wait()
-	return errors.Join(errs...)
+	var all sync.WaitGroup
+	for i, lease := range slices.Backward(ls) {
+		all.Go(func() { guard("released a lock", func() error { return lease.Release(ctx) }, &errs[i]) })
+	}
+	all.Wait()
+	return errs
 }

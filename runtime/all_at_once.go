@@ -45,7 +45,11 @@ func (l *Locker) tryAtOnce(ctx context.Context, sorted []KeyOptions, o Options, 
 			defer func() { <-slots }()
 			o := o
 			o.Mode, o.Permits = key.Mode, key.Permits
-			grants[i], errs[i] = l.tryGrant(asking, key.Key, o)
+			// After a panic the key is asked for again, by the caller.
+			guard("tried a lock", func() (err error) {
+				grants[i], err = l.tryGrant(asking, key.Key, o)
+				return err
+			}, &errs[i])
 		})
 	}
 	all.Wait()
@@ -120,7 +124,12 @@ func (l *Locker) beginPrefix(ctx context.Context, grants []*grant, o Options, he
 		l.acquiring.Add(1) // tryAtOnce has entered
 		back.Go(func() {
 			defer l.leave()
-			l.giveBack(ctx, g)
+			var err error
+			guard("released a lock", func() error {
+				l.giveBack(ctx, g)
+				return nil
+			}, &err)
+			l.logNotReleased(ctx, g, err)
 		})
 	}
 }

@@ -208,21 +208,27 @@ func (l *Locker) releaseLeft(ctx context.Context, left []*grant) {
 	all.Wait()
 }
 
-// guarded calls a driver for Close. A panic there, which no caller could recover, is an error that says what the store was
-// doing, and so is the end of the goroutine.
-func guarded(what string, call func() error) error {
-	result := make(chan error, 1)
+// guarded calls a driver where no caller could recover from a panic. See guard.
+func guarded(what string, call func() error) (err error) {
+	done := make(chan struct{})
 	go func() {
-		err := fmt.Errorf("the store ended the goroutine in which it %s (runtime.Goexit)", what)
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("the store panicked when it %s: %v\n%s", what, p, debug.Stack())
-			}
-			result <- err
-		}()
-		err = call()
+		defer close(done)
+		guard(what, call, &err)
 	}()
-	return <-result
+	<-done
+	return err
+}
+
+// guard calls a driver in a goroutine of its own, and sets err to the result. A panic is an error that says what the store
+// was doing, and so is the end of the goroutine.
+func guard(what string, call func() error, err *error) {
+	*err = fmt.Errorf("the store ended the goroutine in which it %s (runtime.Goexit)", what)
+	defer func() {
+		if p := recover(); p != nil {
+			*err = fmt.Errorf("the store panicked when it %s: %v\n%s", what, p, debug.Stack())
+		}
+	}()
+	*err = call()
 }
 
 // releaseGuarded is releaseUnused in a goroutine of the Locker.
@@ -231,6 +237,11 @@ func (l *Locker) releaseGuarded(ctx context.Context, g *grant, limit time.Durati
 		l.releaseUnused(ctx, g, limit)
 		return nil
 	})
+	l.logNotReleased(ctx, g, err)
+}
+
+// logNotReleased tells of a driver that has panicked, or ended its goroutine.
+func (l *Locker) logNotReleased(ctx context.Context, g *grant, err error) {
 	if err != nil {
 		l.cfg.Logger.LogAttrs(ctx, slog.LevelError, "unused lock grant not released, left to its TTL",
 			slog.String("key", g.key), slog.Any("error", err))
