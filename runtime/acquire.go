@@ -136,8 +136,13 @@ func leftAfter(until time.Time, err error) time.Duration {
 
 // acquireQueued lets the callers of this process come one after another.
 func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lease, error) {
-	until := deadlineOf(o.Wait)
-	for {
+	until, wait := deadlineOf(o.Wait), o.Wait
+	for again := false; ; again = true {
+		if again {
+			if o.Wait = left(until); o.Wait == 0 && wait > 0 {
+				return nil, l.overWait(key, wait)
+			}
+		}
 		position, t, held := l.queues.join(key, o.want(), o.Wait > 0)
 		switch {
 		case position == joined:
@@ -147,7 +152,6 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 			if err := errors.Join(ctx.Err(), l.closedErr()); err != nil {
 				return nil, err
 			}
-			o.Wait = left(until)
 			continue
 		case position == atWindow && held != nil && held.err() == nil && !held.sharesWith(o.kind()):
 			return nil, l.busyHere(held)
@@ -156,7 +160,7 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 			return l.acquireAlone(ctx, key, o)
 		case position == ahead:
 			lease, err := l.lead(ctx, key, "", o)
-			if o.Wait = leftAfter(until, err); o.Wait != 0 && ctx.Err() == nil {
+			if leftAfter(until, err) != 0 && ctx.Err() == nil {
 				continue // lost before it began
 			}
 			return lease, err
@@ -165,7 +169,6 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 		if err != nil {
 			return nil, err
 		}
-		o.Wait = left(until)
 		if c.grant == nil && ctx.Err() != nil {
 			// If many callers give up at once, none of them asks the store for the others.
 			err := l.gaveUp(ctx, key)
@@ -173,11 +176,9 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 			return nil, err
 		}
 		if c.grant == nil {
-			if c.place != "" {
-				o.Wait = max(o.Wait, time.Millisecond) // a place is for those who wait
-			}
+			o.Wait = max(left(until), time.Millisecond) // a place is for those who wait, and a try has seconds
 			lease, err := l.lead(ctx, key, c.place, o)
-			if o.Wait = leftAfter(until, err); o.Wait != 0 && ctx.Err() == nil {
+			if leftAfter(until, err) != 0 && ctx.Err() == nil {
 				continue
 			}
 			return lease, err
@@ -331,6 +332,9 @@ func (l *Locker) awaitTurn(ctx context.Context, key string, t *localWaiter, o Op
 			l.giveBack(ctx, c.grant)
 		case c.err == nil:
 			l.yield(key, c.place, o.kind())
+		}
+		if err == nil {
+			err = fmt.Errorf("waited for %s, and the turn came too late", shown(o.Wait))
 		}
 	}
 	if err == nil { // nobody waits behind this one any more

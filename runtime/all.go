@@ -151,16 +151,18 @@ func (ls Leases) Context() context.Context {
 }
 
 // Release releases all leases at the same time and joins their errors; see [Lease.Release]. So it takes 5 s in all, and
-// not for each lease, if the store does not answer. A panic of the store is an error.
-func (ls Leases) Release(ctx context.Context) error { return errors.Join(ls.release(ctx)...) }
+// not for each lease, if the store does not answer. With two or more leases a
+// panic of the store is an error.
+func (ls Leases) Release(ctx context.Context) error {
+	if len(ls) == 1 {
+		return ls[0].Release(ctx)
+	}
+	return errors.Join(ls.release(ctx)...)
+}
 
 // release returns the error of each lease.
 func (ls Leases) release(ctx context.Context) []error {
 	errs := make([]error, len(ls))
-	if len(ls) == 1 {
-		errs[0] = ls[0].Release(ctx)
-		return errs
-	}
 	var all sync.WaitGroup
 	for i, lease := range slices.Backward(ls) {
 		all.Go(func() { guard("released a lock", func() error { return lease.Release(ctx) }, &errs[i]) })

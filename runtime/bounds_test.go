@@ -5,11 +5,14 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
 // bound is how long after the end of its context a call may last.
@@ -454,5 +457,43 @@ func TestLease_MaxHold_boundsRenewals(t *testing.T) {
 		if cause := context.Cause(lease.Context()); !errors.Is(cause, lockrt.ErrLost) || !strings.Contains(cause.Error(), "MaxHold") {
 			t.Errorf("the lease ended with %v, want its MaxHold", cause)
 		}
+	})
+}
+
+// Who gets a passed-on lease that cannot be renewed waits for what is left of the wait, and not for all of it again.
+func TestLocker_Acquire_waitsOnceBehindAPassedLease(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store := &faultStore{Store: memstore.New()}
+		locks, err := lockrt.New(store, lockrt.Config{Logger: quiet(), LocalHandoffTime: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Minute, NoRenew: true})
+		time.Sleep(10 * time.Second) // a tenth of its time is over: who gets it renews it first
+		var all sync.WaitGroup
+		all.Go(func() {
+			began := time.Now()
+			_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Minute, Wait: 4 * time.Second})
+			if took := time.Since(began); took > 4*time.Second+100*time.Millisecond {
+				t.Errorf("with a wait of 4 s it took %s (%v)", took, err)
+			}
+		})
+		time.Sleep(time.Millisecond)
+		store.set(func(s *faultStore) { // the store is silent, and the driver keeps to the limits that it gets
+			s.renew = blackHole
+			s.release = lateRelease(time.Hour)
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				select {
+				case <-time.After(min(req.Wait, 5*time.Second)):
+					return lockrt.Grant{}, errors.New("no answer")
+				case <-ctx.Done():
+					return lockrt.Grant{}, ctx.Err()
+				}
+			}
+		})
+		_ = first.Release(t.Context())
+		all.Wait()
+		store.set(func(s *faultStore) { s.renew, s.release, s.acquire = nil, nil, nil })
+		_ = locks.Close(t.Context())
 	})
 }

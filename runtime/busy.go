@@ -28,6 +28,14 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 	return nil
 }
 
+// overWait is the error of a caller whose wait is over, and who has no place in the queue.
+func (l *Locker) overWait(key string, wait time.Duration) error {
+	if err := l.waitedInVain(key, wait); err != nil {
+		return err
+	}
+	return l.askWhy(key, wait)
+}
+
 // askWhy is waitedInVain where nobody here knows. It asks the store for the holder, for a moment.
 func (l *Locker) askWhy(key string, wait time.Duration) error {
 	info, err := l.looks.holder(l, key)

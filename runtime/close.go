@@ -85,11 +85,8 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	}
 	err := <-closed
 	left := slices.DeleteFunc(l.left(), report.keeps)
-	answers := !silent && time.Since(*l.heard.Load()) < time.Second
-	if answers && err == nil && len(left) > 0 { // what was refused may have ended with the session: one shows it
-		if l.releaseLeft(ctx, left[:1]); left[0].gone.Load() {
-			l.releaseLeft(ctx, left[1:])
-		}
+	if !silent && err == nil {
+		l.releaseRefused(ctx, left)
 	}
 	errs := report.of(l.left())
 	last, stop := l.untilSilence(ctx, time.Second)
@@ -104,6 +101,7 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	l.running.Wait()
 	awaitFor(callTime, &telling)
 	l.expirer.stop()
+	l.tells.wait(callTime)
 	l.logs.Wait(callTime)
 	if l.owned != nil {
 		if err := guarded("was closed", l.owned.Close); err != nil {
@@ -185,6 +183,23 @@ func (l *Locker) left() (left []*grant) {
 		}
 	}
 	return left
+}
+
+// releaseRefused tries once more what was refused, at a store that answers: it may have ended with the session, or whatever
+// was in the way may be over. One that is done shows it; one may have a trouble of its own, all of the first few have none.
+func (l *Locker) releaseRefused(ctx context.Context, left []*grant) {
+	for i, g := range left[:min(len(left), maxCloseErrors)] {
+		before := time.Now()
+		limited, stop := context.WithTimeout(ctx, soon)
+		l.releaseLeft(limited, left[i:i+1])
+		if stop(); g.gone.Load() {
+			l.releaseLeft(ctx, left[i+1:])
+			return
+		}
+		if l.heard.Load().Before(before) {
+			return // it does not answer
+		}
+	}
 }
 
 // releaseLeft tries once more what others have failed to give back, or have given up, until the store is silent.

@@ -79,7 +79,7 @@ func (r *closeReport) of(left []*grant) []error {
 	told := make(map[*grant]bool, len(r.kept))
 	for lease, err := range r.kept {
 		told[lease.grant] = true
-		if !lease.isReleased() {
+		if !lease.grant.freed.Load() {
 			say(err)
 		}
 	}

@@ -72,7 +72,12 @@ func (x *expirer) arm() {
 func (x *expirer) fire() {
 	var lost []*grant
 	var over []*Lease
-	for _, g := range x.due(time.Now()) {
+	due := x.due(time.Now())
+	if len(due) == 0 {
+		return
+	}
+	defer due[0].locker.tells.begin()()
+	for _, g := range due {
 		if leases, ended := g.endTurn(nil, &lostError{key: g.key, reason: errDeadline}); ended {
 			lost, over = append(lost, g), append(over, leases...)
 			g.locker.noteLost(g, errDeadline)

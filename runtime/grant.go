@@ -30,6 +30,7 @@ type grant struct {
 
 	recalled bool        // it has ended here, and what is left of it is to be given back; guarded by the Locker's mutex
 	gone     atomic.Bool // the store is known to have nothing of it any more
+	freed    atomic.Bool // the store has taken its release
 	unsure   atomic.Bool // the store was asked to release it
 
 	mu       sync.Mutex    // guards what follows; taken before that of a local queue

@@ -15,6 +15,7 @@ func (g *grant) lose(reason error) { g.loseTurn(nil, reason) }
 
 // loseTurn is lose if it is still the turn of the given lease; nil stands for any.
 func (g *grant) loseTurn(of *Lease, reason error) {
+	defer g.locker.tells.begin()()
 	over, ended := g.endTurn(of, &lostError{key: g.key, reason: reason})
 	if ended {
 		g.locker.noteLost(g, reason)
@@ -25,6 +26,10 @@ func (g *grant) loseTurn(of *Lease, reason error) {
 
 // loseEach ends grants that the store does not know any more: all their leases, before the program hears of the first.
 func loseEach(lost []*grant) {
+	if len(lost) == 0 {
+		return
+	}
+	defer lost[0].locker.tells.begin()()
 	var over []*Lease
 	lost = slices.DeleteFunc(lost, func(g *grant) bool {
 		of, ended := g.endTurn(nil, &lostError{key: g.key, reason: errNotMine})

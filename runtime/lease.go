@@ -92,6 +92,7 @@ func (le *Lease) reachMaxHold() {
 	case g.readers() == nil:
 		g.loseTurn(le, errMaxHold)
 	default:
+		defer g.locker.tells.begin()()
 		over, lived, last := g.leaveBatch(le, lost)
 		switch {
 		case last:

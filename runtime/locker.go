@@ -30,6 +30,7 @@ type Locker struct {
 	queues  *localQueues
 	looks   looks
 	logs    logqueue.Queue // of cfg.Logger
+	tells   tellings
 
 	telemetry *telemetry // nil: none
 

@@ -83,12 +83,6 @@ func (le *Lease) releaseAs(ctx context.Context, last bool) (own bool, err error)
 	}
 }
 
-func (le *Lease) isReleased() bool {
-	le.mu.Lock()
-	defer le.mu.Unlock()
-	return le.released
-}
-
 // releaseOver stands for a release that is over.
 var releaseOver = new(releaseCall)
 
@@ -253,6 +247,9 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	err := l.session.Release(callCtx, g.release(keep))
 	l.hears(callCtx, began, err)
 	gone = err == nil || errors.Is(err, ErrLost)
+	if err == nil {
+		g.freed.Store(true)
+	}
 	l.queues.vacate(g)
 	switch {
 	case errors.Is(err, ErrLost) && unsure && keep > 0:
