@@ -21,8 +21,8 @@ import (
 // call, is then done in the background. At a store that has not answered for 5 s it gives up within some 6 s; at one that
 // answers, however late, it goes on. Leases that were not released are free after their TTL, and the error says so, as it
 // does of locks that MinHold was to keep and that run out before it comes to them: those come first. It is idempotent:
-// later calls wait for the first, each until its own ctx ends, and return its result. It waits for the handler of
-// Config.Logger that logs lost leases, for 5 s at the most.
+// later calls wait for the first, each until its own ctx ends, and return its result. After all that it waits for the handler
+// of Config.Logger that logs lost leases, for 5 s at the most.
 func (l *Locker) Close(ctx context.Context) error {
 	if err := l.usable(ctx); err != nil {
 		return fmt.Errorf("close locker: %w", err)

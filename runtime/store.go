@@ -72,7 +72,8 @@ type Session interface {
 
 	// Renew extends every lease to its TTL from now. It never shortens a lease. The result has one element per renewal:
 	// nil; ErrLost if the lease does not hold the lock any more or was broken; or any other error if that is not known.
-	// A TTL beyond Grant.MaxTTL gives an error of the last kind.
+	// A TTL beyond Grant.MaxTTL gives an error of the last kind. What the store does when the call has ended is not
+	// reckoned with: the lock may then stay there for longer than the Locker knows, for a TTL at the most.
 	Renew(ctx context.Context, renewals []Renewal) []error
 
 	// Release ends the lease. It hands the lock to the first live waiter, or frees it. The error is ErrLost, and
