@@ -54,46 +54,37 @@ func chaos(t *testing.T, seed uint64) (count map[string]int) {
 		}
 		over := make(chan struct{})
 		var beside sync.WaitGroup
-		beside.Go(func() { // looks for locks for which nobody answers
-			for {
-				select {
-				case <-over:
-					return
-				case <-time.After(103 * time.Millisecond):
-					o.orphans(r.keys)
-					o.unfounded()
-					o.idle(r.keys)
+		nowAndThen := func(pause func() time.Duration, do func()) {
+			beside.Go(func() {
+				for {
+					select {
+					case <-over:
+						return
+					case <-time.After(pause()):
+						do()
+					}
 				}
-				if time.Since(o.began) > 20*time.Minute {
-					buf := make([]byte, 1<<20)
-					panic(fmt.Sprintf("seed %d: the round does not end\n%s", seed, buf[:runtime.Stack(buf, true)]))
-				}
+			})
+		}
+		nowAndThen(func() time.Duration { return 103 * time.Millisecond }, func() {
+			o.orphans(r.keys)
+			o.unfounded()
+			o.idle(r.keys)
+			if time.Since(o.began) > 20*time.Minute {
+				buf := make([]byte, 1<<20)
+				panic(fmt.Sprintf("seed %d: the round does not end\n%s", seed, buf[:runtime.Stack(buf, true)]))
 			}
 		})
 		if store.weather.silences {
 			own := rand.New(rand.NewPCG(seed, 3))
-			beside.Go(func() {
-				for {
-					select {
-					case <-over:
-						return
-					case <-time.After(someTime(own) + someTime(own)):
-					}
-					store.set(func() { store.silent = !store.silent })
-				}
+			nowAndThen(func() time.Duration { return someTime(own) + someTime(own) }, func() {
+				store.set(func() { store.silent = !store.silent })
 			})
 		}
 		if store.weather.forgets {
 			own := rand.New(rand.NewPCG(seed, 4))
-			beside.Go(func() {
-				for {
-					select {
-					case <-over:
-						return
-					case <-time.After(someTime(own) + someTime(own)):
-					}
-					r.session(r.names[own.IntN(len(r.names))]).forgets()
-				}
+			nowAndThen(func() time.Duration { return someTime(own) + someTime(own) }, func() {
+				r.session(r.names[own.IntN(len(r.names))]).forgets()
 			})
 		}
 		var callers, closers sync.WaitGroup
