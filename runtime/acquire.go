@@ -140,7 +140,7 @@ func (l *Locker) acquireQueued(ctx context.Context, key string, o Options) (*Lea
 	for again := false; ; again = true {
 		if again {
 			if o.Wait = left(until); o.Wait == 0 && wait > 0 {
-				return nil, l.overWait(key, wait)
+				return nil, l.tooLate(key, wait)
 			}
 		}
 		position, t, held := l.queues.join(key, o.want(), o.Wait > 0)
@@ -334,7 +334,7 @@ func (l *Locker) awaitTurn(ctx context.Context, key string, t *localWaiter, o Op
 			l.yield(key, c.place, o.kind())
 		}
 		if err == nil {
-			err = fmt.Errorf("waited for %s, and the turn came too late", shown(o.Wait))
+			err = l.tooLate(key, o.Wait)
 		}
 	}
 	if err == nil { // nobody waits behind this one any more

@@ -38,13 +38,13 @@ func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptio
 	if err != nil {
 		return nil, fmt.Errorf("acquire %d locks: %w", len(keys), err)
 	}
-	leases, done := make(Leases, 0, len(sorted)), false
+	leases, done, until := make(Leases, 0, len(sorted)), false, deadlineOf(o.Wait)
 	defer func() {
 		if !done {
-			leases.giveUp(ctx) // a panic goes on
+			leases.giveUp(ctx, giveBackTime) // a panic goes on
 		}
 	}()
-	err = l.acquireSorted(ctx, sorted, o, &leases)
+	err = l.acquireSorted(ctx, sorted, o, until, &leases)
 	done = true
 	if err == nil {
 		return leases, nil
@@ -53,13 +53,22 @@ func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptio
 		// The context that ended is that of a lease of this set, and not the caller's.
 		err = fmt.Errorf("acquire %d locks: %w", len(sorted), lost)
 	}
-	leases.giveUp(ctx)
+	patience := giveBackTime
+	if o.Wait > 0 && !until.IsZero() { // looking for the holder has taken its time, too
+		patience = max(min(patience, left(until.Add(giveBackTime))), lateTime)
+	}
+	leases.giveUp(ctx, patience)
 	return nil, err
 }
 
+// lastKeys is what the keys that are left when the wait is over get together: they may be free.
+const lastKeys = 30 * time.Millisecond
+
 // acquireSorted adds the leases to held that were acquired before err.
-func (l *Locker) acquireSorted(ctx context.Context, sorted []KeyOptions, o Options, held *Leases) error {
-	until, waits := deadlineOf(o.Wait), o.Wait > 0
+func (l *Locker) acquireSorted(
+	ctx context.Context, sorted []KeyOptions, o Options, until time.Time, held *Leases,
+) error {
+	waits := o.Wait > 0
 	if waits && len(sorted) >= atOnce && ctx.Err() == nil {
 		if err := l.tryAtOnce(ctx, sorted, o, held); err != nil {
 			return err
@@ -86,9 +95,8 @@ func (l *Locker) acquireSorted(ctx context.Context, sorted []KeyOptions, o Optio
 		*held = append(*held, lease)
 		ctx = lease.Context() // each context hangs on those before: the last ends when any lease is lost
 		if waits {
-			// What is left when the wait is over gets a moment more: it may be free.
 			if o.Wait = left(until); o.Wait == 0 {
-				o.Wait = max(left(until.Add(graceTime)), 1)
+				o.Wait = max(left(until.Add(lastKeys)), 1)
 			}
 		}
 	}
@@ -106,8 +114,8 @@ func (ls Leases) lost() error {
 }
 
 // giveUp releases leases under which nothing ran: MinHold has nothing to keep apart, and a retry would wait for it. It waits
-// for that while ctx lives. What cannot be released is logged, as the caller has an error already.
-func (ls Leases) giveUp(ctx context.Context) {
+// for that for a moment, while ctx lives. What cannot be released is logged, as the caller has an error already.
+func (ls Leases) giveUp(ctx context.Context, patience time.Duration) {
 	for _, lease := range ls {
 		lease.grant.keepNothing(lease)
 	}
@@ -123,13 +131,13 @@ func (ls Leases) giveUp(ctx context.Context) {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
 		defer cancel()
-		failed := slices.DeleteFunc(ls.release(ctx), func(err error) bool { return err == nil || errors.Is(err, ErrLost) })
-		if len(failed) > 0 {
+		// That one of them was lost before is no news, and what the store says of its release is.
+		if err := ls.each(func(lease *Lease) error { return lease.release(ctx) }); err != nil {
 			l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "unused locks not released yet, at worst left to their TTL",
-				slog.Any("error", errors.Join(failed...)))
+				slog.Any("error", err))
 		}
 	})
-	awaitAlive(ctx, giveBackTime, &back)
+	awaitAlive(ctx, patience, &back)
 }
 
 // Lease returns the lease on key, nil if there is none.
@@ -157,16 +165,16 @@ func (ls Leases) Release(ctx context.Context) error {
 	if len(ls) == 1 {
 		return ls[0].Release(ctx)
 	}
-	return errors.Join(ls.release(ctx)...)
+	return ls.each(func(lease *Lease) error { return lease.Release(ctx) })
 }
 
-// release returns the error of each lease.
-func (ls Leases) release(ctx context.Context) []error {
+// each releases all at the same time.
+func (ls Leases) each(release func(*Lease) error) error {
 	errs := make([]error, len(ls))
 	var all sync.WaitGroup
 	for i, lease := range slices.Backward(ls) {
-		all.Go(func() { guard("released a lock", func() error { return lease.Release(ctx) }, &errs[i]) })
+		all.Go(func() { guard("released a lock", func() error { return release(lease) }, &errs[i]) })
 	}
 	all.Wait()
-	return errs
+	return errors.Join(errs...)
 }

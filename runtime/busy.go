@@ -28,12 +28,12 @@ func (l *Locker) waitedInVain(key string, wait time.Duration) error {
 	return nil
 }
 
-// overWait is the error of a caller whose wait is over, and who has no place in the queue.
-func (l *Locker) overWait(key string, wait time.Duration) error {
+// tooLate is the error of a caller whose turn came at the end of its wait, and was of no use.
+func (l *Locker) tooLate(key string, wait time.Duration) error {
 	if err := l.waitedInVain(key, wait); err != nil {
 		return err
 	}
-	return l.askWhy(key, wait)
+	return fmt.Errorf("waited for %s, and the turn came too late", shown(wait))
 }
 
 // askWhy is waitedInVain where nobody here knows. It asks the store for the holder, for a moment.

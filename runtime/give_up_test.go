@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/testsync"
@@ -43,6 +44,30 @@ func TestLocker_AcquireAll_tellsOfLocksBesideALoss(t *testing.T) {
 		store.set(takesAll)
 		_ = locks.Close(t.Context())
 		_ = blocker.Release(t.Context())
+	})
+}
+
+// A lease of the set reaches its MaxHold while the call waits: the store has it still, and refuses its release.
+func TestLocker_AcquireAll_tellsOfLocksThatMaxHoldHasEnded(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store := &sharingStore{faultStore: &faultStore{Store: memstore.New()}}
+		var log testsync.Log
+		locks, err := lockrt.New(store, lockrt.Config{Logger: log.Logger()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustAcquire(t, newLocker(t, store, lockrt.Config{}), t.Context(), "b", lockrt.Options{TTL: time.Hour})
+		store.set(refuses)
+		o := lockrt.Options{TTL: time.Hour, MaxHold: time.Second, Wait: time.Minute}
+		if _, err := locks.AcquireAll(t.Context(), []string{"a", "b"}, o); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("its MaxHold has ended one lock, and the call ends with %v", err)
+		}
+		synctest.Wait()
+		if !strings.Contains(log.String(), "not released yet") {
+			t.Errorf("a stays for an hour, and the log is\n%s", log.String())
+		}
+		store.set(takesAll)
+		_ = locks.Close(t.Context())
 	})
 }
 
