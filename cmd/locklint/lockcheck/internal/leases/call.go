@@ -17,6 +17,9 @@ func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 		return []pathState{s}
 	}
 	s.set(call, unknown)
+	if ssax.IsBool(call.Type()) && isErrorTest(&s, call) && slices.ContainsFunc(*call.Referrers(), isKept) {
+		s.set(call, failedIfTrue)
+	}
 	f.made(call, &s)
 	if s.isRefused() && f.takesAgain(call) {
 		s.Lease = escaped

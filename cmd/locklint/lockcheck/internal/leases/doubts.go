@@ -1,0 +1,241 @@
+package leases
+
+import (
+	"go/token"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// Whether there is a lock may be kept in a variable whose content nobody can follow:
+//
+//	name := ""
+//	for _, n := range names {
+//		if mutexes[n].TryLock() == nil {
+//			name = n
+//			break
+//		}
+//	}
+//	if name == "" {
+//		return ErrBusy
+//	}
+//
+// A condition that asks such a variable tells those that have the lock from the others. The way that the others take is
+// then not for those that have it, and the other way round; where not even that is known, nothing is said of either.
+
+// A doubt is what becomes of those who come to a branch with one outcome of the acquire, and do not know which way is
+// theirs.
+type doubt uint8
+
+const (
+	noDoubt doubt = iota
+	barred        // this way is that of the other outcome
+	silent        // either may be theirs
+)
+
+// A way is an edge that is taken with an outcome of the acquire.
+type way struct {
+	edge
+	granted bool
+}
+
+// isCalm reports whether no check has anything to say of how a lease was followed.
+func (flow *Flow) isCalm() bool {
+	if len(flow.Leaks) > 0 || len(flow.Undue) > 0 {
+		return false
+	}
+	for instr := range flow.Outside {
+		if flow.Inside[instr] {
+			return false
+		}
+	}
+	return true
+}
+
+// doubts finds the branches on which a variable decides that says whether there is a lock.
+func (flow *Flow) doubts() map[way]doubt {
+	found := map[way]doubt{}
+	for _, b := range flow.Fn.Blocks {
+		branch, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+		if !ok || b.Succs[0] == b.Succs[1] {
+			continue
+		}
+		var granted, refused [2]bool
+		for i, s := range b.Succs {
+			granted[i], refused[i] = flow.Taken(b, s)
+		}
+		if !granted[0] && !granted[1] || !refused[0] && !refused[1] || !(teller{flow, map[ssa.Value]bool{}}).tells(branch.Cond) {
+			continue
+		}
+		flow.doubt(found, b, true, granted, refused)
+		flow.doubt(found, b, false, refused, granted)
+	}
+	return found
+}
+
+// doubt says which ways are those of the others, for who takes both.
+func (flow *Flow) doubt(found map[way]doubt, b *ssa.BasicBlock, outcome bool, mine, others [2]bool) {
+	if !mine[0] || !mine[1] {
+		return
+	}
+	for i, s := range b.Succs {
+		d := silent
+		if others[0] != others[1] {
+			d = noDoubt
+			if others[i] {
+				d = barred
+			}
+		}
+		found[way{edge{b, s}, outcome}] = d
+	}
+}
+
+// A teller looks for variables that differ between the ways with and without the lock among what a condition is made of.
+type teller struct {
+	flow *Flow
+	seen map[ssa.Value]bool
+}
+
+func (t teller) tells(v ssa.Value) bool {
+	if t.seen[v] || ssax.IsError(v.Type()) || t.flow.Site.Has(v) {
+		return false
+	}
+	t.seen[v] = true
+	switch v := v.(type) {
+	case *ssa.Phi:
+		return t.chooses(v) || slices.ContainsFunc(v.Edges, t.tells)
+	case *ssa.BinOp:
+		return t.tells(v.X) || t.tells(v.Y)
+	case *ssa.Convert:
+		return t.tells(v.X)
+	case *ssa.ChangeType:
+		return t.tells(v.X)
+	case *ssa.Call:
+		return onlyComputes(v) && slices.ContainsFunc(v.Call.Args, t.tells)
+	case *ssa.UnOp:
+		if v.Op == token.NOT {
+			return t.tells(v.X)
+		}
+		cell := variableOf(v.X)
+		return v.Op == token.MUL && cell != nil && t.isSet(cell)
+	}
+	return false
+}
+
+// chooses reports whether a variable has one value with the lock and another without it. What the work says that is done
+// with the lock is none that says whether there is one.
+func (t teller) chooses(phi *ssa.Phi) bool {
+	got, lost := map[string]bool{}, map[string]bool{}
+	for i, v := range phi.Edges {
+		granted, refused := t.flow.Taken(phi.Block().Preds[i], phi.Block())
+		if granted && t.saysMore(v) {
+			return false
+		}
+		if granted {
+			got[identity(v)] = true
+		}
+		if refused {
+			lost[identity(v)] = true
+		}
+	}
+	for v := range lost {
+		if got[v] {
+			return false
+		}
+	}
+	return len(got) > 0 && len(lost) > 0
+}
+
+// isSet reports whether a variable in memory, or a part of it, is set only with the lock, or only without it.
+func (t teller) isSet(cell *ssa.Alloc) bool {
+	for _, st := range storesTo(cell) {
+		if ssax.IsError(st.Val.Type()) || t.flow.Site.Has(st.Val) {
+			continue
+		}
+		granted, refused := t.reaches(st.Block())
+		if refused && !granted || granted && !refused && !t.saysMore(st.Val) {
+			return true
+		}
+	}
+	return false
+}
+
+// reaches says with which outcomes of the acquire a block runs.
+func (t teller) reaches(b *ssa.BasicBlock) (granted, refused bool) {
+	for _, p := range b.Preds {
+		g, r := t.flow.Taken(p, b)
+		granted, refused = granted || g, refused || r
+	}
+	return granted, refused
+}
+
+// saysMore reports whether a value is what a call has found out.
+func (t teller) saysMore(v ssa.Value) bool {
+	if ex, ok := v.(*ssa.Extract); ok {
+		v = ex.Tuple
+	}
+	call, ok := v.(*ssa.Call)
+	return ok && !onlyComputes(call)
+}
+
+// onlyComputes reports whether a call depends on nothing but what it is given.
+func onlyComputes(call *ssa.Call) bool {
+	if _, ok := call.Call.Value.(*ssa.Builtin); ok {
+		return true
+	}
+	fn := call.Call.StaticCallee()
+	if fn == nil {
+		return false
+	}
+	name := ssax.CalleeName(fn)
+	return slices.ContainsFunc([]string{"strings.", "slices.", "maps.", "(time.Time)."}, func(pkg string) bool {
+		return strings.HasPrefix(name, pkg)
+	})
+}
+
+// variableOf is the variable of a function that an address is, or is a part of. Nil for others.
+func variableOf(addr ssa.Value) *ssa.Alloc {
+	for range ssax.MaxDepth {
+		switch of := ssax.CellOf(addr).(type) {
+		case *ssa.Alloc:
+			return of
+		case *ssa.FieldAddr:
+			addr = of.X
+		case *ssa.IndexAddr:
+			addr = of.X
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// storesTo are the assignments of a variable and of its fields in its own function.
+func storesTo(cell *ssa.Alloc) (stores []*ssa.Store) {
+	for _, use := range *cell.Referrers() {
+		switch use := use.(type) {
+		case *ssa.Store:
+			if use.Addr == ssa.Value(cell) {
+				stores = append(stores, use)
+			}
+		case *ssa.FieldAddr:
+			for _, use := range *use.Referrers() {
+				if st, ok := use.(*ssa.Store); ok && variableOf(st.Addr) == cell {
+					stores = append(stores, st)
+				}
+			}
+		}
+	}
+	return stores
+}
+
+// identity is the same for the same value, and for equal constants.
+func identity(v ssa.Value) string {
+	if c, ok := v.(*ssa.Const); ok {
+		return c.String()
+	}
+	return v.Name()
+}
