@@ -151,6 +151,10 @@ func (f *follower) handled(call ssa.CallInstruction, v handles.Verb, s *pathStat
 		if s.verdict == unasked && (s.Lease == unchecked || s.Lease == released && !s.over) && !s.consulted && !s.only {
 			f.flow.Hasty[call] = true
 		}
+	case handles.VerbLock:
+		if s.Lease != Absent || s.verdict != unasked { // before the acquire, another one is that one's business
+			s.Lease = escaped
+		}
 	default:
 		s.Lease = escaped
 	}
