@@ -50,9 +50,7 @@ func (f *follower) narrow(s *pathState, cond *ssa.BinOp, v ssa.Value, r relation
 			}
 			of = made.Call.Args[0]
 		case *ssa.Phi:
-			if c, ok := s.contents[of]; ok {
-				s.contents[of] = c.within(r, other, t)
-			}
+			f.put(of, s.content(of, 0).within(r, other, t), s)
 			return
 		case *ssa.UnOp:
 			f.narrowVariable(s, cond, made, s.content(made, 0).within(r, other, t))

@@ -49,6 +49,7 @@ type asked struct {
 	when relations
 	// stops are the relations that are left where the condition of a loop is false; see stopsAt.
 	stops relations
+	next  further
 }
 
 // asked is condition, worked out once for each value: every visit of a branch needs it.
@@ -67,21 +68,21 @@ func condition(c ssa.Value) asked {
 	case *ssa.UnOp:
 		if c.Op == token.NOT {
 			a := condition(c.X)
-			return asked{a.key, anyRelation &^ a.when, 0}
+			return asked{a.key, anyRelation &^ a.when, 0, a.next}
 		}
 	case *ssa.BinOp:
 		when := holdsFor(c.Op)
 		x, y := keyexpr.Of(c.X), keyexpr.Of(c.Y)
 		if when != 0 && x.Known() && y.Known() {
-			stops := stopsAt(c)
+			stops, next := stopsAt(c), furtherRound(c)
 			first, second := x.String(), y.String()
 			if second < first {
 				first, second, when, stops = second, first, when.swapped(), stops.swapped()
 			}
-			return asked{first + "<=>" + second, when, stops}
+			return asked{first + "<=>" + second, when, stops, next}
 		}
 	}
-	return asked{keyexpr.Of(c).String(), equal, 0}
+	return asked{key: keyexpr.Of(c).String(), when: equal}
 }
 
 // testedIn counts how often a function tests each condition. Only those tested again are worth remembering.
@@ -102,9 +103,6 @@ func (li *Info) testedIn(fn *ssa.Function) map[string]int {
 // remember keeps the outcome of a condition that is tested again, so that all tests agree.
 func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
 	a := f.li.asked(cond)
-	if f.tested[a.key] < 2 {
-		return true
-	}
 	left := a.when
 	switch {
 	case outcome:
@@ -116,9 +114,11 @@ func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
 	if old, ok := s.conds[a.key]; ok {
 		left &= old
 	}
-	if left == 0 {
-		return false
+	if left&equal == 0 && a.next.key != "" {
+		s.conds[comesTrue+a.next.key] = a.next.when
 	}
-	s.conds[a.key] = left
-	return true
+	if f.tested[a.key] > 1 {
+		s.conds[a.key] = left
+	}
+	return left != 0
 }

@@ -109,6 +109,10 @@ func (t teller) tells(v ssa.Value) bool {
 		return t.chooses(v) || slices.ContainsFunc(v.Edges, t.tells)
 	case *ssa.BinOp:
 		return t.tells(v.X) || t.tells(v.Y)
+	case *ssa.Lookup:
+		return t.tells(v.X)
+	case *ssa.MakeMap:
+		return t.isFilled(v)
 	case *ssa.Convert:
 		return t.tells(v.X)
 	case *ssa.ChangeType:
@@ -151,16 +155,24 @@ func (t teller) chooses(phi *ssa.Phi) bool {
 
 // isSet reports whether a variable in memory, or a part of it, is set only with the lock, or only without it.
 func (t teller) isSet(cell *ssa.Alloc) bool {
-	for _, st := range storesTo(cell) {
-		if ssax.IsError(st.Val.Type()) || t.flow.Site.Has(st.Val) {
-			continue
-		}
-		granted, refused := t.reaches(st.Block())
-		if refused && !granted || granted && !refused && !t.saysMore(st.Val) {
-			return true
-		}
+	return slices.ContainsFunc(storesTo(cell), func(st *ssa.Store) bool { return t.saysBySetting(st, st.Val) })
+}
+
+// isFilled is isSet for the entries of a map.
+func (t teller) isFilled(m *ssa.MakeMap) bool {
+	return slices.ContainsFunc(*m.Referrers(), func(use ssa.Instruction) bool {
+		entry, ok := use.(*ssa.MapUpdate)
+		return ok && t.saysBySetting(entry, entry.Value)
+	})
+}
+
+// saysBySetting reports whether something is set to a value only with the lock, or only without it.
+func (t teller) saysBySetting(at ssa.Instruction, to ssa.Value) bool {
+	if ssax.IsError(to.Type()) || t.flow.Site.Has(to) {
+		return false
 	}
-	return false
+	granted, refused := t.reaches(at.Block())
+	return refused && !granted || granted && !refused && !t.saysMore(to)
 }
 
 // reaches says with which outcomes of the acquire a block runs.

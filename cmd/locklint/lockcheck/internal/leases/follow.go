@@ -276,7 +276,7 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 		f.flow.take(b, succ, s.verdict)
 		again := succ.Dominates(b) // another round of a loop
 		if again {
-			clear(s.conds)
+			s.conds = nextRound(s.conds)
 		}
 		if (s.Lease == held || s.Lease == unchecked) && f.skipsRelease(b, succ) {
 			s.Lease, s.over = escaped, true
@@ -350,10 +350,11 @@ func (f *follower) entering(s *pathState, phi *ssa.Phi, edge int) content {
 		return c
 	}
 	old, known := s.contents[phi]
+	marks := f.subjects[phi]
 	if !known {
-		return unknownOf(phi.Type())
+		return content{lo: markBelow(marks, c.lo), hi: markAbove(marks, c.hi), computed: true}
 	}
-	return widen(old, c, f.subjects[phi])
+	return widen(old, c, marks)
 }
 
 // worthKnowing forgets what cannot decide a branch: only leases, errors and flags do. The lease itself is never lost

@@ -107,6 +107,83 @@ func triesWhileTaken(ctx context.Context, rs *redsync.Redsync) error {
 	return work()
 }
 
+func lastRound(ctx context.Context, rs *redsync.Redsync, tries int) error {
+	m := rs.NewMutex("k", redsync.WithTries(1))
+	for i := 0; i < tries; i++ {
+		err := m.LockContext(ctx)
+		if err == nil {
+			break
+		}
+		if i == tries-1 {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	defer m.UnlockContext(ctx)
+	return work()
+}
+
+func lastNumber(ctx context.Context, rs *redsync.Redsync, most int) error {
+	m := rs.NewMutex("k", redsync.WithTries(1))
+	for i := 1; i <= most; i++ {
+		err := m.LockContext(ctx)
+		if err == nil {
+			break
+		}
+		if i >= most {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	defer m.UnlockContext(ctx)
+	return work()
+}
+
+func lastOfRange(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("k", redsync.WithTries(1))
+	for i := range 5 {
+		err := m.LockContext(ctx)
+		if err == nil {
+			break
+		}
+		if i == 4 {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	defer m.UnlockContext(ctx)
+	return work()
+}
+
+func lastDown(ctx context.Context, rs *redsync.Redsync, tries int) error {
+	m := rs.NewMutex("k", redsync.WithTries(1))
+	for i := tries; i > 0; i-- {
+		err := m.LockContext(ctx)
+		if err == nil {
+			break
+		}
+		if i == 1 {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	defer m.UnlockContext(ctx)
+	return work()
+}
+
+func inMap(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("k", redsync.WithTries(1))
+	held := map[string]bool{}
+	if m.LockContext(ctx) == nil {
+		held["k"] = true
+	}
+	if !held["k"] {
+		return errTaken
+	}
+	defer m.UnlockContext(ctx)
+	return work()
+}
+
 // Who only counts or notes the failure goes on without the lock.
 
 func counted(ctx context.Context, rs *redsync.Redsync) error {
@@ -138,6 +215,51 @@ func otherCount(ctx context.Context, rs *redsync.Redsync, n int) error {
 	}
 	if n > 3 {
 		return errTaken
+	}
+	return work()
+}
+
+func pastTheEnd(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("k", redsync.WithTries(1))
+	tries := 0
+	for tries < 5 {
+		if m.LockContext(ctx) == nil { // want `LL3002: when m.LockContext fails, the code goes on without the lock`
+			break
+		}
+		tries++
+		time.Sleep(time.Second)
+	}
+	if tries > 5 {
+		return errTaken
+	}
+	defer m.UnlockContext(ctx)
+	return work()
+}
+
+func notTheLast(ctx context.Context, rs *redsync.Redsync, tries int) error {
+	m := rs.NewMutex("k", redsync.WithTries(1))
+	for i := 0; i < tries; i++ {
+		err := m.LockContext(ctx) // want `LL3002: when m.LockContext fails, the code goes on without the lock`
+		if err == nil {
+			break
+		}
+		if i == tries-2 {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	defer m.UnlockContext(ctx)
+	return work()
+}
+
+func noted(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("k")
+	message := ""
+	if err := m.LockContext(ctx); err != nil { // want `LL3002: when m.LockContext fails, the code goes on without the lock`
+		message = err.Error()
+	}
+	if message != "" {
+		log.Print(message)
 	}
 	return work()
 }

@@ -99,3 +99,18 @@ func limited(ctx context.Context, rs *redsync.Redsync, n int) error {
 	defer m.UnlockContext(ctx)
 	return work()
 }
+
+// The first try is another one.
+func again(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("k", redsync.WithTries(1))
+	if err := m.LockContext(ctx); err != nil {
+		for range 3 {
+			time.Sleep(time.Second)
+			if err = m.LockContext(ctx); err == nil {
+				break
+			}
+		}
+	}
+	defer m.UnlockContext(ctx) // want `LL3005: m.UnlockContext runs also when m.LockContext at line \d+ has failed`
+	return work()
+}
