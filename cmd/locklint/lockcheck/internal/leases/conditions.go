@@ -85,6 +85,23 @@ func condition(c ssa.Value) asked {
 	return asked{key: keyexpr.Of(c).String(), when: equal}
 }
 
+// Excludes reports whether one condition has no such outcome where another, of the same values, has another.
+func Excludes(known ssa.Value, is bool, cond ssa.Value, outcome bool) bool {
+	x, y := condition(known), condition(cond)
+	return x.key == y.key && x.left(is)&y.left(outcome) == 0
+}
+
+// left are the relations with which a condition has an outcome.
+func (a asked) left(outcome bool) relations {
+	switch {
+	case outcome:
+		return a.when
+	case a.stops != 0:
+		return a.stops
+	}
+	return anyRelation &^ a.when
+}
+
 // testedIn counts how often a function tests each condition. Only those tested again are worth remembering.
 func (li *Info) testedIn(fn *ssa.Function) map[string]int {
 	if n, ok := li.tested[fn]; ok {
@@ -103,14 +120,7 @@ func (li *Info) testedIn(fn *ssa.Function) map[string]int {
 // remember keeps the outcome of a condition that is tested again, so that all tests agree.
 func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
 	a := f.li.asked(cond)
-	left := a.when
-	switch {
-	case outcome:
-	case a.stops != 0:
-		left = a.stops
-	default:
-		left = anyRelation &^ a.when
-	}
+	left := a.left(outcome)
 	if old, ok := s.conds[a.key]; ok {
 		left &= old
 	}
