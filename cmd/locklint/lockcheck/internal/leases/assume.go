@@ -32,7 +32,7 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 		s.set(cond, truth(outcome))
 		return f.remember(s, cond, outcome) && (!failed || s.learn(false))
 	}
-	if b, ok := cond.(*ssa.BinOp); ok && !f.compares(s, b, outcome) {
+	if b, ok := cond.(*ssa.BinOp); ok && !f.assumeRelation(s, b, outcome) {
 		return false
 	}
 	if b, ok := cond.(*ssa.BinOp); ok && (b.Op == token.EQL || b.Op == token.NEQ) {

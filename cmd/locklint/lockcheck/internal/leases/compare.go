@@ -8,9 +8,9 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
-// compares narrows by a comparison of numbers or texts. It returns false when what is known of them rules the outcome
+// assumeRelation narrows by a comparison of numbers or texts. It returns false when what is known of them rules the outcome
 // out.
-func (f *follower) compares(s *pathState, b *ssa.BinOp, outcome bool) bool {
+func (f *follower) assumeRelation(s *pathState, b *ssa.BinOp, outcome bool) bool {
 	when := holdsFor(b.Op)
 	t := b.X.Type()
 	if when == 0 || !isNumber(t) && !isText(t) {
@@ -20,7 +20,7 @@ func (f *follower) compares(s *pathState, b *ssa.BinOp, outcome bool) bool {
 		when = anyRelation &^ when
 	}
 	x, y := s.content(b.X, 0), s.content(b.Y, 0)
-	left := when & compare(x, y, t)
+	left := when & relation(x, y, t)
 	if left == 0 {
 		return false
 	}
@@ -73,13 +73,13 @@ func (f *follower) narrowVariable(s *pathState, cond *ssa.BinOp, load *ssa.UnOp,
 	}
 }
 
-// compared is what a comparison of numbers or texts yields, if that is certain.
-func compared(b *ssa.BinOp, s *pathState) abstract {
+// outcomeOf is what a comparison of numbers or texts yields, if that is certain.
+func outcomeOf(b *ssa.BinOp, s *pathState) abstract {
 	when, t := holdsFor(b.Op), b.X.Type()
 	if when == 0 || !isNumber(t) && !isText(t) {
 		return unknown
 	}
-	switch r := compare(s.content(b.X, 0), s.content(b.Y, 0), t); {
+	switch r := relation(s.content(b.X, 0), s.content(b.Y, 0), t); {
 	case r&when == 0:
 		return isFalse
 	case r&^when == 0:

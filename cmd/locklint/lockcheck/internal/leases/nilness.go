@@ -208,7 +208,7 @@ func (f *follower) flag(b *ssa.BinOp, s *pathState) abstract {
 	}
 	x, ok := comparedWithNil(s, b)
 	if !ok || !isNilTest(b) {
-		return compared(b, s)
+		return outcomeOf(b, s)
 	}
 	got, lost := theFlag, theFailure // of x == nil, and of x != nil
 	switch s.of(x) {

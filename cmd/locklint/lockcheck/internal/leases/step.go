@@ -45,11 +45,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 			s.Lease, s.over = released, true
 		}
 		s.set(instr, f.loaded(instr, &s))
-		if c, ok := s.contents[ssax.CellOf(instr.X)]; ok && instr.Op == token.MUL {
-			f.put(instr, c, &s)
-		} else {
-			delete(s.contents, instr)
-		}
+		f.read(instr, &s)
 	case *ssa.ChangeType:
 		s.set(instr, s.of(instr.X))
 	case *ssa.ChangeInterface:
