@@ -94,7 +94,7 @@ func failingExits(a *rediscmd.Command, releases map[*ssa.BasicBlock]bool) (exits
 				add(exit{at: ret.Pos()})
 			}
 			for i, s := range b.Succs {
-				if lost(b, s) {
+				if lost(b, s) || ruledOut(b, i, a.Call.Block()) {
 					continue
 				}
 				if s != a.Call.Block() && !s.Dominates(a.Call.Block()) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -28,6 +27,13 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 		return s.learn(outcome)
 	case theFailure:
 		return s.learn(!outcome)
+	case failedIfTrue, failedIfFalse:
+		failed := outcome == (s.of(cond) == failedIfTrue)
+		s.set(cond, truth(outcome))
+		return f.remember(s, cond, outcome) && (!failed || s.learn(false))
+	}
+	if b, ok := cond.(*ssa.BinOp); ok && !f.assumeRelation(s, b, outcome) {
+		return false
 	}
 	if b, ok := cond.(*ssa.BinOp); ok && (b.Op == token.EQL || b.Op == token.NEQ) {
 		if x, ok := comparedWithNil(s, b); ok {
@@ -47,6 +53,9 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 			return f.assume(s, x, outcome == (truth == (b.Op == token.EQL)))
 		}
 	}
+	if call, ok := cond.(*ssa.Call); ok && asksZero(call) {
+		return f.remember(s, cond, outcome) && f.assumeNil(s, call.Call.Args[0], outcome)
+	}
 	if f.saysOver(s, cond, outcome) {
 		s.Lease, s.over = released, true
 		return true
@@ -56,6 +65,13 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 		return f.remember(s, cond, outcome) && s.learn(false)
 	}
 	return f.remember(s, cond, outcome)
+}
+
+func truth(b bool) abstract {
+	if b {
+		return isTrue
+	}
+	return isFalse
 }
 
 // saysOver reports whether the lease is over where a condition has an outcome: it is the case of a select that received
@@ -207,38 +223,4 @@ func comparedWithBool(b *ssa.BinOp) (x ssa.Value, truth, ok bool) {
 // predicates on errors find nothing in a nil error.
 func isErrorTest(s *pathState, call *ssa.Call) bool {
 	return slices.ContainsFunc(call.Call.Args, func(a ssa.Value) bool { return s.of(a) == theError })
-}
-
-// remember keeps the outcome of a condition that is tested again, so that both tests agree.
-func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
-	c := f.li.asked(cond)
-	if f.tested[c.key] < 2 {
-		return true
-	}
-	value := outcome != c.negated
-	if old, ok := s.conds[c.key]; ok {
-		return old == value
-	}
-	s.conds[c.key] = value
-	return true
-}
-
-// condition identifies a condition and says whether it is negated, so that x == nil and x != nil are one.
-func condition(c ssa.Value) (key string, negated bool) {
-	switch c := c.(type) {
-	case *ssa.UnOp:
-		if c.Op == token.NOT {
-			key, negated = condition(c.X)
-			return key, !negated
-		}
-	case *ssa.BinOp:
-		x, y := keyexpr.Of(c.X), keyexpr.Of(c.Y)
-		if x.Known() && y.Known() {
-			if c.Op == token.NEQ {
-				return x.String() + "==" + y.String(), true
-			}
-			return x.String() + c.Op.String() + y.String(), false
-		}
-	}
-	return keyexpr.Of(c).String(), false
 }

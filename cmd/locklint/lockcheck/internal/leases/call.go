@@ -17,6 +17,9 @@ func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 		return []pathState{s}
 	}
 	s.set(call, unknown)
+	if ssax.IsBool(call.Type()) && isErrorTest(&s, call) && slices.ContainsFunc(*call.Referrers(), isKept) {
+		s.set(call, failedIfTrue)
+	}
 	f.made(call, &s)
 	if s.isRefused() && f.takesAgain(call) {
 		s.Lease = escaped
@@ -147,6 +150,10 @@ func (f *follower) handled(call ssa.CallInstruction, v handles.Verb, s *pathStat
 		}
 		if s.verdict == unasked && (s.Lease == unchecked || s.Lease == released && !s.over) && !s.consulted && !s.only {
 			f.flow.Hasty[call] = true
+		}
+	case handles.VerbLock:
+		if s.Lease != Absent || s.verdict != unasked { // before the acquire, another one is that one's business
+			s.Lease = escaped
 		}
 	default:
 		s.Lease = escaped

@@ -1,22 +1,105 @@
 package leases
 
-import "golang.org/x/tools/go/ssa"
+import (
+	"go/token"
 
-// An asked is what a branch asks, in a form that all branches that ask the same have in common, and whether the branch
-// asks the opposite.
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+)
+
+// relations are how two values may stand to each other: a set of less, equal and greater.
+type relations uint8
+
+const (
+	less relations = 1 << iota
+	equal
+	greater
+	anyRelation = less | equal | greater
+)
+
+// holdsFor are the relations for which a comparison is true; none for other operators.
+func holdsFor(op token.Token) relations {
+	switch op {
+	case token.EQL:
+		return equal
+	case token.NEQ:
+		return less | greater
+	case token.LSS:
+		return less
+	case token.LEQ:
+		return less | equal
+	case token.GTR:
+		return greater
+	case token.GEQ:
+		return greater | equal
+	}
+	return 0
+}
+
+// swapped are the relations of the second value to the first.
+func (r relations) swapped() relations {
+	return r&equal | r&less<<2 | r&greater>>2
+}
+
+// An asked is what a branch asks, in a form that all branches that ask about the same have in common, and for which
+// relations the branch is taken. What is not compared counts as equal where it is true.
 type asked struct {
-	key     string
-	negated bool
+	key  string
+	when relations
+	// stops are the relations that are left where the condition of a loop is false; see stopsAt.
+	stops relations
+	next  further
 }
 
 // asked is condition, worked out once for each value: every visit of a branch needs it.
 func (li *Info) asked(cond ssa.Value) asked {
 	a, ok := li.conditions[cond]
 	if !ok {
-		a.key, a.negated = condition(cond)
+		a = condition(cond)
 		li.conditions[cond] = a
 	}
 	return a
+}
+
+// condition says what a condition asks, so that x == nil, x != nil and nil == x are one, and x < y and x >= y.
+func condition(c ssa.Value) asked {
+	switch c := c.(type) {
+	case *ssa.UnOp:
+		if c.Op == token.NOT {
+			a := condition(c.X)
+			return asked{a.key, anyRelation &^ a.when, 0, a.next}
+		}
+	case *ssa.BinOp:
+		when := holdsFor(c.Op)
+		x, y := keyexpr.Of(c.X), keyexpr.Of(c.Y)
+		if when != 0 && x.Known() && y.Known() {
+			stops, next := stopsAt(c), furtherRound(c)
+			first, second := x.String(), y.String()
+			if second < first {
+				first, second, when, stops = second, first, when.swapped(), stops.swapped()
+			}
+			return asked{first + "<=>" + second, when, stops, next}
+		}
+	}
+	return asked{key: keyexpr.Of(c).String(), when: equal}
+}
+
+// Excludes reports whether one condition has no such outcome where another, of the same values, has another.
+func Excludes(known ssa.Value, is bool, cond ssa.Value, outcome bool) bool {
+	x, y := condition(known), condition(cond)
+	return x.key == y.key && x.left(is)&y.left(outcome) == 0
+}
+
+// left are the relations with which a condition has an outcome.
+func (a asked) left(outcome bool) relations {
+	switch {
+	case outcome:
+		return a.when
+	case a.stops != 0:
+		return a.stops
+	}
+	return anyRelation &^ a.when
 }
 
 // testedIn counts how often a function tests each condition. Only those tested again are worth remembering.
@@ -32,4 +115,20 @@ func (li *Info) testedIn(fn *ssa.Function) map[string]int {
 	}
 	li.tested[fn] = n
 	return n
+}
+
+// remember keeps the outcome of a condition that is tested again, so that all tests agree.
+func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
+	a := f.li.asked(cond)
+	left := a.left(outcome)
+	if old, ok := s.conds[a.key]; ok {
+		left &= old
+	}
+	if left&equal == 0 && a.next.key != "" {
+		s.conds[comesTrue+a.next.key] = a.next.when
+	}
+	if f.tested[a.key] > 1 {
+		s.conds[a.key] = left
+	}
+	return left != 0
 }

@@ -5,6 +5,7 @@ package leases
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -120,13 +121,30 @@ type follower struct {
 	depth  int                 // of function literals being called
 	ending int                 // of deferred literals being run
 	asked  map[*ssa.Alloc]bool // variables that literals compare with nil, see askedLater
+	// subjects are the variables whose contents are followed, doubts the ways that are not certain.
+	subjects subjects
+	doubts   map[way]doubt
 }
 
 // followSite follows the lease that a call returns.
 func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
-	f := &follower{li: li, fn: fn, site: site, most: min(maxStates, maxTotal-li.visits[fn])}
+	flow := followKnowing(li, fn, site, nil)
+	if !flow.GaveUp && !flow.isCalm() {
+		if doubts := flow.doubts(); len(doubts) > 0 {
+			flow = followKnowing(li, fn, site, doubts)
+		}
+	}
+	if flow.GaveUp {
+		li.GivenUp = append(li.GivenUp, GivenUp{site.Call.Pos(), fn, "the lock from " + site.Name})
+	}
+	return flow
+}
+
+// followKnowing is followSite with the ways that are known not to be certain.
+func followKnowing(li *Info, fn *ssa.Function, site *Site, doubts map[way]doubt) *Flow {
+	f := &follower{li: li, fn: fn, site: site, most: min(maxStates, maxTotal-li.visits[fn]), doubts: doubts}
 	f.flow = newSiteFlow(fn, site)
-	f.tested = li.testedIn(fn)
+	f.tested, f.subjects = li.testedIn(fn), li.subjectsIn(fn)
 	s := newPathState()
 	s.only = site.only
 	if p, ok := site.Recv.(*ssa.Parameter); ok {
@@ -134,15 +152,12 @@ func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
 	}
 	f.run(fn, s)
 	li.visits[fn] += f.visits
-	if f.flow.GaveUp {
-		li.GivenUp = append(li.GivenUp, GivenUp{site.Call.Pos(), fn, "the lock from " + site.Name})
-	}
 	return f.flow
 }
 
 // followParam follows a lease that a function is given.
 func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
-	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn)}
+	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn), subjects: li.subjectsIn(fn)}
 	f.flow = newSiteFlow(fn, nil)
 	s := newPathState()
 	s.Lease, s.verdict = held, granted
@@ -256,24 +271,50 @@ func (f *follower) gone(s *pathState) {
 func (f *follower) edges(v *visit, s pathState) []*visit {
 	b := v.Block
 	var out []*visit
-	for i, succ := range b.Succs {
-		next := s.clone()
-		if cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
-			if !f.assume(&next, cond.Cond, i == 0) {
-				continue
-			}
+	for _, next := range f.branches(b, s) {
+		succ, s := next.to, next.state
+		f.flow.take(b, succ, s.verdict)
+		again := succ.Dominates(b) // another round of a loop
+		if again {
+			s.conds = nextRound(s.conds)
 		}
-		f.flow.take(b, succ, next.verdict)
-		if succ.Dominates(b) {
-			clear(next.conds) // another round of a loop
+		if (s.Lease == held || s.Lease == unchecked) && f.skipsRelease(b, succ) {
+			s.Lease, s.over = escaped, true
 		}
-		if (next.Lease == held || next.Lease == unchecked) && f.skipsRelease(b, succ) {
-			next.Lease, next.over = escaped, true
-		}
-		f.enter(&next, b, succ)
-		out = append(out, &visit{Block: succ, State: next, From: v})
+		f.enter(&s, b, succ)
+		f.forget(&s, succ, again)
+		out = append(out, &visit{Block: succ, State: s, From: v})
 	}
 	return out
+}
+
+// A branched is a state on its way into a block.
+type branched struct {
+	to    *ssa.BasicBlock
+	state pathState
+}
+
+// branches are the ways on which a state leaves its block.
+func (f *follower) branches(b *ssa.BasicBlock, s pathState) []branched {
+	var out []branched
+	branch, _ := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+	for i, succ := range b.Succs {
+		next := s.clone()
+		if branch == nil || f.assume(&next, branch.Cond, i == 0) {
+			out = append(out, branched{succ, next})
+		}
+	}
+	if len(out) < 2 || s.verdict == unasked || len(f.doubts) == 0 {
+		return out
+	}
+	for i, next := range out {
+		if f.doubts[way{edge{b, next.to}, s.verdict == granted}] == silent {
+			out[i].state.Lease, out[i].state.over = escaped, true
+		}
+	}
+	return slices.DeleteFunc(out, func(next branched) bool {
+		return f.doubts[way{edge{b, next.to}, s.verdict == granted}] == barred
+	})
 }
 
 // enter gives the phis of a block their values, all at once as the SSA form demands.
@@ -284,17 +325,36 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 			edge = i
 		}
 	}
-	values := map[ssa.Value]abstract{}
+	values, contents := map[ssa.Value]abstract{}, map[ssa.Value]content{}
 	for _, instr := range to.Instrs {
 		phi, ok := instr.(*ssa.Phi)
 		if !ok {
 			break
 		}
 		values[phi] = f.worthKnowing(s.of(phi.Edges[edge]), phi.Type())
+		if values[phi] == unknown && f.followsNil(phi) {
+			values[phi] = nilness(phi.Edges[edge], s, from)
+		}
+		contents[phi] = f.entering(s, phi, edge)
 	}
 	for phi, a := range values {
 		s.set(phi, a)
+		f.put(phi, contents[phi], s)
 	}
+}
+
+// entering is the content of a phi on an edge into its block.
+func (f *follower) entering(s *pathState, phi *ssa.Phi, edge int) content {
+	c := s.content(phi.Edges[edge], 0)
+	if !c.computed || !phi.Block().Dominates(phi.Block().Preds[edge]) {
+		return c
+	}
+	old, known := s.contents[phi]
+	marks := f.subjects[phi]
+	if !known {
+		return content{lo: markBelow(marks, c.lo), hi: markAbove(marks, c.hi), computed: true}
+	}
+	return widen(old, c, marks)
 }
 
 // worthKnowing forgets what cannot decide a branch: only leases, errors and flags do. The lease itself is never lost

@@ -62,6 +62,8 @@ type Info struct {
 	fields map[*types.Var]ownVerb
 	// What is worked out once because it is needed for every lease of a function, and what its leases have cost so far.
 	conditions map[ssa.Value]asked
+	subjects   map[*ssa.Function]subjects
+	askedFrom  map[ssa.Value]map[*ssa.BasicBlock]bool
 	tested     map[*ssa.Function]map[string]int
 	visits     map[*ssa.Function]int
 	// wrappers are the libraries of the types of the program, nil while the verbs of their methods are being found.
@@ -72,6 +74,7 @@ type Info struct {
 func New(p *program.Package, hand *summaries.Info) *Info {
 	li := &Info{P: p, hand: hand, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
 		verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
+		subjects: map[*ssa.Function]subjects{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
 		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.findHandReleases()

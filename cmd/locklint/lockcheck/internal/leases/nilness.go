@@ -65,7 +65,7 @@ func nilness(v ssa.Value, s *pathState, at *ssa.BasicBlock) abstract {
 	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeSlice, *ssa.MakeClosure, *ssa.Function:
 		return notNil
 	case *ssa.Call:
-		if ssax.IsError(made.Type()) && wrapsError(&made.Call, s, at) {
+		if ssax.IsError(made.Type()) && wrapsError(&made.Call, s, at) || fromClock(&made.Call) {
 			return notNil
 		}
 	}
@@ -73,6 +73,12 @@ func nilness(v ssa.Value, s *pathState, at *ssa.BasicBlock) abstract {
 		return notNil
 	}
 	return behindTest(v, at)
+}
+
+// fromClock reports whether a call yields the time, which is not the zero time.
+func fromClock(c *ssa.CallCommon) bool {
+	fn := c.StaticCallee()
+	return fn != nil && ssax.CalleeName(fn) == "time.Now"
 }
 
 // wrapsError reports whether a call is given an error that is certainly there, and returns one then.
@@ -197,9 +203,12 @@ func isOrNegates(v, cond ssa.Value) bool {
 
 // flag says what a comparison yields that is kept in a variable, as in locked := err == nil.
 func (f *follower) flag(b *ssa.BinOp, s *pathState) abstract {
-	x, ok := comparedWithNil(s, b)
-	if !ok || !isNilTest(b) || !slices.ContainsFunc(*b.Referrers(), isKept) {
+	if !slices.ContainsFunc(*b.Referrers(), isKept) {
 		return unknown
+	}
+	x, ok := comparedWithNil(s, b)
+	if !ok || !isNilTest(b) {
+		return outcomeOf(b, s)
 	}
 	got, lost := theFlag, theFailure // of x == nil, and of x != nil
 	switch s.of(x) {

@@ -43,7 +43,9 @@ const (
 	notNil
 	isTrue
 	isFalse
-	theLiteral // of a literal that has been made and gone where nobody follows it
+	failedIfTrue  // true says that the acquire has failed, false says nothing
+	failedIfFalse // the opposite of that
+	theLiteral    // of a literal that has been made and gone where nobody follows it
 )
 
 // A pathState is everything that the analysis knows at one point of one set of paths. It is a value: steps make new
@@ -59,7 +61,9 @@ type pathState struct {
 	only     bool      // the acquire has no result that says whether it succeeded
 
 	known map[ssa.Value]abstract // SSA values, and variables in memory by their address
-	conds map[string]bool        // outcomes of conditions that the function tests more than once
+	conds map[string]relations   // what is left of what the function asks more than once
+	// contents are those of numbers, texts and lists that conditions ask for, see subjects.
+	contents map[ssa.Value]content
 	// consulted: code that cannot be followed has seen the acquire's error, so it may know that there is no lease.
 	consulted bool
 	// defers are the deferred function literals in the order of their defer statements; each is entered once, so that
@@ -68,12 +72,12 @@ type pathState struct {
 }
 
 func newPathState() pathState {
-	return pathState{known: map[ssa.Value]abstract{}, conds: map[string]bool{}}
+	return pathState{known: map[ssa.Value]abstract{}, conds: map[string]relations{}, contents: map[ssa.Value]content{}}
 }
 
 // clone copies the state so that one path's step does not change another's.
 func (s pathState) clone() pathState {
-	s.known, s.conds = maps.Clone(s.known), maps.Clone(s.conds)
+	s.known, s.conds, s.contents = maps.Clone(s.known), maps.Clone(s.conds), maps.Clone(s.contents)
 	s.defers = slices.Clone(s.defers)
 	return s
 }
@@ -130,7 +134,10 @@ func (s *pathState) key() stateKey {
 		k.facts += maphash.Comparable(seed, fact[ssa.Value, abstract]{v, a})
 	}
 	for c, b := range s.conds {
-		k.facts += maphash.Comparable(seed, fact[string, bool]{c, b})
+		k.facts += maphash.Comparable(seed, fact[string, relations]{c, b})
+	}
+	for v, c := range s.contents {
+		k.facts += maphash.Comparable(seed, fact[ssa.Value, content]{v, c})
 	}
 	for _, d := range s.defers {
 		k.defers = maphash.Comparable(seed, fact[uint64, *ssa.Defer]{k.defers, d}) // their order counts
@@ -147,7 +154,7 @@ type fact[K comparable, V comparable] struct {
 // acquired starts the life of a lease: whatever was known of an earlier round of a loop is void.
 func (s *pathState) acquired() {
 	for v, a := range s.known {
-		if a == theLease || a == theError || a == theFlag || a == theFailure {
+		if a == theLease || a == theError || a == theFlag || a == theFailure || a == failedIfTrue || a == failedIfFalse {
 			delete(s.known, v)
 		}
 	}
@@ -159,7 +166,7 @@ func (s *pathState) acquired() {
 // already, or have been left to somebody else.
 func (s *pathState) locked(mutex ssa.Value) {
 	for v, a := range s.known {
-		if a == theError {
+		if a == theError || a == failedIfTrue || a == failedIfFalse {
 			delete(s.known, v)
 		}
 	}

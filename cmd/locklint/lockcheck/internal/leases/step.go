@@ -2,7 +2,6 @@ package leases
 
 import (
 	"go/token"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -37,7 +36,8 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		if s.known[instr] == theLease {
 			s.another(instr)
 		}
-		f.assign(instr, f.zero(ssax.Elem(instr.Type())), &s)
+		f.assign(instr, f.zero(instr), &s)
+		f.put(instr, zeroContent(ssax.Elem(instr.Type())), &s)
 	case *ssa.Store:
 		f.store(instr, &s)
 	case *ssa.UnOp:
@@ -45,6 +45,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 			s.Lease, s.over = released, true
 		}
 		s.set(instr, f.loaded(instr, &s))
+		f.read(instr, &s)
 	case *ssa.ChangeType:
 		s.set(instr, s.of(instr.X))
 	case *ssa.ChangeInterface:
@@ -159,6 +160,10 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 			return theFailure
 		case theFailure:
 			return theFlag
+		case failedIfTrue:
+			return failedIfFalse
+		case failedIfFalse:
+			return failedIfTrue
 		}
 	}
 	return unknown
@@ -182,10 +187,11 @@ func (f *follower) store(st *ssa.Store, s *pathState) {
 	if what == theLease && f.leaksNow(cell, s) {
 		s.Lease = escaped
 	}
-	if what == unknown && f.askedLater(cell) {
+	if what == unknown && (f.askedLater(cell) || f.followsNil(cell)) {
 		what = nilness(st.Val, s, st.Block())
 	}
 	f.assign(cell, what, s)
+	f.put(cell, s.content(st.Val, 0), s)
 }
 
 // wrapping is the struct, made in this function, that a store puts a lock into, if it has a method that releases it.
@@ -204,7 +210,7 @@ func (f *follower) wrapping(st *ssa.Store) ssa.Value {
 // assign records the content of a variable. Of one that unseen code may change, a constant says nothing for long; the
 // acquire's results do, because who checks them does so before anything else.
 func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
-	if what != isNil && what != notNil || !f.askedLater(cell) {
+	if what != isNil && what != notNil || !f.askedLater(cell) && !f.followsNil(cell) {
 		what = f.worthKnowing(what, ssax.Elem(cell.Type()))
 	}
 	if what >= isNil && f.leaks(cell) {
@@ -214,11 +220,11 @@ func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
 }
 
 // zero is what a variable holds when it is declared.
-func (f *follower) zero(t types.Type) abstract {
-	switch {
+func (f *follower) zero(cell *ssa.Alloc) abstract {
+	switch t := ssax.Elem(cell.Type()); {
 	case ssax.IsBool(t):
 		return isFalse
-	case mayBeNil(t) || f.li.libraryOf(t) != clients.None:
+	case mayBeNil(t) || f.followsNil(cell) || f.li.libraryOf(t) != clients.None:
 		return isNil
 	}
 	return unknown

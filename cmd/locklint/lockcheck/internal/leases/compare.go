@@ -1,0 +1,95 @@
+package leases
+
+import (
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// assumeRelation narrows by a comparison of numbers or texts. It returns false when what is known of them rules the outcome
+// out.
+func (f *follower) assumeRelation(s *pathState, b *ssa.BinOp, outcome bool) bool {
+	when := holdsFor(b.Op)
+	t := b.X.Type()
+	if when == 0 || !isNumber(t) && !isText(t) {
+		return true
+	}
+	if !outcome {
+		when = anyRelation &^ when
+	}
+	x, y := s.content(b.X, 0), s.content(b.Y, 0)
+	left := when & relation(x, y, t)
+	if left == 0 {
+		return false
+	}
+	f.narrow(s, b, b.X, left, y)
+	f.narrow(s, b, b.Y, left.swapped(), x)
+	return true
+}
+
+// narrow records that a value stands to another in one of some relations, if it is followed.
+func (f *follower) narrow(s *pathState, cond *ssa.BinOp, v ssa.Value, r relations, other content) {
+	of, t := v, v.Type()
+	for range ssax.MaxDepth {
+		switch made := of.(type) {
+		case *ssa.BinOp:
+			by, ok := constNumber(made.Y)
+			switch {
+			case ok && made.Op == token.ADD:
+				by = -by
+			case !ok || made.Op != token.SUB:
+				return
+			}
+			other = content{lo: plus(other.lo, by), hi: plus(other.hi, by)}
+			of = made.X
+		case *ssa.Call:
+			if !isLen(made) {
+				return
+			}
+			of = made.Call.Args[0]
+		case *ssa.Phi:
+			f.put(of, s.content(of, 0).within(r, other, t), s)
+			return
+		case *ssa.UnOp:
+			f.narrowVariable(s, cond, made, s.content(made, 0).within(r, other, t))
+			return
+		default:
+			return
+		}
+	}
+}
+
+// narrowVariable records what a load has read, and what its variable still holds.
+func (f *follower) narrowVariable(s *pathState, cond *ssa.BinOp, load *ssa.UnOp, c content) {
+	cell, ok := ssax.CellOf(load.X).(*ssa.Alloc)
+	if load.Op != token.MUL || !ok || !f.follows(load) {
+		return
+	}
+	f.put(load, c, s)
+	if decidesOn(cond, load, cell) {
+		f.put(cell, c, s)
+	}
+}
+
+// outcomeOf is what a comparison of numbers or texts yields, if that is certain.
+func outcomeOf(b *ssa.BinOp, s *pathState) abstract {
+	when, t := holdsFor(b.Op), b.X.Type()
+	if when == 0 || !isNumber(t) && !isText(t) {
+		return unknown
+	}
+	switch r := relation(s.content(b.X, 0), s.content(b.Y, 0), t); {
+	case r&when == 0:
+		return isFalse
+	case r&^when == 0:
+		return isTrue
+	}
+	return unknown
+}
+
+// asksZero reports whether a call asks whether a time is the zero time.
+func asksZero(call *ssa.Call) bool {
+	fn := call.Call.StaticCallee()
+	return fn != nil && ssax.CalleeName(fn) == "(time.Time).IsZero"
+}

@@ -1,0 +1,116 @@
+package leases
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// This file finds the variables whose content decides branches. Only those are followed: what others hold would only
+// multiply the states.
+
+// subjects are the phis and variables in memory that conditions compare with constants, and what flows into them, with
+// the numbers in ascending order at which a comparison with them changes its outcome.
+type subjects map[ssa.Value][]int64
+
+// subjectsIn finds those of a function and of the literals in it, with which it shares its variables.
+func (li *Info) subjectsIn(fn *ssa.Function) subjects {
+	fn = ssax.Outermost(fn)
+	if found, ok := li.subjects[fn]; ok {
+		return found
+	}
+	found := subjects{}
+	found.gather(fn)
+	for _, marks := range found {
+		slices.Sort(marks)
+	}
+	li.subjects[fn] = found
+	return found
+}
+
+func (found subjects) gather(fn *ssa.Function) {
+	ssax.EachInstr(fn, func(instr ssa.Instruction) {
+		switch instr := instr.(type) {
+		case *ssa.BinOp:
+			if holdsFor(instr.Op) == 0 {
+				return
+			}
+			if c, ok := instr.Y.(*ssa.Const); ok {
+				found.compared(instr.X, c)
+			}
+			if c, ok := instr.X.(*ssa.Const); ok {
+				found.compared(instr.Y, c)
+			}
+		case *ssa.Call:
+			if asksZero(instr) {
+				found.add(instr.Call.Args[0], nil)
+			}
+		}
+	})
+	for _, lit := range fn.AnonFuncs {
+		found.gather(lit)
+	}
+}
+
+// compared adds a value that is compared with a constant.
+func (found subjects) compared(v ssa.Value, c *ssa.Const) {
+	if n, ok := constNumber(c); ok {
+		found.add(v, []int64{plus(n, -1), n, plus(n, 1)})
+		return
+	}
+	found.add(v, nil)
+}
+
+// add adds a value and what it is made of.
+func (found subjects) add(v ssa.Value, marks []int64) {
+	switch v := v.(type) {
+	case *ssa.Phi:
+		if found.note(v, marks) {
+			for _, e := range v.Edges {
+				found.add(e, marks)
+			}
+		}
+	case *ssa.BinOp:
+		found.add(v.X, marks)
+		found.add(v.Y, marks)
+	case *ssa.Convert:
+		found.add(v.X, marks)
+	case *ssa.ChangeType:
+		found.add(v.X, marks)
+	case *ssa.Call:
+		if list, _, ok := ssax.Appended(v); ok {
+			found.add(list, marks)
+		} else if isLen(v) {
+			found.add(v.Call.Args[0], marks)
+		}
+	case *ssa.UnOp:
+		cell, ok := ssax.CellOf(v.X).(*ssa.Alloc)
+		if !ok || !found.note(v, marks) || !found.note(cell, marks) {
+			return
+		}
+		ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
+			if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
+				found.add(st.Val, marks)
+			}
+			return true
+		})
+	}
+}
+
+// note adds one value, and reports whether that is anything new. Errors, flags and locks are followed anyway.
+func (found subjects) note(v ssa.Value, marks []int64) bool {
+	if t := v.Type(); ssax.IsError(t) || ssax.IsBool(t) {
+		return false
+	}
+	old, known := found[v]
+	have := len(old)
+	for _, m := range marks {
+		if !slices.Contains(old, m) {
+			old = append(old, m)
+		}
+	}
+	found[v] = old
+	return !known || len(old) > have
+}

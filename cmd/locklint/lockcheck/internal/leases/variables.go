@@ -1,0 +1,114 @@
+package leases
+
+import (
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// This file keeps the contents of variables while a path may still ask for them.
+
+// follows reports whether the content of a value is followed.
+func (f *follower) follows(v ssa.Value) bool {
+	_, ok := f.subjects[v]
+	return ok
+}
+
+// followsNil reports whether it is followed whether a value is nil, or the zero time.
+func (f *follower) followsNil(v ssa.Value) bool {
+	t := v.Type()
+	if _, ok := v.(*ssa.Alloc); ok {
+		t = ssax.Elem(t)
+	}
+	return (mayBeNil(t) || ssax.FullTypeName(t) == "time.Time") && f.li.libraryOf(t) == clients.None && f.follows(v)
+}
+
+// put records the content of a phi, a load, or a variable in memory.
+func (f *follower) put(v ssa.Value, c content, s *pathState) {
+	t := v.Type()
+	cell, inMemory := v.(*ssa.Alloc)
+	if inMemory {
+		t = ssax.Elem(t)
+	}
+	if !c.says(t) || !f.follows(v) || !isNumber(t) && !isText(t) && !isList(t) || inMemory && f.leaks(cell) {
+		delete(s.contents, v)
+		return
+	}
+	s.contents[v] = c
+}
+
+// read records what a load finds in its variable.
+func (f *follower) read(load *ssa.UnOp, s *pathState) {
+	delete(s.contents, load)
+	if c, ok := s.contents[ssax.CellOf(load.X)]; ok && load.Op == token.MUL {
+		f.put(load, c, s)
+	}
+}
+
+// forget drops what is known of variables that a block and those behind it do not ask about, and after a round of a loop
+// what was computed in it.
+func (f *follower) forget(s *pathState, b *ssa.BasicBlock, again bool) {
+	for v, c := range s.contents {
+		_, isPhi := v.(*ssa.Phi)
+		if !f.li.isAsked(v, b) || again && c.computed && !isPhi {
+			delete(s.contents, v)
+		}
+	}
+}
+
+// isAsked reports whether something from a block on depends on a value, or a literal may, whenever it runs.
+func (li *Info) isAsked(v ssa.Value, b *ssa.BasicBlock) bool {
+	if v.Parent() != b.Parent() || slices.ContainsFunc(*v.Referrers(), isCapture) {
+		return true
+	}
+	before, ok := li.askedFrom[v]
+	if !ok {
+		before = map[*ssa.BasicBlock]bool{}
+		reachBack(usesOf(v, 0), before)
+		li.askedFrom[v] = before
+	}
+	return before[b]
+}
+
+func isCapture(instr ssa.Instruction) bool {
+	_, ok := instr.(*ssa.MakeClosure)
+	return ok
+}
+
+// usesOf are the blocks that use a value, or what is made of it.
+func usesOf(v ssa.Value, depth int) (blocks []*ssa.BasicBlock) {
+	for _, use := range *v.Referrers() {
+		if use.Parent() != v.Parent() {
+			continue
+		}
+		phi, ok := use.(*ssa.Phi)
+		if !ok {
+			blocks = append(blocks, use.Block())
+			if made, ok := use.(ssa.Value); ok && depth < ssax.MaxDepth && made.Referrers() != nil {
+				blocks = append(blocks, usesOf(made, depth+1)...)
+			}
+			continue
+		}
+		for i, e := range phi.Edges {
+			if e == v {
+				blocks = append(blocks, phi.Block().Preds[i])
+			}
+		}
+	}
+	return blocks
+}
+
+func reachBack(from []*ssa.BasicBlock, seen map[*ssa.BasicBlock]bool) {
+	for len(from) > 0 {
+		b := from[len(from)-1]
+		from = from[:len(from)-1]
+		if !seen[b] {
+			seen[b] = true
+			from = append(from, b.Preds...)
+		}
+	}
+}
