@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
@@ -88,7 +89,7 @@ func (li *Info) handsOutByHand(fn *ssa.Function, f *Fact) {
 		if handed && !other {
 			f.Library, f.Spare, f.Null = clients.ByHand, spare, null && results.Len() == 1
 			findOutcome(f, results, i)
-			f.Both = f.Err > 0 && f.OK > 0
+			f.Both = f.Err > 0 && f.OK > 0 || isQuiet(fn, i, func(b *ssa.BasicBlock) bool { return answers.Refused(b, acquire) })
 			return
 		}
 	}

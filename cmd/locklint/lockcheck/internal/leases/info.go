@@ -149,6 +149,7 @@ func (li *Info) paramFates(fn *ssa.Function) map[int]fate {
 // returns follows the leases that a function acquires, and finds out whether it hands one of them to its caller.
 func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	handed := map[*ssa.Return]int{} // result index plus one
+	var flows []*Flow
 	library := clients.None
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
@@ -158,7 +159,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 			}
 			if site := li.siteOf(call); site != nil {
 				flow := followSite(li, fn, site)
-				li.Flows = append(li.Flows, flow)
+				flows = append(flows, flow)
 				for ret, i := range flow.Returned {
 					if site.Owned() {
 						handed[ret] = i + 1
@@ -168,6 +169,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 			}
 		}
 	}
+	li.Flows = append(li.Flows, flows...)
 	if len(handed) == 0 || fn.Parent() != nil {
 		return
 	}
@@ -194,7 +196,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 		}
 	}
 	if f.Verb == handles.VerbOther {
-		f.Library = library
+		f.Library, f.Both = library, isQuiet(fn, index-1, refusedIn(flows))
 	}
 	f.Detached = f.Detached || f.Verb == handles.VerbOther && li.detaches(handed, index-1)
 	f.Null, f.Spare = null && fn.Signature.Results().Len() == 1, spare
