@@ -42,7 +42,8 @@ func (li *Info) findHandReleases() {
 			}
 		}
 		if releases {
-			li.verbs[obj] = ownVerb{verb: handles.VerbRelease, library: clients.ByHand, detached: detached, guarded: true}
+			li.verbs[obj] = ownVerb{verb: handles.VerbRelease, library: clients.ByHand, detached: detached, guarded: true,
+				nilSafe: isNilSafe(fn)}
 		}
 	}
 }

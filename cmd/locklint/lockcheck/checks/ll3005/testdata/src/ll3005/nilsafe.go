@@ -84,3 +84,84 @@ func useBare(ctx context.Context, c *redislock.Client, work func() error) error 
 	}
 	return work()
 }
+
+// halfSafe looks at its field, but there is no field where it is nil itself.
+type halfSafe struct{ l *redislock.Lock }
+
+func (h *halfSafe) Release(ctx context.Context) error {
+	if h.l == nil {
+		return nil
+	}
+	return h.l.Release(ctx)
+}
+
+func openHalfSafe(ctx context.Context, c *redislock.Client) (*halfSafe, error) {
+	l, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &halfSafe{l}, nil
+}
+
+func beforeCheckOfHalf(ctx context.Context, c *redislock.Client) error {
+	h, err := openHalfSafe(ctx, c)
+	defer h.Release(ctx) // want `LL3005: h.Release runs also when openHalfSafe at line 107 has failed: there is no lock then, and its receiver may be nil`
+	if err != nil {
+		return err
+	}
+	return work()
+}
+
+// valueSafe is never nil, and its field says that there is no lock.
+type valueSafe struct{ l *redislock.Lock }
+
+func (v valueSafe) Release(ctx context.Context) error {
+	if v.l == nil {
+		return nil
+	}
+	return v.l.Release(ctx)
+}
+
+func openValueSafe(ctx context.Context, c *redislock.Client) (valueSafe, error) {
+	l, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return valueSafe{}, err
+	}
+	return valueSafe{l}, nil
+}
+
+func beforeCheckOfValue(ctx context.Context, c *redislock.Client) error {
+	v, err := openValueSafe(ctx, c)
+	defer v.Release(ctx)
+	if err != nil {
+		return err
+	}
+	return work()
+}
+
+// bothSafe looks at both.
+type bothSafe struct{ l *redislock.Lock }
+
+func (b *bothSafe) Release(ctx context.Context) error {
+	if b == nil || b.l == nil {
+		return nil
+	}
+	return b.l.Release(ctx)
+}
+
+func openBothSafe(ctx context.Context, c *redislock.Client) (*bothSafe, error) {
+	l, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &bothSafe{l}, nil
+}
+
+func beforeCheckOfBoth(ctx context.Context, c *redislock.Client) error {
+	b, err := openBothSafe(ctx, c)
+	defer b.Release(ctx)
+	if err != nil {
+		return err
+	}
+	return work()
+}
