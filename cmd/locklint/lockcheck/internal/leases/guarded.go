@@ -62,7 +62,7 @@ func isNilSafe(fn *ssa.Function) bool {
 		return false
 	}
 	cmp, ok := branch.Cond.(*ssa.BinOp)
-	if !ok || cmp.X != ssa.Value(fn.Params[0]) || !ssax.IsNilConst(cmp.Y) {
+	if !ok || ssax.SoleValue(cmp.X) != ssa.Value(fn.Params[0]) || !ssax.IsNilConst(cmp.Y) {
 		return false
 	}
 	null := fn.Blocks[0].Succs[0]

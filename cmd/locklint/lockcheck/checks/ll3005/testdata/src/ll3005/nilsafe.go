@@ -3,6 +3,7 @@ package ll3005
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -105,7 +106,7 @@ func openHalfSafe(ctx context.Context, c *redislock.Client) (*halfSafe, error) {
 
 func beforeCheckOfHalf(ctx context.Context, c *redislock.Client) error {
 	h, err := openHalfSafe(ctx, c)
-	defer h.Release(ctx) // want `LL3005: h.Release runs also when openHalfSafe at line 107 has failed: there is no lock then, and its receiver may be nil`
+	defer h.Release(ctx) // want `LL3005: h.Release runs also when openHalfSafe at line 108 has failed: there is no lock then, and its receiver may be nil`
 	if err != nil {
 		return err
 	}
@@ -160,6 +161,38 @@ func openBothSafe(ctx context.Context, c *redislock.Client) (*bothSafe, error) {
 func beforeCheckOfBoth(ctx context.Context, c *redislock.Client) error {
 	b, err := openBothSafe(ctx, c)
 	defer b.Release(ctx)
+	if err != nil {
+		return err
+	}
+	return work()
+}
+
+// onceSafe does so in a method with a literal.
+type onceSafe struct {
+	l    *redislock.Lock
+	once sync.Once
+	err  error
+}
+
+func (o *onceSafe) Release(ctx context.Context) error {
+	if o == nil || o.l == nil {
+		return nil
+	}
+	o.once.Do(func() { o.err = o.l.Release(ctx) })
+	return o.err
+}
+
+func openOnceSafe(ctx context.Context, c *redislock.Client) (*onceSafe, error) {
+	l, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &onceSafe{l: l}, nil
+}
+
+func beforeCheckOfOnce(ctx context.Context, c *redislock.Client) (err error) {
+	o, err := openOnceSafe(ctx, c)
+	defer func() { err = errors.Join(err, o.Release(ctx)) }()
 	if err != nil {
 		return err
 	}
