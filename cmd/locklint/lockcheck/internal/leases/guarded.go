@@ -20,7 +20,7 @@ func (li *Info) isHarmless(site *Site, c *ssa.CallCommon) bool {
 		return false
 	}
 	v := li.own(m.Obj)
-	if site != nil && site.Recv == nil && m.Recv != nil && mayBeNil(m.Recv.Type()) {
+	if site != nil && site.Recv == nil && !site.Always && m.Recv != nil && mayBeNil(m.Recv.Type()) {
 		return v.nilSafe
 	}
 	return v.guarded

@@ -23,6 +23,7 @@ type Site struct {
 	Lease, Err, OK int
 	only           bool
 	Null           bool // its only result, the lease, is nil when there is none
+	Always         bool // its lease is never nil, also where it stands for none
 	Spare          bool // where there is no lease, what it returns in its place may be released
 	Optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
 	Closed         bool // the function closes the locker, and that releases what it holds
@@ -199,7 +200,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 		f.Library, f.Both = library, isQuiet(fn, index-1, refusedIn(flows))
 	}
 	f.Detached = f.Detached || f.Verb == handles.VerbOther && li.detaches(handed, index-1)
-	f.Null, f.Spare = null && fn.Signature.Results().Len() == 1, spare
+	f.Null, f.Always, f.Spare = null && fn.Signature.Results().Len() == 1, !null, spare
 	findOutcome(f, fn.Signature.Results(), index-1)
 }
 

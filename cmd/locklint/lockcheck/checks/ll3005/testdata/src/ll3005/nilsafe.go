@@ -198,3 +198,18 @@ func beforeCheckOfOnce(ctx context.Context, c *redislock.Client) (err error) {
 	}
 	return work()
 }
+
+// openAlways returns an object also where there is no lock.
+func openAlways(ctx context.Context, c *redislock.Client) (*halfSafe, error) {
+	l, err := c.Obtain(ctx, "a", time.Minute, nil)
+	return &halfSafe{l}, err
+}
+
+func beforeCheckOfAlways(ctx context.Context, c *redislock.Client) error {
+	h, err := openAlways(ctx, c)
+	defer h.Release(ctx)
+	if err != nil {
+		return err
+	}
+	return work()
+}
