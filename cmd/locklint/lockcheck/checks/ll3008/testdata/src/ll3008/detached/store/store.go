@@ -7,6 +7,7 @@ import (
 
 	"github.com/bsm/redislock"
 	"github.com/go-redsync/redsync/v4"
+	"github.com/redis/go-redis/v9"
 )
 
 // Mutex detaches its releases.
@@ -35,3 +36,24 @@ func (o *Other) Lock(ctx context.Context) (err error) {
 func (o *Other) Unlock(ctx context.Context) error { return o.l.Release(context.WithoutCancel(ctx)) }
 
 func (o *Other) Remote() {}
+
+// Held has an implementation of which only the context says that it detaches. Its users see neither.
+type Held interface {
+	Lock(ctx context.Context) error
+	Unlock(ctx context.Context) error
+	held()
+}
+
+type heldMutex struct{ Mutex }
+
+func (heldMutex) held() {}
+
+type heldElsewhere struct{ rdb *redis.Client }
+
+func (h *heldElsewhere) Lock(ctx context.Context) error { return h.rdb.Get(ctx, "a").Err() }
+
+func (h *heldElsewhere) Unlock(ctx context.Context) error {
+	return h.rdb.Get(context.WithoutCancel(ctx), "b").Err()
+}
+
+func (*heldElsewhere) held() {}
