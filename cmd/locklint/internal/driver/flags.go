@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockgen/lockgen/cmd/internal/directive"
@@ -59,7 +60,7 @@ func (o *options) flags(enable, disable *string) *flag.FlagSet {
 	fs.BoolVar(&o.verbose, "v", false, "say which locks cost too much to follow to the end")
 	fs.StringVar(&o.tags, "tags", "", "build `tags` separated by commas, as for go build")
 	fs.BoolVar(&o.release, "version", false, "print the version")
-	fs.IntVar(&o.context, "c", -1, "print the code, with `N` lines around it")
+	fs.Func("c", "print the code, with `N` lines around it", o.setContext)
 	fs.BoolVar(&o.describe, "flags", false, "describe the flags in JSON (for the go command)")
 	fs.Func("V", "print the version (for the go command)", func(s string) error {
 		if o.version = s == "full"; !o.version {
@@ -78,9 +79,18 @@ func (o *options) setFailOn(s string) error {
 	return nil
 }
 
+func (o *options) setContext(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return fmt.Errorf("a number of lines is 0 or more")
+	}
+	o.context = n
+	return nil
+}
+
 // parse reads the command line. It returns flag.ErrHelp for -h.
 func parse(args []string) (*options, error) {
-	o := &options{failOn: lockcheck.Info}
+	o := &options{failOn: lockcheck.Info, context: -1}
 	var enable, disable string
 	fs := o.flags(&enable, &disable)
 	if err := fs.Parse(args); err != nil {

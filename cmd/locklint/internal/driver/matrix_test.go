@@ -87,7 +87,7 @@ func TestMain_matrix(t *testing.T) {
 		{"./nosuch", nil, exitFailed},
 	} {
 		for format, read := range map[string]func(*testing.T, string) []string{
-			"-c=-1": readText, "-json": readJSON, "-sarif": readSARIF,
+			"-test": readText, "-json": readJSON, "-sarif": readSARIF,
 		} {
 			t.Run(p.pkg[2:]+format, func(t *testing.T) {
 				var stdout, stderr bytes.Buffer

@@ -48,7 +48,7 @@ func checkOutcome(r *check.Reporter, c, release *rediscmd.Command, done map[*red
 	}
 	done[c] = true
 	how := answers.AttentionTo(c)
-	if how == answers.Attentive || r.Index.LooksAgain(c) && !r.Index.AlwaysSame(c.Value, c.Fn) {
+	if how == answers.Attentive && !ignoredInPipe(r, c, release) || r.Index.LooksAgain(c) && !r.Index.AlwaysSame(c.Value, c.Fn) {
 		return
 	}
 	why := "is ignored"

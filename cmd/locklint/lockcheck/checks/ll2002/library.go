@@ -2,6 +2,7 @@ package ll2002
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -9,7 +10,9 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ops"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -22,7 +25,7 @@ func reportLibrary(r *check.Reporter) {
 	for _, flow := range r.Index.Leases.Flows {
 		obtain := flow.Site.Call
 		key := keyOfLibrary(obtain)
-		if !key.Known() || r.Index.InTest(obtain.Pos()) {
+		if !isObtain(obtain) || r.Index.InTest(obtain.Pos()) {
 			continue
 		}
 		fn := ssax.Outermost(obtain.Parent())
@@ -30,8 +33,8 @@ func reportLibrary(r *check.Reporter) {
 			continue
 		}
 		for _, del := range r.Index.Commands[fn] {
-			if del.Op != ops.Delete || del.Forced || del.Key.String() != key.String() || isAsked(del) ||
-				!ssax.ComesAfter(obtain, del.Call) {
+			if del.Op != ops.Delete || del.Forced || isAsked(del) || !ssax.ComesAfter(obtain, del.Call) ||
+				!(key.Known() && del.Key.String() == key.String() || namesKeyOf(del, flow.Site)) {
 				continue
 			}
 			pos, end := r.Span(del)
@@ -46,12 +49,36 @@ func reportLibrary(r *check.Reporter) {
 	}
 }
 
+// namesKeyOf reports whether a DEL names its key by asking a lock of redislock for that.
+func namesKeyOf(del *rediscmd.Command, site *leases.Site) bool {
+	given := del.Call.Common().Args
+	if len(given) > 0 {
+		keys, _ := ssax.Variadic(given[len(given)-1])
+		given = append(slices.Clone(given), keys...)
+	}
+	return slices.ContainsFunc(given, func(v ssa.Value) bool {
+		asked, ok := ssax.SoleValue(v).(*ssa.Call)
+		if !ok {
+			return false
+		}
+		m, ok := ssax.MethodOf(&asked.Call)
+		return ok && m.Recv != nil && m.Obj.Name() == "Key" && clients.OfPackage(m.Obj.Pkg()) == clients.Redislock &&
+			site.Has(ssax.SoleValue(m.Recv))
+	})
+}
+
+// isObtain reports whether a call is that of redislock's Obtain.
+func isObtain(call *ssa.Call) bool {
+	m, ok := ssax.MethodOf(&call.Call)
+	return ok && m.Obj.Name() == "Obtain" && clients.OfPackage(m.Obj.Pkg()) == clients.Redislock && len(m.Args) > 0
+}
+
 // keyOfLibrary is the key that a call of redislock's Obtain is given, nothing known for other calls.
 func keyOfLibrary(call *ssa.Call) keyexpr.Expr {
-	m, ok := ssax.MethodOf(&call.Call)
-	if !ok || m.Obj.Name() != "Obtain" || clients.OfPackage(m.Obj.Pkg()) != clients.Redislock || len(m.Args) == 0 {
+	if !isObtain(call) {
 		return keyexpr.Expr{}
 	}
+	m, _ := ssax.MethodOf(&call.Call)
 	for _, a := range m.Arguments() {
 		if ssax.IsString(a.Type()) {
 			return keyexpr.Of(a)

@@ -71,10 +71,10 @@ func isStatement(r *check.Reporter, call *ssa.Call) bool {
 	return ok && cur.ParentEdgeKind() == edge.ExprStmt_X
 }
 
-// inDefer reports whether a call stands in a literal that is deferred.
+// inDefer reports whether a call stands in a literal that is deferred, or that only runs deferred.
 func inDefer(call ssa.CallInstruction) bool {
 	for lit := call.Parent(); lit.Parent() != nil; lit = lit.Parent() {
-		if ssax.DeferOf(call, lit.Parent()) != nil {
+		if ssax.DeferOf(call, lit.Parent()) != nil || nobodyTold(lit) {
 			return true
 		}
 	}

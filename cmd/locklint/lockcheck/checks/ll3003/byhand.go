@@ -34,7 +34,7 @@ func reportByHand(r *check.Reporter) {
 			if releases == nil {
 				continue
 			}
-			if exits := failingExits(a, releases); len(exits) > 0 {
+			if exits := failingExits(r, a, releases); len(exits) > 0 {
 				report(r, call, exits)
 			}
 		}
@@ -71,8 +71,8 @@ type exit struct {
 
 // failingExits are those that a function reaches with the lock held: where the outcome is asked for again, as behind a loop
 // whose flag says it, the lock is there.
-func failingExits(a *rediscmd.Command, releases map[*ssa.BasicBlock]bool) (exits []exit) {
-	lost := answers.WithoutLock(a)
+func failingExits(r *check.Reporter, a *rediscmd.Command, releases map[*ssa.BasicBlock]bool) (exits []exit) {
+	refused, lost := answers.WithoutLock(a), foundLost(r, a)
 	for _, held := range answers.WithLock(a) {
 		if held.Parent() != a.Call.Parent() {
 			return nil
@@ -94,7 +94,7 @@ func failingExits(a *rediscmd.Command, releases map[*ssa.BasicBlock]bool) (exits
 				add(exit{at: ret.Pos()})
 			}
 			for i, s := range b.Succs {
-				if lost(b, s) || ruledOut(b, i, a.Call.Block()) {
+				if refused(b, s) || lost(b, s) || ruledOut(b, i, a.Call.Block()) {
 					continue
 				}
 				if s != a.Call.Block() && !s.Dominates(a.Call.Block()) {

@@ -23,7 +23,7 @@ func reportElsewhere(r *check.Reporter) {
 			c := call.Common()
 			handle := r.Index.Leases.HandleOf(c)
 			if handle == nil || !r.Index.Leases.Handles(c) || clients.IsCoordinator(handles.Library(handle.Type())) ||
-				r.Index.Leases.VerbOf(c, handle) != handles.VerbRelease {
+				r.Index.Leases.VerbOf(c, handle) != handles.VerbRelease || !r.Index.Leases.PassesContext(c) {
 				return
 			}
 			by := cancelledBy(r, contextGiven(c), fn)

@@ -35,7 +35,7 @@ func checkReleaseContexts(r *check.Reporter) {
 		for _, release := range ssax.CallsOf(flow.Releases) {
 			c := release.Common()
 			if r.Index.Leases.HandleOf(c) != nil && r.Index.Leases.PassesContext(c) || handsOnContext(r, c) ||
-				flow.Site.Has(ssax.SoleValue(c.Value)) && !flow.Site.Detached && contextGiven(c) != nil {
+				!c.IsInvoke() && flow.Site.Has(ssax.SoleValue(c.Value)) && !flow.Site.Detached && contextGiven(c) != nil {
 				reportContext(r, release, flow.Site.Call.Pos(), anybody)
 			}
 		}

@@ -18,7 +18,9 @@ func reportOver(r *check.Reporter) {
 	releases := map[ssa.CallInstruction]token.Pos{} // and where each lock is acquired
 	for _, flow := range r.Flows(isLibrary) {
 		for _, release := range ssax.CallsOf(flow.Releases) {
-			releases[release] = flow.Site.Call.Pos()
+			if r.Index.Leases.PassesContext(release.Common()) {
+				releases[release] = flow.Site.Call.Pos()
+			}
 		}
 	}
 	for _, l := range r.Index.Locks {

@@ -98,6 +98,12 @@ func lastError(results *types.Tuple) int {
 	return at
 }
 
+// Refused reports whether a block runs only where an acquire has not got the lock.
+func Refused(b *ssa.BasicBlock, c *rediscmd.Command) bool {
+	held, lost := sides(b, c)
+	return lost && !held
+}
+
 // sides says whether a block runs only with the lock, or only without it.
 func sides(b *ssa.BasicBlock, c *rediscmd.Command) (held, lost bool) {
 	for _, t := range TestsOf(c) {

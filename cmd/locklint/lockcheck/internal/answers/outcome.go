@@ -71,15 +71,21 @@ func ReachesNobody(c *rediscmd.Command) bool {
 	if !ssax.Unused(call) && (c.Reply != rediscmd.ReplyBoolCmd || attentionToBoolCmd(call) == Attentive) {
 		return false
 	}
-	read := false // what Exec returns
-	ssax.EachCall(c.Fn, func(other ssa.CallInstruction) {
-		m, ok := ssax.MethodOf(other.Common())
-		if !ok || m.Recv == nil || other.Value() == nil || !sendsPipe.MatchString(m.Obj.Name()) {
-			return
+	return !slices.ContainsFunc(sendersIn(c.Fn), func(exec *ssa.Call) bool { return attentionToResult(exec, 0) == Attentive })
+}
+
+// SentIn reports whether the function that queues a command also sends what it has queued.
+func SentIn(c *rediscmd.Command) bool { return len(sendersIn(c.Fn)) > 0 }
+
+// sendersIn are the calls of a function that send what was queued, and return the answers.
+func sendersIn(fn *ssa.Function) (calls []*ssa.Call) {
+	ssax.EachCall(fn, func(call ssa.CallInstruction) {
+		m, ok := ssax.MethodOf(call.Common())
+		if ok && m.Recv != nil && call.Value() != nil && sendsPipe.MatchString(m.Obj.Name()) {
+			calls = append(calls, call.Value())
 		}
-		read = read || attentionToResult(other.Value(), 0) == Attentive
 	})
-	return !read
+	return calls
 }
 
 // sendsPipe matches the methods that send what was queued and return the answers.

@@ -1,6 +1,8 @@
 package answers
 
 import (
+	"go/constant"
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -32,6 +34,37 @@ func ComparedBefore(read *rediscmd.Command, call ssa.CallInstruction) bool {
 		}
 	}
 	return false
+}
+
+// OwnBranch returns which successor of a branch is taken where what was read is what it is compared with, 0 or 1, and the
+// other where it is not, or where there is nothing to read.
+func OwnBranch(cond ssa.Value, read *rediscmd.Command) (int, bool) {
+	switch v := cond.(type) {
+	case *ssa.UnOp:
+		own, ok := OwnBranch(v.X, read)
+		return 1 - own, ok && v.Op == token.NOT
+	case *ssa.BinOp:
+		switch about := comparesValue(v, read, 0) || isNothingRead(v.X, v.Y, read); {
+		case about && v.Op == token.EQL && ssax.IsError(v.X.Type()), about && v.Op == token.NEQ && !ssax.IsError(v.X.Type()):
+			return 1, true
+		case about && (v.Op == token.EQL || v.Op == token.NEQ):
+			return 0, true
+		}
+	case *ssa.Call:
+		fn := v.Call.StaticCallee()
+		return 1, fn != nil && ssax.CalleeName(fn) == "errors.Is" && isNothingRead(v.Call.Args[0], v.Call.Args[1], read)
+	}
+	return 0, false
+}
+
+// isNothingRead reports whether an error of a read is compared with that of a key which is not there.
+func isNothingRead(err, with ssa.Value, read *rediscmd.Command) bool {
+	made, ok := with.(*ssa.MakeInterface)
+	if !ok || !ssax.IsError(err.Type()) {
+		return false
+	}
+	value, ok := ssax.ConstOf(made.X)
+	return ok && value.Kind() == constant.String && constant.StringVal(value) == "redis: nil" && DependsOn(err, read)
 }
 
 // Compares reports whether a function compares what it reads with something: in a branch, or in what it returns.

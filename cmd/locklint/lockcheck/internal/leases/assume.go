@@ -75,10 +75,13 @@ func truth(b bool) abstract {
 }
 
 // saysOver reports whether the lease is over where a condition has an outcome: it is the case of a select that received
-// from Done, Err has returned an error, or who asked to prolong the lock was told that it is not there any more.
+// from Done, Err has returned an error, its time is over, or who asked to prolong it was told that it is not there any more.
 func (f *follower) saysOver(s *pathState, cond ssa.Value, outcome bool) bool {
 	if s.Lease != held && s.Lease != unchecked {
 		return false
+	}
+	if saysExpired(s, cond, outcome) {
+		return true
 	}
 	switch cond := cond.(type) {
 	case *ssa.Extract: // if ok, err := mutex.Extend(); !ok

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/handles"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
@@ -41,7 +42,8 @@ func (li *Info) findHandReleases() {
 			}
 		}
 		if releases {
-			li.verbs[obj] = ownVerb{verb: handles.VerbRelease, library: clients.ByHand, detached: detached, guarded: true}
+			li.verbs[obj] = ownVerb{verb: handles.VerbRelease, library: clients.ByHand, detached: detached, guarded: true,
+				nilSafe: isNilSafe(fn)}
 		}
 	}
 }
@@ -86,9 +88,9 @@ func (li *Info) handsOutByHand(fn *ssa.Function, f *Fact) {
 			}
 		}
 		if handed && !other {
-			f.Library, f.Spare, f.Null = clients.ByHand, spare, null && results.Len() == 1
+			f.Library, f.Spare, f.Null, f.Always = clients.ByHand, spare, null && results.Len() == 1, !null
 			findOutcome(f, results, i)
-			f.Both = f.Err > 0 && f.OK > 0
+			f.Both = f.Err > 0 && f.OK > 0 || isQuiet(fn, i, func(b *ssa.BasicBlock) bool { return answers.Refused(b, acquire) })
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package leases
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -78,6 +79,11 @@ func (f *follower) makes(mc *ssa.MakeClosure, s *pathState) {
 	if releases {
 		s.set(mc, theLease) // whoever has the literal can release with it
 	}
+}
+
+// isNilCheck reports whether an assertion is what a method value of an interface makes sure of: that there is a value.
+func isNilCheck(assert *ssa.TypeAssert) bool {
+	return ssax.Unused(assert) && types.Identical(assert.AssertedType, assert.X.Type())
 }
 
 // transparent reports whether a literal is only called or deferred where it stands.

@@ -20,9 +20,10 @@ type Fact struct {
 	// HandsOn: it releases a lock among its parameters with the context that is the first of them.
 	HandsOn bool
 	// Null: Returns is the only result, and nil when there is no lease.
-	Null  bool
-	Spare bool    // Returns is a function that does nothing when there is no lease
-	Takes []Taken // whenever it is called
+	Null   bool
+	Always bool    // Returns is never nil, also where it stands for no lease
+	Spare  bool    // Returns is a function that does nothing when there is no lease
+	Takes  []Taken // whenever it is called
 	// Around is one more than the index of the parameter, the receiver counted, that it runs under a lock of the library
 	// Under, 0 if there is none. The lock is gone when it returns.
 	Around int
@@ -36,7 +37,7 @@ type Fact struct {
 	Detached bool
 	Guarded  bool // it releases nothing where nothing is there to release
 	NilSafe  bool // it may be called on nil
-	Both     bool // there is a lock only where both its error and its flag say so
+	Both     bool // there is a lock only where both its error and its flag say so, or the lock itself if it has no flag
 	Keyed    bool // its receiver keeps several locks, and it is told which
 	AnyError bool // it hands on any error of the library, not only errors of its own
 }

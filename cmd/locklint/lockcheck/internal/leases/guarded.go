@@ -12,6 +12,20 @@ import (
 
 // This file finds methods that release only what has been acquired, because they look at what the acquire has left.
 
+// isHarmless reports whether a release does nothing where nothing was acquired. A lock that the acquire would have returned
+// is nil then, and has no field to look at, unless it is a struct.
+func (li *Info) isHarmless(site *Site, c *ssa.CallCommon) bool {
+	m, ok := ssax.MethodOf(c)
+	if !ok {
+		return false
+	}
+	v := li.own(m.Obj)
+	if site != nil && site.Recv == nil && !site.Always && m.Recv != nil && mayBeNil(m.Recv.Type()) {
+		return v.nilSafe
+	}
+	return v.guarded
+}
+
 // isGuarded reports whether a call runs only where a field of the receiver, or a flag in one, has been looked at. A
 // literal runs where it is called, or handed to a sync.Once.
 func isGuarded(call ssa.CallInstruction, field string) bool {
@@ -48,7 +62,7 @@ func isNilSafe(fn *ssa.Function) bool {
 		return false
 	}
 	cmp, ok := branch.Cond.(*ssa.BinOp)
-	if !ok || cmp.X != ssa.Value(fn.Params[0]) || !ssax.IsNilConst(cmp.Y) {
+	if !ok || ssax.SoleValue(cmp.X) != ssa.Value(fn.Params[0]) || !ssax.IsNilConst(cmp.Y) {
 		return false
 	}
 	null := fn.Blocks[0].Succs[0]

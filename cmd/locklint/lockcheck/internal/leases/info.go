@@ -23,6 +23,7 @@ type Site struct {
 	Lease, Err, OK int
 	only           bool
 	Null           bool // its only result, the lease, is nil when there is none
+	Always         bool // its lease is never nil, also where it stands for none
 	Spare          bool // where there is no lease, what it returns in its place may be released
 	Optional       bool // keeping the lock until it expires is what the call asks for (NoRenew)
 	Closed         bool // the function closes the locker, and that releases what it holds
@@ -152,6 +153,7 @@ func (li *Info) paramFates(fn *ssa.Function) map[int]fate {
 // returns follows the leases that a function acquires, and finds out whether it hands one of them to its caller.
 func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	handed := map[*ssa.Return]int{} // result index plus one
+	var flows []*Flow
 	library := clients.None
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
@@ -161,7 +163,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 			}
 			if site := li.siteOf(call); site != nil {
 				flow := followSite(li, fn, site)
-				li.Flows = append(li.Flows, flow)
+				flows = append(flows, flow)
 				for ret, i := range flow.Returned {
 					if site.Owned() {
 						handed[ret] = i + 1
@@ -171,6 +173,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 			}
 		}
 	}
+	li.Flows = append(li.Flows, flows...)
 	if len(handed) == 0 || fn.Parent() != nil {
 		return
 	}
@@ -197,10 +200,10 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 		}
 	}
 	if f.Verb == handles.VerbOther {
-		f.Library = library
+		f.Library, f.Both = library, isQuiet(fn, index-1, refusedIn(flows))
 	}
 	f.Detached = f.Detached || f.Verb == handles.VerbOther && li.detaches(handed, index-1)
-	f.Null, f.Spare = null && fn.Signature.Results().Len() == 1, spare
+	f.Null, f.Always, f.Spare = null && fn.Signature.Results().Len() == 1, !null, spare
 	findOutcome(f, fn.Signature.Results(), index-1)
 }
 

@@ -127,12 +127,6 @@ func (li *Info) Handles(c *ssa.CallCommon) bool {
 	return handle != nil && li.libraryOf(handle.Type()) != clients.None
 }
 
-// PassesContext reports whether a release hands its context on to the library.
-func (li *Info) PassesContext(c *ssa.CallCommon) bool {
-	m, ok := ssax.MethodOf(c)
-	return !ok || !li.own(m.Obj).detached
-}
-
 // libraryOf is handles.Library, also for the types of the program: those with a method that releases.
 func (li *Info) libraryOf(t types.Type) clients.Client {
 	if library := handles.Library(t); library != clients.None {
@@ -214,8 +208,8 @@ func (li *Info) exportVerbs() {
 			}
 			v, behind := li.own(m), li.behind(m)
 			if v.verb != handles.VerbOther {
-				behind = &Fact{Verb: v.verb, Library: v.library, Detached: v.detached, Guarded: v.guarded,
-					NilSafe: v.nilSafe, Both: v.both, Keyed: v.keyed, AnyError: v.anyError}
+				behind = &Fact{Verb: v.verb, Library: v.library, Guarded: v.guarded,
+					Detached: v.detached || li.allDetach(m), NilSafe: v.nilSafe, Both: v.both, Keyed: v.keyed, AnyError: v.anyError}
 			}
 			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Makes > 0 || behind.Around > 0) {
 				li.P.Pass.ExportObjectFact(m, behind)

@@ -52,7 +52,7 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	}
 	return &Site{
 		Call: call, Name: ssax.ShortName(m.Obj), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
-		only: results.Len() == 1, Null: f.Null, Spare: f.Spare, Both: f.Both && f.Verb == handles.VerbOther,
+		only: results.Len() == 1, Null: f.Null, Always: f.Always, Spare: f.Spare, Both: f.Both && f.Verb == handles.VerbOther,
 		Detached: f.Detached && f.Verb == handles.VerbOther, Closed: closesLocker(call.Parent()),
 	}
 }
@@ -204,17 +204,18 @@ func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
 	if holder, ok := holderOf(m.Recv).(ssa.Instruction); ok && holder.Parent() == call.Parent() && li.isNew(holderOf(m.Recv)) {
 		site.made = holderOf(m.Recv)
 	}
-	if load, ok := m.Recv.(*ssa.UnOp); ok {
-		if k := keyexpr.Of(load); k.Known() {
+	switch m.Recv.(type) {
+	case *ssa.UnOp, *ssa.Field:
+		if k := keyexpr.Of(m.Recv); k.Known() {
 			site.at = k.String()
 		}
 	}
 	return site
 }
 
-// isMutex reports whether a value that is read from memory is the mutex that the site locks.
-func (site *Site) isMutex(load *ssa.UnOp) bool {
-	return site.at != "" && keyexpr.Of(load).String() == site.at
+// isMutex reports whether a value that is read from memory, or from a struct, is the mutex that the site locks.
+func (site *Site) isMutex(read ssa.Value) bool {
+	return site.at != "" && keyexpr.Of(read).String() == site.at
 }
 
 // Owned reports whether the lease is this function's to release: always, but for a mutex that was not born here.

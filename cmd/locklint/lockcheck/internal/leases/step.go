@@ -62,6 +62,10 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		if f.li.libraryOf(ssax.Elem(instr.Type())) != clients.None || !f.li.isOwn(instr.X.Type()) {
 			f.other(instr, &s)
 		}
+	case *ssa.Field:
+		if f.other(instr, &s); f.site != nil && f.site.isMutex(instr) {
+			s.set(instr, theLease)
+		}
 	case *ssa.MakeClosure:
 		if f.li.bindsRelease(instr) && s.of(instr.Bindings[0]) == theLease {
 			s.set(instr, theLease)
@@ -73,6 +77,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		f.other(instr, &s)
 		f.makes(instr, &s)
 	case *ssa.TypeAssert:
+		if isNilCheck(instr) {
+			break
+		}
 		f.other(instr, &s)
 		if s.of(instr.X) == theError {
 			s.consulted = true

@@ -256,17 +256,6 @@ func isOneOfTwo(call ssa.CallInstruction) bool {
 	return false
 }
 
-// isHarmless reports whether a release does nothing where nothing was acquired. A lock that the acquire would have returned
-// is nil then.
-func (li *Info) isHarmless(site *Site, c *ssa.CallCommon) bool {
-	m, ok := ssax.MethodOf(c)
-	if !ok {
-		return false
-	}
-	v := li.own(m.Obj)
-	return v.guarded || v.nilSafe && site != nil && site.Recv == nil
-}
-
 // passesContext reports whether a call is given the context that its function is given.
 func passesContext(fn *ssa.Function, c *ssa.CallCommon) bool {
 	ctx := ssax.ContextOf(c)

@@ -23,10 +23,10 @@ import (
 //	respond(w, code)
 
 // told reports whether a call is told the outcome of the acquire: by the error or flag itself, or by what differs between
-// the ways with and without the lock. The lock itself says nothing, nor does a context.
+// the ways with and without the lock, be it the function that is called. The lock itself says nothing, nor does a context.
 func told(flow *leases.Flow, call *ssa.CallCommon) bool {
 	t := teller{flow, map[ssa.Value]bool{}}
-	return slices.ContainsFunc(call.Args, t.tells)
+	return slices.ContainsFunc(call.Args, t.tells) || t.dispatches(call)
 }
 
 // A teller looks for the outcome among what values are made of.
@@ -40,7 +40,7 @@ func (t teller) tells(v ssa.Value) bool {
 		return false
 	}
 	t.seen[v] = true
-	if t.isOutcome(v) {
+	if t.isOutcome(v) || t.isMarked(v) {
 		return true
 	}
 	if elems, ok := ssax.Variadic(v); ok {
@@ -56,7 +56,7 @@ func (t teller) tells(v ssa.Value) bool {
 	case *ssa.Convert:
 		return t.tells(v.X)
 	case *ssa.BinOp:
-		return (ssax.IsNilConst(v.X) || ssax.IsNilConst(v.Y)) && (t.isOutcome(v.X) || t.isOutcome(v.Y))
+		return (ssax.IsNilConst(v.X) || ssax.IsNilConst(v.Y)) && (t.isOutcome(v.X) || t.isOutcome(v.Y) || t.isLock(v.X) || t.isLock(v.Y))
 	case *ssa.UnOp:
 		if v.Op == token.NOT {
 			return t.tells(v.X)
@@ -81,6 +81,11 @@ func (t teller) isOutcome(v ssa.Value) bool {
 	return site.Recv != nil && v == ssa.Value(site.Call) && (ssax.IsError(v.Type()) || ssax.IsBool(v.Type()))
 }
 
+// isLock reports whether a value is a lock that is there only where the acquire has succeeded.
+func (t teller) isLock(v ssa.Value) bool {
+	return t.flow.Site.Recv == nil && t.flow.Site.Has(ssax.SoleValue(v))
+}
+
 // chooses reports whether a variable has one value with the lock and another without it. Without it, that is a constant,
 // the outcome, or what the way without the lock has made of its own: what was there before, and is only made anew with
 // the lock, tells nobody anything.
@@ -99,12 +104,7 @@ func (t teller) chooses(phi *ssa.Phi) bool {
 		}
 		lost[identity(v)] = true
 	}
-	for v := range lost {
-		if got[v] {
-			return false
-		}
-	}
-	return len(got) > 0 && len(lost) > 0 && !t.isLease(phi)
+	return differ(got, lost) && !t.isLease(phi)
 }
 
 // isLease reports whether a variable may be the lock.
@@ -118,15 +118,8 @@ func (t teller) onlyRefused(v ssa.Value) bool {
 
 // without reports whether a block runs only where the acquire has failed.
 func (t teller) without(b *ssa.BasicBlock) bool {
-	failed := false
-	for _, p := range b.Preds {
-		granted, refused := t.flow.Taken(p, b)
-		if granted || !refused {
-			return false
-		}
-		failed = true
-	}
-	return failed
+	granted, refused := t.waysTo(b)
+	return refused && !granted
 }
 
 // holds reports whether a variable that lives in memory is assigned only where there is no lock, or a field of it is
@@ -143,7 +136,7 @@ func (t teller) holds(cell *ssa.Alloc) bool {
 			}
 		case *ssa.FieldAddr:
 			for _, use := range *instr.Referrers() {
-				if st, ok := use.(*ssa.Store); ok && st.Addr == instr && t.tells(st.Val) {
+				if st, ok := use.(*ssa.Store); ok && st.Addr == instr && t.marks(st) {
 					return true
 				}
 			}

@@ -72,7 +72,7 @@ func LeavesWithError(call ssa.CallInstruction) bool {
 		return false
 	}
 	for _, v := range ret.Results {
-		if IsError(v.Type()) && isSomeError(v) && !isResultOf(v, call) {
+		if IsError(v.Type()) && isSomeError(v) && !isResultOf(v, call) && !joinsResult(v, call) {
 			return true
 		}
 	}
@@ -237,6 +237,17 @@ func isResultOf(v ssa.Value, call ssa.CallInstruction) bool {
 	}
 	of, ok := v.(*ssa.Call)
 	return ok && len(of.Call.Args) > 0 && isFrom(of.Call.Args[0], result)
+}
+
+// joinsResult reports whether an error joins what a call returns with others that may be nil, as errors.Join(err,
+// rdb.Del(ctx, key).Err()) does.
+func joinsResult(v ssa.Value, call ssa.CallInstruction) bool {
+	join, ok := v.(*ssa.Call)
+	if !ok || join.Call.StaticCallee() == nil || CalleeName(join.Call.StaticCallee()) != "errors.Join" {
+		return false
+	}
+	list, _ := Variadic(join.Call.Args[0])
+	return slices.ContainsFunc(list, func(e ssa.Value) bool { return isResultOf(e, call) }) && !slices.ContainsFunc(list, IsNewError)
 }
 
 // isFrom reports whether a value is another, or a field of what that points to.

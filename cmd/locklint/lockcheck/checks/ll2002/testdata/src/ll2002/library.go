@@ -69,3 +69,47 @@ func forceLock(ctx context.Context, c *redislock.Client, rdb *redis.Client, key 
 	}
 	return lock.Release(ctx)
 }
+
+// The lock itself says what its key is.
+
+func ofLock(ctx context.Context, c *redislock.Client, rdb *redis.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return err
+	}
+	defer rdb.Del(ctx, lock.Key()) // want `LL2002: DEL deletes the key of the lock`
+	return lock.Refresh(ctx, time.Minute, nil)
+}
+
+func ofCapturedLock(ctx context.Context, c *redislock.Client, rdb *redis.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if lock.Release(ctx) != nil {
+			key := lock.Key()
+			rdb.Del(ctx, "b", key) // want `LL2002: DEL deletes the key of the lock`
+		}
+	}()
+	return lock.Refresh(ctx, time.Minute, nil)
+}
+
+func ofItsData(ctx context.Context, c *redislock.Client, rdb *redis.Client) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return err
+	}
+	defer lock.Release(ctx)
+	return rdb.Del(ctx, lock.Key()+":data").Err()
+}
+
+// Whose lock it is that a function is given, its caller knows.
+func ofOther(ctx context.Context, c *redislock.Client, rdb *redis.Client, other *redislock.Lock) error {
+	lock, err := c.Obtain(ctx, "a", time.Minute, nil)
+	if err != nil {
+		return err
+	}
+	defer lock.Release(ctx)
+	return rdb.Del(ctx, other.Key()).Err()
+}

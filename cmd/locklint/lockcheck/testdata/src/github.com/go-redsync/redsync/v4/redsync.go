@@ -37,3 +37,8 @@ func (*Mutex) Extend() (bool, error)                           { return false, n
 func (*Mutex) ExtendContext(ctx context.Context) (bool, error) { return false, nil }
 
 func WithGenValueFunc(genValueFunc func() (string, error)) Option { return nil }
+
+// ErrTaken says that others have the lock.
+type ErrTaken struct{}
+
+func (ErrTaken) Error() string { return "taken" }

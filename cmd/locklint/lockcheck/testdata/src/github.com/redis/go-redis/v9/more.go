@@ -27,3 +27,10 @@ type ClusterClient struct{ Client }
 func (cmdable) PExpire(ctx context.Context, key string, expiration time.Duration) *BoolCmd {
 	return nil
 }
+
+type replyError string
+
+func (e replyError) Error() string { return string(e) }
+
+// Nil is the error of a key that is not there.
+const Nil = replyError("redis: nil")
