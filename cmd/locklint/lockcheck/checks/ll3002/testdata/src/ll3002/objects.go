@@ -102,12 +102,12 @@ func (o *options) readsField(m *redsync.Mutex, load func() string) error {
 	return o.serve()
 }
 
-type counted struct{ failed int }
+type numbered struct{ failed int }
 
-func (c *counted) serve() error { return work() }
+func (c *numbered) serve() error { return work() }
 
 // Nor does a counter.
-func (c *counted) counts(m *redsync.Mutex) error {
+func (c *numbered) counts(m *redsync.Mutex) error {
 	if err := m.Lock(); err != nil { // want `LL3002: when m.Lock fails, the code goes on without the lock: c.serve at line 116 runs either way`
 		c.failed++
 	} else {
