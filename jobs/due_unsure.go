@@ -75,6 +75,9 @@ func (l *loop) settle() {
 		}
 		asked := e.unsure
 		e.unsure, e.backoff = nil, 0
+		if asked != nil && p.view.Cursor.After(asked.Prev) {
+			l.s.outage.unlocked(l.part.n, claiming) // for whoever has moved it
+		}
 		known := p.view.Spec.Epoch == e.epoch
 		if known || p.view.Cursor.IsZero() {
 			l.heardState(e, p.view.Cursor, p.view.Owed)

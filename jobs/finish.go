@@ -93,11 +93,11 @@ func (x *attempt) tell(f *Finish) (done bool, asked *Notice) {
 	restored := false
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := x.e.part.finishes.do(ctx, *f)
+		x.e.part.heardOfRun(recording, err)
 		var cancelled *CancelledError
 		switch {
 		case err == nil:
 			x.s.memory.noteRun(f.Run)
-			x.e.part.heard(recording, nil)
 			return true, nil
 		case errors.As(err, &cancelled):
 			x.s.memory.noteRun(f.Run)
@@ -116,7 +116,6 @@ func (x *attempt) tell(f *Finish) (done bool, asked *Notice) {
 				slog.String("outcome", string(f.Run.Outcome)))
 			return false, nil
 		}
-		x.e.part.heard(recording, err)
 		if !pause(x.host.records, wait) {
 			x.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "job run not recorded, other nodes will take it for lost",
 				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick),

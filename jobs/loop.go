@@ -169,7 +169,7 @@ func (l *loop) checkEpochs(ctx context.Context) {
 		if ctx.Err() != nil {
 			return // what it said says nothing about the store
 		}
-		l.part.heard(reading, err)
+		l.part.heard(comparing, err)
 		if l.answered(err); err != nil {
 			return
 		}

@@ -24,7 +24,9 @@ type outage struct {
 type purpose int
 
 const (
-	reading purpose = iota
+	reading   purpose = iota
+	comparing         // epochs
+	starting
 	beating
 	offering
 	claiming
@@ -47,6 +49,7 @@ type failure struct {
 	at     time.Time // when it failed last; zero: it has not, or it has worked since
 	again  bool      // it had failed a short while before that
 	locked time.Time // since when all of it is locked; zero: it is not
+	still  time.Time // when it was the last time
 }
 
 // hear takes in what came of one try.
@@ -57,11 +60,13 @@ func (f *failure) hear(err error, now time.Time) {
 		return
 	case !errors.Is(err, ErrLocked):
 		f.locked = time.Time{}
-	case f.locked.IsZero():
-		f.locked = now
+	case f.locked.IsZero() || now.Sub(f.still) > longLocked: // nobody has asked in between
+		f.locked, f.still = now, now
 		return
-	case now.Sub(f.locked) < longLocked:
-		return
+	default:
+		if f.still = now; now.Sub(f.locked) < longLocked {
+			return
+		}
 	}
 	f.err, f.at, f.again = err, now, !f.at.IsZero() && now.Sub(f.at) < staleFailure
 }
@@ -107,10 +112,10 @@ func (o *outage) heard(part int, what purpose, err error) {
 	before, _ := o.parts()
 	down := &o.down[part]
 	down[what].hear(err, now)
-	if err == nil && what != reading {
+	if err == nil && what != reading && what != comparing {
 		for i := range down {
 			// The next sign of life is never far.
-			if f := &down[i]; purpose(i) == reading || purpose(i) != beating && f.isOver(now) {
+			if f := &down[i]; purpose(i) != beating && f.isOver(now) {
 				f.err = nil
 			}
 		}
@@ -133,6 +138,13 @@ func (o *outage) heard(part int, what purpose, err error) {
 		o.log.LogAttrs(context.Background(), slog.LevelInfo, "job store available again",
 			slog.Duration("after", now.Sub(since)))
 	}
+}
+
+// unlocked notes that a part has answered something of a kind, which nobody has locked then.
+func (o *outage) unlocked(part int, what purpose) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.down[part][what].locked = time.Time{}
 }
 
 // isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to

@@ -19,7 +19,7 @@ import (
 type halfDown struct {
 	Store
 	why  error
-	only string        // Register, Claim or Heartbeat; empty: no writes at all
+	only string        // Register, Claim, Start, Finish or Heartbeat; empty: no writes at all
 	slow time.Duration // how long it takes to refuse, in which other calls are answered
 	down atomic.Bool
 }
@@ -48,6 +48,20 @@ func (s *halfDown) Claim(ctx context.Context, claims []Claim) []Claimed {
 	return s.Store.Claim(ctx, claims)
 }
 
+func (s *halfDown) Start(ctx context.Context, starts []Start) []error {
+	if err := s.refuses("Start"); err != nil {
+		return slices.Repeat([]error{err}, len(starts))
+	}
+	return s.Store.Start(ctx, starts)
+}
+
+func (s *halfDown) Finish(ctx context.Context, finishes []Finish) []error {
+	if err := s.refuses("Finish"); err != nil {
+		return slices.Repeat([]error{err}, len(finishes))
+	}
+	return s.Store.Finish(ctx, finishes)
+}
+
 func (s *halfDown) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
 	if err := s.refuses("Heartbeat"); err != nil {
 		return HeartbeatReply{}, err
@@ -63,6 +77,8 @@ func TestScheduler_Err_halfDownStore(t *testing.T) {
 		"is read only":                  {why: errFull},
 		"takes no new runs":             {why: errFull, only: "Claim"},
 		"takes no new runs, slowly":     {why: errFull, only: "Claim", slow: 2500 * time.Millisecond},
+		"takes no begins of runs":       {why: errFull, only: "Start"},
+		"takes no ends of runs":         {why: errFull, only: "Finish"},
 		"takes no signs of life":        {why: errFull, only: "Heartbeat"},
 		"is locked by somebody for all": {why: fmt.Errorf("jobs: %w", ErrLocked), only: "Claim"},
 	} {
@@ -106,4 +122,44 @@ func errOfHalfDown(t *testing.T, store *halfDown) {
 			}
 		}
 	})
+}
+
+// Locks of a moment, each time somebody asks, are no outage, however often they come.
+func TestScheduler_Err_lockedNowAndThen(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		store := &lockedOnce{Store: c.Store}
+		var log testsync.Log
+		n := c.Node(Config{Store: store, Logger: log.Logger()}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "@every 20s", Run: jobstest.Sleep(0)})
+		n.Start()
+		time.Sleep(5 * time.Second) // it is known then
+		if err := n.Pause(t.Context(), "j", "test", "no run shows that claims are taken"); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 * 60 {
+			time.Sleep(time.Second)
+			if err := n.Err(); err != nil {
+				t.Errorf("Err = %v, of a lock of a moment", err)
+				break
+			}
+		}
+		c.Stop()
+		if strings.Contains(log.String(), "unavailable") {
+			t.Errorf("the log:\n%s", log.String())
+		}
+	})
+}
+
+// lockedOnce has every other claim locked.
+type lockedOnce struct {
+	Store
+	n atomic.Int32
+}
+
+func (s *lockedOnce) Claim(ctx context.Context, claims []Claim) []Claimed {
+	if s.n.Add(1)%2 == 1 {
+		return slices.Repeat([]Claimed{{Err: ErrLocked}}, len(claims))
+	}
+	return s.Store.Claim(ctx, claims)
 }

@@ -83,28 +83,42 @@ func (p *part) entries() (all []*entry) {
 }
 
 // heardClaims notes whether the part takes claims. What shows that it does is a run that is in flight by one of them: the
-// others change nothing, or only a cursor. Locked ones count if none was won.
+// others change nothing, or only a cursor. Locked ones count if none was answered.
 func (p *part) heardClaims(what purpose, claims []Claim, results []Claimed) {
 	var failure, locked error
-	won := false
+	won, answered := false, false
 	for i, c := range results {
 		switch {
 		case errors.Is(c.Err, ErrLocked):
 			locked = c.Err
 		case c.Err != nil:
 			failure = c.Err
-		case c.Status == ClaimWon && claims[i].InFlight != nil:
-			won = true
+		default:
+			answered = true
+			won = won || c.Status == ClaimWon && claims[i].InFlight != nil
 		}
+	}
+	if answered {
+		p.s.outage.unlocked(p.n, what)
 	}
 	switch {
 	case failure != nil:
 		p.heard(what, failure)
 	case won:
 		p.heard(what, nil)
-	case locked != nil:
+	case locked != nil && !answered:
 		p.heard(what, locked)
 	}
+}
+
+// heardOfRun notes whether the part has done what it was asked for with a run. That it does not know the run, or that somebody
+// wants it to end, is an answer.
+func (p *part) heardOfRun(what purpose, err error) {
+	var cancelled *CancelledError
+	if errors.Is(err, ErrGone) || errors.Is(err, ErrCompleted) || errors.As(err, &cancelled) {
+		err = nil
+	}
+	p.heard(what, err)
 }
 
 // heard notes whether the part has done what it was asked for.

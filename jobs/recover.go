@@ -77,6 +77,7 @@ func (r *recoverer) takeOver(h *host, left []InFlight, orphans bool) {
 	ctx, cancel := context.WithTimeout(h.work, storeTimeout)
 	defer cancel()
 	for i, err := range s.cfg.Store.Finish(ctx, finishes) {
+		r.part.heardOfRun(recording, err)
 		f := finishes[i]
 		var cancelled *CancelledError
 		switch {
@@ -87,9 +88,8 @@ func (r *recoverer) takeOver(h *host, left []InFlight, orphans bool) {
 		case errors.Is(err, ErrGone): // taken by another node, or alive after all
 		case errors.Is(err, ErrCompleted): // in this moment: the next heartbeat says so
 		case err != nil: // unknown: the next heartbeat will tell
-			r.part.heard(recording, err)
 		default:
-			if r.part.heard(recording, nil); f.Run.Outcome != "" {
+			if f.Run.Outcome != "" {
 				s.report(f.Run)
 			}
 			if f.Next != nil {
@@ -221,9 +221,7 @@ func (r *recoverer) reconcile(h *host) {
 	}
 	if len(known) > 0 { // the store has gone back to before their ends
 		for _, err := range s.cfg.Store.Finish(ctx, known) {
-			if err != nil && !errors.Is(err, ErrGone) {
-				p.heard(recording, err)
-			}
+			p.heardOfRun(recording, err)
 		}
 	}
 	if len(strays) > 0 {
