@@ -62,24 +62,34 @@ func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptio
 }
 
 // lastKeys is what the keys that are left when the wait is over get together: they may be free.
-const lastKeys = 30 * time.Millisecond
+const lastKeys = 5 * time.Millisecond
+
+func leftForKeys(until time.Time) time.Duration {
+	if more := left(until); more > 0 {
+		return more
+	}
+	return left(until.Add(lastKeys))
+}
 
 // acquireSorted adds the leases to held that were acquired before err.
 func (l *Locker) acquireSorted(
 	ctx context.Context, sorted []KeyOptions, o Options, until time.Time, held *Leases,
 ) error {
-	waits := o.Wait > 0
+	wait, waits := o.Wait, o.Wait > 0
 	if waits && len(sorted) >= atOnce && ctx.Err() == nil {
 		if err := l.tryAtOnce(ctx, sorted, o, held); err != nil {
 			return err
 		}
-		o.Wait = max(left(until), 1)
+		o.Wait = leftForKeys(until)
 	}
 	if len(*held) > 0 {
 		ctx = held.Context()
 	}
 	slow := time.Duration(0)
 	for _, key := range sorted[len(*held):] {
+		if waits && o.Wait == 0 {
+			return fmt.Errorf("acquire lock %s: %w", quote(key.Key), l.tooLate(key.Key, wait))
+		}
 		if slow > callTime {
 			return fmt.Errorf("acquire lock %s: slow answers to the %d locks before it took %s", quote(key.Key), len(*held), shown(slow))
 		}
@@ -95,9 +105,7 @@ func (l *Locker) acquireSorted(
 		*held = append(*held, lease)
 		ctx = lease.Context() // each context hangs on those before: the last ends when any lease is lost
 		if waits {
-			if o.Wait = left(until); o.Wait == 0 {
-				o.Wait = max(left(until.Add(lastKeys)), 1)
-			}
+			o.Wait = leftForKeys(until)
 		}
 	}
 	return nil

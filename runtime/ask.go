@@ -186,7 +186,10 @@ const lateTime = 10 * time.Millisecond
 // releaseUnused releases a grant that nobody uses, within a limit.
 func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duration) {
 	over := false
-	defer func() { l.settle(g, over) }()
+	defer func() { // also after a driver's panic
+		l.settle(g, over)
+		l.queues.vacate(g)
+	}()
 	ctx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
 	began := time.Now()
@@ -200,7 +203,6 @@ func (l *Locker) releaseUnused(ctx context.Context, g *grant, limit time.Duratio
 	if !over && g.readers() != nil {
 		g.notReturned()
 	}
-	l.queues.vacate(g)
 }
 
 // deadlineOf is the end of a wait that begins now; the zero time for Forever.

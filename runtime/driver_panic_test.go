@@ -148,3 +148,47 @@ func TestLocker_AcquireAll_driverExitsOften(t *testing.T) {
 		closesAll(t, store, locks)
 	})
 }
+
+// The store has done a release in which the driver dies: who waits for the lock here asks at once.
+func TestLease_Release_driverDiesBeforeWaiters(t *testing.T) {
+	for name, dies := range twoEnds() {
+		t.Run(name, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				store := &sharingStore{faultStore: &faultStore{Store: memstore.New()}}
+				locks, err := lockrt.New(store, lockrt.Config{Logger: quiet(), LocalHandoffTime: 5 * time.Second})
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := lockrt.Options{TTL: 10 * time.Second, MinHold: 100 * time.Millisecond, Wait: time.Hour}
+				holder := mustAcquire(t, locks, t.Context(), "k", o)
+				served := make(chan time.Time, 1)
+				go func() {
+					lease, err := locks.Acquire(t.Context(), "k", o)
+					if err != nil {
+						t.Error(err)
+					}
+					served <- time.Now()
+					_ = lease.Release(t.Context())
+				}()
+				synctest.Wait()
+				store.set(func(s *faultStore) {
+					s.release = func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error {
+						store.set(takesAll) // it dies once
+						_ = real.Release(ctx, rel)
+						dies()
+						return nil
+					}
+				})
+				began := time.Now()
+				go func() {
+					defer func() { _ = recover() }()
+					_ = holder.Release(t.Context())
+				}()
+				if at := <-served; at.Sub(began) > time.Second {
+					t.Errorf("the lock is free for %s, and somebody waits for it", at.Sub(began))
+				}
+				_ = locks.Close(t.Context())
+			})
+		})
+	}
+}

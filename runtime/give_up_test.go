@@ -94,6 +94,25 @@ func TestLocker_AcquireAll_endsWithItsWait(t *testing.T) {
 	})
 }
 
+// A driver may take a moment more than the wait for a question: several keys must not add up to that many moments.
+func TestLocker_AcquireAll_momentsDoNotAddUp(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		store, locks := opened(t)
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				time.Sleep(40 * time.Millisecond)
+				return real.Acquire(ctx, req)
+			}
+		})
+		began := time.Now()
+		_, err := locks.AcquireAll(t.Context(), strings.Split("abcdefg", ""), lockrt.Options{TTL: time.Hour, Wait: 10 * time.Millisecond})
+		if took := time.Since(began); err == nil || took > 110*time.Millisecond {
+			t.Errorf("with a wait of 10 ms it took %s (%v)", took, err)
+		}
+		_ = locks.Close(t.Context())
+	})
+}
+
 // Without a wait each key has a try of some seconds, and not so all of them.
 func TestLocker_AcquireAll_slowTries(t *testing.T) {
 	testsync.Bubble(t, func(t *testing.T) {

@@ -244,13 +244,13 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
 	unsure := g.unsure.Swap(true)
+	defer l.queues.vacate(g) // also after a driver's panic
 	err := l.session.Release(callCtx, g.release(keep))
 	l.hears(callCtx, began, err)
 	gone = err == nil || errors.Is(err, ErrLost)
 	if err == nil {
 		g.freed.Store(true)
 	}
-	l.queues.vacate(g)
 	switch {
 	case errors.Is(err, ErrLost) && unsure && keep > 0:
 		return fmt.Errorf("release lock %s: it is not known whether MinHold keeps it: an earlier release had no answer", quote(g.key))

@@ -159,11 +159,15 @@ func openSQLite(text string) (*sql.DB, Config, error) {
 		return nil, cfg, fmt.Errorf("%w; create it and its tables by CreateTables with a *sql.DB for it", err)
 	}
 	// All connections open the file that has the name now, wherever the process goes, and whatever becomes of the name.
-	named, err := filepath.Abs(file)
-	if err == nil {
-		file, err = filepath.EvalSymlinks(named)
+	named := file
+	if !filepath.IsAbs(file) {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, cfg, err
+		}
+		named = dir + string(filepath.Separator) + file // not shortened: it may go up behind a link
 	}
-	if err != nil {
+	if file, err = filepath.EvalSymlinks(named); err != nil {
 		return nil, cfg, err
 	}
 	db, err := sql.Open(name, file)

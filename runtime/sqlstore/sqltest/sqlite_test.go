@@ -229,6 +229,26 @@ func losesItsFile(t *testing.T, l *lockrt.Locker, move func(), named string) {
 	}
 }
 
+// A path goes up from where a symbolic link has led.
+func TestSQLite_linkAndUp(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "data", "sub"), 0o700), os.MkdirAll(filepath.Join(dir, "work"), 0o700),
+		os.Symlink(filepath.Join(dir, "data", "sub"), filepath.Join(dir, "work", "up"))); err != nil {
+		t.Fatal(err)
+	}
+	near := &engine{name: "sqlite", db: openSQLite(t, "sqlite:"+filepath.Join(dir, "data", "locks.db"))}
+	openSQLite(t, "sqlite:"+filepath.Join(dir, "work", "locks.db"))
+	t.Chdir(filepath.Join(dir, "work"))
+	l := opened(t, "sqlite:up/../locks.db")
+	if _, err := l.TryAcquire(t.Context(), "k", lockrt.Options{TTL: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := near.db.QueryRow("SELECT count(*) FROM lockgen_lock WHERE owner <> ''").Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d locks are held in the file to which the path leads, %v", n, err)
+	}
+}
+
 // All connections of a pool that was opened by URL are to the same file, wherever the process goes.
 func TestSQLite_relativeURL(t *testing.T) {
 	t.Chdir(t.TempDir())
