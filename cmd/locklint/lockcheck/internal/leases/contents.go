@@ -43,6 +43,11 @@ func isNumber(t types.Type) bool { return basicInfo(t)&types.IsInteger != 0 }
 
 func isText(t types.Type) bool { return basicInfo(t)&types.IsString != 0 }
 
+func isEmptyText(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.Value != nil && c.Value.Kind() == constant.String && constant.StringVal(c.Value) == ""
+}
+
 func isList(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Slice)
 	return ok
@@ -105,12 +110,19 @@ func (s *pathState) content(v ssa.Value, depth int) content {
 	case *ssa.ChangeType:
 		return s.content(v.X, depth+1)
 	case *ssa.Convert:
-		if isNumber(v.Type()) && isNumber(v.X.Type()) || isText(v.Type()) && isText(v.X.Type()) {
+		switch {
+		case isNumber(v.Type()) && isNumber(v.X.Type()):
+			return fitting(s.content(v.X, depth+1), v.Type())
+		case isText(v.Type()) && isText(v.X.Type()):
 			return s.content(v.X, depth+1)
 		}
 	case *ssa.BinOp:
 		if isNumber(v.Type()) || isText(v.Type()) {
-			return arithmetic(v, s.content(v.X, depth+1), s.content(v.Y, depth+1))
+			c := arithmetic(v, s.content(v.X, depth+1), s.content(v.Y, depth+1))
+			if isNumber(v.Type()) {
+				c = fitting(c, v.Type())
+			}
+			return c
 		}
 	case *ssa.MakeSlice:
 		return s.content(v.Len, depth+1)
@@ -146,7 +158,37 @@ func isLen(call *ssa.Call) bool {
 	return ok && b.Name() == "len"
 }
 
-// arithmetic is what an operation makes of two values. It takes no notice of overflow.
+// fitting is what is known of a number that is kept in a type: nothing, if it may be too large for that and wraps around.
+// What has no bound is not taken for that.
+func fitting(c content, t types.Type) content {
+	b, ok := t.Underlying().(*types.Basic)
+	if !ok {
+		return c
+	}
+	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
+	switch b.Kind() {
+	case types.Int8:
+		lo, hi = math.MinInt8, math.MaxInt8
+	case types.Int16:
+		lo, hi = math.MinInt16, math.MaxInt16
+	case types.Int32:
+		lo, hi = math.MinInt32, math.MaxInt32
+	case types.Uint8:
+		lo, hi = 0, math.MaxUint8
+	case types.Uint16:
+		lo, hi = 0, math.MaxUint16
+	case types.Uint32:
+		lo, hi = 0, math.MaxUint32
+	case types.Uint, types.Uint64, types.Uintptr:
+		lo = 0
+	}
+	if c.lo < lo || c.hi > hi {
+		return unknownOf(t)
+	}
+	return c
+}
+
+// arithmetic is what an operation makes of two values, whatever type holds it.
 func arithmetic(b *ssa.BinOp, x, y content) content {
 	if isText(b.Type()) {
 		return content{lo: plus(x.lo, y.lo), hi: plus(x.hi, y.hi), text: x.text + y.text, exact: x.exact && y.exact, computed: true}

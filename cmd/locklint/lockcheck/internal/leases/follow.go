@@ -25,6 +25,8 @@ import (
 const (
 	maxStates = 3000
 	maxTotal  = 100 * maxStates
+	// maxCloser bounds the visits with the contents of variables.
+	maxCloser = maxStates / 3
 )
 
 // A Leak is a way out of the function with the lease held.
@@ -110,28 +112,29 @@ type visit struct {
 
 // A follower follows one lease through one function and the function literals that it calls.
 type follower struct {
-	li     *Info
-	fn     *ssa.Function
-	site   *Site // nil when a parameter is followed
-	flow   *Flow
-	exits  []leaseState // of a followed parameter: its state at each return
-	tested map[string]int
-	visits int
-	most   int                 // visits, before it gives up
-	depth  int                 // of function literals being called
-	ending int                 // of deferred literals being run
-	asked  map[*ssa.Alloc]bool // variables that literals compare with nil, see askedLater
-	// subjects are the variables whose contents are followed, doubts the ways that are not certain.
-	subjects subjects
-	doubts   map[way]doubt
+	li       *Info
+	fn       *ssa.Function
+	site     *Site // nil when a parameter is followed
+	flow     *Flow
+	exits    []leaseState // of a followed parameter: its state at each return
+	tested   map[string]int
+	visits   int
+	most     int                 // visits, before it gives up
+	depth    int                 // of function literals being called
+	ending   int                 // of deferred literals being run
+	asked    map[*ssa.Alloc]bool // variables that literals compare with nil, see askedLater
+	subjects subjects            // the variables whose contents are followed
 }
 
-// followSite follows the lease that a call returns.
+// followSite follows the lease that a call returns. If there is anything to say of it, numbers, texts and lists may speak
+// against that: it is followed once more with them, unless that leads too far.
 func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
-	flow := followKnowing(li, fn, site, nil)
+	flow := followKnowing(li, fn, site, nil, maxStates)
 	if !flow.GaveUp && !flow.isCalm() {
-		if doubts := flow.doubts(); len(doubts) > 0 {
-			flow = followKnowing(li, fn, site, doubts)
+		if subjects := li.subjectsIn(fn); len(subjects) > 0 {
+			if closer := followKnowing(li, fn, site, subjects, maxCloser); !closer.GaveUp {
+				flow = closer
+			}
 		}
 	}
 	if flow.GaveUp {
@@ -140,11 +143,24 @@ func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
 	return flow
 }
 
-// followKnowing is followSite with the ways that are known not to be certain.
-func followKnowing(li *Info, fn *ssa.Function, site *Site, doubts map[way]doubt) *Flow {
-	f := &follower{li: li, fn: fn, site: site, most: min(maxStates, maxTotal-li.visits[fn]), doubts: doubts}
+// isCalm reports whether no check has anything to say of how a lease was followed.
+func (flow *Flow) isCalm() bool {
+	if len(flow.Leaks) > 0 || len(flow.Undue) > 0 {
+		return false
+	}
+	for instr := range flow.Outside {
+		if flow.Inside[instr] {
+			return false
+		}
+	}
+	return true
+}
+
+// followKnowing is followSite with the variables whose contents are followed.
+func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, most int) *Flow {
+	f := &follower{li: li, fn: fn, site: site, most: min(most, maxTotal-li.visits[fn]), subjects: subjects}
 	f.flow = newSiteFlow(fn, site)
-	f.tested, f.subjects = li.testedIn(fn), li.subjectsIn(fn)
+	f.tested = li.testedIn(fn)
 	s := newPathState()
 	s.only = site.only
 	if p, ok := site.Recv.(*ssa.Parameter); ok {
@@ -157,7 +173,7 @@ func followKnowing(li *Info, fn *ssa.Function, site *Site, doubts map[way]doubt)
 
 // followParam follows a lease that a function is given.
 func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
-	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn), subjects: li.subjectsIn(fn)}
+	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn)}
 	f.flow = newSiteFlow(fn, nil)
 	s := newPathState()
 	s.Lease, s.verdict = held, granted
@@ -304,17 +320,7 @@ func (f *follower) branches(b *ssa.BasicBlock, s pathState) []branched {
 			out = append(out, branched{succ, next})
 		}
 	}
-	if len(out) < 2 || s.verdict == unasked || len(f.doubts) == 0 {
-		return out
-	}
-	for i, next := range out {
-		if f.doubts[way{edge{b, next.to}, s.verdict == granted}] == silent {
-			out[i].state.Lease, out[i].state.over = escaped, true
-		}
-	}
-	return slices.DeleteFunc(out, func(next branched) bool {
-		return f.doubts[way{edge{b, next.to}, s.verdict == granted}] == barred
-	})
+	return out
 }
 
 // enter gives the phis of a block their values, all at once as the SSA form demands.
@@ -346,6 +352,9 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 // entering is the content of a phi on an edge into its block.
 func (f *follower) entering(s *pathState, phi *ssa.Phi, edge int) content {
 	c := s.content(phi.Edges[edge], 0)
+	if isText(phi.Type()) && !c.exact && c.lo == 0 && slices.ContainsFunc(phi.Edges, isEmptyText) {
+		c.lo = 1 // a variable that is empty where nothing was picked holds what was picked
+	}
 	if !c.computed || !phi.Block().Dominates(phi.Block().Preds[edge]) {
 		return c
 	}

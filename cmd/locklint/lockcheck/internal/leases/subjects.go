@@ -45,7 +45,7 @@ func (found subjects) gather(fn *ssa.Function) {
 			}
 		case *ssa.Call:
 			if asksZero(instr) {
-				found.add(instr.Call.Args[0], nil)
+				found.add(instr.Call.Args[0], nil, map[ssa.Value]bool{})
 			}
 		}
 	})
@@ -57,33 +57,37 @@ func (found subjects) gather(fn *ssa.Function) {
 // compared adds a value that is compared with a constant.
 func (found subjects) compared(v ssa.Value, c *ssa.Const) {
 	if n, ok := constNumber(c); ok {
-		found.add(v, []int64{plus(n, -1), n, plus(n, 1)})
+		found.add(v, []int64{plus(n, -1), n, plus(n, 1)}, map[ssa.Value]bool{})
 		return
 	}
-	found.add(v, nil)
+	found.add(v, nil, map[ssa.Value]bool{})
 }
 
-// add adds a value and what it is made of.
-func (found subjects) add(v ssa.Value, marks []int64) {
+// add adds a value and what it is made of, unless that was seen.
+func (found subjects) add(v ssa.Value, marks []int64, seen map[ssa.Value]bool) {
+	if seen[v] {
+		return
+	}
+	seen[v] = true
 	switch v := v.(type) {
 	case *ssa.Phi:
 		if found.note(v, marks) {
 			for _, e := range v.Edges {
-				found.add(e, marks)
+				found.add(e, marks, seen)
 			}
 		}
 	case *ssa.BinOp:
-		found.add(v.X, marks)
-		found.add(v.Y, marks)
+		found.add(v.X, marks, seen)
+		found.add(v.Y, marks, seen)
 	case *ssa.Convert:
-		found.add(v.X, marks)
+		found.add(v.X, marks, seen)
 	case *ssa.ChangeType:
-		found.add(v.X, marks)
+		found.add(v.X, marks, seen)
 	case *ssa.Call:
 		if list, _, ok := ssax.Appended(v); ok {
-			found.add(list, marks)
+			found.add(list, marks, seen)
 		} else if isLen(v) {
-			found.add(v.Call.Args[0], marks)
+			found.add(v.Call.Args[0], marks, seen)
 		}
 	case *ssa.UnOp:
 		cell, ok := ssax.CellOf(v.X).(*ssa.Alloc)
@@ -92,7 +96,7 @@ func (found subjects) add(v ssa.Value, marks []int64) {
 		}
 		ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
 			if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
-				found.add(st.Val, marks)
+				found.add(st.Val, marks, seen)
 			}
 			return true
 		})

@@ -126,7 +126,9 @@ func otherObject(m *redsync.Mutex, o, p *options) error {
 	return p.serve()
 }
 
-type putter interface{ Put(ctx context.Context) error }
+type putter interface {
+	Put(ctx context.Context) error
+}
 
 func otherReceiver(ctx context.Context, c *redislock.Client, direct, queue putter) error {
 	p := queue

@@ -171,19 +171,6 @@ func lastDown(ctx context.Context, rs *redsync.Redsync, tries int) error {
 	return work()
 }
 
-func inMap(ctx context.Context, rs *redsync.Redsync) error {
-	m := rs.NewMutex("k", redsync.WithTries(1))
-	held := map[string]bool{}
-	if m.LockContext(ctx) == nil {
-		held["k"] = true
-	}
-	if !held["k"] {
-		return errTaken
-	}
-	defer m.UnlockContext(ctx)
-	return work()
-}
-
 // Who only counts or notes the failure goes on without the lock.
 
 func counted(ctx context.Context, rs *redsync.Redsync) error {

@@ -311,20 +311,6 @@ func triesWhileTaken(ctx context.Context, rs *redsync.Redsync) error {
 	return work()
 }
 
-// A variable of the struct's own says it, too.
-func inStruct(ctx context.Context, rs *redsync.Redsync) error {
-	m := rs.NewMutex("k")
-	var r struct{ problem string }
-	if err := m.LockContext(ctx); err != nil {
-		r.problem = err.Error()
-	}
-	if r.problem != "" {
-		return errors.New(r.problem)
-	}
-	defer m.UnlockContext(ctx)
-	return work()
-}
-
 // Below, the variable has nothing to do with the outcome, or does not say it.
 
 func limited(ctx context.Context, rs *redsync.Redsync, n int) error {
