@@ -83,10 +83,10 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	if !silent {
 		l.releaseLeft(ctx, slices.DeleteFunc(l.left(), report.hasTried))
 	}
+	answers := !silent && time.Since(*l.heard.Load()) < soon // ending the session may take longer
 	err := <-closed
-	left := slices.DeleteFunc(l.left(), report.keeps)
-	if !silent && err == nil {
-		l.releaseRefused(ctx, left)
+	if answers && err == nil {
+		l.releaseRefused(ctx, slices.DeleteFunc(l.left(), report.keeps))
 	}
 	errs := report.of(l.left())
 	last, stop := l.untilSilence(ctx, time.Second)

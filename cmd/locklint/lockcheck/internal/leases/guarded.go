@@ -62,7 +62,14 @@ func isNilSafe(fn *ssa.Function) bool {
 		return false
 	}
 	cmp, ok := branch.Cond.(*ssa.BinOp)
-	if !ok || ssax.SoleValue(cmp.X) != ssa.Value(fn.Params[0]) || !ssax.IsNilConst(cmp.Y) {
+	if !ok {
+		return false
+	}
+	x, y := cmp.X, cmp.Y
+	if ssax.IsNilConst(x) {
+		x, y = y, x
+	}
+	if ssax.SoleValue(x) != ssa.Value(fn.Params[0]) || !ssax.IsNilConst(y) {
 		return false
 	}
 	null := fn.Blocks[0].Succs[0]
