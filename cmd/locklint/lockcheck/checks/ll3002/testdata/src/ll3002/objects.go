@@ -142,7 +142,7 @@ func otherReceiver(ctx context.Context, c *redislock.Client, direct, queue putte
 
 func sameReceiver(ctx context.Context, c *redislock.Client, direct putter) error {
 	var p putter
-	l, err := c.Obtain(ctx, "a", time.Minute, nil) // want `LL3002: when c.Obtain fails, the code goes on without the lock: p.Put at line 150 runs either way`
+	l, err := c.Obtain(ctx, "a", time.Minute, nil) // want `LL3002: when c.Obtain fails, the code goes on without the lock: p.Put at line 152 runs either way`
 	if err == nil {
 		defer l.Release(ctx)
 		p = direct
@@ -163,7 +163,7 @@ func otherFunction(m *redsync.Mutex) error {
 }
 
 func sameFunction(m *redsync.Mutex, next func() error) error {
-	if err := m.Lock(); err != nil { // want `LL3002: when m.Lock fails, the code goes on without the lock: next at line 169 runs either way`
+	if err := m.Lock(); err != nil { // want `LL3002: when m.Lock fails, the code goes on without the lock: next at line 171 runs either way`
 		println(err)
 	} else {
 		defer m.Unlock()
