@@ -16,8 +16,9 @@ type Leases []*Lease
 // AcquireAll takes the locks on all keys in sorted order. So callers with the same keys in any order cannot deadlock: a
 // caller that waits for a key holds none that sorts after it. Eight or more keys are first tried at the same time,
 // unless Options.Wait is 0. A key that is named twice is locked once. Options.Wait is for all keys together. Without it no
-// key is tried when answers of more than a second before it have taken 5 s. If one lock cannot be acquired, the locks before it are released, whatever Options.MinHold is, and the error is that of the
-// failed one. If a lease is lost during the wait for others, the error wraps ErrLost.
+// key is tried when answers of more than a second before it have taken 5 s. If one lock cannot be acquired, the locks
+// before it are released, whatever Options.MinHold is, and the error is that of the failed one. If a lease is lost during
+// the wait for others, the error wraps ErrLost.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Options) (Leases, error) {
 	each := make([]KeyOptions, len(keys))
 	for i, key := range keys {
@@ -167,8 +168,7 @@ func (ls Leases) Context() context.Context {
 }
 
 // Release releases all leases at the same time and joins their errors; see [Lease.Release]. So it takes 5 s in all, and
-// not for each lease, if the store does not answer. With two or more leases a
-// panic of the store is an error.
+// not for each lease, if the store does not answer. With two or more leases a panic of the store is an error.
 func (ls Leases) Release(ctx context.Context) error {
 	if len(ls) == 1 {
 		return ls[0].Release(ctx)

@@ -186,7 +186,8 @@ func (l *Locker) left() (left []*grant) {
 }
 
 // releaseRefused tries once more what was refused, at a store that answers: it may have ended with the session, or whatever
-// was in the way may be over. One that is done shows it; one may have a trouble of its own, all of the first few have none.
+// was in the way may be over. The first that is done shows it, and the others follow. One may have a trouble of its own, so
+// that a few are asked for.
 func (l *Locker) releaseRefused(ctx context.Context, left []*grant) {
 	for i, g := range left[:min(len(left), maxCloseErrors)] {
 		before := time.Now()
