@@ -94,16 +94,19 @@ func TestLocker_AcquireAll_endsWithItsWait(t *testing.T) {
 	})
 }
 
+// slowAcquire is a store that answers each request after a time, whatever its limits.
+func slowAcquire(d time.Duration) func(context.Context, lockrt.Request, lockrt.Session) (lockrt.Grant, error) {
+	return func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+		time.Sleep(d)
+		return real.Acquire(ctx, req)
+	}
+}
+
 // A driver may take a moment more than the wait for a question: several keys must not add up to that many moments.
 func TestLocker_AcquireAll_momentsDoNotAddUp(t *testing.T) {
 	testsync.Bubble(t, func(t *testing.T) {
 		store, locks := opened(t)
-		store.set(func(s *faultStore) {
-			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
-				time.Sleep(40 * time.Millisecond)
-				return real.Acquire(ctx, req)
-			}
-		})
+		store.set(func(s *faultStore) { s.acquire = slowAcquire(40 * time.Millisecond) })
 		began := time.Now()
 		_, err := locks.AcquireAll(t.Context(), strings.Split("abcdefg", ""), lockrt.Options{TTL: time.Hour, Wait: 10 * time.Millisecond})
 		if took := time.Since(began); err == nil || took > 110*time.Millisecond {
@@ -117,12 +120,7 @@ func TestLocker_AcquireAll_momentsDoNotAddUp(t *testing.T) {
 func TestLocker_AcquireAll_slowTries(t *testing.T) {
 	testsync.Bubble(t, func(t *testing.T) {
 		store, locks := opened(t)
-		store.set(func(s *faultStore) {
-			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
-				time.Sleep(4 * time.Second)
-				return real.Acquire(ctx, req)
-			}
-		})
+		store.set(func(s *faultStore) { s.acquire = slowAcquire(4 * time.Second) })
 		began := time.Now()
 		_, err := locks.AcquireAll(t.Context(), strings.Split("abcdefg", ""), lockrt.Options{TTL: time.Hour})
 		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "slow answers") || took > 9*time.Second {
