@@ -114,11 +114,11 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			l.won(e, claims[i])
 		}
 	}
-	some := slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil || errors.Is(c.Err, ErrLocked) })
+	away := l.part.heardClaims(claiming, claims, results)
+	some := !away || slices.ContainsFunc(results, func(c Claimed) bool { return c.Err == nil || errors.Is(c.Err, ErrLocked) })
 	if failure == nil || !some {
 		l.answered(failure)
 	}
-	l.part.heardClaims(claiming, claims, results)
 	for i, c := range results {
 		switch e := entries[i]; {
 		case c.Err == nil:

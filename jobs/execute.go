@@ -120,7 +120,7 @@ func (x *attempt) start(ctx context.Context) bool {
 		x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed)
 		err := x.e.part.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
 		if ctx.Err() == nil { // else what it said says nothing about the store
-			x.e.part.heardOfRun(starting, err)
+			x.e.part.heardOfRun(starting, &x.p.Run, err)
 		}
 		if err == nil && x.s.live.begin(ctx, x.live, &x.p.Run) {
 			x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed) // the work begins after the answer

@@ -93,7 +93,7 @@ func (x *attempt) tell(f *Finish) (done bool, asked *Notice) {
 	restored := false
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := x.e.part.finishes.do(ctx, *f)
-		x.e.part.heardOfRun(recording, err)
+		x.e.part.heardOfRun(recording, &x.p.Run, err)
 		var cancelled *CancelledError
 		switch {
 		case err == nil:

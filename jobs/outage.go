@@ -14,9 +14,18 @@ import (
 type outage struct {
 	log *slog.Logger
 
-	mu    sync.Mutex          // guards what follows; nothing else is locked while it is held
-	down  [][purposes]failure // why a part could not be asked last, by part and by what it was asked for
-	since time.Time           // since when a part is down
+	mu    sync.Mutex                   // guards what follows; nothing else is locked while it is held
+	down  [][purposes]failure          // why a part could not be asked last, by part and by what it was asked for
+	since time.Time                    // since when a part is down
+	jobs  []map[jobPurpose]*jobFailure // by part
+}
+
+func newOutage(log *slog.Logger, parts int) *outage {
+	o := &outage{log: log, down: make([][purposes]failure, parts), jobs: make([]map[jobPurpose]*jobFailure, parts)}
+	for part := range o.jobs {
+		o.jobs[part] = map[jobPurpose]*jobFailure{}
+	}
+	return o
 }
 
 // purpose is what a part of the store is asked for. A store may do one and not the other: a full disk takes no new rows, or
@@ -35,10 +44,18 @@ const (
 	purposes
 )
 
+// String names what a part is asked for about one job.
+func (what purpose) String() string {
+	return [purposes]string{starting: "starts", claiming: "claims", claimingOneOffs: "claims", recording: "ends"}[what]
+}
+
 const (
 	// staleFailure is after how long a failure is forgotten that has come twice and not again, while the part takes other
 	// writes: what has failed may not be tried any more. It is longer than a call and the pause before the next try take.
 	staleFailure = 30 * time.Second
+	// staleOnce is the same for a failure that has come once. It is longer than most pauses before the next try, so that a
+	// store does not seem to come back in between.
+	staleOnce = 2 * maxBackoff
 	// longLocked is for how long all of a kind may be locked by transactions of others before that is a failure.
 	longLocked = 10 * time.Second
 )
@@ -71,8 +88,13 @@ func (f *failure) hear(err error, now time.Time) {
 	f.err, f.at, f.again = err, now, !f.at.IsZero() && now.Sub(f.at) < staleFailure
 }
 
-// isOver reports whether other writes that are taken speak against a failure: it has come once, or long ago.
-func (f *failure) isOver(now time.Time) bool { return !f.again || now.Sub(f.at) > staleFailure }
+// isOver reports whether other writes that are taken speak against a failure.
+func (f *failure) isOver(now time.Time) bool {
+	if f.again {
+		return now.Sub(f.at) > staleFailure
+	}
+	return now.Sub(f.at) > staleOnce
+}
 
 // parts returns how many parts did not answer last, and what one of them said. It needs mu.
 func (o *outage) parts() (n int, err error) {
@@ -93,12 +115,14 @@ func (o *outage) err() error {
 	defer o.mu.Unlock()
 	switch n, err := o.parts(); {
 	case n > 0 && n == len(o.down):
-		return fmt.Errorf("job store unavailable since %s: %w", o.since.UTC().Format(time.RFC3339), err)
+		err = fmt.Errorf("job store unavailable since %s: %w", o.since.UTC().Format(time.RFC3339), err)
+		return errors.Join(err, o.errOfJobs())
 	case n > 0:
-		return fmt.Errorf("%d of %d parts of the job store unavailable since %s, the jobs in the others run: %w",
+		err = fmt.Errorf("%d of %d parts of the job store unavailable since %s, the jobs in the others run: %w",
 			n, len(o.down), o.since.UTC().Format(time.RFC3339), err)
+		return errors.Join(err, o.errOfJobs())
 	}
-	return nil
+	return o.errOfJobs()
 }
 
 // heard notes whether a part has done what it was asked for. The log hears of the first part that does not, and of when

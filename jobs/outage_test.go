@@ -113,9 +113,6 @@ func errOfHalfDown(t *testing.T, store *halfDown) {
 			t.Errorf("Err = %v when it is up again", err)
 		}
 		c.Stop()
-		if store.slow > 0 {
-			return // one failure alone may be over by the next sign of life
-		}
 		for _, want := range []string{"job store unavailable", "job store available again"} {
 			if got := strings.Count(log.String(), want); got != 1 {
 				t.Errorf("the log says %d times %q, want once:\n%s", got, want, log.String())

@@ -82,43 +82,39 @@ func (p *part) entries() (all []*entry) {
 	return all
 }
 
-// heardClaims notes whether the part takes claims. What shows that it does is a run that is in flight by one of them: the
-// others change nothing, or only a cursor. Locked ones count if none was answered.
-func (p *part) heardClaims(what purpose, claims []Claim, results []Claimed) {
-	var failure, locked error
-	won, answered := false, false
+// heardClaims notes whether the part takes claims, and reports whether it is away. What shows that it does is a run that is
+// in flight by one of them: the others change nothing, or only a cursor.
+func (p *part) heardClaims(what purpose, claims []Claim, results []Claimed) (away bool) {
+	verdicts := make([]verdict, len(results))
 	for i, c := range results {
-		switch {
-		case errors.Is(c.Err, ErrLocked):
-			locked = c.Err
-		case c.Err != nil:
-			failure = c.Err
-		default:
-			answered = true
-			won = won || c.Status == ClaimWon && claims[i].InFlight != nil
-		}
+		won := c.Err == nil && c.Status == ClaimWon && claims[i].InFlight != nil
+		verdicts[i] = verdict{job: claims[i].Job, oneOff: claims[i].OneOff, err: c.Err, done: won}
 	}
-	if answered {
-		p.s.outage.unlocked(p.n, what)
-	}
-	switch {
-	case failure != nil:
-		p.heard(what, failure)
-	case won:
-		p.heard(what, nil)
-	case locked != nil && !answered:
-		p.heard(what, locked)
-	}
+	return p.s.outage.heardEach(p.n, what, verdicts)
 }
 
-// heardOfRun notes whether the part has done what it was asked for with a run. That it does not know the run, or that somebody
-// wants it to end, is an answer.
-func (p *part) heardOfRun(what purpose, err error) {
+// heardOfRun notes whether the part has done what it was asked for with a run.
+func (p *part) heardOfRun(what purpose, run *Run, err error) {
+	p.s.outage.heardEach(p.n, what, []verdict{verdictOf(run, err)})
+}
+
+// heardOfEnds notes whether the part has recorded the ends of runs.
+func (p *part) heardOfEnds(finishes []Finish, errs []error) {
+	verdicts := make([]verdict, len(errs))
+	for i, err := range errs {
+		verdicts[i] = verdictOf(&finishes[i].Run, err)
+	}
+	p.s.outage.heardEach(p.n, recording, verdicts)
+}
+
+// verdictOf is what a part has said about a run. That it does not know the run, or that somebody wants it to end, is as good
+// as done.
+func verdictOf(run *Run, err error) verdict {
 	var cancelled *CancelledError
 	if errors.Is(err, ErrGone) || errors.Is(err, ErrCompleted) || errors.As(err, &cancelled) {
 		err = nil
 	}
-	p.heard(what, err)
+	return verdict{job: run.Job, oneOff: run.OneOff, err: err, done: err == nil}
 }
 
 // heard notes whether the part has done what it was asked for.

@@ -76,8 +76,9 @@ func (r *recoverer) takeOver(h *host, left []InFlight, orphans bool) {
 	}
 	ctx, cancel := context.WithTimeout(h.work, storeTimeout)
 	defer cancel()
-	for i, err := range s.cfg.Store.Finish(ctx, finishes) {
-		r.part.heardOfRun(recording, err)
+	errs := s.cfg.Store.Finish(ctx, finishes)
+	r.part.heardOfEnds(finishes, errs)
+	for i, err := range errs {
 		f := finishes[i]
 		var cancelled *CancelledError
 		switch {
@@ -220,9 +221,7 @@ func (r *recoverer) reconcile(h *host) {
 		return
 	}
 	if len(known) > 0 { // the store has gone back to before their ends
-		for _, err := range s.cfg.Store.Finish(ctx, known) {
-			p.heardOfRun(recording, err)
-		}
+		p.heardOfEnds(known, s.cfg.Store.Finish(ctx, known))
 	}
 	if len(strays) > 0 {
 		s.live.spawn(func() { r.takeOver(h, strays, false) })

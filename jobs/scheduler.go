@@ -76,7 +76,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 		session: strings.ToLower(rand.Text()[:12]), began: time.Now(),
 		memory:  newMemory(cfg.Store.PartOf),
 		entries: make(map[string]*entry), live: newLiveRuns(cfg.Store.Parts()),
-		outage: &outage{log: cfg.Logger, down: make([][purposes]failure, cfg.Store.Parts())},
+		outage: newOutage(cfg.Logger, cfg.Store.Parts()),
 	}
 	for n := range cfg.Store.Parts() {
 		s.parts = append(s.parts, newPart(s, n))
@@ -188,11 +188,14 @@ func (s *Scheduler) Now() time.Time { return s.oneOffPart().clock.now() }
 
 // Err returns nil while the store does what this node asks for. Otherwise the error says what the store reported, and since
 // when. What works says nothing of what does not: signs of life may be taken where a full disk has no room for runs. A
-// transaction of others that has locked all that is due counts after 10 s. A failure that has come twice counts for 30 s if
-// nothing is asked for again. After Run has returned Err says what was the last. A single server of a Redis Cluster may be down: the error then says how much of the store is affected, and the jobs on the
-// other servers run. Ticks are late in that time, but not lost: the store keeps the cursor, and Job.Misfire decides
-// when the store is back. The error also names the jobs that this node does not run because another program has them.
-// That error wraps ErrOtherProgram.
+// failure counts for 10 s if nothing of its kind is asked for again, for 30 s if it has come twice. A transaction of others
+// that has locked all that is due counts after 10 s. After Run has returned Err says what was the last.
+//
+// A single server of a Redis Cluster may be down: the error then says how much of the store is affected, and the jobs on
+// the other servers run. A job for which the store fails twice while it serves others is named. Ticks are late in that
+// time, but not lost: the store keeps the cursor, and Job.Misfire decides when the store is back.
+//
+// The error also names the jobs that this node does not run because another program has them. It wraps ErrOtherProgram then.
 func (s *Scheduler) Err() error {
 	errs := []error{s.outage.err()}
 	s.mu.Lock()

@@ -1,0 +1,150 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+)
+
+// A jobFailure is of one job, or of one one-off job, in a part of the store that does for others what it is asked for: it has
+// a record that cannot be read, or a key of another type. It must not make a part look as if it came and went.
+type jobFailure struct {
+	err       error
+	since, at time.Time // when it failed first and last
+	outlived  bool      // another job was served since it failed first
+	alone     bool      // it has failed once more since then
+}
+
+type jobPurpose struct {
+	what        purpose
+	job, oneOff string
+}
+
+// mostJobFailures are kept for a part: with more of them it is the part that fails.
+const mostJobFailures = 1000
+
+// A verdict is what a part has said about one job.
+type verdict struct {
+	job, oneOff string
+	err         error
+	done        bool // it has done what it was asked for, and not only said why not
+}
+
+// heardEach notes what a part has said about each job of a call. It reports whether the part is away: it has served nobody,
+// and that is not only for jobs that it never serves.
+func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away bool) {
+	var failure, locked error
+	now, answered, done := time.Now(), false, false
+	var say []func()
+	forget := func(at jobPurpose, f *jobFailure) {
+		if delete(o.jobs[part], at); f != nil && f.alone {
+			say = append(say, func() { o.servesAgain(at, f, now) })
+		}
+	}
+	for _, v := range verdicts {
+		answered, done = answered || v.err == nil, done || v.done
+	}
+	o.mu.Lock()
+	failures := o.jobs[part]
+	for _, v := range verdicts {
+		at := jobPurpose{what, v.job, v.oneOff}
+		switch f := failures[at]; {
+		case v.err == nil:
+			forget(at, f)
+		case errors.Is(v.err, ErrLocked):
+			locked = v.err
+		case isMoving(v.err):
+		case f == nil:
+			if failure = cmp.Or(failure, v.err); len(failures) < mostJobFailures {
+				failures[at] = &jobFailure{err: v.err, since: now, at: now}
+			}
+		default:
+			f.err, f.at = v.err, now
+			if f.outlived && !f.alone {
+				f.alone = true
+				say = append(say, func() { o.failsFor(at, v.err) })
+			}
+			if !f.alone {
+				failure = cmp.Or(failure, v.err)
+			}
+		}
+	}
+	for at, f := range failures {
+		if now.Sub(f.at) > staleFailure {
+			forget(at, f)
+		} else if done && at.what == what {
+			f.outlived = true
+		}
+	}
+	if answered {
+		o.down[part][what].locked = time.Time{}
+	}
+	o.mu.Unlock()
+	for _, say := range say {
+		say()
+	}
+	switch {
+	case done:
+		o.heard(part, what, nil)
+	case failure != nil:
+		o.heard(part, what, failure)
+	case locked != nil && !answered:
+		o.heard(part, what, locked)
+	}
+	return failure != nil && !done
+}
+
+func (o *outage) failsFor(at jobPurpose, err error) {
+	o.log.LogAttrs(context.Background(), slog.LevelError, "job store fails for this job and not for others; trying again",
+		append(at.attrs(), slog.Any("error", err))...)
+}
+
+func (o *outage) servesAgain(at jobPurpose, f *jobFailure, now time.Time) {
+	o.log.LogAttrs(context.Background(), slog.LevelInfo, "job store does not fail for this job any more",
+		append(at.attrs(), slog.Duration("after", now.Sub(f.since)))...)
+}
+
+func (at jobPurpose) attrs() []slog.Attr {
+	attrs := []slog.Attr{slog.String("job", at.job), slog.String("asked", at.what.String())}
+	if at.oneOff != "" {
+		attrs = append(attrs, slog.String("one_off", at.oneOff))
+	}
+	return attrs
+}
+
+func (at jobPurpose) String() string {
+	if at.oneOff != "" {
+		return fmt.Sprintf("%s of one-off job %q for %q", at.what, at.oneOff, at.job)
+	}
+	return fmt.Sprintf("%s of job %q", at.what, at.job)
+}
+
+// errOfJobs is what Scheduler.Err says of single jobs. It needs mu.
+func (o *outage) errOfJobs() error {
+	now := time.Now()
+	var first error
+	n := 0
+	for _, failures := range o.jobs {
+		for _, at := range slices.SortedFunc(maps.Keys(failures), func(a, b jobPurpose) int {
+			return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.oneOff, b.oneOff), cmp.Compare(a.what, b.what))
+		}) {
+			f := failures[at]
+			if !f.alone || now.Sub(f.at) > staleFailure {
+				continue
+			}
+			if n++; first == nil {
+				first = fmt.Errorf("job store fails for the %s since %s, and not for others: %w",
+					at, f.since.UTC().Format(time.RFC3339), f.err)
+			}
+		}
+	}
+	if n > 1 {
+		return fmt.Errorf("%w (and %d more such failures)", first, n-1)
+	}
+	return first
+}
