@@ -18,6 +18,7 @@ type Node struct {
 	cancel  context.CancelFunc // nil before Start
 	ended   chan struct{}
 	err     error // of Run; valid after ended
+	stopped bool
 }
 
 // Name returns the node's name.
@@ -64,6 +65,10 @@ func (n *Node) Forgive() { n.err = nil }
 // does not reach the store of locks, where it cannot release what it has. A second Stop does nothing.
 func (n *Node) Stop() {
 	n.cluster.t.Helper()
+	if n.stopped {
+		return
+	}
+	n.stopped = true
 	crashed := n.link.crashed.Load()
 	silent := n.link.frozen.isShut() || n.link.locksSilent.isShut()
 	if err := n.Shutdown(); err != nil && !crashed {

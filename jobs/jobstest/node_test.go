@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/jobstest"
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // fatalT is a test that notes what it is ended with.
@@ -42,4 +44,18 @@ func TestNode_Start_again(t *testing.T) {
 			c.Stop()
 		})
 	}
+}
+
+// TestNode_Stop_again stops a node once more that could not release its lock when it was stopped: that is forgiven for good.
+func TestNode_Stop_again(t *testing.T) {
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(jobs.Config{}, 0)
+		if _, err := n.Locker().Acquire(t.Context(), "k", lockrt.Options{TTL: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		n.SilenceLocks(true)
+		n.Stop()
+		n.SilenceLocks(false)
+		n.Stop()
+	})
 }
