@@ -176,6 +176,19 @@ func (ls Leases) Release(ctx context.Context) error {
 	return ls.each(func(lease *Lease) error { return lease.Release(ctx) })
 }
 
+// conclude is [Lease.conclude] of all.
+func (ls Leases) conclude(ctx context.Context) (failed, lost error) {
+	if len(ls) == 1 {
+		return ls[0].conclude(ctx)
+	}
+	failed = ls.each(func(lease *Lease) error { return lease.release(ctx) })
+	var losses []error
+	for _, lease := range ls {
+		losses = append(losses, lease.lost())
+	}
+	return failed, errors.Join(losses...)
+}
+
 // each releases all at the same time.
 func (ls Leases) each(release func(*Lease) error) error {
 	errs := make([]error, len(ls))

@@ -67,14 +67,17 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	for _, lease := range held {
 		known[lease] = true
 	}
-	closed, released := make(chan error, 1), make(chan struct{})
+	session, released := &closing{ended: make(chan struct{})}, make(chan struct{})
 	report := new(closeReport)
-	go func() { closed <- l.closeSession(ctx) }() // ends waiting acquires; releases go on beside it
+	go func() { // ends waiting acquires; releases go on beside it
+		defer close(session.ended)
+		session.err = l.closeSession(ctx)
+	}()
 	go func() {
 		defer close(released)
 		l.releaseAll(ctx, held, report)
 	}()
-	l.acquiring.Wait() // they have been told to give up, and give back a crossing grant by themselves
+	waiting := l.awaitAcquires(ctx, session)
 	late := slices.DeleteFunc(l.leases(), func(lease *Lease) bool { return known[lease] })
 	telling.Go(l.loseAll(late))
 	l.releaseAll(ctx, late, report)
@@ -84,7 +87,8 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 		l.releaseLeft(ctx, slices.DeleteFunc(l.left(), report.hasTried))
 	}
 	answers := !silent && time.Since(*l.heard.Load()) < soon // ending the session may take longer
-	err := <-closed
+	<-session.ended
+	err := session.err
 	if answers && err == nil {
 		l.releaseRefused(ctx, slices.DeleteFunc(l.left(), report.keeps))
 	}
@@ -96,6 +100,9 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	stop()
 	if err != nil {
 		errs = append(errs, fmt.Errorf("close lock session: %w", err))
+	}
+	if waiting {
+		errs = append(errs, errors.New("the session of the lock store has not ended the acquires that wait in it"))
 	}
 	l.stopRenew()
 	l.running.Wait()
@@ -139,6 +146,43 @@ func awaitAlive(ctx context.Context, d time.Duration, group *sync.WaitGroup) {
 
 func (l *Locker) closeSession(ctx context.Context) error {
 	return guarded("closed its session", func() error { return l.session.Close(ctx) })
+}
+
+// closing is what becomes of the session.
+type closing struct {
+	ended chan struct{}
+	err   error // valid after ended
+}
+
+// awaitAcquires waits for those who have been told to give up, and who give back a crossing grant by themselves. A session
+// that fails may not have told them, and is closed once more. It reports whether some still wait when the store is silent.
+func (l *Locker) awaitAcquires(ctx context.Context, session *closing) (waiting bool) {
+	over := make(chan struct{})
+	go func() {
+		l.acquiring.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return false
+	case <-session.ended:
+	}
+	silent, stop := l.untilSilence(ctx, time.Second)
+	defer stop()
+	if session.err != nil {
+		select {
+		case <-over:
+			return false
+		default:
+			_ = l.closeSession(silent) // what it says is asked for again at the end
+		}
+	}
+	select {
+	case <-over:
+		return false
+	case <-silent.Done():
+		return true
+	}
 }
 
 // awaitReturns waits for the releases that are under way, at a silent store for a second at the most, and reports whether it

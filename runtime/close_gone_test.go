@@ -11,7 +11,6 @@ import (
 
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
 // Close says nothing of locks of which nothing is left, though somebody has had trouble with them.
@@ -178,33 +177,6 @@ func TestLocker_Close_besideAUserWhoReleases(t *testing.T) {
 			})
 		}
 	}
-}
-
-// panickingStore has sessions that cannot be closed.
-type panickingStore struct{ *memstore.Store }
-
-type panickingSession struct{ lockrt.Session }
-
-func (s panickingStore) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
-	real, err := s.Store.Open(cfg)
-	return panickingSession{real}, err
-}
-
-func (s panickingSession) Close(ctx context.Context) error {
-	_ = s.Session.Close(ctx)
-	panic("a driver's")
-}
-
-func TestLocker_Close_sessionThatPanics(t *testing.T) {
-	testsync.Bubble(t, func(t *testing.T) {
-		locks, err := lockrt.New(panickingStore{memstore.New()}, lockrt.Config{Logger: quiet()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := locks.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "a driver's") {
-			t.Errorf("close: %v, want the panic", err)
-		}
-	})
 }
 
 // A lock is broken while the answer that grants it is under way, and then the store refuses its release.

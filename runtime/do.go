@@ -24,7 +24,10 @@ func (l *Locker) Do(
 	if err != nil {
 		return err
 	}
-	defer func() { err = l.finishWork(ctx, err, lease.Release(ctx)) }()
+	defer func() {
+		failed, lost := lease.conclude(ctx)
+		err = l.finishWork(ctx, err, failed, lost)
+	}()
 	return fn(lease.Context(), lease)
 }
 
@@ -39,7 +42,10 @@ func (l *Locker) DoAll(
 	if err != nil {
 		return err
 	}
-	defer func() { err = l.finishWork(ctx, err, leases.Release(ctx)) }()
+	defer func() {
+		failed, lost := leases.conclude(ctx)
+		err = l.finishWork(ctx, err, failed, lost)
+	}()
 	return fn(leases.Context(), leases)
 }
 
@@ -54,21 +60,20 @@ func (l *Locker) DoEach(
 	if err != nil {
 		return err
 	}
-	defer func() { err = l.finishWork(ctx, err, leases.Release(ctx)) }()
+	defer func() {
+		failed, lost := leases.conclude(ctx)
+		err = l.finishWork(ctx, err, failed, lost)
+	}()
 	return fn(leases.Context(), leases)
 }
 
-// finishWork joins the result of the work with that of the release.
-func (l *Locker) finishWork(ctx context.Context, work, release error) error {
-	switch {
-	case release == nil:
-		return work
-	case !errors.Is(release, ErrLost):
-		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock not released after the work, left to its TTL",
-			slog.Any("error", release))
-		return work
-	case errors.Is(work, ErrLost):
-		return work // it returned the cause of its context
+// finishWork joins the result of the work with the losses of its leases, and logs what failed when they were released.
+func (l *Locker) finishWork(ctx context.Context, work, failed, lost error) error {
+	if failed != nil {
+		l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lock not released after the work, left to its TTL", slog.Any("error", failed))
 	}
-	return errors.Join(work, release)
+	if lost == nil || errors.Is(work, ErrLost) { // it returned the cause of its context
+		return work
+	}
+	return errors.Join(work, lost)
 }

@@ -14,23 +14,32 @@ const minReleaseTime = 200 * time.Millisecond
 
 // Release ends the lease and cancels its context, then gives the lock to the next waiter. It blocks until the store
 // answers, for at most 5 s, and returns within 100 ms of the end of ctx. The release then goes on in the background. It
-// is also done if ctx has ended before the call.
+// is also done if ctx has ended before the call. A Release beside one that is under way waits for that one, and begins
+// anew if the other's ctx ends.
 //
 // It returns nil if the lock was released by this or an earlier call. It returns an error that wraps ErrLost if the
 // lease had been lost before; a later holder is not affected. After any other error the lock is free after its TTL at
 // the latest, or its MinHold, and Release may be called again.
 func (le *Lease) Release(ctx context.Context) error {
-	if le.none() {
-		return nil
+	failed, lost := le.conclude(ctx)
+	if lost != nil {
+		return errors.Join(failed, lost)
 	}
-	if ctx == nil {
-		ctx = context.Background()
+	return failed
+}
+
+// conclude is Release. It tells what went wrong at the store from what was lost before.
+func (le *Lease) conclude(ctx context.Context) (failed, lost error) {
+	failed = le.release(ctx)
+	return failed, le.lost()
+}
+
+// lost is why the lease was lost, nil if it was not.
+func (le *Lease) lost() error {
+	if over := le.Err(); errors.Is(over, ErrLost) {
+		return over
 	}
-	err := le.release(ctx)
-	if lost := le.Err(); errors.Is(lost, ErrLost) {
-		return errors.Join(err, lost)
-	}
-	return err
+	return nil
 }
 
 // releaseCall is what others wait for that want to release while a release is under way. They have its result.
@@ -39,10 +48,20 @@ type releaseCall struct {
 	err  error         // set before
 }
 
-// release returns only what went wrong at the store.
+// release returns only what went wrong at the store. What another caller has given up is begun anew.
 func (le *Lease) release(ctx context.Context) error {
-	_, err := le.releaseAs(ctx, false)
-	return err
+	if le.none() {
+		return nil
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	for {
+		own, err := le.releaseAs(ctx, false)
+		if own || !errors.Is(err, errGivenUp) || timelimit.Ended(ctx) != nil {
+			return err
+		}
+	}
 }
 
 // releaseAtLast is release for Close. What another caller does in vain is begun anew, before others may begin one.
@@ -252,6 +271,9 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 		g.freed.Store(true)
 	}
 	switch {
+	case errors.Is(err, ErrLost) && unsure && keep > 0 && time.Now().Before(g.storeEnd()):
+		g.freed.Store(true) // by the one before: it has not run out
+		return nil
 	case errors.Is(err, ErrLost) && unsure && keep > 0:
 		return fmt.Errorf("release lock %s: it is not known whether MinHold keeps it: an earlier release had no answer", quote(g.key))
 	case errors.Is(err, ErrLost) && unsure: // by the one before

@@ -48,12 +48,13 @@ type HeldLease struct {
 	Epoch   uint64 // that of the grant, or of the Downgrade
 }
 
-// Session is the driver's side of a Locker. All methods may be called concurrently. All return within 100 ms of the end
-// of their ctx, and fail after 5 s if the store does not answer. While ctx has not ended, that error is not a context
-// error.
+// Session is the driver's side of a Locker. All methods may be called concurrently. All return as soon as their ctx has
+// ended, within 100 ms at most, and fail after 5 s if the store does not answer. While ctx has not ended, that error is not
+// a context error. A release has up to 80 ms more than its caller: what a driver takes beyond the rest of 100 ms, the caller
+// waits longer than it was promised.
 //
-// The ID of a lease is chosen by the caller and never used twice; it has no spaces. A method affects only the lease with this ID, so
-// every call may be repeated when its reply was lost.
+// The ID of a lease is chosen by the caller and never used twice; it has no spaces. A method affects only the lease with
+// this ID, so every call may be repeated when its reply was lost.
 type Session interface {
 	// Acquire takes the lock, waiting up to Request.Wait in the order of arrival over all sessions of the store. It
 	// returns
