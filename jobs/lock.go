@@ -37,6 +37,7 @@ func (x *attempt) lock(ctx context.Context) (lockrt.Leases, *refusal) {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		asked := time.Now()
 		leases, err := x.tryLock(ctx)
+		x.heardOfLock(ctx, err)
 		if err == nil {
 			return leases, nil
 		}
@@ -69,6 +70,23 @@ func (x *attempt) delay() {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
 	x.e.delayed = now
+}
+
+// heardOfLock notes whether the store of locks gives a lock, or says why not.
+func (x *attempt) heardOfLock(ctx context.Context, err error) {
+	if err != nil && ctx.Err() != nil {
+		return // what it said says nothing about the store
+	}
+	for _, answer := range []error{
+		lockrt.ErrBusy, lockrt.ErrLost, lockrt.ErrClosed, lockrt.ErrKey, errors.ErrUnsupported, lockrt.ErrOptions, lockrt.ErrNested,
+	} {
+		if errors.Is(err, answer) {
+			err = nil
+			break
+		}
+	}
+	run := &x.p.Run
+	x.s.locking.heardEach(0, locking, []verdict{{job: run.Job, oneOff: run.OneOff, err: err, done: err == nil}})
 }
 
 // refuse turns an error of the locks into the end of the attempt; nil means try again. Reasons hold nothing that

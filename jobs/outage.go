@@ -10,18 +10,24 @@ import (
 	"time"
 )
 
-// outage is what does not answer of the store.
+// outage is what does not answer of the store of jobs, or of that of locks.
 type outage struct {
-	log *slog.Logger
+	log   *slog.Logger
+	store string
+	means string // what it means if all of it is away
 
 	mu    sync.Mutex                   // guards what follows; nothing else is locked while it is held
 	down  [][purposes]failure          // why a part could not be asked last, by part and by what it was asked for
-	since time.Time                    // since when a part is down
+	away  bool                         // the log has been told that a part is down
+	since time.Time                    // since when
 	jobs  []map[jobPurpose]*jobFailure // by part
 }
 
-func newOutage(log *slog.Logger, parts int) *outage {
-	o := &outage{log: log, down: make([][purposes]failure, parts), jobs: make([]map[jobPurpose]*jobFailure, parts)}
+func newOutage(log *slog.Logger, store, means string, parts int) *outage {
+	o := &outage{
+		log: log, store: store, means: means,
+		down: make([][purposes]failure, parts), jobs: make([]map[jobPurpose]*jobFailure, parts),
+	}
 	for part := range o.jobs {
 		o.jobs[part] = map[jobPurpose]*jobFailure{}
 	}
@@ -41,12 +47,13 @@ const (
 	claiming
 	claimingOneOffs
 	recording
+	locking // the store of locks is asked for nothing else
 	purposes
 )
 
 // String names what a part is asked for about one job.
 func (what purpose) String() string {
-	return [purposes]string{starting: "starts", claiming: "claims", claimingOneOffs: "claims", recording: "ends"}[what]
+	return [purposes]string{starting: "starts", claiming: "claims", claimingOneOffs: "claims", recording: "ends", locking: "locks"}[what]
 }
 
 const (
@@ -96,11 +103,12 @@ func (f *failure) isOver(now time.Time) bool {
 	return now.Sub(f.at) > staleOnce
 }
 
-// parts returns how many parts did not answer last, and what one of them said. It needs mu.
-func (o *outage) parts() (n int, err error) {
+// parts returns how many parts did not answer last, and what one of them said. It needs mu. A store of locks shows no signs
+// of life when no run asks for its lock.
+func (o *outage) parts(now time.Time) (n int, err error) {
 	for part := range o.down {
-		for _, f := range o.down[part] {
-			if f.err != nil {
+		for what, f := range o.down[part] {
+			if f.err != nil && !(purpose(what) == locking && now.Sub(f.at) > staleFailure) {
 				n, err = n+1, f.err
 				break
 			}
@@ -113,16 +121,15 @@ func (o *outage) parts() (n int, err error) {
 func (o *outage) err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch n, err := o.parts(); {
+	n, err := o.parts(time.Now())
+	switch since := o.since.UTC().Format(time.RFC3339); {
 	case n > 0 && n == len(o.down):
-		err = fmt.Errorf("job store unavailable since %s: %w", o.since.UTC().Format(time.RFC3339), err)
-		return errors.Join(err, o.errOfJobs())
+		err = fmt.Errorf("%s unavailable since %s: %w", o.store, since, err)
 	case n > 0:
-		err = fmt.Errorf("%d of %d parts of the job store unavailable since %s, the jobs in the others run: %w",
-			n, len(o.down), o.since.UTC().Format(time.RFC3339), err)
-		return errors.Join(err, o.errOfJobs())
+		err = fmt.Errorf("%d of %d parts of the %s unavailable since %s, the jobs in the others run: %w",
+			n, len(o.down), o.store, since, err)
 	}
-	return o.errOfJobs()
+	return errors.Join(err, o.errOfJobs())
 }
 
 // heard notes whether a part has done what it was asked for. The log hears of the first part that does not, and of when
@@ -133,7 +140,6 @@ func (o *outage) heard(part int, what purpose, err error) {
 	}
 	now := time.Now()
 	o.mu.Lock()
-	before, _ := o.parts()
 	down := &o.down[part]
 	down[what].hear(err, now)
 	if err == nil && what != reading && what != comparing {
@@ -144,22 +150,22 @@ func (o *outage) heard(part int, what purpose, err error) {
 			}
 		}
 	}
-	after, _ := o.parts()
-	since := o.since
-	if before == 0 && after > 0 {
+	n, _ := o.parts(now)
+	before, since := o.away, o.since
+	if o.away = n > 0; o.away && !before {
 		o.since = now
 	}
 	o.mu.Unlock()
 	switch {
-	case before == 0 && after > 0 && len(o.down) == 1:
+	case n > 0 && !before && len(o.down) == 1:
 		o.log.LogAttrs(context.Background(), slog.LevelError,
-			"job store unavailable, no ticks are claimed; trying again", slog.Any("error", err))
-	case before == 0 && after > 0:
+			fmt.Sprintf("%s unavailable, %s; trying again", o.store, o.means), slog.Any("error", err))
+	case n > 0 && !before:
 		o.log.LogAttrs(context.Background(), slog.LevelError,
 			"part of the job store unavailable, ticks of the jobs in it are not claimed; trying again",
 			slog.Any("error", err), slog.Int("part", part))
-	case before > 0 && after == 0:
-		o.log.LogAttrs(context.Background(), slog.LevelInfo, "job store available again",
+	case n == 0 && before:
+		o.log.LogAttrs(context.Background(), slog.LevelInfo, o.store+" available again",
 			slog.Duration("after", now.Sub(since)))
 	}
 }

@@ -100,12 +100,12 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 }
 
 func (o *outage) failsFor(at jobPurpose, err error) {
-	o.log.LogAttrs(context.Background(), slog.LevelError, "job store fails for this job and not for others; trying again",
+	o.log.LogAttrs(context.Background(), slog.LevelError, o.store+" fails for this job and not for others; trying again",
 		append(at.attrs(), slog.Any("error", err))...)
 }
 
 func (o *outage) servesAgain(at jobPurpose, f *jobFailure, now time.Time) {
-	o.log.LogAttrs(context.Background(), slog.LevelInfo, "job store does not fail for this job any more",
+	o.log.LogAttrs(context.Background(), slog.LevelInfo, o.store+" does not fail for this job any more",
 		append(at.attrs(), slog.Duration("after", now.Sub(f.since)))...)
 }
 
@@ -138,8 +138,8 @@ func (o *outage) errOfJobs() error {
 				continue
 			}
 			if n++; first == nil {
-				first = fmt.Errorf("job store fails for the %s since %s, and not for others: %w",
-					at, f.since.UTC().Format(time.RFC3339), f.err)
+				first = fmt.Errorf("%s fails for the %s since %s, and not for others: %w",
+					o.store, at, f.since.UTC().Format(time.RFC3339), f.err)
 			}
 		}
 	}

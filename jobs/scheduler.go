@@ -35,7 +35,8 @@ type Scheduler struct {
 	parts   []*part // of the store
 	reads   *reads
 	clocks  *clockWatch
-	outage  *outage
+	outage  *outage // of the store of jobs
+	locking *outage // of that of locks
 	memory  *memory // for a store that loses data
 	live    *liveRuns
 	keeping sync.WaitGroup // the heartbeats of the session, which end after the live runs
@@ -76,7 +77,8 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 		session: strings.ToLower(rand.Text()[:12]), began: time.Now(),
 		memory:  newMemory(cfg.Store.PartOf),
 		entries: make(map[string]*entry), live: newLiveRuns(cfg.Store.Parts()),
-		outage: newOutage(cfg.Logger, cfg.Store.Parts()),
+		outage:  newOutage(cfg.Logger, "job store", "no ticks are claimed", cfg.Store.Parts()),
+		locking: newOutage(cfg.Logger, "store of locks", "runs wait for it", 1),
 	}
 	for n := range cfg.Store.Parts() {
 		s.parts = append(s.parts, newPart(s, n))
@@ -186,18 +188,20 @@ func (s *Scheduler) info(e *entry) Info {
 // nodes.
 func (s *Scheduler) Now() time.Time { return s.oneOffPart().clock.now() }
 
-// Err returns nil while the store does what this node asks for. Otherwise the error says what the store reported, and since
-// when. What works says nothing of what does not: signs of life may be taken where a full disk has no room for runs. A
-// failure counts for 10 s if nothing of its kind is asked for again, for 30 s if it has come twice. A transaction of others
-// that has locked all that is due counts after 10 s. After Run has returned Err says what was the last.
+// Err returns nil while the store of jobs and that of locks do what this node asks for. Otherwise the error says what
+// the store reported, and since when. What works says nothing of what does not: signs of life may be taken where a full
+// disk has no room for runs. A failure counts for 10 s if nothing of its kind is asked for again, for 30 s if it has
+// come twice or is one of the store of locks. A transaction of others that has locked all that is due counts after 10
+// s. After Run has returned Err says what was the last.
 //
-// A single server of a Redis Cluster may be down: the error then says how much of the store is affected, and the jobs on
-// the other servers run. A job for which the store fails twice while it serves others is named. Ticks are late in that
-// time, but not lost: the store keeps the cursor, and Job.Misfire decides when the store is back.
+// A single server of a Redis Cluster may be down: the error then says how much of the store is affected, and the jobs
+// on the other servers run. A job for which the store fails twice while it serves others is named. Ticks are late in
+// that time, but not lost: the store keeps the cursor, and Job.Misfire decides when the store is back.
 //
-// The error also names the jobs that this node does not run because another program has them. It wraps ErrOtherProgram then.
+// The error also names the jobs that this node does not run because another program has them. It wraps ErrOtherProgram
+// then.
 func (s *Scheduler) Err() error {
-	errs := []error{s.outage.err()}
+	errs := []error{s.outage.err(), s.locking.err()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {

@@ -2,6 +2,8 @@ package jobstest
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/memstore"
@@ -26,8 +28,18 @@ type lockSession struct {
 // Shares says that the memory store has readers and permits.
 func (*lockSession) Shares() {}
 
+// driverTime is after how long a driver fails whose store does not answer.
+const driverTime = 5 * time.Second
+
+var errNoAnswer = errors.New("the store of locks did not answer for " + driverTime.String())
+
 func (s *lockSession) pass(ctx context.Context) error {
-	if err := s.link.locksSilent.pass(ctx); err != nil {
+	limited, cancel := context.WithTimeout(ctx, driverTime)
+	defer cancel()
+	if err := s.link.locksSilent.pass(limited); err != nil {
+		if ctx.Err() == nil {
+			return errNoAnswer
+		}
 		return err
 	}
 	return s.link.pass(ctx, &s.link.locksCut)
