@@ -51,6 +51,8 @@ type BusyError struct {
 func (e *BusyError) Error() string {
 	remaining := e.Remaining.Round(time.Millisecond)
 	switch {
+	case e.Remaining <= 0 && e.Holder != "":
+		return fmt.Sprintf("lock %s is busy: held by %s", quote(e.Key), e.Holder)
 	case e.Remaining <= 0:
 		return fmt.Sprintf("lock %s is busy", quote(e.Key))
 	case e.Holder == "":

@@ -55,12 +55,12 @@ func (a answer) busy(key string) *lockrt.BusyError {
 	return &lockrt.BusyError{Key: key, Holder: a.holder, Holders: a.holders, Remaining: a.remaining()}
 }
 
-// remaining is what is left of the lease in the way. While its holder is in a guarded transaction it is not over.
+// remaining is what is left of the lease in the way, 0 while its holder is in a guarded transaction: nobody knows then.
 func (a answer) remaining() time.Duration {
-	if left := fromMicros(a.until - a.clock.Micros); left > 0 {
-		return left
+	if a.guarded {
+		return 0
 	}
-	return time.Millisecond
+	return max(fromMicros(a.until-a.clock.Micros), time.Millisecond)
 }
 
 // ask asks the server once, until it has an answer, ctx ends, or bound is over. latest of the answer is set with an

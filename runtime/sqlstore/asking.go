@@ -200,6 +200,9 @@ func (a *asking) answerOf(out outcome, r row, clock clockPair) answer {
 		outcome: out, epoch: uint64(r.epoch), since: r.since, until: r.until, turns: r.turns, holder: r.holderNode(now),
 		place: r.find(a.q.id) + 1, clock: clock, guarded: out == busy && !r.taken(now),
 	}
+	if got.guarded {
+		got.holder = r.holderNode(r.end() - 1)
+	}
 	if at := r.holder(a.q.id, now); r.shared() && at >= 0 {
 		h := r.holders[at]
 		got.epoch, got.since, got.until, got.slot = uint64(h.epoch), h.since, h.until, h.slot

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/lockgen/lockgen/internal/pace"
@@ -47,7 +48,7 @@ func (s *session) breakLease(ctx context.Context, b lockrt.Breaking) (bool, erro
 		switch {
 		case err == nil && done:
 			return ok || unanswered, nil
-		case err != nil && !t.retryable(err):
+		case err != nil && (errors.Is(err, errKept) || !t.retryable(err)):
 			return false, err
 		case err != nil:
 			unanswered = unanswered || t.mayHaveRun(err)
@@ -75,6 +76,9 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 	reason := shown(fmt.Sprintf("broken by %s: %s", s.Node, b.Reason), 1000)
 	w, next, ok := r.breaking(escaped(b.ID), int64(b.Fence.Epoch()), b.Force, reason, clock.Micros, lives)
 	if w == nothing {
+		if g, guarded := s.guardedNow(ctx, t, name); guarded && !ok {
+			return true, false, s.keptBy(t, g)
+		}
 		return true, ok, nil
 	}
 	a := t.swapArgs(next, clock.Micros+micros(callTime))

@@ -55,7 +55,11 @@ FOR KEY SHARE OF k) AS g ON true`
 // process (lockrt.Config.LocalHandoffs), where the row would keep nobody out: whoever waits there gets the lock from the
 // database. [DoTx] knows when its transaction is over, and passes it on then.
 //
-// What is no transaction is refused, be it a pool, or a connection on which none was begun. A type without a method
+// While the transaction is open past the end of the lease, Locker.Holder and List name the lease with a rest of 1 µs, and
+// Break says which of the server's processes have guarded transactions. One that was prepared (PREPARE TRANSACTION) keeps
+// the lock until somebody commits it or rolls it back: see pg_prepared_xacts.
+//
+// What is no transaction is refused, be it a pool, or a connection on which none was begun, and so is one that is read only. A type without a method
 // Commit is asked for that, which is another round trip.
 //
 // A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. To
@@ -149,6 +153,9 @@ func GuardRow(
 	case t.IsMissing(err) || t.IsForeign(err):
 		return fmt.Errorf("guard %q: %w: it is not in the database of the locks, or does not find their tables: %w",
 			lease.Key(), ErrUnsupported, err)
+	case t.IsReadOnly(err):
+		return fmt.Errorf("guard %q: %w: the transaction is read only, and a guard locks the lock's row; begin it without "+
+			"ReadOnly, nothing has to be written: %w", lease.Key(), ErrUnsupported, err)
 	case err != nil:
 		return fmt.Errorf("guard %q: %w", lease.Key(), t.Help(err))
 	case setting == "" && over == nil && (isolation == "repeatable read" || isolation == "serializable"):

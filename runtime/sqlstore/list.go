@@ -43,7 +43,7 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 		next string
 	}
 	got, err := reading(s, ctx, func(ctx context.Context, t *tables) (got result, err error) {
-		n := 0
+		n, to := 0, below
 		bounds := args{"from": from, "below": below, "limit": limit}
 		err = t.query(ctx, s.store.pool, listSQL, bounds, func(rows *sql.Rows) error {
 			r, now, err := scanRow(rows)
@@ -51,14 +51,22 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 				return err
 			}
 			if n++; n == limit {
-				got.next = cursorMark + hex.EncodeToString(r.name)
+				got.next, to = cursorMark+hex.EncodeToString(r.name), append(r.name, 0)
 			}
 			if r.taken(now) && strings.HasPrefix(string(r.key), prefix) { // the names of long ones do not tell
 				got.page = append(got.page, r.info(now, maxHoldersListed))
 			}
 			return nil
 		})
-		return got, err
+		if err != nil {
+			return got, err
+		}
+		for _, g := range s.guardedRows(ctx, t, from, to, limit-len(got.page)) {
+			if strings.HasPrefix(string(g.key), prefix) {
+				got.page = append(got.page, g.info(g.last, maxHoldersListed))
+			}
+		}
+		return got, nil
 	})
 	listing.Sort(got.page)
 	return got.page, got.next, err
@@ -74,6 +82,9 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 		}
 		r, there := rows[string(name)]
 		if !there || !r.taken(clock.Micros) {
+			if g, guarded := s.guardedNow(ctx, t, name); guarded {
+				return g.info(g.last, maxHolders), nil
+			}
 			return lockrt.LockInfo{}, lockrt.ErrNotHeld
 		}
 		return r.info(clock.Micros, maxHolders), nil
