@@ -119,7 +119,7 @@ AND NOT EXISTS (SELECT 1 FROM {run} r WHERE r.namespace = j.namespace AND r.job 
 		return err
 	}
 	defer leave()
-	return t.once(limited, s.db, false, func(q querier) error {
+	return t.once(limited, s.db, soonLocks, func(q querier) error {
 		n := new(need)
 		n.jobs.add(names...)
 		n.runsOf.add(names...)
