@@ -24,6 +24,7 @@ type need struct {
 	oneOffs  set
 	sessions set
 	keep     map[string]int // how many records to keep of a job that gets one
+	recount  bool           // their numbers may not be those in the rows of the jobs
 
 	call   bool // of the application, which may wait long for a row: it has slots of its own
 	shares bool // its elements have nothing to do with each other: a job that others have locked may be left out
@@ -139,6 +140,7 @@ type found struct {
 	notices map[string]bool
 	oneOffs map[string]bool // whether it waits
 	records map[string][]recordRow
+	left    map[string]int64 // the newest records of jobs that have no row
 	alive   map[string]time.Time
 }
 
@@ -153,10 +155,10 @@ func (t *tables) load(ctx context.Context, q querier, namespace []byte, n *need)
 	f := &found{
 		state: ledger.NewState(), jobs: make(map[string]jobRow), runs: make(map[string]string), done: make(map[string]bool), owners: make(map[string]string),
 		notices: make(map[string]bool), oneOffs: make(map[string]bool), records: make(map[string][]recordRow),
-		alive: make(map[string]time.Time),
+		left: make(map[string]int64), alive: make(map[string]time.Time),
 	}
 	for _, part := range []func(context.Context, querier, []byte, *need, *found) error{
-		t.loadJobs, t.loadOneOffs, t.loadSessions, t.lockRuns, t.loadRuns, t.loadRunsOf, t.loadRecords,
+		t.loadJobs, t.loadOneOffs, t.loadSessions, t.lockRuns, t.loadRuns, t.loadRunsOf, t.loadRecords, t.loadLeft,
 	} {
 		if err := part(ctx, q, namespace, n, f); err != nil {
 			return nil, err
@@ -382,7 +384,8 @@ WHERE r.namespace = ? AND r.seq > j.newest - %d AND r.job IN `, ledger.JoinDepth
 		}
 		run, err := read[jobs.Run]("a record of job "+job, r.body)
 		r.id = run.ID
-		f.state.Jobs[job].Runs = append(f.state.Jobs[job].Runs, run)
+		j := f.state.Jobs[job]
+		j.Runs, j.Kept = append(j.Runs, run), max(j.Kept, r.seq) // which is more if the row of the job is an older one
 		f.records[job] = append(f.records[job], r)
 		return err
 	})

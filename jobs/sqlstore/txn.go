@@ -72,6 +72,7 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 		if !again || n == attempts || limited.Err() != nil {
 			return t.explain(ctx, err)
 		}
+		need.recount = need.recount || t.IsDuplicate(err)
 		pause := time.Duration(rand.Int64N(int64(min(n, 10)) * int64(5*time.Millisecond)))
 		select {
 		case <-limited.Done():
