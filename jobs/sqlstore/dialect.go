@@ -94,6 +94,7 @@ func newTables(name sqldialect.Dialect, base string) (*tables, error) {
 	t.Tables = sqldialect.Tables{
 		Dialect: name, Of: "job", Names: base + "_" + strings.Join(tableNames, ", _"),
 		Schema: sqldialect.SchemaOf(base), Creator: "CreateTables of jobs/sqlstore",
+		Refuses: "ORACLE",
 	}
 	t.DDL, t.Grants = t.text(d.ddl), t.grants()
 	return t, nil

@@ -177,7 +177,7 @@ func (s *Store) examine(ctx context.Context) (*tables, error) {
 	}
 	server, err := t.Ask(ctx, s.db)
 	if err == nil {
-		err = server.Judge()
+		err = t.Judge(server)
 	}
 	if err == nil && server.StatementLog {
 		err = sqldialect.Refusal("binlog_format is STATEMENT, with which the server refuses writes in READ COMMITTED; set it " +
