@@ -221,7 +221,7 @@ func (s *Store) Leave(ctx context.Context, session string) error {
 	t, err := s.ready(ctx)
 	if err == nil {
 		s.turns.set(session, turn{})
-		_, err = t.remove(ctx, s.db, nodeTable, s.namespace, []string{session}, "")
+		_, err = t.remove(ctx, t.waiting(s.db, soonLocks), nodeTable, s.namespace, []string{session}, "")
 		err = t.explain(ctx, err)
 	}
 	if err != nil {
