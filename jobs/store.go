@@ -177,7 +177,7 @@ type Store interface {
 	Cancel(ctx context.Context, n Notice) error
 
 	// Put stores a one-off job. If one with the same ID waits, or had its time within the last day, nothing changes;
-	// that is no error.
+	// that is no error. What [OneOff.Check] refuses is an error, and not stored.
 	Put(ctx context.Context, o OneOff) error
 
 	// Withdraw removes a one-off job that waits. The error is ErrGone if no job with this ID waits.

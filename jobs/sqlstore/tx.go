@@ -230,6 +230,9 @@ func PgxTx[T interface{ RowsAffected() int64 }](
 		Exec(ctx context.Context, query string, args ...any) (T, error)
 	},
 ) Tx {
+	if sqldialect.IsNothing(tx) {
+		return pgxTx(nil)
+	}
 	return pgxTx(func(ctx context.Context, query string, args ...any) (int64, error) {
 		tag, err := tx.Exec(ctx, query, args...)
 		if err != nil {
