@@ -65,8 +65,10 @@ type loop struct {
 	// the store has another epoch of them: because of a deploy, or because it has lost data and another node was the
 	// first to register them again. The second heartbeat from then on tells, as the first may be under way.
 	doubtful []*entry
-	certain  uint64   // the heartbeat that tells about all of them
-	deferred []*entry // due, but left to other nodes until later
+	certain  uint64    // the heartbeat that tells about all of them
+	locked   []*entry  // to be registered once nobody has them locked
+	offerAt  time.Time // when to try that again
+	deferred []*entry  // due, but left to other nodes until later
 	later    time.Time
 	patience time.Duration // what the last deferral was
 	claiming bool          // more of this node's own is due
@@ -114,7 +116,7 @@ func (l *loop) followClock() {
 	}
 	l.steps = steps
 	now := l.part.clock.now()
-	l.tryAt, l.later, l.recheck = time.Time{}, now, time.Time{}
+	l.tryAt, l.later, l.recheck, l.offerAt = time.Time{}, now, time.Time{}, now
 	for _, e := range l.planned() {
 		e.owedAt = now
 		l.heap.Set(e, now)
@@ -135,6 +137,7 @@ func (l *loop) admit() {
 		}
 		l.unknown, l.dormant, l.part.departed = append(l.unknown, l.dormant...), nil, false
 	}
+	l.offerLocked()
 	for _, o := range l.part.soon {
 		if !slices.ContainsFunc(l.soon, func(known OneOff) bool { return known.ID == o.ID }) {
 			l.soon = append(l.soon, o)
@@ -192,7 +195,7 @@ func (l *loop) planned() []*entry {
 
 // offerAll has all jobs registered again. It needs Scheduler.mu.
 func (l *loop) offerAll() {
-	l.part.stale, l.unknown, l.dormant, l.deferred, l.doubtful = false, nil, nil, nil, nil
+	l.part.stale, l.unknown, l.dormant, l.deferred, l.doubtful, l.locked = false, nil, nil, nil, nil, nil
 	for _, e := range l.part.entries() {
 		if l.heap.Has(e) {
 			l.heap.Remove(e)
@@ -222,12 +225,15 @@ func (l *loop) register(ctx context.Context) {
 		if ctx.Err() != nil {
 			return // what it said says nothing about the store
 		}
-		l.part.heard(offering, err)
+		l.part.heardOffers(view, err)
 		if l.answered(err); err != nil {
 			return
 		}
 		l.part.clock.observe(view.Now, sent)
 		for i, e := range batch {
+			if view.Jobs[i].Err != nil {
+				continue
+			}
 			if v := &view.Jobs[i]; v.Refused == "" && v.Cursor.Before(e.cursor) {
 				l.part.noticeLoss("it has forgotten job " + e.job.Name + " at once after it was registered")
 				l.tryAt = l.part.clock.now().Add(minBackoff)
@@ -236,6 +242,7 @@ func (l *loop) register(ctx context.Context) {
 			l.admitted(e, view.Jobs[i])
 		}
 		l.unknown = l.unknown[len(batch):]
+		l.withhold(batch, view)
 	}
 }
 
@@ -283,6 +290,9 @@ func (l *loop) sleep() time.Duration {
 	}
 	if len(l.deferred) > 0 {
 		d = min(d, l.later.Sub(now))
+	}
+	if len(l.locked) > 0 {
+		d = min(d, l.offerAt.Sub(now))
 	}
 	if len(l.unknown) > 0 && len(l.part.alive()) > 0 {
 		d = 0

@@ -37,8 +37,11 @@ func (s *Scheduler) remind(ctx context.Context, job string) error {
 		return nil
 	}
 	e.part.noticeLoss("it does not know job " + job + ", which this node has")
-	_, err := s.cfg.Store.Register(ctx, e.part.registration([]*entry{e}))
-	return err
+	view, err := s.cfg.Store.Register(ctx, e.part.registration([]*entry{e}))
+	if err != nil {
+		return err
+	}
+	return view.Jobs[0].Err
 }
 
 // isRegistered reports whether the store has told the cursor of a job.

@@ -67,7 +67,8 @@ func (h Handler) prepare(zone *time.Location) (*entry, error) {
 }
 
 // At schedules one call of a handler at a time, on any node that has the handler: at least once if the handler has
-// Retries, otherwise at most once. The store keeps the job until then. A time in the past means now. The id is unique
+// Retries, otherwise at most once. The store keeps the job until then. A time in the past means now; the zero time is an
+// error, as are years before 1 and after 9999. The id is unique
 // among all one-off jobs of all handlers. Calling At again with the same id does nothing while the job waits, and for a
 // day after it has run. payload is at most 16 KiB and is shown in records. If no node has the handler, the job waits,
 // which is logged, and is recorded as skipped a week after its time. The error wraps ErrOtherProgram if another program

@@ -87,7 +87,7 @@ func (p *part) registerAgain(ctx context.Context) {
 		callCtx, cancel := context.WithTimeout(ctx, storeTimeout)
 		view, err := p.s.cfg.Store.Register(callCtx, p.registration(chunk))
 		cancel()
-		if p.heard(offering, err); err != nil {
+		if p.heardOffers(view, err); err != nil {
 			return // the store keeps jobs for a year, and the next try is within the hour
 		}
 		if slices.ContainsFunc(view.Jobs, func(job JobView) bool { return job.Refused != "" }) {

@@ -60,7 +60,8 @@ type Store interface {
 	//   - If the cursor becomes Offer.Cursor, the owed ticks become Offer.Owed. If the cursors are equal and
 	//     Offer.OwedKnown is set, only those ticks stay owed that Offer.Owed has as well, from the later one of the
 	//     two. Those from before a cursor that the store has set itself stay owed in any case.
-	//   - While a live session of another program has the job, it is not registered: see JobView.Refused.
+	//   - While a live session of another program has the job, it is not registered: see JobView.Refused. Nor is it while
+	//     a transaction keeps it locked: see JobView.Err.
 	//   - A definition that differs from all known ones gets a version: Offer.Version if that is free, otherwise one
 	//     above all others. Some of the newest known definitions are kept.
 	//   - Among the definitions of live sessions, the one with the highest version is in force. If its Timing differs
@@ -176,7 +177,7 @@ type Store interface {
 	Cancel(ctx context.Context, n Notice) error
 
 	// Put stores a one-off job. If one with the same ID waits, or had its time within the last day, nothing changes;
-	// that is no error.
+	// that is no error. What [OneOff.Check] refuses is an error, and not stored.
 	Put(ctx context.Context, o OneOff) error
 
 	// Withdraw removes a one-off job that waits. The error is ErrGone if no job with this ID waits.
@@ -218,6 +219,7 @@ type JobView struct {
 
 	Version int64  // of the definition that was registered; only from Register
 	Refused string // the program that has the job, if it is another one; only from Register
+	Err     error  // wraps ErrLocked if the job could not be registered, and is to be offered again; only from Register
 }
 
 // InFlight is a run in flight.

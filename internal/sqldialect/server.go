@@ -21,6 +21,10 @@ type Server struct {
 	RowWait time.Duration
 	// Uncommitted says that the connection does not commit its statements by itself.
 	Uncommitted bool
+	// SafeUpdates says that MySQL refuses to change rows that a statement does not find by a key alone.
+	SafeUpdates bool
+	// Modes are those of MySQL in sql_mode.
+	Modes []string
 	// Chained says that MySQL begins a transaction after each commit, or ends the connection.
 	Chained string
 }
@@ -76,6 +80,10 @@ func (s Server) Judge() error {
 		return Refusal("completion_type is %s in the connection, which changes what a commit does; take it out of the URL, or set "+
 			"it to NO_CHAIN on the server", s.Chained)
 	}
+	if s.SafeUpdates {
+		return Refusal("sql_safe_updates is on in the connection, with which the server refuses statements that are needed; take " +
+			"it out of the URL, or set it to 0 on the server")
+	}
 	if s.ReadOnly {
 		return ErrReadOnly
 	}
@@ -99,6 +107,8 @@ func mysqlServer(set map[string]string) Server {
 		StatementLog: set["log_bin"] == "ON" && set["binlog_format"] == "STATEMENT",
 		Isolation:    set["transaction_isolation"],
 		Uncommitted:  set["autocommit"] == "OFF",
+		SafeUpdates:  set["sql_safe_updates"] == "ON",
+		Modes:        strings.Split(set["sql_mode"], ","),
 	}
 	if seconds, err := strconv.Atoi(set["innodb_lock_wait_timeout"]); err == nil {
 		s.RowWait = min(time.Duration(seconds)*time.Second, maxRowWait)
@@ -120,7 +130,8 @@ func mysqlServer(set map[string]string) Server {
 func mysqlVariables(ctx context.Context, q Querier) (map[string]string, error) {
 	rows, err := q.QueryContext(ctx, `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'read_only',
 'super_read_only', 'innodb_read_only', 'log_bin', 'binlog_format', 'transaction_isolation', 'tx_isolation',
-'transaction_read_only', 'tx_read_only', 'autocommit', 'completion_type', 'innodb_lock_wait_timeout')`)
+'transaction_read_only', 'tx_read_only', 'autocommit', 'completion_type', 'innodb_lock_wait_timeout',
+'sql_safe_updates', 'sql_mode')`)
 	if err != nil {
 		return nil, err
 	}

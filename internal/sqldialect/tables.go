@@ -17,6 +17,28 @@ type Tables struct {
 	DDL     string // makes them: statements that end with a semicolon and a line break
 	Grants  string // gives a role the rights that it needs; "": there are no roles
 	Creator string // the function that makes them
+	Refuses string // a mode of MySQL in which the statements mean something else; "": none but those that always do
+}
+
+// emptyIsNull is a mode of MariaDB in which a column that must have a value cannot have an empty one.
+const emptyIsNull = "EMPTY_STRING_IS_NULL"
+
+// Judge refuses servers that will not do for the statements on the tables.
+func (t Tables) Judge(s Server) error {
+	if err := s.Judge(); err != nil {
+		return err
+	}
+	return t.judgeModes(s)
+}
+
+func (t Tables) judgeModes(s Server) error {
+	for _, mode := range s.Modes {
+		if mode == emptyIsNull || mode != "" && mode == t.Refuses {
+			return Refusal("sql_mode has %s in the connection, in which statements on the tables mean something else; take it out "+
+				"of the URL, or out of sql_mode on the server", mode)
+		}
+	}
+	return nil
 }
 
 // createKey is the advisory lock of PostgreSQL under which tables are created: without it, one of two that do so at the
@@ -27,6 +49,9 @@ const createKey = 0x6c6f636b67656f
 // looks first, so that a role that may not create tables is no obstacle where they exist.
 func (t Tables) Create(ctx context.Context, db *sql.DB, look func() error) error {
 	if err := FileOf(db).Check(); err != nil {
+		return fmt.Errorf("create the %s tables: %w", t.Of, err)
+	}
+	if err := t.askModes(ctx, db); err != nil {
 		return fmt.Errorf("create the %s tables: %w", t.Of, err)
 	}
 	err := look()
@@ -47,6 +72,18 @@ func (t Tables) Create(ctx context.Context, db *sql.DB, look func() error) error
 		return err
 	}
 	return fmt.Errorf("create the %s tables %s: %w; let somebody who may run\n%s%s", t.Of, t.Names, err, t.DDL, t.Grants)
+}
+
+// askModes refuses a connection in which what look finds would mislead.
+func (t Tables) askModes(ctx context.Context, db *sql.DB) error {
+	if t.Dialect != MySQL {
+		return nil
+	}
+	server, err := t.Ask(ctx, db)
+	if err != nil {
+		return err
+	}
+	return t.judgeModes(server)
 }
 
 // create runs the DDL: in PostgreSQL in one transaction, which waits for locks for a few seconds at most.

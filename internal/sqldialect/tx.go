@@ -2,9 +2,9 @@ package sqldialect
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -12,13 +12,25 @@ import (
 
 // CheckTx refuses what is certainly no transaction: nothing, or a pool. otherwise says what would become of the work.
 func CheckTx(tx any, otherwise string) error {
-	if t, ok := tx.(*sql.Tx); tx == nil || ok && t == nil {
+	if IsNothing(tx) {
 		return fmt.Errorf("%w: there is no transaction", lockrt.ErrOptions)
 	}
 	if _, pool := tx.(interface{ SetMaxOpenConns(int) }); pool {
 		return fmt.Errorf("%w: %T is no transaction, %s; pass the *sql.Tx of the writes", lockrt.ErrOptions, tx, otherwise)
 	}
 	return nil
+}
+
+// IsNothing reports whether there is no transaction, connection or pool: nil, or a nil pointer of any type.
+func IsNothing(tx any) bool {
+	if tx == nil {
+		return true
+	}
+	switch v := reflect.ValueOf(tx); v.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
+		return v.IsNil()
+	}
+	return false
 }
 
 // ErrNotOpen says that no transaction is open where one should be: none was begun, or the program or the server has ended

@@ -149,6 +149,9 @@ func (s *Store) Restore(ctx context.Context, m jobs.Memory) error {
 
 // Put implements [jobs.Store].
 func (s *Store) Put(ctx context.Context, o jobs.OneOff) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
 	return s.do(ctx, func(now time.Time) error {
 		maps.DeleteFunc(s.state.Past, func(_ string, at time.Time) bool { return now.Sub(at) > jobs.OneOffRetention })
 		s.state.Put(o, now)

@@ -62,6 +62,9 @@ func (s *Store) Cancel(ctx context.Context, n jobs.Notice) error {
 }
 
 func (s *Store) Put(ctx context.Context, o jobs.OneOff) error {
+	if err := o.Check(); err != nil {
+		return fmt.Errorf("store it in Redis: %w", err)
+	}
 	at := s.shards[oneOffShard]
 	o.At = o.At.UTC().Truncate(time.Microsecond)
 	return s.one(ctx, "store it", putScript, []string{at.oneOffs, at.due, at.past}, nil,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -25,7 +26,7 @@ func TestStore_texts(t *testing.T) {
 		"write its pause in Redis: ":       paused,
 		"end its pause in Redis: ":         resumed,
 		"leave a notice in Redis: ":        store.Cancel(ctx, jobs.Notice{Job: "j", ID: "j@1"}),
-		"store it in Redis: ":              store.Put(ctx, jobs.OneOff{ID: "o"}),
+		"store it in Redis: ":              store.Put(ctx, jobs.OneOff{ID: "o", Handler: "h", At: time.Now()}),
 		"remove it in Redis: ":             store.Withdraw(ctx, "o"),
 		"list one-off jobs in Redis: ":     waiting,
 		"end a session in Redis: ":         store.Leave(ctx, "s"),

@@ -19,16 +19,19 @@ const stepSize = 512
 func (s *Store) Register(ctx context.Context, r jobs.Registration) (jobs.View, error) {
 	names := make([]string, 0, len(r.Offers))
 	versions, refused := make([]int64, len(r.Offers)), make([]string, len(r.Offers))
+	locked := make([]error, len(r.Offers))
 	first := 0
 	for offers := range slices.Chunk(r.Offers, stepSize) {
-		n := &need{spec: true}
+		n := &need{spec: true, shares: true}
 		for _, o := range offers {
 			names = append(names, o.Definition.Job)
 			n.jobs.add(o.Definition.Job)
 		}
 		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
 			for i := range offers {
-				versions[first+i], refused[first+i] = state.Register(&r, &offers[i], now)
+				if locked[first+i] = n.left(offers[i].Definition.Job); locked[first+i] == nil {
+					versions[first+i], refused[first+i] = state.Register(&r, &offers[i], now)
+				}
 			}
 		})
 		if err != nil {
@@ -38,7 +41,7 @@ func (s *Store) Register(ctx context.Context, r jobs.Registration) (jobs.View, e
 	}
 	view, err := s.Look(ctx, names)
 	for i := range view.Jobs {
-		view.Jobs[i].Version, view.Jobs[i].Refused = versions[i], refused[i]
+		view.Jobs[i].Version, view.Jobs[i].Refused, view.Jobs[i].Err = versions[i], refused[i], locked[i]
 	}
 	return view, err
 }
@@ -168,16 +171,19 @@ func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 		for i := range some {
 			n.finish(&some[i])
 		}
+		left := func(f *jobs.Finish) error {
+			return cmp.Or(n.left(jobsOf(f)...), n.leftRun(f.Run.ID), n.leftSession(f.Owner))
+		}
 		err := s.step(ctx, n, func(state *ledger.State, now time.Time) {
 			for i, f := range some {
-				if cmp.Or(n.left(jobsOf(&f)...), n.leftRun(f.Run.ID)) == nil {
+				if left(&f) == nil {
 					answers[i] = state.Finish(f, now)
 				}
 			}
 			failures = len(state.Failures)
 		})
 		for i := range some {
-			s.fail(&answers[i], cmp.Or(err, n.left(jobsOf(&some[i])...), n.leftRun(some[i].Run.ID)), "end a run")
+			s.fail(&answers[i], cmp.Or(err, left(&some[i])), "end a run")
 		}
 		s.pruneFailures(ctx, failures)
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -26,30 +27,30 @@ type dialect struct {
 	numbered  bool   // parameters are $1, $2 and not ?
 	now       string // the server's clock, µs
 	forUpdate string
-	// soon is forUpdate for the rows of several jobs: one that stays locked must not keep the others for long.
-	soon string
 	// skipLocked locks those rows that nobody else has locked.
 	skipLocked string
 	greatest   string // of two columns
 	ddl        string
 	role       string // in the grants
-	// limits ends waits for locks after a time, and the transaction of a client that has stopped.
+	// limits is a statement that ends waits for locks after some ms, and the transaction of a client that has stopped.
 	limits string
+	// within stands before each statement and ends waits for locks after some seconds.
+	within string
 	// home is what tells the database apart, of the row that has it.
 	home string
 }
 
 var dialects = map[sqldialect.Dialect]*dialect{
 	sqldialect.Postgres: {
-		shown: "PostgreSQL", numbered: true, ddl: postgresDDL, forUpdate: " FOR UPDATE", soon: " FOR UPDATE",
+		shown: "PostgreSQL", numbered: true, ddl: postgresDDL, forUpdate: " FOR UPDATE",
 		skipLocked: " FOR UPDATE SKIP LOCKED", greatest: "greatest",
 		role:   "the_role",
 		now:    `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 		home:   `body || ' ' || current_database()`, // a copy has another name
-		limits: `SELECT set_config('lock_timeout', '%s', true), set_config('idle_in_transaction_session_timeout', '5s', true)`,
+		limits: `SELECT set_config('lock_timeout', '%dms', true), set_config('idle_in_transaction_session_timeout', '5s', true)`,
 	},
 	sqldialect.MySQL: {
-		shown: "MySQL", ddl: mysqlDDL, forUpdate: " FOR UPDATE", soon: " FOR UPDATE",
+		shown: "MySQL", ddl: mysqlDDL, forUpdate: " FOR UPDATE",
 		skipLocked: " FOR UPDATE SKIP LOCKED", greatest: "GREATEST", role: "the_user",
 		now:  `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
 		home: `body`,
@@ -57,13 +58,14 @@ var dialects = map[sqldialect.Dialect]*dialect{
 	sqldialect.SQLite: {shown: "SQLite", ddl: sqliteDDL, greatest: "max", home: `body`}, // its clock is the process's
 }
 
-// mariaDB can bound a wait for a row in the statement. In MySQL one ends with the caller's time.
-const mariaDBSoon = " FOR UPDATE WAIT 1"
+// mariaDBWithin bounds waits in the statement. In MySQL one ends with the caller's time, and goes on at the server.
+const mariaDBWithin = "SET STATEMENT innodb_lock_wait_timeout = %[1]d, lock_wait_timeout = %[1]d FOR "
 
-// How long PostgreSQL waits for a row.
 const (
-	lockTime  = "5s"
-	soonLocks = "1s"
+	// lockTime is how long a step waits for a lock that the application may have, before it is taken again.
+	lockTime = 5 * time.Second
+	// soonLocks is the same for what schedulers ask for, where others wait for the answer. Twice that is less than they do.
+	soonLocks = time.Second
 )
 
 // tables are the statements on the tables of one store.
@@ -92,6 +94,7 @@ func newTables(name sqldialect.Dialect, base string) (*tables, error) {
 	t.Tables = sqldialect.Tables{
 		Dialect: name, Of: "job", Names: base + "_" + strings.Join(tableNames, ", _"),
 		Schema: sqldialect.SchemaOf(base), Creator: "CreateTables of jobs/sqlstore",
+		Refuses: "ORACLE",
 	}
 	t.DDL, t.Grants = t.text(d.ddl), t.grants()
 	return t, nil

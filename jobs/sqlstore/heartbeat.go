@@ -104,7 +104,10 @@ func (s *Store) extend(ctx context.Context, b jobs.Heartbeat, reply *jobs.Heartb
 	defer leave()
 	own = last.next()
 	row := []any{s.namespace, session, micros(now.Add(b.Lease)), micros(now), encode(nodeRow{b.Node, own})}
-	err = t.upsert(limited, s.db, nodeTable, nodeTable.columns[2:], [][]any{row})
+	err = t.upsert(limited, t.waiting(s.db, soonLocks), nodeTable, nodeTable.columns[2:], [][]any{row})
+	if t.IsLockTimeout(err) {
+		err = fmt.Errorf("%w: %w", errLockedRow, err)
+	}
 	return last, own, t.explain(ctx, err)
 }
 
@@ -218,7 +221,7 @@ func (s *Store) Leave(ctx context.Context, session string) error {
 	t, err := s.ready(ctx)
 	if err == nil {
 		s.turns.set(session, turn{})
-		_, err = t.remove(ctx, s.db, nodeTable, s.namespace, []string{session}, "")
+		_, err = t.remove(ctx, t.waiting(s.db, soonLocks), nodeTable, s.namespace, []string{session}, "")
 		err = t.explain(ctx, err)
 	}
 	if err != nil {

@@ -24,19 +24,30 @@ type need struct {
 	oneOffs  set
 	sessions set
 	keep     map[string]int // how many records to keep of a job that gets one
+	recount  bool           // their numbers may not be those in the rows of the jobs
 
 	call   bool // of the application, which may wait long for a row: it has slots of its own
 	shares bool // its elements have nothing to do with each other: a job that others have locked may be left out
-	skips  bool // such jobs are
-	locked set  // which those are
+	skip   set  // jobs that are not waited for
+	locked set  // those of them that are left out
 
-	skipsOneOffs bool // one-off jobs that others have locked are left out: they wait for a claim, and are told again
-	skipsRuns    bool // the same for runs that transactions of their work have locked
-	lockedRuns   set  // which those are
+	skipsSessions  bool // sessions that others have locked are left out
+	lockedSessions set  // which those are
+	skipsOneOffs   bool // the same for one-off jobs: they wait for a claim, and are told again
+	skipsRuns      bool // the same for runs that transactions of their work have locked
+	lockedRuns     set  // which those are
 }
 
-// several reports whether one of the jobs could keep the others waiting.
-func (n *need) several() bool { return n.shares && len(n.jobs) > 1 }
+// skips reports whether no job is waited for.
+func (n *need) skips() bool { return n.skipsSessions && len(n.skip) == len(n.jobs) }
+
+// lockTime is how long the step waits for a lock.
+func (n *need) lockTime() time.Duration {
+	if n.shares || n.spec {
+		return soonLocks
+	}
+	return lockTime
+}
 
 // leftRun is an error if a run was left out.
 func (n *need) leftRun(id string) error {
@@ -56,11 +67,20 @@ func (n *need) left(jobs ...string) error {
 	return nil
 }
 
-// errLocked is the answer about a job that was left out, and errLockedRun that about a run.
+// leftSession is an error if a session was left out.
+func (n *need) leftSession(session string) error {
+	if n.lockedSessions[session] {
+		return errLockedRow
+	}
+	return nil
+}
+
+// errLocked is the answer about a job that was left out, errLockedRun that about a run, and errLockedRow that where it is
+// not known which row it was.
 var (
-	errLocked = fmt.Errorf("%w: the row of the job was locked by another transaction for more than %s",
-		jobs.ErrLocked, soonLocks)
+	errLocked    = fmt.Errorf("%w: the row of the job is locked by another transaction", jobs.ErrLocked)
 	errLockedRun = fmt.Errorf("%w: a transaction is open in which the run was completed", jobs.ErrLocked)
+	errLockedRow = fmt.Errorf("%w: a row that it changes is locked by another transaction", jobs.ErrLocked)
 )
 
 type set map[string]bool
@@ -120,6 +140,7 @@ type found struct {
 	notices map[string]bool
 	oneOffs map[string]bool // whether it waits
 	records map[string][]recordRow
+	left    map[string]int64 // the newest records of jobs that have no row
 	alive   map[string]time.Time
 }
 
@@ -134,10 +155,10 @@ func (t *tables) load(ctx context.Context, q querier, namespace []byte, n *need)
 	f := &found{
 		state: ledger.NewState(), jobs: make(map[string]jobRow), runs: make(map[string]string), done: make(map[string]bool), owners: make(map[string]string),
 		notices: make(map[string]bool), oneOffs: make(map[string]bool), records: make(map[string][]recordRow),
-		alive: make(map[string]time.Time),
+		left: make(map[string]int64), alive: make(map[string]time.Time),
 	}
 	for _, part := range []func(context.Context, querier, []byte, *need, *found) error{
-		t.loadJobs, t.loadOneOffs, t.loadSessions, t.lockRuns, t.loadRuns, t.loadRunsOf, t.loadRecords,
+		t.loadJobs, t.loadOneOffs, t.loadSessions, t.lockRuns, t.loadRuns, t.loadRunsOf, t.loadRecords, t.loadLeft,
 	} {
 		if err := part(ctx, q, namespace, n, f); err != nil {
 			return nil, err
@@ -151,31 +172,33 @@ func (t *tables) loadJobs(ctx context.Context, q querier, namespace []byte, n *n
 	if !n.spec { // they are long, and seldom needed
 		columns[len(columns)-2], columns[len(columns)-1] = "'' AS search", "'' AS spec"
 	}
-	lock, names := t.forUpdate, n.jobs.sorted()
-	if n.several() {
-		lock = t.soon
+	lock := func(names []string, how string) error {
+		text := `SELECT ` + join(columns) + ` FROM {job} WHERE namespace = ? AND name IN `
+		return t.lockIn(ctx, q, text, namespace, names, ` ORDER BY name`+how, func(rows *sql.Rows) error {
+			var r jobRow
+			name, err := scanJob(rows, &r)
+			if err == nil {
+				f.jobs[name] = r
+				f.state.Jobs[name], err = r.read(name)
+			}
+			return err
+		})
 	}
-	if n.skips {
-		lock = t.skipLocked
-	}
-	text := `SELECT ` + join(columns) + ` FROM {job} WHERE namespace = ? AND name IN `
-	err := t.lockIn(ctx, q, text, namespace, names, ` ORDER BY name`+lock, func(rows *sql.Rows) error {
-		var r jobRow
-		name, err := scanJob(rows, &r)
-		if err == nil {
-			f.jobs[name] = r
-			f.state.Jobs[name], err = r.read(name)
-		}
-		return err
-	})
-	if err != nil || !n.skips {
+	waits := slices.DeleteFunc(n.jobs.sorted(), func(name string) bool { return n.skip[name] })
+	if err := lock(waits, t.forUpdate); err != nil {
 		return err
 	}
-	// Which of the others are there, and so are locked?
-	n.locked = nil
-	left := slices.DeleteFunc(names, func(name string) bool { _, found := f.jobs[name]; return found })
-	text = `SELECT name FROM {job} WHERE namespace = ? AND name IN `
-	n.locked, err = t.keys(ctx, q, text, namespace, left, "", t.selectIn)
+	skip := n.skip.sorted()
+	if err := lock(skip, t.skipLocked); err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(skip, func(name string) bool { _, found := f.jobs[name]; return found })
+	return t.locked(ctx, q, `SELECT name FROM {job} WHERE namespace = ? AND name IN `, namespace, left, &n.locked)
+}
+
+// locked notes which of the rows that were left out are there, and so are locked.
+func (t *tables) locked(ctx context.Context, q querier, text string, namespace []byte, left []string, into *set) (err error) {
+	*into, err = t.keys(ctx, q, text, namespace, left, "", t.selectIn)
 	return err
 }
 
@@ -209,8 +232,7 @@ func (t *tables) lockRuns(ctx context.Context, q querier, namespace []byte, n *n
 		return err
 	}
 	left := slices.DeleteFunc(ids, func(id string) bool { return free[id] })
-	n.lockedRuns, err = t.keys(ctx, q, text, namespace, left, "", t.selectIn)
-	return err
+	return t.locked(ctx, q, text, namespace, left, &n.lockedRuns)
 }
 
 func (t *tables) loadOneOffs(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
@@ -237,13 +259,22 @@ func (t *tables) loadOneOffs(ctx context.Context, q querier, namespace []byte, n
 
 func (t *tables) loadSessions(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	const text = `SELECT session, alive FROM {node} WHERE namespace = ? AND session IN `
-	return t.lockIn(ctx, q, text, namespace, n.sessions.sorted(), ` ORDER BY session`+t.forUpdate, func(rows *sql.Rows) error {
+	lock, sessions := t.forUpdate, n.sessions.sorted()
+	if n.skipsSessions {
+		lock = t.skipLocked
+	}
+	err := t.lockIn(ctx, q, text, namespace, sessions, ` ORDER BY session`+lock, func(rows *sql.Rows) error {
 		var session string
 		var alive int64
 		err := rows.Scan(&session, &alive)
 		f.state.Alive[session], f.alive[session] = fromMicros(alive), fromMicros(alive)
 		return err
 	})
+	if err != nil || !n.skipsSessions {
+		return err
+	}
+	left := slices.DeleteFunc(sessions, func(session string) bool { _, found := f.alive[session]; return found })
+	return t.locked(ctx, q, `SELECT session FROM {node} WHERE namespace = ? AND session IN `, namespace, left, &n.lockedSessions)
 }
 
 // clock reads the server's clock. In SQLite that is the machine's, which all processes that use the file share.
@@ -353,7 +384,8 @@ WHERE r.namespace = ? AND r.seq > j.newest - %d AND r.job IN `, ledger.JoinDepth
 		}
 		run, err := read[jobs.Run]("a record of job "+job, r.body)
 		r.id = run.ID
-		f.state.Jobs[job].Runs = append(f.state.Jobs[job].Runs, run)
+		j := f.state.Jobs[job]
+		j.Runs, j.Kept = append(j.Runs, run), max(j.Kept, r.seq) // which is more if the row of the job is an older one
 		f.records[job] = append(f.records[job], r)
 		return err
 	})

@@ -12,6 +12,9 @@ import (
 // Put implements jobs.Store. It looks first, so that it waits for no transaction of the application that has put a job
 // again which is known.
 func (s *Store) Put(ctx context.Context, o jobs.OneOff) error {
+	if err := o.Check(); err != nil {
+		return s.in(err, "store it")
+	}
 	n := &need{call: true}
 	n.oneOffs.add(o.ID)
 	known, err := s.isKnown(ctx, o.ID)

@@ -37,7 +37,7 @@ func (t *tables) saveJobs(ctx context.Context, q querier, namespace []byte, n *n
 	for _, name := range slices.Sorted(maps.Keys(f.state.Jobs)) {
 		j := f.state.Jobs[name]
 		before, known := f.jobs[name]
-		if !known && isNothing(j) && !has[name] {
+		if !known && isNothing(j, f.left[name]) && !has[name] {
 			continue
 		}
 		after := write(name, j, before, n.spec)
@@ -61,9 +61,10 @@ func (t *tables) saveJobs(ctx context.Context, q querier, namespace []byte, n *n
 	return t.upsert(ctx, q, jobTable, columns, changed)
 }
 
-// isNothing reports whether nothing is to be kept of a job that was not known, unless it has a run.
-func isNothing(j *ledger.Job) bool {
-	return j.Cursor.IsZero() && j.Switched == 0 && j.Kept == 0 && !j.Spec.IsKnown()
+// isNothing reports whether nothing is to be kept of a job that was not known, unless it has a run. left is its newest
+// record, of which the row is gone.
+func isNothing(j *ledger.Job, left int64) bool {
+	return j.Cursor.IsZero() && j.Switched == 0 && j.Kept == left && !j.Spec.IsKnown()
 }
 
 func (t *tables) saveOneOffs(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {

@@ -93,6 +93,7 @@ type Store struct {
 
 	completing completing
 	turns      turns
+	locked     lockedJobs
 
 	swept    atomic.Int64 // when old rows were deleted last (µs of the machine's clock)
 	failures atomic.Int64 // kept since old ones were deleted
@@ -176,7 +177,7 @@ func (s *Store) examine(ctx context.Context) (*tables, error) {
 	}
 	server, err := t.Ask(ctx, s.db)
 	if err == nil {
-		err = server.Judge()
+		err = t.Judge(server)
 	}
 	if err == nil && server.StatementLog {
 		err = sqldialect.Refusal("binlog_format is STATEMENT, with which the server refuses writes in READ COMMITTED; set it " +
@@ -187,7 +188,7 @@ func (s *Store) examine(ctx context.Context) (*tables, error) {
 	}
 	if strings.Contains(server.Version, "MariaDB") {
 		own := *t.dialect
-		own.soon = mariaDBSoon
+		own.within = mariaDBWithin
 		t.dialect = &own
 	}
 	if err := t.look(ctx, s.db); err != nil || t.Dialect != sqldialect.SQLite {

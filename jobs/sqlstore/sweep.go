@@ -17,6 +17,8 @@ const (
 	sessionRetention = 24 * time.Hour
 	// sweepJobs is how many jobs are forgotten at a time.
 	sweepJobs = 100
+	// sweepRows is how many rows of another kind are deleted at a time.
+	sweepRows = mostRows
 )
 
 // sweep calls Sweep now and then. What it cannot delete the next one will.
@@ -49,17 +51,16 @@ func (s *Store) sweepAll(ctx context.Context) error {
 	}
 	before := func(age time.Duration) int64 { return micros(now.Add(-age)) }
 	for _, old := range []struct {
-		text string
-		args []any
+		of    *table
+		which string
+		args  []any
 	}{
-		{`DELETE FROM {oneoff} WHERE namespace = ? AND past > 0 AND past < ?`,
-			[]any{s.namespace, before(jobs.OneOffRetention)}},
-		{`DELETE FROM {node} WHERE namespace = ? AND alive < ? AND beat < ?`,
-			[]any{s.namespace, before(sessionRetention), before(sessionRetention)}},
-		{`DELETE FROM {notice} WHERE namespace = ? AND at < ? AND NOT EXISTS (SELECT 1 FROM {run} r
-WHERE r.namespace = {notice}.namespace AND r.id = {notice}.run)`, []any{s.namespace, before(jobs.NoticeRetention)}},
+		{oneOffTable, `past > 0 AND past < ?`, []any{before(jobs.OneOffRetention)}},
+		{nodeTable, `alive < ? AND beat < ?`, []any{before(sessionRetention), before(sessionRetention)}},
+		{noticeTable, `at < ? AND NOT EXISTS (SELECT 1 FROM {run} r
+WHERE r.namespace = {notice}.namespace AND r.id = {notice}.run)`, []any{before(jobs.NoticeRetention)}},
 	} {
-		if err := s.delete(ctx, t, old.text, old.args...); err != nil {
+		if err := s.deleteOld(ctx, t, old.of, old.which, old.args...); err != nil {
 			return err
 		}
 	}
@@ -68,7 +69,35 @@ WHERE r.namespace = {notice}.namespace AND r.id = {notice}.run)`, []any{s.namesp
 	return s.forgetJobs(ctx, t, before(jobs.JobRetention))
 }
 
-func (s *Store) delete(ctx context.Context, t *tables, text string, args ...any) error {
+// deleteOld deletes rows of which a condition holds. It waits for none that others have locked, as a transaction of the
+// application has that has put a one-off job again: those are for the next time.
+func (s *Store) deleteOld(ctx context.Context, t *tables, of *table, which string, args ...any) error {
+	text := `SELECT ` + of.key[1] + ` FROM {` + of.name + `} WHERE namespace = ? AND ` + which + ` LIMIT ?` + t.skipLocked
+	args = append(append([]any{s.namespace}, args...), sweepRows)
+	for {
+		n := 0
+		err := s.inStep(ctx, t, func(ctx context.Context, q querier) error {
+			var keys []string
+			err := t.query(ctx, q, text, args, func(rows *sql.Rows) error {
+				var key string
+				err := rows.Scan(&key)
+				keys = append(keys, key)
+				return err
+			})
+			if err == nil {
+				_, err = t.remove(ctx, q, of, s.namespace, keys, "")
+			}
+			n = len(keys)
+			return err
+		})
+		if err != nil || n < sweepRows {
+			return err
+		}
+	}
+}
+
+// inStep runs f in a transaction that takes its turn with those of schedulers.
+func (s *Store) inStep(ctx context.Context, t *tables, f func(context.Context, querier) error) error {
 	leave, err := s.enter(ctx, t, s.steps)
 	if err != nil {
 		return err
@@ -76,7 +105,7 @@ func (s *Store) delete(ctx context.Context, t *tables, text string, args ...any)
 	defer leave()
 	limited, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	_, err = t.exec(limited, s.db, text, args...)
+	err = t.once(limited, s.db, soonLocks, func(q querier) error { return f(limited, q) })
 	return t.explain(ctx, err)
 }
 
@@ -94,11 +123,15 @@ func (s *Store) pruneFailures(ctx context.Context, added int) {
 	const text = `SELECT at FROM {failure} WHERE namespace = ? ORDER BY at DESC LIMIT 1 OFFSET ?`
 	err = s.read(ctx, text, []any{s.namespace, jobs.KeptFailures}, func(rows *sql.Rows) error { return rows.Scan(&at) })
 	if err == nil && at > 0 {
-		_ = s.delete(ctx, t, `DELETE FROM {failure} WHERE namespace = ? AND at < ?`, s.namespace, at) // or the next time
+		_ = s.inStep(ctx, t, func(ctx context.Context, q querier) error { // or the next time
+			_, err := t.exec(ctx, q, `DELETE FROM {failure} WHERE namespace = ? AND at < ?`, s.namespace, at)
+			return err
+		})
 	}
 }
 
-// forgetJobs deletes jobs that nobody has registered for long, with their records, unless they have a run.
+// forgetJobs deletes jobs that nobody has registered for long, with their records, unless they have a run, or somebody has
+// them locked.
 func (s *Store) forgetJobs(ctx context.Context, t *tables, seen int64) error {
 	var names []string
 	const old = `SELECT name FROM {job} j WHERE namespace = ? AND known > 0 AND seen < ?
@@ -112,18 +145,12 @@ AND NOT EXISTS (SELECT 1 FROM {run} r WHERE r.namespace = j.namespace AND r.job 
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	leave, err := s.enter(ctx, t, s.steps)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return t.once(limited, s.db, false, func(q querier) error {
+	return s.inStep(ctx, t, func(ctx context.Context, q querier) error {
 		n := new(need)
 		n.jobs.add(names...)
 		n.runsOf.add(names...)
-		f, err := t.load(limited, q, s.namespace, n)
+		n.skip = n.jobs
+		f, err := t.load(ctx, q, s.namespace, n)
 		if err != nil {
 			return err
 		}
@@ -137,10 +164,10 @@ AND NOT EXISTS (SELECT 1 FROM {run} r WHERE r.namespace = j.namespace AND r.job 
 				gone = append(gone, name)
 			}
 		}
-		if _, err := t.remove(limited, q, recordTable, s.namespace, gone, ""); err != nil {
+		if _, err := t.remove(ctx, q, recordTable, s.namespace, gone, ""); err != nil {
 			return err
 		}
-		_, err = t.remove(limited, q, jobTable, s.namespace, gone, "")
+		_, err = t.remove(ctx, q, jobTable, s.namespace, gone, "")
 		return err
 	})
 }

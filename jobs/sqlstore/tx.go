@@ -30,7 +30,9 @@ type Tx interface {
 //
 // As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. A job
 // that waits is not run before the transaction has ended. If other open transactions have put the same ID, PutTx waits for
-// them. After the commit a node finds the job at its next
+// them. Transactions that put several IDs do so in one order, such as sorted: otherwise two of them may deadlock, and the
+// database fails one (40P01, in MySQL 1213). Under REPEATABLE READ and SERIALIZABLE it may ask for another try as well
+// (40001). Run the whole transaction again then. After the commit a node finds the job at its next
 // heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
 //
 // A rollback to a savepoint undoes a PutTx behind it, and the rest of the transaction may still commit: call it outside
@@ -92,8 +94,8 @@ func (s *Store) PutTx(ctx context.Context, tx Tx, o jobs.OneOff) error {
 //
 // Nobody takes the run over while the transaction is open: a node that is stopped there keeps it until the server ends the
 // transaction. On PostgreSQL that is when its client has been silent for 30 s, or for idle_in_transaction_session_timeout
-// if that is less. The transaction must be in the database of the store, in
-// another one the error is jobs.ErrGone too. Its role needs the right to select and update in the table of runs, and to
+// if that is less. Nothing ends one that was prepared for a commit in two phases. The transaction must be in the database of
+// the store, in another one the error is jobs.ErrGone too. Its role needs the right to select and update in the table of runs, and to
 // select in that of one-off jobs. CompleteTx blocks until the database has answered. After every error roll back.
 //
 // A rollback to a savepoint undoes a CompleteTx behind it: what the transaction then commits, another run may do again.
@@ -230,6 +232,9 @@ func PgxTx[T interface{ RowsAffected() int64 }](
 		Exec(ctx context.Context, query string, args ...any) (T, error)
 	},
 ) Tx {
+	if sqldialect.IsNothing(tx) {
+		return pgxTx(nil)
+	}
 	return pgxTx(func(ctx context.Context, query string, args ...any) (int64, error) {
 		tag, err := tx.Exec(ctx, query, args...)
 		if err != nil {

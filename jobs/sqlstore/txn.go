@@ -36,8 +36,12 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 	defer leave()
 	limited, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
+	if need.shares {
+		need.skip = s.locked.among(need.jobs)
+	}
+	waited := false
 	for n := 1; ; n++ {
-		err := t.once(limited, s.db, need.several(), func(q querier) error {
+		err := t.once(limited, s.db, need.lockTime(), func(q querier) error {
 			found, err := t.load(limited, q, s.namespace, need)
 			if err != nil {
 				return err
@@ -45,18 +49,30 @@ func (s *Store) step(ctx context.Context, need *need, change func(state *ledger.
 			change(found.state, found.now)
 			return t.save(limited, q, s.namespace, need, found)
 		})
-		if need.several() && !need.skips && t.IsLockTimeout(err) {
-			need.skips = true
+		switch {
+		case err == nil:
+			s.locked.note(need)
+		case !t.IsLockTimeout(err):
+		case need.shares && !need.skips():
+			need.skip, need.skipsSessions = need.jobs, true
 			continue
+		case need.shares || need.spec:
+			return t.explain(ctx, fmt.Errorf("%w: %w", errLockedRow, err))
+		default:
+			waited = true
 		}
 		if errors.Is(err, errCompleting) && !need.skipsRuns {
 			need.skipsRuns = true
 			continue
 		}
 		again := err != nil && (t.Again(err) || t.IsDuplicate(err) || errors.Is(err, errCompleting))
+		if err != nil && waited && limited.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w for %s", errLockedRow, callTime)
+		}
 		if !again || n == attempts || limited.Err() != nil {
 			return t.explain(ctx, err)
 		}
+		need.recount = need.recount || t.IsDuplicate(err)
 		pause := time.Duration(rand.Int64N(int64(min(n, 10)) * int64(5*time.Millisecond)))
 		select {
 		case <-limited.Done():
@@ -84,8 +100,8 @@ func (s *Store) enter(ctx context.Context, t *tables, slots chan struct{}) (leav
 }
 
 // once runs f in a transaction. In all of them a statement sees what was committed before it began, so that what is
-// read after the locks were taken is current.
-func (t *tables) once(ctx context.Context, db *sql.DB, several bool, f func(querier) error) error {
+// read after the locks were taken is current. No statement waits for a lock for longer than wait, but in MySQL.
+func (t *tables) once(ctx context.Context, db *sql.DB, wait time.Duration, f func(querier) error) error {
 	if t.Dialect == sqldialect.SQLite {
 		return sqldialect.Immediate(ctx, db, func(conn *sql.Conn) error { return f(conn) })
 	}
@@ -95,15 +111,11 @@ func (t *tables) once(ctx context.Context, db *sql.DB, several bool, f func(quer
 	}
 	defer func() { _ = tx.Rollback() }() // after the commit it does nothing
 	if t.limits != "" {
-		wait := lockTime
-		if several {
-			wait = soonLocks
-		}
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf(t.limits, wait)); err != nil {
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf(t.limits, wait.Milliseconds())); err != nil {
 			return err
 		}
 	}
-	if err := f(tx); err != nil {
+	if err := f(t.waiting(tx, wait)); err != nil {
 		return err
 	}
 	return tx.Commit()

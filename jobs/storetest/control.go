@@ -63,6 +63,11 @@ func testPut(s *suite) {
 	other.At, other.Handler = at.Add(time.Hour), "other"
 	s.must(s.store.Put(s.ctx, other))
 	s.must(s.store.Put(s.ctx, jobs.OneOff{ID: "y", Handler: "mail", At: at.Add(-time.Minute)}))
+	for _, year := range []int{-1, 0, 10000, 300000} { // of which no record can tell
+		if s.store.Put(s.ctx, jobs.OneOff{ID: "far", Handler: "mail", At: time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC)}) == nil {
+			s.Fatalf("a one-off job is put in the year %d", year)
+		}
+	}
 	waiting, err := s.store.Waiting(s.ctx, 10)
 	s.must(err)
 	if len(waiting) != 2 || waiting[0].ID != "y" || waiting[1].Handler != "mail" || !waiting[1].At.Equal(at) || string(waiting[1].Payload) != "\x00<p>" {

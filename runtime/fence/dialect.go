@@ -24,6 +24,9 @@ const (
 // Detect asks the server which dialect it speaks. tx may be a *sql.DB too: detect once and keep the answer in
 // [SQL].Dialect. It leaves a transaction as it was.
 func Detect(ctx context.Context, tx Tx) (Dialect, error) {
+	if sqldialect.IsNothing(tx) {
+		return "", errNothing
+	}
 	found, err := sqldialect.Detect(ctx, tx)
 	if err != nil {
 		return "", fmt.Errorf("detect the dialect of the database: %w; fence.SQL.Dialect may say it", err)
@@ -102,8 +105,13 @@ RETURNING fence`,
 	},
 }
 
+var errNothing = fmt.Errorf("%w: there is no transaction, and no database", ErrInvalid)
+
 // statements resolves the settings, asking the server for its dialect if that is not among them.
 func (s SQL) statements(ctx context.Context, tx Tx) (statements, error) {
+	if sqldialect.IsNothing(tx) {
+		return statements{}, errNothing
+	}
 	if s.Dialect == "" {
 		dialect, err := Detect(ctx, tx)
 		if err != nil {

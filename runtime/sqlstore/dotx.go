@@ -68,7 +68,7 @@ func DoAllTx(
 	if fn == nil {
 		return noFunc
 	}
-	if pool, ok := db.(*sql.DB); db == nil || ok && pool == nil {
+	if sqldialect.IsNothing(db) {
 		return fmt.Errorf("run in a transaction under a lock: %w: there is no *sql.DB to begin it in", lockrt.ErrOptions)
 	}
 	return intx.Do(ctx, locks, keys, o, intx.Kind[*sql.Tx]{

@@ -214,7 +214,7 @@ func (s *Store) lookAt(ctx context.Context, t *tables) (clock clockPair, err err
 	defer conn.Close()
 	server, err := t.Ask(ctx, conn)
 	if err == nil {
-		err = server.Judge()
+		err = t.Judge(server)
 	}
 	if err == nil {
 		err = t.judge(server)

@@ -243,8 +243,10 @@ func completeElsewhere(t *testing.T, e *engine) {
 		if err := store.CompleteTx(ctx, e.db); !errors.Is(err, lockrt.ErrOptions) {
 			t.Errorf("on a pool: %v", err)
 		}
-		if err := store.CompleteTx(ctx, nil); !errors.Is(err, lockrt.ErrOptions) {
-			t.Errorf("on nil: %v", err)
+		for _, none := range nothings() {
+			if err := store.CompleteTx(ctx, none); !errors.Is(err, lockrt.ErrOptions) {
+				t.Errorf("on a nil %T: %v", none, err)
+			}
 		}
 		if err := store.CompleteTx(context.Background(), tx); !errors.Is(err, lockrt.ErrOptions) {
 			t.Errorf("outside of a run: %v", err)

@@ -2,11 +2,13 @@ package sqltest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/lockgen/lockgen/internal/testorm"
 	"github.com/lockgen/lockgen/jobs/sqlstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -36,6 +38,24 @@ func TestStore_PutTx_onAConnection(t *testing.T) {
 		}
 		if got := waiting(t, store); got != "a COMMIT" {
 			t.Errorf("%q wait", got)
+		}
+	})
+}
+
+// nothings are what callers have who have no transaction.
+func nothings() []sqlstore.Tx {
+	return []sqlstore.Tx{
+		nil, (*sql.Tx)(nil), (*sql.Conn)(nil), (*sql.DB)(nil), (*testorm.EntTx)(nil), sqlstore.PgxTx(pgx.Tx(nil)),
+		sqlstore.PgxTx((*pgx.Conn)(nil)),
+	}
+}
+
+func TestStore_PutTx_onNothing(t *testing.T) {
+	engines(t, func(t *testing.T, e *engine) {
+		for _, none := range nothings() {
+			if err := e.store().PutTx(t.Context(), none, letter("a")); !errors.Is(err, lockrt.ErrOptions) {
+				t.Errorf("on a nil %T: %v", none, err)
+			}
 		}
 	})
 }

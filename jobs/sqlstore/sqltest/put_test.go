@@ -289,11 +289,6 @@ func TestStore_PutTx_others(t *testing.T) {
 	if err := errors.Join(begin, put, commit); err != nil {
 		t.Fatal(err)
 	}
-	for _, none := range []sqlstore.Tx{nil, (*sql.Tx)(nil)} {
-		if err := s.PutTx(t.Context(), none, letter("nil")); !errors.Is(err, lockrt.ErrOptions) {
-			t.Errorf("without a transaction: %v", err)
-		}
-	}
 	pq := openDB(t, "postgres", e.url)
 	other, err := pq.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
 	if err != nil {

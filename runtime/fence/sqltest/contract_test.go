@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -118,6 +119,14 @@ func (e engine) noTransaction(t *testing.T) {
 	err := fence.SQL{Dialect: e.dialect}.Guard(t.Context(), e.db, "r", 1)
 	if !errors.Is(err, fence.ErrInvalid) || !strings.Contains(err.Error(), "*sql.Tx") {
 		t.Errorf("Guard on a *sql.DB: %v", err)
+	}
+	for _, none := range []fence.Tx{nil, (*sql.Tx)(nil), (*sql.Conn)(nil), (*sql.DB)(nil)} {
+		for _, s := range []fence.SQL{{}, {Dialect: e.dialect}} {
+			check, guard := s.Check(t.Context(), none, "r", 1), s.Guard(t.Context(), none, "r", 1)
+			if !errors.Is(check, fence.ErrInvalid) || !errors.Is(guard, fence.ErrInvalid) {
+				t.Errorf("on a nil %T: %v, %v", none, check, guard)
+			}
+		}
 	}
 }
 

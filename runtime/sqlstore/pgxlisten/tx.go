@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/sqlstore"
 	"github.com/lockgen/lockgen/runtime/sqlstore/internal/intx"
@@ -16,6 +17,9 @@ import (
 
 // Guard is sqlstore.Guard for a transaction of pgx.
 func Guard(ctx context.Context, tx pgx.Tx, lease *lockrt.Lease) error {
+	if sqldialect.IsNothing(tx) {
+		return fmt.Errorf("guard %q: %w: there is no transaction", lease.Key(), lockrt.ErrOptions)
+	}
 	return sqlstore.GuardRow(ctx, lease, func(ctx context.Context, query string, args ...any) sqlstore.Row {
 		return tx.QueryRow(ctx, query, args...)
 	})
@@ -50,7 +54,7 @@ func DoAllTx(
 	switch {
 	case fn == nil:
 		return noFunc
-	case db == nil:
+	case sqldialect.IsNothing(db):
 		return fmt.Errorf("run in a transaction under a lock: %w: there is no pool to begin it in", lockrt.ErrOptions)
 	}
 	return intx.Do(ctx, locks, keys, o, intx.Kind[pgx.Tx]{

@@ -142,3 +142,24 @@ func TestDoTx(t *testing.T) {
 		}
 	})
 }
+
+// A nil pointer of any type is no transaction, and no pool.
+func TestGuard_nothing(t *testing.T) {
+	l := locker(t, memstore.New(), slog.New(slog.DiscardHandler))
+	lease, err := l.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, none := range []pgx.Tx{nil, (*pgxpool.Tx)(nil)} {
+		if err := pgxlisten.Guard(t.Context(), none, lease); !errors.Is(err, lockrt.ErrOptions) {
+			t.Errorf("on a nil %T: %v", none, err)
+		}
+	}
+	for _, none := range []pgxlisten.Beginner{nil, (*pgxpool.Pool)(nil), (*pgx.Conn)(nil)} {
+		err := pgxlisten.DoTx(t.Context(), l, "other", lockrt.Options{TTL: time.Minute}, none,
+			func(context.Context, pgx.Tx, *lockrt.Lease) error { return nil })
+		if !errors.Is(err, lockrt.ErrOptions) {
+			t.Errorf("with a nil %T: %v", none, err)
+		}
+	}
+}

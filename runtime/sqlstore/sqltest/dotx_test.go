@@ -349,6 +349,7 @@ func txNothing(t *testing.T, e, locks *engine) {
 		"no function": sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{TTL: long}, e.db, nil),
 		"no pool":     sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{TTL: long}, none, insert),
 		"no DB":       sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{TTL: long}, nil, insert),
+		"a nil conn":  sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{TTL: long}, (*sql.Conn)(nil), insert),
 		"no TTL":      sqlstore.DoTx(t.Context(), a, "k", lockrt.Options{}, e.db, insert),
 		"no locker":   sqlstore.DoTx(t.Context(), nil, "k", lockrt.Options{TTL: long}, e.db, insert),
 	} {

@@ -28,6 +28,11 @@ func TestGuard_libraries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, none := range []sqlstore.Tx{nil, (*sql.Tx)(nil), (*sql.Conn)(nil), (*testorm.EntTx)(nil)} {
+		if err := sqlstore.Guard(t.Context(), none, lease); !errors.Is(err, lockrt.ErrOptions) {
+			t.Errorf("on a nil %T: %v", none, err)
+		}
+	}
 	for driver, dsn := range map[string]string{"pgx": e.url, "postgres": e.url} {
 		db := openDB(t, driver, dsn)
 		for name := range testorm.All(nil) {

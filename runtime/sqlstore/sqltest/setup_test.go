@@ -308,13 +308,14 @@ func TestOpen_mysql(t *testing.T) {
 	}
 }
 
-// A connection that does not commit by itself would undo a grant when it ends.
-func TestOpen_noAutocommit(t *testing.T) {
+// A connection that does not commit by itself would undo a grant when it ends, and in others statements fail.
+func TestOpen_unfitConnection(t *testing.T) {
 	t.Parallel()
 	e := mariaDB(t)
 	for what, dsn := range map[string]string{
 		"autocommit is off": "?autocommit=0", "takes no writes": "?tx_read_only=1",
-		"completion_type is CHAIN": "?completion_type=%27CHAIN%27",
+		"completion_type is CHAIN": "?completion_type=%27CHAIN%27", "sql_safe_updates is on": "?sql_safe_updates=1",
+		"sql_mode has EMPTY_STRING_IS_NULL": "?sql_mode=%27EMPTY_STRING_IS_NULL%27",
 	} {
 		l, err := lockrt.New(sqlstore.New(openDB(t, "mysql", mysqlDSN(e.url)+dsn), sqlstore.Config{}), lockrt.Config{})
 		if err != nil {
