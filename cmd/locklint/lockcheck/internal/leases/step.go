@@ -106,6 +106,8 @@ func (f *follower) record(instr ssa.Instruction, s *pathState) {
 		f.flow.Inside[instr] = true
 	case s.isRefused():
 		f.flow.Outside[instr] = true
+	case s.open():
+		f.flow.Unasked[instr] = true
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/sections"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -27,7 +27,7 @@ import (
 // apart; nil where any error is heeded. The error must go nowhere else, and the lock must not be looked at. A function
 // of the program may have no other errors than its own; a library's acquire always has, and so has what hands on the
 // errors of one.
-func heedsSome(site *leases.Site, flow *leases.Flow, lease func(ssa.Value) bool) ssa.CallInstruction {
+func heedsSome(r *check.Reporter, site *leases.Site, flow *leases.Flow, lease func(ssa.Value) bool) ssa.CallInstruction {
 	m, ok := ssax.MethodOf(&site.Call.Call)
 	err := errorOf(site, lease)
 	if !ok || err == nil || site.OK >= 0 {
@@ -58,15 +58,23 @@ func heedsSome(site *leases.Site, flow *leases.Flow, lease func(ssa.Value) bool)
 	}
 	spared := map[ssa.Instruction]bool{}
 	ssax.EachInstr(flow.Fn, func(instr ssa.Instruction) {
-		if call, ok := instr.(*ssa.Call); ok &&
-			!slices.ContainsFunc(tests, func(t *ssa.If) bool { return !only(t, 1, call.Block()) }) {
+		if call, ok := instr.(*ssa.Call); ok && (behindAll(tests, call) || flow.Unasked[call] && behindSome(tests, call)) {
 			spared[call] = true
 		}
 	})
-	if work := sections.WorkIn(spared); len(work) > 0 {
-		return work[0]
-	}
-	return nil
+	return workOf(r, spared)
+}
+
+// behindAll reports whether a call runs only where none of some tests has found anything.
+func behindAll(tests []*ssa.If, call *ssa.Call) bool {
+	return !slices.ContainsFunc(tests, func(t *ssa.If) bool { return !only(t, 1, call.Block()) })
+}
+
+// behindSome reports whether a call runs behind one of some tests, whatever that has found.
+func behindSome(tests []*ssa.If, call *ssa.Call) bool {
+	return slices.ContainsFunc(tests, func(t *ssa.If) bool {
+		return t.Block() != call.Block() && t.Block().Dominates(call.Block())
+	})
 }
 
 // errorOf is the error of an acquire, nil if there is none, or if the lock itself is looked at.
