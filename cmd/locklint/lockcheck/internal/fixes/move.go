@@ -195,7 +195,8 @@ func pure(r *check.Reporter, list []ast.Expr) bool {
 				ok = ok && n.Op != token.ARROW
 			case *ast.CallExpr:
 				fn := typeutil.StaticCallee(r.Pass.TypesInfo, n)
-				ok = ok && (r.Pass.TypesInfo.Types[n.Fun].IsType() || fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "context")
+				ok = ok && (r.Pass.TypesInfo.Types[n.Fun].IsType() ||
+					fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "context")
 			}
 			return ok
 		})

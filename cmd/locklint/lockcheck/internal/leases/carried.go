@@ -49,7 +49,8 @@ func (f *follower) finds(s *pathState, ex *ssa.Extract) abstract {
 // could not be prolonged. The libraries that have no other answer than the error say with it that they do not know, too.
 func (f *follower) saysNotExtended(s *pathState, err ssa.Value) bool {
 	call := callOf(err)
-	if call == nil || !ssax.IsError(err.Type()) || f.site == nil || f.site.Library != clients.Redsync || !f.asksIfHeld(s, call) {
+	if call == nil || !ssax.IsError(err.Type()) || f.site == nil || f.site.Library != clients.Redsync ||
+		!f.asksIfHeld(s, call) {
 		return false
 	}
 	m, ok := ssax.MethodOf(&call.Call)
