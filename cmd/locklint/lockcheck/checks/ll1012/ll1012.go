@@ -35,8 +35,8 @@ func checkHasty(r *check.Reporter) {
 				r.CallText(use), flow.Site.Name, r.Place(flow.Site.Call.Pos(), pos)),
 			Related: []analysis.RelatedInformation{{Pos: flow.Site.Call.Pos(), Message: "acquired here"}},
 		}
-		if b := fixes.BlockOf(r, flow.Site); b != nil && b.Holds(use) >= 0 {
-			if fix := fixes.Move(r, "check the error first", b.List[b.Check], b.List[b.Assign]); fix != nil {
+		if b := fixes.BlockOf(r, flow.Site); b != nil {
+			if fix := b.CheckFirst(r, use); fix != nil {
 				d.SuggestedFixes = []analysis.SuggestedFix{*fix}
 			}
 		}

@@ -4,9 +4,11 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/answers"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/fixes"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
@@ -15,7 +17,8 @@ import (
 
 // mergeExpiry moves the time to live of a go-redis Expire into the SetNX before it. It does so only where nothing can
 // tell the difference but a crash: both are direct calls of go-redis, the Expire is a statement of its own, and it
-// follows the SetNX at once or after the tests of its outcome that leave the function or loop. Nil otherwise.
+// follows the SetNX at once or after the tests of its outcome that leave the function or loop, or is the first thing that
+// is done where the outcome is success. Nil otherwise.
 func mergeExpiry(r *check.Reporter, a, e *rediscmd.Command) *analysis.SuggestedFix {
 	setnx, expire := r.Index.CallExpr(a.Call), r.Index.CallExpr(e.Call)
 	if setnx == nil || expire == nil || a.Name != "SetNX" || e.Name != "Expire" || a.Via+e.Via != "" ||
@@ -23,21 +26,31 @@ func mergeExpiry(r *check.Reporter, a, e *rediscmd.Command) *analysis.SuggestedF
 		return nil
 	}
 	stmt := follows(r, setnx, expire)
+	if stmt == nil && runsIfGot(a, e) {
+		stmt = insideTest(r, setnx, expire)
+	}
 	ttl, tail := expire.Args[len(expire.Args)-1], setnx.Args[len(setnx.Args)-1]
-	if stmt == nil || !movable(r, ttl, setnx) {
+	if stmt == nil || answers.Refused(e.Call.Block(), a) || !movable(r, ttl, setnx) || leavesUnused(r, stmt, ttl) {
 		return nil
 	}
 	text := r.Source(ttl)
-	if text == nil {
+	without, alone := fixes.Delete(r, stmt)
+	if text == nil || !alone {
 		return nil
 	}
 	return &analysis.SuggestedFix{
 		Message: "set the expiry with SetNX",
 		TextEdits: []analysis.TextEdit{
 			{Pos: tail.Pos(), End: tail.End(), NewText: text},
-			fixes.DeleteLine(r, stmt),
+			without,
 		},
 	}
+}
+
+// runsIfGot reports whether a command runs where the outcome of an acquire is success, whatever else is the case.
+func runsIfGot(a, e *rediscmd.Command) bool {
+	b := e.Call.Block()
+	return len(b.Preds) == 1 && slices.Contains(answers.WithLock(a), b)
 }
 
 // follows returns the statement that is the expire call if it follows the statement of setnx as described above.
@@ -52,6 +65,54 @@ func follows(r *check.Reporter, setnx, expire *ast.CallExpr) ast.Stmt {
 		}
 	}
 	return nil
+}
+
+// insideTest returns the statement that is the expire call if it is the first of several in the body of a test, which asks
+// setnx itself, or follows its statement as described above.
+func insideTest(r *check.Reporter, setnx, expire *ast.CallExpr) ast.Stmt {
+	list, at := fixes.ListAround(r, setnx)
+	for i := at; i < len(list); i++ {
+		test, isTest := list[i].(*ast.IfStmt)
+		if isTest && len(test.Body.List) > 1 && isExpireStatement(test.Body.List[0], expire) {
+			return test.Body.List[0]
+		}
+		if i > at && !fixes.Leaves(list[i]) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// leavesUnused reports whether a statement uses, but for one expression in it, a package or a variable of the function
+// that nothing else in the file uses: without it the program would not compile.
+func leavesUnused(r *check.Reporter, stmt ast.Stmt, but ast.Expr) bool {
+	uses := map[types.Object]bool{} // whether something else uses it, too
+	for n := range r.Around(stmt) {
+		file, ok := n.(*ast.File)
+		if !ok {
+			continue
+		}
+		gone := func(id *ast.Ident) bool {
+			return stmt.Pos() <= id.Pos() && id.End() <= stmt.End() && (id.Pos() < but.Pos() || but.End() < id.End())
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if obj := r.Pass.TypesInfo.Uses[id]; obj != nil {
+					uses[obj] = uses[obj] || !gone(id)
+				}
+			}
+			return true
+		})
+	}
+	for obj, used := range uses {
+		_, isPackage := obj.(*types.PkgName)
+		v, isVar := obj.(*types.Var)
+		declaredInside := stmt.Pos() <= obj.Pos() && obj.Pos() < stmt.End()
+		if !used && !declaredInside && (isPackage || isVar && !v.IsField() && v.Parent() != r.Pass.Pkg.Scope()) {
+			return true
+		}
+	}
+	return false
 }
 
 // isExpireStatement reports whether a statement does nothing but the expire call: as a statement of its own, or in

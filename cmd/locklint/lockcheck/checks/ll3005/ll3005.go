@@ -46,10 +46,8 @@ func checkUndue(r *check.Reporter) {
 			if d := ssax.DeferOf(release, flow.Fn); d != nil {
 				stmt = d
 			}
-			if at := b.Holds(stmt); at >= 0 {
-				if fix := fixes.Move(r, "release behind the error check", b.List[at], b.List[b.Check]); fix != nil {
-					d.SuggestedFixes = []analysis.SuggestedFix{*fix}
-				}
+			if fix := b.ReleaseBehind(r, stmt, release); fix != nil {
+				d.SuggestedFixes = []analysis.SuggestedFix{*fix}
 			}
 		}
 		r.Report(d)

@@ -18,12 +18,13 @@ func OutcomeError(fn *ssa.Function, c *rediscmd.Command) int {
 		return -1
 	}
 	got, refused := false, false
+	tests := TestsOf(c)
 	for _, b := range fn.Blocks {
 		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
 		if !ok || len(ret.Results) <= at {
 			continue
 		}
-		held, lost := sides(b, c)
+		held, lost := sides(b, tests)
 		switch v := ret.Results[at]; {
 		case c.Reply == rediscmd.ReplyError && isErrorOf(v, c):
 			got, refused = true, true
@@ -100,13 +101,13 @@ func lastError(results *types.Tuple) int {
 
 // Refused reports whether a block runs only where an acquire has not got the lock.
 func Refused(b *ssa.BasicBlock, c *rediscmd.Command) bool {
-	held, lost := sides(b, c)
+	held, lost := sides(b, TestsOf(c))
 	return lost && !held
 }
 
-// sides says whether a block runs only with the lock, or only without it.
-func sides(b *ssa.BasicBlock, c *rediscmd.Command) (held, lost bool) {
-	for _, t := range TestsOf(c) {
+// sides says whether a block runs only with the lock, or only without it, as some tests of its outcome say.
+func sides(b *ssa.BasicBlock, tests []outcomeTest) (held, lost bool) {
+	for _, t := range tests {
 		if t.block.Parent() != b.Parent() {
 			continue
 		}

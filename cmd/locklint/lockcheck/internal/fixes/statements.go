@@ -7,8 +7,6 @@ import (
 	"go/token"
 	"strings"
 
-	"golang.org/x/tools/go/analysis"
-
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 )
 
@@ -59,23 +57,6 @@ func Leaves(s ast.Stmt) bool {
 		return ok && id.Name == "panic"
 	}
 	return false
-}
-
-// DeleteLine removes a statement, and the lines it stands on if it has them to itself.
-func DeleteLine(r *check.Reporter, s ast.Stmt) analysis.TextEdit {
-	edit := analysis.TextEdit{Pos: s.Pos(), End: s.End()}
-	file := r.Pass.Fset.File(s.Pos())
-	text, err := r.Pass.ReadFile(file.Name())
-	if err != nil || len(text) != file.Size() {
-		return edit
-	}
-	start, end := file.Offset(s.Pos()), file.Offset(s.End())
-	first := bytes.LastIndexByte(text[:start], '\n') + 1
-	last := bytes.IndexByte(text[end:], '\n')
-	if last < 0 || len(bytes.TrimSpace(text[first:start])) > 0 || len(bytes.TrimSpace(text[end:end+last])) > 0 {
-		return edit
-	}
-	return analysis.TextEdit{Pos: file.Pos(first), End: file.Pos(end + last + 1)}
 }
 
 // Statements is the list of statements that a node holds, nil for other nodes.

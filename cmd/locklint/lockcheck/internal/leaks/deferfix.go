@@ -59,11 +59,12 @@ func insertDefer(r *check.Reporter, call *ast.CallExpr, flow *leases.Flow, list 
 			outlives(r.Pass.TypesInfo, list[i+2:], lease.Name) {
 			return nil
 		}
+		behind := fixes.Behind(r, list[i+1])
 		indent := fmt.Sprintf("\n%s", fixes.IndentOf(r, s))
 		return &analysis.SuggestedFix{
 			Message: "defer the release behind the error check",
 			TextEdits: []analysis.TextEdit{{
-				Pos: list[i+1].End(), End: list[i+1].End(),
+				Pos: behind, End: behind,
 				NewText: fmt.Appendf(nil, "%sdefer %s.Release(%s)", indent, lease.Name, ctx),
 			}},
 		}

@@ -104,8 +104,11 @@ func (f *follower) saysOver(s *pathState, cond ssa.Value, outcome bool) bool {
 		i := ssax.IntOf(b.Y)
 		return isSelect && ex.Index == 0 && 0 <= i && i < len(sel.States) && isDone(s, sel.States[i].Chan)
 	}
+	if !isNilTest(b) || !ssax.IsNilConst(b.Y) || outcome != (b.Op == token.NEQ) {
+		return false
+	}
 	call, ok := b.X.(*ssa.Call)
-	return ok && ssax.IsNilConst(b.Y) && outcome == (b.Op == token.NEQ) && asksLease(s, call, "Err")
+	return ok && asksLease(s, call, "Err") || f.saysNotExtended(s, b.X)
 }
 
 // asksIfHeld reports whether a call prolongs the lease, or asks whether it is valid. It may be nil.
@@ -166,17 +169,13 @@ func (f *follower) assumeNil(s *pathState, x ssa.Value, null bool) bool {
 	return true
 }
 
-// joins reports whether a value is the acquire's error joined with others, which is nil only if all of them are.
+// joins reports whether a value is made of the acquire's error and others, so that it is nil only if all of them are.
 func (f *follower) joins(s *pathState, v ssa.Value) bool {
 	call, ok := v.(*ssa.Call)
 	if !ok || f.site != nil && f.site.Both {
 		return false
 	}
-	fn := call.Call.StaticCallee()
-	if fn == nil || ssax.CalleeName(fn) != "errors.Join" {
-		return false
-	}
-	list, _ := ssax.Variadic(call.Call.Args[0])
+	list, _ := ssax.MadeOf(call)
 	return slices.ContainsFunc(list, func(e ssa.Value) bool { return s.of(e) == theError })
 }
 

@@ -20,6 +20,9 @@ func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 	if ssax.IsBool(call.Type()) && isErrorTest(&s, call) && slices.ContainsFunc(*call.Referrers(), isKept) {
 		s.set(call, failedIfTrue)
 	}
+	if ssax.IsError(call.Type()) {
+		s.set(call, f.carried(&s, call))
+	}
 	f.made(call, &s)
 	if s.isRefused() && f.takesAgain(call) {
 		s.Lease = escaped
@@ -130,7 +133,7 @@ func (f *follower) pass(call ssa.CallInstruction, s *pathState) {
 			}
 			f.hand(call, i, s)
 		case theError:
-			if !understands(c) {
+			if !understands(call) {
 				s.consulted = true
 			}
 		}
@@ -200,8 +203,13 @@ func (f *follower) release(call ssa.CallInstruction, s *pathState) {
 
 // understands reports whether a function only looks at an error, in ways that the analysis follows or that decide
 // nothing.
-func understands(c *ssa.CallCommon) bool {
-	m, ok := ssax.MethodOf(c)
+func understands(call ssa.CallInstruction) bool {
+	if plain, ok := call.(*ssa.Call); ok {
+		if _, made := ssax.MadeOf(plain); made {
+			return true
+		}
+	}
+	m, ok := ssax.MethodOf(call.Common())
 	if !ok || m.Obj.Pkg() == nil {
 		return false
 	}

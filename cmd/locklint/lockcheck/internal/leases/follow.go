@@ -51,6 +51,7 @@ type Flow struct {
 	Releases map[ssa.CallInstruction]bool // where it is released; the value: by a deferred call or literal
 	Inside   map[ssa.Instruction]bool     // calls, go and defer statements that run with the lease certainly held
 	Outside  map[ssa.Instruction]bool     // those that run though the acquire is known to have failed
+	Unasked  map[ssa.Instruction]bool     // those that run before anybody has found out whether there is a lease
 	Undue    map[ssa.CallInstruction]bool // releases of them
 	Hasty    map[ssa.CallInstruction]bool // uses of the lease before anybody has looked whether there is one
 	ways     map[edge]ways
@@ -88,7 +89,7 @@ func (flow *Flow) take(from, to *ssa.BasicBlock, v verdict) {
 func newSiteFlow(fn *ssa.Function, site *Site) *Flow {
 	return &Flow{
 		Site: site, Fn: fn, Returned: map[*ssa.Return]int{}, Releases: map[ssa.CallInstruction]bool{},
-		Inside: map[ssa.Instruction]bool{}, Outside: map[ssa.Instruction]bool{},
+		Inside: map[ssa.Instruction]bool{}, Outside: map[ssa.Instruction]bool{}, Unasked: map[ssa.Instruction]bool{},
 		Undue: map[ssa.CallInstruction]bool{}, Hasty: map[ssa.CallInstruction]bool{}, ways: map[edge]ways{},
 	}
 }

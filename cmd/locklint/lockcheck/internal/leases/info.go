@@ -2,6 +2,7 @@ package leases
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -38,6 +39,12 @@ type Site struct {
 	field      string // the field of Recv that is called, if that is what locks
 	Keyed      bool   // Recv keeps several locks, and the call says which
 	at         string
+}
+
+// hasAnyError reports whether the error of the acquire may be any that the library has.
+func (s *Site) hasAnyError() bool {
+	m, ok := ssax.MethodOf(&s.Call.Call)
+	return s.AnyError || ok && clients.OfPackage(m.Obj.Pkg()) != clients.None
 }
 
 // Has reports whether a value is the lease, or the object that is locked.
@@ -201,6 +208,9 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	}
 	if f.Verb == handles.VerbOther {
 		f.Library, f.Both = library, isQuiet(fn, index-1, refusedIn(flows))
+		f.AnyError = slices.ContainsFunc(flows, func(flow *Flow) bool {
+			return len(flow.Returned) > 0 && flow.Site.hasAnyError() && handsOnError(flow.Site)
+		})
 	}
 	f.Detached = f.Detached || f.Verb == handles.VerbOther && li.detaches(handed, index-1)
 	f.Null, f.Always, f.Spare = null && fn.Signature.Results().Len() == 1, !null, spare

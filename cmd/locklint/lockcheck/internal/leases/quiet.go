@@ -18,19 +18,30 @@ import (
 // Their callers have a lock only where the error is nil and the lease is not.
 
 // isQuiet reports whether a function that hands out a lease is such a one. One that returns the same elsewhere, as where
-// locking is switched off, is not: who has got no lease then is not refused.
+// locking is switched off, is not: who has got no lease then is not refused. A flag beside the two says no then.
 func isQuiet(fn *ssa.Function, lease int, refused func(*ssa.BasicBlock) bool) bool {
-	results := fn.Signature.Results()
-	if results.Len() != 2 || !ssax.IsError(results.At(1-lease).Type()) {
+	err, flag := -1, -1
+	for i := range fn.Signature.Results().Len() {
+		switch t := fn.Signature.Results().At(i).Type(); {
+		case i == lease:
+		case ssax.IsError(t) && err < 0:
+			err = i
+		case ssax.IsBool(t) && flag < 0:
+			flag = i
+		default:
+			return false
+		}
+	}
+	if err < 0 {
 		return false
 	}
 	found := false
 	for _, b := range fn.Blocks {
 		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-		if !ok || b == fn.Recover || !ssax.IsNilConst(ssax.Returned(ret, 0)) || !ssax.IsNilConst(ssax.Returned(ret, 1)) {
+		if !ok || b == fn.Recover || !ssax.IsNilConst(ssax.Returned(ret, lease)) || !ssax.IsNilConst(ssax.Returned(ret, err)) {
 			continue
 		}
-		if found = true; !refused(b) {
+		if found = true; !refused(b) || flag >= 0 && !saysNo(ssax.Returned(ret, flag)) {
 			return false
 		}
 	}

@@ -54,6 +54,7 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 		Call: call, Name: ssax.ShortName(m.Obj), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
 		only: results.Len() == 1, Null: f.Null, Always: f.Always, Spare: f.Spare, Both: f.Both && f.Verb == handles.VerbOther,
 		Detached: f.Detached && f.Verb == handles.VerbOther, Closed: closesLocker(call.Parent()),
+		AnyError: f.AnyError && f.Verb == handles.VerbOther,
 	}
 }
 

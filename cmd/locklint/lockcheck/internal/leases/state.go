@@ -213,3 +213,9 @@ func (s *pathState) holding() bool {
 	}
 	return s.Lease == held || s.Lease == unchecked || s.Lease == released && s.deferred != nil
 }
+
+// open reports whether nobody has found out yet whether the acquire has succeeded.
+func (s *pathState) open() bool {
+	return s.verdict == unasked && !s.only && !s.consulted &&
+		(s.Lease == unchecked || s.Lease == released && s.deferred != nil && !s.over)
+}

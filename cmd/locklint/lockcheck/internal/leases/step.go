@@ -30,7 +30,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.RunDefers:
 		return f.runDefers(s)
 	case *ssa.Extract:
-		s.set(instr, f.extracted(instr))
+		if s.set(instr, f.extracted(instr)); s.of(instr) == unknown {
+			s.set(instr, f.finds(&s, instr))
+		}
 		f.made(instr, &s)
 	case *ssa.Alloc:
 		if s.known[instr] == theLease {
@@ -81,7 +83,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 			break
 		}
 		f.other(instr, &s)
-		if s.of(instr.X) == theError {
+		if s.of(instr.X) == theError && !instr.CommaOk {
 			s.consulted = true
 		}
 	default:
@@ -104,6 +106,8 @@ func (f *follower) record(instr ssa.Instruction, s *pathState) {
 		f.flow.Inside[instr] = true
 	case s.isRefused():
 		f.flow.Outside[instr] = true
+	case s.open():
+		f.flow.Unasked[instr] = true
 	}
 }
 

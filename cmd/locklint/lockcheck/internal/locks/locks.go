@@ -129,6 +129,9 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 	if a.Call == r.Call || a.Ended || r.Ended || r.Forced || a.Key.Fresh() {
 		return false
 	}
+	if a.Fn == r.Fn && a.Key.String() != r.Key.String() {
+		return false // asked first: a long function has many pairs
+	}
 	if (speaksOfOther(a.Fn, a.Key) || speaksOfOther(r.Fn, r.Key)) && (a.Fn != r.Fn || !isCalledLock(a.Key) && !alwaysEnds(a, r)) {
 		return false
 	}
@@ -139,7 +142,7 @@ func (ix *Set) isLock(a, r *rediscmd.Command) bool {
 		return false
 	}
 	if a.Fn == r.Fn {
-		return a.Key.String() == r.Key.String() && ssax.ComesAfter(a.Call, r.Call) && !ssax.UndoesFailureSince(a.Call, r.Call) &&
+		return ssax.ComesAfter(a.Call, r.Call) && !ssax.UndoesFailureSince(a.Call, r.Call) &&
 			!ix.onlyGivenBack(a, r) && (!answers.Skippable(a, r.Call) || ix.OwnerCompared(r) != nil) &&
 			(answers.WhenHeld(a, r.Call) != answers.OnlyLost || (saysLock(a) || saysLock(r)) && answers.Inverted(a, r.Call))
 	}

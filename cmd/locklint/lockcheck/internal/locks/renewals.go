@@ -22,27 +22,35 @@ func (ix *Set) FindRenewals() {
 		}
 	}
 	done := map[*rediscmd.Command]bool{}
-	add := func(a *rediscmd.Command, judged bool) {
-		for _, e := range expires {
-			if !done[e.Root()] && ix.renews(a, e) {
-				done[e.Root()] = true
-				ix.Renewals = append(ix.Renewals, &Lock{Acquire: a, Release: e, Judged: judged})
+	for _, within := range []bool{true, false} { // the lock of its own function, before that of another with the same key
+		add := func(a *rediscmd.Command, judged bool) {
+			for _, e := range expires {
+				if !done[e.Root()] && (!within || a.Fn == e.Fn) && ix.renews(a, e) {
+					done[e.Root()] = true
+					ix.Renewals = append(ix.Renewals, &Lock{Acquire: a, Release: e, Judged: judged})
+				}
 			}
 		}
+		ix.eachRenewable(add)
 	}
+	for e := range done {
+		e.Judged = true
+	}
+}
+
+// eachRenewable visits the acquires whose locks may be prolonged: those of locks that are released, then those whose key
+// says that they are locks.
+func (ix *Set) eachRenewable(visit func(a *rediscmd.Command, judged bool)) {
 	for _, l := range ix.Locks {
-		add(l.Acquire, l.Judged)
+		visit(l.Acquire, l.Judged)
 	}
 	for _, fn := range ix.Funcs {
 		for _, a := range ix.Commands[fn] {
 			if a.Op == ops.Acquire && a.Key.Known() && speaksOfLock(a.Key) && !speaksOfOther(a.Fn, a.Key) &&
 				!a.Key.Fresh() && !ix.InTest(a.Pos()) {
-				add(a, false)
+				visit(a, false)
 			}
 		}
-	}
-	for e := range done {
-		e.Judged = true
 	}
 }
 

@@ -3,8 +3,6 @@ package refusals
 
 import (
 	"fmt"
-	"go/token"
-	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -12,7 +10,6 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/sections"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -34,7 +31,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 			})
 			continue
 		}
-		if ignoresError(r, site) {
+		if ignoresError(r, site) || putsErrorAway(r, flow) {
 			what := "error"
 			if site.Both || site.OK >= 0 && site.Err < 0 || ssax.IsBool(site.Call.Type()) {
 				what = "outcome"
@@ -46,7 +43,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 			})
 			continue
 		}
-		if work := heedsSome(site, flow, func(v ssa.Value) bool { return onlyCalled(r, v) }); work != nil {
+		if work := heedsSome(r, site, flow, func(v ssa.Value) bool { return onlyCalled(r, v) }); work != nil {
 			at := work.Common().Pos()
 			r.Report(analysis.Diagnostic{
 				Pos: pos, End: end,
@@ -66,16 +63,16 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 				both[instr] = true
 			}
 		}
-		work := sections.WorkIn(both)
-		if len(work) == 0 {
+		work := workOf(r, both)
+		if work == nil {
 			continue
 		}
-		at := work[0].Common().Pos()
+		at := work.Common().Pos()
 		r.Report(analysis.Diagnostic{
 			Pos: pos, End: end,
 			Message: fmt.Sprintf("when %s fails, the code goes on without the lock: %s at %s runs either way; return on the "+
 				"error, or wait for the lock",
-				r.CallText(site.Call), r.CallText(work[0]), r.Place(at, pos)),
+				r.CallText(site.Call), r.CallText(work), r.Place(at, pos)),
 			Related: []analysis.RelatedInformation{{Pos: at, Message: "runs with and without the lock"}},
 		})
 	}
@@ -94,76 +91,6 @@ func triesAgain(r *check.Reporter, flow *leases.Flow, call ssa.CallInstruction) 
 				return true
 			}
 		}
-	}
-	return false
-}
-
-// nextRound reports whether a call runs without the lock only in a later round of the loop of an acquire, as in the loop of
-// a leader that asks its lock in one case of a select and takes it in another, or leaves in a third, and where those who
-// have not got the lock look for a result again. A loop that only counts its tries has no such later round.
-func nextRound(flow *leases.Flow, call ssa.CallInstruction) bool {
-	acquire := flow.Site.Call
-	if acquire.Parent() != call.Parent() || acquire.Block() == call.Block() {
-		return false
-	}
-	reached, heads := map[*ssa.BasicBlock]bool{}, map[*ssa.BasicBlock]bool{}
-	var follow, leave func(b *ssa.BasicBlock)
-	follow = func(b *ssa.BasicBlock) {
-		reached[b] = true
-		for _, s := range b.Succs {
-			granted, refused := flow.Taken(b, s)
-			switch {
-			case reached[s] || granted && !refused:
-			case !s.Dominates(b):
-				follow(s)
-			default:
-				leave(s)
-			}
-		}
-	}
-	// leave goes on behind a loop from a head of it that only counts, unless whoever has the lock goes round, too.
-	leave = func(head *ssa.BasicBlock) {
-		loop := ssax.LoopOf(head)
-		holders := false
-		var behind []*ssa.BasicBlock
-		var count func(b *ssa.BasicBlock)
-		count = func(b *ssa.BasicBlock) {
-			heads[b] = true
-			for _, s := range b.Succs {
-				granted, refused := flow.Taken(b, s)
-				switch {
-				case !loop[s]:
-					if refused || !granted {
-						behind = append(behind, s)
-					}
-				case s == acquire.Block() || slices.ContainsFunc(s.Instrs, asksMore):
-					holders = holders || granted
-				case !heads[s]:
-					count(s)
-				}
-			}
-		}
-		if heads[head] || slices.ContainsFunc(head.Instrs, asksMore) {
-			return
-		}
-		count(head)
-		for _, b := range behind {
-			if !holders && !reached[b] {
-				follow(b)
-			}
-		}
-	}
-	follow(acquire.Block())
-	return !reached[call.Block()] && ssax.Reaches(acquire.Block(), call.Block())
-}
-
-// asksMore reports whether an instruction finds out something that no constant and no counter says.
-func asksMore(instr ssa.Instruction) bool {
-	switch instr := instr.(type) {
-	case *ssa.Next, *ssa.Select, ssa.CallInstruction:
-		return true
-	case *ssa.UnOp:
-		return instr.Op == token.ARROW
 	}
 	return false
 }

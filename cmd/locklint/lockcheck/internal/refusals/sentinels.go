@@ -2,13 +2,14 @@ package refusals
 
 import (
 	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/check"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/leases"
-	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/sections"
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
@@ -26,7 +27,7 @@ import (
 // apart; nil where any error is heeded. The error must go nowhere else, and the lock must not be looked at. A function
 // of the program may have no other errors than its own; a library's acquire always has, and so has what hands on the
 // errors of one.
-func heedsSome(site *leases.Site, flow *leases.Flow, lease func(ssa.Value) bool) ssa.CallInstruction {
+func heedsSome(r *check.Reporter, site *leases.Site, flow *leases.Flow, lease func(ssa.Value) bool) ssa.CallInstruction {
 	m, ok := ssax.MethodOf(&site.Call.Call)
 	err := errorOf(site, lease)
 	if !ok || err == nil || site.OK >= 0 {
@@ -57,15 +58,23 @@ func heedsSome(site *leases.Site, flow *leases.Flow, lease func(ssa.Value) bool)
 	}
 	spared := map[ssa.Instruction]bool{}
 	ssax.EachInstr(flow.Fn, func(instr ssa.Instruction) {
-		if call, ok := instr.(*ssa.Call); ok &&
-			!slices.ContainsFunc(tests, func(t *ssa.If) bool { return !only(t, 1, call.Block()) }) {
+		if call, ok := instr.(*ssa.Call); ok && (behindAll(tests, call) || flow.Unasked[call] && behindSome(tests, call)) {
 			spared[call] = true
 		}
 	})
-	if work := sections.WorkIn(spared); len(work) > 0 {
-		return work[0]
-	}
-	return nil
+	return workOf(r, spared)
+}
+
+// behindAll reports whether a call runs only where none of some tests has found anything.
+func behindAll(tests []*ssa.If, call *ssa.Call) bool {
+	return !slices.ContainsFunc(tests, func(t *ssa.If) bool { return !only(t, 1, call.Block()) })
+}
+
+// behindSome reports whether a call runs behind one of some tests, whatever that has found.
+func behindSome(tests []*ssa.If, call *ssa.Call) bool {
+	return slices.ContainsFunc(tests, func(t *ssa.If) bool {
+		return t.Block() != call.Block() && t.Block().Dominates(call.Block())
+	})
 }
 
 // errorOf is the error of an acquire, nil if there is none, or if the lock itself is looked at.
@@ -89,8 +98,8 @@ func errorOf(site *leases.Site, lease func(ssa.Value) bool) (err ssa.Value) {
 	return err
 }
 
-// sentinelTest is the branch that a use of an error decides by comparing it with another error, the first way of which
-// is for those that are the same; nil for other uses.
+// sentinelTest is the branch that a use of an error decides by comparing it with another error, or looking for one of a
+// type, the first way of which is for those that are found; nil for other uses. What any error is says nothing.
 func sentinelTest(use ssa.Instruction, err ssa.Value) *ssa.If {
 	var cond ssa.Value
 	switch use := use.(type) {
@@ -99,13 +108,20 @@ func sentinelTest(use ssa.Instruction, err ssa.Value) *ssa.If {
 			return nil
 		}
 		cond = use
-	case *ssa.Call:
-		fn := use.Call.StaticCallee()
-		if fn == nil || fn.Object() == nil || ssax.CalleeName(fn) != "errors.Is" || use.Call.Args[0] != err {
-			return nil
+	case *ssa.TypeAssert:
+		if use.CommaOk && !isAnyError(use.AssertedType) {
+			cond = whetherFound(use)
 		}
-		cond = use
-	default:
+	case *ssa.Call:
+		switch {
+		case len(use.Call.Args) == 0 || use.Call.Args[0] != err:
+		case ssax.IsAsType(use) && !isAnyError(soughtIn(use)):
+			cond = whetherFound(use)
+		case isCallOf(use, "errors.Is"), isCallOf(use, "errors.As") && !isAnyError(soughtIn(use)):
+			cond = use
+		}
+	}
+	if cond == nil {
 		return nil
 	}
 	var branch *ssa.If
@@ -124,8 +140,52 @@ func sentinelTest(use ssa.Instruction, err ssa.Value) *ssa.If {
 	return branch
 }
 
-// asksLibrary reports whether a test compares an error with one of a library of locks.
+func isCallOf(call *ssa.Call, name string) bool {
+	fn := call.Call.StaticCallee()
+	return fn != nil && fn.Object() != nil && ssax.CalleeName(fn) == name
+}
+
+// whetherFound is the second result of a look for an error of a type, nil if nobody asks for it.
+func whetherFound(look ssa.Value) ssa.Value {
+	for _, use := range *look.Referrers() {
+		if ex, ok := use.(*ssa.Extract); ok && ex.Index == 1 {
+			return ex
+		}
+	}
+	return nil
+}
+
+// soughtIn is the type of error that errors.As or errors.AsType looks for, nil if it is not in sight.
+func soughtIn(look *ssa.Call) types.Type {
+	if results, ok := look.Type().(*types.Tuple); ok {
+		return results.At(0).Type()
+	}
+	target, ok := look.Call.Args[1].(*ssa.MakeInterface)
+	if !ok {
+		return nil
+	}
+	return ssax.Elem(target.X.Type())
+}
+
+// isAnyError reports whether each error is of a type, or nobody knows.
+func isAnyError(t types.Type) bool {
+	if t == nil {
+		return true
+	}
+	i, ok := t.Underlying().(*types.Interface)
+	return ok && types.Implements(types.Universe.Lookup("error").Type(), i)
+}
+
+// asksLibrary reports whether a test compares an error with one of a library of locks, or looks for one of its types.
 func asksLibrary(test ssa.Instruction) bool {
+	switch test := test.(type) {
+	case *ssa.TypeAssert:
+		return isOfLibrary(test.AssertedType)
+	case *ssa.Call:
+		if !isCallOf(test, "errors.Is") {
+			return isOfLibrary(soughtIn(test))
+		}
+	}
 	for _, op := range test.Operands(nil) {
 		load, ok := (*op).(*ssa.UnOp)
 		if !ok {
@@ -136,6 +196,15 @@ func asksLibrary(test ssa.Instruction) bool {
 		}
 	}
 	return false
+}
+
+// isOfLibrary reports whether a type of error is one of a library of locks.
+func isOfLibrary(t types.Type) bool {
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && clients.IsKept(clients.OfPackage(n.Obj().Pkg()))
 }
 
 // only reports whether a block is reached through one way of a branch, and in no other.

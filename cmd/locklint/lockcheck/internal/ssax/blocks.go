@@ -39,29 +39,6 @@ func LoopOf(head *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 	return loop
 }
 
-// Reaches reports whether a block can run after another: itself only if it can run twice.
-func Reaches(from, to *ssa.BasicBlock) bool {
-	if from.Parent() != to.Parent() {
-		return false
-	}
-	seen := map[*ssa.BasicBlock]bool{}
-	reach := []*ssa.BasicBlock{from}
-	for len(reach) > 0 {
-		b := reach[0]
-		reach = reach[1:]
-		for _, s := range b.Succs {
-			if s == to {
-				return true
-			}
-			if !seen[s] {
-				seen[s] = true
-				reach = append(reach, s)
-			}
-		}
-	}
-	return false
-}
-
 // ComesAfter reports whether second can run after first. Across function literals it is taken for granted: they run
 // when their function says, mostly at its end.
 func ComesAfter(first, second ssa.CallInstruction) bool {

@@ -45,6 +45,55 @@ func never(ctx context.Context, l *lockrt.Locker) {
 	use(lease.Fence()) // want `LL1012`
 }
 
+// No fix: it would not be done any more where there is no lease.
+
+func doneBetween(ctx context.Context, l *lockrt.Locker, done func()) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	defer done()
+	use(lease.Fence()) // want `LL1012: lease.Fence runs before`
+	if err != nil {
+		return err
+	}
+	defer lease.Release(ctx)
+	return nil
+}
+
+func leavesBetween(ctx context.Context, l *lockrt.Locker, skip bool) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	if skip {
+		return nil
+	}
+	use(lease.Fence()) // want `LL1012: lease.Fence runs before`
+	if err != nil {
+		return err
+	}
+	defer lease.Release(ctx)
+	return nil
+}
+
+func countsBetween(ctx context.Context, l *lockrt.Locker, count func()) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{})
+	defer lease.Release(ctx)
+	use(lease.Fence()) // want `LL1012: lease.Fence runs before`
+	count()
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// The comment above the check goes with it, the one behind the acquire stays there.
+func comments(ctx context.Context, l *lockrt.Locker) error {
+	lease, err := l.Acquire(ctx, "a", lockrt.Options{}) // the lock
+	use(lease.Fence())                                  // want `LL1012: lease.Fence runs before`
+	// Somebody else has it.
+	if err != nil {
+		return err
+	} // so that is that
+	defer lease.Release(ctx)
+	return nil
+}
+
 // Fine.
 
 func checked(ctx context.Context, l *lockrt.Locker) error {

@@ -35,6 +35,8 @@ func (*Mutex) Unlock() (bool, error)                           { return false, n
 func (*Mutex) UnlockContext(ctx context.Context) (bool, error) { return false, nil }
 func (*Mutex) Extend() (bool, error)                           { return false, nil }
 func (*Mutex) ExtendContext(ctx context.Context) (bool, error) { return false, nil }
+func (*Mutex) Valid() (bool, error)                            { return false, nil }
+func (*Mutex) ValidContext(ctx context.Context) (bool, error)  { return false, nil }
 
 func WithGenValueFunc(genValueFunc func() (string, error)) Option { return nil }
 
