@@ -13,10 +13,14 @@ import (
 // lease as an argument.
 func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 	if f.site != nil && call == f.site.Call && f.depth == 0 {
+		f.called(call.Common(), &s)
 		f.acquire(v, call, &s)
 		return []pathState{s}
 	}
 	s.set(call, unknown)
+	if ssax.Literal(call.Common()) == nil {
+		f.called(call.Common(), &s)
+	}
 	if ssax.IsBool(call.Type()) && isErrorTest(&s, call) && slices.ContainsFunc(*call.Referrers(), isKept) {
 		s.set(call, failedIfTrue)
 	}
@@ -237,6 +241,7 @@ func (f *follower) runDefers(s pathState) []pathState {
 	}
 	pending := s.defers
 	s.defers = nil
+	f.ended(&s)
 	states := []pathState{s}
 	f.ending++
 	defer func() { f.ending-- }()

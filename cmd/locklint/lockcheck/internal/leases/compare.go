@@ -63,12 +63,12 @@ func (f *follower) narrow(s *pathState, cond *ssa.BinOp, v ssa.Value, r relation
 
 // narrowVariable records what a load has read, and what its variable still holds.
 func (f *follower) narrowVariable(s *pathState, cond *ssa.BinOp, load *ssa.UnOp, c content) {
-	cell, ok := ssax.CellOf(load.X).(*ssa.Alloc)
-	if load.Op != token.MUL || !ok || !f.follows(load) {
+	cell := f.places.variable(load.X)
+	if load.Op != token.MUL || cell == nil || !f.follows(load) {
 		return
 	}
 	f.put(load, c, s)
-	if decidesOn(cond, load, cell) {
+	if f.decidesOn(cond, load, cell) {
 		f.put(cell, c, s)
 	}
 }

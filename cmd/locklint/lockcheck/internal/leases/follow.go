@@ -119,11 +119,13 @@ type follower struct {
 	exits    []leaseState // of a followed parameter: its state at each return
 	tested   map[string]int
 	visits   int
-	most     int                 // visits, before it gives up
-	depth    int                 // of function literals being called
-	ending   int                 // of deferred literals being run
-	asked    map[*ssa.Alloc]bool // variables that literals compare with nil, see askedLater
-	subjects subjects            // the variables whose contents are followed
+	most     int                // visits, before it gives up
+	twice    map[ssa.Value]bool // those that are read in several places
+	depth    int                // of function literals being called
+	ending   int                // of deferred literals being run
+	asked    map[ssa.Value]bool // variables that literals compare with nil, see askedLater
+	subjects subjects           // the variables whose contents are followed
+	places   *places
 }
 
 // followSite follows the lease that a call returns. If there is anything to say of it, numbers, texts and lists may speak
@@ -158,7 +160,8 @@ func (flow *Flow) isCalm() bool {
 
 // followKnowing is followSite with the variables whose contents are followed.
 func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, most int) *Flow {
-	f := &follower{li: li, fn: fn, site: site, most: min(most, maxTotal-li.visits[fn]), subjects: subjects}
+	f := &follower{li: li, fn: fn, site: site, most: min(most, maxTotal-li.visits[fn]), subjects: subjects,
+		places: li.placesIn(fn)}
 	f.flow = newSiteFlow(fn, site)
 	f.tested = li.testedIn(fn)
 	s := newPathState()
@@ -173,7 +176,7 @@ func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, mo
 
 // followParam follows a lease that a function is given.
 func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
-	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn)}
+	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn), places: li.placesIn(fn)}
 	f.flow = newSiteFlow(fn, nil)
 	s := newPathState()
 	s.Lease, s.verdict = held, granted
@@ -344,6 +347,7 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 		contents[phi] = f.entering(s, phi, edge)
 	}
 	for phi, a := range values {
+		f.renewed(phi, s)
 		s.set(phi, a)
 		f.put(phi, contents[phi], s)
 	}

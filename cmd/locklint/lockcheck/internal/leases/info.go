@@ -63,7 +63,9 @@ type Info struct {
 	fields map[*types.Var]ownVerb
 	// What is worked out once because it is needed for every lease of a function, and what its leases have cost so far.
 	conditions map[ssa.Value]asked
+	askedOf    map[string][]string // the keys of the conditions that ask about a variable, by its route
 	subjects   map[*ssa.Function]subjects
+	places     map[*ssa.Function]*places
 	askedFrom  map[ssa.Value]map[*ssa.BasicBlock]bool
 	tested     map[*ssa.Function]map[string]int
 	visits     map[*ssa.Function]int
@@ -75,7 +77,8 @@ type Info struct {
 func New(p *program.Package, hand *summaries.Info) *Info {
 	li := &Info{P: p, hand: hand, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
 		verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
-		subjects: map[*ssa.Function]subjects{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
+		askedOf:  map[string][]string{},
+		subjects: map[*ssa.Function]subjects{}, places: map[*ssa.Function]*places{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
 		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.findHandReleases()

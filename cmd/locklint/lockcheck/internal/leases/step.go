@@ -14,6 +14,9 @@ import (
 // step runs one instruction. What it does not know how to follow makes the lease escape, never leak.
 func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathState {
 	f.record(instr, &s)
+	if v, ok := instr.(ssa.Value); ok {
+		f.renewed(v, &s)
+	}
 	switch instr := instr.(type) {
 	case *ssa.Call:
 		if instr.Call.IsInvoke() && program.EndsByName(instr.Call.Method) {
@@ -30,7 +33,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.RunDefers:
 		return f.runDefers(s)
 	case *ssa.Extract:
-		s.set(instr, f.extracted(instr))
+		s.set(instr, f.extracted(instr, &s))
 		f.made(instr, &s)
 	case *ssa.Alloc:
 		if s.known[instr] == theLease {
@@ -38,6 +41,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		}
 		f.assign(instr, f.zero(instr), &s)
 		f.put(instr, zeroContent(ssax.Elem(instr.Type())), &s)
+		f.born(instr, &s)
 	case *ssa.Store:
 		f.store(instr, &s)
 	case *ssa.UnOp:
@@ -124,9 +128,12 @@ func (f *follower) other(instr ssa.Instruction, s *pathState) {
 	}
 }
 
-// extracted says what one result of the acquire is.
-func (f *follower) extracted(ex *ssa.Extract) abstract {
+// extracted says what one result of the acquire is, or of a call that asks whether there still is a lock.
+func (f *follower) extracted(ex *ssa.Extract, s *pathState) abstract {
 	if f.site == nil || ex.Tuple != ssa.Value(f.site.Call) {
+		if call, ok := ex.Tuple.(*ssa.Call); ok && ssax.IsBool(ex.Type()) && f.asksIfHeld(s, call) {
+			return stillHeld
+		}
 		return unknown
 	}
 	switch ex.Index {
@@ -156,6 +163,9 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 		if set := ssax.FieldValue(op); set != nil {
 			return s.of(set)
 		}
+		if p, ok := f.places.variable(op.X).(*place); ok {
+			return s.known[p]
+		}
 		return s.known[ssax.CellOf(op.X)]
 	case token.NOT:
 		switch s.of(op.X) {
@@ -167,6 +177,10 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 			return theFailure
 		case theFailure:
 			return theFlag
+		case stillHeld:
+			return notHeld
+		case notHeld:
+			return stillHeld
 		case failedIfTrue:
 			return failedIfFalse
 		case failedIfFalse:
@@ -179,8 +193,10 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 // store assigns to a variable of the function, or puts the lease somewhere else.
 func (f *follower) store(st *ssa.Store, s *pathState) {
 	what := s.of(st.Val)
-	cell, isVar := ssax.CellOf(st.Addr).(*ssa.Alloc)
-	if !isVar || !ssax.Within(cell.Parent(), f.fn) {
+	f.overwritten(st.Addr, s)
+	f.unanswer(st.Addr, s)
+	cell := f.places.variable(st.Addr)
+	if cell == nil || !ssax.Within(homeOf(cell), f.fn) {
 		if what == theLease {
 			field, isField := st.Addr.(*ssa.FieldAddr)
 			if own := f.wrapping(st); own != nil {
@@ -216,7 +232,7 @@ func (f *follower) wrapping(st *ssa.Store) ssa.Value {
 
 // assign records the content of a variable. Of one that unseen code may change, a constant says nothing for long; the
 // acquire's results do, because who checks them does so before anything else.
-func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
+func (f *follower) assign(cell ssa.Value, what abstract, s *pathState) {
 	if what != isNil && what != notNil || !f.askedLater(cell) && !f.followsNil(cell) {
 		what = f.worthKnowing(what, ssax.Elem(cell.Type()))
 	}
@@ -227,7 +243,7 @@ func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
 }
 
 // zero is what a variable holds when it is declared.
-func (f *follower) zero(cell *ssa.Alloc) abstract {
+func (f *follower) zero(cell ssa.Value) abstract {
 	switch t := ssax.Elem(cell.Type()); {
 	case ssax.IsBool(t):
 		return isFalse

@@ -1,6 +1,7 @@
 package leases
 
 import (
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -21,16 +22,22 @@ func (li *Info) subjectsIn(fn *ssa.Function) subjects {
 	if found, ok := li.subjects[fn]; ok {
 		return found
 	}
-	found := subjects{}
-	found.gather(fn)
-	for _, marks := range found {
+	g := gatheredSubjects{subjects{}, li.placesIn(fn)}
+	g.gather(fn)
+	for _, marks := range g.subjects {
 		slices.Sort(marks)
 	}
-	li.subjects[fn] = found
-	return found
+	li.subjects[fn] = g.subjects
+	return g.subjects
 }
 
-func (found subjects) gather(fn *ssa.Function) {
+// gatheredSubjects collects subjects.
+type gatheredSubjects struct {
+	subjects
+	places *places
+}
+
+func (found gatheredSubjects) gather(fn *ssa.Function) {
 	ssax.EachInstr(fn, func(instr ssa.Instruction) {
 		switch instr := instr.(type) {
 		case *ssa.BinOp:
@@ -49,13 +56,10 @@ func (found subjects) gather(fn *ssa.Function) {
 			}
 		}
 	})
-	for _, lit := range fn.AnonFuncs {
-		found.gather(lit)
-	}
 }
 
 // compared adds a value that is compared with a constant.
-func (found subjects) compared(v ssa.Value, c *ssa.Const) {
+func (found gatheredSubjects) compared(v ssa.Value, c *ssa.Const) {
 	if n, ok := constNumber(c); ok {
 		found.add(v, []int64{plus(n, -1), n, plus(n, 1)}, map[ssa.Value]bool{})
 		return
@@ -64,7 +68,7 @@ func (found subjects) compared(v ssa.Value, c *ssa.Const) {
 }
 
 // add adds a value and what it is made of, unless that was seen.
-func (found subjects) add(v ssa.Value, marks []int64, seen map[ssa.Value]bool) {
+func (found gatheredSubjects) add(v ssa.Value, marks []int64, seen map[ssa.Value]bool) {
 	if seen[v] {
 		return
 	}
@@ -90,11 +94,14 @@ func (found subjects) add(v ssa.Value, marks []int64, seen map[ssa.Value]bool) {
 			found.add(v.Call.Args[0], marks, seen)
 		}
 	case *ssa.UnOp:
-		cell, ok := ssax.CellOf(v.X).(*ssa.Alloc)
-		if !ok || !found.note(v, marks) || !found.note(cell, marks) {
+		if v.Op != token.MUL {
 			return
 		}
-		ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
+		cell := found.places.variable(v.X)
+		if cell == nil || !found.note(v, marks) || !found.note(cell, marks) {
+			return
+		}
+		eachUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
 			if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
 				found.add(st.Val, marks, seen)
 			}

@@ -20,20 +20,14 @@ func (f *follower) follows(v ssa.Value) bool {
 
 // followsNil reports whether it is followed whether a value is nil, or the zero time.
 func (f *follower) followsNil(v ssa.Value) bool {
-	t := v.Type()
-	if _, ok := v.(*ssa.Alloc); ok {
-		t = ssax.Elem(t)
-	}
+	t := heldType(v)
 	return (mayBeNil(t) || ssax.FullTypeName(t) == "time.Time") && f.li.libraryOf(t) == clients.None && f.follows(v)
 }
 
 // put records the content of a phi, a load, or a variable in memory.
 func (f *follower) put(v ssa.Value, c content, s *pathState) {
-	t := v.Type()
+	t := heldType(v)
 	cell, inMemory := v.(*ssa.Alloc)
-	if inMemory {
-		t = ssax.Elem(t)
-	}
 	if !c.says(t) || !f.follows(v) || !isNumber(t) && !isText(t) && !isList(t) || inMemory && f.leaks(cell) {
 		delete(s.contents, v)
 		return
@@ -44,7 +38,10 @@ func (f *follower) put(v ssa.Value, c content, s *pathState) {
 // read records what a load finds in its variable.
 func (f *follower) read(load *ssa.UnOp, s *pathState) {
 	delete(s.contents, load)
-	if c, ok := s.contents[ssax.CellOf(load.X)]; ok && load.Op == token.MUL {
+	if load.Op != token.MUL {
+		return
+	}
+	if c, ok := s.contents[f.places.variable(load.X)]; ok {
 		f.put(load, c, s)
 	}
 }
@@ -62,6 +59,9 @@ func (f *follower) forget(s *pathState, b *ssa.BasicBlock, again bool) {
 
 // isAsked reports whether something from a block on depends on a value, or a literal may, whenever it runs.
 func (li *Info) isAsked(v ssa.Value, b *ssa.BasicBlock) bool {
+	if p, ok := v.(*place); ok {
+		return p.isAsked(b)
+	}
 	if v.Parent() != b.Parent() || slices.ContainsFunc(*v.Referrers(), isCapture) {
 		return true
 	}
