@@ -20,6 +20,7 @@ func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 	s.set(call, unknown)
 	if ssax.Literal(call.Common()) == nil {
 		f.called(call.Common(), &s)
+		f.setThrough(call, &s)
 	}
 	if ssax.IsBool(call.Type()) && isErrorTest(&s, call) && slices.ContainsFunc(*call.Referrers(), isKept) {
 		s.set(call, failedIfTrue)

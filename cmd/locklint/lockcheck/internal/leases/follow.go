@@ -301,6 +301,7 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 			s.Lease, s.over = escaped, true
 		}
 		f.enter(&s, b, succ)
+		f.round(&s, succ, again)
 		f.forget(&s, succ, again)
 		out = append(out, &visit{Block: succ, State: s, From: v})
 	}
@@ -365,7 +366,7 @@ func (f *follower) entering(s *pathState, phi *ssa.Phi, edge int) content {
 	old, known := s.contents[phi]
 	marks := f.subjects[phi]
 	if !known {
-		return content{lo: markBelow(marks, c.lo), hi: markAbove(marks, c.hi), computed: true}
+		return c.marked(marks)
 	}
 	return widen(old, c, marks)
 }

@@ -62,13 +62,15 @@ type Info struct {
 	// fields are those that hold a method of a library's lock, and nothing else anywhere.
 	fields map[*types.Var]ownVerb
 	// What is worked out once because it is needed for every lease of a function, and what its leases have cost so far.
-	conditions map[ssa.Value]asked
-	askedOf    map[string][]string // the keys of the conditions that ask about a variable, by its route
-	subjects   map[*ssa.Function]subjects
-	places     map[*ssa.Function]*places
-	askedFrom  map[ssa.Value]map[*ssa.BasicBlock]bool
-	tested     map[*ssa.Function]map[string]int
-	visits     map[*ssa.Function]int
+	conditions  map[ssa.Value]asked
+	askedOf     map[string][]string // the keys of the conditions that ask about a variable, by its route
+	subjects    map[*ssa.Function]subjects
+	changed     map[ssa.Value]bool // outside, by variable
+	places      map[*ssa.Function]*places
+	roundStarts map[headed]*roundStart
+	askedFrom   map[ssa.Value]map[*ssa.BasicBlock]bool
+	tested      map[*ssa.Function]map[string]int
+	visits      map[*ssa.Function]int
 	// wrappers are the libraries of the types of the program, nil while the verbs of their methods are being found.
 	wrappers map[*types.TypeName]clients.Client
 }
@@ -78,7 +80,7 @@ func New(p *program.Package, hand *summaries.Info) *Info {
 	li := &Info{P: p, hand: hand, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
 		verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
 		askedOf:  map[string][]string{},
-		subjects: map[*ssa.Function]subjects{}, places: map[*ssa.Function]*places{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
+		subjects: map[*ssa.Function]subjects{}, places: map[*ssa.Function]*places{}, changed: map[ssa.Value]bool{}, roundStarts: map[headed]*roundStart{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
 		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.findHandReleases()

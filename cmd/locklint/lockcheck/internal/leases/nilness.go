@@ -174,7 +174,7 @@ func (f *follower) notice(s *pathState, cond ssa.Value, outcome bool) {
 			continue
 		}
 		cell := f.places.variable(load.X)
-		if cell != nil && s.known[cell] == unknown && f.askedLater(cell) && !f.leaks(cell) && f.decidesOn(cond, load, cell) {
+		if cell != nil && s.known[cell] == unknown && f.askedLater(cell) && !f.li.changesOutside(cell) && f.decidesOn(cond, load, cell) {
 			s.set(cell, a)
 		}
 	}

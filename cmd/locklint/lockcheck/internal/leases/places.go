@@ -136,6 +136,10 @@ func (p *place) add(addr ssa.Value) {
 		case *ssa.UnOp:
 			p.asked = p.asked || slices.ContainsFunc(*use.Referrers(), decides)
 		case *ssa.DebugRef:
+		case *ssa.Call:
+			does, _ := doneThrough(use, addr)
+			p.set = p.set || does == sets
+			p.elsewhere = p.elsewhere || does == unknownEffect
 		default:
 			p.elsewhere = true
 		}
@@ -246,6 +250,9 @@ func isKeptInside(addr ssa.Value, depth int) bool {
 			ok = isKeptInside(use, depth+1)
 		case *ssa.UnOp:
 			ok = true
+		case *ssa.Call:
+			does, _ := doneThrough(use, addr)
+			ok = does != unknownEffect
 		case *ssa.Store:
 			ok = use.Addr == addr || isKeptIn(use.Addr, depth+1)
 		case *ssa.MakeClosure:

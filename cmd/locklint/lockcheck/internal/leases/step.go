@@ -160,11 +160,11 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 		if holder := holderOf(op); holder != nil && s.of(holder) == theLease {
 			return theLease
 		}
+		if p, ok := f.places.variable(op.X).(*place); ok {
+			return s.known[p] // what it holds may be from before it is set
+		}
 		if set := ssax.FieldValue(op); set != nil {
 			return s.of(set)
-		}
-		if p, ok := f.places.variable(op.X).(*place); ok {
-			return s.known[p]
 		}
 		return s.known[ssax.CellOf(op.X)]
 	case token.NOT:
@@ -236,7 +236,7 @@ func (f *follower) assign(cell ssa.Value, what abstract, s *pathState) {
 	if what != isNil && what != notNil || !f.askedLater(cell) && !f.followsNil(cell) {
 		what = f.worthKnowing(what, ssax.Elem(cell.Type()))
 	}
-	if what >= isNil && f.leaks(cell) {
+	if what >= isNil && f.li.changesOutside(cell) {
 		what = unknown
 	}
 	s.set(cell, what)

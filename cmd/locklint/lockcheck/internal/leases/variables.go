@@ -28,7 +28,7 @@ func (f *follower) followsNil(v ssa.Value) bool {
 func (f *follower) put(v ssa.Value, c content, s *pathState) {
 	t := heldType(v)
 	cell, inMemory := v.(*ssa.Alloc)
-	if !c.says(t) || !f.follows(v) || !isNumber(t) && !isText(t) && !isList(t) || inMemory && f.leaks(cell) {
+	if !c.says(t) || !f.follows(v) || !isNumber(t) && !isText(t) && !isList(t) || inMemory && f.li.changesOutside(cell) {
 		delete(s.contents, v)
 		return
 	}
@@ -50,10 +50,80 @@ func (f *follower) read(load *ssa.UnOp, s *pathState) {
 // what was computed in it.
 func (f *follower) forget(s *pathState, b *ssa.BasicBlock, again bool) {
 	for v, c := range s.contents {
-		_, isPhi := v.(*ssa.Phi)
-		if !f.li.isAsked(v, b) || again && c.computed && !isPhi {
+		if first, ok := v.(*roundStart); ok {
+			if b.Parent() == first.Parent() && !first.loop[b] {
+				delete(s.contents, v)
+			}
+			continue
+		}
+		if !f.li.isAsked(v, b) || again && c.computed && !isWidened(v) {
 			delete(s.contents, v)
 		}
+	}
+}
+
+// isWidened reports whether the content of a value is brought to bounds at the head of a loop.
+func isWidened(v ssa.Value) bool {
+	switch v.(type) {
+	case *ssa.Phi, *ssa.Alloc, *place:
+		return true
+	}
+	return false
+}
+
+// A roundStart is what a variable in memory holds at the head of a loop, in any round so far. It is to the variable what
+// a phi is to a value.
+type roundStart struct {
+	ssa.Value // the variable
+	loop      map[*ssa.BasicBlock]bool
+}
+
+// A headed is a variable at the head of a loop.
+type headed struct {
+	cell ssa.Value
+	head *ssa.BasicBlock
+}
+
+// roundStart is nil for variables that the loop does not set.
+func (li *Info) roundStart(cell ssa.Value, head *ssa.BasicBlock) *roundStart {
+	at := headed{cell, head}
+	start, known := li.roundStarts[at]
+	if known {
+		return start
+	}
+	loop := ssax.LoopOf(head)
+	if len(loop) > 0 && !eachUse(cell, func(instr ssa.Instruction, _ ssa.Value) bool {
+		_, ok := instr.(*ssa.Store)
+		return !ok || !loop[instr.Block()] && instr.Parent() == head.Parent()
+	}) {
+		start = &roundStart{cell, loop}
+	}
+	li.roundStarts[at] = start
+	return start
+}
+
+// round enters the head of a loop. What the variables in memory hold there that it sets is brought to bounds as that of
+// phis is, see entering.
+func (f *follower) round(s *pathState, head *ssa.BasicBlock, again bool) {
+	starts := map[*roundStart]content{}
+	for v, c := range s.contents {
+		switch v.(type) {
+		case *ssa.Alloc, *place:
+			if start := f.li.roundStart(v, head); start != nil {
+				starts[start] = c
+			}
+		}
+	}
+	for start, c := range starts {
+		if again && c.computed {
+			if old, known := s.contents[start]; known {
+				c = widen(old, c, f.subjects[start.Value])
+			} else {
+				c = c.marked(f.subjects[start.Value])
+			}
+			f.put(start.Value, c, s)
+		}
+		s.contents[start] = c
 	}
 }
 
