@@ -364,7 +364,7 @@ func (f *follower) entering(s *pathState, phi *ssa.Phi, edge int) content {
 		return c
 	}
 	old, known := s.contents[phi]
-	marks := f.subjects[phi]
+	marks := f.subjects[phi].marks
 	if !known {
 		return c.marked(marks)
 	}

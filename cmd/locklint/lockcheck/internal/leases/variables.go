@@ -28,7 +28,7 @@ func (f *follower) followsNil(v ssa.Value) bool {
 func (f *follower) put(v ssa.Value, c content, s *pathState) {
 	t := heldType(v)
 	cell, inMemory := v.(*ssa.Alloc)
-	if !c.says(t) || !f.follows(v) || !isNumber(t) && !isText(t) && !isList(t) || inMemory && f.li.changesOutside(cell) {
+	if c = c.only(f.subjects[v].bits, t); !c.says(t) || !f.follows(v) || !isNumber(t) && !isText(t) && !isList(t) || inMemory && f.li.changesOutside(cell) {
 		delete(s.contents, v)
 		return
 	}
@@ -117,9 +117,9 @@ func (f *follower) round(s *pathState, head *ssa.BasicBlock, again bool) {
 	for start, c := range starts {
 		if again && c.computed {
 			if old, known := s.contents[start]; known {
-				c = widen(old, c, f.subjects[start.Value])
+				c = widen(old, c, f.subjects[start.Value].marks)
 			} else {
-				c = c.marked(f.subjects[start.Value])
+				c = c.marked(f.subjects[start.Value].marks)
 			}
 			f.put(start.Value, c, s)
 		}
