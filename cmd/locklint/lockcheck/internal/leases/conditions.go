@@ -160,7 +160,7 @@ func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
 	if left&equal == 0 && a.next.key != "" {
 		s.conds[comesTrue+a.next.key] = a.next.when
 	}
-	if f.tested[a.key] > 1 {
+	if f.tested[a.key] > 1 && f.bearing.has(cond) {
 		s.conds[a.key] = left
 	}
 	return left != 0

@@ -126,17 +126,32 @@ type follower struct {
 	asked    map[ssa.Value]bool // variables that literals compare with nil, see askedLater
 	subjects subjects           // the variables whose contents are followed
 	places   *places
+	bearing  *bearings // nil: everything has one
 }
 
 // followSite follows the lease that a call returns. If there is anything to say of it, numbers, texts and lists may speak
 // against that: it is followed once more with them, unless that leads too far.
 func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
-	flow := followKnowing(li, fn, site, nil, maxStates)
-	if !flow.GaveUp && !flow.isCalm() {
-		if subjects := li.subjectsIn(fn); len(subjects) > 0 {
-			if closer := followKnowing(li, fn, site, subjects, maxCloser); !closer.GaveUp {
-				flow = closer
+	var bearing *bearings
+	flow := followKnowing(li, fn, site, nil, nil, maxStates)
+	if flow.GaveUp {
+		if bearing = li.bearingsOn(fn, site); bearing != nil {
+			flow = followKnowing(li, fn, site, nil, bearing, maxStates)
+		}
+	}
+	if subjects := li.subjectsIn(fn); !flow.GaveUp && !flow.isCalm() && len(subjects) > 0 {
+		closer := &Flow{GaveUp: true}
+		if bearing == nil {
+			closer = followKnowing(li, fn, site, subjects, nil, maxCloser)
+			if closer.GaveUp {
+				bearing = li.bearingsOn(fn, site)
 			}
+		}
+		if closer.GaveUp && bearing != nil {
+			closer = followKnowing(li, fn, site, bearing.of(subjects), bearing, maxCloser)
+		}
+		if !closer.GaveUp {
+			flow = closer
 		}
 	}
 	if flow.GaveUp {
@@ -158,10 +173,11 @@ func (flow *Flow) isCalm() bool {
 	return true
 }
 
-// followKnowing is followSite with the variables whose contents are followed.
-func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, most int) *Flow {
+// followKnowing is followSite with the variables whose contents are followed, and those that have a bearing on the lease
+// where others are to be left aside.
+func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, bearing *bearings, most int) *Flow {
 	f := &follower{li: li, fn: fn, site: site, most: min(most, maxTotal-li.visits[fn]), subjects: subjects,
-		places: li.placesIn(fn)}
+		places: li.placesIn(fn), bearing: bearing}
 	f.flow = newSiteFlow(fn, site)
 	f.tested = li.testedIn(fn)
 	s := newPathState()
@@ -344,6 +360,9 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 		values[phi] = f.worthKnowing(s.of(phi.Edges[edge]), phi.Type())
 		if values[phi] == unknown && f.followsNil(phi) {
 			values[phi] = nilness(phi.Edges[edge], s, from)
+		}
+		if values[phi] >= isNil && !f.bearing.has(phi) {
+			values[phi] = unknown
 		}
 		contents[phi] = f.entering(s, phi, edge)
 	}

@@ -236,7 +236,7 @@ func (f *follower) assign(cell ssa.Value, what abstract, s *pathState) {
 	if what != isNil && what != notNil || !f.askedLater(cell) && !f.followsNil(cell) {
 		what = f.worthKnowing(what, ssax.Elem(cell.Type()))
 	}
-	if what >= isNil && f.li.changesOutside(cell) {
+	if what >= isNil && (f.li.changesOutside(cell) || !f.bearing.has(cell)) {
 		what = unknown
 	}
 	s.set(cell, what)
