@@ -21,8 +21,10 @@ func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 	if ssax.Literal(call.Common()) == nil {
 		f.called(call.Common(), &s)
 		f.setThrough(call, &s)
+		s.set(call, f.answered(call, &s))
+		f.setAtomic(call, &s)
 	}
-	if ssax.IsBool(call.Type()) && isErrorTest(&s, call) && slices.ContainsFunc(*call.Referrers(), isKept) {
+	if s.of(call) == unknown && ssax.IsBool(call.Type()) && isErrorTest(&s, call) && slices.ContainsFunc(*call.Referrers(), isKept) {
 		s.set(call, failedIfTrue)
 	}
 	f.made(call, &s)

@@ -79,7 +79,12 @@ func outcomeOf(b *ssa.BinOp, s *pathState) abstract {
 	if when == 0 || !isNumber(t) && !isText(t) {
 		return unknown
 	}
-	switch r := relation(s.content(b.X, 0).whole(t), s.content(b.Y, 0).whole(t), t); {
+	return outcome(when, relation(s.content(b.X, 0).whole(t), s.content(b.Y, 0).whole(t), t))
+}
+
+// outcome is what a comparison yields that is true for some relations, where two values stand in one of others.
+func outcome(when, r relations) abstract {
+	switch {
 	case r&when == 0:
 		return isFalse
 	case r&^when == 0:

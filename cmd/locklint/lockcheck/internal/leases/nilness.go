@@ -63,7 +63,8 @@ func nilness(v ssa.Value, s *pathState, at *ssa.BasicBlock) abstract {
 		return a
 	}
 	switch made := v.(type) {
-	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeSlice, *ssa.MakeClosure, *ssa.Function:
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeSlice, *ssa.MakeClosure, *ssa.Function,
+		*ssa.MakeInterface:
 		return notNil
 	case *ssa.Call:
 		if ssax.IsError(made.Type()) && wrapsError(&made.Call, s, at) || fromClock(&made.Call) {

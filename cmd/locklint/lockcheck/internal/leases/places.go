@@ -68,6 +68,7 @@ func (r route) leadsThrough(other route) bool {
 // places are those of a function and of the literals in it.
 type places struct {
 	of     map[ssa.Value]*place   // by address
+	byKey  map[string]*place      // by route
 	byRoot map[ssa.Value][]*place // by the value or the variable that they are reached by
 	open   []*place
 }
@@ -80,7 +81,7 @@ func (li *Info) placesIn(fn *ssa.Function) *places {
 	}
 	g := gatheredPlaces{li: li, byKey: map[string]*place{}, closed: map[ssa.Value]bool{}}
 	g.gather(fn)
-	found := &places{of: map[ssa.Value]*place{}, byRoot: map[ssa.Value][]*place{}}
+	found := &places{of: map[ssa.Value]*place{}, byKey: map[string]*place{}, byRoot: map[ssa.Value][]*place{}}
 	for _, p := range g.inOrder {
 		if !p.asked || !p.set || p.elsewhere {
 			continue
@@ -88,6 +89,7 @@ func (li *Info) placesIn(fn *ssa.Function) *places {
 		for _, addr := range p.addrs {
 			found.of[addr] = p
 		}
+		found.byKey[p.route.key()] = p
 		found.byRoot[p.route.root] = append(found.byRoot[p.route.root], p)
 		if p.open = !g.isClosed(p.route); p.open {
 			found.open = append(found.open, p)
@@ -107,6 +109,10 @@ type gatheredPlaces struct {
 
 func (g *gatheredPlaces) gather(fn *ssa.Function) {
 	ssax.EachInstr(fn, func(instr ssa.Instruction) {
+		if call, ok := instr.(*ssa.Call); ok {
+			g.through(call)
+			return
+		}
 		addr, ok := instr.(ssa.Value)
 		if !ok || !isPartAddr(addr) || !g.li.keepsState(ssax.Elem(addr.Type())) {
 			return
@@ -115,14 +121,55 @@ func (g *gatheredPlaces) gather(fn *ssa.Function) {
 		if !ok {
 			return
 		}
-		p := g.byKey[r.key()]
-		if p == nil {
-			p = &place{Value: addr, route: r}
-			g.byKey[r.key()] = p
-			g.inOrder = append(g.inOrder, p)
-		}
-		p.add(addr)
+		g.place(r, addr).add(addr)
 	})
+}
+
+// place is the place that a route leads to.
+func (g *gatheredPlaces) place(r route, addr ssa.Value) *place {
+	p := g.byKey[r.key()]
+	if p == nil {
+		p = &place{Value: addr, route: r}
+		g.byKey[r.key()] = p
+		g.inOrder = append(g.inOrder, p)
+	}
+	return p
+}
+
+// through finds the fields that a function of the program reads and sets in a struct that it is given, as methods do.
+func (g *gatheredPlaces) through(call *ssa.Call) {
+	fn := calleeOf(call)
+	if fn == nil {
+		return
+	}
+	for i, a := range call.Call.Args {
+		load, isLoad := a.(*ssa.UnOp)
+		if isLoad = isLoad && load.Op == token.MUL && isStruct(a.Type()); isLoad {
+			a = load.X
+		}
+		effects, known := readsOf(fn.Params[i])
+		if !isLoad {
+			effects, known = effectsOn(fn.Params[i])
+		}
+		r, ok := routeTo(a, 0)
+		if !known || !ok {
+			continue
+		}
+		for _, on := range effects {
+			if on.field < 0 || !g.li.keepsState(ssax.Elem(on.at.Type())) {
+				continue
+			}
+			p := g.place(r.to(hop{in: on.in, index: on.field}), on.at)
+			p.outside = true
+			p.asked = p.asked || on.to == nil
+			p.set = p.set || on.to != nil
+		}
+	}
+}
+
+func isStruct(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Struct)
+	return ok
 }
 
 // add learns from one address of a place what happens to it.
@@ -137,9 +184,9 @@ func (p *place) add(addr ssa.Value) {
 			p.asked = p.asked || slices.ContainsFunc(*use.Referrers(), decides)
 		case *ssa.DebugRef:
 		case *ssa.Call:
-			does, _ := doneThrough(use, addr)
-			p.set = p.set || does == sets
-			p.elsewhere = p.elsewhere || does == unknownEffect
+			effects, known := effectsThrough(use, addr)
+			p.elsewhere = p.elsewhere || !known
+			p.set = p.set || slices.ContainsFunc(effects, func(on effect) bool { return on.to != nil })
 		default:
 			p.elsewhere = true
 		}
@@ -251,8 +298,7 @@ func isKeptInside(addr ssa.Value, depth int) bool {
 		case *ssa.UnOp:
 			ok = true
 		case *ssa.Call:
-			does, _ := doneThrough(use, addr)
-			ok = does != unknownEffect
+			_, ok = effectsThrough(use, addr)
 		case *ssa.Store:
 			ok = use.Addr == addr || isKeptIn(use.Addr, depth+1)
 		case *ssa.MakeClosure:
@@ -321,6 +367,12 @@ func (found *places) variable(addr ssa.Value) ssa.Value {
 	return nil
 }
 
+// isAtHome reports whether a variable, or a place, belongs to the function that is followed, or to no function.
+func (f *follower) isAtHome(cell ssa.Value) bool {
+	home := homeOf(cell)
+	return home == nil || ssax.Within(home, f.fn)
+}
+
 // heldType is the type of what is in a variable or place, for other values their own.
 func heldType(v ssa.Value) types.Type {
 	switch v.(type) {
@@ -339,7 +391,7 @@ func homeOf(cell ssa.Value) *ssa.Function {
 	if home := p.route.root.Parent(); home != nil {
 		return home
 	}
-	return ssax.Outermost(p.Parent())
+	return nil
 }
 
 // eachUse is ssax.EachCellUse, also for places.
@@ -432,6 +484,9 @@ func (f *follower) called(c *ssa.CallCommon, s *pathState) {
 	if len(f.places.open) == 0 || understands(c) || f.isFarOff(c) {
 		return
 	}
+	if fn := c.StaticCallee(); fn != nil && len(fn.Blocks) > 0 && onlyReads(fn) {
+		return
+	}
 	for _, p := range f.places.open {
 		f.lose(p, s)
 	}
@@ -500,7 +555,7 @@ func (p *place) isAsked(b *ssa.BasicBlock) bool {
 	if p.before == nil {
 		p.before = map[*ssa.BasicBlock]bool{}
 		for _, addr := range p.addrs {
-			p.outside = p.outside || addr.Parent() != p.addrs[0].Parent()
+			p.outside = p.outside || addr.Parent() != p.Parent()
 			reachBack(usesOf(addr, 0), p.before)
 		}
 	}

@@ -42,6 +42,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		f.assign(instr, f.zero(instr), &s)
 		f.put(instr, zeroContent(ssax.Elem(instr.Type())), &s)
 		f.born(instr, &s)
+		if f.li.isAtomicFlag(instr) {
+			s.set(instr, isFalse)
+		}
 	case *ssa.Store:
 		f.store(instr, &s)
 	case *ssa.UnOp:
@@ -97,8 +100,12 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 // record notes what runs with the lease, and what runs without it because the acquire failed. Deferred literals run
 // when all is over, whatever the outcome, and say nothing.
 func (f *follower) record(instr ssa.Instruction, s *pathState) {
-	switch instr.(type) {
-	case *ssa.Call, *ssa.Go, *ssa.Defer:
+	switch instr := instr.(type) {
+	case *ssa.Call:
+		if f.answered(instr, s) != unknown {
+			return // asks what the path knows
+		}
+	case *ssa.Go, *ssa.Defer:
 	default:
 		return
 	}
@@ -196,7 +203,7 @@ func (f *follower) store(st *ssa.Store, s *pathState) {
 	f.overwritten(st.Addr, s)
 	f.unanswer(st.Addr, s)
 	cell := f.places.variable(st.Addr)
-	if cell == nil || !ssax.Within(homeOf(cell), f.fn) {
+	if cell == nil || !f.isAtHome(cell) {
 		if what == theLease {
 			field, isField := st.Addr.(*ssa.FieldAddr)
 			if own := f.wrapping(st); own != nil {

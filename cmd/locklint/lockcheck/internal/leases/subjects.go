@@ -61,6 +61,8 @@ func (found gatheredSubjects) gather(fn *ssa.Function) {
 		case *ssa.Call:
 			if asksZero(instr) {
 				found.add(instr.Call.Args[0], subject{bits: allBits}, map[ssa.Value]bool{})
+			} else {
+				found.asksThrough(instr)
 			}
 		}
 	})
@@ -133,17 +135,23 @@ func (found gatheredSubjects) add(v ssa.Value, asked subject, seen map[ssa.Value
 		if v.Op != token.MUL {
 			return
 		}
-		cell := found.places.variable(v.X)
-		if cell == nil || !found.note(v, asked) || !found.note(cell, asked) {
-			return
+		if cell := found.places.variable(v.X); cell != nil && found.note(v, asked) {
+			found.addVariable(cell, asked, seen)
 		}
-		eachUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
-			if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
-				found.add(st.Val, asked, seen)
-			}
-			return true
-		})
 	}
+}
+
+// addVariable adds a variable or place, and what is put into it.
+func (found gatheredSubjects) addVariable(cell ssa.Value, asked subject, seen map[ssa.Value]bool) {
+	if !found.note(cell, asked) {
+		return
+	}
+	eachUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
+		if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
+			found.add(st.Val, asked, seen)
+		}
+		return true
+	})
 }
 
 // worksOnBits reports whether an operation makes each bit of the result of the same bit of a number, with a constant.
