@@ -487,6 +487,11 @@ func (f *follower) called(c *ssa.CallCommon, s *pathState) {
 	if fn := c.StaticCallee(); fn != nil && len(fn.Blocks) > 0 && onlyReads(fn) {
 		return
 	}
+	f.othersRun(s)
+}
+
+// othersRun forgets what others can reach, because they run.
+func (f *follower) othersRun(s *pathState) {
 	for _, p := range f.places.open {
 		f.lose(p, s)
 	}
@@ -516,16 +521,15 @@ func (f *follower) isPlain(t types.Type) bool {
 		return true
 	}
 	switch ssax.FullTypeName(ssax.Elem(t)) {
-	case "time.Time", "time.Timer", "time.Ticker", "sync.Mutex", "sync.RWMutex", "sync.WaitGroup":
+	case "time.Time", "time.Timer", "time.Ticker":
 		return true
 	}
 	list, ok := t.Underlying().(*types.Slice)
 	if !ok {
 		return false
 	}
-	_, plain := list.Elem().Underlying().(*types.Basic)
-	_, none := list.Elem().Underlying().(*types.Signature)
-	return plain && !none
+	_, ok = list.Elem().Underlying().(*types.Basic)
+	return ok
 }
 
 // ended forgets what the calls that a function has deferred may change.

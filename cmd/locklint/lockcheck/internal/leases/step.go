@@ -48,11 +48,17 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.Store:
 		f.store(instr, &s)
 	case *ssa.UnOp:
+		if instr.Op == token.ARROW {
+			f.othersRun(&s) // a goroutine has come that far
+		}
 		if instr.Op == token.ARROW && isDone(&s, instr.X) && (s.Lease == held || s.Lease == unchecked) {
 			s.Lease, s.over = released, true
 		}
 		s.set(instr, f.loaded(instr, &s))
 		f.read(instr, &s)
+	case *ssa.Select:
+		f.othersRun(&s)
+		f.other(instr, &s)
 	case *ssa.ChangeType:
 		s.set(instr, s.of(instr.X))
 	case *ssa.ChangeInterface:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log"
+	"sync"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -459,3 +460,82 @@ func triesChangedGlobalDelays(ctx context.Context, rs *redsync.Redsync) error {
 	m.UnlockContext(ctx)
 	return nil
 }
+
+// Goroutines change what they reach by the time one waits for them.
+
+func fieldAndGoroutine(ctx context.Context, rs *redsync.Redsync) error {
+	m, done := rs.NewMutex("k"), make(chan bool)
+	out := &reply{}
+	out.Err = m.LockContext(ctx) // want `LL3003: .*\(when out.Err != nil\)`
+	go func() {
+		out.Err = work()
+		close(done)
+	}()
+	<-done
+	if out.Err != nil {
+		return out.Err
+	}
+	m.UnlockContext(ctx)
+	return nil
+}
+
+func fieldAndWait(ctx context.Context, rs *redsync.Redsync, wg *sync.WaitGroup) error {
+	m := rs.NewMutex("k")
+	out := &reply{}
+	out.Err = m.LockContext(ctx) // want `LL3003: .*\(when out.Err != nil\)`
+	go func() {
+		defer wg.Done()
+		out.Err = work()
+	}()
+	wg.Wait()
+	if out.Err != nil {
+		return out.Err
+	}
+	m.UnlockContext(ctx)
+	return nil
+}
+
+func fieldAndReader(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("k")
+	out := &reply{}
+	defer func() { println(out.Code) }()
+	if out.Err = m.LockContext(ctx); out.Err != nil {
+		return out.Err
+	}
+	m.UnlockContext(ctx)
+	return nil
+}
+
+func fieldSetInDefer(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("k")
+	p := &progress{}
+	if err := m.LockContext(ctx); err != nil { // want `LL3003: `
+		return err
+	}
+	p.held = true
+	defer func() {
+		if p.held {
+			m.UnlockContext(ctx)
+		}
+	}()
+	defer func() { p.held = false }()
+	return work()
+}
+
+func fieldSetInDeferredCall(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("k")
+	p := &progress{}
+	if err := m.LockContext(ctx); err != nil { // want `LL3003: `
+		return err
+	}
+	p.held = true
+	defer func() {
+		if p.held {
+			m.UnlockContext(ctx)
+		}
+	}()
+	defer p.lose()
+	return work()
+}
+
+func (p *progress) lose() { p.held = false }
