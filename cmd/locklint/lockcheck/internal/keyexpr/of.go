@@ -135,6 +135,8 @@ func callKey(call *ssa.Call, depth int) Expr {
 	switch fn := c.StaticCallee(); {
 	case c.IsInvoke():
 		k.Text, args = c.Method.FullName(), append([]ssa.Value{c.Value}, args...)
+	case isLen(c):
+		k.Text = "len"
 	case fn == nil:
 		return chosenKey(call, depth)
 	default:
@@ -158,6 +160,12 @@ func callKey(call *ssa.Call, depth int) Expr {
 		k.Args = append(k.Args, At(a, depth+1))
 	}
 	return k
+}
+
+// isLen reports whether a call asks for a length, which is the same for the same list.
+func isLen(c *ssa.CallCommon) bool {
+	b, ok := c.Value.(*ssa.Builtin)
+	return ok && b.Name() == "len"
 }
 
 // chosenKey describes the result of a function that a field or a package variable holds, as one that makes keys.

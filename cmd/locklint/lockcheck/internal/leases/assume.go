@@ -27,6 +27,10 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 		return s.learn(outcome)
 	case theFailure:
 		return s.learn(!outcome)
+	case stillHeld, notHeld:
+		f.told(s, cond, outcome == (s.of(cond) == stillHeld))
+		s.set(cond, truth(outcome))
+		return f.remember(s, cond, outcome)
 	case failedIfTrue, failedIfFalse:
 		failed := outcome == (s.of(cond) == failedIfTrue)
 		s.set(cond, truth(outcome))
@@ -74,6 +78,23 @@ func truth(b bool) abstract {
 	return isFalse
 }
 
+// told records what a call has said that asks whether there still is a lock: if ok, err := mutex.Extend(); !ok. Where
+// it has prolonged one of redsync, there is no error.
+func (f *follower) told(s *pathState, cond ssa.Value, stillThere bool) {
+	if !stillThere && (s.Lease == held || s.Lease == unchecked) {
+		s.Lease, s.over = released, true
+	}
+	ex, ok := cond.(*ssa.Extract)
+	if !ok || !stillThere {
+		return
+	}
+	for _, use := range *ex.Tuple.Referrers() {
+		if err, ok := use.(*ssa.Extract); ok && f.saysNotExtended(s, err) {
+			s.set(err, isNil)
+		}
+	}
+}
+
 // saysOver reports whether the lease is over where a condition has an outcome: it is the case of a select that received
 // from Done, Err has returned an error, its time is over, or who asked to prolong it was told that it is not there any more.
 func (f *follower) saysOver(s *pathState, cond ssa.Value, outcome bool) bool {
@@ -84,9 +105,6 @@ func (f *follower) saysOver(s *pathState, cond ssa.Value, outcome bool) bool {
 		return true
 	}
 	switch cond := cond.(type) {
-	case *ssa.Extract: // if ok, err := mutex.Extend(); !ok
-		call, ok := cond.Tuple.(*ssa.Call)
-		return ok && !outcome && ssax.IsBool(cond.Type()) && f.asksIfHeld(s, call)
 	case *ssa.Call: // errors.Is(lock.Refresh(…), redislock.ErrNotObtained)
 		fn := cond.Call.StaticCallee()
 		return outcome && fn != nil && ssax.CalleeName(fn) == "errors.Is" && isLibraryError(cond.Call.Args[1]) &&

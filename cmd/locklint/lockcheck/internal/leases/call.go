@@ -13,11 +13,18 @@ import (
 // lease as an argument.
 func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 	if f.site != nil && call == f.site.Call && f.depth == 0 {
+		f.called(call, &s)
 		f.acquire(v, call, &s)
 		return []pathState{s}
 	}
 	s.set(call, unknown)
-	if ssax.IsBool(call.Type()) && isErrorTest(&s, call) && slices.ContainsFunc(*call.Referrers(), isKept) {
+	if ssax.Literal(call.Common()) == nil {
+		f.called(call, &s)
+		f.setThrough(call, &s)
+		s.set(call, f.answered(call, &s))
+		f.setAtomic(call, &s)
+	}
+	if s.of(call) == unknown && ssax.IsBool(call.Type()) && isErrorTest(&s, call) && slices.ContainsFunc(*call.Referrers(), isKept) {
 		s.set(call, failedIfTrue)
 	}
 	if ssax.IsError(call.Type()) {
@@ -245,6 +252,7 @@ func (f *follower) runDefers(s pathState) []pathState {
 	}
 	pending := s.defers
 	s.defers = nil
+	f.ended(&s)
 	states := []pathState{s}
 	f.ending++
 	defer func() { f.ending-- }()

@@ -16,11 +16,20 @@ import (
 // leaks reports whether a variable can be reached by code that the analysis does not see: its address is taken, or a
 // literal captures it that is not merely called or deferred here, as those given to t.Cleanup, context.AfterFunc, go
 // or an errgroup are. Literals that only ask the lease something are harmless wherever they go.
-func (f *follower) leaks(addr ssa.Value) bool { return f.leaksUnless(addr, nil) }
+// What may change a place is looked for elsewhere, see called.
+func (f *follower) leaks(addr ssa.Value) bool {
+	if _, ok := addr.(*place); ok {
+		return false
+	}
+	return f.leaksUnless(addr, nil)
+}
 
 // leaksNow is leaks where the literals that the function itself makes count only once they are made: what happens to
 // a lease before it is handed to t.Cleanup or to a goroutine is still this function's business.
 func (f *follower) leaksNow(addr ssa.Value, s *pathState) bool {
+	if _, ok := addr.(*place); ok {
+		return false
+	}
 	return f.leaksUnless(addr, func(mc *ssa.MakeClosure) bool { return mc.Parent() == f.fn && s.known[mc] != theLiteral })
 }
 

@@ -19,7 +19,7 @@ func (f *follower) assumeRelation(s *pathState, b *ssa.BinOp, outcome bool) bool
 	if !outcome {
 		when = anyRelation &^ when
 	}
-	x, y := s.content(b.X, 0), s.content(b.Y, 0)
+	x, y := s.content(b.X, 0).whole(t), s.content(b.Y, 0).whole(t)
 	left := when & relation(x, y, t)
 	if left == 0 {
 		return false
@@ -50,10 +50,10 @@ func (f *follower) narrow(s *pathState, cond *ssa.BinOp, v ssa.Value, r relation
 			}
 			of = made.Call.Args[0]
 		case *ssa.Phi:
-			f.put(of, s.content(of, 0).within(r, other, t), s)
+			f.put(of, s.content(of, 0).whole(t).within(r, other, t), s)
 			return
 		case *ssa.UnOp:
-			f.narrowVariable(s, cond, made, s.content(made, 0).within(r, other, t))
+			f.narrowVariable(s, cond, made, s.content(made, 0).whole(t).within(r, other, t))
 			return
 		default:
 			return
@@ -63,12 +63,12 @@ func (f *follower) narrow(s *pathState, cond *ssa.BinOp, v ssa.Value, r relation
 
 // narrowVariable records what a load has read, and what its variable still holds.
 func (f *follower) narrowVariable(s *pathState, cond *ssa.BinOp, load *ssa.UnOp, c content) {
-	cell, ok := ssax.CellOf(load.X).(*ssa.Alloc)
-	if load.Op != token.MUL || !ok || !f.follows(load) {
+	cell := f.places.variable(load.X)
+	if load.Op != token.MUL || cell == nil || !f.follows(load) {
 		return
 	}
 	f.put(load, c, s)
-	if decidesOn(cond, load, cell) {
+	if f.decidesOn(cond, load, cell) {
 		f.put(cell, c, s)
 	}
 }
@@ -79,7 +79,12 @@ func outcomeOf(b *ssa.BinOp, s *pathState) abstract {
 	if when == 0 || !isNumber(t) && !isText(t) {
 		return unknown
 	}
-	switch r := relation(s.content(b.X, 0), s.content(b.Y, 0), t); {
+	return outcome(when, relation(s.content(b.X, 0).whole(t), s.content(b.Y, 0).whole(t), t))
+}
+
+// outcome is what a comparison yields that is true for some relations, where two values stand in one of others.
+func outcome(when, r relations) abstract {
+	switch {
 	case r&when == 0:
 		return isFalse
 	case r&^when == 0:

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/keyexpr"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
 // relations are how two values may stand to each other: a set of less, equal and greater.
@@ -58,8 +59,40 @@ func (li *Info) asked(cond ssa.Value) asked {
 	if !ok {
 		a = condition(cond)
 		li.conditions[cond] = a
+		readBy(cond, 0, func(variable string) { li.askedOf[variable] = append(li.askedOf[variable], a.key) })
 	}
 	return a
+}
+
+// readBy calls found with the name of each variable, package variable and field that a value is made of.
+func readBy(v ssa.Value, depth int, found func(variable string)) {
+	instr, ok := v.(ssa.Instruction)
+	if !ok || depth > ssax.MaxDepth {
+		return
+	}
+	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
+		if r, ok := routeTo(load.X, 0); ok {
+			found(r.key())
+		}
+		return
+	}
+	for _, op := range instr.Operands(nil) {
+		if *op != nil {
+			readBy(*op, depth+1, found)
+		}
+	}
+}
+
+// unanswer forgets the answers to the conditions that ask about a variable, a package variable or a field that is set.
+func (f *follower) unanswer(addr ssa.Value, s *pathState) {
+	if len(s.conds) == 0 {
+		return
+	}
+	if r, ok := routeTo(addr, 0); ok {
+		for _, key := range f.li.askedOf[r.key()] {
+			delete(s.conds, key)
+		}
+	}
 }
 
 // condition says what a condition asks, so that x == nil, x != nil and nil == x are one, and x < y and x >= y.
@@ -127,7 +160,7 @@ func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
 	if left&equal == 0 && a.next.key != "" {
 		s.conds[comesTrue+a.next.key] = a.next.when
 	}
-	if f.tested[a.key] > 1 {
+	if f.tested[a.key] > 1 && f.bearing.has(cond) {
 		s.conds[a.key] = left
 	}
 	return left != 0

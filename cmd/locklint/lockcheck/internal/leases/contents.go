@@ -18,6 +18,8 @@ type content struct {
 	exact  bool // text is all of it
 	// computed: arithmetic has made it, so that a loop may make it anew in every round.
 	computed bool
+	// bits are the only ones of a number that are known, with lo for their values; 0 where bounds are known.
+	bits int64
 }
 
 // unknownOf is what is known of any value of a type.
@@ -36,7 +38,7 @@ func letters(t string) content {
 // says reports whether a content says more than the type of its value does.
 func (c content) says(t types.Type) bool {
 	u := unknownOf(t)
-	return c.exact || c.lo > u.lo || c.hi < u.hi
+	return c.exact || c.bits != 0 || c.lo > u.lo || c.hi < u.hi
 }
 
 func isNumber(t types.Type) bool { return basicInfo(t)&types.IsInteger != 0 }
@@ -112,20 +114,24 @@ func (s *pathState) content(v ssa.Value, depth int) content {
 	case *ssa.Convert:
 		switch {
 		case isNumber(v.Type()) && isNumber(v.X.Type()):
-			return fitting(s.content(v.X, depth+1), v.Type())
+			return fitting(s.content(v.X, depth+1).whole(v.X.Type()), v.Type())
 		case isText(v.Type()) && isText(v.X.Type()):
 			return s.content(v.X, depth+1)
 		}
 	case *ssa.BinOp:
 		if isNumber(v.Type()) || isText(v.Type()) {
-			c := arithmetic(v, s.content(v.X, depth+1), s.content(v.Y, depth+1))
+			x, y := s.content(v.X, depth+1), s.content(v.Y, depth+1)
+			if x.bits != 0 || y.bits != 0 {
+				return bitwise(v, x, y)
+			}
+			c := arithmetic(v, x, y)
 			if isNumber(v.Type()) {
 				c = fitting(c, v.Type())
 			}
 			return c
 		}
 	case *ssa.MakeSlice:
-		return s.content(v.Len, depth+1)
+		return s.content(v.Len, depth+1).whole(v.Len.Type())
 	case *ssa.Slice:
 		if list, ok := ssax.Variadic(v); ok {
 			return just(int64(len(list)))
@@ -216,4 +222,50 @@ func folded(op token.Token, x, y int64) content {
 		}
 	}
 	return content{lo: math.MinInt64, hi: math.MaxInt64}
+}
+
+// only is what is left of a content where no more than some bits of a number are followed.
+func (c content) only(bits int64, t types.Type) content {
+	switch {
+	case !isNumber(t) || bits == allBits && c.bits == 0:
+		return c
+	case bits == allBits, c.bits == 0 && c.lo != c.hi:
+		return unknownOf(t)
+	case c.bits != 0:
+		bits &= c.bits
+	}
+	if bits == 0 {
+		return unknownOf(t)
+	}
+	return content{lo: c.lo & bits, hi: c.lo & bits, bits: bits}
+}
+
+// whole is what a content says of a number as a whole.
+func (c content) whole(t types.Type) content {
+	if c.bits != 0 {
+		return unknownOf(t)
+	}
+	return c
+}
+
+// bitwise is arithmetic where only some bits of a number are known.
+func bitwise(b *ssa.BinOp, x, y content) content {
+	if x.bits == 0 || y.bits != 0 || !worksOnBits(b) {
+		return unknownOf(b.Type())
+	}
+	n, known, by := x.lo, x.bits, y.lo
+	switch b.Op {
+	case token.AND:
+		n, known = n&by, known|^by
+	case token.OR:
+		n, known = n|by, known|by
+	case token.XOR:
+		n = (n ^ by) & known
+	case token.AND_NOT:
+		n, known = n&^by, known|by
+	}
+	if known == allBits {
+		return just(n)
+	}
+	return content{lo: n, hi: n, bits: known}
 }

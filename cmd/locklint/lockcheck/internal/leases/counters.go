@@ -172,6 +172,11 @@ func widen(old, next content, marks []int64) content {
 	return next
 }
 
+// marked is what a variable holds at the head of a loop, given what it holds in one round that is not the first.
+func (c content) marked(marks []int64) content {
+	return content{lo: markBelow(marks, c.lo), hi: markAbove(marks, c.hi), computed: true}
+}
+
 func markBelow(marks []int64, n int64) int64 {
 	for _, m := range slices.Backward(marks) {
 		if m <= n {

@@ -120,22 +120,39 @@ type follower struct {
 	exits    []leaseState // of a followed parameter: its state at each return
 	tested   map[string]int
 	visits   int
-	most     int                 // visits, before it gives up
-	depth    int                 // of function literals being called
-	ending   int                 // of deferred literals being run
-	asked    map[*ssa.Alloc]bool // variables that literals compare with nil, see askedLater
-	subjects subjects            // the variables whose contents are followed
+	most     int                // visits, before it gives up
+	twice    map[ssa.Value]bool // those that are read in several places
+	depth    int                // of function literals being called
+	ending   int                // of deferred literals being run
+	asked    map[ssa.Value]bool // variables that literals compare with nil, see askedLater
+	subjects subjects           // the variables whose contents are followed
+	places   *places
+	bearing  *bearings // nil: everything has one
 }
 
 // followSite follows the lease that a call returns. If there is anything to say of it, numbers, texts and lists may speak
 // against that: it is followed once more with them, unless that leads too far.
 func followSite(li *Info, fn *ssa.Function, site *Site) *Flow {
-	flow := followKnowing(li, fn, site, nil, maxStates)
-	if !flow.GaveUp && !flow.isCalm() {
-		if subjects := li.subjectsIn(fn); len(subjects) > 0 {
-			if closer := followKnowing(li, fn, site, subjects, maxCloser); !closer.GaveUp {
-				flow = closer
+	var bearing *bearings
+	flow := followKnowing(li, fn, site, nil, nil, maxStates)
+	if flow.GaveUp {
+		if bearing = li.bearingsOn(fn, site); bearing != nil {
+			flow = followKnowing(li, fn, site, nil, bearing, maxStates)
+		}
+	}
+	if subjects := li.subjectsIn(fn); !flow.GaveUp && !flow.isCalm() && len(subjects) > 0 {
+		closer := &Flow{GaveUp: true}
+		if bearing == nil {
+			closer = followKnowing(li, fn, site, subjects, nil, maxCloser)
+			if closer.GaveUp {
+				bearing = li.bearingsOn(fn, site)
 			}
+		}
+		if closer.GaveUp && bearing != nil {
+			closer = followKnowing(li, fn, site, bearing.of(subjects), bearing, maxCloser)
+		}
+		if !closer.GaveUp {
+			flow = closer
 		}
 	}
 	if flow.GaveUp {
@@ -157,9 +174,11 @@ func (flow *Flow) isCalm() bool {
 	return true
 }
 
-// followKnowing is followSite with the variables whose contents are followed.
-func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, most int) *Flow {
-	f := &follower{li: li, fn: fn, site: site, most: min(most, maxTotal-li.visits[fn]), subjects: subjects}
+// followKnowing is followSite with the variables whose contents are followed, and those that have a bearing on the lease
+// where others are to be left aside.
+func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, bearing *bearings, most int) *Flow {
+	f := &follower{li: li, fn: fn, site: site, most: min(most, maxTotal-li.visits[fn]), subjects: subjects,
+		places: li.placesIn(fn), bearing: bearing}
 	f.flow = newSiteFlow(fn, site)
 	f.tested = li.testedIn(fn)
 	s := newPathState()
@@ -174,7 +193,7 @@ func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, mo
 
 // followParam follows a lease that a function is given.
 func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
-	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn)}
+	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn), places: li.placesIn(fn)}
 	f.flow = newSiteFlow(fn, nil)
 	s := newPathState()
 	s.Lease, s.verdict = held, granted
@@ -299,6 +318,7 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 			s.Lease, s.over = escaped, true
 		}
 		f.enter(&s, b, succ)
+		f.round(&s, succ, again)
 		f.forget(&s, succ, again)
 		out = append(out, &visit{Block: succ, State: s, From: v})
 	}
@@ -342,9 +362,13 @@ func (f *follower) enter(s *pathState, from, to *ssa.BasicBlock) {
 		if values[phi] == unknown && f.followsNil(phi) {
 			values[phi] = nilness(phi.Edges[edge], s, from)
 		}
+		if values[phi] >= isNil && !f.bearing.has(phi) {
+			values[phi] = unknown
+		}
 		contents[phi] = f.entering(s, phi, edge)
 	}
 	for phi, a := range values {
+		f.renewed(phi, s)
 		s.set(phi, a)
 		f.put(phi, contents[phi], s)
 	}
@@ -360,9 +384,9 @@ func (f *follower) entering(s *pathState, phi *ssa.Phi, edge int) content {
 		return c
 	}
 	old, known := s.contents[phi]
-	marks := f.subjects[phi]
+	marks := f.subjects[phi].marks
 	if !known {
-		return content{lo: markBelow(marks, c.lo), hi: markAbove(marks, c.hi), computed: true}
+		return c.marked(marks)
 	}
 	return widen(old, c, marks)
 }

@@ -69,11 +69,16 @@ type Info struct {
 	// fields are those that hold a method of a library's lock, and nothing else anywhere.
 	fields map[*types.Var]ownVerb
 	// What is worked out once because it is needed for every lease of a function, and what its leases have cost so far.
-	conditions map[ssa.Value]asked
-	subjects   map[*ssa.Function]subjects
-	askedFrom  map[ssa.Value]map[*ssa.BasicBlock]bool
-	tested     map[*ssa.Function]map[string]int
-	visits     map[*ssa.Function]int
+	conditions  map[ssa.Value]asked
+	askedOf     map[string][]string // the keys of the conditions that ask about a variable, by its route
+	subjects    map[*ssa.Function]subjects
+	atomics     map[*ssa.Alloc]bool
+	changed     map[ssa.Value]bool // outside, by variable
+	places      map[*ssa.Function]*places
+	roundStarts map[headed]*roundStart
+	askedFrom   map[ssa.Value]map[*ssa.BasicBlock]bool
+	tested      map[*ssa.Function]map[string]int
+	visits      map[*ssa.Function]int
 	// wrappers are the libraries of the types of the program, nil while the verbs of their methods are being found.
 	wrappers map[*types.TypeName]clients.Client
 }
@@ -82,7 +87,9 @@ type Info struct {
 func New(p *program.Package, hand *summaries.Info) *Info {
 	li := &Info{P: p, hand: hand, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
 		verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
-		subjects: map[*ssa.Function]subjects{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
+		askedOf:  map[string][]string{},
+		subjects: map[*ssa.Function]subjects{}, places: map[*ssa.Function]*places{}, changed: map[ssa.Value]bool{}, atomics: map[*ssa.Alloc]bool{},
+		roundStarts: map[headed]*roundStart{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
 		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.findHandReleases()

@@ -24,18 +24,19 @@ import (
 // What other variables hold decides nothing here, and would only multiply the states.
 
 // askedLater reports whether a function literal compares a variable of the function around it with nil.
-func (f *follower) askedLater(cell *ssa.Alloc) bool {
+func (f *follower) askedLater(cell ssa.Value) bool {
 	asked, known := f.asked[cell]
 	if known {
 		return asked
 	}
-	ssax.EachCellUse(cell, func(instr ssa.Instruction, _ ssa.Value) bool {
+	home := homeOf(cell)
+	eachUse(cell, func(instr ssa.Instruction, _ ssa.Value) bool {
 		load, ok := instr.(*ssa.UnOp)
-		asked = asked || ok && load.Parent() != cell.Parent() && slices.ContainsFunc(*load.Referrers(), isNilTest)
+		asked = asked || ok && load.Parent() != home && slices.ContainsFunc(*load.Referrers(), isNilTest)
 		return true
 	})
 	if f.asked == nil {
-		f.asked = map[*ssa.Alloc]bool{}
+		f.asked = map[ssa.Value]bool{}
 	}
 	f.asked[cell] = asked
 	return asked
@@ -62,7 +63,8 @@ func nilness(v ssa.Value, s *pathState, at *ssa.BasicBlock) abstract {
 		return a
 	}
 	switch made := v.(type) {
-	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeSlice, *ssa.MakeClosure, *ssa.Function:
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeSlice, *ssa.MakeClosure, *ssa.Function,
+		*ssa.MakeInterface:
 		return notNil
 	case *ssa.Call:
 		if ssax.IsError(made.Type()) && wrapsError(&made.Call, s, at) || fromClock(&made.Call) {
@@ -158,24 +160,50 @@ func found(cond ssa.Value, outcome bool) ([]ssa.Value, abstract) {
 	return nil, unknown
 }
 
-// notice records what a condition says of the variables that a literal asks later.
+// notice records what a condition says of the variables that a literal asks later, and of a flag that is asked again.
 func (f *follower) notice(s *pathState, cond ssa.Value, outcome bool) {
+	if load, ok := cond.(*ssa.UnOp); ok && load.Op == token.MUL {
+		cell := f.places.variable(load.X)
+		if cell != nil && s.known[cell] == unknown && f.isAskedTwice(cell) && f.decidesOn(cond, load, cell) {
+			f.assign(cell, truth(outcome), s)
+		}
+	}
 	values, a := found(cond, outcome)
 	for _, v := range values {
 		load, ok := v.(*ssa.UnOp)
 		if !ok || load.Op != token.MUL {
 			continue
 		}
-		cell, ok := ssax.CellOf(load.X).(*ssa.Alloc)
-		if ok && s.known[cell] == unknown && f.askedLater(cell) && !f.leaks(cell) && decidesOn(cond, load, cell) {
+		cell := f.places.variable(load.X)
+		if cell != nil && s.known[cell] == unknown && f.askedLater(cell) && !f.li.changesOutside(cell) && f.decidesOn(cond, load, cell) {
 			s.set(cell, a)
 		}
 	}
 }
 
+// isAskedTwice reports whether a variable is read in several places.
+func (f *follower) isAskedTwice(cell ssa.Value) bool {
+	twice, known := f.twice[cell]
+	if known {
+		return twice
+	}
+	n := 0
+	eachUse(cell, func(instr ssa.Instruction, _ ssa.Value) bool {
+		if load, ok := instr.(*ssa.UnOp); ok && load.Op == token.MUL {
+			n++
+		}
+		return true
+	})
+	if f.twice == nil {
+		f.twice = map[ssa.Value]bool{}
+	}
+	f.twice[cell] = n > 1
+	return n > 1
+}
+
 // decidesOn reports whether a block ends with a condition on what it has read from a variable, which has not changed
 // in between.
-func decidesOn(cond ssa.Value, load *ssa.UnOp, cell *ssa.Alloc) bool {
+func (f *follower) decidesOn(cond ssa.Value, load *ssa.UnOp, cell ssa.Value) bool {
 	instrs := load.Block().Instrs
 	test, ok := instrs[len(instrs)-1].(*ssa.If)
 	if !ok || !isOrNegates(test.Cond, cond) {
@@ -184,7 +212,7 @@ func decidesOn(cond ssa.Value, load *ssa.UnOp, cell *ssa.Alloc) bool {
 	for _, instr := range instrs[slices.Index(instrs, ssa.Instruction(load)):] {
 		switch instr := instr.(type) {
 		case *ssa.Store:
-			if ssax.CellOf(instr.Addr) == ssa.Value(cell) {
+			if p, ok := cell.(*place); ok && p.mayChange(instr.Addr, f.places) || ssax.CellOf(instr.Addr) == cell {
 				return false
 			}
 		case *ssa.Call:

@@ -45,6 +45,8 @@ const (
 	isFalse
 	failedIfTrue  // true says that the acquire has failed, false says nothing
 	failedIfFalse // the opposite of that
+	stillHeld     // true says that there still is a lock, false that it is gone
+	notHeld       // the opposite of that
 	theLiteral    // of a literal that has been made and gone where nobody follows it
 )
 
@@ -97,7 +99,7 @@ func (s *pathState) of(v ssa.Value) abstract {
 		return theLease
 	}
 	switch v := v.(type) {
-	case *ssa.Alloc, *ssa.FreeVar:
+	case *ssa.Alloc, *ssa.FreeVar, *place:
 		return unknown
 	case *ssa.Const:
 		switch {
@@ -154,7 +156,8 @@ type fact[K comparable, V comparable] struct {
 // acquired starts the life of a lease: whatever was known of an earlier round of a loop is void.
 func (s *pathState) acquired() {
 	for v, a := range s.known {
-		if a == theLease || a == theError || a == theFlag || a == theFailure || a == failedIfTrue || a == failedIfFalse {
+		switch a {
+		case theLease, theError, theFlag, theFailure, failedIfTrue, failedIfFalse, stillHeld, notHeld:
 			delete(s.known, v)
 		}
 	}
@@ -166,7 +169,8 @@ func (s *pathState) acquired() {
 // already, or have been left to somebody else.
 func (s *pathState) locked(mutex ssa.Value) {
 	for v, a := range s.known {
-		if a == theError || a == failedIfTrue || a == failedIfFalse {
+		switch a {
+		case theError, failedIfTrue, failedIfFalse, stillHeld, notHeld:
 			delete(s.known, v)
 		}
 	}

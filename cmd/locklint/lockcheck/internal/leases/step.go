@@ -14,6 +14,9 @@ import (
 // step runs one instruction. What it does not know how to follow makes the lease escape, never leak.
 func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathState {
 	f.record(instr, &s)
+	if v, ok := instr.(ssa.Value); ok {
+		f.renewed(v, &s)
+	}
 	switch instr := instr.(type) {
 	case *ssa.Call:
 		if instr.Call.IsInvoke() && program.EndsByName(instr.Call.Method) {
@@ -30,7 +33,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.RunDefers:
 		return f.runDefers(s)
 	case *ssa.Extract:
-		if s.set(instr, f.extracted(instr)); s.of(instr) == unknown {
+		if s.set(instr, f.extracted(instr, &s)); s.of(instr) == unknown {
 			s.set(instr, f.finds(&s, instr))
 		}
 		f.made(instr, &s)
@@ -40,14 +43,24 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		}
 		f.assign(instr, f.zero(instr), &s)
 		f.put(instr, zeroContent(ssax.Elem(instr.Type())), &s)
+		f.born(instr, &s)
+		if f.li.isAtomicFlag(instr) {
+			s.set(instr, isFalse)
+		}
 	case *ssa.Store:
 		f.store(instr, &s)
 	case *ssa.UnOp:
+		if instr.Op == token.ARROW {
+			f.othersRun(&s) // a goroutine has come that far
+		}
 		if instr.Op == token.ARROW && isDone(&s, instr.X) && (s.Lease == held || s.Lease == unchecked) {
 			s.Lease, s.over = released, true
 		}
 		s.set(instr, f.loaded(instr, &s))
 		f.read(instr, &s)
+	case *ssa.Select:
+		f.othersRun(&s)
+		f.other(instr, &s)
 	case *ssa.ChangeType:
 		s.set(instr, s.of(instr.X))
 	case *ssa.ChangeInterface:
@@ -95,8 +108,12 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 // record notes what runs with the lease, and what runs without it because the acquire failed. Deferred literals run
 // when all is over, whatever the outcome, and say nothing.
 func (f *follower) record(instr ssa.Instruction, s *pathState) {
-	switch instr.(type) {
-	case *ssa.Call, *ssa.Go, *ssa.Defer:
+	switch instr := instr.(type) {
+	case *ssa.Call:
+		if f.answered(instr, s) != unknown {
+			return // asks what the path knows
+		}
+	case *ssa.Go, *ssa.Defer:
 	default:
 		return
 	}
@@ -128,9 +145,12 @@ func (f *follower) other(instr ssa.Instruction, s *pathState) {
 	}
 }
 
-// extracted says what one result of the acquire is.
-func (f *follower) extracted(ex *ssa.Extract) abstract {
+// extracted says what one result of the acquire is, or of a call that asks whether there still is a lock.
+func (f *follower) extracted(ex *ssa.Extract, s *pathState) abstract {
 	if f.site == nil || ex.Tuple != ssa.Value(f.site.Call) {
+		if call, ok := ex.Tuple.(*ssa.Call); ok && ssax.IsBool(ex.Type()) && f.asksIfHeld(s, call) {
+			return stillHeld
+		}
 		return unknown
 	}
 	switch ex.Index {
@@ -157,6 +177,9 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 		if holder := holderOf(op); holder != nil && s.of(holder) == theLease {
 			return theLease
 		}
+		if p, ok := f.places.variable(op.X).(*place); ok {
+			return s.known[p] // what it holds may be from before it is set
+		}
 		if set := ssax.FieldValue(op); set != nil {
 			return s.of(set)
 		}
@@ -171,6 +194,10 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 			return theFailure
 		case theFailure:
 			return theFlag
+		case stillHeld:
+			return notHeld
+		case notHeld:
+			return stillHeld
 		case failedIfTrue:
 			return failedIfFalse
 		case failedIfFalse:
@@ -183,8 +210,10 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 // store assigns to a variable of the function, or puts the lease somewhere else.
 func (f *follower) store(st *ssa.Store, s *pathState) {
 	what := s.of(st.Val)
-	cell, isVar := ssax.CellOf(st.Addr).(*ssa.Alloc)
-	if !isVar || !ssax.Within(cell.Parent(), f.fn) {
+	f.overwritten(st.Addr, s)
+	f.unanswer(st.Addr, s)
+	cell := f.places.variable(st.Addr)
+	if cell == nil || !f.isAtHome(cell) {
 		if what == theLease {
 			field, isField := st.Addr.(*ssa.FieldAddr)
 			if own := f.wrapping(st); own != nil {
@@ -220,18 +249,18 @@ func (f *follower) wrapping(st *ssa.Store) ssa.Value {
 
 // assign records the content of a variable. Of one that unseen code may change, a constant says nothing for long; the
 // acquire's results do, because who checks them does so before anything else.
-func (f *follower) assign(cell *ssa.Alloc, what abstract, s *pathState) {
+func (f *follower) assign(cell ssa.Value, what abstract, s *pathState) {
 	if what != isNil && what != notNil || !f.askedLater(cell) && !f.followsNil(cell) {
 		what = f.worthKnowing(what, ssax.Elem(cell.Type()))
 	}
-	if what >= isNil && f.leaks(cell) {
+	if what >= isNil && (f.li.changesOutside(cell) || !f.bearing.has(cell)) {
 		what = unknown
 	}
 	s.set(cell, what)
 }
 
 // zero is what a variable holds when it is declared.
-func (f *follower) zero(cell *ssa.Alloc) abstract {
+func (f *follower) zero(cell ssa.Value) abstract {
 	switch t := ssax.Elem(cell.Type()); {
 	case ssax.IsBool(t):
 		return isFalse

@@ -1,6 +1,7 @@
 package leases
 
 import (
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -11,9 +12,16 @@ import (
 // This file finds the variables whose content decides branches. Only those are followed: what others hold would only
 // multiply the states.
 
-// subjects are the phis and variables in memory that conditions compare with constants, and what flows into them, with
-// the numbers in ascending order at which a comparison with them changes its outcome.
-type subjects map[ssa.Value][]int64
+// subjects are the phis and variables in memory that conditions compare with constants, and what flows into them.
+type subjects map[ssa.Value]subject
+
+// A subject is what conditions ask of a value.
+type subject struct {
+	marks []int64 // in ascending order, the numbers at which a comparison with them changes its outcome
+	bits  int64   // those that are asked for, all where the number is asked for as a whole
+}
+
+const allBits = -1
 
 // subjectsIn finds those of a function and of the literals in it, with which it shares its variables.
 func (li *Info) subjectsIn(fn *ssa.Function) subjects {
@@ -21,16 +29,23 @@ func (li *Info) subjectsIn(fn *ssa.Function) subjects {
 	if found, ok := li.subjects[fn]; ok {
 		return found
 	}
-	found := subjects{}
-	found.gather(fn)
-	for _, marks := range found {
-		slices.Sort(marks)
+	g := gatheredSubjects{subjects{}, li.placesIn(fn)}
+	g.gather(fn)
+	g.gatherWhole(fn)
+	for _, s := range g.subjects {
+		slices.Sort(s.marks)
 	}
-	li.subjects[fn] = found
-	return found
+	li.subjects[fn] = g.subjects
+	return g.subjects
 }
 
-func (found subjects) gather(fn *ssa.Function) {
+// gatheredSubjects collects subjects.
+type gatheredSubjects struct {
+	subjects
+	places *places
+}
+
+func (found gatheredSubjects) gather(fn *ssa.Function) {
 	ssax.EachInstr(fn, func(instr ssa.Instruction) {
 		switch instr := instr.(type) {
 		case *ssa.BinOp:
@@ -45,76 +60,122 @@ func (found subjects) gather(fn *ssa.Function) {
 			}
 		case *ssa.Call:
 			if asksZero(instr) {
-				found.add(instr.Call.Args[0], nil, map[ssa.Value]bool{})
+				found.add(instr.Call.Args[0], subject{bits: allBits}, map[ssa.Value]bool{})
+			} else {
+				found.asksThrough(instr)
 			}
 		}
 	})
-	for _, lit := range fn.AnonFuncs {
-		found.gather(lit)
-	}
 }
 
-// compared adds a value that is compared with a constant.
-func (found subjects) compared(v ssa.Value, c *ssa.Const) {
+// gatherWhole looks for what asks subjects as a whole and is no comparison with a constant: one with another value, and
+// what depends on a number in any other way that is followed.
+func (found gatheredSubjects) gatherWhole(fn *ssa.Function) {
+	seen := map[ssa.Value]bool{}
+	ssax.EachInstr(fn, func(instr ssa.Instruction) {
+		switch instr := instr.(type) {
+		case *ssa.BinOp:
+			_, isConst := instr.Y.(*ssa.Const)
+			if _, alsoConst := instr.X.(*ssa.Const); holdsFor(instr.Op) != 0 && !isConst && !alsoConst {
+				found.add(instr.X, subject{bits: allBits}, seen)
+				found.add(instr.Y, subject{bits: allBits}, seen)
+			}
+		case *ssa.MakeSlice:
+			found.add(instr.Len, subject{bits: allBits}, seen)
+		}
+	})
+}
+
+// compared adds a value that is compared with a constant, all of it or some bits.
+func (found gatheredSubjects) compared(v ssa.Value, c *ssa.Const) {
+	asked := subject{bits: allBits}
 	if n, ok := constNumber(c); ok {
-		found.add(v, []int64{plus(n, -1), n, plus(n, 1)}, map[ssa.Value]bool{})
-		return
+		asked.marks = []int64{plus(n, -1), n, plus(n, 1)}
 	}
-	found.add(v, nil, map[ssa.Value]bool{})
+	if of, ok := v.(*ssa.BinOp); ok && of.Op == token.AND {
+		if mask, ok := constNumber(of.Y); ok && mask > 0 {
+			v, asked.bits = of.X, mask
+		}
+	}
+	found.add(v, asked, map[ssa.Value]bool{})
 }
 
 // add adds a value and what it is made of, unless that was seen.
-func (found subjects) add(v ssa.Value, marks []int64, seen map[ssa.Value]bool) {
+func (found gatheredSubjects) add(v ssa.Value, asked subject, seen map[ssa.Value]bool) {
 	if seen[v] {
 		return
 	}
 	seen[v] = true
 	switch v := v.(type) {
 	case *ssa.Phi:
-		if found.note(v, marks) {
+		if found.note(v, asked) {
 			for _, e := range v.Edges {
-				found.add(e, marks, seen)
+				found.add(e, asked, seen)
 			}
 		}
 	case *ssa.BinOp:
-		found.add(v.X, marks, seen)
-		found.add(v.Y, marks, seen)
+		if !worksOnBits(v) {
+			asked.bits = allBits
+		}
+		found.add(v.X, asked, seen)
+		found.add(v.Y, asked, seen)
 	case *ssa.Convert:
-		found.add(v.X, marks, seen)
+		asked.bits = allBits
+		found.add(v.X, asked, seen)
 	case *ssa.ChangeType:
-		found.add(v.X, marks, seen)
+		found.add(v.X, asked, seen)
 	case *ssa.Call:
+		asked.bits = allBits
 		if list, _, ok := ssax.Appended(v); ok {
-			found.add(list, marks, seen)
+			found.add(list, asked, seen)
 		} else if isLen(v) {
-			found.add(v.Call.Args[0], marks, seen)
+			found.add(v.Call.Args[0], asked, seen)
 		}
 	case *ssa.UnOp:
-		cell, ok := ssax.CellOf(v.X).(*ssa.Alloc)
-		if !ok || !found.note(v, marks) || !found.note(cell, marks) {
+		if v.Op != token.MUL {
 			return
 		}
-		ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
-			if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
-				found.add(st.Val, marks, seen)
-			}
-			return true
-		})
+		if cell := found.places.variable(v.X); cell != nil && found.note(v, asked) {
+			found.addVariable(cell, asked, seen)
+		}
 	}
 }
 
+// addVariable adds a variable or place, and what is put into it.
+func (found gatheredSubjects) addVariable(cell ssa.Value, asked subject, seen map[ssa.Value]bool) {
+	if !found.note(cell, asked) {
+		return
+	}
+	eachUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
+		if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
+			found.add(st.Val, asked, seen)
+		}
+		return true
+	})
+}
+
+// worksOnBits reports whether an operation makes each bit of the result of the same bit of a number, with a constant.
+func worksOnBits(b *ssa.BinOp) bool {
+	switch b.Op {
+	case token.AND, token.OR, token.XOR, token.AND_NOT:
+		_, ok := constNumber(b.Y)
+		return ok
+	}
+	return false
+}
+
 // note adds one value, and reports whether that is anything new. Errors, flags and locks are followed anyway.
-func (found subjects) note(v ssa.Value, marks []int64) bool {
+func (found subjects) note(v ssa.Value, asked subject) bool {
 	if t := v.Type(); ssax.IsError(t) || ssax.IsBool(t) {
 		return false
 	}
 	old, known := found[v]
-	have := len(old)
-	for _, m := range marks {
-		if !slices.Contains(old, m) {
-			old = append(old, m)
+	now := subject{marks: old.marks, bits: old.bits | asked.bits}
+	for _, m := range asked.marks {
+		if !slices.Contains(now.marks, m) {
+			now.marks = append(now.marks, m)
 		}
 	}
-	found[v] = old
-	return !known || len(old) > have
+	found[v] = now
+	return !known || len(now.marks) > len(old.marks) || now.bits != old.bits
 }

@@ -1,0 +1,568 @@
+package leases
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/clients"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
+)
+
+// Programs keep errors, flags and states in fields as well as in variables:
+//
+//	if out.Err = m.LockContext(ctx); out.Err != nil {
+//		return
+//	}
+//
+// This file finds the fields, and the elements of arrays, that a function both sets and asks, by the same struct. They
+// are followed like variables. What other code can reach is forgotten where such code may have changed it.
+
+// A place is a field of a struct, or an element of an array. It stands for all addresses that lead to it.
+type place struct {
+	ssa.Value // the first of the addresses
+	addrs     []ssa.Value
+	route     route
+	open      bool // other code can reach it
+	asked     bool // it is read for more than to pass it on
+	set       bool
+	elsewhere bool                     // its address goes somewhere
+	before    map[*ssa.BasicBlock]bool // from where it may be read
+	outside   bool                     // in several functions
+}
+
+// A route leads from a value to a place.
+type route struct {
+	root  ssa.Value // a variable, or a pointer
+	steps []hop
+}
+
+// A hop is one step of a route: into a field or an element, or along a pointer.
+type hop struct {
+	in    types.Type // the struct or array, the type of what the pointer points to
+	index int
+	along bool // a pointer
+}
+
+func (r route) to(h hop) route { return route{r.root, append(slices.Clip(r.steps), h)} }
+
+func (r route) key() string {
+	key := fmt.Sprintf("%p", r.root)
+	for _, h := range r.steps {
+		key += fmt.Sprintf(" %d %t", h.index, h.along)
+	}
+	return key
+}
+
+// leadsTo reports whether a route leads through where another ends, or ends there.
+func (r route) leadsThrough(other route) bool {
+	return r.root == other.root && len(r.steps) >= len(other.steps) &&
+		slices.EqualFunc(r.steps[:len(other.steps)], other.steps, func(x, y hop) bool {
+			return x.index == y.index && x.along == y.along
+		})
+}
+
+// places are those of a function and of the literals in it.
+type places struct {
+	of     map[ssa.Value]*place   // by address
+	byKey  map[string]*place      // by route
+	byRoot map[ssa.Value][]*place // by the value or the variable that they are reached by
+	open   []*place
+}
+
+// placesIn finds those of a function.
+func (li *Info) placesIn(fn *ssa.Function) *places {
+	fn = ssax.Outermost(fn)
+	if found, ok := li.places[fn]; ok {
+		return found
+	}
+	g := gatheredPlaces{li: li, byKey: map[string]*place{}, closed: map[ssa.Value]bool{}}
+	g.gather(fn)
+	found := &places{of: map[ssa.Value]*place{}, byKey: map[string]*place{}, byRoot: map[ssa.Value][]*place{}}
+	for _, p := range g.inOrder {
+		if !p.asked || !p.set || p.elsewhere {
+			continue
+		}
+		for _, addr := range p.addrs {
+			found.of[addr] = p
+		}
+		found.byKey[p.route.key()] = p
+		found.byRoot[p.route.root] = append(found.byRoot[p.route.root], p)
+		if p.open = !g.isClosed(p.route); p.open {
+			found.open = append(found.open, p)
+		}
+	}
+	li.places[fn] = found
+	return found
+}
+
+// gatheredPlaces collects places.
+type gatheredPlaces struct {
+	li      *Info
+	byKey   map[string]*place
+	inOrder []*place
+	closed  map[ssa.Value]bool
+}
+
+func (g *gatheredPlaces) gather(fn *ssa.Function) {
+	ssax.EachInstr(fn, func(instr ssa.Instruction) {
+		if call, ok := instr.(*ssa.Call); ok {
+			g.through(call)
+			return
+		}
+		addr, ok := instr.(ssa.Value)
+		if !ok || !isPartAddr(addr) || !g.li.keepsState(ssax.Elem(addr.Type())) {
+			return
+		}
+		r, ok := routeTo(addr, 0)
+		if !ok {
+			return
+		}
+		g.place(r, addr).add(addr)
+	})
+}
+
+// place is the place that a route leads to.
+func (g *gatheredPlaces) place(r route, addr ssa.Value) *place {
+	p := g.byKey[r.key()]
+	if p == nil {
+		p = &place{Value: addr, route: r}
+		g.byKey[r.key()] = p
+		g.inOrder = append(g.inOrder, p)
+	}
+	return p
+}
+
+// through finds the fields that a function of the program reads and sets in a struct that it is given, as methods do.
+func (g *gatheredPlaces) through(call *ssa.Call) {
+	fn := calleeOf(call)
+	if fn == nil {
+		return
+	}
+	for i, a := range call.Call.Args {
+		load, isLoad := a.(*ssa.UnOp)
+		if isLoad = isLoad && load.Op == token.MUL && isStruct(a.Type()); isLoad {
+			a = load.X
+		}
+		effects, known := readsOf(fn.Params[i])
+		if !isLoad {
+			effects, known = effectsOn(fn.Params[i])
+		}
+		r, ok := routeTo(a, 0)
+		if !known || !ok {
+			continue
+		}
+		for _, on := range effects {
+			if on.field < 0 || !g.li.keepsState(ssax.Elem(on.at.Type())) {
+				continue
+			}
+			p := g.place(r.to(hop{in: on.in, index: on.field}), on.at)
+			p.outside = true
+			p.asked = p.asked || on.to == nil
+			p.set = p.set || on.to != nil
+		}
+	}
+}
+
+func isStruct(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Struct)
+	return ok
+}
+
+// add learns from one address of a place what happens to it.
+func (p *place) add(addr ssa.Value) {
+	p.addrs = append(p.addrs, addr)
+	for _, use := range *addr.Referrers() {
+		switch use := use.(type) {
+		case *ssa.Store:
+			p.set = true
+			p.elsewhere = p.elsewhere || use.Addr != addr
+		case *ssa.UnOp:
+			p.asked = p.asked || slices.ContainsFunc(*use.Referrers(), decides)
+		case *ssa.DebugRef:
+		case *ssa.Call:
+			effects, known := effectsThrough(use, addr)
+			p.elsewhere = p.elsewhere || !known
+			p.set = p.set || slices.ContainsFunc(effects, func(on effect) bool { return on.to != nil })
+		default:
+			p.elsewhere = true
+		}
+	}
+}
+
+// decides reports whether an instruction looks at what it is given.
+func decides(instr ssa.Instruction) bool {
+	switch instr := instr.(type) {
+	case *ssa.If, *ssa.BinOp, *ssa.Phi:
+		return true
+	case *ssa.UnOp:
+		return instr.Op == token.NOT
+	case *ssa.Call:
+		return true // may be errors.Is
+	case *ssa.Convert:
+		return slices.ContainsFunc(*instr.Referrers(), decides)
+	case *ssa.ChangeType:
+		return slices.ContainsFunc(*instr.Referrers(), decides)
+	}
+	return false
+}
+
+// keepsState reports whether a value of a type may say whether there is a lock. Locks themselves are looked after
+// elsewhere.
+func (li *Info) keepsState(t types.Type) bool {
+	return (ssax.IsError(t) || ssax.IsBool(t) || isNumber(t) || isText(t) || isList(t)) && li.libraryOf(t) == clients.None
+}
+
+// isPartAddr reports whether a value is the address of a field or of an element of an array.
+func isPartAddr(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.FieldAddr:
+		return true
+	case *ssa.IndexAddr:
+		_, ok := ssax.Elem(v.X.Type()).Underlying().(*types.Array)
+		return ok
+	}
+	return false
+}
+
+// routeTo is the way to what an address is that of. ok is false where that may be another in each run of the instruction
+// for reasons that cannot be seen.
+func routeTo(addr ssa.Value, depth int) (r route, ok bool) {
+	if depth > ssax.MaxDepth {
+		return route{}, false
+	}
+	switch addr := ssax.CellOf(addr).(type) {
+	case *ssa.Alloc:
+		return route{root: addr}, true
+	case *ssa.FieldAddr:
+		r, ok = routeTo(addr.X, depth+1)
+		return r.to(hop{in: ssax.Elem(addr.X.Type()), index: addr.Field}), ok
+	case *ssa.IndexAddr:
+		i, isConst := constNumber(addr.Index)
+		if !isConst || !isPartAddr(addr) {
+			return route{}, false
+		}
+		r, ok = routeTo(addr.X, depth+1)
+		return r.to(hop{in: ssax.Elem(addr.X.Type()), index: int(i)}), ok
+	case *ssa.UnOp:
+		if addr.Op != token.MUL {
+			return route{root: addr}, true
+		}
+		if sole := ssax.SoleValue(addr); sole != ssa.Value(addr) {
+			return routeTo(sole, depth+1)
+		}
+		if g, isGlobal := addr.X.(*ssa.Global); isGlobal {
+			return route{root: g, steps: []hop{{in: ssax.Elem(addr.Type()), along: true}}}, true
+		}
+		r, ok = routeTo(addr.X, depth+1)
+		return r.to(hop{in: ssax.Elem(addr.Type()), along: true}), ok
+	case *ssa.Parameter, *ssa.Call, *ssa.Extract, *ssa.Phi, *ssa.TypeAssert, *ssa.Global:
+		return route{root: addr}, true
+	}
+	return route{}, false
+}
+
+// isClosed reports whether nobody but the function and the literals that it runs itself can reach what a route leads
+// to.
+func (g *gatheredPlaces) isClosed(r route) bool {
+	made, ok := r.root.(*ssa.Alloc)
+	if !ok || slices.ContainsFunc(r.steps, func(h hop) bool { return h.along }) {
+		return false
+	}
+	closed, known := g.closed[made]
+	if !known {
+		closed = isKeptInside(made, 0)
+		g.closed[made] = closed
+	}
+	return closed
+}
+
+// isKeptInside reports whether the address of a struct or array, or of a part of one, is only used to read and set what
+// is there, or put into a variable that is used for nothing else.
+func isKeptInside(addr ssa.Value, depth int) bool {
+	if depth > ssax.MaxDepth {
+		return false
+	}
+	for _, use := range *addr.Referrers() {
+		ok := false
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+			ok = true
+		case *ssa.FieldAddr:
+			ok = isKeptInside(use, depth+1)
+		case *ssa.IndexAddr:
+			ok = isKeptInside(use, depth+1)
+		case *ssa.UnOp:
+			ok = true
+		case *ssa.Call:
+			_, ok = effectsThrough(use, addr)
+		case *ssa.Store:
+			ok = use.Addr == addr || isKeptIn(use.Addr, depth+1)
+		case *ssa.MakeClosure:
+			ok = capturedInside(use, addr, func(captured ssa.Value) bool { return isKeptInside(captured, depth+1) })
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// isKeptIn is isKeptInside for a variable that holds the address.
+func isKeptIn(cell ssa.Value, depth int) bool {
+	switch cell.(type) {
+	case *ssa.Alloc, *ssa.FreeVar:
+	default:
+		return false
+	}
+	if depth > ssax.MaxDepth {
+		return false
+	}
+	for _, use := range *cell.Referrers() {
+		ok := false
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+			ok = true
+		case *ssa.Store:
+			ok = use.Addr == cell
+		case *ssa.UnOp:
+			ok = isKeptInside(use, depth+1)
+		case *ssa.MakeClosure:
+			ok = capturedInside(use, cell, func(captured ssa.Value) bool { return isKeptIn(captured, depth+1) })
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// capturedInside reports whether a literal that is run where it stands does nothing else with what it captures.
+func capturedInside(mc *ssa.MakeClosure, captured ssa.Value, inside func(ssa.Value) bool) bool {
+	lit, ok := mc.Fn.(*ssa.Function)
+	if !ok || !transparent(mc) {
+		return false
+	}
+	for i, b := range mc.Bindings {
+		if b == captured && !inside(lit.FreeVars[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// variable is the variable or place that an address is that of, nil if it is not followed.
+func (found *places) variable(addr ssa.Value) ssa.Value {
+	switch cell := ssax.CellOf(addr).(type) {
+	case *ssa.Alloc:
+		return cell
+	case *ssa.FieldAddr, *ssa.IndexAddr:
+		if p := found.of[cell]; p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// isAtHome reports whether a variable, or a place, belongs to the function that is followed, or to no function.
+func (f *follower) isAtHome(cell ssa.Value) bool {
+	home := homeOf(cell)
+	return home == nil || ssax.Within(home, f.fn)
+}
+
+// heldType is the type of what is in a variable or place, for other values their own.
+func heldType(v ssa.Value) types.Type {
+	switch v.(type) {
+	case *ssa.Alloc, *place:
+		return ssax.Elem(v.Type())
+	}
+	return v.Type()
+}
+
+// homeOf is the function that a variable, or a place, belongs to.
+func homeOf(cell ssa.Value) *ssa.Function {
+	p, ok := cell.(*place)
+	if !ok {
+		return cell.Parent()
+	}
+	if home := p.route.root.Parent(); home != nil {
+		return home
+	}
+	return nil
+}
+
+// eachUse is ssax.EachCellUse, also for places.
+func eachUse(cell ssa.Value, use func(instr ssa.Instruction, addr ssa.Value) bool) bool {
+	p, ok := cell.(*place)
+	if !ok {
+		return ssax.EachCellUse(cell, use)
+	}
+	for _, addr := range p.addrs {
+		for _, instr := range *addr.Referrers() {
+			if !use(instr, addr) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// born gives the places in a new variable their first values.
+func (f *follower) born(made *ssa.Alloc, s *pathState) {
+	for _, p := range f.places.byRoot[made] {
+		f.lose(p, s)
+		if !slices.ContainsFunc(p.route.steps, func(h hop) bool { return h.along }) {
+			f.assign(p, f.zero(p), s)
+			f.put(p, zeroContent(ssax.Elem(p.Type())), s)
+		}
+	}
+}
+
+// lose forgets what a place holds.
+func (f *follower) lose(p *place, s *pathState) {
+	s.set(p, unknown)
+	delete(s.contents, p)
+}
+
+// renewed forgets the places that are reached by a value that an instruction makes anew.
+func (f *follower) renewed(v ssa.Value, s *pathState) {
+	for _, p := range f.places.byRoot[v] {
+		f.lose(p, s)
+	}
+}
+
+// overwritten forgets the places that a store to an address may change, other than the one that it is that of.
+func (f *follower) overwritten(addr ssa.Value, s *pathState) {
+	if len(f.places.of) == 0 {
+		return
+	}
+	addr = ssax.CellOf(addr)
+	own := f.places.of[addr]
+	if r, ok := routeTo(addr, 0); ok {
+		for _, p := range f.places.byRoot[r.root] {
+			if p != own && p.route.leadsThrough(r) {
+				f.lose(p, s)
+			}
+		}
+	} else if part, ok := addr.(*ssa.IndexAddr); ok && isPartAddr(part) { // some element
+		if r, ok := routeTo(part.X, 0); ok {
+			f.renewed(r.root, s)
+		}
+	}
+	for _, p := range f.places.open {
+		if p != own && p.mayBeAt(addr) {
+			f.lose(p, s)
+		}
+	}
+}
+
+// mayBeAt reports whether a store to an address may change a place that others can reach, or the way to it.
+func (p *place) mayBeAt(addr ssa.Value) bool {
+	t := ssax.Elem(addr.Type())
+	switch t.Underlying().(type) {
+	case *types.Struct, *types.Array:
+		return true
+	}
+	switch addr := addr.(type) {
+	case *ssa.Alloc:
+		return false // see leadsThrough; who else stores there does so by another address
+	case *ssa.FieldAddr:
+		in := ssax.Elem(addr.X.Type())
+		return slices.ContainsFunc(p.route.steps, func(h hop) bool {
+			return !h.along && h.index == addr.Field && types.Identical(h.in.Underlying(), in.Underlying())
+		})
+	}
+	return types.Identical(t.Underlying(), ssax.Elem(p.Type()).Underlying()) ||
+		slices.ContainsFunc(p.route.steps, func(h hop) bool { return h.along })
+}
+
+// called forgets what a call may change, unless it is given nothing by which it could.
+func (f *follower) called(call ssa.CallInstruction, s *pathState) {
+	c := call.Common()
+	if len(f.places.open) == 0 || understands(call) || f.isFarOff(c) {
+		return
+	}
+	if fn := c.StaticCallee(); fn != nil && len(fn.Blocks) > 0 && onlyReads(fn) {
+		return
+	}
+	f.othersRun(s)
+}
+
+// othersRun forgets what others can reach, because they run.
+func (f *follower) othersRun(s *pathState) {
+	for _, p := range f.places.open {
+		f.lose(p, s)
+	}
+}
+
+// isFarOff reports whether a call runs code of another package that is given nothing but plain values, contexts and the
+// locks of libraries: it knows nothing of the structs of the function.
+func (f *follower) isFarOff(c *ssa.CallCommon) bool {
+	if b, ok := c.Value.(*ssa.Builtin); ok {
+		return b.Name() != "copy"
+	}
+	fn := c.StaticCallee()
+	if fn == nil || fn.Pkg == nil || fn.Pkg.Pkg == f.fn.Pkg.Pkg {
+		return false
+	}
+	for _, a := range c.Args {
+		if !f.isPlain(a.Type()) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPlain reports whether a value of a type leads to nothing that this package has made.
+func (f *follower) isPlain(t types.Type) bool {
+	if _, ok := t.Underlying().(*types.Basic); ok || ssax.IsContext(t) || f.li.libraryOf(t) != clients.None {
+		return true
+	}
+	switch ssax.FullTypeName(ssax.Elem(t)) {
+	case "time.Time", "time.Timer", "time.Ticker":
+		return true
+	}
+	list, ok := t.Underlying().(*types.Slice)
+	if !ok {
+		return false
+	}
+	_, ok = list.Elem().Underlying().(*types.Basic)
+	return ok
+}
+
+// ended forgets what the calls that a function has deferred may change.
+func (f *follower) ended(s *pathState) {
+	if len(f.places.open) == 0 {
+		return
+	}
+	ssax.EachInstr(f.fn, func(instr ssa.Instruction) {
+		if d, ok := instr.(*ssa.Defer); ok && ssax.Literal(d.Common()) == nil {
+			f.called(d, s)
+		}
+	})
+}
+
+// mayChange reports whether a store to an address may change what a place holds.
+func (p *place) mayChange(addr ssa.Value, all *places) bool {
+	addr = ssax.CellOf(addr)
+	if all.of[addr] == p {
+		return true
+	}
+	r, ok := routeTo(addr, 0)
+	return ok && p.route.leadsThrough(r) || p.open && p.mayBeAt(addr)
+}
+
+// isAsked is Info.isAsked for a place.
+func (p *place) isAsked(b *ssa.BasicBlock) bool {
+	if p.before == nil {
+		p.before = map[*ssa.BasicBlock]bool{}
+		for _, addr := range p.addrs {
+			p.outside = p.outside || addr.Parent() != p.Parent()
+			reachBack(usesOf(addr, 0), p.before)
+		}
+	}
+	return p.outside || b.Parent() != p.Parent() || p.before[b]
+}
