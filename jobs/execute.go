@@ -70,6 +70,7 @@ type attempt struct {
 	live *live
 	p    *InFlight
 	keys []lockrt.KeyOptions // the locks that it takes
+	told bool                // the log has been told that it does not get them
 }
 
 // do goes through the attempt and returns the one that is to follow.

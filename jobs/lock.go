@@ -111,8 +111,11 @@ func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 		why := "store of locks unavailable until the tick was too late, and Misfire is skip"
 		return &refusal{outcome: OutcomeSkipped, reason: why, err: err.Error()}
 	}
-	x.s.cfg.Logger.Warn("job lock not taken, store of locks unavailable; trying again",
-		"job", x.e.job.Name, "tick", x.p.Run.Tick, "error", err)
+	if !x.told {
+		x.s.cfg.Logger.Warn("job lock not taken, its store has not said why; trying again",
+			"job", x.e.job.Name, "tick", x.p.Run.Tick, "error", err)
+	}
+	x.told = true
 	return nil
 }
 

@@ -13,8 +13,7 @@ import (
 // outage is what does not answer of the store of jobs, or of that of locks.
 type outage struct {
 	log   *slog.Logger
-	store string
-	means string // what it means if all of it is away
+	store string // what it is called
 
 	mu    sync.Mutex                   // guards what follows; nothing else is locked while it is held
 	down  [][purposes]failure          // why a part could not be asked last, by part and by what it was asked for
@@ -23,9 +22,9 @@ type outage struct {
 	jobs  []map[jobPurpose]*jobFailure // by part
 }
 
-func newOutage(log *slog.Logger, store, means string, parts int) *outage {
+func newOutage(log *slog.Logger, store string, parts int) *outage {
 	o := &outage{
-		log: log, store: store, means: means,
+		log: log, store: store,
 		down: make([][purposes]failure, parts), jobs: make([]map[jobPurpose]*jobFailure, parts),
 	}
 	for part := range o.jobs {
@@ -51,9 +50,12 @@ const (
 	purposes
 )
 
-// String names what a part is asked for about one job.
+// String names what a part is asked for.
 func (what purpose) String() string {
-	return [purposes]string{starting: "starts", claiming: "claims", claimingOneOffs: "claims", recording: "ends", locking: "locks"}[what]
+	return [purposes]string{
+		reading: "reads", comparing: "epochs", starting: "starts", beating: "signs of life", offering: "registrations",
+		claiming: "claims", claimingOneOffs: "claims", recording: "ends", locking: "locks",
+	}[what]
 }
 
 const (
@@ -158,12 +160,11 @@ func (o *outage) heard(part int, what purpose, err error) {
 	o.mu.Unlock()
 	switch {
 	case n > 0 && !before && len(o.down) == 1:
-		o.log.LogAttrs(context.Background(), slog.LevelError,
-			fmt.Sprintf("%s unavailable, %s; trying again", o.store, o.means), slog.Any("error", err))
+		o.log.LogAttrs(context.Background(), slog.LevelError, o.store+" unavailable; trying again",
+			slog.String("asked", what.String()), slog.Any("error", err))
 	case n > 0 && !before:
-		o.log.LogAttrs(context.Background(), slog.LevelError,
-			"part of the job store unavailable, ticks of the jobs in it are not claimed; trying again",
-			slog.Any("error", err), slog.Int("part", part))
+		o.log.LogAttrs(context.Background(), slog.LevelError, "part of the "+o.store+" unavailable; trying again",
+			slog.Int("part", part), slog.String("asked", what.String()), slog.Any("error", err))
 	case n == 0 && before:
 		o.log.LogAttrs(context.Background(), slog.LevelInfo, o.store+" available again",
 			slog.Duration("after", now.Sub(since)))

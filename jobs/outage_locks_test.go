@@ -42,7 +42,7 @@ func TestScheduler_Err_storeOfLocksAway(t *testing.T) {
 					t.Errorf("Err = %v when it is there again", err)
 				}
 				c.Stop()
-				for _, want := range []string{"store of locks unavailable, runs", "store of locks available again"} {
+				for _, want := range []string{"store of locks unavailable;", "store of locks available again"} {
 					if got := strings.Count(log.String(), want); got != 1 {
 						t.Errorf("the log says %d times %q, want once:\n%s", got, want, log.String())
 					}

@@ -77,8 +77,8 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 		session: strings.ToLower(rand.Text()[:12]), began: time.Now(),
 		memory:  newMemory(cfg.Store.PartOf),
 		entries: make(map[string]*entry), live: newLiveRuns(cfg.Store.Parts()),
-		outage:  newOutage(cfg.Logger, "job store", "no ticks are claimed", cfg.Store.Parts()),
-		locking: newOutage(cfg.Logger, "store of locks", "runs wait for it", 1),
+		outage:  newOutage(cfg.Logger, "job store", cfg.Store.Parts()),
+		locking: newOutage(cfg.Logger, "store of locks", 1),
 	}
 	for n := range cfg.Store.Parts() {
 		s.parts = append(s.parts, newPart(s, n))
