@@ -126,7 +126,11 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			l.part.clock.observe(c.Now, sent)
 			l.reschedule(e, claims[i], c)
 		case some: // a part of the store is away, as one server of a cluster, or a job is locked: only its jobs wait
-			e.backoff = min(max(2*e.backoff, minBackoff), maxBackoff)
+			most := maxBackoff
+			if errors.Is(c.Err, ErrLocked) {
+				most = lockedRetry
+			}
+			e.backoff = min(max(2*e.backoff, minBackoff), most)
 			l.wakeAt(e, l.part.clock.now().Add(e.backoff))
 		default:
 			l.wakeAt(e, l.tryAt)

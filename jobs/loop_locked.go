@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// lockedRetry is how soon to offer a job again that a transaction had locked in the store.
+// lockedRetry is how soon to ask again for a job that a transaction had locked in the store, at the latest.
 const lockedRetry = time.Second
 
 // withhold keeps those of a batch of offers for later that were locked in the store: the other jobs must not wait for them.

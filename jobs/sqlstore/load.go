@@ -371,12 +371,13 @@ func (t *tables) loadRunsOf(ctx context.Context, q querier, namespace []byte, n 
 	})
 }
 
-// loadRecords reads the newest records of jobs, which are one after another.
+// loadRecords reads the newest records of jobs, which are one after another. Jobs that are left out have none.
 func (t *tables) loadRecords(ctx context.Context, q querier, namespace []byte, n *need, f *found) error {
 	text := fmt.Sprintf(`SELECT r.job, r.seq, r.at, r.body
 FROM {record} r JOIN {job} j ON j.namespace = r.namespace AND j.name = r.job
 WHERE r.namespace = ? AND r.seq > j.newest - %d AND r.job IN `, ledger.JoinDepth)
-	return t.selectIn(ctx, q, text, namespace, n.records.sorted(), ` ORDER BY r.job, r.seq`, func(rows *sql.Rows) error {
+	names := slices.DeleteFunc(n.records.sorted(), func(name string) bool { return n.locked[name] })
+	return t.selectIn(ctx, q, text, namespace, names, ` ORDER BY r.job, r.seq`, func(rows *sql.Rows) error {
 		var job string
 		var r recordRow
 		if err := rows.Scan(&job, &r.seq, &r.at, &r.body); err != nil {

@@ -167,3 +167,35 @@ func TestStore_Put_lockedRow(t *testing.T) {
 		}
 	})
 }
+
+// A job whose row is locked has records that a skipped tick or run might join.
+func TestStore_lockedJobWithSkippedTicks(t *testing.T) {
+	lockingRows(t, func(t *testing.T, e *engine) {
+		w := &worker{T: t, s: e.store()}
+		w.register()
+		w.skip("late")
+		run := w.begin()
+		run.Outcome, run.Reason = jobs.OutcomeSkipped, "held"
+		v, err := w.s.Look(t.Context(), []string{"j"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx := e.lock(t, "SELECT 1 FROM lockgen_job WHERE name = 'j'")
+		ctx, cancel := context.WithTimeout(t.Context(), schedulerTime)
+		defer cancel()
+		finish := func() error { return w.s.Finish(ctx, []jobs.Finish{{Run: run, Owner: "s", Keep: 20}})[0] }
+		if err := finish(); !errors.Is(err, jobs.ErrLocked) {
+			t.Errorf("the end of a run that was skipped: %v, want ErrLocked", err)
+		}
+		at := v.Jobs[0].Cursor
+		if err := w.s.Claim(ctx, []jobs.Claim{{
+			Job: "j", Prev: at, Tick: at.Add(time.Microsecond), Due: v.Now, Keep: 20, Missed: 1,
+			Skipped: &jobs.Run{ID: "j@x", Job: "j", Outcome: jobs.OutcomeSkipped, Reason: "late"},
+		}})[0].Err; !errors.Is(err, jobs.ErrLocked) {
+			t.Errorf("a claim that skips a tick: %v, want ErrLocked", err)
+		}
+		if err := errors.Join(tx.Rollback(), finish()); err != nil {
+			t.Errorf("when it is free: %v", err)
+		}
+	})
+}
