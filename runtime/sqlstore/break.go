@@ -76,8 +76,8 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 	reason := shown(fmt.Sprintf("broken by %s: %s", s.Node, b.Reason), 1000)
 	w, next, ok := r.breaking(escaped(b.ID), int64(b.Fence.Epoch()), b.Force, reason, clock.Micros, lives)
 	if w == nothing {
-		if g, guarded := s.guardedNow(ctx, t, name); guarded && !ok {
-			return true, false, s.keptBy(t, g)
+		if !ok && s.isKept(ctx, t, r, clock.Micros) {
+			return true, false, s.keptBy(t, r)
 		}
 		return true, ok, nil
 	}

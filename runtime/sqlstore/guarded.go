@@ -5,76 +5,99 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/sqldialect"
 )
 
-// A guarded transaction keeps a lock past the end of its lease. This file is how others see that.
+// A guarded transaction keeps a lock past the end of its lease. This file is how others see that. They look at the row's
+// xmax, which names the transaction that has it locked, and at whether that one is open. They lock nothing themselves:
+// whoever looks would be in the way of those who take locks.
 
-// guardedSQL finds the rows of leases that are over, and that somebody keeps locked.
-const guardedSQL = `SELECT ` + columns + `, {now} FROM {lock} AS a
-LEFT JOIN LATERAL (SELECT 1 AS free FROM {lock} AS k WHERE k.name = a.name FOR UPDATE OF k SKIP LOCKED) AS f ON true
-WHERE a.name >= :from AND a.name < :below AND a.owner <> '' AND a.until <= {now} AND f.free IS NULL
-ORDER BY a.name LIMIT :limit`
+const (
+	// listKeptSQL is listSQL with the rows of leases that are over, and that a transaction has locked at some time.
+	listKeptSQL = `SELECT ` + columns + `, {now} FROM {lock} WHERE name >= :from AND name < :below
+  AND (until > {now} OR owner <> '' AND xmax <> 0)
+ORDER BY name LIMIT :limit`
+	// keptSQL finds those of leases that are over, and whose rows an open transaction has locked alone.
+	keptSQL = `SELECT a.name, a.xmax::text FROM {lock} AS a WHERE a.name IN (:names) AND a.owner <> '' AND a.until <= {now}
+  AND EXISTS (SELECT 1 FROM pg_locks AS l WHERE l.locktype = 'transactionid' AND l.transactionid = a.xmax AND l.granted)`
+	// keptTogetherSQL is keptSQL for rows that several transactions may have locked together. It fails for others.
+	keptTogetherSQL = `SELECT a.name, a.xmax::text FROM {lock} AS a WHERE a.name IN (:names) AND a.owner <> '' AND a.until <= {now}
+  AND EXISTS (SELECT 1 FROM pg_get_multixact_members(a.xmax) AS m
+  JOIN pg_locks AS l ON l.locktype = 'transactionid' AND l.transactionid = m.xid AND l.granted)`
+)
 
 // certainTime is for how long a row is locked at the least that a guard keeps, and not a step of somebody else.
-const certainTime = 10 * time.Millisecond
+const certainTime = 100 * time.Millisecond
 
-// guardedRows returns the rows of a range whose leases are over and whose holders are in guarded transactions, each with a
-// moment in which its lease was the last. Whoever may not lock rows finds none.
-func (s *session) guardedRows(ctx context.Context, t *tables, from, below []byte, limit int) []guardedRow {
-	if t.Dialect != sqldialect.Postgres {
+// mostTogether is for how many rows of a page that readers shared it is asked whether several transactions keep them.
+const mostTogether = 20
+
+// kept returns those of some rows, whose leases are over, that open transactions keep locked.
+func (s *session) kept(ctx context.Context, t *tables, over []row) (names map[string]bool) {
+	first := s.lockedBy(ctx, t, over)
+	if len(first) == 0 || !pace.Sleep(ctx, certainTime) {
 		return nil
 	}
-	found := s.lockedRows(ctx, t, from, below, limit)
-	if len(found) == 0 || !pace.Sleep(ctx, certainTime) {
-		return nil
-	}
-	still := s.lockedRows(ctx, t, from, below, limit)
-	return slices.DeleteFunc(found, func(g guardedRow) bool {
-		return !slices.ContainsFunc(still, func(other guardedRow) bool {
-			return string(other.name) == string(g.name) && other.epoch == g.epoch
-		})
-	})
-}
-
-type guardedRow struct {
-	row
-	last int64 // just before the end of its lease
-}
-
-func (s *session) lockedRows(ctx context.Context, t *tables, from, below []byte, limit int) (found []guardedRow) {
-	bounds := args{"from": from, "below": below, "limit": limit}
-	err := t.query(ctx, s.store.pool, guardedSQL, bounds, func(rows *sql.Rows) error {
-		r, now, err := scanRow(rows)
-		if err == nil && !r.taken(now) {
-			found = append(found, guardedRow{r, r.end() - 1})
+	second := s.lockedBy(ctx, t, over)
+	names = make(map[string]bool)
+	for name, by := range first {
+		if second[name] == by {
+			names[name] = true
 		}
-		return err
-	})
-	if err != nil {
+	}
+	return names
+}
+
+// lockedBy says by which transaction rows are locked, and says nothing of others. What it cannot find out it leaves out.
+func (s *session) lockedBy(ctx context.Context, t *tables, rows []row) (by map[string]string) {
+	if t.Dialect != sqldialect.Postgres || len(rows) == 0 {
 		return nil
 	}
-	return found
-}
-
-// guardedNow returns the row of one lock, if its lease is over and its holder in a guarded transaction.
-func (s *session) guardedNow(ctx context.Context, t *tables, name []byte) (guardedRow, bool) {
-	found := s.guardedRows(ctx, t, name, append(slices.Clone(name), 0), 1)
-	if len(found) == 0 {
-		return guardedRow{}, false
+	ask := func(text string, names ...[]byte) map[string]string {
+		found := make(map[string]string)
+		err := t.query(ctx, s.store.pool, text, args{"names": padded(names)}, func(result *sql.Rows) error {
+			var name []byte
+			var xmax string
+			err := result.Scan(&name, &xmax)
+			found[string(name)] = xmax
+			return err
+		})
+		if err != nil {
+			return nil
+		}
+		return found
 	}
-	return found[0], true
+	names := make([][]byte, len(rows))
+	for i, r := range rows {
+		names[i] = r.name
+	}
+	if by = ask(keptSQL, names...); by == nil {
+		return nil
+	}
+	asked := 0
+	for _, r := range rows {
+		if by[string(r.name)] == "" && r.shared() && asked < mostTogether {
+			maps.Copy(by, ask(keptTogetherSQL, r.name))
+			asked++
+		}
+	}
+	return by
 }
 
-// errKept is that of a Break of a lock that only a guarded transaction keeps.
-var errKept = errors.New("its lease is over, and its transaction keeps the lock until it ends")
+// isKept reports whether the lease of a row is over, and an open transaction keeps it locked.
+func (s *session) isKept(ctx context.Context, t *tables, r row, now int64) bool {
+	return r.owner != "" && !r.taken(now) && s.kept(ctx, t, []row{r})[string(r.name)]
+}
 
-func (s *session) keptBy(t *tables, r guardedRow) error {
-	return guardedBy(fmt.Errorf("held by %s: %w", r.holderNode(r.last), errKept), s.guards(t, guardsTime-askSilence))
+// errKept is that of a Break of a lock that only a transaction keeps.
+var errKept = errors.New("the lease is over, and a transaction keeps its row locked until it ends")
+
+func (s *session) keptBy(t *tables, r row) error {
+	return guardedBy(fmt.Errorf("held by %s: %w", r.holderNode(r.end()-1), errKept), s.guards(t, guardsTime-askSilence))
 }
 
 // end is when the last lease is over, or was.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/internal/listing"
 )
@@ -43,27 +44,36 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 		next string
 	}
 	got, err := reading(s, ctx, func(ctx context.Context, t *tables) (got result, err error) {
-		n, to := 0, below
+		n, text := 0, listSQL
+		if t.Dialect == sqldialect.Postgres {
+			text = listKeptSQL
+		}
+		var over []row
 		bounds := args{"from": from, "below": below, "limit": limit}
-		err = t.query(ctx, s.store.pool, listSQL, bounds, func(rows *sql.Rows) error {
+		err = t.query(ctx, s.store.pool, text, bounds, func(rows *sql.Rows) error {
 			r, now, err := scanRow(rows)
 			if err != nil {
 				return err
 			}
 			if n++; n == limit {
-				got.next, to = cursorMark+hex.EncodeToString(r.name), append(r.name, 0)
+				got.next = cursorMark + hex.EncodeToString(r.name)
 			}
-			if r.taken(now) && strings.HasPrefix(string(r.key), prefix) { // the names of long ones do not tell
+			switch {
+			case !strings.HasPrefix(string(r.key), prefix): // the names of long ones do not tell
+			case r.taken(now):
 				got.page = append(got.page, r.info(now, maxHoldersListed))
+			default:
+				over = append(over, r)
 			}
 			return nil
 		})
 		if err != nil {
 			return got, err
 		}
-		for _, g := range s.guardedRows(ctx, t, from, to, limit-len(got.page)) {
-			if strings.HasPrefix(string(g.key), prefix) {
-				got.page = append(got.page, g.info(g.last, maxHoldersListed))
+		kept := s.kept(ctx, t, over)
+		for _, r := range over {
+			if kept[string(r.name)] {
+				got.page = append(got.page, r.info(r.end()-1, maxHoldersListed))
 			}
 		}
 		return got, nil
@@ -82,8 +92,8 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 		}
 		r, there := rows[string(name)]
 		if !there || !r.taken(clock.Micros) {
-			if g, guarded := s.guardedNow(ctx, t, name); guarded {
-				return g.info(g.last, maxHolders), nil
+			if there && s.isKept(ctx, t, r, clock.Micros) {
+				return r.info(r.end()-1, maxHolders), nil
 			}
 			return lockrt.LockInfo{}, lockrt.ErrNotHeld
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -53,7 +55,7 @@ func TestGuard_isSeenPastTheLease(t *testing.T) {
 				return errors.As(err, &busy) && busy.Holder == "a" && busy.Remaining == 0 && strings.Contains(err.Error(), "held by a")
 			})
 			if err := b.Break(ctx, "k", "test"); err == nil || errors.Is(err, lockrt.ErrNotHeld) ||
-				!strings.Contains(err.Error(), "its transaction keeps the lock") || !strings.Contains(err.Error(), "pg_stat_activity") {
+				!strings.Contains(err.Error(), "a transaction keeps its row locked") || !strings.Contains(err.Error(), "pg_stat_activity") {
 				t.Errorf("Break: %v, want it to say which transaction keeps the lock", err)
 			}
 			if _, err := b.Holder(ctx, "left"); !errors.Is(err, lockrt.ErrNotHeld) {
@@ -115,4 +117,89 @@ func TestGuard_readOnly(t *testing.T) {
 			t.Errorf("a read-only transaction with a lease of mode %s: %v", mode, err)
 		}
 	}
+}
+
+// guardedPast returns when the lease on a key is over and a transaction keeps its lock, until the test ends.
+func (e *engine) guardedPast(t *testing.T, l *lockrt.Locker, key string) {
+	t.Helper()
+	lease, err := l.Acquire(t.Context(), key, lockrt.Options{TTL: 2 * time.Second, NoRenew: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := e.begin(t, e.level)
+	if err := sqlstore.Guard(t.Context(), tx, lease); err != nil {
+		t.Fatal(err)
+	}
+	staysActive(t, tx)
+}
+
+// Pages of a list leave out neither locks that are held nor those that transactions keep.
+func TestGuard_isListedInPages(t *testing.T) {
+	e := postgres(t)
+	a, b := e.locker(t, "a"), e.locker(t, "b")
+	for _, key := range []string{"b", "d", "f", "g", "h"} {
+		e.guardedPast(t, a, key)
+	}
+	for _, key := range []string{"a", "c", "e"} {
+		if _, err := a.Acquire(t.Context(), key, lockrt.Options{TTL: long}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(limit int) (keys []string) {
+		for cursor := ""; ; {
+			page, next, err := b.ListPage(t.Context(), "", cursor, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, info := range page {
+				keys = append(keys, info.Key)
+			}
+			if cursor = next; next == "" {
+				return keys
+			}
+		}
+	}
+	want := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	testsync.Eventually(t, "all leases with guards are over, and all locks are listed", func() bool {
+		info, err := b.Holder(t.Context(), "h")
+		return err == nil && info.Remaining < time.Millisecond && slices.Equal(list(100), want)
+	})
+	for limit := 1; limit <= 8; limit++ {
+		if got := list(limit); !slices.Equal(got, want) {
+			t.Errorf("pages of %d: %q, want %q", limit, got, want)
+		}
+	}
+}
+
+// Whoever looks is not in the way of those who take locks whose leases are over.
+func TestGuard_lookersRefuseNobody(t *testing.T) {
+	e := postgres(t)
+	a, b := e.locker(t, "a"), e.locker(t, "b")
+	const locks = 300
+	for i := range locks {
+		if _, err := a.Acquire(t.Context(), strconv.Itoa(i), lockrt.Options{TTL: time.Second, NoRenew: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testsync.Eventually(t, "all leases are over", func() bool {
+		all, err := b.List(t.Context(), "")
+		return err == nil && len(all) == 0
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	var looking sync.WaitGroup
+	for range 3 {
+		looking.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				_, _ = b.List(ctx, "")
+				_, _ = b.Holder(ctx, strconv.Itoa(i%locks))
+			}
+		})
+	}
+	for i := range locks {
+		if _, err := b.TryAcquire(t.Context(), strconv.Itoa(i), lockrt.Options{TTL: long}); err != nil {
+			t.Errorf("a free lock: %v", err)
+		}
+	}
+	stop()
+	looking.Wait()
 }
