@@ -15,22 +15,15 @@ type outage struct {
 	log   *slog.Logger
 	store string // what it is called
 
-	mu    sync.Mutex                   // guards what follows; nothing else is locked while it is held
-	down  [][purposes]failure          // why a part could not be asked last, by part and by what it was asked for
-	away  bool                         // the log has been told that a part is down
-	since time.Time                    // since when
-	jobs  []map[jobPurpose]*jobFailure // by part
+	mu    sync.Mutex          // guards what follows; nothing else is locked while it is held
+	down  [][purposes]failure // why a part could not be asked last, by part and by what it was asked for
+	away  bool                // the log has been told that a part is down
+	since time.Time           // since when
+	jobs  []partJobs
 }
 
 func newOutage(log *slog.Logger, store string, parts int) *outage {
-	o := &outage{
-		log: log, store: store,
-		down: make([][purposes]failure, parts), jobs: make([]map[jobPurpose]*jobFailure, parts),
-	}
-	for part := range o.jobs {
-		o.jobs[part] = map[jobPurpose]*jobFailure{}
-	}
-	return o
+	return &outage{log: log, store: store, down: make([][purposes]failure, parts), jobs: make([]partJobs, parts)}
 }
 
 // purpose is what a part of the store is asked for. A store may do one and not the other: a full disk takes no new rows, or
@@ -126,12 +119,12 @@ func (o *outage) err() error {
 	n, err := o.parts(time.Now())
 	switch since := o.since.UTC().Format(time.RFC3339); {
 	case n > 0 && n == len(o.down):
-		err = fmt.Errorf("%s unavailable since %s: %w", o.store, since, err)
+		return fmt.Errorf("%s unavailable since %s: %w", o.store, since, err)
 	case n > 0:
-		err = fmt.Errorf("%d of %d parts of the %s unavailable since %s, the jobs in the others run: %w",
+		return fmt.Errorf("%d of %d parts of the %s unavailable since %s, the jobs in the others run: %w",
 			n, len(o.down), o.store, since, err)
 	}
-	return errors.Join(err, o.errOfJobs())
+	return o.errOfJobs()
 }
 
 // heard notes whether a part has done what it was asked for. The log hears of the first part that does not, and of when

@@ -25,7 +25,7 @@ type jobPurpose struct {
 	job, oneOff string
 }
 
-// mostJobFailures are kept for a part: with more of them it is the part that fails.
+// mostJobFailures are kept for a part. Of more of them each failure is a first one.
 const mostJobFailures = 1000
 
 // A verdict is what a part has said about one job.
@@ -36,45 +36,50 @@ type verdict struct {
 }
 
 // heardEach notes what a part has said about each job of a call. It reports whether the part is away: it has served nobody,
-// and that is not only for jobs that it never serves.
+// and that is not only for jobs that it does not serve while it serves others.
 func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away bool) {
 	var failure, locked error
 	now, answered, done := time.Now(), false, false
 	var say []func()
-	forget := func(at jobPurpose, f *jobFailure) {
-		if delete(o.jobs[part], at); f != nil && f.alone {
-			say = append(say, func() { o.servesAgain(at, f, now) })
-		}
-	}
 	for _, v := range verdicts {
 		answered, done = answered || v.err == nil, done || v.done
 	}
 	o.mu.Lock()
-	failures := o.jobs[part]
+	of := &o.jobs[part]
+	forget := func(at jobPurpose, f *jobFailure) {
+		if delete(of.failures, at); f != nil && f.alone {
+			say = append(say, func() { o.servesAgain(at, f, now) })
+		}
+	}
+	if done {
+		of.served[what] = now
+	}
 	for _, v := range verdicts {
 		at := jobPurpose{what, v.job, v.oneOff}
-		switch f := failures[at]; {
+		f := of.failures[at]
+		switch {
 		case v.err == nil:
 			forget(at, f)
-		case errors.Is(v.err, ErrLocked):
-			locked = v.err
 		case isMoving(v.err):
-		case f == nil:
-			if failure = cmp.Or(failure, v.err); len(failures) < mostJobFailures {
-				failures[at] = &jobFailure{err: v.err, since: now, at: now}
+		case f == nil || f.isLocked() && !errors.Is(v.err, ErrLocked):
+			if of.note(at, v.err, now); errors.Is(v.err, ErrLocked) {
+				locked = cmp.Or(locked, v.err)
+			} else if now.Sub(of.served[what]) > staleOnce { // else the second failure tells
+				failure = cmp.Or(failure, v.err)
 			}
 		default:
-			f.err, f.at = v.err, now
-			if f.outlived && !f.alone {
+			switch f.err, f.at = v.err, now; {
+			case !f.outlived && f.isLocked():
+				locked = cmp.Or(locked, v.err)
+			case !f.outlived:
+				failure = cmp.Or(failure, v.err)
+			case !f.alone && !f.isLocked():
 				f.alone = true
 				say = append(say, func() { o.failsFor(at, v.err) })
 			}
-			if !f.alone {
-				failure = cmp.Or(failure, v.err)
-			}
 		}
 	}
-	for at, f := range failures {
+	for at, f := range of.failures {
 		if now.Sub(f.at) > staleFailure {
 			forget(at, f)
 		} else if done && at.what == what {
@@ -98,6 +103,24 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	}
 	return failure != nil && !done
 }
+
+// partJobs are the failures of single jobs in a part, and when it has served any of them last.
+type partJobs struct {
+	failures map[jobPurpose]*jobFailure
+	served   [purposes]time.Time
+}
+
+// note keeps the first failure of a job.
+func (of *partJobs) note(at jobPurpose, err error, now time.Time) {
+	if of.failures == nil {
+		of.failures = make(map[jobPurpose]*jobFailure)
+	}
+	if len(of.failures) < mostJobFailures {
+		of.failures[at] = &jobFailure{err: err, since: now, at: now}
+	}
+}
+
+func (f *jobFailure) isLocked() bool { return errors.Is(f.err, ErrLocked) }
 
 func (o *outage) failsFor(at jobPurpose, err error) {
 	o.log.LogAttrs(context.Background(), slog.LevelError, o.store+" fails for this job and not for others; trying again",
@@ -129,11 +152,11 @@ func (o *outage) errOfJobs() error {
 	now := time.Now()
 	var first error
 	n := 0
-	for _, failures := range o.jobs {
-		for _, at := range slices.SortedFunc(maps.Keys(failures), func(a, b jobPurpose) int {
+	for _, of := range o.jobs {
+		for _, at := range slices.SortedFunc(maps.Keys(of.failures), func(a, b jobPurpose) int {
 			return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.oneOff, b.oneOff), cmp.Compare(a.what, b.what))
 		}) {
-			f := failures[at]
+			f := of.failures[at]
 			if !f.alone || now.Sub(f.at) > staleFailure {
 				continue
 			}

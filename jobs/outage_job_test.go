@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,26 +15,18 @@ import (
 	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
-// fussy is a store that fails for one job only, in one kind of call.
+// fussy is a store that fails for some jobs, in some calls.
 type fussy struct {
 	Store
-	only   string // Claim, Start or Finish
-	oneOff bool
-	fails  atomic.Bool
+	minds func(call, job, oneOff string) error
 }
 
 var errFussy = errors.New("wrong kind of value")
 
-func (s *fussy) minds(call, job, oneOff string) bool {
-	return s.fails.Load() && s.only == call && (job == "bad" || s.oneOff && oneOff == "bad")
-}
-
 func (s *fussy) Claim(ctx context.Context, claims []Claim) []Claimed {
 	results := make([]Claimed, len(claims))
 	for i, c := range claims {
-		if s.minds("Claim", c.Job, c.OneOff) {
-			results[i].Err = errFussy
-		} else {
+		if results[i].Err = s.minds("Claim", c.Job, c.OneOff); results[i].Err == nil {
 			results[i] = s.Store.Claim(ctx, claims[i:i+1])[0]
 		}
 	}
@@ -43,9 +36,7 @@ func (s *fussy) Claim(ctx context.Context, claims []Claim) []Claimed {
 func (s *fussy) Start(ctx context.Context, starts []Start) []error {
 	errs := make([]error, len(starts))
 	for i, c := range starts {
-		if s.minds("Start", c.Run.Job, c.Run.OneOff) {
-			errs[i] = errFussy
-		} else {
+		if errs[i] = s.minds("Start", c.Run.Job, c.Run.OneOff); errs[i] == nil {
 			errs[i] = s.Store.Start(ctx, starts[i:i+1])[0]
 		}
 	}
@@ -55,9 +46,7 @@ func (s *fussy) Start(ctx context.Context, starts []Start) []error {
 func (s *fussy) Finish(ctx context.Context, finishes []Finish) []error {
 	errs := make([]error, len(finishes))
 	for i, c := range finishes {
-		if s.minds("Finish", c.Run.Job, c.Run.OneOff) {
-			errs[i] = errFussy
-		} else {
+		if errs[i] = s.minds("Finish", c.Run.Job, c.Run.OneOff); errs[i] == nil {
 			errs[i] = s.Store.Finish(ctx, finishes[i:i+1])[0]
 		}
 	}
@@ -68,15 +57,21 @@ func (s *fussy) Finish(ctx context.Context, finishes []Finish) []error {
 func TestScheduler_Err_oneJobFails(t *testing.T) {
 	t.Parallel()
 	for _, call := range []string{"Claim", "Start", "Finish"} {
-		t.Run(call, func(t *testing.T) { errOfOneJob(t, &fussy{only: call}) })
-		t.Run(call+" of a one-off job", func(t *testing.T) { errOfOneJob(t, &fussy{only: call, oneOff: true}) })
+		t.Run(call, func(t *testing.T) { errOfOneJob(t, call, false) })
+		t.Run(call+" of a one-off job", func(t *testing.T) { errOfOneJob(t, call, true) })
 	}
 }
 
-func errOfOneJob(t *testing.T, store *fussy) {
+func errOfOneJob(t *testing.T, only string, oneOff bool) {
 	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
-		store.Store = c.Store
-		store.fails.Store(true)
+		var fails atomic.Bool
+		fails.Store(true)
+		store := &fussy{c.Store, func(call, job, id string) error {
+			if fails.Load() && call == only && (job == "bad" || id == "bad") {
+				return errFussy
+			}
+			return nil
+		}}
 		var log testsync.Log
 		var latest atomic.Int64 // how late a tick of the others was, at the most
 		n := c.Node(Config{Store: store, Logger: log.Logger(), OnRun: func(r Run) {
@@ -87,7 +82,7 @@ func errOfOneJob(t *testing.T, store *fussy) {
 		for i, spec := range []string{"* * * * * *", "*/2 * * * * *", "*/7 * * * * *"} {
 			n.MustAdd(Job{Name: fmt.Sprint("good", i), Spec: spec, Run: func(context.Context) error { return nil }})
 		}
-		if !store.oneOff {
+		if !oneOff {
 			n.MustAdd(Job{Name: "bad", Spec: "*/5 * * * * *", Run: jobstest.Sleep(0)})
 		}
 		if err := n.AddHandler(Handler{Name: "mail", Run: func(context.Context, string, []byte) error { return nil }}); err != nil {
@@ -99,7 +94,7 @@ func errOfOneJob(t *testing.T, store *fussy) {
 				t.Fatal(err)
 			}
 		}
-		if store.oneOff {
+		if oneOff {
 			put("bad")
 		}
 		for i := range 30 {
@@ -121,7 +116,7 @@ func errOfOneJob(t *testing.T, store *fussy) {
 		if late := time.Duration(latest.Load()); late > 100*time.Millisecond {
 			t.Errorf("the others were late by up to %s", late)
 		}
-		store.fails.Store(false)
+		fails.Store(false)
 		time.Sleep(20 * time.Second)
 		if err := n.Err(); err != nil {
 			t.Errorf("Err = %v when the store serves the job", err)
@@ -135,5 +130,109 @@ func errOfOneJob(t *testing.T, store *fussy) {
 				t.Errorf("the log says %d times %q:\n%s", got, want, log.String())
 			}
 		}
+	})
+}
+
+// What concerns single jobs is no outage of the store, which serves another job each second, or each minute.
+func TestScheduler_Err_isOfTheStore(t *testing.T) {
+	t.Parallel()
+	locked := fmt.Errorf("jobs: %w", ErrLocked)
+	calls := make(map[string]int) // of the calls in a bubble, which come one after another
+	for name, of := range map[string]struct {
+		spec    string // of the job that is served
+		bad     int
+		oneOffs int
+		minds   func(call, job, oneOff string) error
+		most    int // how often the store may seem to be away
+	}{
+		"first calls fail": {"* * * * * *", 1, 0, func(call, job, _ string) error {
+			if calls[call+job]++; job == "bad0" && calls[call+job]%2 == 1 {
+				return errFussy
+			}
+			return nil
+		}, 0},
+		"twenty jobs are never served": {"* * * * * *", 20, 0, func(_, job, _ string) error {
+			if strings.HasPrefix(job, "bad") {
+				return errFussy
+			}
+			return nil
+		}, 0},
+		"thousands of one-off jobs are never served": {"* * * * * *", 0, 1500, func(_, _, oneOff string) error {
+			if strings.HasPrefix(oneOff, "bad") {
+				return errFussy
+			}
+			return nil
+		}, 0},
+		"one is locked, another one runs each minute": {"0 * * * * *", 1, 0, func(_, job, _ string) error {
+			if job == "bad0" {
+				return locked
+			}
+			return nil
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+				var log testsync.Log
+				var calling sync.Mutex
+				n := c.Node(Config{Logger: log.Logger(), Store: &fussy{c.Store, func(call, job, oneOff string) error {
+					calling.Lock()
+					defer calling.Unlock()
+					return of.minds(call, job, oneOff)
+				}}}, 0)
+				n.MustAdd(Job{Name: "good", Spec: of.spec, Run: func(context.Context) error { return nil }})
+				for i := range of.bad {
+					n.MustAdd(Job{Name: fmt.Sprint("bad", i), Spec: "*/5 * * * * *", Run: func(context.Context) error { return nil }})
+				}
+				if err := n.AddHandler(Handler{Name: "mail", Run: func(context.Context, string, []byte) error { return nil }}); err != nil {
+					t.Fatal(err)
+				}
+				n.Start()
+				put := func(id string) {
+					if err := n.At(t.Context(), "mail", id, time.Now(), nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for second := range 180 {
+					put(fmt.Sprint("good", second))
+					time.Sleep(time.Second)
+					if second == 60 {
+						for i := range of.oneOffs {
+							put(fmt.Sprint("bad", i))
+						}
+					}
+				}
+				c.Stop()
+				if got := strings.Count(log.String(), "job store unavailable"); got > of.most {
+					t.Errorf("the log says %d times that the store is away, want at most %d", got, of.most)
+				}
+			})
+		})
+	}
+}
+
+// While the store is away nothing is said of single jobs: it fails for all.
+func TestScheduler_Err_ofAnOutageBesideABadJob(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		var down atomic.Bool
+		n := c.Node(Config{Store: &fussy{c.Store, func(_, job, _ string) error {
+			if job == "bad" || down.Load() {
+				return errFussy
+			}
+			return nil
+		}}}, 0)
+		for _, name := range []string{"good", "bad"} {
+			n.MustAdd(Job{Name: name, Spec: "* * * * * *", Run: func(context.Context) error { return nil }})
+		}
+		n.Start()
+		for _, away := range []bool{false, true, false} {
+			down.Store(away)
+			time.Sleep(time.Minute)
+			err := n.Err()
+			if err == nil || strings.Contains(err.Error(), `"bad"`) == away || strings.Contains(err.Error(), "unavailable since") != away {
+				t.Errorf("Err = %v; the store is away: %t", err, away)
+			}
+		}
+		c.Stop()
 	})
 }
