@@ -64,9 +64,9 @@ const mariaDBWithin = "SET STATEMENT innodb_lock_wait_timeout = %[1]d, lock_wait
 const (
 	// lockTime is how long a step waits for a lock that the application may have, before it is taken again.
 	lockTime = 5 * time.Second
-	// soonLocks is the same for what schedulers ask for, where others wait for the answer: longer than a step of another
-	// node takes. MariaDB counts in seconds. Twice that is less than a scheduler waits.
-	soonLocks = 250 * time.Millisecond
+	// soonLocks is the same for what schedulers ask for, where others wait for the answer: much longer than steps of other
+	// nodes take. Twice that is less than a scheduler waits.
+	soonLocks = time.Second
 )
 
 // tables are the statements on the tables of one store.

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// waiting has no statement wait for a lock for longer than wait, in whole seconds, where the database can say so in the
+// waiting has no statement wait for a lock for longer than wait, a number of seconds, where the database can say so in the
 // statement. Otherwise one whose caller has left goes on waiting at the server, with the locks that its transaction has.
 func (t *tables) waiting(q querier, wait time.Duration) querier {
 	if t.within == "" {
 		return q
 	}
-	return within{q, fmt.Sprintf(t.within, max(int(wait.Seconds()), 1))}
+	return within{q, fmt.Sprintf(t.within, int(wait.Seconds()))}
 }
 
 type within struct {

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/lockgen/lockgen/internal/pace"
@@ -48,7 +47,7 @@ func (s *session) breakLease(ctx context.Context, b lockrt.Breaking) (bool, erro
 		switch {
 		case err == nil && done:
 			return ok || unanswered, nil
-		case err != nil && (errors.Is(err, errKept) || !t.retryable(err)):
+		case err != nil && !t.retryable(err):
 			return false, err
 		case err != nil:
 			unanswered = unanswered || t.mayHaveRun(err)
@@ -76,9 +75,6 @@ func (s *session) breakOnce(ctx context.Context, t *tables, b lockrt.Breaking) (
 	reason := shown(fmt.Sprintf("broken by %s: %s", s.Node, b.Reason), 1000)
 	w, next, ok := r.breaking(escaped(b.ID), int64(b.Fence.Epoch()), b.Force, reason, clock.Micros, lives)
 	if w == nothing {
-		if !ok && s.isKept(ctx, t, r, clock.Micros) {
-			return true, false, s.keptBy(t, r)
-		}
 		return true, ok, nil
 	}
 	a := t.swapArgs(next, clock.Micros+micros(callTime))

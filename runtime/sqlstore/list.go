@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockgen/lockgen/internal/sqldialect"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/internal/listing"
 )
@@ -44,13 +43,9 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 		next string
 	}
 	got, err := reading(s, ctx, func(ctx context.Context, t *tables) (got result, err error) {
-		n, text := 0, listSQL
-		if t.Dialect == sqldialect.Postgres {
-			text = listKeptSQL
-		}
-		var over []row
+		n := 0
 		bounds := args{"from": from, "below": below, "limit": limit}
-		err = t.query(ctx, s.store.pool, text, bounds, func(rows *sql.Rows) error {
+		err = t.query(ctx, s.store.pool, listSQL, bounds, func(rows *sql.Rows) error {
 			r, now, err := scanRow(rows)
 			if err != nil {
 				return err
@@ -58,25 +53,12 @@ func (s *session) ListPage(ctx context.Context, prefix, cursor string, limit int
 			if n++; n == limit {
 				got.next = cursorMark + hex.EncodeToString(r.name)
 			}
-			switch {
-			case !strings.HasPrefix(string(r.key), prefix): // the names of long ones do not tell
-			case r.taken(now):
+			if r.taken(now) && strings.HasPrefix(string(r.key), prefix) { // the names of long ones do not tell
 				got.page = append(got.page, r.info(now, maxHoldersListed))
-			default:
-				over = append(over, r)
 			}
 			return nil
 		})
-		if err != nil {
-			return got, err
-		}
-		kept := s.kept(ctx, t, over)
-		for _, r := range over {
-			if kept[string(r.name)] {
-				got.page = append(got.page, r.info(r.end()-1, maxHoldersListed))
-			}
-		}
-		return got, nil
+		return got, err
 	})
 	listing.Sort(got.page)
 	return got.page, got.next, err
@@ -91,10 +73,10 @@ func (s *session) Inspect(ctx context.Context, key string) (lockrt.LockInfo, err
 			return lockrt.LockInfo{}, err
 		}
 		r, there := rows[string(name)]
-		if !there || !r.taken(clock.Micros) {
-			if there && s.isKept(ctx, t, r, clock.Micros) {
-				return r.info(r.end()-1, maxHolders), nil
-			}
+		switch {
+		case there && s.isKept(ctx, t, r, clock.Micros):
+			return lockrt.LockInfo{}, s.keptBy(t, r)
+		case !there || !r.taken(clock.Micros):
 			return lockrt.LockInfo{}, lockrt.ErrNotHeld
 		}
 		return r.info(clock.Micros, maxHolders), nil
