@@ -81,7 +81,7 @@ type Info struct {
 	roundStarts map[headed]*roundStart
 	askedFrom   map[ssa.Value]map[*ssa.BasicBlock]bool
 	tested      map[*ssa.Function]map[string]int
-	visits      map[*ssa.Function]int
+	costs       map[*ssa.Function]int
 	// wrappers are the libraries of the types of the program, nil while the verbs of their methods are being found.
 	wrappers map[*types.TypeName]clients.Client
 }
@@ -94,7 +94,7 @@ func New(p *program.Package, hand *summaries.Info) *Info {
 		subjects: map[*ssa.Function]subjects{}, places: map[*ssa.Function]*places{}, changed: map[ssa.Value]bool{}, atomics: map[*ssa.Alloc]bool{},
 		loose: map[*ssa.Function][]*loose{}, alongside: map[*ssa.Function]bool{}, writes: map[*ssa.Function][]write{},
 		roundStarts: map[headed]*roundStart{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
-		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
+		tested: map[*ssa.Function]map[string]int{}, costs: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.findHandReleases()
 	li.wrappers = map[*types.TypeName]clients.Client{}
