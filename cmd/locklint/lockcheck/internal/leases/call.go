@@ -38,7 +38,11 @@ func (f *follower) call(v *visit, call *ssa.Call, s pathState) []pathState {
 		for i, a := range call.Call.Args {
 			s.set(lit.Params[i], s.of(a))
 		}
-		return f.inline(lit, s)
+		ends := f.inline(lit, s)
+		for i := range ends {
+			f.setThrough(call, &ends[i])
+		}
+		return ends
 	}
 	f.pass(call, &s)
 	return []pathState{s}
@@ -252,13 +256,13 @@ func (f *follower) runDefers(s pathState) []pathState {
 	}
 	pending := s.defers
 	s.defers = nil
-	f.ended(&s)
 	states := []pathState{s}
 	f.ending++
 	defer func() { f.ending-- }()
 	for _, d := range slices.Backward(pending) {
 		var next []pathState
 		for _, s := range states {
+			f.ended(d, &s)
 			next = append(next, f.inline(ssax.Literal(d.Common()), s)...)
 		}
 		states = next

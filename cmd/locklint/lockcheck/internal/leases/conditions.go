@@ -59,20 +59,25 @@ func (li *Info) asked(cond ssa.Value) asked {
 	if !ok {
 		a = condition(cond)
 		li.conditions[cond] = a
-		readBy(cond, 0, func(variable string) { li.askedOf[variable] = append(li.askedOf[variable], a.key) })
+		readBy(cond, 0, func(r route) {
+			for n := range len(r.steps) + 1 { // who sets a struct sets its fields
+				whole := route{r.root, r.steps[:n]}.key()
+				li.askedOf[whole] = append(li.askedOf[whole], a.key)
+			}
+		})
 	}
 	return a
 }
 
-// readBy calls found with the name of each variable, package variable and field that a value is made of.
-func readBy(v ssa.Value, depth int, found func(variable string)) {
+// readBy calls found with the way to each variable, package variable and field that a value is made of.
+func readBy(v ssa.Value, depth int, found func(route)) {
 	instr, ok := v.(ssa.Instruction)
 	if !ok || depth > ssax.MaxDepth {
 		return
 	}
 	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
 		if r, ok := routeTo(load.X, 0); ok {
-			found(r.key())
+			found(r)
 		}
 		return
 	}
@@ -89,9 +94,14 @@ func (f *follower) unanswer(addr ssa.Value, s *pathState) {
 		return
 	}
 	if r, ok := routeTo(addr, 0); ok {
-		for _, key := range f.li.askedOf[r.key()] {
-			delete(s.conds, key)
-		}
+		f.unanswerAt(r, s)
+	}
+}
+
+// unanswerAt is unanswer for what a route leads to.
+func (f *follower) unanswerAt(r route, s *pathState) {
+	for _, key := range f.li.askedOf[r.key()] {
+		delete(s.conds, key)
 	}
 }
 

@@ -21,10 +21,13 @@ import (
 // GivenUp lists it for those who ask.
 
 // maxStates bounds the visits of blocks for one lease, literals included, and maxTotal those for all leases that one
-// function acquires: what is left then is given up. Real functions need some dozens for a lease.
+// function acquires, where a visit with much to remember counts for several: what is left then is given up. Real functions
+// need some dozens for a lease.
 const (
 	maxStates = 3000
 	maxTotal  = 100 * maxStates
+	// muchKnown is how many values a visit remembers that counts as one.
+	muchKnown = 50
 	// maxCloser bounds the visits with the contents of variables.
 	maxCloser = maxStates / 3
 )
@@ -121,6 +124,8 @@ type follower struct {
 	tested   map[string]int
 	visits   int
 	most     int                // visits, before it gives up
+	cost     int                // of the visits
+	mostCost int                // before it gives up
 	twice    map[ssa.Value]bool // those that are read in several places
 	depth    int                // of function literals being called
 	ending   int                // of deferred literals being run
@@ -177,7 +182,7 @@ func (flow *Flow) isCalm() bool {
 // followKnowing is followSite with the variables whose contents are followed, and those that have a bearing on the lease
 // where others are to be left aside.
 func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, bearing *bearings, most int) *Flow {
-	f := &follower{li: li, fn: fn, site: site, most: min(most, maxTotal-li.visits[fn]), subjects: subjects,
+	f := &follower{li: li, fn: fn, site: site, most: most, mostCost: maxTotal - li.costs[fn], subjects: subjects,
 		places: li.placesIn(fn), bearing: bearing}
 	f.flow = newSiteFlow(fn, site)
 	f.tested = li.testedIn(fn)
@@ -187,13 +192,13 @@ func followKnowing(li *Info, fn *ssa.Function, site *Site, subjects subjects, be
 		s.set(p, theLease)
 	}
 	f.run(fn, s)
-	li.visits[fn] += f.visits
+	li.costs[fn] += f.cost
 	return f.flow
 }
 
 // followParam follows a lease that a function is given.
 func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
-	f := &follower{li: li, fn: fn, most: maxStates, tested: li.testedIn(fn), places: li.placesIn(fn)}
+	f := &follower{li: li, fn: fn, most: maxStates, mostCost: maxTotal, tested: li.testedIn(fn), places: li.placesIn(fn)}
 	f.flow = newSiteFlow(fn, nil)
 	s := newPathState()
 	s.Lease, s.verdict = held, granted
@@ -242,7 +247,9 @@ func (f *follower) run(fn *ssa.Function, start pathState) []pathState {
 			continue
 		}
 		seen[v.Block][key] = true
-		if f.visits++; f.visits > f.most {
+		f.visits++
+		f.cost += 1 + (len(v.State.known)+len(v.State.contents)+len(v.State.conds))/muchKnown
+		if f.visits > f.most || f.cost > f.mostCost {
 			f.flow.GaveUp = true
 			return nil
 		}

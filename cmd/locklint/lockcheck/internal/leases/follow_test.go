@@ -33,9 +33,9 @@ func TestNew_bounded(t *testing.T) {
 	if len(li.Flows) != 200 {
 		t.Fatalf("%d leases, want 200", len(li.Flows))
 	}
-	for _, n := range li.visits {
+	for _, n := range li.costs {
 		if n > maxTotal+len(li.Flows) {
-			t.Errorf("%d blocks visited, want at most %d", n, maxTotal)
+			t.Errorf("visits cost %d, want at most %d", n, maxTotal)
 		}
 	}
 	if !li.Flows[len(li.Flows)-1].GaveUp {

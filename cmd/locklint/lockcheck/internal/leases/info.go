@@ -74,11 +74,14 @@ type Info struct {
 	subjects    map[*ssa.Function]subjects
 	atomics     map[*ssa.Alloc]bool
 	changed     map[ssa.Value]bool // outside, by variable
+	loose       map[*ssa.Function][]*loose
+	alongside   map[*ssa.Function]bool
+	writes      map[*ssa.Function][]write
 	places      map[*ssa.Function]*places
 	roundStarts map[headed]*roundStart
 	askedFrom   map[ssa.Value]map[*ssa.BasicBlock]bool
 	tested      map[*ssa.Function]map[string]int
-	visits      map[*ssa.Function]int
+	costs       map[*ssa.Function]int
 	// wrappers are the libraries of the types of the program, nil while the verbs of their methods are being found.
 	wrappers map[*types.TypeName]clients.Client
 }
@@ -89,8 +92,9 @@ func New(p *program.Package, hand *summaries.Info) *Info {
 		verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
 		askedOf:  map[string][]string{},
 		subjects: map[*ssa.Function]subjects{}, places: map[*ssa.Function]*places{}, changed: map[ssa.Value]bool{}, atomics: map[*ssa.Alloc]bool{},
+		loose: map[*ssa.Function][]*loose{}, alongside: map[*ssa.Function]bool{}, writes: map[*ssa.Function][]write{},
 		roundStarts: map[headed]*roundStart{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
-		tested: map[*ssa.Function]map[string]int{}, visits: map[*ssa.Function]int{}}
+		tested: map[*ssa.Function]map[string]int{}, costs: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.findHandReleases()
 	li.wrappers = map[*types.TypeName]clients.Client{}

@@ -28,33 +28,41 @@ func (li *Info) changesOutside(cell ssa.Value) bool {
 
 // changesOutside is told whether the variable is that of a literal that goes somewhere.
 func changesOutside(addr ssa.Value, gone bool) bool {
-	for _, instr := range *addr.Referrers() {
-		switch instr := instr.(type) {
-		case *ssa.Store:
-			if instr.Addr != addr || gone {
-				return true
-			}
-		case *ssa.UnOp, *ssa.DebugRef:
-		case *ssa.Call:
-			effects, known := effectsThrough(instr, addr)
-			if !known || gone && slices.ContainsFunc(effects, func(on effect) bool { return on.to != nil }) {
-				return true
-			}
-		case *ssa.MakeClosure:
-			lit, ok := instr.Fn.(*ssa.Function)
-			if !ok {
-				return true
-			}
-			for i, b := range instr.Bindings {
-				if b == addr && changesOutside(lit.FreeVars[i], gone || !transparent(instr)) {
-					return true
-				}
-			}
-		default:
+	return slices.ContainsFunc(*addr.Referrers(), func(instr ssa.Instruction) bool { return givesAway(instr, addr, gone) })
+}
+
+// givesAway reports whether code may change a variable, that the analysis does not run through, because of an
+// instruction.
+func givesAway(instr ssa.Instruction, addr ssa.Value, gone bool) bool {
+	switch instr := instr.(type) {
+	case *ssa.Store:
+		return instr.Addr != addr || gone
+	case *ssa.UnOp, *ssa.DebugRef:
+		return false
+	case *ssa.Call:
+		effects, known := effectsThrough(instr, addr)
+		return !known || gone && slices.ContainsFunc(effects, effect.sets)
+	case *ssa.MakeClosure:
+		lit, ok := instr.Fn.(*ssa.Function)
+		if !ok {
 			return true
 		}
+		gone = gone || !runsHere(instr)
+		for i, b := range instr.Bindings {
+			if b == addr && changesOutside(lit.FreeVars[i], gone) {
+				return true
+			}
+		}
+		return false
 	}
-	return false
+	return true
+}
+
+// runsHere reports whether a literal is only called or deferred where it stands, so that the analysis runs through it. It
+// does not run through the function that a method value is.
+func runsHere(mc *ssa.MakeClosure) bool {
+	lit, ok := mc.Fn.(*ssa.Function)
+	return ok && lit.Parent() != nil && transparent(mc)
 }
 
 // An effect is what a function does on every way with the variable, or the field of a struct, that a parameter leads to.
@@ -64,6 +72,9 @@ type effect struct {
 	to    *ssa.Const // nil: it is only read
 	at    ssa.Value  // the address in the function
 }
+
+// sets reports whether an effect is more than to read.
+func (on effect) sets() bool { return on.to != nil }
 
 // effectsOn are the effects of a function on what a parameter points to. known is false where it may do anything else.
 func effectsOn(p *ssa.Parameter) (effects []effect, known bool) {
@@ -181,29 +192,119 @@ func onlyReads(fn *ssa.Function) bool {
 
 // setThrough records what a call does with the variables and structs whose addresses it is given.
 func (f *follower) setThrough(call *ssa.Call, s *pathState) {
-	if calleeOf(call) == nil {
+	fn := calleeOf(call)
+	if fn == nil {
 		return
 	}
+	f.unanswerThrough(call, s)
+	type set struct {
+		at route
+		on effect
+	}
+	var sets []set
 	for _, a := range call.Call.Args {
 		if _, isPointer := a.Type().Underlying().(*types.Pointer); !isPointer {
 			continue
 		}
 		effects, _ := effectsThrough(call, a)
+		r, ok := routeTo(a, 0)
 		for _, on := range effects {
-			cell := f.places.reached(a, on)
-			if on.to == nil || cell == nil || !f.isAtHome(cell) {
-				continue
+			switch {
+			case !on.sets():
+			case !ok:
+				f.overwritten(a, s)
+			case on.field < 0:
+				sets = append(sets, set{r, on})
+			default:
+				sets = append(sets, set{r.to(hop{in: on.in, index: on.field}), on})
 			}
-			if p, ok := cell.(*place); ok && p.open && len(call.Call.Args) > 1 {
-				continue // another argument may lead there, too
-			}
-			f.assign(cell, s.of(on.to), s)
-			f.put(cell, constContent(on.to), s)
-		}
-		if len(effects) > 0 {
-			f.unanswer(a, s)
 		}
 	}
+	for _, w := range sets {
+		f.unanswerAt(w.at, s)
+		f.losePartsOf(w.at, s)
+		for _, p := range f.places.open {
+			if p.mayBeAt(w.on.at) {
+				f.lose(p, s)
+			}
+		}
+	}
+	for i, w := range sets {
+		if slices.ContainsFunc(slices.Concat(sets[:i], sets[i+1:]), func(other set) bool {
+			return w.at.leadsThrough(other.at) || other.at.leadsThrough(w.at)
+		}) {
+			f.loseAt(w.at, s) // set twice, in an order that is not looked at
+			continue
+		}
+		f.setAt(w.at, w.on.to, len(call.Call.Args) == 1, s)
+	}
+}
+
+// setAt assigns a constant to what a route leads to. sole is true where no other address is known to the one who does so.
+func (f *follower) setAt(r route, to *ssa.Const, sole bool, s *pathState) {
+	cell := f.places.at(r)
+	if cell == nil || !f.isAtHome(cell) {
+		return
+	}
+	if p, ok := cell.(*place); ok && p.open && !sole {
+		f.lose(p, s) // another argument may lead there, too
+		return
+	}
+	f.assign(cell, s.of(to), s)
+	f.put(cell, constContent(to), s)
+}
+
+// unanswerThrough forgets the answers to conditions that ask about what a function of the program sets in what it is
+// given the address of.
+func (f *follower) unanswerThrough(call *ssa.Call, s *pathState) {
+	if len(s.conds) == 0 {
+		return
+	}
+	for _, w := range f.li.writesOf(calleeOf(call)) {
+		if r, ok := routeTo(call.Call.Args[w.param], 0); ok {
+			f.unanswerAt(route{r.root, slices.Concat(r.steps, w.steps)}, s)
+		}
+	}
+}
+
+// A write is a store of a function to what a parameter leads to.
+type write struct {
+	param int
+	steps []hop
+}
+
+// writesOf are those of a function itself, not of what it calls.
+func (li *Info) writesOf(fn *ssa.Function) []write {
+	found, known := li.writes[fn]
+	if known {
+		return found
+	}
+	ssax.EachInstr(fn, func(instr ssa.Instruction) {
+		st, ok := instr.(*ssa.Store)
+		if !ok {
+			return
+		}
+		if r, ok := routeTo(st.Addr, 0); ok {
+			for i, p := range fn.Params {
+				if r.root == ssa.Value(p) {
+					found = append(found, write{i, r.steps})
+				}
+			}
+		}
+	})
+	li.writes[fn] = found
+	return found
+}
+
+// at is the variable or place that a route leads to, nil if it is not followed.
+func (found *places) at(r route) ssa.Value {
+	if p := found.byKey[r.key()]; p != nil {
+		return p
+	}
+	if made, ok := r.root.(*ssa.Alloc); ok && len(r.steps) == 0 {
+		return made
+	}
+	return nil
 }
 
 // reached is the variable or place that a function has an effect on that is given an address, nil if it is not followed.

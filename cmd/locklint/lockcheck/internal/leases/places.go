@@ -47,6 +47,8 @@ type hop struct {
 	along bool // a pointer
 }
 
+func (h hop) isAlong() bool { return h.along }
+
 func (r route) to(h hop) route { return route{r.root, append(slices.Clip(r.steps), h)} }
 
 func (r route) key() string {

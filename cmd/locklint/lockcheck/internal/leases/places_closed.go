@@ -14,7 +14,7 @@ import (
 // to.
 func (g *gatheredPlaces) isClosed(r route) bool {
 	made, ok := r.root.(*ssa.Alloc)
-	if !ok || slices.ContainsFunc(r.steps, func(h hop) bool { return h.along }) {
+	if !ok || slices.ContainsFunc(r.steps, hop.isAlong) {
 		return false
 	}
 	closed, known := g.closed[made]
@@ -88,7 +88,7 @@ func isKeptIn(cell ssa.Value, depth int) bool {
 // capturedInside reports whether a literal that is run where it stands does nothing else with what it captures.
 func capturedInside(mc *ssa.MakeClosure, captured ssa.Value, inside func(ssa.Value) bool) bool {
 	lit, ok := mc.Fn.(*ssa.Function)
-	if !ok || !transparent(mc) {
+	if !ok || !runsHere(mc) {
 		return false
 	}
 	for i, b := range mc.Bindings {

@@ -16,7 +16,7 @@ import (
 func (f *follower) born(made *ssa.Alloc, s *pathState) {
 	for _, p := range f.places.byRoot[made] {
 		f.lose(p, s)
-		if !slices.ContainsFunc(p.route.steps, func(h hop) bool { return h.along }) {
+		if !slices.ContainsFunc(p.route.steps, hop.isAlong) {
 			f.assign(p, f.zero(p), s)
 			f.put(p, zeroContent(ssax.Elem(p.Type())), s)
 		}
@@ -29,6 +29,24 @@ func (f *follower) lose(p *place, s *pathState) {
 	delete(s.contents, p)
 }
 
+// losePartsOf forgets the places that a route leads to, or through.
+func (f *follower) losePartsOf(r route, s *pathState) {
+	for _, p := range f.places.byRoot[r.root] {
+		if p.route.leadsThrough(r) {
+			f.lose(p, s)
+		}
+	}
+}
+
+// loseAt forgets the variable or the places that a route leads to, or through.
+func (f *follower) loseAt(r route, s *pathState) {
+	f.losePartsOf(r, s)
+	if cell := f.places.at(r); cell != nil && s.known[cell] != theLease {
+		s.set(cell, unknown)
+		delete(s.contents, cell)
+	}
+}
+
 // renewed forgets the places that are reached by a value that an instruction makes anew.
 func (f *follower) renewed(v ssa.Value, s *pathState) {
 	for _, p := range f.places.byRoot[v] {
@@ -38,7 +56,8 @@ func (f *follower) renewed(v ssa.Value, s *pathState) {
 
 // overwritten forgets the places that a store to an address may change, other than the one that it is that of.
 func (f *follower) overwritten(addr ssa.Value, s *pathState) {
-	if len(f.places.of) == 0 {
+	f.overwrittenLoose(addr, s)
+	if len(f.places.byKey) == 0 {
 		return
 	}
 	addr = ssax.CellOf(addr)
@@ -72,25 +91,31 @@ func (p *place) mayBeAt(addr ssa.Value) bool {
 	case *ssa.Alloc:
 		return false // see leadsThrough; who else stores there does so by another address
 	case *ssa.FieldAddr:
+		if isCast(baseOf(addr)) {
+			return true
+		}
 		in := ssax.Elem(addr.X.Type())
 		return slices.ContainsFunc(p.route.steps, func(h hop) bool {
 			return !h.along && h.index == addr.Field && types.Identical(h.in.Underlying(), in.Underlying())
 		})
 	}
 	return types.Identical(t.Underlying(), ssax.Elem(p.Type()).Underlying()) ||
-		slices.ContainsFunc(p.route.steps, func(h hop) bool { return h.along })
+		slices.ContainsFunc(p.route.steps, hop.isAlong)
 }
 
 // called forgets what a call may change, unless it is given nothing by which it could.
 func (f *follower) called(call ssa.CallInstruction, s *pathState) {
 	c := call.Common()
-	if len(f.places.open) == 0 || understands(call) || f.isFarOff(c) {
+	if b, ok := c.Value.(*ssa.Builtin); ok && b.Name() != "copy" || understands(call) && !runsOwn(call) {
 		return
 	}
 	if fn := c.StaticCallee(); fn != nil && len(fn.Blocks) > 0 && onlyReads(fn) {
 		return
 	}
-	f.othersRun(s)
+	f.loseLoose(call, s)
+	if len(f.places.open) > 0 && (f.li.runsAlongside(f.fn) || !f.isFarOff(c)) {
+		f.othersRun(s)
+	}
 }
 
 // othersRun forgets what others can reach, because they run.
@@ -103,9 +128,6 @@ func (f *follower) othersRun(s *pathState) {
 // isFarOff reports whether a call runs code of another package that is given nothing but plain values, contexts and the
 // locks of libraries: it knows nothing of the structs of the function.
 func (f *follower) isFarOff(c *ssa.CallCommon) bool {
-	if b, ok := c.Value.(*ssa.Builtin); ok {
-		return b.Name() != "copy"
-	}
 	fn := c.StaticCallee()
 	if fn == nil || fn.Pkg == nil || fn.Pkg.Pkg == f.fn.Pkg.Pkg {
 		return false
@@ -135,13 +157,10 @@ func (f *follower) isPlain(t types.Type) bool {
 	return ok
 }
 
-// ended forgets what the calls that a function has deferred may change.
-func (f *follower) ended(s *pathState) {
-	if len(f.places.open) == 0 {
-		return
-	}
+// ended forgets what the calls may change that a function has deferred and that run before a deferred literal.
+func (f *follower) ended(before *ssa.Defer, s *pathState) {
 	ssax.EachInstr(f.fn, func(instr ssa.Instruction) {
-		if d, ok := instr.(*ssa.Defer); ok && ssax.Literal(d.Common()) == nil {
+		if d, ok := instr.(*ssa.Defer); ok && ssax.Literal(d.Common()) == nil && mayFollow(d, before) {
 			f.called(d, s)
 		}
 	})

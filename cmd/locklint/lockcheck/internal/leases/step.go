@@ -26,6 +26,8 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.Defer:
 		f.deferred(instr, &s)
 	case *ssa.Go:
+		f.othersRun(&s)
+		f.loseLoose(instr, &s)
 		if s.of(instr.Call.Value) == theLease ||
 			slices.ContainsFunc(instr.Call.Args, func(a ssa.Value) bool { return s.of(a) == theLease }) {
 			s.Lease = escaped
@@ -52,6 +54,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 	case *ssa.UnOp:
 		if instr.Op == token.ARROW {
 			f.othersRun(&s) // a goroutine has come that far
+			f.loseLoose(instr, &s)
 		}
 		if instr.Op == token.ARROW && isDone(&s, instr.X) && (s.Lease == held || s.Lease == unchecked) {
 			s.Lease, s.over = released, true
@@ -60,6 +63,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		f.read(instr, &s)
 	case *ssa.Select:
 		f.othersRun(&s)
+		f.loseLoose(instr, &s)
 		f.other(instr, &s)
 	case *ssa.ChangeType:
 		s.set(instr, s.of(instr.X))
