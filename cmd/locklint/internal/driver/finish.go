@@ -9,33 +9,56 @@ import (
 )
 
 // finish does with the findings what the command line asks for: leaves out old ones, fixes, prints. It returns the
-// exit code that the rest of them deserves.
-func finish(o *options, list []finding, failures []string, stdout, stderr io.Writer) (int, error) {
+// exit code that the rest of them deserves. Behind fixes it looks again, because they have moved what is left.
+func finish(o *options, v *view, stdout, stderr io.Writer) (int, error) {
+	list, err := o.without(v.findings, stderr)
+	switch {
+	case err != nil:
+		return exitFailed, err
+	case o.writeBaseline:
+		return exitClean, writeBaseline(o.baseline, counting(list), stderr)
+	case o.diff:
+		return o.exitCode(list), printDiff(stdout, list, workingDir())
+	}
+	var failed error
+	if o.fix {
+		var left []finding
+		left, failed = fixAll(list, stderr)
+		if failed == nil && len(left) < len(counting(list)) {
+			told := v.failures
+			if v, err = look(o); err == nil {
+				v.tell(stderr, told)
+				list, err = o.without(v.findings, stderr)
+			}
+			if err != nil {
+				return exitFailed, fmt.Errorf("cannot look at what the fixes have made: %w", err)
+			}
+		}
+	}
+	err = o.print(stdout, list, v.failures)
+	if len(v.failures) > 0 {
+		return exitFailed, errors.Join(failed, err)
+	}
+	return o.exitCode(list), errors.Join(failed, err)
+}
+
+// without leaves out or marks the findings that are not new, if the command line asks for that.
+func (o *options) without(list []finding, stderr io.Writer) ([]finding, error) {
 	if o.newFrom != "" {
 		changed, err := changedSince(o.newFrom, stderr)
 		if err != nil {
-			return exitFailed, err
+			return nil, err
 		}
 		list = changed.only(list)
 	}
 	if o.baseline != "" && !o.writeBaseline {
 		b, err := readBaseline(o.baseline)
 		if err != nil {
-			return exitFailed, err
+			return nil, err
 		}
 		b.silence(list)
 	}
-	if o.writeBaseline {
-		return exitClean, writeBaseline(o.baseline, counting(list), stderr)
-	}
-	if o.diff {
-		return o.exitCode(list), printDiff(stdout, list, workingDir())
-	}
-	var failed error
-	if o.fix {
-		list, failed = fixAll(list, stderr)
-	}
-	return o.exitCode(list), errors.Join(failed, o.print(stdout, list, failures))
+	return list, nil
 }
 
 func (o *options) print(w io.Writer, list []finding, failures []string) error {

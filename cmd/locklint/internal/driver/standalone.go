@@ -11,49 +11,69 @@ import (
 
 // standalone loads the packages, runs the checks and prints what they find.
 func standalone(o *options, stdout, stderr io.Writer) int {
+	given := watchGivenUp()
+	first, err := look(o)
+	if err != nil {
+		return o.nothing(err.Error(), stdout, stderr)
+	}
+	if o.verbose {
+		given.print(stderr, first.pkgs)
+	}
+	first.tell(stderr, nil)
+	code, err := finish(o, first, stdout, stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "locklint: %v\n", err)
+	}
+	if err != nil || len(first.failures) > 0 {
+		return exitFailed
+	}
+	return code
+}
+
+// A view is what the checks find in the packages as they are at a time, and what kept packages from being looked at.
+type view struct {
+	pkgs     []*packages.Package
+	findings []finding
+	failures []string
+}
+
+// look loads the packages and runs the checks. It fails if there is nothing to look at.
+func look(o *options) (*view, error) {
 	pkgs, err := load(o.patterns, o.tests, o.tags)
 	if err != nil {
-		return o.nothing(fmt.Sprintf("cannot load %s: %v", strings.Join(o.patterns, " "), err), stdout, stderr)
+		return nil, fmt.Errorf("cannot load %s: %w", strings.Join(o.patterns, " "), err)
 	}
 	if len(pkgs) == 0 {
 		if why := complaint(o.patterns, o.tags); why != "" {
-			return o.nothing(fmt.Sprintf("cannot load %s: %s", strings.Join(o.patterns, " "), why), stdout, stderr)
+			return nil, fmt.Errorf("cannot load %s: %s", strings.Join(o.patterns, " "), why)
 		}
-		return o.nothing(strings.Join(o.patterns, " ")+" matches no packages", stdout, stderr)
+		return nil, fmt.Errorf("%s matches no packages", strings.Join(o.patterns, " "))
 	}
-	given := watchGivenUp()
 	l := newLoader()
 	nodes := l.analyze(pkgs, o.checks)
 	again, err := l.linkedTogether()
 	if err != nil {
-		fmt.Fprintf(stderr, "locklint: %v\n", err)
-		return exitFailed
+		return nil, err
 	}
 	if again != nil {
 		l = again
 		nodes = l.analyze(pkgs, o.checks)
 	}
-	if o.verbose {
-		given.print(stderr, pkgs)
-	}
-	failures := l.errorTexts()
-	for _, text := range failures {
-		fmt.Fprintf(stderr, "locklint: %s\n", text)
-	}
-	failed := len(failures) > 0
-	var findings []finding
+	v := &view{pkgs: pkgs, failures: l.errorTexts()}
 	for _, n := range nodes {
-		findings = append(findings, n.found...)
+		v.findings = append(v.findings, n.found...)
 	}
-	code, err := finish(o, tidy(findings), failures, stdout, stderr)
-	if err != nil {
-		fmt.Fprintf(stderr, "locklint: %v\n", err)
-		failed = true
+	v.findings = tidy(v.findings)
+	return v, nil
+}
+
+// tell prints the failures that have not been told yet.
+func (v *view) tell(stderr io.Writer, told []string) {
+	for _, text := range v.failures {
+		if !slices.Contains(told, text) {
+			fmt.Fprintf(stderr, "locklint: %s\n", text)
+		}
 	}
-	if failed {
-		return exitFailed
-	}
-	return code
 }
 
 // nothing says why nothing was looked at, also in the form that a program reads.

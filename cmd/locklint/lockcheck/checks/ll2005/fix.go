@@ -18,7 +18,7 @@ import (
 // mergeExpiry moves the time to live of a go-redis Expire into the SetNX before it. It does so only where nothing can
 // tell the difference but a crash: both are direct calls of go-redis, the Expire is a statement of its own, and it
 // follows the SetNX at once or after the tests of its outcome that leave the function or loop, or is the first thing that
-// is done where the outcome is success. Nil otherwise.
+// is done where the outcome is success; and the time to live is certainly the same at the SetNX. Nil otherwise.
 func mergeExpiry(r *check.Reporter, a, e *rediscmd.Command) *analysis.SuggestedFix {
 	setnx, expire := r.Index.CallExpr(a.Call), r.Index.CallExpr(e.Call)
 	if setnx == nil || expire == nil || a.Name != "SetNX" || e.Name != "Expire" || a.Via+e.Via != "" ||
@@ -30,8 +30,11 @@ func mergeExpiry(r *check.Reporter, a, e *rediscmd.Command) *analysis.SuggestedF
 		stmt = insideTest(r, setnx, expire)
 	}
 	ttl, tail := expire.Args[len(expire.Args)-1], setnx.Args[len(setnx.Args)-1]
-	if stmt == nil || answers.Refused(e.Call.Block(), a) || !movable(r, ttl, setnx) || leavesUnused(r, stmt, ttl) {
+	if stmt == nil || answers.Refused(e.Call.Block(), a) || !isSettled(r, ttl, setnx, stmt) || leavesUnused(r, stmt, ttl, tail) {
 		return nil
+	}
+	if !isSpare(r, expire, setnx) || !fixes.Pure(r, []ast.Expr{tail}) {
+		return nil // something would not be called any more
 	}
 	text := r.Source(ttl)
 	without, alone := fixes.Delete(r, stmt)
@@ -83,9 +86,9 @@ func insideTest(r *check.Reporter, setnx, expire *ast.CallExpr) ast.Stmt {
 	return nil
 }
 
-// leavesUnused reports whether a statement uses, but for one expression in it, a package or a variable of the function
-// that nothing else in the file uses: without it the program would not compile.
-func leavesUnused(r *check.Reporter, stmt ast.Stmt, but ast.Expr) bool {
+// leavesUnused reports whether a statement, but for one expression in it, or an expression elsewhere uses a package or a
+// variable of the function that nothing else in the file uses: without the two the program would not compile.
+func leavesUnused(r *check.Reporter, stmt ast.Stmt, but, elsewhere ast.Expr) bool {
 	uses := map[types.Object]bool{} // whether something else uses it, too
 	for n := range r.Around(stmt) {
 		file, ok := n.(*ast.File)
@@ -93,7 +96,7 @@ func leavesUnused(r *check.Reporter, stmt ast.Stmt, but ast.Expr) bool {
 			continue
 		}
 		gone := func(id *ast.Ident) bool {
-			return stmt.Pos() <= id.Pos() && id.End() <= stmt.End() && (id.Pos() < but.Pos() || but.End() < id.End())
+			return within(id, stmt) && !within(id, but) || within(id, elsewhere)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
@@ -114,6 +117,9 @@ func leavesUnused(r *check.Reporter, stmt ast.Stmt, but ast.Expr) bool {
 	}
 	return false
 }
+
+// within reports whether a node stands inside another.
+func within(n, outer ast.Node) bool { return outer.Pos() <= n.Pos() && n.End() <= outer.End() }
 
 // isExpireStatement reports whether a statement does nothing but the expire call: as a statement of its own, or in
 // the form if err := Expire(…).Err(); err != nil { return … }.
@@ -139,29 +145,4 @@ func isCallOn(x ast.Expr, call *ast.CallExpr) bool {
 	}
 	sel, ok := outer.Fun.(*ast.SelectorExpr)
 	return ok && sel.X == ast.Expr(call)
-}
-
-// movable reports whether an expression means the same where setnx stands: it is built of constants and of variables
-// declared before, and calls nothing.
-func movable(r *check.Reporter, x ast.Expr, setnx *ast.CallExpr) bool {
-	ok := true
-	ast.Inspect(x, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			if tv := r.Pass.TypesInfo.Types[n.Fun]; !tv.IsType() {
-				ok = false
-			}
-		case *ast.FuncLit, *ast.CompositeLit:
-			ok = false
-		case *ast.UnaryExpr:
-			ok = ok && n.Op != token.ARROW
-		case *ast.Ident:
-			v, isVar := r.Pass.TypesInfo.Uses[n].(*types.Var)
-			if isVar && v.Parent() != nil && v.Parent() != r.Pass.Pkg.Scope() && v.Pos() > setnx.Pos() {
-				ok = false
-			}
-		}
-		return ok
-	})
-	return ok
 }

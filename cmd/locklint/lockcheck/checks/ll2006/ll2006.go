@@ -4,6 +4,7 @@ package ll2006
 import (
 	_ "embed"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"time"
@@ -106,6 +107,9 @@ const (
 func timeFault(ix *index.Index, c *rediscmd.Command) string {
 	if ns, ok := c.Lasts(); ok {
 		switch {
+		case ns > 0 && ns < shortestTTL && math.Mod(ns, float64(time.Microsecond)) == 0:
+			return fmt.Sprintf("it lasts %s, less than the millisecond that Redis counts in; a bare number counts nanoseconds",
+				time.Duration(ns))
 		case ns > 0 && ns < shortestTTL:
 			return fmt.Sprintf("it lasts %g nanoseconds, because a bare number is no number of seconds; multiply by "+
 				"time.Second", ns)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -85,11 +86,27 @@ func Behind(r *check.Reporter, s ast.Stmt) token.Pos {
 	return s.End()
 }
 
-// Delete removes a statement, with its comments and its lines. Not ok if something else stands there.
+// Delete removes a statement with its lines. Not ok if something else stands there, be it a comment: it says what nobody
+// but its author can put elsewhere.
 func Delete(r *check.Reporter, s ast.Stmt) (edit analysis.TextEdit, ok bool) {
 	l := linesOf(r, s)
-	if l == nil {
+	if l == nil || hasComment(r, s) {
 		return edit, false
 	}
 	return analysis.TextEdit{Pos: l.pos, End: l.end}, true
+}
+
+// hasComment reports whether a comment belongs to a statement, or stands inside it.
+func hasComment(r *check.Reporter, s ast.Stmt) bool {
+	if above, behind := commentsOf(r, s); above != nil || behind != nil {
+		return true
+	}
+	for n := range r.Around(s) {
+		if syntax, ok := n.(*ast.File); ok {
+			return slices.ContainsFunc(syntax.Comments, func(c *ast.CommentGroup) bool {
+				return s.Pos() <= c.Pos() && c.End() <= s.End()
+			})
+		}
+	}
+	return false
 }

@@ -137,7 +137,7 @@ func (b *AcquireBlock) onlyUses(r *check.Reporter, s ast.Stmt) bool {
 	case *ast.AssignStmt: // what is declared may have the name of what the check uses
 		return s.Tok != token.DEFINE
 	case *ast.DeferStmt:
-		return callsOnly(r, s.Call, b.lease) && pure(r, s.Call.Args)
+		return callsOnly(r, s.Call, b.lease) && Pure(r, s.Call.Args)
 	}
 	return false
 }
@@ -155,12 +155,12 @@ func callsOnly(r *check.Reporter, call *ast.CallExpr, v types.Object) bool {
 // onlyReleases reports whether a statement defers a release, itself or in a literal, and does nothing else.
 func onlyReleases(r *check.Reporter, s ast.Stmt, release *ast.CallExpr) bool {
 	d, ok := s.(*ast.DeferStmt)
-	if !ok || !pure(r, d.Call.Args) {
+	if !ok || !Pure(r, d.Call.Args) {
 		return false
 	}
 	lit, ok := d.Call.Fun.(*ast.FuncLit)
 	if !ok {
-		return d.Call == release && pure(r, []ast.Expr{d.Call.Fun})
+		return d.Call == release && Pure(r, []ast.Expr{d.Call.Fun})
 	}
 	return len(lit.Body.List) == 1 && isRelease(lit.Body.List[0], release)
 }
@@ -182,9 +182,9 @@ func isRelease(s ast.Stmt, release *ast.CallExpr) bool {
 	return false
 }
 
-// pure reports whether expressions call nothing but package context and conversions, so that nobody misses it where they
+// Pure reports whether expressions call nothing but package context and conversions, so that nobody misses it where they
 // are not evaluated.
-func pure(r *check.Reporter, list []ast.Expr) bool {
+func Pure(r *check.Reporter, list []ast.Expr) bool {
 	ok := true
 	for _, x := range list {
 		ast.Inspect(x, func(n ast.Node) bool {

@@ -42,10 +42,15 @@ func IndentOf(r *check.Reporter, s ast.Stmt) string {
 // test of the outcome.
 func Leaves(s ast.Stmt) bool {
 	test, ok := s.(*ast.IfStmt)
-	if !ok || test.Else != nil || len(test.Body.List) == 0 {
+	return ok && test.Else == nil && Ends(test.Body)
+}
+
+// Ends reports whether a block ends in return, continue, break or panic.
+func Ends(body *ast.BlockStmt) bool {
+	if len(body.List) == 0 {
 		return false
 	}
-	switch last := test.Body.List[len(test.Body.List)-1].(type) {
+	switch last := body.List[len(body.List)-1].(type) {
 	case *ast.ReturnStmt, *ast.BranchStmt:
 		return true
 	case *ast.ExprStmt:

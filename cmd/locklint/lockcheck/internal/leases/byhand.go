@@ -90,7 +90,8 @@ func (li *Info) handsOutByHand(fn *ssa.Function, f *Fact) {
 		if handed && !other {
 			f.Library, f.Spare, f.Null, f.Always = clients.ByHand, spare, null && results.Len() == 1, !null
 			findOutcome(f, results, i)
-			f.Both = f.Err > 0 && f.OK > 0 || isQuiet(fn, i, func(b *ssa.BasicBlock) bool { return answers.Refused(b, acquire) })
+			f.Both = f.Err > 0 && f.OK > 0
+			quietOf(fn, i, nil, func(b *ssa.BasicBlock) bool { return answers.Refused(b, acquire) }).apply(f)
 			return
 		}
 	}

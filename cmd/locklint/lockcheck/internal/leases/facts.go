@@ -38,6 +38,8 @@ type Fact struct {
 	Guarded  bool // it releases nothing where nothing is there to release
 	NilSafe  bool // it may be called on nil
 	Both     bool // there is a lock only where both its error and its flag say so, or the lock itself if it has no flag
+	Busy     bool // its flag says yes where there is no lock
+	Vague    bool // another result than these may say whether there is a lock
 	Keyed    bool // its receiver keeps several locks, and it is told which
 	AnyError bool // it hands on any error of the library, not only errors of its own
 }

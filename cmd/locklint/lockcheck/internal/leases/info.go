@@ -30,6 +30,7 @@ type Site struct {
 	Closed         bool // the function closes the locker, and that releases what it holds
 	Sure           bool // the call returns only with the lock
 	Both           bool // there is a lock only where both the error and the flag say so
+	Busy           bool // the flag says yes where there is no lock
 	AnyError       bool // its error may be any that the library has, also where the program has errors of its own
 	Detached       bool // the lease is a function that does not release with the context that it is given
 
@@ -218,7 +219,7 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 		}
 	}
 	if f.Verb == handles.VerbOther {
-		f.Library, f.Both = library, isQuiet(fn, index-1, refusedIn(flows))
+		f.Library, f.Both = library, false
 		f.AnyError = slices.ContainsFunc(flows, func(flow *Flow) bool {
 			return len(flow.Returned) > 0 && flow.Site.hasAnyError() && handsOnError(flow.Site)
 		})
@@ -226,6 +227,9 @@ func (li *Info) returns(fn *ssa.Function, f *Fact) {
 	f.Detached = f.Detached || f.Verb == handles.VerbOther && li.detaches(handed, index-1)
 	f.Null, f.Always, f.Spare = null && fn.Signature.Results().Len() == 1, !null, spare
 	findOutcome(f, fn.Signature.Results(), index-1)
+	if f.Verb == handles.VerbOther {
+		quietOf(fn, index-1, flows, refusedIn(flows)).apply(f)
+	}
 }
 
 // detaches reports whether what a function hands out, if it is a function, releases with another context than the one that

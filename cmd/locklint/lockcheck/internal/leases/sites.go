@@ -39,7 +39,7 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 		f = &Fact{Returns: 1, Err: 2, Library: clients.Redislock}
 	}
 	results := m.Obj.Signature().Results()
-	if f == nil || f.Returns == 0 || f.Returns > results.Len() {
+	if f == nil || f.Returns == 0 || f.Returns > results.Len() || f.Vague && asksBeside(call, f) {
 		return nil
 	}
 	library := li.libraryOf(results.At(f.Returns - 1).Type())
@@ -54,7 +54,7 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 		Call: call, Name: ssax.ShortName(m.Obj), Library: library, Lease: f.Returns - 1, Err: f.Err - 1, OK: f.OK - 1,
 		only: results.Len() == 1, Null: f.Null, Always: f.Always, Spare: f.Spare, Both: f.Both && f.Verb == handles.VerbOther,
 		Detached: f.Detached && f.Verb == handles.VerbOther, Closed: closesLocker(call.Parent()),
-		AnyError: f.AnyError && f.Verb == handles.VerbOther,
+		AnyError: f.AnyError && f.Verb == handles.VerbOther, Busy: f.Busy && f.Verb == handles.VerbOther,
 	}
 }
 

@@ -163,6 +163,9 @@ func (f *follower) extracted(ex *ssa.Extract, s *pathState) abstract {
 	case f.site.Err:
 		return theError
 	case f.site.OK:
+		if f.site.Busy {
+			return theFailure
+		}
 		return theFlag
 	}
 	return unknown

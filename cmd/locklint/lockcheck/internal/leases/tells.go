@@ -56,6 +56,12 @@ func saysNo(v ssa.Value) bool {
 	return ok && c.Value != nil && c.Value.String() == "false"
 }
 
+// saysYes reports whether a result is certainly true.
+func saysYes(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.Value != nil && c.Value.String() == "true"
+}
+
 // isOutcomeOf reports whether a value is the error or the flag of an acquire, or made of it.
 func isOutcomeOf(v ssa.Value, site *Site, depth int) bool {
 	if v == nil || depth > ssax.MaxDepth {

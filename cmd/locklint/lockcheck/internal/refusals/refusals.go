@@ -31,7 +31,7 @@ func Check(r *check.Reporter, of func(clients.Client) bool) {
 			})
 			continue
 		}
-		if ignoresError(r, site) || putsErrorAway(r, flow) {
+		if ignoresError(r, site) || putsErrorAway(r, flow) || onlyLogsError(r, flow) {
 			what := "error"
 			if site.Both || site.OK >= 0 && site.Err < 0 || ssax.IsBool(site.Call.Type()) {
 				what = "outcome"

@@ -38,7 +38,7 @@ func heedsSome(r *check.Reporter, site *leases.Site, flow *leases.Flow, lease fu
 	var elsewhere []ssa.Instruction
 	for _, read := range readings(err) {
 		for _, use := range *read.Referrers() {
-			if _, ok := use.(*ssa.DebugRef); ok || keepsReading(use, err) {
+			if _, ok := use.(*ssa.DebugRef); ok || keepsReading(use, err) || joinedAlone(use, err) != nil {
 				continue
 			}
 			if branch := sentinelTest(use, read); branch != nil && (ofLibrary || asksLibrary(use)) {
@@ -48,13 +48,14 @@ func heedsSome(r *check.Reporter, site *leases.Site, flow *leases.Flow, lease fu
 			}
 		}
 	}
-	for _, use := range elsewhere {
-		if use.Block() == nil || !slices.ContainsFunc(tests, func(t *ssa.If) bool { return only(t, 0, use.Block()) }) {
-			return nil
-		}
-	}
 	if len(tests) == 0 {
 		return nil
+	}
+	other := unfound(site.Call.Block(), tests)
+	for _, use := range elsewhere {
+		if use.Block() == nil || other[use.Block()] || use.Parent() != site.Call.Parent() {
+			return nil
+		}
 	}
 	spared := map[ssa.Instruction]bool{}
 	ssax.EachInstr(flow.Fn, func(instr ssa.Instruction) {
@@ -98,32 +99,67 @@ func errorOf(site *leases.Site, lease func(ssa.Value) bool) (err ssa.Value) {
 	return err
 }
 
-// sentinelTest is the branch that a use of an error decides by comparing it with another error, or looking for one of a
-// type, the first way of which is for those that are found; nil for other uses. What any error is says nothing.
+// unfound are the blocks that are reached from one, itself included, also where none of some tests finds anything.
+func unfound(from *ssa.BasicBlock, tests []*ssa.If) map[*ssa.BasicBlock]bool {
+	found := map[*ssa.BasicBlock]bool{} // the blocks of the tests
+	for _, t := range tests {
+		found[t.Block()] = true
+	}
+	reached := map[*ssa.BasicBlock]bool{}
+	var visit func(b *ssa.BasicBlock)
+	visit = func(b *ssa.BasicBlock) {
+		if reached[b] {
+			return
+		}
+		reached[b] = true
+		for i, next := range b.Succs {
+			if i != 0 || !found[b] {
+				visit(next)
+			}
+		}
+	}
+	visit(from)
+	return reached
+}
+
+// sentinelTest is the branch that a use of an error decides by comparing it with other errors, or looking for one of a type,
+// the first way of which is for those that are found; nil for other uses. What any error is says nothing.
 func sentinelTest(use ssa.Instruction, err ssa.Value) *ssa.If {
-	var cond ssa.Value
+	cond := sentinelCond(use, err)
+	if call, ok := use.(*ssa.Call); ok && cond == nil && findsSome(call, err) {
+		cond = call
+	}
+	if cond == nil {
+		return nil
+	}
+	return branchOn(cond)
+}
+
+// sentinelCond is what a use of an error yields that compares it with another error, or looks for one of a type.
+func sentinelCond(use ssa.Instruction, err ssa.Value) ssa.Value {
 	switch use := use.(type) {
 	case *ssa.BinOp:
-		if use.Op != token.EQL || ssax.IsNilConst(use.X) || ssax.IsNilConst(use.Y) {
-			return nil
+		if use.Op == token.EQL && !ssax.IsNilConst(use.X) && !ssax.IsNilConst(use.Y) {
+			return use
 		}
-		cond = use
 	case *ssa.TypeAssert:
 		if use.CommaOk && !isAnyError(use.AssertedType) {
-			cond = whetherFound(use)
+			return whetherFound(use)
 		}
 	case *ssa.Call:
 		switch {
 		case len(use.Call.Args) == 0 || use.Call.Args[0] != err:
 		case ssax.IsAsType(use) && !isAnyError(soughtIn(use)):
-			cond = whetherFound(use)
+			return whetherFound(use)
 		case isCallOf(use, "errors.Is"), isCallOf(use, "errors.As") && !isAnyError(soughtIn(use)):
-			cond = use
+			return use
 		}
 	}
-	if cond == nil {
-		return nil
-	}
+	return nil
+}
+
+// branchOn is the only use of a condition, if that is a branch.
+func branchOn(cond ssa.Value) *ssa.If {
 	var branch *ssa.If
 	for _, instr := range *cond.Referrers() {
 		switch instr := instr.(type) {
@@ -138,6 +174,61 @@ func sentinelTest(use ssa.Instruction, err ssa.Value) *ssa.If {
 		}
 	}
 	return branch
+}
+
+// findsSome reports whether a call asks a function of the program for certain errors, as in
+//
+//	func isBusy(err error) bool { return errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, context.Canceled) }
+//
+// which says no where the error is none of them.
+func findsSome(call *ssa.Call, err ssa.Value) bool {
+	fn := call.Call.StaticCallee()
+	if fn == nil || len(fn.Params) != 1 || len(fn.Blocks) == 0 || len(fn.FreeVars) > 0 || call.Call.Args[0] != err ||
+		!ssax.IsBool(call.Type()) {
+		return false
+	}
+	var tests []*ssa.If
+	no := map[ssa.Value]bool{} // where nothing is found
+	for _, use := range *fn.Params[0].Referrers() {
+		if _, ok := use.(*ssa.DebugRef); ok {
+			continue
+		}
+		cond := sentinelCond(use, fn.Params[0])
+		if cond == nil {
+			return false
+		}
+		no[cond] = true
+		if branch := branchOn(cond); branch != nil {
+			tests = append(tests, branch)
+		}
+	}
+	reached := unfound(fn.Blocks[0], tests)
+	saysNo := func(v ssa.Value) bool {
+		c, ok := v.(*ssa.Const)
+		return no[v] || ok && c.Value != nil && c.Value.String() == "false"
+	}
+	for b := range reached {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok {
+			continue
+		}
+		phi, ok := ret.Results[0].(*ssa.Phi)
+		if !ok || phi.Block() != b {
+			if !saysNo(ret.Results[0]) {
+				return false
+			}
+			continue
+		}
+		for i, v := range phi.Edges {
+			from := b.Preds[i]
+			branch, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
+			isFound := ok && slices.Contains(tests, branch) && from.Succs[0] == b
+			if reached[from] && !isFound && !saysNo(v) {
+				return false
+			}
+		}
+	}
+	return len(no) > 0
 }
 
 func isCallOf(call *ssa.Call, name string) bool {

@@ -14,6 +14,10 @@ import (
 func readings(err ssa.Value) []ssa.Value {
 	list := []ssa.Value{err}
 	for _, use := range *err.Referrers() {
+		if join := joinedAlone(use, err); join != nil {
+			list = append(list, join)
+			continue
+		}
 		st, ok := use.(*ssa.Store)
 		if !ok {
 			continue
@@ -25,6 +29,34 @@ func readings(err ssa.Value) []ssa.Value {
 		list = append(list, readFrom(cell, st)...)
 	}
 	return list
+}
+
+// joinedAlone is the error that is made of an error and no other, as by errors.Join, if a use does that; nil for others.
+func joinedAlone(use ssa.Instruction, err ssa.Value) *ssa.Call {
+	st, ok := use.(*ssa.Store)
+	if !ok {
+		return nil
+	}
+	elem, ok := st.Addr.(*ssa.IndexAddr)
+	if !ok {
+		return nil
+	}
+	for _, use := range *elem.X.Referrers() {
+		list, ok := use.(*ssa.Slice)
+		if !ok {
+			continue
+		}
+		for _, use := range *list.Referrers() {
+			call, ok := use.(*ssa.Call)
+			if !ok {
+				continue
+			}
+			if of, ok := ssax.MadeOf(call); ok && len(of) == 1 && of[0] == err {
+				return call
+			}
+		}
+	}
+	return nil
 }
 
 // keepsReading reports whether a use puts an error into a variable whose readings are known.

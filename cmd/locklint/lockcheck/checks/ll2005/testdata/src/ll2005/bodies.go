@@ -12,7 +12,7 @@ import (
 
 func inBody(ctx context.Context, rdb *redis.Client, work func() error) error {
 	if rdb.SetNX(ctx, "lock:k", 1, 0).Val() { // want `LL2005: SetNX takes the lock`
-		rdb.Expire(ctx, "lock:k", time.Minute) // it must not stay
+		rdb.Expire(ctx, "lock:k", time.Minute)
 		defer rdb.Del(ctx, "lock:k")
 		return work()
 	}
@@ -36,8 +36,6 @@ func inBodyBehind(ctx context.Context, rdb *redis.Client, work func() error) err
 		return err
 	}
 	if ok {
-		// It must not stay
-		// if this process dies.
 		rdb.Expire(ctx, "lock:m", time.Minute)
 
 		defer rdb.Del(ctx, "lock:m")
