@@ -153,17 +153,7 @@ func (f *follower) answer(v ssa.Value, call *ssa.Call, s *pathState) abstract {
 	switch v := v.(type) {
 	case *ssa.UnOp:
 		if v.Op == token.NOT {
-			switch f.answer(v.X, call, s) {
-			case isTrue:
-				return isFalse
-			case isFalse:
-				return isTrue
-			case theFlag:
-				return theFailure
-			case theFailure:
-				return theFlag
-			}
-			return unknown
+			return f.answer(v.X, call, s).negated()
 		}
 	case *ssa.BinOp:
 		x, y := f.places.meant(v.X, call), f.places.meant(v.Y, call)

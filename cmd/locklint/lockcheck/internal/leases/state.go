@@ -50,6 +50,29 @@ const (
 	theLiteral    // of a literal that has been made and gone where nobody follows it
 )
 
+// negated is what is known of a flag's opposite.
+func (a abstract) negated() abstract {
+	switch a {
+	case isTrue:
+		return isFalse
+	case isFalse:
+		return isTrue
+	case theFlag:
+		return theFailure
+	case theFailure:
+		return theFlag
+	case stillHeld:
+		return notHeld
+	case notHeld:
+		return stillHeld
+	case failedIfTrue:
+		return failedIfFalse
+	case failedIfFalse:
+		return failedIfTrue
+	}
+	return unknown
+}
+
 // A pathState is everything that the analysis knows at one point of one set of paths. It is a value: steps make new
 // ones.
 type pathState struct {

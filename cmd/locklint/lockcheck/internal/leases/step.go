@@ -192,24 +192,7 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 		}
 		return s.known[ssax.CellOf(op.X)]
 	case token.NOT:
-		switch s.of(op.X) {
-		case isTrue:
-			return isFalse
-		case isFalse:
-			return isTrue
-		case theFlag:
-			return theFailure
-		case theFailure:
-			return theFlag
-		case stillHeld:
-			return notHeld
-		case notHeld:
-			return stillHeld
-		case failedIfTrue:
-			return failedIfFalse
-		case failedIfFalse:
-			return failedIfTrue
-		}
+		return s.of(op.X).negated()
 	}
 	return unknown
 }
