@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,16 +78,16 @@ func (x *attempt) heardOfLock(ctx context.Context, err error) {
 	if err != nil && ctx.Err() != nil {
 		return // what it said says nothing about the store
 	}
-	for _, answer := range []error{
-		lockrt.ErrBusy, lockrt.ErrLost, lockrt.ErrClosed, lockrt.ErrKey, errors.ErrUnsupported, lockrt.ErrOptions, lockrt.ErrNested,
-	} {
-		if errors.Is(err, answer) {
-			err = nil
-			break
-		}
+	if slices.ContainsFunc(lockAnswers, func(answer error) bool { return errors.Is(err, answer) }) {
+		err = nil
 	}
 	run := &x.p.Run
 	x.s.locking.heardEach(0, locking, []verdict{{job: run.Job, oneOff: run.OneOff, err: err, done: err == nil}})
+}
+
+// lockAnswers are errors with which a store of locks, or the Locker, has said why there is no lock.
+var lockAnswers = []error{
+	lockrt.ErrBusy, lockrt.ErrLost, lockrt.ErrClosed, lockrt.ErrKey, errors.ErrUnsupported, lockrt.ErrOptions, lockrt.ErrNested,
 }
 
 // refuse turns an error of the locks into the end of the attempt; nil means try again. Reasons hold nothing that

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -102,7 +100,8 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 		errs = append(errs, fmt.Errorf("close lock session: %w", err))
 	}
 	if waiting {
-		errs = append(errs, errors.New("the session of the lock store has not ended the acquires that wait in it"))
+		errs = append(errs, errors.New("the session of the lock store has not ended the acquires that wait in it: they end when their locks are free, "+
+			"or with their contexts; its driver is broken"))
 	}
 	l.stopRenew()
 	l.running.Wait()
@@ -118,103 +117,8 @@ func (l *Locker) close(ctx context.Context, held []*Lease, tell func()) error {
 	return errors.Join(errs...)
 }
 
-// awaitFor waits for a group, and no longer than d.
-func awaitFor(d time.Duration, group *sync.WaitGroup) { awaitAlive(context.Background(), d, group) }
-
-// awaitAlive waits for a group, until a moment after the end of ctx, and no longer than d.
-func awaitAlive(ctx context.Context, d time.Duration, group *sync.WaitGroup) {
-	over := make(chan struct{})
-	go func() {
-		group.Wait()
-		close(over)
-	}()
-	patience := time.NewTimer(d)
-	defer patience.Stop()
-	select {
-	case <-over:
-		return
-	case <-ctx.Done():
-	case <-patience.C:
-		return
-	}
-	patience.Reset(min(d, lateTime))
-	select {
-	case <-over:
-	case <-patience.C:
-	}
-}
-
 func (l *Locker) closeSession(ctx context.Context) error {
 	return guarded("closed its session", func() error { return l.session.Close(ctx) })
-}
-
-// closing is what becomes of the session.
-type closing struct {
-	ended chan struct{}
-	err   error // valid after ended
-}
-
-// awaitAcquires waits for those who have been told to give up, and who give back a crossing grant by themselves. A session
-// that fails may not have told them, and is closed once more. It reports whether some still wait when the store is silent.
-func (l *Locker) awaitAcquires(ctx context.Context, session *closing) (waiting bool) {
-	over := make(chan struct{})
-	go func() {
-		l.acquiring.Wait()
-		close(over)
-	}()
-	select {
-	case <-over:
-		return false
-	case <-session.ended:
-	}
-	silent, stop := l.untilSilence(ctx, time.Second)
-	defer stop()
-	if session.err != nil {
-		select {
-		case <-over:
-			return false
-		default:
-			_ = l.closeSession(silent) // what it says is asked for again at the end
-		}
-	}
-	select {
-	case <-over:
-		return false
-	case <-silent.Done():
-		return true
-	}
-}
-
-// awaitReturns waits for the releases that are under way, at a silent store for a second at the most, and reports whether it
-// is silent. Those that begin after it are refused.
-func (l *Locker) awaitReturns() (silent bool) {
-	l.mu.Lock()
-	l.returned = true
-	l.mu.Unlock()
-	over := make(chan struct{})
-	go func() {
-		l.returning.Wait()
-		close(over)
-	}()
-	silence := make(chan struct{})
-	defer l.onSilence(time.Second, func() { close(silence) })()
-	select {
-	case <-over:
-		return false
-	case <-silence:
-		return true
-	}
-}
-
-// beginReturn is called before a grant is given back to the store, and l.returning.Done after that. It reports false when
-// Close has waited for the last.
-func (l *Locker) beginReturn() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.returned {
-		l.returning.Add(1)
-	}
-	return !l.returned
 }
 
 // left are the grants that may be at the store still.
@@ -227,85 +131,6 @@ func (l *Locker) left() (left []*grant) {
 		}
 	}
 	return left
-}
-
-// releaseRefused tries once more what was refused, at a store that answers: it may have ended with the session, or whatever
-// was in the way may be over. The first that is done shows it, and the others follow. One may have a trouble of its own, so
-// that a few are asked for.
-func (l *Locker) releaseRefused(ctx context.Context, left []*grant) {
-	for i, g := range left[:min(len(left), maxCloseErrors)] {
-		before := time.Now()
-		limited, stop := context.WithTimeout(ctx, soon)
-		l.releaseLeft(limited, left[i:i+1])
-		if stop(); g.gone.Load() {
-			l.releaseLeft(ctx, left[i+1:])
-			return
-		}
-		if l.heard.Load().Before(before) {
-			return // it does not answer
-		}
-	}
-}
-
-// releaseLeft tries once more what others have failed to give back, or have given up, until the store is silent.
-func (l *Locker) releaseLeft(ctx context.Context, left []*grant) {
-	ctx, stop := l.untilSilence(ctx, 0)
-	defer stop()
-	slots := make(chan struct{}, mostCloseReleases)
-	var all sync.WaitGroup
-	for _, g := range left {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			all.Wait()
-			return
-		}
-		all.Go(func() {
-			l.releaseGuarded(ctx, g, callTime)
-			<-slots
-		})
-	}
-	all.Wait()
-}
-
-// guarded calls a driver where no caller could recover from a panic. See guard.
-func guarded(what string, call func() error) (err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		guard(what, call, &err)
-	}()
-	<-done
-	return err
-}
-
-// guard calls a driver in a goroutine of its own, and sets err to the result. A panic is an error that says what the store
-// was doing, and so is the end of the goroutine.
-func guard(what string, call func() error, err *error) {
-	*err = fmt.Errorf("the store ended the goroutine in which it %s (runtime.Goexit)", what)
-	defer func() {
-		if p := recover(); p != nil {
-			*err = fmt.Errorf("the store panicked when it %s: %v\n%s", what, p, debug.Stack())
-		}
-	}()
-	*err = call()
-}
-
-// releaseGuarded is releaseUnused in a goroutine of the Locker.
-func (l *Locker) releaseGuarded(ctx context.Context, g *grant, limit time.Duration) {
-	err := guarded("released a lock", func() error {
-		l.releaseUnused(ctx, g, limit)
-		return nil
-	})
-	l.logNotReleased(ctx, g, err)
-}
-
-// logNotReleased tells of a driver that has panicked, or ended its goroutine.
-func (l *Locker) logNotReleased(ctx context.Context, g *grant, err error) {
-	if err != nil {
-		l.cfg.Logger.LogAttrs(ctx, slog.LevelError, "unused lock grant not released, left to its TTL",
-			slog.String("key", g.key), slog.Any("error", err))
-	}
 }
 
 // loseAll ends leases. What it leaves in their places are those to release: a lease of a batch may have been released just
@@ -343,86 +168,6 @@ func (l *Locker) leases() []*Lease {
 		}
 	}
 	return leases
-}
-
-const (
-	// closeReleases is how many releases Close keeps in flight at first. Each that was answered soon adds one.
-	closeReleases = 32
-	// mostCloseReleases is how many wait to be begun at the most.
-	mostCloseReleases = 1024
-)
-
-// releaseAll releases leases until ctx ends, or the store has answered none of them for callTime. What limits it is how
-// long an answer takes, and not how much a store can do at a time, so it has ever more of them under way. Nobody renews
-// them any more: it begins with what MinHold is to keep, and with what runs out first.
-func (l *Locker) releaseAll(ctx context.Context, leases []*Lease, report *closeReport) {
-	urgent := urgencies(leases)
-	slices.SortStableFunc(leases, func(a, b *Lease) int { return urgent[a].compare(urgent[b]) })
-	ctx, stop := l.untilSilence(ctx, 0)
-	defer stop()
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, mostCloseReleases)
-	free := func() {
-		select {
-		case slots <- struct{}{}:
-		default:
-		}
-	}
-	for range closeReleases {
-		free()
-	}
-	for i, lease := range leases {
-		if !urgent[lease].now() {
-			select {
-			case <-slots:
-			case <-ctx.Done():
-			}
-		}
-		if ctx.Err() != nil {
-			report.stopped(leases[i:], urgent, ctx.Err())
-			break
-		}
-		wg.Go(func() {
-			began := time.Now()
-			err := guarded("released a lock", func() error { return lease.releaseAtLast(ctx) })
-			free()
-			if time.Since(began) < soon {
-				free()
-			}
-			if err != nil {
-				report.failed(lease, err, urgent[lease].keep)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// urgency is whether a lease is to be kept, and when it runs out at the store.
-type urgency struct {
-	keep bool
-	end  time.Time
-}
-
-func urgencies(leases []*Lease) map[*Lease]urgency {
-	of := make(map[*Lease]urgency, len(leases))
-	for _, lease := range leases {
-		keep, _ := lease.grant.keep(lease)
-		of[lease] = urgency{keep > 0, lease.grant.storeEnd()}
-	}
-	return of
-}
-
-// now reports whether there is no time to wait for the releases of others.
-func (u urgency) now() bool { return u.keep && time.Until(u.end) < callTime }
-
-func (u urgency) compare(other urgency) int {
-	if u.keep != other.keep {
-		if u.keep {
-			return -1
-		}
-		return 1
-	}
-	return u.end.Compare(other.end)
 }
 
 var errClosing = fmt.Errorf("its Locker was closed: %w", ErrClosed)
