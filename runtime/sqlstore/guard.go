@@ -55,13 +55,13 @@ FOR KEY SHARE OF k) AS g ON true`
 // process (lockrt.Config.LocalHandoffs), where the row would keep nobody out: whoever waits there gets the lock from the
 // database. [DoTx] knows when its transaction is over, and passes it on then.
 //
-// While the transaction is open past the end of the lease, ErrBusy names the holder, and the error of Locker.Holder and Break,
-// which wraps lockrt.ErrNotHeld, says that a transaction keeps the lock, and which of the server's processes have guarded
-// ones. That takes 100 ms. One that was prepared (PREPARE TRANSACTION) keeps the lock until somebody commits it or rolls it
-// back: see pg_prepared_xacts.
+// While the transaction is open past the end of the lease, ErrBusy names the holder, and the error of Locker.Holder and
+// Break, which wraps lockrt.ErrNotHeld, says that a transaction keeps the lock, and which of the server's processes
+// have guarded ones. That takes 100 ms. One that was prepared (PREPARE TRANSACTION) keeps the lock until somebody
+// commits it or rolls it back: see pg_prepared_xacts.
 //
-// What is no transaction is refused, be it a pool, or a connection on which none was begun, and so is one that is read only. A type without a method
-// Commit is asked for that, which is another round trip.
+// What is no transaction is refused, be it a pool, or a connection on which none was begun, and so is one that is read
+// only. A type without a method Commit is asked for that, which is another round trip.
 //
 // A transaction that was begun with the lease's context is rolled back by database/sql when the lease is lost. To
 // commit all the same, because the guard keeps the lock, begin it with a context of its own.
