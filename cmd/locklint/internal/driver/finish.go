@@ -9,7 +9,7 @@ import (
 )
 
 // finish does with the findings what the command line asks for: leaves out old ones, fixes, prints. It returns the
-// exit code that the rest of them deserves. Behind fixes it looks again, because they have moved what is left.
+// exit code that the rest of them deserves.
 func finish(o *options, v *view, stdout, stderr io.Writer) (int, error) {
 	list, err := o.without(v.findings, stderr)
 	switch {
@@ -22,17 +22,8 @@ func finish(o *options, v *view, stdout, stderr io.Writer) (int, error) {
 	}
 	var failed error
 	if o.fix {
-		var left []finding
-		left, failed = fixAll(list, stderr)
-		if failed == nil && len(left) < len(counting(list)) {
-			told := v.failures
-			if v, err = look(o); err == nil {
-				v.tell(stderr, told)
-				list, err = o.without(v.findings, stderr)
-			}
-			if err != nil {
-				return exitFailed, fmt.Errorf("cannot look at what the fixes have made: %w", err)
-			}
+		if v, list, failed, err = o.fixAll(v, list, stderr); err != nil {
+			return exitFailed, err
 		}
 	}
 	err = o.print(stdout, list, v.failures)
@@ -100,8 +91,32 @@ func rank(s lockcheck.Severity) int {
 	return 0
 }
 
-// fixAll applies the fixes of the findings that count, and returns the findings that are left.
-func fixAll(list []finding, stderr io.Writer) ([]finding, error) {
+// fixAll applies fixes and looks again, because they have moved what is left, until no fix is left: those that touch the
+// same text wait for each other. If there are as many findings then as there were, it stops. failed says why files could
+// not be fixed.
+func (o *options) fixAll(v *view, list []finding, stderr io.Writer) (_ *view, left []finding, failed, err error) {
+	for {
+		before := len(counting(list))
+		waiting, failed := fixOnce(list, stderr)
+		if failed != nil || len(waiting) == before {
+			return v, list, failed, nil
+		}
+		told := v.failures
+		if v, err = look(o); err == nil {
+			v.tell(stderr, told)
+			list, err = o.without(v.findings, stderr)
+		}
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("cannot look at what the fixes have made: %w", err)
+		}
+		if len(counting(list)) >= before {
+			return v, list, nil, nil
+		}
+	}
+}
+
+// fixOnce applies the fixes of the findings that count, and returns the findings that are left.
+func fixOnce(list []finding, stderr io.Writer) ([]finding, error) {
 	count := counting(list)
 	changes, left, err := applyFixes(count)
 	if err != nil {

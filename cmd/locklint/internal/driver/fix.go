@@ -22,7 +22,7 @@ type change struct {
 }
 
 // applyFixes works out what the fixes of the findings make of the files, and which findings are left. A fix is applied
-// as a whole or not at all; one that overlaps an earlier one waits for the next run.
+// as a whole or not at all; one that overlaps an earlier one waits until that is done.
 func applyFixes(list []finding) (changes []change, left []finding, err error) {
 	edits := map[string][]edit{}
 	for _, f := range list {

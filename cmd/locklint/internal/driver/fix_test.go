@@ -24,9 +24,9 @@ func replacing(name string, start, end int, text string) finding {
 	return finding{Fix: &fix{Edits: []edit{{File: name, Start: start, End: end, New: text}}}}
 }
 
-func TestFixAll_overlapWaits(t *testing.T) {
+func TestFixOnce_overlapWaits(t *testing.T) {
 	name := write(t, "package a\n\nvar x = 1\n")
-	left, err := fixAll([]finding{replacing(name, 19, 20, "2"), replacing(name, 15, 20, "y = 3"), {}},
+	left, err := fixOnce([]finding{replacing(name, 19, 20, "2"), replacing(name, 15, 20, "y = 3"), {}},
 		new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
@@ -43,12 +43,12 @@ func TestFixAll_overlapWaits(t *testing.T) {
 	}
 }
 
-func TestFixAll_leavesSilenced(t *testing.T) {
+func TestFixOnce_leavesSilenced(t *testing.T) {
 	const text = "package a\n\nvar x = 1\n"
 	name := write(t, text)
 	f := replacing(name, 19, 20, "2")
 	f.Silenced = &silenced{By: "comment"}
-	if _, err := fixAll([]finding{f}, new(bytes.Buffer)); err != nil {
+	if _, err := fixOnce([]finding{f}, new(bytes.Buffer)); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(name); string(got) != text {
@@ -56,16 +56,16 @@ func TestFixAll_leavesSilenced(t *testing.T) {
 	}
 }
 
-func TestFixAll_keepsValidGo(t *testing.T) {
+func TestFixOnce_keepsValidGo(t *testing.T) {
 	const text = "package a\n\nvar x = 1\n"
 	name := write(t, text)
-	if _, err := fixAll([]finding{replacing(name, 19, 20, "}")}, new(bytes.Buffer)); err == nil {
+	if _, err := fixOnce([]finding{replacing(name, 19, 20, "}")}, new(bytes.Buffer)); err == nil {
 		t.Error("a fix that breaks the file was applied")
 	}
 	if got, _ := os.ReadFile(name); string(got) != text {
 		t.Errorf("the file is %q", got)
 	}
-	if _, err := fixAll([]finding{replacing(name, 19, 200, "2")}, new(bytes.Buffer)); err == nil {
+	if _, err := fixOnce([]finding{replacing(name, 19, 200, "2")}, new(bytes.Buffer)); err == nil {
 		t.Error("a fix beyond the end of the file was applied")
 	}
 	entries, err := os.ReadDir(filepath.Dir(name))
@@ -75,7 +75,7 @@ func TestFixAll_keepsValidGo(t *testing.T) {
 }
 
 // A file that gofmt would change keeps what the fix does not touch: the rest is the business of whoever wrote it.
-func TestFixAll_unformatted(t *testing.T) {
+func TestFixOnce_unformatted(t *testing.T) {
 	for _, c := range []struct{ what, text, want string }{
 		{"formatted", "package a\n\nvar x = 1\n", "package a\n\nvar x = 2\nvar y int\n"},
 		{"formatted, with \\r", "package a\r\n\r\nvar x = 1\r\n", "package a\r\n\r\nvar x = 2\r\nvar y int\r\n"},
@@ -90,7 +90,7 @@ func TestFixAll_unformatted(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			name := write(t, c.text)
 			at := strings.Index(c.text, "1")
-			if _, err := fixAll([]finding{replacing(name, at, at+1, "2\nvar   y int")}, new(bytes.Buffer)); err != nil {
+			if _, err := fixOnce([]finding{replacing(name, at, at+1, "2\nvar   y int")}, new(bytes.Buffer)); err != nil {
 				t.Fatal(err)
 			}
 			if got, _ := os.ReadFile(name); string(got) != c.want {
@@ -100,10 +100,10 @@ func TestFixAll_unformatted(t *testing.T) {
 	}
 }
 
-func TestFixAll_unformattedKeepsValidGo(t *testing.T) {
+func TestFixOnce_unformattedKeepsValidGo(t *testing.T) {
 	const text = "package a\n\nvar x  = 1\n"
 	name := write(t, text)
-	if _, err := fixAll([]finding{replacing(name, 20, 21, "}")}, new(bytes.Buffer)); err == nil {
+	if _, err := fixOnce([]finding{replacing(name, 20, 21, "}")}, new(bytes.Buffer)); err == nil {
 		t.Error("a fix that breaks the file was applied")
 	}
 	if got, _ := os.ReadFile(name); string(got) != text {
