@@ -1,9 +1,11 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -11,7 +13,8 @@ import (
 // boundedStore is a store of which every call ends with its context, whatever the client does underneath: one of
 // go-redis, for example, does not look at deadlines unless it is told to. A call that is given up goes on in the
 // background until the client ends it, and may still reach the store: as with any answer that was lost. What it was
-// given is its own from then on, so elements that callers go on working with are copied.
+// given is its own from then on, so elements that callers go on working with are copied. A call that panics has failed,
+// and so has one that does not answer for each element of what it was given.
 //
 // Of a store of several parts, what is read from all of them ends within storeTimeout: by then those that are there
 // have answered.
@@ -21,42 +24,60 @@ type boundedStore struct{ Store }
 const answerGrace = 50 * time.Millisecond
 
 // bounded makes a call that ends with ctx.
-func bounded[T any](ctx context.Context, s boundedStore, call func() T, late func(error) T) T {
-	if ctx.Done() == nil {
-		return call()
-	}
-	type result struct {
-		answer   T
-		panicked any
-		returned bool
-	}
-	done := make(chan result, 1)
+func bounded[T any](ctx context.Context, s boundedStore, call func() T, failed func(error) T) T {
+	done := make(chan T, 1)
 	go func() { // ends when the client does
-		var r result
+		var answer T
+		returned := false
 		defer func() {
-			if !r.returned {
-				r.panicked = recover()
+			if !returned {
+				answer = failed(broken(recover()))
 			}
-			done <- r
+			done <- answer
 		}()
-		r.answer, r.returned = call(), true
+		answer, returned = call(), true
 	}()
-	var r result
 	select {
-	case r = <-done:
+	case answer := <-done:
+		return answer
 	case <-ctx.Done():
 		timer := time.NewTimer(answerGrace)
 		defer timer.Stop()
 		select {
-		case r = <-done:
+		case answer := <-done:
+			return answer
 		case <-timer.C:
-			return late(s.silent(ctx.Err()))
+			return failed(s.silent(ctx.Err()))
 		}
 	}
-	if !r.returned {
-		panic(r.panicked) // where the caller can recover it
+}
+
+// broken is the error of a call that has not returned.
+func broken(panicked any) error {
+	if panicked == nil {
+		return errors.New("the job store has ended the goroutine of the call (runtime.Goexit)")
 	}
-	return r.answer
+	return fmt.Errorf("the job store panicked: %s\n%s", panicText(panicked), debug.Stack())
+}
+
+// incomplete is the error of a call that has not answered for each element of what it was given; nil if it has.
+func incomplete(answers, elements int) error {
+	if answers == elements {
+		return nil
+	}
+	return fmt.Errorf("the job store has given %d answers for %d elements", answers, elements)
+}
+
+// each makes a call that answers for each of n elements.
+func each[T any](ctx context.Context, s boundedStore, n int, call func() []T, failed func(error) T) []T {
+	all := func(err error) []T { return slices.Repeat([]T{failed(err)}, n) }
+	return bounded(ctx, s, func() []T {
+		answers := call()
+		if err := incomplete(len(answers), n); err != nil {
+			return all(err)
+		}
+		return answers
+	}, all)
 }
 
 // silent is the error of a call that was given up. Some stores know what may be why.
@@ -107,7 +128,10 @@ func acrossParts[T any](ctx context.Context, s boundedStore, call func(context.C
 }
 
 func (s boundedStore) Register(ctx context.Context, r Registration) (View, error) {
-	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) { return s.Store.Register(ctx, r) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) {
+		view, err := s.Store.Register(ctx, r)
+		return view, cmp.Or(err, incomplete(len(view.Jobs), len(r.Offers)))
+	})
 }
 
 func (s boundedStore) Retire(ctx context.Context, job, epoch string) error {
@@ -132,15 +156,24 @@ func (s boundedStore) MostMissed(ctx context.Context, limit int) ([]string, erro
 
 func (s boundedStore) Look(ctx context.Context, jobs []string) (View, error) {
 	jobs = slices.Clone(jobs)
-	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) { return s.Store.Look(ctx, jobs) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) {
+		view, err := s.Store.Look(ctx, jobs)
+		return view, cmp.Or(err, incomplete(len(view.Jobs), len(jobs)))
+	})
 }
 
 func (s boundedStore) Cursors(ctx context.Context, jobs []string) ([]time.Time, error) {
-	return boundedAnswer(ctx, s, func(ctx context.Context) ([]time.Time, error) { return s.Store.Cursors(ctx, jobs) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) ([]time.Time, error) {
+		cursors, err := s.Store.Cursors(ctx, jobs)
+		return cursors, cmp.Or(err, incomplete(len(cursors), len(jobs)))
+	})
 }
 
 func (s boundedStore) Epochs(ctx context.Context, jobs []string) ([]string, error) {
-	return boundedAnswer(ctx, s, func(ctx context.Context) ([]string, error) { return s.Store.Epochs(ctx, jobs) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) ([]string, error) {
+		epochs, err := s.Store.Epochs(ctx, jobs)
+		return epochs, cmp.Or(err, incomplete(len(epochs), len(jobs)))
+	})
 }
 
 func (s boundedStore) Claim(ctx context.Context, claims []Claim) []Claimed {
@@ -148,13 +181,13 @@ func (s boundedStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 	for i := range own {
 		own[i].InFlight = copied(own[i].InFlight)
 	}
-	return bounded(ctx, s, func() []Claimed { return s.Store.Claim(ctx, own) },
-		func(err error) []Claimed { return slices.Repeat([]Claimed{{Err: err}}, len(claims)) })
+	return each(ctx, s, len(own), func() []Claimed { return s.Store.Claim(ctx, own) },
+		func(err error) Claimed { return Claimed{Err: err} })
 }
 
 func (s boundedStore) Start(ctx context.Context, starts []Start) []error {
-	return bounded(ctx, s, func() []error { return s.Store.Start(ctx, starts) },
-		func(err error) []error { return slices.Repeat([]error{err}, len(starts)) })
+	return each(ctx, s, len(starts), func() []error { return s.Store.Start(ctx, starts) },
+		func(err error) error { return err })
 }
 
 func (s boundedStore) Finish(ctx context.Context, finishes []Finish) []error {
@@ -162,8 +195,8 @@ func (s boundedStore) Finish(ctx context.Context, finishes []Finish) []error {
 	for i := range own {
 		own[i].Next = copied(own[i].Next)
 	}
-	return bounded(ctx, s, func() []error { return s.Store.Finish(ctx, own) },
-		func(err error) []error { return slices.Repeat([]error{err}, len(finishes)) })
+	return each(ctx, s, len(own), func() []error { return s.Store.Finish(ctx, own) },
+		func(err error) error { return err })
 }
 
 func copied(p *InFlight) *InFlight {
@@ -196,7 +229,10 @@ func (s boundedStore) InFlight(ctx context.Context) ([]InFlight, error) {
 
 func (s boundedStore) Runs(ctx context.Context, jobs []string, limit int) ([][]Run, error) {
 	jobs = slices.Clone(jobs)
-	return boundedAnswer(ctx, s, func(ctx context.Context) ([][]Run, error) { return s.Store.Runs(ctx, jobs, limit) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) ([][]Run, error) {
+		runs, err := s.Store.Runs(ctx, jobs, limit)
+		return runs, cmp.Or(err, incomplete(len(runs), len(jobs)))
+	})
 }
 
 func (s boundedStore) Failures(ctx context.Context, limit int) ([]Run, error) {

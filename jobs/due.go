@@ -131,7 +131,7 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 				most = lockedRetry
 			}
 			e.backoff = min(max(2*e.backoff, minBackoff), most)
-			l.wakeAt(e, l.part.clock.now().Add(e.backoff))
+			l.wakeAt(e, l.part.clock.now().Add(minBackoff)) // to find out whether it was won
 		default:
 			l.wakeAt(e, l.tryAt)
 		}
@@ -147,6 +147,9 @@ func (l *loop) heardCursor(e *entry, cursor time.Time) bool {
 		if cursor.IsZero() || !e.cursor.Equal(e.madeUp) {
 			return false
 		}
+	}
+	if cursor.After(e.cursor) {
+		l.part.heardOfCursor(cursor)
 	}
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()

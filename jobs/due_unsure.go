@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // probed is what became of a claim of which the answer was lost.
@@ -74,8 +75,9 @@ func (l *loop) settle() {
 			continue
 		}
 		asked := e.unsure
-		e.unsure, e.backoff = nil, 0
+		e.unsure, e.rests = nil, l.part.clock.now().Add(e.backoff)
 		if asked != nil && p.view.Cursor.After(asked.Prev) {
+			e.backoff, e.rests = 0, time.Time{}
 			l.s.outage.unlocked(l.part.n, claiming) // for whoever has moved it
 		}
 		known := p.view.Spec.Epoch == e.epoch

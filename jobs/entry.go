@@ -41,6 +41,7 @@ type entry struct {
 	unsure  *Claim        // of which the answer was lost: resolve it before anything else
 	probing bool          // unsure is being resolved
 	backoff time.Duration // since the store has not answered for it, though it has for others
+	rests   time.Time     // until when it is not asked for because of that
 	index   int           // in the loop's heap
 }
 

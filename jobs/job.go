@@ -51,11 +51,16 @@ type Job struct {
 	EachFunc func() ([]lockrt.KeyOptions, error)
 	// Lock has the options for Keys. With Permits N at most N runs of the job happen at a time in the cluster. Permits
 	// need OverlapSkip or OverlapQueue. Locks that are all held to read need OverlapAllow, because runs do not keep each
-	// other out. Mode and Permits need a store of locks that has readers and permits. TTL defaults to 30 s and is limited to a minute, so that the death of a node is
-	// noticed within a minute. Locks are renewed; with NoRenew the job is stopped after TTL. Wait is how long a run
-	// waits for a lock that is held. With OverlapQueue, 0 means that it waits without a limit.
+	// other out. Mode and Permits need a store of locks that has readers and permits. TTL defaults to 30 s and is limited
+	// to a minute, so that the death of a node is noticed within a minute. Locks are renewed; with NoRenew the job is
+	// stopped after TTL. Wait is how long a run waits for a lock that is held. With OverlapQueue, 0 means that it waits
+	// without a limit.
 	Lock lockrt.Options
 	// Overlap says what happens when the lock is held, usually by an earlier run. Defaults to OverlapSkip.
+	//
+	// When a store was away, or has lost data, the lock may be held by a run that is late and not slow. For Grace after
+	// such a run has begun, ticks with OverlapSkip wait for the lock. Of a job that is slower than its schedule, as many
+	// wait as are due in that time; they run one after the other, and the ticks between them are skipped again.
 	Overlap Overlap
 
 	// Misfire says what happens to ticks that are later than Grace because no node was running or the store did not

@@ -326,6 +326,9 @@ func (l *loop) schedule(e *entry) {
 			at = now
 		}
 	}
+	if !at.IsZero() {
+		at = latest(at, e.rests)
+	}
 	l.wakeAt(e, at)
 }
 

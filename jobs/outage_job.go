@@ -28,6 +28,13 @@ type jobPurpose struct {
 // mostJobFailures are kept for a part. Of more of them each failure is a first one.
 const mostJobFailures = 1000
 
+// soonServed is how soon a part that has served others a short while ago is likely to serve another one again.
+const soonServed = 2 * time.Second
+
+// mostLoneOneOffs is for how many one-off jobs claims may fail, and for no other one is done, before that is more than
+// their own failure while the part takes claims of ticks.
+const mostLoneOneOffs = 3
+
 // A verdict is what a part has said about one job.
 type verdict struct {
 	job, oneOff string
@@ -54,6 +61,7 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	if done {
 		of.served[what] = now
 	}
+	fewOneOffs := what == claimingOneOffs && now.Sub(of.served[claiming]) < staleOnce && of.count(what) < mostLoneOneOffs
 	for _, v := range verdicts {
 		at := jobPurpose{what, v.job, v.oneOff}
 		f := of.failures[at]
@@ -64,15 +72,17 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 		case f == nil || f.isLocked() && !errors.Is(v.err, ErrLocked):
 			if of.note(at, v.err, now); errors.Is(v.err, ErrLocked) {
 				locked = cmp.Or(locked, v.err)
-			} else if now.Sub(of.served[what]) > staleOnce { // else the second failure tells
+			} else if now.Sub(of.served[what]) > staleOnce && !fewOneOffs { // else the second failure tells
 				failure = cmp.Or(failure, v.err)
 			}
 		default:
+			f.outlived = f.outlived || fewOneOffs
 			switch f.err, f.at = v.err, now; {
 			case !f.outlived && f.isLocked():
 				locked = cmp.Or(locked, v.err)
-			case !f.outlived:
+			case !f.outlived && (now.Sub(f.since) > soonServed || now.Sub(of.served[what]) > staleOnce):
 				failure = cmp.Or(failure, v.err)
+			case !f.outlived:
 			case !f.alone && !f.isLocked():
 				f.alone = true
 				say = append(say, func() { o.failsFor(at, v.err) })
@@ -104,6 +114,27 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	return failure != nil && !done
 }
 
+// claimed notes that somebody has claimed a tick in a part, at some time or later. Whoever does not win claims learns from
+// the cursors that the part takes them.
+func (o *outage) claimed(part int, at time.Time) {
+	o.mu.Lock()
+	of := &o.jobs[part]
+	if !at.After(of.served[claiming]) {
+		o.mu.Unlock()
+		return
+	}
+	of.served[claiming] = at
+	for failing, f := range of.failures {
+		f.outlived = f.outlived || failing.what == claiming && at.After(f.since)
+	}
+	f := &o.down[part][claiming]
+	over := f.err != nil && at.After(f.at)
+	o.mu.Unlock()
+	if over {
+		o.heard(part, claiming, nil)
+	}
+}
+
 // partJobs are the failures of single jobs in a part, and when it has served any of them last.
 type partJobs struct {
 	failures map[jobPurpose]*jobFailure
@@ -118,6 +149,16 @@ func (of *partJobs) note(at jobPurpose, err error, now time.Time) {
 	if len(of.failures) < mostJobFailures {
 		of.failures[at] = &jobFailure{err: err, since: now, at: now}
 	}
+}
+
+// count returns for how many a part fails to do something.
+func (of *partJobs) count(what purpose) (n int) {
+	for at := range of.failures {
+		if at.what == what {
+			n++
+		}
+	}
+	return n
 }
 
 func (f *jobFailure) isLocked() bool { return errors.Is(f.err, ErrLocked) }

@@ -236,3 +236,105 @@ func TestScheduler_Err_ofAnOutageBesideABadJob(t *testing.T) {
 		c.Stop()
 	})
 }
+
+// A node that wins no claims learns from the cursors that the store takes those of others: on it, too, a job for which
+// claims fail is none of the store, in Err and in the log.
+func TestScheduler_Err_oneJobFailsOnEveryNode(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		logs := make([]testsync.Log, 3)
+		for i := range logs {
+			n := c.Node(Config{Logger: logs[i].Logger(), Store: &fussy{c.Store, func(call, job, _ string) error {
+				if call == "Claim" && job == "bad" {
+					return errFussy
+				}
+				return nil
+			}}}, 0)
+			n.MustAdd(Job{Name: "good", Spec: "* * * * * *", Run: jobstest.Sleep(0)})
+			n.MustAdd(Job{Name: "bad", Spec: "*/5 * * * * *", Run: jobstest.Sleep(0)})
+			n.Start()
+		}
+		time.Sleep(10 * time.Minute)
+		for i, n := range c.Nodes() {
+			if err := n.Err(); err == nil || !strings.Contains(err.Error(), `claims of job "bad"`) {
+				t.Errorf("%s: Err = %v, want it to name the job", n.Name(), err)
+			}
+			if text := logs[i].String(); strings.Contains(text, "store unavailable") {
+				t.Errorf("%s has told of an outage:\n%s", n.Name(), text)
+			}
+		}
+		c.Stop()
+	})
+}
+
+// A one-off job that cannot be claimed is named while ticks are claimed; when many cannot, and no other is, claims of
+// one-off jobs are away.
+func TestScheduler_Err_oneOffsFailBesideTicks(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		n := c.Node(Config{Store: &fussy{c.Store, func(call, _, oneOff string) error {
+			if call == "Claim" && oneOff != "" {
+				return errFussy
+			}
+			return nil
+		}}}, 0)
+		n.AddHandler(Handler{Name: "mail", Run: func(context.Context, string, []byte) error { return nil }})
+		n.MustAdd(Job{Name: "good", Spec: "* * * * * *", Run: jobstest.Sleep(0)})
+		n.Start()
+		time.Sleep(10 * time.Second)
+		at := func(id string) {
+			if err := n.At(t.Context(), "mail", id, time.Now(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at("first")
+		for range 5 {
+			time.Sleep(time.Minute)
+			if err := n.Err(); err == nil || !strings.Contains(err.Error(), `claims of one-off job "first"`) {
+				t.Errorf("Err = %v, want it to name the one-off job", err)
+			}
+		}
+		for i := range 20 {
+			at(fmt.Sprint("more", i))
+		}
+		time.Sleep(time.Minute)
+		if err := n.Err(); err == nil || !strings.Contains(err.Error(), "store unavailable") {
+			t.Errorf("Err = %v, want the store where no one-off job can be claimed", err)
+		}
+		c.Stop()
+	})
+}
+
+// A job for which claims fail, or which is locked, is not asked for again at once.
+func TestScheduler_oneJobFails_pause(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{"fails": errFussy, "locked": fmt.Errorf("busy row: %w", ErrLocked)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+				var claims atomic.Int64
+				n := c.Node(Config{Store: &fussy{c.Store, func(call, job, _ string) error {
+					if call == "Claim" && job == "bad" {
+						claims.Add(1)
+						return err
+					}
+					return nil
+				}}}, 0)
+				n.MustAdd(Job{Name: "good", Spec: "* * * * * *", Run: jobstest.Sleep(0)})
+				n.MustAdd(Job{Name: "bad", Spec: "@every 10m", Run: jobstest.Sleep(0)})
+				n.Start()
+				time.Sleep(15 * time.Minute)
+				before := claims.Load()
+				time.Sleep(time.Minute)
+				most := int64(20)
+				if errors.Is(err, ErrLocked) {
+					most = 65
+				}
+				if got := claims.Load() - before; got < 10 || got > most {
+					t.Errorf("%d claims in a minute, want 10 to %d", got, most)
+				}
+				c.Stop()
+			})
+		})
+	}
+}

@@ -93,6 +93,11 @@ func (p *part) heardClaims(what purpose, claims []Claim, results []Claimed) (awa
 	return p.s.outage.heardEach(p.n, what, verdicts)
 }
 
+// heardOfCursor notes that somebody has claimed a tick.
+func (p *part) heardOfCursor(cursor time.Time) {
+	p.s.outage.claimed(p.n, time.Now().Add(cursor.Sub(p.clock.now())))
+}
+
 // heardOfRun notes whether the part has done what it was asked for with a run.
 func (p *part) heardOfRun(what purpose, run *Run, err error) {
 	p.s.outage.heardEach(p.n, what, []verdict{verdictOf(run, err)})

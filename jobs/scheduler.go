@@ -195,8 +195,9 @@ func (s *Scheduler) Now() time.Time { return s.oneOffPart().clock.now() }
 // s. After Run has returned Err says what was the last.
 //
 // A single server of a Redis Cluster may be down: the error then says how much of the store is affected, and the jobs
-// on the other servers run. A job for which the store fails twice while it serves others is named. Ticks are late in
-// that time, but not lost: the store keeps the cursor, and Job.Misfire decides when the store is back.
+// on the other servers run. A job for which the store fails again and again while it serves others, on whatever node,
+// is named. Ticks are late in that time, but not lost: the store keeps the cursor, and Job.Misfire decides when the
+// store is back.
 //
 // The error also names the jobs that this node does not run because another program has them. It wraps ErrOtherProgram
 // then.

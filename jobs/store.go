@@ -37,6 +37,11 @@ import (
 // A store consists of one or several parts. A part may be down while the others answer, as the servers of a Redis
 // Cluster may. For its jobs a node makes calls that concern only one part, so that no part delays another.
 //
+// # Failures
+//
+// A call that panics, or that does not answer for each element of what it was given, has failed for all of them. It is
+// tried again as after an error.
+//
 // # One-off jobs
 //
 // Put, Withdraw and Waiting are no optional interface: they are about 20 lines of a store in memory, and without them
