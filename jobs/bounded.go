@@ -14,7 +14,8 @@ import (
 // go-redis, for example, does not look at deadlines unless it is told to. A call that is given up goes on in the
 // background until the client ends it, and may still reach the store: as with any answer that was lost. What it was
 // given is its own from then on, so elements that callers go on working with are copied. A call that panics has failed,
-// and so has one that does not answer for each element of what it was given.
+// and so has one that does not answer for each element of what it was given. The methods of errors that it returns can be
+// called.
 //
 // Of a store of several parts, what is read from all of them ends within storeTimeout: by then those that are there
 // have answered.
@@ -57,8 +58,41 @@ func broken(panicked any) error {
 	if panicked == nil {
 		return errors.New("the job store has ended the goroutine of the call (runtime.Goexit)")
 	}
-	return fmt.Errorf("the job store panicked: %s\n%s", panicText(panicked), debug.Stack())
+	return fmt.Errorf("the job store panicked: %s\n%s", cut(panicText(panicked), 200), cut(string(debug.Stack()), 2000))
 }
+
+// sound puts another error in the place of each whose methods fail.
+func sound(errs ...*error) {
+	if !slices.ContainsFunc(errs, func(err *error) bool { return *err != nil }) || failureOfMethods(errs) == "" {
+		return
+	}
+	for _, err := range errs {
+		if why := failureOfMethods([]*error{err}); why != "" {
+			*err = fmt.Errorf("the job store has returned an error of type %T, whose methods fail: %s", *err, why)
+		}
+	}
+}
+
+// failureOfMethods calls the methods of errors.
+func failureOfMethods(errs []*error) string {
+	_, failure := guard(func() (_ struct{}) {
+		for _, err := range errs {
+			if *err != nil {
+				_, _ = (*err).Error(), errors.Is(*err, errNobodys)
+				errors.As(*err, new(*nobodysError))
+			}
+		}
+		return
+	})
+	return failure
+}
+
+// errNobodys and nobodysError are in no error.
+var errNobodys error = new(nobodysError)
+
+type nobodysError struct{}
+
+func (*nobodysError) Error() string { return "" }
 
 // incomplete is the error of a call that has not answered for each element of what it was given; nil if it has.
 func incomplete(answers, elements int) error {
@@ -68,14 +102,37 @@ func incomplete(answers, elements int) error {
 	return fmt.Errorf("the job store has given %d answers for %d elements", answers, elements)
 }
 
-// each makes a call that answers for each of n elements.
-func each[T any](ctx context.Context, s boundedStore, n int, call func() []T, failed func(error) T) []T {
-	all := func(err error) []T { return slices.Repeat([]T{failed(err)}, n) }
+// sound is incomplete for a view, and sound for its errors.
+func (v View) sound(jobs int) error {
+	errs := make([]*error, len(v.Jobs))
+	for i := range v.Jobs {
+		errs[i] = &v.Jobs[i].Err
+	}
+	sound(errs...)
+	return incomplete(len(v.Jobs), jobs)
+}
+
+// each makes a call that answers for each of n elements. errOf is where an answer has its error.
+func each[T any](ctx context.Context, s boundedStore, n int, call func() []T, errOf func(*T) *error) []T {
+	all := func(err error) []T {
+		answers := make([]T, n)
+		for i := range answers {
+			*errOf(&answers[i]) = err
+		}
+		return answers
+	}
 	return bounded(ctx, s, func() []T {
 		answers := call()
 		if err := incomplete(len(answers), n); err != nil {
 			return all(err)
 		}
+		errs := make([]*error, 0, n)
+		for i := range answers {
+			if err := errOf(&answers[i]); *err != nil {
+				errs = append(errs, err)
+			}
+		}
+		sound(errs...)
 		return answers
 	}, all)
 }
@@ -99,13 +156,18 @@ type answer[T any] struct {
 func boundedAnswer[T any](ctx context.Context, s boundedStore, call func(context.Context) (T, error)) (T, error) {
 	a := bounded(ctx, s, func() answer[T] {
 		value, err := call(ctx)
+		sound(&err)
 		return answer[T]{value, err}
 	}, func(err error) answer[T] { return answer[T]{err: err} })
 	return a.value, a.err
 }
 
 func boundedError(ctx context.Context, s boundedStore, call func(context.Context) error) error {
-	return bounded(ctx, s, func() error { return call(ctx) }, func(err error) error { return err })
+	return bounded(ctx, s, func() error {
+		err := call(ctx)
+		sound(&err)
+		return err
+	}, func(err error) error { return err })
 }
 
 // acrossParts is boundedAnswer for what is read from all parts. The store hears of the end a little before the caller
@@ -130,7 +192,7 @@ func acrossParts[T any](ctx context.Context, s boundedStore, call func(context.C
 func (s boundedStore) Register(ctx context.Context, r Registration) (View, error) {
 	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) {
 		view, err := s.Store.Register(ctx, r)
-		return view, cmp.Or(err, incomplete(len(view.Jobs), len(r.Offers)))
+		return view, cmp.Or(err, view.sound(len(r.Offers)))
 	})
 }
 
@@ -158,7 +220,7 @@ func (s boundedStore) Look(ctx context.Context, jobs []string) (View, error) {
 	jobs = slices.Clone(jobs)
 	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) {
 		view, err := s.Store.Look(ctx, jobs)
-		return view, cmp.Or(err, incomplete(len(view.Jobs), len(jobs)))
+		return view, cmp.Or(err, view.sound(len(jobs)))
 	})
 }
 
@@ -182,12 +244,12 @@ func (s boundedStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 		own[i].InFlight = copied(own[i].InFlight)
 	}
 	return each(ctx, s, len(own), func() []Claimed { return s.Store.Claim(ctx, own) },
-		func(err error) Claimed { return Claimed{Err: err} })
+		func(c *Claimed) *error { return &c.Err })
 }
 
 func (s boundedStore) Start(ctx context.Context, starts []Start) []error {
 	return each(ctx, s, len(starts), func() []error { return s.Store.Start(ctx, starts) },
-		func(err error) error { return err })
+		func(err *error) *error { return err })
 }
 
 func (s boundedStore) Finish(ctx context.Context, finishes []Finish) []error {
@@ -196,7 +258,7 @@ func (s boundedStore) Finish(ctx context.Context, finishes []Finish) []error {
 		own[i].Next = copied(own[i].Next)
 	}
 	return each(ctx, s, len(own), func() []error { return s.Store.Finish(ctx, own) },
-		func(err error) error { return err })
+		func(err *error) *error { return err })
 }
 
 func copied(p *InFlight) *InFlight {

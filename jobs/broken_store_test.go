@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,19 +19,34 @@ type brokenStore struct {
 	Store
 	breaks atomic.Bool
 	call   string
-	how    func()
+	how    func() error // nil: the answer is one element short
 }
 
 // broken makes the store fail in a call. It reports whether the answer is to be one element short.
-func (s *brokenStore) broken(call string) bool {
-	if !s.breaks.Load() || s.call != call {
-		return false
+func (s *brokenStore) broken(call string) (yes bool, err error) {
+	switch {
+	case !s.breaks.Load() || s.call != call:
+		return false, nil
+	case s.how == nil:
+		return true, nil
 	}
-	if s.how != nil {
-		s.how()
-	}
-	return true
+	return false, s.how()
 }
+
+// The methods of these errors fail.
+type nilPointer struct{ text string }
+
+func (e *nilPointer) Error() string { return e.text }
+
+type isPanics struct{}
+
+func (isPanics) Error() string { return "what the job store says" }
+
+func (isPanics) Is(error) bool { panic("Is of the driver") }
+
+type exits struct{}
+
+func (exits) Error() string { runtime.Goexit(); return "" }
 
 func short[T any](all []T, yes bool) []T {
 	if yes {
@@ -40,46 +56,70 @@ func short[T any](all []T, yes bool) []T {
 }
 
 func (s *brokenStore) Claim(ctx context.Context, claims []Claim) []Claimed {
-	yes := s.broken("Claim")
-	if yes {
+	switch yes, err := s.broken("Claim"); {
+	case err != nil:
+		return slices.Repeat([]Claimed{{Err: err}}, len(claims))
+	case yes:
 		return make([]Claimed, len(claims)-1)
 	}
 	return s.Store.Claim(ctx, claims)
 }
 
 func (s *brokenStore) Start(ctx context.Context, starts []Start) []error {
-	return short(s.Store.Start(ctx, starts), s.broken("Start"))
+	yes, err := s.broken("Start")
+	if err != nil {
+		return slices.Repeat([]error{err}, len(starts))
+	}
+	return short(s.Store.Start(ctx, starts), yes)
 }
 
 func (s *brokenStore) Finish(ctx context.Context, finishes []Finish) []error {
-	return short(s.Store.Finish(ctx, finishes), s.broken("Finish"))
+	yes, err := s.broken("Finish")
+	if err != nil {
+		return slices.Repeat([]error{err}, len(finishes))
+	}
+	return short(s.Store.Finish(ctx, finishes), yes)
 }
 
 func (s *brokenStore) Look(ctx context.Context, jobs []string) (View, error) {
-	yes := s.broken("Look")
+	yes, err := s.broken("Look")
+	if err != nil {
+		return View{}, err
+	}
 	view, err := s.Store.Look(ctx, jobs)
 	view.Jobs = short(view.Jobs, yes)
 	return view, err
 }
 
 func (s *brokenStore) Register(ctx context.Context, r Registration) (View, error) {
-	yes := s.broken("Register")
+	yes, err := s.broken("Register")
+	if err != nil {
+		return View{}, err
+	}
 	view, err := s.Store.Register(ctx, r)
 	view.Jobs = short(view.Jobs, yes)
 	return view, err
 }
 
 func (s *brokenStore) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
-	s.broken("Heartbeat")
+	if _, err := s.broken("Heartbeat"); err != nil {
+		return HeartbeatReply{}, err
+	}
 	return s.Store.Heartbeat(ctx, b)
 }
 
-// A store that panics, ends its goroutine or leaves out answers has failed: Err says so, the process goes on, and no tick
-// is lost.
+// A store that panics, ends its goroutine, leaves out answers or returns an error that cannot be read has failed: Err says
+// so, the process goes on, and no tick is lost.
 func TestScheduler_brokenStore(t *testing.T) {
 	t.Parallel()
-	for how, f := range map[string]func(){
-		"panics": func() { panic("index out of range in the driver") }, "exits": runtime.Goexit, "leaves out": nil,
+	for how, f := range map[string]func() error{
+		"panics":       func() error { panic("index out of range in the driver") },
+		"exits":        func() error { runtime.Goexit(); return nil },
+		"leaves out":   nil,
+		"nil pointer":  func() error { var e *nilPointer; return e },
+		"Is panics":    func() error { return isPanics{} },
+		"nil parts":    func() error { var e *PartsError; return e },
+		"method exits": func() error { return exits{} },
 	} {
 		for _, call := range []string{"Claim", "Start", "Finish", "Look", "Register", "Heartbeat"} {
 			if call == "Heartbeat" && f == nil {

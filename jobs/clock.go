@@ -56,6 +56,12 @@ func (c *clock) storeAt(local time.Time) time.Time {
 	return store.Add(local.Sub(at))
 }
 
+// localAt is a moment of the store's clock as the local one would show it.
+func (c *clock) localAt(store time.Time) time.Time {
+	local := c.local()
+	return local.Add(store.Sub(c.storeAt(local)))
+}
+
 // offset is how far the node's clock is ahead of the store's. It calls Config.Now, so no mutex may be held.
 func (c *clock) offset() time.Duration {
 	return c.shown().Sub(c.now()).Truncate(time.Microsecond)

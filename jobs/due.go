@@ -132,7 +132,8 @@ func (l *loop) send(entries []*entry, claims []Claim) {
 			}
 			e.backoff = min(max(2*e.backoff, minBackoff), most)
 			l.wakeAt(e, l.part.clock.now().Add(minBackoff)) // to find out whether it was won
-		default:
+		default: // the loop has a pause
+			e.backoff = 0
 			l.wakeAt(e, l.tryAt)
 		}
 	}
@@ -147,9 +148,6 @@ func (l *loop) heardCursor(e *entry, cursor time.Time) bool {
 		if cursor.IsZero() || !e.cursor.Equal(e.madeUp) {
 			return false
 		}
-	}
-	if cursor.After(e.cursor) {
-		l.part.heardOfCursor(cursor)
 	}
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()

@@ -75,10 +75,10 @@ func (l *loop) settle() {
 			continue
 		}
 		asked := e.unsure
+		moved, won := asked != nil && p.view.Cursor.After(asked.Prev), false
 		e.unsure, e.rests = nil, l.part.clock.now().Add(e.backoff)
-		if asked != nil && p.view.Cursor.After(asked.Prev) {
+		if moved {
 			e.backoff, e.rests = 0, time.Time{}
-			l.s.outage.unlocked(l.part.n, claiming) // for whoever has moved it
 		}
 		known := p.view.Spec.Epoch == e.epoch
 		if known || p.view.Cursor.IsZero() {
@@ -89,7 +89,11 @@ func (l *loop) settle() {
 				!l.s.live.has(flight.Run.ID) {
 				asked.InFlight.delay()
 				l.won(e, *asked)
+				won = true
 			}
+		}
+		if moved {
+			l.s.outage.movedOn(l.part.n, claiming, e.job.Name, !won)
 		}
 		if known {
 			l.schedule(e)

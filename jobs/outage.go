@@ -164,13 +164,6 @@ func (o *outage) heard(part int, what purpose, err error) {
 	}
 }
 
-// unlocked notes that a part has answered something of a kind, which nobody has locked then.
-func (o *outage) unlocked(part int, what purpose) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.down[part][what].locked = time.Time{}
-}
-
 // isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to
 // another.
 func isMoving(err error) bool { return err != nil && strings.Contains(err.Error(), "TRYAGAIN") }

@@ -16,8 +16,9 @@ import (
 type jobFailure struct {
 	err       error
 	since, at time.Time // when it failed first and last
-	outlived  bool      // another job was served since it failed first
+	outlived  bool      // another job was served since it failed first: here, or elsewhere while this one was not
 	alone     bool      // it has failed once more since then
+	elsewhere bool      // it was served elsewhere: this node is not served
 }
 
 type jobPurpose struct {
@@ -39,7 +40,8 @@ const mostLoneOneOffs = 3
 type verdict struct {
 	job, oneOff string
 	err         error
-	done        bool // it has done what it was asked for, and not only said why not
+	done        bool      // it has done what it was asked for, and not only said why not
+	others      time.Time // when it has done the same for another node, or later
 }
 
 // heardEach notes what a part has said about each job of a call. It reports whether the part is away: it has served nobody,
@@ -48,8 +50,9 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	var failure, locked error
 	now, answered, done := time.Now(), false, false
 	var say []func()
+	var others time.Time
 	for _, v := range verdicts {
-		answered, done = answered || v.err == nil, done || v.done
+		answered, done, others = answered || v.err == nil, done || v.done, latest(others, v.others)
 	}
 	o.mu.Lock()
 	of := &o.jobs[part]
@@ -61,6 +64,7 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	if done {
 		of.served[what] = now
 	}
+	of.served[what] = latest(of.served[what], others)
 	fewOneOffs := what == claimingOneOffs && now.Sub(of.served[claiming]) < staleOnce && of.count(what) < mostLoneOneOffs
 	for _, v := range verdicts {
 		at := jobPurpose{what, v.job, v.oneOff}
@@ -92,19 +96,20 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	for at, f := range of.failures {
 		if now.Sub(f.at) > staleFailure {
 			forget(at, f)
-		} else if done && at.what == what {
+		} else if at.what == what && (done || others.After(f.since) && !f.elsewhere) {
 			f.outlived = true
 		}
 	}
 	if answered {
 		o.down[part][what].locked = time.Time{}
 	}
+	over := done || failure == nil && o.down[part][what].err != nil && others.After(o.down[part][what].at)
 	o.mu.Unlock()
 	for _, say := range say {
 		say()
 	}
 	switch {
-	case done:
+	case over:
 		o.heard(part, what, nil)
 	case failure != nil:
 		o.heard(part, what, failure)
@@ -114,24 +119,14 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	return failure != nil && !done
 }
 
-// claimed notes that somebody has claimed a tick in a part, at some time or later. Whoever does not win claims learns from
-// the cursors that the part takes them.
-func (o *outage) claimed(part int, at time.Time) {
+// movedOn notes that a job was served after all for which a part had seemed not to do something, elsewhere or here. What is
+// served elsewhere is no failure of the job, but of this node's.
+func (o *outage) movedOn(part int, what purpose, job string, elsewhere bool) {
 	o.mu.Lock()
-	of := &o.jobs[part]
-	if !at.After(of.served[claiming]) {
-		o.mu.Unlock()
-		return
-	}
-	of.served[claiming] = at
-	for failing, f := range of.failures {
-		f.outlived = f.outlived || failing.what == claiming && at.After(f.since)
-	}
-	f := &o.down[part][claiming]
-	over := f.err != nil && at.After(f.at)
-	o.mu.Unlock()
-	if over {
-		o.heard(part, claiming, nil)
+	defer o.mu.Unlock()
+	o.down[part][what].locked = time.Time{}
+	if f := o.jobs[part].failures[jobPurpose{what: what, job: job}]; f != nil && elsewhere {
+		f.elsewhere, f.outlived, f.alone = true, false, false
 	}
 }
 

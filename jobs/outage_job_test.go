@@ -338,3 +338,62 @@ func TestScheduler_oneJobFails_pause(t *testing.T) {
 		})
 	}
 }
+
+// Where no node is served, or one is not served for anything, that is the store's failure and none of each job: also if it
+// comes to one node after the other, and if Resume moves a cursor meanwhile.
+func TestScheduler_Err_outageOfClaims(t *testing.T) {
+	t.Parallel()
+	for _, apart := range []time.Duration{0, time.Second, 3 * time.Second, 30 * time.Second, -1} {
+		for _, spec := range []string{"* * * * * *", "*/20 * * * * *"} {
+			t.Run(fmt.Sprint(apart, " ", spec), func(t *testing.T) {
+				t.Parallel()
+				jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+					var out [3]atomic.Bool
+					var first *jobstest.Node
+					for i := range out {
+						n := c.Node(Config{Store: &fussy{c.Store, func(call, _, _ string) error {
+							if call == "Claim" && out[i].Load() {
+								return errFussy
+							}
+							return nil
+						}}}, 0)
+						for j := range 10 {
+							n.MustAdd(Job{Name: fmt.Sprint("job", j), Spec: spec, Run: jobstest.Sleep(0)})
+						}
+						if n.Start(); i == 0 {
+							first = n
+						}
+					}
+					time.Sleep(30*time.Second + 500*time.Millisecond)
+					down := c.Nodes()
+					if apart < 0 {
+						down = down[:1]
+					}
+					if err := first.Pause(t.Context(), "job0", "ada", ""); err != nil {
+						t.Fatal(err)
+					}
+					for i := range down {
+						out[i].Store(true)
+						time.Sleep(max(apart, 0))
+					}
+					time.Sleep(2 * time.Minute)
+					if err := first.Resume(t.Context(), "job0", "ada"); err != nil {
+						t.Fatal(err)
+					}
+					for range 20 {
+						time.Sleep(31 * time.Second)
+						for _, n := range down {
+							if err := n.Err(); err == nil || !strings.Contains(err.Error(), "store unavailable") {
+								t.Errorf("%s: Err = %v, want the store", n.Name(), err)
+							}
+						}
+					}
+					for i := range down {
+						out[i].Store(false)
+					}
+					c.Stop()
+				})
+			})
+		}
+	}
+}

@@ -83,19 +83,18 @@ func (p *part) entries() (all []*entry) {
 }
 
 // heardClaims notes whether the part takes claims, and reports whether it is away. What shows that it does is a run that is
-// in flight by one of them: the others change nothing, or only a cursor.
+// in flight by one of them: the others change nothing, or only a cursor. Where another node was first, the cursor is a tick
+// that the part has given to that one.
 func (p *part) heardClaims(what purpose, claims []Claim, results []Claimed) (away bool) {
 	verdicts := make([]verdict, len(results))
 	for i, c := range results {
 		won := c.Err == nil && c.Status == ClaimWon && claims[i].InFlight != nil
 		verdicts[i] = verdict{job: claims[i].Job, oneOff: claims[i].OneOff, err: c.Err, done: won}
+		if c.Err == nil && c.Status == ClaimTaken && !c.Cursor.IsZero() {
+			verdicts[i].others = p.clock.localAt(c.Cursor)
+		}
 	}
 	return p.s.outage.heardEach(p.n, what, verdicts)
-}
-
-// heardOfCursor notes that somebody has claimed a tick.
-func (p *part) heardOfCursor(cursor time.Time) {
-	p.s.outage.claimed(p.n, time.Now().Add(cursor.Sub(p.clock.now())))
 }
 
 // heardOfRun notes whether the part has done what it was asked for with a run.
