@@ -1,0 +1,69 @@
+package answers
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+)
+
+// This file knows on which ways through a function there is a lock.
+
+// A stand is what a way has made of an acquire.
+type stand uint8
+
+const (
+	unasked stand = 1 << iota // it has not run
+	without                   // it has run, and nobody has found the lock to be there since
+	with
+)
+
+// ways are the stands of all ways through a function, at the ends of its blocks.
+type ways struct {
+	tests map[*ssa.BasicBlock]outcomeTest
+	to    map[*ssa.BasicBlock]stand
+}
+
+// waysOf are those with an acquire. Another try begins without the lock.
+func waysOf(fn *ssa.Function, c *rediscmd.Command) ways {
+	w := ways{map[*ssa.BasicBlock]outcomeTest{}, map[*ssa.BasicBlock]stand{}}
+	for _, t := range TestsOf(c) {
+		w.tests[t.block] = t
+	}
+	var visit func(b *ssa.BasicBlock, st stand)
+	visit = func(b *ssa.BasicBlock, st stand) {
+		if b == c.Call.Block() {
+			st = without
+		}
+		if w.to[b]&st > 0 {
+			return
+		}
+		w.to[b] |= st
+		for _, next := range b.Succs {
+			visit(next, w.past(b, next, st))
+		}
+	}
+	visit(fn.Blocks[0], unasked)
+	return w
+}
+
+// past is the stand of a way behind the branch from one block to another.
+func (w ways) past(from, to *ssa.BasicBlock, st stand) stand {
+	t, asked := w.tests[from]
+	switch {
+	case asked && t.taken() == to:
+		return with
+	case asked && st == with:
+		return without
+	}
+	return st
+}
+
+// on are the stands of the ways from one block to another.
+func (w ways) on(from, to *ssa.BasicBlock) (on stand) {
+	for st := unasked; st <= with; st <<= 1 {
+		if w.to[from]&st > 0 {
+			on |= w.past(from, to, st)
+		}
+	}
+	return on
+}
