@@ -3,6 +3,7 @@ package answers
 import (
 	"go/types"
 	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -10,14 +11,16 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
-// OutcomeError says which result of fn is an error that is nil only where c has got the lock, -1 for none: fn returns
-// nil on no way without it, also where all tries have failed, and an error on some.
-func OutcomeError(fn *ssa.Function, c *rediscmd.Command) int {
+// OutcomeError says which result of fn is an error that is nil only where one of its tries has got the lock, -1 for
+// none: fn returns nil on no way without it, also where all of them have failed, and an error on some.
+func OutcomeError(fn *ssa.Function, tries []*rediscmd.Command) int {
 	at := lastError(fn.Signature.Results())
-	if at < 0 || c.Call.Parent() != fn || ssax.IsDeferred(c.Call) {
+	if at < 0 || slices.ContainsFunc(tries, func(c *rediscmd.Command) bool {
+		return c.Call.Parent() != fn || ssax.IsDeferred(c.Call)
+	}) {
 		return -1
 	}
-	e := errorsOf{c: c, ways: waysOf(fn, c)}
+	e := errorsOf{tries: tries, ways: waysOf(fn, tries)}
 	for _, b := range fn.Blocks {
 		if b == fn.Recover {
 			continue // what is returned after a panic, by every function that defers
@@ -34,7 +37,7 @@ func OutcomeError(fn *ssa.Function, c *rediscmd.Command) int {
 
 // errorsOf are the errors that a function returns: whether one says that it has got the lock, and one that it has not.
 type errorsOf struct {
-	c            *rediscmd.Command
+	tries        []*rediscmd.Command
 	ways         ways
 	got, refused bool
 }
@@ -44,7 +47,7 @@ type errorsOf struct {
 func (e *errorsOf) add(v ssa.Value, b *ssa.BasicBlock, on stand, depth int) bool {
 	phi, chosen := v.(*ssa.Phi)
 	switch {
-	case e.c.Reply == rediscmd.ReplyError && isErrorOf(v, e.c):
+	case slices.ContainsFunc(e.tries, func(c *rediscmd.Command) bool { return c.Reply == rediscmd.ReplyError && isErrorOf(v, c) }):
 		e.got, e.refused = true, true
 	case isFailure(v) || failedBefore(b, v) || ssax.IsEndOf(v):
 		e.fails(on)

@@ -23,15 +23,19 @@ type ways struct {
 	to    map[*ssa.BasicBlock]stand
 }
 
-// waysOf are those with an acquire. Another try begins without the lock.
-func waysOf(fn *ssa.Function, c *rediscmd.Command) ways {
+// waysOf are those with some tries to get a lock. Each begins without it.
+func waysOf(fn *ssa.Function, tries []*rediscmd.Command) ways {
 	w := ways{map[*ssa.BasicBlock]outcomeTest{}, map[*ssa.BasicBlock]stand{}}
-	for _, t := range TestsOf(c) {
-		w.tests[t.block] = t
+	begins := map[*ssa.BasicBlock]bool{}
+	for _, c := range tries {
+		begins[c.Call.Block()] = true
+		for _, t := range TestsOf(c) {
+			w.tests[t.block] = t
+		}
 	}
 	var visit func(b *ssa.BasicBlock, st stand)
 	visit = func(b *ssa.BasicBlock, st stand) {
-		if b == c.Call.Block() {
+		if begins[b] {
 			st = without
 		}
 		if w.to[b]&st > 0 {

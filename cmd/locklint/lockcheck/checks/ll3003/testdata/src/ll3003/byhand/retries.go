@@ -336,3 +336,39 @@ func endingEarly(ctx context.Context, r *retries, token string, work func() erro
 	}
 	return r.unlock(context.WithoutCancel(ctx), "lock:ending", token)
 }
+
+// patient tries once, and then again.
+func (r *retries) patient(ctx context.Context, key, token string) error {
+	if ok, err := r.rdb.SetNX(ctx, key, token, time.Minute).Result(); err != nil {
+		return err
+	} else if ok {
+		return nil
+	}
+	for range 3 {
+		time.Sleep(time.Second)
+		if ok, err := r.rdb.SetNX(ctx, key, token, time.Minute).Result(); err != nil {
+			return err
+		} else if ok {
+			return nil
+		}
+	}
+	return errTaken
+}
+
+func patientEarly(ctx context.Context, r *retries, token string, work func() error) error {
+	if err := r.patient(ctx, "lock:patient", token); err != nil { // want `LL3003: the lock from r.patient is not released on every path`
+		return err
+	}
+	if err := work(); err != nil {
+		return err
+	}
+	return r.unlock(context.WithoutCancel(ctx), "lock:patient", token)
+}
+
+func patientRight(ctx context.Context, r *retries, token string, work func() error) error {
+	if err := r.patient(ctx, "lock:patient", token); err != nil {
+		return err
+	}
+	defer r.unlock(context.WithoutCancel(ctx), "lock:patient", token)
+	return work()
+}
