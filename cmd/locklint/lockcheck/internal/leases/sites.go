@@ -202,6 +202,12 @@ func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
 		site.made = born
 		return site
 	}
+	for _, v := range []ssa.Value{m.Recv, born} {
+		if made := li.bornAs(v); made != nil && made.Parent() == call.Parent() {
+			site.made = made
+			return site
+		}
+	}
 	if holder, ok := holderOf(m.Recv).(ssa.Instruction); ok && holder.Parent() == call.Parent() && li.isNew(holderOf(m.Recv)) {
 		site.made = holderOf(m.Recv)
 	}
