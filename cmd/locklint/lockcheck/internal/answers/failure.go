@@ -47,18 +47,21 @@ type errorsOf struct {
 func (e *errorsOf) add(v ssa.Value, b *ssa.BasicBlock, on stand, depth int) bool {
 	phi, chosen := v.(*ssa.Phi)
 	switch {
-	case slices.ContainsFunc(e.tries, func(c *rediscmd.Command) bool { return c.Reply == rediscmd.ReplyError && isErrorOf(v, c) }):
+	case slices.ContainsFunc(e.tries, func(c *rediscmd.Command) bool {
+		return c.Reply == rediscmd.ReplyError && isErrorOf(v, c)
+	}):
 		e.got, e.refused = true, true
-	case isFailure(v) || failedBefore(b, v) || ssax.IsEndOf(v):
+	case isCertain(v, b, 0):
 		e.fails(on)
 	case ssax.IsNilConst(v):
 		e.got = true
 		return on&^with == 0
-	case chosen && phi.Block() == b && depth < ssax.MaxDepth:
-		for i, from := range b.Preds {
-			switch on := e.ways.on(from, b); {
-			case failsOn(from, b, phi.Edges[i]):
+	case chosen && e.ways.straight(phi.Block(), b) && depth < ssax.MaxDepth:
+		for i, from := range phi.Block().Preds {
+			switch on := e.ways.on(from, phi.Block()); {
+			case failsOn(from, phi.Block(), phi.Edges[i]):
 				e.fails(on)
+			case on == unasked && ssax.IsNilConst(phi.Edges[i]) && e.skips(from):
 			case !e.add(phi.Edges[i], from, on, depth+1):
 				return false
 			}
@@ -69,8 +72,28 @@ func (e *errorsOf) add(v ssa.Value, b *ssa.BasicBlock, on stand, depth int) bool
 	return true
 }
 
+// skips reports whether all tries stand in loops behind a block, which leads past them with not one round.
+func (e *errorsOf) skips(from *ssa.BasicBlock) bool {
+	return !slices.ContainsFunc(e.tries, func(c *rediscmd.Command) bool {
+		return !from.Dominates(c.Call.Block()) || !ssax.Reaches(c.Call.Block(), c.Call.Block())
+	})
+}
+
 // fails notes an error that is certainly there on some ways.
 func (e *errorsOf) fails(on stand) { e.refused = e.refused || on&without > 0 }
+
+// isCertain reports whether an error is there in a block, be it as one of those that it is made of.
+func isCertain(err ssa.Value, b *ssa.BasicBlock, depth int) bool {
+	if isFailure(err) || failedBefore(b, err) || ssax.IsEndOf(err) {
+		return true
+	}
+	call, ok := err.(*ssa.Call)
+	if !ok || depth > ssax.MaxDepth {
+		return false
+	}
+	list, _ := ssax.MadeOf(call)
+	return slices.ContainsFunc(list, func(e ssa.Value) bool { return isCertain(e, b, depth+1) })
+}
 
 // isFailure reports whether an error is certainly one: made here, or a variable of a package.
 func isFailure(v ssa.Value) bool {

@@ -4,6 +4,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/rediscmd"
+	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
 // This file knows on which ways through a function there is a lock.
@@ -19,23 +20,23 @@ const (
 
 // ways are the stands of all ways through a function, at the ends of its blocks.
 type ways struct {
-	tests map[*ssa.BasicBlock]outcomeTest
-	to    map[*ssa.BasicBlock]stand
+	tests  map[*ssa.BasicBlock]outcomeTest
+	begins map[*ssa.BasicBlock]bool // those with a try
+	to     map[*ssa.BasicBlock]stand
 }
 
 // waysOf are those with some tries to get a lock. Each begins without it.
 func waysOf(fn *ssa.Function, tries []*rediscmd.Command) ways {
-	w := ways{map[*ssa.BasicBlock]outcomeTest{}, map[*ssa.BasicBlock]stand{}}
-	begins := map[*ssa.BasicBlock]bool{}
+	w := ways{map[*ssa.BasicBlock]outcomeTest{}, map[*ssa.BasicBlock]bool{}, map[*ssa.BasicBlock]stand{}}
 	for _, c := range tries {
-		begins[c.Call.Block()] = true
+		w.begins[c.Call.Block()] = true
 		for _, t := range TestsOf(c) {
 			w.tests[t.block] = t
 		}
 	}
 	var visit func(b *ssa.BasicBlock, st stand)
 	visit = func(b *ssa.BasicBlock, st stand) {
-		if begins[b] {
+		if w.begins[b] {
 			st = without
 		}
 		if w.to[b]&st > 0 {
@@ -70,4 +71,21 @@ func (w ways) on(from, to *ssa.BasicBlock) (on stand) {
 		}
 	}
 	return on
+}
+
+// straight reports whether all ways to a block lead through another one, and from there without another try.
+func (w ways) straight(through, to *ssa.BasicBlock) bool {
+	if !through.Dominates(to) {
+		return false
+	}
+	for b := range w.begins {
+		behind := map[*ssa.BasicBlock]bool{}
+		for _, s := range b.Succs {
+			ssax.Reach(s, through, behind)
+		}
+		if through != to && (b == to || behind[to]) {
+			return false
+		}
+	}
+	return true
 }

@@ -21,12 +21,12 @@ import (
 // isLocked reports whether a type is that of a mutex, or of an object of the program's own that is locked as one is.
 func (li *Info) isLocked(t types.Type) bool {
 	library := li.libraryOf(t)
-	return clients.HasMutex(library) || clients.IsPeer(library) && library != clients.ByHand && handles.Library(t) == clients.None
+	keeps := clients.IsPeer(library) && library != clients.ByHand
+	return clients.HasMutex(library) || keeps && handles.Library(t) == clients.None
 }
 
-// isFresh reports whether a struct is an object to lock that is made around a mutex that nobody else has, or around none:
-// then it makes the mutex when it is locked, or keeps there what it gets. What ends with a session has the mutex from
-// there.
+// isFresh reports whether a struct is an object to lock that is made around a mutex that nobody else has, or around
+// none: then it makes the mutex when it is locked, or keeps what it gets. What ends with a session has its mutex first.
 func (li *Info) isFresh(made *ssa.Alloc) bool {
 	if li.wrappers == nil || !li.isLocked(made.Type()) && !holds(made.Type()) {
 		return false

@@ -28,6 +28,9 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	if site := li.lockerSite(call, m); site != nil {
 		return site
 	}
+	if site := li.retrySite(call, m); site != nil {
+		return site
+	}
 	f := li.factOfCallee(&call.Call, m)
 	if f == nil && (handles.HandsOutLease(m.Obj) || handles.HidesObtain(m.Obj)) {
 		f = &Fact{Returns: 1, Err: 2}

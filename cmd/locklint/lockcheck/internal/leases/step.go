@@ -87,6 +87,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 			s.set(instr, theLease)
 		}
 	case *ssa.MakeClosure:
+		if f.site != nil && f.site.tries == instr {
+			break
+		}
 		if f.li.bindsRelease(instr) && s.of(instr.Bindings[0]) == theLease {
 			s.set(instr, theLease)
 			break

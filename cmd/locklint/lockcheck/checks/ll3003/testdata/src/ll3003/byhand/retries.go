@@ -372,3 +372,62 @@ func patientRight(ctx context.Context, r *retries, token string, work func() err
 	defer r.unlock(context.WithoutCancel(ctx), "lock:patient", token)
 	return work()
 }
+
+func (r *retries) once(ctx context.Context, key, token string) error {
+	ok, err := r.rdb.SetNX(ctx, key, token, time.Minute).Result()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errTaken
+	}
+	return nil
+}
+
+// several returns what the last try has found.
+func (r *retries) several(ctx context.Context, key, token string) error {
+	var err error
+	for i := 0; i < 3; i++ {
+		if err = r.once(ctx, key, token); err == nil {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	return err
+}
+
+func severalEarly(ctx context.Context, r *retries, token string, work func() error) error {
+	if err := r.several(ctx, "lock:several", token); err != nil { // want `LL3003: the lock from r.several is not released on every path`
+		return err
+	}
+	if err := work(); err != nil {
+		return err
+	}
+	return r.unlock(context.WithoutCancel(ctx), "lock:several", token)
+}
+
+// forgetful returns the error of a try before the last.
+func (r *retries) forgetful(ctx context.Context, key, token string) error {
+	var first error
+	for i := 0; i < 3; i++ {
+		err := r.once(ctx, key, token)
+		if err == nil {
+			return nil
+		}
+		if i == 2 {
+			break
+		}
+		first = err
+	}
+	return first
+}
+
+func forgetfulEarly(ctx context.Context, r *retries, token string, work func() error) error {
+	if err := r.forgetful(ctx, "lock:forgetful", token); err != nil {
+		return err
+	}
+	if err := work(); err != nil {
+		return err
+	}
+	return r.unlock(context.WithoutCancel(ctx), "lock:forgetful", token)
+}
