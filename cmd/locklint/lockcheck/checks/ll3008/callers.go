@@ -103,8 +103,8 @@ func endsLoop(ctx ssa.Value, call ssa.CallInstruction) bool {
 		}
 		for b := range loop {
 			for _, instr := range b.Instrs {
-				if asked, ok := instr.(*ssa.Call); ok && (isMethodOf(bareContext(ctx), asked, "Done") ||
-					isMethodOf(bareContext(ctx), asked, "Err")) {
+				if asked, ok := instr.(*ssa.Call); ok && (ssax.AsksContext(ssax.BareContext(ctx), asked, "Done") ||
+					ssax.AsksContext(ssax.BareContext(ctx), asked, "Err")) {
 					return true
 				}
 			}

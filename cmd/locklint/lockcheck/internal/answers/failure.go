@@ -3,6 +3,7 @@ package answers
 import (
 	"go/types"
 	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -10,40 +11,88 @@ import (
 	"github.com/lockgen/lockgen/cmd/locklint/lockcheck/internal/ssax"
 )
 
-// OutcomeError says which result of fn is an error that is nil only where c has got the lock, -1 for none: fn returns an
-// error of its own where the key was not set, and nil only behind the question.
-func OutcomeError(fn *ssa.Function, c *rediscmd.Command) int {
+// OutcomeError says which result of fn is an error that is nil only where one of its tries has got the lock, -1 for
+// none: fn returns nil on no way without it, also where all of them have failed, and an error on some.
+func OutcomeError(fn *ssa.Function, tries []*rediscmd.Command) int {
 	at := lastError(fn.Signature.Results())
-	if at < 0 || c.Call.Parent() != fn || ssax.IsDeferred(c.Call) {
+	if at < 0 || slices.ContainsFunc(tries, func(c *rediscmd.Command) bool {
+		return c.Call.Parent() != fn || ssax.IsDeferred(c.Call)
+	}) {
 		return -1
 	}
-	got, refused := false, false
-	tests := TestsOf(c)
+	e := errorsOf{tries: tries, ways: waysOf(fn, tries)}
 	for _, b := range fn.Blocks {
-		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-		if !ok || len(ret.Results) <= at {
-			continue
+		if b == fn.Recover {
+			continue // what is returned after a panic, by every function that defers
 		}
-		held, lost := sides(b, tests)
-		switch v := ret.Results[at]; {
-		case c.Reply == rediscmd.ReplyError && isErrorOf(v, c):
-			got, refused = true, true
-		case isFailure(v):
-			refused = refused || lost && !held
-		case !ssax.IsNilConst(v):
-			if lost || !failedBefore(b, v) {
-				return -1 // may be nil
-			}
-		case !held || lost:
+		if ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok && !e.add(ssax.Returned(ret, at), b, e.ways.to[b], 0) {
 			return -1
-		default:
-			got = true
 		}
 	}
-	if !got || !refused {
+	if !e.got || !e.refused {
 		return -1
 	}
 	return at
+}
+
+// errorsOf are the errors that a function returns: whether one says that it has got the lock, and one that it has not.
+type errorsOf struct {
+	tries        []*rediscmd.Command
+	ways         ways
+	got, refused bool
+}
+
+// add looks at an error that is returned where some ways lead to a block. It is false if the error may be nil without
+// the lock.
+func (e *errorsOf) add(v ssa.Value, b *ssa.BasicBlock, on stand, depth int) bool {
+	phi, chosen := v.(*ssa.Phi)
+	switch {
+	case slices.ContainsFunc(e.tries, func(c *rediscmd.Command) bool {
+		return c.Reply == rediscmd.ReplyError && isErrorOf(v, c)
+	}):
+		e.got, e.refused = true, true
+	case isCertain(v, b, 0):
+		e.fails(on)
+	case ssax.IsNilConst(v):
+		e.got = true
+		return on&^with == 0
+	case chosen && e.ways.straight(phi.Block(), b) && depth < ssax.MaxDepth:
+		for i, from := range phi.Block().Preds {
+			switch on := e.ways.on(from, phi.Block()); {
+			case failsOn(from, phi.Block(), phi.Edges[i]):
+				e.fails(on)
+			case on == unasked && ssax.IsNilConst(phi.Edges[i]) && e.skips(from):
+			case !e.add(phi.Edges[i], from, on, depth+1):
+				return false
+			}
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// skips reports whether all tries stand in loops behind a block, which leads past them with not one round.
+func (e *errorsOf) skips(from *ssa.BasicBlock) bool {
+	return !slices.ContainsFunc(e.tries, func(c *rediscmd.Command) bool {
+		return !from.Dominates(c.Call.Block()) || !ssax.Reaches(c.Call.Block(), c.Call.Block())
+	})
+}
+
+// fails notes an error that is certainly there on some ways.
+func (e *errorsOf) fails(on stand) { e.refused = e.refused || on&without > 0 }
+
+// isCertain reports whether an error is there in a block, be it as one of those that it is made of.
+func isCertain(err ssa.Value, b *ssa.BasicBlock, depth int) bool {
+	if isFailure(err) || failedBefore(b, err) || ssax.IsEndOf(err) {
+		return true
+	}
+	call, ok := err.(*ssa.Call)
+	if !ok || depth > ssax.MaxDepth {
+		return false
+	}
+	list, _ := ssax.MadeOf(call)
+	return slices.ContainsFunc(list, func(e ssa.Value) bool { return isCertain(e, b, depth+1) })
 }
 
 // isFailure reports whether an error is certainly one: made here, or a variable of a package.
@@ -67,20 +116,25 @@ var makesErrors = regexp.MustCompile(`^(?:New|Wrap|Errorf|WithStack|WithMessage)
 // failedBefore reports whether a block runs only where v is an error.
 func failedBefore(b *ssa.BasicBlock, v ssa.Value) bool {
 	for ; b.Idom() != nil; b = b.Idom() {
-		from := b.Idom()
-		cond, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
-		if !ok {
-			continue
-		}
-		cmp, ok := cond.Cond.(*ssa.BinOp)
-		if !ok || ssax.SoleValue(cmp.X) != v && cmp.X != v {
-			continue
-		}
-		if failed, isErr := ssax.ErrorBranch(cmp); isErr && from.Succs[failed] == b {
+		if len(b.Preds) == 1 && failsOn(b.Idom(), b, v) {
 			return true
 		}
 	}
 	return false
+}
+
+// failsOn reports whether the branch from one block to another is taken only where v is an error.
+func failsOn(from, to *ssa.BasicBlock, v ssa.Value) bool {
+	cond, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
+	if !ok || from.Succs[0] == from.Succs[1] {
+		return false
+	}
+	cmp, ok := cond.Cond.(*ssa.BinOp)
+	if !ok || ssax.SoleValue(cmp.X) != v && cmp.X != v {
+		return false
+	}
+	failed, isErr := ssax.ErrorBranch(cmp)
+	return isErr && from.Succs[failed] == to
 }
 
 // isErrorOf reports whether a value is the error of the call that is c.

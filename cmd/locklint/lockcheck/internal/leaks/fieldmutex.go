@@ -40,7 +40,7 @@ func unlocksAlone(ix *index.Index, flow *leases.Flow) bool {
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
 				if fa, ok := instr.(*ssa.FieldAddr); ok && ssax.FieldName(fa.X.Type(), fa.Field) == name {
-					uses[ssax.Outermost(fn)] = uses[ssax.Outermost(fn)].with(useOf(fa))
+					uses[ssax.Outermost(fn)] = uses[ssax.Outermost(fn)].with(useOf(ix.Leases, fa))
 				}
 			}
 		}
@@ -67,7 +67,7 @@ func (u fieldUse) with(v fieldUse) fieldUse {
 }
 
 // useOf looks at one mention of the field. Setting it is no use.
-func useOf(fa *ssa.FieldAddr) fieldUse {
+func useOf(li *leases.Info, fa *ssa.FieldAddr) fieldUse {
 	u := fieldUse{}
 	for _, instr := range *fa.Referrers() {
 		load, ok := instr.(*ssa.UnOp)
@@ -79,13 +79,13 @@ func useOf(fa *ssa.FieldAddr) fieldUse {
 		for _, use := range *load.Referrers() {
 			call, ok := use.(ssa.CallInstruction)
 			switch {
-			case !ok || handles.Of(call.Common()) != load:
+			case !ok || li.HandleOf(call.Common()) != load:
 				u.other = true
-			case handles.VerbOf(call.Common(), load) == handles.VerbLock:
+			case li.VerbOf(call.Common(), load) == handles.VerbLock:
 				u.locks = true
-			case handles.VerbOf(call.Common(), load) == handles.VerbRelease:
+			case li.VerbOf(call.Common(), load) == handles.VerbRelease:
 				u.unlocks = true
-			case handles.VerbOf(call.Common(), load) == handles.VerbOther:
+			case li.VerbOf(call.Common(), load) == handles.VerbOther:
 				u.other = true
 			}
 		}

@@ -90,7 +90,13 @@ func (f *follower) acquire(v *visit, call *ssa.Call, s *pathState) {
 		}
 	}
 	s.acquired()
-	if f.site.only {
+	switch into := f.site.into; {
+	case into != nil && f.leaksNow(into, s):
+		s.Lease = escaped
+	case into != nil:
+		s.set(into, theLease)
+		s.set(call, theError)
+	case f.site.only:
 		s.set(call, theLease)
 	}
 }

@@ -2,7 +2,6 @@ package leases
 
 import (
 	"go/types"
-	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -51,10 +50,10 @@ func (f *follower) leaksUnless(addr ssa.Value, unmade func(*ssa.MakeClosure) boo
 				if b != addr {
 					continue
 				}
-				if transparent(instr) && f.leaks(lit.FreeVars[i]) {
+				if ssax.RunsInPlace(instr) && f.leaks(lit.FreeVars[i]) {
 					return true
 				}
-				if !transparent(instr) && !f.borrows(lit.FreeVars[i]) && (unmade == nil || !unmade(instr)) {
+				if !ssax.RunsInPlace(instr) && !f.borrows(lit.FreeVars[i]) && (unmade == nil || !unmade(instr)) {
 					return true
 				}
 			}
@@ -68,7 +67,7 @@ func (f *follower) leaksUnless(addr ssa.Value, unmade func(*ssa.MakeClosure) boo
 // makes runs the making of a literal. If it goes where nobody follows it, so does the lease in what it captures.
 func (f *follower) makes(mc *ssa.MakeClosure, s *pathState) {
 	lit, ok := mc.Fn.(*ssa.Function)
-	if !ok || transparent(mc) {
+	if !ok || ssax.RunsInPlace(mc) {
 		return
 	}
 	releases := false
@@ -93,26 +92,6 @@ func (f *follower) makes(mc *ssa.MakeClosure, s *pathState) {
 // isNilCheck reports whether an assertion is what a method value of an interface makes sure of: that there is a value.
 func isNilCheck(assert *ssa.TypeAssert) bool {
 	return ssax.Unused(assert) && types.Identical(assert.AssertedType, assert.X.Type())
-}
-
-// transparent reports whether a literal is only called or deferred where it stands.
-func transparent(mc *ssa.MakeClosure) bool {
-	for _, instr := range *mc.Referrers() {
-		switch instr := instr.(type) {
-		case *ssa.Call:
-			if instr.Call.Value != mc || slices.Contains(instr.Call.Args, ssa.Value(mc)) {
-				return false
-			}
-		case *ssa.Defer:
-			if instr.Call.Value != mc || slices.Contains(instr.Call.Args, ssa.Value(mc)) {
-				return false
-			}
-		case *ssa.DebugRef:
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // borrows reports whether a literal only asks a captured lease something, extends it, or compares it.

@@ -17,6 +17,8 @@ type Fact struct {
 	Makes int
 	// Locks is one more than the index of the parameter that is a mutex which the function locks, 0 if there is none.
 	Locks int
+	// Retries is one more than the index of the parameter that it runs until that has no error, 0 if there is none.
+	Retries int
 	// HandsOn: it releases a lock among its parameters with the context that is the first of them.
 	HandsOn bool
 	// Null: Returns is the only result, and nil when there is no lease.

@@ -33,6 +33,10 @@ type Site struct {
 	Busy           bool // the flag says yes where there is no lock
 	AnyError       bool // its error may be any that the library has, also where the program has errors of its own
 	Detached       bool // the lease is a function that does not release with the context that it is given
+	// tries is the literal that takes the lock, where the call runs one, and into the variable that it puts the lock into,
+	// nil if that is a mutex.
+	tries *ssa.MakeClosure
+	into  *ssa.Alloc
 
 	// For an object that is locked: the object, the value that it was born as if that happened in this function, and how
 	// it is reached if it lives in a field or package variable. Only one that was born here is this function's to unlock.
@@ -110,7 +114,7 @@ func (li *Info) Export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
 		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Verb != handles.VerbOther || f.Returns > 0 || f.Makes > 0 ||
-			f.Locks > 0 || f.HandsOn || f.Around > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
+			f.Locks > 0 || f.Retries > 0 || f.HandsOn || f.Around > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
 			li.P.Pass.ExportObjectFact(obj, f)
 			li.P.Carrier = true
 		}
@@ -145,6 +149,7 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 	}
 	f.Params = li.paramFates(fn)
 	f.Makes, f.Locks, f.HandsOn = li.makes(fn), li.locks(fn), li.handsOn(fn)
+	f.Retries = li.retries(fn)
 	f.Takes = li.takes(fn)
 	li.returns(fn, f)
 	li.handsOutByHand(fn, f)

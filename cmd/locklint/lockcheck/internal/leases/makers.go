@@ -46,11 +46,11 @@ var mutexMakers = map[clients.Client][]string{
 	clients.Consul:    {"LockKey", "LockOpts"},
 }
 
-// makes finds the result of a function that is a new mutex whenever it is not nil. 0 for none.
+// makes finds the result of a function that is a new mutex, or a new object to lock, whenever it is not nil. 0 for none.
 func (li *Info) makes(fn *ssa.Function) int {
 	results := fn.Signature.Results()
 	for i := range results.Len() {
-		if t := results.At(i).Type(); !clients.HasMutex(li.libraryOf(t)) && !holds(t) || fn.Parent() != nil {
+		if t := results.At(i).Type(); !li.isLocked(t) && !holds(t) || fn.Parent() != nil {
 			continue
 		}
 		made := 0
@@ -74,32 +74,35 @@ func (li *Info) makes(fn *ssa.Function) int {
 }
 
 // wrapsNew reports whether a value is a struct of the program's own that is made on the spot around a mutex that nobody
-// else has.
+// else has, or for a lock that there is not yet.
 func (li *Info) wrapsNew(v ssa.Value) bool {
 	if iface, ok := v.(*ssa.MakeInterface); ok {
 		v = iface.X
 	}
+	whole, ok := v.(*ssa.UnOp) // a struct that is no pointer
+	if ok {
+		v = whole.X
+	}
 	own, ok := v.(*ssa.Alloc)
-	if !ok || !li.isOwn(own.Type()) && !holds(own.Type()) {
+	if !ok || !li.isFresh(own) {
 		return false
 	}
-	wraps := false
 	for _, instr := range *own.Referrers() {
 		switch instr := instr.(type) {
 		case *ssa.FieldAddr:
-			for _, use := range *instr.Referrers() {
-				st, ok := use.(*ssa.Store)
-				if !ok || st.Addr != ssa.Value(instr) {
-					return false
-				}
-				wraps = wraps || li.isNew(st.Val) && len(*st.Val.Referrers()) == 1
+			if !onlySet(instr) {
+				return false
+			}
+		case *ssa.UnOp:
+			if instr != whole || !onlyReturned(instr) {
+				return false
 			}
 		case *ssa.Return, *ssa.DebugRef, *ssa.MakeInterface:
 		default:
 			return false
 		}
 	}
-	return wraps
+	return true
 }
 
 // onlyReturned reports whether nothing is done with a value but to return it.

@@ -62,7 +62,7 @@ func givesAway(instr ssa.Instruction, addr ssa.Value, gone bool) bool {
 // does not run through the function that a method value is.
 func runsHere(mc *ssa.MakeClosure) bool {
 	lit, ok := mc.Fn.(*ssa.Function)
-	return ok && lit.Parent() != nil && transparent(mc)
+	return ok && lit.Parent() != nil && ssax.RunsInPlace(mc)
 }
 
 // An effect is what a function does on every way with the variable, or the field of a struct, that a parameter leads to.

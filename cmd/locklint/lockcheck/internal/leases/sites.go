@@ -28,6 +28,9 @@ func (li *Info) siteOf(call *ssa.Call) *Site {
 	if site := li.lockerSite(call, m); site != nil {
 		return site
 	}
+	if site := li.retrySite(call, m); site != nil {
+		return site
+	}
 	f := li.factOfCallee(&call.Call, m)
 	if f == nil && (handles.HandsOutLease(m.Obj) || handles.HidesObtain(m.Obj)) {
 		f = &Fact{Returns: 1, Err: 2}
@@ -201,6 +204,12 @@ func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
 	if instr, ok := born.(ssa.Instruction); ok && instr.Parent() == call.Parent() && li.isNew(born) {
 		site.made = born
 		return site
+	}
+	for _, v := range []ssa.Value{m.Recv, born} {
+		if made := li.bornAs(v); made != nil && made.Parent() == call.Parent() {
+			site.made = made
+			return site
+		}
 	}
 	if holder, ok := holderOf(m.Recv).(ssa.Instruction); ok && holder.Parent() == call.Parent() && li.isNew(holderOf(m.Recv)) {
 		site.made = holderOf(m.Recv)

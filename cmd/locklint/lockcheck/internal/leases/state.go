@@ -118,7 +118,7 @@ func (s *pathState) set(v ssa.Value, a abstract) {
 
 // of says what is known of a value. The address of a variable is not its content.
 func (s *pathState) of(v ssa.Value) abstract {
-	if s.wrapped != nil && v == s.wrapped {
+	if s.wrapped != nil && ssax.CellOf(v) == s.wrapped {
 		return theLease
 	}
 	switch v := v.(type) {
@@ -205,7 +205,16 @@ func (s *pathState) locked(mutex ssa.Value) {
 	default:
 		s.Lease = unchecked
 	}
-	s.set(mutex, theLease)
+	s.setObject(mutex)
+}
+
+// setObject records that a value is the object that is locked. A struct that is made is known by its address.
+func (s *pathState) setObject(v ssa.Value) {
+	if own, ok := ssax.CellOf(v).(*ssa.Alloc); ok {
+		s.wrapped = own
+		return
+	}
+	s.set(v, theLease)
 }
 
 // another begins a round of a loop with a lock, or a variable for one, that is made anew. What earlier rounds have deferred

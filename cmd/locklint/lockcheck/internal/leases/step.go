@@ -46,6 +46,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		f.assign(instr, f.zero(instr), &s)
 		f.put(instr, zeroContent(ssax.Elem(instr.Type())), &s)
 		f.born(instr, &s)
+		f.made(instr, &s)
 		if f.li.isAtomicFlag(instr) {
 			s.set(instr, isFalse)
 		}
@@ -75,7 +76,7 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		s.set(instr, f.flag(instr, &s))
 	case *ssa.Phi, *ssa.If, *ssa.Jump, *ssa.Panic, *ssa.DebugRef:
 	case *ssa.FieldAddr:
-		if s.of(instr.X) == theLease && holds(instr.X.Type()) {
+		if s.of(instr.X) == theLease && (holds(instr.X.Type()) || s.wrapped != nil && s.Lease == Absent && f.li.setsFresh(instr)) {
 			break
 		}
 		if f.li.libraryOf(ssax.Elem(instr.Type())) != clients.None || !f.li.isOwn(instr.X.Type()) {
@@ -86,6 +87,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 			s.set(instr, theLease)
 		}
 	case *ssa.MakeClosure:
+		if f.site != nil && f.site.tries == instr {
+			break
+		}
 		if f.li.bindsRelease(instr) && s.of(instr.Bindings[0]) == theLease {
 			s.set(instr, theLease)
 			break
@@ -93,7 +97,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		if _, _, bound := ssax.BoundMethod(instr); bound && ssax.OnlyCalled(instr) {
 			break // its calls are those of the method
 		}
-		f.other(instr, &s)
+		if s.wrapped == nil || !runsHere(instr) || !slices.Contains(instr.Bindings, s.wrapped) {
+			f.other(instr, &s)
+		}
 		f.makes(instr, &s)
 	case *ssa.TypeAssert:
 		if isNilCheck(instr) {
@@ -136,7 +142,7 @@ func (f *follower) record(instr ssa.Instruction, s *pathState) {
 func (f *follower) made(v ssa.Value, s *pathState) {
 	if f.site != nil && f.site.made == v {
 		s.another(v)
-		s.set(v, theLease)
+		s.setObject(v)
 	}
 }
 
@@ -178,7 +184,7 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 		if f.site != nil && f.site.isMutex(op) {
 			return theLease
 		}
-		if s.wrapped != nil && op.X == s.wrapped {
+		if s.wrapped != nil && (ssax.CellOf(op.X) == s.wrapped || s.of(op.X) == theLease && isStruct(op.Type())) {
 			return theLease
 		}
 		if holder := holderOf(op); holder != nil && s.of(holder) == theLease {
@@ -200,13 +206,16 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 // store assigns to a variable of the function, or puts the lease somewhere else.
 func (f *follower) store(st *ssa.Store, s *pathState) {
 	what := s.of(st.Val)
+	if what == theLease && s.wrapped != nil && isStruct(st.Val.Type()) {
+		s.Lease = escaped // a copy may be released
+	}
 	f.overwritten(st.Addr, s)
 	f.unanswer(st.Addr, s)
 	cell := f.places.variable(st.Addr)
 	if cell == nil || !f.isAtHome(cell) {
 		if what == theLease {
 			field, isField := st.Addr.(*ssa.FieldAddr)
-			if own := f.wrapping(st); own != nil {
+			if own := f.wrapping(st); own != nil && st.Val != s.wrapped {
 				s.wrapped = own
 			} else if !isField || ssax.SetOnce(field) != st.Val { // see loaded
 				s.Lease = escaped

@@ -2,6 +2,7 @@ package ssax
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -57,9 +58,9 @@ func FieldValue(load *ssa.UnOp) ssa.Value {
 }
 
 // SetOnce is what a field of a struct is set to, if nobody sees the struct but the function that makes it, which sets
-// the field once. Nil otherwise.
+// the field once, and literals that it calls or defers. Nil otherwise.
 func SetOnce(field *ssa.FieldAddr) ssa.Value {
-	made, ok := field.X.(*ssa.Alloc)
+	made, ok := CellOf(field.X).(*ssa.Alloc)
 	if !ok {
 		return nil
 	}
@@ -85,6 +86,11 @@ func (g *fieldsOf) gather(made *ssa.Alloc) bool {
 		return true
 	}
 	g.seen[made] = true
+	return g.uses(made)
+}
+
+// uses looks at what is done with a struct under one of its names: literals have their own.
+func (g *fieldsOf) uses(made ssa.Value) bool {
 	for _, use := range *made.Referrers() {
 		ok := false
 		switch use := use.(type) {
@@ -93,11 +99,27 @@ func (g *fieldsOf) gather(made *ssa.Alloc) bool {
 		case *ssa.FieldAddr:
 			ok = g.field(use)
 		case *ssa.Store:
-			ok = use.Addr == ssa.Value(made) && g.copied(use)
+			ok = use.Addr == made && g.copied(use)
 		case *ssa.UnOp:
 			ok = g.copies(use)
+		case *ssa.MakeClosure:
+			ok = g.captured(use, made)
 		}
 		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// captured looks into a literal that is only called or deferred, and sets nothing.
+func (g *fieldsOf) captured(mc *ssa.MakeClosure, made ssa.Value) bool {
+	lit, ok := mc.Fn.(*ssa.Function)
+	if !ok || !RunsInPlace(mc) {
+		return false
+	}
+	for i, b := range mc.Bindings {
+		if b == made && !g.uses(lit.FreeVars[i]) {
 			return false
 		}
 	}
@@ -110,7 +132,7 @@ func (g *fieldsOf) field(field *ssa.FieldAddr) bool {
 		switch use := use.(type) {
 		case *ssa.DebugRef:
 		case *ssa.Store:
-			if use.Addr != ssa.Value(field) {
+			if _, captured := field.X.(*ssa.FreeVar); captured || use.Addr != ssa.Value(field) {
 				return false
 			}
 			if field.Field == g.index {
@@ -146,6 +168,26 @@ func (g *fieldsOf) copies(load *ssa.UnOp) bool {
 		}
 		to, ok := st.Addr.(*ssa.Alloc)
 		if !ok || !g.gather(to) {
+			return false
+		}
+	}
+	return true
+}
+
+// RunsInPlace reports whether a literal is only called or deferred where it stands.
+func RunsInPlace(mc *ssa.MakeClosure) bool {
+	for _, instr := range *mc.Referrers() {
+		switch instr := instr.(type) {
+		case *ssa.Call:
+			if instr.Call.Value != mc || slices.Contains(instr.Call.Args, ssa.Value(mc)) {
+				return false
+			}
+		case *ssa.Defer:
+			if instr.Call.Value != mc || slices.Contains(instr.Call.Args, ssa.Value(mc)) {
+				return false
+			}
+		case *ssa.DebugRef:
+		default:
 			return false
 		}
 	}

@@ -264,7 +264,7 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 			if s.Outcome = answers.OutcomeResult(fn, c); s.Outcome >= 0 && answers.EndsHeld(c) {
 				s.Outcome = -1 // it is always the same
 			} else if s.Outcome < 0 {
-				s.Outcome = answers.OutcomeError(fn, c)
+				s.Outcome = answers.OutcomeError(fn, triesOf(c, cmds))
 				s.ByError = s.Outcome >= 0
 			}
 		}
@@ -282,6 +282,16 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 		return nil
 	}
 	return out
+}
+
+// triesOf are the commands of a function that take the same lock as one of them does.
+func triesOf(c *rediscmd.Command, cmds []*rediscmd.Command) (tries []*rediscmd.Command) {
+	for _, other := range cmds {
+		if other.Op == ops.Acquire && other.Key.String() == c.Key.String() {
+			tries = append(tries, other)
+		}
+	}
+	return tries
 }
 
 // asks reports whether a function reads a key to compare its owner, and not because it takes the lock itself.

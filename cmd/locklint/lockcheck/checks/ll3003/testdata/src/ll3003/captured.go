@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log"
 	"testing"
+	"time"
 
+	"github.com/bsm/redislock"
 	"github.com/go-redsync/redsync/v4"
 )
 
@@ -297,4 +299,80 @@ func setOnceInStructInverted(ctx context.Context, rs *redsync.Redsync) error {
 	}
 	m.UnlockContext(ctx)
 	return nil
+}
+
+// A lock in a field of a struct of the function, which a literal releases.
+
+type attempt struct {
+	lock     *redislock.Lock
+	acquired bool
+}
+
+func fieldLate(ctx context.Context, c *redislock.Client) error {
+	var a attempt
+	defer func() {
+		if a.acquired {
+			_ = a.lock.Release(context.WithoutCancel(ctx))
+		}
+	}()
+	var err error
+	a.lock, err = c.Obtain(ctx, "x", time.Minute, nil) // want `LL3003: the lock from Obtain is not released on every path`
+	if err != nil {
+		return err
+	}
+	if err := work(); err != nil {
+		return err
+	}
+	a.acquired = true
+	return nil
+}
+
+func fieldInTime(ctx context.Context, c *redislock.Client) error {
+	var a attempt
+	defer func() {
+		if a.acquired {
+			_ = a.lock.Release(context.WithoutCancel(ctx))
+		}
+	}()
+	var err error
+	a.lock, err = c.Obtain(ctx, "x", time.Minute, nil)
+	if err != nil {
+		return err
+	}
+	a.acquired = true
+	return work()
+}
+
+func fieldIfThere(ctx context.Context, c *redislock.Client) (err error) {
+	a := &attempt{}
+	defer func() {
+		if a.lock != nil {
+			_ = a.lock.Release(context.WithoutCancel(ctx))
+		}
+	}()
+	if a.lock, err = c.Obtain(ctx, "x", time.Minute, nil); err != nil {
+		return err
+	}
+	return work()
+}
+
+func fieldSetInLiteral(ctx context.Context, c *redislock.Client) (err error) {
+	var a attempt
+	func() { a.lock, err = c.Obtain(ctx, "x", time.Minute, nil) }()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = a.lock.Release(context.WithoutCancel(ctx)) }()
+	return work()
+}
+
+func fieldOfOtherStruct(ctx context.Context, c *redislock.Client) (err error) {
+	var a attempt
+	var hooks struct{ done func() }
+	hooks.done = func() { _ = a.lock.Release(context.WithoutCancel(ctx)) }
+	if a.lock, err = c.Obtain(ctx, "x", time.Minute, nil); err != nil {
+		return err
+	}
+	defer hooks.done()
+	return work()
 }
