@@ -59,7 +59,7 @@ func (li *Info) asked(cond ssa.Value) asked {
 	if !ok {
 		a = condition(cond)
 		li.conditions[cond] = a
-		readBy(cond, 0, func(r route) {
+		readBy(cond, func(r route) {
 			for n := range len(r.steps) + 1 { // who sets a struct sets its fields
 				whole := route{r.root, r.steps[:n]}.key()
 				li.askedOf[whole] = append(li.askedOf[whole], a.key)
@@ -69,22 +69,31 @@ func (li *Info) asked(cond ssa.Value) asked {
 	return a
 }
 
-// readBy calls found with the way to each variable, package variable and field that a value is made of.
-func readBy(v ssa.Value, depth int, found func(route)) {
-	instr, ok := v.(ssa.Instruction)
-	if !ok || depth > ssax.MaxDepth {
-		return
-	}
-	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
-		if r, ok := routeTo(load.X, 0); ok {
-			found(r)
+// readBy calls found with the way to each variable, package variable and field that a value is made of. Each value is
+// looked at once: variables that loops and branches set are made of each other in more ways than can be counted.
+func readBy(v ssa.Value, found func(route)) {
+	seen, level := map[ssa.Value]bool{v: true}, []ssa.Value{v}
+	for range ssax.MaxDepth + 1 {
+		var next []ssa.Value
+		for _, v := range level {
+			instr, ok := v.(ssa.Instruction)
+			if !ok {
+				continue
+			}
+			if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
+				if r, ok := routeTo(load.X, 0); ok {
+					found(r)
+				}
+				continue
+			}
+			for _, op := range instr.Operands(nil) {
+				if *op != nil && !seen[*op] {
+					seen[*op] = true
+					next = append(next, *op)
+				}
+			}
 		}
-		return
-	}
-	for _, op := range instr.Operands(nil) {
-		if *op != nil {
-			readBy(*op, depth+1, found)
-		}
+		level = next
 	}
 }
 
