@@ -184,6 +184,10 @@ func (p *place) isAsked(b *ssa.BasicBlock) bool {
 			p.outside = p.outside || addr.Parent() != p.Parent()
 			reachBack(usesOf(addr, 0), p.before)
 		}
+		for _, st := range p.leaves {
+			p.outside = p.outside || st.Parent() != p.Parent()
+			reachBack([]*ssa.BasicBlock{st.Block()}, p.before)
+		}
 	}
 	return p.outside || b.Parent() != p.Parent() || p.before[b]
 }
