@@ -87,7 +87,7 @@ func (li *Info) placesIn(fn *ssa.Function) *places {
 	if found, ok := li.places[fn]; ok {
 		return found
 	}
-	g := gatheredPlaces{li: li, byKey: map[string]*place{}, closed: map[ssa.Value]bool{}}
+	g := gatheredPlaces{li: li, byKey: map[string]*place{}, ways: map[ssa.Value]*waysOut{}}
 	g.gather(fn)
 	found := &places{of: map[ssa.Value]*place{}, byKey: map[string]*place{}, byRoot: map[ssa.Value][]*place{},
 		wholes: g.follow(g.wholes)}
@@ -114,7 +114,7 @@ type gatheredPlaces struct {
 	byKey   map[string]*place
 	inOrder []*place
 	wholes  []whole
-	closed  map[ssa.Value]bool
+	ways    map[ssa.Value]*waysOut
 }
 
 func (g *gatheredPlaces) gather(fn *ssa.Function) {

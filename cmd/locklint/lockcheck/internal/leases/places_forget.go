@@ -146,7 +146,7 @@ func (f *follower) isPlain(t types.Type) bool {
 		return true
 	}
 	switch ssax.FullTypeName(ssax.Elem(t)) {
-	case "time.Time", "time.Timer", "time.Ticker":
+	case "time.Time", "time.Timer", "time.Ticker", "strings.Builder", "bytes.Buffer":
 		return true
 	}
 	list, ok := t.Underlying().(*types.Slice)
