@@ -49,8 +49,9 @@ type asked struct {
 	key  string
 	when relations
 	// stops are the relations that are left where the condition of a loop is false; see stopsAt.
-	stops relations
-	next  further
+	stops   relations
+	next    further
+	besides []beside
 }
 
 // asked is condition, worked out once for each value: every visit of a branch needs it.
@@ -65,6 +66,10 @@ func (li *Info) asked(cond ssa.Value) asked {
 				li.askedOf[whole] = append(li.askedOf[whole], a.key)
 			}
 		})
+		if b, isCmp := cond.(*ssa.BinOp); isCmp {
+			a.besides = li.besides(b)
+			li.conditions[cond] = a
+		}
 	}
 	return a
 }
@@ -120,7 +125,7 @@ func condition(c ssa.Value) asked {
 	case *ssa.UnOp:
 		if c.Op == token.NOT {
 			a := condition(c.X)
-			return asked{a.key, anyRelation &^ a.when, 0, a.next}
+			return asked{key: a.key, when: anyRelation &^ a.when, next: a.next}
 		}
 	case *ssa.BinOp:
 		when := holdsFor(c.Op)
@@ -131,7 +136,7 @@ func condition(c ssa.Value) asked {
 			if second < first {
 				first, second, when, stops = second, first, when.swapped(), stops.swapped()
 			}
-			return asked{first + "<=>" + second, when, stops, next}
+			return asked{key: first + "<=>" + second, when: when, stops: stops, next: next}
 		}
 	}
 	return asked{key: keyexpr.Of(c).String(), when: equal}
@@ -179,6 +184,7 @@ func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
 	if left&equal == 0 && a.next.key != "" {
 		s.conds[comesTrue+a.next.key] = a.next.when
 	}
+	f.stepOn(s, a, outcome)
 	if f.tested[a.key] > 1 && f.bearing.has(cond) {
 		s.conds[a.key] = left
 	}

@@ -99,6 +99,24 @@ func besideOthers(ctx context.Context, rs *redsync.Redsync) error {
 	return nil
 }
 
+type report struct {
+	out  strings.Builder
+	held bool
+}
+
+func (r *report) besideBuilder(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("k")
+	if err := m.LockContext(ctx); err != nil {
+		return err
+	}
+	r.held = true
+	r.out.WriteString("held")
+	if r.held {
+		m.UnlockContext(ctx)
+	}
+	return nil
+}
+
 func besideGoroutine(ctx context.Context, rs *redsync.Redsync) error {
 	var st struct {
 		mu   sync.Mutex
