@@ -74,32 +74,18 @@ func (li *Info) asked(cond ssa.Value) asked {
 	return a
 }
 
-// readBy calls found with the way to each variable, package variable and field that a value is made of. Each value is
-// looked at once: variables that loops and branches set are made of each other in more ways than can be counted.
+// readBy calls found with the way to each variable, package variable and field that a value is made of.
 func readBy(v ssa.Value, found func(route)) {
-	seen, level := map[ssa.Value]bool{v: true}, []ssa.Value{v}
-	for range ssax.MaxDepth + 1 {
-		var next []ssa.Value
-		for _, v := range level {
-			instr, ok := v.(ssa.Instruction)
-			if !ok {
-				continue
-			}
-			if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
-				if r, ok := routeTo(load.X, 0); ok {
-					found(r)
-				}
-				continue
-			}
-			for _, op := range instr.Operands(nil) {
-				if *op != nil && !seen[*op] {
-					seen[*op] = true
-					next = append(next, *op)
-				}
-			}
+	ssax.AnyPart(v, ssax.MaxDepth, func(v ssa.Value) (bool, []ssa.Value) {
+		load, ok := v.(*ssa.UnOp)
+		if !ok || load.Op != token.MUL {
+			return false, ssax.Operands(v)
 		}
-		level = next
-	}
+		if r, ok := routeTo(load.X, 0); ok {
+			found(r)
+		}
+		return false, nil
+	})
 }
 
 // unanswer forgets the answers to the conditions that ask about a variable, a package variable or a field that is set.
