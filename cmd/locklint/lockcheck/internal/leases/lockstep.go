@@ -20,8 +20,8 @@ import (
 //	}
 //	if locked < len(mutexes) {
 //
-// At the head of the loop the counter is the number of the round. It is less than the length where the loop goes on, and
-// equal to it where the loop has come to its end.
+// At the head of the loop the counter is the number of the round. It is less than the length where the loop goes on,
+// and equal to it where the loop has come to its end.
 
 // A beside is a condition on a counter that goes with a loop.
 type beside struct {
@@ -73,7 +73,8 @@ type rounds struct {
 // roundsOf is the loop that a comparison is the condition of. ok is false for other comparisons.
 func roundsOf(ends *ssa.BinOp) (loop rounds, ok bool) {
 	head := ends.Block()
-	if ends.Op != token.LSS && ends.Op != token.NEQ || !endsLoop(ends, head) || head.Instrs[len(head.Instrs)-1] != (*ends.Referrers())[0] {
+	if ends.Op != token.LSS && ends.Op != token.NEQ || !endsLoop(ends, head) ||
+		head.Instrs[len(head.Instrs)-1] != (*ends.Referrers())[0] {
 		return loop, false
 	}
 	counter := ends.X
@@ -100,8 +101,8 @@ func startsAt(phi *ssa.Phi, n int64) bool {
 	return true
 }
 
-// isKeptIn reports whether the bound of a loop stays what it is: a number, or the length of a list that the loop does not
-// set.
+// isKeptIn reports whether the bound of a loop stays what it is: a number, or the length of a list that the loop does
+// not set.
 func isKeptIn(bound ssa.Value, head *ssa.BasicBlock) bool {
 	if n, ok := constNumber(bound); ok {
 		return n >= 0

@@ -89,8 +89,8 @@ func (li *Info) placesIn(fn *ssa.Function) *places {
 	}
 	g := gatheredPlaces{li: li, byKey: map[string]*place{}, ways: map[ssa.Value]*waysOut{}}
 	g.gather(fn)
-	found := &places{of: map[ssa.Value]*place{}, byKey: map[string]*place{}, byRoot: map[ssa.Value][]*place{},
-		wholes: g.follow(g.wholes)}
+	found := &places{of: map[ssa.Value]*place{}, byKey: map[string]*place{}, byRoot: map[ssa.Value][]*place{}}
+	wholes := g.follow(g.wholes)
 	for _, p := range g.inOrder {
 		if !p.asked || !p.set || p.elsewhere {
 			continue
@@ -104,9 +104,18 @@ func (li *Info) placesIn(fn *ssa.Function) *places {
 			found.open = append(found.open, p)
 		}
 	}
+	found.wholes = wholes
+	for st, list := range wholes {
+		wholes[st] = slices.DeleteFunc(list, func(w copied) bool {
+			return !found.isFollowed(w.to) || w.from != nil && !found.isFollowed(w.from)
+		})
+	}
 	li.places[fn] = found
 	return found
 }
+
+// isFollowed reports whether a place is one of those.
+func (found *places) isFollowed(p *place) bool { return found.byKey[p.route.key()] == p }
 
 // gatheredPlaces collects places.
 type gatheredPlaces struct {

@@ -2,9 +2,9 @@ package ssax
 
 import "golang.org/x/tools/go/ssa"
 
-// AnyPart looks at a value and what it is made of, as many levels down as depth says, until look has found something. look
-// says what to look at further down. Each value is looked at once: variables that loops and branches set are made of each
-// other in more ways than can be counted.
+// AnyPart looks at a value and what it is made of, as many levels down as depth says, until look has found something.
+// look says what to look at further down. Each value is looked at once: variables that loops and branches set are made of
+// each other in more ways than can be counted.
 func AnyPart(v ssa.Value, depth int, look func(ssa.Value) (found bool, parts []ssa.Value)) bool {
 	seen, level := map[ssa.Value]bool{v: true}, []ssa.Value{v}
 	for range depth + 1 {

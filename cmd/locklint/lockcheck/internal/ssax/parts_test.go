@@ -6,8 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// TestAnyPart_once: 40 phis that are all made of each other lead to each other in 40 to the power of MaxDepth ways. Each is
-// looked at once.
+// TestAnyPart_once: 40 phis that are all made of each other lead to each other in 40 to the power of MaxDepth ways.
+// Each is looked at once.
 func TestAnyPart_once(t *testing.T) {
 	all := make([]ssa.Value, 40)
 	for i := range all {

@@ -3,6 +3,7 @@ package ll3002
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -344,6 +345,22 @@ func swapped(ctx context.Context, rs *redsync.Redsync) error {
 		sum.busy = false
 	}
 	sum, other = other, sum
+	if sum.busy {
+		return errNoLock
+	}
+	err := work()
+	m.UnlockContext(ctx)
+	return err
+}
+
+func fromGivenAway(ctx context.Context, rs *redsync.Redsync, line string) error {
+	m := rs.NewMutex("k")
+	var sum, first summary
+	if m.LockContext(ctx) != nil { // want `LL3002: `
+		first = summary{busy: true}
+	}
+	fmt.Sscan(line, &first.busy)
+	sum = first
 	if sum.busy {
 		return errNoLock
 	}
