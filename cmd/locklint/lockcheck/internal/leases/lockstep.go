@@ -3,6 +3,7 @@ package leases
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -144,47 +145,78 @@ func (li *Info) goesWith(counter ssa.Value, loop rounds) bool {
 		if counter.Op != token.MUL {
 			return false
 		}
-		cell, ok := ssax.CellOf(counter.X).(*ssa.Alloc)
-		return ok && !li.changesOutside(cell) && stepsOnce(cell, head)
+		return li.stepsOnce(counter.X, head)
 	}
 	return false
 }
 
-// stepsOnce reports whether a variable is 0 where a loop is entered, and goes up by one in every round.
-func stepsOnce(cell *ssa.Alloc, head *ssa.BasicBlock) bool {
+// stepsOnce reports whether a variable is 0 where a loop is entered, and goes up by one in every round. It may be a
+// field that only this function can reach.
+func (li *Info) stepsOnce(addr ssa.Value, head *ssa.BasicBlock) bool {
+	places := li.placesIn(head.Parent())
+	cell := places.variable(addr)
+	made, ok := cell.(*ssa.Alloc)
+	if p, isPlace := cell.(*place); isPlace && !p.open && !p.outside && !places.setsUnseen(p, head.Parent()) {
+		made, ok = p.route.root.(*ssa.Alloc)
+	}
+	if !ok || li.changesOutside(cell) || made.Parent() != head.Parent() {
+		return false
+	}
 	loop := ssax.LoopOf(head)
 	var step *ssa.Store
-	start := ssa.Instruction(cell)
-	ok := ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
-		st, ok := instr.(*ssa.Store)
+	start := ssa.Instruction(made)
+	ok = eachUse(cell, func(instr ssa.Instruction, _ ssa.Value) bool {
+		st, isStore := instr.(*ssa.Store)
 		switch {
-		case !ok:
-			return true
+		case !isStore:
+			_, isCall := instr.(*ssa.Call)
+			return !isCall
 		case st.Parent() != head.Parent():
 			return false
 		case loop[st.Block()]:
-			ok = step == nil && isStep(st)
+			first := step == nil
 			step = st
-		default:
-			n, isConst := constNumber(st.Val)
-			ok = start == ssa.Instruction(cell) && isConst && n == 0
-			start = st
+			return first && places.isStep(st, cell)
 		}
-		return ok
+		first := start == ssa.Instruction(made)
+		start = st
+		return first && isZero(st.Val)
 	})
-	return ok && step != nil && isOncePerRound(step.Block(), head) && cell.Parent() == head.Parent() &&
-		start.Block().Dominates(head) && isPassedBefore(start.Block(), head)
+	return ok && step != nil && isOncePerRound(step.Block(), head) && start.Block().Dominates(head) &&
+		isPassedBefore(start.Block(), head)
+}
+
+// setsUnseen reports whether a function, or a literal in it, may set a place to what is not known: as part of a whole
+// struct, or as some element of an array.
+func (found *places) setsUnseen(p *place, fn *ssa.Function) (unseen bool) {
+	if slices.ContainsFunc(p.route.steps, func(h hop) bool { return !isStruct(h.in) }) {
+		return true
+	}
+	ssax.EachInstr(ssax.Outermost(fn), func(instr ssa.Instruction) {
+		st, ok := instr.(*ssa.Store)
+		unseen = unseen || ok && p.mayChange(st.Addr, found) && found.variable(st.Addr) != ssa.Value(p) &&
+			!slices.Contains(p.wholes, st)
+	})
+	return unseen
+}
+
+// isZero reports whether a value is 0, or a struct of zero values.
+func isZero(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	n, isNumber := constNumber(v)
+	return ok && c.Value == nil || isNumber && n == 0
 }
 
 // isStep reports whether a store adds one to a variable.
-func isStep(st *ssa.Store) bool {
+func (found *places) isStep(st *ssa.Store, cell ssa.Value) bool {
 	sum, ok := st.Val.(*ssa.BinOp)
 	if !ok || sum.Op != token.ADD || sum.Block() != st.Block() {
 		return false
 	}
 	load, ok := sum.X.(*ssa.UnOp)
 	n, isConst := constNumber(sum.Y)
-	return ok && isConst && n == 1 && load.Op == token.MUL && load.X == st.Addr && load.Block() == st.Block()
+	return ok && isConst && n == 1 && load.Op == token.MUL && found.variable(load.X) == cell &&
+		load.Block() == st.Block()
 }
 
 // isOncePerRound reports whether a block of a loop runs once in each of its rounds.

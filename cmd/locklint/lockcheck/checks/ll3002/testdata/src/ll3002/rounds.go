@@ -91,6 +91,82 @@ func countedByIndex(ctx context.Context, ms []*redsync.Mutex) error {
 	return err
 }
 
+func countedInField(ctx context.Context, ms []*redsync.Mutex) error {
+	sum := summary{}
+	for _, m := range ms {
+		if err := m.LockContext(ctx); err != nil {
+			break
+		}
+		sum.tries++
+	}
+	if sum.tries < len(ms) {
+		return errNoLock
+	}
+	err := work()
+	for _, m := range ms {
+		m.UnlockContext(ctx)
+	}
+	return err
+}
+
+func countedFromCall(ctx context.Context, ms []*redsync.Mutex) error {
+	sum := summary{}
+	sum = summaryOf()
+	for _, m := range ms {
+		if err := m.LockContext(ctx); err != nil { // want `LL3002: `
+			break
+		}
+		sum.tries++
+	}
+	if sum.tries < len(ms) {
+		return errNoLock
+	}
+	err := work()
+	for _, m := range ms {
+		m.UnlockContext(ctx)
+	}
+	return err
+}
+
+func countedFromOne(ctx context.Context, ms []*redsync.Mutex) error {
+	sum := summary{tries: 1}
+	for _, m := range ms {
+		if err := m.LockContext(ctx); err != nil { // want `LL3002: `
+			break
+		}
+		sum.tries++
+	}
+	if sum.tries < len(ms) {
+		return errNoLock
+	}
+	err := work()
+	for _, m := range ms {
+		m.UnlockContext(ctx)
+	}
+	return err
+}
+
+func sevenOf(n *int) { *n = 7 }
+
+func countedByCallee(ctx context.Context, ms []*redsync.Mutex) error {
+	locked := 0
+	for _, m := range ms {
+		if err := m.LockContext(ctx); err != nil { // want `LL3002: `
+			sevenOf(&locked)
+			break
+		}
+		locked++
+	}
+	if locked < len(ms) {
+		return errNoLock
+	}
+	err := work()
+	for _, m := range ms {
+		m.UnlockContext(ctx)
+	}
+	return err
+}
+
 func countedWrongWay(ctx context.Context, ms []*redsync.Mutex) error {
 	locked := 0
 	for _, m := range ms {
