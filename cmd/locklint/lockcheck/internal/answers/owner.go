@@ -27,8 +27,8 @@ func ComparedBefore(read *rediscmd.Command, call ssa.CallInstruction) bool {
 			if d == nil {
 				break
 			}
-			if cond, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If); ok && (comparesValue(cond.Cond, read, 0) ||
-				read.Via != "" && read.Compares && isAnswer(cond.Cond, read.Call.Value(), 0)) {
+			if cond, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If); ok && (comparesValue(cond.Cond, read) ||
+				read.Via != "" && read.Compares && isAnswer(cond.Cond, read.Call.Value())) {
 				return true
 			}
 		}
@@ -44,7 +44,7 @@ func OwnBranch(cond ssa.Value, read *rediscmd.Command) (int, bool) {
 		own, ok := OwnBranch(v.X, read)
 		return 1 - own, ok && v.Op == token.NOT
 	case *ssa.BinOp:
-		switch about := comparesValue(v, read, 0) || isNothingRead(v.X, v.Y, read); {
+		switch about := comparesValue(v, read) || isNothingRead(v.X, v.Y, read); {
 		case about && v.Op == token.EQL && ssax.IsError(v.X.Type()), about && v.Op == token.NEQ && !ssax.IsError(v.X.Type()):
 			return 1, true
 		case about && (v.Op == token.EQL || v.Op == token.NEQ):
@@ -72,12 +72,12 @@ func Compares(fn *ssa.Function, read *rediscmd.Command) bool {
 	for _, b := range fn.Blocks {
 		switch last := b.Instrs[len(b.Instrs)-1].(type) {
 		case *ssa.If:
-			if comparesValue(last.Cond, read, 0) {
+			if comparesValue(last.Cond, read) {
 				return true
 			}
 		case *ssa.Return:
 			for _, v := range last.Results {
-				if ssax.IsBool(v.Type()) && comparesValue(v, read, 0) {
+				if ssax.IsBool(v.Type()) && comparesValue(v, read) {
 					return true
 				}
 			}
@@ -87,56 +87,38 @@ func Compares(fn *ssa.Function, read *rediscmd.Command) bool {
 }
 
 // isAnswer reports whether a condition asks what a call has answered: its bool, or its error.
-func isAnswer(v ssa.Value, call *ssa.Call, depth int) bool {
-	if call == nil || depth > keyexpr.MaxDepth {
-		return false
-	}
-	switch v := v.(type) {
-	case *ssa.Call:
-		return v == call
-	case *ssa.Extract:
-		return v.Tuple == ssa.Value(call)
-	case *ssa.UnOp:
-		return isAnswer(v.X, call, depth+1)
-	case *ssa.BinOp:
-		return isAnswer(v.X, call, depth+1) || isAnswer(v.Y, call, depth+1)
-	case *ssa.Phi:
-		return slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return isAnswer(e, call, depth+1) })
-	}
-	return false
+func isAnswer(v ssa.Value, call *ssa.Call) bool {
+	return call != nil && ssax.AnyPart(v, keyexpr.MaxDepth, func(v ssa.Value) (bool, []ssa.Value) {
+		switch v := v.(type) {
+		case *ssa.Call:
+			return v == call, nil
+		case *ssa.Extract:
+			return v.Tuple == ssa.Value(call), nil
+		case *ssa.UnOp, *ssa.BinOp, *ssa.Phi:
+			return false, ssax.Operands(v)
+		}
+		return false, nil
+	})
 }
 
 // comparesValue reports whether a condition compares what was read with something else, rather than asking whether
 // there was anything to read.
-func comparesValue(v ssa.Value, read *rediscmd.Command, depth int) bool {
-	if depth > keyexpr.MaxDepth {
-		return false
-	}
-	switch v := v.(type) {
-	case *ssa.UnOp:
-		return comparesValue(v.X, read, depth+1)
-	case *ssa.Phi:
-		for _, e := range v.Edges {
-			if comparesValue(e, read, depth+1) {
-				return true
+func comparesValue(v ssa.Value, read *rediscmd.Command) bool {
+	return ssax.AnyPart(v, keyexpr.MaxDepth, func(v ssa.Value) (bool, []ssa.Value) {
+		switch v := v.(type) {
+		case *ssa.UnOp, *ssa.Phi:
+			return false, ssax.Operands(v)
+		case *ssa.BinOp:
+			return !ssax.IsError(v.X.Type()) && !ssax.IsNilConst(v.X) && !ssax.IsNilConst(v.Y) && !ssax.IsEmpty(v.X) &&
+				!ssax.IsEmpty(v.Y) && (DependsOn(v.X, read) || DependsOn(v.Y, read)), nil
+		case *ssa.Call:
+			if read.Via != "" && v == read.Call.Value() {
+				return read.Compares, nil
 			}
+			return len(v.Call.Args) > 1 && !slices.ContainsFunc(v.Call.Args, isErrorArg) && DependsOn(v, read), nil
 		}
-	case *ssa.BinOp:
-		if ssax.IsError(v.X.Type()) || ssax.IsNilConst(v.X) || ssax.IsNilConst(v.Y) || ssax.IsEmpty(v.X) ||
-			ssax.IsEmpty(v.Y) {
-			return false
-		}
-		return DependsOn(v.X, read) || DependsOn(v.Y, read)
-	case *ssa.Call:
-		if read.Via != "" && v == read.Call.Value() {
-			return read.Compares
-		}
-		for _, a := range v.Call.Args {
-			if ssax.IsError(a.Type()) {
-				return false
-			}
-		}
-		return len(v.Call.Args) > 1 && DependsOn(v, read)
-	}
-	return false
+		return false, nil
+	})
 }
+
+func isErrorArg(v ssa.Value) bool { return ssax.IsError(v.Type()) }

@@ -77,6 +77,11 @@ func (b *bearings) spread() {
 				if cell := b.places.variable(instr.Addr); cell != nil {
 					tell(cell, b.tells[instr.Val])
 				}
+				for _, w := range b.places.wholes[instr] {
+					if w.from != nil {
+						tell(w.to, b.tells[w.from])
+					}
+				}
 			case *ssa.UnOp:
 				if cell := b.places.variable(instr.X); instr.Op == token.MUL && cell != nil {
 					tell(instr, b.tells[cell])
@@ -128,8 +133,14 @@ func (b *bearings) weigh(branch *ssa.If, tell func(ssa.Value, int64)) {
 		case *ssa.Phi:
 			tell(instr, differing(instr, branch, yes, no))
 		case *ssa.Store:
-			if cell := b.places.variable(instr.Addr); cell != nil && yes[block] != no[block] {
+			if yes[block] == no[block] {
+				continue
+			}
+			if cell := b.places.variable(instr.Addr); cell != nil {
 				tell(cell, b.changed(instr, cell))
+			}
+			for _, w := range b.places.wholes[instr] {
+				tell(w.to, allBits)
 			}
 		case *ssa.Call:
 			if yes[block] == no[block] {
@@ -251,18 +262,29 @@ func (b *bearings) trace(v ssa.Value, bits int64) {
 		if cell == nil {
 			return
 		}
-		b.matters[cell] |= bits
-		eachUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
-			if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
-				b.trace(st.Val, bits)
-			}
-			return true
-		})
+		b.traceVariable(cell, bits)
 	case *ssa.Convert, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface, *ssa.Call, *ssa.Slice:
 		for _, op := range v.(ssa.Instruction).Operands(nil) {
 			if *op != nil {
 				b.trace(*op, allBits)
 			}
+		}
+	}
+}
+
+// traceVariable finds what a variable or place that matters is set to.
+func (b *bearings) traceVariable(cell ssa.Value, bits int64) {
+	known := b.matters[cell]&bits == bits
+	b.matters[cell] |= bits
+	eachUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
+		if st, ok := instr.(*ssa.Store); ok && st.Addr == addr {
+			b.trace(st.Val, bits)
+		}
+		return true
+	})
+	if p, ok := cell.(*place); ok && !known {
+		for _, from := range p.from {
+			b.traceVariable(from, bits)
 		}
 	}
 }

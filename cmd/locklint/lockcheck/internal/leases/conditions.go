@@ -49,8 +49,9 @@ type asked struct {
 	key  string
 	when relations
 	// stops are the relations that are left where the condition of a loop is false; see stopsAt.
-	stops relations
-	next  further
+	stops   relations
+	next    further
+	besides []beside
 }
 
 // asked is condition, worked out once for each value: every visit of a branch needs it.
@@ -59,33 +60,32 @@ func (li *Info) asked(cond ssa.Value) asked {
 	if !ok {
 		a = condition(cond)
 		li.conditions[cond] = a
-		readBy(cond, 0, func(r route) {
+		readBy(cond, func(r route) {
 			for n := range len(r.steps) + 1 { // who sets a struct sets its fields
 				whole := route{r.root, r.steps[:n]}.key()
 				li.askedOf[whole] = append(li.askedOf[whole], a.key)
 			}
 		})
+		if b, isCmp := cond.(*ssa.BinOp); isCmp {
+			a.besides = li.besides(b)
+			li.conditions[cond] = a
+		}
 	}
 	return a
 }
 
 // readBy calls found with the way to each variable, package variable and field that a value is made of.
-func readBy(v ssa.Value, depth int, found func(route)) {
-	instr, ok := v.(ssa.Instruction)
-	if !ok || depth > ssax.MaxDepth {
-		return
-	}
-	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
+func readBy(v ssa.Value, found func(route)) {
+	ssax.AnyPart(v, ssax.MaxDepth, func(v ssa.Value) (bool, []ssa.Value) {
+		load, ok := v.(*ssa.UnOp)
+		if !ok || load.Op != token.MUL {
+			return false, ssax.Operands(v)
+		}
 		if r, ok := routeTo(load.X, 0); ok {
 			found(r)
 		}
-		return
-	}
-	for _, op := range instr.Operands(nil) {
-		if *op != nil {
-			readBy(*op, depth+1, found)
-		}
-	}
+		return false, nil
+	})
 }
 
 // unanswer forgets the answers to the conditions that ask about a variable, a package variable or a field that is set.
@@ -111,7 +111,7 @@ func condition(c ssa.Value) asked {
 	case *ssa.UnOp:
 		if c.Op == token.NOT {
 			a := condition(c.X)
-			return asked{a.key, anyRelation &^ a.when, 0, a.next}
+			return asked{key: a.key, when: anyRelation &^ a.when, next: a.next}
 		}
 	case *ssa.BinOp:
 		when := holdsFor(c.Op)
@@ -122,7 +122,7 @@ func condition(c ssa.Value) asked {
 			if second < first {
 				first, second, when, stops = second, first, when.swapped(), stops.swapped()
 			}
-			return asked{first + "<=>" + second, when, stops, next}
+			return asked{key: first + "<=>" + second, when: when, stops: stops, next: next}
 		}
 	}
 	return asked{key: keyexpr.Of(c).String(), when: equal}
@@ -170,6 +170,7 @@ func (f *follower) remember(s *pathState, cond ssa.Value, outcome bool) bool {
 	if left&equal == 0 && a.next.key != "" {
 		s.conds[comesTrue+a.next.key] = a.next.when
 	}
+	f.stepOn(s, a, outcome)
 	if f.tested[a.key] > 1 && f.bearing.has(cond) {
 		s.conds[a.key] = left
 	}

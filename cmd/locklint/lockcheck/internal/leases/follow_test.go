@@ -107,12 +107,18 @@ func look(t *testing.T, n int, what, then string) *Info {
 		fmt.Fprintf(&text, then, i)
 	}
 	text.WriteString("\treturn nil\n}\n")
+	return lookAt(t, text.String())
+}
+
+// lookAt follows the leases of a package of one file.
+func lookAt(t *testing.T, text string) *Info {
+	t.Helper()
 	tree := checktest.Tree(t)
 	dir := filepath.Join(tree, "src", "long")
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "long.go"), []byte(text.String()), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "long.go"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	var li *Info

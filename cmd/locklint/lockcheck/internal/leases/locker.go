@@ -75,7 +75,7 @@ func returnsRefused(fn *ssa.Function, site *Site) bool {
 	for _, b := range fn.Blocks {
 		switch end := b.Instrs[len(b.Instrs)-1].(type) {
 		case *ssa.If:
-			asked = asked || isOutcomeOf(end.Cond, site, 0)
+			asked = asked || isOutcomeOf(end.Cond, site)
 		case *ssa.Return:
 			if onFailure(b, site) || len(b.Preds) > 1 {
 				return true

@@ -39,6 +39,10 @@ func (f *follower) askedLater(cell ssa.Value) bool {
 		f.asked = map[ssa.Value]bool{}
 	}
 	f.asked[cell] = asked
+	if p, ok := cell.(*place); ok && !asked {
+		asked = slices.ContainsFunc(p.into, func(to *place) bool { return f.askedLater(to) })
+		f.asked[cell] = asked
+	}
 	return asked
 }
 

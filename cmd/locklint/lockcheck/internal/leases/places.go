@@ -32,6 +32,11 @@ type place struct {
 	elsewhere bool                     // its address goes somewhere
 	before    map[*ssa.BasicBlock]bool // from where it may be read
 	outside   bool                     // in several functions
+
+	// of stores of whole structs
+	from, into []*place     // that it is copied from, and into
+	wholes     []*ssa.Store // that set it
+	leaves     []*ssa.Store // that copy it
 }
 
 // A route leads from a value to a place.
@@ -73,6 +78,7 @@ type places struct {
 	byKey  map[string]*place      // by route
 	byRoot map[ssa.Value][]*place // by the value or the variable that they are reached by
 	open   []*place
+	wholes map[*ssa.Store][]copied
 }
 
 // placesIn finds those of a function.
@@ -81,9 +87,10 @@ func (li *Info) placesIn(fn *ssa.Function) *places {
 	if found, ok := li.places[fn]; ok {
 		return found
 	}
-	g := gatheredPlaces{li: li, byKey: map[string]*place{}, closed: map[ssa.Value]bool{}}
+	g := gatheredPlaces{li: li, byKey: map[string]*place{}, ways: map[ssa.Value]*waysOut{}}
 	g.gather(fn)
 	found := &places{of: map[ssa.Value]*place{}, byKey: map[string]*place{}, byRoot: map[ssa.Value][]*place{}}
+	wholes := g.follow(g.wholes)
 	for _, p := range g.inOrder {
 		if !p.asked || !p.set || p.elsewhere {
 			continue
@@ -97,22 +104,38 @@ func (li *Info) placesIn(fn *ssa.Function) *places {
 			found.open = append(found.open, p)
 		}
 	}
+	found.wholes = wholes
+	for st, list := range wholes {
+		wholes[st] = slices.DeleteFunc(list, func(w copied) bool {
+			return !found.isFollowed(w.to) || w.from != nil && !found.isFollowed(w.from)
+		})
+	}
 	li.places[fn] = found
 	return found
 }
+
+// isFollowed reports whether a place is one of those.
+func (found *places) isFollowed(p *place) bool { return found.byKey[p.route.key()] == p }
 
 // gatheredPlaces collects places.
 type gatheredPlaces struct {
 	li      *Info
 	byKey   map[string]*place
 	inOrder []*place
-	closed  map[ssa.Value]bool
+	wholes  []whole
+	ways    map[ssa.Value]*waysOut
 }
 
 func (g *gatheredPlaces) gather(fn *ssa.Function) {
 	ssax.EachInstr(fn, func(instr ssa.Instruction) {
 		if call, ok := instr.(*ssa.Call); ok {
 			g.through(call)
+			return
+		}
+		if st, ok := instr.(*ssa.Store); ok {
+			if w, ok := wholeOf(st); ok {
+				g.wholes = append(g.wholes, w)
+			}
 			return
 		}
 		addr, ok := instr.(ssa.Value)
@@ -307,7 +330,7 @@ func homeOf(cell ssa.Value) *ssa.Function {
 	return nil
 }
 
-// eachUse is ssax.EachCellUse, also for places.
+// eachUse is ssax.EachCellUse, also for places. The address is nil for stores of a whole struct.
 func eachUse(cell ssa.Value, use func(instr ssa.Instruction, addr ssa.Value) bool) bool {
 	p, ok := cell.(*place)
 	if !ok {
@@ -318,6 +341,11 @@ func eachUse(cell ssa.Value, use func(instr ssa.Instruction, addr ssa.Value) boo
 			if !use(instr, addr) {
 				return false
 			}
+		}
+	}
+	for _, st := range p.wholes {
+		if !use(st, nil) {
+			return false
 		}
 	}
 	return true

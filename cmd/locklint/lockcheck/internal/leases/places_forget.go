@@ -146,7 +146,7 @@ func (f *follower) isPlain(t types.Type) bool {
 		return true
 	}
 	switch ssax.FullTypeName(ssax.Elem(t)) {
-	case "time.Time", "time.Timer", "time.Ticker":
+	case "time.Time", "time.Timer", "time.Ticker", "strings.Builder", "bytes.Buffer":
 		return true
 	}
 	list, ok := t.Underlying().(*types.Slice)
@@ -183,6 +183,10 @@ func (p *place) isAsked(b *ssa.BasicBlock) bool {
 		for _, addr := range p.addrs {
 			p.outside = p.outside || addr.Parent() != p.Parent()
 			reachBack(usesOf(addr, 0), p.before)
+		}
+		for _, st := range p.leaves {
+			p.outside = p.outside || st.Parent() != p.Parent()
+			reachBack([]*ssa.BasicBlock{st.Block()}, p.before)
 		}
 	}
 	return p.outside || b.Parent() != p.Parent() || p.before[b]

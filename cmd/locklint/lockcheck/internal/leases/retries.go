@@ -149,7 +149,7 @@ func onlyTries(site *Site) bool {
 			continue
 		}
 		v := ssax.Returned(ret, len(ret.Results)-1)
-		if !isOutcomeOf(v, site, 0) && isSuccess(v) == onFailure(b, site) {
+		if !isOutcomeOf(v, site) && isSuccess(v) == onFailure(b, site) {
 			return false
 		}
 	}

@@ -205,11 +205,12 @@ func (f *follower) loaded(op *ssa.UnOp, s *pathState) abstract {
 
 // store assigns to a variable of the function, or puts the lease somewhere else.
 func (f *follower) store(st *ssa.Store, s *pathState) {
-	what := s.of(st.Val)
+	what, parts := s.of(st.Val), f.partsOf(st, s)
 	if what == theLease && s.wrapped != nil && isStruct(st.Val.Type()) {
 		s.Lease = escaped // a copy may be released
 	}
 	f.overwritten(st.Addr, s)
+	f.setParts(st, parts, s)
 	f.unanswer(st.Addr, s)
 	cell := f.places.variable(st.Addr)
 	if cell == nil || !f.isAtHome(cell) {

@@ -152,6 +152,11 @@ func (found gatheredSubjects) addVariable(cell ssa.Value, asked subject, seen ma
 		}
 		return true
 	})
+	if p, ok := cell.(*place); ok {
+		for _, from := range p.from {
+			found.addVariable(from, asked, seen)
+		}
+	}
 }
 
 // worksOnBits reports whether an operation makes each bit of the result of the same bit of a number, with a constant.

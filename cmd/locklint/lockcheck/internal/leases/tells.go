@@ -36,7 +36,7 @@ func tellsOutcome(fn *ssa.Function, site *Site) (tells, both bool) {
 		}
 		v := ssax.Returned(ret, len(ret.Results)-1)
 		switch {
-		case isOutcomeOf(v, site, 0):
+		case isOutcomeOf(v, site):
 			tells = true
 		case isSuccess(v) && onFailure(b, site):
 			if flag < 0 || !saysNo(ssax.Returned(ret, flag)) {
@@ -63,27 +63,22 @@ func saysYes(v ssa.Value) bool {
 }
 
 // isOutcomeOf reports whether a value is the error or the flag of an acquire, or made of it.
-func isOutcomeOf(v ssa.Value, site *Site, depth int) bool {
-	if v == nil || depth > ssax.MaxDepth {
-		return false
-	}
-	switch v := v.(type) {
-	case *ssa.Call:
-		return v == site.Call
-	case *ssa.Extract:
-		return v.Tuple == ssa.Value(site.Call) && v.Index != site.Lease
-	case *ssa.BinOp:
-		return isOutcomeOf(v.X, site, depth+1) || isOutcomeOf(v.Y, site, depth+1)
-	case *ssa.Phi:
-		for _, e := range v.Edges {
-			if isOutcomeOf(e, site, depth+1) {
-				return true
-			}
+func isOutcomeOf(v ssa.Value, site *Site) bool {
+	return v != nil && ssax.AnyPart(v, ssax.MaxDepth, func(v ssa.Value) (bool, []ssa.Value) {
+		switch v := v.(type) {
+		case *ssa.Call:
+			return v == site.Call, nil
+		case *ssa.Extract:
+			return v.Tuple == ssa.Value(site.Call) && v.Index != site.Lease, nil
+		case *ssa.BinOp:
+			return false, []ssa.Value{v.X, v.Y}
+		case *ssa.Phi:
+			return false, v.Edges
+		case *ssa.UnOp:
+			return false, []ssa.Value{ssax.SoleValue(v)}
 		}
-	case *ssa.UnOp:
-		return isOutcomeOf(ssax.SoleValue(v), site, depth+1) && ssax.SoleValue(v) != ssa.Value(v)
-	}
-	return false
+		return false, nil
+	})
 }
 
 // isSuccess reports whether a result says that all went well.
@@ -97,7 +92,7 @@ func onFailure(b *ssa.BasicBlock, site *Site) bool {
 	for ; b.Idom() != nil; b = b.Idom() {
 		from := b.Idom()
 		cond, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
-		if !ok || len(b.Preds) != 1 || !isOutcomeOf(cond.Cond, site, 0) {
+		if !ok || len(b.Preds) != 1 || !isOutcomeOf(cond.Cond, site) {
 			continue
 		}
 		failed, isErr := ssax.ErrorBranch(cond.Cond)

@@ -116,7 +116,7 @@ func isOfClock(ch ssa.Value) bool {
 func clockDecides(b *ssa.BasicBlock, others map[*ssa.BasicBlock]bool) bool {
 	for ; b.Idom() != nil && !others[b.Idom()]; b = b.Idom() {
 		instrs := b.Idom().Instrs
-		if branch, ok := instrs[len(instrs)-1].(*ssa.If); ok && isMadeOfClock(branch.Cond, 0) {
+		if branch, ok := instrs[len(instrs)-1].(*ssa.If); ok && isMadeOfClock(branch.Cond) {
 			return true
 		}
 	}
@@ -124,12 +124,10 @@ func clockDecides(b *ssa.BasicBlock, others map[*ssa.BasicBlock]bool) bool {
 }
 
 // isMadeOfClock reports whether a value comes from a look at the clock or at a context.
-func isMadeOfClock(v ssa.Value, depth int) bool {
-	instr, ok := ssax.SoleValue(v).(ssa.Instruction)
-	if !ok || depth > ssax.MaxDepth {
-		return false
-	}
-	return asksClock(instr) || slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool {
-		return *op != nil && isMadeOfClock(*op, depth+1)
+func isMadeOfClock(v ssa.Value) bool {
+	return ssax.AnyPart(v, ssax.MaxDepth, func(v ssa.Value) (bool, []ssa.Value) {
+		v = ssax.SoleValue(v)
+		instr, ok := v.(ssa.Instruction)
+		return ok && asksClock(instr), ssax.Operands(v)
 	})
 }
