@@ -71,13 +71,58 @@ func (li *Info) retrySite(call *ssa.Call, m ssax.Method) *Site {
 	}
 	as := &Site{Call: call, Name: tried.Name, Library: tried.Library, Lease: -1, Err: -1, OK: -1, Optional: tried.Optional,
 		Closed: tried.Closed, Detached: tried.Detached, AnyError: tried.hasAnyError(), tries: mc}
+	if tried.Recv == nil {
+		if as.into = variableFor(tried); as.into == nil || as.into.Parent() != call.Parent() {
+			return nil
+		}
+	}
+	if setsMore(mc.Fn.(*ssa.Function), as.into) {
+		return nil
+	}
 	if tried.Recv != nil {
 		return li.retryOf(call, m, ssax.SoleValue(tried.Recv), as)
 	}
-	if as.into = variableFor(tried); as.into == nil || as.into.Parent() != call.Parent() {
-		return nil
-	}
 	return as
+}
+
+// setsMore reports whether a literal sets what is outside of it, but for a variable: what the function around knows of the
+// lock may be in there. So it may be where the address of something goes to another function.
+func setsMore(lit *ssa.Function, into *ssa.Alloc) bool {
+	isOwn := func(addr ssa.Value) bool {
+		cell, ok := ssax.CellOf(addr).(*ssa.Alloc)
+		return ok && (cell == into || cell.Parent() == lit)
+	}
+	more := false
+	ssax.EachInstr(lit, func(instr ssa.Instruction) {
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			whole, _ := wholeAt(instr.Addr)
+			more = more || !isOwn(whole)
+		case *ssa.MapUpdate, *ssa.Send:
+			more = true
+		case ssa.CallInstruction:
+			for _, arg := range instr.Common().Args {
+				whole, isAddr := wholeAt(arg)
+				more = more || isAddr && !isOwn(whole)
+			}
+		}
+	})
+	return more
+}
+
+// wholeAt is the variable or pointer that an address leads on from. isAddr is false for values that are none.
+func wholeAt(v ssa.Value) (whole ssa.Value, isAddr bool) {
+	for {
+		switch at := v.(type) {
+		case *ssa.FieldAddr:
+			v, isAddr = at.X, true
+		case *ssa.IndexAddr:
+			v, isAddr = at.X, true
+		default:
+			_, isVar := v.(*ssa.FreeVar)
+			return v, isAddr || isVar
+		}
+	}
 }
 
 // retryOf is a site for a mutex that a call locks by what it runs, nil if that is no mutex of the function around.

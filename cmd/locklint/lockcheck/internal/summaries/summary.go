@@ -246,6 +246,7 @@ func (ix *Info) forwardOf(fn *types.Func) *rediscmd.Forward {
 // summarise keeps what a caller can use: commands on keys made of parameters, constants and package variables.
 func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command {
 	var out []Command
+	errors := map[string]int{}
 	for _, c := range cmds {
 		if !c.Key.Portable() || c.Op.Releases() && ssax.IsReturned(c.Call.Parent()) {
 			continue // what the caller runs is the caller's
@@ -264,7 +265,7 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 			if s.Outcome = answers.OutcomeResult(fn, c); s.Outcome >= 0 && answers.EndsHeld(c) {
 				s.Outcome = -1 // it is always the same
 			} else if s.Outcome < 0 {
-				s.Outcome = answers.OutcomeError(fn, triesOf(c, cmds))
+				s.Outcome = errorOf(fn, c, cmds, errors)
 				s.ByError = s.Outcome >= 0
 			}
 		}
@@ -282,6 +283,17 @@ func (ix *Info) summarise(fn *ssa.Function, cmds []*rediscmd.Command) []Command 
 		return nil
 	}
 	return out
+}
+
+// errorOf is answers.OutcomeError of all tries for a lock, worked out once for each key.
+func errorOf(fn *ssa.Function, c *rediscmd.Command, cmds []*rediscmd.Command, known map[string]int) int {
+	key := c.Key.String()
+	at, ok := known[key]
+	if !ok {
+		at = answers.OutcomeError(fn, triesOf(c, cmds))
+		known[key] = at
+	}
+	return at
 }
 
 // triesOf are the commands of a function that take the same lock as one of them does.

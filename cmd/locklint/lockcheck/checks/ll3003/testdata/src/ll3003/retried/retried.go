@@ -3,6 +3,7 @@ package retried
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -265,4 +266,67 @@ func forgiven(ctx context.Context, rs *redsync.Redsync) error {
 	}
 	_, err := m.UnlockContext(context.WithoutCancel(ctx))
 	return err
+}
+
+// What such a literal sets besides may say whether there is a lock.
+
+func flagged(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("x")
+	locked := false
+	defer func() {
+		if locked {
+			_, _ = m.UnlockContext(context.WithoutCancel(ctx))
+		}
+	}()
+	err := retry(3, func() error {
+		if err := m.LockContext(ctx); err != nil {
+			return err
+		}
+		locked = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return work()
+}
+
+func flaggedAtomic(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("x")
+	var locked atomic.Bool
+	_ = retry(3, func() error {
+		err := m.LockContext(ctx)
+		locked.Store(err == nil)
+		return err
+	})
+	if !locked.Load() {
+		return errGaveUp
+	}
+	defer m.UnlockContext(context.WithoutCancel(ctx))
+	return work()
+}
+
+func flaggedField(ctx context.Context, rs *redsync.Redsync, outcome *struct{ ok bool }) error {
+	m := rs.NewMutex("x")
+	_ = retry(3, func() error {
+		err := m.LockContext(ctx)
+		outcome.ok = err == nil
+		return err
+	})
+	if !outcome.ok {
+		return errGaveUp
+	}
+	defer m.UnlockContext(context.WithoutCancel(ctx))
+	return work()
+}
+
+func ownError(ctx context.Context, rs *redsync.Redsync) error {
+	m := rs.NewMutex("x")
+	var lastErr error
+	_ = retry(3, func() error { lastErr = m.LockContext(ctx); return lastErr })
+	if lastErr != nil {
+		return lastErr
+	}
+	defer m.UnlockContext(context.WithoutCancel(ctx))
+	return work()
 }
