@@ -190,7 +190,7 @@ func (f *follower) hand(call ssa.CallInstruction, i int, s *pathState) {
 		at = followParam(f.li, lit, lit.Params[i])
 	}
 	switch at {
-	case fateReleased:
+	case fateReleased, fateGuarded:
 		f.release(call, s)
 	case fateBorrowed:
 	default:

@@ -62,5 +62,6 @@ type fate uint8
 const (
 	fateUnknown  fate = iota // released on some paths, kept, or not to be followed
 	fateReleased             // released on every path
+	fateGuarded              // the same, and nothing is released where nothing is there to release
 	fateBorrowed             // used, and left to the caller on every path
 )

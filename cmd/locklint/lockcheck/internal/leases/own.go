@@ -63,6 +63,14 @@ func (li *Info) own(fn *types.Func) ownVerb {
 	return v
 }
 
+// ownOf is own for the method that a call runs, if it runs one.
+func (li *Info) ownOf(c *ssa.CallCommon) ownVerb {
+	if m, ok := ssax.MethodOf(c); ok && m.Recv != nil {
+		return li.own(m.Obj)
+	}
+	return ownVerb{}
+}
+
 // agreed is what all implementations of an interface of this package do with the lock in their receivers, where there
 // are several that talk to a client.
 func (li *Info) agreed(fn *types.Func) ownVerb {
