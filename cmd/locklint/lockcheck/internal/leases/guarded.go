@@ -2,7 +2,6 @@ package leases
 
 import (
 	"go/token"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -197,15 +196,11 @@ func saysSet(cond ssa.Value, outcome bool) bool {
 
 // readsFlag reports whether a call reads a flag of sync/atomic in a field, or exchanges one that is set.
 func readsFlag(call *ssa.Call) bool {
-	fn := call.Call.StaticCallee()
-	if fn == nil || len(call.Call.Args) == 0 {
+	name := atomicName(call)
+	if name == "" || !inField(call.Call.Args[0]) {
 		return false
 	}
-	obj, ok := fn.Object().(*types.Func)
-	if !ok || obj.Pkg() == nil || obj.Pkg().Path() != "sync/atomic" || !inField(call.Call.Args[0]) {
-		return false
-	}
-	switch obj.Name() {
+	switch name {
 	case "Load", "LoadInt32", "LoadInt64", "LoadUint32", "LoadUint64", "Swap", "SwapInt32", "SwapInt64", "SwapUint32",
 		"SwapUint64":
 		return true
