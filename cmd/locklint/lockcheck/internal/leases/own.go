@@ -219,7 +219,8 @@ func (li *Info) exportVerbs() {
 				behind = &Fact{Verb: v.verb, Library: v.library, Guarded: v.guarded,
 					Detached: v.detached || li.allDetach(m), NilSafe: v.nilSafe, Both: v.both, Keyed: v.keyed, AnyError: v.anyError}
 			}
-			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Makes > 0 || behind.Around > 0) {
+			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Makes > 0 || behind.Around > 0 ||
+				behind.Says != saysNothing) {
 				li.P.Pass.ExportObjectFact(m, behind)
 				li.P.Carrier = true
 			}

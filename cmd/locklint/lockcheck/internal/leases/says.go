@@ -274,6 +274,9 @@ func (li *Info) flagSays(addr *ssa.FieldAddr) says {
 
 // callSays is what is said by a method of an object, or by sync/atomic of a field in it.
 func (li *Info) callSays(call *ssa.Call, isObject func(ssa.Value) bool) says {
+	if call.Call.IsInvoke() && isObject(call.Call.Value) {
+		return li.hiddenSays(call)
+	}
 	fn := call.Call.StaticCallee()
 	if fn == nil || len(call.Call.Args) == 0 {
 		return saysNothing
@@ -305,6 +308,18 @@ func (li *Info) callSays(call *ssa.Call, isObject func(ssa.Value) bool) says {
 		return saysNothing
 	}
 	return li.FactOf(fn).Says
+}
+
+// hiddenSays is callSays for a method of an interface. One that nobody knows may say anything.
+func (li *Info) hiddenSays(call *ssa.Call) says {
+	m, ok := ssax.MethodOf(&call.Call)
+	if !ok || !ssax.IsBool(call.Type()) || len(call.Call.Args) > 0 || li.own(m.Obj).verb != handles.VerbOther {
+		return saysNothing
+	}
+	if f := li.factOfCallee(&call.Call, m); f != nil {
+		return f.Says
+	}
+	return saysSomething
 }
 
 // objectSays is what a value says of the lock that is followed, if that is an object of the program's own.

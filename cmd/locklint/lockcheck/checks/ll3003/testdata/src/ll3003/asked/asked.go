@@ -185,6 +185,89 @@ func askedOtherElsewhere(ctx context.Context, rs *redsync.Redsync, quiet bool) e
 	return err
 }
 
+// An interface may hide the object.
+
+type held interface {
+	Lock(ctx context.Context) error
+	Unlock(ctx context.Context)
+	Held() bool
+	Loud() bool
+}
+
+func newHeld(rs *redsync.Redsync) held { return &flagged{m: rs.NewMutex("x")} }
+
+func askedBehind(ctx context.Context, rs *redsync.Redsync) error {
+	l := newHeld(rs)
+	if err := l.Lock(ctx); err != nil {
+		return err
+	}
+	err := work()
+	if l.Held() {
+		l.Unlock(context.WithoutCancel(ctx))
+	}
+	return err
+}
+
+func askedBehindTheWrongWay(ctx context.Context, rs *redsync.Redsync) error {
+	l := newHeld(rs)
+	if err := l.Lock(ctx); err != nil { // want `LL3003: the lock from held.Lock is not released on every path`
+		return err
+	}
+	err := work()
+	if !l.Held() {
+		l.Unlock(context.WithoutCancel(ctx))
+	}
+	return err
+}
+
+func askedBehindOther(ctx context.Context, rs *redsync.Redsync) error {
+	l := newHeld(rs)
+	if err := l.Lock(ctx); err != nil { // want `LL3003: the lock from held.Lock is not released on every path`
+		return err
+	}
+	err := work()
+	if l.Loud() {
+		l.Unlock(context.WithoutCancel(ctx))
+	}
+	return err
+}
+
+// Of several objects nobody knows which one answers.
+
+type either interface {
+	Lock(ctx context.Context) error
+	Unlock(ctx context.Context)
+	Held() bool
+}
+
+func newEither(rs *redsync.Redsync) either { return &flagged{m: rs.NewMutex("x")} }
+
+func askedEither(ctx context.Context, rs *redsync.Redsync) error {
+	l := newEither(rs)
+	if err := l.Lock(ctx); err != nil {
+		return err
+	}
+	err := work()
+	if l.Held() {
+		l.Unlock(context.WithoutCancel(ctx))
+	}
+	return err
+}
+
+func askedEitherLater(ctx context.Context, rs *redsync.Redsync) error {
+	l := newEither(rs)
+	if err := l.Lock(ctx); err != nil { // want `LL3003: the lock from either.Lock is not released on every path`
+		return err
+	}
+	if err := work(); err != nil {
+		return err
+	}
+	if l.Held() {
+		l.Unlock(context.WithoutCancel(ctx))
+	}
+	return nil
+}
+
 // The flag may be one of sync/atomic.
 
 type atomically struct {
